@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The front door. CMake does the building: see CMakePresets.json for doing it by hand.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+# Tests wait more than they compute, but some measure time: two at once is safe anywhere.
+TEST_JOBS ?= 2
+
+RELEASE := build/release
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+MAKEFLAGS += --no-print-directory
+
+# $(call configured,PRESET,EXTRA) and $(call built,PRESET): quiet unless something is wrong.
+configured = cmake --preset $(1) $(2) >/dev/null
+built = $(call configured,$(1)) && cmake --build --preset $(1) --parallel $(JOBS)
+
+.PHONY: help
+help: ## list these targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
+
+.PHONY: deps
+deps: ## install what building and testing need (the other targets do this by themselves)
+	@scripts/deps.sh test
+
+.PHONY: build
+build: ## build the library, the command and everything else into build/release
+	@scripts/deps.sh build
+	@$(call built,release)
+
+.PHONY: demo
+demo: ## five real servers, eight workers, one lock: 15 seconds that end in a verdict
+	@scripts/deps.sh run
+	@$(call built,release) >/dev/null
+	@$(RELEASE)/demo/demo
+
+.PHONY: test
+test: ## all tests: release, then ASan and UBSan, then the threaded ones under TSan
+	@scripts/deps.sh test
+	@scripts/format.sh --check
+	@$(call built,release)
+	@ctest --preset release --parallel $(TEST_JOBS)
+	@$(call built,asan)
+	@ctest --preset asan --parallel $(TEST_JOBS)
+	@$(call built,tsan)
+	@ctest --preset tsan --parallel $(TEST_JOBS)
+
+.PHONY: check
+check: ## the release tests alone, for the quick round while working
+	@scripts/deps.sh test
+	@$(call built,release)
+	@ctest --preset release --parallel $(TEST_JOBS)
+
+.PHONY: asan
+asan: ## the tests under AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer
+	@scripts/deps.sh test
+	@$(call built,asan)
+	@ctest --preset asan --parallel $(TEST_JOBS)
+
+.PHONY: tsan
+tsan: ## the threaded tests under ThreadSanitizer
+	@scripts/deps.sh test
+	@$(call built,tsan)
+	@ctest --preset tsan --parallel $(TEST_JOBS)
+
+.PHONY: bench
+bench: ## cycles per second against five local servers, next to the floor
+	@scripts/deps.sh run
+	@$(call built,release) >/dev/null
+	@$(RELEASE)/bench/bench
+
+.PHONY: install
+install: ## install below PREFIX (default /usr/local), staged in DESTDIR if given
+	@scripts/deps.sh build
+	@$(call configured,release,-DCMAKE_INSTALL_PREFIX="$(PREFIX)")
+	@cmake --build --preset release --parallel $(JOBS)
+	@DESTDIR="$(DESTDIR)" cmake --install $(RELEASE)
+	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
+
+.PHONY: uninstall
+uninstall: ## remove what the last `make install` of this tree installed
+	@test -f $(RELEASE)/install_manifest.txt || { echo "nothing was installed from here"; exit 1; }
+	@sed 's|^|$(DESTDIR)|' $(RELEASE)/install_manifest.txt | xargs -d '\n' rm -fv
+
+.PHONY: format
+format: ## format every C file of the tree
+	@scripts/deps.sh test
+	@scripts/format.sh
+
+.PHONY: format-check
+format-check: ## say which files are not formatted
+	@scripts/deps.sh test
+	@scripts/format.sh --check
+
+.PHONY: tidy
+tidy: ## run clang-tidy over the library and the command
+	@command -v clang-tidy >/dev/null || { echo "install clang-tidy first"; exit 1; }
+	@$(call configured,debug) && cmake --build build/debug --target redlock_scripts >/dev/null
+	@clang-tidy -p build/debug --quiet $$(find src cli -name '*.c')
+
+.PHONY: clean
+clean: ## remove everything that was built
+	@rm -rf build

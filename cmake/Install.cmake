@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: BSD-2-Clause
+include(CMakePackageConfigHelpers)
+
+install(FILES "${PROJECT_SOURCE_DIR}/include/redlock.h" TYPE INCLUDE)
+
+# Two export sets: a program that links the shared library does not need OpenSSL's files.
+install(TARGETS redlock_shared EXPORT redlockSharedTargets)
+install(TARGETS redlock_static EXPORT redlockStaticTargets)
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/redlock")
+foreach(kind IN ITEMS Shared Static)
+    install(EXPORT redlock${kind}Targets NAMESPACE redlock:: DESTINATION "${package_dir}")
+endforeach()
+configure_package_config_file("${PROJECT_SOURCE_DIR}/packaging/redlockConfig.cmake.in"
+    "${PROJECT_BINARY_DIR}/redlockConfig.cmake" INSTALL_DESTINATION "${package_dir}"
+    NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/redlockConfigVersion.cmake"
+    COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/redlockConfig.cmake"
+    "${PROJECT_BINARY_DIR}/redlockConfigVersion.cmake" DESTINATION "${package_dir}")
+
+configure_file("${PROJECT_SOURCE_DIR}/packaging/redlock.pc.in"
+    "${PROJECT_BINARY_DIR}/redlock.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/redlock.pc"
+    DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+
+file(GLOB pages CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/man/*.[1-9]")
+foreach(page IN LISTS pages)
+    get_filename_component(section "${page}" LAST_EXT)
+    string(SUBSTRING "${section}" 1 -1 section)
+    install(FILES "${page}" DESTINATION "${CMAKE_INSTALL_MANDIR}/man${section}")
+endforeach()
+
+if(TARGET redlock)
+    install(TARGETS redlock)
+    install(FILES "${PROJECT_SOURCE_DIR}/packaging/completions/redlock" OPTIONAL
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
+endif()

@@ -1,0 +1,171 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# deps.sh [build|run|test]...
+#
+# Makes sure that what a purpose needs is installed: `build` the library and the command, `run`
+# a local quorum, `test` everything. Does nothing, quickly and without the network, when all is
+# there. What is missing is installed with apt-get, as root or through sudo; on other systems,
+# and without the rights, the exact command is printed and the status is 1.
+set -eu
+
+have() { command -v "$1" >/dev/null 2>&1; }
+have_header() { echo "#include <$1>" | cc -E - >/dev/null 2>&1; }
+
+missing=
+miss() { missing="$missing $1"; }
+
+check_build() {
+    have cc || miss cc
+    if have cc; then
+        have_header stdio.h || miss libc
+        have_header openssl/ssl.h || miss openssl-dev
+    else
+        miss libc
+        miss openssl-dev
+    fi
+    have make || miss make
+    have cmake || miss cmake
+    have pkg-config || miss pkg-config
+}
+
+check_run() {
+    have redis-server || have valkey-server || miss server
+}
+
+check_test() {
+    have redis-cli || have valkey-cli || miss server-cli
+    have openssl || miss openssl
+    have c++ || miss c++
+    have clang-format || have clang-format-14 || miss clang-format
+    have_header hiredis/hiredis.h || miss hiredis-dev
+}
+
+for purpose in "${@:-test}"; do
+    case $purpose in
+    build) check_build ;;
+    run) check_build && check_run ;;
+    test) check_build && check_run && check_test ;;
+    *)
+        echo "usage: deps.sh [build|run|test]..." >&2
+        exit 64
+        ;;
+    esac
+done
+[ -n "$missing" ] || exit 0
+
+# package MANAGER WORD: the package that holds it there.
+package() {
+    case $1:$2 in
+    *:make | *:cmake) echo "$2" ;;
+    apt:cc) echo gcc ;;
+    apt:c++) echo g++ ;;
+    apt:libc) echo libc6-dev ;;
+    apt:openssl-dev) echo libssl-dev ;;
+    apt:hiredis-dev) echo libhiredis-dev ;;
+    apt:server) echo redis-server ;;
+    apt:server-cli) echo redis-tools ;;
+    dnf:cc) echo gcc ;;
+    dnf:c++) echo gcc-c++ ;;
+    dnf:libc) echo glibc-devel ;;
+    dnf:pkg-config) echo pkgconf-pkg-config ;;
+    dnf:openssl-dev) echo openssl-devel ;;
+    dnf:hiredis-dev) echo hiredis-devel ;;
+    dnf:server | dnf:server-cli) echo valkey ;;
+    dnf:clang-format) echo clang-tools-extra ;;
+    apk:cc) echo gcc ;;
+    apk:c++) echo g++ ;;
+    apk:libc) echo musl-dev linux-headers ;;
+    apk:pkg-config) echo pkgconf ;;
+    apk:openssl-dev) echo openssl-dev ;;
+    apk:hiredis-dev) echo hiredis-dev ;;
+    apk:server) echo valkey ;;
+    apk:server-cli) echo valkey-cli ;;
+    apk:clang-format) echo clang-extra-tools ;;
+    pacman:cc | pacman:c++) echo gcc ;;
+    pacman:libc) echo glibc ;;
+    pacman:pkg-config) echo pkgconf ;;
+    pacman:openssl-dev) echo openssl ;;
+    pacman:hiredis-dev) echo hiredis ;;
+    pacman:server | pacman:server-cli) echo valkey ;;
+    pacman:clang-format) echo clang ;;
+    *) echo "$2" ;;
+    esac
+}
+
+packages() {
+    for word in $missing; do
+        package "$1" "$word"
+    done | tr '\n' ' ' | sed 's/ $//'
+}
+
+if have apt-get; then
+    wanted=$(packages apt)
+    install="apt-get install -y --no-install-recommends $wanted"
+elif have dnf; then
+    install="dnf install -y $(packages dnf)"
+elif have apk; then
+    install="apk add $(packages apk)"
+elif have pacman; then
+    install="pacman -S --needed --noconfirm $(packages pacman)"
+else
+    echo "deps: missing:$missing; install them with the package manager of this system" >&2
+    exit 1
+fi
+
+root=
+if [ "$(id -u)" != 0 ]; then
+    root="sudo"
+fi
+if ! have apt-get || { [ -n "$root" ] && ! have sudo; }; then
+    echo "deps: missing:$missing. As root, run:" >&2
+    echo "    $install" >&2
+    exit 1
+fi
+
+# ---- Debian and its relatives --------------------------------------------------------------
+
+# The server's package wants to start a system service on port 6379, now and at every boot.
+# Nobody who builds this tree asked for that. policy-rc.d is what Debian provides to keep an
+# installation from starting services ("invoke-rc.d" and "deb-systemd-invoke" both ask it; they
+# ignore RUNLEVEL under systemd): it exists only while apt-get runs here, and one that is
+# already there is somebody's decision and stays. Starting at boot is switched off afterwards,
+# and only by the run that installed the package.
+policy=/usr/sbin/policy-rc.d
+made_policy=
+cleanup() {
+    if [ -n "$made_policy" ]; then
+        $root rm -f "$policy"
+        made_policy=
+    fi
+}
+trap cleanup EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+apt() {
+    $root env DEBIAN_FRONTEND=noninteractive apt-get -q "$@"
+}
+
+echo "deps: installing $wanted"
+case " $wanted " in
+*" redis-server "*)
+    if [ ! -e "$policy" ]; then
+        made_policy=1
+        printf '#!/bin/sh\nexit 101\n' | $root tee "$policy" >/dev/null
+        $root chmod 755 "$policy"
+    fi
+    ;;
+esac
+
+# The lists of a fresh or long unused machine are absent or stale: only then are they fetched.
+# shellcheck disable=SC2086 # a list of package names
+if ! apt install -y --no-install-recommends $wanted; then
+    echo "deps: that did not work with the package lists of this machine: fetching new ones"
+    apt update
+    apt install -y --no-install-recommends $wanted
+fi
+
+if [ -n "$made_policy" ]; then
+    $root update-rc.d redis-server disable >/dev/null 2>&1 || true
+fi

@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# format.sh          formats every C and C++ file of the tree
+# format.sh --check  changes nothing; status 1 if a file is not formatted
+set -eu
+cd "$(dirname "$0")/.."
+
+# Each major version of clang-format has its own taste; the tree follows that of Debian 12.
+wanted=14
+tool=$(command -v "clang-format-$wanted" || command -v clang-format || true)
+if [ -z "$tool" ]; then
+    echo "format: clang-format $wanted is not installed; run 'make deps'" >&2
+    exit 1
+fi
+case $("$tool" --version) in
+*"version $wanted."*) ;;
+*)
+    echo "format: skipped: this tree is formatted by clang-format $wanted, not by" \
+        "$("$tool" --version)" >&2
+    exit 0
+    ;;
+esac
+
+files=$(find include src cli tests bench demo examples \
+    \( -name '*.c' -o -name '*.h' -o -name '*.cc' \) -type f 2>/dev/null | sort)
+[ -n "$files" ] || exit 0
+
+if [ "${1:-}" = --check ]; then
+    # shellcheck disable=SC2086 # no name in the tree has a space
+    if ! "$tool" --dry-run --Werror $files; then
+        echo "format: run 'make format' and look at what it changed" >&2
+        exit 1
+    fi
+else
+    # shellcheck disable=SC2086
+    "$tool" -i $files
+fi
