@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ours.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define CONNECT_WAIT_MS 5000
+#define SETTLE_MS 200 /* for the replies of slower nodes after a run */
+
+static int complain(const char *what, int error) {
+    fprintf(stderr, "redlock-bench: %s: %s: %s\n", what, redlock_strerror(error),
+            redlock_detail());
+    return -1;
+}
+
+/* ---- opening and settling ---- */
+
+/* True when every node is up and owes no reply. */
+static bool is_quiet(redlock *client, size_t node_count) {
+    for (size_t i = 0; i < node_count; i++) {
+        redlock_node_info info = {.size = sizeof info};
+        if (redlock_node(client, i, &info) != REDLOCK_OK || info.state != REDLOCK_NODE_UP ||
+            info.pending > 0)
+            return false;
+    }
+    return true;
+}
+
+redlock *ours_open(const struct servers *servers, uint32_t flags) {
+    redlock_options options = {.size = sizeof options,
+                               .nodes = servers->url,
+                               .node_count = servers->count,
+                               .flags = flags,
+                               .prefix = BENCH_PREFIX};
+    redlock *client = NULL;
+    int error = redlock_open(&options, &client);
+    if (error != REDLOCK_OK) {
+        complain("redlock_open", error);
+        return NULL;
+    }
+    int64_t give_up_ns = now_ns() + CONNECT_WAIT_MS * 1000000LL;
+    do {
+        redlock_report report = {.size = sizeof report};
+        error = redlock_ping(client, &report);
+    } while (!is_quiet(client, servers->count) && now_ns() < give_up_ns);
+    if (!is_quiet(client, servers->count)) {
+        complain("not every node answers", error);
+        redlock_close(client);
+        return NULL;
+    }
+    return client;
+}
+
+/* Hears out the nodes that were not needed for the last majorities. */
+static void settle(redlock *client, const struct window *window) {
+    int64_t give_up_ns = now_ns() + SETTLE_MS * 1000000LL;
+    while (!is_quiet(client, window->servers->count) && now_ns() < give_up_ns)
+        if (redlock_process(client, 1) < 0)
+            return;
+}
+
+/* ---- asynchronous ---- */
+
+struct async_run {
+    redlock *client;
+    struct window *window;
+    unsigned idle; /* callers that stopped because the window is over */
+    int error;     /* a call that cannot fail did */
+};
+
+struct async_caller {
+    struct async_run *run;
+    struct name name;
+    int64_t started_ns;
+};
+
+static void async_begin(struct async_caller *caller);
+
+static void async_end(struct async_caller *caller, redlock_lock *lock, int error) {
+    bool counts = window_state(caller->run->window) == WINDOW_MEASURING;
+    struct sample *sample = caller->run->window->sample;
+    redlock_lock_free(lock);
+    sample->cycles += counts && error == REDLOCK_OK;
+    sample->failures += counts && error != REDLOCK_OK;
+    async_begin(caller);
+}
+
+static void on_released(redlock_lock *lock, int error, void *data) {
+    async_end(data, lock, error);
+}
+
+static void on_acquired(redlock_lock *lock, int error, void *data) {
+    struct async_caller *caller = data;
+    if (error != REDLOCK_OK) {
+        async_end(caller, lock, error);
+        return;
+    }
+    if (window_state(caller->run->window) == WINDOW_MEASURING)
+        latency_add(&caller->run->window->sample->acquire, now_ns() - caller->started_ns);
+    error = redlock_start_release(lock, on_released, caller);
+    if (error != REDLOCK_OK)
+        caller->run->error = error;
+}
+
+static void async_begin(struct async_caller *caller) {
+    struct async_run *run = caller->run;
+    if (window_state(run->window) == WINDOW_OVER) {
+        run->idle++;
+        return;
+    }
+    redlock_request request = {.size = sizeof request, .done = on_acquired, .data = caller};
+    redlock_lock *lock;
+    name_next(&caller->name);
+    caller->started_ns = now_ns();
+    int error = redlock_start(run->client, caller->name.text, BENCH_TTL_MS, &request, &lock);
+    if (error != REDLOCK_OK)
+        run->error = error;
+}
+
+int ours_run_async(redlock *client, unsigned in_flight, struct window *window) {
+    struct async_run run = {.client = client, .window = window};
+    struct async_caller *callers = calloc(in_flight, sizeof *callers);
+    if (!callers)
+        return complain("calloc", REDLOCK_NOMEM);
+    for (unsigned i = 0; i < in_flight; i++) {
+        callers[i].run = &run;
+        name_first(&callers[i].name, i);
+        async_begin(&callers[i]);
+    }
+    while (run.idle < in_flight && run.error == REDLOCK_OK) {
+        int done = redlock_process(client, -1);
+        if (done < 0)
+            run.error = done;
+        window_tick(window);
+    }
+    if (run.error != REDLOCK_OK) {
+        /* The callers stay allocated: requests that still point at them end in close(). */
+        return complain("asynchronous run", run.error);
+    }
+    settle(client, window);
+    free(callers);
+    return 0;
+}
+
+/* ---- blocking ---- */
+
+struct blocking_tally {
+    uint64_t cycles;
+    uint64_t failures;
+    struct latency acquire;
+};
+
+static void blocking_cycle(redlock *client, struct name *name, const struct window *window,
+                           struct blocking_tally *tally) {
+    redlock_lock *lock = NULL;
+    name_next(name);
+    int64_t started_ns = now_ns();
+    int error = redlock_acquire(client, name->text, BENCH_TTL_MS, NULL, &lock);
+    int64_t took_ns = now_ns() - started_ns;
+    if (error == REDLOCK_OK) {
+        error = redlock_release(lock);
+        redlock_lock_free(lock);
+    }
+    if (window_state(window) != WINDOW_MEASURING)
+        return;
+    if (error != REDLOCK_OK) {
+        tally->failures++;
+        return;
+    }
+    tally->cycles++;
+    latency_add(&tally->acquire, took_ns);
+}
+
+static void add_tally(struct sample *sample, const struct blocking_tally *tally) {
+    sample->cycles += tally->cycles;
+    sample->failures += tally->failures;
+    latency_merge(&sample->acquire, &tally->acquire);
+}
+
+int ours_run_blocking(redlock *client, struct window *window) {
+    struct blocking_tally *tally = calloc(1, sizeof *tally);
+    struct name name;
+    if (!tally)
+        return complain("calloc", REDLOCK_NOMEM);
+    name_first(&name, 0);
+    while (window_tick(window) != WINDOW_OVER)
+        blocking_cycle(client, &name, window, tally);
+    add_tally(window->sample, tally);
+    free(tally);
+    settle(client, window);
+    return 0;
+}
+
+/* ---- threads ---- */
+
+struct thread_caller {
+    pthread_t thread;
+    redlock *client;
+    const struct window *window;
+    unsigned number;
+    struct blocking_tally tally;
+};
+
+static void *thread_main(void *data) {
+    struct thread_caller *caller = data;
+    struct name name;
+    name_first(&name, caller->number);
+    while (window_state(caller->window) != WINDOW_OVER)
+        blocking_cycle(caller->client, &name, caller->window, &caller->tally);
+    return NULL;
+}
+
+int ours_run_threads(redlock *client, unsigned threads, struct window *window) {
+    struct thread_caller *callers = calloc(threads, sizeof *callers);
+    if (!callers)
+        return complain("calloc", REDLOCK_NOMEM);
+    unsigned started = 0;
+    for (; started < threads; started++) {
+        struct thread_caller *caller = &callers[started];
+        *caller = (struct thread_caller){.client = client, .window = window, .number = started};
+        if (pthread_create(&caller->thread, NULL, thread_main, caller) != 0)
+            break;
+    }
+    struct timespec tick = {.tv_nsec = 1000000};
+    while (window_tick(window) != WINDOW_OVER)
+        nanosleep(&tick, NULL);
+    for (unsigned i = 0; i < started; i++) {
+        pthread_join(callers[i].thread, NULL);
+        add_tally(window->sample, &callers[i].tally);
+    }
+    free(callers);
+    if (started < threads)
+        return complain("pthread_create", REDLOCK_SYSTEM);
+    return 0;
+}

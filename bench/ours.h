@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The library under measurement, in the three ways a program may use it. */
+#ifndef BENCH_OURS_H
+#define BENCH_OURS_H
+
+#include <stdint.h>
+
+#include "measure.h"
+#include "redlock.h"
+#include "servers.h"
+
+#define OURS_THREADS_MAX 256
+
+/* Opens a client and waits until every node is connected. NULL with a message on stderr. */
+redlock *ours_open(const struct servers *servers, uint32_t flags);
+
+/* One thread, in_flight cycles going at once, driven by redlock_process(). 0 or -1. */
+int ours_run_async(redlock *client, unsigned in_flight, struct window *window);
+
+/* One caller of redlock_acquire() and redlock_release(). 0 or -1. */
+int ours_run_blocking(redlock *client, struct window *window);
+
+/* Many threads calling the same on one client that has its I/O thread. 0 or -1. */
+int ours_run_threads(redlock *client, unsigned threads, struct window *window);
+
+#endif
