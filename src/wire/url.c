@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "wire/url.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "wire/scheme.h"
+#include "wire/span.h"
+
+#define MESSAGE_MAX 256
+
+/*
+ * The rule for messages: a part of the text is repeated only where it cannot be a misplaced
+ * password. "redis://admin:secret" without a host makes `secret` look like a port, and
+ * "redis://:pa/ss@host" makes `ss@host` look like a database.
+ */
+struct parse {
+    struct rl_url url;
+    char why[MESSAGE_MAX];
+};
+
+static int fail(struct parse *p, const char *message) {
+    snprintf(p->why, sizeof p->why, "%s", message);
+    return -1;
+}
+
+/* format has one "%.*s" for the quoted part. */
+static int fail_about(struct parse *p, const char *format, struct rl_span quoted) {
+    snprintf(p->why, sizeof p->why, format, (int)quoted.length, quoted.at);
+    return -1;
+}
+
+/* Percent-decodes s into a terminated string. 0, or -1 after a message about `what`. */
+static int decode(struct parse *p, struct rl_span s, char *out, size_t size, const char *what) {
+    size_t n = 0;
+    for (size_t i = 0; i < s.length; i++) {
+        char c = s.at[i];
+        if (c == '%') {
+            bool whole = i + 2 < s.length;
+            int high = whole ? rl_hex_value(s.at[i + 1]) : -1;
+            int low = whole ? rl_hex_value(s.at[i + 2]) : -1;
+            if (high < 0 || low < 0) {
+                snprintf(p->why, sizeof p->why,
+                         "a '%%' in the %s must be followed by two hex digits; write a plain "
+                         "'%%' as %%25",
+                         what);
+                return -1;
+            }
+            c = (char)(high * 16 + low);
+            i += 2;
+        }
+        if (c == '\0') {
+            snprintf(p->why, sizeof p->why, "the %s contains %%00, a NUL byte", what);
+            return -1;
+        }
+        if (n + 1 >= size) {
+            snprintf(p->why, sizeof p->why, "the %s is longer than %zu bytes", what, size - 1);
+            return -1;
+        }
+        out[n++] = c;
+    }
+    out[n] = '\0';
+    return 0;
+}
+
+/* ---- host and port ------------------------------------------------------------------- */
+
+static int parse_port(struct parse *p, struct rl_span port) {
+    uint32_t value = 0;
+    if (port.length == 0) {
+        return fail(p,
+                    "the port after ':' is empty: leave out the ':' for " RL_URL_DEFAULT_PORT);
+    }
+    for (size_t i = 0; i < port.length; i++) {
+        if (!rl_is_digit(port.at[i])) {
+            return fail(p,
+                        "the port after ':' is not a number (credentials go before the host: "
+                        "redis://user:password@host:port)");
+        }
+        value = value > 65535 ? value : value * 10 + (uint32_t)(port.at[i] - '0');
+    }
+    if (value < 1 || value > 65535) {
+        return port.length > 5 ? fail(p, "the port is out of range: 1 to 65535")
+                               : fail_about(p, "port %.*s is out of range: 1 to 65535", port);
+    }
+    snprintf(p->url.port, sizeof p->url.port, "%u", (unsigned)value);
+    return 0;
+}
+
+/* A name or an IPv4 address. */
+static int parse_name(struct parse *p, struct rl_span name) {
+    if (name.length == 0) {
+        return fail(p, "the host is empty: write redis://host:port");
+    }
+    if (name.length > 253) {
+        return fail(p, "the host name is longer than 253 bytes");
+    }
+    for (size_t i = 0; i < name.length; i++) {
+        if ((unsigned char)name.at[i] >= 0x80) {
+            return fail(p, "the host name is not ASCII: write its xn-- form");
+        }
+        p->url.host[i] = rl_lower(name.at[i]);
+    }
+    p->url.host[name.length] = '\0';
+    if (!rl_span_only(name, "-._")) {
+        return fail(p, "a host name has letters, digits, '-', '.' and '_' only");
+    }
+    return 0;
+}
+
+/* What stands between the brackets: hex groups, perhaps a dotted tail, perhaps a zone. */
+static int parse_ipv6(struct parse *p, struct rl_span address) {
+    struct rl_span zone = address;
+    struct rl_span groups = rl_span_until(&zone, "%");
+    size_t n = 0;
+    int colons = 0;
+
+    bool good = groups.length >= 2 && groups.length <= 45;
+    for (size_t i = 0; good && i < groups.length; i++) {
+        char c = groups.at[i];
+        colons += c == ':';
+        good = rl_hex_value(c) >= 0 || c == ':' || c == '.';
+        p->url.host[n++] = rl_lower(c);
+    }
+    if (!good || colons < 2) {
+        return fail(p, "what stands in brackets is not an IPv6 address such as [::1]");
+    }
+    if (zone.length > 0) {
+        /* RFC 6874 writes the '%' before a zone as %25; a bare one is common too. */
+        bool encoded = zone.length > 3 && memcmp(zone.at, "%25", 3) == 0;
+        rl_span_skip(&zone, encoded ? 3 : 1);
+        if (zone.length > 31 || !rl_span_only(zone, "-._")) {
+            return fail(p, "the zone after '%' in the brackets must be an interface name");
+        }
+        p->url.host[n++] = '%';
+        memcpy(p->url.host + n, zone.at, zone.length);
+        n += zone.length;
+    }
+    p->url.host[n] = '\0';
+    return 0;
+}
+
+static void print_address(struct rl_url *u, bool bracketed) {
+    int room = (int)sizeof u->printable - 1 - 8; /* for brackets and ":65535" */
+    bool cut = strlen(u->host) > (size_t)room;
+    snprintf(u->printable, sizeof u->printable, "%s%.*s%s%s:%s", bracketed ? "[" : "",
+             cut ? room - 3 : room, u->host, cut ? "..." : "", bracketed ? "]" : "", u->port);
+}
+
+static int parse_host_and_port(struct parse *p, struct rl_span s) {
+    bool bracketed = s.length > 0 && s.at[0] == '[';
+    if (bracketed) {
+        rl_span_skip(&s, 1);
+        struct rl_span address = rl_span_until(&s, "]");
+        if (s.length == 0) {
+            return fail(p, "the ']' after the IPv6 address is missing: [::1]:6379");
+        }
+        rl_span_skip(&s, 1);
+        if (s.length > 0 && s.at[0] != ':') {
+            return fail(p, "after ']' only :port may follow");
+        }
+        if (parse_ipv6(p, address) != 0) {
+            return -1;
+        }
+    } else {
+        struct rl_span name = rl_span_until(&s, ":");
+        if (s.length > 0 && rl_span_has((struct rl_span){s.at + 1, s.length - 1}, ':')) {
+            return fail(p,
+                        "more than one ':' in host and port: an IPv6 address goes in brackets, "
+                        "[::1]:6379");
+        }
+        if (parse_name(p, name) != 0) {
+            return -1;
+        }
+    }
+    if (s.length == 0) {
+        memcpy(p->url.port, RL_URL_DEFAULT_PORT, sizeof RL_URL_DEFAULT_PORT);
+    } else {
+        rl_span_skip(&s, 1);
+        if (parse_port(p, s) != 0) {
+            return -1;
+        }
+    }
+    print_address(&p->url, bracketed);
+    return 0;
+}
+
+/* ---- credentials and database -------------------------------------------------------- */
+
+static int parse_credentials(struct parse *p, struct rl_span s) {
+    struct rl_span password = s;
+    struct rl_span user = rl_span_until(&password, ":");
+    if (decode(p, user, p->url.user, sizeof p->url.user, "user") != 0) {
+        return -1;
+    }
+    p->url.has_user = user.length > 0;
+    if (password.length > 0) {
+        rl_span_skip(&password, 1);
+        p->url.has_password = true;
+        return decode(p, password, p->url.password, sizeof p->url.password, "password");
+    }
+    return 0;
+}
+
+/* Splits "user:password@rest" at the last '@', so that a password may have one of its own. */
+static int take_credentials(struct parse *p, struct rl_span *authority) {
+    size_t at = authority->length;
+    while (at > 0 && authority->at[at - 1] != '@') {
+        at--;
+    }
+    if (at == 0) {
+        return 0;
+    }
+    struct rl_span credentials = {authority->at, at - 1};
+    rl_span_skip(authority, at);
+    return parse_credentials(p, credentials);
+}
+
+static int parse_db(struct parse *p, struct rl_span s) {
+    uint64_t value = 0;
+    for (size_t i = 0; i < s.length; i++) {
+        if (!rl_is_digit(s.at[i])) {
+            return fail(p, "the database is not a number such as 0");
+        }
+        value = value > RL_URL_DB_MAX ? value : value * 10 + (uint64_t)(s.at[i] - '0');
+    }
+    if (s.length == 0) {
+        return fail(p, "the database after 'db=' is empty");
+    }
+    if (value > RL_URL_DB_MAX) {
+        return fail(p, "the database number is out of range: 0 to 2147483647");
+    }
+    p->url.db = (uint32_t)value;
+    return 0;
+}
+
+/* What follows '?'. For unix:// it is db=N; otherwise there is nothing that may stand there. */
+static int parse_query(struct parse *p, struct rl_span query) {
+    struct rl_span value = query;
+    struct rl_span name = rl_span_until(&value, "=&");
+    bool named = value.length > 0 && value.at[0] == '=';
+
+    if (named && p->url.is_unix && rl_span_is(name, "db")) {
+        rl_span_skip(&value, 1);
+        return parse_db(p, value);
+    }
+    if (named && rl_span_is(name, "db")) {
+        return fail(
+            p, "the database goes after a slash, redis://host:port/N; ?db=N is for unix://");
+    }
+    if (named && name.length <= 32 && rl_span_only(name, "-_")) {
+        return fail_about(p,
+                          p->url.is_unix
+                              ? "unknown parameter '%.*s' after '?': only ?db=N is understood"
+                              : "unknown parameter '%.*s' after '?': redis:// takes none",
+                          name);
+    }
+    return fail(p, p->url.is_unix ? "after '?' only db=N may follow"
+                                  : "nothing may follow a '?': redis:// takes no parameters");
+}
+
+/* ---- whole URLs ---------------------------------------------------------------------- */
+
+/* [user[:password]@]host[:port][/db] */
+static int parse_tcp(struct parse *p, struct rl_span s) {
+    struct rl_span authority = rl_span_until(&s, "/?#");
+    if (rl_span_has(s, '@')) {
+        return fail(p,
+                    "a '/', '?' or '#' in user or password must be written as %2F, %3F, %23");
+    }
+    if (take_credentials(p, &authority) != 0 || parse_host_and_port(p, authority) != 0) {
+        return -1;
+    }
+    if (s.length > 0 && s.at[0] == '/') {
+        rl_span_skip(&s, 1);
+        struct rl_span db = rl_span_until(&s, "?#");
+        if (db.length > 0 && parse_db(p, db) != 0) {
+            return -1;
+        }
+    }
+    if (s.length > 0 && s.at[0] == '?') {
+        rl_span_skip(&s, 1);
+        return parse_query(p, s);
+    }
+    return s.length == 0 ? 0 : fail(p, "nothing may follow a '#'");
+}
+
+/* [user[:password]@]/path[?db=N] */
+static int parse_unix(struct parse *p, struct rl_span s) {
+    struct rl_span authority = rl_span_until(&s, "/");
+    if (take_credentials(p, &authority) != 0) {
+        return -1;
+    }
+    if (authority.length > 0 || s.length == 0) {
+        return fail(p, rl_span_has(s, '@')
+                           ? "a '/' in user or password must be written as %2F"
+                           : "a socket needs its absolute path: unix:///path/to/socket");
+    }
+    struct rl_span path = rl_span_until(&s, "?#");
+    if (decode(p, path, p->url.path, sizeof p->url.path, "path") != 0) {
+        return -1;
+    }
+    for (const char *c = p->url.path; *c != '\0'; c++) {
+        if (rl_is_control(*c)) {
+            return fail(p, "the path contains a control character");
+        }
+    }
+    memcpy(p->url.printable, p->url.path, sizeof p->url.path);
+    if (s.length > 0 && s.at[0] == '?') {
+        rl_span_skip(&s, 1);
+        return parse_query(p, s);
+    }
+    return s.length == 0 ? 0 : fail(p, "a '#' in the path must be written as %23");
+}
+
+/* Plain host[:port], and the common ways to miss the whole form. */
+static int parse_plain(struct parse *p, struct rl_span s) {
+    struct rl_span rest = s;
+    const struct rl_scheme *scheme = rl_scheme_find(rl_span_until(&rest, ":"));
+
+    /* "redis:/host" has lost a slash; "redis:6379" is a host that is called redis. */
+    if (scheme != NULL && rest.length > 1 && rest.at[1] == '/') {
+        snprintf(p->why, sizeof p->why, "'%s:' must be followed by two slashes: %s://%s",
+                 scheme->name, scheme->name, scheme->is_unix ? "/path/to/socket" : "host:port");
+        return -1;
+    }
+    if (s.at[0] == '/') {
+        return fail(p, "a socket's path needs unix:// before it: unix:///path/to/socket");
+    }
+    if (rl_span_has(s, '@')) {
+        return fail(p, "credentials need the whole form: redis://user:password@host:port");
+    }
+    if (rl_span_has(s, '/') || rl_span_has(s, '?') || rl_span_has(s, '#')) {
+        return fail(p, "a database needs the whole form: redis://host:port/db");
+    }
+    return parse_host_and_port(p, s);
+}
+
+static int parse(struct parse *p, const char *text) {
+    if (text == NULL || text[0] == '\0') {
+        return fail(p, "the URL is empty: write redis://host:port");
+    }
+    for (const char *c = text; *c != '\0'; c++) {
+        if (rl_is_control(*c) || *c == ' ') {
+            return fail(p,
+                        "the URL contains a space or a control character; write it as %XX, its "
+                        "hex code, if it is meant");
+        }
+    }
+    const char *colon = strstr(text, "://");
+    if (colon == NULL) {
+        return parse_plain(p, (struct rl_span){text, strlen(text)});
+    }
+    struct rl_span name = {text, (size_t)(colon - text)};
+    const struct rl_scheme *scheme = rl_scheme_find(name);
+    if (scheme == NULL) {
+        rl_scheme_explain(name, p->why, sizeof p->why);
+        return -1;
+    }
+    p->url.tls = scheme->tls;
+    p->url.is_unix = scheme->is_unix;
+    struct rl_span rest = {colon + 3, strlen(colon + 3)};
+    return scheme->is_unix ? parse_unix(p, rest) : parse_tcp(p, rest);
+}
+
+int rl_url_parse(const char *text, struct rl_url *out, char *why, size_t why_size) {
+    struct parse p = {.why = ""};
+    int result = parse(&p, text);
+    if (result == 0) {
+        *out = p.url;
+    } else if (why_size > 0) {
+        snprintf(why, why_size, "%s", p.why);
+    }
+    rl_url_wipe(&p.url);
+    return result;
+}
+
+void rl_url_wipe(struct rl_url *u) {
+    if (u == NULL) {
+        return;
+    }
+    /* Stores through a volatile pointer are observable: they stay although nothing reads them. */
+    volatile unsigned char *byte = (volatile unsigned char *)u;
+    for (size_t i = 0; i < sizeof *u; i++) {
+        byte[i] = 0;
+    }
+}
