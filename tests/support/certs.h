@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Certificates made for one case by the openssl command, in the case's directory:
+ *     ca.crt, other.crt              two authorities; the second signed nothing here
+ *     good, expired, wrong, client   NAME.crt and NAME.key, signed by the first
+ * `good` and `expired` are for localhost, 127.0.0.1 and ::1, `wrong` is for wrong.example.
+ */
+#ifndef REDLOCK_TESTS_CERTS_H
+#define REDLOCK_TESTS_CERTS_H
+
+void certs_make(void);
+
+/* Path of one of the files above; valid for 8 calls. */
+const char *certs_path(const char *file);
+
+#endif

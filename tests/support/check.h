@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The test runner: named cases, each in a child process of its own.
+ *
+ *     CASE(release_deletes_the_key, "A released lock leaves no key behind.")
+ *     {
+ *         CHECK_INT(0, server_int(&server, "DBSIZE", NULL));
+ *     }
+ *
+ * A case fails at its first failed check, by crashing, by leaking (under LeakSanitizer) or
+ * by exceeding its time. Whatever it started is killed with it: its process group is swept
+ * and its temporary directory removed by the runner, so that nothing outlives a test.
+ *
+ * Usage of a test program: `prog` runs every case, `prog NAME...` runs those, `prog --list`.
+ */
+#ifndef REDLOCK_TESTS_CHECK_H
+#define REDLOCK_TESTS_CHECK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define CHECK_SANITIZED 1
+#else
+#define CHECK_SANITIZED 0
+#endif
+
+/* What a loaded machine may add to a measured time, and a single reading at that. */
+#define SLACK_MS (CHECK_SANITIZED ? 600 : 150)
+
+/* The build system greps for lines that begin with CASE( to register each case with ctest. */
+#define CASE(name, intent)                                                                   \
+    static void name(void);                                                                  \
+    __attribute__((constructor)) static void register_##name(void)                           \
+    {                                                                                        \
+        check_register(#name, intent, name);                                                 \
+    }                                                                                        \
+    static void name(void)
+
+void check_register(const char *name, const char *intent, void (*run)(void));
+
+/* Temporary directory of the running case; no trailing slash. */
+const char *check_dir(void);
+
+/* Ends the case as not applicable here. */
+__attribute__((noreturn, format(printf, 1, 2))) void check_skip(const char *format, ...);
+
+/* Ends the case as failed. Used by the macros and by the support code. */
+__attribute__((noreturn, format(printf, 3, 4))) void check_fail(const char *file, int line,
+                                                                const char *format, ...);
+
+#define FAIL(...) check_fail(__FILE__, __LINE__, __VA_ARGS__)
+
+#define CHECK(condition)                                                                     \
+    do {                                                                                     \
+        if (!(condition))                                                                    \
+            check_fail(__FILE__, __LINE__, "expected %s", #condition);                       \
+    } while (0)
+
+#define CHECK_INT(expected, actual)                                                          \
+    check_int(__FILE__, __LINE__, #actual, (int64_t)(expected), (int64_t)(actual))
+#define CHECK_BETWEEN(low, high, actual)                                                     \
+    check_between(__FILE__, __LINE__, #actual, (int64_t)(low), (int64_t)(high),              \
+                  (int64_t)(actual))
+#define CHECK_STR(expected, actual) check_str(__FILE__, __LINE__, #actual, expected, actual)
+#define CHECK_HAS(needle, haystack)                                                          \
+    check_has(__FILE__, __LINE__, #haystack, needle, haystack, true)
+#define CHECK_LACKS(needle, haystack)                                                        \
+    check_has(__FILE__, __LINE__, #haystack, needle, haystack, false)
+
+/* For calls of the library: names the errors and quotes redlock_detail(). */
+#define CHECK_ERR(expected, call) check_err(__FILE__, __LINE__, #call, expected, call)
+#define CHECK_OK(call) CHECK_ERR(0, call)
+
+void check_int(const char *file, int line, const char *what, int64_t expected, int64_t actual);
+void check_between(const char *file, int line, const char *what, int64_t low, int64_t high,
+                   int64_t actual);
+void check_str(const char *file, int line, const char *what, const char *expected,
+               const char *actual);
+void check_has(const char *file, int line, const char *what, const char *needle,
+               const char *haystack, bool wanted);
+void check_err(const char *file, int line, const char *what, int expected, int actual);
+
+#endif

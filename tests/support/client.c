@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "client.h"
+
+#include "check.h"
+#include "clock.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+redlock_options client_options(const struct cluster *c)
+{
+    return (redlock_options){
+        .size = sizeof(redlock_options),
+        .nodes = c->urls,
+        .node_count = c->count,
+        .node_timeout_ms = PATIENT_MS,
+        .connect_timeout_ms = 5000,
+        .retry_min_ms = 2,
+        .retry_max_ms = 20,
+    };
+}
+
+redlock *client_open_with(const redlock_options *options)
+{
+    redlock *r = NULL;
+    CHECK_OK(redlock_open(options, &r));
+    CHECK(r != NULL);
+    return r;
+}
+
+redlock *client_open(const struct cluster *c, uint32_t flags)
+{
+    redlock_options o = client_options(c);
+    o.flags = flags;
+    return client_open_with(&o);
+}
+
+redlock *client_open_hasty(const struct cluster *c, uint32_t flags)
+{
+    redlock_options o = client_options(c);
+    o.flags = flags;
+    o.node_timeout_ms = 0;
+    return client_open_with(&o);
+}
+
+void client_warm_nodes(redlock *r, int count)
+{
+    redlock_report report = {.size = sizeof report};
+    int64_t end_ms = now_ms() + 10000;
+    for (;;) {
+        redlock_ping(r, &report);
+        if (report_votes(&report, REDLOCK_VOTE_GRANTED) >= count)
+            return;
+        if (now_ms() >= end_ms)
+            FAIL("nodes not up after 10 s: %s", report_text(&report));
+        sleep_ms(1);
+    }
+}
+
+void client_warm(redlock *r)
+{
+    int count = 0;
+    redlock_node_info info = {.size = sizeof info};
+    while (redlock_node(r, (size_t)count, &info) == REDLOCK_OK)
+        count++;
+    client_warm_nodes(r, count);
+}
+
+redlock_lock *client_lock(redlock *r, const char *name, int64_t ttl_ms)
+{
+    redlock_report report = {.size = sizeof report};
+    redlock_request q = {.size = sizeof q, .report = &report};
+    redlock_lock *lock = NULL;
+    int error = redlock_acquire(r, name, ttl_ms, &q, &lock);
+    if (error != REDLOCK_OK)
+        FAIL("acquire %s: %s: %s; %s", name, redlock_error_name(error), redlock_detail(),
+             report_text(&report));
+    CHECK(lock != NULL);
+    return lock;
+}
+
+void client_unlock(redlock_lock *lock)
+{
+    CHECK_OK(redlock_release(lock));
+    redlock_lock_free(lock);
+}
+
+int client_try(redlock *r, const char *name, int64_t ttl_ms)
+{
+    redlock_lock *lock = NULL;
+    int error = redlock_acquire(r, name, ttl_ms, NULL, &lock);
+    CHECK((error == REDLOCK_OK) == (lock != NULL));
+    if (lock != NULL)
+        client_unlock(lock);
+    return error;
+}
+
+bool client_recovers(redlock *r, const struct cluster *c, int wanted, int64_t timeout_ms)
+{
+    int64_t end_ms = now_ms() + timeout_ms;
+    do {
+        redlock_lock *lock = NULL;
+        if (redlock_acquire(r, "recovery", 20000, NULL, &lock) != REDLOCK_OK)
+            continue;
+        bool all = cluster_await(c, "redlock:recovery", wanted, 20);
+        redlock_release(lock);
+        redlock_lock_free(lock);
+        if (all)
+            return true;
+    } while (now_ms() < end_ms);
+    return false;
+}
+
+int report_votes(const redlock_report *report, int vote)
+{
+    int count = 0;
+    for (uint32_t i = 0; i < report->node_count; i++)
+        count += report->node[i].vote == vote;
+    return count;
+}
+
+const char *report_text(const redlock_report *report)
+{
+    static _Thread_local char out[2048];
+    size_t used = 0;
+    out[0] = '\0';
+    for (uint32_t i = 0; i < report->node_count && used < sizeof out; i++)
+        used += (size_t)snprintf(out + used, sizeof out - used, "%s[%s: %s%s%s]",
+                                 i > 0 ? " " : "", report->node[i].address,
+                                 redlock_vote_text(report->node[i].vote),
+                                 report->node[i].text[0] != '\0' ? ": " : "",
+                                 report->node[i].text);
+    return out;
+}
+
+long memory_peak_kib(void)
+{
+    char line[256];
+    long kib = -1;
+    FILE *f = fopen("/proc/self/status", "r");
+    while (f != NULL && fgets(line, sizeof line, f) != NULL)
+        sscanf(line, "VmHWM: %ld", &kib);
+    if (f != NULL)
+        fclose(f);
+    CHECK(kib > 0);
+    return kib;
+}
+
+void memory_forget_peak(void)
+{
+    int fd = open("/proc/self/clear_refs", O_WRONLY);
+    if (fd < 0 || write(fd, "5", 1) != 1)
+        printf("# the old memory peak stands\n");
+    if (fd >= 0)
+        close(fd);
+}

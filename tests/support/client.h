@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What nearly every test does with the library itself. */
+#ifndef REDLOCK_TESTS_CLIENT_H
+#define REDLOCK_TESTS_CLIENT_H
+
+#include "servers.h"
+
+/* Node timeout of tests that are not about time: a slow machine must not look like a fault. */
+enum { PATIENT_MS = 2000 };
+
+/* The cluster's nodes, patient, with quick retries; prefix and the rest by default. */
+redlock_options client_options(const struct cluster *c);
+
+redlock *client_open(const struct cluster *c, uint32_t flags);
+redlock *client_open_with(const redlock_options *options);
+
+/* Default node timeout (50 ms), for tests about it. */
+redlock *client_open_hasty(const struct cluster *c, uint32_t flags);
+
+/* Returns once every node answered one round of pings; fails the case after 10 s. */
+void client_warm(redlock *r);
+
+/* The same for a part of the nodes. */
+void client_warm_nodes(redlock *r, int count);
+
+/* A held lock or a failed case. */
+redlock_lock *client_lock(redlock *r, const char *name, int64_t ttl_ms);
+
+/* Releases and frees: must succeed. */
+void client_unlock(redlock_lock *lock);
+
+/* Tries once; the outcome, with nothing left held by us. */
+int client_try(redlock *r, const char *name, int64_t ttl_ms);
+
+/* Acquires, waits until the key is on `wanted` nodes, releases; false: not within the time. */
+bool client_recovers(redlock *r, const struct cluster *c, int wanted, int64_t timeout_ms);
+
+int report_votes(const redlock_report *report, int vote);
+
+/* Printed in failures. */
+const char *report_text(const redlock_report *report);
+
+/* Peak resident memory of this process in KiB, and forgetting the old peak. */
+long memory_peak_kib(void);
+void memory_forget_peak(void);
+
+#endif

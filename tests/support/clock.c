@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "clock.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_BOOTTIME, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+int64_t now_ms(void)
+{
+    return now_ns() / 1000000;
+}
+
+void sleep_ms(int64_t ms)
+{
+    struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = (ms % 1000) * 1000000};
+    while (clock_nanosleep(CLOCK_MONOTONIC, 0, &t, &t) == EINTR)
+        continue;
+}
+
+bool wait_until(bool (*done)(void *), void *data, int64_t timeout_ms)
+{
+    int64_t end_ms = now_ms() + timeout_ms;
+    while (!done(data)) {
+        if (now_ms() >= end_ms)
+            return false;
+        sleep_ms(2);
+    }
+    return true;
+}
+
+static int compare(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a;
+    int64_t y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+int64_t median(int64_t *samples, int count)
+{
+    qsort(samples, (size_t)count, sizeof samples[0], compare);
+    return samples[count / 2];
+}

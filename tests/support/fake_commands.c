@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fake_commands.h"
+
+#include "clock.h"
+#include "fake_store.h"
+
+#include <openssl/evp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+struct context {
+    struct fake_shared *shared;
+    const struct fake_request *q;
+    char *reply;
+};
+
+enum { SCRIPTS_MAX = 16 };
+
+static struct {
+    char sha[41];
+    bool renews;
+} scripts[SCRIPTS_MAX];
+
+static void say(struct context *c, const char *text)
+{
+    snprintf(c->reply, FAKE_REPLY_MAX, "%s\r\n", text);
+}
+
+static void say_int(struct context *c, long long value)
+{
+    snprintf(c->reply, FAKE_REPLY_MAX, ":%lld\r\n", value);
+}
+
+static void say_bulk(struct context *c, const char *text)
+{
+    snprintf(c->reply, FAKE_REPLY_MAX, "$%zu\r\n%s\r\n", strlen(text), text);
+}
+
+static const char *arg(const struct context *c, int index)
+{
+    return index < c->q->argc ? c->q->argv[index] : "";
+}
+
+static bool is(const struct context *c, int index, const char *word)
+{
+    return strcasecmp(arg(c, index), word) == 0;
+}
+
+static void unknown(struct context *c)
+{
+    snprintf(c->reply, FAKE_REPLY_MAX,
+             "-ERR unknown command '%.64s', with args beginning with: \r\n", arg(c, 0));
+}
+
+/* True when the command may run; otherwise the refusal has been said. */
+static bool able(struct context *c, int ability)
+{
+    if (ability == FAKE_ABSENT)
+        unknown(c);
+    else if (ability == FAKE_DENIED)
+        say(c, "-NOPERM this user has no permissions to run this command");
+    return ability == FAKE_PRESENT;
+}
+
+static bool holds(const char *key, const char *value)
+{
+    struct fake_key *k = fake_store_find(key);
+    return k != NULL && strcmp(k->value, value) == 0;
+}
+
+static int compare_and_delete(const char *key, const char *value)
+{
+    if (!holds(key, value))
+        return 0;
+    fake_store_delete(fake_store_find(key));
+    return 1;
+}
+
+static long long ttl_ms(const struct fake_key *k)
+{
+    return k->end_ns == 0 ? -1 : (k->end_ns - now_ns()) / 1000000;
+}
+
+static int compare_and_renew(const char *key, const char *value, const char *ttl)
+{
+    if (!holds(key, value))
+        return 0;
+    if (ttl_ms(fake_store_find(key)) < atoll(ttl))
+        fake_store_set(key, value, atoll(ttl));
+    return 1;
+}
+
+static void do_set(struct context *c)
+{
+    bool nx = false;
+    const char *compare = NULL;
+    long long ttl = 0;
+    for (int i = 3; i < c->q->argc; i++) {
+        if (is(c, i, "NX"))
+            nx = true;
+        else if (is(c, i, "PX"))
+            ttl = atoll(arg(c, ++i));
+        else if (is(c, i, "IFEQ") && c->shared->set_ifeq == FAKE_PRESENT)
+            compare = arg(c, ++i);
+        else {
+            say(c, "-ERR syntax error");
+            return;
+        }
+    }
+    if ((nx && fake_store_find(arg(c, 1)) != NULL) ||
+        (compare != NULL && !holds(arg(c, 1), compare))) {
+        say(c, "$-1");
+        return;
+    }
+    fake_store_set(arg(c, 1), arg(c, 2), ttl);
+    say(c, "+OK");
+}
+
+static void do_get(struct context *c)
+{
+    struct fake_key *k = fake_store_find(arg(c, 1));
+    if (k == NULL)
+        say(c, "$-1");
+    else
+        say_bulk(c, k->value);
+}
+
+static void do_pttl(struct context *c)
+{
+    struct fake_key *k = fake_store_find(arg(c, 1));
+    say_int(c, k == NULL ? -2 : ttl_ms(k));
+}
+
+static void do_del(struct context *c)
+{
+    struct fake_key *k = fake_store_find(arg(c, 1));
+    if (k != NULL)
+        fake_store_delete(k);
+    say_int(c, k != NULL);
+}
+
+static void do_delifeq(struct context *c)
+{
+    if (!able(c, c->shared->delifeq))
+        return;
+    if (c->q->argc != 3)
+        say(c, "-ERR wrong number of arguments for 'delifeq' command");
+    else
+        say_int(c, compare_and_delete(arg(c, 1), arg(c, 2)));
+}
+
+static void do_delex(struct context *c)
+{
+    if (!able(c, c->shared->delex))
+        return;
+    if (c->q->argc == 2)
+        do_del(c); /* the trap: no condition, no mercy */
+    else if (c->q->argc == 4 && is(c, 2, "IFEQ"))
+        say_int(c, compare_and_delete(arg(c, 1), arg(c, 3)));
+    else
+        say(c, "-ERR syntax error");
+}
+
+static void hash(const char *text, char hex[41])
+{
+    unsigned char digest[EVP_MAX_MD_SIZE];
+    EVP_Digest(text, strlen(text), digest, NULL, EVP_sha1(), NULL);
+    for (int i = 0; i < 20; i++)
+        snprintf(hex + 2 * i, 3, "%02x", digest[i]);
+}
+
+static bool text_renews(const char *text)
+{
+    return strcasestr(text, "PEXPIRE") != NULL;
+}
+
+static void do_script(struct context *c)
+{
+    if (is(c, 1, "LOAD")) {
+        if (!able(c, c->shared->script_load))
+            return;
+        size_t i = 0;
+        char sha[41];
+        hash(arg(c, 2), sha);
+        while (i < SCRIPTS_MAX - 1 && scripts[i].sha[0] != '\0' &&
+               strcmp(scripts[i].sha, sha) != 0)
+            i++;
+        memcpy(scripts[i].sha, sha, sizeof sha);
+        scripts[i].renews = text_renews(arg(c, 2));
+        say_bulk(c, sha);
+    } else if (is(c, 1, "FLUSH")) {
+        memset(scripts, 0, sizeof scripts);
+        say(c, "+OK");
+    } else {
+        unknown(c);
+    }
+}
+
+static void run_script(struct context *c, bool renews)
+{
+    say_int(c, renews ? compare_and_renew(arg(c, 3), arg(c, 4), arg(c, 5))
+                      : compare_and_delete(arg(c, 3), arg(c, 4)));
+}
+
+static void do_eval(struct context *c)
+{
+    if (able(c, c->shared->eval))
+        run_script(c, text_renews(arg(c, 1)));
+}
+
+static void do_evalsha(struct context *c)
+{
+    if (!able(c, c->shared->eval))
+        return;
+    for (size_t i = 0; i < SCRIPTS_MAX && !c->shared->forgetful; i++) {
+        if (strcasecmp(scripts[i].sha, arg(c, 1)) == 0) {
+            run_script(c, scripts[i].renews);
+            return;
+        }
+    }
+    say(c, "-NOSCRIPT No matching script. Please use EVAL.");
+}
+
+static void do_info(struct context *c)
+{
+    char text[512];
+    snprintf(text, sizeof text, "# Server\r\n%s\r\nrun_id:%040d\r\nuptime_in_seconds:9999\r\n",
+             c->shared->version_line, 7);
+    say_bulk(c, text);
+}
+
+static void do_hello(struct context *c)
+{
+    if (c->q->argc > 1 && !is(c, 1, "2"))
+        say(c, "-NOPROTO unsupported protocol version");
+    else
+        say(c, "*6\r\n$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$6\r\n7.0.15\r\n"
+               "$5\r\nproto\r\n:2");
+}
+
+static void do_ping(struct context *c)
+{
+    say(c, "+PONG");
+}
+
+static void do_ok(struct context *c)
+{
+    say(c, "+OK");
+}
+
+static void do_dbsize(struct context *c)
+{
+    say_int(c, fake_store_size());
+}
+
+static void do_exists(struct context *c)
+{
+    say_int(c, fake_store_find(arg(c, 1)) != NULL);
+}
+
+void fake_execute(struct fake_shared *shared, const struct fake_request *q, char *reply)
+{
+    static const struct {
+        const char *name;
+        void (*run)(struct context *);
+    } table[] = {
+        {"SET", do_set},       {"GET", do_get},         {"PTTL", do_pttl},
+        {"DEL", do_del},       {"DELIFEQ", do_delifeq}, {"DELEX", do_delex},
+        {"SCRIPT", do_script}, {"EVAL", do_eval},       {"EVALSHA", do_evalsha},
+        {"INFO", do_info},     {"HELLO", do_hello},     {"PING", do_ping},
+        {"CLIENT", do_ok},     {"AUTH", do_ok},         {"SELECT", do_ok},
+        {"DBSIZE", do_dbsize}, {"EXISTS", do_exists},
+    };
+    struct context c = {shared, q, reply};
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        if (is(&c, 0, table[i].name)) {
+            table[i].run(&c);
+            return;
+        }
+    }
+    unknown(&c);
+}

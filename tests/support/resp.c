@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "resp.h"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+struct resp *resp_fd(int fd)
+{
+    struct timeval limit = {.tv_sec = 10};
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    struct resp *r = calloc(1, sizeof *r);
+    if (r == NULL) {
+        close(fd);
+        return NULL;
+    }
+    r->fd = fd;
+    return r;
+}
+
+struct resp *resp_unix(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof address.sun_path)
+        return NULL;
+    strcpy(address.sun_path, path);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return NULL;
+    if (connect(fd, (struct sockaddr *)&address, sizeof address) != 0) {
+        close(fd);
+        return NULL;
+    }
+    return resp_fd(fd);
+}
+
+struct resp *resp_tcp(const char *host, int port)
+{
+    char service[16];
+    snprintf(service, sizeof service, "%d", port);
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST};
+    struct addrinfo *list = NULL;
+    if (getaddrinfo(host, service, &hints, &list) != 0)
+        return NULL;
+    int fd = socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && connect(fd, list->ai_addr, list->ai_addrlen) != 0) {
+        close(fd);
+        fd = -1;
+    }
+    freeaddrinfo(list);
+    return fd >= 0 ? resp_fd(fd) : NULL;
+}
+
+void resp_free(struct resp *r)
+{
+    if (r == NULL)
+        return;
+    close(r->fd);
+    free(r);
+}
+
+static int write_all(int fd, const char *data, size_t length)
+{
+    while (length > 0) {
+        ssize_t n = send(fd, data, length, MSG_NOSIGNAL);
+        if (n <= 0)
+            return -1;
+        data += n;
+        length -= (size_t)n;
+    }
+    return 0;
+}
+
+int resp_send(struct resp *r, const char *const *argv)
+{
+    size_t count = 0, size = 32;
+    for (; argv[count] != NULL; count++)
+        size += strlen(argv[count]) + 32;
+    char *text = malloc(size);
+    if (text == NULL)
+        return -1;
+    size_t used = (size_t)sprintf(text, "*%zu\r\n", count);
+    for (size_t i = 0; i < count; i++)
+        used += (size_t)sprintf(text + used, "$%zu\r\n%s\r\n", strlen(argv[i]), argv[i]);
+    int result = write_all(r->fd, text, used);
+    free(text);
+    return result;
+}
+
+static int next_byte(struct resp *r)
+{
+    if (r->start == r->end) {
+        ssize_t n = recv(r->fd, r->buffer, sizeof r->buffer, 0);
+        if (n <= 0)
+            return -1;
+        r->start = 0;
+        r->end = (size_t)n;
+    }
+    return (unsigned char)r->buffer[r->start++];
+}
+
+/* Without the line end. */
+static int read_line(struct resp *r, char *line, size_t size)
+{
+    size_t used = 0;
+    for (;;) {
+        int c = next_byte(r);
+        if (c < 0)
+            return -1;
+        if (c == '\n')
+            break;
+        if (c != '\r' && used + 1 < size)
+            line[used++] = (char)c;
+    }
+    line[used] = '\0';
+    return 0;
+}
+
+struct sink {
+    char *out;
+    size_t size, used;
+};
+
+static void put(struct sink *s, const char *text, size_t length)
+{
+    for (size_t i = 0; i < length && s->used + 1 < s->size; i++)
+        s->out[s->used++] = text[i];
+    s->out[s->used] = '\0';
+}
+
+static int read_bulk(struct resp *r, long length, struct sink *s)
+{
+    if (length < 0) {
+        put(s, "(nil)", 5);
+        return 0;
+    }
+    for (long i = 0; i < length + 2; i++) {
+        int c = next_byte(r);
+        if (c < 0)
+            return -1;
+        char byte = (char)c;
+        if (i < length)
+            put(s, &byte, 1);
+    }
+    return 0;
+}
+
+static int read_value(struct resp *r, struct sink *s)
+{
+    char line[512];
+    if (read_line(r, line, sizeof line) != 0)
+        return -1;
+    switch (line[0]) {
+    case '+':
+    case ':':
+        put(s, line + 1, strlen(line + 1));
+        return 0;
+    case '-':
+        put(s, line, strlen(line));
+        return 0;
+    case '$':
+        return read_bulk(r, atol(line + 1), s);
+    case '*':
+        for (long i = 0, n = atol(line + 1); i < n; i++) {
+            if (i > 0)
+                put(s, "\n", 1);
+            if (read_value(r, s) != 0)
+                return -1;
+        }
+        return 0;
+    default:
+        return -1;
+    }
+}
+
+int resp_read(struct resp *r, char *out, size_t size)
+{
+    struct sink s = {out, size, 0};
+    out[0] = '\0';
+    return read_value(r, &s);
+}
+
+void resp_collect(const char **argv, size_t max, const char *first, va_list args)
+{
+    size_t count = 0;
+    for (const char *arg = first; arg != NULL && count + 1 < max; arg = va_arg(args, const char *))
+        argv[count++] = arg;
+    argv[count] = NULL;
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "servers.h"
+
+#include "check.h"
+#include "clock.h"
+#include "resp.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { ARGS_MAX = 96, READY_MS = 20000, REPLY_SIZE = 32768, REPLIES = 8 };
+
+static int next_id;
+
+void server_init(struct server *s, const char *const *extra, const char *password)
+{
+    memset(s, 0, sizeof *s);
+    s->id = next_id++;
+    s->port = port_reserve();
+    s->extra = extra;
+    s->password = password;
+    snprintf(s->socket_path, sizeof s->socket_path, "%s/s%d.sock", check_dir(), s->id);
+    char dir[96];
+    snprintf(dir, sizeof dir, "%s/s%d", check_dir(), s->id);
+    if (mkdir(dir, 0700) != 0)
+        FAIL("mkdir %s failed", dir);
+}
+
+static void become_server(const struct server *s, pid_t parent)
+{
+    char port[16], dir[96];
+    snprintf(port, sizeof port, "%d", s->port.number);
+    snprintf(dir, sizeof dir, "%s/s%d", check_dir(), s->id);
+    const char *fixed[] = {
+        "redis-server", "--bind", "127.0.0.1", "-::1", "--unixsocket", s->socket_path,
+        "--dir", dir, "--save", "", "--logfile", "log", "--daemonize", "no",
+        "--port", s->tls ? "0" : port, NULL,
+    };
+    const char *argv[ARGS_MAX];
+    size_t count = 0;
+    for (size_t i = 0; fixed[i] != NULL; i++)
+        argv[count++] = fixed[i];
+    if (s->tls) {
+        argv[count++] = "--tls-port";
+        argv[count++] = port;
+    }
+    for (size_t i = 0; s->extra != NULL && s->extra[i] != NULL && count + 1 < ARGS_MAX; i++)
+        argv[count++] = s->extra[i];
+    argv[count] = NULL;
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(1);
+    int log = open("/dev/null", O_RDWR);
+    dup2(log, STDIN_FILENO);
+    dup2(log, STDOUT_FILENO);
+    dup2(log, STDERR_FILENO);
+    const char *program = getenv("REDLOCK_SERVER");
+    if (program != NULL && program[0] != '\0')
+        execvp(program, (char *const *)argv);
+    execvp("redis-server", (char *const *)argv);
+    execvp("valkey-server", (char *const *)argv);
+    _exit(127);
+}
+
+void server_launch(struct server *s)
+{
+    pid_t parent = getpid();
+    pid_t pid = fork();
+    if (pid < 0)
+        FAIL("fork failed");
+    if (pid == 0)
+        become_server(s, parent);
+    s->pid = pid;
+}
+
+static struct resp *eyes(const struct server *s)
+{
+    struct resp *r = resp_unix(s->socket_path);
+    if (r == NULL || s->password == NULL)
+        return r;
+    char reply[256];
+    const char *auth[] = {"AUTH", s->password, NULL};
+    if (resp_send(r, auth) != 0 || resp_read(r, reply, sizeof reply) != 0) {
+        resp_free(r);
+        return NULL;
+    }
+    return r;
+}
+
+static bool answers(void *data)
+{
+    struct server *s = data;
+    if (waitpid(s->pid, NULL, WNOHANG) != 0)
+        FAIL("server %d ended at once; is redis-server or valkey-server installed?", s->id);
+    struct resp *r = eyes(s);
+    char reply[256] = "";
+    const char *ping[] = {"PING", NULL};
+    bool up = r != NULL && resp_send(r, ping) == 0 &&
+              resp_read(r, reply, sizeof reply) == 0 && strcmp(reply, "PONG") == 0;
+    resp_free(r);
+    return up;
+}
+
+void server_ready(struct server *s)
+{
+    /* The unix socket is made after the port is bound: an answer here vouches for both. */
+    if (!wait_until(answers, s, READY_MS))
+        FAIL("server %d not ready after %d ms", s->id, READY_MS);
+}
+
+void server_start(struct server *s, const char *const *extra)
+{
+    server_init(s, extra, NULL);
+    server_launch(s);
+    server_ready(s);
+}
+
+static void end_with(struct server *s, int signal_number)
+{
+    if (s->pid == 0)
+        return;
+    kill(s->pid, signal_number);
+    waitpid(s->pid, NULL, 0);
+    s->pid = 0;
+    unlink(s->socket_path);
+}
+
+void server_stop(struct server *s)
+{
+    end_with(s, SIGTERM);
+}
+
+void server_kill(struct server *s)
+{
+    end_with(s, SIGKILL);
+}
+
+void server_restart(struct server *s)
+{
+    server_kill(s);
+    server_launch(s);
+    server_ready(s);
+}
+
+void server_freeze(struct server *s)
+{
+    int status = 0;
+    kill(s->pid, SIGSTOP);
+    if (waitpid(s->pid, &status, WUNTRACED) != s->pid || !WIFSTOPPED(status))
+        FAIL("server %d did not stop", s->id);
+}
+
+void server_thaw(struct server *s)
+{
+    int status = 0;
+    kill(s->pid, SIGCONT);
+    if (waitpid(s->pid, &status, WCONTINUED) != s->pid || !WIFCONTINUED(status))
+        FAIL("server %d did not continue", s->id);
+}
+
+static const char *command(const struct server *s, const char *const *argv)
+{
+    static _Thread_local char replies[REPLIES][REPLY_SIZE];
+    static _Thread_local unsigned next;
+    char *reply = replies[next++ % REPLIES];
+    struct resp *r = eyes(s);
+    if (r == NULL || resp_send(r, argv) != 0 || resp_read(r, reply, REPLY_SIZE) != 0)
+        FAIL("server %d does not answer %s", s->id, argv[0]);
+    resp_free(r);
+    return reply;
+}
+
+const char *server_cmd(const struct server *s, const char *arg, ...)
+{
+    const char *argv[ARGS_MAX];
+    va_list args;
+    va_start(args, arg);
+    resp_collect(argv, ARGS_MAX, arg, args);
+    va_end(args);
+    return command(s, argv);
+}
+
+long long server_int(const struct server *s, const char *arg, ...)
+{
+    const char *argv[ARGS_MAX];
+    va_list args;
+    va_start(args, arg);
+    resp_collect(argv, ARGS_MAX, arg, args);
+    va_end(args);
+    const char *reply = command(s, argv);
+    char *end = NULL;
+    long long value = strtoll(reply, &end, 10);
+    if (end == reply || *end != '\0')
+        FAIL("%s answered \"%s\", not a number", arg, reply);
+    return value;
+}
+
+int server_clients(const struct server *s)
+{
+    const char *list = server_cmd(s, "CLIENT", "LIST", "TYPE", "normal", NULL);
+    int count = 0;
+    for (const char *p = list; (p = strstr(p, "id=")) != NULL; p++)
+        if (p == list || p[-1] == '\n')
+            count++;
+    return count - 1;
+}
+
+void server_forget_commands(const struct server *s)
+{
+    CHECK_STR("OK", server_cmd(s, "CONFIG", "RESETSTAT", NULL));
+}
+
+const char *server_commands(const struct server *s)
+{
+    static _Thread_local char out[4096];
+    static const char *const own[] = {"config|resetstat", "info", "auth", NULL};
+    const char *p = server_cmd(s, "INFO", "commandstats", NULL);
+    size_t used = 0;
+    out[0] = '\0';
+    while ((p = strstr(p, "cmdstat_")) != NULL) {
+        char name[64];
+        long long calls = 0;
+        p += strlen("cmdstat_");
+        if (sscanf(p, "%63[^:]:calls=%lld", name, &calls) != 2)
+            continue;
+        bool skip = false;
+        for (size_t i = 0; own[i] != NULL; i++)
+            skip = skip || strcmp(name, own[i]) == 0;
+        if (!skip && used < sizeof out)
+            used += (size_t)snprintf(out + used, sizeof out - used, "%s %lld\n", name, calls);
+    }
+    return out;
+}

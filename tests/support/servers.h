@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Real servers: redis-server or valkey-server (REDLOCK_SERVER names another program) on
+ * reserved loopback ports, each with a unix socket inside the case's directory through which
+ * the test looks at it. They die with the process that started them. Start and restart
+ * them from the main thread: a server also dies with the thread that forked it.
+ */
+#ifndef REDLOCK_TESTS_SERVERS_H
+#define REDLOCK_TESTS_SERVERS_H
+
+#include "ports.h"
+
+#include <redlock.h>
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct server {
+    pid_t pid; /* 0: not running */
+    struct port port;
+    int id;
+    bool tls;             /* the port speaks TLS */
+    char socket_path[96]; /* plaintext, for the test's own eyes */
+    const char *password; /* of the default user, if the extra arguments set one */
+    const char *const *extra; /* server arguments ended by NULL; must stay alive; may be NULL */
+};
+
+/* Fills port and paths; `extra` and `password` as above. */
+void server_init(struct server *s, const char *const *extra, const char *password);
+void server_launch(struct server *s); /* does not wait */
+void server_ready(struct server *s);  /* waits until it answers */
+void server_start(struct server *s, const char *const *extra);
+void server_stop(struct server *s);   /* SHUTDOWN-like: TERM and reaped */
+void server_kill(struct server *s);   /* kill -9 and reaped; the port stays reserved */
+void server_restart(struct server *s); /* same port, same arguments; kills it if running */
+void server_freeze(struct server *s); /* SIGSTOP, certainly stopped on return */
+void server_thaw(struct server *s);
+
+/* One command as the default user; the reply as resp_read() prints it, valid for 8 calls. */
+__attribute__((sentinel)) const char *server_cmd(const struct server *s, const char *arg, ...);
+__attribute__((sentinel)) long long server_int(const struct server *s, const char *arg, ...);
+
+/* How many clients other than the test's own eyes are connected. */
+int server_clients(const struct server *s);
+
+/*
+ * Forgets the counters, so that server_commands() answers which commands arrived since: a
+ * list "name calls" per line, without those the test itself sends to find out.
+ */
+void server_forget_commands(const struct server *s);
+const char *server_commands(const struct server *s);
+
+struct cluster {
+    size_t count;
+    struct server node[REDLOCK_NODES_MAX];
+    char url[REDLOCK_NODES_MAX][192];
+    const char *urls[REDLOCK_NODES_MAX]; /* may be pointed elsewhere by the test */
+};
+
+void cluster_start(struct cluster *c, size_t count);
+void cluster_start_with(struct cluster *c, size_t count, const char *const *extra);
+
+/* On how many running nodes `key` exists / has exactly this value. */
+int cluster_count(const struct cluster *c, const char *key);
+int cluster_count_value(const struct cluster *c, const char *key, const char *value);
+
+/* Waits until `key` is on exactly `wanted` nodes; false when the time is over. */
+bool cluster_await(const struct cluster *c, const char *key, int wanted, int64_t timeout_ms);
+
+/* Waits until no node holds any key at all. */
+bool cluster_await_empty(const struct cluster *c, int64_t timeout_ms);
+
+/* SET key value PX ttl_ms by hand on nodes [first, first + count). */
+void cluster_set(const struct cluster *c, size_t first, size_t count, const char *key,
+                 const char *value, int64_t ttl_ms);
+void cluster_del(const struct cluster *c, size_t first, size_t count, const char *key);
+
+#endif
