@@ -12,7 +12,8 @@ static const struct rl_scheme schemes[] = {
 };
 #define SCHEME_COUNT (sizeof schemes / sizeof schemes[0])
 
-const struct rl_scheme *rl_scheme_find(struct rl_span name) {
+const struct rl_scheme *rl_scheme_find(struct rl_span name)
+{
     for (size_t i = 0; i < SCHEME_COUNT; i++) {
         if (rl_span_is(name, schemes[i].name)) {
             return &schemes[i];
@@ -21,12 +22,14 @@ const struct rl_scheme *rl_scheme_find(struct rl_span name) {
     return NULL;
 }
 
-static int smaller(int a, int b) {
+static int smaller(int a, int b)
+{
     return a < b ? a : b;
 }
 
 /* Edit distance of two short words: insert, delete, replace, swap of neighbours. */
-static int distance(struct rl_span a, const char *b) {
+static int distance(struct rl_span a, const char *b)
+{
     int d[NAME_MAX_BYTES + 1][NAME_MAX_BYTES + 1];
     size_t b_length = strlen(b);
 
@@ -49,7 +52,8 @@ static int distance(struct rl_span a, const char *b) {
     return d[a.length][b_length];
 }
 
-void rl_scheme_explain(struct rl_span name, char *why, size_t why_size) {
+void rl_scheme_explain(struct rl_span name, char *why, size_t why_size)
+{
     if (name.length > NAME_MAX_BYTES || !rl_span_only(name, "+-.")) {
         snprintf(why, why_size, "what stands before '://' must be redis, rediss (TLS) or unix");
         return;

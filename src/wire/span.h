@@ -12,24 +12,29 @@ struct rl_span {
     size_t length;
 };
 
-static inline bool rl_is_digit(char c) {
+static inline bool rl_is_digit(char c)
+{
     return c >= '0' && c <= '9';
 }
 
-static inline char rl_lower(char c) {
+static inline char rl_lower(char c)
+{
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-static inline bool rl_is_letter(char c) {
+static inline bool rl_is_letter(char c)
+{
     return rl_lower(c) >= 'a' && rl_lower(c) <= 'z';
 }
 
-static inline bool rl_is_control(char c) {
+static inline bool rl_is_control(char c)
+{
     return (unsigned char)c < 0x20 || c == 0x7f;
 }
 
 /* 0 to 15, or -1. */
-static inline int rl_hex_value(char c) {
+static inline int rl_hex_value(char c)
+{
     if (rl_is_digit(c)) {
         return c - '0';
     }
@@ -37,12 +42,14 @@ static inline int rl_hex_value(char c) {
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-static inline bool rl_span_has(struct rl_span s, char c) {
+static inline bool rl_span_has(struct rl_span s, char c)
+{
     return s.length > 0 && memchr(s.at, c, s.length) != NULL;
 }
 
 /* word is in lower case. */
-static inline bool rl_span_is(struct rl_span s, const char *word) {
+static inline bool rl_span_is(struct rl_span s, const char *word)
+{
     size_t i = 0;
     while (i < s.length && word[i] != '\0' && rl_lower(s.at[i]) == word[i]) {
         i++;
@@ -51,7 +58,8 @@ static inline bool rl_span_is(struct rl_span s, const char *word) {
 }
 
 /* Only letters, digits and the characters of `more`; not empty. */
-static inline bool rl_span_only(struct rl_span s, const char *more) {
+static inline bool rl_span_only(struct rl_span s, const char *more)
+{
     for (size_t i = 0; i < s.length; i++) {
         char c = s.at[i];
         if (!rl_is_letter(c) && !rl_is_digit(c) && (c == '\0' || strchr(more, c) == NULL)) {
@@ -61,13 +69,15 @@ static inline bool rl_span_only(struct rl_span s, const char *more) {
     return s.length > 0;
 }
 
-static inline void rl_span_skip(struct rl_span *s, size_t n) {
+static inline void rl_span_skip(struct rl_span *s, size_t n)
+{
     s->at += n;
     s->length -= n;
 }
 
 /* The start of s up to the first character of `stops`; s keeps the rest, the stop included. */
-static inline struct rl_span rl_span_until(struct rl_span *s, const char *stops) {
+static inline struct rl_span rl_span_until(struct rl_span *s, const char *stops)
+{
     struct rl_span head = {s->at, 0};
     while (head.length < s->length && strchr(stops, s->at[head.length]) == NULL) {
         head.length++;

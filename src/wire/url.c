@@ -19,19 +19,22 @@ struct parse {
     char why[MESSAGE_MAX];
 };
 
-static int fail(struct parse *p, const char *message) {
+static int fail(struct parse *p, const char *message)
+{
     snprintf(p->why, sizeof p->why, "%s", message);
     return -1;
 }
 
 /* format has one "%.*s" for the quoted part. */
-static int fail_about(struct parse *p, const char *format, struct rl_span quoted) {
+static int fail_about(struct parse *p, const char *format, struct rl_span quoted)
+{
     snprintf(p->why, sizeof p->why, format, (int)quoted.length, quoted.at);
     return -1;
 }
 
 /* Percent-decodes s into a terminated string. 0, or -1 after a message about `what`. */
-static int decode(struct parse *p, struct rl_span s, char *out, size_t size, const char *what) {
+static int decode(struct parse *p, struct rl_span s, char *out, size_t size, const char *what)
+{
     size_t n = 0;
     for (size_t i = 0; i < s.length; i++) {
         char c = s.at[i];
@@ -65,7 +68,8 @@ static int decode(struct parse *p, struct rl_span s, char *out, size_t size, con
 
 /* ---- host and port ------------------------------------------------------------------- */
 
-static int parse_port(struct parse *p, struct rl_span port) {
+static int parse_port(struct parse *p, struct rl_span port)
+{
     uint32_t value = 0;
     if (port.length == 0) {
         return fail(p,
@@ -88,7 +92,8 @@ static int parse_port(struct parse *p, struct rl_span port) {
 }
 
 /* A name or an IPv4 address. */
-static int parse_name(struct parse *p, struct rl_span name) {
+static int parse_name(struct parse *p, struct rl_span name)
+{
     if (name.length == 0) {
         return fail(p, "the host is empty: write redis://host:port");
     }
@@ -109,7 +114,8 @@ static int parse_name(struct parse *p, struct rl_span name) {
 }
 
 /* What stands between the brackets: hex groups, perhaps a dotted tail, perhaps a zone. */
-static int parse_ipv6(struct parse *p, struct rl_span address) {
+static int parse_ipv6(struct parse *p, struct rl_span address)
+{
     struct rl_span zone = address;
     struct rl_span groups = rl_span_until(&zone, "%");
     size_t n = 0;
@@ -140,14 +146,16 @@ static int parse_ipv6(struct parse *p, struct rl_span address) {
     return 0;
 }
 
-static void print_address(struct rl_url *u, bool bracketed) {
+static void print_address(struct rl_url *u, bool bracketed)
+{
     int room = (int)sizeof u->printable - 1 - 8; /* for brackets and ":65535" */
     bool cut = strlen(u->host) > (size_t)room;
     snprintf(u->printable, sizeof u->printable, "%s%.*s%s%s:%s", bracketed ? "[" : "",
              cut ? room - 3 : room, u->host, cut ? "..." : "", bracketed ? "]" : "", u->port);
 }
 
-static int parse_host_and_port(struct parse *p, struct rl_span s) {
+static int parse_host_and_port(struct parse *p, struct rl_span s)
+{
     bool bracketed = s.length > 0 && s.at[0] == '[';
     if (bracketed) {
         rl_span_skip(&s, 1);
@@ -187,7 +195,8 @@ static int parse_host_and_port(struct parse *p, struct rl_span s) {
 
 /* ---- credentials and database -------------------------------------------------------- */
 
-static int parse_credentials(struct parse *p, struct rl_span s) {
+static int parse_credentials(struct parse *p, struct rl_span s)
+{
     struct rl_span password = s;
     struct rl_span user = rl_span_until(&password, ":");
     if (decode(p, user, p->url.user, sizeof p->url.user, "user") != 0) {
@@ -203,7 +212,8 @@ static int parse_credentials(struct parse *p, struct rl_span s) {
 }
 
 /* Splits "user:password@rest" at the last '@', so that a password may have one of its own. */
-static int take_credentials(struct parse *p, struct rl_span *authority) {
+static int take_credentials(struct parse *p, struct rl_span *authority)
+{
     size_t at = authority->length;
     while (at > 0 && authority->at[at - 1] != '@') {
         at--;
@@ -216,7 +226,8 @@ static int take_credentials(struct parse *p, struct rl_span *authority) {
     return parse_credentials(p, credentials);
 }
 
-static int parse_db(struct parse *p, struct rl_span s) {
+static int parse_db(struct parse *p, struct rl_span s)
+{
     uint64_t value = 0;
     for (size_t i = 0; i < s.length; i++) {
         if (!rl_is_digit(s.at[i])) {
@@ -235,7 +246,8 @@ static int parse_db(struct parse *p, struct rl_span s) {
 }
 
 /* What follows '?'. For unix:// it is db=N; otherwise there is nothing that may stand there. */
-static int parse_query(struct parse *p, struct rl_span query) {
+static int parse_query(struct parse *p, struct rl_span query)
+{
     struct rl_span value = query;
     struct rl_span name = rl_span_until(&value, "=&");
     bool named = value.length > 0 && value.at[0] == '=';
@@ -262,7 +274,8 @@ static int parse_query(struct parse *p, struct rl_span query) {
 /* ---- whole URLs ---------------------------------------------------------------------- */
 
 /* [user[:password]@]host[:port][/db] */
-static int parse_tcp(struct parse *p, struct rl_span s) {
+static int parse_tcp(struct parse *p, struct rl_span s)
+{
     struct rl_span authority = rl_span_until(&s, "/?#");
     if (rl_span_has(s, '@')) {
         return fail(p,
@@ -286,7 +299,8 @@ static int parse_tcp(struct parse *p, struct rl_span s) {
 }
 
 /* [user[:password]@]/path[?db=N] */
-static int parse_unix(struct parse *p, struct rl_span s) {
+static int parse_unix(struct parse *p, struct rl_span s)
+{
     struct rl_span authority = rl_span_until(&s, "/");
     if (take_credentials(p, &authority) != 0) {
         return -1;
@@ -314,7 +328,8 @@ static int parse_unix(struct parse *p, struct rl_span s) {
 }
 
 /* Plain host[:port], and the common ways to miss the whole form. */
-static int parse_plain(struct parse *p, struct rl_span s) {
+static int parse_plain(struct parse *p, struct rl_span s)
+{
     struct rl_span rest = s;
     const struct rl_scheme *scheme = rl_scheme_find(rl_span_until(&rest, ":"));
 
@@ -336,7 +351,8 @@ static int parse_plain(struct parse *p, struct rl_span s) {
     return parse_host_and_port(p, s);
 }
 
-static int parse(struct parse *p, const char *text) {
+static int parse(struct parse *p, const char *text)
+{
     if (text == NULL || text[0] == '\0') {
         return fail(p, "the URL is empty: write redis://host:port");
     }
@@ -363,7 +379,8 @@ static int parse(struct parse *p, const char *text) {
     return scheme->is_unix ? parse_unix(p, rest) : parse_tcp(p, rest);
 }
 
-int rl_url_parse(const char *text, struct rl_url *out, char *why, size_t why_size) {
+int rl_url_parse(const char *text, struct rl_url *out, char *why, size_t why_size)
+{
     struct parse p = {.why = ""};
     int result = parse(&p, text);
     if (result == 0) {
@@ -375,7 +392,8 @@ int rl_url_parse(const char *text, struct rl_url *out, char *why, size_t why_siz
     return result;
 }
 
-void rl_url_wipe(struct rl_url *u) {
+void rl_url_wipe(struct rl_url *u)
+{
     if (u == NULL) {
         return;
     }
