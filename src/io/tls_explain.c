@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "io/tls_explain.h"
+
+#include <arpa/inet.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define NAME_SIZE 64 /* of a certificate's name in a sentence; a longer one is cut */
+
+/* A name comes from the peer: only printable ASCII of it reaches a terminal. */
+static void copy_printable(char *out, size_t size, const unsigned char *from, size_t length)
+{
+    size_t n = 0;
+    while (n < length && n + 1 < size) {
+        out[n] = from[n] >= 0x20 && from[n] < 0x7f ? (char)from[n] : '?';
+        n++;
+    }
+    out[n] = '\0';
+}
+
+static bool common_name(const X509_NAME *name, char *out, size_t size)
+{
+    int index = X509_NAME_get_index_by_NID(name, NID_commonName, -1);
+    if (index < 0) {
+        return false;
+    }
+    const ASN1_STRING *text = X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, index));
+    copy_printable(out, size, ASN1_STRING_get0_data(text), (size_t)ASN1_STRING_length(text));
+    return out[0] != '\0';
+}
+
+static bool alternative_name(const GENERAL_NAME *name, char *out, size_t size)
+{
+    int type;
+    const ASN1_STRING *value = GENERAL_NAME_get0_value(name, &type);
+    if (type == GEN_DNS) {
+        copy_printable(out, size, ASN1_STRING_get0_data(value),
+                       (size_t)ASN1_STRING_length(value));
+        return true;
+    }
+    if (type == GEN_IPADD) {
+        int family = ASN1_STRING_length(value) == 4 ? AF_INET : AF_INET6;
+        if (family == AF_INET6 && ASN1_STRING_length(value) != 16) {
+            return false;
+        }
+        return inet_ntop(family, ASN1_STRING_get0_data(value), out, (socklen_t)size) != NULL;
+    }
+    return false;
+}
+
+/* Whom the certificate was made for: its first alternative name, else its common name. */
+static void subject(X509 *certificate, char *out, size_t size)
+{
+    bool found = false;
+    GENERAL_NAMES *names = X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
+    for (int i = 0; !found && i < sk_GENERAL_NAME_num(names); i++) {
+        found = alternative_name(sk_GENERAL_NAME_value(names, i), out, size);
+    }
+    GENERAL_NAMES_free(names);
+    if (!found && !common_name(X509_get_subject_name(certificate), out, size)) {
+        snprintf(out, size, "nobody in particular");
+    }
+}
+
+static void date(const ASN1_TIME *from, char *out, size_t size)
+{
+    struct tm utc;
+    if (from == NULL || !ASN1_TIME_to_tm(from, &utc) ||
+        strftime(out, size, "%Y-%m-%d %H:%M:%S UTC", &utc) == 0) {
+        snprintf(out, size, "an unknown date");
+    }
+}
+
+void rl_tls_explain_certificate(int error, X509 *certificate, const char *wanted_name,
+                                char *why, size_t why_size)
+{
+    char text[NAME_SIZE] = "?";
+
+    switch (certificate == NULL ? X509_V_ERR_UNSPECIFIED : error) {
+    case X509_V_ERR_CERT_HAS_EXPIRED:
+        date(X509_get0_notAfter(certificate), text, sizeof text);
+        snprintf(why, why_size, "the node's certificate has expired (%s): renew it", text);
+        return;
+    case X509_V_ERR_CERT_NOT_YET_VALID:
+        date(X509_get0_notBefore(certificate), text, sizeof text);
+        snprintf(why, why_size,
+                 "the node's certificate is not valid before %s: check this machine's clock",
+                 text);
+        return;
+    case X509_V_ERR_HOSTNAME_MISMATCH:
+    case X509_V_ERR_IP_ADDRESS_MISMATCH:
+        subject(certificate, text, sizeof text);
+        snprintf(
+            why, why_size,
+            "name mismatch: the certificate is for %s, not %.*s: correct the URL or set the "
+            "TLS server name",
+            text, NAME_SIZE, wanted_name);
+        return;
+    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+        snprintf(
+            why, why_size,
+            "the node's certificate is self-signed: give it as the TLS CA file to trust it");
+        return;
+    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+        if (!common_name(X509_get_issuer_name(certificate), text, sizeof text)) {
+            snprintf(text, sizeof text, "unnamed");
+        }
+        snprintf(why, why_size,
+                 "unknown authority (%s): give its certificate as the TLS CA file", text);
+        return;
+    default:
+        snprintf(why, why_size, "the node's certificate was not accepted: %s",
+                 X509_verify_cert_error_string(error));
+    }
+}
+
+/* What OpenSSL's reason means for somebody with a wrong URL or a missing file; or NULL. */
+static const char *remedy(int reason)
+{
+    switch (reason) {
+    case SSL_R_WRONG_VERSION_NUMBER:
+    case SSL_R_HTTP_REQUEST:
+    case SSL_R_HTTPS_PROXY_REQUEST:
+    case SSL_R_PACKET_LENGTH_TOO_LONG:
+    case SSL_R_BAD_RECORD_TYPE:
+        return "the node does not speak TLS here: use its TLS port, or redis:// if it has none";
+    case SSL_R_UNSUPPORTED_PROTOCOL:
+    case SSL_R_UNSUPPORTED_SSL_VERSION:
+    case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION:
+    case SSL_R_VERSION_TOO_LOW:
+        return "protocol version: the node offers no TLS 1.2 or newer: allow one there";
+    case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
+        return "the node wants a client certificate: set the TLS certificate file";
+    case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE:
+        return "the node broke off the handshake: it may want a client certificate, or has no "
+               "cipher in common";
+    case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
+        return "the node does not know the authority that signed our client certificate";
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
+        return "the node says that our client certificate has expired: renew it";
+    case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
+    case SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE:
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED:
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
+    case SSL_R_TLSV1_ALERT_ACCESS_DENIED:
+        return "the node did not accept our client certificate: check the TLS certificate file";
+    default:
+        return NULL;
+    }
+}
+
+void rl_tls_explain_error(unsigned long code, char *why, size_t why_size)
+{
+    const char *text = NULL;
+    if (code != 0 && ERR_GET_LIB(code) == ERR_LIB_SSL) {
+        text = remedy(ERR_GET_REASON(code));
+    }
+    if (text != NULL) {
+        snprintf(why, why_size, "%s", text);
+        return;
+    }
+    text = code != 0 ? ERR_reason_error_string(code) : NULL;
+    snprintf(why, why_size, "TLS protocol error: %s",
+             text != NULL ? text : "the connection ended in the middle");
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Sentences about what went wrong with TLS, for people who do not know OpenSSL's. */
+#ifndef RL_IO_TLS_EXPLAIN_H
+#define RL_IO_TLS_EXPLAIN_H
+
+#include <openssl/x509.h>
+#include <stddef.h>
+
+/* A certificate that failed verification with `error`, one of X509_V_ERR_*. */
+void rl_tls_explain_certificate(int error, X509 *certificate, const char *wanted_name,
+                                char *why, size_t why_size);
+
+/* An error code of OpenSSL's queue; 0 when there was none. */
+void rl_tls_explain_error(unsigned long code, char *why, size_t why_size);
+
+#endif
