@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <openssl/err.h>
-#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <stdbool.h>
@@ -41,36 +40,55 @@ struct rl_tls {
 /* Without this, OpenSSL asks for the passphrase of a key on the terminal. */
 static int no_passphrase(char *buffer, int size, int writing, void *data)
 {
-    (void)buffer, (void)size, (void)writing, (void)data;
+    (void)buffer, (void)size, (void)writing;
+    *(bool *)data = true;
     return -1;
 }
 
-/* About a PEM file that OpenSSL would not take. Empties the error queue. */
-static void explain_file(const char *what, const char *file, char *why, size_t why_size)
+/* About a PEM file that OpenSSL would not take. */
+static int explain_file(const char *what, const char *file, char *why, size_t why_size)
 {
-    unsigned long code = ERR_peek_error(); /* the oldest: the later ones only pass it on */
     FILE *readable = fopen(file, "re");
     if (readable == NULL) {
         snprintf(why, why_size, "cannot read the %s %s: %s", what, file, strerror(errno));
-        ERR_clear_error();
-        return;
+        return -1;
     }
     fclose(readable);
-    if (ERR_GET_LIB(code) == ERR_LIB_PEM && ERR_GET_REASON(code) == PEM_R_BAD_PASSWORD_READ) {
-        snprintf(why, why_size, "the %s %s is protected by a passphrase: give one without",
-                 what, file);
-    } else {
-        snprintf(why, why_size, "there is no usable PEM in the %s %s", what, file);
+    snprintf(why, why_size, "there is no usable PEM in the %s %s", what, file);
+    return -1;
+}
+
+static int load_key(SSL_CTX *ctx, const char *cert_file, const char *key_file, char *why,
+                    size_t why_size)
+{
+    bool wants_passphrase = false;
+    SSL_CTX_set_default_passwd_cb(ctx, no_passphrase);
+    SSL_CTX_set_default_passwd_cb_userdata(ctx, &wants_passphrase);
+    int loaded = SSL_CTX_use_PrivateKey_file(ctx, key_file, SSL_FILETYPE_PEM);
+    SSL_CTX_set_default_passwd_cb_userdata(ctx, NULL);
+    if (loaded == 1) {
+        return 0;
     }
-    ERR_clear_error();
+    unsigned long code = ERR_peek_last_error();
+    if (wants_passphrase) {
+        snprintf(why, why_size,
+                 "the TLS key in %s is protected by a passphrase: give one without", key_file);
+        return -1;
+    }
+    if (ERR_GET_LIB(code) == ERR_LIB_X509 &&
+        ERR_GET_REASON(code) == X509_R_KEY_VALUES_MISMATCH) {
+        snprintf(why, why_size, "the TLS key in %s does not belong to the certificate in %s",
+                 key_file, cert_file);
+        return -1;
+    }
+    return explain_file("TLS key file", key_file, why, why_size);
 }
 
 static int load_files(SSL_CTX *ctx, const char *ca_file, const char *cert_file,
                       const char *key_file, char *why, size_t why_size)
 {
     if (ca_file != NULL && SSL_CTX_load_verify_file(ctx, ca_file) != 1) {
-        explain_file("TLS CA file", ca_file, why, why_size);
-        return -1;
+        return explain_file("TLS CA file", ca_file, why, why_size);
     }
     if (ca_file == NULL && SSL_CTX_set_default_verify_paths(ctx) != 1) {
         snprintf(why, why_size,
@@ -85,23 +103,9 @@ static int load_files(SSL_CTX *ctx, const char *ca_file, const char *cert_file,
         return 0;
     }
     if (SSL_CTX_use_certificate_chain_file(ctx, cert_file) != 1) {
-        explain_file("TLS certificate file", cert_file, why, why_size);
-        return -1;
+        return explain_file("TLS certificate file", cert_file, why, why_size);
     }
-    const char *key = key_file != NULL ? key_file : cert_file;
-    if (SSL_CTX_use_PrivateKey_file(ctx, key, SSL_FILETYPE_PEM) != 1) {
-        unsigned long code = ERR_peek_last_error();
-        if (ERR_GET_LIB(code) == ERR_LIB_X509 &&
-            ERR_GET_REASON(code) == X509_R_KEY_VALUES_MISMATCH) {
-            snprintf(why, why_size,
-                     "the TLS key in %s does not belong to the certificate in %s", key,
-                     cert_file);
-        } else {
-            explain_file("TLS key file", key, why, why_size);
-        }
-        return -1;
-    }
-    return 0;
+    return load_key(ctx, cert_file, key_file != NULL ? key_file : cert_file, why, why_size);
 }
 
 int rl_tls_context_new(const char *ca_file, const char *cert_file, const char *key_file,
@@ -124,7 +128,6 @@ int rl_tls_context_new(const char *ca_file, const char *cert_file, const char *k
     }
     SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
     SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
-    SSL_CTX_set_default_passwd_cb(ctx, no_passphrase);
     if (load_files(ctx, ca_file, cert_file, key_file, why, why_size) != 0) {
         goto cleanup;
     }
