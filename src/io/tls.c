@@ -41,7 +41,9 @@ struct rl_tls {
 static int no_passphrase(char *buffer, int size, int writing, void *data)
 {
     (void)buffer, (void)size, (void)writing;
-    *(bool *)data = true;
+    if (data != NULL) {
+        *(bool *)data = true;
+    }
     return -1;
 }
 
@@ -62,7 +64,6 @@ static int load_key(SSL_CTX *ctx, const char *cert_file, const char *key_file, c
                     size_t why_size)
 {
     bool wants_passphrase = false;
-    SSL_CTX_set_default_passwd_cb(ctx, no_passphrase);
     SSL_CTX_set_default_passwd_cb_userdata(ctx, &wants_passphrase);
     int loaded = SSL_CTX_use_PrivateKey_file(ctx, key_file, SSL_FILETYPE_PEM);
     SSL_CTX_set_default_passwd_cb_userdata(ctx, NULL);
@@ -128,6 +129,7 @@ int rl_tls_context_new(const char *ca_file, const char *cert_file, const char *k
     }
     SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
     SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_default_passwd_cb(ctx, no_passphrase);
     if (load_files(ctx, ca_file, cert_file, key_file, why, why_size) != 0) {
         goto cleanup;
     }
