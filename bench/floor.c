@@ -69,7 +69,8 @@ static const char release_script[] = RL_SCRIPT_RELEASE;
 
 /* ---- setting up ---- */
 
-static void connection_free(struct connection *c) {
+static void connection_free(struct connection *c)
+{
     if (!c)
         return;
     if (c->fd >= 0)
@@ -79,7 +80,8 @@ static void connection_free(struct connection *c) {
     free(c);
 }
 
-static struct connection *connection_open(const char *url) {
+static struct connection *connection_open(const char *url)
+{
     struct connection *c = calloc(1, sizeof *c);
     if (!c)
         return NULL;
@@ -94,7 +96,8 @@ static struct connection *connection_open(const char *url) {
 }
 
 /* Whether every node answers this command with 0: nothing deleted, and no error. */
-static bool all_know(struct floor *floor, const char *const *words, size_t word_count) {
+static bool all_know(struct floor *floor, const char *const *words, size_t word_count)
+{
     char reply[256];
     for (size_t i = 0; i < floor->node_count; i++) {
         int type = raw_call(floor->node[i]->fd, words, word_count, reply, sizeof reply);
@@ -104,7 +107,8 @@ static bool all_know(struct floor *floor, const char *const *words, size_t word_
     return true;
 }
 
-static int load_script(struct floor *floor, char sha[41]) {
+static int load_script(struct floor *floor, char sha[41])
+{
     const char *words[] = {"SCRIPT", "LOAD", release_script};
     char reply[256];
     for (size_t i = 0; i < floor->node_count; i++) {
@@ -118,7 +122,8 @@ static int load_script(struct floor *floor, char sha[41]) {
     return 0;
 }
 
-static int choose_release(struct floor *floor, bool native) {
+static int choose_release(struct floor *floor, bool native)
+{
     static const char *const delifeq[] = {"DELIFEQ", BENCH_PREFIX "bench-probe", "no"};
     static const char *const delex[] = {"DELEX", BENCH_PREFIX "bench-probe", "IFEQ", "no"};
     char sha[41];
@@ -140,7 +145,8 @@ static int choose_release(struct floor *floor, bool native) {
     return 0;
 }
 
-struct floor *floor_open(const struct servers *servers, bool native) {
+struct floor *floor_open(const struct servers *servers, bool native)
+{
     struct floor *floor = calloc(1, sizeof *floor);
     if (!floor)
         return NULL;
@@ -163,7 +169,8 @@ failed:
     return NULL;
 }
 
-void floor_close(struct floor *floor) {
+void floor_close(struct floor *floor)
+{
     if (!floor)
         return;
     for (size_t i = 0; i < floor->node_count; i++)
@@ -171,20 +178,23 @@ void floor_close(struct floor *floor) {
     free(floor);
 }
 
-const char *floor_release_word(const struct floor *floor) {
+const char *floor_release_word(const struct floor *floor)
+{
     return floor->release_word;
 }
 
 /* ---- commands out ---- */
 
-static void give_up(struct floor *floor, const char *why) {
+static void give_up(struct floor *floor, const char *why)
+{
     if (!floor->failed)
         fprintf(stderr, "redlock-bench: the floor gives up: %s\n", why);
     floor->failed = true;
 }
 
 static void send_to_all(struct floor *floor, const struct cycle *cycle, const char *command,
-                        size_t length) {
+                        size_t length)
+{
     struct ticket ticket = {.cycle = (uint32_t)(cycle - floor->cycles), .step = cycle->step};
     for (size_t i = 0; i < floor->node_count; i++) {
         struct connection *c = floor->node[i];
@@ -199,7 +209,8 @@ static void send_to_all(struct floor *floor, const struct cycle *cycle, const ch
 }
 
 /* Xorshift: unique enough for a benchmark, and free. */
-static void fresh_value(struct floor *floor, char value[VALUE_LENGTH + 1]) {
+static void fresh_value(struct floor *floor, char value[VALUE_LENGTH + 1])
+{
     static const char digits[] = "0123456789abcdef";
     uint64_t bits = 0;
     for (int i = 0; i < VALUE_LENGTH; i++, bits >>= 4) {
@@ -214,7 +225,8 @@ static void fresh_value(struct floor *floor, char value[VALUE_LENGTH + 1]) {
     value[VALUE_LENGTH] = '\0';
 }
 
-static void start_acquire(struct floor *floor, struct cycle *cycle) {
+static void start_acquire(struct floor *floor, struct cycle *cycle)
+{
     cycle->step++; /* from here on, replies to the last release are late ones */
     if (window_state(floor->window) == WINDOW_OVER) {
         floor->idle++;
@@ -233,7 +245,8 @@ static void start_acquire(struct floor *floor, struct cycle *cycle) {
     send_to_all(floor, cycle, command, (size_t)length);
 }
 
-static void start_release(struct floor *floor, struct cycle *cycle) {
+static void start_release(struct floor *floor, struct cycle *cycle)
+{
     char command[COMMAND_MAX];
     cycle->step++;
     cycle->granted = cycle->answered = 0;
@@ -246,7 +259,8 @@ static void start_release(struct floor *floor, struct cycle *cycle) {
 
 /* ---- replies in ---- */
 
-static void won(struct floor *floor, struct cycle *cycle, bool acquiring) {
+static void won(struct floor *floor, struct cycle *cycle, bool acquiring)
+{
     bool counts = window_state(floor->window) == WINDOW_MEASURING;
     if (acquiring) {
         if (counts)
@@ -258,7 +272,8 @@ static void won(struct floor *floor, struct cycle *cycle, bool acquiring) {
     }
 }
 
-static void take_reply(struct floor *floor, struct ticket ticket, const char *line) {
+static void take_reply(struct floor *floor, struct ticket ticket, const char *line)
+{
     struct cycle *cycle = &floor->cycles[ticket.cycle];
     if (cycle->step != ticket.step)
         return;
@@ -272,7 +287,8 @@ static void take_reply(struct floor *floor, struct ticket ticket, const char *li
 }
 
 /* Every reply in this benchmark is one line. */
-static void read_replies(struct floor *floor, struct connection *c) {
+static void read_replies(struct floor *floor, struct connection *c)
+{
     ssize_t n = recv(c->fd, c->input + c->unread, INPUT_MAX - c->unread, 0);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
@@ -294,7 +310,8 @@ static void read_replies(struct floor *floor, struct connection *c) {
     memmove(c->input, line, c->unread);
 }
 
-static void flush(struct floor *floor, struct connection *c) {
+static void flush(struct floor *floor, struct connection *c)
+{
     while (c->sent < c->filled) {
         ssize_t n = send(c->fd, c->output + c->sent, c->filled - c->sent, MSG_NOSIGNAL);
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -310,14 +327,16 @@ static void flush(struct floor *floor, struct connection *c) {
 
 /* ---- the loop ---- */
 
-static bool replies_owed(const struct floor *floor) {
+static bool replies_owed(const struct floor *floor)
+{
     for (size_t i = 0; i < floor->node_count; i++)
         if (floor->node[i]->pushed != floor->node[i]->popped)
             return true;
     return false;
 }
 
-static void turn(struct floor *floor) {
+static void turn(struct floor *floor)
+{
     struct pollfd polls[REDLOCK_NODES_MAX];
     for (size_t i = 0; i < floor->node_count; i++) {
         struct connection *c = floor->node[i];
@@ -334,7 +353,8 @@ static void turn(struct floor *floor) {
             read_replies(floor, floor->node[i]);
 }
 
-int floor_run(struct floor *floor, unsigned in_flight, struct window *window) {
+int floor_run(struct floor *floor, unsigned in_flight, struct window *window)
+{
     floor->cycles = calloc(in_flight, sizeof *floor->cycles);
     if (!floor->cycles)
         return -1;

@@ -56,12 +56,14 @@ static const char usage[] =
 
 /* ---- options ---- */
 
-static int bad_usage(const char *what, const char *value) {
+static int bad_usage(const char *what, const char *value)
+{
     fprintf(stderr, "redlock-bench: %s: %s; see --help\n", what, value);
     return -1;
 }
 
-static int parse_number(const char *text, double low, double high, double *out) {
+static int parse_number(const char *text, double low, double high, double *out)
+{
     char *end;
     errno = 0;
     double value = strtod(text, &end);
@@ -71,7 +73,8 @@ static int parse_number(const char *text, double low, double high, double *out) 
     return 0;
 }
 
-static int parse_count(const char *text, unsigned high, unsigned *out) {
+static int parse_count(const char *text, unsigned high, unsigned *out)
+{
     double value;
     if (parse_number(text, 1, high, &value) != 0)
         return -1;
@@ -79,7 +82,8 @@ static int parse_count(const char *text, unsigned high, unsigned *out) {
     return 0;
 }
 
-static int parse_in_flight(struct settings *settings, char *list) {
+static int parse_in_flight(struct settings *settings, char *list)
+{
     settings->in_flight_count = 0;
     char *rest = list;
     for (char *word; (word = strsep(&rest, ","));) {
@@ -93,7 +97,8 @@ static int parse_in_flight(struct settings *settings, char *list) {
     return 0;
 }
 
-static int parse_nodes(struct settings *settings) {
+static int parse_nodes(struct settings *settings)
+{
     const char *text = getenv("REDLOCK_NODES");
     if (!text || !*text)
         return bad_usage("REDLOCK_NODES names no nodes", "try redlock dev -- redlock-bench");
@@ -111,7 +116,8 @@ static int parse_nodes(struct settings *settings) {
     return settings->node_count ? 0 : bad_usage("REDLOCK_NODES names no nodes", text);
 }
 
-static int parse_option(struct settings *settings, int option) {
+static int parse_option(struct settings *settings, int option)
+{
     switch (option) {
     case 'r':
         return parse_count(optarg, ROUNDS_MAX, &settings->rounds);
@@ -141,7 +147,8 @@ static int parse_option(struct settings *settings, int option) {
     }
 }
 
-static int parse_arguments(struct settings *settings, int argc, char **argv) {
+static int parse_arguments(struct settings *settings, int argc, char **argv)
+{
     static const struct option options[] = {
         {"rounds", required_argument, NULL, 'r'},
         {"seconds", required_argument, NULL, 's'},
@@ -177,14 +184,16 @@ struct bench {
 };
 
 static const struct variant *find(const struct bench *bench, enum variant_kind kind,
-                                  unsigned callers) {
+                                  unsigned callers)
+{
     for (size_t i = 0; i < bench->variant_count; i++)
         if (bench->variant[i].kind == kind && bench->variant[i].callers == callers)
             return &bench->variant[i];
     return NULL;
 }
 
-static void plan_one(struct bench *bench, enum variant_kind kind, unsigned callers) {
+static void plan_one(struct bench *bench, enum variant_kind kind, unsigned callers)
+{
     struct variant *variant = &bench->variant[bench->variant_count];
     variant->kind = kind;
     variant->callers = callers;
@@ -193,7 +202,8 @@ static void plan_one(struct bench *bench, enum variant_kind kind, unsigned calle
     bench->variant_count++;
 }
 
-static void plan(struct bench *bench) {
+static void plan(struct bench *bench)
+{
     const struct settings *settings = bench->settings;
     for (unsigned i = 0; i < settings->in_flight_count; i++) {
         plan_one(bench, VARIANT_FLOOR, settings->in_flight[i]);
@@ -203,7 +213,8 @@ static void plan(struct bench *bench) {
     plan_one(bench, VARIANT_THREADS, settings->threads);
 }
 
-static int bench_open(struct bench *bench) {
+static int bench_open(struct bench *bench)
+{
     const struct settings *settings = bench->settings;
     uint32_t flags = settings->native ? 0 : REDLOCK_NO_NATIVE;
     if (servers_find(&bench->servers, settings->node, settings->node_count) != 0)
@@ -214,14 +225,16 @@ static int bench_open(struct bench *bench) {
     return bench->floor && bench->direct && bench->threaded ? 0 : -1;
 }
 
-static void bench_close(struct bench *bench) {
+static void bench_close(struct bench *bench)
+{
     redlock_close(bench->threaded);
     redlock_close(bench->direct);
     floor_close(bench->floor);
 }
 
 static int run_variant(struct bench *bench, const struct variant *variant,
-                       struct sample *sample) {
+                       struct sample *sample)
+{
     struct window window;
     window_open(&window, &bench->servers, bench->settings->seconds, sample);
     switch (variant->kind) {
@@ -238,7 +251,8 @@ static int run_variant(struct bench *bench, const struct variant *variant,
 }
 
 /* Every second round goes backwards, so that neither side always runs second. */
-static int run_round(struct bench *bench, unsigned round, struct sample *sample) {
+static int run_round(struct bench *bench, unsigned round, struct sample *sample)
+{
     for (size_t i = 0; i < bench->variant_count; i++) {
         size_t index = round % 2 ? bench->variant_count - 1 - i : i;
         struct variant *variant = &bench->variant[index];
@@ -249,7 +263,8 @@ static int run_round(struct bench *bench, unsigned round, struct sample *sample)
     return 0;
 }
 
-static int measure(struct bench *bench) {
+static int measure(struct bench *bench)
+{
     struct sample *sample = malloc(sizeof *sample);
     int result = sample ? 0 : -1;
     for (unsigned round = 0; round < bench->settings->rounds && result == 0; round++)
@@ -260,7 +275,8 @@ static int measure(struct bench *bench) {
 
 /* ---- verdict ---- */
 
-static int check(const struct bench *bench) {
+static int check(const struct bench *bench)
+{
     const struct settings *settings = bench->settings;
     if (settings->check < 0)
         return EXIT_SUCCESS;
@@ -273,7 +289,8 @@ static int check(const struct bench *bench) {
     return good ? EXIT_SUCCESS : EXIT_BELOW_CHECK;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     static struct bench bench;
     static struct settings settings = {.rounds = 5,
                                        .seconds = 1,

@@ -9,13 +9,15 @@
 /* Of a round's length: enough for caches and server allocators to settle. */
 #define WARM_UP_SHARE 0.15
 
-static double clock_s(clockid_t clock) {
+static double clock_s(clockid_t clock)
+{
     struct timespec t = {0};
     clock_gettime(clock, &t);
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-int64_t now_ns(void) {
+int64_t now_ns(void)
+{
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
@@ -23,7 +25,8 @@ int64_t now_ns(void) {
 
 /* ---- names ---- */
 
-void name_first(struct name *name, unsigned caller) {
+void name_first(struct name *name, unsigned caller)
+{
     snprintf(name->text, sizeof name->text, "bench-%08x-%04u-000000", (unsigned)getpid(),
              caller % 10000);
 }
@@ -32,7 +35,8 @@ void name_first(struct name *name, unsigned caller) {
  * Counts up in place: formatting would cost both sides the same and so flatter the ratio.
  * The number wraps after a million cycles, long after the earlier lock was released.
  */
-void name_next(struct name *name) {
+void name_next(struct name *name)
+{
     for (char *digit = name->text + NAME_LENGTH - 1; *digit != '-'; digit--) {
         if (*digit != '9') {
             (*digit)++;
@@ -45,7 +49,8 @@ void name_next(struct name *name) {
 /* ---- latencies ---- */
 
 /* Log-linear: exact below 64 ns, then 64 equal steps within each power of two. */
-static unsigned bucket_of(uint64_t ns) {
+static unsigned bucket_of(uint64_t ns)
+{
     if (ns < 1u << LATENCY_SUB_BITS)
         return (unsigned)ns;
     unsigned shift = 63u - (unsigned)__builtin_clzll(ns) - LATENCY_SUB_BITS;
@@ -54,7 +59,8 @@ static unsigned bucket_of(uint64_t ns) {
     return bucket < LATENCY_BUCKETS ? bucket : LATENCY_BUCKETS - 1;
 }
 
-static uint64_t bucket_start_ns(unsigned bucket) {
+static uint64_t bucket_start_ns(unsigned bucket)
+{
     if (bucket < 1u << LATENCY_SUB_BITS)
         return bucket;
     unsigned shift = (bucket >> LATENCY_SUB_BITS) - 1;
@@ -62,18 +68,21 @@ static uint64_t bucket_start_ns(unsigned bucket) {
     return step << shift;
 }
 
-void latency_add(struct latency *latency, int64_t ns) {
+void latency_add(struct latency *latency, int64_t ns)
+{
     latency->count++;
     latency->bucket[bucket_of(ns > 0 ? (uint64_t)ns : 0)]++;
 }
 
-void latency_merge(struct latency *into, const struct latency *from) {
+void latency_merge(struct latency *into, const struct latency *from)
+{
     into->count += from->count;
     for (unsigned i = 0; i < LATENCY_BUCKETS; i++)
         into->bucket[i] += from->bucket[i];
 }
 
-double latency_quantile_us(const struct latency *latency, double quantile) {
+double latency_quantile_us(const struct latency *latency, double quantile)
+{
     uint64_t rank = (uint64_t)((double)latency->count * quantile);
     uint64_t seen = 0;
     for (unsigned i = 0; i < LATENCY_BUCKETS; i++) {
@@ -87,7 +96,8 @@ double latency_quantile_us(const struct latency *latency, double quantile) {
 /* ---- one measurement ---- */
 
 void window_open(struct window *window, const struct servers *servers, double seconds,
-                 struct sample *sample) {
+                 struct sample *sample)
+{
     memset(sample, 0, sizeof *sample);
     memset(window, 0, sizeof *window);
     window->servers = servers;
@@ -96,7 +106,8 @@ void window_open(struct window *window, const struct servers *servers, double se
     window->warm_until_ns = now_ns() + (int64_t)(seconds * WARM_UP_SHARE * 1e9);
 }
 
-static void begin_measuring(struct window *window) {
+static void begin_measuring(struct window *window)
+{
     window->client_cpu_start_s = clock_s(CLOCK_PROCESS_CPUTIME_ID);
     window->servers_cpu_start_s = servers_cpu_s(window->servers);
     window->start_ns = now_ns();
@@ -104,7 +115,8 @@ static void begin_measuring(struct window *window) {
     atomic_store(&window->state, WINDOW_MEASURING);
 }
 
-static void end_measuring(struct window *window) {
+static void end_measuring(struct window *window)
+{
     atomic_store(&window->state, WINDOW_OVER);
     struct sample *sample = window->sample;
     sample->seconds = (double)(now_ns() - window->start_ns) / 1e9;
@@ -114,7 +126,8 @@ static void end_measuring(struct window *window) {
         servers_end_s < 0 ? -1 : servers_end_s - window->servers_cpu_start_s;
 }
 
-enum window_state window_tick(struct window *window) {
+enum window_state window_tick(struct window *window)
+{
     enum window_state state = window_state(window);
     if (state == WINDOW_WARMING && now_ns() >= window->warm_until_ns)
         begin_measuring(window);
@@ -123,6 +136,7 @@ enum window_state window_tick(struct window *window) {
     return window_state(window);
 }
 
-enum window_state window_state(const struct window *window) {
+enum window_state window_state(const struct window *window)
+{
     return (enum window_state)atomic_load_explicit(&window->state, memory_order_relaxed);
 }

@@ -10,7 +10,8 @@
 #define CONNECT_WAIT_MS 5000
 #define SETTLE_MS 200 /* for the replies of slower nodes after a run */
 
-static int complain(const char *what, int error) {
+static int complain(const char *what, int error)
+{
     fprintf(stderr, "redlock-bench: %s: %s: %s\n", what, redlock_strerror(error),
             redlock_detail());
     return -1;
@@ -19,7 +20,8 @@ static int complain(const char *what, int error) {
 /* ---- opening and settling ---- */
 
 /* True when every node is up and owes no reply. */
-static bool is_quiet(redlock *client, size_t node_count) {
+static bool is_quiet(redlock *client, size_t node_count)
+{
     for (size_t i = 0; i < node_count; i++) {
         redlock_node_info info = {.size = sizeof info};
         if (redlock_node(client, i, &info) != REDLOCK_OK || info.state != REDLOCK_NODE_UP ||
@@ -29,7 +31,8 @@ static bool is_quiet(redlock *client, size_t node_count) {
     return true;
 }
 
-redlock *ours_open(const struct servers *servers, uint32_t flags) {
+redlock *ours_open(const struct servers *servers, uint32_t flags)
+{
     redlock_options options = {.size = sizeof options,
                                .nodes = servers->url,
                                .node_count = servers->count,
@@ -55,7 +58,8 @@ redlock *ours_open(const struct servers *servers, uint32_t flags) {
 }
 
 /* Hears out the nodes that were not needed for the last majorities. */
-static void settle(redlock *client, const struct window *window) {
+static void settle(redlock *client, const struct window *window)
+{
     int64_t give_up_ns = now_ns() + SETTLE_MS * 1000000LL;
     while (!is_quiet(client, window->servers->count) && now_ns() < give_up_ns)
         if (redlock_process(client, 1) < 0)
@@ -79,7 +83,8 @@ struct async_caller {
 
 static void async_begin(struct async_caller *caller);
 
-static void async_end(struct async_caller *caller, redlock_lock *lock, int error) {
+static void async_end(struct async_caller *caller, redlock_lock *lock, int error)
+{
     bool counts = window_state(caller->run->window) == WINDOW_MEASURING;
     struct sample *sample = caller->run->window->sample;
     redlock_lock_free(lock);
@@ -88,11 +93,13 @@ static void async_end(struct async_caller *caller, redlock_lock *lock, int error
     async_begin(caller);
 }
 
-static void on_released(redlock_lock *lock, int error, void *data) {
+static void on_released(redlock_lock *lock, int error, void *data)
+{
     async_end(data, lock, error);
 }
 
-static void on_acquired(redlock_lock *lock, int error, void *data) {
+static void on_acquired(redlock_lock *lock, int error, void *data)
+{
     struct async_caller *caller = data;
     if (error != REDLOCK_OK) {
         async_end(caller, lock, error);
@@ -105,7 +112,8 @@ static void on_acquired(redlock_lock *lock, int error, void *data) {
         caller->run->error = error;
 }
 
-static void async_begin(struct async_caller *caller) {
+static void async_begin(struct async_caller *caller)
+{
     struct async_run *run = caller->run;
     if (window_state(run->window) == WINDOW_OVER) {
         run->idle++;
@@ -120,7 +128,8 @@ static void async_begin(struct async_caller *caller) {
         run->error = error;
 }
 
-int ours_run_async(redlock *client, unsigned in_flight, struct window *window) {
+int ours_run_async(redlock *client, unsigned in_flight, struct window *window)
+{
     struct async_run run = {.client = client, .window = window};
     struct async_caller *callers = calloc(in_flight, sizeof *callers);
     if (!callers)
@@ -154,7 +163,8 @@ struct blocking_tally {
 };
 
 static void blocking_cycle(redlock *client, struct name *name, const struct window *window,
-                           struct blocking_tally *tally) {
+                           struct blocking_tally *tally)
+{
     redlock_lock *lock = NULL;
     name_next(name);
     int64_t started_ns = now_ns();
@@ -174,13 +184,15 @@ static void blocking_cycle(redlock *client, struct name *name, const struct wind
     latency_add(&tally->acquire, took_ns);
 }
 
-static void add_tally(struct sample *sample, const struct blocking_tally *tally) {
+static void add_tally(struct sample *sample, const struct blocking_tally *tally)
+{
     sample->cycles += tally->cycles;
     sample->failures += tally->failures;
     latency_merge(&sample->acquire, &tally->acquire);
 }
 
-int ours_run_blocking(redlock *client, struct window *window) {
+int ours_run_blocking(redlock *client, struct window *window)
+{
     struct blocking_tally *tally = calloc(1, sizeof *tally);
     struct name name;
     if (!tally)
@@ -204,7 +216,8 @@ struct thread_caller {
     struct blocking_tally tally;
 };
 
-static void *thread_main(void *data) {
+static void *thread_main(void *data)
+{
     struct thread_caller *caller = data;
     struct name name;
     name_first(&name, caller->number);
@@ -213,7 +226,8 @@ static void *thread_main(void *data) {
     return NULL;
 }
 
-int ours_run_threads(redlock *client, unsigned threads, struct window *window) {
+int ours_run_threads(redlock *client, unsigned threads, struct window *window)
+{
     struct thread_caller *callers = calloc(threads, sizeof *callers);
     if (!callers)
         return complain("calloc", REDLOCK_NOMEM);

@@ -15,7 +15,8 @@
 #define REPLY_TIMEOUT_S 5
 #define COMMAND_MAX 4096
 
-static int connect_unix(const char *path) {
+static int connect_unix(const char *path)
+{
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof address.sun_path) {
         errno = ENAMETOOLONG;
@@ -30,7 +31,8 @@ static int connect_unix(const char *path) {
     return fd;
 }
 
-static int connect_tcp(const char *host, const char *port) {
+static int connect_tcp(const char *host, const char *port)
+{
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     struct addrinfo *list = NULL;
     int fd = -1;
@@ -54,7 +56,8 @@ static int connect_tcp(const char *host, const char *port) {
 
 /* Splits host:port or [ipv6]:port; the port defaults to 6379. Returns -1 if it is neither. */
 static int split_address(const char *text, char *host, size_t host_size, char *port,
-                         size_t port_size) {
+                         size_t port_size)
+{
     const char *rest;
     size_t length;
     if (*text == '[') {
@@ -78,7 +81,8 @@ static int split_address(const char *text, char *host, size_t host_size, char *p
     return *rest == '\0' || strcmp(rest, "/") == 0 || strcmp(rest, "/0") == 0 ? 0 : -1;
 }
 
-int raw_connect(const char *url) {
+int raw_connect(const char *url)
+{
     char host[256];
     char port[8];
     int fd;
@@ -103,7 +107,8 @@ int raw_connect(const char *url) {
     return fd;
 }
 
-bool raw_is_local(int fd) {
+bool raw_is_local(int fd)
+{
     struct sockaddr_storage peer = {0};
     struct sockaddr_storage self = {0};
     socklen_t peer_size = sizeof peer;
@@ -120,7 +125,8 @@ bool raw_is_local(int fd) {
     return peer.ss_family == AF_UNIX;
 }
 
-size_t raw_encode(char *out, size_t size, const char *const *words, size_t word_count) {
+size_t raw_encode(char *out, size_t size, const char *const *words, size_t word_count)
+{
     int length = snprintf(out, size, "*%zu\r\n", word_count);
     for (size_t i = 0; i < word_count && (size_t)length < size; i++)
         length += snprintf(out + length, size - (size_t)length, "$%zu\r\n%s\r\n",
@@ -129,7 +135,8 @@ size_t raw_encode(char *out, size_t size, const char *const *words, size_t word_
 }
 
 /* Reads on until `needed` bytes are there; returns the number read or -1. */
-static ssize_t fill(int fd, char *buffer, size_t have, size_t needed, size_t size) {
+static ssize_t fill(int fd, char *buffer, size_t have, size_t needed, size_t size)
+{
     while (have < needed) {
         ssize_t n = needed <= size ? recv(fd, buffer + have, size - have, 0) : 0;
         if (n <= 0)
@@ -139,7 +146,8 @@ static ssize_t fill(int fd, char *buffer, size_t have, size_t needed, size_t siz
     return (ssize_t)have;
 }
 
-int raw_call(int fd, const char *const *words, size_t word_count, char *reply, size_t size) {
+int raw_call(int fd, const char *const *words, size_t word_count, char *reply, size_t size)
+{
     char buffer[COMMAND_MAX * 8];
     size_t length = raw_encode(buffer, COMMAND_MAX, words, word_count);
     if (length == 0 || send(fd, buffer, length, MSG_NOSIGNAL) != (ssize_t)length)

@@ -7,11 +7,13 @@
 
 static const char *const kind_names[] = {"floor", "async", "blocking", "threads"};
 
-static double per(double sum, uint64_t count) {
+static double per(double sum, uint64_t count)
+{
     return count ? sum / (double)count : 0;
 }
 
-void variant_add(struct variant *variant, unsigned round, const struct sample *sample) {
+void variant_add(struct variant *variant, unsigned round, const struct sample *sample)
+{
     double servers_s = sample->servers_cpu_s;
     variant->per_s[round] = (double)sample->cycles / sample->seconds;
     variant->p50_us[round] = latency_quantile_us(&sample->acquire, 0.50);
@@ -24,20 +26,23 @@ void variant_add(struct variant *variant, unsigned round, const struct sample *s
 
 /* ---- statistics ---- */
 
-static int ascending(const void *left, const void *right) {
+static int ascending(const void *left, const void *right)
+{
     double a = *(const double *)left;
     double b = *(const double *)right;
     return (a > b) - (a < b);
 }
 
-double median(const double *values, unsigned count) {
+double median(const double *values, unsigned count)
+{
     double sorted[ROUNDS_MAX];
     memcpy(sorted, values, count * sizeof *values);
     qsort(sorted, count, sizeof *sorted, ascending);
     return count % 2 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
 }
 
-double variant_ratio(const struct variant *variant, unsigned rounds) {
+double variant_ratio(const struct variant *variant, unsigned rounds)
+{
     double ratio[ROUNDS_MAX];
     if (!variant->floor)
         return -1;
@@ -51,7 +56,8 @@ double variant_ratio(const struct variant *variant, unsigned rounds) {
 /* ---- for people ---- */
 
 /* 43210 as "43,210". */
-static const char *grouped(double value, char out[32]) {
+static const char *grouped(double value, char out[32])
+{
     char digits[24];
     int length = snprintf(digits, sizeof digits, "%.0f", value);
     char *to = out;
@@ -64,7 +70,8 @@ static const char *grouped(double value, char out[32]) {
     return out;
 }
 
-static void table_row(const struct variant *variant, unsigned rounds) {
+static void table_row(const struct variant *variant, unsigned rounds)
+{
     char cycles[32];
     char ratio[16] = "-";
     char servers[16] = "-";
@@ -79,7 +86,8 @@ static void table_row(const struct variant *variant, unsigned rounds) {
            median(variant->client_us, rounds), servers);
 }
 
-static void table_failures(const struct report *report) {
+static void table_failures(const struct report *report)
+{
     for (size_t i = 0; i < report->variant_count; i++) {
         const struct variant *v = &report->variant[i];
         if (v->failures)
@@ -89,7 +97,8 @@ static void table_failures(const struct report *report) {
     }
 }
 
-void report_table(const struct report *report) {
+void report_table(const struct report *report)
+{
     printf("redlock %s on %zu nodes (%s), releases by %s; medians of %u rounds of %g s\n\n",
            redlock_version(), report->servers->count, report->servers->version,
            report->release_word, report->rounds, report->seconds);
@@ -111,7 +120,8 @@ void report_table(const struct report *report) {
 
 /* ---- for programs ---- */
 
-static void json_variant(const struct variant *v, unsigned rounds, bool last) {
+static void json_variant(const struct variant *v, unsigned rounds, bool last)
+{
     double servers_us = median(v->servers_us, rounds);
     printf("    {\"variant\": \"%s\", \"callers\": %u, \"cycles_per_s\": %.1f, ",
            kind_names[v->kind], v->callers, median(v->per_s, rounds));
@@ -132,7 +142,8 @@ static void json_variant(const struct variant *v, unsigned rounds, bool last) {
     printf("]}%s\n", last ? "" : ",");
 }
 
-void report_json(const struct report *report) {
+void report_json(const struct report *report)
+{
     printf(
         "{\n  \"version\": \"%s\", \"nodes\": %zu, \"server\": \"%s\", \"release\": \"%s\",\n",
         redlock_version(), report->servers->count, report->servers->version,

@@ -11,7 +11,8 @@
 #define INFO_MAX 16384 /* bytes of an INFO section; real ones are below 1 KiB */
 
 /* Copies the value of `field:value` out of an INFO text; "" when there is none. */
-static void info_field(const char *info, const char *field, char *out, size_t size) {
+static void info_field(const char *info, const char *field, char *out, size_t size)
+{
     size_t length = strlen(field);
     out[0] = '\0';
     for (const char *line = info; line; line = strchr(line, '\n')) {
@@ -24,7 +25,8 @@ static void info_field(const char *info, const char *field, char *out, size_t si
     }
 }
 
-static void name_version(struct servers *servers, const char *info) {
+static void name_version(struct servers *servers, const char *info)
+{
     char number[32];
     info_field(info, "valkey_version", number, sizeof number);
     const char *product = number[0] ? "valkey" : "redis";
@@ -33,7 +35,8 @@ static void name_version(struct servers *servers, const char *info) {
     snprintf(servers->version, sizeof servers->version, "%s %s", product, number);
 }
 
-static int find_one(struct servers *servers, size_t index) {
+static int find_one(struct servers *servers, size_t index)
+{
     char info[INFO_MAX];
     char pid[16];
     const char *words[] = {"INFO", "server"};
@@ -55,7 +58,8 @@ static int find_one(struct servers *servers, size_t index) {
     return 0;
 }
 
-int servers_find(struct servers *servers, const char *const *urls, size_t count) {
+int servers_find(struct servers *servers, const char *const *urls, size_t count)
+{
     memset(servers, 0, sizeof *servers);
     servers->count = count;
     servers->quorum = count / 2 + 1;
@@ -68,7 +72,8 @@ int servers_find(struct servers *servers, const char *const *urls, size_t count)
     return 0;
 }
 
-double servers_cpu_s(const struct servers *servers) {
+double servers_cpu_s(const struct servers *servers)
+{
     double sum_s = 0;
     for (size_t i = 0; i < servers->count; i++) {
         struct timespec t;
