@@ -34,7 +34,7 @@ build: ## build the library, the command and everything else into build/release
 demo: ## five real servers, eight workers, one lock: 15 seconds that end in a verdict
 	@scripts/deps.sh run
 	@$(call built,release) >/dev/null
-	@$(RELEASE)/demo/demo
+	@$(RELEASE)/redlock dev -n 5 -- $(RELEASE)/demo/redlock-demo
 
 .PHONY: test
 test: ## all tests: release, then ASan and UBSan, then the threaded ones under TSan
@@ -69,7 +69,7 @@ tsan: ## the threaded tests under ThreadSanitizer
 bench: ## cycles per second against five local servers, next to the floor
 	@scripts/deps.sh run
 	@$(call built,release) >/dev/null
-	@$(RELEASE)/bench/bench
+	@$(RELEASE)/redlock dev -n 5 -- $(RELEASE)/bench/redlock-bench
 
 .PHONY: install
 install: ## install below PREFIX (default /usr/local), staged in DESTDIR if given

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The shortest whole program: take a lock, work, give it back.
+ *
+ *     redlock dev -n 3 -- ./blocking
+ *     ./blocking redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
+ *
+ * This file is also compiled as C++, to show that the header allows it.
+ */
+#include <redlock.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "nodes.h"
+
+#define TTL_MS 10000
+#define WAIT_MS 5000
+
+/* What every node said: the answer to "why did that fail?" */
+static void print_report(const redlock_report *report)
+{
+    fprintf(stderr, "%u of these %u nodes are needed:\n", (unsigned)report->quorum,
+            (unsigned)report->node_count);
+    for (uint32_t i = 0; i < report->node_count; i++) {
+        const redlock_node_report *node = &report->node[i];
+        fprintf(stderr, "  %-24s %s  %s\n", node->address, redlock_vote_text(node->vote),
+                node->text);
+    }
+}
+
+static void work(void)
+{
+    struct timespec tenth_of_a_second = {0, 100000000};
+    nanosleep(&tenth_of_a_second, NULL);
+}
+
+static int run(redlock *client)
+{
+    /* Every field that is not set stays zero, which means its default. */
+    redlock_request request;
+    redlock_report report;
+    redlock_lock *lock = NULL;
+    memset(&request, 0, sizeof request);
+    memset(&report, 0, sizeof report);
+    request.size = sizeof request;
+    request.wait_ms = WAIT_MS;
+    request.report = &report;
+    report.size = sizeof report;
+
+    int error = redlock_acquire(client, "example:blocking", TTL_MS, &request, &lock);
+    if (error != REDLOCK_OK) {
+        complain("acquire", error);
+        print_report(&report);
+        return 1;
+    }
+    printf("holding %s for %lld ms more, on at least %d nodes beyond the majority\n",
+           redlock_name(lock), (long long)redlock_remaining_ms(lock), redlock_margin(lock));
+
+    work();
+
+    /* Before something that cannot be undone, ask whether there is still time for it. The
+     * answer comes from the local clock and costs no round trip. */
+    if (redlock_remaining_ms(lock) == 0) {
+        fprintf(stderr, "the work took too long: the lock is gone\n");
+    }
+
+    error = redlock_release(lock);
+    if (error == REDLOCK_OK) {
+        printf("released\n");
+    } else {
+        complain("release", error);
+    }
+    redlock_lock_free(lock);
+    return error == REDLOCK_OK ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+    struct nodes nodes;
+    redlock_options options;
+    redlock *client = NULL;
+
+    nodes_find(&nodes, argc, argv);
+    memset(&options, 0, sizeof options);
+    options.size = sizeof options;
+    options.nodes = nodes.url;
+    options.node_count = nodes.count;
+
+    int error = redlock_open(&options, &client);
+    if (error != REDLOCK_OK) {
+        complain("open", error);
+        return 1;
+    }
+    int status = run(client);
+    redlock_close(client);
+    return status;
+}
