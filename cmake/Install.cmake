@@ -35,3 +35,9 @@ if(TARGET redlock)
     install(FILES "${PROJECT_SOURCE_DIR}/packaging/completions/redlock" OPTIONAL
         DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
 endif()
+
+if(PROJECT_IS_TOP_LEVEL AND TARGET redlock AND NOT REDLOCK_SANITIZE)
+    add_test(NAME install.consumers
+        COMMAND "${PROJECT_SOURCE_DIR}/scripts/check-install.sh" "${PROJECT_BINARY_DIR}")
+    set_tests_properties(install.consumers PROPERTIES LABELS unit TIMEOUT 120)
+endif()

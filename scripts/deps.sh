@@ -100,7 +100,7 @@ packages() {
 
 if have apt-get; then
     wanted=$(packages apt)
-    install="apt-get install -y --no-install-recommends $wanted"
+    install="apt-get update && apt-get install -y --no-install-recommends $wanted"
 elif have dnf; then
     install="dnf install -y $(packages dnf)"
 elif have apk; then
@@ -112,11 +112,17 @@ else
     exit 1
 fi
 
-root=
-if [ "$(id -u)" != 0 ]; then
-    root="sudo"
+# Rights: root, or sudo that works without a question or can ask it on a terminal.
+root=sudo
+if [ "$(id -u)" = 0 ]; then
+    root=
+    rights=yes
+elif have sudo && { sudo -n true 2>/dev/null || [ -t 0 ]; }; then
+    rights=yes
+else
+    rights=no
 fi
-if ! have apt-get || { [ -n "$root" ] && ! have sudo; }; then
+if ! have apt-get || [ $rights = no ]; then
     echo "deps: missing:$missing. As root, run:" >&2
     echo "    $install" >&2
     exit 1
