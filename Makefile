@@ -13,9 +13,9 @@ RELEASE := build/release
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
 
-# $(call configured,PRESET,EXTRA) and $(call built,PRESET): quiet unless something is wrong.
+# $(call configured,PRESET,EXTRA) and $(call built,PRESET,EXTRA).
 configured = cmake --preset $(1) $(2) >/dev/null
-built = $(call configured,$(1)) && cmake --build --preset $(1) --parallel $(JOBS)
+built = $(call configured,$(1)) && cmake --build --preset $(1) --parallel $(JOBS) $(2)
 
 .PHONY: help
 help: ## list these targets
@@ -33,7 +33,7 @@ build: ## build the library, the command and everything else into build/release
 .PHONY: demo
 demo: ## five real servers, eight workers, one lock: 15 seconds that end in a verdict
 	@scripts/deps.sh run
-	@$(call built,release) >/dev/null
+	@$(call built,release,--target redlock redlock-demo) >/dev/null
 	@$(RELEASE)/redlock dev -n 5 -- $(RELEASE)/demo/redlock-demo
 
 .PHONY: test
@@ -68,14 +68,14 @@ tsan: ## the threaded tests under ThreadSanitizer
 .PHONY: bench
 bench: ## cycles per second against five local servers, next to the floor
 	@scripts/deps.sh run
-	@$(call built,release) >/dev/null
+	@$(call built,release,--target redlock redlock-bench) >/dev/null
 	@$(RELEASE)/redlock dev -n 5 -- $(RELEASE)/bench/redlock-bench
 
 .PHONY: install
 install: ## install below PREFIX (default /usr/local), staged in DESTDIR if given
 	@scripts/deps.sh build
 	@$(call configured,release,-DCMAKE_INSTALL_PREFIX="$(PREFIX)")
-	@cmake --build --preset release --parallel $(JOBS)
+	@cmake --build --preset release --parallel $(JOBS) --target redlock redlock_shared
 	@DESTDIR="$(DESTDIR)" cmake --install $(RELEASE)
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
 
