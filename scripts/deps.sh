@@ -14,6 +14,18 @@ have_header() { echo "#include <$1>" | cc -E - >/dev/null 2>&1; }
 missing=
 miss() { missing="$missing $1"; }
 
+# No package manager helps against a distribution that is too old.
+check_cmake_version() {
+    version=$(cmake --version | sed -n '1s/[^0-9]*//p')
+    major=${version%%.*}
+    minor=${version#*.}
+    minor=${minor%%.*}
+    if [ "$((major * 1000 + minor))" -lt 3025 ]; then
+        echo "deps: cmake $version is too old: 3.25 or newer is needed" >&2
+        exit 1
+    fi
+}
+
 check_build() {
     have cc || miss cc
     if have cc; then
@@ -24,7 +36,11 @@ check_build() {
         miss openssl-dev
     fi
     have make || miss make
-    have cmake || miss cmake
+    if have cmake; then
+        check_cmake_version
+    else
+        miss cmake
+    fi
     have pkg-config || miss pkg-config
 }
 
