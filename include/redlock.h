@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * libredlock: a distributed lock over N independent Redis or Valkey masters.
+ *
+ * This header is the whole public interface and its contract.
+ *
+ *     redlock_options o = { .size = sizeof o, .nodes = urls, .node_count = 5 };
+ *     redlock *r;
+ *     redlock_lock *lock;
+ *     if (redlock_open(&o, &r) == REDLOCK_OK) {
+ *         if (redlock_acquire(r, "nightly-report", 30000, NULL, &lock) == REDLOCK_OK) {
+ *             ... work that ends within redlock_remaining_ms(lock) ...
+ *             redlock_release(lock);
+ *             redlock_lock_free(lock);
+ *         }
+ *         redlock_close(r);
+ *     }
+ *
+ * Conventions, true of every call:
+ *
+ *  - A call that can fail returns REDLOCK_OK (0) or a negative enum redlock_error;
+ *    redlock_detail() then explains that failure in a sentence. Out-parameters are
+ *    untouched on failure. Everything passed in is copied before the call returns.
+ *  - Structs start with `size`: set it to sizeof the struct and zero the rest. A zero
+ *    field means its default. A larger struct (a newer header) is accepted by an older
+ *    library as long as what it does not know is zero.
+ *  - Times are milliseconds (`_ms`) or nanoseconds (`_ns`) of CLOCK_BOOTTIME, which goes
+ *    on while the machine sleeps: a suspended holder finds its lock expired.
+ *  - A client may be used from any number of threads at once. One handle should be used
+ *    by one thread at a time, except that redlock_cancel() and the redlock_remaining_ms()
+ *    family may be called from any thread until redlock_lock_free().
+ *  - After fork() the child gets REDLOCK_FORKED from every call on the parent's client
+ *    and handles; only redlock_close() and redlock_lock_free() do something there: they
+ *    free the child's copy of the memory and leave the parent's locks and connections
+ *    alone. A child opens its own client.
+ *  - Blocking calls must not be made from callbacks; they answer REDLOCK_INVAL there.
+ */
+#ifndef REDLOCK_H
+#define REDLOCK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define REDLOCK_API __attribute__((visibility("default")))
+#else
+#define REDLOCK_API
+#endif
+
+#define REDLOCK_VERSION_MAJOR 0
+#define REDLOCK_VERSION_MINOR 1
+#define REDLOCK_VERSION_PATCH 0
+
+/* ---- limits ------------------------------------------------------------------------- */
+
+#define REDLOCK_NODES_MAX 15   /* nodes of one client */
+#define REDLOCK_NAME_MAX 512   /* bytes of a lock name, without prefix and terminator */
+#define REDLOCK_PREFIX_MAX 64  /* bytes of the key prefix */
+#define REDLOCK_VALUE_MAX 64   /* bytes of a lock value, without terminator */
+#define REDLOCK_ADDRESS_MAX 128 /* printable node address, with terminator */
+#define REDLOCK_TEXT_MAX 160   /* explanation inside a report, with terminator */
+#define REDLOCK_TTL_MIN_MS 10
+#define REDLOCK_TTL_LIMIT_MS 86400000      /* one day: the most max_ttl_ms may be */
+#define REDLOCK_WAIT_FOREVER (-1)          /* request.wait_ms: no deadline */
+#define REDLOCK_WAIT_MAX_MS 31536000000LL  /* one year: the most a finite wait may be */
+
+/* ---- errors ------------------------------------------------------------------------- */
+
+/* One line per error: name, number, what redlock_strerror() says. */
+#define REDLOCK_ERRORS(X)                                                                    \
+    X(OK, 0, "success")                                                                      \
+    X(BUSY, -1, "held by another")                                                           \
+    X(NOQUORUM, -2, "too few nodes could vote")                                              \
+    X(TIMEOUT, -3, "still held by another when the wait ended")                              \
+    X(LOST, -4, "the lock is no longer ours")                                                \
+    X(EXPIRED, -5, "the lock had already expired")                                           \
+    X(GUARDED, -6, "young or suspect nodes prevent a quorum")                                \
+    X(CANCELED, -7, "canceled")                                                              \
+    X(INVAL, -8, "invalid argument")                                                         \
+    X(AUTH, -9, "the nodes refused the credentials")                                         \
+    X(PROTO, -10, "the nodes do not speak the Redis protocol")                               \
+    X(NOMEM, -11, "out of memory")                                                           \
+    X(SYSTEM, -12, "a system call failed")                                                   \
+    X(FORKED, -13, "used in a child of the process that opened it")
+
+enum redlock_error {
+#define REDLOCK_ERROR_ENUM(name, number, text) REDLOCK_##name = (number),
+    REDLOCK_ERRORS(REDLOCK_ERROR_ENUM)
+#undef REDLOCK_ERROR_ENUM
+};
+
+/* Static text for an error number; "unknown error" for any other. Never NULL. */
+REDLOCK_API const char *redlock_strerror(int error);
+
+/* "BUSY" for REDLOCK_BUSY and so on; "UNKNOWN" for any other number. Never NULL. */
+REDLOCK_API const char *redlock_error_name(int error);
+
+/*
+ * One sentence about the last redlock call of this thread that failed: what was wrong and
+ * what to do. Empty before the first failure. Inside a `done` or `lost` callback it speaks
+ * of the error being delivered. Valid until the next redlock call of this thread.
+ * Passwords never appear in it.
+ */
+REDLOCK_API const char *redlock_detail(void);
+
+/* ---- what a node said --------------------------------------------------------------- */
+
+/* One line per answer: name, printable word. A vote is what one node did for one operation. */
+#define REDLOCK_VOTES(X)                                                                     \
+    X(NONE, "not asked")            /* the operation did not involve this node (yet) */      \
+    X(PENDING, "no answer yet")     /* asked, and the operation was decided without it */    \
+    X(GRANTED, "granted")           /* set, renewed, deleted: what was asked */              \
+    X(HELD, "held by another")      /* the key exists with another value */                  \
+    X(MISSING, "no such key")       /* the key is gone: expired, deleted or never set */     \
+    X(TIMEDOUT, "timed out")        /* no answer within the per-node deadline */             \
+    X(REFUSED, "connection refused")                                                         \
+    X(UNREACHABLE, "unreachable")   /* resolve, connect, TLS or I/O failure */               \
+    X(AUTH, "authentication failed") /* NOAUTH, WRONGPASS, NOPERM */                         \
+    X(PROTO, "protocol error")      /* not RESP, or an answer that makes no sense */         \
+    X(LOADING, "loading its dataset")                                                        \
+    X(READONLY, "read-only replica")                                                         \
+    X(ERROR, "server error")        /* any other error reply */                              \
+    X(GUARDED, "in quarantine")
+
+enum redlock_vote {
+#define REDLOCK_VOTE_ENUM(name, text) REDLOCK_VOTE_##name,
+    REDLOCK_VOTES(REDLOCK_VOTE_ENUM)
+#undef REDLOCK_VOTE_ENUM
+};
+
+/* The printable word of a vote; "unknown" for any other number. Never NULL. */
+REDLOCK_API const char *redlock_vote_text(int vote);
+
+typedef struct redlock_node_report {
+    char address[REDLOCK_ADDRESS_MAX]; /* host:port, [ipv6]:port or path; never credentials */
+    int32_t vote;                      /* enum redlock_vote */
+    int32_t rtt_us;                    /* time to this node's answer; -1 without one */
+    int64_t key_ttl_ms;                /* remaining life of the key where asked; -1 unknown */
+    char holder[REDLOCK_VALUE_MAX + 1]; /* redlock_query(): the value found; else empty */
+    char text[REDLOCK_TEXT_MAX];       /* the server's or system's words; may be empty */
+} redlock_node_report;
+
+/* Node by node, in the order of redlock_options.nodes, what happened. The caller sets size. */
+typedef struct redlock_report {
+    size_t size;
+    uint32_t node_count;
+    uint32_t quorum;
+    redlock_node_report node[REDLOCK_NODES_MAX];
+} redlock_report;
+
+/* ---- client ------------------------------------------------------------------------- */
+
+typedef struct redlock redlock;
+typedef struct redlock_lock redlock_lock;
+
+/* redlock_options.flags */
+#define REDLOCK_THREAD 0x1u    /* start an I/O thread: nobody has to call redlock_process() */
+#define REDLOCK_NO_NATIVE 0x2u /* always use scripts, even where the server can do without */
+
+typedef struct redlock_options {
+    size_t size;
+
+    /*
+     * The nodes, 1 to REDLOCK_NODES_MAX URLs; an odd number is best:
+     *     redis://[user[:password]@]host[:port][/db]     also plain host[:port]
+     *     rediss://...                                    the same over TLS
+     *     unix:///path/to/socket[?db=N]                   also user[:password]@ before the path
+     * IPv6 addresses go in brackets. Percent-encoding is understood in user, password and path.
+     * The same address twice is refused.
+     */
+    const char *const *nodes;
+    size_t node_count;
+
+    uint32_t flags; /* REDLOCK_THREAD | REDLOCK_NO_NATIVE */
+
+    uint32_t node_timeout_ms;    /* per-node deadline of one request; default 50.
+                                    A lock uses at most a quarter of its TTL. */
+    uint32_t connect_timeout_ms; /* TCP and TLS set-up of one connection; default 1000 */
+    uint32_t max_ttl_ms;         /* the most any request of this client may ask; default 60000 */
+    uint32_t drift_ppm;          /* clock-rate allowance; default 10000 (1 %), plus 2 ms always */
+    uint32_t retry_min_ms;       /* first bound of the random delay between attempts; default 10 */
+    uint32_t retry_max_ms;       /* last bound of it; default 250 */
+
+    const char *prefix;        /* put before every name to make the key; default "redlock:".
+                                  "" for the plain keys of other Redlock clients. */
+    const char *username;      /* for nodes whose URL names none */
+    const char *password;      /* for nodes whose URL has none */
+    const char *password_file; /* first line of this file, instead of password */
+    const char *client_name;   /* CLIENT SETNAME; default "redlock" */
+
+    const char *tls_ca_file;     /* PEM; default: the system's store */
+    const char *tls_cert_file;   /* PEM client certificate (chain); default none */
+    const char *tls_key_file;    /* its private key; default: inside tls_cert_file */
+    const char *tls_server_name; /* name to verify instead of the URL's host */
+} redlock_options;
+
+/*
+ * Opens a client. Connecting goes on in the background: this call does not wait for the
+ * network, and unreachable nodes are no error here. On success *out is the caller's, to be
+ * ended by redlock_close(). INVAL, NOMEM, SYSTEM.
+ */
+REDLOCK_API int redlock_open(const redlock_options *options, redlock **out);
+
+/*
+ * Ends a client: waiting requests end with CANCELED (their `done` runs before this returns),
+ * held locks are given up (released, best effort, for at most node_timeout_ms), connections
+ * are closed, the I/O thread is joined. Handles still have to be freed, before or after.
+ * NULL is fine. Not from a callback, and not while another thread is inside a call.
+ */
+REDLOCK_API void redlock_close(redlock *client);
+
+/* ---- locks -------------------------------------------------------------------------- */
+
+enum redlock_kind {
+    REDLOCK_MUTEX = 0, /* one holder; the plain string key of the Redlock specification */
+};
+
+/* redlock_request.flags */
+#define REDLOCK_RENEW 0x1u /* renew at a third of the TTL while held (needs the I/O thread or
+                              a caller of redlock_process()) */
+
+/*
+ * `done` runs exactly once for every operation that was started, `lost` at most once for a
+ * lock that was held. Both run inside redlock_process() or on the I/O thread, with no
+ * internal lock held: any non-blocking call may be made from them, redlock_lock_free() too.
+ */
+typedef void redlock_done_fn(redlock_lock *lock, int error, void *data);
+typedef void redlock_lost_fn(redlock_lock *lock, int error, void *data);
+
+typedef struct redlock_request {
+    size_t size;
+    int32_t kind;      /* enum redlock_kind */
+    uint32_t flags;    /* REDLOCK_RENEW */
+    int64_t wait_ms;   /* 0: try once. > 0: until this long from now. REDLOCK_WAIT_FOREVER. */
+    size_t name_length; /* 0: the name is a C string */
+    redlock_report *report; /* blocking calls: filled on success and on failure; may be NULL */
+
+    redlock_done_fn *done; /* redlock_start(): needed. redlock_acquire(): must be NULL. */
+    redlock_lost_fn *lost; /* the lock ended before it was released; may be NULL */
+    void *data;            /* for done and lost */
+
+    uint32_t max_extensions; /* renewals and extensions allowed; 0: no cap */
+    int64_t max_hold_ms;     /* no extension may carry the lock past this age; 0: no cap */
+} redlock_request;
+
+/*
+ * Acquires the lock `name` for ttl_ms on a majority of the nodes, or fails; request may be
+ * NULL (a mutex, tried once). On success *out is a held lock, the caller's, to be ended by
+ * redlock_release() and redlock_lock_free(). On failure nothing is held and the rollback is
+ * on its way to every node.
+ *
+ *   BUSY      another holds it, and wait_ms was 0
+ *   TIMEOUT   another still held it when wait_ms had passed
+ *   NOQUORUM  too few nodes could vote (retried until wait_ms had passed)
+ *   AUTH      a majority is impossible because nodes refuse the credentials (not retried)
+ *   PROTO     the same because nodes do not speak the protocol (not retried)
+ *   CANCELED  redlock_close()
+ *   INVAL, NOMEM, SYSTEM, FORKED
+ */
+REDLOCK_API int redlock_acquire(redlock *client, const char *name, int64_t ttl_ms,
+                                const redlock_request *request, redlock_lock **out);
+
+/*
+ * The same without waiting: *out is a handle in progress and request->done gets the outcome,
+ * one of the codes above. The handle is the caller's from the moment this returns success and
+ * must be freed whatever the outcome. Nothing is sent before redlock_process() runs (or the
+ * I/O thread is told).
+ */
+REDLOCK_API int redlock_start(redlock *client, const char *name, int64_t ttl_ms,
+                              const redlock_request *request, redlock_lock **out);
+
+/*
+ * A handle for a lock that another process acquired and whose value it handed over (the
+ * command line does this between `redlock lock` and `redlock unlock`). Nothing is sent. Its
+ * validity is unknown (redlock_remaining_ms() is 0) until redlock_extend() has succeeded.
+ * Freeing it, or closing the client, does not give the lock up: only redlock_release() does.
+ */
+REDLOCK_API int redlock_adopt(redlock *client, const char *name, const char *value,
+                              redlock_lock **out);
+
+/*
+ * Renews the lock for ttl_ms from now on a majority. Never shortens it, never re-creates it.
+ *   NOQUORUM  too few nodes confirmed; the old deadline stands
+ *   LOST      a majority is impossible because nodes no longer have our key, or the validity
+ *             had ended: the lock is over
+ *   INVAL     also: a cap of the request forbids it
+ */
+REDLOCK_API int redlock_extend(redlock_lock *lock, int64_t ttl_ms);
+REDLOCK_API int redlock_start_extend(redlock_lock *lock, int64_t ttl_ms, redlock_done_fn *done,
+                                     void *data);
+
+/*
+ * Deletes our key on every node where it is still ours. The handle stays valid until
+ * redlock_lock_free().
+ *   OK        released while it was ours
+ *   EXPIRED   its validity had ended, or its key was gone from a majority; nobody took it
+ *   LOST      the same, and another holds it now
+ *   NOQUORUM  too few nodes confirmed; what remains expires with its TTL
+ */
+REDLOCK_API int redlock_release(redlock_lock *lock);
+REDLOCK_API int redlock_start_release(redlock_lock *lock, redlock_done_fn *done, void *data);
+
+/*
+ * Ends a waiting acquire: it finishes with CANCELED and its rollback is sent. No effect on
+ * a handle that is not waiting. From any thread.
+ */
+REDLOCK_API int redlock_cancel(redlock_lock *lock);
+
+/*
+ * Frees the handle. A lock still held is given up: its release is sent to every node, with
+ * nobody left to hear the outcome; a waiting acquire is canceled without calling `done`.
+ * NULL is fine.
+ */
+REDLOCK_API void redlock_lock_free(redlock_lock *lock);
+
+/*
+ * Frees the handle of a held lock and leaves the lock as it is: on the nodes until its TTL
+ * ends, or until somebody who was given its value releases it through redlock_adopt().
+ */
+REDLOCK_API void redlock_lock_leave(redlock_lock *lock);
+
+/*
+ * How long the lock is still certainly ours, by the local clock alone; 0 when it is not held.
+ * This is the answer to trust before acting on the protected resource.
+ */
+REDLOCK_API int64_t redlock_remaining_ms(const redlock_lock *lock);
+
+/* End of the validity in CLOCK_BOOTTIME nanoseconds; 0 when it is not held. */
+REDLOCK_API int64_t redlock_deadline_ns(const redlock_lock *lock);
+
+/* The value stored under the key of the last attempt. Valid until the handle is freed. */
+REDLOCK_API const char *redlock_value(const redlock_lock *lock);
+
+/* The name as given, terminated. Valid until the handle is freed. */
+REDLOCK_API const char *redlock_name(const redlock_lock *lock);
+
+/* On how many nodes the lock is known to be set beyond a bare majority; negative: fewer. */
+REDLOCK_API int redlock_margin(const redlock_lock *lock);
+
+/* Node by node, the last operation on this handle. The caller sets out->size. */
+REDLOCK_API int redlock_lock_report(const redlock_lock *lock, redlock_report *out);
+
+/* ---- driving the client from an event loop ------------------------------------------ */
+
+/*
+ * A descriptor that becomes readable when redlock_process() has something to do (data, a
+ * timer, a new request). Watch it for input with poll, epoll or any loop; never read it.
+ * With REDLOCK_THREAD the thread does the watching and this answers REDLOCK_INVAL.
+ */
+REDLOCK_API int redlock_fd(redlock *client);
+
+/*
+ * Does what is due and runs callbacks. timeout_ms: how long to wait for something to do;
+ * 0 returns at once (event loops), -1 waits for ever. Returns the number of callbacks run or
+ * a negative error. Not from a callback.
+ */
+REDLOCK_API int redlock_process(redlock *client, int timeout_ms);
+
+/* ---- looking ------------------------------------------------------------------------ */
+
+typedef struct redlock_info {
+    size_t size;
+    int32_t held;   /* 1: some value is on a majority of the nodes; 0: none is */
+    int32_t votes;  /* on how many nodes the most frequent value was found */
+    char holder[REDLOCK_VALUE_MAX + 1]; /* that value; empty when no node has one */
+    int64_t ttl_ms; /* how long that value stays on a majority (on any node, if it never was
+                       on one); -1: a key without expiry, or unknown */
+} redlock_info;
+
+/*
+ * Who holds `name`, asked of every node at this moment. Advice, never a basis for acting: the
+ * answer is old when it arrives. report may be NULL. OK when a majority answered, else
+ * NOQUORUM (AUTH, PROTO), with *info untouched and the report filled.
+ */
+REDLOCK_API int redlock_query(redlock *client, const char *name, redlock_info *info,
+                              redlock_report *report);
+
+/* State of a connection, redlock_node_info.state */
+#define REDLOCK_NODE_STATES(X)                                                               \
+    X(DOWN, "down")             /* not connected; a new try follows */                       \
+    X(CONNECTING, "connecting") /* resolving, TCP, TLS or greeting under way */              \
+    X(UP, "up")
+
+enum redlock_node_state {
+#define REDLOCK_NODE_ENUM(name, text) REDLOCK_NODE_##name,
+    REDLOCK_NODE_STATES(REDLOCK_NODE_ENUM)
+#undef REDLOCK_NODE_ENUM
+};
+
+typedef struct redlock_node_info {
+    size_t size;
+    char address[REDLOCK_ADDRESS_MAX];
+    int32_t state;       /* enum redlock_node_state */
+    int32_t tls;         /* 1: the connection is encrypted and verified */
+    int32_t native;      /* 1: compare-and-delete without scripts is in use */
+    int32_t rtt_us;      /* smoothed round trip; -1 unknown */
+    uint32_t connects;   /* connections made so far */
+    uint32_t pending;    /* requests without an answer */
+    char version[32];    /* "redis 7.0.15", "valkey 8.1.1"; empty: unknown */
+    char text[REDLOCK_TEXT_MAX]; /* why it is down; empty when up */
+} redlock_node_info;
+
+/* The state of node `index`, without asking it. INVAL past the last node. */
+REDLOCK_API int redlock_node(redlock *client, size_t index, redlock_node_info *out);
+
+/*
+ * Asks every node for a sign of life and waits for the answers or the per-node deadline.
+ * OK when a majority answered, else NOQUORUM (AUTH, PROTO); the report is filled either way.
+ */
+REDLOCK_API int redlock_ping(redlock *client, redlock_report *report);
+
+/* "0.1.0": the library in use, which may differ from the header's numbers. */
+REDLOCK_API const char *redlock_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

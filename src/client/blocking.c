@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Blocked calls. Without an I/O thread the blocked callers drive the client themselves: one of
+ * them makes the turns for all, and hands over to the next when its own call is finished.
+ */
+#include "client/client.h"
+#include "io/clock.h"
+
+/* Sockets nobody has looked at for this long may have closed meanwhile. */
+#define STALE_NS RL_MS_NS
+
+void rl_look_first(redlock *client)
+{
+    /* So that a request does not go into a connection that ended while nobody looked. */
+    if (!client->threaded && !client->turning && rl_now_ns() - client->turned_ns > STALE_NS)
+        rl_turn(client, 0);
+}
+
+static void enlist(redlock *client, redlock_lock *lock)
+{
+    redlock_lock **at = &client->blocked;
+
+    while (*at)
+        at = &(*at)->blocked_next;
+    lock->blocked_next = NULL;
+    *at = lock;
+}
+
+static void delist(redlock *client, redlock_lock *lock)
+{
+    redlock_lock **at = &client->blocked;
+
+    while (*at != lock)
+        at = &(*at)->blocked_next;
+    *at = lock->blocked_next;
+}
+
+int rl_wait_finished(redlock *client, redlock_lock *lock)
+{
+    enlist(client, lock);
+    while (!lock->finished) {
+        if (client->threaded || client->turning) {
+            rl_wake(client);
+            pthread_cond_wait(&lock->finished_cond, &client->mutex);
+        } else {
+            rl_turn(client, -1);
+        }
+    }
+    delist(client, lock);
+    lock->finished = false;
+    if (!client->turning) {
+        pthread_cond_broadcast(&client->turn_cond);
+        if (client->blocked)
+            pthread_cond_signal(&client->blocked->finished_cond);
+    }
+    return lock->result;
+}

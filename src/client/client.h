@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The public types from inside, and what the files of this room share.
+ *
+ * One mutex guards a client. Whoever drives it makes turns: wait for the sockets without the
+ * mutex, then handle what came with it, then run callbacks without it. The driver is the I/O
+ * thread, a caller of redlock_process(), or one of the threads blocked in a call; there is never
+ * more than one at a time (`turning`).
+ */
+#ifndef RL_CLIENT_CLIENT_H
+#define RL_CLIENT_CLIENT_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "engine/engine.h"
+#include "io/conn.h"
+#include "io/entropy.h"
+#include "redlock.h"
+
+#define RL_LOCKS_KEPT 1024
+#define RL_LOCK_KEY_INLINE 96
+#define RL_MS_NS 1000000
+
+/* What the owner of a handle is waiting for. */
+enum rl_operation { RL_NO_OPERATION, RL_ACQUISITION, RL_EXTENSION, RL_RELEASE, RL_QUESTION };
+
+struct redlock_lock {
+    struct rl_handle handle; /* first: the engine hands this back */
+    redlock *client;
+    redlock_lock *next; /* in the client's list of all handles, or of spare ones */
+    redlock_lock *previous;
+
+    char *key; /* prefix and name, terminated; inline when short */
+    size_t key_size;
+    size_t prefix_size;
+    char key_inline[RL_LOCK_KEY_INLINE];
+    char value[REDLOCK_VALUE_MAX + 1]; /* of the last attempt that was decided */
+
+    enum rl_operation operation;
+    redlock_done_fn *done; /* of the operation; NULL: a thread is blocked in a call */
+    void *done_data;
+    redlock_lost_fn *lost;
+    void *lost_data;
+    bool adopted;     /* freeing it gives nothing up */
+    bool dropped;     /* the client is closed: the engine has forgotten it */
+    bool in_callback; /* it cannot be freed before that returns ... */
+    bool doomed;      /* ... and was asked to be, from inside */
+
+    /* A blocked call. */
+    pthread_cond_t finished_cond;
+    bool finished;
+    int result;
+    redlock_lock *blocked_next;
+};
+
+struct redlock {
+    pthread_mutex_t mutex;
+    uint32_t stamp;      /* the process that opened it */
+    uint32_t references; /* the owner until close, and every handle */
+    bool closed;
+    uint32_t flags;
+    int64_t max_ttl_ms;
+    size_t prefix_size;
+    char prefix[REDLOCK_PREFIX_MAX + 1];
+
+    struct rl_engine engine;
+    struct rl_reactor reactor;
+    struct rl_entropy entropy;
+    struct rl_conn conn[REDLOCK_NODES_MAX];
+    struct rl_url url[REDLOCK_NODES_MAX];
+    struct rl_tls_context *tls;
+    /* Copies of the options that the nodes' logins point to. */
+    char *username;
+    char *password;
+    char *client_name;
+    char *tls_server_name;
+
+    redlock_lock *locks; /* every handle */
+    redlock_lock *spare; /* for reuse: a busy client allocates nothing */
+    size_t spare_count;
+    redlock_lock *blocked; /* calls waiting for their outcome, oldest first */
+
+    bool threaded;
+    bool stopping;
+    pthread_t thread;
+    bool turning;   /* somebody drives */
+    bool sleeping;  /* and waits without the mutex */
+    bool woken;     /* the wake-up is already on its way */
+    bool calling;   /* callbacks run, on this thread: */
+    pthread_t caller;
+    pthread_cond_t turn_cond; /* a turn or a callback has ended */
+    int64_t turned_ns;        /* when the last turn looked at the sockets */
+};
+
+/* guard.c: every public call begins here */
+int rl_client_enter(redlock *client, bool blocking);
+void rl_client_leave(redlock *client);
+bool rl_client_is_forked(const redlock *client);
+
+/* options.c */
+int rl_options_read(const redlock_options *given, redlock_options *out);
+int rl_request_read(redlock *client, const char *name, int64_t ttl_ms,
+                    const redlock_request *given, redlock_request *out);
+int rl_name_check(const char *name, size_t *length);
+int rl_ttl_check(const redlock *client, int64_t ttl_ms);
+
+/* detail.c: what redlock_detail() says; returns `error` */
+int rl_detail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int rl_detail_system(const char *what, int error);
+
+/* explain.c: the same for an operation that the nodes decided */
+int rl_explain(const redlock_lock *lock, enum rl_operation operation, int error);
+
+/* turn.c */
+int rl_turn(redlock *client, int timeout_ms);
+void rl_wake(redlock *client);
+void rl_call(redlock *client, redlock_lock *lock, redlock_done_fn *function, int error,
+             void *data);
+int rl_thread_start(redlock *client);
+void rl_thread_stop(redlock *client);
+
+/* blocking.c */
+int rl_wait_finished(redlock *client, redlock_lock *lock);
+void rl_look_first(redlock *client);
+
+/* handles.c */
+redlock_lock *rl_lock_new(redlock *client, const char *name, size_t name_size,
+                          const struct rl_lock_limits *limits);
+void rl_lock_discard(redlock *client, redlock_lock *lock, bool give_up);
+void rl_lock_keep_value(redlock_lock *lock);
+void rl_lock_destroy(redlock *client, redlock_lock *lock);
+
+/* close.c */
+void rl_client_tear_down(redlock *client);
+void rl_client_unref(redlock *client);
+
+/* report.c */
+void rl_report_lock(const redlock_lock *lock, redlock_report *out);
+void rl_report_survey(redlock *client, const struct rl_survey *survey, redlock_report *out);
+int rl_struct_check(const char *what, size_t given, size_t known);
+
+#endif

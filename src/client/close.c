@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A client's end, in the process that opened it and in its children. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/client.h"
+#include "io/clock.h"
+
+static void wipe(char **text)
+{
+    if (*text)
+        explicit_bzero(*text, strlen(*text));
+    free(*text);
+    *text = NULL;
+}
+
+/* Everything but the struct itself, which handles may still refer to. */
+void rl_client_tear_down(redlock *client)
+{
+    for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
+        rl_conn_close(&client->conn[i]);
+        rl_url_wipe(&client->url[i]);
+    }
+    rl_engine_free(&client->engine);
+    rl_reactor_free(&client->reactor);
+    rl_tls_context_free(client->tls);
+    wipe(&client->username);
+    wipe(&client->password);
+    wipe(&client->client_name);
+    wipe(&client->tls_server_name);
+    explicit_bzero(&client->entropy, sizeof client->entropy);
+    while (client->spare) {
+        redlock_lock *lock = client->spare;
+
+        client->spare = lock->next;
+        rl_lock_destroy(client, lock);
+    }
+}
+
+void rl_client_unref(redlock *client)
+{
+    if (--client->references > 0)
+        return;
+    if (!rl_client_is_forked(client)) {
+        pthread_cond_destroy(&client->turn_cond);
+        pthread_mutex_destroy(&client->mutex);
+    }
+    free(client);
+}
+
+/* Held locks are given up, waiting ones end with CANCELED. */
+static void end_locks(redlock *client, int64_t now_ns)
+{
+    for (redlock_lock *lock = client->locks; lock; lock = lock->next) {
+        if (lock->adopted)
+            continue;
+        if (lock->handle.lock.state == RL_HELD && lock->operation == RL_NO_OPERATION) {
+            lock->operation = RL_RELEASE;
+            lock->done = NULL;
+            rl_handle_release(&client->engine, &lock->handle, now_ns);
+        } else {
+            rl_handle_cancel(&client->engine, &lock->handle, now_ns);
+        }
+    }
+}
+
+static bool is_drained(const redlock *client)
+{
+    for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
+        const struct rl_session *session = &client->engine.node[i].session;
+
+        if (client->conn[i].state == RL_CONN_OPEN &&
+            (rl_pending_count(&session->pending) > 0 || rl_buffer_size(&session->output) > 0))
+            return false;
+    }
+    return true;
+}
+
+/* Gives releases and rollbacks one per-node deadline to arrive. */
+static void drain(redlock *client)
+{
+    int64_t end_ns = rl_now_ns() + client->engine.policy.node_timeout_ns;
+    int64_t left_ns;
+
+    do {
+        left_ns = end_ns - rl_now_ns();
+        rl_turn(client, left_ns > 0 ? (int)(left_ns / RL_MS_NS) + 1 : 0);
+    } while (left_ns > 0 && !is_drained(client));
+}
+
+/* `done` runs exactly once for everything that was started: what is left ends here. */
+static void end_operations(redlock *client)
+{
+    redlock_lock *lock = client->locks;
+
+    while (lock) {
+        redlock_done_fn *done = lock->done;
+
+        if (lock->operation == RL_NO_OPERATION || !done) {
+            lock = lock->next;
+            continue;
+        }
+        lock->operation = RL_NO_OPERATION;
+        rl_explain(lock, RL_NO_OPERATION, REDLOCK_CANCELED);
+        rl_call(client, lock, done, REDLOCK_CANCELED, lock->done_data);
+        if (lock->doomed)
+            rl_lock_discard(client, lock, false);
+        /* The callback may have changed the list. */
+        lock = client->locks;
+    }
+}
+
+static void forget_locks(redlock *client, int64_t now_ns)
+{
+    for (redlock_lock *lock = client->locks; lock; lock = lock->next) {
+        rl_handle_drop(&client->engine, &lock->handle, false, now_ns);
+        lock->dropped = true;
+    }
+}
+
+/*
+ * In a child: the parent's connections and locks are not ours to touch. Memory is freed only
+ * if no thread of the parent was changing it at the moment of the fork.
+ */
+static void close_in_child(redlock *client)
+{
+    if (pthread_mutex_trylock(&client->mutex) != 0)
+        return;
+    /* A look-up is shared with a thread that does not exist here; it is left alone. */
+    for (uint8_t i = 0; i < client->engine.policy.node_count; i++)
+        client->conn[i].resolve = NULL;
+    forget_locks(client, 0);
+    client->closed = true;
+    rl_client_tear_down(client);
+    pthread_mutex_unlock(&client->mutex);
+    rl_client_unref(client);
+}
+
+void redlock_close(redlock *client)
+{
+    if (!client)
+        return;
+    if (rl_client_is_forked(client)) {
+        close_in_child(client);
+        return;
+    }
+    if (rl_client_enter(client, true) != REDLOCK_OK)
+        return;
+    rl_thread_stop(client);
+    end_locks(client, rl_now_ns());
+    drain(client);
+    end_operations(client);
+    forget_locks(client, rl_now_ns());
+    client->closed = true;
+    rl_client_tear_down(client);
+    pthread_mutex_unlock(&client->mutex);
+    rl_client_unref(client);
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One sentence for an outcome: what happened, on how many nodes, and what to do. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "client/client.h"
+
+#define NODES_TEXT_MAX 640
+
+static const char *name_of(const redlock_lock *lock)
+{
+    return lock->key ? lock->key + lock->prefix_size : "";
+}
+
+static bool could_vote(uint8_t vote)
+{
+    return vote == REDLOCK_VOTE_GRANTED || vote == REDLOCK_VOTE_HELD ||
+           vote == REDLOCK_VOTE_MISSING;
+}
+
+/* "127.0.0.1:7001 connection refused; 127.0.0.1:7002 timed out" for nodes that did not vote. */
+static void list_silent_nodes(const redlock_lock *lock, const struct rl_node_vote *votes,
+                              char *out, size_t size)
+{
+    const struct rl_engine *engine = &lock->client->engine;
+    size_t used = 0;
+
+    out[0] = '\0';
+    for (uint8_t i = 0; i < engine->policy.node_count && used < size; i++) {
+        if (could_vote(votes[i].vote))
+            continue;
+        used += (size_t)snprintf(out + used, size - used, "%s%s %s", used ? "; " : "",
+                                 engine->node[i].address, redlock_vote_text(votes[i].vote));
+    }
+}
+
+static uint8_t count_votes(const struct rl_policy *policy, const struct rl_node_vote *votes,
+                           enum redlock_vote vote)
+{
+    uint8_t count = 0;
+
+    for (uint8_t i = 0; i < policy->node_count; i++)
+        count += votes[i].vote == vote;
+    return count;
+}
+
+static int64_t longest_ttl_ms(const struct rl_policy *policy, const struct rl_node_vote *votes)
+{
+    int64_t longest_ms = -1;
+
+    for (uint8_t i = 0; i < policy->node_count; i++)
+        if (votes[i].vote == REDLOCK_VOTE_HELD && votes[i].key_ttl_ms > longest_ms)
+            longest_ms = votes[i].key_ttl_ms;
+    return longest_ms;
+}
+
+static int explain_held(const redlock_lock *lock, const struct rl_node_vote *votes, int error)
+{
+    const struct rl_policy *policy = &lock->client->engine.policy;
+    uint8_t held_count = count_votes(policy, votes, REDLOCK_VOTE_HELD);
+    int64_t ttl_ms = longest_ttl_ms(policy, votes);
+    char when[64] = "";
+
+    if (ttl_ms >= 0)
+        snprintf(when, sizeof when, ", for up to %" PRId64 ".%03d s more", ttl_ms / 1000,
+                 (int)(ttl_ms % 1000));
+    return rl_detail(error, "'%s' is held by another on %u of %u nodes%s", name_of(lock),
+                     held_count, policy->node_count, when);
+}
+
+static int explain_no_quorum(const redlock_lock *lock, const struct rl_node_vote *votes,
+                             int error)
+{
+    const struct rl_policy *policy = &lock->client->engine.policy;
+    char nodes[NODES_TEXT_MAX];
+    uint8_t voters = 0;
+
+    for (uint8_t i = 0; i < policy->node_count; i++)
+        voters += could_vote(votes[i].vote);
+    if (voters >= policy->quorum)
+        return rl_detail(error, "%u of %u nodes voted, but not in time to be worth anything",
+                         voters, policy->node_count);
+    list_silent_nodes(lock, votes, nodes, sizeof nodes);
+    return rl_detail(error, "only %u of %u nodes could vote and %u are needed: %s", voters,
+                     policy->node_count, policy->quorum, nodes);
+}
+
+static int explain_lost(const redlock_lock *lock, const struct rl_node_vote *votes, int error)
+{
+    const struct rl_policy *policy = &lock->client->engine.policy;
+    uint8_t held_count = count_votes(policy, votes, REDLOCK_VOTE_HELD);
+    uint8_t missing_count = count_votes(policy, votes, REDLOCK_VOTE_MISSING);
+
+    if (held_count > 0)
+        return rl_detail(error, "'%s' was taken by another: its key is on %u of %u nodes",
+                         name_of(lock), held_count, policy->node_count);
+    if (missing_count > 0)
+        return rl_detail(error, "the key of '%s' was gone from %u of %u nodes", name_of(lock),
+                         missing_count, policy->node_count);
+    return rl_detail(error, "the validity of '%s' had ended", name_of(lock));
+}
+
+int rl_explain(const redlock_lock *lock, enum rl_operation operation, int error)
+{
+    const struct rl_node_vote *votes = lock->handle.lock.node;
+
+    if (operation == RL_QUESTION)
+        votes = lock->handle.survey->node;
+    switch (error) {
+    case REDLOCK_OK:
+        return error;
+    case REDLOCK_BUSY:
+    case REDLOCK_TIMEOUT:
+        return explain_held(lock, votes, error);
+    case REDLOCK_LOST:
+    case REDLOCK_EXPIRED:
+        return explain_lost(lock, votes, error);
+    case REDLOCK_CANCELED:
+        return rl_detail(error, "the wait for '%s' was canceled", name_of(lock));
+    case REDLOCK_INVAL:
+        return rl_detail(error, "max_extensions or max_hold_ms forbids extending '%s'",
+                         name_of(lock));
+    default:
+        return explain_no_quorum(lock, votes, error);
+    }
+}

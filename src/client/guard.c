@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The door of every public call. */
+#include "client/client.h"
+#include "io/process.h"
+
+bool rl_client_is_forked(const redlock *client)
+{
+    return rl_process_stamp() != client->stamp;
+}
+
+/* On success the mutex is held. */
+int rl_client_enter(redlock *client, bool blocking)
+{
+    if (!client)
+        return rl_detail(REDLOCK_INVAL, "the client is NULL");
+    if (rl_client_is_forked(client))
+        return rl_detail(REDLOCK_FORKED, "this client was opened by the parent process; a "
+                                         "child must open its own");
+    pthread_mutex_lock(&client->mutex);
+    if (blocking && client->calling && pthread_equal(client->caller, pthread_self())) {
+        pthread_mutex_unlock(&client->mutex);
+        return rl_detail(REDLOCK_INVAL, "a blocking call inside a callback would never "
+                                        "return; use the redlock_start calls there");
+    }
+    if (client->closed) {
+        pthread_mutex_unlock(&client->mutex);
+        return rl_detail(REDLOCK_INVAL, "the client has been closed");
+    }
+    return REDLOCK_OK;
+}
+
+void rl_client_leave(redlock *client)
+{
+    pthread_mutex_unlock(&client->mutex);
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Handles: their memory, their place in the client's lists, their end. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/client.h"
+#include "io/clock.h"
+
+static redlock_lock *take_memory(redlock *client)
+{
+    redlock_lock *lock = client->spare;
+
+    if (lock) {
+        client->spare = lock->next;
+        client->spare_count--;
+        return lock;
+    }
+    lock = calloc(1, sizeof *lock);
+    if (lock)
+        pthread_cond_init(&lock->finished_cond, NULL);
+    return lock;
+}
+
+void rl_lock_destroy(redlock *client, redlock_lock *lock)
+{
+    /* In a child, threads that only the parent has may seem to wait: destroying would hang. */
+    if (!rl_client_is_forked(client))
+        pthread_cond_destroy(&lock->finished_cond);
+    free(lock);
+}
+
+static void give_memory_back(redlock *client, redlock_lock *lock)
+{
+    if (lock->key != lock->key_inline)
+        free(lock->key);
+    if (client->closed || client->spare_count >= RL_LOCKS_KEPT) {
+        rl_lock_destroy(client, lock);
+        return;
+    }
+    lock->next = client->spare;
+    client->spare = lock;
+    client->spare_count++;
+}
+
+static bool set_key(redlock *client, redlock_lock *lock, const char *name, size_t name_size)
+{
+    /* A question without a name has no key, not a key that is just the prefix. */
+    size_t prefix_size = name_size ? client->prefix_size : 0;
+
+    lock->key_size = prefix_size + name_size;
+    lock->prefix_size = prefix_size;
+    lock->key = lock->key_inline;
+    if (lock->key_size >= sizeof lock->key_inline)
+        lock->key = malloc(lock->key_size + 1);
+    if (!lock->key)
+        return false;
+    memcpy(lock->key, client->prefix, prefix_size);
+    memcpy(lock->key + prefix_size, name, name_size);
+    lock->key[lock->key_size] = '\0';
+    return true;
+}
+
+static void reset(redlock_lock *lock)
+{
+    lock->value[0] = '\0';
+    lock->operation = RL_NO_OPERATION;
+    lock->done = NULL;
+    lock->lost = NULL;
+    lock->done_data = lock->lost_data = NULL;
+    lock->adopted = lock->dropped = lock->in_callback = lock->doomed = false;
+    lock->finished = false;
+}
+
+redlock_lock *rl_lock_new(redlock *client, const char *name, size_t name_size,
+                          const struct rl_lock_limits *limits)
+{
+    redlock_lock *lock = take_memory(client);
+
+    if (!lock) {
+        rl_detail(REDLOCK_NOMEM, "out of memory");
+        return NULL;
+    }
+    reset(lock);
+    if (!set_key(client, lock, name, name_size) ||
+        rl_handle_init(&client->engine, &lock->handle,
+                       (struct rl_slice){lock->key, lock->key_size}, limits) < 0) {
+        rl_detail(REDLOCK_NOMEM, "out of memory");
+        give_memory_back(client, lock);
+        return NULL;
+    }
+    lock->client = client;
+    lock->previous = NULL;
+    lock->next = client->locks;
+    if (client->locks)
+        client->locks->previous = lock;
+    client->locks = lock;
+    client->references++;
+    return lock;
+}
+
+void rl_lock_keep_value(redlock_lock *lock)
+{
+    if (lock->handle.claim)
+        memcpy(lock->value, lock->handle.claim->value_bytes, sizeof lock->value);
+}
+
+/* The mutex is held; the client may be gone afterwards only if it was closed before. */
+void rl_lock_discard(redlock *client, redlock_lock *lock, bool give_up)
+{
+    if (!lock->dropped)
+        rl_handle_drop(&client->engine, &lock->handle, give_up && !lock->adopted, rl_now_ns());
+    if (lock->previous)
+        lock->previous->next = lock->next;
+    else
+        client->locks = lock->next;
+    if (lock->next)
+        lock->next->previous = lock->previous;
+    give_memory_back(client, lock);
+    client->references--;
+}
+
+static void end_handle(redlock_lock *lock, bool give_up)
+{
+    redlock *client = lock->client;
+    bool gone;
+
+    if (rl_client_is_forked(client)) {
+        if (pthread_mutex_trylock(&client->mutex) != 0)
+            return;
+        give_up = false;
+    } else {
+        pthread_mutex_lock(&client->mutex);
+        if (lock->in_callback && pthread_equal(client->caller, pthread_self())) {
+            lock->adopted |= !give_up;
+            lock->doomed = true;
+            pthread_mutex_unlock(&client->mutex);
+            return;
+        }
+        while (lock->in_callback)
+            pthread_cond_wait(&client->turn_cond, &client->mutex);
+    }
+    rl_lock_discard(client, lock, give_up);
+    if (give_up && !client->closed)
+        rl_wake(client);
+    gone = client->references == 0;
+    pthread_mutex_unlock(&client->mutex);
+    if (gone) {
+        client->references = 1;
+        rl_client_unref(client);
+    }
+}
+
+void redlock_lock_free(redlock_lock *lock)
+{
+    if (lock)
+        end_handle(lock, true);
+}
+
+void redlock_lock_leave(redlock_lock *lock)
+{
+    if (lock)
+        end_handle(lock, false);
+}

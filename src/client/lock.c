@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The public calls about one lock. */
+#include "client/client.h"
+
+#include <string.h>
+
+#include "io/clock.h"
+
+static int64_t wait_deadline_ns(int64_t wait_ms, int64_t now_ns)
+{
+    if (wait_ms == 0)
+        return 0;
+    return wait_ms == REDLOCK_WAIT_FOREVER ? RL_NEVER_NS : now_ns + wait_ms * RL_MS_NS;
+}
+
+/* The mutex is held; the request has been read. NULL: out of memory. */
+static redlock_lock *start_acquire(redlock *client, const char *name, int64_t ttl_ms,
+                                   const redlock_request *request)
+{
+    struct rl_lock_limits limits = {
+        .renew = request->flags & REDLOCK_RENEW,
+        .max_extensions = request->max_extensions,
+        .max_hold_ns = request->max_hold_ms * RL_MS_NS,
+    };
+    redlock_lock *lock = rl_lock_new(client, name, request->name_length, &limits);
+    int64_t now_ns = rl_now_ns();
+
+    if (!lock)
+        return NULL;
+    lock->operation = RL_ACQUISITION;
+    lock->done = request->done;
+    lock->done_data = lock->lost_data = request->data;
+    lock->lost = request->lost;
+    rl_handle_acquire(&client->engine, &lock->handle, ttl_ms * RL_MS_NS,
+                      wait_deadline_ns(request->wait_ms, now_ns), now_ns);
+    return lock;
+}
+
+int redlock_acquire(redlock *client, const char *name, int64_t ttl_ms,
+                    const redlock_request *request, redlock_lock **out)
+{
+    redlock_request r;
+    redlock_lock *lock;
+    int error = rl_client_enter(client, true);
+
+    if (error)
+        return error;
+    error = rl_request_read(client, name, ttl_ms, request, &r);
+    if (!error && (!out || r.done))
+        error = rl_detail(REDLOCK_INVAL, out ? "redlock_acquire() takes no done function; that "
+                                               "is for redlock_start()"
+                                             : "there is nowhere to put the lock");
+    if (error)
+        goto cleanup;
+    rl_look_first(client);
+    lock = start_acquire(client, name, ttl_ms, &r);
+    if (!lock) {
+        error = REDLOCK_NOMEM;
+        goto cleanup;
+    }
+    error = rl_wait_finished(client, lock);
+    if (r.report)
+        rl_report_lock(lock, r.report);
+    rl_explain(lock, RL_ACQUISITION, error);
+    if (error)
+        rl_lock_discard(client, lock, false);
+    else
+        *out = lock;
+cleanup:
+    rl_client_leave(client);
+    return error;
+}
+
+int redlock_start(redlock *client, const char *name, int64_t ttl_ms,
+                  const redlock_request *request, redlock_lock **out)
+{
+    redlock_request r;
+    redlock_lock *lock;
+    int error = rl_client_enter(client, false);
+
+    if (error)
+        return error;
+    error = rl_request_read(client, name, ttl_ms, request, &r);
+    if (!error && (!out || !r.done))
+        error = rl_detail(REDLOCK_INVAL, out ? "redlock_start() needs a done function"
+                                             : "there is nowhere to put the lock");
+    if (!error) {
+        lock = start_acquire(client, name, ttl_ms, &r);
+        if (lock)
+            *out = lock;
+        else
+            error = REDLOCK_NOMEM;
+        rl_wake(client);
+    }
+    rl_client_leave(client);
+    return error;
+}
+
+int redlock_adopt(redlock *client, const char *name, const char *value, redlock_lock **out)
+{
+    struct rl_lock_limits limits = {0};
+    redlock_lock *lock = NULL;
+    size_t name_size = 0;
+    int error = rl_client_enter(client, false);
+
+    if (error)
+        return error;
+    error = rl_name_check(name, &name_size);
+    if (!error && (!value || !*value || strlen(value) > REDLOCK_VALUE_MAX))
+        error = rl_detail(REDLOCK_INVAL, "a value has 1 to %d characters; it is what the "
+                                         "acquiring side printed",
+                          REDLOCK_VALUE_MAX);
+    if (!error && !out)
+        error = rl_detail(REDLOCK_INVAL, "there is nowhere to put the lock");
+    if (error)
+        goto cleanup;
+    lock = rl_lock_new(client, name, name_size, &limits);
+    if (!lock) {
+        error = REDLOCK_NOMEM;
+        goto cleanup;
+    }
+    lock->adopted = true;
+    if (rl_handle_adopt(&client->engine, &lock->handle, value, strlen(value)) < 0) {
+        rl_lock_discard(client, lock, false);
+        error = rl_detail(REDLOCK_NOMEM, "out of memory");
+        goto cleanup;
+    }
+    rl_lock_keep_value(lock);
+    *out = lock;
+cleanup:
+    rl_client_leave(client);
+    return error;
+}
+
+/* Begins an extension or a release; the mutex is held on success. */
+static int begin_operation(redlock_lock *lock, enum rl_operation operation, bool blocking)
+{
+    int error;
+
+    if (!lock)
+        return rl_detail(REDLOCK_INVAL, "the lock is NULL");
+    error = rl_client_enter(lock->client, blocking);
+    if (error)
+        return error;
+    if (lock->operation != RL_NO_OPERATION)
+        error = rl_detail(REDLOCK_INVAL, "another operation on this lock is under way");
+    else if (lock->handle.lock.state == RL_IDLE)
+        error = rl_detail(REDLOCK_INVAL, "the lock was never acquired");
+    else if (lock->handle.lock.state == RL_ENDED && lock->handle.lock.acquired_ns == 0)
+        error = rl_detail(REDLOCK_INVAL, "the lock is not held");
+    if (error)
+        rl_client_leave(lock->client);
+    else
+        lock->operation = operation;
+    return error;
+}
+
+static void start_operation(redlock_lock *lock, enum rl_operation operation, int64_t ttl_ms,
+                            redlock_done_fn *done, void *data)
+{
+    struct rl_engine *engine = &lock->client->engine;
+
+    lock->done = done;
+    lock->done_data = data;
+    if (operation == RL_EXTENSION)
+        rl_handle_extend(engine, &lock->handle, ttl_ms * RL_MS_NS, rl_now_ns());
+    else
+        rl_handle_release(engine, &lock->handle, rl_now_ns());
+}
+
+static int operate_blocking(redlock_lock *lock, enum rl_operation operation, int64_t ttl_ms)
+{
+    redlock *client;
+    int error = begin_operation(lock, operation, true);
+
+    if (error)
+        return error;
+    client = lock->client;
+    if (operation == RL_EXTENSION)
+        error = rl_ttl_check(client, ttl_ms);
+    if (error) {
+        lock->operation = RL_NO_OPERATION;
+    } else {
+        rl_look_first(client);
+        start_operation(lock, operation, ttl_ms, NULL, NULL);
+        error = rl_wait_finished(client, lock);
+        rl_explain(lock, operation, error);
+    }
+    rl_client_leave(client);
+    return error;
+}
+
+static int operate_async(redlock_lock *lock, enum rl_operation operation, int64_t ttl_ms,
+                         redlock_done_fn *done, void *data)
+{
+    int error;
+
+    if (!done)
+        return rl_detail(REDLOCK_INVAL, "a done function is needed");
+    error = begin_operation(lock, operation, false);
+    if (error)
+        return error;
+    if (operation == RL_EXTENSION)
+        error = rl_ttl_check(lock->client, ttl_ms);
+    if (error) {
+        lock->operation = RL_NO_OPERATION;
+    } else {
+        start_operation(lock, operation, ttl_ms, done, data);
+        rl_wake(lock->client);
+    }
+    rl_client_leave(lock->client);
+    return error;
+}
+
+int redlock_extend(redlock_lock *lock, int64_t ttl_ms)
+{
+    return operate_blocking(lock, RL_EXTENSION, ttl_ms);
+}
+
+int redlock_start_extend(redlock_lock *lock, int64_t ttl_ms, redlock_done_fn *done, void *data)
+{
+    return operate_async(lock, RL_EXTENSION, ttl_ms, done, data);
+}
+
+int redlock_release(redlock_lock *lock)
+{
+    return operate_blocking(lock, RL_RELEASE, 0);
+}
+
+int redlock_start_release(redlock_lock *lock, redlock_done_fn *done, void *data)
+{
+    return operate_async(lock, RL_RELEASE, 0, done, data);
+}
+
+int redlock_cancel(redlock_lock *lock)
+{
+    int error;
+
+    if (!lock)
+        return rl_detail(REDLOCK_INVAL, "the lock is NULL");
+    error = rl_client_enter(lock->client, false);
+    if (error)
+        return error;
+    rl_handle_cancel(&lock->client->engine, &lock->handle, rl_now_ns());
+    rl_wake(lock->client);
+    rl_client_leave(lock->client);
+    return REDLOCK_OK;
+}
+
+int64_t redlock_deadline_ns(const redlock_lock *lock)
+{
+    int64_t deadline_ns;
+
+    if (!lock || rl_client_enter(lock->client, false) != REDLOCK_OK)
+        return 0;
+    deadline_ns = lock->handle.lock.state == RL_HELD ? lock->handle.lock.deadline_ns : 0;
+    rl_client_leave(lock->client);
+    return deadline_ns;
+}
+
+int64_t redlock_remaining_ms(const redlock_lock *lock)
+{
+    int64_t deadline_ns = redlock_deadline_ns(lock);
+    int64_t left_ns = deadline_ns ? deadline_ns - rl_now_ns() : 0;
+
+    return left_ns > 0 ? left_ns / RL_MS_NS : 0;
+}
+
+const char *redlock_value(const redlock_lock *lock)
+{
+    return lock ? lock->value : "";
+}
+
+const char *redlock_name(const redlock_lock *lock)
+{
+    return lock ? lock->key + lock->prefix_size : "";
+}
+
+int redlock_margin(const redlock_lock *lock)
+{
+    int margin;
+
+    if (!lock || rl_client_enter(lock->client, false) != REDLOCK_OK)
+        return 0;
+    margin = (int)__builtin_popcount(lock->handle.lock.held) -
+             lock->client->engine.policy.quorum;
+    rl_client_leave(lock->client);
+    return margin;
+}

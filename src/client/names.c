@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Numbers in words. */
+#include "redlock.h"
+
+#define TEXT_OF(x) #x
+#define VERSION_TEXT(major, minor, patch) TEXT_OF(major) "." TEXT_OF(minor) "." TEXT_OF(patch)
+
+const char *redlock_strerror(int error)
+{
+    switch (error) {
+#define CASE(name, number, text)                                                             \
+    case number:                                                                             \
+        return text;
+        REDLOCK_ERRORS(CASE)
+#undef CASE
+    default:
+        return "unknown error";
+    }
+}
+
+const char *redlock_error_name(int error)
+{
+    switch (error) {
+#define CASE(name, number, text)                                                             \
+    case number:                                                                             \
+        return #name;
+        REDLOCK_ERRORS(CASE)
+#undef CASE
+    default:
+        return "UNKNOWN";
+    }
+}
+
+const char *redlock_vote_text(int vote)
+{
+    switch (vote) {
+#define CASE(name, text)                                                                     \
+    case REDLOCK_VOTE_##name:                                                                \
+        return text;
+        REDLOCK_VOTES(CASE)
+#undef CASE
+    default:
+        return "unknown";
+    }
+}
+
+const char *redlock_version(void)
+{
+    return VERSION_TEXT(REDLOCK_VERSION_MAJOR, REDLOCK_VERSION_MINOR, REDLOCK_VERSION_PATCH);
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A client's beginning. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client/client.h"
+#include "io/process.h"
+
+#define PASSWORD_MAX 512
+#define STALL_MIN_MS 1000
+#define STALL_NODE_TIMEOUTS 2
+
+static int copy_text(const char *text, char **out)
+{
+    if (!text)
+        return REDLOCK_OK;
+    *out = strdup(text);
+    return *out ? REDLOCK_OK : rl_detail(REDLOCK_NOMEM, "out of memory");
+}
+
+/* The first line of the file. */
+static int read_password_file(const char *path, char **out)
+{
+    char line[PASSWORD_MAX + 2] = "";
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, line, sizeof line - 1);
+    int failure = errno;
+    int error;
+
+    if (fd >= 0)
+        close(fd);
+    if (got < 0)
+        return rl_detail(REDLOCK_INVAL, "cannot read the password file %s: %s", path,
+                         strerror(failure));
+    line[strcspn(line, "\r\n")] = '\0';
+    if (!line[0])
+        error = rl_detail(REDLOCK_INVAL, "the password file %s has an empty first line", path);
+    else if (strlen(line) > PASSWORD_MAX)
+        error = rl_detail(REDLOCK_INVAL, "the password in %s is longer than %d bytes", path,
+                          PASSWORD_MAX);
+    else
+        error = copy_text(line, out);
+    explicit_bzero(line, sizeof line);
+    return error;
+}
+
+static int copy_texts(redlock *client, const redlock_options *o)
+{
+    int error = copy_text(o->username, &client->username);
+
+    if (!error)
+        error = o->password_file ? read_password_file(o->password_file, &client->password)
+                                 : copy_text(o->password, &client->password);
+    if (!error)
+        error = copy_text(o->client_name, &client->client_name);
+    if (!error)
+        error = copy_text(o->tls_server_name, &client->tls_server_name);
+    client->prefix_size = strlen(o->prefix);
+    memcpy(client->prefix, o->prefix, client->prefix_size + 1);
+    return error;
+}
+
+static bool same_place(const struct rl_url *a, const struct rl_url *b)
+{
+    if (a->is_unix != b->is_unix)
+        return false;
+    if (a->is_unix)
+        return strcmp(a->path, b->path) == 0;
+    return strcmp(a->host, b->host) == 0 && strcmp(a->port, b->port) == 0;
+}
+
+static int read_urls(redlock *client, const redlock_options *o)
+{
+    char why[256];
+
+    for (size_t i = 0; i < o->node_count; i++) {
+        if (!o->nodes[i])
+            return rl_detail(REDLOCK_INVAL, "the URL of node %zu is NULL", i + 1);
+        if (rl_url_parse(o->nodes[i], &client->url[i], why, sizeof why) < 0)
+            return rl_detail(REDLOCK_INVAL, "node %zu: %s", i + 1, why);
+        /* One server with two votes would make a majority of itself. */
+        for (size_t j = 0; j < i; j++)
+            if (same_place(&client->url[i], &client->url[j]))
+                return rl_detail(REDLOCK_INVAL,
+                                 "nodes %zu and %zu are the same server, %s; every node must "
+                                 "be an independent one",
+                                 j + 1, i + 1, client->url[i].printable);
+    }
+    return REDLOCK_OK;
+}
+
+static int set_up_tls(redlock *client, const redlock_options *o)
+{
+    char why[256];
+
+    for (size_t i = 0; i < o->node_count; i++) {
+        if (!client->url[i].tls)
+            continue;
+        if (rl_tls_context_new(o->tls_ca_file, o->tls_cert_file, o->tls_key_file, why,
+                               sizeof why, &client->tls) < 0)
+            return rl_detail(REDLOCK_INVAL, "TLS: %s", why);
+        return REDLOCK_OK;
+    }
+    if (o->tls_ca_file || o->tls_cert_file)
+        return rl_detail(REDLOCK_INVAL, "TLS files are given but no node is a rediss:// URL");
+    return REDLOCK_OK;
+}
+
+static void set_policy(redlock *client, const redlock_options *o)
+{
+    int64_t stall_ms = (int64_t)o->node_timeout_ms * STALL_NODE_TIMEOUTS;
+
+    client->flags = o->flags;
+    client->max_ttl_ms = o->max_ttl_ms;
+    client->engine.random = rl_entropy_draw;
+    client->engine.random_data = &client->entropy;
+    client->engine.stall_ns = (stall_ms > STALL_MIN_MS ? stall_ms : STALL_MIN_MS) * RL_MS_NS;
+    client->engine.policy = (struct rl_policy){
+        .node_count = (uint8_t)o->node_count,
+        .quorum = rl_quorum((uint8_t)o->node_count),
+        .drift_ppm = o->drift_ppm,
+        .node_timeout_ns = (int64_t)o->node_timeout_ms * RL_MS_NS,
+        .retry_min_ns = (int64_t)o->retry_min_ms * RL_MS_NS,
+        .retry_max_ns = (int64_t)o->retry_max_ms * RL_MS_NS,
+    };
+}
+
+static void set_up_node(redlock *client, uint8_t i, const redlock_options *o)
+{
+    const struct rl_url *url = &client->url[i];
+    struct rl_node *node = &client->engine.node[i];
+    struct rl_conn *conn = &client->conn[i];
+
+    node->login = (struct rl_login){
+        .user = url->has_user ? url->user : client->username,
+        .password = url->has_password ? url->password : client->password,
+        .database = url->db,
+        .client_name = client->client_name,
+        .probe_native = !(o->flags & REDLOCK_NO_NATIVE),
+    };
+    memcpy(node->address, url->printable, sizeof node->address);
+    conn->engine = &client->engine;
+    conn->reactor = &client->reactor;
+    conn->node = i;
+    conn->url = url;
+    conn->tls_context = url->tls ? client->tls : NULL;
+    conn->tls_name = client->tls_server_name ? client->tls_server_name : url->host;
+    conn->connect_timeout_ns = (int64_t)o->connect_timeout_ms * RL_MS_NS;
+    rl_conn_init(conn);
+}
+
+static int set_up(redlock *client, const redlock_options *o)
+{
+    int error;
+
+    set_policy(client, o);
+    error = copy_texts(client, o);
+    if (!error)
+        error = read_urls(client, o);
+    if (!error)
+        error = set_up_tls(client, o);
+    if (error)
+        return error;
+    for (uint8_t i = 0; i < o->node_count; i++)
+        set_up_node(client, i, o);
+    if (rl_engine_init(&client->engine) < 0)
+        return rl_detail(REDLOCK_NOMEM, "out of memory");
+    if (rl_reactor_init(&client->reactor) < 0)
+        return rl_detail_system("setting up the event loop", errno);
+    /* So that the first look at the descriptor starts connecting. */
+    rl_wake(client);
+    return o->flags & REDLOCK_THREAD ? rl_thread_start(client) : REDLOCK_OK;
+}
+
+int redlock_open(const redlock_options *options, redlock **out)
+{
+    redlock_options o;
+    redlock *client;
+    int error = rl_options_read(options, &o);
+
+    if (error)
+        return error;
+    if (!out)
+        return rl_detail(REDLOCK_INVAL, "there is nowhere to put the client");
+    client = calloc(1, sizeof *client);
+    if (!client)
+        return rl_detail(REDLOCK_NOMEM, "out of memory");
+    client->references = 1;
+    client->stamp = rl_process_stamp();
+    client->reactor = (struct rl_reactor){-1, -1, -1, RL_NEVER_NS};
+    pthread_mutex_init(&client->mutex, NULL);
+    pthread_cond_init(&client->turn_cond, NULL);
+    error = set_up(client, &o);
+    if (error) {
+        rl_client_tear_down(client);
+        rl_client_unref(client);
+        return error;
+    }
+    *out = client;
+    return REDLOCK_OK;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reading what callers pass in: sizes, defaults, bounds, each with its own complaint. */
+#include <string.h>
+
+#include "client/client.h"
+
+#define DEFAULT_NODE_TIMEOUT_MS 50
+#define DEFAULT_CONNECT_TIMEOUT_MS 1000
+#define DEFAULT_MAX_TTL_MS 60000
+#define DEFAULT_DRIFT_PPM 10000
+#define DEFAULT_RETRY_MIN_MS 10
+#define DEFAULT_RETRY_MAX_MS 250
+#define TIMEOUT_LIMIT_MS 60000
+#define DRIFT_LIMIT_PPM 500000
+#define CLIENT_NAME_MAX 64
+#define STRUCT_LIMIT 65536 /* a larger size is an uninitialised one */
+
+/* A struct of a newer header is fine as long as what this library does not know is zero. */
+static int read_struct(const char *what, const void *given, size_t given_size, void *out,
+                       size_t known_size)
+{
+    const unsigned char *bytes = given;
+
+    if (given_size < sizeof(size_t) || given_size > STRUCT_LIMIT)
+        return rl_detail(REDLOCK_INVAL, "%s.size is %zu; set it to sizeof the struct", what,
+                         given_size);
+    for (size_t i = known_size; i < given_size; i++)
+        if (bytes[i])
+            return rl_detail(REDLOCK_INVAL,
+                             "%s uses a field that this library (%s) does not know; build "
+                             "against its own header",
+                             what, redlock_version());
+    memset(out, 0, known_size);
+    memcpy(out, given, given_size < known_size ? given_size : known_size);
+    return REDLOCK_OK;
+}
+
+int rl_struct_check(const char *what, size_t given, size_t known)
+{
+    if (given >= known && given <= STRUCT_LIMIT)
+        return REDLOCK_OK;
+    return rl_detail(REDLOCK_INVAL, "%s.size is %zu; set it to sizeof the struct (%zu)", what,
+                     given, known);
+}
+
+static void set_default(uint32_t *field, uint32_t value)
+{
+    if (*field == 0)
+        *field = value;
+}
+
+static int check_numbers(redlock_options *o)
+{
+    set_default(&o->node_timeout_ms, DEFAULT_NODE_TIMEOUT_MS);
+    set_default(&o->connect_timeout_ms, DEFAULT_CONNECT_TIMEOUT_MS);
+    set_default(&o->max_ttl_ms, DEFAULT_MAX_TTL_MS);
+    set_default(&o->drift_ppm, DEFAULT_DRIFT_PPM);
+    set_default(&o->retry_min_ms, DEFAULT_RETRY_MIN_MS);
+    if (o->retry_max_ms == 0)
+        o->retry_max_ms =
+            o->retry_min_ms > DEFAULT_RETRY_MAX_MS ? o->retry_min_ms : DEFAULT_RETRY_MAX_MS;
+
+    if (o->node_timeout_ms > TIMEOUT_LIMIT_MS)
+        return rl_detail(REDLOCK_INVAL, "node_timeout_ms %u is more than %d", o->node_timeout_ms,
+                         TIMEOUT_LIMIT_MS);
+    if (o->connect_timeout_ms > TIMEOUT_LIMIT_MS)
+        return rl_detail(REDLOCK_INVAL, "connect_timeout_ms %u is more than %d",
+                         o->connect_timeout_ms, TIMEOUT_LIMIT_MS);
+    if (o->max_ttl_ms < REDLOCK_TTL_MIN_MS || o->max_ttl_ms > REDLOCK_TTL_LIMIT_MS)
+        return rl_detail(REDLOCK_INVAL, "max_ttl_ms %u is not between %d and %d (one day)",
+                         o->max_ttl_ms, REDLOCK_TTL_MIN_MS, REDLOCK_TTL_LIMIT_MS);
+    if (o->drift_ppm > DRIFT_LIMIT_PPM)
+        return rl_detail(REDLOCK_INVAL, "drift_ppm %u is more than %d (half of the TTL)",
+                         o->drift_ppm, DRIFT_LIMIT_PPM);
+    if (o->retry_min_ms > o->retry_max_ms || o->retry_max_ms > TIMEOUT_LIMIT_MS)
+        return rl_detail(REDLOCK_INVAL,
+                         "retry_min_ms %u and retry_max_ms %u do not make a range up to %d",
+                         o->retry_min_ms, o->retry_max_ms, TIMEOUT_LIMIT_MS);
+    return REDLOCK_OK;
+}
+
+static int check_texts(redlock_options *o)
+{
+    if (!o->prefix)
+        o->prefix = "redlock:";
+    if (strlen(o->prefix) > REDLOCK_PREFIX_MAX)
+        return rl_detail(REDLOCK_INVAL, "the prefix has %zu bytes; at most %d are allowed",
+                         strlen(o->prefix), REDLOCK_PREFIX_MAX);
+    if (!o->client_name)
+        o->client_name = "redlock";
+    if (!*o->client_name || strlen(o->client_name) > CLIENT_NAME_MAX)
+        return rl_detail(REDLOCK_INVAL, "client_name must have 1 to %d characters",
+                         CLIENT_NAME_MAX);
+    for (const char *at = o->client_name; *at; at++)
+        if (*at <= ' ' || *at > '~')
+            return rl_detail(REDLOCK_INVAL,
+                             "client_name may not contain spaces or special characters");
+    if (o->password && o->password_file)
+        return rl_detail(REDLOCK_INVAL, "give password or password_file, not both");
+    if (o->tls_key_file && !o->tls_cert_file)
+        return rl_detail(REDLOCK_INVAL, "tls_key_file without tls_cert_file");
+    return REDLOCK_OK;
+}
+
+int rl_options_read(const redlock_options *given, redlock_options *out)
+{
+    const uint32_t known = REDLOCK_THREAD | REDLOCK_NO_NATIVE;
+    int error;
+
+    if (!given)
+        return rl_detail(REDLOCK_INVAL, "the options are NULL");
+    error = read_struct("redlock_options", given, given->size, out, sizeof *out);
+    if (error)
+        return error;
+    if (out->flags & ~known)
+        return rl_detail(REDLOCK_INVAL, "unknown flags 0x%x in redlock_options",
+                         out->flags & ~known);
+    if (out->node_count == 0 || !out->nodes)
+        return rl_detail(REDLOCK_INVAL, "no nodes: give at least one URL such as "
+                                        "redis://127.0.0.1:6379");
+    if (out->node_count > REDLOCK_NODES_MAX)
+        return rl_detail(REDLOCK_INVAL, "%zu nodes; at most %d are allowed", out->node_count,
+                         REDLOCK_NODES_MAX);
+    error = check_numbers(out);
+    return error ? error : check_texts(out);
+}
+
+int rl_name_check(const char *name, size_t *length)
+{
+    if (!name)
+        return rl_detail(REDLOCK_INVAL, "the name is NULL");
+    if (*length == 0)
+        *length = strnlen(name, REDLOCK_NAME_MAX + 1);
+    else if (memchr(name, '\0', *length))
+        return rl_detail(REDLOCK_INVAL, "the name contains a NUL byte");
+    if (*length == 0)
+        return rl_detail(REDLOCK_INVAL, "the name is empty");
+    if (*length > REDLOCK_NAME_MAX)
+        return rl_detail(REDLOCK_INVAL, "the name is longer than %d bytes", REDLOCK_NAME_MAX);
+    return REDLOCK_OK;
+}
+
+int rl_ttl_check(const redlock *client, int64_t ttl_ms)
+{
+    if (ttl_ms <= 0)
+        return rl_detail(REDLOCK_INVAL, "a TTL of %lld ms is no time at all; a lock needs at "
+                                        "least %d ms",
+                         (long long)ttl_ms, REDLOCK_TTL_MIN_MS);
+    if (ttl_ms < REDLOCK_TTL_MIN_MS)
+        return rl_detail(REDLOCK_INVAL, "a TTL of %lld ms is too short; at least %d ms are needed",
+                         (long long)ttl_ms, REDLOCK_TTL_MIN_MS);
+    if (ttl_ms > client->max_ttl_ms)
+        return rl_detail(REDLOCK_INVAL,
+                         "a TTL of %lld ms is beyond max_ttl_ms (%lld); shorten it and renew, "
+                         "or raise max_ttl_ms on every client",
+                         (long long)ttl_ms, (long long)client->max_ttl_ms);
+    if (rl_drift_ns(ttl_ms * RL_MS_NS, client->engine.policy.drift_ppm) >= ttl_ms * RL_MS_NS)
+        return rl_detail(REDLOCK_INVAL, "the drift allowance leaves nothing of a TTL of %lld ms",
+                         (long long)ttl_ms);
+    return REDLOCK_OK;
+}
+
+int rl_request_read(redlock *client, const char *name, int64_t ttl_ms,
+                    const redlock_request *given, redlock_request *out)
+{
+    int error = REDLOCK_OK;
+
+    if (given)
+        error = read_struct("redlock_request", given, given->size, out, sizeof *out);
+    else
+        *out = (redlock_request){.size = sizeof *out};
+    if (!error)
+        error = rl_name_check(name, &out->name_length);
+    if (!error)
+        error = rl_ttl_check(client, ttl_ms);
+    if (error)
+        return error;
+    if (out->kind != REDLOCK_MUTEX)
+        return rl_detail(REDLOCK_INVAL, "unknown kind of lock %d", out->kind);
+    if (out->flags & ~REDLOCK_RENEW)
+        return rl_detail(REDLOCK_INVAL, "unknown flags 0x%x in redlock_request",
+                         out->flags & ~REDLOCK_RENEW);
+    if (out->wait_ms < REDLOCK_WAIT_FOREVER)
+        return rl_detail(REDLOCK_INVAL, "wait_ms %lld is negative; -1 waits for ever",
+                         (long long)out->wait_ms);
+    if (out->wait_ms > REDLOCK_WAIT_MAX_MS)
+        return rl_detail(REDLOCK_INVAL,
+                         "wait_ms %lld is more than a year; REDLOCK_WAIT_FOREVER waits for ever",
+                         (long long)out->wait_ms);
+    if (out->max_hold_ms < 0 || out->max_hold_ms > REDLOCK_WAIT_MAX_MS)
+        return rl_detail(REDLOCK_INVAL, "max_hold_ms %lld is not between 0 and a year",
+                         (long long)out->max_hold_ms);
+    if (out->report)
+        return rl_struct_check("redlock_report", out->report->size, sizeof *out->report);
+    return REDLOCK_OK;
+}

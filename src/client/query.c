@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Asking the nodes without changing anything. */
+#include "client/client.h"
+
+#include <string.h>
+
+#include "io/clock.h"
+
+/* The mutex is held. name_size 0: just a sign of life. */
+static int ask(redlock *client, const char *name, size_t name_size, struct rl_survey *survey)
+{
+    struct rl_lock_limits limits = {0};
+    redlock_lock *lock;
+    int error;
+
+    rl_look_first(client);
+    lock = rl_lock_new(client, name, name_size, &limits);
+    if (!lock)
+        return REDLOCK_NOMEM;
+    lock->operation = RL_QUESTION;
+    if (rl_handle_ask(&client->engine, &lock->handle, survey, rl_now_ns()) < 0) {
+        error = rl_detail(REDLOCK_NOMEM, "out of memory");
+    } else {
+        error = rl_wait_finished(client, lock);
+        rl_explain(lock, RL_QUESTION, error);
+    }
+    rl_lock_discard(client, lock, false);
+    return error;
+}
+
+static int check_report(const redlock_report *report)
+{
+    return report ? rl_struct_check("redlock_report", report->size, sizeof *report)
+                  : REDLOCK_OK;
+}
+
+int redlock_query(redlock *client, const char *name, redlock_info *info, redlock_report *report)
+{
+    struct rl_survey survey = {0};
+    size_t name_size = 0;
+    int error = rl_client_enter(client, true);
+
+    if (error)
+        return error;
+    error = rl_name_check(name, &name_size);
+    if (!error && !info)
+        error = rl_detail(REDLOCK_INVAL, "there is nowhere to put the information");
+    if (!error)
+        error = rl_struct_check("redlock_info", info->size, sizeof *info);
+    if (!error)
+        error = check_report(report);
+    if (!error) {
+        error = ask(client, name, name_size, &survey);
+        if (!error)
+            rl_survey_conclude(&survey, info);
+        if (report && survey.policy)
+            rl_report_survey(client, &survey, report);
+    }
+    rl_client_leave(client);
+    return error;
+}
+
+int redlock_ping(redlock *client, redlock_report *report)
+{
+    struct rl_survey survey = {0};
+    int error = rl_client_enter(client, true);
+
+    if (error)
+        return error;
+    error = check_report(report);
+    if (!error) {
+        error = ask(client, "", 0, &survey);
+        if (report && survey.policy)
+            rl_report_survey(client, &survey, report);
+    }
+    rl_client_leave(client);
+    return error;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Per-node truth: what each node did for an operation, in the words it used. */
+#include <string.h>
+
+#include "client/client.h"
+
+static void describe_node(const struct rl_node *node, const struct rl_node_vote *vote,
+                          redlock_node_report *out)
+{
+    memset(out, 0, sizeof *out);
+    memcpy(out->address, node->address, sizeof out->address);
+    out->vote = vote->vote;
+    out->rtt_us = vote->rtt_us;
+    out->key_ttl_ms = vote->key_ttl_ms;
+    /* A node's last words belong to this vote only if they are of its kind. */
+    if (node->session.failure == vote->vote)
+        memcpy(out->text, node->session.failure_text, sizeof out->text);
+}
+
+static void describe(const struct rl_engine *engine, const struct rl_node_vote *votes,
+                     redlock_report *out)
+{
+    out->node_count = engine->policy.node_count;
+    out->quorum = engine->policy.quorum;
+    for (uint8_t i = 0; i < engine->policy.node_count; i++)
+        describe_node(&engine->node[i], &votes[i], &out->node[i]);
+}
+
+void rl_report_lock(const redlock_lock *lock, redlock_report *out)
+{
+    describe(&lock->client->engine, lock->handle.lock.node, out);
+}
+
+void rl_report_survey(redlock *client, const struct rl_survey *survey, redlock_report *out)
+{
+    describe(&client->engine, survey->node, out);
+    for (uint8_t i = 0; i < out->node_count; i++)
+        memcpy(out->node[i].holder, survey->holder[i], sizeof out->node[i].holder);
+}
+
+int redlock_lock_report(const redlock_lock *lock, redlock_report *out)
+{
+    int error;
+
+    if (!lock || !out)
+        return rl_detail(REDLOCK_INVAL, "the %s is NULL", lock ? "report" : "lock");
+    error = rl_struct_check("redlock_report", out->size, sizeof *out);
+    if (error)
+        return error;
+    error = rl_client_enter(lock->client, false);
+    if (error)
+        return error;
+    rl_report_lock(lock, out);
+    rl_client_leave(lock->client);
+    return REDLOCK_OK;
+}
+
+static enum redlock_node_state state_of(const struct rl_conn *conn, const struct rl_node *node)
+{
+    if (conn->state == RL_CONN_WAITING)
+        return REDLOCK_NODE_DOWN;
+    return node->session.state == RL_SESSION_UP ? REDLOCK_NODE_UP : REDLOCK_NODE_CONNECTING;
+}
+
+int redlock_node(redlock *client, size_t index, redlock_node_info *out)
+{
+    const struct rl_node *node;
+    int error;
+
+    if (!out)
+        return rl_detail(REDLOCK_INVAL, "the node information is NULL");
+    error = rl_struct_check("redlock_node_info", out->size, sizeof *out);
+    if (error)
+        return error;
+    error = rl_client_enter(client, false);
+    if (error)
+        return error;
+    if (index >= client->engine.policy.node_count) {
+        rl_client_leave(client);
+        return rl_detail(REDLOCK_INVAL, "there is no node %zu", index);
+    }
+    node = &client->engine.node[index];
+    memcpy(out->address, node->address, sizeof out->address);
+    out->state = state_of(&client->conn[index], node);
+    out->tls = client->url[index].tls && out->state == REDLOCK_NODE_UP;
+    out->native = node->session.abilities.delete_style != RL_DELETE_SCRIPT;
+    out->rtt_us = node->rtt_us;
+    out->connects = node->connects;
+    out->pending = rl_pending_count(&node->session.pending);
+    memcpy(out->version, node->session.version, sizeof out->version);
+    memset(out->text, 0, sizeof out->text);
+    if (out->state == REDLOCK_NODE_DOWN)
+        memcpy(out->text, node->session.failure_text, sizeof out->text);
+    rl_client_leave(client);
+    return REDLOCK_OK;
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Driving a client: one turn waits, handles what came, runs callbacks, sends what is due. */
+#include <errno.h>
+#include <signal.h>
+
+#include "client/client.h"
+#include "io/clock.h"
+
+void rl_wake(redlock *client)
+{
+    /* A driver that is awake sends everything before it sleeps again. */
+    if (client->woken || (client->turning && !client->sleeping))
+        return;
+    client->woken = true;
+    rl_reactor_wake(&client->reactor);
+}
+
+/* One write per node for everything that this turn produced. */
+static void flush(redlock *client, int64_t now_ns)
+{
+    for (uint8_t i = 0; i < client->engine.policy.node_count; i++)
+        rl_conn_flush(&client->conn[i], now_ns);
+}
+
+static void arm(redlock *client)
+{
+    int64_t next_ns = rl_engine_next_ns(&client->engine);
+
+    for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
+        int64_t conn_ns = rl_conn_next_ns(&client->conn[i]);
+
+        if (conn_ns < next_ns)
+            next_ns = conn_ns;
+    }
+    rl_reactor_arm(&client->reactor, next_ns);
+}
+
+static void tick(redlock *client, int64_t now_ns)
+{
+    for (uint8_t i = 0; i < client->engine.policy.node_count; i++)
+        rl_conn_tick(&client->conn[i], now_ns);
+    rl_engine_tick(&client->engine, now_ns);
+}
+
+/* Waits without the mutex and handles what the sockets have. */
+static void serve_sockets(redlock *client, int timeout_ms)
+{
+    struct epoll_event events[RL_REACTOR_EVENTS_MAX];
+    int64_t now_ns;
+    int count;
+
+    client->sleeping = true;
+    pthread_mutex_unlock(&client->mutex);
+    count = rl_reactor_wait(&client->reactor, events, timeout_ms);
+    pthread_mutex_lock(&client->mutex);
+    client->sleeping = false;
+
+    now_ns = rl_now_ns();
+    client->turned_ns = now_ns;
+    for (int i = 0; i < count; i++) {
+        uint32_t tag = events[i].data.u32;
+
+        if (tag == RL_REACTOR_WAKE)
+            client->woken = false;
+        else if (tag < client->engine.policy.node_count)
+            rl_conn_ready(&client->conn[tag], events[i].events, now_ns);
+    }
+}
+
+void rl_call(redlock *client, redlock_lock *lock, redlock_done_fn *function, int error,
+             void *data)
+{
+    lock->in_callback = true;
+    client->calling = true;
+    client->caller = pthread_self();
+    pthread_mutex_unlock(&client->mutex);
+    function(lock, error, data);
+    pthread_mutex_lock(&client->mutex);
+    client->calling = false;
+    lock->in_callback = false;
+}
+
+static void finish_blocked(redlock_lock *lock, int error)
+{
+    lock->finished = true;
+    lock->result = error;
+    pthread_cond_signal(&lock->finished_cond);
+}
+
+/* Brings one handle's news to its owner; the number of callbacks that ran. */
+static int deliver(redlock *client, redlock_lock *lock)
+{
+    bool done = lock->handle.done;
+    bool lost = lock->handle.lost;
+    int error = lock->handle.done_error;
+    enum rl_operation operation = lock->operation;
+    int count = 0;
+
+    lock->handle.done = lock->handle.lost = false;
+    if (lost && lock->lost) {
+        rl_explain(lock, operation, REDLOCK_LOST);
+        rl_call(client, lock, lock->lost, REDLOCK_LOST, lock->lost_data);
+        count++;
+    }
+    if (done && !lock->doomed) {
+        rl_lock_keep_value(lock);
+        lock->operation = RL_NO_OPERATION;
+        if (lock->done) {
+            rl_explain(lock, operation, error);
+            rl_call(client, lock, lock->done, error, lock->done_data);
+            count++;
+        } else if (operation != RL_NO_OPERATION) {
+            finish_blocked(lock, error);
+        }
+    }
+    if (lock->doomed)
+        rl_lock_discard(client, lock, true);
+    return count;
+}
+
+static int run_callbacks(redlock *client)
+{
+    struct rl_handle *handle;
+    int count = 0;
+
+    while ((handle = rl_engine_take_ready(&client->engine)) != NULL)
+        count += deliver(client, (redlock_lock *)handle);
+    if (count > 0)
+        pthread_cond_broadcast(&client->turn_cond);
+    return count;
+}
+
+/* The mutex is held, and nobody else is turning. Returns the number of callbacks run. */
+int rl_turn(redlock *client, int timeout_ms)
+{
+    int64_t now_ns = rl_now_ns();
+    int count;
+
+    client->turning = true;
+    tick(client, now_ns);
+    flush(client, now_ns);
+    arm(client);
+    serve_sockets(client, client->engine.ready_first ? 0 : timeout_ms);
+    tick(client, rl_now_ns());
+    count = run_callbacks(client);
+    flush(client, rl_now_ns());
+    arm(client);
+    client->turning = false;
+    return count;
+}
+
+static void *thread_main(void *data)
+{
+    redlock *client = data;
+
+    pthread_mutex_lock(&client->mutex);
+    while (!client->stopping)
+        rl_turn(client, -1);
+    pthread_mutex_unlock(&client->mutex);
+    return NULL;
+}
+
+int rl_thread_start(redlock *client)
+{
+    sigset_t all;
+    sigset_t old;
+    int error;
+
+    /* The program's signals are for the program's threads. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    client->threaded = true;
+    error = pthread_create(&client->thread, NULL, thread_main, client);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (error) {
+        client->threaded = false;
+        return rl_detail_system("starting the I/O thread", error);
+    }
+    return REDLOCK_OK;
+}
+
+/* The mutex is held, and is again afterwards. */
+void rl_thread_stop(redlock *client)
+{
+    if (!client->threaded)
+        return;
+    client->stopping = true;
+    rl_wake(client);
+    pthread_mutex_unlock(&client->mutex);
+    pthread_join(client->thread, NULL);
+    pthread_mutex_lock(&client->mutex);
+    client->threaded = false;
+}
+
+int redlock_fd(redlock *client)
+{
+    int fd;
+    int error = rl_client_enter(client, false);
+
+    if (error)
+        return error;
+    fd = client->threaded ? rl_detail(REDLOCK_INVAL, "with REDLOCK_THREAD the thread does the "
+                                                     "watching; there is nothing to poll")
+                          : client->reactor.epoll_fd;
+    rl_client_leave(client);
+    return fd;
+}
+
+int redlock_process(redlock *client, int timeout_ms)
+{
+    int result = rl_client_enter(client, true);
+
+    if (result)
+        return result;
+    if (client->threaded) {
+        rl_client_leave(client);
+        return rl_detail(REDLOCK_INVAL, "with REDLOCK_THREAD the thread does the processing");
+    }
+    /* A thread blocked in a call may be driving: it does what is due for us as well. */
+    if (client->turning && timeout_ms == 0) {
+        rl_client_leave(client);
+        return 0;
+    }
+    while (client->turning)
+        pthread_cond_wait(&client->turn_cond, &client->mutex);
+    result = rl_turn(client, timeout_ms);
+    pthread_cond_broadcast(&client->turn_cond);
+    if (client->blocked)
+        pthread_cond_signal(&client->blocked->finished_cond);
+    rl_client_leave(client);
+    return result;
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* From the first attempt to the hold, or to the end of patience (A2-A4, A9). */
+#include "core/lock_internal.h"
+
+static void attempt(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
+{
+    /* t0 is noted before anything is sent (A2): the validity counts from here. */
+    rl_round_begin(lock, now_ns, rl_lock_node_timeout_ns(lock->policy, lock->ttl_ns));
+    lock->state = RL_ACQUIRING;
+    lock->attempt_count++;
+    lock->longest_ttl_ns = lock->ttl_ns;
+    rl_send(out, RL_OP_ACQUIRE, rl_all_nodes(lock), lock->round);
+}
+
+void rl_acquire_begin(struct rl_lock *lock, const struct rl_event *event,
+                      struct rl_actions *out)
+{
+    lock->ttl_ns = event->ttl_ns;
+    lock->wait_deadline_ns = event->wait_deadline_ns;
+    attempt(lock, event->now_ns, out);
+}
+
+/*
+ * Full jitter, growing, bounded: contenders that split the nodes among them must not meet
+ * again in step. A delay that would end after the wait deadline is drawn from what is left.
+ */
+static int64_t retry_delay_ns(const struct rl_lock *lock, int64_t now_ns, uint32_t random)
+{
+    int64_t bound_ns = lock->policy->retry_min_ns;
+
+    for (uint32_t i = 1; i < lock->attempt_count && bound_ns < lock->policy->retry_max_ns; i++)
+        bound_ns *= 2;
+    if (bound_ns > lock->policy->retry_max_ns)
+        bound_ns = lock->policy->retry_max_ns;
+    if (bound_ns > lock->wait_deadline_ns - now_ns)
+        bound_ns = lock->wait_deadline_ns - now_ns;
+    return bound_ns / 65536 * (random >> 16);
+}
+
+/* Enough nodes could have voted for us, but another's keys are there: busy, not broken. */
+static int attempt_error(const struct rl_lock *lock)
+{
+    uint8_t held_count = rl_votes_of(lock, REDLOCK_VOTE_HELD);
+    uint8_t failed_count = (uint8_t)(lock->tally.no_count - held_count);
+
+    if (held_count > 0 && lock->policy->node_count - failed_count >= lock->policy->quorum)
+        return REDLOCK_BUSY;
+    return rl_no_quorum_error(lock);
+}
+
+static int final_error(const struct rl_lock *lock)
+{
+    /* After a wait, "busy" means that the wait was not long enough. */
+    if (lock->attempt_error == REDLOCK_BUSY && lock->wait_deadline_ns)
+        return REDLOCK_TIMEOUT;
+    return lock->attempt_error;
+}
+
+static void give_up(struct rl_lock *lock, struct rl_actions *out, int error)
+{
+    lock->state = RL_ENDED;
+    rl_finish(out, error);
+}
+
+static void roll_back(struct rl_lock *lock, struct rl_actions *out)
+{
+    /* On all nodes, also those that failed or timed out: their SET may still arrive (A4). */
+    rl_send(out, RL_OP_ROLLBACK, rl_all_nodes(lock), lock->round);
+}
+
+static uint16_t nodes_held_by_another(const struct rl_lock *lock)
+{
+    uint16_t nodes = 0;
+
+    for (uint8_t i = 0; i < lock->policy->node_count; i++)
+        if (lock->node[i].vote == REDLOCK_VOTE_HELD)
+            nodes |= (uint16_t)(1u << i);
+    return nodes;
+}
+
+static void fail(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
+{
+    int64_t now_ns = event->now_ns;
+
+    lock->attempt_error = attempt_error(lock);
+    roll_back(lock, out);
+
+    if (lock->attempt_error == REDLOCK_AUTH || lock->attempt_error == REDLOCK_PROTO) {
+        give_up(lock, out, lock->attempt_error);
+        return;
+    }
+    if (lock->wait_deadline_ns && now_ns >= lock->wait_deadline_ns) {
+        give_up(lock, out, final_error(lock));
+        return;
+    }
+    lock->asked = nodes_held_by_another(lock);
+    rl_send(out, RL_OP_INQUIRE, lock->asked, lock->round);
+    if (lock->wait_deadline_ns) {
+        lock->state = RL_BACKOFF;
+        lock->retry_at_ns = now_ns + retry_delay_ns(lock, now_ns, event->random);
+    } else if (lock->asked) {
+        lock->state = RL_ASKING;
+        lock->round_deadline_ns =
+            now_ns + rl_lock_node_timeout_ns(lock->policy, lock->ttl_ns);
+    } else {
+        give_up(lock, out, final_error(lock));
+    }
+}
+
+static void decide(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
+{
+    int64_t end_ns =
+        rl_validity_end_ns(lock->round_start_ns, lock->ttl_ns, lock->policy->drift_ppm);
+    bool valid = event->now_ns < end_ns;
+    bool in_time = !lock->wait_deadline_ns || event->now_ns <= lock->wait_deadline_ns;
+
+    switch (rl_tally_verdict(&lock->tally)) {
+    case RL_PENDING:
+        /* Validity gone while nodes are still silent: no answer can win any more (A4). */
+        if (!valid)
+            fail(lock, event, out);
+        return;
+    case RL_WON:
+        /* Decided at the moment of the deciding reply: valid now (A3), and never late (A9). */
+        if (!valid || !in_time) {
+            fail(lock, event, out);
+            return;
+        }
+        lock->acquire_round = lock->round;
+        lock->held = lock->tally.yes;
+        rl_hold_begin(lock, end_ns, lock->round_start_ns);
+        rl_finish(out, REDLOCK_OK);
+        return;
+    case RL_LOST:
+        fail(lock, event, out);
+        return;
+    }
+}
+
+static void note_remaining_time(struct rl_lock *lock, const struct rl_event *event,
+                                struct rl_actions *out)
+{
+    uint16_t bit = (uint16_t)(1u << event->node);
+
+    if (!(lock->asked & bit))
+        return;
+    lock->asked &= (uint16_t)~bit;
+    if (event->answer.vote == REDLOCK_VOTE_HELD)
+        lock->node[event->node].key_ttl_ms = event->answer.key_ttl_ms;
+    if (lock->state == RL_ASKING && !lock->asked)
+        give_up(lock, out, final_error(lock));
+}
+
+void rl_acquire_answer(struct rl_lock *lock, const struct rl_event *event,
+                       struct rl_actions *out)
+{
+    if (event->round != lock->round)
+        return;
+    if (event->op == RL_OP_INQUIRE) {
+        note_remaining_time(lock, event, out);
+        return;
+    }
+    if (event->op != RL_OP_ACQUIRE || lock->state != RL_ACQUIRING)
+        return;
+    if (!rl_tally_vote(&lock->tally, event->node, event->answer.vote == REDLOCK_VOTE_GRANTED))
+        return;
+    rl_note_answer(lock, event->node, event->answer, event->now_ns - lock->round_start_ns);
+    decide(lock, event, out);
+}
+
+static void attempt_timer(struct rl_lock *lock, const struct rl_event *event,
+                          struct rl_actions *out)
+{
+    if (lock->wait_deadline_ns && event->now_ns >= lock->wait_deadline_ns) {
+        /* In the middle of an attempt. Its own votes say little yet: an earlier busy stands. */
+        if (lock->attempt_count == 1 || rl_votes_of(lock, REDLOCK_VOTE_HELD) > 0)
+            lock->attempt_error = attempt_error(lock);
+        roll_back(lock, out);
+        give_up(lock, out, final_error(lock));
+        return;
+    }
+    if (event->now_ns >= lock->round_deadline_ns)
+        rl_time_out_silent_nodes(lock, event);
+    decide(lock, event, out);
+}
+
+void rl_acquire_timer(struct rl_lock *lock, const struct rl_event *event,
+                      struct rl_actions *out)
+{
+    int64_t now_ns = event->now_ns;
+
+    switch (lock->state) {
+    case RL_ACQUIRING:
+        attempt_timer(lock, event, out);
+        return;
+    case RL_ASKING:
+        if (now_ns >= lock->round_deadline_ns)
+            give_up(lock, out, final_error(lock));
+        return;
+    case RL_BACKOFF:
+        /* The deadline is looked at first, so that no attempt starts after it (A9). */
+        if (now_ns >= lock->wait_deadline_ns)
+            give_up(lock, out, final_error(lock));
+        else if (now_ns >= lock->retry_at_ns)
+            attempt(lock, now_ns, out);
+        return;
+    default:
+        return;
+    }
+}
+
+void rl_acquire_cancel(struct rl_lock *lock, struct rl_actions *out)
+{
+    switch (lock->state) {
+    case RL_ACQUIRING:
+        roll_back(lock, out);
+        give_up(lock, out, REDLOCK_CANCELED);
+        return;
+    case RL_ASKING:
+    case RL_BACKOFF:
+        /* The attempt was rolled back when it failed. */
+        give_up(lock, out, REDLOCK_CANCELED);
+        return;
+    default:
+        return;
+    }
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* While the lock is held: extension, the watchdog's renewals, and loss (A7, A10, A11). */
+#include "core/lock_internal.h"
+
+/* A failed renewal is repeated this many times per TTL until the validity ends. */
+#define RENEWAL_RETRIES_PER_TTL 20
+
+static void plan_renewal(struct rl_lock *lock, int64_t at_ns)
+{
+    lock->renew_at_ns = lock->limits.renew ? at_ns : RL_NEVER_NS;
+}
+
+void rl_hold_begin(struct rl_lock *lock, int64_t deadline_ns, int64_t start_ns)
+{
+    lock->state = RL_HELD;
+    lock->acquired_ns = start_ns;
+    lock->deadline_ns = deadline_ns;
+    plan_renewal(lock, start_ns + lock->ttl_ns / 3);
+}
+
+static bool is_over(const struct rl_lock *lock, int64_t now_ns)
+{
+    return !lock->adopted && now_ns >= lock->deadline_ns;
+}
+
+/* The hold is over and was not released. What may remain of it goes from all nodes. */
+static void lose(struct rl_lock *lock, struct rl_actions *out)
+{
+    bool somebody_waits = lock->extending && !lock->extension_is_ours;
+
+    lock->state = RL_ENDED;
+    lock->extending = false;
+    lock->renew_at_ns = RL_NEVER_NS;
+    lock->deadline_ns = 0;
+    lock->held = 0;
+    rl_send(out, RL_OP_ROLLBACK, rl_all_nodes(lock), lock->round);
+    out->lost = true;
+    if (somebody_waits)
+        rl_finish(out, REDLOCK_LOST);
+}
+
+static bool is_capped(const struct rl_lock *lock, int64_t now_ns, int64_t ttl_ns)
+{
+    const struct rl_lock_limits *limits = &lock->limits;
+
+    if (limits->max_extensions && lock->extension_count >= limits->max_extensions)
+        return true;
+    return limits->max_hold_ns && !lock->adopted &&
+           now_ns + ttl_ns - lock->acquired_ns > limits->max_hold_ns;
+}
+
+static void start_extension(struct rl_lock *lock, int64_t now_ns, int64_t ttl_ns, bool ours,
+                            struct rl_actions *out)
+{
+    rl_round_begin(lock, now_ns, rl_lock_node_timeout_ns(lock->policy, ttl_ns));
+    lock->extending = true;
+    lock->extension_is_ours = ours;
+    lock->extension_round = lock->round;
+    lock->extension_ttl_ns = ttl_ns;
+    rl_send(out, RL_OP_EXTEND, rl_all_nodes(lock), lock->round);
+}
+
+void rl_hold_extend(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
+{
+    if (lock->state != RL_HELD) {
+        rl_finish(out, REDLOCK_LOST);
+        return;
+    }
+    if (is_over(lock, event->now_ns)) {
+        lose(lock, out);
+        rl_finish(out, REDLOCK_LOST);
+        return;
+    }
+    if (is_capped(lock, event->now_ns, event->ttl_ns)) {
+        rl_finish(out, REDLOCK_INVAL);
+        return;
+    }
+    start_extension(lock, event->now_ns, event->ttl_ns, false, out);
+}
+
+static void extension_failed(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
+{
+    int error = rl_no_quorum_error(lock);
+
+    /* The old deadline stands (A7); the watchdog tries again while it lasts. */
+    lock->extending = false;
+    plan_renewal(lock, now_ns + lock->ttl_ns / RENEWAL_RETRIES_PER_TTL);
+    if (!lock->extension_is_ours)
+        rl_finish(out, error);
+}
+
+static void extension_won(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
+{
+    int64_t end_ns = rl_validity_end_ns(lock->round_start_ns, lock->extension_ttl_ns,
+                                        lock->policy->drift_ppm);
+
+    if (end_ns <= now_ns && (lock->adopted || lock->deadline_ns <= now_ns)) {
+        /* Confirmed too late to be worth anything. */
+        extension_failed(lock, now_ns, out);
+        return;
+    }
+    if (lock->adopted) {
+        lock->adopted = false;
+        lock->acquired_ns = lock->round_start_ns;
+    }
+    if (end_ns > lock->deadline_ns)
+        lock->deadline_ns = end_ns;
+    if (lock->extension_ttl_ns > lock->longest_ttl_ns)
+        lock->longest_ttl_ns = lock->extension_ttl_ns;
+    lock->held = lock->tally.yes;
+    lock->extension_count++;
+    lock->extending = false;
+    plan_renewal(lock, lock->round_start_ns + lock->ttl_ns / 3);
+    if (!lock->extension_is_ours)
+        rl_finish(out, REDLOCK_OK);
+}
+
+static void decide(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
+{
+    uint8_t spare = (uint8_t)(lock->policy->node_count - lock->policy->quorum);
+
+    switch (rl_tally_verdict(&lock->tally)) {
+    case RL_PENDING:
+        return;
+    case RL_WON:
+        extension_won(lock, now_ns, out);
+        return;
+    case RL_LOST:
+        /*
+         * So many nodes say that our key is not there that it cannot be on a majority: another
+         * may hold the lock at this moment. That is proof of loss, not a failed extension.
+         */
+        if (rl_votes_of(lock, REDLOCK_VOTE_MISSING) > spare)
+            lose(lock, out);
+        else
+            extension_failed(lock, now_ns, out);
+        return;
+    }
+}
+
+/* A straggler of the round that won: it only adds to the margin (A3). */
+static void note_straggler(struct rl_lock *lock, const struct rl_event *event)
+{
+    uint16_t bit = (uint16_t)(1u << event->node);
+
+    if (event->answer.vote == REDLOCK_VOTE_GRANTED)
+        lock->held |= bit;
+    if (event->round == lock->round)
+        rl_note_answer(lock, event->node, event->answer,
+                       event->now_ns - lock->round_start_ns);
+}
+
+void rl_hold_answer(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
+{
+    if (event->op == RL_OP_ACQUIRE && event->round == lock->acquire_round) {
+        note_straggler(lock, event);
+        return;
+    }
+    if (event->op != RL_OP_EXTEND || event->round != lock->extension_round)
+        return;
+    if (!lock->extending) {
+        note_straggler(lock, event);
+        return;
+    }
+    /* A reply that came after the end renews nothing (A10): the hold is over by our clock. */
+    if (is_over(lock, event->now_ns)) {
+        lose(lock, out);
+        return;
+    }
+    if (!rl_tally_vote(&lock->tally, event->node, event->answer.vote == REDLOCK_VOTE_GRANTED))
+        return;
+    rl_note_answer(lock, event->node, event->answer, event->now_ns - lock->round_start_ns);
+    decide(lock, event->now_ns, out);
+}
+
+void rl_hold_timer(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
+{
+    int64_t now_ns = event->now_ns;
+
+    if (is_over(lock, now_ns)) {
+        lose(lock, out);
+        return;
+    }
+    if (lock->extending) {
+        if (now_ns >= lock->round_deadline_ns) {
+            rl_time_out_silent_nodes(lock, event);
+            decide(lock, now_ns, out);
+        }
+        return;
+    }
+    if (now_ns < lock->renew_at_ns)
+        return;
+    if (is_capped(lock, now_ns, lock->ttl_ns))
+        lock->renew_at_ns = RL_NEVER_NS; /* the hold runs out, and says so */
+    else
+        start_extension(lock, now_ns, lock->ttl_ns, true, out);
+}
+
+int64_t rl_hold_timer_ns(const struct rl_lock *lock)
+{
+    int64_t next_ns = lock->extending ? lock->round_deadline_ns : lock->renew_at_ns;
+
+    if (!lock->adopted && lock->deadline_ns < next_ns)
+        next_ns = lock->deadline_ns;
+    return next_ns;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "core/lock_internal.h"
+
+uint16_t rl_all_nodes(const struct rl_lock *lock)
+{
+    return (uint16_t)((1u << lock->policy->node_count) - 1);
+}
+
+uint8_t rl_count_nodes(uint16_t nodes)
+{
+    uint8_t count = 0;
+
+    for (; nodes; nodes &= (uint16_t)(nodes - 1))
+        count++;
+    return count;
+}
+
+void rl_send(struct rl_actions *out, enum rl_op op, uint16_t nodes, uint32_t round)
+{
+    if (nodes)
+        out->send[out->send_count++] = (struct rl_send){op, nodes, round};
+}
+
+void rl_finish(struct rl_actions *out, int error)
+{
+    out->done = true;
+    out->done_error = error;
+}
+
+void rl_round_begin(struct rl_lock *lock, int64_t now_ns, int64_t timeout_ns)
+{
+    lock->round++;
+    lock->round_start_ns = now_ns;
+    lock->round_deadline_ns = now_ns + timeout_ns;
+    rl_tally_begin(&lock->tally, lock->policy->node_count);
+    for (uint8_t i = 0; i < lock->policy->node_count; i++)
+        lock->node[i] = (struct rl_node_vote){REDLOCK_VOTE_PENDING, -1, -1};
+}
+
+void rl_note_answer(struct rl_lock *lock, uint8_t node, struct rl_answer answer, int64_t rtt_ns)
+{
+    lock->node[node] = (struct rl_node_vote){
+        .vote = (uint8_t)answer.vote,
+        .rtt_us = rtt_ns < 0 ? -1 : (int32_t)(rtt_ns / 1000),
+        .key_ttl_ms = answer.key_ttl_ms,
+    };
+}
+
+void rl_time_out_silent_nodes(struct rl_lock *lock, const struct rl_event *event)
+{
+    uint16_t silent = (uint16_t)(rl_tally_pending(&lock->tally) & ~event->warming);
+
+    lock->round_deadline_ns = event->warm_at_ns;
+
+    for (uint8_t i = 0; i < lock->policy->node_count; i++) {
+        if (!(silent & (1u << i)))
+            continue;
+        rl_tally_vote(&lock->tally, i, false);
+        rl_note_answer(lock, i, (struct rl_answer){REDLOCK_VOTE_TIMEDOUT, -1}, -1);
+    }
+}
+
+uint8_t rl_votes_of(const struct rl_lock *lock, enum redlock_vote vote)
+{
+    uint8_t count = 0;
+
+    for (uint8_t i = 0; i < lock->policy->node_count; i++)
+        count += lock->node[i].vote == vote;
+    return count;
+}
+
+/*
+ * Why could the nodes not form a quorum? Refused credentials and foreign protocols are named
+ * when they alone prevent it: waiting does not mend those.
+ */
+int rl_no_quorum_error(const struct rl_lock *lock)
+{
+    uint8_t spare = (uint8_t)(lock->policy->node_count - lock->policy->quorum);
+
+    if (rl_votes_of(lock, REDLOCK_VOTE_AUTH) > spare)
+        return REDLOCK_AUTH;
+    if (rl_votes_of(lock, REDLOCK_VOTE_PROTO) > spare)
+        return REDLOCK_PROTO;
+    return REDLOCK_NOQUORUM;
+}
+
+int64_t rl_lock_node_timeout_ns(const struct rl_policy *policy, int64_t ttl_ns)
+{
+    int64_t quarter_ns = ttl_ns / 4;
+
+    return quarter_ns < policy->node_timeout_ns ? quarter_ns : policy->node_timeout_ns;
+}
+
+void rl_lock_init(struct rl_lock *lock, const struct rl_policy *policy,
+                  const struct rl_lock_limits *limits)
+{
+    *lock = (struct rl_lock){
+        .policy = policy,
+        .limits = *limits,
+        .state = RL_IDLE,
+        .renew_at_ns = RL_NEVER_NS,
+    };
+    for (uint8_t i = 0; i < policy->node_count; i++)
+        lock->node[i] = (struct rl_node_vote){REDLOCK_VOTE_NONE, -1, -1};
+}
+
+void rl_lock_adopt(struct rl_lock *lock)
+{
+    lock->state = RL_HELD;
+    lock->adopted = true;
+    lock->deadline_ns = 0;
+    /* Nobody knows which TTL the other process used: no renewal may shorten it. */
+    lock->longest_ttl_ns = RL_NEVER_NS;
+}
+
+static void on_answer(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
+{
+    switch (lock->state) {
+    case RL_ACQUIRING:
+    case RL_ASKING:
+    case RL_BACKOFF:
+        rl_acquire_answer(lock, event, out);
+        return;
+    case RL_HELD:
+        rl_hold_answer(lock, event, out);
+        return;
+    case RL_RELEASING:
+    case RL_CHECKING:
+        rl_release_answer(lock, event, out);
+        return;
+    case RL_IDLE:
+    case RL_ENDED:
+        return;
+    }
+}
+
+static void on_timer(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
+{
+    switch (lock->state) {
+    case RL_ACQUIRING:
+    case RL_ASKING:
+    case RL_BACKOFF:
+        rl_acquire_timer(lock, event, out);
+        return;
+    case RL_HELD:
+        rl_hold_timer(lock, event, out);
+        return;
+    case RL_RELEASING:
+    case RL_CHECKING:
+        rl_release_timer(lock, event, out);
+        return;
+    case RL_IDLE:
+    case RL_ENDED:
+        return;
+    }
+}
+
+void rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
+{
+    out->send_count = 0;
+    out->done = false;
+    out->done_error = REDLOCK_OK;
+    out->lost = false;
+
+    switch (event->type) {
+    case RL_EVENT_ACQUIRE:
+        rl_acquire_begin(lock, event, out);
+        return;
+    case RL_EVENT_ANSWER:
+        on_answer(lock, event, out);
+        return;
+    case RL_EVENT_TIMER:
+        on_timer(lock, event, out);
+        return;
+    case RL_EVENT_EXTEND:
+        rl_hold_extend(lock, event, out);
+        return;
+    case RL_EVENT_RELEASE:
+        rl_release_begin(lock, event, out);
+        return;
+    case RL_EVENT_CANCEL:
+        rl_acquire_cancel(lock, out);
+        return;
+    }
+}
+
+static int64_t earlier(int64_t a_ns, int64_t b_ns)
+{
+    return a_ns < b_ns ? a_ns : b_ns;
+}
+
+int64_t rl_lock_timer_ns(const struct rl_lock *lock)
+{
+    int64_t wait_ns = lock->wait_deadline_ns ? lock->wait_deadline_ns : RL_NEVER_NS;
+
+    switch (lock->state) {
+    case RL_ACQUIRING:
+        return earlier(earlier(lock->round_deadline_ns, wait_ns),
+                       rl_validity_end_ns(lock->round_start_ns, lock->ttl_ns,
+                                          lock->policy->drift_ppm));
+    case RL_BACKOFF:
+        return earlier(lock->retry_at_ns, wait_ns);
+    case RL_HELD:
+        return rl_hold_timer_ns(lock);
+    case RL_ASKING:
+    case RL_RELEASING:
+    case RL_CHECKING:
+        return lock->round_deadline_ns;
+    case RL_IDLE:
+    case RL_ENDED:
+        break;
+    }
+    return RL_NEVER_NS;
+}

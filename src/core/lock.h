@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The life of one lock: step(event with its time) -> actions.
+ *
+ *           ACQUIRE            quorum, still valid
+ *   IDLE ------------> ACQUIRING ------------------> HELD --RELEASE--> RELEASING --> ENDED
+ *                       ^     | lost                  | validity over     | gone
+ *                       |     v                       v                   v
+ *                       +- BACKOFF / ASKING         ENDED (lost)       CHECKING --> ENDED
+ *
+ * Pure: the time and the random number come with the event, and the caller carries out the
+ * actions. Rule numbers (A1-A11) are those of docs/design.md.
+ *
+ * Every round of requests has a number. A reply of an older round is never counted for a newer
+ * one; it can only add to the margin of the hold it belongs to.
+ */
+#ifndef RL_CORE_LOCK_H
+#define RL_CORE_LOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/quorum.h"
+#include "core/recipe.h"
+
+#define RL_NEVER_NS INT64_MAX
+#define RL_SENDS_MAX 2
+
+enum rl_state {
+    RL_IDLE,
+    RL_ACQUIRING,
+    RL_ASKING,  /* tried once and refused: the remaining times are on their way */
+    RL_BACKOFF, /* between two attempts */
+    RL_HELD,
+    RL_RELEASING,
+    RL_CHECKING, /* our key was gone: is another's there? */
+    RL_ENDED,
+};
+
+/* What all locks of a client share; constant after open. */
+struct rl_policy {
+    uint8_t node_count;
+    uint8_t quorum;
+    uint32_t drift_ppm;
+    int64_t node_timeout_ns;
+    int64_t retry_min_ns; /* bound of the first random delay; doubles up to ... */
+    int64_t retry_max_ns;
+};
+
+struct rl_lock_limits {
+    bool renew;              /* watchdog: extend at a third of the TTL (A11) */
+    uint32_t max_extensions; /* 0: no cap */
+    int64_t max_hold_ns;     /* 0: no cap */
+};
+
+struct rl_node_vote {
+    uint8_t vote;       /* enum redlock_vote of the last operation */
+    int32_t rtt_us;     /* -1: no answer */
+    int64_t key_ttl_ms; /* -1: unknown */
+};
+
+struct rl_lock {
+    const struct rl_policy *policy;
+    struct rl_lock_limits limits;
+    enum rl_state state;
+
+    int64_t ttl_ns;           /* of the acquire, and of the watchdog's renewals */
+    int64_t wait_deadline_ns; /* RL_NEVER_NS: for ever; 0: try once */
+    int64_t retry_at_ns;      /* BACKOFF */
+    uint32_t attempt_count;
+    int attempt_error;        /* why the last attempt failed; what ASKING will report */
+
+    /* The round under way: ACQUIRE, EXTEND, RELEASE or an inquiry. */
+    uint32_t round;
+    struct rl_tally tally;
+    int64_t round_start_ns;
+    int64_t round_deadline_ns; /* when nodes that have not answered are given up (A2) */
+    uint16_t asked;            /* ASKING, CHECKING: nodes whose answer is still out */
+    bool released_late;        /* RELEASING: the validity was already over */
+
+    /* The hold. */
+    uint32_t acquire_round;
+    int64_t acquired_ns;
+    int64_t deadline_ns; /* end of the validity (A3, A10); 0: not held */
+    uint16_t held;       /* nodes known to carry our key, a bit each */
+    bool adopted;        /* taken over by value: the validity is unknown until extended */
+
+    /* The extension under way. */
+    bool extending;
+    bool extension_is_ours; /* started by the watchdog, nobody waits for it */
+    uint32_t extension_round;
+    int64_t extension_ttl_ns;
+    int64_t longest_ttl_ns; /* of any request for this key: a shorter one may not be native */
+    uint32_t extension_count;
+    int64_t renew_at_ns; /* RL_NEVER_NS: no watchdog */
+
+    struct rl_node_vote node[REDLOCK_NODES_MAX];
+};
+
+enum rl_event_type {
+    RL_EVENT_ACQUIRE, /* ttl_ns, wait_deadline_ns */
+    RL_EVENT_ANSWER,  /* node, op, round, answer */
+    RL_EVENT_TIMER,   /* warming, warm_at_ns */
+    RL_EVENT_EXTEND,  /* ttl_ns */
+    RL_EVENT_RELEASE,
+    RL_EVENT_CANCEL,
+};
+
+struct rl_event {
+    enum rl_event_type type;
+    int64_t now_ns;
+    uint32_t random; /* for the delay between attempts */
+    int64_t ttl_ns;
+    int64_t wait_deadline_ns;
+    uint8_t node;
+    enum rl_op op;
+    uint32_t round;
+    struct rl_answer answer;
+    /*
+     * Nodes whose very first connection is still being made, and when to look at them again.
+     * Their deadline starts when the connection is there: a cold start could otherwise never
+     * lock over a distance of more than node_timeout.
+     */
+    uint16_t warming;
+    int64_t warm_at_ns;
+};
+
+struct rl_send {
+    enum rl_op op;
+    uint16_t nodes;
+    uint32_t round;
+};
+
+struct rl_actions {
+    uint32_t send_count;
+    struct rl_send send[RL_SENDS_MAX]; /* in this order; an ACQUIRE gets a fresh value (A1) */
+    bool done; /* the operation the caller asked for is over */
+    int done_error;
+    bool lost; /* the hold ended before it was released */
+};
+
+void rl_lock_init(struct rl_lock *lock, const struct rl_policy *policy,
+                  const struct rl_lock_limits *limits);
+
+/* For a lock that another process acquired: held, with unknown validity. */
+void rl_lock_adopt(struct rl_lock *lock);
+
+void rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
+
+/* When the next RL_EVENT_TIMER is due; RL_NEVER_NS for none. */
+int64_t rl_lock_timer_ns(const struct rl_lock *lock);
+
+/* The per-node deadline for a TTL: the policy's, but small against the TTL (A2). */
+int64_t rl_lock_node_timeout_ns(const struct rl_policy *policy, int64_t ttl_ns);
+
+#endif

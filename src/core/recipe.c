@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "core/recipe.h"
+
+#include <string.h>
+
+#include "rl_scripts.h"
+
+bool rl_slice_equals(struct rl_slice slice, const char *text)
+{
+    size_t size = strlen(text);
+
+    return slice.size == size && memcmp(slice.data, text, size) == 0;
+}
+
+bool rl_slice_starts(struct rl_slice slice, const char *text)
+{
+    size_t size = strlen(text);
+
+    return slice.size >= size && memcmp(slice.data, text, size) == 0;
+}
+
+static void add(struct rl_command *command, struct rl_slice argument)
+{
+    command->argument[command->argument_count++] = argument;
+}
+
+#define ADD_TEXT(command, literal)                                                           \
+    add((command), (struct rl_slice){(literal), sizeof(literal) - 1})
+
+static void acquire_command(const struct rl_subject *subject, struct rl_command *out)
+{
+    ADD_TEXT(out, "SET");
+    add(out, subject->key);
+    add(out, subject->value);
+    ADD_TEXT(out, "NX");
+    ADD_TEXT(out, "PX");
+    add(out, subject->ttl_ms);
+}
+
+static void script_head(struct rl_command *out, const struct rl_abilities *abilities,
+                        struct rl_slice text, struct rl_slice sha1)
+{
+    if (abilities->script_by_text) {
+        ADD_TEXT(out, "EVAL");
+        add(out, text);
+    } else {
+        ADD_TEXT(out, "EVALSHA");
+        add(out, sha1);
+    }
+    ADD_TEXT(out, "1");
+}
+
+#define SCRIPT_HEAD(out, abilities, NAME)                                                    \
+    script_head((out), (abilities),                                                          \
+                (struct rl_slice){RL_SCRIPT_##NAME, sizeof RL_SCRIPT_##NAME - 1},            \
+                (struct rl_slice){RL_SCRIPT_##NAME##_SHA1, sizeof RL_SCRIPT_##NAME##_SHA1 - 1})
+
+static void delete_command(const struct rl_subject *subject,
+                           const struct rl_abilities *abilities, struct rl_command *out)
+{
+    switch (abilities->delete_style) {
+    case RL_DELETE_DELIFEQ:
+        ADD_TEXT(out, "DELIFEQ");
+        add(out, subject->key);
+        add(out, subject->value);
+        return;
+    case RL_DELETE_DELEX:
+        /* Never without its condition: a bare DELEX deletes whatever is there. */
+        ADD_TEXT(out, "DELEX");
+        add(out, subject->key);
+        ADD_TEXT(out, "IFEQ");
+        add(out, subject->value);
+        return;
+    case RL_DELETE_SCRIPT:
+        SCRIPT_HEAD(out, abilities, RELEASE);
+        add(out, subject->key);
+        add(out, subject->value);
+        return;
+    }
+}
+
+/* SET ... IFEQ replaces the expiry, so it serves only where it cannot shorten a life (A7). */
+static bool renews_natively(const struct rl_subject *subject,
+                            const struct rl_abilities *abilities)
+{
+    return abilities->set_ifeq && !subject->may_shorten;
+}
+
+static void extend_command(const struct rl_subject *subject,
+                           const struct rl_abilities *abilities, struct rl_command *out)
+{
+    if (renews_natively(subject, abilities)) {
+        ADD_TEXT(out, "SET");
+        add(out, subject->key);
+        add(out, subject->value);
+        ADD_TEXT(out, "IFEQ");
+        add(out, subject->value);
+        ADD_TEXT(out, "PX");
+        add(out, subject->ttl_ms);
+        return;
+    }
+    SCRIPT_HEAD(out, abilities, EXTEND);
+    add(out, subject->key);
+    add(out, subject->value);
+    add(out, subject->ttl_ms);
+}
+
+void rl_recipe_command(enum rl_op op, const struct rl_subject *subject,
+                       const struct rl_abilities *abilities, struct rl_command *out)
+{
+    out->argument_count = 0;
+    switch (op) {
+    case RL_OP_ACQUIRE:
+        acquire_command(subject, out);
+        return;
+    case RL_OP_EXTEND:
+        extend_command(subject, abilities, out);
+        return;
+    case RL_OP_RELEASE:
+    case RL_OP_ROLLBACK:
+        delete_command(subject, abilities, out);
+        return;
+    case RL_OP_INQUIRE:
+        ADD_TEXT(out, "PTTL");
+        add(out, subject->key);
+        return;
+    case RL_OP_GET:
+        ADD_TEXT(out, "GET");
+        add(out, subject->key);
+        return;
+    case RL_OP_PING:
+        ADD_TEXT(out, "PING");
+        return;
+    }
+}
+
+bool rl_recipe_uses_script(enum rl_op op, const struct rl_subject *subject,
+                           const struct rl_abilities *abilities)
+{
+    switch (op) {
+    case RL_OP_EXTEND:
+        return !renews_natively(subject, abilities);
+    case RL_OP_RELEASE:
+    case RL_OP_ROLLBACK:
+        return abilities->delete_style == RL_DELETE_SCRIPT;
+    default:
+        return false;
+    }
+}
+
+enum redlock_vote rl_recipe_error_vote(struct rl_slice error)
+{
+    static const struct {
+        const char *word;
+        enum redlock_vote vote;
+    } words[] = {
+        {"NOAUTH", REDLOCK_VOTE_AUTH},      {"WRONGPASS", REDLOCK_VOTE_AUTH},
+        {"NOPERM", REDLOCK_VOTE_AUTH},      {"DENIED", REDLOCK_VOTE_AUTH},
+        {"ERR AUTH", REDLOCK_VOTE_AUTH},    {"ERR invalid password", REDLOCK_VOTE_AUTH},
+        {"LOADING", REDLOCK_VOTE_LOADING},  {"MASTERDOWN", REDLOCK_VOTE_READONLY},
+        {"READONLY", REDLOCK_VOTE_READONLY},
+    };
+
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (rl_slice_starts(error, words[i].word))
+            return words[i].vote;
+    return REDLOCK_VOTE_ERROR;
+}
+
+bool rl_recipe_is_noscript(const struct rl_reply *reply)
+{
+    return reply->scalar.type == RL_REPLY_ERROR &&
+           rl_slice_starts(reply->scalar.text, "NOSCRIPT");
+}
+
+static enum redlock_vote acquire_vote(const struct rl_scalar *reply)
+{
+    if (reply->type == RL_REPLY_STATUS && rl_slice_equals(reply->text, "OK"))
+        return REDLOCK_VOTE_GRANTED;
+    if (reply->type == RL_REPLY_NIL)
+        return REDLOCK_VOTE_HELD;
+    return REDLOCK_VOTE_PROTO;
+}
+
+/* Scripts and native deletes answer 1 or 0; SET ... IFEQ answers OK or nil. */
+static enum redlock_vote compare_vote(const struct rl_scalar *reply)
+{
+    if (reply->type == RL_REPLY_INTEGER && reply->integer == 1)
+        return REDLOCK_VOTE_GRANTED;
+    if (reply->type == RL_REPLY_INTEGER && reply->integer == 0)
+        return REDLOCK_VOTE_MISSING;
+    if (reply->type == RL_REPLY_STATUS && rl_slice_equals(reply->text, "OK"))
+        return REDLOCK_VOTE_GRANTED;
+    if (reply->type == RL_REPLY_NIL)
+        return REDLOCK_VOTE_MISSING;
+    return REDLOCK_VOTE_PROTO;
+}
+
+static struct rl_answer inquire_answer(const struct rl_scalar *reply)
+{
+    if (reply->type != RL_REPLY_INTEGER)
+        return (struct rl_answer){REDLOCK_VOTE_PROTO, -1};
+    if (reply->integer == -2)
+        return (struct rl_answer){REDLOCK_VOTE_MISSING, -1};
+    /* -1 is a key without expiry: held, for nobody knows how long. */
+    return (struct rl_answer){REDLOCK_VOTE_HELD, reply->integer < 0 ? -1 : reply->integer};
+}
+
+static enum redlock_vote get_vote(const struct rl_scalar *reply)
+{
+    if (reply->type == RL_REPLY_BULK)
+        return REDLOCK_VOTE_HELD;
+    return reply->type == RL_REPLY_NIL ? REDLOCK_VOTE_MISSING : REDLOCK_VOTE_PROTO;
+}
+
+struct rl_answer rl_recipe_answer(enum rl_op op, const struct rl_reply *reply)
+{
+    const struct rl_scalar *scalar = &reply->scalar;
+    struct rl_answer answer = {REDLOCK_VOTE_PROTO, -1};
+
+    if (scalar->type == RL_REPLY_ERROR) {
+        answer.vote = rl_recipe_error_vote(scalar->text);
+        /* A key of another type is somebody else's, whatever it is. */
+        if (op == RL_OP_GET && rl_slice_starts(scalar->text, "WRONGTYPE"))
+            answer.vote = REDLOCK_VOTE_HELD;
+        return answer;
+    }
+    switch (op) {
+    case RL_OP_ACQUIRE:
+        answer.vote = acquire_vote(scalar);
+        break;
+    case RL_OP_EXTEND:
+    case RL_OP_RELEASE:
+    case RL_OP_ROLLBACK:
+        answer.vote = compare_vote(scalar);
+        break;
+    case RL_OP_INQUIRE:
+        return inquire_answer(scalar);
+    case RL_OP_GET:
+        answer.vote = get_vote(scalar);
+        break;
+    case RL_OP_PING:
+        if (scalar->type == RL_REPLY_STATUS && rl_slice_equals(scalar->text, "PONG"))
+            answer.vote = REDLOCK_VOTE_GRANTED;
+        break;
+    }
+    return answer;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A claim is what one attempt may have put on the nodes: a key with a value that no other
+ * attempt ever uses (A1). It outlives its handle: requests under way refer to it, so that a
+ * rollback can still be repeated (script forgotten, connection broken) when the lock has long
+ * gone on to its next attempt or was freed.
+ */
+#ifndef RL_ENGINE_CLAIM_H
+#define RL_ENGINE_CLAIM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/reply.h"
+#include "redlock.h"
+
+#define RL_KEY_MAX (REDLOCK_PREFIX_MAX + REDLOCK_NAME_MAX)
+#define RL_CLAIM_KEY_INLINE 96
+#define RL_CLAIMS_KEPT 1024
+
+struct rl_handle;
+
+struct rl_claim {
+    uint32_t references;      /* the handle, requests under way, orphans */
+    struct rl_handle *handle; /* who counts its votes; NULL: nobody any more */
+    uint16_t touched;         /* nodes that may carry the key, a bit each */
+    int64_t gone_ns;          /* by then every node has let it expire */
+    struct rl_slice key;
+    struct rl_slice value;
+    char value_bytes[REDLOCK_VALUE_MAX + 1];
+    char key_inline[RL_CLAIM_KEY_INLINE];
+    char *key_long; /* NULL when the key fits inline */
+    struct rl_claim *next_free;
+};
+
+/* Freed claims are kept for the next attempts, so that a busy client allocates nothing. */
+struct rl_claims {
+    struct rl_claim *free;
+    size_t free_count;
+};
+
+/* One reference, the caller's. NULL: out of memory. */
+struct rl_claim *rl_claim_new(struct rl_claims *claims, struct rl_slice key,
+                              struct rl_handle *handle);
+void rl_claim_set_value(struct rl_claim *claim, const char *value, size_t size);
+void rl_claim_ref(struct rl_claim *claim);
+void rl_claim_unref(struct rl_claims *claims, struct rl_claim *claim);
+void rl_claims_free(struct rl_claims *claims);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "engine/engine.h"
+
+#include <stdlib.h>
+
+int rl_engine_init(struct rl_engine *engine)
+{
+    for (uint8_t i = 0; i < engine->policy.node_count; i++) {
+        struct rl_node *node = &engine->node[i];
+
+        node->rtt_us = -1;
+        node->warming = true;
+        if (rl_session_init(&node->session, &node->login) < 0)
+            return -1;
+        node->session.failure = REDLOCK_VOTE_UNREACHABLE;
+    }
+    return 0;
+}
+
+static void free_node(struct rl_engine *engine, struct rl_node *node)
+{
+    struct rl_pending request;
+
+    while (rl_session_abandon(&node->session, &request))
+        if (request.subject)
+            rl_claim_unref(&engine->claims, request.subject);
+    for (uint32_t i = 0; i < node->orphan_count; i++)
+        rl_claim_unref(&engine->claims, node->orphan[i]);
+    free(node->orphan);
+    rl_session_free(&node->session);
+}
+
+void rl_engine_free(struct rl_engine *engine)
+{
+    for (uint8_t i = 0; i < engine->policy.node_count; i++)
+        free_node(engine, &engine->node[i]);
+    rl_timers_free(&engine->timers);
+    rl_claims_free(&engine->claims);
+}
+
+int64_t rl_engine_next_ns(const struct rl_engine *engine)
+{
+    int64_t next_ns = rl_timers_next_ns(&engine->timers);
+
+    for (uint8_t i = 0; i < engine->policy.node_count; i++) {
+        const struct rl_node *node = &engine->node[i];
+        int64_t stalled_ns = node->session.progress_ns + engine->stall_ns;
+
+        if (node->connected && rl_pending_count(&node->session.pending) > 0 &&
+            stalled_ns < next_ns)
+            next_ns = stalled_ns;
+    }
+    return next_ns;
+}
+
+void rl_engine_tick(struct rl_engine *engine, int64_t now_ns)
+{
+    struct rl_timer *timer;
+
+    while ((timer = rl_timers_due(&engine->timers, now_ns)) != NULL)
+        rl_handle_timer(engine, (struct rl_handle *)timer, now_ns);
+}

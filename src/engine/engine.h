@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The engine ties decisions (core) to bytes (wire) for one client: it owns the nodes' sessions
+ * and the claims, carries out what a lock's step asks for, and brings every reply back to the
+ * lock it belongs to.
+ *
+ * It makes no system call. Whoever drives it (the client with real sockets, a simulator with
+ * imagined ones) tells it the time, what arrived and which connections came and went, and
+ * takes away the bytes to send and the handles that have news.
+ *
+ * Not thread-safe: the client calls it under its mutex.
+ */
+#ifndef RL_ENGINE_ENGINE_H
+#define RL_ENGINE_ENGINE_H
+
+#include "core/lock.h"
+#include "core/survey.h"
+#include "engine/claim.h"
+#include "engine/timers.h"
+#include "wire/session.h"
+
+#define RL_ORPHANS_MAX 4096
+#define RL_VALUE_RANDOM_BYTES 20
+
+typedef void rl_random_fn(void *data, void *bytes, size_t size);
+
+struct rl_node {
+    struct rl_login login;
+    struct rl_session session;
+    char address[REDLOCK_ADDRESS_MAX];
+
+    /*
+     * Claims whose release could not be delivered because their connection broke: it goes on
+     * the next one, best effort (A5). Each holds a reference.
+     */
+    struct rl_claim **orphan;
+    uint32_t orphan_count;
+
+    bool warming;         /* the very first connection is still being made */
+    bool connected;       /* the transport is there */
+    int64_t connected_ns; /* since when */
+    uint32_t connects;
+    int32_t rtt_us; /* smoothed; -1: none yet */
+};
+
+struct rl_handle {
+    struct rl_timer timer; /* first, so that a due timer is its handle */
+    struct rl_lock lock;
+    struct rl_survey *survey; /* a question instead of a lock; NULL: a lock */
+    struct rl_slice key;      /* the owner's, outlives the handle */
+    struct rl_claim *claim;   /* of the current attempt; NULL before the first */
+
+    /* News for the owner, taken by rl_engine_take_ready(). */
+    bool done;
+    int done_error;
+    bool lost;
+    bool ready; /* in the list below */
+    struct rl_handle *ready_next;
+    struct rl_handle *ready_previous;
+};
+
+struct rl_engine {
+    struct rl_policy policy;
+    int64_t stall_ns; /* a node this long silent with requests pending is given up */
+    struct rl_node node[REDLOCK_NODES_MAX];
+    struct rl_timers timers;
+    size_t handle_count;
+    struct rl_claims claims;
+    struct rl_handle *ready_first;
+    struct rl_handle *ready_last;
+    rl_random_fn *random; /* must be unguessable in production */
+    void *random_data;
+};
+
+/* The nodes' logins and addresses must be set before. -1: out of memory. */
+int rl_engine_init(struct rl_engine *engine);
+void rl_engine_free(struct rl_engine *engine);
+
+/* ---- connections, told by the driver (node.c) ---- */
+
+/* A connection is being made: requests may be queued from now on, behind the greeting. */
+void rl_engine_connecting(struct rl_engine *engine, uint8_t node, int64_t now_ns);
+/* The transport is there: bytes can flow. */
+void rl_engine_connected(struct rl_engine *engine, uint8_t node, int64_t now_ns);
+/* The connection failed or broke: everything without a reply gets `vote`. */
+void rl_engine_disconnected(struct rl_engine *engine, uint8_t node, enum redlock_vote vote,
+                            const char *text, int64_t now_ns);
+/* Bytes were put into rl_session_room(). -1: the driver must close the connection and tell. */
+int rl_engine_received(struct rl_engine *engine, uint8_t node, size_t size, int64_t now_ns);
+/* Connected, asked, and silent for too long: the driver should close it. */
+bool rl_engine_is_stalled(const struct rl_engine *engine, uint8_t node, int64_t now_ns);
+
+/* ---- time ---- */
+
+int64_t rl_engine_next_ns(const struct rl_engine *engine);
+void rl_engine_tick(struct rl_engine *engine, int64_t now_ns);
+
+/* ---- handles (handle.c) ---- */
+
+/* -1: out of memory. The key must outlive the handle. */
+int rl_handle_init(struct rl_engine *engine, struct rl_handle *handle, struct rl_slice key,
+                   const struct rl_lock_limits *limits);
+void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64_t ttl_ns,
+                       int64_t wait_deadline_ns, int64_t now_ns);
+int rl_handle_adopt(struct rl_engine *engine, struct rl_handle *handle, const char *value,
+                    size_t size);
+void rl_handle_extend(struct rl_engine *engine, struct rl_handle *handle, int64_t ttl_ns,
+                      int64_t now_ns);
+void rl_handle_release(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns);
+void rl_handle_cancel(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns);
+/* Asks about the key (value and remaining life), or without a key for a sign of life. */
+int rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, struct rl_survey *survey,
+                  int64_t now_ns);
+/* Forgets the handle. give_up: what it holds or tries to get is released on every node. */
+void rl_handle_drop(struct rl_engine *engine, struct rl_handle *handle, bool give_up,
+                    int64_t now_ns);
+
+/* The next handle with news, or NULL. */
+struct rl_handle *rl_engine_take_ready(struct rl_engine *engine);
+void rl_engine_forget_ready(struct rl_engine *engine, struct rl_handle *handle);
+
+/* ---- between node.c and handle.c ---- */
+
+/* One node's answer to one request of a claim, for whoever still counts it. */
+void rl_handle_answer(struct rl_engine *engine, struct rl_claim *claim, uint8_t node,
+                      const struct rl_pending *request, const struct rl_reply *reply,
+                      struct rl_answer answer, int64_t now_ns);
+/* A timer came up. */
+void rl_handle_timer(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns);
+/* Encodes and queues a request; false when the node cannot take it. */
+bool rl_node_request(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
+                     enum rl_op op, uint32_t round, const struct rl_command *command,
+                     int64_t now_ns);
+/* Keeps a release for the node's next connection. */
+void rl_node_keep_orphan(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
+                         int64_t now_ns);
+/* The vote of a node that cannot be asked now. */
+struct rl_answer rl_node_excuse(const struct rl_engine *engine, uint8_t node);
+
+#endif

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Locks and questions: from a step's actions to requests, and from answers to the next step. */
+#include <string.h>
+
+#include "engine/engine.h"
+
+#define MS_NS 1000000
+
+/* ---- news for the owner ---- */
+
+static void tell(struct rl_engine *engine, struct rl_handle *handle)
+{
+    if (handle->ready)
+        return;
+    handle->ready = true;
+    handle->ready_next = NULL;
+    handle->ready_previous = engine->ready_last;
+    if (engine->ready_last)
+        engine->ready_last->ready_next = handle;
+    else
+        engine->ready_first = handle;
+    engine->ready_last = handle;
+}
+
+void rl_engine_forget_ready(struct rl_engine *engine, struct rl_handle *handle)
+{
+    if (!handle->ready)
+        return;
+    handle->ready = false;
+    if (handle->ready_previous)
+        handle->ready_previous->ready_next = handle->ready_next;
+    else
+        engine->ready_first = handle->ready_next;
+    if (handle->ready_next)
+        handle->ready_next->ready_previous = handle->ready_previous;
+    else
+        engine->ready_last = handle->ready_previous;
+}
+
+struct rl_handle *rl_engine_take_ready(struct rl_engine *engine)
+{
+    struct rl_handle *handle = engine->ready_first;
+
+    if (handle)
+        rl_engine_forget_ready(engine, handle);
+    return handle;
+}
+
+/* ---- requests ---- */
+
+static void write_fresh_value(struct rl_engine *engine, struct rl_claim *claim)
+{
+    static const char hex[] = "0123456789abcdef";
+    uint8_t bytes[RL_VALUE_RANDOM_BYTES];
+    char text[2 * RL_VALUE_RANDOM_BYTES];
+
+    engine->random(engine->random_data, bytes, sizeof bytes);
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        text[2 * i] = hex[bytes[i] >> 4];
+        text[2 * i + 1] = hex[bytes[i] & 15];
+    }
+    rl_claim_set_value(claim, text, sizeof text);
+}
+
+/*
+ * Every attempt gets a value of its own (A1): with a reused one, the late rollback of an
+ * earlier attempt would delete the key of the later, successful one.
+ */
+static bool begin_claim(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
+{
+    struct rl_claim *claim = rl_claim_new(&engine->claims, handle->key, handle);
+
+    if (!claim)
+        return false;
+    write_fresh_value(engine, claim);
+    claim->gone_ns = now_ns + 2 * handle->lock.ttl_ns;
+    if (handle->claim) {
+        handle->claim->handle = NULL;
+        rl_claim_unref(&engine->claims, handle->claim);
+    }
+    handle->claim = claim;
+    return true;
+}
+
+static void describe(const struct rl_handle *handle, enum rl_op op, char *digits,
+                     struct rl_subject *out)
+{
+    const struct rl_lock *lock = &handle->lock;
+    int64_t ttl_ns = op == RL_OP_EXTEND ? lock->extension_ttl_ns : lock->ttl_ns;
+
+    *out = (struct rl_subject){
+        .key = handle->claim->key,
+        .value = handle->claim->value,
+        .may_shorten = op == RL_OP_EXTEND && ttl_ns < lock->longest_ttl_ns,
+    };
+    out->ttl_ms.data = digits;
+    out->ttl_ms.size = (size_t)(rl_resp_decimal((uint64_t)(ttl_ns / MS_NS), digits) - digits);
+}
+
+/* Sends one step to its nodes; returns those that could not be asked, a bit each. */
+static uint16_t send_to_nodes(struct rl_engine *engine, struct rl_handle *handle,
+                              const struct rl_send *send, int64_t now_ns)
+{
+    struct rl_subject subject;
+    struct rl_command command;
+    char digits[21];
+    uint16_t refused = 0;
+
+    if (send->op == RL_OP_ACQUIRE && !begin_claim(engine, handle, now_ns))
+        return send->nodes;
+    if (send->op == RL_OP_EXTEND)
+        handle->claim->gone_ns = now_ns + 2 * handle->lock.extension_ttl_ns;
+    describe(handle, send->op, digits, &subject);
+    for (uint8_t i = 0; i < engine->policy.node_count; i++) {
+        struct rl_node *node = &engine->node[i];
+
+        if (!(send->nodes & (1u << i)))
+            continue;
+        rl_recipe_command(send->op, &subject, &node->session.abilities, &command);
+        if (rl_node_request(engine, i, handle->claim, send->op, send->round, &command, now_ns))
+            continue;
+        refused |= (uint16_t)(1u << i);
+        if (send->op == RL_OP_RELEASE || send->op == RL_OP_ROLLBACK)
+            rl_node_keep_orphan(engine, i, handle->claim, now_ns);
+    }
+    return refused;
+}
+
+static void step(struct rl_engine *engine, struct rl_handle *handle, struct rl_event *event);
+
+/* Nodes that could not be asked have voted: they are unreachable, and the lock is told. */
+static void answer_refused(struct rl_engine *engine, struct rl_handle *handle,
+                           const struct rl_send *send, uint16_t refused, int64_t now_ns)
+{
+    if (send->op == RL_OP_ROLLBACK)
+        return;
+    for (uint8_t i = 0; i < engine->policy.node_count; i++) {
+        struct rl_event event = {
+            .type = RL_EVENT_ANSWER,
+            .now_ns = now_ns,
+            .node = i,
+            .op = send->op,
+            .round = send->round,
+        };
+
+        if (!(refused & (1u << i)))
+            continue;
+        event.answer = rl_node_excuse(engine, i);
+        step(engine, handle, &event);
+    }
+}
+
+static void perform(struct rl_engine *engine, struct rl_handle *handle,
+                    const struct rl_actions *actions, int64_t now_ns)
+{
+    uint16_t refused[RL_SENDS_MAX];
+
+    for (uint32_t i = 0; i < actions->send_count; i++)
+        refused[i] = send_to_nodes(engine, handle, &actions->send[i], now_ns);
+    if (actions->done) {
+        handle->done = true;
+        handle->done_error = actions->done_error;
+    }
+    handle->lost |= actions->lost;
+    if (actions->done || actions->lost)
+        tell(engine, handle);
+    rl_timers_set(&engine->timers, &handle->timer, rl_lock_timer_ns(&handle->lock));
+    for (uint32_t i = 0; i < actions->send_count; i++)
+        if (refused[i])
+            answer_refused(engine, handle, &actions->send[i], refused[i], now_ns);
+}
+
+static void step(struct rl_engine *engine, struct rl_handle *handle, struct rl_event *event)
+{
+    struct rl_actions actions;
+
+    /* Randomness only spreads retries; it is drawn where a retry can be decided. */
+    if (handle->lock.state == RL_ACQUIRING)
+        engine->random(engine->random_data, &event->random, sizeof event->random);
+    rl_lock_step(&handle->lock, event, &actions);
+    perform(engine, handle, &actions, event->now_ns);
+}
+
+/* ---- questions ---- */
+
+static void ask_node(struct rl_engine *engine, struct rl_handle *handle, uint8_t node,
+                     enum rl_op op, int64_t now_ns)
+{
+    struct rl_subject subject = {.key = handle->claim->key};
+    struct rl_command command;
+    const struct rl_slice none = {"", 0};
+
+    rl_recipe_command(op, &subject, &engine->node[node].session.abilities, &command);
+    if (!rl_node_request(engine, node, handle->claim, op, 0, &command, now_ns))
+        rl_survey_answer(handle->survey, node, op, rl_node_excuse(engine, node), none, now_ns);
+}
+
+static void survey_progress(struct rl_engine *engine, struct rl_handle *handle)
+{
+    if (!rl_survey_complete(handle->survey)) {
+        rl_timers_set(&engine->timers, &handle->timer, handle->survey->deadline_ns);
+        return;
+    }
+    rl_timers_set(&engine->timers, &handle->timer, RL_NEVER_NS);
+    if (handle->done)
+        return;
+    handle->done = true;
+    handle->done_error = rl_survey_error(handle->survey);
+    tell(engine, handle);
+}
+
+int rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, struct rl_survey *survey,
+                  int64_t now_ns)
+{
+    bool about_key = handle->key.size > 0;
+
+    handle->claim = rl_claim_new(&engine->claims, handle->key, handle);
+    if (!handle->claim)
+        return -1;
+    handle->survey = survey;
+    rl_survey_begin(survey, &engine->policy, about_key, now_ns);
+    for (uint8_t i = 0; i < engine->policy.node_count; i++) {
+        ask_node(engine, handle, i, about_key ? RL_OP_GET : RL_OP_PING, now_ns);
+        if (about_key)
+            ask_node(engine, handle, i, RL_OP_INQUIRE, now_ns);
+    }
+    survey_progress(engine, handle);
+    return 0;
+}
+
+/* ---- what comes back ---- */
+
+void rl_handle_answer(struct rl_engine *engine, struct rl_claim *claim, uint8_t node,
+                      const struct rl_pending *request, const struct rl_reply *reply,
+                      struct rl_answer answer, int64_t now_ns)
+{
+    struct rl_handle *handle = claim->handle;
+
+    if (!handle || request->op == RL_OP_ROLLBACK)
+        return;
+    if (handle->survey) {
+        struct rl_slice value = {"", 0};
+
+        if (reply && reply->scalar.type == RL_REPLY_BULK)
+            value = reply->scalar.text;
+        rl_survey_answer(handle->survey, node, (enum rl_op)request->op, answer, value, now_ns);
+        survey_progress(engine, handle);
+        return;
+    }
+    step(engine, handle,
+         &(struct rl_event){
+             .type = RL_EVENT_ANSWER,
+             .now_ns = now_ns,
+             .node = node,
+             .op = (enum rl_op)request->op,
+             .round = request->round,
+             .answer = answer,
+         });
+}
+
+static void find_warming(const struct rl_engine *engine, int64_t now_ns, uint16_t *nodes,
+                         int64_t *until_ns)
+{
+    *nodes = 0;
+    *until_ns = now_ns + engine->policy.node_timeout_ns;
+    for (uint8_t i = 0; i < engine->policy.node_count; i++) {
+        const struct rl_node *node = &engine->node[i];
+        int64_t ready_ns = node->connected_ns + engine->policy.node_timeout_ns;
+
+        if (!node->warming || (node->connected && now_ns >= ready_ns))
+            continue;
+        *nodes |= (uint16_t)(1u << i);
+        if (node->connected && ready_ns < *until_ns)
+            *until_ns = ready_ns;
+    }
+}
+
+void rl_handle_timer(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
+{
+    struct rl_event event = {.type = RL_EVENT_TIMER, .now_ns = now_ns};
+
+    find_warming(engine, now_ns, &event.warming, &event.warm_at_ns);
+    if (handle->survey) {
+        rl_survey_timer(handle->survey, event.warming, event.warm_at_ns, now_ns);
+        survey_progress(engine, handle);
+        return;
+    }
+    step(engine, handle, &event);
+}
+
+/* ---- what the owner asks for ---- */
+
+int rl_handle_init(struct rl_engine *engine, struct rl_handle *handle, struct rl_slice key,
+                   const struct rl_lock_limits *limits)
+{
+    if (!rl_timers_reserve(&engine->timers, engine->handle_count + 1))
+        return -1;
+    engine->handle_count++;
+    *handle = (struct rl_handle){.key = key};
+    rl_lock_init(&handle->lock, &engine->policy, limits);
+    return 0;
+}
+
+void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64_t ttl_ns,
+                       int64_t wait_deadline_ns, int64_t now_ns)
+{
+    step(engine, handle,
+         &(struct rl_event){
+             .type = RL_EVENT_ACQUIRE,
+             .now_ns = now_ns,
+             .ttl_ns = ttl_ns,
+             .wait_deadline_ns = wait_deadline_ns,
+         });
+}
+
+int rl_handle_adopt(struct rl_engine *engine, struct rl_handle *handle, const char *value,
+                    size_t size)
+{
+    handle->claim = rl_claim_new(&engine->claims, handle->key, handle);
+    if (!handle->claim)
+        return -1;
+    rl_claim_set_value(handle->claim, value, size);
+    /* Where and until when the other process set it is unknown: everywhere, for ever. */
+    handle->claim->touched = UINT16_MAX;
+    handle->claim->gone_ns = RL_NEVER_NS;
+    rl_lock_adopt(&handle->lock);
+    return 0;
+}
+
+void rl_handle_extend(struct rl_engine *engine, struct rl_handle *handle, int64_t ttl_ns,
+                      int64_t now_ns)
+{
+    step(engine, handle,
+         &(struct rl_event){.type = RL_EVENT_EXTEND, .now_ns = now_ns, .ttl_ns = ttl_ns});
+}
+
+void rl_handle_release(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
+{
+    step(engine, handle, &(struct rl_event){.type = RL_EVENT_RELEASE, .now_ns = now_ns});
+}
+
+void rl_handle_cancel(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
+{
+    step(engine, handle, &(struct rl_event){.type = RL_EVENT_CANCEL, .now_ns = now_ns});
+}
+
+void rl_handle_drop(struct rl_engine *engine, struct rl_handle *handle, bool give_up,
+                    int64_t now_ns)
+{
+    if (!handle->survey && give_up) {
+        if (handle->lock.state == RL_HELD)
+            rl_handle_release(engine, handle, now_ns);
+        else
+            rl_handle_cancel(engine, handle, now_ns);
+    }
+    rl_engine_forget_ready(engine, handle);
+    rl_timers_set(&engine->timers, &handle->timer, RL_NEVER_NS);
+    if (handle->claim) {
+        handle->claim->handle = NULL;
+        rl_claim_unref(&engine->claims, handle->claim);
+        handle->claim = NULL;
+    }
+    engine->handle_count--;
+}

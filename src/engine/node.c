@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One node's connections as they come and go: requests, replies, what is left undelivered. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/engine.h"
+
+/* EVAL with a script's text, the longest key and value: what any request fits into. */
+#define REQUEST_MAX 2048
+
+#define RTT_SMOOTHING 8
+
+bool rl_node_request(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
+                     enum rl_op op, uint32_t round, const struct rl_command *command,
+                     int64_t now_ns)
+{
+    struct rl_session *session = &engine->node[node].session;
+    struct rl_pending entry = {.subject = claim, .round = round, .op = (uint16_t)op};
+    char bytes[REQUEST_MAX];
+    size_t size = rl_resp_encoded_size(command);
+
+    assert(size <= sizeof bytes);
+    rl_resp_encode(command, bytes);
+    if (!rl_session_push(session, bytes, size, entry, now_ns))
+        return false;
+    if (op == RL_OP_ACQUIRE)
+        claim->touched |= (uint16_t)(1u << node);
+    rl_claim_ref(claim);
+    return true;
+}
+
+struct rl_answer rl_node_excuse(const struct rl_engine *engine, uint8_t node)
+{
+    const struct rl_session *session = &engine->node[node].session;
+
+    /* Connected but full of unanswered requests: a node that does not answer. */
+    if (session->state != RL_SESSION_DOWN)
+        return (struct rl_answer){REDLOCK_VOTE_TIMEDOUT, -1};
+    return (struct rl_answer){session->failure, -1};
+}
+
+void rl_node_keep_orphan(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
+                         int64_t now_ns)
+{
+    struct rl_node *at = &engine->node[node];
+
+    /* Nothing to release where nothing was ever sent, or where it has expired by itself. */
+    if (!(claim->touched & (1u << node)) || now_ns >= claim->gone_ns)
+        return;
+    if (at->orphan_count == RL_ORPHANS_MAX)
+        return;
+    if (!at->orphan) {
+        at->orphan = malloc(RL_ORPHANS_MAX * sizeof *at->orphan);
+        if (!at->orphan)
+            return;
+    }
+    rl_claim_ref(claim);
+    at->orphan[at->orphan_count++] = claim;
+}
+
+static void send_orphans(struct rl_engine *engine, uint8_t node, int64_t now_ns)
+{
+    struct rl_node *at = &engine->node[node];
+    uint32_t count = at->orphan_count;
+
+    at->orphan_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        struct rl_claim *claim = at->orphan[i];
+        struct rl_subject subject = {.key = claim->key, .value = claim->value};
+        struct rl_command command;
+
+        if (now_ns < claim->gone_ns) {
+            rl_recipe_command(RL_OP_ROLLBACK, &subject, &at->session.abilities, &command);
+            rl_node_request(engine, node, claim, RL_OP_ROLLBACK, 0, &command, now_ns);
+        }
+        rl_claim_unref(&engine->claims, claim);
+    }
+}
+
+void rl_engine_connecting(struct rl_engine *engine, uint8_t node, int64_t now_ns)
+{
+    struct rl_node *at = &engine->node[node];
+
+    at->connected = false;
+    if (rl_session_begin(&at->session, now_ns) < 0) {
+        rl_session_end(&at->session);
+        return;
+    }
+    send_orphans(engine, node, now_ns);
+}
+
+void rl_engine_connected(struct rl_engine *engine, uint8_t node, int64_t now_ns)
+{
+    struct rl_node *at = &engine->node[node];
+
+    at->connected = true;
+    at->connected_ns = now_ns;
+    at->session.progress_ns = now_ns;
+    at->connects++;
+}
+
+static void abandon(struct rl_engine *engine, uint8_t node, bool nothing_was_sent,
+                    int64_t now_ns)
+{
+    struct rl_node *at = &engine->node[node];
+    struct rl_pending request;
+
+    while (rl_session_abandon(&at->session, &request)) {
+        struct rl_claim *claim = request.subject;
+
+        if (!claim)
+            continue;
+        if (request.op == RL_OP_ACQUIRE && nothing_was_sent)
+            claim->touched &= (uint16_t)~(1u << node);
+        if (request.op == RL_OP_RELEASE || request.op == RL_OP_ROLLBACK)
+            rl_node_keep_orphan(engine, node, claim, now_ns);
+        rl_handle_answer(engine, claim, node, &request, NULL, rl_node_excuse(engine, node),
+                         now_ns);
+        rl_claim_unref(&engine->claims, claim);
+    }
+}
+
+void rl_engine_disconnected(struct rl_engine *engine, uint8_t node, enum redlock_vote vote,
+                            const char *text, int64_t now_ns)
+{
+    struct rl_node *at = &engine->node[node];
+    bool nothing_was_sent = !at->connected;
+
+    rl_session_fail(&at->session, vote, (struct rl_slice){text, strlen(text)});
+    rl_session_end(&at->session);
+    at->connected = false;
+    at->warming = false;
+    abandon(engine, node, nothing_was_sent, now_ns);
+}
+
+/* How long the node took, for requests that are the first of their round. */
+static void note_rtt(struct rl_node *node, const struct rl_pending *request, int64_t now_ns)
+{
+    const struct rl_claim *claim = request->subject;
+    int64_t start_ns;
+    int32_t rtt_us;
+
+    if (!claim->handle)
+        return;
+    if (request->op == RL_OP_ACQUIRE && request->round == claim->handle->lock.round)
+        start_ns = claim->handle->lock.round_start_ns;
+    else if (request->op == RL_OP_PING || request->op == RL_OP_GET)
+        start_ns = claim->handle->survey->start_ns;
+    else
+        return;
+    rtt_us = (int32_t)((now_ns - start_ns) / 1000);
+    if (node->rtt_us < 0)
+        node->rtt_us = rtt_us;
+    else
+        node->rtt_us += (rtt_us - node->rtt_us) / RTT_SMOOTHING;
+}
+
+static void note_error(struct rl_session *session, const struct rl_reply *reply)
+{
+    if (reply->scalar.type == RL_REPLY_ERROR)
+        rl_session_fail(session, rl_recipe_error_vote(reply->scalar.text), reply->scalar.text);
+}
+
+/* The server forgot the script (restart, SCRIPT FLUSH): the same request with its text. */
+static bool repeat_with_text(struct rl_engine *engine, uint8_t node,
+                             const struct rl_pending *request, int64_t now_ns)
+{
+    struct rl_claim *claim = request->subject;
+    const struct rl_lock *lock = claim->handle ? &claim->handle->lock : NULL;
+    struct rl_abilities abilities = {.script_by_text = true};
+    struct rl_subject subject = {.key = claim->key, .value = claim->value};
+    struct rl_command command;
+    char digits[21];
+
+    if (request->op == RL_OP_EXTEND) {
+        if (!lock || request->round != lock->extension_round)
+            return false;
+        subject.ttl_ms.data = digits;
+        subject.ttl_ms.size = (size_t)(
+            rl_resp_decimal((uint64_t)(lock->extension_ttl_ns / 1000000), digits) - digits);
+    }
+    rl_recipe_command((enum rl_op)request->op, &subject, &abilities, &command);
+    return rl_node_request(engine, node, claim, (enum rl_op)request->op, request->round,
+                           &command, now_ns);
+}
+
+int rl_engine_received(struct rl_engine *engine, uint8_t node, size_t size, int64_t now_ns)
+{
+    struct rl_node *at = &engine->node[node];
+    struct rl_pending request;
+    struct rl_reply reply;
+    int status;
+
+    rl_session_received(&at->session, size);
+    while ((status = rl_session_next(&at->session, &request, &reply, now_ns)) > 0) {
+        struct rl_claim *claim = request.subject;
+
+        note_error(&at->session, &reply);
+        if (!rl_recipe_is_noscript(&reply) ||
+            !repeat_with_text(engine, node, &request, now_ns)) {
+            note_rtt(at, &request, now_ns);
+            rl_handle_answer(engine, claim, node, &request, &reply,
+                             rl_recipe_answer((enum rl_op)request.op, &reply), now_ns);
+        }
+        rl_claim_unref(&engine->claims, claim);
+    }
+    if (at->session.state == RL_SESSION_UP)
+        at->warming = false;
+    return status;
+}
+
+bool rl_engine_is_stalled(const struct rl_engine *engine, uint8_t node, int64_t now_ns)
+{
+    const struct rl_node *at = &engine->node[node];
+
+    return at->connected && rl_pending_count(&at->session.pending) > 0 &&
+           now_ns - at->session.progress_ns >= engine->stall_ns;
+}

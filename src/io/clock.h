@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The only source of time: CLOCK_BOOTTIME, which nobody can set and which goes on in suspend. */
+#ifndef RL_IO_CLOCK_H
+#define RL_IO_CLOCK_H
+
+#include <stdint.h>
+
+int64_t rl_now_ns(void);
+
+#endif

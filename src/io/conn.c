@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Making a connection, losing it, and making it again. conn_stream.c moves the bytes. */
+#include "io/conn.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "io/conn_stream.h"
+
+#define MS_NS 1000000
+
+/* Delay before connecting again: random in the upper half of a bound that doubles. */
+#define RETRY_FIRST_NS (20 * (int64_t)MS_NS)
+#define RETRY_MAX_NS (1000 * (int64_t)MS_NS)
+
+void rl_conn_init(struct rl_conn *conn)
+{
+    conn->state = RL_CONN_WAITING;
+    conn->fd = -1;
+    conn->retry_at_ns = 0;
+}
+
+void rl_conn_close(struct rl_conn *conn)
+{
+    if (conn->fd >= 0)
+        close(conn->fd);
+    conn->fd = -1;
+    conn->wants_write = false;
+    rl_tls_free(conn->tls);
+    conn->tls = NULL;
+    rl_resolve_free(conn->resolve);
+    conn->resolve = NULL;
+    conn->address = NULL;
+    rl_buffer_free(&conn->cipher);
+    conn->state = RL_CONN_WAITING;
+}
+
+static int64_t retry_delay_ns(struct rl_conn *conn)
+{
+    int64_t bound_ns = RETRY_FIRST_NS;
+    uint32_t random;
+
+    for (uint32_t i = 1; i < conn->failure_count && bound_ns < RETRY_MAX_NS; i++)
+        bound_ns *= 2;
+    if (bound_ns > RETRY_MAX_NS)
+        bound_ns = RETRY_MAX_NS;
+    conn->engine->random(conn->engine->random_data, &random, sizeof random);
+    return bound_ns / 2 + bound_ns / 2 * (int64_t)(random >> 16) / 65536;
+}
+
+void rl_conn_fail(struct rl_conn *conn, enum redlock_vote vote, const char *text, int64_t now_ns)
+{
+    char kept[REDLOCK_TEXT_MAX];
+
+    /* The text may belong to what is closed here. */
+    snprintf(kept, sizeof kept, "%s", text);
+    rl_conn_close(conn);
+    conn->failure_count++;
+    conn->retry_at_ns = now_ns + retry_delay_ns(conn);
+    rl_engine_disconnected(conn->engine, conn->node, vote, kept, now_ns);
+}
+
+void rl_conn_fail_errno(struct rl_conn *conn, int error, int64_t now_ns)
+{
+    char text[REDLOCK_TEXT_MAX];
+
+    snprintf(text, sizeof text, "%s", strerror(error));
+    rl_conn_fail(conn, error == ECONNREFUSED ? REDLOCK_VOTE_REFUSED : REDLOCK_VOTE_UNREACHABLE,
+                 text, now_ns);
+}
+
+static void transport_up(struct rl_conn *conn, int64_t now_ns)
+{
+    conn->state = RL_CONN_OPEN;
+    rl_engine_connected(conn->engine, conn->node, now_ns);
+    rl_conn_flush(conn, now_ns);
+}
+
+static void socket_up(struct rl_conn *conn, int64_t now_ns)
+{
+    rl_conn_want_write(conn, false);
+    if (!conn->tls_context) {
+        transport_up(conn, now_ns);
+        return;
+    }
+    if (rl_tls_new(conn->tls_context, conn->tls_name, &conn->tls) < 0) {
+        rl_conn_fail(conn, REDLOCK_VOTE_UNREACHABLE, "TLS could not be set up", now_ns);
+        return;
+    }
+    conn->state = RL_CONN_HANDSHAKE;
+    rl_conn_handshake(conn, now_ns);
+}
+
+void rl_conn_handshake(struct rl_conn *conn, int64_t now_ns)
+{
+    int status = rl_tls_handshake(conn->tls);
+
+    /* Also on failure: the peer deserves to hear why. */
+    if (rl_conn_send_cipher(conn, now_ns) < 0)
+        return;
+    if (status < 0)
+        rl_conn_fail(conn, REDLOCK_VOTE_UNREACHABLE, rl_tls_error(conn->tls), now_ns);
+    else if (status > 0)
+        transport_up(conn, now_ns);
+}
+
+/* Starts connecting to one address. False: failed at once, errno says why. */
+static bool connect_to(struct rl_conn *conn, int family, const struct sockaddr *address,
+                       socklen_t size)
+{
+    int one = 1;
+
+    conn->fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (conn->fd < 0)
+        return false;
+    if (family != AF_UNIX) {
+        setsockopt(conn->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+        setsockopt(conn->fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
+    }
+    if (connect(conn->fd, address, size) == 0 || errno == EINPROGRESS) {
+        conn->wants_write = true;
+        if (rl_reactor_add(conn->reactor, conn->fd, EPOLLIN | EPOLLOUT, conn->node) == 0)
+            return true;
+    }
+
+    int error = errno;
+
+    close(conn->fd);
+    conn->fd = -1;
+    errno = error;
+    return false;
+}
+
+/* Tries the addresses of a name one after another, from conn->address on. */
+static void try_addresses(struct rl_conn *conn, int64_t now_ns)
+{
+    int error = EADDRNOTAVAIL;
+
+    conn->state = RL_CONN_CONNECTING;
+    for (; conn->address; conn->address = conn->address->ai_next) {
+        if (connect_to(conn, conn->address->ai_family, conn->address->ai_addr,
+                       conn->address->ai_addrlen))
+            return;
+        error = errno;
+    }
+    rl_conn_fail_errno(conn, error, now_ns);
+}
+
+static void connect_to_path(struct rl_conn *conn, int64_t now_ns)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+    conn->state = RL_CONN_CONNECTING;
+    memcpy(address.sun_path, conn->url->path, sizeof address.sun_path);
+    if (!connect_to(conn, AF_UNIX, (struct sockaddr *)&address, sizeof address))
+        rl_conn_fail_errno(conn, errno, now_ns);
+}
+
+static void check_resolved(struct rl_conn *conn, int64_t now_ns)
+{
+    const char *error;
+    int status = rl_resolve_poll(conn->resolve, &conn->address, &error);
+
+    if (status > 0)
+        try_addresses(conn, now_ns);
+    else if (status < 0)
+        rl_conn_fail(conn, REDLOCK_VOTE_UNREACHABLE, error, now_ns);
+}
+
+static void start(struct rl_conn *conn, int64_t now_ns)
+{
+    conn->deadline_ns = now_ns + conn->connect_timeout_ns;
+    rl_engine_connecting(conn->engine, conn->node, now_ns);
+    if (conn->url->is_unix) {
+        connect_to_path(conn, now_ns);
+        return;
+    }
+    conn->state = RL_CONN_RESOLVING;
+    if (rl_resolve_start(conn->url->host, conn->url->port, conn->reactor->wake_fd,
+                         &conn->resolve) < 0)
+        rl_conn_fail_errno(conn, errno, now_ns);
+    else
+        check_resolved(conn, now_ns);
+}
+
+static void give_up_connecting(struct rl_conn *conn, int64_t now_ns)
+{
+    static const char *const what[] = {
+        [RL_CONN_RESOLVING] = "the name was not resolved",
+        [RL_CONN_CONNECTING] = "no TCP connection",
+        [RL_CONN_HANDSHAKE] = "no TLS handshake",
+    };
+    char text[REDLOCK_TEXT_MAX];
+
+    snprintf(text, sizeof text, "%s within %lld ms", what[conn->state],
+             (long long)(conn->connect_timeout_ns / MS_NS));
+    rl_conn_fail(conn, REDLOCK_VOTE_TIMEDOUT, text, now_ns);
+}
+
+static void check_open(struct rl_conn *conn, int64_t now_ns)
+{
+    char text[REDLOCK_TEXT_MAX];
+
+    if (conn->engine->node[conn->node].session.state == RL_SESSION_UP)
+        conn->failure_count = 0;
+    if (!rl_engine_is_stalled(conn->engine, conn->node, now_ns))
+        return;
+    snprintf(text, sizeof text, "no answer for %lld ms",
+             (long long)(conn->engine->stall_ns / MS_NS));
+    rl_conn_fail(conn, REDLOCK_VOTE_TIMEDOUT, text, now_ns);
+}
+
+void rl_conn_tick(struct rl_conn *conn, int64_t now_ns)
+{
+    switch (conn->state) {
+    case RL_CONN_WAITING:
+        if (now_ns >= conn->retry_at_ns)
+            start(conn, now_ns);
+        return;
+    case RL_CONN_RESOLVING:
+        check_resolved(conn, now_ns);
+        if (conn->state != RL_CONN_RESOLVING)
+            return;
+        /* fall through */
+    case RL_CONN_CONNECTING:
+    case RL_CONN_HANDSHAKE:
+        if (now_ns >= conn->deadline_ns)
+            give_up_connecting(conn, now_ns);
+        return;
+    case RL_CONN_OPEN:
+        check_open(conn, now_ns);
+        return;
+    }
+}
+
+int64_t rl_conn_next_ns(const struct rl_conn *conn)
+{
+    switch (conn->state) {
+    case RL_CONN_WAITING:
+        return conn->retry_at_ns;
+    case RL_CONN_OPEN:
+        return RL_NEVER_NS;
+    default:
+        return conn->deadline_ns;
+    }
+}
+
+/* The result of a connect that was under way. */
+static void check_connected(struct rl_conn *conn, int64_t now_ns)
+{
+    int error = 0;
+    socklen_t size = sizeof error;
+
+    if (getsockopt(conn->fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0)
+        error = errno;
+    if (error == 0) {
+        socket_up(conn, now_ns);
+        return;
+    }
+    if (!conn->address || !conn->address->ai_next) {
+        rl_conn_fail_errno(conn, error, now_ns);
+        return;
+    }
+    close(conn->fd);
+    conn->fd = -1;
+    conn->address = conn->address->ai_next;
+    try_addresses(conn, now_ns);
+}
+
+void rl_conn_ready(struct rl_conn *conn, uint32_t events, int64_t now_ns)
+{
+    if (conn->state == RL_CONN_CONNECTING) {
+        check_connected(conn, now_ns);
+        return;
+    }
+    if (conn->state != RL_CONN_HANDSHAKE && conn->state != RL_CONN_OPEN)
+        return;
+    if (events & EPOLLOUT) {
+        rl_conn_want_write(conn, false);
+        rl_conn_flush(conn, now_ns);
+    }
+    if (conn->fd >= 0 && (events & (EPOLLIN | EPOLLHUP | EPOLLERR)))
+        rl_conn_receive(conn);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The transport of one node: resolve, connect, TLS, bytes both ways, and coming back after a
+ * failure. Everything is non-blocking; the engine's session is told what happens.
+ *
+ *     WAITING -> RESOLVING -> CONNECTING -> (HANDSHAKE) -> OPEN
+ *        ^___________|____________|______________|___________|  failure, with backoff
+ */
+#ifndef RL_IO_CONN_H
+#define RL_IO_CONN_H
+
+#include "engine/engine.h"
+#include "io/reactor.h"
+#include "io/resolve.h"
+#include "io/tls.h"
+#include "wire/url.h"
+
+enum rl_conn_state {
+    RL_CONN_WAITING,
+    RL_CONN_RESOLVING,
+    RL_CONN_CONNECTING,
+    RL_CONN_HANDSHAKE,
+    RL_CONN_OPEN,
+};
+
+struct rl_conn {
+    struct rl_engine *engine;
+    struct rl_reactor *reactor;
+    uint8_t node;
+    const struct rl_url *url;
+    struct rl_tls_context *tls_context; /* NULL: plain */
+    const char *tls_name;               /* the name to verify */
+    int64_t connect_timeout_ns;
+
+    enum rl_conn_state state;
+    int fd; /* -1: none */
+    bool wants_write;
+    struct rl_resolve *resolve;
+    const struct addrinfo *address; /* the one being tried; more may follow */
+    struct rl_tls *tls;
+    struct rl_buffer cipher; /* TLS bytes that the socket did not take yet */
+    int64_t deadline_ns;     /* of making the connection */
+    int64_t retry_at_ns;     /* WAITING */
+    uint32_t failure_count;  /* since the last session that came up */
+};
+
+/* WAITING, due at once. The other fields above `state` are set by the caller. */
+void rl_conn_init(struct rl_conn *conn);
+
+/* Does what time or a resolver has made due. */
+void rl_conn_tick(struct rl_conn *conn, int64_t now_ns);
+/* When rl_conn_tick() has something to do next. */
+int64_t rl_conn_next_ns(const struct rl_conn *conn);
+
+/* The socket is ready for what epoll said. */
+void rl_conn_ready(struct rl_conn *conn, uint32_t events, int64_t now_ns);
+
+/* Sends what the session has. */
+void rl_conn_flush(struct rl_conn *conn, int64_t now_ns);
+
+/* Closes everything; the session is not told. */
+void rl_conn_close(struct rl_conn *conn);
+
+#endif

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "io/conn_stream.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+#include "io/clock.h"
+
+#define CIPHER_CHUNK 16384
+#define CIPHER_WAITING_MAX (256 * 1024)
+
+/* One turn serves every node: a flood from one of them is continued in the next turn. */
+#define READS_PER_TURN 4
+
+void rl_conn_want_write(struct rl_conn *conn, bool wanted)
+{
+    if (conn->wants_write == wanted)
+        return;
+    conn->wants_write = wanted;
+    rl_reactor_change(conn->reactor, conn->fd, wanted ? EPOLLIN | EPOLLOUT : EPOLLIN,
+                      conn->node);
+}
+
+/* Bytes taken by the socket, 0 when it is full, -1 when the connection has failed. */
+static ssize_t send_some(struct rl_conn *conn, const char *bytes, size_t size, int64_t now_ns)
+{
+    ssize_t sent;
+
+    do
+        sent = send(conn->fd, bytes, size, MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    if (sent >= 0)
+        return sent;
+    if (errno == EAGAIN || errno == EWOULDBLOCK) {
+        rl_conn_want_write(conn, true);
+        return 0;
+    }
+    rl_conn_fail_errno(conn, errno, now_ns);
+    return -1;
+}
+
+int rl_conn_send_cipher(struct rl_conn *conn, int64_t now_ns)
+{
+    for (;;) {
+        char *room;
+        size_t size = 0;
+        ssize_t sent;
+
+        if (rl_buffer_size(&conn->cipher) < CIPHER_WAITING_MAX) {
+            room = rl_buffer_reserve(&conn->cipher, CIPHER_CHUNK);
+            if (!room) {
+                rl_conn_fail_errno(conn, ENOMEM, now_ns);
+                return -1;
+            }
+            size = rl_tls_output(conn->tls, room, CIPHER_CHUNK);
+            rl_buffer_commit(&conn->cipher, size);
+        }
+        if (rl_buffer_size(&conn->cipher) == 0)
+            return 0;
+        sent = send_some(conn, conn->cipher.bytes + conn->cipher.start,
+                         rl_buffer_size(&conn->cipher), now_ns);
+        if (sent <= 0)
+            return (int)sent;
+        rl_buffer_take(&conn->cipher, (size_t)sent);
+    }
+}
+
+static void flush_encrypted(struct rl_conn *conn, struct rl_session *session, int64_t now_ns)
+{
+    const char *bytes;
+    size_t size = rl_session_output(session, &bytes);
+
+    if (size > 0 && rl_buffer_size(&conn->cipher) < CIPHER_WAITING_MAX) {
+        if (rl_tls_write(conn->tls, bytes, size) < 0) {
+            rl_conn_fail(conn, REDLOCK_VOTE_UNREACHABLE, rl_tls_error(conn->tls), now_ns);
+            return;
+        }
+        rl_session_sent(session, size);
+    }
+    rl_conn_send_cipher(conn, now_ns);
+}
+
+void rl_conn_flush(struct rl_conn *conn, int64_t now_ns)
+{
+    struct rl_session *session = &conn->engine->node[conn->node].session;
+    const char *bytes;
+    size_t size;
+
+    if (conn->wants_write)
+        return;
+    if (conn->state == RL_CONN_HANDSHAKE) {
+        rl_conn_send_cipher(conn, now_ns);
+        return;
+    }
+    if (conn->state != RL_CONN_OPEN)
+        return;
+    if (conn->tls) {
+        flush_encrypted(conn, session, now_ns);
+        return;
+    }
+    while ((size = rl_session_output(session, &bytes)) > 0) {
+        ssize_t sent = send_some(conn, bytes, size, now_ns);
+
+        if (sent <= 0)
+            return;
+        rl_session_sent(session, (size_t)sent);
+    }
+}
+
+/* Bytes read, 0 when there are none now, -1 when the connection has ended. */
+static ssize_t receive_some(struct rl_conn *conn, char *bytes, size_t size, int64_t *now_ns)
+{
+    ssize_t got;
+
+    do
+        got = recv(conn->fd, bytes, size, 0);
+    while (got < 0 && errno == EINTR);
+    /* After the read: no reply may be dated earlier than it came (A3). */
+    *now_ns = rl_now_ns();
+    if (got > 0)
+        return got;
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+        return 0;
+    if (got < 0)
+        rl_conn_fail_errno(conn, errno, *now_ns);
+    else
+        rl_conn_fail(conn, REDLOCK_VOTE_UNREACHABLE, "the server closed the connection",
+                     *now_ns);
+    return -1;
+}
+
+/* -1: the session did not like it, and the connection is over. */
+static int pass_on(struct rl_conn *conn, size_t size, int64_t now_ns)
+{
+    struct rl_session *session = &conn->engine->node[conn->node].session;
+
+    if (rl_engine_received(conn->engine, conn->node, size, now_ns) == 0)
+        return 0;
+    rl_conn_fail(conn, session->failure, session->failure_text, now_ns);
+    return -1;
+}
+
+static void receive_plain(struct rl_conn *conn)
+{
+    struct rl_session *session = &conn->engine->node[conn->node].session;
+
+    for (int i = 0; i < READS_PER_TURN; i++) {
+        char *room;
+        size_t size = rl_session_room(session, &room);
+        int64_t now_ns;
+        ssize_t got = receive_some(conn, room, size, &now_ns);
+
+        if (got <= 0 || pass_on(conn, (size_t)got, now_ns) < 0 || (size_t)got < size)
+            return;
+    }
+}
+
+static int decrypt(struct rl_conn *conn, int64_t now_ns)
+{
+    struct rl_session *session = &conn->engine->node[conn->node].session;
+
+    for (;;) {
+        char *room;
+        size_t size = rl_session_room(session, &room);
+        int got = rl_tls_read(conn->tls, room, size);
+
+        if (got == 0)
+            return 0;
+        if (got < 0) {
+            rl_conn_fail(conn, REDLOCK_VOTE_UNREACHABLE, rl_tls_error(conn->tls), now_ns);
+            return -1;
+        }
+        if (pass_on(conn, (size_t)got, now_ns) < 0)
+            return -1;
+    }
+}
+
+static void receive_encrypted(struct rl_conn *conn)
+{
+    char cipher[CIPHER_CHUNK];
+
+    for (int i = 0; i < READS_PER_TURN; i++) {
+        int64_t now_ns;
+        ssize_t got = receive_some(conn, cipher, sizeof cipher, &now_ns);
+
+        if (got <= 0)
+            return;
+        if (rl_tls_input(conn->tls, cipher, (size_t)got) < 0) {
+            rl_conn_fail(conn, REDLOCK_VOTE_UNREACHABLE, rl_tls_error(conn->tls), now_ns);
+            return;
+        }
+        if (conn->state == RL_CONN_HANDSHAKE) {
+            rl_conn_handshake(conn, now_ns);
+            if (conn->state != RL_CONN_OPEN)
+                return;
+        }
+        if (decrypt(conn, now_ns) < 0 || rl_conn_send_cipher(conn, now_ns) < 0 ||
+            (size_t)got < sizeof cipher)
+            return;
+    }
+}
+
+void rl_conn_receive(struct rl_conn *conn)
+{
+    if (conn->tls)
+        receive_encrypted(conn);
+    else
+        receive_plain(conn);
+}

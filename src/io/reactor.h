@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One descriptor to wait on for everything: an epoll set with the sockets, a timer and a wake-up.
+ * The descriptor of the set itself is pollable, which is what embeds a client in any event loop.
+ */
+#ifndef RL_IO_REACTOR_H
+#define RL_IO_REACTOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+
+#define RL_REACTOR_EVENTS_MAX 20
+
+struct rl_reactor {
+    int epoll_fd;
+    int timer_fd;
+    int wake_fd;      /* eventfd: new work, or a name that was resolved */
+    int64_t armed_ns; /* what the timer is set to; RL_NEVER_NS: nothing */
+};
+
+/* What epoll hands back in data.u32: a node's number, or one of these. */
+#define RL_REACTOR_TIMER 0x100u
+#define RL_REACTOR_WAKE 0x101u
+
+/* -1 with errno. */
+int rl_reactor_init(struct rl_reactor *reactor);
+void rl_reactor_free(struct rl_reactor *reactor);
+
+int rl_reactor_add(struct rl_reactor *reactor, int fd, uint32_t events, uint32_t tag);
+void rl_reactor_change(struct rl_reactor *reactor, int fd, uint32_t events, uint32_t tag);
+
+/* Makes sure that a wait ends by this time. Costs nothing when it does so already. */
+void rl_reactor_arm(struct rl_reactor *reactor, int64_t due_ns);
+
+/* Waits; the number of events. The timer and the wake-up are reset here. */
+int rl_reactor_wait(struct rl_reactor *reactor, struct epoll_event *events, int timeout_ms);
+
+void rl_reactor_wake(struct rl_reactor *reactor);
+
+#endif

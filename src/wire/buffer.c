@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "wire/buffer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CAPACITY_FIRST 4096
+
+static bool grow(struct rl_buffer *buffer, size_t needed)
+{
+    size_t capacity = buffer->capacity ? buffer->capacity : CAPACITY_FIRST;
+
+    while (capacity < needed)
+        capacity *= 2;
+    if (capacity > RL_BUFFER_MAX)
+        return false;
+
+    char *bytes = realloc(buffer->bytes, capacity);
+
+    if (!bytes)
+        return false;
+    buffer->bytes = bytes;
+    buffer->capacity = capacity;
+    return true;
+}
+
+char *rl_buffer_reserve(struct rl_buffer *buffer, size_t size)
+{
+    if (size > RL_BUFFER_MAX)
+        return NULL;
+    if (buffer->end + size > buffer->capacity && buffer->start > 0) {
+        memmove(buffer->bytes, buffer->bytes + buffer->start, buffer->end - buffer->start);
+        buffer->end -= buffer->start;
+        buffer->start = 0;
+    }
+    if (buffer->end + size > buffer->capacity && !grow(buffer, buffer->end + size))
+        return NULL;
+    return buffer->bytes + buffer->end;
+}
+
+void rl_buffer_commit(struct rl_buffer *buffer, size_t size)
+{
+    buffer->end += size;
+}
+
+bool rl_buffer_append(struct rl_buffer *buffer, const void *bytes, size_t size)
+{
+    char *room = rl_buffer_reserve(buffer, size);
+
+    if (!room)
+        return false;
+    memcpy(room, bytes, size);
+    rl_buffer_commit(buffer, size);
+    return true;
+}
+
+size_t rl_buffer_size(const struct rl_buffer *buffer)
+{
+    return buffer->end - buffer->start;
+}
+
+void rl_buffer_take(struct rl_buffer *buffer, size_t size)
+{
+    buffer->start += size;
+    if (buffer->start == buffer->end)
+        rl_buffer_clear(buffer);
+}
+
+void rl_buffer_clear(struct rl_buffer *buffer)
+{
+    buffer->start = buffer->end = 0;
+    if (buffer->capacity > RL_BUFFER_KEPT)
+        rl_buffer_free(buffer);
+}
+
+void rl_buffer_free(struct rl_buffer *buffer)
+{
+    free(buffer->bytes);
+    *buffer = (struct rl_buffer){0};
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Bytes waiting to be sent: appended at the end, taken from the front. Grows to a bound and
+ * gives memory back once it is empty, so that one burst is not paid for ever.
+ */
+#ifndef RL_WIRE_BUFFER_H
+#define RL_WIRE_BUFFER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define RL_BUFFER_MAX (8u << 20)
+#define RL_BUFFER_KEPT (64u << 10)
+
+struct rl_buffer {
+    char *bytes;
+    size_t capacity;
+    size_t start; /* first byte not taken yet */
+    size_t end;
+};
+
+/* Room for `size` more bytes at the end, or NULL (bound reached, or out of memory). */
+char *rl_buffer_reserve(struct rl_buffer *buffer, size_t size);
+
+/* The bytes written into the reserved room now belong to the buffer. */
+void rl_buffer_commit(struct rl_buffer *buffer, size_t size);
+
+bool rl_buffer_append(struct rl_buffer *buffer, const void *bytes, size_t size);
+
+size_t rl_buffer_size(const struct rl_buffer *buffer);
+void rl_buffer_take(struct rl_buffer *buffer, size_t size);
+void rl_buffer_clear(struct rl_buffer *buffer);
+void rl_buffer_free(struct rl_buffer *buffer);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a session says first, and what it learns from the answers. */
+#ifndef RL_WIRE_GREETING_H
+#define RL_WIRE_GREETING_H
+
+#include "wire/session.h"
+
+/* Writes the greeting in front of an empty output. -1: out of memory. */
+int rl_greeting_write(struct rl_session *session);
+
+/* Understands the reply to one step of it. -1: the session has failed. */
+int rl_greeting_answer(struct rl_session *session, uint16_t step, const struct rl_reply *reply);
+
+#endif

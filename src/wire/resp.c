@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "wire/resp.h"
+
+#include <string.h>
+
+#define CRLF_SIZE 2
+#define INTEGER_DIGITS_MAX 18 /* fits int64_t whatever the digits are */
+
+/*
+ * The line that starts at *bytes, without its CRLF. Returns the bytes taken, 0 when the line is
+ * not complete, -1 when it is too long or ends in a bare line feed.
+ */
+static long take_line(const char *bytes, size_t size, struct rl_slice *line)
+{
+    size_t limit = size < RL_RESP_LINE_MAX ? size : RL_RESP_LINE_MAX;
+    const char *end = memchr(bytes, '\n', limit);
+
+    if (!end)
+        return size >= RL_RESP_LINE_MAX ? -1 : 0;
+    if (end == bytes || end[-1] != '\r')
+        return -1;
+    *line = (struct rl_slice){bytes, (size_t)(end - 1 - bytes)};
+    return end + 1 - bytes;
+}
+
+static int parse_integer(struct rl_slice digits, int64_t *out)
+{
+    bool negative = digits.size > 0 && digits.data[0] == '-';
+    int64_t value = 0;
+
+    if (negative) {
+        digits.data++;
+        digits.size--;
+    }
+    if (digits.size == 0 || digits.size > INTEGER_DIGITS_MAX)
+        return -1;
+    for (size_t i = 0; i < digits.size; i++) {
+        if (digits.data[i] < '0' || digits.data[i] > '9')
+            return -1;
+        value = value * 10 + (digits.data[i] - '0');
+    }
+    *out = negative ? -value : value;
+    return 0;
+}
+
+static long take_bulk(const char *bytes, size_t size, int64_t length, struct rl_scalar *out)
+{
+    if (length == -1) {
+        out->type = RL_REPLY_NIL;
+        return 0;
+    }
+    if (length < 0 || length > RL_RESP_BULK_MAX)
+        return -1;
+
+    size_t needed = (size_t)length + CRLF_SIZE;
+
+    out->type = RL_REPLY_BULK;
+    out->text = (struct rl_slice){bytes, (size_t)length};
+    if (size < needed) {
+        /* A wrong trailer is an error as soon as it can be seen. */
+        return size > (size_t)length && bytes[length] != '\r' ? -1 : (long)needed;
+    }
+    return memcmp(bytes + length, "\r\n", CRLF_SIZE) == 0 ? (long)needed : -1;
+}
+
+/* One reply that is no array; the caller has seen at least one byte. */
+static long take_scalar(const char *bytes, size_t size, struct rl_scalar *out)
+{
+    struct rl_slice line;
+    long head = take_line(bytes + 1, size - 1, &line);
+    long body;
+
+    *out = (struct rl_scalar){0};
+    if (head <= 0)
+        return head;
+    head++;
+    switch (bytes[0]) {
+    case '+':
+        out->type = RL_REPLY_STATUS;
+        out->text = line;
+        return head;
+    case '-':
+        out->type = RL_REPLY_ERROR;
+        out->text = line;
+        return head;
+    case ':':
+        out->type = RL_REPLY_INTEGER;
+        return parse_integer(line, &out->integer) == 0 ? head : -1;
+    case '$':
+        if (parse_integer(line, &out->integer) < 0)
+            return -1;
+        body = take_bulk(bytes + head, size - (size_t)head, out->integer, out);
+        if (body < 0)
+            return -1;
+        return (size_t)(head + body) <= size ? head + body : 0;
+    default:
+        return -1;
+    }
+}
+
+static long take_array(const char *bytes, size_t size, struct rl_reply *out)
+{
+    struct rl_slice line;
+    int64_t count;
+    long used = take_line(bytes + 1, size - 1, &line);
+
+    if (used <= 0)
+        return used;
+    if (parse_integer(line, &count) < 0 || count < -1 || count > RL_REPLY_ELEMENTS_MAX)
+        return -1;
+    used++;
+    out->scalar = (struct rl_scalar){.type = count < 0 ? RL_REPLY_NIL : RL_REPLY_ARRAY};
+    out->element_count = count < 0 ? 0 : (uint32_t)count;
+    for (uint32_t i = 0; i < out->element_count; i++) {
+        if ((size_t)used == size)
+            return 0;
+
+        long taken = take_scalar(bytes + used, size - (size_t)used, &out->element[i]);
+
+        if (taken <= 0)
+            return taken;
+        used += taken;
+        if (used > RL_RESP_REPLY_MAX)
+            return -1;
+    }
+    return used;
+}
+
+static bool starts_a_reply(char byte)
+{
+    return byte == '+' || byte == '-' || byte == ':' || byte == '$' || byte == '*';
+}
+
+long rl_resp_decode(const char *bytes, size_t size, struct rl_reply *out)
+{
+    if (size == 0)
+        return 0;
+    /* Seen before the line is complete: garbage must not be waited for. */
+    if (!starts_a_reply(bytes[0]))
+        return -1;
+    if (bytes[0] == '*')
+        return take_array(bytes, size, out);
+    out->element_count = 0;
+    return take_scalar(bytes, size, &out->scalar);
+}
+
+static size_t decimal_size(uint64_t value)
+{
+    size_t size = 1;
+
+    for (; value >= 10; value /= 10)
+        size++;
+    return size;
+}
+
+char *rl_resp_decimal(uint64_t value, char *out)
+{
+    char *end = out + decimal_size(value);
+
+    for (char *at = end; at > out; value /= 10)
+        *--at = (char)('0' + value % 10);
+    return end;
+}
+
+size_t rl_resp_encoded_size(const struct rl_command *command)
+{
+    size_t size = 1 + decimal_size(command->argument_count) + CRLF_SIZE;
+
+    for (uint32_t i = 0; i < command->argument_count; i++) {
+        size_t length = command->argument[i].size;
+
+        size += 1 + decimal_size(length) + CRLF_SIZE + length + CRLF_SIZE;
+    }
+    return size;
+}
+
+static char *put_header(char kind, size_t number, char *out)
+{
+    *out++ = kind;
+    out = rl_resp_decimal(number, out);
+    *out++ = '\r';
+    *out++ = '\n';
+    return out;
+}
+
+char *rl_resp_encode(const struct rl_command *command, char *out)
+{
+    out = put_header('*', command->argument_count, out);
+    for (uint32_t i = 0; i < command->argument_count; i++) {
+        struct rl_slice argument = command->argument[i];
+
+        out = put_header('$', argument.size, out);
+        memcpy(out, argument.data, argument.size);
+        out += argument.size;
+        *out++ = '\r';
+        *out++ = '\n';
+    }
+    return out;
+}

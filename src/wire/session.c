@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "wire/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "wire/greeting.h"
+
+int rl_session_init(struct rl_session *session, const struct rl_login *login)
+{
+    *session = (struct rl_session){.login = login};
+    session->input = malloc(RL_SESSION_INPUT_SIZE);
+    return session->input ? 0 : -1;
+}
+
+void rl_session_free(struct rl_session *session)
+{
+    rl_buffer_free(&session->output);
+    rl_pending_free(&session->pending);
+    free(session->input);
+    session->input = NULL;
+}
+
+int rl_session_begin(struct rl_session *session, int64_t now_ns)
+{
+    rl_buffer_clear(&session->output);
+    session->input_start = session->input_end = 0;
+    session->gated = false;
+    session->greeting_left = 0;
+    session->abilities = (struct rl_abilities){0};
+    session->progress_ns = now_ns;
+    session->state = RL_SESSION_GREETING;
+    if (rl_greeting_write(session) == 0)
+        return 0;
+    rl_session_fail(session, REDLOCK_VOTE_ERROR, (struct rl_slice){"out of memory", 13});
+    return -1;
+}
+
+void rl_session_end(struct rl_session *session)
+{
+    session->state = RL_SESSION_DOWN;
+    rl_buffer_clear(&session->output);
+    session->input_start = session->input_end = 0;
+}
+
+bool rl_session_abandon(struct rl_session *session, struct rl_pending *out)
+{
+    return rl_pending_pop(&session->pending, out);
+}
+
+void rl_session_fail(struct rl_session *session, enum redlock_vote vote, struct rl_slice text)
+{
+    size_t size = text.size < REDLOCK_TEXT_MAX - 1 ? text.size : REDLOCK_TEXT_MAX - 1;
+
+    session->failure = vote;
+    for (size_t i = 0; i < size; i++) {
+        /* It will be shown on terminals: nothing but printable characters. */
+        unsigned char byte = (unsigned char)text.data[i];
+
+        session->failure_text[i] = byte < 0x20 || byte > 0x7e ? '?' : (char)byte;
+    }
+    session->failure_text[size] = '\0';
+}
+
+bool rl_session_push(struct rl_session *session, const void *bytes, size_t size,
+                     struct rl_pending entry, int64_t now_ns)
+{
+    uint32_t count = rl_pending_count(&session->pending);
+
+    if (session->state == RL_SESSION_DOWN)
+        return false;
+    if (entry.op == RL_OP_ACQUIRE && count >= RL_SESSION_ACQUIRES_MAX)
+        return false;
+    /* Room first: an entry without its bytes would shift every later reply. */
+    if (!rl_buffer_reserve(&session->output, size) || !rl_pending_push(&session->pending, entry))
+        return false;
+    rl_buffer_append(&session->output, bytes, size);
+    if (count == 0)
+        session->progress_ns = now_ns;
+    return true;
+}
+
+size_t rl_session_output(const struct rl_session *session, const char **bytes)
+{
+    *bytes = session->output.bytes + session->output.start;
+    return session->gated ? session->gate : rl_buffer_size(&session->output);
+}
+
+void rl_session_sent(struct rl_session *session, size_t size)
+{
+    rl_buffer_take(&session->output, size);
+    if (session->gated)
+        session->gate -= size;
+}
+
+size_t rl_session_room(struct rl_session *session, char **bytes)
+{
+    if (session->input_start > 0) {
+        memmove(session->input, session->input + session->input_start,
+                session->input_end - session->input_start);
+        session->input_end -= session->input_start;
+        session->input_start = 0;
+    }
+    *bytes = session->input + session->input_end;
+    return RL_SESSION_INPUT_SIZE - session->input_end;
+}
+
+void rl_session_received(struct rl_session *session, size_t size)
+{
+    session->input_end += size;
+}
+
+static int refuse(struct rl_session *session, const char *why)
+{
+    rl_session_fail(session, REDLOCK_VOTE_PROTO, (struct rl_slice){why, strlen(why)});
+    return -1;
+}
+
+/* A reply that nobody asked for: the server says why it will not serve us, or is no server. */
+static int refuse_unsolicited(struct rl_session *session, const struct rl_reply *reply)
+{
+    if (reply->scalar.type != RL_REPLY_ERROR)
+        return refuse(session, "a reply that nobody asked for");
+    rl_session_fail(session, rl_recipe_error_vote(reply->scalar.text), reply->scalar.text);
+    return -1;
+}
+
+int rl_session_next(struct rl_session *session, struct rl_pending *entry,
+                    struct rl_reply *reply, int64_t now_ns)
+{
+    for (;;) {
+        size_t size = session->input_end - session->input_start;
+        long taken = rl_resp_decode(session->input + session->input_start, size, reply);
+
+        if (taken == 0)
+            return 0;
+        if (taken < 0)
+            return refuse(session, "the answer is not the Redis protocol, or beyond its limits");
+        if (!rl_pending_pop(&session->pending, entry))
+            return refuse_unsolicited(session, reply);
+        session->input_start += (size_t)taken;
+        session->progress_ns = now_ns;
+        if (entry->subject)
+            return 1;
+        if (rl_greeting_answer(session, entry->op, reply) < 0)
+            return -1;
+    }
+}

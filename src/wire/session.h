@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One connection to one node, without the connection: bytes in, bytes out.
+ *
+ * A session begins with a greeting (authentication, database, client name, scripts, a probe for
+ * native commands). Requests may be pushed from the first moment and travel behind it, so a
+ * short-lived program pays no extra round trip. With credentials or a database the requests
+ * are held back until both are confirmed: nothing may run as the wrong user or in the wrong
+ * database.
+ *
+ * Every reply belongs to the oldest pending request (late ones too). When the connection ends,
+ * requests without a reply are taken back one by one; they are never sent again by themselves.
+ */
+#ifndef RL_WIRE_SESSION_H
+#define RL_WIRE_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/recipe.h"
+#include "wire/buffer.h"
+#include "wire/pending.h"
+#include "wire/resp.h"
+
+#define RL_SESSION_INPUT_SIZE (2 * RL_RESP_REPLY_MAX)
+
+/* New acquires stop here, so that there is always room for the releases of the old ones. */
+#define RL_SESSION_ACQUIRES_MAX (RL_PENDING_MAX / 4 * 3)
+
+/* What a node has to be told first. The strings are the caller's and outlive the session. */
+struct rl_login {
+    const char *user;     /* NULL: none */
+    const char *password; /* NULL: none */
+    uint32_t database;
+    const char *client_name;
+    bool probe_native;
+};
+
+enum rl_session_state {
+    RL_SESSION_DOWN,
+    RL_SESSION_GREETING, /* begun, not confirmed */
+    RL_SESSION_UP,
+};
+
+struct rl_session {
+    const struct rl_login *login;
+    enum rl_session_state state;
+    struct rl_buffer output;
+    size_t gate; /* bytes of output that may be sent; the greeting's while it is not confirmed */
+    bool gated;
+    struct rl_pending_queue pending;
+    uint32_t greeting_left; /* greeting replies still to come */
+    struct rl_abilities abilities;
+
+    char *input; /* RL_SESSION_INPUT_SIZE bytes */
+    size_t input_start;
+    size_t input_end;
+    int64_t progress_ns; /* last time a reply came, or the first request of a silence was sent */
+
+    char version[32]; /* "redis 7.0.15"; empty: unknown */
+    /* Why the session failed; what every request then gets. */
+    enum redlock_vote failure;
+    char failure_text[REDLOCK_TEXT_MAX];
+};
+
+int rl_session_init(struct rl_session *session, const struct rl_login *login);
+void rl_session_free(struct rl_session *session);
+
+/* A new connection is being made: writes the greeting. The pending queue must be empty. */
+int rl_session_begin(struct rl_session *session, int64_t now_ns);
+
+/* The connection is gone. Pending requests stay, to be taken by rl_session_abandon(). */
+void rl_session_end(struct rl_session *session);
+bool rl_session_abandon(struct rl_session *session, struct rl_pending *out);
+
+/* Queues one encoded command. False: the session is down or full; nothing was queued. */
+bool rl_session_push(struct rl_session *session, const void *bytes, size_t size,
+                     struct rl_pending entry, int64_t now_ns);
+
+/* What may be sent now; *bytes is valid until the next call. */
+size_t rl_session_output(const struct rl_session *session, const char **bytes);
+void rl_session_sent(struct rl_session *session, size_t size);
+
+/* Where received bytes go; never 0 after rl_session_next() has returned 0. */
+size_t rl_session_room(struct rl_session *session, char **bytes);
+void rl_session_received(struct rl_session *session, size_t size);
+
+/*
+ * Takes the next reply to a request: 1 with *entry and *reply (valid until the next call), 0
+ * when there is none yet, -1 when the session failed (failure and failure_text say why).
+ */
+int rl_session_next(struct rl_session *session, struct rl_pending *entry,
+                    struct rl_reply *reply, int64_t now_ns);
+
+/* Remembers why requests of this session cannot be answered. */
+void rl_session_fail(struct rl_session *session, enum redlock_vote vote, struct rl_slice text);
+
+#endif
