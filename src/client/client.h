@@ -42,6 +42,7 @@ struct redlock_lock {
     void *done_data;
     redlock_lost_fn *lost;
     void *lost_data;
+    bool released;    /* by its owner, with success */
     bool adopted;     /* freeing it gives nothing up */
     bool dropped;     /* the client is closed: the engine has forgotten it */
     bool in_callback; /* it cannot be freed before that returns ... */
@@ -114,6 +115,7 @@ int rl_explain(const redlock_lock *lock, enum rl_operation operation, int error)
 
 /* turn.c */
 int rl_turn(redlock *client, int timeout_ms);
+void rl_tick(redlock *client, int64_t now_ns);
 void rl_wake(redlock *client);
 void rl_call(redlock *client, redlock_lock *lock, redlock_done_fn *function, int error,
              void *data);

@@ -67,8 +67,8 @@ static void reset(redlock_lock *lock)
     lock->done = NULL;
     lock->lost = NULL;
     lock->done_data = lock->lost_data = NULL;
-    lock->adopted = lock->dropped = lock->in_callback = lock->doomed = false;
-    lock->finished = false;
+    lock->released = lock->adopted = lock->dropped = false;
+    lock->in_callback = lock->doomed = lock->finished = false;
 }
 
 redlock_lock *rl_lock_new(redlock *client, const char *name, size_t name_size,

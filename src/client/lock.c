@@ -146,6 +146,8 @@ static int begin_operation(redlock_lock *lock, enum rl_operation operation, bool
         error = rl_detail(REDLOCK_INVAL, "another operation on this lock is under way");
     else if (lock->handle.lock.state == RL_IDLE)
         error = rl_detail(REDLOCK_INVAL, "the lock was never acquired");
+    else if (lock->released)
+        error = rl_detail(REDLOCK_INVAL, "the lock has already been released");
     else if (lock->handle.lock.state == RL_ENDED && lock->handle.lock.acquired_ns == 0)
         error = rl_detail(REDLOCK_INVAL, "the lock is not held");
     if (error)

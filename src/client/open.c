@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "client/client.h"
+#include "io/clock.h"
 #include "io/process.h"
 
 #define PASSWORD_MAX 512
@@ -171,7 +172,8 @@ static int set_up(redlock *client, const redlock_options *o)
         return rl_detail(REDLOCK_NOMEM, "out of memory");
     if (rl_reactor_init(&client->reactor) < 0)
         return rl_detail_system("setting up the event loop", errno);
-    /* So that the first look at the descriptor starts connecting. */
+    /* Connecting begins here, so that requests can be queued behind it from now on. */
+    rl_tick(client, rl_now_ns());
     rl_wake(client);
     return o->flags & REDLOCK_THREAD ? rl_thread_start(client) : REDLOCK_OK;
 }

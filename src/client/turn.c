@@ -35,7 +35,7 @@ static void arm(redlock *client)
     rl_reactor_arm(&client->reactor, next_ns);
 }
 
-static void tick(redlock *client, int64_t now_ns)
+void rl_tick(redlock *client, int64_t now_ns)
 {
     for (uint8_t i = 0; i < client->engine.policy.node_count; i++)
         rl_conn_tick(&client->conn[i], now_ns);
@@ -105,6 +105,7 @@ static int deliver(redlock *client, redlock_lock *lock)
     if (done && !lock->doomed) {
         rl_lock_keep_value(lock);
         lock->operation = RL_NO_OPERATION;
+        lock->released |= operation == RL_RELEASE && error == REDLOCK_OK;
         if (lock->done) {
             rl_explain(lock, operation, error);
             rl_call(client, lock, lock->done, error, lock->done_data);
@@ -137,11 +138,11 @@ int rl_turn(redlock *client, int timeout_ms)
     int count;
 
     client->turning = true;
-    tick(client, now_ns);
+    rl_tick(client, now_ns);
     flush(client, now_ns);
     arm(client);
     serve_sockets(client, client->engine.ready_first ? 0 : timeout_ms);
-    tick(client, rl_now_ns());
+    rl_tick(client, rl_now_ns());
     count = run_callbacks(client);
     flush(client, rl_now_ns());
     arm(client);

@@ -2,6 +2,12 @@
 /* From the first attempt to the hold, or to the end of patience (A2-A4, A9). */
 #include "core/lock_internal.h"
 
+/*
+ * No attempt starts in the last moments of a wait: it could hardly win in time, and its answers
+ * would replace what is known about the holder.
+ */
+#define LAST_MOMENTS_NS 5000000
+
 static void attempt(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
 {
     /* t0 is noted before anything is sent (A2): the validity counts from here. */
@@ -24,17 +30,21 @@ void rl_acquire_begin(struct rl_lock *lock, const struct rl_event *event,
  * Full jitter, growing, bounded: contenders that split the nodes among them must not meet
  * again in step. A delay that would end after the wait deadline is drawn from what is left.
  */
-static int64_t retry_delay_ns(const struct rl_lock *lock, int64_t now_ns, uint32_t random)
+static int64_t retry_at_ns(const struct rl_lock *lock, int64_t now_ns, uint32_t random)
 {
     int64_t bound_ns = lock->policy->retry_min_ns;
+    int64_t left_ns = lock->wait_deadline_ns - now_ns - LAST_MOMENTS_NS;
+
+    if (left_ns <= 0)
+        return RL_NEVER_NS;
 
     for (uint32_t i = 1; i < lock->attempt_count && bound_ns < lock->policy->retry_max_ns; i++)
         bound_ns *= 2;
     if (bound_ns > lock->policy->retry_max_ns)
         bound_ns = lock->policy->retry_max_ns;
-    if (bound_ns > lock->wait_deadline_ns - now_ns)
-        bound_ns = lock->wait_deadline_ns - now_ns;
-    return bound_ns / 65536 * (random >> 16);
+    if (bound_ns > left_ns)
+        bound_ns = left_ns;
+    return now_ns + bound_ns / 65536 * (random >> 16);
 }
 
 /* Enough nodes could have voted for us, but another's keys are there: busy, not broken. */
@@ -97,7 +107,7 @@ static void fail(struct rl_lock *lock, const struct rl_event *event, struct rl_a
     rl_send(out, RL_OP_INQUIRE, lock->asked, lock->round);
     if (lock->wait_deadline_ns) {
         lock->state = RL_BACKOFF;
-        lock->retry_at_ns = now_ns + retry_delay_ns(lock, now_ns, event->random);
+        lock->retry_at_ns = retry_at_ns(lock, now_ns, event->random);
     } else if (lock->asked) {
         lock->state = RL_ASKING;
         lock->round_deadline_ns =
@@ -160,12 +170,13 @@ void rl_acquire_answer(struct rl_lock *lock, const struct rl_event *event,
         note_remaining_time(lock, event, out);
         return;
     }
-    if (event->op != RL_OP_ACQUIRE || lock->state != RL_ACQUIRING)
-        return;
-    if (!rl_tally_vote(&lock->tally, event->node, event->answer.vote == REDLOCK_VOTE_GRANTED))
+    if (event->op != RL_OP_ACQUIRE ||
+        !rl_tally_vote(&lock->tally, event->node, event->answer.vote == REDLOCK_VOTE_GRANTED))
         return;
     rl_note_answer(lock, event->node, event->answer, event->now_ns - lock->round_start_ns);
-    decide(lock, event, out);
+    /* After the decision a late vote is only for the report: it was rolled back already. */
+    if (lock->state == RL_ACQUIRING)
+        decide(lock, event, out);
 }
 
 static void attempt_timer(struct rl_lock *lock, const struct rl_event *event,
