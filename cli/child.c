@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "exit.h"
+#include "message.h"
+#include "signals.h"
+#include "text.h"
+
+static bool we_are_foreground(const struct child *c)
+{
+    return c->tty_fd >= 0 && tcgetpgrp(c->tty_fd) == getpgrp();
+}
+
+static bool redirect(int output_fd)
+{
+    int input_fd = open("/dev/null", O_RDONLY);
+    return input_fd >= 0 && dup2(input_fd, STDIN_FILENO) >= 0 &&
+           dup2(output_fd, STDOUT_FILENO) >= 0 && dup2(output_fd, STDERR_FILENO) >= 0 &&
+           (input_fd <= STDERR_FILENO || close(input_fd) == 0);
+}
+
+static void fail(int report_fd, int error)
+{
+    ssize_t ignored = write(report_fd, &error, sizeof error);
+    (void)ignored;
+    _exit(EXIT_NOT_FOUND);
+}
+
+/* Never returns. Only async-signal-safe calls: the parent may have threads. */
+static void become(struct child *c, char *const argv[], int output_fd, pid_t parent,
+                   int report_fd)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(EXIT_SIGNAL + SIGKILL); /* it died before prctl() */
+    setpgid(0, 0);
+    if (output_fd >= 0 && !redirect(output_fd))
+        fail(report_fd, errno);
+    if (c->foreground)
+        tcsetpgrp(c->tty_fd, getpid()); /* SIGTTOU is blocked until the next line */
+    signals_give_back();
+    execvp(argv[0], argv);
+    fail(report_fd, errno);
+}
+
+/* The errno that the child reported before it could execute anything; 0: it is running. */
+static int read_error(int fd)
+{
+    int error = 0;
+    ssize_t size;
+    do
+        size = read(fd, &error, sizeof error);
+    while (size < 0 && errno == EINTR);
+    return size == (ssize_t)sizeof error ? error : 0;
+}
+
+int child_start(struct child *c, char *const argv[], int output_fd)
+{
+    int report[2];
+    *c = (struct child){.tty_fd = -1};
+    if (output_fd < 0)
+        c->tty_fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+    /* In a pipeline the terminal belongs to the whole of it: take it only when asked for (the
+     * child stops with SIGTTIN), not from under a pager. */
+    c->wants_tty = c->tty_fd >= 0 && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+    c->foreground = c->wants_tty && we_are_foreground(c);
+    if (pipe2(report, O_CLOEXEC) != 0)
+        return errno;
+    pid_t parent = getpid();
+    pid_t pid = fork();
+    int error = pid < 0 ? errno : 0;
+    if (pid == 0)
+        become(c, argv, output_fd, parent, report[1]);
+    close(report[1]);
+    if (error == 0) {
+        setpgid(pid, pid); /* both sides do it: a signal may have to be passed on at once */
+        error = read_error(report[0]);
+        if (error)
+            waitpid(pid, NULL, 0);
+        else
+            c->pid = pid;
+    }
+    close(report[0]);
+    return error;
+}
+
+void child_signal(const struct child *c, int signal)
+{
+    if (c->pid > 0 && !c->ended)
+        kill(-c->pid, signal);
+}
+
+int child_check(struct child *c, bool kill_group)
+{
+    siginfo_t info = {0};
+    int status;
+    if (c->pid <= 0 || c->ended)
+        return 0;
+    /* Until it has been waited for its number cannot be anybody else's. */
+    if (kill_group && waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+        info.si_pid == c->pid)
+        kill(-c->pid, SIGKILL);
+    if (waitpid(c->pid, &status, WNOHANG | WUNTRACED) != c->pid)
+        return 0;
+    if (WIFSTOPPED(status))
+        return WSTOPSIG(status);
+    c->ended = true;
+    c->wait_status = status;
+    return 0;
+}
+
+bool child_stopped(struct child *c, int signal)
+{
+    if (signal == SIGTTIN || signal == SIGTTOU) {
+        c->wants_tty = true;
+        if (we_are_foreground(c))
+            return true; /* it is ours to give */
+    }
+    if (!c->foreground && (c->tty_fd < 0 || !signals_is_stop(signal)))
+        return false; /* somebody stopped it on purpose and will continue it */
+    if (c->foreground && tcgetpgrp(c->tty_fd) == c->pid)
+        tcsetpgrp(c->tty_fd, getpgrp());
+    if (!signals_is_stop(signal))
+        signal = SIGTSTP;
+    if (c->foreground)
+        kill(0, signal); /* the terminal would have stopped all of our job */
+    c->foreground = false;
+    signals_stop_self(signal);
+    return true;
+}
+
+void child_continue(struct child *c)
+{
+    if (c->ended)
+        return;
+    if (c->wants_tty && we_are_foreground(c) && tcsetpgrp(c->tty_fd, c->pid) == 0)
+        c->foreground = true;
+    child_signal(c, SIGCONT);
+}
+
+int child_exit_status(const struct child *c)
+{
+    return WIFSIGNALED(c->wait_status) ? EXIT_SIGNAL + WTERMSIG(c->wait_status)
+                                       : WEXITSTATUS(c->wait_status);
+}
+
+int child_explain(const char *command, int error)
+{
+    char shown[TEXT_QUOTE_MAX];
+    text_quote(shown, command);
+    int status = error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+    return message_fail(status, "cannot run %s: %s", shown, strerror(error));
+}
+
+void child_close(struct child *c)
+{
+    if (c->tty_fd < 0)
+        return;
+    if (c->foreground)
+        tcsetpgrp(c->tty_fd, getpgrp()); /* SIGTTOU is blocked or we are in the foreground */
+    close(c->tty_fd);
+    c->tty_fd = -1;
+}

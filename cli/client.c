@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "client.h"
+
+#include "exit.h"
+#include "message.h"
+
+#define CLIENT_NAME "redlock-cli"
+
+int client_open(const struct settings *s, redlock **out)
+{
+    redlock_options o = {
+        .size = sizeof o,
+        .nodes = (const char *const *)s->nodes,
+        .node_count = s->node_count,
+        .flags = s->no_native ? REDLOCK_NO_NATIVE : 0,
+        .node_timeout_ms = (uint32_t)s->node_timeout_ms,
+        .connect_timeout_ms = (uint32_t)s->connect_timeout_ms,
+        .max_ttl_ms = (uint32_t)s->max_ttl_ms,
+        .prefix = s->text[SETTING_PREFIX],
+        .username = s->text[SETTING_USER],
+        .password = s->password,
+        .password_file = s->text[SETTING_PASSWORD_FILE],
+        .client_name = CLIENT_NAME,
+        .tls_ca_file = s->text[SETTING_TLS_CA],
+        .tls_cert_file = s->text[SETTING_TLS_CERT],
+        .tls_key_file = s->text[SETTING_TLS_KEY],
+        .tls_server_name = s->text[SETTING_TLS_NAME],
+    };
+    int error = redlock_open(&o, out);
+    if (error == REDLOCK_OK)
+        return 0;
+    /* Whatever a client refuses here came from the settings. */
+    int status = error == REDLOCK_INVAL ? EXIT_CONFIG : exit_status_of(error);
+    const char *detail = redlock_detail();
+    return message_fail(status, "%s", *detail ? detail : redlock_strerror(error));
+}

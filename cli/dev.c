@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "dev_quorum.h"
+#include "dev_verbs.h"
+#include "exit.h"
+#include "json.h"
+#include "message.h"
+#include "signals.h"
+#include "text.h"
+
+enum { OPTION_COUNT = OPTION_OWN, OPTION_SERVER, OPTION_DIR, OPTION_PORT };
+
+#define NODES_DEFAULT 5
+#define PORT_MAX 65535
+
+struct dev {
+    struct settings settings; /* of the shared options only --json applies */
+    int count;
+    const char *server, *directory;
+    int base_port;
+    const char *verb, *number;
+    char **command;
+    struct dev_quorum quorum;
+};
+
+static int read_number(const char *option, const char *value, int most, int *out)
+{
+    char *end;
+    errno = 0;
+    long number = strtol(value, &end, 10);
+    if (*value < '0' || *value > '9' || *end || errno || number < 1 || number > most)
+        return message_usage("%s takes a number from 1 to %d", option, most);
+    *out = (int)number;
+    return 0;
+}
+
+static int take_word(struct dev *d, const char *word)
+{
+    char shown[TEXT_QUOTE_MAX];
+    text_quote(shown, word);
+    if (!d->verb && dev_verbs_know(word)) {
+        d->verb = word;
+        return 0;
+    }
+    if (!d->verb) {
+        const char *nearest = text_nearest(word, dev_verbs);
+        if (nearest)
+            return message_usage("unknown action '%s'; did you mean '%s'?", shown, nearest);
+        return message_usage("unknown action '%s'; a command to run goes behind --", shown);
+    }
+    if (d->number || strcmp(d->verb, "list") == 0)
+        return message_usage("unexpected word '%s'", shown);
+    d->number = word;
+    return 0;
+}
+
+static int read_options(struct dev *d, struct args *a)
+{
+    const char *value;
+    int id, status = 0;
+    while (status == 0 && (id = args_next(a, &value)) != ARGS_END) {
+        switch (id) {
+        case ARGS_STOP:
+            return a->status;
+        case ARGS_WORD:
+            status = take_word(d, value);
+            break;
+        case ARGS_DASHES:
+            d->command = a->argv + a->at;
+            a->at = a->argc;
+            break;
+        case OPTION_COUNT:
+            status = read_number("-n", value, REDLOCK_NODES_MAX, &d->count);
+            break;
+        case OPTION_SERVER:
+            d->server = value;
+            break;
+        case OPTION_DIR:
+            d->directory = value;
+            break;
+        case OPTION_PORT:
+            status = read_number("--port", value, PORT_MAX, &d->base_port);
+            break;
+        }
+    }
+    return status;
+}
+
+static int check_options(const struct dev *d)
+{
+    int ignored;
+    if (d->verb && d->command)
+        return message_usage("'%s' and a command exclude each other", d->verb);
+    if (d->command && !d->command[0])
+        return message_usage("COMMAND is missing behind --");
+    if (d->base_port && d->base_port + d->count - 1 > PORT_MAX)
+        return message_usage("--port %d leaves no room for %d ports", d->base_port, d->count);
+    if (d->verb && strcmp(d->verb, "list") != 0) {
+        if (!d->number)
+            return message_usage("which node? `redlock dev %s 1`", d->verb);
+        return read_number(d->verb, d->number, REDLOCK_NODES_MAX, &ignored);
+    }
+    return 0;
+}
+
+static int find_program(struct dev *d)
+{
+    const char *wanted = d->server ? d->server : getenv("REDLOCK_SERVER");
+    char shown[TEXT_QUOTE_MAX];
+    if (!wanted || !*wanted)
+        return dev_find_server(d->quorum.program) ? 0 : EXIT_UNAVAILABLE;
+    if (dev_find_program(wanted, d->quorum.program))
+        return 0;
+    text_quote(shown, wanted);
+    return message_fail(EXIT_CONFIG, "%s is not a program that can be run", shown);
+}
+
+static void announce_json(const struct dev_quorum *q, const char *nodes)
+{
+    struct json j = {.out = stdout};
+    message_json_success(&j);
+    json_string(&j, "dir", q->directory);
+    json_string(&j, "redlock_nodes", nodes);
+    json_integer(&j, "pid", getpid());
+    json_array(&j, "nodes");
+    for (int i = 0; i < q->count; i++) {
+        char address[32];
+        snprintf(address, sizeof address, "127.0.0.1:%d", q->server[i].port);
+        json_object(&j, NULL);
+        json_integer(&j, "number", q->server[i].number);
+        json_string(&j, "address", address);
+        json_string(&j, "state", dev_server_state(&q->server[i]));
+        json_integer(&j, "pid", q->server[i].child.pid);
+        json_end_object(&j);
+    }
+    json_end_array(&j);
+    json_end_object(&j);
+    json_finish(&j);
+}
+
+/* Lines that a shell can evaluate; what is for people stands in comments. */
+static void announce(const struct dev_quorum *q, const char *nodes)
+{
+    printf("export REDLOCK_NODES=%s\n", nodes);
+    printf("export REDLOCK_DEV='%s'\n", q->directory);
+    for (int i = 0; i < q->count; i++)
+        printf("# node %-2d  127.0.0.1:%-5d  pid %ld\n", q->server[i].number, q->server[i].port,
+               (long)q->server[i].child.pid);
+    if (isatty(STDOUT_FILENO))
+        printf("# Paste the first two lines into another terminal. Ctrl-C ends the servers.\n");
+}
+
+static int run_command(struct dev *d, const char *nodes)
+{
+    struct dev_quorum *q = &d->quorum;
+    /* Settings for other servers must not get in the way of these. */
+    if (setenv("REDLOCK_NODES", nodes, 1) != 0 || setenv("REDLOCK_DEV", q->directory, 1) != 0 ||
+        setenv("REDLOCK_CONFIG", "/dev/null", 1) != 0 || unsetenv("REDLOCK_PASSWORD") != 0)
+        return message_fail(EXIT_INTERNAL, "out of memory");
+    int error = child_start(&q->command, d->command, -1);
+    if (error) {
+        child_close(&q->command);
+        return child_explain(d->command[0], error);
+    }
+    dev_quorum_watch(q);
+    child_close(&q->command);
+    return child_exit_status(&q->command);
+}
+
+static int serve(struct dev *d)
+{
+    struct dev_quorum *q = &d->quorum;
+    char nodes[DEV_NODES_MAX];
+    q->count = d->count;
+    q->control_fd = -1;
+    q->signal_fd = signals_take();
+    if (q->signal_fd < 0)
+        return message_fail(EXIT_INTERNAL, "cannot wait for signals: %s", strerror(errno));
+    int status = dev_quorum_open(q, d->directory, d->base_port);
+    if (status == 0) {
+        dev_quorum_nodes(q, nodes);
+        if (d->command) {
+            status = run_command(d, nodes);
+        } else {
+            if (d->settings.json)
+                announce_json(q, nodes);
+            else
+                announce(q, nodes);
+            status = message_flush();
+            if (status == 0)
+                dev_quorum_watch(q);
+        }
+    }
+    dev_quorum_close(q);
+    close(q->signal_fd);
+    return status;
+}
+
+static int dev_main(const struct command *command, int argc, char **argv)
+{
+    static struct dev d;
+    struct args a;
+    d.count = NODES_DEFAULT;
+    settings_init(&d.settings);
+    args_begin(&a, command, &d.settings, argc, argv);
+    int status = read_options(&d, &a);
+    if (status == 0 && !a.stopped)
+        status = check_options(&d);
+    if (status || a.stopped)
+        goto cleanup;
+    message_use_json(d.settings.json);
+    if (d.verb) {
+        const char *directory = d.directory ? d.directory : getenv("REDLOCK_DEV");
+        status =
+            directory && *directory
+                ? dev_verbs_ask(&d.settings, directory, d.verb, d.number)
+                : message_usage("which servers? REDLOCK_DEV is not set; inside `redlock dev` "
+                                "it is, elsewhere name the directory with --dir");
+        goto cleanup;
+    }
+    status = find_program(&d);
+    if (status == 0)
+        status = serve(&d);
+cleanup:
+    settings_free(&d.settings);
+    return status;
+}
+
+static const struct option options[] = {
+    {OPTION_COUNT, 'n', "count", "N", "how many servers, 1 to 15 (5)"},
+    {OPTION_SERVER, 0, "server", "PROGRAM",
+     "run this instead of redis-server or valkey-server"},
+    {OPTION_DIR, 0, "dir", "DIR", "keep logs and socket there (a temporary directory)"},
+    {OPTION_PORT, 0, "port", "PORT", "first of N consecutive ports (any free ones)"},
+    {0},
+};
+
+const struct command command_dev = {
+    .name = "dev",
+    .summary = "start real servers on this machine to try things with",
+    .usage = "[OPTION...] [-- COMMAND [ARGUMENT...]]\n"
+             "       redlock dev [--dir DIR] kill|start|hang|resume NUMBER\n"
+             "       redlock dev [--dir DIR] list",
+    .about =
+        "Starts N real servers without persistence on loopback ports. With COMMAND, runs it with\n"
+        "REDLOCK_NODES naming them and exits with its status; without, prints the variables to\n"
+        "set and stays until it is interrupted. Servers and directory are gone afterwards.\n"
+        "\n"
+        "From inside COMMAND, or anywhere with --dir or REDLOCK_DEV, single servers can be\n"
+        "killed (as in a crash), started again (empty, on the same port), hung (they accept and\n"
+        "never answer) and resumed. NUMBER counts from 1.\n",
+    .examples = "redlock dev -- sh -c 'redlock run demo -- echo locked; redlock nodes'\n"
+                "redlock dev -n 3 -- bash\n"
+                "redlock dev hang 2; redlock nodes; redlock dev resume 2",
+    .options = options,
+    .local = true,
+    .run = dev_main,
+};

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How another process speaks to a running `redlock dev`: a socket in its directory, one question
+ * per connection. The question is a line `VERB [NUMBER]`. The answer is a line per node,
+ * `NUMBER PORT PID STATE`, and then `ok`, or instead `error STATUS TEXT`.
+ */
+#ifndef CLI_DEV_CONTROL_H
+#define CLI_DEV_CONTROL_H
+
+#include <stddef.h>
+
+#define DEV_CONTROL_NAME "control"
+#define DEV_LINE_MAX 256
+#define DEV_ANSWER_MAX 4096
+
+/* The listening socket in `directory`; -1 with errno. */
+int dev_control_listen(const char *directory);
+
+/* Accepts a connection and reads its question. Returns the connection or -1. */
+int dev_control_accept(int listen_fd, char question[DEV_LINE_MAX]);
+
+/* Sends the answer and closes the connection. */
+void dev_control_answer(int fd, const char *answer);
+
+/* Asks the `redlock dev` in `directory`. Returns 0 with the whole answer, or errno. */
+int dev_control_ask(const char *directory, const char *question, char answer[DEV_ANSWER_MAX]);
+
+#endif

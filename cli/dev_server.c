@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "dev_server.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "exit.h"
+#include "message.h"
+#include "text.h"
+
+#define PORT_LOWEST 10240
+#define PORT_COUNT 20000 /* ends below 32768, where outgoing connections begin */
+#define PORT_TRIES 200
+#define ANSWER_MAX_BYTES 16384
+#define ANSWER_WAIT_MS 1000
+
+bool dev_find_program(const char *name, char out[DEV_PATH_MAX])
+{
+    struct stat info;
+    const char *path = getenv("PATH");
+    if (!path || strchr(name, '/'))
+        path = "";
+    for (;;) {
+        size_t length = strcspn(path, ":");
+        const char *slash = length > 0 ? "/" : "";
+        int size = snprintf(out, DEV_PATH_MAX, "%.*s%s%s", (int)length, path, slash, name);
+        if (size > 0 && size < DEV_PATH_MAX && access(out, X_OK) == 0 &&
+            stat(out, &info) == 0 && S_ISREG(info.st_mode))
+            return true;
+        if (path[length] == '\0')
+            return false;
+        path += length + 1;
+    }
+}
+
+static const char *install_command(void)
+{
+    static const struct {
+        const char *program, *command;
+    } managers[] = {
+        {"apt-get", "apt-get install redis-server"},
+        {"dnf", "dnf install valkey"},
+        {"apk", "apk add redis"},
+        {"pacman", "pacman -S valkey"},
+        {"zypper", "zypper install redis"},
+    };
+    char found[DEV_PATH_MAX];
+    for (size_t i = 0; i < sizeof managers / sizeof managers[0]; i++) {
+        if (dev_find_program(managers[i].program, found))
+            return managers[i].command;
+    }
+    return managers[0].command;
+}
+
+bool dev_find_server(char out[DEV_PATH_MAX])
+{
+    if (dev_find_program("redis-server", out) || dev_find_program("valkey-server", out))
+        return true;
+    message_fail(EXIT_UNAVAILABLE,
+                 "neither redis-server nor valkey-server is in PATH; install one with: %s%s",
+                 geteuid() == 0 ? "" : "sudo ", install_command());
+    return false;
+}
+
+static struct sockaddr_in loopback(int port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return address;
+}
+
+/*
+ * Binds without listening. Others that ask for the port with care are refused, while a server,
+ * which sets SO_REUSEADDR, gets it: so the port stays ours while the server is down.
+ */
+static int reserve(int port)
+{
+    int yes = 1;
+    struct sockaddr_in address = loopback(port);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -1;
+    if (bind(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0)
+        return fd;
+    int error = errno;
+    close(fd);
+    errno = error;
+    return -1;
+}
+
+int dev_server_reserve(struct dev_server *s, int wanted)
+{
+    dev_server_unreserve(s);
+    for (int i = 0; i < PORT_TRIES; i++) {
+        uint32_t random = 0;
+        if (wanted == 0 && getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
+            return errno;
+        int port = wanted ? wanted : PORT_LOWEST + (int)(random % PORT_COUNT);
+        int fd = reserve(port);
+        if (fd >= 0) {
+            s->port = port;
+            s->port_fd = fd;
+            return 0;
+        }
+        if (wanted || errno != EADDRINUSE)
+            return errno;
+    }
+    return EADDRINUSE;
+}
+
+void dev_server_unreserve(struct dev_server *s)
+{
+    if (s->port_fd >= 0)
+        close(s->port_fd);
+    s->port_fd = -1;
+}
+
+void dev_server_log_path(const struct dev_server *s, const char *directory,
+                         char out[DEV_PATH_MAX])
+{
+    snprintf(out, DEV_PATH_MAX, "%.4000s/node-%d.log", directory, s->number);
+}
+
+int dev_server_start(struct dev_server *s, const char *program, const char *directory)
+{
+    char port[16], path[DEV_PATH_MAX];
+    /* execvp() does not change its arguments; the casts are for its old-fashioned type. */
+    char *const argv[] = {
+        (char *)program,
+        (char *)"--port",
+        port,
+        (char *)"--bind",
+        (char *)"127.0.0.1",
+        (char *)"--save",
+        (char *)"",
+        (char *)"--appendonly",
+        (char *)"no",
+        (char *)"--daemonize",
+        (char *)"no",
+        (char *)"--dir",
+        (char *)directory,
+        NULL,
+    };
+    snprintf(port, sizeof port, "%d", s->port);
+    dev_server_log_path(s, directory, path);
+    int log_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (log_fd < 0)
+        return errno;
+    s->hung = s->ready = s->ending = false;
+    int error = child_start(&s->child, argv, log_fd);
+    close(log_fd);
+    return error;
+}
+
+/* Sends the question and reads until the number of the process that answers has come. */
+static bool converse(int fd, long pid)
+{
+    static const char question[] = "PING\r\nINFO server\r\n";
+    char answer[ANSWER_MAX_BYTES + 1];
+    size_t used = 0;
+    struct pollfd watched = {.fd = fd, .events = POLLIN};
+    if (send(fd, question, sizeof question - 1, MSG_NOSIGNAL) != (ssize_t)sizeof question - 1)
+        return false;
+    while (used < ANSWER_MAX_BYTES && poll(&watched, 1, ANSWER_WAIT_MS) > 0) {
+        ssize_t got = recv(fd, answer + used, ANSWER_MAX_BYTES - used, 0);
+        if (got <= 0)
+            return false;
+        used += (size_t)got;
+        answer[used] = '\0';
+        const char *found = strstr(answer, "\nprocess_id:");
+        if (strncmp(answer, "+PONG", 5) == 0 && found && strchr(found + 1, '\n'))
+            return strtol(found + strlen("\nprocess_id:"), NULL, 10) == pid;
+    }
+    return false;
+}
+
+bool dev_server_answers(const struct dev_server *s)
+{
+    struct sockaddr_in address = loopback(s->port);
+    /* On the loopback interface connect() answers at once, one way or the other. */
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return false;
+    bool answers = connect(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
+                   converse(fd, (long)s->child.pid);
+    close(fd);
+    return answers;
+}
+
+bool dev_server_is_up(const struct dev_server *s)
+{
+    return s->child.pid > 0 && !s->child.ended;
+}
+
+const char *dev_server_state(const struct dev_server *s)
+{
+    return !dev_server_is_up(s) ? "down" : s->hung ? "hung" : "up";
+}
+
+void dev_server_last_words(const struct dev_server *s, const char *directory, char *out,
+                           size_t size)
+{
+    char path[DEV_PATH_MAX], line[512], last[512] = "nothing";
+    dev_server_log_path(s, directory, path);
+    FILE *log = fopen(path, "re");
+    while (log && fgets(line, sizeof line, log)) {
+        line[strcspn(line, "\n")] = '\0';
+        if (line[0])
+            memcpy(last, line, sizeof last);
+    }
+    if (log)
+        fclose(log);
+    text_safe(out, size, last);
+}

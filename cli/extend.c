@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdio.h>
+
+#include "command.h"
+#include "exit.h"
+#include "handover.h"
+#include "json.h"
+#include "message.h"
+#include "report.h"
+
+/* A lock that was renewed must outlive the process: it is never freed, which would give it up. */
+static struct handover h;
+
+static int succeeded(void)
+{
+    redlock_report report = {.size = sizeof report};
+    bool known = redlock_lock_report(h.lock, &report) == REDLOCK_OK;
+    if (h.settings.json) {
+        struct json j = {.out = stdout};
+        message_json_success(&j);
+        json_string(&j, "name", h.name);
+        json_integer(&j, "ttl_ms", h.settings.ttl_ms);
+        json_integer(&j, "validity_ms", redlock_remaining_ms(h.lock));
+        if (known)
+            report_json(&report, &j);
+        json_end_object(&j);
+        json_finish(&j);
+    } else if (h.settings.verbose && known) {
+        report_table(&report, stderr);
+    }
+    return message_flush();
+}
+
+static int failed(int error)
+{
+    const char *advice = NULL, *text = NULL;
+    if (error == REDLOCK_LOST) {
+        text = "not renewed: it has expired or is held by another";
+        advice = "stop what it protects, and take it again with `redlock lock`";
+    } else if (error == REDLOCK_NOQUORUM) {
+        advice = "try again before it expires; `redlock nodes` shows the state of the nodes";
+    }
+    return handover_failed(&h, error, text, advice);
+}
+
+static int extend_main(const struct command *command, int argc, char **argv)
+{
+    int status = handover_begin(&h, command, argc, argv);
+    bool held = false;
+    if (status == 0 && !h.stopped) {
+        int error = redlock_extend(h.lock, h.settings.ttl_ms);
+        held = error == REDLOCK_OK || error == REDLOCK_NOQUORUM;
+        status = error == REDLOCK_OK ? succeeded() : failed(error);
+    }
+    handover_end(&h, !held);
+    return status;
+}
+
+static const struct option options[] = {OPTION_TTL, {0}};
+
+const struct command command_extend = {
+    .name = "extend",
+    .summary = "renew a lock that `redlock lock` took",
+    .usage = "[OPTION...] NAME [VALUE]",
+    .about =
+        "Renews the lock NAME for TTL from now, if it still has VALUE, which `redlock lock`\n"
+        "printed. Never shortens it and never takes it anew. VALUE may be - to read it from\n"
+        "standard input, or be left out when REDLOCK_VALUE has it: a word on the command\n"
+        "line can be seen by others with ps.\n"
+        "\n"
+        "Exits with 76 when the lock is no longer ours, 69 when too few nodes confirmed.\n",
+    .examples = "echo \"$value\" | redlock extend -t 1m deploy -",
+    .options = options,
+    .run = extend_main,
+};

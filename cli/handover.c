@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "handover.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client.h"
+#include "exit.h"
+#include "message.h"
+#include "report.h"
+
+/* One line of standard input, up to a limit that a value never reaches. Returns its length. */
+static size_t read_input(char *line, size_t size)
+{
+    size_t used = 0;
+    while (used < size) {
+        ssize_t got = read(STDIN_FILENO, line + used, size - used);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        used += (size_t)got;
+        if (memchr(line, '\n', used))
+            break;
+    }
+    char *end = memchr(line, '\n', used);
+    size_t length = end ? (size_t)(end - line) : used;
+    return length > 0 && line[length - 1] == '\r' ? length - 1 : length;
+}
+
+static int take_value(struct handover *h, const char *word)
+{
+    char line[2 * REDLOCK_VALUE_MAX];
+    const char *value = word ? word : getenv("REDLOCK_VALUE");
+    if (!value)
+        return message_usage(
+            "VALUE is missing: give it as a word, as - with standard input, or "
+            "in REDLOCK_VALUE");
+    size_t length = strlen(value);
+    if (word && strcmp(word, "-") == 0) {
+        value = line;
+        length = read_input(line, sizeof line);
+    }
+    if (length == 0)
+        return message_usage("the value is empty");
+    if (length > REDLOCK_VALUE_MAX)
+        return message_usage("the value is too long: a lock value has at most %d bytes",
+                             REDLOCK_VALUE_MAX);
+    if (memchr(value, '\0', length))
+        return message_usage("the value contains a NUL byte");
+    memcpy(h->value, value, length);
+    h->value[length] = '\0';
+    return 0;
+}
+
+static int read_options(struct handover *h, struct args *a)
+{
+    const char *word, *value = NULL;
+    int id;
+    while ((id = args_next(a, &word)) != ARGS_END) {
+        if (id == ARGS_STOP)
+            return a->status;
+        if (id != ARGS_WORD)
+            continue;
+        if (!h->name)
+            h->name = word;
+        else if (!value)
+            value = word;
+        else
+            return message_usage("too many words: NAME and VALUE are enough");
+    }
+    if (!h->name)
+        return message_usage("NAME is missing: which lock?");
+    int status = command_check_name(h->name);
+    return status ? status : take_value(h, value);
+}
+
+int handover_begin(struct handover *h, const struct command *command, int argc, char **argv)
+{
+    struct args a;
+    settings_init(&h->settings);
+    args_begin(&a, command, &h->settings, argc, argv);
+    int status = read_options(h, &a);
+    h->stopped = a.stopped;
+    if (status || a.stopped)
+        return status;
+    status = settings_complete(&h->settings);
+    if (status == 0)
+        status = settings_check_ttl(&h->settings);
+    if (status == 0)
+        status = client_open(&h->settings, &h->client);
+    if (status)
+        return status;
+    int error = redlock_adopt(h->client, h->name, h->value, &h->lock);
+    if (error != REDLOCK_OK)
+        return message_fail(exit_status_of(error), "%s", redlock_detail());
+    return 0;
+}
+
+int handover_failed(const struct handover *h, int error, const char *text, const char *advice)
+{
+    redlock_report report = {.size = sizeof report};
+    char detail[REDLOCK_TEXT_MAX * 2];
+    snprintf(detail, sizeof detail, "%s", text ? text : redlock_detail());
+    if (redlock_lock_report(h->lock, &report) != REDLOCK_OK)
+        report.node_count = 0;
+    struct failure f = {
+        .name = h->name,
+        .error = error,
+        .status = exit_status_of(error),
+        .text = detail,
+        .advice = advice,
+        .report = &report,
+    };
+    return report_failure(&h->settings, &f);
+}
+
+void handover_end(struct handover *h, bool all)
+{
+    settings_free(&h->settings);
+    if (!all)
+        return;
+    redlock_lock_free(h->lock);
+    redlock_close(h->client);
+    h->lock = NULL;
+    h->client = NULL;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A lock of this process and its life: waiting for it, keeping it, giving it back. All of it
+ * happens in the caller's thread, driven by redlock_process().
+ */
+#ifndef CLI_HOLD_H
+#define CLI_HOLD_H
+
+#include <redlock.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "settings.h"
+
+#define HOLD_DETAIL_MAX 512
+
+struct hold {
+    redlock *client;
+    redlock_lock *lock;
+    bool pending; /* an operation is under way */
+    int error;    /* enum redlock_error of the last operation that ended */
+    bool lost;    /* the lock ended before it was released */
+    int lost_error;
+    char detail[HOLD_DETAIL_MAX]; /* the library's sentence about the last failure */
+    redlock_report report;        /* of the last operation that ended */
+};
+
+/*
+ * Acquires `name` as the settings say (ttl, wait), with a live line on a terminal. A signal
+ * that would end the process ends the wait instead and is stored in *signal_out (0: none);
+ * the lock is then not held. `flags` as in redlock_request. Returns REDLOCK_OK or an error.
+ */
+int hold_acquire(struct hold *h, const struct settings *s, const char *name, uint32_t flags,
+                 int signal_fd, int *signal_out);
+
+/* Releases it and waits for the outcome, which it returns. */
+int hold_release(struct hold *h);
+
+/* Frees handle and client; what is still held is given up. */
+void hold_close(struct hold *h);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Writes JSON, one value per line of output, commas by itself. */
+#ifndef CLI_JSON_H
+#define CLI_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct json {
+    FILE *out;
+    bool comma; /* something stands before the next value at this level */
+};
+
+/* `key` is NULL inside arrays and at the top. */
+void json_object(struct json *j, const char *key);
+void json_end_object(struct json *j);
+void json_array(struct json *j, const char *key);
+void json_end_array(struct json *j);
+
+/* Any bytes: what is not UTF-8 becomes U+FFFD. NULL becomes null. */
+void json_string(struct json *j, const char *key, const char *value);
+void json_integer(struct json *j, const char *key, int64_t value);
+/* A negative number means "unknown" and becomes null. */
+void json_known(struct json *j, const char *key, int64_t value);
+void json_bool(struct json *j, const char *key, bool value);
+
+/* Ends the line. */
+void json_finish(struct json *j);
+
+#endif

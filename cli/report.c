@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "json.h"
+#include "message.h"
+#include "table.h"
+#include "text.h"
+
+/* The name of a vote as a program wants to compare it. */
+static const char *vote_name(int vote)
+{
+    static const char *const names[] = {
+#define VOTE_NAME(name, text) #name,
+        REDLOCK_VOTES(VOTE_NAME)
+#undef VOTE_NAME
+    };
+    return vote >= 0 && (size_t)vote < sizeof names / sizeof names[0] ? names[vote] : "UNKNOWN";
+}
+
+static enum table_colour vote_colour(int vote)
+{
+    switch (vote) {
+    case REDLOCK_VOTE_GRANTED:
+        return TABLE_GOOD;
+    case REDLOCK_VOTE_NONE:
+    case REDLOCK_VOTE_PENDING:
+    case REDLOCK_VOTE_MISSING:
+        return TABLE_PLAIN;
+    case REDLOCK_VOTE_HELD:
+        return TABLE_WAIT;
+    default:
+        return TABLE_BAD;
+    }
+}
+
+bool report_is_answer(int vote)
+{
+    switch (vote) {
+    case REDLOCK_VOTE_NONE:
+    case REDLOCK_VOTE_PENDING:
+    case REDLOCK_VOTE_TIMEDOUT:
+    case REDLOCK_VOTE_REFUSED:
+    case REDLOCK_VOTE_UNREACHABLE:
+        return false;
+    default:
+        return true;
+    }
+}
+
+/* The words of the server or the system, where they say more than the answer does. */
+static const char *report_why(const redlock_node_report *n)
+{
+    return strcasecmp(n->text, redlock_vote_text(n->vote)) == 0 ? "" : n->text;
+}
+
+void report_table(const redlock_report *report, FILE *out)
+{
+    static const char *const heading[] = {"NODE", "ANSWER", "HOLDER", "LEFT",
+                                          "RTT",  "WHY",    NULL};
+    struct table t;
+    table_begin(&t, heading);
+    for (uint32_t i = 0; i < report->node_count && i < REDLOCK_NODES_MAX; i++) {
+        const redlock_node_report *n = &report->node[i];
+        char holder[TEXT_HOLDER_MAX] = "", left[TEXT_TIME_MAX] = "", rtt[TEXT_TIME_MAX] = "";
+        if (n->holder[0])
+            text_holder(holder, n->holder);
+        if (n->key_ttl_ms >= 0)
+            text_time(left, n->key_ttl_ms);
+        if (n->rtt_us >= 0 && report_is_answer(n->vote))
+            text_rtt(rtt, n->rtt_us);
+        table_row(&t);
+        table_set(&t, 0, TABLE_PLAIN, n->address);
+        table_set(&t, 1, vote_colour(n->vote), redlock_vote_text(n->vote));
+        table_set(&t, 2, TABLE_PLAIN, holder);
+        table_set(&t, 3, TABLE_PLAIN, left);
+        table_set(&t, 4, TABLE_PLAIN, rtt);
+        table_set(&t, 5, TABLE_PLAIN, report_why(n));
+    }
+    table_print(&t, "  ", out);
+}
+
+void report_json(const redlock_report *report, struct json *j)
+{
+    json_integer(j, "quorum", report->quorum);
+    json_array(j, "nodes");
+    for (uint32_t i = 0; i < report->node_count && i < REDLOCK_NODES_MAX; i++) {
+        const redlock_node_report *n = &report->node[i];
+        char holder[TEXT_HOLDER_MAX];
+        json_object(j, NULL);
+        json_string(j, "address", n->address);
+        json_string(j, "vote", vote_name(n->vote));
+        json_string(j, "answer", redlock_vote_text(n->vote));
+        if (n->holder[0]) {
+            text_holder(holder, n->holder);
+            json_string(j, "holder", holder);
+        }
+        json_known(j, "key_ttl_ms", n->key_ttl_ms);
+        json_known(j, "rtt_us", report_is_answer(n->vote) ? n->rtt_us : -1);
+        json_string(j, "text", n->text);
+        json_end_object(j);
+    }
+    json_end_array(j);
+}
+
+static const char *usual_advice(int error)
+{
+    switch (error) {
+    case REDLOCK_BUSY:
+        return "wait for it with -w TIME, or see who holds it with `redlock status NAME`";
+    case REDLOCK_TIMEOUT:
+        return "wait longer with -w TIME, or see who holds it with `redlock status NAME`";
+    case REDLOCK_NOQUORUM:
+        return "bring back enough nodes for a majority; `redlock nodes` shows their state";
+    case REDLOCK_AUTH:
+        return "check the user (--user or URL), the password (--password-file, REDLOCK_PASSWORD "
+               "or URL) and the user's rights on the servers";
+    case REDLOCK_PROTO:
+        return "check that these addresses are Redis or Valkey servers, and use rediss:// where "
+               "they speak TLS";
+    case REDLOCK_LOST:
+        return "check what it protected: another may have been at work meanwhile";
+    case REDLOCK_EXPIRED:
+        return "ask for a longer time with -t TTL, or renew it earlier";
+    case REDLOCK_NOMEM:
+    case REDLOCK_SYSTEM:
+        return "free some memory or raise the limit that the message names";
+    default:
+        return NULL;
+    }
+}
+
+int report_failure(const struct settings *s, const struct failure *f)
+{
+    const char *text = f->text && *f->text ? f->text : redlock_strerror(f->error);
+    const char *advice = f->advice ? f->advice : usual_advice(f->error);
+    if (s->json) {
+        struct json j = {.out = stdout};
+        message_json_failure(&j, redlock_error_name(f->error), text, f->status);
+        if (f->name)
+            json_string(&j, "name", f->name);
+        json_string(&j, "advice", advice);
+        if (f->report)
+            report_json(f->report, &j);
+        json_end_object(&j);
+        json_finish(&j);
+        fflush(stdout);
+    } else if (!s->quiet) {
+        char name[TEXT_QUOTE_MAX] = "", safe[512];
+        /* The library names the lock itself where its name matters. */
+        bool named = !f->name || strstr(text, f->name);
+        if (!named)
+            text_quote(name, f->name);
+        text_safe(safe, sizeof safe, text);
+        message_line("%s%s%s", name, named ? "" : ": ", safe);
+        if (f->report && f->report->node_count > 0)
+            report_table(f->report, stderr);
+        if (advice)
+            message_line("next: %s", advice);
+    }
+    return f->status;
+}
+
+static bool is_incomplete(const redlock_node_report *n)
+{
+    return n->vote == REDLOCK_VOTE_NONE || n->vote == REDLOCK_VOTE_PENDING ||
+           (n->vote == REDLOCK_VOTE_HELD && n->key_ttl_ms < 0);
+}
+
+void report_complete(redlock *client, const char *name, redlock_report *report)
+{
+    redlock_info info = {.size = sizeof info};
+    redlock_report now = {.size = sizeof now};
+    bool incomplete = false;
+    for (uint32_t i = 0; i < report->node_count; i++)
+        incomplete = incomplete || is_incomplete(&report->node[i]);
+    if (!incomplete)
+        return;
+    redlock_query(client, name, &info, &now);
+    for (uint32_t i = 0; i < report->node_count && i < now.node_count; i++) {
+        if (is_incomplete(&report->node[i]) && now.node[i].vote != REDLOCK_VOTE_MISSING)
+            report->node[i] = now.node[i];
+    }
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Signals as events. A subcommand that has something to clean up takes all signals: they are
+ * blocked and read from a descriptor. What was there before is given back to children.
+ */
+#ifndef CLI_SIGNALS_H
+#define CLI_SIGNALS_H
+
+#include <stdbool.h>
+
+/* A reader that goes away must not kill a process that holds a lock. Called once, at the start. */
+void signals_ignore_pipe(void);
+
+/* Takes all signals, before any thread exists. Returns the descriptor to watch, or -1. */
+int signals_take(void);
+
+/* The next signal that has come, or 0. Those that this process sent itself are left out. */
+int signals_next(void);
+
+/* In a child, before exec: mask and dispositions as this process found them. */
+void signals_give_back(void);
+
+/* Stops this process as `signal` (SIGTSTP, SIGTTIN, SIGTTOU) does by default. Returns when it
+ * goes on, or at once where nobody could continue it. */
+void signals_stop_self(int signal);
+
+/* Would this signal, left alone, end or stop the process? */
+bool signals_is_fatal(int signal);
+bool signals_is_stop(int signal);
+
+#endif

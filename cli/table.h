@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A small table of text: columns as wide as they need to be, foreign bytes made harmless. */
+#ifndef CLI_TABLE_H
+#define CLI_TABLE_H
+
+#include <redlock.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#define TABLE_COLUMNS_MAX 8
+#define TABLE_ROWS_MAX (REDLOCK_NODES_MAX + 1) /* the heading is a row */
+#define TABLE_CELL_MAX REDLOCK_TEXT_MAX
+
+enum table_colour { TABLE_PLAIN, TABLE_GOOD, TABLE_BAD, TABLE_WAIT };
+
+struct table {
+    size_t columns;
+    size_t rows;
+    struct {
+        char text[TABLE_CELL_MAX];
+        enum table_colour colour;
+    } cell[TABLE_ROWS_MAX][TABLE_COLUMNS_MAX];
+};
+
+/* Starts a table; `heading` is NULL-terminated. */
+void table_begin(struct table *t, const char *const *heading);
+
+/* Starts a row. Its cells are empty until they are set. */
+void table_row(struct table *t);
+
+/* Sets a cell of the last row. */
+void table_set(struct table *t, size_t column, enum table_colour colour, const char *text);
+
+/* Prints it with `margin` before every line. Columns empty in every row are left out. */
+void table_print(const struct table *t, const char *margin, FILE *out);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Text on its way to a terminal: foreign bytes made harmless, times and values made short. */
+#ifndef CLI_TEXT_H
+#define CLI_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define TEXT_TIME_MAX 24   /* "365 d 23 h", with room */
+#define TEXT_HOLDER_MAX 16 /* eight characters and an ellipsis, with terminator */
+#define TEXT_QUOTE_MAX 64  /* an argument as an error message shows it */
+
+/* Bytes of the UTF-8 sequence at `text` (1 to 4), or 0 when there is none. */
+size_t text_utf8(const char *text);
+
+/* Copies what fits, with control characters and broken UTF-8 as `?`: a server's words must
+ * not be able to drive the terminal. False when something was cut off. */
+bool text_safe(char *out, size_t size, const char *text);
+
+/* An argument for an error message: safe, short, and without anything before an @, which may
+ * be a password. */
+void text_quote(char out[TEXT_QUOTE_MAX], const char *text);
+
+/* "250 ms", "8.4 s", "5 min 3 s", "2 h 5 min", "3 d 4 h"; "-" when negative. */
+void text_time(char out[TEXT_TIME_MAX], int64_t time_ms);
+
+/* A round trip: "0.31 ms"; "-" when negative. */
+void text_rtt(char out[TEXT_TIME_MAX], int32_t rtt_us);
+
+/* The first eight characters of a lock value: whoever knows all of it can unlock. */
+void text_holder(char out[TEXT_HOLDER_MAX], const char *value);
+
+/* Columns that `text` takes on a terminal, one per character. */
+size_t text_width(const char *text);
+
+/* Colours are for terminals, and NO_COLOR is respected. */
+bool text_colours(FILE *out);
+
+/* What is nearest to `word` among `candidates` (NULL-terminated), or NULL when nothing is. */
+const char *text_nearest(const char *word, const char *const *candidates);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdio.h>
+
+#include "command.h"
+#include "exit.h"
+#include "handover.h"
+#include "json.h"
+#include "message.h"
+#include "report.h"
+
+static int succeeded(struct handover *h)
+{
+    redlock_report report = {.size = sizeof report};
+    bool known = redlock_lock_report(h->lock, &report) == REDLOCK_OK;
+    if (h->settings.json) {
+        struct json j = {.out = stdout};
+        message_json_success(&j);
+        json_string(&j, "name", h->name);
+        if (known)
+            report_json(&report, &j);
+        json_end_object(&j);
+        json_finish(&j);
+    } else if (h->settings.verbose && known) {
+        report_table(&report, stderr);
+    }
+    return message_flush();
+}
+
+static int failed(struct handover *h, int error)
+{
+    if (error == REDLOCK_LOST)
+        return handover_failed(h, error, "not released: another holds it now", NULL);
+    if (error == REDLOCK_EXPIRED)
+        return handover_failed(h, error,
+                               "not released: it had already expired, or was never held", NULL);
+    if (error == REDLOCK_NOQUORUM)
+        return handover_failed(
+            h, error, NULL,
+            "nothing: what is left of it expires with its TTL; `redlock nodes` "
+            "shows the state of the nodes");
+    return handover_failed(h, error, NULL, NULL);
+}
+
+static int unlock_main(const struct command *command, int argc, char **argv)
+{
+    struct handover h = {0};
+    int status = handover_begin(&h, command, argc, argv);
+    if (status == 0 && !h.stopped) {
+        int error = redlock_release(h.lock);
+        status = error == REDLOCK_OK ? succeeded(&h) : failed(&h, error);
+    }
+    handover_end(&h, true);
+    return status;
+}
+
+static const struct option options[] = {{0}};
+
+const struct command command_unlock = {
+    .name = "unlock",
+    .summary = "give back a lock that `redlock lock` took",
+    .usage = "[OPTION...] NAME [VALUE]",
+    .about =
+        "Gives the lock NAME back, if it still has VALUE, which `redlock lock` printed. VALUE\n"
+        "may be - to read it from standard input, or be left out when REDLOCK_VALUE has it:\n"
+        "a word on the command line can be seen by others with ps.\n"
+        "\n"
+        "Exits with 0 when it was released, 76 when it had expired before or another holds\n"
+        "it now, 69 when too few nodes confirmed.\n",
+    .examples = "redlock unlock deploy \"$value\"",
+    .options = options,
+    .run = unlock_main,
+};
