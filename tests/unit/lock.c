@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The life of one lock as golden traces: every rule of the algorithm has one that shows it. */
+#include "check.h"
+#include "trace.h"
+
+static const struct trace_options five = {.node_count = 5, .random = 1u << 31};
+static const struct trace_options three = {.node_count = 3, .random = 1u << 31};
+
+CASE(wins_at_the_deciding_reply, "A3: the third of five grants decides, stragglers only add.")
+{
+    trace_run(&five, "[0]   acquire 1000          -> send ACQUIRE 12345\n"
+                     "[1]   1 granted\n"
+                     "[2]   3 granted\n"
+                     "[5]   5 granted             -> done OK\n"
+                     "[5]   state held\n"
+                     "[5]   held 135\n"
+                     "[5]   remaining 983\n"
+                     "[7]   2 granted\n"
+                     "[7]   held 1235\n"
+                     "[9]   4 held\n"
+                     "[9]   held 1235\n"
+                     "[9]   state held\n");
+}
+
+CASE(validity_counts_from_before_the_first_send, "A3: ttl - elapsed - drift, checked at the end.")
+{
+    /* ttl 1000: drift 12, so at 988 and later nothing is left of it. */
+    trace_run(&three, "[0]     acquire 1000        -> send ACQUIRE 123\n"
+                      "[10]    1 granted\n"
+                      "[40]    2 granted           -> done OK\n"
+                      "[40]    remaining 948\n");
+}
+
+CASE(quorum_after_the_validity_is_no_lock, "A3: the deciding reply must come while it is valid.")
+{
+    trace_run(&three, "[0]     acquire 1000        -> send ACQUIRE 123\n"
+                      "[10]    1 granted\n"
+                      "[988]   2 granted           -> send ROLLBACK 123, done NOQUORUM\n"
+                      "[988]   state ended\n"
+                      "[988]   remaining 0\n");
+}
+
+CASE(valid_to_the_last_millisecond, "A3: one millisecond before the end a quorum still wins.")
+{
+    trace_run(&three, "[0]     acquire 1000        -> send ACQUIRE 123\n"
+                      "[10]    1 granted\n"
+                      "[987]   2 granted           -> done OK\n"
+                      "[987]   remaining 1\n");
+}
+
+CASE(loses_as_soon_as_winning_is_impossible, "A4: rollback on all nodes without more waiting.")
+{
+    trace_run(&five, "[0]   acquire 1000          -> send ACQUIRE 12345\n"
+                     "[1]   1 granted\n"
+                     "[2]   2 held\n"
+                     "[3]   3 held\n"
+                     "[4]   4 held               -> send ROLLBACK 12345, send INQUIRE 234\n"
+                     "[5]   2 held 700\n"
+                     "[5]   3 held 701\n"
+                     "[6]   4 held 702           -> done BUSY\n");
+}
+
+CASE(busy_and_broken_are_different, "A4: three dead of five is NOQUORUM, not BUSY.")
+{
+    trace_run(&five, "[0]   acquire 1000          -> send ACQUIRE 12345\n"
+                     "[1]   1 refused\n"
+                     "[2]   2 refused\n"
+                     "[3]   3 timedout           -> send ROLLBACK 12345, done NOQUORUM\n");
+    trace_run(&five, "[0]   acquire 1000          -> send ACQUIRE 12345\n"
+                     "[1]   1 refused\n"
+                     "[2]   2 refused\n"
+                     "[3]   3 held      -> send ROLLBACK 12345, send INQUIRE 3\n"
+                     "[4]   3 held 100           -> done BUSY\n");
+}
+
+CASE(refused_credentials_are_not_retried, "AUTH and PROTO end a wait at once.")
+{
+    trace_run(&three, "[0]   acquire 1000 wait forever -> send ACQUIRE 123\n"
+                      "[1]   1 auth\n"
+                      "[2]   3 auth               -> send ROLLBACK 123, done AUTH\n");
+    trace_run(&three, "[0]   acquire 1000 wait forever -> send ACQUIRE 123\n"
+                      "[1]   1 proto\n"
+                      "[2]   3 proto              -> send ROLLBACK 123, done PROTO\n");
+}
+
+CASE(silent_nodes_are_given_up, "A2: a node that has not answered by its deadline has not voted.")
+{
+    trace_run(&three, "[0]   acquire 1000          -> send ACQUIRE 123\n"
+                      "[1]   1 granted\n"
+                      "[1]   timer-at 50\n"
+                      "[50]  timer       -> send ROLLBACK 123, done NOQUORUM\n");
+}
+
+CASE(node_deadline_is_small_against_the_ttl, "A2: never more than a quarter of the TTL.")
+{
+    trace_run(&three, "[0]   acquire 100           -> send ACQUIRE 123\n"
+                      "[1]   timer-at 25\n");
+}
+
+CASE(a_warming_node_gets_its_time, "A cold connection starts a node's deadline anew.")
+{
+    trace_run(&three, "[0]   acquire 1000          -> send ACQUIRE 123\n"
+                      "[1]   1 granted\n"
+                      "[50]  timer warming 23\n"
+                      "[50]  timer-at 100\n"
+                      "[70]  2 granted            -> done OK\n"
+                      "[70]  remaining 918\n");
+}
+
+CASE(retries_after_a_random_delay, "A9: full jitter, doubling, with a new round each time.")
+{
+    /* The random number is one half: half of 10, then 20, then 40 ms. */
+    trace_run(&three, "[0]    acquire 1000 wait 2000 -> send ACQUIRE 123\n"
+                      "[1]    1 held\n"
+                      "[1]    2 held       -> send ROLLBACK 123, send INQUIRE 12\n"
+                      "[1]    state backoff\n"
+                      "[1]    timer-at 5\n"
+                      "[6]    timer        -> send ACQUIRE 123\n"
+                      "[7]    1 held\n"
+                      "[7]    2 held       -> send ROLLBACK 123, send INQUIRE 12\n"
+                      "[7]    timer-at 16\n"
+                      "[17]   timer        -> send ACQUIRE 123\n"
+                      "[18]   1 granted\n"
+                      "[19]   2 granted    -> done OK\n");
+}
+
+CASE(late_grant_of_an_older_round_is_not_counted, "A1, A3: a reply counts for its own round only.")
+{
+    trace_run(&three, "[0]    acquire 1000 wait 2000 -> send ACQUIRE 123\n"
+                      "[1]    1 held\n"
+                      "[1]    2 held       -> send ROLLBACK 123, send INQUIRE 12\n"
+                      "[6]    timer        -> send ACQUIRE 123\n"
+                      "[7]    late 1 ACQUIRE 3 granted\n"
+                      "[7]    1 granted\n"
+                      "[7]    state acquiring\n"
+                      "[8]    3 granted    -> done OK\n"
+                      "[8]    held 13\n");
+}
+
+CASE(one_node_votes_once, "A repeated answer of one node is not a second vote.")
+{
+    trace_run(&three, "[0]    acquire 1000        -> send ACQUIRE 123\n"
+                      "[1]    1 granted\n"
+                      "[2]    1 granted\n"
+                      "[2]    state acquiring\n");
+}
+
+CASE(wait_deadline_ends_the_wait, "A9: TIMEOUT at the deadline, from the delay between attempts.")
+{
+    trace_run(&three, "[0]    acquire 1000 wait 20 -> send ACQUIRE 123\n"
+                      "[1]    1 held\n"
+                      "[17]   2 held       -> send ROLLBACK 123, send INQUIRE 12\n"
+                      "[17]   timer-at 20\n"
+                      "[20]   timer        -> done TIMEOUT\n");
+}
+
+CASE(never_grants_late, "A9: a quorum that comes after the wait deadline is rolled back.")
+{
+    trace_run(&three, "[0]    acquire 1000 wait 20 -> send ACQUIRE 123\n"
+                      "[1]    1 granted\n"
+                      "[21]   2 granted    -> send ROLLBACK 123, done NOQUORUM\n");
+    trace_run(&three, "[0]    acquire 1000 wait 20 -> send ACQUIRE 123\n"
+                      "[1]    1 granted\n"
+                      "[20]   timer        -> send ROLLBACK 123, done NOQUORUM\n"
+                      "[21]   2 granted\n"
+                      "[21]   state ended\n");
+}
+
+CASE(an_outage_is_waited_out, "A9: too few nodes now is no reason to stop waiting.")
+{
+    trace_run(&three, "[0]    acquire 1000 wait 2000 -> send ACQUIRE 123\n"
+                      "[1]    1 refused\n"
+                      "[1]    2 refused    -> send ROLLBACK 123\n"
+                      "[6]    timer        -> send ACQUIRE 123\n"
+                      "[7]    1 granted\n"
+                      "[8]    2 granted    -> done OK\n");
+}
+
+CASE(cancel_rolls_back, "A canceled attempt leaves nothing behind.")
+{
+    trace_run(&three, "[0]    acquire 1000 wait forever -> send ACQUIRE 123\n"
+                      "[1]    1 granted\n"
+                      "[2]    cancel       -> send ROLLBACK 123, done CANCELED\n"
+                      "[3]    2 granted\n"
+                      "[3]    state ended\n");
+    trace_run(&three, "[0]    acquire 1000 wait forever -> send ACQUIRE 123\n"
+                      "[1]    1 held\n"
+                      "[2]    2 held       -> send ROLLBACK 123, send INQUIRE 12\n"
+                      "[3]    cancel       -> done CANCELED\n");
+}
+
+#define HELD_BY_THREE                                                                        \
+    "[0]   acquire 1000  -> send ACQUIRE 12345\n"                                            \
+    "[1]   1 granted\n"                                                                      \
+    "[1]   2 granted\n"                                                                      \
+    "[1]   3 granted     -> done OK\n"
+
+CASE(extend_moves_the_deadline, "A7: a quorum of renewals within the validity.")
+{
+    trace_run(&five, HELD_BY_THREE "[500]  extend 1000   -> send EXTEND 12345\n"
+                                   "[501]  1 granted\n"
+                                   "[502]  2 granted\n"
+                                   "[502]  remaining 486\n"
+                                   "[503]  3 granted     -> done OK\n"
+                                   "[503]  remaining 985\n"
+                                   "[504]  4 missing\n"
+                                   "[505]  5 granted\n"
+                                   "[505]  held 1235\n");
+}
+
+CASE(extend_never_shortens, "A7: a shorter TTL leaves the deadline where it is.")
+{
+    trace_run(&five, HELD_BY_THREE "[100]  extend 200    -> send EXTEND 12345\n"
+                                   "[101]  1 granted\n"
+                                   "[101]  2 granted\n"
+                                   "[101]  3 granted     -> done OK\n"
+                                   "[101]  remaining 887\n");
+}
+
+CASE(failed_extension_leaves_the_old_deadline, "A7: without a quorum nothing changes.")
+{
+    trace_run(&five, HELD_BY_THREE "[500]  extend 1000   -> send EXTEND 12345\n"
+                                   "[501]  1 granted\n"
+                                   "[502]  2 refused\n"
+                                   "[502]  3 refused\n"
+                                   "[502]  4 missing     -> done NOQUORUM\n"
+                                   "[502]  remaining 486\n"
+                                   "[502]  state held\n"
+                                   "[988]  timer         -> send ROLLBACK 12345, lost\n"
+                                   "[988]  remaining 0\n");
+}
+
+CASE(a_renewal_after_the_end_changes_nothing, "A10: late replies do not resurrect a hold.")
+{
+    trace_run(&five, HELD_BY_THREE "[980]  extend 1000   -> send EXTEND 12345\n"
+                                   "[981]  1 granted\n"
+                                   "[982]  2 granted\n"
+                                   "[988]  3 granted -> send ROLLBACK 12345, lost, done LOST\n"
+                                   "[988]  remaining 0\n");
+    trace_run(&five, HELD_BY_THREE
+              "[988]  extend 1000 -> send ROLLBACK 12345, lost, done LOST\n");
+}
+
+CASE(keys_gone_from_too_many_nodes_is_a_loss, "A7: extension is no proof, absence is.")
+{
+    trace_run(&five, HELD_BY_THREE "[500]  extend 1000   -> send EXTEND 12345\n"
+                                   "[501]  1 missing\n"
+                                   "[501]  2 missing\n"
+                                   "[501]  4 missing -> send ROLLBACK 12345, lost, done LOST\n"
+                                   "[501]  state ended\n");
+}
+
+CASE(extensions_can_be_capped, "A7: by count and by total time held.")
+{
+    struct trace_options counted = five;
+    struct trace_options timed = five;
+
+    counted.limits.max_extensions = 1;
+    timed.limits.max_hold_ns = 1500 * 1000000ll;
+    trace_run(&counted, HELD_BY_THREE "[10]   extend 1000    -> send EXTEND 12345\n"
+                                      "[11]   1 granted\n"
+                                      "[11]   2 granted\n"
+                                      "[11]   3 granted      -> done OK\n"
+                                      "[20]   extend 1000    -> done INVAL\n"
+                                      "[20]   state held\n");
+    trace_run(&timed, HELD_BY_THREE "[500]  extend 1000    -> send EXTEND 12345\n"
+                                    "[501]  1 granted\n"
+                                    "[501]  2 granted\n"
+                                    "[501]  3 granted      -> done OK\n"
+                                    "[502]  extend 1000    -> done INVAL\n");
+}
+
+CASE(the_watchdog_renews_at_a_third, "A11: at ttl/3, again and again, and nobody is told.")
+{
+    struct trace_options renewing = five;
+
+    renewing.limits.renew = true;
+    trace_run(&renewing, HELD_BY_THREE "[1]    timer-at 333\n"
+                                       "[334]  timer         -> send EXTEND 12345\n"
+                                       "[335]  1 granted\n"
+                                       "[335]  2 granted\n"
+                                       "[335]  3 granted\n"
+                                       "[335]  remaining 987\n"
+                                       "[335]  timer-at 667\n");
+}
+
+CASE(the_watchdog_insists_until_the_end, "A10: failed renewals are retried, then it is lost.")
+{
+    struct trace_options renewing = five;
+
+    renewing.limits.renew = true;
+    trace_run(&renewing, HELD_BY_THREE "[334]  timer         -> send EXTEND 12345\n"
+                                       "[335]  1 refused\n"
+                                       "[335]  2 refused\n"
+                                       "[335]  3 refused\n"
+                                       "[335]  timer-at 385\n"
+                                       "[385]  timer         -> send EXTEND 12345\n"
+                                       "[435]  timer\n"
+                                       "[435]  state held\n"
+                                       "[988]  timer  -> send ROLLBACK 12345, lost\n"
+                                       "[988]  timer\n");
+}
+
+CASE(a_hold_without_watchdog_ends_by_itself, "A10: lost no later than the validity's end.")
+{
+    trace_run(&five, HELD_BY_THREE "[1]    timer-at 988\n"
+                                   "[988]  timer   -> send ROLLBACK 12345, lost\n"
+                                   "[988]  state ended\n");
+}
+
+CASE(release_is_decided_by_a_quorum, "A6: deleted on a majority is released.")
+{
+    trace_run(&five, HELD_BY_THREE "[10]  release        -> send RELEASE 12345\n"
+                                   "[10]  remaining 0\n"
+                                   "[11]  1 granted\n"
+                                   "[11]  2 granted\n"
+                                   "[12]  3 granted      -> done OK\n");
+}
+
+CASE(released_where_it_was, "A6: nodes that never had the key do not make it expired.")
+{
+    trace_run(&five, HELD_BY_THREE "[10]  release        -> send RELEASE 12345\n"
+                                   "[11]  1 granted\n"
+                                   "[11]  4 missing\n"
+                                   "[12]  5 missing\n"
+                                   "[12]  2 granted\n"
+                                   "[60]  timer          -> done OK\n");
+}
+
+CASE(a_key_that_is_gone_is_expired, "A6: gone from so many nodes that it was no majority.")
+{
+    trace_run(&five, HELD_BY_THREE "[10]  release        -> send RELEASE 12345\n"
+                                   "[11]  1 missing\n"
+                                   "[11]  2 missing\n"
+                                   "[12]  3 missing      -> send INQUIRE 123\n"
+                                   "[13]  1 missing\n"
+                                   "[13]  2 missing\n"
+                                   "[13]  3 missing      -> done EXPIRED\n");
+}
+
+CASE(a_key_of_another_is_lost, "A6: taken by another is told apart from expired.")
+{
+    trace_run(&five, HELD_BY_THREE "[10]  release        -> send RELEASE 12345\n"
+                                   "[11]  1 missing\n"
+                                   "[11]  2 missing\n"
+                                   "[12]  3 missing      -> send INQUIRE 123\n"
+                                   "[13]  1 held 900\n"
+                                   "[13]  2 held 900\n"
+                                   "[62]  timer          -> done LOST\n");
+}
+
+CASE(a_release_after_the_end_says_so, "A6: deleted, but its validity was already over.")
+{
+    trace_run(&five, HELD_BY_THREE "[990] release        -> send RELEASE 12345\n"
+                                   "[991] 1 granted\n"
+                                   "[991] 2 granted\n"
+                                   "[991] 3 granted      -> done EXPIRED\n");
+}
+
+CASE(a_release_nobody_confirms, "A6: too few confirmations is never silent.")
+{
+    trace_run(&five, HELD_BY_THREE "[10]  release        -> send RELEASE 12345\n"
+                                   "[11]  1 granted\n"
+                                   "[11]  2 refused\n"
+                                   "[11]  3 refused\n"
+                                   "[60]  timer          -> done NOQUORUM\n");
+}
+
+CASE(an_adopted_lock_is_proven_by_extension, "A handed-over value counts once a quorum has it.")
+{
+    trace_run(&three, "[0]   adopt\n"
+                      "[0]   remaining 0\n"
+                      "[5]   extend 1000         -> send EXTEND 123\n"
+                      "[6]   1 granted\n"
+                      "[7]   3 granted           -> done OK\n"
+                      "[7]   remaining 986\n"
+                      "[9]   release             -> send RELEASE 123\n"
+                      "[9]   1 granted\n"
+                      "[9]   3 granted           -> done OK\n");
+    trace_run(&three, "[0]   adopt\n"
+                      "[5]   extend 1000         -> send EXTEND 123\n"
+                      "[6]   1 missing\n"
+                      "[7]   3 missing   -> send ROLLBACK 123, lost, done LOST\n");
+}

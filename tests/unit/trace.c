@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "trace.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+
+#define MS_NS 1000000
+#define WORDS_MAX 8
+#define LINE_MAX_SIZE 256
+
+static const char *const op_names[] = {
+    [RL_OP_ACQUIRE] = "ACQUIRE", [RL_OP_EXTEND] = "EXTEND",   [RL_OP_RELEASE] = "RELEASE",
+    [RL_OP_ROLLBACK] = "ROLLBACK", [RL_OP_INQUIRE] = "INQUIRE",
+};
+
+static const char *const state_names[] = {
+    [RL_IDLE] = "idle", [RL_ACQUIRING] = "acquiring", [RL_ASKING] = "asking",
+    [RL_BACKOFF] = "backoff", [RL_HELD] = "held", [RL_RELEASING] = "releasing",
+    [RL_CHECKING] = "checking", [RL_ENDED] = "ended",
+};
+
+static const struct {
+    const char *word;
+    enum redlock_vote vote;
+} votes[] = {
+    {"granted", REDLOCK_VOTE_GRANTED}, {"held", REDLOCK_VOTE_HELD},
+    {"missing", REDLOCK_VOTE_MISSING}, {"timedout", REDLOCK_VOTE_TIMEDOUT},
+    {"refused", REDLOCK_VOTE_REFUSED}, {"auth", REDLOCK_VOTE_AUTH},
+    {"proto", REDLOCK_VOTE_PROTO},     {"loading", REDLOCK_VOTE_LOADING},
+};
+
+struct trace {
+    struct rl_policy policy;
+    struct rl_lock lock;
+    uint32_t random;
+    struct rl_send last[REDLOCK_NODES_MAX]; /* what each node was asked last, rollbacks aside */
+    const char *line;
+    int line_number;
+};
+
+static enum redlock_vote vote_of(const struct trace *t, const char *word)
+{
+    for (size_t i = 0; i < sizeof votes / sizeof votes[0]; i++)
+        if (strcmp(votes[i].word, word) == 0)
+            return votes[i].vote;
+    FAIL("trace line %d: unknown vote in: %s", t->line_number, t->line);
+}
+
+static enum rl_op op_of(const struct trace *t, const char *word)
+{
+    for (size_t i = 0; i < sizeof op_names / sizeof op_names[0]; i++)
+        if (strcmp(op_names[i], word) == 0)
+            return (enum rl_op)i;
+    FAIL("trace line %d: unknown request in: %s", t->line_number, t->line);
+}
+
+/* Nodes are numbered from 1, in hexadecimal so that each is one character. */
+static void print_nodes(uint16_t nodes, char *out)
+{
+    for (int i = 0; i < REDLOCK_NODES_MAX; i++)
+        if (nodes & (1u << i))
+            *out++ = "123456789abcdef"[i];
+    *out = '\0';
+}
+
+static uint16_t read_nodes(const char *text)
+{
+    uint16_t nodes = 0;
+
+    for (; *text; text++)
+        nodes |= (uint16_t)(1u << (strchr("123456789abcdef", *text) - "123456789abcdef"));
+    return nodes;
+}
+
+static void print_actions(const struct rl_actions *actions, char *out)
+{
+    char nodes[REDLOCK_NODES_MAX + 1];
+
+    *out = '\0';
+    for (uint32_t i = 0; i < actions->send_count; i++) {
+        print_nodes(actions->send[i].nodes, nodes);
+        out += sprintf(out, "%ssend %s %s", i ? ", " : "", op_names[actions->send[i].op], nodes);
+    }
+    if (actions->lost)
+        out += sprintf(out, "%slost", actions->send_count ? ", " : "");
+    if (actions->done)
+        sprintf(out, "%sdone %s", actions->send_count || actions->lost ? ", " : "",
+                redlock_error_name(actions->done_error));
+}
+
+static void remember_sends(struct trace *t, const struct rl_actions *actions)
+{
+    for (uint32_t i = 0; i < actions->send_count; i++)
+        for (int node = 0; node < t->policy.node_count; node++)
+            if (actions->send[i].op != RL_OP_ROLLBACK &&
+                actions->send[i].nodes & (1u << node))
+                t->last[node] = actions->send[i];
+}
+
+static void step(struct trace *t, struct rl_event *event, const char *expected)
+{
+    struct rl_actions actions;
+    char actual[LINE_MAX_SIZE];
+
+    event->random = t->random;
+    rl_lock_step(&t->lock, event, &actions);
+    print_actions(&actions, actual);
+    if (strcmp(actual, expected) != 0)
+        FAIL("trace line %d: %s\n  expected: %s\n  actual:   %s", t->line_number, t->line,
+             expected, actual);
+    remember_sends(t, &actions);
+}
+
+static void answer(struct trace *t, struct rl_event *event, char **words, const char *expected)
+{
+    uint16_t nodes = read_nodes(words[0]);
+
+    event->type = RL_EVENT_ANSWER;
+    event->node = (uint8_t)__builtin_ctz(nodes);
+    event->op = t->last[event->node].op;
+    event->round = t->last[event->node].round;
+    event->answer.vote = vote_of(t, words[1]);
+    event->answer.key_ttl_ms = words[2] ? atoll(words[2]) : -1;
+    step(t, event, expected);
+}
+
+static void late_answer(struct trace *t, struct rl_event *event, char **words,
+                        const char *expected)
+{
+    event->type = RL_EVENT_ANSWER;
+    event->round = (uint32_t)atoi(words[1]);
+    event->op = op_of(t, words[2]);
+    event->node = (uint8_t)__builtin_ctz(read_nodes(words[3]));
+    event->answer.vote = vote_of(t, words[4]);
+    event->answer.key_ttl_ms = -1;
+    step(t, event, expected);
+}
+
+/* False: the line is no check. */
+static bool check(struct trace *t, char **words, int64_t now_ns)
+{
+    char nodes[REDLOCK_NODES_MAX + 1];
+
+    if (strcmp(words[0], "state") == 0) {
+        CHECK_STR(words[1], state_names[t->lock.state]);
+    } else if (strcmp(words[0], "remaining") == 0) {
+        int64_t left_ns = t->lock.deadline_ns ? t->lock.deadline_ns - now_ns : 0;
+
+        if (left_ns / MS_NS != atoll(words[1]))
+            FAIL("trace line %d: %s\n  actual: %" PRId64 " ms", t->line_number, t->line,
+                 left_ns / MS_NS);
+    } else if (strcmp(words[0], "held") == 0) {
+        print_nodes(t->lock.held, nodes);
+        CHECK_STR(words[1], nodes);
+    } else if (strcmp(words[0], "timer-at") == 0) {
+        int64_t due_ns = rl_lock_timer_ns(&t->lock);
+
+        if (due_ns / MS_NS != atoll(words[1]))
+            FAIL("trace line %d: %s\n  actual: %" PRId64 " ms", t->line_number, t->line,
+                 due_ns == RL_NEVER_NS ? -1 : due_ns / MS_NS);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static void event_line(struct trace *t, char **words, int64_t now_ns, const char *expected)
+{
+    struct rl_event event = {.now_ns = now_ns};
+
+    if (strcmp(words[0], "acquire") == 0) {
+        event.type = RL_EVENT_ACQUIRE;
+        event.ttl_ns = atoll(words[1]) * MS_NS;
+        if (words[2] && words[3])
+            event.wait_deadline_ns = strcmp(words[3], "forever") == 0
+                                         ? RL_NEVER_NS
+                                         : now_ns + atoll(words[3]) * MS_NS;
+        step(t, &event, expected);
+    } else if (strcmp(words[0], "extend") == 0) {
+        event.type = RL_EVENT_EXTEND;
+        event.ttl_ns = atoll(words[1]) * MS_NS;
+        step(t, &event, expected);
+    } else if (strcmp(words[0], "timer") == 0) {
+        event.type = RL_EVENT_TIMER;
+        event.warm_at_ns = now_ns + t->policy.node_timeout_ns;
+        if (words[1] && words[2])
+            event.warming = read_nodes(words[2]);
+        step(t, &event, expected);
+    } else if (strcmp(words[0], "release") == 0 || strcmp(words[0], "cancel") == 0) {
+        event.type = words[0][0] == 'r' ? RL_EVENT_RELEASE : RL_EVENT_CANCEL;
+        step(t, &event, expected);
+    } else if (strcmp(words[0], "adopt") == 0) {
+        rl_lock_adopt(&t->lock);
+    } else if (strcmp(words[0], "late") == 0) {
+        late_answer(t, &event, words, expected);
+    } else {
+        answer(t, &event, words, expected);
+    }
+}
+
+static void run_line(struct trace *t, char *line)
+{
+    char *words[WORDS_MAX + 1] = {0};
+    char *expected = strstr(line, "->");
+    char *save;
+    char *word;
+    int count = 0;
+    double now_ms;
+    int used;
+
+    if (expected) {
+        *expected = '\0';
+        expected += 2;
+        expected += strspn(expected, " ");
+    }
+    if (sscanf(line, " [%lf]%n", &now_ms, &used) != 1)
+        FAIL("trace line %d: no time in: %s", t->line_number, t->line);
+    for (word = strtok_r(line + used, " ", &save); word && count < WORDS_MAX;
+         word = strtok_r(NULL, " ", &save))
+        words[count++] = word;
+    if (!check(t, words, (int64_t)(now_ms * MS_NS)))
+        event_line(t, words, (int64_t)(now_ms * MS_NS), expected ? expected : "");
+}
+
+void trace_run(const struct trace_options *options, const char *text)
+{
+    struct trace t = {
+        .policy =
+            {
+                .node_count = options->node_count,
+                .quorum = rl_quorum(options->node_count),
+                .drift_ppm = 10000,
+                .node_timeout_ns = 50 * MS_NS,
+                .retry_min_ns = 10 * MS_NS,
+                .retry_max_ns = 250 * MS_NS,
+            },
+        .random = options->random,
+    };
+    char line[LINE_MAX_SIZE];
+    char shown[LINE_MAX_SIZE];
+
+    rl_lock_init(&t.lock, &t.policy, &options->limits);
+    for (const char *end; *text; text = *end ? end + 1 : end) {
+        end = strchrnul(text, '\n');
+        t.line_number++;
+        snprintf(line, sizeof line, "%.*s", (int)(end - text), text);
+        snprintf(shown, sizeof shown, "%s", line);
+        t.line = shown;
+        if (line[strspn(line, " ")])
+            run_line(&t, line);
+    }
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Golden traces of one lock's state machine. A trace is text, a step a line:
+ *
+ *     [0]  acquire 1000            -> send ACQUIRE 123
+ *     [3]  1 granted
+ *     [4]  2 granted               -> done OK
+ *
+ * The number in brackets is the time in ms, the words are the event, what follows the arrow is
+ * everything that the step must ask for. A step without an arrow must ask for nothing.
+ *
+ *     acquire TTL [wait MS|forever]    extend TTL    release    cancel    timer [warming NODES]
+ *     NODE VOTE [TTL]      an answer to the last request: granted held missing timedout refused
+ *                          auth proto loading
+ *     late ROUND OP NODE VOTE    an answer to an older round
+ *     state NAME / remaining MS / held NODES / timer-at MS    checks, no event
+ */
+#ifndef REDLOCK_TESTS_TRACE_H
+#define REDLOCK_TESTS_TRACE_H
+
+#include <stdint.h>
+
+#include "core/lock.h"
+
+struct trace_options {
+    uint8_t node_count;
+    struct rl_lock_limits limits;
+    uint32_t random; /* what every draw gives */
+};
+
+/* Runs the trace; fails the case at the first line that does not hold. */
+void trace_run(const struct trace_options *options, const char *text);
+
+#endif
