@@ -13,10 +13,11 @@
 #include "raw.h"
 #include "rl_scripts.h"
 
-#define VALUE_LENGTH 40   /* hex digits, as the library's */
-#define COMMAND_MAX 256   /* bytes of one encoded command */
-#define PENDING_MAX 65536 /* replies one node may owe; a power of two */
-#define INPUT_MAX 131072  /* bytes read at once */
+#define VALUE_LENGTH 40               /* hex digits, as the library's */
+#define COMMAND_MAX 256               /* bytes of one encoded command */
+#define PENDING_MAX 65536             /* replies one node may owe; a power of two */
+#define BACKLOG_MAX (PENDING_MAX / 2) /* of a node, with which no new cycle is started */
+#define INPUT_MAX 131072              /* bytes read at once */
 #define OUTPUT_MAX (PENDING_MAX * COMMAND_MAX)
 #define STALL_MS 5000 /* silence of all nodes after which a run is given up */
 
@@ -44,6 +45,7 @@ struct cycle {
     uint32_t step; /* counts acquires and releases: odd while acquiring, even while releasing */
     uint32_t granted;
     uint32_t answered;
+    bool parked; /* waits until the slowest node has caught up */
     int64_t started_ns;
 };
 
@@ -59,6 +61,7 @@ struct floor {
 
     struct cycle *cycles; /* of the current run */
     unsigned in_flight;
+    unsigned parked;
     unsigned idle; /* cycles not restarted because the window is over */
     struct window *window;
     bool failed;
@@ -208,6 +211,20 @@ static void send_to_all(struct floor *floor, const struct cycle *cycle, const ch
     }
 }
 
+/*
+ * What the slowest node owes. Majorities do not wait for it, so on a machine with fewer cores
+ * than nodes it can fall behind without limit.
+ */
+static uint32_t backlog(const struct floor *floor)
+{
+    uint32_t most = 0;
+    for (size_t i = 0; i < floor->node_count; i++) {
+        uint32_t owed = floor->node[i]->pushed - floor->node[i]->popped;
+        most = owed > most ? owed : most;
+    }
+    return most;
+}
+
 /* Xorshift: unique enough for a benchmark, and free. */
 static void fresh_value(struct floor *floor, char value[VALUE_LENGTH + 1])
 {
@@ -227,9 +244,13 @@ static void fresh_value(struct floor *floor, char value[VALUE_LENGTH + 1])
 
 static void start_acquire(struct floor *floor, struct cycle *cycle)
 {
-    cycle->step++; /* from here on, replies to the last release are late ones */
     if (window_state(floor->window) == WINDOW_OVER) {
         floor->idle++;
+        return;
+    }
+    if (backlog(floor) >= BACKLOG_MAX) {
+        cycle->parked = true;
+        floor->parked++;
         return;
     }
     char command[COMMAND_MAX];
@@ -243,6 +264,12 @@ static void start_acquire(struct floor *floor, struct cycle *cycle)
                           strlen(BENCH_PREFIX) + NAME_LENGTH, cycle->name.text, VALUE_LENGTH,
                           cycle->value, BENCH_TTL_MS);
     send_to_all(floor, cycle, command, (size_t)length);
+}
+
+static void next_cycle(struct floor *floor, struct cycle *cycle)
+{
+    cycle->step++; /* from here on, replies to the last release are late ones */
+    start_acquire(floor, cycle);
 }
 
 static void start_release(struct floor *floor, struct cycle *cycle)
@@ -268,7 +295,7 @@ static void won(struct floor *floor, struct cycle *cycle, bool acquiring)
         start_release(floor, cycle);
     } else {
         floor->window->sample->cycles += counts;
-        start_acquire(floor, cycle);
+        next_cycle(floor, cycle);
     }
 }
 
@@ -327,12 +354,15 @@ static void flush(struct floor *floor, struct connection *c)
 
 /* ---- the loop ---- */
 
-static bool replies_owed(const struct floor *floor)
+static void restart_parked(struct floor *floor)
 {
-    for (size_t i = 0; i < floor->node_count; i++)
-        if (floor->node[i]->pushed != floor->node[i]->popped)
-            return true;
-    return false;
+    floor->parked = 0;
+    for (unsigned i = 0; i < floor->in_flight; i++) {
+        if (floor->cycles[i].parked) {
+            floor->cycles[i].parked = false;
+            start_acquire(floor, &floor->cycles[i]);
+        }
+    }
 }
 
 static void turn(struct floor *floor)
@@ -360,14 +390,17 @@ int floor_run(struct floor *floor, unsigned in_flight, struct window *window)
         return -1;
     floor->in_flight = in_flight;
     floor->idle = 0;
+    floor->parked = 0;
     floor->window = window;
     for (unsigned i = 0; i < in_flight; i++) {
         name_first(&floor->cycles[i].name, i);
-        start_acquire(floor, &floor->cycles[i]);
+        next_cycle(floor, &floor->cycles[i]);
     }
-    while (!floor->failed && (floor->idle < in_flight || replies_owed(floor))) {
+    while (!floor->failed && (floor->idle < in_flight || backlog(floor) > 0)) {
         turn(floor);
         window_tick(window);
+        if (floor->parked > 0)
+            restart_parked(floor);
     }
     free(floor->cycles);
     floor->cycles = NULL;
