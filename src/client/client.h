@@ -128,7 +128,7 @@ void rl_look_first(redlock *client);
 
 /* handles.c */
 redlock_lock *rl_lock_new(redlock *client, const char *name, size_t name_size,
-                          const struct rl_lock_limits *limits);
+                          const struct rl_lock_terms *terms);
 void rl_lock_discard(redlock *client, redlock_lock *lock, bool give_up);
 void rl_lock_keep_value(redlock_lock *lock);
 void rl_lock_destroy(redlock *client, redlock_lock *lock);

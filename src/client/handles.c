@@ -72,7 +72,7 @@ static void reset(redlock_lock *lock)
 }
 
 redlock_lock *rl_lock_new(redlock *client, const char *name, size_t name_size,
-                          const struct rl_lock_limits *limits)
+                          const struct rl_lock_terms *terms)
 {
     redlock_lock *lock = take_memory(client);
 
@@ -83,7 +83,7 @@ redlock_lock *rl_lock_new(redlock *client, const char *name, size_t name_size,
     reset(lock);
     if (!set_key(client, lock, name, name_size) ||
         rl_handle_init(&client->engine, &lock->handle,
-                       (struct rl_slice){lock->key, lock->key_size}, limits) < 0) {
+                       (struct rl_slice){lock->key, lock->key_size}, terms) < 0) {
         rl_detail(REDLOCK_NOMEM, "out of memory");
         give_memory_back(client, lock);
         return NULL;

@@ -17,12 +17,12 @@ static int64_t wait_deadline_ns(int64_t wait_ms, int64_t now_ns)
 static redlock_lock *start_acquire(redlock *client, const char *name, int64_t ttl_ms,
                                    const redlock_request *request)
 {
-    struct rl_lock_limits limits = {
+    struct rl_lock_terms terms = {
         .renew = request->flags & REDLOCK_RENEW,
         .max_extensions = request->max_extensions,
         .max_hold_ns = request->max_hold_ms * RL_MS_NS,
     };
-    redlock_lock *lock = rl_lock_new(client, name, request->name_length, &limits);
+    redlock_lock *lock = rl_lock_new(client, name, request->name_length, &terms);
     int64_t now_ns = rl_now_ns();
 
     if (!lock)
@@ -98,7 +98,7 @@ int redlock_start(redlock *client, const char *name, int64_t ttl_ms,
 
 int redlock_adopt(redlock *client, const char *name, const char *value, redlock_lock **out)
 {
-    struct rl_lock_limits limits = {0};
+    struct rl_lock_terms terms = {0};
     redlock_lock *lock = NULL;
     size_t name_size = 0;
     int error = rl_client_enter(client, false);
@@ -114,7 +114,7 @@ int redlock_adopt(redlock *client, const char *name, const char *value, redlock_
         error = rl_detail(REDLOCK_INVAL, "there is nowhere to put the lock");
     if (error)
         goto cleanup;
-    lock = rl_lock_new(client, name, name_size, &limits);
+    lock = rl_lock_new(client, name, name_size, &terms);
     if (!lock) {
         error = REDLOCK_NOMEM;
         goto cleanup;

@@ -9,12 +9,12 @@
 /* The mutex is held. name_size 0: just a sign of life. */
 static int ask(redlock *client, const char *name, size_t name_size, struct rl_survey *survey)
 {
-    struct rl_lock_limits limits = {0};
+    struct rl_lock_terms terms = {0};
     redlock_lock *lock;
     int error;
 
     rl_look_first(client);
-    lock = rl_lock_new(client, name, name_size, &limits);
+    lock = rl_lock_new(client, name, name_size, &terms);
     if (!lock)
         return REDLOCK_NOMEM;
     lock->operation = RL_QUESTION;

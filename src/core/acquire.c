@@ -15,6 +15,7 @@ static void attempt(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out
     lock->state = RL_ACQUIRING;
     lock->attempt_count++;
     lock->longest_ttl_ns = lock->ttl_ns;
+    lock->token = 0;
     rl_send(out, RL_OP_ACQUIRE, rl_all_nodes(lock), lock->round);
 }
 
@@ -83,7 +84,8 @@ static uint16_t nodes_held_by_another(const struct rl_lock *lock)
     uint16_t nodes = 0;
 
     for (uint8_t i = 0; i < lock->policy->node_count; i++)
-        if (lock->node[i].vote == REDLOCK_VOTE_HELD)
+        /* A script tells the remaining time by itself. */
+        if (lock->node[i].vote == REDLOCK_VOTE_HELD && lock->node[i].key_ttl_ms < 0)
             nodes |= (uint16_t)(1u << i);
     return nodes;
 }
@@ -117,6 +119,49 @@ static void fail(struct rl_lock *lock, const struct rl_event *event, struct rl_a
     }
 }
 
+static void hold(struct rl_lock *lock, int64_t end_ns, struct rl_actions *out)
+{
+    lock->acquire_round = lock->round;
+    lock->held = lock->tally.yes;
+    rl_hold_begin(lock, end_ns, lock->round_start_ns);
+    rl_finish(out, REDLOCK_OK);
+}
+
+/*
+ * The token is the largest that a granting node gave. It is unique and larger than every earlier
+ * one once a quorum of granting nodes has it for their counter; usually they all do at once.
+ * Otherwise it is written back, to granting nodes only and only while they are still ours:
+ * writing to any majority lets two holders end up with one token.
+ */
+static void settle_token(struct rl_lock *lock, const struct rl_event *event, int64_t end_ns,
+                         struct rl_actions *out)
+{
+    uint16_t behind = 0;
+
+    lock->token = 0;
+    for (uint8_t i = 0; i < lock->policy->node_count; i++)
+        if ((lock->tally.yes & (1u << i)) && lock->node[i].token > lock->token)
+            lock->token = lock->node[i].token;
+    lock->aligned = 0;
+    for (uint8_t i = 0; i < lock->policy->node_count; i++) {
+        if (!(lock->tally.yes & (1u << i)))
+            continue;
+        if (lock->node[i].token == lock->token)
+            lock->aligned |= (uint16_t)(1u << i);
+        else
+            behind |= (uint16_t)(1u << i);
+    }
+    if (rl_count_nodes(lock->aligned) >= lock->policy->quorum) {
+        hold(lock, end_ns, out);
+        return;
+    }
+    lock->state = RL_ALIGNING;
+    lock->asked = behind;
+    lock->round_deadline_ns =
+        event->now_ns + rl_lock_node_timeout_ns(lock->policy, lock->ttl_ns);
+    rl_send(out, RL_OP_ALIGN, behind, lock->round);
+}
+
 static void decide(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
 {
     int64_t end_ns =
@@ -136,10 +181,10 @@ static void decide(struct rl_lock *lock, const struct rl_event *event, struct rl
             fail(lock, event, out);
             return;
         }
-        lock->acquire_round = lock->round;
-        lock->held = lock->tally.yes;
-        rl_hold_begin(lock, end_ns, lock->round_start_ns);
-        rl_finish(out, REDLOCK_OK);
+        if (lock->terms.fenced)
+            settle_token(lock, event, end_ns, out);
+        else
+            hold(lock, end_ns, out);
         return;
     case RL_LOST:
         fail(lock, event, out);
@@ -161,11 +206,38 @@ static void note_remaining_time(struct rl_lock *lock, const struct rl_event *eve
         give_up(lock, out, final_error(lock));
 }
 
+/* One node's counter was raised to the token, or could not be. */
+static void note_aligned(struct rl_lock *lock, const struct rl_event *event,
+                         struct rl_actions *out)
+{
+    uint16_t bit = (uint16_t)(1u << event->node);
+    int64_t end_ns =
+        rl_validity_end_ns(lock->round_start_ns, lock->ttl_ns, lock->policy->drift_ppm);
+    bool in_time = !lock->wait_deadline_ns || event->now_ns <= lock->wait_deadline_ns;
+
+    if (lock->state != RL_ALIGNING || !(lock->asked & bit))
+        return;
+    lock->asked &= (uint16_t)~bit;
+    if (event->answer.vote == REDLOCK_VOTE_GRANTED)
+        lock->aligned |= bit;
+    /* The extra round trip took time: the validity is looked at again. */
+    if (event->now_ns >= end_ns || !in_time)
+        fail(lock, event, out);
+    else if (rl_count_nodes(lock->aligned) >= lock->policy->quorum)
+        hold(lock, end_ns, out);
+    else if (rl_count_nodes(lock->aligned | lock->asked) < lock->policy->quorum)
+        fail(lock, event, out);
+}
+
 void rl_acquire_answer(struct rl_lock *lock, const struct rl_event *event,
                        struct rl_actions *out)
 {
     if (event->round != lock->round)
         return;
+    if (event->op == RL_OP_ALIGN) {
+        note_aligned(lock, event, out);
+        return;
+    }
     if (event->op == RL_OP_INQUIRE) {
         note_remaining_time(lock, event, out);
         return;
@@ -204,6 +276,11 @@ void rl_acquire_timer(struct rl_lock *lock, const struct rl_event *event,
     case RL_ACQUIRING:
         attempt_timer(lock, event, out);
         return;
+    case RL_ALIGNING:
+        /* Whichever deadline it was, the node's, the validity's or the wait's: too late. */
+        if (now_ns >= rl_lock_timer_ns(lock))
+            fail(lock, event, out);
+        return;
     case RL_ASKING:
         if (now_ns >= lock->round_deadline_ns)
             give_up(lock, out, final_error(lock));
@@ -224,6 +301,7 @@ void rl_acquire_cancel(struct rl_lock *lock, struct rl_actions *out)
 {
     switch (lock->state) {
     case RL_ACQUIRING:
+    case RL_ALIGNING:
         roll_back(lock, out);
         give_up(lock, out, REDLOCK_CANCELED);
         return;

@@ -2,12 +2,18 @@
 /* While the lock is held: extension, the watchdog's renewals, and loss (A7, A10, A11). */
 #include "core/lock_internal.h"
 
+/*
+ * The end of a hold is declared this much before the validity's, so that whoever must stop has
+ * been told by then: a timer never comes early, and the machine may be busy.
+ */
+#define LOSS_LEAD_NS 2000000
+
 /* A failed renewal is repeated this many times per TTL until the validity ends. */
 #define RENEWAL_RETRIES_PER_TTL 20
 
 static void plan_renewal(struct rl_lock *lock, int64_t at_ns)
 {
-    lock->renew_at_ns = lock->limits.renew ? at_ns : RL_NEVER_NS;
+    lock->renew_at_ns = lock->terms.renew ? at_ns : RL_NEVER_NS;
 }
 
 void rl_hold_begin(struct rl_lock *lock, int64_t deadline_ns, int64_t start_ns)
@@ -15,12 +21,13 @@ void rl_hold_begin(struct rl_lock *lock, int64_t deadline_ns, int64_t start_ns)
     lock->state = RL_HELD;
     lock->acquired_ns = start_ns;
     lock->deadline_ns = deadline_ns;
+    lock->jeopardy = false;
     plan_renewal(lock, start_ns + lock->ttl_ns / 3);
 }
 
 static bool is_over(const struct rl_lock *lock, int64_t now_ns)
 {
-    return !lock->adopted && now_ns >= lock->deadline_ns;
+    return !lock->adopted && now_ns >= lock->deadline_ns - LOSS_LEAD_NS;
 }
 
 /* The hold is over and was not released. What may remain of it goes from all nodes. */
@@ -30,6 +37,7 @@ static void lose(struct rl_lock *lock, struct rl_actions *out)
 
     lock->state = RL_ENDED;
     lock->extending = false;
+    lock->jeopardy = false;
     lock->renew_at_ns = RL_NEVER_NS;
     lock->deadline_ns = 0;
     lock->held = 0;
@@ -41,12 +49,12 @@ static void lose(struct rl_lock *lock, struct rl_actions *out)
 
 static bool is_capped(const struct rl_lock *lock, int64_t now_ns, int64_t ttl_ns)
 {
-    const struct rl_lock_limits *limits = &lock->limits;
+    const struct rl_lock_terms *terms = &lock->terms;
 
-    if (limits->max_extensions && lock->extension_count >= limits->max_extensions)
+    if (terms->max_extensions && lock->extension_count >= terms->max_extensions)
         return true;
-    return limits->max_hold_ns && !lock->adopted &&
-           now_ns + ttl_ns - lock->acquired_ns > limits->max_hold_ns;
+    return terms->max_hold_ns && !lock->adopted &&
+           now_ns + ttl_ns - lock->acquired_ns > terms->max_hold_ns;
 }
 
 static void start_extension(struct rl_lock *lock, int64_t now_ns, int64_t ttl_ns, bool ours,
@@ -85,8 +93,25 @@ static void extension_failed(struct rl_lock *lock, int64_t now_ns, struct rl_act
     /* The old deadline stands (A7); the watchdog tries again while it lasts. */
     lock->extending = false;
     plan_renewal(lock, now_ns + lock->ttl_ns / RENEWAL_RETRIES_PER_TTL);
+    out->jeopardy = !lock->jeopardy;
+    lock->jeopardy = true;
     if (!lock->extension_is_ours)
         rl_finish(out, error);
+}
+
+/*
+ * The hold was just proven on a quorum and is valid: nodes that miss our key get it back, for
+ * what is left of its time (A8). The driver leaves out nodes in quarantine: a healed key there
+ * would prove nothing, and a later renewal of it must not count.
+ */
+static void heal(struct rl_lock *lock, struct rl_actions *out)
+{
+    uint16_t missing = 0;
+
+    for (uint8_t i = 0; i < lock->policy->node_count; i++)
+        if (lock->node[i].vote == REDLOCK_VOTE_MISSING)
+            missing |= (uint16_t)(1u << i);
+    rl_send(out, RL_OP_HEAL, missing, lock->round);
 }
 
 static void extension_won(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
@@ -110,7 +135,10 @@ static void extension_won(struct rl_lock *lock, int64_t now_ns, struct rl_action
     lock->held = lock->tally.yes;
     lock->extension_count++;
     lock->extending = false;
+    out->recovered = lock->jeopardy;
+    lock->jeopardy = false;
     plan_renewal(lock, lock->round_start_ns + lock->ttl_ns / 3);
+    heal(lock, out);
     if (!lock->extension_is_ours)
         rl_finish(out, REDLOCK_OK);
 }
@@ -139,7 +167,8 @@ static void decide(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
 }
 
 /* A straggler of the round that won: it only adds to the margin (A3). */
-static void note_straggler(struct rl_lock *lock, const struct rl_event *event)
+static void note_straggler(struct rl_lock *lock, const struct rl_event *event,
+                           struct rl_actions *out)
 {
     uint16_t bit = (uint16_t)(1u << event->node);
 
@@ -148,18 +177,27 @@ static void note_straggler(struct rl_lock *lock, const struct rl_event *event)
     if (event->round == lock->round)
         rl_note_answer(lock, event->node, event->answer,
                        event->now_ns - lock->round_start_ns);
+    /* It answered too late to be healed with the others. */
+    if (event->op == RL_OP_EXTEND && event->round == lock->round &&
+        event->answer.vote == REDLOCK_VOTE_MISSING)
+        rl_send(out, RL_OP_HEAL, bit, lock->round);
 }
 
 void rl_hold_answer(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
 {
     if (event->op == RL_OP_ACQUIRE && event->round == lock->acquire_round) {
-        note_straggler(lock, event);
+        note_straggler(lock, event, out);
+        return;
+    }
+    if (event->op == RL_OP_HEAL) {
+        if (event->answer.vote == REDLOCK_VOTE_GRANTED)
+            lock->held |= (uint16_t)(1u << event->node);
         return;
     }
     if (event->op != RL_OP_EXTEND || event->round != lock->extension_round)
         return;
     if (!lock->extending) {
-        note_straggler(lock, event);
+        note_straggler(lock, event, out);
         return;
     }
     /* A reply that came after the end renews nothing (A10): the hold is over by our clock. */
@@ -196,11 +234,28 @@ void rl_hold_timer(struct rl_lock *lock, const struct rl_event *event, struct rl
         start_extension(lock, now_ns, lock->ttl_ns, true, out);
 }
 
+/* What a node holds for us may be gone without a trace (G6): it does not carry the hold. */
+void rl_hold_node_out(struct rl_lock *lock, const struct rl_event *event,
+                      struct rl_actions *out)
+{
+    if (lock->state != RL_HELD || lock->adopted)
+        return;
+    lock->held &= (uint16_t)~(1u << event->node);
+    if (rl_count_nodes(lock->held) < lock->policy->quorum)
+        lose(lock, out);
+}
+
+void rl_hold_abandon(struct rl_lock *lock, struct rl_actions *out)
+{
+    if (lock->state == RL_HELD)
+        lose(lock, out);
+}
+
 int64_t rl_hold_timer_ns(const struct rl_lock *lock)
 {
     int64_t next_ns = lock->extending ? lock->round_deadline_ns : lock->renew_at_ns;
 
-    if (!lock->adopted && lock->deadline_ns < next_ns)
-        next_ns = lock->deadline_ns;
+    if (!lock->adopted && lock->deadline_ns - LOSS_LEAD_NS < next_ns)
+        next_ns = lock->deadline_ns - LOSS_LEAD_NS;
     return next_ns;
 }

@@ -34,7 +34,7 @@ void rl_round_begin(struct rl_lock *lock, int64_t now_ns, int64_t timeout_ns)
     lock->round_deadline_ns = now_ns + timeout_ns;
     rl_tally_begin(&lock->tally, lock->policy->node_count);
     for (uint8_t i = 0; i < lock->policy->node_count; i++)
-        lock->node[i] = (struct rl_node_vote){REDLOCK_VOTE_PENDING, -1, -1};
+        lock->node[i] = (struct rl_node_vote){REDLOCK_VOTE_PENDING, -1, -1, 0};
 }
 
 void rl_note_answer(struct rl_lock *lock, uint8_t node, struct rl_answer answer, int64_t rtt_ns)
@@ -44,6 +44,7 @@ void rl_note_answer(struct rl_lock *lock, uint8_t node, struct rl_answer answer,
         /* Answered at the instant of the question: not by the node. */
         .rtt_us = rtt_ns <= 0 ? -1 : (int32_t)(rtt_ns / 1000),
         .key_ttl_ms = answer.key_ttl_ms,
+        .token = answer.token,
     };
 }
 
@@ -57,7 +58,8 @@ void rl_time_out_silent_nodes(struct rl_lock *lock, const struct rl_event *event
         if (!(silent & (1u << i)))
             continue;
         rl_tally_vote(&lock->tally, i, false);
-        rl_note_answer(lock, i, (struct rl_answer){REDLOCK_VOTE_TIMEDOUT, -1}, -1);
+        rl_note_answer(lock, i, (struct rl_answer){REDLOCK_VOTE_TIMEDOUT, .key_ttl_ms = -1},
+                       -1);
     }
 }
 
@@ -77,11 +79,15 @@ uint8_t rl_votes_of(const struct rl_lock *lock, enum redlock_vote vote)
 int rl_no_quorum_error(const struct rl_lock *lock)
 {
     uint8_t spare = (uint8_t)(lock->policy->node_count - lock->policy->quorum);
+    uint8_t guarded_count = rl_votes_of(lock, REDLOCK_VOTE_GUARDED);
 
     if (rl_votes_of(lock, REDLOCK_VOTE_AUTH) > spare)
         return REDLOCK_AUTH;
     if (rl_votes_of(lock, REDLOCK_VOTE_PROTO) > spare)
         return REDLOCK_PROTO;
+    /* Nodes in quarantine answered: with their votes it would have been a quorum. */
+    if (guarded_count > 0 && lock->tally.no_count - guarded_count <= spare)
+        return REDLOCK_GUARDED;
     return REDLOCK_NOQUORUM;
 }
 
@@ -93,16 +99,16 @@ int64_t rl_lock_node_timeout_ns(const struct rl_policy *policy, int64_t ttl_ns)
 }
 
 void rl_lock_init(struct rl_lock *lock, const struct rl_policy *policy,
-                  const struct rl_lock_limits *limits)
+                  const struct rl_lock_terms *terms)
 {
     *lock = (struct rl_lock){
         .policy = policy,
-        .limits = *limits,
+        .terms = *terms,
         .state = RL_IDLE,
         .renew_at_ns = RL_NEVER_NS,
     };
     for (uint8_t i = 0; i < policy->node_count; i++)
-        lock->node[i] = (struct rl_node_vote){REDLOCK_VOTE_NONE, -1, -1};
+        lock->node[i] = (struct rl_node_vote){REDLOCK_VOTE_NONE, -1, -1, 0};
 }
 
 void rl_lock_adopt(struct rl_lock *lock)
@@ -118,6 +124,7 @@ static void on_answer(struct rl_lock *lock, const struct rl_event *event, struct
 {
     switch (lock->state) {
     case RL_ACQUIRING:
+    case RL_ALIGNING:
     case RL_ASKING:
     case RL_BACKOFF:
         rl_acquire_answer(lock, event, out);
@@ -139,6 +146,7 @@ static void on_timer(struct rl_lock *lock, const struct rl_event *event, struct 
 {
     switch (lock->state) {
     case RL_ACQUIRING:
+    case RL_ALIGNING:
     case RL_ASKING:
     case RL_BACKOFF:
         rl_acquire_timer(lock, event, out);
@@ -161,7 +169,7 @@ void rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_
     out->send_count = 0;
     out->done = false;
     out->done_error = REDLOCK_OK;
-    out->lost = false;
+    out->lost = out->jeopardy = out->recovered = false;
 
     switch (event->type) {
     case RL_EVENT_ACQUIRE:
@@ -182,6 +190,12 @@ void rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_
     case RL_EVENT_CANCEL:
         rl_acquire_cancel(lock, out);
         return;
+    case RL_EVENT_NODE_OUT:
+        rl_hold_node_out(lock, event, out);
+        return;
+    case RL_EVENT_ABANDON:
+        rl_hold_abandon(lock, out);
+        return;
     }
 }
 
@@ -196,6 +210,7 @@ int64_t rl_lock_timer_ns(const struct rl_lock *lock)
 
     switch (lock->state) {
     case RL_ACQUIRING:
+    case RL_ALIGNING:
         return earlier(earlier(lock->round_deadline_ns, wait_ns),
                        rl_validity_end_ns(lock->round_start_ns, lock->ttl_ns,
                                           lock->policy->drift_ppm));

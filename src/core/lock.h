@@ -4,9 +4,11 @@
  *
  *           ACQUIRE            quorum, still valid
  *   IDLE ------------> ACQUIRING ------------------> HELD --RELEASE--> RELEASING --> ENDED
- *                       ^     | lost                  | validity over     | gone
- *                       |     v                       v                   v
+ *                       ^     |  \\_ ALIGNING ____/   | validity over     | gone
+ *                       |     v lost                  v                   v
  *                       +- BACKOFF / ASKING         ENDED (lost)       CHECKING --> ENDED
+ *
+ * ALIGNING: a fenced lock whose granting nodes disagree about the token (section "Fencing").
  *
  * Pure: the time and the random number come with the event, and the caller carries out the
  * actions. Rule numbers (A1-A11) are those of docs/design.md.
@@ -29,6 +31,7 @@
 enum rl_state {
     RL_IDLE,
     RL_ACQUIRING,
+    RL_ALIGNING,
     RL_ASKING,  /* tried once and refused: the remaining times are on their way */
     RL_BACKOFF, /* between two attempts */
     RL_HELD,
@@ -47,8 +50,10 @@ struct rl_policy {
     int64_t retry_max_ns;
 };
 
-struct rl_lock_limits {
+/* What the caller asked for. */
+struct rl_lock_terms {
     bool renew;              /* watchdog: extend at a third of the TTL (A11) */
+    bool fenced;             /* with a fencing token */
     uint32_t max_extensions; /* 0: no cap */
     int64_t max_hold_ns;     /* 0: no cap */
 };
@@ -57,11 +62,12 @@ struct rl_node_vote {
     uint8_t vote;       /* enum redlock_vote of the last operation */
     int32_t rtt_us;     /* -1: no answer */
     int64_t key_ttl_ms; /* -1: unknown */
+    int64_t token;      /* of a fenced grant; 0: none */
 };
 
 struct rl_lock {
     const struct rl_policy *policy;
-    struct rl_lock_limits limits;
+    struct rl_lock_terms terms;
     enum rl_state state;
 
     int64_t ttl_ns;           /* of the acquire, and of the watchdog's renewals */
@@ -83,6 +89,8 @@ struct rl_lock {
     int64_t acquired_ns;
     int64_t deadline_ns; /* end of the validity (A3, A10); 0: not held */
     uint16_t held;       /* nodes known to carry our key, a bit each */
+    int64_t token;       /* fencing token of the hold; 0: none */
+    uint16_t aligned;    /* ALIGNING: nodes whose counter is the token */
     bool adopted;        /* taken over by value: the validity is unknown until extended */
 
     /* The extension under way. */
@@ -93,6 +101,7 @@ struct rl_lock {
     int64_t longest_ttl_ns; /* of any request for this key: a shorter one may not be native */
     uint32_t extension_count;
     int64_t renew_at_ns; /* RL_NEVER_NS: no watchdog */
+    bool jeopardy;       /* the last renewal failed, and the validity runs out */
 
     struct rl_node_vote node[REDLOCK_NODES_MAX];
 };
@@ -104,6 +113,8 @@ enum rl_event_type {
     RL_EVENT_EXTEND,  /* ttl_ns */
     RL_EVENT_RELEASE,
     RL_EVENT_CANCEL,
+    RL_EVENT_NODE_OUT, /* node: its memory or clock cannot be trusted any more */
+    RL_EVENT_ABANDON,  /* nothing that was held can be trusted any more */
 };
 
 struct rl_event {
@@ -137,10 +148,12 @@ struct rl_actions {
     bool done; /* the operation the caller asked for is over */
     int done_error;
     bool lost; /* the hold ended before it was released */
+    bool jeopardy;  /* a renewal failed ... */
+    bool recovered; /* ... and one succeeded again */
 };
 
 void rl_lock_init(struct rl_lock *lock, const struct rl_policy *policy,
-                  const struct rl_lock_limits *limits);
+                  const struct rl_lock_terms *terms);
 
 /* For a lock that another process acquired: held, with unknown validity. */
 void rl_lock_adopt(struct rl_lock *lock);

@@ -19,6 +19,9 @@ void rl_hold_begin(struct rl_lock *lock, int64_t deadline_ns, int64_t start_ns);
 void rl_hold_extend(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
 void rl_hold_answer(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
 void rl_hold_timer(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
+void rl_hold_node_out(struct rl_lock *lock, const struct rl_event *event,
+                      struct rl_actions *out);
+void rl_hold_abandon(struct rl_lock *lock, struct rl_actions *out);
 int64_t rl_hold_timer_ns(const struct rl_lock *lock);
 
 /* release.c: giving back, and finding out what became of a lost key */

@@ -27,7 +27,8 @@ static void add(struct rl_command *command, struct rl_slice argument)
 #define ADD_TEXT(command, literal)                                                           \
     add((command), (struct rl_slice){(literal), sizeof(literal) - 1})
 
-static void acquire_command(const struct rl_subject *subject, struct rl_command *out)
+/* Creates the key or does nothing: the acquire of the specification, and healing. */
+static void set_command(const struct rl_subject *subject, struct rl_command *out)
 {
     ADD_TEXT(out, "SET");
     add(out, subject->key);
@@ -38,7 +39,7 @@ static void acquire_command(const struct rl_subject *subject, struct rl_command 
 }
 
 static void script_head(struct rl_command *out, const struct rl_abilities *abilities,
-                        struct rl_slice text, struct rl_slice sha1)
+                        struct rl_slice text, struct rl_slice sha1, const char *key_count)
 {
     if (abilities->script_by_text) {
         ADD_TEXT(out, "EVAL");
@@ -47,13 +48,59 @@ static void script_head(struct rl_command *out, const struct rl_abilities *abili
         ADD_TEXT(out, "EVALSHA");
         add(out, sha1);
     }
-    ADD_TEXT(out, "1");
+    add(out, (struct rl_slice){key_count, 1});
 }
 
-#define SCRIPT_HEAD(out, abilities, NAME)                                                    \
-    script_head((out), (abilities),                                                          \
-                (struct rl_slice){RL_SCRIPT_##NAME, sizeof RL_SCRIPT_##NAME - 1},            \
-                (struct rl_slice){RL_SCRIPT_##NAME##_SHA1, sizeof RL_SCRIPT_##NAME##_SHA1 - 1})
+#define SCRIPT_HEAD(out, abilities, NAME, key_count)                                         \
+    script_head(                                                                             \
+        (out), (abilities), (struct rl_slice){RL_SCRIPT_##NAME, sizeof RL_SCRIPT_##NAME - 1}, \
+        (struct rl_slice){RL_SCRIPT_##NAME##_SHA1, sizeof RL_SCRIPT_##NAME##_SHA1 - 1},      \
+        (key_count))
+
+static bool acquires_by_script(const struct rl_subject *subject)
+{
+    return subject->fenced || subject->marked;
+}
+
+static void acquire_command(const struct rl_subject *subject,
+                            const struct rl_abilities *abilities, struct rl_command *out)
+{
+    if (!acquires_by_script(subject)) {
+        set_command(subject, out);
+        return;
+    }
+    SCRIPT_HEAD(out, abilities, ACQUIRE, "3");
+    add(out, subject->key);
+    add(out, subject->fence_key);
+    ADD_TEXT(out, RL_MARKER_KEY);
+    add(out, subject->value);
+    add(out, subject->ttl_ms);
+    if (subject->fenced)
+        ADD_TEXT(out, RL_FENCE_LIFE_MS);
+    else
+        ADD_TEXT(out, "0");
+}
+
+static void align_command(const struct rl_subject *subject,
+                          const struct rl_abilities *abilities, struct rl_command *out)
+{
+    SCRIPT_HEAD(out, abilities, ALIGN, "2");
+    add(out, subject->key);
+    add(out, subject->fence_key);
+    add(out, subject->value);
+    add(out, subject->token);
+    ADD_TEXT(out, RL_FENCE_LIFE_MS);
+}
+
+static void admit_command(const struct rl_subject *subject, struct rl_command *out)
+{
+    ADD_TEXT(out, "HSET");
+    ADD_TEXT(out, RL_MARKER_KEY);
+    ADD_TEXT(out, "id");
+    add(out, subject->identity);
+    ADD_TEXT(out, "max_ttl");
+    add(out, subject->ttl_ms);
+}
 
 static void delete_command(const struct rl_subject *subject,
                            const struct rl_abilities *abilities, struct rl_command *out)
@@ -72,7 +119,7 @@ static void delete_command(const struct rl_subject *subject,
         add(out, subject->value);
         return;
     case RL_DELETE_SCRIPT:
-        SCRIPT_HEAD(out, abilities, RELEASE);
+        SCRIPT_HEAD(out, abilities, RELEASE, "1");
         add(out, subject->key);
         add(out, subject->value);
         return;
@@ -99,7 +146,7 @@ static void extend_command(const struct rl_subject *subject,
         add(out, subject->ttl_ms);
         return;
     }
-    SCRIPT_HEAD(out, abilities, EXTEND);
+    SCRIPT_HEAD(out, abilities, EXTEND, "1");
     add(out, subject->key);
     add(out, subject->value);
     add(out, subject->ttl_ms);
@@ -111,7 +158,20 @@ void rl_recipe_command(enum rl_op op, const struct rl_subject *subject,
     out->argument_count = 0;
     switch (op) {
     case RL_OP_ACQUIRE:
-        acquire_command(subject, out);
+        acquire_command(subject, abilities, out);
+        return;
+    case RL_OP_HEAL:
+        set_command(subject, out);
+        return;
+    case RL_OP_ALIGN:
+        align_command(subject, abilities, out);
+        return;
+    case RL_OP_ADMIT:
+        admit_command(subject, out);
+        return;
+    case RL_OP_FENCE:
+        ADD_TEXT(out, "GET");
+        add(out, subject->fence_key);
         return;
     case RL_OP_EXTEND:
         extend_command(subject, abilities, out);
@@ -138,6 +198,10 @@ bool rl_recipe_uses_script(enum rl_op op, const struct rl_subject *subject,
                            const struct rl_abilities *abilities)
 {
     switch (op) {
+    case RL_OP_ACQUIRE:
+        return acquires_by_script(subject);
+    case RL_OP_ALIGN:
+        return true;
     case RL_OP_EXTEND:
         return !renews_natively(subject, abilities);
     case RL_OP_RELEASE:
@@ -173,13 +237,43 @@ bool rl_recipe_is_noscript(const struct rl_reply *reply)
            rl_slice_starts(reply->scalar.text, "NOSCRIPT");
 }
 
-static enum redlock_vote acquire_vote(const struct rl_scalar *reply)
+static enum redlock_vote set_vote(const struct rl_scalar *reply)
 {
     if (reply->type == RL_REPLY_STATUS && rl_slice_equals(reply->text, "OK"))
         return REDLOCK_VOTE_GRANTED;
     if (reply->type == RL_REPLY_NIL)
         return REDLOCK_VOTE_HELD;
     return REDLOCK_VOTE_PROTO;
+}
+
+/* {1, token, id, max_ttl}, {0, remaining ms, id, max_ttl} or {-2, max_ttl}: acquire.lua. */
+static struct rl_answer script_acquire_answer(const struct rl_reply *reply)
+{
+    const struct rl_scalar *element = reply->element;
+    struct rl_answer answer = {.vote = REDLOCK_VOTE_PROTO, .key_ttl_ms = -1};
+
+    if (reply->element_count < 2 || element[0].type != RL_REPLY_INTEGER ||
+        element[1].type != RL_REPLY_INTEGER)
+        return answer;
+    if (element[0].integer == -2) {
+        answer.vote = REDLOCK_VOTE_GUARDED;
+        answer.beyond_max_ttl = true;
+        return answer;
+    }
+    if (reply->element_count != 4 || element[2].type != RL_REPLY_BULK ||
+        element[3].type != RL_REPLY_INTEGER)
+        return answer;
+    answer.has_marker = true;
+    answer.marker = element[2].text;
+    answer.marker_max_ttl_ms = element[3].integer;
+    if (element[0].integer == 1) {
+        answer.vote = REDLOCK_VOTE_GRANTED;
+        answer.token = element[1].integer;
+    } else if (element[0].integer == 0) {
+        answer.vote = REDLOCK_VOTE_HELD;
+        answer.key_ttl_ms = element[1].integer < 0 ? -1 : element[1].integer;
+    }
+    return answer;
 }
 
 /* Scripts and native deletes answer 1 or 0; SET ... IFEQ answers OK or nil. */
@@ -196,16 +290,6 @@ static enum redlock_vote compare_vote(const struct rl_scalar *reply)
     return REDLOCK_VOTE_PROTO;
 }
 
-static struct rl_answer inquire_answer(const struct rl_scalar *reply)
-{
-    if (reply->type != RL_REPLY_INTEGER)
-        return (struct rl_answer){REDLOCK_VOTE_PROTO, -1};
-    if (reply->integer == -2)
-        return (struct rl_answer){REDLOCK_VOTE_MISSING, -1};
-    /* -1 is a key without expiry: held, for nobody knows how long. */
-    return (struct rl_answer){REDLOCK_VOTE_HELD, reply->integer < 0 ? -1 : reply->integer};
-}
-
 static enum redlock_vote get_vote(const struct rl_scalar *reply)
 {
     if (reply->type == RL_REPLY_BULK)
@@ -213,10 +297,36 @@ static enum redlock_vote get_vote(const struct rl_scalar *reply)
     return reply->type == RL_REPLY_NIL ? REDLOCK_VOTE_MISSING : REDLOCK_VOTE_PROTO;
 }
 
+static struct rl_answer inquire_answer(const struct rl_scalar *reply)
+{
+    struct rl_answer answer = {.vote = REDLOCK_VOTE_PROTO, .key_ttl_ms = -1};
+
+    if (reply->type != RL_REPLY_INTEGER)
+        return answer;
+    answer.vote = reply->integer == -2 ? REDLOCK_VOTE_MISSING : REDLOCK_VOTE_HELD;
+    /* -1 is a key without expiry: held, for nobody knows how long. */
+    if (reply->integer >= 0)
+        answer.key_ttl_ms = reply->integer;
+    return answer;
+}
+
+/* The counter of a name, written in decimal. */
+static struct rl_answer fence_answer(const struct rl_scalar *reply)
+{
+    struct rl_answer answer = {.vote = get_vote(reply), .key_ttl_ms = -1};
+
+    for (size_t i = 0; reply->type == RL_REPLY_BULK && i < reply->text.size && i < 18; i++) {
+        if (reply->text.data[i] < '0' || reply->text.data[i] > '9')
+            break;
+        answer.token = answer.token * 10 + (reply->text.data[i] - '0');
+    }
+    return answer;
+}
+
 struct rl_answer rl_recipe_answer(enum rl_op op, const struct rl_reply *reply)
 {
     const struct rl_scalar *scalar = &reply->scalar;
-    struct rl_answer answer = {REDLOCK_VOTE_PROTO, -1};
+    struct rl_answer answer = {.vote = REDLOCK_VOTE_PROTO, .key_ttl_ms = -1};
 
     if (scalar->type == RL_REPLY_ERROR) {
         answer.vote = rl_recipe_error_vote(scalar->text);
@@ -227,10 +337,22 @@ struct rl_answer rl_recipe_answer(enum rl_op op, const struct rl_reply *reply)
     }
     switch (op) {
     case RL_OP_ACQUIRE:
-        answer.vote = acquire_vote(scalar);
+        if (scalar->type == RL_REPLY_ARRAY)
+            return script_acquire_answer(reply);
+        answer.vote = set_vote(scalar);
+        break;
+    case RL_OP_HEAL:
+        answer.vote = set_vote(scalar);
+        break;
+    case RL_OP_FENCE:
+        return fence_answer(scalar);
+    case RL_OP_ADMIT:
+        if (scalar->type == RL_REPLY_INTEGER)
+            answer.vote = REDLOCK_VOTE_GRANTED;
         break;
     case RL_OP_EXTEND:
     case RL_OP_RELEASE:
+    case RL_OP_ALIGN:
     case RL_OP_ROLLBACK:
         answer.vote = compare_vote(scalar);
         break;

@@ -14,17 +14,28 @@
 #include "core/reply.h"
 #include "redlock.h"
 
-#define RL_ARGUMENTS_MAX 8
+#define RL_ARGUMENTS_MAX 12
 
 enum rl_op {
     RL_OP_ACQUIRE,
     RL_OP_EXTEND,
     RL_OP_RELEASE,  /* the holder gives the lock back; its reply counts */
     RL_OP_ROLLBACK, /* the same command for a failed attempt; nobody waits for its reply */
+    RL_OP_HEAL,     /* set our key where a node misses it (A8) */
+    RL_OP_ALIGN,    /* raise the fence counter to the token */
     RL_OP_INQUIRE,  /* how long does whatever is under the key live? */
     RL_OP_GET,      /* whose value is under the key? */
+    RL_OP_FENCE,    /* what does the fence counter say? */
+    RL_OP_ADMIT,    /* write the marker of this incarnation (G5) */
     RL_OP_PING,
 };
+
+#define RL_FENCE_PREFIX "redlock.fence:"
+#define RL_MARKER_KEY "redlock.admit"
+#define RL_PROBATION_KEY "redlock.probation"
+
+/* A fence counter that nobody used for a day goes; the clock it starts from anew is later. */
+#define RL_FENCE_LIFE_MS "86400000"
 
 /* What a node can do without a script, learnt by probing it once per connection. */
 enum rl_delete_style { RL_DELETE_SCRIPT, RL_DELETE_DELIFEQ, RL_DELETE_DELEX };
@@ -35,11 +46,16 @@ struct rl_abilities {
     bool script_by_text; /* send EVAL with the text: the server forgot the script */
 };
 
-/* The subject of a command: one attempt's key and value, and a TTL in decimal. */
+/* The subject of a command: one attempt's key and value, and numbers in decimal. */
 struct rl_subject {
     struct rl_slice key;
     struct rl_slice value;
     struct rl_slice ttl_ms;
+    struct rl_slice fence_key;
+    struct rl_slice token;    /* ALIGN */
+    struct rl_slice identity; /* ADMIT: of the connection that the command goes to */
+    bool fenced;              /* ACQUIRE gives a token */
+    bool marked;              /* ACQUIRE tells the node's marker */
     bool may_shorten; /* a renewal with a smaller TTL than the key may already have */
 };
 
@@ -52,6 +68,11 @@ struct rl_command {
 struct rl_answer {
     enum redlock_vote vote;
     int64_t key_ttl_ms;
+    int64_t token;            /* a fenced grant, or FENCE; 0: none */
+    bool has_marker;          /* the marker as it stood together with the acquire: */
+    struct rl_slice marker;   /* points into the reply */
+    int64_t marker_max_ttl_ms;
+    bool beyond_max_ttl; /* the node does not allow such a long TTL */
 };
 
 /* Fills *out; its slices point into *subject and static text. */

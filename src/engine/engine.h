@@ -99,7 +99,7 @@ void rl_engine_tick(struct rl_engine *engine, int64_t now_ns);
 
 /* -1: out of memory. The key must outlive the handle. */
 int rl_handle_init(struct rl_engine *engine, struct rl_handle *handle, struct rl_slice key,
-                   const struct rl_lock_limits *limits);
+                   const struct rl_lock_terms *terms);
 void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64_t ttl_ns,
                        int64_t wait_deadline_ns, int64_t now_ns);
 int rl_handle_adopt(struct rl_engine *engine, struct rl_handle *handle, const char *value,

@@ -291,13 +291,13 @@ void rl_handle_timer(struct rl_engine *engine, struct rl_handle *handle, int64_t
 /* ---- what the owner asks for ---- */
 
 int rl_handle_init(struct rl_engine *engine, struct rl_handle *handle, struct rl_slice key,
-                   const struct rl_lock_limits *limits)
+                   const struct rl_lock_terms *terms)
 {
     if (!rl_timers_reserve(&engine->timers, engine->handle_count + 1))
         return -1;
     engine->handle_count++;
     *handle = (struct rl_handle){.key = key};
-    rl_lock_init(&handle->lock, &engine->policy, limits);
+    rl_lock_init(&handle->lock, &engine->policy, terms);
     return 0;
 }
 

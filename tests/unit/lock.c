@@ -255,8 +255,8 @@ CASE(extensions_can_be_capped, "A7: by count and by total time held.")
     struct trace_options counted = five;
     struct trace_options timed = five;
 
-    counted.limits.max_extensions = 1;
-    timed.limits.max_hold_ns = 1500 * 1000000ll;
+    counted.terms.max_extensions = 1;
+    timed.terms.max_hold_ns = 1500 * 1000000ll;
     trace_run(&counted, HELD_BY_THREE "[10]   extend 1000    -> send EXTEND 12345\n"
                                       "[11]   1 granted\n"
                                       "[11]   2 granted\n"
@@ -274,7 +274,7 @@ CASE(the_watchdog_renews_at_a_third, "A11: at ttl/3, again and again, and nobody
 {
     struct trace_options renewing = five;
 
-    renewing.limits.renew = true;
+    renewing.terms.renew = true;
     trace_run(&renewing, HELD_BY_THREE "[1]    timer-at 333\n"
                                        "[334]  timer         -> send EXTEND 12345\n"
                                        "[335]  1 granted\n"
@@ -288,7 +288,7 @@ CASE(the_watchdog_insists_until_the_end, "A10: failed renewals are retried, then
 {
     struct trace_options renewing = five;
 
-    renewing.limits.renew = true;
+    renewing.terms.renew = true;
     trace_run(&renewing, HELD_BY_THREE "[334]  timer         -> send EXTEND 12345\n"
                                        "[335]  1 refused\n"
                                        "[335]  2 refused\n"

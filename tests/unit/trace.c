@@ -243,7 +243,7 @@ void trace_run(const struct trace_options *options, const char *text)
     char line[LINE_MAX_SIZE];
     char shown[LINE_MAX_SIZE];
 
-    rl_lock_init(&t.lock, &t.policy, &options->limits);
+    rl_lock_init(&t.lock, &t.policy, &options->terms);
     for (const char *end; *text; text = *end ? end + 1 : end) {
         end = strchrnul(text, '\n');
         t.line_number++;

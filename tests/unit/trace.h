@@ -24,7 +24,7 @@
 
 struct trace_options {
     uint8_t node_count;
-    struct rl_lock_limits limits;
+    struct rl_lock_terms terms;
     uint32_t random; /* what every draw gives */
 };
 

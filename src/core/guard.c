@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "core/guard.h"
+
+#include <string.h>
+
+#define SECOND_NS 1000000000
+#define MS_NS 1000000
+#define US_NS 1000
+
+/* Server clocks tick in microseconds and are cached for the length of an event loop turn. */
+#define SAMPLE_SLACK_NS (10 * (int64_t)MS_NS)
+
+void rl_guard_init(struct rl_guard *guard, enum rl_guard_mode mode, int64_t max_ttl_ns,
+                   uint32_t drift_ppm)
+{
+    *guard = (struct rl_guard){
+        .mode = mode,
+        .max_ttl_ns = max_ttl_ns,
+        .drift_ppm = drift_ppm,
+        .reason = RL_GUARD_UNCHECKED_REASON,
+    };
+}
+
+void rl_guard_connected(struct rl_guard *guard)
+{
+    guard->state = RL_GUARD_UNCHECKED;
+    guard->reason = RL_GUARD_UNCHECKED_REASON;
+    guard->identity[0] = '\0';
+    guard->probation[0] = '\0';
+    guard->node_max_ttl_ns = 0;
+    /* The clock window survives: a step between two connections is a step all the same. */
+}
+
+static void admit(struct rl_guard *guard)
+{
+    guard->state = RL_GUARD_VOTING;
+    guard->reason = RL_GUARD_NONE_REASON;
+}
+
+static void quarantine(struct rl_guard *guard, enum rl_guard_reason reason, int64_t now_ns)
+{
+    guard->state = RL_GUARD_QUARANTINED;
+    guard->reason = reason;
+    guard->watched_since_ns = now_ns;
+}
+
+/* How long whatever a node may have forgotten can live: the longest TTL of any client (G4). */
+static int64_t guard_time_ns(const struct rl_guard *guard)
+{
+    int64_t longest_ns = guard->max_ttl_ns;
+
+    if (guard->node_max_ttl_ns > longest_ns)
+        longest_ns = guard->node_max_ttl_ns;
+    return longest_ns + RL_GUARD_MARGIN_NS;
+}
+
+static void join_identity(struct rl_guard *guard, const struct rl_facts *facts)
+{
+    size_t run_size = strlen(facts->run_id);
+    size_t replid_size = strlen(facts->replid);
+
+    guard->identity[0] = '\0';
+    if (run_size == 0 || replid_size == 0 ||
+        run_size + 1 + replid_size >= sizeof guard->identity)
+        return;
+    memcpy(guard->identity, facts->run_id, run_size);
+    guard->identity[run_size] = ':';
+    memcpy(guard->identity + run_size + 1, facts->replid, replid_size + 1);
+}
+
+static bool is_admitted(const struct rl_guard *guard, const char *marker)
+{
+    return guard->identity[0] && strcmp(guard->identity, marker) == 0;
+}
+
+void rl_guard_judge(struct rl_guard *guard, const struct rl_facts *facts, int64_t now_ns)
+{
+    join_identity(guard, facts);
+    guard->node_max_ttl_ns = facts->marker_max_ttl_ms * MS_NS;
+    if (guard->mode == RL_GUARD_OFF)
+        admit(guard);
+    else if (facts->has_persistence && facts->loading)
+        quarantine(guard, RL_GUARD_LOADING_REASON, now_ns);
+    else if (facts->has_replication && !facts->master)
+        quarantine(guard, RL_GUARD_REPLICA_REASON, now_ns);
+    else if (is_admitted(guard, facts->marker))
+        admit(guard);
+    else if (guard->mode == RL_GUARD_STRICT)
+        quarantine(guard, RL_GUARD_NOT_ADMITTED_REASON, now_ns);
+    else if (!facts->has_server)
+        quarantine(guard, RL_GUARD_UNKNOWN_REASON, now_ns);
+    else if (facts->uptime_s * SECOND_NS <= guard_time_ns(guard))
+        quarantine(guard, RL_GUARD_YOUNG_REASON, now_ns);
+    else
+        admit(guard);
+}
+
+bool rl_guard_marker(struct rl_guard *guard, struct rl_slice id, int64_t max_ttl_ms,
+                     int64_t now_ns)
+{
+    size_t identity_size = strlen(guard->identity);
+
+    if (guard->mode != RL_GUARD_STRICT)
+        return rl_guard_may_vote(guard, now_ns);
+    if (max_ttl_ms > 0)
+        guard->node_max_ttl_ns = max_ttl_ms * MS_NS;
+    if (identity_size > 0 && id.size == identity_size &&
+        memcmp(id.data, guard->identity, identity_size) == 0) {
+        /* Another client may have admitted it while we were watching. */
+        if (guard->reason == RL_GUARD_NOT_ADMITTED_REASON)
+            admit(guard);
+        return rl_guard_may_vote(guard, now_ns);
+    }
+    /* Flushed, swapped, promoted in place, restarted behind a proxy: memory was lost (G2). */
+    if (guard->state != RL_GUARD_QUARANTINED ||
+        guard->reason != RL_GUARD_NOT_ADMITTED_REASON) {
+        quarantine(guard, RL_GUARD_NOT_ADMITTED_REASON, now_ns);
+        guard->probation[0] = '\0';
+    }
+    return false;
+}
+
+void rl_guard_probed(struct rl_guard *guard, struct rl_slice answer, int64_t now_ns)
+{
+    if (answer.size == 1 && answer.data[0] == 'A') {
+        if (guard->reason == RL_GUARD_NOT_ADMITTED_REASON)
+            admit(guard);
+        return;
+    }
+    if (answer.size >= sizeof guard->probation)
+        return;
+    memcpy(guard->probation, answer.data, answer.size);
+    guard->probation[answer.size] = '\0';
+    guard->watched_since_ns = now_ns;
+}
+
+bool rl_guard_wants_admission(const struct rl_guard *guard, int64_t now_ns)
+{
+    return guard->mode == RL_GUARD_STRICT && guard->state == RL_GUARD_QUARANTINED &&
+           guard->probation[0] && now_ns - guard->watched_since_ns >= guard_time_ns(guard);
+}
+
+void rl_guard_admitted(struct rl_guard *guard, bool admitted, int64_t now_ns)
+{
+    /* Not agreed: the probation was lost on the way, and with it perhaps locks. Once more. */
+    guard->probation[0] = '\0';
+    guard->watched_since_ns = now_ns;
+    if (admitted && guard->reason == RL_GUARD_NOT_ADMITTED_REASON)
+        admit(guard);
+}
+
+static bool ends_by_itself(const struct rl_guard *guard)
+{
+    switch (guard->reason) {
+    case RL_GUARD_YOUNG_REASON:
+    case RL_GUARD_UNKNOWN_REASON:
+        return true;
+    case RL_GUARD_CLOCK_REASON:
+        return guard->mode != RL_GUARD_STRICT;
+    default:
+        return false;
+    }
+}
+
+int64_t rl_guard_ends_ns(const struct rl_guard *guard)
+{
+    if (guard->state != RL_GUARD_QUARANTINED)
+        return guard->state == RL_GUARD_VOTING ? 0 : INT64_MAX;
+    if (!ends_by_itself(guard) && !guard->probation[0])
+        return INT64_MAX;
+    return guard->watched_since_ns + guard_time_ns(guard);
+}
+
+bool rl_guard_may_vote(struct rl_guard *guard, int64_t now_ns)
+{
+    if (guard->step_ns != 0)
+        return false;
+    if (guard->state == RL_GUARD_QUARANTINED && ends_by_itself(guard) &&
+        now_ns - guard->watched_since_ns >= guard_time_ns(guard))
+        admit(guard);
+    return guard->state == RL_GUARD_VOTING;
+}
+
+void rl_guard_sample(struct rl_guard *guard, int64_t node_us, int64_t sent_ns,
+                     int64_t received_ns)
+{
+    struct rl_clock_window *old = &guard->window;
+    int64_t low_ns = node_us * US_NS - received_ns - SAMPLE_SLACK_NS;
+    int64_t high_ns = node_us * US_NS - sent_ns + SAMPLE_SLACK_NS;
+    /* Seconds first: months of silence must not overflow. */
+    int64_t age_ns = (received_ns - old->at_ns) / 1000000 * guard->drift_ppm;
+    int64_t old_low_ns = old->low_ns - age_ns;
+    int64_t old_high_ns = old->high_ns + age_ns;
+
+    if (guard->mode == RL_GUARD_OFF)
+        return;
+    if (old->known && low_ns > old_high_ns)
+        guard->step_ns = low_ns - old_high_ns;
+    else if (old->known && high_ns < old_low_ns)
+        guard->step_ns = high_ns - old_low_ns;
+    else if (old->known) {
+        /* Both are true: what they have in common is true as well. */
+        low_ns = low_ns > old_low_ns ? low_ns : old_low_ns;
+        high_ns = high_ns < old_high_ns ? high_ns : old_high_ns;
+    }
+    *old = (struct rl_clock_window){true, low_ns, high_ns, received_ns};
+}
+
+void rl_guard_blame_clock(struct rl_guard *guard, int64_t now_ns)
+{
+    guard->step_ns = 0;
+    quarantine(guard, guard->mode == RL_GUARD_STRICT ? RL_GUARD_NOT_ADMITTED_REASON
+                                                     : RL_GUARD_CLOCK_REASON,
+               now_ns);
+    guard->probation[0] = '\0';
+}
+
+void rl_guard_forgive_clock(struct rl_guard *guard)
+{
+    guard->step_ns = 0;
+}
+
+const char *rl_guard_reason_text(enum rl_guard_reason reason)
+{
+    switch (reason) {
+#define CASE(name, text)                                                                     \
+    case RL_GUARD_##name##_REASON:                                                           \
+        return text;
+        RL_GUARD_REASONS(CASE)
+#undef CASE
+    }
+    return "";
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * May this node vote? One guard per connection (G1-G6).
+ *
+ * A node that lost its memory votes for locks it has already granted. It looks exactly like a
+ * healthy young node, so every node whose past is unknown is kept from voting until whatever
+ * it may have forgotten has expired: max_ttl plus a margin, watched by this client on one
+ * connection. Three things make the wait unnecessary: an uptime longer than that, a marker on
+ * the node that names this very incarnation, or the guard being switched off.
+ *
+ * The identity that a marker is compared with belongs to the connection, never to the node: a
+ * new connection begins unchecked.
+ *
+ * Time is guarded as well: a sample of the node's clock against ours gives a window for their
+ * difference, and two windows that do not meet prove that one of the clocks was set (G6).
+ */
+#ifndef RL_CORE_GUARD_H
+#define RL_CORE_GUARD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/reply.h"
+
+#define RL_IDENTITY_MAX 96 /* run_id:master_replid, 81 characters, and the terminator */
+#define RL_PROBATION_MAX (RL_IDENTITY_MAX + 48)
+
+/* uptime_in_seconds over-reports by up to 0.9 s; the rest is for delays on the way. */
+#define RL_GUARD_MARGIN_NS 2000000000
+
+enum rl_guard_mode {
+    RL_GUARD_OFF,
+    RL_GUARD_DEFAULT, /* checked once per connection; safe while a restart breaks it */
+    RL_GUARD_STRICT,  /* the marker is read with every acquire as well */
+};
+
+enum rl_guard_state {
+    RL_GUARD_UNCHECKED, /* no vote counts before the check has answered */
+    RL_GUARD_VOTING,
+    RL_GUARD_QUARANTINED,
+};
+
+/* One line per reason: name, what a person reads. */
+#define RL_GUARD_REASONS(X)                                                                  \
+    X(NONE, "")                                                                              \
+    X(UNCHECKED, "not checked yet")                                                          \
+    X(YOUNG, "restarted not long ago")                                                       \
+    X(UNKNOWN, "its age is unknown (INFO is forbidden)")                                     \
+    X(LOADING, "loading its dataset")                                                        \
+    X(REPLICA, "a replica, not a master")                                                    \
+    X(NOT_ADMITTED, "not admitted (no marker, or that of another incarnation)")              \
+    X(MAX_TTL, "the node's max_ttl is smaller than the TTL asked for")                       \
+    X(CLOCK, "its clock was set")
+
+enum rl_guard_reason {
+#define RL_GUARD_REASON_ENUM(name, text) RL_GUARD_##name##_REASON,
+    RL_GUARD_REASONS(RL_GUARD_REASON_ENUM)
+#undef RL_GUARD_REASON_ENUM
+};
+
+/* What the node said about itself on this connection, before anything else. */
+struct rl_facts {
+    bool has_server;      /* INFO server was answered */
+    bool has_replication; /* INFO replication was answered */
+    bool has_persistence; /* INFO persistence was answered */
+    bool loading;
+    bool master;
+    char run_id[48];
+    char replid[48];
+    int64_t uptime_s;
+    char marker[RL_IDENTITY_MAX]; /* redlock.admit, field id; empty: none */
+    int64_t marker_max_ttl_ms;    /* field max_ttl; 0: none */
+};
+
+struct rl_clock_window {
+    bool known;
+    int64_t low_ns; /* node's clock minus ours lies between these ... */
+    int64_t high_ns;
+    int64_t at_ns; /* ... as of this moment of ours */
+};
+
+struct rl_guard {
+    enum rl_guard_mode mode;
+    int64_t max_ttl_ns; /* of this client */
+    uint32_t drift_ppm; /* by how much the two clocks' rates may differ */
+
+    enum rl_guard_state state;
+    enum rl_guard_reason reason;
+    char identity[RL_IDENTITY_MAX]; /* of this connection; empty: unknown */
+    int64_t node_max_ttl_ns;        /* what the marker says; 0: nothing */
+    int64_t watched_since_ns;       /* on this connection, without a break */
+
+    /* Strict: the probation string that is being watched; empty: none yet. */
+    char probation[RL_PROBATION_MAX];
+
+    struct rl_clock_window window;
+    int64_t step_ns; /* the last proven step; 0: none since it was looked at */
+};
+
+void rl_guard_init(struct rl_guard *guard, enum rl_guard_mode mode, int64_t max_ttl_ns,
+                   uint32_t drift_ppm);
+
+/* A new connection: whatever was known about the node is void. */
+void rl_guard_connected(struct rl_guard *guard);
+
+/* The check of this connection has been answered (G1). */
+void rl_guard_judge(struct rl_guard *guard, const struct rl_facts *facts, int64_t now_ns);
+
+/* The marker as it stood together with an acquire (G2). True: that node may vote. */
+bool rl_guard_marker(struct rl_guard *guard, struct rl_slice id, int64_t max_ttl_ms,
+                     int64_t now_ns);
+
+/* Strict: what PROBE answered, and whether ADMIT agreed. */
+void rl_guard_probed(struct rl_guard *guard, struct rl_slice answer, int64_t now_ns);
+void rl_guard_admitted(struct rl_guard *guard, bool admitted, int64_t now_ns);
+/* Strict: the probation has been watched for long enough to be turned into a marker. */
+bool rl_guard_wants_admission(const struct rl_guard *guard, int64_t now_ns);
+
+/* May the node's new grants be counted now? Lets a quarantine end when its time has come. */
+bool rl_guard_may_vote(struct rl_guard *guard, int64_t now_ns);
+
+/* When the quarantine ends if nothing happens; INT64_MAX: not by itself. */
+int64_t rl_guard_ends_ns(const struct rl_guard *guard);
+
+/* The node's clock read node_us at some moment between sent_ns and received_ns (G6). */
+void rl_guard_sample(struct rl_guard *guard, int64_t node_us, int64_t sent_ns,
+                     int64_t received_ns);
+/* A proven step was the node's own: out with it. Or it was ours: carry on. */
+void rl_guard_blame_clock(struct rl_guard *guard, int64_t now_ns);
+void rl_guard_forgive_clock(struct rl_guard *guard);
+
+const char *rl_guard_reason_text(enum rl_guard_reason reason);
+
+#endif

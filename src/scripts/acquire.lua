@@ -1,0 +1,26 @@
+-- Acquire with a fencing token, or with the node's marker, in one step (G2).
+-- KEYS[1] lock  KEYS[2] fence counter  KEYS[3] marker
+-- ARGV[1] value  ARGV[2] ttl in ms  ARGV[3] life of an idle counter in ms, 0 for no token
+-- -> {1, token, marker id, marker max_ttl} granted, {0, remaining ms, id, max_ttl} held,
+--    {-2, max_ttl} the ttl is beyond what this node allows
+local marker = redis.call('HMGET', KEYS[3], 'id', 'max_ttl')
+local id, max_ttl = marker[1] or '', tonumber(marker[2] or '0')
+if max_ttl > 0 and tonumber(ARGV[2]) > max_ttl then
+  return {-2, max_ttl}
+end
+if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
+  return {0, redis.call('PTTL', KEYS[1]), id, max_ttl}
+end
+local token = 0
+if ARGV[3] ~= '0' then
+  if redis.call('EXISTS', KEYS[2]) == 1 then
+    token = redis.call('INCR', KEYS[2])
+  else
+    -- A counter that expired or was lost starts at the clock: later than all it ever gave.
+    local time = redis.call('TIME')
+    token = time[1] * 1000000 + time[2]
+    redis.call('SET', KEYS[2], string.format('%.0f', token))
+  end
+  redis.call('PEXPIRE', KEYS[2], ARGV[3])
+end
+return {1, token, id, max_ttl}
