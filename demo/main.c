@@ -261,9 +261,13 @@ static int judge(const struct demo *demo, const struct outcome *with,
                  const struct outcome *without)
 {
     unsigned lost = without->expected - without->counted;
-    view_verdict(&demo->view, with, without);
-    if (demo->failed || with->finished != WORKERS || with->expected != with->counted) {
+    view_verdict(&demo->view, with, demo->failed ? NULL : without);
+    if (with->expected != with->counted) {
         puts("\n Not exact: the lock failed.");
+        return EXIT_FAILURE;
+    }
+    if (demo->failed || with->finished != WORKERS) {
+        puts("\n Not finished: what is there is exact, but not everything was done.");
         return EXIT_FAILURE;
     }
     printf("\n Exact: with the lock none of %u additions was lost, though a server died.\n"

@@ -41,7 +41,7 @@ void view_half(struct view *view, bool locked)
 
 void view_event(struct view *view, const char *format, ...)
 {
-    char text[96];
+    char text[VIEW_EVENT_MAX - 16];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);

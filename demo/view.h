@@ -10,7 +10,8 @@
 #include "fleet.h"
 #include "screen.h"
 
-#define VIEW_EVENTS 5 /* the most recent ones that a live picture keeps */
+#define VIEW_EVENTS 5      /* the most recent ones that a live picture keeps */
+#define VIEW_EVENT_MAX 320 /* bytes of one, with its time */
 
 struct view {
     struct screen screen;
@@ -18,7 +19,7 @@ struct view {
     int64_t next_line_ns; /* when to print the next line of progress, if not live */
     bool locked;          /* which half of the demo is on */
     bool over;            /* nobody works any more: the workers need no lines */
-    char event[VIEW_EVENTS][128];
+    char event[VIEW_EVENTS][VIEW_EVENT_MAX];
     unsigned event_count;
 };
 

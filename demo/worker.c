@@ -13,8 +13,9 @@
 
 #define LOCK_NAME "demo-counter"
 #define TTL_MS 5000
-#define WAIT_MS 30000
-#define THINK_MS 16         /* between reading and writing: room for others to interfere */
+#define WAIT_MS 15000
+#define THINK_MS 20         /* between reading and writing: room for others to interfere */
+#define REST_MS 12          /* between two additions, so that the others get their turn */
 #define WRITE_MARGIN_MS 100 /* validity that must be left to begin a write */
 #define RETRY_MAX_MS 40     /* a short hold is worth asking for often */
 
@@ -55,9 +56,9 @@ static void leave(struct worker *worker)
     atomic_store(&worker->entry->state, WORKER_WAITING);
 }
 
-static void think(void)
+static void pause_ms(long ms)
 {
-    struct timespec t = {.tv_nsec = THINK_MS * 1000000};
+    struct timespec t = {.tv_nsec = ms * 1000000};
     while (nanosleep(&t, &t) != 0 && errno == EINTR)
         ;
 }
@@ -72,7 +73,7 @@ static int add_one(struct worker *worker, const redlock_lock *lock)
     unsigned value;
     if (counter_read(path, &value) != 0)
         return fail(worker, "reading the counter: %s", strerror(errno));
-    think();
+    pause_ms(THINK_MS);
     if (lock && redlock_remaining_ms(lock) < WRITE_MARGIN_MS)
         return 1;
     if (counter_write(path, value + 1) != 0)
@@ -119,8 +120,10 @@ int worker_main(const struct job *job, unsigned number)
     int result = job->locked ? open_client(&worker) : 0;
     if (result == 0)
         atomic_store(&worker.entry->state, WORKER_WAITING);
-    while (result == 0 && atomic_load(&worker.entry->done) < UPDATES_EACH)
+    while (result == 0 && atomic_load(&worker.entry->done) < UPDATES_EACH) {
         result = update(&worker);
+        pause_ms(REST_MS);
+    }
     redlock_close(worker.client);
     if (result == 0)
         atomic_store(&worker.entry->state, WORKER_FINISHED);

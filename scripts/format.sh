@@ -27,7 +27,10 @@ files=$(find include src cli tests bench demo examples \
 
 if [ "${1:-}" = --check ]; then
     # shellcheck disable=SC2086 # no name in the tree has a space
-    if ! "$tool" --dry-run --Werror $files; then
+    unformatted=$("$tool" --dry-run $files 2>&1 | sed -n 's/^\([^ :]*\):[0-9]*:.*/\1/p' | sort -u)
+    if [ -n "$unformatted" ]; then
+        echo "format: not formatted:" >&2
+        echo "$unformatted" >&2
         echo "format: run 'make format' and look at what it changed" >&2
         exit 1
     fi

@@ -79,13 +79,12 @@ static bool is_drained(const redlock *client)
 /* Gives releases and rollbacks one per-node deadline to arrive. */
 static void drain(redlock *client)
 {
-    int64_t end_ns = rl_now_ns() + client->engine.policy.node_timeout_ns;
-    int64_t left_ns;
+    int64_t now_ns = rl_now_ns();
+    int64_t end_ns = now_ns + client->engine.policy.node_timeout_ns;
 
-    do {
-        left_ns = end_ns - rl_now_ns();
-        rl_turn(client, left_ns > 0 ? (int)(left_ns / RL_MS_NS) + 1 : 0);
-    } while (left_ns > 0 && !is_drained(client));
+    rl_turn(client, 0);
+    for (; now_ns < end_ns && !is_drained(client); now_ns = rl_now_ns())
+        rl_turn(client, (int)((end_ns - now_ns) / RL_MS_NS) + 1);
 }
 
 /* `done` runs exactly once for everything that was started: what is left ends here. */

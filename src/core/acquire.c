@@ -8,6 +8,9 @@
  */
 #define LAST_MOMENTS_NS 5000000
 
+/* Nodes that refuse at once must not turn a wait into a busy loop. */
+#define RETRY_FLOOR_NS 500000
+
 static void attempt(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
 {
     /* t0 is noted before anything is sent (A2): the validity counts from here. */
@@ -45,7 +48,7 @@ static int64_t retry_at_ns(const struct rl_lock *lock, int64_t now_ns, uint32_t 
         bound_ns = lock->policy->retry_max_ns;
     if (bound_ns > left_ns)
         bound_ns = left_ns;
-    return now_ns + bound_ns / 65536 * (random >> 16);
+    return now_ns + RETRY_FLOOR_NS + bound_ns / 65536 * (random >> 16);
 }
 
 /* Enough nodes could have voted for us, but another's keys are there: busy, not broken. */

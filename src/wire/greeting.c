@@ -11,6 +11,8 @@
  */
 #define PROBE_KEY "redlock.probe"
 
+#define SHA1_DIGITS 40
+
 enum step {
     STEP_AUTH,
     STEP_SELECT,
@@ -137,6 +139,32 @@ static bool is_fatal(enum step step, struct rl_slice error)
            rl_slice_starts(error, "DENIED") || rl_slice_starts(error, "ERR max number");
 }
 
+/*
+ * Who answers a question with something that is no answer to it is out of step, or no Redis at
+ * all: its next "OK" would be taken for a grant.
+ */
+static bool makes_sense(enum step step, const struct rl_scalar *reply)
+{
+    if (reply->type == RL_REPLY_ERROR)
+        return true;
+    switch (step) {
+    case STEP_AUTH:
+    case STEP_SELECT:
+    case STEP_NAME:
+        return reply->type == RL_REPLY_STATUS;
+    case STEP_LOAD:
+        return reply->type == RL_REPLY_BULK && reply->text.size == SHA1_DIGITS;
+    case STEP_PROBE_DELIFEQ:
+    case STEP_PROBE_DELEX:
+        return reply->type == RL_REPLY_INTEGER;
+    case STEP_PROBE_SET_IFEQ:
+        return reply->type == RL_REPLY_NIL || reply->type == RL_REPLY_STATUS;
+    case STEP_INFO:
+        return reply->type == RL_REPLY_BULK;
+    }
+    return false;
+}
+
 static bool is_zero(const struct rl_scalar *reply)
 {
     return reply->type == RL_REPLY_INTEGER && reply->integer == 0;
@@ -173,6 +201,12 @@ int rl_greeting_answer(struct rl_session *session, uint16_t step, const struct r
         enum redlock_vote vote = rl_recipe_error_vote(scalar->text);
 
         rl_session_fail(session, step == STEP_AUTH ? REDLOCK_VOTE_AUTH : vote, scalar->text);
+        return -1;
+    }
+    if (!makes_sense((enum step)step, scalar)) {
+        static const char why[] = "its answers do not fit the questions";
+
+        rl_session_fail(session, REDLOCK_VOTE_PROTO, (struct rl_slice){why, sizeof why - 1});
         return -1;
     }
     learn(session, (enum step)step, scalar);

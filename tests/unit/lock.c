@@ -114,12 +114,12 @@ CASE(retries_after_a_random_delay, "A9: full jitter, doubling, with a new round 
                       "[1]    1 held\n"
                       "[1]    2 held       -> send ROLLBACK 123, send INQUIRE 12\n"
                       "[1]    state backoff\n"
-                      "[1]    timer-at 5\n"
-                      "[6]    timer        -> send ACQUIRE 123\n"
+                      "[1]    timer-at 6\n"
+                      "[7]    timer        -> send ACQUIRE 123\n"
                       "[7]    1 held\n"
                       "[7]    2 held       -> send ROLLBACK 123, send INQUIRE 12\n"
-                      "[7]    timer-at 16\n"
-                      "[17]   timer        -> send ACQUIRE 123\n"
+                      "[7]    timer-at 17\n"
+                      "[18]   timer        -> send ACQUIRE 123\n"
                       "[18]   1 granted\n"
                       "[19]   2 granted    -> done OK\n");
 }
@@ -129,7 +129,7 @@ CASE(late_grant_of_an_older_round_is_not_counted, "A1, A3: a reply counts for it
     trace_run(&three, "[0]    acquire 1000 wait 2000 -> send ACQUIRE 123\n"
                       "[1]    1 held\n"
                       "[1]    2 held       -> send ROLLBACK 123, send INQUIRE 12\n"
-                      "[6]    timer        -> send ACQUIRE 123\n"
+                      "[7]    timer        -> send ACQUIRE 123\n"
                       "[7]    late 1 ACQUIRE 3 granted\n"
                       "[7]    1 granted\n"
                       "[7]    state acquiring\n"
@@ -171,7 +171,7 @@ CASE(an_outage_is_waited_out, "A9: too few nodes now is no reason to stop waitin
     trace_run(&three, "[0]    acquire 1000 wait 2000 -> send ACQUIRE 123\n"
                       "[1]    1 refused\n"
                       "[1]    2 refused    -> send ROLLBACK 123\n"
-                      "[6]    timer        -> send ACQUIRE 123\n"
+                      "[7]    timer        -> send ACQUIRE 123\n"
                       "[7]    1 granted\n"
                       "[8]    2 granted    -> done OK\n");
 }
