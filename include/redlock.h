@@ -160,6 +160,13 @@ typedef struct redlock_lock redlock_lock;
 /* redlock_options.flags */
 #define REDLOCK_THREAD 0x1u    /* start an I/O thread: nobody has to call redlock_process() */
 #define REDLOCK_NO_NATIVE 0x2u /* always use scripts, even where the server can do without */
+#define REDLOCK_STRICT 0x4u    /* read the node's marker with every acquire: catches FLUSHALL,
+                                  SWAPDB, promotion in place and restarts behind a proxy */
+#define REDLOCK_NO_GUARD 0x8u  /* trust every node, however young or suspect: for tests, and
+                                  for clusters whose operator restarts nodes with a delay */
+
+/* One doubt about one node: what it is and what to do. */
+typedef void redlock_warn_fn(const char *address, const char *text, void *data);
 
 typedef struct redlock_options {
     size_t size;
@@ -180,7 +187,10 @@ typedef struct redlock_options {
     uint32_t node_timeout_ms;    /* per-node deadline of one request; default 50.
                                     A lock uses at most a quarter of its TTL. */
     uint32_t connect_timeout_ms; /* TCP and TLS set-up of one connection; default 1000 */
-    uint32_t max_ttl_ms;         /* the most any request of this client may ask; default 60000 */
+    uint32_t max_ttl_ms;         /* the most any request may ask, of any client of these nodes;
+                                    default 60000. A node that restarted is kept from voting
+                                    for this long and two seconds: raise it freely, lower it
+                                    only after waiting the old value. */
     uint32_t drift_ppm;          /* clock-rate allowance; default 10000 (1 %), plus 2 ms always */
     uint32_t retry_min_ms;       /* first bound of the random delay between attempts; default 10 */
     uint32_t retry_max_ms;       /* last bound of it; default 250 */
@@ -196,6 +206,10 @@ typedef struct redlock_options {
     const char *tls_cert_file;   /* PEM client certificate (chain); default none */
     const char *tls_key_file;    /* its private key; default: inside tls_cert_file */
     const char *tls_server_name; /* name to verify instead of the URL's host */
+
+    redlock_warn_fn *warn; /* told what is doubtful about the nodes, a sentence at a time; may
+                              be NULL. Runs where callbacks run. */
+    void *warn_data;
 } redlock_options;
 
 /*
@@ -220,21 +234,30 @@ enum redlock_kind {
 };
 
 /* redlock_request.flags */
-#define REDLOCK_RENEW 0x1u /* renew at a third of the TTL while held (needs the I/O thread or
-                              a caller of redlock_process()) */
+#define REDLOCK_RENEW 0x1u  /* renew at a third of the TTL while held (needs the I/O thread or
+                               a caller of redlock_process()) */
+#define REDLOCK_FENCED 0x2u /* with a fencing token, redlock_fence() */
+#define REDLOCK_BOUND 0x4u  /* bound to the calling thread: when that ends without releasing,
+                               the lock is released */
 
 /*
  * `done` runs exactly once for every operation that was started, `lost` at most once for a
- * lock that was held. Both run inside redlock_process() or on the I/O thread, with no
- * internal lock held: any non-blocking call may be made from them, redlock_lock_free() too.
+ * lock that was held. `jeopardy` runs when a renewal or extension failed, with its error, and
+ * with REDLOCK_OK when a later one succeeded; the validity does not change in between. All run
+ * inside redlock_process() or on the I/O thread, with no internal lock held: any non-blocking
+ * call may be made from them, redlock_lock_free() too.
+ *
+ * `lost` comes no later than the end of the validity, whatever the network does, as long as the
+ * process runs; a process that was stopped learns it from its first call afterwards.
  */
 typedef void redlock_done_fn(redlock_lock *lock, int error, void *data);
 typedef void redlock_lost_fn(redlock_lock *lock, int error, void *data);
+typedef void redlock_jeopardy_fn(redlock_lock *lock, int error, void *data);
 
 typedef struct redlock_request {
     size_t size;
     int32_t kind;      /* enum redlock_kind */
-    uint32_t flags;    /* REDLOCK_RENEW */
+    uint32_t flags;    /* REDLOCK_RENEW | REDLOCK_FENCED | REDLOCK_BOUND */
     int64_t wait_ms;   /* 0: try once. > 0: until this long from now. REDLOCK_WAIT_FOREVER. */
     size_t name_length; /* 0: the name is a C string */
     redlock_report *report; /* blocking calls: filled on success and on failure; may be NULL */
@@ -245,6 +268,8 @@ typedef struct redlock_request {
 
     uint32_t max_extensions; /* renewals and extensions allowed; 0: no cap */
     int64_t max_hold_ms;     /* no extension may carry the lock past this age; 0: no cap */
+
+    redlock_jeopardy_fn *jeopardy; /* with `data`; may be NULL */
 } redlock_request;
 
 /*
@@ -258,6 +283,7 @@ typedef struct redlock_request {
  *   NOQUORUM  too few nodes could vote (retried until wait_ms had passed)
  *   AUTH      a majority is impossible because nodes refuse the credentials (not retried)
  *   PROTO     the same because nodes do not speak the protocol (not retried)
+ *   GUARDED   the same because nodes are in quarantine: young, or suspect (retried)
  *   CANCELED  redlock_close()
  *   INVAL, NOMEM, SYSTEM, FORKED
  */
@@ -332,6 +358,31 @@ REDLOCK_API int64_t redlock_remaining_ms(const redlock_lock *lock);
 /* End of the validity in CLOCK_BOOTTIME nanoseconds; 0 when it is not held. */
 REDLOCK_API int64_t redlock_deadline_ns(const redlock_lock *lock);
 
+enum redlock_state {
+    REDLOCK_STATE_IDLE,     /* not acquired: waiting for it, or failed */
+    REDLOCK_STATE_HELD,     /* certainly ours, by the local clock */
+    REDLOCK_STATE_JEOPARDY, /* still ours, but the last renewal failed */
+    REDLOCK_STATE_LOST,     /* was ours and ended before it was released */
+    REDLOCK_STATE_RELEASED,
+};
+
+/* What became of the lock, asked of the local clock at this moment. */
+REDLOCK_API int redlock_state(const redlock_lock *lock);
+
+/*
+ * A descriptor that becomes readable when redlock_state() has changed to or from JEOPARDY or to
+ * LOST, for threads that poll. Read eight bytes to rearm it. It belongs to the handle and is
+ * closed with it. A negative error when there are no descriptors left.
+ */
+REDLOCK_API int redlock_event_fd(redlock_lock *lock);
+
+/*
+ * The fencing token of a lock acquired with REDLOCK_FENCED, 0 without one. Every acquisition of
+ * a name that starts after another one completed has a larger token: a resource that remembers
+ * the largest it has seen and refuses smaller ones is safe from holders that were delayed.
+ */
+REDLOCK_API int64_t redlock_fence(const redlock_lock *lock);
+
 /* The value stored under the key of the last attempt. Valid until the handle is freed. */
 REDLOCK_API const char *redlock_value(const redlock_lock *lock);
 
@@ -369,6 +420,7 @@ typedef struct redlock_info {
     char holder[REDLOCK_VALUE_MAX + 1]; /* that value; empty when no node has one */
     int64_t ttl_ms; /* how long that value stays on a majority (on any node, if it never was
                        on one); -1: a key without expiry, or unknown */
+    int64_t fence;  /* the largest fence counter of the name on any node; 0: none */
 } redlock_info;
 
 /*
@@ -401,7 +453,12 @@ typedef struct redlock_node_info {
     uint32_t connects;   /* connections made so far */
     uint32_t pending;    /* requests without an answer */
     char version[32];    /* "redis 7.0.15", "valkey 8.1.1"; empty: unknown */
-    char text[REDLOCK_TEXT_MAX]; /* why it is down; empty when up */
+    char text[REDLOCK_TEXT_MAX]; /* why it is down or in quarantine; else empty */
+    int32_t quarantined;   /* 1: its grants are not counted */
+    int64_t quarantine_ms; /* until it may vote, if nothing happens; -1: not by itself, or it
+                              may already */
+    int64_t clock_offset_us; /* its clock minus ours (CLOCK_REALTIME); see clock_error_us */
+    int64_t clock_error_us;  /* how wrong that may be; -1: unknown */
 } redlock_node_info;
 
 /* The state of node `index`, without asking it. INVAL past the last node. */
@@ -412,6 +469,14 @@ REDLOCK_API int redlock_node(redlock *client, size_t index, redlock_node_info *o
  * OK when a majority answered, else NOQUORUM (AUTH, PROTO); the report is filled either way.
  */
 REDLOCK_API int redlock_ping(redlock *client, redlock_report *report);
+
+/*
+ * States that nothing is held on these nodes: each reachable one gets the marker that lets it
+ * vote at once (`redlock init`). Only an operator can know that. Brand-new nodes look exactly
+ * like nodes that have just lost everything. OK when every node took it, else NOQUORUM (AUTH,
+ * PROTO) and the report says which did not.
+ */
+REDLOCK_API int redlock_admit(redlock *client, redlock_report *report);
 
 /* "0.1.0": the library in use, which may differ from the header's numbers. */
 REDLOCK_API const char *redlock_version(void);

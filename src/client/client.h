@@ -41,7 +41,10 @@ struct redlock_lock {
     redlock_done_fn *done; /* of the operation; NULL: a thread is blocked in a call */
     void *done_data;
     redlock_lost_fn *lost;
-    void *lost_data;
+    redlock_jeopardy_fn *jeopardy;
+    void *lost_data; /* for both */
+    int event_fd;    /* -1: nobody asked for one */
+    struct rl_thread_token *thread; /* whom it is bound to; NULL: nobody */
     bool released;    /* by its owner, with success */
     bool adopted;     /* freeing it gives nothing up */
     bool dropped;     /* the client is closed: the engine has forgotten it */
@@ -80,6 +83,9 @@ struct redlock {
     redlock_lock *locks; /* every handle */
     redlock_lock *spare; /* for reuse: a busy client allocates nothing */
     size_t spare_count;
+    redlock_warn_fn *warn;
+    void *warn_data;
+    uint32_t warned[REDLOCK_NODES_MAX]; /* doubts that were told, a bit each */
     redlock_lock *blocked; /* calls waiting for their outcome, oldest first */
 
     bool threaded;
@@ -136,6 +142,14 @@ void rl_lock_destroy(redlock *client, redlock_lock *lock);
 /* close.c */
 void rl_client_tear_down(redlock *client);
 void rl_client_unref(redlock *client);
+
+/* bound.c: locks that end with their thread */
+int rl_bind_thread(redlock *client, redlock_lock *lock);
+void rl_unbind_thread(redlock *client, redlock_lock *lock);
+void rl_release_orphaned(redlock *client, int64_t now_ns);
+
+/* doubts.c: what is told to redlock_options.warn */
+int rl_tell_doubts(redlock *client);
 
 /* report.c */
 void rl_report_lock(const redlock_lock *lock, redlock_report *out);

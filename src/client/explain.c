@@ -86,6 +86,22 @@ static int explain_no_quorum(const redlock_lock *lock, const struct rl_node_vote
                      policy->node_count, policy->quorum, nodes);
 }
 
+/* The way out for young nodes has to be in the message: wait, or vouch for them (G5). */
+static int explain_guarded(const redlock_lock *lock, const struct rl_node_vote *votes, int error)
+{
+    const struct rl_engine *engine = &lock->client->engine;
+    uint8_t guarded_count = count_votes(&engine->policy, votes, REDLOCK_VOTE_GUARDED);
+    const char *text = "";
+
+    for (uint8_t i = 0; i < engine->policy.node_count; i++)
+        if (votes[i].vote == REDLOCK_VOTE_GUARDED)
+            text = engine->node[i].session.failure_text;
+    return rl_detail(error,
+                     "%u of %u nodes are in quarantine (%s): wait, or if nothing can be held on "
+                     "them let them vote now with `redlock init`",
+                     guarded_count, engine->policy.node_count, text);
+}
+
 static int explain_lost(const redlock_lock *lock, const struct rl_node_vote *votes, int error)
 {
     const struct rl_policy *policy = &lock->client->engine.policy;
@@ -116,6 +132,8 @@ int rl_explain(const redlock_lock *lock, enum rl_operation operation, int error)
     case REDLOCK_LOST:
     case REDLOCK_EXPIRED:
         return explain_lost(lock, votes, error);
+    case REDLOCK_GUARDED:
+        return explain_guarded(lock, votes, error);
     case REDLOCK_CANCELED:
         return rl_detail(error, "the wait for '%s' was canceled", name_of(lock));
     case REDLOCK_INVAL:

@@ -2,6 +2,7 @@
 /* Handles: their memory, their place in the client's lists, their end. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "client/client.h"
 #include "io/clock.h"
@@ -33,6 +34,8 @@ static void give_memory_back(redlock *client, redlock_lock *lock)
 {
     if (lock->key != lock->key_inline)
         free(lock->key);
+    if (lock->event_fd >= 0)
+        close(lock->event_fd);
     if (client->closed || client->spare_count >= RL_LOCKS_KEPT) {
         rl_lock_destroy(client, lock);
         return;
@@ -66,6 +69,9 @@ static void reset(redlock_lock *lock)
     lock->operation = RL_NO_OPERATION;
     lock->done = NULL;
     lock->lost = NULL;
+    lock->jeopardy = NULL;
+    lock->event_fd = -1;
+    lock->thread = NULL;
     lock->done_data = lock->lost_data = NULL;
     lock->released = lock->adopted = lock->dropped = false;
     lock->in_callback = lock->doomed = lock->finished = false;
@@ -83,7 +89,8 @@ redlock_lock *rl_lock_new(redlock *client, const char *name, size_t name_size,
     reset(lock);
     if (!set_key(client, lock, name, name_size) ||
         rl_handle_init(&client->engine, &lock->handle,
-                       (struct rl_slice){lock->key, lock->key_size}, terms) < 0) {
+                       (struct rl_slice){lock->key, lock->key_size}, lock->prefix_size,
+                       terms) < 0) {
         rl_detail(REDLOCK_NOMEM, "out of memory");
         give_memory_back(client, lock);
         return NULL;
@@ -107,6 +114,7 @@ void rl_lock_keep_value(redlock_lock *lock)
 /* The mutex is held; the client may be gone afterwards only if it was closed before. */
 void rl_lock_discard(redlock *client, redlock_lock *lock, bool give_up)
 {
+    rl_unbind_thread(client, lock);
     if (!lock->dropped)
         rl_handle_drop(&client->engine, &lock->handle, give_up && !lock->adopted, rl_now_ns());
     if (lock->previous)

@@ -2,7 +2,9 @@
 /* The public calls about one lock. */
 #include "client/client.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/eventfd.h>
 
 #include "io/clock.h"
 
@@ -19,6 +21,7 @@ static redlock_lock *start_acquire(redlock *client, const char *name, int64_t tt
 {
     struct rl_lock_terms terms = {
         .renew = request->flags & REDLOCK_RENEW,
+        .fenced = request->flags & REDLOCK_FENCED,
         .max_extensions = request->max_extensions,
         .max_hold_ns = request->max_hold_ms * RL_MS_NS,
     };
@@ -31,6 +34,11 @@ static redlock_lock *start_acquire(redlock *client, const char *name, int64_t tt
     lock->done = request->done;
     lock->done_data = lock->lost_data = request->data;
     lock->lost = request->lost;
+    lock->jeopardy = request->jeopardy;
+    if ((request->flags & REDLOCK_BOUND) && rl_bind_thread(client, lock) < 0) {
+        rl_lock_discard(client, lock, false);
+        return NULL;
+    }
     rl_handle_acquire(&client->engine, &lock->handle, ttl_ms * RL_MS_NS,
                       wait_deadline_ns(request->wait_ms, now_ns), now_ns);
     return lock;
@@ -164,6 +172,7 @@ static void start_operation(redlock_lock *lock, enum rl_operation operation, int
 
     lock->done = done;
     lock->done_data = data;
+    lock->finished = false;
     if (operation == RL_EXTENSION)
         rl_handle_extend(engine, &lock->handle, ttl_ms * RL_MS_NS, rl_now_ns());
     else
@@ -266,6 +275,71 @@ int64_t redlock_remaining_ms(const redlock_lock *lock)
     int64_t left_ns = deadline_ns ? deadline_ns - rl_now_ns() : 0;
 
     return left_ns > 0 ? left_ns / RL_MS_NS : 0;
+}
+
+static int state_of(const redlock_lock *lock)
+{
+    const struct rl_lock *core = &lock->handle.lock;
+
+    if (lock->released)
+        return REDLOCK_STATE_RELEASED;
+    switch (core->state) {
+    case RL_HELD:
+        /* The clock knows before any timer does: a process that was stopped asks here first. */
+        if (!core->adopted && rl_now_ns() >= core->deadline_ns)
+            return REDLOCK_STATE_LOST;
+        return core->jeopardy ? REDLOCK_STATE_JEOPARDY : REDLOCK_STATE_HELD;
+    case RL_RELEASING:
+    case RL_CHECKING:
+        return REDLOCK_STATE_RELEASED;
+    case RL_ENDED:
+        return core->acquired_ns ? REDLOCK_STATE_LOST : REDLOCK_STATE_IDLE;
+    default:
+        return REDLOCK_STATE_IDLE;
+    }
+}
+
+int redlock_state(const redlock_lock *lock)
+{
+    int state;
+    int error;
+
+    if (!lock)
+        return rl_detail(REDLOCK_INVAL, "the lock is NULL");
+    error = rl_client_enter(lock->client, false);
+    if (error)
+        return error;
+    state = state_of(lock);
+    rl_client_leave(lock->client);
+    return state;
+}
+
+int redlock_event_fd(redlock_lock *lock)
+{
+    int fd;
+
+    if (!lock)
+        return rl_detail(REDLOCK_INVAL, "the lock is NULL");
+    fd = rl_client_enter(lock->client, false);
+    if (fd < 0)
+        return fd;
+    if (lock->event_fd < 0)
+        lock->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    fd = lock->event_fd < 0 ? rl_detail_system("making an event descriptor", errno)
+                            : lock->event_fd;
+    rl_client_leave(lock->client);
+    return fd;
+}
+
+int64_t redlock_fence(const redlock_lock *lock)
+{
+    int64_t token;
+
+    if (!lock || rl_client_enter(lock->client, false) != REDLOCK_OK)
+        return 0;
+    token = lock->handle.lock.token;
+    rl_client_leave(lock->client);
+    return token;
 }
 
 const char *redlock_value(const redlock_lock *lock)

@@ -117,6 +117,12 @@ static void set_policy(redlock *client, const redlock_options *o)
 
     client->flags = o->flags;
     client->max_ttl_ms = o->max_ttl_ms;
+    client->warn = o->warn;
+    client->warn_data = o->warn_data;
+    client->engine.max_ttl_ns = (int64_t)o->max_ttl_ms * RL_MS_NS;
+    client->engine.guard_mode = o->flags & REDLOCK_NO_GUARD ? RL_GUARD_OFF
+                                : o->flags & REDLOCK_STRICT ? RL_GUARD_STRICT
+                                                            : RL_GUARD_DEFAULT;
     client->engine.random = rl_entropy_draw;
     client->engine.random_data = &client->entropy;
     client->engine.stall_ns = (stall_ms > STALL_MIN_MS ? stall_ms : STALL_MIN_MS) * RL_MS_NS;

@@ -104,7 +104,8 @@ static int check_texts(redlock_options *o)
 
 int rl_options_read(const redlock_options *given, redlock_options *out)
 {
-    const uint32_t known = REDLOCK_THREAD | REDLOCK_NO_NATIVE;
+    const uint32_t known =
+        REDLOCK_THREAD | REDLOCK_NO_NATIVE | REDLOCK_STRICT | REDLOCK_NO_GUARD;
     int error;
 
     if (!given)
@@ -115,6 +116,8 @@ int rl_options_read(const redlock_options *given, redlock_options *out)
     if (out->flags & ~known)
         return rl_detail(REDLOCK_INVAL, "unknown flags 0x%x in redlock_options",
                          out->flags & ~known);
+    if ((out->flags & REDLOCK_STRICT) && (out->flags & REDLOCK_NO_GUARD))
+        return rl_detail(REDLOCK_INVAL, "REDLOCK_STRICT and REDLOCK_NO_GUARD exclude each other");
     if (out->node_count == 0 || !out->nodes)
         return rl_detail(REDLOCK_INVAL, "no nodes: give at least one URL such as "
                                         "redis://127.0.0.1:6379");
@@ -163,6 +166,7 @@ int rl_ttl_check(const redlock *client, int64_t ttl_ms)
 int rl_request_read(redlock *client, const char *name, int64_t ttl_ms,
                     const redlock_request *given, redlock_request *out)
 {
+    const uint32_t known = REDLOCK_RENEW | REDLOCK_FENCED | REDLOCK_BOUND;
     int error = REDLOCK_OK;
 
     if (given)
@@ -177,9 +181,9 @@ int rl_request_read(redlock *client, const char *name, int64_t ttl_ms,
         return error;
     if (out->kind != REDLOCK_MUTEX)
         return rl_detail(REDLOCK_INVAL, "unknown kind of lock %d", out->kind);
-    if (out->flags & ~REDLOCK_RENEW)
+    if (out->flags & ~known)
         return rl_detail(REDLOCK_INVAL, "unknown flags 0x%x in redlock_request",
-                         out->flags & ~REDLOCK_RENEW);
+                         out->flags & ~known);
     if (out->wait_ms < REDLOCK_WAIT_FOREVER)
         return rl_detail(REDLOCK_INVAL, "wait_ms %lld is negative; -1 waits for ever",
                          (long long)out->wait_ms);

@@ -6,8 +6,9 @@
 
 #include "io/clock.h"
 
-/* The mutex is held. name_size 0: just a sign of life. */
-static int ask(redlock *client, const char *name, size_t name_size, struct rl_survey *survey)
+/* The mutex is held. */
+static int ask(redlock *client, enum rl_op question, const char *name, size_t name_size,
+               struct rl_survey *survey)
 {
     struct rl_lock_terms terms = {0};
     redlock_lock *lock;
@@ -18,7 +19,7 @@ static int ask(redlock *client, const char *name, size_t name_size, struct rl_su
     if (!lock)
         return REDLOCK_NOMEM;
     lock->operation = RL_QUESTION;
-    if (rl_handle_ask(&client->engine, &lock->handle, survey, rl_now_ns()) < 0) {
+    if (rl_handle_ask(&client->engine, &lock->handle, question, survey, rl_now_ns()) < 0) {
         error = rl_detail(REDLOCK_NOMEM, "out of memory");
     } else {
         error = rl_wait_finished(client, lock);
@@ -50,7 +51,7 @@ int redlock_query(redlock *client, const char *name, redlock_info *info, redlock
     if (!error)
         error = check_report(report);
     if (!error) {
-        error = ask(client, name, name_size, &survey);
+        error = ask(client, RL_OP_GET, name, name_size, &survey);
         if (!error)
             rl_survey_conclude(&survey, info);
         if (report && survey.policy)
@@ -69,10 +70,36 @@ int redlock_ping(redlock *client, redlock_report *report)
         return error;
     error = check_report(report);
     if (!error) {
-        error = ask(client, "", 0, &survey);
+        error = ask(client, RL_OP_PING, "", 0, &survey);
         if (report && survey.policy)
             rl_report_survey(client, &survey, report);
     }
+    rl_client_leave(client);
+    return error;
+}
+
+int redlock_admit(redlock *client, redlock_report *report)
+{
+    struct rl_survey survey = {0};
+    uint8_t admitted_count = 0;
+    int error = rl_client_enter(client, true);
+
+    if (error)
+        return error;
+    error = check_report(report);
+    if (error)
+        goto cleanup;
+    /* A sign of life first: a node's identity is known once it has been greeted. */
+    ask(client, RL_OP_PING, "", 0, &survey);
+    error = ask(client, RL_OP_ADMIT, "", 0, &survey);
+    for (uint8_t i = 0; i < client->engine.policy.node_count; i++)
+        admitted_count += survey.node[i].vote == REDLOCK_VOTE_GRANTED;
+    if (!error && admitted_count < client->engine.policy.node_count)
+        error = rl_detail(REDLOCK_NOQUORUM, "only %u of %u nodes took the marker",
+                          admitted_count, client->engine.policy.node_count);
+    if (report && survey.policy)
+        rl_report_survey(client, &survey, report);
+cleanup:
     rl_client_leave(client);
     return error;
 }

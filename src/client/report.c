@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Per-node truth: what each node did for an operation, in the words it used. */
 #include <string.h>
+#include <time.h>
 
 #include "client/client.h"
+#include "io/clock.h"
 
 static void describe_node(const struct rl_node *node, const struct rl_node_vote *vote,
                           redlock_node_report *out)
@@ -62,6 +64,36 @@ static enum redlock_node_state state_of(const struct rl_conn *conn, const struct
     return node->session.state == RL_SESSION_UP ? REDLOCK_NODE_UP : REDLOCK_NODE_CONNECTING;
 }
 
+static int64_t wall_minus_boot_ns(void)
+{
+    struct timespec wall;
+
+    clock_gettime(CLOCK_REALTIME, &wall);
+    return (int64_t)wall.tv_sec * 1000000000 + wall.tv_nsec - rl_now_ns();
+}
+
+static void describe_guard(const struct rl_guard *guard, redlock_node_info *out)
+{
+    const struct rl_clock_window *window = &guard->window;
+    int64_t now_ns = rl_now_ns();
+    int64_t ends_ns = rl_guard_ends_ns(guard);
+
+    out->quarantined = out->state == REDLOCK_NODE_UP && guard->state == RL_GUARD_QUARANTINED &&
+                       (ends_ns == INT64_MAX || ends_ns > now_ns);
+    out->quarantine_ms = -1;
+    if (out->quarantined && ends_ns != INT64_MAX)
+        out->quarantine_ms = (ends_ns - now_ns) / RL_MS_NS;
+    if (out->quarantined)
+        rl_watch_describe(guard, now_ns, out->text, sizeof out->text);
+    out->clock_offset_us = 0;
+    out->clock_error_us = -1;
+    if (!window->known)
+        return;
+    out->clock_offset_us =
+        ((window->low_ns + window->high_ns) / 2 - wall_minus_boot_ns()) / 1000;
+    out->clock_error_us = (window->high_ns - window->low_ns) / 2 / 1000;
+}
+
 int redlock_node(redlock *client, size_t index, redlock_node_info *out)
 {
     const struct rl_node *node;
@@ -91,6 +123,7 @@ int redlock_node(redlock *client, size_t index, redlock_node_info *out)
     memset(out->text, 0, sizeof out->text);
     if (out->state == REDLOCK_NODE_DOWN)
         memcpy(out->text, node->session.failure_text, sizeof out->text);
+    describe_guard(&node->session.guard, out);
     rl_client_leave(client);
     return REDLOCK_OK;
 }

@@ -2,6 +2,7 @@
 /* Driving a client: one turn waits, handles what came, runs callbacks, sends what is due. */
 #include <errno.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include "client/client.h"
 #include "io/clock.h"
@@ -62,6 +63,8 @@ static void serve_sockets(redlock *client, int timeout_ms)
 
         if (tag == RL_REACTOR_WAKE)
             client->woken = false;
+        else if (tag == RL_REACTOR_THREAD)
+            rl_release_orphaned(client, now_ns);
         else if (tag < client->engine.policy.node_count)
             rl_conn_ready(&client->conn[tag], events[i].events, now_ns);
     }
@@ -87,6 +90,33 @@ static void finish_blocked(redlock_lock *lock, int error)
     pthread_cond_signal(&lock->finished_cond);
 }
 
+static void signal_event(redlock_lock *lock)
+{
+    uint64_t one = 1;
+
+    /* Full means that it is readable already. */
+    if (lock->event_fd >= 0 && write(lock->event_fd, &one, sizeof one) < 0)
+        return;
+}
+
+/* A failed renewal, or one that succeeded again; the later of the two if both happened. */
+static int deliver_jeopardy(redlock *client, redlock_lock *lock)
+{
+    bool jeopardy = lock->handle.lock.jeopardy;
+
+    if (!lock->handle.jeopardy && !lock->handle.recovered)
+        return 0;
+    lock->handle.jeopardy = lock->handle.recovered = false;
+    signal_event(lock);
+    if (!lock->jeopardy || lock->handle.lost)
+        return 0;
+    if (jeopardy)
+        rl_explain(lock, RL_EXTENSION, REDLOCK_NOQUORUM);
+    rl_call(client, lock, lock->jeopardy, jeopardy ? REDLOCK_NOQUORUM : REDLOCK_OK,
+            lock->lost_data);
+    return 1;
+}
+
 /* Brings one handle's news to its owner; the number of callbacks that ran. */
 static int deliver(redlock *client, redlock_lock *lock)
 {
@@ -97,7 +127,10 @@ static int deliver(redlock *client, redlock_lock *lock)
     int count = 0;
 
     lock->handle.done = lock->handle.lost = false;
-    if (lost && lock->lost) {
+    count += deliver_jeopardy(client, lock);
+    if (lost)
+        signal_event(lock);
+    if (lost && lock->lost && !lock->doomed) {
         rl_explain(lock, operation, REDLOCK_LOST);
         rl_call(client, lock, lock->lost, REDLOCK_LOST, lock->lost_data);
         count++;
@@ -126,6 +159,8 @@ static int run_callbacks(redlock *client)
 
     while ((handle = rl_engine_take_ready(&client->engine)) != NULL)
         count += deliver(client, (redlock_lock *)handle);
+    if (client->warn)
+        count += rl_tell_doubts(client);
     if (count > 0)
         pthread_cond_broadcast(&client->turn_cond);
     return count;

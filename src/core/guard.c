@@ -149,6 +149,12 @@ void rl_guard_admitted(struct rl_guard *guard, bool admitted, int64_t now_ns)
         admit(guard);
 }
 
+void rl_guard_vouched(struct rl_guard *guard)
+{
+    if (guard->reason != RL_GUARD_LOADING_REASON && guard->reason != RL_GUARD_REPLICA_REASON)
+        admit(guard);
+}
+
 static bool ends_by_itself(const struct rl_guard *guard)
 {
     switch (guard->reason) {

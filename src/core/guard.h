@@ -68,6 +68,10 @@ struct rl_facts {
     char run_id[48];
     char replid[48];
     int64_t uptime_s;
+    bool append_only;         /* aof_enabled, as far as has_persistence */
+    bool has_memory;          /* INFO memory was answered */
+    int64_t maxmemory_bytes;  /* 0: no limit */
+    char maxmemory_policy[24];
     char marker[RL_IDENTITY_MAX]; /* redlock.admit, field id; empty: none */
     int64_t marker_max_ttl_ms;    /* field max_ttl; 0: none */
 };
@@ -113,6 +117,8 @@ bool rl_guard_marker(struct rl_guard *guard, struct rl_slice id, int64_t max_ttl
 /* Strict: what PROBE answered, and whether ADMIT agreed. */
 void rl_guard_probed(struct rl_guard *guard, struct rl_slice answer, int64_t now_ns);
 void rl_guard_admitted(struct rl_guard *guard, bool admitted, int64_t now_ns);
+/* An operator has stated that nothing is held (G5). */
+void rl_guard_vouched(struct rl_guard *guard);
 /* Strict: the probation has been watched for long enough to be turned into a marker. */
 bool rl_guard_wants_admission(const struct rl_guard *guard, int64_t now_ns);
 

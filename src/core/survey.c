@@ -12,11 +12,12 @@ void rl_survey_begin(struct rl_survey *survey, const struct rl_policy *policy, b
         .policy = policy,
         .value_due = all,
         .ttl_due = about_key ? all : 0,
+        .fence_due = about_key ? all : 0,
         .start_ns = now_ns,
         .deadline_ns = now_ns + policy->node_timeout_ns,
     };
     for (uint8_t i = 0; i < policy->node_count; i++)
-        survey->node[i] = (struct rl_node_vote){REDLOCK_VOTE_PENDING, -1, -1};
+        survey->node[i] = (struct rl_node_vote){REDLOCK_VOTE_PENDING, -1, -1, 0};
 }
 
 static void note_value(struct rl_survey *survey, uint8_t node, struct rl_slice value)
@@ -37,6 +38,12 @@ void rl_survey_answer(struct rl_survey *survey, uint8_t node, enum rl_op op,
         if ((survey->ttl_due & bit) && answer.vote == REDLOCK_VOTE_HELD)
             vote->key_ttl_ms = answer.key_ttl_ms;
         survey->ttl_due &= (uint16_t)~bit;
+        return;
+    }
+    if (op == RL_OP_FENCE) {
+        if (survey->fence_due & bit)
+            vote->token = answer.token;
+        survey->fence_due &= (uint16_t)~bit;
         return;
     }
     if (!(survey->value_due & bit))
@@ -60,12 +67,13 @@ void rl_survey_timer(struct rl_survey *survey, uint16_t warming, int64_t warm_at
             survey->node[i].vote = REDLOCK_VOTE_TIMEDOUT;
     survey->value_due &= warming;
     survey->ttl_due &= warming;
+    survey->fence_due &= warming;
     survey->deadline_ns = warm_at_ns;
 }
 
 bool rl_survey_complete(const struct rl_survey *survey)
 {
-    return !(survey->value_due | survey->ttl_due);
+    return !(survey->value_due | survey->ttl_due | survey->fence_due);
 }
 
 static uint8_t count_votes(const struct rl_survey *survey, enum redlock_vote vote)
@@ -143,6 +151,10 @@ void rl_survey_conclude(const struct rl_survey *survey, redlock_info *out)
         best = i;
         votes = count_holder(survey, i);
     }
+    out->fence = 0;
+    for (uint8_t i = 0; i < survey->policy->node_count; i++)
+        if (survey->node[i].token > out->fence)
+            out->fence = survey->node[i].token;
     out->held = votes >= survey->policy->quorum;
     out->votes = votes;
     out->ttl_ms = votes ? remaining_ms(survey, best, votes) : -1;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Asking every node a question and waiting for the answers or the per-node deadline: who holds
- * a name (value and remaining life), or just a sign of life. Nothing is changed on the nodes.
+ * a name (value, remaining life, fence counter), or just a sign of life. Writing the nodes'
+ * markers (G5) is such a question too.
  */
 #ifndef RL_CORE_SURVEY_H
 #define RL_CORE_SURVEY_H
@@ -10,8 +11,9 @@
 
 struct rl_survey {
     const struct rl_policy *policy;
-    uint16_t value_due; /* nodes whose PING or GET is unanswered */
+    uint16_t value_due; /* nodes whose PING, ADMIT or GET is unanswered */
     uint16_t ttl_due;   /* nodes whose PTTL is unanswered */
+    uint16_t fence_due; /* nodes whose fence counter is unanswered */
     int64_t start_ns;
     int64_t deadline_ns;
     struct rl_node_vote node[REDLOCK_NODES_MAX];

@@ -5,6 +5,8 @@
 
 int rl_engine_init(struct rl_engine *engine)
 {
+    engine->strict = engine->guard_mode == RL_GUARD_STRICT;
+    engine->watch_at_ns = RL_NEVER_NS;
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
         struct rl_node *node = &engine->node[i];
 
@@ -13,6 +15,8 @@ int rl_engine_init(struct rl_engine *engine)
         if (rl_session_init(&node->session, &node->login) < 0)
             return -1;
         node->session.failure = REDLOCK_VOTE_UNREACHABLE;
+        rl_guard_init(&node->session.guard, engine->guard_mode, engine->max_ttl_ns,
+                      engine->policy.drift_ppm);
     }
     return 0;
 }
@@ -42,6 +46,8 @@ int64_t rl_engine_next_ns(const struct rl_engine *engine)
 {
     int64_t next_ns = rl_timers_next_ns(&engine->timers);
 
+    if (engine->watch_at_ns < next_ns)
+        next_ns = engine->watch_at_ns;
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
         const struct rl_node *node = &engine->node[i];
         int64_t stalled_ns = node->session.progress_ns + engine->stall_ns;
@@ -57,6 +63,8 @@ void rl_engine_tick(struct rl_engine *engine, int64_t now_ns)
 {
     struct rl_timer *timer;
 
+    if (now_ns >= engine->watch_at_ns)
+        rl_watch_tick(engine, now_ns);
     while ((timer = rl_timers_due(&engine->timers, now_ns)) != NULL)
         rl_handle_timer(engine, (struct rl_handle *)timer, now_ns);
 }

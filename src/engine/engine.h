@@ -48,12 +48,17 @@ struct rl_handle {
     struct rl_lock lock;
     struct rl_survey *survey; /* a question instead of a lock; NULL: a lock */
     struct rl_slice key;      /* the owner's, outlives the handle */
+    size_t prefix_size;       /* of the key; the rest is the name */
     struct rl_claim *claim;   /* of the current attempt; NULL before the first */
+    struct rl_handle *next; /* in the engine's list of all */
+    struct rl_handle *previous;
 
     /* News for the owner, taken by rl_engine_take_ready(). */
     bool done;
     int done_error;
     bool lost;
+    bool jeopardy;
+    bool recovered;
     bool ready; /* in the list below */
     struct rl_handle *ready_next;
     struct rl_handle *ready_previous;
@@ -61,18 +66,27 @@ struct rl_handle {
 
 struct rl_engine {
     struct rl_policy policy;
+    enum rl_guard_mode guard_mode;
+    int64_t max_ttl_ns; /* of any client of the nodes */
     int64_t stall_ns; /* a node this long silent with requests pending is given up */
     struct rl_node node[REDLOCK_NODES_MAX];
     struct rl_timers timers;
+    struct rl_handle *handles; /* every one */
     size_t handle_count;
     struct rl_claims claims;
     struct rl_handle *ready_first;
     struct rl_handle *ready_last;
     rl_random_fn *random; /* must be unguessable in production */
     void *random_data;
+    bool strict; /* acquires read the nodes' markers (G2) */
+
+    /* Keeping an eye on the nodes (watch.c). */
+    int64_t watch_at_ns; /* when to look again; RL_NEVER_NS: nothing to look at */
+    bool clock_trial;    /* a clock stepped: whose was it? Fresh samples are on their way. */
+    int64_t clock_trial_since_ns;
 };
 
-/* The nodes' logins and addresses must be set before. -1: out of memory. */
+/* Everything constant must be set before: policy, guard, random, logins. -1: out of memory. */
 int rl_engine_init(struct rl_engine *engine);
 void rl_engine_free(struct rl_engine *engine);
 
@@ -97,9 +111,9 @@ void rl_engine_tick(struct rl_engine *engine, int64_t now_ns);
 
 /* ---- handles (handle.c) ---- */
 
-/* -1: out of memory. The key must outlive the handle. */
+/* -1: out of memory. The key must outlive the handle; it begins with a prefix. */
 int rl_handle_init(struct rl_engine *engine, struct rl_handle *handle, struct rl_slice key,
-                   const struct rl_lock_terms *terms);
+                   size_t prefix_size, const struct rl_lock_terms *terms);
 void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64_t ttl_ns,
                        int64_t wait_deadline_ns, int64_t now_ns);
 int rl_handle_adopt(struct rl_engine *engine, struct rl_handle *handle, const char *value,
@@ -108,9 +122,13 @@ void rl_handle_extend(struct rl_engine *engine, struct rl_handle *handle, int64_
                       int64_t now_ns);
 void rl_handle_release(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns);
 void rl_handle_cancel(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns);
-/* Asks about the key (value and remaining life), or without a key for a sign of life. */
-int rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, struct rl_survey *survey,
-                  int64_t now_ns);
+/* Asks about the key (RL_OP_GET: value, life, fence), or RL_OP_PING, or RL_OP_ADMIT. */
+int rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_op question,
+                  struct rl_survey *survey, int64_t now_ns);
+/* A node's memory or clock is not to be trusted: holds that lean on it are told. */
+void rl_handles_node_out(struct rl_engine *engine, uint8_t node, int64_t now_ns);
+/* Our own clock is not to be trusted: all holds are over. */
+void rl_handles_abandon(struct rl_engine *engine, int64_t now_ns);
 /* Forgets the handle. give_up: what it holds or tries to get is released on every node. */
 void rl_handle_drop(struct rl_engine *engine, struct rl_handle *handle, bool give_up,
                     int64_t now_ns);
@@ -121,6 +139,15 @@ void rl_engine_forget_ready(struct rl_engine *engine, struct rl_handle *handle);
 
 /* ---- between node.c and handle.c ---- */
 
+/* The words of a request, kept together for as long as it is being encoded. */
+struct rl_description {
+    struct rl_subject subject;
+    char ttl_ms[24];
+    char token[24];
+    char fence_key[sizeof RL_FENCE_PREFIX + REDLOCK_NAME_MAX];
+};
+void rl_handle_describe(const struct rl_engine *engine, const struct rl_handle *handle,
+                        enum rl_op op, int64_t now_ns, struct rl_description *out);
 /* One node's answer to one request of a claim, for whoever still counts it. */
 void rl_handle_answer(struct rl_engine *engine, struct rl_claim *claim, uint8_t node,
                       const struct rl_pending *request, const struct rl_reply *reply,
@@ -136,5 +163,19 @@ void rl_node_keep_orphan(struct rl_engine *engine, uint8_t node, struct rl_claim
                          int64_t now_ns);
 /* The vote of a node that cannot be asked now. */
 struct rl_answer rl_node_excuse(const struct rl_engine *engine, uint8_t node);
+
+/* ---- watch.c ---- */
+
+/* Looks at what is due: admissions, repeated checks, clock samples. */
+void rl_watch_tick(struct rl_engine *engine, int64_t now_ns);
+/* Before a request that leans on a node's clock: a sample, unless there is a recent one. */
+void rl_watch_use(struct rl_engine *engine, uint8_t node, int64_t now_ns);
+/* After a node's replies: did its clock step, or its standing change? */
+void rl_watch_heard(struct rl_engine *engine, uint8_t node, int64_t now_ns);
+/* Counts a grant only if the node may vote; the session remembers why not. */
+struct rl_answer rl_watch_vote(struct rl_engine *engine, uint8_t node, enum rl_op op,
+                               struct rl_answer answer, int64_t now_ns);
+/* What a person should know about a node's quarantine; empty when it has none. */
+void rl_watch_describe(const struct rl_guard *guard, int64_t now_ns, char *out, size_t size);
 
 #endif

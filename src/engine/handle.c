@@ -5,6 +5,7 @@
 #include "engine/engine.h"
 
 #define MS_NS 1000000
+#define NO_IDENTITY "its identity is unknown: INFO must be allowed"
 
 /* ---- news for the owner ---- */
 
@@ -82,43 +83,81 @@ static bool begin_claim(struct rl_engine *engine, struct rl_handle *handle, int6
     return true;
 }
 
-static void describe(const struct rl_handle *handle, enum rl_op op, char *digits,
-                     struct rl_subject *out)
+static struct rl_slice write_decimal(int64_t number, char *out)
+{
+    return (struct rl_slice){out, (size_t)(rl_resp_decimal((uint64_t)number, out) - out)};
+}
+
+/* How long the key should live from now on. */
+static int64_t ttl_of_ns(const struct rl_lock *lock, enum rl_op op, int64_t now_ns)
+{
+    switch (op) {
+    case RL_OP_EXTEND:
+        return lock->extension_ttl_ns;
+    case RL_OP_HEAL:
+        /* What is left of the extension that was just won (A8). */
+        return lock->round_start_ns + lock->extension_ttl_ns - now_ns;
+    default:
+        return lock->ttl_ns;
+    }
+}
+
+void rl_handle_describe(const struct rl_engine *engine, const struct rl_handle *handle,
+                        enum rl_op op, int64_t now_ns, struct rl_description *out)
 {
     const struct rl_lock *lock = &handle->lock;
-    int64_t ttl_ns = op == RL_OP_EXTEND ? lock->extension_ttl_ns : lock->ttl_ns;
+    int64_t ttl_ns = ttl_of_ns(lock, op, now_ns);
+    size_t name_size = handle->key.size - handle->prefix_size;
+    size_t head_size = sizeof RL_FENCE_PREFIX - 1;
 
-    *out = (struct rl_subject){
+    out->subject = (struct rl_subject){
         .key = handle->claim->key,
         .value = handle->claim->value,
+        .fenced = lock->terms.fenced,
+        .marked = engine->strict,
         .may_shorten = op == RL_OP_EXTEND && ttl_ns < lock->longest_ttl_ns,
     };
-    out->ttl_ms.data = digits;
-    out->ttl_ms.size = (size_t)(rl_resp_decimal((uint64_t)(ttl_ns / MS_NS), digits) - digits);
+    /* Never zero, which would be an error: at the very end it is a key for a millisecond. */
+    out->subject.ttl_ms = write_decimal(ttl_ns < MS_NS ? 1 : ttl_ns / MS_NS, out->ttl_ms);
+    if (!lock->terms.fenced && !engine->strict && op != RL_OP_FENCE)
+        return;
+    memcpy(out->fence_key, RL_FENCE_PREFIX, head_size);
+    memcpy(out->fence_key + head_size, handle->key.data + handle->prefix_size, name_size);
+    out->subject.fence_key = (struct rl_slice){out->fence_key, head_size + name_size};
+    out->subject.token = write_decimal(lock->token, out->token);
+}
+
+/* Healing is for nodes that may vote: on others the key would prove nothing (A8, G3). */
+static bool is_left_out(struct rl_engine *engine, uint8_t node, enum rl_op op, int64_t now_ns)
+{
+    return op == RL_OP_HEAL && !rl_guard_may_vote(&engine->node[node].session.guard, now_ns);
 }
 
 /* Sends one step to its nodes; returns those that could not be asked, a bit each. */
 static uint16_t send_to_nodes(struct rl_engine *engine, struct rl_handle *handle,
                               const struct rl_send *send, int64_t now_ns)
 {
-    struct rl_subject subject;
+    struct rl_description description;
     struct rl_command command;
-    char digits[21];
     uint16_t refused = 0;
 
     if (send->op == RL_OP_ACQUIRE && !begin_claim(engine, handle, now_ns))
         return send->nodes;
     if (send->op == RL_OP_EXTEND)
         handle->claim->gone_ns = now_ns + 2 * handle->lock.extension_ttl_ns;
-    describe(handle, send->op, digits, &subject);
+    rl_handle_describe(engine, handle, send->op, now_ns, &description);
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
         struct rl_node *node = &engine->node[i];
 
-        if (!(send->nodes & (1u << i)))
+        if (!(send->nodes & (1u << i)) || is_left_out(engine, i, send->op, now_ns))
             continue;
-        rl_recipe_command(send->op, &subject, &node->session.abilities, &command);
-        if (rl_node_request(engine, i, handle->claim, send->op, send->round, &command, now_ns))
+        rl_recipe_command(send->op, &description.subject, &node->session.abilities, &command);
+        if (rl_node_request(engine, i, handle->claim, send->op, send->round, &command,
+                            now_ns)) {
+            if (send->op == RL_OP_ACQUIRE || send->op == RL_OP_EXTEND)
+                rl_watch_use(engine, i, now_ns);
             continue;
+        }
         refused |= (uint16_t)(1u << i);
         if (send->op == RL_OP_RELEASE || send->op == RL_OP_ROLLBACK)
             rl_node_keep_orphan(engine, i, handle->claim, now_ns);
@@ -132,7 +171,7 @@ static void step(struct rl_engine *engine, struct rl_handle *handle, struct rl_e
 static void answer_refused(struct rl_engine *engine, struct rl_handle *handle,
                            const struct rl_send *send, uint16_t refused, int64_t now_ns)
 {
-    if (send->op == RL_OP_ROLLBACK)
+    if (send->op == RL_OP_ROLLBACK || send->op == RL_OP_HEAL)
         return;
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
         struct rl_event event = {
@@ -162,7 +201,9 @@ static void perform(struct rl_engine *engine, struct rl_handle *handle,
         handle->done_error = actions->done_error;
     }
     handle->lost |= actions->lost;
-    if (actions->done || actions->lost)
+    handle->jeopardy |= actions->jeopardy;
+    handle->recovered |= actions->recovered;
+    if (actions->done || actions->lost || actions->jeopardy || actions->recovered)
         tell(engine, handle);
     rl_timers_set(&engine->timers, &handle->timer, rl_lock_timer_ns(&handle->lock));
     for (uint32_t i = 0; i < actions->send_count; i++)
@@ -175,7 +216,7 @@ static void step(struct rl_engine *engine, struct rl_handle *handle, struct rl_e
     struct rl_actions actions;
 
     /* Randomness only spreads retries; it is drawn where a retry can be decided. */
-    if (handle->lock.state == RL_ACQUIRING)
+    if (handle->lock.state == RL_ACQUIRING || handle->lock.state == RL_ALIGNING)
         engine->random(engine->random_data, &event->random, sizeof event->random);
     rl_lock_step(&handle->lock, event, &actions);
     perform(engine, handle, &actions, event->now_ns);
@@ -186,11 +227,27 @@ static void step(struct rl_engine *engine, struct rl_handle *handle, struct rl_e
 static void ask_node(struct rl_engine *engine, struct rl_handle *handle, uint8_t node,
                      enum rl_op op, int64_t now_ns)
 {
-    struct rl_subject subject = {.key = handle->claim->key};
+    struct rl_session *session = &engine->node[node].session;
+    struct rl_answer unknown = {.vote = REDLOCK_VOTE_ERROR, .key_ttl_ms = -1};
+    struct rl_description description;
     struct rl_command command;
     const struct rl_slice none = {"", 0};
 
-    rl_recipe_command(op, &subject, &engine->node[node].session.abilities, &command);
+    rl_handle_describe(engine, handle, op, now_ns, &description);
+    if (op == RL_OP_ADMIT) {
+        const char *identity = session->guard.identity;
+
+        if (session->state == RL_SESSION_UP && !identity[0]) {
+            rl_session_fail(session, REDLOCK_VOTE_ERROR,
+                            (struct rl_slice){NO_IDENTITY, sizeof NO_IDENTITY - 1});
+            rl_survey_answer(handle->survey, node, op, unknown, none, now_ns);
+            return;
+        }
+        description.subject.identity = (struct rl_slice){identity, strlen(identity)};
+        description.subject.ttl_ms =
+            write_decimal(engine->max_ttl_ns / MS_NS, description.ttl_ms);
+    }
+    rl_recipe_command(op, &description.subject, &session->abilities, &command);
     if (!rl_node_request(engine, node, handle->claim, op, 0, &command, now_ns))
         rl_survey_answer(handle->survey, node, op, rl_node_excuse(engine, node), none, now_ns);
 }
@@ -209,10 +266,10 @@ static void survey_progress(struct rl_engine *engine, struct rl_handle *handle)
     tell(engine, handle);
 }
 
-int rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, struct rl_survey *survey,
-                  int64_t now_ns)
+int rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_op question,
+                  struct rl_survey *survey, int64_t now_ns)
 {
-    bool about_key = handle->key.size > 0;
+    bool about_key = question == RL_OP_GET;
 
     handle->claim = rl_claim_new(&engine->claims, handle->key, handle);
     if (!handle->claim)
@@ -220,9 +277,11 @@ int rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, struct rl_
     handle->survey = survey;
     rl_survey_begin(survey, &engine->policy, about_key, now_ns);
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
-        ask_node(engine, handle, i, about_key ? RL_OP_GET : RL_OP_PING, now_ns);
-        if (about_key)
-            ask_node(engine, handle, i, RL_OP_INQUIRE, now_ns);
+        ask_node(engine, handle, i, question, now_ns);
+        if (!about_key)
+            continue;
+        ask_node(engine, handle, i, RL_OP_INQUIRE, now_ns);
+        ask_node(engine, handle, i, RL_OP_FENCE, now_ns);
     }
     survey_progress(engine, handle);
     return 0;
@@ -291,14 +350,35 @@ void rl_handle_timer(struct rl_engine *engine, struct rl_handle *handle, int64_t
 /* ---- what the owner asks for ---- */
 
 int rl_handle_init(struct rl_engine *engine, struct rl_handle *handle, struct rl_slice key,
-                   const struct rl_lock_terms *terms)
+                   size_t prefix_size, const struct rl_lock_terms *terms)
 {
     if (!rl_timers_reserve(&engine->timers, engine->handle_count + 1))
         return -1;
-    engine->handle_count++;
-    *handle = (struct rl_handle){.key = key};
+    *handle = (struct rl_handle){.key = key, .prefix_size = prefix_size};
     rl_lock_init(&handle->lock, &engine->policy, terms);
+    handle->next = engine->handles;
+    if (engine->handles)
+        engine->handles->previous = handle;
+    engine->handles = handle;
+    engine->handle_count++;
     return 0;
+}
+
+void rl_handles_node_out(struct rl_engine *engine, uint8_t node, int64_t now_ns)
+{
+    for (struct rl_handle *handle = engine->handles; handle; handle = handle->next)
+        if (!handle->survey)
+            step(engine, handle,
+                 &(struct rl_event){
+                     .type = RL_EVENT_NODE_OUT, .now_ns = now_ns, .node = node});
+}
+
+void rl_handles_abandon(struct rl_engine *engine, int64_t now_ns)
+{
+    for (struct rl_handle *handle = engine->handles; handle; handle = handle->next)
+        if (!handle->survey)
+            step(engine, handle,
+                 &(struct rl_event){.type = RL_EVENT_ABANDON, .now_ns = now_ns});
 }
 
 void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64_t ttl_ns,
@@ -360,5 +440,11 @@ void rl_handle_drop(struct rl_engine *engine, struct rl_handle *handle, bool giv
         rl_claim_unref(&engine->claims, handle->claim);
         handle->claim = NULL;
     }
+    if (handle->previous)
+        handle->previous->next = handle->next;
+    else
+        engine->handles = handle->next;
+    if (handle->next)
+        handle->next->previous = handle->previous;
     engine->handle_count--;
 }

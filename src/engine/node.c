@@ -6,8 +6,8 @@
 
 #include "engine/engine.h"
 
-/* EVAL with a script's text, the longest key and value: what any request fits into. */
-#define REQUEST_MAX 2048
+/* EVAL with the longest script's text, key, fence key and value: any request fits. */
+#define REQUEST_MAX 4096
 
 #define RTT_SMOOTHING 8
 
@@ -36,8 +36,8 @@ struct rl_answer rl_node_excuse(const struct rl_engine *engine, uint8_t node)
 
     /* Connected but full of unanswered requests: a node that does not answer. */
     if (session->state != RL_SESSION_DOWN)
-        return (struct rl_answer){REDLOCK_VOTE_TIMEDOUT, -1};
-    return (struct rl_answer){session->failure, -1};
+        return (struct rl_answer){.vote = REDLOCK_VOTE_TIMEDOUT, .key_ttl_ms = -1};
+    return (struct rl_answer){.vote = session->failure, .key_ttl_ms = -1};
 }
 
 void rl_node_keep_orphan(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
@@ -88,6 +88,8 @@ void rl_engine_connecting(struct rl_engine *engine, uint8_t node, int64_t now_ns
         return;
     }
     send_orphans(engine, node, now_ns);
+    /* So that its standing is looked at as soon as it can be. */
+    engine->watch_at_ns = now_ns;
 }
 
 void rl_engine_connected(struct rl_engine *engine, uint8_t node, int64_t now_ns)
@@ -162,23 +164,24 @@ static void note_error(struct rl_session *session, const struct rl_reply *reply)
         rl_session_fail(session, rl_recipe_error_vote(reply->scalar.text), reply->scalar.text);
 }
 
-/* The server forgot the script (restart, SCRIPT FLUSH): the same request with its text. */
+/*
+ * The server forgot the script (restart, SCRIPT FLUSH): the same request with its text. What
+ * belongs to a round that is over is not repeated: a late acquire would come after its rollback.
+ */
 static bool repeat_with_text(struct rl_engine *engine, uint8_t node,
                              const struct rl_pending *request, int64_t now_ns)
 {
     struct rl_claim *claim = request->subject;
-    const struct rl_lock *lock = claim->handle ? &claim->handle->lock : NULL;
     struct rl_abilities abilities = {.script_by_text = true};
     struct rl_subject subject = {.key = claim->key, .value = claim->value};
+    struct rl_description description;
     struct rl_command command;
-    char digits[21];
 
-    if (request->op == RL_OP_EXTEND) {
-        if (!lock || request->round != lock->extension_round)
+    if (request->op != RL_OP_RELEASE && request->op != RL_OP_ROLLBACK) {
+        if (!claim->handle || request->round != claim->handle->lock.round)
             return false;
-        subject.ttl_ms.data = digits;
-        subject.ttl_ms.size = (size_t)(
-            rl_resp_decimal((uint64_t)(lock->extension_ttl_ns / 1000000), digits) - digits);
+        rl_handle_describe(engine, claim->handle, (enum rl_op)request->op, now_ns, &description);
+        subject = description.subject;
     }
     rl_recipe_command((enum rl_op)request->op, &subject, &abilities, &command);
     return rl_node_request(engine, node, claim, (enum rl_op)request->op, request->round,
@@ -199,14 +202,19 @@ int rl_engine_received(struct rl_engine *engine, uint8_t node, size_t size, int6
         note_error(&at->session, &reply);
         if (!rl_recipe_is_noscript(&reply) ||
             !repeat_with_text(engine, node, &request, now_ns)) {
+            enum rl_op op = (enum rl_op)request.op;
+            struct rl_answer answer = rl_recipe_answer(op, &reply);
+
             note_rtt(at, &request, now_ns);
             rl_handle_answer(engine, claim, node, &request, &reply,
-                             rl_recipe_answer((enum rl_op)request.op, &reply), now_ns);
+                             rl_watch_vote(engine, node, op, answer, now_ns), now_ns);
         }
         rl_claim_unref(&engine->claims, claim);
     }
     if (at->session.state == RL_SESSION_UP)
         at->warming = false;
+    if (status == 0)
+        rl_watch_heard(engine, node, now_ns);
     return status;
 }
 

@@ -49,6 +49,11 @@ int rl_reactor_add(struct rl_reactor *reactor, int fd, uint32_t events, uint32_t
     return epoll_ctl(reactor->epoll_fd, EPOLL_CTL_ADD, fd, &event);
 }
 
+void rl_reactor_remove(struct rl_reactor *reactor, int fd)
+{
+    epoll_ctl(reactor->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+}
+
 void rl_reactor_change(struct rl_reactor *reactor, int fd, uint32_t events, uint32_t tag)
 {
     struct epoll_event event = {.events = events, .data.u32 = tag};

@@ -22,12 +22,14 @@ struct rl_reactor {
 /* What epoll hands back in data.u32: a node's number, or one of these. */
 #define RL_REACTOR_TIMER 0x100u
 #define RL_REACTOR_WAKE 0x101u
+#define RL_REACTOR_THREAD 0x102u /* a thread that locks are bound to has ended */
 
 /* -1 with errno. */
 int rl_reactor_init(struct rl_reactor *reactor);
 void rl_reactor_free(struct rl_reactor *reactor);
 
 int rl_reactor_add(struct rl_reactor *reactor, int fd, uint32_t events, uint32_t tag);
+void rl_reactor_remove(struct rl_reactor *reactor, int fd);
 void rl_reactor_change(struct rl_reactor *reactor, int fd, uint32_t events, uint32_t tag);
 
 /* Makes sure that a wait ends by this time. Costs nothing when it does so already. */

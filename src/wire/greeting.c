@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "rl_scripts.h"
+#include "wire/vetting.h"
 
 /*
  * The key that native commands are probed with. It never exists: every probe compares before
@@ -21,35 +22,11 @@ enum step {
     STEP_PROBE_DELIFEQ,
     STEP_PROBE_DELEX,
     STEP_PROBE_SET_IFEQ,
-    STEP_INFO,
 };
 
-static struct rl_slice slice(const char *text)
-{
-    return (struct rl_slice){text, strlen(text)};
-}
-
-static int say(struct rl_session *session, enum step step, const char *const *words)
-{
-    struct rl_command command = {0};
-    char *room;
-
-    for (; *words; words++)
-        command.argument[command.argument_count++] = slice(*words);
-
-    size_t size = rl_resp_encoded_size(&command);
-
-    room = rl_buffer_reserve(&session->output, size);
-    if (!room || !rl_pending_push(&session->pending, (struct rl_pending){.op = step}))
-        return -1;
-    rl_resp_encode(&command, room);
-    rl_buffer_commit(&session->output, size);
-    session->greeting_left++;
-    return 0;
-}
-
 #define SAY(session, step, ...)                                                              \
-    say((session), (step), (const char *const[]){__VA_ARGS__, NULL})
+    rl_session_say((session), (step), (const char *const[]){__VA_ARGS__, NULL},              \
+                   (session)->progress_ns)
 
 static int say_who_we_are(struct rl_session *session)
 {
@@ -76,7 +53,7 @@ static int say_who_we_are(struct rl_session *session)
     return 0;
 }
 
-int rl_greeting_write(struct rl_session *session)
+int rl_greeting_write(struct rl_session *session, int64_t now_ns)
 {
     if (say_who_we_are(session) < 0 ||
         SAY(session, STEP_NAME, "CLIENT", "SETNAME", session->login->client_name) < 0 ||
@@ -88,48 +65,9 @@ int rl_greeting_write(struct rl_session *session)
          SAY(session, STEP_PROBE_DELEX, "DELEX", PROBE_KEY, "IFEQ", "x") < 0 ||
          SAY(session, STEP_PROBE_SET_IFEQ, "SET", PROBE_KEY, "x", "IFEQ", "x", "PX", "1") < 0))
         return -1;
-    return SAY(session, STEP_INFO, "INFO", "server");
-}
-
-/* The value of "name:value" in an INFO text; empty when it is not there. */
-static struct rl_slice info_field(struct rl_slice info, const char *name)
-{
-    size_t name_size = strlen(name);
-    const char *at = info.data;
-    const char *end = info.data + info.size;
-
-    while (at < end) {
-        const char *line_end = memchr(at, '\r', (size_t)(end - at));
-
-        if (!line_end)
-            line_end = end;
-        if ((size_t)(line_end - at) > name_size && memcmp(at, name, name_size) == 0 &&
-            at[name_size] == ':')
-            return (struct rl_slice){at + name_size + 1,
-                                     (size_t)(line_end - at) - name_size - 1};
-        at = line_end < end ? line_end + 1 : end;
-        if (at < end && *at == '\n')
-            at++;
-    }
-    return (struct rl_slice){"", 0};
-}
-
-static void note_version(struct rl_session *session, struct rl_slice info)
-{
-    const char *name = "valkey ";
-    struct rl_slice number = info_field(info, "valkey_version");
-    size_t name_size;
-
-    if (number.size == 0) {
-        name = "redis ";
-        number = info_field(info, "redis_version");
-    }
-    name_size = strlen(name);
-    if (number.size == 0 || name_size + number.size >= sizeof session->version)
-        return;
-    memcpy(session->version, name, name_size);
-    memcpy(session->version + name_size, number.data, number.size);
-    session->version[name_size + number.size] = '\0';
+    if (rl_vetting_check(session, now_ns) < 0)
+        return -1;
+    return rl_vetting_sample_clock(session, now_ns);
 }
 
 /* Errors that say the whole connection is useless, whatever was asked. */
@@ -159,8 +97,6 @@ static bool makes_sense(enum step step, const struct rl_scalar *reply)
         return reply->type == RL_REPLY_INTEGER;
     case STEP_PROBE_SET_IFEQ:
         return reply->type == RL_REPLY_NIL || reply->type == RL_REPLY_STATUS;
-    case STEP_INFO:
-        return reply->type == RL_REPLY_BULK;
     }
     return false;
 }
@@ -184,10 +120,6 @@ static void learn(struct rl_session *session, enum step step, const struct rl_sc
     case STEP_PROBE_SET_IFEQ:
         session->abilities.set_ifeq = reply->type == RL_REPLY_NIL;
         return;
-    case STEP_INFO:
-        if (reply->type == RL_REPLY_BULK)
-            note_version(session, reply->text);
-        return;
     default:
         return;
     }
@@ -201,16 +133,11 @@ int rl_greeting_answer(struct rl_session *session, uint16_t step, const struct r
         enum redlock_vote vote = rl_recipe_error_vote(scalar->text);
 
         rl_session_fail(session, step == STEP_AUTH ? REDLOCK_VOTE_AUTH : vote, scalar->text);
-        return -1;
+        return 1;
     }
-    if (!makes_sense((enum step)step, scalar)) {
-        static const char why[] = "its answers do not fit the questions";
-
-        rl_session_fail(session, REDLOCK_VOTE_PROTO, (struct rl_slice){why, sizeof why - 1});
+    if (!makes_sense((enum step)step, scalar))
         return -1;
-    }
     learn(session, (enum step)step, scalar);
-    session->greeting_left--;
     if (session->gated && step <= STEP_SELECT) {
         struct rl_pending_queue *queue = &session->pending;
         const struct rl_pending *next = &queue->entry[queue->head & (queue->capacity - 1)];
@@ -219,7 +146,5 @@ int rl_greeting_answer(struct rl_session *session, uint16_t step, const struct r
         session->gated = rl_pending_count(queue) > 0 && !next->subject &&
                          next->op <= STEP_SELECT;
     }
-    if (session->greeting_left == 0)
-        session->state = RL_SESSION_UP;
     return 0;
 }

@@ -6,9 +6,12 @@
 #include "wire/session.h"
 
 /* Writes the greeting in front of an empty output. -1: out of memory. */
-int rl_greeting_write(struct rl_session *session);
+int rl_greeting_write(struct rl_session *session, int64_t now_ns);
 
-/* Understands the reply to one step of it. -1: the session has failed. */
+/*
+ * Understands the reply to one step of it. 1: the node refuses us, failure says why. -1: that
+ * was no answer to the question.
+ */
 int rl_greeting_answer(struct rl_session *session, uint16_t step, const struct rl_reply *reply);
 
 #endif

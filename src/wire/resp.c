@@ -98,6 +98,11 @@ static long take_scalar(const char *bytes, size_t size, struct rl_scalar *out)
     }
 }
 
+static bool starts_a_reply(char byte)
+{
+    return byte == '+' || byte == '-' || byte == ':' || byte == '$' || byte == '*';
+}
+
 static long take_array(const char *bytes, size_t size, struct rl_reply *out)
 {
     struct rl_slice line;
@@ -114,6 +119,8 @@ static long take_array(const char *bytes, size_t size, struct rl_reply *out)
     for (uint32_t i = 0; i < out->element_count; i++) {
         if ((size_t)used == size)
             return 0;
+        if (bytes[used] == '*' || !starts_a_reply(bytes[used]))
+            return -1;
 
         long taken = take_scalar(bytes + used, size - (size_t)used, &out->element[i]);
 
@@ -124,11 +131,6 @@ static long take_array(const char *bytes, size_t size, struct rl_reply *out)
             return -1;
     }
     return used;
-}
-
-static bool starts_a_reply(char byte)
-{
-    return byte == '+' || byte == '-' || byte == ':' || byte == '$' || byte == '*';
 }
 
 long rl_resp_decode(const char *bytes, size_t size, struct rl_reply *out)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "wire/greeting.h"
+#include "wire/vetting.h"
 
 int rl_session_init(struct rl_session *session, const struct rl_login *login)
 {
@@ -29,8 +30,11 @@ int rl_session_begin(struct rl_session *session, int64_t now_ns)
     session->greeting_left = 0;
     session->abilities = (struct rl_abilities){0};
     session->progress_ns = now_ns;
+    session->clock_asked_ns = 0;
+    session->admission_asked = false;
     session->state = RL_SESSION_GREETING;
-    if (rl_greeting_write(session) == 0)
+    rl_guard_connected(&session->guard);
+    if (rl_greeting_write(session, now_ns) == 0)
         return 0;
     rl_session_fail(session, REDLOCK_VOTE_ERROR, (struct rl_slice){"out of memory", 13});
     return -1;
@@ -60,6 +64,29 @@ void rl_session_fail(struct rl_session *session, enum redlock_vote vote, struct 
         session->failure_text[i] = byte < 0x20 || byte > 0x7e ? '?' : (char)byte;
     }
     session->failure_text[size] = '\0';
+}
+
+int rl_session_say(struct rl_session *session, uint16_t step, const char *const *words,
+                   int64_t now_ns)
+{
+    struct rl_command command = {0};
+    struct rl_pending entry = {.op = step};
+    size_t size;
+    char *room;
+
+    for (; *words; words++)
+        command.argument[command.argument_count++] = (struct rl_slice){*words, strlen(*words)};
+    size = rl_resp_encoded_size(&command);
+    room = rl_buffer_reserve(&session->output, size);
+    if (!room || !rl_pending_push(&session->pending, entry))
+        return -1;
+    rl_resp_encode(&command, room);
+    rl_buffer_commit(&session->output, size);
+    if (session->state == RL_SESSION_GREETING)
+        session->greeting_left++;
+    if (rl_pending_count(&session->pending) == 1)
+        session->progress_ns = now_ns;
+    return 0;
 }
 
 bool rl_session_push(struct rl_session *session, const void *bytes, size_t size,
@@ -125,6 +152,22 @@ static int refuse_unsolicited(struct rl_session *session, const struct rl_reply 
     return -1;
 }
 
+/* The reply to one of the session's own requests. -1: the session has failed. */
+static int answer_own(struct rl_session *session, uint16_t step, const struct rl_reply *reply,
+                      int64_t now_ns)
+{
+    int status = step < RL_VETTING_FIRST ? rl_greeting_answer(session, step, reply)
+                                         : rl_vetting_answer(session, step, reply, now_ns);
+
+    if (status < 0)
+        return refuse(session, "its answers do not fit the questions");
+    if (status > 0)
+        return -1;
+    if (session->state == RL_SESSION_GREETING && --session->greeting_left == 0)
+        session->state = RL_SESSION_UP;
+    return 0;
+}
+
 int rl_session_next(struct rl_session *session, struct rl_pending *entry,
                     struct rl_reply *reply, int64_t now_ns)
 {
@@ -142,7 +185,7 @@ int rl_session_next(struct rl_session *session, struct rl_pending *entry,
         session->progress_ns = now_ns;
         if (entry->subject)
             return 1;
-        if (rl_greeting_answer(session, entry->op, reply) < 0)
+        if (answer_own(session, entry->op, reply, now_ns) < 0)
             return -1;
     }
 }

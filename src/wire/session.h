@@ -3,7 +3,7 @@
  * One connection to one node, without the connection: bytes in, bytes out.
  *
  * A session begins with a greeting (authentication, database, client name, scripts, a probe for
- * native commands). Requests may be pushed from the first moment and travel behind it, so a
+ * native commands, and the check whether the node may vote). Requests may be pushed from the first moment and travel behind it, so a
  * short-lived program pays no extra round trip. With credentials or a database the requests
  * are held back until both are confirmed: nothing may run as the wrong user or in the wrong
  * database.
@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/guard.h"
 #include "core/recipe.h"
 #include "wire/buffer.h"
 #include "wire/pending.h"
@@ -57,12 +58,19 @@ struct rl_session {
     size_t input_end;
     int64_t progress_ns; /* last time a reply came, or the first request of a silence was sent */
 
-    char version[32]; /* "redis 7.0.15"; empty: unknown */
+    struct rl_facts facts; /* what the node says of itself, as far as it has answered */
+    struct rl_guard guard; /* may it vote? */
+    int64_t checked_ns;    /* when it was last asked for the facts */
+    int64_t clock_asked_ns;    /* when the clock sample under way was asked for; 0: none is */
+    int64_t clock_answered_ns; /* when the last one came */
+    bool admission_asked;      /* a PROBE or ADMIT is under way */
+    char version[32];          /* "redis 7.0.15"; empty: unknown */
     /* Why the session failed; what every request then gets. */
     enum redlock_vote failure;
     char failure_text[REDLOCK_TEXT_MAX];
 };
 
+/* The guard is the caller's to set up afterwards. */
 int rl_session_init(struct rl_session *session, const struct rl_login *login);
 void rl_session_free(struct rl_session *session);
 
@@ -72,6 +80,10 @@ int rl_session_begin(struct rl_session *session, int64_t now_ns);
 /* The connection is gone. Pending requests stay, to be taken by rl_session_abandon(). */
 void rl_session_end(struct rl_session *session);
 bool rl_session_abandon(struct rl_session *session, struct rl_pending *out);
+
+/* Queues a request of the session's own, a list of words that ends with NULL. */
+int rl_session_say(struct rl_session *session, uint16_t step, const char *const *words,
+                   int64_t now_ns);
 
 /* Queues one encoded command. False: the session is down or full; nothing was queued. */
 bool rl_session_push(struct rl_session *session, const void *bytes, size_t size,

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Locks that end with the thread that acquired them.
+ *
+ * Each thread that binds locks has a token with an eventfd. When the thread ends, a destructor
+ * marks the token and signals the eventfd, which every client with bound locks watches; the
+ * client then releases what was left behind. The ending thread takes no client's mutex, so it
+ * does not matter what else it was doing.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "client/client.h"
+
+struct rl_thread_token {
+    atomic_uint references; /* the thread, and every lock bound to it */
+    atomic_bool ended;
+    int fd;
+};
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t key;
+static bool key_made;
+
+static void token_unref(struct rl_thread_token *token)
+{
+    if (atomic_fetch_sub(&token->references, 1) > 1)
+        return;
+    close(token->fd);
+    free(token);
+}
+
+static void thread_ended(void *data)
+{
+    struct rl_thread_token *token = data;
+    uint64_t one = 1;
+
+    atomic_store(&token->ended, true);
+    if (write(token->fd, &one, sizeof one) < 0) {
+        /* It is readable already. */
+    }
+    token_unref(token);
+}
+
+static void make_key(void)
+{
+    key_made = pthread_key_create(&key, thread_ended) == 0;
+}
+
+static struct rl_thread_token *own_token(void)
+{
+    struct rl_thread_token *token;
+
+    pthread_once(&once, make_key);
+    if (!key_made)
+        return NULL;
+    token = pthread_getspecific(key);
+    if (token)
+        return token;
+    token = malloc(sizeof *token);
+    if (!token)
+        return NULL;
+    atomic_init(&token->references, 1);
+    atomic_init(&token->ended, false);
+    token->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (token->fd < 0 || pthread_setspecific(key, token) != 0) {
+        if (token->fd >= 0)
+            close(token->fd);
+        free(token);
+        return NULL;
+    }
+    return token;
+}
+
+int rl_bind_thread(redlock *client, redlock_lock *lock)
+{
+    struct rl_thread_token *token = own_token();
+
+    if (!token)
+        return -1;
+    atomic_fetch_add(&token->references, 1);
+    lock->thread = token;
+    /* Once per thread is enough; that it is there already is no failure. */
+    rl_reactor_add(&client->reactor, token->fd, EPOLLIN, RL_REACTOR_THREAD);
+    return 0;
+}
+
+void rl_unbind_thread(redlock *client, redlock_lock *lock)
+{
+    struct rl_thread_token *token = lock->thread;
+
+    if (!token)
+        return;
+    lock->thread = NULL;
+    for (redlock_lock *other = client->locks; other; other = other->next)
+        if (other->thread == token) {
+            token_unref(token);
+            return;
+        }
+    /* The last lock of that thread: nothing is left to watch it for. */
+    if (!client->closed)
+        rl_reactor_remove(&client->reactor, token->fd);
+    token_unref(token);
+}
+
+void rl_release_orphaned(redlock *client, int64_t now_ns)
+{
+    for (redlock_lock *lock = client->locks; lock; lock = lock->next) {
+        if (!lock->thread || !atomic_load(&lock->thread->ended))
+            continue;
+        rl_unbind_thread(client, lock);
+        if (lock->handle.lock.state == RL_HELD && lock->operation == RL_NO_OPERATION) {
+            lock->operation = RL_RELEASE;
+            lock->done = NULL;
+            rl_handle_release(&client->engine, &lock->handle, now_ns);
+        } else {
+            rl_handle_cancel(&client->engine, &lock->handle, now_ns);
+        }
+    }
+}

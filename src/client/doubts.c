@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The cheap part of the audit: what a look at the greeting shows to be doubtful, told once. */
+#include "client/client.h"
+#include "core/audit.h"
+
+static void gather(const redlock *client, struct rl_audit_node *out)
+{
+    for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
+        const struct rl_node *node = &client->engine.node[i];
+
+        out[i] = (struct rl_audit_node){
+            .reachable = node->session.state == RL_SESSION_UP,
+            .facts = &node->session.facts,
+            .window = &node->session.guard.window,
+        };
+    }
+}
+
+int rl_tell_doubts(redlock *client)
+{
+    struct rl_audit_node nodes[REDLOCK_NODES_MAX];
+    int count = 0;
+
+    gather(client, nodes);
+    for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
+        uint32_t doubts = rl_audit_doubts(nodes, client->engine.policy.node_count, i);
+        uint32_t news = doubts & ~client->warned[i];
+
+        client->warned[i] |= news;
+        for (int doubt = 0; news >> doubt; doubt++) {
+            if (!(news & (1u << doubt)))
+                continue;
+            pthread_mutex_unlock(&client->mutex);
+            client->warn(client->engine.node[i].address, rl_audit_doubt_text(doubt),
+                         client->warn_data);
+            pthread_mutex_lock(&client->mutex);
+            count++;
+        }
+    }
+    return count;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "core/audit.h"
+
+#include <string.h>
+
+bool rl_audit_evicts(const char *policy)
+{
+    return strncmp(policy, "volatile-", 9) == 0 || strncmp(policy, "allkeys-", 8) == 0;
+}
+
+static bool is_duplicate(const struct rl_audit_node *nodes, uint8_t node_count, uint8_t node)
+{
+    const char *run_id = nodes[node].facts->run_id;
+
+    for (uint8_t i = 0; i < node_count; i++)
+        if (i != node && nodes[i].reachable && run_id[0] &&
+            strcmp(nodes[i].facts->run_id, run_id) == 0)
+            return true;
+    return false;
+}
+
+static int64_t middle_ns(const struct rl_clock_window *window)
+{
+    return window->low_ns + (window->high_ns - window->low_ns) / 2;
+}
+
+/* More than the allowance away from most of the others whose clock is known. */
+static bool is_skewed(const struct rl_audit_node *nodes, uint8_t node_count, uint8_t node)
+{
+    uint8_t near_count = 0;
+    uint8_t far_count = 0;
+
+    if (!nodes[node].window->known)
+        return false;
+    for (uint8_t i = 0; i < node_count; i++) {
+        int64_t apart_ns;
+
+        if (i == node || !nodes[i].reachable || !nodes[i].window->known)
+            continue;
+        apart_ns = middle_ns(nodes[node].window) - middle_ns(nodes[i].window);
+        if (apart_ns > RL_AUDIT_SKEW_NS || apart_ns < -RL_AUDIT_SKEW_NS)
+            far_count++;
+        else
+            near_count++;
+    }
+    return far_count > near_count;
+}
+
+uint32_t rl_audit_doubts(const struct rl_audit_node *nodes, uint8_t node_count, uint8_t node)
+{
+    const struct rl_facts *facts = nodes[node].facts;
+    uint32_t doubts = 0;
+
+    if (!nodes[node].reachable)
+        return 0;
+    if (is_duplicate(nodes, node_count, node))
+        doubts |= 1u << RL_DOUBT_DUPLICATE;
+    if (facts->has_replication && !facts->master)
+        doubts |= 1u << RL_DOUBT_REPLICA;
+    if (facts->has_memory && facts->maxmemory_bytes > 0 &&
+        rl_audit_evicts(facts->maxmemory_policy))
+        doubts |= 1u << RL_DOUBT_EVICTING;
+    if (is_skewed(nodes, node_count, node))
+        doubts |= 1u << RL_DOUBT_SKEWED;
+    if (node == 0 && node_count % 2 == 0)
+        doubts |= 1u << RL_DOUBT_EVEN;
+    return doubts;
+}
+
+const char *rl_audit_doubt_text(int doubt)
+{
+    switch (doubt) {
+#define CASE(name, text)                                                                     \
+    case RL_DOUBT_##name:                                                                    \
+        return text;
+        RL_DOUBTS(CASE)
+#undef CASE
+    }
+    return "";
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Doubts about nodes that their own words give rise to (G7). Only what was told is judged: a
+ * node that tells nothing raises no doubt here, and the full audit says "unknown".
+ */
+#ifndef RL_CORE_AUDIT_H
+#define RL_CORE_AUDIT_H
+
+#include "core/guard.h"
+
+/* Clocks that differ by more than this make fence tokens after a restart doubtful. */
+#define RL_AUDIT_SKEW_NS 500000000
+
+/* One line per doubt: name, what it is and what to do. */
+#define RL_DOUBTS(X)                                                                         \
+    X(DUPLICATE, "the same server as another node (same run_id): it votes twice; give every "  \
+                 "node its own server")                                                      \
+    X(REPLICA, "a replica: it cannot grant locks; name its master, or make it one")          \
+    X(EVICTING, "maxmemory is set and its policy evicts keys with an expiry, locks among "     \
+                "them; set maxmemory-policy noeviction")                                     \
+    X(SKEWED, "its clock differs from the other nodes' by more than half a second; run NTP") \
+    X(EVEN, "an even number of nodes tolerates no more failures than one less; use an odd one")
+
+enum rl_doubt {
+#define RL_DOUBT_ENUM(name, text) RL_DOUBT_##name,
+    RL_DOUBTS(RL_DOUBT_ENUM)
+#undef RL_DOUBT_ENUM
+};
+
+struct rl_audit_node {
+    bool reachable; /* and greeted: its facts are there */
+    const struct rl_facts *facts;
+    const struct rl_clock_window *window;
+};
+
+/* The doubts about one node among all, a bit per enum rl_doubt. */
+uint32_t rl_audit_doubts(const struct rl_audit_node *nodes, uint8_t node_count, uint8_t node);
+
+const char *rl_audit_doubt_text(int doubt);
+
+/* Does this policy evict keys that have an expiry, as every lock has? */
+bool rl_audit_evicts(const char *policy);
+
+#endif

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Keeping an eye on the nodes: who may vote, who must be asked again, whose clock stepped. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/engine.h"
+#include "wire/vetting.h"
+
+#define SECOND_NS 1000000000
+#define CLOCK_SAMPLE_EVERY_NS SECOND_NS
+#define CHECK_EVERY_NS SECOND_NS
+#define NONCE_BYTES 8
+
+/* ---- votes ---- */
+
+void rl_watch_describe(const struct rl_guard *guard, int64_t now_ns, char *out, size_t size)
+{
+    int64_t ends_ns = rl_guard_ends_ns(guard);
+    const char *reason = rl_guard_reason_text(guard->reason);
+
+    out[0] = '\0';
+    if (guard->state == RL_GUARD_VOTING)
+        return;
+    if (ends_ns == INT64_MAX)
+        snprintf(out, size, "%s", reason);
+    else
+        snprintf(out, size, "%s; may vote in %" PRId64 " s", reason,
+                 ends_ns > now_ns ? (ends_ns - now_ns + SECOND_NS - 1) / SECOND_NS : 0);
+}
+
+struct rl_answer rl_watch_vote(struct rl_engine *engine, uint8_t node, enum rl_op op,
+                               struct rl_answer answer, int64_t now_ns)
+{
+    struct rl_session *session = &engine->node[node].session;
+    char text[REDLOCK_TEXT_MAX];
+    bool may_vote;
+
+    /* Compare-and-renew counts in quarantine too: a key that is still ours was not lost (G3). */
+    if (op == RL_OP_ADMIT && answer.vote == REDLOCK_VOTE_GRANTED)
+        rl_guard_vouched(&session->guard);
+    if (op != RL_OP_ACQUIRE && op != RL_OP_HEAL)
+        return answer;
+    may_vote = answer.has_marker ? rl_guard_marker(&session->guard, answer.marker,
+                                                   answer.marker_max_ttl_ms, now_ns)
+                                 : rl_guard_may_vote(&session->guard, now_ns);
+    if (answer.beyond_max_ttl) {
+        snprintf(text, sizeof text, "%s", rl_guard_reason_text(RL_GUARD_MAX_TTL_REASON));
+    } else if (answer.vote == REDLOCK_VOTE_GRANTED && !may_vote) {
+        answer.vote = REDLOCK_VOTE_GUARDED;
+        rl_watch_describe(&session->guard, now_ns, text, sizeof text);
+    } else {
+        return answer;
+    }
+    rl_session_fail(session, REDLOCK_VOTE_GUARDED, (struct rl_slice){text, strlen(text)});
+    return answer;
+}
+
+/* ---- admission (G2) ---- */
+
+static void write_nonce(struct rl_engine *engine, char *out)
+{
+    uint8_t bytes[NONCE_BYTES];
+
+    engine->random(engine->random_data, bytes, sizeof bytes);
+    for (size_t i = 0; i < sizeof bytes; i++)
+        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+}
+
+static void seek_admission(struct rl_engine *engine, struct rl_session *session, int64_t now_ns)
+{
+    char nonce[2 * NONCE_BYTES + 1];
+
+    if (session->admission_asked || !session->guard.identity[0])
+        return;
+    if (!session->guard.probation[0]) {
+        write_nonce(engine, nonce);
+        rl_vetting_probe(session, nonce, now_ns);
+    } else if (rl_guard_wants_admission(&session->guard, now_ns)) {
+        rl_vetting_admit(session, now_ns);
+    }
+}
+
+/* ---- clocks (G6) ---- */
+
+void rl_watch_use(struct rl_engine *engine, uint8_t node, int64_t now_ns)
+{
+    struct rl_session *session = &engine->node[node].session;
+
+    if (engine->guard_mode == RL_GUARD_OFF)
+        return;
+    if (session->state == RL_SESSION_UP &&
+        now_ns - session->clock_answered_ns >= CLOCK_SAMPLE_EVERY_NS)
+        rl_vetting_sample_clock(session, now_ns);
+    if (engine->watch_at_ns > now_ns + CLOCK_SAMPLE_EVERY_NS)
+        engine->watch_at_ns = now_ns + CLOCK_SAMPLE_EVERY_NS;
+}
+
+/* A clock stepped. The others are asked at once: if all did, it was ours that stood still. */
+static void begin_trial(struct rl_engine *engine, int64_t now_ns)
+{
+    engine->clock_trial = true;
+    engine->clock_trial_since_ns = now_ns;
+    for (uint8_t i = 0; i < engine->policy.node_count; i++) {
+        struct rl_session *session = &engine->node[i].session;
+
+        if (session->state == RL_SESSION_UP && session->guard.step_ns == 0)
+            rl_vetting_sample_clock(session, now_ns);
+    }
+    engine->watch_at_ns = now_ns + engine->policy.node_timeout_ns;
+}
+
+static void blame_nodes(struct rl_engine *engine, uint16_t stepped, int64_t now_ns)
+{
+    for (uint8_t i = 0; i < engine->policy.node_count; i++) {
+        struct rl_session *session = &engine->node[i].session;
+
+        if (!(stepped & (1u << i)))
+            continue;
+        if (engine->strict && session->state == RL_SESSION_UP)
+            rl_vetting_expel(session, now_ns);
+        rl_guard_blame_clock(&session->guard, now_ns);
+        rl_handles_node_out(engine, i, now_ns);
+    }
+}
+
+static void blame_ourselves(struct rl_engine *engine, int64_t now_ns)
+{
+    for (uint8_t i = 0; i < engine->policy.node_count; i++)
+        rl_guard_forgive_clock(&engine->node[i].session.guard);
+    rl_handles_abandon(engine, now_ns);
+}
+
+static void end_trial(struct rl_engine *engine, int64_t now_ns)
+{
+    uint16_t stepped = 0;
+    uint8_t stepped_count = 0;
+    uint8_t steady_count = 0;
+
+    for (uint8_t i = 0; i < engine->policy.node_count; i++) {
+        struct rl_session *session = &engine->node[i].session;
+
+        if (session->guard.step_ns != 0) {
+            stepped |= (uint16_t)(1u << i);
+            stepped_count++;
+        } else if (session->clock_answered_ns >= engine->clock_trial_since_ns) {
+            steady_count++;
+        }
+    }
+    engine->clock_trial = false;
+    if (stepped_count >= 2 && steady_count == 0)
+        blame_ourselves(engine, now_ns);
+    else
+        blame_nodes(engine, stepped, now_ns);
+}
+
+static bool is_trial_complete(const struct rl_engine *engine, int64_t now_ns)
+{
+    if (now_ns >= engine->clock_trial_since_ns + engine->policy.node_timeout_ns)
+        return true;
+    for (uint8_t i = 0; i < engine->policy.node_count; i++) {
+        const struct rl_session *session = &engine->node[i].session;
+
+        if (session->state == RL_SESSION_UP && session->guard.step_ns == 0 &&
+            session->clock_answered_ns < engine->clock_trial_since_ns)
+            return false;
+    }
+    return true;
+}
+
+void rl_watch_heard(struct rl_engine *engine, uint8_t node, int64_t now_ns)
+{
+    struct rl_session *session = &engine->node[node].session;
+
+    if (session->state == RL_SESSION_UP && session->guard.state == RL_GUARD_QUARANTINED &&
+        session->guard.reason == RL_GUARD_NOT_ADMITTED_REASON)
+        seek_admission(engine, session, now_ns);
+    if (!engine->clock_trial && session->guard.step_ns != 0)
+        begin_trial(engine, now_ns);
+    if (engine->clock_trial && is_trial_complete(engine, now_ns))
+        end_trial(engine, now_ns);
+}
+
+/* ---- looking again ---- */
+
+/* True: this node wants to be looked at again soon. */
+static bool watch_node(struct rl_engine *engine, struct rl_session *session, int64_t now_ns)
+{
+    bool needed = engine->handle_count > 0;
+
+    if (session->state != RL_SESSION_UP)
+        return session->state == RL_SESSION_GREETING;
+    if (needed && now_ns - session->clock_answered_ns >= CLOCK_SAMPLE_EVERY_NS)
+        rl_vetting_sample_clock(session, now_ns);
+    if (session->guard.state != RL_GUARD_QUARANTINED)
+        return needed;
+    switch (session->guard.reason) {
+    case RL_GUARD_NOT_ADMITTED_REASON:
+        seek_admission(engine, session, now_ns);
+        return true;
+    case RL_GUARD_LOADING_REASON:
+    case RL_GUARD_REPLICA_REASON:
+        if (now_ns - session->checked_ns >= CHECK_EVERY_NS)
+            rl_vetting_check(session, now_ns);
+        return true;
+    default:
+        return needed;
+    }
+}
+
+void rl_watch_tick(struct rl_engine *engine, int64_t now_ns)
+{
+    bool again = false;
+
+    engine->watch_at_ns = RL_NEVER_NS;
+    if (engine->guard_mode == RL_GUARD_OFF)
+        return;
+    if (engine->clock_trial && is_trial_complete(engine, now_ns))
+        end_trial(engine, now_ns);
+    for (uint8_t i = 0; i < engine->policy.node_count; i++)
+        again |= watch_node(engine, &engine->node[i].session, now_ns);
+    if (engine->clock_trial)
+        engine->watch_at_ns = engine->clock_trial_since_ns + engine->policy.node_timeout_ns;
+    else if (again)
+        engine->watch_at_ns = now_ns + CLOCK_SAMPLE_EVERY_NS;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "wire/info.h"
+
+#include <string.h>
+
+#define DIGITS_MAX 18
+
+struct rl_slice rl_info_field(struct rl_slice info, const char *name)
+{
+    size_t name_size = strlen(name);
+    const char *at = info.data;
+    const char *end = info.data + info.size;
+
+    while (at < end) {
+        const char *line_end = memchr(at, '\r', (size_t)(end - at));
+
+        if (!line_end)
+            line_end = end;
+        if ((size_t)(line_end - at) > name_size && memcmp(at, name, name_size) == 0 &&
+            at[name_size] == ':')
+            return (struct rl_slice){at + name_size + 1,
+                                     (size_t)(line_end - at) - name_size - 1};
+        at = line_end < end ? line_end + 1 : end;
+        if (at < end && *at == '\n')
+            at++;
+    }
+    return (struct rl_slice){"", 0};
+}
+
+int64_t rl_info_number(struct rl_slice info, const char *name, int64_t otherwise)
+{
+    struct rl_slice text = rl_info_field(info, name);
+    bool negative = text.size > 0 && text.data[0] == '-';
+    size_t i = negative ? 1 : 0;
+    int64_t number = 0;
+
+    if (text.size == i || text.size > DIGITS_MAX)
+        return otherwise;
+    for (; i < text.size; i++) {
+        if (text.data[i] < '0' || text.data[i] > '9')
+            return otherwise;
+        number = number * 10 + (text.data[i] - '0');
+    }
+    return negative ? -number : number;
+}
+
+void rl_info_text(struct rl_slice info, const char *name, char *out, size_t size)
+{
+    struct rl_slice text = rl_info_field(info, name);
+
+    out[0] = '\0';
+    if (text.size >= size)
+        return;
+    memcpy(out, text.data, text.size);
+    out[text.size] = '\0';
+}
+
+void rl_info_version(struct rl_slice info, char *out, size_t size)
+{
+    const char *name = "valkey ";
+    struct rl_slice number = rl_info_field(info, "valkey_version");
+    size_t name_size;
+
+    if (number.size == 0) {
+        name = "redis ";
+        number = rl_info_field(info, "redis_version");
+    }
+    name_size = strlen(name);
+    if (number.size == 0 || name_size + number.size >= size)
+        return;
+    memcpy(out, name, name_size);
+    memcpy(out + name_size, number.data, number.size);
+    out[name_size + number.size] = '\0';
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The questions that decide whether a node may vote: who are you, since when, what does your
+ * marker say, what time is it (core/guard judges the answers). They are asked in the greeting,
+ * in front of every request, and again while a connection lives.
+ */
+#ifndef RL_WIRE_VETTING_H
+#define RL_WIRE_VETTING_H
+
+#include "wire/session.h"
+
+#define RL_VETTING_FIRST 100 /* its steps are numbered from here; the greeting's are below */
+
+/* Asks for the facts and the marker. -1: out of memory. */
+int rl_vetting_check(struct rl_session *session, int64_t now_ns);
+
+/* Asks for the time, unless that question is already out. */
+int rl_vetting_sample_clock(struct rl_session *session, int64_t now_ns);
+
+/* Strict: begin the probation, turn it into a marker, take the marker away (G2, G6). */
+int rl_vetting_probe(struct rl_session *session, const char *nonce, int64_t now_ns);
+int rl_vetting_admit(struct rl_session *session, int64_t now_ns);
+int rl_vetting_expel(struct rl_session *session, int64_t now_ns);
+
+/* Understands a reply. -1: that was no answer to the question. */
+int rl_vetting_answer(struct rl_session *session, uint16_t step, const struct rl_reply *reply,
+                      int64_t now_ns);
+
+#endif
