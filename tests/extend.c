@@ -73,7 +73,10 @@ CASE(gone_on_a_minority, "Keys gone from a minority do not stop an extension.")
     cluster_del(&c, 0, 2, "redlock:x");
     CHECK_OK(redlock_extend(lock, 30000));
     CHECK_INT(3, cluster_count(&c, "redlock:x")); /* not made anew where it was gone */
-    CHECK_INT(0, redlock_margin(lock));
+    for (int64_t end_ms = now_ms() + 1000; redlock_margin(lock) != 0;) {
+        CHECK(now_ms() < end_ms);
+        CHECK(redlock_process(r, 10) >= 0); /* the stragglers' answers come in */
+    }
     client_unlock(lock);
     redlock_close(r);
 }

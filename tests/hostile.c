@@ -34,7 +34,7 @@ static void check_vote_of_evil(enum evil_kind kind, const redlock_report *report
         fine = vote == REDLOCK_VOTE_UNREACHABLE || vote == REDLOCK_VOTE_PENDING;
         break;
     case EVIL_CHATTY:
-        fine = true; /* a liar who says OK to everything cannot be told from a server */
+        fine = vote != REDLOCK_VOTE_GRANTED; /* out of step: nothing it says is a vote */
         break;
     default:
         fine = vote == REDLOCK_VOTE_PROTO || vote == REDLOCK_VOTE_PENDING;
@@ -155,7 +155,7 @@ CASE(closing_minority, "Two nodes that close at once are retried with patience."
     minority(EVIL_CLOSES);
 }
 
-CASE(chatty_minority, "Two nodes that speak unasked and twice do no harm.")
+CASE(chatty_minority, "Two nodes that speak unasked and twice win no vote for anybody.")
 {
     minority(EVIL_CHATTY);
 }

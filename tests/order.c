@@ -29,9 +29,10 @@ static void bench_start(struct bench *b)
     }
 }
 
-static redlock *bench_open(struct bench *b, uint32_t flags)
+static redlock *bench_open(struct bench *b, uint32_t flags, uint32_t node_timeout_ms)
 {
     redlock_options o = {.size = sizeof o,
+                         .node_timeout_ms = node_timeout_ms,
                          .nodes = b->urls,
                          .node_count = NODES,
                          .flags = flags,
@@ -92,7 +93,7 @@ CASE(release_behind_acquire, "Releases and rollbacks follow their acquire on its
     pthread_t threads[4];
     bench_start(&b);
     b.fake[1].shared->delay_ms = 3; /* one node lags behind what the others decide */
-    redlock *r = bench_open(&b, REDLOCK_THREAD);
+    redlock *r = bench_open(&b, REDLOCK_THREAD, 0);
     for (int i = 0; i < 4; i++)
         CHECK_INT(0, pthread_create(&threads[i], NULL, cycle, r));
     for (int i = 0; i < 4; i++)
@@ -112,7 +113,7 @@ CASE(fresh_value_per_attempt, "Every attempt of a waiting acquire uses a value o
 {
     static struct bench b;
     bench_start(&b);
-    redlock *r = bench_open(&b, 0);
+    redlock *r = bench_open(&b, 0, PATIENT_MS);
     client_warm(r);
     redlock_lock *held = client_lock(r, "x", 20000);
     redlock_request q = {.size = sizeof q, .wait_ms = 300};
@@ -139,8 +140,8 @@ CASE(values_differ_everywhere, "Values of clients, threads and children never co
 {
     static struct bench b;
     bench_start(&b);
-    redlock *a = bench_open(&b, 0);
-    redlock *c = bench_open(&b, 0);
+    redlock *a = bench_open(&b, 0, PATIENT_MS);
+    redlock *c = bench_open(&b, 0, PATIENT_MS);
     char seen[100][64];
     for (int i = 0; i < 100; i++) {
         redlock_lock *lock = client_lock(i % 2 == 0 ? a : c, "x", 20000);
@@ -157,7 +158,7 @@ CASE(all_at_once, "All nodes are asked at once: slow ones in front do not delay 
 {
     static struct bench b;
     bench_start(&b);
-    redlock *r = bench_open(&b, 0);
+    redlock *r = bench_open(&b, 0, PATIENT_MS);
     client_warm(r);
     b.fake[0].shared->delay_ms = 30;
     int64_t start_ns = now_ns();
