@@ -173,14 +173,12 @@ void report_complete(redlock *client, const char *name, redlock_report *report)
 {
     redlock_info info = {.size = sizeof info};
     redlock_report now = {.size = sizeof now};
-    bool incomplete = false;
-    for (uint32_t i = 0; i < report->node_count; i++)
-        incomplete = incomplete || is_incomplete(&report->node[i]);
-    if (!incomplete)
-        return;
     redlock_query(client, name, &info, &now);
     for (uint32_t i = 0; i < report->node_count && i < now.node_count; i++) {
-        if (is_incomplete(&report->node[i]) && now.node[i].vote != REDLOCK_VOTE_MISSING)
-            report->node[i] = now.node[i];
+        redlock_node_report *then = &report->node[i];
+        if (is_incomplete(then) && now.node[i].vote != REDLOCK_VOTE_MISSING)
+            *then = now.node[i];
+        else if (then->vote == REDLOCK_VOTE_HELD && now.node[i].vote == REDLOCK_VOTE_HELD)
+            memcpy(then->holder, now.node[i].holder, sizeof then->holder);
     }
 }

@@ -303,9 +303,9 @@ int settings_check_ttl(const struct settings *s)
                             REDLOCK_TTL_MIN_MS);
     text_time(limit, max_ttl_ms);
     if (s->ttl_ms > max_ttl_ms)
-        return message_usage(
-            "a TTL of %s is beyond the maximum of %s; raise it with --max-ttl, "
-            "for every client of these nodes alike",
-            ttl, limit);
+        return message_fail(status,
+                            "a TTL of %s is beyond the maximum of %s; raise it with "
+                            "--max-ttl, for every client of these nodes alike",
+                            ttl, limit);
     return 0;
 }

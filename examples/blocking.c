@@ -54,7 +54,7 @@ static int run(redlock *client)
         print_report(&report);
         return 1;
     }
-    printf("holding %s for %lld ms more, on at least %d nodes beyond the majority\n",
+    printf("holding %s for %lld ms more; nodes beyond the majority so far: %d\n",
            redlock_name(lock), (long long)redlock_remaining_ms(lock), redlock_margin(lock));
 
     work();

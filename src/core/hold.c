@@ -172,8 +172,12 @@ static void note_straggler(struct rl_lock *lock, const struct rl_event *event,
 {
     uint16_t bit = (uint16_t)(1u << event->node);
 
-    if (event->answer.vote == REDLOCK_VOTE_GRANTED)
+    /* A grant that an extension has overtaken says nothing about what is there now. */
+    if (event->answer.vote == REDLOCK_VOTE_GRANTED &&
+        (event->op != RL_OP_ACQUIRE || lock->extension_count == 0))
         lock->held |= bit;
+    else if (event->answer.vote == REDLOCK_VOTE_MISSING)
+        lock->held &= (uint16_t)~bit;
     if (event->round == lock->round)
         rl_note_answer(lock, event->node, event->answer,
                        event->now_ns - lock->round_start_ns);

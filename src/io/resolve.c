@@ -48,14 +48,25 @@ static void drop_reference(struct rl_resolve *r)
     }
 }
 
-static int look_up(const struct rl_resolve *r, int flags, struct addrinfo **list)
+static int look_up(const char *host, const char *port, int flags, struct addrinfo **list)
 {
     struct addrinfo hints = {
         .ai_family = AF_UNSPEC,
         .ai_socktype = SOCK_STREAM,
         .ai_flags = AI_NUMERICSERV | flags,
     };
-    return getaddrinfo(r->host, r->port, &hints, list);
+    return getaddrinfo(host, port, &hints, list);
+}
+
+/* A minimal system may have no /etc/hosts; "localhost" is the loopback there too (RFC 6761),
+ * which is what getaddrinfo() answers without a host. */
+static int look_up_name(const struct rl_resolve *r, struct addrinfo **list)
+{
+    int error = look_up(r->host, r->port, AI_ADDRCONFIG, list);
+    if (error != 0 && strcmp(r->host, "localhost") == 0) {
+        error = look_up(NULL, r->port, 0, list);
+    }
+    return error;
 }
 
 static void *thread_main(void *argument)
@@ -63,7 +74,7 @@ static void *thread_main(void *argument)
     struct rl_resolve *r = argument;
     struct addrinfo *list = NULL;
 
-    int error = look_up(r, AI_ADDRCONFIG, &list);
+    int error = look_up_name(r, &list);
     int system_error = errno;
 
     pthread_mutex_lock(&r->mutex);
@@ -125,7 +136,7 @@ int rl_resolve_start(const char *host, const char *port, int wake_fd, struct rl_
     }
 
     /* AI_NUMERICHOST reads addresses and fails on names without asking anybody. */
-    r->error = look_up(r, AI_NUMERICHOST, &r->list);
+    r->error = look_up(host, port, AI_NUMERICHOST, &r->list);
     r->system_error = errno;
     if (r->error != EAI_NONAME) {
         r->done = true;

@@ -29,12 +29,12 @@
 #define SLACK_MS (CHECK_SANITIZED ? 600 : 150)
 
 /* The build system greps for lines that begin with CASE( to register each case with ctest. */
-#define CASE(name, intent)                                                                   \
-    static void name(void);                                                                  \
-    __attribute__((constructor)) static void register_##name(void)                           \
-    {                                                                                        \
-        check_register(#name, intent, name);                                                 \
-    }                                                                                        \
+#define CASE(name, intent)                                                                     \
+    static void name(void);                                                                    \
+    __attribute__((constructor)) static void register_##name(void)                             \
+    {                                                                                          \
+        check_register(#name, intent, name);                                                   \
+    }                                                                                          \
     static void name(void)
 
 void check_register(const char *name, const char *intent, void (*run)(void));
@@ -51,21 +51,21 @@ __attribute__((noreturn, format(printf, 3, 4))) void check_fail(const char *file
 
 #define FAIL(...) check_fail(__FILE__, __LINE__, __VA_ARGS__)
 
-#define CHECK(condition)                                                                     \
-    do {                                                                                     \
-        if (!(condition))                                                                    \
-            check_fail(__FILE__, __LINE__, "expected %s", #condition);                       \
+#define CHECK(condition)                                                                       \
+    do {                                                                                       \
+        if (!(condition))                                                                      \
+            check_fail(__FILE__, __LINE__, "expected %s", #condition);                         \
     } while (0)
 
-#define CHECK_INT(expected, actual)                                                          \
+#define CHECK_INT(expected, actual)                                                            \
     check_int(__FILE__, __LINE__, #actual, (int64_t)(expected), (int64_t)(actual))
-#define CHECK_BETWEEN(low, high, actual)                                                     \
-    check_between(__FILE__, __LINE__, #actual, (int64_t)(low), (int64_t)(high),              \
+#define CHECK_BETWEEN(low, high, actual)                                                       \
+    check_between(__FILE__, __LINE__, #actual, (int64_t)(low), (int64_t)(high),                \
                   (int64_t)(actual))
 #define CHECK_STR(expected, actual) check_str(__FILE__, __LINE__, #actual, expected, actual)
-#define CHECK_HAS(needle, haystack)                                                          \
+#define CHECK_HAS(needle, haystack)                                                            \
     check_has(__FILE__, __LINE__, #haystack, needle, haystack, true)
-#define CHECK_LACKS(needle, haystack)                                                        \
+#define CHECK_LACKS(needle, haystack)                                                          \
     check_has(__FILE__, __LINE__, #haystack, needle, haystack, false)
 
 /* For calls of the library: names the errors and quotes redlock_detail(). */

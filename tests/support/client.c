@@ -37,6 +37,13 @@ redlock *client_open(const struct cluster *c, uint32_t flags)
     return client_open_with(&o);
 }
 
+redlock *client_open_warm(const struct cluster *c, uint32_t flags)
+{
+    redlock *r = client_open(c, flags);
+    client_warm(r);
+    return r;
+}
+
 redlock *client_open_hasty(const struct cluster *c, uint32_t flags)
 {
     redlock_options o = client_options(c);
@@ -127,11 +134,10 @@ const char *report_text(const redlock_report *report)
     size_t used = 0;
     out[0] = '\0';
     for (uint32_t i = 0; i < report->node_count && used < sizeof out; i++)
-        used += (size_t)snprintf(out + used, sizeof out - used, "%s[%s: %s%s%s]",
-                                 i > 0 ? " " : "", report->node[i].address,
-                                 redlock_vote_text(report->node[i].vote),
-                                 report->node[i].text[0] != '\0' ? ": " : "",
-                                 report->node[i].text);
+        used +=
+            (size_t)snprintf(out + used, sizeof out - used, "%s[%s: %s%s%s]", i > 0 ? " " : "",
+                             report->node[i].address, redlock_vote_text(report->node[i].vote),
+                             report->node[i].text[0] != '\0' ? ": " : "", report->node[i].text);
     return out;
 }
 

@@ -14,6 +14,9 @@ redlock_options client_options(const struct cluster *c);
 redlock *client_open(const struct cluster *c, uint32_t flags);
 redlock *client_open_with(const redlock_options *options);
 
+/* Open and warm: every node is connected, so what is sent reaches all of them at once. */
+redlock *client_open_warm(const struct cluster *c, uint32_t flags);
+
 /* Default node timeout (50 ms), for tests about it. */
 redlock *client_open_hasty(const struct cluster *c, uint32_t flags);
 

@@ -22,7 +22,8 @@ static void note(struct fake_shared *shared, int connection, const struct fake_r
     if (index < FAKE_RECORDS_MAX) {
         struct fake_record *r = &shared->record[index];
         size_t used = 0;
-        *r = (struct fake_record){.connection = connection, .argc = q->argc, .time_ns = now_ns()};
+        *r = (struct fake_record){
+            .connection = connection, .argc = q->argc, .time_ns = now_ns()};
         for (int i = 0; i < q->argc && used < sizeof r->text; i++)
             used += (size_t)snprintf(r->text + used, sizeof r->text - used, "%s%.64s",
                                      i > 0 ? " " : "", q->argv[i]);
@@ -180,5 +181,6 @@ int fake_await(const struct fake *f, int from, const char *head, int64_t timeout
 void fake_print(const struct fake *f)
 {
     for (int i = 0; i < fake_count(f); i++)
-        printf("# %4d [%d] %s\n", i, f->shared->record[i].connection, f->shared->record[i].text);
+        printf("# %4d [%d] %s\n", i, f->shared->record[i].connection,
+               f->shared->record[i].text);
 }

@@ -39,7 +39,7 @@ struct fake_shared {
     _Atomic int connections;
     _Atomic int record_count; /* records beyond the maximum are counted, not kept */
     /* Set before starting: */
-    char version_line[64];       /* for INFO; "redis_version:7.0.15" */
+    char version_line[64];        /* for INFO; "redis_version:7.0.15" */
     char poison[FAKE_POISON_MAX]; /* not empty: the answer to SET NX, filler follows */
     struct fake_record record[FAKE_RECORDS_MAX];
 };

@@ -26,7 +26,8 @@ struct helper_connection {
     int number;
     void *argument;
 };
-void helper_accept_loop(int listener, void (*serve)(struct helper_connection *), void *argument);
+void helper_accept_loop(int listener, void (*serve)(struct helper_connection *),
+                        void *argument);
 
 /* Everything or -1. */
 int helper_write(int fd, const void *data, size_t size);

@@ -189,7 +189,8 @@ int resp_read(struct resp *r, char *out, size_t size)
 void resp_collect(const char **argv, size_t max, const char *first, va_list args)
 {
     size_t count = 0;
-    for (const char *arg = first; arg != NULL && count + 1 < max; arg = va_arg(args, const char *))
+    for (const char *arg = first; arg != NULL && count + 1 < max;
+         arg = va_arg(args, const char *))
         argv[count++] = arg;
     argv[count] = NULL;
 }

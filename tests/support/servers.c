@@ -39,9 +39,10 @@ static void become_server(const struct server *s, pid_t parent)
     snprintf(port, sizeof port, "%d", s->port.number);
     snprintf(dir, sizeof dir, "%s/s%d", check_dir(), s->id);
     const char *fixed[] = {
-        "redis-server", "--bind", "127.0.0.1", "-::1", "--unixsocket", s->socket_path,
-        "--dir", dir, "--save", "", "--logfile", "log", "--daemonize", "no",
-        "--port", s->tls ? "0" : port, NULL,
+        "redis-server",      "--bind", "127.0.0.1",   "-::1",   "--unixsocket",
+        s->socket_path,      "--dir",  dir,           "--save", "",
+        "--logfile",         "log",    "--daemonize", "no",     "--port",
+        s->tls ? "0" : port, NULL,
     };
     const char *argv[ARGS_MAX];
     size_t count = 0;
@@ -103,8 +104,8 @@ static bool answers(void *data)
     struct resp *r = eyes(s);
     char reply[256] = "";
     const char *ping[] = {"PING", NULL};
-    bool up = r != NULL && resp_send(r, ping) == 0 &&
-              resp_read(r, reply, sizeof reply) == 0 && strcmp(reply, "PONG") == 0;
+    bool up = r != NULL && resp_send(r, ping) == 0 && resp_read(r, reply, sizeof reply) == 0 &&
+              strcmp(reply, "PONG") == 0;
     resp_free(r);
     return up;
 }

@@ -19,9 +19,9 @@ struct server {
     pid_t pid; /* 0: not running */
     struct port port;
     int id;
-    bool tls;             /* the port speaks TLS */
-    char socket_path[96]; /* plaintext, for the test's own eyes */
-    const char *password; /* of the default user, if the extra arguments set one */
+    bool tls;                 /* the port speaks TLS */
+    char socket_path[96];     /* plaintext, for the test's own eyes */
+    const char *password;     /* of the default user, if the extra arguments set one */
     const char *const *extra; /* server arguments ended by NULL; must stay alive; may be NULL */
 };
 
@@ -30,10 +30,10 @@ void server_init(struct server *s, const char *const *extra, const char *passwor
 void server_launch(struct server *s); /* does not wait */
 void server_ready(struct server *s);  /* waits until it answers */
 void server_start(struct server *s, const char *const *extra);
-void server_stop(struct server *s);   /* SHUTDOWN-like: TERM and reaped */
-void server_kill(struct server *s);   /* kill -9 and reaped; the port stays reserved */
+void server_stop(struct server *s);    /* SHUTDOWN-like: TERM and reaped */
+void server_kill(struct server *s);    /* kill -9 and reaped; the port stays reserved */
 void server_restart(struct server *s); /* same port, same arguments; kills it if running */
-void server_freeze(struct server *s); /* SIGSTOP, certainly stopped on return */
+void server_freeze(struct server *s);  /* SIGSTOP, certainly stopped on return */
 void server_thaw(struct server *s);
 
 /* One command as the default user; the reply as resp_read() prints it, valid for 8 calls. */

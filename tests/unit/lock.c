@@ -208,6 +208,18 @@ CASE(extend_moves_the_deadline, "A7: a quorum of renewals within the validity.")
                                    "[505]  held 1235\n");
 }
 
+CASE(a_late_grant_does_not_hide_a_missing_key, "A3: an extension knows better than an old grant.")
+{
+    trace_run(&five, HELD_BY_THREE "[500]  extend 1000   -> send EXTEND 12345\n"
+                                   "[501]  1 granted\n"
+                                   "[501]  2 granted\n"
+                                   "[501]  3 granted     -> done OK\n"
+                                   "[502]  late 1 ACQUIRE 4 granted\n"
+                                   "[502]  held 123\n"
+                                   "[503]  4 missing\n"
+                                   "[503]  held 123\n");
+}
+
 CASE(extend_never_shortens, "A7: a shorter TTL leaves the deadline where it is.")
 {
     trace_run(&five, HELD_BY_THREE "[100]  extend 200    -> send EXTEND 12345\n"

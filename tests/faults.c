@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Nodes that die, hang and come back. Each case states the outcome, the time (never more than
+ * the per-node deadline of 50 ms for one step, plus what a loaded machine may add: SLACK_MS on
+ * any reading, 20 ms on the median of several) and the recovery.
+ */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { ROUNDS = 9, DEADLINE_MS = 50, RECOVERY_MS = 5000 };
+
+/* A 20 ms slack on a median is honest only without a sanitizer in the way. */
+enum { MEDIAN_SLACK_MS = CHECK_SANITIZED ? 200 : 20 };
+
+/* ROUNDS tries of one lock; checks outcome and time. */
+static void check_tries(redlock *r, int expected, int64_t median_ms)
+{
+    int64_t took_ms[ROUNDS];
+    for (int i = 0; i < ROUNDS; i++) {
+        redlock_lock *lock = NULL;
+        int64_t start_ms = now_ms();
+        int error = redlock_acquire(r, "x", 10000, NULL, &lock);
+        took_ms[i] = now_ms() - start_ms;
+        CHECK_ERR(expected, error);
+        CHECK_BETWEEN(0, DEADLINE_MS + SLACK_MS, took_ms[i]);
+        if (lock != NULL) {
+            start_ms = now_ms();
+            CHECK_OK(redlock_release(lock));
+            CHECK_BETWEEN(0, DEADLINE_MS + SLACK_MS, now_ms() - start_ms);
+            redlock_lock_free(lock);
+        }
+    }
+    CHECK_BETWEEN(0, median_ms + MEDIAN_SLACK_MS, median(took_ms, ROUNDS));
+}
+
+static redlock *open_warm(struct cluster *c)
+{
+    cluster_start(c, 5);
+    redlock *r = client_open_hasty(c, 0);
+    client_warm(r);
+    return r;
+}
+
+CASE(one_dead, "One dead node: every lock is won at once, and all five vote after its return.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c);
+    server_kill(&c.node[1]);
+    check_tries(r, REDLOCK_OK, 5);
+    server_restart(&c.node[1]);
+    CHECK(client_recovers(r, &c, 5, RECOVERY_MS));
+    CHECK(cluster_await_empty(&c, 1000));
+    redlock_close(r);
+}
+
+CASE(one_hung, "One hung node: every lock is won at once, and all five vote after it wakes.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c);
+    server_freeze(&c.node[4]);
+    check_tries(r, REDLOCK_OK, 5);
+    server_thaw(&c.node[4]);
+    CHECK(client_recovers(r, &c, 5, RECOVERY_MS));
+    CHECK(cluster_await_empty(&c, 1000));
+    redlock_close(r);
+}
+
+CASE(two_gone, "One dead and one hung of five: locks are won at once, and both come back.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c);
+    server_kill(&c.node[0]);
+    server_freeze(&c.node[3]);
+    check_tries(r, REDLOCK_OK, 5);
+    server_thaw(&c.node[3]);
+    server_restart(&c.node[0]);
+    CHECK(client_recovers(r, &c, 5, RECOVERY_MS));
+    CHECK(cluster_await_empty(&c, 1000));
+    redlock_close(r);
+}
+
+CASE(three_dead, "Three dead of five: NOQUORUM without any wait, nothing left, full return.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c);
+    for (int i = 0; i < 3; i++)
+        server_kill(&c.node[i]);
+    check_tries(r, REDLOCK_NOQUORUM, DEADLINE_MS);
+    CHECK(cluster_await_empty(&c, 1000));
+    for (int i = 0; i < 3; i++)
+        server_restart(&c.node[i]);
+    CHECK(client_recovers(r, &c, 5, RECOVERY_MS));
+    redlock_close(r);
+}
+
+CASE(three_hung, "Three hung of five: NOQUORUM at the deadline, nothing left once they wake.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c);
+    for (int i = 0; i < 3; i++)
+        server_freeze(&c.node[i]);
+    check_tries(r, REDLOCK_NOQUORUM, DEADLINE_MS);
+    redlock_report report = {.size = sizeof report};
+    redlock_request q = {.size = sizeof q, .report = &report};
+    redlock_lock *lock = NULL;
+    CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", 10000, &q, &lock));
+    CHECK_INT(5, report.node_count);
+    CHECK_INT(3, report.quorum);
+    CHECK_INT(2, report_votes(&report, REDLOCK_VOTE_GRANTED));
+    CHECK_INT(3, report_votes(&report, REDLOCK_VOTE_TIMEDOUT));
+    CHECK(report.node[4].rtt_us >= 0);
+    for (int i = 0; i < 3; i++)
+        server_thaw(&c.node[i]);
+    CHECK(client_recovers(r, &c, 5, RECOVERY_MS));
+    /* The acquires they had not answered were followed by their rollbacks. */
+    CHECK(cluster_await_empty(&c, 1000));
+    redlock_close(r);
+}
+
+CASE(three_hung_while_held, "Release with three of five hung: NOQUORUM, and later no key left.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c);
+    redlock_lock *lock = client_lock(r, "x", 20000);
+    CHECK(cluster_await(&c, "redlock:x", 5, 1000));
+    for (int i = 0; i < 3; i++)
+        server_freeze(&c.node[i]);
+    int64_t start_ms = now_ms();
+    CHECK_ERR(REDLOCK_NOQUORUM, redlock_release(lock));
+    CHECK_BETWEEN(0, DEADLINE_MS + SLACK_MS, now_ms() - start_ms);
+    redlock_lock_free(lock);
+    for (int i = 0; i < 3; i++)
+        server_thaw(&c.node[i]);
+    CHECK(cluster_await_empty(&c, 2000));
+    redlock_close(r);
+}
+
+CASE(refused_is_told, "The report says connection refused for dead and granted for live nodes.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c);
+    for (int i = 0; i < 3; i++)
+        server_kill(&c.node[i]);
+    /* Past the first notice of the closed connection, the new tries are refused. */
+    redlock_report report = {.size = sizeof report};
+    redlock_request q = {.size = sizeof q, .report = &report, .wait_ms = 500};
+    redlock_lock *lock = NULL;
+    CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", 10000, &q, &lock));
+    for (uint32_t i = 0; i < 3; i++) {
+        char address[64];
+        snprintf(address, sizeof address, "127.0.0.1:%d", c.node[i].port.number);
+        CHECK_STR(address, report.node[i].address);
+        if (report.node[i].vote != REDLOCK_VOTE_REFUSED)
+            FAIL("expected refused: %s", report_text(&report));
+        CHECK_INT(-1, report.node[i].rtt_us);
+    }
+    CHECK_INT(2, report_votes(&report, REDLOCK_VOTE_GRANTED) +
+                     report_votes(&report, REDLOCK_VOTE_PENDING));
+    redlock_close(r);
+}
+
+CASE(restarted_in_the_middle, "A lock held over the restart of a node is kept and released.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c);
+    redlock_lock *lock = client_lock(r, "x", 20000);
+    CHECK(cluster_await(&c, "redlock:x", 5, 1000));
+    server_restart(&c.node[2]);
+    CHECK(redlock_remaining_ms(lock) > 0);
+    CHECK_OK(redlock_extend(lock, 20000));
+    CHECK_INT(4, cluster_count_value(&c, "redlock:x", redlock_value(lock)));
+    client_unlock(lock);
+    CHECK(cluster_await_empty(&c, 1000));
+    CHECK(client_recovers(r, &c, 5, RECOVERY_MS));
+    redlock_close(r);
+}
+
+CASE(all_restarted, "A client survives the restart of every node.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c);
+    client_unlock(client_lock(r, "x", 10000));
+    for (int i = 0; i < 5; i++)
+        server_kill(&c.node[i]);
+    check_tries(r, REDLOCK_NOQUORUM, DEADLINE_MS);
+    for (int i = 0; i < 5; i++)
+        server_restart(&c.node[i]);
+    CHECK(client_recovers(r, &c, 5, RECOVERY_MS));
+    redlock_close(r);
+}
+
+CASE(waiting_through_an_outage, "A waiting acquire wins soon after a majority is back.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c);
+    for (int i = 0; i < 3; i++)
+        server_freeze(&c.node[i]);
+    redlock_request q = {.size = sizeof q, .wait_ms = 150};
+    redlock_lock *lock = NULL;
+    int64_t start_ms = now_ms();
+    CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", 10000, &q, &lock));
+    CHECK_BETWEEN(150, 170 + SLACK_MS, now_ms() - start_ms);
+    for (int i = 0; i < 3; i++)
+        server_thaw(&c.node[i]);
+    q.wait_ms = 5000;
+    CHECK_OK(redlock_acquire(r, "x", 10000, &q, &lock));
+    client_unlock(lock);
+    redlock_close(r);
+}
+
+CASE(loading_is_told, "A node that is loading its dataset is reported as loading.")
+{
+    static const char *const slow[] = {"--enable-debug-command",
+                                       "yes",
+                                       "--key-load-delay",
+                                       "1000",
+                                       "--loading-process-events-interval-bytes",
+                                       "1024",
+                                       "--save",
+                                       "3600 1",
+                                       NULL};
+    struct cluster c;
+    char size[16];
+    cluster_start_with(&c, 1, slow);
+    snprintf(size, sizeof size, "%d", 20000);
+    CHECK_STR("OK", server_cmd(&c.node[0], "DEBUG", "POPULATE", size, NULL));
+    CHECK_STR("OK", server_cmd(&c.node[0], "SAVE", NULL));
+    server_kill(&c.node[0]);
+    server_launch(&c.node[0]);
+    redlock *r = client_open(&c, 0);
+    redlock_report report = {.size = sizeof report};
+    redlock_request q = {.size = sizeof q, .report = &report};
+    int64_t end_ms = now_ms() + 5000;
+    int vote = REDLOCK_VOTE_NONE;
+    while (now_ms() < end_ms && vote != REDLOCK_VOTE_LOADING && vote != REDLOCK_VOTE_GRANTED) {
+        redlock_lock *lock = NULL;
+        int error = redlock_acquire(r, "x", 10000, &q, &lock);
+        redlock_lock_free(lock);
+        vote = report.node[0].vote;
+        if (vote == REDLOCK_VOTE_LOADING)
+            CHECK_ERR(REDLOCK_NOQUORUM, error);
+    }
+    CHECK_INT(REDLOCK_VOTE_LOADING, vote);
+    redlock_close(r);
+}
+
+CASE(replica_is_told, "A read-only replica grants nothing and is reported as read-only.")
+{
+    struct cluster c;
+    char port[16];
+    cluster_start(&c, 3);
+    snprintf(port, sizeof port, "%d", c.node[0].port.number);
+    for (int i = 1; i < 3; i++)
+        CHECK_STR("OK", server_cmd(&c.node[i], "REPLICAOF", "127.0.0.1", port, NULL));
+    redlock *r = client_open(&c, 0);
+    redlock_report report = {.size = sizeof report};
+    redlock_request q = {.size = sizeof q, .report = &report};
+    redlock_lock *lock = NULL;
+    CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", 10000, &q, &lock));
+    CHECK_INT(2, report_votes(&report, REDLOCK_VOTE_READONLY));
+    CHECK(report.node[0].vote != REDLOCK_VOTE_READONLY);
+    redlock_close(r);
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Node URLs by table: what each form means, what each mistake is told. */
+#include "check.h"
+
+#include "wire/url.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void expect(const char *text, bool tls, const char *host, const char *port,
+                   const char *path, unsigned db, const char *printable)
+{
+    struct rl_url u;
+    char why[256] = "";
+    if (rl_url_parse(text, &u, why, sizeof why) != 0)
+        FAIL("%s: %s", text, why);
+    CHECK_INT(tls, u.tls);
+    CHECK_STR(host, u.host);
+    CHECK_STR(port, u.port);
+    CHECK_STR(path, u.path);
+    CHECK_INT(path[0] != '\0', u.is_unix);
+    CHECK_INT(db, u.db);
+    CHECK_STR(printable, u.printable);
+    rl_url_wipe(&u);
+}
+
+CASE(forms, "Every documented form is understood.")
+{
+    expect("redis://h", false, "h", "6379", "", 0, "h:6379");
+    expect("h", false, "h", "6379", "", 0, "h:6379");
+    expect("h:1", false, "h", "1", "", 0, "h:1");
+    expect("127.0.0.1", false, "127.0.0.1", "6379", "", 0, "127.0.0.1:6379");
+    expect("redis://h:65535/3", false, "h", "65535", "", 3, "h:65535");
+    expect("redis://h/", false, "h", "6379", "", 0, "h:6379");
+    expect("rediss://Example.COM", true, "example.com", "6379", "", 0, "example.com:6379");
+    expect("REDIS://h", false, "h", "6379", "", 0, "h:6379");
+    expect("redis://[::1]", false, "::1", "6379", "", 0, "[::1]:6379");
+    expect("redis://[fe80::1]:7/2", false, "fe80::1", "7", "", 2, "[fe80::1]:7");
+    expect("[::1]:7", false, "::1", "7", "", 0, "[::1]:7");
+    expect("unix:///tmp/s", false, "", "", "/tmp/s", 0, "/tmp/s");
+    expect("unix:///tmp/s?db=4", false, "", "", "/tmp/s", 4, "/tmp/s");
+    expect("unix:///tmp/a%20b", false, "", "", "/tmp/a b", 0, "/tmp/a b");
+    expect("redis://u:p@h:1", false, "h", "1", "", 0, "h:1");
+}
+
+static void expect_login(const char *text, const char *user, const char *password)
+{
+    struct rl_url u;
+    char why[256] = "";
+    if (rl_url_parse(text, &u, why, sizeof why) != 0)
+        FAIL("%s: %s", text, why);
+    CHECK_INT(user != NULL, u.has_user);
+    CHECK_INT(password != NULL, u.has_password);
+    CHECK_STR(user != NULL ? user : "", u.user);
+    CHECK_STR(password != NULL ? password : "", u.password);
+    rl_url_wipe(&u);
+    CHECK_STR("", u.password);
+}
+
+CASE(logins, "User and password are decoded; an empty password is not none.")
+{
+    expect_login("redis://h", NULL, NULL);
+    expect_login("redis://u@h", "u", NULL);
+    expect_login("redis://u:p@h", "u", "p");
+    expect_login("redis://:p@h", NULL, "p");
+    expect_login("redis://u:@h", "u", "");
+    expect_login("redis://u%40x:p%3a%2F%40@h", "u@x", "p:/@");
+    expect_login("rediss://u:p@[::1]:1/2", "u", "p");
+    expect_login("unix://u:p@/tmp/s", "u", "p");
+}
+
+CASE(mistakes, "Each mistake has a sentence; the result stays untouched.")
+{
+    static const char *const urls[] = {
+        "",
+        " ",
+        "redis://",
+        "redis://:1",
+        "redis:///0",
+        "redis:/h",
+        "redis:h",
+        "http://h",
+        "reds://h",
+        "redis://h:",
+        "redis://h:0",
+        "redis://h:65536",
+        "redis://h:-1",
+        "redis://h:1x",
+        "redis://h/x",
+        "redis://h/-1",
+        "redis://h/1/2",
+        "redis://h/4294967296",
+        "redis://[::1",
+        "redis://::1",
+        "redis://[]:1",
+        "redis://[g::1]",
+        "redis://h h",
+        "redis://h\n",
+        "redis://u%@h",
+        "redis://u%zz@h",
+        "redis://u%00@h",
+        "redis://h?x",
+        "redis://h#x",
+        "unix://",
+        "unix://tmp/s",
+        "unix:///tmp/s?x=1",
+        "unix:///tmp/s?db=",
+        "unix:///tmp/s?db=x",
+        "unix:///%00",
+    };
+    struct rl_url before, u;
+    memset(&before, 0x5a, sizeof before);
+    for (size_t i = 0; i < sizeof urls / sizeof urls[0]; i++) {
+        char why[256] = "";
+        memcpy(&u, &before, sizeof u);
+        if (rl_url_parse(urls[i], &u, why, sizeof why) != -1)
+            FAIL("\"%s\" was accepted", urls[i]);
+        if (why[0] == '\0')
+            FAIL("\"%s\": no sentence", urls[i]);
+        CHECK_INT(0, memcmp(&before, &u, sizeof u));
+    }
+}
+
+CASE(lengths, "Parts that are too long are refused, the longest that fit are taken.")
+{
+    char text[2048], part[1024], why[256];
+    struct rl_url u;
+    memset(part, 'a', sizeof part);
+    snprintf(text, sizeof text, "redis://%.255s", part);
+    int fits = rl_url_parse(text, &u, why, sizeof why);
+    CHECK(fits == 0 || why[0] != '\0');
+    snprintf(text, sizeof text, "redis://%.256s", part);
+    CHECK_INT(-1, rl_url_parse(text, &u, why, sizeof why));
+    snprintf(text, sizeof text, "unix:///%.106s", part);
+    CHECK_INT(0, rl_url_parse(text, &u, why, sizeof why));
+    CHECK_INT(107, strlen(u.path));
+    snprintf(text, sizeof text, "unix:///%.107s", part);
+    CHECK_INT(-1, rl_url_parse(text, &u, why, sizeof why));
+    snprintf(text, sizeof text, "redis://u:%.512s@h", part);
+    CHECK_INT(-1, rl_url_parse(text, &u, why, sizeof why));
+    CHECK_LACKS("aaaa", why);
+}
+
+CASE(short_answers, "A small buffer for the sentence is filled and terminated.")
+{
+    struct rl_url u;
+    for (size_t size = 1; size < 40; size++) {
+        char *why = malloc(size);
+        CHECK_INT(-1, rl_url_parse("http://h", &u, why, size));
+        CHECK(strlen(why) < size);
+        free(why);
+    }
+}
+
+CASE(random_text, "Random text is parsed or refused without harm, and secrets stay inside.")
+{
+    static const char alphabet[] = "redis:/@[]%?#=.0123456789abcu \n";
+    srandom(3);
+    for (int n = 0; n < 200000; n++) {
+        char why[128] = "";
+        struct rl_url u;
+        size_t length = (size_t)(random() % 40);
+        char *text = malloc(length + 1);
+        for (size_t i = 0; i < length; i++)
+            text[i] = alphabet[(size_t)random() % (sizeof alphabet - 1)];
+        if (length > 8 && n % 2 == 0)
+            memcpy(text, "redis://", 8);
+        text[length] = '\0';
+        if (rl_url_parse(text, &u, why, sizeof why) == 0) {
+            CHECK(u.is_unix ? u.path[0] == '/' : u.host[0] != '\0' && atoi(u.port) > 0);
+            CHECK(u.printable[0] != '\0');
+            rl_url_wipe(&u);
+        } else if (why[0] == '\0') {
+            FAIL("\"%s\" was refused without a word", text);
+        }
+        free(text);
+    }
+}
