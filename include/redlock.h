@@ -420,7 +420,7 @@ typedef struct redlock_info {
     char holder[REDLOCK_VALUE_MAX + 1]; /* that value; empty when no node has one */
     int64_t ttl_ms; /* how long that value stays on a majority (on any node, if it never was
                        on one); -1: a key without expiry, or unknown */
-    int64_t fence;  /* the largest fence counter of the name on any node; 0: none */
+    int64_t fence;  /* the fence counter that a majority has reached; 0: none */
 } redlock_info;
 
 /*

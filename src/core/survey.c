@@ -140,6 +140,22 @@ static int64_t remaining_ms(const struct rl_survey *survey, uint8_t of, uint8_t 
     return sorted_ms[rank] == INT64_MAX ? -1 : sorted_ms[rank];
 }
 
+/* Single nodes may be ahead: grants that were rolled back count there too. */
+static int64_t fence_of_majority(const struct rl_survey *survey)
+{
+    int64_t fence = 0;
+
+    for (uint8_t i = 0; i < survey->policy->node_count; i++) {
+        uint8_t reached_count = 0;
+
+        for (uint8_t j = 0; j < survey->policy->node_count; j++)
+            reached_count += survey->node[j].token >= survey->node[i].token;
+        if (reached_count >= survey->policy->quorum && survey->node[i].token > fence)
+            fence = survey->node[i].token;
+    }
+    return fence;
+}
+
 void rl_survey_conclude(const struct rl_survey *survey, redlock_info *out)
 {
     uint8_t best = 0;
@@ -151,10 +167,7 @@ void rl_survey_conclude(const struct rl_survey *survey, redlock_info *out)
         best = i;
         votes = count_holder(survey, i);
     }
-    out->fence = 0;
-    for (uint8_t i = 0; i < survey->policy->node_count; i++)
-        if (survey->node[i].token > out->fence)
-            out->fence = survey->node[i].token;
+    out->fence = fence_of_majority(survey);
     out->held = votes >= survey->policy->quorum;
     out->votes = votes;
     out->ttl_ms = votes ? remaining_ms(survey, best, votes) : -1;

@@ -203,7 +203,7 @@ CASE(extend_moves_the_deadline, "A7: a quorum of renewals within the validity.")
                                    "[502]  remaining 486\n"
                                    "[503]  3 granted     -> done OK\n"
                                    "[503]  remaining 985\n"
-                                   "[504]  4 missing\n"
+                                   "[504]  4 missing     -> send HEAL 4\n"
                                    "[505]  5 granted\n"
                                    "[505]  held 1235\n");
 }
@@ -216,7 +216,7 @@ CASE(a_late_grant_does_not_hide_a_missing_key, "A3: an extension knows better th
                                    "[501]  3 granted     -> done OK\n"
                                    "[502]  late 1 ACQUIRE 4 granted\n"
                                    "[502]  held 123\n"
-                                   "[503]  4 missing\n"
+                                   "[503]  4 missing     -> send HEAL 4\n"
                                    "[503]  held 123\n");
 }
 
@@ -235,7 +235,7 @@ CASE(failed_extension_leaves_the_old_deadline, "A7: without a quorum nothing cha
                                    "[501]  1 granted\n"
                                    "[502]  2 refused\n"
                                    "[502]  3 refused\n"
-                                   "[502]  4 missing     -> done NOQUORUM\n"
+                                   "[502]  4 missing     -> jeopardy, done NOQUORUM\n"
                                    "[502]  remaining 486\n"
                                    "[502]  state held\n"
                                    "[988]  timer         -> send ROLLBACK 12345, lost\n"
@@ -304,7 +304,7 @@ CASE(the_watchdog_insists_until_the_end, "A10: failed renewals are retried, then
     trace_run(&renewing, HELD_BY_THREE "[334]  timer         -> send EXTEND 12345\n"
                                        "[335]  1 refused\n"
                                        "[335]  2 refused\n"
-                                       "[335]  3 refused\n"
+                                       "[335]  3 refused     -> jeopardy\n"
                                        "[335]  timer-at 385\n"
                                        "[385]  timer         -> send EXTEND 12345\n"
                                        "[435]  timer\n"
@@ -315,9 +315,10 @@ CASE(the_watchdog_insists_until_the_end, "A10: failed renewals are retried, then
 
 CASE(a_hold_without_watchdog_ends_by_itself, "A10: lost no later than the validity's end.")
 {
-    trace_run(&five, HELD_BY_THREE "[1]    timer-at 988\n"
-                                   "[988]  timer   -> send ROLLBACK 12345, lost\n"
-                                   "[988]  state ended\n");
+    trace_run(&five, HELD_BY_THREE "[1]    timer-at 986\n"
+                                   "[985]  timer\n"
+                                   "[986]  timer   -> send ROLLBACK 12345, lost\n"
+                                   "[986]  state ended\n");
 }
 
 CASE(release_is_decided_by_a_quorum, "A6: deleted on a majority is released.")

@@ -14,11 +14,12 @@
 
 static const char *const op_names[] = {
     [RL_OP_ACQUIRE] = "ACQUIRE", [RL_OP_EXTEND] = "EXTEND",   [RL_OP_RELEASE] = "RELEASE",
-    [RL_OP_ROLLBACK] = "ROLLBACK", [RL_OP_INQUIRE] = "INQUIRE",
+    [RL_OP_ROLLBACK] = "ROLLBACK", [RL_OP_INQUIRE] = "INQUIRE", [RL_OP_HEAL] = "HEAL",
+    [RL_OP_ALIGN] = "ALIGN",
 };
 
 static const char *const state_names[] = {
-    [RL_IDLE] = "idle", [RL_ACQUIRING] = "acquiring", [RL_ASKING] = "asking",
+    [RL_IDLE] = "idle", [RL_ACQUIRING] = "acquiring", [RL_ALIGNING] = "aligning", [RL_ASKING] = "asking",
     [RL_BACKOFF] = "backoff", [RL_HELD] = "held", [RL_RELEASING] = "releasing",
     [RL_CHECKING] = "checking", [RL_ENDED] = "ended",
 };
@@ -31,6 +32,7 @@ static const struct {
     {"missing", REDLOCK_VOTE_MISSING}, {"timedout", REDLOCK_VOTE_TIMEDOUT},
     {"refused", REDLOCK_VOTE_REFUSED}, {"auth", REDLOCK_VOTE_AUTH},
     {"proto", REDLOCK_VOTE_PROTO},     {"loading", REDLOCK_VOTE_LOADING},
+    {"guarded", REDLOCK_VOTE_GUARDED},
 };
 
 struct trace {
@@ -53,7 +55,7 @@ static enum redlock_vote vote_of(const struct trace *t, const char *word)
 static enum rl_op op_of(const struct trace *t, const char *word)
 {
     for (size_t i = 0; i < sizeof op_names / sizeof op_names[0]; i++)
-        if (strcmp(op_names[i], word) == 0)
+        if (op_names[i] && strcmp(op_names[i], word) == 0)
             return (enum rl_op)i;
     FAIL("trace line %d: unknown request in: %s", t->line_number, t->line);
 }
@@ -79,6 +81,7 @@ static uint16_t read_nodes(const char *text)
 static void print_actions(const struct rl_actions *actions, char *out)
 {
     char nodes[REDLOCK_NODES_MAX + 1];
+    const char *start = out;
 
     *out = '\0';
     for (uint32_t i = 0; i < actions->send_count; i++) {
@@ -86,9 +89,13 @@ static void print_actions(const struct rl_actions *actions, char *out)
         out += sprintf(out, "%ssend %s %s", i ? ", " : "", op_names[actions->send[i].op], nodes);
     }
     if (actions->lost)
-        out += sprintf(out, "%slost", actions->send_count ? ", " : "");
+        out += sprintf(out, "%slost", out > start ? ", " : "");
+    if (actions->jeopardy)
+        out += sprintf(out, "%sjeopardy", out > start ? ", " : "");
+    if (actions->recovered)
+        out += sprintf(out, "%srecovered", out > start ? ", " : "");
     if (actions->done)
-        sprintf(out, "%sdone %s", actions->send_count || actions->lost ? ", " : "",
+        sprintf(out, "%sdone %s", out > start ? ", " : "",
                 redlock_error_name(actions->done_error));
 }
 
@@ -124,7 +131,11 @@ static void answer(struct trace *t, struct rl_event *event, char **words, const 
     event->op = t->last[event->node].op;
     event->round = t->last[event->node].round;
     event->answer.vote = vote_of(t, words[1]);
-    event->answer.key_ttl_ms = words[2] ? atoll(words[2]) : -1;
+    event->answer.key_ttl_ms = -1;
+    if (words[2] && words[2][0] == '@')
+        event->answer.token = atoll(words[2] + 1);
+    else if (words[2])
+        event->answer.key_ttl_ms = atoll(words[2]);
     step(t, event, expected);
 }
 
@@ -153,6 +164,8 @@ static bool check(struct trace *t, char **words, int64_t now_ns)
         if (left_ns / MS_NS != atoll(words[1]))
             FAIL("trace line %d: %s\n  actual: %" PRId64 " ms", t->line_number, t->line,
                  left_ns / MS_NS);
+    } else if (strcmp(words[0], "token") == 0) {
+        CHECK_INT(atoll(words[1]), t->lock.token);
     } else if (strcmp(words[0], "held") == 0) {
         print_nodes(t->lock.held, nodes);
         CHECK_STR(words[1], nodes);
@@ -192,6 +205,13 @@ static void event_line(struct trace *t, char **words, int64_t now_ns, const char
         step(t, &event, expected);
     } else if (strcmp(words[0], "release") == 0 || strcmp(words[0], "cancel") == 0) {
         event.type = words[0][0] == 'r' ? RL_EVENT_RELEASE : RL_EVENT_CANCEL;
+        step(t, &event, expected);
+    } else if (strcmp(words[0], "out") == 0) {
+        event.type = RL_EVENT_NODE_OUT;
+        event.node = (uint8_t)__builtin_ctz(read_nodes(words[1]));
+        step(t, &event, expected);
+    } else if (strcmp(words[0], "abandon") == 0) {
+        event.type = RL_EVENT_ABANDON;
         step(t, &event, expected);
     } else if (strcmp(words[0], "adopt") == 0) {
         rl_lock_adopt(&t->lock);

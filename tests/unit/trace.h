@@ -10,10 +10,12 @@
  * everything that the step must ask for. A step without an arrow must ask for nothing.
  *
  *     acquire TTL [wait MS|forever]    extend TTL    release    cancel    timer [warming NODES]
- *     NODE VOTE [TTL]      an answer to the last request: granted held missing timedout refused
- *                          auth proto loading
+ *     NODE VOTE [TTL|@TOKEN]   an answer to the last request: granted held missing timedout
+ *                              refused auth proto loading guarded
+ *     out NODE     the node's memory or clock is not to be trusted
+ *     abandon      our own clock is not to be trusted
  *     late ROUND OP NODE VOTE    an answer to an older round
- *     state NAME / remaining MS / held NODES / timer-at MS    checks, no event
+ *     state NAME / remaining MS / held NODES / timer-at MS / token N    checks, no event
  */
 #ifndef REDLOCK_TESTS_TRACE_H
 #define REDLOCK_TESTS_TRACE_H

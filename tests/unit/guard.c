@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* May a node vote? The guard's judgement, fact by fact, and its sense of time. */
+#include <stdio.h>
+#include <string.h>
+
+#include "check.h"
+#include "core/audit.h"
+#include "core/guard.h"
+
+#define S_NS 1000000000ll
+#define MS_NS 1000000ll
+
+static struct rl_facts healthy(int64_t uptime_s)
+{
+    return (struct rl_facts){
+        .has_server = true,
+        .has_replication = true,
+        .has_persistence = true,
+        .master = true,
+        .run_id = "r1",
+        .replid = "p1",
+        .uptime_s = uptime_s,
+    };
+}
+
+static struct rl_guard guard_of(enum rl_guard_mode mode)
+{
+    struct rl_guard guard;
+
+    rl_guard_init(&guard, mode, 60 * S_NS, 10000);
+    rl_guard_connected(&guard);
+    return guard;
+}
+
+CASE(nothing_counts_before_the_check, "G1: no vote before the check has answered.")
+{
+    struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
+
+    CHECK(!rl_guard_may_vote(&guard, 1000 * S_NS));
+}
+
+CASE(old_nodes_vote_at_once, "G1: up longer than max_ttl and the margin.")
+{
+    struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
+    struct rl_facts facts = healthy(63);
+
+    rl_guard_judge(&guard, &facts, 0);
+    CHECK(rl_guard_may_vote(&guard, 0));
+    facts = healthy(62);
+    rl_guard_judge(&guard, &facts, 0);
+    CHECK(!rl_guard_may_vote(&guard, 0));
+}
+
+CASE(young_nodes_wait, "G1: watched on one connection for max_ttl and the margin.")
+{
+    struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
+    struct rl_facts facts = healthy(5);
+
+    rl_guard_judge(&guard, &facts, 100 * S_NS);
+    CHECK(!rl_guard_may_vote(&guard, 161 * S_NS));
+    CHECK_INT(162 * S_NS, rl_guard_ends_ns(&guard));
+    /* A break starts the watch anew, however long it had gone on. */
+    rl_guard_connected(&guard);
+    CHECK(!rl_guard_may_vote(&guard, 170 * S_NS));
+    rl_guard_judge(&guard, &facts, 161 * S_NS);
+    CHECK(!rl_guard_may_vote(&guard, 170 * S_NS));
+    CHECK(rl_guard_may_vote(&guard, 223 * S_NS));
+}
+
+CASE(a_marker_of_this_incarnation_admits, "G1, G5: of another incarnation it does not.")
+{
+    struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
+    struct rl_facts facts = healthy(1);
+
+    strcpy(facts.marker, "r1:p1");
+    rl_guard_judge(&guard, &facts, 0);
+    CHECK(rl_guard_may_vote(&guard, 0));
+    /* Restarted from a snapshot: the marker survived, newer locks did not. */
+    strcpy(facts.run_id, "r2");
+    rl_guard_judge(&guard, &facts, 0);
+    CHECK(!rl_guard_may_vote(&guard, 0));
+    /* Promoted in place: the same process with another history. */
+    strcpy(facts.run_id, "r1");
+    strcpy(facts.replid, "p2");
+    rl_guard_judge(&guard, &facts, 0);
+    CHECK(!rl_guard_may_vote(&guard, 0));
+}
+
+CASE(loading_and_replicas_do_not_vote, "G1: not even with a marker, nor after any time.")
+{
+    struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
+    struct rl_facts facts = healthy(1000);
+
+    strcpy(facts.marker, "r1:p1");
+    facts.loading = true;
+    rl_guard_judge(&guard, &facts, 0);
+    CHECK(!rl_guard_may_vote(&guard, 1000 * S_NS));
+    facts.loading = false;
+    facts.master = false;
+    rl_guard_judge(&guard, &facts, 0);
+    CHECK(!rl_guard_may_vote(&guard, 1000 * S_NS));
+    rl_guard_vouched(&guard);
+    CHECK(!rl_guard_may_vote(&guard, 1000 * S_NS));
+}
+
+CASE(a_node_that_tells_nothing_is_watched, "G1: forbidden INFO is no proof of age.")
+{
+    struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
+    struct rl_facts facts = {0};
+
+    rl_guard_judge(&guard, &facts, 0);
+    CHECK(!rl_guard_may_vote(&guard, 61 * S_NS));
+    CHECK(rl_guard_may_vote(&guard, 63 * S_NS));
+}
+
+CASE(the_longest_ttl_of_anybody_counts, "G4: the node's max_ttl may be larger than ours.")
+{
+    struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
+    struct rl_facts facts = healthy(100);
+
+    facts.marker_max_ttl_ms = 120000;
+    rl_guard_judge(&guard, &facts, 0);
+    CHECK(!rl_guard_may_vote(&guard, 100 * S_NS));
+    CHECK(rl_guard_may_vote(&guard, 123 * S_NS));
+}
+
+static struct rl_slice slice(const char *text)
+{
+    return (struct rl_slice){text, strlen(text)};
+}
+
+CASE(strict_needs_the_marker_with_every_grant, "G2: gone once means out, for the full time.")
+{
+    struct rl_guard guard = guard_of(RL_GUARD_STRICT);
+    struct rl_facts facts = healthy(1000);
+
+    /* Age alone admits nobody in strict mode. */
+    rl_guard_judge(&guard, &facts, 0);
+    CHECK(!rl_guard_may_vote(&guard, 0));
+    strcpy(facts.marker, "r1:p1");
+    rl_guard_judge(&guard, &facts, 0);
+    CHECK(rl_guard_marker(&guard, slice("r1:p1"), 60000, 0));
+    CHECK(!rl_guard_marker(&guard, slice(""), 0, 1 * S_NS));
+    CHECK(!rl_guard_may_vote(&guard, 1000 * S_NS));
+
+    /* Probation: watched, then admitted by compare. */
+    rl_guard_probed(&guard, slice("r1:p1/nonce"), 10 * S_NS);
+    CHECK(!rl_guard_wants_admission(&guard, 71 * S_NS));
+    CHECK(rl_guard_wants_admission(&guard, 72 * S_NS));
+    rl_guard_admitted(&guard, false, 72 * S_NS);
+    CHECK(!rl_guard_may_vote(&guard, 72 * S_NS));
+    CHECK(!rl_guard_wants_admission(&guard, 200 * S_NS));
+    rl_guard_probed(&guard, slice("r1:p1/other"), 200 * S_NS);
+    CHECK(rl_guard_wants_admission(&guard, 262 * S_NS));
+    rl_guard_admitted(&guard, true, 262 * S_NS);
+    CHECK(rl_guard_marker(&guard, slice("r1:p1"), 60000, 263 * S_NS));
+}
+
+CASE(switched_off_everybody_votes, "The guard can be switched off, and then guards nothing.")
+{
+    struct rl_guard guard = guard_of(RL_GUARD_OFF);
+    struct rl_facts facts = healthy(0);
+
+    rl_guard_judge(&guard, &facts, 0);
+    CHECK(rl_guard_may_vote(&guard, 0));
+}
+
+/* Samples a node whose clock is `offset` ahead, asked at `at` and answered after `trip`. */
+static void sample(struct rl_guard *guard, int64_t at_ns, int64_t trip_ns, int64_t offset_ns)
+{
+    rl_guard_sample(guard, (at_ns + trip_ns / 2 + offset_ns) / 1000, at_ns, at_ns + trip_ns);
+}
+
+CASE(a_set_clock_is_proven, "G6: steps of 50 ms and more, in both directions.")
+{
+    static const int64_t steps_ms[] = {50, -50, 60000, -120000};
+
+    for (size_t i = 0; i < sizeof steps_ms / sizeof steps_ms[0]; i++) {
+        struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
+        struct rl_facts facts = healthy(1000);
+
+        rl_guard_judge(&guard, &facts, 0);
+        for (int64_t at = 0; at < 20; at++)
+            sample(&guard, at * S_NS, MS_NS / 4, 5 * S_NS);
+        CHECK(rl_guard_may_vote(&guard, 20 * S_NS));
+        sample(&guard, 20 * S_NS, MS_NS / 4, 5 * S_NS + steps_ms[i] * MS_NS);
+        CHECK(guard.step_ns != 0);
+        CHECK_INT(steps_ms[i] > 0, guard.step_ns > 0);
+        CHECK(!rl_guard_may_vote(&guard, 20 * S_NS));
+        rl_guard_blame_clock(&guard, 20 * S_NS);
+        CHECK(!rl_guard_may_vote(&guard, 81 * S_NS));
+        CHECK(rl_guard_may_vote(&guard, 83 * S_NS));
+    }
+}
+
+CASE(slow_answers_and_drift_are_no_steps, "G6: no false alarm from delay, pause or rate error.")
+{
+    struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
+    int64_t at_ns = 0;
+
+    for (int i = 0; i < 600; i++) {
+        int64_t trip_ns = i % 50 == 49 ? 5 * S_NS : (i % 7 + 1) * MS_NS;
+
+        /* The node's clock runs half a per cent fast. */
+        sample(&guard, at_ns, trip_ns, at_ns / 200);
+        CHECK_INT(0, guard.step_ns);
+        at_ns += trip_ns + S_NS;
+    }
+}
+
+CASE(doubts_are_raised_by_what_is_told, "G7: and by nothing else.")
+{
+    struct rl_facts facts[3] = {healthy(100), healthy(100), healthy(100)};
+    struct rl_clock_window windows[3] = {
+        {true, 0, 0, 0}, {true, 0, 0, 0}, {true, 2 * S_NS, 2 * S_NS, 0}};
+    struct rl_audit_node nodes[3];
+
+    for (int i = 0; i < 3; i++) {
+        sprintf(facts[i].run_id, "r%d", i);
+        nodes[i] = (struct rl_audit_node){true, &facts[i], &windows[i]};
+    }
+    CHECK_INT(0, rl_audit_doubts(nodes, 3, 0));
+    CHECK_INT(1 << RL_DOUBT_SKEWED, rl_audit_doubts(nodes, 3, 2));
+    CHECK_INT(1 << RL_DOUBT_EVEN, rl_audit_doubts(nodes, 2, 0));
+    strcpy(facts[1].run_id, "r0");
+    CHECK_INT(1 << RL_DOUBT_DUPLICATE, rl_audit_doubts(nodes, 3, 1));
+    facts[0].has_memory = true;
+    facts[0].maxmemory_bytes = 1;
+    strcpy(facts[0].maxmemory_policy, "volatile-lru");
+    facts[0].master = false;
+    CHECK_INT(1 << RL_DOUBT_DUPLICATE | 1 << RL_DOUBT_EVICTING | 1 << RL_DOUBT_REPLICA,
+              rl_audit_doubts(nodes, 3, 0));
+    facts[0] = (struct rl_facts){0};
+    CHECK_INT(0, rl_audit_doubts(nodes, 3, 0));
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Holding safely, as golden traces: fencing tokens, healing, jeopardy, nodes that drop out. */
+#include "check.h"
+#include "trace.h"
+
+static const struct trace_options fenced = {
+    .node_count = 3, .random = 1u << 31, .terms = {.fenced = true}};
+static const struct trace_options five = {.node_count = 5, .random = 1u << 31};
+static const struct trace_options renewing = {
+    .node_count = 5, .random = 1u << 31, .terms = {.renew = true}};
+
+CASE(equal_counters_need_no_extra_round_trip, "Fencing: the common case costs nothing.")
+{
+    trace_run(&fenced, "[0]   acquire 1000        -> send ACQUIRE 123\n"
+                       "[1]   1 granted @7\n"
+                       "[2]   3 granted @7        -> done OK\n"
+                       "[2]   token 7\n");
+}
+
+CASE(the_token_is_written_back_to_granting_nodes, "Fencing: ALIGN only where the lock is ours.")
+{
+    trace_run(&fenced, "[0]   acquire 1000        -> send ACQUIRE 123\n"
+                       "[1]   1 granted @5\n"
+                       "[2]   3 granted @7        -> send ALIGN 1\n"
+                       "[2]   state aligning\n"
+                       "[2]   2 granted @9\n"
+                       "[3]   1 granted           -> done OK\n"
+                       "[3]   token 7\n"
+                       "[3]   remaining 985\n");
+}
+
+CASE(no_token_without_a_quorum, "Fencing: a node that lost our key cannot carry the token.")
+{
+    trace_run(&fenced, "[0]   acquire 1000        -> send ACQUIRE 123\n"
+                       "[1]   1 granted @5\n"
+                       "[2]   3 granted @7        -> send ALIGN 1\n"
+                       "[3]   1 missing           -> send ROLLBACK 123, done NOQUORUM\n");
+    trace_run(&fenced, "[0]   acquire 1000        -> send ACQUIRE 123\n"
+                       "[1]   1 granted @5\n"
+                       "[2]   3 granted @7        -> send ALIGN 1\n"
+                       "[52]  timer               -> send ROLLBACK 123, done NOQUORUM\n");
+}
+
+CASE(validity_is_checked_again_after_alignment, "Fencing: the extra round trip takes time too.")
+{
+    trace_run(&fenced, "[0]    acquire 1000       -> send ACQUIRE 123\n"
+                       "[1]    1 granted @5\n"
+                       "[960]  3 granted @7       -> send ALIGN 1\n"
+                       "[988]  1 granted          -> send ROLLBACK 123, done NOQUORUM\n");
+    trace_run(&fenced, "[0]    acquire 1000 wait 20 -> send ACQUIRE 123\n"
+                       "[1]    1 granted @5\n"
+                       "[18]   3 granted @7       -> send ALIGN 1\n"
+                       "[21]   1 granted          -> send ROLLBACK 123, done NOQUORUM\n");
+}
+
+CASE(canceled_while_aligning, "A cancel rolls back whatever the attempt had reached.")
+{
+    trace_run(&fenced, "[0]   acquire 1000        -> send ACQUIRE 123\n"
+                       "[1]   1 granted @5\n"
+                       "[2]   3 granted @7        -> send ALIGN 1\n"
+                       "[3]   cancel              -> send ROLLBACK 123, done CANCELED\n");
+}
+
+CASE(young_nodes_do_not_vote, "G1: a grant in quarantine is no vote, and has its own error.")
+{
+    trace_run(&five, "[0]   acquire 1000          -> send ACQUIRE 12345\n"
+                     "[1]   1 granted\n"
+                     "[1]   2 granted\n"
+                     "[2]   3 guarded\n"
+                     "[2]   4 guarded\n"
+                     "[2]   5 guarded  -> send ROLLBACK 12345, done GUARDED\n");
+    trace_run(&five, "[0]   acquire 1000          -> send ACQUIRE 12345\n"
+                     "[1]   1 refused\n"
+                     "[1]   2 refused\n"
+                     "[1]   3 refused     -> send ROLLBACK 12345, done NOQUORUM\n");
+}
+
+#define HELD_BY_THREE                                                                        \
+    "[0]   acquire 1000  -> send ACQUIRE 12345\n"                                            \
+    "[1]   1 granted\n"                                                                      \
+    "[1]   2 granted\n"                                                                      \
+    "[1]   3 granted     -> done OK\n"
+
+CASE(missing_keys_are_healed, "A8: after a proven renewal, where the node misses the key.")
+{
+    trace_run(&renewing, HELD_BY_THREE "[334]  timer          -> send EXTEND 12345\n"
+                                       "[335]  1 granted\n"
+                                       "[335]  4 missing\n"
+                                       "[335]  2 granted\n"
+                                       "[335]  3 granted      -> send HEAL 4\n"
+                                       "[335]  held 123\n"
+                                       "[336]  5 missing      -> send HEAL 5\n"
+                                       "[337]  4 granted\n"
+                                       "[337]  held 1234\n"
+                                       "[338]  5 held\n"
+                                       "[338]  held 1234\n");
+}
+
+CASE(a_failed_renewal_heals_nothing, "A8: only a hold that was proven on a quorum.")
+{
+    trace_run(&renewing, HELD_BY_THREE "[334]  timer          -> send EXTEND 12345\n"
+                                       "[335]  1 granted\n"
+                                       "[335]  4 missing\n"
+                                       "[335]  2 refused\n"
+                                       "[335]  3 refused      -> jeopardy\n");
+}
+
+CASE(jeopardy_and_recovery, "A10: told once when it begins and once when it ends.")
+{
+    trace_run(&renewing, HELD_BY_THREE "[334]  timer          -> send EXTEND 12345\n"
+                                       "[335]  1 refused\n"
+                                       "[335]  2 refused\n"
+                                       "[335]  3 refused      -> jeopardy\n"
+                                       "[385]  timer          -> send EXTEND 12345\n"
+                                       "[386]  1 refused\n"
+                                       "[386]  2 refused\n"
+                                       "[386]  3 refused\n"
+                                       "[436]  timer          -> send EXTEND 12345\n"
+                                       "[437]  1 granted\n"
+                                       "[437]  2 granted\n"
+                                       "[437]  3 granted      -> recovered\n"
+                                       "[437]  remaining 987\n");
+}
+
+CASE(lost_is_told_before_the_end, "A10: with a lead, so that the callback has run by then.")
+{
+    trace_run(&renewing, HELD_BY_THREE "[985]  remaining 3\n"
+                                       "[986]  timer  -> send ROLLBACK 12345, lost\n"
+                                       "[986]  remaining 0\n");
+}
+
+CASE(a_node_that_drops_out_carries_nothing, "G6: its grant leaves the hold; below a quorum, all.")
+{
+    trace_run(&five, HELD_BY_THREE "[2]   4 granted\n"
+                                   "[2]   held 1234\n"
+                                   "[3]   out 1\n"
+                                   "[3]   held 234\n"
+                                   "[3]   state held\n"
+                                   "[4]   out 5\n"
+                                   "[4]   state held\n"
+                                   "[5]   out 2   -> send ROLLBACK 12345, lost\n");
+}
+
+CASE(our_own_pause_ends_every_hold, "G6: all clocks stepped together: it was ours that stood.")
+{
+    trace_run(&five, HELD_BY_THREE "[5]   abandon  -> send ROLLBACK 12345, lost\n"
+                                   "[5]   state ended\n");
+}
+
+CASE(the_cap_ends_the_renewals, "A11: the watchdog stops at its cap and the hold runs out.")
+{
+    struct trace_options capped = renewing;
+
+    capped.terms.max_extensions = 1;
+    trace_run(&capped, HELD_BY_THREE "[334]  timer          -> send EXTEND 12345\n"
+                                     "[335]  1 granted\n"
+                                     "[335]  2 granted\n"
+                                     "[335]  3 granted\n"
+                                     "[668]  timer\n"
+                                     "[668]  timer-at 1320\n"
+                                     "[1321] timer  -> send ROLLBACK 12345, lost\n");
+}
