@@ -478,6 +478,37 @@ REDLOCK_API int redlock_ping(redlock *client, redlock_report *report);
  */
 REDLOCK_API int redlock_admit(redlock *client, redlock_report *report);
 
+/* ---- audit -------------------------------------------------------------------------- */
+
+enum redlock_verdict {
+    REDLOCK_CHECK_OK,
+    REDLOCK_CHECK_WARN,    /* works, but an assumption of the algorithm is at risk */
+    REDLOCK_CHECK_FAIL,    /* mutual exclusion or availability is broken */
+    REDLOCK_CHECK_UNKNOWN, /* the server does not tell */
+};
+
+/* One line of the audit. The strings are valid during the call only. */
+typedef struct redlock_check {
+    size_t size;
+    const char *address; /* the node; empty: all of them together */
+    const char *name;    /* reachable, role, identity, eviction, persistence, clock, latency,
+                            rights, guard, number, versions */
+    int32_t verdict;     /* enum redlock_verdict */
+    const char *text;    /* what was found */
+    const char *remedy;  /* what to do; empty when nothing has to be done */
+} redlock_check;
+
+typedef void redlock_check_fn(const redlock_check *check, void *data);
+
+/*
+ * Examines the nodes: are they independent masters that keep locks, with clocks that agree,
+ * fast enough for ttl_ms, and do we have the rights we need? `each` is called for every check,
+ * node by node, before this returns. Takes and releases one lock of a random name. OK when the
+ * audit could be made, whatever it found.
+ */
+REDLOCK_API int redlock_audit(redlock *client, int64_t ttl_ms, redlock_check_fn *each,
+                              void *data);
+
 /* "0.1.0": the library in use, which may differ from the header's numbers. */
 REDLOCK_API const char *redlock_version(void);
 

@@ -154,6 +154,7 @@ int rl_tell_doubts(redlock *client);
 /* report.c */
 void rl_report_lock(const redlock_lock *lock, redlock_report *out);
 void rl_report_survey(redlock *client, const struct rl_survey *survey, redlock_report *out);
+void rl_report_clock(const struct rl_guard *guard, redlock_node_info *out);
 int rl_struct_check(const char *what, size_t given, size_t known);
 
 #endif

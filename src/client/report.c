@@ -74,7 +74,6 @@ static int64_t wall_minus_boot_ns(void)
 
 static void describe_guard(const struct rl_guard *guard, redlock_node_info *out)
 {
-    const struct rl_clock_window *window = &guard->window;
     int64_t now_ns = rl_now_ns();
     int64_t ends_ns = rl_guard_ends_ns(guard);
 
@@ -85,6 +84,13 @@ static void describe_guard(const struct rl_guard *guard, redlock_node_info *out)
         out->quarantine_ms = (ends_ns - now_ns) / RL_MS_NS;
     if (out->quarantined)
         rl_watch_describe(guard, now_ns, out->text, sizeof out->text);
+    rl_report_clock(guard, out);
+}
+
+void rl_report_clock(const struct rl_guard *guard, redlock_node_info *out)
+{
+    const struct rl_clock_window *window = &guard->window;
+
     out->clock_offset_us = 0;
     out->clock_error_us = -1;
     if (!window->known)

@@ -152,6 +152,17 @@ void rl_handle_describe(const struct rl_engine *engine, const struct rl_handle *
 void rl_handle_answer(struct rl_engine *engine, struct rl_claim *claim, uint8_t node,
                       const struct rl_pending *request, const struct rl_reply *reply,
                       struct rl_answer answer, int64_t now_ns);
+/* The same for a handle that is a question (question.c). */
+void rl_question_answer(struct rl_engine *engine, struct rl_handle *handle, uint8_t node,
+                        enum rl_op op, const struct rl_reply *reply, struct rl_answer answer,
+                        int64_t now_ns);
+void rl_question_timer(struct rl_engine *engine, struct rl_handle *handle, uint16_t warming,
+                       int64_t warm_at_ns, int64_t now_ns);
+/* A value that nobody can guess and nobody else has (A1). */
+void rl_claim_draw_value(struct rl_engine *engine, struct rl_claim *claim);
+/* The handle has news. */
+void rl_engine_tell(struct rl_engine *engine, struct rl_handle *handle);
+struct rl_slice rl_write_decimal(int64_t number, char *out);
 /* A timer came up. */
 void rl_handle_timer(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns);
 /* Encodes and queues a request; false when the node cannot take it. */

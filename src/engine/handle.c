@@ -5,11 +5,10 @@
 #include "engine/engine.h"
 
 #define MS_NS 1000000
-#define NO_IDENTITY "its identity is unknown: INFO must be allowed"
 
 /* ---- news for the owner ---- */
 
-static void tell(struct rl_engine *engine, struct rl_handle *handle)
+void rl_engine_tell(struct rl_engine *engine, struct rl_handle *handle)
 {
     if (handle->ready)
         return;
@@ -49,7 +48,7 @@ struct rl_handle *rl_engine_take_ready(struct rl_engine *engine)
 
 /* ---- requests ---- */
 
-static void write_fresh_value(struct rl_engine *engine, struct rl_claim *claim)
+void rl_claim_draw_value(struct rl_engine *engine, struct rl_claim *claim)
 {
     static const char hex[] = "0123456789abcdef";
     uint8_t bytes[RL_VALUE_RANDOM_BYTES];
@@ -73,7 +72,7 @@ static bool begin_claim(struct rl_engine *engine, struct rl_handle *handle, int6
 
     if (!claim)
         return false;
-    write_fresh_value(engine, claim);
+    rl_claim_draw_value(engine, claim);
     claim->gone_ns = now_ns + 2 * handle->lock.ttl_ns;
     if (handle->claim) {
         handle->claim->handle = NULL;
@@ -83,7 +82,7 @@ static bool begin_claim(struct rl_engine *engine, struct rl_handle *handle, int6
     return true;
 }
 
-static struct rl_slice write_decimal(int64_t number, char *out)
+struct rl_slice rl_write_decimal(int64_t number, char *out)
 {
     return (struct rl_slice){out, (size_t)(rl_resp_decimal((uint64_t)number, out) - out)};
 }
@@ -118,13 +117,13 @@ void rl_handle_describe(const struct rl_engine *engine, const struct rl_handle *
         .may_shorten = op == RL_OP_EXTEND && ttl_ns < lock->longest_ttl_ns,
     };
     /* Never zero, which would be an error: at the very end it is a key for a millisecond. */
-    out->subject.ttl_ms = write_decimal(ttl_ns < MS_NS ? 1 : ttl_ns / MS_NS, out->ttl_ms);
+    out->subject.ttl_ms = rl_write_decimal(ttl_ns < MS_NS ? 1 : ttl_ns / MS_NS, out->ttl_ms);
     if (!lock->terms.fenced && !engine->strict && op != RL_OP_FENCE)
         return;
     memcpy(out->fence_key, RL_FENCE_PREFIX, head_size);
     memcpy(out->fence_key + head_size, handle->key.data + handle->prefix_size, name_size);
     out->subject.fence_key = (struct rl_slice){out->fence_key, head_size + name_size};
-    out->subject.token = write_decimal(lock->token, out->token);
+    out->subject.token = rl_write_decimal(lock->token, out->token);
 }
 
 /* Healing is for nodes that may vote: on others the key would prove nothing (A8, G3). */
@@ -204,7 +203,7 @@ static void perform(struct rl_engine *engine, struct rl_handle *handle,
     handle->jeopardy |= actions->jeopardy;
     handle->recovered |= actions->recovered;
     if (actions->done || actions->lost || actions->jeopardy || actions->recovered)
-        tell(engine, handle);
+        rl_engine_tell(engine, handle);
     rl_timers_set(&engine->timers, &handle->timer, rl_lock_timer_ns(&handle->lock));
     for (uint32_t i = 0; i < actions->send_count; i++)
         if (refused[i])
@@ -222,71 +221,6 @@ static void step(struct rl_engine *engine, struct rl_handle *handle, struct rl_e
     perform(engine, handle, &actions, event->now_ns);
 }
 
-/* ---- questions ---- */
-
-static void ask_node(struct rl_engine *engine, struct rl_handle *handle, uint8_t node,
-                     enum rl_op op, int64_t now_ns)
-{
-    struct rl_session *session = &engine->node[node].session;
-    struct rl_answer unknown = {.vote = REDLOCK_VOTE_ERROR, .key_ttl_ms = -1};
-    struct rl_description description;
-    struct rl_command command;
-    const struct rl_slice none = {"", 0};
-
-    rl_handle_describe(engine, handle, op, now_ns, &description);
-    if (op == RL_OP_ADMIT) {
-        const char *identity = session->guard.identity;
-
-        if (session->state == RL_SESSION_UP && !identity[0]) {
-            rl_session_fail(session, REDLOCK_VOTE_ERROR,
-                            (struct rl_slice){NO_IDENTITY, sizeof NO_IDENTITY - 1});
-            rl_survey_answer(handle->survey, node, op, unknown, none, now_ns);
-            return;
-        }
-        description.subject.identity = (struct rl_slice){identity, strlen(identity)};
-        description.subject.ttl_ms =
-            write_decimal(engine->max_ttl_ns / MS_NS, description.ttl_ms);
-    }
-    rl_recipe_command(op, &description.subject, &session->abilities, &command);
-    if (!rl_node_request(engine, node, handle->claim, op, 0, &command, now_ns))
-        rl_survey_answer(handle->survey, node, op, rl_node_excuse(engine, node), none, now_ns);
-}
-
-static void survey_progress(struct rl_engine *engine, struct rl_handle *handle)
-{
-    if (!rl_survey_complete(handle->survey)) {
-        rl_timers_set(&engine->timers, &handle->timer, handle->survey->deadline_ns);
-        return;
-    }
-    rl_timers_set(&engine->timers, &handle->timer, RL_NEVER_NS);
-    if (handle->done)
-        return;
-    handle->done = true;
-    handle->done_error = rl_survey_error(handle->survey);
-    tell(engine, handle);
-}
-
-int rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_op question,
-                  struct rl_survey *survey, int64_t now_ns)
-{
-    bool about_key = question == RL_OP_GET;
-
-    handle->claim = rl_claim_new(&engine->claims, handle->key, handle);
-    if (!handle->claim)
-        return -1;
-    handle->survey = survey;
-    rl_survey_begin(survey, &engine->policy, about_key, now_ns);
-    for (uint8_t i = 0; i < engine->policy.node_count; i++) {
-        ask_node(engine, handle, i, question, now_ns);
-        if (!about_key)
-            continue;
-        ask_node(engine, handle, i, RL_OP_INQUIRE, now_ns);
-        ask_node(engine, handle, i, RL_OP_FENCE, now_ns);
-    }
-    survey_progress(engine, handle);
-    return 0;
-}
-
 /* ---- what comes back ---- */
 
 void rl_handle_answer(struct rl_engine *engine, struct rl_claim *claim, uint8_t node,
@@ -298,12 +232,7 @@ void rl_handle_answer(struct rl_engine *engine, struct rl_claim *claim, uint8_t 
     if (!handle || request->op == RL_OP_ROLLBACK)
         return;
     if (handle->survey) {
-        struct rl_slice value = {"", 0};
-
-        if (reply && reply->scalar.type == RL_REPLY_BULK)
-            value = reply->scalar.text;
-        rl_survey_answer(handle->survey, node, (enum rl_op)request->op, answer, value, now_ns);
-        survey_progress(engine, handle);
+        rl_question_answer(engine, handle, node, (enum rl_op)request->op, reply, answer, now_ns);
         return;
     }
     step(engine, handle,
@@ -340,8 +269,7 @@ void rl_handle_timer(struct rl_engine *engine, struct rl_handle *handle, int64_t
 
     find_warming(engine, now_ns, &event.warming, &event.warm_at_ns);
     if (handle->survey) {
-        rl_survey_timer(handle->survey, event.warming, event.warm_at_ns, now_ns);
-        survey_progress(engine, handle);
+        rl_question_timer(engine, handle, event.warming, event.warm_at_ns, now_ns);
         return;
     }
     step(engine, handle, &event);

@@ -145,10 +145,10 @@ static void note_rtt(struct rl_node *node, const struct rl_pending *request, int
 
     if (!claim->handle)
         return;
-    if (request->op == RL_OP_ACQUIRE && request->round == claim->handle->lock.round)
-        start_ns = claim->handle->lock.round_start_ns;
-    else if (request->op == RL_OP_PING || request->op == RL_OP_GET)
+    if (claim->handle->survey)
         start_ns = claim->handle->survey->start_ns;
+    else if (request->op == RL_OP_ACQUIRE && request->round == claim->handle->lock.round)
+        start_ns = claim->handle->lock.round_start_ns;
     else
         return;
     rtt_us = (int32_t)((now_ns - start_ns) / 1000);

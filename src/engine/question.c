@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Questions to every node: a handle with a survey instead of a lock. */
+#include <string.h>
+
+#include "engine/engine.h"
+
+#define MS_NS 1000000
+#define NO_IDENTITY "its identity is unknown: INFO must be allowed"
+
+static void ask_node(struct rl_engine *engine, struct rl_handle *handle, uint8_t node,
+                     enum rl_op op, int64_t now_ns)
+{
+    struct rl_session *session = &engine->node[node].session;
+    struct rl_answer unknown = {.vote = REDLOCK_VOTE_ERROR, .key_ttl_ms = -1};
+    struct rl_description description;
+    struct rl_command command;
+    const struct rl_slice none = {"", 0};
+
+    rl_handle_describe(engine, handle, op, now_ns, &description);
+    if (op == RL_OP_ADMIT) {
+        const char *identity = session->guard.identity;
+
+        if (session->state == RL_SESSION_UP && !identity[0]) {
+            rl_session_fail(session, REDLOCK_VOTE_ERROR,
+                            (struct rl_slice){NO_IDENTITY, sizeof NO_IDENTITY - 1});
+            rl_survey_answer(handle->survey, node, op, unknown, none, now_ns);
+            return;
+        }
+        description.subject.identity = (struct rl_slice){identity, strlen(identity)};
+        description.subject.ttl_ms =
+            rl_write_decimal(engine->max_ttl_ns / MS_NS, description.ttl_ms);
+    }
+    rl_recipe_command(op, &description.subject, &session->abilities, &command);
+    if (!rl_node_request(engine, node, handle->claim, op, 0, &command, now_ns))
+        rl_survey_answer(handle->survey, node, op, rl_node_excuse(engine, node), none, now_ns);
+}
+
+static void survey_progress(struct rl_engine *engine, struct rl_handle *handle)
+{
+    if (!rl_survey_complete(handle->survey)) {
+        rl_timers_set(&engine->timers, &handle->timer, handle->survey->deadline_ns);
+        return;
+    }
+    rl_timers_set(&engine->timers, &handle->timer, RL_NEVER_NS);
+    if (handle->done)
+        return;
+    handle->done = true;
+    handle->done_error = rl_survey_error(handle->survey);
+    rl_engine_tell(engine, handle);
+}
+
+int rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_op question,
+                  struct rl_survey *survey, int64_t now_ns)
+{
+    bool about_key = question == RL_OP_GET;
+
+    /* A series of questions is about one claim. */
+    if (!handle->claim) {
+        handle->claim = rl_claim_new(&engine->claims, handle->key, handle);
+        if (!handle->claim)
+            return -1;
+        rl_claim_draw_value(engine, handle->claim);
+    }
+    handle->done = false;
+    handle->survey = survey;
+    rl_survey_begin(survey, &engine->policy, about_key, now_ns);
+    for (uint8_t i = 0; i < engine->policy.node_count; i++) {
+        ask_node(engine, handle, i, question, now_ns);
+        if (!about_key)
+            continue;
+        ask_node(engine, handle, i, RL_OP_INQUIRE, now_ns);
+        ask_node(engine, handle, i, RL_OP_FENCE, now_ns);
+    }
+    survey_progress(engine, handle);
+    return 0;
+}
+
+void rl_question_answer(struct rl_engine *engine, struct rl_handle *handle, uint8_t node,
+                        enum rl_op op, const struct rl_reply *reply, struct rl_answer answer,
+                        int64_t now_ns)
+{
+    struct rl_slice value = {"", 0};
+
+    if (reply && reply->scalar.type == RL_REPLY_BULK)
+        value = reply->scalar.text;
+    rl_survey_answer(handle->survey, node, op, answer, value, now_ns);
+    survey_progress(engine, handle);
+}
+
+void rl_question_timer(struct rl_engine *engine, struct rl_handle *handle, uint16_t warming,
+                       int64_t warm_at_ns, int64_t now_ns)
+{
+    rl_survey_timer(handle->survey, warming, warm_at_ns, now_ns);
+    survey_progress(engine, handle);
+}
