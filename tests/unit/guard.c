@@ -67,6 +67,17 @@ CASE(young_nodes_wait, "G1: watched on one connection for max_ttl and the margin
     CHECK(rl_guard_may_vote(&guard, 223 * S_NS));
 }
 
+CASE(a_new_connection_begins_unchecked, "G1: what was known belongs to the old connection.")
+{
+    struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
+    struct rl_facts facts = healthy(1000);
+
+    rl_guard_judge(&guard, &facts, 0);
+    CHECK(rl_guard_may_vote(&guard, 0));
+    rl_guard_connected(&guard);
+    CHECK(!rl_guard_may_vote(&guard, 1000 * S_NS));
+}
+
 CASE(a_marker_of_this_incarnation_admits, "G1, G5: of another incarnation it does not.")
 {
     struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);

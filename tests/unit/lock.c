@@ -242,6 +242,17 @@ CASE(failed_extension_leaves_the_old_deadline, "A7: without a quorum nothing cha
                                    "[988]  remaining 0\n");
 }
 
+CASE(late_renewals_of_an_older_round_do_not_count, "A7: an extension is proven by its own round.")
+{
+    trace_run(&five, HELD_BY_THREE "[100]  extend 1000   -> send EXTEND 12345\n"
+                                   "[150]  timer         -> jeopardy, done NOQUORUM\n"
+                                   "[160]  extend 1000   -> send EXTEND 12345\n"
+                                   "[161]  late 2 EXTEND 1 granted\n"
+                                   "[161]  late 2 EXTEND 2 granted\n"
+                                   "[161]  late 2 EXTEND 3 granted\n"
+                                   "[161]  remaining 827\n");
+}
+
 CASE(a_renewal_after_the_end_changes_nothing, "A10: late replies do not resurrect a hold.")
 {
     trace_run(&five, HELD_BY_THREE "[980]  extend 1000   -> send EXTEND 12345\n"
