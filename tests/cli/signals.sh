@@ -6,7 +6,7 @@ inside_dev 3 "$@"
 
 # A command that writes its pid, then the name of each signal it gets; TERM ends it with 7.
 cat >"$tmp/listener" <<'EOF'
-for s in HUP INT QUIT USR1 USR2 ALRM WINCH CONT RTMIN+3 IO; do trap "echo $s" $s; done
+for s in HUP INT QUIT USR1 USR2 ALRM WINCH CONT RTMIN+3 IO ABRT; do trap "echo $s" $s; done
 trap 'echo TERM; exit 7' TERM
 echo $$
 while :; do read -r -t 5 _ <>"$1"; done
@@ -19,7 +19,7 @@ env --default-signal=INT,QUIT "$redlock" run a -- bash "$tmp/listener" "$tmp/nev
 wrapper=$!
 exec {talk}<"$tmp/talk"
 read -r -t 10 child <&"$talk"
-for s in HUP INT QUIT USR1 USR2 ALRM WINCH CONT RTMIN+3 IO; do
+for s in HUP INT QUIT USR1 USR2 ALRM WINCH CONT RTMIN+3 IO ABRT; do
     kill -s $s $wrapper
     read -r -t 10 got <&"$talk"
     is "$s is passed on" "$got" $s
