@@ -95,7 +95,7 @@ format-check: ## say which files are not formatted
 	@scripts/format.sh --check
 
 .PHONY: tidy
-tidy: ## run clang-tidy over the library and the command
+tidy: ## advice of clang-tidy on the library and the command
 	@command -v clang-tidy >/dev/null || { echo "install clang-tidy first"; exit 1; }
 	@$(call configured,debug) && cmake --build build/debug --target redlock_scripts >/dev/null
 	@clang-tidy -p build/debug --quiet $$(find src cli -name '*.c')

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NOISE_LIMIT 1.5
+
 static const char *const kind_names[] = {"floor", "async", "blocking", "threads"};
 
 static double per(double sum, uint64_t count)
@@ -97,6 +99,24 @@ static void table_failures(const struct report *report)
     }
 }
 
+/* The floor does the same work in every round: if it varies, the machine does. */
+static void table_noise(const struct report *report)
+{
+    double worst = 1;
+    for (size_t i = 0; i < report->variant_count; i++) {
+        const struct variant *v = &report->variant[i];
+        for (unsigned a = 0; v->kind == VARIANT_FLOOR && a < report->rounds; a++)
+            for (unsigned b = 0; b < report->rounds; b++)
+                if (v->per_s[b] > 0 && v->per_s[a] / v->per_s[b] > worst)
+                    worst = v->per_s[a] / v->per_s[b];
+    }
+    if (worst > NOISE_LIMIT)
+        printf(
+            "noise: the floor itself varied by a factor of %.1f between rounds; the machine is\n"
+            "busy with something else, so take all of this with care\n",
+            worst);
+}
+
 void report_table(const struct report *report)
 {
     printf("redlock %s on %zu nodes (%s), releases by %s; medians of %u rounds of %g s\n\n",
@@ -116,6 +136,7 @@ void report_table(const struct report *report)
         "redlock_start(). blocking: redlock_acquire(). threads: the same from many threads on\n"
         "one client with its I/O thread.");
     table_failures(report);
+    table_noise(report);
 }
 
 /* ---- for programs ---- */

@@ -98,6 +98,13 @@ void child_signal(const struct child *c, int signal)
         kill(-c->pid, signal);
 }
 
+static void take_terminal_back(struct child *c)
+{
+    if (c->foreground && tcgetpgrp(c->tty_fd) == c->pid)
+        tcsetpgrp(c->tty_fd, getpgrp()); /* SIGTTOU is blocked */
+    c->foreground = false;
+}
+
 int child_check(struct child *c, bool kill_group)
 {
     siginfo_t info = {0};
@@ -114,6 +121,9 @@ int child_check(struct child *c, bool kill_group)
         return WSTOPSIG(status);
     c->ended = true;
     c->wait_status = status;
+    if (c->foreground && WIFSIGNALED(status) && WTERMSIG(status) == SIGINT)
+        signals_child_interrupted();
+    take_terminal_back(c);
     return 0;
 }
 
@@ -126,13 +136,11 @@ bool child_stopped(struct child *c, int signal)
     }
     if (!c->foreground && (c->tty_fd < 0 || !signals_is_stop(signal)))
         return false; /* somebody stopped it on purpose and will continue it */
-    if (c->foreground && tcgetpgrp(c->tty_fd) == c->pid)
-        tcsetpgrp(c->tty_fd, getpgrp());
     if (!signals_is_stop(signal))
         signal = SIGTSTP;
     if (c->foreground)
         kill(0, signal); /* the terminal would have stopped all of our job */
-    c->foreground = false;
+    take_terminal_back(c);
     signals_stop_self(signal);
     return true;
 }
@@ -164,8 +172,7 @@ void child_close(struct child *c)
 {
     if (c->tty_fd < 0)
         return;
-    if (c->foreground)
-        tcsetpgrp(c->tty_fd, getpgrp()); /* SIGTTOU is blocked or we are in the foreground */
+    take_terminal_back(c);
     close(c->tty_fd);
     c->tty_fd = -1;
 }

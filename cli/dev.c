@@ -144,11 +144,25 @@ static void announce_json(const struct dev_quorum *q, const char *nodes)
     json_finish(&j);
 }
 
+/* As one word of a shell, and the end of the line. */
+static void print_quoted(const char *text)
+{
+    putchar('\'');
+    for (; *text; text++) {
+        if (*text == '\'')
+            fputs("'\\''", stdout);
+        else
+            putchar(*text);
+    }
+    fputs("'\n", stdout);
+}
+
 /* Lines that a shell can evaluate; what is for people stands in comments. */
 static void announce(const struct dev_quorum *q, const char *nodes)
 {
     printf("export REDLOCK_NODES=%s\n", nodes);
-    printf("export REDLOCK_DEV='%s'\n", q->directory);
+    fputs("export REDLOCK_DEV=", stdout);
+    print_quoted(q->directory);
     for (int i = 0; i < q->count; i++)
         printf("# node %-2d  127.0.0.1:%-5d  pid %ld\n", q->server[i].number, q->server[i].port,
                (long)q->server[i].child.pid);

@@ -16,6 +16,19 @@
 
 #define REMOVE_DESCRIPTORS 16
 
+/* Makes `path` the directory: absolute, as the command may change to another. */
+static int settle(struct dev_quorum *q, const char *path)
+{
+    char *absolute = realpath(path, NULL);
+    if (!absolute || strlen(absolute) >= sizeof q->directory / 2) {
+        free(absolute);
+        return message_fail(EXIT_CONFIG, "the path of %.512s is too long", path);
+    }
+    strcpy(q->directory, absolute);
+    free(absolute);
+    return 0;
+}
+
 static int make_temporary(struct dev_quorum *q)
 {
     const char *parent = getenv("TMPDIR");
@@ -27,8 +40,7 @@ static int make_temporary(struct dev_quorum *q)
         return message_fail(EXIT_CONFIG, "cannot make a directory in %.512s: %s", parent,
                             strerror(errno));
     q->made = true;
-    memcpy(q->directory, path, sizeof path);
-    return 0;
+    return settle(q, path);
 }
 
 static bool is_empty(const char *path)
@@ -52,16 +64,8 @@ static int use_named(struct dev_quorum *q, const char *directory)
         return message_fail(EXIT_CONFIG,
                             "%.512s is not an empty directory; remove it or name another",
                             directory);
-    /* The command may change its directory and must find this one still. */
-    char *path = realpath(directory, NULL);
-    if (!path || strlen(path) >= sizeof q->directory / 2) {
-        free(path);
-        return message_fail(EXIT_CONFIG, "the path of %.512s is too long", directory);
-    }
-    strcpy(q->directory, path);
-    free(path);
     q->made = made;
-    return 0;
+    return settle(q, directory);
 }
 
 int dev_directory_make(struct dev_quorum *q, const char *directory)

@@ -163,8 +163,14 @@ int dev_server_start(struct dev_server *s, const char *program, const char *dire
     return error;
 }
 
+/* The server itself, or one that a script in its place has started. */
+static bool is_of_group(long pid, pid_t group)
+{
+    return pid == group || getpgid((pid_t)pid) == group;
+}
+
 /* Sends the question and reads until the number of the process that answers has come. */
-static bool converse(int fd, long pid)
+static bool converse(int fd, pid_t group)
 {
     static const char question[] = "PING\r\nINFO server\r\n";
     char answer[ANSWER_MAX_BYTES + 1];
@@ -180,7 +186,7 @@ static bool converse(int fd, long pid)
         answer[used] = '\0';
         const char *found = strstr(answer, "\nprocess_id:");
         if (strncmp(answer, "+PONG", 5) == 0 && found && strchr(found + 1, '\n'))
-            return strtol(found + strlen("\nprocess_id:"), NULL, 10) == pid;
+            return is_of_group(strtol(found + strlen("\nprocess_id:"), NULL, 10), group);
     }
     return false;
 }
@@ -193,7 +199,7 @@ bool dev_server_answers(const struct dev_server *s)
     if (fd < 0)
         return false;
     bool answers = connect(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
-                   converse(fd, (long)s->child.pid);
+                   converse(fd, s->child.pid);
     close(fd);
     return answers;
 }

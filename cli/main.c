@@ -107,5 +107,5 @@ int main(int argc, char **argv)
     if (!command)
         return unknown(argv[1]);
     message_setup(command->name, wants_json(argc, argv));
-    return command->run(command, argc - 1, argv + 1);
+    return signals_finish(command->run(command, argc - 1, argv + 1));
 }

@@ -211,7 +211,9 @@ static int run_held(struct run *r)
     w->hold = &r->hold;
     w->hold_until_ns = timer_now_ns() + r->min_hold_ms * NS_PER_MS;
     if (r->settings.verbose) {
-        message_line("%s: locked", r->name);
+        char shown[TEXT_QUOTE_MAX];
+        text_quote(shown, r->name);
+        message_line("%s: locked", shown);
         report_table(&r->hold.report, stderr);
     }
     int status = set_environment(r);

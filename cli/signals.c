@@ -6,12 +6,16 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "exit.h"
+
 /* Faults of this process itself: blocking them would only hide where they happened. */
-static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
+static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 
 static struct {
     int fd;
     bool taken;
+    bool typed;                         /* Ctrl-C came to this process */
+    bool owed;                          /* Ctrl-C went to the child alone */
     sigset_t mask;                      /* as it was before */
     struct sigaction on_pipe, on_child; /* as they were before */
 } found = {.fd = -1};
@@ -42,7 +46,10 @@ int signals_next(void)
 {
     struct signalfd_siginfo info;
     while (read(found.fd, &info, sizeof info) == (ssize_t)sizeof info) {
-        if (info.ssi_code > 0 || info.ssi_pid != (unsigned)getpid())
+        bool from_kernel = info.ssi_code > 0;
+        if (from_kernel && info.ssi_signo == SIGINT)
+            found.typed = true;
+        if (from_kernel || info.ssi_pid != (unsigned)getpid())
             return (int)info.ssi_signo;
     }
     return 0;
@@ -66,6 +73,28 @@ void signals_stop_self(int signal)
     /* Delivered here; the kernel drops it when this process group is orphaned. */
     sigprocmask(SIG_UNBLOCK, &one, NULL);
     sigprocmask(SIG_BLOCK, &one, NULL);
+}
+
+void signals_child_interrupted(void)
+{
+    found.owed = true;
+}
+
+int signals_finish(int status)
+{
+    if (status != EXIT_SIGNAL + SIGINT || (!found.typed && !found.owed))
+        return status;
+    sigset_t interrupt;
+    struct sigaction standard = {.sa_handler = SIG_DFL};
+    sigemptyset(&interrupt);
+    sigaddset(&interrupt, SIGINT);
+    sigaction(SIGINT, &standard, NULL);
+    if (found.owed)
+        kill(0, SIGINT);
+    else
+        raise(SIGINT);
+    sigprocmask(SIG_UNBLOCK, &interrupt, NULL);
+    return status;
 }
 
 bool signals_is_stop(int signal)

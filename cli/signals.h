@@ -24,6 +24,15 @@ void signals_give_back(void);
  * goes on, or at once where nobody could continue it. */
 void signals_stop_self(int signal);
 
+/*
+ * Called with the exit status when all is done. A process that Ctrl-C ended has to end by that
+ * signal, or the shell script around it would go on; any other status is returned.
+ */
+int signals_finish(int status);
+
+/* The child had the terminal and Ctrl-C ended it: our own group has yet to hear of that. */
+void signals_child_interrupted(void);
+
 /* Would this signal, left alone, end or stop the process? */
 bool signals_is_fatal(int signal);
 bool signals_is_stop(int signal);

@@ -76,6 +76,8 @@ static void describe_holder(const struct view *view, const struct board *board, 
         snprintf(out, size, "%s", view->locked ? "nobody" : "nobody inside");
     else if (view->locked && inside == 1)
         snprintf(out, size, "worker %u", number);
+    else if (inside == 1)
+        snprintf(out, size, "1 worker inside");
     else
         snprintf(out, size, "%u workers inside at once", inside);
 }

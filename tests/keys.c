@@ -10,8 +10,7 @@
 static redlock *open_warm(struct cluster *c, size_t nodes)
 {
     cluster_start(c, nodes);
-    redlock *r = client_open_warm(c, 0);
-    return r;
+    return client_open_warm(c, 0);
 }
 
 CASE(plain_string_key, "The key is a string of 40 hex digits that expires with the TTL.")

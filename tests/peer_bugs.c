@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Bugs that were seen in other implementations of Redlock, one case or more for each. The
- * number in the name is that of the list in docs; the comment above a case tells the bug.
- * Number 9 (wall clocks) is in wallclock.c: it needs a program of its own.
+ * Bugs that were seen in other implementations of Redlock: the comment above a case tells the
+ * bug, and cases with the same number show sides of the same one. Number 9 (wall clocks) is in
+ * wallclock.c, which needs a program of its own; 8 and 11 on are about what is not here yet.
  */
 #include "check.h"
 #include "client.h"

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
+# Sourced by the tests of the command. Each test is a bash script that takes the path of the
+# redlock binary, prints `ok - what` or `not ok - what`, and exits with 1 if anything was not.
+
+set -u
+redlock=$(readlink -f "${1:?usage: $0 PATH-OF-REDLOCK}")
+# shellcheck disable=SC2034 # used by the tests
+here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
+failed=0
+
+# Settings of whoever runs the tests must not reach them.
+unset REDLOCK_PASSWORD REDLOCK_VALUE REDLOCK_SERVER NO_COLOR
+[ -n "${REDLOCK_DEV:-}" ] || unset REDLOCK_NODES
+export REDLOCK_CONFIG=/dev/null
+
+# Children that `redlock run` starts should find this very binary.
+PATH=$(dirname "$redlock"):$PATH
+
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+ok() {
+    printf 'ok - %s\n' "$1"
+}
+
+not_ok() {
+    failed=1
+    printf 'not ok - %s\n' "$1"
+    [ $# -lt 2 ] || printf '%s\n' "$2" | sed 's/^/#   /'
+}
+
+# try COMMAND...: runs it; its status, output and errors are in $status, $out and $err.
+try() {
+    status=0
+    "$@" >"$tmp/out" 2>"$tmp/err" || status=$?
+    out=$(tr -d '\0' <"$tmp/out")
+    err=$(tr -d '\0' <"$tmp/err")
+}
+
+seen() {
+    printf 'status %s\nstdout: %s\nstderr: %s' "$status" "$out" "$err"
+}
+
+# is WHAT ACTUAL EXPECTED
+is() {
+    if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1" "got '$2', expected '$3'"; fi
+}
+
+# expect WHAT STATUS [PATTERN]: of the last try; PATTERN (extended regex) must be in $err.
+expect() {
+    if [ "$status" = "$2" ] && { [ $# -lt 3 ] || grep -Eq -- "$3" <<<"$err"; }; then
+        ok "$1"
+    else
+        not_ok "$1" "expected status $2${3:+ and '$3'}; $(seen)"
+    fi
+}
+
+# that WHAT COMMAND...: it succeeds.
+that() {
+    local what=$1
+    shift
+    if "$@"; then ok "$what"; else not_ok "$what" "failed: $*"; fi
+}
+
+# between WHAT NUMBER LOWEST HIGHEST
+between() {
+    if [ "$2" -ge "$3" ] && [ "$2" -le "$4" ]; then ok "$1"; else
+        not_ok "$1" "$2 is not between $3 and $4"
+    fi
+}
+
+# like WHAT TEXT PATTERN, unlike WHAT TEXT PATTERN
+like() {
+    if grep -Eq -- "$3" <<<"$2"; then ok "$1"; else not_ok "$1" "no '$3' in: $2"; fi
+}
+
+unlike() {
+    if grep -Eq -- "$3" <<<"$2"; then not_ok "$1" "'$3' is in: $2"; else ok "$1"; fi
+}
+
+# inside_dev N "$@": runs the rest of the script inside N servers of `redlock dev`.
+inside_dev() {
+    local count=$1
+    shift
+    [ -n "${REDLOCK_DEV:-}" ] && return 0
+    rm -rf "$tmp"
+    exec "$redlock" dev -n "$count" -- bash "$0" "$@"
+}
+
+# port K: of the K-th server.
+port() {
+    local list
+    IFS=, read -r -a list <<<"$REDLOCK_NODES"
+    printf '%s' "${list[$1 - 1]##*:}"
+}
+
+# ask PORT WORD...: sends a command to a server without any client; prints the first line back.
+ask() {
+    local fd line
+    exec {fd}<>"/dev/tcp/127.0.0.1/$1"
+    shift
+    printf '*%d\r\n' $# >&"$fd"
+    for word in "$@"; do
+        printf '$%d\r\n%s\r\n' "${#word}" "$word" >&"$fd"
+    done
+    IFS= read -r -t 5 line <&"$fd"
+    exec {fd}>&-
+    printf '%s' "${line%$'\r'}"
+}
+
+# held NAME, free NAME: is its key on the first server? free_all NAME: removes it everywhere.
+held() {
+    [ "$(ask "$(port 1)" EXISTS "redlock:$1")" = :1 ]
+}
+
+free() {
+    ! held "$1"
+}
+
+free_all() {
+    local k
+    for k in 1 2 3; do ask "$(port $k)" DEL "redlock:$1" >/dev/null; done
+}
+
+# gone PID: there is no such process.
+gone() {
+    ! kill -0 "$1" 2>/dev/null
+}
+
+# eventually COMMAND...: until it succeeds, for at most ten seconds.
+eventually() {
+    local until=$((SECONDS + 10))
+    exec {never}<> <(:)
+    while ! "$@"; do
+        [ $SECONDS -lt $until ] || return 1
+        read -r -t 0.02 -u "$never" _ || :
+    done
+    exec {never}>&-
+}
+
+# now_ms: of the clock that deadlines are in.
+now_ms() {
+    local up
+    read -r up _ </proc/uptime
+    printf '%s' $((${up/./}0))
+}
+
+done_testing() {
+    exit $failed
+}

@@ -1,0 +1,120 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# On a terminal: the command has it, the keyboard's signals find the right process, and waiting
+# is shown.
+. "$(dirname "$0")/lib.bash" "$@"
+command -v script >/dev/null || { echo 'ok - skipped: script(1) is missing'; exit 0; }
+inside_dev 3 "$@"
+
+# terminal COMMAND: runs it on a terminal of its own. Keys go to descriptor $keys, what the
+# terminal shows is in $tmp/screen, and the exit status comes from `finish`.
+terminal() {
+    rm -f "$tmp/keys" "$tmp/screen"
+    mkfifo "$tmp/keys"
+    # Background jobs of a shell ignore INT and QUIT; what runs on a terminal does not.
+    TERM=xterm env --default-signal=INT,QUIT script -q -e -f -c "$1" "$tmp/screen" <"$tmp/keys" >/dev/null 2>&1 &
+    session=$!
+    exec {keys}>"$tmp/keys"
+}
+
+shows() {
+    eventually grep -aqs -- "$1" "$tmp/screen"
+}
+
+finish() {
+    wait $session
+    status=$?
+    exec {keys}>&-
+    screen=$(tr -d '\0\r' <"$tmp/screen")
+}
+
+terminal "$redlock run a -- sh -c 'read -r line; echo \"<\$line>\"; exit 3'"
+printf 'typed\n' >&"$keys"
+finish
+is 'the command reads what is typed' "$status" 3
+like '   all of it' "$screen" '<typed>'
+
+terminal "$redlock run a -- sh -c 'ps -o pgid=,tpgid= -p \$\$ | while read -r p t; do [ \$p = \$t ] && echo in front; done'"
+finish
+like 'the command is in the foreground' "$screen" 'in front'
+
+terminal "$redlock run a -- sh -c 'trap \"echo caught; exit 9\" INT; echo ready; read -r x'; echo \"after=\$?\""
+shows ready
+printf '\003' >&"$keys"
+finish
+like 'Ctrl-C reaches the command' "$screen" caught
+like '   its status comes back, and the shell has its terminal again' "$screen" 'after=9'
+
+# A script around it ends too, as it does with any other command.
+printf '%s\n' "redlock run \$1 -- sh -c 'echo rea\"\"dy; exec sleep 100'; echo went on" >"$tmp/script"
+for shell in bash dash; do
+    command -v $shell >/dev/null || continue
+    terminal "$shell $tmp/script a"
+    shows ready
+    printf '\003' >&"$keys"
+    finish
+    is "Ctrl-C ends a $shell script around a running command" "$status" 130
+    unlike '   before its next line' "$screen" 'went on'
+done
+
+terminal "$redlock run a -- sh -c 'read -r x; echo \"<\$x>\"' | cat; echo over"
+printf 'piped\n' >&"$keys"
+finish
+like 'in a pipeline it gets the terminal when it reads' "$screen" '<piped>'
+
+# Waiting.
+value=$("$redlock" lock -t 30s busy)
+terminal "$redlock run busy -- true"
+that 'waiting is shown' shows 'waiting for busy'
+that 'with the holder and the time left' shows "held by ${value:0:8}"
+printf '\003' >&"$keys"
+finish
+is 'Ctrl-C ends the wait' "$status" 130
+like 'and the line is erased' "$screen" $'\r?\033\\[K'
+unlike 'the value is not given away' "$screen" "$value"
+terminal "bash $tmp/script busy"
+shows 'waiting for busy'
+printf '\003' >&"$keys"
+finish
+unlike 'a script around a wait ends too' "$screen" 'went on'
+terminal "$redlock run -w 1 -q busy -- true"
+finish
+unlike '-q: nothing is shown' "$screen" 'waiting'
+try "$redlock" run -w 300ms busy -- true
+unlike 'nothing is shown without a terminal' "$err" 'waiting'
+
+# Colours.
+terminal "$redlock lock -n busy; NO_COLOR=1 $redlock lock -n busy"
+finish
+is 'colours on a terminal, unless NO_COLOR' "$(grep -ac $'\033\\[33mheld' <<<"$screen")" 3
+try "$redlock" lock -n busy
+unlike 'no colours elsewhere' "$err" $'\033'
+"$redlock" unlock busy "$value"
+
+# Job control: stopped with Ctrl-Z, continued with fg. What is typed shows too: quotes inside
+# words tell it from what is printed.
+terminal "bash --norc --noprofile -i"
+printf '%s\n' "PS1='\$ '; $redlock run -t 60s a -- sh -c 'echo star\"\"ted; sed -u s/after/AFTER/'; echo \"cat=\$?\"" >&"$keys"
+shows started
+printf '\032' >&"$keys"
+that 'Ctrl-Z gives the shell its prompt' shows Stopped
+printf 'fg\n' >&"$keys"
+printf 'after fg\n' >&"$keys"
+that 'and fg continues the command' shows 'AFTER fg'
+printf '\004' >&"$keys"
+printf 'exit\n' >&"$keys"
+finish
+
+# Stopped for longer than the lock lasts: killed when it is continued, before it does anything.
+terminal "bash --norc --noprofile -i"
+printf '%s\n' "$redlock run -t 2s a -- sh -c 'echo star\"\"ted; read -r x; echo sur\"\"vived'" >&"$keys"
+shows started
+printf '\032' >&"$keys"
+shows Stopped
+eventually free a
+printf 'fg; echo "fg=$?"\n' >&"$keys"
+that 'stopped for too long: 76' shows 'fg=76'
+printf 'exit\n' >&"$keys"
+finish
+unlike '   and the command did nothing any more' "$screen" survived
+done_testing
