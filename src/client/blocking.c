@@ -18,21 +18,21 @@ void rl_look_first(redlock *client)
 
 static void enlist(redlock *client, redlock_lock *lock)
 {
-    redlock_lock **at = &client->blocked;
-
-    while (*at)
-        at = &(*at)->blocked_next;
-    lock->blocked_next = NULL;
-    *at = lock;
+    lock->blocked_previous = NULL;
+    lock->blocked_next = client->blocked;
+    if (client->blocked)
+        client->blocked->blocked_previous = lock;
+    client->blocked = lock;
 }
 
 static void delist(redlock *client, redlock_lock *lock)
 {
-    redlock_lock **at = &client->blocked;
-
-    while (*at != lock)
-        at = &(*at)->blocked_next;
-    *at = lock->blocked_next;
+    if (lock->blocked_previous)
+        lock->blocked_previous->blocked_next = lock->blocked_next;
+    else
+        client->blocked = lock->blocked_next;
+    if (lock->blocked_next)
+        lock->blocked_next->blocked_previous = lock->blocked_previous;
 }
 
 int rl_wait_finished(redlock *client, redlock_lock *lock)

@@ -56,6 +56,7 @@ struct redlock_lock {
     bool finished;
     int result;
     redlock_lock *blocked_next;
+    redlock_lock *blocked_previous;
 };
 
 struct redlock {
@@ -86,7 +87,7 @@ struct redlock {
     redlock_warn_fn *warn;
     void *warn_data;
     uint32_t warned[REDLOCK_NODES_MAX]; /* doubts that were told, a bit each */
-    redlock_lock *blocked; /* calls waiting for their outcome, oldest first */
+    redlock_lock *blocked; /* calls waiting for their outcome */
 
     bool threaded;
     bool stopping;

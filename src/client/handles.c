@@ -127,9 +127,19 @@ void rl_lock_discard(redlock *client, redlock_lock *lock, bool give_up)
     client->references--;
 }
 
+/* Is there something on the nodes, or on its way, that nobody would take back? */
+static bool owes_release(const redlock_lock *lock)
+{
+    enum rl_state state = lock->handle.lock.state;
+
+    return !lock->dropped && !lock->adopted && state != RL_IDLE && state != RL_RELEASING &&
+           state != RL_ENDED;
+}
+
 static void end_handle(redlock_lock *lock, bool give_up)
 {
     redlock *client = lock->client;
+    bool wake;
     bool gone;
 
     if (rl_client_is_forked(client)) {
@@ -147,8 +157,9 @@ static void end_handle(redlock_lock *lock, bool give_up)
         while (lock->in_callback)
             pthread_cond_wait(&client->turn_cond, &client->mutex);
     }
+    wake = give_up && owes_release(lock);
     rl_lock_discard(client, lock, give_up);
-    if (give_up && !client->closed)
+    if (wake)
         rl_wake(client);
     gone = client->references == 0;
     pthread_mutex_unlock(&client->mutex);

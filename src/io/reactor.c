@@ -77,12 +77,13 @@ void rl_reactor_arm(struct rl_reactor *reactor, int64_t due_ns)
         reactor->armed_ns = due_ns;
 }
 
-static void drain(int fd)
+static void reset(int fd)
 {
     uint64_t count;
 
-    while (read(fd, &count, sizeof count) > 0)
-        ;
+    /* One read empties it; that it was empty already is fine. */
+    if (read(fd, &count, sizeof count) < 0)
+        return;
 }
 
 int rl_reactor_wait(struct rl_reactor *reactor, struct epoll_event *events, int timeout_ms)
@@ -91,10 +92,10 @@ int rl_reactor_wait(struct rl_reactor *reactor, struct epoll_event *events, int 
 
     for (int i = 0; i < count; i++) {
         if (events[i].data.u32 == RL_REACTOR_TIMER) {
-            drain(reactor->timer_fd);
+            reset(reactor->timer_fd);
             reactor->armed_ns = INT64_MAX;
         } else if (events[i].data.u32 == RL_REACTOR_WAKE) {
-            drain(reactor->wake_fd);
+            reset(reactor->wake_fd);
         }
     }
     return count < 0 ? 0 : count;
