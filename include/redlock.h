@@ -57,34 +57,34 @@ extern "C" {
 
 /* ---- limits ------------------------------------------------------------------------- */
 
-#define REDLOCK_NODES_MAX 15   /* nodes of one client */
-#define REDLOCK_NAME_MAX 512   /* bytes of a lock name, without prefix and terminator */
-#define REDLOCK_PREFIX_MAX 64  /* bytes of the key prefix */
-#define REDLOCK_VALUE_MAX 64   /* bytes of a lock value, without terminator */
+#define REDLOCK_NODES_MAX 15    /* nodes of one client */
+#define REDLOCK_NAME_MAX 512    /* bytes of a lock name, without prefix and terminator */
+#define REDLOCK_PREFIX_MAX 64   /* bytes of the key prefix */
+#define REDLOCK_VALUE_MAX 64    /* bytes of a lock value, without terminator */
 #define REDLOCK_ADDRESS_MAX 128 /* printable node address, with terminator */
-#define REDLOCK_TEXT_MAX 160   /* explanation inside a report, with terminator */
+#define REDLOCK_TEXT_MAX 160    /* explanation inside a report, with terminator */
 #define REDLOCK_TTL_MIN_MS 10
-#define REDLOCK_TTL_LIMIT_MS 86400000      /* one day: the most max_ttl_ms may be */
-#define REDLOCK_WAIT_FOREVER (-1)          /* request.wait_ms: no deadline */
-#define REDLOCK_WAIT_MAX_MS 31536000000LL  /* one year: the most a finite wait may be */
+#define REDLOCK_TTL_LIMIT_MS 86400000     /* one day: the most max_ttl_ms may be */
+#define REDLOCK_WAIT_FOREVER (-1)         /* request.wait_ms: no deadline */
+#define REDLOCK_WAIT_MAX_MS 31536000000LL /* one year: the most a finite wait may be */
 
 /* ---- errors ------------------------------------------------------------------------- */
 
 /* One line per error: name, number, what redlock_strerror() says. */
-#define REDLOCK_ERRORS(X)                                                                    \
-    X(OK, 0, "success")                                                                      \
-    X(BUSY, -1, "held by another")                                                           \
-    X(NOQUORUM, -2, "too few nodes could vote")                                              \
-    X(TIMEOUT, -3, "still held by another when the wait ended")                              \
-    X(LOST, -4, "the lock is no longer ours")                                                \
-    X(EXPIRED, -5, "the lock had already expired")                                           \
-    X(GUARDED, -6, "young or suspect nodes prevent a quorum")                                \
-    X(CANCELED, -7, "canceled")                                                              \
-    X(INVAL, -8, "invalid argument")                                                         \
-    X(AUTH, -9, "the nodes refused the credentials")                                         \
-    X(PROTO, -10, "the nodes do not speak the Redis protocol")                               \
-    X(NOMEM, -11, "out of memory")                                                           \
-    X(SYSTEM, -12, "a system call failed")                                                   \
+#define REDLOCK_ERRORS(X)                                                                      \
+    X(OK, 0, "success")                                                                        \
+    X(BUSY, -1, "held by another")                                                             \
+    X(NOQUORUM, -2, "too few nodes could vote")                                                \
+    X(TIMEOUT, -3, "still held by another when the wait ended")                                \
+    X(LOST, -4, "the lock is no longer ours")                                                  \
+    X(EXPIRED, -5, "the lock had already expired")                                             \
+    X(GUARDED, -6, "young or suspect nodes prevent a quorum")                                  \
+    X(CANCELED, -7, "canceled")                                                                \
+    X(INVAL, -8, "invalid argument")                                                           \
+    X(AUTH, -9, "the nodes refused the credentials")                                           \
+    X(PROTO, -10, "the nodes do not speak the Redis protocol")                                 \
+    X(NOMEM, -11, "out of memory")                                                             \
+    X(SYSTEM, -12, "a system call failed")                                                     \
     X(FORKED, -13, "used in a child of the process that opened it")
 
 enum redlock_error {
@@ -110,20 +110,20 @@ REDLOCK_API const char *redlock_detail(void);
 /* ---- what a node said --------------------------------------------------------------- */
 
 /* One line per answer: name, printable word. A vote is what one node did for one operation. */
-#define REDLOCK_VOTES(X)                                                                     \
-    X(NONE, "not asked")            /* the operation did not involve this node (yet) */      \
-    X(PENDING, "no answer yet")     /* asked, and the operation was decided without it */    \
-    X(GRANTED, "granted")           /* set, renewed, deleted: what was asked */              \
-    X(HELD, "held by another")      /* the key exists with another value */                  \
-    X(MISSING, "no such key")       /* the key is gone: expired, deleted or never set */     \
-    X(TIMEDOUT, "timed out")        /* no answer within the per-node deadline */             \
-    X(REFUSED, "connection refused")                                                         \
-    X(UNREACHABLE, "unreachable")   /* resolve, connect, TLS or I/O failure */               \
-    X(AUTH, "authentication failed") /* NOAUTH, WRONGPASS, NOPERM */                         \
-    X(PROTO, "protocol error")      /* not RESP, or an answer that makes no sense */         \
-    X(LOADING, "loading its dataset")                                                        \
-    X(READONLY, "read-only replica")                                                         \
-    X(ERROR, "server error")        /* any other error reply */                              \
+#define REDLOCK_VOTES(X)                                                                       \
+    X(NONE, "not asked")        /* the operation did not involve this node (yet) */            \
+    X(PENDING, "no answer yet") /* asked, and the operation was decided without it */          \
+    X(GRANTED, "granted")       /* set, renewed, deleted: what was asked */                    \
+    X(HELD, "held by another")  /* the key exists with another value */                        \
+    X(MISSING, "no such key")   /* the key is gone: expired, deleted or never set */           \
+    X(TIMEDOUT, "timed out")    /* no answer within the per-node deadline */                   \
+    X(REFUSED, "connection refused")                                                           \
+    X(UNREACHABLE, "unreachable")    /* resolve, connect, TLS or I/O failure */                \
+    X(AUTH, "authentication failed") /* NOAUTH, WRONGPASS, NOPERM */                           \
+    X(PROTO, "protocol error")       /* not RESP, or an answer that makes no sense */          \
+    X(LOADING, "loading its dataset")                                                          \
+    X(READONLY, "read-only replica")                                                           \
+    X(ERROR, "server error") /* any other error reply */                                       \
     X(GUARDED, "in quarantine")
 
 enum redlock_vote {
@@ -136,12 +136,12 @@ enum redlock_vote {
 REDLOCK_API const char *redlock_vote_text(int vote);
 
 typedef struct redlock_node_report {
-    char address[REDLOCK_ADDRESS_MAX]; /* host:port, [ipv6]:port or path; never credentials */
-    int32_t vote;                      /* enum redlock_vote */
-    int32_t rtt_us;                    /* time to this node's answer; -1 without one */
-    int64_t key_ttl_ms;                /* remaining life of the key where asked; -1 unknown */
+    char address[REDLOCK_ADDRESS_MAX];  /* host:port, [ipv6]:port or path; never credentials */
+    int32_t vote;                       /* enum redlock_vote */
+    int32_t rtt_us;                     /* time to this node's answer; -1 without one */
+    int64_t key_ttl_ms;                 /* remaining life of the key where asked; -1 unknown */
     char holder[REDLOCK_VALUE_MAX + 1]; /* redlock_query(): the value found; else empty */
-    char text[REDLOCK_TEXT_MAX];       /* the server's or system's words; may be empty */
+    char text[REDLOCK_TEXT_MAX];        /* the server's or system's words; may be empty */
 } redlock_node_report;
 
 /* Node by node, in the order of redlock_options.nodes, what happened. The caller sets size. */
@@ -160,9 +160,11 @@ typedef struct redlock_lock redlock_lock;
 /* redlock_options.flags */
 #define REDLOCK_THREAD 0x1u    /* start an I/O thread: nobody has to call redlock_process() */
 #define REDLOCK_NO_NATIVE 0x2u /* always use scripts, even where the server can do without */
-#define REDLOCK_STRICT 0x4u    /* read the node's marker with every acquire: catches FLUSHALL,
+#define REDLOCK_STRICT                                                                         \
+    0x4u /* read the node's marker with every acquire: catches FLUSHALL,
                                   SWAPDB, promotion in place and restarts behind a proxy */
-#define REDLOCK_NO_GUARD 0x8u  /* trust every node, however young or suspect: for tests, and
+#define REDLOCK_NO_GUARD                                                                       \
+    0x8u /* trust every node, however young or suspect: for tests, and
                                   for clusters whose operator restarts nodes with a delay */
 
 /* One doubt about one node: what it is and what to do. */
@@ -191,9 +193,9 @@ typedef struct redlock_options {
                                     default 60000. A node that restarted is kept from voting
                                     for this long and two seconds: raise it freely, lower it
                                     only after waiting the old value. */
-    uint32_t drift_ppm;          /* clock-rate allowance; default 10000 (1 %), plus 2 ms always */
-    uint32_t retry_min_ms;       /* first bound of the random delay between attempts; default 10 */
-    uint32_t retry_max_ms;       /* last bound of it; default 250 */
+    uint32_t drift_ppm;    /* clock-rate allowance; default 10000 (1 %), plus 2 ms always */
+    uint32_t retry_min_ms; /* first bound of the random delay between attempts; default 10 */
+    uint32_t retry_max_ms; /* last bound of it; default 250 */
 
     const char *prefix;        /* put before every name to make the key; default "redlock:".
                                   "" for the plain keys of other Redlock clients. */
@@ -234,10 +236,12 @@ enum redlock_kind {
 };
 
 /* redlock_request.flags */
-#define REDLOCK_RENEW 0x1u  /* renew at a third of the TTL while held (needs the I/O thread or
+#define REDLOCK_RENEW                                                                          \
+    0x1u                    /* renew at a third of the TTL while held (needs the I/O thread or
                                a caller of redlock_process()) */
 #define REDLOCK_FENCED 0x2u /* with a fencing token, redlock_fence() */
-#define REDLOCK_BOUND 0x4u  /* bound to the calling thread: when that ends without releasing,
+#define REDLOCK_BOUND                                                                          \
+    0x4u /* bound to the calling thread: when that ends without releasing,
                                the lock is released */
 
 /*
@@ -256,9 +260,9 @@ typedef void redlock_jeopardy_fn(redlock_lock *lock, int error, void *data);
 
 typedef struct redlock_request {
     size_t size;
-    int32_t kind;      /* enum redlock_kind */
-    uint32_t flags;    /* REDLOCK_RENEW | REDLOCK_FENCED | REDLOCK_BOUND */
-    int64_t wait_ms;   /* 0: try once. > 0: until this long from now. REDLOCK_WAIT_FOREVER. */
+    int32_t kind;       /* enum redlock_kind */
+    uint32_t flags;     /* REDLOCK_RENEW | REDLOCK_FENCED | REDLOCK_BOUND */
+    int64_t wait_ms;    /* 0: try once. > 0: until this long from now. REDLOCK_WAIT_FOREVER. */
     size_t name_length; /* 0: the name is a C string */
     redlock_report *report; /* blocking calls: filled on success and on failure; may be NULL */
 
@@ -415,8 +419,8 @@ REDLOCK_API int redlock_process(redlock *client, int timeout_ms);
 
 typedef struct redlock_info {
     size_t size;
-    int32_t held;   /* 1: some value is on a majority of the nodes; 0: none is */
-    int32_t votes;  /* on how many nodes the most frequent value was found */
+    int32_t held;  /* 1: some value is on a majority of the nodes; 0: none is */
+    int32_t votes; /* on how many nodes the most frequent value was found */
     char holder[REDLOCK_VALUE_MAX + 1]; /* that value; empty when no node has one */
     int64_t ttl_ms; /* how long that value stays on a majority (on any node, if it never was
                        on one); -1: a key without expiry, or unknown */
@@ -432,9 +436,9 @@ REDLOCK_API int redlock_query(redlock *client, const char *name, redlock_info *i
                               redlock_report *report);
 
 /* State of a connection, redlock_node_info.state */
-#define REDLOCK_NODE_STATES(X)                                                               \
-    X(DOWN, "down")             /* not connected; a new try follows */                       \
-    X(CONNECTING, "connecting") /* resolving, TCP, TLS or greeting under way */              \
+#define REDLOCK_NODE_STATES(X)                                                                 \
+    X(DOWN, "down")             /* not connected; a new try follows */                         \
+    X(CONNECTING, "connecting") /* resolving, TCP, TLS or greeting under way */                \
     X(UP, "up")
 
 enum redlock_node_state {
@@ -446,16 +450,16 @@ enum redlock_node_state {
 typedef struct redlock_node_info {
     size_t size;
     char address[REDLOCK_ADDRESS_MAX];
-    int32_t state;       /* enum redlock_node_state */
-    int32_t tls;         /* 1: the connection is encrypted and verified */
-    int32_t native;      /* 1: compare-and-delete without scripts is in use */
-    int32_t rtt_us;      /* smoothed round trip; -1 unknown */
-    uint32_t connects;   /* connections made so far */
-    uint32_t pending;    /* requests without an answer */
-    char version[32];    /* "redis 7.0.15", "valkey 8.1.1"; empty: unknown */
+    int32_t state;               /* enum redlock_node_state */
+    int32_t tls;                 /* 1: the connection is encrypted and verified */
+    int32_t native;              /* 1: compare-and-delete without scripts is in use */
+    int32_t rtt_us;              /* smoothed round trip; -1 unknown */
+    uint32_t connects;           /* connections made so far */
+    uint32_t pending;            /* requests without an answer */
+    char version[32];            /* "redis 7.0.15", "valkey 8.1.1"; empty: unknown */
     char text[REDLOCK_TEXT_MAX]; /* why it is down or in quarantine; else empty */
-    int32_t quarantined;   /* 1: its grants are not counted */
-    int64_t quarantine_ms; /* until it may vote, if nothing happens; -1: not by itself, or it
+    int32_t quarantined;         /* 1: its grants are not counted */
+    int64_t quarantine_ms;   /* until it may vote, if nothing happens; -1: not by itself, or it
                               may already */
     int64_t clock_offset_us; /* its clock minus ours (CLOCK_REALTIME); see clock_error_us */
     int64_t clock_error_us;  /* how wrong that may be; -1: unknown */

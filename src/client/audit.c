@@ -18,7 +18,7 @@ struct audit {
     redlock_check_fn *each;
     void *data;
     int64_t ttl_ms;
-    struct rl_survey ping; /* of the last ping */
+    struct rl_survey ping;             /* of the last ping */
     int32_t rtt_us[REDLOCK_NODES_MAX]; /* the quickest; -1: no answer */
     struct rl_survey rights[3];        /* acquire, extend, release */
     struct rl_audit_node nodes[REDLOCK_NODES_MAX];

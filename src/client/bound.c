@@ -14,10 +14,12 @@
 #include <unistd.h>
 
 #include "client/client.h"
+#include "io/process.h"
 
 struct rl_thread_token {
     atomic_uint references; /* the thread, and every lock bound to it */
     atomic_bool ended;
+    uint32_t stamp; /* the process it belongs to: a forked child shares the eventfd */
     int fd;
 };
 
@@ -38,6 +40,8 @@ static void thread_ended(void *data)
     struct rl_thread_token *token = data;
     uint64_t one = 1;
 
+    if (token->stamp != rl_process_stamp())
+        return;
     atomic_store(&token->ended, true);
     if (write(token->fd, &one, sizeof one) < 0) {
         /* It is readable already. */
@@ -58,13 +62,15 @@ static struct rl_thread_token *own_token(void)
     if (!key_made)
         return NULL;
     token = pthread_getspecific(key);
-    if (token)
+    /* One that was inherited by fork belongs to a thread of the parent. */
+    if (token && token->stamp == rl_process_stamp())
         return token;
     token = malloc(sizeof *token);
     if (!token)
         return NULL;
     atomic_init(&token->references, 1);
     atomic_init(&token->ended, false);
+    token->stamp = rl_process_stamp();
     token->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (token->fd < 0 || pthread_setspecific(key, token) != 0) {
         if (token->fd >= 0)
@@ -95,6 +101,9 @@ void rl_unbind_thread(redlock *client, redlock_lock *lock)
     if (!token)
         return;
     lock->thread = NULL;
+    /* In a child: the epoll set is the parent's as well, and not ours to change. */
+    if (rl_client_is_forked(client))
+        return;
     for (redlock_lock *other = client->locks; other; other = other->next)
         if (other->thread == token) {
             token_unref(token);

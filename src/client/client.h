@@ -42,14 +42,14 @@ struct redlock_lock {
     void *done_data;
     redlock_lost_fn *lost;
     redlock_jeopardy_fn *jeopardy;
-    void *lost_data; /* for both */
-    int event_fd;    /* -1: nobody asked for one */
+    void *lost_data;                /* for both */
+    int event_fd;                   /* -1: nobody asked for one */
     struct rl_thread_token *thread; /* whom it is bound to; NULL: nobody */
-    bool released;    /* by its owner, with success */
-    bool adopted;     /* freeing it gives nothing up */
-    bool dropped;     /* the client is closed: the engine has forgotten it */
-    bool in_callback; /* it cannot be freed before that returns ... */
-    bool doomed;      /* ... and was asked to be, from inside */
+    bool released;                  /* by its owner, with success */
+    bool adopted;                   /* freeing it gives nothing up */
+    bool dropped;                   /* the client is closed: the engine has forgotten it */
+    bool in_callback;               /* it cannot be freed before that returns ... */
+    bool doomed;                    /* ... and was asked to be, from inside */
 
     /* A blocked call. */
     pthread_cond_t finished_cond;
@@ -87,15 +87,15 @@ struct redlock {
     redlock_warn_fn *warn;
     void *warn_data;
     uint32_t warned[REDLOCK_NODES_MAX]; /* doubts that were told, a bit each */
-    redlock_lock *blocked; /* calls waiting for their outcome */
+    redlock_lock *blocked;              /* calls waiting for their outcome */
 
     bool threaded;
     bool stopping;
     pthread_t thread;
-    bool turning;   /* somebody drives */
-    bool sleeping;  /* and waits without the mutex */
-    bool woken;     /* the wake-up is already on its way */
-    bool calling;   /* callbacks run, on this thread: */
+    bool turning;  /* somebody drives */
+    bool sleeping; /* and waits without the mutex */
+    bool woken;    /* the wake-up is already on its way */
+    bool calling;  /* callbacks run, on this thread: */
     pthread_t caller;
     pthread_cond_t turn_cond; /* a turn or a callback has ended */
     int64_t turned_ns;        /* when the last turn looked at the sockets */

@@ -87,7 +87,8 @@ static int explain_no_quorum(const redlock_lock *lock, const struct rl_node_vote
 }
 
 /* The way out for young nodes has to be in the message: wait, or vouch for them (G5). */
-static int explain_guarded(const redlock_lock *lock, const struct rl_node_vote *votes, int error)
+static int explain_guarded(const redlock_lock *lock, const struct rl_node_vote *votes,
+                           int error)
 {
     const struct rl_engine *engine = &lock->client->engine;
     uint8_t guarded_count = count_votes(&engine->policy, votes, REDLOCK_VOTE_GUARDED);
@@ -96,10 +97,11 @@ static int explain_guarded(const redlock_lock *lock, const struct rl_node_vote *
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
         if (votes[i].vote == REDLOCK_VOTE_GUARDED)
             text = engine->node[i].session.failure_text;
-    return rl_detail(error,
-                     "%u of %u nodes are in quarantine (%s): wait, or if nothing can be held on "
-                     "them let them vote now with `redlock init`",
-                     guarded_count, engine->policy.node_count, text);
+    return rl_detail(
+        error,
+        "%u of %u nodes are in quarantine (%s): wait, or if nothing can be held on "
+        "them let them vote now with `redlock init`",
+        guarded_count, engine->policy.node_count, text);
 }
 
 static int explain_lost(const redlock_lock *lock, const struct rl_node_vote *votes, int error)

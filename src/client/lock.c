@@ -115,8 +115,9 @@ int redlock_adopt(redlock *client, const char *name, const char *value, redlock_
         return error;
     error = rl_name_check(name, &name_size);
     if (!error && (!value || !*value || strlen(value) > REDLOCK_VALUE_MAX))
-        error = rl_detail(REDLOCK_INVAL, "a value has 1 to %d characters; it is what the "
-                                         "acquiring side printed",
+        error = rl_detail(REDLOCK_INVAL,
+                          "a value has 1 to %d characters; it is what the "
+                          "acquiring side printed",
                           REDLOCK_VALUE_MAX);
     if (!error && !out)
         error = rl_detail(REDLOCK_INVAL, "there is nowhere to put the lock");
@@ -358,8 +359,8 @@ int redlock_margin(const redlock_lock *lock)
 
     if (!lock || rl_client_enter(lock->client, false) != REDLOCK_OK)
         return 0;
-    margin = (int)__builtin_popcount(lock->handle.lock.held) -
-             lock->client->engine.policy.quorum;
+    margin =
+        (int)__builtin_popcount(lock->handle.lock.held) - lock->client->engine.policy.quorum;
     rl_client_leave(lock->client);
     return margin;
 }

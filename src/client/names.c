@@ -8,8 +8,8 @@
 const char *redlock_strerror(int error)
 {
     switch (error) {
-#define CASE(name, number, text)                                                             \
-    case number:                                                                             \
+#define CASE(name, number, text)                                                               \
+    case number:                                                                               \
         return text;
         REDLOCK_ERRORS(CASE)
 #undef CASE
@@ -21,8 +21,8 @@ const char *redlock_strerror(int error)
 const char *redlock_error_name(int error)
 {
     switch (error) {
-#define CASE(name, number, text)                                                             \
-    case number:                                                                             \
+#define CASE(name, number, text)                                                               \
+    case number:                                                                               \
         return #name;
         REDLOCK_ERRORS(CASE)
 #undef CASE
@@ -34,8 +34,8 @@ const char *redlock_error_name(int error)
 const char *redlock_vote_text(int vote)
 {
     switch (vote) {
-#define CASE(name, text)                                                                     \
-    case REDLOCK_VOTE_##name:                                                                \
+#define CASE(name, text)                                                                       \
+    case REDLOCK_VOTE_##name:                                                                  \
         return text;
         REDLOCK_VOTES(CASE)
 #undef CASE

@@ -61,8 +61,8 @@ static int check_numbers(redlock_options *o)
             o->retry_min_ms > DEFAULT_RETRY_MAX_MS ? o->retry_min_ms : DEFAULT_RETRY_MAX_MS;
 
     if (o->node_timeout_ms > TIMEOUT_LIMIT_MS)
-        return rl_detail(REDLOCK_INVAL, "node_timeout_ms %u is more than %d", o->node_timeout_ms,
-                         TIMEOUT_LIMIT_MS);
+        return rl_detail(REDLOCK_INVAL, "node_timeout_ms %u is more than %d",
+                         o->node_timeout_ms, TIMEOUT_LIMIT_MS);
     if (o->connect_timeout_ms > TIMEOUT_LIMIT_MS)
         return rl_detail(REDLOCK_INVAL, "connect_timeout_ms %u is more than %d",
                          o->connect_timeout_ms, TIMEOUT_LIMIT_MS);
@@ -117,7 +117,8 @@ int rl_options_read(const redlock_options *given, redlock_options *out)
         return rl_detail(REDLOCK_INVAL, "unknown flags 0x%x in redlock_options",
                          out->flags & ~known);
     if ((out->flags & REDLOCK_STRICT) && (out->flags & REDLOCK_NO_GUARD))
-        return rl_detail(REDLOCK_INVAL, "REDLOCK_STRICT and REDLOCK_NO_GUARD exclude each other");
+        return rl_detail(REDLOCK_INVAL,
+                         "REDLOCK_STRICT and REDLOCK_NO_GUARD exclude each other");
     if (out->node_count == 0 || !out->nodes)
         return rl_detail(REDLOCK_INVAL, "no nodes: give at least one URL such as "
                                         "redis://127.0.0.1:6379");
@@ -146,11 +147,13 @@ int rl_name_check(const char *name, size_t *length)
 int rl_ttl_check(const redlock *client, int64_t ttl_ms)
 {
     if (ttl_ms <= 0)
-        return rl_detail(REDLOCK_INVAL, "a TTL of %lld ms is no time at all; a lock needs at "
-                                        "least %d ms",
+        return rl_detail(REDLOCK_INVAL,
+                         "a TTL of %lld ms is no time at all; a lock needs at "
+                         "least %d ms",
                          (long long)ttl_ms, REDLOCK_TTL_MIN_MS);
     if (ttl_ms < REDLOCK_TTL_MIN_MS)
-        return rl_detail(REDLOCK_INVAL, "a TTL of %lld ms is too short; at least %d ms are needed",
+        return rl_detail(REDLOCK_INVAL,
+                         "a TTL of %lld ms is too short; at least %d ms are needed",
                          (long long)ttl_ms, REDLOCK_TTL_MIN_MS);
     if (ttl_ms > client->max_ttl_ms)
         return rl_detail(REDLOCK_INVAL,
@@ -158,7 +161,8 @@ int rl_ttl_check(const redlock *client, int64_t ttl_ms)
                          "or raise max_ttl_ms on every client",
                          (long long)ttl_ms, (long long)client->max_ttl_ms);
     if (rl_drift_ns(ttl_ms * RL_MS_NS, client->engine.policy.drift_ppm) >= ttl_ms * RL_MS_NS)
-        return rl_detail(REDLOCK_INVAL, "the drift allowance leaves nothing of a TTL of %lld ms",
+        return rl_detail(REDLOCK_INVAL,
+                         "the drift allowance leaves nothing of a TTL of %lld ms",
                          (long long)ttl_ms);
     return REDLOCK_OK;
 }
@@ -188,9 +192,10 @@ int rl_request_read(redlock *client, const char *name, int64_t ttl_ms,
         return rl_detail(REDLOCK_INVAL, "wait_ms %lld is negative; -1 waits for ever",
                          (long long)out->wait_ms);
     if (out->wait_ms > REDLOCK_WAIT_MAX_MS)
-        return rl_detail(REDLOCK_INVAL,
-                         "wait_ms %lld is more than a year; REDLOCK_WAIT_FOREVER waits for ever",
-                         (long long)out->wait_ms);
+        return rl_detail(
+            REDLOCK_INVAL,
+            "wait_ms %lld is more than a year; REDLOCK_WAIT_FOREVER waits for ever",
+            (long long)out->wait_ms);
     if (out->max_hold_ms < 0 || out->max_hold_ms > REDLOCK_WAIT_MAX_MS)
         return rl_detail(REDLOCK_INVAL, "max_hold_ms %lld is not between 0 and a year",
                          (long long)out->max_hold_ms);

@@ -169,13 +169,15 @@ static int run_callbacks(redlock *client)
 /* The mutex is held, and nobody else is turning. Returns the number of callbacks run. */
 int rl_turn(redlock *client, int timeout_ms)
 {
-    int64_t now_ns = rl_now_ns();
     int count;
 
     client->turning = true;
-    rl_tick(client, now_ns);
-    flush(client, now_ns);
+    flush(client, rl_now_ns());
     arm(client);
+    /*
+     * Sockets before timers: after a pause of the caller, replies may be waiting that came in
+     * time, and a node that has long answered must not be taken for a silent one.
+     */
     serve_sockets(client, client->engine.ready_first ? 0 : timeout_ms);
     rl_tick(client, rl_now_ns());
     count = run_callbacks(client);

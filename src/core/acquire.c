@@ -115,8 +115,7 @@ static void fail(struct rl_lock *lock, const struct rl_event *event, struct rl_a
         lock->retry_at_ns = retry_at_ns(lock, now_ns, event->random);
     } else if (lock->asked) {
         lock->state = RL_ASKING;
-        lock->round_deadline_ns =
-            now_ns + rl_lock_node_timeout_ns(lock->policy, lock->ttl_ns);
+        lock->round_deadline_ns = now_ns + rl_lock_node_timeout_ns(lock->policy, lock->ttl_ns);
     } else {
         give_up(lock, out, final_error(lock));
     }

@@ -70,8 +70,8 @@ uint32_t rl_audit_doubts(const struct rl_audit_node *nodes, uint8_t node_count, 
 const char *rl_audit_doubt_text(int doubt)
 {
     switch (doubt) {
-#define CASE(name, text)                                                                     \
-    case RL_DOUBT_##name:                                                                    \
+#define CASE(name, text)                                                                       \
+    case RL_DOUBT_##name:                                                                      \
         return text;
         RL_DOUBTS(CASE)
 #undef CASE

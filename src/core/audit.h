@@ -12,13 +12,13 @@
 #define RL_AUDIT_SKEW_NS 500000000
 
 /* One line per doubt: name, what it is and what to do. */
-#define RL_DOUBTS(X)                                                                         \
+#define RL_DOUBTS(X)                                                                           \
     X(DUPLICATE, "the same server as another node (same run_id): it votes twice; give every "  \
-                 "node its own server")                                                      \
-    X(REPLICA, "a replica: it cannot grant locks; name its master, or make it one")          \
+                 "node its own server")                                                        \
+    X(REPLICA, "a replica: it cannot grant locks; name its master, or make it one")            \
     X(EVICTING, "maxmemory is set and its policy evicts keys with an expiry, locks among "     \
-                "them; set maxmemory-policy noeviction")                                     \
-    X(SKEWED, "its clock differs from the other nodes' by more than half a second; run NTP") \
+                "them; set maxmemory-policy noeviction")                                       \
+    X(SKEWED, "its clock differs from the other nodes' by more than half a second; run NTP")   \
     X(EVEN, "an even number of nodes tolerates no more failures than one less; use an odd one")
 
 enum rl_doubt {

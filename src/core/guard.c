@@ -112,8 +112,7 @@ bool rl_guard_marker(struct rl_guard *guard, struct rl_slice id, int64_t max_ttl
         return rl_guard_may_vote(guard, now_ns);
     }
     /* Flushed, swapped, promoted in place, restarted behind a proxy: memory was lost (G2). */
-    if (guard->state != RL_GUARD_QUARANTINED ||
-        guard->reason != RL_GUARD_NOT_ADMITTED_REASON) {
+    if (guard->state != RL_GUARD_QUARANTINED || guard->reason != RL_GUARD_NOT_ADMITTED_REASON) {
         quarantine(guard, RL_GUARD_NOT_ADMITTED_REASON, now_ns);
         guard->probation[0] = '\0';
     }
@@ -215,8 +214,9 @@ void rl_guard_sample(struct rl_guard *guard, int64_t node_us, int64_t sent_ns,
 void rl_guard_blame_clock(struct rl_guard *guard, int64_t now_ns)
 {
     guard->step_ns = 0;
-    quarantine(guard, guard->mode == RL_GUARD_STRICT ? RL_GUARD_NOT_ADMITTED_REASON
-                                                     : RL_GUARD_CLOCK_REASON,
+    quarantine(guard,
+               guard->mode == RL_GUARD_STRICT ? RL_GUARD_NOT_ADMITTED_REASON
+                                              : RL_GUARD_CLOCK_REASON,
                now_ns);
     guard->probation[0] = '\0';
 }
@@ -229,8 +229,8 @@ void rl_guard_forgive_clock(struct rl_guard *guard)
 const char *rl_guard_reason_text(enum rl_guard_reason reason)
 {
     switch (reason) {
-#define CASE(name, text)                                                                     \
-    case RL_GUARD_##name##_REASON:                                                           \
+#define CASE(name, text)                                                                       \
+    case RL_GUARD_##name##_REASON:                                                             \
         return text;
         RL_GUARD_REASONS(CASE)
 #undef CASE

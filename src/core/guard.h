@@ -41,15 +41,15 @@ enum rl_guard_state {
 };
 
 /* One line per reason: name, what a person reads. */
-#define RL_GUARD_REASONS(X)                                                                  \
-    X(NONE, "")                                                                              \
-    X(UNCHECKED, "not checked yet")                                                          \
-    X(YOUNG, "restarted not long ago")                                                       \
-    X(UNKNOWN, "its age is unknown (INFO is forbidden)")                                     \
-    X(LOADING, "loading its dataset")                                                        \
-    X(REPLICA, "a replica, not a master")                                                    \
-    X(NOT_ADMITTED, "not admitted (no marker, or that of another incarnation)")              \
-    X(MAX_TTL, "the node's max_ttl is smaller than the TTL asked for")                       \
+#define RL_GUARD_REASONS(X)                                                                    \
+    X(NONE, "")                                                                                \
+    X(UNCHECKED, "not checked yet")                                                            \
+    X(YOUNG, "restarted not long ago")                                                         \
+    X(UNKNOWN, "its age is unknown (INFO is forbidden)")                                       \
+    X(LOADING, "loading its dataset")                                                          \
+    X(REPLICA, "a replica, not a master")                                                      \
+    X(NOT_ADMITTED, "not admitted (no marker, or that of another incarnation)")                \
+    X(MAX_TTL, "the node's max_ttl is smaller than the TTL asked for")                         \
     X(CLOCK, "its clock was set")
 
 enum rl_guard_reason {
@@ -68,9 +68,9 @@ struct rl_facts {
     char run_id[48];
     char replid[48];
     int64_t uptime_s;
-    bool append_only;         /* aof_enabled, as far as has_persistence */
-    bool has_memory;          /* INFO memory was answered */
-    int64_t maxmemory_bytes;  /* 0: no limit */
+    bool append_only;        /* aof_enabled, as far as has_persistence */
+    bool has_memory;         /* INFO memory was answered */
+    int64_t maxmemory_bytes; /* 0: no limit */
     char maxmemory_policy[24];
     char marker[RL_IDENTITY_MAX]; /* redlock.admit, field id; empty: none */
     int64_t marker_max_ttl_ms;    /* field max_ttl; 0: none */

@@ -179,8 +179,7 @@ static void note_straggler(struct rl_lock *lock, const struct rl_event *event,
     else if (event->answer.vote == REDLOCK_VOTE_MISSING)
         lock->held &= (uint16_t)~bit;
     if (event->round == lock->round)
-        rl_note_answer(lock, event->node, event->answer,
-                       event->now_ns - lock->round_start_ns);
+        rl_note_answer(lock, event->node, event->answer, event->now_ns - lock->round_start_ns);
     /* It answered too late to be healed with the others. */
     if (event->op == RL_OP_EXTEND && event->round == lock->round &&
         event->answer.vote == REDLOCK_VOTE_MISSING)
@@ -244,7 +243,7 @@ void rl_hold_node_out(struct rl_lock *lock, const struct rl_event *event,
 {
     if (lock->state != RL_HELD || lock->adopted)
         return;
-    lock->held &= (uint16_t)~(1u << event->node);
+    lock->held &= (uint16_t) ~(1u << event->node);
     if (rl_count_nodes(lock->held) < lock->policy->quorum)
         lose(lock, out);
 }

@@ -120,7 +120,8 @@ void rl_lock_adopt(struct rl_lock *lock)
     lock->longest_ttl_ns = RL_NEVER_NS;
 }
 
-static void on_answer(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
+static void on_answer(struct rl_lock *lock, const struct rl_event *event,
+                      struct rl_actions *out)
 {
     switch (lock->state) {
     case RL_ACQUIRING:
@@ -211,9 +212,9 @@ int64_t rl_lock_timer_ns(const struct rl_lock *lock)
     switch (lock->state) {
     case RL_ACQUIRING:
     case RL_ALIGNING:
-        return earlier(earlier(lock->round_deadline_ns, wait_ns),
-                       rl_validity_end_ns(lock->round_start_ns, lock->ttl_ns,
-                                          lock->policy->drift_ppm));
+        return earlier(
+            earlier(lock->round_deadline_ns, wait_ns),
+            rl_validity_end_ns(lock->round_start_ns, lock->ttl_ns, lock->policy->drift_ppm));
     case RL_BACKOFF:
         return earlier(lock->retry_at_ns, wait_ns);
     case RL_HELD:

@@ -74,7 +74,7 @@ struct rl_lock {
     int64_t wait_deadline_ns; /* RL_NEVER_NS: for ever; 0: try once */
     int64_t retry_at_ns;      /* BACKOFF */
     uint32_t attempt_count;
-    int attempt_error;        /* why the last attempt failed; what ASKING will report */
+    int attempt_error; /* why the last attempt failed; what ASKING will report */
 
     /* The round under way: ACQUIRE, EXTEND, RELEASE or an inquiry. */
     uint32_t round;
@@ -145,9 +145,9 @@ struct rl_send {
 struct rl_actions {
     uint32_t send_count;
     struct rl_send send[RL_SENDS_MAX]; /* in this order; an ACQUIRE gets a fresh value (A1) */
-    bool done; /* the operation the caller asked for is over */
+    bool done;                         /* the operation the caller asked for is over */
     int done_error;
-    bool lost; /* the hold ended before it was released */
+    bool lost;      /* the hold ended before it was released */
     bool jeopardy;  /* a renewal failed ... */
     bool recovered; /* ... and one succeeded again */
 };

@@ -24,7 +24,7 @@ static void add(struct rl_command *command, struct rl_slice argument)
     command->argument[command->argument_count++] = argument;
 }
 
-#define ADD_TEXT(command, literal)                                                           \
+#define ADD_TEXT(command, literal)                                                             \
     add((command), (struct rl_slice){(literal), sizeof(literal) - 1})
 
 /* Creates the key or does nothing: the acquire of the specification, and healing. */
@@ -51,10 +51,10 @@ static void script_head(struct rl_command *out, const struct rl_abilities *abili
     add(out, (struct rl_slice){key_count, 1});
 }
 
-#define SCRIPT_HEAD(out, abilities, NAME, key_count)                                         \
-    script_head(                                                                             \
-        (out), (abilities), (struct rl_slice){RL_SCRIPT_##NAME, sizeof RL_SCRIPT_##NAME - 1}, \
-        (struct rl_slice){RL_SCRIPT_##NAME##_SHA1, sizeof RL_SCRIPT_##NAME##_SHA1 - 1},      \
+#define SCRIPT_HEAD(out, abilities, NAME, key_count)                                           \
+    script_head(                                                                               \
+        (out), (abilities), (struct rl_slice){RL_SCRIPT_##NAME, sizeof RL_SCRIPT_##NAME - 1},  \
+        (struct rl_slice){RL_SCRIPT_##NAME##_SHA1, sizeof RL_SCRIPT_##NAME##_SHA1 - 1},        \
         (key_count))
 
 static bool acquires_by_script(const struct rl_subject *subject)
@@ -218,10 +218,10 @@ enum redlock_vote rl_recipe_error_vote(struct rl_slice error)
         const char *word;
         enum redlock_vote vote;
     } words[] = {
-        {"NOAUTH", REDLOCK_VOTE_AUTH},      {"WRONGPASS", REDLOCK_VOTE_AUTH},
-        {"NOPERM", REDLOCK_VOTE_AUTH},      {"DENIED", REDLOCK_VOTE_AUTH},
-        {"ERR AUTH", REDLOCK_VOTE_AUTH},    {"ERR invalid password", REDLOCK_VOTE_AUTH},
-        {"LOADING", REDLOCK_VOTE_LOADING},  {"MASTERDOWN", REDLOCK_VOTE_READONLY},
+        {"NOAUTH", REDLOCK_VOTE_AUTH},       {"WRONGPASS", REDLOCK_VOTE_AUTH},
+        {"NOPERM", REDLOCK_VOTE_AUTH},       {"DENIED", REDLOCK_VOTE_AUTH},
+        {"ERR AUTH", REDLOCK_VOTE_AUTH},     {"ERR invalid password", REDLOCK_VOTE_AUTH},
+        {"LOADING", REDLOCK_VOTE_LOADING},   {"MASTERDOWN", REDLOCK_VOTE_READONLY},
         {"READONLY", REDLOCK_VOTE_READONLY},
     };
 

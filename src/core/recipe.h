@@ -42,7 +42,7 @@ enum rl_delete_style { RL_DELETE_SCRIPT, RL_DELETE_DELIFEQ, RL_DELETE_DELEX };
 
 struct rl_abilities {
     enum rl_delete_style delete_style;
-    bool set_ifeq;      /* SET key value IFEQ value PX ttl */
+    bool set_ifeq;       /* SET key value IFEQ value PX ttl */
     bool script_by_text; /* send EVAL with the text: the server forgot the script */
 };
 
@@ -56,7 +56,7 @@ struct rl_subject {
     struct rl_slice identity; /* ADMIT: of the connection that the command goes to */
     bool fenced;              /* ACQUIRE gives a token */
     bool marked;              /* ACQUIRE tells the node's marker */
-    bool may_shorten; /* a renewal with a smaller TTL than the key may already have */
+    bool may_shorten;         /* a renewal with a smaller TTL than the key may already have */
 };
 
 struct rl_command {
@@ -68,9 +68,9 @@ struct rl_command {
 struct rl_answer {
     enum redlock_vote vote;
     int64_t key_ttl_ms;
-    int64_t token;            /* a fenced grant, or FENCE; 0: none */
-    bool has_marker;          /* the marker as it stood together with the acquire: */
-    struct rl_slice marker;   /* points into the reply */
+    int64_t token;          /* a fenced grant, or FENCE; 0: none */
+    bool has_marker;        /* the marker as it stood together with the acquire: */
+    struct rl_slice marker; /* points into the reply */
     int64_t marker_max_ttl_ms;
     bool beyond_max_ttl; /* the node does not allow such a long TTL */
 };

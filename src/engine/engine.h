@@ -50,7 +50,7 @@ struct rl_handle {
     struct rl_slice key;      /* the owner's, outlives the handle */
     size_t prefix_size;       /* of the key; the rest is the name */
     struct rl_claim *claim;   /* of the current attempt; NULL before the first */
-    struct rl_handle *next; /* in the engine's list of all */
+    struct rl_handle *next;   /* in the engine's list of all */
     struct rl_handle *previous;
 
     /* News for the owner, taken by rl_engine_take_ready(). */
@@ -68,7 +68,7 @@ struct rl_engine {
     struct rl_policy policy;
     enum rl_guard_mode guard_mode;
     int64_t max_ttl_ns; /* of any client of the nodes */
-    int64_t stall_ns; /* a node this long silent with requests pending is given up */
+    int64_t stall_ns;   /* a node this long silent with requests pending is given up */
     struct rl_node node[REDLOCK_NODES_MAX];
     struct rl_timers timers;
     struct rl_handle *handles; /* every one */

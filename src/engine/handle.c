@@ -232,7 +232,8 @@ void rl_handle_answer(struct rl_engine *engine, struct rl_claim *claim, uint8_t 
     if (!handle || request->op == RL_OP_ROLLBACK)
         return;
     if (handle->survey) {
-        rl_question_answer(engine, handle, node, (enum rl_op)request->op, reply, answer, now_ns);
+        rl_question_answer(engine, handle, node, (enum rl_op)request->op, reply, answer,
+                           now_ns);
         return;
     }
     step(engine, handle,
@@ -297,8 +298,7 @@ void rl_handles_node_out(struct rl_engine *engine, uint8_t node, int64_t now_ns)
     for (struct rl_handle *handle = engine->handles; handle; handle = handle->next)
         if (!handle->survey)
             step(engine, handle,
-                 &(struct rl_event){
-                     .type = RL_EVENT_NODE_OUT, .now_ns = now_ns, .node = node});
+                 &(struct rl_event){.type = RL_EVENT_NODE_OUT, .now_ns = now_ns, .node = node});
 }
 
 void rl_handles_abandon(struct rl_engine *engine, int64_t now_ns)

@@ -24,7 +24,7 @@ bool rl_node_request(struct rl_engine *engine, uint8_t node, struct rl_claim *cl
     rl_resp_encode(command, bytes);
     if (!rl_session_push(session, bytes, size, entry, now_ns))
         return false;
-    if (op == RL_OP_ACQUIRE)
+    if (op == RL_OP_ACQUIRE || op == RL_OP_HEAL)
         claim->touched |= (uint16_t)(1u << node);
     rl_claim_ref(claim);
     return true;
@@ -114,7 +114,7 @@ static void abandon(struct rl_engine *engine, uint8_t node, bool nothing_was_sen
         if (!claim)
             continue;
         if (request.op == RL_OP_ACQUIRE && nothing_was_sent)
-            claim->touched &= (uint16_t)~(1u << node);
+            claim->touched &= (uint16_t) ~(1u << node);
         if (request.op == RL_OP_RELEASE || request.op == RL_OP_ROLLBACK)
             rl_node_keep_orphan(engine, node, claim, now_ns);
         rl_handle_answer(engine, claim, node, &request, NULL, rl_node_excuse(engine, node),
@@ -164,6 +164,23 @@ static void note_error(struct rl_session *session, const struct rl_reply *reply)
         rl_session_fail(session, rl_recipe_error_vote(reply->scalar.text), reply->scalar.text);
 }
 
+/* Is the round of this request still on, that is, is no rollback or release behind it? */
+static bool is_round_alive(const struct rl_handle *handle, const struct rl_pending *request)
+{
+    if (handle->survey)
+        return true;
+    if (request->round != handle->lock.round)
+        return false;
+    switch (handle->lock.state) {
+    case RL_ACQUIRING:
+    case RL_ALIGNING:
+    case RL_HELD:
+        return true;
+    default:
+        return false;
+    }
+}
+
 /*
  * The server forgot the script (restart, SCRIPT FLUSH): the same request with its text. What
  * belongs to a round that is over is not repeated: a late acquire would come after its rollback.
@@ -178,9 +195,10 @@ static bool repeat_with_text(struct rl_engine *engine, uint8_t node,
     struct rl_command command;
 
     if (request->op != RL_OP_RELEASE && request->op != RL_OP_ROLLBACK) {
-        if (!claim->handle || request->round != claim->handle->lock.round)
+        if (!claim->handle || !is_round_alive(claim->handle, request))
             return false;
-        rl_handle_describe(engine, claim->handle, (enum rl_op)request->op, now_ns, &description);
+        rl_handle_describe(engine, claim->handle, (enum rl_op)request->op, now_ns,
+                           &description);
         subject = description.subject;
     }
     rl_recipe_command((enum rl_op)request->op, &subject, &abilities, &command);

@@ -54,7 +54,8 @@ static int64_t retry_delay_ns(struct rl_conn *conn)
     return bound_ns / 2 + bound_ns / 2 * (int64_t)(random >> 16) / 65536;
 }
 
-void rl_conn_fail(struct rl_conn *conn, enum redlock_vote vote, const char *text, int64_t now_ns)
+void rl_conn_fail(struct rl_conn *conn, enum redlock_vote vote, const char *text,
+                  int64_t now_ns)
 {
     char kept[REDLOCK_TEXT_MAX];
 

@@ -13,8 +13,8 @@ static _Atomic uint32_t stamp_count; /* inherited by children, so their stamps a
 static void set_up(void)
 {
     size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
-    void *page = mmap(NULL, page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                      -1, 0);
+    void *page =
+        mmap(NULL, page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     if (page == MAP_FAILED)
         return;

@@ -24,8 +24,8 @@ enum step {
     STEP_PROBE_SET_IFEQ,
 };
 
-#define SAY(session, step, ...)                                                              \
-    rl_session_say((session), (step), (const char *const[]){__VA_ARGS__, NULL},              \
+#define SAY(session, step, ...)                                                                \
+    rl_session_say((session), (step), (const char *const[]){__VA_ARGS__, NULL},                \
                    (session)->progress_ns)
 
 static int say_who_we_are(struct rl_session *session)
@@ -143,8 +143,8 @@ int rl_greeting_answer(struct rl_session *session, uint16_t step, const struct r
         const struct rl_pending *next = &queue->entry[queue->head & (queue->capacity - 1)];
 
         /* Who and where are confirmed once the next reply is about something else. */
-        session->gated = rl_pending_count(queue) > 0 && !next->subject &&
-                         next->op <= STEP_SELECT;
+        session->gated =
+            rl_pending_count(queue) > 0 && !next->subject && next->op <= STEP_SELECT;
     }
     return 0;
 }

@@ -99,7 +99,8 @@ bool rl_session_push(struct rl_session *session, const void *bytes, size_t size,
     if (entry.op == RL_OP_ACQUIRE && count >= RL_SESSION_ACQUIRES_MAX)
         return false;
     /* Room first: an entry without its bytes would shift every later reply. */
-    if (!rl_buffer_reserve(&session->output, size) || !rl_pending_push(&session->pending, entry))
+    if (!rl_buffer_reserve(&session->output, size) ||
+        !rl_pending_push(&session->pending, entry))
         return false;
     rl_buffer_append(&session->output, bytes, size);
     if (count == 0)
@@ -178,7 +179,8 @@ int rl_session_next(struct rl_session *session, struct rl_pending *entry,
         if (taken == 0)
             return 0;
         if (taken < 0)
-            return refuse(session, "the answer is not the Redis protocol, or beyond its limits");
+            return refuse(session,
+                          "the answer is not the Redis protocol, or beyond its limits");
         if (!rl_pending_pop(&session->pending, entry))
             return refuse_unsolicited(session, reply);
         session->input_start += (size_t)taken;

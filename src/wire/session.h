@@ -47,7 +47,8 @@ struct rl_session {
     const struct rl_login *login;
     enum rl_session_state state;
     struct rl_buffer output;
-    size_t gate; /* bytes of output that may be sent; the greeting's while it is not confirmed */
+    size_t
+        gate; /* bytes of output that may be sent; the greeting's while it is not confirmed */
     bool gated;
     struct rl_pending_queue pending;
     uint32_t greeting_left; /* greeting replies still to come */
@@ -56,11 +57,12 @@ struct rl_session {
     char *input; /* RL_SESSION_INPUT_SIZE bytes */
     size_t input_start;
     size_t input_end;
-    int64_t progress_ns; /* last time a reply came, or the first request of a silence was sent */
+    int64_t
+        progress_ns; /* last time a reply came, or the first request of a silence was sent */
 
-    struct rl_facts facts; /* what the node says of itself, as far as it has answered */
-    struct rl_guard guard; /* may it vote? */
-    int64_t checked_ns;    /* when it was last asked for the facts */
+    struct rl_facts facts;     /* what the node says of itself, as far as it has answered */
+    struct rl_guard guard;     /* may it vote? */
+    int64_t checked_ns;        /* when it was last asked for the facts */
     int64_t clock_asked_ns;    /* when the clock sample under way was asked for; 0: none is */
     int64_t clock_answered_ns; /* when the last one came */
     bool admission_asked;      /* a PROBE or ADMIT is under way */

@@ -22,7 +22,7 @@ enum step {
     STEP_EXPEL,
 };
 
-#define SAY(session, step, now_ns, ...)                                                      \
+#define SAY(session, step, now_ns, ...)                                                        \
     rl_session_say((session), (step), (const char *const[]){__VA_ARGS__, NULL}, (now_ns))
 
 int rl_vetting_check(struct rl_session *session, int64_t now_ns)

@@ -75,10 +75,10 @@ CASE(young_nodes_do_not_vote, "G1: a grant in quarantine is no vote, and has its
                      "[1]   3 refused     -> send ROLLBACK 12345, done NOQUORUM\n");
 }
 
-#define HELD_BY_THREE                                                                        \
-    "[0]   acquire 1000  -> send ACQUIRE 12345\n"                                            \
-    "[1]   1 granted\n"                                                                      \
-    "[1]   2 granted\n"                                                                      \
+#define HELD_BY_THREE                                                                          \
+    "[0]   acquire 1000  -> send ACQUIRE 12345\n"                                              \
+    "[1]   1 granted\n"                                                                        \
+    "[1]   2 granted\n"                                                                        \
     "[1]   3 granted     -> done OK\n"
 
 CASE(missing_keys_are_healed, "A8: after a proven renewal, where the node misses the key.")
@@ -129,7 +129,8 @@ CASE(lost_is_told_before_the_end, "A10: with a lead, so that the callback has ru
                                        "[986]  remaining 0\n");
 }
 
-CASE(a_node_that_drops_out_carries_nothing, "G6: its grant leaves the hold; below a quorum, all.")
+CASE(a_node_that_drops_out_carries_nothing,
+     "G6: its grant leaves the hold; below a quorum, all.")
 {
     trace_run(&five, HELD_BY_THREE "[2]   4 granted\n"
                                    "[2]   held 1234\n"

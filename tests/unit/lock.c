@@ -22,7 +22,8 @@ CASE(wins_at_the_deciding_reply, "A3: the third of five grants decides, straggle
                      "[9]   state held\n");
 }
 
-CASE(validity_counts_from_before_the_first_send, "A3: ttl - elapsed - drift, checked at the end.")
+CASE(validity_counts_from_before_the_first_send,
+     "A3: ttl - elapsed - drift, checked at the end.")
 {
     /* ttl 1000: drift 12, so at 988 and later nothing is left of it. */
     trace_run(&three, "[0]     acquire 1000        -> send ACQUIRE 123\n"
@@ -31,7 +32,8 @@ CASE(validity_counts_from_before_the_first_send, "A3: ttl - elapsed - drift, che
                       "[40]    remaining 948\n");
 }
 
-CASE(quorum_after_the_validity_is_no_lock, "A3: the deciding reply must come while it is valid.")
+CASE(quorum_after_the_validity_is_no_lock,
+     "A3: the deciding reply must come while it is valid.")
 {
     trace_run(&three, "[0]     acquire 1000        -> send ACQUIRE 123\n"
                       "[10]    1 granted\n"
@@ -83,7 +85,8 @@ CASE(refused_credentials_are_not_retried, "AUTH and PROTO end a wait at once.")
                       "[2]   3 proto              -> send ROLLBACK 123, done PROTO\n");
 }
 
-CASE(silent_nodes_are_given_up, "A2: a node that has not answered by its deadline has not voted.")
+CASE(silent_nodes_are_given_up,
+     "A2: a node that has not answered by its deadline has not voted.")
 {
     trace_run(&three, "[0]   acquire 1000          -> send ACQUIRE 123\n"
                       "[1]   1 granted\n"
@@ -124,7 +127,8 @@ CASE(retries_after_a_random_delay, "A9: full jitter, doubling, with a new round 
                       "[19]   2 granted    -> done OK\n");
 }
 
-CASE(late_grant_of_an_older_round_is_not_counted, "A1, A3: a reply counts for its own round only.")
+CASE(late_grant_of_an_older_round_is_not_counted,
+     "A1, A3: a reply counts for its own round only.")
 {
     trace_run(&three, "[0]    acquire 1000 wait 2000 -> send ACQUIRE 123\n"
                       "[1]    1 held\n"
@@ -145,7 +149,8 @@ CASE(one_node_votes_once, "A repeated answer of one node is not a second vote.")
                       "[2]    state acquiring\n");
 }
 
-CASE(wait_deadline_ends_the_wait, "A9: TIMEOUT at the deadline, from the delay between attempts.")
+CASE(wait_deadline_ends_the_wait,
+     "A9: TIMEOUT at the deadline, from the delay between attempts.")
 {
     trace_run(&three, "[0]    acquire 1000 wait 20 -> send ACQUIRE 123\n"
                       "[1]    1 held\n"
@@ -189,10 +194,10 @@ CASE(cancel_rolls_back, "A canceled attempt leaves nothing behind.")
                       "[3]    cancel       -> done CANCELED\n");
 }
 
-#define HELD_BY_THREE                                                                        \
-    "[0]   acquire 1000  -> send ACQUIRE 12345\n"                                            \
-    "[1]   1 granted\n"                                                                      \
-    "[1]   2 granted\n"                                                                      \
+#define HELD_BY_THREE                                                                          \
+    "[0]   acquire 1000  -> send ACQUIRE 12345\n"                                              \
+    "[1]   1 granted\n"                                                                        \
+    "[1]   2 granted\n"                                                                        \
     "[1]   3 granted     -> done OK\n"
 
 CASE(extend_moves_the_deadline, "A7: a quorum of renewals within the validity.")
@@ -208,7 +213,8 @@ CASE(extend_moves_the_deadline, "A7: a quorum of renewals within the validity.")
                                    "[505]  held 1235\n");
 }
 
-CASE(a_late_grant_does_not_hide_a_missing_key, "A3: an extension knows better than an old grant.")
+CASE(a_late_grant_does_not_hide_a_missing_key,
+     "A3: an extension knows better than an old grant.")
 {
     trace_run(&five, HELD_BY_THREE "[500]  extend 1000   -> send EXTEND 12345\n"
                                    "[501]  1 granted\n"
@@ -242,7 +248,8 @@ CASE(failed_extension_leaves_the_old_deadline, "A7: without a quorum nothing cha
                                    "[988]  remaining 0\n");
 }
 
-CASE(late_renewals_of_an_older_round_do_not_count, "A7: an extension is proven by its own round.")
+CASE(late_renewals_of_an_older_round_do_not_count,
+     "A7: an extension is proven by its own round.")
 {
     trace_run(&five, HELD_BY_THREE "[100]  extend 1000   -> send EXTEND 12345\n"
                                    "[150]  timer         -> jeopardy, done NOQUORUM\n"
@@ -260,8 +267,8 @@ CASE(a_renewal_after_the_end_changes_nothing, "A10: late replies do not resurrec
                                    "[982]  2 granted\n"
                                    "[988]  3 granted -> send ROLLBACK 12345, lost, done LOST\n"
                                    "[988]  remaining 0\n");
-    trace_run(&five, HELD_BY_THREE
-              "[988]  extend 1000 -> send ROLLBACK 12345, lost, done LOST\n");
+    trace_run(&five,
+              HELD_BY_THREE "[988]  extend 1000 -> send ROLLBACK 12345, lost, done LOST\n");
 }
 
 CASE(keys_gone_from_too_many_nodes_is_a_loss, "A7: extension is no proof, absence is.")

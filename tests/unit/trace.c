@@ -13,15 +13,15 @@
 #define LINE_MAX_SIZE 256
 
 static const char *const op_names[] = {
-    [RL_OP_ACQUIRE] = "ACQUIRE", [RL_OP_EXTEND] = "EXTEND",   [RL_OP_RELEASE] = "RELEASE",
+    [RL_OP_ACQUIRE] = "ACQUIRE",   [RL_OP_EXTEND] = "EXTEND",   [RL_OP_RELEASE] = "RELEASE",
     [RL_OP_ROLLBACK] = "ROLLBACK", [RL_OP_INQUIRE] = "INQUIRE", [RL_OP_HEAL] = "HEAL",
     [RL_OP_ALIGN] = "ALIGN",
 };
 
 static const char *const state_names[] = {
-    [RL_IDLE] = "idle", [RL_ACQUIRING] = "acquiring", [RL_ALIGNING] = "aligning", [RL_ASKING] = "asking",
-    [RL_BACKOFF] = "backoff", [RL_HELD] = "held", [RL_RELEASING] = "releasing",
-    [RL_CHECKING] = "checking", [RL_ENDED] = "ended",
+    [RL_IDLE] = "idle",           [RL_ACQUIRING] = "acquiring", [RL_ALIGNING] = "aligning",
+    [RL_ASKING] = "asking",       [RL_BACKOFF] = "backoff",     [RL_HELD] = "held",
+    [RL_RELEASING] = "releasing", [RL_CHECKING] = "checking",   [RL_ENDED] = "ended",
 };
 
 static const struct {
@@ -86,7 +86,8 @@ static void print_actions(const struct rl_actions *actions, char *out)
     *out = '\0';
     for (uint32_t i = 0; i < actions->send_count; i++) {
         print_nodes(actions->send[i].nodes, nodes);
-        out += sprintf(out, "%ssend %s %s", i ? ", " : "", op_names[actions->send[i].op], nodes);
+        out +=
+            sprintf(out, "%ssend %s %s", i ? ", " : "", op_names[actions->send[i].op], nodes);
     }
     if (actions->lost)
         out += sprintf(out, "%slost", out > start ? ", " : "");
@@ -103,8 +104,7 @@ static void remember_sends(struct trace *t, const struct rl_actions *actions)
 {
     for (uint32_t i = 0; i < actions->send_count; i++)
         for (int node = 0; node < t->policy.node_count; node++)
-            if (actions->send[i].op != RL_OP_ROLLBACK &&
-                actions->send[i].nodes & (1u << node))
+            if (actions->send[i].op != RL_OP_ROLLBACK && actions->send[i].nodes & (1u << node))
                 t->last[node] = actions->send[i];
 }
 
