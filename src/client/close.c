@@ -64,13 +64,22 @@ static void end_locks(redlock *client, int64_t now_ns)
     }
 }
 
+/* Releases that wait for a connection get one more try at it now. */
+static void hurry_orphans(redlock *client)
+{
+    for (uint8_t i = 0; i < client->engine.policy.node_count; i++)
+        if (client->conn[i].state == RL_CONN_WAITING && client->engine.node[i].orphan_count > 0)
+            client->conn[i].retry_at_ns = 0;
+}
+
 static bool is_drained(const redlock *client)
 {
     for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
         const struct rl_session *session = &client->engine.node[i].session;
 
-        if (client->conn[i].state == RL_CONN_OPEN &&
-            (rl_pending_count(&session->pending) > 0 || rl_buffer_size(&session->output) > 0))
+        /* The greeting alone is nothing to wait for. */
+        if (client->conn[i].state != RL_CONN_WAITING &&
+            rl_pending_count(&session->pending) > session->greeting_left)
             return false;
     }
     return true;
@@ -82,6 +91,7 @@ static void drain(redlock *client)
     int64_t now_ns = rl_now_ns();
     int64_t end_ns = now_ns + client->engine.policy.node_timeout_ns;
 
+    hurry_orphans(client);
     rl_turn(client, 0);
     for (; now_ns < end_ns && !is_drained(client); now_ns = rl_now_ns())
         rl_turn(client, (int)((end_ns - now_ns) / RL_MS_NS) + 1);
