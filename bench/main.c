@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * redlock-bench: how many cycles per second the library does, next to the floor.
+ * redlock-bench: how many cycles per second the library does, next to the floor. Or, with
+ * --holds, what it costs to keep many locks renewed.
  *
  * All variants are run in turn within every round, so that whatever the machine does besides
  * hits ours and the floor alike. Absolute numbers say little; the ratio carries over.
@@ -12,6 +13,7 @@
 #include <string.h>
 
 #include "floor.h"
+#include "holds.h"
 #include "measure.h"
 #include "ours.h"
 #include "redlock.h"
@@ -22,12 +24,22 @@
 #define IN_FLIGHT_COUNT_MAX 10
 #define NODES_TEXT_MAX 4096
 #define SECONDS_MAX 3600.0
+#define HOLD_TTL_MS 10000
+#define HOLD_SECONDS 30
 
-enum exit_status { EXIT_BELOW_CHECK = 1, EXIT_USAGE = 64, EXIT_NODES = 69 };
+enum exit_status {
+    EXIT_BELOW_CHECK = 1,
+    EXIT_HOLDS_LOST = 1,
+    EXIT_USAGE = 64,
+    EXIT_NODES = 69
+};
 
 struct settings {
     unsigned rounds;
-    double seconds;
+    double seconds; /* negative: not given */
+    unsigned holds; /* 0: measure cycles */
+    int64_t ttl_ms; /* of the holds */
+    bool burst;     /* acquire them all at once */
     unsigned in_flight[IN_FLIGHT_COUNT_MAX];
     unsigned in_flight_count;
     unsigned threads;
@@ -45,12 +57,15 @@ static const char usage[] =
     "that does the same commands over raw sockets.\n"
     "\n"
     "  -r, --rounds N        rounds; medians are reported (default 5)\n"
-    "  -s, --seconds S       length of each measurement (default 1)\n"
+    "  -s, --seconds S       length of each measurement (default 1; 30 with --holds)\n"
     "  -i, --in-flight LIST  cycles in flight, asynchronous (default 1,64,256)\n"
     "  -t, --threads N       threads of the threaded variant (default 64)\n"
     "  -q, --quick           3 rounds of 0.3 s\n"
     "  -c, --check RATIO     exit with 1 if ours is below RATIO of the floor at 64 in flight\n"
     "      --no-native       release by script even where the servers can do without\n"
+    "      --holds N         instead of cycles: hold N locks and let them be renewed\n"
+    "      --ttl TIME        of these locks: 10s, 500ms (default 10s)\n"
+    "      --burst           acquire them all at once, so that renewals fall due at once\n"
     "      --json            print JSON\n"
     "  -h, --help            print this\n";
 
@@ -79,6 +94,22 @@ static int parse_count(const char *text, unsigned high, unsigned *out)
     if (parse_number(text, 1, high, &value) != 0)
         return -1;
     *out = (unsigned)value;
+    return 0;
+}
+
+static int parse_ttl(const char *text, int64_t *out_ms)
+{
+    char number[32];
+    size_t length = strspn(text, "0123456789.");
+    bool is_ms = strcmp(text + length, "ms") == 0;
+    double value;
+    if (length >= sizeof number || (text[length] && !is_ms && strcmp(text + length, "s") != 0))
+        return bad_usage("not a time", text);
+    memcpy(number, text, length);
+    number[length] = '\0';
+    if (parse_number(number, 0, SECONDS_MAX * 1e3, &value) != 0)
+        return -1;
+    *out_ms = (int64_t)(is_ms ? value : value * 1e3);
     return 0;
 }
 
@@ -133,6 +164,13 @@ static int parse_option(struct settings *settings, int option)
         return 0;
     case 'c':
         return parse_number(optarg, 0, 10, &settings->check);
+    case 'H':
+        return parse_count(optarg, HOLDS_MAX, &settings->holds);
+    case 'T':
+        return parse_ttl(optarg, &settings->ttl_ms);
+    case 'B':
+        settings->burst = true;
+        return 0;
     case 'N':
         settings->native = false;
         return 0;
@@ -157,6 +195,9 @@ static int parse_arguments(struct settings *settings, int argc, char **argv)
         {"quick", no_argument, NULL, 'q'},
         {"check", required_argument, NULL, 'c'},
         {"no-native", no_argument, NULL, 'N'},
+        {"holds", required_argument, NULL, 'H'},
+        {"ttl", required_argument, NULL, 'T'},
+        {"burst", no_argument, NULL, 'B'},
         {"json", no_argument, NULL, 'J'},
         {"help", no_argument, NULL, 'h'},
         {0},
@@ -167,6 +208,10 @@ static int parse_arguments(struct settings *settings, int argc, char **argv)
             return -1;
     if (optind < argc)
         return bad_usage("unexpected argument", argv[optind]);
+    if (settings->seconds < 0)
+        settings->seconds = settings->holds ? HOLD_SECONDS : 1;
+    if (settings->holds && settings->seconds * 1e3 < (double)settings->ttl_ms)
+        return bad_usage("too short to see renewals of --ttl", "--seconds");
     return parse_nodes(settings);
 }
 
@@ -273,6 +318,29 @@ static int measure(struct bench *bench)
     return result;
 }
 
+/* ---- holding ---- */
+
+static int measure_holds(const struct settings *settings)
+{
+    static struct sample sample;
+    static struct holds_result result;
+    struct servers servers;
+    struct window window = {
+        .servers = &servers, .seconds = settings->seconds, .sample = &sample};
+    if (servers_find(&servers, settings->node, settings->node_count) != 0)
+        return EXIT_NODES;
+    redlock *client = ours_open(&servers, settings->native ? 0 : REDLOCK_NO_NATIVE);
+    if (!client)
+        return EXIT_NODES;
+    int error =
+        holds_run(client, settings->holds, settings->ttl_ms, settings->burst, &window, &result);
+    redlock_close(client);
+    if (error != 0)
+        return EXIT_NODES;
+    (settings->json ? holds_json : holds_table)(&result, &window);
+    return result.lost ? EXIT_HOLDS_LOST : EXIT_SUCCESS;
+}
+
 /* ---- verdict ---- */
 
 static int check(const struct bench *bench)
@@ -293,7 +361,8 @@ int main(int argc, char **argv)
 {
     static struct bench bench;
     static struct settings settings = {.rounds = 5,
-                                       .seconds = 1,
+                                       .seconds = -1,
+                                       .ttl_ms = HOLD_TTL_MS,
                                        .in_flight = {1, 64, 256},
                                        .in_flight_count = 3,
                                        .threads = 64,
@@ -303,6 +372,8 @@ int main(int argc, char **argv)
 
     if (parse_arguments(&settings, argc, argv) != 0)
         return EXIT_USAGE;
+    if (settings.holds)
+        return measure_holds(&settings);
     bench.settings = &settings;
     plan(&bench);
     if (settings.check >= 0 && !find(&bench, VARIANT_ASYNC, CHECK_IN_FLIGHT)) {

@@ -31,6 +31,21 @@ static bool is_quiet(redlock *client, size_t node_count)
     return true;
 }
 
+/* Nodes that may not vote, being too young for instance, are found out here, with the reason. */
+static int try_one(redlock *client)
+{
+    redlock_lock *lock = NULL;
+    struct name name;
+    name_first(&name, 0);
+    int error = redlock_acquire(client, name.text, BENCH_TTL_MS, NULL, &lock);
+    if (error == REDLOCK_OK)
+        error = redlock_release(lock);
+    if (error != REDLOCK_OK)
+        complain("trying a lock", error);
+    redlock_lock_free(lock);
+    return error;
+}
+
 redlock *ours_open(const struct servers *servers, uint32_t flags)
 {
     redlock_options options = {.size = sizeof options,
@@ -49,16 +64,20 @@ redlock *ours_open(const struct servers *servers, uint32_t flags)
         redlock_report report = {.size = sizeof report};
         error = redlock_ping(client, &report);
     } while (!is_quiet(client, servers->count) && now_ns() < give_up_ns);
-    if (!is_quiet(client, servers->count)) {
+    if (is_quiet(client, servers->count)) {
+        error = try_one(client);
+    } else {
         complain("not every node answers", error);
+        error = REDLOCK_NOQUORUM;
+    }
+    if (error != REDLOCK_OK) {
         redlock_close(client);
         return NULL;
     }
     return client;
 }
 
-/* Hears out the nodes that were not needed for the last majorities. */
-static void settle(redlock *client, const struct window *window)
+void ours_settle(redlock *client, const struct window *window)
 {
     int64_t give_up_ns = now_ns() + SETTLE_MS * 1000000LL;
     while (!is_quiet(client, window->servers->count) && now_ns() < give_up_ns)
@@ -150,7 +169,7 @@ int ours_run_async(redlock *client, unsigned in_flight, struct window *window)
         /* Not worth unwinding: requests in flight still point at the callers. */
         exit(EXIT_FAILURE);
     }
-    settle(client, window);
+    ours_settle(client, window);
     free(callers);
     return 0;
 }
@@ -203,7 +222,7 @@ int ours_run_blocking(redlock *client, struct window *window)
         blocking_cycle(client, &name, window, tally);
     add_tally(window->sample, tally);
     free(tally);
-    settle(client, window);
+    ours_settle(client, window);
     return 0;
 }
 

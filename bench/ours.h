@@ -11,8 +11,12 @@
 
 #define OURS_THREADS_MAX 256
 
-/* Opens a client and waits until every node is connected. NULL with a message on stderr. */
+/* Opens a client, waits until every node is connected and tries one lock. NULL with a message on
+ * stderr: a benchmark of nodes that do not vote would measure nothing. */
 redlock *ours_open(const struct servers *servers, uint32_t flags);
+
+/* Hears out the nodes that were not needed for the last majorities. */
+void ours_settle(redlock *client, const struct window *window);
 
 /* One thread, in_flight cycles going at once, driven by redlock_process(). 0 or -1. */
 int ours_run_async(redlock *client, unsigned in_flight, struct window *window);
