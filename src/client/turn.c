@@ -102,7 +102,8 @@ static void signal_event(redlock_lock *lock)
 /* A failed renewal, or one that succeeded again; the later of the two if both happened. */
 static int deliver_jeopardy(redlock *client, redlock_lock *lock)
 {
-    bool jeopardy = lock->handle.lock.jeopardy;
+    const struct rl_lock *core = &lock->handle.lock;
+    int error = core->jeopardy ? core->jeopardy_error : REDLOCK_OK;
 
     if (!lock->handle.jeopardy && !lock->handle.recovered)
         return 0;
@@ -110,10 +111,8 @@ static int deliver_jeopardy(redlock *client, redlock_lock *lock)
     signal_event(lock);
     if (!lock->jeopardy || lock->handle.lost)
         return 0;
-    if (jeopardy)
-        rl_explain(lock, RL_EXTENSION, REDLOCK_NOQUORUM);
-    rl_call(client, lock, lock->jeopardy, jeopardy ? REDLOCK_NOQUORUM : REDLOCK_OK,
-            lock->lost_data);
+    rl_explain(lock, RL_EXTENSION, error);
+    rl_call(client, lock, lock->jeopardy, error, lock->lost_data);
     return 1;
 }
 

@@ -73,26 +73,67 @@ static bool is_admitted(const struct rl_guard *guard, const char *marker)
     return guard->identity[0] && strcmp(guard->identity, marker) == 0;
 }
 
+static bool is_clock_doubtful(const struct rl_guard *guard, int64_t now_ns)
+{
+    return guard->clock_blamed_ns != 0 &&
+           now_ns - guard->clock_blamed_ns < guard_time_ns(guard);
+}
+
+/* Into quarantine, or on with the one that the node is in for the same reason. */
+static void stay_quarantined(struct rl_guard *guard, enum rl_guard_reason reason, bool changed,
+                             int64_t now_ns)
+{
+    if (changed || guard->state != RL_GUARD_QUARANTINED || guard->reason != reason) {
+        quarantine(guard, reason, now_ns);
+        guard->probation[0] = '\0';
+    }
+}
+
+/* Default mode, nothing special about the node: its age decides, or our patience. */
+static void judge_age(struct rl_guard *guard, const struct rl_facts *facts, bool is_new,
+                      int64_t now_ns)
+{
+    bool waiting_already = guard->state == RL_GUARD_VOTING ||
+                           guard->reason == RL_GUARD_YOUNG_REASON ||
+                           guard->reason == RL_GUARD_UNKNOWN_REASON ||
+                           guard->reason == RL_GUARD_CLOCK_REASON;
+
+    if (!is_new && waiting_already)
+        return;
+    if (!facts->has_server)
+        quarantine(guard, RL_GUARD_UNKNOWN_REASON, now_ns);
+    else if (!is_new || facts->uptime_s * SECOND_NS <= guard_time_ns(guard))
+        quarantine(guard, RL_GUARD_YOUNG_REASON, now_ns);
+    else
+        admit(guard);
+}
+
 void rl_guard_judge(struct rl_guard *guard, const struct rl_facts *facts, int64_t now_ns)
 {
+    bool is_new = guard->state == RL_GUARD_UNCHECKED;
+    char before[RL_IDENTITY_MAX];
+    bool changed;
+
+    memcpy(before, guard->identity, sizeof before);
     join_identity(guard, facts);
+    changed = !is_new && strcmp(before, guard->identity) != 0;
     guard->node_max_ttl_ns = facts->marker_max_ttl_ms * MS_NS;
     if (guard->mode == RL_GUARD_OFF)
         admit(guard);
     else if (facts->has_persistence && facts->loading)
-        quarantine(guard, RL_GUARD_LOADING_REASON, now_ns);
+        stay_quarantined(guard, RL_GUARD_LOADING_REASON, changed, now_ns);
     else if (facts->has_replication && !facts->master)
-        quarantine(guard, RL_GUARD_REPLICA_REASON, now_ns);
+        stay_quarantined(guard, RL_GUARD_REPLICA_REASON, changed, now_ns);
+    else if (guard->mode == RL_GUARD_STRICT && !is_admitted(guard, facts->marker))
+        stay_quarantined(guard, RL_GUARD_NOT_ADMITTED_REASON, changed, now_ns);
+    else if (guard->mode == RL_GUARD_DEFAULT && is_clock_doubtful(guard, now_ns))
+        quarantine(guard, RL_GUARD_CLOCK_REASON, guard->clock_blamed_ns);
     else if (is_admitted(guard, facts->marker))
         admit(guard);
-    else if (guard->mode == RL_GUARD_STRICT)
-        quarantine(guard, RL_GUARD_NOT_ADMITTED_REASON, now_ns);
-    else if (!facts->has_server)
-        quarantine(guard, RL_GUARD_UNKNOWN_REASON, now_ns);
-    else if (facts->uptime_s * SECOND_NS <= guard_time_ns(guard))
+    else if (changed)
         quarantine(guard, RL_GUARD_YOUNG_REASON, now_ns);
     else
-        admit(guard);
+        judge_age(guard, facts, is_new, now_ns);
 }
 
 bool rl_guard_marker(struct rl_guard *guard, struct rl_slice id, int64_t max_ttl_ms,
@@ -150,6 +191,7 @@ void rl_guard_admitted(struct rl_guard *guard, bool admitted, int64_t now_ns)
 
 void rl_guard_vouched(struct rl_guard *guard)
 {
+    guard->clock_blamed_ns = 0;
     if (guard->reason != RL_GUARD_LOADING_REASON && guard->reason != RL_GUARD_REPLICA_REASON)
         admit(guard);
 }

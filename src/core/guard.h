@@ -99,6 +99,8 @@ struct rl_guard {
 
     struct rl_clock_window window;
     int64_t step_ns; /* the last proven step; 0: none since it was looked at */
+    /* When a step was blamed on the node; 0: never. It outlives the connection, as the harm. */
+    int64_t clock_blamed_ns;
 };
 
 void rl_guard_init(struct rl_guard *guard, enum rl_guard_mode mode, int64_t max_ttl_ns,
@@ -107,7 +109,11 @@ void rl_guard_init(struct rl_guard *guard, enum rl_guard_mode mode, int64_t max_
 /* A new connection: whatever was known about the node is void. */
 void rl_guard_connected(struct rl_guard *guard);
 
-/* The check of this connection has been answered (G1). */
+/*
+ * The check of this connection has been answered (G1), for the first time or again. A repeated
+ * check never shortens a quarantine, and a node that changed on a living connection (promoted,
+ * loaded) has a past that nobody watched.
+ */
 void rl_guard_judge(struct rl_guard *guard, const struct rl_facts *facts, int64_t now_ns);
 
 /* The marker as it stood together with an acquire (G2). True: that node may vote. */

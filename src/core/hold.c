@@ -95,6 +95,7 @@ static void extension_failed(struct rl_lock *lock, int64_t now_ns, struct rl_act
     plan_renewal(lock, now_ns + lock->ttl_ns / RENEWAL_RETRIES_PER_TTL);
     out->jeopardy = !lock->jeopardy;
     lock->jeopardy = true;
+    lock->jeopardy_error = error;
     if (!lock->extension_is_ours)
         rl_finish(out, error);
 }

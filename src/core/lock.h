@@ -102,6 +102,7 @@ struct rl_lock {
     uint32_t extension_count;
     int64_t renew_at_ns; /* RL_NEVER_NS: no watchdog */
     bool jeopardy;       /* the last renewal failed, and the validity runs out */
+    int jeopardy_error;  /* with this error */
 
     struct rl_node_vote node[REDLOCK_NODES_MAX];
 };

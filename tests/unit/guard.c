@@ -124,6 +124,55 @@ CASE(a_node_that_tells_nothing_is_watched, "G1: forbidden INFO is no proof of ag
     CHECK(rl_guard_may_vote(&guard, 63 * S_NS));
 }
 
+CASE(a_repeated_check_shortens_nothing, "G1: being asked again is no reason for trust.")
+{
+    struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
+    struct rl_facts facts = healthy(5);
+
+    rl_guard_judge(&guard, &facts, 0);
+    facts.uptime_s = 35;
+    rl_guard_judge(&guard, &facts, 30 * S_NS);
+    CHECK_INT(62 * S_NS, rl_guard_ends_ns(&guard));
+
+    /* Promoted on a living connection: what it remembers is another server's. */
+    guard = guard_of(RL_GUARD_DEFAULT);
+    facts = healthy(1000);
+    facts.master = false;
+    rl_guard_judge(&guard, &facts, 0);
+    facts.master = true;
+    rl_guard_judge(&guard, &facts, 10 * S_NS);
+    CHECK(!rl_guard_may_vote(&guard, 71 * S_NS));
+    CHECK(rl_guard_may_vote(&guard, 73 * S_NS));
+
+    /* Demoted and promoted between two checks: its history has another name. */
+    guard = guard_of(RL_GUARD_DEFAULT);
+    facts = healthy(1000);
+    rl_guard_judge(&guard, &facts, 0);
+    CHECK(rl_guard_may_vote(&guard, 0));
+    strcpy(facts.replid, "p2");
+    rl_guard_judge(&guard, &facts, 10 * S_NS);
+    CHECK(!rl_guard_may_vote(&guard, 10 * S_NS));
+}
+
+CASE(a_set_clock_is_not_forgotten, "G6: not by a new check, a new connection or a marker.")
+{
+    struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
+    struct rl_facts facts = healthy(1000);
+
+    strcpy(facts.marker, "r1:p1");
+    rl_guard_judge(&guard, &facts, 0);
+    rl_guard_blame_clock(&guard, 10 * S_NS);
+    rl_guard_judge(&guard, &facts, 20 * S_NS);
+    CHECK(!rl_guard_may_vote(&guard, 20 * S_NS));
+    rl_guard_connected(&guard);
+    rl_guard_judge(&guard, &facts, 30 * S_NS);
+    CHECK(!rl_guard_may_vote(&guard, 71 * S_NS));
+    CHECK(rl_guard_may_vote(&guard, 73 * S_NS));
+    rl_guard_blame_clock(&guard, 100 * S_NS);
+    rl_guard_vouched(&guard);
+    CHECK(rl_guard_may_vote(&guard, 100 * S_NS));
+}
+
 CASE(the_longest_ttl_of_anybody_counts, "G4: the node's max_ttl may be larger than ours.")
 {
     struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
