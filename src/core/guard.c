@@ -256,6 +256,7 @@ void rl_guard_sample(struct rl_guard *guard, int64_t node_us, int64_t sent_ns,
 void rl_guard_blame_clock(struct rl_guard *guard, int64_t now_ns)
 {
     guard->step_ns = 0;
+    guard->clock_blamed_ns = now_ns;
     quarantine(guard,
                guard->mode == RL_GUARD_STRICT ? RL_GUARD_NOT_ADMITTED_REASON
                                               : RL_GUARD_CLOCK_REASON,

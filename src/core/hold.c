@@ -60,7 +60,12 @@ static bool is_capped(const struct rl_lock *lock, int64_t now_ns, int64_t ttl_ns
 static void start_extension(struct rl_lock *lock, int64_t now_ns, int64_t ttl_ns, bool ours,
                             struct rl_actions *out)
 {
-    rl_round_begin(lock, now_ns, rl_lock_node_timeout_ns(lock->policy, ttl_ns));
+    int64_t timeout_ns = rl_lock_node_timeout_ns(lock->policy, ttl_ns);
+
+    /* Nobody waits for the watchdog: a busy node gets until the next try to answer. */
+    if (ours && timeout_ns < ttl_ns / RENEWAL_RETRIES_PER_TTL)
+        timeout_ns = ttl_ns / RENEWAL_RETRIES_PER_TTL;
+    rl_round_begin(lock, now_ns, timeout_ns);
     lock->extending = true;
     lock->extension_is_ours = ours;
     lock->extension_round = lock->round;

@@ -47,6 +47,7 @@ CASE(old_nodes_vote_at_once, "G1: up longer than max_ttl and the margin.")
     rl_guard_judge(&guard, &facts, 0);
     CHECK(rl_guard_may_vote(&guard, 0));
     facts = healthy(62);
+    rl_guard_connected(&guard);
     rl_guard_judge(&guard, &facts, 0);
     CHECK(!rl_guard_may_vote(&guard, 0));
 }
@@ -88,11 +89,13 @@ CASE(a_marker_of_this_incarnation_admits, "G1, G5: of another incarnation it doe
     CHECK(rl_guard_may_vote(&guard, 0));
     /* Restarted from a snapshot: the marker survived, newer locks did not. */
     strcpy(facts.run_id, "r2");
+    rl_guard_connected(&guard);
     rl_guard_judge(&guard, &facts, 0);
     CHECK(!rl_guard_may_vote(&guard, 0));
     /* Promoted in place: the same process with another history. */
     strcpy(facts.run_id, "r1");
     strcpy(facts.replid, "p2");
+    rl_guard_connected(&guard);
     rl_guard_judge(&guard, &facts, 0);
     CHECK(!rl_guard_may_vote(&guard, 0));
 }
