@@ -3,8 +3,28 @@
 
 #include "exit.h"
 #include "message.h"
+#include "text.h"
 
 #define CLIENT_NAME "redlock-cli"
+
+static uint32_t flags_of(const struct settings *s)
+{
+    uint32_t flags = s->no_native ? REDLOCK_NO_NATIVE : 0;
+    if (s->guard == GUARD_STRICT)
+        flags |= REDLOCK_STRICT;
+    else if (s->guard == GUARD_OFF)
+        flags |= REDLOCK_NO_GUARD;
+    return flags;
+}
+
+/* The library tells every doubt once. */
+static void on_doubt(const char *address, const char *text, void *data)
+{
+    char safe[2 * REDLOCK_TEXT_MAX];
+    (void)data;
+    text_safe(safe, sizeof safe, text);
+    message_doubt(address, safe);
+}
 
 int client_open(const struct settings *s, redlock **out)
 {
@@ -12,7 +32,7 @@ int client_open(const struct settings *s, redlock **out)
         .size = sizeof o,
         .nodes = (const char *const *)s->nodes,
         .node_count = s->node_count,
-        .flags = s->no_native ? REDLOCK_NO_NATIVE : 0,
+        .flags = flags_of(s),
         .node_timeout_ms = (uint32_t)s->node_timeout_ms,
         .connect_timeout_ms = (uint32_t)s->connect_timeout_ms,
         .max_ttl_ms = (uint32_t)s->max_ttl_ms,
@@ -25,6 +45,7 @@ int client_open(const struct settings *s, redlock **out)
         .tls_cert_file = s->text[SETTING_TLS_CERT],
         .tls_key_file = s->text[SETTING_TLS_KEY],
         .tls_server_name = s->text[SETTING_TLS_NAME],
+        .warn = s->quiet || s->json || s->no_doubts ? NULL : on_doubt,
     };
     int error = redlock_open(&o, out);
     if (error == REDLOCK_OK)

@@ -14,7 +14,7 @@
 #include "signals.h"
 #include "text.h"
 
-enum { OPTION_COUNT = OPTION_OWN, OPTION_SERVER, OPTION_DIR, OPTION_PORT };
+enum { OPTION_COUNT = OPTION_OWN, OPTION_SERVER, OPTION_DIR, OPTION_PORT, OPTION_NO_INIT };
 
 #define NODES_DEFAULT 5
 #define PORT_MAX 65535
@@ -86,6 +86,9 @@ static int read_options(struct dev *d, struct args *a)
             break;
         case OPTION_PORT:
             status = read_number("--port", value, PORT_MAX, &d->base_port);
+            break;
+        case OPTION_NO_INIT:
+            d->quorum.no_init = true;
             break;
         }
     }
@@ -252,6 +255,7 @@ static const struct option options[] = {
      "run this instead of redis-server or valkey-server"},
     {OPTION_DIR, 0, "dir", "DIR", "keep logs and socket there (a temporary directory)"},
     {OPTION_PORT, 0, "port", "PORT", "first of N consecutive ports (any free ones)"},
+    {OPTION_NO_INIT, 0, "no-init", NULL, "leave the servers in quarantine, as new ones are"},
     {0},
 };
 
@@ -268,7 +272,11 @@ const struct command command_dev = {
         "\n"
         "From inside COMMAND, or anywhere with --dir or REDLOCK_DEV, single servers can be\n"
         "killed (as in a crash), started again (empty, on the same port), hung (they accept and\n"
-        "never answer) and resumed. NUMBER counts from 1.\n",
+        "never answer) and resumed. NUMBER counts from 1.\n"
+        "\n"
+        "The servers are initialised (redlock init) and vote at once. One that was started\n"
+        "again is not: it may have forgotten locks, and is in quarantine as it would be\n"
+        "anywhere, until the longest TTL has passed or `redlock init` lets it vote.\n",
     .examples = "redlock dev -- sh -c 'redlock run demo -- echo locked; redlock nodes'\n"
                 "redlock dev -n 3 -- bash\n"
                 "redlock dev hang 2; redlock nodes; redlock dev resume 2",

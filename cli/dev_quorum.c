@@ -175,6 +175,9 @@ int dev_quorum_open(struct dev_quorum *q, const char *directory, int base_port)
     status = start_all(q, base_port, problem);
     if (status)
         return q->stop_signal ? status : message_fail(status, "%s", problem);
+    status = q->no_init ? 0 : dev_quorum_admit(q);
+    if (status)
+        return status;
     q->control_fd = dev_control_listen(q->directory);
     if (q->control_fd < 0)
         return message_fail(EXIT_INTERNAL, "cannot make a socket in %.512s: %s", q->directory,

@@ -17,6 +17,7 @@ struct dev_quorum {
     char program[DEV_PATH_MAX];
     char directory[DEV_PATH_MAX]; /* absolute; empty: not there yet */
     bool made;                    /* this process made the directory */
+    bool no_init;                 /* the servers are left as young as they are */
     int signal_fd;                /* of signals_take() */
     int control_fd;               /* -1: none */
     int stop_signal;              /* one that would have ended this process; 0: none */
@@ -42,6 +43,9 @@ void dev_quorum_close(struct dev_quorum *q);
  */
 #define DEV_PROBLEM_MAX 512
 int dev_quorum_start(struct dev_quorum *q, struct dev_server *s, char *problem);
+
+/* Lets the servers vote: nobody can hold a lock on them. Returns 0 or an exit status. */
+int dev_quorum_admit(const struct dev_quorum *q);
 
 /* Waits until the server is in the state `hung` or has ended (`ended`). False: it took too long. */
 bool dev_quorum_await(struct dev_quorum *q, const struct dev_server *s, bool ended);

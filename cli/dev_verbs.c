@@ -63,6 +63,7 @@ static void describe(const struct dev_server *s, char *answer, size_t *used)
 
 static void answer_question(struct dev_quorum *q, const char *question, char *answer)
 {
+    bool fresh = false;
     char verb[16] = "", problem[DEV_PROBLEM_MAX] = "";
     int number = 0;
     size_t used = 0;
@@ -80,14 +81,16 @@ static void answer_question(struct dev_quorum *q, const char *question, char *an
         return;
     } else {
         struct dev_server *s = &q->server[number - 1];
+        bool was_up = dev_server_is_up(s);
         int status = act(q, s, verb, problem);
         if (status) {
             snprintf(answer, DEV_ANSWER_MAX, "error %d %s\n", status, problem);
             return;
         }
         describe(s, answer, &used);
+        fresh = strcmp(verb, "start") == 0 && !was_up;
     }
-    snprintf(answer + used, DEV_ANSWER_MAX - used, "ok\n");
+    snprintf(answer + used, DEV_ANSWER_MAX - used, "%sok\n", fresh ? "fresh\n" : "");
 }
 
 void dev_verbs_serve(struct dev_quorum *q)
@@ -150,7 +153,7 @@ static void print_table(const struct row *rows, size_t count)
 }
 
 /* Reads the rows of an answer. Returns 0 or a status after a message. */
-static int read_answer(char *answer, struct row *rows, size_t *count)
+static int read_answer(char *answer, struct row *rows, size_t *count, bool *fresh)
 {
     char *rest = NULL;
     for (char *line = strtok_r(answer, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
@@ -158,6 +161,10 @@ static int read_answer(char *answer, struct row *rows, size_t *count)
         int status, text = 0;
         if (strcmp(line, "ok") == 0)
             return 0;
+        if (strcmp(line, "fresh") == 0) {
+            *fresh = true;
+            continue;
+        }
         if (sscanf(line, "error %d %n", &status, &text) == 1 && text > 0)
             return message_fail(status, "%s", line + text);
         if (*count == REDLOCK_NODES_MAX ||
@@ -173,13 +180,14 @@ int dev_verbs_ask(const struct settings *s, const char *directory, const char *v
 {
     char question[DEV_LINE_MAX], answer[DEV_ANSWER_MAX];
     struct row rows[REDLOCK_NODES_MAX];
+    bool fresh = false;
     size_t count = 0;
     snprintf(question, sizeof question, "%s %.16s", verb, number ? number : "");
     int error = dev_control_ask(directory, question, answer);
     if (error)
         return message_fail(EXIT_UNAVAILABLE, "no `redlock dev` answers in %.512s: %s",
                             directory, strerror(error));
-    int status = read_answer(answer, rows, &count);
+    int status = read_answer(answer, rows, &count, &fresh);
     if (status)
         return status;
     if (s->json)
@@ -188,5 +196,9 @@ int dev_verbs_ask(const struct settings *s, const char *directory, const char *v
         print_table(rows, count);
     else if (count > 0)
         printf("node %d (127.0.0.1:%d) is %s\n", rows[0].number, rows[0].port, rows[0].state);
+    if (fresh && !s->json)
+        message_warn(
+            "it is empty and in quarantine: it votes after the longest TTL, or at once "
+            "after `redlock init`, if nothing can be held on it");
     return message_flush();
 }

@@ -30,6 +30,8 @@ int exit_status_of(int error)
 const char *exit_status_word(int status)
 {
     switch (status) {
+    case EXIT_DECLINED:
+        return "DECLINED";
     case EXIT_USAGE:
         return "USAGE";
     case EXIT_UNAVAILABLE:

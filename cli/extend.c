@@ -8,30 +8,27 @@
 #include "message.h"
 #include "report.h"
 
-/* A lock that was renewed must outlive the process: it is never freed, which would give it up. */
-static struct handover h;
-
-static int succeeded(void)
+static int succeeded(const struct handover *h)
 {
     redlock_report report = {.size = sizeof report};
-    bool known = redlock_lock_report(h.lock, &report) == REDLOCK_OK;
-    if (h.settings.json) {
+    bool known = redlock_lock_report(h->lock, &report) == REDLOCK_OK;
+    if (h->settings.json) {
         struct json j = {.out = stdout};
         message_json_success(&j);
-        json_string(&j, "name", h.name);
-        json_integer(&j, "ttl_ms", h.settings.ttl_ms);
-        json_integer(&j, "validity_ms", redlock_remaining_ms(h.lock));
+        json_string(&j, "name", h->name);
+        json_integer(&j, "ttl_ms", h->settings.ttl_ms);
+        json_integer(&j, "validity_ms", redlock_remaining_ms(h->lock));
         if (known)
             report_json(&report, &j);
         json_end_object(&j);
         json_finish(&j);
-    } else if (h.settings.verbose && known) {
+    } else if (h->settings.verbose && known) {
         report_table(&report, stderr);
     }
     return message_flush();
 }
 
-static int failed(int error)
+static int failed(const struct handover *h, int error)
 {
     const char *advice = NULL, *text = NULL;
     if (error == REDLOCK_LOST) {
@@ -40,19 +37,18 @@ static int failed(int error)
     } else if (error == REDLOCK_NOQUORUM) {
         advice = "try again before it expires; `redlock nodes` shows the state of the nodes";
     }
-    return handover_failed(&h, error, text, advice);
+    return handover_failed(h, error, text, advice);
 }
 
 static int extend_main(const struct command *command, int argc, char **argv)
 {
+    struct handover h = {0};
     int status = handover_begin(&h, command, argc, argv);
-    bool held = false;
     if (status == 0 && !h.stopped) {
         int error = redlock_extend(h.lock, h.settings.ttl_ms);
-        held = error == REDLOCK_OK || error == REDLOCK_NOQUORUM;
-        status = error == REDLOCK_OK ? succeeded() : failed(error);
+        status = error == REDLOCK_OK ? succeeded(&h) : failed(&h, error);
     }
-    handover_end(&h, !held);
+    handover_end(&h);
     return status;
 }
 

@@ -118,11 +118,9 @@ int handover_failed(const struct handover *h, int error, const char *text, const
     return report_failure(&h->settings, &f);
 }
 
-void handover_end(struct handover *h, bool all)
+void handover_end(struct handover *h)
 {
     settings_free(&h->settings);
-    if (!all)
-        return;
     redlock_lock_free(h->lock);
     redlock_close(h->client);
     h->lock = NULL;

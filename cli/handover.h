@@ -25,7 +25,7 @@ int handover_begin(struct handover *h, const struct command *command, int argc, 
 /* Reports a failed operation on it and returns the exit status. */
 int handover_failed(const struct handover *h, int error, const char *text, const char *advice);
 
-/* Frees the settings. With `all` also handle and client, which gives up what is held. */
-void handover_end(struct handover *h, bool all);
+/* Frees everything. The lock itself is left as it is. */
+void handover_end(struct handover *h);
 
 #endif

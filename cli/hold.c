@@ -50,6 +50,18 @@ static void on_lost(redlock_lock *lock, int error, void *data)
     remember(h, lock, error);
 }
 
+static void on_jeopardy(redlock_lock *lock, int error, void *data)
+{
+    struct hold *h = data;
+    h->jeopardy = error != REDLOCK_OK;
+    h->news = true;
+    if (!h->jeopardy)
+        return;
+    h->trouble.size = sizeof h->trouble;
+    if (redlock_lock_report(lock, &h->trouble) != REDLOCK_OK)
+        h->trouble.node_count = 0;
+}
+
 /* An operation that could not even be started. */
 static int not_started(struct hold *h, int error)
 {
@@ -77,17 +89,19 @@ static void on_signals(struct hold *h, struct waiting *w)
 static void warn_without_quorum(struct hold *h)
 {
     redlock_report report = {.size = sizeof report};
+    char advice[REPORT_ADVICE_MAX];
     if (redlock_lock_report(h->lock, &report) != REDLOCK_OK)
         return;
+    bool guarded = report_quarantine(h->client, &report, advice);
     uint32_t usable = 0;
     for (uint32_t i = 0; i < report.node_count; i++)
-        usable += report_is_answer(report.node[i].vote) ||
-                  report.node[i].vote == REDLOCK_VOTE_PENDING ||
-                  report.node[i].vote == REDLOCK_VOTE_NONE;
+        usable += report_may_vote(report.node[i].vote);
     if (usable >= report.quorum)
         return;
     message_warn("too few nodes can vote; trying until they can (-w TIME would limit that)");
     report_table(&report, stderr);
+    if (guarded)
+        message_warn("next: %s", advice);
 }
 
 static int wait_for_lock(struct hold *h, const char *name, struct waiting *w)
@@ -134,6 +148,7 @@ int hold_acquire(struct hold *h, const struct settings *s, const char *name, uin
         .wait_ms = s->wait_ms,
         .done = on_done,
         .lost = on_lost,
+        .jeopardy = on_jeopardy,
         .data = h,
     };
     *signal_out = 0;
@@ -176,6 +191,12 @@ int hold_release(struct hold *h)
             return not_started(h, error);
     }
     return h->error;
+}
+
+void hold_leave(struct hold *h)
+{
+    redlock_lock_leave(h->lock);
+    h->lock = NULL;
 }
 
 void hold_close(struct hold *h)

@@ -21,8 +21,11 @@ struct hold {
     int error;    /* enum redlock_error of the last operation that ended */
     bool lost;    /* the lock ended before it was released */
     int lost_error;
+    bool jeopardy;                /* the last renewal failed */
+    bool news;                    /* that has changed and nobody has been told */
     char detail[HOLD_DETAIL_MAX]; /* the library's sentence about the last failure */
     redlock_report report;        /* of the last operation that ended */
+    redlock_report trouble;       /* of the first renewal of a row that failed */
 };
 
 /*
@@ -35,6 +38,9 @@ int hold_acquire(struct hold *h, const struct settings *s, const char *name, uin
 
 /* Releases it and waits for the outcome, which it returns. */
 int hold_release(struct hold *h);
+
+/* Frees the handle of a held lock and leaves the lock on the nodes. */
+void hold_leave(struct hold *h);
 
 /* Frees handle and client; what is still held is given up. */
 void hold_close(struct hold *h);

@@ -13,10 +13,6 @@
 #include "report.h"
 #include "signals.h"
 
-/* Freeing or closing gives a lock up, and this one must outlive the process: a lock that was
- * handed out stays here until the end. */
-static struct hold hold;
-
 static int read_options(struct args *a, const char **name)
 {
     const char *value;
@@ -32,61 +28,66 @@ static int read_options(struct args *a, const char **name)
     return *name ? command_check_name(*name) : message_usage("NAME is missing: which lock?");
 }
 
-static void print_json(const struct settings *s, const char *name)
+static void print_json(const struct hold *h, const struct settings *s, const char *name)
 {
     struct json j = {.out = stdout};
     message_json_success(&j);
     json_string(&j, "name", name);
-    json_string(&j, "value", redlock_value(hold.lock));
+    json_string(&j, "value", redlock_value(h->lock));
     json_integer(&j, "ttl_ms", s->ttl_ms);
-    json_integer(&j, "validity_ms", redlock_remaining_ms(hold.lock));
-    report_json(&hold.report, &j);
+    json_integer(&j, "validity_ms", redlock_remaining_ms(h->lock));
+    report_json(&h->report, &j);
     json_end_object(&j);
     json_finish(&j);
 }
 
 /* Hands the value over. Returns 0 or an exit status; then the lock has been given back. */
-static int hand_over(const struct settings *s, const char *name)
+static int hand_over(struct hold *h, const struct settings *s, const char *name)
 {
     if (s->json)
-        print_json(s, name);
+        print_json(h, s, name);
     else
-        printf("%s\n", redlock_value(hold.lock));
+        printf("%s\n", redlock_value(h->lock));
     int status = message_flush();
     if (status == 0) {
         if (s->verbose)
-            report_table(&hold.report, stderr);
+            report_table(&h->report, stderr);
+        hold_leave(h);
         return 0;
     }
     /* Nobody knows the value: nobody could unlock it. */
-    hold_release(&hold);
+    hold_release(h);
     message_line("the value could not be written; the lock was released again");
     return EXIT_INTERNAL;
 }
 
-static int acquire(const struct settings *s, const char *name)
+static int acquire(struct hold *h, const struct settings *s, const char *name)
 {
     int signal = 0;
     int signal_fd = signals_take();
     if (signal_fd < 0)
         return message_fail(EXIT_INTERNAL, "cannot wait for signals: %s", strerror(errno));
-    int status = client_open(s, &hold.client);
+    int status = client_open(s, &h->client);
     if (status)
         return status;
-    int error = hold_acquire(&hold, s, name, 0, signal_fd, &signal);
+    int error = hold_acquire(h, s, name, 0, signal_fd, &signal);
     if (signal)
         return EXIT_SIGNAL + signal;
     if (error == REDLOCK_OK)
-        return hand_over(s, name);
-    if (error == REDLOCK_BUSY || error == REDLOCK_TIMEOUT)
-        report_complete(hold.client, name, &hold.report);
+        return hand_over(h, s, name);
+    bool busy = error == REDLOCK_BUSY || error == REDLOCK_TIMEOUT;
+    if (busy)
+        report_complete(h->client, name, &h->report);
+    char advice[REPORT_ADVICE_MAX];
     struct failure f = {
         .name = name,
         .error = error,
         .status = exit_status_of(error),
-        .text = hold.detail,
-        .report = &hold.report,
+        .text = h->detail,
+        .report = &h->report,
     };
+    if (!busy && report_quarantine(h->client, &h->report, advice))
+        f.advice = advice;
     return report_failure(s, &f);
 }
 
@@ -94,6 +95,7 @@ static int lock_main(const struct command *command, int argc, char **argv)
 {
     struct settings s;
     struct args a;
+    struct hold h = {0};
     const char *name = NULL;
     settings_init(&s);
     args_begin(&a, command, &s, argc, argv);
@@ -103,12 +105,10 @@ static int lock_main(const struct command *command, int argc, char **argv)
     status = settings_complete(&s);
     if (status == 0)
         status = settings_check_ttl(&s);
-    if (status == 0) {
-        status = acquire(&s, name);
-        if (status)
-            hold_close(&hold);
-    }
+    if (status == 0)
+        status = acquire(&h, &s, name);
 cleanup:
+    hold_close(&h);
     settings_free(&s);
     return status;
 }

@@ -2,10 +2,12 @@
 #include "message.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "exit.h"
 #include "json.h"
@@ -93,6 +95,17 @@ void message_warn(const char *format, ...)
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
     print_line(text);
+}
+
+void message_doubt(const char *address, const char *text)
+{
+    fprintf(stderr, "redlock: warning: %s: %s\n", address, text);
+}
+
+bool message_can_write(void)
+{
+    struct pollfd watched = {.fd = STDERR_FILENO, .events = POLLOUT};
+    return poll(&watched, 1, 0) == 1 && (watched.revents & POLLOUT);
 }
 
 void message_line(const char *format, ...)

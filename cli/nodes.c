@@ -10,6 +10,8 @@
 #include "table.h"
 #include "text.h"
 
+#define GUARD_MAX 48
+
 /* What is known of one node: its connection, and its answer to the ping. */
 struct view {
     redlock_node_info info;
@@ -33,11 +35,38 @@ static const char *state_name(const struct view *v)
                                                                         : "unknown";
 }
 
+/* May its grants be counted? */
+static const char *guard_text(const struct view *v, const struct settings *s,
+                              char out[GUARD_MAX])
+{
+    char left[TEXT_TIME_MAX];
+    if (s->guard == GUARD_OFF)
+        return "off";
+    if (v->info.state != REDLOCK_NODE_UP)
+        return "-";
+    if (!v->info.quarantined)
+        return "votes";
+    if (v->info.quarantine_ms < 0)
+        return "quarantine";
+    text_time(left, (v->info.quarantine_ms + 999) / 1000 * 1000);
+    snprintf(out, GUARD_MAX, "quarantine, %s", left);
+    return out;
+}
+
+/* How far its clock is from ours. */
+static const char *clock_text(const struct view *v, char out[GUARD_MAX])
+{
+    if (v->info.clock_error_us < 0 || v->info.state != REDLOCK_NODE_UP)
+        return "-";
+    snprintf(out, GUARD_MAX, "%+.3f s", (double)v->info.clock_offset_us / 1e6);
+    return out;
+}
+
 static void look(redlock *client, const redlock_report *report, uint32_t index, struct view *v)
 {
     *v = (struct view){.info.size = sizeof v->info, .ping = &report->node[index]};
     if (redlock_node(client, index, &v->info) != REDLOCK_OK)
-        v->info.rtt_us = -1;
+        v->info.rtt_us = v->info.clock_error_us = -1;
     v->answered = v->ping->vote == REDLOCK_VOTE_GRANTED;
     v->rtt_us = report_is_answer(v->ping->vote) ? v->ping->rtt_us : -1;
     v->why = v->ping->text[0] ? v->ping->text : v->info.text;
@@ -45,29 +74,43 @@ static void look(redlock *client, const redlock_report *report, uint32_t index, 
         v->why = redlock_vote_text(v->ping->vote);
 }
 
-static void print_table(redlock *client, const redlock_report *report)
+static void print_table(const struct settings *s, redlock *client, const redlock_report *report)
 {
-    static const char *const heading[] = {"NODE",   "STATE",    "VERSION", "RTT", "TLS",
-                                          "NATIVE", "CONNECTS", "WHY",     NULL};
+    static const char *const heading[] = {"NODE",     "STATE", "GUARD", "VERSION",
+                                          "RTT",      "CLOCK", "TLS",   "NATIVE",
+                                          "CONNECTS", "WHY",   NULL};
     struct table t;
     table_begin(&t, heading);
     for (uint32_t i = 0; i < report->node_count; i++) {
         struct view v;
-        char rtt[TEXT_TIME_MAX], connects[16];
+        char rtt[TEXT_TIME_MAX], connects[16], guard[GUARD_MAX], clock[GUARD_MAX];
         look(client, report, i, &v);
         text_rtt(rtt, v.rtt_us);
         snprintf(connects, sizeof connects, "%u", v.info.connects);
         table_row(&t);
         table_set(&t, 0, TABLE_PLAIN, report->node[i].address);
         table_set(&t, 1, v.answered ? TABLE_GOOD : TABLE_BAD, state_name(&v));
-        table_set(&t, 2, TABLE_PLAIN, v.info.version[0] ? v.info.version : "-");
-        table_set(&t, 3, TABLE_PLAIN, rtt);
-        table_set(&t, 4, TABLE_PLAIN, v.info.tls ? "yes" : "no");
-        table_set(&t, 5, TABLE_PLAIN, v.info.native ? "yes" : "no");
-        table_set(&t, 6, TABLE_PLAIN, connects);
-        table_set(&t, 7, TABLE_PLAIN, v.why);
+        table_set(&t, 2, v.info.quarantined ? TABLE_WAIT : TABLE_PLAIN,
+                  guard_text(&v, s, guard));
+        table_set(&t, 3, TABLE_PLAIN, v.info.version[0] ? v.info.version : "-");
+        table_set(&t, 4, TABLE_PLAIN, rtt);
+        table_set(&t, 5, TABLE_PLAIN, clock_text(&v, clock));
+        table_set(&t, 6, TABLE_PLAIN, v.info.tls ? "yes" : "no");
+        table_set(&t, 7, TABLE_PLAIN, v.info.native ? "yes" : "no");
+        table_set(&t, 8, TABLE_PLAIN, connects);
+        table_set(&t, 9, TABLE_PLAIN, v.why);
     }
     table_print(&t, "", stdout);
+}
+
+/* An offset may be negative: it is unknown by its error only. */
+static void print_json_clock(struct json *j, const struct view *v)
+{
+    json_known(j, "clock_error_us", v->info.clock_error_us);
+    if (v->info.clock_error_us >= 0)
+        json_integer(j, "clock_offset_us", v->info.clock_offset_us);
+    else
+        json_known(j, "clock_offset_us", -1);
 }
 
 /* The members of one object: with a failure they follow its own. */
@@ -88,8 +131,11 @@ static void print_json(redlock *client, const redlock_report *report, int error,
         json_string(&j, "address", report->node[i].address);
         json_string(&j, "state", state_name(&v));
         json_bool(&j, "answered", v.answered);
+        json_bool(&j, "quarantined", v.info.quarantined);
+        json_known(&j, "quarantine_ms", v.info.quarantined ? v.info.quarantine_ms : -1);
         json_string(&j, "version", v.info.version[0] ? v.info.version : NULL);
         json_known(&j, "rtt_us", v.rtt_us);
+        print_json_clock(&j, &v);
         json_bool(&j, "tls", v.info.tls);
         json_bool(&j, "native", v.info.native);
         json_integer(&j, "connects", v.info.connects);
@@ -119,7 +165,7 @@ static int show(const struct settings *s, redlock *client)
     if (s->json)
         print_json(client, &report, error, detail);
     else if (!s->quiet)
-        print_table(client, &report);
+        print_table(s, client, &report);
     int unwritten = message_flush();
     if (error != REDLOCK_OK && !s->json)
         report_failure(s, &f);
@@ -163,9 +209,11 @@ const struct command command_nodes = {
     .summary = "show the state of the nodes",
     .usage = "[OPTION...]",
     .about =
-        "Asks every node for a sign of life and shows its state, version, round trip, whether\n"
-        "the connection is encrypted and verified, whether it can compare and delete without\n"
-        "a script, how often it was connected to, and why it is down if it is.\n"
+        "Asks every node for a sign of life and shows its state, whether it may vote or for how\n"
+        "long it may not, version, round trip, how far its clock is from this machine's,\n"
+        "whether the connection is encrypted and verified, whether the server can compare and\n"
+        "delete without a script, how often it was connected to, and why it is down or in\n"
+        "quarantine.\n"
         "\n"
         "Exits with 0 when a majority answered, else with 69 or 77.\n",
     .examples = "redlock nodes --nodes redis1,redis2,redis3",

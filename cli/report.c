@@ -30,6 +30,7 @@ static enum table_colour vote_colour(int vote)
     case REDLOCK_VOTE_MISSING:
         return TABLE_PLAIN;
     case REDLOCK_VOTE_HELD:
+    case REDLOCK_VOTE_GUARDED:
         return TABLE_WAIT;
     default:
         return TABLE_BAD;
@@ -47,6 +48,32 @@ bool report_is_answer(int vote)
         return false;
     default:
         return true;
+    }
+}
+
+bool report_may_vote(int vote)
+{
+    switch (vote) {
+    case REDLOCK_VOTE_NONE:
+    case REDLOCK_VOTE_PENDING:
+    case REDLOCK_VOTE_GRANTED:
+    case REDLOCK_VOTE_HELD:
+    case REDLOCK_VOTE_MISSING:
+        return true;
+    default:
+        return false;
+    }
+}
+
+void report_failed_nodes(const redlock_report *report, char *out, size_t size)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (uint32_t i = 0; i < report->node_count && used < size; i++) {
+        const redlock_node_report *n = &report->node[i];
+        if (n->vote != REDLOCK_VOTE_GRANTED)
+            used += (size_t)snprintf(out + used, size - used, "%s%s %s", used ? ", " : "",
+                                     n->address, redlock_vote_text(n->vote));
     }
 }
 
@@ -114,6 +141,9 @@ static const char *usual_advice(int error)
         return "wait longer with -w TIME, or see who holds it with `redlock status NAME`";
     case REDLOCK_NOQUORUM:
         return "bring back enough nodes for a majority; `redlock nodes` shows their state";
+    case REDLOCK_GUARDED:
+        return "wait as long as the table says, or, if nothing can be held on these nodes, let "
+               "them vote now: `redlock init`";
     case REDLOCK_AUTH:
         return "check the user (--user or URL), the password (--password-file, REDLOCK_PASSWORD "
                "or URL) and the user's rights on the servers";

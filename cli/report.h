@@ -29,6 +29,19 @@ void report_table(const redlock_report *report, FILE *out);
 /* Did the node itself say something? Only then its round trip means anything. */
 bool report_is_answer(int vote);
 
+/* Could it still vote for a lock, as far as this answer tells? */
+bool report_may_vote(int vote);
+
+/* "127.0.0.1:1 timed out, 127.0.0.1:2 in quarantine": the nodes that did not do their part. */
+void report_failed_nodes(const redlock_report *report, char *out, size_t size);
+
+/*
+ * Marks the nodes that are in quarantine, also those that were not waited for. True when they
+ * keep a majority from voting; `advice` then says for how long, and the ways out.
+ */
+#define REPORT_ADVICE_MAX 256
+bool report_quarantine(redlock *client, redlock_report *report, char advice[REPORT_ADVICE_MAX]);
+
 /*
  * Asks the nodes anew about `name` and completes a report on a lock that is held by another:
  * what is left of the other's time, and the answers that came too late to matter.

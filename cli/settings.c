@@ -32,6 +32,7 @@ static const char *const names[SETTING_FILE_END] = {
     [SETTING_CONNECT_TIMEOUT] = "connect-timeout",
     [SETTING_MAX_TTL] = "max-ttl",
     [SETTING_NO_NATIVE] = "no-native",
+    [SETTING_GUARD] = "guard",
     [SETTING_TTL] = "ttl",
     [SETTING_WAIT] = "wait",
 };
@@ -132,6 +133,20 @@ static const char *set_switch(bool *target, const char *value, bool store)
     return NULL;
 }
 
+static const char *set_guard(struct settings *s, const char *value, bool store)
+{
+    static const char *const words[] = {
+        [GUARD_ON] = "on", [GUARD_OFF] = "off", [GUARD_STRICT] = "strict"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (strcmp(value, words[i]) != 0)
+            continue;
+        if (store)
+            s->guard = (enum guard)i;
+        return NULL;
+    }
+    return "is neither on, off nor strict";
+}
+
 static const char *set_text(struct settings *s, enum setting setting, const char *value,
                             bool store)
 {
@@ -174,6 +189,12 @@ static const char *apply(struct settings *s, enum setting setting, const char *v
         return NULL;
     case SETTING_NO_NATIVE:
         return set_switch(&s->no_native, value, store);
+    case SETTING_GUARD:
+        return set_guard(s, value, store);
+    case SETTING_STRICT:
+        return set_guard(s, "strict", store);
+    case SETTING_NO_GUARD:
+        return set_guard(s, "off", store);
     case SETTING_JSON:
         return set_switch(&s->json, value, store);
     case SETTING_VERBOSE:
@@ -265,6 +286,8 @@ int settings_complete(struct settings *s)
     message_use_json(s->json);
     if (is_given(s, SETTING_NO_WAIT) && is_given(s, SETTING_WAIT))
         return message_usage("-n and -w contradict each other: wait or do not wait");
+    if (is_given(s, SETTING_STRICT) && is_given(s, SETTING_NO_GUARD))
+        return message_usage("--strict and --no-guard contradict each other");
     if (s->quiet && s->verbose)
         return message_usage("-q and -v contradict each other");
     if (s->quiet)
@@ -279,6 +302,8 @@ int settings_complete(struct settings *s)
     s->closed = s->given;
     if (is_given(s, SETTING_NO_WAIT))
         s->closed |= 1u << SETTING_WAIT;
+    if (is_given(s, SETTING_STRICT) || is_given(s, SETTING_NO_GUARD))
+        s->closed |= 1u << SETTING_GUARD;
     int status = read_environment(s);
     if (status)
         return status;

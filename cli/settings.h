@@ -31,16 +31,22 @@ enum setting {
     SETTING_CONNECT_TIMEOUT,
     SETTING_MAX_TTL,
     SETTING_NO_NATIVE,
+    SETTING_GUARD,
     SETTING_TTL,
     SETTING_WAIT,
     SETTING_FILE_END,
     SETTING_NO_WAIT = SETTING_FILE_END,
+    SETTING_STRICT,
+    SETTING_NO_GUARD,
     SETTING_CONFIG,
     SETTING_JSON,
     SETTING_VERBOSE,
     SETTING_QUIET,
     SETTING_END,
 };
+
+/* How suspicious of the nodes to be; the library knows them as flags. */
+enum guard { GUARD_ON, GUARD_OFF, GUARD_STRICT };
 
 struct settings {
     char *text[SETTING_END];         /* owned; the settings that are plain strings */
@@ -51,7 +57,9 @@ struct settings {
     int64_t ttl_ms;
     int64_t wait_ms;                                         /* or REDLOCK_WAIT_FOREVER */
     int64_t node_timeout_ms, connect_timeout_ms, max_ttl_ms; /* 0: default of the library */
+    enum guard guard;
     bool no_native, json, verbose, quiet;
+    bool no_doubts; /* the subcommand itself tells what is doubtful about the nodes */
 
     uint32_t given;  /* bit per setting that has a value */
     uint32_t closed; /* bit per setting that a stronger source has decided */

@@ -40,17 +40,20 @@ static void print_text(const struct status *c, const char *name, const redlock_i
                        const redlock_report *report)
 {
     char shown[2 * REDLOCK_NAME_MAX], holder[TEXT_HOLDER_MAX], left[TEXT_TIME_MAX];
+    char fence[40] = "";
     text_safe(shown, sizeof shown, name);
     text_holder(holder, info->holder);
     text_time(left, info->ttl_ms);
+    if (info->fence > 0)
+        snprintf(fence, sizeof fence, ", fence %lld", (long long)info->fence);
     if (info->held && info->ttl_ms >= 0)
-        printf("%s: held by %s, %s left, %d/%u votes\n", shown, holder, left, info->votes,
-               report->node_count);
+        printf("%s: held by %s, %s left, %d/%u votes%s\n", shown, holder, left, info->votes,
+               report->node_count, fence);
     else if (info->held)
-        printf("%s: held by %s, without expiry, %d/%u votes\n", shown, holder, info->votes,
-               report->node_count);
+        printf("%s: held by %s, without expiry, %d/%u votes%s\n", shown, holder, info->votes,
+               report->node_count, fence);
     else
-        printf("%s: free, %d/%u votes\n", shown, info->votes, report->node_count);
+        printf("%s: free, %d/%u votes%s\n", shown, info->votes, report->node_count, fence);
     if (c->settings.verbose || !nodes_agree(report))
         report_table(report, stdout);
 }
@@ -67,6 +70,7 @@ static void print_json(struct status *c, const char *name, const redlock_info *i
     json_integer(j, "votes", info->votes);
     json_string(j, "holder", info->holder[0] ? holder : NULL);
     json_known(j, "ttl_ms", info->ttl_ms);
+    json_known(j, "fence", info->fence > 0 ? info->fence : -1);
     report_json(report, j);
     json_end_object(j);
     json_finish(j);
@@ -158,8 +162,9 @@ const struct command command_status = {
     .usage = "[OPTION...] NAME...",
     .about =
         "Asks every node about each NAME: free or held, by how many nodes' votes, by whom (the\n"
-        "start of the value) and for how long. Node by node when they do not all agree, or\n"
-        "with -v. The answer is old when it arrives: never act on it, take the lock.\n"
+        "start of the value), for how long, and the highest fencing token given out. Node by\n"
+        "node when they do not all agree, or with -v. The answer is old when it arrives: never\n"
+        "act on it, take the lock.\n"
         "\n"
         "Exits with 0 when a majority answered for every NAME, else with 69 or 77.\n",
     .examples = "redlock status backup deploy\n"

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#define TABLE_COLUMNS_MAX 8
+#define TABLE_COLUMNS_MAX 10
 #define TABLE_ROWS_MAX (REDLOCK_NODES_MAX + 1) /* the heading is a row */
 #define TABLE_CELL_MAX REDLOCK_TEXT_MAX
 

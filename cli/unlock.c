@@ -49,7 +49,7 @@ static int unlock_main(const struct command *command, int argc, char **argv)
         int error = redlock_release(h.lock);
         status = error == REDLOCK_OK ? succeeded(&h) : failed(&h, error);
     }
-    handover_end(&h, true);
+    handover_end(&h);
     return status;
 }
 

@@ -4,8 +4,13 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 
+#include "family.h"
+#include "message.h"
+#include "report.h"
 #include "signals.h"
+#include "text.h"
 #include "timer.h"
 
 /* KILL goes out a twentieth of the TTL before the validity ends, within these bounds: the kernel
@@ -13,6 +18,13 @@
 #define KILL_MARGIN_PART 20
 #define KILL_MARGIN_MIN_MS 20
 #define KILL_MARGIN_MAX_MS 500
+
+#define GRACE_PART 3
+#define GRACE_MAX_MS 5000
+
+/* KILL is repeated this often, for this long, until nothing is left of the child's family. */
+#define KILL_AGAIN_NS (2 * NS_PER_MS)
+#define KILL_LIMIT_NS (5000 * NS_PER_MS)
 
 int64_t watch_kill_margin_ms(int64_t ttl_ms)
 {
@@ -24,45 +36,108 @@ int64_t watch_kill_margin_ms(int64_t ttl_ms)
     return margin_ms < ttl_ms / 4 ? margin_ms : ttl_ms / 4;
 }
 
-/* The lock is ending under the child: TERM if there is time for it, else KILL. */
-static void end_child(struct watch *w, bool kill_now)
+int64_t watch_grace_ms(int64_t ttl_ms)
 {
-    if (w->child.ended || w->killed || (w->terminated && !kill_now))
+    int64_t grace_ms = ttl_ms / GRACE_PART;
+    return grace_ms < GRACE_MAX_MS ? grace_ms : GRACE_MAX_MS;
+}
+
+/* ---- what the user is told ---- */
+
+static void tell_jeopardy(const struct watch *w)
+{
+    char name[TEXT_QUOTE_MAX], nodes[512], when[TEXT_TIME_MAX];
+    int64_t left_ms = redlock_remaining_ms(w->hold->lock);
+    if (w->on_lost != ON_LOST_IGNORE)
+        left_ms -= w->grace_ms;
+    text_quote(name, w->name);
+    text_time(when, left_ms > 0 ? left_ms : 0);
+    report_failed_nodes(&w->hold->trouble, nodes, sizeof nodes);
+    message_warn("warning: %s could not be renewed (%s); in %s %s unless it can be", name,
+                 nodes, when,
+                 w->on_lost == ON_LOST_IGNORE ? "it is lost" : "the command is stopped");
+}
+
+/* The lock may be in trouble, or out of it again. Never at the price of coming too late: what
+ * cannot be written at once is not written. */
+static void tell(struct watch *w)
+{
+    char name[TEXT_QUOTE_MAX];
+    bool told = !message_can_write();
+    text_quote(name, w->name);
+    if (w->hold->news && !told && !w->hold->lost && !w->terminated) {
+        if (w->hold->jeopardy)
+            tell_jeopardy(w);
+        else
+            message_warn("%s was renewed again", name);
+    }
+    w->hold->news = false;
+    if (w->hold->lost && !w->lost_told && w->on_lost == ON_LOST_IGNORE && !w->child.ended) {
+        w->lost_told = true;
+        if (!told)
+            message_warn("warning: %s was lost, and the command runs on: another may be at "
+                         "work now",
+                         name);
+    }
+}
+
+/* ---- the end of the child ---- */
+
+static void kill_family(struct watch *w)
+{
+    int64_t now_ns = timer_now_ns();
+    if (!w->killed) {
+        w->give_up_ns = now_ns + KILL_LIMIT_NS;
+        w->killed_late = w->hold->lost;
+        w->obeyed = w->child.ended;
+    }
+    w->terminated = w->killed = true;
+    child_signal(&w->child, SIGKILL); /* at once, for all that stayed in the group */
+    family_kill();
+}
+
+static void warn_child(struct watch *w)
+{
+    if (w->terminated)
         return;
-    child_signal(&w->child, kill_now ? SIGKILL : SIGTERM);
-    if (!kill_now)
-        child_signal(&w->child, SIGCONT); /* a stopped process does not hear TERM */
     w->terminated = true;
-    w->killed = kill_now;
+    child_signal(&w->child, w->signal);
+    child_signal(&w->child, SIGCONT); /* a stopped process hears nothing */
 }
 
 /* Compares the clock with the end of the validity. Returns when to look again. */
 static int64_t guard(struct watch *w)
 {
     int64_t deadline_ns = redlock_deadline_ns(w->hold->lock);
-    int64_t term_ns = deadline_ns - w->grace_ms * NS_PER_MS;
+    int64_t warn_ns = deadline_ns - w->grace_ms * NS_PER_MS;
     int64_t kill_ns = deadline_ns - w->kill_margin_ms * NS_PER_MS;
     int64_t now_ns = timer_now_ns();
-    if (w->hold->lost || now_ns >= kill_ns) {
-        end_child(w, true);
+    if (w->on_lost == ON_LOST_IGNORE || (w->child.ended && !w->terminated))
         return TIMER_NEVER;
+    if (w->on_lost == ON_LOST_KILL && warn_ns < kill_ns)
+        kill_ns = warn_ns;
+    /* Once the child itself has obeyed, what it left has had its time as well. */
+    if (w->hold->lost || w->killed || w->child.ended || now_ns >= kill_ns) {
+        kill_family(w);
+        return now_ns + KILL_AGAIN_NS;
     }
-    if (now_ns >= term_ns)
-        end_child(w, false);
-    return w->terminated ? kill_ns : term_ns;
+    if (now_ns >= warn_ns)
+        warn_child(w);
+    return w->terminated || kill_ns < warn_ns ? kill_ns : warn_ns;
 }
 
 static void on_signals(struct watch *w)
 {
     for (int signal = signals_next(); signal; signal = signals_next()) {
-        if (w->child.ended) {
-            w->hurried = w->hurried || signals_is_fatal(signal);
-        } else if (signal == SIGCHLD) {
+        if (signal == SIGCHLD) {
             int stopped = child_check(&w->child, w->terminated);
             if (stopped && child_stopped(&w->child, stopped)) {
                 guard(w); /* this process may have been stopped for long */
                 child_continue(&w->child);
             }
+            family_reap(w->child.ended ? 0 : w->child.pid);
+        } else if (w->child.ended) {
+            w->hurried = w->hurried || signals_is_fatal(signal);
         } else if (signal == SIGCONT) {
             guard(w);
             child_continue(&w->child);
@@ -73,11 +148,17 @@ static void on_signals(struct watch *w)
 }
 
 /* May the lock go? Else *wake_ns becomes the time until which it is kept. */
-static bool is_over(const struct watch *w, int64_t *wake_ns)
+static bool is_over(struct watch *w, int64_t *wake_ns)
 {
-    if (!w->child.ended)
+    if (w->terminated && w->child.ended && family_gone())
+        return true;
+    if (w->killed && timer_now_ns() >= w->give_up_ns) {
+        w->survived = true;
+        return true;
+    }
+    if (w->terminated || !w->child.ended)
         return false;
-    if (w->hurried || w->terminated || w->hold->lost || timer_now_ns() >= w->hold_until_ns)
+    if (w->hurried || w->hold->lost || timer_now_ns() >= w->hold_until_ns)
         return true;
     *wake_ns = w->hold_until_ns;
     return false;
@@ -94,6 +175,7 @@ int watch_child(struct watch *w)
         int64_t wake_ns = guard(w);
         if (is_over(w, &wake_ns))
             return 0;
+        tell(w);
         timer_set(w->timer_fd, wake_ns);
         if (poll(watched, 3, -1) < 0 && errno != EINTR) {
             int error = errno;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A child under a lock: signals are passed on, the lock is renewed, and the child is ended
- * before the validity is, should renewal fail.
+ * A child under a lock: signals are passed on, the lock is renewed, and should renewal fail, the
+ * child is told in time and gone, with all it started, before the validity ends.
  */
 #ifndef CLI_WATCH_H
 #define CLI_WATCH_H
@@ -12,20 +12,38 @@
 #include "child.h"
 #include "hold.h"
 
+/* What becomes of the child when the lock is ending under it. */
+enum on_lost {
+    ON_LOST_SIGNAL, /* a signal, and KILL for whoever does not obey */
+    ON_LOST_KILL,   /* KILL instead of the signal */
+    ON_LOST_IGNORE, /* it runs on */
+};
+
 struct watch {
     struct hold *hold;
     struct child child;
     int signal_fd, timer_fd;
-    int64_t grace_ms;       /* TERM goes out this long before the validity ends */
+    const char *name; /* of the lock */
+    enum on_lost on_lost;
+    int signal;             /* of ON_LOST_SIGNAL */
+    int64_t grace_ms;       /* it goes out this long before the validity ends */
     int64_t kill_margin_ms; /* and KILL this long before */
     int64_t hold_until_ns;  /* the lock is kept until then, even if the child ends before */
     bool hurried;           /* a signal cut that short */
-    bool terminated;        /* TERM or KILL was sent because the lock was ending */
+    bool terminated;        /* the signal or KILL was sent because the lock was ending */
     bool killed;            /* KILL was sent for that reason */
+    bool killed_late;       /* and the lock had already ended then */
+    bool obeyed;            /* the child itself had ended before KILL was due */
+    bool lost_told;         /* the user knows that it has been lost */
+    int64_t give_up_ns;     /* until then KILL is repeated for what does not go away */
+    bool survived;          /* something did not */
 };
 
 /* How long before the end of the validity KILL is due, for a lock of this TTL. */
 int64_t watch_kill_margin_ms(int64_t ttl_ms);
+
+/* How long before it the signal is due, unless the user says otherwise. */
+int64_t watch_grace_ms(int64_t ttl_ms);
 
 /*
  * From the start of the child until nothing keeps the lock from being released. Returns 0 or

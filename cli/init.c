@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "client.h"
+#include "command.h"
+#include "exit.h"
+#include "json.h"
+#include "message.h"
+#include "report.h"
+
+enum { OPTION_YES = OPTION_OWN };
+
+#define ANSWER_MAX 64
+
+static void print_addresses(redlock *client)
+{
+    redlock_node_info info = {.size = sizeof info};
+    for (size_t i = 0; redlock_node(client, i, &info) == REDLOCK_OK; i++)
+        fprintf(stderr, "  %s\n", info.address);
+}
+
+/* The operator knows what no program can find out. Returns 0 or an exit status. */
+static int confirm(redlock *client)
+{
+    char answer[ANSWER_MAX];
+    fprintf(stderr, "These nodes will vote from now on:\n");
+    print_addresses(client);
+    fprintf(stderr,
+            "You state that nobody holds a lock on them: new servers, or servers that "
+            "were\nempty for longer than the longest TTL. If that is wrong, two can hold "
+            "the same lock.\nIs nothing held on them? [y/N] ");
+    fflush(stderr);
+    if (fgets(answer, sizeof answer, stdin)) {
+        answer[strcspn(answer, "\n")] = '\0';
+        if (strcasecmp(answer, "y") == 0 || strcasecmp(answer, "yes") == 0)
+            return 0;
+    } else {
+        fputc('\n', stderr);
+    }
+    return message_fail(EXIT_DECLINED, "nothing was changed");
+}
+
+static int succeeded(const struct settings *s, const redlock_report *report)
+{
+    if (s->json) {
+        struct json j = {.out = stdout};
+        message_json_success(&j);
+        report_json(report, &j);
+        json_end_object(&j);
+        json_finish(&j);
+    } else if (!s->quiet) {
+        report_table(report, stdout);
+        printf("%u of %u nodes may vote\n", report->node_count, report->node_count);
+    }
+    return message_flush();
+}
+
+static int admit(const struct settings *s, redlock *client)
+{
+    redlock_report report = {.size = sizeof report};
+    char detail[512];
+    int error = redlock_admit(client, &report);
+    if (error == REDLOCK_OK)
+        return succeeded(s, &report);
+    snprintf(detail, sizeof detail, "%s", redlock_detail());
+    struct failure f = {
+        .error = error,
+        .status = exit_status_of(error),
+        .text = detail,
+        .advice =
+            error == REDLOCK_NOQUORUM
+                ? "bring back the nodes that did not take it, and do it again; those that "
+                  "did may vote already"
+                : NULL,
+        .report = &report,
+    };
+    return report_failure(s, &f);
+}
+
+static int init_main(const struct command *command, int argc, char **argv)
+{
+    struct settings s;
+    struct args a;
+    redlock *client = NULL;
+    const char *value;
+    bool yes = false;
+    int id, status = 0;
+    settings_init(&s);
+    args_begin(&a, command, &s, argc, argv);
+    while (status == 0 && !a.stopped && (id = args_next(&a, &value)) != ARGS_END) {
+        if (id == ARGS_STOP)
+            status = a.status;
+        else if (id == OPTION_YES)
+            yes = true;
+        else if (id == ARGS_WORD)
+            status = message_usage("unexpected word; the nodes are named with --nodes");
+    }
+    if (status || a.stopped)
+        goto cleanup;
+    status = settings_complete(&s);
+    if (status)
+        goto cleanup;
+    if (!yes && (s.json || !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))) {
+        status = message_usage("there is no terminal to ask on; --yes states that nothing is "
+                               "held on these nodes");
+        goto cleanup;
+    }
+    status = client_open(&s, &client);
+    if (status == 0 && !yes)
+        status = confirm(client);
+    if (status == 0)
+        status = admit(&s, client);
+cleanup:
+    redlock_close(client);
+    settings_free(&s);
+    return status;
+}
+
+static const struct option options[] = {
+    {OPTION_YES, 'y', "yes", NULL, "do not ask: nothing is held on these nodes"},
+    {0},
+};
+
+const struct command command_init = {
+    .name = "init",
+    .summary = "state that nothing is held on the nodes, so that they may vote",
+    .usage = "[OPTION...]",
+    .about =
+        "A server that has just started may have forgotten locks that are still held. It does\n"
+        "not vote until the longest TTL has passed (--max-ttl and two seconds). Brand-new\n"
+        "servers look exactly the same. With this command you, who can know, state that nobody\n"
+        "holds a lock on the nodes, and they vote at once. If that is wrong, two can hold the\n"
+        "same lock.\n"
+        "\n"
+        "Asks for confirmation on a terminal, and needs --yes elsewhere. Exits with 0 when\n"
+        "every node took it, 69 or 77 when not, 1 when you said no.\n",
+    .examples = "redlock init --yes --nodes redis1,redis2,redis3",
+    .options = options,
+    .run = init_main,
+};

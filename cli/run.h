@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What `redlock run` was asked to do, and what it is doing. */
+#ifndef CLI_RUN_H
+#define CLI_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "command.h"
+#include "hold.h"
+#include "watch.h"
+
+struct run {
+    struct settings settings;
+    const char *name;
+    char **command;
+    int busy_status;
+    bool skip_ok;
+    bool fenced;
+    int64_t min_hold_ms;
+    struct hold hold;
+    struct watch watch;
+};
+
+extern const struct option run_options[];
+
+/*
+ * Reads and checks the command line. Returns 0 or an exit status, after saying why; *stopped
+ * after --help.
+ */
+int run_read(struct run *r, const struct command *command, int argc, char **argv,
+             bool *stopped);
+
+#endif
