@@ -496,7 +496,7 @@ typedef struct redlock_check {
     size_t size;
     const char *address; /* the node; empty: all of them together */
     const char *name;    /* reachable, role, identity, eviction, persistence, clock, latency,
-                            rights, guard, number, versions */
+                            rights, fencing, guard, number, versions */
     int32_t verdict;     /* enum redlock_verdict */
     const char *text;    /* what was found */
     const char *remedy;  /* what to do; empty when nothing has to be done */

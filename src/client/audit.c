@@ -21,10 +21,12 @@ struct audit {
     struct rl_survey ping;             /* of the last ping */
     int32_t rtt_us[REDLOCK_NODES_MAX]; /* the quickest; -1: no answer */
     struct rl_survey rights[3];        /* acquire, extend, release */
+    struct rl_survey fencing[3];       /* acquire with a token, release, forget the counter */
     struct rl_audit_node nodes[REDLOCK_NODES_MAX];
 };
 
 static const enum rl_op rights_ops[3] = {RL_OP_ACQUIRE, RL_OP_EXTEND, RL_OP_RELEASE};
+static const enum rl_op fencing_ops[3] = {RL_OP_ACQUIRE, RL_OP_RELEASE, RL_OP_FORGET};
 static const char *const rights_names[3] = {"acquire", "extend", "release"};
 
 static void say(const struct audit *audit, const char *address, const char *name, int verdict,
@@ -86,37 +88,47 @@ static int measure(struct audit *audit, redlock_lock *lock)
 }
 
 /* Does with a key of its own what a lock does, on every node. */
-static int try_rights(struct audit *audit, redlock_lock *lock)
+static int try_rights(struct audit *audit, redlock_lock *lock, const enum rl_op *ops,
+                      struct rl_survey *surveys)
 {
     int error = REDLOCK_OK;
 
     lock->handle.lock.ttl_ns = lock->handle.lock.extension_ttl_ns = audit->ttl_ms * RL_MS_NS;
     lock->handle.lock.longest_ttl_ns = RL_NEVER_NS;
     for (int i = 0; i < 3 && !error; i++)
-        error = ask(audit->client, lock, rights_ops[i], &audit->rights[i]);
+        error = ask(audit->client, lock, ops[i], &surveys[i]);
     return error;
 }
 
-static int gather(struct audit *audit)
+/* A lock of a name that nobody else uses. */
+static redlock_lock *new_lock(redlock *client, bool fenced)
 {
     static const char hex[] = "0123456789abcdef";
-    redlock *client = audit->client;
-    struct rl_lock_terms terms = {0};
+    struct rl_lock_terms terms = {.fenced = fenced};
     uint8_t bytes[NAME_RANDOM_BYTES];
     char name[] = "doctor.0123456789abcdef";
-    redlock_lock *lock;
-    int error;
 
     rl_entropy_draw(&client->entropy, bytes, sizeof bytes);
     for (size_t i = 0; i < 2 * sizeof bytes; i++)
         name[7 + i] = hex[i % 2 ? bytes[i / 2] & 15 : bytes[i / 2] >> 4];
-    lock = rl_lock_new(client, name, sizeof name - 1, &terms);
-    if (!lock)
-        return REDLOCK_NOMEM;
-    error = measure(audit, lock);
+    return rl_lock_new(client, name, sizeof name - 1, &terms);
+}
+
+static int gather(struct audit *audit)
+{
+    redlock *client = audit->client;
+    redlock_lock *plain = new_lock(client, false);
+    redlock_lock *fenced = new_lock(client, true);
+    int error = plain && fenced ? measure(audit, plain) : REDLOCK_NOMEM;
+
     if (!error)
-        error = try_rights(audit, lock);
-    rl_lock_discard(client, lock, false);
+        error = try_rights(audit, plain, rights_ops, audit->rights);
+    if (!error)
+        error = try_rights(audit, fenced, fencing_ops, audit->fencing);
+    if (plain)
+        rl_lock_discard(client, plain, false);
+    if (fenced)
+        rl_lock_discard(client, fenced, false);
     for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
         const struct rl_session *session = &client->engine.node[i].session;
 
@@ -290,6 +302,18 @@ static void check_rights(const struct audit *audit, uint8_t i)
     say(audit, node->address, "rights", REDLOCK_CHECK_OK, "acquire, extend, release", "");
 }
 
+static void check_fencing(const struct audit *audit, uint8_t i)
+{
+    const char *address = audit->client->engine.node[i].address;
+    uint8_t vote = audit->fencing[0].node[i].vote;
+
+    if (vote == REDLOCK_VOTE_GRANTED || vote == REDLOCK_VOTE_GUARDED)
+        say(audit, address, "fencing", REDLOCK_CHECK_OK, "gives fencing tokens", "");
+    else
+        say(audit, address, "fencing", REDLOCK_CHECK_WARN, "gives no fencing tokens",
+            "give the user the rights listed in libredlock(3), or do without tokens");
+}
+
 static void check_guard(const struct audit *audit, uint8_t i)
 {
     const struct rl_node *node = &audit->client->engine.node[i];
@@ -369,6 +393,7 @@ static void judge(const struct audit *audit)
         check_clock(audit, i, doubts);
         check_latency(audit, i);
         check_rights(audit, i);
+        check_fencing(audit, i);
         check_guard(audit, i);
     }
 }

@@ -93,10 +93,9 @@ static void stay_quarantined(struct rl_guard *guard, enum rl_guard_reason reason
 static void judge_age(struct rl_guard *guard, const struct rl_facts *facts, bool is_new,
                       int64_t now_ns)
 {
-    bool waiting_already = guard->state == RL_GUARD_VOTING ||
-                           guard->reason == RL_GUARD_YOUNG_REASON ||
-                           guard->reason == RL_GUARD_UNKNOWN_REASON ||
-                           guard->reason == RL_GUARD_CLOCK_REASON;
+    bool waiting_already =
+        guard->state == RL_GUARD_VOTING || guard->reason == RL_GUARD_YOUNG_REASON ||
+        guard->reason == RL_GUARD_UNKNOWN_REASON || guard->reason == RL_GUARD_CLOCK_REASON;
 
     if (!is_new && waiting_already)
         return;

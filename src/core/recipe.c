@@ -173,6 +173,10 @@ void rl_recipe_command(enum rl_op op, const struct rl_subject *subject,
         ADD_TEXT(out, "GET");
         add(out, subject->fence_key);
         return;
+    case RL_OP_FORGET:
+        ADD_TEXT(out, "DEL");
+        add(out, subject->fence_key);
+        return;
     case RL_OP_EXTEND:
         extend_command(subject, abilities, out);
         return;
@@ -346,6 +350,7 @@ struct rl_answer rl_recipe_answer(enum rl_op op, const struct rl_reply *reply)
         break;
     case RL_OP_FENCE:
         return fence_answer(scalar);
+    case RL_OP_FORGET:
     case RL_OP_ADMIT:
         if (scalar->type == RL_REPLY_INTEGER)
             answer.vote = REDLOCK_VOTE_GRANTED;

@@ -26,6 +26,7 @@ enum rl_op {
     RL_OP_INQUIRE,  /* how long does whatever is under the key live? */
     RL_OP_GET,      /* whose value is under the key? */
     RL_OP_FENCE,    /* what does the fence counter say? */
+    RL_OP_FORGET,   /* delete the fence counter: only of names that the audit made up */
     RL_OP_ADMIT,    /* write the marker of this incarnation (G5) */
     RL_OP_PING,
 };

@@ -118,7 +118,7 @@ void rl_handle_describe(const struct rl_engine *engine, const struct rl_handle *
     };
     /* Never zero, which would be an error: at the very end it is a key for a millisecond. */
     out->subject.ttl_ms = rl_write_decimal(ttl_ns < MS_NS ? 1 : ttl_ns / MS_NS, out->ttl_ms);
-    if (!lock->terms.fenced && !engine->strict && op != RL_OP_FENCE)
+    if (!lock->terms.fenced && !engine->strict && op != RL_OP_FENCE && op != RL_OP_FORGET)
         return;
     memcpy(out->fence_key, RL_FENCE_PREFIX, head_size);
     memcpy(out->fence_key + head_size, handle->key.data + handle->prefix_size, name_size);
