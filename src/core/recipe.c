@@ -222,10 +222,15 @@ enum redlock_vote rl_recipe_error_vote(struct rl_slice error)
         const char *word;
         enum redlock_vote vote;
     } words[] = {
-        {"NOAUTH", REDLOCK_VOTE_AUTH},       {"WRONGPASS", REDLOCK_VOTE_AUTH},
-        {"NOPERM", REDLOCK_VOTE_AUTH},       {"DENIED", REDLOCK_VOTE_AUTH},
-        {"ERR AUTH", REDLOCK_VOTE_AUTH},     {"ERR invalid password", REDLOCK_VOTE_AUTH},
-        {"LOADING", REDLOCK_VOTE_LOADING},   {"MASTERDOWN", REDLOCK_VOTE_READONLY},
+        {"NOAUTH", REDLOCK_VOTE_AUTH},
+        {"WRONGPASS", REDLOCK_VOTE_AUTH},
+        {"NOPERM", REDLOCK_VOTE_AUTH},
+        {"DENIED", REDLOCK_VOTE_AUTH},
+        {"ERR AUTH", REDLOCK_VOTE_AUTH},
+        {"ERR The user executing the script", REDLOCK_VOTE_AUTH},
+        {"ERR invalid password", REDLOCK_VOTE_AUTH},
+        {"LOADING", REDLOCK_VOTE_LOADING},
+        {"MASTERDOWN", REDLOCK_VOTE_READONLY},
         {"READONLY", REDLOCK_VOTE_READONLY},
     };
 
