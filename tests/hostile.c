@@ -74,7 +74,7 @@ static void minority(enum evil_kind kind)
     for (int i = 0; i < 2; i++) {
         CHECK(e[i].shared->connections > 0);
         evil_stop(&e[i]);
-        server_restart(&c.node[i]);
+        server_restart_admitted(&c.node[i]);
     }
     CHECK(client_recovers(r, &c, 5, RECOVERY_MS));
     redlock_close(r);
@@ -104,7 +104,7 @@ static void majority(enum evil_kind kind, int expected)
     CHECK(cluster_await_empty(&c, 1000));
     for (int i = 0; i < 3; i++) {
         evil_stop(&e[i]);
-        server_restart(&c.node[i]);
+        server_restart_admitted(&c.node[i]);
     }
     CHECK(client_recovers(r, &c, 5, RECOVERY_MS));
     redlock_close(r);
@@ -263,7 +263,9 @@ CASE(one_byte_at_a_time, "Replies that arrive byte by byte are votes all the sam
         p[i].switches->trickle = 1;
         c.urls[i] = p[i].url;
     }
-    redlock *r = client_open(&c, 0);
+    redlock_options o = client_options(&c);
+    o.node_timeout_ms = 10000; /* the greeting alone is some thousand bytes */
+    redlock *r = client_open_with(&o);
     for (int i = 0; i < 3; i++) {
         redlock_lock *lock = client_lock(r, "x", 20000);
         CHECK_OK(redlock_extend(lock, 20000));

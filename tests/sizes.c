@@ -43,7 +43,7 @@ static void exact_quorum(size_t nodes)
                               report_votes(&report, REDLOCK_VOTE_PENDING));
     CHECK(cluster_await_empty(&c, 2000));
 
-    server_restart(&c.node[0]);
+    server_restart_admitted(&c.node[0]);
     q.wait_ms = 5000;
     CHECK_OK(redlock_acquire(r, "x", 20000, &q, &lock));
     client_unlock(lock);

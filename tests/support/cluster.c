@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-void cluster_start_with(struct cluster *c, size_t count, const char *const *extra)
+void cluster_start_young(struct cluster *c, size_t count, const char *const *extra)
 {
     memset(c, 0, sizeof *c);
     c->count = count;
@@ -19,6 +19,13 @@ void cluster_start_with(struct cluster *c, size_t count, const char *const *extr
     }
     for (size_t i = 0; i < count; i++)
         server_ready(&c->node[i]);
+}
+
+void cluster_start_with(struct cluster *c, size_t count, const char *const *extra)
+{
+    cluster_start_young(c, count, extra);
+    for (size_t i = 0; i < count; i++)
+        server_admit(&c->node[i]);
 }
 
 void cluster_start(struct cluster *c, size_t count)
@@ -66,7 +73,7 @@ static bool all_empty(void *data)
 {
     const struct cluster *c = data;
     for (size_t i = 0; i < c->count; i++)
-        if (c->node[i].pid != 0 && server_int(&c->node[i], "DBSIZE", NULL) != 0)
+        if (c->node[i].pid != 0 && server_keys(&c->node[i]) != 0)
             return false;
     return true;
 }

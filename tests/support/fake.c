@@ -121,6 +121,7 @@ void fake_init(struct fake *f)
     f->shared = helper_memory(sizeof *f->shared);
     f->shared->eval = FAKE_PRESENT;
     f->shared->script_load = FAKE_PRESENT;
+    f->shared->identity = f->port.number;
     snprintf(f->shared->version_line, sizeof f->shared->version_line, "redis_version:7.0.15");
     snprintf(f->url, sizeof f->url, "redis://127.0.0.1:%d", f->port.number);
 }

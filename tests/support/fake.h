@@ -36,6 +36,7 @@ struct fake_shared {
     _Atomic int delifeq, delex, set_ifeq, eval, script_load;
     _Atomic int forgetful; /* EVALSHA always answers NOSCRIPT */
     _Atomic int delay_ms;  /* before every reply */
+    _Atomic int identity;  /* in run_id and master_replid; fakes differ in it */
     _Atomic int connections;
     _Atomic int record_count; /* records beyond the maximum are counted, not kept */
     /* Set before starting: */

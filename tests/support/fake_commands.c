@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 struct context {
     struct fake_shared *shared;
@@ -227,9 +228,29 @@ static void do_evalsha(struct context *c)
 static void do_info(struct context *c)
 {
     char text[512];
-    snprintf(text, sizeof text, "# Server\r\n%s\r\nrun_id:%040d\r\nuptime_in_seconds:9999\r\n",
-             c->shared->version_line, 7);
+    snprintf(text, sizeof text,
+             "# Server\r\n%s\r\nrun_id:%040d\r\nuptime_in_seconds:999999\r\n"
+             "role:master\r\nmaster_replid:%040d\r\nloading:0\r\naof_enabled:0\r\n"
+             "maxmemory:0\r\nmaxmemory_policy:noeviction\r\n",
+             c->shared->version_line, c->shared->identity, c->shared->identity);
     say_bulk(c, text);
+}
+
+/* It has no hashes: no marker, and none needed at that age. */
+static void do_hmget(struct context *c)
+{
+    say(c, "*2\r\n$-1\r\n$-1");
+}
+
+static void do_time(struct context *c)
+{
+    char seconds[32], microseconds[32];
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    snprintf(seconds, sizeof seconds, "%lld", (long long)t.tv_sec);
+    snprintf(microseconds, sizeof microseconds, "%ld", t.tv_nsec / 1000);
+    snprintf(c->reply, FAKE_REPLY_MAX, "*2\r\n$%zu\r\n%s\r\n$%zu\r\n%s\r\n", strlen(seconds),
+             seconds, strlen(microseconds), microseconds);
 }
 
 static void do_hello(struct context *c)
@@ -272,7 +293,8 @@ void fake_execute(struct fake_shared *shared, const struct fake_request *q, char
         {"SCRIPT", do_script}, {"EVAL", do_eval},       {"EVALSHA", do_evalsha},
         {"INFO", do_info},     {"HELLO", do_hello},     {"PING", do_ping},
         {"CLIENT", do_ok},     {"AUTH", do_ok},         {"SELECT", do_ok},
-        {"DBSIZE", do_dbsize}, {"EXISTS", do_exists},
+        {"DBSIZE", do_dbsize}, {"EXISTS", do_exists},   {"HMGET", do_hmget},
+        {"HSET", do_ok},       {"TIME", do_time},
     };
     struct context c = {shared, q, reply};
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {

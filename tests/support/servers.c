@@ -19,6 +19,8 @@ enum { ARGS_MAX = 96, READY_MS = 20000, REPLY_SIZE = 32768, REPLIES = 8 };
 
 static int next_id;
 
+#define MARKER_KEY "redlock.admit"
+
 void server_init(struct server *s, const char *const *extra, const char *password)
 {
     memset(s, 0, sizeof *s);
@@ -39,16 +41,21 @@ static void become_server(const struct server *s, pid_t parent)
     snprintf(port, sizeof port, "%d", s->port.number);
     snprintf(dir, sizeof dir, "%s/s%d", check_dir(), s->id);
     const char *fixed[] = {
-        "redis-server",      "--bind", "127.0.0.1",   "-::1",   "--unixsocket",
-        s->socket_path,      "--dir",  dir,           "--save", "",
-        "--logfile",         "log",    "--daemonize", "no",     "--port",
-        s->tls ? "0" : port, NULL,
+        "redis-server", "--bind",
+        "127.0.0.1",    "-::1",
+        "--unixsocket", s->socket_path,
+        "--dir",        dir,
+        "--save",       "",
+        "--logfile",    "log",
+        "--daemonize",  "no",
+        "--port",       s->tls || s->closed ? "0" : port,
+        NULL,
     };
     const char *argv[ARGS_MAX];
     size_t count = 0;
     for (size_t i = 0; fixed[i] != NULL; i++)
         argv[count++] = fixed[i];
-    if (s->tls) {
+    if (s->tls && !s->closed) {
         argv[count++] = "--tls-port";
         argv[count++] = port;
     }
@@ -122,6 +129,7 @@ void server_start(struct server *s, const char *const *extra)
     server_init(s, extra, NULL);
     server_launch(s);
     server_ready(s);
+    server_admit(s);
 }
 
 static void end_with(struct server *s, int signal_number)
@@ -151,6 +159,19 @@ void server_restart(struct server *s)
     server_ready(s);
 }
 
+void server_restart_admitted(struct server *s)
+{
+    char port[16];
+    server_kill(s);
+    s->closed = true;
+    server_launch(s);
+    server_ready(s);
+    s->closed = false;
+    server_admit(s);
+    snprintf(port, sizeof port, "%d", s->port.number);
+    CHECK_STR("OK", server_cmd(s, "CONFIG", "SET", s->tls ? "tls-port" : "port", port, NULL));
+}
+
 void server_freeze(struct server *s)
 {
     int status = 0;
@@ -165,6 +186,39 @@ void server_thaw(struct server *s)
     kill(s->pid, SIGCONT);
     if (waitpid(s->pid, &status, WCONTINUED) != s->pid || !WIFCONTINUED(status))
         FAIL("server %d did not continue", s->id);
+}
+
+/* One field of an INFO section; empty when it is not there. */
+static void info_field(struct resp *r, const char *section, const char *name, char out[64])
+{
+    char text[8192], head[64];
+    const char *ask[] = {"INFO", section, NULL};
+    out[0] = '\0';
+    if (resp_send(r, ask) != 0 || resp_read(r, text, sizeof text) != 0)
+        return;
+    snprintf(head, sizeof head, "\n%s:", name);
+    const char *found = strstr(text, head);
+    if (found != NULL)
+        sscanf(found + strlen(head), "%63[^\r\n]", out);
+}
+
+void server_admit(const struct server *s)
+{
+    char run_id[64], replid[64], id[160], reply[256];
+    struct resp *r = eyes(s);
+    if (r == NULL)
+        FAIL("server %d does not answer", s->id);
+    info_field(r, "server", "run_id", run_id);
+    info_field(r, "replication", "master_replid", replid);
+    snprintf(id, sizeof id, "%s:%s", run_id, replid);
+    const char *choose[] = {"SELECT", s->db != NULL ? s->db : "0", NULL};
+    const char *mark[] = {"HSET", MARKER_KEY, "id",
+                          id,     "max_ttl",  s->max_ttl_ms != NULL ? s->max_ttl_ms : "60000",
+                          NULL};
+    if (resp_send(r, choose) != 0 || resp_read(r, reply, sizeof reply) != 0 ||
+        resp_send(r, mark) != 0 || resp_read(r, reply, sizeof reply) != 0 || reply[0] == '-')
+        FAIL("server %d cannot be admitted", s->id);
+    resp_free(r);
 }
 
 static const char *command(const struct server *s, const char *const *argv)
@@ -204,6 +258,11 @@ long long server_int(const struct server *s, const char *arg, ...)
     return value;
 }
 
+long long server_keys(const struct server *s)
+{
+    return server_int(s, "DBSIZE", NULL) - server_int(s, "EXISTS", MARKER_KEY, NULL);
+}
+
 int server_clients(const struct server *s)
 {
     const char *list = server_cmd(s, "CLIENT", "LIST", "TYPE", "normal", NULL);
@@ -222,7 +281,8 @@ void server_forget_commands(const struct server *s)
 const char *server_commands(const struct server *s)
 {
     static _Thread_local char out[4096];
-    static const char *const own[] = {"config|resetstat", "info", "auth", NULL};
+    static const char *const own[] = {
+        "config|resetstat", "info", "auth", "hmget", "time", NULL};
     const char *p = server_cmd(s, "INFO", "commandstats", NULL);
     size_t used = 0;
     out[0] = '\0';

@@ -20,25 +20,42 @@ struct server {
     struct port port;
     int id;
     bool tls;                 /* the port speaks TLS */
+    bool closed;              /* launch it without the port, for the time being */
     char socket_path[96];     /* plaintext, for the test's own eyes */
     const char *password;     /* of the default user, if the extra arguments set one */
+    const char *db;           /* where the marker goes; NULL: 0 */
+    const char *max_ttl_ms;   /* what the marker says; NULL: 60000, the library's default */
     const char *const *extra; /* server arguments ended by NULL; must stay alive; may be NULL */
 };
 
 /* Fills port and paths; `extra` and `password` as above. */
 void server_init(struct server *s, const char *const *extra, const char *password);
-void server_launch(struct server *s); /* does not wait */
-void server_ready(struct server *s);  /* waits until it answers */
-void server_start(struct server *s, const char *const *extra);
+void server_launch(struct server *s);                          /* does not wait */
+void server_ready(struct server *s);                           /* waits until it answers */
+void server_start(struct server *s, const char *const *extra); /* ready and admitted */
 void server_stop(struct server *s);    /* SHUTDOWN-like: TERM and reaped */
 void server_kill(struct server *s);    /* kill -9 and reaped; the port stays reserved */
 void server_restart(struct server *s); /* same port, same arguments; kills it if running */
-void server_freeze(struct server *s);  /* SIGSTOP, certainly stopped on return */
+
+/*
+ * The marker that lets a server vote at once, written by hand as an operator would have it
+ * written: a server without one is too young to be trusted for the first minute. Started
+ * servers have it, restarted ones do not, unless asked for.
+ */
+void server_admit(const struct server *s);
+
+/* Restarted, with the marker in place before the first client can connect to its port. */
+void server_restart_admitted(struct server *s);
+
+void server_freeze(struct server *s); /* SIGSTOP, certainly stopped on return */
 void server_thaw(struct server *s);
 
 /* One command as the default user; the reply as resp_read() prints it, valid for 8 calls. */
 __attribute__((sentinel)) const char *server_cmd(const struct server *s, const char *arg, ...);
 __attribute__((sentinel)) long long server_int(const struct server *s, const char *arg, ...);
+
+/* Keys in database 0 without the marker. */
+long long server_keys(const struct server *s);
 
 /* How many clients other than the test's own eyes are connected. */
 int server_clients(const struct server *s);
@@ -59,6 +76,7 @@ struct cluster {
 
 void cluster_start(struct cluster *c, size_t count);
 void cluster_start_with(struct cluster *c, size_t count, const char *const *extra);
+void cluster_start_young(struct cluster *c, size_t count, const char *const *extra);
 
 /* On how many running nodes `key` exists / has exactly this value. */
 int cluster_count(const struct cluster *c, const char *key);
@@ -67,7 +85,7 @@ int cluster_count_value(const struct cluster *c, const char *key, const char *va
 /* Waits until `key` is on exactly `wanted` nodes; false when the time is over. */
 bool cluster_await(const struct cluster *c, const char *key, int wanted, int64_t timeout_ms);
 
-/* Waits until no node holds any key at all. */
+/* Waits until no node holds any key but its marker. */
 bool cluster_await_empty(const struct cluster *c, int64_t timeout_ms);
 
 /* SET key value PX ttl_ms by hand on nodes [first, first + count). */
