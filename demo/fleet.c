@@ -80,8 +80,11 @@ size_t fleet_look(struct fleet *fleet)
     size_t up = 0;
     for (size_t i = 0; i < fleet->count; i++) {
         redlock_node_info info = {.size = sizeof info};
-        if (fleet->client && redlock_node(fleet->client, i, &info) == REDLOCK_OK)
+        if (fleet->client && redlock_node(fleet->client, i, &info) == REDLOCK_OK) {
             fleet->up[i] = info.state == REDLOCK_NODE_UP;
+            fleet->quarantined[i] = fleet->up[i] && info.quarantined;
+            fleet->quarantine_ms[i] = info.quarantine_ms;
+        }
         up += fleet->up[i];
     }
     return up;
@@ -91,7 +94,9 @@ pid_t fleet_command(const struct fleet *fleet, const char *verb, size_t number)
 {
     char digits[8];
     snprintf(digits, sizeof digits, "%zu", number);
-    char *const words[] = {(char *)"redlock", (char *)"dev", (char *)verb, digits, NULL};
+    /* Nothing may be written into the picture: with --json, remarks are left out. */
+    char *const words[] = {(char *)"redlock", (char *)"dev", (char *)verb, digits,
+                           (char *)"--json",  NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none;

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "redlock.h"
@@ -18,8 +19,10 @@ struct fleet {
     size_t count;
     redlock *client; /* watches; NULL: not open */
     bool up[REDLOCK_NODES_MAX];
-    char label[REDLOCK_NODES_MAX][16]; /* ":6379", or "" */
-    char command[4096];                /* the redlock executable */
+    bool quarantined[REDLOCK_NODES_MAX];      /* up, but its votes do not count yet */
+    int64_t quarantine_ms[REDLOCK_NODES_MAX]; /* for how long; -1 unknown */
+    char label[REDLOCK_NODES_MAX][16];        /* ":6379", or "" */
+    char command[4096];                       /* the redlock executable */
 };
 
 /* Reads the environment that `redlock dev` gives. 0, or -1 with a message on stderr. */

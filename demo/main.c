@@ -135,6 +135,19 @@ static void victim_command_ended(struct demo *demo, int status)
     }
 }
 
+/* It may have forgotten a lock that is held: it comes back, but its vote does not. */
+static void tell_quarantine(struct demo *demo)
+{
+    int64_t left_ms = demo->fleet.quarantine_ms[VICTIM - 1];
+    if (!demo->fleet.quarantined[VICTIM - 1])
+        view_event(&demo->view, "server %d votes again", VICTIM);
+    else
+        view_event(&demo->view,
+                   "server %d is in quarantine: no vote for %lld s, it may have "
+                   "forgotten locks",
+                   VICTIM, (long long)(left_ms > 0 ? (left_ms + 999) / 1000 : 0));
+}
+
 /* The next step, when it is time for it; the workers know nothing of this. */
 static void advance_victim(struct demo *demo)
 {
@@ -147,7 +160,7 @@ static void advance_victim(struct demo *demo)
         victim_command(demo, "start", VICTIM_STARTING);
     } else if (demo->victim == VICTIM_STARTING && demo->fleet.up[VICTIM - 1]) {
         demo->victim = VICTIM_BACK;
-        view_event(&demo->view, "server %d votes again", VICTIM);
+        tell_quarantine(demo);
     }
 }
 
@@ -294,7 +307,8 @@ static int run(struct demo *demo)
 static const char usage[] =
     "Usage: redlock dev -n 5 -- redlock-demo [--plain]\n"
     "Eight processes add to a number in a file, first under one lock while a server dies and\n"
-    "comes back, then without. Status 0 only if the locked count is exact.\n"
+    "comes back (without a vote: it may have forgotten locks), then without the lock. Status 0\n"
+    "only if the locked count is exact.\n"
     "\n"
     "  --plain   print lines, even on a terminal\n"
     "  --help    print this\n";

@@ -87,21 +87,46 @@ static void describe_holder(const struct view *view, const struct board *board, 
 static void plain_line(struct view *view, const struct board *board, const struct fleet *fleet)
 {
     char holder[64];
-    size_t up = 0;
+    size_t up = 0, quarantined = 0;
+    char aside[48] = "";
     int64_t now_ns = view_now_ns();
     if (now_ns < view->next_line_ns)
         return;
     view->next_line_ns = now_ns + LINE_EVERY_NS;
-    for (size_t i = 0; i < fleet->count; i++)
+    for (size_t i = 0; i < fleet->count; i++) {
         up += fleet->up[i];
+        quarantined += fleet->quarantined[i];
+    }
+    if (quarantined)
+        snprintf(aside, sizeof aside, ", %zu in quarantine", quarantined);
     describe_holder(view, board, holder, sizeof holder);
-    printf("%5.1f s  %u of %d additions made, count %u, %s%s, %zu of %zu servers up\n",
+    printf("%5.1f s  %u of %d additions made, count %u, %s%s, %zu of %zu servers up%s\n",
            age_s(view), board_done(board), UPDATES, atomic_load(&board->last_count),
-           view->locked ? "holder: " : "", holder, up, fleet->count);
+           view->locked ? "holder: " : "", holder, up, fleet->count, aside);
     fflush(stdout);
 }
 
 /* ---- the live picture ---- */
+
+static enum style server_style(const struct fleet *fleet, size_t i)
+{
+    return !fleet->up[i] ? STYLE_RED : fleet->quarantined[i] ? STYLE_YELLOW : STYLE_GREEN;
+}
+
+static const char *server_mark(const struct screen *screen, enum style style)
+{
+    if (style == STYLE_RED)
+        return screen->utf8 ? "\u2717" : "x";
+    if (style == STYLE_YELLOW)
+        return screen->utf8 ? "\u25d0" : "~";
+    return screen->utf8 ? "\u25cf" : "+";
+}
+
+/* Words of about the width of a port. */
+static const char *server_label(const struct fleet *fleet, size_t i)
+{
+    return !fleet->up[i] ? " down " : fleet->quarantined[i] ? " no vote" : fleet->label[i];
+}
 
 static void draw_servers(struct screen *screen, const struct fleet *fleet)
 {
@@ -110,12 +135,11 @@ static void draw_servers(struct screen *screen, const struct fleet *fleet)
     size_t length = 0;
     line[0] = '\0';
     for (size_t i = 0; i < fleet->count && length < sizeof line; i++) {
-        bool up = fleet->up[i];
-        const char *mark = screen->utf8 ? (up ? "\u25cf" : "\u2717") : (up ? "+" : "x");
-        const char *label = narrow ? "" : up ? fleet->label[i] : " down ";
+        enum style style = server_style(fleet, i);
         length += (size_t)snprintf(line + length, sizeof line - length, "   %s%s %zu%s%s",
-                                   screen_style(screen, up ? STYLE_GREEN : STYLE_RED), mark,
-                                   i + 1, label, screen_style(screen, STYLE_NONE));
+                                   screen_style(screen, style), server_mark(screen, style),
+                                   i + 1, narrow ? "" : server_label(fleet, i),
+                                   screen_style(screen, STYLE_NONE));
     }
     screen_line(screen, " servers%s", line);
 }
