@@ -135,6 +135,8 @@ static void close_in_child(redlock *client)
 {
     if (pthread_mutex_trylock(&client->mutex) != 0)
         return;
+    /* The epoll set is the parent's as well: without it, closing changes nothing there. */
+    rl_reactor_free(&client->reactor);
     /* A look-up is shared with a thread that does not exist here; it is left alone. */
     for (uint8_t i = 0; i < client->engine.policy.node_count; i++)
         client->conn[i].resolve = NULL;

@@ -157,7 +157,6 @@ static void set_up_node(redlock *client, uint8_t i, const redlock_options *o)
     conn->tls_context = url->tls ? client->tls : NULL;
     conn->tls_name = client->tls_server_name ? client->tls_server_name : url->host;
     conn->connect_timeout_ns = (int64_t)o->connect_timeout_ms * RL_MS_NS;
-    rl_conn_init(conn);
 }
 
 static int set_up(redlock *client, const redlock_options *o)
@@ -200,6 +199,8 @@ int redlock_open(const redlock_options *options, redlock **out)
     client->references = 1;
     client->stamp = rl_process_stamp();
     client->reactor = (struct rl_reactor){-1, -1, -1, RL_NEVER_NS};
+    for (int i = 0; i < REDLOCK_NODES_MAX; i++)
+        rl_conn_init(&client->conn[i]);
     pthread_mutex_init(&client->mutex, NULL);
     pthread_cond_init(&client->turn_cond, NULL);
     error = set_up(client, &o);

@@ -26,11 +26,22 @@ void rl_conn_init(struct rl_conn *conn)
     conn->retry_at_ns = 0;
 }
 
+/*
+ * Out of the epoll set first: closing alone does not take it out while a forked child still has
+ * a copy, and a socket that nobody owns would wake us for ever.
+ */
+static void close_socket(struct rl_conn *conn)
+{
+    if (conn->fd < 0)
+        return;
+    rl_reactor_remove(conn->reactor, conn->fd);
+    close(conn->fd);
+    conn->fd = -1;
+}
+
 void rl_conn_close(struct rl_conn *conn)
 {
-    if (conn->fd >= 0)
-        close(conn->fd);
-    conn->fd = -1;
+    close_socket(conn);
     conn->wants_write = false;
     rl_tls_free(conn->tls);
     conn->tls = NULL;
@@ -132,8 +143,7 @@ static bool connect_to(struct rl_conn *conn, int family, const struct sockaddr *
 
     int error = errno;
 
-    close(conn->fd);
-    conn->fd = -1;
+    close_socket(conn);
     errno = error;
     return false;
 }
@@ -268,8 +278,7 @@ static void check_connected(struct rl_conn *conn, int64_t now_ns)
         rl_conn_fail_errno(conn, error, now_ns);
         return;
     }
-    close(conn->fd);
-    conn->fd = -1;
+    close_socket(conn);
     conn->address = conn->address->ai_next;
     try_addresses(conn, now_ns);
 }

@@ -44,7 +44,7 @@ struct rl_conn {
     uint32_t failure_count;  /* since the last session that came up */
 };
 
-/* WAITING, due at once. The other fields above `state` are set by the caller. */
+/* WAITING, due at once, with nothing open. The fields above `state` are set by the caller. */
 void rl_conn_init(struct rl_conn *conn);
 
 /* Does what time or a resolver has made due. */
