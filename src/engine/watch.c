@@ -194,18 +194,14 @@ static bool watch_node(struct rl_engine *engine, struct rl_session *session, int
         rl_vetting_sample_clock(session, now_ns);
     if (session->guard.state != RL_GUARD_QUARANTINED)
         return needed;
-    switch (session->guard.reason) {
-    case RL_GUARD_NOT_ADMITTED_REASON:
+    if (session->guard.reason == RL_GUARD_NOT_ADMITTED_REASON) {
         seek_admission(engine, session, now_ns);
         return true;
-    case RL_GUARD_LOADING_REASON:
-    case RL_GUARD_REPLICA_REASON:
-        if (now_ns - session->checked_ns >= CHECK_EVERY_NS)
-            rl_vetting_check(session, now_ns);
-        return true;
-    default:
-        return needed;
     }
+    /* It may have been loaded or promoted meanwhile, or an operator has vouched for it. */
+    if (now_ns - session->checked_ns >= CHECK_EVERY_NS)
+        rl_vetting_check(session, now_ns);
+    return true;
 }
 
 void rl_watch_tick(struct rl_engine *engine, int64_t now_ns)
