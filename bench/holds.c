@@ -52,11 +52,20 @@ static void on_acquired(redlock_lock *lock, int error, void *data)
     }
 }
 
+/* Keeps the library's words about the first of its kind. */
+static void note(char *out, size_t size)
+{
+    if (!out[0])
+        snprintf(out, size, "%s", redlock_detail());
+}
+
 static void on_jeopardy(redlock_lock *lock, int error, void *data)
 {
     struct holds *holds = data;
     (void)lock;
     holds->result->jeopardies += error != REDLOCK_OK;
+    if (error != REDLOCK_OK)
+        note(holds->result->failure, sizeof holds->result->failure);
 }
 
 static void on_lost(redlock_lock *lock, int error, void *data)
@@ -65,6 +74,7 @@ static void on_lost(redlock_lock *lock, int error, void *data)
     (void)lock;
     (void)error;
     holds->result->lost++;
+    note(holds->result->loss, sizeof holds->result->loss);
 }
 
 static void start_one(struct holds *holds)
@@ -198,6 +208,10 @@ void holds_table(const struct holds_result *result, const struct window *window)
            (long long)result->ttl_ms);
     printf("failed renewals    %llu, locks lost %llu\n", (unsigned long long)result->jeopardies,
            (unsigned long long)result->lost);
+    if (result->failure[0])
+        printf("  first failure    %s\n", result->failure);
+    if (result->loss[0])
+        printf("  first loss       %s\n", result->loss);
     printf("CPU of the client  %.1f %% of a core\n",
            100 * sample->client_cpu_s / sample->seconds);
     if (sample->servers_cpu_s >= 0)

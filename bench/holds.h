@@ -21,6 +21,8 @@ struct holds_result {
     double acquire_s;      /* how long it took to acquire them all */
     struct latency late;   /* start of a renewal against its time, a third of the TTL */
     double latest_us;      /* the worst of them */
+    char failure[256];     /* why the first renewal that failed did */
+    char loss[256];        /* why the first lock that was lost was */
 };
 
 /*
