@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -13,6 +14,8 @@
 #include "message.h"
 #include "signals.h"
 #include "text.h"
+
+#define LOOK_EVERY_MS 20 /* at a child that takes its time to begin */
 
 static bool we_are_foreground(const struct child *c)
 {
@@ -51,11 +54,20 @@ static void become(struct child *c, char *const argv[], int output_fd, pid_t par
     fail(report_fd, errno);
 }
 
-/* The errno that the child reported before it could execute anything; 0: it is running. */
-static int read_error(int fd)
+/*
+ * The errno that the child reported before it could execute anything; 0: it is running. Ctrl-Z may
+ * have stopped it before: nobody could see that it is ours to continue, so it is continued here.
+ */
+static int read_error(int fd, pid_t pid)
 {
+    struct pollfd watched = {.fd = fd, .events = POLLIN};
+    siginfo_t info = {0};
     int error = 0;
     ssize_t size;
+    while (poll(&watched, 1, LOOK_EVERY_MS) == 0) {
+        if (waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG) == 0 && info.si_pid == pid)
+            kill(pid, SIGCONT);
+    }
     do
         size = read(fd, &error, sizeof error);
     while (size < 0 && errno == EINTR);
@@ -82,7 +94,7 @@ int child_start(struct child *c, char *const argv[], int output_fd)
     close(report[1]);
     if (error == 0) {
         setpgid(pid, pid); /* both sides do it: a signal may have to be passed on at once */
-        error = read_error(report[0]);
+        error = read_error(report[0], pid);
         if (error)
             waitpid(pid, NULL, 0);
         else

@@ -14,6 +14,7 @@
 #include "timer.h"
 
 #define WARN_AFTER_NS 2000000000LL
+#define LOOK_AGAIN_NS 20000000LL
 
 /* A wait for a lock, while it lasts. */
 struct waiting {
@@ -85,23 +86,28 @@ static void on_signals(struct hold *h, struct waiting *w)
     }
 }
 
-/* With no limit to the wait nobody would ever learn that it is the nodes that are missing. */
-static void warn_without_quorum(struct hold *h)
+/* With no limit to the wait nobody would ever learn that it is the nodes that are missing. True
+ * when that is settled, one way or the other; false while too many have yet to answer. */
+static bool warn_without_quorum(struct hold *h)
 {
     redlock_report report = {.size = sizeof report};
     char advice[REPORT_ADVICE_MAX];
     if (redlock_lock_report(h->lock, &report) != REDLOCK_OK)
-        return;
+        return true;
     bool guarded = report_quarantine(h->client, &report, advice);
-    uint32_t usable = 0;
-    for (uint32_t i = 0; i < report.node_count; i++)
+    uint32_t usable = 0, silent = 0;
+    for (uint32_t i = 0; i < report.node_count; i++) {
         usable += report_may_vote(report.node[i].vote);
+        silent += report.node[i].vote == REDLOCK_VOTE_PENDING ||
+                  report.node[i].vote == REDLOCK_VOTE_NONE;
+    }
     if (usable >= report.quorum)
-        return;
+        return usable - silent >= report.quorum;
     message_warn("too few nodes can vote; trying until they can (-w TIME would limit that)");
     report_table(&report, stderr);
     if (guarded)
         message_warn("next: %s", advice);
+    return true;
 }
 
 static int wait_for_lock(struct hold *h, const char *name, struct waiting *w)
@@ -126,8 +132,7 @@ static int wait_for_lock(struct hold *h, const char *name, struct waiting *w)
             timer_drain(w->timer_fd);
         if (timer_now_ns() >= w->warn_ns) {
             live_erase(&w->live);
-            warn_without_quorum(h);
-            w->warn_ns = TIMER_NEVER;
+            w->warn_ns = warn_without_quorum(h) ? TIMER_NEVER : timer_now_ns() + LOOK_AGAIN_NS;
         }
         if (timer_now_ns() >= w->draw_ns) {
             live_draw(&w->live, h->client, name);

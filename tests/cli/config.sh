@@ -53,6 +53,8 @@ printf 'wait = -1\n' >"$conf"
 mistake "1: wait: '-1' is negative"
 printf 'no-native = maybe\n' >"$conf"
 mistake "1: no-native: 'maybe' is neither yes nor no"
+printf 'guard = maybe\n' >"$conf"
+mistake "1: guard: 'maybe' is neither on, off nor strict"
 printf 'nodes\n' >"$conf"
 mistake '1: expected: key = value'
 printf '= 3\n' >"$conf"

@@ -28,6 +28,8 @@ done
 that 'no directory is left' [ ! -e "$dir" ]
 try "$redlock" dev -n 1 -- sh -c 'mkdir -p $REDLOCK_DEV/a/b; : >$REDLOCK_DEV/a/b/c; echo $REDLOCK_DEV'
 that '   whatever was put into it' [ ! -e "$out" ]
+try "$redlock" dev -n 3 --no-init -- redlock lock -n x
+expect '--no-init: they are as young as any' 69 'in quarantine'
 is 'other settings are kept out' \
     "$(REDLOCK_PASSWORD=x REDLOCK_CONFIG=/nonexistent "$redlock" dev -n 1 -- redlock lock -n x | wc -c)" 41
 
@@ -41,6 +43,8 @@ redlock dev kill 2
 redlock nodes | awk 'NR == 3 { print $2 }'
 redlock dev start 2
 redlock dev start 2
+redlock lock -n -q --nodes "$(redlock dev list | awk 'NR == 3 { print $2 }')" young || echo "young=$?"
+redlock init -q --yes
 redlock nodes | awk 'NR == 3 { print $2 }'
 redlock status -v marker | awk 'NR == 4 { print $2, $3, $4 }'
 redlock dev hang 3
@@ -64,6 +68,7 @@ node 2 () is down
 down
 node 2 () is up
 node 2 () is up
+young=69
 up
 no such key
 node 3 () is hung
@@ -79,6 +84,8 @@ up
 hang=69
 kill=64'
 like '   hang of a dead one says how to start it' "$err" 'node 1 is down; `redlock dev start 1`'
+is '   a server started again is said to be in quarantine, once' \
+    "$(grep -c 'it is empty and in quarantine.*`redlock init`' "$tmp/err")" 2
 like '   a number too high says what there is' "$err" 'they are 1 to 3'
 
 # Without a command, from elsewhere.

@@ -34,7 +34,7 @@ json 'lock, busy' 75 '"ok":false,"command":"lock","error":"BUSY",.*"exit_status"
     "$redlock" lock --json -n a
 json 'run, busy' 75 '"error":"BUSY"' "$redlock" run --json -n a -- echo ran
 json 'run, wait elapsed' 5 '"error":"TIMEOUT".*"exit_status":5' "$redlock" run --json -E 5 -w 200ms a true
-json 'status' 0 '"name":"a","held":true,"votes":3,"holder":"[0-9a-f]{8}…","ttl_ms":[0-9]+,"quorum":2' \
+json 'status' 0 '"name":"a","held":true,"votes":3,"holder":"[0-9a-f]{8}…","ttl_ms":[0-9]+,"fence":null,"quorum":2' \
     "$redlock" status --json a b
 like '   of each name' "$out" '"name":"b","held":false,"votes":0,"holder":null,'
 unlike '   without the value' "$out" "$value"
@@ -44,8 +44,12 @@ json 'unlock' 0 '"ok":true,"command":"unlock","name":"a"' "$redlock" unlock --js
 json 'unlock again' 76 '"error":"EXPIRED".*"exit_status":76.*"vote":"MISSING"' \
     "$redlock" unlock --json a "$value"
 json 'extend what is gone' 76 '"error":"LOST"' "$redlock" extend --json a "$value"
-json 'nodes' 0 '"state":"up","answered":true,"version":"(redis|valkey) [^"]*","rtt_us":[0-9]+,"tls":false' \
+json 'nodes' 0 '"state":"up","answered":true,"quarantined":false,"quarantine_ms":null,"version":"(redis|valkey) [^"]*","rtt_us":[0-9]+,"clock_error_us":[0-9]+,"clock_offset_us":-?[0-9]+,"tls":false' \
     "$redlock" nodes --json
+json 'init' 0 '"ok":true,"command":"init","quorum":2,"nodes":\[\{"address":"[^"]*","vote":"GRANTED"' "$redlock" init --json --yes
+json 'init, not confirmed' 64 '"error":"USAGE"' "$redlock" init --json
+json 'doctor' 0 '"ok":true,"command":"doctor","summary":\{"ok":[0-9]+,"warn":0,"fail":0,"unknown":0\},"checks":\[\{"node":null,"check":"number","verdict":"ok","text":"[^"]+","remedy":null\}' \
+    "$redlock" doctor --json
 json 'dev list' 0 '"nodes":\[\{"number":1,"address":"127.0.0.1:[0-9]+","state":"up","pid":[0-9]+\}' \
     "$redlock" dev list --json
 try "$redlock" run --json a -- echo plain
@@ -65,10 +69,21 @@ json 'no such command' 127 '"error":"NOT_FOUND"' "$redlock" run --json a -- /non
 json 'lost' 76 '"ok":false,"command":"run".*"exit_status":76' "$redlock" run --json -t 30s a -- \
     bash -c "$(declare -f ask port); for k in 1 2 3; do ask \"\$(port \$k)\" DEL redlock:a >/dev/null; done"
 json 'dev, no such node' 64 '"message":"there is no such node' "$redlock" dev kill 9 --json
+"$redlock" run a -- true
+json 'status, with a fence' 0 '"name":"a","held":false,.*"fence":[0-9]+,' "$redlock" status --json a
+"$redlock" dev kill 2 >/dev/null
+json 'doctor, a node down' 1 '"ok":false,"command":"doctor","error":"UNHEALTHY",.*"exit_status":1,.*"check":"reachable","verdict":"fail","text":"[^"]+","remedy":"[^"]+"' \
+    "$redlock" doctor --json
 for k in 1 2; do "$redlock" dev kill $k >/dev/null; done
 for sub in 'lock -n x' 'run -n x true' 'extend x 00' 'unlock x 00' 'status x' nodes; do
     read -r -a words <<<"$sub"
     json "$sub without a majority" 69 '"error":"NOQUORUM".*"nodes":\[' \
         "$redlock" "${words[0]}" --json "${words[@]:1}"
 done
+json 'doctor without a majority' 69 '"error":"NOQUORUM",.*"exit_status":69' "$redlock" doctor --json
+"$redlock" dev start 1 >/dev/null 2>&1
+"$redlock" dev start 2 >/dev/null 2>&1
+json 'lock, in quarantine' 69 '"error":"GUARDED",.*"exit_status":69,.*"advice":"wait [^"]*redlock init[^"]*",.*"vote":"GUARDED"' \
+    "$redlock" lock --json -n x
+json 'nodes, in quarantine' 0 '"quarantined":true,"quarantine_ms":[0-9]+,.*"why":"[^"]+"' "$redlock" nodes --json
 done_testing

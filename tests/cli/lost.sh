@@ -5,7 +5,11 @@
 inside_dev 3 "$@"
 
 dev() {
-    "$redlock" dev "$@" >/dev/null || not_ok "redlock dev $*"
+    "$redlock" dev "$@" >/dev/null 2>&1 || not_ok "redlock dev $*"
+}
+
+init() {
+    "$redlock" init -q --yes || not_ok init
 }
 
 # A command that says when it is up, and notes when TERM came; it does not obey.
@@ -42,6 +46,7 @@ that 'in good time' [ $((end - start)) -lt 8000 ]
 # A command that obeys TERM.
 dev start 1
 dev resume 2
+init
 "$redlock" run -t 1s a -- bash -c "trap 'exit 0' TERM; echo up >'$tmp/up'; while :; do read -r -t 5 _ <>'$tmp/never'; done" 2>"$tmp/errors" &
 wrapper=$!
 eventually [ -s "$tmp/up" ]
@@ -52,6 +57,7 @@ is 'a command that obeys TERM: 76 as well' $? 76
 like 'and the message says so' "$(cat "$tmp/errors")" 'could not be renewed, and the command was stopped'
 dev start 1
 dev start 2
+init
 
 # One node of three may go: nothing happens.
 rm "$tmp/up"
@@ -62,6 +68,7 @@ dev kill 1
 wait $wrapper
 is 'one node of three down: the command finishes' $? 5
 dev start 1
+init
 
 # The keys are deleted by hand.
 rm "$tmp/up"

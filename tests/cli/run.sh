@@ -46,7 +46,29 @@ is 'REDLOCK_NAME' "$name" a
 like 'REDLOCK_VALUE' "$value" '^[0-9a-f]{40}$'
 left=$((deadline / 1000000 - $(now_ms)))
 between 'REDLOCK_DEADLINE is within the TTL' $left 5000 10000
-is 'nothing else is set' "$("$redlock" run a -- env | grep -c '^REDLOCK_\(FENCE\|OWNER\)')" 0
+fence() {
+    "$redlock" run "$@" -- sh -c 'echo "${REDLOCK_FENCE-none}"'
+}
+one=$(fence a) two=$(fence a)
+like 'REDLOCK_FENCE is a number' "$one" '^[0-9]+$'
+that 'and grows from one holder to the next' [ "$two" -gt "$one" ]
+like 'status shows it' "$("$redlock" status a)" ", fence $two$"
+is '--no-fence: there is none' "$(fence --no-fence plain)" none
+is '   not that of a lock around it either' "$("$redlock" run a -- redlock run --no-fence plain -- sh -c 'echo "${REDLOCK_FENCE-none}"')" none
+unlike '   and none is kept' "$("$redlock" status plain)" fence
+is 'nothing else is set' "$("$redlock" run a -- env | grep -c '^REDLOCK_OWNER')" 0
+
+# One inside another.
+is 'locks of different names nest' "$("$redlock" run a -- redlock run b -- sh -c 'echo "$REDLOCK_NAME"')" b
+connections() { ask "$(port 1)" CLIENT ID; }
+before=$(connections)
+try env REDLOCK_NAME=a timeout 10 "$redlock" run a -- echo ran
+expect 'of the same name they do not, which is said at once' 64 'wait for itself, because locks are not re-entrant yet'
+is '   nothing ran' "$out" ''
+after=$(connections)
+is '   and nothing was sent' $((${after#:} - ${before#:})) 1
+try timeout 10 "$redlock" run a -- redlock run -n a -- true
+expect '   in a real nest' 64 'without a second'
 
 trap '' CHLD
 is 'an ignored SIGCHLD does no harm' "$("$redlock" run a -- sh -c 'exit 3'; echo $?)" 3

@@ -94,8 +94,8 @@ unlike 'no colours elsewhere' "$err" $'\033'
 # Job control: stopped with Ctrl-Z, continued with fg. What is typed shows too: quotes inside
 # words tell it from what is printed.
 terminal "bash --norc --noprofile -i"
-printf '%s\n' "PS1='\$ '; $redlock run -t 60s a -- sh -c 'echo star\"\"ted; sed -u s/after/AFTER/'; echo \"cat=\$?\"" >&"$keys"
-shows started
+printf '%s\n' "PS1='\$ '; $redlock run -t 60s a -- sh -c 'echo be\"\"gun; exec sed -u s/after/AFTER/'; echo \"cat=\$?\"" >&"$keys"
+shows begun
 printf '\032' >&"$keys"
 that 'Ctrl-Z gives the shell its prompt' shows Stopped
 printf 'fg\n' >&"$keys"
@@ -107,8 +107,8 @@ finish
 
 # Stopped for longer than the lock lasts: killed when it is continued, before it does anything.
 terminal "bash --norc --noprofile -i"
-printf '%s\n' "$redlock run -t 2s a -- sh -c 'echo star\"\"ted; read -r x; echo sur\"\"vived'" >&"$keys"
-shows started
+printf '%s\n' "$redlock run -t 2s a -- sh -c 'echo be\"\"gun; read -r x; echo sur\"\"vived'" >&"$keys"
+shows begun
 printf '\032' >&"$keys"
 shows Stopped
 eventually free a

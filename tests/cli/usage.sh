@@ -59,6 +59,13 @@ mistake 64 "'soon' is not a duration" run -w soon name -- true
 mistake 64 "wait: '' is not a duration" run -w '' name -- true
 mistake 64 'grace may be at most half' run --grace 6s name -- true
 mistake 64 "min-hold: 'x' is not" run --min-hold x name -- true
+mistake 64 "on-lost: .maybe. is neither term, kill, ignore nor" run --on-lost maybe name -- true
+mistake 64 "on-lost: .SIGSTOP. is neither" run --on-lost SIGSTOP name -- true
+mistake 64 'strict and --no-guard contradict' run --strict --no-guard name -- true
+mistake 64 'no terminal to ask on; --yes' init
+mistake 64 'the nodes are named with --nodes' init 127.0.0.1:1
+mistake 64 'no word is needed' doctor 127.0.0.1:1
+mistake 64 'redlock doctor: a TTL of 1 min 1 s is beyond' doctor -t 61s
 mistake 64 'redlock lock: NAME is missing' lock
 mistake 64 'one NAME is enough' lock a b
 mistake 64 'redlock extend: NAME is missing' extend
@@ -99,7 +106,7 @@ expect '78: REDLOCK_NODES set but empty' 78 'REDLOCK_NODES names no node'
 last=$(ask "$(port 1)" CLIENT ID)
 is 'nothing was sent' $((${last#:} - ${first#:})) 1
 
-for sub in run lock extend unlock status nodes dev; do
+for sub in run lock extend unlock status nodes doctor init dev; do
     try "$redlock" $sub --help
     expect "$sub --help" 0
     like "   it has an example" "$out" "^Examples?:"

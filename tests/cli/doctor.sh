@@ -1,0 +1,82 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# `redlock doctor` finds each planted fault, says what to do, and its status says whether one is there.
+# The cheap half of it warns whoever opens a client.
+. "$(dirname "$0")/lib.bash" "$@"
+inside_dev 3 "$@"
+
+# finds WHAT STATUS PATTERN REMEDY OPTION...
+finds() {
+    local what=$1 want=$2 pattern=$3 remedy=$4
+    shift 4
+    try "$redlock" doctor "$@"
+    expect "$what: $want" "$want"
+    like '   what was found' "$out" "$pattern"
+    like '   what to do' "$out" "-> .*$remedy"
+}
+nodes=$REDLOCK_NODES
+first=127.0.0.1:$(port 1)
+second=127.0.0.1:$(port 2)
+
+try "$redlock" doctor
+expect 'nothing wrong: 0' 0
+is 'and only the summary' "$(sed 's/[0-9]\+/N/g' "$tmp/out")" 'N nodes, N checks: N ok, N warn, N fail, N unknown (-v shows all)'
+like '   which counts' "$out" '3 nodes, [0-9]+ checks: [0-9]+ ok, 0 warn, 0 fail, 0 unknown'
+unlike 'no colours without a terminal' "$out" $'\033'
+is 'nothing is left behind' "$(ask "$(port 1)" KEYS 'redlock:*')" '*0'
+try "$redlock" doctor -v
+for check in reachable role identity eviction persistence clock latency rights guard; do
+    is "-v: $check of every node" "$(grep -c "^  ok  *$check " "$tmp/out")" 3
+done
+try "$redlock" doctor -q
+is '-q: the status alone' "$status:$out$err" 0:
+
+finds 'an even number' 0 '^  warn +number ' 'odd' --nodes "$first,$second"
+try "$redlock" lock -n --nodes "$first,$second" even
+expect 'a warning for whoever opens a client' 0 '^redlock: warning: .*even number'
+is '   once' "$(grep -c warning "$tmp/err")" 1
+try "$redlock" lock -n -q --nodes "$first,$second" even-quiet
+is '   none with -q' "$status:$err" 0:
+try "$redlock" lock -n --json --nodes "$first,$second" even-json
+is '   nor with --json' "$status:$err" 0:
+
+finds 'the same server twice' 1 '^  fail +identity +the same server' 'server of its own' \
+    --nodes "$nodes,localhost:$(port 1),127.0.0.2:1"
+is '   both of its names' "$(grep -c 'fail *identity' "$tmp/out")" 2
+try "$redlock" lock -n --nodes "$first,$second,localhost:$(port 1)" twice
+like '   and a warning' "$err" '^redlock: warning: .*same server'
+
+ask "$(port 2)" CONFIG SET maxmemory 100mb >/dev/null
+ask "$(port 2)" CONFIG SET maxmemory-policy volatile-lru >/dev/null
+finds 'an evicting policy' 1 '^  fail +eviction .*volatile-lru' 'noeviction'
+is '   on that node only' "$(grep -c "^127" "$tmp/out"):$(grep -o "^127.*" "$tmp/out")" "1:$second"
+try "$redlock" status x
+like '   and a warning' "$err" "^redlock: warning: $second: .*evicts"
+ask "$(port 2)" CONFIG SET maxmemory-policy noeviction >/dev/null
+
+ask "$(port 2)" REPLICAOF 127.0.0.1 "$(port 1)" >/dev/null
+finds 'a replica' 1 '^  fail +role +a replica' 'REPLICAOF NO ONE'
+ask "$(port 2)" REPLICAOF NO ONE >/dev/null
+
+for k in 1 2 3; do
+    ask "$(port $k)" ACL SETUSER weak on '>pw' '~*' +ping +set +get +pttl +del +eval +evalsha +script '+client|setname' >/dev/null
+    ask "$(port $k)" ACL SETUSER poor on '>pw' '~*' +@all -set -eval -evalsha >/dev/null
+done
+export REDLOCK_PASSWORD=pw
+try "$redlock" doctor --user weak
+like 'no INFO: unknown, neither ok nor a crash' "$out" '^  unknown +role '
+unlike '   and not ok' "$(grep 'role' "$tmp/out")" ' ok '
+finds 'rights are missing' 1 '^  fail +rights ' '' --user poor
+unset REDLOCK_PASSWORD
+
+"$redlock" dev kill 3 >/dev/null
+finds 'a dead node' 1 "^  fail +reachable +connection refused" 'start the server'
+like '   by its name' "$out" "^127.0.0.1:$(port 3)$"
+"$redlock" dev start 3 >/dev/null 2>&1
+finds 'a restarted node' 0 '^  warn +guard .*restarted not long ago; may vote in [0-9]+ s' 'redlock init'
+"$redlock" dev kill 3 >/dev/null
+"$redlock" dev kill 2 >/dev/null
+finds 'no majority' 69 '^  fail +number +1 of 3 nodes reachable' 'no lock can be acquired'
+try "$redlock" doctor --nodes 127.0.0.1:1
+expect 'nobody there at all: 69' 69
+done_testing

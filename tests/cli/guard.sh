@@ -1,0 +1,89 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Servers that have just started do not vote: who, why, for how long, and the two ways out.
+. "$(dirname "$0")/lib.bash" "$@"
+inside_dev 5 "$@"
+
+try "$redlock" run -n a -- true
+expect 'servers of `redlock dev` vote at once' 0
+is '   without a word' "$err" ''
+for k in 1 2 3; do
+    "$redlock" dev kill $k >/dev/null
+    try "$redlock" dev start $k
+    expect "restarted: node $k" 0 'in quarantine.*`redlock init`'
+done
+try "$redlock" dev start 3
+is 'one that was up already is not' "$status:$err" 0:
+
+for sub in 'lock -n x' 'run -n x true' 'run -w 300ms x true'; do
+    try timeout 10 "$redlock" $sub
+    expect "$sub: 69" 69 '3 of 5 nodes are in quarantine'
+    for k in 1 2 3; do
+        like "   node $k: who, why and for how long" "$err" \
+            "127.0.0.1:$(port $k) +in quarantine .*restarted not long ago; may vote in [0-9]+ s"
+    done
+    like '   the ways out: wait, or vouch for them' "$err" 'next: wait (1 min|[0-9]+)[^,]* s .*`redlock init`'
+done
+("$redlock" run patient -- echo at last >"$tmp/patient" 2>"$tmp/warning"; echo $? >>"$tmp/patient") &
+that 'waiting for ever is not silent' eventually grep -qs 'in quarantine' "$tmp/warning"
+like '   and says what to do' "$(cat "$tmp/warning")" 'next: wait .*`redlock init`'
+
+try "$redlock" nodes
+expect 'nodes: a majority answers' 0
+like '   quarantine and the time that is left' "$out" "127.0.0.1:$(port 2) +up +quarantine, [^ ].* restarted not long ago; may vote in"
+like '   the others vote' "$out" "127.0.0.1:$(port 4) +up +votes "
+like '   with their clocks' "$out" "127.0.0.1:$(port 5) .* [+-]0\.0[0-9]+ s "
+try "$redlock" nodes --no-guard
+like 'nodes --no-guard' "$out" "127.0.0.1:$(port 2) +up +off "
+try "$redlock" lock -n --no-guard trusting
+expect '--no-guard: they count' 0
+echo 'guard = off' >"$tmp/conf"
+try "$redlock" lock -n --config "$tmp/conf" trusting-too
+expect 'guard = off in the configuration file' 0
+try "$redlock" lock -n --config "$tmp/conf" --strict strict
+expect '--strict is stronger' 69 'in quarantine'
+try "$redlock" lock -n -t 500ms --max-ttl 500ms short
+expect 'a short --max-ttl keeps them out for as long as the others may ask, at least' 69
+
+# The way out: `redlock init`.
+try "$redlock" init </dev/null
+expect 'init without a terminal needs --yes' 64 'no terminal'
+try "$redlock" lock -n still
+expect '   and nothing was changed' 69
+if command -v script >/dev/null; then
+    asked() {
+        printf '%s\n' "$1" | script -q -e -c "$redlock init" /dev/null >"$tmp/out" 2>&1
+        status=$?
+        out=$(tr -d '\r' <"$tmp/out")
+    }
+    asked n
+    is 'init on a terminal asks, and n is no' "$status" 1
+    like '   what is stated is explained' "$out" 'nobody holds a lock on them'
+    like '   for which nodes' "$out" "127.0.0.1:$(port 1)"
+    like '   no change is told' "$out" 'nothing was changed'
+    asked y
+    is 'and y is yes' "$status" 0
+else
+    try "$redlock" init --yes
+    expect 'init --yes' 0
+fi
+wait
+is 'whoever waited gets the lock' "$(cat "$tmp/patient")" $'at last\n0'
+try "$redlock" lock -n now
+expect 'now they vote' 0
+try "$redlock" init --yes
+expect 'init --yes: again is fine' 0
+is '   a row for each node' "$(grep -c 'granted' "$tmp/out")" 5
+like '   and how many' "$out" '^5 of 5 nodes may vote$'
+try "$redlock" lock -n --strict strictly
+expect '--strict: with markers they vote' 0
+for k in 1 2 3; do ask "$(port $k)" FLUSHALL >/dev/null; done
+try "$redlock" lock -n --strict flushed
+expect '--strict: FLUSHALL is noticed' 69 'in quarantine'
+"$redlock" dev kill 4 >/dev/null
+try "$redlock" init --yes
+expect 'init with a node down: 69' 69 "127.0.0.1:$(port 4) +connection refused"
+like '   and what to do' "$err" 'next: bring back'
+try "$redlock" lock -n --strict admitted
+expect '   the others took it' 0
+done_testing
