@@ -19,9 +19,11 @@ static bool is_duplicate(const struct rl_audit_node *nodes, uint8_t node_count, 
     return false;
 }
 
-static int64_t middle_ns(const struct rl_clock_window *window)
+/* Surely further apart than is fine, whatever the samples leave open. */
+static bool are_apart(const struct rl_clock_window *a, const struct rl_clock_window *b)
 {
-    return window->low_ns + (window->high_ns - window->low_ns) / 2;
+    return a->low_ns - b->high_ns > RL_AUDIT_SKEW_NS ||
+           b->low_ns - a->high_ns > RL_AUDIT_SKEW_NS;
 }
 
 /* More than the allowance away from most of the others whose clock is known. */
@@ -33,12 +35,9 @@ static bool is_skewed(const struct rl_audit_node *nodes, uint8_t node_count, uin
     if (!nodes[node].window->known)
         return false;
     for (uint8_t i = 0; i < node_count; i++) {
-        int64_t apart_ns;
-
         if (i == node || !nodes[i].reachable || !nodes[i].window->known)
             continue;
-        apart_ns = middle_ns(nodes[node].window) - middle_ns(nodes[i].window);
-        if (apart_ns > RL_AUDIT_SKEW_NS || apart_ns < -RL_AUDIT_SKEW_NS)
+        if (are_apart(nodes[node].window, nodes[i].window))
             far_count++;
         else
             near_count++;

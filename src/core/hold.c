@@ -220,6 +220,24 @@ void rl_hold_answer(struct rl_lock *lock, const struct rl_event *event, struct r
     decide(lock, event->now_ns, out);
 }
 
+/*
+ * A renewal that is not confirmed in time is in jeopardy, but it stays open: nodes that were slow
+ * still answer it, in order, and asking them again would only add to what keeps them busy. It
+ * ends with its answers, with the connections of those who never give one, or with the hold.
+ */
+static void leave_open(struct rl_lock *lock, struct rl_actions *out)
+{
+    uint16_t silent = rl_tally_pending(&lock->tally);
+
+    for (uint8_t i = 0; i < lock->policy->node_count; i++)
+        if (silent & (1u << i))
+            lock->node[i].vote = REDLOCK_VOTE_TIMEDOUT;
+    lock->round_deadline_ns = RL_NEVER_NS;
+    out->jeopardy = !lock->jeopardy;
+    lock->jeopardy = true;
+    lock->jeopardy_error = rl_no_quorum_error(lock);
+}
+
 void rl_hold_timer(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
 {
     int64_t now_ns = event->now_ns;
@@ -229,7 +247,9 @@ void rl_hold_timer(struct rl_lock *lock, const struct rl_event *event, struct rl
         return;
     }
     if (lock->extending) {
-        if (now_ns >= lock->round_deadline_ns) {
+        if (now_ns >= lock->round_deadline_ns && lock->extension_is_ours) {
+            leave_open(lock, out);
+        } else if (now_ns >= lock->round_deadline_ns) {
             rl_time_out_silent_nodes(lock, event);
             decide(lock, now_ns, out);
         }

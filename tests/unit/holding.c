@@ -122,6 +122,24 @@ CASE(jeopardy_and_recovery, "A10: told once when it begins and once when it ends
                                        "[437]  remaining 987\n");
 }
 
+CASE(late_answers_complete_a_renewal, "A10: a slow node is not asked again, its answer counts.")
+{
+    trace_run(&renewing, HELD_BY_THREE "[334]  timer          -> send EXTEND 12345\n"
+                                       "[335]  1 granted\n"
+                                       "[384]  timer          -> jeopardy\n"
+                                       "[384]  timer-at 986\n"
+                                       "[600]  2 granted\n"
+                                       "[700]  3 granted      -> recovered\n"
+                                       "[700]  remaining 622\n"
+                                       "[700]  timer-at 667\n");
+    trace_run(&renewing, HELD_BY_THREE "[334]  timer          -> send EXTEND 12345\n"
+                                       "[384]  timer          -> jeopardy\n"
+                                       "[500]  1 refused\n"
+                                       "[500]  2 refused\n"
+                                       "[500]  3 refused\n"
+                                       "[550]  timer          -> send EXTEND 12345\n");
+}
+
 CASE(lost_is_told_before_the_end, "A10: with a lead, so that the callback has run by then.")
 {
     trace_run(&renewing, HELD_BY_THREE "[985]  remaining 3\n"
