@@ -66,6 +66,10 @@ static void become_server(const struct server *s, pid_t parent)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(1);
+    if (s->clock_path[0] != '\0') {
+        setenv("LD_PRELOAD", SERVER_SHIM, 1);
+        setenv("REDLOCK_TEST_CLOCK", s->clock_path, 1);
+    }
     int log = open("/dev/null", O_RDWR);
     dup2(log, STDIN_FILENO);
     dup2(log, STDOUT_FILENO);

@@ -19,12 +19,14 @@ struct server {
     pid_t pid; /* 0: not running */
     struct port port;
     int id;
-    bool tls;                 /* the port speaks TLS */
-    bool closed;              /* launch it without the port, for the time being */
-    char socket_path[96];     /* plaintext, for the test's own eyes */
-    const char *password;     /* of the default user, if the extra arguments set one */
-    const char *db;           /* where the marker goes; NULL: 0 */
-    const char *max_ttl_ms;   /* what the marker says; NULL: 60000, the library's default */
+    bool tls;                   /* the port speaks TLS */
+    bool closed;                /* launch it without the port, for the time being */
+    char socket_path[96];       /* plaintext, for the test's own eyes */
+    const char *password;       /* of the default user, if the extra arguments set one */
+    char clock_path[96];        /* nodeclock.h; empty: the machine's clock */
+    int64_t volatile *clock_ms; /* its offset */
+    const char *db;             /* where the marker goes; NULL: 0 */
+    const char *max_ttl_ms;     /* what the marker says; NULL: 60000, the library's default */
     const char *const *extra; /* server arguments ended by NULL; must stay alive; may be NULL */
 };
 

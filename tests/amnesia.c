@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Nodes that forget. A holds a lock on nodes 1, 2 and 3 of five, node 3 loses its memory, and
+ * B asks: nodes 3, 4 and 5 would make a second majority. Each case is one way of forgetting;
+ * whether B is kept out depends on the guard (G1, G2), and where it is not, the case says so.
+ */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+#include "relay.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { FORGETFUL = 2, TTL_MS = 30000 };
+
+struct scene {
+    struct cluster c;
+    struct server outside; /* a master for the node that is demoted */
+    struct relay relay;
+    redlock *a, *b;
+    redlock_lock *held;
+};
+
+typedef void forget_fn(struct scene *s);
+
+static void restart(struct scene *s)
+{
+    server_restart(&s->c.node[FORGETFUL]);
+}
+
+static void flush(struct scene *s)
+{
+    CHECK_STR("OK", server_cmd(&s->c.node[FORGETFUL], "FLUSHALL", NULL));
+}
+
+static void swap(struct scene *s)
+{
+    CHECK_STR("OK", server_cmd(&s->c.node[FORGETFUL], "SWAPDB", "0", "1", NULL));
+}
+
+static bool is_synchronised(void *data)
+{
+    const struct server *s = data;
+    return strstr(server_cmd(s, "INFO", "replication", NULL), "master_link_status:up") != NULL;
+}
+
+static void demote_and_promote(struct scene *s)
+{
+    struct server *node = &s->c.node[FORGETFUL];
+    char port[16];
+    static const char *const at_once[] = {"--repl-diskless-sync-delay", "0", NULL};
+    server_start(&s->outside, at_once);
+    snprintf(port, sizeof port, "%d", s->outside.port.number);
+    CHECK_STR("OK", server_cmd(node, "REPLICAOF", "127.0.0.1", port, NULL));
+    CHECK(wait_until(is_synchronised, node, 10000));
+    CHECK_STR("OK", server_cmd(node, "REPLICAOF", "NO", "ONE", NULL));
+}
+
+/* The clients talk to node 3 through a relay that hides the restart. */
+static void restart_unseen(struct scene *s)
+{
+    server_restart(&s->c.node[FORGETFUL]);
+    CHECK_INT(0, s->relay.switches->hidden);
+}
+
+static void start(struct scene *s, uint32_t flags, bool hidden)
+{
+    memset(s, 0, sizeof *s);
+    cluster_start(&s->c, 5);
+    if (hidden) {
+        relay_start(&s->relay, s->c.node[FORGETFUL].port.number, 1);
+        s->relay.switches->keep = 1;
+        s->c.urls[FORGETFUL] = s->relay.url;
+    }
+    s->a = client_open_warm(&s->c, flags);
+    s->b = client_open_warm(&s->c, flags);
+    /* Both have seen every node while it was to be trusted. */
+    CHECK_OK(client_try(s->a, "warm", TTL_MS));
+    CHECK_OK(client_try(s->b, "warm", TTL_MS));
+    cluster_set(&s->c, 3, 2, "redlock:x", "in the way", 60000);
+    s->held = client_lock(s->a, "x", TTL_MS);
+    cluster_del(&s->c, 3, 2, "redlock:x");
+    CHECK_INT(3, cluster_count_value(&s->c, "redlock:x", redlock_value(s->held)));
+}
+
+static void finish(struct scene *s)
+{
+    CHECK(redlock_remaining_ms(s->held) > 0); /* A was entitled all the time */
+    redlock_lock_free(s->held);
+    redlock_close(s->a);
+    redlock_close(s->b);
+}
+
+static bool forgot(void *data)
+{
+    const struct scene *s = data;
+    return server_int(&s->c.node[FORGETFUL], "EXISTS", "redlock:x", NULL) == 0;
+}
+
+/* B tries for a while, as connections come back. True: it was granted what A holds. */
+static bool second_holder(redlock *b)
+{
+    redlock_request q = {.size = sizeof q, .wait_ms = 500};
+    redlock_lock *lock = NULL;
+    int error = redlock_acquire(b, "x", TTL_MS, &q, &lock);
+    if (error == REDLOCK_OK)
+        redlock_lock_free(lock);
+    else if (error != REDLOCK_TIMEOUT && error != REDLOCK_GUARDED)
+        FAIL("expected TIMEOUT or GUARDED, got %s: %s", redlock_error_name(error),
+             redlock_detail());
+    return error == REDLOCK_OK;
+}
+
+static bool is_quarantined(redlock *r, size_t node, const char *word)
+{
+    redlock_node_info info = {.size = sizeof info};
+    CHECK_OK(redlock_node(r, node, &info));
+    if (info.quarantined)
+        CHECK_HAS(word, info.text);
+    return info.quarantined != 0;
+}
+
+static void holds(forget_fn *forget, uint32_t flags, bool hidden, const char *word)
+{
+    struct scene s;
+    start(&s, flags, hidden);
+    forget(&s);
+    CHECK(forgot(&s));
+    CHECK(!second_holder(s.b));
+    CHECK(is_quarantined(s.b, FORGETFUL, word));
+    for (size_t i = 0; i < 5; i++)
+        CHECK(i == FORGETFUL || !is_quarantined(s.b, i, ""));
+    redlock *fresh = client_open_warm(&s.c, flags); /* one that never knew the old node */
+    CHECK(!second_holder(fresh));
+    redlock_close(fresh);
+    finish(&s);
+}
+
+static void breaks(forget_fn *forget, uint32_t flags, bool hidden)
+{
+    struct scene s;
+    start(&s, flags, hidden);
+    forget(&s);
+    CHECK(forgot(&s));
+    CHECK(second_holder(s.b));
+    finish(&s);
+}
+
+CASE(restart_is_guarded, "kill -9 and restart: the young node does not vote, B stays out.")
+{
+    holds(restart, 0, false, "restarted not long ago");
+}
+
+CASE(restart_without_guard, "The same with the guard off: two holders, so the case can fail.")
+{
+    breaks(restart, REDLOCK_NO_GUARD, false);
+}
+
+CASE(restart_is_guarded_strict, "kill -9 and restart in strict mode: B stays out.")
+{
+    holds(restart, REDLOCK_STRICT, false, "not admitted");
+}
+
+CASE(flushall_strict, "FLUSHALL in strict mode: the marker is gone too, B stays out.")
+{
+    holds(flush, REDLOCK_STRICT, false, "not admitted");
+}
+
+CASE(flushall_default_misses, "The limit of the default mode: FLUSHALL makes two holders.")
+{
+    breaks(flush, 0, false);
+}
+
+CASE(swapdb_strict, "SWAPDB in strict mode: B stays out.")
+{
+    holds(swap, REDLOCK_STRICT, false, "not admitted");
+}
+
+CASE(swapdb_default_misses, "The limit of the default mode: SWAPDB makes two holders.")
+{
+    breaks(swap, 0, false);
+}
+
+CASE(promotion_strict, "Demoted and promoted in place, strict mode: B stays out.")
+{
+    holds(demote_and_promote, REDLOCK_STRICT, false, "not admitted");
+}
+
+CASE(promotion_default_misses, "The limit of the default mode: promotion makes two holders.")
+{
+    breaks(demote_and_promote, 0, false);
+}
+
+CASE(hidden_restart_strict, "A restart behind a proxy, strict mode: B stays out.")
+{
+    holds(restart_unseen, REDLOCK_STRICT, true, "not admitted");
+}
+
+CASE(hidden_restart_default_misses, "The limit of the default mode: a hidden restart.")
+{
+    breaks(restart_unseen, 0, true);
+}
+
+/* ---- the way back ------------------------------------------------------------------------ */
+
+/* Nodes with a short guard time: 200 ms and the margin of two seconds. */
+static void start_short(struct cluster *c, size_t count)
+{
+    cluster_start_young(c, count, NULL);
+    for (size_t i = 0; i < count; i++) {
+        c->node[i].max_ttl_ms = "200";
+        server_admit(&c->node[i]);
+    }
+}
+
+static redlock *open_short(const struct cluster *c, uint32_t flags)
+{
+    redlock_options o = client_options(c);
+    o.max_ttl_ms = 200;
+    o.flags = flags;
+    redlock *r = client_open_with(&o);
+    client_warm(r);
+    return r;
+}
+
+static void comes_back(uint32_t flags, forget_fn *forget)
+{
+    struct scene s = {0};
+    enum { GUARD_MS = 2200 };
+    start_short(&s.c, 3);
+    redlock *r = open_short(&s.c, REDLOCK_THREAD | flags);
+    CHECK_OK(client_try(r, "x", 200));
+    forget(&s);
+    int64_t start_ms = now_ms();
+    bool out = false;
+    while (!out && now_ms() - start_ms < 2000) {
+        redlock_lock *lock = NULL;
+        if (redlock_acquire(r, "x", 200, NULL, &lock) == REDLOCK_OK)
+            redlock_lock_free(lock);
+        out = is_quarantined(r, FORGETFUL, "");
+        sleep_ms(5);
+    }
+    CHECK(out);
+    while (is_quarantined(r, FORGETFUL, "")) {
+        CHECK(now_ms() - start_ms < GUARD_MS + 3000 + SLACK_MS);
+        redlock_lock *lock = NULL;
+        if (redlock_acquire(r, "x", 200, NULL, &lock) == REDLOCK_OK)
+            redlock_lock_free(lock);
+        sleep_ms(20);
+    }
+    CHECK(now_ms() - start_ms >= GUARD_MS - 5);
+    redlock_close(r);
+}
+
+CASE(restarted_node_returns, "After max_ttl and two seconds a restarted node votes again.")
+{
+    comes_back(0, restart);
+}
+
+CASE(restarted_node_returns_strict, "The same in strict mode: probation, then a new marker.")
+{
+    comes_back(REDLOCK_STRICT, restart);
+}
+
+CASE(flushed_node_returns_strict, "A flushed node earns a new marker in strict mode.")
+{
+    comes_back(REDLOCK_STRICT, flush);
+}
+
+CASE(renewal_counts_in_quarantine, "What a node in quarantine still has of ours counts.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *r = client_open_warm(&c, REDLOCK_THREAD | REDLOCK_STRICT);
+    redlock_lock *lock = client_lock(r, "x", TTL_MS);
+    CHECK(cluster_await(&c, "redlock:x", 3, 1000));
+    for (int i = 0; i < 3; i++)
+        CHECK_INT(1, server_int(&c.node[i], "DEL", "redlock.admit", NULL));
+    CHECK_ERR(REDLOCK_GUARDED, client_try(r, "y", TTL_MS)); /* no new lock ... */
+    CHECK_OK(redlock_extend(lock, TTL_MS));                 /* ... but the old one lives on */
+    client_unlock(lock);
+    redlock_close(r);
+}
