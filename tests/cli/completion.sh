@@ -26,6 +26,7 @@ for sub in run lock extend unlock status nodes doctor init dev; do
     done
 done
 is 'actions of dev' "$(offered redlock dev '')" 'hang kill list resume start'
+is 'the values of --on-lost' "$(offered redlock run --on-lost i)" ignore
 is 'the start of a word' "$(offered redlock sta)" status
 is 'the value of an option is not a word' "$(offered redlock dev -n 3 k)" kill
 like 'run NAME is followed by a command' "$(offered redlock run -t 3 name ls)" '\bls\b'
