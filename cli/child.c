@@ -14,6 +14,7 @@
 #include "message.h"
 #include "signals.h"
 #include "text.h"
+#include "undertaker.h"
 
 #define LOOK_EVERY_MS 20 /* at a child that takes its time to begin */
 
@@ -45,6 +46,7 @@ static void become(struct child *c, char *const argv[], int output_fd, pid_t par
     if (getppid() != parent)
         _exit(EXIT_SIGNAL + SIGKILL); /* it died before prctl() */
     setpgid(0, 0);
+    undertaker_tell(c->undertaker_fd);
     if (output_fd >= 0 && !redirect(output_fd))
         fail(report_fd, errno);
     if (c->foreground)
@@ -74,10 +76,10 @@ static int read_error(int fd, pid_t pid)
     return size == (ssize_t)sizeof error ? error : 0;
 }
 
-int child_start(struct child *c, char *const argv[], int output_fd)
+int child_start(struct child *c, char *const argv[], int output_fd, int undertaker_fd)
 {
     int report[2];
-    *c = (struct child){.tty_fd = -1};
+    *c = (struct child){.tty_fd = -1, .undertaker_fd = undertaker_fd};
     if (output_fd < 0)
         c->tty_fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
     /* In a pipeline the terminal belongs to the whole of it: take it only when asked for (the
@@ -95,10 +97,12 @@ int child_start(struct child *c, char *const argv[], int output_fd)
     if (error == 0) {
         setpgid(pid, pid); /* both sides do it: a signal may have to be passed on at once */
         error = read_error(report[0], pid);
-        if (error)
+        if (error) {
+            undertaker_dismiss(undertaker_fd);
             waitpid(pid, NULL, 0);
-        else
+        } else {
             c->pid = pid;
+        }
     }
     close(report[0]);
     return error;
@@ -119,18 +123,20 @@ static void take_terminal_back(struct child *c)
 
 int child_check(struct child *c, bool kill_group)
 {
-    siginfo_t info = {0};
-    int status;
+    siginfo_t ended = {0}, stopped = {0};
     if (c->pid <= 0 || c->ended)
         return 0;
+    if (waitid(P_PID, (id_t)c->pid, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+        ended.si_pid != c->pid)
+        return waitid(P_PID, (id_t)c->pid, &stopped, WSTOPPED | WNOHANG) == 0
+                   ? stopped.si_status
+                   : 0;
     /* Until it has been waited for its number cannot be anybody else's. */
-    if (kill_group && waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-        info.si_pid == c->pid)
+    if (kill_group)
         kill(-c->pid, SIGKILL);
-    if (waitpid(c->pid, &status, WNOHANG | WUNTRACED) != c->pid)
-        return 0;
-    if (WIFSTOPPED(status))
-        return WSTOPSIG(status);
+    undertaker_dismiss(c->undertaker_fd);
+    int status = 0;
+    waitpid(c->pid, &status, 0);
     c->ended = true;
     c->wait_status = status;
     if (c->foreground && WIFSIGNALED(status) && WTERMSIG(status) == SIGINT)

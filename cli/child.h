@@ -11,20 +11,22 @@
 #include <sys/types.h>
 
 struct child {
-    pid_t pid;       /* also its process group; 0: none was started */
-    bool ended;      /* and has been waited for */
-    int wait_status; /* as waitpid() gave it, once ended */
-    int tty_fd;      /* our controlling terminal; -1: none */
-    bool wants_tty;  /* it should have the terminal whenever we are in the foreground */
-    bool foreground; /* its group has been given the terminal */
+    pid_t pid;         /* also its process group; 0: none was started */
+    bool ended;        /* and has been waited for */
+    int wait_status;   /* as waitpid() gave it, once ended */
+    int tty_fd;        /* our controlling terminal; -1: none */
+    bool wants_tty;    /* it should have the terminal whenever we are in the foreground */
+    bool foreground;   /* its group has been given the terminal */
+    int undertaker_fd; /* who avenges us; -1: nobody */
 };
 
 /*
  * Starts argv[0]. With output_fd -1 it shares our input, output and terminal; else it reads
- * nothing and writes there, in the background. Returns 0, or errno of what failed (the search for the file and its execution
+ * nothing and writes there, in the background. `undertaker_fd` is that of undertaker_start(), or -1:
+ * the child has none. Returns 0, or errno of what failed (the search for the file and its execution
  * included); then there is no child. child_close() is due either way.
  */
-int child_start(struct child *c, char *const argv[], int output_fd);
+int child_start(struct child *c, char *const argv[], int output_fd, int undertaker_fd);
 
 /* Sends a signal to the whole group; nothing once the child has been waited for. */
 void child_signal(const struct child *c, int signal);

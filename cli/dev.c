@@ -180,7 +180,7 @@ static int run_command(struct dev *d, const char *nodes)
     if (setenv("REDLOCK_NODES", nodes, 1) != 0 || setenv("REDLOCK_DEV", q->directory, 1) != 0 ||
         setenv("REDLOCK_CONFIG", "/dev/null", 1) != 0 || unsetenv("REDLOCK_PASSWORD") != 0)
         return message_fail(EXIT_INTERNAL, "out of memory");
-    int error = child_start(&q->command, d->command, -1);
+    int error = child_start(&q->command, d->command, -1, -1);
     if (error) {
         child_close(&q->command);
         return child_explain(d->command[0], error);

@@ -158,7 +158,7 @@ int dev_server_start(struct dev_server *s, const char *program, const char *dire
     if (log_fd < 0)
         return errno;
     s->hung = s->ready = s->ending = false;
-    int error = child_start(&s->child, argv, log_fd);
+    int error = child_start(&s->child, argv, log_fd, -1);
     close(log_fd);
     return error;
 }

@@ -15,6 +15,7 @@
 #include "signals.h"
 #include "text.h"
 #include "timer.h"
+#include "undertaker.h"
 
 static int report_not_acquired(struct run *r, int error, int signal)
 {
@@ -142,7 +143,7 @@ static int run_held(struct run *r)
     if (status)
         return status;
     family_begin();
-    int error = child_start(&w->child, r->command, -1);
+    int error = child_start(&w->child, r->command, -1, r->undertaker_fd);
     if (error) {
         child_close(&w->child);
         hold_release(&r->hold);
@@ -157,6 +158,8 @@ static int acquire_and_run(struct run *r)
 {
     int signal = 0;
     uint32_t flags = REDLOCK_RENEW | (r->fenced ? REDLOCK_FENCED : 0);
+    /* Before there are connections that it would inherit. */
+    r->undertaker_fd = undertaker_start();
     int status = client_open(&r->settings, &r->hold.client);
     if (status)
         return status;
@@ -167,7 +170,7 @@ static int acquire_and_run(struct run *r)
 
 static int run_main(const struct command *command, int argc, char **argv)
 {
-    struct run r = {.watch = {.signal_fd = -1, .timer_fd = -1}};
+    struct run r = {.undertaker_fd = -1, .watch = {.signal_fd = -1, .timer_fd = -1}};
     bool stopped;
     int status = run_read(&r, command, argc, argv, &stopped);
     if (status || stopped)
@@ -180,6 +183,8 @@ static int run_main(const struct command *command, int argc, char **argv)
 cleanup:
     hold_close(&r.hold);
     settings_free(&r.settings);
+    if (r.undertaker_fd >= 0)
+        close(r.undertaker_fd);
     if (r.watch.signal_fd >= 0)
         close(r.watch.signal_fd);
     if (r.watch.timer_fd >= 0)

@@ -18,6 +18,7 @@ struct run {
     bool skip_ok;
     bool fenced;
     int64_t min_hold_ms;
+    int undertaker_fd; /* -1: none */
     struct hold hold;
     struct watch watch;
 };

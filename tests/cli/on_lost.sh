@@ -124,18 +124,21 @@ hang resume
 "$redlock" run a -- sh -c 'setsid sleep 1000 >/dev/null & echo $!' >"$tmp/left"
 that 'a process left behind by a command that ended well lives' kill -0 "$(cat "$tmp/left")"
 kill "$(cat "$tmp/left")"
+"$redlock" run a -- sh -c 'sleep 1000 >/dev/null & echo $!' >"$tmp/left"
+that '   in the group of the command, too' kill -0 "$(cat "$tmp/left")"
+kill "$(cat "$tmp/left")"
 # Orphans do not pile up as zombies of the wrapper.
 "$redlock" run a -- bash -c 'for i in 1 2 3 4 5; do (sleep 0.01 &) ; done; sleep 0.3; ps -o stat= --ppid $PPID' >"$tmp/stats"
 is 'orphans that ended are gone' "$(grep -c Z "$tmp/stats")" 0
 
 # Killed outright, at any moment.
 for i in 0 1 2 3 4 5 6 7 8 9 10 12 14 16 18 20; do
-    "$redlock" run -t 2s "race$i" -- sleep "98765.$$" 2>/dev/null &
+    "$redlock" run -t 2s "race$i" -- sh -c "sleep 98765.$$; true" 2>/dev/null &
     wrapper=$!
     read -r -t "0.0$(printf %02d $i)" _ <>"$tmp/full"
     kill -KILL $wrapper
     wait $wrapper 2>/dev/null
 done
 none() { ! pgrep -f "^sleep 98765.$$" >/dev/null; }
-that 'kill -9 of the wrapper leaves no command, whenever it comes' eventually none
+that 'kill -9 of the wrapper leaves nothing of the command, whenever it comes' eventually none
 done_testing

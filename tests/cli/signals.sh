@@ -62,13 +62,15 @@ that 'and the command never ran' [ ! -e "$tmp/ran" ]
 try "$redlock" unlock busy "$value"
 expect 'the other still holds the lock' 0
 
-# Killed outright: the command dies with the wrapper.
-"$redlock" run -t 2s a -- bash -c "echo \$\$ >'$tmp/pid'; exec sleep 1000" 2>/dev/null &
+# Killed outright: the command dies with the wrapper, and so does what the command has started.
+"$redlock" run -t 2s a -- bash -c "sleep 1000 & echo \$\$ \$! >'$tmp/pid'; wait" 2>/dev/null &
 wrapper=$!
 eventually [ -s "$tmp/pid" ]
+read -r child grandchild <"$tmp/pid"
 kill -KILL $wrapper
 wait $wrapper 2>/dev/null
-that 'kill -9 takes the command with it' eventually gone "$(cat "$tmp/pid")"
+that 'kill -9 takes the command with it' eventually gone "$child"
+that '   and its background job' eventually gone "$grandchild"
 try "$redlock" run -w 10 a -- true
 expect 'and the lock is free after its TTL' 0
 
