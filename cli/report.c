@@ -178,9 +178,10 @@ int report_failure(const struct settings *s, const struct failure *f)
         json_finish(&j);
         fflush(stdout);
     } else if (!s->quiet) {
-        char name[TEXT_QUOTE_MAX] = "", safe[512];
+        char name[TEXT_QUOTE_MAX] = "", safe[512], quoted[REDLOCK_NAME_MAX + 3];
         /* The library names the lock itself where its name matters. */
-        bool named = !f->name || strstr(text, f->name);
+        snprintf(quoted, sizeof quoted, "'%s'", f->name ? f->name : "");
+        bool named = !f->name || strstr(text, quoted);
         if (!named)
             text_quote(name, f->name);
         text_safe(safe, sizeof safe, text);
