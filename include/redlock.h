@@ -184,7 +184,7 @@ typedef struct redlock_options {
     const char *const *nodes;
     size_t node_count;
 
-    uint32_t flags; /* REDLOCK_THREAD | REDLOCK_NO_NATIVE */
+    uint32_t flags; /* REDLOCK_THREAD, _NO_NATIVE, _STRICT or _NO_GUARD */
 
     uint32_t node_timeout_ms;    /* per-node deadline of one request; default 50.
                                     A lock uses at most a quarter of its TTL. */
@@ -363,7 +363,7 @@ REDLOCK_API int64_t redlock_remaining_ms(const redlock_lock *lock);
 REDLOCK_API int64_t redlock_deadline_ns(const redlock_lock *lock);
 
 enum redlock_state {
-    REDLOCK_STATE_IDLE,     /* not acquired: waiting for it, or failed */
+    REDLOCK_STATE_IDLE,     /* waiting for it, failed, or adopted and not extended yet */
     REDLOCK_STATE_HELD,     /* certainly ours, by the local clock */
     REDLOCK_STATE_JEOPARDY, /* still ours, but the last renewal failed */
     REDLOCK_STATE_LOST,     /* was ours and ended before it was released */

@@ -12,8 +12,20 @@
 void rl_look_first(redlock *client)
 {
     /* So that a request does not go into a connection that ended while nobody looked. */
-    if (!client->threaded && !client->turning && rl_now_ns() - client->turned_ns > STALE_NS)
-        rl_turn(client, 0);
+    if (client->threaded || client->turning || rl_now_ns() - client->turned_ns <= STALE_NS)
+        return;
+    rl_turn(client, 0);
+    rl_hand_over(client);
+}
+
+/* Nobody drives any more: one of those who wait takes over. */
+void rl_hand_over(redlock *client)
+{
+    if (client->turning)
+        return;
+    pthread_cond_broadcast(&client->turn_cond);
+    if (client->blocked)
+        pthread_cond_signal(&client->blocked->finished_cond);
 }
 
 static void enlist(redlock *client, redlock_lock *lock)
@@ -48,10 +60,6 @@ int rl_wait_finished(redlock *client, redlock_lock *lock)
     }
     delist(client, lock);
     lock->finished = false;
-    if (!client->turning) {
-        pthread_cond_broadcast(&client->turn_cond);
-        if (client->blocked)
-            pthread_cond_signal(&client->blocked->finished_cond);
-    }
+    rl_hand_over(client);
     return lock->result;
 }

@@ -121,12 +121,6 @@ void rl_release_orphaned(redlock *client, int64_t now_ns)
         if (!lock->thread || !atomic_load(&lock->thread->ended))
             continue;
         rl_unbind_thread(client, lock);
-        if (lock->handle.lock.state == RL_HELD && lock->operation == RL_NO_OPERATION) {
-            lock->operation = RL_RELEASE;
-            lock->done = NULL;
-            rl_handle_release(&client->engine, &lock->handle, now_ns);
-        } else {
-            rl_handle_cancel(&client->engine, &lock->handle, now_ns);
-        }
+        rl_give_up(client, lock, now_ns);
     }
 }

@@ -46,10 +46,11 @@ struct redlock_lock {
     int event_fd;                   /* -1: nobody asked for one */
     struct rl_thread_token *thread; /* whom it is bound to; NULL: nobody */
     bool released;                  /* by its owner, with success */
-    bool adopted;                   /* freeing it gives nothing up */
-    bool dropped;                   /* the client is closed: the engine has forgotten it */
-    bool in_callback;               /* it cannot be freed before that returns ... */
-    bool doomed;                    /* ... and was asked to be, from inside */
+    bool given_up;    /* by us: an operation that was under way ends with CANCELED */
+    bool adopted;     /* freeing it gives nothing up */
+    bool dropped;     /* the client is closed: the engine has forgotten it */
+    bool in_callback; /* it cannot be freed before that returns ... */
+    bool doomed;      /* ... and was asked to be, from inside */
 
     /* A blocked call. */
     pthread_cond_t finished_cond;
@@ -91,6 +92,7 @@ struct redlock {
 
     bool threaded;
     bool stopping;
+    bool closing; /* nothing new begins */
     pthread_t thread;
     bool turning;  /* somebody drives */
     bool sleeping; /* and waits without the mutex */
@@ -128,10 +130,12 @@ void rl_call(redlock *client, redlock_lock *lock, redlock_done_fn *function, int
              void *data);
 int rl_thread_start(redlock *client);
 void rl_thread_stop(redlock *client);
+void rl_give_up(redlock *client, redlock_lock *lock, int64_t now_ns);
 
 /* blocking.c */
 int rl_wait_finished(redlock *client, redlock_lock *lock);
 void rl_look_first(redlock *client);
+void rl_hand_over(redlock *client);
 
 /* handles.c */
 redlock_lock *rl_lock_new(redlock *client, const char *name, size_t name_size,
@@ -156,6 +160,7 @@ int rl_tell_doubts(redlock *client);
 void rl_report_lock(const redlock_lock *lock, redlock_report *out);
 void rl_report_survey(redlock *client, const struct rl_survey *survey, redlock_report *out);
 void rl_report_clock(const struct rl_guard *guard, redlock_node_info *out);
-int rl_struct_check(const char *what, size_t given, size_t known);
+int rl_struct_check(const char *what, const void *out);
+void rl_struct_fill(void *out, const void *known, size_t known_size);
 
 #endif

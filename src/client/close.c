@@ -51,17 +51,9 @@ void rl_client_unref(redlock *client)
 /* Held locks are given up, waiting ones end with CANCELED. */
 static void end_locks(redlock *client, int64_t now_ns)
 {
-    for (redlock_lock *lock = client->locks; lock; lock = lock->next) {
-        if (lock->adopted)
-            continue;
-        if (lock->handle.lock.state == RL_HELD && lock->operation == RL_NO_OPERATION) {
-            lock->operation = RL_RELEASE;
-            lock->done = NULL;
-            rl_handle_release(&client->engine, &lock->handle, now_ns);
-        } else {
-            rl_handle_cancel(&client->engine, &lock->handle, now_ns);
-        }
-    }
+    for (redlock_lock *lock = client->locks; lock; lock = lock->next)
+        if (!lock->adopted)
+            rl_give_up(client, lock, now_ns);
 }
 
 /* Releases that wait for a connection get one more try at it now. */
@@ -137,9 +129,6 @@ static void close_in_child(redlock *client)
         return;
     /* The epoll set is the parent's as well: without it, closing changes nothing there. */
     rl_reactor_free(&client->reactor);
-    /* A look-up is shared with a thread that does not exist here; it is left alone. */
-    for (uint8_t i = 0; i < client->engine.policy.node_count; i++)
-        client->conn[i].resolve = NULL;
     forget_locks(client, 0);
     client->closed = true;
     rl_client_tear_down(client);
@@ -157,6 +146,7 @@ void redlock_close(redlock *client)
     }
     if (rl_client_enter(client, true) != REDLOCK_OK)
         return;
+    client->closing = true;
     rl_thread_stop(client);
     end_locks(client, rl_now_ns());
     drain(client);

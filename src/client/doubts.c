@@ -30,10 +30,13 @@ int rl_tell_doubts(redlock *client)
         for (int doubt = 0; news >> doubt; doubt++) {
             if (!(news & (1u << doubt)))
                 continue;
+            client->calling = true;
+            client->caller = pthread_self();
             pthread_mutex_unlock(&client->mutex);
             client->warn(client->engine.node[i].address, rl_audit_doubt_text(doubt),
                          client->warn_data);
             pthread_mutex_lock(&client->mutex);
+            client->calling = false;
             count++;
         }
     }

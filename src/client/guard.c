@@ -22,7 +22,7 @@ int rl_client_enter(redlock *client, bool blocking)
         return rl_detail(REDLOCK_INVAL, "a blocking call inside a callback would never "
                                         "return; use the redlock_start calls there");
     }
-    if (client->closed) {
+    if (client->closed || client->closing) {
         pthread_mutex_unlock(&client->mutex);
         return rl_detail(REDLOCK_INVAL, "the client has been closed");
     }

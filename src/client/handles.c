@@ -73,7 +73,7 @@ static void reset(redlock_lock *lock)
     lock->event_fd = -1;
     lock->thread = NULL;
     lock->done_data = lock->lost_data = NULL;
-    lock->released = lock->adopted = lock->dropped = false;
+    lock->released = lock->given_up = lock->adopted = lock->dropped = false;
     lock->in_callback = lock->doomed = lock->finished = false;
 }
 

@@ -37,6 +37,7 @@ static redlock_lock *start_acquire(redlock *client, const char *name, int64_t tt
     lock->jeopardy = request->jeopardy;
     if ((request->flags & REDLOCK_BOUND) && rl_bind_thread(client, lock) < 0) {
         rl_lock_discard(client, lock, false);
+        rl_detail(REDLOCK_NOMEM, "no memory or descriptor left to bind the lock to its thread");
         return NULL;
     }
     rl_handle_acquire(&client->engine, &lock->handle, ttl_ms * RL_MS_NS,
@@ -157,7 +158,8 @@ static int begin_operation(redlock_lock *lock, enum rl_operation operation, bool
         error = rl_detail(REDLOCK_INVAL, "the lock was never acquired");
     else if (lock->released)
         error = rl_detail(REDLOCK_INVAL, "the lock has already been released");
-    else if (lock->handle.lock.state == RL_ENDED && lock->handle.lock.acquired_ns == 0)
+    else if (lock->handle.lock.state == RL_ENDED && lock->handle.lock.acquired_ns == 0 &&
+             !lock->adopted)
         error = rl_detail(REDLOCK_INVAL, "the lock is not held");
     if (error)
         rl_client_leave(lock->client);
@@ -286,15 +288,17 @@ static int state_of(const redlock_lock *lock)
         return REDLOCK_STATE_RELEASED;
     switch (core->state) {
     case RL_HELD:
+        if (core->adopted)
+            return REDLOCK_STATE_IDLE;
         /* The clock knows before any timer does: a process that was stopped asks here first. */
-        if (!core->adopted && rl_now_ns() >= core->deadline_ns)
+        if (rl_now_ns() >= core->deadline_ns)
             return REDLOCK_STATE_LOST;
         return core->jeopardy ? REDLOCK_STATE_JEOPARDY : REDLOCK_STATE_HELD;
     case RL_RELEASING:
     case RL_CHECKING:
         return REDLOCK_STATE_RELEASED;
     case RL_ENDED:
-        return core->acquired_ns ? REDLOCK_STATE_LOST : REDLOCK_STATE_IDLE;
+        return core->acquired_ns || core->foreign ? REDLOCK_STATE_LOST : REDLOCK_STATE_IDLE;
     default:
         return REDLOCK_STATE_IDLE;
     }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "client/client.h"
@@ -183,6 +184,17 @@ static int set_up(redlock *client, const redlock_options *o)
     return o->flags & REDLOCK_THREAD ? rl_thread_start(client) : REDLOCK_OK;
 }
 
+/* Waits on it must not be moved by somebody who sets the clock. */
+static void init_cond(pthread_cond_t *cond)
+{
+    pthread_condattr_t attributes;
+
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(cond, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
 int redlock_open(const redlock_options *options, redlock **out)
 {
     redlock_options o;
@@ -202,7 +214,7 @@ int redlock_open(const redlock_options *options, redlock **out)
     for (int i = 0; i < REDLOCK_NODES_MAX; i++)
         rl_conn_init(&client->conn[i]);
     pthread_mutex_init(&client->mutex, NULL);
-    pthread_cond_init(&client->turn_cond, NULL);
+    init_cond(&client->turn_cond);
     error = set_up(client, &o);
     if (error) {
         rl_client_tear_down(client);

@@ -35,12 +35,28 @@ static int read_struct(const char *what, const void *given, size_t given_size, v
     return REDLOCK_OK;
 }
 
-int rl_struct_check(const char *what, size_t given, size_t known)
+/* Structs that are filled by us: any size that has room for its own field is fine. */
+int rl_struct_check(const char *what, const void *out)
 {
-    if (given >= known && given <= STRUCT_LIMIT)
+    size_t size;
+
+    if (!out)
+        return rl_detail(REDLOCK_INVAL, "the %s is NULL", what);
+    memcpy(&size, out, sizeof size);
+    if (size > sizeof size && size <= STRUCT_LIMIT)
         return REDLOCK_OK;
-    return rl_detail(REDLOCK_INVAL, "%s.size is %zu; set it to sizeof the struct (%zu)", what,
-                     given, known);
+    return rl_detail(REDLOCK_INVAL, "%s.size is %zu; set it to sizeof the struct", what, size);
+}
+
+/* What the caller's header knows of it; its size field stays as it is. */
+void rl_struct_fill(void *out, const void *known, size_t known_size)
+{
+    size_t size;
+
+    memcpy(&size, out, sizeof size);
+    if (size > known_size)
+        size = known_size;
+    memcpy((char *)out + sizeof size, (const char *)known + sizeof size, size - sizeof size);
 }
 
 static void set_default(uint32_t *field, uint32_t value)
@@ -200,6 +216,6 @@ int rl_request_read(redlock *client, const char *name, int64_t ttl_ms,
         return rl_detail(REDLOCK_INVAL, "max_hold_ms %lld is not between 0 and a year",
                          (long long)out->max_hold_ms);
     if (out->report)
-        return rl_struct_check("redlock_report", out->report->size, sizeof *out->report);
+        return rl_struct_check("redlock_report", out->report);
     return REDLOCK_OK;
 }

@@ -31,29 +31,29 @@ static int ask(redlock *client, enum rl_op question, const char *name, size_t na
 
 static int check_report(const redlock_report *report)
 {
-    return report ? rl_struct_check("redlock_report", report->size, sizeof *report)
-                  : REDLOCK_OK;
+    return report ? rl_struct_check("redlock_report", report) : REDLOCK_OK;
 }
 
 int redlock_query(redlock *client, const char *name, redlock_info *info, redlock_report *report)
 {
     struct rl_survey survey = {0};
+    redlock_info known = {.size = sizeof known};
     size_t name_size = 0;
     int error = rl_client_enter(client, true);
 
     if (error)
         return error;
     error = rl_name_check(name, &name_size);
-    if (!error && !info)
-        error = rl_detail(REDLOCK_INVAL, "there is nowhere to put the information");
     if (!error)
-        error = rl_struct_check("redlock_info", info->size, sizeof *info);
+        error = rl_struct_check("redlock_info", info);
     if (!error)
         error = check_report(report);
     if (!error) {
         error = ask(client, RL_OP_GET, name, name_size, &survey);
-        if (!error)
-            rl_survey_conclude(&survey, info);
+        if (!error) {
+            rl_survey_conclude(&survey, &known);
+            rl_struct_fill(info, &known, sizeof known);
+        }
         if (report && survey.policy)
             rl_report_survey(client, &survey, report);
     }

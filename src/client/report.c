@@ -30,23 +30,29 @@ static void describe(const struct rl_engine *engine, const struct rl_node_vote *
 
 void rl_report_lock(const redlock_lock *lock, redlock_report *out)
 {
-    describe(&lock->client->engine, lock->handle.lock.node, out);
+    redlock_report report = {.size = sizeof report};
+
+    describe(&lock->client->engine, lock->handle.lock.node, &report);
+    rl_struct_fill(out, &report, sizeof report);
 }
 
 void rl_report_survey(redlock *client, const struct rl_survey *survey, redlock_report *out)
 {
-    describe(&client->engine, survey->node, out);
-    for (uint8_t i = 0; i < out->node_count; i++)
-        memcpy(out->node[i].holder, survey->holder[i], sizeof out->node[i].holder);
+    redlock_report report = {.size = sizeof report};
+
+    describe(&client->engine, survey->node, &report);
+    for (uint8_t i = 0; i < report.node_count; i++)
+        memcpy(report.node[i].holder, survey->holder[i], sizeof report.node[i].holder);
+    rl_struct_fill(out, &report, sizeof report);
 }
 
 int redlock_lock_report(const redlock_lock *lock, redlock_report *out)
 {
     int error;
 
-    if (!lock || !out)
-        return rl_detail(REDLOCK_INVAL, "the %s is NULL", lock ? "report" : "lock");
-    error = rl_struct_check("redlock_report", out->size, sizeof *out);
+    if (!lock)
+        return rl_detail(REDLOCK_INVAL, "the lock is NULL");
+    error = rl_struct_check("redlock_report", out);
     if (error)
         return error;
     error = rl_client_enter(lock->client, false);
@@ -100,24 +106,10 @@ void rl_report_clock(const struct rl_guard *guard, redlock_node_info *out)
     out->clock_error_us = (window->high_ns - window->low_ns) / 2 / 1000;
 }
 
-int redlock_node(redlock *client, size_t index, redlock_node_info *out)
+static void describe_info(redlock *client, size_t index, redlock_node_info *out)
 {
-    const struct rl_node *node;
-    int error;
+    const struct rl_node *node = &client->engine.node[index];
 
-    if (!out)
-        return rl_detail(REDLOCK_INVAL, "the node information is NULL");
-    error = rl_struct_check("redlock_node_info", out->size, sizeof *out);
-    if (error)
-        return error;
-    error = rl_client_enter(client, false);
-    if (error)
-        return error;
-    if (index >= client->engine.policy.node_count) {
-        rl_client_leave(client);
-        return rl_detail(REDLOCK_INVAL, "there is no node %zu", index);
-    }
-    node = &client->engine.node[index];
     memcpy(out->address, node->address, sizeof out->address);
     out->state = state_of(&client->conn[index], node);
     out->tls = client->url[index].tls && out->state == REDLOCK_NODE_UP;
@@ -126,10 +118,26 @@ int redlock_node(redlock *client, size_t index, redlock_node_info *out)
     out->connects = node->connects;
     out->pending = rl_pending_count(&node->session.pending);
     memcpy(out->version, node->session.version, sizeof out->version);
-    memset(out->text, 0, sizeof out->text);
     if (out->state == REDLOCK_NODE_DOWN)
         memcpy(out->text, node->session.failure_text, sizeof out->text);
     describe_guard(&node->session.guard, out);
+}
+
+int redlock_node(redlock *client, size_t index, redlock_node_info *out)
+{
+    redlock_node_info info = {.size = sizeof info};
+    int error = rl_struct_check("redlock_node_info", out);
+
+    if (!error)
+        error = rl_client_enter(client, false);
+    if (error)
+        return error;
+    if (index < client->engine.policy.node_count) {
+        describe_info(client, index, &info);
+        rl_struct_fill(out, &info, sizeof info);
+    } else {
+        error = rl_detail(REDLOCK_INVAL, "there is no node %zu", index);
+    }
     rl_client_leave(client);
-    return REDLOCK_OK;
+    return error;
 }

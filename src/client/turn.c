@@ -2,6 +2,7 @@
 /* Driving a client: one turn waits, handles what came, runs callbacks, sends what is due. */
 #include <errno.h>
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "client/client.h"
@@ -90,6 +91,26 @@ static void finish_blocked(redlock_lock *lock, int error)
     pthread_cond_signal(&lock->finished_cond);
 }
 
+/*
+ * The client's own decision to release or to stop trying, because it is closed or the owning
+ * thread has ended. Whoever waits for an operation of this lock gets CANCELED.
+ */
+void rl_give_up(redlock *client, redlock_lock *lock, int64_t now_ns)
+{
+    if (lock->operation == RL_RELEASE)
+        return;
+    if (lock->operation == RL_NO_OPERATION) {
+        lock->operation = RL_RELEASE;
+        lock->done = NULL;
+    } else {
+        lock->given_up = true;
+    }
+    if (lock->handle.lock.state == RL_HELD)
+        rl_handle_release(&client->engine, &lock->handle, now_ns);
+    else
+        rl_handle_cancel(&client->engine, &lock->handle, now_ns);
+}
+
 static void signal_event(redlock_lock *lock)
 {
     uint64_t one = 1;
@@ -125,6 +146,8 @@ static int deliver(redlock *client, redlock_lock *lock)
     enum rl_operation operation = lock->operation;
     int count = 0;
 
+    if (lock->given_up)
+        error = REDLOCK_CANCELED;
     lock->handle.done = lock->handle.lost = false;
     count += deliver_jeopardy(client, lock);
     if (lost)
@@ -134,7 +157,7 @@ static int deliver(redlock *client, redlock_lock *lock)
         rl_call(client, lock, lock->lost, REDLOCK_LOST, lock->lost_data);
         count++;
     }
-    if (done && !lock->doomed) {
+    if (done && operation != RL_NO_OPERATION && !lock->doomed) {
         rl_lock_keep_value(lock);
         lock->operation = RL_NO_OPERATION;
         lock->released |= operation == RL_RELEASE && error == REDLOCK_OK;
@@ -142,7 +165,7 @@ static int deliver(redlock *client, redlock_lock *lock)
             rl_explain(lock, operation, error);
             rl_call(client, lock, lock->done, error, lock->done_data);
             count++;
-        } else if (operation != RL_NO_OPERATION) {
+        } else {
             finish_blocked(lock, error);
         }
     }
@@ -243,6 +266,27 @@ int redlock_fd(redlock *client)
     return fd;
 }
 
+/* Waits until nobody is driving; false when that takes longer than timeout_ms. */
+static bool await_turn(redlock *client, int timeout_ms)
+{
+    struct timespec end;
+
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_sec += timeout_ms / 1000;
+    end.tv_nsec += (long)(timeout_ms % 1000) * RL_MS_NS;
+    if (end.tv_nsec >= 1000 * RL_MS_NS) {
+        end.tv_sec++;
+        end.tv_nsec -= 1000 * RL_MS_NS;
+    }
+    while (client->turning) {
+        if (timeout_ms < 0)
+            pthread_cond_wait(&client->turn_cond, &client->mutex);
+        else if (pthread_cond_timedwait(&client->turn_cond, &client->mutex, &end) != 0)
+            return false;
+    }
+    return true;
+}
+
 int redlock_process(redlock *client, int timeout_ms)
 {
     int result = rl_client_enter(client, true);
@@ -254,16 +298,12 @@ int redlock_process(redlock *client, int timeout_ms)
         return rl_detail(REDLOCK_INVAL, "with REDLOCK_THREAD the thread does the processing");
     }
     /* A thread blocked in a call may be driving: it does what is due for us as well. */
-    if (client->turning && timeout_ms == 0) {
+    if (client->turning && !await_turn(client, timeout_ms)) {
         rl_client_leave(client);
         return 0;
     }
-    while (client->turning)
-        pthread_cond_wait(&client->turn_cond, &client->mutex);
     result = rl_turn(client, timeout_ms);
-    pthread_cond_broadcast(&client->turn_cond);
-    if (client->blocked)
-        pthread_cond_signal(&client->blocked->finished_cond);
+    rl_hand_over(client);
     rl_client_leave(client);
     return result;
 }

@@ -98,6 +98,7 @@ static void fail(struct rl_lock *lock, const struct rl_event *event, struct rl_a
     int64_t now_ns = event->now_ns;
 
     lock->attempt_error = attempt_error(lock);
+    lock->token = 0;
     roll_back(lock, out);
 
     if (lock->attempt_error == REDLOCK_AUTH || lock->attempt_error == REDLOCK_PROTO) {
@@ -301,6 +302,33 @@ void rl_acquire_timer(struct rl_lock *lock, const struct rl_event *event,
     default:
         return;
     }
+}
+
+/* A node that cannot be trusted any more (G6) takes its grant out of the attempt. */
+void rl_acquire_node_out(struct rl_lock *lock, const struct rl_event *event,
+                         struct rl_actions *out)
+{
+    uint16_t bit = (uint16_t)(1u << event->node);
+
+    if (lock->state != RL_ACQUIRING && lock->state != RL_ALIGNING)
+        return;
+    rl_tally_revoke(&lock->tally, event->node);
+    rl_note_answer(lock, event->node,
+                   (struct rl_answer){.vote = REDLOCK_VOTE_GUARDED, .key_ttl_ms = -1}, -1);
+    lock->aligned &= (uint16_t)~bit;
+    lock->asked &= (uint16_t)~bit;
+    if (lock->state == RL_ACQUIRING)
+        decide(lock, event, out);
+    else if (rl_count_nodes(lock->aligned | lock->asked) < lock->policy->quorum)
+        fail(lock, event, out);
+}
+
+/* Our own clock was wrong, and with it the start that the validity counts from. */
+void rl_acquire_abandon(struct rl_lock *lock, const struct rl_event *event,
+                        struct rl_actions *out)
+{
+    if (lock->state == RL_ACQUIRING || lock->state == RL_ALIGNING)
+        fail(lock, event, out);
 }
 
 void rl_acquire_cancel(struct rl_lock *lock, struct rl_actions *out)

@@ -8,6 +8,8 @@
 #define US_NS 1000
 
 /* Server clocks tick in microseconds and are cached for the length of an event loop turn. */
+#define NODE_TIME_MAX_US ((int64_t)4000000000 * 1000000) /* the year 2096 */
+
 #define SAMPLE_SLACK_NS (10 * (int64_t)MS_NS)
 
 void rl_guard_init(struct rl_guard *guard, enum rl_guard_mode mode, int64_t max_ttl_ns,
@@ -52,6 +54,14 @@ static int64_t guard_time_ns(const struct rl_guard *guard)
     if (guard->node_max_ttl_ns > longest_ns)
         longest_ns = guard->node_max_ttl_ns;
     return longest_ns + RL_GUARD_MARGIN_NS;
+}
+
+/* What others wrote is not believed beyond what the library would ever write. */
+static int64_t bounded_ttl_ns(int64_t ttl_ms)
+{
+    if (ttl_ms < 0)
+        return 0;
+    return (ttl_ms < REDLOCK_TTL_LIMIT_MS ? ttl_ms : REDLOCK_TTL_LIMIT_MS) * MS_NS;
 }
 
 static void join_identity(struct rl_guard *guard, const struct rl_facts *facts)
@@ -101,7 +111,7 @@ static void judge_age(struct rl_guard *guard, const struct rl_facts *facts, bool
         return;
     if (!facts->has_server)
         quarantine(guard, RL_GUARD_UNKNOWN_REASON, now_ns);
-    else if (!is_new || facts->uptime_s * SECOND_NS <= guard_time_ns(guard))
+    else if (!is_new || facts->uptime_s <= guard_time_ns(guard) / SECOND_NS)
         quarantine(guard, RL_GUARD_YOUNG_REASON, now_ns);
     else
         admit(guard);
@@ -116,17 +126,17 @@ void rl_guard_judge(struct rl_guard *guard, const struct rl_facts *facts, int64_
     memcpy(before, guard->identity, sizeof before);
     join_identity(guard, facts);
     changed = !is_new && strcmp(before, guard->identity) != 0;
-    guard->node_max_ttl_ns = facts->marker_max_ttl_ms * MS_NS;
+    guard->node_max_ttl_ns = bounded_ttl_ns(facts->marker_max_ttl_ms);
     if (guard->mode == RL_GUARD_OFF)
         admit(guard);
     else if (facts->has_persistence && facts->loading)
         stay_quarantined(guard, RL_GUARD_LOADING_REASON, changed, now_ns);
     else if (facts->has_replication && !facts->master)
         stay_quarantined(guard, RL_GUARD_REPLICA_REASON, changed, now_ns);
+    else if (is_clock_doubtful(guard, now_ns))
+        quarantine(guard, RL_GUARD_CLOCK_REASON, guard->clock_blamed_ns);
     else if (guard->mode == RL_GUARD_STRICT && !is_admitted(guard, facts->marker))
         stay_quarantined(guard, RL_GUARD_NOT_ADMITTED_REASON, changed, now_ns);
-    else if (guard->mode == RL_GUARD_DEFAULT && is_clock_doubtful(guard, now_ns))
-        quarantine(guard, RL_GUARD_CLOCK_REASON, guard->clock_blamed_ns);
     else if (is_admitted(guard, facts->marker))
         admit(guard);
     else if (changed)
@@ -135,22 +145,30 @@ void rl_guard_judge(struct rl_guard *guard, const struct rl_facts *facts, int64_
         judge_age(guard, facts, is_new, now_ns);
 }
 
-bool rl_guard_marker(struct rl_guard *guard, struct rl_slice id, int64_t max_ttl_ms,
-                     int64_t now_ns)
+static bool is_identity(const struct rl_guard *guard, struct rl_slice text)
 {
-    size_t identity_size = strlen(guard->identity);
+    size_t size = strlen(guard->identity);
+
+    return size > 0 && text.size == size && memcmp(text.data, guard->identity, size) == 0;
+}
+
+bool rl_guard_marker(struct rl_guard *guard, struct rl_slice marker, struct rl_slice present,
+                     int64_t max_ttl_ms, int64_t now_ns)
+{
 
     if (guard->mode != RL_GUARD_STRICT)
         return rl_guard_may_vote(guard, now_ns);
     if (max_ttl_ms > 0)
-        guard->node_max_ttl_ns = max_ttl_ms * MS_NS;
-    if (identity_size > 0 && id.size == identity_size &&
-        memcmp(id.data, guard->identity, identity_size) == 0) {
+        guard->node_max_ttl_ns = bounded_ttl_ns(max_ttl_ms);
+    if (is_identity(guard, marker) && is_identity(guard, present)) {
         /* Another client may have admitted it while we were watching. */
         if (guard->reason == RL_GUARD_NOT_ADMITTED_REASON)
             admit(guard);
         return rl_guard_may_vote(guard, now_ns);
     }
+    /* Already out for longer than this would make it. */
+    if (guard->state == RL_GUARD_QUARANTINED && guard->reason == RL_GUARD_CLOCK_REASON)
+        return false;
     /* Flushed, swapped, promoted in place, restarted behind a proxy: memory was lost (G2). */
     if (guard->state != RL_GUARD_QUARANTINED || guard->reason != RL_GUARD_NOT_ADMITTED_REASON) {
         quarantine(guard, RL_GUARD_NOT_ADMITTED_REASON, now_ns);
@@ -200,9 +218,8 @@ static bool ends_by_itself(const struct rl_guard *guard)
     switch (guard->reason) {
     case RL_GUARD_YOUNG_REASON:
     case RL_GUARD_UNKNOWN_REASON:
-        return true;
     case RL_GUARD_CLOCK_REASON:
-        return guard->mode != RL_GUARD_STRICT;
+        return true;
     default:
         return false;
     }
@@ -231,14 +248,15 @@ void rl_guard_sample(struct rl_guard *guard, int64_t node_us, int64_t sent_ns,
                      int64_t received_ns)
 {
     struct rl_clock_window *old = &guard->window;
-    int64_t low_ns = node_us * US_NS - received_ns - SAMPLE_SLACK_NS;
-    int64_t high_ns = node_us * US_NS - sent_ns + SAMPLE_SLACK_NS;
+    int64_t node_ns = node_us >= 0 && node_us <= NODE_TIME_MAX_US ? node_us * US_NS : 0;
+    int64_t low_ns = node_ns - received_ns - SAMPLE_SLACK_NS;
+    int64_t high_ns = node_ns - sent_ns + SAMPLE_SLACK_NS;
     /* Seconds first: months of silence must not overflow. */
     int64_t age_ns = (received_ns - old->at_ns) / 1000000 * guard->drift_ppm;
     int64_t old_low_ns = old->low_ns - age_ns;
     int64_t old_high_ns = old->high_ns + age_ns;
 
-    if (guard->mode == RL_GUARD_OFF)
+    if (guard->mode == RL_GUARD_OFF || node_ns == 0)
         return;
     if (old->known && low_ns > old_high_ns)
         guard->step_ns = low_ns - old_high_ns;
@@ -256,10 +274,7 @@ void rl_guard_blame_clock(struct rl_guard *guard, int64_t now_ns)
 {
     guard->step_ns = 0;
     guard->clock_blamed_ns = now_ns;
-    quarantine(guard,
-               guard->mode == RL_GUARD_STRICT ? RL_GUARD_NOT_ADMITTED_REASON
-                                              : RL_GUARD_CLOCK_REASON,
-               now_ns);
+    quarantine(guard, RL_GUARD_CLOCK_REASON, now_ns);
     guard->probation[0] = '\0';
 }
 

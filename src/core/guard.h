@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "core/reply.h"
+#include "redlock.h"
 
 #define RL_IDENTITY_MAX 96 /* run_id:master_replid, 81 characters, and the terminator */
 #define RL_PROBATION_MAX (RL_IDENTITY_MAX + 48)
@@ -116,9 +117,13 @@ void rl_guard_connected(struct rl_guard *guard);
  */
 void rl_guard_judge(struct rl_guard *guard, const struct rl_facts *facts, int64_t now_ns);
 
-/* The marker as it stood together with an acquire (G2). True: that node may vote. */
-bool rl_guard_marker(struct rl_guard *guard, struct rl_slice id, int64_t max_ttl_ms,
-                     int64_t now_ns);
+/*
+ * The marker, and who the node is, as they stood together with an acquire (G2). Both must be
+ * what this connection greeted: a snapshot brings an old marker back, and a proxy hides that
+ * the server behind it is another incarnation. True: the node may vote.
+ */
+bool rl_guard_marker(struct rl_guard *guard, struct rl_slice marker, struct rl_slice present,
+                     int64_t max_ttl_ms, int64_t now_ns);
 
 /* Strict: what PROBE answered, and whether ADMIT agreed. */
 void rl_guard_probed(struct rl_guard *guard, struct rl_slice answer, int64_t now_ns);

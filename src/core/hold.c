@@ -41,7 +41,9 @@ static void lose(struct rl_lock *lock, struct rl_actions *out)
     lock->renew_at_ns = RL_NEVER_NS;
     lock->deadline_ns = 0;
     lock->held = 0;
-    rl_send(out, RL_OP_ROLLBACK, rl_all_nodes(lock), lock->round);
+    /* What another process acquired is not ours to delete: it may hold it for longer. */
+    if (!lock->foreign)
+        rl_send(out, RL_OP_ROLLBACK, rl_all_nodes(lock), lock->round);
     out->lost = true;
     if (somebody_waits)
         rl_finish(out, REDLOCK_LOST);
@@ -134,17 +136,21 @@ static void extension_won(struct rl_lock *lock, int64_t now_ns, struct rl_action
         lock->adopted = false;
         lock->acquired_ns = lock->round_start_ns;
     }
-    if (end_ns > lock->deadline_ns)
+    if (end_ns > lock->deadline_ns) {
         lock->deadline_ns = end_ns;
+        lock->held = lock->tally.yes;
+        heal(lock, out);
+    } else {
+        /* Shorter than what stands: it proves nothing about the time up to the deadline. */
+        lock->held &= (uint16_t)~lock->tally.no;
+    }
     if (lock->extension_ttl_ns > lock->longest_ttl_ns)
         lock->longest_ttl_ns = lock->extension_ttl_ns;
-    lock->held = lock->tally.yes;
     lock->extension_count++;
     lock->extending = false;
     out->recovered = lock->jeopardy;
     lock->jeopardy = false;
     plan_renewal(lock, lock->round_start_ns + lock->ttl_ns / 3);
-    heal(lock, out);
     if (!lock->extension_is_ours)
         rl_finish(out, REDLOCK_OK);
 }
@@ -172,6 +178,13 @@ static void decide(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
     }
 }
 
+/* Is the deadline the one of the last extension, or a later one that stood before it? */
+static bool carries_deadline(const struct rl_lock *lock)
+{
+    return lock->deadline_ns == rl_validity_end_ns(lock->round_start_ns, lock->extension_ttl_ns,
+                                                   lock->policy->drift_ppm);
+}
+
 /* A straggler of the round that won: it only adds to the margin (A3). */
 static void note_straggler(struct rl_lock *lock, const struct rl_event *event,
                            struct rl_actions *out)
@@ -180,14 +193,14 @@ static void note_straggler(struct rl_lock *lock, const struct rl_event *event,
 
     /* A grant that an extension has overtaken says nothing about what is there now. */
     if (event->answer.vote == REDLOCK_VOTE_GRANTED &&
-        (event->op != RL_OP_ACQUIRE || lock->extension_count == 0))
+        (event->op == RL_OP_ACQUIRE ? lock->extension_count == 0 : carries_deadline(lock)))
         lock->held |= bit;
     else if (event->answer.vote == REDLOCK_VOTE_MISSING)
         lock->held &= (uint16_t)~bit;
     if (event->round == lock->round)
         rl_note_answer(lock, event->node, event->answer, event->now_ns - lock->round_start_ns);
     /* It answered too late to be healed with the others. */
-    if (event->op == RL_OP_EXTEND && event->round == lock->round &&
+    if (event->op == RL_OP_EXTEND && event->round == lock->round && carries_deadline(lock) &&
         event->answer.vote == REDLOCK_VOTE_MISSING)
         rl_send(out, RL_OP_HEAL, bit, lock->round);
 }
@@ -267,17 +280,21 @@ void rl_hold_timer(struct rl_lock *lock, const struct rl_event *event, struct rl
 void rl_hold_node_out(struct rl_lock *lock, const struct rl_event *event,
                       struct rl_actions *out)
 {
-    if (lock->state != RL_HELD || lock->adopted)
-        return;
+    if (lock->extending) {
+        rl_tally_revoke(&lock->tally, event->node);
+        rl_note_answer(lock, event->node,
+                       (struct rl_answer){.vote = REDLOCK_VOTE_GUARDED, .key_ttl_ms = -1}, -1);
+    }
     lock->held &= (uint16_t) ~(1u << event->node);
-    if (rl_count_nodes(lock->held) < lock->policy->quorum)
+    if (!lock->adopted && rl_count_nodes(lock->held) < lock->policy->quorum)
         lose(lock, out);
+    else if (lock->extending)
+        decide(lock, event->now_ns, out);
 }
 
 void rl_hold_abandon(struct rl_lock *lock, struct rl_actions *out)
 {
-    if (lock->state == RL_HELD)
-        lose(lock, out);
+    lose(lock, out);
 }
 
 int64_t rl_hold_timer_ns(const struct rl_lock *lock)

@@ -114,7 +114,7 @@ void rl_lock_init(struct rl_lock *lock, const struct rl_policy *policy,
 void rl_lock_adopt(struct rl_lock *lock)
 {
     lock->state = RL_HELD;
-    lock->adopted = true;
+    lock->adopted = lock->foreign = true;
     lock->deadline_ns = 0;
     /* Nobody knows which TTL the other process used: no renewal may shorten it. */
     lock->longest_ttl_ns = RL_NEVER_NS;
@@ -192,10 +192,16 @@ void rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_
         rl_acquire_cancel(lock, out);
         return;
     case RL_EVENT_NODE_OUT:
-        rl_hold_node_out(lock, event, out);
+        if (lock->state == RL_HELD)
+            rl_hold_node_out(lock, event, out);
+        else
+            rl_acquire_node_out(lock, event, out);
         return;
     case RL_EVENT_ABANDON:
-        rl_hold_abandon(lock, out);
+        if (lock->state == RL_HELD)
+            rl_hold_abandon(lock, out);
+        else
+            rl_acquire_abandon(lock, event, out);
         return;
     }
 }

@@ -92,6 +92,7 @@ struct rl_lock {
     int64_t token;       /* fencing token of the hold; 0: none */
     uint16_t aligned;    /* ALIGNING: nodes whose counter is the token */
     bool adopted;        /* taken over by value: the validity is unknown until extended */
+    bool foreign;        /* taken over: only a release may delete it, never our loss of it */
 
     /* The extension under way. */
     bool extending;

@@ -13,6 +13,10 @@ void rl_acquire_answer(struct rl_lock *lock, const struct rl_event *event,
 void rl_acquire_timer(struct rl_lock *lock, const struct rl_event *event,
                       struct rl_actions *out);
 void rl_acquire_cancel(struct rl_lock *lock, struct rl_actions *out);
+void rl_acquire_node_out(struct rl_lock *lock, const struct rl_event *event,
+                         struct rl_actions *out);
+void rl_acquire_abandon(struct rl_lock *lock, const struct rl_event *event,
+                        struct rl_actions *out);
 
 /* hold.c: extension, renewal, loss */
 void rl_hold_begin(struct rl_lock *lock, int64_t deadline_ns, int64_t start_ns);

@@ -29,6 +29,17 @@ bool rl_tally_vote(struct rl_tally *tally, uint8_t node, bool yes)
     return true;
 }
 
+void rl_tally_revoke(struct rl_tally *tally, uint8_t node)
+{
+    uint16_t bit = (uint16_t)(1u << node);
+
+    if (tally->yes & bit) {
+        tally->yes &= (uint16_t)~bit;
+        tally->yes_count--;
+    }
+    rl_tally_vote(tally, node, false);
+}
+
 enum rl_verdict rl_tally_verdict(const struct rl_tally *tally)
 {
     uint8_t quorum = rl_quorum(tally->node_count);

@@ -32,6 +32,9 @@ void rl_tally_begin(struct rl_tally *tally, uint8_t node_count);
 /* Counts one node's vote. False, and nothing changes, when that node has voted already. */
 bool rl_tally_vote(struct rl_tally *tally, uint8_t node, bool yes);
 
+/* The node's vote, whatever it was or would have been, is a no. */
+void rl_tally_revoke(struct rl_tally *tally, uint8_t node);
+
 enum rl_verdict rl_tally_verdict(const struct rl_tally *tally);
 
 /* The nodes that have not voted yet, a bit each. */

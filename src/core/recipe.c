@@ -5,6 +5,11 @@
 
 #include "rl_scripts.h"
 
+#define STRINGIFY_VALUE(x) #x
+#define STRINGIFY(x) STRINGIFY_VALUE(x)
+/* The last byte that GETRANGE is asked for, of values that are never longer. */
+#define VALUE_END STRINGIFY(REDLOCK_VALUE_MAX)
+
 bool rl_slice_equals(struct rl_slice slice, const char *text)
 {
     size_t size = strlen(text);
@@ -77,6 +82,10 @@ static void acquire_command(const struct rl_subject *subject,
     add(out, subject->ttl_ms);
     if (subject->fenced)
         ADD_TEXT(out, RL_FENCE_LIFE_MS);
+    else
+        ADD_TEXT(out, "0");
+    if (subject->marked)
+        ADD_TEXT(out, "1");
     else
         ADD_TEXT(out, "0");
 }
@@ -189,8 +198,11 @@ void rl_recipe_command(enum rl_op op, const struct rl_subject *subject,
         add(out, subject->key);
         return;
     case RL_OP_GET:
-        ADD_TEXT(out, "GET");
+        /* Not GET: a key of somebody else may hold megabytes. */
+        ADD_TEXT(out, "GETRANGE");
         add(out, subject->key);
+        ADD_TEXT(out, "0");
+        ADD_TEXT(out, VALUE_END);
         return;
     case RL_OP_PING:
         ADD_TEXT(out, "PING");
@@ -255,7 +267,7 @@ static enum redlock_vote set_vote(const struct rl_scalar *reply)
     return REDLOCK_VOTE_PROTO;
 }
 
-/* {1, token, id, max_ttl}, {0, remaining ms, id, max_ttl} or {-2, max_ttl}: acquire.lua. */
+/* {1, token, id, max_ttl, identity}, {0, remaining ms, ...} or {-2, max_ttl}: acquire.lua. */
 static struct rl_answer script_acquire_answer(const struct rl_reply *reply)
 {
     const struct rl_scalar *element = reply->element;
@@ -269,12 +281,13 @@ static struct rl_answer script_acquire_answer(const struct rl_reply *reply)
         answer.beyond_max_ttl = true;
         return answer;
     }
-    if (reply->element_count != 4 || element[2].type != RL_REPLY_BULK ||
-        element[3].type != RL_REPLY_INTEGER)
+    if (reply->element_count != 5 || element[2].type != RL_REPLY_BULK ||
+        element[3].type != RL_REPLY_INTEGER || element[4].type != RL_REPLY_BULK)
         return answer;
     answer.has_marker = true;
     answer.marker = element[2].text;
     answer.marker_max_ttl_ms = element[3].integer;
+    answer.present = element[4].text;
     if (element[0].integer == 1) {
         answer.vote = REDLOCK_VOTE_GRANTED;
         answer.token = element[1].integer;
@@ -299,11 +312,12 @@ static enum redlock_vote compare_vote(const struct rl_scalar *reply)
     return REDLOCK_VOTE_PROTO;
 }
 
+/* A key that is not there reads as an empty value; the remaining time tells them apart. */
 static enum redlock_vote get_vote(const struct rl_scalar *reply)
 {
-    if (reply->type == RL_REPLY_BULK)
-        return REDLOCK_VOTE_HELD;
-    return reply->type == RL_REPLY_NIL ? REDLOCK_VOTE_MISSING : REDLOCK_VOTE_PROTO;
+    if (reply->type == RL_REPLY_NIL || (reply->type == RL_REPLY_BULK && reply->text.size == 0))
+        return REDLOCK_VOTE_MISSING;
+    return reply->type == RL_REPLY_BULK ? REDLOCK_VOTE_HELD : REDLOCK_VOTE_PROTO;
 }
 
 static struct rl_answer inquire_answer(const struct rl_scalar *reply)

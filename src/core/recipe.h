@@ -69,9 +69,10 @@ struct rl_command {
 struct rl_answer {
     enum redlock_vote vote;
     int64_t key_ttl_ms;
-    int64_t token;          /* a fenced grant, or FENCE; 0: none */
-    bool has_marker;        /* the marker as it stood together with the acquire: */
-    struct rl_slice marker; /* points into the reply */
+    int64_t token;           /* a fenced grant, or FENCE; 0: none */
+    bool has_marker;         /* the marker as it stood together with the acquire: */
+    struct rl_slice marker;  /* points into the reply */
+    struct rl_slice present; /* who the node is at that moment; points into the reply */
     int64_t marker_max_ttl_ms;
     bool beyond_max_ttl; /* the node does not allow such a long TTL */
 };

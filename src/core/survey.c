@@ -35,8 +35,12 @@ void rl_survey_answer(struct rl_survey *survey, uint8_t node, enum rl_op op,
     struct rl_node_vote *vote = &survey->node[node];
 
     if (op == RL_OP_INQUIRE) {
-        if ((survey->ttl_due & bit) && answer.vote == REDLOCK_VOTE_HELD)
+        if ((survey->ttl_due & bit) && answer.vote == REDLOCK_VOTE_HELD) {
             vote->key_ttl_ms = answer.key_ttl_ms;
+            /* There is a key, only its value is empty. */
+            if (vote->vote == REDLOCK_VOTE_MISSING)
+                vote->vote = REDLOCK_VOTE_HELD;
+        }
         survey->ttl_due &= (uint16_t)~bit;
         return;
     }

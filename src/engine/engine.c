@@ -52,8 +52,7 @@ int64_t rl_engine_next_ns(const struct rl_engine *engine)
         const struct rl_node *node = &engine->node[i];
         int64_t stalled_ns = node->session.progress_ns + engine->stall_ns;
 
-        if (node->connected && rl_pending_count(&node->session.pending) > 0 &&
-            stalled_ns < next_ns)
+        if (node->connected && rl_session_is_waiting(&node->session) && stalled_ns < next_ns)
             next_ns = stalled_ns;
     }
     return next_ns;

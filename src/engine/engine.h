@@ -59,7 +59,8 @@ struct rl_handle {
     bool lost;
     bool jeopardy;
     bool recovered;
-    bool ready; /* in the list below */
+    bool out_of_memory; /* the last attempt could not even be made */
+    bool ready;         /* in the list below */
     struct rl_handle *ready_next;
     struct rl_handle *ready_previous;
 };
@@ -167,8 +168,7 @@ struct rl_slice rl_write_decimal(int64_t number, char *out);
 void rl_handle_timer(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns);
 /* Encodes and queues a request; false when the node cannot take it. */
 bool rl_node_request(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
-                     enum rl_op op, uint32_t round, const struct rl_command *command,
-                     int64_t now_ns);
+                     enum rl_op op, uint32_t round, const struct rl_command *command);
 /* Keeps a release for the node's next connection. */
 void rl_node_keep_orphan(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
                          int64_t now_ns);

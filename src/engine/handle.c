@@ -132,6 +132,13 @@ static bool is_left_out(struct rl_engine *engine, uint8_t node, enum rl_op op, i
     return op == RL_OP_HEAL && !rl_guard_may_vote(&engine->node[node].session.guard, now_ns);
 }
 
+/* The keys may live until then, or longer if they did so before. */
+static void outlive(struct rl_claim *claim, int64_t gone_ns)
+{
+    if (claim->gone_ns < gone_ns)
+        claim->gone_ns = gone_ns;
+}
+
 /* Sends one step to its nodes; returns those that could not be asked, a bit each. */
 static uint16_t send_to_nodes(struct rl_engine *engine, struct rl_handle *handle,
                               const struct rl_send *send, int64_t now_ns)
@@ -140,23 +147,24 @@ static uint16_t send_to_nodes(struct rl_engine *engine, struct rl_handle *handle
     struct rl_command command;
     uint16_t refused = 0;
 
-    if (send->op == RL_OP_ACQUIRE && !begin_claim(engine, handle, now_ns))
+    if (send->op == RL_OP_ACQUIRE)
+        handle->out_of_memory = !begin_claim(engine, handle, now_ns);
+    if (!handle->claim || (send->op == RL_OP_ACQUIRE && handle->out_of_memory))
         return send->nodes;
     if (send->op == RL_OP_EXTEND)
-        handle->claim->gone_ns = now_ns + 2 * handle->lock.extension_ttl_ns;
+        outlive(handle->claim, now_ns + 2 * handle->lock.extension_ttl_ns);
     rl_handle_describe(engine, handle, send->op, now_ns, &description);
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
         struct rl_node *node = &engine->node[i];
 
         if (!(send->nodes & (1u << i)) || is_left_out(engine, i, send->op, now_ns))
             continue;
+        /* In front: a clock that was set must be known before the vote that leans on it. */
+        if (send->op == RL_OP_ACQUIRE || send->op == RL_OP_EXTEND)
+            rl_watch_use(engine, i, now_ns);
         rl_recipe_command(send->op, &description.subject, &node->session.abilities, &command);
-        if (rl_node_request(engine, i, handle->claim, send->op, send->round, &command,
-                            now_ns)) {
-            if (send->op == RL_OP_ACQUIRE || send->op == RL_OP_EXTEND)
-                rl_watch_use(engine, i, now_ns);
+        if (rl_node_request(engine, i, handle->claim, send->op, send->round, &command))
             continue;
-        }
         refused |= (uint16_t)(1u << i);
         if (send->op == RL_OP_RELEASE || send->op == RL_OP_ROLLBACK)
             rl_node_keep_orphan(engine, i, handle->claim, now_ns);
@@ -198,6 +206,8 @@ static void perform(struct rl_engine *engine, struct rl_handle *handle,
     if (actions->done) {
         handle->done = true;
         handle->done_error = actions->done_error;
+        if (actions->done_error != REDLOCK_OK && handle->out_of_memory)
+            handle->done_error = REDLOCK_NOMEM;
     }
     handle->lost |= actions->lost;
     handle->jeopardy |= actions->jeopardy;

@@ -12,8 +12,7 @@
 #define RTT_SMOOTHING 8
 
 bool rl_node_request(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
-                     enum rl_op op, uint32_t round, const struct rl_command *command,
-                     int64_t now_ns)
+                     enum rl_op op, uint32_t round, const struct rl_command *command)
 {
     struct rl_session *session = &engine->node[node].session;
     struct rl_pending entry = {.subject = claim, .round = round, .op = (uint16_t)op};
@@ -22,7 +21,7 @@ bool rl_node_request(struct rl_engine *engine, uint8_t node, struct rl_claim *cl
 
     assert(size <= sizeof bytes);
     rl_resp_encode(command, bytes);
-    if (!rl_session_push(session, bytes, size, entry, now_ns))
+    if (!rl_session_push(session, bytes, size, entry))
         return false;
     if (op == RL_OP_ACQUIRE || op == RL_OP_HEAL)
         claim->touched |= (uint16_t)(1u << node);
@@ -72,7 +71,7 @@ static void send_orphans(struct rl_engine *engine, uint8_t node, int64_t now_ns)
 
         if (now_ns < claim->gone_ns) {
             rl_recipe_command(RL_OP_ROLLBACK, &subject, &at->session.abilities, &command);
-            rl_node_request(engine, node, claim, RL_OP_ROLLBACK, 0, &command, now_ns);
+            rl_node_request(engine, node, claim, RL_OP_ROLLBACK, 0, &command);
         }
         rl_claim_unref(&engine->claims, claim);
     }
@@ -98,7 +97,6 @@ void rl_engine_connected(struct rl_engine *engine, uint8_t node, int64_t now_ns)
 
     at->connected = true;
     at->connected_ns = now_ns;
-    at->session.progress_ns = now_ns;
     at->connects++;
 }
 
@@ -203,7 +201,7 @@ static bool repeat_with_text(struct rl_engine *engine, uint8_t node,
     }
     rl_recipe_command((enum rl_op)request->op, &subject, &abilities, &command);
     return rl_node_request(engine, node, claim, (enum rl_op)request->op, request->round,
-                           &command, now_ns);
+                           &command);
 }
 
 int rl_engine_received(struct rl_engine *engine, uint8_t node, size_t size, int64_t now_ns)
@@ -240,6 +238,6 @@ bool rl_engine_is_stalled(const struct rl_engine *engine, uint8_t node, int64_t 
 {
     const struct rl_node *at = &engine->node[node];
 
-    return at->connected && rl_pending_count(&at->session.pending) > 0 &&
+    return at->connected && rl_session_is_waiting(&at->session) &&
            now_ns - at->session.progress_ns >= engine->stall_ns;
 }

@@ -20,9 +20,13 @@ static void ask_node(struct rl_engine *engine, struct rl_handle *handle, uint8_t
     if (op == RL_OP_ADMIT) {
         const char *identity = session->guard.identity;
 
-        if (session->state == RL_SESSION_UP && !identity[0]) {
-            rl_session_fail(session, REDLOCK_VOTE_ERROR,
-                            (struct rl_slice){NO_IDENTITY, sizeof NO_IDENTITY - 1});
+        /* Without it the marker would admit nobody, and shut out who was admitted. */
+        if (!identity[0]) {
+            if (session->state != RL_SESSION_DOWN)
+                rl_session_fail(session, REDLOCK_VOTE_ERROR,
+                                (struct rl_slice){NO_IDENTITY, sizeof NO_IDENTITY - 1});
+            else
+                unknown = rl_node_excuse(engine, node);
             rl_survey_answer(handle->survey, node, op, unknown, none, now_ns);
             return;
         }
@@ -31,7 +35,7 @@ static void ask_node(struct rl_engine *engine, struct rl_handle *handle, uint8_t
             rl_write_decimal(engine->max_ttl_ns / MS_NS, description.ttl_ms);
     }
     rl_recipe_command(op, &description.subject, &session->abilities, &command);
-    if (!rl_node_request(engine, node, handle->claim, op, 0, &command, now_ns))
+    if (!rl_node_request(engine, node, handle->claim, op, 0, &command))
         rl_survey_answer(handle->survey, node, op, rl_node_excuse(engine, node), none, now_ns);
 }
 

@@ -10,6 +10,7 @@
 #define SECOND_NS 1000000000
 #define CLOCK_SAMPLE_EVERY_NS SECOND_NS
 #define CHECK_EVERY_NS SECOND_NS
+#define ADMISSION_EVERY_NS SECOND_NS
 #define NONCE_BYTES 8
 
 /* ---- votes ---- */
@@ -41,9 +42,10 @@ struct rl_answer rl_watch_vote(struct rl_engine *engine, uint8_t node, enum rl_o
         rl_guard_vouched(&session->guard);
     if (op != RL_OP_ACQUIRE && op != RL_OP_HEAL)
         return answer;
-    may_vote = answer.has_marker ? rl_guard_marker(&session->guard, answer.marker,
-                                                   answer.marker_max_ttl_ms, now_ns)
-                                 : rl_guard_may_vote(&session->guard, now_ns);
+    may_vote = answer.has_marker
+                   ? rl_guard_marker(&session->guard, answer.marker, answer.present,
+                                     answer.marker_max_ttl_ms, now_ns)
+                   : rl_guard_may_vote(&session->guard, now_ns);
     if (answer.beyond_max_ttl) {
         snprintf(text, sizeof text, "%s", rl_guard_reason_text(RL_GUARD_MAX_TTL_REASON));
     } else if (answer.vote == REDLOCK_VOTE_GRANTED && !may_vote) {
@@ -67,11 +69,23 @@ static void write_nonce(struct rl_engine *engine, char *out)
         snprintf(out + 2 * i, 3, "%02x", bytes[i]);
 }
 
+/*
+ * First who the node is now, then the probation, then, after the guard time, the marker. Each
+ * question waits for the answer of the one before, and none is repeated within a second: a node
+ * that refuses them must not be hammered.
+ */
 static void seek_admission(struct rl_engine *engine, struct rl_session *session, int64_t now_ns)
 {
     char nonce[2 * NONCE_BYTES + 1];
 
-    if (session->admission_asked || !session->guard.identity[0])
+    if (session->check_asked || session->admission_asked)
+        return;
+    if (session->checked_ns < session->guard.watched_since_ns && !session->guard.probation[0]) {
+        rl_vetting_check(session, now_ns);
+        return;
+    }
+    if (!session->guard.identity[0] ||
+        now_ns - session->admission_asked_ns < ADMISSION_EVERY_NS)
         return;
     if (!session->guard.probation[0]) {
         write_nonce(engine, nonce);
@@ -118,7 +132,7 @@ static void blame_nodes(struct rl_engine *engine, uint16_t stepped, int64_t now_
         if (!(stepped & (1u << i)))
             continue;
         if (engine->strict && session->state == RL_SESSION_UP)
-            rl_vetting_expel(session, now_ns);
+            rl_vetting_expel(session);
         rl_guard_blame_clock(&session->guard, now_ns);
         rl_handles_node_out(engine, i, now_ns);
     }
@@ -183,6 +197,13 @@ void rl_watch_heard(struct rl_engine *engine, uint8_t node, int64_t now_ns)
 
 /* ---- looking again ---- */
 
+/* Strict: the marker of a node whose clock was set must go, even if it takes several tries. */
+static void outlaw(struct rl_session *session)
+{
+    if (session->facts.marker[0] && strcmp(session->facts.marker, session->guard.identity) == 0)
+        rl_vetting_expel(session);
+}
+
 /* True: this node wants to be looked at again soon. */
 static bool watch_node(struct rl_engine *engine, struct rl_session *session, int64_t now_ns)
 {
@@ -199,8 +220,10 @@ static bool watch_node(struct rl_engine *engine, struct rl_session *session, int
         return true;
     }
     /* It may have been loaded or promoted meanwhile, or an operator has vouched for it. */
-    if (now_ns - session->checked_ns >= CHECK_EVERY_NS)
+    if (now_ns - session->checked_ns >= CHECK_EVERY_NS && !session->check_asked)
         rl_vetting_check(session, now_ns);
+    if (engine->strict && session->guard.reason == RL_GUARD_CLOCK_REASON)
+        outlaw(session);
     return true;
 }
 

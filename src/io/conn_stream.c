@@ -75,7 +75,7 @@ static void flush_encrypted(struct rl_conn *conn, struct rl_session *session, in
             rl_conn_fail(conn, REDLOCK_VOTE_UNREACHABLE, rl_tls_error(conn->tls), now_ns);
             return;
         }
-        rl_session_sent(session, size);
+        rl_session_sent(session, size, now_ns);
     }
     rl_conn_send_cipher(conn, now_ns);
 }
@@ -103,7 +103,7 @@ void rl_conn_flush(struct rl_conn *conn, int64_t now_ns)
 
         if (sent <= 0)
             return;
-        rl_session_sent(session, (size_t)sent);
+        rl_session_sent(session, (size_t)sent, now_ns);
     }
 }
 

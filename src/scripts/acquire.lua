@@ -1,15 +1,22 @@
 -- Acquire with a fencing token, or with the node's marker, in one step (G2).
 -- KEYS[1] lock  KEYS[2] fence counter  KEYS[3] marker
 -- ARGV[1] value  ARGV[2] ttl in ms  ARGV[3] life of an idle counter in ms, 0 for no token
--- -> {1, token, marker id, marker max_ttl} granted, {0, remaining ms, id, max_ttl} held,
+-- ARGV[4] 1 to be told who the node is at this moment
+-- -> {1, token, marker id, marker max_ttl, identity} granted,
+--    {0, remaining ms, marker id, marker max_ttl, identity} held,
 --    {-2, max_ttl} the ttl is beyond what this node allows
 local marker = redis.call('HMGET', KEYS[3], 'id', 'max_ttl')
 local id, max_ttl = marker[1] or '', tonumber(marker[2] or '0')
 if max_ttl > 0 and tonumber(ARGV[2]) > max_ttl then
   return {-2, max_ttl}
 end
+local identity = ''
+if ARGV[4] == '1' then
+  identity = (string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') or '') .. ':' ..
+    (string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)') or '')
+end
 if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
-  return {0, redis.call('PTTL', KEYS[1]), id, max_ttl}
+  return {0, redis.call('PTTL', KEYS[1]), id, max_ttl, identity}
 end
 local token = 0
 if ARGV[3] ~= '0' then
@@ -23,4 +30,4 @@ if ARGV[3] ~= '0' then
   end
   redis.call('PEXPIRE', KEYS[2], ARGV[3])
 end
-return {1, token, id, max_ttl}
+return {1, token, id, max_ttl, identity}

@@ -25,8 +25,7 @@ enum step {
 };
 
 #define SAY(session, step, ...)                                                                \
-    rl_session_say((session), (step), (const char *const[]){__VA_ARGS__, NULL},                \
-                   (session)->progress_ns)
+    rl_session_say((session), (step), (const char *const[]){__VA_ARGS__, NULL})
 
 static int say_who_we_are(struct rl_session *session)
 {

@@ -12,7 +12,6 @@ uint32_t rl_pending_count(const struct rl_pending_queue *queue)
 
 static bool grow(struct rl_pending_queue *queue)
 {
-    uint32_t count = rl_pending_count(queue);
     uint32_t capacity = queue->capacity ? queue->capacity * 2 : CAPACITY_FIRST;
     struct rl_pending *entry;
 
@@ -21,10 +20,12 @@ static bool grow(struct rl_pending_queue *queue)
     entry = malloc(capacity * sizeof *entry);
     if (!entry)
         return false;
-    for (uint32_t i = 0; i < count; i++)
-        entry[i] = queue->entry[(queue->head + i) & (queue->capacity - 1)];
+    /* The places keep their numbers: others remember them. */
+    for (uint32_t i = queue->head; i != queue->tail; i++)
+        entry[i & (capacity - 1)] = queue->entry[i & (queue->capacity - 1)];
     free(queue->entry);
-    *queue = (struct rl_pending_queue){entry, capacity, 0, count};
+    queue->entry = entry;
+    queue->capacity = capacity;
     return true;
 }
 

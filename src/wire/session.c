@@ -31,7 +31,8 @@ int rl_session_begin(struct rl_session *session, int64_t now_ns)
     session->abilities = (struct rl_abilities){0};
     session->progress_ns = now_ns;
     session->clock_asked_ns = 0;
-    session->admission_asked = false;
+    session->check_asked = session->admission_asked = false;
+    session->sent_mark = session->pending.head;
     session->state = RL_SESSION_GREETING;
     rl_guard_connected(&session->guard);
     if (rl_greeting_write(session, now_ns) == 0)
@@ -66,8 +67,7 @@ void rl_session_fail(struct rl_session *session, enum redlock_vote vote, struct 
     session->failure_text[size] = '\0';
 }
 
-int rl_session_say(struct rl_session *session, uint16_t step, const char *const *words,
-                   int64_t now_ns)
+int rl_session_say(struct rl_session *session, uint16_t step, const char *const *words)
 {
     struct rl_command command = {0};
     struct rl_pending entry = {.op = step};
@@ -84,13 +84,11 @@ int rl_session_say(struct rl_session *session, uint16_t step, const char *const 
     rl_buffer_commit(&session->output, size);
     if (session->state == RL_SESSION_GREETING)
         session->greeting_left++;
-    if (rl_pending_count(&session->pending) == 1)
-        session->progress_ns = now_ns;
     return 0;
 }
 
 bool rl_session_push(struct rl_session *session, const void *bytes, size_t size,
-                     struct rl_pending entry, int64_t now_ns)
+                     struct rl_pending entry)
 {
     uint32_t count = rl_pending_count(&session->pending);
 
@@ -103,8 +101,6 @@ bool rl_session_push(struct rl_session *session, const void *bytes, size_t size,
         !rl_pending_push(&session->pending, entry))
         return false;
     rl_buffer_append(&session->output, bytes, size);
-    if (count == 0)
-        session->progress_ns = now_ns;
     return true;
 }
 
@@ -114,11 +110,22 @@ size_t rl_session_output(const struct rl_session *session, const char **bytes)
     return session->gated ? session->gate : rl_buffer_size(&session->output);
 }
 
-void rl_session_sent(struct rl_session *session, size_t size)
+bool rl_session_is_waiting(const struct rl_session *session)
 {
+    return (int32_t)(session->sent_mark - session->pending.head) > 0;
+}
+
+void rl_session_sent(struct rl_session *session, size_t size, int64_t now_ns)
+{
+    if (!rl_session_is_waiting(session)) {
+        session->progress_ns = now_ns;
+        session->sent_mark = session->pending.head + 1;
+    }
     rl_buffer_take(&session->output, size);
     if (session->gated)
         session->gate -= size;
+    if (rl_buffer_size(&session->output) == 0)
+        session->sent_mark = session->pending.tail;
 }
 
 size_t rl_session_room(struct rl_session *session, char **bytes)

@@ -57,16 +57,23 @@ struct rl_session {
     char *input; /* RL_SESSION_INPUT_SIZE bytes */
     size_t input_start;
     size_t input_end;
-    int64_t
-        progress_ns; /* last time a reply came, or the first request of a silence was sent */
+    /*
+     * Silence begins when something was sent and nothing is answered. sent_mark is the place in
+     * the pending queue up to which requests have left us; what waits here is not the node's
+     * fault.
+     */
+    uint32_t sent_mark;
+    int64_t progress_ns; /* the last reply, or the first request sent since the one before */
 
-    struct rl_facts facts;     /* what the node says of itself, as far as it has answered */
-    struct rl_guard guard;     /* may it vote? */
-    int64_t checked_ns;        /* when it was last asked for the facts */
-    int64_t clock_asked_ns;    /* when the clock sample under way was asked for; 0: none is */
-    int64_t clock_answered_ns; /* when the last one came */
-    bool admission_asked;      /* a PROBE or ADMIT is under way */
-    char version[32];          /* "redis 7.0.15"; empty: unknown */
+    struct rl_facts facts;      /* what the node says of itself, as far as it has answered */
+    struct rl_guard guard;      /* may it vote? */
+    int64_t checked_ns;         /* when it was last asked for the facts */
+    int64_t clock_asked_ns;     /* when the clock sample under way was asked for; 0: none is */
+    int64_t clock_answered_ns;  /* when the last one came */
+    bool check_asked;           /* a check is under way */
+    bool admission_asked;       /* a PROBE or ADMIT is under way */
+    int64_t admission_asked_ns; /* when the last one was asked */
+    char version[32];           /* "redis 7.0.15"; empty: unknown */
     /* Why the session failed; what every request then gets. */
     enum redlock_vote failure;
     char failure_text[REDLOCK_TEXT_MAX];
@@ -84,16 +91,17 @@ void rl_session_end(struct rl_session *session);
 bool rl_session_abandon(struct rl_session *session, struct rl_pending *out);
 
 /* Queues a request of the session's own, a list of words that ends with NULL. */
-int rl_session_say(struct rl_session *session, uint16_t step, const char *const *words,
-                   int64_t now_ns);
+int rl_session_say(struct rl_session *session, uint16_t step, const char *const *words);
 
 /* Queues one encoded command. False: the session is down or full; nothing was queued. */
 bool rl_session_push(struct rl_session *session, const void *bytes, size_t size,
-                     struct rl_pending entry, int64_t now_ns);
+                     struct rl_pending entry);
 
 /* What may be sent now; *bytes is valid until the next call. */
 size_t rl_session_output(const struct rl_session *session, const char **bytes);
-void rl_session_sent(struct rl_session *session, size_t size);
+void rl_session_sent(struct rl_session *session, size_t size, int64_t now_ns);
+/* Requests have been sent and are not answered. */
+bool rl_session_is_waiting(const struct rl_session *session);
 
 /* Where received bytes go; never 0 after rl_session_next() has returned 0. */
 size_t rl_session_room(struct rl_session *session, char **bytes);

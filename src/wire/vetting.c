@@ -22,26 +22,27 @@ enum step {
     STEP_EXPEL,
 };
 
-#define SAY(session, step, now_ns, ...)                                                        \
-    rl_session_say((session), (step), (const char *const[]){__VA_ARGS__, NULL}, (now_ns))
+#define SAY(session, step, ...)                                                                \
+    rl_session_say((session), (step), (const char *const[]){__VA_ARGS__, NULL})
 
 int rl_vetting_check(struct rl_session *session, int64_t now_ns)
 {
     session->facts = (struct rl_facts){0};
     session->checked_ns = now_ns;
-    if (SAY(session, STEP_SERVER, now_ns, "INFO", "server") < 0 ||
-        SAY(session, STEP_REPLICATION, now_ns, "INFO", "replication") < 0 ||
-        SAY(session, STEP_PERSISTENCE, now_ns, "INFO", "persistence") < 0 ||
-        SAY(session, STEP_MEMORY, now_ns, "INFO", "memory") < 0)
+    session->check_asked = true;
+    if (SAY(session, STEP_SERVER, "INFO", "server") < 0 ||
+        SAY(session, STEP_REPLICATION, "INFO", "replication") < 0 ||
+        SAY(session, STEP_PERSISTENCE, "INFO", "persistence") < 0 ||
+        SAY(session, STEP_MEMORY, "INFO", "memory") < 0)
         return -1;
-    return SAY(session, STEP_MARKER, now_ns, "HMGET", RL_MARKER_KEY, "id", "max_ttl");
+    return SAY(session, STEP_MARKER, "HMGET", RL_MARKER_KEY, "id", "max_ttl");
 }
 
 int rl_vetting_sample_clock(struct rl_session *session, int64_t now_ns)
 {
     if (session->clock_asked_ns != 0)
         return 0;
-    if (SAY(session, STEP_TIME, now_ns, "TIME") < 0)
+    if (SAY(session, STEP_TIME, "TIME") < 0)
         return -1;
     session->clock_asked_ns = now_ns;
     return 0;
@@ -49,10 +50,11 @@ int rl_vetting_sample_clock(struct rl_session *session, int64_t now_ns)
 
 int rl_vetting_probe(struct rl_session *session, const char *nonce, int64_t now_ns)
 {
-    if (SAY(session, STEP_PROBE, now_ns, "EVAL", RL_SCRIPT_PROBE, "2", RL_MARKER_KEY,
-            RL_PROBATION_KEY, session->guard.identity, nonce) < 0)
+    if (SAY(session, STEP_PROBE, "EVAL", RL_SCRIPT_PROBE, "2", RL_MARKER_KEY, RL_PROBATION_KEY,
+            session->guard.identity, nonce) < 0)
         return -1;
     session->admission_asked = true;
+    session->admission_asked_ns = now_ns;
     return 0;
 }
 
@@ -61,17 +63,17 @@ int rl_vetting_admit(struct rl_session *session, int64_t now_ns)
     char max_ttl_ms[DIGITS_SIZE];
 
     *rl_resp_decimal((uint64_t)(session->guard.max_ttl_ns / MS_NS), max_ttl_ms) = '\0';
-    if (SAY(session, STEP_ADMIT, now_ns, "EVAL", RL_SCRIPT_ADMIT, "2", RL_MARKER_KEY,
-            RL_PROBATION_KEY, session->guard.identity, session->guard.probation,
-            max_ttl_ms) < 0)
+    if (SAY(session, STEP_ADMIT, "EVAL", RL_SCRIPT_ADMIT, "2", RL_MARKER_KEY, RL_PROBATION_KEY,
+            session->guard.identity, session->guard.probation, max_ttl_ms) < 0)
         return -1;
     session->admission_asked = true;
+    session->admission_asked_ns = now_ns;
     return 0;
 }
 
-int rl_vetting_expel(struct rl_session *session, int64_t now_ns)
+int rl_vetting_expel(struct rl_session *session)
 {
-    return SAY(session, STEP_EXPEL, now_ns, "EVAL", RL_SCRIPT_EXPEL, "1", RL_MARKER_KEY,
+    return SAY(session, STEP_EXPEL, "EVAL", RL_SCRIPT_EXPEL, "1", RL_MARKER_KEY,
                session->guard.identity);
 }
 
@@ -201,6 +203,7 @@ int rl_vetting_answer(struct rl_session *session, uint16_t step, const struct rl
     case STEP_MARKER:
         if (told)
             note_marker(&session->facts, reply);
+        session->check_asked = false;
         rl_guard_judge(&session->guard, &session->facts, now_ns);
         break;
     case STEP_TIME:

@@ -20,7 +20,7 @@ int rl_vetting_sample_clock(struct rl_session *session, int64_t now_ns);
 /* Strict: begin the probation, turn it into a marker, take the marker away (G2, G6). */
 int rl_vetting_probe(struct rl_session *session, const char *nonce, int64_t now_ns);
 int rl_vetting_admit(struct rl_session *session, int64_t now_ns);
-int rl_vetting_expel(struct rl_session *session, int64_t now_ns);
+int rl_vetting_expel(struct rl_session *session);
 
 /* Understands a reply. -1: that was no answer to the question. */
 int rl_vetting_answer(struct rl_session *session, uint16_t step, const struct rl_reply *reply,

@@ -202,8 +202,8 @@ CASE(strict_needs_the_marker_with_every_grant, "G2: gone once means out, for the
     CHECK(!rl_guard_may_vote(&guard, 0));
     strcpy(facts.marker, "r1:p1");
     rl_guard_judge(&guard, &facts, 0);
-    CHECK(rl_guard_marker(&guard, slice("r1:p1"), 60000, 0));
-    CHECK(!rl_guard_marker(&guard, slice(""), 0, 1 * S_NS));
+    CHECK(rl_guard_marker(&guard, slice("r1:p1"), slice("r1:p1"), 60000, 0));
+    CHECK(!rl_guard_marker(&guard, slice(""), slice("r1:p1"), 0, 1 * S_NS));
     CHECK(!rl_guard_may_vote(&guard, 1000 * S_NS));
 
     /* Probation: watched, then admitted by compare. */
@@ -216,7 +216,34 @@ CASE(strict_needs_the_marker_with_every_grant, "G2: gone once means out, for the
     rl_guard_probed(&guard, slice("r1:p1/other"), 200 * S_NS);
     CHECK(rl_guard_wants_admission(&guard, 262 * S_NS));
     rl_guard_admitted(&guard, true, 262 * S_NS);
-    CHECK(rl_guard_marker(&guard, slice("r1:p1"), 60000, 263 * S_NS));
+    CHECK(rl_guard_marker(&guard, slice("r1:p1"), slice("r1:p1"), 60000, 263 * S_NS));
+}
+
+CASE(strict_sees_a_restart_behind_a_proxy,
+     "G2: a snapshot brings the marker back, not the past.")
+{
+    struct rl_guard guard = guard_of(RL_GUARD_STRICT);
+    struct rl_facts facts = healthy(1000);
+
+    strcpy(facts.marker, "r1:p1");
+    rl_guard_judge(&guard, &facts, 0);
+    CHECK(!rl_guard_marker(&guard, slice("r1:p1"), slice("r2:p2"), 60000, 1 * S_NS));
+    CHECK(!rl_guard_may_vote(&guard, 1000 * S_NS));
+}
+
+CASE(strict_remembers_a_set_clock, "G6: whatever becomes of the order to take its marker away.")
+{
+    struct rl_guard guard = guard_of(RL_GUARD_STRICT);
+    struct rl_facts facts = healthy(1000);
+
+    strcpy(facts.marker, "r1:p1");
+    rl_guard_judge(&guard, &facts, 0);
+    rl_guard_blame_clock(&guard, 10 * S_NS);
+    rl_guard_connected(&guard);
+    rl_guard_judge(&guard, &facts, 20 * S_NS);
+    CHECK(!rl_guard_marker(&guard, slice("r1:p1"), slice("r1:p1"), 60000, 30 * S_NS));
+    CHECK(!rl_guard_marker(&guard, slice(""), slice("r1:p1"), 60000, 31 * S_NS));
+    CHECK(!rl_guard_may_vote(&guard, 71 * S_NS));
 }
 
 CASE(switched_off_everybody_votes, "The guard can be switched off, and then guards nothing.")
@@ -244,9 +271,9 @@ CASE(a_set_clock_is_proven, "G6: steps of 50 ms and more, in both directions.")
 
         rl_guard_judge(&guard, &facts, 0);
         for (int64_t at = 0; at < 20; at++)
-            sample(&guard, at * S_NS, MS_NS / 4, 5 * S_NS);
+            sample(&guard, at * S_NS, MS_NS / 4, 5000 * S_NS);
         CHECK(rl_guard_may_vote(&guard, 20 * S_NS));
-        sample(&guard, 20 * S_NS, MS_NS / 4, 5 * S_NS + steps_ms[i] * MS_NS);
+        sample(&guard, 20 * S_NS, MS_NS / 4, 5000 * S_NS + steps_ms[i] * MS_NS);
         CHECK(guard.step_ns != 0);
         CHECK_INT(steps_ms[i] > 0, guard.step_ns > 0);
         CHECK(!rl_guard_may_vote(&guard, 20 * S_NS));

@@ -160,6 +160,65 @@ CASE(a_node_that_drops_out_carries_nothing,
                                    "[5]   out 2   -> send ROLLBACK 12345, lost\n");
 }
 
+CASE(a_node_that_drops_out_loses_its_vote, "G6: also in an attempt or extension under way.")
+{
+    trace_run(&five, "[0]   acquire 1000          -> send ACQUIRE 12345\n"
+                     "[1]   1 granted\n"
+                     "[1]   2 granted\n"
+                     "[2]   out 1\n"
+                     "[2]   3 granted\n"
+                     "[2]   state acquiring\n"
+                     "[3]   1 granted\n"
+                     "[3]   state acquiring\n"
+                     "[4]   4 granted            -> done OK\n"
+                     "[4]   held 234\n");
+    trace_run(&fenced, "[0]   acquire 1000        -> send ACQUIRE 123\n"
+                       "[1]   1 granted @5\n"
+                       "[2]   3 granted @7        -> send ALIGN 1\n"
+                       "[3]   out 3     -> send ROLLBACK 123, done GUARDED\n");
+    trace_run(&five, HELD_BY_THREE "[2]    4 granted\n"
+                                   "[2]    5 granted\n"
+                                   "[500]  extend 1000    -> send EXTEND 12345\n"
+                                   "[501]  1 granted\n"
+                                   "[501]  2 granted\n"
+                                   "[502]  out 1\n"
+                                   "[503]  3 granted\n"
+                                   "[503]  remaining 485\n"
+                                   "[504]  4 granted      -> done OK\n"
+                                   "[504]  held 234\n");
+}
+
+CASE(our_own_pause_spoils_an_attempt, "G6: its start was noted by a clock that is wrong.")
+{
+    trace_run(&five, "[0]   acquire 1000          -> send ACQUIRE 12345\n"
+                     "[1]   1 granted\n"
+                     "[2]   abandon   -> send ROLLBACK 12345, done NOQUORUM\n");
+}
+
+CASE(what_another_process_acquired_is_not_ours_to_delete,
+     "A lost adopted lock leaves its keys.")
+{
+    trace_run(&fenced, "[0]     adopt\n"
+                       "[5]     extend 200       -> send EXTEND 123\n"
+                       "[6]     1 granted\n"
+                       "[6]     2 granted        -> done OK\n"
+                       "[201]   timer            -> lost\n");
+}
+
+CASE(a_short_extension_proves_little,
+     "A7: nodes that confirmed less do not carry the deadline.")
+{
+    trace_run(&five, HELD_BY_THREE "[100]  extend 200     -> send EXTEND 12345\n"
+                                   "[101]  3 granted\n"
+                                   "[101]  4 granted\n"
+                                   "[101]  5 granted      -> done OK\n"
+                                   "[101]  held 123\n"
+                                   "[102]  1 missing\n"
+                                   "[102]  held 23\n"
+                                   "[102]  2 granted\n"
+                                   "[102]  held 23\n");
+}
+
 CASE(our_own_pause_ends_every_hold, "G6: all clocks stepped together: it was ours that stood.")
 {
     trace_run(&five, HELD_BY_THREE "[5]   abandon  -> send ROLLBACK 12345, lost\n"

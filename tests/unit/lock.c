@@ -411,5 +411,5 @@ CASE(an_adopted_lock_is_proven_by_extension, "A handed-over value counts once a 
     trace_run(&three, "[0]   adopt\n"
                       "[5]   extend 1000         -> send EXTEND 123\n"
                       "[6]   1 missing\n"
-                      "[7]   3 missing   -> send ROLLBACK 123, lost, done LOST\n");
+                      "[7]   3 missing   -> lost, done LOST\n");
 }
