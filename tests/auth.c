@@ -174,9 +174,10 @@ static void add_user(const struct cluster *c, const char *user, bool script_load
         CHECK_STR("OK",
                   server_cmd(&c->node[i], "ACL", "SETUSER", user, "reset", "on", ">" PASSWORD,
                              "resetkeys", "resetchannels", "-@all", "~redlock*", "&redlock*",
-                             "+set", "+get", "+pttl", "+del", "+pexpire", "+eval", "+evalsha",
-                             "+ping", "+info", "+time", "+hmget", "+publish", "+subscribe",
-                             "+client|setname", script_load ? "+script|load" : "+ping", NULL));
+                             "+set", "+get", "+getrange", "+pttl", "+del", "+pexpire", "+eval",
+                             "+evalsha", "+ping", "+info", "+time", "+hmget", "+publish",
+                             "+subscribe", "+client|setname",
+                             script_load ? "+script|load" : "+ping", NULL));
 }
 
 static void use_user(struct cluster *c, const char *user)
@@ -228,9 +229,10 @@ CASE(bare_rights, "Without CLIENT and INFO locks still work, for those who trust
     struct cluster c;
     cluster_start(&c, 3);
     for (size_t i = 0; i < c.count; i++)
-        CHECK_STR("OK", server_cmd(&c.node[i], "ACL", "SETUSER", "locker", "reset", "on",
-                                   ">" PASSWORD, "-@all", "~redlock*", "+set", "+get", "+pttl",
-                                   "+del", "+pexpire", "+eval", "+evalsha", "+ping", NULL));
+        CHECK_STR("OK",
+                  server_cmd(&c.node[i], "ACL", "SETUSER", "locker", "reset", "on",
+                             ">" PASSWORD, "-@all", "~redlock*", "+set", "+get", "+getrange",
+                             "+pttl", "+del", "+pexpire", "+eval", "+evalsha", "+ping", NULL));
     use_user(&c, "locker");
     check_whole_life(&c, REDLOCK_NO_GUARD); /* their age cannot be known */
 }

@@ -68,6 +68,7 @@ struct rl_command {
 /* A node's vote, with the remaining life of the key where the reply told it (else -1). */
 struct rl_answer {
     enum redlock_vote vote;
+    bool is_ours; /* the node did not answer: this is what we make of it */
     int64_t key_ttl_ms;
     int64_t token;           /* a fenced grant, or FENCE; 0: none */
     bool has_marker;         /* the marker as it stood together with the acquire: */

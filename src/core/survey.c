@@ -54,8 +54,7 @@ void rl_survey_answer(struct rl_survey *survey, uint8_t node, enum rl_op op,
         return;
     survey->value_due &= (uint16_t)~bit;
     vote->vote = (uint8_t)answer.vote;
-    /* Answered at the instant of the question: not by the node. */
-    if (now_ns > survey->start_ns)
+    if (!answer.is_ours)
         vote->rtt_us = (int32_t)((now_ns - survey->start_ns) / 1000);
     if (answer.vote == REDLOCK_VOTE_HELD && value.size > 0)
         note_value(survey, node, value);

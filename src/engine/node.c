@@ -35,8 +35,9 @@ struct rl_answer rl_node_excuse(const struct rl_engine *engine, uint8_t node)
 
     /* Connected but full of unanswered requests: a node that does not answer. */
     if (session->state != RL_SESSION_DOWN)
-        return (struct rl_answer){.vote = REDLOCK_VOTE_TIMEDOUT, .key_ttl_ms = -1};
-    return (struct rl_answer){.vote = session->failure, .key_ttl_ms = -1};
+        return (struct rl_answer){
+            .vote = REDLOCK_VOTE_TIMEDOUT, .is_ours = true, .key_ttl_ms = -1};
+    return (struct rl_answer){.vote = session->failure, .is_ours = true, .key_ttl_ms = -1};
 }
 
 void rl_node_keep_orphan(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,

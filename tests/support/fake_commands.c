@@ -294,7 +294,7 @@ void fake_execute(struct fake_shared *shared, const struct fake_request *q, char
         {"INFO", do_info},     {"HELLO", do_hello},     {"PING", do_ping},
         {"CLIENT", do_ok},     {"AUTH", do_ok},         {"SELECT", do_ok},
         {"DBSIZE", do_dbsize}, {"EXISTS", do_exists},   {"HMGET", do_hmget},
-        {"HSET", do_ok},       {"TIME", do_time},
+        {"HSET", do_ok},       {"TIME", do_time},       {"GETRANGE", do_get},
     };
     struct context c = {shared, q, reply};
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What an audit has gathered (audit.c) and judges (checks.c). */
+#ifndef RL_CLIENT_AUDIT_H
+#define RL_CLIENT_AUDIT_H
+
+#include "client/client.h"
+#include "core/audit.h"
+
+struct rl_audit {
+    redlock *client;
+    redlock_check_fn *each;
+    void *data;
+    int64_t ttl_ms;
+    struct rl_survey ping;             /* of the last ping */
+    int32_t rtt_us[REDLOCK_NODES_MAX]; /* the quickest; -1: no answer */
+    struct rl_survey rights[3];        /* acquire, extend, release */
+    struct rl_survey fencing[3];       /* acquire with a token, release, forget the counter */
+    struct rl_audit_node nodes[REDLOCK_NODES_MAX];
+    char refusal[REDLOCK_NODES_MAX][REDLOCK_TEXT_MAX]; /* in the node's words, of a right */
+};
+
+/* Says of everything that was gathered what it means. */
+void rl_audit_judge(const struct rl_audit *audit);
+
+#endif

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The audit's verdicts, each with what was found and what to do. */
+#include <stdio.h>
+#include <string.h>
+
+#include "client/audit.h"
+#include "io/clock.h"
+
+#define SENTENCE_MAX 256
+
+static const char *const rights_names[3] = {"acquire", "extend", "release"};
+
+static void say(const struct rl_audit *audit, const char *address, const char *name,
+                int verdict, const char *text, const char *remedy)
+{
+    redlock_check check = {
+        .size = sizeof check,
+        .address = address,
+        .name = name,
+        .verdict = verdict,
+        .text = text,
+        .remedy = remedy,
+    };
+
+    /* Like every callback: with no internal lock held. */
+    pthread_mutex_unlock(&audit->client->mutex);
+    audit->each(&check, audit->data);
+    pthread_mutex_lock(&audit->client->mutex);
+}
+
+/* ---- judging, node by node ---- */
+
+static bool check_reachable(const struct rl_audit *audit, uint8_t i)
+{
+    const struct rl_node *node = &audit->client->engine.node[i];
+    char text[SENTENCE_MAX];
+    uint8_t vote = audit->ping.node[i].vote;
+
+    if (audit->rtt_us[i] >= 0) {
+        snprintf(text, sizeof text, "answers, %s",
+                 node->session.version[0] ? node->session.version : "version not told");
+        say(audit, node->address, "reachable", REDLOCK_CHECK_OK, text, "");
+        return true;
+    }
+    snprintf(text, sizeof text, "%s%s%s", redlock_vote_text(vote),
+             node->session.failure_text[0] ? ": " : "", node->session.failure_text);
+    say(audit, node->address, "reachable", REDLOCK_CHECK_FAIL, text,
+        vote == REDLOCK_VOTE_AUTH ? "check user and password, and the node's ACL"
+                                  : "start the server, or check its address and the network");
+    return false;
+}
+
+static void check_role(const struct rl_audit *audit, uint8_t i, uint32_t doubts)
+{
+    const char *address = audit->client->engine.node[i].address;
+    const struct rl_facts *facts = audit->nodes[i].facts;
+
+    if (!facts->has_replication)
+        say(audit, address, "role", REDLOCK_CHECK_UNKNOWN, "INFO replication is not allowed",
+            "allow +info for this user");
+    else if (doubts & (1u << RL_DOUBT_REPLICA))
+        say(audit, address, "role", REDLOCK_CHECK_FAIL, "a replica: it cannot grant locks",
+            "name its master instead, or make it one: REPLICAOF NO ONE");
+    else
+        say(audit, address, "role", REDLOCK_CHECK_OK, "master", "");
+}
+
+static void check_identity(const struct rl_audit *audit, uint8_t i, uint32_t doubts)
+{
+    const char *address = audit->client->engine.node[i].address;
+    const struct rl_facts *facts = audit->nodes[i].facts;
+
+    if (!facts->run_id[0])
+        say(audit, address, "identity", REDLOCK_CHECK_UNKNOWN,
+            "INFO server is not allowed: whether it is another node's server cannot be told",
+            "allow +info for this user");
+    else if (doubts & (1u << RL_DOUBT_DUPLICATE))
+        say(audit, address, "identity", REDLOCK_CHECK_FAIL,
+            "the same server as another node (same run_id): it votes twice",
+            "give every node a server of its own");
+    else
+        say(audit, address, "identity", REDLOCK_CHECK_OK, "a server of its own", "");
+}
+
+static void check_eviction(const struct rl_audit *audit, uint8_t i, uint32_t doubts)
+{
+    const char *address = audit->client->engine.node[i].address;
+    const struct rl_facts *facts = audit->nodes[i].facts;
+    char text[SENTENCE_MAX];
+
+    if (!facts->has_memory) {
+        say(audit, address, "eviction", REDLOCK_CHECK_UNKNOWN, "INFO memory is not allowed",
+            "allow +info for this user");
+        return;
+    }
+    snprintf(text, sizeof text, "maxmemory %lld, policy %s", (long long)facts->maxmemory_bytes,
+             facts->maxmemory_policy);
+    if (doubts & (1u << RL_DOUBT_EVICTING))
+        say(audit, address, "eviction", REDLOCK_CHECK_FAIL, text,
+            "locks can be evicted: CONFIG SET maxmemory-policy noeviction");
+    else
+        say(audit, address, "eviction", REDLOCK_CHECK_OK, text, "");
+}
+
+static void check_persistence(const struct rl_audit *audit, uint8_t i)
+{
+    const char *address = audit->client->engine.node[i].address;
+    const struct rl_facts *facts = audit->nodes[i].facts;
+    bool guarded = audit->client->engine.guard_mode != RL_GUARD_OFF;
+
+    if (!facts->has_persistence)
+        say(audit, address, "persistence", REDLOCK_CHECK_UNKNOWN,
+            "INFO persistence is not allowed", "allow +info for this user");
+    else if (facts->append_only)
+        say(audit, address, "persistence", REDLOCK_CHECK_OK, "append-only file", "");
+    else if (guarded)
+        say(audit, address, "persistence", REDLOCK_CHECK_OK,
+            "no append-only file: a restart forgets locks, and the restart guard covers that",
+            "");
+    else
+        say(audit, address, "persistence", REDLOCK_CHECK_WARN,
+            "no append-only file, and the restart guard is off: a restart forgets locks",
+            "switch the guard on, or delay restarts by max_ttl");
+}
+
+static void check_clock(const struct rl_audit *audit, uint8_t i, uint32_t doubts)
+{
+    const char *address = audit->client->engine.node[i].address;
+    const struct rl_guard *guard = &audit->client->engine.node[i].session.guard;
+    redlock_node_info info = {.size = sizeof info};
+    char text[SENTENCE_MAX];
+
+    if (!guard->window.known) {
+        say(audit, address, "clock", REDLOCK_CHECK_UNKNOWN, "TIME is not allowed",
+            "allow +time for this user");
+        return;
+    }
+    rl_report_clock(guard, &info);
+    snprintf(text, sizeof text, "%+.3f s against this machine (+/- %.3f s)",
+             (double)info.clock_offset_us / 1e6, (double)info.clock_error_us / 1e6);
+    if (guard->step_ns != 0 || guard->reason == RL_GUARD_CLOCK_REASON)
+        say(audit, address, "clock", REDLOCK_CHECK_FAIL, "its clock was set while we watched",
+            "let NTP slew the clock instead of stepping it");
+    else if (doubts & (1u << RL_DOUBT_SKEWED))
+        say(audit, address, "clock", REDLOCK_CHECK_WARN, text,
+            "it differs from the other nodes by more than 0.5 s: run NTP on it");
+    else
+        say(audit, address, "clock", REDLOCK_CHECK_OK, text, "");
+}
+
+static void check_latency(const struct rl_audit *audit, uint8_t i)
+{
+    const struct rl_engine *engine = &audit->client->engine;
+    int64_t ttl_ns = audit->ttl_ms * RL_MS_NS;
+    int64_t allowed_us = rl_lock_node_timeout_ns(&engine->policy, ttl_ns) / 1000;
+    char text[SENTENCE_MAX];
+
+    snprintf(text, sizeof text, "%.2f ms; %.0f ms are allowed for a TTL of %.3f s",
+             (double)audit->rtt_us[i] / 1e3, (double)allowed_us / 1e3,
+             (double)audit->ttl_ms / 1e3);
+    if (audit->rtt_us[i] >= allowed_us)
+        say(audit, engine->node[i].address, "latency", REDLOCK_CHECK_FAIL, text,
+            "it never answers in time: raise the TTL and node_timeout_ms, or move it closer");
+    else if (audit->rtt_us[i] >= allowed_us / 2)
+        say(audit, engine->node[i].address, "latency", REDLOCK_CHECK_WARN, text,
+            "it often answers too late: raise the TTL and node_timeout_ms, or move it closer");
+    else
+        say(audit, engine->node[i].address, "latency", REDLOCK_CHECK_OK, text, "");
+}
+
+static void check_rights(const struct rl_audit *audit, uint8_t i)
+{
+    const struct rl_node *node = &audit->client->engine.node[i];
+    char text[SENTENCE_MAX];
+
+    for (int op = 0; op < 3; op++) {
+        uint8_t vote = audit->rights[op].node[i].vote;
+
+        if (vote == REDLOCK_VOTE_GRANTED || vote == REDLOCK_VOTE_GUARDED)
+            continue;
+        snprintf(text, sizeof text, "cannot %s: %s%s%s", rights_names[op],
+                 redlock_vote_text(vote), audit->refusal[i][0] ? ": " : "", audit->refusal[i]);
+        say(audit, node->address, "rights", REDLOCK_CHECK_FAIL, text,
+            vote == REDLOCK_VOTE_AUTH ? "give the user the rights listed in libredlock(3)"
+                                      : "see what the server says");
+        return;
+    }
+    say(audit, node->address, "rights", REDLOCK_CHECK_OK, "acquire, extend, release", "");
+}
+
+static void check_fencing(const struct rl_audit *audit, uint8_t i)
+{
+    const char *address = audit->client->engine.node[i].address;
+    uint8_t vote = audit->fencing[0].node[i].vote;
+
+    if (vote == REDLOCK_VOTE_GRANTED || vote == REDLOCK_VOTE_GUARDED)
+        say(audit, address, "fencing", REDLOCK_CHECK_OK, "gives fencing tokens", "");
+    else
+        say(audit, address, "fencing", REDLOCK_CHECK_WARN, "gives no fencing tokens",
+            "give the user the rights listed in libredlock(3), or do without tokens");
+}
+
+static void check_guard(const struct rl_audit *audit, uint8_t i)
+{
+    const struct rl_node *node = &audit->client->engine.node[i];
+    char text[SENTENCE_MAX];
+
+    rl_watch_describe(&node->session.guard, rl_now_ns(), text, sizeof text);
+    if (audit->client->engine.guard_mode == RL_GUARD_OFF)
+        say(audit, node->address, "guard", REDLOCK_CHECK_WARN, "the restart guard is off", "");
+    else if (text[0])
+        say(audit, node->address, "guard", REDLOCK_CHECK_WARN, text,
+            "wait, or if nothing can be held on it: redlock init");
+    else
+        say(audit, node->address, "guard", REDLOCK_CHECK_OK, "may vote", "");
+}
+
+/* ---- judging all together ---- */
+
+static void check_number(const struct rl_audit *audit)
+{
+    const struct rl_policy *policy = &audit->client->engine.policy;
+    uint8_t reachable_count = 0;
+    char text[SENTENCE_MAX];
+
+    for (uint8_t i = 0; i < policy->node_count; i++)
+        reachable_count += audit->nodes[i].reachable;
+    snprintf(text, sizeof text, "%u of %u nodes reachable, %u are needed, %u may fail",
+             reachable_count, policy->node_count, policy->quorum,
+             policy->node_count - policy->quorum);
+    if (reachable_count < policy->quorum)
+        say(audit, "", "number", REDLOCK_CHECK_FAIL, text, "no lock can be acquired");
+    else if (policy->node_count % 2 == 0)
+        say(audit, "", "number", REDLOCK_CHECK_WARN, text,
+            "an even number tolerates no more failures than one less: use an odd one");
+    else if (policy->node_count == 1)
+        say(audit, "", "number", REDLOCK_CHECK_WARN, text,
+            "a single node is a single point of failure: use three or five");
+    else
+        say(audit, "", "number", REDLOCK_CHECK_OK, text, "");
+}
+
+static void check_versions(const struct rl_audit *audit)
+{
+    const struct rl_engine *engine = &audit->client->engine;
+    char first[sizeof engine->node[0].session.version] = "";
+
+    for (uint8_t i = 0; i < engine->policy.node_count; i++) {
+        const char *version = engine->node[i].session.version;
+
+        if (!audit->nodes[i].reachable || !version[0])
+            continue;
+        if (first[0] && strcmp(first, version) != 0) {
+            say(audit, "", "versions", REDLOCK_CHECK_WARN, "the nodes run different versions",
+                "fine during an upgrade; otherwise run the same everywhere");
+            return;
+        }
+        memcpy(first, version, sizeof first);
+    }
+    say(audit, "", "versions", first[0] ? REDLOCK_CHECK_OK : REDLOCK_CHECK_UNKNOWN,
+        first[0] ? first : "no node tells its version", "");
+}
+
+void rl_audit_judge(const struct rl_audit *audit)
+{
+    uint8_t node_count = audit->client->engine.policy.node_count;
+
+    check_number(audit);
+    check_versions(audit);
+    for (uint8_t i = 0; i < node_count; i++) {
+        uint32_t doubts = rl_audit_doubts(audit->nodes, node_count, i);
+
+        if (!check_reachable(audit, i))
+            continue;
+        check_role(audit, i, doubts);
+        check_identity(audit, i, doubts);
+        check_eviction(audit, i, doubts);
+        check_persistence(audit, i);
+        check_clock(audit, i, doubts);
+        check_latency(audit, i);
+        check_rights(audit, i);
+        check_fencing(audit, i);
+        check_guard(audit, i);
+    }
+}
