@@ -268,6 +268,35 @@ CASE(flushed_node_returns_strict, "A flushed node earns a new marker in strict m
     comes_back(REDLOCK_STRICT, flush);
 }
 
+CASE(hidden_restart_returns_strict, "After a hidden restart the node votes again, for all.")
+{
+    struct cluster c;
+    struct relay relay[3];
+    start_short(&c, 3);
+    for (int i = 0; i < 3; i++) {
+        relay_start(&relay[i], c.node[i].port.number, 1);
+        relay[i].switches->keep = 1;
+        c.urls[i] = relay[i].url;
+    }
+    redlock *old = open_short(&c, REDLOCK_THREAD | REDLOCK_STRICT);
+    CHECK_OK(client_try(old, "x", 200));
+    for (int i = 0; i < 3; i++)
+        server_restart(&c.node[i]);
+    CHECK(client_try(old, "x", 200) != REDLOCK_OK); /* here the relay notices */
+    CHECK_ERR(REDLOCK_GUARDED, client_try(old, "x", 200));
+    redlock *fresh = open_short(&c, REDLOCK_THREAD | REDLOCK_STRICT);
+    CHECK_ERR(REDLOCK_GUARDED, client_try(fresh, "x", 200));
+    redlock *both[] = {old, fresh, old, fresh};
+    for (int i = 0; i < 4; i++) {
+        redlock_request q = {.size = sizeof q, .wait_ms = 8000};
+        redlock_lock *lock = NULL;
+        CHECK_OK(redlock_acquire(both[i], "x", 200, &q, &lock));
+        redlock_lock_free(lock);
+    }
+    redlock_close(old);
+    redlock_close(fresh);
+}
+
 CASE(renewal_counts_in_quarantine, "What a node in quarantine still has of ours counts.")
 {
     struct cluster c;

@@ -83,7 +83,8 @@ static bool is_acquire(struct message *m)
         return true;
     /* Of the scripts only the acquire has three keys. */
     m->data[m->size < MESSAGE_MAX ? m->size : MESSAGE_MAX - 1] = '\0';
-    return strncasecmp(m->data + 4, "$7\r\nEVALSHA", 11) == 0 &&
+    const char *name = strchr(m->data, '\n');
+    return name != NULL && strncasecmp(name, "\n$7\r\nEVALSHA", 12) == 0 &&
            strstr(m->data, "\r\n$1\r\n3\r\n") != NULL;
 }
 

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * redlock_audit() must find each planted fault, name the node and say what to do; on healthy
+ * nodes it must find nothing, and where a server does not tell it must say so.
+ */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+#include "nodeclock.h"
+#include "proxy.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { CHECKS_MAX = 128, TTL_MS = 10000 };
+
+struct finding {
+    char address[REDLOCK_ADDRESS_MAX];
+    char name[32];
+    int verdict;
+    char text[256];
+    char remedy[256];
+};
+
+struct findings {
+    int count;
+    struct finding each[CHECKS_MAX];
+};
+
+static const char *const verdicts[] = {"ok", "warn", "fail", "unknown"};
+
+static void note(const redlock_check *check, void *data)
+{
+    struct findings *all = data;
+    CHECK(all->count < CHECKS_MAX);
+    CHECK_INT(sizeof *check, check->size);
+    struct finding *f = &all->each[all->count++];
+    snprintf(f->address, sizeof f->address, "%s", check->address);
+    snprintf(f->name, sizeof f->name, "%s", check->name);
+    snprintf(f->text, sizeof f->text, "%s", check->text);
+    snprintf(f->remedy, sizeof f->remedy, "%s", check->remedy);
+    f->verdict = check->verdict;
+}
+
+static void print(const struct findings *all)
+{
+    for (int i = 0; i < all->count; i++)
+        printf("# %s %s %s: %s (%s)\n", all->each[i].address, all->each[i].name,
+               verdicts[all->each[i].verdict], all->each[i].text, all->each[i].remedy);
+}
+
+static void audit_with(const redlock_options *o, int64_t ttl_ms, struct findings *all)
+{
+    memset(all, 0, sizeof *all);
+    redlock *r = client_open_with(o);
+    CHECK_OK(redlock_audit(r, ttl_ms, note, all));
+    redlock_close(r);
+}
+
+static void audit(const struct cluster *c, struct findings *all)
+{
+    redlock_options o = client_options(c);
+    audit_with(&o, TTL_MS, all);
+}
+
+/* The verdict on one check of one node, by its place; node -1: of all together. */
+static const struct finding *find(const struct findings *all, const struct cluster *c, int node,
+                                  const char *name)
+{
+    char address[REDLOCK_ADDRESS_MAX] = "";
+    if (node >= 0) {
+        const char *host = strstr(c->urls[node], "127.0.0.1");
+        snprintf(address, sizeof address, "%s", host);
+    }
+    for (int i = 0; i < all->count; i++)
+        if (strcmp(all->each[i].address, address) == 0 && strcmp(all->each[i].name, name) == 0)
+            return &all->each[i];
+    print(all);
+    FAIL("no check \"%s\" of \"%s\"", name, address);
+}
+
+static void expect(const struct findings *all, const struct cluster *c, int node,
+                   const char *name, int verdict)
+{
+    const struct finding *f = find(all, c, node, name);
+    if (f->verdict != verdict) {
+        print(all);
+        FAIL("%s of node %d: expected %s, got %s", name, node, verdicts[verdict],
+             verdicts[f->verdict]);
+    }
+    CHECK(f->text[0] != '\0');
+    if (verdict == REDLOCK_CHECK_WARN || verdict == REDLOCK_CHECK_FAIL)
+        CHECK(f->remedy[0] != '\0');
+}
+
+/* Whatever is not named here is ok. */
+static void expect_only(const struct findings *all, const char *const *suspects)
+{
+    for (int i = 0; i < all->count; i++) {
+        bool named = false;
+        for (size_t n = 0; suspects[n] != NULL; n++)
+            named = named || strcmp(all->each[i].name, suspects[n]) == 0;
+        if (!named && all->each[i].verdict != REDLOCK_CHECK_OK) {
+            print(all);
+            FAIL("%s: expected ok, got %s", all->each[i].name, verdicts[all->each[i].verdict]);
+        }
+    }
+}
+
+CASE(healthy, "Three good nodes: every check is ok, and nothing is left on them.")
+{
+    struct cluster c;
+    struct findings all;
+    static const char *const node_checks[] = {"reachable", "role",        "identity",
+                                              "eviction",  "persistence", "clock",
+                                              "latency",   "rights",      "guard"};
+    cluster_start(&c, 3);
+    audit(&c, &all);
+    expect_only(&all, (const char *const[]){NULL});
+    for (int node = 0; node < 3; node++)
+        for (size_t i = 0; i < sizeof node_checks / sizeof node_checks[0]; i++)
+            expect(&all, &c, node, node_checks[i], REDLOCK_CHECK_OK);
+    expect(&all, &c, -1, "number", REDLOCK_CHECK_OK);
+    expect(&all, &c, -1, "versions", REDLOCK_CHECK_OK);
+    CHECK(cluster_await_empty(&c, 1000));
+}
+
+CASE(same_server_twice, "Two addresses of one server: identity fails for both.")
+{
+    struct cluster c;
+    struct findings all;
+    struct proxy p;
+    cluster_start(&c, 3);
+    proxy_start(&p, c.node[0].port.number);
+    c.urls[1] = p.url;
+    audit(&c, &all);
+    expect(&all, &c, 0, "identity", REDLOCK_CHECK_FAIL);
+    expect(&all, &c, 1, "identity", REDLOCK_CHECK_FAIL);
+    expect(&all, &c, 2, "identity", REDLOCK_CHECK_OK);
+    expect_only(&all, (const char *const[]){"identity", "rights", "fencing", NULL});
+}
+
+CASE(replica, "A replica: its role fails, and so do its rights.")
+{
+    struct cluster c;
+    struct findings all;
+    struct server outside;
+    char port[16];
+    cluster_start(&c, 3);
+    server_start(&outside, NULL);
+    snprintf(port, sizeof port, "%d", outside.port.number);
+    CHECK_STR("OK", server_cmd(&c.node[2], "REPLICAOF", "127.0.0.1", port, NULL));
+    audit(&c, &all);
+    expect(&all, &c, 2, "role", REDLOCK_CHECK_FAIL);
+    expect(&all, &c, 0, "role", REDLOCK_CHECK_OK);
+    CHECK_HAS("master", find(&all, &c, 2, "role")->remedy);
+    expect_only(&all, (const char *const[]){"role", "rights", "fencing", "guard", NULL});
+}
+
+CASE(evicting, "volatile-lru with a memory limit: eviction fails.")
+{
+    struct cluster c;
+    struct findings all;
+    cluster_start(&c, 3);
+    const struct server *s = &c.node[1];
+    CHECK_STR("OK", server_cmd(s, "CONFIG", "SET", "maxmemory-policy", "volatile-lru", NULL));
+    audit(&c, &all); /* without a limit nothing is ever evicted */
+    expect(&all, &c, 1, "eviction", REDLOCK_CHECK_OK);
+    CHECK_STR("OK", server_cmd(s, "CONFIG", "SET", "maxmemory", "100mb", NULL));
+    audit(&c, &all);
+    expect(&all, &c, 1, "eviction", REDLOCK_CHECK_FAIL);
+    CHECK_HAS("volatile-lru", find(&all, &c, 1, "eviction")->text);
+    CHECK_HAS("noeviction", find(&all, &c, 1, "eviction")->remedy);
+    expect_only(&all, (const char *const[]){"eviction", NULL});
+    CHECK_STR("OK", server_cmd(s, "CONFIG", "SET", "maxmemory-policy", "noeviction", NULL));
+    audit(&c, &all);
+    expect(&all, &c, 1, "eviction", REDLOCK_CHECK_OK);
+}
+
+CASE(skewed_clock, "A node whose clock is a minute off: the clock is a warning, with the size.")
+{
+    struct cluster c;
+    struct findings all;
+    nodeclock_cluster(&c, 3);
+    nodeclock_step(&c.node[2], 60000);
+    audit(&c, &all);
+    expect(&all, &c, 2, "clock", REDLOCK_CHECK_WARN);
+    expect(&all, &c, 0, "clock", REDLOCK_CHECK_OK);
+    expect(&all, &c, 1, "clock", REDLOCK_CHECK_OK);
+    CHECK_HAS("60.", find(&all, &c, 2, "clock")->text);
+    expect_only(&all, (const char *const[]){"clock", NULL});
+}
+
+CASE(even_number, "Four nodes: a warning about the number.")
+{
+    struct cluster c;
+    struct findings all;
+    cluster_start(&c, 4);
+    audit(&c, &all);
+    expect(&all, &c, -1, "number", REDLOCK_CHECK_WARN);
+    CHECK_HAS("odd", find(&all, &c, -1, "number")->remedy);
+    expect_only(&all, (const char *const[]){"number", NULL});
+}
+
+CASE(slow_node, "A node slower than the TTL allows: its latency fails.")
+{
+    struct cluster c;
+    struct findings all;
+    struct proxy p;
+    cluster_start(&c, 3);
+    proxy_start(&p, c.node[1].port.number);
+    p.switches->down_delay_ms = 150;
+    c.urls[1] = p.url;
+    redlock_options o = client_options(&c);
+    audit_with(&o, 400, &all); /* a quarter of it is allowed */
+    expect(&all, &c, 1, "latency", REDLOCK_CHECK_FAIL);
+    expect(&all, &c, 0, "latency", REDLOCK_CHECK_OK);
+    audit_with(&o, 10000, &all);
+    expect(&all, &c, 1, "latency", REDLOCK_CHECK_OK);
+    expect_only(&all, (const char *const[]){NULL});
+}
+
+CASE(dead_nodes, "Nodes that are away: reachable fails, and the number when too many are.")
+{
+    struct cluster c;
+    struct findings all;
+    cluster_start(&c, 3);
+    redlock_options o = client_options(&c);
+    o.node_timeout_ms = 500;
+    server_kill(&c.node[0]);
+    audit_with(&o, TTL_MS, &all);
+    expect(&all, &c, 0, "reachable", REDLOCK_CHECK_FAIL);
+    expect(&all, &c, -1, "number", REDLOCK_CHECK_OK);
+    server_freeze(&c.node[1]);
+    audit_with(&o, TTL_MS, &all);
+    expect(&all, &c, 1, "reachable", REDLOCK_CHECK_FAIL);
+    expect(&all, &c, 2, "reachable", REDLOCK_CHECK_OK);
+    expect(&all, &c, -1, "number", REDLOCK_CHECK_FAIL);
+    server_thaw(&c.node[1]);
+}
+
+CASE(young_nodes, "Nodes that may not vote yet: the guard is a warning that names init.")
+{
+    struct cluster c;
+    struct findings all;
+    cluster_start_young(&c, 3, NULL);
+    audit(&c, &all);
+    for (int i = 0; i < 3; i++) {
+        expect(&all, &c, i, "guard", REDLOCK_CHECK_WARN);
+        CHECK_HAS("init", find(&all, &c, i, "guard")->remedy);
+        expect(&all, &c, i, "rights", REDLOCK_CHECK_OK);
+    }
+}
+
+/* ---- rights and silence ------------------------------------------------------------------ */
+
+static void add_user(struct cluster *c, int node, const char *const *rights)
+{
+    const struct server *s = &c->node[node];
+    CHECK_STR("OK", server_cmd(s, "ACL", "SETUSER", "locker", "reset", "on", ">secret",
+                               "~redlock*", "-@all", NULL));
+    for (size_t i = 0; rights[i] != NULL; i++)
+        CHECK_STR("OK", server_cmd(s, "ACL", "SETUSER", "locker", rights[i], NULL));
+    snprintf(c->url[node], sizeof c->url[node], "redis://locker:secret@127.0.0.1:%d",
+             s->port.number);
+}
+
+static void lacks_right(const char *const *rights, const char *word)
+{
+    struct cluster c;
+    struct findings all;
+    cluster_start(&c, 3);
+    add_user(&c, 1, rights);
+    audit(&c, &all);
+    expect(&all, &c, 1, "rights", REDLOCK_CHECK_FAIL);
+    expect(&all, &c, 0, "rights", REDLOCK_CHECK_OK);
+    if (strstr(find(&all, &c, 1, "rights")->text, word) == NULL) {
+        print(&all);
+        FAIL("expected \"%s\" in the text", word);
+    }
+    expect_only(&all, (const char *const[]){"rights", "fencing", NULL});
+}
+
+CASE(no_right_to_set, "A user without SET: rights fails, and says that it cannot acquire.")
+{
+    static const char *const rights[] = {"+get",   "+pttl",    "+del",  "+pexpire",
+                                         "+eval",  "+ping",    "+info", "+time",
+                                         "+hmget", "+evalsha", NULL};
+    lacks_right(rights, "acquire");
+}
+
+CASE(no_right_to_scripts, "A user without EVAL and EVALSHA: rights fails.")
+{
+    static const char *const rights[] = {"+get",  "+set",  "+pttl", "+del",   "+pexpire",
+                                         "+ping", "+info", "+time", "+hmget", NULL};
+    lacks_right(rights, "extend");
+}
+
+CASE(no_right_inside_scripts, "A user without DEL, which the release script calls.")
+{
+    static const char *const rights[] = {"+get",   "+set",     "+pttl", "+pexpire",
+                                         "+eval",  "+evalsha", "+ping", "+info",
+                                         "+hmget", "+time",    NULL};
+    lacks_right(rights, "release");
+}
+
+CASE(no_right_to_tokens, "A user who can lock but not fence: a warning about fencing alone.")
+{
+    static const char *const rights[] = {"+get",     "+set",   "+pttl",    "+del",
+                                         "+pexpire", "+eval",  "+evalsha", "+ping",
+                                         "+info",    "+hmget", "+time",    NULL};
+    struct cluster c;
+    struct findings all;
+    cluster_start(&c, 3);
+    add_user(&c, 1, rights);
+    audit(&c, &all);
+    expect(&all, &c, 1, "fencing", REDLOCK_CHECK_WARN);
+    expect(&all, &c, 0, "fencing", REDLOCK_CHECK_OK);
+    expect_only(&all, (const char *const[]){"fencing", NULL});
+}
+
+CASE(silent_servers, "Without INFO, TIME and CONFIG the answers are unknown, never ok.")
+{
+    static const char *const rights[] = {"+get",  "+set",     "+pttl", "+del", "+pexpire",
+                                         "+eval", "+evalsha", "+ping", NULL};
+    static const char *const untold[] = {"role", "identity", "eviction", "persistence",
+                                         "clock"};
+    struct cluster c;
+    struct findings all;
+    cluster_start(&c, 3);
+    for (int i = 0; i < 3; i++)
+        add_user(&c, i, rights);
+    audit(&c, &all);
+    for (int i = 0; i < 3; i++) {
+        for (size_t n = 0; n < sizeof untold / sizeof untold[0]; n++)
+            expect(&all, &c, i, untold[n], REDLOCK_CHECK_UNKNOWN);
+        expect(&all, &c, i, "reachable", REDLOCK_CHECK_OK);
+        expect(&all, &c, i, "rights", REDLOCK_CHECK_OK);
+        expect(&all, &c, i, "guard", REDLOCK_CHECK_WARN); /* of unknown age: not trusted */
+    }
+    expect(&all, &c, -1, "versions", REDLOCK_CHECK_UNKNOWN);
+}
+
+CASE(wrong_password, "A refused password: reachable fails and speaks of the password.")
+{
+    static const char *const rights[] = {"+@all", NULL};
+    struct cluster c;
+    struct findings all;
+    cluster_start(&c, 3);
+    add_user(&c, 0, rights);
+    snprintf(c.url[0], sizeof c.url[0], "redis://locker:wrong@127.0.0.1:%d",
+             c.node[0].port.number);
+    audit(&c, &all);
+    expect(&all, &c, 0, "reachable", REDLOCK_CHECK_FAIL);
+    CHECK_HAS("password", find(&all, &c, 0, "reachable")->remedy);
+    CHECK_LACKS("wrong@", find(&all, &c, 0, "reachable")->text);
+}
+
+/* ---- warnings of a client that just works ------------------------------------------------ */
+
+struct warnings {
+    int count;
+    char text[16][256];
+};
+
+static void on_warn(const char *address, const char *text, void *data)
+{
+    struct warnings *w = data;
+    CHECK(w->count < 16);
+    snprintf(w->text[w->count++], sizeof w->text[0], "%s %s", address, text);
+}
+
+static bool is_warned(const struct warnings *w, const char *word)
+{
+    for (int i = 0; i < w->count; i++)
+        if (strstr(w->text[i], word) != NULL)
+            return true;
+    return false;
+}
+
+static void warn_about(struct cluster *c, struct warnings *w)
+{
+    redlock_options o = client_options(c);
+    memset(w, 0, sizeof *w);
+    o.warn = on_warn;
+    o.warn_data = w;
+    redlock *r = client_open_with(&o);
+    client_warm(r);
+    for (int i = 0; i < 20; i++) {
+        client_try(r, "x", TTL_MS);
+        redlock_process(r, 0);
+    }
+    redlock_close(r);
+    for (int i = 0; i < w->count; i++)
+        printf("# %s\n", w->text[i]);
+}
+
+CASE(warns_of_nothing, "A client of healthy nodes is not warned.")
+{
+    struct cluster c;
+    struct warnings w;
+    cluster_start(&c, 3);
+    warn_about(&c, &w);
+    CHECK_INT(0, w.count);
+}
+
+CASE(warns_at_open, "Duplicate, replica, eviction and an even number are told, each once.")
+{
+    struct cluster c;
+    struct server outside;
+    struct warnings w;
+    struct proxy p;
+    char port[16];
+    cluster_start(&c, 4);
+    server_start(&outside, NULL);
+    proxy_start(&p, c.node[0].port.number);
+    c.urls[1] = p.url;
+    snprintf(port, sizeof port, "%d", outside.port.number);
+    CHECK_STR("OK", server_cmd(&c.node[2], "REPLICAOF", "127.0.0.1", port, NULL));
+    CHECK_STR("OK", server_cmd(&c.node[3], "CONFIG", "SET", "maxmemory", "100mb",
+                               "maxmemory-policy", "allkeys-lru", NULL));
+    warn_about(&c, &w);
+    CHECK(is_warned(&w, "same server"));
+    CHECK(is_warned(&w, "replica"));
+    CHECK(is_warned(&w, "evict"));
+    CHECK(is_warned(&w, "even"));
+    CHECK_INT(5, w.count); /* the duplicate is told of both */
+}
+
+CASE(warns_of_a_skewed_clock, "A node whose clock is far from the others is told.")
+{
+    struct cluster c;
+    struct warnings w;
+    nodeclock_cluster(&c, 3);
+    nodeclock_step(&c.node[1], -90000);
+    warn_about(&c, &w);
+    CHECK_INT(1, w.count);
+    CHECK(is_warned(&w, "clock"));
+}

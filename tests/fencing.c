@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Fencing tokens: where they come from, that they grow, and what they cost. */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TTL_MS = 20000 };
+
+static int64_t next_token(redlock *r, const char *name)
+{
+    redlock_request q = {.size = sizeof q, .flags = REDLOCK_FENCED};
+    redlock_lock *lock = NULL;
+    CHECK_OK(redlock_acquire(r, name, TTL_MS, &q, &lock));
+    int64_t token = redlock_fence(lock);
+    CHECK(token > 0);
+    client_unlock(lock);
+    return token;
+}
+
+/* The key of the counter, whatever it is called; waits for a node that answered late. */
+static const char *counter_key(const struct server *s)
+{
+    static char key[128];
+    int64_t end_ms = now_ms() + 2000;
+    do {
+        snprintf(key, sizeof key, "%s", server_cmd(s, "KEYS", "redlock.fence*", NULL));
+        key[strcspn(key, "\n")] = '\0';
+    } while (key[0] == '\0' && now_ms() < end_ms);
+    CHECK(key[0] != '\0');
+    return key;
+}
+
+static int count_at(const struct cluster *c, const char *key, int64_t token)
+{
+    int count = 0;
+    for (size_t i = 0; i < c->count; i++)
+        count += strtoll(server_cmd(&c->node[i], "GET", key, NULL), NULL, 10) == token;
+    return count;
+}
+
+CASE(tokens_grow, "Every acquisition has a larger token than the one before, of any client.")
+{
+    struct cluster c;
+    cluster_start(&c, 5);
+    redlock *r[3];
+    int64_t last = 0;
+    for (int i = 0; i < 3; i++)
+        r[i] = client_open_warm(&c, i == 1 ? REDLOCK_THREAD : 0);
+    for (int i = 0; i < 60; i++) {
+        int64_t token = next_token(r[i % 3], "x");
+        CHECK(token > last);
+        last = token;
+    }
+    redlock_info info = {.size = sizeof info};
+    CHECK_OK(redlock_query(r[0], "x", &info, NULL));
+    CHECK_INT(last, info.fence);
+    for (int i = 0; i < 3; i++)
+        redlock_close(r[i]);
+}
+
+CASE(no_token_unasked, "Without REDLOCK_FENCED there is no token and no counter.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *r = client_open_warm(&c, 0);
+    redlock_lock *lock = client_lock(r, "x", TTL_MS);
+    CHECK_INT(0, redlock_fence(lock));
+    client_unlock(lock);
+    CHECK(cluster_await_empty(&c, 1000));
+    redlock_close(r);
+}
+
+CASE(token_is_on_a_majority, "When the acquire returns, a majority has exactly the token.")
+{
+    struct cluster c;
+    cluster_start(&c, 5);
+    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    next_token(r, "x");
+    char key[128];
+    snprintf(key, sizeof key, "%s", counter_key(&c.node[0]));
+    for (int i = 0; i < 20; i++) {
+        char far[32];
+        redlock_request q = {.size = sizeof q, .flags = REDLOCK_FENCED};
+        redlock_lock *lock = NULL;
+        /* Another node is ahead each time: without alignment it would be alone with that. */
+        int64_t ahead = strtoll(server_cmd(&c.node[i % 5], "GET", key, NULL), NULL, 10) + 1000;
+        snprintf(far, sizeof far, "%" PRId64, ahead);
+        CHECK_STR("OK", server_cmd(&c.node[i % 5], "SET", key, far, NULL));
+        CHECK_OK(redlock_acquire(r, "x", TTL_MS, &q, &lock));
+        CHECK(count_at(&c, key, redlock_fence(lock)) >= 3);
+        client_unlock(lock);
+    }
+    redlock_close(r);
+}
+
+CASE(lost_counters, "Counters that were lost start at the clock: tokens go on growing.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    int64_t last = next_token(r, "x");
+    char key[128];
+    snprintf(key, sizeof key, "%s", counter_key(&c.node[0]));
+    for (int i = 0; i < 10; i++) {
+        for (int n = 0; n < 3; n++)
+            if (i % 3 == 0 || n == i % 3)
+                server_cmd(&c.node[n], "DEL", key, NULL);
+        int64_t token = next_token(r, "x");
+        CHECK(token > last);
+        last = token;
+    }
+    redlock_close(r);
+}
+
+CASE(counters_expire, "Idle counters go after a day: they are no leak.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    next_token(r, "x");
+    const char *key = counter_key(&c.node[0]);
+    for (int i = 0; i < 3; i++)
+        CHECK_BETWEEN(86000000, 86400000, server_int(&c.node[i], "PTTL", key, NULL));
+    redlock_close(r);
+}
+
+static long evalsha_calls(const struct server *s)
+{
+    const char *found = strstr(server_commands(s), "evalsha ");
+    return found != NULL ? strtol(found + strlen("evalsha "), NULL, 10) : 0;
+}
+
+CASE(one_round_trip, "Where the counters agree, a token costs no second round trip.")
+{
+    enum { ROUNDS = 50 };
+    struct cluster c;
+    cluster_start(&c, 5);
+    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    for (int i = 0; i < 10; i++) {
+        next_token(r, "x");
+        sleep_ms(2); /* the stragglers too: from here on the counters agree */
+    }
+    for (int i = 0; i < 5; i++)
+        server_forget_commands(&c.node[i]);
+    for (int i = 0; i < ROUNDS; i++) {
+        next_token(r, "x");
+        sleep_ms(2);
+    }
+    for (int i = 0; i < 5; i++) /* acquire and release; an alignment would be a third */
+        CHECK_BETWEEN(2 * ROUNDS, 2 * ROUNDS + 5, evalsha_calls(&c.node[i]));
+    redlock_close(r);
+}
+
+CASE(tokens_grow_with_two_gone, "With one node dead and one hung tokens grow as before.")
+{
+    struct cluster c;
+    cluster_start(&c, 5);
+    redlock *r = client_open_hasty(&c, 0);
+    client_warm(r);
+    int64_t last = next_token(r, "x");
+    for (int round = 0; round < 5; round++) {
+        server_freeze(&c.node[round]);
+        for (int i = 0; i < 5; i++) {
+            int64_t token = next_token(r, "x");
+            CHECK(token > last);
+            last = token;
+        }
+        server_thaw(&c.node[round]);
+    }
+    redlock_close(r);
+}
+
+CASE(names_have_their_own, "Each name has its own counter.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *r = client_open_warm(&c, REDLOCK_THREAD | REDLOCK_STRICT);
+    for (int i = 0; i < 5; i++) {
+        next_token(r, "x");
+        sleep_ms(2); /* until all nodes agree */
+    }
+    int64_t x = next_token(r, "x");
+    for (int i = 0; i < 20; i++)
+        next_token(r, "y");
+    CHECK_BETWEEN(x + 1, x + 2, next_token(r, "x"));
+    redlock_close(r);
+}
