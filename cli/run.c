@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "client.h"
@@ -16,6 +17,8 @@
 #include "text.h"
 #include "timer.h"
 #include "undertaker.h"
+
+#define URGENT_NICE (-10) /* for this process alone, while the command runs */
 
 static int report_not_acquired(struct run *r, int error, int signal)
 {
@@ -149,6 +152,8 @@ static int run_held(struct run *r)
         hold_release(&r->hold);
         return child_explain(r->command[0], error);
     }
+    /* It sleeps nearly always, but must not come late on a busy machine. Not everybody may. */
+    setpriority(PRIO_PROCESS, 0, URGENT_NICE);
     error = watch_child(w);
     child_close(&w->child);
     return error ? message_fail(EXIT_INTERNAL, "%s", strerror(error)) : finish(r);

@@ -13,11 +13,11 @@
 #include "text.h"
 #include "timer.h"
 
-/* KILL goes out a twentieth of the TTL before the validity ends, within these bounds: the kernel
+/* KILL goes out a tenth of the TTL before the validity ends, within these bounds: the kernel
  * needs a moment to take a whole group down, and a busy machine to let us run. */
-#define KILL_MARGIN_PART 20
+#define KILL_MARGIN_PART 10
 #define KILL_MARGIN_MIN_MS 20
-#define KILL_MARGIN_MAX_MS 500
+#define KILL_MARGIN_MAX_MS 1000
 
 #define GRACE_PART 3
 #define GRACE_MAX_MS 5000

@@ -4,6 +4,7 @@
 # The cheap half of it warns whoever opens a client.
 . "$(dirname "$0")/lib.bash" "$@"
 inside_dev 3 "$@"
+unhurried
 
 # finds WHAT STATUS PATTERN REMEDY OPTION...
 finds() {

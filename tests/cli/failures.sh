@@ -22,7 +22,7 @@ done
 try "$redlock" nodes
 expect 'nodes, one of three left: 69' 69 'next: '
 like 'the table is on standard output' "$out" "127.0.0.1:$(port 3) +up +votes +(redis|valkey) [0-9.]+"
-like 'the dead one' "$out" "127.0.0.1:$(port 1) +down .*[Cc]onnection refused"
+like 'the dead one' "$out" "127.0.0.1:$(port 1) +(down|connecting) .*[Cc]onnection refused"
 like 'the hung one' "$out" "127.0.0.1:$(port 2) .*timed out"
 try "$redlock" lock -n -q x
 is '-q: the status alone' "$status:$out$err" 69:

@@ -3,6 +3,7 @@
 # `lock`, `extend`, `unlock` and `status`: a lock that goes from process to process.
 . "$(dirname "$0")/lib.bash" "$@"
 inside_dev 3 "$@"
+unhurried
 
 try "$redlock" lock -t 5s a
 expect 'lock' 0

@@ -3,6 +3,7 @@
 # --json: one well-formed value per line on standard output, for successes, failures and mistakes.
 . "$(dirname "$0")/lib.bash" "$@"
 inside_dev 3 "$@"
+unhurried
 "${CC:-cc}" -o "$tmp/check" "$here/json_check.c" || exit 1
 
 # json WHAT STATUS PATTERN COMMAND...: the answer is JSON, contains PATTERN, and is all there is.

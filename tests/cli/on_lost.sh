@@ -71,24 +71,24 @@ ends() {
 }
 
 ends kill 76
-between 'kill: dead at the grace point' "$(last kill)" 1300 1600
+between 'kill: dead at the grace point' "$(last kill)" 1000 1550
 is 'kill: without another signal' "$(heard kill TERM)" ''
 like 'kill: the message' "$err" 'could not be renewed, and the command was killed before it ended'
 ends obey 76
-between 'obey: TERM came a third of the TTL before the end' "$(heard obey TERM)" 1700 2050
+between 'obey: TERM came a third of the TTL before the end' "$(heard obey TERM)" 1500 2050
 that 'obey: what it left behind was killed with it' [ "$(last obey)" -gt 1000 ]
 like 'obey: the message' "$err" 'could not be renewed, and the command was stopped in time'
 ends quiet 76
 is 'quiet: -q says nothing' "$err" ''
 ends usr1 76
-between 'usr1: USR1 came --grace before the end' "$(heard usr1 USR1)" 2200 2550
+between 'usr1: USR1 came --grace before the end' "$(heard usr1 USR1)" 2000 2550
 is 'usr1: instead of TERM' "$(heard usr1 TERM)" ''
 that 'usr1: and it was dead before the end' [ "$(last usr1)" -gt 0 ]
 ends term 76
-between 'term: TERM came first' "$(heard term TERM)" 1700 2050
+between 'term: TERM came first' "$(heard term TERM)" 1500 2050
 for who in command group daemon; do
     that "term: $who lived on, but not to the end ($(last term $who) ms before)" [ "$(last term $who)" -gt 0 ]
-    between "term: $who had all of its time" "$(last term $who)" 1 600
+    between "term: $who had all of its time" "$(last term $who)" 1 900
 done
 like 'term: the message' "$err" 'the command was killed before it ended'
 for k in 2 3 5; do like "term: the table names node $k" "$err" "^ +127.0.0.1:$(port $k) +(timed out|unreachable|no answer yet)"; done

@@ -4,6 +4,7 @@
 # through: status, input, output, arguments.
 . "$(dirname "$0")/lib.bash" "$@"
 inside_dev 3 "$@"
+unhurried
 
 try "$redlock" run a -- sh -c 'redlock status --held -q a'
 expect 'the lock is held while the command runs' 0
@@ -82,6 +83,7 @@ mask() {
     "$@" grep SigBlk /proc/self/status
 }
 is 'the signal mask is as it was' "$(mask "$redlock" run a --)" "$(mask env)"
+is 'the priority is as it was' "$("$redlock" run a -- sh -c 'sleep 0.05; nice')" "$(nice)"
 is 'no descriptor of ours is left open' "$("$redlock" run a -- ls /proc/self/fd | wc -l)" \
     "$(ls /proc/self/fd | wc -l)"
 try "$redlock" run a -- sh -c 'exit 5' 0<&- 1>&- 2>&-

@@ -3,6 +3,7 @@
 # `redlock run` and signals: each reaches the command, and the lock is released on every way out.
 . "$(dirname "$0")/lib.bash" "$@"
 inside_dev 3 "$@"
+unhurried
 
 # A command that writes its pid, then the name of each signal it gets; TERM ends it with 7.
 cat >"$tmp/listener" <<'EOF'

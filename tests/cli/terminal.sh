@@ -5,6 +5,7 @@
 . "$(dirname "$0")/lib.bash" "$@"
 command -v script >/dev/null || { echo 'ok - skipped: script(1) is missing'; exit 0; }
 inside_dev 3 "$@"
+unhurried
 
 # terminal COMMAND: runs it on a terminal of its own. Keys go to descriptor $keys, what the
 # terminal shows is in $tmp/screen, and the exit status comes from `finish`.
