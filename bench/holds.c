@@ -167,6 +167,17 @@ static int hold_all(struct holds *holds)
     return 0;
 }
 
+static unsigned count_connects(redlock *client, size_t node_count)
+{
+    unsigned sum = 0;
+    for (size_t i = 0; i < node_count; i++) {
+        redlock_node_info info = {.size = sizeof info};
+        if (redlock_node(client, i, &info) == REDLOCK_OK)
+            sum += info.connects;
+    }
+    return sum;
+}
+
 int holds_run(redlock *client, unsigned count, int64_t ttl_ms, bool burst,
               struct window *window, struct holds_result *out)
 {
@@ -178,9 +189,11 @@ int holds_run(redlock *client, unsigned count, int64_t ttl_ms, bool burst,
     holds.hold = calloc(count, sizeof *holds.hold);
     if (!holds.hold)
         return complain("calloc", REDLOCK_NOMEM);
+    unsigned connects = count_connects(client, window->servers->count);
     if (acquire_all(&holds) == 0) {
         window_open(window, window->servers, window->seconds, window->sample);
         result = hold_all(&holds);
+        out->reconnects = count_connects(client, window->servers->count) - connects;
     }
     for (unsigned i = 0; i < count; i++)
         redlock_lock_free(holds.hold[i].lock);
@@ -206,8 +219,9 @@ void holds_table(const struct holds_result *result, const struct window *window)
            latency_quantile_us(&result->late, 0.99) / 1e3, result->latest_us / 1e3);
     printf("least time left    %lld ms of %lld\n", (long long)result->least_left_ms,
            (long long)result->ttl_ms);
-    printf("failed renewals    %llu, locks lost %llu\n", (unsigned long long)result->jeopardies,
-           (unsigned long long)result->lost);
+    printf("failed renewals    %llu, locks lost %llu, reconnections %u\n",
+           (unsigned long long)result->jeopardies, (unsigned long long)result->lost,
+           result->reconnects);
     if (result->failure[0])
         printf("  first failure    %s\n", result->failure);
     if (result->loss[0])

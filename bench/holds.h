@@ -17,6 +17,7 @@ struct holds_result {
     uint64_t renewals;     /* seen while measuring */
     uint64_t jeopardies;   /* renewals that failed at first */
     uint64_t lost;         /* holds that ended */
+    unsigned reconnects;   /* connections that had to be made again meanwhile */
     int64_t least_left_ms; /* the shortest validity that was seen of any lock */
     double acquire_s;      /* how long it took to acquire them all */
     struct latency late;   /* start of a renewal against its time, a third of the TTL */
