@@ -176,12 +176,6 @@ static int torment(struct stress *s, const enum fault *faults, size_t fault_coun
 
 /* ---- one run ----------------------------------------------------------------------------- */
 
-static long from_environment(const char *name, long otherwise)
-{
-    const char *text = getenv(name);
-    return text != NULL ? strtol(text, NULL, 10) : otherwise;
-}
-
 static void start(struct stress *s, uint32_t flags, bool hidden, unsigned int seed)
 {
     static const char *const at_once[] = {"--repl-diskless-sync-delay", "0", NULL};
@@ -212,7 +206,7 @@ static int run(uint32_t flags, bool hidden, const enum fault *faults, size_t fau
     start(&s, flags, hidden, seed);
     for (s.worker = 0; s.worker < WORKERS; s.worker++)
         pids[s.worker] = helper_start(work, &s);
-    int done = torment(&s, faults, fault_count, from_environment("REDLOCK_STRESS_SECONDS", 5));
+    int done = torment(&s, faults, fault_count, check_setting("REDLOCK_STRESS_SECONDS", 5));
     s.holds->stop = 1;
     for (int i = 0; i < WORKERS; i++) {
         int status = -1;
@@ -237,7 +231,7 @@ static int run_seeds(uint32_t flags, bool hidden, const enum fault *faults, size
                      bool until_found)
 {
     int doubles = 0;
-    long seeds = from_environment("REDLOCK_STRESS_SEEDS", until_found ? 4 : 1);
+    long seeds = check_setting("REDLOCK_STRESS_SEEDS", until_found ? 4 : 1);
     for (long i = 0; i < seeds && (!until_found || doubles == 0); i++)
         doubles += run(flags, hidden, faults, fault_count, 1 + (unsigned int)i);
     return doubles;

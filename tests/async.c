@@ -230,6 +230,12 @@ CASE(free_inside_done, "A handle freed inside its done gives its lock up.")
     redlock_close(r);
 }
 
+static void no_check(const redlock_check *check, void *data)
+{
+    (void)data;
+    FAIL("told about %s", check->name);
+}
+
 static void block_inside(redlock_lock *lock, int error, void *data)
 {
     struct task *t = data;
@@ -243,6 +249,8 @@ static void block_inside(redlock_lock *lock, int error, void *data)
     CHECK_ERR(REDLOCK_INVAL, redlock_process(t->client, 0));
     CHECK_ERR(REDLOCK_INVAL, redlock_query(t->client, "y", &info, NULL));
     CHECK_ERR(REDLOCK_INVAL, redlock_ping(t->client, NULL));
+    CHECK_ERR(REDLOCK_INVAL, redlock_admit(t->client, NULL));
+    CHECK_ERR(REDLOCK_INVAL, redlock_audit(t->client, 1000, no_check, NULL));
     (*t->finished)++;
 }
 

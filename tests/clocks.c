@@ -164,7 +164,7 @@ static void load(int64_t seconds)
 
 CASE(no_false_alarm, "Normal load for some seconds: no clock is suspected.")
 {
-    load(6);
+    load(check_setting("REDLOCK_STRESS_SECONDS", 6));
 }
 
 /* What the paused client tells its parent. */

@@ -17,6 +17,12 @@ static void nothing(redlock_lock *lock, int error, void *data)
     (void)data;
 }
 
+static void no_check(const redlock_check *check, void *data)
+{
+    (void)data;
+    FAIL("a child was told about %s", check->name);
+}
+
 /* Every call of the interface that takes a client or a handle. */
 static void check_every_call(redlock *r, redlock_lock *lock)
 {
@@ -40,8 +46,13 @@ static void check_every_call(redlock *r, redlock_lock *lock)
     CHECK_ERR(REDLOCK_FORKED, redlock_query(r, "y", &info, NULL));
     CHECK_ERR(REDLOCK_FORKED, redlock_node(r, 0, &node));
     CHECK_ERR(REDLOCK_FORKED, redlock_ping(r, &report));
+    CHECK_ERR(REDLOCK_FORKED, redlock_admit(r, &report));
+    CHECK_ERR(REDLOCK_FORKED, redlock_audit(r, 1000, no_check, NULL));
+    CHECK_ERR(REDLOCK_FORKED, redlock_event_fd(lock));
     /* The child does not hold it: nothing it does may rely on it. */
     CHECK_INT(0, redlock_remaining_ms(lock));
+    CHECK_ERR(REDLOCK_FORKED, redlock_state(lock));
+    CHECK_INT(0, redlock_deadline_ns(lock));
     CHECK(out == NULL);
 }
 

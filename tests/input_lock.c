@@ -38,6 +38,12 @@ static void check_nothing_sent(struct cluster *c, redlock *r)
     redlock_close(r);
 }
 
+static void some_check(const redlock_check *check, void *data)
+{
+    (void)data;
+    FAIL("told about %s in spite of the mistake", check->name);
+}
+
 CASE(bad_names, "Names that are empty, too long or contain NUL are refused.")
 {
     struct cluster c;
@@ -98,7 +104,7 @@ CASE(bad_requests, "Requests with impossible fields are refused one by one.")
     struct cluster c;
     redlock *r = quiet_client(&c);
     redlock_lock *lock = untouched_lock;
-    redlock_report report = {.size = 12};
+    redlock_report report = {.size = 3};
     redlock_request q = {.size = sizeof q};
     INVALID(redlock_acquire(NULL, "x", 1000, NULL, &lock));
     INVALID(redlock_acquire(r, "x", 1000, NULL, NULL));
@@ -150,6 +156,15 @@ CASE(bad_handles, "NULL handles, bad values and missing callbacks are refused.")
     INVALID_TOO(redlock_node(NULL, 0, NULL));
     CHECK_INT(0, redlock_remaining_ms(NULL));
     CHECK_INT(0, redlock_deadline_ns(NULL));
+    INVALID_TOO(redlock_state(NULL));
+    CHECK_INT(0, redlock_fence(NULL));
+    INVALID_TOO(redlock_event_fd(NULL));
+    INVALID_TOO(redlock_admit(NULL, &report));
+    INVALID_TOO(redlock_audit(NULL, 1000, some_check, NULL));
+    INVALID_TOO(redlock_audit(r, 1000, NULL, NULL));
+    INVALID_TOO(redlock_audit(r, 0, some_check, NULL));
+    INVALID_TOO(redlock_audit(r, 60001, some_check, NULL));
+    INVALID_TOO(redlock_audit(r, INT64_MIN, some_check, NULL));
     INVALID_TOO(redlock_adopt(r, "x", NULL, &lock));
     INVALID_TOO(redlock_adopt(r, "x", "", &lock));
     INVALID_TOO(redlock_adopt(r, "x", long_value, &lock));
@@ -164,6 +179,7 @@ CASE(bad_handles, "NULL handles, bad values and missing callbacks are refused.")
     INVALID_TOO(redlock_query(r, "x", &about, NULL));
     report.size = 1;
     INVALID_TOO(redlock_ping(r, &report));
+    INVALID_TOO(redlock_admit(r, &report));
     check_nothing_sent(&c, r);
 }
 

@@ -43,6 +43,9 @@ CASE(bad_options, "Options that make no sense are refused one by one.")
     o.flags = 0x80;
     INVALID(redlock_open(&o, &r));
     o = one_node(nodes);
+    o.flags = REDLOCK_STRICT | REDLOCK_NO_GUARD;
+    INVALID(redlock_open(&o, &r));
+    o = one_node(nodes);
     o.max_ttl_ms = REDLOCK_TTL_LIMIT_MS + 1;
     INVALID(redlock_open(&o, &r));
     o = one_node(nodes);

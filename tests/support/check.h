@@ -42,6 +42,9 @@ void check_register(const char *name, const char *intent, void (*run)(void));
 /* Temporary directory of the running case; no trailing slash. */
 const char *check_dir(void);
 
+/* A number from the environment: the long variants of tests (REDLOCK_SLOW_TESTS) set some. */
+long check_setting(const char *name, long otherwise);
+
 /* Ends the case as not applicable here. */
 __attribute__((noreturn, format(printf, 1, 2))) void check_skip(const char *format, ...);
 
