@@ -265,3 +265,24 @@ CASE(replica_is_told, "A read-only replica grants nothing and is reported as rea
     CHECK(report.node[0].vote != REDLOCK_VOTE_READONLY);
     redlock_close(r);
 }
+
+CASE(full_memory_is_told, "A node that is out of memory grants nothing, in its own words.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *r = client_open_warm(&c, 0);
+    for (int i = 0; i < 2; i++)
+        CHECK_STR("OK", server_cmd(&c.node[i], "CONFIG", "SET", "maxmemory", "1", NULL));
+    redlock_report report = {.size = sizeof report};
+    redlock_request q = {.size = sizeof q, .report = &report};
+    redlock_lock *lock = NULL;
+    CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", 10000, &q, &lock));
+    for (int i = 0; i < 2; i++) {
+        CHECK_INT(REDLOCK_VOTE_ERROR, report.node[i].vote);
+        CHECK_HAS("OOM", report.node[i].text);
+    }
+    for (int i = 0; i < 2; i++)
+        CHECK_STR("OK", server_cmd(&c.node[i], "CONFIG", "SET", "maxmemory", "0", NULL));
+    CHECK_OK(client_try(r, "x", 10000));
+    redlock_close(r);
+}
