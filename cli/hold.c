@@ -13,7 +13,8 @@
 #include "signals.h"
 #include "timer.h"
 
-#define WARN_AFTER_NS 2000000000LL
+#define WARN_AFTER_NS 2000000000LL /* a restart of the nodes is nothing to talk about */
+#define WARN_AGAIN_NS 100000000LL  /* an attempt may be under way: look again */
 
 /* A wait for a lock, while it lasts. */
 struct waiting {
@@ -73,21 +74,23 @@ static void on_signals(struct hold *h, struct waiting *w)
     }
 }
 
-/* With no limit to the wait nobody would ever learn that it is the nodes that are missing. */
-static void warn_without_quorum(struct hold *h)
+/* With no limit to the wait nobody would ever learn that it is the nodes that are missing. True
+ * when that was said. */
+static bool warn_without_quorum(struct hold *h)
 {
     redlock_report report = {.size = sizeof report};
     if (redlock_lock_report(h->lock, &report) != REDLOCK_OK)
-        return;
+        return false;
     uint32_t usable = 0;
     for (uint32_t i = 0; i < report.node_count; i++)
         usable += report_is_answer(report.node[i].vote) ||
                   report.node[i].vote == REDLOCK_VOTE_PENDING ||
                   report.node[i].vote == REDLOCK_VOTE_NONE;
     if (usable >= report.quorum)
-        return;
+        return false;
     message_warn("too few nodes can vote; trying until they can (-w TIME would limit that)");
     report_table(&report, stderr);
+    return true;
 }
 
 static int wait_for_lock(struct hold *h, const char *name, struct waiting *w)
@@ -112,8 +115,7 @@ static int wait_for_lock(struct hold *h, const char *name, struct waiting *w)
             timer_drain(w->timer_fd);
         if (timer_now_ns() >= w->warn_ns) {
             live_erase(&w->live);
-            warn_without_quorum(h);
-            w->warn_ns = TIMER_NEVER;
+            w->warn_ns = warn_without_quorum(h) ? TIMER_NEVER : timer_now_ns() + WARN_AGAIN_NS;
         }
         if (timer_now_ns() >= w->draw_ns) {
             live_draw(&w->live, h->client, name);
