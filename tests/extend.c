@@ -3,6 +3,7 @@
 #include "check.h"
 #include "client.h"
 #include "clock.h"
+#include "proxy.h"
 
 #include <stdio.h>
 
@@ -25,6 +26,27 @@ CASE(extends_on_a_quorum, "An extension moves the deadline and the keys' expiry.
     for (int i = 2; i < 5; i++)
         CHECK_BETWEEN(30000 - 2 * SLACK_MS, 30000,
                       server_int(&c.node[i], "PTTL", "redlock:x", NULL));
+    client_unlock(lock);
+    redlock_close(r);
+}
+
+/* A node may have renewed its key when the request left us, not when its answer came back. */
+CASE(validity_counts_from_the_request, "Slow answers make the validity shorter, not longer.")
+{
+    struct cluster c;
+    struct proxy p[3];
+    cluster_start(&c, 3);
+    for (int i = 0; i < 3; i++) {
+        proxy_start(&p[i], c.node[i].port.number);
+        c.urls[i] = p[i].url;
+    }
+    redlock *r = client_open_warm(&c, 0);
+    for (int i = 0; i < 3; i++)
+        p[i].switches->down_delay_ms = 400;
+    redlock_lock *lock = client_lock(r, "x", 10000);
+    CHECK_BETWEEN(1, 10000 - 102 - 400, redlock_remaining_ms(lock));
+    CHECK_OK(redlock_extend(lock, 20000));
+    CHECK_BETWEEN(10000, 20000 - 202 - 400, redlock_remaining_ms(lock));
     client_unlock(lock);
     redlock_close(r);
 }
