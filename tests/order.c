@@ -136,7 +136,7 @@ CASE(fresh_value_per_attempt, "Every attempt of a waiting acquire uses a value o
     redlock_close(r);
 }
 
-CASE(values_differ_everywhere, "Values of clients, threads and children never coincide.")
+CASE(values_differ_everywhere, "Values of different clients and attempts never coincide.")
 {
     static struct bench b;
     bench_start(&b);
