@@ -162,12 +162,11 @@ const struct command command_nodes = {
     .name = "nodes",
     .summary = "show the state of the nodes",
     .usage = "[OPTION...]",
-    .about =
-        "Asks every node for a sign of life and shows its state, version, round trip, whether\n"
-        "the connection is encrypted and verified, whether it can compare and delete without\n"
-        "a script, how often it was connected to, and why it is down if it is.\n"
-        "\n"
-        "Exits with 0 when a majority answered, else with 69 or 77.\n",
+    .about = "Asks every node for a sign of life and shows its state, version, round trip, "
+             "whether the connection is encrypted and verified, whether it can compare and "
+             "delete without a script, how often it was connected to, and why it is down if it "
+             "is.\n\n"
+             "Exits with 0 when a majority answered, else with 69 or 77.\n",
     .examples = "redlock nodes --nodes redis1,redis2,redis3",
     .options = options,
     .run = nodes_main,
