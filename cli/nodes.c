@@ -29,6 +29,9 @@ static const char *state_name(const struct view *v)
     int32_t state = v->info.state;
     if (state == REDLOCK_NODE_UP && !v->answered)
         return redlock_vote_text(v->ping->vote);
+    /* The next try is under way, but what matters is how the last one ended. */
+    if (v->ping->vote == REDLOCK_VOTE_REFUSED || v->ping->vote == REDLOCK_VOTE_UNREACHABLE)
+        state = REDLOCK_NODE_DOWN;
     return state >= 0 && (size_t)state < sizeof names / sizeof names[0] ? names[state]
                                                                         : "unknown";
 }

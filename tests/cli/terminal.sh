@@ -12,7 +12,8 @@ terminal() {
     rm -f "$tmp/keys" "$tmp/screen"
     mkfifo "$tmp/keys"
     # Background jobs of a shell ignore INT and QUIT; what runs on a terminal does not.
-    TERM=xterm env --default-signal=INT,QUIT script -q -e -f -c "$1" "$tmp/screen" <"$tmp/keys" >/dev/null 2>&1 &
+    TERM=xterm env --default-signal=INT,QUIT timeout --foreground -k 1 30 \
+        script -q -e -f -c "$1" "$tmp/screen" <"$tmp/keys" >/dev/null 2>&1 &
     session=$!
     exec {keys}>"$tmp/keys"
 }
