@@ -238,9 +238,9 @@ CASE(nobody_overlaps_in_any_weather,
         proxy_start(&p[i], c.node[i].port.number);
         c.urls[i] = p[i].url;
     }
-    redlock *shared = client_open_hasty(&c, REDLOCK_THREAD);
-    redlock *plain = client_open_hasty(&c, 0);
-    redlock *loop = client_open_hasty(&c, 0);
+    redlock *shared = client_open_hasty(&c, REDLOCK_THREAD, DEFAULT_MS);
+    redlock *plain = client_open_hasty(&c, 0, DEFAULT_MS);
+    redlock *loop = client_open_hasty(&c, 0, DEFAULT_MS);
     client_warm(shared);
     for (int i = 0; i <= BLOCKING; i++) {
         b[i] = (struct blocking){.client = i % 2 == 0 ? shared : plain,

@@ -226,7 +226,7 @@ CASE(late_grants_are_not_the_next_attempts, "Grants of an attempt given up count
         proxy_start(&p[i], c.node[i].port.number);
         c.urls[i] = p[i].url;
     }
-    redlock *r = client_open_hasty(&c, 0);
+    redlock *r = client_open_hasty(&c, 0, DEFAULT_MS);
     client_warm(r);
     for (int i = 0; i < 2; i++)
         p[i].switches->down_delay_ms = 70;
@@ -277,6 +277,48 @@ CASE(rollback_after_reconnect, "Keys set over a broken connection are taken back
     CHECK_ERR(REDLOCK_NOQUORUM, outcome);
     redlock_lock_free(lock);
     redlock_close(r);
+}
+
+/* An attempt that ends by our own will while its keys are already set. */
+static void end_an_attempt(bool cancel)
+{
+    struct cluster c;
+    struct proxy p[3];
+    _Atomic int outcome = 1;
+    cluster_start(&c, 3);
+    for (int i = 0; i < 3; i++) {
+        proxy_start(&p[i], c.node[i].port.number);
+        c.urls[i] = p[i].url;
+    }
+    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    for (int i = 0; i < 3; i++)
+        p[i].switches->hold = 1;
+    redlock_request q = {.size = sizeof q, .done = note_outcome, .data = &outcome};
+    redlock_lock *lock = NULL;
+    CHECK_OK(redlock_start(r, "x", 60000, &q, &lock));
+    CHECK(cluster_await(&c, "redlock:x", 3, 1000));
+    if (cancel)
+        CHECK_OK(redlock_cancel(lock));
+    else
+        redlock_lock_free(lock);
+    CHECK(cluster_await_empty(&c, 1000));
+    for (int i = 0; i < 3; i++)
+        p[i].switches->hold = 0;
+    client_warm(r);
+    CHECK_INT(cancel ? REDLOCK_CANCELED : 1, outcome);
+    if (cancel)
+        redlock_lock_free(lock);
+    redlock_close(r);
+}
+
+CASE(canceled_attempt_is_rolled_back, "A canceled attempt takes its keys back at once.")
+{
+    end_an_attempt(true);
+}
+
+CASE(freed_attempt_is_rolled_back, "An attempt whose handle is freed takes its keys back.")
+{
+    end_an_attempt(false);
 }
 
 /* A held lock's release when its connections broke in between. */

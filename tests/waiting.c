@@ -13,7 +13,7 @@
 static redlock *open_held(struct cluster *c, uint32_t flags)
 {
     cluster_start(c, 3);
-    redlock *r = client_open_hasty(c, flags);
+    redlock *r = client_open(c, flags);
     client_warm(r);
     cluster_set(c, 0, 3, "redlock:x", "another", 60000);
     return r;
