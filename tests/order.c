@@ -229,7 +229,7 @@ CASE(late_grants_are_not_the_next_attempts, "Grants of an attempt given up count
     redlock *r = client_open_hasty(&c, 0, DEFAULT_MS);
     client_warm(r);
     for (int i = 0; i < 2; i++)
-        p[i].switches->down_delay_ms = 70;
+        p[i].switches->down_delay_ms = 200;
     for (int i = 0; i < 10; i++) {
         redlock_lock *lock = NULL;
         int error = redlock_acquire(r, "x", 20000, NULL, &lock);
