@@ -12,6 +12,7 @@
 
 #include "exit.h"
 #include "message.h"
+#include "path.h"
 #include "signals.h"
 #include "text.h"
 #include "undertaker.h"
@@ -180,7 +181,10 @@ int child_exit_status(const struct child *c)
 
 int child_explain(const char *command, int error)
 {
-    char shown[TEXT_QUOTE_MAX];
+    char shown[TEXT_QUOTE_MAX], found[PATH_FIND_MAX];
+    /* A directory of PATH that is closed to us is no reason to call the file unusable. */
+    if (error == EACCES && !strchr(command, '/') && !path_find(command, true, found))
+        error = ENOENT;
     text_quote(shown, command);
     int status = error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
     return message_fail(status, "cannot run %s: %s", shown, strerror(error));

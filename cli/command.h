@@ -22,7 +22,7 @@ struct command {
     const char *name;
     const char *summary;          /* for the list of subcommands */
     const char *usage;            /* what follows `redlock NAME` */
-    const char *about;            /* what it does, in lines of at most 79 columns */
+    const char *about;            /* what it does: paragraphs, each ends with a newline */
     const char *examples;         /* one per line */
     const struct option *options; /* its own */
     bool local; /* does not talk to nodes: takes no shared options but --json */
@@ -35,8 +35,7 @@ extern const struct command command_run, command_lock, command_extend, command_u
 /* Options that several subcommands have. */
 #define OPTION_TTL                                                                             \
     {                                                                                          \
-        SETTING_TTL, 't', "ttl", "TTL",                                                        \
-            "the lock expires after this time unless renewed (10s)"                            \
+        SETTING_TTL, 't', "ttl", "TTL", "expire after this time unless renewed (10s)"          \
     }
 #define OPTION_WAIT                                                                            \
     {                                                                                          \

@@ -195,8 +195,7 @@ int config_load(struct settings *s)
     int status = find_source(&f, s);
     if (status || !f.file)
         return status;
-    int more;
-    while ((more = read_line(&f, line, &status)) > 0) {
+    while (read_line(&f, line, &status) > 0) {
         status = apply_line(&f, s, line);
         if (status)
             break;

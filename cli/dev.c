@@ -11,6 +11,7 @@
 #include "exit.h"
 #include "json.h"
 #include "message.h"
+#include "path.h"
 #include "signals.h"
 #include "text.h"
 
@@ -118,7 +119,7 @@ static int find_program(struct dev *d)
     char shown[TEXT_QUOTE_MAX];
     if (!wanted || !*wanted)
         return dev_find_server(d->quorum.program) ? 0 : EXIT_UNAVAILABLE;
-    if (dev_find_program(wanted, d->quorum.program))
+    if (path_find(wanted, false, d->quorum.program))
         return 0;
     text_quote(shown, wanted);
     return message_fail(EXIT_CONFIG, "%s is not a program that can be run", shown);
@@ -265,18 +266,17 @@ const struct command command_dev = {
     .usage = "[OPTION...] [-- COMMAND [ARGUMENT...]]\n"
              "       redlock dev [--dir DIR] kill|start|hang|resume NUMBER\n"
              "       redlock dev [--dir DIR] list",
-    .about =
-        "Starts N real servers without persistence on loopback ports. With COMMAND, runs it with\n"
-        "REDLOCK_NODES naming them and exits with its status; without, prints the variables to\n"
-        "set and stays until it is interrupted. Servers and directory are gone afterwards.\n"
-        "\n"
-        "From inside COMMAND, or anywhere with --dir or REDLOCK_DEV, single servers can be\n"
-        "killed (as in a crash), started again (empty, on the same port), hung (they accept and\n"
-        "never answer) and resumed. NUMBER counts from 1.\n"
-        "\n"
-        "The servers are initialised (redlock init) and vote at once. One that was started\n"
-        "again is not: it may have forgotten locks, and is in quarantine as it would be\n"
-        "anywhere, until the longest TTL has passed or `redlock init` lets it vote.\n",
+    .about = "Starts N real servers without persistence on loopback ports. With COMMAND, "
+             "runs it with REDLOCK_NODES naming them and exits with its status; without, "
+             "prints the variables to set and stays until it is interrupted. Servers and "
+             "directory are gone afterwards.\n\n"
+             "From inside COMMAND, or anywhere with --dir or REDLOCK_DEV, single servers "
+             "can be killed (as in a crash), started again (empty, on the same port), hung "
+             "(they accept and never answer) and resumed. NUMBER counts from 1.\n\n"
+             "The servers are initialised (redlock init) and vote at once. One that was "
+             "started again is not: it may have forgotten locks, and is in quarantine as "
+             "it would be anywhere, until the longest TTL has passed or `redlock init` "
+             "lets it vote.\n",
     .examples = "redlock dev -- sh -c 'redlock run demo -- echo locked; redlock nodes'\n"
                 "redlock dev -n 3 -- bash\n"
                 "redlock dev hang 2; redlock nodes; redlock dev resume 2",

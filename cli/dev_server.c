@@ -11,11 +11,11 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "exit.h"
 #include "message.h"
+#include "path.h"
 #include "text.h"
 
 #define PORT_LOWEST 10240
@@ -23,25 +23,6 @@
 #define PORT_TRIES 200
 #define ANSWER_MAX_BYTES 16384
 #define ANSWER_WAIT_MS 1000
-
-bool dev_find_program(const char *name, char out[DEV_PATH_MAX])
-{
-    struct stat info;
-    const char *path = getenv("PATH");
-    if (!path || strchr(name, '/'))
-        path = "";
-    for (;;) {
-        size_t length = strcspn(path, ":");
-        const char *slash = length > 0 ? "/" : "";
-        int size = snprintf(out, DEV_PATH_MAX, "%.*s%s%s", (int)length, path, slash, name);
-        if (size > 0 && size < DEV_PATH_MAX && access(out, X_OK) == 0 &&
-            stat(out, &info) == 0 && S_ISREG(info.st_mode))
-            return true;
-        if (path[length] == '\0')
-            return false;
-        path += length + 1;
-    }
-}
 
 static const char *install_command(void)
 {
@@ -56,7 +37,7 @@ static const char *install_command(void)
     };
     char found[DEV_PATH_MAX];
     for (size_t i = 0; i < sizeof managers / sizeof managers[0]; i++) {
-        if (dev_find_program(managers[i].program, found))
+        if (path_find(managers[i].program, false, found))
             return managers[i].command;
     }
     return managers[0].command;
@@ -64,7 +45,7 @@ static const char *install_command(void)
 
 bool dev_find_server(char out[DEV_PATH_MAX])
 {
-    if (dev_find_program("redis-server", out) || dev_find_program("valkey-server", out))
+    if (path_find("redis-server", false, out) || path_find("valkey-server", false, out))
         return true;
     message_fail(EXIT_UNAVAILABLE,
                  "neither redis-server nor valkey-server is in PATH; install one with: %s%s",

@@ -8,8 +8,9 @@
 #include <stdint.h>
 
 #include "child.h"
+#include "path.h"
 
-#define DEV_PATH_MAX 4096
+#define DEV_PATH_MAX PATH_FIND_MAX
 
 struct dev_server {
     struct child child;
@@ -20,9 +21,6 @@ struct dev_server {
     bool ready;  /* it has answered since it was started */
     bool ending; /* it was told to end */
 };
-
-/* The program `name`, a path or to be searched for in PATH. False when there is none. */
-bool dev_find_program(const char *name, char out[DEV_PATH_MAX]);
 
 /* The first of redis-server and valkey-server there is. False after saying how to get one. */
 bool dev_find_server(char out[DEV_PATH_MAX]);

@@ -204,15 +204,15 @@ const struct command command_doctor = {
     .name = "doctor",
     .summary = "examine the nodes: can a lock on them be trusted?",
     .usage = "[OPTION...]",
-    .about =
-        "Examines what a lock rests on: are the nodes reachable, masters, different servers;\n"
-        "can they evict locks; do their clocks agree; are they fast enough for the TTL; has the\n"
-        "user the rights it needs; may they vote; is their number odd? Each answer is ok, warn\n"
-        "(an assumption is at risk), fail (locks are unsafe or impossible) or unknown (the\n"
-        "server does not tell), with what to do about it. Shows what is not ok; all with -v.\n"
-        "Takes and releases a lock of a random name.\n"
-        "\n"
-        "Exits with 0 when nothing fails, 1 when something does, 69 when no majority answers.\n",
+    .about = "Examines what a lock rests on: are the nodes reachable, masters, different "
+             "servers; can they evict locks; do their clocks agree; are they fast enough "
+             "for the TTL; has the user the rights it needs; may they vote; is their "
+             "number odd? Each answer is ok, warn (an assumption is at risk), fail (locks "
+             "are unsafe or impossible) or unknown (the server does not tell), with what "
+             "to do about it. Shows what is not ok; all with -v. Takes and releases a lock "
+             "of a random name.\n\n"
+             "Exits with 0 when nothing fails, 1 when something does, 69 when no majority "
+             "answers.\n",
     .examples = "redlock doctor -t 2s --nodes redis1,redis2,redis3",
     .options = options,
     .run = doctor_main,

@@ -59,11 +59,10 @@ const struct command command_extend = {
     .summary = "renew a lock that `redlock lock` took",
     .usage = "[OPTION...] NAME [VALUE]",
     .about =
-        "Renews the lock NAME for TTL from now, if it still has VALUE, which `redlock lock`\n"
-        "printed. Never shortens it and never takes it anew. VALUE may be - to read it from\n"
-        "standard input, or be left out when REDLOCK_VALUE has it: a word on the command\n"
-        "line can be seen by others with ps.\n"
-        "\n"
+        "Renews the lock NAME for TTL from now, if it still has VALUE, which `redlock lock` "
+        "printed. Never shortens it and never takes it anew. VALUE may be - to read it from "
+        "standard input, or be left out when REDLOCK_VALUE has it: a word on the command "
+        "line can be seen by others with ps.\n\n"
         "Exits with 76 when the lock is no longer ours, 69 when too few nodes confirmed.\n",
     .examples = "echo \"$value\" | redlock extend -t 1m deploy -",
     .options = options,

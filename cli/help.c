@@ -7,6 +7,7 @@
 #include "message.h"
 
 #define OPTION_COLUMN 28
+#define TEXT_COLUMNS 79
 
 const struct option help_shared_options[] = {
     {SETTING_NODES, 0, "nodes", "URL,...", "the nodes; may be given several times"},
@@ -47,9 +48,35 @@ static void print_options(const struct option *o)
     }
 }
 
+/* Prints paragraphs, which end with a newline each, in lines that fit any terminal. */
+static void print_paragraphs(const char *text)
+{
+    size_t column = 0;
+    while (*text) {
+        size_t length = strcspn(text, " \n");
+        if (column > 0 && column + 1 + length > TEXT_COLUMNS) {
+            putchar('\n');
+            column = 0;
+        }
+        if (column > 0 && length > 0) {
+            putchar(' ');
+            column++;
+        }
+        printf("%.*s", (int)length, text);
+        column += length;
+        text += length;
+        if (*text == '\n') {
+            putchar('\n');
+            column = 0;
+        }
+        text += *text != '\0';
+    }
+}
+
 int command_help(const struct command *command)
 {
-    printf("Usage: redlock %s %s\n\n%s", command->name, command->usage, command->about);
+    printf("Usage: redlock %s %s\n\n", command->name, command->usage);
+    print_paragraphs(command->about);
     if (command->options && command->options->id) {
         printf("\nOptions:\n");
         print_options(command->options);
@@ -57,15 +84,15 @@ int command_help(const struct command *command)
             print_options(help_general_options);
     }
     if (!command->local) {
-        printf("\nShared options, also keys of the configuration file:\n");
+        printf("\nShared options:\n");
         print_options(help_shared_options);
         print_options(help_general_options);
         printf(
             "\nNodes come from --nodes, else REDLOCK_NODES, else the configuration file, else\n"
             "127.0.0.1:6379. A URL is [redis://][user[:password]@]host[:port][/db], the same\n"
             "with rediss:// for TLS, or unix:///path.\n");
+        printf("\nTIME and TTL are seconds (2.5) or carry a unit: 250ms, 30s, 5m, 2h.\n");
     }
-    printf("\nTIME and TTL are seconds (2.5) or carry a unit: 250ms, 30s, 5m, 2h.\n");
     const char *line = command->examples;
     printf("\n%s\n", strchr(line, '\n') ? "Examples:" : "Example:");
     while (*line) {

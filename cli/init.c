@@ -128,15 +128,13 @@ const struct command command_init = {
     .name = "init",
     .summary = "state that nothing is held on the nodes, so that they may vote",
     .usage = "[OPTION...]",
-    .about =
-        "A server that has just started may have forgotten locks that are still held. It does\n"
-        "not vote until the longest TTL has passed (--max-ttl and two seconds). Brand-new\n"
-        "servers look exactly the same. With this command you, who can know, state that nobody\n"
-        "holds a lock on the nodes, and they vote at once. If that is wrong, two can hold the\n"
-        "same lock.\n"
-        "\n"
-        "Asks for confirmation on a terminal, and needs --yes elsewhere. Exits with 0 when\n"
-        "every node took it, 69 or 77 when not, 1 when you said no.\n",
+    .about = "A server that has just started may have forgotten locks that are still held. "
+             "It does not vote until the longest TTL has passed (--max-ttl and two "
+             "seconds). Brand-new servers look exactly the same. With this command you, "
+             "who can know, state that nobody holds a lock on the nodes, and they vote at "
+             "once. If that is wrong, two can hold the same lock.\n\n"
+             "Asks for confirmation on a terminal, and needs --yes elsewhere. Exits with 0 "
+             "when every node took it, 69 or 77 when not, 1 when you said no.\n",
     .examples = "redlock init --yes --nodes redis1,redis2,redis3",
     .options = options,
     .run = init_main,

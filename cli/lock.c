@@ -120,10 +120,10 @@ const struct command command_lock = {
     .summary = "take a lock for a script and print its value",
     .usage = "[OPTION...] NAME",
     .about =
-        "Waits for the lock NAME, for ever unless told otherwise, and prints its value, which\n"
-        "`redlock extend` and `redlock unlock` want to see. Nobody renews it: it expires after\n"
-        "its TTL. Whoever knows the value can unlock, so treat it as a secret.\n"
-        "\n"
+        "Waits for the lock NAME, for ever unless told otherwise, and prints its value, "
+        "which `redlock extend` and `redlock unlock` want to see. Nobody renews it: it "
+        "expires after its TTL. Whoever knows the value can unlock, so treat it as a "
+        "secret.\n\n"
         "Exits with 75 when the lock is held by another, 69 when too few nodes could vote.\n",
     .examples = "value=$(redlock lock -w 10s -t 30s deploy) || exit\n"
                 "./deploy.sh; redlock unlock deploy \"$value\"",

@@ -31,6 +31,9 @@ static const char *state_name(const struct view *v)
     int32_t state = v->info.state;
     if (state == REDLOCK_NODE_UP && !v->answered)
         return redlock_vote_text(v->ping->vote);
+    /* The next try is under way, but what matters is how the last one ended. */
+    if (v->ping->vote == REDLOCK_VOTE_REFUSED || v->ping->vote == REDLOCK_VOTE_UNREACHABLE)
+        state = REDLOCK_NODE_DOWN;
     return state >= 0 && (size_t)state < sizeof names / sizeof names[0] ? names[state]
                                                                         : "unknown";
 }
@@ -208,14 +211,12 @@ const struct command command_nodes = {
     .name = "nodes",
     .summary = "show the state of the nodes",
     .usage = "[OPTION...]",
-    .about =
-        "Asks every node for a sign of life and shows its state, whether it may vote or for how\n"
-        "long it may not, version, round trip, how far its clock is from this machine's,\n"
-        "whether the connection is encrypted and verified, whether the server can compare and\n"
-        "delete without a script, how often it was connected to, and why it is down or in\n"
-        "quarantine.\n"
-        "\n"
-        "Exits with 0 when a majority answered, else with 69 or 77.\n",
+    .about = "Asks every node for a sign of life and shows its state, whether it may vote "
+             "or for how long it may not, version, round trip, how far its clock is from "
+             "this machine's, whether the connection is encrypted and verified, whether "
+             "the server can compare and delete without a script, how often it was "
+             "connected to, and why it is down or in quarantine.\n\n"
+             "Exits with 0 when a majority answered, else with 69 or 77.\n",
     .examples = "redlock nodes --nodes redis1,redis2,redis3",
     .options = options,
     .run = nodes_main,

@@ -201,20 +201,20 @@ const struct command command_run = {
     .name = "run",
     .summary = "run a command while holding a lock",
     .usage = "[OPTION...] NAME [--] COMMAND [ARGUMENT...]",
-    .about =
-        "Waits for the lock NAME, for ever unless told otherwise, runs COMMAND, and gives the\n"
-        "lock back when COMMAND ends, in whatever way. The lock is renewed as long as COMMAND\n"
-        "runs. If it cannot be renewed, COMMAND gets TERM (--on-lost, --grace), and before the\n"
-        "lock ends, KILL ends it and everything it has started.\n"
-        "\n"
-        "COMMAND finds in its environment REDLOCK_NAME, REDLOCK_VALUE, REDLOCK_DEADLINE and\n"
-        "REDLOCK_FENCE: a number that grows with every holder, for the protected resource to\n"
-        "refuse whoever comes with a smaller one than it has seen.\n"
-        "\n"
-        "Exits with COMMAND's own status (128 + N when signal N ended it), or with 75 when the\n"
-        "lock is held by another, 69 when too few nodes could vote, 76 when the lock was lost,\n"
-        "64 and 78 for a wrong command line or configuration, 77 when the nodes refuse the\n"
-        "credentials, 126 or 127 when COMMAND cannot be run.\n",
+    .about = "Waits for the lock NAME, for ever unless told otherwise, runs COMMAND, and "
+             "gives the lock back when COMMAND ends, in whatever way. The lock is renewed "
+             "as long as COMMAND runs. If it cannot be renewed, COMMAND gets TERM "
+             "(--on-lost, --grace), and before the lock ends, KILL ends it and everything "
+             "it has started.\n\n"
+             "COMMAND finds in its environment REDLOCK_NAME, REDLOCK_VALUE, "
+             "REDLOCK_DEADLINE and REDLOCK_FENCE: a number that grows with every holder, "
+             "for the protected resource to refuse whoever comes with a smaller one than "
+             "it has seen.\n\n"
+             "Exits with COMMAND's own status (128 + N when signal N ended it), or with 75 "
+             "when the lock is held by another, 69 when too few nodes could vote, 76 when "
+             "the lock was lost, 64 and 78 for a wrong command line or configuration, 77 "
+             "when the nodes refuse the credentials, 126 or 127 when COMMAND cannot be "
+             "run.\n",
     .examples = "redlock run backup -- /usr/local/bin/backup --all\n"
                 "redlock run -n --skip-ok --min-hold 30s nightly -- make report   # from cron\n"
                 "redlock run -t 30s --on-lost INT --grace 8s import -- ./import.sh",

@@ -160,13 +160,11 @@ const struct command command_status = {
     .name = "status",
     .summary = "say who holds a lock, and for how long",
     .usage = "[OPTION...] NAME...",
-    .about =
-        "Asks every node about each NAME: free or held, by how many nodes' votes, by whom (the\n"
-        "start of the value), for how long, and the highest fencing token given out. Node by\n"
-        "node when they do not all agree, or with -v. The answer is old when it arrives: never\n"
-        "act on it, take the lock.\n"
-        "\n"
-        "Exits with 0 when a majority answered for every NAME, else with 69 or 77.\n",
+    .about = "Asks every node about each NAME: free or held, by how many nodes' votes, by "
+             "whom (the start of the value), for how long, and the highest fencing token "
+             "given out. Node by node when they do not all agree, or with -v. The answer "
+             "is old when it arrives: never act on it, take the lock.\n\n"
+             "Exits with 0 when a majority answered for every NAME, else with 69 or 77.\n",
     .examples = "redlock status backup deploy\n"
                 "redlock status -q --held backup && echo 'a backup is running'",
     .options = options,

@@ -56,7 +56,7 @@ static const char *colour_code(enum table_colour colour)
 void table_print(const struct table *t, const char *margin, FILE *out)
 {
     bool colours = text_colours(out);
-    size_t width[TABLE_COLUMNS_MAX], last = 0;
+    size_t width[TABLE_COLUMNS_MAX] = {0}, last = 0;
     for (size_t column = 0; column < t->columns; column++) {
         width[column] = column_width(t, column);
         if (width[column] > 0)

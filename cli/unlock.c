@@ -60,11 +60,10 @@ const struct command command_unlock = {
     .summary = "give back a lock that `redlock lock` took",
     .usage = "[OPTION...] NAME [VALUE]",
     .about =
-        "Gives the lock NAME back, if it still has VALUE, which `redlock lock` printed. VALUE\n"
-        "may be - to read it from standard input, or be left out when REDLOCK_VALUE has it:\n"
-        "a word on the command line can be seen by others with ps.\n"
-        "\n"
-        "Exits with 0 when it was released, 76 when it had expired before or another holds\n"
+        "Gives the lock NAME back, if it still has VALUE, which `redlock lock` printed. "
+        "VALUE may be - to read it from standard input, or be left out when REDLOCK_VALUE "
+        "has it: a word on the command line can be seen by others with ps.\n\n"
+        "Exits with 0 when it was released, 76 when it had expired before or another holds "
         "it now, 69 when too few nodes confirmed.\n",
     .examples = "redlock unlock deploy \"$value\"",
     .options = options,

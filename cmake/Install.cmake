@@ -30,13 +30,11 @@ foreach(page IN LISTS pages)
     install(FILES "${page}" DESTINATION "${CMAKE_INSTALL_MANDIR}/man${section}")
 endforeach()
 
-if(TARGET redlock)
-    install(TARGETS redlock)
-    install(FILES "${PROJECT_SOURCE_DIR}/packaging/completions/redlock" OPTIONAL
-        DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
-endif()
+install(TARGETS redlock)
+install(FILES "${PROJECT_SOURCE_DIR}/packaging/completions/redlock"
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
 
-if(PROJECT_IS_TOP_LEVEL AND TARGET redlock AND NOT REDLOCK_SANITIZE)
+if(PROJECT_IS_TOP_LEVEL AND NOT REDLOCK_SANITIZE)
     add_test(NAME install.consumers
         COMMAND "${PROJECT_SOURCE_DIR}/scripts/check-install.sh" "${PROJECT_BINARY_DIR}")
     set_tests_properties(install.consumers PROPERTIES LABELS unit TIMEOUT 120)

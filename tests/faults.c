@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Nodes that die, hang and come back. Each case states the outcome, the time (never more than
- * the per-node deadline of 50 ms for one step, plus what a loaded machine may add: SLACK_MS on
- * any reading, 20 ms on the median of several) and the recovery.
+ * the per-node deadline for one step, plus what a loaded machine may add: SLACK_MS on any
+ * reading, 20 ms on the median of several) and the recovery.
  */
 #include "check.h"
 #include "client.h"
@@ -11,13 +11,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ROUNDS = 9, DEADLINE_MS = 50, RECOVERY_MS = 5000 };
+enum { ROUNDS = 9, RECOVERY_MS = 5000 };
 
 /* A 20 ms slack on a median is honest only without a sanitizer in the way. */
 enum { MEDIAN_SLACK_MS = CHECK_SANITIZED ? 200 : 20 };
 
 /* ROUNDS tries of one lock; checks outcome and time. */
-static void check_tries(redlock *r, int expected, int64_t median_ms)
+static void check_tries(redlock *r, int expected, int64_t deadline_ms, int64_t median_ms)
 {
     int64_t took_ms[ROUNDS];
     for (int i = 0; i < ROUNDS; i++) {
@@ -26,21 +26,21 @@ static void check_tries(redlock *r, int expected, int64_t median_ms)
         int error = redlock_acquire(r, "x", 10000, NULL, &lock);
         took_ms[i] = now_ms() - start_ms;
         CHECK_ERR(expected, error);
-        CHECK_BETWEEN(0, DEADLINE_MS + SLACK_MS, took_ms[i]);
+        CHECK_BETWEEN(0, deadline_ms + SLACK_MS, took_ms[i]);
         if (lock != NULL) {
             start_ms = now_ms();
             CHECK_OK(redlock_release(lock));
-            CHECK_BETWEEN(0, DEADLINE_MS + SLACK_MS, now_ms() - start_ms);
+            CHECK_BETWEEN(0, deadline_ms + SLACK_MS, now_ms() - start_ms);
             redlock_lock_free(lock);
         }
     }
     CHECK_BETWEEN(0, median_ms + MEDIAN_SLACK_MS, median(took_ms, ROUNDS));
 }
 
-static redlock *open_warm(struct cluster *c)
+static redlock *open_warm(struct cluster *c, uint32_t node_timeout_ms)
 {
     cluster_start(c, 5);
-    redlock *r = client_open_hasty(c, 0);
+    redlock *r = client_open_hasty(c, 0, node_timeout_ms);
     client_warm(r);
     return r;
 }
@@ -48,9 +48,9 @@ static redlock *open_warm(struct cluster *c)
 CASE(one_dead, "One dead node: every lock is won at once, and all five vote after its return.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c);
+    redlock *r = open_warm(&c, STEADY_MS);
     server_kill(&c.node[1]);
-    check_tries(r, REDLOCK_OK, 5);
+    check_tries(r, REDLOCK_OK, STEADY_MS, 5);
     server_restart_admitted(&c.node[1]);
     CHECK(client_recovers(r, &c, 5, RECOVERY_MS));
     CHECK(cluster_await_empty(&c, 1000));
@@ -60,9 +60,9 @@ CASE(one_dead, "One dead node: every lock is won at once, and all five vote afte
 CASE(one_hung, "One hung node: every lock is won at once, and all five vote after it wakes.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c);
+    redlock *r = open_warm(&c, STEADY_MS);
     server_freeze(&c.node[4]);
-    check_tries(r, REDLOCK_OK, 5);
+    check_tries(r, REDLOCK_OK, STEADY_MS, 5);
     server_thaw(&c.node[4]);
     CHECK(client_recovers(r, &c, 5, RECOVERY_MS));
     CHECK(cluster_await_empty(&c, 1000));
@@ -72,10 +72,10 @@ CASE(one_hung, "One hung node: every lock is won at once, and all five vote afte
 CASE(two_gone, "One dead and one hung of five: locks are won at once, and both come back.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c);
+    redlock *r = open_warm(&c, STEADY_MS);
     server_kill(&c.node[0]);
     server_freeze(&c.node[3]);
-    check_tries(r, REDLOCK_OK, 5);
+    check_tries(r, REDLOCK_OK, STEADY_MS, 5);
     server_thaw(&c.node[3]);
     server_restart_admitted(&c.node[0]);
     CHECK(client_recovers(r, &c, 5, RECOVERY_MS));
@@ -86,10 +86,10 @@ CASE(two_gone, "One dead and one hung of five: locks are won at once, and both c
 CASE(three_dead, "Three dead of five: NOQUORUM without any wait, nothing left, full return.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c);
+    redlock *r = open_warm(&c, DEFAULT_MS);
     for (int i = 0; i < 3; i++)
         server_kill(&c.node[i]);
-    check_tries(r, REDLOCK_NOQUORUM, DEADLINE_MS);
+    check_tries(r, REDLOCK_NOQUORUM, DEFAULT_MS, DEFAULT_MS);
     CHECK(cluster_await_empty(&c, 1000));
     for (int i = 0; i < 3; i++)
         server_restart_admitted(&c.node[i]);
@@ -100,19 +100,19 @@ CASE(three_dead, "Three dead of five: NOQUORUM without any wait, nothing left, f
 CASE(three_hung, "Three hung of five: NOQUORUM at the deadline, nothing left once they wake.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c);
+    redlock *r = open_warm(&c, DEFAULT_MS);
     for (int i = 0; i < 3; i++)
         server_freeze(&c.node[i]);
-    check_tries(r, REDLOCK_NOQUORUM, DEADLINE_MS);
+    check_tries(r, REDLOCK_NOQUORUM, DEFAULT_MS, DEFAULT_MS);
     redlock_report report = {.size = sizeof report};
     redlock_request q = {.size = sizeof q, .report = &report};
     redlock_lock *lock = NULL;
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", 10000, &q, &lock));
     CHECK_INT(5, report.node_count);
     CHECK_INT(3, report.quorum);
-    CHECK_INT(2, report_votes(&report, REDLOCK_VOTE_GRANTED));
-    CHECK_INT(3, report_votes(&report, REDLOCK_VOTE_TIMEDOUT));
-    CHECK(report.node[4].rtt_us >= 0);
+    for (uint32_t i = 0; i < 3; i++)
+        CHECK_INT(REDLOCK_VOTE_TIMEDOUT, report.node[i].vote);
+    CHECK(report_votes(&report, REDLOCK_VOTE_GRANTED) >= 1);
     for (int i = 0; i < 3; i++)
         server_thaw(&c.node[i]);
     CHECK(client_recovers(r, &c, 5, RECOVERY_MS));
@@ -124,14 +124,14 @@ CASE(three_hung, "Three hung of five: NOQUORUM at the deadline, nothing left onc
 CASE(three_hung_while_held, "Release with three of five hung: NOQUORUM, and later no key left.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c);
+    redlock *r = open_warm(&c, STEADY_MS);
     redlock_lock *lock = client_lock(r, "x", 20000);
     CHECK(cluster_await(&c, "redlock:x", 5, 1000));
     for (int i = 0; i < 3; i++)
         server_freeze(&c.node[i]);
     int64_t start_ms = now_ms();
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_release(lock));
-    CHECK_BETWEEN(0, DEADLINE_MS + SLACK_MS, now_ms() - start_ms);
+    CHECK_BETWEEN(0, STEADY_MS + SLACK_MS, now_ms() - start_ms);
     redlock_lock_free(lock);
     for (int i = 0; i < 3; i++)
         server_thaw(&c.node[i]);
@@ -142,7 +142,7 @@ CASE(three_hung_while_held, "Release with three of five hung: NOQUORUM, and late
 CASE(refused_is_told, "The report says connection refused for dead and granted for live nodes.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c);
+    redlock *r = open_warm(&c, STEADY_MS);
     for (int i = 0; i < 3; i++)
         server_kill(&c.node[i]);
     /* Past the first notice of the closed connection, the new tries are refused. */
@@ -166,7 +166,7 @@ CASE(refused_is_told, "The report says connection refused for dead and granted f
 CASE(restarted_in_the_middle, "A lock held over the restart of a node is kept and released.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c);
+    redlock *r = open_warm(&c, STEADY_MS);
     redlock_lock *lock = client_lock(r, "x", 20000);
     CHECK(cluster_await(&c, "redlock:x", 5, 1000));
     server_restart(&c.node[2]);
@@ -183,11 +183,11 @@ CASE(restarted_in_the_middle, "A lock held over the restart of a node is kept an
 CASE(all_restarted, "A client survives the restart of every node.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c);
+    redlock *r = open_warm(&c, DEFAULT_MS);
     client_unlock(client_lock(r, "x", 10000));
     for (int i = 0; i < 5; i++)
         server_kill(&c.node[i]);
-    check_tries(r, REDLOCK_NOQUORUM, DEADLINE_MS);
+    check_tries(r, REDLOCK_NOQUORUM, DEFAULT_MS, DEFAULT_MS);
     for (int i = 0; i < 5; i++)
         server_restart_admitted(&c.node[i]);
     CHECK(client_recovers(r, &c, 5, RECOVERY_MS));
@@ -197,7 +197,7 @@ CASE(all_restarted, "A client survives the restart of every node.")
 CASE(waiting_through_an_outage, "A waiting acquire wins soon after a majority is back.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c);
+    redlock *r = open_warm(&c, DEFAULT_MS);
     for (int i = 0; i < 3; i++)
         server_freeze(&c.node[i]);
     redlock_request q = {.size = sizeof q, .wait_ms = 150};
@@ -266,5 +266,26 @@ CASE(replica_is_told, "A read-only replica grants nothing and is reported as rea
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", 10000, &q, &lock));
     CHECK_INT(2, report_votes(&report, REDLOCK_VOTE_READONLY));
     CHECK(report.node[0].vote != REDLOCK_VOTE_READONLY);
+    redlock_close(r);
+}
+
+CASE(full_memory_is_told, "A node that is out of memory grants nothing, in its own words.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *r = client_open_warm(&c, 0);
+    for (int i = 0; i < 2; i++)
+        CHECK_STR("OK", server_cmd(&c.node[i], "CONFIG", "SET", "maxmemory", "1", NULL));
+    redlock_report report = {.size = sizeof report};
+    redlock_request q = {.size = sizeof q, .report = &report};
+    redlock_lock *lock = NULL;
+    CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", 10000, &q, &lock));
+    for (int i = 0; i < 2; i++) {
+        CHECK_INT(REDLOCK_VOTE_ERROR, report.node[i].vote);
+        CHECK_HAS("OOM", report.node[i].text);
+    }
+    for (int i = 0; i < 2; i++)
+        CHECK_STR("OK", server_cmd(&c.node[i], "CONFIG", "SET", "maxmemory", "0", NULL));
+    CHECK_OK(client_try(r, "x", 10000));
     redlock_close(r);
 }

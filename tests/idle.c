@@ -26,7 +26,7 @@ CASE(a_busy_caller_loses_no_connection, "Replies that wait unread are not a sile
 {
     struct cluster c;
     cluster_start(&c, 5);
-    redlock *r = client_open_hasty(&c, 0);
+    redlock *r = client_open_hasty(&c, 0, DEFAULT_MS);
     client_warm(r);
     /* Decided by three replies: the other two stay unread while the caller works. */
     redlock_lock *lock = client_lock(r, "x", 10000);
@@ -47,7 +47,7 @@ CASE(replies_that_came_in_time_count, "An event loop that stalls does not time i
 {
     struct cluster c;
     cluster_start(&c, 3);
-    redlock *r = client_open_hasty(&c, 0);
+    redlock *r = client_open_hasty(&c, 0, DEFAULT_MS);
     client_warm(r);
     int result = 1;
     redlock_request request = {.size = sizeof request, .done = note_done, .data = &result};

@@ -196,6 +196,23 @@ CASE(replaced_by_hand_is_lost, "A key replaced by hand on a majority: LOST, and 
     redlock_close(r);
 }
 
+CASE(replaced_by_another_type, "A key replaced by one of another type is not ours to delete.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c, 3);
+    redlock_lock *lock = client_lock(r, "x", 20000);
+    CHECK(cluster_await(&c, "redlock:x", 3, 1000));
+    cluster_del(&c, 0, 3, "redlock:x");
+    for (int i = 0; i < 3; i++)
+        server_cmd(&c.node[i], "HSET", "redlock:x", "f", "v", NULL);
+    CHECK(redlock_extend(lock, 20000) != REDLOCK_OK);
+    CHECK(redlock_release(lock) != REDLOCK_OK);
+    redlock_lock_free(lock);
+    for (int i = 0; i < 3; i++)
+        CHECK_STR("hash", server_cmd(&c.node[i], "TYPE", "redlock:x", NULL));
+    redlock_close(r);
+}
+
 CASE(names_are_bytes, "Names with spaces, quotes, line ends and bytes above 127 are kept.")
 {
     static const char *const names[] = {"a b", "\"q\"'",  "line\r\nend", "\xc3\xa4\xff",

@@ -136,7 +136,7 @@ CASE(fresh_value_per_attempt, "Every attempt of a waiting acquire uses a value o
     redlock_close(r);
 }
 
-CASE(values_differ_everywhere, "Values of clients, threads and children never coincide.")
+CASE(values_differ_everywhere, "Values of different clients and attempts never coincide.")
 {
     static struct bench b;
     bench_start(&b);
@@ -226,10 +226,10 @@ CASE(late_grants_are_not_the_next_attempts, "Grants of an attempt given up count
         proxy_start(&p[i], c.node[i].port.number);
         c.urls[i] = p[i].url;
     }
-    redlock *r = client_open_hasty(&c, 0);
+    redlock *r = client_open_hasty(&c, 0, DEFAULT_MS);
     client_warm(r);
     for (int i = 0; i < 2; i++)
-        p[i].switches->down_delay_ms = 70;
+        p[i].switches->down_delay_ms = 200;
     for (int i = 0; i < 10; i++) {
         redlock_lock *lock = NULL;
         int error = redlock_acquire(r, "x", 20000, NULL, &lock);
@@ -244,28 +244,81 @@ CASE(late_grants_are_not_the_next_attempts, "Grants of an attempt given up count
     redlock_close(r);
 }
 
+static void note_outcome(redlock_lock *lock, int error, void *data)
+{
+    (void)lock;
+    *(_Atomic int *)data = error;
+}
+
 /* The connection breaks with an acquire on its way: its rollback goes on the next one. */
 CASE(rollback_after_reconnect, "Keys set over a broken connection are taken back on the next.")
 {
     struct cluster c;
     struct proxy p[3];
+    _Atomic int outcome = 1;
     cluster_start(&c, 3);
     for (int i = 0; i < 3; i++) {
         proxy_start(&p[i], c.node[i].port.number);
         c.urls[i] = p[i].url;
     }
-    redlock *r = client_open_hasty(&c, REDLOCK_THREAD);
-    client_warm(r);
+    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
     for (int i = 0; i < 3; i++)
         p[i].switches->hold = 1; /* set, but the replies never arrive */
+    redlock_request q = {.size = sizeof q, .done = note_outcome, .data = &outcome};
     redlock_lock *lock = NULL;
-    CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", 60000, NULL, &lock));
+    CHECK_OK(redlock_start(r, "x", 60000, &q, &lock));
+    CHECK(cluster_await(&c, "redlock:x", 3, 1000));
+    CHECK_INT(1, outcome); /* nothing is decided and nothing rolled back yet */
     for (int i = 0; i < 3; i++) {
         proxy_cut(&p[i]);
         p[i].switches->hold = 0;
     }
     CHECK(cluster_await_empty(&c, 5000)); /* far below the TTL of a minute */
+    CHECK_ERR(REDLOCK_NOQUORUM, outcome);
+    redlock_lock_free(lock);
     redlock_close(r);
+}
+
+/* An attempt that ends by our own will while its keys are already set. */
+static void end_an_attempt(bool cancel)
+{
+    struct cluster c;
+    struct proxy p[3];
+    _Atomic int outcome = 1;
+    cluster_start(&c, 3);
+    for (int i = 0; i < 3; i++) {
+        proxy_start(&p[i], c.node[i].port.number);
+        c.urls[i] = p[i].url;
+    }
+    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    for (int i = 0; i < 3; i++)
+        p[i].switches->hold = 1;
+    redlock_request q = {.size = sizeof q, .done = note_outcome, .data = &outcome};
+    redlock_lock *lock = NULL;
+    CHECK_OK(redlock_start(r, "x", 60000, &q, &lock));
+    CHECK(cluster_await(&c, "redlock:x", 3, 1000));
+    if (cancel)
+        CHECK_OK(redlock_cancel(lock));
+    else
+        redlock_lock_free(lock);
+    CHECK(cluster_await_empty(&c, 1000));
+    for (int i = 0; i < 3; i++)
+        p[i].switches->hold = 0;
+    client_warm(r);
+    CHECK_INT(cancel ? REDLOCK_CANCELED : 1, outcome);
+    if (cancel)
+        redlock_lock_free(lock);
+    redlock_close(r);
+}
+
+CASE(canceled_attempt_is_rolled_back, "A canceled attempt takes its keys back at once.")
+{
+    end_an_attempt(true);
+}
+
+CASE(freed_attempt_is_rolled_back, "An attempt whose handle is freed takes its keys back.")
+{
+    end_an_attempt(false);
 }
 
 /* A held lock's release when its connections broke in between. */

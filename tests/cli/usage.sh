@@ -110,7 +110,7 @@ for sub in run lock extend unlock status nodes doctor init dev; do
     try "$redlock" $sub --help
     expect "$sub --help" 0
     like "   it has an example" "$out" "^Examples?:"
-    is "   and fits 100 columns" "$(awk 'length > 100' "$tmp/out")" ""
+    is "   and fits 80 columns" "$(awk 'length > 80' "$tmp/out")" ""
     help=$out
     try "$redlock" help $sub
     is "help $sub says the same" "$out" "$help"

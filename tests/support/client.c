@@ -44,11 +44,11 @@ redlock *client_open_warm(const struct cluster *c, uint32_t flags)
     return r;
 }
 
-redlock *client_open_hasty(const struct cluster *c, uint32_t flags)
+redlock *client_open_hasty(const struct cluster *c, uint32_t flags, uint32_t node_timeout_ms)
 {
     redlock_options o = client_options(c);
     o.flags = flags;
-    o.node_timeout_ms = 0;
+    o.node_timeout_ms = node_timeout_ms;
     return client_open_with(&o);
 }
 

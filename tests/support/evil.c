@@ -72,6 +72,10 @@ static void serve(struct helper_connection *c)
     case EVIL_HTTP:
         if (hear(c->fd))
             helper_write(c->fd, http, sizeof http - 1);
+        /* As web servers do: unread requests at the close would turn the page into a reset. */
+        shutdown(c->fd, SHUT_WR);
+        while (hear(c->fd))
+            continue;
         break;
     case EVIL_HUGE_BULK:
         stream(e->shared, c->fd, "$1073741824\r\n", "x");
