@@ -289,7 +289,8 @@ typedef struct redlock_request {
  *   PROTO     the same because nodes do not speak the protocol (not retried)
  *   GUARDED   the same because nodes are in quarantine: young, or suspect (retried)
  *   CANCELED  redlock_close()
- *   INVAL, NOMEM, SYSTEM, FORKED
+ *   INVAL     also: the nodes do not allow so long a TTL (their max_ttl; not retried)
+ *   NOMEM, SYSTEM, FORKED
  */
 REDLOCK_API int redlock_acquire(redlock *client, const char *name, int64_t ttl_ms,
                                 const redlock_request *request, redlock_lock **out);

@@ -70,7 +70,7 @@ CASE(hundred_losses, "Three of five nodes hung: a hundred holders are told befor
     struct cluster c;
     int64_t early_us[LOCKS];
     cluster_start(&c, 5);
-    redlock *r = client_open_hasty(&c, REDLOCK_THREAD);
+    redlock *r = client_open_hasty(&c, REDLOCK_THREAD, DEFAULT_MS);
     client_warm(r);
     for (int i = 0; i < LOCKS; i++) {
         redlock_request q = {.size = sizeof q,
@@ -112,7 +112,7 @@ CASE(lost_before_the_keys_expire, "At the moment of the loss the keys are still 
     struct holder h = {0};
     struct cluster c;
     cluster_start(&c, 5);
-    redlock *r = client_open_hasty(&c, REDLOCK_THREAD);
+    redlock *r = client_open_hasty(&c, REDLOCK_THREAD, DEFAULT_MS);
     client_warm(r);
     redlock_request q = {.size = sizeof q, .lost = on_lost, .data = &h};
     CHECK_OK(redlock_acquire(r, "x", 1000, &q, &h.lock));

@@ -168,6 +168,13 @@ static void check_latency(const struct rl_audit *audit, uint8_t i)
         say(audit, engine->node[i].address, "latency", REDLOCK_CHECK_OK, text, "");
 }
 
+/* The first of several addresses of one server has the key that the others find held. */
+static bool is_held_by_duplicate(const struct rl_audit *audit, uint8_t i, uint32_t doubts)
+{
+    return (doubts & (1u << RL_DOUBT_DUPLICATE)) &&
+           audit->rights[0].node[i].vote == REDLOCK_VOTE_HELD;
+}
+
 static void check_rights(const struct rl_audit *audit, uint8_t i)
 {
     const struct rl_node *node = &audit->client->engine.node[i];
@@ -278,8 +285,10 @@ void rl_audit_judge(const struct rl_audit *audit)
         check_persistence(audit, i);
         check_clock(audit, i, doubts);
         check_latency(audit, i);
-        check_rights(audit, i);
-        check_fencing(audit, i);
+        if (!is_held_by_duplicate(audit, i, doubts)) {
+            check_rights(audit, i);
+            check_fencing(audit, i);
+        }
         check_guard(audit, i);
     }
 }

@@ -139,6 +139,11 @@ int rl_explain(const redlock_lock *lock, enum rl_operation operation, int error)
     case REDLOCK_CANCELED:
         return rl_detail(error, "the wait for '%s' was canceled", name_of(lock));
     case REDLOCK_INVAL:
+        if (operation == RL_ACQUISITION)
+            return rl_detail(error,
+                             "the TTL of '%s' is beyond what the nodes allow; shorten it, "
+                             "or raise their max_ttl with `redlock init --max-ttl`",
+                             name_of(lock));
         return rl_detail(error, "max_extensions or max_hold_ms forbids extending '%s'",
                          name_of(lock));
     default:

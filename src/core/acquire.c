@@ -19,6 +19,7 @@ static void attempt(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out
     lock->attempt_count++;
     lock->longest_ttl_ns = lock->ttl_ns;
     lock->token = 0;
+    lock->beyond_max_ttl = 0;
     rl_send(out, RL_OP_ACQUIRE, rl_all_nodes(lock), lock->round);
 }
 
@@ -101,7 +102,11 @@ static void fail(struct rl_lock *lock, const struct rl_event *event, struct rl_a
     lock->token = 0;
     roll_back(lock, out);
 
-    if (lock->attempt_error == REDLOCK_AUTH || lock->attempt_error == REDLOCK_PROTO) {
+    /* Waiting does not make the nodes allow a longer TTL, nor accept a password. */
+    if (rl_count_nodes(lock->beyond_max_ttl) > lock->policy->node_count - lock->policy->quorum)
+        lock->attempt_error = REDLOCK_INVAL;
+    if (lock->attempt_error == REDLOCK_INVAL || lock->attempt_error == REDLOCK_AUTH ||
+        lock->attempt_error == REDLOCK_PROTO) {
         give_up(lock, out, lock->attempt_error);
         return;
     }
@@ -253,6 +258,8 @@ void rl_acquire_answer(struct rl_lock *lock, const struct rl_event *event,
         !rl_tally_vote(&lock->tally, event->node, event->answer.vote == REDLOCK_VOTE_GRANTED))
         return;
     rl_note_answer(lock, event->node, event->answer, event->now_ns - lock->round_start_ns);
+    if (event->answer.beyond_max_ttl)
+        lock->beyond_max_ttl |= (uint16_t)(1u << event->node);
     /* After the decision a late vote is only for the report: it was rolled back already. */
     if (lock->state == RL_ACQUIRING)
         decide(lock, event, out);

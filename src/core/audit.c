@@ -42,7 +42,8 @@ static bool is_skewed(const struct rl_audit_node *nodes, uint8_t node_count, uin
         else
             near_count++;
     }
-    return far_count > near_count;
+    /* Two clocks that differ do not say which of them is wrong. */
+    return far_count > near_count && (node_count == 2 || far_count + near_count >= 2);
 }
 
 uint32_t rl_audit_doubts(const struct rl_audit_node *nodes, uint8_t node_count, uint8_t node)

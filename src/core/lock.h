@@ -81,6 +81,7 @@ struct rl_lock {
     struct rl_tally tally;
     int64_t round_start_ns;
     int64_t round_deadline_ns; /* when nodes that have not answered are given up (A2) */
+    uint16_t beyond_max_ttl;   /* nodes that do not allow such a long TTL */
     uint16_t asked;            /* ASKING, CHECKING: nodes whose answer is still out */
     bool released_late;        /* RELEASING: the validity was already over */
 

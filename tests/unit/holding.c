@@ -61,6 +61,13 @@ CASE(canceled_while_aligning, "A cancel rolls back whatever the attempt had reac
                        "[3]   cancel              -> send ROLLBACK 123, done CANCELED\n");
 }
 
+CASE(a_ttl_that_nodes_do_not_allow_is_no_reason_to_wait, "G4: it is the request that is wrong.")
+{
+    trace_run(&fenced, "[0]   acquire 1000 wait forever -> send ACQUIRE 123\n"
+                       "[1]   1 toolong\n"
+                       "[1]   2 toolong   -> send ROLLBACK 123, done INVAL\n");
+}
+
 CASE(young_nodes_do_not_vote, "G1: a grant in quarantine is no vote, and has its own error.")
 {
     trace_run(&five, "[0]   acquire 1000          -> send ACQUIRE 12345\n"
