@@ -66,10 +66,11 @@ tsan: ## the threaded tests under ThreadSanitizer
 	@ctest --preset tsan --parallel $(TEST_JOBS)
 
 .PHONY: bench
-bench: ## cycles per second against five local servers, next to the floor
+bench: ## cycles per second next to the floor, and the price of 10,000 held locks
 	@scripts/deps.sh run
 	@$(call built,release,--target redlock redlock-bench) >/dev/null
-	@$(RELEASE)/redlock dev -n 5 -- $(RELEASE)/bench/redlock-bench
+	@$(RELEASE)/redlock dev -n 5 -- $(RELEASE)/bench/redlock-bench --check 0.6
+	@$(RELEASE)/redlock dev -n 5 -- $(RELEASE)/bench/redlock-bench --holds 10000 --seconds 10
 
 .PHONY: install
 install: ## install below PREFIX (default /usr/local), staged in DESTDIR if given

@@ -25,7 +25,7 @@ const struct option help_shared_options[] = {
     {SETTING_MAX_TTL, 0, "max-ttl", "TTL", "the longest TTL any client may ask for (60s)"},
     {SETTING_NO_NATIVE, 0, "no-native", NULL, "use scripts even where the server needs none"},
     {SETTING_STRICT, 0, "strict", NULL,
-     "check the nodes with every lock, not once per connection"},
+     "check the nodes with every lock, not once only"},
     {SETTING_NO_GUARD, 0, "no-guard", NULL, "trust nodes that have just restarted, too"},
     {SETTING_VERBOSE, 'v', "verbose", NULL, "say what each node did, also on success"},
     {SETTING_QUIET, 'q', "quiet", NULL, "no report when a lock operation fails, no warnings"},
