@@ -53,6 +53,14 @@ check: ## the release tests alone, for the quick round while working
 	@$(call built,release)
 	@ctest --preset release --parallel $(TEST_JOBS)
 
+.PHONY: stress
+stress: ## minutes of stress: guards, clocks and tokens under faults (about 20 minutes)
+	@scripts/deps.sh test
+	@$(call configured,release,-DREDLOCK_SLOW_TESTS=ON)
+	@cmake --build --preset release --parallel $(JOBS)
+	@ctest --test-dir $(RELEASE) --label-regex slow --output-on-failure
+	@$(call configured,release,-DREDLOCK_SLOW_TESTS=OFF)
+
 .PHONY: asan
 asan: ## the tests under AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer
 	@scripts/deps.sh test
