@@ -69,9 +69,12 @@ static bool is_drained(const redlock *client)
     for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
         const struct rl_session *session = &client->engine.node[i].session;
 
-        /* The greeting alone is nothing to wait for. */
-        if (client->conn[i].state != RL_CONN_WAITING &&
-            rl_pending_count(&session->pending) > session->greeting_left)
+        /* The greeting alone is nothing to wait for, nor is what never left us. */
+        bool worthwhile =
+            client->conn[i].state == RL_CONN_OPEN ||
+            (client->conn[i].state != RL_CONN_WAITING && client->engine.node[i].orphans_sent);
+
+        if (worthwhile && rl_pending_count(&session->pending) > session->greeting_left)
             return false;
     }
     return true;

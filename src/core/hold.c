@@ -6,7 +6,8 @@
  * The end of a hold is declared this much before the validity's, so that whoever must stop has
  * been told by then: a timer never comes early, and the machine may be busy.
  */
-#define LOSS_LEAD_NS 2000000
+#define LOSS_LEAD_NS 10000000
+#define LOSS_LEADS_PER_TTL 20 /* but never more than this part of a short TTL */
 
 /* A failed renewal is repeated this many times per TTL until the validity ends. */
 #define RENEWAL_RETRIES_PER_TTL 20
@@ -25,9 +26,17 @@ void rl_hold_begin(struct rl_lock *lock, int64_t deadline_ns, int64_t start_ns)
     plan_renewal(lock, start_ns + lock->ttl_ns / 3);
 }
 
+static int64_t declared_end_ns(const struct rl_lock *lock)
+{
+    int64_t ttl_ns = lock->ttl_ns ? lock->ttl_ns : lock->extension_ttl_ns;
+    int64_t lead_ns = ttl_ns / LOSS_LEADS_PER_TTL;
+
+    return lock->deadline_ns - (lead_ns < LOSS_LEAD_NS ? lead_ns : LOSS_LEAD_NS);
+}
+
 static bool is_over(const struct rl_lock *lock, int64_t now_ns)
 {
-    return !lock->adopted && now_ns >= lock->deadline_ns - LOSS_LEAD_NS;
+    return !lock->adopted && now_ns >= declared_end_ns(lock);
 }
 
 /* The hold is over and was not released. What may remain of it goes from all nodes. */
@@ -301,7 +310,7 @@ int64_t rl_hold_timer_ns(const struct rl_lock *lock)
 {
     int64_t next_ns = lock->extending ? lock->round_deadline_ns : lock->renew_at_ns;
 
-    if (!lock->adopted && lock->deadline_ns - LOSS_LEAD_NS < next_ns)
-        next_ns = lock->deadline_ns - LOSS_LEAD_NS;
+    if (!lock->adopted && declared_end_ns(lock) < next_ns)
+        next_ns = declared_end_ns(lock);
     return next_ns;
 }

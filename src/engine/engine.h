@@ -35,6 +35,7 @@ struct rl_node {
      */
     struct rl_claim **orphan;
     uint32_t orphan_count;
+    bool orphans_sent; /* with the connection under way: worth a moment's wait at close */
 
     bool warming;         /* the very first connection is still being made */
     bool connected;       /* the transport is there */

@@ -65,6 +65,7 @@ static void send_orphans(struct rl_engine *engine, uint8_t node, int64_t now_ns)
     uint32_t count = at->orphan_count;
 
     at->orphan_count = 0;
+    at->orphans_sent = count > 0;
     for (uint32_t i = 0; i < count; i++) {
         struct rl_claim *claim = at->orphan[i];
         struct rl_subject subject = {.key = claim->key, .value = claim->value};

@@ -134,7 +134,7 @@ CASE(late_answers_complete_a_renewal, "A10: a slow node is not asked again, its 
     trace_run(&renewing, HELD_BY_THREE "[334]  timer          -> send EXTEND 12345\n"
                                        "[335]  1 granted\n"
                                        "[384]  timer          -> jeopardy\n"
-                                       "[384]  timer-at 986\n"
+                                       "[384]  timer-at 978\n"
                                        "[600]  2 granted\n"
                                        "[700]  3 granted      -> recovered\n"
                                        "[700]  remaining 622\n"
@@ -149,9 +149,9 @@ CASE(late_answers_complete_a_renewal, "A10: a slow node is not asked again, its 
 
 CASE(lost_is_told_before_the_end, "A10: with a lead, so that the callback has run by then.")
 {
-    trace_run(&renewing, HELD_BY_THREE "[985]  remaining 3\n"
-                                       "[986]  timer  -> send ROLLBACK 12345, lost\n"
-                                       "[986]  remaining 0\n");
+    trace_run(&renewing, HELD_BY_THREE "[977]  remaining 11\n"
+                                       "[978]  timer  -> send ROLLBACK 12345, lost\n"
+                                       "[978]  remaining 0\n");
 }
 
 CASE(a_node_that_drops_out_carries_nothing,
@@ -242,6 +242,6 @@ CASE(the_cap_ends_the_renewals, "A11: the watchdog stops at its cap and the hold
                                      "[335]  2 granted\n"
                                      "[335]  3 granted\n"
                                      "[668]  timer\n"
-                                     "[668]  timer-at 1320\n"
+                                     "[668]  timer-at 1312\n"
                                      "[1321] timer  -> send ROLLBACK 12345, lost\n");
 }

@@ -262,9 +262,9 @@ CASE(late_renewals_of_an_older_round_do_not_count,
 
 CASE(a_renewal_after_the_end_changes_nothing, "A10: late replies do not resurrect a hold.")
 {
-    trace_run(&five, HELD_BY_THREE "[980]  extend 1000   -> send EXTEND 12345\n"
-                                   "[981]  1 granted\n"
-                                   "[982]  2 granted\n"
+    trace_run(&five, HELD_BY_THREE "[970]  extend 1000   -> send EXTEND 12345\n"
+                                   "[971]  1 granted\n"
+                                   "[972]  2 granted\n"
                                    "[988]  3 granted -> send ROLLBACK 12345, lost, done LOST\n"
                                    "[988]  remaining 0\n");
     trace_run(&five,
@@ -333,10 +333,10 @@ CASE(the_watchdog_insists_until_the_end, "A10: failed renewals are retried, then
 
 CASE(a_hold_without_watchdog_ends_by_itself, "A10: lost no later than the validity's end.")
 {
-    trace_run(&five, HELD_BY_THREE "[1]    timer-at 986\n"
-                                   "[985]  timer\n"
-                                   "[986]  timer   -> send ROLLBACK 12345, lost\n"
-                                   "[986]  state ended\n");
+    trace_run(&five, HELD_BY_THREE "[1]    timer-at 978\n"
+                                   "[977]  timer\n"
+                                   "[978]  timer   -> send ROLLBACK 12345, lost\n"
+                                   "[978]  state ended\n");
 }
 
 CASE(release_is_decided_by_a_quorum, "A6: deleted on a majority is released.")
