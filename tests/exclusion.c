@@ -19,9 +19,10 @@
 
 enum {
     WORKERS = 8,
-    ROUNDS = CHECK_SANITIZED ? 10 : 25,
+    ROUNDS = CHECK_SANITIZED ? 20 : 75,
     TTL_MS = 20000, /* longer than any case: nothing may expire under a slow worker */
     WAIT_MS = 60000,
+    HUNG_MS = 400, /* a hung node may hold up an undecided attempt for this long */
 };
 
 static redlock_lock *acquire(redlock *r)
@@ -148,17 +149,14 @@ static void section(void)
     CHECK_INT(0, unlink(marker));
 }
 
-static pid_t spawn(const struct cluster *c, int rounds)
+static pid_t spawn(const struct cluster *c, uint32_t node_timeout_ms)
 {
     pid_t pid = fork();
     CHECK(pid >= 0);
     if (pid > 0)
         return pid;
-    /* A hung node may hold up an undecided attempt for this long, so not the patient one. */
-    redlock_options o = client_options(c);
-    o.node_timeout_ms = 200;
-    redlock *r = client_open_with(&o);
-    for (int i = 0; i < rounds; i++) {
+    redlock *r = client_open_hasty(c, 0, node_timeout_ms);
+    for (int i = 0; i < ROUNDS; i++) {
         redlock_lock *lock = acquire(r);
         section();
         CHECK(redlock_remaining_ms(lock) > 0);
@@ -202,7 +200,7 @@ CASE(processes_exclude_each_other, "Processes that share a file lose no update."
     pid_t pids[WORKERS];
     cluster_start(&c, 5);
     for (int i = 0; i < WORKERS; i++)
-        pids[i] = spawn(&c, ROUNDS);
+        pids[i] = spawn(&c, PATIENT_MS);
     reap(pids);
     CHECK(cluster_await_empty(&c, 2000));
 }
@@ -213,7 +211,7 @@ CASE(processes_with_a_dying_node, "A node that dies in the middle costs no exclu
     pid_t pids[WORKERS];
     cluster_start(&c, 5);
     for (int i = 0; i < WORKERS; i++)
-        pids[i] = spawn(&c, ROUNDS);
+        pids[i] = spawn(&c, PATIENT_MS);
     await_count(WORKERS * ROUNDS / 3);
     server_kill(&c.node[2]);
     reap(pids);
@@ -229,7 +227,7 @@ CASE(processes_with_a_restarted_node, "A node that restarts with its keys costs 
     pid_t pids[WORKERS];
     cluster_start_with(&c, 5, durable);
     for (int i = 0; i < WORKERS; i++)
-        pids[i] = spawn(&c, ROUNDS);
+        pids[i] = spawn(&c, PATIENT_MS);
     await_count(WORKERS * ROUNDS / 3);
     server_restart(&c.node[1]);
     await_count(WORKERS * ROUNDS / 2);
@@ -243,7 +241,7 @@ CASE(processes_with_a_hung_node, "A node that hangs for a while costs no exclusi
     pid_t pids[WORKERS];
     cluster_start(&c, 5);
     for (int i = 0; i < WORKERS; i++)
-        pids[i] = spawn(&c, ROUNDS);
+        pids[i] = spawn(&c, HUNG_MS);
     await_count(WORKERS * ROUNDS / 3);
     server_freeze(&c.node[0]);
     await_count(WORKERS * ROUNDS * 2 / 3);

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SLOW_MS = 600 };
+enum { SLOW_MS = CHECK_SANITIZED ? 2500 : 1000 };
 
 typedef int getaddrinfo_fn(const char *, const char *, const struct addrinfo *,
                            struct addrinfo **);
