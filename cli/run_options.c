@@ -30,10 +30,8 @@ const struct option run_options[] = {
      "exit status when it is held by another (75)"},
     {OPTION_SKIP_OK, 0, "skip-ok", NULL, "exit with 0 when it is held by another"},
     {OPTION_MIN_HOLD, 0, "min-hold", "TIME", "keep the lock at least this long"},
-    {OPTION_ON_LOST, 0, "on-lost", "WHAT",
-     "term, kill, ignore or a signal, if not renewed"},
-    {OPTION_GRACE, 0, "grace", "TIME",
-     "TERM this long before the end (TTL/3, at most 5s)"},
+    {OPTION_ON_LOST, 0, "on-lost", "WHAT", "term, kill, ignore or a signal, if not renewed"},
+    {OPTION_GRACE, 0, "grace", "TIME", "TERM this long before the end (TTL/3, at most 5s)"},
     {OPTION_NO_FENCE, 0, "no-fence", NULL, "no fencing token: cheaper for the servers"},
     {0},
 };
