@@ -135,3 +135,28 @@ CASE(lost_before_the_keys_expire, "At the moment of the loss the keys are still 
     redlock_lock_free(h.lock);
     redlock_close(r);
 }
+CASE(nobody_else_before_the_deadline, "What the deadline promised is kept to its last moment.")
+{
+    struct cluster c;
+    cluster_start(&c, 5);
+    redlock *holder = client_open_warm(&c, REDLOCK_THREAD);
+    redlock_options o = client_options(&c);
+    o.retry_max_ms = 2;
+    redlock *rival = client_open_with(&o);
+    client_warm(rival);
+    int64_t least_us = INT64_MAX;
+    for (int i = 0; i < 10; i++) {
+        redlock_lock *lock = client_lock(holder, "x", 100 + 20 * i), *next = NULL;
+        int64_t deadline_ns = redlock_deadline_ns(lock);
+        redlock_request q = {.size = sizeof q, .wait_ms = 5000};
+        CHECK_OK(redlock_acquire(rival, "x", 20000, &q, &next));
+        int64_t after_us = (now_ns() - deadline_ns) / 1000;
+        least_us = after_us < least_us ? after_us : least_us;
+        redlock_lock_free(lock);
+        client_unlock(next);
+    }
+    printf("# the next holder came at least %" PRId64 " us after the deadline\n", least_us);
+    CHECK(least_us >= 0);
+    redlock_close(rival);
+    redlock_close(holder);
+}
