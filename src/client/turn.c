@@ -99,11 +99,11 @@ void rl_give_up(redlock *client, redlock_lock *lock, int64_t now_ns)
 {
     if (lock->operation == RL_RELEASE)
         return;
-    if (lock->operation == RL_NO_OPERATION) {
+    if (lock->operation == RL_NO_OPERATION && lock->handle.lock.state == RL_HELD) {
         lock->operation = RL_RELEASE;
         lock->done = NULL;
     } else {
-        lock->given_up = true;
+        lock->given_up = lock->operation != RL_NO_OPERATION;
     }
     if (lock->handle.lock.state == RL_HELD)
         rl_handle_release(&client->engine, &lock->handle, now_ns);

@@ -346,6 +346,11 @@ void rl_acquire_cancel(struct rl_lock *lock, struct rl_actions *out)
         roll_back(lock, out);
         give_up(lock, out, REDLOCK_CANCELED);
         return;
+    case RL_ENDED:
+        /* Lost, and given up before the promised end: nobody relies on it any more. */
+        if (lock->sweep_at_ns != RL_NEVER_NS)
+            rl_hold_sweep(lock, lock->sweep_at_ns, out);
+        return;
     case RL_ASKING:
     case RL_BACKOFF:
         /* The attempt was rolled back when it failed. */

@@ -6,7 +6,7 @@
  * The end of a hold is declared this much before the validity's, so that whoever must stop has
  * been told by then: a timer never comes early, and the machine may be busy.
  */
-#define LOSS_LEAD_NS 10000000
+#define LOSS_LEAD_NS 50000000
 #define LOSS_LEADS_PER_TTL 20 /* but never more than this part of a short TTL */
 
 /* A failed renewal is repeated this many times per TTL until the validity ends. */
@@ -39,8 +39,11 @@ static bool is_over(const struct rl_lock *lock, int64_t now_ns)
     return !lock->adopted && now_ns >= declared_end_ns(lock);
 }
 
-/* The hold is over and was not released. What may remain of it goes from all nodes. */
-static void lose(struct rl_lock *lock, struct rl_actions *out)
+/*
+ * The hold is over and was not released. What may remain of it goes from all nodes, but not
+ * before the end that was promised: whoever reads the deadline once and trusts it is kept safe.
+ */
+static void lose(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
 {
     bool somebody_waits = lock->extending && !lock->extension_is_ours;
 
@@ -48,14 +51,24 @@ static void lose(struct rl_lock *lock, struct rl_actions *out)
     lock->extending = false;
     lock->jeopardy = false;
     lock->renew_at_ns = RL_NEVER_NS;
+    lock->sweep_at_ns = lock->deadline_ns;
     lock->deadline_ns = 0;
     lock->held = 0;
     /* What another process acquired is not ours to delete: it may hold it for longer. */
-    if (!lock->foreign)
-        rl_send(out, RL_OP_ROLLBACK, rl_all_nodes(lock), lock->round);
+    if (lock->foreign)
+        lock->sweep_at_ns = RL_NEVER_NS;
+    rl_hold_sweep(lock, now_ns, out);
     out->lost = true;
     if (somebody_waits)
         rl_finish(out, REDLOCK_LOST);
+}
+
+void rl_hold_sweep(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
+{
+    if (now_ns < lock->sweep_at_ns)
+        return;
+    lock->sweep_at_ns = RL_NEVER_NS;
+    rl_send(out, RL_OP_ROLLBACK, rl_all_nodes(lock), lock->round);
 }
 
 static bool is_capped(const struct rl_lock *lock, int64_t now_ns, int64_t ttl_ns)
@@ -91,7 +104,7 @@ void rl_hold_extend(struct rl_lock *lock, const struct rl_event *event, struct r
         return;
     }
     if (is_over(lock, event->now_ns)) {
-        lose(lock, out);
+        lose(lock, event->now_ns, out);
         rl_finish(out, REDLOCK_LOST);
         return;
     }
@@ -180,7 +193,7 @@ static void decide(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
          * may hold the lock at this moment. That is proof of loss, not a failed extension.
          */
         if (rl_votes_of(lock, REDLOCK_VOTE_MISSING) > spare)
-            lose(lock, out);
+            lose(lock, now_ns, out);
         else
             extension_failed(lock, now_ns, out);
         return;
@@ -233,7 +246,7 @@ void rl_hold_answer(struct rl_lock *lock, const struct rl_event *event, struct r
     }
     /* A reply that came after the end renews nothing (A10): the hold is over by our clock. */
     if (is_over(lock, event->now_ns)) {
-        lose(lock, out);
+        lose(lock, event->now_ns, out);
         return;
     }
     if (!rl_tally_vote(&lock->tally, event->node, event->answer.vote == REDLOCK_VOTE_GRANTED))
@@ -265,7 +278,7 @@ void rl_hold_timer(struct rl_lock *lock, const struct rl_event *event, struct rl
     int64_t now_ns = event->now_ns;
 
     if (is_over(lock, now_ns)) {
-        lose(lock, out);
+        lose(lock, now_ns, out);
         return;
     }
     if (lock->extending) {
@@ -296,14 +309,14 @@ void rl_hold_node_out(struct rl_lock *lock, const struct rl_event *event,
     }
     lock->held &= (uint16_t) ~(1u << event->node);
     if (!lock->adopted && rl_count_nodes(lock->held) < lock->policy->quorum)
-        lose(lock, out);
+        lose(lock, event->now_ns, out);
     else if (lock->extending)
         decide(lock, event->now_ns, out);
 }
 
-void rl_hold_abandon(struct rl_lock *lock, struct rl_actions *out)
+void rl_hold_abandon(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
 {
-    lose(lock, out);
+    lose(lock, event->now_ns, out);
 }
 
 int64_t rl_hold_timer_ns(const struct rl_lock *lock)

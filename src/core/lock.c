@@ -105,6 +105,7 @@ void rl_lock_init(struct rl_lock *lock, const struct rl_policy *policy,
         .terms = *terms,
         .state = RL_IDLE,
         .renew_at_ns = RL_NEVER_NS,
+        .sweep_at_ns = RL_NEVER_NS,
     };
     for (uint8_t i = 0; i < policy->node_count; i++)
         lock->node[i] = (struct rl_node_vote){REDLOCK_VOTE_NONE, -1, -1, 0};
@@ -158,8 +159,10 @@ static void on_timer(struct rl_lock *lock, const struct rl_event *event, struct 
     case RL_CHECKING:
         rl_release_timer(lock, event, out);
         return;
-    case RL_IDLE:
     case RL_ENDED:
+        rl_hold_sweep(lock, event->now_ns, out);
+        return;
+    case RL_IDLE:
         return;
     }
 }
@@ -198,7 +201,7 @@ void rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_
         return;
     case RL_EVENT_ABANDON:
         if (lock->state == RL_HELD)
-            rl_hold_abandon(lock, out);
+            rl_hold_abandon(lock, event, out);
         else
             rl_acquire_abandon(lock, event, out);
         return;
@@ -228,8 +231,9 @@ int64_t rl_lock_timer_ns(const struct rl_lock *lock)
     case RL_RELEASING:
     case RL_CHECKING:
         return lock->round_deadline_ns;
-    case RL_IDLE:
     case RL_ENDED:
+        return lock->sweep_at_ns;
+    case RL_IDLE:
         break;
     }
     return RL_NEVER_NS;

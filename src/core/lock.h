@@ -92,6 +92,7 @@ struct rl_lock {
     uint16_t held;       /* nodes known to carry our key, a bit each */
     int64_t token;       /* fencing token of the hold; 0: none */
     uint16_t aligned;    /* ALIGNING: nodes whose counter is the token */
+    int64_t sweep_at_ns; /* after a loss: when what remains is taken back; RL_NEVER_NS: not */
     bool adopted;        /* taken over by value: the validity is unknown until extended */
     bool foreign;        /* taken over: only a release may delete it, never our loss of it */
 

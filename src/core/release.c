@@ -14,7 +14,7 @@ void rl_release_begin(struct rl_lock *lock, const struct rl_event *event,
     lock->released_late = !lock->adopted && event->now_ns >= lock->deadline_ns;
     lock->deadline_ns = 0;
     lock->extending = false;
-    lock->renew_at_ns = RL_NEVER_NS;
+    lock->renew_at_ns = lock->sweep_at_ns = RL_NEVER_NS;
     lock->held = 0;
     lock->state = RL_RELEASING;
     rl_round_begin(lock, event->now_ns, timeout_ns(lock));

@@ -134,7 +134,7 @@ CASE(late_answers_complete_a_renewal, "A10: a slow node is not asked again, its 
     trace_run(&renewing, HELD_BY_THREE "[334]  timer          -> send EXTEND 12345\n"
                                        "[335]  1 granted\n"
                                        "[384]  timer          -> jeopardy\n"
-                                       "[384]  timer-at 978\n"
+                                       "[384]  timer-at 938\n"
                                        "[600]  2 granted\n"
                                        "[700]  3 granted      -> recovered\n"
                                        "[700]  remaining 622\n"
@@ -149,9 +149,16 @@ CASE(late_answers_complete_a_renewal, "A10: a slow node is not asked again, its 
 
 CASE(lost_is_told_before_the_end, "A10: with a lead, so that the callback has run by then.")
 {
-    trace_run(&renewing, HELD_BY_THREE "[977]  remaining 11\n"
-                                       "[978]  timer  -> send ROLLBACK 12345, lost\n"
-                                       "[978]  remaining 0\n");
+    trace_run(&renewing, HELD_BY_THREE "[937]  remaining 51\n"
+                                       "[938]  timer  -> lost\n"
+                                       "[938]  remaining 0\n");
+}
+
+CASE(a_lost_lock_given_up_is_swept_at_once, "Whoever frees it does not rely on its end.")
+{
+    trace_run(&renewing, HELD_BY_THREE "[938]  timer  -> lost\n"
+                                       "[940]  cancel -> send ROLLBACK 12345\n"
+                                       "[988]  timer\n");
 }
 
 CASE(a_node_that_drops_out_carries_nothing,
@@ -164,7 +171,8 @@ CASE(a_node_that_drops_out_carries_nothing,
                                    "[3]   state held\n"
                                    "[4]   out 5\n"
                                    "[4]   state held\n"
-                                   "[5]   out 2   -> send ROLLBACK 12345, lost\n");
+                                   "[5]   out 2   -> lost\n"
+                                   "[988] timer   -> send ROLLBACK 12345\n");
 }
 
 CASE(a_node_that_drops_out_loses_its_vote, "G6: also in an attempt or extension under way.")
@@ -228,7 +236,7 @@ CASE(a_short_extension_proves_little,
 
 CASE(our_own_pause_ends_every_hold, "G6: all clocks stepped together: it was ours that stood.")
 {
-    trace_run(&five, HELD_BY_THREE "[5]   abandon  -> send ROLLBACK 12345, lost\n"
+    trace_run(&five, HELD_BY_THREE "[5]   abandon  -> lost\n"
                                    "[5]   state ended\n");
 }
 
@@ -242,6 +250,7 @@ CASE(the_cap_ends_the_renewals, "A11: the watchdog stops at its cap and the hold
                                      "[335]  2 granted\n"
                                      "[335]  3 granted\n"
                                      "[668]  timer\n"
-                                     "[668]  timer-at 1312\n"
-                                     "[1321] timer  -> send ROLLBACK 12345, lost\n");
+                                     "[668]  timer-at 1272\n"
+                                     "[1321] timer  -> lost\n"
+                                     "[1322] timer  -> send ROLLBACK 12345\n");
 }
