@@ -271,6 +271,25 @@ CASE(heals_a_node_that_was_hung, "A node that hung during the acquire carries th
     redlock_close(r);
 }
 
+CASE(heals_a_node_that_was_away, "A node that was down during the acquire gets the key later.")
+{
+    struct cluster c;
+    struct story s = {0};
+    cluster_start(&c, NODES);
+    redlock *r = client_open_hasty(&c, REDLOCK_THREAD, DEFAULT_MS);
+    client_warm(r);
+    server_kill(&c.node[3]);
+    redlock_lock *lock = hold(r, &s, TTL_MS);
+    struct margin four = {lock, 1}, five = {lock, 2};
+    CHECK(wait_until(margin_is, &four, 1000));
+    server_restart_admitted(&c.node[3]); /* to be healed it has to be trusted */
+    CHECK(wait_until(margin_is, &five, 2 * TTL_MS + 1000));
+    CHECK_STR(redlock_value(lock), server_cmd(&c.node[3], "GET", "redlock:x", NULL));
+    client_unlock(lock);
+    CHECK(cluster_await_empty(&c, 1000));
+    redlock_close(r);
+}
+
 CASE(takes_nothing_from_another, "A node where another's key stands is not healed over.")
 {
     struct cluster c;
