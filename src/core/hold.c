@@ -192,10 +192,13 @@ static void decide(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
          * So many nodes say that our key is not there that it cannot be on a majority: another
          * may hold the lock at this moment. That is proof of loss, not a failed extension.
          */
-        if (rl_votes_of(lock, REDLOCK_VOTE_MISSING) > spare)
+        if (rl_votes_of(lock, REDLOCK_VOTE_MISSING) > spare) {
+            /* The rest protects nobody any more: it goes at once. */
+            lock->deadline_ns = now_ns;
             lose(lock, now_ns, out);
-        else
+        } else {
             extension_failed(lock, now_ns, out);
+        }
         return;
     }
 }

@@ -44,7 +44,7 @@ is '   nor with --json' "$status:$err" 0:
 finds 'the same server twice' 1 '^  fail +identity +the same server' 'server of its own' \
     --nodes "$nodes,localhost:$(port 1),127.0.0.2:1"
 is '   both of its names' "$(grep -c 'fail *identity' "$tmp/out")" 2
-try "$redlock" lock -n --nodes "$first,$second,localhost:$(port 1)" twice
+try "$redlock" nodes --nodes "$first,$second,localhost:$(port 1)"
 like '   and a warning' "$err" '^redlock: warning: .*same server'
 
 ask "$(port 2)" CONFIG SET maxmemory 100mb >/dev/null

@@ -276,7 +276,7 @@ CASE(keys_gone_from_too_many_nodes_is_a_loss, "A7: extension is no proof, absenc
     trace_run(&five, HELD_BY_THREE "[500]  extend 1000   -> send EXTEND 12345\n"
                                    "[501]  1 missing\n"
                                    "[501]  2 missing\n"
-                                   "[501]  4 missing -> lost, done LOST\n"
+                                   "[501]  4 missing -> send ROLLBACK 12345, lost, done LOST\n"
                                    "[501]  state ended\n");
 }
 
