@@ -156,8 +156,9 @@ CASE(one_round_trip, "Where the counters agree, a token costs no second round tr
         next_token(r, "x");
         sleep_ms(2);
     }
-    for (int i = 0; i < 5; i++) /* acquire and release; an alignment would be a third */
-        CHECK_BETWEEN(2 * ROUNDS, 2 * ROUNDS + 5, evalsha_calls(&c.node[i]));
+    /* Acquire, and release where the server needs a script for it; an alignment would be more. */
+    for (int i = 0; i < 5; i++)
+        CHECK_BETWEEN(ROUNDS, 2 * ROUNDS + 5, evalsha_calls(&c.node[i]));
     redlock_close(r);
 }
 
