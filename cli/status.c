@@ -36,6 +36,37 @@ static bool nodes_agree(const redlock_report *report)
     return true;
 }
 
+/* The next node from *at on that is in quarantine; false when there is none left. */
+static bool next_quarantined(const struct status *c, size_t *at, redlock_node_info *info)
+{
+    while (redlock_node(c->client, (*at)++, info) == REDLOCK_OK)
+        if (info->quarantined)
+            return true;
+    return false;
+}
+
+/* Whose grants do not count: part of the answer to "can it be locked?". */
+static void print_quarantine(const struct status *c)
+{
+    redlock_node_info info = {.size = sizeof info};
+    for (size_t i = 0; next_quarantined(c, &i, &info);)
+        printf("in quarantine: %s (%s)\n", info.address, info.text);
+}
+
+static void json_quarantine(const struct status *c, struct json *j)
+{
+    redlock_node_info info = {.size = sizeof info};
+    json_array(j, "quarantine");
+    for (size_t i = 0; next_quarantined(c, &i, &info);) {
+        json_object(j, NULL);
+        json_string(j, "address", info.address);
+        json_string(j, "text", info.text);
+        json_known(j, "left_ms", info.quarantine_ms);
+        json_end_object(j);
+    }
+    json_end_array(j);
+}
+
 static void print_text(const struct status *c, const char *name, const redlock_info *info,
                        const redlock_report *report)
 {
@@ -72,6 +103,7 @@ static void print_json(struct status *c, const char *name, const redlock_info *i
     json_known(j, "ttl_ms", info->ttl_ms);
     json_known(j, "fence", info->fence > 0 ? info->fence : -1);
     report_json(report, j);
+    json_quarantine(c, j);
     json_end_object(j);
     json_finish(j);
 }
@@ -141,6 +173,8 @@ static int status_main(const struct command *command, int argc, char **argv)
         int failed = ask(&c, argv[i]);
         status = status ? status : failed;
     }
+    if (!c.settings.json && !c.settings.quiet)
+        print_quarantine(&c);
     if (status == 0)
         status = message_flush();
     if (status == 0 && c.test && c.some_free)
@@ -160,11 +194,12 @@ const struct command command_status = {
     .name = "status",
     .summary = "say who holds a lock, and for how long",
     .usage = "[OPTION...] NAME...",
-    .about = "Asks every node about each NAME: free or held, by how many nodes' votes, by "
-             "whom (the start of the value), for how long, and the highest fencing token "
-             "given out. Node by node when they do not all agree, or with -v. The answer "
-             "is old when it arrives: never act on it, take the lock.\n\n"
-             "Exits with 0 when a majority answered for every NAME, else with 69 or 77.\n",
+    .about =
+        "Asks every node about each NAME: free or held, by how many nodes' votes, by "
+        "whom (the start of the value), for how long, and the fencing token that a "
+        "majority has reached. Node by node when they do not all agree, or with -v; and "
+        "which nodes are in quarantine. The answer is old when it arrives: never act on it, take the lock.\n\n"
+        "Exits with 0 when a majority answered for every NAME, else with 69 or 77.\n",
     .examples = "redlock status backup deploy\n"
                 "redlock status -q --held backup && echo 'a backup is running'",
     .options = options,

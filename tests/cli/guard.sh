@@ -34,6 +34,8 @@ expect 'nodes: a majority answers' 0
 like '   quarantine and the time that is left' "$out" "127.0.0.1:$(port 2) +up +quarantine, [^ ].* restarted not long ago; may vote in"
 like '   the others vote' "$out" "127.0.0.1:$(port 4) +up +votes "
 like '   with their clocks' "$out" "127.0.0.1:$(port 5) .* [+-]0\.0[0-9]+ s "
+try "$redlock" status x
+like 'status: who is in quarantine, why and for how long' "$out" "^in quarantine: 127.0.0.1:$(port 2) .restarted not long ago; may vote in [0-9]+ s"
 try "$redlock" nodes --no-guard
 like 'nodes --no-guard' "$out" "127.0.0.1:$(port 2) +up +off "
 try "$redlock" lock -n --no-guard trusting
