@@ -37,8 +37,9 @@ static size_t batch_size;
 static void encode_ours(void)
 {
     static char out[256];
+    struct rl_name_keys keys = {.lock = slice(set_key)};
     struct rl_subject subject = {
-        .key = slice(set_key), .value = slice(set_value), .ttl_ms = slice("10000")};
+        .name_count = 1, .name = &keys, .value = slice(set_value), .ttl_ms = slice("10000")};
     struct rl_abilities abilities = {0};
     struct rl_command command;
     for (int i = 0; i < BATCH; i++) {

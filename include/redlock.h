@@ -63,6 +63,9 @@ extern "C" {
 #define REDLOCK_VALUE_MAX 64    /* bytes of a lock value, without terminator */
 #define REDLOCK_ADDRESS_MAX 128 /* printable node address, with terminator */
 #define REDLOCK_TEXT_MAX 160    /* explanation inside a report, with terminator */
+#define REDLOCK_OWNER_MAX 64    /* bytes of an owner id, without terminator */
+#define REDLOCK_NAMES_MAX 16    /* names of one request */
+#define REDLOCK_SLOTS_MAX 1024  /* permits of a semaphore */
 #define REDLOCK_TTL_MIN_MS 10
 #define REDLOCK_TTL_LIMIT_MS 86400000     /* one day: the most max_ttl_ms may be */
 #define REDLOCK_WAIT_FOREVER (-1)         /* request.wait_ms: no deadline */
@@ -142,6 +145,9 @@ typedef struct redlock_node_report {
     int64_t key_ttl_ms;                 /* remaining life of the key where asked; -1 unknown */
     char holder[REDLOCK_VALUE_MAX + 1]; /* redlock_query(): the value found; else empty */
     char text[REDLOCK_TEXT_MAX];        /* the server's or system's words; may be empty */
+    int32_t kind;          /* redlock_query(): what is under the key; -1: unknown */
+    uint32_t holder_count; /* redlock_query(): how many hold it here */
+    uint32_t waiters;      /* redlock_query(): how many wait here */
 } redlock_node_report;
 
 /* Node by node, in the order of redlock_options.nodes, what happened. The caller sets size. */
@@ -231,9 +237,25 @@ REDLOCK_API void redlock_close(redlock *client);
 
 /* ---- locks -------------------------------------------------------------------------- */
 
+/*
+ * One line per kind: name, number, printable word. All kinds of one name use one key, so they
+ * exclude each other: a mutex is never held together with readers of the same name, whoever
+ * asked for what.
+ */
+#define REDLOCK_KINDS(X)                                                                       \
+    X(MUTEX, 0, "mutex")         /* one holder; the plain string key of the specification */   \
+    X(SHARED, 1, "shared")       /* many readers, never together with the holder of a mutex */ \
+    X(REENTRANT, 2, "reentrant") /* one owner, any number of holds */                          \
+    X(SEMAPHORE, 3, "semaphore") /* at most `slots` holders */
+
 enum redlock_kind {
-    REDLOCK_MUTEX = 0, /* one holder; the plain string key of the Redlock specification */
+#define REDLOCK_KIND_ENUM(name, number, text) REDLOCK_##name = (number),
+    REDLOCK_KINDS(REDLOCK_KIND_ENUM)
+#undef REDLOCK_KIND_ENUM
 };
+
+/* The printable word of a kind; "unknown" for any other number. Never NULL. */
+REDLOCK_API const char *redlock_kind_text(int kind);
 
 /* redlock_request.flags */
 #define REDLOCK_RENEW                                                                          \
@@ -243,6 +265,10 @@ enum redlock_kind {
 #define REDLOCK_BOUND                                                                          \
     0x4u /* bound to the calling thread: when that ends without releasing,
                                the lock is released */
+#define REDLOCK_FAIR                                                                           \
+    0x8u /* first come, first served: the first attempt respects those who
+                               wait already. Without it a newcomer may overtake them when the
+                               lock happens to be free; nobody starves either way. */
 
 /*
  * `done` runs exactly once for every operation that was started, `lost` at most once for a
@@ -261,7 +287,7 @@ typedef void redlock_jeopardy_fn(redlock_lock *lock, int error, void *data);
 typedef struct redlock_request {
     size_t size;
     int32_t kind;       /* enum redlock_kind */
-    uint32_t flags;     /* REDLOCK_RENEW | REDLOCK_FENCED | REDLOCK_BOUND */
+    uint32_t flags;     /* REDLOCK_RENEW | REDLOCK_FENCED | REDLOCK_BOUND | REDLOCK_FAIR */
     int64_t wait_ms;    /* 0: try once. > 0: until this long from now. REDLOCK_WAIT_FOREVER. */
     size_t name_length; /* 0: the name is a C string */
     redlock_report *report; /* blocking calls: filled on success and on failure; may be NULL */
@@ -274,6 +300,14 @@ typedef struct redlock_request {
     int64_t max_hold_ms;     /* no extension may carry the lock past this age; 0: no cap */
 
     redlock_jeopardy_fn *jeopardy; /* with `data`; may be NULL */
+
+    uint32_t slots;    /* SEMAPHORE: how many may hold at once, the same for every client */
+    const char *owner; /* REENTRANT: who owns it. Holds of one owner do not exclude each other,
+                          in whichever process they are. NULL: this client. */
+    const char *const *more_names; /* MUTEX: further names, acquired together with `name`, all
+                                      or none; sorted and freed of duplicates here, so callers
+                                      may name them in any order */
+    size_t more_name_count;
 } redlock_request;
 
 /*
@@ -282,6 +316,10 @@ typedef struct redlock_request {
  * redlock_release() and redlock_lock_free(). On failure nothing is held and the rollback is
  * on its way to every node.
  *
+ * Who has to wait gets a place in a queue on the nodes and is woken when it is at its head and
+ * the lock is free. Of several waiters of one client for one name only the first is in that
+ * queue; the others follow in the order of their calls.
+ *
  *   BUSY      another holds it, and wait_ms was 0
  *   TIMEOUT   another still held it when wait_ms had passed
  *   NOQUORUM  too few nodes could vote (retried until wait_ms had passed)
@@ -289,7 +327,9 @@ typedef struct redlock_request {
  *   PROTO     the same because nodes do not speak the protocol (not retried)
  *   GUARDED   the same because nodes are in quarantine: young, or suspect (retried)
  *   CANCELED  redlock_close()
- *   INVAL     also: the nodes do not allow so long a TTL (their max_ttl; not retried)
+ *   INVAL     also: the nodes do not allow so long a TTL (their max_ttl; not retried), or a
+ *             combination that makes no sense: REDLOCK_FENCED with SHARED or SEMAPHORE (several
+ *             hold at once, so no order of tokens could keep a late one out)
  *   NOMEM, SYSTEM, FORKED
  */
 REDLOCK_API int redlock_acquire(redlock *client, const char *name, int64_t ttl_ms,
@@ -388,10 +428,19 @@ REDLOCK_API int redlock_event_fd(redlock_lock *lock);
  */
 REDLOCK_API int64_t redlock_fence(const redlock_lock *lock);
 
+/*
+ * The place in the queue of a lock that is being waited for: 1 is the head. Counts the waiters
+ * of this client that are ahead, and the nodes' queue as far as it is known. 0: not in a queue.
+ */
+REDLOCK_API int redlock_position(const redlock_lock *lock);
+
+/* Which of the slots of a semaphore is held, from 1 to `slots`; 0: none, or another kind. */
+REDLOCK_API int redlock_slot(const redlock_lock *lock);
+
 /* The value stored under the key of the last attempt. Valid until the handle is freed. */
 REDLOCK_API const char *redlock_value(const redlock_lock *lock);
 
-/* The name as given, terminated. Valid until the handle is freed. */
+/* The name as given, terminated; of several, the first in order. Valid until it is freed. */
 REDLOCK_API const char *redlock_name(const redlock_lock *lock);
 
 /* On how many nodes the lock is known to be set beyond a bare majority; negative: fewer. */
@@ -423,9 +472,16 @@ typedef struct redlock_info {
     int32_t held;  /* 1: some value is on a majority of the nodes; 0: none is */
     int32_t votes; /* on how many nodes the most frequent value was found */
     char holder[REDLOCK_VALUE_MAX + 1]; /* that value; empty when no node has one */
-    int64_t ttl_ms; /* how long that value stays on a majority (on any node, if it never was
+    int64_t ttl_ms;   /* how long that value stays on a majority (on any node, if it never was
                        on one); -1: a key without expiry, or unknown */
-    int64_t fence;  /* the fence counter that a majority has reached; 0: none */
+    int64_t fence;    /* the fence counter that a majority has reached; 0: none */
+    int32_t kind;     /* enum redlock_kind of what is held; -1: nothing is, or it is unknown */
+    int32_t disagree; /* 1: the nodes that answered do not all say the same */
+    uint32_t holder_count;             /* holders that a majority of the nodes names */
+    uint32_t slots;                    /* SEMAPHORE: of this many */
+    char owner[REDLOCK_OWNER_MAX + 1]; /* REENTRANT: whose it is; else empty */
+    uint32_t waiters;                  /* in the queue, on the node with the longest one */
+    char head[REDLOCK_VALUE_MAX + 1];  /* who is first in the queue, on most nodes; or empty */
 } redlock_info;
 
 /*

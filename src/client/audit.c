@@ -90,7 +90,7 @@ static redlock_lock *new_lock(redlock *client, bool fenced)
     rl_entropy_draw(&client->entropy, bytes, sizeof bytes);
     for (size_t i = 0; i < 2 * sizeof bytes; i++)
         name[7 + i] = hex[i % 2 ? bytes[i / 2] & 15 : bytes[i / 2] >> 4];
-    return rl_lock_new(client, name, sizeof name - 1, &terms);
+    return rl_lock_new_for(client, name, sizeof name - 1, &terms);
 }
 
 static int gather(struct rl_audit *audit)

@@ -25,13 +25,20 @@
 /* What the owner of a handle is waiting for. */
 enum rl_operation { RL_NO_OPERATION, RL_ACQUISITION, RL_EXTENSION, RL_RELEASE, RL_QUESTION };
 
+/* Names as they are asked for: sorted, each once. Points to the caller's strings. */
+struct rl_names {
+    size_t count;
+    struct rl_slice name[REDLOCK_NAMES_MAX];
+    struct rl_slice owner; /* REENTRANT */
+};
+
 struct redlock_lock {
     struct rl_handle handle; /* first: the engine hands this back */
     redlock *client;
     redlock_lock *next; /* in the client's list of all handles, or of spare ones */
     redlock_lock *previous;
 
-    char *key; /* prefix and name, terminated; inline when short */
+    char *key; /* prefix and name (of several, all), the owner behind it; inline when short */
     size_t key_size;
     size_t prefix_size;
     char key_inline[RL_LOCK_KEY_INLINE];
@@ -74,6 +81,7 @@ struct redlock {
     struct rl_reactor reactor;
     struct rl_entropy entropy;
     struct rl_conn conn[REDLOCK_NODES_MAX];
+    struct rl_conn ear[REDLOCK_NODES_MAX]; /* the connections that listen */
     struct rl_url url[REDLOCK_NODES_MAX];
     struct rl_tls_context *tls;
     /* Copies of the options that the nodes' logins point to. */
@@ -111,7 +119,9 @@ bool rl_client_is_forked(const redlock *client);
 /* options.c */
 int rl_options_read(const redlock_options *given, redlock_options *out);
 int rl_request_read(redlock *client, const char *name, int64_t ttl_ms,
-                    const redlock_request *given, redlock_request *out);
+                    const redlock_request *given, redlock_request *out, struct rl_names *names);
+int rl_struct_read(const char *what, const void *given, size_t given_size, void *out,
+                   size_t known_size);
 int rl_name_check(const char *name, size_t *length);
 int rl_ttl_check(const redlock *client, int64_t ttl_ms);
 
@@ -138,8 +148,11 @@ void rl_look_first(redlock *client);
 void rl_hand_over(redlock *client);
 
 /* handles.c */
-redlock_lock *rl_lock_new(redlock *client, const char *name, size_t name_size,
+redlock_lock *rl_lock_new(redlock *client, const struct rl_names *names,
                           const struct rl_lock_terms *terms);
+/* The same for one name; size 0: for none. */
+redlock_lock *rl_lock_new_for(redlock *client, const char *name, size_t name_size,
+                              const struct rl_lock_terms *terms);
 void rl_lock_discard(redlock *client, redlock_lock *lock, bool give_up);
 void rl_lock_keep_value(redlock_lock *lock);
 void rl_lock_destroy(redlock *client, redlock_lock *lock);

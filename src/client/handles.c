@@ -45,21 +45,42 @@ static void give_memory_back(redlock *client, redlock_lock *lock)
     client->spare_count++;
 }
 
-static bool set_key(redlock *client, redlock_lock *lock, const char *name, size_t name_size)
+static char *append(char *at, const char *bytes, size_t size)
+{
+    memcpy(at, bytes, size);
+    return at + size;
+}
+
+/* The keys of all names, each terminated, and the owner behind them. */
+static bool set_key(redlock *client, redlock_lock *lock, const struct rl_names *names,
+                    struct rl_about *about)
 {
     /* A question without a name has no key, not a key that is just the prefix. */
-    size_t prefix_size = name_size ? client->prefix_size : 0;
+    size_t prefix_size = names->count ? client->prefix_size : 0;
+    size_t size = names->owner.size + 2;
+    char *at;
 
-    lock->key_size = prefix_size + name_size;
-    lock->prefix_size = prefix_size;
-    lock->key = lock->key_inline;
-    if (lock->key_size >= sizeof lock->key_inline)
-        lock->key = malloc(lock->key_size + 1);
+    for (size_t i = 0; i < names->count; i++)
+        size += prefix_size + names->name[i].size + 1;
+    lock->key = size > sizeof lock->key_inline ? malloc(size) : lock->key_inline;
     if (!lock->key)
         return false;
-    memcpy(lock->key, client->prefix, prefix_size);
-    memcpy(lock->key + prefix_size, name, name_size);
-    lock->key[lock->key_size] = '\0';
+    at = lock->key;
+    *at = '\0';
+    for (size_t i = 0; i < names->count; i++) {
+        at = append(at, client->prefix, prefix_size);
+        at = append(at, names->name[i].data, names->name[i].size);
+        *at++ = RL_KEY_SEPARATOR;
+    }
+    lock->key_size = names->count ? (size_t)(at - lock->key) - 1 : 0;
+    lock->prefix_size = prefix_size;
+    append(at, names->owner.data, names->owner.size)[0] = '\0';
+    *about = (struct rl_about){
+        .key = {lock->key, lock->key_size},
+        .prefix_size = prefix_size,
+        .name_count = (uint8_t)(names->count ? names->count : 1),
+        .owner = {at, names->owner.size},
+    };
     return true;
 }
 
@@ -77,20 +98,28 @@ static void reset(redlock_lock *lock)
     lock->in_callback = lock->doomed = lock->finished = false;
 }
 
-redlock_lock *rl_lock_new(redlock *client, const char *name, size_t name_size,
+redlock_lock *rl_lock_new_for(redlock *client, const char *name, size_t name_size,
+                              const struct rl_lock_terms *terms)
+{
+    struct rl_names names = {
+        .count = name_size > 0, .name = {{name, name_size}}, .owner = {"", 0}};
+
+    return rl_lock_new(client, &names, terms);
+}
+
+redlock_lock *rl_lock_new(redlock *client, const struct rl_names *names,
                           const struct rl_lock_terms *terms)
 {
     redlock_lock *lock = take_memory(client);
+    struct rl_about about;
 
     if (!lock) {
         rl_detail(REDLOCK_NOMEM, "out of memory");
         return NULL;
     }
     reset(lock);
-    if (!set_key(client, lock, name, name_size) ||
-        rl_handle_init(&client->engine, &lock->handle,
-                       (struct rl_slice){lock->key, lock->key_size}, lock->prefix_size,
-                       terms) < 0) {
+    if (!set_key(client, lock, names, &about) ||
+        rl_handle_init(&client->engine, &lock->handle, &about, terms) < 0) {
         rl_detail(REDLOCK_NOMEM, "out of memory");
         give_memory_back(client, lock);
         return NULL;

@@ -16,16 +16,19 @@ static int64_t wait_deadline_ns(int64_t wait_ms, int64_t now_ns)
 }
 
 /* The mutex is held; the request has been read. NULL: out of memory. */
-static redlock_lock *start_acquire(redlock *client, const char *name, int64_t ttl_ms,
-                                   const redlock_request *request)
+static redlock_lock *start_acquire(redlock *client, const struct rl_names *names,
+                                   int64_t ttl_ms, const redlock_request *request)
 {
     struct rl_lock_terms terms = {
         .renew = request->flags & REDLOCK_RENEW,
         .fenced = request->flags & REDLOCK_FENCED,
+        .fair = request->flags & REDLOCK_FAIR,
+        .kind = (uint8_t)request->kind,
+        .slots = (uint16_t)request->slots,
         .max_extensions = request->max_extensions,
         .max_hold_ns = request->max_hold_ms * RL_MS_NS,
     };
-    redlock_lock *lock = rl_lock_new(client, name, request->name_length, &terms);
+    redlock_lock *lock = rl_lock_new(client, names, &terms);
     int64_t now_ns = rl_now_ns();
 
     if (!lock)
@@ -48,13 +51,14 @@ static redlock_lock *start_acquire(redlock *client, const char *name, int64_t tt
 int redlock_acquire(redlock *client, const char *name, int64_t ttl_ms,
                     const redlock_request *request, redlock_lock **out)
 {
+    struct rl_names names;
     redlock_request r;
     redlock_lock *lock;
     int error = rl_client_enter(client, true);
 
     if (error)
         return error;
-    error = rl_request_read(client, name, ttl_ms, request, &r);
+    error = rl_request_read(client, name, ttl_ms, request, &r, &names);
     if (!error && (!out || r.done))
         error = rl_detail(REDLOCK_INVAL, out ? "redlock_acquire() takes no done function; that "
                                                "is for redlock_start()"
@@ -62,7 +66,7 @@ int redlock_acquire(redlock *client, const char *name, int64_t ttl_ms,
     if (error)
         goto cleanup;
     rl_look_first(client);
-    lock = start_acquire(client, name, ttl_ms, &r);
+    lock = start_acquire(client, &names, ttl_ms, &r);
     if (!lock) {
         error = REDLOCK_NOMEM;
         goto cleanup;
@@ -83,18 +87,19 @@ cleanup:
 int redlock_start(redlock *client, const char *name, int64_t ttl_ms,
                   const redlock_request *request, redlock_lock **out)
 {
+    struct rl_names names;
     redlock_request r;
     redlock_lock *lock;
     int error = rl_client_enter(client, false);
 
     if (error)
         return error;
-    error = rl_request_read(client, name, ttl_ms, request, &r);
+    error = rl_request_read(client, name, ttl_ms, request, &r, &names);
     if (!error && (!out || !r.done))
         error = rl_detail(REDLOCK_INVAL, out ? "redlock_start() needs a done function"
                                              : "there is nowhere to put the lock");
     if (!error) {
-        lock = start_acquire(client, name, ttl_ms, &r);
+        lock = start_acquire(client, &names, ttl_ms, &r);
         if (lock)
             *out = lock;
         else
@@ -124,7 +129,7 @@ int redlock_adopt(redlock *client, const char *name, const char *value, redlock_
         error = rl_detail(REDLOCK_INVAL, "there is nowhere to put the lock");
     if (error)
         goto cleanup;
-    lock = rl_lock_new(client, name, name_size, &terms);
+    lock = rl_lock_new_for(client, name, name_size, &terms);
     if (!lock) {
         error = REDLOCK_NOMEM;
         goto cleanup;
@@ -345,6 +350,29 @@ int64_t redlock_fence(const redlock_lock *lock)
     token = lock->handle.lock.token;
     rl_client_leave(lock->client);
     return token;
+}
+
+int redlock_position(const redlock_lock *lock)
+{
+    int position;
+
+    if (!lock || rl_client_enter(lock->client, false) != REDLOCK_OK)
+        return 0;
+    position = lock->dropped ? 0 : (int)rl_handle_position(&lock->handle);
+    rl_client_leave(lock->client);
+    return position;
+}
+
+int redlock_slot(const redlock_lock *lock)
+{
+    int slot = 0;
+
+    if (!lock || rl_client_enter(lock->client, false) != REDLOCK_OK)
+        return 0;
+    if (lock->handle.lock.terms.kind == REDLOCK_SEMAPHORE && lock->handle.lock.state == RL_HELD)
+        slot = lock->handle.lock.slot;
+    rl_client_leave(lock->client);
+    return slot;
 }
 
 const char *redlock_value(const redlock_lock *lock)

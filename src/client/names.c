@@ -44,6 +44,19 @@ const char *redlock_vote_text(int vote)
     }
 }
 
+const char *redlock_kind_text(int kind)
+{
+    switch (kind) {
+#define CASE(name, number, text)                                                               \
+    case number:                                                                               \
+        return text;
+        REDLOCK_KINDS(CASE)
+#undef CASE
+    default:
+        return "unknown";
+    }
+}
+
 const char *redlock_version(void)
 {
     return VERSION_TEXT(REDLOCK_VERSION_MAJOR, REDLOCK_VERSION_MINOR, REDLOCK_VERSION_PATCH);

@@ -137,11 +137,24 @@ static void set_policy(redlock *client, const redlock_options *o)
     };
 }
 
+static void set_up_conn(redlock *client, struct rl_conn *conn, uint8_t i,
+                        const redlock_options *o)
+{
+    const struct rl_url *url = &client->url[i];
+
+    conn->engine = &client->engine;
+    conn->reactor = &client->reactor;
+    conn->node = i;
+    conn->url = url;
+    conn->tls_context = url->tls ? client->tls : NULL;
+    conn->tls_name = client->tls_server_name ? client->tls_server_name : url->host;
+    conn->connect_timeout_ns = (int64_t)o->connect_timeout_ms * RL_MS_NS;
+}
+
 static void set_up_node(redlock *client, uint8_t i, const redlock_options *o)
 {
     const struct rl_url *url = &client->url[i];
     struct rl_node *node = &client->engine.node[i];
-    struct rl_conn *conn = &client->conn[i];
 
     node->login = (struct rl_login){
         .user = url->has_user ? url->user : client->username,
@@ -151,13 +164,9 @@ static void set_up_node(redlock *client, uint8_t i, const redlock_options *o)
         .probe_native = !(o->flags & REDLOCK_NO_NATIVE),
     };
     memcpy(node->address, url->printable, sizeof node->address);
-    conn->engine = &client->engine;
-    conn->reactor = &client->reactor;
-    conn->node = i;
-    conn->url = url;
-    conn->tls_context = url->tls ? client->tls : NULL;
-    conn->tls_name = client->tls_server_name ? client->tls_server_name : url->host;
-    conn->connect_timeout_ns = (int64_t)o->connect_timeout_ms * RL_MS_NS;
+    set_up_conn(client, &client->conn[i], i, o);
+    set_up_conn(client, &client->ear[i], i, o);
+    client->ear[i].is_ear = true;
 }
 
 static int set_up(redlock *client, const redlock_options *o)
@@ -211,8 +220,10 @@ int redlock_open(const redlock_options *options, redlock **out)
     client->references = 1;
     client->stamp = rl_process_stamp();
     client->reactor = (struct rl_reactor){-1, -1, -1, RL_NEVER_NS};
-    for (int i = 0; i < REDLOCK_NODES_MAX; i++)
+    for (int i = 0; i < REDLOCK_NODES_MAX; i++) {
         rl_conn_init(&client->conn[i]);
+        rl_conn_init(&client->ear[i]);
+    }
     pthread_mutex_init(&client->mutex, NULL);
     init_cond(&client->turn_cond);
     error = set_up(client, &o);

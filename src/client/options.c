@@ -16,8 +16,8 @@
 #define STRUCT_LIMIT 65536 /* a larger size is an uninitialised one */
 
 /* A struct of a newer header is fine as long as what this library does not know is zero. */
-static int read_struct(const char *what, const void *given, size_t given_size, void *out,
-                       size_t known_size)
+int rl_struct_read(const char *what, const void *given, size_t given_size, void *out,
+                   size_t known_size)
 {
     const unsigned char *bytes = given;
 
@@ -126,7 +126,7 @@ int rl_options_read(const redlock_options *given, redlock_options *out)
 
     if (!given)
         return rl_detail(REDLOCK_INVAL, "the options are NULL");
-    error = read_struct("redlock_options", given, given->size, out, sizeof *out);
+    error = rl_struct_read("redlock_options", given, given->size, out, sizeof *out);
     if (error)
         return error;
     if (out->flags & ~known)
@@ -180,42 +180,5 @@ int rl_ttl_check(const redlock *client, int64_t ttl_ms)
         return rl_detail(REDLOCK_INVAL,
                          "the drift allowance leaves nothing of a TTL of %lld ms",
                          (long long)ttl_ms);
-    return REDLOCK_OK;
-}
-
-int rl_request_read(redlock *client, const char *name, int64_t ttl_ms,
-                    const redlock_request *given, redlock_request *out)
-{
-    const uint32_t known = REDLOCK_RENEW | REDLOCK_FENCED | REDLOCK_BOUND;
-    int error = REDLOCK_OK;
-
-    if (given)
-        error = read_struct("redlock_request", given, given->size, out, sizeof *out);
-    else
-        *out = (redlock_request){.size = sizeof *out};
-    if (!error)
-        error = rl_name_check(name, &out->name_length);
-    if (!error)
-        error = rl_ttl_check(client, ttl_ms);
-    if (error)
-        return error;
-    if (out->kind != REDLOCK_MUTEX)
-        return rl_detail(REDLOCK_INVAL, "unknown kind of lock %d", out->kind);
-    if (out->flags & ~known)
-        return rl_detail(REDLOCK_INVAL, "unknown flags 0x%x in redlock_request",
-                         out->flags & ~known);
-    if (out->wait_ms < REDLOCK_WAIT_FOREVER)
-        return rl_detail(REDLOCK_INVAL, "wait_ms %lld is negative; -1 waits for ever",
-                         (long long)out->wait_ms);
-    if (out->wait_ms > REDLOCK_WAIT_MAX_MS)
-        return rl_detail(
-            REDLOCK_INVAL,
-            "wait_ms %lld is more than a year; REDLOCK_WAIT_FOREVER waits for ever",
-            (long long)out->wait_ms);
-    if (out->max_hold_ms < 0 || out->max_hold_ms > REDLOCK_WAIT_MAX_MS)
-        return rl_detail(REDLOCK_INVAL, "max_hold_ms %lld is not between 0 and a year",
-                         (long long)out->max_hold_ms);
-    if (out->report)
-        return rl_struct_check("redlock_report", out->report);
     return REDLOCK_OK;
 }

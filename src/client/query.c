@@ -15,7 +15,7 @@ static int ask(redlock *client, enum rl_op question, const char *name, size_t na
     int error;
 
     rl_look_first(client);
-    lock = rl_lock_new(client, name, name_size, &terms);
+    lock = rl_lock_new_for(client, name, name_size, &terms);
     if (!lock)
         return REDLOCK_NOMEM;
     lock->operation = RL_QUESTION;
@@ -36,7 +36,8 @@ static int check_report(const redlock_report *report)
 
 int redlock_query(redlock *client, const char *name, redlock_info *info, redlock_report *report)
 {
-    struct rl_survey survey = {0};
+    struct rl_sight sights[REDLOCK_NODES_MAX];
+    struct rl_survey survey = {.sight = sights};
     redlock_info known = {.size = sizeof known};
     size_t name_size = 0;
     int error = rl_client_enter(client, true);
@@ -49,7 +50,7 @@ int redlock_query(redlock *client, const char *name, redlock_info *info, redlock
     if (!error)
         error = check_report(report);
     if (!error) {
-        error = ask(client, RL_OP_GET, name, name_size, &survey);
+        error = ask(client, RL_OP_LOOK, name, name_size, &survey);
         if (!error) {
             rl_survey_conclude(&survey, &known);
             rl_struct_fill(info, &known, sizeof known);

@@ -14,6 +14,7 @@ static void describe_node(const struct rl_node *node, const struct rl_node_vote 
     out->vote = vote->vote;
     out->rtt_us = vote->rtt_us;
     out->key_ttl_ms = vote->key_ttl_ms;
+    out->kind = -1;
     /* A node's last words belong to this vote only if they are of its kind. */
     if (node->session.failure == vote->vote)
         memcpy(out->text, node->session.failure_text, sizeof out->text);
@@ -41,8 +42,12 @@ void rl_report_survey(redlock *client, const struct rl_survey *survey, redlock_r
     redlock_report report = {.size = sizeof report};
 
     describe(&client->engine, survey->node, &report);
-    for (uint8_t i = 0; i < report.node_count; i++)
-        memcpy(report.node[i].holder, survey->holder[i], sizeof report.node[i].holder);
+    for (uint8_t i = 0; survey->sight && i < report.node_count; i++) {
+        memcpy(report.node[i].holder, survey->sight[i].holder[0], sizeof report.node[i].holder);
+        report.node[i].kind = survey->sight[i].kind;
+        report.node[i].holder_count = survey->sight[i].holder_count;
+        report.node[i].waiters = survey->sight[i].waiters;
+    }
     rl_struct_fill(out, &report, sizeof report);
 }
 

@@ -20,8 +20,10 @@ void rl_wake(redlock *client)
 /* One write per node for everything that this turn produced. */
 static void flush(redlock *client, int64_t now_ns)
 {
-    for (uint8_t i = 0; i < client->engine.policy.node_count; i++)
+    for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
         rl_conn_flush(&client->conn[i], now_ns);
+        rl_conn_flush(&client->ear[i], now_ns);
+    }
 }
 
 static void arm(redlock *client)
@@ -33,14 +35,19 @@ static void arm(redlock *client)
 
         if (conn_ns < next_ns)
             next_ns = conn_ns;
+        conn_ns = rl_conn_next_ns(&client->ear[i]);
+        if (conn_ns < next_ns)
+            next_ns = conn_ns;
     }
     rl_reactor_arm(&client->reactor, next_ns);
 }
 
 void rl_tick(redlock *client, int64_t now_ns)
 {
-    for (uint8_t i = 0; i < client->engine.policy.node_count; i++)
+    for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
         rl_conn_tick(&client->conn[i], now_ns);
+        rl_conn_tick(&client->ear[i], now_ns);
+    }
     rl_engine_tick(&client->engine, now_ns);
 }
 
@@ -68,6 +75,8 @@ static void serve_sockets(redlock *client, int timeout_ms)
             rl_release_orphaned(client, now_ns);
         else if (tag < client->engine.policy.node_count)
             rl_conn_ready(&client->conn[tag], events[i].events, now_ns);
+        else if (tag - RL_REACTOR_EAR < client->engine.policy.node_count)
+            rl_conn_ready(&client->ear[tag - RL_REACTOR_EAR], events[i].events, now_ns);
     }
 }
 

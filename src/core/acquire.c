@@ -11,7 +11,20 @@
 /* Nodes that refuse at once must not turn a wait into a busy loop. */
 #define RETRY_FLOOR_NS 500000
 
-static void attempt(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
+/* A semaphore is tried this often in a row, as long as nodes say that a slot is free. */
+#define SLOT_TRIES_MAX 8
+
+static void choose_slot(struct rl_lock *lock, uint32_t random)
+{
+    if (lock->free_slot)
+        lock->slot = lock->free_slot;
+    else if (!lock->slot)
+        lock->slot = (uint16_t)(1 + random % lock->terms.slots);
+    lock->free_slot = 0;
+}
+
+void rl_acquire_attempt(struct rl_lock *lock, int64_t now_ns, uint32_t random,
+                        struct rl_actions *out)
 {
     /* t0 is noted before anything is sent (A2): the validity counts from here. */
     rl_round_begin(lock, now_ns, rl_lock_node_timeout_ns(lock->policy, lock->ttl_ns));
@@ -19,7 +32,13 @@ static void attempt(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out
     lock->attempt_count++;
     lock->longest_ttl_ns = lock->ttl_ns;
     lock->token = 0;
+    lock->nested = false;
     lock->beyond_max_ttl = 0;
+    lock->woken = lock->again_count = 0;
+    lock->ahead_ms = 0;
+    lock->patience_ns = RL_NEVER_NS;
+    if (lock->terms.kind == REDLOCK_SEMAPHORE)
+        choose_slot(lock, random);
     rl_send(out, RL_OP_ACQUIRE, rl_all_nodes(lock), lock->round);
 }
 
@@ -28,7 +47,10 @@ void rl_acquire_begin(struct rl_lock *lock, const struct rl_event *event,
 {
     lock->ttl_ns = event->ttl_ns;
     lock->wait_deadline_ns = event->wait_deadline_ns;
-    attempt(lock, event->now_ns, out);
+    if (event->parked)
+        rl_queue_park(lock, event);
+    else
+        rl_acquire_attempt(lock, event->now_ns, event->random, out);
 }
 
 /*
@@ -63,7 +85,7 @@ static int attempt_error(const struct rl_lock *lock)
     return rl_no_quorum_error(lock);
 }
 
-static int final_error(const struct rl_lock *lock)
+int rl_acquire_final_error(const struct rl_lock *lock)
 {
     /* After a wait, "busy" means that the wait was not long enough. */
     if (lock->attempt_error == REDLOCK_BUSY && lock->wait_deadline_ns)
@@ -71,16 +93,45 @@ static int final_error(const struct rl_lock *lock)
     return lock->attempt_error;
 }
 
-static void give_up(struct rl_lock *lock, struct rl_actions *out, int error)
+void rl_acquire_give_up(struct rl_lock *lock, struct rl_actions *out, int error)
 {
+    /* Whoever is behind us must not wait for somebody who has gone. */
+    if (lock->ticket)
+        rl_send(out, RL_OP_LEAVE, rl_all_nodes(lock), lock->round);
+    rl_queue_forget(lock);
     lock->state = RL_ENDED;
     rl_finish(out, error);
 }
 
+static uint16_t nodes_that_refused(const struct rl_lock *lock)
+{
+    uint16_t nodes = 0;
+
+    for (uint8_t i = 0; i < lock->policy->node_count; i++)
+        if (lock->node[i].vote == REDLOCK_VOTE_HELD)
+            nodes |= (uint16_t)(1u << i);
+    return nodes;
+}
+
+/*
+ * On all nodes, also those that failed or timed out: their SET may still arrive (A4). From the
+ * queue, a round is repeated often: nodes that answered that they set nothing are left alone.
+ */
 static void roll_back(struct rl_lock *lock, struct rl_actions *out)
 {
-    /* On all nodes, also those that failed or timed out: their SET may still arrive (A4). */
-    rl_send(out, RL_OP_ROLLBACK, rl_all_nodes(lock), lock->round);
+    uint16_t nodes = rl_all_nodes(lock);
+
+    if (lock->ticket)
+        nodes &= (uint16_t)~nodes_that_refused(lock);
+    rl_send(out, RL_OP_ROLLBACK, nodes, lock->round);
+}
+
+/* The same for an attempt that is the last one. */
+static void quit(struct rl_lock *lock, struct rl_actions *out, int error)
+{
+    rl_send(out, lock->ticket ? RL_OP_QUIT : RL_OP_ROLLBACK, rl_all_nodes(lock), lock->round);
+    rl_queue_forget(lock);
+    rl_acquire_give_up(lock, out, error);
 }
 
 static uint16_t nodes_held_by_another(const struct rl_lock *lock)
@@ -94,43 +145,83 @@ static uint16_t nodes_held_by_another(const struct rl_lock *lock)
     return nodes;
 }
 
+void rl_acquire_back_off(struct rl_lock *lock, const struct rl_event *event)
+{
+    lock->state = RL_BACKOFF;
+    lock->retry_at_ns = retry_at_ns(lock, event->now_ns, event->random);
+}
+
+/* Tried once, and refused: how long would it have been? */
+static void ask_how_long(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
+{
+    lock->asked = nodes_held_by_another(lock);
+    if (!lock->asked) {
+        rl_acquire_give_up(lock, out, rl_acquire_final_error(lock));
+        return;
+    }
+    rl_send(out, RL_OP_INQUIRE, lock->asked, lock->round);
+    lock->state = RL_ASKING;
+    lock->round_deadline_ns = now_ns + rl_lock_node_timeout_ns(lock->policy, lock->ttl_ns);
+}
+
+/* Waiting does not make the nodes allow a longer TTL, nor accept a password. */
+static bool is_hopeless(struct rl_lock *lock)
+{
+    if (rl_count_nodes(lock->beyond_max_ttl) > lock->policy->node_count - lock->policy->quorum)
+        lock->attempt_error = REDLOCK_INVAL;
+    return lock->attempt_error == REDLOCK_INVAL || lock->attempt_error == REDLOCK_AUTH ||
+           lock->attempt_error == REDLOCK_PROTO;
+}
+
+/* Another took the slot, but nodes said that there is a free one. */
+static bool may_try_another_slot(struct rl_lock *lock)
+{
+    if (!lock->free_slot || lock->attempt_error != REDLOCK_BUSY)
+        return false;
+    return ++lock->slot_tries < SLOT_TRIES_MAX;
+}
+
 static void fail(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
 {
-    int64_t now_ns = event->now_ns;
+    bool over = lock->wait_deadline_ns && event->now_ns >= lock->wait_deadline_ns;
 
     lock->attempt_error = attempt_error(lock);
     lock->token = 0;
+    lock->patience_ns = RL_NEVER_NS;
+    if (is_hopeless(lock) || over) {
+        quit(lock, out, rl_acquire_final_error(lock));
+        return;
+    }
+    if (lock->attempt_error != REDLOCK_BUSY && lock->ticket) {
+        /* Too few nodes answered: a place that we cannot use would only block others. */
+        rl_send(out, RL_OP_QUIT, rl_all_nodes(lock), lock->round);
+        rl_queue_forget(lock);
+        rl_acquire_back_off(lock, event);
+        return;
+    }
     roll_back(lock, out);
-
-    /* Waiting does not make the nodes allow a longer TTL, nor accept a password. */
-    if (rl_count_nodes(lock->beyond_max_ttl) > lock->policy->node_count - lock->policy->quorum)
-        lock->attempt_error = REDLOCK_INVAL;
-    if (lock->attempt_error == REDLOCK_INVAL || lock->attempt_error == REDLOCK_AUTH ||
-        lock->attempt_error == REDLOCK_PROTO) {
-        give_up(lock, out, lock->attempt_error);
+    if (may_try_another_slot(lock)) {
+        rl_acquire_attempt(lock, event->now_ns, event->random, out);
         return;
     }
-    if (lock->wait_deadline_ns && now_ns >= lock->wait_deadline_ns) {
-        give_up(lock, out, final_error(lock));
-        return;
-    }
-    lock->asked = nodes_held_by_another(lock);
-    rl_send(out, RL_OP_INQUIRE, lock->asked, lock->round);
-    if (lock->wait_deadline_ns) {
-        lock->state = RL_BACKOFF;
-        lock->retry_at_ns = retry_at_ns(lock, now_ns, event->random);
-    } else if (lock->asked) {
-        lock->state = RL_ASKING;
-        lock->round_deadline_ns = now_ns + rl_lock_node_timeout_ns(lock->policy, lock->ttl_ns);
-    } else {
-        give_up(lock, out, final_error(lock));
-    }
+    lock->slot_tries = 0;
+    if (!lock->wait_deadline_ns)
+        ask_how_long(lock, event->now_ns, out);
+    else if (lock->attempt_error == REDLOCK_BUSY)
+        rl_queue_join(lock, event, out);
+    else
+        rl_acquire_back_off(lock, event);
 }
 
 static void hold(struct rl_lock *lock, int64_t end_ns, struct rl_actions *out)
 {
     lock->acquire_round = lock->round;
     lock->held = lock->tally.yes;
+    lock->patience_ns = RL_NEVER_NS;
+    /* A holder that dies must not block as the dead head of the queue. */
+    if (lock->ticket)
+        rl_send(out, RL_OP_LEAVE, rl_all_nodes(lock), lock->round);
+    rl_queue_forget(lock);
     rl_hold_begin(lock, end_ns, lock->round_start_ns);
     rl_finish(out, REDLOCK_OK);
 }
@@ -146,6 +237,14 @@ static void settle_token(struct rl_lock *lock, const struct rl_event *event, int
 {
     uint16_t behind = 0;
 
+    /*
+     * A nested hold has the token of the owner's first one. That was aligned on a quorum, and
+     * one of those nodes has granted this hold too: the largest among them is the token.
+     */
+    if (lock->nested) {
+        hold(lock, end_ns, out);
+        return;
+    }
     lock->token = 0;
     for (uint8_t i = 0; i < lock->policy->node_count; i++)
         if ((lock->tally.yes & (1u << i)) && lock->node[i].token > lock->token)
@@ -199,7 +298,8 @@ static void decide(struct rl_lock *lock, const struct rl_event *event, struct rl
             hold(lock, end_ns, out);
         return;
     case RL_LOST:
-        fail(lock, event, out);
+        if (!valid || !rl_queue_has_patience(lock, event->now_ns))
+            fail(lock, event, out);
         return;
     }
 }
@@ -215,7 +315,7 @@ static void note_remaining_time(struct rl_lock *lock, const struct rl_event *eve
     if (event->answer.vote == REDLOCK_VOTE_HELD)
         lock->node[event->node].key_ttl_ms = event->answer.key_ttl_ms;
     if (lock->state == RL_ASKING && !lock->asked)
-        give_up(lock, out, final_error(lock));
+        rl_acquire_give_up(lock, out, rl_acquire_final_error(lock));
 }
 
 /* One node's counter was raised to the token, or could not be. */
@@ -241,6 +341,19 @@ static void note_aligned(struct rl_lock *lock, const struct rl_event *event,
         fail(lock, event, out);
 }
 
+static void note_details(struct rl_lock *lock, const struct rl_event *event)
+{
+    const struct rl_answer *answer = &event->answer;
+
+    if (answer->beyond_max_ttl)
+        lock->beyond_max_ttl |= (uint16_t)(1u << event->node);
+    if (answer->vote == REDLOCK_VOTE_GRANTED && answer->nested) {
+        if (!lock->nested || answer->token > lock->token)
+            lock->token = answer->token;
+        lock->nested = true;
+    }
+}
+
 void rl_acquire_answer(struct rl_lock *lock, const struct rl_event *event,
                        struct rl_actions *out)
 {
@@ -254,15 +367,17 @@ void rl_acquire_answer(struct rl_lock *lock, const struct rl_event *event,
         note_remaining_time(lock, event, out);
         return;
     }
-    if (event->op != RL_OP_ACQUIRE ||
+    if (!rl_is_acquire(event->op) ||
         !rl_tally_vote(&lock->tally, event->node, event->answer.vote == REDLOCK_VOTE_GRANTED))
         return;
     rl_note_answer(lock, event->node, event->answer, event->now_ns - lock->round_start_ns);
-    if (event->answer.beyond_max_ttl)
-        lock->beyond_max_ttl |= (uint16_t)(1u << event->node);
     /* After the decision a late vote is only for the report: it was rolled back already. */
-    if (lock->state == RL_ACQUIRING)
-        decide(lock, event, out);
+    if (lock->state != RL_ACQUIRING)
+        return;
+    note_details(lock, event);
+    if (event->answer.vote == REDLOCK_VOTE_HELD)
+        rl_queue_refused(lock, event, out);
+    decide(lock, event, out);
 }
 
 static void attempt_timer(struct rl_lock *lock, const struct rl_event *event,
@@ -272,12 +387,13 @@ static void attempt_timer(struct rl_lock *lock, const struct rl_event *event,
         /* In the middle of an attempt. Its own votes say little yet: an earlier busy stands. */
         if (lock->attempt_count == 1 || rl_votes_of(lock, REDLOCK_VOTE_HELD) > 0)
             lock->attempt_error = attempt_error(lock);
-        roll_back(lock, out);
-        give_up(lock, out, final_error(lock));
+        quit(lock, out, rl_acquire_final_error(lock));
         return;
     }
     if (event->now_ns >= lock->round_deadline_ns)
         rl_time_out_silent_nodes(lock, event);
+    if (event->now_ns >= lock->patience_ns)
+        lock->patience_ns = RL_NEVER_NS;
     decide(lock, event, out);
 }
 
@@ -297,14 +413,14 @@ void rl_acquire_timer(struct rl_lock *lock, const struct rl_event *event,
         return;
     case RL_ASKING:
         if (now_ns >= lock->round_deadline_ns)
-            give_up(lock, out, final_error(lock));
+            rl_acquire_give_up(lock, out, rl_acquire_final_error(lock));
         return;
     case RL_BACKOFF:
         /* The deadline is looked at first, so that no attempt starts after it (A9). */
         if (now_ns >= lock->wait_deadline_ns)
-            give_up(lock, out, final_error(lock));
+            rl_acquire_give_up(lock, out, rl_acquire_final_error(lock));
         else if (now_ns >= lock->retry_at_ns)
-            attempt(lock, now_ns, out);
+            rl_acquire_attempt(lock, now_ns, event->random, out);
         return;
     default:
         return;
@@ -343,8 +459,7 @@ void rl_acquire_cancel(struct rl_lock *lock, struct rl_actions *out)
     switch (lock->state) {
     case RL_ACQUIRING:
     case RL_ALIGNING:
-        roll_back(lock, out);
-        give_up(lock, out, REDLOCK_CANCELED);
+        quit(lock, out, REDLOCK_CANCELED);
         return;
     case RL_ENDED:
         /* Lost, and given up before the promised end: nobody relies on it any more. */
@@ -353,8 +468,11 @@ void rl_acquire_cancel(struct rl_lock *lock, struct rl_actions *out)
         return;
     case RL_ASKING:
     case RL_BACKOFF:
+    case RL_PARKED:
+    case RL_TICKETING:
+    case RL_QUEUED:
         /* The attempt was rolled back when it failed. */
-        give_up(lock, out, REDLOCK_CANCELED);
+        rl_acquire_give_up(lock, out, REDLOCK_CANCELED);
         return;
     default:
         return;

@@ -218,7 +218,7 @@ static void note_straggler(struct rl_lock *lock, const struct rl_event *event,
 
     /* A grant that an extension has overtaken says nothing about what is there now. */
     if (event->answer.vote == REDLOCK_VOTE_GRANTED &&
-        (event->op == RL_OP_ACQUIRE ? lock->extension_count == 0 : carries_deadline(lock)))
+        (rl_is_acquire(event->op) ? lock->extension_count == 0 : carries_deadline(lock)))
         lock->held |= bit;
     else if (event->answer.vote == REDLOCK_VOTE_MISSING)
         lock->held &= (uint16_t)~bit;
@@ -232,7 +232,7 @@ static void note_straggler(struct rl_lock *lock, const struct rl_event *event,
 
 void rl_hold_answer(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
 {
-    if (event->op == RL_OP_ACQUIRE && event->round == lock->acquire_round) {
+    if (rl_is_acquire(event->op) && event->round == lock->acquire_round) {
         note_straggler(lock, event, out);
         return;
     }

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "core/lock_internal.h"
 
+bool rl_is_acquire(enum rl_op op)
+{
+    return op == RL_OP_ACQUIRE || op == RL_OP_AGAIN;
+}
+
 uint16_t rl_all_nodes(const struct rl_lock *lock)
 {
     return (uint16_t)((1u << lock->policy->node_count) - 1);
@@ -43,7 +48,7 @@ void rl_note_answer(struct rl_lock *lock, uint8_t node, struct rl_answer answer,
         .vote = (uint8_t)answer.vote,
         .rtt_us = rtt_ns < 0 || answer.is_ours ? -1 : (int32_t)(rtt_ns / 1000),
         .key_ttl_ms = answer.key_ttl_ms,
-        .token = answer.token,
+        .token = answer.vote == REDLOCK_VOTE_HELD ? answer.ticket : answer.token,
     };
 }
 
@@ -106,6 +111,7 @@ void rl_lock_init(struct rl_lock *lock, const struct rl_policy *policy,
         .state = RL_IDLE,
         .renew_at_ns = RL_NEVER_NS,
         .sweep_at_ns = RL_NEVER_NS,
+        .patience_ns = RL_NEVER_NS,
     };
     for (uint8_t i = 0; i < policy->node_count; i++)
         lock->node[i] = (struct rl_node_vote){REDLOCK_VOTE_NONE, -1, -1, 0};
@@ -128,7 +134,11 @@ static void on_answer(struct rl_lock *lock, const struct rl_event *event,
     case RL_ALIGNING:
     case RL_ASKING:
     case RL_BACKOFF:
+    case RL_QUEUED:
         rl_acquire_answer(lock, event, out);
+        return;
+    case RL_TICKETING:
+        rl_queue_answer(lock, event, out);
         return;
     case RL_HELD:
         rl_hold_answer(lock, event, out);
@@ -138,6 +148,7 @@ static void on_answer(struct rl_lock *lock, const struct rl_event *event,
         rl_release_answer(lock, event, out);
         return;
     case RL_IDLE:
+    case RL_PARKED:
     case RL_ENDED:
         return;
     }
@@ -151,6 +162,11 @@ static void on_timer(struct rl_lock *lock, const struct rl_event *event, struct 
     case RL_ASKING:
     case RL_BACKOFF:
         rl_acquire_timer(lock, event, out);
+        return;
+    case RL_PARKED:
+    case RL_TICKETING:
+    case RL_QUEUED:
+        rl_queue_timer(lock, event, out);
         return;
     case RL_HELD:
         rl_hold_timer(lock, event, out);
@@ -205,10 +221,16 @@ void rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_
         else
             rl_acquire_abandon(lock, event, out);
         return;
+    case RL_EVENT_TURN:
+        rl_queue_turn(lock, event, out);
+        return;
+    case RL_EVENT_WAKE:
+        rl_queue_wake(lock, event, out);
+        return;
     }
 }
 
-static int64_t earlier(int64_t a_ns, int64_t b_ns)
+int64_t rl_earlier(int64_t a_ns, int64_t b_ns)
 {
     return a_ns < b_ns ? a_ns : b_ns;
 }
@@ -220,11 +242,16 @@ int64_t rl_lock_timer_ns(const struct rl_lock *lock)
     switch (lock->state) {
     case RL_ACQUIRING:
     case RL_ALIGNING:
-        return earlier(
-            earlier(lock->round_deadline_ns, wait_ns),
+        return rl_earlier(
+            rl_earlier(rl_earlier(lock->round_deadline_ns, lock->patience_ns), wait_ns),
             rl_validity_end_ns(lock->round_start_ns, lock->ttl_ns, lock->policy->drift_ppm));
     case RL_BACKOFF:
-        return earlier(lock->retry_at_ns, wait_ns);
+    case RL_QUEUED:
+        return rl_earlier(lock->retry_at_ns, wait_ns);
+    case RL_PARKED:
+        return wait_ns;
+    case RL_TICKETING:
+        return rl_earlier(lock->round_deadline_ns, wait_ns);
     case RL_HELD:
         return rl_hold_timer_ns(lock);
     case RL_ASKING:

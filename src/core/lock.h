@@ -4,11 +4,15 @@
  *
  *           ACQUIRE            quorum, still valid
  *   IDLE ------------> ACQUIRING ------------------> HELD --RELEASE--> RELEASING --> ENDED
- *                       ^     |  \\_ ALIGNING ____/   | validity over     | gone
- *                       |     v lost                  v                   v
- *                       +- BACKOFF / ASKING         ENDED (lost)       CHECKING --> ENDED
+ *     |                 ^     |  \\_ ALIGNING ____/   | validity over     | gone
+ *     |                 |     | lost                  v                   v
+ *     v      TURN       |     v                     ENDED (lost)       CHECKING --> ENDED
+ *   PARKED -------------+- TICKETING, QUEUED: another holds it, and we wait
+ *                       +- BACKOFF: too few nodes answered, and we wait
+ *                          ASKING: tried once, and another holds it
  *
  * ALIGNING: a fenced lock whose granting nodes disagree about the token (section "Fencing").
+ * PARKED: another waiter of the same client is before us; only the first is sent to the nodes.
  *
  * Pure: the time and the random number come with the event, and the caller carries out the
  * actions. Rule numbers (A1-A11) are those of docs/design.md.
@@ -22,8 +26,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/answer.h"
 #include "core/quorum.h"
-#include "core/recipe.h"
 
 #define RL_NEVER_NS INT64_MAX
 #define RL_SENDS_MAX 2
@@ -32,8 +36,11 @@ enum rl_state {
     RL_IDLE,
     RL_ACQUIRING,
     RL_ALIGNING,
-    RL_ASKING,  /* tried once and refused: the remaining times are on their way */
-    RL_BACKOFF, /* between two attempts */
+    RL_ASKING,    /* tried once and refused: the remaining times are on their way */
+    RL_BACKOFF,   /* between two attempts */
+    RL_PARKED,    /* behind another waiter of this client */
+    RL_TICKETING, /* which place in the queue can we get? */
+    RL_QUEUED,    /* in the queue; woken by a message or a timer */
     RL_HELD,
     RL_RELEASING,
     RL_CHECKING, /* our key was gone: is another's there? */
@@ -54,6 +61,9 @@ struct rl_policy {
 struct rl_lock_terms {
     bool renew;              /* watchdog: extend at a third of the TTL (A11) */
     bool fenced;             /* with a fencing token */
+    bool fair;               /* the first attempt respects the queue */
+    uint8_t kind;            /* enum redlock_kind */
+    uint16_t slots;          /* SEMAPHORE */
     uint32_t max_extensions; /* 0: no cap */
     int64_t max_hold_ns;     /* 0: no cap */
 };
@@ -62,7 +72,7 @@ struct rl_node_vote {
     uint8_t vote;       /* enum redlock_vote of the last operation */
     int32_t rtt_us;     /* -1: no answer */
     int64_t key_ttl_ms; /* -1: unknown */
-    int64_t token;      /* of a fenced grant; 0: none */
+    int64_t token;      /* of a fenced grant, or the ticket that was offered; 0: none */
 };
 
 struct rl_lock {
@@ -84,6 +94,20 @@ struct rl_lock {
     uint16_t beyond_max_ttl;   /* nodes that do not allow such a long TTL */
     uint16_t asked;            /* ASKING, CHECKING: nodes whose answer is still out */
     bool released_late;        /* RELEASING: the validity was already over */
+
+    /* The queue. */
+    int64_t ticket;      /* our place in it, fixed once it is known; 0: none */
+    int64_t patience_ns; /* ACQUIRING from the queue: until when refusals may be taken back */
+    int64_t ahead_ms;    /* who is ahead of us may live this long */
+    uint32_t place;      /* from 1; 0: unknown */
+    uint32_t place_round;
+    uint8_t collision_count; /* rounds in a row that gave us some nodes, but no quorum */
+    uint16_t woken;          /* nodes that said, during the round, that the lock is free */
+    uint8_t again_count;     /* requests of this round that were repeated */
+    bool nested;         /* the owner held it already: the token is that of its first hold */
+    uint16_t slot;       /* SEMAPHORE: the one that is tried or held, from 1 */
+    uint16_t slot_tries; /* in a row, without waiting */
+    uint16_t free_slot;  /* one that nodes said is free; 0: none */
 
     /* The hold. */
     uint32_t acquire_round;
@@ -111,7 +135,7 @@ struct rl_lock {
 };
 
 enum rl_event_type {
-    RL_EVENT_ACQUIRE, /* ttl_ns, wait_deadline_ns */
+    RL_EVENT_ACQUIRE, /* ttl_ns, wait_deadline_ns, parked */
     RL_EVENT_ANSWER,  /* node, op, round, answer */
     RL_EVENT_TIMER,   /* warming, warm_at_ns */
     RL_EVENT_EXTEND,  /* ttl_ns */
@@ -119,6 +143,8 @@ enum rl_event_type {
     RL_EVENT_CANCEL,
     RL_EVENT_NODE_OUT, /* node: its memory or clock cannot be trusted any more */
     RL_EVENT_ABANDON,  /* nothing that was held can be trusted any more */
+    RL_EVENT_TURN,     /* PARKED: nobody of this client is before us any more; held_here */
+    RL_EVENT_WAKE,     /* nodes: there the lock may be free, and we are first; slot */
 };
 
 struct rl_event {
@@ -138,6 +164,12 @@ struct rl_event {
      */
     uint16_t warming;
     int64_t warm_at_ns;
+
+    bool parked;      /* another waiter of this client is before us */
+    bool held_here;   /* this client holds the lock at this moment: trying would be in vain */
+    int leader_error; /* TIMER while PARKED: why the waiter before us had no success */
+    uint16_t nodes;   /* WAKE */
+    uint16_t slot;    /* WAKE: of a semaphore; 0: unknown */
 };
 
 struct rl_send {

@@ -13,10 +13,33 @@ void rl_acquire_answer(struct rl_lock *lock, const struct rl_event *event,
 void rl_acquire_timer(struct rl_lock *lock, const struct rl_event *event,
                       struct rl_actions *out);
 void rl_acquire_cancel(struct rl_lock *lock, struct rl_actions *out);
+/* One attempt: a fresh value (A1) to every node. */
+void rl_acquire_attempt(struct rl_lock *lock, int64_t now_ns, uint32_t random,
+                        struct rl_actions *out);
+/* The end of patience, or of the chance to win. */
+void rl_acquire_give_up(struct rl_lock *lock, struct rl_actions *out, int error);
+int rl_acquire_final_error(const struct rl_lock *lock);
+/* Too few nodes answered: another attempt after a random delay (A9). */
+void rl_acquire_back_off(struct rl_lock *lock, const struct rl_event *event);
 void rl_acquire_node_out(struct rl_lock *lock, const struct rl_event *event,
                          struct rl_actions *out);
 void rl_acquire_abandon(struct rl_lock *lock, const struct rl_event *event,
                         struct rl_actions *out);
+
+/* queue.c: waiting for a lock that another holds */
+void rl_queue_park(struct rl_lock *lock, const struct rl_event *event);
+void rl_queue_turn(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
+void rl_queue_join(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
+void rl_queue_answer(struct rl_lock *lock, const struct rl_event *event,
+                     struct rl_actions *out);
+void rl_queue_timer(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
+void rl_queue_wake(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
+/* A refusal in a round of a queued lock: asks again where the lock was freed meanwhile. */
+void rl_queue_refused(struct rl_lock *lock, const struct rl_event *event,
+                      struct rl_actions *out);
+/* May a lost round still be won, because nodes that refused may be free any moment? */
+bool rl_queue_has_patience(const struct rl_lock *lock, int64_t now_ns);
+void rl_queue_forget(struct rl_lock *lock);
 
 /* hold.c: extension, renewal, loss */
 void rl_hold_begin(struct rl_lock *lock, int64_t deadline_ns, int64_t start_ns);
@@ -40,6 +63,7 @@ void rl_release_timer(struct rl_lock *lock, const struct rl_event *event,
                       struct rl_actions *out);
 
 /* lock.c */
+bool rl_is_acquire(enum rl_op op);
 uint16_t rl_all_nodes(const struct rl_lock *lock);
 uint8_t rl_count_nodes(uint16_t nodes);
 void rl_send(struct rl_actions *out, enum rl_op op, uint16_t nodes, uint32_t round);
@@ -51,5 +75,6 @@ void rl_note_answer(struct rl_lock *lock, uint8_t node, struct rl_answer answer,
 void rl_time_out_silent_nodes(struct rl_lock *lock, const struct rl_event *event);
 uint8_t rl_votes_of(const struct rl_lock *lock, enum redlock_vote vote);
 int rl_no_quorum_error(const struct rl_lock *lock);
+int64_t rl_earlier(int64_t a_ns, int64_t b_ns);
 
 #endif

@@ -29,6 +29,16 @@ bool rl_tally_vote(struct rl_tally *tally, uint8_t node, bool yes)
     return true;
 }
 
+void rl_tally_reconsider(struct rl_tally *tally, uint8_t node)
+{
+    uint16_t bit = (uint16_t)(1u << node);
+
+    if (tally->no & bit) {
+        tally->no &= (uint16_t)~bit;
+        tally->no_count--;
+    }
+}
+
 void rl_tally_revoke(struct rl_tally *tally, uint8_t node)
 {
     uint16_t bit = (uint16_t)(1u << node);

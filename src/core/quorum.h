@@ -32,6 +32,9 @@ void rl_tally_begin(struct rl_tally *tally, uint8_t node_count);
 /* Counts one node's vote. False, and nothing changes, when that node has voted already. */
 bool rl_tally_vote(struct rl_tally *tally, uint8_t node, bool yes);
 
+/* The node is asked again: its no is not its last word. */
+void rl_tally_reconsider(struct rl_tally *tally, uint8_t node);
+
 /* The node's vote, whatever it was or would have been, is a no. */
 void rl_tally_revoke(struct rl_tally *tally, uint8_t node);
 

@@ -49,6 +49,11 @@ static void decide(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
         end(lock, out, lock->released_late ? REDLOCK_EXPIRED : REDLOCK_OK);
     } else if (missing_count > spare) {
         /* Our key cannot have been on a majority any more. Is another's there now? */
+        if (lock->terms.kind != REDLOCK_MUTEX) {
+            /* Others may hold it beside us: their presence says nothing. */
+            end(lock, out, REDLOCK_EXPIRED);
+            return;
+        }
         lock->state = RL_CHECKING;
         lock->asked = missing;
         lock->round_deadline_ns = now_ns + timeout_ns(lock);

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RL_REPLY_ELEMENTS_MAX 16
+#define RL_REPLY_ELEMENTS_MAX 128
 
 enum rl_reply_type {
     RL_REPLY_STATUS,

@@ -1,63 +1,86 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "core/survey.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-void rl_survey_begin(struct rl_survey *survey, const struct rl_policy *policy, bool about_key,
-                     int64_t now_ns)
+void rl_survey_begin(struct rl_survey *survey, const struct rl_policy *policy, int64_t now_ns)
 {
-    uint16_t all = (uint16_t)((1u << policy->node_count) - 1);
-
-    *survey = (struct rl_survey){
-        .policy = policy,
-        .value_due = all,
-        .ttl_due = about_key ? all : 0,
-        .fence_due = about_key ? all : 0,
-        .start_ns = now_ns,
-        .deadline_ns = now_ns + policy->node_timeout_ns,
-    };
-    for (uint8_t i = 0; i < policy->node_count; i++)
+    survey->policy = policy;
+    survey->due = (uint16_t)((1u << policy->node_count) - 1);
+    survey->start_ns = now_ns;
+    survey->deadline_ns = now_ns + policy->node_timeout_ns;
+    for (uint8_t i = 0; i < policy->node_count; i++) {
         survey->node[i] = (struct rl_node_vote){REDLOCK_VOTE_PENDING, -1, -1, 0};
+        if (survey->sight)
+            survey->sight[i] = (struct rl_sight){.kind = -1};
+    }
 }
 
-static void note_value(struct rl_survey *survey, uint8_t node, struct rl_slice value)
+static void copy_text(const struct rl_reply *reply, uint32_t index, char *out, size_t max)
 {
-    size_t size = value.size < REDLOCK_VALUE_MAX ? value.size : REDLOCK_VALUE_MAX;
+    struct rl_slice text = {"", 0};
 
-    memcpy(survey->holder[node], value.data, size);
-    survey->holder[node][size] = '\0';
+    if (index < reply->element_count && reply->element[index].type == RL_REPLY_BULK)
+        text = reply->element[index].text;
+    if (text.size > max)
+        text.size = max;
+    memcpy(out, text.data, text.size);
+    out[text.size] = '\0';
 }
 
-void rl_survey_answer(struct rl_survey *survey, uint8_t node, enum rl_op op,
-                      struct rl_answer answer, struct rl_slice value, int64_t now_ns)
+static int32_t kind_of(struct rl_slice type)
+{
+    static const struct {
+        const char *type;
+        int32_t kind;
+    } kinds[] = {
+        {"string", REDLOCK_MUTEX},
+        {"zset", REDLOCK_SHARED},
+        {"hash", REDLOCK_REENTRANT},
+        {"slots", REDLOCK_SEMAPHORE},
+    };
+
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (rl_slice_equals(type, kinds[i].type))
+            return kinds[i].kind;
+    return -1;
+}
+
+static void see(struct rl_sight *sight, const struct rl_reply *reply)
+{
+    sight->kind = kind_of(reply->element[0].text);
+    sight->fence = rl_reply_integer(reply, 2, 0);
+    sight->waiters = (uint32_t)rl_reply_integer(reply, 3, 0);
+    copy_text(reply, 4, sight->head, sizeof sight->head - 1);
+    copy_text(reply, 5, sight->group, sizeof sight->group - 1);
+    sight->holder_count = (uint32_t)rl_reply_integer(reply, 6, 0);
+    for (uint32_t i = 0; i < RL_SEEN_HOLDERS_MAX; i++) {
+        copy_text(reply, 7 + 2 * i, sight->holder[i], REDLOCK_VALUE_MAX);
+        sight->ttl_ms[i] = rl_reply_integer(reply, 8 + 2 * i, -1);
+        if (sight->ttl_ms[i] < 0)
+            sight->ttl_ms[i] = -1;
+    }
+}
+
+void rl_survey_answer(struct rl_survey *survey, uint8_t node, struct rl_answer answer,
+                      const struct rl_reply *reply, int64_t now_ns)
 {
     uint16_t bit = (uint16_t)(1u << node);
     struct rl_node_vote *vote = &survey->node[node];
 
-    if (op == RL_OP_INQUIRE) {
-        if ((survey->ttl_due & bit) && answer.vote == REDLOCK_VOTE_HELD) {
-            vote->key_ttl_ms = answer.key_ttl_ms;
-            /* There is a key, only its value is empty. */
-            if (vote->vote == REDLOCK_VOTE_MISSING)
-                vote->vote = REDLOCK_VOTE_HELD;
-        }
-        survey->ttl_due &= (uint16_t)~bit;
+    if (!(survey->due & bit))
         return;
-    }
-    if (op == RL_OP_FENCE) {
-        if (survey->fence_due & bit)
-            vote->token = answer.token;
-        survey->fence_due &= (uint16_t)~bit;
-        return;
-    }
-    if (!(survey->value_due & bit))
-        return;
-    survey->value_due &= (uint16_t)~bit;
+    survey->due &= (uint16_t)~bit;
     vote->vote = (uint8_t)answer.vote;
+    vote->key_ttl_ms = answer.key_ttl_ms;
     if (!answer.is_ours)
         vote->rtt_us = (int32_t)((now_ns - survey->start_ns) / 1000);
-    if (answer.vote == REDLOCK_VOTE_HELD && value.size > 0)
-        note_value(survey, node, value);
+    if (survey->sight && reply &&
+        (answer.vote == REDLOCK_VOTE_HELD || answer.vote == REDLOCK_VOTE_MISSING))
+        see(&survey->sight[node], reply);
+    if (survey->heard && reply && answer.vote == REDLOCK_VOTE_GRANTED)
+        survey->heard(survey, node, reply);
 }
 
 void rl_survey_timer(struct rl_survey *survey, uint16_t warming, int64_t warm_at_ns,
@@ -66,17 +89,15 @@ void rl_survey_timer(struct rl_survey *survey, uint16_t warming, int64_t warm_at
     if (now_ns < survey->deadline_ns)
         return;
     for (uint8_t i = 0; i < survey->policy->node_count; i++)
-        if (survey->value_due & ~warming & (1u << i))
+        if (survey->due & ~warming & (1u << i))
             survey->node[i].vote = REDLOCK_VOTE_TIMEDOUT;
-    survey->value_due &= warming;
-    survey->ttl_due &= warming;
-    survey->fence_due &= warming;
+    survey->due &= warming;
     survey->deadline_ns = warm_at_ns;
 }
 
 bool rl_survey_complete(const struct rl_survey *survey)
 {
-    return !(survey->value_due | survey->ttl_due | survey->fence_due);
+    return !survey->due;
 }
 
 static uint8_t count_votes(const struct rl_survey *survey, enum redlock_vote vote)
@@ -105,13 +126,30 @@ int rl_survey_error(const struct rl_survey *survey)
     return REDLOCK_NOQUORUM;
 }
 
-static uint8_t count_holder(const struct rl_survey *survey, uint8_t of)
+/* ---- what the answers say together ---- */
+
+static bool has_answered(const struct rl_survey *survey, uint8_t node)
+{
+    return survey->node[node].vote == REDLOCK_VOTE_HELD ||
+           survey->node[node].vote == REDLOCK_VOTE_MISSING;
+}
+
+/* Where in a node's list a holder is; -1: not there. */
+static int find_holder(const struct rl_sight *sight, const char *holder)
+{
+    for (uint32_t i = 0; i < RL_SEEN_HOLDERS_MAX && i < sight->holder_count; i++)
+        if (strcmp(sight->holder[i], holder) == 0)
+            return (int)i;
+    return -1;
+}
+
+static uint8_t count_holder(const struct rl_survey *survey, const char *holder)
 {
     uint8_t count = 0;
 
     for (uint8_t i = 0; i < survey->policy->node_count; i++)
         count += survey->node[i].vote == REDLOCK_VOTE_HELD &&
-                 strcmp(survey->holder[i], survey->holder[of]) == 0;
+                 find_holder(&survey->sight[i], holder) >= 0;
     return count;
 }
 
@@ -119,7 +157,7 @@ static uint8_t count_holder(const struct rl_survey *survey, uint8_t of)
  * The value stays on a majority until so many of its keys are gone that a majority is not left:
  * that is the (votes - quorum + 1)-th expiry. A minority value counts to its last key.
  */
-static int64_t remaining_ms(const struct rl_survey *survey, uint8_t of, uint8_t votes)
+static int64_t remaining_ms(const struct rl_survey *survey, const char *holder, uint8_t votes)
 {
     uint8_t quorum = survey->policy->quorum;
     uint8_t rank = votes >= quorum ? (uint8_t)(votes - quorum) : (uint8_t)(votes - 1);
@@ -127,11 +165,11 @@ static int64_t remaining_ms(const struct rl_survey *survey, uint8_t of, uint8_t 
     uint8_t count = 0;
 
     for (uint8_t i = 0; i < survey->policy->node_count; i++) {
-        int64_t ttl_ms = survey->node[i].key_ttl_ms;
+        int found = find_holder(&survey->sight[i], holder);
+        int64_t ttl_ms = found < 0 ? 0 : survey->sight[i].ttl_ms[found];
         uint8_t at = count;
 
-        if (survey->node[i].vote != REDLOCK_VOTE_HELD ||
-            strcmp(survey->holder[i], survey->holder[of]) != 0)
+        if (survey->node[i].vote != REDLOCK_VOTE_HELD || found < 0)
             continue;
         if (ttl_ms < 0)
             ttl_ms = INT64_MAX;
@@ -140,41 +178,120 @@ static int64_t remaining_ms(const struct rl_survey *survey, uint8_t of, uint8_t 
         sorted_ms[at] = ttl_ms;
         count++;
     }
-    return sorted_ms[rank] == INT64_MAX ? -1 : sorted_ms[rank];
+    return rank >= count || sorted_ms[rank] == INT64_MAX ? -1 : sorted_ms[rank];
 }
 
-/* Single nodes may be ahead: grants that were rolled back count there too. */
-static int64_t fence_of_majority(const struct rl_survey *survey)
+/* The largest number that a majority of the nodes has reached. */
+static int64_t reached_by_majority(const struct rl_survey *survey, const int64_t *numbers)
 {
-    int64_t fence = 0;
+    int64_t best = 0;
 
     for (uint8_t i = 0; i < survey->policy->node_count; i++) {
         uint8_t reached_count = 0;
 
         for (uint8_t j = 0; j < survey->policy->node_count; j++)
-            reached_count += survey->node[j].token >= survey->node[i].token;
-        if (reached_count >= survey->policy->quorum && survey->node[i].token > fence)
-            fence = survey->node[i].token;
+            reached_count += numbers[j] >= numbers[i];
+        if (reached_count >= survey->policy->quorum && numbers[i] > best)
+            best = numbers[i];
     }
-    return fence;
+    return best;
+}
+
+static bool looks_like(const struct rl_sight *a, const struct rl_sight *b)
+{
+    if (a->kind != b->kind || a->holder_count != b->holder_count ||
+        strcmp(a->group, b->group) != 0)
+        return false;
+    for (uint32_t i = 0; i < RL_SEEN_HOLDERS_MAX && i < a->holder_count; i++)
+        if (strcmp(a->holder[i], b->holder[i]) != 0)
+            return false;
+    return true;
+}
+
+/* The node whose sight most others share. */
+static uint8_t typical_node(const struct rl_survey *survey, bool *disagree)
+{
+    uint8_t best = 0;
+    uint8_t best_count = 0;
+    uint8_t answered = 0;
+
+    for (uint8_t i = 0; i < survey->policy->node_count; i++) {
+        uint8_t count = 0;
+
+        if (!has_answered(survey, i))
+            continue;
+        answered++;
+        for (uint8_t j = 0; j < survey->policy->node_count; j++)
+            count +=
+                has_answered(survey, j) && looks_like(&survey->sight[i], &survey->sight[j]);
+        if (count > best_count) {
+            best = i;
+            best_count = count;
+        }
+    }
+    *disagree = best_count < answered;
+    return best;
+}
+
+static void conclude_queue(const struct rl_survey *survey, redlock_info *out)
+{
+    uint8_t best_count = 0;
+
+    for (uint8_t i = 0; i < survey->policy->node_count; i++) {
+        const struct rl_sight *sight = &survey->sight[i];
+        uint8_t count = 0;
+
+        if (sight->waiters > out->waiters)
+            out->waiters = sight->waiters;
+        for (uint8_t j = 0; sight->head[0] && j < survey->policy->node_count; j++)
+            count += strcmp(survey->sight[j].head, sight->head) == 0;
+        if (count > best_count) {
+            best_count = count;
+            memcpy(out->head, sight->head, sizeof out->head);
+        }
+    }
+}
+
+/* The holder that is on most nodes. */
+static void conclude_holder(const struct rl_survey *survey, redlock_info *out)
+{
+    for (uint8_t i = 0; i < survey->policy->node_count; i++) {
+        const struct rl_sight *sight = &survey->sight[i];
+
+        for (uint32_t h = 0; h < RL_SEEN_HOLDERS_MAX && h < sight->holder_count; h++) {
+            uint8_t votes = count_holder(survey, sight->holder[h]);
+
+            if (survey->node[i].vote != REDLOCK_VOTE_HELD || votes <= out->votes)
+                continue;
+            out->votes = votes;
+            memcpy(out->holder, sight->holder[h], sizeof out->holder);
+        }
+    }
+    out->held = out->votes >= survey->policy->quorum;
+    out->ttl_ms = out->votes ? remaining_ms(survey, out->holder, (uint8_t)out->votes) : -1;
 }
 
 void rl_survey_conclude(const struct rl_survey *survey, redlock_info *out)
 {
-    uint8_t best = 0;
-    uint8_t votes = 0;
+    int64_t fences[REDLOCK_NODES_MAX];
+    int64_t counts[REDLOCK_NODES_MAX];
+    const struct rl_sight *typical;
+    bool disagree;
 
     for (uint8_t i = 0; i < survey->policy->node_count; i++) {
-        if (survey->node[i].vote != REDLOCK_VOTE_HELD || count_holder(survey, i) <= votes)
-            continue;
-        best = i;
-        votes = count_holder(survey, i);
+        fences[i] = survey->sight[i].fence;
+        counts[i] = survey->sight[i].holder_count;
     }
-    out->fence = fence_of_majority(survey);
-    out->held = votes >= survey->policy->quorum;
-    out->votes = votes;
-    out->ttl_ms = votes ? remaining_ms(survey, best, votes) : -1;
-    memset(out->holder, 0, sizeof out->holder);
-    if (votes)
-        strcpy(out->holder, survey->holder[best]);
+    typical = &survey->sight[typical_node(survey, &disagree)];
+    out->disagree = disagree;
+    out->kind = typical->kind;
+    conclude_holder(survey, out);
+    conclude_queue(survey, out);
+    /* Single nodes may be ahead: grants that were rolled back count there too. */
+    out->fence = reached_by_majority(survey, fences);
+    out->holder_count = (uint32_t)reached_by_majority(survey, counts);
+    if (typical->kind == REDLOCK_SEMAPHORE)
+        out->slots = (uint32_t)strtoul(typical->group, NULL, 10);
+    else
+        memcpy(out->owner, typical->group, sizeof out->owner);
 }

@@ -31,6 +31,11 @@ struct rl_claim *rl_claim_new(struct rl_claims *claims, struct rl_slice key,
     claim->handle = handle;
     claim->touched = 0;
     claim->gone_ns = 0;
+    claim->waiter = 0;
+    claim->kind = REDLOCK_MUTEX;
+    claim->name_count = 1;
+    claim->prefix_size = 0;
+    claim->kind_unknown = claim->contended = false;
     return claim;
 }
 

@@ -8,6 +8,7 @@
 #ifndef RL_ENGINE_CLAIM_H
 #define RL_ENGINE_CLAIM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,6 +16,7 @@
 #include "redlock.h"
 
 #define RL_KEY_MAX (REDLOCK_PREFIX_MAX + REDLOCK_NAME_MAX)
+#define RL_KEY_SEPARATOR '\0' /* between the keys of several names */
 #define RL_CLAIM_KEY_INLINE 96
 #define RL_CLAIMS_KEPT 1024
 
@@ -25,7 +27,13 @@ struct rl_claim {
     struct rl_handle *handle; /* who counts its votes; NULL: nobody any more */
     uint16_t touched;         /* nodes that may carry the key, a bit each */
     int64_t gone_ns;          /* by then every node has let it expire */
-    struct rl_slice key;
+    uint64_t waiter;          /* the place in the queue of this attempt; 0: none */
+    uint8_t kind;             /* enum redlock_kind */
+    uint8_t name_count;
+    uint8_t prefix_size; /* of every key */
+    bool kind_unknown;   /* taken over by value */
+    bool contended;      /* others wait, or did: a release must be quick to tell */
+    struct rl_slice key; /* of several names: one behind the other, with separators */
     struct rl_slice value;
     char value_bytes[REDLOCK_VALUE_MAX + 1];
     char key_inline[RL_CLAIM_KEY_INLINE];

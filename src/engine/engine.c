@@ -2,9 +2,23 @@
 #include "engine/engine.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+/* A name for the nodes' queues that no other client has. */
+static void draw_id(struct rl_engine *engine)
+{
+    uint8_t bytes[RL_CLIENT_ID_SIZE / 2];
+
+    engine->random(engine->random_data, bytes, sizeof bytes);
+    rl_write_hex(bytes, sizeof bytes, engine->id);
+    engine->id[RL_CLIENT_ID_SIZE] = '\0';
+    memcpy(engine->channel, RL_WAKE_PREFIX, sizeof RL_WAKE_PREFIX);
+    memcpy(engine->channel + sizeof RL_WAKE_PREFIX - 1, engine->id, sizeof engine->id);
+}
 
 int rl_engine_init(struct rl_engine *engine)
 {
+    draw_id(engine);
     engine->strict = engine->guard_mode == RL_GUARD_STRICT;
     engine->watch_at_ns = RL_NEVER_NS;
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
@@ -32,6 +46,7 @@ static void free_node(struct rl_engine *engine, struct rl_node *node)
         rl_claim_unref(&engine->claims, node->orphan[i]);
     free(node->orphan);
     rl_session_free(&node->session);
+    rl_session_free(&node->ear.session);
 }
 
 void rl_engine_free(struct rl_engine *engine)
@@ -39,6 +54,7 @@ void rl_engine_free(struct rl_engine *engine)
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
         free_node(engine, &engine->node[i]);
     rl_timers_free(&engine->timers);
+    rl_lines_free(&engine->lines);
     rl_claims_free(&engine->claims);
 }
 

@@ -16,6 +16,8 @@
 #include "core/lock.h"
 #include "core/survey.h"
 #include "engine/claim.h"
+#include "engine/describe.h"
+#include "engine/line.h"
 #include "engine/timers.h"
 #include "wire/session.h"
 
@@ -24,9 +26,20 @@
 
 typedef void rl_random_fn(void *data, void *bytes, size_t size);
 
+/*
+ * The second connection to a node, which only listens: it is made when somebody first has to
+ * wait, and shared by all waiters. What it says only makes waiting shorter.
+ */
+struct rl_ear {
+    struct rl_login login;
+    struct rl_session session;
+    bool is_up; /* subscribed */
+};
+
 struct rl_node {
     struct rl_login login;
     struct rl_session session;
+    struct rl_ear ear;
     char address[REDLOCK_ADDRESS_MAX];
 
     /*
@@ -50,9 +63,19 @@ struct rl_handle {
     struct rl_survey *survey; /* a question instead of a lock; NULL: a lock */
     struct rl_slice key;      /* the owner's, outlives the handle */
     size_t prefix_size;       /* of the key; the rest is the name */
+    uint8_t name_count;       /* of several names: the keys behind each other */
+    struct rl_slice owner;    /* REENTRANT; the owner's, outlives the handle */
     struct rl_claim *claim;   /* of the current attempt; NULL before the first */
     struct rl_handle *next;   /* in the engine's list of all */
     struct rl_handle *previous;
+
+    /* Waiting. */
+    struct rl_line *line; /* NULL: not waiting */
+    struct rl_handle *line_next;
+    struct rl_handle *line_previous;
+    uint64_t waiter; /* what the line calls its first at the nodes */
+    bool turn;       /* it has become the first ... */
+    bool held_here;  /* ... because the one before it has the lock now */
 
     /* News for the owner, taken by rl_engine_take_ready(). */
     bool done;
@@ -80,7 +103,12 @@ struct rl_engine {
     struct rl_handle *ready_last;
     rl_random_fn *random; /* must be unguessable in production */
     void *random_data;
-    bool strict; /* acquires read the nodes' markers (G2) */
+    bool strict;                    /* acquires read the nodes' markers (G2) */
+    char id[RL_CLIENT_ID_SIZE + 1]; /* who we are in the nodes' queues; random */
+    char channel[sizeof RL_WAKE_PREFIX + RL_CLIENT_ID_SIZE];
+    struct rl_lines lines;
+    bool listening;    /* somebody had to wait: the ears are wanted */
+    uint8_t ear_count; /* that are up */
 
     /* Keeping an eye on the nodes (watch.c). */
     int64_t watch_at_ns; /* when to look again; RL_NEVER_NS: nothing to look at */
@@ -113,9 +141,17 @@ void rl_engine_tick(struct rl_engine *engine, int64_t now_ns);
 
 /* ---- handles (handle.c) ---- */
 
-/* -1: out of memory. The key must outlive the handle; it begins with a prefix. */
-int rl_handle_init(struct rl_engine *engine, struct rl_handle *handle, struct rl_slice key,
-                   size_t prefix_size, const struct rl_lock_terms *terms);
+/* Whom a handle is about. The texts must outlive it. */
+struct rl_about {
+    struct rl_slice key; /* begins with a prefix; of several names, one key behind the other */
+    size_t prefix_size;
+    uint8_t name_count;
+    struct rl_slice owner; /* REENTRANT */
+};
+
+/* -1: out of memory. */
+int rl_handle_init(struct rl_engine *engine, struct rl_handle *handle,
+                   const struct rl_about *about, const struct rl_lock_terms *terms);
 void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64_t ttl_ns,
                        int64_t wait_deadline_ns, int64_t now_ns);
 int rl_handle_adopt(struct rl_engine *engine, struct rl_handle *handle, const char *value,
@@ -124,7 +160,7 @@ void rl_handle_extend(struct rl_engine *engine, struct rl_handle *handle, int64_
                       int64_t now_ns);
 void rl_handle_release(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns);
 void rl_handle_cancel(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns);
-/* Asks about the key (RL_OP_GET: value, life, fence), or RL_OP_PING, or RL_OP_ADMIT. */
+/* One question to every node (RL_OP_LOOK, RL_OP_PING, RL_OP_ADMIT, ...). */
 int rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_op question,
                   struct rl_survey *survey, int64_t now_ns);
 /* A node's memory or clock is not to be trusted: holds that lean on it are told. */
@@ -141,15 +177,8 @@ void rl_engine_forget_ready(struct rl_engine *engine, struct rl_handle *handle);
 
 /* ---- between node.c and handle.c ---- */
 
-/* The words of a request, kept together for as long as it is being encoded. */
-struct rl_description {
-    struct rl_subject subject;
-    char ttl_ms[24];
-    char token[24];
-    char fence_key[sizeof RL_FENCE_PREFIX + REDLOCK_NAME_MAX];
-};
-void rl_handle_describe(const struct rl_engine *engine, const struct rl_handle *handle,
-                        enum rl_op op, int64_t now_ns, struct rl_description *out);
+/* Steps that tidy up: they are carried out whether or not anybody still waits for them. */
+bool rl_outlives_its_handle(enum rl_op op);
 /* One node's answer to one request of a claim, for whoever still counts it. */
 void rl_handle_answer(struct rl_engine *engine, struct rl_claim *claim, uint8_t node,
                       const struct rl_pending *request, const struct rl_reply *reply,
@@ -161,10 +190,13 @@ void rl_question_answer(struct rl_engine *engine, struct rl_handle *handle, uint
 void rl_question_timer(struct rl_engine *engine, struct rl_handle *handle, uint16_t warming,
                        int64_t warm_at_ns, int64_t now_ns);
 /* A value that nobody can guess and nobody else has (A1). */
-void rl_claim_draw_value(struct rl_engine *engine, struct rl_claim *claim);
+void rl_claim_draw_value(struct rl_engine *engine, struct rl_claim *claim, uint16_t slot);
+/* A claim about what the handle is about. NULL: out of memory. */
+struct rl_claim *rl_claim_for(struct rl_engine *engine, struct rl_handle *handle);
+/* Two characters a byte, not terminated. */
+void rl_write_hex(const uint8_t *bytes, size_t size, char *out);
 /* The handle has news. */
 void rl_engine_tell(struct rl_engine *engine, struct rl_handle *handle);
-struct rl_slice rl_write_decimal(int64_t number, char *out);
 /* A timer came up. */
 void rl_handle_timer(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns);
 /* Encodes and queues a request; false when the node cannot take it. */
@@ -175,6 +207,20 @@ void rl_node_keep_orphan(struct rl_engine *engine, uint8_t node, struct rl_claim
                          int64_t now_ns);
 /* The vote of a node that cannot be asked now. */
 struct rl_answer rl_node_excuse(const struct rl_engine *engine, uint8_t node);
+
+/* Who is first in that line was told that the lock may be free on those nodes. */
+void rl_handle_wake(struct rl_engine *engine, struct rl_handle *handle, uint16_t nodes,
+                    uint16_t slot, int64_t now_ns);
+/* Everybody in the nodes' queues looks again. */
+void rl_handles_wake(struct rl_engine *engine, int64_t now_ns);
+/* The number of waiters of this client that are ahead, and of the nodes' queue. */
+uint32_t rl_handle_position(const struct rl_handle *handle);
+
+/* ---- the ears, told by the driver as for the nodes' other connections (ear.c) ---- */
+
+int rl_ear_connecting(struct rl_engine *engine, uint8_t node, int64_t now_ns);
+void rl_ear_disconnected(struct rl_engine *engine, uint8_t node, int64_t now_ns);
+int rl_ear_received(struct rl_engine *engine, uint8_t node, size_t size, int64_t now_ns);
 
 /* ---- watch.c ---- */
 

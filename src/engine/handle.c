@@ -48,18 +48,42 @@ struct rl_handle *rl_engine_take_ready(struct rl_engine *engine)
 
 /* ---- requests ---- */
 
-void rl_claim_draw_value(struct rl_engine *engine, struct rl_claim *claim)
+void rl_write_hex(const uint8_t *bytes, size_t size, char *out)
 {
     static const char hex[] = "0123456789abcdef";
+
+    for (size_t i = 0; i < size; i++) {
+        out[2 * i] = hex[bytes[i] >> 4];
+        out[2 * i + 1] = hex[bytes[i] & 15];
+    }
+}
+
+/* The slot of a semaphore is part of its value, so that whoever gives it back finds it. */
+void rl_claim_draw_value(struct rl_engine *engine, struct rl_claim *claim, uint16_t slot)
+{
     uint8_t bytes[RL_VALUE_RANDOM_BYTES];
-    char text[2 * RL_VALUE_RANDOM_BYTES];
+    char text[2 * RL_VALUE_RANDOM_BYTES + 1 + RL_DIGITS_MAX];
+    char *end = text + 2 * RL_VALUE_RANDOM_BYTES;
 
     engine->random(engine->random_data, bytes, sizeof bytes);
-    for (size_t i = 0; i < sizeof bytes; i++) {
-        text[2 * i] = hex[bytes[i] >> 4];
-        text[2 * i + 1] = hex[bytes[i] & 15];
+    rl_write_hex(bytes, sizeof bytes, text);
+    if (slot) {
+        *end++ = '#';
+        end = rl_resp_decimal(slot, end);
     }
-    rl_claim_set_value(claim, text, sizeof text);
+    rl_claim_set_value(claim, text, (size_t)(end - text));
+}
+
+struct rl_claim *rl_claim_for(struct rl_engine *engine, struct rl_handle *handle)
+{
+    struct rl_claim *claim = rl_claim_new(&engine->claims, handle->key, handle);
+
+    if (!claim)
+        return NULL;
+    claim->kind = handle->lock.terms.kind;
+    claim->name_count = handle->name_count;
+    claim->prefix_size = (uint8_t)handle->prefix_size;
+    return claim;
 }
 
 /*
@@ -68,62 +92,21 @@ void rl_claim_draw_value(struct rl_engine *engine, struct rl_claim *claim)
  */
 static bool begin_claim(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
 {
-    struct rl_claim *claim = rl_claim_new(&engine->claims, handle->key, handle);
+    struct rl_claim *claim = rl_claim_for(engine, handle);
 
     if (!claim)
         return false;
-    rl_claim_draw_value(engine, claim);
+    rl_claim_draw_value(engine, claim,
+                        handle->lock.terms.kind == REDLOCK_SEMAPHORE ? handle->lock.slot : 0);
     claim->gone_ns = now_ns + 2 * handle->lock.ttl_ns;
+    claim->contended = handle->lock.ticket != 0;
+    claim->waiter = handle->lock.ticket ? handle->waiter : 0;
     if (handle->claim) {
         handle->claim->handle = NULL;
         rl_claim_unref(&engine->claims, handle->claim);
     }
     handle->claim = claim;
     return true;
-}
-
-struct rl_slice rl_write_decimal(int64_t number, char *out)
-{
-    return (struct rl_slice){out, (size_t)(rl_resp_decimal((uint64_t)number, out) - out)};
-}
-
-/* How long the key should live from now on. */
-static int64_t ttl_of_ns(const struct rl_lock *lock, enum rl_op op, int64_t now_ns)
-{
-    switch (op) {
-    case RL_OP_EXTEND:
-        return lock->extension_ttl_ns;
-    case RL_OP_HEAL:
-        /* What is left of the extension that was just won (A8). */
-        return lock->round_start_ns + lock->extension_ttl_ns - now_ns;
-    default:
-        return lock->ttl_ns;
-    }
-}
-
-void rl_handle_describe(const struct rl_engine *engine, const struct rl_handle *handle,
-                        enum rl_op op, int64_t now_ns, struct rl_description *out)
-{
-    const struct rl_lock *lock = &handle->lock;
-    int64_t ttl_ns = ttl_of_ns(lock, op, now_ns);
-    size_t name_size = handle->key.size - handle->prefix_size;
-    size_t head_size = sizeof RL_FENCE_PREFIX - 1;
-
-    out->subject = (struct rl_subject){
-        .key = handle->claim->key,
-        .value = handle->claim->value,
-        .fenced = lock->terms.fenced,
-        .marked = engine->strict,
-        .may_shorten = op == RL_OP_EXTEND && ttl_ns < lock->longest_ttl_ns,
-    };
-    /* Never zero, which would be an error: at the very end it is a key for a millisecond. */
-    out->subject.ttl_ms = rl_write_decimal(ttl_ns < MS_NS ? 1 : ttl_ns / MS_NS, out->ttl_ms);
-    if (!lock->terms.fenced && !engine->strict && op != RL_OP_FENCE && op != RL_OP_FORGET)
-        return;
-    memcpy(out->fence_key, RL_FENCE_PREFIX, head_size);
-    memcpy(out->fence_key + head_size, handle->key.data + handle->prefix_size, name_size);
-    out->subject.fence_key = (struct rl_slice){out->fence_key, head_size + name_size};
-    out->subject.token = rl_write_decimal(lock->token, out->token);
 }
 
 /* Healing is for nodes that may vote: on others the key would prove nothing (A8, G3). */
@@ -139,36 +122,73 @@ static void outlive(struct rl_claim *claim, int64_t gone_ns)
         claim->gone_ns = gone_ns;
 }
 
+/* A server that deletes by itself tells no waiters: whether there are any is asked behind it. */
+static void ask_for_waiters(struct rl_engine *engine, struct rl_claim *claim, uint8_t node,
+                            int64_t now_ns)
+{
+    struct rl_description description;
+    struct rl_command command;
+
+    rl_describe(engine, claim, NULL, RL_OP_WAITERS, now_ns, &description);
+    rl_recipe_command(RL_OP_WAITERS, &description.subject,
+                      &engine->node[node].session.abilities, &command);
+    rl_node_request(engine, node, claim, RL_OP_WAITERS, 0, &command);
+}
+
+/* What this step needs of a claim; false: out of memory. */
+static bool prepare_claim(struct rl_engine *engine, struct rl_handle *handle, enum rl_op op,
+                          int64_t now_ns)
+{
+    if (op == RL_OP_ACQUIRE || !handle->claim) {
+        handle->out_of_memory = !begin_claim(engine, handle, now_ns);
+        return !handle->out_of_memory;
+    }
+    if (op == RL_OP_EXTEND)
+        outlive(handle->claim, now_ns + 2 * handle->lock.extension_ttl_ns);
+    return true;
+}
+
+/* A place that was given up is not asked for again: late messages for it concern nobody. */
+static void forget_place(struct rl_engine *engine, struct rl_handle *handle)
+{
+    if (!handle->line || handle->line->first != handle)
+        return;
+    rl_line_renumber(&engine->lines, handle->line);
+    handle->waiter = rl_line_number(handle->line);
+}
+
 /* Sends one step to its nodes; returns those that could not be asked, a bit each. */
 static uint16_t send_to_nodes(struct rl_engine *engine, struct rl_handle *handle,
                               const struct rl_send *send, int64_t now_ns)
 {
     struct rl_description description;
     struct rl_command command;
+    enum rl_op op = send->op;
     uint16_t refused = 0;
 
-    if (send->op == RL_OP_ACQUIRE)
-        handle->out_of_memory = !begin_claim(engine, handle, now_ns);
-    if (!handle->claim || (send->op == RL_OP_ACQUIRE && handle->out_of_memory))
+    if (!prepare_claim(engine, handle, op, now_ns))
         return send->nodes;
-    if (send->op == RL_OP_EXTEND)
-        outlive(handle->claim, now_ns + 2 * handle->lock.extension_ttl_ns);
-    rl_handle_describe(engine, handle, send->op, now_ns, &description);
+    rl_describe(engine, handle->claim, handle, op, now_ns, &description);
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
-        struct rl_node *node = &engine->node[i];
+        const struct rl_abilities *abilities = &engine->node[i].session.abilities;
 
-        if (!(send->nodes & (1u << i)) || is_left_out(engine, i, send->op, now_ns))
+        if (!(send->nodes & (1u << i)) || is_left_out(engine, i, op, now_ns))
             continue;
         /* In front: a clock that was set must be known before the vote that leans on it. */
-        if (send->op == RL_OP_ACQUIRE || send->op == RL_OP_EXTEND)
+        if (op == RL_OP_ACQUIRE || op == RL_OP_EXTEND)
             rl_watch_use(engine, i, now_ns);
-        rl_recipe_command(send->op, &description.subject, &node->session.abilities, &command);
-        if (rl_node_request(engine, i, handle->claim, send->op, send->round, &command))
-            continue;
-        refused |= (uint16_t)(1u << i);
-        if (send->op == RL_OP_RELEASE || send->op == RL_OP_ROLLBACK)
-            rl_node_keep_orphan(engine, i, handle->claim, now_ns);
+        rl_recipe_command(op, &description.subject, abilities, &command);
+        if (!rl_node_request(engine, i, handle->claim, op, send->round, &command)) {
+            refused |= (uint16_t)(1u << i);
+            if (op == RL_OP_RELEASE || op == RL_OP_ROLLBACK || op == RL_OP_QUIT)
+                rl_node_keep_orphan(engine, i, handle->claim, now_ns);
+        } else if (op == RL_OP_RELEASE &&
+                   rl_recipe_deletes_natively(&description.subject, abilities)) {
+            ask_for_waiters(engine, handle->claim, i, now_ns);
+        }
     }
+    if (op == RL_OP_LEAVE || op == RL_OP_QUIT)
+        forget_place(engine, handle);
     return refused;
 }
 
@@ -178,7 +198,8 @@ static void step(struct rl_engine *engine, struct rl_handle *handle, struct rl_e
 static void answer_refused(struct rl_engine *engine, struct rl_handle *handle,
                            const struct rl_send *send, uint16_t refused, int64_t now_ns)
 {
-    if (send->op == RL_OP_ROLLBACK || send->op == RL_OP_HEAL)
+    if (send->op == RL_OP_ROLLBACK || send->op == RL_OP_QUIT || send->op == RL_OP_LEAVE ||
+        send->op == RL_OP_HEAL)
         return;
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
         struct rl_event event = {
@@ -194,6 +215,34 @@ static void answer_refused(struct rl_engine *engine, struct rl_handle *handle,
         event.answer = rl_node_excuse(engine, i);
         step(engine, handle, &event);
     }
+}
+
+static bool is_waiting(const struct rl_lock *lock)
+{
+    switch (lock->state) {
+    case RL_ACQUIRING:
+    case RL_ALIGNING:
+    case RL_BACKOFF:
+    case RL_PARKED:
+    case RL_TICKETING:
+    case RL_QUEUED:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The next of our waiters has its turn, as soon as the timers are looked at. */
+static void leave_line(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
+{
+    struct rl_handle *next = rl_line_leave(&engine->lines, handle);
+
+    if (!next)
+        return;
+    next->waiter = rl_line_number(next->line);
+    next->turn = true;
+    next->held_here = handle->lock.state == RL_HELD && handle->lock.terms.kind == REDLOCK_MUTEX;
+    rl_timers_set(&engine->timers, &next->timer, now_ns);
 }
 
 static void perform(struct rl_engine *engine, struct rl_handle *handle,
@@ -214,7 +263,11 @@ static void perform(struct rl_engine *engine, struct rl_handle *handle,
     handle->recovered |= actions->recovered;
     if (actions->done || actions->lost || actions->jeopardy || actions->recovered)
         rl_engine_tell(engine, handle);
-    rl_timers_set(&engine->timers, &handle->timer, rl_lock_timer_ns(&handle->lock));
+    rl_timers_set(&engine->timers, &handle->timer,
+                  handle->turn ? now_ns : rl_lock_timer_ns(&handle->lock));
+    if (handle->line && !is_waiting(&handle->lock))
+        leave_line(engine, handle, now_ns);
+    engine->listening |= handle->lock.ticket != 0 || handle->lock.state == RL_TICKETING;
     for (uint32_t i = 0; i < actions->send_count; i++)
         if (refused[i])
             answer_refused(engine, handle, &actions->send[i], refused[i], now_ns);
@@ -224,8 +277,8 @@ static void step(struct rl_engine *engine, struct rl_handle *handle, struct rl_e
 {
     struct rl_actions actions;
 
-    /* Randomness only spreads retries; it is drawn where a retry can be decided. */
-    if (handle->lock.state == RL_ACQUIRING || handle->lock.state == RL_ALIGNING)
+    /* Randomness only spreads attempts; it is drawn where one can be decided. */
+    if (is_waiting(&handle->lock) || handle->lock.terms.kind == REDLOCK_SEMAPHORE)
         engine->random(engine->random_data, &event->random, sizeof event->random);
     rl_lock_step(&handle->lock, event, &actions);
     perform(engine, handle, &actions, event->now_ns);
@@ -233,17 +286,58 @@ static void step(struct rl_engine *engine, struct rl_handle *handle, struct rl_e
 
 /* ---- what comes back ---- */
 
+bool rl_outlives_its_handle(enum rl_op op)
+{
+    switch (op) {
+    case RL_OP_RELEASE:
+    case RL_OP_ROLLBACK:
+    case RL_OP_QUIT:
+    case RL_OP_LEAVE:
+    case RL_OP_WAITERS:
+    case RL_OP_WAKE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* What a native delete leaves to be done: telling who waits. */
+static void tell_waiters(struct rl_engine *engine, struct rl_claim *claim, uint8_t node,
+                         enum rl_op op, struct rl_answer answer, int64_t now_ns)
+{
+    struct rl_description description;
+    struct rl_command command;
+
+    if (answer.vote != REDLOCK_VOTE_GRANTED)
+        return;
+    if (op == RL_OP_ROLLBACK) {
+        rl_describe(engine, claim, NULL, op, now_ns, &description);
+        if (rl_recipe_deletes_natively(&description.subject,
+                                       &engine->node[node].session.abilities))
+            ask_for_waiters(engine, claim, node, now_ns);
+    } else if (op == RL_OP_WAITERS) {
+        rl_describe(engine, claim, NULL, RL_OP_WAKE, now_ns, &description);
+        rl_recipe_command(RL_OP_WAKE, &description.subject,
+                          &engine->node[node].session.abilities, &command);
+        rl_node_request(engine, node, claim, RL_OP_WAKE, 0, &command);
+    }
+}
+
 void rl_handle_answer(struct rl_engine *engine, struct rl_claim *claim, uint8_t node,
                       const struct rl_pending *request, const struct rl_reply *reply,
                       struct rl_answer answer, int64_t now_ns)
 {
     struct rl_handle *handle = claim->handle;
+    enum rl_op op = (enum rl_op)request->op;
 
-    if (!handle || request->op == RL_OP_ROLLBACK)
+    if (rl_outlives_its_handle(op) && op != RL_OP_RELEASE) {
+        tell_waiters(engine, claim, node, op, answer, now_ns);
+        return;
+    }
+    if (!handle)
         return;
     if (handle->survey) {
-        rl_question_answer(engine, handle, node, (enum rl_op)request->op, reply, answer,
-                           now_ns);
+        rl_question_answer(engine, handle, node, op, reply, answer, now_ns);
         return;
     }
     step(engine, handle,
@@ -251,7 +345,7 @@ void rl_handle_answer(struct rl_engine *engine, struct rl_claim *claim, uint8_t 
              .type = RL_EVENT_ANSWER,
              .now_ns = now_ns,
              .node = node,
-             .op = (enum rl_op)request->op,
+             .op = op,
              .round = request->round,
              .answer = answer,
          });
@@ -283,17 +377,78 @@ void rl_handle_timer(struct rl_engine *engine, struct rl_handle *handle, int64_t
         rl_question_timer(engine, handle, event.warming, event.warm_at_ns, now_ns);
         return;
     }
+    if (handle->turn) {
+        handle->turn = false;
+        event.type = RL_EVENT_TURN;
+        event.held_here = handle->held_here;
+    } else if (handle->line && handle->line->first != handle) {
+        event.leader_error = handle->line->first->lock.attempt_error;
+    }
     step(engine, handle, &event);
+}
+
+/* ---- waiting ---- */
+
+void rl_handle_wake(struct rl_engine *engine, struct rl_handle *handle, uint16_t nodes,
+                    uint16_t slot, int64_t now_ns)
+{
+    step(engine, handle,
+         &(struct rl_event){
+             .type = RL_EVENT_WAKE, .now_ns = now_ns, .nodes = nodes, .slot = slot});
+}
+
+void rl_handles_wake(struct rl_engine *engine, int64_t now_ns)
+{
+    uint16_t all = (uint16_t)((1u << engine->policy.node_count) - 1);
+
+    for (uint32_t i = 0; i < engine->lines.capacity; i++) {
+        struct rl_line *line = engine->lines.all[i];
+
+        if (line && line->first->lock.state == RL_QUEUED)
+            rl_handle_wake(engine, line->first, all, 0, now_ns);
+    }
+}
+
+/*
+ * Our own release is on its way. Who is first in the nodes' queue and ours need not wait to be
+ * told: its request travels right behind.
+ */
+static void wake_our_own(struct rl_engine *engine, const struct rl_handle *released,
+                         int64_t now_ns)
+{
+    uint16_t all = (uint16_t)((1u << engine->policy.node_count) - 1);
+    struct rl_line *line = rl_line_find(&engine->lines, released->key);
+
+    if (line && line->first->lock.state == RL_QUEUED && line->first->lock.place == 1)
+        rl_handle_wake(engine, line->first, all, released->lock.slot, now_ns);
+}
+
+uint32_t rl_handle_position(const struct rl_handle *handle)
+{
+    uint32_t ahead = 0;
+
+    if (!handle->line)
+        return 0;
+    for (const struct rl_handle *at = handle; at->line_previous; at = at->line_previous)
+        ahead++;
+    if (ahead > 0 && handle->line->first->lock.place == 0)
+        return ahead + 1;
+    return ahead + handle->line->first->lock.place;
 }
 
 /* ---- what the owner asks for ---- */
 
-int rl_handle_init(struct rl_engine *engine, struct rl_handle *handle, struct rl_slice key,
-                   size_t prefix_size, const struct rl_lock_terms *terms)
+int rl_handle_init(struct rl_engine *engine, struct rl_handle *handle,
+                   const struct rl_about *about, const struct rl_lock_terms *terms)
 {
     if (!rl_timers_reserve(&engine->timers, engine->handle_count + 1))
         return -1;
-    *handle = (struct rl_handle){.key = key, .prefix_size = prefix_size};
+    *handle = (struct rl_handle){
+        .key = about->key,
+        .prefix_size = about->prefix_size,
+        .name_count = about->name_count,
+        .owner = about->owner,
+    };
     rl_lock_init(&handle->lock, &engine->policy, terms);
     handle->next = engine->handles;
     if (engine->handles)
@@ -322,21 +477,37 @@ void rl_handles_abandon(struct rl_engine *engine, int64_t now_ns)
 void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64_t ttl_ns,
                        int64_t wait_deadline_ns, int64_t now_ns)
 {
+    struct rl_line *line = NULL;
+
+    if (wait_deadline_ns) {
+        /* Who holds a lock already must not stand behind somebody who waits for it. */
+        line =
+            rl_line_join(&engine->lines, handle, handle->lock.terms.kind == REDLOCK_REENTRANT);
+        if (!line) {
+            handle->done = true;
+            handle->done_error = REDLOCK_NOMEM;
+            rl_engine_tell(engine, handle);
+            return;
+        }
+        handle->waiter = rl_line_number(line);
+    }
     step(engine, handle,
          &(struct rl_event){
              .type = RL_EVENT_ACQUIRE,
              .now_ns = now_ns,
              .ttl_ns = ttl_ns,
              .wait_deadline_ns = wait_deadline_ns,
+             .parked = line && line->first != handle,
          });
 }
 
 int rl_handle_adopt(struct rl_engine *engine, struct rl_handle *handle, const char *value,
                     size_t size)
 {
-    handle->claim = rl_claim_new(&engine->claims, handle->key, handle);
+    handle->claim = rl_claim_for(engine, handle);
     if (!handle->claim)
         return -1;
+    handle->claim->kind_unknown = true;
     rl_claim_set_value(handle->claim, value, size);
     /* Where and until when the other process set it is unknown: everywhere, for ever. */
     handle->claim->touched = UINT16_MAX;
@@ -355,6 +526,7 @@ void rl_handle_extend(struct rl_engine *engine, struct rl_handle *handle, int64_
 void rl_handle_release(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
 {
     step(engine, handle, &(struct rl_event){.type = RL_EVENT_RELEASE, .now_ns = now_ns});
+    wake_our_own(engine, handle, now_ns);
 }
 
 void rl_handle_cancel(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
@@ -371,6 +543,7 @@ void rl_handle_drop(struct rl_engine *engine, struct rl_handle *handle, bool giv
         else
             rl_handle_cancel(engine, handle, now_ns);
     }
+    leave_line(engine, handle, now_ns);
     rl_engine_forget_ready(engine, handle);
     rl_timers_set(&engine->timers, &handle->timer, RL_NEVER_NS);
     if (handle->claim) {

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One node's connections as they come and go: requests, replies, what is left undelivered. */
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/engine.h"
-
-/* EVAL with the longest script's text, key, fence key and value: any request fits. */
-#define REQUEST_MAX 4096
 
 #define RTT_SMOOTHING 8
 
@@ -16,14 +12,10 @@ bool rl_node_request(struct rl_engine *engine, uint8_t node, struct rl_claim *cl
 {
     struct rl_session *session = &engine->node[node].session;
     struct rl_pending entry = {.subject = claim, .round = round, .op = (uint16_t)op};
-    char bytes[REQUEST_MAX];
-    size_t size = rl_resp_encoded_size(command);
 
-    assert(size <= sizeof bytes);
-    rl_resp_encode(command, bytes);
-    if (!rl_session_push(session, bytes, size, entry))
+    if (!rl_session_push(session, command, entry))
         return false;
-    if (op == RL_OP_ACQUIRE || op == RL_OP_HEAL)
+    if (op == RL_OP_ACQUIRE || op == RL_OP_AGAIN || op == RL_OP_HEAL)
         claim->touched |= (uint16_t)(1u << node);
     rl_claim_ref(claim);
     return true;
@@ -68,11 +60,13 @@ static void send_orphans(struct rl_engine *engine, uint8_t node, int64_t now_ns)
     at->orphans_sent = count > 0;
     for (uint32_t i = 0; i < count; i++) {
         struct rl_claim *claim = at->orphan[i];
-        struct rl_subject subject = {.key = claim->key, .value = claim->value};
+        struct rl_description description;
         struct rl_command command;
 
         if (now_ns < claim->gone_ns) {
-            rl_recipe_command(RL_OP_ROLLBACK, &subject, &at->session.abilities, &command);
+            rl_describe(engine, claim, NULL, RL_OP_ROLLBACK, now_ns, &description);
+            rl_recipe_command(RL_OP_ROLLBACK, &description.subject, &at->session.abilities,
+                              &command);
             rl_node_request(engine, node, claim, RL_OP_ROLLBACK, 0, &command);
         }
         rl_claim_unref(&engine->claims, claim);
@@ -113,9 +107,10 @@ static void abandon(struct rl_engine *engine, uint8_t node, bool nothing_was_sen
 
         if (!claim)
             continue;
-        if (request.op == RL_OP_ACQUIRE && nothing_was_sent)
+        if ((request.op == RL_OP_ACQUIRE || request.op == RL_OP_AGAIN) && nothing_was_sent)
             claim->touched &= (uint16_t) ~(1u << node);
-        if (request.op == RL_OP_RELEASE || request.op == RL_OP_ROLLBACK)
+        if (request.op == RL_OP_RELEASE || request.op == RL_OP_ROLLBACK ||
+            request.op == RL_OP_QUIT)
             rl_node_keep_orphan(engine, node, claim, now_ns);
         rl_handle_answer(engine, claim, node, &request, NULL, rl_node_excuse(engine, node),
                          now_ns);
@@ -174,6 +169,7 @@ static bool is_round_alive(const struct rl_handle *handle, const struct rl_pendi
     switch (handle->lock.state) {
     case RL_ACQUIRING:
     case RL_ALIGNING:
+    case RL_TICKETING:
     case RL_HELD:
         return true;
     default:
@@ -189,21 +185,17 @@ static bool repeat_with_text(struct rl_engine *engine, uint8_t node,
                              const struct rl_pending *request, int64_t now_ns)
 {
     struct rl_claim *claim = request->subject;
+    enum rl_op op = (enum rl_op)request->op;
     struct rl_abilities abilities = {.script_by_text = true};
-    struct rl_subject subject = {.key = claim->key, .value = claim->value};
     struct rl_description description;
     struct rl_command command;
 
-    if (request->op != RL_OP_RELEASE && request->op != RL_OP_ROLLBACK) {
-        if (!claim->handle || !is_round_alive(claim->handle, request))
-            return false;
-        rl_handle_describe(engine, claim->handle, (enum rl_op)request->op, now_ns,
-                           &description);
-        subject = description.subject;
-    }
-    rl_recipe_command((enum rl_op)request->op, &subject, &abilities, &command);
-    return rl_node_request(engine, node, claim, (enum rl_op)request->op, request->round,
-                           &command);
+    if (!rl_outlives_its_handle(op) &&
+        (!claim->handle || !is_round_alive(claim->handle, request)))
+        return false;
+    rl_describe(engine, claim, claim->handle, op, now_ns, &description);
+    rl_recipe_command(op, &description.subject, &abilities, &command);
+    return rl_node_request(engine, node, claim, op, request->round, &command);
 }
 
 int rl_engine_received(struct rl_engine *engine, uint8_t node, size_t size, int64_t now_ns)

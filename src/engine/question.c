@@ -14,9 +14,10 @@ static void ask_node(struct rl_engine *engine, struct rl_handle *handle, uint8_t
     struct rl_answer unknown = {.vote = REDLOCK_VOTE_ERROR, .key_ttl_ms = -1};
     struct rl_description description;
     struct rl_command command;
-    const struct rl_slice none = {"", 0};
 
-    rl_handle_describe(engine, handle, op, now_ns, &description);
+    rl_describe(engine, handle->claim, handle, op, now_ns, &description);
+    description.subject.cursor = handle->survey->cursor[node];
+    description.subject.pattern = handle->survey->pattern;
     if (op == RL_OP_ADMIT) {
         const char *identity = session->guard.identity;
 
@@ -27,7 +28,7 @@ static void ask_node(struct rl_engine *engine, struct rl_handle *handle, uint8_t
                                 (struct rl_slice){NO_IDENTITY, sizeof NO_IDENTITY - 1});
             else
                 unknown = rl_node_excuse(engine, node);
-            rl_survey_answer(handle->survey, node, op, unknown, none, now_ns);
+            rl_survey_answer(handle->survey, node, unknown, NULL, now_ns);
             return;
         }
         description.subject.identity = (struct rl_slice){identity, strlen(identity)};
@@ -36,7 +37,7 @@ static void ask_node(struct rl_engine *engine, struct rl_handle *handle, uint8_t
     }
     rl_recipe_command(op, &description.subject, &session->abilities, &command);
     if (!rl_node_request(engine, node, handle->claim, op, 0, &command))
-        rl_survey_answer(handle->survey, node, op, rl_node_excuse(engine, node), none, now_ns);
+        rl_survey_answer(handle->survey, node, rl_node_excuse(engine, node), NULL, now_ns);
 }
 
 static void survey_progress(struct rl_engine *engine, struct rl_handle *handle)
@@ -56,24 +57,22 @@ static void survey_progress(struct rl_engine *engine, struct rl_handle *handle)
 int rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_op question,
                   struct rl_survey *survey, int64_t now_ns)
 {
-    bool about_key = question == RL_OP_GET;
-
     /* A series of questions is about one claim. */
     if (!handle->claim) {
-        handle->claim = rl_claim_new(&engine->claims, handle->key, handle);
+        handle->claim = rl_claim_for(engine, handle);
         if (!handle->claim)
             return -1;
-        rl_claim_draw_value(engine, handle->claim);
+        rl_claim_draw_value(engine, handle->claim, 0);
     }
     handle->done = false;
     handle->survey = survey;
-    rl_survey_begin(survey, &engine->policy, about_key, now_ns);
+    rl_survey_begin(survey, &engine->policy, now_ns);
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
-        ask_node(engine, handle, i, question, now_ns);
-        if (!about_key)
-            continue;
-        ask_node(engine, handle, i, RL_OP_INQUIRE, now_ns);
-        ask_node(engine, handle, i, RL_OP_FENCE, now_ns);
+        /* A node that has listed everything is not asked any more. */
+        if (question == RL_OP_LIST && survey->cursor[i].size == 0)
+            survey->due &= (uint16_t) ~(1u << i);
+        else
+            ask_node(engine, handle, i, question, now_ns);
     }
     survey_progress(engine, handle);
     return 0;
@@ -83,11 +82,9 @@ void rl_question_answer(struct rl_engine *engine, struct rl_handle *handle, uint
                         enum rl_op op, const struct rl_reply *reply, struct rl_answer answer,
                         int64_t now_ns)
 {
-    struct rl_slice value = {"", 0};
-
-    if (reply && reply->scalar.type == RL_REPLY_BULK)
-        value = reply->scalar.text;
-    rl_survey_answer(handle->survey, node, op, answer, value, now_ns);
+    if (op == RL_OP_LOOK && reply && answer.vote == REDLOCK_VOTE_HELD)
+        answer.key_ttl_ms = rl_reply_integer(reply, 1, -1);
+    rl_survey_answer(handle->survey, node, answer, reply, now_ns);
     survey_progress(engine, handle);
 }
 

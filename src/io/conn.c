@@ -26,6 +26,18 @@ void rl_conn_init(struct rl_conn *conn)
     conn->retry_at_ns = 0;
 }
 
+struct rl_session *rl_conn_session(const struct rl_conn *conn)
+{
+    struct rl_node *node = &conn->engine->node[conn->node];
+
+    return conn->is_ear ? &node->ear.session : &node->session;
+}
+
+uint32_t rl_conn_tag(const struct rl_conn *conn)
+{
+    return conn->is_ear ? RL_REACTOR_EAR + conn->node : conn->node;
+}
+
 /*
  * Out of the epoll set first: closing alone does not take it out while a forked child still has
  * a copy, and a socket that nobody owns would wake us for ever.
@@ -75,7 +87,10 @@ void rl_conn_fail(struct rl_conn *conn, enum redlock_vote vote, const char *text
     rl_conn_close(conn);
     conn->failure_count++;
     conn->retry_at_ns = now_ns + retry_delay_ns(conn);
-    rl_engine_disconnected(conn->engine, conn->node, vote, kept, now_ns);
+    if (conn->is_ear)
+        rl_ear_disconnected(conn->engine, conn->node, now_ns);
+    else
+        rl_engine_disconnected(conn->engine, conn->node, vote, kept, now_ns);
 }
 
 void rl_conn_fail_errno(struct rl_conn *conn, int error, int64_t now_ns)
@@ -90,7 +105,8 @@ void rl_conn_fail_errno(struct rl_conn *conn, int error, int64_t now_ns)
 static void transport_up(struct rl_conn *conn, int64_t now_ns)
 {
     conn->state = RL_CONN_OPEN;
-    rl_engine_connected(conn->engine, conn->node, now_ns);
+    if (!conn->is_ear)
+        rl_engine_connected(conn->engine, conn->node, now_ns);
     rl_conn_flush(conn, now_ns);
 }
 
@@ -137,7 +153,7 @@ static bool connect_to(struct rl_conn *conn, int family, const struct sockaddr *
     }
     if (connect(conn->fd, address, size) == 0 || errno == EINPROGRESS) {
         conn->wants_write = true;
-        if (rl_reactor_add(conn->reactor, conn->fd, EPOLLIN | EPOLLOUT, conn->node) == 0)
+        if (rl_reactor_add(conn->reactor, conn->fd, EPOLLIN | EPOLLOUT, rl_conn_tag(conn)) == 0)
             return true;
     }
 
@@ -187,7 +203,12 @@ static void check_resolved(struct rl_conn *conn, int64_t now_ns)
 static void start(struct rl_conn *conn, int64_t now_ns)
 {
     conn->deadline_ns = now_ns + conn->connect_timeout_ns;
-    rl_engine_connecting(conn->engine, conn->node, now_ns);
+    if (!conn->is_ear) {
+        rl_engine_connecting(conn->engine, conn->node, now_ns);
+    } else if (rl_ear_connecting(conn->engine, conn->node, now_ns) < 0) {
+        rl_conn_fail(conn, REDLOCK_VOTE_ERROR, "out of memory", now_ns);
+        return;
+    }
     if (conn->url->is_unix) {
         connect_to_path(conn, now_ns);
         return;
@@ -218,20 +239,25 @@ static void check_open(struct rl_conn *conn, int64_t now_ns)
 {
     char text[REDLOCK_TEXT_MAX];
 
-    if (conn->engine->node[conn->node].session.state == RL_SESSION_UP)
+    if (rl_conn_session(conn)->state == RL_SESSION_UP)
         conn->failure_count = 0;
-    if (!rl_engine_is_stalled(conn->engine, conn->node, now_ns))
+    if (conn->is_ear || !rl_engine_is_stalled(conn->engine, conn->node, now_ns))
         return;
     snprintf(text, sizeof text, "no answer for %lld ms",
              (long long)(conn->engine->stall_ns / MS_NS));
     rl_conn_fail(conn, REDLOCK_VOTE_TIMEDOUT, text, now_ns);
 }
 
+static bool is_wanted(const struct rl_conn *conn)
+{
+    return !conn->is_ear || conn->engine->listening;
+}
+
 void rl_conn_tick(struct rl_conn *conn, int64_t now_ns)
 {
     switch (conn->state) {
     case RL_CONN_WAITING:
-        if (now_ns >= conn->retry_at_ns)
+        if (is_wanted(conn) && now_ns >= conn->retry_at_ns)
             start(conn, now_ns);
         return;
     case RL_CONN_RESOLVING:
@@ -254,7 +280,7 @@ int64_t rl_conn_next_ns(const struct rl_conn *conn)
 {
     switch (conn->state) {
     case RL_CONN_WAITING:
-        return conn->retry_at_ns;
+        return is_wanted(conn) ? conn->retry_at_ns : RL_NEVER_NS;
     case RL_CONN_OPEN:
         return RL_NEVER_NS;
     default:

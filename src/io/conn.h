@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The transport of one node: resolve, connect, TLS, bytes both ways, and coming back after a
+ * One connection to one node: resolve, connect, TLS, bytes both ways, and coming back after a
  * failure. Everything is non-blocking; the engine's session is told what happens.
  *
  *     WAITING -> RESOLVING -> CONNECTING -> (HANDSHAKE) -> OPEN
@@ -27,6 +27,7 @@ struct rl_conn {
     struct rl_engine *engine;
     struct rl_reactor *reactor;
     uint8_t node;
+    bool is_ear; /* the connection that only listens; made when somebody has to wait */
     const struct rl_url *url;
     struct rl_tls_context *tls_context; /* NULL: plain */
     const char *tls_name;               /* the name to verify */
@@ -57,6 +58,11 @@ void rl_conn_ready(struct rl_conn *conn, uint32_t events, int64_t now_ns);
 
 /* Sends what the session has. */
 void rl_conn_flush(struct rl_conn *conn, int64_t now_ns);
+
+/* The session that this connection carries. */
+struct rl_session *rl_conn_session(const struct rl_conn *conn);
+/* What the reactor calls it. */
+uint32_t rl_conn_tag(const struct rl_conn *conn);
 
 /* Closes everything; the session is not told. */
 void rl_conn_close(struct rl_conn *conn);

@@ -18,7 +18,7 @@ void rl_conn_want_write(struct rl_conn *conn, bool wanted)
         return;
     conn->wants_write = wanted;
     rl_reactor_change(conn->reactor, conn->fd, wanted ? EPOLLIN | EPOLLOUT : EPOLLIN,
-                      conn->node);
+                      rl_conn_tag(conn));
 }
 
 /* Bytes taken by the socket, 0 when it is full, -1 when the connection has failed. */
@@ -82,7 +82,7 @@ static void flush_encrypted(struct rl_conn *conn, struct rl_session *session, in
 
 void rl_conn_flush(struct rl_conn *conn, int64_t now_ns)
 {
-    struct rl_session *session = &conn->engine->node[conn->node].session;
+    struct rl_session *session = rl_conn_session(conn);
     const char *bytes;
     size_t size;
 
@@ -132,9 +132,12 @@ static ssize_t receive_some(struct rl_conn *conn, char *bytes, size_t size, int6
 /* -1: the session did not like it, and the connection is over. */
 static int pass_on(struct rl_conn *conn, size_t size, int64_t now_ns)
 {
-    struct rl_session *session = &conn->engine->node[conn->node].session;
+    struct rl_session *session = rl_conn_session(conn);
 
-    if (rl_engine_received(conn->engine, conn->node, size, now_ns) == 0)
+    int status = conn->is_ear ? rl_ear_received(conn->engine, conn->node, size, now_ns)
+                              : rl_engine_received(conn->engine, conn->node, size, now_ns);
+
+    if (status == 0)
         return 0;
     rl_conn_fail(conn, session->failure, session->failure_text, now_ns);
     return -1;
@@ -142,7 +145,7 @@ static int pass_on(struct rl_conn *conn, size_t size, int64_t now_ns)
 
 static void receive_plain(struct rl_conn *conn)
 {
-    struct rl_session *session = &conn->engine->node[conn->node].session;
+    struct rl_session *session = rl_conn_session(conn);
 
     for (int i = 0; i < READS_PER_TURN; i++) {
         char *room;
@@ -157,7 +160,7 @@ static void receive_plain(struct rl_conn *conn)
 
 static int decrypt(struct rl_conn *conn, int64_t now_ns)
 {
-    struct rl_session *session = &conn->engine->node[conn->node].session;
+    struct rl_session *session = rl_conn_session(conn);
 
     for (;;) {
         char *room;

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/epoll.h>
 
-#define RL_REACTOR_EVENTS_MAX 20
+#define RL_REACTOR_EVENTS_MAX 36
 
 struct rl_reactor {
     int epoll_fd;
@@ -19,7 +19,8 @@ struct rl_reactor {
     int64_t armed_ns; /* what the timer is set to; RL_NEVER_NS: nothing */
 };
 
-/* What epoll hands back in data.u32: a node's number, or one of these. */
+/* What epoll hands back in data.u32: a node's number, that of its ear, or one of these. */
+#define RL_REACTOR_EAR 0x80u
 #define RL_REACTOR_TIMER 0x100u
 #define RL_REACTOR_WAKE 0x101u
 #define RL_REACTOR_THREAD 0x102u /* a thread that locks are bound to has ended */

@@ -1,12 +1,27 @@
--- Raise the fence counter to the token, only while the lock here is still ours.
--- KEYS[1] lock  KEYS[2] fence counter
--- ARGV[1] value  ARGV[2] token  ARGV[3] life of an idle counter in ms  -> 1 done, 0 not ours
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then
-  return 0
+-- Raise the fence counters to the token, only while the lock here is still ours.
+-- KEYS    for each name: lock, fence counter
+-- ARGV    1 value  2 token  3 life of an idle counter in ms  -> 1 done, 0 not ours
+local call = redis.call
+local function is_ours(key)
+  if call('TYPE', key).ok == 'hash' then
+    return call('HEXISTS', key, 'h:' .. ARGV[1]) == 1
+  end
+  return redis.pcall('GET', key) == ARGV[1]
 end
-local counter = redis.call('GET', KEYS[2])
-if not counter or tonumber(counter) < tonumber(ARGV[2]) then
-  redis.call('SET', KEYS[2], ARGV[2])
+
+for i = 1, #KEYS, 2 do
+  if not is_ours(KEYS[i]) then
+    return 0
+  end
 end
-redis.call('PEXPIRE', KEYS[2], ARGV[3])
+for i = 1, #KEYS, 2 do
+  local counter = call('GET', KEYS[i + 1])
+  if not counter or tonumber(counter) < tonumber(ARGV[2]) then
+    call('SET', KEYS[i + 1], ARGV[2])
+  end
+  call('PEXPIRE', KEYS[i + 1], ARGV[3])
+  if call('TYPE', KEYS[i]).ok == 'hash' then
+    call('HSET', KEYS[i], 'fence', ARGV[2])
+  end
+end
 return 1

@@ -19,6 +19,7 @@ enum step {
     STEP_SELECT,
     STEP_NAME,
     STEP_LOAD,
+    STEP_SUBSCRIBE,
     STEP_PROBE_DELIFEQ,
     STEP_PROBE_DELEX,
     STEP_PROBE_SET_IFEQ,
@@ -55,8 +56,11 @@ static int say_who_we_are(struct rl_session *session)
 int rl_greeting_write(struct rl_session *session, int64_t now_ns)
 {
     if (say_who_we_are(session) < 0 ||
-        SAY(session, STEP_NAME, "CLIENT", "SETNAME", session->login->client_name) < 0 ||
-        SAY(session, STEP_LOAD, "SCRIPT", "LOAD", RL_SCRIPT_RELEASE) < 0 ||
+        SAY(session, STEP_NAME, "CLIENT", "SETNAME", session->login->client_name) < 0)
+        return -1;
+    if (session->login->channel)
+        return SAY(session, STEP_SUBSCRIBE, "SUBSCRIBE", session->login->channel);
+    if (SAY(session, STEP_LOAD, "SCRIPT", "LOAD", RL_SCRIPT_RELEASE) < 0 ||
         SAY(session, STEP_LOAD, "SCRIPT", "LOAD", RL_SCRIPT_EXTEND) < 0)
         return -1;
     if (session->login->probe_native &&
@@ -73,7 +77,8 @@ int rl_greeting_write(struct rl_session *session, int64_t now_ns)
 static bool is_fatal(enum step step, struct rl_slice error)
 {
     return step == STEP_AUTH || step == STEP_SELECT || rl_slice_starts(error, "NOAUTH") ||
-           rl_slice_starts(error, "DENIED") || rl_slice_starts(error, "ERR max number");
+           rl_slice_starts(error, "DENIED") || rl_slice_starts(error, "ERR max number") ||
+           step == STEP_SUBSCRIBE;
 }
 
 /*
@@ -91,6 +96,8 @@ static bool makes_sense(enum step step, const struct rl_scalar *reply)
         return reply->type == RL_REPLY_STATUS;
     case STEP_LOAD:
         return reply->type == RL_REPLY_BULK && reply->text.size == SHA1_DIGITS;
+    case STEP_SUBSCRIBE:
+        return reply->type == RL_REPLY_ARRAY;
     case STEP_PROBE_DELIFEQ:
     case STEP_PROBE_DELEX:
         return reply->type == RL_REPLY_INTEGER;

@@ -87,20 +87,23 @@ int rl_session_say(struct rl_session *session, uint16_t step, const char *const 
     return 0;
 }
 
-bool rl_session_push(struct rl_session *session, const void *bytes, size_t size,
+bool rl_session_push(struct rl_session *session, const struct rl_command *command,
                      struct rl_pending entry)
 {
+    size_t size = rl_resp_encoded_size(command);
+    char *room;
     uint32_t count = rl_pending_count(&session->pending);
 
     if (session->state == RL_SESSION_DOWN)
         return false;
-    if (entry.op == RL_OP_ACQUIRE && count >= RL_SESSION_ACQUIRES_MAX)
+    if (entry.op <= RL_OP_AGAIN && count >= RL_SESSION_ACQUIRES_MAX)
         return false;
     /* Room first: an entry without its bytes would shift every later reply. */
-    if (!rl_buffer_reserve(&session->output, size) ||
-        !rl_pending_push(&session->pending, entry))
+    room = rl_buffer_reserve(&session->output, size);
+    if (!room || !rl_pending_push(&session->pending, entry))
         return false;
-    rl_buffer_append(&session->output, bytes, size);
+    rl_resp_encode(command, room);
+    rl_buffer_commit(&session->output, size);
     return true;
 }
 
@@ -176,6 +179,13 @@ static int answer_own(struct rl_session *session, uint16_t step, const struct rl
     return 0;
 }
 
+static bool is_message(const struct rl_reply *reply)
+{
+    return reply->scalar.type == RL_REPLY_ARRAY && reply->element_count > 0 &&
+           reply->element[0].type == RL_REPLY_BULK &&
+           rl_slice_equals(reply->element[0].text, "message");
+}
+
 int rl_session_next(struct rl_session *session, struct rl_pending *entry,
                     struct rl_reply *reply, int64_t now_ns)
 {
@@ -188,6 +198,10 @@ int rl_session_next(struct rl_session *session, struct rl_pending *entry,
         if (taken < 0)
             return refuse(session,
                           "the answer is not the Redis protocol, or beyond its limits");
+        if (session->login->channel && is_message(reply)) {
+            session->input_start += (size_t)taken;
+            return 1;
+        }
         if (!rl_pending_pop(&session->pending, entry))
             return refuse_unsolicited(session, reply);
         session->input_start += (size_t)taken;

@@ -17,8 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/answer.h"
 #include "core/guard.h"
-#include "core/recipe.h"
 #include "wire/buffer.h"
 #include "wire/pending.h"
 #include "wire/resp.h"
@@ -35,6 +35,7 @@ struct rl_login {
     uint32_t database;
     const char *client_name;
     bool probe_native;
+    const char *channel; /* a session that only listens, to this; NULL: one that asks */
 };
 
 enum rl_session_state {
@@ -93,8 +94,8 @@ bool rl_session_abandon(struct rl_session *session, struct rl_pending *out);
 /* Queues a request of the session's own, a list of words that ends with NULL. */
 int rl_session_say(struct rl_session *session, uint16_t step, const char *const *words);
 
-/* Queues one encoded command. False: the session is down or full; nothing was queued. */
-bool rl_session_push(struct rl_session *session, const void *bytes, size_t size,
+/* Queues one command. False: the session is down or full; nothing was queued. */
+bool rl_session_push(struct rl_session *session, const struct rl_command *command,
                      struct rl_pending entry);
 
 /* What may be sent now; *bytes is valid until the next call. */
@@ -109,7 +110,8 @@ void rl_session_received(struct rl_session *session, size_t size);
 
 /*
  * Takes the next reply to a request: 1 with *entry and *reply (valid until the next call), 0
- * when there is none yet, -1 when the session failed (failure and failure_text say why).
+ * when there is none yet, -1 when the session failed (failure and failure_text say why). For a
+ * session that listens, *reply is a message and *entry means nothing.
  */
 int rl_session_next(struct rl_session *session, struct rl_pending *entry,
                     struct rl_reply *reply, int64_t now_ns);

@@ -6,6 +6,7 @@
  */
 #include "check.h"
 
+#include "core/answer.h"
 #include "wire/resp.h"
 
 #include <stdio.h>

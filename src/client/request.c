@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reading what an acquire is asked for: which names, which kind, which combinations make sense. */
+#include <string.h>
+
+#include "client/client.h"
+
+static int compare_names(struct rl_slice a, struct rl_slice b)
+{
+    int order = memcmp(a.data, b.data, a.size < b.size ? a.size : b.size);
+
+    if (order != 0)
+        return order;
+    return a.size < b.size ? -1 : a.size > b.size;
+}
+
+/* In order, and each once: whoever asks for the same names asks for the same lock. */
+static void insert_name(struct rl_names *names, struct rl_slice name)
+{
+    size_t at = names->count;
+
+    for (; at > 0; at--) {
+        int order = compare_names(names->name[at - 1], name);
+
+        if (order == 0)
+            return;
+        if (order < 0)
+            break;
+    }
+    memmove(&names->name[at + 1], &names->name[at],
+            (names->count - at) * sizeof names->name[0]);
+    names->name[at] = name;
+    names->count++;
+}
+
+static int read_names(const char *name, redlock_request *r, struct rl_names *out)
+{
+    int error = rl_name_check(name, &r->name_length);
+
+    if (error)
+        return error;
+    *out = (struct rl_names){.count = 1, .name = {{name, r->name_length}}, .owner = {"", 0}};
+    if (r->more_name_count && !r->more_names)
+        return rl_detail(REDLOCK_INVAL, "more_names is NULL, but more_name_count is %zu",
+                         r->more_name_count);
+    if (r->more_name_count >= REDLOCK_NAMES_MAX)
+        return rl_detail(REDLOCK_INVAL, "%zu names; at most %d can be locked together",
+                         r->more_name_count + 1, REDLOCK_NAMES_MAX);
+    for (size_t i = 0; i < r->more_name_count; i++) {
+        size_t length = 0;
+
+        error = rl_name_check(r->more_names[i], &length);
+        if (error)
+            return error;
+        insert_name(out, (struct rl_slice){r->more_names[i], length});
+    }
+    if (out->count > 1 && r->kind != REDLOCK_MUTEX)
+        return rl_detail(REDLOCK_INVAL,
+                         "several names can be locked together as a mutex only, not as %s",
+                         redlock_kind_text(r->kind));
+    return REDLOCK_OK;
+}
+
+static int read_owner(redlock *client, const redlock_request *r, struct rl_names *out)
+{
+    const char *owner = r->owner ? r->owner : client->engine.id;
+    size_t length = strnlen(owner, REDLOCK_OWNER_MAX + 1);
+
+    if (r->kind != REDLOCK_REENTRANT)
+        return r->owner ? rl_detail(REDLOCK_INVAL, "an owner is for REDLOCK_REENTRANT only")
+                        : REDLOCK_OK;
+    if (length == 0 || length > REDLOCK_OWNER_MAX)
+        return rl_detail(REDLOCK_INVAL, "an owner has 1 to %d bytes", REDLOCK_OWNER_MAX);
+    out->owner = (struct rl_slice){owner, length};
+    return REDLOCK_OK;
+}
+
+static int check_kind(const redlock_request *r)
+{
+    const uint32_t known = REDLOCK_RENEW | REDLOCK_FENCED | REDLOCK_BOUND | REDLOCK_FAIR;
+    bool several_hold = r->kind == REDLOCK_SHARED || r->kind == REDLOCK_SEMAPHORE;
+
+    if (r->kind < REDLOCK_MUTEX || r->kind > REDLOCK_SEMAPHORE)
+        return rl_detail(REDLOCK_INVAL, "unknown kind of lock %d", r->kind);
+    if (r->flags & ~known)
+        return rl_detail(REDLOCK_INVAL, "unknown flags 0x%x in redlock_request",
+                         r->flags & ~known);
+    if (several_hold && (r->flags & REDLOCK_FENCED))
+        return rl_detail(REDLOCK_INVAL,
+                         "a %s lock has several holders at once: no order of fencing tokens "
+                         "could keep a late one out",
+                         redlock_kind_text(r->kind));
+    if (r->kind != REDLOCK_SEMAPHORE && r->slots)
+        return rl_detail(REDLOCK_INVAL, "slots are for REDLOCK_SEMAPHORE only");
+    if (r->kind == REDLOCK_SEMAPHORE && (r->slots == 0 || r->slots > REDLOCK_SLOTS_MAX))
+        return rl_detail(REDLOCK_INVAL, "a semaphore has 1 to %d slots, not %u",
+                         REDLOCK_SLOTS_MAX, r->slots);
+    return REDLOCK_OK;
+}
+
+static int check_times(const redlock_request *r)
+{
+    if (r->wait_ms < REDLOCK_WAIT_FOREVER)
+        return rl_detail(REDLOCK_INVAL, "wait_ms %lld is negative; -1 waits for ever",
+                         (long long)r->wait_ms);
+    if (r->wait_ms > REDLOCK_WAIT_MAX_MS)
+        return rl_detail(
+            REDLOCK_INVAL,
+            "wait_ms %lld is more than a year; REDLOCK_WAIT_FOREVER waits for ever",
+            (long long)r->wait_ms);
+    if (r->max_hold_ms < 0 || r->max_hold_ms > REDLOCK_WAIT_MAX_MS)
+        return rl_detail(REDLOCK_INVAL, "max_hold_ms %lld is not between 0 and a year",
+                         (long long)r->max_hold_ms);
+    return REDLOCK_OK;
+}
+
+int rl_request_read(redlock *client, const char *name, int64_t ttl_ms,
+                    const redlock_request *given, redlock_request *out, struct rl_names *names)
+{
+    int error = REDLOCK_OK;
+
+    if (given)
+        error = rl_struct_read("redlock_request", given, given->size, out, sizeof *out);
+    else
+        *out = (redlock_request){.size = sizeof *out};
+    if (!error)
+        error = check_kind(out);
+    if (!error)
+        error = read_names(name, out, names);
+    if (!error)
+        error = rl_ttl_check(client, ttl_ms);
+    if (!error)
+        error = read_owner(client, out, names);
+    if (!error)
+        error = check_times(out);
+    if (!error && out->report)
+        error = rl_struct_check("redlock_report", out->report);
+    return error;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "core/answer.h"
+
+#include <string.h>
+
+bool rl_slice_equals(struct rl_slice slice, const char *text)
+{
+    size_t size = strlen(text);
+
+    return slice.size == size && memcmp(slice.data, text, size) == 0;
+}
+
+bool rl_slice_starts(struct rl_slice slice, const char *text)
+{
+    size_t size = strlen(text);
+
+    return slice.size >= size && memcmp(slice.data, text, size) == 0;
+}
+
+enum redlock_vote rl_recipe_error_vote(struct rl_slice error)
+{
+    static const struct {
+        const char *word;
+        enum redlock_vote vote;
+    } words[] = {
+        {"NOAUTH", REDLOCK_VOTE_AUTH},
+        {"WRONGPASS", REDLOCK_VOTE_AUTH},
+        {"NOPERM", REDLOCK_VOTE_AUTH},
+        {"DENIED", REDLOCK_VOTE_AUTH},
+        {"ERR AUTH", REDLOCK_VOTE_AUTH},
+        {"ERR The user executing the script", REDLOCK_VOTE_AUTH},
+        {"ERR invalid password", REDLOCK_VOTE_AUTH},
+        {"LOADING", REDLOCK_VOTE_LOADING},
+        {"MASTERDOWN", REDLOCK_VOTE_READONLY},
+        {"READONLY", REDLOCK_VOTE_READONLY},
+    };
+
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (rl_slice_starts(error, words[i].word))
+            return words[i].vote;
+    return REDLOCK_VOTE_ERROR;
+}
+
+bool rl_recipe_is_noscript(const struct rl_reply *reply)
+{
+    return reply->scalar.type == RL_REPLY_ERROR &&
+           rl_slice_starts(reply->scalar.text, "NOSCRIPT");
+}
+
+static enum redlock_vote set_vote(const struct rl_scalar *reply)
+{
+    if (reply->type == RL_REPLY_STATUS && rl_slice_equals(reply->text, "OK"))
+        return REDLOCK_VOTE_GRANTED;
+    if (reply->type == RL_REPLY_NIL)
+        return REDLOCK_VOTE_HELD;
+    return REDLOCK_VOTE_PROTO;
+}
+
+int64_t rl_reply_integer(const struct rl_reply *reply, uint32_t index, int64_t otherwise)
+{
+    if (index >= reply->element_count || reply->element[index].type != RL_REPLY_INTEGER)
+        return otherwise;
+    return reply->element[index].integer;
+}
+
+static int64_t remaining_ms(int64_t pttl)
+{
+    /* No key: only the queue is in the way. No expiry: nobody knows how long. */
+    return pttl == -2 ? 0 : pttl < 0 ? -1 : pttl;
+}
+
+static void note_refusal(const struct rl_reply *reply, struct rl_answer *answer)
+{
+    answer->vote = REDLOCK_VOTE_HELD;
+    answer->key_ttl_ms = remaining_ms(reply->element[1].integer);
+    answer->ticket = rl_reply_integer(reply, 5, 0);
+    answer->place = (uint32_t)rl_reply_integer(reply, 6, 0);
+    answer->ahead_ms = rl_reply_integer(reply, 7, 0);
+    for (uint32_t i = 0; i < RL_FREE_SLOTS_MAX; i++)
+        answer->free_slot[i] = (uint16_t)rl_reply_integer(reply, 8 + i, 0);
+}
+
+/* {1, token, id, max_ttl, identity, ...}, {0, remaining ms, ...} or {-2, max_ttl}: take.lua. */
+static struct rl_answer script_acquire_answer(const struct rl_reply *reply)
+{
+    const struct rl_scalar *element = reply->element;
+    struct rl_answer answer = {.vote = REDLOCK_VOTE_PROTO, .key_ttl_ms = -1};
+
+    if (reply->element_count < 2 || element[0].type != RL_REPLY_INTEGER ||
+        element[1].type != RL_REPLY_INTEGER)
+        return answer;
+    if (element[0].integer == -2) {
+        answer.vote = REDLOCK_VOTE_GUARDED;
+        answer.beyond_max_ttl = true;
+        return answer;
+    }
+    if (reply->element_count < 5 || element[2].type != RL_REPLY_BULK ||
+        element[3].type != RL_REPLY_INTEGER || element[4].type != RL_REPLY_BULK)
+        return answer;
+    answer.has_marker = true;
+    answer.marker = element[2].text;
+    answer.marker_max_ttl_ms = element[3].integer;
+    answer.present = element[4].text;
+    if (element[0].integer == 1) {
+        answer.vote = REDLOCK_VOTE_GRANTED;
+        answer.token = element[1].integer;
+        answer.nested = rl_reply_integer(reply, 5, 0) == 1;
+    } else if (element[0].integer == 0) {
+        note_refusal(reply, &answer);
+    }
+    return answer;
+}
+
+/* {ticket, remaining ms}: ticket.lua. */
+static struct rl_answer ticket_answer(const struct rl_reply *reply)
+{
+    struct rl_answer answer = {.vote = REDLOCK_VOTE_PROTO, .key_ttl_ms = -1};
+
+    answer.ticket = rl_reply_integer(reply, 0, 0);
+    if (reply->scalar.type != RL_REPLY_ARRAY || reply->element_count != 2 || answer.ticket <= 0)
+        return answer;
+    answer.vote = REDLOCK_VOTE_HELD;
+    answer.key_ttl_ms = remaining_ms(rl_reply_integer(reply, 1, -1));
+    return answer;
+}
+
+/* Scripts and native deletes answer 1 or 0; SET ... IFEQ answers OK or nil. */
+static enum redlock_vote compare_vote(const struct rl_scalar *reply)
+{
+    if (reply->type == RL_REPLY_INTEGER && reply->integer == 1)
+        return REDLOCK_VOTE_GRANTED;
+    if (reply->type == RL_REPLY_INTEGER && reply->integer == 0)
+        return REDLOCK_VOTE_MISSING;
+    if (reply->type == RL_REPLY_STATUS && rl_slice_equals(reply->text, "OK"))
+        return REDLOCK_VOTE_GRANTED;
+    if (reply->type == RL_REPLY_NIL)
+        return REDLOCK_VOTE_MISSING;
+    return REDLOCK_VOTE_PROTO;
+}
+
+static struct rl_answer inquire_answer(const struct rl_scalar *reply)
+{
+    struct rl_answer answer = {.vote = REDLOCK_VOTE_PROTO, .key_ttl_ms = -1};
+
+    if (reply->type != RL_REPLY_INTEGER)
+        return answer;
+    answer.vote = reply->integer == -2 ? REDLOCK_VOTE_MISSING : REDLOCK_VOTE_HELD;
+    /* -1 is a key without expiry: held, for nobody knows how long. */
+    if (reply->integer >= 0)
+        answer.key_ttl_ms = reply->integer;
+    return answer;
+}
+
+/* What is there is read by the survey: here only whether something is. */
+static enum redlock_vote look_vote(const struct rl_reply *reply)
+{
+    if (reply->scalar.type != RL_REPLY_ARRAY || reply->element_count < 7 ||
+        reply->element[0].type != RL_REPLY_BULK)
+        return REDLOCK_VOTE_PROTO;
+    return rl_slice_equals(reply->element[0].text, "none") ? REDLOCK_VOTE_MISSING
+                                                           : REDLOCK_VOTE_HELD;
+}
+
+struct rl_answer rl_recipe_answer(enum rl_op op, const struct rl_reply *reply)
+{
+    const struct rl_scalar *scalar = &reply->scalar;
+    struct rl_answer answer = {.vote = REDLOCK_VOTE_PROTO, .key_ttl_ms = -1};
+
+    if (scalar->type == RL_REPLY_ERROR) {
+        answer.vote = rl_recipe_error_vote(scalar->text);
+        /* Another kind of lock is under our key: whatever it is, it is not ours. */
+        if ((op == RL_OP_EXTEND || op == RL_OP_RELEASE) &&
+            rl_slice_starts(scalar->text, "WRONGTYPE"))
+            answer.vote = REDLOCK_VOTE_MISSING;
+        return answer;
+    }
+    switch (op) {
+    case RL_OP_ACQUIRE:
+    case RL_OP_AGAIN:
+    case RL_OP_HEAL:
+        if (scalar->type == RL_REPLY_ARRAY)
+            return script_acquire_answer(reply);
+        answer.vote = set_vote(scalar);
+        break;
+    case RL_OP_TICKET:
+        return ticket_answer(reply);
+    case RL_OP_FORGET:
+    case RL_OP_ADMIT:
+        if (scalar->type == RL_REPLY_INTEGER)
+            answer.vote = REDLOCK_VOTE_GRANTED;
+        break;
+    case RL_OP_EXTEND:
+    case RL_OP_RELEASE:
+    case RL_OP_ALIGN:
+    case RL_OP_ROLLBACK:
+    case RL_OP_QUIT:
+    case RL_OP_LEAVE:
+    case RL_OP_WAITERS:
+    case RL_OP_WAKE:
+        answer.vote = compare_vote(scalar);
+        break;
+    case RL_OP_INQUIRE:
+        return inquire_answer(scalar);
+    case RL_OP_LOOK:
+        answer.vote = look_vote(reply);
+        break;
+    case RL_OP_LIST:
+        if (scalar->type == RL_REPLY_ARRAY && reply->element_count > 0)
+            answer.vote = REDLOCK_VOTE_GRANTED;
+        break;
+    case RL_OP_PING:
+        if (scalar->type == RL_REPLY_STATUS && rl_slice_equals(scalar->text, "PONG"))
+            answer.vote = REDLOCK_VOTE_GRANTED;
+        break;
+    }
+    return answer;
+}

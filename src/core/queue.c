@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Waiting for a lock that another holds.
+ *
+ * After a refused first attempt every node offers the next place of its queue; the largest offer
+ * of a quorum is our ticket, and it stays the same from then on. Every later attempt enters the
+ * queue with it, tells the nodes that we are alive, and is granted only where we are first. In
+ * between we sleep until a node says that the lock is free, or a timer says that it could be:
+ * messages may be lost, and servers announce an expiry late or never.
+ *
+ * Whoever is queued on a quorum before another begins has the smaller ticket on at least one
+ * node of the other's quorum: nobody who begins later is served first.
+ */
+#include "core/lock_internal.h"
+
+#define MS_NS 1000000
+
+/* So often within the life of a place do we show up. */
+#define SIGNS_PER_LIFE 3
+
+/*
+ * The release that frees the lock reaches the nodes one after another: a waiter that was told by
+ * the first gives the others this long to follow, before its round is lost.
+ */
+#define PATIENCE_NS (10 * MS_NS)
+
+/* A node says "free", is asked, and refuses: another was faster. Not for ever, in one round. */
+#define AGAINS_PER_NODE 4
+
+/* After the key should have expired: a millisecond is as exact as servers count. */
+#define EXPIRY_LAG_NS (1 * MS_NS)
+
+void rl_queue_forget(struct rl_lock *lock)
+{
+    lock->ticket = 0;
+    lock->place = 0;
+    lock->woken = 0;
+    lock->ahead_ms = 0;
+}
+
+void rl_queue_park(struct rl_lock *lock, const struct rl_event *event)
+{
+    (void)event;
+    lock->state = RL_PARKED;
+    /* Somebody holds it, or there would be nobody before us. */
+    lock->attempt_error = REDLOCK_BUSY;
+}
+
+/* ---- a place ---- */
+
+static void ask_for_tickets(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
+{
+    lock->state = RL_TICKETING;
+    lock->asked = rl_all_nodes(lock);
+    lock->round_deadline_ns = now_ns + rl_lock_node_timeout_ns(lock->policy, lock->ttl_ns);
+    rl_send(out, RL_OP_TICKET, lock->asked, lock->round);
+}
+
+/* The largest offer, once a quorum has made one; 0 before. */
+static int64_t agreed_ticket(const struct rl_lock *lock)
+{
+    int64_t ticket = 0;
+    uint8_t offers = 0;
+
+    for (uint8_t i = 0; i < lock->policy->node_count; i++) {
+        if (lock->node[i].vote != REDLOCK_VOTE_HELD || lock->node[i].token == 0)
+            continue;
+        offers++;
+        if (lock->node[i].token > ticket)
+            ticket = lock->node[i].token;
+    }
+    return offers >= lock->policy->quorum ? ticket : 0;
+}
+
+static void enter(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
+{
+    rl_acquire_attempt(lock, event->now_ns, event->random, out);
+    lock->patience_ns = event->now_ns + PATIENCE_NS;
+}
+
+void rl_queue_turn(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
+{
+    if (lock->state != RL_PARKED)
+        return;
+    if (event->now_ns >= lock->wait_deadline_ns) {
+        rl_acquire_give_up(lock, out, rl_acquire_final_error(lock));
+        return;
+    }
+    if (!event->held_here) {
+        rl_acquire_attempt(lock, event->now_ns, event->random, out);
+        return;
+    }
+    rl_round_begin(lock, event->now_ns, rl_lock_node_timeout_ns(lock->policy, lock->ttl_ns));
+    ask_for_tickets(lock, event->now_ns, out);
+}
+
+void rl_queue_answer(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
+{
+    uint16_t bit = (uint16_t)(1u << event->node);
+
+    if (event->op != RL_OP_TICKET || event->round != lock->round || !(lock->asked & bit))
+        return;
+    lock->asked &= (uint16_t)~bit;
+    rl_note_answer(lock, event->node, event->answer, event->now_ns - lock->round_start_ns);
+    lock->ticket = agreed_ticket(lock);
+    if (lock->ticket)
+        enter(lock, event, out);
+    else if (!lock->asked)
+        rl_acquire_back_off(lock, event);
+}
+
+/* ---- sleeping ---- */
+
+/* When could a quorum of the nodes be free, if nobody tells us? The quorum-th soonest. */
+static int64_t free_at_ns(const struct rl_lock *lock, int64_t now_ns)
+{
+    int64_t sorted[REDLOCK_NODES_MAX];
+    uint8_t count = 0;
+
+    for (uint8_t i = 0; i < lock->policy->node_count; i++) {
+        int64_t ttl_ms = lock->node[i].key_ttl_ms;
+        uint8_t at = count;
+
+        if (lock->node[i].vote == REDLOCK_VOTE_GRANTED)
+            ttl_ms = 0;
+        else if (lock->node[i].vote != REDLOCK_VOTE_HELD || ttl_ms < 0)
+            continue;
+        for (; at > 0 && sorted[at - 1] > ttl_ms; at--)
+            sorted[at] = sorted[at - 1];
+        sorted[at] = ttl_ms;
+        count++;
+    }
+    if (count < lock->policy->quorum)
+        return RL_NEVER_NS;
+    return now_ns + sorted[lock->policy->quorum - 1] * MS_NS + EXPIRY_LAG_NS;
+}
+
+/*
+ * First in the queue, some nodes ours, and no quorum: two collided and must not meet again in
+ * step, or the holder is on a bare majority and we got the rest. Full jitter, growing (A9).
+ */
+static int64_t after_collision_ns(struct rl_lock *lock, const struct rl_event *event)
+{
+    int64_t bound_ns = lock->policy->retry_min_ns;
+
+    for (uint8_t i = 0; i < lock->collision_count && bound_ns < lock->policy->retry_max_ns; i++)
+        bound_ns *= 2;
+    if (lock->collision_count < UINT8_MAX)
+        lock->collision_count++;
+    return event->now_ns + EXPIRY_LAG_NS + bound_ns / 65536 * (int64_t)(event->random >> 16);
+}
+
+static void sleep_in_queue(struct rl_lock *lock, const struct rl_event *event)
+{
+    int64_t now_ns = event->now_ns;
+    int64_t sign_ns = now_ns + (int64_t)RL_WAITER_LIFE_MS * MS_NS / SIGNS_PER_LIFE;
+    int64_t free_ns = free_at_ns(lock, now_ns);
+    int64_t ahead_ns = now_ns + lock->ahead_ms * MS_NS + EXPIRY_LAG_NS;
+
+    lock->state = RL_QUEUED;
+    if (lock->ahead_ms > 0 && ahead_ns > free_ns)
+        free_ns = ahead_ns;
+    if (lock->tally.yes_count > 0 && lock->ahead_ms == 0)
+        free_ns = rl_earlier(free_ns, after_collision_ns(lock, event));
+    else
+        lock->collision_count = 0;
+    lock->retry_at_ns = rl_earlier(sign_ns, free_ns);
+}
+
+void rl_queue_join(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
+{
+    if (lock->ticket) {
+        sleep_in_queue(lock, event);
+        return;
+    }
+    lock->ticket = agreed_ticket(lock);
+    if (lock->ticket)
+        enter(lock, event, out);
+    else
+        ask_for_tickets(lock, event->now_ns, out);
+}
+
+void rl_queue_timer(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
+{
+    int64_t now_ns = event->now_ns;
+
+    /* The deadline is looked at first, so that no attempt starts after it (A9). */
+    if (now_ns >= lock->wait_deadline_ns) {
+        if (lock->state == RL_PARKED && event->leader_error)
+            lock->attempt_error = event->leader_error;
+        rl_acquire_give_up(lock, out, rl_acquire_final_error(lock));
+    } else if (lock->state == RL_TICKETING && now_ns >= lock->round_deadline_ns) {
+        for (uint8_t i = 0; i < lock->policy->node_count; i++)
+            if (lock->asked & (1u << i))
+                lock->node[i].vote = REDLOCK_VOTE_TIMEDOUT;
+        lock->attempt_error = rl_no_quorum_error(lock);
+        rl_acquire_back_off(lock, event);
+    } else if (lock->state == RL_QUEUED && now_ns >= lock->retry_at_ns) {
+        enter(lock, event, out);
+    }
+}
+
+/* ---- being woken ---- */
+
+static void ask_again(struct rl_lock *lock, uint16_t nodes, struct rl_actions *out)
+{
+    for (uint8_t i = 0; i < lock->policy->node_count; i++) {
+        if (!(nodes & (1u << i)))
+            continue;
+        /* The same value as before: nothing of this round has been rolled back (A1). */
+        rl_tally_reconsider(&lock->tally, i);
+        lock->node[i] = (struct rl_node_vote){REDLOCK_VOTE_PENDING, -1, -1, 0};
+        lock->again_count++;
+    }
+    lock->woken &= (uint16_t)~nodes;
+    rl_send(out, RL_OP_AGAIN, nodes, lock->round);
+}
+
+static bool may_ask_again(const struct rl_lock *lock)
+{
+    return lock->again_count < AGAINS_PER_NODE * lock->policy->node_count;
+}
+
+void rl_queue_wake(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
+{
+    uint16_t refused = 0;
+
+    if (lock->state == RL_QUEUED && event->now_ns < lock->wait_deadline_ns) {
+        if (event->slot)
+            lock->free_slot = event->slot;
+        enter(lock, event, out);
+        return;
+    }
+    if (lock->state != RL_ACQUIRING || !lock->ticket)
+        return;
+    for (uint8_t i = 0; i < lock->policy->node_count; i++)
+        if ((event->nodes & (1u << i)) && lock->node[i].vote == REDLOCK_VOTE_HELD)
+            refused |= (uint16_t)(1u << i);
+    /* Whose answer is still on its way may have refused before it was free. */
+    lock->woken |= (uint16_t)(event->nodes & ~refused);
+    if (refused && may_ask_again(lock))
+        ask_again(lock, refused, out);
+}
+
+/* The slot that most of those who refused would have: the nodes see the same holders. */
+static void note_free_slot(struct rl_lock *lock, const struct rl_answer *answer)
+{
+    if (!lock->free_slot && answer->free_slot[0])
+        lock->free_slot = answer->free_slot[0];
+}
+
+void rl_queue_refused(struct rl_lock *lock, const struct rl_event *event,
+                      struct rl_actions *out)
+{
+    const struct rl_answer *answer = &event->answer;
+    uint16_t bit = (uint16_t)(1u << event->node);
+
+    note_free_slot(lock, answer);
+    if (!lock->ticket)
+        return;
+    if (answer->place > lock->place || lock->place_round != lock->round)
+        lock->place = answer->place;
+    lock->place_round = lock->round;
+    if (answer->ahead_ms > lock->ahead_ms)
+        lock->ahead_ms = answer->ahead_ms;
+    if ((lock->woken & bit) && may_ask_again(lock))
+        ask_again(lock, bit, out);
+}
+
+bool rl_queue_has_patience(const struct rl_lock *lock, int64_t now_ns)
+{
+    if (!lock->ticket || now_ns >= lock->patience_ns || lock->patience_ns == RL_NEVER_NS)
+        return false;
+    /* Nobody can be served but us, or somebody has not answered yet: it may still turn. */
+    return lock->tally.yes_count > 0 || rl_tally_pending(&lock->tally) != 0;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "engine/describe.h"
+
+#include <string.h>
+
+#include "engine/engine.h"
+
+#define MS_NS 1000000
+
+enum beside { BESIDE_FENCE = 1, BESIDE_QUEUE = 2, BESIDE_ALIVE = 4 };
+
+struct rl_slice rl_write_decimal(int64_t number, char *out)
+{
+    return (struct rl_slice){out, (size_t)(rl_resp_decimal((uint64_t)number, out) - out)};
+}
+
+/* How long the key should live from now on. */
+static int64_t ttl_of_ns(const struct rl_lock *lock, enum rl_op op, int64_t now_ns)
+{
+    switch (op) {
+    case RL_OP_EXTEND:
+        return lock->extension_ttl_ns;
+    case RL_OP_HEAL:
+        /* What is left of the extension that was just won (A8). */
+        return lock->round_start_ns + lock->extension_ttl_ns - now_ns;
+    default:
+        return lock->ttl_ns;
+    }
+}
+
+/* Which keys beside the lock itself does the step need? */
+static unsigned beside_of(const struct rl_subject *subject, enum rl_op op)
+{
+    bool simple = rl_recipe_is_plain(subject) && subject->waiter.size == 0;
+
+    switch (op) {
+    case RL_OP_ACQUIRE:
+    case RL_OP_AGAIN:
+    case RL_OP_HEAL:
+        if (simple)
+            return subject->fenced || subject->marked ? BESIDE_FENCE : 0;
+        return BESIDE_FENCE | BESIDE_QUEUE | BESIDE_ALIVE;
+    case RL_OP_RELEASE:
+    case RL_OP_ROLLBACK:
+    case RL_OP_QUIT:
+    case RL_OP_LEAVE:
+        return simple ? BESIDE_QUEUE : BESIDE_QUEUE | BESIDE_ALIVE;
+    case RL_OP_TICKET:
+    case RL_OP_WAITERS:
+    case RL_OP_WAKE:
+        return BESIDE_QUEUE;
+    case RL_OP_ALIGN:
+    case RL_OP_FORGET:
+        return BESIDE_FENCE;
+    case RL_OP_LOOK:
+        return BESIDE_FENCE | BESIDE_QUEUE | BESIDE_ALIVE;
+    default:
+        return 0;
+    }
+}
+
+static char *write_beside(char *at, const char *head, size_t head_size, struct rl_slice name,
+                          struct rl_slice *out)
+{
+    memcpy(at, head, head_size);
+    memcpy(at + head_size, name.data, name.size);
+    *out = (struct rl_slice){at, head_size + name.size};
+    return at + out->size;
+}
+
+#define WRITE_BESIDE(at, PREFIX, name, out)                                                    \
+    write_beside((at), (PREFIX), sizeof(PREFIX) - 1, (name), (out))
+
+static void write_keys(const struct rl_claim *claim, unsigned beside,
+                       struct rl_description *out)
+{
+    const char *key = claim->key.data;
+    const char *end = key + claim->key.size;
+    char *at = out->beside;
+
+    for (uint8_t i = 0; i < claim->name_count; i++) {
+        struct rl_name_keys *keys = &out->name[i];
+        const char *stop =
+            claim->name_count > 1 ? memchr(key, RL_KEY_SEPARATOR, (size_t)(end - key)) : NULL;
+        struct rl_slice name;
+
+        keys->lock = (struct rl_slice){key, (size_t)((stop ? stop : end) - key)};
+        name =
+            (struct rl_slice){key + claim->prefix_size, keys->lock.size - claim->prefix_size};
+        if (beside & BESIDE_FENCE)
+            at = WRITE_BESIDE(at, RL_FENCE_PREFIX, name, &keys->fence);
+        if (beside & BESIDE_QUEUE)
+            at = WRITE_BESIDE(at, RL_QUEUE_PREFIX, name, &keys->queue);
+        if (beside & BESIDE_ALIVE)
+            at = WRITE_BESIDE(at, RL_ALIVE_PREFIX, name, &keys->alive);
+        key = keys->lock.data + keys->lock.size + 1;
+    }
+}
+
+/* The letter tells readers from those who want it alone; the client's id is its channel. */
+static struct rl_slice write_waiter(const struct rl_engine *engine, enum redlock_kind kind,
+                                    uint64_t waiter, char *out)
+{
+    char *at = out;
+
+    *at++ = kind == REDLOCK_SHARED ? 'r' : 'w';
+    memcpy(at, engine->id, RL_CLIENT_ID_SIZE);
+    at += RL_CLIENT_ID_SIZE;
+    *at++ = '.';
+    at = rl_resp_decimal(waiter, at);
+    return (struct rl_slice){out, (size_t)(at - out)};
+}
+
+static void describe_acquire(const struct rl_engine *engine, const struct rl_handle *handle,
+                             struct rl_description *out)
+{
+    const struct rl_lock *lock = &handle->lock;
+    struct rl_subject *subject = &out->subject;
+
+    if (lock->ticket || lock->terms.fair)
+        subject->waiter = write_waiter(engine, subject->kind, handle->waiter, out->waiter);
+    subject->ticket = rl_write_decimal(lock->ticket, out->ticket);
+    subject->group = handle->owner;
+    subject->slot = (struct rl_slice){"0", 1};
+    if (lock->terms.kind == REDLOCK_SEMAPHORE) {
+        subject->group = rl_write_decimal(lock->terms.slots, out->slots);
+        subject->slot = rl_write_decimal(lock->slot, out->slot);
+    }
+}
+
+void rl_describe(const struct rl_engine *engine, const struct rl_claim *claim,
+                 const struct rl_handle *handle, enum rl_op op, int64_t now_ns,
+                 struct rl_description *out)
+{
+    struct rl_subject *subject = &out->subject;
+
+    *subject = (struct rl_subject){
+        .name_count = claim->name_count,
+        .name = out->name,
+        .kind = (enum redlock_kind)claim->kind,
+        .kind_unknown = claim->kind_unknown,
+        .value = claim->value,
+        .contended = claim->contended,
+    };
+    if (op == RL_OP_ROLLBACK || op == RL_OP_QUIT || op == RL_OP_LEAVE) {
+        if (claim->waiter)
+            subject->waiter = write_waiter(engine, subject->kind, claim->waiter, out->waiter);
+    } else if (handle) {
+        int64_t ttl_ns = ttl_of_ns(&handle->lock, op, now_ns);
+
+        /* Never zero, which would be an error: at the very end it is a key for a millisecond. */
+        subject->ttl_ms = rl_write_decimal(ttl_ns < MS_NS ? 1 : ttl_ns / MS_NS, out->ttl_ms);
+        subject->may_shorten = op == RL_OP_EXTEND && ttl_ns < handle->lock.longest_ttl_ns;
+        subject->fenced = handle->lock.terms.fenced;
+        subject->marked = engine->strict;
+        if (op == RL_OP_ALIGN)
+            subject->token = rl_write_decimal(handle->lock.token, out->token);
+        if (op == RL_OP_ACQUIRE || op == RL_OP_AGAIN || op == RL_OP_HEAL)
+            describe_acquire(engine, handle, out);
+    }
+    write_keys(claim, beside_of(subject, op), out);
+}

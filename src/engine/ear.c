@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The connections that listen: from a node's message to the waiter that it is for. */
+#include <string.h>
+
+#include "engine/engine.h"
+
+int rl_ear_connecting(struct rl_engine *engine, uint8_t node, int64_t now_ns)
+{
+    struct rl_ear *ear = &engine->node[node].ear;
+
+    if (!ear->session.input) {
+        ear->login = engine->node[node].login;
+        ear->login.channel = engine->channel;
+        if (rl_session_init(&ear->session, &ear->login) < 0)
+            return -1;
+    }
+    if (rl_session_begin(&ear->session, now_ns) == 0)
+        return 0;
+    rl_session_end(&ear->session);
+    return -1;
+}
+
+void rl_ear_disconnected(struct rl_engine *engine, uint8_t node, int64_t now_ns)
+{
+    struct rl_ear *ear = &engine->node[node].ear;
+    struct rl_pending request;
+
+    (void)now_ns;
+    rl_session_end(&ear->session);
+    while (rl_session_abandon(&ear->session, &request))
+        ;
+    if (ear->is_up)
+        engine->ear_count--;
+    ear->is_up = false;
+}
+
+/* Digits up to the end or to what follows them; -1: none. */
+static int64_t read_number(struct rl_slice text, size_t *at)
+{
+    int64_t number = 0;
+    size_t start = *at;
+
+    for (; *at < text.size && text.data[*at] >= '0' && text.data[*at] <= '9'; ++*at) {
+        if (number > INT64_MAX / 10 - 1)
+            return -1;
+        number = number * 10 + (text.data[*at] - '0');
+    }
+    return *at > start ? number : -1;
+}
+
+/* The waiter's name, and "#slot" behind it when a semaphore's slot became free. */
+static void wake(struct rl_engine *engine, uint8_t node, struct rl_slice name, int64_t now_ns)
+{
+    size_t at = 1 + RL_CLIENT_ID_SIZE + 1;
+    struct rl_line *line;
+    int64_t number;
+    int64_t slot = 0;
+
+    if (name.size <= at || memcmp(name.data + 1, engine->id, RL_CLIENT_ID_SIZE) != 0)
+        return;
+    number = read_number(name, &at);
+    if (at < name.size && name.data[at] == '#') {
+        at++;
+        slot = read_number(name, &at);
+    }
+    line = number < 0 ? NULL : rl_line_of_number(&engine->lines, (uint64_t)number);
+    if (line)
+        rl_handle_wake(engine, line->first, (uint16_t)(1u << node),
+                       slot > 0 && slot <= REDLOCK_SLOTS_MAX ? (uint16_t)slot : 0, now_ns);
+}
+
+static void hear(struct rl_engine *engine, uint8_t node, const struct rl_reply *reply,
+                 int64_t now_ns)
+{
+    if (reply->element_count == 3 && reply->element[2].type == RL_REPLY_BULK)
+        wake(engine, node, reply->element[2].text, now_ns);
+}
+
+/* What was published while too few ears were up was missed: look once. */
+static void note_up(struct rl_engine *engine, struct rl_ear *ear, int64_t now_ns)
+{
+    if (ear->is_up || ear->session.state != RL_SESSION_UP)
+        return;
+    ear->is_up = true;
+    if (++engine->ear_count == engine->policy.quorum)
+        rl_handles_wake(engine, now_ns);
+}
+
+int rl_ear_received(struct rl_engine *engine, uint8_t node, size_t size, int64_t now_ns)
+{
+    struct rl_ear *ear = &engine->node[node].ear;
+    struct rl_pending entry;
+    struct rl_reply reply;
+    int status;
+
+    rl_session_received(&ear->session, size);
+    while ((status = rl_session_next(&ear->session, &entry, &reply, now_ns)) > 0)
+        hear(engine, node, &reply, now_ns);
+    note_up(engine, ear, now_ns);
+    return status;
+}

@@ -1,0 +1,107 @@
+-- Give back a hold of any kind, leave the queue, or both; then wake who can be served.
+-- KEYS    for each name: lock, queue, liveness
+-- ARGV    1 value, '' to give nothing back  2 our waiter, or ''  3 1 to leave the queue
+-- -> 1 given back for every name, 0 not there or another's
+local call = redis.call
+local value, waiter, leaving = ARGV[1], ARGV[2], ARGV[3] == '1'
+-- Of a semaphore: the one that is free now.
+local slot = string.match(value, '#%d+$') or ''
+local time = call('TIME')
+local now = math.floor((time[1] * 1000000 + time[2]) / 1000)
+
+-- After some holds have gone, the key lives as long as the longest that is left.
+local function keep_until(key, last)
+  if last <= now then
+    call('DEL', key)
+  else
+    call('PEXPIREAT', key, string.format('%.0f', last))
+  end
+end
+
+local function give_back_field(key)
+  local mine, last = 0, 0
+  local fields = call('HGETALL', key)
+  for i = 1, #fields, 2 do
+    local name, content = fields[i], fields[i + 1]
+    local ends, holder
+    if string.sub(name, 1, 2) == 'h:' then
+      ends, holder = tonumber(content), string.sub(name, 3)
+    elseif string.sub(name, 1, 2) == 's:' then
+      ends, holder = string.match(content, '^(%d+):(.*)$')
+      ends = tonumber(ends)
+    end
+    if holder == value then
+      mine = call('HDEL', key, name)
+    elseif ends and ends <= now then
+      call('HDEL', key, name)
+    elseif ends then
+      last = math.max(last, ends)
+    end
+  end
+  if mine == 1 then
+    keep_until(key, last)
+  end
+  return mine
+end
+
+local function give_back(key)
+  local type = call('TYPE', key).ok
+  if type == 'string' then
+    return call('GET', key) == value and call('DEL', key) or 0
+  elseif type == 'hash' then
+    return give_back_field(key)
+  elseif type == 'zset' and call('ZREM', key, value) == 1 then
+    call('ZREMRANGEBYSCORE', key, '-inf', now)
+    local last = call('ZREVRANGE', key, 0, 0, 'WITHSCORES')[2]
+    if last then
+      keep_until(key, tonumber(last))
+    end
+    return 1
+  end
+  return 0
+end
+
+-- Could this waiter be served now? A reader beside readers, anybody by a free slot.
+local function is_free_for(head, key)
+  local type = call('TYPE', key).ok
+  if type == 'zset' then
+    return string.sub(head, 1, 1) == 'r'
+  elseif type == 'hash' then
+    local slots = call('HGET', key, 'slots')
+    return slots and call('HLEN', key) - 1 < tonumber(slots)
+  end
+  return type == 'none'
+end
+
+local function wake(key, queue, alive)
+  for _, head in ipairs(call('ZRANGE', queue, 0, 15)) do
+    -- A rollback leaves us where we are: nobody behind us can be served before us.
+    if head == waiter then
+      return
+    end
+    local ends = call('ZSCORE', alive, head)
+    if ends and tonumber(ends) > now then
+      if not is_free_for(head, key) then
+        return
+      end
+      call('PUBLISH', 'redlock.wake:' .. string.sub(head, 2, 17), head .. slot)
+      if string.sub(head, 1, 1) ~= 'r' then
+        return
+      end
+    end
+  end
+end
+
+local given = 0
+for i = 1, #KEYS, 3 do
+  local mine = value ~= '' and give_back(KEYS[i]) or 0
+  local left = leaving and call('ZREM', KEYS[i + 1], waiter) or 0
+  if leaving then
+    call('ZREM', KEYS[i + 2], waiter)
+  end
+  given = given + mine
+  if mine + left > 0 then
+    wake(KEYS[i], KEYS[i + 1], KEYS[i + 2])
+  end
+end
+return given * 3 == #KEYS and 1 or 0

@@ -1,0 +1,63 @@
+-- What is there, for somebody who only looks: changes nothing.
+-- KEYS[1] lock  KEYS[2] fence counter  KEYS[3] queue  KEYS[4] liveness
+-- -> {type, remaining ms, fence, waiters, head, owner or number of slots, holders,
+--     then up to four times: holder, ms it has left}
+local call = redis.call
+local key = KEYS[1]
+local time = call('TIME')
+local now = math.floor((time[1] * 1000000 + time[2]) / 1000)
+local type = call('TYPE', key).ok
+local group, holders = '', {}
+if type == 'string' then
+  -- Somebody else's key may hold megabytes.
+  holders[1] = {call('GETRANGE', key, 0, 64), now + call('PTTL', key)}
+elseif type == 'zset' then
+  local members = call('ZRANGEBYSCORE', key, '(' .. now, '+inf', 'WITHSCORES', 'LIMIT', 0, 1024)
+  for i = 1, #members, 2 do
+    holders[#holders + 1] = {members[i], tonumber(members[i + 1])}
+  end
+elseif type ~= 'hash' and type ~= 'none' then
+  -- Not ours, but in the way.
+  holders[1] = {'(' .. type .. ')', now + call('PTTL', key)}
+elseif type == 'hash' and call('HLEN', key) < 2048 then
+  local fields = call('HGETALL', key)
+  for i = 1, #fields, 2 do
+    local name, content = fields[i], fields[i + 1]
+    if name == 'owner' or name == 'slots' then
+      group = content
+    elseif string.sub(name, 1, 2) == 'h:' then
+      holders[#holders + 1] = {string.sub(name, 3), tonumber(content)}
+    elseif string.sub(name, 1, 2) == 's:' then
+      local ends, holder = string.match(content, '^(%d+):(.*)$')
+      holders[#holders + 1] = {holder or '', tonumber(ends)}
+    end
+  end
+  if call('HEXISTS', key, 'slots') == 1 then
+    type = 'slots'
+  end
+end
+local live = {}
+for i = 1, #holders do
+  local ends = holders[i][2] or 0
+  if ends > now or ends == now - 1 then
+    live[#live + 1] = holders[i]
+  end
+end
+table.sort(live, function(a, b) return a[1] < b[1] end)
+local fence = call('GET', KEYS[2])
+local head, waiters = '', 0
+for _, waiter in ipairs(call('ZRANGE', KEYS[3], 0, 63)) do
+  if tonumber(call('ZSCORE', KEYS[4], waiter) or '0') > now then
+    head = waiter
+    break
+  end
+end
+if head ~= '' then
+  waiters = call('ZCOUNT', KEYS[4], '(' .. now, '+inf')
+end
+local reply = {type, call('PTTL', key), tonumber(fence or '0') or 0, waiters, head, group, #live}
+for i = 1, math.min(#live, 4) do
+  reply[#reply + 1] = string.sub(live[i][1], 1, 65)
+  reply[#reply + 1] = live[i][2] - now
+end
+return reply

@@ -1,0 +1,167 @@
+-- Acquire with a queue, of any kind, one name or several; with a token and the marker if asked.
+-- KEYS    for each name: lock, fence counter, queue, liveness; then the marker
+-- ARGV    1 number of names  2 value  3 ttl in ms
+--         4 kind: m mutex, s shared, o owner (re-entrant), k slots (semaphore)
+--         5 owner, or number of slots  6 slot
+--         7 life of an idle counter in ms, 0 for no token
+--         8 1 to be told who the node is at this moment (G2)
+--         9 waiter, '' to ignore the queue  10 ticket, 0 for none yet
+--         11 life of a waiter in ms, 'heal' for a hold that is proven already
+-- -> {1, token, marker id, marker max_ttl, identity, 1 if the owner held it already}
+--    {0, remaining ms, marker id, marker max_ttl, identity, next ticket or 0, place in the queue,
+--        ms that who is ahead may live, up to four free slots}
+--    {-2, max_ttl} the ttl is beyond what this node allows
+local call = redis.call
+local names, value, ttl, kind, group =
+  tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5]
+local want, waiter, ticket, life = ARGV[6], ARGV[9], ARGV[10], ARGV[11]
+local key = KEYS[1]
+
+local function decimal(number)
+  return string.format('%.0f', number)
+end
+
+local marker = call('HMGET', KEYS[#KEYS], 'id', 'max_ttl')
+local id, max_ttl = marker[1] or '', tonumber(marker[2] or '0')
+if max_ttl > 0 and ttl > max_ttl then
+  return {-2, max_ttl}
+end
+local identity = ''
+if ARGV[8] == '1' then
+  identity = (string.match(call('INFO', 'server'), 'run_id:(%x+)') or '') .. ':' ..
+    (string.match(call('INFO', 'replication'), 'master_replid:(%x+)') or '')
+end
+local time = call('TIME')
+local now_us = time[1] * 1000000 + time[2]
+local now = math.floor(now_us / 1000)
+local expiry = decimal(now + ttl)
+
+-- The queue. A writer waits for everybody ahead of it, a reader only for writers.
+local place, ahead_ms, next_ticket, blocked = 0, 0, 0, false
+if life ~= 'heal' and (waiter ~= '' or kind == 's') then
+  for i = 1, names do
+    local queue, alive = KEYS[4 * i - 1], KEYS[4 * i]
+    next_ticket = math.max(next_ticket, now_us)
+    for _, dead in ipairs(call('ZRANGEBYSCORE', alive, '-inf', now, 'LIMIT', 0, 64)) do
+      call('ZREM', queue, dead)
+      call('ZREM', alive, dead)
+    end
+    if waiter ~= '' and ticket ~= '0' then
+      call('ZADD', queue, 'NX', ticket, waiter)
+      call('ZADD', alive, decimal(now + life), waiter)
+      call('PEXPIRE', queue, life)
+      call('PEXPIRE', alive, life)
+    else
+      local last = call('ZREVRANGE', queue, 0, 0, 'WITHSCORES')
+      if last[2] and tonumber(last[2]) >= next_ticket then
+        next_ticket = tonumber(last[2]) + 1
+      end
+    end
+    local rank = waiter ~= '' and call('ZRANK', queue, waiter) or call('ZCARD', queue)
+    local here = rank > 0
+    if kind == 's' and here then
+      here = false
+      for _, other in ipairs(call('ZRANGE', queue, 0, math.min(rank, 256) - 1)) do
+        here = here or string.sub(other, 1, 1) == 'w'
+      end
+    end
+    if here then
+      local before = call('ZRANGE', queue, rank - 1, rank - 1)[1]
+      local left = tonumber(call('ZSCORE', alive, before) or now) - now
+      ahead_ms = math.max(ahead_ms, left)
+      blocked = true
+    end
+    place = math.max(place, rank + 1)
+  end
+end
+
+-- The lock itself: free for us, or how long it stays taken.
+local left, nested, free = -2, 0, {}
+local type = kind == 'm' and '' or call('TYPE', key).ok
+local taken = true
+if kind == 'm' then
+  taken = false
+  for i = 1, names do
+    local lock = KEYS[4 * i - 3]
+    if call('EXISTS', lock) == 1 and redis.pcall('GET', lock) ~= value then
+      left = math.max(left, call('PTTL', lock))
+      taken = true
+    end
+  end
+elseif type == 'none' then
+  taken = false
+elseif kind == 's' and type == 'zset' then
+  taken = false
+elseif kind == 'o' and type == 'hash' and call('HGET', key, 'owner') == group then
+  -- Who holds it already cannot wait for those who wait for it.
+  taken, blocked, nested = false, false, 1
+elseif kind == 'k' and type == 'hash' and call('HGET', key, 'slots') == group then
+  local soonest
+  local at = {}
+  local fields = call('HGETALL', key)
+  for i = 1, #fields, 2 do
+    local slot = string.match(fields[i], '^s:(%d+)$')
+    local ends = slot and tonumber(string.match(fields[i + 1], '^%d+'))
+    if ends and ends > now then
+      at[slot] = true
+      soonest = math.min(soonest or ends, ends)
+    end
+  end
+  taken = at[want]
+  if taken then
+    for i = 1, tonumber(group) - 1 do
+      local slot = decimal((want - 1 + i) % group + 1)
+      if not at[slot] then
+        free[#free + 1] = tonumber(slot)
+        if #free == 4 then break end
+      end
+    end
+    left = #free > 0 and 0 or soonest - now
+  end
+end
+if taken and left == -2 then
+  left = call('PTTL', key)
+end
+
+if taken or blocked then
+  local reply = {0, left, id, max_ttl, identity, next_ticket, place, ahead_ms}
+  for i = 1, #free do
+    reply[#reply + 1] = free[i]
+  end
+  return reply
+end
+
+if kind == 'm' then
+  for i = 1, names do
+    call('SET', KEYS[4 * i - 3], value, 'NX', 'PX', ttl)
+  end
+elseif kind == 's' then
+  call('ZREMRANGEBYSCORE', key, '-inf', now)
+  call('ZADD', key, expiry, value)
+elseif kind == 'o' then
+  call('HSET', key, 'owner', group, 'h:' .. value, expiry)
+else
+  call('HSET', key, 'slots', group, 's:' .. want, expiry .. ':' .. value)
+end
+-- The key lives as long as its longest hold.
+if kind ~= 'm' and call('PTTL', key) < ttl then
+  call('PEXPIRE', key, ttl)
+end
+
+local token = 0
+if ARGV[7] ~= '0' and nested == 1 then
+  token = tonumber(call('HGET', key, 'fence') or '0')
+elseif ARGV[7] ~= '0' then
+  -- A counter that expired or was lost starts at the clock: later than all it ever gave.
+  for i = 1, names do
+    local counter = call('GET', KEYS[4 * i - 2])
+    token = math.max(token, counter and counter + 1 or now_us)
+  end
+  for i = 1, names do
+    call('SET', KEYS[4 * i - 2], decimal(token), 'PX', ARGV[7])
+  end
+  if kind == 'o' then
+    call('HSET', key, 'fence', decimal(token))
+  end
+end
+return {1, token, id, max_ttl, identity, nested}
