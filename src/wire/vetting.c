@@ -9,6 +9,7 @@
 #define MS_NS 1000000
 #define SECOND_US 1000000
 #define DIGITS_SIZE 21
+#define CLOCK_MAX_S 10000000000
 
 enum step {
     STEP_SERVER = RL_VETTING_FIRST,
@@ -143,6 +144,9 @@ static void note_time(struct rl_session *session, const struct rl_reply *reply, 
     int64_t seconds = read_number(reply->element[0].text);
     int64_t microseconds = read_number(reply->element[1].text);
 
+    /* The guard believes no such clock, and in microseconds it would not even fit. */
+    if (seconds > CLOCK_MAX_S)
+        seconds = microseconds = 0;
     rl_guard_sample(&session->guard, seconds * SECOND_US + microseconds,
                     session->clock_asked_ns, now_ns);
     session->clock_answered_ns = now_ns;
