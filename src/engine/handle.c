@@ -242,8 +242,10 @@ void rl_handle_answer(struct rl_engine *engine, struct rl_claim *claim, uint8_t 
     if (!handle || request->op == RL_OP_ROLLBACK)
         return;
     if (handle->survey) {
-        rl_question_answer(engine, handle, node, (enum rl_op)request->op, reply, answer,
-                           now_ns);
+        /* A late answer to a question that is over says nothing about the next one. */
+        if (request->round == handle->lock.round && !rl_survey_complete(handle->survey))
+            rl_question_answer(engine, handle, node, (enum rl_op)request->op, reply, answer,
+                               now_ns);
         return;
     }
     step(engine, handle,

@@ -35,7 +35,7 @@ static void ask_node(struct rl_engine *engine, struct rl_handle *handle, uint8_t
             rl_write_decimal(engine->max_ttl_ns / MS_NS, description.ttl_ms);
     }
     rl_recipe_command(op, &description.subject, &session->abilities, &command);
-    if (!rl_node_request(engine, node, handle->claim, op, 0, &command))
+    if (!rl_node_request(engine, node, handle->claim, op, handle->lock.round, &command))
         rl_survey_answer(handle->survey, node, op, rl_node_excuse(engine, node), none, now_ns);
 }
 
@@ -67,6 +67,7 @@ int rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_op
     }
     handle->done = false;
     handle->survey = survey;
+    handle->lock.round++;
     rl_survey_begin(survey, &engine->policy, about_key, now_ns);
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
         ask_node(engine, handle, i, question, now_ns);
