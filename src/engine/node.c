@@ -189,6 +189,7 @@ static bool repeat_with_text(struct rl_engine *engine, uint8_t node,
                              const struct rl_pending *request, int64_t now_ns)
 {
     struct rl_claim *claim = request->subject;
+    const struct rl_abilities none = {0};
     struct rl_abilities abilities = {.script_by_text = true};
     struct rl_subject subject = {.key = claim->key, .value = claim->value};
     struct rl_description description;
@@ -201,6 +202,9 @@ static bool repeat_with_text(struct rl_engine *engine, uint8_t node,
                            &description);
         subject = description.subject;
     }
+    /* Only a script can have been forgotten: whoever says so of anything else is confused. */
+    if (!rl_recipe_uses_script((enum rl_op)request->op, &subject, &none))
+        return false;
     rl_recipe_command((enum rl_op)request->op, &subject, &abilities, &command);
     return rl_node_request(engine, node, claim, (enum rl_op)request->op, request->round,
                            &command);
