@@ -186,8 +186,15 @@ static void check_resolved(struct rl_conn *conn, int64_t now_ns)
 
 static void start(struct rl_conn *conn, int64_t now_ns)
 {
+    struct rl_session *session = &conn->engine->node[conn->node].session;
+
     conn->deadline_ns = now_ns + conn->connect_timeout_ns;
     rl_engine_connecting(conn->engine, conn->node, now_ns);
+    /* No memory for the greeting: a connection without it would be silent for ever. */
+    if (session->state == RL_SESSION_DOWN) {
+        rl_conn_fail(conn, session->failure, session->failure_text, now_ns);
+        return;
+    }
     if (conn->url->is_unix) {
         connect_to_path(conn, now_ns);
         return;
