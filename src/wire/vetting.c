@@ -30,13 +30,15 @@ int rl_vetting_check(struct rl_session *session, int64_t now_ns)
 {
     session->facts = (struct rl_facts){0};
     session->checked_ns = now_ns;
-    session->check_asked = true;
     if (SAY(session, STEP_SERVER, "INFO", "server") < 0 ||
         SAY(session, STEP_REPLICATION, "INFO", "replication") < 0 ||
         SAY(session, STEP_PERSISTENCE, "INFO", "persistence") < 0 ||
-        SAY(session, STEP_MEMORY, "INFO", "memory") < 0)
+        SAY(session, STEP_MEMORY, "INFO", "memory") < 0 ||
+        SAY(session, STEP_MARKER, "HMGET", RL_MARKER_KEY, "id", "max_ttl") < 0)
         return -1;
-    return SAY(session, STEP_MARKER, "HMGET", RL_MARKER_KEY, "id", "max_ttl");
+    /* Only a whole check is waited for: one that memory did not suffice for is made again. */
+    session->check_asked = true;
+    return 0;
 }
 
 int rl_vetting_sample_clock(struct rl_session *session, int64_t now_ns)
