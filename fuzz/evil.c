@@ -133,25 +133,35 @@ static void understand(struct evil_request *request, const struct rl_slice *word
     FUZZ_CHECK(!"a command that nobody knows");
 }
 
+/* The number behind the first character of a line; *at goes to the next line. */
+static size_t read_header(const char **at, const char *end, char kind)
+{
+    size_t number = 0;
+
+    FUZZ_CHECK(*at < end && **at == kind);
+    for (++*at; *at < end && **at != '\r'; ++*at) {
+        FUZZ_CHECK(**at >= '0' && **at <= '9' && number < 1000000);
+        number = number * 10 + (size_t)(**at - '0');
+    }
+    FUZZ_CHECK(end - *at >= 2 && (*at)[1] == '\n');
+    *at += 2;
+    return number;
+}
+
 /* One whole command: "*N" and N bulks. Returns its size; only whole commands are queued. */
 static size_t read_command(const char *bytes, size_t size, struct rl_slice *word)
 {
     const char *at = bytes;
-    char *end;
-    long count;
+    const char *end = bytes + size;
+    size_t count = read_header(&at, end, '*');
 
-    FUZZ_CHECK(size > 0 && *at == '*');
-    count = strtol(at + 1, &end, 10);
     FUZZ_CHECK(count >= 1 && count <= WORDS_MAX);
-    at = end + 2;
-    for (long i = 0; i < count; i++) {
-        long length;
+    for (size_t i = 0; i < count; i++) {
+        size_t length = read_header(&at, end, '$');
 
-        FUZZ_CHECK((size_t)(at - bytes) < size && *at == '$');
-        length = strtol(at + 1, &end, 10);
-        FUZZ_CHECK(length >= 0 && (size_t)(end + 2 + length + 2 - bytes) <= size);
-        word[i] = (struct rl_slice){end + 2, (size_t)length};
-        at = end + 2 + length + 2;
+        FUZZ_CHECK((size_t)(end - at) >= length + 2);
+        word[i] = (struct rl_slice){at, length};
+        at += length + 2;
     }
     return (size_t)(at - bytes);
 }

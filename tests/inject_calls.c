@@ -143,6 +143,7 @@ CASE(hung_nodes_without_timer, "Nodes hang and the timer cannot be set: the dead
 
 struct bound {
     redlock *client;
+    redlock_lock *lock;
     int nth;
     int error;
     bool fired;
@@ -152,10 +153,9 @@ static void *lock_and_leave(void *data)
 {
     struct bound *b = data;
     redlock_request q = {.size = sizeof q, .flags = REDLOCK_BOUND};
-    redlock_lock *lock = NULL;
 
     inject_arm(INJECT_EPOLL_CTL, b->nth, ENOSPC, false);
-    b->error = redlock_acquire(b->client, "bound", 20000, &q, &lock);
+    b->error = redlock_acquire(b->client, "bound", 20000, &q, &b->lock);
     b->fired = inject_fired();
     inject_disarm();
     return NULL;
@@ -179,6 +179,7 @@ CASE(unwatched_thread, "A lock whose thread cannot be watched is no bound lock: 
         CHECK(b.error == REDLOCK_OK || b.fired);
         if (!cluster_await(&c, "redlock:bound", 0, 5000))
             FAIL("at call %d: its thread has ended, and the lock has not", n);
+        redlock_lock_free(b.lock);
         fired = b.fired;
         CHECK(n < 10 && (n > 1 || fired));
     }
