@@ -113,8 +113,8 @@ static bool begin_claim(struct rl_engine *engine, struct rl_handle *handle, int6
  * Healing is for nodes that may vote: on others the key would prove nothing (A8, G3). And for
  * those who know what it is that they hold.
  */
-static bool is_left_out(const struct rl_engine *engine, const struct rl_handle *handle,
-                        uint8_t node, enum rl_op op, int64_t now_ns)
+static bool is_left_out(struct rl_engine *engine, const struct rl_handle *handle, uint8_t node,
+                        enum rl_op op, int64_t now_ns)
 {
     return op == RL_OP_HEAL && (handle->claim->kind_unknown ||
                                 !rl_guard_may_vote(&engine->node[node].session.guard, now_ns));
