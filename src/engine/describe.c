@@ -7,6 +7,9 @@
 
 #define MS_NS 1000000
 
+/* An argument that is there, and empty. */
+#define NOTHING {"", 0}
+
 enum beside { BESIDE_FENCE = 1, BESIDE_QUEUE = 2, BESIDE_ALIVE = 4 };
 
 struct rl_slice rl_write_decimal(int64_t number, char *out)
@@ -150,6 +153,9 @@ void rl_describe(const struct rl_engine *engine, const struct rl_claim *claim,
         .kind_unknown = claim->kind_unknown,
         .value = claim->value,
         .contended = claim->contended,
+        .group = NOTHING,
+        .waiter = NOTHING,
+        .incarnation = NOTHING,
     };
     if (op == RL_OP_ROLLBACK || op == RL_OP_QUIT || op == RL_OP_LEAVE) {
         if (claim->waiter)
