@@ -20,6 +20,9 @@ static int64_t draw_delay_ns(struct sim_world *world, const struct sim_conn *con
 
     if (!world->calm && sim_chance(&world->rng, o->spike_permille))
         delay_ns *= sim_between(&world->rng, 2, 100);
+    /* In the calm nothing is too far away to be asked in time. */
+    if (world->calm && delay_ns > world->options.calm_delay_ns)
+        return world->options.calm_delay_ns;
     if (world->now_ns < link->slow_until_ns)
         delay_ns += (int64_t)sim_below(&world->rng, (uint64_t)link->slow_by_ns);
     return delay_ns;

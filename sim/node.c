@@ -83,6 +83,20 @@ static bool is_refused(const struct sim_world *world, const struct sim_node *nod
            (rl_slice_equals(words->word[0], "SET") || rl_slice_starts(words->word[0], "EVAL"));
 }
 
+/* A release that the node refuses is not repeated: what it was about stays for its TTL. */
+static void note_refusal(struct sim_node *node, const struct sim_words *words,
+                         struct rl_slice reply)
+{
+    uint32_t which = rl_slice_starts(words->word[0], "EVAL") ? 3 : 1;
+    struct sim_key *key;
+
+    if (reply.data[0] != '-' || rl_slice_starts(reply, "-NOSCRIPT") || words->count <= which)
+        return;
+    key = sim_server_find(&node->server, words->word[which]);
+    if (key)
+        key->stale = true;
+}
+
 static void execute(struct sim_world *world, struct sim_conn *conn,
                     const struct sim_words *words, struct sim_bytes *out)
 {
@@ -96,6 +110,7 @@ static void execute(struct sim_world *world, struct sim_conn *conn,
         sim_reply_error(out, "MISCONF Redis is configured to save RDB snapshots");
     else
         sim_server_execute(&node->server, words, out);
+    note_refusal(node, words, (struct rl_slice){out->data + before, out->size - before});
     if (world->trace)
         sim_trace_command(world, conn, words, out->data + before, out->size - before);
     if (node->server.store.changed) {

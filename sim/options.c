@@ -107,6 +107,9 @@ static void draw_network(struct sim_options *o, struct sim_rng *rng)
     o->delay_min_ns = sim_spread(rng, 20, 2000) * US_NS;
     o->delay_max_ns = o->delay_min_ns * sim_between(rng, 1, 12);
     o->jitter_ns = sim_chance(rng, 800) ? sim_spread(rng, 10, 10000) * US_NS : US_NS;
+    o->calm_delay_ns = o->node_timeout_ns / 6;
+    if (o->calm_delay_ns > o->ttl_min_ms * MS_NS / 24)
+        o->calm_delay_ns = o->ttl_min_ms * MS_NS / 24;
     o->spike_permille = (uint32_t)(sim_chance(rng, 500) ? sim_between(rng, 1, 100) : 0);
     o->split_permille = (uint32_t)(sim_chance(rng, 500) ? sim_between(rng, 1, 500) : 0);
     o->turn_jitter_ns = sim_chance(rng, 500) ? 0 : sim_between(rng, 1, 300) * US_NS;

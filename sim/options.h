@@ -84,6 +84,7 @@ struct sim_options {
     int64_t delay_min_ns; /* one way */
     int64_t delay_max_ns;
     int64_t jitter_ns;
+    int64_t calm_delay_ns;   /* one way, at most, once the faults are over */
     uint32_t spike_permille; /* segments that take up to a hundred times as long */
     uint32_t split_permille; /* segments that are cut in two */
     int64_t turn_jitter_ns;  /* how late a client gets the processor */

@@ -61,8 +61,13 @@ void sim_mutex_observe(struct sim_world *world, struct sim_worker *worker)
 {
     const struct rl_lock *lock = &worker->handle.lock;
 
-    if (lock->state == RL_HELD)
+    if (lock->state == RL_HELD && lock->deadline_ns != worker->believed_ns) {
+        if (worker->believed_ns &&
+            sim_client_now_ns(world, worker->client) > worker->believed_ns)
+            sim_fail(world, "loss in time", "c%u.%u %s: over, and held again",
+                     worker->client->index + 1, worker->index + 1, worker->key);
         worker->believed_ns = lock->deadline_ns;
+    }
     check_one_holder(world, worker);
 }
 

@@ -178,7 +178,8 @@ static void decide(struct rl_lock *lock, const struct rl_event *event, struct rl
 {
     int64_t end_ns =
         rl_validity_end_ns(lock->round_start_ns, lock->ttl_ns, lock->policy->drift_ppm);
-    bool valid = event->now_ns < end_ns;
+    /* A hold whose loss would be told in the same breath is none. */
+    bool valid = event->now_ns < rl_hold_told_ns(lock, end_ns);
     bool in_time = !lock->wait_deadline_ns || event->now_ns <= lock->wait_deadline_ns;
 
     switch (rl_tally_verdict(&lock->tally)) {
@@ -233,7 +234,7 @@ static void note_aligned(struct rl_lock *lock, const struct rl_event *event,
     if (event->answer.vote == REDLOCK_VOTE_GRANTED)
         lock->aligned |= bit;
     /* The extra round trip took time: the validity is looked at again. */
-    if (event->now_ns >= end_ns || !in_time)
+    if (event->now_ns >= rl_hold_told_ns(lock, end_ns) || !in_time)
         fail(lock, event, out);
     else if (rl_count_nodes(lock->aligned) >= lock->policy->quorum)
         hold(lock, end_ns, out);

@@ -26,17 +26,17 @@ void rl_hold_begin(struct rl_lock *lock, int64_t deadline_ns, int64_t start_ns)
     plan_renewal(lock, start_ns + lock->ttl_ns / 3);
 }
 
-static int64_t declared_end_ns(const struct rl_lock *lock)
+int64_t rl_hold_told_ns(const struct rl_lock *lock, int64_t deadline_ns)
 {
     int64_t ttl_ns = lock->ttl_ns ? lock->ttl_ns : lock->extension_ttl_ns;
     int64_t lead_ns = ttl_ns / LOSS_LEADS_PER_TTL;
 
-    return lock->deadline_ns - (lead_ns < LOSS_LEAD_NS ? lead_ns : LOSS_LEAD_NS);
+    return deadline_ns - (lead_ns < LOSS_LEAD_NS ? lead_ns : LOSS_LEAD_NS);
 }
 
 static bool is_over(const struct rl_lock *lock, int64_t now_ns)
 {
-    return !lock->adopted && now_ns >= declared_end_ns(lock);
+    return !lock->adopted && now_ns >= rl_hold_told_ns(lock, lock->deadline_ns);
 }
 
 /*
@@ -326,7 +326,7 @@ int64_t rl_hold_timer_ns(const struct rl_lock *lock)
 {
     int64_t next_ns = lock->extending ? lock->round_deadline_ns : lock->renew_at_ns;
 
-    if (!lock->adopted && declared_end_ns(lock) < next_ns)
-        next_ns = declared_end_ns(lock);
+    if (!lock->adopted && rl_hold_told_ns(lock, lock->deadline_ns) < next_ns)
+        next_ns = rl_hold_told_ns(lock, lock->deadline_ns);
     return next_ns;
 }

@@ -62,6 +62,12 @@ void rl_claim_draw_value(struct rl_engine *engine, struct rl_claim *claim)
     rl_claim_set_value(claim, text, sizeof text);
 }
 
+/* By then a key of this TTL has expired, though its request lay on the way for long. */
+static int64_t gone_ns(const struct rl_engine *engine, int64_t ttl_ns, int64_t now_ns)
+{
+    return now_ns + 2 * ttl_ns + engine->stall_ns;
+}
+
 /*
  * Every attempt gets a value of its own (A1): with a reused one, the late rollback of an
  * earlier attempt would delete the key of the later, successful one.
@@ -73,7 +79,7 @@ static bool begin_claim(struct rl_engine *engine, struct rl_handle *handle, int6
     if (!claim)
         return false;
     rl_claim_draw_value(engine, claim);
-    claim->gone_ns = now_ns + 2 * handle->lock.ttl_ns;
+    claim->gone_ns = gone_ns(engine, handle->lock.ttl_ns, now_ns);
     if (handle->claim) {
         handle->claim->handle = NULL;
         rl_claim_unref(&engine->claims, handle->claim);
@@ -133,10 +139,10 @@ static bool is_left_out(struct rl_engine *engine, uint8_t node, enum rl_op op, i
 }
 
 /* The keys may live until then, or longer if they did so before. */
-static void outlive(struct rl_claim *claim, int64_t gone_ns)
+static void outlive(struct rl_claim *claim, int64_t until_ns)
 {
-    if (claim->gone_ns < gone_ns)
-        claim->gone_ns = gone_ns;
+    if (claim->gone_ns < until_ns)
+        claim->gone_ns = until_ns;
 }
 
 /* Sends one step to its nodes; returns those that could not be asked, a bit each. */
@@ -152,7 +158,7 @@ static uint16_t send_to_nodes(struct rl_engine *engine, struct rl_handle *handle
     if (!handle->claim || (send->op == RL_OP_ACQUIRE && handle->out_of_memory))
         return send->nodes;
     if (send->op == RL_OP_EXTEND)
-        outlive(handle->claim, now_ns + 2 * handle->lock.extension_ttl_ns);
+        outlive(handle->claim, gone_ns(engine, handle->lock.extension_ttl_ns, now_ns));
     rl_handle_describe(engine, handle, send->op, now_ns, &description);
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
         struct rl_node *node = &engine->node[i];
