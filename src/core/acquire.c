@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* From the first attempt to the hold, or to the end of patience (A2-A4, A9). */
 #include "core/lock_internal.h"
+#include "core/rules.h"
 
 /*
  * No attempt starts in the last moments of a wait: it could hardly win in time, and its answers
@@ -80,7 +81,8 @@ static void give_up(struct rl_lock *lock, struct rl_actions *out, int error)
 static void roll_back(struct rl_lock *lock, struct rl_actions *out)
 {
     /* On all nodes, also those that failed or timed out: their SET may still arrive (A4). */
-    rl_send(out, RL_OP_ROLLBACK, rl_all_nodes(lock), lock->round);
+    rl_send(out, RL_OP_ROLLBACK,
+            RL_RULE(ROLLBACK_EVERYWHERE) ? rl_all_nodes(lock) : lock->tally.yes, lock->round);
 }
 
 static uint16_t nodes_held_by_another(const struct rl_lock *lock)
@@ -152,17 +154,19 @@ static void settle_token(struct rl_lock *lock, const struct rl_event *event, int
             lock->token = lock->node[i].token;
     lock->aligned = 0;
     for (uint8_t i = 0; i < lock->policy->node_count; i++) {
-        if (!(lock->tally.yes & (1u << i)))
-            continue;
-        if (lock->node[i].token == lock->token)
+        bool granted = lock->tally.yes & (1u << i);
+
+        if (granted && lock->node[i].token == lock->token)
             lock->aligned |= (uint16_t)(1u << i);
-        else
+        else if (granted == RL_RULE(ALIGN_WHERE_GRANTED))
             behind |= (uint16_t)(1u << i);
     }
 #ifdef RL_TEST_NO_ALIGN
     /* For the test that shows what happens without the rule. */
     lock->aligned = lock->tally.yes;
 #endif
+    if (!RL_RULE(ALIGN))
+        lock->aligned = lock->tally.yes;
     if (rl_count_nodes(lock->aligned) >= lock->policy->quorum) {
         hold(lock, end_ns, out);
         return;
@@ -190,7 +194,7 @@ static void decide(struct rl_lock *lock, const struct rl_event *event, struct rl
         return;
     case RL_WON:
         /* Decided at the moment of the deciding reply: valid now (A3), and never late (A9). */
-        if (!valid || !in_time) {
+        if ((RL_RULE(VALID_WHEN_DECIDED) && !valid) || (RL_RULE(GRANT_IN_TIME) && !in_time)) {
             fail(lock, event, out);
             return;
         }
@@ -245,7 +249,7 @@ static void note_aligned(struct rl_lock *lock, const struct rl_event *event,
 void rl_acquire_answer(struct rl_lock *lock, const struct rl_event *event,
                        struct rl_actions *out)
 {
-    if (event->round != lock->round)
+    if (RL_RULE(ROUNDS) && event->round != lock->round)
         return;
     if (event->op == RL_OP_ALIGN) {
         note_aligned(lock, event, out);

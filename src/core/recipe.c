@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/rules.h"
 #include "rl_scripts.h"
 
 #define STRINGIFY_VALUE(x) #x
@@ -114,6 +115,11 @@ static void admit_command(const struct rl_subject *subject, struct rl_command *o
 static void delete_command(const struct rl_subject *subject,
                            const struct rl_abilities *abilities, struct rl_command *out)
 {
+    if (!RL_RULE(RELEASE_COMPARES)) {
+        ADD_TEXT(out, "DEL");
+        add(out, subject->key);
+        return;
+    }
     switch (abilities->delete_style) {
     case RL_DELETE_DELIFEQ:
         ADD_TEXT(out, "DELIFEQ");
@@ -139,7 +145,7 @@ static void delete_command(const struct rl_subject *subject,
 static bool renews_natively(const struct rl_subject *subject,
                             const struct rl_abilities *abilities)
 {
-    return abilities->set_ifeq && !subject->may_shorten;
+    return (abilities->set_ifeq && !subject->may_shorten) || !RL_RULE(EXTEND_COMPARES);
 }
 
 static void extend_command(const struct rl_subject *subject,
@@ -149,8 +155,10 @@ static void extend_command(const struct rl_subject *subject,
         ADD_TEXT(out, "SET");
         add(out, subject->key);
         add(out, subject->value);
-        ADD_TEXT(out, "IFEQ");
-        add(out, subject->value);
+        if (RL_RULE(EXTEND_COMPARES)) {
+            ADD_TEXT(out, "IFEQ");
+            add(out, subject->value);
+        }
         ADD_TEXT(out, "PX");
         add(out, subject->ttl_ms);
         return;

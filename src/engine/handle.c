@@ -2,6 +2,7 @@
 /* Locks and questions: from a step's actions to requests, and from answers to the next step. */
 #include <string.h>
 
+#include "core/rules.h"
 #include "engine/engine.h"
 
 #define MS_NS 1000000
@@ -78,10 +79,14 @@ static bool begin_claim(struct rl_engine *engine, struct rl_handle *handle, int6
 
     if (!claim)
         return false;
-    rl_claim_draw_value(engine, claim);
+    if (RL_RULE(FRESH_VALUE) || !handle->claim)
+        rl_claim_draw_value(engine, claim);
+    else
+        rl_claim_set_value(claim, handle->claim->value.data, handle->claim->value.size);
     claim->gone_ns = gone_ns(engine, handle->lock.ttl_ns, now_ns);
     if (handle->claim) {
-        handle->claim->handle = NULL;
+        if (RL_RULE(ROUNDS))
+            handle->claim->handle = NULL;
         rl_claim_unref(&engine->claims, handle->claim);
     }
     handle->claim = claim;
@@ -135,7 +140,8 @@ void rl_handle_describe(const struct rl_engine *engine, const struct rl_handle *
 /* Healing is for nodes that may vote: on others the key would prove nothing (A8, G3). */
 static bool is_left_out(struct rl_engine *engine, uint8_t node, enum rl_op op, int64_t now_ns)
 {
-    return op == RL_OP_HEAL && !rl_guard_may_vote(&engine->node[node].session.guard, now_ns);
+    return RL_RULE(HEAL_IS_NO_PROOF) && op == RL_OP_HEAL &&
+           !rl_guard_may_vote(&engine->node[node].session.guard, now_ns);
 }
 
 /* The keys may live until then, or longer if they did so before. */
@@ -169,7 +175,9 @@ static uint16_t send_to_nodes(struct rl_engine *engine, struct rl_handle *handle
         if (send->op == RL_OP_ACQUIRE || send->op == RL_OP_EXTEND)
             rl_watch_use(engine, i, now_ns);
         rl_recipe_command(send->op, &description.subject, &node->session.abilities, &command);
-        if (rl_node_request(engine, i, handle->claim, send->op, send->round, &command))
+        /* A rollback too goes on this connection, behind what it takes back (A5). */
+        if ((RL_RULE(ROLLBACK_BEHIND) || send->op != RL_OP_ROLLBACK) &&
+            rl_node_request(engine, i, handle->claim, send->op, send->round, &command))
             continue;
         refused |= (uint16_t)(1u << i);
         if (send->op == RL_OP_RELEASE || send->op == RL_OP_ROLLBACK)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/rules.h"
 #include "engine/engine.h"
 #include "wire/vetting.h"
 
@@ -40,7 +41,7 @@ struct rl_answer rl_watch_vote(struct rl_engine *engine, uint8_t node, enum rl_o
     /* Compare-and-renew counts in quarantine too: a key that is still ours was not lost (G3). */
     if (op == RL_OP_ADMIT && answer.vote == REDLOCK_VOTE_GRANTED)
         rl_guard_vouched(&session->guard);
-    if (op != RL_OP_ACQUIRE && op != RL_OP_HEAL)
+    if (op != RL_OP_ACQUIRE && (op != RL_OP_HEAL || !RL_RULE(HEAL_IS_NO_PROOF)))
         return answer;
     may_vote = answer.has_marker
                    ? rl_guard_marker(&session->guard, answer.marker, answer.present,
