@@ -147,6 +147,7 @@ static void peer_flush(struct sim_world *world, struct sim_client *client, uint8
     while ((size = rl_session_output(session, &bytes)) > 0) {
         sim_net_send(world, client->peer[node].conn, SIM_UP, bytes, size);
         rl_session_sent(session, size, sim_client_now_ns(world, client));
+        client->sent = true;
     }
 }
 
@@ -224,10 +225,13 @@ void sim_client_turn(struct sim_world *world, struct sim_client *client)
     sim_oracle_observe(world, client);
     while ((handle = rl_engine_take_ready(client->engine)) != NULL)
         sim_app_news(world, (struct sim_worker *)handle);
+    client->sent = false;
     for (uint8_t i = 0; i < world->options.node_count; i++)
         peer_flush(world, client, i);
     arm(world, client);
     sim_oracle_observe(world, client);
+    if (client->sent && client->stops_next)
+        sim_client_pause(world, client);
 }
 
 /* ---- processes ---- */
@@ -270,7 +274,7 @@ void sim_client_start(struct sim_world *world, struct sim_client *client)
 
     client->life++;
     client->alive = true;
-    client->paused = client->poked = false;
+    client->paused = client->poked = client->stops_next = false;
     client->paused_ns = client->resumed_ns = client->wall_step_ns = 0;
     sim_rng_seed(&client->rng, sim_rng_next(&world->rng));
     client->clock.offset_ns = sim_between(&world->rng, 1, 1000000) * SECOND_NS;
@@ -325,12 +329,14 @@ void sim_client_pause(struct sim_world *world, struct sim_client *client)
 {
     sim_trace(world, "*** c%u stops", client->index + 1);
     client->paused = true;
+    client->stops_next = false;
     client->paused_ns = sim_client_now_ns(world, client);
     client->resumed_ns = INT64_MAX;
 }
 
 void sim_client_resume(struct sim_world *world, struct sim_client *client)
 {
+    client->stops_next = false;
     if (!client->alive || !client->paused)
         return;
     sim_trace(world, "*** c%u goes on", client->index + 1);

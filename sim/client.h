@@ -37,6 +37,8 @@ struct sim_client {
     uint64_t wake_stamp;
     uint64_t fate_stamp; /* of the event that ends its trouble */
     bool poked;          /* a turn is due because something came */
+    bool stops_next;     /* it stops as soon as it has sent something */
+    bool sent;           /* this turn */
     struct rl_engine *engine;
     struct sim_peer peer[SIM_NODES_MAX];
     struct sim_worker worker[SIM_WORKERS_MAX];

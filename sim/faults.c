@@ -259,7 +259,11 @@ static void stop_client(struct sim_world *world)
 
     if (!client->alive || client->paused)
         return;
-    sim_client_pause(world, client);
+    /* The worst moment is while answers are on their way. */
+    if (sim_chance(&world->rng, 500))
+        client->stops_next = true;
+    else
+        sim_client_pause(world, client);
     later(world, draw_length_ns(world, 1, 3000), end_stop, client, ++client->fate_stamp);
 }
 

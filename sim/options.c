@@ -47,8 +47,8 @@ bool sim_promises_token_order(const struct sim_options *options)
 
 static enum sim_regime draw_regime(struct sim_rng *rng)
 {
-    static const uint8_t weight[] = {1, 4, 4, 1, 1};
-    uint64_t at = sim_below(rng, 11);
+    static const uint8_t weight[] = {1, 5, 5, 2, 1};
+    uint64_t at = sim_below(rng, 14);
 
     for (int i = 0; i < SIM_REGIME_COUNT; i++) {
         if (at < weight[i])
@@ -91,7 +91,8 @@ static void draw_times(struct sim_options *o, struct sim_rng *rng)
 {
     o->drift_ppm = (uint32_t)(sim_chance(rng, 500) ? 10000 : sim_between(rng, 1000, 50000));
     o->skew_ns = sim_between(rng, 0, 500) * MS_NS;
-    o->max_ttl_ms = sim_spread(rng, 300, 6000);
+    o->max_ttl_ms =
+        sim_chance(rng, 300) ? sim_between(rng, 3000, 8000) : sim_spread(rng, 300, 4000);
     o->ttl_max_ms = sim_chance(rng, 500) ? o->max_ttl_ms : sim_between(rng, 100, o->max_ttl_ms);
     o->ttl_min_ms = sim_between(rng, 50, o->ttl_max_ms);
     o->hold_max_ns = sim_spread(rng, 5, 3000) * MS_NS;
@@ -107,9 +108,6 @@ static void draw_network(struct sim_options *o, struct sim_rng *rng)
     o->delay_min_ns = sim_spread(rng, 20, 2000) * US_NS;
     o->delay_max_ns = o->delay_min_ns * sim_between(rng, 1, 12);
     o->jitter_ns = sim_chance(rng, 800) ? sim_spread(rng, 10, 10000) * US_NS : US_NS;
-    o->calm_delay_ns = o->node_timeout_ns / 6;
-    if (o->calm_delay_ns > o->ttl_min_ms * MS_NS / 24)
-        o->calm_delay_ns = o->ttl_min_ms * MS_NS / 24;
     o->spike_permille = (uint32_t)(sim_chance(rng, 500) ? sim_between(rng, 1, 100) : 0);
     o->split_permille = (uint32_t)(sim_chance(rng, 500) ? sim_between(rng, 1, 500) : 0);
     o->turn_jitter_ns = sim_chance(rng, 500) ? 0 : sim_between(rng, 1, 300) * US_NS;
@@ -134,6 +132,27 @@ static void draw_faults(struct sim_options *o, struct sim_rng *rng)
         o->every_ns[SIM_FAULT_NODE_STEP] = 2 * SECOND_NS;
 }
 
+/*
+ * Attempts that stay open for long among locks that live for short, while nodes come and go:
+ * what must not be counted has time to arrive.
+ */
+static void draw_twilight(struct sim_options *o, struct sim_rng *rng)
+{
+    static const enum sim_fault often[] = {SIM_FAULT_PARTITION, SIM_FAULT_SLOW,
+                                           SIM_FAULT_NODE_RESTART, SIM_FAULT_BREAK};
+
+    if (o->regime == SIM_REGIME_STEPS || !sim_chance(rng, 250))
+        return;
+    o->node_count = sim_chance(rng, 800) ? 3 : 5;
+    o->max_ttl_ms = o->ttl_max_ms = sim_between(rng, 1500, 3000);
+    o->ttl_min_ms = sim_between(rng, 60, 300);
+    o->node_timeout_ns = sim_between(rng, 200, 600) * MS_NS;
+    o->renew_permille = 800;
+    for (size_t i = 0; i < sizeof often / sizeof often[0]; i++)
+        if (sim_chance(rng, 800))
+            o->every_ns[often[i]] = sim_spread(rng, 50, 800) * MS_NS;
+}
+
 void sim_options_draw(struct sim_options *options, struct sim_rng *rng)
 {
     *options = (struct sim_options){.regime = draw_regime(rng)};
@@ -145,4 +164,8 @@ void sim_options_draw(struct sim_options *options, struct sim_rng *rng)
     options->fenced_permille = sim_chance(rng, 500) ? (uint32_t)sim_below(rng, 3) * 500 : 1000;
     options->renew_permille = (uint32_t)sim_below(rng, 3) * 400;
     options->young_permille = sim_chance(rng, 150) ? 400 : 0;
+    draw_twilight(options, rng);
+    options->calm_delay_ns = options->node_timeout_ns / 6;
+    if (options->calm_delay_ns > options->ttl_min_ms * MS_NS / 24)
+        options->calm_delay_ns = options->ttl_min_ms * MS_NS / 24;
 }

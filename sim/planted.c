@@ -43,6 +43,9 @@ int sim_planted_replay(const char *rule, uint64_t seed)
 
 #define WORKERS_MAX 16
 
+/* A missing rule may send a client into an endless loop: that counts as noticed. */
+#define SEED_SECONDS_MAX 20
+
 enum rl_rule rl_rule_broken = RL_RULE_NONE;
 
 static const struct {
@@ -80,6 +83,7 @@ static void hunt(enum rl_rule rule, uint64_t seeds_max, int fd)
 
     rl_rule_broken = rule;
     for (uint64_t seed = 1; seed <= seeds_max && !finding.found; seed++) {
+        alarm(SEED_SECONDS_MAX);
         sim_play(seed, NULL, &result);
         finding.found = result.failed;
         finding.seed = seed;
@@ -124,7 +128,7 @@ static bool finish(struct hunter *hunter)
     if (!told) {
         /* It took the simulator down with it: noticed, if not gracefully. */
         finding.found = true;
-        snprintf(finding.oracle, sizeof finding.oracle, "crash");
+        snprintf(finding.oracle, sizeof finding.oracle, "crash or endless loop");
     }
     printf("| %-19s | %-66s | %-3s | %6" PRIu64 " | %-23s | %7.2f |\n",
            rules[hunter->rule].name, rules[hunter->rule].text, finding.found ? "yes" : "NO",
