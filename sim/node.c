@@ -199,12 +199,25 @@ static void mark_stale(struct sim_store *store)
         store->key[i].stale = true;
 }
 
-static void recall(struct sim_node *node, enum sim_memory memory)
+/*
+ * A snapshot brings old fence counters back, and the order of tokens with it: a known hole
+ * (docs/simulator.md). Where that order is watched, counters are lost instead.
+ */
+static void forget_counters(struct sim_store *store)
+{
+    for (uint32_t i = 0; i < store->count; i++)
+        if (strncmp(store->key[i].name, RL_FENCE_PREFIX, sizeof RL_FENCE_PREFIX - 1) == 0)
+            sim_store_remove(store, &store->key[i--]);
+}
+
+static void recall(struct sim_world *world, struct sim_node *node, enum sim_memory memory)
 {
     if (memory == SIM_MEMORY_NONE)
         sim_store_clear(&node->server.store);
     else if (memory == SIM_MEMORY_SNAPSHOT)
         sim_store_copy(&node->server.store, &node->snapshot);
+    if (memory == SIM_MEMORY_SNAPSHOT && sim_promises_token_order(&world->options))
+        forget_counters(&node->server.store);
     mark_stale(&node->server.store);
     node->server.store.changed = false;
 }
@@ -218,7 +231,7 @@ static const char *memory_text(enum sim_memory memory)
 
 static void begin_anew(struct sim_world *world, struct sim_node *node, enum sim_memory memory)
 {
-    recall(node, memory);
+    recall(world, node, memory);
     draw_id(world, node->server.run_id);
     draw_id(world, node->server.replid);
     node->server.scripts = 0;
@@ -253,7 +266,7 @@ void sim_node_demote(struct sim_world *world, struct sim_node *node)
 
 void sim_node_promote(struct sim_world *world, struct sim_node *node, enum sim_memory memory)
 {
-    recall(node, memory);
+    recall(world, node, memory);
     draw_id(world, node->server.replid);
     node->server.replica = false;
     sim_trace(world, "*** n%u becomes a master again %s", node->index + 1, memory_text(memory));
