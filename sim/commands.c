@@ -169,13 +169,13 @@ static void del(struct sim_server *server, const struct sim_words *words, struct
 
 /* DELIFEQ key value, DELEX key [IFEQ value]: 1 deleted, 0 not there or different. */
 static void delete_if(struct sim_server *server, struct rl_slice name, struct rl_slice value,
-                      struct sim_bytes *out)
+                      const char *wrong_error, struct sim_bytes *out)
 {
     bool wrong;
     const char *old = sim_server_get(server, name, &wrong);
 
     if (wrong) {
-        sim_reply_error(out, SIM_WRONGTYPE);
+        sim_reply_error(out, wrong_error);
         return;
     }
     if (old && rl_slice_equals(value, old)) {
@@ -192,7 +192,7 @@ static void delifeq(struct sim_server *server, const struct sim_words *words,
     if (!server->has_delifeq)
         sim_reply_error(out, "ERR unknown command 'DELIFEQ'");
     else
-        delete_if(server, words->word[1], words->word[2], out);
+        delete_if(server, words->word[1], words->word[2], SIM_WRONGTYPE, out);
 }
 
 static void delex(struct sim_server *server, const struct sim_words *words,
@@ -203,7 +203,8 @@ static void delex(struct sim_server *server, const struct sim_words *words,
     else if (words->count == 2)
         del(server, words, out);
     else if (words->count == 4 && is_word(words->word[2], "IFEQ"))
-        delete_if(server, words->word[1], words->word[3], out);
+        delete_if(server, words->word[1], words->word[3],
+                  "ERR Key should be of string type if conditions are specified", out);
     else
         sim_reply_error(out, "ERR syntax error");
 }
