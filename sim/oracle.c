@@ -7,6 +7,7 @@
 
 void sim_oracle_observe(struct sim_world *world, struct sim_client *client)
 {
+    sim_guard_observe(world, client);
     for (uint8_t i = 0; i < world->options.worker_count; i++) {
         struct sim_worker *worker = &client->worker[i];
 

@@ -61,6 +61,7 @@ void sim_calls_watch(struct sim_world *world, struct sim_worker *worker);
 void sim_calls_granted(struct sim_world *world, struct sim_worker *worker);
 void sim_calls_lost(struct sim_world *world, struct sim_worker *worker);
 void sim_calls_done(struct sim_world *world, struct sim_worker *worker, int error);
+void sim_guard_observe(struct sim_world *world, struct sim_client *client);
 void sim_keys_check(struct sim_world *world, struct sim_node *node);
 void sim_keys_final(struct sim_world *world);
 

@@ -256,12 +256,15 @@ void rl_guard_sample(struct rl_guard *guard, int64_t node_us, int64_t sent_ns,
     int64_t low_ns = node_ns - received_ns - SAMPLE_SLACK_NS;
     int64_t high_ns = node_ns - sent_ns + SAMPLE_SLACK_NS;
     /* Seconds first: months of silence must not overflow. */
+    int64_t span_ns = (received_ns - sent_ns) / 1000000 * guard->drift_ppm;
     int64_t age_ns = (received_ns - old->at_ns) / 1000000 * guard->drift_ppm;
     int64_t old_low_ns = old->low_ns - age_ns;
     int64_t old_high_ns = old->high_ns + age_ns;
 
     if (guard->mode == RL_GUARD_OFF || node_ns == 0 || !RL_RULE(CLOCK_GUARD))
         return;
+    /* Read right after it was sent, the clocks may have drifted since: we may have slept. */
+    high_ns += span_ns;
     if (old->known && low_ns > old_high_ns)
         guard->step_ns = low_ns - old_high_ns;
     else if (old->known && high_ns < old_low_ns)
