@@ -161,10 +161,6 @@ static void settle_token(struct rl_lock *lock, const struct rl_event *event, int
         else if (granted == RL_RULE(ALIGN_WHERE_GRANTED))
             behind |= (uint16_t)(1u << i);
     }
-#ifdef RL_TEST_NO_ALIGN
-    /* For the test that shows what happens without the rule. */
-    lock->aligned = lock->tally.yes;
-#endif
     if (!RL_RULE(ALIGN))
         lock->aligned = lock->tally.yes;
     if (rl_count_nodes(lock->aligned) >= lock->policy->quorum) {
