@@ -438,15 +438,13 @@ void rl_handle_wake(struct rl_engine *engine, struct rl_handle *handle, uint16_t
              .type = RL_EVENT_WAKE, .now_ns = now_ns, .nodes = nodes, .slot = slot});
 }
 
-void rl_handles_wake(struct rl_engine *engine, int64_t now_ns)
+void rl_handles_wake(struct rl_engine *engine, uint8_t node, bool sleepers, int64_t now_ns)
 {
-    uint16_t all = (uint16_t)((1u << engine->policy.node_count) - 1);
-
     for (uint32_t i = 0; i < engine->lines.capacity; i++) {
         struct rl_line *line = engine->lines.all[i];
 
-        if (line && line->first->lock.state == RL_QUEUED)
-            rl_handle_wake(engine, line->first, all, 0, now_ns);
+        if (line && (sleepers || line->first->lock.state != RL_QUEUED))
+            rl_handle_wake(engine, line->first, (uint16_t)(1u << node), 0, now_ns);
     }
 }
 
