@@ -75,7 +75,7 @@ byte left[N];  /* ticks until it expires */
 
 /* ---- the wires: one connection per client and node, and one that broke ---- */
 #define WIRE(c, n) ((c) * N + (n))
-chan wire[CLIENTS * N] = [DEPTH] of { mtype, byte, byte }; /* what, value, round of an extension */
+chan wire[CLIENTS * N] = [DEPTH] of { mtype, byte, byte }; /* what, value, round */
 chan broken = [DEPTH] of { mtype, byte, byte };
 byte broken_node;
 #ifdef ROLLBACK_ELSEWHERE
@@ -144,10 +144,10 @@ inline set_key(n, v, life)
 #define RENEWS(n, v) (owner[n] == v) /* A7: never creates */
 #endif
 #ifdef LATE_COUNTED
-#define IS_AWAITED(c, v) (phase[c] == TRYING)
+#define IS_AWAITED(c, r) (phase[c] == TRYING)
 #define IS_AWAITED_EXTENSION(c, v, r) EXTENDING(c)
 #else
-#define IS_AWAITED(c, v) (phase[c] == TRYING && value[c] == v)
+#define IS_AWAITED(c, r) (phase[c] == TRYING && r == attempt[c])
 #if EXTENSIONS > 0
 #define IS_AWAITED_EXTENSION(c, v, r) (EXTENDING(c) && value[c] == v && r == extensions)
 #else
@@ -179,7 +179,7 @@ inline serve(n, c, op, v, r, life, connected)
         :: owner[n] == 0 ->
             set_key(n, v, life);
             if
-            :: connected && IS_AWAITED(c, v) -> vote(c)
+            :: connected && IS_AWAITED(c, r) -> vote(c)
             :: else
             fi;
             printf("node %d: grants value %d of %c for %d ticks\n", n + 1, v, 65 + c, left[n])
@@ -256,7 +256,7 @@ inline begin_attempt(c)
     attempt[c]++;
     phase[c] = TRYING;
     printf("%c: t0, asks all nodes with value %d\n", 65 + c, value[c]);
-    send_all(c, ACQUIRE, 0)
+    send_all(c, ACQUIRE, attempt[c])
 }
 
 /* A3: decided with the deciding reply, by what the own clock says then. */
