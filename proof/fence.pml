@@ -88,7 +88,7 @@ proctype acquisition(byte me)
     byte mine;
     byte before; /* acquisitions that had completed when this one started, a bit each */
 
-    d_step {
+    atomic {
         printf("%c: starts\n", 65 + me);
         before = (token[0] > 0) | ((token[1] > 0) << 1);
 #if ACQUISITIONS > 2
@@ -106,7 +106,7 @@ proctype acquisition(byte me)
             aligned[1] = grant[1] == mine;
             aligned[2] = grant[2] == mine;
             printf("%c: a quorum granted, the largest is %d\n", 65 + me, mine)
-        }
+        };
         break
     :: goto given_up
     od;
@@ -121,7 +121,7 @@ proctype acquisition(byte me)
 #endif
     :: goto given_up
     od;
-    d_step {
+    atomic {
         printf("%c: COMPLETED with token %d\n", 65 + me, mine);
         compare(0);
         compare(1);
