@@ -61,6 +61,11 @@ stress: ## minutes of stress: guards, clocks and tokens under faults (about 20 m
 	@ctest --test-dir $(RELEASE) --label-regex slow --output-on-failure
 	@$(call configured,release,-DREDLOCK_SLOW_TESTS=OFF)
 
+.PHONY: proof
+proof: ## have Spin decide every claim of docs/safety.md (about five minutes)
+	@scripts/deps.sh proof
+	@proof/run.sh
+
 .PHONY: asan
 asan: ## the tests under AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer
 	@scripts/deps.sh test
