@@ -130,7 +130,7 @@ static void fail(struct rl_lock *lock, const struct rl_event *event, struct rl_a
 static void hold(struct rl_lock *lock, int64_t end_ns, struct rl_actions *out)
 {
     lock->acquire_round = lock->round;
-    lock->held = lock->tally.yes;
+    lock->held = lock->proven = lock->tally.yes;
     rl_hold_begin(lock, end_ns, lock->round_start_ns);
     rl_finish(out, REDLOCK_OK);
 }

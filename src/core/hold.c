@@ -230,8 +230,33 @@ static void note_straggler(struct rl_lock *lock, const struct rl_event *event,
         rl_send(out, RL_OP_HEAL, bit, lock->round);
 }
 
-void rl_hold_answer(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
+/*
+ * G3: what an answer says about the node's memory. A renewal in quarantine counts where the key
+ * is known from before: still there, so nothing was lost. A key that was set in quarantine, by an
+ * acquire whose grant did not count, says nothing about what the node forgot.
+ */
+static enum redlock_vote weigh(struct rl_lock *lock, const struct rl_event *event)
 {
+    uint16_t bit = (uint16_t)(1u << event->node);
+
+    if (event->answer.vote == REDLOCK_VOTE_MISSING)
+        lock->proven &= (uint16_t)~bit;
+    if (event->answer.vote != REDLOCK_VOTE_GRANTED)
+        return event->answer.vote;
+    if (event->answer.in_quarantine && !(lock->proven & bit))
+        return REDLOCK_VOTE_GUARDED;
+    lock->proven |= bit;
+    return REDLOCK_VOTE_GRANTED;
+}
+
+void rl_hold_answer(struct rl_lock *lock, const struct rl_event *given, struct rl_actions *out)
+{
+    struct rl_event weighed = *given;
+    const struct rl_event *event = &weighed;
+
+    if (given->op == RL_OP_EXTEND || given->op == RL_OP_HEAL ||
+        (given->op == RL_OP_ACQUIRE && given->round == lock->acquire_round))
+        weighed.answer.vote = weigh(lock, given);
     if (event->op == RL_OP_ACQUIRE && event->round == lock->acquire_round) {
         note_straggler(lock, event, out);
         return;

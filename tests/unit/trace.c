@@ -33,6 +33,7 @@ static const struct {
     {"refused", REDLOCK_VOTE_REFUSED}, {"auth", REDLOCK_VOTE_AUTH},
     {"proto", REDLOCK_VOTE_PROTO},     {"loading", REDLOCK_VOTE_LOADING},
     {"guarded", REDLOCK_VOTE_GUARDED}, {"toolong", REDLOCK_VOTE_GUARDED},
+    {"kept", REDLOCK_VOTE_GRANTED},
 };
 
 struct trace {
@@ -133,6 +134,7 @@ static void answer(struct trace *t, struct rl_event *event, char **words, const 
     event->answer.vote = vote_of(t, words[1]);
     event->answer.key_ttl_ms = -1;
     event->answer.beyond_max_ttl = strcmp(words[1], "toolong") == 0;
+    event->answer.in_quarantine = strcmp(words[1], "kept") == 0;
     if (words[2] && words[2][0] == '@')
         event->answer.token = atoll(words[2] + 1);
     else if (words[2])

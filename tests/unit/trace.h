@@ -12,6 +12,7 @@
  *     acquire TTL [wait MS|forever]    extend TTL    release    cancel    timer [warming NODES]
  *     NODE VOTE [TTL|@TOKEN]   an answer to the last request: granted held missing timedout
  *                              refused auth proto loading guarded toolong
+ *                              kept: a renewal granted by a node in quarantine
  *     out NODE     the node's memory or clock is not to be trusted
  *     abandon      our own clock is not to be trusted
  *     late ROUND OP NODE VOTE    an answer to an older round
