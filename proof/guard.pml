@@ -14,7 +14,8 @@
  * The margin of the guard time, which covers rounding of the uptime, is 0 here. FLUSHALL, SWAPDB
  * and a failover behind one address are, for a client, restarts that a proxy hides.
  *
- * Bounds: N = 3, two clients, one attempt each, RESTARTS, EXTENSIONS of A.
+ * Bounds: N = 3, two clients, one attempt each, EXTENSIONS of A, RESTARTS, all of node 1: the
+ * nodes are alike, so which one restarts makes no difference.
  *
  * Property: no two clients believe at one instant that they hold the lock.
  *
@@ -84,7 +85,7 @@ byte extensions;
 bool extending;
 bool may_heal; /* just proven on a quorum (A8) */
 byte extension_spent;
-bool carries[N]; /* nodes whose grant of A's key has counted, and that have not been found without */
+bool carries[N]; /* nodes that had A's key while they could vote, not found without it since */
 #endif
 
 #define BELIEVES(c) (phase[c] == HELD && spent[c] < TTL)
@@ -190,6 +191,7 @@ inline serve_renew(n)
         if
         :: extending && RENEWAL_COUNTS(n) ->
             vote(0);
+            carries[n] = true;
             printf("node %d: renews A, a vote\n", n + 1)
         :: else -> printf("node %d: renews A\n", n + 1)
         fi
@@ -425,7 +427,7 @@ end:
     do
     ABOUT(0, n)
     ABOUT(1, n)
-    :: d_step { restarts > 0 -> restart(n) }
+    :: d_step { n == 0 && restarts > 0 -> restart(n) }
     od
 }
 
