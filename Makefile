@@ -62,7 +62,7 @@ stress: ## minutes of stress: guards, clocks and tokens under faults (about 20 m
 	@$(call configured,release,-DREDLOCK_SLOW_TESTS=OFF)
 
 .PHONY: proof
-proof: ## have Spin decide every claim of docs/safety.md (about five minutes)
+proof: ## have Spin decide every claim of docs/safety.md (some minutes)
 	@scripts/deps.sh proof
 	@proof/run.sh
 

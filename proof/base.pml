@@ -13,6 +13,7 @@
  * A reply whose round is over is dropped: it could only be ignored (see LATE_COUNTED). The
  * clock of a client is the unit of time; what a node's clock gains on it during one TTL is at
  * most DRIFT (A3), so a key lives TTL - DRIFT to TTL ticks. Slower nodes only keep keys longer.
+ * All TTLs are equal, so "never shortens" (A7) has no meaning here. Healing (A8) is in guard.pml.
  *
  * Bounds: N = 3, CLIENTS, ATTEMPTS_A/B/C, EXTENSIONS of A, BREAKS of A's connection to node 1 (the
  * nodes are alike), DEPTH requests under way per connection. Time is not bounded.
@@ -288,7 +289,8 @@ inline win(c)
 #ifdef EXTEND_LATE
 #define RENEWED(c) (EXTENDING(c) && votes[c] == QUORUM && extension_spent < VALID)
 #else
-#define RENEWED(c) (EXTENDING(c) && votes[c] == QUORUM && extension_spent < VALID && spent[c] < VALID)
+#define RENEWED(c)                                                                              \
+    (EXTENDING(c) && votes[c] == QUORUM && extension_spent < VALID && spent[c] < VALID)
 #endif
 
 inline end_extension(c)
@@ -364,7 +366,8 @@ end:
             looked[c] = false;
 #ifdef FENCED
             if
-            :: token[c] < accepted -> printf("the resource refuses %c, token %d\n", 65 + c, token[c])
+            :: token[c] < accepted ->
+                printf("the resource refuses %c, token %d\n", 65 + c, token[c])
             :: else ->
 #endif
                 printf("the resource accepts %c, token %d\n", 65 + c, token[c]);

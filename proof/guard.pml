@@ -416,7 +416,8 @@ inline break_connection(c, n)
 #ifdef MARKER_FIRST
 #define MARKERS(c, n)                                                                           \
     :: d_step { request[AT(c, n)] == ASK && admitted[n] && !marker_seen[AT(c, n)] ->            \
-                marker_seen[AT(c, n)] = true; printf("%c: sees the marker of node %d\n", 65 + c, n + 1) }
+                marker_seen[AT(c, n)] = true;                                                   \
+                printf("%c: sees the marker of node %d\n", 65 + c, n + 1) }
 #else
 #define MARKERS(c, n)
 #endif

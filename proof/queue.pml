@@ -119,7 +119,8 @@ inline serve_ask(c, n)
         :: else
         fi;
         printf("node %d: grants %c\n", n + 1, 65 + c)
-    :: else -> printf("node %d: refuses %c, ticket %d, queue %d\n", n + 1, 65 + c, ticket[c], waiting[n])
+    :: else ->
+        printf("node %d: refuses %c, ticket %d, queue %d\n", n + 1, 65 + c, ticket[c], waiting[n])
     fi
 }
 
@@ -138,7 +139,8 @@ inline serve_delete(c, n)
 }
 
 /* ---- what a client does ---- */
-#define QUEUED_ON_QUORUM(d) (IS_WAITING(d) && IN_QUEUE(d, 0) + IN_QUEUE(d, 1) + IN_QUEUE(d, 2) >= QUORUM)
+#define QUEUED_ON_QUORUM(d)                                                                     \
+    (IS_WAITING(d) && IN_QUEUE(d, 0) + IN_QUEUE(d, 1) + IN_QUEUE(d, 2) >= QUORUM)
 
 inline note_waiter(c, d)
 {
@@ -305,6 +307,7 @@ inline crash(c)
 #else
 #define ROUND_OVER(c) (COUNT(c, ASKED) == 0)
 #endif
+#define IS_BUSY(c) (phase[c] == ROUND || phase[c] == BETWEEN || phase[c] == HELD)
 #define SERVES(c, n)                                                                            \
     :: d_step { (IS(c, n, ASKED) || IS(c, n, ASKED_DELETE) || IS(c, n, ASKED_LEAVE)) ->         \
                 serve_ask(c, n) }                                                               \
@@ -330,7 +333,7 @@ end:
     :: d_step { phase[c] == ROUND && COUNT(c, GRANTED) >= QUORUM -> hold(c) }
     :: d_step { phase[c] == ROUND && COUNT(c, GRANTED) < QUORUM && ROUND_OVER(c) -> fail_round(c) }
     :: d_step { phase[c] == HELD -> release(c) }
-    :: d_step { crashes > 0 && phase[c] != SERVED && phase[c] != CRASHED && phase[c] != FRESH -> crash(c) }
+    :: d_step { crashes > 0 && (IS_BUSY(c)) -> crash(c) }
     od
 }
 
