@@ -81,8 +81,8 @@ row() {
         } >"$trail"
     fi
     rm -f pan pan.? pan_* # the trail and what pan said stay
-    printf '%-24s %-10s %-10s %10s %8s %7s  %-14s %s\n' "$name" "$expected" "$found" \
-        "${states:--}" "${depth:--}" "${seconds:--}" "$coverage" "$verdict"
+    printf '%-21s %-8s %-8s %10s %6s %6s  %-14s %-5s  %s\n' "$name" "$expected" "$found" \
+        "${states:--}" "${depth:--}" "${seconds:--}" "$coverage" "$verdict" "$model.pml $*"
     [ $verdict = ok ]
 }
 
@@ -105,7 +105,8 @@ if [ $# -gt 0 ]; then
     mv "$rows.wanted" "$rows"
 fi
 
-printf '%-24s %-10s %-10s %10s %8s %7s  %s\n' search expected found states depth seconds coverage
+printf '%-21s %-8s %-8s %10s %6s %6s  %-14s %-5s  %s\n' search expected found states depth \
+    sec. coverage '' model
 status=0
 xargs -d '\n' -n 1 -P "${PROOF_JOBS:-2}" "$0" --row <"$rows" || status=1
 if [ $status = 0 ]; then
