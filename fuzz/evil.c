@@ -207,6 +207,12 @@ void evil_took(struct evil_node *node, size_t size)
 
 /* ---- what was granted ---- */
 
+static bool is_script_grant(const struct rl_reply *reply)
+{
+    return reply->scalar.type == RL_REPLY_ARRAY && reply->element_count == 5 &&
+           reply->element[0].type == RL_REPLY_INTEGER && reply->element[0].integer == 1;
+}
+
 static bool is_grant(const struct evil_request *request, const struct rl_reply *reply)
 {
     const struct rl_scalar *scalar = &reply->scalar;
@@ -214,11 +220,9 @@ static bool is_grant(const struct evil_request *request, const struct rl_reply *
 
     switch (request->kind) {
     case EVIL_SET:
-        return is_ok && !request->heals;
     case EVIL_ACQUIRE:
-        return (scalar->type == RL_REPLY_ARRAY && reply->element_count == 5 &&
-                reply->element[0].type == RL_REPLY_INTEGER && reply->element[0].integer == 1) ||
-               is_ok;
+        /* Either form is taken for a grant, whichever was asked for. */
+        return !request->heals && (is_ok || is_script_grant(reply));
     case EVIL_EXTEND:
         return is_ok || (scalar->type == RL_REPLY_INTEGER && scalar->integer == 1);
     default:
