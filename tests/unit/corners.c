@@ -25,6 +25,7 @@ CASE(validity_ends_while_nodes_warm_up,
 CASE(nothing_is_due_before_the_first_request, "A timer that comes by accident changes nothing.")
 {
     trace_run(&three, "[0]    timer\n"
+                      "[0]    timer-at 9223372036854\n" /* never, in milliseconds */
                       "[0]    state idle\n"
                       "[0]    1 granted\n"
                       "[0]    state idle\n");
