@@ -64,21 +64,23 @@ static void note_value(struct evil_request *request, struct rl_slice value)
     request->value[value.size] = '\0';
 }
 
+/* EVALSHA sha KEYS key... value ttl ...: the scripts that grant begin their arguments alike. */
 static void read_script(struct evil_request *request, const struct rl_slice *word)
 {
-    if (is(word[1], RL_SCRIPT_ACQUIRE_SHA1) || is(word[1], RL_SCRIPT_ACQUIRE)) {
+    const struct rl_slice *argument = word + 3 + (word[2].data[0] - '0');
+
+    FUZZ_CHECK(word[2].size == 1 && argument + 1 < word + WORDS_MAX);
+    request->kind = EVIL_NUMBER;
+    if (is(word[1], RL_SCRIPT_ACQUIRE_SHA1) || is(word[1], RL_SCRIPT_ACQUIRE))
         request->kind = EVIL_ACQUIRE;
-        note_value(request, word[6]);
-        request->ttl_ns = milliseconds_ns(word[7]);
-    } else if (is(word[1], RL_SCRIPT_EXTEND_SHA1) || is(word[1], RL_SCRIPT_EXTEND)) {
+    else if (is(word[1], RL_SCRIPT_EXTEND_SHA1) || is(word[1], RL_SCRIPT_EXTEND))
         request->kind = EVIL_EXTEND;
-        note_value(request, word[4]);
-        request->ttl_ns = milliseconds_ns(word[5]);
-    } else if (is(word[1], RL_SCRIPT_PROBE)) {
+    else if (is(word[1], RL_SCRIPT_PROBE))
         request->kind = EVIL_SCRIPT;
-    } else {
-        request->kind = EVIL_NUMBER;
-    }
+    if (request->kind != EVIL_ACQUIRE && request->kind != EVIL_EXTEND)
+        return;
+    note_value(request, argument[0]);
+    request->ttl_ns = milliseconds_ns(argument[1]);
 }
 
 static void read_set(struct evil_request *request, const struct rl_slice *word)
@@ -130,7 +132,8 @@ static void understand(struct evil_request *request, const struct rl_slice *word
             request->kind = EVIL_PROBE;
         return;
     }
-    FUZZ_CHECK(!"a command that nobody knows");
+    /* Whatever else there may be: a number is an answer that grants nothing. */
+    request->kind = EVIL_NUMBER;
 }
 
 /* The number behind the first character of a line; *at goes to the next line. */
