@@ -64,7 +64,9 @@ check_fuzz() {
     if ! have clang || [ "$(clang -print-file-name="$runtime")" = "$runtime" ]; then
         miss clang-runtime
     fi
-    have cc && have_header hiredis/hiredis.h || miss hiredis-dev
+    if ! have cc || ! have_header hiredis/hiredis.h; then
+        miss hiredis-dev
+    fi
 }
 
 check_proof() {

@@ -210,6 +210,12 @@ void rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_
 /* When the next RL_EVENT_TIMER is due; RL_NEVER_NS for none. */
 int64_t rl_lock_timer_ns(const struct rl_lock *lock);
 
+/* A round trip as reports have it: a machine that slept may get an answer after hours. */
+static inline int32_t rl_rtt_us(int64_t rtt_ns)
+{
+    return rtt_ns / 1000 < INT32_MAX ? (int32_t)(rtt_ns / 1000) : INT32_MAX;
+}
+
 /* The per-node deadline for a TTL: the policy's, but small against the TTL (A2). */
 int64_t rl_lock_node_timeout_ns(const struct rl_policy *policy, int64_t ttl_ns);
 
