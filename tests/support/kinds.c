@@ -157,6 +157,7 @@ void kind_print(const struct cluster *c)
     for (size_t i = 0; i < c->count; i++)
         if (c->node[i].pid != 0)
             printf("# node %zu:\n%s\n", i, server_cmd(&c->node[i], "KEYS", "*", NULL));
+    fflush(stdout);
 }
 
 unsigned seed_choose(void)
