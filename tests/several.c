@@ -25,18 +25,18 @@ CASE(all_or_none, "One name that is taken refuses them all, and nothing stays an
     struct cluster c;
     cluster_start(&c, 3);
     redlock *a = client_open_warm(&c, REDLOCK_THREAD), *b = client_open_warm(&c, 0);
+    static const char *const names[] = {"a", "b", "c"};
+    static const char *const keys[] = {"redlock:a", "redlock:b", "redlock:c"};
     for (int i = 0; i < 3; i++) {
-        static const char *const names[] = {"a", "b", "c"};
         redlock_lock *single = client_lock(b, names[i], TTL_MS);
         CHECK_ERR(REDLOCK_BUSY, kind_try(a, "a", TTL_MS, with(bc, 2)));
-        for (int n = 0; n < 3; n++) /* look at every key on every node */
-            CHECK(server_keys(&c.node[n]) <= 1 || cluster_await(&c, "redlock:a", i == 0, 1000));
+        for (int n = 0; n < 3; n++)
+            CHECK(n == i || cluster_await(&c, keys[n], 0, 1000));
         client_unlock(single);
         CHECK(cluster_await_empty(&c, 1000));
     }
     redlock_lock *lock = kind_lock(a, "a", TTL_MS, with(bc, 2));
     for (int i = 0; i < 3; i++) {
-        static const char *const names[] = {"a", "b", "c"};
         CHECK(kind_await_holds(&c, names[i], redlock_value(lock), 3, 1000));
         CHECK_ERR(REDLOCK_BUSY, client_try(b, names[i], TTL_MS));
         CHECK_ERR(REDLOCK_BUSY, kind_try(b, names[i], TTL_MS, reader_request()));
@@ -250,7 +250,7 @@ CASE(under_faults, "The same while nodes hang, are cut off and restart.")
     });
     CHECK_INT(0, load_conflicts(l));
     CHECK_INT(0, load_disorders(l));
-    CHECK(l->count > 20);
+    CHECK(l->count > 10);
     /* A release may have been lost with a connection: then its time ends it. */
     if (!kind_await_clean(&l->c, 6000)) {
         kind_print(&l->c);

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The life of a lock, the same for every kind: taken over, given up, waited for, cancelled. */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+#include "invalid.h"
+#include "kinds.h"
+#include "proxy.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TTL_MS = 20000 };
+
+static struct cluster c;
+static redlock *a, *b;
+
+static void begin(void)
+{
+    cluster_start(&c, 3);
+    a = client_open_warm(&c, REDLOCK_THREAD);
+    b = client_open_warm(&c, REDLOCK_THREAD);
+}
+
+static void end(void)
+{
+    redlock_close(a);
+    redlock_close(b);
+}
+
+#define FOR_SHAPES(shape)                                                                      \
+    for (enum shape shape = SHAPE_MUTEX; shape < SHAPES; shape++)                              \
+        if (printf("# %s\n", shape_text(shape)), fflush(stdout), true)
+
+static const char *const all_names[] = {"x", "y", "z"};
+
+static int name_count(enum shape shape)
+{
+    return shape == SHAPE_SEVERAL ? 3 : 1;
+}
+
+/* Held on all nodes. */
+static redlock_lock *held(redlock *r, enum shape shape)
+{
+    redlock_lock *lock = kind_lock(r, "x", TTL_MS, shape_request(shape));
+    CHECK(kind_await_holds(&c, "x", redlock_value(lock), 3, 2000));
+    return lock;
+}
+
+CASE(adopt, "A value is enough to renew and to release, whatever the kind.")
+{
+    begin();
+    FOR_SHAPES(shape)
+    {
+        char value[REDLOCK_VALUE_MAX + 1];
+        redlock_lock *lock = held(a, shape);
+        snprintf(value, sizeof value, "%s", redlock_value(lock));
+        redlock_lock_leave(lock);
+        for (int i = 0; i < name_count(shape); i++) {
+            redlock_lock *adopted = NULL;
+            CHECK_OK(redlock_adopt(b, all_names[i], value, &adopted));
+            CHECK_INT(0, redlock_remaining_ms(adopted));
+            CHECK_OK(redlock_extend(adopted, TTL_MS));
+            CHECK(redlock_remaining_ms(adopted) > TTL_MS / 2);
+            redlock_lock_free(adopted); /* does not give it up */
+            CHECK(kind_await_holds(&c, all_names[i], value, 3, 1000));
+            CHECK_OK(redlock_adopt(b, all_names[i], value, &adopted));
+            CHECK_OK(redlock_release(adopted));
+            redlock_lock_free(adopted);
+        }
+        CHECK(cluster_await_empty(&c, 2000));
+    }
+    end();
+}
+
+CASE(adopt_strangers, "A value that is not there renews and releases nothing.")
+{
+    begin();
+    FOR_SHAPES(shape)
+    {
+        redlock_lock *lock = held(a, shape), *adopted = NULL;
+        CHECK_OK(redlock_adopt(b, "x", "0123456789abcdef0123456789abcdef01234567#1", &adopted));
+        CHECK_ERR(REDLOCK_LOST, redlock_extend(adopted, TTL_MS));
+        redlock_lock_free(adopted);
+        CHECK_OK(redlock_adopt(b, "x", "0123456789abcdef0123456789abcdef01234567", &adopted));
+        int error = redlock_release(adopted);
+        CHECK(error == REDLOCK_EXPIRED || error == REDLOCK_LOST);
+        redlock_lock_free(adopted);
+        CHECK(kind_await_holds(&c, "x", redlock_value(lock), 3, 1000));
+        client_unlock(lock);
+        CHECK(cluster_await_empty(&c, 2000));
+    }
+    end();
+}
+
+CASE(adopted_keeps_its_kind, "Renewing what was taken over puts no other kind on any node.")
+{
+    begin();
+    FOR_SHAPES(shape)
+    {
+        char type[16];
+        redlock_lock *lock = held(a, shape), *adopted = NULL;
+        snprintf(type, sizeof type, "%s", server_cmd(&c.node[0], "TYPE", "redlock:x", NULL));
+        CHECK_OK(redlock_adopt(b, "x", redlock_value(lock), &adopted));
+        server_cmd(&c.node[2], "DEL", "redlock:x", NULL);
+        for (int i = 0; i < 3; i++)
+            CHECK_OK(redlock_extend(adopted, TTL_MS));
+        CHECK_OK(redlock_ping(b, NULL));
+        CHECK_STR("PONG", server_cmd(&c.node[2], "PING", NULL));
+        sleep_ms(50); /* for a healing that would be on its way */
+        const char *now = server_cmd(&c.node[2], "TYPE", "redlock:x", NULL);
+        if (strcmp(now, "none") != 0)
+            CHECK_STR(type, now);
+        redlock_lock_free(adopted);
+        redlock_release(lock);
+        redlock_lock_free(lock);
+        CHECK(cluster_await_empty(&c, 2000));
+    }
+    end();
+}
+
+CASE(given_up, "Freeing the handle of a held lock gives it up; closing the client, too.")
+{
+    begin();
+    FOR_SHAPES(shape)
+    {
+        redlock_lock_free(held(a, shape));
+        CHECK(cluster_await_empty(&c, 2000));
+        redlock *r = client_open_warm(&c, 0);
+        redlock_lock *lock = kind_lock(r, "x", TTL_MS, shape_request(shape));
+        redlock_close(r);
+        redlock_lock_free(lock);
+        CHECK(cluster_await_empty(&c, 2000));
+    }
+    end();
+}
+
+CASE(released_late, "A release after the end says so, whatever the kind.")
+{
+    begin();
+    FOR_SHAPES(shape)
+    {
+        redlock_lock *lock = kind_lock(a, "x", 100, shape_request(shape));
+        sleep_ms(110);
+        CHECK_INT(REDLOCK_STATE_LOST, redlock_state(lock));
+        CHECK_ERR(REDLOCK_EXPIRED, redlock_release(lock));
+        redlock_lock_free(lock);
+        CHECK(cluster_await_empty(&c, 2000));
+    }
+    end();
+}
+
+static void count_loss(redlock_lock *lock, int error, void *data)
+{
+    (void)lock;
+    (void)error;
+    ++*(_Atomic int *)data;
+}
+
+CASE(renewed_and_lost, "The watchdog keeps every kind, and tells when a majority forgot it.")
+{
+    begin();
+    FOR_SHAPES(shape)
+    {
+        _Atomic int lost = 0;
+        redlock_request q = shape_request(shape);
+        q.flags = REDLOCK_RENEW;
+        q.lost = count_loss;
+        q.data = (void *)&lost;
+        redlock_lock *lock = kind_lock(a, "x", 400, q);
+        sleep_ms(700);
+        CHECK_INT(0, lost);
+        CHECK(redlock_remaining_ms(lock) > 0);
+        CHECK(kind_await_holds(&c, "x", redlock_value(lock), 3, 1000));
+        for (int i = 0; i < 2; i++)
+            server_cmd(&c.node[i], "DEL", "redlock:x", NULL);
+        for (int64_t end_ms = now_ms() + 2000; lost == 0 && now_ms() < end_ms;)
+            sleep_ms(1);
+        CHECK_INT(1, lost);
+        redlock_lock_free(lock);
+        CHECK(cluster_await_empty(&c, 2000));
+    }
+    end();
+}
+
+/* ---- waiting ------------------------------------------------------------------------------- */
+
+struct waiter {
+    _Atomic int outcome; /* 1: not yet */
+    redlock_lock *lock;
+};
+
+static void done(redlock_lock *lock, int error, void *data)
+{
+    (void)lock;
+    ((struct waiter *)data)->outcome = error;
+}
+
+static void start_waiting(redlock *r, redlock_request q, int64_t wait_ms, struct waiter *w)
+{
+    q.wait_ms = wait_ms;
+    q.done = done;
+    q.data = w;
+    w->outcome = 1;
+    CHECK_OK(redlock_start(r, "x", TTL_MS, &q, &w->lock));
+}
+
+static int await(struct waiter *w)
+{
+    for (int64_t end_ms = now_ms() + 10000; w->outcome == 1 && now_ms() < end_ms;)
+        sleep_ms(1);
+    return w->outcome;
+}
+
+CASE(cancelled, "Who stops waiting leaves nothing: cancelled, freed or out of time.")
+{
+    begin();
+    FOR_SHAPES(shape)
+    {
+        for (int how = 0; how < 3; how++) {
+            struct waiter w;
+            redlock_lock *lock = client_lock(a, "x", TTL_MS);
+            start_waiting(b, shape_request(shape), how == 2 ? 200 : 20000, &w);
+            CHECK(cluster_await(&c, "redlock.queue:x", 3, 2000));
+            CHECK_INT(1, redlock_position(w.lock));
+            if (how == 0) {
+                CHECK_OK(redlock_cancel(w.lock));
+                CHECK_ERR(REDLOCK_CANCELED, await(&w));
+            } else if (how == 2) {
+                CHECK_ERR(REDLOCK_TIMEOUT, await(&w));
+            }
+            redlock_lock_free(w.lock);
+            CHECK(cluster_await(&c, "redlock.queue:x", 0, 1000));
+            CHECK(cluster_await(&c, "redlock.alive:x", 0, 1000));
+            client_unlock(lock);
+            CHECK(cluster_await_empty(&c, 1000));
+        }
+    }
+    end();
+}
+
+CASE(woken, "Every kind is woken by the release of every other that excludes it.")
+{
+    begin();
+    FOR_SHAPES(holder)
+    {
+        for (enum shape waiting = SHAPE_MUTEX; waiting < SHAPES; waiting++) {
+            struct waiter w;
+            redlock_request q = shape_request(waiting);
+            if (waiting == holder && waiting != SHAPE_MUTEX && waiting != SHAPE_SEVERAL)
+                q = shape_rival(waiting);
+            redlock_lock *lock = held(a, holder);
+            start_waiting(b, q, 20000, &w);
+            CHECK(cluster_await(&c, "redlock.queue:x", 3, 2000));
+            int64_t start_ms = now_ms();
+            client_unlock(lock);
+            CHECK_ERR(REDLOCK_OK, await(&w));
+            CHECK_BETWEEN(0, 200 + SLACK_MS, now_ms() - start_ms);
+            client_unlock(w.lock);
+            CHECK(cluster_await_empty(&c, 2000));
+        }
+    }
+    end();
+}
+
+CASE(fair, "A fair request does not overtake who waits; of the others only readers wait, too.")
+{
+    begin();
+    FOR_SHAPES(shape)
+    {
+        static const char *const waiter = "wffffffffffffffff.1";
+        redlock_request q = shape_request(shape);
+        redlock_lock *lock = NULL;
+        for (int i = 0; i < 3; i++) {
+            server_cmd(&c.node[i], "ZADD", "redlock.queue:x", "5", waiter, NULL);
+            server_cmd(&c.node[i], "ZADD", "redlock.alive:x", "9e15", waiter, NULL);
+        }
+        int error = redlock_acquire(a, "x", TTL_MS, &q, &lock);
+        CHECK_ERR(shape == SHAPE_SHARED ? REDLOCK_BUSY : REDLOCK_OK, error);
+        if (lock != NULL)
+            client_unlock(lock);
+        q.flags = REDLOCK_FAIR;
+        CHECK_ERR(REDLOCK_BUSY, kind_try(a, "x", TTL_MS, q));
+        q.wait_ms = 100;
+        CHECK_ERR(REDLOCK_TIMEOUT, kind_try(a, "x", TTL_MS, q));
+        for (int i = 0; i < 3; i++) {
+            CHECK_INT(1, server_int(&c.node[i], "ZREM", "redlock.queue:x", waiter, NULL));
+            server_cmd(&c.node[i], "DEL", "redlock.alive:x", NULL);
+        }
+        CHECK_OK(kind_try(a, "x", TTL_MS, q));
+        CHECK(cluster_await_empty(&c, 2000));
+    }
+    end();
+}
+
+CASE(first_come, "Waiters of every kind are served in the order in which they came.")
+{
+    begin();
+    redlock *third = client_open_warm(&c, REDLOCK_THREAD);
+    FOR_SHAPES(shape)
+    {
+        struct waiter first, second;
+        redlock_request q = shape_request(shape), mutex = {.size = sizeof mutex};
+        redlock_lock *lock = client_lock(a, "x", TTL_MS);
+        q.flags = mutex.flags = REDLOCK_FAIR;
+        start_waiting(b, q, 20000, &first);
+        CHECK(cluster_await(&c, "redlock.queue:x", 3, 2000));
+        start_waiting(third, mutex, 20000, &second);
+        for (int64_t end_ms = now_ms() + 2000; redlock_position(second.lock) != 2;)
+            CHECK(now_ms() < end_ms);
+        client_unlock(lock);
+        CHECK_ERR(REDLOCK_OK, await(&first));
+        CHECK_INT(1, second.outcome);
+        client_unlock(first.lock);
+        CHECK_ERR(REDLOCK_OK, await(&second));
+        client_unlock(second.lock);
+        CHECK(cluster_await_empty(&c, 2000));
+    }
+    redlock_close(third);
+    end();
+}
+
+/* ---- order --------------------------------------------------------------------------------- */
+
+CASE(repeat_after_release,
+     "A script that a node had forgotten is not repeated after its release.")
+{
+    struct proxy p;
+    cluster_start(&c, 3);
+    proxy_start(&p, c.node[2].port.number);
+    c.urls[2] = p.url;
+    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    FOR_SHAPES(shape)
+    {
+        redlock_request q = shape_request(shape);
+        if (shape == SHAPE_MUTEX)
+            q.flags = REDLOCK_FENCED; /* by script */
+        long long before = p.switches->down_bytes;
+        CHECK_STR("OK", server_cmd(&c.node[2], "SCRIPT", "FLUSH", NULL));
+        p.switches->hold = 1; /* its answer waits on the way */
+        redlock_lock *lock = kind_lock(r, "x", TTL_MS, q);
+        for (int64_t end_ms = now_ms() + 2000; p.switches->down_bytes == before;)
+            CHECK(now_ms() < end_ms);
+        before = p.switches->down_bytes;
+        client_unlock(lock);
+        for (int64_t end_ms = now_ms() + 2000; p.switches->down_bytes == before;)
+            CHECK(now_ms() < end_ms);
+        p.switches->hold = 0;
+        client_warm(r); /* whatever follows from the answers has been sent */
+        client_warm(r);
+        if (!kind_await_clean(&c, 500)) {
+            kind_print(&c);
+            FAIL("%s: taken after it was released", shape_text(shape));
+        }
+    }
+    redlock_close(r);
+}
+
+/* ---- what makes no sense ------------------------------------------------------------------- */
+
+static int ask(redlock_request q)
+{
+    redlock_lock *lock = NULL;
+    int error = redlock_acquire(a, "x", TTL_MS, &q, &lock);
+    CHECK(lock == NULL);
+    return error;
+}
+
+CASE(makes_no_sense, "Combinations that make no sense are refused, each with its own sentence.")
+{
+    static const char *const more[] = {"y", ""};
+    static char long_owner[REDLOCK_OWNER_MAX + 2];
+    begin();
+    redlock_request q = reader_request();
+    q.flags = REDLOCK_FENCED;
+    INVALID(ask(q));
+    CHECK_HAS("shared", redlock_detail());
+    q = slots_request(2);
+    q.flags = REDLOCK_FENCED;
+    INVALID(ask(q));
+    CHECK_HAS("semaphore", redlock_detail());
+    q = slots_request(0);
+    INVALID(ask(q));
+    CHECK_HAS("1 to 1024", redlock_detail());
+    q = slots_request(REDLOCK_SLOTS_MAX + 1);
+    INVALID(ask(q));
+    q = reader_request();
+    q.slots = 2;
+    INVALID(ask(q));
+    q = reader_request();
+    q.owner = "me";
+    INVALID(ask(q));
+    INVALID(ask(owner_request("")));
+    memset(long_owner, 'o', sizeof long_owner - 1);
+    INVALID_TOO(ask(owner_request(long_owner)));
+    long_owner[REDLOCK_OWNER_MAX] = '\0';
+    CHECK_OK(kind_try(a, "x", TTL_MS, owner_request(long_owner)));
+    CHECK_OK(kind_try(a, "x", TTL_MS, slots_request(REDLOCK_SLOTS_MAX)));
+    for (int kind = REDLOCK_SHARED; kind <= REDLOCK_SEMAPHORE; kind++) {
+        q = (redlock_request){.size = sizeof q, .kind = kind, .more_names = more};
+        q.more_name_count = 1;
+        q.slots = kind == REDLOCK_SEMAPHORE ? 2 : 0;
+        INVALID(ask(q));
+        CHECK_HAS(redlock_kind_text(kind), redlock_detail());
+    }
+    q = (redlock_request){.size = sizeof q, .more_name_count = 1};
+    INVALID(ask(q));
+    q = (redlock_request){.size = sizeof q, .more_names = more, .more_name_count = 2};
+    INVALID(ask(q)); /* an empty name among them */
+    q = (redlock_request){.size = sizeof q, .kind = 4};
+    INVALID(ask(q));
+    q = (redlock_request){.size = sizeof q, .kind = -1};
+    INVALID(ask(q));
+    CHECK(cluster_await_empty(&c, 1000));
+    end();
+}
+
+/* ---- looking ------------------------------------------------------------------------------- */
+
+CASE(query, "Looking tells the kind, how many hold it, whose it is and who waits.")
+{
+    static const int kinds[SHAPES] = {REDLOCK_MUTEX, REDLOCK_SHARED, REDLOCK_REENTRANT,
+                                      REDLOCK_SEMAPHORE, REDLOCK_MUTEX};
+    begin();
+    FOR_SHAPES(shape)
+    {
+        redlock_info info = {.size = sizeof info};
+        struct waiter w;
+        bool twice = shape != SHAPE_MUTEX && shape != SHAPE_SEVERAL;
+        redlock_lock *lock = held(a, shape), *second = twice ? held(a, shape) : NULL;
+        start_waiting(b, shape_rival(shape), 20000, &w);
+        CHECK(cluster_await(&c, "redlock.alive:x", 3, 2000));
+        CHECK_OK(redlock_query(a, "x", &info, NULL));
+        CHECK_INT(1, info.held);
+        CHECK_INT(kinds[shape], info.kind);
+        CHECK_INT(twice ? 2 : 1, info.holder_count);
+        CHECK_INT(shape == SHAPE_SEMAPHORE ? 2 : 0, info.slots);
+        CHECK_STR(shape == SHAPE_REENTRANT ? "owner-a" : "", info.owner);
+        CHECK_INT(1, info.waiters);
+        CHECK(info.head[0] == 'w');
+        CHECK_BETWEEN(TTL_MS / 2, TTL_MS, info.ttl_ms);
+        redlock_lock_free(w.lock);
+        client_unlock(lock);
+        if (second != NULL)
+            client_unlock(second);
+        CHECK(cluster_await_empty(&c, 2000));
+        CHECK_OK(redlock_query(a, "x", &info, NULL));
+        CHECK_INT(0, info.held);
+        CHECK_INT(-1, info.kind);
+        CHECK_INT(0, info.holder_count);
+    }
+    end();
+}
