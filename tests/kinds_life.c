@@ -29,10 +29,6 @@ static void end(void)
     redlock_close(b);
 }
 
-#define FOR_SHAPES(shape)                                                                      \
-    for (enum shape shape = SHAPE_MUTEX; shape < SHAPES; shape++)                              \
-        if (printf("# %s\n", shape_text(shape)), fflush(stdout), true)
-
 static const char *const all_names[] = {"x", "y", "z"};
 
 static int name_count(enum shape shape)

@@ -19,6 +19,13 @@ const char *shape_text(enum shape shape)
     return texts[shape];
 }
 
+bool shape_say(enum shape shape)
+{
+    printf("# %s\n", shape_text(shape));
+    fflush(stdout);
+    return true;
+}
+
 redlock_request reader_request(void)
 {
     return (redlock_request){.size = sizeof(redlock_request), .kind = REDLOCK_SHARED};

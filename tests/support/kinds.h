@@ -19,6 +19,11 @@ enum shape {
 
 const char *shape_text(enum shape shape);
 
+/* Does what follows for every shape, and prints which: a failure comes behind it. */
+#define FOR_SHAPES(each)                                                                       \
+    for (enum shape each = SHAPE_MUTEX; each < SHAPES && shape_say(each); each++)
+bool shape_say(enum shape shape);
+
 /*
  * A request of that shape, tried once: owner "owner-a", two slots, and beside the name that is
  * given to the call the names "y" and "z".
