@@ -7,6 +7,8 @@
 #include "kinds.h"
 #include "proxy.h"
 
+#include "rl_scripts.h"
+
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -164,8 +166,8 @@ CASE(renewed_and_lost, "The watchdog keeps every kind, and tells when a majority
         q.flags = REDLOCK_RENEW;
         q.lost = count_loss;
         q.data = (void *)&lost;
-        redlock_lock *lock = kind_lock(a, "x", 400, q);
-        sleep_ms(700);
+        redlock_lock *lock = kind_lock(a, "x", 300, q);
+        sleep_ms(450);
         CHECK_INT(0, lost);
         CHECK(redlock_remaining_ms(lock) > 0);
         CHECK(kind_await_holds(&c, "x", redlock_value(lock), 3, 1000));
@@ -334,6 +336,8 @@ CASE(repeat_after_release,
             q.flags = REDLOCK_FENCED; /* by script */
         long long before = p.switches->down_bytes;
         CHECK_STR("OK", server_cmd(&c.node[2], "SCRIPT", "FLUSH", NULL));
+        server_cmd(&c.node[2], "SCRIPT", "LOAD", RL_SCRIPT_GIVEBACK, NULL);
+        server_cmd(&c.node[2], "SCRIPT", "LOAD", RL_SCRIPT_RELEASE, NULL);
         p.switches->hold = 1; /* its answer waits on the way */
         redlock_lock *lock = kind_lock(r, "x", TTL_MS, q);
         for (int64_t end_ms = now_ms() + 2000; p.switches->down_bytes == before;)
