@@ -113,7 +113,8 @@ CASE(young_minority, "One young node of three grants, and its grant does not cou
         CHECK_INT(0, redlock_margin(lock));
         server_cmd(&c.node[2], "DEL", "redlock:x", NULL);
         server_cmd(&c.node[0], "DEL", "redlock:x", NULL);
-        CHECK_ERR(REDLOCK_LOST, redlock_extend(lock, TTL_MS)); /* only the young one has it */
+        int error = redlock_extend(lock, TTL_MS); /* only the young one has it */
+        CHECK(error == REDLOCK_LOST || error == REDLOCK_GUARDED);
         redlock_lock_free(lock);
         CHECK(kind_await_clean(&c, 1000));
     }
@@ -150,7 +151,7 @@ CASE(max_ttl, "The nodes' max_ttl binds every kind, also of a client that thinks
     FOR_SHAPES(shape)
     {
         CHECK_ERR(REDLOCK_INVAL, kind_try(strict, "x", 5001, shape_request(shape)));
-        CHECK_HAS("5", redlock_detail());
+        CHECK_HAS("max_ttl", redlock_detail());
         CHECK_OK(kind_try(strict, "x", 5000, shape_request(shape)));
         /* A plain mutex is a plain SET, which no node can check. */
         if (shape != SHAPE_MUTEX) {
