@@ -210,16 +210,16 @@ CASE(head_is_woken, "Giving back tells the head of the queue, on its client's ch
     queue_up(W1, "10");
     queue_up(W2, "20");
     GRANTED(.value = "v");
-    CHECK_STR("1", GIVE(.value = "v"));
+    CHECK_STR("2", GIVE(.value = "v"));
     CHECK_STR(W1, heard());
     CHECK_STR("", heard()); /* and nobody else */
     GRANTED(.value = "v");
-    CHECK_STR("1", call_release(&node, "x", "v"));
+    CHECK_STR("2", call_release(&node, "x", "v"));
     CHECK_STR(W1, heard());
-    CHECK_STR("1", call_wake(&node, "x"));
+    CHECK_STR("2", call_release(&node, "x", ""));
     CHECK_STR(W1, heard());
     GRANTED(.value = "v");
-    CHECK_STR("0", call_wake(&node, "x")); /* taken */
+    CHECK_STR("0", call_release(&node, "x", "")); /* taken */
     CHECK_STR("0", GIVE(.value = "not v"));
     CHECK_STR("", heard());
 }
@@ -232,7 +232,7 @@ CASE(the_dead_are_passed_over, "The first of the living is told.")
     queue_up(W2, "20");
     server_cmd(&node, "ZADD", ALIVE, "5", W1, NULL);
     GRANTED(.value = "v");
-    CHECK_STR("1", GIVE(.value = "v"));
+    CHECK_STR("2", GIVE(.value = "v"));
     CHECK_STR(W2, heard());
 }
 
@@ -243,7 +243,7 @@ CASE(rollback_wakes_nobody_behind, "Who rolls back and stays first wakes nobody.
     queue_up(W1, "10");
     queue_up(W2, "20");
     GRANTED(.value = "v", .waiter = W1, .ticket = "10");
-    CHECK_STR("1", GIVE(.value = "v", .waiter = W1));
+    CHECK_STR("2", GIVE(.value = "v", .waiter = W1));
     CHECK_STR("", heard());
     CHECK_INT(2, server_int(&node, "ZCARD", QUEUE, NULL));
     CHECK_STR("0", GIVE(.waiter = W1, .leave = "1")); /* but who leaves does */
@@ -272,7 +272,7 @@ CASE(readers_are_woken_together, "Readers at the head are told together, up to t
     queue_up(R1, "10");
     queue_up(R2, "20");
     GRANTED(.value = "v");
-    CHECK_STR("1", GIVE(.value = "v"));
+    CHECK_STR("2", GIVE(.value = "v"));
     CHECK_STR(R1, heard());
     CHECK_STR(R2, heard());
     CHECK_STR("", heard());
@@ -286,10 +286,25 @@ CASE(plain_release_passes_the_dead_over, "The release of a plain mutex tells the
     queue_up(W2, "20");
     server_cmd(&node, "ZADD", ALIVE, "5", W1, NULL);
     GRANTED(.value = "v");
-    CHECK_STR("1", call_release(&node, "x", "v"));
+    CHECK_STR("2", call_release(&node, "x", "v"));
     CHECK_STR(W2, heard());
-    CHECK_STR("1", call_wake(&node, "x"));
+    CHECK_STR("2", call_release(&node, "x", ""));
     CHECK_STR(W2, heard());
+}
+
+CASE(plain_release_wakes_all_readers, "The release of a plain mutex tells every reader, too.")
+{
+    begin();
+    listen_to("redlock.wake:" CLIENT_B);
+    queue_up(R1, "10");
+    queue_up(R2, "20");
+    GRANTED(.value = "v");
+    CHECK_STR("2", call_release(&node, "x", "v"));
+    CHECK_STR(R1, heard());
+    CHECK_STR(R2, heard());
+    CHECK_STR("", heard());
+    server_cmd(&node, "DEL", QUEUE, NULL);
+    CHECK_STR("1", call_release(&node, "x", "")); /* nobody waits */
 }
 
 CASE(last_reader_wakes_the_writer, "A writer is told when the last reader goes, not before.")
@@ -299,9 +314,9 @@ CASE(last_reader_wakes_the_writer, "A writer is told when the last reader goes, 
     GRANTED(.value = "r1", .kind = "s");
     GRANTED(.value = "r2", .kind = "s");
     queue_up(W1, "10");
-    CHECK_STR("1", GIVE(.value = "r1"));
+    CHECK_STR("2", GIVE(.value = "r1"));
     CHECK_STR("", heard());
-    CHECK_STR("1", GIVE(.value = "r2"));
+    CHECK_STR("2", GIVE(.value = "r2"));
     CHECK_STR(W1, heard());
 }
 
@@ -312,7 +327,7 @@ CASE(free_slot_is_told, "Who waits for a semaphore is told which slot became fre
     GRANTED(.value = "a#1", .kind = "k", .group = "2", .slot = "1");
     GRANTED(.value = "b#2", .kind = "k", .group = "2", .slot = "2");
     queue_up(W1, "10");
-    CHECK_STR("1", GIVE(.value = "b#2"));
+    CHECK_STR("2", GIVE(.value = "b#2"));
     CHECK_STR(W1 "#2", heard());
 }
 
@@ -323,8 +338,8 @@ CASE(last_hold_wakes, "Of an owner's holds the last one to go wakes the next own
     GRANTED(.value = "a", .kind = "o", .group = "me");
     GRANTED(.value = "b", .kind = "o", .group = "me");
     queue_up(W1, "10");
-    CHECK_STR("1", GIVE(.value = "a"));
+    CHECK_STR("2", GIVE(.value = "a"));
     CHECK_STR("", heard());
-    CHECK_STR("1", GIVE(.value = "b"));
+    CHECK_STR("2", GIVE(.value = "b"));
     CHECK_STR(W1, heard());
 }

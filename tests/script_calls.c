@@ -157,19 +157,12 @@ const char *call_look(const struct server *s, const char *name)
     return eval_send(&e, s);
 }
 
-const char *call_wake(const struct server *s, const char *name)
-{
-    struct eval e;
-    eval_begin(&e, RL_SCRIPT_WAKE);
-    add_list(&e, name, "redlock:", "redlock.queue:");
-    return eval_send(&e, s);
-}
-
 const char *call_release(const struct server *s, const char *name, const char *value)
 {
     struct eval e;
     eval_begin(&e, RL_SCRIPT_RELEASE);
     add_list(&e, name, "redlock:", "redlock.queue:");
+    add_list(&e, name, "redlock.alive:", NULL);
     add(&e, value, NULL);
     return eval_send(&e, s);
 }
