@@ -153,14 +153,14 @@ CASE(max_ttl, "The nodes' max_ttl binds every kind, also of a client that thinks
         CHECK_ERR(REDLOCK_INVAL, kind_try(strict, "x", 5001, shape_request(shape)));
         CHECK_HAS("max_ttl", redlock_detail());
         CHECK_OK(kind_try(strict, "x", 5000, shape_request(shape)));
-        /* A plain mutex is a plain SET, which no node can check. */
-        if (shape != SHAPE_MUTEX) {
-            redlock_request q = shape_request(shape);
-            q.wait_ms = 2000;
-            int64_t start_ms = now_ms();
+        redlock_request q = shape_request(shape);
+        q.wait_ms = 2000;
+        int64_t start_ms = now_ms();
+        CHECK_ERR(REDLOCK_INVAL, kind_try(strict, "x", 5001, q));
+        CHECK_BETWEEN(0, 200 + SLACK_MS, now_ms() - start_ms); /* is not retried */
+        q.flags = REDLOCK_FENCED; /* looks at the marker, strict or not */
+        if (shape != SHAPE_SHARED && shape != SHAPE_SEMAPHORE)
             CHECK_ERR(REDLOCK_INVAL, kind_try(plain, "x", 5001, q));
-            CHECK_BETWEEN(0, 200 + SLACK_MS, now_ms() - start_ms); /* is not retried */
-        }
         CHECK_OK(kind_try(plain, "x", 5000, shape_request(shape)));
         CHECK(kind_await_clean(&c, 1000));
     }
