@@ -92,6 +92,18 @@ static void work(void *data)
     redlock_close(r);
 }
 
+void load_wish_any_names(int worker, unsigned *seed, struct load_wish *out)
+{
+    (void)worker;
+    /* A single name every fourth time, else any of them, asked for in any order. */
+    out->names = seed_draw(seed, 0, 3) == 0 ? 1u << seed_draw(seed, 0, LOAD_NAMES_MAX - 1)
+                                            : (unsigned)seed_draw(seed, 1, 63);
+    out->request.wait_ms = 4000;
+    out->request.flags = REDLOCK_FENCED;
+    out->ttl_ms = LOAD_MAX_TTL_MS;
+    out->hold_ms = seed_draw(seed, 0, 3);
+}
+
 /* ---- the faults ---------------------------------------------------------------------------- */
 
 /* One node at a time, so that a majority is always there; restarts rest until let in. */

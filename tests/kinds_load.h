@@ -38,6 +38,9 @@ struct load_wish {
 
 typedef void load_wish_fn(int worker, unsigned *seed, struct load_wish *out);
 
+/* A mutex of any of the names together, or of one, asked for in any order, with a token. */
+load_wish_fn load_wish_any_names;
+
 struct load_spec {
     size_t nodes;
     int workers;

@@ -246,7 +246,7 @@ CASE(lost_answers_one_client, "No inner failure releases the outer hold; nothing
 {
     int iterations =
         (int)check_setting("REDLOCK_STRESS_ITERATIONS", CHECK_SANITIZED ? 60 : 150);
-    struct reentrant_outcome o = reentrant_load(0, iterations, seed_choose());
+    struct reentrant_outcome o = reentrant_load(0, iterations, seed_choose(), true);
     CHECK_INT(0, o.intrusions);
     CHECK_INT(0, o.left);
     CHECK(o.nested > iterations / 10 && o.failed > iterations / 10);
@@ -255,7 +255,7 @@ CASE(lost_answers_one_client, "No inner failure releases the outer hold; nothing
 CASE(lost_answers_processes, "The same with four processes that know the owner's name.")
 {
     int iterations = (int)check_setting("REDLOCK_STRESS_ITERATIONS", CHECK_SANITIZED ? 30 : 80);
-    struct reentrant_outcome o = reentrant_load(4, iterations, seed_choose());
+    struct reentrant_outcome o = reentrant_load(4, iterations, seed_choose(), true);
     CHECK_INT(0, o.intrusions);
     CHECK_INT(0, o.left);
     CHECK(o.nested > iterations / 10 && o.failed > iterations / 10);

@@ -115,7 +115,8 @@ static void start(struct load *l)
     l->shared = helper_memory(sizeof *l->shared);
 }
 
-struct reentrant_outcome reentrant_load(int processes, int iterations, unsigned seed)
+struct reentrant_outcome reentrant_load(int processes, int iterations, unsigned seed,
+                                        bool noise)
 {
     static struct load l;
     struct reentrant_outcome out = {0};
@@ -132,7 +133,8 @@ struct reentrant_outcome reentrant_load(int processes, int iterations, unsigned 
     redlock *rival = client_open_warm(&l.direct, 0);
     client_warm(holder);
     redlock_lock *outer = kind_lock(holder, "x", OUTER_TTL_MS, owner_request(l.owner));
-    make_noise(&l, DROP_PERCENT, LOSE_PERCENT);
+    if (noise)
+        make_noise(&l, DROP_PERCENT, LOSE_PERCENT);
     for (int i = 0; processes > 0 ? l.shared->running > 0 : i < iterations; i++) {
         if (processes == 0)
             nest(holder, &l);

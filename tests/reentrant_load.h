@@ -7,6 +7,8 @@
 #ifndef REDLOCK_TESTS_REENTRANT_LOAD_H
 #define REDLOCK_TESTS_REENTRANT_LOAD_H
 
+#include <stdbool.h>
+
 struct reentrant_outcome {
     int nested;     /* nested holds that were won */
     int failed;     /* nested attempts that were not */
@@ -16,8 +18,10 @@ struct reentrant_outcome {
 
 /*
  * processes 0: the nested holds are of the client that has the outer one, and its owner is the
- * client itself; else they are of so many processes that know the owner's name.
+ * client itself; else they are of so many processes that know the owner's name. Without noise
+ * nothing is lost.
  */
-struct reentrant_outcome reentrant_load(int processes, int iterations, unsigned seed);
+struct reentrant_outcome reentrant_load(int processes, int iterations, unsigned seed,
+                                        bool noise);
 
 #endif

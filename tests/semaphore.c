@@ -183,6 +183,11 @@ CASE(own_expiry, "A dead holder's slot is free when its own time is over, the ot
     redlock_close(r);
 }
 
+CASE(partitioned, "Three clients with different majorities: two hold a semaphore of two.")
+{
+    CHECK_BETWEEN(1, 2, semaphore_partitioned());
+}
+
 static void never_above(uint32_t k)
 {
     int64_t run_ms = check_setting("REDLOCK_STRESS_MS", CHECK_SANITIZED ? 2500 : 2000);

@@ -8,4 +8,10 @@
 struct load *semaphore_load(uint32_t slots, size_t nodes, int64_t run_ms, unsigned faults,
                             unsigned seed);
 
+/*
+ * Three clients that each cannot reach another one of three nodes want a semaphore of two: how
+ * many of them hold it at the same time.
+ */
+int semaphore_partitioned(void);
+
 #endif

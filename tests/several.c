@@ -207,18 +207,6 @@ CASE(one_token, "One token for all names, above every earlier one of each of the
 
 /* ---- many processes ------------------------------------------------------------------------ */
 
-static void any_names(int worker, unsigned *seed, struct load_wish *out)
-{
-    (void)worker;
-    /* A single name every fourth time, else any of them, asked for in any order. */
-    out->names = seed_draw(seed, 0, 3) == 0 ? 1u << seed_draw(seed, 0, LOAD_NAMES_MAX - 1)
-                                            : (unsigned)seed_draw(seed, 1, 63);
-    out->request.wait_ms = 4000;
-    out->request.flags = REDLOCK_FENCED;
-    out->ttl_ms = LOAD_MAX_TTL_MS;
-    out->hold_ms = seed_draw(seed, 0, 3);
-}
-
 CASE(no_deadlock, "Eight processes, any subset in any order: nobody waits for ever, none meet.")
 {
     struct load *l = load_run(&(struct load_spec){
@@ -226,7 +214,7 @@ CASE(no_deadlock, "Eight processes, any subset in any order: nobody waits for ev
         .workers = 8,
         .run_ms = check_setting("REDLOCK_STRESS_MS", 3000),
         .seed = seed_choose(),
-        .wish = any_names,
+        .wish = load_wish_any_names,
     });
     CHECK_INT(0, load_conflicts(l));
     CHECK_INT(0, load_disorders(l));
@@ -246,7 +234,7 @@ CASE(under_faults, "The same while nodes hang, are cut off and restart.")
         .run_ms = check_setting("REDLOCK_STRESS_MS", 3000),
         .faults = LOAD_HANGS | LOAD_CUTS | LOAD_RESTARTS,
         .seed = seed_choose(),
-        .wish = any_names,
+        .wish = load_wish_any_names,
     });
     CHECK_INT(0, load_conflicts(l));
     CHECK_INT(0, load_disorders(l));

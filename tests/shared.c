@@ -208,6 +208,23 @@ CASE(writer_not_starved, "A writer gets in although readers never stop coming.")
     CHECK_BETWEEN(0, 500 + 4 * SLACK_MS, o.waited_ms);
 }
 
+CASE(majority_matters, "A reader that asks one node alone does meet a writer.")
+{
+    struct cluster c, one;
+    cluster_start(&c, 3);
+    one = c;
+    one.urls[0] = c.url[0];
+    one.count = 1;
+    redlock *reader = client_open_warm(&one, 0), *writer = client_open_warm(&c, 0);
+    redlock_lock *read = kind_lock(reader, "x", TTL_MS, reader_request());
+    redlock_lock *write = client_lock(writer, "x", TTL_MS);
+    CHECK(redlock_remaining_ms(read) > 0 && redlock_remaining_ms(write) > 0);
+    client_unlock(read);
+    client_unlock(write);
+    redlock_close(reader);
+    redlock_close(writer);
+}
+
 /* ---- under faults -------------------------------------------------------------------------- */
 
 static void read_or_write(int worker, unsigned *seed, struct load_wish *out)
