@@ -326,7 +326,7 @@ CASE(look_at_many, "Of many holders the number and four of them.")
 {
     begin();
     for (int i = 0; i < 9; i++) {
-        char value[8];
+        char value[16];
         snprintf(value, sizeof value, "r%d", i);
         GRANTED(.value = value, .kind = "s");
     }
