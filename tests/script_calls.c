@@ -85,6 +85,7 @@ const char *call_take(const struct server *s, struct take t)
     add(&e, t.waiter, "");
     add(&e, t.ticket, "0");
     add(&e, t.life, "3000");
+    add(&e, t.incarnation, "i1");
     return eval_send(&e, s);
 }
 
@@ -137,6 +138,7 @@ const char *call_align(const struct server *s, const char *names, const char *va
     add(&e, value, NULL);
     add(&e, token, NULL);
     add(&e, "86400000", NULL);
+    add(&e, "i1", NULL);
     return eval_send(&e, s);
 }
 

@@ -11,7 +11,7 @@ enum { CALL_NAMES_MAX = 3 };
 struct take {
     const char *name[CALL_NAMES_MAX]; /* the first is "x" by default */
     const char *value, *ttl, *kind, *group, *slot, *fence_life, *identity, *waiter, *ticket,
-        *life;
+        *life, *incarnation; /* "i1" by default */
 };
 
 struct give {

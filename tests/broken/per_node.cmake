@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Every node admits k holders, whoever they are, instead of one to each of k slots.
 replace(take "'^s:(%d+)$'" "'^s:(.+)$'")
-replace(take "taken = at[want]" "local count = 0
+replace(take "taken = at[want] or tonumber(want) > tonumber(group)" "local count = 0
   for _ in pairs(at) do
     count = count + 1
   end
