@@ -357,6 +357,25 @@ CASE(repeat_after_release,
     redlock_close(r);
 }
 
+CASE(token_of_the_first_call, "The very first request of a client has its token, too.")
+{
+    cluster_start(&c, 3);
+    FOR_SHAPES(shape)
+    {
+        redlock_request q = shape_request(shape);
+        q.flags = REDLOCK_FENCED;
+        if (shape == SHAPE_SHARED || shape == SHAPE_SEMAPHORE)
+            continue;
+        for (int i = 0; i < 5; i++) {
+            redlock *r = client_open(&c, 0); /* connects with the request */
+            redlock_lock *lock = kind_lock(r, "x", TTL_MS, q);
+            CHECK(redlock_fence(lock) > 0);
+            client_unlock(lock);
+            redlock_close(r);
+        }
+    }
+}
+
 /* ---- what makes no sense ------------------------------------------------------------------- */
 
 static int ask(redlock_request q)
