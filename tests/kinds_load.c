@@ -16,6 +16,7 @@ enum {
     WORKERS_MAX = 16,
     QUARANTINE_MS = LOAD_MAX_TTL_MS + 2000 + 600,
     PRINTED_MAX = 3,
+    EXTRA_MS = 20000,
 };
 
 static const char *const names[LOAD_NAMES_MAX] = {"n0", "n1", "n2", "n3", "n4", "n5"};
@@ -98,7 +99,7 @@ void load_wish_any_names(int worker, unsigned *seed, struct load_wish *out)
     /* A single name every fourth time, else any of them, asked for in any order. */
     out->names = seed_draw(seed, 0, 3) == 0 ? 1u << seed_draw(seed, 0, LOAD_NAMES_MAX - 1)
                                             : (unsigned)seed_draw(seed, 1, 63);
-    out->request.wait_ms = 4000;
+    out->request.wait_ms = 8000;
     out->request.flags = REDLOCK_FENCED;
     out->ttl_ms = LOAD_MAX_TTL_MS;
     out->hold_ms = seed_draw(seed, 0, 3);
@@ -112,7 +113,10 @@ static void torment(struct load *l, const struct load_spec *spec)
     unsigned seed = spec->seed;
     int64_t end_ms = now_ms() + spec->run_ms, restart_ms = now_ms() + 200;
     int done[3] = {0};
-    while (!l->stop && now_ms() < end_ms) {
+    /* A busy machine gets more time, for the same number of holds. */
+    int64_t limit_ms = end_ms + EXTRA_MS;
+    while (!l->stop &&
+           (now_ms() < end_ms || (l->count < spec->holds_min && now_ms() < limit_ms))) {
         struct server *node = &l->c.node[seed_draw(&seed, 0, (int)spec->nodes - 1)];
         sleep_ms(seed_draw(&seed, 20, 80));
         if ((spec->faults & LOAD_RESTARTS) && now_ms() >= restart_ms) {

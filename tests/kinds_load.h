@@ -45,6 +45,7 @@ struct load_spec {
     size_t nodes;
     int workers;
     int64_t run_ms;
+    int holds_min; /* goes on for longer, within limits, until there are so many */
     unsigned faults;
     unsigned seed;
     uint32_t flags; /* of the clients */

@@ -26,6 +26,7 @@ struct load *semaphore_load(uint32_t slots, size_t nodes, int64_t run_ms, unsign
         .nodes = nodes,
         .workers = (int)slots + 4,
         .run_ms = run_ms,
+        .holds_min = 60,
         .faults = faults,
         .seed = seed,
         .wish = wish,
