@@ -139,8 +139,8 @@ CASE(released_late, "A release after the end says so, whatever the kind.")
     begin();
     FOR_SHAPES(shape)
     {
-        redlock_lock *lock = kind_lock(a, "x", 100, shape_request(shape));
-        sleep_ms(110);
+        redlock_lock *lock = kind_lock(a, "x", 500, shape_request(shape));
+        sleep_ms(510);
         CHECK_INT(REDLOCK_STATE_LOST, redlock_state(lock));
         CHECK_ERR(REDLOCK_EXPIRED, redlock_release(lock));
         redlock_lock_free(lock);

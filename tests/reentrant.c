@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "helper.h"
 #include "kinds.h"
+#include "kinds_load.h"
 #include "reentrant_load.h"
 
 #include <stdatomic.h>
@@ -198,6 +199,34 @@ CASE(token_inside_a_plain_hold, "A fenced hold inside one without a token has a 
     client_unlock(inner);
     client_unlock(outer);
     redlock_close(a);
+}
+
+static void own_or_mutex(int worker, unsigned *seed, struct load_wish *out)
+{
+    static const char *const owners[] = {"o0", "o1", "o2", "o3", "o4", "o5"};
+    out->owner = worker;
+    out->request = seed_draw(seed, 0, 3) ? owner_request(owners[worker])
+                                         : (redlock_request){.size = sizeof(redlock_request)};
+    out->request.flags = REDLOCK_FENCED;
+    out->request.wait_ms = seed_draw(seed, 0, 2) ? 300 : 0;
+    out->ttl_ms = seed_draw(seed, 300, LOAD_MAX_TTL_MS);
+    out->hold_ms = seed_draw(seed, 0, 3);
+}
+
+CASE(tokens_under_faults, "Owners in turn, nodes failing: every next token is larger.")
+{
+    /* Nobody nests here, but leftovers of lost releases look as if. */
+    struct load *l = load_run(&(struct load_spec){
+        .nodes = 3,
+        .workers = 6,
+        .run_ms = check_setting("REDLOCK_STRESS_MS", 2500),
+        .holds_min = 60,
+        .faults = LOAD_HANGS | LOAD_CUTS | LOAD_RESTARTS,
+        .seed = seed_choose(),
+        .wish = own_or_mutex,
+    });
+    CHECK_INT(0, load_conflicts(l));
+    CHECK_INT(0, load_disorders(l));
 }
 
 /* ---- waiting ------------------------------------------------------------------------------- */

@@ -208,6 +208,34 @@ CASE(writer_not_starved, "A writer gets in although readers never stop coming.")
     CHECK_BETWEEN(0, 500 + 4 * SLACK_MS, o.waited_ms);
 }
 
+static void wait_to_write(void *data)
+{
+    redlock *r = client_open_warm(data, 0);
+    redlock_request q = {.size = sizeof q, .wait_ms = 60000};
+    redlock_lock *lock = NULL;
+    redlock_acquire(r, "x", TTL_MS, &q, &lock);
+}
+
+CASE(dead_writer, "A writer that dies while it waits keeps readers out for its last sign only.")
+{
+    static struct cluster c;
+    cluster_start(&c, 3);
+    redlock *a = client_open_warm(&c, REDLOCK_THREAD);
+    redlock_lock *lock = kind_lock(a, "x", TTL_MS, reader_request());
+    pid_t pid = helper_start(wait_to_write, &c);
+    CHECK(cluster_await(&c, "redlock.queue:x", 3, 5000));
+    CHECK_ERR(REDLOCK_BUSY, kind_try(a, "x", TTL_MS, reader_request()));
+    helper_stop(&pid); /* kill -9 */
+    redlock_request q = reader_request();
+    q.wait_ms = 20000;
+    int64_t start_ms = now_ms();
+    redlock_lock *second = kind_lock(a, "x", TTL_MS, q);
+    CHECK_BETWEEN(0, 3000 + 2 * SLACK_MS, now_ms() - start_ms);
+    client_unlock(second);
+    client_unlock(lock);
+    redlock_close(a);
+}
+
 CASE(majority_matters, "A reader that asks one node alone does meet a writer.")
 {
     struct cluster c, one;
