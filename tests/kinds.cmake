@@ -10,6 +10,7 @@ redlock_test(semaphore semaphore.c LABELS servers threads WITH kinds_load.c sema
 redlock_test(shared shared.c LABELS servers threads WITH kinds_load.c shared_load.c)
 redlock_test(several several.c LABELS servers threads WITH kinds_load.c)
 redlock_test(kinds_life kinds_life.c LABELS servers threads)
+redlock_test(kinds_wait kinds_wait.c LABELS servers threads)
 redlock_test(kinds_guard kinds_guard.c LABELS servers threads)
 
 # ---- with a rule broken ---------------------------------------------------------------------

@@ -8,7 +8,6 @@
 #include "kinds_load.h"
 #include "reentrant_load.h"
 
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -231,26 +230,14 @@ CASE(tokens_under_faults, "Owners in turn, nodes failing: every next token is la
 
 /* ---- waiting ------------------------------------------------------------------------------- */
 
-static void done(redlock_lock *lock, int error, void *data)
-{
-    (void)lock;
-    *(_Atomic int *)data = error;
-}
-
 CASE(no_deadlock_with_oneself, "Who holds it nests at once, also behind a waiter of its own.")
 {
     struct cluster c;
     cluster_start(&c, 3);
     redlock *r = client_open_warm(&c, REDLOCK_THREAD);
     redlock_lock *outer = kind_lock(r, "x", TTL_MS, owner_request("me"));
-    redlock_request q = owner_request("you");
-    redlock_lock *waiting = NULL;
-    static _Atomic int outcome;
-    outcome = 1;
-    q.wait_ms = 20000;
-    q.done = done;
-    q.data = (void *)&outcome;
-    CHECK_OK(redlock_start(r, "x", TTL_MS, &q, &waiting));
+    struct kind_waiter w;
+    kind_start(r, "x", TTL_MS, owner_request("you"), 20000, &w);
     CHECK(cluster_await(&c, "redlock.queue:x", 3, 2000));
     redlock_request nested = owner_request("me");
     nested.wait_ms = 5000;
@@ -259,12 +246,10 @@ CASE(no_deadlock_with_oneself, "Who holds it nests at once, also behind a waiter
     redlock_lock *inner = kind_lock(r, "x", TTL_MS, nested);
     CHECK_BETWEEN(0, 100 + SLACK_MS, now_ms() - start_ms);
     client_unlock(inner);
-    CHECK_INT(1, outcome);
+    CHECK_INT(1, w.outcome);
     client_unlock(outer);
-    for (int64_t end_ms = now_ms() + 5000; outcome == 1 && now_ms() < end_ms;)
-        sleep_ms(1);
-    CHECK_INT(0, outcome); /* woken by the last hold */
-    client_unlock(waiting);
+    CHECK_ERR(REDLOCK_OK, kind_await(&w)); /* woken by the last hold */
+    client_unlock(w.lock);
     CHECK(cluster_await_empty(&c, 1000));
     redlock_close(r);
 }

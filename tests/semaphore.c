@@ -67,38 +67,11 @@ CASE(another_k, "Clients that disagree about k exclude each other altogether.")
     redlock_close(b);
 }
 
-struct waiter {
-    _Atomic int outcome; /* 1: not yet */
-    redlock_lock *lock;
-};
-
-static void done(redlock_lock *lock, int error, void *data)
-{
-    (void)lock;
-    ((struct waiter *)data)->outcome = error;
-}
-
-static void wait_for_it(redlock *r, const char *name, redlock_request q, struct waiter *w)
-{
-    q.wait_ms = 20000;
-    q.done = done;
-    q.data = w;
-    w->outcome = 1;
-    CHECK_OK(redlock_start(r, name, TTL_MS, &q, &w->lock));
-}
-
-static void await(struct waiter *w)
-{
-    for (int64_t end_ms = now_ms() + 10000; w->outcome == 1 && now_ms() < end_ms;)
-        sleep_ms(1);
-    CHECK_ERR(REDLOCK_OK, w->outcome);
-}
-
 /* A holder of slot 7 of 7 goes, and who waits for one of k is told of slot 7. */
 static void pass_on_slot_seven(redlock *a, redlock *b, struct cluster *c, uint32_t k)
 {
     redlock_lock *seventh = NULL;
-    struct waiter w;
+    struct kind_waiter w;
     while (seventh == NULL) {
         redlock_lock *lock = kind_lock(a, "x", TTL_MS, slots_request(7));
         if (redlock_slot(lock) == 7)
@@ -107,10 +80,10 @@ static void pass_on_slot_seven(redlock *a, redlock *b, struct cluster *c, uint32
             client_unlock(lock);
     }
     CHECK(kind_await_holds(c, "x", redlock_value(seventh), 3, 1000));
-    wait_for_it(b, "x", slots_request(k), &w);
+    kind_start(b, "x", TTL_MS, slots_request(k), 20000, &w);
     CHECK(cluster_await(c, "redlock.queue:x", 3, 2000));
     client_unlock(seventh);
-    await(&w);
+    CHECK_ERR(REDLOCK_OK, kind_await(&w));
     CHECK_BETWEEN(1, k, redlock_slot(w.lock));
     redlock_lock *rest[8];
     int held = 1;
@@ -145,13 +118,13 @@ CASE(waiting, "Who waits gets the slot that becomes free, at once.")
     for (int i = 0; i < 3; i++)
         lock[i] = kind_lock(a, "x", TTL_MS, slots_request(3));
     for (int i = 0; i < 3; i++) {
-        struct waiter w;
-        wait_for_it(b, "x", slots_request(3), &w);
+        struct kind_waiter w;
+        kind_start(b, "x", TTL_MS, slots_request(3), 20000, &w);
         CHECK(cluster_await(&c, "redlock.queue:x", 3, 2000));
         int slot = redlock_slot(lock[i]);
         int64_t start_ms = now_ms();
         client_unlock(lock[i]);
-        await(&w);
+        CHECK_ERR(REDLOCK_OK, kind_await(&w));
         CHECK_BETWEEN(0, 100 + SLACK_MS, now_ms() - start_ms);
         CHECK_INT(slot, redlock_slot(w.lock));
         lock[i] = w.lock;

@@ -95,6 +95,29 @@ int kind_try(redlock *r, const char *name, int64_t ttl_ms, redlock_request q)
     return error;
 }
 
+static void note_outcome(redlock_lock *lock, int error, void *data)
+{
+    (void)lock;
+    ((struct kind_waiter *)data)->outcome = error;
+}
+
+void kind_start(redlock *r, const char *name, int64_t ttl_ms, redlock_request q,
+                int64_t wait_ms, struct kind_waiter *w)
+{
+    q.wait_ms = wait_ms;
+    q.done = note_outcome;
+    q.data = w;
+    w->outcome = 1;
+    CHECK_OK(redlock_start(r, name, ttl_ms, &q, &w->lock));
+}
+
+int kind_await(struct kind_waiter *w)
+{
+    for (int64_t end_ms = now_ms() + 10000; w->outcome == 1 && now_ms() < end_ms;)
+        sleep_ms(1);
+    return w->outcome;
+}
+
 static bool holds_it(const struct server *s, const char *key, const char *value)
 {
     char field[128];

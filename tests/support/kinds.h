@@ -43,6 +43,18 @@ redlock_lock *kind_lock(redlock *r, const char *name, int64_t ttl_ms, redlock_re
 /* Tries (or waits, as the request says); the outcome, with nothing left held. */
 int kind_try(redlock *r, const char *name, int64_t ttl_ms, redlock_request q);
 
+/* A request under way, for a client with an I/O thread. */
+struct kind_waiter {
+    _Atomic int outcome; /* 1: not yet */
+    redlock_lock *lock;
+};
+
+void kind_start(redlock *r, const char *name, int64_t ttl_ms, redlock_request q,
+                int64_t wait_ms, struct kind_waiter *w);
+
+/* Its outcome, or 1 after ten seconds. */
+int kind_await(struct kind_waiter *w);
+
 /* On how many running nodes `value` holds `name` (prefix redlock:), whatever the kind. */
 int kind_count_holds(const struct cluster *c, const char *name, const char *value);
 bool kind_await_holds(const struct cluster *c, const char *name, const char *value, int wanted,
