@@ -62,6 +62,7 @@ CASE(another_k, "Clients that disagree about k exclude each other altogether.")
     CHECK_ERR(REDLOCK_BUSY, client_try(b, "x", TTL_MS));
     CHECK_OK(kind_try(b, "x", TTL_MS, slots_request(3)));
     client_unlock(lock);
+    CHECK(cluster_await_empty(&c, 1000)); /* both releases have reached every node */
     CHECK_OK(kind_try(b, "x", TTL_MS, slots_request(2)));
     redlock_close(a);
     redlock_close(b);
