@@ -41,13 +41,13 @@ CASE(place, "Who waits gets a place by its ticket, keeps it, and is told who is 
     CHECK_INT(0, part_int(reply, 0));
     CHECK_INT(1, part_int(reply, 6)); /* place */
     CHECK_INT(0, part_int(reply, 7)); /* nobody ahead */
+    CHECK_BETWEEN(2000, 3000, server_int(&node, "PTTL", QUEUE, NULL));
+    CHECK_BETWEEN(2000, 3000, server_int(&node, "PTTL", ALIVE, NULL));
     reply = TAKE(.waiter = W1, .ticket = "10", .life = "1000");
     CHECK_INT(1, part_int(reply, 6)); /* an earlier ticket goes first */
     reply = TAKE(.waiter = W2, .ticket = "5", .life = "3000");
     CHECK_INT(2, part_int(reply, 6)); /* one's ticket cannot be bettered */
     CHECK_BETWEEN(500, 1000, part_int(reply, 7));
-    CHECK_BETWEEN(2000, 3000, server_int(&node, "PTTL", QUEUE, NULL));
-    CHECK_BETWEEN(2000, 3000, server_int(&node, "PTTL", ALIVE, NULL));
 }
 
 CASE(head_first, "A free lock is granted to the head alone.")
@@ -109,6 +109,19 @@ CASE(ticket_of_several, "A ticket for several names is after the last of every o
     CHECK_INT(8000000000000001, part_int(call_ticket(&node, "a,b"), 0));
     CHECK_BETWEEN(4000, 5000, part_int(call_ticket(&node, "a,b"), 1));
     CHECK_INT(8000000000000001, part_int(call_ticket(&node, "b,a"), 0));
+}
+
+CASE(signs_of_life, "A sign of life is given again when the last one is no longer fresh.")
+{
+    begin();
+    GRANTED(.value = "held");
+    REFUSED(.waiter = W1, .ticket = "10", .life = "300");
+    long long first = server_int(&node, "ZSCORE", ALIVE, W1, NULL);
+    sleep_ms(150);
+    REFUSED(.waiter = W1, .ticket = "10", .life = "300");
+    CHECK(server_int(&node, "ZSCORE", ALIVE, W1, NULL) >= first + 150);
+    CHECK_BETWEEN(100, 300, server_int(&node, "PTTL", QUEUE, NULL));
+    CHECK_STR("10", server_cmd(&node, "ZSCORE", QUEUE, W1, NULL));
 }
 
 CASE(dead_waiters_go, "Who has not shown up for its life loses its place to the living.")
