@@ -103,6 +103,48 @@ CASE(failed_rounds, "Attempts that got some nodes but no majority leave nothing 
     CHECK_INT(0, left_by_failed_rounds());
 }
 
+/* ---- places of those who do not wait any more ---------------------------------------------- */
+
+/* Nobody drives its client after the call: what has to be done is done when it returns. */
+CASE(timeout_empties_the_queue, "After a wait that was not long enough the queue is empty at once.")
+{
+    struct cluster c;
+    struct waiter w;
+    struct waiter_terms terms = {.name = "x", .ttl_ms = 20000, .wait_ms = 200};
+    cluster_start(&c, 5);
+    cluster_set(&c, 0, 5, "redlock:x", "another", 20000);
+    waiter_start(&w, &c, 5, &terms);
+    CHECK(waiter_await(&w, 2000));
+    CHECK_ERR(REDLOCK_TIMEOUT, w.news->error);
+    CHECK(queue_await(&c, "x", 0, SLACK_MS));
+    waiter_end(&w);
+}
+
+CASE(holder_from_the_queue_dies, "A holder that had waited and is killed leaves no dead head.")
+{
+    enum { BRIEF_MS = 1500 };
+    struct cluster c;
+    struct waiter first, second;
+    struct waiter_terms terms = {
+        .name = "x", .ttl_ms = BRIEF_MS, .wait_ms = REDLOCK_WAIT_FOREVER};
+    cluster_start(&c, 5);
+    redlock *r = client_open_warm(&c, 0);
+    redlock_lock *lock = client_lock(r, "x", 20000);
+    waiter_start(&first, &c, 5, &terms);
+    CHECK(queue_await(&c, "x", 1, 2000));
+    waiter_start(&second, &c, 5, &terms);
+    CHECK(queue_await(&c, "x", 2, 2000));
+    client_unlock(lock);
+    CHECK(waiter_await(&first, 2000));
+    CHECK_OK(first.news->error);
+    waiter_kill(&first);
+    CHECK(waiter_await(&second, LIMIT_MS));
+    int64_t late_ns = second.news->granted_ns - first.news->granted_ns - BRIEF_MS * 1000000LL;
+    CHECK_BETWEEN(-100, EXPIRY_SLACK_MS, late_ns / 1000000);
+    waiter_end(&second);
+    redlock_close(r);
+}
+
 /* ---- rights -------------------------------------------------------------------------------- */
 
 static void without_right(const char *first_rule, const char *second_rule)
