@@ -184,6 +184,18 @@ static void native_delete_command(const struct rl_subject *subject,
     add(out, subject->value);
 }
 
+/* Deletes the key if it has this value, and tells who waits; '' tells only. */
+static void release_command(const struct rl_subject *subject,
+                            const struct rl_abilities *abilities, struct rl_slice value,
+                            struct rl_command *out)
+{
+    SCRIPT_HEAD(out, abilities, RELEASE, 3);
+    add(out, subject->name[0].lock);
+    add(out, subject->name[0].queue);
+    add(out, subject->name[0].alive);
+    add(out, value);
+}
+
 /* Everything about giving back that a compare-and-delete of one key cannot do. */
 static void give_back_command(const struct rl_subject *subject,
                               const struct rl_abilities *abilities, enum rl_op op,
@@ -209,10 +221,7 @@ static void delete_command(const struct rl_subject *subject,
     } else if (rl_recipe_deletes_natively(subject, abilities)) {
         native_delete_command(subject, abilities, out);
     } else {
-        SCRIPT_HEAD(out, abilities, RELEASE, 2);
-        add(out, subject->name[0].lock);
-        add(out, subject->name[0].queue);
-        add(out, subject->value);
+        release_command(subject, abilities, subject->value, out);
     }
 }
 
@@ -241,14 +250,10 @@ static void extend_command(const struct rl_subject *subject,
     add(out, subject->ttl_ms);
 }
 
-static void queue_command(const struct rl_subject *subject,
-                          const struct rl_abilities *abilities, enum rl_op op,
-                          struct rl_command *out)
+static void ticket_command(const struct rl_subject *subject,
+                           const struct rl_abilities *abilities, struct rl_command *out)
 {
-    if (op == RL_OP_TICKET)
-        SCRIPT_HEAD(out, abilities, TICKET, 2u * subject->name_count);
-    else
-        SCRIPT_HEAD(out, abilities, WAKE, 2u * subject->name_count);
+    SCRIPT_HEAD(out, abilities, TICKET, 2u * subject->name_count);
     for (uint8_t i = 0; i < subject->name_count; i++) {
         add(out, subject->name[i].lock);
         add(out, subject->name[i].queue);
@@ -297,8 +302,10 @@ void rl_recipe_command(enum rl_op op, const struct rl_subject *subject,
         delete_command(subject, abilities, op, out);
         return;
     case RL_OP_TICKET:
+        ticket_command(subject, abilities, out);
+        return;
     case RL_OP_WAKE:
-        queue_command(subject, abilities, op, out);
+        release_command(subject, abilities, TEXT(""), out);
         return;
     case RL_OP_WAITERS:
         ADD_TEXT(out, "EXISTS");

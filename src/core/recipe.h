@@ -39,9 +39,11 @@ enum rl_op {
     RL_OP_PING,
 };
 
-#define RL_FENCE_PREFIX "redlock.fence:"
-#define RL_QUEUE_PREFIX "redlock.queue:"
-#define RL_ALIVE_PREFIX "redlock.alive:"
+#define RL_USUAL_PREFIX "redlock:"
+/* What stands beside a lock's key, see describe.c. */
+#define RL_FENCE_HEAD "redlock.fence"
+#define RL_QUEUE_HEAD "redlock.queue"
+#define RL_ALIVE_HEAD "redlock.alive"
 #define RL_WAKE_PREFIX "redlock.wake:" /* channels */
 #define RL_MARKER_KEY "redlock.admit"
 #define RL_PROBATION_KEY "redlock.probation"

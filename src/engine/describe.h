@@ -16,7 +16,7 @@ struct rl_handle;
 #define RL_CLIENT_ID_SIZE 16
 #define RL_WAITER_MAX (1 + RL_CLIENT_ID_SIZE + 1 + RL_DIGITS_MAX)
 /* Fence counter, queue and liveness of every name. */
-#define RL_BESIDE_KEYS_MAX (3 * REDLOCK_NAMES_MAX * (sizeof RL_FENCE_PREFIX + REDLOCK_NAME_MAX))
+#define RL_BESIDE_KEYS_MAX (3 * REDLOCK_NAMES_MAX * (sizeof RL_FENCE_HEAD + RL_KEY_MAX))
 
 struct rl_description {
     struct rl_subject subject;

@@ -11,7 +11,12 @@ bool rl_node_request(struct rl_engine *engine, uint8_t node, struct rl_claim *cl
                      enum rl_op op, uint32_t round, const struct rl_command *command)
 {
     struct rl_session *session = &engine->node[node].session;
-    struct rl_pending entry = {.subject = claim, .round = round, .op = (uint16_t)op};
+    struct rl_pending entry = {
+        .subject = claim,
+        .round = round,
+        .op = (uint16_t)op,
+        .by_script = rl_slice_starts(command->argument[0], "EVAL"),
+    };
 
     if (!rl_session_push(session, command, entry))
         return false;
@@ -216,7 +221,7 @@ int rl_engine_received(struct rl_engine *engine, uint8_t node, size_t size, int6
         if (!rl_recipe_is_noscript(&reply) ||
             !repeat_with_text(engine, node, &request, now_ns)) {
             enum rl_op op = (enum rl_op)request.op;
-            struct rl_answer answer = rl_recipe_answer(op, &reply);
+            struct rl_answer answer = rl_recipe_answer(op, request.by_script, &reply);
 
             note_rtt(at, &request, now_ns);
             rl_handle_answer(engine, claim, node, &request, &reply,

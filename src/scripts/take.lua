@@ -7,7 +7,7 @@
 --         8 1 to be told who the node is at this moment (G2)
 --         9 waiter, '' to ignore the queue  10 ticket, 0 for none yet
 --         11 life of a waiter in ms, 'heal' for a hold that is proven already
--- -> {1, token, marker id, marker max_ttl, identity, 1 if the owner held it already}
+-- -> {1, token, marker id, marker max_ttl, identity, token of the owner's first hold or 0}
 --    {0, remaining ms, marker id, marker max_ttl, identity, next ticket or 0, place in the queue,
 --        ms that who is ahead may live, up to four free slots}
 --    {-2, max_ttl} the ttl is beyond what this node allows
@@ -78,7 +78,7 @@ if life ~= 'heal' and (waiter ~= '' or kind == 's') then
 end
 
 -- The lock itself: free for us, or how long it stays taken.
-local left, nested, free = -2, 0, {}
+local left, free = -2, {}
 local type = kind == 'm' and '' or call('TYPE', key).ok
 local taken = true
 if kind == 'm' then
@@ -96,7 +96,7 @@ elseif kind == 's' and type == 'zset' then
   taken = false
 elseif kind == 'o' and type == 'hash' and call('HGET', key, 'owner') == group then
   -- Who holds it already cannot wait for those who wait for it.
-  taken, blocked, nested = false, false, 1
+  taken, blocked = false, false
 elseif kind == 'k' and type == 'hash' and call('HGET', key, 'slots') == group then
   local soonest
   local at = {}
@@ -150,10 +150,10 @@ if kind ~= 'm' and call('PTTL', key) < ttl then
   call('PEXPIRE', key, ttl)
 end
 
-local token = 0
-if ARGV[7] ~= '0' and nested == 1 then
-  token = tonumber(call('HGET', key, 'fence') or '0')
-elseif ARGV[7] ~= '0' then
+-- The owner's token is that of its first hold; the counter goes on nevertheless, so that the
+-- token of a hold that only looks nested, beside a leftover, is larger than every earlier one.
+local token, owners = 0, 0
+if ARGV[7] ~= '0' then
   -- A counter that expired or was lost starts at the clock: later than all it ever gave.
   for i = 1, names do
     local counter = call('GET', KEYS[4 * i - 2])
@@ -162,8 +162,9 @@ elseif ARGV[7] ~= '0' then
   for i = 1, names do
     call('SET', KEYS[4 * i - 2], decimal(token), 'PX', ARGV[7])
   end
-  if kind == 'o' then
+  owners = kind == 'o' and tonumber(call('HGET', key, 'fence') or '0') or 0
+  if kind == 'o' and owners == 0 then
     call('HSET', key, 'fence', decimal(token))
   end
 end
-return {1, token, id, max_ttl, identity, nested}
+return {1, token, id, max_ttl, identity, owners}
