@@ -38,6 +38,10 @@ static void ask(struct hog *hog);
 static void granted(redlock_lock *lock, int error, void *data)
 {
     struct hog *hog = data;
+    if (error == REDLOCK_CANCELED && hog->shared->stop) {
+        redlock_lock_free(lock);
+        return;
+    }
     CHECK_OK(error);
     hog->shared->turns++;
     CHECK_OK(redlock_start_release(lock, released, NULL));
@@ -91,7 +95,9 @@ static void wait_beside_a_hog(uint32_t flags)
         client_unlock(lock);
     }
     hog.shared->stop = 1;
-    CHECK(waitpid(pid, NULL, 0) == pid);
+    int status = -1;
+    CHECK(waitpid(pid, &status, 0) == pid);
+    CHECK_INT(0, status);
     redlock_close(r);
 }
 
