@@ -42,10 +42,13 @@ static void set_command(const struct rl_subject *subject, struct rl_command *out
     add(out, subject->ttl_ms);
 }
 
+/* What this connection has not used before goes with its text; that teaches it to the server. */
 static void script_head(struct rl_command *out, const struct rl_abilities *abilities,
-                        struct rl_slice text, struct rl_slice sha1, unsigned key_count)
+                        enum rl_script script, struct rl_slice text, struct rl_slice sha1,
+                        unsigned key_count)
 {
-    if (abilities->script_by_text) {
+    out->script = (uint16_t)(1u << script);
+    if (abilities->script_by_text || !(abilities->known_scripts & out->script)) {
         ADD_TEXT(out, "EVAL");
         add(out, text);
     } else {
@@ -56,8 +59,8 @@ static void script_head(struct rl_command *out, const struct rl_abilities *abili
 }
 
 #define SCRIPT_HEAD(out, abilities, NAME, key_count)                                           \
-    script_head((out), (abilities), TEXT(RL_SCRIPT_##NAME), TEXT(RL_SCRIPT_##NAME##_SHA1),     \
-                (key_count))
+    script_head((out), (abilities), RL_SCRIPT_ID_##NAME, TEXT(RL_SCRIPT_##NAME),               \
+                TEXT(RL_SCRIPT_##NAME##_SHA1), (key_count))
 
 bool rl_recipe_is_plain(const struct rl_subject *subject)
 {
@@ -274,6 +277,7 @@ void rl_recipe_command(enum rl_op op, const struct rl_subject *subject,
                        const struct rl_abilities *abilities, struct rl_command *out)
 {
     out->argument_count = 0;
+    out->script = 0;
     switch (op) {
     case RL_OP_ACQUIRE:
     case RL_OP_AGAIN:

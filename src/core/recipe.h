@@ -61,7 +61,24 @@ struct rl_abilities {
     enum rl_delete_style delete_style;
     bool set_ifeq;       /* SET key value IFEQ value PX ttl */
     bool script_by_text; /* send EVAL with the text: the server forgot the script */
+    uint16_t
+        known_scripts; /* a bit each: EVALSHA will do; the others are sent with their text */
 };
+
+enum rl_script {
+    RL_SCRIPT_ID_RELEASE,
+    RL_SCRIPT_ID_EXTEND,
+    RL_SCRIPT_ID_ACQUIRE,
+    RL_SCRIPT_ID_TAKE,
+    RL_SCRIPT_ID_ALIGN,
+    RL_SCRIPT_ID_GIVEBACK,
+    RL_SCRIPT_ID_RENEW,
+    RL_SCRIPT_ID_TICKET,
+    RL_SCRIPT_ID_LOOK,
+    RL_SCRIPT_ID_LIST,
+};
+/* The greeting loads what every holder needs. */
+#define RL_SCRIPTS_LOADED (1u << RL_SCRIPT_ID_RELEASE | 1u << RL_SCRIPT_ID_EXTEND)
 
 /* The keys of one name. Only those that a command needs are filled. */
 struct rl_name_keys {
@@ -96,6 +113,7 @@ struct rl_subject {
 struct rl_command {
     uint32_t argument_count;
     struct rl_slice argument[RL_ARGUMENTS_MAX];
+    uint16_t script; /* a bit: the script that it runs; 0: none */
 };
 
 /* Fills *out; its slices point into *subject and static text. */

@@ -15,11 +15,12 @@ bool rl_node_request(struct rl_engine *engine, uint8_t node, struct rl_claim *cl
         .subject = claim,
         .round = round,
         .op = (uint16_t)op,
-        .by_script = rl_slice_starts(command->argument[0], "EVAL"),
+        .by_script = command->script != 0,
     };
 
     if (!rl_session_push(session, command, entry))
         return false;
+    session->abilities.known_scripts |= command->script;
     if (op == RL_OP_ACQUIRE || op == RL_OP_AGAIN || op == RL_OP_HEAL)
         claim->touched |= (uint16_t)(1u << node);
     rl_claim_ref(claim);
@@ -201,7 +202,7 @@ static bool repeat_with_text(struct rl_engine *engine, uint8_t node,
     rl_describe(engine, claim, claim->handle, op, now_ns, &description);
     rl_recipe_command(op, &description.subject, &abilities, &command);
     /* Only a script can have been forgotten: whoever says so of anything else is confused. */
-    if (!rl_slice_equals(command.argument[0], "EVAL"))
+    if (!command.script)
         return false;
     return rl_node_request(engine, node, claim, op, request->round, &command);
 }
