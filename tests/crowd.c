@@ -3,9 +3,9 @@
  * A crowd of processes on one name: everybody is served, in the order of the queue where that
  * was asked for, and at a price per acquisition that does not grow with the crowd.
  */
+#include "crowd.h"
 #include "check.h"
 #include "clock.h"
-#include "crowd.h"
 
 #include <redlock.h>
 

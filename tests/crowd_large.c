@@ -117,7 +117,7 @@ static void crowd_of_threads(uint32_t flags)
     redlock_lock *held = client_lock(other, "x", TTL_MS);
     t.r = client_open_warm(&c, flags);
     pthread_attr_init(&attr);
-    pthread_attr_setstacksize(&attr, 256 * 1024);
+    pthread_attr_setstacksize(&attr, 1024 * 1024);
     struct price start = price_now(&c);
     for (int i = 0; i < THREADS; i++)
         CHECK_INT(0, pthread_create(&thread[i], &attr, wait_and_serve, &t));
@@ -188,7 +188,6 @@ static void name_of(int number, char out[16])
     snprintf(out, 16, "n%d", number);
 }
 
-/* A short wait, so that a release of many names does not wait for each in turn. */
 static void take_all(redlock *r, redlock_lock **held, int names)
 {
     for (int i = 0; i < names; i++) {
@@ -254,7 +253,9 @@ static void crowd_of_handles(int names, int waiters)
     print_price("handles, beginning", waiters, &start, &waiting);
     print_price("handles, waiting", waiters, &waiting, &waited);
     print_price("handles, being served", waiters, &waited, &end);
-    CHECK(cluster_await_empty(&c, 2000));
+    /* Two of three decided: what the slowest was sent may still be on its way. */
+    for (int64_t end_ms = now_ms() + LIMIT_MS; !cluster_await_empty(&c, 1); idle(r, 10))
+        CHECK(now_ms() < end_ms);
     redlock_close(r);
     redlock_close(other);
     free(all.last);

@@ -23,7 +23,7 @@ struct hog {
     struct {
         _Atomic int stop;
         _Atomic int turns;
-    } *shared;
+    } * shared;
 };
 
 static void released(redlock_lock *lock, int error, void *data)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* From one's release to the next one's return: a matter of round trips, not of polling. */
-#include "check.h"
 #include "handover.h"
+#include "check.h"
 
 enum { HANDOVERS = 300, LIMIT_MS = 15000, TIMES = 3, RUNS = 3 };
 

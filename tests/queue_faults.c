@@ -106,7 +106,8 @@ CASE(failed_rounds, "Attempts that got some nodes but no majority leave nothing 
 /* ---- places of those who do not wait any more ---------------------------------------------- */
 
 /* Nobody drives its client after the call: what has to be done is done when it returns. */
-CASE(timeout_empties_the_queue, "After a wait that was not long enough the queue is empty at once.")
+CASE(timeout_empties_the_queue,
+     "After a wait that was not long enough the queue is empty at once.")
 {
     struct cluster c;
     struct waiter w;
@@ -158,9 +159,9 @@ static void without_right(const char *first_rule, const char *second_rule)
                                  .password = "secret"};
     cluster_start(&c, 5);
     for (int i = 0; i < 5; i++)
-        CHECK_STR("OK", server_cmd(&c.node[i], "ACL", "SETUSER", "deaf", "reset", "on",
-                                   ">secret", "allkeys", "+@all", first_rule, second_rule,
-                                   NULL));
+        CHECK_STR("OK",
+                  server_cmd(&c.node[i], "ACL", "SETUSER", "deaf", "reset", "on", ">secret",
+                             "allkeys", "+@all", first_rule, second_rule, NULL));
     redlock *r = client_open_warm(&c, 0);
     redlock_lock *lock = client_lock(r, "x", 20000);
     waiter_start(&w, &c, 5, &terms);

@@ -14,7 +14,8 @@
 
 enum { NODES = 3, TTL_MS = 20000, NAMES = 20 };
 
-CASE(one_place_per_client, "A hundred waiters of one client take one place, and keep their order.")
+CASE(one_place_per_client,
+     "A hundred waiters of one client take one place, and keep their order.")
 {
     struct local_queue q = local_queue_run(100);
     CHECK_INT(1, q.longest);

@@ -162,12 +162,13 @@ static void print(const struct crowd *crowd)
     int least, most;
     crowd_shares(crowd, &least, &most);
     int served = crowd->served;
-    printf("# %d processes, %s, %s: %d acquisitions in %lld ms, shares %d to %d, longest wait "
-           "%lld ms; per acquisition at most %.1f requests, %.1f commands with those in scripts\n",
-           crowd->terms.processes, crowd->terms.flags & REDLOCK_FAIR ? "fair" : "not fair",
-           trouble_text(crowd->terms.trouble), served, (long long)crowd->took_ms, least, most,
-           (long long)crowd_longest_ms(crowd), (double)crowd->requests / served,
-           (double)crowd->commands / served);
+    printf(
+        "# %d processes, %s, %s: %d acquisitions in %lld ms, shares %d to %d, longest wait "
+        "%lld ms; per acquisition at most %.1f requests, %.1f commands with those in scripts\n",
+        crowd->terms.processes, crowd->terms.flags & REDLOCK_FAIR ? "fair" : "not fair",
+        trouble_text(crowd->terms.trouble), served, (long long)crowd->took_ms, least, most,
+        (long long)crowd_longest_ms(crowd), (double)crowd->requests / served,
+        (double)crowd->commands / served);
 }
 
 struct crowd *crowd_run(const struct crowd_terms *terms)

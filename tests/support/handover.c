@@ -105,7 +105,8 @@ static struct handover evaluate(const struct round *round)
     int records = round->count < SAMPLES_MAX ? round->count : SAMPLES_MAX;
     for (int i = 1; i < records; i++)
         if (round->passage[i].asked_ns < round->passage[i - 1].released_ns - 1000000)
-            took_ns[h.count++] = round->passage[i].granted_ns - round->passage[i - 1].released_ns;
+            took_ns[h.count++] =
+                round->passage[i].granted_ns - round->passage[i - 1].released_ns;
     if (h.count == 0)
         return h;
     h.median_us = median(took_ns, h.count) / 1000;
