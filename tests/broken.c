@@ -6,7 +6,9 @@
 #include "check.h"
 #include "crowd.h"
 #include "handover.h"
+#include "hog.h"
 #include "queue_load.h"
+#include "queue_local_load.h"
 
 #include <redlock.h>
 
@@ -50,4 +52,19 @@ CASE(wake, "Without a message from the release the handover takes a timer.")
     struct handover h = handover_measure(ALL_UP, 20, LIMIT_MS);
     CHECK(h.count == 0 || h.median_us > 3 * h.acquire_us);
     CHECK(h.count == 0 || h.median_us > 100000);
+}
+
+CASE(leaving, "Without leaving, those who have gone stay in the queue.")
+{
+    CHECK(places_after_timeout() > 0);
+}
+
+CASE(one_place, "If everybody is sent to the nodes, one client fills the queue.")
+{
+    CHECK(local_queue_run(20).longest > 1);
+}
+
+CASE(courtesy, "Without courtesy after a contended release a waiter starves.")
+{
+    CHECK_INT(0, hog_beside_asker(0, 1, 3000));
 }

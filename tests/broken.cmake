@@ -114,3 +114,16 @@ redlock_broken_test(rollback core/acquire.c
 redlock_broken_test(wake
     scripts/release.lua [[('PUBLISH', 'redlock.wake:']] [[('EXISTS', 'redlock.wake:']]
     scripts/giveback.lua [[('PUBLISH', 'redlock.wake:']] [[('EXISTS', 'redlock.wake:']])
+
+# Whoever goes stays in the queue.
+redlock_broken_test(leaving core/acquire.c
+    [[rl_send(out, RL_OP_LEAVE, rl_all_nodes(lock), lock->round);]] [[(void)out;]])
+
+# Every waiter of a client is sent to the nodes.
+redlock_broken_test(one_place engine/line.c
+    [[is_private ? NULL : find(lines, hash, handle->key);]] [[NULL;]])
+
+# Who has just released may ask again at once, past those who wait.
+redlock_broken_test(courtesy engine/handle.c
+    [[engine->courtesy[hash % RL_COURTESIES] = (struct rl_courtesy){hash, now_ns + COURTESY_NS};]]
+    [[(void)hash;]])

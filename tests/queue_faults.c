@@ -105,20 +105,10 @@ CASE(failed_rounds, "Attempts that got some nodes but no majority leave nothing 
 
 /* ---- places of those who do not wait any more ---------------------------------------------- */
 
-/* Nobody drives its client after the call: what has to be done is done when it returns. */
 CASE(timeout_empties_the_queue,
      "After a wait that was not long enough the queue is empty at once.")
 {
-    struct cluster c;
-    struct waiter w;
-    struct waiter_terms terms = {.name = "x", .ttl_ms = 20000, .wait_ms = 200};
-    cluster_start(&c, 5);
-    cluster_set(&c, 0, 5, "redlock:x", "another", 20000);
-    waiter_start(&w, &c, 5, &terms);
-    CHECK(waiter_await(&w, 2000));
-    CHECK_ERR(REDLOCK_TIMEOUT, w.news->error);
-    CHECK(queue_await(&c, "x", 0, SLACK_MS));
-    waiter_end(&w);
+    CHECK_INT(0, places_after_timeout());
 }
 
 CASE(holder_from_the_queue_dies, "A holder that had waited and is killed leaves no dead head.")

@@ -171,3 +171,23 @@ int left_by_failed_rounds(void)
     redlock_close(s.r);
     return found;
 }
+
+/* Nobody drives its client after the call: what has to be done is done when it returns. */
+int places_after_timeout(void)
+{
+    struct scene s;
+    struct waiter_terms terms = patient;
+    int places = 0;
+    terms.wait_ms = 200;
+    begin(&s, ALL_UP);
+    cluster_set(&s.c, 0, NODES, "redlock:x", "another", LONG_MS);
+    waiter_start(&s.second, &s.c, NODES, &terms);
+    CHECK(waiter_await(&s.second, 5000));
+    CHECK_ERR(REDLOCK_TIMEOUT, s.second.news->error);
+    queue_await(&s.c, "x", 0, SLACK_MS);
+    for (int i = 0; i < NODES; i++)
+        places += (int)queue_length(&s.c.node[i], "x");
+    waiter_kill(&s.second);
+    redlock_close(s.r);
+    return places;
+}

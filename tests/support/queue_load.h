@@ -32,4 +32,7 @@ int64_t behind_a_minority_ms(int64_t limit_ms);
  */
 int left_by_failed_rounds(void);
 
+/* A wait was not long enough: on how many nodes its place is still there afterwards. */
+int places_after_timeout(void);
+
 #endif
