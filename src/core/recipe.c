@@ -79,6 +79,7 @@ static void fenced_command(const struct rl_subject *subject,
     add(out, subject->ttl_ms);
     add(out, subject->fenced ? TEXT(RL_FENCE_LIFE_MS) : TEXT("0"));
     add_flag(out, subject->marked);
+    add(out, subject->incarnation);
 }
 
 static struct rl_slice kind_letter(const struct rl_subject *subject)
@@ -119,6 +120,7 @@ static void take_command(const struct rl_subject *subject, const struct rl_abili
     add(out, healing ? TEXT("") : subject->waiter);
     add(out, healing ? TEXT("0") : subject->ticket);
     add(out, healing ? TEXT("heal") : TEXT(STRINGIFY(RL_WAITER_LIFE_MS)));
+    add(out, subject->incarnation);
 }
 
 static void acquire_command(const struct rl_subject *subject,
@@ -152,6 +154,7 @@ static void align_command(const struct rl_subject *subject,
     add(out, subject->value);
     add(out, subject->token);
     ADD_TEXT(out, RL_FENCE_LIFE_MS);
+    add(out, subject->incarnation);
 }
 
 static void admit_command(const struct rl_subject *subject, struct rl_command *out)

@@ -16,7 +16,7 @@
 #include "redlock.h"
 
 /* The longest is TAKE: script, number of keys, four keys a name, the marker, its arguments. */
-#define RL_ARGUMENTS_MAX (3 + 4 * REDLOCK_NAMES_MAX + 1 + 11)
+#define RL_ARGUMENTS_MAX (3 + 4 * REDLOCK_NAMES_MAX + 1 + 12)
 
 enum rl_op {
     RL_OP_ACQUIRE,
@@ -98,16 +98,21 @@ struct rl_subject {
     struct rl_slice ttl_ms;
     struct rl_slice token;    /* ALIGN */
     struct rl_slice identity; /* ADMIT: of the connection that the command goes to */
-    struct rl_slice group;    /* REENTRANT: the owner; SEMAPHORE: how many slots */
-    struct rl_slice slot;     /* SEMAPHORE */
-    struct rl_slice waiter;   /* our place in the queue; empty: none */
-    struct rl_slice ticket;   /* what it was asked for with; "0": none yet */
-    struct rl_slice pattern;  /* LIST */
-    struct rl_slice cursor;   /* LIST */
-    bool fenced;              /* ACQUIRE gives a token */
-    bool marked;              /* ACQUIRE tells the node's marker */
-    bool contended;           /* somebody waits: a release must be quick to tell */
-    bool may_shorten;         /* a renewal with a smaller TTL than the key may already have */
+    /*
+     * Of the same: a counter that another incarnation wrote may be an old one, brought back by a
+     * snapshot.
+     */
+    struct rl_slice incarnation;
+    struct rl_slice group;   /* REENTRANT: the owner; SEMAPHORE: how many slots */
+    struct rl_slice slot;    /* SEMAPHORE */
+    struct rl_slice waiter;  /* our place in the queue; empty: none */
+    struct rl_slice ticket;  /* what it was asked for with; "0": none yet */
+    struct rl_slice pattern; /* LIST */
+    struct rl_slice cursor;  /* LIST */
+    bool fenced;             /* ACQUIRE gives a token */
+    bool marked;             /* ACQUIRE tells the node's marker */
+    bool contended;          /* somebody waits: a release must be quick to tell */
+    bool may_shorten;        /* a renewal with a smaller TTL than the key may already have */
 };
 
 struct rl_command {

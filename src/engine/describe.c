@@ -6,6 +6,7 @@
 #include "engine/engine.h"
 
 #define MS_NS 1000000
+#define INCARNATION_SIZE 8 /* of the server's run_id, which is random */
 
 enum beside { BESIDE_FENCE = 1, BESIDE_QUEUE = 2, BESIDE_ALIVE = 4 };
 
@@ -168,4 +169,27 @@ void rl_describe(const struct rl_engine *engine, const struct rl_claim *claim,
             describe_acquire(engine, handle, out);
     }
     write_keys(claim, beside_of(subject, op), out);
+}
+
+void rl_describe_node(struct rl_engine *engine, const struct rl_handle *handle, uint8_t node,
+                      int64_t now_ns, struct rl_description *out)
+{
+    struct rl_guard *guard = &engine->node[node].session.guard;
+    struct rl_subject *subject = &out->subject;
+
+    subject->incarnation = (struct rl_slice){guard->identity, strlen(guard->identity)};
+    if (subject->incarnation.size > INCARNATION_SIZE)
+        subject->incarnation.size = INCARNATION_SIZE;
+    if (!handle)
+        return;
+    /*
+     * A counter that begins in quarantine would begin too early: clocks may differ by as much as
+     * the guard time, and its first token must be later than those of the time before.
+     */
+    subject->fenced = handle->lock.terms.fenced && rl_guard_may_vote(guard, now_ns);
+    if (handle->survey) {
+        subject->fenced = handle->lock.terms.fenced;
+        subject->cursor = handle->survey->cursor[node];
+        subject->pattern = handle->survey->pattern;
+    }
 }

@@ -35,6 +35,10 @@ void rl_describe(const struct rl_engine *engine, const struct rl_claim *claim,
                  const struct rl_handle *handle, enum rl_op op, int64_t now_ns,
                  struct rl_description *out);
 
+/* What differs from node to node; before every use of the description. */
+void rl_describe_node(struct rl_engine *engine, const struct rl_handle *handle, uint8_t node,
+                      int64_t now_ns, struct rl_description *out);
+
 struct rl_slice rl_write_decimal(int64_t number, char *out);
 
 #endif

@@ -109,10 +109,15 @@ static bool begin_claim(struct rl_engine *engine, struct rl_handle *handle, int6
     return true;
 }
 
-/* Healing is for nodes that may vote: on others the key would prove nothing (A8, G3). */
-static bool is_left_out(struct rl_engine *engine, uint8_t node, enum rl_op op, int64_t now_ns)
+/*
+ * Healing is for nodes that may vote: on others the key would prove nothing (A8, G3). And for
+ * those who know what it is that they hold.
+ */
+static bool is_left_out(struct rl_engine *engine, const struct rl_handle *handle, uint8_t node,
+                        enum rl_op op, int64_t now_ns)
 {
-    return op == RL_OP_HEAL && !rl_guard_may_vote(&engine->node[node].session.guard, now_ns);
+    return op == RL_OP_HEAL && (handle->claim->kind_unknown ||
+                                !rl_guard_may_vote(&engine->node[node].session.guard, now_ns));
 }
 
 /* The keys may live until then, or longer if they did so before. */
@@ -172,11 +177,12 @@ static uint16_t send_to_nodes(struct rl_engine *engine, struct rl_handle *handle
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
         const struct rl_abilities *abilities = &engine->node[i].session.abilities;
 
-        if (!(send->nodes & (1u << i)) || is_left_out(engine, i, op, now_ns))
+        if (!(send->nodes & (1u << i)) || is_left_out(engine, handle, i, op, now_ns))
             continue;
         /* In front: a clock that was set must be known before the vote that leans on it. */
         if (op == RL_OP_ACQUIRE || op == RL_OP_EXTEND)
             rl_watch_use(engine, i, now_ns);
+        rl_describe_node(engine, handle, i, now_ns, &description);
         rl_recipe_command(op, &description.subject, abilities, &command);
         if (!rl_node_request(engine, i, handle->claim, op, send->round, &command)) {
             refused |= (uint16_t)(1u << i);

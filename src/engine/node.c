@@ -23,6 +23,8 @@ bool rl_node_request(struct rl_engine *engine, uint8_t node, struct rl_claim *cl
     session->abilities.known_scripts |= command->script;
     if (op == RL_OP_ACQUIRE || op == RL_OP_AGAIN || op == RL_OP_HEAL)
         claim->touched |= (uint16_t)(1u << node);
+    if (op == RL_OP_RELEASE || op == RL_OP_ROLLBACK || op == RL_OP_QUIT)
+        claim->returned |= (uint16_t)(1u << node);
     rl_claim_ref(claim);
     return true;
 }
@@ -199,7 +201,12 @@ static bool repeat_with_text(struct rl_engine *engine, uint8_t node,
     if (!rl_outlives_its_handle(op) &&
         (!claim->handle || !is_round_alive(claim->handle, request)))
         return false;
+    /* An acquire behind its own release would stay for its whole TTL (A5). */
+    if ((op == RL_OP_ACQUIRE || op == RL_OP_AGAIN || op == RL_OP_HEAL) &&
+        (claim->returned & (1u << node)))
+        return false;
     rl_describe(engine, claim, claim->handle, op, now_ns, &description);
+    rl_describe_node(engine, claim->handle, node, now_ns, &description);
     rl_recipe_command(op, &description.subject, &abilities, &command);
     /* Only a script can have been forgotten: whoever says so of anything else is confused. */
     if (!command.script)

@@ -84,7 +84,7 @@ local function wake(key, queue, alive)
       if not is_free_for(head, key) then
         return
       end
-      call('PUBLISH', 'redlock.wake:' .. string.sub(head, 2, 17), head .. slot)
+      redis.pcall('PUBLISH', 'redlock.wake:' .. string.sub(head, 2, 17), head .. slot)
       if string.sub(head, 1, 1) ~= 'r' then
         return
       end

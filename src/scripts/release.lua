@@ -21,7 +21,8 @@ local now = math.floor((time[1] * 1000000 + time[2]) / 1000)
 for i = 1, #heads do
   local ends = call('ZSCORE', KEYS[3], heads[i])
   if ends and tonumber(ends) > now then
-    call('PUBLISH', 'redlock.wake:' .. string.sub(heads[i], 2, 17), heads[i])
+    -- Who may not publish leaves it to the waiter's timer.
+    redis.pcall('PUBLISH', 'redlock.wake:' .. string.sub(heads[i], 2, 17), heads[i])
     if string.sub(heads[i], 1, 1) ~= 'r' then
       break
     end

@@ -7,6 +7,7 @@
 --         8 1 to be told who the node is at this moment (G2)
 --         9 waiter, '' to ignore the queue  10 ticket, 0 for none yet
 --         11 life of a waiter in ms, 'heal' for a hold that is proven already
+--         12 incarnation of the node
 -- -> {1, token, marker id, marker max_ttl, identity, token of the owner's first hold or 0}
 --    {0, remaining ms, marker id, marker max_ttl, identity, next ticket or 0, place in the queue,
 --        ms that who is ahead may live, up to four free slots}
@@ -109,7 +110,7 @@ elseif kind == 'k' and type == 'hash' and call('HGET', key, 'slots') == group th
       soonest = math.min(soonest or ends, ends)
     end
   end
-  taken = at[want]
+  taken = at[want] or tonumber(want) > tonumber(group)
   if taken then
     for i = 1, tonumber(group) - 1 do
       local slot = decimal((want - 1 + i) % group + 1)
@@ -154,13 +155,13 @@ end
 -- token of a hold that only looks nested, beside a leftover, is larger than every earlier one.
 local token, owners = 0, 0
 if ARGV[7] ~= '0' then
-  -- A counter that expired or was lost starts at the clock: later than all it ever gave.
+  -- A counter that expired, was lost, or came back with an old snapshot starts at the clock.
   for i = 1, names do
-    local counter = call('GET', KEYS[4 * i - 2])
-    token = math.max(token, counter and counter + 1 or now_us)
+    local last, from = string.match(call('GET', KEYS[4 * i - 2]) or '', '^(%d+):(.*)$')
+    token = math.max(token, (last or -1) + 1, from == ARGV[12] and 0 or now_us)
   end
   for i = 1, names do
-    call('SET', KEYS[4 * i - 2], decimal(token), 'PX', ARGV[7])
+    call('SET', KEYS[4 * i - 2], decimal(token) .. ':' .. ARGV[12], 'PX', ARGV[7])
   end
   owners = kind == 'o' and tonumber(call('HGET', key, 'fence') or '0') or 0
   if kind == 'o' and owners == 0 then

@@ -81,8 +81,8 @@ static bool is_acquire(struct message *m)
 {
     /* SET NX PX; the script with a token or marker; the one with a queue: by their length. */
     return starts_with(m, "*6\r\n$3\r\nSET\r\n") ||
-           starts_with(m, "*10\r\n$7\r\nEVALSHA\r\n") ||
-           starts_with(m, "*10\r\n$4\r\nEVAL\r\n") || starts_with(m, "*19\r\n");
+           starts_with(m, "*11\r\n$7\r\nEVALSHA\r\n") ||
+           starts_with(m, "*11\r\n$4\r\nEVAL\r\n") || starts_with(m, "*20\r\n");
 }
 
 static bool is_dropped(struct pair *p)
