@@ -9,6 +9,7 @@
 #include "hog.h"
 #include "queue_load.h"
 #include "queue_local_load.h"
+#include "wakeup_load.h"
 
 #include <redlock.h>
 
@@ -67,4 +68,9 @@ CASE(one_place, "If everybody is sent to the nodes, one client fills the queue."
 CASE(courtesy, "Without courtesy after a contended release a waiter starves.")
 {
     CHECK_INT(0, hog_beside_asker(0, 1, 3000));
+}
+
+CASE(late_ears, "If nobody looks once its subscriptions are there, wake-ups are lost.")
+{
+    CHECK(wakeup_lost(REDLOCK_FAIR) > 1);
 }

@@ -124,6 +124,11 @@ redlock_broken_test(one_place engine/line.c
     [[is_private ? NULL : find(lines, hash, handle->key);]] [[NULL;]])
 
 # Who has just released may ask again at once, past those who wait.
-redlock_broken_test(courtesy engine/handle.c
+redlock_broken_test(courtesy engine/waiting.c
     [[engine->courtesy[hash % RL_COURTESIES] = (struct rl_courtesy){hash, now_ns + COURTESY_NS};]]
     [[(void)hash;]])
+
+# Who listens too late is not told to look once.
+redlock_broken_test(late_ears engine/ear.c
+    [[rl_handles_wake(engine, node, engine->ear_count == engine->policy.quorum, now_ns);]]
+    [[(void)now_ns;]])
