@@ -128,7 +128,11 @@ redlock_broken_test(courtesy engine/waiting.c
     [[engine->courtesy[hash % RL_COURTESIES] = (struct rl_courtesy){hash, now_ns + COURTESY_NS};]]
     [[(void)hash;]])
 
-# Who listens too late is not told to look once.
-redlock_broken_test(late_ears engine/ear.c
+# Who listens too late is not told to look once, nor does who collided look soon by itself.
+redlock_broken_test(late_ears
+    engine/ear.c
     [[rl_handles_wake(engine, node, engine->ear_count == engine->policy.quorum, now_ns);]]
-    [[(void)now_ns;]])
+    [[(void)now_ns;]]
+    core/queue.c [[if (lock->tally.yes_count > 0)
+        free_ns =]] [[if (lock->tally.yes_count > 0 && lock->ahead_ms == 0)
+        free_ns =]])

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-/* Rounds in which somebody was served by a timer, for want of a message; prints them. */
-int wakeup_lost(uint32_t flags);
+/* Rounds, up to enough, in which somebody was served by a timer for want of a message. */
+int wakeup_lost(uint32_t flags, int enough);
 
 #endif
