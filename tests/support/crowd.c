@@ -236,6 +236,21 @@ void crowd_shares(const struct crowd *crowd, int *least, int *most)
     }
 }
 
+int crowd_most_others(const struct crowd *crowd)
+{
+    int most = 0;
+    for (int i = 0; i < crowd->count; i++) {
+        const struct crowd_record *waiter = &crowd->record[i];
+        int others = 0;
+        for (int k = 0; k < crowd->count; k++)
+            others += crowd->record[k].served &&
+                      crowd->record[k].granted_ns > waiter->asked_ns &&
+                      crowd->record[k].granted_ns < waiter->granted_ns;
+        most = others > most ? others : most;
+    }
+    return most;
+}
+
 int64_t crowd_longest_ms(const struct crowd *crowd)
 {
     int64_t longest_ns = 0;

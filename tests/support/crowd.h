@@ -64,6 +64,9 @@ int crowd_bypasses(const struct crowd *crowd);
 /* How often the least and the most served one had their turn. */
 void crowd_shares(const struct crowd *crowd, int *least, int *most);
 
+/* The most acquisitions of others during one wait. */
+int crowd_most_others(const struct crowd *crowd);
+
 /* The longest anybody waited for one acquisition, those sent home included. */
 int64_t crowd_longest_ms(const struct crowd *crowd);
 
