@@ -105,7 +105,7 @@ static void add_holders(const struct live *l, char line[LIVE_LINE_MAX], int64_t 
 
 void live_describe(struct live *l, char line[LIVE_LINE_MAX])
 {
-    char names[TERMS_TEXT_MAX], waited[TEXT_TIME_MAX];
+    char names[TERMS_TEXT_MAX];
     ask(l, timer_now_ns());
     int64_t now_ns = timer_now_ns();
     int place = redlock_position(l->lock);
@@ -123,9 +123,16 @@ void live_describe(struct live *l, char line[LIVE_LINE_MAX])
         add(line, "%s", before);
         add_holders(l, line, now_ns);
     }
-    text_time(waited, (now_ns - l->started_ns) / NS_PER_MS);
-    if (now_ns - l->started_ns >= ASK_EVERY_NS)
-        add(line, " (%s so far)", waited);
+}
+
+/* How long it has been, where there is room for it. */
+static void add_waited(const struct live *l, char line[LIVE_LINE_MAX], size_t columns)
+{
+    char waited[TEXT_TIME_MAX], note[TEXT_TIME_MAX + 16];
+    text_time(waited, (timer_now_ns() - l->started_ns) / NS_PER_MS);
+    snprintf(note, sizeof note, " (%s so far)", waited);
+    if (text_width(line) + text_width(note) < columns)
+        add(line, "%s", note);
 }
 
 void live_draw(struct live *l)
@@ -133,8 +140,10 @@ void live_draw(struct live *l)
     char line[LIVE_LINE_MAX];
     if (!l->on)
         return;
+    size_t columns = terminal_columns();
     live_describe(l, line);
-    cut(line, terminal_columns());
+    add_waited(l, line, columns);
+    cut(line, columns);
     fprintf(stderr, "\r%s\033[K", line);
     fflush(stderr);
     l->shown = true;

@@ -55,12 +55,12 @@ static const char *why(const struct terms *t, int32_t outer)
     if (outer == REDLOCK_REENTRANT && inner == REDLOCK_REENTRANT)
         return same_owner ? NULL : "but for another owner (REDLOCK_OWNER)";
     if (outer == REDLOCK_REENTRANT)
-        return "exclusively, and only a plain `redlock run` of this one name may take it again";
+        return "exclusively: only a plain `redlock run` of this one name may take it again";
     if (outer == REDLOCK_SHARED)
-        return "as a reader, and what waits behind a writer inside a reader waits for itself";
+        return "as a reader: inside it, a wait for the same name can be a wait for itself";
     if (outer == REDLOCK_SEMAPHORE)
-        return "as one of its slots, and whoever wants a second one may wait for himself";
-    return "together with other names, and such a lock cannot be taken again";
+        return "as one of its slots: a wait for a second one can be a wait for itself";
+    return "together with other names: such a lock cannot be taken again";
 }
 
 int nest_check(const struct terms *t)

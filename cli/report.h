@@ -50,5 +50,7 @@ void report_complete(redlock *client, const char *name, redlock_report *report);
 
 /* The members `quorum` and `nodes` of the object being written. */
 void report_json(const redlock_report *report, struct json *j);
+/* The same of redlock_query(): with what each node found, and whether it differs from most. */
+void report_json_found(const redlock_report *report, struct json *j);
 
 #endif

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #define NEAREST_WORD_MAX 32 /* longer words are not worth guessing at */
+#define OWNER_SHOWN 16
 #define HOLDER_SHOWN 8
 
 size_t text_utf8(const char *text)
@@ -108,6 +109,14 @@ void text_holder(char out[TEXT_HOLDER_MAX], const char *value)
     char shown[HOLDER_SHOWN + 1];
     text_safe(shown, sizeof shown, value);
     snprintf(out, TEXT_HOLDER_MAX, "%s\xe2\x80\xa6", shown);
+}
+
+void text_owner(char out[TEXT_OWNER_MAX], const char *owner)
+{
+    if (strlen(owner) <= OWNER_SHOWN)
+        text_safe(out, TEXT_OWNER_MAX, owner);
+    else
+        text_holder(out, owner);
 }
 
 size_t text_width(const char *text)

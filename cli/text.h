@@ -10,6 +10,7 @@
 
 #define TEXT_TIME_MAX 24   /* "365 d 23 h", with room */
 #define TEXT_HOLDER_MAX 16 /* eight characters and an ellipsis, with terminator */
+#define TEXT_OWNER_MAX 24  /* sixteen characters and an ellipsis, with terminator */
 #define TEXT_QUOTE_MAX 64  /* an argument as an error message shows it */
 
 /* Bytes of the UTF-8 sequence at `text` (1 to 4), or 0 when there is none. */
@@ -31,6 +32,9 @@ void text_rtt(char out[TEXT_TIME_MAX], int32_t rtt_us);
 
 /* The first eight characters of a lock value: whoever knows all of it can unlock. */
 void text_holder(char out[TEXT_HOLDER_MAX], const char *value);
+
+/* An owner: short ones in full, of others the first eight characters, as with a value. */
+void text_owner(char out[TEXT_OWNER_MAX], const char *owner);
 
 /* Columns that `text` takes on a terminal, one per character. */
 size_t text_width(const char *text);
