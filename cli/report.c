@@ -167,6 +167,18 @@ void report_table(const redlock_report *report, FILE *out)
     table_print(&t, "  ", out);
 }
 
+int64_t report_longest_ms(const redlock_info *info, const redlock_report *report)
+{
+    int64_t longest = -1;
+    if (info->kind != REDLOCK_SHARED && info->kind != REDLOCK_SEMAPHORE)
+        return info->ttl_ms;
+    for (uint32_t i = 0; i < report->node_count; i++) {
+        if (report->node[i].vote == REDLOCK_VOTE_HELD && report->node[i].key_ttl_ms > longest)
+            longest = report->node[i].key_ttl_ms;
+    }
+    return longest;
+}
+
 static void json_found(const redlock_report *report, const redlock_node_report *n,
                        struct json *j)
 {

@@ -64,19 +64,6 @@ static void json_quarantine(const struct status *c, struct json *j)
     json_end_array(j);
 }
 
-/* How long the lock stays held at most: its last holder, on the node that keeps it longest. */
-static int64_t longest_ms(const redlock_info *info, const redlock_report *report)
-{
-    int64_t longest = -1;
-    if (info->kind != REDLOCK_SHARED && info->kind != REDLOCK_SEMAPHORE)
-        return info->ttl_ms;
-    for (uint32_t i = 0; i < report->node_count; i++) {
-        if (report->node[i].vote == REDLOCK_VOTE_HELD && report->node[i].key_ttl_ms > longest)
-            longest = report->node[i].key_ttl_ms;
-    }
-    return longest;
-}
-
 /* "held by 1a2b3c4d..., owner deploy, 2 times", "held by 3 readers", "2 of 4 slots taken" */
 static void describe_holders(const redlock_info *info, char *out, size_t size)
 {
@@ -100,7 +87,7 @@ static void print_text(const struct status *c, const char *name, const redlock_i
                        const redlock_report *report)
 {
     char shown[2 * REDLOCK_NAME_MAX], holders[128], left[TEXT_TIME_MAX];
-    int64_t left_ms = longest_ms(info, report);
+    int64_t left_ms = report_longest_ms(info, report);
     text_safe(shown, sizeof shown, name);
     describe_holders(info, holders, sizeof holders);
     text_time(left, left_ms);
@@ -142,7 +129,7 @@ static void print_json(struct status *c, const char *name, const redlock_info *i
     json_integer(j, "holders", info->holder_count);
     json_string(j, "owner", info->owner[0] ? owner : NULL);
     json_known(j, "slots", info->kind == REDLOCK_SEMAPHORE ? (int64_t)info->slots : -1);
-    json_known(j, "ttl_ms", longest_ms(info, report));
+    json_known(j, "ttl_ms", report_longest_ms(info, report));
     json_known(j, "fence", info->fence > 0 ? info->fence : -1);
     json_integer(j, "waiters", info->waiters);
     json_string(j, "head", info->head[0] ? head : NULL);

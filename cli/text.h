@@ -39,6 +39,10 @@ void text_owner(char out[TEXT_OWNER_MAX], const char *owner);
 /* Columns that `text` takes on a terminal, one per character. */
 size_t text_width(const char *text);
 
+/* `text`, safe, cut or filled up with blanks to exactly so many columns; out has four bytes for
+ * each and four more. */
+void text_fit(char *out, size_t size, const char *text, size_t columns);
+
 /* Colours are for terminals, and NO_COLOR is respected. */
 bool text_colours(FILE *out);
 
