@@ -73,6 +73,21 @@ tsan: ## the threaded tests under ThreadSanitizer
 	@$(call built,tsan)
 	@ctest --preset tsan --parallel $(TEST_JOBS)
 
+.PHONY: fuzz
+fuzz: ## libFuzzer on all that comes from outside: FUZZ_SECONDS (60) per target
+	@scripts/deps.sh fuzz
+	@$(call built,fuzz) >/dev/null
+	@scripts/fuzz.sh $(FUZZ_TARGETS)
+
+.PHONY: coverage
+coverage: ## which lines the tests run, room by room; fails below 95 % of src/core
+	@scripts/deps.sh test
+	@$(call built,coverage) >/dev/null
+	@find build/coverage -name '*.gcda' -delete
+	@ctest --preset coverage --parallel $(TEST_JOBS) --quiet --output-log build/coverage/tests.log \
+	    || echo "some tests failed (build/coverage/tests.log); counting what ran"
+	@scripts/coverage.sh build/coverage
+
 .PHONY: bench
 bench: ## cycles per second next to the floor, and the price of 10,000 held locks
 	@scripts/deps.sh run

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# deps.sh [build|run|test]...
+# deps.sh [build|run|test|fuzz]...
 #
 # Makes sure that what a purpose needs is installed: `build` the library and the command, `run`
-# a local quorum, `test` everything. Does nothing, quickly and without the network, when all is
+# a local quorum, `test` everything, `fuzz` clang with its fuzzer. Does nothing, quickly and without the network, when all is
 # there. What is missing is installed with apt-get, as root or through sudo; on other systems,
 # and without the rights, the exact command is printed and the status is 1.
 set -eu
@@ -56,13 +56,24 @@ check_test() {
     have_header hiredis/hiredis.h || miss hiredis-dev
 }
 
+check_fuzz() {
+    have clang || miss clang
+    # Prints the path of what it has, and the bare name of what it has not.
+    runtime=libclang_rt.fuzzer-$(uname -m).a
+    if ! have clang || [ "$(clang -print-file-name="$runtime")" = "$runtime" ]; then
+        miss clang-runtime
+    fi
+    have cc && have_header hiredis/hiredis.h || miss hiredis-dev
+}
+
 for purpose in "${@:-test}"; do
     case $purpose in
     build) check_build ;;
     run) check_build && check_run ;;
     test) check_build && check_run && check_test ;;
+    fuzz) check_build && check_fuzz ;;
     *)
-        echo "usage: deps.sh [build|run|test]..." >&2
+        echo "usage: deps.sh [build|run|test|fuzz]..." >&2
         exit 64
         ;;
     esac
@@ -78,6 +89,7 @@ package() {
     apt:libc) echo libc6-dev ;;
     apt:openssl-dev) echo libssl-dev ;;
     apt:hiredis-dev) echo libhiredis-dev ;;
+    apt:clang-runtime) echo libclang-rt-14-dev ;;
     apt:server) echo redis-server ;;
     apt:server-cli) echo redis-tools ;;
     dnf:cc) echo gcc ;;
@@ -88,6 +100,7 @@ package() {
     dnf:hiredis-dev) echo hiredis-devel ;;
     dnf:server | dnf:server-cli) echo valkey ;;
     dnf:clang-format) echo clang-tools-extra ;;
+    dnf:clang-runtime | apk:clang-runtime | pacman:clang-runtime) echo compiler-rt ;;
     apk:cc) echo gcc ;;
     apk:c++) echo g++ ;;
     apk:libc) echo musl-dev linux-headers ;;

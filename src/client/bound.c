@@ -7,6 +7,7 @@
  * client then releases what was left behind. The ending thread takes no client's mutex, so it
  * does not matter what else it was doing.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -87,10 +88,12 @@ int rl_bind_thread(redlock *client, redlock_lock *lock)
 
     if (!token)
         return -1;
+    /* Once per thread is enough; that it is there already is no failure. */
+    if (rl_reactor_add(&client->reactor, token->fd, EPOLLIN, RL_REACTOR_THREAD) < 0 &&
+        errno != EEXIST)
+        return -1;
     atomic_fetch_add(&token->references, 1);
     lock->thread = token;
-    /* Once per thread is enough; that it is there already is no failure. */
-    rl_reactor_add(&client->reactor, token->fd, EPOLLIN, RL_REACTOR_THREAD);
     return 0;
 }
 

@@ -219,7 +219,7 @@ int redlock_open(const redlock_options *options, redlock **out)
         return rl_detail(REDLOCK_NOMEM, "out of memory");
     client->references = 1;
     client->stamp = rl_process_stamp();
-    client->reactor = (struct rl_reactor){-1, -1, -1, RL_NEVER_NS};
+    client->reactor = (struct rl_reactor){-1, -1, -1, RL_NEVER_NS, false};
     for (int i = 0; i < REDLOCK_NODES_MAX; i++) {
         rl_conn_init(&client->conn[i]);
         rl_conn_init(&client->ear[i]);

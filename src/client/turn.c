@@ -130,7 +130,7 @@ static void signal_event(redlock_lock *lock)
 }
 
 /* A failed renewal, or one that succeeded again; the later of the two if both happened. */
-static int deliver_jeopardy(redlock *client, redlock_lock *lock)
+static int deliver_jeopardy(redlock *client, redlock_lock *lock, bool lost)
 {
     const struct rl_lock *core = &lock->handle.lock;
     int error = core->jeopardy ? core->jeopardy_error : REDLOCK_OK;
@@ -139,10 +139,38 @@ static int deliver_jeopardy(redlock *client, redlock_lock *lock)
         return 0;
     lock->handle.jeopardy = lock->handle.recovered = false;
     signal_event(lock);
-    if (!lock->jeopardy || lock->handle.lost)
+    /* A loss says it all: the jeopardy that led to it is over, but not in a good way. */
+    if (!lock->jeopardy || lost)
         return 0;
     rl_explain(lock, RL_EXTENSION, error);
     rl_call(client, lock, lock->jeopardy, error, lock->lost_data);
+    return 1;
+}
+
+static int deliver_lost(redlock *client, redlock_lock *lock, enum rl_operation operation)
+{
+    signal_event(lock);
+    if (!lock->lost || lock->doomed)
+        return 0;
+    rl_explain(lock, operation, REDLOCK_LOST);
+    rl_call(client, lock, lock->lost, REDLOCK_LOST, lock->lost_data);
+    return 1;
+}
+
+static int deliver_done(redlock *client, redlock_lock *lock, enum rl_operation operation,
+                        int error)
+{
+    if (operation == RL_NO_OPERATION || lock->doomed)
+        return 0;
+    rl_lock_keep_value(lock);
+    lock->operation = RL_NO_OPERATION;
+    lock->released |= operation == RL_RELEASE && error == REDLOCK_OK;
+    if (!lock->done) {
+        finish_blocked(lock, error);
+        return 0;
+    }
+    rl_explain(lock, operation, error);
+    rl_call(client, lock, lock->done, error, lock->done_data);
     return 1;
 }
 
@@ -153,31 +181,20 @@ static int deliver(redlock *client, redlock_lock *lock)
     bool lost = lock->handle.lost;
     int error = lock->handle.done_error;
     enum rl_operation operation = lock->operation;
+    /* Acquired and lost in one turn: nobody can lose what he was not told to have. */
+    bool done_first = done && operation == RL_ACQUISITION;
     int count = 0;
 
     if (lock->given_up)
         error = REDLOCK_CANCELED;
     lock->handle.done = lock->handle.lost = false;
-    count += deliver_jeopardy(client, lock);
-    if (lost)
-        signal_event(lock);
-    if (lost && lock->lost && !lock->doomed) {
-        rl_explain(lock, operation, REDLOCK_LOST);
-        rl_call(client, lock, lock->lost, REDLOCK_LOST, lock->lost_data);
-        count++;
-    }
-    if (done && operation != RL_NO_OPERATION && !lock->doomed) {
-        rl_lock_keep_value(lock);
-        lock->operation = RL_NO_OPERATION;
-        lock->released |= operation == RL_RELEASE && error == REDLOCK_OK;
-        if (lock->done) {
-            rl_explain(lock, operation, error);
-            rl_call(client, lock, lock->done, error, lock->done_data);
-            count++;
-        } else {
-            finish_blocked(lock, error);
-        }
-    }
+    count += deliver_jeopardy(client, lock, lost);
+    if (lost && !done_first)
+        count += deliver_lost(client, lock, operation);
+    if (done)
+        count += deliver_done(client, lock, operation, error);
+    if (lost && done_first)
+        count += deliver_lost(client, lock, operation);
     if (lock->doomed)
         rl_lock_discard(client, lock, true);
     return count;

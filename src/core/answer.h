@@ -22,6 +22,7 @@ struct rl_answer {
     struct rl_slice present; /* who the node is at that moment; points into the reply */
     int64_t marker_max_ttl_ms;
     bool beyond_max_ttl; /* the node does not allow such a long TTL */
+    bool in_quarantine;  /* a renewal by a node that may not grant */
 
     /* The queue, from those who were asked about it. */
     bool nested;      /* granted, because the owner holds it already; token is the owner's */

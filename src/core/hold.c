@@ -210,28 +210,45 @@ static bool carries_deadline(const struct rl_lock *lock)
                                                    lock->policy->drift_ppm);
 }
 
+/*
+ * A renewal in quarantine counts where our grant has counted before: the key that is still there
+ * was not lost (G3). A key that was set in quarantine proves nothing, however often it is renewed.
+ */
+static struct rl_answer judge_renewal(const struct rl_lock *lock, const struct rl_event *event)
+{
+    struct rl_answer answer = event->answer;
+
+    if (answer.vote == REDLOCK_VOTE_GRANTED && answer.in_quarantine &&
+        !(lock->held & (1u << event->node)))
+        answer.vote = REDLOCK_VOTE_GUARDED;
+    return answer;
+}
+
 /* A straggler of the round that won: it only adds to the margin (A3). */
 static void note_straggler(struct rl_lock *lock, const struct rl_event *event,
                            struct rl_actions *out)
 {
     uint16_t bit = (uint16_t)(1u << event->node);
+    struct rl_answer answer = judge_renewal(lock, event);
 
     /* A grant that an extension has overtaken says nothing about what is there now. */
-    if (event->answer.vote == REDLOCK_VOTE_GRANTED &&
+    if (answer.vote == REDLOCK_VOTE_GRANTED &&
         (rl_is_acquire(event->op) ? lock->extension_count == 0 : carries_deadline(lock)))
         lock->held |= bit;
-    else if (event->answer.vote == REDLOCK_VOTE_MISSING)
+    else if (answer.vote == REDLOCK_VOTE_MISSING)
         lock->held &= (uint16_t)~bit;
     if (event->round == lock->round)
-        rl_note_answer(lock, event->node, event->answer, event->now_ns - lock->round_start_ns);
+        rl_note_answer(lock, event->node, answer, event->now_ns - lock->round_start_ns);
     /* It answered too late to be healed with the others. */
     if (event->op == RL_OP_EXTEND && event->round == lock->round && carries_deadline(lock) &&
-        event->answer.vote == REDLOCK_VOTE_MISSING)
+        answer.vote == REDLOCK_VOTE_MISSING)
         rl_send(out, RL_OP_HEAL, bit, lock->round);
 }
 
 void rl_hold_answer(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
 {
+    struct rl_answer answer = judge_renewal(lock, event);
+
     if (rl_is_acquire(event->op) && event->round == lock->acquire_round) {
         note_straggler(lock, event, out);
         return;
@@ -252,9 +269,9 @@ void rl_hold_answer(struct rl_lock *lock, const struct rl_event *event, struct r
         lose(lock, event->now_ns, out);
         return;
     }
-    if (!rl_tally_vote(&lock->tally, event->node, event->answer.vote == REDLOCK_VOTE_GRANTED))
+    if (!rl_tally_vote(&lock->tally, event->node, answer.vote == REDLOCK_VOTE_GRANTED))
         return;
-    rl_note_answer(lock, event->node, event->answer, event->now_ns - lock->round_start_ns);
+    rl_note_answer(lock, event->node, answer, event->now_ns - lock->round_start_ns);
     decide(lock, event->now_ns, out);
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "core/survey.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 void rl_survey_begin(struct rl_survey *survey, const struct rl_policy *policy, int64_t now_ns)
@@ -271,6 +270,15 @@ static void conclude_holder(const struct rl_survey *survey, redlock_info *out)
     out->ttl_ms = out->votes ? remaining_ms(survey, out->holder, (uint8_t)out->votes) : -1;
 }
 
+static uint32_t read_number(const char *digits)
+{
+    uint32_t number = 0;
+
+    for (; *digits >= '0' && *digits <= '9' && number <= REDLOCK_SLOTS_MAX; digits++)
+        number = number * 10 + (uint32_t)(*digits - '0');
+    return number;
+}
+
 void rl_survey_conclude(const struct rl_survey *survey, redlock_info *out)
 {
     int64_t fences[REDLOCK_NODES_MAX];
@@ -291,7 +299,7 @@ void rl_survey_conclude(const struct rl_survey *survey, redlock_info *out)
     out->fence = reached_by_majority(survey, fences);
     out->holder_count = (uint32_t)reached_by_majority(survey, counts);
     if (typical->kind == REDLOCK_SEMAPHORE)
-        out->slots = (uint32_t)strtoul(typical->group, NULL, 10);
+        out->slots = read_number(typical->group);
     else
         memcpy(out->owner, typical->group, sizeof out->owner);
 }

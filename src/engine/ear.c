@@ -4,7 +4,7 @@
 
 #include "engine/engine.h"
 
-int rl_ear_connecting(struct rl_engine *engine, uint8_t node, int64_t now_ns)
+void rl_ear_connecting(struct rl_engine *engine, uint8_t node, int64_t now_ns)
 {
     struct rl_ear *ear = &engine->node[node].ear;
 
@@ -12,12 +12,10 @@ int rl_ear_connecting(struct rl_engine *engine, uint8_t node, int64_t now_ns)
         ear->login = engine->node[node].login;
         ear->login.channel = engine->channel;
         if (rl_session_init(&ear->session, &ear->login) < 0)
-            return -1;
+            return;
     }
-    if (rl_session_begin(&ear->session, now_ns) == 0)
-        return 0;
-    rl_session_end(&ear->session);
-    return -1;
+    if (rl_session_begin(&ear->session, now_ns) < 0)
+        rl_session_end(&ear->session);
 }
 
 void rl_ear_disconnected(struct rl_engine *engine, uint8_t node, int64_t now_ns)

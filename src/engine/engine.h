@@ -218,7 +218,8 @@ uint32_t rl_handle_position(const struct rl_handle *handle);
 
 /* ---- the ears, told by the driver as for the nodes' other connections (ear.c) ---- */
 
-int rl_ear_connecting(struct rl_engine *engine, uint8_t node, int64_t now_ns);
+/* The session stays down when there is no memory. */
+void rl_ear_connecting(struct rl_engine *engine, uint8_t node, int64_t now_ns);
 void rl_ear_disconnected(struct rl_engine *engine, uint8_t node, int64_t now_ns);
 int rl_ear_received(struct rl_engine *engine, uint8_t node, size_t size, int64_t now_ns);
 

@@ -337,7 +337,9 @@ void rl_handle_answer(struct rl_engine *engine, struct rl_claim *claim, uint8_t 
     if (!handle)
         return;
     if (handle->survey) {
-        rl_question_answer(engine, handle, node, op, reply, answer, now_ns);
+        /* A late answer to a question that is over says nothing about the next one. */
+        if (request->round == handle->lock.round && !rl_survey_complete(handle->survey))
+            rl_question_answer(engine, handle, node, op, reply, answer, now_ns);
         return;
     }
     step(engine, handle,

@@ -66,7 +66,7 @@ static bool grow(struct rl_lines *lines)
     uint32_t *generation =
         all ? realloc(lines->generation, capacity * sizeof *generation) : NULL;
     uint32_t *spare = generation ? realloc(lines->spare, capacity * sizeof *spare) : NULL;
-    struct rl_line **bucket = spare ? calloc(capacity, sizeof *bucket) : NULL;
+    struct rl_line **bucket = spare ? malloc(capacity * sizeof *bucket) : NULL;
 
     /* What has moved already is kept where it is now, also when the rest fails. */
     if (all)
@@ -82,6 +82,8 @@ static bool grow(struct rl_lines *lines)
         lines->generation[i] = 1;
         lines->spare[lines->spare_count++] = i;
     }
+    for (uint32_t i = 0; i < capacity; i++)
+        bucket[i] = NULL;
     free(lines->bucket);
     lines->bucket = bucket;
     lines->bucket_count = capacity;

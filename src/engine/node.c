@@ -195,6 +195,9 @@ static bool repeat_with_text(struct rl_engine *engine, uint8_t node,
         return false;
     rl_describe(engine, claim, claim->handle, op, now_ns, &description);
     rl_recipe_command(op, &description.subject, &abilities, &command);
+    /* Only a script can have been forgotten: whoever says so of anything else is confused. */
+    if (!rl_slice_equals(command.argument[0], "EVAL"))
+        return false;
     return rl_node_request(engine, node, claim, op, request->round, &command);
 }
 

@@ -36,7 +36,7 @@ static void ask_node(struct rl_engine *engine, struct rl_handle *handle, uint8_t
             rl_write_decimal(engine->max_ttl_ns / MS_NS, description.ttl_ms);
     }
     rl_recipe_command(op, &description.subject, &session->abilities, &command);
-    if (!rl_node_request(engine, node, handle->claim, op, 0, &command))
+    if (!rl_node_request(engine, node, handle->claim, op, handle->lock.round, &command))
         rl_survey_answer(handle->survey, node, rl_node_excuse(engine, node), NULL, now_ns);
 }
 
@@ -66,6 +66,7 @@ int rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_op
     }
     handle->done = false;
     handle->survey = survey;
+    handle->lock.round++;
     rl_survey_begin(survey, &engine->policy, now_ns);
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
         /* A node that has listed everything is not asked any more. */

@@ -37,7 +37,9 @@ struct rl_answer rl_watch_vote(struct rl_engine *engine, uint8_t node, enum rl_o
     char text[REDLOCK_TEXT_MAX];
     bool may_vote;
 
-    /* Compare-and-renew counts in quarantine too: a key that is still ours was not lost (G3). */
+    /* Compare-and-renew may count in quarantine too (G3): the lock knows. */
+    if (op == RL_OP_EXTEND)
+        answer.in_quarantine = !rl_guard_may_vote(&session->guard, now_ns);
     if (op == RL_OP_ADMIT && answer.vote == REDLOCK_VOTE_GRANTED)
         rl_guard_vouched(&session->guard);
     if (op != RL_OP_ACQUIRE && op != RL_OP_AGAIN && op != RL_OP_HEAL)

@@ -202,10 +202,15 @@ static void check_resolved(struct rl_conn *conn, int64_t now_ns)
 
 static void start(struct rl_conn *conn, int64_t now_ns)
 {
+    struct rl_session *session = rl_conn_session(conn);
+
     conn->deadline_ns = now_ns + conn->connect_timeout_ns;
-    if (!conn->is_ear) {
+    if (conn->is_ear)
+        rl_ear_connecting(conn->engine, conn->node, now_ns);
+    else
         rl_engine_connecting(conn->engine, conn->node, now_ns);
-    } else if (rl_ear_connecting(conn->engine, conn->node, now_ns) < 0) {
+    /* No memory for the greeting: a connection without it would be silent for ever. */
+    if (session->state == RL_SESSION_DOWN) {
         rl_conn_fail(conn, REDLOCK_VOTE_ERROR, "out of memory", now_ns);
         return;
     }

@@ -14,11 +14,13 @@
 
 void rl_conn_want_write(struct rl_conn *conn, bool wanted)
 {
+    uint32_t events = wanted ? EPOLLIN | EPOLLOUT : EPOLLIN;
+
     if (conn->wants_write == wanted)
         return;
-    conn->wants_write = wanted;
-    rl_reactor_change(conn->reactor, conn->fd, wanted ? EPOLLIN | EPOLLOUT : EPOLLIN,
-                      rl_conn_tag(conn));
+    /* Remembered as it really is: otherwise a socket that is ready would wake us for ever. */
+    if (rl_reactor_change(conn->reactor, conn->fd, events, rl_conn_tag(conn)) == 0)
+        conn->wants_write = wanted;
 }
 
 /* Bytes taken by the socket, 0 when it is full, -1 when the connection has failed. */

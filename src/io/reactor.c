@@ -9,12 +9,13 @@
 #include <unistd.h>
 
 #define SECOND_NS 1000000000
+#define UNARMED_WAIT_MS 10
 
 int rl_reactor_init(struct rl_reactor *reactor)
 {
     int error;
 
-    *reactor = (struct rl_reactor){-1, -1, -1, INT64_MAX};
+    *reactor = (struct rl_reactor){-1, -1, -1, INT64_MAX, false};
     reactor->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     reactor->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
     reactor->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -54,11 +55,11 @@ void rl_reactor_remove(struct rl_reactor *reactor, int fd)
     epoll_ctl(reactor->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
 }
 
-void rl_reactor_change(struct rl_reactor *reactor, int fd, uint32_t events, uint32_t tag)
+int rl_reactor_change(struct rl_reactor *reactor, int fd, uint32_t events, uint32_t tag)
 {
     struct epoll_event event = {.events = events, .data.u32 = tag};
 
-    epoll_ctl(reactor->epoll_fd, EPOLL_CTL_MOD, fd, &event);
+    return epoll_ctl(reactor->epoll_fd, EPOLL_CTL_MOD, fd, &event);
 }
 
 void rl_reactor_arm(struct rl_reactor *reactor, int64_t due_ns)
@@ -66,14 +67,17 @@ void rl_reactor_arm(struct rl_reactor *reactor, int64_t due_ns)
     struct itimerspec at = {0};
 
     /* Set too early is fine: it fires, nothing is due, and it is set anew. */
-    if (reactor->armed_ns <= due_ns)
+    if (reactor->armed_ns <= due_ns) {
+        reactor->unarmed = false;
         return;
+    }
     /* A zero time would disarm it: what is long due fires at the first nanosecond. */
     if (due_ns <= 0)
         due_ns = 1;
     at.it_value.tv_sec = due_ns / SECOND_NS;
     at.it_value.tv_nsec = due_ns % SECOND_NS;
-    if (timerfd_settime(reactor->timer_fd, TFD_TIMER_ABSTIME, &at, NULL) == 0)
+    reactor->unarmed = timerfd_settime(reactor->timer_fd, TFD_TIMER_ABSTIME, &at, NULL) != 0;
+    if (!reactor->unarmed)
         reactor->armed_ns = due_ns;
 }
 
@@ -88,8 +92,12 @@ static void reset(int fd)
 
 int rl_reactor_wait(struct rl_reactor *reactor, struct epoll_event *events, int timeout_ms)
 {
-    int count = epoll_wait(reactor->epoll_fd, events, RL_REACTOR_EVENTS_MAX, timeout_ms);
+    int count;
 
+    /* Without its timer nobody would wake us for a deadline: we look at the clock instead. */
+    if (reactor->unarmed && (timeout_ms < 0 || timeout_ms > UNARMED_WAIT_MS))
+        timeout_ms = UNARMED_WAIT_MS;
+    count = epoll_wait(reactor->epoll_fd, events, RL_REACTOR_EVENTS_MAX, timeout_ms);
     for (int i = 0; i < count; i++) {
         if (events[i].data.u32 == RL_REACTOR_TIMER) {
             reset(reactor->timer_fd);

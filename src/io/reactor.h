@@ -17,6 +17,7 @@ struct rl_reactor {
     int timer_fd;
     int wake_fd;      /* eventfd: new work, or a name that was resolved */
     int64_t armed_ns; /* what the timer is set to; RL_NEVER_NS: nothing */
+    bool unarmed;     /* it could not be set to what is due */
 };
 
 /* What epoll hands back in data.u32: a node's number, that of its ear, or one of these. */
@@ -25,13 +26,13 @@ struct rl_reactor {
 #define RL_REACTOR_WAKE 0x101u
 #define RL_REACTOR_THREAD 0x102u /* a thread that locks are bound to has ended */
 
-/* -1 with errno. */
+/* -1 with errno, also below. */
 int rl_reactor_init(struct rl_reactor *reactor);
 void rl_reactor_free(struct rl_reactor *reactor);
 
 int rl_reactor_add(struct rl_reactor *reactor, int fd, uint32_t events, uint32_t tag);
 void rl_reactor_remove(struct rl_reactor *reactor, int fd);
-void rl_reactor_change(struct rl_reactor *reactor, int fd, uint32_t events, uint32_t tag);
+int rl_reactor_change(struct rl_reactor *reactor, int fd, uint32_t events, uint32_t tag);
 
 /* Makes sure that a wait ends by this time. Costs nothing when it does so already. */
 void rl_reactor_arm(struct rl_reactor *reactor, int64_t due_ns);

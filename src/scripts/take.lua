@@ -21,12 +21,14 @@ local function decimal(number)
   return string.format('%.0f', number)
 end
 
-local marker = call('HMGET', KEYS[#KEYS], 'id', 'max_ttl')
-local id, max_ttl = marker[1] or '', tonumber(marker[2] or '0')
-if max_ttl > 0 and ttl > max_ttl then
-  return {-2, max_ttl}
+local id, max_ttl, identity = '', 0, ''
+if ARGV[7] ~= '0' or ARGV[8] == '1' then
+  local marker = call('HMGET', KEYS[#KEYS], 'id', 'max_ttl')
+  id, max_ttl = marker[1] or '', tonumber(marker[2] or '0')
+  if max_ttl > 0 and ttl > max_ttl then
+    return {-2, max_ttl}
+  end
 end
-local identity = ''
 if ARGV[8] == '1' then
   identity = (string.match(call('INFO', 'server'), 'run_id:(%x+)') or '') .. ':' ..
     (string.match(call('INFO', 'replication'), 'master_replid:(%x+)') or '')

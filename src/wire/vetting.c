@@ -9,6 +9,7 @@
 #define MS_NS 1000000
 #define SECOND_US 1000000
 #define DIGITS_SIZE 21
+#define CLOCK_MAX_S 10000000000
 
 enum step {
     STEP_SERVER = RL_VETTING_FIRST,
@@ -29,13 +30,15 @@ int rl_vetting_check(struct rl_session *session, int64_t now_ns)
 {
     session->facts = (struct rl_facts){0};
     session->checked_ns = now_ns;
-    session->check_asked = true;
     if (SAY(session, STEP_SERVER, "INFO", "server") < 0 ||
         SAY(session, STEP_REPLICATION, "INFO", "replication") < 0 ||
         SAY(session, STEP_PERSISTENCE, "INFO", "persistence") < 0 ||
-        SAY(session, STEP_MEMORY, "INFO", "memory") < 0)
+        SAY(session, STEP_MEMORY, "INFO", "memory") < 0 ||
+        SAY(session, STEP_MARKER, "HMGET", RL_MARKER_KEY, "id", "max_ttl") < 0)
         return -1;
-    return SAY(session, STEP_MARKER, "HMGET", RL_MARKER_KEY, "id", "max_ttl");
+    /* Only a whole check is waited for: one that memory did not suffice for is made again. */
+    session->check_asked = true;
+    return 0;
 }
 
 int rl_vetting_sample_clock(struct rl_session *session, int64_t now_ns)
@@ -143,6 +146,9 @@ static void note_time(struct rl_session *session, const struct rl_reply *reply, 
     int64_t seconds = read_number(reply->element[0].text);
     int64_t microseconds = read_number(reply->element[1].text);
 
+    /* The guard believes no such clock, and in microseconds it would not even fit. */
+    if (seconds > CLOCK_MAX_S)
+        seconds = microseconds = 0;
     rl_guard_sample(&session->guard, seconds * SECOND_US + microseconds,
                     session->clock_asked_ns, now_ns);
     session->clock_answered_ns = now_ns;

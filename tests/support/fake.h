@@ -22,7 +22,7 @@ enum fake_ability {
     FAKE_DENIED,  /* NOPERM */
 };
 
-enum { FAKE_RECORDS_MAX = 8192, FAKE_TEXT_MAX = 232, FAKE_POISON_MAX = 64 };
+enum { FAKE_RECORDS_MAX = 8192, FAKE_TEXT_MAX = 424, FAKE_POISON_MAX = 64 };
 
 struct fake_record {
     int connection; /* from 1 */

@@ -20,9 +20,12 @@ struct context {
 
 enum { SCRIPTS_MAX = 16 };
 
+/* The scripts of a plain mutex, told apart by what they call. */
+enum script { SCRIPT_DELETE, SCRIPT_RENEW, SCRIPT_TICKET, SCRIPT_TAKE, SCRIPT_GIVE_BACK };
+
 static struct {
     char sha[41];
-    bool renews;
+    enum script script;
 } scripts[SCRIPTS_MAX];
 
 static void say(struct context *c, const char *text)
@@ -85,6 +88,12 @@ static long long ttl_ms(const struct fake_key *k)
     return k->end_ns == 0 ? -1 : (k->end_ns - now_ns()) / 1000000;
 }
 
+static long long pttl_of(const char *key)
+{
+    struct fake_key *k = fake_store_find(key);
+    return k == NULL ? -2 : ttl_ms(k);
+}
+
 static int compare_and_renew(const char *key, const char *value, const char *ttl)
 {
     if (!holds(key, value))
@@ -131,8 +140,7 @@ static void do_get(struct context *c)
 
 static void do_pttl(struct context *c)
 {
-    struct fake_key *k = fake_store_find(arg(c, 1));
-    say_int(c, k == NULL ? -2 : ttl_ms(k));
+    say_int(c, pttl_of(arg(c, 1)));
 }
 
 static void do_del(struct context *c)
@@ -173,9 +181,15 @@ static void hash(const char *text, char hex[41])
         snprintf(hex + 2 * i, 3, "%02x", digest[i]);
 }
 
-static bool text_renews(const char *text)
+static enum script script_of(const char *text)
 {
-    return strcasestr(text, "PEXPIRE") != NULL;
+    if (strstr(text, "'ZADD', queue"))
+        return SCRIPT_TAKE;
+    if (strstr(text, "ZREVRANGE") && !strstr(text, "PUBLISH"))
+        return SCRIPT_TICKET;
+    if (strstr(text, "give_back"))
+        return SCRIPT_GIVE_BACK;
+    return strstr(text, "PEXPIRE") ? SCRIPT_RENEW : SCRIPT_DELETE;
 }
 
 static void do_script(struct context *c)
@@ -190,7 +204,7 @@ static void do_script(struct context *c)
                strcmp(scripts[i].sha, sha) != 0)
             i++;
         memcpy(scripts[i].sha, sha, sizeof sha);
-        scripts[i].renews = text_renews(arg(c, 2));
+        scripts[i].script = script_of(arg(c, 2));
         say_bulk(c, sha);
     } else if (is(c, 1, "FLUSH")) {
         memset(scripts, 0, sizeof scripts);
@@ -200,16 +214,53 @@ static void do_script(struct context *c)
     }
 }
 
-static void run_script(struct context *c, bool renews)
+static long long now_us(void)
 {
-    say_int(c, renews ? compare_and_renew(arg(c, 3), arg(c, 4), arg(c, 5))
-                      : compare_and_delete(arg(c, 3), arg(c, 4)));
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (long long)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+/* It has no queue: whoever comes when the key is free gets it. */
+static void take(struct context *c)
+{
+    long long left = pttl_of(arg(c, 3));
+    if (left == -2) {
+        fake_store_set(arg(c, 3), arg(c, 9), atoll(arg(c, 10)));
+        say(c, "*6\r\n:1\r\n:0\r\n$0\r\n\r\n:0\r\n$0\r\n\r\n:0");
+        return;
+    }
+    snprintf(c->reply, FAKE_REPLY_MAX,
+             "*8\r\n:0\r\n:%lld\r\n$0\r\n\r\n:0\r\n$0\r\n\r\n:%lld\r\n:1\r\n:0\r\n", left,
+             now_us());
+}
+
+static void run_script(struct context *c, enum script script)
+{
+    switch (script) {
+    case SCRIPT_RENEW:
+        say_int(c, compare_and_renew(arg(c, 3), arg(c, 4), arg(c, 5)));
+        return;
+    case SCRIPT_DELETE:
+        say_int(c, compare_and_delete(arg(c, 3), arg(c, 5)));
+        return;
+    case SCRIPT_GIVE_BACK:
+        say_int(c, compare_and_delete(arg(c, 3), arg(c, 6)));
+        return;
+    case SCRIPT_TAKE:
+        take(c);
+        return;
+    case SCRIPT_TICKET:
+        snprintf(c->reply, FAKE_REPLY_MAX, "*2\r\n:%lld\r\n:%lld\r\n", now_us(),
+                 pttl_of(arg(c, 3)));
+        return;
+    }
 }
 
 static void do_eval(struct context *c)
 {
     if (able(c, c->shared->eval))
-        run_script(c, text_renews(arg(c, 1)));
+        run_script(c, script_of(arg(c, 1)));
 }
 
 static void do_evalsha(struct context *c)
@@ -218,11 +269,20 @@ static void do_evalsha(struct context *c)
         return;
     for (size_t i = 0; i < SCRIPTS_MAX && !c->shared->forgetful; i++) {
         if (strcasecmp(scripts[i].sha, arg(c, 1)) == 0) {
-            run_script(c, scripts[i].renews);
+            run_script(c, scripts[i].script);
             return;
         }
     }
-    say(c, "-NOSCRIPT No matching script. Please use EVAL.");
+    /* Those of the queue it knows without being told, by the shape of their calls. */
+    if (!c->shared->forgetful && is(c, 2, "5")) {
+        run_script(c, SCRIPT_TAKE);
+    } else if (!c->shared->forgetful && is(c, 2, "3") && c->q->argc == 9) {
+        run_script(c, SCRIPT_GIVE_BACK);
+    } else if (!c->shared->forgetful && is(c, 2, "2") && c->q->argc == 5) {
+        run_script(c, SCRIPT_TICKET);
+    } else {
+        say(c, "-NOSCRIPT No matching script. Please use EVAL.");
+    }
 }
 
 static void do_info(struct context *c)
@@ -272,6 +332,12 @@ static void do_ok(struct context *c)
     say(c, "+OK");
 }
 
+static void do_subscribe(struct context *c)
+{
+    snprintf(c->reply, FAKE_REPLY_MAX, "*3\r\n$9\r\nsubscribe\r\n$%zu\r\n%s\r\n:1\r\n",
+             strlen(arg(c, 1)), arg(c, 1));
+}
+
 static void do_dbsize(struct context *c)
 {
     say_int(c, fake_store_size());
@@ -294,7 +360,7 @@ void fake_execute(struct fake_shared *shared, const struct fake_request *q, char
         {"INFO", do_info},     {"HELLO", do_hello},     {"PING", do_ping},
         {"CLIENT", do_ok},     {"AUTH", do_ok},         {"SELECT", do_ok},
         {"DBSIZE", do_dbsize}, {"EXISTS", do_exists},   {"HMGET", do_hmget},
-        {"HSET", do_ok},       {"TIME", do_time},       {"GETRANGE", do_get},
+        {"HSET", do_ok},       {"TIME", do_time},       {"SUBSCRIBE", do_subscribe},
     };
     struct context c = {shared, q, reply};
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {

@@ -254,3 +254,27 @@ CASE(the_cap_ends_the_renewals, "A11: the watchdog stops at its cap and the hold
                                      "[1321] timer  -> lost\n"
                                      "[1322] timer  -> send ROLLBACK 12345\n");
 }
+
+CASE(a_key_set_in_quarantine_proves_nothing,
+     "G3: its renewal counts only on a node whose grant has counted.")
+{
+    trace_run(&(struct trace_options){.node_count = 3},
+              "[0]    acquire 1000 -> send ACQUIRE 123\n"
+              "[1]    1 guarded\n"
+              "[1]    2 granted\n"
+              "[1]    3 granted    -> done OK\n"
+              "[1]    held 23\n"
+              "[100]  extend 1000  -> send EXTEND 123\n"
+              "[101]  1 renewed-in-quarantine\n"
+              "[101]  2 granted\n"
+              "[101]  3 timedout   -> jeopardy, done GUARDED\n");
+    trace_run(&(struct trace_options){.node_count = 3},
+              "[0]    acquire 1000 -> send ACQUIRE 123\n"
+              "[1]    2 granted\n"
+              "[1]    3 granted    -> done OK\n"
+              "[100]  extend 1000  -> send EXTEND 123\n"
+              "[101]  2 renewed-in-quarantine\n"
+              "[101]  3 granted    -> done OK\n"
+              "[101]  1 renewed-in-quarantine\n"
+              "[101]  held 23\n");
+}

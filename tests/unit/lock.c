@@ -114,13 +114,13 @@ CASE(retries_after_a_random_delay, "A9: full jitter, doubling, with a new round 
 {
     /* The random number is one half: half of 10, then 20, then 40 ms. */
     trace_run(&three, "[0]    acquire 1000 wait 2000 -> send ACQUIRE 123\n"
-                      "[1]    1 held\n"
-                      "[1]    2 held       -> send ROLLBACK 123, send INQUIRE 12\n"
+                      "[1]    1 refused\n"
+                      "[1]    2 refused    -> send ROLLBACK 123\n"
                       "[1]    state backoff\n"
                       "[1]    timer-at 6\n"
                       "[7]    timer        -> send ACQUIRE 123\n"
-                      "[7]    1 held\n"
-                      "[7]    2 held       -> send ROLLBACK 123, send INQUIRE 12\n"
+                      "[7]    1 refused\n"
+                      "[7]    2 refused    -> send ROLLBACK 123\n"
                       "[7]    timer-at 17\n"
                       "[18]   timer        -> send ACQUIRE 123\n"
                       "[18]   1 granted\n"
@@ -131,8 +131,8 @@ CASE(late_grant_of_an_older_round_is_not_counted,
      "A1, A3: a reply counts for its own round only.")
 {
     trace_run(&three, "[0]    acquire 1000 wait 2000 -> send ACQUIRE 123\n"
-                      "[1]    1 held\n"
-                      "[1]    2 held       -> send ROLLBACK 123, send INQUIRE 12\n"
+                      "[1]    1 refused\n"
+                      "[1]    2 refused    -> send ROLLBACK 123\n"
                       "[7]    timer        -> send ACQUIRE 123\n"
                       "[7]    late 1 ACQUIRE 3 granted\n"
                       "[7]    1 granted\n"
@@ -154,7 +154,7 @@ CASE(wait_deadline_ends_the_wait,
 {
     trace_run(&three, "[0]    acquire 1000 wait 20 -> send ACQUIRE 123\n"
                       "[1]    1 held\n"
-                      "[17]   2 held       -> send ROLLBACK 123, send INQUIRE 12\n"
+                      "[17]   2 held       -> send ROLLBACK 123, send TICKET 123\n"
                       "[17]   timer-at 20\n"
                       "[20]   timer        -> done TIMEOUT\n");
 }
@@ -190,7 +190,7 @@ CASE(cancel_rolls_back, "A canceled attempt leaves nothing behind.")
                       "[3]    state ended\n");
     trace_run(&three, "[0]    acquire 1000 wait forever -> send ACQUIRE 123\n"
                       "[1]    1 held\n"
-                      "[2]    2 held       -> send ROLLBACK 123, send INQUIRE 12\n"
+                      "[2]    2 held       -> send ROLLBACK 123, send TICKET 123\n"
                       "[3]    cancel       -> done CANCELED\n");
 }
 

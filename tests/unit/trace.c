@@ -15,24 +15,32 @@
 static const char *const op_names[] = {
     [RL_OP_ACQUIRE] = "ACQUIRE",   [RL_OP_EXTEND] = "EXTEND",   [RL_OP_RELEASE] = "RELEASE",
     [RL_OP_ROLLBACK] = "ROLLBACK", [RL_OP_INQUIRE] = "INQUIRE", [RL_OP_HEAL] = "HEAL",
-    [RL_OP_ALIGN] = "ALIGN",
+    [RL_OP_ALIGN] = "ALIGN",       [RL_OP_AGAIN] = "AGAIN",     [RL_OP_QUIT] = "QUIT",
+    [RL_OP_LEAVE] = "LEAVE",       [RL_OP_TICKET] = "TICKET",
 };
 
 static const char *const state_names[] = {
     [RL_IDLE] = "idle",           [RL_ACQUIRING] = "acquiring", [RL_ALIGNING] = "aligning",
     [RL_ASKING] = "asking",       [RL_BACKOFF] = "backoff",     [RL_HELD] = "held",
     [RL_RELEASING] = "releasing", [RL_CHECKING] = "checking",   [RL_ENDED] = "ended",
+    [RL_PARKED] = "parked",       [RL_TICKETING] = "ticketing", [RL_QUEUED] = "queued",
 };
 
 static const struct {
     const char *word;
     enum redlock_vote vote;
 } votes[] = {
-    {"granted", REDLOCK_VOTE_GRANTED}, {"held", REDLOCK_VOTE_HELD},
-    {"missing", REDLOCK_VOTE_MISSING}, {"timedout", REDLOCK_VOTE_TIMEDOUT},
-    {"refused", REDLOCK_VOTE_REFUSED}, {"auth", REDLOCK_VOTE_AUTH},
-    {"proto", REDLOCK_VOTE_PROTO},     {"loading", REDLOCK_VOTE_LOADING},
-    {"guarded", REDLOCK_VOTE_GUARDED}, {"toolong", REDLOCK_VOTE_GUARDED},
+    {"granted", REDLOCK_VOTE_GRANTED},
+    {"held", REDLOCK_VOTE_HELD},
+    {"missing", REDLOCK_VOTE_MISSING},
+    {"timedout", REDLOCK_VOTE_TIMEDOUT},
+    {"refused", REDLOCK_VOTE_REFUSED},
+    {"auth", REDLOCK_VOTE_AUTH},
+    {"proto", REDLOCK_VOTE_PROTO},
+    {"loading", REDLOCK_VOTE_LOADING},
+    {"guarded", REDLOCK_VOTE_GUARDED},
+    {"toolong", REDLOCK_VOTE_GUARDED},
+    {"renewed-in-quarantine", REDLOCK_VOTE_GRANTED},
 };
 
 struct trace {
@@ -100,11 +108,17 @@ static void print_actions(const struct rl_actions *actions, char *out)
                 redlock_error_name(actions->done_error));
 }
 
+/* Nobody waits for the answers of the others. */
+static bool is_answered(enum rl_op op)
+{
+    return op != RL_OP_ROLLBACK && op != RL_OP_QUIT && op != RL_OP_LEAVE;
+}
+
 static void remember_sends(struct trace *t, const struct rl_actions *actions)
 {
     for (uint32_t i = 0; i < actions->send_count; i++)
         for (int node = 0; node < t->policy.node_count; node++)
-            if (actions->send[i].op != RL_OP_ROLLBACK && actions->send[i].nodes & (1u << node))
+            if (is_answered(actions->send[i].op) && actions->send[i].nodes & (1u << node))
                 t->last[node] = actions->send[i];
 }
 
@@ -122,6 +136,27 @@ static void step(struct trace *t, struct rl_event *event, const char *expected)
     remember_sends(t, &actions);
 }
 
+/* "700" ms that the key lives, "@5" a token, "#9" a ticket, "place=2", "ahead=300", "slot=3". */
+static void read_detail(const struct trace *t, const char *word, struct rl_answer *out)
+{
+    if (word[0] == '@')
+        out->token = atoll(word + 1);
+    else if (word[0] == '#')
+        out->ticket = atoll(word + 1);
+    else if (strncmp(word, "place=", 6) == 0)
+        out->place = (uint32_t)atoi(word + 6);
+    else if (strncmp(word, "ahead=", 6) == 0)
+        out->ahead_ms = atoll(word + 6);
+    else if (strncmp(word, "slot=", 5) == 0)
+        out->free_slot[0] = (uint16_t)atoi(word + 5);
+    else if (strcmp(word, "nested") == 0)
+        out->nested = true;
+    else if (word[0] >= '0' && word[0] <= '9')
+        out->key_ttl_ms = atoll(word);
+    else
+        FAIL("trace line %d: what is '%s' in: %s", t->line_number, word, t->line);
+}
+
 static void answer(struct trace *t, struct rl_event *event, char **words, const char *expected)
 {
     uint16_t nodes = read_nodes(words[0]);
@@ -133,10 +168,9 @@ static void answer(struct trace *t, struct rl_event *event, char **words, const 
     event->answer.vote = vote_of(t, words[1]);
     event->answer.key_ttl_ms = -1;
     event->answer.beyond_max_ttl = strcmp(words[1], "toolong") == 0;
-    if (words[2] && words[2][0] == '@')
-        event->answer.token = atoll(words[2] + 1);
-    else if (words[2])
-        event->answer.key_ttl_ms = atoll(words[2]);
+    event->answer.in_quarantine = strcmp(words[1], "renewed-in-quarantine") == 0;
+    for (int i = 2; words[i]; i++)
+        read_detail(t, words[i], &event->answer);
     step(t, event, expected);
 }
 
@@ -165,6 +199,12 @@ static bool check(struct trace *t, char **words, int64_t now_ns)
         if (left_ns / MS_NS != atoll(words[1]))
             FAIL("trace line %d: %s\n  actual: %" PRId64 " ms", t->line_number, t->line,
                  left_ns / MS_NS);
+    } else if (strcmp(words[0], "place") == 0) {
+        CHECK_INT(atoll(words[1]), t->lock.place);
+    } else if (strcmp(words[0], "slot") == 0) {
+        CHECK_INT(atoll(words[1]), t->lock.slot);
+    } else if (strcmp(words[0], "ticket") == 0) {
+        CHECK_INT(atoll(words[1]), t->lock.ticket);
     } else if (strcmp(words[0], "token") == 0) {
         CHECK_INT(atoll(words[1]), t->lock.token);
     } else if (strcmp(words[0], "held") == 0) {
@@ -193,6 +233,7 @@ static void event_line(struct trace *t, char **words, int64_t now_ns, const char
             event.wait_deadline_ns = strcmp(words[3], "forever") == 0
                                          ? RL_NEVER_NS
                                          : now_ns + atoll(words[3]) * MS_NS;
+        event.parked = words[2] && words[3] && words[4];
         step(t, &event, expected);
     } else if (strcmp(words[0], "extend") == 0) {
         event.type = RL_EVENT_EXTEND;
@@ -213,6 +254,15 @@ static void event_line(struct trace *t, char **words, int64_t now_ns, const char
         step(t, &event, expected);
     } else if (strcmp(words[0], "abandon") == 0) {
         event.type = RL_EVENT_ABANDON;
+        step(t, &event, expected);
+    } else if (strcmp(words[0], "turn") == 0) {
+        event.type = RL_EVENT_TURN;
+        event.held_here = words[1] != NULL;
+        step(t, &event, expected);
+    } else if (strcmp(words[0], "wake") == 0) {
+        event.type = RL_EVENT_WAKE;
+        event.nodes = read_nodes(words[1]);
+        event.slot = (uint16_t)(words[2] ? atoi(words[2]) : 0);
         step(t, &event, expected);
     } else if (strcmp(words[0], "adopt") == 0) {
         rl_lock_adopt(&t->lock);

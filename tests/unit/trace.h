@@ -9,13 +9,16 @@
  * The number in brackets is the time in ms, the words are the event, what follows the arrow is
  * everything that the step must ask for. A step without an arrow must ask for nothing.
  *
- *     acquire TTL [wait MS|forever]    extend TTL    release    cancel    timer [warming NODES]
- *     NODE VOTE [TTL|@TOKEN]   an answer to the last request: granted held missing timedout
- *                              refused auth proto loading guarded toolong
+ *     acquire TTL [wait MS|forever [parked]]    turn [held]    wake NODES [SLOT]
+ *     extend TTL    release    cancel    timer [warming NODES]
+ *     NODE VOTE [TTL] [@TOKEN] [#TICKET] [place=N] [ahead=MS] [slot=N] [nested]
+ *                  an answer to the last request: granted held missing timedout refused auth
+ *                  proto loading guarded toolong renewed-in-quarantine
  *     out NODE     the node's memory or clock is not to be trusted
  *     abandon      our own clock is not to be trusted
  *     late ROUND OP NODE VOTE    an answer to an older round
- *     state NAME / remaining MS / held NODES / timer-at MS / token N    checks, no event
+ *     state NAME / remaining MS / held NODES / timer-at MS / token N / ticket N / place N /
+ *     slot N       checks, no event
  */
 #ifndef REDLOCK_TESTS_TRACE_H
 #define REDLOCK_TESTS_TRACE_H

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Command lines of every subcommand, read and checked but never carried out, and the writer of
+ * JSON. The input: one byte of choices, then the words of the command line with NUL between
+ * them. What is printed is one harmless message, or with --json one line of JSON.
+ */
+#include <string.h>
+
+#include "capture.h"
+#include "command.h"
+#include "config.h"
+#include "exit.h"
+#include "fuzz.h"
+#include "json.h"
+#include "json_check.h"
+#include "message.h"
+#include "run.h"
+
+#define WORDS_MAX 32
+#define WORD_BYTES_MAX 2048
+
+enum { CHOICE_COMMAND = 0x0f, CHOICE_JSON = 0x10, CHOICE_WRITER = 0x20 };
+
+/* The linker sends the settings' search for a file here: there is none. */
+int __wrap_config_load(struct settings *s);
+int __wrap_config_load(struct settings *s)
+{
+    (void)s;
+    return 0;
+}
+
+/* Subcommands other than `run` read their own options where they act: this is their walk. */
+static int walk(const struct command *command, int argc, char **argv)
+{
+    struct settings settings;
+    struct args a;
+    const char *value = NULL;
+    int status = 0;
+    int steps = 0;
+    int id = 0;
+
+    settings_init(&settings);
+    args_begin(&a, command, &settings, argc, argv);
+    while (status == 0 && (id = args_next(&a, &value)) != ARGS_END && id != ARGS_STOP) {
+        FUZZ_CHECK(id == ARGS_WORD || id == ARGS_DASHES || id >= OPTION_OWN);
+        if (id == ARGS_WORD)
+            status = command_check_name(value);
+        FUZZ_CHECK(++steps <= WORDS_MAX + WORD_BYTES_MAX && a.at <= argc);
+    }
+    FUZZ_CHECK((id == ARGS_STOP) == a.stopped);
+    settings_free(&settings);
+    return a.stopped ? a.status : status;
+}
+
+static int read_run(int argc, char **argv)
+{
+    struct run r = {.undertaker_fd = -1};
+    bool stopped = false;
+    int status = run_read(&r, &command_run, argc, argv, &stopped);
+
+    if (status == 0 && !stopped) {
+        FUZZ_CHECK(r.name && strlen(r.name) <= REDLOCK_NAME_MAX && r.command && r.command[0]);
+        FUZZ_CHECK(r.busy_status >= 0 && r.busy_status <= 255 && r.min_hold_ms >= 0);
+        FUZZ_CHECK(r.watch.grace_ms >= 0 && r.watch.grace_ms <= r.settings.ttl_ms / 2);
+        FUZZ_CHECK(r.settings.node_count > 0 && r.settings.node_count <= REDLOCK_NODES_MAX);
+        FUZZ_CHECK(r.settings.ttl_ms >= REDLOCK_TTL_MIN_MS);
+    }
+    settings_free(&r.settings);
+    return status;
+}
+
+static void read_command_line(uint8_t choice, int argc, char **argv)
+{
+    static const struct command *const commands[] = {
+        &command_run,    &command_lock, &command_extend, &command_unlock, &command_status,
+        &command_doctor, &command_init, &command_nodes,  &command_dev,
+    };
+    size_t index = (choice & CHOICE_COMMAND) % (sizeof commands / sizeof commands[0]);
+    const struct command *command = commands[index];
+    struct capture printed;
+    int status;
+
+    /* As main() does: --json is looked for before the command line is read. */
+    message_setup(command->name, choice & CHOICE_JSON);
+    capture_begin(&printed);
+    status = index == 0 ? read_run(argc, argv) : walk(command, argc, argv);
+    capture_end(&printed);
+    FUZZ_CHECK(status == 0 || status == EXIT_USAGE || status == EXIT_CONFIG);
+    FUZZ_CHECK(text_is_harmless(printed.err));
+    if (status != 0 && printed.out_size > 0)
+        FUZZ_CHECK(json_is_line(printed.out));
+    if (status != 0)
+        FUZZ_CHECK(printed.out_size > 0 || printed.err_size > 0);
+    capture_free(&printed);
+}
+
+/* Every word is a command to the writer and a text to be written. */
+static void write_json(int count, char **words)
+{
+    struct capture printed;
+
+    capture_begin(&printed);
+
+    struct json j = {.out = stdout};
+
+    json_array(&j, NULL);
+    for (int i = 0; i < count; i++) {
+        const char *text = words[i];
+
+        json_object(&j, NULL);
+        json_string(&j, text, text[0] == '0' ? NULL : text);
+        json_integer(&j, "n", (int64_t)(strlen(text) * 0x9e3779b97f4a7c15u));
+        json_known(&j, text, (int8_t)text[0]);
+        if ((text[0] & 3) == 3) {
+            json_array(&j, text);
+            json_string(&j, NULL, text);
+            json_bool(&j, NULL, text[0] & 4);
+            json_end_array(&j);
+        }
+        json_end_object(&j);
+    }
+    json_end_array(&j);
+    json_finish(&j);
+    capture_end(&printed);
+    FUZZ_CHECK(json_is_line(printed.out) && printed.err_size == 0);
+    capture_free(&printed);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    struct fuzz_input input = {bytes, size};
+    uint8_t choice = fuzz_byte(&input);
+    char text[WORD_BYTES_MAX + 1];
+    char *words[WORDS_MAX + 2] = {(char[]){"redlock"}};
+    int count = 1;
+
+    size = input.left < WORD_BYTES_MAX ? input.left : WORD_BYTES_MAX;
+    if (size > 0)
+        memcpy(text, input.at, size);
+    text[size] = '\0';
+    for (size_t at = 0; at < size && count < WORDS_MAX; at += strlen(text + at) + 1)
+        words[count++] = text + at;
+    words[count] = NULL;
+    if (choice & CHOICE_WRITER)
+        write_json(count - 1, words + 1);
+    else
+        read_command_line(choice, count, words);
+    return 0;
+}

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The engine against servers that answer what they like. The input is a script: requests of
+ * users, answers and raw bytes of servers, connections that break, time that passes. Checked
+ * after every step: `done` once per operation and `lost` at most once per hold; a lock is held
+ * only while a majority has really delivered grants of its value that reach to its deadline;
+ * nothing lasts longer than was asked for; and nobody who waits until he is told to look again
+ * would spin.
+ */
+#include "session.h"
+
+#include <string.h>
+
+#define STEPS_MAX 600
+#define START_NS ((int64_t)1000 * 1000 * MS_NS)
+#define END_STEP_NS (20 * (int64_t)MS_NS)
+#define END_TURNS_MAX 20000
+
+static void draw(void *data, void *bytes, size_t size)
+{
+    struct world *world = data;
+    uint8_t *out = bytes;
+
+    /* Never the same twice: values must differ, that is all the engine needs here. */
+    for (size_t i = 0; i < size; i++) {
+        world->random = world->random * 6364136223846793005u + 1442695040888963407u;
+        out[i] = (uint8_t)(world->random >> 56);
+    }
+}
+
+/* ---- what must be true after every step ---- */
+
+static void check_held(struct world *world, struct slot *slot)
+{
+    const struct rl_lock *lock = &slot->handle.lock;
+    struct ledger_entry *entry;
+    uint8_t count = 0;
+
+    if (lock->state != RL_HELD || lock->adopted)
+        return;
+    FUZZ_CHECK(slot->handle.claim && lock->deadline_ns > 0);
+    FUZZ_CHECK(lock->deadline_ns - world->now_ns < slot->longest_ttl_ns);
+    entry = ledger_find(&world->ledger, slot->handle.claim->value_bytes,
+                        slot->handle.claim->value.size);
+    if (world->ledger.full)
+        return;
+    entry->was_held = true;
+    for (uint8_t i = 0; i < world->engine.policy.node_count; i++)
+        count += entry->granted_until_ns[i] >= lock->deadline_ns;
+    FUZZ_CHECK(2 * count > world->engine.policy.node_count);
+}
+
+static void take_news(struct slot *slot)
+{
+    struct rl_handle *handle = &slot->handle;
+
+    if (handle->done) {
+        FUZZ_CHECK(slot->operation != IDLE);
+        FUZZ_CHECK(handle->done_error <= 0 && handle->done_error >= REDLOCK_FORKED);
+        if (handle->done_error == REDLOCK_OK && slot->operation == ACQUIRING)
+            slot->was_held = true;
+        if (handle->done_error == REDLOCK_OK && slot->operation == EXTENDING)
+            FUZZ_CHECK(!slot->lost);
+        if (handle->done_error == REDLOCK_OK && slot->operation == RELEASING)
+            slot->released = true;
+        slot->operation = IDLE;
+    }
+    if (handle->lost) {
+        FUZZ_CHECK((slot->was_held || slot->adopted) && !slot->lost && !slot->released);
+        slot->lost = true;
+    }
+    handle->done = handle->lost = handle->jeopardy = handle->recovered = false;
+}
+
+void world_look(struct world *world)
+{
+    struct rl_handle *handle;
+
+    for (uint8_t i = 0; i < world->engine.policy.node_count; i++)
+        evil_read(&world->node[i], &world->engine.node[i].session, &world->ledger,
+                  world->now_ns);
+    while ((handle = rl_engine_take_ready(&world->engine)) != NULL)
+        take_news((struct slot *)((char *)handle - offsetof(struct slot, handle)));
+    for (int i = 0; i < SLOTS; i++)
+        if (world->slot[i].used)
+            check_held(world, &world->slot[i]);
+}
+
+/* ---- connections ---- */
+
+static void disconnect(struct world *world, uint8_t node, enum redlock_vote vote,
+                       const char *text)
+{
+    rl_engine_disconnected(&world->engine, node, vote, text, world->now_ns);
+    evil_connect(&world->node[node]);
+    world->connecting[node] = false;
+    world_look(world);
+}
+
+static void connect_further(struct world *world, uint8_t node)
+{
+    if (world->engine.node[node].connected)
+        return;
+    if (world->connecting[node]) {
+        rl_engine_connected(&world->engine, node, world->now_ns);
+    } else {
+        evil_connect(&world->node[node]);
+        rl_engine_connecting(&world->engine, node, world->now_ns);
+        world->connecting[node] = true;
+    }
+    world_look(world);
+}
+
+static void send_some(struct world *world, uint8_t node, size_t most)
+{
+    struct rl_session *session = &world->engine.node[node].session;
+    const char *bytes;
+    size_t size;
+
+    if (!world->engine.node[node].connected)
+        return;
+    size = rl_session_output(session, &bytes);
+    if (size > most)
+        size = most;
+    if (size == 0)
+        return;
+    rl_session_sent(session, size, world->now_ns);
+    evil_took(&world->node[node], size);
+}
+
+/* Gives bytes to the session as a socket would; whoever cannot stand them is disconnected. */
+static void deliver(struct world *world, uint8_t node, const char *bytes, size_t size)
+{
+    struct rl_session *session = &world->engine.node[node].session;
+    bool guarded = world->engine.guard_mode != RL_GUARD_OFF;
+
+    while (size > 0 && world->engine.node[node].connected) {
+        char *room;
+        size_t part = rl_session_room(session, &room);
+
+        FUZZ_CHECK(part > 0);
+        if (part > size)
+            part = size;
+        memcpy(room, bytes, part);
+        evil_deliver(&world->node[node], bytes, part, &world->ledger, guarded);
+        if (rl_engine_received(&world->engine, node, part, world->now_ns) < 0) {
+            FUZZ_CHECK(session->failure_text[0] != '\0' || session->failure);
+            disconnect(world, node, session->failure, session->failure_text);
+            return;
+        }
+        world_look(world);
+        bytes += part;
+        size -= part;
+    }
+}
+
+/* ---- time ---- */
+
+static void pass_time(struct world *world, int64_t by_ns)
+{
+    world->now_ns += by_ns;
+    for (uint8_t i = 0; i < world->engine.policy.node_count; i++)
+        if (rl_engine_is_stalled(&world->engine, i, world->now_ns))
+            disconnect(world, i, REDLOCK_VOTE_TIMEDOUT, "no answer");
+    rl_engine_tick(&world->engine, world->now_ns);
+    world_look(world);
+    FUZZ_CHECK(rl_engine_next_ns(&world->engine) > world->now_ns);
+}
+
+/* To the next moment that matters, or `least_ns` further if that is later. */
+static void pass_to_next(struct world *world, int64_t least_ns)
+{
+    int64_t next_ns = rl_engine_next_ns(&world->engine);
+
+    if (next_ns != RL_NEVER_NS)
+        pass_time(world,
+                  next_ns - world->now_ns > least_ns ? next_ns - world->now_ns : least_ns);
+}
+
+/* ---- servers ---- */
+
+static void answer(struct world *world, uint8_t node, struct fuzz_input *input, unsigned count)
+{
+    char bytes[4096];
+    size_t used = 0;
+
+    while (count-- > 0 && used < sizeof bytes / 2)
+        used += evil_answer(&world->node[node], input, world->now_ns, bytes + used,
+                            sizeof bytes - used);
+    deliver(world, node, bytes, used);
+}
+
+/* Everything that is asked of every node, answered as a good server does. */
+static void answer_well(struct world *world)
+{
+    struct fuzz_input zeros = {NULL, 0};
+
+    for (uint8_t i = 0; i < world->engine.policy.node_count; i++) {
+        send_some(world, i, SIZE_MAX);
+        for (int turn = 0; turn < 40 && world->node[i].answered < world->node[i].request_count;
+             turn++)
+            answer(world, i, &zeros, 1);
+    }
+}
+
+static void server_step(struct world *world, struct fuzz_input *input, uint8_t choice)
+{
+    uint8_t node = fuzz_byte(input) % world->engine.policy.node_count;
+    const uint8_t *bytes;
+    size_t size;
+
+    switch (choice) {
+    case 0:
+        connect_further(world, node);
+        break;
+    case 1:
+        send_some(world, node, fuzz_number(input, 2));
+        break;
+    case 2:
+        if (world->connecting[node] || world->engine.node[node].connected)
+            disconnect(world, node, REDLOCK_VOTE_UNREACHABLE, "it broke");
+        break;
+    case 3:
+        size = fuzz_stretch(input, 512, &bytes);
+        deliver(world, node, (const char *)bytes, size);
+        break;
+    case 4:
+        world->node[node].clock_step_us += (int16_t)fuzz_number(input, 2) * 1000;
+        break;
+    case 5:
+        world->node[node].incarnation = fuzz_byte(input);
+        world->node[node].young = fuzz_byte(input) & 1;
+        break;
+    case 6:
+        send_some(world, node, SIZE_MAX);
+        answer(world, node, input, (fuzz_byte(input) & 15) + 1u);
+        break;
+    default:
+        send_some(world, node, SIZE_MAX);
+        answer(world, node, input, 1);
+        break;
+    }
+}
+
+static void connect_all(struct world *world)
+{
+    for (uint8_t i = 0; i < world->engine.policy.node_count; i++) {
+        connect_further(world, i);
+        connect_further(world, i);
+    }
+}
+
+static void world_step(struct world *world, struct fuzz_input *input)
+{
+    uint8_t choice = fuzz_byte(input);
+
+    switch (choice >> 5) {
+    case 0:
+    case 1:
+        server_step(world, input, choice & 7);
+        return;
+    case 2:
+    case 3:
+        user_step(world, input, (choice & 31) % 7);
+        return;
+    case 4:
+        pass_time(world, (int64_t)(choice & 31) * MS_NS);
+        return;
+    case 5:
+        if (choice & 16)
+            pass_time(world, (int64_t)fuzz_number(input, 2) * MS_NS);
+        else
+            pass_to_next(world, 0);
+        return;
+    case 6:
+        connect_all(world);
+        return;
+    default:
+        answer_well(world);
+        return;
+    }
+}
+
+/* ---- beginning and end ---- */
+
+static void begin(struct world *world, struct fuzz_input *input)
+{
+    uint8_t choice = fuzz_byte(input);
+    struct rl_engine *engine = &world->engine;
+    uint8_t count = (uint8_t)(1 + choice % 5);
+
+    world->now_ns = START_NS;
+    world->random = choice;
+    engine->policy = (struct rl_policy){
+        .node_count = count,
+        .quorum = rl_quorum(count),
+        .drift_ppm = 10000,
+        .node_timeout_ns = 50 * MS_NS,
+        .retry_min_ns = 10 * MS_NS,
+        .retry_max_ns = 250 * MS_NS,
+    };
+    choice = fuzz_byte(input);
+    engine->guard_mode = (enum rl_guard_mode)(choice % 3);
+    engine->max_ttl_ns = 80000 * (int64_t)MS_NS;
+    engine->stall_ns = 1000 * (int64_t)MS_NS;
+    engine->random = draw;
+    engine->random_data = world;
+    for (uint8_t i = 0; i < count; i++) {
+        world->node[i].index = i;
+        engine->node[i].login = (struct rl_login){
+            .user = choice & 4 ? "user" : NULL,
+            .password = choice & 8 ? "password" : NULL,
+            .database = choice & 16 ? 3 : 0,
+            .client_name = "fuzz",
+            .probe_native = choice & 32,
+        };
+    }
+    FUZZ_CHECK(rl_engine_init(engine) == 0);
+}
+
+/* All connections end and time goes on: whatever was begun must come to its end. */
+static void end(struct world *world)
+{
+    int turns = 0;
+
+    for (uint8_t i = 0; i < world->engine.policy.node_count; i++)
+        if (world->connecting[i])
+            disconnect(world, i, REDLOCK_VOTE_REFUSED, "the end");
+    for (int i = 0; i < SLOTS; i++)
+        if (world->slot[i].used && world->slot[i].handle.lock.wait_deadline_ns == RL_NEVER_NS)
+            rl_handle_cancel(&world->engine, &world->slot[i].handle, world->now_ns);
+    world_look(world);
+    while (rl_engine_next_ns(&world->engine) != RL_NEVER_NS && turns++ < END_TURNS_MAX)
+        pass_to_next(world, END_STEP_NS);
+    FUZZ_CHECK(turns < END_TURNS_MAX);
+    for (int i = 0; i < SLOTS; i++) {
+        if (!world->slot[i].used)
+            continue;
+        FUZZ_CHECK(world->slot[i].operation == IDLE);
+        FUZZ_CHECK(world->slot[i].handle.lock.state != RL_HELD || world->slot[i].adopted);
+        user_drop(world, &world->slot[i], true);
+    }
+    rl_engine_free(&world->engine);
+    for (uint8_t i = 0; i < REDLOCK_NODES_MAX; i++)
+        evil_free(&world->node[i]);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    struct fuzz_input input = {bytes, size};
+    struct world *world = calloc(1, sizeof *world);
+
+    if (!world)
+        abort();
+    begin(world, &input);
+    for (int i = 0; i < STEPS_MAX && input.left > 0; i++)
+        world_step(world, &input);
+    end(world);
+    free(world);
+    return 0;
+}

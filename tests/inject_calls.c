@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * System calls that fail, one at a time, at every place where the library makes them: no crash,
+ * no leak, no descriptor left open, no grant that the servers do not know of, and the client
+ * goes on when the call works again.
+ */
+#include "check.h"
+#include "clock.h"
+#include "inject_walk.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+/* More than this many calls of a kind are not tried one by one: they are all alike by then. */
+enum {
+    PLACES_MAX = CHECK_SANITIZED ? 5 : 9,
+    RENEWALS_MAX = 2,
+    PAUSES_MAX = 400,
+    PAUSES_STEP = CHECK_SANITIZED ? 7 : 2,
+};
+
+struct fault {
+    enum inject_call call;
+    int error;
+};
+
+static void fail_everywhere(uint32_t flags, const struct fault *faults, size_t count)
+{
+    struct walk w;
+
+    walk_begin(&w, flags);
+    for (size_t i = 0; i < count; i++) {
+        int n = 1;
+
+        while (n <= PLACES_MAX && walk_with(&w, faults[i].call, n, faults[i].error, false))
+            n++;
+        /* A kind of call that is never made would make this a test of nothing. */
+        if (n == 1)
+            FAIL("fault %zu was never met", i);
+    }
+    walk_end(&w);
+}
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+static const struct fault set_up_faults[] = {
+    {INJECT_EPOLL_CREATE, EMFILE}, {INJECT_TIMERFD_CREATE, EMFILE},
+    {INJECT_EVENTFD, EMFILE},      {INJECT_EPOLL_CTL, ENOSPC},
+    {INJECT_GETRANDOM, EINTR},     {INJECT_GETRANDOM, INJECT_SHORT},
+};
+
+static const struct fault connecting_faults[] = {
+    {INJECT_SOCKET, EMFILE},
+    {INJECT_CONNECT, ENETUNREACH},
+    {INJECT_CONNECT, ECONNREFUSED},
+    {INJECT_GETSOCKOPT, ENOBUFS},
+};
+
+static const struct fault streams_faults[] = {
+    {INJECT_SEND, ECONNRESET}, {INJECT_SEND, ENOBUFS},      {INJECT_SEND, INJECT_SHORT},
+    {INJECT_SEND, EAGAIN},     {INJECT_SEND, EINTR},        {INJECT_RECV, ECONNRESET},
+    {INJECT_RECV, INJECT_EOF}, {INJECT_RECV, INJECT_SHORT}, {INJECT_RECV, EINTR},
+};
+
+static const struct fault waiting_faults[] = {
+    {INJECT_EPOLL_WAIT, EINTR},
+    {INJECT_TIMERFD_SETTIME, ECANCELED},
+};
+
+CASE(set_up, "A client cannot be set up, or a part of it.")
+{
+    fail_everywhere(0, set_up_faults, COUNT(set_up_faults));
+}
+
+CASE(connecting, "No socket, no connection.")
+{
+    fail_everywhere(0, connecting_faults, COUNT(connecting_faults));
+}
+
+CASE(streams, "Connections break, take little, give little.")
+{
+    fail_everywhere(0, streams_faults, COUNT(streams_faults));
+}
+
+CASE(streams_threaded, "The same under the I/O thread.")
+{
+    fail_everywhere(REDLOCK_THREAD, streams_faults, COUNT(streams_faults));
+}
+
+CASE(waiting, "Waits are interrupted, timers are not set.")
+{
+    fail_everywhere(0, waiting_faults, COUNT(waiting_faults));
+}
+
+CASE(no_thread, "The I/O thread cannot be started.")
+{
+    static const struct fault faults[] = {{INJECT_THREAD, EAGAIN}};
+
+    fail_everywhere(REDLOCK_THREAD, faults, COUNT(faults));
+}
+
+/* ---- time ---- */
+
+CASE(pauses, "The process stands still for longer than a TTL, wherever it looks at the clock.")
+{
+    struct walk w;
+    int n = 1;
+
+    /* Only our clock goes on: with guards that would be a clock that was set. */
+    walk_begin(&w, REDLOCK_NO_GUARD);
+    w.paused = true;
+    while (n <= PAUSES_MAX && walk_with(&w, INJECT_PAUSE, n, (int)w.ttl_ms + 100, false))
+        n += PAUSES_STEP;
+    CHECK(n > 50);
+    walk_end(&w);
+}
+
+CASE(hung_nodes_without_timer, "Nodes hang and the timer cannot be set: the deadline is kept.")
+{
+    struct cluster c;
+
+    cluster_start(&c, 3);
+    for (int n = 1; n <= 4; n++) {
+        redlock *r = client_open_hasty(&c, 0, STEADY_MS);
+        redlock_lock *lock = NULL;
+        int64_t start_ms;
+
+        client_warm(r);
+        server_freeze(&c.node[0]);
+        server_freeze(&c.node[1]);
+        start_ms = now_ms();
+        inject_arm(INJECT_TIMERFD_SETTIME, n, ECANCELED, true);
+        CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "hung", 5000, NULL, &lock));
+        inject_disarm();
+        CHECK_BETWEEN(STEADY_MS - 1, STEADY_MS + 2 * SLACK_MS, now_ms() - start_ms);
+        server_thaw(&c.node[0]);
+        server_thaw(&c.node[1]);
+        redlock_close(r);
+    }
+}
+
+/* ---- a thread's locks ---- */
+
+struct bound {
+    redlock *client;
+    redlock_lock *lock;
+    int nth;
+    int error;
+    bool fired;
+};
+
+static void *lock_and_leave(void *data)
+{
+    struct bound *b = data;
+    redlock_request q = {.size = sizeof q, .flags = REDLOCK_BOUND};
+
+    inject_arm(INJECT_EPOLL_CTL, b->nth, ENOSPC, false);
+    b->error = redlock_acquire(b->client, "bound", 20000, &q, &b->lock);
+    b->fired = inject_fired();
+    inject_disarm();
+    return NULL;
+}
+
+CASE(unwatched_thread, "A lock whose thread cannot be watched is no bound lock: it is refused.")
+{
+    struct cluster c;
+    redlock *r;
+    bool fired = true;
+
+    cluster_start(&c, 3);
+    r = client_open_warm(&c, REDLOCK_THREAD);
+    for (int n = 1; fired; n++) {
+        struct bound b = {.client = r, .nth = n};
+        pthread_t thread;
+
+        CHECK_INT(0, pthread_create(&thread, NULL, lock_and_leave, &b));
+        pthread_join(thread, NULL);
+        CHECK(b.error == REDLOCK_OK || b.error == REDLOCK_NOMEM);
+        CHECK(b.error == REDLOCK_OK || b.fired);
+        if (!cluster_await(&c, "redlock:bound", 0, 5000))
+            FAIL("at call %d: its thread has ended, and the lock has not", n);
+        redlock_lock_free(b.lock);
+        fired = b.fired;
+        CHECK(n < 10 && (n > 1 || fired));
+    }
+    redlock_close(r);
+}
+
+/* ---- while a lock is renewed ---- */
+
+static void fail_renewals(uint32_t flags)
+{
+    static const struct fault faults[] = {
+        {INJECT_SEND, ECONNRESET},
+        {INJECT_RECV, INJECT_EOF},
+        {INJECT_EPOLL_WAIT, EINTR},
+        {INJECT_TIMERFD_SETTIME, ECANCELED},
+    };
+    struct walk w;
+
+    walk_begin(&w, flags);
+    for (size_t i = 0; i < COUNT(faults); i++)
+        for (int n = 1; n <= RENEWALS_MAX; n++)
+            if (!walk_renewing(&w, faults[i].call, n, faults[i].error))
+                FAIL("fault %zu was never met", i);
+    walk_end(&w);
+}
+
+CASE(renewals, "A call fails while the watchdog renews.")
+{
+    fail_renewals(0);
+}
+
+CASE(renewals_threaded, "The same on the I/O thread.")
+{
+    fail_renewals(REDLOCK_THREAD);
+}

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "inject_walk.h"
+
+#include <dirent.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "clock.h"
+
+enum {
+    NODES = 3,
+    QUORUM = 2,
+    TTL_MS = 1500,
+    WAIT_MS = 3000, /* for one failure: long enough to get over it */
+    WAIT_IN_VAIN_MS = 60,
+    UP_AGAIN_MS = 5000,
+    IDLE_MS = 5,
+    IDLE_TURNS_MAX = 50, /* a client that spins makes thousands */
+    NODE_TIMEOUT_MS = CHECK_SANITIZED ? 300 : 150,
+    DONE_WITHIN_MS = 10000,
+};
+
+/* ---- what may and may not come of a failure ---- */
+
+static int count_descriptors(void)
+{
+    DIR *directory = opendir("/proc/self/fd");
+    int count = 0;
+
+    CHECK(directory != NULL);
+    while (readdir(directory))
+        count++;
+    closedir(directory);
+    return count;
+}
+
+/* Too little memory, a failed call, nodes that could not be asked: nothing else has happened. */
+static void check_error(const struct walk *w, const char *what, int error)
+{
+    switch (error) {
+    case REDLOCK_OK:
+        return;
+    case REDLOCK_LOST:
+    case REDLOCK_EXPIRED:
+    case REDLOCK_TIMEOUT:
+    case REDLOCK_GUARDED: /* whose clock was it? */
+        if (!w->paused)
+            FAIL("%s: %s: %s", what, redlock_error_name(error), redlock_detail());
+        /* fall through */
+    case REDLOCK_NOMEM:
+    case REDLOCK_SYSTEM:
+    case REDLOCK_NOQUORUM:
+        if (redlock_detail()[0] == '\0')
+            FAIL("%s failed with %s and no explanation", what, redlock_error_name(error));
+        return;
+    default:
+        FAIL("%s: %s: %s", what, redlock_error_name(error), redlock_detail());
+    }
+}
+
+/* Asked of the servers themselves: a lock that is ours now is on a majority of them. */
+static void check_grant(struct walk *w, const redlock_lock *lock)
+{
+    char key[REDLOCK_NAME_MAX + 16];
+    int count;
+
+    inject_suspend();
+    snprintf(key, sizeof key, "redlock:%s", redlock_name(lock));
+    count = cluster_count_value(&w->cluster, key, redlock_value(lock));
+    /* Looked at afterwards: while it still lasts, it lasted when they were counted. */
+    if (redlock_remaining_ms(lock) > 0 && count < QUORUM)
+        FAIL("walk %d: %s is held, and on %d of %d nodes", w->number, redlock_name(lock), count,
+             NODES);
+    CHECK(redlock_remaining_ms(lock) <= w->ttl_ms);
+    inject_resume();
+}
+
+static void name_of(const struct walk *w, const char *what, char out[REDLOCK_NAME_MAX + 1])
+{
+    snprintf(out, REDLOCK_NAME_MAX + 1, "%s-%d", what, w->number);
+}
+
+/* ---- the stations ---- */
+
+static void lock_blocking(struct walk *w, redlock *r, const char *what, uint32_t flags)
+{
+    redlock_request q = {.size = sizeof q, .flags = flags, .wait_ms = w->wait_ms};
+    redlock_lock *lock = NULL;
+    char name[REDLOCK_NAME_MAX + 1];
+    int error;
+
+    name_of(w, what, name);
+    error = redlock_acquire(r, name, w->ttl_ms, &q, &lock);
+    check_error(w, "acquire", error);
+    CHECK((error == REDLOCK_OK) == (lock != NULL));
+    if (error)
+        return;
+    check_grant(w, lock);
+    if (flags & REDLOCK_FENCED)
+        CHECK(redlock_fence(lock) > 0);
+    error = redlock_extend(lock, w->ttl_ms);
+    check_error(w, "extend", error);
+    check_grant(w, lock);
+    check_error(w, "release", redlock_release(lock));
+    CHECK_INT(0, redlock_remaining_ms(lock));
+    redlock_lock_free(lock);
+}
+
+struct outcome {
+    _Atomic int count;
+    _Atomic int error;
+    _Atomic int lost_count;
+};
+
+static void on_done(redlock_lock *lock, int error, void *data)
+{
+    struct outcome *outcome = data;
+
+    (void)lock;
+    if (error)
+        CHECK(redlock_detail()[0] != '\0');
+    outcome->error = error;
+    outcome->count++;
+}
+
+/* Nobody can lose what he was not told to have. */
+static void on_lost(redlock_lock *lock, int error, void *data)
+{
+    struct outcome *outcome = data;
+
+    (void)lock;
+    CHECK_INT(REDLOCK_LOST, error);
+    CHECK_INT(1, outcome->count);
+    CHECK_INT(REDLOCK_OK, outcome->error);
+    outcome->lost_count++;
+}
+
+static bool is_over(void *data)
+{
+    return ((struct outcome *)data)->count > 0;
+}
+
+/* Until `done` has come, from whoever drives the client; it comes once. */
+static int drive(struct walk *w, redlock *r, struct outcome *outcome)
+{
+    int64_t end_ms = now_ms() + DONE_WITHIN_MS;
+
+    if (w->flags & REDLOCK_THREAD)
+        wait_until(is_over, outcome, DONE_WITHIN_MS);
+    while (!(w->flags & REDLOCK_THREAD) && !is_over(outcome) && now_ms() < end_ms)
+        redlock_process(r, 50);
+    if (outcome->count != 1)
+        FAIL("walk %d: done was called %d times", w->number, outcome->count);
+    return outcome->error;
+}
+
+static void lock_asynchronously(struct walk *w, redlock *r)
+{
+    struct outcome acquired = {0};
+    struct outcome released = {0};
+    redlock_request q = {.size = sizeof q,
+                         .done = on_done,
+                         .lost = on_lost,
+                         .data = &acquired,
+                         .wait_ms = w->wait_ms};
+    redlock_lock *lock = NULL;
+    char name[REDLOCK_NAME_MAX + 1];
+    int error;
+
+    name_of(w, "asynchronous", name);
+    error = redlock_start(r, name, w->ttl_ms, &q, &lock);
+    check_error(w, "start", error);
+    if (error)
+        return;
+    error = drive(w, r, &acquired);
+    if (error == REDLOCK_OK) {
+        check_grant(w, lock);
+        check_error(w, "start release", redlock_start_release(lock, on_done, &released));
+        error = drive(w, r, &released);
+    }
+    CHECK(error != REDLOCK_SYSTEM);
+    if (error)
+        check_error(w, "asynchronously", error);
+    CHECK(acquired.lost_count <= 1);
+    redlock_lock_free(lock);
+}
+
+/* Waits for what a test's own key keeps from it, until it is told to stop. */
+static void wait_and_cancel(struct walk *w, redlock *r)
+{
+    struct outcome outcome = {0};
+    redlock_request q = {
+        .size = sizeof q, .done = on_done, .data = &outcome, .wait_ms = REDLOCK_WAIT_FOREVER};
+    redlock_lock *lock = NULL;
+    int error = redlock_start(r, "occupied", w->ttl_ms, &q, &lock);
+
+    check_error(w, "start", error);
+    if (error)
+        return;
+    if (!(w->flags & REDLOCK_THREAD))
+        redlock_process(r, 20);
+    CHECK_OK(redlock_cancel(lock));
+    error = drive(w, r, &outcome);
+    if (error != REDLOCK_CANCELED)
+        check_error(w, "wait", error);
+    redlock_lock_free(lock);
+}
+
+static void look_around(struct walk *w, redlock *r)
+{
+    redlock_info info = {.size = sizeof info};
+    redlock_report report = {.size = sizeof report};
+    redlock_lock *lock = NULL;
+    char name[REDLOCK_NAME_MAX + 1];
+    int error = redlock_query(r, "occupied", &info, &report);
+
+    check_error(w, "query", error);
+    if (error == REDLOCK_OK)
+        CHECK_STR("somebody", info.holder);
+    check_error(w, "ping", redlock_ping(r, NULL));
+    name_of(w, "adopted", name);
+    error = redlock_adopt(r, name, "a value from elsewhere", &lock);
+    check_error(w, "adopt", error);
+    if (error)
+        return;
+    error = redlock_event_fd(lock);
+    check_error(w, "event descriptor", error < 0 ? error : REDLOCK_OK);
+    redlock_lock_free(lock);
+}
+
+/* With nothing to do a client sleeps. */
+static void check_idle(struct walk *w, redlock *r)
+{
+    int before = inject_waits();
+    int64_t end_ms = now_ms() + IDLE_MS;
+
+    while (now_ms() < end_ms)
+        if (w->flags & REDLOCK_THREAD)
+            sleep_ms(IDLE_MS);
+        else
+            redlock_process(r, IDLE_MS);
+    if (inject_waits() - before > IDLE_TURNS_MAX)
+        FAIL("walk %d: %d turns in %d ms of nothing to do", w->number, inject_waits() - before,
+             IDLE_MS);
+}
+
+/* The calls work again: every node comes back by itself, whatever failed before. */
+static void await_all_up(struct walk *w, redlock *r)
+{
+    int64_t end_ms = now_ms() + UP_AGAIN_MS;
+
+    inject_suspend();
+    for (size_t i = 0; i < NODES;) {
+        redlock_node_info info = {.size = sizeof info};
+
+        CHECK_OK(redlock_node(r, i, &info));
+        if (info.state == REDLOCK_NODE_UP) {
+            i++;
+            continue;
+        }
+        if (now_ms() >= end_ms)
+            FAIL("walk %d: node %zu is not up again: state %d, %s", w->number, i, info.state,
+                 info.text);
+        if (w->flags & REDLOCK_THREAD)
+            sleep_ms(1);
+        else
+            redlock_process(r, 1);
+    }
+    check_idle(w, r);
+    inject_resume();
+}
+
+static void walk(struct walk *w)
+{
+    static const char long_name[] =
+        "fenced-and-so-long-that-it-does-not-fit-into-the-space-that-short-names-have-inside-a-"
+        "handle-and-a-claim";
+    redlock_options o = client_options(&w->cluster);
+    redlock *r = NULL;
+    int error;
+
+    o.flags = w->flags;
+    o.node_timeout_ms = NODE_TIMEOUT_MS;
+    error = redlock_open(&o, &r);
+    check_error(w, "open", error);
+    CHECK((error == REDLOCK_OK) == (r != NULL));
+    if (error)
+        return;
+    lock_blocking(w, r, "plain", REDLOCK_BOUND);
+    lock_blocking(w, r, long_name, REDLOCK_FENCED);
+    lock_asynchronously(w, r);
+    wait_and_cancel(w, r);
+    look_around(w, r);
+    await_all_up(w, r);
+    redlock_close(r);
+}
+
+static bool has_closed_all(void *data)
+{
+    return count_descriptors() == ((const struct walk *)data)->descriptors;
+}
+
+/* Not at once: a thread that looks up a name may be reading a file. */
+static void check_descriptors(struct walk *w)
+{
+    if (!wait_until(has_closed_all, w, 2000))
+        FAIL("walk %d: %d descriptors are open, %d were before", w->number, count_descriptors(),
+             w->descriptors);
+}
+
+void walk_begin(struct walk *w, uint32_t flags)
+{
+    *w = (struct walk){.flags = flags, .ttl_ms = TTL_MS, .wait_ms = WAIT_MS};
+    cluster_start(&w->cluster, NODES);
+    /* One of them by name, so that there is something to look up. */
+    snprintf(w->cluster.url[0], sizeof w->cluster.url[0], "redis://localhost:%d",
+             w->cluster.node[0].port.number);
+    cluster_set(&w->cluster, 0, NODES, "redlock:occupied", "somebody", 600000);
+    /* What is made once and kept: the thread's token of bound locks. */
+    walk(w);
+    w->descriptors = count_descriptors();
+    w->number++;
+    CHECK(!walk_with(w, INJECT_MEMORY, 1 << 30, 1, false));
+}
+
+bool walk_with(struct walk *w, enum inject_call call, int nth, int error, bool lasting)
+{
+    bool fired;
+
+    w->wait_ms = lasting ? WAIT_IN_VAIN_MS : WAIT_MS;
+    inject_arm(call, nth, error, lasting);
+    walk(w);
+    fired = inject_fired();
+    inject_disarm();
+    check_descriptors(w);
+    w->number++;
+    w->walks_with_failure += fired;
+    return fired;
+}
+
+/* ---- a lock that is renewed ---- */
+
+enum { RENEWED_TTL_MS = CHECK_SANITIZED ? 480 : 240 };
+
+bool walk_renewing(struct walk *w, enum inject_call call, int nth, int error)
+{
+    struct outcome outcome = {.count = 1}; /* a blocking call tells it by returning */
+    redlock_request q = {.size = sizeof q,
+                         .flags = REDLOCK_RENEW,
+                         .lost = on_lost,
+                         .data = &outcome,
+                         .wait_ms = WAIT_MS};
+    redlock *r = client_open_hasty(&w->cluster, w->flags, NODE_TIMEOUT_MS);
+    redlock_lock *lock = NULL;
+    char name[REDLOCK_NAME_MAX + 1];
+    int64_t last_ms;
+    int64_t longest_ms = 0;
+    int64_t end_ms;
+    bool fired;
+
+    client_warm(r);
+    name_of(w, "renewed", name);
+    CHECK_OK(redlock_acquire(r, name, RENEWED_TTL_MS, &q, &lock));
+    inject_arm(call, nth, error, false);
+    /* Longer than the first TTL: it can only still be held if it was renewed. */
+    last_ms = now_ms();
+    for (end_ms = last_ms + RENEWED_TTL_MS * 5 / 4; now_ms() < end_ms; last_ms = now_ms()) {
+        if (w->flags & REDLOCK_THREAD)
+            sleep_ms(5);
+        else
+            redlock_process(r, 5);
+        if (redlock_remaining_ms(lock) > 0)
+            check_grant(w, lock);
+        if (now_ms() - last_ms > longest_ms)
+            longest_ms = now_ms() - last_ms;
+    }
+    fired = inject_fired();
+    inject_disarm();
+    CHECK(outcome.lost_count <= 1);
+    /* One failed call is no reason to lose it, unless the machine itself stood still. */
+    if (longest_ms < RENEWED_TTL_MS / 4) {
+        CHECK_INT(0, outcome.lost_count);
+        CHECK(redlock_remaining_ms(lock) > 0);
+    }
+    redlock_lock_free(lock);
+    redlock_close(r);
+    check_descriptors(w);
+    w->number++;
+    w->walks_with_failure += fired;
+    return fired;
+}
+
+/* ---- the end ---- */
+
+static bool is_clean(void *data)
+{
+    const struct walk *w = data;
+
+    for (size_t i = 0; i < w->cluster.count; i++)
+        if (server_int(&w->cluster.node[i], "EVAL", "return #redis.call('keys', ARGV[1])", "0",
+                       "redlock:*", NULL) != 1) /* the occupied one */
+            return false;
+    return true;
+}
+
+void walk_end(struct walk *w)
+{
+    CHECK(wait_until(is_clean, w, w->ttl_ms + SLACK_MS));
+    printf("%d walks, %d with a failure\n", w->number, w->walks_with_failure);
+}

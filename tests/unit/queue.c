@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Waiting, as traces: tickets, the place in the queue, being woken, giving the place up. */
+#include "check.h"
+#include "trace.h"
+
+static const struct trace_options three = {.node_count = 3, .random = 0x80000000u};
+static const struct trace_options five = {.node_count = 5, .random = 0x80000000u};
+
+/* Another holds it for a second; we wait, and are queued with ticket 12. */
+#define QUEUED                                                                                 \
+    "[0]   acquire 1000 wait forever -> send ACQUIRE 123\n"                                    \
+    "[1]   1 held\n"                                                                           \
+    "[1]   2 held                 -> send ROLLBACK 123, send TICKET 123\n"                     \
+    "[2]   1 held 900 #10\n"                                                                   \
+    "[2]   3 held 900 #12         -> send ACQUIRE 123\n"                                       \
+    "[3]   1 held 900 place=1\n"                                                               \
+    "[3]   2 held 900 place=1\n"                                                               \
+    "[3]   3 held 900 place=1\n"                                                               \
+    "[3]   state queued\n"
+
+CASE(the_ticket_is_the_largest_of_a_quorum, "Once it is known it stays, whatever comes later.")
+{
+    trace_run(&three, QUEUED "[3]   ticket 12\n"
+                             "[3]   place 1\n"
+                             "[4]   late 1 TICKET 2 held\n"
+                             "[4]   ticket 12\n");
+}
+
+CASE(a_minority_of_offers_is_no_ticket, "Too few offers: the attempt begins anew, later.")
+{
+    trace_run(&three, "[0]   acquire 1000 wait forever -> send ACQUIRE 123\n"
+                      "[1]   1 held\n"
+                      "[1]   2 held       -> send ROLLBACK 123, send TICKET 123\n"
+                      "[2]   1 held 900 #10\n"
+                      "[2]   2 refused\n"
+                      "[2]   3 refused\n"
+                      "[2]   state backoff\n"
+                      "[2]   ticket 0\n");
+    trace_run(&three, "[0]   acquire 1000 wait forever -> send ACQUIRE 123\n"
+                      "[1]   1 held\n"
+                      "[1]   2 held       -> send ROLLBACK 123, send TICKET 123\n"
+                      "[2]   1 held 900 #10\n"
+                      "[51]  timer\n"
+                      "[51]  state backoff\n");
+}
+
+CASE(refusals_may_bring_the_tickets, "A script that refuses offers a place by itself.")
+{
+    trace_run(&three, "[0]   acquire 1000 wait forever -> send ACQUIRE 123\n"
+                      "[1]   1 held 900 #7\n"
+                      "[1]   2 held 900 #9        -> send ROLLBACK 123, send ACQUIRE 123\n"
+                      "[1]   ticket 9\n");
+}
+
+CASE(sleeps_until_a_quorum_could_be_free, "The quorum-th soonest expiry, and a millisecond.")
+{
+    trace_run(&five, "[0]   acquire 1000 wait forever -> send ACQUIRE 12345\n"
+                     "[1]   1 held 100 #7\n"
+                     "[1]   2 held 200 #7\n"
+                     "[1]   3 held 300 #7 -> send ROLLBACK 12345, send ACQUIRE 12345\n"
+                     "[2]   1 held 700 place=1\n"
+                     "[2]   2 held 100 place=1\n"
+                     "[2]   3 held 300 place=1\n"
+                     "[2]   4 held 200 place=1\n"
+                     "[2]   5 held 900 place=1\n"
+                     "[2]   timer-at 303\n"
+                     "[303] timer         -> send ACQUIRE 12345\n");
+}
+
+CASE(shows_up_before_its_place_is_lost, "However long the holder may hold it.")
+{
+    trace_run(&three, "[0]   acquire 1000 wait forever -> send ACQUIRE 123\n"
+                      "[1]   1 held 90000 #7\n"
+                      "[1]   2 held 90000 #7      -> send ROLLBACK 123, send ACQUIRE 123\n"
+                      "[2]   1 held 90000 place=1\n"
+                      "[2]   2 held 90000 place=1\n"
+                      "[2]   3 held 90000 place=1\n"
+                      "[2]   timer-at 1002\n"
+                      "[1002] timer               -> send ACQUIRE 123\n");
+}
+
+CASE(waits_for_who_is_ahead, "The one before us may be dead: we look when its time is over.")
+{
+    trace_run(&three, "[0]   acquire 1000 wait forever -> send ACQUIRE 123\n"
+                      "[1]   1 held 0 #7\n"
+                      "[1]   2 held 0 #7          -> send ROLLBACK 123, send ACQUIRE 123\n"
+                      "[2]   1 held 0 place=2 ahead=400\n"
+                      "[2]   2 held 0 place=2 ahead=401\n"
+                      "[2]   3 held 0 place=2 ahead=400\n"
+                      "[2]   place 2\n"
+                      "[2]   timer-at 404\n");
+}
+
+CASE(woken_by_the_first_message, "All nodes are asked at once; success leaves the queue.")
+{
+    trace_run(&three, QUEUED "[10]  wake 2        -> send ACQUIRE 123\n"
+                             "[11]  2 granted\n"
+                             "[11]  1 granted     -> send LEAVE 123, done OK\n"
+                             "[11]  held 12\n"
+                             "[11]  ticket 0\n"
+                             "[12]  3 granted\n"
+                             "[12]  held 123\n");
+}
+
+CASE(asks_again_where_the_release_comes_later,
+     "A node that refused is asked again, with the same value, when it says it is free.")
+{
+    trace_run(&three, QUEUED "[10]  wake 2        -> send ACQUIRE 123\n"
+                             "[11]  2 granted\n"
+                             "[11]  1 held 800 place=1\n"
+                             "[11]  3 held 800 place=1\n"
+                             "[11]  state acquiring\n"
+                             "[12]  wake 3        -> send AGAIN 3\n"
+                             "[13]  3 granted     -> send LEAVE 123, done OK\n");
+}
+
+CASE(a_message_may_overtake_the_refusal, "It is remembered until the refusal has come.")
+{
+    trace_run(&three, QUEUED "[10]  wake 2        -> send ACQUIRE 123\n"
+                             "[11]  2 granted\n"
+                             "[11]  wake 1\n"
+                             "[11]  1 held 800 place=1 -> send AGAIN 1\n"
+                             "[13]  1 granted     -> send LEAVE 123, done OK\n");
+}
+
+CASE(a_failed_round_keeps_its_place,
+     "It deletes what it got, leaves alone who set nothing, and sleeps for a random time.")
+{
+    trace_run(&three, QUEUED "[10]  wake 2        -> send ACQUIRE 123\n"
+                             "[11]  2 granted\n"
+                             "[11]  1 held 800 place=1\n"
+                             "[11]  3 held 800 place=1\n"
+                             "[11]  timer-at 20\n"
+                             "[20]  timer         -> send ROLLBACK 2\n"
+                             "[20]  state queued\n"
+                             "[20]  ticket 12\n"
+                             "[20]  timer-at 25\n");
+}
+
+CASE(a_silent_node_is_rolled_back_too, "A4: from the queue as well.")
+{
+    trace_run(&three, QUEUED "[10]  wake 2        -> send ACQUIRE 123\n"
+                             "[11]  2 held 800 place=1\n"
+                             "[11]  1 held 800 place=1\n"
+                             "[11]  state acquiring\n"
+                             "[20]  timer         -> send ROLLBACK 3\n"
+                             "[20]  state queued\n"
+                             "[21]  3 granted\n"
+                             "[21]  state queued\n");
+}
+
+CASE(too_few_answers_give_the_place_up, "A place that we cannot use would block others.")
+{
+    trace_run(&three, QUEUED "[10]  wake 2        -> send ACQUIRE 123\n"
+                             "[11]  2 granted\n"
+                             "[11]  1 refused\n"
+                             "[11]  3 refused\n"
+                             "[20]  timer         -> send QUIT 123\n"
+                             "[20]  state backoff\n"
+                             "[20]  ticket 0\n"
+                             "[41]  timer         -> send ACQUIRE 123\n");
+}
+
+CASE(a_node_repeats_itself_for_ever, "It is asked again a bounded number of times.")
+{
+    trace_run(&three, QUEUED "[10]  wake 2 -> send ACQUIRE 123\n"
+                             "[10]  2 granted\n"
+                             "[10]  1 held\n"
+                             "[11]  wake 1 -> send AGAIN 1\n[11]  1 held\n"
+                             "[11]  wake 1 -> send AGAIN 1\n[11]  1 held\n"
+                             "[11]  wake 1 -> send AGAIN 1\n[11]  1 held\n"
+                             "[11]  wake 1 -> send AGAIN 1\n[11]  1 held\n"
+                             "[11]  wake 1 -> send AGAIN 1\n[11]  1 held\n"
+                             "[11]  wake 1 -> send AGAIN 1\n[11]  1 held\n"
+                             "[11]  wake 1 -> send AGAIN 1\n[11]  1 held\n"
+                             "[11]  wake 1 -> send AGAIN 1\n[11]  1 held\n"
+                             "[11]  wake 1 -> send AGAIN 1\n[11]  1 held\n"
+                             "[11]  wake 1 -> send AGAIN 1\n[11]  1 held\n"
+                             "[11]  wake 1 -> send AGAIN 1\n[11]  1 held\n"
+                             "[11]  wake 1 -> send AGAIN 1\n[11]  1 held\n"
+                             "[11]  wake 1\n");
+}
+
+CASE(the_end_of_the_wait_leaves_the_queue, "A9: at the deadline, wherever it finds us.")
+{
+    trace_run(&three, "[0]   acquire 1000 wait 100    -> send ACQUIRE 123\n"
+                      "[1]   1 held 900 #7\n"
+                      "[1]   2 held 900 #7        -> send ROLLBACK 123, send ACQUIRE 123\n"
+                      "[2]   1 held 900\n"
+                      "[2]   2 held 900\n"
+                      "[2]   3 held 900\n"
+                      "[2]   timer-at 100\n"
+                      "[100] timer                -> send LEAVE 123, done TIMEOUT\n");
+    trace_run(&three, "[0]   acquire 1000 wait 100    -> send ACQUIRE 123\n"
+                      "[1]   1 held 900 #7\n"
+                      "[1]   2 held 900 #7        -> send ROLLBACK 123, send ACQUIRE 123\n"
+                      "[2]   1 held 900\n"
+                      "[2]   2 held 900\n"
+                      "[2]   3 held 900\n"
+                      "[99]  wake 1               -> send ACQUIRE 123\n"
+                      "[99]  1 granted\n"
+                      "[100] timer                -> send QUIT 123, done TIMEOUT\n"
+                      "[100] 2 granted\n"
+                      "[100] state ended\n");
+    trace_run(&three, "[0]   acquire 1000 wait 100    -> send ACQUIRE 123\n"
+                      "[1]   1 held 900 #7\n"
+                      "[1]   2 held 900 #7        -> send ROLLBACK 123, send ACQUIRE 123\n"
+                      "[2]   1 held 900\n"
+                      "[2]   2 held 900\n"
+                      "[2]   3 held 900\n"
+                      "[101] wake 1\n"
+                      "[101] state queued\n");
+}
+
+CASE(cancel_leaves_the_queue, "From every state of waiting.")
+{
+    trace_run(&three, QUEUED "[9]   cancel        -> send LEAVE 123, done CANCELED\n");
+    trace_run(&three, QUEUED "[9]   wake 1        -> send ACQUIRE 123\n"
+                             "[10]  cancel        -> send QUIT 123, done CANCELED\n");
+    trace_run(&three, "[0]   acquire 1000 wait 100 parked\n"
+                      "[1]   cancel               -> done CANCELED\n");
+}
+
+CASE(only_the_first_of_a_client_is_sent, "The others wait for their turn, or for their end.")
+{
+    trace_run(&three, "[0]   acquire 1000 wait 100 parked\n"
+                      "[0]   state parked\n"
+                      "[0]   timer-at 100\n"
+                      "[50]  turn                 -> send ACQUIRE 123\n");
+    trace_run(&three, "[0]   acquire 1000 wait 100 parked\n"
+                      "[100] timer                -> done TIMEOUT\n");
+    trace_run(&three, "[0]   acquire 1000 wait 100 parked\n"
+                      "[101] turn                 -> done TIMEOUT\n");
+}
+
+CASE(what_we_hold_ourselves_is_not_tried, "The turn begins with the ticket.")
+{
+    trace_run(&three, "[0]   acquire 1000 wait 100 parked\n"
+                      "[5]   turn held            -> send TICKET 123\n"
+                      "[6]   1 held 900 #7\n"
+                      "[6]   2 held 900 #7        -> send ACQUIRE 123\n");
+}
+
+CASE(a_semaphore_tries_the_slot_that_is_free, "As long as there is one, without waiting.")
+{
+    static const struct trace_options slots = {
+        .node_count = 3, .random = 0, .terms = {.kind = REDLOCK_SEMAPHORE, .slots = 3}};
+
+    trace_run(&slots, "[0]   acquire 1000         -> send ACQUIRE 123\n"
+                      "[0]   slot 1\n"
+                      "[1]   1 held 0 slot=2\n"
+                      "[1]   2 held 0 slot=2      -> send ROLLBACK 123, send ACQUIRE 123\n"
+                      "[1]   slot 2\n"
+                      "[2]   1 granted\n"
+                      "[2]   2 granted            -> done OK\n");
+    trace_run(&slots, "[0]   acquire 1000         -> send ACQUIRE 123\n"
+                      "[1]   1 held 500\n"
+                      "[1]   2 held 600           -> send ROLLBACK 123, done BUSY\n");
+}
+
+CASE(a_nested_hold_has_the_token_of_the_first, "Whatever counters say where it is not nested.")
+{
+    static const struct trace_options nested = {
+        .node_count = 3, .terms = {.kind = REDLOCK_REENTRANT, .fenced = true}};
+
+    trace_run(&nested, "[0]   acquire 1000        -> send ACQUIRE 123\n"
+                       "[1]   1 granted @99\n"
+                       "[1]   2 granted @41 nested -> done OK\n"
+                       "[1]   token 41\n");
+}
