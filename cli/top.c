@@ -19,6 +19,7 @@
 #include "sample.h"
 #include "screen.h"
 #include "signals.h"
+#include "table.h"
 #include "text.h"
 #include "timer.h"
 
@@ -43,6 +44,7 @@ struct top {
     int status;
     struct sample sample;
     struct screen screen;
+    enum screen_colour node_colour[REDLOCK_NODES_MAX];
 };
 
 /* ---- what is shown ---- */
@@ -73,30 +75,47 @@ static void print_title(struct top *t)
     screen_line(&t->screen, SCREEN_TITLE, line);
 }
 
+static void print_node(struct top *t, struct table *table, uint32_t index)
+{
+    char guard[NODE_VIEW_TEXT_MAX], rtt[TEXT_TIME_MAX];
+    struct node_view v;
+    node_view_look(&v, t->sample.client, &t->sample.ping, index);
+    text_rtt(rtt, v.rtt_us);
+    table_row(table);
+    table_set(table, 0, TABLE_PLAIN, v.ping->address);
+    table_set(table, 1, TABLE_PLAIN, node_view_state(&v));
+    table_set(table, 2, TABLE_PLAIN, node_view_guard(&v, &t->settings, guard));
+    table_set(table, 3, TABLE_PLAIN, v.info.version[0] ? v.info.version : "-");
+    table_set(table, 4, TABLE_PLAIN, rtt);
+    table_set(table, 5, TABLE_PLAIN, v.why);
+    t->node_colour[index] = !v.answered          ? SCREEN_BAD
+                            : v.info.quarantined ? SCREEN_WAIT
+                                                 : SCREEN_PLAIN;
+}
+
 static void print_nodes(struct top *t)
 {
-    const redlock_report *ping = &t->sample.ping;
-    char line[SCREEN_LINE_MAX], guard[NODE_VIEW_TEXT_MAX], rtt[TEXT_TIME_MAX];
-    char why[REDLOCK_TEXT_MAX];
-    if (screen_left(&t->screen) < ping->node_count + LOCK_ROWS_KEPT + 3)
+    static const char *const heading[] = {"NODE", "STATE", "GUARD", "VERSION",
+                                          "RTT",  "WHY",   NULL};
+    uint32_t count = t->sample.ping.node_count;
+    struct table table;
+    char *text = NULL;
+    size_t size;
+    if (screen_left(&t->screen) < count + LOCK_ROWS_KEPT + 3)
         return;
-    snprintf(line, sizeof line, "%-22s %-12s %-19s %-14s %9s  %s", "NODE", "STATE", "GUARD",
-             "VERSION", "RTT", "WHY");
-    screen_line(&t->screen, SCREEN_HEADING, line);
-    for (uint32_t i = 0; i < ping->node_count; i++) {
-        struct node_view v;
-        node_view_look(&v, t->sample.client, ping, i);
-        text_rtt(rtt, v.rtt_us);
-        text_safe(why, sizeof why, v.why);
-        snprintf(line, sizeof line, "%-22s %-12s %-19s %-14s %9s  %s", ping->node[i].address,
-                 node_view_state(&v), node_view_guard(&v, &t->settings, guard),
-                 v.info.version[0] ? v.info.version : "-", rtt, why);
-        screen_line(&t->screen,
-                    !v.answered          ? SCREEN_BAD
-                    : v.info.quarantined ? SCREEN_WAIT
-                                         : SCREEN_PLAIN,
-                    line);
+    table_begin(&table, heading);
+    for (uint32_t i = 0; i < count; i++)
+        print_node(t, &table, i);
+    FILE *memory = open_memstream(&text, &size);
+    if (!memory)
+        return;
+    table_print(&table, "", memory);
+    if (fclose(memory) == 0) {
+        char *rest = text, *line;
+        for (uint32_t row = 0; (line = strsep(&rest, "\n")) && rest; row++)
+            screen_line(&t->screen, row == 0 ? SCREEN_HEADING : t->node_colour[row - 1], line);
     }
+    free(text);
     screen_line(&t->screen, SCREEN_PLAIN, "");
 }
 
@@ -111,7 +130,7 @@ static void print_lock(struct top *t, const struct sample_lock *lock, size_t nam
         snprintf(holders, sizeof holders, "%u/%u", info->holder_count, info->slots);
     else
         snprintf(holders, sizeof holders, "%u", info->holder_count);
-    text_time(left, info->votes > 0 ? lock->left_ms : -1);
+    text_time(left, info->held ? lock->left_ms : -1);
     if (tenths >= 0)
         snprintf(rate, sizeof rate, "%lld.%d", (long long)(tenths / 10), (int)(tenths % 10));
     snprintf(line, sizeof line, "%s %-9s %7s %7u %12s %9s%s", name,
@@ -198,7 +217,7 @@ static void write_json(struct top *t)
         json_known(&j, "slots",
                    lock->info.kind == REDLOCK_SEMAPHORE ? (int64_t)lock->info.slots : -1);
         json_integer(&j, "waiters", lock->info.waiters);
-        json_known(&j, "ttl_ms", lock->info.votes > 0 ? lock->left_ms : -1);
+        json_known(&j, "ttl_ms", lock->info.held ? lock->left_ms : -1);
         json_known(&j, "changes", lock->changes);
         json_known(&j, "span_ms", lock->changes < 0 ? -1 : lock->span_ms);
         json_bool(&j, "disagree", lock->info.disagree);

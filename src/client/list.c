@@ -125,8 +125,11 @@ static void set_pattern(struct listing *l)
     l->survey.pattern = (struct rl_slice){l->pattern, (size_t)(at - l->pattern)};
 }
 
-/* After a round: who goes on? Whoever failed is not asked again. */
-static bool prepare_next(struct listing *l)
+/*
+ * After a round: who goes on? Whoever failed is not asked again, but after the first round: a
+ * server that did not know the script has learnt it by then.
+ */
+static bool prepare_next(struct listing *l, bool first)
 {
     bool more = false;
 
@@ -134,7 +137,7 @@ static bool prepare_next(struct listing *l)
         if (l->survey.cursor[i].size == 0)
             continue;
         l->vote[i] = l->survey.node[i];
-        if (l->finished[i] || l->vote[i].vote != REDLOCK_VOTE_GRANTED)
+        if (l->finished[i] || (l->vote[i].vote != REDLOCK_VOTE_GRANTED && !first))
             l->survey.cursor[i].size = 0;
         else
             more = true;
@@ -163,7 +166,7 @@ static int gather(redlock *client, struct listing *l)
             break;
         }
         rl_wait_finished(client, lock);
-    } while (prepare_next(l) && ++round < ROUNDS_MAX);
+    } while (prepare_next(l, round == 0) && ++round < ROUNDS_MAX);
     if (!error && l->out_of_memory)
         error = rl_detail(REDLOCK_NOMEM, "out of memory");
     if (!error) {
