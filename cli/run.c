@@ -216,8 +216,7 @@ const struct command command_run = {
                 "redlock run -n --skip-ok --min-hold 30s nightly -- make report   # from cron\n"
                 "redlock run -t 30s --on-lost INT --grace 8s import -- ./import.sh\n"
                 "redlock run --shared index -- ./search        # many readers, or one writer\n"
-                "redlock run --slots 2 gpu -- sh -c 'CUDA_VISIBLE_DEVICES=$((REDLOCK_SLOT-1)) "
-                "./train'\n"
+                "redlock run --slots 2 gpu -- sh -c './train --gpu $REDLOCK_SLOT'\n"
                 "redlock run from-account to-account -- ./transfer",
     .options = run_options,
     .run = run_main,

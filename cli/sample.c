@@ -39,13 +39,19 @@ static void on_name(const char *name, void *data)
         (struct sample_lock){.name = copy, .changes = -1, .left_ms = -1};
 }
 
-/* How often the holder has changed: a fencing token counts every one, else one can be seen. */
-static int64_t count_changes(const redlock_info *before, const redlock_info *now)
+/*
+ * How often the holder has changed: a fencing token counts every one, else one can be seen. The
+ * counters of the nodes start apart and meet with the second holder: not before that do they
+ * count by ones.
+ */
+static int64_t count_changes(struct sample_lock *lock, const redlock_info *now)
 {
-    int64_t grants = now->fence - before->fence;
-    if (before->fence > 0 && grants >= 0 && grants < FENCE_LEAP && now->fence > 0)
-        return grants;
-    return now->held && strcmp(before->holder, now->holder) != 0;
+    const redlock_info *before = &lock->info;
+    int64_t grants = before->fence > 0 && now->fence > 0 ? now->fence - before->fence : -1;
+    bool seen = grants > 0 || (now->held && strcmp(before->holder, now->holder) != 0);
+    bool counted = lock->settled && grants >= 0 && grants < FENCE_LEAP;
+    lock->settled = lock->settled || grants > 0;
+    return counted ? grants : seen;
 }
 
 static void ask(struct sample *s, struct sample_lock *lock)
@@ -55,7 +61,7 @@ static void ask(struct sample *s, struct sample_lock *lock)
     if (redlock_query(s->client, lock->name, &info, &report) != REDLOCK_OK)
         return;
     int64_t now_ns = timer_now_ns();
-    lock->changes = lock->asked_ns ? count_changes(&lock->info, &info) : -1;
+    lock->changes = lock->asked_ns ? count_changes(lock, &info) : -1;
     lock->span_ms = (now_ns - lock->asked_ns) / NS_PER_MS;
     lock->asked_ns = now_ns;
     lock->left_ms = report_longest_ms(&info, &report);

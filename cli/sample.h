@@ -19,6 +19,7 @@ struct sample_lock {
     int64_t asked_ns;  /* 0: not yet */
     int64_t changes;   /* of the holder, since the time before; -1: unknown */
     int64_t span_ms;   /* that these took */
+    bool settled;      /* its fencing tokens have grown before our eyes */
     uint32_t idle;     /* samples in a row in which nobody held it or waited */
 };
 

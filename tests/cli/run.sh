@@ -35,7 +35,7 @@ is 'standard input gets through' "$(printf 'one\ntwo\n' | "$redlock" run a -- ca
 is 'all of a long one' "$(head -c 3000000 /dev/zero | "$redlock" run a -- wc -c)" 3000000
 is 'arguments get through' "$("$redlock" run a -- printf '%s|' 'x y' '' -n --help)" 'x y||-n|--help|'
 is 'without -- too' "$("$redlock" run a printf '%s|' -n -w --help)" '-n|-w|--help|'
-is 'a second -- is the command'"'"'s' "$("$redlock" run a -- printf '%s|' -- -w)" '-w|'
+is 'a second -- is the command'"'"'s' "$("$redlock" run a -- echo -- -w)" '-- -w'
 is 'options after NAME' "$("$redlock" run a -t 3 -n echo -n hi)" 'hi'
 is 'a name that starts with a dash' "$("$redlock" run -- -a -- sh -c 'echo $REDLOCK_NAME')" '-a'
 is 'a name with odd bytes' "$("$redlock" run $'\x01 \xff"\n' -- sh -c 'printf %s "$REDLOCK_NAME"')" \
