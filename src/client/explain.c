@@ -65,6 +65,9 @@ static int explain_held(const redlock_lock *lock, const struct rl_node_vote *vot
     if (ttl_ms >= 0)
         snprintf(when, sizeof when, ", for up to %" PRId64 ".%03d s more", ttl_ms / 1000,
                  (int)(ttl_ms % 1000));
+    if (held_count == 0)
+        return rl_detail(error, "'%s' was still held by another when the wait ended",
+                         name_of(lock));
     return rl_detail(error, "'%s' is held by another on %u of %u nodes%s", name_of(lock),
                      held_count, policy->node_count, when);
 }

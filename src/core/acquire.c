@@ -32,7 +32,7 @@ void rl_acquire_attempt(struct rl_lock *lock, int64_t now_ns, uint32_t random,
     lock->attempt_count++;
     lock->longest_ttl_ns = lock->ttl_ns;
     lock->token = 0;
-    lock->nested = false;
+    lock->owners[0] = lock->owners[1] = (struct rl_owners_token){0};
     lock->beyond_max_ttl = 0;
     lock->woken = lock->again_count = 0;
     lock->ahead_ms = 0;
@@ -181,7 +181,7 @@ static bool may_try_another_slot(struct rl_lock *lock)
     return ++lock->slot_tries < SLOT_TRIES_MAX;
 }
 
-static void fail(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
+void rl_acquire_fail(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
 {
     bool over = lock->wait_deadline_ns && event->now_ns >= lock->wait_deadline_ns;
 
@@ -213,7 +213,7 @@ static void fail(struct rl_lock *lock, const struct rl_event *event, struct rl_a
         rl_acquire_back_off(lock, event);
 }
 
-static void hold(struct rl_lock *lock, int64_t end_ns, struct rl_actions *out)
+void rl_acquire_hold(struct rl_lock *lock, int64_t end_ns, struct rl_actions *out)
 {
     lock->acquire_round = lock->round;
     lock->held = lock->tally.yes;
@@ -224,53 +224,6 @@ static void hold(struct rl_lock *lock, int64_t end_ns, struct rl_actions *out)
     rl_queue_forget(lock);
     rl_hold_begin(lock, end_ns, lock->round_start_ns);
     rl_finish(out, REDLOCK_OK);
-}
-
-/*
- * The token is the largest that a granting node gave. It is unique and larger than every earlier
- * one once a quorum of granting nodes has it for their counter; usually they all do at once.
- * Otherwise it is written back, to granting nodes only and only while they are still ours:
- * writing to any majority lets two holders end up with one token.
- */
-static void settle_token(struct rl_lock *lock, const struct rl_event *event, int64_t end_ns,
-                         struct rl_actions *out)
-{
-    uint16_t behind = 0;
-
-    /*
-     * A nested hold has the token of the owner's first one. That was aligned on a quorum, and
-     * one of those nodes has granted this hold too: the largest among them is the token.
-     */
-    if (lock->nested) {
-        hold(lock, end_ns, out);
-        return;
-    }
-    lock->token = 0;
-    for (uint8_t i = 0; i < lock->policy->node_count; i++)
-        if ((lock->tally.yes & (1u << i)) && lock->node[i].token > lock->token)
-            lock->token = lock->node[i].token;
-    lock->aligned = 0;
-    for (uint8_t i = 0; i < lock->policy->node_count; i++) {
-        if (!(lock->tally.yes & (1u << i)))
-            continue;
-        if (lock->node[i].token == lock->token)
-            lock->aligned |= (uint16_t)(1u << i);
-        else
-            behind |= (uint16_t)(1u << i);
-    }
-#ifdef RL_TEST_NO_ALIGN
-    /* For the test that shows what happens without the rule. */
-    lock->aligned = lock->tally.yes;
-#endif
-    if (rl_count_nodes(lock->aligned) >= lock->policy->quorum) {
-        hold(lock, end_ns, out);
-        return;
-    }
-    lock->state = RL_ALIGNING;
-    lock->asked = behind;
-    lock->round_deadline_ns =
-        event->now_ns + rl_lock_node_timeout_ns(lock->policy, lock->ttl_ns);
-    rl_send(out, RL_OP_ALIGN, behind, lock->round);
 }
 
 static void decide(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
@@ -284,22 +237,22 @@ static void decide(struct rl_lock *lock, const struct rl_event *event, struct rl
     case RL_PENDING:
         /* Validity gone while nodes are still silent: no answer can win any more (A4). */
         if (!valid)
-            fail(lock, event, out);
+            rl_acquire_fail(lock, event, out);
         return;
     case RL_WON:
         /* Decided at the moment of the deciding reply: valid now (A3), and never late (A9). */
         if (!valid || !in_time) {
-            fail(lock, event, out);
+            rl_acquire_fail(lock, event, out);
             return;
         }
         if (lock->terms.fenced)
-            settle_token(lock, event, end_ns, out);
+            rl_token_settle(lock, event, end_ns, out);
         else
-            hold(lock, end_ns, out);
+            rl_acquire_hold(lock, end_ns, out);
         return;
     case RL_LOST:
         if (!valid || !rl_queue_has_patience(lock, event->now_ns))
-            fail(lock, event, out);
+            rl_acquire_fail(lock, event, out);
         return;
     }
 }
@@ -318,40 +271,14 @@ static void note_remaining_time(struct rl_lock *lock, const struct rl_event *eve
         rl_acquire_give_up(lock, out, rl_acquire_final_error(lock));
 }
 
-/* One node's counter was raised to the token, or could not be. */
-static void note_aligned(struct rl_lock *lock, const struct rl_event *event,
-                         struct rl_actions *out)
-{
-    uint16_t bit = (uint16_t)(1u << event->node);
-    int64_t end_ns =
-        rl_validity_end_ns(lock->round_start_ns, lock->ttl_ns, lock->policy->drift_ppm);
-    bool in_time = !lock->wait_deadline_ns || event->now_ns <= lock->wait_deadline_ns;
-
-    if (lock->state != RL_ALIGNING || !(lock->asked & bit))
-        return;
-    lock->asked &= (uint16_t)~bit;
-    if (event->answer.vote == REDLOCK_VOTE_GRANTED)
-        lock->aligned |= bit;
-    /* The extra round trip took time: the validity is looked at again. */
-    if (event->now_ns >= end_ns || !in_time)
-        fail(lock, event, out);
-    else if (rl_count_nodes(lock->aligned) >= lock->policy->quorum)
-        hold(lock, end_ns, out);
-    else if (rl_count_nodes(lock->aligned | lock->asked) < lock->policy->quorum)
-        fail(lock, event, out);
-}
-
 static void note_details(struct rl_lock *lock, const struct rl_event *event)
 {
     const struct rl_answer *answer = &event->answer;
 
     if (answer->beyond_max_ttl)
         lock->beyond_max_ttl |= (uint16_t)(1u << event->node);
-    if (answer->vote == REDLOCK_VOTE_GRANTED && answer->nested) {
-        if (!lock->nested || answer->token > lock->token)
-            lock->token = answer->token;
-        lock->nested = true;
-    }
+    if (answer->vote == REDLOCK_VOTE_GRANTED && answer->owners_token)
+        rl_token_note_owners(lock, answer->owners_token);
 }
 
 void rl_acquire_answer(struct rl_lock *lock, const struct rl_event *event,
@@ -360,7 +287,7 @@ void rl_acquire_answer(struct rl_lock *lock, const struct rl_event *event,
     if (event->round != lock->round)
         return;
     if (event->op == RL_OP_ALIGN) {
-        note_aligned(lock, event, out);
+        rl_token_aligned(lock, event, out);
         return;
     }
     if (event->op == RL_OP_INQUIRE) {
@@ -409,7 +336,7 @@ void rl_acquire_timer(struct rl_lock *lock, const struct rl_event *event,
     case RL_ALIGNING:
         /* Whichever deadline it was, the node's, the validity's or the wait's: too late. */
         if (now_ns >= rl_lock_timer_ns(lock))
-            fail(lock, event, out);
+            rl_acquire_fail(lock, event, out);
         return;
     case RL_ASKING:
         if (now_ns >= lock->round_deadline_ns)
@@ -443,7 +370,7 @@ void rl_acquire_node_out(struct rl_lock *lock, const struct rl_event *event,
     if (lock->state == RL_ACQUIRING)
         decide(lock, event, out);
     else if (rl_count_nodes(lock->aligned | lock->asked) < lock->policy->quorum)
-        fail(lock, event, out);
+        rl_acquire_fail(lock, event, out);
 }
 
 /* Our own clock was wrong, and with it the start that the validity counts from. */
@@ -451,7 +378,7 @@ void rl_acquire_abandon(struct rl_lock *lock, const struct rl_event *event,
                         struct rl_actions *out)
 {
     if (lock->state == RL_ACQUIRING || lock->state == RL_ALIGNING)
-        fail(lock, event, out);
+        rl_acquire_fail(lock, event, out);
 }
 
 void rl_acquire_cancel(struct rl_lock *lock, struct rl_actions *out)

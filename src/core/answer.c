@@ -104,7 +104,7 @@ static struct rl_answer script_acquire_answer(const struct rl_reply *reply)
     if (element[0].integer == 1) {
         answer.vote = REDLOCK_VOTE_GRANTED;
         answer.token = element[1].integer;
-        answer.nested = rl_reply_integer(reply, 5, 0) == 1;
+        answer.owners_token = rl_reply_integer(reply, 5, 0);
     } else if (element[0].integer == 0) {
         note_refusal(reply, &answer);
     }
@@ -124,10 +124,10 @@ static struct rl_answer ticket_answer(const struct rl_reply *reply)
     return answer;
 }
 
-/* Scripts and native deletes answer 1 or 0; SET ... IFEQ answers OK or nil. */
+/* Scripts and native deletes answer 1 (2: and others wait) or 0; SET ... IFEQ answers OK or nil. */
 static enum redlock_vote compare_vote(const struct rl_scalar *reply)
 {
-    if (reply->type == RL_REPLY_INTEGER && reply->integer == 1)
+    if (reply->type == RL_REPLY_INTEGER && (reply->integer == 1 || reply->integer == 2))
         return REDLOCK_VOTE_GRANTED;
     if (reply->type == RL_REPLY_INTEGER && reply->integer == 0)
         return REDLOCK_VOTE_MISSING;
@@ -161,7 +161,7 @@ static enum redlock_vote look_vote(const struct rl_reply *reply)
                                                            : REDLOCK_VOTE_HELD;
 }
 
-struct rl_answer rl_recipe_answer(enum rl_op op, const struct rl_reply *reply)
+struct rl_answer rl_recipe_answer(enum rl_op op, bool by_script, const struct rl_reply *reply)
 {
     const struct rl_scalar *scalar = &reply->scalar;
     struct rl_answer answer = {.vote = REDLOCK_VOTE_PROTO, .key_ttl_ms = -1};
@@ -178,7 +178,8 @@ struct rl_answer rl_recipe_answer(enum rl_op op, const struct rl_reply *reply)
     case RL_OP_ACQUIRE:
     case RL_OP_AGAIN:
     case RL_OP_HEAL:
-        if (scalar->type == RL_REPLY_ARRAY)
+        /* An OK to a script would be a grant whose token and marker nobody has seen. */
+        if (by_script)
             return script_acquire_answer(reply);
         answer.vote = set_vote(scalar);
         break;
@@ -198,6 +199,7 @@ struct rl_answer rl_recipe_answer(enum rl_op op, const struct rl_reply *reply)
     case RL_OP_WAITERS:
     case RL_OP_WAKE:
         answer.vote = compare_vote(scalar);
+        answer.contended = scalar->type == RL_REPLY_INTEGER && scalar->integer == 2;
         break;
     case RL_OP_INQUIRE:
         return inquire_answer(scalar);

@@ -25,14 +25,16 @@ struct rl_answer {
     bool in_quarantine;  /* a renewal by a node that may not grant */
 
     /* The queue, from those who were asked about it. */
-    bool nested;      /* granted, because the owner holds it already; token is the owner's */
-    int64_t ticket;   /* the next that this node would give; 0: unknown */
-    uint32_t place;   /* ours in its queue, from 1; 0: unknown */
-    int64_t ahead_ms; /* who is ahead of us may live this long; 0: nobody is */
+    bool contended;       /* given back, and others wait */
+    int64_t owners_token; /* REENTRANT: of the first hold of the owner here; 0: none */
+    int64_t ticket;       /* the next that this node would give; 0: unknown */
+    uint32_t place;       /* ours in its queue, from 1; 0: unknown */
+    int64_t ahead_ms;     /* who is ahead of us may live this long; 0: nobody is */
     uint16_t free_slot[RL_FREE_SLOTS_MAX]; /* of a semaphore, from 1; 0: none */
 };
 
-struct rl_answer rl_recipe_answer(enum rl_op op, const struct rl_reply *reply);
+/* by_script: what was asked was a script, and must be answered like one. */
+struct rl_answer rl_recipe_answer(enum rl_op op, bool by_script, const struct rl_reply *reply);
 
 /* The vote that an error reply means, by its first word. */
 enum redlock_vote rl_recipe_error_vote(struct rl_slice error);

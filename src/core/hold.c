@@ -251,6 +251,8 @@ void rl_hold_answer(struct rl_lock *lock, const struct rl_event *event, struct r
 
     if (rl_is_acquire(event->op) && event->round == lock->acquire_round) {
         note_straggler(lock, event, out);
+        if (event->round == lock->round)
+            rl_token_straggler(lock, event, out);
         return;
     }
     if (event->op == RL_OP_HEAL) {

@@ -75,6 +75,12 @@ struct rl_node_vote {
     int64_t token;      /* of a fenced grant, or the ticket that was offered; 0: none */
 };
 
+/* A token of the owner's first hold, and how many granting nodes have it. */
+struct rl_owners_token {
+    int64_t token; /* 0: none */
+    uint8_t count;
+};
+
 struct rl_lock {
     const struct rl_policy *policy;
     struct rl_lock_terms terms;
@@ -104,10 +110,10 @@ struct rl_lock {
     uint8_t collision_count; /* rounds in a row that gave us some nodes, but no quorum */
     uint16_t woken;          /* nodes that said, during the round, that the lock is free */
     uint8_t again_count;     /* requests of this round that were repeated */
-    bool nested;         /* the owner held it already: the token is that of its first hold */
-    uint16_t slot;       /* SEMAPHORE: the one that is tried or held, from 1 */
-    uint16_t slot_tries; /* in a row, without waiting */
-    uint16_t free_slot;  /* one that nodes said is free; 0: none */
+    struct rl_owners_token owners[2]; /* REENTRANT: what nodes said of the owner's first hold */
+    uint16_t slot;                    /* SEMAPHORE: the one that is tried or held, from 1 */
+    uint16_t slot_tries;              /* in a row, without waiting */
+    uint16_t free_slot;               /* one that nodes said is free; 0: none */
 
     /* The hold. */
     uint32_t acquire_round;

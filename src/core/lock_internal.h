@@ -26,6 +26,19 @@ void rl_acquire_node_out(struct rl_lock *lock, const struct rl_event *event,
 void rl_acquire_abandon(struct rl_lock *lock, const struct rl_event *event,
                         struct rl_actions *out);
 
+void rl_acquire_fail(struct rl_lock *lock, const struct rl_event *event,
+                     struct rl_actions *out);
+void rl_acquire_hold(struct rl_lock *lock, int64_t end_ns, struct rl_actions *out);
+
+/* token.c: which token the grants of a quorum amount to */
+void rl_token_settle(struct rl_lock *lock, const struct rl_event *event, int64_t end_ns,
+                     struct rl_actions *out);
+void rl_token_aligned(struct rl_lock *lock, const struct rl_event *event,
+                      struct rl_actions *out);
+void rl_token_straggler(struct rl_lock *lock, const struct rl_event *event,
+                        struct rl_actions *out);
+void rl_token_note_owners(struct rl_lock *lock, int64_t token);
+
 /* queue.c: waiting for a lock that another holds */
 void rl_queue_park(struct rl_lock *lock, const struct rl_event *event);
 void rl_queue_turn(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);

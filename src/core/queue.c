@@ -226,7 +226,7 @@ void rl_queue_wake(struct rl_lock *lock, const struct rl_event *event, struct rl
     uint16_t refused = 0;
 
     if (lock->state == RL_QUEUED && event->now_ns < lock->wait_deadline_ns) {
-        if (event->slot)
+        if (event->slot <= lock->terms.slots)
             lock->free_slot = event->slot;
         enter(lock, event, out);
         return;
@@ -242,10 +242,10 @@ void rl_queue_wake(struct rl_lock *lock, const struct rl_event *event, struct rl
         ask_again(lock, refused, out);
 }
 
-/* The slot that most of those who refused would have: the nodes see the same holders. */
+/* The nodes see the same holders, so the first one's word is as good as any. */
 static void note_free_slot(struct rl_lock *lock, const struct rl_answer *answer)
 {
-    if (!lock->free_slot && answer->free_slot[0])
+    if (!lock->free_slot && answer->free_slot[0] <= lock->terms.slots)
         lock->free_slot = answer->free_slot[0];
 }
 

@@ -42,10 +42,13 @@ static void set_command(const struct rl_subject *subject, struct rl_command *out
     add(out, subject->ttl_ms);
 }
 
+/* What this connection has not used before goes with its text; that teaches it to the server. */
 static void script_head(struct rl_command *out, const struct rl_abilities *abilities,
-                        struct rl_slice text, struct rl_slice sha1, unsigned key_count)
+                        enum rl_script script, struct rl_slice text, struct rl_slice sha1,
+                        unsigned key_count)
 {
-    if (abilities->script_by_text) {
+    out->script = (uint16_t)(1u << script);
+    if (abilities->script_by_text || !(abilities->known_scripts & out->script)) {
         ADD_TEXT(out, "EVAL");
         add(out, text);
     } else {
@@ -56,8 +59,8 @@ static void script_head(struct rl_command *out, const struct rl_abilities *abili
 }
 
 #define SCRIPT_HEAD(out, abilities, NAME, key_count)                                           \
-    script_head((out), (abilities), TEXT(RL_SCRIPT_##NAME), TEXT(RL_SCRIPT_##NAME##_SHA1),     \
-                (key_count))
+    script_head((out), (abilities), RL_SCRIPT_ID_##NAME, TEXT(RL_SCRIPT_##NAME),               \
+                TEXT(RL_SCRIPT_##NAME##_SHA1), (key_count))
 
 bool rl_recipe_is_plain(const struct rl_subject *subject)
 {
@@ -76,6 +79,7 @@ static void fenced_command(const struct rl_subject *subject,
     add(out, subject->ttl_ms);
     add(out, subject->fenced ? TEXT(RL_FENCE_LIFE_MS) : TEXT("0"));
     add_flag(out, subject->marked);
+    add(out, subject->incarnation);
 }
 
 static struct rl_slice kind_letter(const struct rl_subject *subject)
@@ -116,6 +120,7 @@ static void take_command(const struct rl_subject *subject, const struct rl_abili
     add(out, healing ? TEXT("") : subject->waiter);
     add(out, healing ? TEXT("0") : subject->ticket);
     add(out, healing ? TEXT("heal") : TEXT(STRINGIFY(RL_WAITER_LIFE_MS)));
+    add(out, subject->incarnation);
 }
 
 static void acquire_command(const struct rl_subject *subject,
@@ -149,6 +154,7 @@ static void align_command(const struct rl_subject *subject,
     add(out, subject->value);
     add(out, subject->token);
     ADD_TEXT(out, RL_FENCE_LIFE_MS);
+    add(out, subject->incarnation);
 }
 
 static void admit_command(const struct rl_subject *subject, struct rl_command *out)
@@ -184,6 +190,18 @@ static void native_delete_command(const struct rl_subject *subject,
     add(out, subject->value);
 }
 
+/* Deletes the key if it has this value, and tells who waits; '' tells only. */
+static void release_command(const struct rl_subject *subject,
+                            const struct rl_abilities *abilities, struct rl_slice value,
+                            struct rl_command *out)
+{
+    SCRIPT_HEAD(out, abilities, RELEASE, 3);
+    add(out, subject->name[0].lock);
+    add(out, subject->name[0].queue);
+    add(out, subject->name[0].alive);
+    add(out, value);
+}
+
 /* Everything about giving back that a compare-and-delete of one key cannot do. */
 static void give_back_command(const struct rl_subject *subject,
                               const struct rl_abilities *abilities, enum rl_op op,
@@ -209,10 +227,7 @@ static void delete_command(const struct rl_subject *subject,
     } else if (rl_recipe_deletes_natively(subject, abilities)) {
         native_delete_command(subject, abilities, out);
     } else {
-        SCRIPT_HEAD(out, abilities, RELEASE, 2);
-        add(out, subject->name[0].lock);
-        add(out, subject->name[0].queue);
-        add(out, subject->value);
+        release_command(subject, abilities, subject->value, out);
     }
 }
 
@@ -241,14 +256,10 @@ static void extend_command(const struct rl_subject *subject,
     add(out, subject->ttl_ms);
 }
 
-static void queue_command(const struct rl_subject *subject,
-                          const struct rl_abilities *abilities, enum rl_op op,
-                          struct rl_command *out)
+static void ticket_command(const struct rl_subject *subject,
+                           const struct rl_abilities *abilities, struct rl_command *out)
 {
-    if (op == RL_OP_TICKET)
-        SCRIPT_HEAD(out, abilities, TICKET, 2u * subject->name_count);
-    else
-        SCRIPT_HEAD(out, abilities, WAKE, 2u * subject->name_count);
+    SCRIPT_HEAD(out, abilities, TICKET, 2u * subject->name_count);
     for (uint8_t i = 0; i < subject->name_count; i++) {
         add(out, subject->name[i].lock);
         add(out, subject->name[i].queue);
@@ -269,6 +280,7 @@ void rl_recipe_command(enum rl_op op, const struct rl_subject *subject,
                        const struct rl_abilities *abilities, struct rl_command *out)
 {
     out->argument_count = 0;
+    out->script = 0;
     switch (op) {
     case RL_OP_ACQUIRE:
     case RL_OP_AGAIN:
@@ -297,8 +309,10 @@ void rl_recipe_command(enum rl_op op, const struct rl_subject *subject,
         delete_command(subject, abilities, op, out);
         return;
     case RL_OP_TICKET:
+        ticket_command(subject, abilities, out);
+        return;
     case RL_OP_WAKE:
-        queue_command(subject, abilities, op, out);
+        release_command(subject, abilities, TEXT(""), out);
         return;
     case RL_OP_WAITERS:
         ADD_TEXT(out, "EXISTS");

@@ -16,7 +16,7 @@
 #include "redlock.h"
 
 /* The longest is TAKE: script, number of keys, four keys a name, the marker, its arguments. */
-#define RL_ARGUMENTS_MAX (3 + 4 * REDLOCK_NAMES_MAX + 1 + 11)
+#define RL_ARGUMENTS_MAX (3 + 4 * REDLOCK_NAMES_MAX + 1 + 12)
 
 enum rl_op {
     RL_OP_ACQUIRE,
@@ -39,9 +39,11 @@ enum rl_op {
     RL_OP_PING,
 };
 
-#define RL_FENCE_PREFIX "redlock.fence:"
-#define RL_QUEUE_PREFIX "redlock.queue:"
-#define RL_ALIVE_PREFIX "redlock.alive:"
+#define RL_USUAL_PREFIX "redlock:"
+/* What stands beside a lock's key, see describe.c. */
+#define RL_FENCE_HEAD "redlock.fence"
+#define RL_QUEUE_HEAD "redlock.queue"
+#define RL_ALIVE_HEAD "redlock.alive"
 #define RL_WAKE_PREFIX "redlock.wake:" /* channels */
 #define RL_MARKER_KEY "redlock.admit"
 #define RL_PROBATION_KEY "redlock.probation"
@@ -59,7 +61,24 @@ struct rl_abilities {
     enum rl_delete_style delete_style;
     bool set_ifeq;       /* SET key value IFEQ value PX ttl */
     bool script_by_text; /* send EVAL with the text: the server forgot the script */
+    uint16_t
+        known_scripts; /* a bit each: EVALSHA will do; the others are sent with their text */
 };
+
+enum rl_script {
+    RL_SCRIPT_ID_RELEASE,
+    RL_SCRIPT_ID_EXTEND,
+    RL_SCRIPT_ID_ACQUIRE,
+    RL_SCRIPT_ID_TAKE,
+    RL_SCRIPT_ID_ALIGN,
+    RL_SCRIPT_ID_GIVEBACK,
+    RL_SCRIPT_ID_RENEW,
+    RL_SCRIPT_ID_TICKET,
+    RL_SCRIPT_ID_LOOK,
+    RL_SCRIPT_ID_LIST,
+};
+/* The greeting loads what every holder needs. */
+#define RL_SCRIPTS_LOADED (1u << RL_SCRIPT_ID_RELEASE | 1u << RL_SCRIPT_ID_EXTEND)
 
 /* The keys of one name. Only those that a command needs are filled. */
 struct rl_name_keys {
@@ -79,21 +98,27 @@ struct rl_subject {
     struct rl_slice ttl_ms;
     struct rl_slice token;    /* ALIGN */
     struct rl_slice identity; /* ADMIT: of the connection that the command goes to */
-    struct rl_slice group;    /* REENTRANT: the owner; SEMAPHORE: how many slots */
-    struct rl_slice slot;     /* SEMAPHORE */
-    struct rl_slice waiter;   /* our place in the queue; empty: none */
-    struct rl_slice ticket;   /* what it was asked for with; "0": none yet */
-    struct rl_slice pattern;  /* LIST */
-    struct rl_slice cursor;   /* LIST */
-    bool fenced;              /* ACQUIRE gives a token */
-    bool marked;              /* ACQUIRE tells the node's marker */
-    bool contended;           /* somebody waits: a release must be quick to tell */
-    bool may_shorten;         /* a renewal with a smaller TTL than the key may already have */
+    /*
+     * Of the same: a counter that another incarnation wrote may be an old one, brought back by a
+     * snapshot.
+     */
+    struct rl_slice incarnation;
+    struct rl_slice group;   /* REENTRANT: the owner; SEMAPHORE: how many slots */
+    struct rl_slice slot;    /* SEMAPHORE */
+    struct rl_slice waiter;  /* our place in the queue; empty: none */
+    struct rl_slice ticket;  /* what it was asked for with; "0": none yet */
+    struct rl_slice pattern; /* LIST */
+    struct rl_slice cursor;  /* LIST */
+    bool fenced;             /* ACQUIRE gives a token */
+    bool marked;             /* ACQUIRE tells the node's marker */
+    bool contended;          /* somebody waits: a release must be quick to tell */
+    bool may_shorten;        /* a renewal with a smaller TTL than the key may already have */
 };
 
 struct rl_command {
     uint32_t argument_count;
     struct rl_slice argument[RL_ARGUMENTS_MAX];
+    uint16_t script; /* a bit: the script that it runs; 0: none */
 };
 
 /* Fills *out; its slices point into *subject and static text. */

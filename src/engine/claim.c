@@ -29,7 +29,7 @@ struct rl_claim *rl_claim_new(struct rl_claims *claims, struct rl_slice key,
     claim->value = (struct rl_slice){claim->value_bytes, 0};
     claim->references = 1;
     claim->handle = handle;
-    claim->touched = 0;
+    claim->touched = claim->returned = 0;
     claim->gone_ns = 0;
     claim->waiter = 0;
     claim->kind = REDLOCK_MUTEX;

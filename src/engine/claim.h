@@ -26,6 +26,7 @@ struct rl_claim {
     uint32_t references;      /* the handle, requests under way, orphans */
     struct rl_handle *handle; /* who counts its votes; NULL: nobody any more */
     uint16_t touched;         /* nodes that may carry the key, a bit each */
+    uint16_t returned;        /* nodes that were told to give it back */
     int64_t gone_ns;          /* by then every node has let it expire */
     uint64_t waiter;          /* the place in the queue of this attempt; 0: none */
     uint8_t kind;             /* enum redlock_kind */

@@ -6,6 +6,7 @@
 #include "engine/engine.h"
 
 #define MS_NS 1000000
+#define INCARNATION_SIZE 8 /* of the server's run_id, which is random */
 
 enum beside { BESIDE_FENCE = 1, BESIDE_QUEUE = 2, BESIDE_ALIVE = 4 };
 
@@ -44,10 +45,10 @@ static unsigned beside_of(const struct rl_subject *subject, enum rl_op op)
     case RL_OP_ROLLBACK:
     case RL_OP_QUIT:
     case RL_OP_LEAVE:
-        return simple ? BESIDE_QUEUE : BESIDE_QUEUE | BESIDE_ALIVE;
+    case RL_OP_WAKE:
+        return BESIDE_QUEUE | BESIDE_ALIVE;
     case RL_OP_TICKET:
     case RL_OP_WAITERS:
-    case RL_OP_WAKE:
         return BESIDE_QUEUE;
     case RL_OP_ALIGN:
     case RL_OP_FORGET:
@@ -59,17 +60,29 @@ static unsigned beside_of(const struct rl_subject *subject, enum rl_op op)
     }
 }
 
-static char *write_beside(char *at, const char *head, size_t head_size, struct rl_slice name,
+/*
+ * Beside the lock redlock:NAME stand redlock.fence:NAME and so on; beside any other KEY, of
+ * another prefix, redlock.fence@KEY. Two locks never share what stands beside them.
+ */
+static char *write_beside(char *at, const char *head, size_t head_size, struct rl_slice key,
                           struct rl_slice *out)
 {
+    const size_t usual_size = sizeof RL_USUAL_PREFIX - 1;
+    bool is_usual = rl_slice_starts(key, RL_USUAL_PREFIX);
+    size_t skipped = is_usual ? usual_size : 0;
+
+    out->data = at;
     memcpy(at, head, head_size);
-    memcpy(at + head_size, name.data, name.size);
-    *out = (struct rl_slice){at, head_size + name.size};
-    return at + out->size;
+    at += head_size;
+    *at++ = is_usual ? ':' : '@';
+    memcpy(at, key.data + skipped, key.size - skipped);
+    at += key.size - skipped;
+    out->size = (size_t)(at - out->data);
+    return at;
 }
 
-#define WRITE_BESIDE(at, PREFIX, name, out)                                                    \
-    write_beside((at), (PREFIX), sizeof(PREFIX) - 1, (name), (out))
+#define WRITE_BESIDE(at, HEAD, key, out)                                                       \
+    write_beside((at), (HEAD), sizeof(HEAD) - 1, (key), (out))
 
 static void write_keys(const struct rl_claim *claim, unsigned beside,
                        struct rl_description *out)
@@ -82,17 +95,14 @@ static void write_keys(const struct rl_claim *claim, unsigned beside,
         struct rl_name_keys *keys = &out->name[i];
         const char *stop =
             claim->name_count > 1 ? memchr(key, RL_KEY_SEPARATOR, (size_t)(end - key)) : NULL;
-        struct rl_slice name;
 
         keys->lock = (struct rl_slice){key, (size_t)((stop ? stop : end) - key)};
-        name =
-            (struct rl_slice){key + claim->prefix_size, keys->lock.size - claim->prefix_size};
         if (beside & BESIDE_FENCE)
-            at = WRITE_BESIDE(at, RL_FENCE_PREFIX, name, &keys->fence);
+            at = WRITE_BESIDE(at, RL_FENCE_HEAD, keys->lock, &keys->fence);
         if (beside & BESIDE_QUEUE)
-            at = WRITE_BESIDE(at, RL_QUEUE_PREFIX, name, &keys->queue);
+            at = WRITE_BESIDE(at, RL_QUEUE_HEAD, keys->lock, &keys->queue);
         if (beside & BESIDE_ALIVE)
-            at = WRITE_BESIDE(at, RL_ALIVE_PREFIX, name, &keys->alive);
+            at = WRITE_BESIDE(at, RL_ALIVE_HEAD, keys->lock, &keys->alive);
         key = keys->lock.data + keys->lock.size + 1;
     }
 }
@@ -117,7 +127,7 @@ static void describe_acquire(const struct rl_engine *engine, const struct rl_han
     const struct rl_lock *lock = &handle->lock;
     struct rl_subject *subject = &out->subject;
 
-    if (lock->ticket || lock->terms.fair)
+    if (lock->ticket || lock->terms.fair || handle->courteous)
         subject->waiter = write_waiter(engine, subject->kind, handle->waiter, out->waiter);
     subject->ticket = rl_write_decimal(lock->ticket, out->ticket);
     subject->group = handle->owner;
@@ -159,4 +169,27 @@ void rl_describe(const struct rl_engine *engine, const struct rl_claim *claim,
             describe_acquire(engine, handle, out);
     }
     write_keys(claim, beside_of(subject, op), out);
+}
+
+void rl_describe_node(struct rl_engine *engine, const struct rl_handle *handle, uint8_t node,
+                      int64_t now_ns, struct rl_description *out)
+{
+    struct rl_guard *guard = &engine->node[node].session.guard;
+    struct rl_subject *subject = &out->subject;
+
+    subject->incarnation = (struct rl_slice){guard->identity, strlen(guard->identity)};
+    if (subject->incarnation.size > INCARNATION_SIZE)
+        subject->incarnation.size = INCARNATION_SIZE;
+    if (!handle)
+        return;
+    /*
+     * A counter that begins in quarantine would begin too early: clocks may differ by as much as
+     * the guard time, and its first token must be later than those of the time before.
+     */
+    subject->fenced = handle->lock.terms.fenced && rl_guard_may_vote(guard, now_ns);
+    if (handle->survey) {
+        subject->fenced = handle->lock.terms.fenced;
+        subject->cursor = handle->survey->cursor[node];
+        subject->pattern = handle->survey->pattern;
+    }
 }

@@ -16,7 +16,7 @@ struct rl_handle;
 #define RL_CLIENT_ID_SIZE 16
 #define RL_WAITER_MAX (1 + RL_CLIENT_ID_SIZE + 1 + RL_DIGITS_MAX)
 /* Fence counter, queue and liveness of every name. */
-#define RL_BESIDE_KEYS_MAX (3 * REDLOCK_NAMES_MAX * (sizeof RL_FENCE_PREFIX + REDLOCK_NAME_MAX))
+#define RL_BESIDE_KEYS_MAX (3 * REDLOCK_NAMES_MAX * (sizeof RL_FENCE_HEAD + RL_KEY_MAX))
 
 struct rl_description {
     struct rl_subject subject;
@@ -34,6 +34,10 @@ struct rl_description {
 void rl_describe(const struct rl_engine *engine, const struct rl_claim *claim,
                  const struct rl_handle *handle, enum rl_op op, int64_t now_ns,
                  struct rl_description *out);
+
+/* What differs from node to node; before every use of the description. */
+void rl_describe_node(struct rl_engine *engine, const struct rl_handle *handle, uint8_t node,
+                      int64_t now_ns, struct rl_description *out);
 
 struct rl_slice rl_write_decimal(int64_t number, char *out);
 

@@ -74,6 +74,7 @@ struct rl_handle {
     struct rl_handle *line_next;
     struct rl_handle *line_previous;
     uint64_t waiter; /* what the line calls its first at the nodes */
+    bool courteous;  /* the first attempt respects the queue, although nobody asked for it */
     bool turn;       /* it has become the first ... */
     bool held_here;  /* ... because the one before it has the lock now */
 
@@ -87,6 +88,17 @@ struct rl_handle {
     bool ready;         /* in the list below */
     struct rl_handle *ready_next;
     struct rl_handle *ready_previous;
+};
+
+/*
+ * Who gives a lock back while others wait, and asks for it again, is the nearest of all: its
+ * request may arrive before any of them has heard that the lock is free, every time. For a while
+ * after such a release this client queues like everybody else, by a hash of the key.
+ */
+#define RL_COURTESIES 64
+struct rl_courtesy {
+    uint64_t hash;
+    int64_t until_ns;
 };
 
 struct rl_engine {
@@ -107,6 +119,7 @@ struct rl_engine {
     char id[RL_CLIENT_ID_SIZE + 1]; /* who we are in the nodes' queues; random */
     char channel[sizeof RL_WAKE_PREFIX + RL_CLIENT_ID_SIZE];
     struct rl_lines lines;
+    struct rl_courtesy courtesy[RL_COURTESIES];
     bool listening;    /* somebody had to wait: the ears are wanted */
     uint8_t ear_count; /* that are up */
 

@@ -4,7 +4,7 @@
 
 #include "engine/engine.h"
 
-#define MS_NS 1000000
+#define COURTESY_NS 1000000000
 
 /* ---- news for the owner ---- */
 
@@ -109,10 +109,15 @@ static bool begin_claim(struct rl_engine *engine, struct rl_handle *handle, int6
     return true;
 }
 
-/* Healing is for nodes that may vote: on others the key would prove nothing (A8, G3). */
-static bool is_left_out(struct rl_engine *engine, uint8_t node, enum rl_op op, int64_t now_ns)
+/*
+ * Healing is for nodes that may vote: on others the key would prove nothing (A8, G3). And for
+ * those who know what it is that they hold.
+ */
+static bool is_left_out(struct rl_engine *engine, const struct rl_handle *handle, uint8_t node,
+                        enum rl_op op, int64_t now_ns)
 {
-    return op == RL_OP_HEAL && !rl_guard_may_vote(&engine->node[node].session.guard, now_ns);
+    return op == RL_OP_HEAL && (handle->claim->kind_unknown ||
+                                !rl_guard_may_vote(&engine->node[node].session.guard, now_ns));
 }
 
 /* The keys may live until then, or longer if they did so before. */
@@ -172,11 +177,12 @@ static uint16_t send_to_nodes(struct rl_engine *engine, struct rl_handle *handle
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
         const struct rl_abilities *abilities = &engine->node[i].session.abilities;
 
-        if (!(send->nodes & (1u << i)) || is_left_out(engine, i, op, now_ns))
+        if (!(send->nodes & (1u << i)) || is_left_out(engine, handle, i, op, now_ns))
             continue;
         /* In front: a clock that was set must be known before the vote that leans on it. */
         if (op == RL_OP_ACQUIRE || op == RL_OP_EXTEND)
             rl_watch_use(engine, i, now_ns);
+        rl_describe_node(engine, handle, i, now_ns, &description);
         rl_recipe_command(op, &description.subject, abilities, &command);
         if (!rl_node_request(engine, i, handle->claim, op, send->round, &command)) {
             refused |= (uint16_t)(1u << i);
@@ -301,6 +307,22 @@ bool rl_outlives_its_handle(enum rl_op op)
     }
 }
 
+static void be_courteous(struct rl_engine *engine, const struct rl_claim *claim, int64_t now_ns)
+{
+    uint64_t hash = rl_line_hash(claim->key);
+
+    engine->courtesy[hash % RL_COURTESIES] = (struct rl_courtesy){hash, now_ns + COURTESY_NS};
+}
+
+static bool is_courteous(const struct rl_engine *engine, const struct rl_handle *handle,
+                         int64_t now_ns)
+{
+    uint64_t hash = rl_line_hash(handle->key);
+    const struct rl_courtesy *courtesy = &engine->courtesy[hash % RL_COURTESIES];
+
+    return courtesy->hash == hash && now_ns < courtesy->until_ns;
+}
+
 /* What a native delete leaves to be done: telling who waits. */
 static void tell_waiters(struct rl_engine *engine, struct rl_claim *claim, uint8_t node,
                          enum rl_op op, struct rl_answer answer, int64_t now_ns)
@@ -310,6 +332,8 @@ static void tell_waiters(struct rl_engine *engine, struct rl_claim *claim, uint8
 
     if (answer.vote != REDLOCK_VOTE_GRANTED)
         return;
+    if (answer.contended || op == RL_OP_WAITERS)
+        be_courteous(engine, claim, now_ns);
     if (op == RL_OP_ROLLBACK) {
         rl_describe(engine, claim, NULL, op, now_ns, &description);
         if (rl_recipe_deletes_natively(&description.subject,
@@ -330,10 +354,10 @@ void rl_handle_answer(struct rl_engine *engine, struct rl_claim *claim, uint8_t 
     struct rl_handle *handle = claim->handle;
     enum rl_op op = (enum rl_op)request->op;
 
-    if (rl_outlives_its_handle(op) && op != RL_OP_RELEASE) {
+    if (rl_outlives_its_handle(op))
         tell_waiters(engine, claim, node, op, answer, now_ns);
+    if (rl_outlives_its_handle(op) && op != RL_OP_RELEASE)
         return;
-    }
     if (!handle)
         return;
     if (handle->survey) {
@@ -492,6 +516,7 @@ void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64
             return;
         }
         handle->waiter = rl_line_number(line);
+        handle->courteous = is_courteous(engine, handle, now_ns);
     }
     step(engine, handle,
          &(struct rl_event){

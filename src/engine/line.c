@@ -9,7 +9,7 @@
 #define LINES_FIRST 16
 #define LINES_KEPT 1024
 
-static uint64_t hash_of(struct rl_slice key)
+uint64_t rl_line_hash(struct rl_slice key)
 {
     uint64_t hash = 14695981039346656037u;
 
@@ -38,7 +38,7 @@ static struct rl_line *find(const struct rl_lines *lines, uint64_t hash, struct 
 
 struct rl_line *rl_line_find(const struct rl_lines *lines, struct rl_slice key)
 {
-    return lines->count ? find(lines, hash_of(key), key) : NULL;
+    return lines->count ? find(lines, rl_line_hash(key), key) : NULL;
 }
 
 static void put_in_bucket(struct rl_lines *lines, struct rl_line *line)
@@ -130,7 +130,7 @@ static void append(struct rl_line *line, struct rl_handle *handle)
 
 struct rl_line *rl_line_join(struct rl_lines *lines, struct rl_handle *handle, bool is_private)
 {
-    uint64_t hash = hash_of(handle->key);
+    uint64_t hash = rl_line_hash(handle->key);
     struct rl_line *line = is_private ? NULL : find(lines, hash, handle->key);
 
     if (line) {

@@ -48,6 +48,7 @@ struct rl_lines {
 struct rl_line *rl_line_join(struct rl_lines *lines, struct rl_handle *handle, bool is_private);
 /* Takes the handle out; returns the one that is first now because of it, or NULL. */
 struct rl_handle *rl_line_leave(struct rl_lines *lines, struct rl_handle *handle);
+uint64_t rl_line_hash(struct rl_slice key);
 /* The line for a key, or NULL. */
 struct rl_line *rl_line_find(const struct rl_lines *lines, struct rl_slice key);
 

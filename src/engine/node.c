@@ -11,12 +11,20 @@ bool rl_node_request(struct rl_engine *engine, uint8_t node, struct rl_claim *cl
                      enum rl_op op, uint32_t round, const struct rl_command *command)
 {
     struct rl_session *session = &engine->node[node].session;
-    struct rl_pending entry = {.subject = claim, .round = round, .op = (uint16_t)op};
+    struct rl_pending entry = {
+        .subject = claim,
+        .round = round,
+        .op = (uint16_t)op,
+        .by_script = command->script != 0,
+    };
 
     if (!rl_session_push(session, command, entry))
         return false;
+    session->abilities.known_scripts |= command->script;
     if (op == RL_OP_ACQUIRE || op == RL_OP_AGAIN || op == RL_OP_HEAL)
         claim->touched |= (uint16_t)(1u << node);
+    if (op == RL_OP_RELEASE || op == RL_OP_ROLLBACK || op == RL_OP_QUIT)
+        claim->returned |= (uint16_t)(1u << node);
     rl_claim_ref(claim);
     return true;
 }
@@ -193,10 +201,15 @@ static bool repeat_with_text(struct rl_engine *engine, uint8_t node,
     if (!rl_outlives_its_handle(op) &&
         (!claim->handle || !is_round_alive(claim->handle, request)))
         return false;
+    /* An acquire behind its own release would stay for its whole TTL (A5). */
+    if ((op == RL_OP_ACQUIRE || op == RL_OP_AGAIN || op == RL_OP_HEAL) &&
+        (claim->returned & (1u << node)))
+        return false;
     rl_describe(engine, claim, claim->handle, op, now_ns, &description);
+    rl_describe_node(engine, claim->handle, node, now_ns, &description);
     rl_recipe_command(op, &description.subject, &abilities, &command);
     /* Only a script can have been forgotten: whoever says so of anything else is confused. */
-    if (!rl_slice_equals(command.argument[0], "EVAL"))
+    if (!command.script)
         return false;
     return rl_node_request(engine, node, claim, op, request->round, &command);
 }
@@ -216,7 +229,7 @@ int rl_engine_received(struct rl_engine *engine, uint8_t node, size_t size, int6
         if (!rl_recipe_is_noscript(&reply) ||
             !repeat_with_text(engine, node, &request, now_ns)) {
             enum rl_op op = (enum rl_op)request.op;
-            struct rl_answer answer = rl_recipe_answer(op, &reply);
+            struct rl_answer answer = rl_recipe_answer(op, request.by_script, &reply);
 
             note_rtt(at, &request, now_ns);
             rl_handle_answer(engine, claim, node, &request, &reply,

@@ -16,8 +16,7 @@ static void ask_node(struct rl_engine *engine, struct rl_handle *handle, uint8_t
     struct rl_command command;
 
     rl_describe(engine, handle->claim, handle, op, now_ns, &description);
-    description.subject.cursor = handle->survey->cursor[node];
-    description.subject.pattern = handle->survey->pattern;
+    rl_describe_node(engine, handle, node, now_ns, &description);
     if (op == RL_OP_ADMIT) {
         const char *identity = session->guard.identity;
 

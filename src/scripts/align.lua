@@ -1,6 +1,7 @@
 -- Raise the fence counters to the token, only while the lock here is still ours.
 -- KEYS    for each name: lock, fence counter
--- ARGV    1 value  2 token  3 life of an idle counter in ms  -> 1 done, 0 not ours
+-- ARGV    1 value  2 token  3 life of an idle counter in ms  4 incarnation of the node
+-- -> 1 done, 0 not ours
 local call = redis.call
 local function is_ours(key)
   if call('TYPE', key).ok == 'hash' then
@@ -15,11 +16,11 @@ for i = 1, #KEYS, 2 do
   end
 end
 for i = 1, #KEYS, 2 do
-  local counter = call('GET', KEYS[i + 1])
-  if not counter or tonumber(counter) < tonumber(ARGV[2]) then
-    call('SET', KEYS[i + 1], ARGV[2])
+  local last = string.match(call('GET', KEYS[i + 1]) or '', '^%d+')
+  if not last or tonumber(last) < tonumber(ARGV[2]) then
+    last = ARGV[2]
   end
-  call('PEXPIRE', KEYS[i + 1], ARGV[3])
+  call('SET', KEYS[i + 1], last .. ':' .. ARGV[4], 'PX', ARGV[3])
   if call('TYPE', KEYS[i]).ok == 'hash' then
     call('HSET', KEYS[i], 'fence', ARGV[2])
   end

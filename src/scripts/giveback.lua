@@ -1,7 +1,7 @@
 -- Give back a hold of any kind, leave the queue, or both; then wake who can be served.
 -- KEYS    for each name: lock, queue, liveness
 -- ARGV    1 value, '' to give nothing back  2 our waiter, or ''  3 1 to leave the queue
--- -> 1 given back for every name, 0 not there or another's
+-- -> 2 given back while others wait, 1 given back for every name, 0 not there or another's
 local call = redis.call
 local value, waiter, leaving = ARGV[1], ARGV[2], ARGV[3] == '1'
 -- Of a semaphore: the one that is free now.
@@ -84,7 +84,7 @@ local function wake(key, queue, alive)
       if not is_free_for(head, key) then
         return
       end
-      call('PUBLISH', 'redlock.wake:' .. string.sub(head, 2, 17), head .. slot)
+      redis.pcall('PUBLISH', 'redlock.wake:' .. string.sub(head, 2, 17), head .. slot)
       if string.sub(head, 1, 1) ~= 'r' then
         return
       end
@@ -92,7 +92,7 @@ local function wake(key, queue, alive)
   end
 end
 
-local given = 0
+local given, waiting = 0, false
 for i = 1, #KEYS, 3 do
   local mine = value ~= '' and give_back(KEYS[i]) or 0
   local left = leaving and call('ZREM', KEYS[i + 1], waiter) or 0
@@ -100,8 +100,12 @@ for i = 1, #KEYS, 3 do
     call('ZREM', KEYS[i + 2], waiter)
   end
   given = given + mine
+  waiting = waiting or call('EXISTS', KEYS[i + 1]) == 1
   if mine + left > 0 then
     wake(KEYS[i], KEYS[i + 1], KEYS[i + 2])
   end
 end
-return given * 3 == #KEYS and 1 or 0
+if given * 3 < #KEYS then
+  return 0
+end
+return waiting and 2 or 1

@@ -1,12 +1,31 @@
 -- Compare-and-delete (A6): the key goes only while it still carries our value. Who is first in
--- the queue is told.
--- KEYS[1] lock  KEYS[2] queue  ARGV[1] value  -> 1 deleted, 0 gone or another's
-if redis.pcall('GET', KEYS[1]) ~= ARGV[1] then
+-- the queue is told; of readers, all that are first.
+-- KEYS[1] lock  KEYS[2] queue  KEYS[3] liveness  ARGV[1] value, '' to tell only
+-- -> 2 deleted while others wait, 1 deleted, 0 gone or another's
+local call = redis.call
+if ARGV[1] == '' then
+  if call('EXISTS', KEYS[1]) == 1 then
+    return 0
+  end
+elseif redis.pcall('GET', KEYS[1]) ~= ARGV[1] then
   return 0
+else
+  call('DEL', KEYS[1])
 end
-redis.call('DEL', KEYS[1])
-local head = redis.call('ZRANGE', KEYS[2], 0, 0)[1]
-if head then
-  redis.call('PUBLISH', 'redlock.wake:' .. string.sub(head, 2, 17), head)
+local heads = call('ZRANGE', KEYS[2], 0, 15)
+if not heads[1] then
+  return 1
 end
-return 1
+local time = call('TIME')
+local now = math.floor((time[1] * 1000000 + time[2]) / 1000)
+for i = 1, #heads do
+  local ends = call('ZSCORE', KEYS[3], heads[i])
+  if ends and tonumber(ends) > now then
+    -- Who may not publish leaves it to the waiter's timer.
+    redis.pcall('PUBLISH', 'redlock.wake:' .. string.sub(heads[i], 2, 17), heads[i])
+    if string.sub(heads[i], 1, 1) ~= 'r' then
+      break
+    end
+  end
+end
+return 2

@@ -7,7 +7,8 @@
 --         8 1 to be told who the node is at this moment (G2)
 --         9 waiter, '' to ignore the queue  10 ticket, 0 for none yet
 --         11 life of a waiter in ms, 'heal' for a hold that is proven already
--- -> {1, token, marker id, marker max_ttl, identity, 1 if the owner held it already}
+--         12 incarnation of the node
+-- -> {1, token, marker id, marker max_ttl, identity, token of the owner's first hold or 0}
 --    {0, remaining ms, marker id, marker max_ttl, identity, next ticket or 0, place in the queue,
 --        ms that who is ahead may live, up to four free slots}
 --    {-2, max_ttl} the ttl is beyond what this node allows
@@ -78,7 +79,7 @@ if life ~= 'heal' and (waiter ~= '' or kind == 's') then
 end
 
 -- The lock itself: free for us, or how long it stays taken.
-local left, nested, free = -2, 0, {}
+local left, free = -2, {}
 local type = kind == 'm' and '' or call('TYPE', key).ok
 local taken = true
 if kind == 'm' then
@@ -96,7 +97,7 @@ elseif kind == 's' and type == 'zset' then
   taken = false
 elseif kind == 'o' and type == 'hash' and call('HGET', key, 'owner') == group then
   -- Who holds it already cannot wait for those who wait for it.
-  taken, blocked, nested = false, false, 1
+  taken, blocked = false, false
 elseif kind == 'k' and type == 'hash' and call('HGET', key, 'slots') == group then
   local soonest
   local at = {}
@@ -109,7 +110,7 @@ elseif kind == 'k' and type == 'hash' and call('HGET', key, 'slots') == group th
       soonest = math.min(soonest or ends, ends)
     end
   end
-  taken = at[want]
+  taken = at[want] or tonumber(want) > tonumber(group)
   if taken then
     for i = 1, tonumber(group) - 1 do
       local slot = decimal((want - 1 + i) % group + 1)
@@ -150,20 +151,21 @@ if kind ~= 'm' and call('PTTL', key) < ttl then
   call('PEXPIRE', key, ttl)
 end
 
-local token = 0
-if ARGV[7] ~= '0' and nested == 1 then
-  token = tonumber(call('HGET', key, 'fence') or '0')
-elseif ARGV[7] ~= '0' then
-  -- A counter that expired or was lost starts at the clock: later than all it ever gave.
+-- The owner's token is that of its first hold; the counter goes on nevertheless, so that the
+-- token of a hold that only looks nested, beside a leftover, is larger than every earlier one.
+local token, owners = 0, 0
+if ARGV[7] ~= '0' then
+  -- A counter that expired, was lost, or came back with an old snapshot starts at the clock.
   for i = 1, names do
-    local counter = call('GET', KEYS[4 * i - 2])
-    token = math.max(token, counter and counter + 1 or now_us)
+    local last, from = string.match(call('GET', KEYS[4 * i - 2]) or '', '^(%d+):(.*)$')
+    token = math.max(token, (last or -1) + 1, from == ARGV[12] and 0 or now_us)
   end
   for i = 1, names do
-    call('SET', KEYS[4 * i - 2], decimal(token), 'PX', ARGV[7])
+    call('SET', KEYS[4 * i - 2], decimal(token) .. ':' .. ARGV[12], 'PX', ARGV[7])
   end
-  if kind == 'o' then
+  owners = kind == 'o' and tonumber(call('HGET', key, 'fence') or '0') or 0
+  if kind == 'o' and owners == 0 then
     call('HSET', key, 'fence', decimal(token))
   end
 end
-return {1, token, id, max_ttl, identity, nested}
+return {1, token, id, max_ttl, identity, owners}

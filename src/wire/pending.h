@@ -14,7 +14,8 @@
 struct rl_pending {
     void *subject; /* whose request; NULL for the greeting */
     uint32_t round;
-    uint16_t op; /* enum rl_op, or a step of the greeting */
+    uint16_t op;    /* enum rl_op, or a step of the greeting */
+    bool by_script; /* how it was asked */
 };
 
 struct rl_pending_queue {

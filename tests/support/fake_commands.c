@@ -242,7 +242,7 @@ static void run_script(struct context *c, enum script script)
         say_int(c, compare_and_renew(arg(c, 3), arg(c, 4), arg(c, 5)));
         return;
     case SCRIPT_DELETE:
-        say_int(c, compare_and_delete(arg(c, 3), arg(c, 5)));
+        say_int(c, compare_and_delete(arg(c, 3), arg(c, 6)));
         return;
     case SCRIPT_GIVE_BACK:
         say_int(c, compare_and_delete(arg(c, 3), arg(c, 6)));

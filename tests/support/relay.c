@@ -79,13 +79,10 @@ static bool starts_with(const struct message *m, const char *text)
 
 static bool is_acquire(struct message *m)
 {
-    if (starts_with(m, "*6\r\n$3\r\nSET\r\n"))
-        return true;
-    /* Of the scripts only the acquire has three keys. */
-    m->data[m->size < MESSAGE_MAX ? m->size : MESSAGE_MAX - 1] = '\0';
-    const char *name = strchr(m->data, '\n');
-    return name != NULL && strncasecmp(name, "\n$7\r\nEVALSHA", 12) == 0 &&
-           strstr(m->data, "\r\n$1\r\n3\r\n") != NULL;
+    /* SET NX PX; the script with a token or marker; the one with a queue: by their length. */
+    return starts_with(m, "*6\r\n$3\r\nSET\r\n") ||
+           starts_with(m, "*11\r\n$7\r\nEVALSHA\r\n") ||
+           starts_with(m, "*11\r\n$4\r\nEVAL\r\n") || starts_with(m, "*20\r\n");
 }
 
 static bool is_dropped(struct pair *p)

@@ -258,13 +258,33 @@ CASE(a_semaphore_tries_the_slot_that_is_free, "As long as there is one, without 
                       "[1]   2 held 600           -> send ROLLBACK 123, done BUSY\n");
 }
 
-CASE(a_nested_hold_has_the_token_of_the_first, "Whatever counters say where it is not nested.")
+CASE(a_nested_hold_has_the_token_of_the_first, "When a quorum says which; it is waited for.")
 {
     static const struct trace_options nested = {
         .node_count = 3, .terms = {.kind = REDLOCK_REENTRANT, .fenced = true}};
 
     trace_run(&nested, "[0]   acquire 1000        -> send ACQUIRE 123\n"
                        "[1]   1 granted @99\n"
-                       "[1]   2 granted @41 nested -> done OK\n"
-                       "[1]   token 41\n");
+                       "[1]   2 granted @42 owners=41\n"
+                       "[1]   state acquiring\n"
+                       "[2]   3 granted @42 owners=41 -> done OK\n"
+                       "[2]   token 41\n");
+}
+
+CASE(a_leftover_of_the_owner_gives_no_token, "One node alone: the ordinary rule stands.")
+{
+    static const struct trace_options nested = {
+        .node_count = 3, .terms = {.kind = REDLOCK_REENTRANT, .fenced = true}};
+
+    trace_run(&nested, "[0]   acquire 1000        -> send ACQUIRE 123\n"
+                       "[1]   1 granted @99\n"
+                       "[1]   2 granted @8 owners=7\n"
+                       "[2]   3 granted @99       -> done OK\n"
+                       "[2]   token 99\n");
+    trace_run(&nested, "[0]   acquire 1000        -> send ACQUIRE 123\n"
+                       "[1]   1 granted @99\n"
+                       "[1]   2 granted @8 owners=7\n"
+                       "[50]  timer               -> send ALIGN 2\n"
+                       "[51]  2 granted           -> done OK\n"
+                       "[51]  token 99\n");
 }

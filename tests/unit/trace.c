@@ -149,8 +149,8 @@ static void read_detail(const struct trace *t, const char *word, struct rl_answe
         out->ahead_ms = atoll(word + 6);
     else if (strncmp(word, "slot=", 5) == 0)
         out->free_slot[0] = (uint16_t)atoi(word + 5);
-    else if (strcmp(word, "nested") == 0)
-        out->nested = true;
+    else if (strncmp(word, "owners=", 7) == 0)
+        out->owners_token = atoll(word + 7);
     else if (word[0] >= '0' && word[0] <= '9')
         out->key_ttl_ms = atoll(word);
     else

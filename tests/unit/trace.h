@@ -11,7 +11,7 @@
  *
  *     acquire TTL [wait MS|forever [parked]]    turn [held]    wake NODES [SLOT]
  *     extend TTL    release    cancel    timer [warming NODES]
- *     NODE VOTE [TTL] [@TOKEN] [#TICKET] [place=N] [ahead=MS] [slot=N] [nested]
+ *     NODE VOTE [TTL] [@TOKEN] [#TICKET] [place=N] [ahead=MS] [slot=N] [owners=TOKEN]
  *                  an answer to the last request: granted held missing timedout refused auth
  *                  proto loading guarded toolong renewed-in-quarantine
  *     out NODE     the node's memory or clock is not to be trusted

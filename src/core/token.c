@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The fencing token of a grant, and what it takes for it to hold over a quorum. */
+#include "core/lock_internal.h"
+
+void rl_token_note_owners(struct rl_lock *lock, int64_t token)
+{
+    for (int i = 0; i < 2; i++) {
+        struct rl_owners_token *owners = &lock->owners[i];
+
+        if (owners->count > 0 && owners->token != token)
+            continue;
+        owners->token = token;
+        owners->count++;
+        return;
+    }
+}
+
+/*
+ * A nested hold has the token of its owner's first hold, once a quorum says which: the owner's
+ * lock has been there on a quorum ever since, so nobody else can have held it in between. A node
+ * where a leftover of the owner remains says something else, and alone.
+ *
+ * True: settled, or worth waiting for who has not answered yet.
+ */
+static bool settle_nested(struct rl_lock *lock, int64_t end_ns, struct rl_actions *out)
+{
+    uint8_t silent_count = rl_count_nodes(rl_tally_pending(&lock->tally));
+
+    for (int i = 0; i < 2; i++) {
+        if (lock->owners[i].count < lock->policy->quorum)
+            continue;
+        lock->token = lock->owners[i].token;
+        rl_acquire_hold(lock, end_ns, out);
+        return true;
+    }
+    return lock->owners[0].count + silent_count >= lock->policy->quorum ||
+           lock->owners[1].count + silent_count >= lock->policy->quorum;
+}
+
+/*
+ * The token is the largest that a granting node gave. It is unique and larger than every earlier
+ * one once a quorum of granting nodes has it for their counter; usually they all do at once.
+ * Otherwise it is written back, to granting nodes only and only while they are still ours:
+ * writing to any majority lets two holders end up with one token.
+ */
+void rl_token_settle(struct rl_lock *lock, const struct rl_event *event, int64_t end_ns,
+                     struct rl_actions *out)
+{
+    uint16_t behind = 0;
+
+    if (lock->owners[0].count > 0 && settle_nested(lock, end_ns, out))
+        return;
+    lock->token = 0;
+    for (uint8_t i = 0; i < lock->policy->node_count; i++)
+        if ((lock->tally.yes & (1u << i)) && lock->node[i].token > lock->token)
+            lock->token = lock->node[i].token;
+    lock->aligned = 0;
+    for (uint8_t i = 0; i < lock->policy->node_count; i++) {
+        if (!(lock->tally.yes & (1u << i)))
+            continue;
+        if (lock->node[i].token == lock->token)
+            lock->aligned |= (uint16_t)(1u << i);
+        else
+            behind |= (uint16_t)(1u << i);
+    }
+#ifdef RL_TEST_NO_ALIGN
+    /* For the test that shows what happens without the rule. */
+    lock->aligned = lock->tally.yes;
+#endif
+    if (rl_count_nodes(lock->aligned) >= lock->policy->quorum) {
+        rl_acquire_hold(lock, end_ns, out);
+        return;
+    }
+    lock->state = RL_ALIGNING;
+    lock->asked = behind;
+    lock->round_deadline_ns =
+        event->now_ns + rl_lock_node_timeout_ns(lock->policy, lock->ttl_ns);
+    rl_send(out, RL_OP_ALIGN, behind, lock->round);
+}
+
+/* One node's counter was raised to the token, or could not be. */
+void rl_token_aligned(struct rl_lock *lock, const struct rl_event *event,
+                      struct rl_actions *out)
+{
+    uint16_t bit = (uint16_t)(1u << event->node);
+    int64_t end_ns =
+        rl_validity_end_ns(lock->round_start_ns, lock->ttl_ns, lock->policy->drift_ppm);
+    bool in_time = !lock->wait_deadline_ns || event->now_ns <= lock->wait_deadline_ns;
+
+    if (lock->state != RL_ALIGNING || !(lock->asked & bit))
+        return;
+    lock->asked &= (uint16_t)~bit;
+    if (event->answer.vote == REDLOCK_VOTE_GRANTED)
+        lock->aligned |= bit;
+    /* The extra round trip took time: the validity is looked at again. */
+    if (event->now_ns >= end_ns || !in_time)
+        rl_acquire_fail(lock, event, out);
+    else if (rl_count_nodes(lock->aligned) >= lock->policy->quorum)
+        rl_acquire_hold(lock, end_ns, out);
+    else if (rl_count_nodes(lock->aligned | lock->asked) < lock->policy->quorum)
+        rl_acquire_fail(lock, event, out);
+}
+
+/* Late grants of an owner's first hold get its token too: nested holds will ask for it. */
+void rl_token_straggler(struct rl_lock *lock, const struct rl_event *event,
+                        struct rl_actions *out)
+{
+    if (lock->terms.fenced && lock->terms.kind == REDLOCK_REENTRANT &&
+        event->answer.vote == REDLOCK_VOTE_GRANTED && event->answer.token != lock->token)
+        rl_send(out, RL_OP_ALIGN, (uint16_t)(1u << event->node), lock->round);
+}
