@@ -16,8 +16,9 @@
 /* A server with millions of other keys is not searched for ever. */
 #define ROUNDS_MAX 20000
 
+/* Alone, or with the lock that they stand beside behind : or @. */
 static const char *const auxiliary[] = {
-    RL_FENCE_PREFIX, RL_QUEUE_PREFIX, RL_ALIVE_PREFIX, RL_MARKER_KEY, RL_PROBATION_KEY,
+    RL_FENCE_HEAD, RL_QUEUE_HEAD, RL_ALIVE_HEAD, RL_MARKER_KEY, RL_PROBATION_KEY,
 };
 
 /* A listing under way. */
@@ -74,7 +75,8 @@ static bool is_auxiliary(struct rl_slice key)
     for (size_t i = 0; i < sizeof auxiliary / sizeof auxiliary[0]; i++) {
         size_t size = strlen(auxiliary[i]);
 
-        if (key.size >= size && memcmp(key.data, auxiliary[i], size) == 0)
+        if (key.size >= size && memcmp(key.data, auxiliary[i], size) == 0 &&
+            (key.size == size || key.data[size] == ':' || key.data[size] == '@'))
             return true;
     }
     return false;
@@ -125,11 +127,8 @@ static void set_pattern(struct listing *l)
     l->survey.pattern = (struct rl_slice){l->pattern, (size_t)(at - l->pattern)};
 }
 
-/*
- * After a round: who goes on? Whoever failed is not asked again, but after the first round: a
- * server that did not know the script has learnt it by then.
- */
-static bool prepare_next(struct listing *l, bool first)
+/* After a round: who goes on? Whoever failed is not asked again. */
+static bool prepare_next(struct listing *l)
 {
     bool more = false;
 
@@ -137,7 +136,7 @@ static bool prepare_next(struct listing *l, bool first)
         if (l->survey.cursor[i].size == 0)
             continue;
         l->vote[i] = l->survey.node[i];
-        if (l->finished[i] || (l->vote[i].vote != REDLOCK_VOTE_GRANTED && !first))
+        if (l->finished[i] || l->vote[i].vote != REDLOCK_VOTE_GRANTED)
             l->survey.cursor[i].size = 0;
         else
             more = true;
@@ -166,7 +165,7 @@ static int gather(redlock *client, struct listing *l)
             break;
         }
         rl_wait_finished(client, lock);
-    } while (prepare_next(l, round == 0) && ++round < ROUNDS_MAX);
+    } while (prepare_next(l) && ++round < ROUNDS_MAX);
     if (!error && l->out_of_memory)
         error = rl_detail(REDLOCK_NOMEM, "out of memory");
     if (!error) {

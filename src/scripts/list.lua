@@ -1,8 +1,5 @@
 -- Names of keys, some at a time: about forty at most, or what a few hundred visited keys have.
--- ARGV[1] cursor  ARGV[2] pattern  -> {next cursor, key, key, ...}, {} without a pattern
-if ARGV[2] == '' then
-  return {}
-end
+-- ARGV[1] cursor  ARGV[2] pattern  -> {next cursor, key, key, ...}
 local reply = {ARGV[1]}
 for _ = 1, 64 do
   local found = redis.call('SCAN', reply[1], 'MATCH', ARGV[2], 'COUNT', 10)
