@@ -96,23 +96,19 @@ struct rl_subject {
     bool kind_unknown; /* taken over by value */
     struct rl_slice value;
     struct rl_slice ttl_ms;
-    struct rl_slice token;    /* ALIGN */
-    struct rl_slice identity; /* ADMIT: of the connection that the command goes to */
-    /*
-     * Of the same: a counter that another incarnation wrote may be an old one, brought back by a
-     * snapshot.
-     */
-    struct rl_slice incarnation;
-    struct rl_slice group;   /* REENTRANT: the owner; SEMAPHORE: how many slots */
-    struct rl_slice slot;    /* SEMAPHORE */
-    struct rl_slice waiter;  /* our place in the queue; empty: none */
-    struct rl_slice ticket;  /* what it was asked for with; "0": none yet */
-    struct rl_slice pattern; /* LIST */
-    struct rl_slice cursor;  /* LIST */
-    bool fenced;             /* ACQUIRE gives a token */
-    bool marked;             /* ACQUIRE tells the node's marker */
-    bool contended;          /* somebody waits: a release must be quick to tell */
-    bool may_shorten;        /* a renewal with a smaller TTL than the key may already have */
+    struct rl_slice token;       /* ALIGN */
+    struct rl_slice identity;    /* ADMIT: of the connection that the command goes to */
+    struct rl_slice incarnation; /* of the node, where a token is asked for */
+    struct rl_slice group;       /* REENTRANT: the owner; SEMAPHORE: how many slots */
+    struct rl_slice slot;        /* SEMAPHORE */
+    struct rl_slice waiter;      /* our place in the queue; empty: none */
+    struct rl_slice ticket;      /* what it was asked for with; "0": none yet */
+    struct rl_slice pattern;     /* LIST */
+    struct rl_slice cursor;      /* LIST */
+    bool fenced;                 /* ACQUIRE gives a token */
+    bool marked;                 /* ACQUIRE tells the node's marker */
+    bool contended;              /* somebody waits: a release must be quick to tell */
+    bool may_shorten; /* a renewal with a smaller TTL than the key may already have */
 };
 
 struct rl_command {

@@ -6,7 +6,9 @@
 #include "engine/engine.h"
 
 #define MS_NS 1000000
-#define INCARNATION_SIZE 8 /* of the server's run_id, which is random */
+
+/* An argument that is there, and empty. */
+#define NOTHING {"", 0}
 
 enum beside { BESIDE_FENCE = 1, BESIDE_QUEUE = 2, BESIDE_ALIVE = 4 };
 
@@ -151,6 +153,9 @@ void rl_describe(const struct rl_engine *engine, const struct rl_claim *claim,
         .kind_unknown = claim->kind_unknown,
         .value = claim->value,
         .contended = claim->contended,
+        .group = NOTHING,
+        .waiter = NOTHING,
+        .incarnation = NOTHING,
     };
     if (op == RL_OP_ROLLBACK || op == RL_OP_QUIT || op == RL_OP_LEAVE) {
         if (claim->waiter)
@@ -171,24 +176,32 @@ void rl_describe(const struct rl_engine *engine, const struct rl_claim *claim,
     write_keys(claim, beside_of(subject, op), out);
 }
 
+/*
+ * Which life of the server a counter is written in, and "?" if it may not vote yet, or nobody
+ * knows: a counter that begins in quarantine begins too early, because clocks may differ by as
+ * much as the guard time, and is begun anew by the first who knows better.
+ */
+static struct rl_slice write_incarnation(struct rl_guard *guard, int64_t now_ns, char *out)
+{
+    size_t size = strlen(guard->identity);
+
+    if (size > RL_INCARNATION_SIZE)
+        size = RL_INCARNATION_SIZE;
+    memcpy(out, guard->identity, size);
+    if (!rl_guard_may_vote(guard, now_ns))
+        out[size++] = '?';
+    return (struct rl_slice){out, size};
+}
+
 void rl_describe_node(struct rl_engine *engine, const struct rl_handle *handle, uint8_t node,
                       int64_t now_ns, struct rl_description *out)
 {
-    struct rl_guard *guard = &engine->node[node].session.guard;
     struct rl_subject *subject = &out->subject;
 
-    subject->incarnation = (struct rl_slice){guard->identity, strlen(guard->identity)};
-    if (subject->incarnation.size > INCARNATION_SIZE)
-        subject->incarnation.size = INCARNATION_SIZE;
-    if (!handle)
-        return;
-    /*
-     * A counter that begins in quarantine would begin too early: clocks may differ by as much as
-     * the guard time, and its first token must be later than those of the time before.
-     */
-    subject->fenced = handle->lock.terms.fenced && rl_guard_may_vote(guard, now_ns);
-    if (handle->survey) {
-        subject->fenced = handle->lock.terms.fenced;
+    if (subject->fenced)
+        subject->incarnation =
+            write_incarnation(&engine->node[node].session.guard, now_ns, out->incarnation);
+    if (handle && handle->survey) {
         subject->cursor = handle->survey->cursor[node];
         subject->pattern = handle->survey->pattern;
     }

@@ -13,6 +13,7 @@ struct rl_engine;
 struct rl_handle;
 
 #define RL_DIGITS_MAX 24
+#define RL_INCARNATION_SIZE 8 /* of the server's run_id, which is random */
 #define RL_CLIENT_ID_SIZE 16
 #define RL_WAITER_MAX (1 + RL_CLIENT_ID_SIZE + 1 + RL_DIGITS_MAX)
 /* Fence counter, queue and liveness of every name. */
@@ -27,6 +28,7 @@ struct rl_description {
     char slots[RL_DIGITS_MAX];
     char slot[RL_DIGITS_MAX];
     char waiter[RL_WAITER_MAX];
+    char incarnation[RL_INCARNATION_SIZE + 1];
     char beside[RL_BESIDE_KEYS_MAX];
 };
 

@@ -163,7 +163,8 @@ static void note_rtt(struct rl_node *node, const struct rl_pending *request, int
 
 static void note_error(struct rl_session *session, const struct rl_reply *reply)
 {
-    if (reply->scalar.type == RL_REPLY_ERROR)
+    /* A forgotten script is no failure: it is sent again with its text. */
+    if (reply->scalar.type == RL_REPLY_ERROR && !rl_recipe_is_noscript(reply))
         rl_session_fail(session, rl_recipe_error_vote(reply->scalar.text), reply->scalar.text);
 }
 

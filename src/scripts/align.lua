@@ -16,11 +16,11 @@ for i = 1, #KEYS, 2 do
   end
 end
 for i = 1, #KEYS, 2 do
-  local last = string.match(call('GET', KEYS[i + 1]) or '', '^%d+')
+  local last, from = string.match(call('GET', KEYS[i + 1]) or '', '^(%d+):(.*)$')
   if not last or tonumber(last) < tonumber(ARGV[2]) then
     last = ARGV[2]
   end
-  call('SET', KEYS[i + 1], last .. ':' .. ARGV[4], 'PX', ARGV[3])
+  call('SET', KEYS[i + 1], last .. ':' .. (from or ARGV[4]), 'PX', ARGV[3])
   if call('TYPE', KEYS[i]).ok == 'hash' then
     call('HSET', KEYS[i], 'fence', ARGV[2])
   end

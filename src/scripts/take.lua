@@ -7,7 +7,7 @@
 --         8 1 to be told who the node is at this moment (G2)
 --         9 waiter, '' to ignore the queue  10 ticket, 0 for none yet
 --         11 life of a waiter in ms, 'heal' for a hold that is proven already
---         12 incarnation of the node
+--         12 incarnation of the node, "?" behind it or alone: not sure
 -- -> {1, token, marker id, marker max_ttl, identity, token of the owner's first hold or 0}
 --    {0, remaining ms, marker id, marker max_ttl, identity, next ticket or 0, place in the queue,
 --        ms that who is ahead may live, up to four free slots}
@@ -155,13 +155,17 @@ end
 -- token of a hold that only looks nested, beside a leftover, is larger than every earlier one.
 local token, owners = 0, 0
 if ARGV[7] ~= '0' then
-  -- A counter that expired, was lost, or came back with an old snapshot starts at the clock.
+  -- A counter that expired, was lost, began in quarantine or came back with an old snapshot
+  -- starts at the clock.
+  local sure, tags = string.match(ARGV[12], '^[^?]*'), {}
   for i = 1, names do
     local last, from = string.match(call('GET', KEYS[4 * i - 2]) or '', '^(%d+):(.*)$')
-    token = math.max(token, (last or -1) + 1, from == ARGV[12] and 0 or now_us)
+    local known = from == sure and sure ~= ''
+    token = math.max(token, (last or -1) + 1, known and 0 or now_us)
+    tags[i] = (known or sure == '') and from or ARGV[12]
   end
   for i = 1, names do
-    call('SET', KEYS[4 * i - 2], decimal(token) .. ':' .. ARGV[12], 'PX', ARGV[7])
+    call('SET', KEYS[4 * i - 2], decimal(token) .. ':' .. tags[i], 'PX', ARGV[7])
   end
   owners = kind == 'o' and tonumber(call('HGET', key, 'fence') or '0') or 0
   if kind == 'o' and owners == 0 then
