@@ -10,8 +10,6 @@
 
 #define IDLE_MAX 10
 #define LOCKS_MAX 20000 /* remembered; the least busy are forgotten first */
-/* A fence counter that was lost starts anew at the clock, far away. */
-#define FENCE_LEAP 10000000
 
 static int compare_names(const void *a, const void *b)
 {
@@ -39,19 +37,11 @@ static void on_name(const char *name, void *data)
         (struct sample_lock){.name = copy, .changes = -1, .left_ms = -1};
 }
 
-/*
- * How often the holder has changed: a fencing token counts every one, else one can be seen. The
- * counters of the nodes start apart and meet with the second holder: not before that do they
- * count by ones.
- */
-static int64_t count_changes(struct sample_lock *lock, const redlock_info *now)
+/* Has the holder changed? A token tells even if nobody holds it at the moment of looking. */
+static bool has_changed(const redlock_info *before, const redlock_info *now)
 {
-    const redlock_info *before = &lock->info;
-    int64_t grants = before->fence > 0 && now->fence > 0 ? now->fence - before->fence : -1;
-    bool seen = grants > 0 || (now->held && strcmp(before->holder, now->holder) != 0);
-    bool counted = lock->settled && grants >= 0 && grants < FENCE_LEAP;
-    lock->settled = lock->settled || grants > 0;
-    return counted ? grants : seen;
+    return now->fence > before->fence ||
+           (now->held && strcmp(before->holder, now->holder) != 0);
 }
 
 static void ask(struct sample *s, struct sample_lock *lock)
@@ -61,7 +51,7 @@ static void ask(struct sample *s, struct sample_lock *lock)
     if (redlock_query(s->client, lock->name, &info, &report) != REDLOCK_OK)
         return;
     int64_t now_ns = timer_now_ns();
-    lock->changes = lock->asked_ns ? count_changes(lock, &info) : -1;
+    lock->changes = lock->asked_ns ? has_changed(&lock->info, &info) : -1;
     lock->span_ms = (now_ns - lock->asked_ns) / NS_PER_MS;
     lock->asked_ns = now_ns;
     lock->left_ms = report_longest_ms(&info, &report);
