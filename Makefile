@@ -61,6 +61,30 @@ stress: ## minutes of stress: guards, clocks and tokens under faults (about 20 m
 	@ctest --test-dir $(RELEASE) --label-regex slow --output-on-failure
 	@$(call configured,release,-DREDLOCK_SLOW_TESTS=OFF)
 
+# What the simulator plays: SEEDS of them from FROM on, or one SEED with its trace.
+SEEDS ?= 10000
+FROM ?= 1
+SIM_WORKERS ?= 2
+SIM := $(RELEASE)/sim/redlock-sim
+
+.PHONY: sim
+sim: ## play SEEDS=10000 simulated worlds full of faults; SEED=n replays one with its trace
+	@scripts/deps.sh build
+	@$(call built,release,--target redlock-sim) >/dev/null
+	@$(SIM) $(if $(SEED),--seed $(SEED),--seeds $(SEEDS) --from $(FROM) --workers $(SIM_WORKERS))
+
+.PHONY: sim-forever
+sim-forever: ## fresh seeds until stopped, or until one fails
+	@scripts/deps.sh build
+	@$(call built,release,--target redlock-sim) >/dev/null
+	@$(SIM) --forever --workers $(SIM_WORKERS)
+
+.PHONY: sim-planted
+sim-planted: ## switch off one rule after the other: does the simulator notice?
+	@scripts/deps.sh build
+	@$(call built,release,--target redlock-sim-planted) >/dev/null
+	@$(SIM)-planted --planted $(RULE) --seeds 50000 --workers $(SIM_WORKERS)
+
 .PHONY: asan
 asan: ## the tests under AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer
 	@scripts/deps.sh test

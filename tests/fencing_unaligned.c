@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The same stress against an acquire that was built without the alignment of counters
- * (RL_TEST_NO_ALIGN): it must find disorder, or it would not find it elsewhere either.
+ * The same stress against an acquire without the alignment of counters (core/rules.h): it must
+ * find disorder, or it would not find it elsewhere either.
  */
 #include "check.h"
+#include "core/rules.h"
 #include "fencing_load.h"
+
+enum rl_rule rl_rule_broken = RL_RULE_ALIGN;
 
 CASE(disorder_without_alignment, "Without the alignment the same run finds disorder.")
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* From the first attempt to the hold, or to the end of patience (A2-A4, A9). */
 #include "core/lock_internal.h"
+#include "core/rules.h"
 
 /*
  * No attempt starts in the last moments of a wait: it could hardly win in time, and its answers
@@ -119,7 +120,7 @@ static uint16_t nodes_that_refused(const struct rl_lock *lock)
  */
 static void roll_back(struct rl_lock *lock, struct rl_actions *out)
 {
-    uint16_t nodes = rl_all_nodes(lock);
+    uint16_t nodes = RL_RULE(ROLLBACK_EVERYWHERE) ? rl_all_nodes(lock) : lock->tally.yes;
 
     if (lock->ticket)
         nodes &= (uint16_t)~nodes_that_refused(lock);
@@ -230,7 +231,8 @@ static void decide(struct rl_lock *lock, const struct rl_event *event, struct rl
 {
     int64_t end_ns =
         rl_validity_end_ns(lock->round_start_ns, lock->ttl_ns, lock->policy->drift_ppm);
-    bool valid = event->now_ns < end_ns;
+    /* A hold whose loss would be told in the same breath is none. */
+    bool valid = event->now_ns < rl_hold_told_ns(lock, end_ns);
     bool in_time = !lock->wait_deadline_ns || event->now_ns <= lock->wait_deadline_ns;
 
     switch (rl_tally_verdict(&lock->tally)) {
@@ -241,7 +243,7 @@ static void decide(struct rl_lock *lock, const struct rl_event *event, struct rl
         return;
     case RL_WON:
         /* Decided at the moment of the deciding reply: valid now (A3), and never late (A9). */
-        if (!valid || !in_time) {
+        if ((RL_RULE(VALID_WHEN_DECIDED) && !valid) || (RL_RULE(GRANT_IN_TIME) && !in_time)) {
             rl_acquire_fail(lock, event, out);
             return;
         }
@@ -284,7 +286,7 @@ static void note_details(struct rl_lock *lock, const struct rl_event *event)
 void rl_acquire_answer(struct rl_lock *lock, const struct rl_event *event,
                        struct rl_actions *out)
 {
-    if (event->round != lock->round)
+    if (RL_RULE(ROUNDS) && event->round != lock->round)
         return;
     if (event->op == RL_OP_ALIGN) {
         rl_token_aligned(lock, event, out);

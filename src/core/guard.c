@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "core/rules.h"
+
 #define SECOND_NS 1000000000
 #define MS_NS 1000000
 #define US_NS 1000
@@ -25,6 +27,8 @@ void rl_guard_init(struct rl_guard *guard, enum rl_guard_mode mode, int64_t max_
 
 void rl_guard_connected(struct rl_guard *guard)
 {
+    if (!RL_RULE(CHECK_FIRST) && guard->state == RL_GUARD_VOTING)
+        return;
     guard->state = RL_GUARD_UNCHECKED;
     guard->reason = RL_GUARD_UNCHECKED_REASON;
     guard->identity[0] = '\0';
@@ -53,7 +57,7 @@ static int64_t guard_time_ns(const struct rl_guard *guard)
 
     if (guard->node_max_ttl_ns > longest_ns)
         longest_ns = guard->node_max_ttl_ns;
-    return longest_ns + RL_GUARD_MARGIN_NS;
+    return (RL_RULE(GUARD_TIME) ? longest_ns : 0) + RL_GUARD_MARGIN_NS;
 }
 
 /* What others wrote is not believed beyond what the library would ever write. */
@@ -127,7 +131,8 @@ void rl_guard_judge(struct rl_guard *guard, const struct rl_facts *facts, int64_
     join_identity(guard, facts);
     changed = !is_new && strcmp(before, guard->identity) != 0;
     guard->node_max_ttl_ns = bounded_ttl_ns(facts->marker_max_ttl_ms);
-    if (guard->mode == RL_GUARD_OFF)
+    if (guard->mode == RL_GUARD_OFF || !RL_RULE(RESTART_GUARD) ||
+        (!RL_RULE(CHECK_FIRST) && guard->state == RL_GUARD_VOTING))
         admit(guard);
     else if (facts->has_persistence && facts->loading)
         stay_quarantined(guard, RL_GUARD_LOADING_REASON, changed, now_ns);
@@ -155,8 +160,7 @@ static bool is_identity(const struct rl_guard *guard, struct rl_slice text)
 bool rl_guard_marker(struct rl_guard *guard, struct rl_slice marker, struct rl_slice present,
                      int64_t max_ttl_ms, int64_t now_ns)
 {
-
-    if (guard->mode != RL_GUARD_STRICT)
+    if (guard->mode != RL_GUARD_STRICT || !RL_RULE(STRICT_MARKER))
         return rl_guard_may_vote(guard, now_ns);
     if (max_ttl_ms > 0)
         guard->node_max_ttl_ns = bounded_ttl_ns(max_ttl_ms);
@@ -252,12 +256,15 @@ void rl_guard_sample(struct rl_guard *guard, int64_t node_us, int64_t sent_ns,
     int64_t low_ns = node_ns - received_ns - SAMPLE_SLACK_NS;
     int64_t high_ns = node_ns - sent_ns + SAMPLE_SLACK_NS;
     /* Seconds first: months of silence must not overflow. */
+    int64_t span_ns = (received_ns - sent_ns) / 1000000 * guard->drift_ppm;
     int64_t age_ns = (received_ns - old->at_ns) / 1000000 * guard->drift_ppm;
     int64_t old_low_ns = old->low_ns - age_ns;
     int64_t old_high_ns = old->high_ns + age_ns;
 
-    if (guard->mode == RL_GUARD_OFF || node_ns == 0)
+    if (guard->mode == RL_GUARD_OFF || node_ns == 0 || !RL_RULE(CLOCK_GUARD))
         return;
+    /* Read right after it was sent, the clocks may have drifted since: we may have slept. */
+    high_ns += span_ns;
     if (old->known && low_ns > old_high_ns)
         guard->step_ns = low_ns - old_high_ns;
     else if (old->known && high_ns < old_low_ns)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* While the lock is held: extension, the watchdog's renewals, and loss (A7, A10, A11). */
 #include "core/lock_internal.h"
+#include "core/rules.h"
 
 /*
  * The end of a hold is declared this much before the validity's, so that whoever must stop has
@@ -26,17 +27,17 @@ void rl_hold_begin(struct rl_lock *lock, int64_t deadline_ns, int64_t start_ns)
     plan_renewal(lock, start_ns + lock->ttl_ns / 3);
 }
 
-static int64_t declared_end_ns(const struct rl_lock *lock)
+int64_t rl_hold_told_ns(const struct rl_lock *lock, int64_t deadline_ns)
 {
     int64_t ttl_ns = lock->ttl_ns ? lock->ttl_ns : lock->extension_ttl_ns;
     int64_t lead_ns = ttl_ns / LOSS_LEADS_PER_TTL;
 
-    return lock->deadline_ns - (lead_ns < LOSS_LEAD_NS ? lead_ns : LOSS_LEAD_NS);
+    return deadline_ns - (lead_ns < LOSS_LEAD_NS ? lead_ns : LOSS_LEAD_NS);
 }
 
 static bool is_over(const struct rl_lock *lock, int64_t now_ns)
 {
-    return !lock->adopted && now_ns >= declared_end_ns(lock);
+    return !lock->adopted && now_ns >= rl_hold_told_ns(lock, lock->deadline_ns);
 }
 
 /*
@@ -65,7 +66,7 @@ static void lose(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
 
 void rl_hold_sweep(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
 {
-    if (now_ns < lock->sweep_at_ns)
+    if (RL_RULE(KEPT_TO_THE_END) && now_ns < lock->sweep_at_ns)
         return;
     lock->sweep_at_ns = RL_NEVER_NS;
     rl_send(out, RL_OP_ROLLBACK, rl_all_nodes(lock), lock->round);
@@ -258,17 +259,23 @@ void rl_hold_answer(struct rl_lock *lock, const struct rl_event *event, struct r
     if (event->op == RL_OP_HEAL) {
         if (event->answer.vote == REDLOCK_VOTE_GRANTED)
             lock->held |= (uint16_t)(1u << event->node);
+        if (RL_RULE(HEAL_IS_NO_PROOF) || !lock->extending)
+            return;
+    } else if (event->op != RL_OP_EXTEND || event->round != lock->extension_round) {
         return;
     }
-    if (event->op != RL_OP_EXTEND || event->round != lock->extension_round)
-        return;
     if (!lock->extending) {
         note_straggler(lock, event, out);
         return;
     }
     /* A reply that came after the end renews nothing (A10): the hold is over by our clock. */
-    if (is_over(lock, event->now_ns)) {
+    if (RL_RULE(EXTEND_WHILE_VALID) && is_over(lock, event->now_ns)) {
         lose(lock, event->now_ns, out);
+        return;
+    }
+    /* Only a renewal is a vote: a key that had to be set again proves nothing (A8, G3). */
+    if (!RL_RULE(HEAL_IS_NO_PROOF) && answer.vote == REDLOCK_VOTE_MISSING) {
+        rl_send(out, RL_OP_HEAL, (uint16_t)(1u << event->node), lock->round);
         return;
     }
     if (!rl_tally_vote(&lock->tally, event->node, answer.vote == REDLOCK_VOTE_GRANTED))
@@ -345,7 +352,8 @@ int64_t rl_hold_timer_ns(const struct rl_lock *lock)
 {
     int64_t next_ns = lock->extending ? lock->round_deadline_ns : lock->renew_at_ns;
 
-    if (!lock->adopted && declared_end_ns(lock) < next_ns)
-        next_ns = declared_end_ns(lock);
+    if (RL_RULE(LOSS_TIMER) && !lock->adopted &&
+        rl_hold_told_ns(lock, lock->deadline_ns) < next_ns)
+        next_ns = rl_hold_told_ns(lock, lock->deadline_ns);
     return next_ns;
 }

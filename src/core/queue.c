@@ -136,7 +136,7 @@ static int64_t free_at_ns(const struct rl_lock *lock, int64_t now_ns)
 }
 
 /*
- * First in the queue, some nodes ours, and no quorum: two collided and must not meet again in
+ * First on some nodes, which are ours, and no quorum: two collided and must not meet again in
  * step, or the holder is on a bare majority and we got the rest. Full jitter, growing (A9).
  */
 static int64_t after_collision_ns(struct rl_lock *lock, const struct rl_event *event)
@@ -160,7 +160,7 @@ static void sleep_in_queue(struct rl_lock *lock, const struct rl_event *event)
     lock->state = RL_QUEUED;
     if (lock->ahead_ms > 0 && ahead_ns > free_ns)
         free_ns = ahead_ns;
-    if (lock->tally.yes_count > 0 && lock->ahead_ms == 0)
+    if (lock->tally.yes_count > 0)
         free_ns = rl_earlier(free_ns, after_collision_ns(lock, event));
     else
         lock->collision_count = 0;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "core/quorum.h"
 
+#include "core/rules.h"
+
 #define DRIFT_FIXED_NS 2000000
 
 uint8_t rl_quorum(uint8_t node_count)
 {
-    return (uint8_t)(node_count / 2 + 1);
+    return (uint8_t)(node_count / 2 + RL_RULE(MAJORITY));
 }
 
 void rl_tally_begin(struct rl_tally *tally, uint8_t node_count)
@@ -70,6 +72,8 @@ uint16_t rl_tally_pending(const struct rl_tally *tally)
 
 int64_t rl_drift_ns(int64_t ttl_ns, uint32_t drift_ppm)
 {
+    if (!RL_RULE(DRIFT))
+        return 0;
     /* A day of ttl (8.64e13 ns) divided first: no overflow for any ppm up to 100 %. */
     return ttl_ns / 1000000 * drift_ppm + DRIFT_FIXED_NS;
 }

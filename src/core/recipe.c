@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "core/recipe.h"
 
+#include "core/rules.h"
 #include "rl_scripts.h"
 
 #define STRINGIFY_VALUE(x) #x
@@ -222,7 +223,10 @@ static void delete_command(const struct rl_subject *subject,
                            const struct rl_abilities *abilities, enum rl_op op,
                            struct rl_command *out)
 {
-    if (!rl_recipe_is_plain(subject) || subject->waiter.size > 0) {
+    if (!RL_RULE(RELEASE_COMPARES) && op != RL_OP_LEAVE) {
+        ADD_TEXT(out, "DEL");
+        add(out, subject->name[0].lock);
+    } else if (!rl_recipe_is_plain(subject) || subject->waiter.size > 0) {
         give_back_command(subject, abilities, op, out);
     } else if (rl_recipe_deletes_natively(subject, abilities)) {
         native_delete_command(subject, abilities, out);
@@ -234,17 +238,19 @@ static void delete_command(const struct rl_subject *subject,
 static void extend_command(const struct rl_subject *subject,
                            const struct rl_abilities *abilities, struct rl_command *out)
 {
-    if (!rl_recipe_is_plain(subject)) {
+    if (!rl_recipe_is_plain(subject) && RL_RULE(EXTEND_COMPARES)) {
         SCRIPT_HEAD(out, abilities, RENEW, subject->name_count);
         for (uint8_t i = 0; i < subject->name_count; i++)
             add(out, subject->name[i].lock);
-    } else if (abilities->set_ifeq && !subject->may_shorten) {
+    } else if ((abilities->set_ifeq && !subject->may_shorten) || !RL_RULE(EXTEND_COMPARES)) {
         /* It replaces the expiry, so it serves only where it cannot shorten a life (A7). */
         ADD_TEXT(out, "SET");
         add(out, subject->name[0].lock);
         add(out, subject->value);
-        ADD_TEXT(out, "IFEQ");
-        add(out, subject->value);
+        if (RL_RULE(EXTEND_COMPARES)) {
+            ADD_TEXT(out, "IFEQ");
+            add(out, subject->value);
+        }
         ADD_TEXT(out, "PX");
         add(out, subject->ttl_ms);
         return;

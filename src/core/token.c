@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The fencing token of a grant, and what it takes for it to hold over a quorum. */
 #include "core/lock_internal.h"
+#include "core/rules.h"
 
 void rl_token_note_owners(struct rl_lock *lock, int64_t token)
 {
@@ -56,17 +57,15 @@ void rl_token_settle(struct rl_lock *lock, const struct rl_event *event, int64_t
             lock->token = lock->node[i].token;
     lock->aligned = 0;
     for (uint8_t i = 0; i < lock->policy->node_count; i++) {
-        if (!(lock->tally.yes & (1u << i)))
-            continue;
-        if (lock->node[i].token == lock->token)
+        bool granted = lock->tally.yes & (1u << i);
+
+        if (granted && lock->node[i].token == lock->token)
             lock->aligned |= (uint16_t)(1u << i);
-        else
+        else if (granted == RL_RULE(ALIGN_WHERE_GRANTED))
             behind |= (uint16_t)(1u << i);
     }
-#ifdef RL_TEST_NO_ALIGN
-    /* For the test that shows what happens without the rule. */
-    lock->aligned = lock->tally.yes;
-#endif
+    if (!RL_RULE(ALIGN))
+        lock->aligned = lock->tally.yes;
     if (rl_count_nodes(lock->aligned) >= lock->policy->quorum) {
         rl_acquire_hold(lock, end_ns, out);
         return;
@@ -93,7 +92,7 @@ void rl_token_aligned(struct rl_lock *lock, const struct rl_event *event,
     if (event->answer.vote == REDLOCK_VOTE_GRANTED)
         lock->aligned |= bit;
     /* The extra round trip took time: the validity is looked at again. */
-    if (event->now_ns >= end_ns || !in_time)
+    if (event->now_ns >= rl_hold_told_ns(lock, end_ns) || !in_time)
         rl_acquire_fail(lock, event, out);
     else if (rl_count_nodes(lock->aligned) >= lock->policy->quorum)
         rl_acquire_hold(lock, end_ns, out);

@@ -8,7 +8,10 @@
 #define MS_NS 1000000
 
 /* An argument that is there, and empty. */
-#define NOTHING {"", 0}
+#define NOTHING                                                                                \
+    {                                                                                          \
+        "", 0                                                                                  \
+    }
 
 enum beside { BESIDE_FENCE = 1, BESIDE_QUEUE = 2, BESIDE_ALIVE = 4 };
 

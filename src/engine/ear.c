@@ -74,14 +74,16 @@ static void hear(struct rl_engine *engine, uint8_t node, const struct rl_reply *
         wake(engine, node, reply->element[2].text, now_ns);
 }
 
-/* What was published while too few ears were up was missed: look once. */
-static void note_up(struct rl_engine *engine, struct rl_ear *ear, int64_t now_ns)
+/* What was published before was missed. Sleepers look once, when a quorum of ears is there. */
+static void note_up(struct rl_engine *engine, uint8_t node, int64_t now_ns)
 {
+    struct rl_ear *ear = &engine->node[node].ear;
+
     if (ear->is_up || ear->session.state != RL_SESSION_UP)
         return;
     ear->is_up = true;
-    if (++engine->ear_count == engine->policy.quorum)
-        rl_handles_wake(engine, now_ns);
+    engine->ear_count++;
+    rl_handles_wake(engine, node, engine->ear_count == engine->policy.quorum, now_ns);
 }
 
 int rl_ear_received(struct rl_engine *engine, uint8_t node, size_t size, int64_t now_ns)
@@ -94,6 +96,6 @@ int rl_ear_received(struct rl_engine *engine, uint8_t node, size_t size, int64_t
     rl_session_received(&ear->session, size);
     while ((status = rl_session_next(&ear->session, &entry, &reply, now_ns)) > 0)
         hear(engine, node, &reply, now_ns);
-    note_up(engine, ear, now_ns);
+    note_up(engine, node, now_ns);
     return status;
 }

@@ -224,8 +224,8 @@ struct rl_answer rl_node_excuse(const struct rl_engine *engine, uint8_t node);
 /* Who is first in that line was told that the lock may be free on those nodes. */
 void rl_handle_wake(struct rl_engine *engine, struct rl_handle *handle, uint16_t nodes,
                     uint16_t slot, int64_t now_ns);
-/* Everybody in the nodes' queues looks again. */
-void rl_handles_wake(struct rl_engine *engine, int64_t now_ns);
+/* The node may have called while nobody listened: who is asking it asks again. */
+void rl_handles_wake(struct rl_engine *engine, uint8_t node, bool sleepers, int64_t now_ns);
 /* The number of waiters of this client that are ahead, and of the nodes' queue. */
 uint32_t rl_handle_position(const struct rl_handle *handle);
 

@@ -2,6 +2,7 @@
 /* Locks and questions: from a step's actions to requests, and from answers to the next step. */
 #include <string.h>
 
+#include "core/rules.h"
 #include "engine/engine.h"
 
 #define COURTESY_NS 1000000000
@@ -86,6 +87,12 @@ struct rl_claim *rl_claim_for(struct rl_engine *engine, struct rl_handle *handle
     return claim;
 }
 
+/* By then a key of this TTL has expired, though its request lay on the way for long. */
+static int64_t gone_ns(const struct rl_engine *engine, int64_t ttl_ns, int64_t now_ns)
+{
+    return now_ns + 2 * ttl_ns + engine->stall_ns;
+}
+
 /*
  * Every attempt gets a value of its own (A1): with a reused one, the late rollback of an
  * earlier attempt would delete the key of the later, successful one.
@@ -96,13 +103,18 @@ static bool begin_claim(struct rl_engine *engine, struct rl_handle *handle, int6
 
     if (!claim)
         return false;
-    rl_claim_draw_value(engine, claim,
-                        handle->lock.terms.kind == REDLOCK_SEMAPHORE ? handle->lock.slot : 0);
-    claim->gone_ns = now_ns + 2 * handle->lock.ttl_ns;
+    if (RL_RULE(FRESH_VALUE) || !handle->claim)
+        rl_claim_draw_value(engine, claim,
+                            handle->lock.terms.kind == REDLOCK_SEMAPHORE ? handle->lock.slot
+                                                                         : 0);
+    else
+        rl_claim_set_value(claim, handle->claim->value.data, handle->claim->value.size);
+    claim->gone_ns = gone_ns(engine, handle->lock.ttl_ns, now_ns);
     claim->contended = handle->lock.ticket != 0;
     claim->waiter = handle->lock.ticket ? handle->waiter : 0;
     if (handle->claim) {
-        handle->claim->handle = NULL;
+        if (RL_RULE(ROUNDS))
+            handle->claim->handle = NULL;
         rl_claim_unref(&engine->claims, handle->claim);
     }
     handle->claim = claim;
@@ -116,15 +128,16 @@ static bool begin_claim(struct rl_engine *engine, struct rl_handle *handle, int6
 static bool is_left_out(struct rl_engine *engine, const struct rl_handle *handle, uint8_t node,
                         enum rl_op op, int64_t now_ns)
 {
-    return op == RL_OP_HEAL && (handle->claim->kind_unknown ||
-                                !rl_guard_may_vote(&engine->node[node].session.guard, now_ns));
+    return RL_RULE(HEAL_IS_NO_PROOF) && op == RL_OP_HEAL &&
+           (handle->claim->kind_unknown ||
+            !rl_guard_may_vote(&engine->node[node].session.guard, now_ns));
 }
 
 /* The keys may live until then, or longer if they did so before. */
-static void outlive(struct rl_claim *claim, int64_t gone_ns)
+static void outlive(struct rl_claim *claim, int64_t until_ns)
 {
-    if (claim->gone_ns < gone_ns)
-        claim->gone_ns = gone_ns;
+    if (claim->gone_ns < until_ns)
+        claim->gone_ns = until_ns;
 }
 
 /* A server that deletes by itself tells no waiters: whether there are any is asked behind it. */
@@ -149,7 +162,7 @@ static bool prepare_claim(struct rl_engine *engine, struct rl_handle *handle, en
         return !handle->out_of_memory;
     }
     if (op == RL_OP_EXTEND)
-        outlive(handle->claim, now_ns + 2 * handle->lock.extension_ttl_ns);
+        outlive(handle->claim, gone_ns(engine, handle->lock.extension_ttl_ns, now_ns));
     return true;
 }
 
@@ -184,7 +197,9 @@ static uint16_t send_to_nodes(struct rl_engine *engine, struct rl_handle *handle
             rl_watch_use(engine, i, now_ns);
         rl_describe_node(engine, handle, i, now_ns, &description);
         rl_recipe_command(op, &description.subject, abilities, &command);
-        if (!rl_node_request(engine, i, handle->claim, op, send->round, &command)) {
+        /* A rollback too goes on this connection, behind what it takes back (A5). */
+        if ((!RL_RULE(ROLLBACK_BEHIND) && op == RL_OP_ROLLBACK) ||
+            !rl_node_request(engine, i, handle->claim, op, send->round, &command)) {
             refused |= (uint16_t)(1u << i);
             if (op == RL_OP_RELEASE || op == RL_OP_ROLLBACK || op == RL_OP_QUIT)
                 rl_node_keep_orphan(engine, i, handle->claim, now_ns);
@@ -423,15 +438,13 @@ void rl_handle_wake(struct rl_engine *engine, struct rl_handle *handle, uint16_t
              .type = RL_EVENT_WAKE, .now_ns = now_ns, .nodes = nodes, .slot = slot});
 }
 
-void rl_handles_wake(struct rl_engine *engine, int64_t now_ns)
+void rl_handles_wake(struct rl_engine *engine, uint8_t node, bool sleepers, int64_t now_ns)
 {
-    uint16_t all = (uint16_t)((1u << engine->policy.node_count) - 1);
-
     for (uint32_t i = 0; i < engine->lines.capacity; i++) {
         struct rl_line *line = engine->lines.all[i];
 
-        if (line && line->first->lock.state == RL_QUEUED)
-            rl_handle_wake(engine, line->first, all, 0, now_ns);
+        if (line && (sleepers || line->first->lock.state != RL_QUEUED))
+            rl_handle_wake(engine, line->first, (uint16_t)(1u << node), 0, now_ns);
     }
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/rules.h"
 #include "engine/engine.h"
 #include "wire/vetting.h"
 
@@ -42,7 +43,8 @@ struct rl_answer rl_watch_vote(struct rl_engine *engine, uint8_t node, enum rl_o
         answer.in_quarantine = !rl_guard_may_vote(&session->guard, now_ns);
     if (op == RL_OP_ADMIT && answer.vote == REDLOCK_VOTE_GRANTED)
         rl_guard_vouched(&session->guard);
-    if (op != RL_OP_ACQUIRE && op != RL_OP_AGAIN && op != RL_OP_HEAL)
+    if (op != RL_OP_ACQUIRE && op != RL_OP_AGAIN &&
+        (op != RL_OP_HEAL || !RL_RULE(HEAL_IS_NO_PROOF)))
         return answer;
     may_vote = answer.has_marker
                    ? rl_guard_marker(&session->guard, answer.marker, answer.present,
@@ -213,7 +215,8 @@ static bool watch_node(struct rl_engine *engine, struct rl_session *session, int
 
     if (session->state != RL_SESSION_UP)
         return session->state == RL_SESSION_GREETING;
-    if (needed && now_ns - session->clock_answered_ns >= CLOCK_SAMPLE_EVERY_NS)
+    /* The tick comes every second, and the last answer came somewhat after the tick before. */
+    if (needed && now_ns - session->clock_answered_ns >= CLOCK_SAMPLE_EVERY_NS / 2)
         rl_vetting_sample_clock(session, now_ns);
     if (session->guard.state != RL_GUARD_QUARANTINED)
         return needed;

@@ -298,6 +298,19 @@ CASE(slow_answers_and_drift_are_no_steps, "G6: no false alarm from delay, pause 
     }
 }
 
+CASE(a_slow_sample_is_no_step,
+     "G6: asked, read at once, then stopped for seconds before the answer.")
+{
+    struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
+    int64_t node_ns = 5000 * S_NS;
+
+    rl_guard_sample(&guard, node_ns / 1000, 0, 3 * S_NS);
+    /* One per cent faster than ours, as is allowed. */
+    node_ns += 3 * S_NS / 100 * 101;
+    rl_guard_sample(&guard, node_ns / 1000, 3 * S_NS, 3 * S_NS + MS_NS);
+    CHECK_INT(0, guard.step_ns);
+}
+
 CASE(doubts_are_raised_by_what_is_told, "G7: and by nothing else.")
 {
     struct rl_facts facts[3] = {healthy(100), healthy(100), healthy(100)};

@@ -45,8 +45,8 @@ CASE(validity_is_checked_again_after_alignment, "Fencing: the extra round trip t
 {
     trace_run(&fenced, "[0]    acquire 1000       -> send ACQUIRE 123\n"
                        "[1]    1 granted @5\n"
-                       "[960]  3 granted @7       -> send ALIGN 1\n"
-                       "[988]  1 granted          -> send ROLLBACK 123, done NOQUORUM\n");
+                       "[930]  3 granted @7       -> send ALIGN 1\n"
+                       "[938]  1 granted          -> send ROLLBACK 123, done NOQUORUM\n");
     trace_run(&fenced, "[0]    acquire 1000 wait 20 -> send ACQUIRE 123\n"
                        "[1]    1 granted @5\n"
                        "[18]   3 granted @7       -> send ALIGN 1\n"

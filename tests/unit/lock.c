@@ -42,12 +42,17 @@ CASE(quorum_after_the_validity_is_no_lock,
                       "[988]   remaining 0\n");
 }
 
-CASE(valid_to_the_last_millisecond, "A3: one millisecond before the end a quorum still wins.")
+CASE(valid_until_its_loss_would_be_told,
+     "A3: a quorum wins as long as there is time to use it.")
 {
     trace_run(&three, "[0]     acquire 1000        -> send ACQUIRE 123\n"
                       "[10]    1 granted\n"
-                      "[987]   2 granted           -> done OK\n"
-                      "[987]   remaining 1\n");
+                      "[937]   2 granted           -> done OK\n"
+                      "[937]   remaining 51\n"
+                      "[938]   timer               -> lost\n");
+    trace_run(&three, "[0]     acquire 1000        -> send ACQUIRE 123\n"
+                      "[10]    1 granted\n"
+                      "[938]   2 granted           -> send ROLLBACK 123, done NOQUORUM\n");
 }
 
 CASE(loses_as_soon_as_winning_is_impossible, "A4: rollback on all nodes without more waiting.")

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sim/app.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "sim/world.h"
+
+#define MS_NS ((int64_t)1000000)
+#define PREFIX "redlock:"
+#define CALM_HOLD_NS (20 * MS_NS)
+
+static void act(struct sim_world *world, struct sim_worker *worker);
+
+static void due(struct sim_world *world, void *subject, uint64_t stamp)
+{
+    struct sim_worker *worker = subject;
+
+    if (stamp != worker->plan_stamp || world->failed)
+        return;
+    if (worker->client->paused)
+        worker->late = true;
+    else
+        act(world, worker);
+}
+
+/* The worker will look up again then. */
+static void plan(struct sim_world *world, struct sim_worker *worker, int64_t delay_ns)
+{
+    worker->plan_stamp++;
+    worker->late = false;
+    sim_events_add(&world->events, world->now_ns + delay_ns, due, worker, worker->plan_stamp);
+}
+
+static void say(struct sim_world *world, const struct sim_worker *worker, const char *text)
+{
+    sim_trace(world, "c%u.%u %s: %s", worker->client->index + 1, worker->index + 1, worker->key,
+              text);
+}
+
+static void think(struct sim_world *world, struct sim_worker *worker)
+{
+    if (!world->calm)
+        plan(world, worker, sim_between(&world->rng, 1, world->options.think_max_ns));
+}
+
+/* The handle is freed; whatever it holds or waits for is given up. */
+static void drop(struct sim_world *world, struct sim_worker *worker, const char *why)
+{
+    struct sim_client *client = worker->client;
+
+    say(world, worker, why);
+    sim_oracle_ended(world, worker);
+    rl_handle_drop(client->engine, &worker->handle, true, sim_client_now_ns(world, client));
+    worker->has_lock = worker->held = false;
+    worker->operation = SIM_NO_OPERATION;
+    worker->believed_ns = 0;
+    think(world, worker);
+}
+
+static void begin_operation(struct sim_world *world, struct sim_worker *worker,
+                            enum sim_operation operation)
+{
+    worker->operation = operation;
+    worker->begun_ns = sim_client_now_ns(world, worker->client);
+    worker->begun_true_ns = world->now_ns;
+}
+
+static int64_t draw_wait_deadline_ns(struct sim_world *world, int64_t now_ns)
+{
+    switch (sim_below(&world->rng, 3)) {
+    case 0:
+        return 0;
+    case 1:
+        return RL_NEVER_NS;
+    default:
+        return now_ns + sim_spread(&world->rng, 5, 4000) * MS_NS;
+    }
+}
+
+static void acquire(struct sim_world *world, struct sim_worker *worker)
+{
+    struct sim_client *client = worker->client;
+    const struct sim_options *o = &world->options;
+    struct sim_rng *rng = &world->rng;
+    int64_t now_ns = sim_client_now_ns(world, client);
+    struct rl_lock_terms terms = {0};
+    int size;
+
+    worker->lock = (uint8_t)sim_below(rng, o->lock_count);
+    size = snprintf(worker->key, sizeof worker->key, PREFIX "job%u", worker->lock + 1);
+    worker->ttl_ns = sim_between(rng, o->ttl_min_ms, o->ttl_max_ms) * MS_NS;
+    worker->wait_deadline_ns = draw_wait_deadline_ns(world, now_ns);
+    terms.fenced = worker->fenced = sim_chance(rng, o->fenced_permille);
+    terms.renew = worker->renews = sim_chance(rng, o->renew_permille);
+    terms.max_extensions = sim_chance(rng, 100) ? 3 : 0;
+    worker->extensions_left = sim_chance(rng, 300) ? (uint32_t)sim_between(rng, 1, 4) : 0;
+    if (rl_handle_init(client->engine, &worker->handle,
+                       (struct rl_slice){worker->key, (size_t)size}, sizeof PREFIX - 1,
+                       &terms) < 0)
+        abort();
+    worker->has_lock = true;
+    begin_operation(world, worker, SIM_ACQUIRE);
+    say(world, worker,
+        worker->wait_deadline_ns == 0             ? "tries"
+        : worker->wait_deadline_ns == RL_NEVER_NS ? "waits for ever"
+                                                  : "waits");
+    rl_handle_acquire(client->engine, &worker->handle, worker->ttl_ns, worker->wait_deadline_ns,
+                      now_ns);
+    /* Now and then somebody loses interest. */
+    worker->will_cancel = sim_chance(rng, 100);
+    if (worker->will_cancel)
+        plan(world, worker, sim_spread(rng, 1, 500) * MS_NS);
+}
+
+static void extend(struct sim_world *world, struct sim_worker *worker)
+{
+    struct sim_client *client = worker->client;
+    const struct sim_options *o = &world->options;
+    int64_t ttl_ns = sim_chance(&world->rng, 500)
+                         ? worker->ttl_ns
+                         : sim_between(&world->rng, o->ttl_min_ms, o->ttl_max_ms) * MS_NS;
+
+    worker->extensions_left--;
+    begin_operation(world, worker, SIM_EXTEND);
+    say(world, worker, "extends");
+    rl_handle_extend(client->engine, &worker->handle, ttl_ns, sim_client_now_ns(world, client));
+}
+
+static void release(struct sim_world *world, struct sim_worker *worker)
+{
+    struct sim_client *client = worker->client;
+
+    sim_oracle_ended(world, worker);
+    begin_operation(world, worker, SIM_RELEASE);
+    worker->held = false;
+    say(world, worker, "releases");
+    rl_handle_release(client->engine, &worker->handle, sim_client_now_ns(world, client));
+}
+
+/* Holding, or done with it: what next, and when? */
+static void plan_hold(struct sim_world *world, struct sim_worker *worker)
+{
+    int64_t left_ns = worker->hold_until_ns - world->now_ns;
+
+    if (left_ns > 0 && worker->extensions_left > 0)
+        left_ns = sim_between(&world->rng, 1, left_ns);
+    plan(world, worker, left_ns > 0 ? left_ns : 1);
+}
+
+static void end_hold(struct sim_world *world, struct sim_worker *worker)
+{
+    uint64_t way = sim_below(&world->rng, 10);
+
+    if (way == 0)
+        drop(world, worker, "is dropped");
+    else if (way == 1 && worker->held && !worker->renews && !world->calm)
+        plan(world, worker, worker->ttl_ns); /* forgets it: it runs out */
+    else
+        release(world, worker);
+}
+
+static void act(struct sim_world *world, struct sim_worker *worker)
+{
+    struct sim_client *client = worker->client;
+
+    if (!client->alive)
+        return;
+    if (!worker->has_lock) {
+        if (!world->calm)
+            acquire(world, worker);
+    } else if (worker->operation == SIM_ACQUIRE) {
+        if (worker->will_cancel && sim_chance(&world->rng, 500)) {
+            drop(world, worker, "is dropped while waiting");
+        } else if (worker->will_cancel) {
+            say(world, worker, "is canceled");
+            rl_handle_cancel(client->engine, &worker->handle, sim_client_now_ns(world, client));
+        }
+    } else if (worker->operation == SIM_NO_OPERATION) {
+        if (worker->held && worker->extensions_left > 0 &&
+            world->now_ns < worker->hold_until_ns)
+            extend(world, worker);
+        else
+            end_hold(world, worker);
+    }
+    sim_client_turn(world, client);
+}
+
+static void granted(struct sim_world *world, struct sim_worker *worker)
+{
+    int64_t hold_ns = world->calm ? sim_between(&world->rng, 1, CALM_HOLD_NS)
+                                  : sim_spread(&world->rng, 1000, world->options.hold_max_ns);
+
+    worker->held = true;
+    worker->hold_until_ns = world->now_ns + hold_ns;
+    world->grants++;
+    sim_oracle_granted(world, worker);
+    plan_hold(world, worker);
+}
+
+static void finished(struct sim_world *world, struct sim_worker *worker, int error)
+{
+    enum sim_operation operation = worker->operation;
+
+    sim_oracle_done(world, worker, error);
+    worker->operation = SIM_NO_OPERATION;
+    sim_trace(world, "c%u.%u %s: %s %s", worker->client->index + 1, worker->index + 1,
+              worker->key,
+              operation == SIM_ACQUIRE  ? "acquire"
+              : operation == SIM_EXTEND ? "extend"
+                                        : "release",
+              sim_error_name(error));
+    switch (operation) {
+    case SIM_NO_OPERATION:
+        return;
+    case SIM_ACQUIRE:
+        if (error == REDLOCK_OK)
+            granted(world, worker);
+        else
+            drop(world, worker, "is free again");
+        return;
+    case SIM_EXTEND:
+        plan_hold(world, worker);
+        return;
+    case SIM_RELEASE:
+        drop(world, worker, "is free again");
+        return;
+    }
+}
+
+void sim_app_news(struct sim_world *world, struct sim_worker *worker)
+{
+    struct rl_handle *handle = &worker->handle;
+    bool done = handle->done;
+    bool lost = handle->lost;
+    int error = handle->done_error;
+
+    handle->done = handle->lost = handle->jeopardy = handle->recovered = false;
+    if (lost) {
+        say(world, worker, "is LOST");
+        sim_oracle_lost(world, worker);
+        worker->held = false;
+        if (worker->operation == SIM_NO_OPERATION)
+            plan(world, worker, sim_spread(&world->rng, 1000, world->options.hold_max_ns));
+    }
+    if (done)
+        finished(world, worker, error);
+}
+
+void sim_app_begin(struct sim_world *world, struct sim_worker *worker,
+                   struct sim_client *client, uint8_t index)
+{
+    uint64_t stamp = worker->plan_stamp;
+
+    *worker = (struct sim_worker){.client = client, .index = index, .plan_stamp = stamp};
+    think(world, worker);
+}
+
+void sim_app_end(struct sim_world *world, struct sim_worker *worker)
+{
+    (void)world;
+    if (worker->has_lock)
+        rl_handle_drop(worker->client->engine, &worker->handle, false, 0);
+    worker->has_lock = worker->held = false;
+    worker->operation = SIM_NO_OPERATION;
+    worker->believed_ns = 0;
+    worker->plan_stamp++;
+}
+
+void sim_app_resume(struct sim_world *world, struct sim_worker *worker)
+{
+    if (worker->late)
+        plan(world, worker, 0);
+}
+
+void sim_app_calm(struct sim_world *world, struct sim_worker *worker)
+{
+    worker->extensions_left = 0;
+    worker->hold_until_ns = world->now_ns;
+    worker->will_cancel = false;
+    if (worker->has_lock && worker->operation == SIM_NO_OPERATION)
+        plan(world, worker, sim_between(&world->rng, 1, CALM_HOLD_NS));
+}
+
+bool sim_app_is_idle(const struct sim_worker *worker)
+{
+    return !worker->has_lock;
+}

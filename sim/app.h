@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The application: workers that want locks, hold them for a while, extend, release, lose
+ * interest or forget. Each does what src/client/lock.c would let it do, and no more.
+ */
+#ifndef SIM_APP_H
+#define SIM_APP_H
+
+#include "engine/engine.h"
+
+struct sim_client;
+struct sim_world;
+
+enum sim_operation { SIM_NO_OPERATION, SIM_ACQUIRE, SIM_EXTEND, SIM_RELEASE };
+
+struct sim_worker {
+    struct rl_handle handle; /* first: the engine hands this back */
+    struct sim_client *client;
+    uint8_t index;
+    uint8_t lock;  /* which name */
+    bool has_lock; /* the handle is in use */
+    bool held; /* the application was told that it holds the lock, and not that it lost it */
+    char key[32];
+    enum sim_operation operation;
+    int64_t begun_ns;         /* the operation, by the client's clock */
+    int64_t begun_true_ns;    /* the same in true time */
+    int64_t wait_deadline_ns; /* as given */
+    int64_t ttl_ns;
+    bool fenced;
+    bool renews;
+    bool will_cancel;
+    uint32_t extensions_left;
+    int64_t hold_until_ns; /* true time */
+    uint64_t plan_stamp;   /* of the event that makes it act */
+    bool late;             /* it should have acted while the process was stopped */
+
+    /* What the application may believe: until when the lock is its own (oracle_mutex.c). */
+    int64_t believed_ns; /* by the client's clock; 0: not its own */
+    int64_t watched_ns;  /* the deadline that an event waits for */
+    uint64_t grants;
+};
+
+void sim_app_begin(struct sim_world *world, struct sim_worker *worker,
+                   struct sim_client *client, uint8_t index);
+/* The process is gone. */
+void sim_app_end(struct sim_world *world, struct sim_worker *worker);
+void sim_app_resume(struct sim_world *world, struct sim_worker *worker);
+/* The engine has something to tell. */
+void sim_app_news(struct sim_world *world, struct sim_worker *worker);
+/* The faults are over: finish what was begun, begin nothing new. */
+void sim_app_calm(struct sim_world *world, struct sim_worker *worker);
+bool sim_app_is_idle(const struct sim_worker *worker);
+
+#endif

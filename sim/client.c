@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sim/client.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/rules.h"
+#include "sim/world.h"
+
+#define MS_NS ((int64_t)1000000)
+#define SECOND_NS (1000 * MS_NS)
+
+/* As src/io/conn.c, src/client/open.c and options.c have them. */
+#define RETRY_FIRST_NS (20 * MS_NS)
+#define RETRY_MAX_NS (1000 * MS_NS)
+#define CONNECT_TIMEOUT_NS (1000 * MS_NS)
+#define STALL_MIN_NS (1000 * MS_NS)
+#define STALL_NODE_TIMEOUTS 2
+
+int64_t sim_client_now_ns(const struct sim_world *world, const struct sim_client *client)
+{
+    int64_t now_ns = sim_clock_read(&client->clock, world->now_ns);
+
+    return RL_RULE(STEADY_CLOCK) ? now_ns : now_ns + client->wall_step_ns;
+}
+
+int64_t sim_client_when_ns(const struct sim_client *client, int64_t local_ns)
+{
+    if (local_ns == INT64_MAX)
+        return INT64_MAX;
+    return sim_clock_when(&client->clock,
+                          RL_RULE(STEADY_CLOCK) ? local_ns : local_ns - client->wall_step_ns);
+}
+
+/* ---- one node's transport ---- */
+
+static int64_t retry_delay_ns(struct sim_client *client, const struct sim_peer *peer)
+{
+    int64_t bound_ns = RETRY_FIRST_NS;
+
+    for (uint32_t i = 1; i < peer->failure_count && bound_ns < RETRY_MAX_NS; i++)
+        bound_ns *= 2;
+    if (bound_ns > RETRY_MAX_NS)
+        bound_ns = RETRY_MAX_NS;
+    return bound_ns / 2 + (int64_t)sim_below(&client->rng, (uint64_t)bound_ns / 2);
+}
+
+static void peer_fail(struct sim_world *world, struct sim_client *client, uint8_t node,
+                      enum redlock_vote vote, const char *text)
+{
+    struct sim_peer *peer = &client->peer[node];
+    int64_t now_ns = sim_client_now_ns(world, client);
+    char kept[REDLOCK_TEXT_MAX];
+
+    /* The text may be the session's own. */
+    strncpy(kept, text, sizeof kept - 1);
+    kept[sizeof kept - 1] = '\0';
+    sim_trace(world, "c%u n%u: %s", client->index + 1, node + 1, kept);
+    sim_net_client_closes(world, peer->conn);
+    peer->conn = NULL;
+    peer->state = SIM_PEER_WAITING;
+    peer->failure_count++;
+    peer->retry_at_ns = now_ns + retry_delay_ns(client, peer);
+    rl_engine_disconnected(client->engine, node, vote, kept, now_ns);
+}
+
+static void peer_tick(struct sim_world *world, struct sim_client *client, uint8_t node)
+{
+    struct sim_peer *peer = &client->peer[node];
+    int64_t now_ns = sim_client_now_ns(world, client);
+
+    switch (peer->state) {
+    case SIM_PEER_WAITING:
+        if (now_ns < peer->retry_at_ns)
+            return;
+        peer->deadline_ns = now_ns + CONNECT_TIMEOUT_NS;
+        rl_engine_connecting(client->engine, node, now_ns);
+        peer->conn = sim_net_connect(world, client, &world->node[node]);
+        peer->state = SIM_PEER_CONNECTING;
+        return;
+    case SIM_PEER_CONNECTING:
+        if (now_ns >= peer->deadline_ns)
+            peer_fail(world, client, node, REDLOCK_VOTE_TIMEDOUT, "no connection in time");
+        return;
+    case SIM_PEER_OPEN:
+        if (client->engine->node[node].session.state == RL_SESSION_UP)
+            peer->failure_count = 0;
+        if (rl_engine_is_stalled(client->engine, node, now_ns))
+            peer_fail(world, client, node, REDLOCK_VOTE_TIMEDOUT, "no answer, given up");
+        return;
+    }
+}
+
+/* False: the session did not like what came, and the connection is over. */
+static bool peer_read(struct sim_world *world, struct sim_client *client, uint8_t node)
+{
+    struct rl_session *session = &client->engine->node[node].session;
+    struct sim_bytes *input = &client->peer[node].conn->client_input;
+
+    while (input->size > 0) {
+        char *room;
+        size_t size = rl_session_room(session, &room);
+
+        if (size > input->size)
+            size = input->size;
+        memcpy(room, input->data, size);
+        sim_bytes_take(input, size);
+        if (rl_engine_received(client->engine, node, size, sim_client_now_ns(world, client)) <
+            0) {
+            peer_fail(world, client, node, session->failure, session->failure_text);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What epoll would have told. */
+static void peer_ready(struct sim_world *world, struct sim_client *client, uint8_t node)
+{
+    struct sim_peer *peer = &client->peer[node];
+    struct sim_conn *conn = peer->conn;
+
+    if (!conn)
+        return;
+    if (conn->refused) {
+        peer_fail(world, client, node, REDLOCK_VOTE_REFUSED, "connection refused");
+        return;
+    }
+    if (peer->state == SIM_PEER_CONNECTING && conn->connected) {
+        peer->state = SIM_PEER_OPEN;
+        rl_engine_connected(client->engine, node, sim_client_now_ns(world, client));
+    }
+    if (peer->state != SIM_PEER_OPEN)
+        return;
+    if (peer_read(world, client, node) && conn->ended)
+        peer_fail(world, client, node, REDLOCK_VOTE_UNREACHABLE, "the connection broke");
+}
+
+static void peer_flush(struct sim_world *world, struct sim_client *client, uint8_t node)
+{
+    struct rl_session *session = &client->engine->node[node].session;
+    const char *bytes;
+    size_t size;
+
+    if (client->peer[node].state != SIM_PEER_OPEN)
+        return;
+    while ((size = rl_session_output(session, &bytes)) > 0) {
+        sim_net_send(world, client->peer[node].conn, SIM_UP, bytes, size);
+        rl_session_sent(session, size, sim_client_now_ns(world, client));
+        client->sent = true;
+    }
+}
+
+/* ---- turns ---- */
+
+static void wake(struct sim_world *world, void *subject, uint64_t stamp)
+{
+    struct sim_client *client = subject;
+
+    if (stamp == client->wake_stamp)
+        sim_client_turn(world, client);
+}
+
+static void poked(struct sim_world *world, void *subject, uint64_t stamp)
+{
+    struct sim_client *client = subject;
+
+    (void)stamp;
+    client->poked = false;
+    sim_client_turn(world, client);
+}
+
+static int64_t late_ns(struct sim_world *world)
+{
+    int64_t jitter_ns = world->options.turn_jitter_ns;
+
+    return jitter_ns ? (int64_t)sim_below(&world->rng, (uint64_t)jitter_ns) : 0;
+}
+
+void sim_client_poke(struct sim_world *world, struct sim_client *client)
+{
+    if (client->poked)
+        return;
+    client->poked = true;
+    sim_events_add(&world->events, world->now_ns + late_ns(world), poked, client, 0);
+}
+
+static void arm(struct sim_world *world, struct sim_client *client)
+{
+    int64_t next_ns = rl_engine_next_ns(client->engine);
+    int64_t at_ns;
+
+    for (uint8_t i = 0; i < world->options.node_count; i++) {
+        const struct sim_peer *peer = &client->peer[i];
+        int64_t peer_ns = peer->state == SIM_PEER_WAITING      ? peer->retry_at_ns
+                          : peer->state == SIM_PEER_CONNECTING ? peer->deadline_ns
+                                                               : RL_NEVER_NS;
+
+        if (peer_ns < next_ns)
+            next_ns = peer_ns;
+    }
+    client->wake_stamp++;
+    if (next_ns == RL_NEVER_NS)
+        return;
+    at_ns = sim_client_when_ns(client, next_ns);
+    if (at_ns < world->now_ns)
+        at_ns = world->now_ns;
+    sim_events_add(&world->events, at_ns + late_ns(world), wake, client, client->wake_stamp);
+}
+
+void sim_client_turn(struct sim_world *world, struct sim_client *client)
+{
+    struct rl_handle *handle;
+    int64_t now_ns;
+
+    if (!client->alive || client->paused || world->failed)
+        return;
+    now_ns = sim_client_now_ns(world, client);
+    /* Sockets before timers, as rl_turn() has it. */
+    for (uint8_t i = 0; i < world->options.node_count; i++)
+        peer_ready(world, client, i);
+    for (uint8_t i = 0; i < world->options.node_count; i++)
+        peer_tick(world, client, i);
+    rl_engine_tick(client->engine, now_ns);
+    sim_oracle_observe(world, client);
+    while ((handle = rl_engine_take_ready(client->engine)) != NULL)
+        sim_app_news(world, (struct sim_worker *)handle);
+    client->sent = false;
+    for (uint8_t i = 0; i < world->options.node_count; i++)
+        peer_flush(world, client, i);
+    arm(world, client);
+    sim_oracle_observe(world, client);
+    if (client->sent && client->stops_next)
+        sim_client_pause(world, client);
+}
+
+/* ---- processes ---- */
+
+/* Values say whose they are, for the reader of a trace and for the oracles. */
+static void draw(void *data, void *bytes, size_t size)
+{
+    struct sim_client *client = data;
+    uint8_t *value = bytes;
+
+    sim_rng_fill(&client->rng, bytes, size);
+    if (size != RL_VALUE_RANDOM_BYTES)
+        return;
+    value[0] = (uint8_t)(client->index + 1);
+    value[1] = (uint8_t)(client->life >> 8);
+    value[2] = (uint8_t)client->life;
+}
+
+static void set_policy(struct rl_engine *engine, const struct sim_options *o)
+{
+    int64_t stall_ns = o->node_timeout_ns * STALL_NODE_TIMEOUTS;
+
+    engine->max_ttl_ns = o->max_ttl_ms * MS_NS;
+    engine->guard_mode = o->guard;
+    engine->stall_ns = stall_ns > STALL_MIN_NS ? stall_ns : STALL_MIN_NS;
+    engine->policy = (struct rl_policy){
+        .node_count = o->node_count,
+        .quorum = rl_quorum(o->node_count),
+        .drift_ppm = o->drift_ppm,
+        .node_timeout_ns = o->node_timeout_ns,
+        .retry_min_ns = o->retry_min_ns,
+        .retry_max_ns = o->retry_max_ns < o->retry_min_ns ? o->retry_min_ns : o->retry_max_ns,
+    };
+}
+
+void sim_client_start(struct sim_world *world, struct sim_client *client)
+{
+    const struct sim_options *o = &world->options;
+    int64_t rate_max = (int64_t)o->drift_ppm * 1000 * 49 / 100;
+
+    client->life++;
+    client->alive = true;
+    client->paused = client->poked = client->stops_next = false;
+    client->paused_ns = client->resumed_ns = client->wall_step_ns = 0;
+    sim_rng_seed(&client->rng, sim_rng_next(&world->rng));
+    client->clock.offset_ns = sim_between(&world->rng, 1, 1000000) * SECOND_NS;
+    client->clock.rate_ppb = sim_between(&world->rng, -rate_max, rate_max);
+    client->clock.step_ns = 0;
+    client->engine = sim_alloc(sizeof *client->engine);
+    set_policy(client->engine, o);
+    client->engine->random = draw;
+    client->engine->random_data = client;
+    for (uint8_t i = 0; i < o->node_count; i++) {
+        client->engine->node[i].login = (struct rl_login){
+            .client_name = "redlock",
+            .database = sim_chance(&world->rng, 100) ? 1 : 0,
+            .password = sim_chance(&world->rng, 100) ? "secret" : NULL,
+            .probe_native = true,
+        };
+        client->peer[i] = (struct sim_peer){.state = SIM_PEER_WAITING};
+    }
+    if (rl_engine_init(client->engine) < 0)
+        abort();
+    sim_trace(world, "c%u starts, life %u", client->index + 1, client->life);
+    for (uint8_t i = 0; i < o->worker_count; i++)
+        sim_app_begin(world, &client->worker[i], client, i);
+    sim_client_turn(world, client);
+}
+
+void sim_client_crash(struct sim_world *world, struct sim_client *client)
+{
+    bool silent = sim_chance(&world->rng, 200); /* the whole machine went */
+
+    sim_trace(world, "*** c%u dies", client->index + 1);
+    sim_oracle_death(world, client);
+    for (uint8_t i = 0; i < world->options.node_count; i++) {
+        struct sim_conn *conn = client->peer[i].conn;
+
+        if (conn && silent)
+            conn->client_open = false;
+        else if (conn)
+            sim_net_client_closes(world, conn);
+        client->peer[i].conn = NULL;
+    }
+    for (uint8_t i = 0; i < world->options.worker_count; i++)
+        sim_app_end(world, &client->worker[i]);
+    rl_engine_free(client->engine);
+    free(client->engine);
+    client->engine = NULL;
+    client->alive = client->paused = false;
+    client->wake_stamp++;
+}
+
+void sim_client_pause(struct sim_world *world, struct sim_client *client)
+{
+    sim_trace(world, "*** c%u stops", client->index + 1);
+    client->paused = true;
+    client->stops_next = false;
+    client->paused_ns = sim_client_now_ns(world, client);
+    client->resumed_ns = INT64_MAX;
+}
+
+void sim_client_resume(struct sim_world *world, struct sim_client *client)
+{
+    client->stops_next = false;
+    if (!client->alive || !client->paused)
+        return;
+    sim_trace(world, "*** c%u goes on", client->index + 1);
+    client->paused = false;
+    client->resumed_ns = sim_client_now_ns(world, client);
+    sim_client_turn(world, client);
+    for (uint8_t i = 0; i < world->options.worker_count; i++)
+        sim_app_resume(world, &client->worker[i]);
+}
+
+bool sim_client_is_quiet(const struct sim_world *world, const struct sim_client *client)
+{
+    for (uint8_t i = 0; i < world->options.node_count; i++) {
+        const struct rl_session *session = &client->engine->node[i].session;
+
+        if (session->state != RL_SESSION_UP || rl_pending_count(&session->pending) > 0)
+            return false;
+    }
+    return true;
+}

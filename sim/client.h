@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A client: the real engine, driven as src/client/turn.c and src/io/conn.c drive it, with
+ * imagined sockets and an own clock. Several workers use it, as threads would.
+ */
+#ifndef SIM_CLIENT_H
+#define SIM_CLIENT_H
+
+#include "engine/engine.h"
+#include "sim/app.h"
+#include "sim/clock.h"
+#include "sim/net.h"
+#include "sim/options.h"
+#include "sim/rng.h"
+
+enum sim_peer_state { SIM_PEER_WAITING, SIM_PEER_CONNECTING, SIM_PEER_OPEN };
+
+/* The transport of one node: io/conn.c without sockets. */
+struct sim_peer {
+    enum sim_peer_state state;
+    struct sim_conn *conn;
+    int64_t deadline_ns;
+    int64_t retry_at_ns;
+    uint32_t failure_count;
+};
+
+struct sim_client {
+    uint8_t index;
+    uint16_t life; /* how many processes have had this place */
+    bool alive;
+    bool paused;
+    struct sim_rng rng; /* of the engine: values, delays */
+    struct sim_clock clock;
+    int64_t wall_step_ns; /* what somebody has set its wall clock forward */
+    int64_t paused_ns;    /* the last pause, by its own clock: from */
+    int64_t resumed_ns;   /* ... to */
+    uint64_t wake_stamp;
+    uint64_t fate_stamp; /* of the event that ends its trouble */
+    bool poked;          /* a turn is due because something came */
+    bool stops_next;     /* it stops as soon as it has sent something */
+    bool sent;           /* this turn */
+    struct rl_engine *engine;
+    struct sim_peer peer[SIM_NODES_MAX];
+    struct sim_worker worker[SIM_WORKERS_MAX];
+};
+
+/* A new process. */
+void sim_client_start(struct sim_world *world, struct sim_client *client);
+/* It is gone, and its connections with it. */
+void sim_client_crash(struct sim_world *world, struct sim_client *client);
+void sim_client_pause(struct sim_world *world, struct sim_client *client);
+void sim_client_resume(struct sim_world *world, struct sim_client *client);
+
+/* Its clock, as the library reads it. */
+int64_t sim_client_now_ns(const struct sim_world *world, const struct sim_client *client);
+/* When that clock will show so much. */
+int64_t sim_client_when_ns(const struct sim_client *client, int64_t local_ns);
+
+/* Something came for it. */
+void sim_client_poke(struct sim_world *world, struct sim_client *client);
+/* What rl_turn() does. */
+void sim_client_turn(struct sim_world *world, struct sim_client *client);
+/* Connected everywhere, with nothing asked that is not answered. */
+bool sim_client_is_quiet(const struct sim_world *world, const struct sim_client *client);
+
+#endif

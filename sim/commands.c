@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The table of commands, and what they share. */
+#include <ctype.h>
+#include <string.h>
+
+#include "core/recipe.h"
+#include "sim/commands.h"
+
+#define MS_US 1000
+
+struct rl_slice sim_slice(const char *text)
+{
+    return (struct rl_slice){text, strlen(text)};
+}
+
+bool sim_is_word(struct rl_slice word, const char *text)
+{
+    if (word.size != strlen(text))
+        return false;
+    for (size_t i = 0; i < word.size; i++)
+        if (toupper((unsigned char)word.data[i]) != text[i])
+            return false;
+    return true;
+}
+
+bool sim_read_number(struct rl_slice text, int64_t *out)
+{
+    bool negative = text.size > 0 && text.data[0] == '-';
+    int64_t number = 0;
+
+    if (text.size == negative || text.size > 18)
+        return false;
+    for (size_t i = negative; i < text.size; i++) {
+        if (text.data[i] < '0' || text.data[i] > '9')
+            return false;
+        number = number * 10 + (text.data[i] - '0');
+    }
+    *out = negative ? -number : number;
+    return true;
+}
+
+/* ---- the store, at the server's time ---- */
+
+int64_t sim_server_now_ms(const struct sim_server *server)
+{
+    return server->now_us / MS_US;
+}
+
+struct sim_key *sim_server_find(struct sim_server *server, struct rl_slice name)
+{
+    return sim_store_find(&server->store, name, sim_server_now_ms(server));
+}
+
+const char *sim_server_get(struct sim_server *server, struct rl_slice name, bool *wrong)
+{
+    struct sim_key *key = sim_server_find(server, name);
+
+    *wrong = key && key->type != SIM_STRING;
+    return key && !*wrong ? key->item[0].value : NULL;
+}
+
+struct sim_key *sim_server_set(struct sim_server *server, struct rl_slice name,
+                               struct rl_slice value, int64_t ttl_ms)
+{
+    struct sim_key *key = sim_store_create(&server->store, name, SIM_STRING);
+
+    sim_item_set(sim_key_item(key, sim_slice(""), NULL), value);
+    key->expire_ms = ttl_ms ? sim_server_now_ms(server) + ttl_ms : 0;
+    return key;
+}
+
+void sim_server_delete(struct sim_server *server, struct rl_slice name)
+{
+    struct sim_key *key = sim_server_find(server, name);
+
+    if (key)
+        sim_store_remove(&server->store, key);
+}
+
+enum { WRITES = 1, WHILE_LOADING = 2 };
+
+static const struct command {
+    const char *name;
+    uint32_t words_min;
+    uint32_t words_max;
+    unsigned flags;
+    sim_command_fn *run;
+} commands[] = {
+    {"SET", 3, 9, WRITES, sim_command_set},
+    {"EVALSHA", 3, SIM_WORDS_MAX, WRITES, sim_command_evalsha},
+    {"EVAL", 3, SIM_WORDS_MAX, WRITES, sim_command_eval},
+    {"TIME", 1, 1, WHILE_LOADING, sim_command_time},
+    {"INFO", 1, 2, WHILE_LOADING, sim_command_info},
+    {"HMGET", 3, SIM_WORDS_MAX, 0, sim_command_hmget},
+    {"SCRIPT", 2, 3, WHILE_LOADING, sim_command_script},
+    {"CLIENT", 2, 3, WHILE_LOADING, sim_command_ok},
+    {"DELIFEQ", 3, 3, WRITES, sim_command_delifeq},
+    {"DELEX", 2, 4, WRITES, sim_command_delex},
+    {"PTTL", 2, 2, 0, sim_command_pttl},
+    {"GET", 2, 2, 0, sim_command_get},
+    {"GETRANGE", 4, 4, 0, sim_command_getrange},
+    {"DEL", 2, SIM_WORDS_MAX, WRITES, sim_command_del},
+    {"UNLINK", 2, SIM_WORDS_MAX, WRITES, sim_command_del},
+    {"EXISTS", 2, SIM_WORDS_MAX, 0, sim_command_exists},
+    {"PEXPIRE", 3, 3, WRITES, sim_command_pexpire},
+    {"INCR", 2, 2, WRITES, sim_command_incr},
+    {"HSET", 4, SIM_WORDS_MAX, WRITES, sim_command_hset},
+    {"HGET", 3, 3, 0, sim_command_hget},
+    {"PING", 1, 1, 0, sim_command_ping},
+    {"AUTH", 2, 3, WHILE_LOADING, sim_command_ok},
+    {"SELECT", 2, 2, WHILE_LOADING, sim_command_ok},
+    {"FLUSHALL", 1, 1, WRITES, sim_command_flushall},
+};
+
+void sim_server_execute(struct sim_server *server, const struct sim_words *words,
+                        struct sim_bytes *out)
+{
+    const struct command *command = NULL;
+
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0] && !command; i++)
+        if (sim_is_word(words->word[0], commands[i].name))
+            command = &commands[i];
+    if (!command)
+        sim_reply_error(out, "ERR unknown command");
+    else if (words->count < command->words_min || words->count > command->words_max)
+        sim_reply_error(out, "ERR wrong number of arguments");
+    else if (server->loading && !(command->flags & WHILE_LOADING))
+        sim_reply_error(out, "LOADING Redis is loading the dataset in memory");
+    else if (server->replica && (command->flags & WRITES))
+        sim_reply_error(out, "READONLY You can't write against a read only replica.");
+    else
+        command->run(server, words, out);
+}
+
+void sim_server_free(struct sim_server *server)
+{
+    sim_store_free(&server->store);
+}

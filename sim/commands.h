@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The commands of the model: what the table in commands.c calls. */
+#ifndef SIM_COMMANDS_H
+#define SIM_COMMANDS_H
+
+#include "sim/server.h"
+
+typedef void sim_command_fn(struct sim_server *server, const struct sim_words *words,
+                            struct sim_bytes *out);
+
+/* Upper or lower case; text is upper case. */
+bool sim_is_word(struct rl_slice word, const char *text);
+
+/* command_string.c: strings and expiry */
+sim_command_fn sim_command_get, sim_command_set, sim_command_getrange, sim_command_del,
+    sim_command_delifeq, sim_command_delex, sim_command_exists, sim_command_pttl,
+    sim_command_pexpire, sim_command_incr;
+
+/* command_hash.c */
+sim_command_fn sim_command_hset, sim_command_hget, sim_command_hmget;
+
+/* command_server.c: the server itself, and scripts */
+sim_command_fn sim_command_ping, sim_command_ok, sim_command_time, sim_command_info,
+    sim_command_script, sim_command_eval, sim_command_evalsha, sim_command_flushall;
+
+#endif

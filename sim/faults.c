@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sim/faults.h"
+
+#include "sim/world.h"
+
+#define MS_NS ((int64_t)1000000)
+
+static struct sim_node *draw_node(struct sim_world *world)
+{
+    return &world->node[sim_below(&world->rng, world->options.node_count)];
+}
+
+static struct sim_client *draw_client(struct sim_world *world)
+{
+    return &world->client[sim_below(&world->rng, world->options.client_count)];
+}
+
+static int64_t draw_length_ns(struct sim_world *world, int64_t min_ms, int64_t max_ms)
+{
+    return sim_spread(&world->rng, min_ms, max_ms) * MS_NS;
+}
+
+static void later(struct sim_world *world, int64_t delay_ns, sim_event_fn *run, void *subject,
+                  uint64_t stamp)
+{
+    sim_events_add(&world->events, world->now_ns + delay_ns, run, subject, stamp);
+}
+
+static enum sim_memory draw_memory(struct sim_world *world)
+{
+    if (world->options.regime == SIM_REGIME_PLAIN)
+        return SIM_MEMORY_ALL;
+    return (enum sim_memory)sim_below(&world->rng, 3);
+}
+
+/* ---- the network ---- */
+
+static void break_connection(struct sim_world *world)
+{
+    struct sim_client *client = draw_client(world);
+    struct sim_node *node = draw_node(world);
+    struct sim_conn *conn = client->alive ? client->peer[node->index].conn : NULL;
+    uint64_t what = sim_below(&world->rng, 4);
+
+    if (!conn || !conn->node_open)
+        return;
+    sim_trace(world, "*** the connection of c%u and n%u breaks%s%s", client->index + 1,
+              node->index + 1, what & 1 ? ", requests are lost" : "",
+              what & 2 ? ", replies are lost" : "");
+    if (what & 1) {
+        sim_net_lose(conn, SIM_UP);
+        conn->node_open = false;
+    }
+    if (what & 2)
+        sim_net_lose(conn, SIM_DOWN);
+    /* The client hears of it; the node when the client's end arrives, behind its requests. */
+    if (conn->node_open)
+        conn->ended = true;
+    else
+        sim_net_node_closes(world, conn);
+    sim_client_poke(world, client);
+}
+
+/* A pair, packed into the stamp of an event: client, node, direction. */
+static void unblock(struct sim_world *world, void *subject, uint64_t stamp)
+{
+    (void)subject;
+    sim_net_block(world, &world->client[stamp >> 16], &world->node[stamp >> 8 & 0xff],
+                  (enum sim_direction)(stamp & 1), false);
+}
+
+static void block(struct sim_world *world, struct sim_client *client, struct sim_node *node,
+                  uint64_t directions, int64_t length_ns)
+{
+    for (uint64_t d = 0; d < 2; d++) {
+        if (!(directions & (d + 1)))
+            continue;
+        sim_net_block(world, client, node, (enum sim_direction)d, true);
+        later(world, length_ns, unblock, NULL,
+              (uint64_t)client->index << 16 | (uint64_t)node->index << 8 | d);
+    }
+}
+
+static void partition(struct sim_world *world)
+{
+    struct sim_client *client = draw_client(world);
+    struct sim_node *node = draw_node(world);
+    uint64_t directions = 1 + sim_below(&world->rng, 3);
+    int64_t length_ns = draw_length_ns(world, 5, 3000);
+    bool whole_client = sim_chance(&world->rng, 200);
+    bool whole_node = sim_chance(&world->rng, 200);
+
+    sim_trace(world, "*** c%u and n%u do not hear each other%s%s for %lld ms",
+              client->index + 1, node->index + 1, whole_client ? ", nor c any other node" : "",
+              whole_node ? ", nor n any other client" : "", (long long)(length_ns / MS_NS));
+    block(world, client, node, directions, length_ns);
+    for (uint8_t i = 0; whole_client && i < world->options.node_count; i++)
+        block(world, client, &world->node[i], directions, length_ns);
+    for (uint8_t i = 0; whole_node && i < world->options.client_count; i++)
+        block(world, &world->client[i], node, directions, length_ns);
+}
+
+static void slow_down(struct sim_world *world)
+{
+    struct sim_client *client = draw_client(world);
+    struct sim_node *node = draw_node(world);
+    struct sim_link *link = sim_net_link(world, client, node);
+
+    link->slow_until_ns = world->now_ns + draw_length_ns(world, 10, 3000);
+    link->slow_by_ns = draw_length_ns(world, 5, 1000);
+    sim_trace(world, "*** c%u and n%u get slow, up to %lld ms", client->index + 1,
+              node->index + 1, (long long)(link->slow_by_ns / MS_NS));
+}
+
+/* ---- nodes ---- */
+
+static void end_pause(struct sim_world *world, void *subject, uint64_t stamp)
+{
+    struct sim_node *node = subject;
+
+    if (stamp == node->stamp)
+        sim_node_resume(world, node);
+}
+
+static void pause_node(struct sim_world *world)
+{
+    struct sim_node *node = draw_node(world);
+
+    if (!node->up || node->paused)
+        return;
+    sim_node_pause(world, node);
+    later(world, draw_length_ns(world, 1, 3000), end_pause, node, ++node->stamp);
+}
+
+static void end_loading(struct sim_world *world, void *subject, uint64_t stamp)
+{
+    struct sim_node *node = subject;
+
+    (void)world;
+    if (stamp == node->stamp)
+        node->server.loading = false;
+}
+
+static void end_outage(struct sim_world *world, void *subject, uint64_t stamp)
+{
+    struct sim_node *node = subject;
+
+    if (stamp != node->stamp || node->up)
+        return;
+    sim_node_start(world, node, draw_memory(world));
+    if (sim_chance(&world->rng, 300)) {
+        node->server.loading = true;
+        later(world, draw_length_ns(world, 1, 500), end_loading, node, node->stamp);
+    }
+}
+
+static void restart_node(struct sim_world *world)
+{
+    struct sim_node *node = draw_node(world);
+
+    if (!node->up)
+        return;
+    sim_node_crash(world, node);
+    later(world, draw_length_ns(world, 1, 1500), end_outage, node, ++node->stamp);
+}
+
+static void flush_scripts(struct sim_world *world)
+{
+    struct sim_node *node = draw_node(world);
+
+    sim_trace(world, "*** n%u forgets its scripts", node->index + 1);
+    node->server.scripts = 0;
+}
+
+static void answer_errors(struct sim_world *world)
+{
+    struct sim_node *node = draw_node(world);
+
+    sim_trace(world, "*** n%u answers errors", node->index + 1);
+    node->errors_until_ns = world->now_ns + draw_length_ns(world, 1, 500);
+}
+
+static void restart_hidden(struct sim_world *world)
+{
+    struct sim_node *node = draw_node(world);
+
+    if (node->up && !node->paused && !node->server.replica)
+        sim_node_replace(world, node, draw_memory(world));
+}
+
+static void flush_all(struct sim_world *world)
+{
+    struct sim_node *node = draw_node(world);
+
+    if (!node->up || node->paused || node->server.replica)
+        return;
+    sim_trace(world, "*** n%u: FLUSHALL", node->index + 1);
+    sim_store_clear(&node->server.store);
+}
+
+static void end_replica(struct sim_world *world, void *subject, uint64_t stamp)
+{
+    struct sim_node *node = subject;
+
+    if (stamp == node->stamp && node->up && node->server.replica)
+        sim_node_promote(world, node, draw_memory(world));
+}
+
+static void promote(struct sim_world *world)
+{
+    struct sim_node *node = draw_node(world);
+
+    if (!node->up || node->paused || node->server.replica || node->server.loading)
+        return;
+    sim_node_demote(world, node);
+    later(world, draw_length_ns(world, 1, 1000), end_replica, node, ++node->stamp);
+}
+
+static void evict(struct sim_world *world)
+{
+    struct sim_node *node = draw_node(world);
+    struct sim_store *store = &node->server.store;
+
+    if (store->count == 0)
+        return;
+    sim_trace(world, "*** n%u evicts a key", node->index + 1);
+    sim_store_remove(store, &store->key[sim_below(&world->rng, store->count)]);
+}
+
+static void step_node(struct sim_world *world)
+{
+    struct sim_node *node = draw_node(world);
+    int64_t step_ns = draw_length_ns(world, 100, 5000);
+
+    if (world->options.regime == SIM_REGIME_STEPS &&
+        world->now_ns < world->oracle.pardon_until_ns)
+        return;
+    if (sim_chance(&world->rng, 300))
+        step_ns = -step_ns;
+    node->clock.step_ns += step_ns;
+    sim_trace(world, "*** the clock of n%u is set by %lld ms", node->index + 1,
+              (long long)(step_ns / MS_NS));
+    sim_oracle_stepped(world);
+}
+
+/* ---- clients ---- */
+
+static void end_stop(struct sim_world *world, void *subject, uint64_t stamp)
+{
+    struct sim_client *client = subject;
+
+    if (stamp == client->fate_stamp)
+        sim_client_resume(world, client);
+}
+
+static void stop_client(struct sim_world *world)
+{
+    struct sim_client *client = draw_client(world);
+
+    if (!client->alive || client->paused)
+        return;
+    /* The worst moment is while answers are on their way. */
+    if (sim_chance(&world->rng, 500))
+        client->stops_next = true;
+    else
+        sim_client_pause(world, client);
+    later(world, draw_length_ns(world, 1, 3000), end_stop, client, ++client->fate_stamp);
+}
+
+static void come_back(struct sim_world *world, void *subject, uint64_t stamp)
+{
+    struct sim_client *client = subject;
+
+    if (stamp == client->fate_stamp && !client->alive)
+        sim_client_start(world, client);
+}
+
+static void crash_client(struct sim_world *world)
+{
+    struct sim_client *client = draw_client(world);
+
+    if (!client->alive)
+        return;
+    sim_client_crash(world, client);
+    later(world, draw_length_ns(world, 1, 1000), come_back, client, ++client->fate_stamp);
+}
+
+static void step_client(struct sim_world *world)
+{
+    struct sim_client *client = draw_client(world);
+    int64_t step_ns = draw_length_ns(world, 10, 5000);
+
+    if (!client->alive)
+        return;
+    if (sim_chance(&world->rng, 500))
+        step_ns = -step_ns;
+    client->wall_step_ns += step_ns;
+    sim_trace(world, "*** the wall clock of c%u is set by %lld ms", client->index + 1,
+              (long long)(step_ns / MS_NS));
+    sim_client_poke(world, client);
+}
+
+/* ---- one after the other ---- */
+
+static void (*const apply[SIM_FAULT_COUNT])(struct sim_world *) = {
+    [SIM_FAULT_BREAK] = break_connection,
+    [SIM_FAULT_PARTITION] = partition,
+    [SIM_FAULT_SLOW] = slow_down,
+    [SIM_FAULT_NODE_PAUSE] = pause_node,
+    [SIM_FAULT_NODE_RESTART] = restart_node,
+    [SIM_FAULT_SCRIPT_FLUSH] = flush_scripts,
+    [SIM_FAULT_NODE_ERRORS] = answer_errors,
+    [SIM_FAULT_CLIENT_PAUSE] = stop_client,
+    [SIM_FAULT_CLIENT_CRASH] = crash_client,
+    [SIM_FAULT_CLIENT_WALL] = step_client,
+    [SIM_FAULT_HIDDEN_RESTART] = restart_hidden,
+    [SIM_FAULT_FLUSHALL] = flush_all,
+    [SIM_FAULT_PROMOTION] = promote,
+    [SIM_FAULT_EVICTION] = evict,
+    [SIM_FAULT_NODE_STEP] = step_node,
+};
+
+static void next(struct sim_world *world, enum sim_fault fault);
+
+static void strike(struct sim_world *world, void *subject, uint64_t stamp)
+{
+    (void)subject;
+    if (world->calm || world->failed)
+        return;
+    if (sim_chance(&world->rng, 300))
+        sim_node_snapshot(draw_node(world));
+    apply[stamp](world);
+    next(world, (enum sim_fault)stamp);
+}
+
+static void next(struct sim_world *world, enum sim_fault fault)
+{
+    later(world, sim_between(&world->rng, MS_NS, 2 * world->options.every_ns[fault]), strike,
+          NULL, fault);
+}
+
+void sim_faults_begin(struct sim_world *world)
+{
+    for (int i = 0; i < SIM_FAULT_COUNT; i++)
+        if (world->options.every_ns[i])
+            next(world, (enum sim_fault)i);
+}
+
+void sim_faults_end(struct sim_world *world)
+{
+    for (uint8_t i = 0; i < world->options.node_count; i++) {
+        struct sim_node *node = &world->node[i];
+
+        node->stamp++;
+        if (!node->up)
+            sim_node_start(world, node, draw_memory(world));
+        if (node->server.replica)
+            sim_node_promote(world, node, draw_memory(world));
+        node->server.loading = false;
+        node->errors_until_ns = 0;
+        sim_node_resume(world, node);
+    }
+    for (uint8_t i = 0; i < world->options.client_count; i++) {
+        struct sim_client *client = &world->client[i];
+
+        for (uint8_t j = 0; j < world->options.node_count; j++) {
+            sim_net_block(world, client, &world->node[j], SIM_UP, false);
+            sim_net_block(world, client, &world->node[j], SIM_DOWN, false);
+            sim_net_link(world, client, &world->node[j])->slow_until_ns = 0;
+        }
+        client->fate_stamp++;
+        sim_client_resume(world, client);
+        if (!client->alive)
+            sim_client_start(world, client);
+    }
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sim/options.h"
+
+#include <string.h>
+
+#define US_NS ((int64_t)1000)
+#define MS_NS ((int64_t)1000000)
+#define SECOND_NS ((int64_t)1000000000)
+
+static const char regime_letters[] = "PDSTA";
+
+static const struct {
+    const char *name;
+    const char *regimes;
+} faults[] = {
+#define FAULT(name, regimes) {#name, regimes},
+    SIM_FAULTS(FAULT)
+#undef FAULT
+};
+
+const char *sim_regime_text(enum sim_regime regime)
+{
+    static const char *const texts[] = {
+#define TEXT(name, text) text,
+        SIM_REGIMES(TEXT)
+#undef TEXT
+    };
+
+    return texts[regime];
+}
+
+const char *sim_fault_name(enum sim_fault fault)
+{
+    return faults[fault].name;
+}
+
+bool sim_promises_one_holder(const struct sim_options *options)
+{
+    return options->regime != SIM_REGIME_ANYTHING;
+}
+
+/* Counters that are lost unseen, or clocks that are set, are beyond that promise. */
+bool sim_promises_token_order(const struct sim_options *options)
+{
+    return options->regime != SIM_REGIME_ANYTHING && options->regime != SIM_REGIME_STEPS;
+}
+
+static enum sim_regime draw_regime(struct sim_rng *rng)
+{
+    static const uint8_t weight[] = {1, 5, 5, 2, 1};
+    uint64_t at = sim_below(rng, 14);
+
+    for (int i = 0; i < SIM_REGIME_COUNT; i++) {
+        if (at < weight[i])
+            return (enum sim_regime)i;
+        at -= weight[i];
+    }
+    return SIM_REGIME_DEFAULT;
+}
+
+static void draw_guard(struct sim_options *o, struct sim_rng *rng)
+{
+    switch (o->regime) {
+    case SIM_REGIME_PLAIN:
+        o->guard = RL_GUARD_OFF;
+        return;
+    case SIM_REGIME_DEFAULT:
+        o->guard = RL_GUARD_DEFAULT;
+        return;
+    case SIM_REGIME_STRICT:
+        o->guard = RL_GUARD_STRICT;
+        return;
+    default:
+        o->guard = sim_chance(rng, 500) ? RL_GUARD_DEFAULT : RL_GUARD_STRICT;
+        return;
+    }
+}
+
+static void draw_size(struct sim_options *o, struct sim_rng *rng)
+{
+    static const uint8_t nodes[] = {3, 3, 3, 3, 3, 3, 5, 5, 5, 5, 1, 4, 7};
+
+    o->node_count = nodes[sim_below(rng, sizeof nodes)];
+    o->client_count = (uint8_t)sim_between(rng, 2, o->node_count > 4 ? 5 : SIM_CLIENTS_MAX);
+    o->worker_count =
+        (uint8_t)(sim_chance(rng, 300) ? sim_between(rng, 2, SIM_WORKERS_MAX) : 1);
+    o->lock_count = (uint8_t)(sim_chance(rng, 300) ? sim_between(rng, 2, SIM_LOCKS_MAX) : 1);
+}
+
+static void draw_times(struct sim_options *o, struct sim_rng *rng)
+{
+    o->drift_ppm = (uint32_t)(sim_chance(rng, 500) ? 10000 : sim_between(rng, 1000, 50000));
+    o->skew_ns = sim_between(rng, 0, 500) * MS_NS;
+    o->max_ttl_ms =
+        sim_chance(rng, 300) ? sim_between(rng, 3000, 8000) : sim_spread(rng, 300, 4000);
+    o->ttl_max_ms = sim_chance(rng, 500) ? o->max_ttl_ms : sim_between(rng, 100, o->max_ttl_ms);
+    o->ttl_min_ms = sim_between(rng, 50, o->ttl_max_ms);
+    o->hold_max_ns = sim_spread(rng, 5, 3000) * MS_NS;
+    o->think_max_ns = sim_spread(rng, 1, 1000) * MS_NS;
+    o->node_timeout_ns = (sim_chance(rng, 600) ? 50 : sim_spread(rng, 10, 500)) * MS_NS;
+    o->retry_min_ns = sim_spread(rng, 1, 20) * MS_NS;
+    o->retry_max_ns = sim_between(rng, 20, 250) * MS_NS;
+    o->duration_ns = sim_between(rng, 3, 12) * SECOND_NS;
+}
+
+static void draw_network(struct sim_options *o, struct sim_rng *rng)
+{
+    o->delay_min_ns = sim_spread(rng, 20, 2000) * US_NS;
+    o->delay_max_ns = o->delay_min_ns * sim_between(rng, 1, 12);
+    o->jitter_ns = sim_chance(rng, 800) ? sim_spread(rng, 10, 10000) * US_NS : US_NS;
+    o->spike_permille = (uint32_t)(sim_chance(rng, 500) ? sim_between(rng, 1, 100) : 0);
+    o->split_permille = (uint32_t)(sim_chance(rng, 500) ? sim_between(rng, 1, 500) : 0);
+    o->turn_jitter_ns = sim_chance(rng, 500) ? 0 : sim_between(rng, 1, 300) * US_NS;
+    /* What the clock guard promises after a step is for nodes that are seen every second. */
+    if (o->regime == SIM_REGIME_STEPS) {
+        o->delay_max_ns = o->delay_min_ns;
+        o->jitter_ns = MS_NS;
+        o->spike_permille = 0;
+    }
+}
+
+static void draw_faults(struct sim_options *o, struct sim_rng *rng)
+{
+    for (int i = 0; i < SIM_FAULT_COUNT; i++) {
+        bool on = sim_chance(rng, 350);
+        int64_t every_ns = sim_spread(rng, 100, 4000) * MS_NS;
+
+        if (on && strchr(faults[i].regimes, regime_letters[o->regime]))
+            o->every_ns[i] = every_ns;
+    }
+    if (o->regime == SIM_REGIME_STEPS)
+        o->every_ns[SIM_FAULT_NODE_STEP] = 2 * SECOND_NS;
+}
+
+/*
+ * Attempts that stay open for long among locks that live for short, while nodes come and go:
+ * what must not be counted has time to arrive.
+ */
+static void draw_twilight(struct sim_options *o, struct sim_rng *rng)
+{
+    static const enum sim_fault often[] = {SIM_FAULT_PARTITION, SIM_FAULT_SLOW,
+                                           SIM_FAULT_NODE_RESTART, SIM_FAULT_BREAK};
+
+    if (o->regime == SIM_REGIME_STEPS || !sim_chance(rng, 250))
+        return;
+    o->node_count = sim_chance(rng, 800) ? 3 : 5;
+    o->max_ttl_ms = o->ttl_max_ms = sim_between(rng, 1500, 3000);
+    o->ttl_min_ms = sim_between(rng, 60, 300);
+    o->node_timeout_ns = sim_between(rng, 200, 600) * MS_NS;
+    o->renew_permille = 800;
+    for (size_t i = 0; i < sizeof often / sizeof often[0]; i++)
+        if (sim_chance(rng, 800))
+            o->every_ns[often[i]] = sim_spread(rng, 50, 800) * MS_NS;
+}
+
+void sim_options_draw(struct sim_options *options, struct sim_rng *rng)
+{
+    *options = (struct sim_options){.regime = draw_regime(rng)};
+    draw_guard(options, rng);
+    draw_size(options, rng);
+    draw_times(options, rng);
+    draw_network(options, rng);
+    draw_faults(options, rng);
+    options->fenced_permille = sim_chance(rng, 500) ? (uint32_t)sim_below(rng, 3) * 500 : 1000;
+    options->renew_permille = (uint32_t)sim_below(rng, 3) * 400;
+    options->young_permille = sim_chance(rng, 150) ? 400 : 0;
+    draw_twilight(options, rng);
+    options->calm_delay_ns = options->node_timeout_ns / 6;
+    if (options->calm_delay_ns > options->ttl_min_ms * MS_NS / 24)
+        options->calm_delay_ns = options->ttl_min_ms * MS_NS / 24;
+}

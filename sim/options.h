@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What one seed is about. Every run draws its own world: how many nodes and clients, which
+ * guard, which kinds of trouble and how often (most kinds are off in most runs, so that each
+ * gets runs in which it is not drowned by the others).
+ *
+ * The regime says under which of the stated assumptions (docs/guarantees.md) a run stays, and
+ * with it which oracles speak: a fault that an assumption excludes is only drawn where the
+ * promise does not rest on it. docs/simulator.md has the table.
+ */
+#ifndef SIM_OPTIONS_H
+#define SIM_OPTIONS_H
+
+#include "core/guard.h"
+#include "sim/rng.h"
+
+#define SIM_NODES_MAX 7
+#define SIM_CLIENTS_MAX 8
+#define SIM_WORKERS_MAX 3
+#define SIM_LOCKS_MAX 3 /* names that are fought for */
+
+/* One line per regime: name, what a person reads. */
+#define SIM_REGIMES(X)                                                                         \
+    X(PLAIN, "guard off, nodes keep their memory")                                             \
+    X(DEFAULT, "default guard, restarts break connections")                                    \
+    X(STRICT, "strict guard, memory is lost in every way that it catches")                     \
+    X(STEPS, "default or strict guard, clocks of nodes are set")                               \
+    X(ANYTHING, "everything at once; one holder is not promised")
+
+enum sim_regime {
+#define SIM_REGIME_ENUM(name, text) SIM_REGIME_##name,
+    SIM_REGIMES(SIM_REGIME_ENUM)
+#undef SIM_REGIME_ENUM
+        SIM_REGIME_COUNT,
+};
+
+/* One line per kind of trouble: name, regimes it belongs to (a letter each, as above). */
+#define SIM_FAULTS(X)                                                                          \
+    X(BREAK, "PDSA")         /* a connection breaks, with what is in flight */                 \
+    X(PARTITION, "PDSA")     /* a client and a node, one or both directions, for a while */    \
+    X(SLOW, "PDSA")          /* a link gets slow for a while */                                \
+    X(NODE_PAUSE, "PDSA")    /* a node hangs and comes back */                                 \
+    X(NODE_RESTART, "PDSA")  /* a node crashes and starts again; connections break */          \
+    X(SCRIPT_FLUSH, "PDSTA") /* a node forgets its scripts */                                  \
+    X(NODE_ERRORS, "PDSTA")  /* a node answers errors for a while */                           \
+    X(CLIENT_PAUSE, "PDSA")  /* a process stops and goes on */                                 \
+    X(CLIENT_CRASH, "PDSA")  /* a process dies; another takes its place */                     \
+    X(CLIENT_WALL, "PDSTA")  /* a client's wall clock is set */                                \
+    X(HIDDEN_RESTART, "SA")  /* a node restarts behind a proxy: connections stay */            \
+    X(FLUSHALL, "SA")        /* a node loses its keys */                                       \
+    X(PROMOTION, "SA")       /* a node is a replica for a while, then a master again */        \
+    X(EVICTION, "A")         /* a node loses one key */                                        \
+    X(NODE_STEP, "TA")       /* a node's clock is set */
+
+enum sim_fault {
+#define SIM_FAULT_ENUM(name, regimes) SIM_FAULT_##name,
+    SIM_FAULTS(SIM_FAULT_ENUM)
+#undef SIM_FAULT_ENUM
+        SIM_FAULT_COUNT,
+};
+
+struct sim_options {
+    enum sim_regime regime;
+    uint8_t node_count;
+    uint8_t client_count;
+    uint8_t worker_count; /* of each client */
+    uint8_t lock_count;
+    enum rl_guard_mode guard;
+    uint32_t drift_ppm;
+    int64_t skew_ns; /* the nodes' clocks differ by up to this */
+    int64_t max_ttl_ms;
+    int64_t ttl_min_ms; /* of one lock */
+    int64_t ttl_max_ms;
+    int64_t hold_max_ns;
+    int64_t think_max_ns;
+    int64_t node_timeout_ns;
+    int64_t retry_min_ns;
+    int64_t retry_max_ns;
+    int64_t duration_ns; /* of the part with faults */
+    uint32_t fenced_permille;
+    uint32_t renew_permille;
+    uint32_t young_permille; /* nodes that start without a past */
+
+    int64_t delay_min_ns; /* one way */
+    int64_t delay_max_ns;
+    int64_t jitter_ns;
+    int64_t calm_delay_ns;   /* one way, at most, once the faults are over */
+    uint32_t spike_permille; /* segments that take up to a hundred times as long */
+    uint32_t split_permille; /* segments that are cut in two */
+    int64_t turn_jitter_ns;  /* how late a client gets the processor */
+
+    /* Mean time between two faults of a kind, anywhere; 0: none. */
+    int64_t every_ns[SIM_FAULT_COUNT];
+};
+
+void sim_options_draw(struct sim_options *options, struct sim_rng *rng);
+const char *sim_regime_text(enum sim_regime regime);
+const char *sim_fault_name(enum sim_fault fault);
+
+/* Which oracles speak in this run. */
+bool sim_promises_one_holder(const struct sim_options *options);
+bool sim_promises_token_order(const struct sim_options *options);
+
+#endif

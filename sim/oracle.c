@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sim/oracle.h"
+
+#include <stdlib.h>
+
+#include "sim/world.h"
+
+void sim_oracle_observe(struct sim_world *world, struct sim_client *client)
+{
+    sim_guard_observe(world, client);
+    for (uint8_t i = 0; i < world->options.worker_count; i++) {
+        struct sim_worker *worker = &client->worker[i];
+
+        if (!worker->has_lock)
+            continue;
+        sim_mutex_observe(world, worker);
+        sim_calls_watch(world, worker);
+    }
+}
+
+void sim_oracle_granted(struct sim_world *world, struct sim_worker *worker)
+{
+    sim_calls_granted(world, worker);
+    if (worker->fenced)
+        sim_fence_granted(world, worker);
+}
+
+void sim_oracle_lost(struct sim_world *world, struct sim_worker *worker)
+{
+    sim_calls_lost(world, worker);
+    sim_mutex_lost(world, worker);
+}
+
+void sim_oracle_ended(struct sim_world *world, struct sim_worker *worker)
+{
+    (void)world;
+    worker->believed_ns = 0;
+}
+
+void sim_oracle_done(struct sim_world *world, struct sim_worker *worker, int error)
+{
+    sim_calls_done(world, worker, error);
+}
+
+void sim_oracle_death(struct sim_world *world, struct sim_client *client)
+{
+    sim_mutex_death(world, client);
+}
+
+void sim_oracle_store(struct sim_world *world, struct sim_node *node)
+{
+    sim_keys_check(world, node);
+}
+
+void sim_oracle_final(struct sim_world *world)
+{
+    sim_keys_final(world);
+}
+
+void sim_oracle_free(struct sim_oracle *oracle)
+{
+    free(oracle->ghost);
+    for (int i = 0; i < SIM_LOCKS_MAX; i++)
+        free(oracle->acquisition[i]);
+}

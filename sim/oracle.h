@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The oracles: they know the true time and everybody's clock, look at what the clients believe
+ * and at what the nodes store, and say when a promise of docs/guarantees.md was broken. Each
+ * file has one promise (oracle_*.c); a kind of lock gets a file of its own.
+ */
+#ifndef SIM_ORACLE_H
+#define SIM_ORACLE_H
+
+#include "sim/options.h"
+
+struct sim_client;
+struct sim_node;
+struct sim_worker;
+struct sim_world;
+
+/* A hold whose process died: nobody acts on it, but nobody else may have it before its end. */
+struct sim_ghost {
+    uint8_t lock;
+    int64_t until_ns; /* true time */
+};
+
+struct sim_acquisition {
+    int64_t completed_ns; /* true time */
+    int64_t token;
+};
+
+struct sim_oracle {
+    struct sim_ghost *ghost;
+    size_t ghost_count;
+    size_t ghost_capacity;
+    struct sim_acquisition *acquisition[SIM_LOCKS_MAX];
+    size_t acquisition_count[SIM_LOCKS_MAX];
+    size_t acquisition_capacity[SIM_LOCKS_MAX];
+    int64_t pardon_until_ns; /* a clock was set: until then the harm is documented */
+};
+
+/* After everything that a client did. */
+void sim_oracle_observe(struct sim_world *world, struct sim_client *client);
+void sim_oracle_granted(struct sim_world *world, struct sim_worker *worker);
+void sim_oracle_lost(struct sim_world *world, struct sim_worker *worker);
+/* The application lets go of it. */
+void sim_oracle_ended(struct sim_world *world, struct sim_worker *worker);
+void sim_oracle_done(struct sim_world *world, struct sim_worker *worker, int error);
+void sim_oracle_death(struct sim_world *world, struct sim_client *client);
+/* A node's keys have changed. */
+void sim_oracle_store(struct sim_world *world, struct sim_node *node);
+/* The clock of a node was set. */
+void sim_oracle_stepped(struct sim_world *world);
+/* Every client is idle and every connection quiet. */
+void sim_oracle_final(struct sim_world *world);
+void sim_oracle_free(struct sim_oracle *oracle);
+
+/* ---- one promise each ---- */
+
+void sim_mutex_observe(struct sim_world *world, struct sim_worker *worker);
+void sim_mutex_lost(struct sim_world *world, struct sim_worker *worker);
+void sim_mutex_death(struct sim_world *world, struct sim_client *client);
+void sim_fence_granted(struct sim_world *world, struct sim_worker *worker);
+void sim_calls_watch(struct sim_world *world, struct sim_worker *worker);
+void sim_calls_granted(struct sim_world *world, struct sim_worker *worker);
+void sim_calls_lost(struct sim_world *world, struct sim_worker *worker);
+void sim_calls_done(struct sim_world *world, struct sim_worker *worker, int error);
+void sim_guard_observe(struct sim_world *world, struct sim_client *client);
+void sim_keys_check(struct sim_world *world, struct sim_node *node);
+void sim_keys_final(struct sim_world *world);
+
+#endif

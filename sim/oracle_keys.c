@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What is on the nodes: no lock without an end, none longer than max_ttl, nothing but what the
+ * project is known to store; and when a client is idle, nothing of it is left anywhere. That
+ * last promise is not made for requests that arrived after their client had given the
+ * connection up (nothing can travel behind them any more), nor for what a disk brought back:
+ * such keys are `stale`, and their TTL takes them.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/recipe.h"
+#include "sim/world.h"
+
+#define PREFIX "redlock:"
+
+static bool is_lock(const struct sim_key *key)
+{
+    return strncmp(key->name, PREFIX, sizeof PREFIX - 1) == 0;
+}
+
+static bool is_fence(const struct sim_key *key)
+{
+    return strncmp(key->name, RL_FENCE_PREFIX, sizeof RL_FENCE_PREFIX - 1) == 0;
+}
+
+static bool is_marker(const struct sim_key *key)
+{
+    return strcmp(key->name, RL_MARKER_KEY) == 0 || strcmp(key->name, RL_PROBATION_KEY) == 0;
+}
+
+void sim_keys_check(struct sim_world *world, struct sim_node *node)
+{
+    bool stepped = world->options.every_ns[SIM_FAULT_NODE_STEP] != 0;
+    int64_t now_ms = sim_node_now_ms(world, node);
+
+    for (uint32_t i = 0; i < node->server.store.count; i++) {
+        const struct sim_key *key = &node->server.store.key[i];
+        int64_t life_max_ms =
+            is_lock(key) ? world->options.max_ttl_ms : atoll(RL_FENCE_LIFE_MS);
+
+        if (is_marker(key))
+            continue;
+        if (!is_lock(key) && !is_fence(key))
+            sim_fail(world, "keys", "n%u has a key %s", node->index + 1, key->name);
+        else if (key->expire_ms == 0)
+            sim_fail(world, "keys", "n%u: %s never expires", node->index + 1, key->name);
+        else if (!stepped && key->expire_ms > now_ms + life_max_ms)
+            sim_fail(world, "keys", "n%u: %s lives longer than is allowed", node->index + 1,
+                     key->name);
+    }
+}
+
+static uint8_t hex_byte(const char *text)
+{
+    char digits[3] = {text[0], text[1], '\0'};
+
+    return (uint8_t)strtol(digits, NULL, 16);
+}
+
+/* Values say whose they are: client.c. */
+static bool is_of_the_living(const struct sim_world *world, const char *value)
+{
+    uint8_t index = (uint8_t)(hex_byte(value) - 1);
+    uint16_t life = (uint16_t)(hex_byte(value + 2) << 8 | hex_byte(value + 4));
+
+    return index < world->options.client_count && world->client[index].alive &&
+           world->client[index].life == life;
+}
+
+void sim_keys_final(struct sim_world *world)
+{
+    for (uint8_t i = 0; i < world->options.node_count; i++) {
+        struct sim_node *node = &world->node[i];
+        int64_t now_ms = sim_node_now_ms(world, node);
+
+        sim_keys_check(world, node);
+        for (uint32_t k = 0; k < node->server.store.count; k++) {
+            const struct sim_key *key = &node->server.store.key[k];
+
+            if (is_lock(key) && now_ms <= key->expire_ms && !key->stale &&
+                is_of_the_living(world, key->item[0].value))
+                sim_fail(world, "nothing left behind",
+                         "n%u still has %s of c%u, which gave it up long ago", i + 1, key->name,
+                         hex_byte(key->item[0].value));
+        }
+    }
+}

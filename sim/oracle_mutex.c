@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One holder while the validity lasts. A worker believes in its lock until the deadline that the
+ * library gave it, by its own clock, whether its process runs or not; after a loss at the end of
+ * the validity still until then, because what was promised is kept to the deadline. At no true
+ * instant may two believe.
+ */
+#include "sim/bytes.h"
+#include "sim/world.h"
+
+#define MS_NS ((int64_t)1000000)
+
+/* How much before the end a loss is told, at most (src/core/hold.c). */
+#define LOSS_LEAD_NS (50 * MS_NS)
+
+/* A step is noticed with the next sample, a second later, and a trial among the nodes. */
+#define NOTICED_WITHIN_NS (1500 * MS_NS)
+
+static bool believes(const struct sim_world *world, const struct sim_worker *worker)
+{
+    const struct sim_client *client = worker->client;
+
+    return worker->believed_ns && sim_client_now_ns(world, client) < worker->believed_ns;
+}
+
+static void check_against_the_dead(struct sim_world *world, struct sim_worker *worker)
+{
+    struct sim_oracle *oracle = &world->oracle;
+
+    for (size_t i = 0; i < oracle->ghost_count; i++) {
+        if (oracle->ghost[i].until_ns <= world->now_ns)
+            oracle->ghost[i--] = oracle->ghost[--oracle->ghost_count];
+        else if (oracle->ghost[i].lock == worker->lock)
+            sim_fail(world, "one holder", "c%u.%u holds %s before the end of a dead one's hold",
+                     worker->client->index + 1, worker->index + 1, worker->key);
+    }
+}
+
+static void check_one_holder(struct sim_world *world, struct sim_worker *worker)
+{
+    if (!sim_promises_one_holder(&world->options) || !believes(world, worker) ||
+        world->now_ns < world->oracle.pardon_until_ns)
+        return;
+    for (uint8_t i = 0; i < world->options.client_count; i++) {
+        struct sim_client *client = &world->client[i];
+
+        for (uint8_t j = 0; client->alive && j < world->options.worker_count; j++) {
+            struct sim_worker *other = &client->worker[j];
+
+            if (other != worker && other->has_lock && other->lock == worker->lock &&
+                believes(world, other))
+                sim_fail(world, "one holder", "c%u.%u and c%u.%u both hold %s",
+                         worker->client->index + 1, worker->index + 1, i + 1, j + 1,
+                         worker->key);
+        }
+    }
+    check_against_the_dead(world, worker);
+}
+
+void sim_mutex_observe(struct sim_world *world, struct sim_worker *worker)
+{
+    const struct rl_lock *lock = &worker->handle.lock;
+
+    if (lock->state == RL_HELD && lock->deadline_ns != worker->believed_ns) {
+        if (worker->believed_ns &&
+            sim_client_now_ns(world, worker->client) > worker->believed_ns)
+            sim_fail(world, "loss in time", "c%u.%u %s: over, and held again",
+                     worker->client->index + 1, worker->index + 1, worker->key);
+        worker->believed_ns = lock->deadline_ns;
+    }
+    check_one_holder(world, worker);
+}
+
+static bool is_proven(const struct rl_lock *lock)
+{
+    uint8_t missing = 0;
+
+    for (uint8_t i = 0; i < lock->policy->node_count; i++)
+        missing += lock->node[i].vote == REDLOCK_VOTE_MISSING;
+    return missing > lock->policy->node_count - lock->policy->quorum;
+}
+
+void sim_mutex_lost(struct sim_world *world, struct sim_worker *worker)
+{
+    int64_t now_ns = sim_client_now_ns(world, worker->client);
+
+    /* Lost before its time: whoever was told does not believe any longer. */
+    if (now_ns < worker->believed_ns - LOSS_LEAD_NS || is_proven(&worker->handle.lock) ||
+        world->options.regime == SIM_REGIME_STEPS)
+        worker->believed_ns = 0;
+}
+
+void sim_mutex_death(struct sim_world *world, struct sim_client *client)
+{
+    struct sim_oracle *oracle = &world->oracle;
+
+    for (uint8_t i = 0; i < world->options.worker_count; i++) {
+        struct sim_worker *worker = &client->worker[i];
+
+        if (!worker->has_lock || !believes(world, worker))
+            continue;
+        if (oracle->ghost_count == oracle->ghost_capacity) {
+            oracle->ghost_capacity = oracle->ghost_capacity ? 2 * oracle->ghost_capacity : 16;
+            oracle->ghost =
+                sim_realloc(oracle->ghost, oracle->ghost_capacity * sizeof *oracle->ghost);
+        }
+        oracle->ghost[oracle->ghost_count++] = (struct sim_ghost){
+            .lock = worker->lock,
+            .until_ns = sim_client_when_ns(client, worker->believed_ns),
+        };
+    }
+}
+
+static void pardon_ends(struct sim_world *world, void *subject, uint64_t stamp)
+{
+    (void)subject;
+    (void)stamp;
+    if (world->now_ns < world->oracle.pardon_until_ns)
+        return;
+    for (uint8_t i = 0; i < world->options.client_count; i++)
+        for (uint8_t j = 0; world->client[i].alive && j < world->options.worker_count; j++)
+            if (world->client[i].worker[j].has_lock)
+                check_one_holder(world, &world->client[i].worker[j]);
+}
+
+void sim_oracle_stepped(struct sim_world *world)
+{
+    world->oracle.pardon_until_ns = world->now_ns + NOTICED_WITHIN_NS;
+    sim_events_add(&world->events, world->oracle.pardon_until_ns, pardon_ends, NULL, 0);
+}

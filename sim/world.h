@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One simulated world: nodes, clients, the network between them, one queue of events, one seed.
+ *
+ * A run has three parts: trouble (safety is watched), calm (whoever waits must be served and
+ * everything must come to rest in bounded time), and a look at what is left behind.
+ */
+#ifndef SIM_WORLD_H
+#define SIM_WORLD_H
+
+#include <stdio.h>
+
+#include "sim/client.h"
+#include "sim/events.h"
+#include "sim/faults.h"
+#include "sim/net.h"
+#include "sim/node.h"
+#include "sim/options.h"
+#include "sim/oracle.h"
+#include "sim/rng.h"
+#include "sim/trace.h"
+
+#define SIM_TEXT_MAX 256
+
+struct sim_world {
+    uint64_t seed;
+    struct sim_options options;
+    struct sim_rng rng;
+    int64_t now_ns; /* true time */
+    struct sim_events events;
+    struct sim_node node[SIM_NODES_MAX];
+    struct sim_client client[SIM_CLIENTS_MAX];
+    struct sim_link link[SIM_CLIENTS_MAX][SIM_NODES_MAX];
+    struct sim_conn *conns; /* all that ever were */
+    uint32_t conn_count;
+    struct sim_oracle oracle;
+    bool calm;          /* the faults are over */
+    int64_t calm_at_ns; /* since when */
+    bool ended;
+    FILE *trace; /* NULL: nobody reads it */
+    uint64_t grants;
+    uint64_t event_count;
+
+    bool failed;
+    const char *failed_oracle;
+    char failure[SIM_TEXT_MAX];
+};
+
+struct sim_result {
+    bool failed;
+    char oracle[32];
+    char failure[SIM_TEXT_MAX];
+    uint64_t grants;
+    uint64_t events;
+    int64_t simulated_ns;
+    enum sim_regime regime;
+};
+
+/* Plays one seed. trace may be NULL. */
+void sim_play(uint64_t seed, FILE *trace, struct sim_result *out);
+
+/* A promise was broken: the run ends here. The first one counts. */
+__attribute__((format(printf, 3, 4))) void sim_fail(struct sim_world *world, const char *oracle,
+                                                    const char *format, ...);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The rules that keep the promise, by name, each at the line that implements it.
+ *
+ * RL_RULE(NAME) is the constant true, and the compiler leaves nothing of it. Only one build of
+ * the simulator (RL_PLANTED, sim/planted.c) can switch a rule off, one at a time: a simulator
+ * that does not notice a missing rule would not notice a bug there either.
+ */
+#ifndef RL_CORE_RULES_H
+#define RL_CORE_RULES_H
+
+/* One line per rule: name, what goes wrong without it. */
+#define RL_RULES(X)                                                                            \
+    X(MAJORITY, "the quorum is one node too small")                                            \
+    X(FRESH_VALUE, "a retry uses the value of the attempt before (A1)")                        \
+    X(VALID_WHEN_DECIDED, "the validity is not looked at when the deciding reply comes (A3)")  \
+    X(DRIFT, "no allowance for clocks that run at different rates (A3)")                       \
+    X(ROLLBACK_EVERYWHERE, "a rollback goes only to nodes that granted (A4)")                  \
+    X(ROLLBACK_BEHIND, "a rollback waits for the next connection (A5)")                        \
+    X(RELEASE_COMPARES, "a release deletes whatever is there (A6)")                            \
+    X(EXTEND_COMPARES, "an extension sets the key, whoever has it (A7)")                       \
+    X(EXTEND_WHILE_VALID, "an extension counts after the validity ended (A7, A10)")            \
+    X(HEAL_IS_NO_PROOF, "a key set anew counts as renewed, in quarantine too (A8, G3)")        \
+    X(GRANT_IN_TIME, "a lock is granted after the wait deadline (A9)")                         \
+    X(LOSS_TIMER, "no timer for the end of the validity (A10)")                                \
+    X(KEPT_TO_THE_END, "what was lost is deleted before its promised end (A10)")               \
+    X(ROUNDS, "late grants of an earlier round are counted")                                   \
+    X(RESTART_GUARD, "a node that restarted votes at once (G1)")                               \
+    X(GUARD_TIME, "a quarantine does not last for max_ttl (G1)")                               \
+    X(CHECK_FIRST, "a node once checked is not checked on its next connection (G1)")           \
+    X(STRICT_MARKER, "strict mode ignores the marker of an acquire (G2)")                      \
+    X(CLOCK_GUARD, "nobody notices that a node's clock was set (G6)")                          \
+    X(STEADY_CLOCK, "the client goes by its wall clock")                                       \
+    X(ALIGN, "no alignment of fence counters")                                                 \
+    X(ALIGN_WHERE_GRANTED, "fence counters are aligned on any majority")
+
+enum rl_rule {
+    RL_RULE_NONE,
+#define RL_RULE_ENUM(name, text) RL_RULE_##name,
+    RL_RULES(RL_RULE_ENUM)
+#undef RL_RULE_ENUM
+};
+
+#ifdef RL_PLANTED
+extern enum rl_rule rl_rule_broken;
+#define RL_RULE(name) (rl_rule_broken != RL_RULE_##name)
+#else
+#define RL_RULE(name) 1
+#endif
+
+#endif
