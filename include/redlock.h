@@ -566,7 +566,8 @@ typedef struct redlock_check {
     size_t size;
     const char *address; /* the node; empty: all of them together */
     const char *name;    /* reachable, role, identity, eviction, persistence, clock, latency,
-                            rights, fencing, guard, number, versions */
+                            rights, fencing, waiting, kinds, guard, number,
+                            versions */
     int32_t verdict;     /* enum redlock_verdict */
     const char *text;    /* what was found */
     const char *remedy;  /* what to do; empty when nothing has to be done */

@@ -27,7 +27,7 @@ struct listing {
     struct rl_survey survey;
     char pattern[PATTERN_MAX];
     char cursor[REDLOCK_NODES_MAX][CURSOR_MAX];
-    bool finished[REDLOCK_NODES_MAX]; /* has come round */
+    bool finished[REDLOCK_NODES_MAX];            /* has come round */
     struct rl_node_vote vote[REDLOCK_NODES_MAX]; /* of the last time that a node was asked */
     char **names;
     uint32_t *slots; /* open addressing: index into names, from 1 */
