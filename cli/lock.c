@@ -20,8 +20,7 @@ static int read_options(struct terms *t, struct args *a)
     while (status == 0 && (id = args_next(a, &value)) != ARGS_END) {
         if (id == ARGS_STOP)
             return a->status;
-        status =
-            id == ARGS_WORD ? terms_add_name(t, value) : terms_option(t, id, value);
+        status = id == ARGS_WORD ? terms_add_name(t, value) : terms_option(t, id, value);
     }
     return status ? status : terms_complete(t, false);
 }
@@ -110,7 +109,8 @@ cleanup:
     return status;
 }
 
-static const struct option options[] = {OPTION_NO_WAIT, OPTION_WAIT, OPTION_TTL, TERMS_OPTIONS, {0}};
+static const struct option options[] = {
+    OPTION_NO_WAIT, OPTION_WAIT, OPTION_TTL, TERMS_OPTIONS, {0}};
 
 const struct command command_lock = {
     .name = "lock",

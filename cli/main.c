@@ -91,9 +91,8 @@ int main(int argc, char **argv)
     signals_ignore_pipe();
     message_setup(NULL, wants_json(argc, argv));
     if (argc < 2)
-        return message_usage(
-            "a subcommand is missing: run, lock, extend, unlock, status, top, "
-            "nodes, doctor, init or dev");
+        return message_usage("a subcommand is missing: run, lock, extend, unlock, status, top, "
+                             "nodes, doctor, init or dev");
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
         return overview();
     if (strcmp(argv[1], "help") == 0)

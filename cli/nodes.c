@@ -29,7 +29,8 @@ static void print_table(const struct settings *s, redlock *client, const redlock
     table_begin(&t, heading);
     for (uint32_t i = 0; i < report->node_count; i++) {
         struct node_view v;
-        char rtt[TEXT_TIME_MAX], connects[16], guard[NODE_VIEW_TEXT_MAX], clock[NODE_VIEW_TEXT_MAX];
+        char rtt[TEXT_TIME_MAX], connects[16], guard[NODE_VIEW_TEXT_MAX],
+            clock[NODE_VIEW_TEXT_MAX];
         node_view_look(&v, client, report, i);
         text_rtt(rtt, v.rtt_us);
         snprintf(connects, sizeof connects, "%u", v.info.connects);

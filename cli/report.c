@@ -139,8 +139,8 @@ static void set_found(struct table *t, const redlock_node_report *n, bool differ
 
 void report_table(const redlock_report *report, FILE *out)
 {
-    static const char *const heading[] = {"NODE",    "ANSWER",  "KIND", "HOLDER", "HOLDERS",
-                                          "WAITERS", "LEFT",    "RTT",  "WHY",    NULL};
+    static const char *const heading[] = {"NODE",    "ANSWER", "KIND", "HOLDER", "HOLDERS",
+                                          "WAITERS", "LEFT",   "RTT",  "WHY",    NULL};
     struct table t;
     table_begin(&t, heading);
     for (uint32_t i = 0; i < report->node_count && i < REDLOCK_NODES_MAX; i++) {

@@ -25,16 +25,14 @@ static void on_name(const char *name, void *data)
         bsearch(&wanted, s->locks, s->known_count, sizeof wanted, compare_names))
         return;
     char *copy = strdup(name);
-    struct sample_lock *more =
-        copy ? reallocarray(s->locks, s->count + 1, sizeof *more) : NULL;
+    struct sample_lock *more = copy ? reallocarray(s->locks, s->count + 1, sizeof *more) : NULL;
     if (!more) {
         free(copy);
         s->out_of_memory = true;
         return;
     }
     s->locks = more;
-    s->locks[s->count++] =
-        (struct sample_lock){.name = copy, .changes = -1, .left_ms = -1};
+    s->locks[s->count++] = (struct sample_lock){.name = copy, .changes = -1, .left_ms = -1};
 }
 
 /* Has the holder changed? A token tells even if nobody holds it at the moment of looking. */

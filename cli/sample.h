@@ -17,9 +17,9 @@ struct sample_lock {
     redlock_info info; /* of the last time it was asked for */
     int64_t left_ms;   /* of the last holder; -1: unknown or without expiry */
     int64_t asked_ns;  /* 0: not yet */
-    int64_t changes;   /* of the holder, as seen since the time before: 1 at most; -1: unknown */
-    int64_t span_ms;   /* that these took */
-    uint32_t idle;     /* samples in a row in which nobody held it or waited */
+    int64_t changes; /* of the holder, as seen since the time before: 1 at most; -1: unknown */
+    int64_t span_ms; /* that these took */
+    uint32_t idle;   /* samples in a row in which nobody held it or waited */
 };
 
 struct sample {

@@ -66,7 +66,7 @@ size_t screen_left(const struct screen *s)
 static const char *colour_code(enum screen_colour colour)
 {
     static const char *const codes[] = {
-        [SCREEN_PLAIN] = "",         [SCREEN_TITLE] = "\033[1m",  [SCREEN_HEADING] = "\033[7m",
+        [SCREEN_PLAIN] = "",       [SCREEN_TITLE] = "\033[1m", [SCREEN_HEADING] = "\033[7m",
         [SCREEN_BAD] = "\033[31m", [SCREEN_WAIT] = "\033[33m",
     };
     return codes[colour];

@@ -77,9 +77,10 @@ static int check_combination(struct terms *t)
         return message_usage("--shared and --slots exclude each other: --slots limits how many "
                              "hold it at once, --shared does not; leave one of them out");
     if (several && t->fence)
-        return message_usage("--fence does not go with %s: several hold it at once, and no order "
-                             "of tokens could keep a late one out; leave --fence out",
-                             several);
+        return message_usage(
+            "--fence does not go with %s: several hold it at once, and no order "
+            "of tokens could keep a late one out; leave --fence out",
+            several);
     if (several && t->name_count > 1)
         return message_usage("several names can be locked together exclusively only; leave %s "
                              "out, or nest one `redlock run` in another, always in one order",

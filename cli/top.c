@@ -32,7 +32,7 @@ enum { OPTION_DELAY = OPTION_OWN, OPTION_COUNT };
 #define NAME_MIN 16
 #define NAME_COLUMNS_MAX 120
 #define NAME_TEXT_MAX (4 * NAME_COLUMNS_MAX + 4) /* bytes of them */
-#define OTHER_COLUMNS 54 /* that stand behind the name of a lock */
+#define OTHER_COLUMNS 54                         /* that stand behind the name of a lock */
 
 struct top {
     struct settings settings;
@@ -137,7 +137,7 @@ static void print_lock(struct top *t, const struct sample_lock *lock, size_t nam
              info->kind < 0 ? "free" : redlock_kind_text(info->kind), holders, info->waiters,
              left, rate, info->disagree ? " !" : "");
     screen_line(&t->screen,
-                info->disagree       ? SCREEN_BAD
+                info->disagree      ? SCREEN_BAD
                 : info->waiters > 0 ? SCREEN_WAIT
                                     : SCREEN_PLAIN,
                 line);
@@ -148,7 +148,8 @@ static void print_locks(struct top *t)
     const struct sample *s = &t->sample;
     char line[SCREEN_LINE_MAX], name[NAME_TEXT_MAX];
     size_t columns = t->screen.full ? t->screen.columns : 80;
-    size_t name_columns = columns > OTHER_COLUMNS + NAME_MIN ? columns - OTHER_COLUMNS : NAME_MIN;
+    size_t name_columns =
+        columns > OTHER_COLUMNS + NAME_MIN ? columns - OTHER_COLUMNS : NAME_MIN;
     if (s->error != REDLOCK_OK) {
         char safe[sizeof s->detail];
         text_safe(safe, sizeof safe, s->detail);
