@@ -221,6 +221,28 @@ void rl_node_keep_orphan(struct rl_engine *engine, uint8_t node, struct rl_claim
 /* The vote of a node that cannot be asked now. */
 struct rl_answer rl_node_excuse(const struct rl_engine *engine, uint8_t node);
 
+/* One event for the lock, and whatever follows from it. */
+void rl_handle_step(struct rl_engine *engine, struct rl_handle *handle, struct rl_event *event);
+
+/* ---- send.c ---- */
+
+/* Sends one step to its nodes; returns those that could not be asked, a bit each. */
+uint16_t rl_send_to_nodes(struct rl_engine *engine, struct rl_handle *handle,
+                          const struct rl_send *send, int64_t now_ns);
+/* What a native delete leaves to be done: telling who waits. */
+void rl_tell_waiters(struct rl_engine *engine, struct rl_claim *claim, uint8_t node,
+                     enum rl_op op, struct rl_answer answer, int64_t now_ns);
+
+/* ---- waiting.c ---- */
+
+/* The next of our waiters has its turn, as soon as the timers are looked at. */
+void rl_leave_line(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns);
+/* Our own release is on its way: whoever of ours is next follows at once. */
+void rl_wake_our_own(struct rl_engine *engine, const struct rl_handle *released,
+                     int64_t now_ns);
+void rl_be_courteous(struct rl_engine *engine, const struct rl_claim *claim, int64_t now_ns);
+bool rl_is_courteous(const struct rl_engine *engine, const struct rl_handle *handle,
+                     int64_t now_ns);
 /* Who is first in that line was told that the lock may be free on those nodes. */
 void rl_handle_wake(struct rl_engine *engine, struct rl_handle *handle, uint16_t nodes,
                     uint16_t slot, int64_t now_ns);

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* From a step of a lock to requests: claims with their values, and who is told what. */
+#include "core/rules.h"
+#include "engine/engine.h"
+
+void rl_write_hex(const uint8_t *bytes, size_t size, char *out)
+{
+    static const char hex[] = "0123456789abcdef";
+
+    for (size_t i = 0; i < size; i++) {
+        out[2 * i] = hex[bytes[i] >> 4];
+        out[2 * i + 1] = hex[bytes[i] & 15];
+    }
+}
+
+/* The slot of a semaphore is part of its value, so that whoever gives it back finds it. */
+void rl_claim_draw_value(struct rl_engine *engine, struct rl_claim *claim, uint16_t slot)
+{
+    uint8_t bytes[RL_VALUE_RANDOM_BYTES];
+    char text[2 * RL_VALUE_RANDOM_BYTES + 1 + RL_DIGITS_MAX];
+    char *end = text + 2 * RL_VALUE_RANDOM_BYTES;
+
+    engine->random(engine->random_data, bytes, sizeof bytes);
+    rl_write_hex(bytes, sizeof bytes, text);
+    if (slot) {
+        *end++ = '#';
+        end = rl_resp_decimal(slot, end);
+    }
+    rl_claim_set_value(claim, text, (size_t)(end - text));
+}
+
+struct rl_claim *rl_claim_for(struct rl_engine *engine, struct rl_handle *handle)
+{
+    struct rl_claim *claim = rl_claim_new(&engine->claims, handle->key, handle);
+
+    if (!claim)
+        return NULL;
+    claim->kind = handle->lock.terms.kind;
+    claim->name_count = handle->name_count;
+    claim->prefix_size = (uint8_t)handle->prefix_size;
+    return claim;
+}
+
+/* By then a key of this TTL has expired, though its request lay on the way for long. */
+static int64_t gone_ns(const struct rl_engine *engine, int64_t ttl_ns, int64_t now_ns)
+{
+    return now_ns + 2 * ttl_ns + engine->stall_ns;
+}
+
+/*
+ * Every attempt gets a value of its own (A1): with a reused one, the late rollback of an
+ * earlier attempt would delete the key of the later, successful one.
+ */
+static bool begin_claim(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
+{
+    struct rl_claim *claim = rl_claim_for(engine, handle);
+
+    if (!claim)
+        return false;
+    if (RL_RULE(FRESH_VALUE) || !handle->claim)
+        rl_claim_draw_value(engine, claim,
+                            handle->lock.terms.kind == REDLOCK_SEMAPHORE ? handle->lock.slot
+                                                                         : 0);
+    else
+        rl_claim_set_value(claim, handle->claim->value.data, handle->claim->value.size);
+    claim->gone_ns = gone_ns(engine, handle->lock.ttl_ns, now_ns);
+    claim->contended = handle->lock.ticket != 0;
+    claim->waiter = handle->lock.ticket ? handle->waiter : 0;
+    if (handle->claim) {
+        if (RL_RULE(ROUNDS))
+            handle->claim->handle = NULL;
+        rl_claim_unref(&engine->claims, handle->claim);
+    }
+    handle->claim = claim;
+    return true;
+}
+
+/*
+ * Healing is for nodes that may vote: on others the key would prove nothing (A8, G3). And for
+ * those who know what it is that they hold.
+ */
+static bool is_left_out(struct rl_engine *engine, const struct rl_handle *handle, uint8_t node,
+                        enum rl_op op, int64_t now_ns)
+{
+    return RL_RULE(HEAL_IS_NO_PROOF) && op == RL_OP_HEAL &&
+           (handle->claim->kind_unknown ||
+            !rl_guard_may_vote(&engine->node[node].session.guard, now_ns));
+}
+
+/* The keys may live until then, or longer if they did so before. */
+static void outlive(struct rl_claim *claim, int64_t until_ns)
+{
+    if (claim->gone_ns < until_ns)
+        claim->gone_ns = until_ns;
+}
+
+/* A server that deletes by itself tells no waiters: whether there are any is asked behind it. */
+static void ask_for_waiters(struct rl_engine *engine, struct rl_claim *claim, uint8_t node,
+                            int64_t now_ns)
+{
+    struct rl_description description;
+    struct rl_command command;
+
+    rl_describe(engine, claim, NULL, RL_OP_WAITERS, now_ns, &description);
+    rl_recipe_command(RL_OP_WAITERS, &description.subject,
+                      &engine->node[node].session.abilities, &command);
+    rl_node_request(engine, node, claim, RL_OP_WAITERS, 0, &command);
+}
+
+/* What this step needs of a claim; false: out of memory. */
+static bool prepare_claim(struct rl_engine *engine, struct rl_handle *handle, enum rl_op op,
+                          int64_t now_ns)
+{
+    if (op == RL_OP_ACQUIRE || !handle->claim) {
+        handle->out_of_memory = !begin_claim(engine, handle, now_ns);
+        return !handle->out_of_memory;
+    }
+    if (op == RL_OP_EXTEND)
+        outlive(handle->claim, gone_ns(engine, handle->lock.extension_ttl_ns, now_ns));
+    return true;
+}
+
+/* A place that was given up is not asked for again: late messages for it concern nobody. */
+static void forget_place(struct rl_engine *engine, struct rl_handle *handle)
+{
+    if (!handle->line || handle->line->first != handle)
+        return;
+    rl_line_renumber(&engine->lines, handle->line);
+    handle->waiter = rl_line_number(handle->line);
+}
+
+/* Sends one step to its nodes; returns those that could not be asked, a bit each. */
+uint16_t rl_send_to_nodes(struct rl_engine *engine, struct rl_handle *handle,
+                          const struct rl_send *send, int64_t now_ns)
+{
+    struct rl_description description;
+    struct rl_command command;
+    enum rl_op op = send->op;
+    uint16_t refused = 0;
+
+    if (!prepare_claim(engine, handle, op, now_ns))
+        return send->nodes;
+    rl_describe(engine, handle->claim, handle, op, now_ns, &description);
+    for (uint8_t i = 0; i < engine->policy.node_count; i++) {
+        const struct rl_abilities *abilities = &engine->node[i].session.abilities;
+
+        if (!(send->nodes & (1u << i)) || is_left_out(engine, handle, i, op, now_ns))
+            continue;
+        /* In front: a clock that was set must be known before the vote that leans on it. */
+        if (op == RL_OP_ACQUIRE || op == RL_OP_EXTEND)
+            rl_watch_use(engine, i, now_ns);
+        rl_describe_node(engine, handle, i, now_ns, &description);
+        rl_recipe_command(op, &description.subject, abilities, &command);
+        /* A rollback too goes on this connection, behind what it takes back (A5). */
+        if ((!RL_RULE(ROLLBACK_BEHIND) && op == RL_OP_ROLLBACK) ||
+            !rl_node_request(engine, i, handle->claim, op, send->round, &command)) {
+            refused |= (uint16_t)(1u << i);
+            if (op == RL_OP_RELEASE || op == RL_OP_ROLLBACK || op == RL_OP_QUIT)
+                rl_node_keep_orphan(engine, i, handle->claim, now_ns);
+        } else if (op == RL_OP_RELEASE &&
+                   rl_recipe_deletes_natively(&description.subject, abilities)) {
+            ask_for_waiters(engine, handle->claim, i, now_ns);
+        }
+    }
+    if (op == RL_OP_LEAVE || op == RL_OP_QUIT)
+        forget_place(engine, handle);
+    return refused;
+}
+
+bool rl_outlives_its_handle(enum rl_op op)
+{
+    switch (op) {
+    case RL_OP_RELEASE:
+    case RL_OP_ROLLBACK:
+    case RL_OP_QUIT:
+    case RL_OP_LEAVE:
+    case RL_OP_WAITERS:
+    case RL_OP_WAKE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* What a native delete leaves to be done: telling who waits. */
+void rl_tell_waiters(struct rl_engine *engine, struct rl_claim *claim, uint8_t node,
+                     enum rl_op op, struct rl_answer answer, int64_t now_ns)
+{
+    struct rl_description description;
+    struct rl_command command;
+
+    if (answer.vote != REDLOCK_VOTE_GRANTED)
+        return;
+    if (answer.contended || op == RL_OP_WAITERS)
+        rl_be_courteous(engine, claim, now_ns);
+    if (op == RL_OP_ROLLBACK) {
+        rl_describe(engine, claim, NULL, op, now_ns, &description);
+        if (rl_recipe_deletes_natively(&description.subject,
+                                       &engine->node[node].session.abilities))
+            ask_for_waiters(engine, claim, node, now_ns);
+    } else if (op == RL_OP_WAITERS) {
+        rl_describe(engine, claim, NULL, RL_OP_WAKE, now_ns, &description);
+        rl_recipe_command(RL_OP_WAKE, &description.subject,
+                          &engine->node[node].session.abilities, &command);
+        rl_node_request(engine, node, claim, RL_OP_WAKE, 0, &command);
+    }
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Several waiters of one client: whose turn it is, who is woken, who must be polite. */
+#include "engine/engine.h"
+
+#define COURTESY_NS 1000000000
+
+/* The next of our waiters has its turn, as soon as the timers are looked at. */
+void rl_leave_line(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
+{
+    struct rl_handle *next = rl_line_leave(&engine->lines, handle);
+
+    if (!next)
+        return;
+    next->waiter = rl_line_number(next->line);
+    next->turn = true;
+    next->held_here = handle->lock.state == RL_HELD && handle->lock.terms.kind == REDLOCK_MUTEX;
+    rl_timers_set(&engine->timers, &next->timer, now_ns);
+}
+
+void rl_handle_wake(struct rl_engine *engine, struct rl_handle *handle, uint16_t nodes,
+                    uint16_t slot, int64_t now_ns)
+{
+    rl_handle_step(engine, handle,
+                   &(struct rl_event){
+                       .type = RL_EVENT_WAKE, .now_ns = now_ns, .nodes = nodes, .slot = slot});
+}
+
+void rl_handles_wake(struct rl_engine *engine, uint8_t node, bool sleepers, int64_t now_ns)
+{
+    for (uint32_t i = 0; i < engine->lines.capacity; i++) {
+        struct rl_line *line = engine->lines.all[i];
+
+        if (line && (sleepers || line->first->lock.state != RL_QUEUED))
+            rl_handle_wake(engine, line->first, (uint16_t)(1u << node), 0, now_ns);
+    }
+}
+
+/*
+ * Our own release is on its way. Who is first in the nodes' queue and ours need not wait to be
+ * told: its request travels right behind.
+ */
+void rl_wake_our_own(struct rl_engine *engine, const struct rl_handle *released, int64_t now_ns)
+{
+    uint16_t all = (uint16_t)((1u << engine->policy.node_count) - 1);
+    struct rl_line *line = rl_line_find(&engine->lines, released->key);
+
+    if (line && line->first->lock.state == RL_QUEUED && line->first->lock.place == 1)
+        rl_handle_wake(engine, line->first, all, released->lock.slot, now_ns);
+}
+
+uint32_t rl_handle_position(const struct rl_handle *handle)
+{
+    uint32_t ahead = 0;
+
+    if (!handle->line)
+        return 0;
+    for (const struct rl_handle *at = handle; at->line_previous; at = at->line_previous)
+        ahead++;
+    if (ahead > 0 && handle->line->first->lock.place == 0)
+        return ahead + 1;
+    return ahead + handle->line->first->lock.place;
+}
+
+void rl_be_courteous(struct rl_engine *engine, const struct rl_claim *claim, int64_t now_ns)
+{
+    uint64_t hash = rl_line_hash(claim->key);
+
+    engine->courtesy[hash % RL_COURTESIES] = (struct rl_courtesy){hash, now_ns + COURTESY_NS};
+}
+
+bool rl_is_courteous(const struct rl_engine *engine, const struct rl_handle *handle,
+                     int64_t now_ns)
+{
+    uint64_t hash = rl_line_hash(handle->key);
+    const struct rl_courtesy *courtesy = &engine->courtesy[hash % RL_COURTESIES];
+
+    return courtesy->hash == hash && now_ns < courtesy->until_ns;
+}
