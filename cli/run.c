@@ -71,6 +71,19 @@ static int report_lost(struct run *r, int error, const char *text)
     return report_failure(&r->settings, &f);
 }
 
+/* Our hold was gone. Of an exclusive lock it can be told whether another has it now. */
+static bool is_taken(struct run *r)
+{
+    redlock_info info = {.size = sizeof info};
+    redlock_report report = {.size = sizeof report};
+    if (!r->terms.owner ||
+        redlock_query(r->hold.client, r->terms.name[0], &info, &report) != REDLOCK_OK ||
+        !info.held || strcmp(info.owner, r->terms.owner) == 0)
+        return false;
+    r->hold.report = report;
+    return true;
+}
+
 /* The child is gone. Gives the lock back and decides the exit status. */
 static int finish(struct run *r)
 {
@@ -89,6 +102,8 @@ static int finish(struct run *r)
             r->hold.report = renewal;
         return report_lost(r, lost_error, describe_loss(w));
     }
+    if (error == REDLOCK_EXPIRED && is_taken(r))
+        error = REDLOCK_LOST;
     if (error == REDLOCK_LOST)
         return report_lost(r, error, "another took the lock while the command ran");
     if (error == REDLOCK_EXPIRED)
