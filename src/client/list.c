@@ -15,6 +15,7 @@
 #define SET_SLOTS 32768 /* a power of two, and never more than a third full */
 /* A server with millions of other keys is not searched for ever. */
 #define ROUNDS_MAX 20000
+#define MISSES_MAX 4
 
 /* Alone, or with the lock that they stand beside behind : or @. */
 static const char *const auxiliary[] = {
@@ -28,6 +29,7 @@ struct listing {
     char pattern[PATTERN_MAX];
     char cursor[REDLOCK_NODES_MAX][CURSOR_MAX];
     bool finished[REDLOCK_NODES_MAX];            /* has come round */
+    uint8_t misses[REDLOCK_NODES_MAX];           /* times in a row that it was too slow */
     struct rl_node_vote vote[REDLOCK_NODES_MAX]; /* of the last time that a node was asked */
     char **names;
     uint32_t *slots; /* open addressing: index into names, from 1 */
@@ -127,7 +129,19 @@ static void set_pattern(struct listing *l)
     l->survey.pattern = (struct rl_slice){l->pattern, (size_t)(at - l->pattern)};
 }
 
-/* After a round: who goes on? Whoever failed is not asked again. */
+/*
+ * Is it still to be asked? Many rounds are many chances to be slow once: the same question is
+ * asked again, and a late answer to the first is not heard.
+ */
+static bool goes_on(struct listing *l, uint8_t node)
+{
+    if (l->vote[node].vote == REDLOCK_VOTE_TIMEDOUT)
+        return ++l->misses[node] < MISSES_MAX;
+    l->misses[node] = 0;
+    return l->vote[node].vote == REDLOCK_VOTE_GRANTED && !l->finished[node];
+}
+
+/* After a round: does anybody go on? */
 static bool prepare_next(struct listing *l)
 {
     bool more = false;
@@ -136,10 +150,10 @@ static bool prepare_next(struct listing *l)
         if (l->survey.cursor[i].size == 0)
             continue;
         l->vote[i] = l->survey.node[i];
-        if (l->finished[i] || l->vote[i].vote != REDLOCK_VOTE_GRANTED)
-            l->survey.cursor[i].size = 0;
-        else
+        if (goes_on(l, i))
             more = true;
+        else
+            l->survey.cursor[i].size = 0;
     }
     return more && l->name_count < REDLOCK_LIST_MAX && !l->out_of_memory;
 }
