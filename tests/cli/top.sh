@@ -68,8 +68,8 @@ expect 'no majority: 69' 69
 like '   and it says so' "$out" 'only 1 of 3 nodes could vote'
 try "$redlock" top -n 1 --json
 like '   in JSON' "$out" '^\{"ok":false,"command":"top","error":"NOQUORUM"'
-"$redlock" dev start 2 >/dev/null
-"$redlock" dev start 3 >/dev/null
+"$redlock" dev start 2 >/dev/null 2>&1
+"$redlock" dev start 3 >/dev/null 2>&1
 "$redlock" init --yes >/dev/null 2>&1
 
 for bad in '-d 1ms' '-d x' '-n 0' '-n x' name; do
