@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# deps.sh [build|run|test|fuzz]...
+# deps.sh [build|run|test|fuzz|proof]...
 #
 # Makes sure that what a purpose needs is installed: `build` the library and the command, `run`
-# a local quorum, `test` everything, `fuzz` clang with its fuzzer. Does nothing, quickly and without the network, when all is
-# there. What is missing is installed with apt-get, as root or through sudo; on other systems,
-# and without the rights, the exact command is printed and the status is 1.
+# a local quorum, `test` everything but clang with its fuzzer, which is for `fuzz`, and the model
+# checker, which is for `proof`. Does nothing, quickly and without the network, when all is there.
+# What is missing is installed with apt-get, as root or through sudo; on other systems, and
+# without the rights, the exact command is printed and the status is 1.
 set -eu
 
 have() { command -v "$1" >/dev/null 2>&1; }
@@ -66,14 +67,20 @@ check_fuzz() {
     have cc && have_header hiredis/hiredis.h || miss hiredis-dev
 }
 
+check_proof() {
+    have cc || miss cc
+    have spin || miss spin
+}
+
 for purpose in "${@:-test}"; do
     case $purpose in
     build) check_build ;;
     run) check_build && check_run ;;
     test) check_build && check_run && check_test ;;
     fuzz) check_build && check_fuzz ;;
+    proof) check_proof ;;
     *)
-        echo "usage: deps.sh [build|run|test|fuzz]..." >&2
+        echo "usage: deps.sh [build|run|test|fuzz|proof]..." >&2
         exit 64
         ;;
     esac

@@ -120,6 +120,11 @@ struct rl_lock {
     int64_t acquired_ns;
     int64_t deadline_ns; /* end of the validity (A3, A10); 0: not held */
     uint16_t held;       /* nodes known to carry our key, a bit each */
+    /*
+     * Nodes that had our key while they could vote and were not found without it since. Only on
+     * these does a renewal count in quarantine: a key that was set there proves nothing (G3).
+     */
+    uint16_t proven;
     int64_t token;       /* fencing token of the hold; 0: none */
     uint16_t aligned;    /* ALIGNING: nodes whose counter is the token */
     int64_t sweep_at_ns; /* after a loss: when what remains is taken back; RL_NEVER_NS: not */
