@@ -44,20 +44,25 @@ wait $waiter
 that 'nor does one for several names' unqueued w
 that '   with any of them' unqueued other
 
-# As long as was said: by the best of five, a busy machine only adds.
+# As long as was said: by the best reading, a busy machine only adds.
 cat >"$tmp/time" <<'END'
 start=${EPOCHREALTIME/./}
 "$@"
 echo $((${EPOCHREALTIME/./} - start))
 END
-# best OPTION...: of five, in microseconds; what a program takes to start and to end is in it.
-best() {
-    for _ in 1 2 3 4 5; do bash "$tmp/time" "$redlock" run -q "$@" w -- true; done | sort -n | head -n 1
+# took OPTION...: in microseconds; what a program takes to start and to end is in it.
+took() {
+    bash "$tmp/time" "$redlock" run -q "$@" w -- true
 }
-at_once=$(best -n)
-half=$(best -w 0.5)
-that '-w 0.5 never ends earlier' [ "$half" -ge 500000 ]
-between '   and not more than a few milliseconds later' $((half - at_once)) 490000 515000
+at_once=$(for _ in 1 2 3 4 5; do took -n; done | sort -n | head -n 1)
+best=999999999
+for ((i = 0; i < 20 && best - at_once > 505000; i++)); do
+    half=$(took -w 0.5)
+    [ "$half" -ge 500000 ] || not_ok '-w 0.5 never ends earlier' "$half us"
+    [ "$half" -ge "$best" ] || best=$half
+done
+between '-w 0.5 waits half a second, and not more than a few milliseconds longer' \
+    $((best - at_once)) 490000 515000
 between '-n does not wait' "$at_once" 0 400000
 
 # First come, first served.
