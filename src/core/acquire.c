@@ -124,6 +124,8 @@ static void roll_back(struct rl_lock *lock, struct rl_actions *out)
 
     if (lock->ticket)
         nodes &= (uint16_t)~nodes_that_refused(lock);
+    if (!RL_RULE(QUEUE_ROLLBACK) && lock->ticket)
+        return;
     rl_send(out, RL_OP_ROLLBACK, nodes, lock->round);
 }
 
@@ -193,7 +195,7 @@ void rl_acquire_fail(struct rl_lock *lock, const struct rl_event *event, struct 
         quit(lock, out, rl_acquire_final_error(lock));
         return;
     }
-    if (lock->attempt_error != REDLOCK_BUSY && lock->ticket) {
+    if (RL_RULE(QUEUE_NEEDS_QUORUM) && lock->attempt_error != REDLOCK_BUSY && lock->ticket) {
         /* Too few nodes answered: a place that we cannot use would only block others. */
         rl_send(out, RL_OP_QUIT, rl_all_nodes(lock), lock->round);
         rl_queue_forget(lock);
@@ -227,6 +229,14 @@ void rl_acquire_hold(struct rl_lock *lock, int64_t end_ns, struct rl_actions *ou
     rl_finish(out, REDLOCK_OK);
 }
 
+static enum rl_verdict verdict(const struct rl_lock *lock)
+{
+    if (!RL_RULE(READERS_MAJORITY) && lock->terms.kind == REDLOCK_SHARED &&
+        lock->tally.yes_count > 0)
+        return RL_WON;
+    return rl_tally_verdict(&lock->tally);
+}
+
 static void decide(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
 {
     int64_t end_ns =
@@ -235,7 +245,7 @@ static void decide(struct rl_lock *lock, const struct rl_event *event, struct rl
     bool valid = event->now_ns < rl_hold_told_ns(lock, end_ns);
     bool in_time = !lock->wait_deadline_ns || event->now_ns <= lock->wait_deadline_ns;
 
-    switch (rl_tally_verdict(&lock->tally)) {
+    switch (verdict(lock)) {
     case RL_PENDING:
         /* Validity gone while nodes are still silent: no answer can win any more (A4). */
         if (!valid)

@@ -219,8 +219,8 @@ static struct rl_answer judge_renewal(const struct rl_lock *lock, const struct r
 {
     struct rl_answer answer = event->answer;
 
-    if (answer.vote == REDLOCK_VOTE_GRANTED && answer.in_quarantine &&
-        !(lock->held & (1u << event->node)))
+    if (RL_RULE(RENEWAL_OF_COUNTED) && answer.vote == REDLOCK_VOTE_GRANTED &&
+        answer.in_quarantine && !(lock->held & (1u << event->node)))
         answer.vote = REDLOCK_VOTE_GUARDED;
     return answer;
 }

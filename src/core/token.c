@@ -28,7 +28,7 @@ static bool settle_nested(struct rl_lock *lock, int64_t end_ns, struct rl_action
     uint8_t silent_count = rl_count_nodes(rl_tally_pending(&lock->tally));
 
     for (int i = 0; i < 2; i++) {
-        if (lock->owners[i].count < lock->policy->quorum)
+        if (lock->owners[i].count < (RL_RULE(NESTED_BY_QUORUM) ? lock->policy->quorum : 1))
             continue;
         lock->token = lock->owners[i].token;
         rl_acquire_hold(lock, end_ns, out);
