@@ -54,6 +54,7 @@ struct sim_worker {
 
     /* What the application may believe: until when the lock is its own (oracle_mutex.c). */
     int64_t believed_ns; /* by the client's clock; 0: not its own */
+    int64_t extending_ns; /* since then an extension is under way; 0: none is */
     int64_t watched_ns;  /* the deadline that an event waits for */
     uint64_t grants;
     struct sim_footprint footprint[SIM_NODES_MAX];

@@ -133,8 +133,10 @@ static bool is_of_no_proof(const struct sim_world *world, const struct sim_node 
 
 void sim_proof_extended(struct sim_world *world, const struct sim_worker *worker)
 {
-    const struct rl_lock *lock = &worker->handle.lock;
-    int64_t since_ns = sim_client_when_ns(worker->client, lock->round_start_ns) - 1;
+    /* The next round may have begun in the very turn in which this one was won. */
+    int64_t start_ns =
+        worker->extending_ns ? worker->extending_ns : worker->handle.lock.round_start_ns;
+    int64_t since_ns = sim_client_when_ns(worker->client, start_ns) - 1;
     uint8_t count = 0;
 
     if (!sim_promises_one_holder(&world->options))
