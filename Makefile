@@ -85,6 +85,11 @@ sim-planted: ## switch off one rule after the other: does the simulator notice?
 	@$(call built,release,--target redlock-sim-planted) >/dev/null
 	@$(SIM)-planted --planted $(RULE) --seeds 50000 --workers $(SIM_WORKERS)
 
+.PHONY: proof
+proof: ## have Spin decide every claim of docs/safety.md (some minutes)
+	@scripts/deps.sh proof
+	@proof/run.sh
+
 .PHONY: asan
 asan: ## the tests under AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer
 	@scripts/deps.sh test

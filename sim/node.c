@@ -83,37 +83,28 @@ static bool is_refused(const struct sim_world *world, const struct sim_node *nod
            (rl_slice_equals(words->word[0], "SET") || rl_slice_starts(words->word[0], "EVAL"));
 }
 
+/* Whatever a request is about is nobody's to take away any more. */
+static void mark_keys(struct sim_node *node, const struct sim_words *words, bool strings_too)
+{
+    bool scripted = rl_slice_starts(words->word[0], "EVAL") && words->count > 2;
+    int64_t count = 1;
+
+    if (scripted)
+        sim_read_number(words->word[2], &count);
+    for (int64_t i = scripted ? 3 : 1; count-- > 0 && i < words->count; i++) {
+        struct sim_key *key = sim_server_find(&node->server, words->word[i]);
+
+        if (key && (strings_too || key->type != SIM_STRING))
+            key->stale = true;
+    }
+}
+
 /* A release that the node refuses is not repeated: what it was about stays for its TTL. */
 static void note_refusal(struct sim_node *node, const struct sim_words *words,
                          struct rl_slice reply)
 {
-    uint32_t which = rl_slice_starts(words->word[0], "EVAL") ? 3 : 1;
-    struct sim_key *key;
-
-    if (reply.data[0] != '-' || rl_slice_starts(reply, "-NOSCRIPT") || words->count <= which)
-        return;
-    key = sim_server_find(&node->server, words->word[which]);
-    if (key)
-        key->stale = true;
-}
-
-/*
- * A hold that was added to those of others on a connection that its client has given up: nothing
- * can travel behind it any more.
- */
-static void note_late_hold(struct sim_node *node, const struct sim_words *words)
-{
-    int64_t count = 0;
-
-    if (!rl_slice_starts(words->word[0], "EVAL") || words->count < 3)
-        return;
-    sim_read_number(words->word[2], &count);
-    for (int64_t i = 0; i < count && 3 + i < words->count; i++) {
-        struct sim_key *key = sim_server_find(&node->server, words->word[3 + i]);
-
-        if (key && key->type != SIM_STRING)
-            key->stale = true;
-    }
+    if (reply.data[0] == '-' && !rl_slice_starts(reply, "-NOSCRIPT"))
+        mark_keys(node, words, true);
 }
 
 /* What was published goes to whoever listens, each on a connection of its own. */
@@ -164,8 +155,9 @@ static void execute(struct sim_world *world, struct sim_conn *conn,
         subscribe(conn, words->word[1], out);
     else
         sim_server_execute(&node->server, words, out);
+    /* A hold that was added to those of others: nothing can travel behind it any more. */
     if (!conn->client_open)
-        note_late_hold(node, words);
+        mark_keys(node, words, false);
     note_refusal(node, words, (struct rl_slice){out->data + before, out->size - before});
     if (world->trace)
         sim_trace_command(world, conn, words, out->data + before, out->size - before);

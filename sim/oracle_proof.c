@@ -45,17 +45,38 @@ static uint64_t waiter_number(struct rl_slice waiter)
     return dot ? strtoull(dot + 1, NULL, 10) : 0;
 }
 
-static void note_place(struct sim_world *world, struct sim_node *node,
-                       struct sim_footprint *print, struct rl_slice waiter)
+/* Until when it lives in the queues of all its names; 0: not in all. */
+static int64_t alive_until_ms(struct sim_node *node, const struct sim_words *words,
+                              int64_t name_count, struct rl_slice waiter)
 {
-    int64_t now_ms = sim_node_now_ms(world, node);
-    uint64_t number = waiter_number(waiter);
+    int64_t until_ms = INT64_MAX;
 
-    if (print->waiter != number || print->alive_ms <= now_ms ||
+    for (int64_t i = 0; i < name_count; i++) {
+        struct sim_key *queue = sim_server_find(&node->server, words->word[3 + 4 * i + 2]);
+        struct sim_key *alive = sim_server_find(&node->server, words->word[3 + 4 * i + 3]);
+        struct sim_item *life = alive ? sim_key_find(alive, waiter) : NULL;
+
+        if (!queue || !sim_key_find(queue, waiter) || !life)
+            return 0;
+        if ((int64_t)life->score < until_ms)
+            until_ms = (int64_t)life->score;
+    }
+    return until_ms;
+}
+
+static void note_place(struct sim_world *world, struct sim_node *node,
+                       struct sim_footprint *print, const struct sim_words *words,
+                       const struct rl_slice *arg)
+{
+    uint64_t number = waiter_number(arg[8]);
+    int64_t name_count = 0;
+
+    sim_read_number(arg[0], &name_count);
+    if (print->waiter != number || print->alive_ms <= sim_node_now_ms(world, node) ||
         print->queued_ns <= node->forgot_ns)
         print->queued_ns = world->now_ns;
     print->waiter = number;
-    print->alive_ms = now_ms + RL_WAITER_LIFE_MS;
+    print->alive_ms = alive_until_ms(node, words, name_count, arg[8]);
 }
 
 static void note_take(struct sim_world *world, const struct sim_conn *conn,
@@ -67,7 +88,7 @@ static void note_take(struct sim_world *world, const struct sim_conn *conn,
     if (!print || rl_slice_equals(arg[10], "heal"))
         return;
     if (arg[8].size && !rl_slice_equals(arg[9], "0"))
-        note_place(world, conn->node, print, arg[8]);
+        note_place(world, conn->node, print, words, arg);
     if (!granted)
         return;
     print->executed_ns = world->now_ns;

@@ -74,10 +74,14 @@ static void prune(struct take *take, struct rl_slice queue, struct rl_slice aliv
     }
 }
 
+/* A sign of life, unless the last one is fresh. */
 static void enqueue(struct take *take, struct rl_slice queue, struct rl_slice alive)
 {
     struct sim_server *server = take->server;
+    double ends = sim_script_zscore(server, alive, take->waiter);
 
+    if ((ends < 0 ? 0 : ends) >= (double)take->now_ms + 0.7 * (double)take->life_ms)
+        return;
     if (sim_script_zscore(server, queue, take->waiter) < 0)
         sim_script_zadd(server, queue, take->waiter, (double)take->ticket);
     sim_script_zadd(server, alive, take->waiter, (double)(take->now_ms + take->life_ms));
@@ -105,7 +109,6 @@ static void stand_in_queue(struct take *take, uint32_t name)
     uint32_t rank;
 
     take->next_ticket = larger(take->next_ticket, take->server->now_us);
-    prune(take, queue_name, alive);
     if (take->waiter.size && take->ticket)
         enqueue(take, queue_name, alive);
     queue = sim_server_find(take->server, queue_name);
@@ -113,6 +116,11 @@ static void stand_in_queue(struct take *take, uint32_t name)
         take->next_ticket =
             larger(take->next_ticket, (int64_t)queue->item[queue->item_count - 1].score + 1);
     rank = rank_of(queue, take->waiter);
+    if (rank > 0) {
+        prune(take, queue_name, alive);
+        queue = sim_server_find(take->server, queue_name);
+        rank = rank_of(queue, take->waiter);
+    }
     if (is_behind(take, queue, rank)) {
         double ends =
             sim_script_zscore(take->server, alive, sim_slice(queue->item[rank - 1].field));

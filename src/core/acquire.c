@@ -219,7 +219,7 @@ void rl_acquire_fail(struct rl_lock *lock, const struct rl_event *event, struct 
 void rl_acquire_hold(struct rl_lock *lock, int64_t end_ns, struct rl_actions *out)
 {
     lock->acquire_round = lock->round;
-    lock->held = lock->tally.yes;
+    lock->held = lock->proven = lock->tally.yes;
     lock->patience_ns = RL_NEVER_NS;
     /* A holder that dies must not block as the dead head of the queue. */
     if (lock->ticket)

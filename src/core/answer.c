@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#define TICKET_LIMIT ((int64_t)1 << 53)
+
 bool rl_slice_equals(struct rl_slice slice, const char *text)
 {
     size_t size = strlen(text);
@@ -63,19 +65,31 @@ int64_t rl_reply_integer(const struct rl_reply *reply, uint32_t index, int64_t o
     return reply->element[index].integer;
 }
 
+/* What a server says is bounded before anybody calculates with it. */
+static int64_t at_most(int64_t number, int64_t limit)
+{
+    return number < limit ? number : limit;
+}
+
 static int64_t remaining_ms(int64_t pttl)
 {
     /* No key: only the queue is in the way. No expiry: nobody knows how long. */
-    return pttl == -2 ? 0 : pttl < 0 ? -1 : pttl;
+    return pttl == -2 ? 0 : pttl < 0 ? -1 : at_most(pttl, REDLOCK_WAIT_MAX_MS);
+}
+
+/* Tickets are microseconds of a clock; one that is not exact in a script is none. */
+static int64_t believable_ticket(int64_t ticket)
+{
+    return ticket > 0 && ticket < TICKET_LIMIT ? ticket : 0;
 }
 
 static void note_refusal(const struct rl_reply *reply, struct rl_answer *answer)
 {
     answer->vote = REDLOCK_VOTE_HELD;
     answer->key_ttl_ms = remaining_ms(reply->element[1].integer);
-    answer->ticket = rl_reply_integer(reply, 5, 0);
+    answer->ticket = believable_ticket(rl_reply_integer(reply, 5, 0));
     answer->place = (uint32_t)rl_reply_integer(reply, 6, 0);
-    answer->ahead_ms = rl_reply_integer(reply, 7, 0);
+    answer->ahead_ms = at_most(rl_reply_integer(reply, 7, 0), RL_WAITER_LIFE_MS);
     for (uint32_t i = 0; i < RL_FREE_SLOTS_MAX; i++)
         answer->free_slot[i] = (uint16_t)rl_reply_integer(reply, 8 + i, 0);
 }
@@ -116,7 +130,7 @@ static struct rl_answer ticket_answer(const struct rl_reply *reply)
 {
     struct rl_answer answer = {.vote = REDLOCK_VOTE_PROTO, .key_ttl_ms = -1};
 
-    answer.ticket = rl_reply_integer(reply, 0, 0);
+    answer.ticket = believable_ticket(rl_reply_integer(reply, 0, 0));
     if (reply->scalar.type != RL_REPLY_ARRAY || reply->element_count != 2 || answer.ticket <= 0)
         return answer;
     answer.vote = REDLOCK_VOTE_HELD;
@@ -147,7 +161,7 @@ static struct rl_answer inquire_answer(const struct rl_scalar *reply)
     answer.vote = reply->integer == -2 ? REDLOCK_VOTE_MISSING : REDLOCK_VOTE_HELD;
     /* -1 is a key without expiry: held, for nobody knows how long. */
     if (reply->integer >= 0)
-        answer.key_ttl_ms = reply->integer;
+        answer.key_ttl_ms = at_most(reply->integer, REDLOCK_WAIT_MAX_MS);
     return answer;
 }
 

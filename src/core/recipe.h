@@ -77,8 +77,6 @@ enum rl_script {
     RL_SCRIPT_ID_LOOK,
     RL_SCRIPT_ID_LIST,
 };
-/* The greeting loads what every holder needs. */
-#define RL_SCRIPTS_LOADED (1u << RL_SCRIPT_ID_RELEASE | 1u << RL_SCRIPT_ID_EXTEND)
 
 /* The keys of one name. Only those that a command needs are filled. */
 struct rl_name_keys {

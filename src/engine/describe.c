@@ -132,7 +132,9 @@ static void describe_acquire(const struct rl_engine *engine, const struct rl_han
     const struct rl_lock *lock = &handle->lock;
     struct rl_subject *subject = &out->subject;
 
-    if (lock->ticket || lock->terms.fair || handle->courteous)
+    /* Only a first attempt may overtake: one that reaches few nodes would do so for ever. */
+    if (lock->ticket || lock->terms.fair || handle->courteous ||
+        (handle->line && lock->attempt_count > 1))
         subject->waiter = write_waiter(engine, subject->kind, handle->waiter, out->waiter);
     subject->ticket = rl_write_decimal(lock->ticket, out->ticket);
     subject->group = handle->owner;

@@ -154,7 +154,7 @@ static void note_rtt(struct rl_node *node, const struct rl_pending *request, int
         start_ns = claim->handle->lock.round_start_ns;
     else
         return;
-    rtt_us = (int32_t)((now_ns - start_ns) / 1000);
+    rtt_us = rl_rtt_us(now_ns - start_ns);
     if (node->rtt_us < 0)
         node->rtt_us = rtt_us;
     else

@@ -45,22 +45,32 @@ if life ~= 'heal' and (waiter ~= '' or kind == 's') then
   for i = 1, names do
     local queue, alive = KEYS[4 * i - 1], KEYS[4 * i]
     next_ticket = math.max(next_ticket, now_us)
-    for _, dead in ipairs(call('ZRANGEBYSCORE', alive, '-inf', now, 'LIMIT', 0, 64)) do
-      call('ZREM', queue, dead)
-      call('ZREM', alive, dead)
-    end
     if waiter ~= '' and ticket ~= '0' then
-      call('ZADD', queue, 'NX', ticket, waiter)
-      call('ZADD', alive, decimal(now + life), waiter)
-      call('PEXPIRE', queue, life)
-      call('PEXPIRE', alive, life)
+      -- A sign of life, unless the last one is fresh: who is woken is in a hurry.
+      local ends = tonumber(call('ZSCORE', alive, waiter) or 0)
+      if ends < now + 0.7 * life then
+        call('ZADD', queue, 'NX', ticket, waiter)
+        call('ZADD', alive, decimal(now + life), waiter)
+        call('PEXPIRE', queue, life)
+        call('PEXPIRE', alive, life)
+      end
     else
       local last = call('ZREVRANGE', queue, 0, 0, 'WITHSCORES')
       if last[2] and tonumber(last[2]) >= next_ticket then
         next_ticket = tonumber(last[2]) + 1
       end
     end
-    local rank = waiter ~= '' and call('ZRANK', queue, waiter) or call('ZCARD', queue)
+    local function place_of_ours()
+      return waiter ~= '' and call('ZRANK', queue, waiter) or call('ZCARD', queue)
+    end
+    local rank = place_of_ours()
+    if rank > 0 then
+      for _, dead in ipairs(call('ZRANGEBYSCORE', alive, '-inf', now, 'LIMIT', 0, 64)) do
+        call('ZREM', queue, dead)
+        call('ZREM', alive, dead)
+      end
+      rank = place_of_ours()
+    end
     local here = rank > 0
     if kind == 's' and here then
       here = false

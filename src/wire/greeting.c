@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "rl_scripts.h"
 #include "wire/vetting.h"
 
 /*
@@ -12,13 +11,10 @@
  */
 #define PROBE_KEY "redlock.probe"
 
-#define SHA1_DIGITS 40
-
 enum step {
     STEP_AUTH,
     STEP_SELECT,
     STEP_NAME,
-    STEP_LOAD,
     STEP_SUBSCRIBE,
     STEP_PROBE_DELIFEQ,
     STEP_PROBE_DELEX,
@@ -60,9 +56,6 @@ int rl_greeting_write(struct rl_session *session, int64_t now_ns)
         return -1;
     if (session->login->channel)
         return SAY(session, STEP_SUBSCRIBE, "SUBSCRIBE", session->login->channel);
-    if (SAY(session, STEP_LOAD, "SCRIPT", "LOAD", RL_SCRIPT_RELEASE) < 0 ||
-        SAY(session, STEP_LOAD, "SCRIPT", "LOAD", RL_SCRIPT_EXTEND) < 0)
-        return -1;
     if (session->login->probe_native &&
         (SAY(session, STEP_PROBE_DELIFEQ, "DELIFEQ", PROBE_KEY, "x") < 0 ||
          SAY(session, STEP_PROBE_DELEX, "DELEX", PROBE_KEY, "IFEQ", "x") < 0 ||
@@ -94,8 +87,6 @@ static bool makes_sense(enum step step, const struct rl_scalar *reply)
     case STEP_SELECT:
     case STEP_NAME:
         return reply->type == RL_REPLY_STATUS;
-    case STEP_LOAD:
-        return reply->type == RL_REPLY_BULK && reply->text.size == SHA1_DIGITS;
     case STEP_SUBSCRIBE:
         return reply->type == RL_REPLY_ARRAY;
     case STEP_PROBE_DELIFEQ:

@@ -28,7 +28,7 @@ int rl_session_begin(struct rl_session *session, int64_t now_ns)
     session->input_start = session->input_end = 0;
     session->gated = false;
     session->greeting_left = 0;
-    session->abilities = (struct rl_abilities){.known_scripts = RL_SCRIPTS_LOADED};
+    session->abilities = (struct rl_abilities){0};
     session->progress_ns = now_ns;
     session->clock_asked_ns = 0;
     session->check_asked = session->admission_asked = false;

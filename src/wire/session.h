@@ -2,7 +2,7 @@
 /*
  * One connection to one node, without the connection: bytes in, bytes out.
  *
- * A session begins with a greeting (authentication, database, client name, scripts, a probe for
+ * A session begins with a greeting (authentication, database, client name, a probe for
  * native commands, and the check whether the node may vote). Requests may be pushed from the first moment and travel behind it, so a
  * short-lived program pays no extra round trip. With credentials or a database the requests
  * are held back until both are confirmed: nothing may run as the wrong user or in the wrong

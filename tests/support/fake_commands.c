@@ -192,19 +192,23 @@ static enum script script_of(const char *text)
     return strstr(text, "PEXPIRE") ? SCRIPT_RENEW : SCRIPT_DELETE;
 }
 
+static void remember(const char *text, char sha[41])
+{
+    size_t i = 0;
+    hash(text, sha);
+    while (i < SCRIPTS_MAX - 1 && scripts[i].sha[0] != '\0' && strcmp(scripts[i].sha, sha) != 0)
+        i++;
+    memcpy(scripts[i].sha, sha, 41);
+    scripts[i].script = script_of(text);
+}
+
 static void do_script(struct context *c)
 {
     if (is(c, 1, "LOAD")) {
+        char sha[41];
         if (!able(c, c->shared->script_load))
             return;
-        size_t i = 0;
-        char sha[41];
-        hash(arg(c, 2), sha);
-        while (i < SCRIPTS_MAX - 1 && scripts[i].sha[0] != '\0' &&
-               strcmp(scripts[i].sha, sha) != 0)
-            i++;
-        memcpy(scripts[i].sha, sha, sizeof sha);
-        scripts[i].script = script_of(arg(c, 2));
+        remember(arg(c, 2), sha);
         say_bulk(c, sha);
     } else if (is(c, 1, "FLUSH")) {
         memset(scripts, 0, sizeof scripts);
@@ -259,8 +263,11 @@ static void run_script(struct context *c, enum script script)
 
 static void do_eval(struct context *c)
 {
-    if (able(c, c->shared->eval))
-        run_script(c, script_of(arg(c, 1)));
+    char sha[41];
+    if (!able(c, c->shared->eval))
+        return;
+    remember(arg(c, 1), sha);
+    run_script(c, script_of(arg(c, 1)));
 }
 
 static void do_evalsha(struct context *c)
