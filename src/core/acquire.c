@@ -195,10 +195,12 @@ void rl_acquire_fail(struct rl_lock *lock, const struct rl_event *event, struct 
         quit(lock, out, rl_acquire_final_error(lock));
         return;
     }
-    if (RL_RULE(QUEUE_NEEDS_QUORUM) && lock->attempt_error != REDLOCK_BUSY && lock->ticket) {
+    if (lock->attempt_error != REDLOCK_BUSY && lock->ticket) {
         /* Too few nodes answered: a place that we cannot use would only block others. */
-        rl_send(out, RL_OP_QUIT, rl_all_nodes(lock), lock->round);
-        rl_queue_forget(lock);
+        rl_send(out, RL_RULE(QUEUE_NEEDS_QUORUM) ? RL_OP_QUIT : RL_OP_ROLLBACK,
+                rl_all_nodes(lock), lock->round);
+        if (RL_RULE(QUEUE_NEEDS_QUORUM))
+            rl_queue_forget(lock);
         rl_acquire_back_off(lock, event);
         return;
     }
