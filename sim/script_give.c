@@ -292,7 +292,8 @@ void sim_script_align(const struct sim_call *call)
         return;
     }
     for (uint32_t i = 0; i < call->key_count; i += 2) {
-        struct sim_key *key = sim_server_find(server, call->key[i]);
+        const char *first;
+        struct sim_key *key;
 
         sim_script_read_counter(server, call->key[i + 1], &counter);
         sim_script_write_counter(server, call->key[i + 1],
@@ -301,7 +302,9 @@ void sim_script_align(const struct sim_call *call)
                                  sim_script_number(call->arg[2]));
         /* A new key may have moved the others. */
         key = sim_server_find(server, call->key[i]);
-        if (key && key->type == SIM_HASH)
+        first = sim_script_field(server, call->key[i], "fence");
+        if (key && key->type == SIM_HASH &&
+            (!first || sim_script_number(sim_slice(first)) < token))
             sim_item_set(sim_key_item(key, sim_slice("fence"), NULL), call->arg[1]);
     }
     sim_reply_integer(call->out, 1);

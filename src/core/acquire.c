@@ -34,6 +34,7 @@ void rl_acquire_attempt(struct rl_lock *lock, int64_t now_ns, uint32_t random,
     lock->longest_ttl_ns = lock->ttl_ns;
     lock->token = 0;
     lock->owners[0] = lock->owners[1] = (struct rl_owners_token){0};
+    lock->nested = 0;
     lock->beyond_max_ttl = 0;
     lock->woken = lock->again_count = 0;
     lock->ahead_ms = 0;
@@ -292,7 +293,7 @@ static void note_details(struct rl_lock *lock, const struct rl_event *event)
     if (answer->beyond_max_ttl)
         lock->beyond_max_ttl |= (uint16_t)(1u << event->node);
     if (answer->vote == REDLOCK_VOTE_GRANTED && answer->owners_token)
-        rl_token_note_owners(lock, answer->owners_token);
+        rl_token_note_owners(lock, event->node, answer->owners_token);
 }
 
 void rl_acquire_answer(struct rl_lock *lock, const struct rl_event *event,

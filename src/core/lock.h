@@ -111,6 +111,7 @@ struct rl_lock {
     uint16_t woken;          /* nodes that said, during the round, that the lock is free */
     uint8_t again_count;     /* requests of this round that were repeated */
     struct rl_owners_token owners[2]; /* REENTRANT: what nodes said of the owner's first hold */
+    uint16_t nested;                  /* ... and which did */
     uint16_t slot;                    /* SEMAPHORE: the one that is tried or held, from 1 */
     uint16_t slot_tries;              /* in a row, without waiting */
     uint16_t free_slot;               /* one that nodes said is free; 0: none */
