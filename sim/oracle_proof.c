@@ -85,7 +85,7 @@ static void note_take(struct sim_world *world, const struct sim_conn *conn,
     struct sim_worker *worker = find_worker(conn->client, world, arg[1]);
     struct sim_footprint *print = worker ? &worker->footprint[conn->node->index] : NULL;
 
-    if (!print || rl_slice_equals(arg[10], "heal"))
+    if (!print)
         return;
     if (arg[8].size && !rl_slice_equals(arg[9], "0"))
         note_place(world, conn->node, print, words, arg);
