@@ -63,6 +63,7 @@ static uint32_t rank_of(const struct sim_key *queue, struct rl_slice waiter)
 static void prune(struct take *take, struct rl_slice queue, struct rl_slice alive)
 {
     struct sim_key *lives = sim_server_find(take->server, alive);
+    struct sim_key *places;
 
     while (RL_RULE(LIVENESS) && lives && lives->item[0].score <= (double)take->now_ms) {
         char dead[SIM_NAME_SIZE];
@@ -72,6 +73,9 @@ static void prune(struct take *take, struct rl_slice queue, struct rl_slice aliv
         sim_script_zrem(take->server, alive, sim_slice(dead));
         lives = sim_server_find(take->server, alive);
     }
+    places = sim_server_find(take->server, queue);
+    if (places && sim_script_zscore(take->server, alive, sim_slice(places->item[0].field)) < 0)
+        sim_script_zrem(take->server, queue, sim_slice(places->item[0].field));
 }
 
 /* A sign of life, unless the last one is fresh. */
