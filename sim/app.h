@@ -53,9 +53,9 @@ struct sim_worker {
     bool late;             /* it should have acted while the process was stopped */
 
     /* What the application may believe: until when the lock is its own (oracle_mutex.c). */
-    int64_t believed_ns; /* by the client's clock; 0: not its own */
+    int64_t believed_ns;  /* by the client's clock; 0: not its own */
     int64_t extending_ns; /* since then an extension is under way; 0: none is */
-    int64_t watched_ns;  /* the deadline that an event waits for */
+    int64_t watched_ns;   /* the deadline that an event waits for */
     uint64_t grants;
     struct sim_footprint footprint[SIM_NODES_MAX];
     int64_t unserved_ns; /* since then it waits for something that is free; 0: it does not */

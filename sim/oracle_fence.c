@@ -47,7 +47,8 @@ static void check(struct sim_world *world, struct sim_worker *worker, uint8_t lo
 void sim_fence_granted(struct sim_world *world, struct sim_worker *worker)
 {
     const struct rl_lock *lock = &worker->handle.lock;
-    int64_t began_ns = sim_client_when_ns(worker->client, lock->round_start_ns);
+    /* Not the round's start: the first renewal may be due in the very turn of the grant. */
+    int64_t began_ns = sim_client_when_ns(worker->client, lock->acquired_ns);
 
     sim_trace(world, "c%u.%u %s: token %lld", worker->client->index + 1, worker->index + 1,
               worker->label, (long long)lock->token);

@@ -111,8 +111,7 @@ void sim_mutex_observe(struct sim_world *world, struct sim_worker *worker)
             sim_proof_extended(world, worker);
         worker->believed_ns = lock->deadline_ns;
     }
-    worker->extending_ns =
-        lock->state == RL_HELD && lock->extending ? lock->round_start_ns : 0;
+    worker->extending_ns = lock->state == RL_HELD && lock->extending ? lock->round_start_ns : 0;
     check_one_holder(world, worker);
 }
 
