@@ -301,22 +301,30 @@ static void finished(struct sim_world *world, struct sim_worker *worker, int err
     }
 }
 
+static void told_lost(struct sim_world *world, struct sim_worker *worker)
+{
+    say(world, worker, "is LOST");
+    sim_oracle_lost(world, worker);
+    worker->held = false;
+    if (worker->operation == SIM_NO_OPERATION)
+        plan(world, worker, sim_spread(&world->rng, 1000, world->options.hold_max_ns));
+}
+
 void sim_app_news(struct sim_world *world, struct sim_worker *worker)
 {
     struct rl_handle *handle = &worker->handle;
     bool done = handle->done;
     bool lost = handle->lost;
+    bool acquired = done && worker->operation == SIM_ACQUIRE;
     int error = handle->done_error;
 
     handle->done = handle->lost = handle->jeopardy = handle->recovered = false;
-    if (lost) {
-        say(world, worker, "is LOST");
-        sim_oracle_lost(world, worker);
-        worker->held = false;
-        if (worker->operation == SIM_NO_OPERATION)
-            plan(world, worker, sim_spread(&world->rng, 1000, world->options.hold_max_ns));
-    }
-    if (done)
+    /* What was acquired and lost in one turn is told in that order. */
+    if (acquired)
+        finished(world, worker, error);
+    if (lost && worker->has_lock)
+        told_lost(world, worker);
+    if (done && !acquired)
         finished(world, worker, error);
 }
 
