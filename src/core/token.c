@@ -75,6 +75,7 @@ void rl_token_settle(struct rl_lock *lock, const struct rl_event *event, int64_t
         return;
     }
     lock->state = RL_ALIGNING;
+    lock->patience_ns = RL_NEVER_NS; /* that was for refusals: the round is won */
     lock->asked = behind;
     lock->round_deadline_ns =
         event->now_ns + rl_lock_node_timeout_ns(lock->policy, lock->ttl_ns);
