@@ -191,14 +191,19 @@ void sim_script_giveback(const struct sim_call *call)
 /* The record of our hold in a hash; NULL: none. */
 static struct sim_item *find_hold(struct sim_key *key, struct rl_slice value)
 {
-    for (uint32_t i = 0; i < key->item_count; i++) {
-        struct rl_slice holder;
-        int64_t ends_ms;
+    struct rl_slice slot = slot_of(value);
+    char field[SIM_NAME_SIZE];
+    struct sim_item *item =
+        sim_key_find(key, sim_script_name(field, sizeof field, "h:", value));
+    struct rl_slice holder;
+    int64_t ends_ms;
 
-        if (read_hold(&key->item[i], &holder, &ends_ms) && sim_script_same(holder, value))
-            return &key->item[i];
-    }
-    return NULL;
+    if (item || slot.size == 0)
+        return item;
+    slot = (struct rl_slice){slot.data + 1, slot.size - 1};
+    item = sim_key_find(key, sim_script_name(field, sizeof field, "s:", slot));
+    return item && read_hold(item, &holder, &ends_ms) && sim_script_same(holder, value) ? item
+                                                                                        : NULL;
 }
 
 /* Until when our hold lasts by its own record; 0: there is none. */
