@@ -102,7 +102,8 @@ const char *call_give(const struct server *s, struct give g)
     }
     add(&e, g.value, "");
     add(&e, g.waiter, "");
-    add(&e, g.leave, "0");
+    add(&e, g.ticket, "0");
+    add(&e, NULL, "3000");
     return eval_send(&e, s);
 }
 
@@ -164,7 +165,6 @@ const char *call_release(const struct server *s, const char *name, const char *v
     struct eval e;
     eval_begin(&e, RL_SCRIPT_RELEASE);
     add_list(&e, name, "redlock:", "redlock.queue:");
-    add_list(&e, name, "redlock.alive:", NULL);
     add(&e, value, NULL);
     return eval_send(&e, s);
 }

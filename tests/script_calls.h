@@ -16,7 +16,8 @@ struct take {
 
 struct give {
     const char *name[CALL_NAMES_MAX];
-    const char *value, *waiter, *leave;
+    const char *value, *waiter;
+    const char *ticket; /* to be put back in its place; NULL: to leave the queue */
 };
 
 /* Replies as server_cmd() gives them: elements one per line. */

