@@ -101,10 +101,8 @@ void sim_command_type(struct sim_server *server, const struct sim_words *words,
     sim_reply_status(out, key ? types[key->type] : "none");
 }
 
-/* Who listens is the node's business: here nobody does. */
 void sim_command_publish(struct sim_server *server, const struct sim_words *words,
                          struct sim_bytes *out)
 {
-    sim_server_publish(server, words->word[1], words->word[2]);
-    sim_reply_integer(out, 0);
+    sim_reply_integer(out, sim_server_publish(server, words->word[1], words->word[2]));
 }

@@ -77,16 +77,17 @@ void sim_server_delete(struct sim_server *server, struct rl_slice name)
         sim_store_remove(&server->store, key);
 }
 
-void sim_server_publish(struct sim_server *server, struct rl_slice channel,
-                        struct rl_slice text)
+uint32_t sim_server_publish(struct sim_server *server, struct rl_slice channel,
+                            struct rl_slice text)
 {
     struct sim_message *message = &server->message[server->message_count];
 
     if (server->message_count == SIM_MESSAGES_MAX)
-        return;
+        return 0;
     server->message_count++;
     sim_copy_text(message->channel, sizeof message->channel, channel);
     sim_copy_text(message->text, sizeof message->text, text);
+    return server->listeners ? server->listeners(server, message->channel) : 0;
 }
 
 enum { WRITES = 1, WHILE_LOADING = 2 };

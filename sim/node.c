@@ -14,6 +14,8 @@
 #define EPOCH_NS (1700000000 * SECOND_NS)
 #define OLD_AGE_NS (100000 * SECOND_NS)
 
+static uint32_t count_listeners(const struct sim_server *server, const char *channel);
+
 static void draw_id(struct sim_world *world, char *out)
 {
     for (int i = 0; i < SIM_ID_DIGITS; i++)
@@ -38,6 +40,8 @@ void sim_node_init(struct sim_world *world, uint8_t index)
     int64_t rate_max = (int64_t)world->options.drift_ppm * 1000 * 49 / 100;
 
     node->index = index;
+    node->server.listeners = count_listeners;
+    node->server.listeners_data = world;
     node->up = true;
     node->clock.offset_ns = EPOCH_NS + sim_between(rng, 0, world->options.skew_ns);
     node->clock.rate_ppb = sim_between(rng, -rate_max, rate_max);
@@ -129,6 +133,17 @@ static void deliver(struct sim_world *world, struct sim_node *node)
     }
     node->server.message_count = 0;
     sim_bytes_free(&bytes);
+}
+
+static uint32_t count_listeners(const struct sim_server *server, const char *channel)
+{
+    const struct sim_world *world = server->listeners_data;
+    uint32_t count = 0;
+
+    for (const struct sim_conn *conn = world->conns; conn; conn = conn->next)
+        count += &conn->node->server == server && conn->node_open &&
+                 strcmp(conn->channel, channel) == 0;
+    return count;
 }
 
 static void subscribe(struct sim_conn *conn, struct rl_slice channel, struct sim_bytes *out)

@@ -47,8 +47,8 @@ void sim_script_zadd(struct sim_server *server, struct rl_slice name, struct rl_
 double sim_script_zscore(struct sim_server *server, struct rl_slice name,
                          struct rl_slice member);
 bool sim_script_zrem(struct sim_server *server, struct rl_slice name, struct rl_slice member);
-/* PUBLISH to the client of a waiter; `slot` behind its name. */
-void sim_script_wake(struct sim_server *server, const char *waiter, struct rl_slice slot);
+/* PUBLISH to the client of a waiter; `slot` behind its name. True: somebody listens. */
+bool sim_script_wake(struct sim_server *server, const char *waiter, struct rl_slice slot);
 
 /* A fence counter as it is stored: "last:incarnation". */
 struct sim_counter {

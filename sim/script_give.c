@@ -158,13 +158,27 @@ static void wake(const struct sim_call *call, const struct rl_slice *name)
     }
 }
 
-/* KEYS lock, queue, liveness of each name; ARGV value or '', waiter, 1 to leave */
+/* The place went with the grant; nobody else was served meanwhile. */
+static void put_back(const struct sim_call *call, const struct rl_slice *name)
+{
+    struct sim_server *server = call->server;
+    int64_t life_ms = sim_script_number(call->arg[3]);
+
+    if (sim_script_zscore(server, name[1], call->arg[1]) < 0)
+        sim_script_zadd(server, name[1], call->arg[1], (double)sim_script_number(call->arg[2]));
+    sim_script_zadd(server, name[2], call->arg[1],
+                    (double)(sim_server_now_ms(server) + life_ms));
+    sim_script_expire_in(server, name[1], life_ms);
+    sim_script_expire_in(server, name[2], life_ms);
+}
+
+/* KEYS lock, queue, liveness of each name; ARGV value or '', waiter, ticket or 0, life */
 void sim_script_giveback(const struct sim_call *call)
 {
     struct sim_server *server = call->server;
     struct rl_slice value = call->arg[0];
     struct rl_slice waiter = call->arg[1];
-    bool leaving = rl_slice_equals(call->arg[2], "1");
+    bool leaving = waiter.size && rl_slice_equals(call->arg[2], "0");
     uint32_t given = 0;
     bool waiting = false;
 
@@ -175,6 +189,8 @@ void sim_script_giveback(const struct sim_call *call)
 
         if (leaving)
             sim_script_zrem(server, name[2], waiter);
+        else if (waiter.size && mine)
+            put_back(call, name);
         given += mine;
         waiting |= sim_server_find(server, name[1]) != NULL;
         if (mine || left)

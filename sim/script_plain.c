@@ -63,7 +63,7 @@ void sim_script_extend(const struct sim_call *call)
     sim_reply_integer(call->out, ours);
 }
 
-/* KEYS lock, queue, liveness; ARGV value, or '' to tell only */
+/* KEYS lock, queue; ARGV value, or '' to tell only */
 void sim_script_release(const struct sim_call *call)
 {
     struct sim_server *server = call->server;
@@ -81,11 +81,7 @@ void sim_script_release(const struct sim_call *call)
     for (uint32_t i = 0; queue && i < queue->item_count && i < HEADS_MAX; i++) {
         const char *head = queue->item[i].field;
 
-        if (sim_script_zscore(server, call->key[2], sim_slice(head)) <=
-            (double)sim_server_now_ms(server))
-            continue;
-        sim_script_wake(server, head, sim_slice(""));
-        if (head[0] != 'r')
+        if (sim_script_wake(server, head, sim_slice("")) && head[0] != 'r')
             break;
     }
     sim_reply_integer(call->out, queue ? 2 : 1);

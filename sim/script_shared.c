@@ -103,7 +103,7 @@ bool sim_script_zrem(struct sim_server *server, struct rl_slice name, struct rl_
     return true;
 }
 
-void sim_script_wake(struct sim_server *server, const char *waiter, struct rl_slice slot)
+bool sim_script_wake(struct sim_server *server, const char *waiter, struct rl_slice slot)
 {
     char channel[SIM_MESSAGE_SIZE];
     char text[SIM_MESSAGE_SIZE];
@@ -111,7 +111,7 @@ void sim_script_wake(struct sim_server *server, const char *waiter, struct rl_sl
     snprintf(channel, sizeof channel, RL_WAKE_PREFIX "%.*s", WAITER_ID_SIZE,
              waiter[0] ? waiter + 1 : "");
     snprintf(text, sizeof text, "%.60s%.*s", waiter, (int)slot.size, slot.data);
-    sim_server_publish(server, sim_slice(channel), sim_slice(text));
+    return sim_server_publish(server, sim_slice(channel), sim_slice(text)) > 0;
 }
 
 /* ---- fence counters ---- */

@@ -249,6 +249,43 @@ static void write_hold(struct take *take)
     sim_item_set(sim_key_item(key, sim_slice(field), NULL), sim_slice(content));
 }
 
+/* A grant takes the place in the queue with it. */
+static void leave_queue(struct take *take)
+{
+    for (uint32_t i = 0; take->waiter.size && take->ticket && i < take->names; i++) {
+        sim_script_zrem(take->server, key_of(take, i, QUEUE), take->waiter);
+        sim_script_zrem(take->server, key_of(take, i, ALIVE), take->waiter);
+    }
+}
+
+/* Who comes next may be served beside us. */
+static void wake_next(struct take *take)
+{
+    const struct sim_key *key = sim_server_find(take->server, key_of(take, 0, LOCK));
+    const struct sim_key *queue = sim_server_find(take->server, key_of(take, 0, QUEUE));
+    const char *head = queue ? queue->item[0].field : NULL;
+
+    if (head &&
+        ((take->kind == 'k' && (int64_t)key->item_count - 1 < sim_script_number(take->group)) ||
+         (take->kind == 's' && head[0] == 'r')))
+        sim_script_wake(take->server, head, sim_slice(""));
+}
+
+/* The plain mutex, free, and we are first. */
+static bool take_at_once(struct take *take, bool marked)
+{
+    struct rl_slice lock = key_of(take, 0, LOCK);
+    const struct sim_key *queue = sim_server_find(take->server, key_of(take, 0, QUEUE));
+
+    if (take->kind != 'm' || take->names != 1 || take->fenced || marked || !take->ticket ||
+        !queue || !rl_slice_equals(take->waiter, queue->item[0].field) ||
+        sim_server_find(take->server, lock))
+        return false;
+    sim_server_set(take->server, lock, take->value, take->ttl_ms);
+    leave_queue(take);
+    return true;
+}
+
 static void take_lock(struct take *take)
 {
     struct rl_slice name = key_of(take, 0, LOCK);
@@ -256,9 +293,12 @@ static void take_lock(struct take *take)
     for (uint32_t i = 0; take->kind == 'm' && i < take->names; i++)
         if (!sim_server_find(take->server, key_of(take, i, LOCK)))
             sim_server_set(take->server, key_of(take, i, LOCK), take->value, take->ttl_ms);
+    if (take->kind != 'm')
+        write_hold(take);
+    leave_queue(take);
+    wake_next(take);
     if (take->kind == 'm')
         return;
-    write_hold(take);
     if (sim_script_remaining_ms(take->server, name) < take->ttl_ms)
         sim_script_expire_in(take->server, name, take->ttl_ms);
 }
@@ -350,6 +390,11 @@ void sim_script_take(const struct sim_call *call)
     int64_t owners = 0;
 
     read_arguments(call, &take);
+    if (take_at_once(&take, marked)) {
+        sim_script_reply_standing(call, 6, 1, 0, &standing);
+        sim_reply_integer(call->out, 0);
+        return;
+    }
     if ((take.fenced || marked) && !sim_script_standing(call, call->key[call->key_count - 1],
                                                         take.ttl_ms, marked, &standing))
         return;

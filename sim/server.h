@@ -38,6 +38,9 @@ struct sim_server {
     /* Published since the caller last took them away. */
     struct sim_message message[SIM_MESSAGES_MAX];
     uint32_t message_count;
+    /* How many listen to a channel; NULL: nobody does. */
+    uint32_t (*listeners)(const struct sim_server *server, const char *channel);
+    void *listeners_data;
 };
 
 /* Runs one request and adds its reply. */
@@ -54,8 +57,9 @@ const char *sim_server_get(struct sim_server *server, struct rl_slice name, bool
 struct sim_key *sim_server_set(struct sim_server *server, struct rl_slice name,
                                struct rl_slice value, int64_t ttl_ms);
 void sim_server_delete(struct sim_server *server, struct rl_slice name);
-void sim_server_publish(struct sim_server *server, struct rl_slice channel,
-                        struct rl_slice text);
+/* To how many? */
+uint32_t sim_server_publish(struct sim_server *server, struct rl_slice channel,
+                            struct rl_slice text);
 bool sim_read_number(struct rl_slice text, int64_t *out);
 struct rl_slice sim_slice(const char *text);
 

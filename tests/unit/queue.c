@@ -329,6 +329,6 @@ CASE(patience_ends_with_the_quorum,
                        "[8]   2 granted @41        -> send ALIGN 1\n"
                        "[12]  timer\n"
                        "[12]  state aligning\n"
-                       "[15]  1 granted            -> send LEAVE 123, done OK\n"
+                       "[15]  1 granted            -> done OK\n"
                        "[15]  token 41\n");
 }
