@@ -64,19 +64,27 @@ static int64_t alive_until_ms(struct sim_node *node, const struct sim_words *wor
     return until_ms;
 }
 
+/*
+ * A place without a gap: it is in the queue and alive, or in the key that a grant made of it,
+ * from which a rollback puts it back.
+ */
 static void note_place(struct sim_world *world, struct sim_node *node,
                        struct sim_footprint *print, const struct sim_words *words,
-                       const struct rl_slice *arg)
+                       const struct rl_slice *arg, bool granted)
 {
     uint64_t number = waiter_number(arg[8]);
     int64_t name_count = 0;
 
     sim_read_number(arg[0], &name_count);
-    if (print->waiter != number || print->alive_ms <= sim_node_now_ms(world, node) ||
-        print->queued_ns <= node->forgot_ns)
+    if (print->waiter != number || print->in_key ||
+        print->alive_ms <= sim_node_now_ms(world, node) || print->queued_ns <= node->forgot_ns)
         print->queued_ns = world->now_ns;
     print->waiter = number;
-    print->alive_ms = alive_until_ms(node, words, name_count, arg[8]);
+    print->in_key = granted;
+    if (granted)
+        sim_copy_text(print->value, sizeof print->value, arg[1]);
+    else
+        print->alive_ms = alive_until_ms(node, words, name_count, arg[8]);
 }
 
 static void note_take(struct sim_world *world, const struct sim_conn *conn,
@@ -88,11 +96,30 @@ static void note_take(struct sim_world *world, const struct sim_conn *conn,
     if (!print)
         return;
     if (arg[8].size && !rl_slice_equals(arg[9], "0"))
-        note_place(world, conn->node, print, words, arg);
+        note_place(world, conn->node, print, words, arg, granted);
     if (!granted)
         return;
     print->executed_ns = world->now_ns;
     print->beside = has_another_hold(conn->node, words->word[3]);
+}
+
+/* A rollback: value, waiter, ticket, life. */
+static void note_put_back(struct sim_world *world, const struct sim_conn *conn,
+                          const struct rl_slice *arg)
+{
+    uint64_t number = arg[1].size ? waiter_number(arg[1]) : 0;
+
+    for (uint8_t i = 0; conn->client->alive && i < world->options.worker_count; i++) {
+        struct sim_footprint *print = &conn->client->worker[i].footprint[conn->node->index];
+
+        if (!number || print->waiter != number || !print->in_key ||
+            !rl_slice_equals(arg[0], print->value))
+            continue;
+        print->in_key = false;
+        if (!SIM_STRONG_FAIRNESS)
+            print->queued_ns = world->now_ns;
+        print->alive_ms = sim_node_now_ms(world, conn->node) + RL_WAITER_LIFE_MS;
+    }
 }
 
 static void note_renewal(struct sim_world *world, const struct sim_conn *conn,
@@ -139,6 +166,8 @@ void sim_proof_executed(struct sim_world *world, const struct sim_conn *conn,
         note_take(world, conn, words, word + 3 + keys, rl_slice_starts(reply, "*6\r\n:1\r\n"));
     else if (strcmp(script, "ACQUIRE") == 0 && rl_slice_starts(reply, "*5\r\n:1\r\n"))
         note_grant(world, conn, word[3 + keys]);
+    else if (strcmp(script, "GIVEBACK") == 0 && !rl_slice_starts(reply, ":0"))
+        note_put_back(world, conn, word + 3 + keys);
     else if ((strcmp(script, "EXTEND") == 0 || strcmp(script, "RENEW") == 0) &&
              rl_slice_starts(reply, ":1"))
         note_renewal(world, conn, word[3 + keys]);

@@ -5,7 +5,7 @@
  * Fairness: a fair request that begins after a waiter has been queued on a majority of the nodes
  * is not served before it, as long as the waiter stays queued there without a gap: its signs of
  * life come in time (every pause longer than RL_WAITER_LIFE_MS loses the place), no node forgets
- * its queue, and it neither gives up nor drops its place for want of a quorum. Readers do not
+ * its queue, no grant of a round that fails takes the place along for a while, and it neither gives up nor drops its place for want of a quorum. Readers do not
  * wait for readers, and who already holds a re-entrant lock does not wait at all.
  *
  * No place without a quorum: who backs off because too few nodes answered has left the queue.
@@ -31,6 +31,39 @@ static struct rl_slice key_of(char *out, size_t size, const char *head, uint8_t 
     int length = snprintf(out, size, "%s:job%u", head, lock + 1u);
 
     return (struct rl_slice){out, (size_t)length};
+}
+
+/* Does the key of a name carry this hold? */
+static bool carries(struct sim_node *node, uint8_t lock, const char *value)
+{
+    char name[64];
+    char field[64];
+    const struct sim_key *key =
+        sim_server_find(&node->server, key_of(name, sizeof name, "redlock", lock));
+
+    if (!key)
+        return false;
+    snprintf(field, sizeof field, "h:%.50s", value);
+    for (uint32_t i = 0; i < key->item_count; i++) {
+        const struct sim_item *item = &key->item[i];
+        const char *colon = strchr(item->value, ':');
+
+        if (strcmp(item->field, value) == 0 || strcmp(item->field, field) == 0 ||
+            strcmp(item->value, value) == 0 || (colon && strcmp(colon + 1, value) == 0))
+            return true;
+    }
+    return false;
+}
+
+/* The place is in the keys of a round that may still fail. */
+static bool is_in_keys(struct sim_node *node, const struct sim_worker *waiter)
+{
+    const struct sim_footprint *print = &waiter->footprint[node->index];
+
+    for (uint8_t i = 0; i < SIM_LOCKS_MAX; i++)
+        if ((waiter->names & (1u << i)) && !carries(node, i, print->value))
+            return false;
+    return true;
 }
 
 /* In the queues of all its names, on this node? */
@@ -63,9 +96,13 @@ static uint8_t queued_since(struct sim_world *world, const struct sim_worker *wa
         const struct sim_footprint *print = &waiter->footprint[i];
         struct sim_node *node = &world->node[i];
 
-        count += print->waiter == waiter->handle.waiter && print->queued_ns < since_ns &&
-                 print->queued_ns > node->forgot_ns &&
-                 print->alive_ms > sim_node_now_ms(world, node) && is_queued(node, waiter);
+        if (print->waiter != waiter->handle.waiter || print->queued_ns >= since_ns ||
+            print->queued_ns <= node->forgot_ns)
+            continue;
+        if (print->in_key)
+            count += SIM_STRONG_FAIRNESS && is_in_keys(node, waiter);
+        else
+            count += print->alive_ms > sim_node_now_ms(world, node) && is_queued(node, waiter);
     }
     return count;
 }
