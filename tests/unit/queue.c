@@ -254,6 +254,21 @@ CASE(what_we_hold_ourselves_is_not_tried, "The turn begins with the ticket.")
                       "[6]   2 held 900 #7        -> send ACQUIRE 123\n");
 }
 
+CASE(who_is_courteous_begins_in_the_queue, "And has nothing if the wait ends there.")
+{
+    trace_run(&three, "[0]   acquire 1000 wait 10 courteous -> send TICKET 123\n"
+                      "[10]  timer                -> done TIMEOUT\n");
+    trace_run(&three, "[0]   acquire 1000 wait 100 courteous -> send TICKET 123\n"
+                      "[1]   1 refused\n"
+                      "[1]   2 refused\n"
+                      "[1]   3 refused\n"
+                      "[1]   state backoff\n"
+                      "[100] timer                -> done NOQUORUM\n");
+    trace_run(&three, "[0]   acquire 1000 wait 100 courteous -> send TICKET 123\n"
+                      "[1]   1 held 900 #7\n"
+                      "[1]   3 held 900 #9        -> send ACQUIRE 123\n");
+}
+
 CASE(a_semaphore_tries_the_slot_that_is_free, "As long as there is one, without waiting.")
 {
     static const struct trace_options slots = {
