@@ -149,8 +149,29 @@ void sim_queue_observe(struct sim_world *world, const struct sim_worker *worker)
 
 /* ---- the calm ---- */
 
+/* Whoever is ahead may wait for other names too: its own, and those of who is ahead of it. */
+static uint8_t names_in_the_way(const struct sim_world *world, const struct sim_worker *worker)
+{
+    uint8_t names = worker->names;
+    uint8_t before;
+
+    do {
+        before = names;
+        for (uint8_t i = 0; i < world->options.client_count; i++) {
+            for (uint8_t j = 0; j < world->options.worker_count; j++) {
+                const struct sim_worker *other = &world->client[i].worker[j];
+
+                if (is_waiting(other) && (other->names & names))
+                    names |= other->names;
+            }
+        }
+    } while (names != before);
+    return names;
+}
+
 static bool is_free(struct sim_world *world, const struct sim_worker *worker)
 {
+    uint8_t names = names_in_the_way(world, worker);
     uint8_t count = 0;
     char name[64];
 
@@ -161,7 +182,7 @@ static bool is_free(struct sim_world *world, const struct sim_worker *worker)
 
         node->server.now_us = sim_node_now_ms(world, node) * 1000;
         for (uint8_t k = 0; k < SIM_LOCKS_MAX; k++)
-            if ((worker->names & (1u << k)) &&
+            if ((names & (1u << k)) &&
                 sim_server_find(&node->server, key_of(name, sizeof name, "redlock", k)))
                 free = false;
         count += free;

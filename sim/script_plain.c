@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/answer.h"
+#include "core/rules.h"
 #include "sim/script.h"
 
 #define HEADS_MAX 16
@@ -41,7 +42,8 @@ void sim_script_acquire(const struct sim_call *call)
         sim_script_read_counter(server, key[1], &counter);
         from = sim_slice(counter.from);
         token = counter.last + 1;
-        if (!counter.has_from || !rl_slice_equals(sure, counter.from) || sure.size == 0) {
+        if (!counter.has_from || (RL_RULE(COUNTER_LIFE) &&
+                                  (!rl_slice_equals(sure, counter.from) || sure.size == 0))) {
             if (server->now_us > token)
                 token = server->now_us;
             if (sure.size != 0 || !counter.has_from)

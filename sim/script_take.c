@@ -317,7 +317,8 @@ static int64_t draw_token(struct take *take, struct rl_slice incarnation, int64_
         bool known;
 
         sim_script_read_counter(take->server, key_of(take, i, FENCE), &counter);
-        known = counter.has_from && sure.size && rl_slice_equals(sure, counter.from);
+        known = counter.has_from &&
+                (!RL_RULE(COUNTER_LIFE) || (sure.size && rl_slice_equals(sure, counter.from)));
         token = larger(token, counter.last + 1);
         token = larger(token, known ? 0 : take->server->now_us);
     }
