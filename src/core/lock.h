@@ -30,7 +30,7 @@
 #include "core/quorum.h"
 
 #define RL_NEVER_NS INT64_MAX
-#define RL_SENDS_MAX 2
+#define RL_SENDS_MAX 4 /* ask again, roll back and try another slot are three */
 
 enum rl_state {
     RL_IDLE,

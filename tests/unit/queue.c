@@ -286,6 +286,25 @@ CASE(a_semaphore_tries_the_slot_that_is_free, "As long as there is one, without 
                       "[1]   2 held 600           -> send ROLLBACK 123, done BUSY\n");
 }
 
+CASE(a_step_may_ask_three_things, "A late call, and a slot that went to another, in one reply.")
+{
+    static const struct trace_options slots = {
+        .node_count = 3, .random = 0, .terms = {.kind = REDLOCK_SEMAPHORE, .slots = 3}};
+
+    trace_run(&slots,
+              "[0]   acquire 1000 wait 5000  -> send ACQUIRE 123\n"
+              "[1]   1 held 900 #7\n"
+              "[1]   2 held 900 #7        -> send ROLLBACK 123, send ACQUIRE 123\n"
+              "[1]   1 held 900\n"
+              "[1]   2 held 900\n"
+              "[1]   3 held 900\n"
+              "[2]   wake 1               -> send ACQUIRE 123\n"
+              "[3]   wake 3\n"
+              "[3]   1 held 0 slot=2\n"
+              "[3]   2 refused\n"
+              "[12]  3 held 0 slot=2 -> send AGAIN 3, send ROLLBACK 23, send ACQUIRE 123\n");
+}
+
 CASE(a_nested_hold_has_the_token_of_the_first, "When a quorum says which; it is waited for.")
 {
     static const struct trace_options nested = {
