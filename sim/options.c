@@ -167,6 +167,33 @@ static void draw_twilight(struct sim_options *o, struct sim_rng *rng)
             o->every_ns[often[i]] = sim_spread(rng, 50, 800) * MS_NS;
 }
 
+/*
+ * Nodes that come back with old snapshots while others are out of reach: what was counted must
+ * not be counted again. Drawn aside, so that the other worlds stay what they are.
+ */
+static void draw_relapse(struct sim_options *o, const struct sim_rng *rng)
+{
+    struct sim_rng aside = *rng;
+
+    if (o->regime != SIM_REGIME_DEFAULT || !sim_chance(&aside, 200))
+        return;
+    o->node_count = 3;
+    o->lock_count = 1;
+    o->use[0] = SIM_USE_MUTEX;
+    o->several_permille = 0;
+    o->fenced_permille = 1000;
+    o->try_permille = 500;
+    o->max_ttl_ms = o->ttl_max_ms = sim_between(&aside, 200, 500);
+    o->ttl_min_ms = 100;
+    o->hold_max_ns = 10 * MS_NS;
+    o->think_max_ns = 20 * MS_NS;
+    o->skew_ns = sim_between(&aside, 0, 50) * MS_NS;
+    o->duration_ns = 12 * SECOND_NS;
+    o->every_ns[SIM_FAULT_NODE_RESTART] = sim_between(&aside, 1000, 3000) * MS_NS;
+    o->every_ns[SIM_FAULT_NODE_PAUSE] = sim_between(&aside, 200, 1000) * MS_NS;
+    o->every_ns[SIM_FAULT_PARTITION] = sim_between(&aside, 200, 1000) * MS_NS;
+}
+
 /* Half of the worlds have plain mutexes only, so that the others do not dilute what they find. */
 static void draw_uses(struct sim_options *o, struct sim_rng *rng)
 {
@@ -199,6 +226,7 @@ void sim_options_draw(struct sim_options *options, struct sim_rng *rng)
     options->young_permille = sim_chance(rng, 150) ? 400 : 0;
     draw_twilight(options, rng);
     draw_uses(options, rng);
+    draw_relapse(options, rng);
     options->calm_delay_ns = options->node_timeout_ns / 6;
     if (options->calm_delay_ns > options->ttl_min_ms * MS_NS / 24)
         options->calm_delay_ns = options->ttl_min_ms * MS_NS / 24;
