@@ -10,6 +10,7 @@
 #include "sim/script.h"
 
 #define HEADS_MAX 16
+#define TICKET_KEPT_MS 500
 
 /* "#7" at the end of the value of a semaphore's hold; empty: none. */
 static struct rl_slice slot_of(struct rl_slice value)
@@ -84,7 +85,7 @@ static bool give_back_field(struct sim_server *server, struct rl_slice name,
 
         if (!read_hold(&key->item[i], &holder, &ends_ms))
             continue;
-        if (sim_script_same(holder, value)) {
+        if (sim_script_same(holder, value) && ends_ms > now_ms) {
             mine = true;
             sim_key_remove(key, &key->item[i--]);
         } else if (ends_ms <= now_ms) {
@@ -113,13 +114,13 @@ static bool give_back(struct sim_server *server, struct rl_slice name, struct rl
     }
     if (key->type == SIM_HASH)
         return give_back_field(server, name, value);
-    if (!sim_script_zrem(server, name, value))
-        return false;
-    key = sim_server_find(server, name);
     while (key && key->item[0].score <= (double)sim_server_now_ms(server)) {
         sim_script_zrem(server, name, sim_slice(key->item[0].field));
         key = sim_server_find(server, name);
     }
+    if (!sim_script_zrem(server, name, value))
+        return false;
+    key = sim_server_find(server, name);
     if (key)
         keep_until(server, name, (int64_t)key->item[key->item_count - 1].score);
     return true;
@@ -192,7 +193,12 @@ void sim_script_giveback(const struct sim_call *call)
         else if (waiter.size && mine)
             put_back(call, name);
         given += mine;
-        waiting |= sim_server_find(server, name[1]) != NULL;
+        if (sim_server_find(server, name[1]))
+            waiting = true;
+        else if (!sim_server_find(server, name[0]))
+            sim_server_delete(server, name[2]);
+        else
+            sim_script_expire_in(server, name[2], TICKET_KEPT_MS);
         if (mine || left)
             wake(call, name);
     }

@@ -65,7 +65,7 @@ void sim_script_extend(const struct sim_call *call)
     sim_reply_integer(call->out, ours);
 }
 
-/* KEYS lock, queue; ARGV value, or '' to tell only */
+/* KEYS lock, queue, liveness; ARGV value, or '' to tell only, 1 if others waited */
 void sim_script_release(const struct sim_call *call)
 {
     struct sim_server *server = call->server;
@@ -80,6 +80,8 @@ void sim_script_release(const struct sim_call *call)
     if (!tells_only)
         sim_server_delete(server, call->key[0]);
     queue = sim_server_find(server, call->key[1]);
+    if (!queue && rl_slice_equals(call->arg[1], "1"))
+        sim_server_delete(server, call->key[2]);
     for (uint32_t i = 0; queue && i < queue->item_count && i < HEADS_MAX; i++) {
         const char *head = queue->item[i].field;
 

@@ -63,7 +63,6 @@ static uint32_t rank_of(const struct sim_key *queue, struct rl_slice waiter)
 static void prune(struct take *take, struct rl_slice queue, struct rl_slice alive)
 {
     struct sim_key *lives = sim_server_find(take->server, alive);
-    struct sim_key *places;
 
     while (RL_RULE(LIVENESS) && lives && lives->item[0].score <= (double)take->now_ms) {
         char dead[SIM_NAME_SIZE];
@@ -73,9 +72,6 @@ static void prune(struct take *take, struct rl_slice queue, struct rl_slice aliv
         sim_script_zrem(take->server, alive, sim_slice(dead));
         lives = sim_server_find(take->server, alive);
     }
-    places = sim_server_find(take->server, queue);
-    if (places && sim_script_zscore(take->server, alive, sim_slice(places->item[0].field)) < 0)
-        sim_script_zrem(take->server, queue, sim_slice(places->item[0].field));
 }
 
 /* A sign of life, unless the last one is fresh. */
@@ -89,6 +85,8 @@ static void enqueue(struct take *take, struct rl_slice queue, struct rl_slice al
     if (sim_script_zscore(server, queue, take->waiter) < 0)
         sim_script_zadd(server, queue, take->waiter, (double)take->ticket);
     sim_script_zadd(server, alive, take->waiter, (double)(take->now_ms + take->life_ms));
+    if (sim_script_zscore(server, alive, sim_slice("t")) < (double)take->ticket)
+        sim_script_zadd(server, alive, sim_slice("t"), (double)take->ticket);
     sim_script_expire_in(server, queue, take->life_ms);
     sim_script_expire_in(server, alive, take->life_ms);
 }
@@ -116,9 +114,11 @@ static void stand_in_queue(struct take *take, uint32_t name)
     if (take->waiter.size && take->ticket)
         enqueue(take, queue_name, alive);
     queue = sim_server_find(take->server, queue_name);
-    if (queue && !(take->waiter.size && take->ticket))
-        take->next_ticket =
-            larger(take->next_ticket, (int64_t)queue->item[queue->item_count - 1].score + 1);
+    if (!take->waiter.size || !take->ticket) {
+        double largest = sim_script_zscore(take->server, alive, sim_slice("t"));
+
+        take->next_ticket = larger(take->next_ticket, largest < 0 ? 1 : (int64_t)largest + 1);
+    }
     rank = rank_of(queue, take->waiter);
     if (rank > 0) {
         prune(take, queue_name, alive);
@@ -129,8 +129,10 @@ static void stand_in_queue(struct take *take, uint32_t name)
         double ends =
             sim_script_zscore(take->server, alive, sim_slice(queue->item[rank - 1].field));
 
+        if (ends < 0)
+            sim_script_zrem(take->server, queue_name, sim_slice(queue->item[rank - 1].field));
         take->blocked = true;
-        take->ahead_ms = larger(take->ahead_ms, ends < 0 ? 0 : (int64_t)ends - take->now_ms);
+        take->ahead_ms = larger(take->ahead_ms, ends < 0 ? 1 : (int64_t)ends - take->now_ms);
     }
     take->place = larger(take->place, rank + 1);
 }
@@ -249,26 +251,15 @@ static void write_hold(struct take *take)
     sim_item_set(sim_key_item(key, sim_slice(field), NULL), sim_slice(content));
 }
 
-/* A grant takes the place in the queue with it. */
+/* The grant of a lock for one takes the place in the queue with it. */
 static void leave_queue(struct take *take)
 {
+    if (take->kind != 'm' && take->kind != 'o')
+        return;
     for (uint32_t i = 0; take->waiter.size && take->ticket && i < take->names; i++) {
         sim_script_zrem(take->server, key_of(take, i, QUEUE), take->waiter);
         sim_script_zrem(take->server, key_of(take, i, ALIVE), take->waiter);
     }
-}
-
-/* Who comes next may be served beside us. */
-static void wake_next(struct take *take)
-{
-    const struct sim_key *key = sim_server_find(take->server, key_of(take, 0, LOCK));
-    const struct sim_key *queue = sim_server_find(take->server, key_of(take, 0, QUEUE));
-    const char *head = queue ? queue->item[0].field : NULL;
-
-    if (head &&
-        ((take->kind == 'k' && (int64_t)key->item_count - 1 < sim_script_number(take->group)) ||
-         (take->kind == 's' && head[0] == 'r')))
-        sim_script_wake(take->server, head, sim_slice(""));
 }
 
 /* The plain mutex, free, and we are first. */
@@ -296,7 +287,6 @@ static void take_lock(struct take *take)
     if (take->kind != 'm')
         write_hold(take);
     leave_queue(take);
-    wake_next(take);
     if (take->kind == 'm')
         return;
     if (sim_script_remaining_ms(take->server, name) < take->ttl_ms)
@@ -346,6 +336,25 @@ static int64_t owners_token(struct take *take, int64_t token)
     sim_item_set(sim_key_item(sim_server_find(take->server, name), sim_slice("fence"), NULL),
                  sim_slice(text));
     return 0;
+}
+
+/* Of several names: no place where the lock is free. */
+static void step_aside(struct take *take)
+{
+    for (uint32_t i = 0; take->kind == 'm' && take->waiter.size && i < take->names; i++) {
+        struct rl_slice lock = key_of(take, i, LOCK);
+        const struct sim_key *queue;
+
+        if (sim_server_find(take->server, lock) &&
+            !sim_script_is_value(take->server, lock, take->value))
+            continue;
+        sim_script_zrem(take->server, key_of(take, i, ALIVE), take->waiter);
+        if (!sim_script_zrem(take->server, key_of(take, i, QUEUE), take->waiter))
+            continue;
+        queue = sim_server_find(take->server, key_of(take, i, QUEUE));
+        if (queue)
+            sim_script_wake(take->server, queue->item[0].field, sim_slice(""));
+    }
 }
 
 static void refuse(const struct take *take, const struct sim_standing *standing)
@@ -403,6 +412,8 @@ void sim_script_take(const struct sim_call *call)
         if (!take.healing && (take.waiter.size || take.kind == 's'))
             stand_in_queue(&take, i);
     look_at_lock(&take);
+    if (take.taken)
+        step_aside(&take);
     if (take.taken || take.blocked) {
         refuse(&take, &standing);
         return;
@@ -416,17 +427,16 @@ void sim_script_take(const struct sim_call *call)
     sim_reply_integer(call->out, owners);
 }
 
-/* KEYS lock and queue of each name */
+/* KEYS lock and liveness of each name */
 void sim_script_ticket(const struct sim_call *call)
 {
     int64_t ticket = call->server->now_us;
     int64_t left_ms = -2;
 
     for (uint32_t i = 0; i < call->key_count; i += 2) {
-        const struct sim_key *queue = sim_server_find(call->server, call->key[i + 1]);
+        double largest = sim_script_zscore(call->server, call->key[i + 1], sim_slice("t"));
 
-        if (queue)
-            ticket = larger(ticket, (int64_t)queue->item[queue->item_count - 1].score + 1);
+        ticket = larger(ticket, largest < 0 ? 1 : (int64_t)largest + 1);
         left_ms = larger(left_ms, sim_script_remaining_ms(call->server, call->key[i]));
     }
     sim_reply_array(call->out, 2);

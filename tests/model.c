@@ -177,8 +177,8 @@ static void draw_script(const char **argv)
             PICK("100000", "700000"));
         return;
     case 4:
-        ASK(SCRIPT(RELEASE), "2", PICK("redlock:a", "redlock:b"), "redlock.queue:a",
-            PICK("x", "y", ""));
+        ASK(SCRIPT(RELEASE), "3", PICK("redlock:a", "redlock:b"), "redlock.queue:a",
+            "redlock.alive:a", PICK("x", "y", ""), PICK("0", "1"));
         return;
     case 5:
         ASK(SCRIPT(PROBE), "2", "redlock.admit", "redlock.probation", PICK("me", "you"),

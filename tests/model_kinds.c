@@ -195,8 +195,8 @@ static void draw_other(const char **argv)
         ASK(SCRIPT(RENEW), "2", "redlock:a", "redlock:b", draw_value(), "700000");
         return;
     case 2:
-        ASK(SCRIPT(TICKET), "4", "redlock:a", "redlock.queue:a", "redlock:b",
-            "redlock.queue:b");
+        ASK(SCRIPT(TICKET), "4", "redlock:a", "redlock.alive:a", "redlock:b",
+            "redlock.alive:b");
         return;
     case 3:
         ASK(SCRIPT(ALIGN), "4", "redlock:a", "redlock.fence:a", "redlock:b", "redlock.fence:b",
@@ -207,8 +207,8 @@ static void draw_other(const char **argv)
             PICK("5", "9900000000000000"), "86400000", "here");
         return;
     default:
-        ASK(SCRIPT(RELEASE), "2", "redlock:a", "redlock.queue:a",
-            sim_chance(&rng, 500) ? draw_value() : "");
+        ASK(SCRIPT(RELEASE), "3", "redlock:a", "redlock.queue:a", "redlock.alive:a",
+            sim_chance(&rng, 500) ? draw_value() : "", PICK("0", "1"));
         return;
     }
 }
@@ -281,6 +281,9 @@ static void play(void)
     compare(argv, TIME_SLACK, reply);
     if (short_life)
         usleep(5000);
+    /* What is kept for half a second only would end at two moments. */
+    compare((const char *const[]){"PEXPIRE", "redlock.alive:a", "1000000", NULL}, 0, reply);
+    compare((const char *const[]){"PEXPIRE", "redlock.alive:b", "1000000", NULL}, 0, reply);
     hear_real(theirs);
     hear_model(ours);
     CHECK_STR(ours, theirs);

@@ -88,11 +88,6 @@ if life ~= 'heal' and (waiter ~= '' or kind == 's') then
         call('ZREM', queue, dead)
         call('ZREM', alive, dead)
       end
-      -- A head whose record of life was evicted could stand there for ever.
-      local head = call('ZRANGE', queue, 0, 0)[1]
-      if head and not call('ZSCORE', alive, head) then
-        call('ZREM', queue, head)
-      end
       rank = place_of_ours()
     end
     local here = rank > 0
