@@ -10,12 +10,6 @@
 #include "sim/options.h"
 #include "sim/reply.h"
 
-/*
- * A grant takes the place in the node's queue along, and a rollback puts it back. Is that a place
- * without a gap? Not yet: what the node offers to others meanwhile knows nothing of its ticket.
- */
-#define SIM_STRONG_FAIRNESS 0
-
 struct sim_client;
 struct sim_conn;
 struct sim_node;

@@ -80,8 +80,9 @@ static void note_place(struct sim_world *world, struct sim_node *node,
         print->alive_ms <= sim_node_now_ms(world, node) || print->queued_ns <= node->forgot_ns)
         print->queued_ns = world->now_ns;
     print->waiter = number;
-    print->in_key = granted;
-    if (granted)
+    /* Beside readers and slots others are served: they keep their place. */
+    print->in_key = granted && (arg[3].data[0] == 'm' || arg[3].data[0] == 'o');
+    if (print->in_key)
         sim_copy_text(print->value, sizeof print->value, arg[1]);
     else
         print->alive_ms = alive_until_ms(node, words, name_count, arg[8]);
@@ -116,8 +117,6 @@ static void note_put_back(struct sim_world *world, const struct sim_conn *conn,
             !rl_slice_equals(arg[0], print->value))
             continue;
         print->in_key = false;
-        if (!SIM_STRONG_FAIRNESS)
-            print->queued_ns = world->now_ns;
         print->alive_ms = sim_node_now_ms(world, conn->node) + RL_WAITER_LIFE_MS;
     }
 }

@@ -5,8 +5,9 @@
  * Fairness: a fair request that begins after a waiter has been queued on a majority of the nodes
  * is not served before it, as long as the waiter stays queued there without a gap: its signs of
  * life come in time (every pause longer than RL_WAITER_LIFE_MS loses the place), no node forgets
- * its queue, no grant of a round that fails takes the place along for a while, and it neither gives up nor drops its place for want of a quorum. Readers do not
- * wait for readers, and who already holds a re-entrant lock does not wait at all.
+ * its queue, no key that a grant made of the place expires before the rollback puts it back, and
+ * it neither gives up nor drops its place for want of a quorum. Readers do not wait for readers,
+ * and who already holds a re-entrant lock does not wait at all.
  *
  * No place without a quorum: who backs off because too few nodes answered has left the queue.
  *
@@ -100,7 +101,7 @@ static uint8_t queued_since(struct sim_world *world, const struct sim_worker *wa
             print->queued_ns <= node->forgot_ns)
             continue;
         if (print->in_key)
-            count += SIM_STRONG_FAIRNESS && is_in_keys(node, waiter);
+            count += is_in_keys(node, waiter);
         else
             count += print->alive_ms > sim_node_now_ms(world, node) && is_queued(node, waiter);
     }
