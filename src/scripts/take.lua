@@ -180,7 +180,12 @@ end
 
 if kind == 'm' then
   for i = 1, names do
-    call('SET', KEYS[4 * i - 3], value, 'NX', 'PX', ttl)
+    -- Healing several names: those that are there already live as long as the new ones.
+    local lock = KEYS[4 * i - 3]
+    if not call('SET', lock, value, 'NX', 'PX', ttl) and life == 'heal' and
+      call('PTTL', lock) < ttl then
+      call('PEXPIRE', lock, ttl)
+    end
   end
 elseif kind == 's' then
   call('ZREMRANGEBYSCORE', key, '-inf', now)
