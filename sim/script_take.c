@@ -281,9 +281,14 @@ static void take_lock(struct take *take)
 {
     struct rl_slice name = key_of(take, 0, LOCK);
 
-    for (uint32_t i = 0; take->kind == 'm' && i < take->names; i++)
-        if (!sim_server_find(take->server, key_of(take, i, LOCK)))
-            sim_server_set(take->server, key_of(take, i, LOCK), take->value, take->ttl_ms);
+    for (uint32_t i = 0; take->kind == 'm' && i < take->names; i++) {
+        struct rl_slice lock = key_of(take, i, LOCK);
+
+        if (!sim_server_find(take->server, lock))
+            sim_server_set(take->server, lock, take->value, take->ttl_ms);
+        else if (take->healing && sim_script_remaining_ms(take->server, lock) < take->ttl_ms)
+            sim_script_expire_in(take->server, lock, take->ttl_ms);
+    }
     if (take->kind != 'm')
         write_hold(take);
     leave_queue(take);
