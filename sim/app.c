@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim/world.h"
 
@@ -34,8 +35,8 @@ static void plan(struct sim_world *world, struct sim_worker *worker, int64_t del
 
 static void say(struct sim_world *world, const struct sim_worker *worker, const char *text)
 {
-    sim_trace(world, "c%u.%u %s: %s", worker->client->index + 1, worker->index + 1, worker->key,
-              text);
+    sim_trace(world, "c%u.%u %s: %s", worker->client->index + 1, worker->index + 1,
+              worker->label, text);
 }
 
 static void think(struct sim_world *world, struct sim_worker *worker)
@@ -68,14 +69,86 @@ static void begin_operation(struct sim_world *world, struct sim_worker *worker,
 
 static int64_t draw_wait_deadline_ns(struct sim_world *world, int64_t now_ns)
 {
-    switch (sim_below(&world->rng, 3)) {
-    case 0:
+    if (sim_chance(&world->rng, world->options.try_permille))
         return 0;
-    case 1:
+    if (sim_chance(&world->rng, 500))
         return RL_NEVER_NS;
-    default:
-        return now_ns + sim_spread(&world->rng, 5, 4000) * MS_NS;
+    return now_ns + sim_spread(&world->rng, 5, 4000) * MS_NS;
+}
+
+/* Which names, as which kind of lock. */
+static void draw_wish(struct sim_world *world, struct sim_worker *worker)
+{
+    const struct sim_options *o = &world->options;
+    struct sim_rng *rng = &world->rng;
+    uint8_t lock = (uint8_t)sim_below(rng, o->lock_count);
+    enum sim_use use = o->use[lock];
+
+    worker->names = (uint8_t)(1u << lock);
+    worker->kind = REDLOCK_MUTEX;
+    worker->slots = 0;
+    worker->owner[0] = '\0';
+    if (use == SIM_USE_ANY)
+        use = (enum sim_use)sim_below(rng, SIM_USE_ANY);
+    if (use == SIM_USE_SHARED && sim_chance(rng, 600)) {
+        worker->kind = REDLOCK_SHARED;
+    } else if (use == SIM_USE_REENTRANT) {
+        worker->kind = REDLOCK_REENTRANT;
+        snprintf(worker->owner, sizeof worker->owner, "o%u",
+                 (unsigned)sim_below(rng, o->owner_count) % 10);
+    } else if (use == SIM_USE_SEMAPHORE) {
+        worker->kind = REDLOCK_SEMAPHORE;
+        worker->slots = o->slots[lock];
+    } else if (o->several_permille && sim_chance(rng, o->several_permille)) {
+        worker->names |= (uint8_t)sim_below(rng, 1u << o->lock_count);
     }
+    worker->fair = sim_chance(rng, o->fair_permille);
+}
+
+/* The keys behind each other, as src/client/request.c has them; returns how many. */
+static uint8_t write_keys(struct sim_worker *worker, size_t *size)
+{
+    static const char letters[] = {'m', 'r', 'o', 'k'};
+    uint8_t count = 0;
+    size_t at = 0;
+    int label;
+
+    for (uint8_t i = 0; i < SIM_LOCKS_MAX; i++) {
+        if (!(worker->names & (1u << i)))
+            continue;
+        if (count++ > 0)
+            worker->key[at++] = RL_KEY_SEPARATOR;
+        at +=
+            (size_t)snprintf(worker->key + at, sizeof worker->key - at, PREFIX "job%u", i + 1u);
+    }
+    *size = at;
+    label = snprintf(worker->label, sizeof worker->label, "%c%s", letters[worker->kind],
+                     worker->owner);
+    for (uint8_t i = 0; i < SIM_LOCKS_MAX; i++)
+        if (worker->names & (1u << i))
+            label += snprintf(worker->label + label, sizeof worker->label - (size_t)label,
+                              " job%u", i + 1u);
+    return count;
+}
+
+static void draw_terms(struct sim_world *world, struct sim_worker *worker,
+                       struct rl_lock_terms *out)
+{
+    const struct sim_options *o = &world->options;
+    struct sim_rng *rng = &world->rng;
+    bool alone = worker->kind == REDLOCK_MUTEX || worker->kind == REDLOCK_REENTRANT;
+
+    worker->fenced = sim_chance(rng, o->fenced_permille) && alone;
+    worker->renews = sim_chance(rng, o->renew_permille);
+    worker->extensions_left = sim_chance(rng, 300) ? (uint32_t)sim_between(rng, 1, 4) : 0;
+    *out = (struct rl_lock_terms){
+        .kind = worker->kind,
+        .slots = worker->slots,
+        .fair = worker->fair,
+        .fenced = worker->fenced,
+        .renew = worker->renews,
+        .max_extensions = sim_chance(rng, 100) ? 3 : 0,
+    };
 }
 
 static void acquire(struct sim_world *world, struct sim_worker *worker)
@@ -84,27 +157,27 @@ static void acquire(struct sim_world *world, struct sim_worker *worker)
     const struct sim_options *o = &world->options;
     struct sim_rng *rng = &world->rng;
     int64_t now_ns = sim_client_now_ns(world, client);
-    struct rl_lock_terms terms = {0};
-    int size;
+    struct rl_lock_terms terms;
+    struct rl_about about = {.prefix_size = sizeof PREFIX - 1};
 
-    worker->lock = (uint8_t)sim_below(rng, o->lock_count);
-    size = snprintf(worker->key, sizeof worker->key, PREFIX "job%u", worker->lock + 1);
+    draw_wish(world, worker);
+    about.name_count = write_keys(worker, &about.key.size);
+    about.key.data = worker->key;
+    about.owner = (struct rl_slice){worker->owner, strlen(worker->owner)};
     worker->ttl_ns = sim_between(rng, o->ttl_min_ms, o->ttl_max_ms) * MS_NS;
     worker->wait_deadline_ns = draw_wait_deadline_ns(world, now_ns);
-    terms.fenced = worker->fenced = sim_chance(rng, o->fenced_permille);
-    terms.renew = worker->renews = sim_chance(rng, o->renew_permille);
-    terms.max_extensions = sim_chance(rng, 100) ? 3 : 0;
-    worker->extensions_left = sim_chance(rng, 300) ? (uint32_t)sim_between(rng, 1, 4) : 0;
-    if (rl_handle_init(client->engine, &worker->handle,
-                       (struct rl_slice){worker->key, (size_t)size}, sizeof PREFIX - 1,
-                       &terms) < 0)
+    draw_terms(world, worker, &terms);
+    memset(worker->footprint, 0, sizeof worker->footprint);
+    worker->unserved_ns = 0;
+    if (rl_handle_init(client->engine, &worker->handle, &about, &terms) < 0)
         abort();
     worker->has_lock = true;
     begin_operation(world, worker, SIM_ACQUIRE);
     say(world, worker,
-        worker->wait_deadline_ns == 0             ? "tries"
-        : worker->wait_deadline_ns == RL_NEVER_NS ? "waits for ever"
-                                                  : "waits");
+        worker->wait_deadline_ns == 0 ? "tries"
+        : worker->wait_deadline_ns == RL_NEVER_NS
+            ? (worker->fair ? "waits for ever, fairly" : "waits for ever")
+            : (worker->fair ? "waits fairly" : "waits"));
     rl_handle_acquire(client->engine, &worker->handle, worker->ttl_ns, worker->wait_deadline_ns,
                       now_ns);
     /* Now and then somebody loses interest. */
@@ -205,7 +278,7 @@ static void finished(struct sim_world *world, struct sim_worker *worker, int err
     sim_oracle_done(world, worker, error);
     worker->operation = SIM_NO_OPERATION;
     sim_trace(world, "c%u.%u %s: %s %s", worker->client->index + 1, worker->index + 1,
-              worker->key,
+              worker->label,
               operation == SIM_ACQUIRE  ? "acquire"
               : operation == SIM_EXTEND ? "extend"
                                         : "release",
@@ -228,22 +301,30 @@ static void finished(struct sim_world *world, struct sim_worker *worker, int err
     }
 }
 
+static void told_lost(struct sim_world *world, struct sim_worker *worker)
+{
+    say(world, worker, "is LOST");
+    sim_oracle_lost(world, worker);
+    worker->held = false;
+    if (worker->operation == SIM_NO_OPERATION)
+        plan(world, worker, sim_spread(&world->rng, 1000, world->options.hold_max_ns));
+}
+
 void sim_app_news(struct sim_world *world, struct sim_worker *worker)
 {
     struct rl_handle *handle = &worker->handle;
     bool done = handle->done;
     bool lost = handle->lost;
+    bool acquired = done && worker->operation == SIM_ACQUIRE;
     int error = handle->done_error;
 
     handle->done = handle->lost = handle->jeopardy = handle->recovered = false;
-    if (lost) {
-        say(world, worker, "is LOST");
-        sim_oracle_lost(world, worker);
-        worker->held = false;
-        if (worker->operation == SIM_NO_OPERATION)
-            plan(world, worker, sim_spread(&world->rng, 1000, world->options.hold_max_ns));
-    }
-    if (done)
+    /* What was acquired and lost in one turn is told in that order. */
+    if (acquired)
+        finished(world, worker, error);
+    if (lost && worker->has_lock)
+        told_lost(world, worker);
+    if (done && !acquired)
         finished(world, worker, error);
 }
 

@@ -7,20 +7,40 @@
 #define SIM_APP_H
 
 #include "engine/engine.h"
+#include "sim/options.h"
+
+#define SIM_KEYS_SIZE 80
 
 struct sim_client;
 struct sim_world;
 
 enum sim_operation { SIM_NO_OPERATION, SIM_ACQUIRE, SIM_EXTEND, SIM_RELEASE };
 
+/* What a worker's requests did on one node, as the oracles need it. True time. */
+struct sim_footprint {
+    uint64_t waiter;     /* its place in the queue ... */
+    int64_t queued_ns;   /* since then, without a gap */
+    int64_t alive_ms;    /* until then, by the node's clock */
+    bool in_key;         /* a grant of a round that may fail took the place along ... */
+    char value[48];      /* ... with this value; the rollback puts it back */
+    bool beside;         /* granted where its owner had another hold */
+    int64_t executed_ns; /* when its last attempt was granted */
+    int64_t renewed_ns;
+};
+
 struct sim_worker {
     struct rl_handle handle; /* first: the engine hands this back */
     struct sim_client *client;
     uint8_t index;
-    uint8_t lock;  /* which name */
+    uint8_t names; /* which, a bit each */
+    uint8_t kind;  /* enum redlock_kind */
+    uint16_t slots;
+    bool fair;
     bool has_lock; /* the handle is in use */
     bool held; /* the application was told that it holds the lock, and not that it lost it */
-    char key[32];
+    char key[SIM_KEYS_SIZE]; /* of several names: one behind the other */
+    char label[32];          /* for people */
+    char owner[4];
     enum sim_operation operation;
     int64_t begun_ns;         /* the operation, by the client's clock */
     int64_t begun_true_ns;    /* the same in true time */
@@ -35,9 +55,12 @@ struct sim_worker {
     bool late;             /* it should have acted while the process was stopped */
 
     /* What the application may believe: until when the lock is its own (oracle_mutex.c). */
-    int64_t believed_ns; /* by the client's clock; 0: not its own */
-    int64_t watched_ns;  /* the deadline that an event waits for */
+    int64_t believed_ns;  /* by the client's clock; 0: not its own */
+    int64_t extending_ns; /* since then an extension is under way; 0: none is */
+    int64_t watched_ns;   /* the deadline that an event waits for */
     uint64_t grants;
+    struct sim_footprint footprint[SIM_NODES_MAX];
+    int64_t unserved_ns; /* since then it waits for something that is free; 0: it does not */
 };
 
 void sim_app_begin(struct sim_world *world, struct sim_worker *worker,

@@ -45,59 +45,78 @@ static int64_t retry_delay_ns(struct sim_client *client, const struct sim_peer *
     return bound_ns / 2 + (int64_t)sim_below(&client->rng, (uint64_t)bound_ns / 2);
 }
 
-static void peer_fail(struct sim_world *world, struct sim_client *client, uint8_t node,
+static struct rl_session *session_of(const struct sim_client *client,
+                                     const struct sim_peer *peer)
+{
+    struct rl_node *node = &client->engine->node[peer->node];
+
+    return peer->is_ear ? &node->ear.session : &node->session;
+}
+
+static void peer_fail(struct sim_world *world, struct sim_client *client, struct sim_peer *peer,
                       enum redlock_vote vote, const char *text)
 {
-    struct sim_peer *peer = &client->peer[node];
     int64_t now_ns = sim_client_now_ns(world, client);
     char kept[REDLOCK_TEXT_MAX];
 
     /* The text may be the session's own. */
     strncpy(kept, text, sizeof kept - 1);
     kept[sizeof kept - 1] = '\0';
-    sim_trace(world, "c%u n%u: %s", client->index + 1, node + 1, kept);
+    sim_trace(world, "c%u n%u%s: %s", client->index + 1, peer->node + 1,
+              peer->is_ear ? " (ear)" : "", kept);
     sim_net_client_closes(world, peer->conn);
     peer->conn = NULL;
     peer->state = SIM_PEER_WAITING;
     peer->failure_count++;
     peer->retry_at_ns = now_ns + retry_delay_ns(client, peer);
-    rl_engine_disconnected(client->engine, node, vote, kept, now_ns);
+    if (peer->is_ear)
+        rl_ear_disconnected(client->engine, peer->node, now_ns);
+    else
+        rl_engine_disconnected(client->engine, peer->node, vote, kept, now_ns);
 }
 
-static void peer_tick(struct sim_world *world, struct sim_client *client, uint8_t node)
+static bool is_wanted(const struct sim_client *client, const struct sim_peer *peer)
 {
-    struct sim_peer *peer = &client->peer[node];
+    return !peer->is_ear || client->engine->listening;
+}
+
+static void peer_tick(struct sim_world *world, struct sim_client *client, struct sim_peer *peer)
+{
     int64_t now_ns = sim_client_now_ns(world, client);
 
     switch (peer->state) {
     case SIM_PEER_WAITING:
-        if (now_ns < peer->retry_at_ns)
+        if (now_ns < peer->retry_at_ns || !is_wanted(client, peer))
             return;
         peer->deadline_ns = now_ns + CONNECT_TIMEOUT_NS;
-        rl_engine_connecting(client->engine, node, now_ns);
-        peer->conn = sim_net_connect(world, client, &world->node[node]);
+        if (peer->is_ear)
+            rl_ear_connecting(client->engine, peer->node, now_ns);
+        else
+            rl_engine_connecting(client->engine, peer->node, now_ns);
+        peer->conn = sim_net_connect(world, client, &world->node[peer->node]);
         peer->state = SIM_PEER_CONNECTING;
         return;
     case SIM_PEER_CONNECTING:
         if (now_ns >= peer->deadline_ns)
-            peer_fail(world, client, node, REDLOCK_VOTE_TIMEDOUT, "no connection in time");
+            peer_fail(world, client, peer, REDLOCK_VOTE_TIMEDOUT, "no connection in time");
         return;
     case SIM_PEER_OPEN:
-        if (client->engine->node[node].session.state == RL_SESSION_UP)
+        if (session_of(client, peer)->state == RL_SESSION_UP)
             peer->failure_count = 0;
-        if (rl_engine_is_stalled(client->engine, node, now_ns))
-            peer_fail(world, client, node, REDLOCK_VOTE_TIMEDOUT, "no answer, given up");
+        if (!peer->is_ear && rl_engine_is_stalled(client->engine, peer->node, now_ns))
+            peer_fail(world, client, peer, REDLOCK_VOTE_TIMEDOUT, "no answer, given up");
         return;
     }
 }
 
 /* False: the session did not like what came, and the connection is over. */
-static bool peer_read(struct sim_world *world, struct sim_client *client, uint8_t node)
+static bool peer_read(struct sim_world *world, struct sim_client *client, struct sim_peer *peer)
 {
-    struct rl_session *session = &client->engine->node[node].session;
-    struct sim_bytes *input = &client->peer[node].conn->client_input;
+    struct rl_session *session = session_of(client, peer);
+    struct sim_bytes *input = &peer->conn->client_input;
 
     while (input->size > 0) {
+        int64_t now_ns = sim_client_now_ns(world, client);
         char *room;
         size_t size = rl_session_room(session, &room);
 
@@ -105,9 +124,9 @@ static bool peer_read(struct sim_world *world, struct sim_client *client, uint8_
             size = input->size;
         memcpy(room, input->data, size);
         sim_bytes_take(input, size);
-        if (rl_engine_received(client->engine, node, size, sim_client_now_ns(world, client)) <
-            0) {
-            peer_fail(world, client, node, session->failure, session->failure_text);
+        if ((peer->is_ear ? rl_ear_received(client->engine, peer->node, size, now_ns)
+                          : rl_engine_received(client->engine, peer->node, size, now_ns)) < 0) {
+            peer_fail(world, client, peer, session->failure, session->failure_text);
             return false;
         }
     }
@@ -115,39 +134,64 @@ static bool peer_read(struct sim_world *world, struct sim_client *client, uint8_
 }
 
 /* What epoll would have told. */
-static void peer_ready(struct sim_world *world, struct sim_client *client, uint8_t node)
+static void peer_ready(struct sim_world *world, struct sim_client *client,
+                       struct sim_peer *peer)
 {
-    struct sim_peer *peer = &client->peer[node];
     struct sim_conn *conn = peer->conn;
 
     if (!conn)
         return;
     if (conn->refused) {
-        peer_fail(world, client, node, REDLOCK_VOTE_REFUSED, "connection refused");
+        peer_fail(world, client, peer, REDLOCK_VOTE_REFUSED, "connection refused");
         return;
     }
     if (peer->state == SIM_PEER_CONNECTING && conn->connected) {
         peer->state = SIM_PEER_OPEN;
-        rl_engine_connected(client->engine, node, sim_client_now_ns(world, client));
+        if (!peer->is_ear)
+            rl_engine_connected(client->engine, peer->node, sim_client_now_ns(world, client));
     }
     if (peer->state != SIM_PEER_OPEN)
         return;
-    if (peer_read(world, client, node) && conn->ended)
-        peer_fail(world, client, node, REDLOCK_VOTE_UNREACHABLE, "the connection broke");
+    if (peer_read(world, client, peer) && conn->ended)
+        peer_fail(world, client, peer, REDLOCK_VOTE_UNREACHABLE, "the connection broke");
 }
 
-static void peer_flush(struct sim_world *world, struct sim_client *client, uint8_t node)
+static void peer_flush(struct sim_world *world, struct sim_client *client,
+                       struct sim_peer *peer)
 {
-    struct rl_session *session = &client->engine->node[node].session;
+    struct rl_session *session = session_of(client, peer);
     const char *bytes;
     size_t size;
 
-    if (client->peer[node].state != SIM_PEER_OPEN)
+    if (peer->state != SIM_PEER_OPEN)
         return;
     while ((size = rl_session_output(session, &bytes)) > 0) {
-        sim_net_send(world, client->peer[node].conn, SIM_UP, bytes, size);
+        sim_net_send(world, peer->conn, SIM_UP, bytes, size);
         rl_session_sent(session, size, sim_client_now_ns(world, client));
         client->sent = true;
+    }
+}
+
+static int64_t peer_next_ns(const struct sim_client *client, const struct sim_peer *peer)
+{
+    switch (peer->state) {
+    case SIM_PEER_WAITING:
+        return is_wanted(client, peer) ? peer->retry_at_ns : RL_NEVER_NS;
+    case SIM_PEER_CONNECTING:
+        return peer->deadline_ns;
+    default:
+        return RL_NEVER_NS;
+    }
+}
+
+typedef void peer_fn(struct sim_world *world, struct sim_client *client, struct sim_peer *peer);
+
+/* In the order of src/client/turn.c: a node's two connections one after the other. */
+static void for_each_peer(struct sim_world *world, struct sim_client *client, peer_fn *run)
+{
+    for (uint8_t i = 0; i < world->options.node_count; i++) {
+        run(world, client, &client->peer[i]);
+        run(world, client, &client->ear[i]);
     }
 }
 
@@ -191,13 +235,13 @@ static void arm(struct sim_world *world, struct sim_client *client)
     int64_t at_ns;
 
     for (uint8_t i = 0; i < world->options.node_count; i++) {
-        const struct sim_peer *peer = &client->peer[i];
-        int64_t peer_ns = peer->state == SIM_PEER_WAITING      ? peer->retry_at_ns
-                          : peer->state == SIM_PEER_CONNECTING ? peer->deadline_ns
-                                                               : RL_NEVER_NS;
+        int64_t peer_ns = peer_next_ns(client, &client->peer[i]);
+        int64_t ear_ns = peer_next_ns(client, &client->ear[i]);
 
         if (peer_ns < next_ns)
             next_ns = peer_ns;
+        if (ear_ns < next_ns)
+            next_ns = ear_ns;
     }
     client->wake_stamp++;
     if (next_ns == RL_NEVER_NS)
@@ -217,17 +261,14 @@ void sim_client_turn(struct sim_world *world, struct sim_client *client)
         return;
     now_ns = sim_client_now_ns(world, client);
     /* Sockets before timers, as rl_turn() has it. */
-    for (uint8_t i = 0; i < world->options.node_count; i++)
-        peer_ready(world, client, i);
-    for (uint8_t i = 0; i < world->options.node_count; i++)
-        peer_tick(world, client, i);
+    for_each_peer(world, client, peer_ready);
+    for_each_peer(world, client, peer_tick);
     rl_engine_tick(client->engine, now_ns);
     sim_oracle_observe(world, client);
     while ((handle = rl_engine_take_ready(client->engine)) != NULL)
         sim_app_news(world, (struct sim_worker *)handle);
     client->sent = false;
-    for (uint8_t i = 0; i < world->options.node_count; i++)
-        peer_flush(world, client, i);
+    for_each_peer(world, client, peer_flush);
     arm(world, client);
     sim_oracle_observe(world, client);
     if (client->sent && client->stops_next)
@@ -291,7 +332,9 @@ void sim_client_start(struct sim_world *world, struct sim_client *client)
             .password = sim_chance(&world->rng, 100) ? "secret" : NULL,
             .probe_native = true,
         };
-        client->peer[i] = (struct sim_peer){.state = SIM_PEER_WAITING};
+        client->peer[i] = (struct sim_peer){.state = SIM_PEER_WAITING, .node = i};
+        client->ear[i] =
+            (struct sim_peer){.state = SIM_PEER_WAITING, .node = i, .is_ear = true};
     }
     if (rl_engine_init(client->engine) < 0)
         abort();
@@ -301,21 +344,26 @@ void sim_client_start(struct sim_world *world, struct sim_client *client)
     sim_client_turn(world, client);
 }
 
+static void peer_crash(struct sim_world *world, struct sim_client *client,
+                       struct sim_peer *peer)
+{
+    struct sim_conn *conn = peer->conn;
+
+    if (conn && client->crashes_silently)
+        conn->client_open = false;
+    else if (conn)
+        sim_net_client_closes(world, conn);
+    peer->conn = NULL;
+}
+
 void sim_client_crash(struct sim_world *world, struct sim_client *client)
 {
     bool silent = sim_chance(&world->rng, 200); /* the whole machine went */
 
     sim_trace(world, "*** c%u dies", client->index + 1);
     sim_oracle_death(world, client);
-    for (uint8_t i = 0; i < world->options.node_count; i++) {
-        struct sim_conn *conn = client->peer[i].conn;
-
-        if (conn && silent)
-            conn->client_open = false;
-        else if (conn)
-            sim_net_client_closes(world, conn);
-        client->peer[i].conn = NULL;
-    }
+    client->crashes_silently = silent;
+    for_each_peer(world, client, peer_crash);
     for (uint8_t i = 0; i < world->options.worker_count; i++)
         sim_app_end(world, &client->worker[i]);
     rl_engine_free(client->engine);

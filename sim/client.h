@@ -22,6 +22,8 @@ struct sim_peer {
     int64_t deadline_ns;
     int64_t retry_at_ns;
     uint32_t failure_count;
+    uint8_t node;
+    bool is_ear; /* the second one, which only listens */
 };
 
 struct sim_client {
@@ -35,12 +37,14 @@ struct sim_client {
     int64_t paused_ns;    /* the last pause, by its own clock: from */
     int64_t resumed_ns;   /* ... to */
     uint64_t wake_stamp;
-    uint64_t fate_stamp; /* of the event that ends its trouble */
-    bool poked;          /* a turn is due because something came */
-    bool stops_next;     /* it stops as soon as it has sent something */
-    bool sent;           /* this turn */
+    uint64_t fate_stamp;   /* of the event that ends its trouble */
+    bool poked;            /* a turn is due because something came */
+    bool stops_next;       /* it stops as soon as it has sent something */
+    bool sent;             /* this turn */
+    bool crashes_silently; /* nobody is told that its connections are gone */
     struct rl_engine *engine;
     struct sim_peer peer[SIM_NODES_MAX];
+    struct sim_peer ear[SIM_NODES_MAX];
     struct sim_worker worker[SIM_WORKERS_MAX];
 };
 

@@ -71,3 +71,13 @@ void sim_command_hmget(struct sim_server *server, const struct sim_words *words,
     for (uint32_t i = 2; i < words->count; i++)
         reply_field(key, words->word[i], out);
 }
+
+void sim_command_hlen(struct sim_server *server, const struct sim_words *words,
+                      struct sim_bytes *out)
+{
+    bool wrong;
+    const struct sim_key *key = find_hash(server, words->word[1], &wrong, out);
+
+    if (!wrong)
+        sim_reply_integer(out, key ? key->item_count : 0);
+}

@@ -90,3 +90,19 @@ void sim_command_flushall(struct sim_server *server, const struct sim_words *wor
     sim_store_clear(&server->store);
     sim_reply_status(out, "OK");
 }
+
+void sim_command_type(struct sim_server *server, const struct sim_words *words,
+                      struct sim_bytes *out)
+{
+    static const char *const types[] = {
+        [SIM_STRING] = "string", [SIM_HASH] = "hash", [SIM_ZSET] = "zset"};
+    const struct sim_key *key = sim_server_find(server, words->word[1]);
+
+    sim_reply_status(out, key ? types[key->type] : "none");
+}
+
+void sim_command_publish(struct sim_server *server, const struct sim_words *words,
+                         struct sim_bytes *out)
+{
+    sim_reply_integer(out, sim_server_publish(server, words->word[1], words->word[2]));
+}

@@ -3,7 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "core/recipe.h"
+#include "core/answer.h"
 #include "sim/commands.h"
 
 #define MS_US 1000
@@ -77,6 +77,19 @@ void sim_server_delete(struct sim_server *server, struct rl_slice name)
         sim_store_remove(&server->store, key);
 }
 
+uint32_t sim_server_publish(struct sim_server *server, struct rl_slice channel,
+                            struct rl_slice text)
+{
+    struct sim_message *message = &server->message[server->message_count];
+
+    if (server->message_count == SIM_MESSAGES_MAX)
+        return 0;
+    server->message_count++;
+    sim_copy_text(message->channel, sizeof message->channel, channel);
+    sim_copy_text(message->text, sizeof message->text, text);
+    return server->listeners ? server->listeners(server, message->channel) : 0;
+}
+
 enum { WRITES = 1, WHILE_LOADING = 2 };
 
 static const struct command {
@@ -106,6 +119,11 @@ static const struct command {
     {"INCR", 2, 2, WRITES, sim_command_incr},
     {"HSET", 4, SIM_WORDS_MAX, WRITES, sim_command_hset},
     {"HGET", 3, 3, 0, sim_command_hget},
+    {"HLEN", 2, 2, 0, sim_command_hlen},
+    {"TYPE", 2, 2, 0, sim_command_type},
+    {"ZADD", 4, 4, WRITES, sim_command_zadd},
+    {"ZRANGE", 4, 5, 0, sim_command_zrange},
+    {"PUBLISH", 3, 3, 0, sim_command_publish},
     {"PING", 1, 1, 0, sim_command_ping},
     {"AUTH", 2, 3, WHILE_LOADING, sim_command_ok},
     {"SELECT", 2, 2, WHILE_LOADING, sim_command_ok},

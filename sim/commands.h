@@ -17,10 +17,14 @@ sim_command_fn sim_command_get, sim_command_set, sim_command_getrange, sim_comma
     sim_command_pexpire, sim_command_incr;
 
 /* command_hash.c */
-sim_command_fn sim_command_hset, sim_command_hget, sim_command_hmget;
+sim_command_fn sim_command_hset, sim_command_hget, sim_command_hmget, sim_command_hlen;
+
+/* command_zset.c */
+sim_command_fn sim_command_zadd, sim_command_zrange;
 
 /* command_server.c: the server itself, and scripts */
 sim_command_fn sim_command_ping, sim_command_ok, sim_command_time, sim_command_info,
-    sim_command_script, sim_command_eval, sim_command_evalsha, sim_command_flushall;
+    sim_command_script, sim_command_eval, sim_command_evalsha, sim_command_flushall,
+    sim_command_type, sim_command_publish;
 
 #endif

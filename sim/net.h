@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "sim/bytes.h"
+#include "sim/server.h"
 
 struct sim_client;
 struct sim_node;
@@ -50,12 +51,13 @@ struct sim_conn {
     struct sim_client *client;
     struct sim_node *node;
     uint32_t number;
-    bool client_open; /* the client has not closed it */
-    bool node_open;   /* accepted, and the node has not closed it */
-    bool connected;   /* the client knows that it was accepted */
-    bool refused;     /* the client is to be told */
-    bool ended;       /* the client is to be told, after the input */
-    bool node_ended;  /* the node has seen the client's end, but is hung */
+    bool client_open;               /* the client has not closed it */
+    bool node_open;                 /* accepted, and the node has not closed it */
+    bool connected;                 /* the client knows that it was accepted */
+    bool refused;                   /* the client is to be told */
+    bool ended;                     /* the client is to be told, after the input */
+    bool node_ended;                /* the node has seen the client's end, but is hung */
+    char channel[SIM_MESSAGE_SIZE]; /* subscribed to; empty: none */
     struct sim_pipe pipe[2];
     struct sim_bytes client_input; /* arrived, not read by the process yet */
     struct sim_bytes node_input;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/recipe.h"
+#include "core/answer.h"
 #include "sim/world.h"
 
 #define US_NS 1000
@@ -13,6 +13,8 @@
 #define SECOND_NS ((int64_t)1000000000)
 #define EPOCH_NS (1700000000 * SECOND_NS)
 #define OLD_AGE_NS (100000 * SECOND_NS)
+
+static uint32_t count_listeners(const struct sim_server *server, const char *channel);
 
 static void draw_id(struct sim_world *world, char *out)
 {
@@ -38,6 +40,8 @@ void sim_node_init(struct sim_world *world, uint8_t index)
     int64_t rate_max = (int64_t)world->options.drift_ppm * 1000 * 49 / 100;
 
     node->index = index;
+    node->server.listeners = count_listeners;
+    node->server.listeners_data = world;
     node->up = true;
     node->clock.offset_ns = EPOCH_NS + sim_between(rng, 0, world->options.skew_ns);
     node->clock.rate_ppb = sim_between(rng, -rate_max, rate_max);
@@ -83,18 +87,72 @@ static bool is_refused(const struct sim_world *world, const struct sim_node *nod
            (rl_slice_equals(words->word[0], "SET") || rl_slice_starts(words->word[0], "EVAL"));
 }
 
+/* Whatever a request is about is nobody's to take away any more. */
+static void mark_keys(struct sim_node *node, const struct sim_words *words, bool strings_too)
+{
+    bool scripted = rl_slice_starts(words->word[0], "EVAL") && words->count > 2;
+    int64_t count = 1;
+
+    if (scripted)
+        sim_read_number(words->word[2], &count);
+    for (int64_t i = scripted ? 3 : 1; count-- > 0 && i < words->count; i++) {
+        struct sim_key *key = sim_server_find(&node->server, words->word[i]);
+
+        if (key && (strings_too || key->type != SIM_STRING))
+            key->stale = true;
+    }
+}
+
 /* A release that the node refuses is not repeated: what it was about stays for its TTL. */
 static void note_refusal(struct sim_node *node, const struct sim_words *words,
                          struct rl_slice reply)
 {
-    uint32_t which = rl_slice_starts(words->word[0], "EVAL") ? 3 : 1;
-    struct sim_key *key;
+    if (reply.data[0] == '-' && !rl_slice_starts(reply, "-NOSCRIPT"))
+        mark_keys(node, words, true);
+}
 
-    if (reply.data[0] != '-' || rl_slice_starts(reply, "-NOSCRIPT") || words->count <= which)
-        return;
-    key = sim_server_find(&node->server, words->word[which]);
-    if (key)
-        key->stale = true;
+/* What was published goes to whoever listens, each on a connection of its own. */
+static void deliver(struct sim_world *world, struct sim_node *node)
+{
+    struct sim_bytes bytes = {0};
+
+    for (uint32_t i = 0; i < node->server.message_count; i++) {
+        const struct sim_message *message = &node->server.message[i];
+
+        for (struct sim_conn *conn = world->conns; conn; conn = conn->next) {
+            if (conn->node != node || !conn->node_open ||
+                strcmp(conn->channel, message->channel) != 0)
+                continue;
+            bytes.size = 0;
+            sim_reply_array(&bytes, 3);
+            sim_reply_text(&bytes, "message");
+            sim_reply_text(&bytes, message->channel);
+            sim_reply_text(&bytes, message->text);
+            sim_net_send(world, conn, SIM_DOWN, bytes.data, bytes.size);
+        }
+    }
+    node->server.message_count = 0;
+    sim_bytes_free(&bytes);
+}
+
+static uint32_t count_listeners(const struct sim_server *server, const char *channel)
+{
+    const struct sim_world *world = server->listeners_data;
+    uint32_t count = 0;
+
+    for (const struct sim_conn *conn = world->conns; conn; conn = conn->next)
+        count += &conn->node->server == server && conn->node_open &&
+                 strcmp(conn->channel, channel) == 0;
+    return count;
+}
+
+static void subscribe(struct sim_conn *conn, struct rl_slice channel, struct sim_bytes *out)
+{
+    sim_copy_text(conn->channel, sizeof conn->channel, channel);
+    sim_reply_array(out, 3);
+    sim_reply_text(out, "subscribe");
+    sim_reply_bulk(out, channel);
+    sim_reply_integer(out, 1);
 }
 
 static void execute(struct sim_world *world, struct sim_conn *conn,
@@ -108,8 +166,13 @@ static void execute(struct sim_world *world, struct sim_conn *conn,
     node->server.store.writes_stale = !conn->client_open;
     if (is_refused(world, node, words))
         sim_reply_error(out, "MISCONF Redis is configured to save RDB snapshots");
+    else if (rl_slice_equals(words->word[0], "SUBSCRIBE") && !node->server.loading)
+        subscribe(conn, words->word[1], out);
     else
         sim_server_execute(&node->server, words, out);
+    /* A hold that was added to those of others: nothing can travel behind it any more. */
+    if (!conn->client_open)
+        mark_keys(node, words, false);
     note_refusal(node, words, (struct rl_slice){out->data + before, out->size - before});
     if (world->trace)
         sim_trace_command(world, conn, words, out->data + before, out->size - before);
@@ -117,6 +180,9 @@ static void execute(struct sim_world *world, struct sim_conn *conn,
         node->server.store.changed = false;
         sim_oracle_store(world, node);
     }
+    sim_oracle_executed(world, conn, words,
+                        (struct rl_slice){out->data + before, out->size - before});
+    deliver(world, node);
 }
 
 static void process(struct sim_world *world, struct sim_conn *conn)
@@ -199,25 +265,14 @@ static void mark_stale(struct sim_store *store)
         store->key[i].stale = true;
 }
 
-/*
- * A snapshot brings old fence counters back, and the order of tokens with it: a known hole
- * (docs/simulator.md). Where that order is watched, counters are lost instead.
- */
-static void forget_counters(struct sim_store *store)
-{
-    for (uint32_t i = 0; i < store->count; i++)
-        if (strncmp(store->key[i].name, RL_FENCE_PREFIX, sizeof RL_FENCE_PREFIX - 1) == 0)
-            sim_store_remove(store, &store->key[i--]);
-}
-
 static void recall(struct sim_world *world, struct sim_node *node, enum sim_memory memory)
 {
     if (memory == SIM_MEMORY_NONE)
         sim_store_clear(&node->server.store);
     else if (memory == SIM_MEMORY_SNAPSHOT)
         sim_store_copy(&node->server.store, &node->snapshot);
-    if (memory == SIM_MEMORY_SNAPSHOT && sim_promises_token_order(&world->options))
-        forget_counters(&node->server.store);
+    if (memory != SIM_MEMORY_ALL)
+        node->forgot_ns = world->now_ns;
     mark_stale(&node->server.store);
     node->server.store.changed = false;
 }
@@ -249,6 +304,10 @@ void sim_node_start(struct sim_world *world, struct sim_node *node, enum sim_mem
 void sim_node_replace(struct sim_world *world, struct sim_node *node, enum sim_memory memory)
 {
     begin_anew(world, node, memory);
+    /* Whoever listened does so to the proxy alone. */
+    for (struct sim_conn *conn = world->conns; conn; conn = conn->next)
+        if (conn->node == node)
+            conn->channel[0] = '\0';
     sim_trace(world, "*** n%u restarts behind its proxy %s", node->index + 1,
               memory_text(memory));
 }

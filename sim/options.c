@@ -45,6 +45,20 @@ bool sim_promises_token_order(const struct sim_options *options)
     return options->regime != SIM_REGIME_ANYTHING && options->regime != SIM_REGIME_STEPS;
 }
 
+bool sim_promises_memory(const struct sim_options *options)
+{
+    static const enum sim_fault losses[] = {SIM_FAULT_NODE_RESTART, SIM_FAULT_HIDDEN_RESTART,
+                                            SIM_FAULT_FLUSHALL,     SIM_FAULT_PROMOTION,
+                                            SIM_FAULT_EVICTION,     SIM_FAULT_NODE_STEP};
+
+    if (options->regime == SIM_REGIME_PLAIN)
+        return true;
+    for (size_t i = 0; i < sizeof losses / sizeof losses[0]; i++)
+        if (options->every_ns[losses[i]])
+            return false;
+    return true;
+}
+
 static enum sim_regime draw_regime(struct sim_rng *rng)
 {
     static const uint8_t weight[] = {1, 5, 5, 2, 1};
@@ -153,6 +167,52 @@ static void draw_twilight(struct sim_options *o, struct sim_rng *rng)
             o->every_ns[often[i]] = sim_spread(rng, 50, 800) * MS_NS;
 }
 
+/*
+ * Nodes that come back with old snapshots while others are out of reach: what was counted must
+ * not be counted again. Drawn aside, so that the other worlds stay what they are.
+ */
+static void draw_relapse(struct sim_options *o, const struct sim_rng *rng)
+{
+    struct sim_rng aside = *rng;
+
+    if (o->regime != SIM_REGIME_DEFAULT || !sim_chance(&aside, 200))
+        return;
+    o->node_count = 3;
+    o->lock_count = 1;
+    o->use[0] = SIM_USE_MUTEX;
+    o->several_permille = 0;
+    o->fenced_permille = 1000;
+    o->try_permille = 500;
+    o->max_ttl_ms = o->ttl_max_ms = sim_between(&aside, 200, 500);
+    o->ttl_min_ms = 100;
+    o->hold_max_ns = 10 * MS_NS;
+    o->think_max_ns = 20 * MS_NS;
+    o->skew_ns = sim_between(&aside, 0, 50) * MS_NS;
+    o->duration_ns = 12 * SECOND_NS;
+    o->every_ns[SIM_FAULT_NODE_RESTART] = sim_between(&aside, 1000, 3000) * MS_NS;
+    o->every_ns[SIM_FAULT_NODE_PAUSE] = sim_between(&aside, 200, 1000) * MS_NS;
+    o->every_ns[SIM_FAULT_PARTITION] = sim_between(&aside, 200, 1000) * MS_NS;
+}
+
+/* Half of the worlds have plain mutexes only, so that the others do not dilute what they find. */
+static void draw_uses(struct sim_options *o, struct sim_rng *rng)
+{
+    o->owner_count = (uint8_t)sim_between(rng, 2, SIM_OWNERS_MAX);
+    o->fair_permille = (uint32_t)sim_below(rng, 3) * 500;
+    o->try_permille = sim_chance(rng, 500) ? 333 : 50;
+    if (sim_chance(rng, 450))
+        return;
+    if (sim_chance(rng, 250)) {
+        o->lock_count = (uint8_t)sim_between(rng, 3, SIM_LOCKS_MAX);
+        o->several_permille = 700;
+    }
+    for (int i = 0; i < SIM_LOCKS_MAX; i++) {
+        o->slots[i] = (uint8_t)sim_between(rng, 1, SIM_SLOTS_MAX);
+        if (!o->several_permille || sim_chance(rng, 200))
+            o->use[i] = (enum sim_use)sim_below(rng, SIM_USE_ANY + 1);
+    }
+}
+
 void sim_options_draw(struct sim_options *options, struct sim_rng *rng)
 {
     *options = (struct sim_options){.regime = draw_regime(rng)};
@@ -165,6 +225,8 @@ void sim_options_draw(struct sim_options *options, struct sim_rng *rng)
     options->renew_permille = (uint32_t)sim_below(rng, 3) * 400;
     options->young_permille = sim_chance(rng, 150) ? 400 : 0;
     draw_twilight(options, rng);
+    draw_uses(options, rng);
+    draw_relapse(options, rng);
     options->calm_delay_ns = options->node_timeout_ns / 6;
     if (options->calm_delay_ns > options->ttl_min_ms * MS_NS / 24)
         options->calm_delay_ns = options->ttl_min_ms * MS_NS / 24;

@@ -17,7 +17,18 @@
 #define SIM_NODES_MAX 7
 #define SIM_CLIENTS_MAX 8
 #define SIM_WORKERS_MAX 3
-#define SIM_LOCKS_MAX 3 /* names that are fought for */
+#define SIM_LOCKS_MAX 4 /* names that are fought for */
+#define SIM_SLOTS_MAX 4
+#define SIM_OWNERS_MAX 3
+
+/* What a name is used for. */
+enum sim_use {
+    SIM_USE_MUTEX,
+    SIM_USE_SHARED,
+    SIM_USE_REENTRANT,
+    SIM_USE_SEMAPHORE,
+    SIM_USE_ANY
+};
 
 /* One line per regime: name, what a person reads. */
 #define SIM_REGIMES(X)                                                                         \
@@ -77,6 +88,12 @@ struct sim_options {
     int64_t retry_min_ns;
     int64_t retry_max_ns;
     int64_t duration_ns; /* of the part with faults */
+    enum sim_use use[SIM_LOCKS_MAX];
+    uint8_t slots[SIM_LOCKS_MAX]; /* of a semaphore */
+    uint8_t owner_count;          /* of re-entrant locks: any client may act for any of them */
+    uint32_t several_permille;    /* mutexes that ask for several names at once */
+    uint32_t fair_permille;
+    uint32_t try_permille; /* acquisitions that do not wait */
     uint32_t fenced_permille;
     uint32_t renew_permille;
     uint32_t young_permille; /* nodes that start without a past */
@@ -100,5 +117,7 @@ const char *sim_fault_name(enum sim_fault fault);
 /* Which oracles speak in this run. */
 bool sim_promises_one_holder(const struct sim_options *options);
 bool sim_promises_token_order(const struct sim_options *options);
+/* Nodes keep what they have, and their clocks are steady. */
+bool sim_promises_memory(const struct sim_options *options);
 
 #endif

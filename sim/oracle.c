@@ -15,6 +15,7 @@ void sim_oracle_observe(struct sim_world *world, struct sim_client *client)
             continue;
         sim_mutex_observe(world, worker);
         sim_calls_watch(world, worker);
+        sim_queue_observe(world, worker);
     }
 }
 
@@ -23,6 +24,10 @@ void sim_oracle_granted(struct sim_world *world, struct sim_worker *worker)
     sim_calls_granted(world, worker);
     if (worker->fenced)
         sim_fence_granted(world, worker);
+    sim_queue_granted(world, worker);
+    for (int i = 0; i < SIM_LOCKS_MAX; i++)
+        if (worker->names & (1u << i))
+            world->oracle.granted_ns[i] = world->now_ns;
 }
 
 void sim_oracle_lost(struct sim_world *world, struct sim_worker *worker)
@@ -45,6 +50,19 @@ void sim_oracle_done(struct sim_world *world, struct sim_worker *worker, int err
 void sim_oracle_death(struct sim_world *world, struct sim_client *client)
 {
     sim_mutex_death(world, client);
+}
+
+void sim_oracle_executed(struct sim_world *world, const struct sim_conn *conn,
+                         const struct sim_words *words, struct rl_slice reply)
+{
+    sim_proof_executed(world, conn, words, reply);
+}
+
+void sim_oracle_calm(struct sim_world *world)
+{
+    for (uint8_t i = 0; i < world->options.client_count; i++)
+        for (uint8_t j = 0; j < world->options.worker_count; j++)
+            sim_queue_calm(world, &world->client[i].worker[j]);
 }
 
 void sim_oracle_store(struct sim_world *world, struct sim_node *node)

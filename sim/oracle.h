@@ -8,21 +8,33 @@
 #define SIM_ORACLE_H
 
 #include "sim/options.h"
+#include "sim/reply.h"
 
 struct sim_client;
+struct sim_conn;
 struct sim_node;
 struct sim_worker;
 struct sim_world;
 
+/* What is held, and beside whom it may be. */
+struct sim_hold {
+    uint8_t names; /* a bit each */
+    uint8_t kind;  /* enum redlock_kind */
+    uint16_t slots;
+    uint16_t slot;
+    char owner[4];
+};
+
 /* A hold whose process died: nobody acts on it, but nobody else may have it before its end. */
 struct sim_ghost {
-    uint8_t lock;
+    struct sim_hold hold;
     int64_t until_ns; /* true time */
 };
 
 struct sim_acquisition {
     int64_t completed_ns; /* true time */
     int64_t token;
+    char owner[4];
 };
 
 struct sim_oracle {
@@ -32,7 +44,8 @@ struct sim_oracle {
     struct sim_acquisition *acquisition[SIM_LOCKS_MAX];
     size_t acquisition_count[SIM_LOCKS_MAX];
     size_t acquisition_capacity[SIM_LOCKS_MAX];
-    int64_t pardon_until_ns; /* a clock was set: until then the harm is documented */
+    int64_t granted_ns[SIM_LOCKS_MAX]; /* the last time, true time */
+    int64_t pardon_until_ns;           /* a clock was set: until then the harm is documented */
 };
 
 /* After everything that a client did. */
@@ -43,6 +56,11 @@ void sim_oracle_lost(struct sim_world *world, struct sim_worker *worker);
 void sim_oracle_ended(struct sim_world *world, struct sim_worker *worker);
 void sim_oracle_done(struct sim_world *world, struct sim_worker *worker, int error);
 void sim_oracle_death(struct sim_world *world, struct sim_client *client);
+/* A node has executed a request. */
+void sim_oracle_executed(struct sim_world *world, const struct sim_conn *conn,
+                         const struct sim_words *words, struct rl_slice reply);
+/* Every now and then, in the calm. */
+void sim_oracle_calm(struct sim_world *world);
 /* A node's keys have changed. */
 void sim_oracle_store(struct sim_world *world, struct sim_node *node);
 /* The clock of a node was set. */
@@ -53,6 +71,12 @@ void sim_oracle_free(struct sim_oracle *oracle);
 
 /* ---- one promise each ---- */
 
+void sim_proof_executed(struct sim_world *world, const struct sim_conn *conn,
+                        const struct sim_words *words, struct rl_slice reply);
+void sim_proof_extended(struct sim_world *world, const struct sim_worker *worker);
+void sim_queue_observe(struct sim_world *world, const struct sim_worker *worker);
+void sim_queue_granted(struct sim_world *world, const struct sim_worker *worker);
+void sim_queue_calm(struct sim_world *world, struct sim_worker *worker);
 void sim_mutex_observe(struct sim_world *world, struct sim_worker *worker);
 void sim_mutex_lost(struct sim_world *world, struct sim_worker *worker);
 void sim_mutex_death(struct sim_world *world, struct sim_client *client);

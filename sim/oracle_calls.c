@@ -24,7 +24,7 @@ static void complain(struct sim_world *world, const struct sim_worker *worker,
                      const char *oracle, const char *what)
 {
     sim_fail(world, oracle, "c%u.%u %s: %s", worker->client->index + 1, worker->index + 1,
-             worker->key, what);
+             worker->label, what);
 }
 
 /* The end of a hold has come: it must have been told. */
@@ -57,8 +57,14 @@ void sim_calls_granted(struct sim_world *world, struct sim_worker *worker)
     int64_t now_ns = sim_client_now_ns(world, worker->client);
     int64_t deadline_ns = worker->handle.lock.deadline_ns;
 
-    if (worker->handle.lock.state != RL_HELD || deadline_ns <= now_ns)
+    /* Proof that a node's clock was set may come in the same turn. */
+    bool set = world->options.every_ns[SIM_FAULT_NODE_STEP] != 0;
+
+    if ((worker->handle.lock.state != RL_HELD || deadline_ns <= now_ns) && !set)
         complain(world, worker, "valid grants", "granted, but its validity is over");
+    if (worker->kind == REDLOCK_SEMAPHORE &&
+        (worker->handle.lock.slot < 1 || worker->handle.lock.slot > worker->slots))
+        complain(world, worker, "valid grants", "granted a slot that there is not");
     if (worker->wait_deadline_ns && now_ns > worker->wait_deadline_ns)
         complain(world, worker, "waits in time", "granted after the wait deadline");
 }
@@ -69,6 +75,8 @@ void sim_calls_lost(struct sim_world *world, struct sim_worker *worker)
 
     if (!worker->held && worker->operation != SIM_ACQUIRE)
         complain(world, worker, "one outcome", "lost, but it was not held");
+    if (sim_promises_memory(&world->options) && now_ns < worker->believed_ns - LOSS_LEAD_NS)
+        complain(world, worker, "no false loss", "lost, though every node kept it");
     if (worker->believed_ns && now_ns > worker->believed_ns &&
         !slept(worker->client, worker->believed_ns - LOSS_LEAD_NS, now_ns))
         complain(world, worker, "loss in time", "the loss was told after the validity's end");

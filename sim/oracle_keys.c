@@ -14,19 +14,31 @@
 
 #define PREFIX "redlock:"
 
-static bool is_lock(const struct sim_key *key)
+static bool begins(const struct sim_key *key, const char *head)
 {
-    return strncmp(key->name, PREFIX, sizeof PREFIX - 1) == 0;
+    return strncmp(key->name, head, strlen(head)) == 0;
 }
 
-static bool is_fence(const struct sim_key *key)
+static bool is_lock(const struct sim_key *key)
 {
-    return strncmp(key->name, RL_FENCE_PREFIX, sizeof RL_FENCE_PREFIX - 1) == 0;
+    return begins(key, PREFIX);
 }
 
 static bool is_marker(const struct sim_key *key)
 {
     return strcmp(key->name, RL_MARKER_KEY) == 0 || strcmp(key->name, RL_PROBATION_KEY) == 0;
+}
+
+/* How long such a key may live; 0: there is no such key. */
+static int64_t life_max_ms(const struct sim_world *world, const struct sim_key *key)
+{
+    if (is_lock(key))
+        return world->options.max_ttl_ms;
+    if (begins(key, RL_FENCE_HEAD ":"))
+        return atoll(RL_FENCE_LIFE_MS);
+    if (begins(key, RL_QUEUE_HEAD ":") || begins(key, RL_ALIVE_HEAD ":"))
+        return RL_WAITER_LIFE_MS;
+    return 0;
 }
 
 void sim_keys_check(struct sim_world *world, struct sim_node *node)
@@ -36,16 +48,15 @@ void sim_keys_check(struct sim_world *world, struct sim_node *node)
 
     for (uint32_t i = 0; i < node->server.store.count; i++) {
         const struct sim_key *key = &node->server.store.key[i];
-        int64_t life_max_ms =
-            is_lock(key) ? world->options.max_ttl_ms : atoll(RL_FENCE_LIFE_MS);
+        int64_t life_ms = life_max_ms(world, key);
 
         if (is_marker(key))
             continue;
-        if (!is_lock(key) && !is_fence(key))
+        if (life_ms == 0)
             sim_fail(world, "keys", "n%u has a key %s", node->index + 1, key->name);
         else if (key->expire_ms == 0)
             sim_fail(world, "keys", "n%u: %s never expires", node->index + 1, key->name);
-        else if (!stepped && key->expire_ms > now_ms + life_max_ms)
+        else if (!stepped && key->expire_ms > now_ms + life_ms)
             sim_fail(world, "keys", "n%u: %s lives longer than is allowed", node->index + 1,
                      key->name);
     }
@@ -68,21 +79,53 @@ static bool is_of_the_living(const struct sim_world *world, const char *value)
            world->client[index].life == life;
 }
 
+/* Whose hold an item is, and until when; NULL: it is none. */
+static const char *read_hold(const struct sim_key *key, const struct sim_item *item,
+                             int64_t *ends_ms)
+{
+    const char *colon = strchr(item->value, ':');
+
+    switch (key->type) {
+    case SIM_STRING:
+        *ends_ms = key->expire_ms;
+        return item->value;
+    case SIM_ZSET:
+        *ends_ms = (int64_t)item->score;
+        return item->field;
+    case SIM_HASH:
+        *ends_ms = atoll(item->value);
+        if (strncmp(item->field, "h:", 2) == 0)
+            return item->field + 2;
+        return strncmp(item->field, "s:", 2) == 0 && colon ? colon + 1 : NULL;
+    }
+    return NULL;
+}
+
+static void check_left(struct sim_world *world, const struct sim_node *node,
+                       const struct sim_key *key)
+{
+    int64_t now_ms = sim_node_now_ms(world, node);
+
+    if (!is_lock(key) || now_ms > key->expire_ms || key->stale)
+        return;
+    for (uint32_t i = 0; i < key->item_count; i++) {
+        int64_t ends_ms;
+        const char *value = read_hold(key, &key->item[i], &ends_ms);
+
+        if (value && ends_ms > now_ms && is_of_the_living(world, value))
+            sim_fail(world, "nothing left behind",
+                     "n%u still has %s of c%u, which gave it up long ago", node->index + 1,
+                     key->name, hex_byte(value));
+    }
+}
+
 void sim_keys_final(struct sim_world *world)
 {
     for (uint8_t i = 0; i < world->options.node_count; i++) {
         struct sim_node *node = &world->node[i];
-        int64_t now_ms = sim_node_now_ms(world, node);
 
         sim_keys_check(world, node);
-        for (uint32_t k = 0; k < node->server.store.count; k++) {
-            const struct sim_key *key = &node->server.store.key[k];
-
-            if (is_lock(key) && now_ms <= key->expire_ms && !key->stale &&
-                is_of_the_living(world, key->item[0].value))
-                sim_fail(world, "nothing left behind",
-                         "n%u still has %s of c%u, which gave it up long ago", i + 1, key->name,
-                         hex_byte(key->item[0].value));
-        }
+        for (uint32_t k = 0; k < node->server.store.count; k++)
+            check_left(world, node, &node->server.store.key[k]);
     }
 }

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One holder while the validity lasts. A worker believes in its lock until the deadline that the
+ * One holder while the validity lasts, or as many as the kind allows: readers beside readers,
+ * holds of one owner, different slots of one semaphore. A worker believes in its lock until the deadline that the
  * library gave it, by its own clock, whether its process runs or not; after a loss at the end of
  * the validity still until then, because what was promised is kept to the deadline. At no true
  * instant may two believe.
  */
+#include <string.h>
+
 #include "sim/bytes.h"
 #include "sim/world.h"
 
@@ -23,21 +26,56 @@ static bool believes(const struct sim_world *world, const struct sim_worker *wor
     return worker->believed_ns && sim_client_now_ns(world, client) < worker->believed_ns;
 }
 
+static struct sim_hold hold_of(const struct sim_worker *worker)
+{
+    struct sim_hold hold = {
+        .names = worker->names,
+        .kind = worker->kind,
+        .slots = worker->slots,
+        .slot = worker->handle.lock.slot,
+    };
+
+    memcpy(hold.owner, worker->owner, sizeof hold.owner);
+    return hold;
+}
+
+/* May both be held at once? */
+static bool is_compatible(const struct sim_hold *a, const struct sim_hold *b)
+{
+    if (!(a->names & b->names))
+        return true;
+    if (a->kind != b->kind)
+        return false;
+    switch (a->kind) {
+    case REDLOCK_SHARED:
+        return true;
+    case REDLOCK_REENTRANT:
+        return strcmp(a->owner, b->owner) == 0;
+    case REDLOCK_SEMAPHORE:
+        return a->slots == b->slots && a->slot != b->slot;
+    default:
+        return false;
+    }
+}
+
 static void check_against_the_dead(struct sim_world *world, struct sim_worker *worker)
 {
     struct sim_oracle *oracle = &world->oracle;
+    struct sim_hold hold = hold_of(worker);
 
     for (size_t i = 0; i < oracle->ghost_count; i++) {
         if (oracle->ghost[i].until_ns <= world->now_ns)
             oracle->ghost[i--] = oracle->ghost[--oracle->ghost_count];
-        else if (oracle->ghost[i].lock == worker->lock)
+        else if (!is_compatible(&oracle->ghost[i].hold, &hold))
             sim_fail(world, "one holder", "c%u.%u holds %s before the end of a dead one's hold",
-                     worker->client->index + 1, worker->index + 1, worker->key);
+                     worker->client->index + 1, worker->index + 1, worker->label);
     }
 }
 
 static void check_one_holder(struct sim_world *world, struct sim_worker *worker)
 {
+    struct sim_hold hold = hold_of(worker);
+
     if (!sim_promises_one_holder(&world->options) || !believes(world, worker) ||
         world->now_ns < world->oracle.pardon_until_ns)
         return;
@@ -46,12 +84,15 @@ static void check_one_holder(struct sim_world *world, struct sim_worker *worker)
 
         for (uint8_t j = 0; client->alive && j < world->options.worker_count; j++) {
             struct sim_worker *other = &client->worker[j];
+            struct sim_hold theirs;
 
-            if (other != worker && other->has_lock && other->lock == worker->lock &&
-                believes(world, other))
-                sim_fail(world, "one holder", "c%u.%u and c%u.%u both hold %s",
-                         worker->client->index + 1, worker->index + 1, i + 1, j + 1,
-                         worker->key);
+            if (other == worker || !other->has_lock || !believes(world, other))
+                continue;
+            theirs = hold_of(other);
+            if (!is_compatible(&theirs, &hold))
+                sim_fail(world, "one holder", "c%u.%u holds %s (%u) and c%u.%u holds %s (%u)",
+                         worker->client->index + 1, worker->index + 1, worker->label, hold.slot,
+                         i + 1, j + 1, other->label, theirs.slot);
         }
     }
     check_against_the_dead(world, worker);
@@ -65,9 +106,12 @@ void sim_mutex_observe(struct sim_world *world, struct sim_worker *worker)
         if (worker->believed_ns &&
             sim_client_now_ns(world, worker->client) > worker->believed_ns)
             sim_fail(world, "loss in time", "c%u.%u %s: over, and held again",
-                     worker->client->index + 1, worker->index + 1, worker->key);
+                     worker->client->index + 1, worker->index + 1, worker->label);
+        if (worker->believed_ns)
+            sim_proof_extended(world, worker);
         worker->believed_ns = lock->deadline_ns;
     }
+    worker->extending_ns = lock->state == RL_HELD && lock->extending ? lock->round_start_ns : 0;
     check_one_holder(world, worker);
 }
 
@@ -105,7 +149,7 @@ void sim_mutex_death(struct sim_world *world, struct sim_client *client)
                 sim_realloc(oracle->ghost, oracle->ghost_capacity * sizeof *oracle->ghost);
         }
         oracle->ghost[oracle->ghost_count++] = (struct sim_ghost){
-            .lock = worker->lock,
+            .hold = hold_of(worker),
             .until_ns = sim_client_when_ns(client, worker->believed_ns),
         };
     }

@@ -1,230 +1,39 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The scripts of src/scripts, one function each, and a table of them. */
-#include <inttypes.h>
-#include <stdio.h>
+/* The table of the scripts of src/scripts, by text and SHA1. */
 #include <string.h>
 
+#include "core/answer.h"
 #include "core/recipe.h"
-#include "core/rules.h"
 #include "rl_scripts.h"
-#include "sim/server.h"
-
-typedef void script_fn(struct sim_server *server, const struct rl_slice *key,
-                       const struct rl_slice *arg, struct sim_bytes *out);
-
-static int64_t number(struct rl_slice text)
-{
-    int64_t value = 0;
-
-    sim_read_number(text, &value);
-    return value;
-}
-
-/* A field of a hash; empty when there is none. */
-static const char *field(struct sim_server *server, struct rl_slice name, const char *which)
-{
-    struct sim_key *key = sim_server_find(server, name);
-    struct sim_item *item = key ? sim_key_find(key, sim_slice(which)) : NULL;
-
-    return item ? item->value : "";
-}
-
-static bool is_value(struct sim_server *server, struct rl_slice name, struct rl_slice value)
-{
-    bool wrong;
-    const char *old = sim_server_get(server, name, &wrong);
-
-    return old && rl_slice_equals(value, old);
-}
-
-static void expire_in(struct sim_server *server, struct rl_slice name, int64_t ttl_ms)
-{
-    sim_server_find(server, name)->expire_ms = sim_server_now_ms(server) + ttl_ms;
-}
-
-static int64_t remaining_ms(struct sim_server *server, struct rl_slice name)
-{
-    const struct sim_key *key = sim_server_find(server, name);
-
-    if (!key)
-        return -2;
-    return key->expire_ms ? key->expire_ms - sim_server_now_ms(server) : -1;
-}
-
-static int64_t next_token(struct sim_server *server, struct rl_slice name)
-{
-    bool wrong;
-    const char *old = sim_server_get(server, name, &wrong);
-    int64_t token = old ? number(sim_slice(old)) + 1 : server->now_us;
-    char text[24];
-
-    snprintf(text, sizeof text, "%" PRId64, token);
-    if (old)
-        sim_item_set(sim_server_find(server, name)->item, sim_slice(text));
-    else
-        sim_server_set(server, name, sim_slice(text), 0);
-    return token;
-}
-
-static void reply_acquired(struct sim_bytes *out, int64_t verdict, int64_t value,
-                           const char *id, int64_t max_ttl_ms, const char *identity)
-{
-    sim_reply_array(out, 5);
-    sim_reply_integer(out, verdict);
-    sim_reply_integer(out, value);
-    sim_reply_text(out, id);
-    sim_reply_integer(out, max_ttl_ms);
-    sim_reply_text(out, identity);
-}
-
-/* KEYS lock, fence counter, marker; ARGV value, ttl, counter's life, who are you */
-static void acquire(struct sim_server *server, const struct rl_slice *key,
-                    const struct rl_slice *arg, struct sim_bytes *out)
-{
-    char id[SIM_VALUE_SIZE];
-    char identity[2 * SIM_ID_DIGITS + 2] = "";
-    int64_t max_ttl_ms = number(sim_slice(field(server, key[2], "max_ttl")));
-    int64_t token = 0;
-
-    snprintf(id, sizeof id, "%s", field(server, key[2], "id"));
-    if (max_ttl_ms > 0 && number(arg[1]) > max_ttl_ms) {
-        sim_reply_array(out, 2);
-        sim_reply_integer(out, -2);
-        sim_reply_integer(out, max_ttl_ms);
-        return;
-    }
-    if (rl_slice_equals(arg[3], "1"))
-        snprintf(identity, sizeof identity, "%s:%s", server->run_id, server->replid);
-    if (sim_server_find(server, key[0])) {
-        reply_acquired(out, 0, remaining_ms(server, key[0]), id, max_ttl_ms, identity);
-        return;
-    }
-    sim_server_set(server, key[0], arg[0], number(arg[1]));
-    if (!rl_slice_equals(arg[2], "0")) {
-        token = next_token(server, key[1]);
-        expire_in(server, key[1], number(arg[2]));
-    }
-    reply_acquired(out, 1, token, id, max_ttl_ms, identity);
-}
-
-/* KEYS lock, fence counter; ARGV value, token, counter's life */
-static void align(struct sim_server *server, const struct rl_slice *key,
-                  const struct rl_slice *arg, struct sim_bytes *out)
-{
-    bool wrong;
-    const char *counter;
-
-    if (RL_RULE(ALIGN_WHERE_GRANTED) && !is_value(server, key[0], arg[0])) {
-        sim_reply_integer(out, 0);
-        return;
-    }
-    counter = sim_server_get(server, key[1], &wrong);
-    if (!counter || number(sim_slice(counter)) < number(arg[1]))
-        sim_server_set(server, key[1], arg[1], 0);
-    expire_in(server, key[1], number(arg[2]));
-    sim_reply_integer(out, 1);
-}
-
-/* KEYS lock; ARGV value, ttl */
-static void extend(struct sim_server *server, const struct rl_slice *key,
-                   const struct rl_slice *arg, struct sim_bytes *out)
-{
-    if (!is_value(server, key[0], arg[0])) {
-        sim_reply_integer(out, 0);
-        return;
-    }
-    if (remaining_ms(server, key[0]) < number(arg[1]))
-        expire_in(server, key[0], number(arg[1]));
-    sim_reply_integer(out, 1);
-}
-
-/* KEYS lock; ARGV value */
-static void release(struct sim_server *server, const struct rl_slice *key,
-                    const struct rl_slice *arg, struct sim_bytes *out)
-{
-    bool ours = is_value(server, key[0], arg[0]);
-
-    if (ours)
-        sim_server_delete(server, key[0]);
-    sim_reply_integer(out, ours);
-}
-
-/* KEYS marker, probation; ARGV identity, nonce */
-static void probe(struct sim_server *server, const struct rl_slice *key,
-                  const struct rl_slice *arg, struct sim_bytes *out)
-{
-    char text[SIM_VALUE_SIZE];
-    bool wrong;
-    const char *probation;
-
-    if (rl_slice_equals(arg[0], field(server, key[0], "id"))) {
-        sim_reply_text(out, "A");
-        return;
-    }
-    probation = sim_server_get(server, key[1], &wrong);
-    if (!probation || strncmp(probation, arg[0].data, arg[0].size) != 0) {
-        snprintf(text, sizeof text, "%.*s/%.*s", (int)arg[0].size, arg[0].data,
-                 (int)arg[1].size, arg[1].data);
-        sim_server_set(server, key[1], sim_slice(text), 0);
-        probation = text;
-    }
-    sim_reply_text(out, probation);
-}
-
-/* KEYS marker, probation; ARGV identity, probation, max_ttl */
-static void admit(struct sim_server *server, const struct rl_slice *key,
-                  const struct rl_slice *arg, struct sim_bytes *out)
-{
-    struct sim_key *marker;
-
-    if (rl_slice_equals(arg[0], field(server, key[0], "id"))) {
-        sim_reply_integer(out, 1);
-        return;
-    }
-    if (!is_value(server, key[1], arg[1])) {
-        sim_reply_integer(out, 0);
-        return;
-    }
-    marker = sim_server_find(server, key[0]);
-    if (!marker)
-        marker = sim_store_create(&server->store, key[0], SIM_HASH);
-    sim_item_set(sim_key_item(marker, sim_slice("id"), NULL), arg[0]);
-    sim_item_set(sim_key_item(marker, sim_slice("max_ttl"), NULL), arg[2]);
-    sim_server_delete(server, key[1]);
-    sim_reply_integer(out, 1);
-}
-
-/* KEYS marker; ARGV identity */
-static void expel(struct sim_server *server, const struct rl_slice *key,
-                  const struct rl_slice *arg, struct sim_bytes *out)
-{
-    bool its_own = rl_slice_equals(arg[0], field(server, key[0], "id"));
-
-    if (its_own)
-        sim_server_delete(server, key[0]);
-    sim_reply_integer(out, its_own);
-}
-
-/* Keys whose type is not checked by the functions above, in this order. */
-#define STRINGS(count) ((1u << (count)) - 1)
+#include "sim/script.h"
 
 static const struct script {
     const char *name;
     const char *text;
     const char *sha1;
-    uint32_t keys;
+    size_t text_size;
+    /* Types of the keys, a letter each (* any, s string, h hash, z sorted set), over and over;
+     * what stands behind a bar is the last one. */
+    const char *types;
     uint32_t arguments;
-    unsigned strings; /* which keys must be strings, a bit each; the others are hashes */
-    script_fn *run;
+    sim_script_fn *run;
 } scripts[] = {
-#define SCRIPT(NAME, keys, arguments, strings, run)                                            \
+#define SCRIPT(NAME, types, arguments, run)                                                    \
     {                                                                                          \
-#NAME, RL_SCRIPT_##NAME, RL_SCRIPT_##NAME##_SHA1, keys, arguments, strings, run        \
+#NAME, RL_SCRIPT_##NAME, RL_SCRIPT_##NAME##_SHA1, sizeof RL_SCRIPT_##NAME - 1, types,  \
+            arguments, run                                                                     \
     }
-    SCRIPT(ACQUIRE, 3, 4, 2, acquire), SCRIPT(ALIGN, 2, 3, 3, align),
-    SCRIPT(EXTEND, 1, 2, 1, extend),   SCRIPT(RELEASE, 1, 1, 1, release),
-    SCRIPT(PROBE, 2, 2, 2, probe),     SCRIPT(ADMIT, 2, 3, 2, admit),
-    SCRIPT(EXPEL, 1, 1, 0, expel),
+    SCRIPT(TAKE, "*szz|h", 12, sim_script_take),
+    SCRIPT(GIVEBACK, "*zz", 4, sim_script_giveback),
+    SCRIPT(ACQUIRE, "*s|h", 5, sim_script_acquire),
+    SCRIPT(RELEASE, "*zz", 2, sim_script_release),
+    SCRIPT(EXTEND, "*", 2, sim_script_extend),
+    SCRIPT(RENEW, "*", 2, sim_script_renew),
+    SCRIPT(ALIGN, "*s", 4, sim_script_align),
+    SCRIPT(TICKET, "*z", 0, sim_script_ticket),
+    SCRIPT(PROBE, "hs", 2, sim_script_probe),
+    SCRIPT(ADMIT, "hs", 3, sim_script_admit),
+    SCRIPT(EXPEL, "h", 1, sim_script_expel),
 #undef SCRIPT
 };
 
@@ -234,9 +43,13 @@ static size_t find_script(struct rl_slice word, bool by_text)
 {
     size_t i = 0;
 
-    while (i < SCRIPT_COUNT &&
-           !rl_slice_equals(word, by_text ? scripts[i].text : scripts[i].sha1))
+    while (i < SCRIPT_COUNT) {
+        if (by_text ? word.size == scripts[i].text_size &&
+                          memcmp(word.data, scripts[i].text, word.size) == 0
+                    : rl_slice_equals(word, scripts[i].sha1))
+            break;
         i++;
+    }
     return i;
 }
 
@@ -252,11 +65,28 @@ void sim_scripts_load(struct sim_server *server, struct rl_slice text, struct si
     sim_reply_text(out, scripts[i].sha1);
 }
 
-static bool fits(struct sim_server *server, struct rl_slice name, enum sim_type type)
+static bool fits(struct sim_server *server, struct rl_slice name, char type)
 {
     const struct sim_key *key = sim_server_find(server, name);
 
-    return !key || key->type == type;
+    if (!key || type == '*')
+        return true;
+    return key->type == (type == 's' ? SIM_STRING : type == 'h' ? SIM_HASH : SIM_ZSET);
+}
+
+static bool all_fit(struct sim_server *server, const struct script *script,
+                    const struct rl_slice *key, uint32_t count)
+{
+    const char *bar = strchr(script->types, '|');
+    uint32_t period = (uint32_t)(bar ? bar - script->types : (long)strlen(script->types));
+
+    for (uint32_t i = 0; i < count; i++) {
+        bool is_last = bar && i + 1 == count;
+
+        if (!fits(server, key[i], is_last ? bar[1] : script->types[i % period]))
+            return false;
+    }
+    return true;
 }
 
 void sim_scripts_run(struct sim_server *server, const struct sim_words *words, bool by_text,
@@ -264,6 +94,7 @@ void sim_scripts_run(struct sim_server *server, const struct sim_words *words, b
 {
     size_t i = find_script(words->word[1], by_text);
     const struct script *script = &scripts[i];
+    struct sim_call call = {.server = server, .out = out};
 
     if (by_text && i == SCRIPT_COUNT) {
         sim_reply_error(out, "ERR the model does not know this script");
@@ -274,23 +105,17 @@ void sim_scripts_run(struct sim_server *server, const struct sim_words *words, b
         return;
     }
     server->scripts |= 1u << i;
-    if (number(words->word[2]) != script->keys ||
-        words->count != 3 + script->keys + script->arguments) {
+    call.key_count = (uint32_t)sim_script_number(words->word[2]);
+    if (words->count != 3 + call.key_count + script->arguments) {
         sim_reply_error(out, "ERR the model wants other arguments for this script");
         return;
     }
-    for (uint32_t k = 0; k < script->keys; k++) {
-        enum sim_type type = script->strings & (1u << k) ? SIM_STRING : SIM_HASH;
-
-        /* The lock of an acquire may be anything: it is only seen to be there. */
-        if (script->run == acquire && k < 2)
-            continue;
-        if (!fits(server, words->word[3 + k], type)) {
-            sim_reply_error(out, SIM_WRONGTYPE);
-            return;
-        }
-    }
-    script->run(server, words->word + 3, words->word + 3 + script->keys, out);
+    call.key = words->word + 3;
+    call.arg = words->word + 3 + call.key_count;
+    if (!all_fit(server, script, call.key, call.key_count))
+        sim_reply_error(out, SIM_WRONGTYPE);
+    else
+        script->run(&call);
 }
 
 const char *sim_scripts_name(const struct sim_words *words)

@@ -2,7 +2,7 @@
 /*
  * A model of one Redis or Valkey server, as far as this project's commands and scripts need it:
  * words in, RESP bytes out. It knows neither time nor network; the caller sets now_us before
- * every command. The model is compared with real servers by sim/conformance.c.
+ * every command. The model is compared with real servers by tests/model.c.
  *
  * Commands stand in a table (commands.c), scripts in another (scripts.c), recognised by their
  * SHA1 or text and written in C: the simulator has no Lua.
@@ -14,6 +14,14 @@
 #include "sim/store.h"
 
 #define SIM_ID_DIGITS 40
+#define SIM_MESSAGES_MAX 64
+#define SIM_MESSAGE_SIZE 96
+
+/* What somebody published. */
+struct sim_message {
+    char channel[SIM_MESSAGE_SIZE];
+    char text[SIM_MESSAGE_SIZE];
+};
 
 struct sim_server {
     struct sim_store store;
@@ -27,6 +35,12 @@ struct sim_server {
     bool has_delex;
     bool has_set_ifeq;
     uint32_t scripts; /* those it has in its cache, a bit each */
+    /* Published since the caller last took them away. */
+    struct sim_message message[SIM_MESSAGES_MAX];
+    uint32_t message_count;
+    /* How many listen to a channel; NULL: nobody does. */
+    uint32_t (*listeners)(const struct sim_server *server, const char *channel);
+    void *listeners_data;
 };
 
 /* Runs one request and adds its reply. */
@@ -43,6 +57,9 @@ const char *sim_server_get(struct sim_server *server, struct rl_slice name, bool
 struct sim_key *sim_server_set(struct sim_server *server, struct rl_slice name,
                                struct rl_slice value, int64_t ttl_ms);
 void sim_server_delete(struct sim_server *server, struct rl_slice name);
+/* To how many? */
+uint32_t sim_server_publish(struct sim_server *server, struct rl_slice channel,
+                            struct rl_slice text);
 bool sim_read_number(struct rl_slice text, int64_t *out);
 struct rl_slice sim_slice(const char *text);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/recipe.h"
+#include "core/answer.h"
 #include "sim/bytes.h"
 
 void sim_copy_text(char *to, size_t size, struct rl_slice from)
@@ -119,7 +119,30 @@ struct sim_item *sim_key_item(struct sim_key *key, struct rl_slice field, bool *
 
 void sim_key_remove(struct sim_key *key, struct sim_item *item)
 {
-    *item = key->item[--key->item_count];
+    uint32_t at = (uint32_t)(item - key->item);
+
+    key->item_count--;
+    memmove(item, item + 1, (key->item_count - at) * sizeof *item);
+}
+
+/* By score, then by name, as servers keep it. */
+static bool is_before(const struct sim_item *a, const struct sim_item *b)
+{
+    return a->score < b->score || (a->score == b->score && strcmp(a->field, b->field) < 0);
+}
+
+void sim_key_score(struct sim_key *key, struct rl_slice member, double score)
+{
+    struct sim_item *item = sim_key_item(key, member, NULL);
+    struct sim_item moved;
+
+    item->score = score;
+    moved = *item;
+    for (; item > key->item && is_before(&moved, item - 1); item--)
+        *item = item[-1];
+    for (; item + 1 < key->item + key->item_count && is_before(item + 1, &moved); item++)
+        *item = item[1];
+    *item = moved;
 }
 
 void sim_item_set(struct sim_item *item, struct rl_slice value)

@@ -55,7 +55,10 @@ void sim_store_remove(struct sim_store *store, struct sim_key *key);
 struct sim_item *sim_key_find(const struct sim_key *key, struct rl_slice field);
 /* The item, made if it is not there; *is_new may be NULL. */
 struct sim_item *sim_key_item(struct sim_key *key, struct rl_slice field, bool *is_new);
+/* The others keep their order. */
 void sim_key_remove(struct sim_key *key, struct sim_item *item);
+/* A member of a sorted set, added or moved: the items stay in order. */
+void sim_key_score(struct sim_key *key, struct rl_slice member, double score);
 void sim_item_set(struct sim_item *item, struct rl_slice value);
 
 void sim_copy_text(char *to, size_t size, struct rl_slice from);

@@ -82,7 +82,7 @@ static void complain_unserved(struct sim_world *world)
             if (!sim_app_is_idle(worker))
                 sim_fail(world, "everybody is served", "c%u.%u still %s %s", i + 1, j + 1,
                          worker->operation == SIM_ACQUIRE ? "waits for" : "is busy with",
-                         worker->key);
+                         worker->label);
         }
     }
 }
@@ -95,6 +95,7 @@ static void look(struct sim_world *world, void *subject, uint64_t stamp)
 
     (void)subject;
     (void)stamp;
+    sim_oracle_calm(world);
     if (all_idle(world) && all_quiet(world)) {
         sim_oracle_final(world);
         world->ended = true;

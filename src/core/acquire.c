@@ -36,6 +36,7 @@ void rl_acquire_attempt(struct rl_lock *lock, int64_t now_ns, uint32_t random,
     lock->came_from_queue = false;
     lock->unanswered = 0;
     lock->owners[0] = lock->owners[1] = (struct rl_owners_token){0};
+    lock->nested = 0;
     lock->beyond_max_ttl = 0;
     lock->woken = lock->again_count = 0;
     lock->ahead_ms = 0;
@@ -129,6 +130,8 @@ static void roll_back(struct rl_lock *lock, struct rl_actions *out)
 
     if (lock->ticket || lock->terms.fair)
         nodes &= (uint16_t)~nodes_that_refused(lock);
+    if (!RL_RULE(QUEUE_ROLLBACK) && lock->ticket)
+        return;
     rl_send(out, RL_OP_ROLLBACK, nodes, lock->round);
 }
 
@@ -200,8 +203,10 @@ void rl_acquire_fail(struct rl_lock *lock, const struct rl_event *event, struct 
     }
     if (lock->attempt_error != REDLOCK_BUSY && lock->ticket) {
         /* Too few nodes answered: a place that we cannot use would only block others. */
-        rl_send(out, RL_OP_QUIT, rl_all_nodes(lock), lock->round);
-        rl_queue_forget(lock);
+        rl_send(out, RL_RULE(QUEUE_NEEDS_QUORUM) ? RL_OP_QUIT : RL_OP_ROLLBACK,
+                rl_all_nodes(lock), lock->round);
+        if (RL_RULE(QUEUE_NEEDS_QUORUM))
+            rl_queue_forget(lock);
         rl_acquire_back_off(lock, event);
         return;
     }
@@ -229,6 +234,14 @@ void rl_acquire_hold(struct rl_lock *lock, int64_t end_ns, struct rl_actions *ou
     rl_finish(out, REDLOCK_OK);
 }
 
+static enum rl_verdict verdict(const struct rl_lock *lock)
+{
+    if (!RL_RULE(READERS_MAJORITY) && lock->terms.kind == REDLOCK_SHARED &&
+        lock->tally.yes_count > 0)
+        return RL_WON;
+    return rl_tally_verdict(&lock->tally);
+}
+
 static void decide(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
 {
     int64_t end_ns =
@@ -237,7 +250,7 @@ static void decide(struct rl_lock *lock, const struct rl_event *event, struct rl
     bool valid = event->now_ns < rl_hold_told_ns(lock, end_ns);
     bool in_time = !lock->wait_deadline_ns || event->now_ns <= lock->wait_deadline_ns;
 
-    switch (rl_tally_verdict(&lock->tally)) {
+    switch (verdict(lock)) {
     case RL_PENDING:
         /* Validity gone while nodes are still silent: no answer can win any more (A4). */
         if (!valid)
@@ -282,7 +295,7 @@ static void note_details(struct rl_lock *lock, const struct rl_event *event)
     if (answer->beyond_max_ttl)
         lock->beyond_max_ttl |= (uint16_t)(1u << event->node);
     if (answer->vote == REDLOCK_VOTE_GRANTED && answer->owners_token)
-        rl_token_note_owners(lock, answer->owners_token);
+        rl_token_note_owners(lock, event->node, answer->owners_token);
 }
 
 void rl_acquire_answer(struct rl_lock *lock, const struct rl_event *event,

@@ -228,7 +228,7 @@ static struct rl_answer weigh(struct rl_lock *lock, const struct rl_event *event
         lock->proven &= (uint16_t)~bit;
     if (answer.vote != REDLOCK_VOTE_GRANTED)
         return answer;
-    if (answer.in_quarantine && !(lock->proven & bit))
+    if (RL_RULE(RENEWAL_OF_COUNTED) && answer.in_quarantine && !(lock->proven & bit))
         answer.vote = REDLOCK_VOTE_GUARDED;
     else
         lock->proven |= bit;

@@ -113,6 +113,7 @@ struct rl_lock {
     bool came_from_queue;    /* the hold was waited for */
     uint16_t unanswered;     /* of such a hold: nodes where a place may remain */
     struct rl_owners_token owners[2]; /* REENTRANT: what nodes said of the owner's first hold */
+    uint16_t nested;                  /* ... and which did */
     uint16_t slot;                    /* SEMAPHORE: the one that is tried or held, from 1 */
     uint16_t slot_tries;              /* in a row, without waiting */
     uint16_t free_slot;               /* one that nodes said is free; 0: none */

@@ -37,7 +37,7 @@ void rl_token_aligned(struct rl_lock *lock, const struct rl_event *event,
                       struct rl_actions *out);
 void rl_token_straggler(struct rl_lock *lock, const struct rl_event *event,
                         struct rl_actions *out);
-void rl_token_note_owners(struct rl_lock *lock, int64_t token);
+void rl_token_note_owners(struct rl_lock *lock, uint8_t node, int64_t token);
 
 /* queue.c: waiting for a lock that another holds */
 void rl_queue_park(struct rl_lock *lock, const struct rl_event *event);

@@ -68,9 +68,13 @@ bool rl_recipe_is_plain(const struct rl_subject *subject)
     return subject->kind == REDLOCK_MUTEX && !subject->kind_unknown && subject->name_count == 1;
 }
 
-/* The fencing script of a plain mutex: the queue and the other kinds are TAKE's. */
+/*
+ * The fencing script of a plain mutex: the queue and the other kinds are TAKE's. A healing asks
+ * for no token: it is no new acquisition.
+ */
 static void fenced_command(const struct rl_subject *subject,
-                           const struct rl_abilities *abilities, struct rl_command *out)
+                           const struct rl_abilities *abilities, bool healing,
+                           struct rl_command *out)
 {
     SCRIPT_HEAD(out, abilities, ACQUIRE, 3);
     add(out, subject->name[0].lock);
@@ -78,7 +82,7 @@ static void fenced_command(const struct rl_subject *subject,
     ADD_TEXT(out, RL_MARKER_KEY);
     add(out, subject->value);
     add(out, subject->ttl_ms);
-    add(out, subject->fenced ? TEXT(RL_FENCE_LIFE_MS) : TEXT("0"));
+    add(out, subject->fenced && !healing ? TEXT(RL_FENCE_LIFE_MS) : TEXT("0"));
     add_flag(out, subject->marked);
     add(out, subject->incarnation);
 }
@@ -98,7 +102,7 @@ static struct rl_slice kind_letter(const struct rl_subject *subject)
     return TEXT("m");
 }
 
-/* waiter: '' ignores the queue. A healing asks for no token: it is no new acquisition. */
+/* waiter: '' ignores the queue. */
 static void take_command(const struct rl_subject *subject, const struct rl_abilities *abilities,
                          bool healing, struct rl_command *out)
 {
@@ -130,7 +134,7 @@ static void acquire_command(const struct rl_subject *subject,
     if (!rl_recipe_is_plain(subject) || subject->waiter.size > 0)
         take_command(subject, abilities, false, out);
     else if (subject->fenced || subject->marked)
-        fenced_command(subject, abilities, out);
+        fenced_command(subject, abilities, false, out);
     else
         set_command(subject, out);
 }
@@ -138,10 +142,12 @@ static void acquire_command(const struct rl_subject *subject,
 static void heal_command(const struct rl_subject *subject, const struct rl_abilities *abilities,
                          struct rl_command *out)
 {
-    if (rl_recipe_is_plain(subject))
-        set_command(subject, out);
-    else
+    if (!rl_recipe_is_plain(subject))
         take_command(subject, abilities, true, out);
+    else if (subject->marked)
+        fenced_command(subject, abilities, true, out); /* is the node what it was? (G2) */
+    else
+        set_command(subject, out);
 }
 
 static void align_command(const struct rl_subject *subject,

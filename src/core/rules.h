@@ -32,7 +32,18 @@
     X(CLOCK_GUARD, "nobody notices that a node's clock was set (G6)")                          \
     X(STEADY_CLOCK, "the client goes by its wall clock")                                       \
     X(ALIGN, "no alignment of fence counters")                                                 \
-    X(ALIGN_WHERE_GRANTED, "fence counters are aligned on any majority")
+    X(ALIGN_WHERE_GRANTED, "fence counters are aligned on any majority")                       \
+    X(COUNTER_LIFE, "a fence counter that came back with a snapshot goes on counting")         \
+    X(RENEWAL_OF_COUNTED, "a renewal counts where the grant did not (G3)")                     \
+    X(QUEUE_ROLLBACK, "a failed round from the queue keeps what it got")                       \
+    X(QUEUE_NEEDS_QUORUM, "who reaches too few nodes keeps its place in the queue")            \
+    X(QUEUE_HEAD, "a node grants to anybody in its queue")                                     \
+    X(LIVENESS, "the dead stay in the queue")                                                  \
+    X(READERS_MAJORITY, "one node is enough for a reader")                                     \
+    X(HOLD_IDS, "the holds of an owner are counted, not named")                                \
+    X(NESTED_BY_QUORUM, "one node is believed about the token of the owner's first hold")      \
+    X(COMMON_SLOT, "a node gives any free permit of a semaphore")                              \
+    X(ALL_OR_NOTHING, "a node that has the first of several names free grants them all")
 
 enum rl_rule {
     RL_RULE_NONE,

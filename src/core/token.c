@@ -3,8 +3,9 @@
 #include "core/lock_internal.h"
 #include "core/rules.h"
 
-void rl_token_note_owners(struct rl_lock *lock, int64_t token)
+void rl_token_note_owners(struct rl_lock *lock, uint8_t node, int64_t token)
 {
+    lock->nested |= (uint16_t)(1u << node);
     for (int i = 0; i < 2; i++) {
         struct rl_owners_token *owners = &lock->owners[i];
 
@@ -28,7 +29,7 @@ static bool settle_nested(struct rl_lock *lock, int64_t end_ns, struct rl_action
     uint8_t silent_count = rl_count_nodes(rl_tally_pending(&lock->tally));
 
     for (int i = 0; i < 2; i++) {
-        if (lock->owners[i].count < lock->policy->quorum)
+        if (lock->owners[i].count < (RL_RULE(NESTED_BY_QUORUM) ? lock->policy->quorum : 1))
             continue;
         lock->token = lock->owners[i].token;
         rl_acquire_hold(lock, end_ns, out);
@@ -43,6 +44,9 @@ static bool settle_nested(struct rl_lock *lock, int64_t end_ns, struct rl_action
  * one once a quorum of granting nodes has it for their counter; usually they all do at once.
  * Otherwise it is written back, to granting nodes only and only while they are still ours:
  * writing to any majority lets two holders end up with one token.
+ *
+ * A node that told the owner's first token would tell it again to the owner's next hold, which
+ * must not get less than this one: there it is written back in any case.
  */
 void rl_token_settle(struct rl_lock *lock, const struct rl_event *event, int64_t end_ns,
                      struct rl_actions *out)
@@ -59,7 +63,7 @@ void rl_token_settle(struct rl_lock *lock, const struct rl_event *event, int64_t
     for (uint8_t i = 0; i < lock->policy->node_count; i++) {
         bool granted = lock->tally.yes & (1u << i);
 
-        if (granted && lock->node[i].token == lock->token)
+        if (granted && lock->node[i].token == lock->token && !(lock->nested & (1u << i)))
             lock->aligned |= (uint16_t)(1u << i);
         else if (granted == RL_RULE(ALIGN_WHERE_GRANTED))
             behind |= (uint16_t)(1u << i);
@@ -71,6 +75,7 @@ void rl_token_settle(struct rl_lock *lock, const struct rl_event *event, int64_t
         return;
     }
     lock->state = RL_ALIGNING;
+    lock->patience_ns = RL_NEVER_NS; /* that was for refusals: the round is won */
     lock->asked = behind;
     lock->round_deadline_ns =
         event->now_ns + rl_lock_node_timeout_ns(lock->policy, lock->ttl_ns);

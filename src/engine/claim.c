@@ -30,7 +30,7 @@ struct rl_claim *rl_claim_new(struct rl_claims *claims, struct rl_slice key,
     claim->references = 1;
     claim->handle = handle;
     claim->touched = claim->returned = 0;
-    claim->gone_ns = 0;
+    claim->ttl_ns = claim->gone_ns = 0;
     claim->waiter = 0;
     claim->ticket = 0;
     claim->kind = REDLOCK_MUTEX;
@@ -45,6 +45,12 @@ void rl_claim_set_value(struct rl_claim *claim, const char *value, size_t size)
     memcpy(claim->value_bytes, value, size);
     claim->value_bytes[size] = '\0';
     claim->value.size = size;
+}
+
+void rl_claim_seen(struct rl_claim *claim, int64_t now_ns)
+{
+    if (claim->gone_ns < now_ns + 2 * claim->ttl_ns)
+        claim->gone_ns = now_ns + 2 * claim->ttl_ns;
 }
 
 void rl_claim_ref(struct rl_claim *claim)

@@ -27,7 +27,8 @@ struct rl_claim {
     struct rl_handle *handle; /* who counts its votes; NULL: nobody any more */
     uint16_t touched;         /* nodes that may carry the key, a bit each */
     uint16_t returned;        /* nodes that were told to give it back */
-    int64_t gone_ns;          /* by then every node has let it expire */
+    int64_t ttl_ns;           /* the longest that was asked for */
+    int64_t gone_ns;          /* by then every node has let it expire; see rl_claim_seen() */
     uint64_t waiter;          /* the place in the queue of this attempt; 0: none */
     int64_t ticket;           /* what it was asked for with */
     uint8_t kind;             /* enum redlock_kind */
@@ -53,6 +54,12 @@ struct rl_claims {
 struct rl_claim *rl_claim_new(struct rl_claims *claims, struct rl_slice key,
                               struct rl_handle *handle);
 void rl_claim_set_value(struct rl_claim *claim, const char *value, size_t size);
+/*
+ * A node may have set or renewed the key until now: it was asked to, and has answered only now,
+ * or never will. However long the request lay on the way, the key is gone two TTLs from here
+ * (twice for a node whose clock is slow).
+ */
+void rl_claim_seen(struct rl_claim *claim, int64_t now_ns);
 void rl_claim_ref(struct rl_claim *claim);
 void rl_claim_unref(struct rl_claims *claims, struct rl_claim *claim);
 void rl_claims_free(struct rl_claims *claims);

@@ -105,6 +105,11 @@ void rl_engine_connected(struct rl_engine *engine, uint8_t node, int64_t now_ns)
     at->connects++;
 }
 
+static bool lets_live(enum rl_op op)
+{
+    return op == RL_OP_ACQUIRE || op == RL_OP_AGAIN || op == RL_OP_EXTEND || op == RL_OP_HEAL;
+}
+
 static void abandon(struct rl_engine *engine, uint8_t node, bool nothing_was_sent,
                     int64_t now_ns)
 {
@@ -118,6 +123,8 @@ static void abandon(struct rl_engine *engine, uint8_t node, bool nothing_was_sen
             continue;
         if ((request.op == RL_OP_ACQUIRE || request.op == RL_OP_AGAIN) && nothing_was_sent)
             claim->touched &= (uint16_t) ~(1u << node);
+        else if (lets_live((enum rl_op)request.op))
+            rl_claim_seen(claim, now_ns);
         if (request.op == RL_OP_RELEASE || request.op == RL_OP_ROLLBACK ||
             request.op == RL_OP_QUIT)
             rl_node_keep_orphan(engine, node, claim, now_ns);
@@ -234,6 +241,8 @@ int rl_engine_received(struct rl_engine *engine, uint8_t node, size_t size, int6
             struct rl_answer answer = rl_recipe_answer(op, request.by_script, &reply);
 
             note_rtt(at, &request, now_ns);
+            if (lets_live(op))
+                rl_claim_seen(claim, now_ns);
             rl_handle_answer(engine, claim, node, &request, &reply,
                              rl_watch_vote(engine, node, op, answer, now_ns), now_ns);
         }

@@ -41,12 +41,6 @@ struct rl_claim *rl_claim_for(struct rl_engine *engine, struct rl_handle *handle
     return claim;
 }
 
-/* By then a key of this TTL has expired, though its request lay on the way for long. */
-static int64_t gone_ns(const struct rl_engine *engine, int64_t ttl_ns, int64_t now_ns)
-{
-    return now_ns + 2 * ttl_ns + engine->stall_ns;
-}
-
 /*
  * Every attempt gets a value of its own (A1): with a reused one, the late rollback of an
  * earlier attempt would delete the key of the later, successful one.
@@ -63,7 +57,8 @@ static bool begin_claim(struct rl_engine *engine, struct rl_handle *handle, int6
                                                                          : 0);
     else
         rl_claim_set_value(claim, handle->claim->value.data, handle->claim->value.size);
-    claim->gone_ns = gone_ns(engine, handle->lock.ttl_ns, now_ns);
+    claim->ttl_ns = handle->lock.ttl_ns;
+    rl_claim_seen(claim, now_ns);
     claim->contended = handle->lock.ticket != 0;
     claim->waiter = handle->lock.ticket ? handle->waiter : 0;
     claim->ticket = handle->lock.ticket;
@@ -88,13 +83,6 @@ static bool is_left_out(struct rl_engine *engine, const struct rl_handle *handle
             !rl_guard_may_vote(&engine->node[node].session.guard, now_ns));
 }
 
-/* The keys may live until then, or longer if they did so before. */
-static void outlive(struct rl_claim *claim, int64_t until_ns)
-{
-    if (claim->gone_ns < until_ns)
-        claim->gone_ns = until_ns;
-}
-
 /* A server that deletes by itself tells no waiters: whether there are any is asked behind it. */
 static void ask_for_waiters(struct rl_engine *engine, struct rl_claim *claim, uint8_t node,
                             int64_t now_ns)
@@ -116,8 +104,11 @@ static bool prepare_claim(struct rl_engine *engine, struct rl_handle *handle, en
         handle->out_of_memory = !begin_claim(engine, handle, now_ns);
         return !handle->out_of_memory;
     }
-    if (op == RL_OP_EXTEND)
-        outlive(handle->claim, gone_ns(engine, handle->lock.extension_ttl_ns, now_ns));
+    if (op == RL_OP_EXTEND) {
+        if (handle->claim->ttl_ns < handle->lock.extension_ttl_ns)
+            handle->claim->ttl_ns = handle->lock.extension_ttl_ns;
+        rl_claim_seen(handle->claim, now_ns);
+    }
     return true;
 }
 

@@ -43,8 +43,12 @@ struct rl_answer rl_watch_vote(struct rl_engine *engine, uint8_t node, enum rl_o
         answer.in_quarantine = !rl_guard_may_vote(&session->guard, now_ns);
     if (op == RL_OP_ADMIT && answer.vote == REDLOCK_VOTE_GRANTED)
         rl_guard_vouched(&session->guard);
+    /*
+     * A healing was sent to a node that may vote (send.c), but who reads the markers looks again:
+     * the key may be missing because the node forgot everything (G2, G3).
+     */
     if (op != RL_OP_ACQUIRE && op != RL_OP_AGAIN &&
-        (op != RL_OP_HEAL || !RL_RULE(HEAL_IS_NO_PROOF)))
+        (op != RL_OP_HEAL || !answer.has_marker || !RL_RULE(HEAL_IS_NO_PROOF)))
         return answer;
     may_vote = answer.has_marker
                    ? rl_guard_marker(&session->guard, answer.marker, answer.present,

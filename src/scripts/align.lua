@@ -1,4 +1,5 @@
--- Raise the fence counters to the token, only while the lock here is still ours.
+-- Raise the fence counters, and the token that the owner of a re-entrant lock has, to the
+-- token, only while the lock here is still ours.
 -- KEYS    for each name: lock, fence counter
 -- ARGV    1 value  2 token  3 life of an idle counter in ms  4 incarnation of the node
 -- -> 1 done, 0 not ours
@@ -21,7 +22,8 @@ for i = 1, #KEYS, 2 do
     last = ARGV[2]
   end
   call('SET', KEYS[i + 1], last .. ':' .. (from or ARGV[4]), 'PX', ARGV[3])
-  if call('TYPE', KEYS[i]).ok == 'hash' then
+  if call('TYPE', KEYS[i]).ok == 'hash' and
+    tonumber(call('HGET', KEYS[i], 'fence') or '0') < tonumber(ARGV[2]) then
     call('HSET', KEYS[i], 'fence', ARGV[2])
   end
 end

@@ -335,3 +335,34 @@ CASE(a_leftover_of_the_owner_gives_no_token, "One node alone: the ordinary rule 
                        "[51]  2 granted           -> done OK\n"
                        "[51]  token 99\n");
 }
+
+CASE(a_hold_beside_holds_of_its_owner_is_told_to_the_next,
+     "Nodes that disagree about the owner's token are told the new one, all of them.")
+{
+    static const struct trace_options nested = {
+        .node_count = 3, .terms = {.kind = REDLOCK_REENTRANT, .fenced = true}};
+
+    trace_run(&nested, "[0]   acquire 1000        -> send ACQUIRE 123\n"
+                       "[1]   1 granted @44 owners=40\n"
+                       "[1]   2 granted @44 owners=42\n"
+                       "[2]   3 granted @44 owners=43 -> send ALIGN 123\n"
+                       "[3]   1 granted\n"
+                       "[3]   2 granted           -> done OK\n"
+                       "[3]   token 44\n");
+}
+
+CASE(patience_ends_with_the_quorum,
+     "Nodes that granted and are far away have time to be aligned.")
+{
+    static const struct trace_options fenced = {.node_count = 3, .terms = {.fenced = true}};
+
+    trace_run(&fenced, "[0]   acquire 1000 wait forever -> send ACQUIRE 123\n"
+                       "[1]   1 held 900 #7\n"
+                       "[1]   2 held 900 #9        -> send ROLLBACK 123, send ACQUIRE 123\n"
+                       "[8]   1 granted @40\n"
+                       "[8]   2 granted @41        -> send ALIGN 1\n"
+                       "[12]  timer\n"
+                       "[12]  state aligning\n"
+                       "[15]  1 granted            -> done OK\n"
+                       "[15]  token 41\n");
+}

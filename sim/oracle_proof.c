@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a hold rests on. An extension counts only if a majority of the nodes found the key and
+ * renewed it (A7): a key that had to be set again is no proof (A8), nor is one that was set
+ * while its node could not know what it had forgotten (G3).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/answer.h"
+#include "sim/world.h"
+
+#define MS_NS ((int64_t)1000000)
+
+static struct sim_worker *find_worker(struct sim_client *client, const struct sim_world *world,
+                                      struct rl_slice value)
+{
+    for (uint8_t i = 0; client->alive && i < world->options.worker_count; i++) {
+        struct sim_worker *worker = &client->worker[i];
+        const struct rl_claim *claim = worker->has_lock ? worker->handle.claim : NULL;
+
+        if (claim && claim->value.size == value.size &&
+            memcmp(claim->value.data, value.data, value.size) == 0)
+            return worker;
+    }
+    return NULL;
+}
+
+/* Has the owner another hold here than the one that was just granted? */
+static bool has_another_hold(struct sim_node *node, struct rl_slice name)
+{
+    const struct sim_key *key = sim_server_find(&node->server, name);
+    uint32_t holds = 0;
+
+    for (uint32_t i = 0; key && key->type == SIM_HASH && i < key->item_count; i++)
+        holds += strncmp(key->item[i].field, "h:", 2) == 0;
+    return holds > 1;
+}
+
+/* The end of "w<client>.<number>". */
+static uint64_t waiter_number(struct rl_slice waiter)
+{
+    const char *dot = memchr(waiter.data, '.', waiter.size);
+
+    return dot ? strtoull(dot + 1, NULL, 10) : 0;
+}
+
+/* Until when it lives in the queues of all its names; 0: not in all. */
+static int64_t alive_until_ms(struct sim_node *node, const struct sim_words *words,
+                              int64_t name_count, struct rl_slice waiter)
+{
+    int64_t until_ms = INT64_MAX;
+
+    for (int64_t i = 0; i < name_count; i++) {
+        struct sim_key *queue = sim_server_find(&node->server, words->word[3 + 4 * i + 2]);
+        struct sim_key *alive = sim_server_find(&node->server, words->word[3 + 4 * i + 3]);
+        struct sim_item *life = alive ? sim_key_find(alive, waiter) : NULL;
+
+        if (!queue || !sim_key_find(queue, waiter) || !life)
+            return 0;
+        if ((int64_t)life->score < until_ms)
+            until_ms = (int64_t)life->score;
+    }
+    return until_ms;
+}
+
+/*
+ * A place without a gap: it is in the queue and alive, or in the key that a grant made of it,
+ * from which a rollback puts it back.
+ */
+static void note_place(struct sim_world *world, struct sim_node *node,
+                       struct sim_footprint *print, const struct sim_words *words,
+                       const struct rl_slice *arg, bool granted)
+{
+    uint64_t number = waiter_number(arg[8]);
+    int64_t name_count = 0;
+
+    sim_read_number(arg[0], &name_count);
+    if (print->waiter != number || print->in_key ||
+        print->alive_ms <= sim_node_now_ms(world, node) || print->queued_ns <= node->forgot_ns)
+        print->queued_ns = world->now_ns;
+    print->waiter = number;
+    /* Beside readers and slots others are served: they keep their place. */
+    print->in_key = granted && (arg[3].data[0] == 'm' || arg[3].data[0] == 'o');
+    if (print->in_key)
+        sim_copy_text(print->value, sizeof print->value, arg[1]);
+    else
+        print->alive_ms = alive_until_ms(node, words, name_count, arg[8]);
+}
+
+static void note_take(struct sim_world *world, const struct sim_conn *conn,
+                      const struct sim_words *words, const struct rl_slice *arg, bool granted)
+{
+    struct sim_worker *worker = find_worker(conn->client, world, arg[1]);
+    struct sim_footprint *print = worker ? &worker->footprint[conn->node->index] : NULL;
+
+    if (!print)
+        return;
+    if (arg[8].size && !rl_slice_equals(arg[9], "0"))
+        note_place(world, conn->node, print, words, arg, granted);
+    if (!granted)
+        return;
+    print->executed_ns = world->now_ns;
+    print->beside = has_another_hold(conn->node, words->word[3]);
+}
+
+/* A rollback: value, waiter, ticket, life. */
+static void note_put_back(struct sim_world *world, const struct sim_conn *conn,
+                          const struct rl_slice *arg)
+{
+    uint64_t number = arg[1].size ? waiter_number(arg[1]) : 0;
+
+    for (uint8_t i = 0; conn->client->alive && i < world->options.worker_count; i++) {
+        struct sim_footprint *print = &conn->client->worker[i].footprint[conn->node->index];
+
+        if (!number || print->waiter != number || !print->in_key ||
+            !rl_slice_equals(arg[0], print->value))
+            continue;
+        print->in_key = false;
+        print->alive_ms = sim_node_now_ms(world, conn->node) + RL_WAITER_LIFE_MS;
+    }
+}
+
+static void note_renewal(struct sim_world *world, const struct sim_conn *conn,
+                         struct rl_slice value)
+{
+    struct sim_worker *worker = find_worker(conn->client, world, value);
+
+    if (worker)
+        worker->footprint[conn->node->index].renewed_ns = world->now_ns;
+}
+
+static void note_grant(struct sim_world *world, const struct sim_conn *conn,
+                       struct rl_slice value)
+{
+    struct sim_worker *worker = find_worker(conn->client, world, value);
+
+    if (worker)
+        worker->footprint[conn->node->index].executed_ns = world->now_ns;
+}
+
+void sim_proof_executed(struct sim_world *world, const struct sim_conn *conn,
+                        const struct sim_words *words, struct rl_slice reply)
+{
+    const struct rl_slice *word = words->word;
+    const char *script;
+    int64_t keys = 0;
+
+    if (!conn->client_open || reply.data[0] == '-')
+        return;
+    if (rl_slice_equals(word[0], "SET") && reply.data[0] == '+') {
+        if (rl_slice_equals(word[3], "IFEQ"))
+            note_renewal(world, conn, word[2]);
+        else
+            note_grant(world, conn, word[2]);
+        return;
+    }
+    if (!rl_slice_starts(word[0], "EVAL"))
+        return;
+    script = sim_scripts_name(words);
+    sim_read_number(word[2], &keys);
+    if (!script)
+        return;
+    if (strcmp(script, "TAKE") == 0)
+        note_take(world, conn, words, word + 3 + keys, rl_slice_starts(reply, "*6\r\n:1\r\n"));
+    else if (strcmp(script, "ACQUIRE") == 0 && rl_slice_starts(reply, "*5\r\n:1\r\n"))
+        note_grant(world, conn, word[3 + keys]);
+    else if (strcmp(script, "GIVEBACK") == 0 && !rl_slice_starts(reply, ":0"))
+        note_put_back(world, conn, word + 3 + keys);
+    else if ((strcmp(script, "EXTEND") == 0 || strcmp(script, "RENEW") == 0) &&
+             rl_slice_starts(reply, ":1"))
+        note_renewal(world, conn, word[3 + keys]);
+}
+
+/* Was it set before the node could have let expire what it had forgotten? */
+static bool is_of_no_proof(const struct sim_world *world, const struct sim_node *node,
+                           const struct sim_footprint *print)
+{
+    return node->forgot_ns && print->executed_ns > node->forgot_ns &&
+           print->executed_ns < node->forgot_ns + world->options.max_ttl_ms * MS_NS;
+}
+
+void sim_proof_extended(struct sim_world *world, const struct sim_worker *worker)
+{
+    /* The next round may have begun in the very turn in which this one was won. */
+    int64_t start_ns =
+        worker->extending_ns ? worker->extending_ns : worker->handle.lock.round_start_ns;
+    int64_t since_ns = sim_client_when_ns(worker->client, start_ns) - 1;
+    uint8_t count = 0;
+
+    if (!sim_promises_one_holder(&world->options))
+        return;
+    for (uint8_t i = 0; i < world->options.node_count; i++) {
+        const struct sim_footprint *print = &worker->footprint[i];
+
+        count +=
+            print->renewed_ns >= since_ns && !is_of_no_proof(world, &world->node[i], print);
+    }
+    if (count < world->options.node_count / 2 + 1)
+        sim_fail(world, "proven renewals", "c%u.%u %s: extended by %u nodes that had it",
+                 worker->client->index + 1, worker->index + 1, worker->label, count);
+}

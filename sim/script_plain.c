@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The scripts about a plain mutex, and those about the marker. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/answer.h"
+#include "core/rules.h"
+#include "sim/script.h"
+
+#define HEADS_MAX 16
+
+static size_t sure_size(struct rl_slice incarnation)
+{
+    const char *doubt = memchr(incarnation.data, '?', incarnation.size);
+
+    return doubt ? (size_t)(doubt - incarnation.data) : incarnation.size;
+}
+
+/* KEYS lock, fence counter, marker; ARGV value, ttl, counter's life, who are you, incarnation */
+void sim_script_acquire(const struct sim_call *call)
+{
+    struct sim_server *server = call->server;
+    const struct rl_slice *key = call->key;
+    const struct rl_slice *arg = call->arg;
+    struct rl_slice sure = {arg[4].data, sure_size(arg[4])};
+    struct sim_standing standing;
+    struct sim_counter counter;
+    int64_t token = 0;
+
+    if (!sim_script_standing(call, key[2], sim_script_number(arg[1]),
+                             rl_slice_equals(arg[3], "1"), &standing))
+        return;
+    if (sim_server_find(server, key[0])) {
+        sim_script_reply_standing(call, 5, 0, sim_script_remaining_ms(server, key[0]),
+                                  &standing);
+        return;
+    }
+    sim_server_set(server, key[0], arg[0], sim_script_number(arg[1]));
+    if (!rl_slice_equals(arg[2], "0")) {
+        struct rl_slice from;
+
+        sim_script_read_counter(server, key[1], &counter);
+        from = sim_slice(counter.from);
+        token = counter.last + 1;
+        if (!counter.has_from || (RL_RULE(COUNTER_LIFE) &&
+                                  (!rl_slice_equals(sure, counter.from) || sure.size == 0))) {
+            if (server->now_us > token)
+                token = server->now_us;
+            if (sure.size != 0 || !counter.has_from)
+                from = arg[4];
+        }
+        sim_script_write_counter(server, key[1], token, from, sim_script_number(arg[2]));
+    }
+    sim_script_reply_standing(call, 5, 1, token, &standing);
+}
+
+/* KEYS lock; ARGV value, ttl */
+void sim_script_extend(const struct sim_call *call)
+{
+    bool ours = sim_script_is_value(call->server, call->key[0], call->arg[0]);
+    int64_t ttl_ms = sim_script_number(call->arg[1]);
+
+    if (ours && sim_script_remaining_ms(call->server, call->key[0]) < ttl_ms)
+        sim_script_expire_in(call->server, call->key[0], ttl_ms);
+    sim_reply_integer(call->out, ours);
+}
+
+/* KEYS lock, queue, liveness; ARGV value, or '' to tell only, 1 if others waited */
+void sim_script_release(const struct sim_call *call)
+{
+    struct sim_server *server = call->server;
+    bool tells_only = call->arg[0].size == 0;
+    bool ours = sim_script_is_value(server, call->key[0], call->arg[0]);
+    const struct sim_key *queue;
+
+    if (tells_only ? sim_server_find(server, call->key[0]) != NULL : !ours) {
+        sim_reply_integer(call->out, 0);
+        return;
+    }
+    if (!tells_only)
+        sim_server_delete(server, call->key[0]);
+    queue = sim_server_find(server, call->key[1]);
+    if (!queue && rl_slice_equals(call->arg[1], "1"))
+        sim_server_delete(server, call->key[2]);
+    for (uint32_t i = 0; queue && i < queue->item_count && i < HEADS_MAX; i++) {
+        const char *head = queue->item[i].field;
+
+        if (sim_script_wake(server, head, sim_slice("")) && head[0] != 'r')
+            break;
+    }
+    sim_reply_integer(call->out, queue ? 2 : 1);
+}
+
+static bool is_admitted(const struct sim_call *call)
+{
+    const char *id = sim_script_field(call->server, call->key[0], "id");
+
+    return id && rl_slice_equals(call->arg[0], id);
+}
+
+/* KEYS marker, probation; ARGV identity, nonce */
+void sim_script_probe(const struct sim_call *call)
+{
+    const struct rl_slice *arg = call->arg;
+    char text[SIM_VALUE_SIZE];
+    bool wrong;
+    const char *probation;
+
+    if (is_admitted(call)) {
+        sim_reply_text(call->out, "A");
+        return;
+    }
+    probation = sim_server_get(call->server, call->key[1], &wrong);
+    if (!probation || strncmp(probation, arg[0].data, arg[0].size) != 0) {
+        snprintf(text, sizeof text, "%.*s/%.*s", (int)arg[0].size, arg[0].data,
+                 (int)arg[1].size, arg[1].data);
+        sim_server_set(call->server, call->key[1], sim_slice(text), 0);
+        probation = text;
+    }
+    sim_reply_text(call->out, probation);
+}
+
+/* KEYS marker, probation; ARGV identity, probation, max_ttl */
+void sim_script_admit(const struct sim_call *call)
+{
+    struct sim_key *marker;
+
+    if (is_admitted(call)) {
+        sim_reply_integer(call->out, 1);
+        return;
+    }
+    if (!sim_script_is_value(call->server, call->key[1], call->arg[1])) {
+        sim_reply_integer(call->out, 0);
+        return;
+    }
+    marker = sim_script_hash(call->server, call->key[0]);
+    sim_item_set(sim_key_item(marker, sim_slice("id"), NULL), call->arg[0]);
+    sim_item_set(sim_key_item(marker, sim_slice("max_ttl"), NULL), call->arg[2]);
+    sim_server_delete(call->server, call->key[1]);
+    sim_reply_integer(call->out, 1);
+}
+
+/* KEYS marker; ARGV identity */
+void sim_script_expel(const struct sim_call *call)
+{
+    bool its_own = is_admitted(call);
+
+    if (its_own)
+        sim_server_delete(call->server, call->key[0]);
+    sim_reply_integer(call->out, its_own);
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "model_both.h"
+
+#include "check.h"
+#include "resp.h"
+#include "servers.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TIMELIKE_MIN 10000 /* smaller numbers are verdicts, places and slots */
+
+static struct server real;
+static struct resp *line; /* to the real one */
+struct sim_server model;
+struct sim_rng rng;
+
+static int64_t wall_us(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+void ask_real(const char *const *argv, char *out)
+{
+    CHECK(resp_send(line, argv) == 0);
+    CHECK(resp_read(line, out, REPLY_SIZE) == 0);
+}
+
+/* The model's bytes, read by the same eyes as the real server's. */
+void ask_model(const char *const *argv, char *out)
+{
+    struct sim_words words = {0};
+    struct sim_bytes reply = {0};
+    struct resp *reader;
+    int ends[2];
+
+    for (; argv[words.count]; words.count++)
+        words.word[words.count] = sim_slice(argv[words.count]);
+    model.now_us = wall_us();
+    sim_server_execute(&model, &words, &reply);
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    CHECK(write(ends[1], reply.data, reply.size) == (ssize_t)reply.size);
+    close(ends[1]);
+    reader = resp_fd(ends[0]);
+    CHECK(resp_read(reader, out, REPLY_SIZE) == 0);
+    resp_free(reader);
+    sim_bytes_free(&reply);
+}
+
+void field_of(const char *info, const char *name, char *out, size_t size)
+{
+    struct rl_slice text = {info, strlen(info)};
+    const char *at = strstr(text.data, name);
+
+    CHECK(at != NULL);
+    at += strlen(name);
+    snprintf(out, size, "%.*s", (int)strcspn(at, "\r\n"), at);
+}
+
+int real_port(void)
+{
+    return real.port.number;
+}
+
+static bool real_knows(const char *const *argv)
+{
+    char reply[REPLY_SIZE];
+
+    ask_real(argv, reply);
+    return reply[0] != '-';
+}
+
+void both_begin(uint64_t seed)
+{
+    char reply[REPLY_SIZE];
+
+    sim_rng_seed(&rng, seed);
+    server_start(&real, NULL);
+    line = resp_tcp("127.0.0.1", real.port.number);
+    CHECK(line != NULL);
+    ask_real((const char *const[]){"FLUSHALL", NULL}, reply);
+    model = (struct sim_server){0};
+    model.has_delifeq = real_knows((const char *const[]){"DELIFEQ", "none", "x", NULL});
+    model.has_delex = real_knows((const char *const[]){"DELEX", "none", "IFEQ", "x", NULL});
+    model.has_set_ifeq =
+        real_knows((const char *const[]){"SET", "none", "x", "IFEQ", "x", "PX", "1", NULL});
+    ask_real((const char *const[]){"INFO", "server", NULL}, reply);
+    field_of(reply, "run_id:", model.run_id, sizeof model.run_id);
+    ask_real((const char *const[]){"INFO", "replication", NULL}, reply);
+    field_of(reply, "master_replid:", model.replid, sizeof model.replid);
+    model.started_us = wall_us();
+}
+
+void both_end(void)
+{
+    sim_server_free(&model);
+    resp_free(line);
+}
+
+/* ---- comparing ---- */
+
+static const char *first_word(const char *text)
+{
+    static char words[2][64];
+    static int at;
+    char *out = words[at ^= 1];
+
+    snprintf(out, sizeof words[0], "%.*s", (int)strcspn(text, " \n"), text);
+    return out;
+}
+
+/* Numbers of the size of times may differ by the slack; everything else is equal. */
+static bool alike(const char *a, const char *b, int64_t slack)
+{
+    while (*a || *b) {
+        size_t size_a = strcspn(a, "\n");
+        size_t size_b = strcspn(b, "\n");
+        char *end_a;
+        char *end_b;
+        long long number_a = strtoll(a, &end_a, 10);
+        long long number_b = strtoll(b, &end_b, 10);
+        bool numbers = end_a == a + size_a && end_b == b + size_b && size_a && size_b;
+        bool close = numbers && number_a >= TIMELIKE_MIN && number_b >= TIMELIKE_MIN &&
+                     llabs(number_a - number_b) <= slack;
+
+        if (!close && (size_a != size_b || memcmp(a, b, size_a) != 0))
+            return false;
+        a += size_a + (a[size_a] == '\n');
+        b += size_b + (b[size_b] == '\n');
+    }
+    return true;
+}
+
+static const char *shown(const char *const *argv)
+{
+    static char text[1024];
+    size_t at = 0;
+
+    for (; *argv && at < sizeof text - 80; argv++)
+        at += (size_t)snprintf(text + at, sizeof text - at, "%.60s ", *argv);
+    return text;
+}
+
+/* Asks both; the real reply is left in `out`. */
+void compare(const char *const *argv, int64_t slack, char *out)
+{
+    char theirs[REPLY_SIZE];
+
+    ask_real(argv, out);
+    ask_model(argv, theirs);
+    if (out[0] == '-') {
+        CHECK_STR(first_word(out), first_word(theirs));
+        return;
+    }
+    if (!alike(out, theirs, slack))
+        FAIL("%s\n  real:  %s\n  model: %s", shown(argv), out, theirs);
+}
+
+const char *pick(const char *const *from, size_t count)
+{
+    return from[sim_below(&rng, count)];
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The simulator's model against a real server: the scripts about every kind of lock and about the
+ * queue. Several waiters and holders of all kinds meet on two names; after each script the two
+ * must have replied the same, woken the same waiters, and stored the same.
+ */
+#include "check.h"
+#include "model_both.h"
+#include "resp.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "rl_scripts.h"
+
+enum { ROUNDS = 2500, HEARD_SIZE = 2048, LINES_MAX = 64 };
+
+#define ONE "0123456789abcdef"
+#define TWO "fedcba9876543210"
+#define NAME_A "redlock:a", "redlock.fence:a", "redlock.queue:a", "redlock.alive:a"
+#define NAME_B "redlock:b", "redlock.fence:b", "redlock.queue:b", "redlock.alive:b"
+
+static struct resp *ears; /* on the real one */
+
+/* Somebody listens for the first client's waiters, nobody for the second's. */
+static void listen_to_one(void)
+{
+    static const char *const channels[] = {"redlock.wake:" ONE, "redlock.wake:sync"};
+    char reply[REPLY_SIZE];
+
+    ears = resp_tcp("127.0.0.1", real_port());
+    CHECK(ears != NULL);
+    for (int i = 0; i < 2; i++) {
+        CHECK(resp_send(ears, (const char *const[]){"SUBSCRIBE", channels[i], NULL}) == 0);
+        CHECK(resp_read(ears, reply, sizeof reply) == 0);
+    }
+}
+
+static uint32_t listeners(const struct sim_server *server, const char *channel)
+{
+    (void)server;
+    return strcmp(channel, "redlock.wake:" ONE) == 0;
+}
+
+/* Everything that was published since the last time, each as the three lines of a message. */
+static void hear_real(char *out)
+{
+    char reply[REPLY_SIZE];
+    size_t at = 0;
+
+    out[0] = '\0';
+    ask_real((const char *const[]){"PUBLISH", "redlock.wake:sync", "x", NULL}, reply);
+    for (;;) {
+        CHECK(resp_read(ears, reply, sizeof reply) == 0);
+        if (strstr(reply, "redlock.wake:sync"))
+            return;
+        at += (size_t)snprintf(out + at, HEARD_SIZE - at, "%.200s|", reply);
+        CHECK(at < HEARD_SIZE);
+    }
+}
+
+static void hear_model(char *out)
+{
+    size_t at = 0;
+
+    out[0] = '\0';
+    for (uint32_t i = 0; i < model.message_count; i++)
+        if (listeners(&model, model.message[i].channel))
+            at += (size_t)snprintf(out + at, HEARD_SIZE - at, "message\n%s\n%s|",
+                                   model.message[i].channel, model.message[i].text);
+    model.message_count = 0;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Lines in order: lives that end within one millisecond of each other may stand either way. */
+static void sort_lines(char *text)
+{
+    char copy[REPLY_SIZE];
+    char *line[LINES_MAX];
+    size_t count = 0;
+
+    snprintf(copy, sizeof copy, "%s", text);
+    for (char *at = strtok(copy, "\n"); at && count < LINES_MAX; at = strtok(NULL, "\n"))
+        line[count++] = at;
+    qsort(line, count, sizeof line[0], by_text);
+    text[0] = '\0';
+    for (size_t i = 0; i < count; i++) {
+        strcat(text, line[i]);
+        strcat(text, "\n");
+    }
+}
+
+static void compare_members(const char *key)
+{
+    const char *const argv[] = {"ZRANGE", key, "0", "-1", NULL};
+    char theirs[REPLY_SIZE];
+    char ours[REPLY_SIZE];
+
+    ask_real(argv, theirs);
+    ask_model(argv, ours);
+    if (theirs[0] == '-')
+        return;
+    sort_lines(theirs);
+    sort_lines(ours);
+    CHECK_STR(ours, theirs);
+}
+
+static void compare_state(void)
+{
+    bool a = sim_chance(&rng, 500);
+    const char *lock = a ? "redlock:a" : "redlock:b";
+    const char *queue = a ? "redlock.queue:a" : "redlock.queue:b";
+    char reply[REPLY_SIZE];
+
+#define SAME(slack, ...) compare((const char *const[]){__VA_ARGS__, NULL}, (slack), reply)
+    SAME(0, "TYPE", lock);
+    SAME(LIFE_SLACK_MS, "PTTL", lock);
+    SAME(0, "HLEN", lock);
+    SAME(0, "HMGET", lock, "owner", "slots");
+    SAME(TIME_SLACK, "HGET", lock, "fence");
+    SAME(0, "ZRANGE", queue, "0", "-1", "WITHSCORES");
+    SAME(LIFE_SLACK_MS, "PTTL", queue);
+#undef SAME
+    compare_members(lock);
+    compare_members(a ? "redlock.alive:a" : "redlock.alive:b");
+}
+
+/* ---- drawing ---- */
+
+static const char *draw_value(void)
+{
+    return PICK("v1", "v2", "v3#1", "v4#2", "v5#1");
+}
+
+static const char *draw_waiter(void)
+{
+    return PICK("", "w" ONE ".1", "r" ONE ".2", "w" TWO ".3", "r" TWO ".4", "w" TWO ".5");
+}
+
+static void draw_take(const char **argv, bool short_life)
+{
+    bool by_text = sim_chance(&rng, 500);
+    const char *kind = PICK("m", "s", "o", "k");
+    const char *group = kind[0] == 'o'   ? PICK("me", "you")
+                        : kind[0] == 'k' ? PICK("2", "3")
+                                         : "";
+    const char *ttl = short_life ? "1" : PICK("50000", "600000", "1000000");
+    const char *fence = kind[0] == 'm' || kind[0] == 'o' ? PICK("0", "86400000") : "0";
+    const char *life = short_life ? "1" : PICK("1000000", "1000000", "1000000", "heal");
+
+#define TERMS                                                                                  \
+    "redlock.admit", several ? "2" : "1", draw_value(), ttl, kind, group, PICK("1", "2"),      \
+        fence, PICK("0", "1"), draw_waiter(), PICK("0", "1000", "2000", "3000"), life,         \
+        PICK("here", "there", "here?", "?", "")
+    bool several = kind[0] == 'm' && sim_chance(&rng, 400);
+
+    if (several)
+        ASK(SCRIPT(TAKE), "9", NAME_A, NAME_B, TERMS);
+    else if (sim_chance(&rng, 700))
+        ASK(SCRIPT(TAKE), "5", NAME_A, TERMS);
+    else
+        ASK(SCRIPT(TAKE), "5", NAME_B, TERMS);
+#undef TERMS
+}
+
+static void draw_giveback(const char **argv)
+{
+    bool by_text = sim_chance(&rng, 500);
+    const char *value = sim_chance(&rng, 800) ? draw_value() : "";
+
+    if (sim_chance(&rng, 300))
+        ASK(SCRIPT(GIVEBACK), "6", "redlock:a", "redlock.queue:a", "redlock.alive:a",
+            "redlock:b", "redlock.queue:b", "redlock.alive:b", value, draw_waiter(),
+            PICK("0", "1000", "2000"), "1000000");
+    else
+        ASK(SCRIPT(GIVEBACK), "3", "redlock:a", "redlock.queue:a", "redlock.alive:a", value,
+            draw_waiter(), PICK("0", "1000", "2000"), "1000000");
+}
+
+static void draw_other(const char **argv)
+{
+    bool by_text = sim_chance(&rng, 500);
+
+    switch (sim_below(&rng, 6)) {
+    case 0:
+        ASK(SCRIPT(RENEW), "1", "redlock:a", draw_value(), PICK("100000", "2000000"));
+        return;
+    case 1:
+        ASK(SCRIPT(RENEW), "2", "redlock:a", "redlock:b", draw_value(), "700000");
+        return;
+    case 2:
+        ASK(SCRIPT(TICKET), "4", "redlock:a", "redlock.alive:a", "redlock:b",
+            "redlock.alive:b");
+        return;
+    case 3:
+        ASK(SCRIPT(ALIGN), "4", "redlock:a", "redlock.fence:a", "redlock:b", "redlock.fence:b",
+            draw_value(), "1700000000000000", "86400000", "here");
+        return;
+    case 4:
+        ASK(SCRIPT(ALIGN), "2", "redlock:a", "redlock.fence:a", draw_value(),
+            PICK("5", "9900000000000000"), "86400000", "here");
+        return;
+    default:
+        ASK(SCRIPT(RELEASE), "3", "redlock:a", "redlock.queue:a", "redlock.alive:a",
+            sim_chance(&rng, 500) ? draw_value() : "", PICK("0", "1"));
+        return;
+    }
+}
+
+static void draw_state(const char **argv)
+{
+    switch (sim_below(&rng, 5)) {
+    case 0:
+        ASK("DEL", PICK("redlock:a", "redlock:b", "redlock.fence:a", "redlock.fence:b"));
+        return;
+    case 1:
+        ASK("DEL", PICK("redlock.alive:a", "redlock.queue:a", "redlock.queue:b"));
+        return;
+    case 2:
+        ASK("HSET", "redlock.admit", "id", PICK("me", "you"), "max_ttl", PICK("5000", "0"));
+        return;
+    case 3:
+        ASK("DEL", "redlock.admit");
+        return;
+    default:
+        ASK("SCRIPT", "FLUSH");
+        return;
+    }
+}
+
+/* Counters that started at the clock did so at two moments: from here on they are one. */
+static void share(const char *key)
+{
+    const char *const get[] = {"GET", key, NULL};
+    char reply[REPLY_SIZE];
+    char ignored[REPLY_SIZE];
+
+    ask_real(get, reply);
+    if (reply[0] >= '0' && reply[0] <= '9') {
+        const char *const set[] = {"SET", key, reply, "PX", "86400000", NULL};
+
+        ask_model(set, ignored);
+        ask_real(set, ignored);
+    }
+}
+
+static void share_owners_token(const char *key)
+{
+    const char *const get[] = {"HGET", key, "fence", NULL};
+    char reply[REPLY_SIZE];
+    char ignored[REPLY_SIZE];
+
+    ask_real(get, reply);
+    if (reply[0] >= '0' && reply[0] <= '9')
+        ask_model((const char *const[]){"HSET", key, "fence", reply, NULL}, ignored);
+}
+
+static void play(void)
+{
+    const char *argv[WORDS_MAX];
+    char reply[REPLY_SIZE];
+    char theirs[HEARD_SIZE];
+    char ours[HEARD_SIZE];
+    uint64_t what = sim_below(&rng, 100);
+    bool short_life = what >= 95;
+
+    if (what < 55 || short_life)
+        draw_take(argv, short_life);
+    else if (what < 75)
+        draw_giveback(argv);
+    else if (what < 88)
+        draw_other(argv);
+    else
+        draw_state(argv);
+    compare(argv, TIME_SLACK, reply);
+    if (short_life)
+        usleep(5000);
+    /* What is kept for half a second only would end at two moments. */
+    compare((const char *const[]){"PEXPIRE", "redlock.alive:a", "1000000", NULL}, 0, reply);
+    compare((const char *const[]){"PEXPIRE", "redlock.alive:b", "1000000", NULL}, 0, reply);
+    hear_real(theirs);
+    hear_model(ours);
+    CHECK_STR(ours, theirs);
+    share("redlock.fence:a");
+    share("redlock.fence:b");
+    share_owners_token("redlock:a");
+    share_owners_token("redlock:b");
+    compare_state();
+}
+
+CASE(kinds_agree, "Random requests of all kinds: same replies, same wake-ups, same state.")
+{
+    both_begin(4);
+    model.listeners = listeners;
+    listen_to_one();
+    for (int i = 0; i < ROUNDS; i++)
+        play();
+    resp_free(ears);
+    both_end();
+}
