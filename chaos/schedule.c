@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "schedule.h"
+
+#include "names.h"
+#include "random.h"
+
+enum {
+    BROKEN_MAX = 2,   /* nodes at once */
+    ABSENT_MAX = 3,   /* workers at once */
+    SETTLE_MS = 1500, /* connecting again, and a first look */
+};
+
+static const char *const texts[] = {
+#define FAULT_TEXT(name, text, colour) text,
+    FAULTS(FAULT_TEXT)
+#undef FAULT_TEXT
+};
+
+static const char *const colours[] = {
+#define FAULT_COLOUR(name, text, colour) colour,
+    FAULTS(FAULT_COLOUR)
+#undef FAULT_COLOUR
+};
+
+const char *fault_text(int kind)
+{
+    return kind >= 0 && kind < FAULT_COUNT ? texts[kind] : "unknown";
+}
+
+const char *fault_colour(int kind)
+{
+    return kind >= 0 && kind < FAULT_COUNT ? colours[kind] : "#000000";
+}
+
+bool fault_hits_client(int kind)
+{
+    return kind == FAULT_STOP_CLIENT || kind == FAULT_STOP_WRITER || kind == FAULT_KILL_CLIENT;
+}
+
+/* How often, how long, how hard. A weight of 0 in a regime: never there. */
+struct manner {
+    int weight[4]; /* by enum regime */
+    int shortest_ms, longest_ms;
+    int param_low, param_high;
+    int after_ms; /* how long its node stays broken afterwards */
+};
+
+static const struct manner manners[FAULT_COUNT] = {
+    [FAULT_KILL_NODE] = {{10, 7, 10, 2}, 150, 1500, 0, 0, GUARD_MS + SETTLE_MS},
+    [FAULT_FREEZE_NODE] = {{6, 6, 0, 2}, 100, 2500, 0, 0, 200},
+    [FAULT_FLUSH] = {{0, 8, 0, 0}, 1, 1, 0, 0, GUARD_MS + SETTLE_MS},
+    [FAULT_CUT] = {{5, 5, 0, 2}, 50, 1000, 0, 0, 100},
+    [FAULT_SLOW] = {{6, 6, 0, 2}, 300, 3000, 5, 150, 200},
+    [FAULT_DEAF] = {{4, 4, 0, 0}, 100, 1500, 0, 0, 200},
+    [FAULT_CLOCK] = {{2, 2, 0, 0}, BLIND_MS, BLIND_MS + 400, 200, 1200, GUARD_MS + SETTLE_MS},
+    [FAULT_NET_LOSS] = {{8, 8, 0, 0}, 500, 3000, 5, 40, 300},
+    [FAULT_NET_DOWN] = {{6, 6, 0, 0}, 200, 2500, 0, 0, 300},
+    [FAULT_STOP_CLIENT] = {{6, 6, 0, 2}, 50, 3500, 0, 0, 0},
+    [FAULT_STOP_WRITER] = {{7, 7, 0, 2}, 2600, 4000, 0, 0, 0},
+    [FAULT_KILL_CLIENT] = {{5, 5, 0, 2}, 100, 800, 0, 0, 0},
+};
+
+/*
+ * While drawing: until when each node and worker is taken, and until when nothing may start.
+ * Everything before `now_ms` has been drawn.
+ */
+struct draw {
+    struct schedule *out;
+    uint64_t random;
+    int64_t now_ms;
+    int64_t node_ms[NODES];
+    int64_t lost_ms[NODES]; /* when its last quarantine must have ended */
+    int64_t worker_ms[WORKERS];
+};
+
+static bool possible(const struct schedule *s, int kind)
+{
+    if (manners[kind].weight[s->regime] == 0)
+        return false;
+    if (kind == FAULT_NET_DOWN)
+        return s->network;
+    if (kind == FAULT_NET_LOSS)
+        return s->netem;
+    /* In namespaces there is no proxy that could do these. */
+    return !s->network || (kind != FAULT_SLOW && kind != FAULT_DEAF);
+}
+
+static int draw_kind(struct draw *d)
+{
+    int total = 0;
+    for (int i = 0; i < FAULT_COUNT; i++)
+        total += possible(d->out, i) ? manners[i].weight[d->out->regime] : 0;
+    int64_t at = random_between(&d->random, 0, total - 1);
+    for (int i = 0; i < FAULT_COUNT; i++) {
+        at -= possible(d->out, i) ? manners[i].weight[d->out->regime] : 0;
+        if (at < 0)
+            return i;
+    }
+    return FAULT_KILL_NODE;
+}
+
+/* One that is whole, if fewer than `max` are not; -1: none. */
+static int draw_target(struct draw *d, const int64_t *until_ms, int count, int max)
+{
+    int free[WORKERS], free_count = 0;
+    for (int i = 0; i < count; i++)
+        if (until_ms[i] <= d->now_ms)
+            free[free_count++] = i;
+    if (count - free_count >= max)
+        return -1;
+    return free[random_between(&d->random, 0, free_count - 1)];
+}
+
+static void add(struct draw *d, struct fault f)
+{
+    if (d->out->count < FAULTS_MAX)
+        d->out->fault[d->out->count++] = f;
+}
+
+/* When the last fault so far is over; not before now. */
+static int64_t all_ended_ms(const struct draw *d)
+{
+    int64_t most = d->now_ms;
+    for (size_t i = 0; i < d->out->count; i++)
+        if (d->out->fault[i].end_ms + 300 > most)
+            most = d->out->fault[i].end_ms + 300;
+    return most;
+}
+
+/*
+ * A clock is set alone: what the guard needs about a second to see is only promised to be seen
+ * by processes that run and connections that work. Never soon after a restart: servers
+ * calculate their uptime from the clock that is being set, which would end a quarantine early.
+ */
+static void wait_for_all(struct draw *d, int node)
+{
+    d->now_ms = all_ended_ms(d);
+    d->now_ms = d->lost_ms[node] > d->now_ms ? d->lost_ms[node] : d->now_ms;
+}
+
+static void draw_client_fault(struct draw *d, struct fault f)
+{
+    f.target = draw_target(d, d->worker_ms, WORKERS, ABSENT_MAX);
+    if (f.target < 0 || f.end_ms > d->out->faults_ms)
+        return;
+    f.whole_ms = f.end_ms + 100;
+    d->worker_ms[f.target] = f.whole_ms;
+    add(d, f);
+}
+
+static void draw_node_fault(struct draw *d, struct fault f)
+{
+    const struct manner *m = &manners[f.kind];
+    f.target = draw_target(d, d->node_ms, NODES, BROKEN_MAX);
+    if (f.target < 0)
+        return;
+    int64_t length_ms = f.end_ms - f.start_ms;
+    if (f.kind == FAULT_CLOCK) {
+        wait_for_all(d, f.target);
+        f.start_ms = d->now_ms;
+        f.end_ms = d->now_ms + length_ms;
+        f.param *= random_next(&d->random) % 2 ? 1 : -1;
+    }
+    if (f.end_ms > d->out->faults_ms)
+        return;
+    f.whole_ms = f.end_ms + (d->out->regime == REGIME_BROKEN_GUARD ? 50 : m->after_ms);
+    d->node_ms[f.target] = f.whole_ms;
+    if (m->after_ms >= GUARD_MS)
+        d->lost_ms[f.target] = f.whole_ms;
+    if (f.kind == FAULT_CLOCK)
+        d->now_ms = f.end_ms + BLIND_MS;
+    add(d, f);
+}
+
+/* All nodes at once, and nothing else for as long: only liveness may suffer. */
+static void draw_outage(struct draw *d, int kind)
+{
+    int64_t start_ms = all_ended_ms(d);
+    int64_t end_ms = start_ms + random_between(&d->random, 500, 2500);
+    if (end_ms > d->out->faults_ms)
+        return;
+    int64_t whole_ms = end_ms + (kind == FAULT_OUTAGE_KILL ? GUARD_MS + SETTLE_MS : 200);
+    for (int i = 0; i < NODES; i++) {
+        d->node_ms[i] = whole_ms;
+        d->lost_ms[i] = kind == FAULT_OUTAGE_KILL ? whole_ms : d->lost_ms[i];
+        add(d, (struct fault){start_ms, end_ms, whole_ms, kind, i, 0});
+    }
+    d->now_ms = start_ms;
+}
+
+void schedule_draw(struct schedule *s)
+{
+    struct draw d = {.out = s, .random = s->seed, .now_ms = 300};
+    bool broken = s->regime == REGIME_BROKEN_GUARD || s->regime == REGIME_BROKEN_NODES;
+    /* Too long for the short runs. */
+    bool outages = !broken && s->faults_ms >= 40000;
+    int64_t freeze_ms = s->faults_ms * 3 / 10, kill_ms = s->faults_ms * 6 / 10;
+    s->count = 0;
+    while (d.now_ms < s->faults_ms) {
+        int64_t before_ms = d.now_ms;
+        int kind = draw_kind(&d);
+        const struct manner *m = &manners[kind];
+        struct fault f = {.start_ms = d.now_ms, .kind = kind};
+        f.end_ms = d.now_ms + random_between(&d.random, m->shortest_ms, m->longest_ms);
+        f.param = (int)random_between(&d.random, m->param_low, m->param_high);
+        if (fault_hits_client(kind))
+            draw_client_fault(&d, f);
+        else
+            draw_node_fault(&d, f);
+        d.now_ms += random_between(&d.random, 50, 650);
+        if (outages && before_ms < freeze_ms && d.now_ms >= freeze_ms)
+            draw_outage(&d, FAULT_OUTAGE_FREEZE);
+        if (outages && before_ms < kill_ms && d.now_ms >= kill_ms)
+            draw_outage(&d, FAULT_OUTAGE_KILL);
+    }
+}
