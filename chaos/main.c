@@ -49,7 +49,8 @@ static const char *describe_network(const struct network *n)
 {
     static char text[200];
     if (n->ready)
-        snprintf(text, sizeof text, "network namespaces and veth pairs%s%s",
+        snprintf(text, sizeof text,
+                 "%d nodes in network namespaces, the others behind proxies%s%s", NETWORKED,
                  n->why[0] != '\0' ? "; " : "", n->why);
     else
         snprintf(text, sizeof text, "proxies on loopback (no network namespaces: %s)", n->why);

@@ -10,6 +10,7 @@ enum name { NAME_ORDERS, NAME_STOCK, NAME_LEDGER, NAME_CATALOG, NAME_PRINTERS, N
 
 enum {
     NODES = 5,
+    NETWORKED = 2, /* the first ones are in namespaces, where that is possible */
     WORKERS = 8,
     NAMES = 6,
     REGISTERS = 3,

@@ -11,15 +11,6 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-static void launch(struct rig *r, int node)
-{
-    if (r->network.ready)
-        network_enter(&r->network, node);
-    server_launch(&r->cluster.node[node]);
-    if (r->network.ready)
-        network_leave(&r->network);
-}
-
 static void freeze(struct rig *r, int node)
 {
     server_freeze(&r->cluster.node[node]);
@@ -34,7 +25,7 @@ static void thaw(struct rig *r, int node)
 
 static void cut(struct rig *r, int node)
 {
-    if (r->network.ready)
+    if (rig_is_networked(r, node))
         server_cmd(&r->cluster.node[node], "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes",
                    NULL);
     else
@@ -85,7 +76,7 @@ static void end_node(struct rig *r, const struct fault *f)
     switch (f->kind) {
     case FAULT_KILL_NODE:
     case FAULT_OUTAGE_KILL:
-        launch(r, f->target);
+        rig_launch(r, f->target);
         server_ready(&r->cluster.node[f->target]);
         break;
     case FAULT_FREEZE_NODE:

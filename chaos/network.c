@@ -75,7 +75,7 @@ static bool prepare(struct network *n)
     n->home = namespace_of(getpid());
     if (n->home < 0 || !run("ip link set lo up"))
         return refuse(n, "no loopback in a new namespace");
-    for (int i = 0; i < NODES; i++)
+    for (int i = 0; i < NETWORKED; i++)
         if (!connect_node(n, i))
             return refuse(n, "veth pairs cannot be made here");
     n->netem = run("tc qdisc add dev veth0 root netem loss 1%% && tc qdisc del dev veth0 root");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A real network, where root and iproute2 are there: each node in a network namespace of its
- * own behind a veth pair, so that links can go down and (with the netem module) lose, delay
+ * A real network, where root and iproute2 are there: the first nodes each in a network
+ * namespace of its own behind a veth pair, so that links can go down and (with the netem module) lose, delay
  * and reorder packets under a real TCP. The process moves into a namespace of its own first:
  * nothing of the machine's network is touched, and everything is gone with the last process.
  */
@@ -15,9 +15,9 @@
 struct network {
     bool ready; /* false: everything is on one loopback, behind proxies */
     bool netem;
-    int home;        /* namespace of the nemesis and the workers */
-    int node[NODES]; /* namespaces of the nodes */
-    char address[NODES][16];
+    int home;            /* namespace of the nemesis and the workers */
+    int node[NETWORKED]; /* namespaces of the nodes */
+    char address[NETWORKED][16];
     char why[96]; /* why it is not ready, or cannot lose packets; else empty */
 };
 

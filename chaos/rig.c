@@ -25,25 +25,35 @@ enum {
 
 static char max_ttl[16];
 
+bool rig_is_networked(const struct rig *r, int node)
+{
+    return r->network.ready && node < NETWORKED;
+}
+
+void rig_launch(struct rig *r, int node)
+{
+    if (rig_is_networked(r, node))
+        network_enter(&r->network, node);
+    server_launch(&r->cluster.node[node]);
+    if (rig_is_networked(r, node))
+        network_leave(&r->network);
+}
+
 static void start_node(struct rig *r, int i)
 {
     struct server *s = &r->cluster.node[i];
     static const char *extra[NODES][8];
-    if (r->network.ready) {
+    if (rig_is_networked(r, i)) {
         const char *words[] = {"--bind", r->network.address[i], "--protected-mode", "no", NULL};
         memcpy(extra[i], words, sizeof words);
     }
     server_init(s, extra[i], NULL);
     s->max_ttl_ms = max_ttl;
     nodeclock_attach(s);
-    if (r->network.ready)
-        network_enter(&r->network, i);
-    server_launch(s);
-    if (r->network.ready)
-        network_leave(&r->network);
+    rig_launch(r, i);
     server_ready(s);
     server_admit(s);
-    if (r->network.ready) {
+    if (rig_is_networked(r, i)) {
         snprintf(r->cluster.url[i], sizeof r->cluster.url[i], "redis://%s:%d",
                  r->network.address[i], s->port.number);
     } else {
@@ -181,8 +191,7 @@ void rig_stop(struct rig *r)
         helper_stop(&r->worker[i].pid);
     helper_stop(&r->registers);
     for (int i = 0; i < NODES; i++) {
-        if (!r->network.ready)
-            proxy_stop(&r->proxy[i]);
+        proxy_stop(&r->proxy[i]);
         server_kill(&r->cluster.node[i]);
     }
     close(r->history);

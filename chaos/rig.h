@@ -29,8 +29,8 @@ struct worker {
 struct rig {
     struct schedule *schedule;
     struct cluster cluster;
-    struct proxy proxy[NODES]; /* without namespaces: workers connect through these */
-    struct network network;    /* with them */
+    struct proxy proxy[NODES]; /* workers connect through these, */
+    struct network network;    /* or over real links */
     pid_t registers;
     char register_path[96];
     int history; /* descriptor, append only */
@@ -48,6 +48,8 @@ void rig_run(struct rig *r);
 void rig_stop(struct rig *r);
 
 /* For the nemesis. */
+bool rig_is_networked(const struct rig *r, int node);
+void rig_launch(struct rig *r, int node); /* its server */
 void rig_start_worker(struct rig *r, int index);
 void rig_reap_worker(struct rig *r, int index);
 void fault_begin(struct rig *r, const struct fault *f, size_t number);

@@ -77,12 +77,16 @@ static bool possible(const struct schedule *s, int kind)
 {
     if (manners[kind].weight[s->regime] == 0)
         return false;
-    if (kind == FAULT_NET_DOWN)
-        return s->network;
-    if (kind == FAULT_NET_LOSS)
-        return s->netem;
-    /* In namespaces there is no proxy that could do these. */
-    return !s->network || (kind != FAULT_SLOW && kind != FAULT_DEAF);
+    return (kind != FAULT_NET_DOWN || s->network) && (kind != FAULT_NET_LOSS || s->netem);
+}
+
+/* Real links have no proxy that could dawdle or swallow; the others are no real links. */
+static bool fits(const struct schedule *s, int kind, int node)
+{
+    bool real = s->network && node < NETWORKED;
+    if (kind == FAULT_NET_DOWN || kind == FAULT_NET_LOSS)
+        return real;
+    return !real || (kind != FAULT_SLOW && kind != FAULT_DEAF);
 }
 
 static int draw_kind(struct draw *d)
@@ -100,13 +104,18 @@ static int draw_kind(struct draw *d)
 }
 
 /* One that is whole, if fewer than `max` are not; -1: none. */
-static int draw_target(struct draw *d, const int64_t *until_ms, int count, int max)
+static int draw_target(struct draw *d, int kind)
 {
-    int free[WORKERS], free_count = 0;
-    for (int i = 0; i < count; i++)
-        if (until_ms[i] <= d->now_ms)
+    bool client = fault_hits_client(kind);
+    const int64_t *until_ms = client ? d->worker_ms : d->node_ms;
+    int count = client ? WORKERS : NODES, max = client ? ABSENT_MAX : BROKEN_MAX;
+    int free[WORKERS], free_count = 0, broken = 0;
+    for (int i = 0; i < count; i++) {
+        broken += until_ms[i] > d->now_ms;
+        if (until_ms[i] <= d->now_ms && (client || fits(d->out, kind, i)))
             free[free_count++] = i;
-    if (count - free_count >= max)
+    }
+    if (broken >= max || free_count == 0)
         return -1;
     return free[random_between(&d->random, 0, free_count - 1)];
 }
@@ -140,7 +149,7 @@ static void wait_for_all(struct draw *d, int node)
 
 static void draw_client_fault(struct draw *d, struct fault f)
 {
-    f.target = draw_target(d, d->worker_ms, WORKERS, ABSENT_MAX);
+    f.target = draw_target(d, f.kind);
     if (f.target < 0 || f.end_ms > d->out->faults_ms)
         return;
     f.whole_ms = f.end_ms + 100;
@@ -151,7 +160,7 @@ static void draw_client_fault(struct draw *d, struct fault f)
 static void draw_node_fault(struct draw *d, struct fault f)
 {
     const struct manner *m = &manners[f.kind];
-    f.target = draw_target(d, d->node_ms, NODES, BROKEN_MAX);
+    f.target = draw_target(d, f.kind);
     if (f.target < 0)
         return;
     int64_t length_ms = f.end_ms - f.start_ms;

@@ -73,7 +73,8 @@ static struct hold draw_hold(struct crew *c, int kind, unsigned int names)
     h.fenced = names < 1u << REGISTERS;
     /* Mostly short; sometimes as long as it lasts, or longer than one TTL. */
     h.stay_ms = random_between(&c->random, 1, 12);
-    if (!last && random_between(&c->random, 0, 11) == 0)
+    int rarely = c->rig->schedule->regime == REGIME_BROKEN_GUARD ? 2 : 11;
+    if (!last && random_between(&c->random, 0, rarely) == 0)
         h.stay_ms = random_between(&c->random, 200, h.renewed ? 3000 : h.ttl_ms + 300);
     return h;
 }
