@@ -52,7 +52,7 @@ static const struct manner manners[FAULT_COUNT] = {
     [FAULT_CUT] = {{5, 5, 0, 2}, 50, 1000, 0, 0, 100},
     [FAULT_SLOW] = {{6, 6, 0, 2}, 300, 3000, 5, 150, 200},
     [FAULT_DEAF] = {{4, 4, 0, 0}, 100, 1500, 0, 0, 200},
-    [FAULT_CLOCK] = {{2, 2, 0, 0}, BLIND_MS, BLIND_MS + 400, 200, 1200, GUARD_MS + SETTLE_MS},
+    [FAULT_CLOCK] = {{3, 3, 0, 0}, BLIND_MS, BLIND_MS + 400, 200, 1200, GUARD_MS + SETTLE_MS},
     [FAULT_NET_LOSS] = {{8, 8, 0, 0}, 500, 3000, 5, 40, 300},
     [FAULT_NET_DOWN] = {{6, 6, 0, 0}, 200, 2500, 0, 0, 300},
     [FAULT_STOP_CLIENT] = {{6, 6, 0, 2}, 50, 3500, 0, 0, 0},
@@ -190,7 +190,8 @@ static void draw_outage(struct draw *d, int kind)
         return;
     int64_t whole_ms = end_ms + (kind == FAULT_OUTAGE_KILL ? GUARD_MS + SETTLE_MS : 200);
     for (int i = 0; i < NODES; i++) {
-        d->node_ms[i] = whole_ms;
+        if (d->node_ms[i] < whole_ms)
+            d->node_ms[i] = whole_ms;
         d->lost_ms[i] = kind == FAULT_OUTAGE_KILL ? whole_ms : d->lost_ms[i];
         add(d, (struct fault){start_ms, end_ms, whole_ms, kind, i, 0});
     }

@@ -16,8 +16,8 @@ enum {
     BAR = 13,   /* height of what is drawn in it */
     GAP = 26,   /* between sections, with room for a heading */
     MARKED = 9, /* room for marks below a lane */
-    LEGEND = 86,
-    ROWS_MAX = 9,
+    LEGEND = 58,
+    LANES = 8, /* of names: see rows */
 };
 
 static const char *const worker_colour[WORKERS] = {"#4e79a7", "#f28e2b", "#59a14f", "#b07aa1",
@@ -32,7 +32,7 @@ struct row {
     bool marked;
 };
 
-static const struct row rows[ROWS_MAX] = {
+static const struct row rows[LANES] = {
     {"orders", NAME_ORDERS, -1, 0, true},
     {"stock", NAME_STOCK, -1, 0, true},
     {"ledger", NAME_LEDGER, -1, 0, true},
@@ -48,7 +48,7 @@ struct canvas {
     FILE *out;
     int64_t start_ns, end_ns;
     double y;
-    double row_y[ROWS_MAX];
+    double row_y[LANES];
     struct claims claims;
     struct stretches stretches;
     const struct verdict *verdict;
@@ -217,7 +217,7 @@ static void draw_breaches(struct canvas *c, int name)
 static void draw_names(struct canvas *c)
 {
     heading(c, "Holders of each name (colour: the worker)");
-    for (size_t i = 0; i < ROWS_MAX && rows[i].label != NULL; i++) {
+    for (size_t i = 0; i < LANES; i++) {
         draw_row(c, &rows[i]);
         draw_breaches(c, rows[i].name);
         if (rows[i].marked) {
@@ -231,7 +231,8 @@ static void draw_names(struct canvas *c)
     }
 }
 
-static void draw_axis(struct canvas *c, double top)
+/* Vertical lines of time, behind everything else. */
+static void draw_grid(struct canvas *c, double top, double bottom)
 {
     static const int steps[] = {1, 2, 5, 10, 20, 30, 60, 120, 300, 600};
     double seconds = (double)(c->end_ns - c->start_ns) / 1e9;
@@ -244,23 +245,28 @@ static void draw_axis(struct canvas *c, double top)
         fprintf(c->out,
                 "<path d='M%.1f %.0fV%.0f' class='g'/>"
                 "<text x='%.1f' y='%.0f' text-anchor='middle'>%d s</text>\n",
-                x, top, c->y + 4, x, c->y + 17, s);
+                x, top, bottom, x, bottom + 13, s);
     }
     if (c->verdict->quiet_ns != 0) {
         double x = x_of(c, c->verdict->quiet_ns);
         fprintf(c->out,
                 "<path d='M%.1f %.0fV%.0f' stroke='#555' stroke-dasharray='4 3'/>"
                 "<text x='%.1f' y='%.0f' text-anchor='end'>faults end</text>\n",
-                x, top, c->y + 4, x - 4, top - 2);
+                x, top, bottom, x - 4, top - 2);
     }
-    c->y += 24;
+    for (size_t i = 0; i < c->stretches.count; i++) {
+        const struct stretch *s = &c->stretches.stretch[i];
+        if (s->kind >= FAULT_OUTAGE_FREEZE && s->target == 0)
+            fprintf(c->out, "<text x='%.1f' y='%.0f' text-anchor='middle'>outage</text>\n",
+                    (x_of(c, s->from_ns) + x_of(c, s->to_ns)) / 2, top - 2);
+    }
 }
 
 /* One entry; begins a new line of the legend where the old one is full. */
 static void legend(struct canvas *c, double *x, const char *shape, const char *colour,
                    const char *text)
 {
-    double width = 24 + 6.3 * (double)strlen(text);
+    double width = 30 + 6.6 * (double)strlen(text);
     if (*x + width > WIDTH - RIGHT) {
         *x = LEFT;
         c->y += 18;
@@ -279,8 +285,12 @@ static void draw_legend(struct canvas *c)
     bool seen[FAULT_COUNT] = {false};
     for (size_t i = 0; i < c->stretches.count; i++)
         seen[c->stretches.stretch[i].kind] = true;
+    /* Nodes, workers and outages share colours. */
+    legend(c, &x, box, fault_colour(FAULT_KILL_NODE), "killed");
+    legend(c, &x, box, fault_colour(FAULT_FREEZE_NODE), "stopped");
     for (int i = 0; i < FAULT_COUNT; i++)
-        if (seen[i])
+        if (seen[i] && strcmp(fault_colour(i), fault_colour(FAULT_KILL_NODE)) != 0 &&
+            strcmp(fault_colour(i), fault_colour(FAULT_FREEZE_NODE)) != 0)
             legend(c, &x, box, fault_colour(i), fault_text(i));
     legend(c, &x, box, "#e4e4e4", "in quarantine");
     x = LEFT;
@@ -300,7 +310,8 @@ bool timeline_write(const char *path, const struct history *h, const struct verd
     struct canvas c = {.out = out, .verdict = v, .start_ns = v->start_ns, .end_ns = v->over_ns};
     c.claims = claims_read(h);
     c.stretches = stretches_read(h);
-    int height = TOP + 3 * GAP + (NODES + WORKERS + 8) * LANE + 3 * MARKED + 24 + LEGEND;
+    int bottom = TOP - 14 + 3 * GAP + (NODES + WORKERS + LANES) * LANE + 3 * MARKED + 4;
+    int height = bottom + 24 + LEGEND;
     fprintf(
         out,
         "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %d %d' font-family='sans-serif' "
@@ -314,11 +325,12 @@ bool timeline_write(const char *path, const struct history *h, const struct verd
         "%zu with tokens (%zu late writes refused), %zu without.</text>\n",
         v->grants[0] + v->grants[1] + v->grants[2] + v->grants[3], c.stretches.count,
         v->breach_count, v->breaches[BREACH_FENCED], v->fenced_refused, v->plain_lost);
+    draw_grid(&c, TOP + 12, bottom);
     c.y = TOP - 14;
     draw_targets(&c, "Nodes", "node", false, NODES);
     draw_targets(&c, "Workers", "worker", true, WORKERS);
     draw_names(&c);
-    draw_axis(&c, TOP + 12);
+    c.y = bottom + 24;
     draw_legend(&c);
     fprintf(out, "</svg>\n");
     claims_free(&c.claims);
