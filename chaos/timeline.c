@@ -48,7 +48,6 @@ struct canvas {
     FILE *out;
     int64_t start_ns, end_ns;
     double y;
-    double row_y[LANES];
     struct claims claims;
     struct stretches stretches;
     const struct verdict *verdict;
