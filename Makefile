@@ -107,6 +107,11 @@ chaos-broken: ## the same with clients that are set up wrongly: does the checker
 	@$(call chaos_run,build/chaos/broken-guard) $(CHAOS) broken_guard
 	@$(call chaos_run,build/chaos/broken-nodes) $(CHAOS) broken_nodes
 
+.PHONY: proof
+proof: ## have Spin decide every claim of docs/safety.md (some minutes)
+	@scripts/deps.sh proof
+	@proof/run.sh
+
 .PHONY: asan
 asan: ## the tests under AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer
 	@scripts/deps.sh test

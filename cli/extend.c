@@ -8,16 +8,16 @@
 #include "message.h"
 #include "report.h"
 
-static int succeeded(const struct handover *h)
+static void succeeded(const struct handover *h, size_t index)
 {
     redlock_report report = {.size = sizeof report};
-    bool known = redlock_lock_report(h->lock, &report) == REDLOCK_OK;
+    bool known = redlock_lock_report(h->lock[index], &report) == REDLOCK_OK;
     if (h->settings.json) {
         struct json j = {.out = stdout};
         message_json_success(&j);
-        json_string(&j, "name", h->name);
+        json_string(&j, "name", h->name[index]);
         json_integer(&j, "ttl_ms", h->settings.ttl_ms);
-        json_integer(&j, "validity_ms", redlock_remaining_ms(h->lock));
+        json_integer(&j, "validity_ms", redlock_remaining_ms(h->lock[index]));
         if (known)
             report_json(&report, &j);
         json_end_object(&j);
@@ -25,10 +25,9 @@ static int succeeded(const struct handover *h)
     } else if (h->settings.verbose && known) {
         report_table(&report, stderr);
     }
-    return message_flush();
 }
 
-static int failed(const struct handover *h, int error)
+static int failed(const struct handover *h, size_t index, int error)
 {
     const char *advice = NULL, *text = NULL;
     if (error == REDLOCK_LOST) {
@@ -37,17 +36,24 @@ static int failed(const struct handover *h, int error)
     } else if (error == REDLOCK_NOQUORUM) {
         advice = "try again before it expires; `redlock nodes` shows the state of the nodes";
     }
-    return handover_failed(h, error, text, advice);
+    return handover_failed(h, index, error, text, advice);
 }
 
 static int extend_main(const struct command *command, int argc, char **argv)
 {
     struct handover h = {0};
-    int status = handover_begin(&h, command, argc, argv);
-    if (status == 0 && !h.stopped) {
-        int error = redlock_extend(h.lock, h.settings.ttl_ms);
-        status = error == REDLOCK_OK ? succeeded(&h) : failed(&h, error);
+    int given = handover_begin(&h, command, argc, argv), status = given;
+    for (size_t i = 0; !given && !h.stopped && i < h.name_count; i++) {
+        int error = redlock_extend(h.lock[i], h.settings.ttl_ms);
+        int outcome = 0;
+        if (error == REDLOCK_OK)
+            succeeded(&h, i);
+        else
+            outcome = failed(&h, i, error);
+        status = status ? status : outcome;
     }
+    if (status == 0)
+        status = message_flush();
     handover_end(&h);
     return status;
 }
@@ -57,12 +63,13 @@ static const struct option options[] = {OPTION_TTL, {0}};
 const struct command command_extend = {
     .name = "extend",
     .summary = "renew a lock that `redlock lock` took",
-    .usage = "[OPTION...] NAME [VALUE]",
+    .usage = "[OPTION...] NAME... [VALUE]",
     .about =
         "Renews the lock NAME for TTL from now, if it still has VALUE, which `redlock lock` "
         "printed. Never shortens it and never takes it anew. VALUE may be - to read it from "
         "standard input, or be left out when REDLOCK_VALUE has it: a word on the command "
-        "line can be seen by others with ps.\n\n"
+        "line can be seen by others with ps. Several NAMEs that were locked together need "
+        "VALUE or - behind them.\n\n"
         "Exits with 76 when the lock is no longer ours, 69 when too few nodes confirmed.\n",
     .examples = "echo \"$value\" | redlock extend -t 1m deploy -",
     .options = options,

@@ -56,26 +56,42 @@ static int take_value(struct handover *h, const char *word)
     return 0;
 }
 
+/* Of several words the last is VALUE; a single one is NAME. */
 static int read_options(struct handover *h, struct args *a)
 {
     const char *word, *value = NULL;
-    int id;
+    int id, status = 0;
     while ((id = args_next(a, &word)) != ARGS_END) {
         if (id == ARGS_STOP)
             return a->status;
         if (id != ARGS_WORD)
             continue;
-        if (!h->name)
-            h->name = word;
-        else if (!value)
-            value = word;
-        else
-            return message_usage("too many words: NAME and VALUE are enough");
+        if (h->name_count == REDLOCK_NAMES_MAX && value)
+            return message_usage("too many words: at most %d names and VALUE",
+                                 REDLOCK_NAMES_MAX);
+        if (value)
+            h->name[h->name_count++] = value;
+        value = word;
+        if (h->name_count == 0) {
+            h->name[h->name_count++] = value;
+            value = NULL;
+        }
     }
-    if (!h->name)
+    if (h->name_count == 0)
         return message_usage("NAME is missing: which lock?");
-    int status = command_check_name(h->name);
+    for (size_t i = 0; i < h->name_count && status == 0; i++)
+        status = command_check_name(h->name[i]);
     return status ? status : take_value(h, value);
+}
+
+static int adopt(struct handover *h)
+{
+    for (size_t i = 0; i < h->name_count; i++) {
+        int error = redlock_adopt(h->client, h->name[i], h->value, &h->lock[i]);
+        if (error != REDLOCK_OK)
+            return message_fail(exit_status_of(error), "%s", redlock_detail());
+    }
+    return 0;
 }
 
 int handover_begin(struct handover *h, const struct command *command, int argc, char **argv)
@@ -92,23 +108,19 @@ int handover_begin(struct handover *h, const struct command *command, int argc, 
         status = settings_check_ttl(&h->settings);
     if (status == 0)
         status = client_open(&h->settings, &h->client);
-    if (status)
-        return status;
-    int error = redlock_adopt(h->client, h->name, h->value, &h->lock);
-    if (error != REDLOCK_OK)
-        return message_fail(exit_status_of(error), "%s", redlock_detail());
-    return 0;
+    return status ? status : adopt(h);
 }
 
-int handover_failed(const struct handover *h, int error, const char *text, const char *advice)
+int handover_failed(const struct handover *h, size_t index, int error, const char *text,
+                    const char *advice)
 {
     redlock_report report = {.size = sizeof report};
     char detail[REDLOCK_TEXT_MAX * 2];
     snprintf(detail, sizeof detail, "%s", text ? text : redlock_detail());
-    if (redlock_lock_report(h->lock, &report) != REDLOCK_OK)
+    if (redlock_lock_report(h->lock[index], &report) != REDLOCK_OK)
         report.node_count = 0;
     struct failure f = {
-        .name = h->name,
+        .name = h->name[index],
         .error = error,
         .status = exit_status_of(error),
         .text = detail,
@@ -121,8 +133,9 @@ int handover_failed(const struct handover *h, int error, const char *text, const
 void handover_end(struct handover *h)
 {
     settings_free(&h->settings);
-    redlock_lock_free(h->lock);
+    for (size_t i = 0; i < h->name_count; i++)
+        redlock_lock_free(h->lock[i]);
     redlock_close(h->client);
-    h->lock = NULL;
+    h->name_count = 0;
     h->client = NULL;
 }

@@ -7,10 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "exit.h"
 #include "live.h"
 #include "message.h"
 #include "report.h"
 #include "signals.h"
+#include "text.h"
 #include "timer.h"
 
 #define WARN_AFTER_NS 2000000000LL
@@ -22,6 +24,7 @@ struct waiting {
     int signal;      /* that ended it; 0: none */
     int64_t draw_ns; /* when to draw the live line anew */
     int64_t warn_ns; /* when to look whether the nodes are there at all */
+    bool told;       /* that we wait, where no terminal shows it */
     struct live live;
 };
 
@@ -110,7 +113,19 @@ static bool warn_without_quorum(struct hold *h)
     return true;
 }
 
-static int wait_for_lock(struct hold *h, const char *name, struct waiting *w)
+/* Where nothing is drawn, one line says that the waiting has begun. */
+static void tell_waiting(struct hold *h, struct waiting *w)
+{
+    char line[LIVE_LINE_MAX];
+    if (w->told || redlock_position(h->lock) == 0)
+        return;
+    w->told = true;
+    live_describe(&w->live, line);
+    if (h->pending)
+        message_line("%s", line);
+}
+
+static int wait_for_lock(struct hold *h, struct waiting *w)
 {
     struct pollfd watched[] = {
         {.fd = redlock_fd(h->client), .events = POLLIN},
@@ -121,6 +136,7 @@ static int wait_for_lock(struct hold *h, const char *name, struct waiting *w)
         int error = redlock_process(h->client, 0);
         if (error < 0)
             return not_started(h, error);
+        tell_waiting(h, w);
         if (!h->pending)
             break;
         timer_set(w->timer_fd, w->draw_ns < w->warn_ns ? w->draw_ns : w->warn_ns);
@@ -135,18 +151,26 @@ static int wait_for_lock(struct hold *h, const char *name, struct waiting *w)
             w->warn_ns = warn_without_quorum(h) ? TIMER_NEVER : timer_now_ns() + LOOK_AGAIN_NS;
         }
         if (timer_now_ns() >= w->draw_ns) {
-            live_draw(&w->live, h->client, name);
+            live_draw(&w->live);
             w->draw_ns = timer_now_ns() + LIVE_TICK_NS;
         }
     }
     return h->error;
 }
 
-int hold_acquire(struct hold *h, const struct settings *s, const char *name, uint32_t flags,
-                 int signal_fd, int *signal_out)
+static int64_t wait_deadline_ns(const struct settings *s)
 {
-    struct waiting w = {
-        .signal_fd = signal_fd, .timer_fd = timer_open(), .warn_ns = TIMER_NEVER};
+    return s->wait_ms == REDLOCK_WAIT_FOREVER ? TIMER_NEVER
+                                              : timer_now_ns() + s->wait_ms * NS_PER_MS;
+}
+
+int hold_acquire(struct hold *h, const struct settings *s, const struct terms *terms,
+                 uint32_t flags, int signal_fd, int *signal_out)
+{
+    struct waiting w = {.signal_fd = signal_fd,
+                        .timer_fd = timer_open(),
+                        .draw_ns = TIMER_NEVER,
+                        .warn_ns = TIMER_NEVER};
     redlock_request request = {
         .size = sizeof request,
         .flags = flags,
@@ -159,19 +183,23 @@ int hold_acquire(struct hold *h, const struct settings *s, const char *name, uin
     *signal_out = 0;
     if (w.timer_fd < 0)
         return not_started(h, REDLOCK_SYSTEM);
+    terms_request(terms, &request);
+    int64_t deadline_ns = wait_deadline_ns(s);
     h->pending = true;
-    int error = redlock_start(h->client, name, s->ttl_ms, &request, &h->lock);
+    int error = redlock_start(h->client, terms->name[0], s->ttl_ms, &request, &h->lock);
     if (error != REDLOCK_OK) {
         h->pending = false;
         close(w.timer_fd);
         return not_started(h, error);
     }
-    live_begin(&w.live, !s->quiet && !s->json && s->wait_ms != 0);
+    live_begin(&w.live, terms, h->client, h->lock, !s->quiet && !s->json && s->wait_ms != 0,
+               deadline_ns);
+    w.told = w.live.on || !s->verbose || s->quiet;
     if (w.live.on)
         w.draw_ns = timer_now_ns() + LIVE_TICK_NS;
     if (s->wait_ms == REDLOCK_WAIT_FOREVER && !s->quiet)
         w.warn_ns = timer_now_ns() + WARN_AFTER_NS;
-    error = wait_for_lock(h, name, &w);
+    error = wait_for_lock(h, &w);
     live_erase(&w.live);
     close(w.timer_fd);
     *signal_out = w.signal;
@@ -180,6 +208,44 @@ int hold_acquire(struct hold *h, const struct settings *s, const char *name, uin
         error = REDLOCK_CANCELED;
     }
     return error;
+}
+
+/* Of several names, one that somebody holds at this moment. */
+static const char *find_held(struct hold *h, const struct terms *terms)
+{
+    for (size_t i = 0; i < terms->name_count && terms->name_count > 1; i++) {
+        redlock_info info = {.size = sizeof info};
+        if (redlock_query(h->client, terms->name[i], &info, NULL) == REDLOCK_OK && info.held)
+            return terms->name[i];
+    }
+    return terms->name[0];
+}
+
+int hold_report_failure(struct hold *h, const struct settings *s, const struct terms *terms,
+                        int error, int busy_status)
+{
+    bool busy = error == REDLOCK_BUSY || error == REDLOCK_TIMEOUT;
+    char advice[REPORT_ADVICE_MAX], text[HOLD_DETAIL_MAX], shown[TEXT_QUOTE_MAX];
+    struct failure f = {
+        .name = terms->name[0],
+        .error = error,
+        .status = busy ? busy_status : exit_status_of(error),
+        .text = h->detail,
+        .report = &h->report,
+    };
+    if (busy && !s->quiet) {
+        f.name = find_held(h, terms);
+        report_complete(h->client, f.name, &h->report);
+    }
+    if (busy && terms->name_count > 1) {
+        text_quote(shown, f.name);
+        snprintf(text, sizeof text, "'%s' is held by another: none of the %zu names was locked",
+                 shown, terms->name_count);
+        f.text = text;
+    }
+    if (!busy && report_quarantine(h->client, &h->report, advice))
+        f.advice = advice;
+    return report_failure(s, &f);
 }
 
 int hold_release(struct hold *h)

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "settings.h"
+#include "terms.h"
 
 #define HOLD_DETAIL_MAX 512
 
@@ -29,12 +30,20 @@ struct hold {
 };
 
 /*
- * Acquires `name` as the settings say (ttl, wait), with a live line on a terminal. A signal
- * that would end the process ends the wait instead and is stored in *signal_out (0: none);
- * the lock is then not held. `flags` as in redlock_request. Returns REDLOCK_OK or an error.
+ * Acquires what the terms say as the settings say (ttl, wait), with a live line on a terminal. A
+ * signal that would end the process ends the wait instead and is stored in *signal_out (0: none);
+ * the lock is then not held. `flags` as in redlock_request, besides those of the terms. Returns
+ * REDLOCK_OK or an error.
  */
-int hold_acquire(struct hold *h, const struct settings *s, const char *name, uint32_t flags,
-                 int signal_fd, int *signal_out);
+int hold_acquire(struct hold *h, const struct settings *s, const struct terms *terms,
+                 uint32_t flags, int signal_fd, int *signal_out);
+
+/*
+ * Reports that it was not acquired and returns the exit status, `busy_status` when another holds
+ * it.
+ */
+int hold_report_failure(struct hold *h, const struct settings *s, const struct terms *terms,
+                        int error, int busy_status);
 
 /* Releases it and waits for the outcome, which it returns. */
 int hold_release(struct hold *h);

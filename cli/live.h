@@ -8,8 +8,14 @@
 #include <stdint.h>
 
 #define LIVE_TICK_NS 100000000LL
+#define LIVE_LINE_MAX 512
+
+struct terms;
 
 struct live {
+    const struct terms *terms;
+    redlock *client;
+    const redlock_lock *lock;
     bool on;    /* standard error is a terminal and nobody asked for silence */
     bool shown; /* a line is there to be erased */
     bool known; /* `info` is somebody's hold */
@@ -17,13 +23,19 @@ struct live {
     bool asked;
     int64_t started_ns;
     int64_t asked_ns;
+    int64_t quiet_ns; /* from then on nothing is asked: the wait must end in time */
     redlock_info info;
 };
 
-void live_begin(struct live *l, bool wanted);
+/* `deadline_ns` is the end of the wait; TIMER_NEVER: there is none. */
+void live_begin(struct live *l, const struct terms *terms, redlock *client,
+                const redlock_lock *lock, bool wanted, int64_t deadline_ns);
 
 /* Draws the line anew. Asks the nodes who holds the lock, every now and then. */
-void live_draw(struct live *l, redlock *client, const char *name);
+void live_draw(struct live *l);
+
+/* "waiting for backup: 3rd in line, held by 1a2b3c4d... for up to 12.0 s more" */
+void live_describe(struct live *l, char line[LIVE_LINE_MAX]);
 
 /* Leaves the terminal as it was. */
 void live_erase(struct live *l);

@@ -13,27 +13,35 @@
 #include "report.h"
 #include "signals.h"
 
-static int read_options(struct args *a, const char **name)
+static int read_options(struct terms *t, struct args *a)
 {
     const char *value;
-    int id;
-    while ((id = args_next(a, &value)) != ARGS_END) {
+    int id, status = 0;
+    while (status == 0 && (id = args_next(a, &value)) != ARGS_END) {
         if (id == ARGS_STOP)
             return a->status;
-        if (id == ARGS_WORD && *name)
-            return message_usage("one NAME is enough; to run a command use `redlock run`");
-        if (id == ARGS_WORD)
-            *name = value;
+        status = id == ARGS_WORD ? terms_add_name(t, value) : terms_option(t, id, value);
     }
-    return *name ? command_check_name(*name) : message_usage("NAME is missing: which lock?");
+    return status ? status : terms_complete(t, false);
 }
 
-static void print_json(const struct hold *h, const struct settings *s, const char *name)
+static void print_json(const struct hold *h, const struct settings *s, const struct terms *t)
 {
     struct json j = {.out = stdout};
     message_json_success(&j);
-    json_string(&j, "name", name);
+    json_string(&j, "name", t->name[0]);
+    if (t->name_count > 1) {
+        json_array(&j, "names");
+        for (size_t i = 0; i < t->name_count; i++)
+            json_string(&j, NULL, t->name[i]);
+        json_end_array(&j);
+    }
+    json_string(&j, "kind", redlock_kind_text(terms_kind(t)));
     json_string(&j, "value", redlock_value(h->lock));
+    if (t->slots)
+        json_integer(&j, "slot", redlock_slot(h->lock));
+    if (t->fenced)
+        json_integer(&j, "fence", redlock_fence(h->lock));
     json_integer(&j, "ttl_ms", s->ttl_ms);
     json_integer(&j, "validity_ms", redlock_remaining_ms(h->lock));
     report_json(&h->report, &j);
@@ -42,10 +50,12 @@ static void print_json(const struct hold *h, const struct settings *s, const cha
 }
 
 /* Hands the value over. Returns 0 or an exit status; then the lock has been given back. */
-static int hand_over(struct hold *h, const struct settings *s, const char *name)
+static int hand_over(struct hold *h, const struct settings *s, const struct terms *t)
 {
     if (s->json)
-        print_json(h, s, name);
+        print_json(h, s, t);
+    else if (t->fenced)
+        printf("%s %lld\n", redlock_value(h->lock), (long long)redlock_fence(h->lock));
     else
         printf("%s\n", redlock_value(h->lock));
     int status = message_flush();
@@ -61,7 +71,7 @@ static int hand_over(struct hold *h, const struct settings *s, const char *name)
     return EXIT_INTERNAL;
 }
 
-static int acquire(struct hold *h, const struct settings *s, const char *name)
+static int acquire(struct hold *h, const struct settings *s, const struct terms *t)
 {
     int signal = 0;
     int signal_fd = signals_take();
@@ -70,25 +80,11 @@ static int acquire(struct hold *h, const struct settings *s, const char *name)
     int status = client_open(s, &h->client);
     if (status)
         return status;
-    int error = hold_acquire(h, s, name, 0, signal_fd, &signal);
+    int error = hold_acquire(h, s, t, 0, signal_fd, &signal);
     if (signal)
         return EXIT_SIGNAL + signal;
-    if (error == REDLOCK_OK)
-        return hand_over(h, s, name);
-    bool busy = error == REDLOCK_BUSY || error == REDLOCK_TIMEOUT;
-    if (busy)
-        report_complete(h->client, name, &h->report);
-    char advice[REPORT_ADVICE_MAX];
-    struct failure f = {
-        .name = name,
-        .error = error,
-        .status = exit_status_of(error),
-        .text = h->detail,
-        .report = &h->report,
-    };
-    if (!busy && report_quarantine(h->client, &h->report, advice))
-        f.advice = advice;
-    return report_failure(s, &f);
+    return error == REDLOCK_OK ? hand_over(h, s, t)
+                               : hold_report_failure(h, s, t, error, EXIT_BUSY);
 }
 
 static int lock_main(const struct command *command, int argc, char **argv)
@@ -96,37 +92,42 @@ static int lock_main(const struct command *command, int argc, char **argv)
     struct settings s;
     struct args a;
     struct hold h = {0};
-    const char *name = NULL;
+    struct terms t = {0};
     settings_init(&s);
     args_begin(&a, command, &s, argc, argv);
-    int status = read_options(&a, &name);
+    int status = read_options(&t, &a);
     if (status || a.stopped)
         goto cleanup;
     status = settings_complete(&s);
     if (status == 0)
         status = settings_check_ttl(&s);
     if (status == 0)
-        status = acquire(&h, &s, name);
+        status = acquire(&h, &s, &t);
 cleanup:
     hold_close(&h);
     settings_free(&s);
     return status;
 }
 
-static const struct option options[] = {OPTION_NO_WAIT, OPTION_WAIT, OPTION_TTL, {0}};
+static const struct option options[] = {
+    OPTION_NO_WAIT, OPTION_WAIT, OPTION_TTL, TERMS_OPTIONS, {0}};
 
 const struct command command_lock = {
     .name = "lock",
     .summary = "take a lock for a script and print its value",
-    .usage = "[OPTION...] NAME",
+    .usage = "[OPTION...] NAME...",
     .about =
         "Waits for the lock NAME, for ever unless told otherwise, and prints its value, "
-        "which `redlock extend` and `redlock unlock` want to see. Nobody renews it: it "
-        "expires after its TTL. Whoever knows the value can unlock, so treat it as a "
-        "secret.\n\n"
+        "which `redlock extend` and `redlock unlock` want to see; with --fence, a blank and "
+        "the token behind it. Nobody renews it: it expires after its TTL. Whoever knows the "
+        "value can unlock, so treat it as a secret.\n\n"
+        "Several NAMEs are locked together, all or none, and have one value. With --shared, "
+        "others may hold NAME with --shared at the same time; with --slots K, K may. With "
+        "--owner, or REDLOCK_OWNER, whoever has the same owner may take it again.\n\n"
         "Exits with 75 when the lock is held by another, 69 when too few nodes could vote.\n",
     .examples = "value=$(redlock lock -w 10s -t 30s deploy) || exit\n"
-                "./deploy.sh; redlock unlock deploy \"$value\"",
+                "./deploy.sh; redlock unlock deploy \"$value\"\n"
+                "read -r value token < <(redlock lock --fence ledger)",
     .options = options,
     .run = lock_main,
 };

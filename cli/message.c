@@ -135,12 +135,19 @@ void message_json_success(struct json *j)
     json_string(j, "command", state.command);
 }
 
+/* The error itself may have met an earlier write, which nobody asked about. */
+static bool reader_is_gone(void)
+{
+    struct pollfd watched = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    return poll(&watched, 1, 0) == 1 && (watched.revents & POLLERR);
+}
+
 int message_flush(void)
 {
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout))
         return 0;
-    if (errno == EPIPE)
+    if (errno == EPIPE || (errno == 0 && reader_is_gone()))
         return EXIT_SIGNAL + SIGPIPE;
     print_line(errno ? strerror(errno) : "standard output cannot be written");
     return EXIT_INTERNAL;

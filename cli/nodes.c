@@ -6,75 +6,18 @@
 #include "exit.h"
 #include "json.h"
 #include "message.h"
+#include "node_view.h"
 #include "report.h"
 #include "table.h"
 #include "text.h"
 
-#define GUARD_MAX 48
-
-/* What is known of one node: its connection, and its answer to the ping. */
-struct view {
-    redlock_node_info info;
-    const redlock_node_report *ping;
-    int32_t rtt_us;
-    const char *why; /* nothing to say: empty */
-    bool answered;
-};
-
-static const char *state_name(const struct view *v)
-{
-    static const char *const names[] = {
-#define STATE_NAME(name, text) text,
-        REDLOCK_NODE_STATES(STATE_NAME)
-#undef STATE_NAME
-    };
-    int32_t state = v->info.state;
-    if (state == REDLOCK_NODE_UP && !v->answered)
-        return redlock_vote_text(v->ping->vote);
-    /* The next try is under way, but what matters is how the last one ended. */
-    if (v->ping->vote == REDLOCK_VOTE_REFUSED || v->ping->vote == REDLOCK_VOTE_UNREACHABLE)
-        state = REDLOCK_NODE_DOWN;
-    return state >= 0 && (size_t)state < sizeof names / sizeof names[0] ? names[state]
-                                                                        : "unknown";
-}
-
-/* May its grants be counted? */
-static const char *guard_text(const struct view *v, const struct settings *s,
-                              char out[GUARD_MAX])
-{
-    char left[TEXT_TIME_MAX];
-    if (s->guard == GUARD_OFF)
-        return "off";
-    if (v->info.state != REDLOCK_NODE_UP)
-        return "-";
-    if (!v->info.quarantined)
-        return "votes";
-    if (v->info.quarantine_ms < 0)
-        return "quarantine";
-    text_time(left, (v->info.quarantine_ms + 999) / 1000 * 1000);
-    snprintf(out, GUARD_MAX, "quarantine, %s", left);
-    return out;
-}
-
 /* How far its clock is from ours. */
-static const char *clock_text(const struct view *v, char out[GUARD_MAX])
+static const char *clock_text(const struct node_view *v, char out[NODE_VIEW_TEXT_MAX])
 {
     if (v->info.clock_error_us < 0 || v->info.state != REDLOCK_NODE_UP)
         return "-";
-    snprintf(out, GUARD_MAX, "%+.3f s", (double)v->info.clock_offset_us / 1e6);
+    snprintf(out, NODE_VIEW_TEXT_MAX, "%+.3f s", (double)v->info.clock_offset_us / 1e6);
     return out;
-}
-
-static void look(redlock *client, const redlock_report *report, uint32_t index, struct view *v)
-{
-    *v = (struct view){.info.size = sizeof v->info, .ping = &report->node[index]};
-    if (redlock_node(client, index, &v->info) != REDLOCK_OK)
-        v->info.rtt_us = v->info.clock_error_us = -1;
-    v->answered = v->ping->vote == REDLOCK_VOTE_GRANTED;
-    v->rtt_us = report_is_answer(v->ping->vote) ? v->ping->rtt_us : -1;
-    v->why = v->ping->text[0] ? v->ping->text : v->info.text;
-    if (!*v->why && !v->answered)
-        v->why = redlock_vote_text(v->ping->vote);
 }
 
 static void print_table(const struct settings *s, redlock *client, const redlock_report *report)
@@ -85,16 +28,17 @@ static void print_table(const struct settings *s, redlock *client, const redlock
     struct table t;
     table_begin(&t, heading);
     for (uint32_t i = 0; i < report->node_count; i++) {
-        struct view v;
-        char rtt[TEXT_TIME_MAX], connects[16], guard[GUARD_MAX], clock[GUARD_MAX];
-        look(client, report, i, &v);
+        struct node_view v;
+        char rtt[TEXT_TIME_MAX], connects[16], guard[NODE_VIEW_TEXT_MAX],
+            clock[NODE_VIEW_TEXT_MAX];
+        node_view_look(&v, client, report, i);
         text_rtt(rtt, v.rtt_us);
         snprintf(connects, sizeof connects, "%u", v.info.connects);
         table_row(&t);
         table_set(&t, 0, TABLE_PLAIN, report->node[i].address);
-        table_set(&t, 1, v.answered ? TABLE_GOOD : TABLE_BAD, state_name(&v));
+        table_set(&t, 1, v.answered ? TABLE_GOOD : TABLE_BAD, node_view_state(&v));
         table_set(&t, 2, v.info.quarantined ? TABLE_WAIT : TABLE_PLAIN,
-                  guard_text(&v, s, guard));
+                  node_view_guard(&v, s, guard));
         table_set(&t, 3, TABLE_PLAIN, v.info.version[0] ? v.info.version : "-");
         table_set(&t, 4, TABLE_PLAIN, rtt);
         table_set(&t, 5, TABLE_PLAIN, clock_text(&v, clock));
@@ -104,16 +48,6 @@ static void print_table(const struct settings *s, redlock *client, const redlock
         table_set(&t, 9, TABLE_PLAIN, v.why);
     }
     table_print(&t, "", stdout);
-}
-
-/* An offset may be negative: it is unknown by its error only. */
-static void print_json_clock(struct json *j, const struct view *v)
-{
-    json_known(j, "clock_error_us", v->info.clock_error_us);
-    if (v->info.clock_error_us >= 0)
-        json_integer(j, "clock_offset_us", v->info.clock_offset_us);
-    else
-        json_known(j, "clock_offset_us", -1);
 }
 
 /* The members of one object: with a failure they follow its own. */
@@ -128,21 +62,10 @@ static void print_json(redlock *client, const redlock_report *report, int error,
     json_integer(&j, "quorum", report->quorum);
     json_array(&j, "nodes");
     for (uint32_t i = 0; i < report->node_count; i++) {
-        struct view v;
-        look(client, report, i, &v);
+        struct node_view v;
+        node_view_look(&v, client, report, i);
         json_object(&j, NULL);
-        json_string(&j, "address", report->node[i].address);
-        json_string(&j, "state", state_name(&v));
-        json_bool(&j, "answered", v.answered);
-        json_bool(&j, "quarantined", v.info.quarantined);
-        json_known(&j, "quarantine_ms", v.info.quarantined ? v.info.quarantine_ms : -1);
-        json_string(&j, "version", v.info.version[0] ? v.info.version : NULL);
-        json_known(&j, "rtt_us", v.rtt_us);
-        print_json_clock(&j, &v);
-        json_bool(&j, "tls", v.info.tls);
-        json_bool(&j, "native", v.info.native);
-        json_integer(&j, "connects", v.info.connects);
-        json_string(&j, "why", v.why);
+        node_view_json(&v, &j);
         json_end_object(&j);
     }
     json_end_array(&j);

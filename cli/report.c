@@ -83,10 +83,64 @@ static const char *report_why(const redlock_node_report *n)
     return strcasecmp(n->text, redlock_vote_text(n->vote)) == 0 ? "" : n->text;
 }
 
+static bool has_looked(const redlock_node_report *n)
+{
+    return n->vote == REDLOCK_VOTE_HELD || n->vote == REDLOCK_VOTE_MISSING;
+}
+
+static bool found_same(const redlock_node_report *a, const redlock_node_report *b)
+{
+    return has_looked(a) && has_looked(b) && a->vote == b->vote && a->kind == b->kind &&
+           a->holder_count == b->holder_count && strcmp(a->holder, b->holder) == 0;
+}
+
+/* The node that found what most others found; NULL: nobody looked. */
+static const redlock_node_report *typical(const redlock_report *report)
+{
+    const redlock_node_report *best = NULL;
+    uint32_t best_count = 0;
+    for (uint32_t i = 0; i < report->node_count; i++) {
+        uint32_t count = 0;
+        for (uint32_t k = 0; k < report->node_count; k++)
+            count += found_same(&report->node[i], &report->node[k]);
+        if (count > best_count) {
+            best_count = count;
+            best = &report->node[i];
+        }
+    }
+    return best;
+}
+
+/* Only what was found by looking is compared: an answer to a request has no kind. */
+static bool differs(const redlock_report *report, const redlock_node_report *n)
+{
+    const redlock_node_report *usual = typical(report);
+    bool looked = false;
+    for (uint32_t i = 0; i < report->node_count; i++)
+        looked = looked || report->node[i].kind >= 0;
+    return looked && has_looked(n) && usual && !found_same(n, usual);
+}
+
+/* What a node found under the key: kind, how many hold it, how many wait. */
+static void set_found(struct table *t, const redlock_node_report *n, bool different)
+{
+    char count[16];
+    enum table_colour colour = different ? TABLE_BAD : TABLE_PLAIN;
+    table_set(t, 2, colour, n->kind < 0 ? "" : redlock_kind_text(n->kind));
+    if (n->holder_count > 0) {
+        snprintf(count, sizeof count, "%u", n->holder_count);
+        table_set(t, 4, colour, count);
+    }
+    if (n->waiters > 0) {
+        snprintf(count, sizeof count, "%u", n->waiters);
+        table_set(t, 5, TABLE_PLAIN, count);
+    }
+}
+
 void report_table(const redlock_report *report, FILE *out)
 {
-    static const char *const heading[] = {"NODE", "ANSWER", "HOLDER", "LEFT",
-                                          "RTT",  "WHY",    NULL};
+    static const char *const heading[] = {"NODE",    "ANSWER", "KIND", "HOLDER", "HOLDERS",
+                                          "WAITERS", "LEFT",   "RTT",  "WHY",    NULL};
     struct table t;
     table_begin(&t, heading);
     for (uint32_t i = 0; i < report->node_count && i < REDLOCK_NODES_MAX; i++) {
@@ -98,18 +152,43 @@ void report_table(const redlock_report *report, FILE *out)
             text_time(left, n->key_ttl_ms);
         if (n->rtt_us >= 0 && report_is_answer(n->vote))
             text_rtt(rtt, n->rtt_us);
+        bool different = differs(report, n);
         table_row(&t);
         table_set(&t, 0, TABLE_PLAIN, n->address);
-        table_set(&t, 1, vote_colour(n->vote), redlock_vote_text(n->vote));
-        table_set(&t, 2, TABLE_PLAIN, holder);
-        table_set(&t, 3, TABLE_PLAIN, left);
-        table_set(&t, 4, TABLE_PLAIN, rtt);
-        table_set(&t, 5, TABLE_PLAIN, report_why(n));
+        table_set(&t, 1, different ? TABLE_BAD : vote_colour(n->vote),
+                  redlock_vote_text(n->vote));
+        set_found(&t, n, different);
+        table_set(&t, 3, different ? TABLE_BAD : TABLE_PLAIN, holder);
+        table_set(&t, 6, TABLE_PLAIN, left);
+        table_set(&t, 7, TABLE_PLAIN, rtt);
+        table_set(&t, 8, different ? TABLE_BAD : TABLE_PLAIN,
+                  different ? "differs" : report_why(n));
     }
     table_print(&t, "  ", out);
 }
 
-void report_json(const redlock_report *report, struct json *j)
+int64_t report_longest_ms(const redlock_info *info, const redlock_report *report)
+{
+    int64_t longest = -1;
+    if (info->kind != REDLOCK_SHARED && info->kind != REDLOCK_SEMAPHORE)
+        return info->ttl_ms;
+    for (uint32_t i = 0; i < report->node_count; i++) {
+        if (report->node[i].vote == REDLOCK_VOTE_HELD && report->node[i].key_ttl_ms > longest)
+            longest = report->node[i].key_ttl_ms;
+    }
+    return longest;
+}
+
+static void json_found(const redlock_report *report, const redlock_node_report *n,
+                       struct json *j)
+{
+    json_string(j, "kind", n->kind < 0 ? NULL : redlock_kind_text(n->kind));
+    json_integer(j, "holders", n->holder_count);
+    json_integer(j, "waiters", n->waiters);
+    json_bool(j, "differs", differs(report, n));
+}
+
+static void write_json(const redlock_report *report, struct json *j, bool found)
 {
     json_integer(j, "quorum", report->quorum);
     json_array(j, "nodes");
@@ -126,10 +205,22 @@ void report_json(const redlock_report *report, struct json *j)
         }
         json_known(j, "key_ttl_ms", n->key_ttl_ms);
         json_known(j, "rtt_us", report_is_answer(n->vote) ? n->rtt_us : -1);
+        if (found)
+            json_found(report, n, j);
         json_string(j, "text", n->text);
         json_end_object(j);
     }
     json_end_array(j);
+}
+
+void report_json(const redlock_report *report, struct json *j)
+{
+    write_json(report, j, false);
+}
+
+void report_json_found(const redlock_report *report, struct json *j)
+{
+    write_json(report, j, true);
 }
 
 static const char *usual_advice(int error)

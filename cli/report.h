@@ -48,7 +48,12 @@ bool report_quarantine(redlock *client, redlock_report *report, char advice[REPO
  */
 void report_complete(redlock *client, const char *name, redlock_report *report);
 
+/* How long the lock stays held at most: its last holder, on the node that keeps it longest. */
+int64_t report_longest_ms(const redlock_info *info, const redlock_report *report);
+
 /* The members `quorum` and `nodes` of the object being written. */
 void report_json(const redlock_report *report, struct json *j);
+/* The same of redlock_query(): with what each node found, and whether it differs from most. */
+void report_json_found(const redlock_report *report, struct json *j);
 
 #endif

@@ -23,23 +23,11 @@
 static int report_not_acquired(struct run *r, int error, int signal)
 {
     bool busy = error == REDLOCK_BUSY || error == REDLOCK_TIMEOUT;
-    char advice[REPORT_ADVICE_MAX];
     if (signal)
         return EXIT_SIGNAL + signal;
     if (busy && r->skip_ok)
         return 0;
-    if (busy && !r->settings.quiet)
-        report_complete(r->hold.client, r->name, &r->hold.report);
-    struct failure f = {
-        .name = r->name,
-        .error = error,
-        .status = busy ? r->busy_status : exit_status_of(error),
-        .text = r->hold.detail,
-        .report = &r->hold.report,
-    };
-    if (!busy && report_quarantine(r->hold.client, &r->hold.report, advice))
-        f.advice = advice;
-    return report_failure(&r->settings, &f);
+    return hold_report_failure(&r->hold, &r->settings, &r->terms, error, r->busy_status);
 }
 
 /* What became of the lock and of the command when the lock ended too early. */
@@ -71,7 +59,7 @@ static void fill_gaps(redlock_report *report, const redlock_report *trouble)
 static int report_lost(struct run *r, int error, const char *text)
 {
     struct failure f = {
-        .name = r->name,
+        .name = r->terms.name[0],
         .error = error,
         .status = EXIT_LOST,
         .text = text,
@@ -81,6 +69,19 @@ static int report_lost(struct run *r, int error, const char *text)
         .report = &r->hold.report,
     };
     return report_failure(&r->settings, &f);
+}
+
+/* Our hold was gone. Of an exclusive lock it can be told whether another has it now. */
+static bool is_taken(struct run *r)
+{
+    redlock_info info = {.size = sizeof info};
+    redlock_report report = {.size = sizeof report};
+    if (!r->terms.owner ||
+        redlock_query(r->hold.client, r->terms.name[0], &info, &report) != REDLOCK_OK ||
+        !info.held || strcmp(info.owner, r->terms.owner) == 0)
+        return false;
+    r->hold.report = report;
+    return true;
 }
 
 /* The child is gone. Gives the lock back and decides the exit status. */
@@ -101,6 +102,8 @@ static int finish(struct run *r)
             r->hold.report = renewal;
         return report_lost(r, lost_error, describe_loss(w));
     }
+    if (error == REDLOCK_EXPIRED && is_taken(r))
+        error = REDLOCK_LOST;
     if (error == REDLOCK_LOST)
         return report_lost(r, error, "another took the lock while the command ran");
     if (error == REDLOCK_EXPIRED)
@@ -114,17 +117,22 @@ static int finish(struct run *r)
     return child_exit_status(&w->child);
 }
 
+/* A variable of a lock around this one would be wrong: what we have not, is taken away. */
+static bool set_number(const char *variable, int64_t number)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%lld", (long long)number);
+    return number > 0 ? setenv(variable, text, 1) == 0 : unsetenv(variable) == 0;
+}
+
 static int set_environment(const struct run *r)
 {
-    char deadline[24], fence[24];
-    int64_t token = redlock_fence(r->hold.lock);
-    snprintf(deadline, sizeof deadline, "%lld", (long long)redlock_deadline_ns(r->hold.lock));
-    snprintf(fence, sizeof fence, "%lld", (long long)token);
-    /* The token of a lock around this one would be the wrong one. */
-    int failed = token > 0 ? setenv("REDLOCK_FENCE", fence, 1) : unsetenv("REDLOCK_FENCE");
-    if (failed || setenv("REDLOCK_NAME", r->name, 1) != 0 ||
-        setenv("REDLOCK_VALUE", redlock_value(r->hold.lock), 1) != 0 ||
-        setenv("REDLOCK_DEADLINE", deadline, 1) != 0)
+    const redlock_lock *lock = r->hold.lock;
+    if (!set_number("REDLOCK_FENCE", redlock_fence(lock)) ||
+        !set_number("REDLOCK_SLOT", redlock_slot(lock)) ||
+        !set_number("REDLOCK_DEADLINE", redlock_deadline_ns(lock)) ||
+        setenv("REDLOCK_VALUE", redlock_value(lock), 1) != 0 ||
+        !terms_set_environment(&r->terms))
         return message_fail(EXIT_INTERNAL, "out of memory");
     return 0;
 }
@@ -134,11 +142,11 @@ static int run_held(struct run *r)
 {
     struct watch *w = &r->watch;
     w->hold = &r->hold;
-    w->name = r->name;
+    w->name = r->terms.name[0];
     w->hold_until_ns = timer_now_ns() + r->min_hold_ms * NS_PER_MS;
     if (r->settings.verbose) {
-        char shown[TEXT_QUOTE_MAX];
-        text_quote(shown, r->name);
+        char shown[TERMS_TEXT_MAX];
+        terms_text(&r->terms, shown);
         message_line("%s: locked", shown);
         report_table(&r->hold.report, stderr);
     }
@@ -162,14 +170,13 @@ static int run_held(struct run *r)
 static int acquire_and_run(struct run *r)
 {
     int signal = 0;
-    uint32_t flags = REDLOCK_RENEW | (r->fenced ? REDLOCK_FENCED : 0);
     /* Before there are connections that it would inherit. */
     r->undertaker_fd = undertaker_start();
     int status = client_open(&r->settings, &r->hold.client);
     if (status)
         return status;
-    int error =
-        hold_acquire(&r->hold, &r->settings, r->name, flags, r->watch.signal_fd, &signal);
+    int error = hold_acquire(&r->hold, &r->settings, &r->terms, REDLOCK_RENEW,
+                             r->watch.signal_fd, &signal);
     return error == REDLOCK_OK ? run_held(r) : report_not_acquired(r, error, signal);
 }
 
@@ -200,24 +207,32 @@ cleanup:
 const struct command command_run = {
     .name = "run",
     .summary = "run a command while holding a lock",
-    .usage = "[OPTION...] NAME [--] COMMAND [ARGUMENT...]",
-    .about = "Waits for the lock NAME, for ever unless told otherwise, runs COMMAND, and "
-             "gives the lock back when COMMAND ends, in whatever way. The lock is renewed "
-             "as long as COMMAND runs. If it cannot be renewed, COMMAND gets TERM "
-             "(--on-lost, --grace), and before the lock ends, KILL ends it and everything "
-             "it has started.\n\n"
-             "COMMAND finds in its environment REDLOCK_NAME, REDLOCK_VALUE, "
-             "REDLOCK_DEADLINE and REDLOCK_FENCE: a number that grows with every holder, "
-             "for the protected resource to refuse whoever comes with a smaller one than "
-             "it has seen.\n\n"
-             "Exits with COMMAND's own status (128 + N when signal N ended it), or with 75 "
-             "when the lock is held by another, 69 when too few nodes could vote, 76 when "
-             "the lock was lost, 64 and 78 for a wrong command line or configuration, 77 "
-             "when the nodes refuse the credentials, 126 or 127 when COMMAND cannot be "
-             "run.\n",
+    .usage = "[OPTION...] NAME... -- COMMAND [ARGUMENT...]",
+    .about =
+        "Waits for the lock NAME, for ever unless told otherwise, runs COMMAND, and gives the "
+        "lock back when COMMAND ends, in whatever way. The lock is renewed as long as COMMAND "
+        "runs. If it cannot be renewed, COMMAND gets TERM (--on-lost, --grace), and before the "
+        "lock ends, KILL ends it and everything it has started.\n\n"
+        "Several NAMEs are locked together, all or none, in whatever order they are given. "
+        "With --shared, others may hold NAME with --shared at the same time; with --slots K, "
+        "K may. Without --, the first word is the only NAME and the rest is COMMAND.\n\n"
+        "A `redlock run` inside COMMAND may take the same NAME again: it has the same owner "
+        "(REDLOCK_OWNER). That is for a plain NAME only; where it would wait for itself, it says "
+        "so and exits with 64.\n\n"
+        "COMMAND finds in its environment REDLOCK_NAME (REDLOCK_NAMES), REDLOCK_KIND, "
+        "REDLOCK_OWNER, REDLOCK_VALUE, REDLOCK_DEADLINE, REDLOCK_SLOT (which of the slots, "
+        "from 1) and REDLOCK_FENCE: a number that grows with every holder, for the protected "
+        "resource to refuse whoever comes with a smaller one than it has seen.\n\n"
+        "Exits with COMMAND's own status (128 + N when signal N ended it), or with 75 when the "
+        "lock is held by another, 69 when too few nodes could vote, 76 when the lock was lost, "
+        "64 and 78 for a wrong command line or configuration, 77 when the nodes refuse the "
+        "credentials, 126 or 127 when COMMAND cannot be run.\n",
     .examples = "redlock run backup -- /usr/local/bin/backup --all\n"
                 "redlock run -n --skip-ok --min-hold 30s nightly -- make report   # from cron\n"
-                "redlock run -t 30s --on-lost INT --grace 8s import -- ./import.sh",
+                "redlock run -t 30s --on-lost INT --grace 8s import -- ./import.sh\n"
+                "redlock run --shared index -- ./search        # many readers, or one writer\n"
+                "redlock run --slots 2 gpu -- sh -c './train --gpu $REDLOCK_SLOT'\n"
+                "redlock run from-account to-account -- ./transfer",
     .options = run_options,
     .run = run_main,
 };

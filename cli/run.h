@@ -8,15 +8,15 @@
 
 #include "command.h"
 #include "hold.h"
+#include "terms.h"
 #include "watch.h"
 
 struct run {
     struct settings settings;
-    const char *name;
+    struct terms terms;
     char **command;
     int busy_status;
     bool skip_ok;
-    bool fenced;
     int64_t min_hold_ms;
     int undertaker_fd; /* -1: none */
     struct hold hold;

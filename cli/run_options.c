@@ -26,6 +26,7 @@ const struct option run_options[] = {
     OPTION_NO_WAIT,
     OPTION_WAIT,
     OPTION_TTL,
+    TERMS_OPTIONS,
     {OPTION_BUSY_STATUS, 'E', "busy-status", "N",
      "exit status when it is held by another (75)"},
     {OPTION_SKIP_OK, 0, "skip-ok", NULL, "exit with 0 when it is held by another"},
@@ -100,26 +101,40 @@ static int read_on_lost(struct run *r, const char *value)
                          shown);
 }
 
-/* NAME, or the start of COMMAND; `dashes` when it is a -- that was read. */
+/* Where the next -- is, from `at` on; argc: there is none. */
+static int find_dashes(const struct args *a, int at)
+{
+    while (at < a->argc && strcmp(a->argv[at], "--") != 0)
+        at++;
+    return at;
+}
+
+/* `-- NAME... -- COMMAND` is for names that start with a dash. */
+static int take_dashed_names(struct run *r, struct args *a)
+{
+    int dashes = find_dashes(a, a->at), status = 0;
+    if (dashes == a->argc || dashes == a->at)
+        return message_usage("NAME is missing in front of --");
+    for (int i = a->at; i < dashes && status == 0; i++)
+        status = terms_add_name(&r->terms, a->argv[i]);
+    a->at = dashes + 1;
+    return status;
+}
+
+/* A NAME, or the start of COMMAND; `dashes` when it is a -- that was read. */
 static int take_word(struct run *r, struct args *a, const char *word, bool dashes)
 {
-    if (!dashes && !r->name) {
-        r->name = word;
-        return 0;
-    }
-    if (!dashes) {
-        r->command = a->argv + a->at - 1;
-    } else if (r->name) {
-        r->command = a->argv + a->at;
-    } else {
-        /* `-- NAME -- COMMAND` is for names that start with a dash. */
-        if (a->at + 1 >= a->argc || strcmp(a->argv[a->at + 1], "--") != 0)
-            return message_usage("NAME is missing in front of --");
-        r->name = a->argv[a->at];
-        r->command = a->argv + a->at + 2;
-    }
+    bool named = r->terms.name_count > 0;
+    int status = 0;
+    if (!dashes && (!named || find_dashes(a, a->at) < a->argc))
+        return terms_add_name(&r->terms, word);
+    if (!dashes)
+        a->at--; /* without -- the second word is the command */
+    else if (!named)
+        status = take_dashed_names(r, a);
+    r->command = a->argv + a->at;
     a->at = a->argc; /* the rest is not ours to read */
-    return 0;
+    return status;
 }
 
 static int read_options(struct run *r, struct args *a)
@@ -141,7 +156,7 @@ static int read_options(struct run *r, struct args *a)
             r->skip_ok = true;
             break;
         case OPTION_NO_FENCE:
-            r->fenced = false;
+            r->terms.fenced = false;
             break;
         case OPTION_MIN_HOLD:
             status = read_time("min-hold", value, &r->min_hold_ms);
@@ -152,41 +167,26 @@ static int read_options(struct run *r, struct args *a)
         case OPTION_ON_LOST:
             status = read_on_lost(r, value);
             break;
+        default:
+            status = terms_option(&r->terms, id, value);
+            break;
         }
     }
     return status;
 }
 
-/* Waiting for oneself never ends, and nobody would see why. */
-static int check_nesting(const struct run *r)
-{
-    const char *outer = getenv("REDLOCK_NAME");
-    char shown[TEXT_QUOTE_MAX];
-    if (!outer || strcmp(outer, r->name) != 0)
-        return 0;
-    text_quote(shown, r->name);
-    return message_usage(
-        "'%s' is held already by the `redlock run` around this one (REDLOCK_NAME): it would "
-        "wait for itself, because locks are not re-entrant yet. Run the command without a second "
-        "`redlock run`, or give the inner lock another name; if it is another lock of the same "
-        "name, on other nodes or with another prefix, unset REDLOCK_NAME",
-        shown);
-}
-
 static int check_options(struct run *r)
 {
-    if (!r->name)
+    int status = 0;
+    if (r->terms.name_count == 0)
         return message_usage("NAME is missing: which lock?");
-    int status = command_check_name(r->name);
-    if (status)
-        return status;
     if (!r->command || !r->command[0])
         return message_usage("COMMAND is missing: what should run under the lock?");
     status = settings_complete(&r->settings);
     if (status == 0)
         status = settings_check_ttl(&r->settings);
     if (status == 0)
-        status = check_nesting(r);
+        status = terms_complete(&r->terms, true);
     if (status)
         return status;
     int64_t ttl_ms = r->settings.ttl_ms;
@@ -203,7 +203,7 @@ int run_read(struct run *r, const struct command *command, int argc, char **argv
 {
     struct args a;
     r->busy_status = EXIT_BUSY;
-    r->fenced = true;
+    r->terms.fenced = true;
     r->watch.signal = SIGTERM;
     r->watch.grace_ms = GRACE_DEFAULT;
     settings_init(&r->settings);

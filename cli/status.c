@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "client.h"
@@ -17,21 +18,17 @@ struct status {
     redlock *client;
     bool test; /* --held: the exit status says whether all are held */
     bool some_free;
+    bool listing; /* no NAME was given: whatever is there */
+    size_t shown_count;
     struct json json;
 };
 
-/* Everybody agrees when each node that answered has found the same. */
-static bool nodes_agree(const redlock_report *report)
+static bool all_answered(const redlock_report *report)
 {
-    const redlock_node_report *first = NULL;
     for (uint32_t i = 0; i < report->node_count; i++) {
-        const redlock_node_report *n = &report->node[i];
-        if (n->vote != REDLOCK_VOTE_HELD && n->vote != REDLOCK_VOTE_MISSING &&
-            n->vote != REDLOCK_VOTE_GRANTED)
+        int vote = report->node[i].vote;
+        if (vote != REDLOCK_VOTE_HELD && vote != REDLOCK_VOTE_MISSING)
             return false;
-        if (first && strcmp(first->holder, n->holder) != 0)
-            return false;
-        first = n;
     }
     return true;
 }
@@ -67,25 +64,51 @@ static void json_quarantine(const struct status *c, struct json *j)
     json_end_array(j);
 }
 
+/* "held by 1a2b3c4d..., owner deploy, 2 times", "held by 3 readers", "2 of 4 slots taken" */
+static void describe_holders(const redlock_info *info, char *out, size_t size)
+{
+    char holder[TEXT_HOLDER_MAX], owner[TEXT_OWNER_MAX];
+    text_holder(holder, info->holder);
+    text_owner(owner, info->owner);
+    int used = 0;
+    if (info->kind == REDLOCK_SEMAPHORE)
+        snprintf(out, size, "%u of %u slots taken", info->holder_count, info->slots);
+    else if (info->kind == REDLOCK_SHARED)
+        snprintf(out, size, "held by %u reader%s", info->holder_count,
+                 info->holder_count == 1 ? "" : "s");
+    else
+        used = snprintf(out, size, "held by %s%s%s", holder, info->owner[0] ? ", owner " : "",
+                        owner);
+    if (used > 0 && (size_t)used < size && info->holder_count > 1)
+        snprintf(out + used, size - (size_t)used, ", %u times", info->holder_count);
+}
+
 static void print_text(const struct status *c, const char *name, const redlock_info *info,
                        const redlock_report *report)
 {
-    char shown[2 * REDLOCK_NAME_MAX], holder[TEXT_HOLDER_MAX], left[TEXT_TIME_MAX];
-    char fence[40] = "";
+    char shown[2 * REDLOCK_NAME_MAX], holders[128], left[TEXT_TIME_MAX];
+    int64_t left_ms = report_longest_ms(info, report);
     text_safe(shown, sizeof shown, name);
-    text_holder(holder, info->holder);
-    text_time(left, info->ttl_ms);
-    if (info->fence > 0)
-        snprintf(fence, sizeof fence, ", fence %lld", (long long)info->fence);
-    if (info->held && info->ttl_ms >= 0)
-        printf("%s: held by %s, %s left, %d/%u votes%s\n", shown, holder, left, info->votes,
-               report->node_count, fence);
+    describe_holders(info, holders, sizeof holders);
+    text_time(left, left_ms);
+    if (info->held && left_ms >= 0)
+        printf("%s: %s, %s left, ", shown, holders, left);
     else if (info->held)
-        printf("%s: held by %s, without expiry, %d/%u votes%s\n", shown, holder, info->votes,
-               report->node_count, fence);
+        printf("%s: %s, without expiry, ", shown, holders);
     else
-        printf("%s: free, %d/%u votes%s\n", shown, info->votes, report->node_count, fence);
-    if (c->settings.verbose || !nodes_agree(report))
+        printf("%s: free, ", shown);
+    printf("%d/%u votes", info->votes, report->node_count);
+    if (info->fence > 0)
+        printf(", fence %lld", (long long)info->fence);
+    if (info->waiters > 0) {
+        text_holder(holders, info->head);
+        printf(", %u waiting (first: %s)", info->waiters, holders);
+    }
+    if (info->disagree)
+        printf(", %snodes disagree%s", text_colours(stdout) ? "\033[31m" : "",
+               text_colours(stdout) ? "\033[0m" : "");
+    putchar('\n');
+    if (c->settings.verbose || info->disagree || !all_answered(report))
         report_table(report, stdout);
 }
 
@@ -93,16 +116,25 @@ static void print_json(struct status *c, const char *name, const redlock_info *i
                        const redlock_report *report)
 {
     struct json *j = &c->json;
-    char holder[TEXT_HOLDER_MAX];
+    char holder[TEXT_HOLDER_MAX], head[TEXT_HOLDER_MAX], owner[TEXT_OWNER_MAX];
     text_holder(holder, info->holder);
+    text_holder(head, info->head);
+    text_owner(owner, info->owner);
     message_json_success(j);
     json_string(j, "name", name);
     json_bool(j, "held", info->held);
+    json_string(j, "kind", info->kind < 0 ? NULL : redlock_kind_text(info->kind));
     json_integer(j, "votes", info->votes);
     json_string(j, "holder", info->holder[0] ? holder : NULL);
-    json_known(j, "ttl_ms", info->ttl_ms);
+    json_integer(j, "holders", info->holder_count);
+    json_string(j, "owner", info->owner[0] ? owner : NULL);
+    json_known(j, "slots", info->kind == REDLOCK_SEMAPHORE ? (int64_t)info->slots : -1);
+    json_known(j, "ttl_ms", report_longest_ms(info, report));
     json_known(j, "fence", info->fence > 0 ? info->fence : -1);
-    report_json(report, j);
+    json_integer(j, "waiters", info->waiters);
+    json_string(j, "head", info->head[0] ? head : NULL);
+    json_bool(j, "disagree", info->disagree);
+    report_json_found(report, j);
     json_quarantine(c, j);
     json_end_object(j);
     json_finish(j);
@@ -126,6 +158,10 @@ static int ask(struct status *c, const char *name)
         };
         return report_failure(&c->settings, &f);
     }
+    /* What was listed may be gone by now. */
+    if (c->listing && info.votes == 0 && info.waiters == 0)
+        return 0;
+    c->shown_count++;
     c->some_free = c->some_free || !info.held;
     if (c->settings.json)
         print_json(c, name, &info, &report);
@@ -151,7 +187,58 @@ static int read_options(struct status *c, struct args *a, int *count)
             return status;
         a->argv[(*count)++] = a->argv[a->at - 1];
     }
-    return *count > 0 ? 0 : message_usage("NAME is missing: which lock?");
+    if (*count == 0 && c->test)
+        return message_usage("NAME is missing: --held is about certain locks");
+    c->listing = *count == 0;
+    return 0;
+}
+
+/* ---- without a NAME ---- */
+
+/* The names are gathered first: the nodes cannot be asked while they are listed. */
+struct names {
+    char **name;
+    size_t count;
+    bool out_of_memory;
+};
+
+static void keep_name(const char *name, void *data)
+{
+    struct names *n = data;
+    char *copy = strdup(name);
+    char **more = copy ? reallocarray(n->name, n->count + 1, sizeof *more) : NULL;
+    if (!more) {
+        free(copy);
+        n->out_of_memory = true;
+        return;
+    }
+    n->name = more;
+    n->name[n->count++] = copy;
+}
+
+static int ask_all(struct status *c)
+{
+    struct names names = {0};
+    int status = 0;
+    int error = redlock_list(c->client, keep_name, &names);
+    if (error != REDLOCK_OK) {
+        struct failure f = {
+            .error = error, .status = exit_status_of(error), .text = redlock_detail()};
+        status = report_failure(&c->settings, &f);
+    } else if (names.out_of_memory) {
+        status = message_fail(EXIT_INTERNAL, "out of memory");
+    }
+    for (size_t i = 0; i < names.count && status == 0; i++)
+        status = ask(c, names.name[i]);
+    if (status == 0 && c->shown_count == 0 && !c->settings.json && !c->settings.quiet)
+        message_line("no locks");
+    if (names.count == REDLOCK_LIST_MAX && !c->settings.quiet)
+        message_warn("there may be more: only the first %d names found are shown",
+                     REDLOCK_LIST_MAX);
+    for (size_t i = 0; i < names.count; i++)
+        free(names.name[i]);
+    free(names.name);
+    return status;
 }
 
 static int status_main(const struct command *command, int argc, char **argv)
@@ -169,6 +256,8 @@ static int status_main(const struct command *command, int argc, char **argv)
         status = client_open(&c.settings, &c.client);
     if (status)
         goto cleanup;
+    if (c.listing)
+        status = ask_all(&c);
     for (int i = 0; i < count; i++) {
         int failed = ask(&c, argv[i]);
         status = status ? status : failed;
@@ -193,14 +282,16 @@ static const struct option options[] = {
 const struct command command_status = {
     .name = "status",
     .summary = "say who holds a lock, and for how long",
-    .usage = "[OPTION...] NAME...",
+    .usage = "[OPTION...] [NAME...]",
     .about =
-        "Asks every node about each NAME: free or held, by how many nodes' votes, by "
-        "whom (the start of the value), for how long, and the fencing token that a "
-        "majority has reached. Node by node when they do not all agree, or with -v; and "
-        "which nodes are in quarantine. The answer is old when it arrives: never act on it, take the lock.\n\n"
+        "Asks every node about each NAME, or about every lock that is there: free or held, of "
+        "which kind, by how many nodes' votes, by whom (the start of the value, the owner, how "
+        "many), for how long, the fencing token that a majority has reached, and how many wait. "
+        "Node by node when they do not all agree, which is said, or with -v; and which nodes are "
+        "in quarantine. The answer is old when it arrives: never act on it, take the lock.\n\n"
         "Exits with 0 when a majority answered for every NAME, else with 69 or 77.\n",
-    .examples = "redlock status backup deploy\n"
+    .examples = "redlock status\n"
+                "redlock status backup deploy\n"
                 "redlock status -q --held backup && echo 'a backup is running'",
     .options = options,
     .run = status_main,

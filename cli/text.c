@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #define NEAREST_WORD_MAX 32 /* longer words are not worth guessing at */
+#define ELLIPSIS "\xe2\x80\xa6"
+#define OWNER_SHOWN 16
 #define HOLDER_SHOWN 8
 
 size_t text_utf8(const char *text)
@@ -107,7 +109,15 @@ void text_holder(char out[TEXT_HOLDER_MAX], const char *value)
 {
     char shown[HOLDER_SHOWN + 1];
     text_safe(shown, sizeof shown, value);
-    snprintf(out, TEXT_HOLDER_MAX, "%s\xe2\x80\xa6", shown);
+    snprintf(out, TEXT_HOLDER_MAX, "%s" ELLIPSIS, shown);
+}
+
+void text_owner(char out[TEXT_OWNER_MAX], const char *owner)
+{
+    if (strlen(owner) <= OWNER_SHOWN)
+        text_safe(out, TEXT_OWNER_MAX, owner);
+    else
+        text_holder(out, owner);
 }
 
 size_t text_width(const char *text)
@@ -116,6 +126,23 @@ size_t text_width(const char *text)
     for (; *text; text++)
         width += ((unsigned char)*text & 0xc0) != 0x80;
     return width;
+}
+
+void text_fit(char *out, size_t size, const char *text, size_t columns)
+{
+    size_t used = 0, at = 0, last = 0;
+    bool whole = text_safe(out, size, text);
+    for (; out[at] && used < columns; used++) {
+        last = at;
+        at += text_utf8(out + at) ? text_utf8(out + at) : 1;
+    }
+    if (out[at] || !whole) {
+        memcpy(out + last, ELLIPSIS, sizeof ELLIPSIS);
+        return;
+    }
+    for (; used < columns && at + 1 < size; used++)
+        out[at++] = ' ';
+    out[at] = '\0';
 }
 
 bool text_colours(FILE *out)

@@ -10,6 +10,7 @@
 
 #define TEXT_TIME_MAX 24   /* "365 d 23 h", with room */
 #define TEXT_HOLDER_MAX 16 /* eight characters and an ellipsis, with terminator */
+#define TEXT_OWNER_MAX 24  /* sixteen characters and an ellipsis, with terminator */
 #define TEXT_QUOTE_MAX 64  /* an argument as an error message shows it */
 
 /* Bytes of the UTF-8 sequence at `text` (1 to 4), or 0 when there is none. */
@@ -32,8 +33,15 @@ void text_rtt(char out[TEXT_TIME_MAX], int32_t rtt_us);
 /* The first eight characters of a lock value: whoever knows all of it can unlock. */
 void text_holder(char out[TEXT_HOLDER_MAX], const char *value);
 
+/* An owner: short ones in full, of others the first eight characters, as with a value. */
+void text_owner(char out[TEXT_OWNER_MAX], const char *owner);
+
 /* Columns that `text` takes on a terminal, one per character. */
 size_t text_width(const char *text);
+
+/* `text`, safe, cut or filled up with blanks to exactly so many columns; out has four bytes for
+ * each and four more. */
+void text_fit(char *out, size_t size, const char *text, size_t columns);
 
 /* Colours are for terminals, and NO_COLOR is respected. */
 bool text_colours(FILE *out);

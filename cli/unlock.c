@@ -8,14 +8,14 @@
 #include "message.h"
 #include "report.h"
 
-static int succeeded(struct handover *h)
+static void succeeded(const struct handover *h, size_t index)
 {
     redlock_report report = {.size = sizeof report};
-    bool known = redlock_lock_report(h->lock, &report) == REDLOCK_OK;
+    bool known = redlock_lock_report(h->lock[index], &report) == REDLOCK_OK;
     if (h->settings.json) {
         struct json j = {.out = stdout};
         message_json_success(&j);
-        json_string(&j, "name", h->name);
+        json_string(&j, "name", h->name[index]);
         if (known)
             report_json(&report, &j);
         json_end_object(&j);
@@ -23,32 +23,38 @@ static int succeeded(struct handover *h)
     } else if (h->settings.verbose && known) {
         report_table(&report, stderr);
     }
-    return message_flush();
 }
 
-static int failed(struct handover *h, int error)
+static int failed(const struct handover *h, size_t index, int error)
 {
     if (error == REDLOCK_LOST)
-        return handover_failed(h, error, "not released: another holds it now", NULL);
+        return handover_failed(h, index, error, "not released: another holds it now", NULL);
     if (error == REDLOCK_EXPIRED)
-        return handover_failed(h, error,
+        return handover_failed(h, index, error,
                                "not released: it had already expired, or was never held", NULL);
     if (error == REDLOCK_NOQUORUM)
         return handover_failed(
-            h, error, NULL,
+            h, index, error, NULL,
             "nothing: what is left of it expires with its TTL; `redlock nodes` "
             "shows the state of the nodes");
-    return handover_failed(h, error, NULL, NULL);
+    return handover_failed(h, index, error, NULL, NULL);
 }
 
 static int unlock_main(const struct command *command, int argc, char **argv)
 {
     struct handover h = {0};
-    int status = handover_begin(&h, command, argc, argv);
-    if (status == 0 && !h.stopped) {
-        int error = redlock_release(h.lock);
-        status = error == REDLOCK_OK ? succeeded(&h) : failed(&h, error);
+    int given = handover_begin(&h, command, argc, argv), status = given;
+    for (size_t i = 0; !given && !h.stopped && i < h.name_count; i++) {
+        int error = redlock_release(h.lock[i]);
+        int outcome = 0;
+        if (error == REDLOCK_OK)
+            succeeded(&h, i);
+        else
+            outcome = failed(&h, i, error);
+        status = status ? status : outcome;
     }
+    if (status == 0)
+        status = message_flush();
     handover_end(&h);
     return status;
 }
@@ -58,11 +64,12 @@ static const struct option options[] = {{0}};
 const struct command command_unlock = {
     .name = "unlock",
     .summary = "give back a lock that `redlock lock` took",
-    .usage = "[OPTION...] NAME [VALUE]",
+    .usage = "[OPTION...] NAME... [VALUE]",
     .about =
         "Gives the lock NAME back, if it still has VALUE, which `redlock lock` printed. "
         "VALUE may be - to read it from standard input, or be left out when REDLOCK_VALUE "
-        "has it: a word on the command line can be seen by others with ps.\n\n"
+        "has it: a word on the command line can be seen by others with ps. Several NAMEs that "
+        "were locked together need VALUE or - behind them.\n\n"
         "Exits with 0 when it was released, 76 when it had expired before or another holds "
         "it now, 69 when too few nodes confirmed.\n",
     .examples = "redlock unlock deploy \"$value\"",

@@ -59,7 +59,10 @@ static int read_run(int argc, char **argv)
     int status = run_read(&r, &command_run, argc, argv, &stopped);
 
     if (status == 0 && !stopped) {
-        FUZZ_CHECK(r.name && strlen(r.name) <= REDLOCK_NAME_MAX && r.command && r.command[0]);
+        FUZZ_CHECK(r.command && r.command[0] && r.terms.name_count > 0 &&
+                   r.terms.name_count <= REDLOCK_NAMES_MAX);
+        for (size_t i = 0; i < r.terms.name_count; i++)
+            FUZZ_CHECK(r.terms.name[i][0] && strlen(r.terms.name[i]) <= REDLOCK_NAME_MAX);
         FUZZ_CHECK(r.busy_status >= 0 && r.busy_status <= 255 && r.min_hold_ms >= 0);
         FUZZ_CHECK(r.watch.grace_ms >= 0 && r.watch.grace_ms <= r.settings.ttl_ms / 2);
         FUZZ_CHECK(r.settings.node_count > 0 && r.settings.node_count <= REDLOCK_NODES_MAX);
@@ -73,7 +76,7 @@ static void read_command_line(uint8_t choice, int argc, char **argv)
 {
     static const struct command *const commands[] = {
         &command_run,    &command_lock, &command_extend, &command_unlock, &command_status,
-        &command_doctor, &command_init, &command_nodes,  &command_dev,
+        &command_doctor, &command_init, &command_nodes,  &command_dev,    &command_top,
     };
     size_t index = (choice & CHOICE_COMMAND) % (sizeof commands / sizeof commands[0]);
     const struct command *command = commands[index];

@@ -64,21 +64,36 @@ static void note_value(struct evil_request *request, struct rl_slice value)
     request->value[value.size] = '\0';
 }
 
+static bool is_script(struct rl_slice word, const char *text, const char *sha1)
+{
+    return is(word, text) || is(word, sha1);
+}
+
+/* EVALSHA sha KEYS key... value ttl ...: the scripts that grant begin their arguments alike. */
 static void read_script(struct evil_request *request, const struct rl_slice *word)
 {
-    if (is(word[1], RL_SCRIPT_ACQUIRE_SHA1) || is(word[1], RL_SCRIPT_ACQUIRE)) {
+    const struct rl_slice *argument = word + 3 + milliseconds_ns(word[2]) / MS_NS;
+    bool takes = is_script(word[1], RL_SCRIPT_TAKE, RL_SCRIPT_TAKE_SHA1);
+
+    FUZZ_CHECK(argument < word + WORDS_MAX);
+    request->kind = EVIL_NUMBER;
+    if (takes || is_script(word[1], RL_SCRIPT_ACQUIRE, RL_SCRIPT_ACQUIRE_SHA1))
         request->kind = EVIL_ACQUIRE;
-        note_value(request, word[6]);
-        request->ttl_ns = milliseconds_ns(word[7]);
-    } else if (is(word[1], RL_SCRIPT_EXTEND_SHA1) || is(word[1], RL_SCRIPT_EXTEND)) {
+    else if (is_script(word[1], RL_SCRIPT_EXTEND, RL_SCRIPT_EXTEND_SHA1) ||
+             is_script(word[1], RL_SCRIPT_RENEW, RL_SCRIPT_RENEW_SHA1))
         request->kind = EVIL_EXTEND;
-        note_value(request, word[4]);
-        request->ttl_ns = milliseconds_ns(word[5]);
-    } else if (is(word[1], RL_SCRIPT_PROBE)) {
+    else if (is_script(word[1], RL_SCRIPT_TICKET, RL_SCRIPT_TICKET_SHA1))
+        request->kind = EVIL_TICKET;
+    else if (is_script(word[1], RL_SCRIPT_LOOK, RL_SCRIPT_LOOK_SHA1))
+        request->kind = EVIL_LOOK;
+    else if (is(word[1], RL_SCRIPT_PROBE))
         request->kind = EVIL_SCRIPT;
-    } else {
-        request->kind = EVIL_NUMBER;
-    }
+    if (request->kind != EVIL_ACQUIRE && request->kind != EVIL_EXTEND)
+        return;
+    argument += takes; /* the number of names */
+    note_value(request, argument[0]);
+    request->ttl_ns = milliseconds_ns(argument[1]);
+    request->heals = takes && is(argument[9], "heal");
 }
 
 static void read_set(struct evil_request *request, const struct rl_slice *word)
@@ -130,7 +145,8 @@ static void understand(struct evil_request *request, const struct rl_slice *word
             request->kind = EVIL_PROBE;
         return;
     }
-    FUZZ_CHECK(!"a command that nobody knows");
+    /* Whatever else there may be: a number is an answer that grants nothing. */
+    request->kind = EVIL_NUMBER;
 }
 
 /* The number behind the first character of a line; *at goes to the next line. */
@@ -207,6 +223,12 @@ void evil_took(struct evil_node *node, size_t size)
 
 /* ---- what was granted ---- */
 
+static bool is_script_grant(const struct rl_reply *reply)
+{
+    return reply->scalar.type == RL_REPLY_ARRAY && reply->element_count >= 5 &&
+           reply->element[0].type == RL_REPLY_INTEGER && reply->element[0].integer == 1;
+}
+
 static bool is_grant(const struct evil_request *request, const struct rl_reply *reply)
 {
     const struct rl_scalar *scalar = &reply->scalar;
@@ -216,11 +238,10 @@ static bool is_grant(const struct evil_request *request, const struct rl_reply *
     case EVIL_SET:
         return is_ok && !request->heals;
     case EVIL_ACQUIRE:
-        return (scalar->type == RL_REPLY_ARRAY && reply->element_count == 5 &&
-                reply->element[0].type == RL_REPLY_INTEGER && reply->element[0].integer == 1) ||
-               is_ok;
+        return is_script_grant(reply) && !request->heals;
     case EVIL_EXTEND:
-        return is_ok || (scalar->type == RL_REPLY_INTEGER && scalar->integer == 1);
+        return is_ok || (scalar->type == RL_REPLY_INTEGER &&
+                         (scalar->integer == 1 || scalar->integer == 2));
     default:
         return false;
     }

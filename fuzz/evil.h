@@ -45,6 +45,8 @@ enum evil_kind {
     EVIL_PING,
     EVIL_NUMBER, /* HSET, DEL and scripts that answer a number */
     EVIL_SCRIPT, /* PROBE */
+    EVIL_TICKET,
+    EVIL_LOOK,
 };
 
 struct evil_request {
@@ -65,7 +67,7 @@ struct evil_node {
     size_t answered;  /* how many of them the made answers are about */
     size_t delivered; /* how many of them the delivered replies are about */
     bool checked;     /* the answer about the marker was delivered on this connection */
-    char input[2 * RL_SESSION_INPUT_SIZE]; /* delivered, and not a whole reply yet */
+    char input[RL_SESSION_INPUT_SIZE]; /* delivered, and not a whole reply yet */
     size_t input_size;
     int64_t clock_step_us;
     uint8_t incarnation; /* of the made-up server: its run_id and replid */

@@ -175,6 +175,19 @@ static void put_fitting(struct writer *w, struct evil_node *node,
     case EVIL_SCRIPT:
         put_bulk(w, bad ? "A" : "probation-of-this-node");
         return;
+    case EVIL_TICKET:
+        put(w, "*2\r\n:%d\r\n:%d\r\n", bad ? 0 : 1 + fuzz_byte(input), fuzz_byte(input));
+        return;
+    case EVIL_LOOK:
+        put(w, "*9\r\n");
+        put_bulk(w, bad ? "none" : "string");
+        put(w, ":100\r\n:%d\r\n:%d\r\n", fuzz_byte(input), fuzz_byte(input));
+        put_bulk(w, "head");
+        put_bulk(w, "");
+        put(w, ":%d\r\n", bad ? fuzz_byte(input) : 1);
+        put_bulk(w, "holder");
+        put(w, ":100\r\n");
+        return;
     }
 }
 

@@ -13,7 +13,7 @@
 
 #define STEPS_MAX 600
 #define START_NS ((int64_t)1000 * 1000 * MS_NS)
-#define END_STEP_NS (20 * (int64_t)MS_NS)
+#define END_STEP_NS (250 * (int64_t)MS_NS)
 #define END_TURNS_MAX 20000
 
 static void draw(void *data, void *bytes, size_t size)
@@ -287,7 +287,7 @@ static void begin(struct world *world, struct fuzz_input *input)
 {
     uint8_t choice = fuzz_byte(input);
     struct rl_engine *engine = &world->engine;
-    uint8_t count = (uint8_t)(1 + choice % 5);
+    uint8_t count = (uint8_t)(1 + choice % NODES_MAX);
 
     world->now_ns = START_NS;
     world->random = choice;
@@ -341,7 +341,7 @@ static void end(struct world *world)
         user_drop(world, &world->slot[i], true);
     }
     rl_engine_free(&world->engine);
-    for (uint8_t i = 0; i < REDLOCK_NODES_MAX; i++)
+    for (uint8_t i = 0; i < NODES_MAX; i++)
         evil_free(&world->node[i]);
 }
 

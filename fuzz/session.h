@@ -9,6 +9,7 @@
 
 #define MS_NS 1000000
 #define SLOTS 4
+#define NODES_MAX 5
 
 enum operation { IDLE, ACQUIRING, EXTENDING, RELEASING, ASKING };
 
@@ -27,10 +28,10 @@ struct slot {
 
 struct world {
     struct rl_engine engine;
-    struct evil_node node[REDLOCK_NODES_MAX];
+    struct evil_node node[NODES_MAX];
     struct ledger ledger;
     struct slot slot[SLOTS];
-    bool connecting[REDLOCK_NODES_MAX];
+    bool connecting[NODES_MAX];
     int64_t now_ns;
     uint64_t random;
 };

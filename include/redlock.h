@@ -66,6 +66,7 @@ extern "C" {
 #define REDLOCK_OWNER_MAX 64    /* bytes of an owner id, without terminator */
 #define REDLOCK_NAMES_MAX 16    /* names of one request */
 #define REDLOCK_SLOTS_MAX 1024  /* permits of a semaphore */
+#define REDLOCK_LIST_MAX 10000  /* names that redlock_list() tells */
 #define REDLOCK_TTL_MIN_MS 10
 #define REDLOCK_TTL_LIMIT_MS 86400000     /* one day: the most max_ttl_ms may be */
 #define REDLOCK_WAIT_FOREVER (-1)         /* request.wait_ms: no deadline */
@@ -492,6 +493,18 @@ typedef struct redlock_info {
 REDLOCK_API int redlock_query(redlock *client, const char *name, redlock_info *info,
                               redlock_report *report);
 
+/* The name of a lock, terminated; valid during the call only. */
+typedef void redlock_name_fn(const char *name, void *data);
+
+/*
+ * Which locks are there? `each` is called for every name that any node has a key for, once, in
+ * the order of the bytes, before this returns; for the first REDLOCK_LIST_MAX that were found.
+ * Advice, as with redlock_query(): names come and go meanwhile. With an empty prefix every key of
+ * the database is a name. Nodes with very many keys of other programs take their time; more than
+ * about ten million are not searched. OK when a majority has listed, else NOQUORUM (AUTH, PROTO), and `each` was not called.
+ */
+REDLOCK_API int redlock_list(redlock *client, redlock_name_fn *each, void *data);
+
 /* State of a connection, redlock_node_info.state */
 #define REDLOCK_NODE_STATES(X)                                                                 \
     X(DOWN, "down")             /* not connected; a new try follows */                         \
@@ -553,7 +566,8 @@ typedef struct redlock_check {
     size_t size;
     const char *address; /* the node; empty: all of them together */
     const char *name;    /* reachable, role, identity, eviction, persistence, clock, latency,
-                            rights, fencing, guard, number, versions */
+                            rights, fencing, waiting, kinds, guard, number,
+                            versions */
     int32_t verdict;     /* enum redlock_verdict */
     const char *text;    /* what was found */
     const char *remedy;  /* what to do; empty when nothing has to be done */

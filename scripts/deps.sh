@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# deps.sh [build|run|test|fuzz]...
+# deps.sh [build|run|test|fuzz|proof]...
 #
 # Makes sure that what a purpose needs is installed: `build` the library and the command, `run`
-# a local quorum, `test` everything, `fuzz` clang with its fuzzer. Does nothing, quickly and without the network, when all is
-# there. What is missing is installed with apt-get, as root or through sudo; on other systems,
-# and without the rights, the exact command is printed and the status is 1.
+# a local quorum, `test` everything but clang with its fuzzer, which is for `fuzz`, and the model
+# checker, which is for `proof`. Does nothing, quickly and without the network, when all is there.
+# What is missing is installed with apt-get, as root or through sudo; on other systems, and
+# without the rights, the exact command is printed and the status is 1.
 set -eu
 
 have() { command -v "$1" >/dev/null 2>&1; }
@@ -63,7 +64,14 @@ check_fuzz() {
     if ! have clang || [ "$(clang -print-file-name="$runtime")" = "$runtime" ]; then
         miss clang-runtime
     fi
-    have cc && have_header hiredis/hiredis.h || miss hiredis-dev
+    if ! have cc || ! have_header hiredis/hiredis.h; then
+        miss hiredis-dev
+    fi
+}
+
+check_proof() {
+    have cc || miss cc
+    have spin || miss spin
 }
 
 for purpose in "${@:-test}"; do
@@ -72,8 +80,9 @@ for purpose in "${@:-test}"; do
     run) check_build && check_run ;;
     test) check_build && check_run && check_test ;;
     fuzz) check_build && check_fuzz ;;
+    proof) check_proof ;;
     *)
-        echo "usage: deps.sh [build|run|test|fuzz]..." >&2
+        echo "usage: deps.sh [build|run|test|fuzz|proof]..." >&2
         exit 64
         ;;
     esac

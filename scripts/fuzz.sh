@@ -13,6 +13,7 @@ build=build/fuzz
 seconds=${FUZZ_SECONDS:-60}
 kept_files=60
 kept_bytes=200000
+kept_largest=4096
 
 minimise=
 if [ "${1:-}" = --minimise ]; then
@@ -24,32 +25,64 @@ fi
 export ASAN_OPTIONS="detect_leaks=1:allocator_may_return_null=1:${ASAN_OPTIONS:-}"
 export UBSAN_OPTIONS="print_stacktrace=1:${UBSAN_OPTIONS:-}"
 
-# What was kept by hand stays; of the rest, as many as the bounds allow, smallest first.
+# Reads libFuzzer's record of which input has which features and names those to keep: the ones
+# with a name of their own are there already; then, again and again, the one that adds most.
+choose() {
+    awk -v files="$kept_files" -v bytes="$kept_bytes" -v largest="$kept_largest" '
+        NR == 1 { count = $1; next }
+        NR == 2 { next }
+        NR <= count + 2 { path[NR - 3] = $0; next }
+        $1 == "STARTED" { size[$2] = $3 }
+        $1 == "FT" { features[$2] = $0 }
+        function take(i, list, n, k) {
+            n = split(features[i], list, " ")
+            for (k = 3; k <= n; k++) have[list[k]] = 1
+            files--
+            bytes -= size[i]
+            taken[i] = 1
+        }
+        END {
+            for (i = 0; i < count; i++)
+                if (path[i] ~ /^fuzz\/corpus\// && path[i] !~ /\/found-[^\/]*$/) take(i)
+            while (files > 0) {
+                best = -1
+                most = 0
+                for (i = 0; i < count; i++) {
+                    if (taken[i] || size[i] > largest || size[i] > bytes) continue
+                    new = 0
+                    n = split(features[i], list, " ")
+                    if (n - 2 <= most) continue
+                    for (k = 3; k <= n; k++) new += !(list[k] in have)
+                    if (new > most) { most = new; best = i }
+                }
+                if (best < 0) break
+                take(best)
+                print path[best]
+            }
+        }' "$1"
+}
+
 minimise() {
-    merged=$(mktemp -d)
-    # The first directory is what is merged into: the named inputs come first and stay.
-    find "fuzz/corpus/$1" -type f ! -name 'found-*' -exec cp -t "$merged" {} +
-    "$build/fuzz/fuzz_$1" -merge=1 -print_final_stats=0 "$merged" "fuzz/corpus/$1" \
-        "$build/corpus/$1" 2>"$build/merge-$1.log" || {
-        cat "$build/merge-$1.log" >&2
+    record=$build/merge-$1
+    scratch=$(mktemp -d)
+    rm -f "$record"
+    "$build/fuzz/fuzz_$1" -set_cover_merge=1 -merge_control_file="$record" "$scratch" \
+        "fuzz/corpus/$1" "$build/corpus/$1" >"$record.log" 2>&1 || {
+        cat "$record.log" >&2
         exit 1
     }
-    files=$(find "fuzz/corpus/$1" -type f ! -name 'found-*' | wc -l)
-    bytes=$(find "fuzz/corpus/$1" -type f ! -name 'found-*' -printf '%s\n' |
-        awk '{ sum += $1 } END { print sum + 0 }')
-    rm -f "fuzz/corpus/$1"/found-*
+    rm -rf "$scratch"
+    mkdir "$record.kept"
     number=0
-    for file in $(find "$merged" -type f -printf '%s %p\n' | sort -n | cut -d' ' -f2-); do
-        [ -e "fuzz/corpus/$1/${file##*/}" ] && continue
-        size=$(wc -c <"$file")
-        [ "$files" -lt $kept_files ] && [ $((bytes + size)) -le $kept_bytes ] || break
+    for file in $(choose "$record"); do
         number=$((number + 1))
-        files=$((files + 1))
-        bytes=$((bytes + size))
-        cp "$file" "fuzz/corpus/$1/$(printf 'found-%02d' $number)"
+        cp "$file" "$record.kept/$(printf 'found-%02d' $number)"
     done
-    rm -rf "$merged"
-    echo "$1: $files inputs, $bytes bytes"
+    rm -f "fuzz/corpus/$1"/found-*
+    find "$record.kept" -type f -exec mv -t "fuzz/corpus/$1" {} +
+    rmdir "$record.kept"
+    echo "$1: $(find "fuzz/corpus/$1" -type f | wc -l) inputs," \
+        "$(find "fuzz/corpus/$1" -type f -printf '%s\n' | awk '{ n += $1 } END { print n }') bytes"
 }
 
 status=0

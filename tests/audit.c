@@ -111,9 +111,9 @@ CASE(healthy, "Three good nodes: every check is ok, and nothing is left on them.
 {
     struct cluster c;
     struct findings all;
-    static const char *const node_checks[] = {"reachable", "role",        "identity",
-                                              "eviction",  "persistence", "clock",
-                                              "latency",   "rights",      "guard"};
+    static const char *const node_checks[] = {"reachable",   "role",    "identity", "eviction",
+                                              "persistence", "clock",   "latency",  "rights",
+                                              "fencing",     "waiting", "kinds",    "guard"};
     cluster_start(&c, 3);
     audit(&c, &all);
     expect_only(&all, (const char *const[]){NULL});
@@ -278,7 +278,7 @@ static void lacks_right(const char *const *rights, const char *word)
         print(&all);
         FAIL("expected \"%s\" in the text", word);
     }
-    expect_only(&all, (const char *const[]){"rights", "fencing", NULL});
+    expect_only(&all, (const char *const[]){"rights", "fencing", "waiting", "kinds", NULL});
 }
 
 CASE(no_right_to_set, "A user without SET: rights fails, and says that it cannot acquire.")
@@ -304,25 +304,55 @@ CASE(no_right_inside_scripts, "A user without DEL, which the release script call
     lacks_right(rights, "release");
 }
 
-CASE(no_right_to_tokens, "A user who can lock but not fence: a warning about fencing alone.")
+#define MUTEX_RIGHTS                                                                           \
+    "+get", "+set", "+pttl", "+del", "+pexpire", "+exists", "+zrange", "+zscore", "+publish",  \
+        "+eval", "+evalsha", "+ping"
+
+/* One node of three has a user with these rights: warnings of these names, and no others. */
+static void expect_warnings(const char *const *rights, const char *const *names)
 {
-    static const char *const rights[] = {"+get",     "+set",   "+pttl",    "+del",
-                                         "+pexpire", "+eval",  "+evalsha", "+ping",
-                                         "+info",    "+hmget", "+time",    NULL};
     struct cluster c;
     struct findings all;
     cluster_start(&c, 3);
     add_user(&c, 1, rights);
     audit(&c, &all);
-    expect(&all, &c, 1, "fencing", REDLOCK_CHECK_WARN);
-    expect(&all, &c, 0, "fencing", REDLOCK_CHECK_OK);
-    expect_only(&all, (const char *const[]){"fencing", NULL});
+    for (size_t i = 0; names[i] != NULL; i++) {
+        expect(&all, &c, 1, names[i], REDLOCK_CHECK_WARN);
+        expect(&all, &c, 0, names[i], REDLOCK_CHECK_OK);
+    }
+    expect_only(&all, names);
+    CHECK(cluster_await_empty(&c, 1000));
+}
+
+CASE(no_right_to_tokens,
+     "A user who may not touch the counters: a warning about fencing alone.")
+{
+    static const char *const rights[] = {
+        "+@all", "resetkeys", "~redlock:*", "~redlock.q*", "~redlock.a*", "&*", NULL};
+    expect_warnings(rights, (const char *const[]){"fencing", "waiting", "kinds", NULL});
+}
+
+CASE(no_right_to_queue, "A user who can do with a plain mutex alone: neither queue nor kinds.")
+{
+    static const char *const rights[] = {MUTEX_RIGHTS, "+info", "+time", "+hmget", NULL};
+    expect_warnings(rights, (const char *const[]){"waiting", "kinds", NULL});
+}
+
+CASE(no_right_to_subscribe, "A user who may not listen: only waiting is slower.")
+{
+    static const char *const rights[] = {"+@all", "-subscribe", "&*", NULL};
+    expect_warnings(rights, (const char *const[]){"waiting", NULL});
+}
+
+CASE(no_right_to_kinds, "A user without HSET: neither re-entrant locks nor semaphores.")
+{
+    static const char *const rights[] = {"+@all", "-hset", "&*", NULL};
+    expect_warnings(rights, (const char *const[]){"kinds", NULL});
 }
 
 CASE(silent_servers, "Without INFO, TIME and CONFIG the answers are unknown, never ok.")
 {
-    static const char *const rights[] = {"+get",  "+set",     "+pttl", "+del", "+pexpire",
-                                         "+eval", "+evalsha", "+ping", NULL};
+    static const char *const rights[] = {MUTEX_RIGHTS, NULL};
     static const char *const untold[] = {"role", "identity", "eviction", "persistence",
                                          "clock"};
     struct cluster c;

@@ -12,6 +12,12 @@
 
 static const enum rl_op rights_ops[3] = {RL_OP_ACQUIRE, RL_OP_EXTEND, RL_OP_RELEASE};
 static const enum rl_op fencing_ops[3] = {RL_OP_ACQUIRE, RL_OP_RELEASE, RL_OP_FORGET};
+static const enum rl_op queue_ops[3] = {RL_OP_TICKET, RL_OP_ACQUIRE, RL_OP_RELEASE};
+
+/* Of no line of ours: whoever is told to wake it finds nobody. */
+#define AUDIT_WAITER UINT64_MAX
+/* So long does a connection that listens get to come up. */
+#define EAR_WAIT_NS (500 * (int64_t)RL_MS_NS)
 
 static int ask(redlock *client, redlock_lock *lock, enum rl_op question,
                struct rl_survey *survey)
@@ -80,10 +86,9 @@ static int try_rights(struct rl_audit *audit, redlock_lock *lock, const enum rl_
 }
 
 /* A lock of a name that nobody else uses. */
-static redlock_lock *new_lock(redlock *client, bool fenced)
+static redlock_lock *new_lock(redlock *client, struct rl_lock_terms terms)
 {
     static const char hex[] = "0123456789abcdef";
-    struct rl_lock_terms terms = {.fenced = fenced};
     uint8_t bytes[NAME_RANDOM_BYTES];
     char name[] = "doctor.0123456789abcdef";
 
@@ -93,17 +98,107 @@ static redlock_lock *new_lock(redlock *client, bool fenced)
     return rl_lock_new_for(client, name, sizeof name - 1, &terms);
 }
 
+/* Every kind does what a lock does, with the scripts that it has for that. */
+static int try_kinds(struct rl_audit *audit)
+{
+    static const struct rl_lock_terms terms[RL_AUDIT_KINDS] = {
+        {.kind = REDLOCK_SHARED},
+        {.kind = REDLOCK_REENTRANT},
+        {.kind = REDLOCK_SEMAPHORE, .slots = 1},
+    };
+    int error = REDLOCK_OK;
+
+    for (int i = 0; i < RL_AUDIT_KINDS && !error; i++) {
+        redlock_lock *lock = new_lock(audit->client, terms[i]);
+
+        if (!lock)
+            return REDLOCK_NOMEM;
+        lock->handle.lock.slot = 1;
+        error = try_rights(audit, lock, rights_ops, audit->kinds[i]);
+        if (!error && i == 0)
+            error = ask(audit->client, lock, RL_OP_LOOK, &audit->look);
+        rl_lock_discard(audit->client, lock, false);
+    }
+    return error;
+}
+
+/* The place that the audit took in the queues goes, without anybody waiting for that. */
+static void leave_queue(redlock *client, redlock_lock *lock)
+{
+    struct rl_engine *engine = &client->engine;
+    struct rl_claim *claim = lock->handle.claim;
+
+    claim->waiter = lock->handle.waiter;
+    for (uint8_t i = 0; i < engine->policy.node_count; i++) {
+        struct rl_description description;
+        struct rl_command command;
+
+        rl_describe(engine, claim, NULL, RL_OP_LEAVE, rl_now_ns(), &description);
+        rl_recipe_command(RL_OP_LEAVE, &description.subject, &engine->node[i].session.abilities,
+                          &command);
+        rl_node_request(engine, i, claim, RL_OP_LEAVE, 0, &command);
+    }
+}
+
+static int try_queue(struct rl_audit *audit)
+{
+    redlock_lock *lock =
+        new_lock(audit->client, (struct rl_lock_terms){.kind = REDLOCK_SHARED});
+    int error;
+
+    if (!lock)
+        return REDLOCK_NOMEM;
+    audit->client->engine.listening = true;
+    lock->handle.lock.ticket = 1;
+    lock->handle.waiter = AUDIT_WAITER;
+    error = try_rights(audit, lock, queue_ops, audit->queue);
+    if (!error)
+        leave_queue(audit->client, lock);
+    rl_lock_discard(audit->client, lock, false);
+    return error;
+}
+
+static bool are_ears_settled(struct rl_audit *audit)
+{
+    redlock *client = audit->client;
+    bool settled = true;
+
+    for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
+        audit->woken[i] = client->engine.node[i].ear.is_up;
+        settled &= audit->woken[i] || audit->rtt_us[i] < 0 || client->ear[i].failure_count > 0;
+    }
+    return settled;
+}
+
+/* Are we told when a lock becomes free? The listening connections were asked for before. */
+static int try_ears(struct rl_audit *audit, redlock_lock *lock)
+{
+    int64_t end_ns = rl_now_ns() + EAR_WAIT_NS;
+    struct rl_survey ping = {0};
+    int error = REDLOCK_OK;
+
+    while (!error && !are_ears_settled(audit) && rl_now_ns() < end_ns)
+        error = ask(audit->client, lock, RL_OP_PING, &ping);
+    return error;
+}
+
 static int gather(struct rl_audit *audit)
 {
     redlock *client = audit->client;
-    redlock_lock *plain = new_lock(client, false);
-    redlock_lock *fenced = new_lock(client, true);
+    redlock_lock *plain = new_lock(client, (struct rl_lock_terms){0});
+    redlock_lock *fenced = new_lock(client, (struct rl_lock_terms){.fenced = true});
     int error = plain && fenced ? measure(audit, plain) : REDLOCK_NOMEM;
 
     if (!error)
         error = try_rights(audit, plain, rights_ops, audit->rights);
     if (!error)
         error = try_rights(audit, fenced, fencing_ops, audit->fencing);
+    if (!error)
+        error = try_queue(audit);
+    if (!error)
+        error = try_kinds(audit);
+    if (!error)
+        error = try_ears(audit, plain);
     if (plain)
         rl_lock_discard(client, plain, false);
     if (fenced)

@@ -6,6 +6,8 @@
 #include "client/client.h"
 #include "core/audit.h"
 
+#define RL_AUDIT_KINDS 3 /* beside the mutex: shared, re-entrant, semaphore */
+
 struct rl_audit {
     redlock *client;
     redlock_check_fn *each;
@@ -15,6 +17,10 @@ struct rl_audit {
     int32_t rtt_us[REDLOCK_NODES_MAX]; /* the quickest; -1: no answer */
     struct rl_survey rights[3];        /* acquire, extend, release */
     struct rl_survey fencing[3];       /* acquire with a token, release, forget the counter */
+    struct rl_survey kinds[RL_AUDIT_KINDS][3]; /* acquire, extend, release */
+    struct rl_survey queue[3];                 /* a ticket, acquire from the queue, release */
+    struct rl_survey look;                     /* who holds it? */
+    bool woken[REDLOCK_NODES_MAX];             /* the node lets us subscribe */
     struct rl_audit_node nodes[REDLOCK_NODES_MAX];
     char refusal[REDLOCK_NODES_MAX][REDLOCK_TEXT_MAX]; /* in the node's words, of a right */
 };

@@ -207,6 +207,50 @@ static void check_fencing(const struct rl_audit *audit, uint8_t i)
             "give the user the rights listed in libredlock(3), or do without tokens");
 }
 
+/* Not what was answered matters here, but whether the server refused to do it. */
+static bool is_denied(const struct rl_survey *surveys, int count, uint8_t i)
+{
+    for (int k = 0; k < count; k++)
+        if (surveys[k].node[i].vote == REDLOCK_VOTE_AUTH ||
+            surveys[k].node[i].vote == REDLOCK_VOTE_ERROR)
+            return true;
+    return false;
+}
+
+static void check_waiting(const struct rl_audit *audit, uint8_t i)
+{
+    const char *address = audit->client->engine.node[i].address;
+
+    if (is_denied(audit->queue, 3, i))
+        say(audit, address, "waiting", REDLOCK_CHECK_WARN,
+            "has no queue for us: who has to wait is refused",
+            "give the user the rights listed in redlock(1), or never wait");
+    else if (!audit->woken[i])
+        say(audit, address, "waiting", REDLOCK_CHECK_WARN,
+            "does not tell us when a lock becomes free: who waits looks about once a second",
+            "allow +subscribe and the channels &redlock* for this user");
+    else
+        say(audit, address, "waiting", REDLOCK_CHECK_OK, "in line, and woken", "");
+}
+
+static void check_kinds(const struct rl_audit *audit, uint8_t i)
+{
+    const char *address = audit->client->engine.node[i].address;
+    char missing[SENTENCE_MAX] = "";
+    size_t used = 0;
+
+    for (int k = 0; k < RL_AUDIT_KINDS && used < sizeof missing; k++)
+        if (is_denied(audit->kinds[k], 3, i))
+            used += (size_t)snprintf(missing + used, sizeof missing - used, "%s%s",
+                                     used ? ", " : "no locks of the kinds ",
+                                     redlock_kind_text(REDLOCK_SHARED + k));
+    if (used == 0 && is_denied(&audit->look, 1, i))
+        used = (size_t)snprintf(missing, sizeof missing, "does not tell who holds a lock");
+    say(audit, address, "kinds", used ? REDLOCK_CHECK_WARN : REDLOCK_CHECK_OK,
+        used ? missing : "shared, reentrant, semaphore",
+        used ? "give the user the rights listed in redlock(1), or do without" : "");
+}
+
 static void check_guard(const struct rl_audit *audit, uint8_t i)
 {
     const struct rl_node *node = &audit->client->engine.node[i];
@@ -288,6 +332,8 @@ void rl_audit_judge(const struct rl_audit *audit)
         if (!is_held_by_duplicate(audit, i, doubts)) {
             check_rights(audit, i);
             check_fencing(audit, i);
+            check_waiting(audit, i);
+            check_kinds(audit, i);
         }
         check_guard(audit, i);
     }

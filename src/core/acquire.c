@@ -33,6 +33,8 @@ void rl_acquire_attempt(struct rl_lock *lock, int64_t now_ns, uint32_t random,
     lock->attempt_count++;
     lock->longest_ttl_ns = lock->ttl_ns;
     lock->token = 0;
+    lock->came_from_queue = false;
+    lock->unanswered = 0;
     lock->owners[0] = lock->owners[1] = (struct rl_owners_token){0};
     lock->beyond_max_ttl = 0;
     lock->woken = lock->again_count = 0;
@@ -217,12 +219,9 @@ void rl_acquire_fail(struct rl_lock *lock, const struct rl_event *event, struct 
 void rl_acquire_hold(struct rl_lock *lock, int64_t end_ns, struct rl_actions *out)
 {
     lock->acquire_round = lock->round;
-    lock->held = lock->tally.yes;
+    lock->held = lock->proven = lock->tally.yes;
     lock->patience_ns = RL_NEVER_NS;
-    /* A holder that dies must not block as the dead head of the queue. */
-    if (lock->ticket)
-        rl_send(out, RL_OP_LEAVE, rl_all_nodes(lock), lock->round);
-    rl_queue_forget(lock);
+    rl_queue_served(lock, out);
     rl_hold_begin(lock, end_ns, lock->round_start_ns);
     rl_finish(out, REDLOCK_OK);
 }

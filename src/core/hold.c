@@ -69,7 +69,9 @@ void rl_hold_sweep(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
     if (RL_RULE(KEPT_TO_THE_END) && now_ns < lock->sweep_at_ns)
         return;
     lock->sweep_at_ns = RL_NEVER_NS;
-    rl_send(out, RL_OP_ROLLBACK, rl_all_nodes(lock), lock->round);
+    /* A rollback would get the place back that the grant has taken. */
+    rl_send(out, lock->came_from_queue ? RL_OP_QUIT : RL_OP_ROLLBACK, rl_all_nodes(lock),
+            lock->round);
 }
 
 static bool is_capped(const struct rl_lock *lock, int64_t now_ns, int64_t ttl_ns)
@@ -212,25 +214,32 @@ static bool carries_deadline(const struct rl_lock *lock)
 }
 
 /*
- * A renewal in quarantine counts where our grant has counted before: the key that is still there
- * was not lost (G3). A key that was set in quarantine proves nothing, however often it is renewed.
+ * G3: what an answer says about the node's memory. A renewal in quarantine counts where the key
+ * is known from before: still there, so nothing was lost. A key that was set in quarantine, by an
+ * acquire whose grant did not count, says nothing about what the node forgot, however often it is
+ * renewed.
  */
-static struct rl_answer judge_renewal(const struct rl_lock *lock, const struct rl_event *event)
+static struct rl_answer weigh(struct rl_lock *lock, const struct rl_event *event)
 {
     struct rl_answer answer = event->answer;
+    uint16_t bit = (uint16_t)(1u << event->node);
 
-    if (answer.vote == REDLOCK_VOTE_GRANTED && answer.in_quarantine &&
-        !(lock->held & (1u << event->node)))
+    if (answer.vote == REDLOCK_VOTE_MISSING)
+        lock->proven &= (uint16_t)~bit;
+    if (answer.vote != REDLOCK_VOTE_GRANTED)
+        return answer;
+    if (answer.in_quarantine && !(lock->proven & bit))
         answer.vote = REDLOCK_VOTE_GUARDED;
+    else
+        lock->proven |= bit;
     return answer;
 }
 
 /* A straggler of the round that won: it only adds to the margin (A3). */
 static void note_straggler(struct rl_lock *lock, const struct rl_event *event,
-                           struct rl_actions *out)
+                           struct rl_answer answer, struct rl_actions *out)
 {
     uint16_t bit = (uint16_t)(1u << event->node);
-    struct rl_answer answer = judge_renewal(lock, event);
 
     /* A grant that an extension has overtaken says nothing about what is there now. */
     if (answer.vote == REDLOCK_VOTE_GRANTED &&
@@ -248,10 +257,14 @@ static void note_straggler(struct rl_lock *lock, const struct rl_event *event,
 
 void rl_hold_answer(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
 {
-    struct rl_answer answer = judge_renewal(lock, event);
+    bool of_the_hold = rl_is_acquire(event->op)
+                           ? event->round == lock->acquire_round
+                           : event->op == RL_OP_EXTEND || event->op == RL_OP_HEAL;
+    struct rl_answer answer = of_the_hold ? weigh(lock, event) : event->answer;
 
     if (rl_is_acquire(event->op) && event->round == lock->acquire_round) {
-        note_straggler(lock, event, out);
+        note_straggler(lock, event, answer, out);
+        rl_queue_straggler(lock, event, out);
         if (event->round == lock->round)
             rl_token_straggler(lock, event, out);
         return;
@@ -265,7 +278,7 @@ void rl_hold_answer(struct rl_lock *lock, const struct rl_event *event, struct r
         return;
     }
     if (!lock->extending) {
-        note_straggler(lock, event, out);
+        note_straggler(lock, event, answer, out);
         return;
     }
     /* A reply that came after the end renews nothing (A10): the hold is over by our clock. */

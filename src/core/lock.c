@@ -46,7 +46,7 @@ void rl_note_answer(struct rl_lock *lock, uint8_t node, struct rl_answer answer,
 {
     lock->node[node] = (struct rl_node_vote){
         .vote = (uint8_t)answer.vote,
-        .rtt_us = rtt_ns < 0 || answer.is_ours ? -1 : (int32_t)(rtt_ns / 1000),
+        .rtt_us = rtt_ns < 0 || answer.is_ours ? -1 : rl_rtt_us(rtt_ns),
         .key_ttl_ms = answer.key_ttl_ms,
         .token = answer.vote == REDLOCK_VOTE_HELD ? answer.ticket : answer.token,
     };

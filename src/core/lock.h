@@ -110,6 +110,8 @@ struct rl_lock {
     uint8_t collision_count; /* rounds in a row that gave us some nodes, but no quorum */
     uint16_t woken;          /* nodes that said, during the round, that the lock is free */
     uint8_t again_count;     /* requests of this round that were repeated */
+    bool came_from_queue;    /* the hold was waited for */
+    uint16_t unanswered;     /* of such a hold: nodes where a place may remain */
     struct rl_owners_token owners[2]; /* REENTRANT: what nodes said of the owner's first hold */
     uint16_t slot;                    /* SEMAPHORE: the one that is tried or held, from 1 */
     uint16_t slot_tries;              /* in a row, without waiting */
@@ -120,6 +122,11 @@ struct rl_lock {
     int64_t acquired_ns;
     int64_t deadline_ns; /* end of the validity (A3, A10); 0: not held */
     uint16_t held;       /* nodes known to carry our key, a bit each */
+    /*
+     * Nodes that had our key while they could vote and were not found without it since. Only on
+     * these does a renewal count in quarantine: a key that was set there proves nothing (G3).
+     */
+    uint16_t proven;
     int64_t token;       /* fencing token of the hold; 0: none */
     uint16_t aligned;    /* ALIGNING: nodes whose counter is the token */
     int64_t sweep_at_ns; /* after a loss: when what remains is taken back; RL_NEVER_NS: not */
@@ -204,6 +211,12 @@ void rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_
 
 /* When the next RL_EVENT_TIMER is due; RL_NEVER_NS for none. */
 int64_t rl_lock_timer_ns(const struct rl_lock *lock);
+
+/* A round trip as reports have it: a machine that slept may get an answer after hours. */
+static inline int32_t rl_rtt_us(int64_t rtt_ns)
+{
+    return rtt_ns / 1000 < INT32_MAX ? (int32_t)(rtt_ns / 1000) : INT32_MAX;
+}
 
 /* The per-node deadline for a TTL: the policy's, but small against the TTL (A2). */
 int64_t rl_lock_node_timeout_ns(const struct rl_policy *policy, int64_t ttl_ns);

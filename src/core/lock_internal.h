@@ -53,6 +53,11 @@ void rl_queue_refused(struct rl_lock *lock, const struct rl_event *event,
 /* May a lost round still be won, because nodes that refused may be free any moment? */
 bool rl_queue_has_patience(const struct rl_lock *lock, int64_t now_ns);
 void rl_queue_forget(struct rl_lock *lock);
+/* The lock is ours: whatever place remains is given up. */
+void rl_queue_served(struct rl_lock *lock, struct rl_actions *out);
+/* The same for a node that answered later. */
+void rl_queue_straggler(struct rl_lock *lock, const struct rl_event *event,
+                        struct rl_actions *out);
 
 /* hold.c: extension, renewal, loss */
 void rl_hold_begin(struct rl_lock *lock, int64_t deadline_ns, int64_t start_ns);

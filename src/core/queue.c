@@ -38,6 +38,32 @@ void rl_queue_forget(struct rl_lock *lock)
     lock->ahead_ms = 0;
 }
 
+/*
+ * A grant takes our place in that node's queue with it. Where we were refused, or nobody knows,
+ * it is given up now, so that a holder that dies does not block as the dead head of a queue; who
+ * has not answered yet may still grant.
+ */
+void rl_queue_served(struct rl_lock *lock, struct rl_actions *out)
+{
+    if (lock->ticket)
+        rl_send(out, RL_OP_LEAVE, lock->tally.no, lock->round);
+    lock->came_from_queue = lock->ticket != 0;
+    lock->unanswered = lock->ticket ? rl_tally_pending(&lock->tally) : 0;
+    rl_queue_forget(lock);
+}
+
+void rl_queue_straggler(struct rl_lock *lock, const struct rl_event *event,
+                        struct rl_actions *out)
+{
+    uint16_t bit = (uint16_t)(1u << event->node);
+
+    if (!(lock->unanswered & bit))
+        return;
+    lock->unanswered &= (uint16_t)~bit;
+    if (event->answer.vote != REDLOCK_VOTE_GRANTED && !event->answer.is_ours)
+        rl_send(out, RL_OP_LEAVE, bit, event->round);
+}
+
 void rl_queue_park(struct rl_lock *lock, const struct rl_event *event)
 {
     (void)event;

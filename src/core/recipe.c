@@ -196,10 +196,9 @@ static void release_command(const struct rl_subject *subject,
                             const struct rl_abilities *abilities, struct rl_slice value,
                             struct rl_command *out)
 {
-    SCRIPT_HEAD(out, abilities, RELEASE, 3);
+    SCRIPT_HEAD(out, abilities, RELEASE, 2);
     add(out, subject->name[0].lock);
     add(out, subject->name[0].queue);
-    add(out, subject->name[0].alive);
     add(out, value);
 }
 
@@ -216,7 +215,9 @@ static void give_back_command(const struct rl_subject *subject,
     }
     add(out, op == RL_OP_LEAVE ? TEXT("") : subject->value);
     add(out, subject->waiter);
-    add_flag(out, op == RL_OP_LEAVE || op == RL_OP_QUIT);
+    /* A rollback gets our place back, which a grant has taken (take.lua). */
+    add(out, op == RL_OP_LEAVE || op == RL_OP_QUIT ? TEXT("0") : subject->ticket);
+    ADD_TEXT(out, STRINGIFY(RL_WAITER_LIFE_MS));
 }
 
 static void delete_command(const struct rl_subject *subject,

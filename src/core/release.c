@@ -20,6 +20,8 @@ void rl_release_begin(struct rl_lock *lock, const struct rl_event *event,
     rl_round_begin(lock, event->now_ns, timeout_ns(lock));
     /* All nodes, also those that never granted: a lost reply is no proof of a lost SET. */
     rl_send(out, RL_OP_RELEASE, rl_all_nodes(lock), lock->round);
+    rl_send(out, RL_OP_LEAVE, lock->unanswered, lock->round);
+    lock->unanswered = 0;
 }
 
 static void end(struct rl_lock *lock, struct rl_actions *out, int error)

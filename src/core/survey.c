@@ -74,7 +74,7 @@ void rl_survey_answer(struct rl_survey *survey, uint8_t node, struct rl_answer a
     vote->vote = (uint8_t)answer.vote;
     vote->key_ttl_ms = answer.key_ttl_ms;
     if (!answer.is_ours)
-        vote->rtt_us = (int32_t)((now_ns - survey->start_ns) / 1000);
+        vote->rtt_us = rl_rtt_us(now_ns - survey->start_ns);
     if (survey->sight && reply &&
         (answer.vote == REDLOCK_VOTE_HELD || answer.vote == REDLOCK_VOTE_MISSING))
         see(&survey->sight[node], reply);

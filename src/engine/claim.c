@@ -32,6 +32,7 @@ struct rl_claim *rl_claim_new(struct rl_claims *claims, struct rl_slice key,
     claim->touched = claim->returned = 0;
     claim->gone_ns = 0;
     claim->waiter = 0;
+    claim->ticket = 0;
     claim->kind = REDLOCK_MUTEX;
     claim->name_count = 1;
     claim->prefix_size = 0;

@@ -29,6 +29,7 @@ struct rl_claim {
     uint16_t returned;        /* nodes that were told to give it back */
     int64_t gone_ns;          /* by then every node has let it expire */
     uint64_t waiter;          /* the place in the queue of this attempt; 0: none */
+    int64_t ticket;           /* what it was asked for with */
     uint8_t kind;             /* enum redlock_kind */
     uint8_t name_count;
     uint8_t prefix_size; /* of every key */

@@ -51,7 +51,7 @@ static unsigned beside_of(const struct rl_subject *subject, enum rl_op op)
     case RL_OP_QUIT:
     case RL_OP_LEAVE:
     case RL_OP_WAKE:
-        return BESIDE_QUEUE | BESIDE_ALIVE;
+        return simple ? BESIDE_QUEUE : BESIDE_QUEUE | BESIDE_ALIVE;
     case RL_OP_TICKET:
     case RL_OP_WAITERS:
         return BESIDE_QUEUE;
@@ -132,7 +132,9 @@ static void describe_acquire(const struct rl_engine *engine, const struct rl_han
     const struct rl_lock *lock = &handle->lock;
     struct rl_subject *subject = &out->subject;
 
-    if (lock->ticket || lock->terms.fair || handle->courteous)
+    /* Only a first attempt may overtake: one that reaches few nodes would do so for ever. */
+    if (lock->ticket || lock->terms.fair || handle->courteous ||
+        (handle->line && lock->attempt_count > 1))
         subject->waiter = write_waiter(engine, subject->kind, handle->waiter, out->waiter);
     subject->ticket = rl_write_decimal(lock->ticket, out->ticket);
     subject->group = handle->owner;
@@ -157,12 +159,14 @@ void rl_describe(const struct rl_engine *engine, const struct rl_claim *claim,
         .value = claim->value,
         .contended = claim->contended,
         .group = NOTHING,
+        .ticket = {"0", 1},
         .waiter = NOTHING,
         .incarnation = NOTHING,
     };
     if (op == RL_OP_ROLLBACK || op == RL_OP_QUIT || op == RL_OP_LEAVE) {
         if (claim->waiter)
             subject->waiter = write_waiter(engine, subject->kind, claim->waiter, out->waiter);
+        subject->ticket = rl_write_decimal(claim->ticket, out->ticket);
     } else if (handle) {
         int64_t ttl_ns = ttl_of_ns(&handle->lock, op, now_ns);
 

@@ -72,10 +72,11 @@ static void send_orphans(struct rl_engine *engine, uint8_t node, int64_t now_ns)
         struct rl_command command;
 
         if (now_ns < claim->gone_ns) {
-            rl_describe(engine, claim, NULL, RL_OP_ROLLBACK, now_ns, &description);
-            rl_recipe_command(RL_OP_ROLLBACK, &description.subject, &at->session.abilities,
+            /* Its place goes as well: who still wants it asks for it again. */
+            rl_describe(engine, claim, NULL, RL_OP_QUIT, now_ns, &description);
+            rl_recipe_command(RL_OP_QUIT, &description.subject, &at->session.abilities,
                               &command);
-            rl_node_request(engine, node, claim, RL_OP_ROLLBACK, 0, &command);
+            rl_node_request(engine, node, claim, RL_OP_QUIT, 0, &command);
         }
         rl_claim_unref(&engine->claims, claim);
     }
@@ -154,7 +155,7 @@ static void note_rtt(struct rl_node *node, const struct rl_pending *request, int
         start_ns = claim->handle->lock.round_start_ns;
     else
         return;
-    rtt_us = (int32_t)((now_ns - start_ns) / 1000);
+    rtt_us = rl_rtt_us(now_ns - start_ns);
     if (node->rtt_us < 0)
         node->rtt_us = rtt_us;
     else

@@ -66,6 +66,7 @@ static bool begin_claim(struct rl_engine *engine, struct rl_handle *handle, int6
     claim->gone_ns = gone_ns(engine, handle->lock.ttl_ns, now_ns);
     claim->contended = handle->lock.ticket != 0;
     claim->waiter = handle->lock.ticket ? handle->waiter : 0;
+    claim->ticket = handle->lock.ticket;
     if (handle->claim) {
         if (RL_RULE(ROUNDS))
             handle->claim->handle = NULL;

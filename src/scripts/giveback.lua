@@ -1,9 +1,10 @@
 -- Give back a hold of any kind, leave the queue, or both; then wake who can be served.
 -- KEYS    for each name: lock, queue, liveness
--- ARGV    1 value, '' to give nothing back  2 our waiter, or ''  3 1 to leave the queue
+-- ARGV    1 value, '' to give nothing back  2 our waiter, or ''
+--         3 its ticket, to be put back in its place; 0 to leave the queue  4 life of a waiter in ms
 -- -> 2 given back while others wait, 1 given back for every name, 0 not there or another's
 local call = redis.call
-local value, waiter, leaving = ARGV[1], ARGV[2], ARGV[3] == '1'
+local value, waiter, ticket = ARGV[1], ARGV[2], ARGV[3]
 -- Of a semaphore: the one that is free now.
 local slot = string.match(value, '#%d+$') or ''
 local time = call('TIME')
@@ -95,9 +96,16 @@ end
 local given, waiting = 0, false
 for i = 1, #KEYS, 3 do
   local mine = value ~= '' and give_back(KEYS[i]) or 0
-  local left = leaving and call('ZREM', KEYS[i + 1], waiter) or 0
-  if leaving then
+  local left = 0
+  if waiter ~= '' and ticket == '0' then
+    left = call('ZREM', KEYS[i + 1], waiter)
     call('ZREM', KEYS[i + 2], waiter)
+  elseif waiter ~= '' and mine == 1 then
+    -- The place went with the grant; nobody else was served meanwhile.
+    call('ZADD', KEYS[i + 1], 'NX', ticket, waiter)
+    call('ZADD', KEYS[i + 2], string.format('%.0f', now + ARGV[4]), waiter)
+    call('PEXPIRE', KEYS[i + 1], ARGV[4])
+    call('PEXPIRE', KEYS[i + 2], ARGV[4])
   end
   given = given + mine
   waiting = waiting or call('EXISTS', KEYS[i + 1]) == 1

@@ -1,6 +1,7 @@
 -- Compare-and-delete (A6): the key goes only while it still carries our value. Who is first in
--- the queue is told; of readers, all that are first.
--- KEYS[1] lock  KEYS[2] queue  KEYS[3] liveness  ARGV[1] value, '' to tell only
+-- the queue is told; of readers, all that are first. Where nobody listens, it may be dead: then
+-- the next one is told as well.
+-- KEYS[1] lock  KEYS[2] queue  ARGV[1] value, '' to tell only
 -- -> 2 deleted while others wait, 1 deleted, 0 gone or another's
 local call = redis.call
 if ARGV[1] == '' then
@@ -16,16 +17,11 @@ local heads = call('ZRANGE', KEYS[2], 0, 15)
 if not heads[1] then
   return 1
 end
-local time = call('TIME')
-local now = math.floor((time[1] * 1000000 + time[2]) / 1000)
 for i = 1, #heads do
-  local ends = call('ZSCORE', KEYS[3], heads[i])
-  if ends and tonumber(ends) > now then
-    -- Who may not publish leaves it to the waiter's timer.
-    redis.pcall('PUBLISH', 'redlock.wake:' .. string.sub(heads[i], 2, 17), heads[i])
-    if string.sub(heads[i], 1, 1) ~= 'r' then
-      break
-    end
+  -- Who may not publish leaves it to the waiter's timer.
+  local heard = redis.pcall('PUBLISH', 'redlock.wake:' .. string.sub(heads[i], 2, 17), heads[i])
+  if heard ~= 0 and string.sub(heads[i], 1, 1) ~= 'r' then
+    break
   end
 end
 return 2

@@ -22,6 +22,24 @@ local function decimal(number)
   return string.format('%.0f', number)
 end
 
+-- A grant takes the place in the queue with it: while the lock here is ours nobody else is served,
+-- and a rollback puts us back.
+local function leave()
+  if waiter ~= '' and ticket ~= '0' then
+    for i = 1, names do
+      call('ZREM', KEYS[4 * i - 1], waiter)
+      call('ZREM', KEYS[4 * i], waiter)
+    end
+  end
+end
+
+-- The plain mutex, free, and we are first: what everybody waits for.
+if kind == 'm' and names == 1 and ARGV[7] == '0' and ARGV[8] == '0' and ticket ~= '0' and
+  call('ZRANGE', KEYS[3], 0, 0)[1] == waiter and call('SET', key, value, 'NX', 'PX', ttl) then
+  leave()
+  return {1, 0, '', 0, '', 0}
+end
+
 local id, max_ttl, identity = '', 0, ''
 if ARGV[7] ~= '0' or ARGV[8] == '1' then
   local marker = call('HMGET', KEYS[#KEYS], 'id', 'max_ttl')
@@ -155,6 +173,13 @@ elseif kind == 'o' then
   call('HSET', key, 'owner', group, 'h:' .. value, expiry)
 else
   call('HSET', key, 'slots', group, 's:' .. want, expiry .. ':' .. value)
+end
+leave()
+-- Who comes next may be served beside us.
+local head = (kind == 's' or kind == 'k') and call('ZRANGE', KEYS[3], 0, 0)[1]
+if head and (kind == 'k' and call('HLEN', key) - 1 < tonumber(group) or
+    kind == 's' and string.sub(head, 1, 1) == 'r') then
+  redis.pcall('PUBLISH', 'redlock.wake:' .. string.sub(head, 2, 17), head)
 end
 -- The key lives as long as its longest hold.
 if kind ~= 'm' and call('PTTL', key) < ttl then

@@ -26,7 +26,7 @@ like '   which counts' "$out" '3 nodes, [0-9]+ checks: [0-9]+ ok, 0 warn, 0 fail
 unlike 'no colours without a terminal' "$out" $'\033'
 is 'nothing is left behind' "$(ask "$(port 1)" KEYS 'redlock:*')" '*0'
 try "$redlock" doctor -v
-for check in reachable role identity eviction persistence clock latency rights guard; do
+for check in reachable role identity eviction persistence clock latency rights fencing waiting kinds guard; do
     is "-v: $check of every node" "$(grep -c "^  ok  *$check " "$tmp/out")" 3
 done
 try "$redlock" doctor -q

@@ -21,7 +21,7 @@ like 'held: by whom, for how long, by how many' "$out" \
 like 'free' "$out" '^b: free, 0/3 votes$'
 unlike 'the value is not given away' "$out$err" "$value"
 try "$redlock" status -v a
-like 'status -v: node by node' "$out" "127.0.0.1:$(port 3) +held by another +${value:0:8}…"
+like 'status -v: node by node' "$out" "127.0.0.1:$(port 3) +held by another +mutex +${value:0:8}…"
 unlike 'nor there' "$out$err" "$value"
 try "$redlock" status --held a
 expect 'status --held: held is 0' 0

@@ -27,7 +27,7 @@ for bad in '' '{' '{"a":01}' '["a",]' '{"a":"\x"}' $'"\t"' $'"\xff"' '{} {}' 'nu
 done
 ok 'the checker refuses what is broken'
 
-json 'lock' 0 '^\{"ok":true,"command":"lock","name":"a","value":"[0-9a-f]{40}","ttl_ms":5000,"validity_ms":[0-9]+,' \
+json 'lock' 0 '^\{"ok":true,"command":"lock","name":"a","kind":"mutex","value":"[0-9a-f]{40}","ttl_ms":5000,"validity_ms":[0-9]+,' \
     "$redlock" lock --json -t 5 a
 value=$(grep -o '"value":"[^"]*"' <<<"$out" | cut -d'"' -f4)
 like '   with its nodes' "$out" "\"nodes\":\[\{\"address\":\"127.0.0.1:$(port 1)\",\"vote\":\".*\"GRANTED\""
@@ -35,9 +35,9 @@ json 'lock, busy' 75 '"ok":false,"command":"lock","error":"BUSY",.*"exit_status"
     "$redlock" lock --json -n a
 json 'run, busy' 75 '"error":"BUSY"' "$redlock" run --json -n a -- echo ran
 json 'run, wait elapsed' 5 '"error":"TIMEOUT".*"exit_status":5' "$redlock" run --json -E 5 -w 200ms a true
-json 'status' 0 '"name":"a","held":true,"votes":3,"holder":"[0-9a-f]{8}…","ttl_ms":[0-9]+,"fence":null,"quorum":2' \
+json 'status' 0 '"name":"a","held":true,"kind":"mutex","votes":3,"holder":"[0-9a-f]{8}…","holders":1,"owner":null,"slots":null,"ttl_ms":[0-9]+,"fence":null,"waiters":0,"head":null,"disagree":false,"quorum":2' \
     "$redlock" status --json a b
-like '   of each name' "$out" '"name":"b","held":false,"votes":0,"holder":null,'
+like '   of each name' "$out" '"name":"b","held":false,"kind":null,"votes":0,"holder":null,'
 unlike '   without the value' "$out" "$value"
 json 'extend' 0 '"ok":true,"command":"extend","name":"a","ttl_ms":9000,"validity_ms":' \
     "$redlock" extend --json -t 9 a "$value"

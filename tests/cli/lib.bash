@@ -10,7 +10,7 @@ here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 failed=0
 
 # Settings of whoever runs the tests must not reach them.
-unset REDLOCK_PASSWORD REDLOCK_VALUE REDLOCK_SERVER NO_COLOR
+unset REDLOCK_PASSWORD REDLOCK_VALUE REDLOCK_SERVER REDLOCK_OWNER REDLOCK_HELD NO_COLOR
 [ -n "${REDLOCK_DEV:-}" ] || unset REDLOCK_NODES
 export REDLOCK_CONFIG=/dev/null
 
@@ -150,6 +150,42 @@ now_ms() {
     local up
     read -r up _ </proc/uptime
     printf '%s' $((${up/./}0))
+}
+
+# terminal COMMAND: runs it on a terminal of its own. Keys go to descriptor $keys, what the
+# terminal shows is in $tmp/screen, and the exit status comes from `finish`.
+terminal() {
+    rm -f "$tmp/keys" "$tmp/screen"
+    mkfifo "$tmp/keys"
+    # Background jobs of a shell ignore INT and QUIT; what runs on a terminal does not.
+    TERM=xterm env --default-signal=INT,QUIT timeout --foreground -k 1 30 \
+        script -q -e -f -c "$1" "$tmp/screen" <"$tmp/keys" >/dev/null 2>&1 &
+    session=$!
+    exec {keys}>"$tmp/keys"
+}
+
+shows() {
+    eventually grep -aqs -- "$1" "$tmp/screen"
+}
+
+finish() {
+    wait $session
+    status=$?
+    exec {keys}>&-
+    screen=$(tr -d '\0\r' <"$tmp/screen")
+}
+
+# queued NAME [N]: so many wait for it on the first server (one). unqueued NAME: nobody does,
+# anywhere.
+queued() {
+    [ "$(ask "$(port 1)" ZCARD "redlock.queue:$1")" = ":${2:-1}" ]
+}
+
+unqueued() {
+    local k
+    for k in 1 2 3; do
+        [ "$(ask "$(port $k)" EXISTS "redlock.queue:$1")" = :0 ] || return 1
+    done
 }
 
 done_testing() {

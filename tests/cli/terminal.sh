@@ -7,29 +7,6 @@ command -v script >/dev/null || { echo 'ok - skipped: script(1) is missing'; exi
 inside_dev 3 "$@"
 unhurried
 
-# terminal COMMAND: runs it on a terminal of its own. Keys go to descriptor $keys, what the
-# terminal shows is in $tmp/screen, and the exit status comes from `finish`.
-terminal() {
-    rm -f "$tmp/keys" "$tmp/screen"
-    mkfifo "$tmp/keys"
-    # Background jobs of a shell ignore INT and QUIT; what runs on a terminal does not.
-    TERM=xterm env --default-signal=INT,QUIT timeout --foreground -k 1 30 \
-        script -q -e -f -c "$1" "$tmp/screen" <"$tmp/keys" >/dev/null 2>&1 &
-    session=$!
-    exec {keys}>"$tmp/keys"
-}
-
-shows() {
-    eventually grep -aqs -- "$1" "$tmp/screen"
-}
-
-finish() {
-    wait $session
-    status=$?
-    exec {keys}>&-
-    screen=$(tr -d '\0\r' <"$tmp/screen")
-}
-
 terminal "$redlock run a -- sh -c 'read -r line; echo \"<\$line>\"; exit 3'"
 printf 'typed\n' >&"$keys"
 finish

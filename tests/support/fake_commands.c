@@ -246,7 +246,7 @@ static void run_script(struct context *c, enum script script)
         say_int(c, compare_and_renew(arg(c, 3), arg(c, 4), arg(c, 5)));
         return;
     case SCRIPT_DELETE:
-        say_int(c, compare_and_delete(arg(c, 3), arg(c, 6)));
+        say_int(c, compare_and_delete(arg(c, 3), arg(c, 5)));
         return;
     case SCRIPT_GIVE_BACK:
         say_int(c, compare_and_delete(arg(c, 3), arg(c, 6)));
@@ -283,7 +283,7 @@ static void do_evalsha(struct context *c)
     /* Those of the queue it knows without being told, by the shape of their calls. */
     if (!c->shared->forgetful && is(c, 2, "5")) {
         run_script(c, SCRIPT_TAKE);
-    } else if (!c->shared->forgetful && is(c, 2, "3") && c->q->argc == 9) {
+    } else if (!c->shared->forgetful && is(c, 2, "3") && c->q->argc == 10) {
         run_script(c, SCRIPT_GIVE_BACK);
     } else if (!c->shared->forgetful && is(c, 2, "2") && c->q->argc == 5) {
         run_script(c, SCRIPT_TICKET);

@@ -77,12 +77,21 @@ static bool starts_with(const struct message *m, const char *text)
     return m->size >= strlen(text) && strncasecmp(m->data, text, strlen(text)) == 0;
 }
 
+static bool is_script(struct message *m)
+{
+    m->data[m->size < MESSAGE_MAX ? m->size : MESSAGE_MAX - 1] = '\0';
+    const char *name = strchr(m->data, '\n');
+    return name != NULL && (strncasecmp(name, "\n$7\r\nEVALSHA", 12) == 0 ||
+                            strncasecmp(name, "\n$4\r\nEVAL\r\n", 11) == 0);
+}
+
 static bool is_acquire(struct message *m)
 {
-    /* SET NX PX; the script with a token or marker; the one with a queue: by their length. */
-    return starts_with(m, "*6\r\n$3\r\nSET\r\n") ||
-           starts_with(m, "*11\r\n$7\r\nEVALSHA\r\n") ||
-           starts_with(m, "*11\r\n$4\r\nEVAL\r\n") || starts_with(m, "*20\r\n");
+    if (starts_with(m, "*6\r\n$3\r\nSET\r\n"))
+        return true;
+    /* Of the scripts, those that acquire look at the marker alone. */
+    return is_script(m) && strstr(m->data, "\r\nredlock.admit\r\n") != NULL &&
+           strstr(m->data, "redlock.probation") == NULL;
 }
 
 static bool is_dropped(struct pair *p)
@@ -91,6 +100,15 @@ static bool is_dropped(struct pair *p)
     if (percent == 0 || !is_acquire(&p->request) || rand_r(&p->random) % 100 >= percent)
         return false;
     p->relay->switches->dropped++;
+    return true;
+}
+
+static bool is_lost(struct pair *p)
+{
+    int percent = p->relay->switches->lose_percent;
+    if (percent == 0 || !is_script(&p->request) || rand_r(&p->random) % 100 >= percent)
+        return false;
+    p->relay->switches->lost++;
     return true;
 }
 
@@ -132,6 +150,8 @@ static void serve_pair(struct pair *p)
                 return;
             say(p, "-ERR the server is away\r\n");
         }
+        if (is_lost(p))
+            return;
         if (helper_write(fileno(p->client), p->reply.data, p->reply.size) != 0)
             return;
     }

@@ -2,7 +2,7 @@
 /*
  * A relay in front of a real server that understands requests: one at a time per connection,
  * each answered by the server or, where it was not passed on, by an error of the relay's own.
- * It can lose acquires, and it can hide from its clients that the server went away and came
+ * It can lose acquires or the answers of scripts, and it can hide from its clients that the server went away and came
  * back, as some proxies do.
  */
 #ifndef REDLOCK_TESTS_RELAY_H
@@ -15,9 +15,11 @@
 
 struct relay_switches {
     _Atomic int drop_percent; /* of SET ... NX and of acquire scripts: never reach the server */
-    _Atomic int keep;         /* client connections outlive the server's */
-    _Atomic int cut;          /* raise it: each connection ends at its next request */
-    _Atomic int dropped;
+    _Atomic int
+        lose_percent; /* of scripts: executed, but the connection ends before the answer */
+    _Atomic int keep; /* client connections outlive the server's */
+    _Atomic int cut;  /* raise it: each connection ends at its next request */
+    _Atomic int dropped, lost;
     _Atomic int hidden; /* connections to the server that were replaced unseen */
 };
 

@@ -103,6 +103,58 @@ CASE(missing_keys_are_healed, "A8: after a proven renewal, where the node misses
                                        "[338]  held 1234\n");
 }
 
+CASE(what_was_kept_counts_in_quarantine,
+     "G3: the key is known from before, so nothing was lost.")
+{
+    trace_run(&renewing, HELD_BY_THREE "[334]  timer          -> send EXTEND 12345\n"
+                                       "[335]  1 kept\n"
+                                       "[335]  2 kept\n"
+                                       "[335]  3 kept\n"
+                                       "[335]  held 123\n"
+                                       "[335]  remaining 987\n");
+}
+
+CASE(what_was_set_in_quarantine_proves_nothing,
+     "G3: it may stand where another's was forgotten.")
+{
+    trace_run(&renewing,
+              HELD_BY_THREE "[2]    4 guarded\n"
+                            "[334]  timer          -> send EXTEND 12345\n"
+                            "[335]  1 granted\n"
+                            "[335]  2 granted\n"
+                            "[335]  4 kept\n"
+                            "[335]  remaining 653\n"
+                            "[335]  5 kept\n"
+                            "[335]  3 refused      -> jeopardy\n"
+                            "[335]  remaining 653\n"
+                            "[385]  timer          -> send EXTEND 12345\n"
+                            "[386]  4 granted\n" /* the quarantine is over */
+                            "[386]  1 granted\n"
+                            "[386]  2 granted      -> recovered\n"
+                            "[719]  timer          -> send EXTEND 12345\n"
+                            "[720]  4 kept\n" /* in quarantine again, and now it is known */
+                            "[720]  1 granted\n"
+                            "[720]  2 granted\n"
+                            "[720]  held 124\n");
+}
+
+CASE(what_was_missing_proves_nothing, "G3: a key that was gone once must be healed by a voter.")
+{
+    trace_run(&renewing, HELD_BY_THREE "[334]  timer          -> send EXTEND 12345\n"
+                                       "[335]  3 missing\n"
+                                       "[335]  1 granted\n"
+                                       "[335]  2 granted\n"
+                                       "[335]  4 granted      -> send HEAL 3\n"
+                                       "[336]  3 guarded\n"
+                                       "[668]  timer          -> send EXTEND 12345\n"
+                                       "[669]  3 kept\n"
+                                       "[669]  1 granted\n"
+                                       "[669]  2 granted\n"
+                                       "[669]  held 124\n"
+                                       "[670]  4 granted\n"
+                                       "[670]  held 124\n");
+}
+
 CASE(a_failed_renewal_heals_nothing, "A8: only a hold that was proven on a quorum.")
 {
     trace_run(&renewing, HELD_BY_THREE "[334]  timer          -> send EXTEND 12345\n"
@@ -265,7 +317,7 @@ CASE(a_key_set_in_quarantine_proves_nothing,
               "[1]    3 granted    -> done OK\n"
               "[1]    held 23\n"
               "[100]  extend 1000  -> send EXTEND 123\n"
-              "[101]  1 renewed-in-quarantine\n"
+              "[101]  1 kept\n"
               "[101]  2 granted\n"
               "[101]  3 timedout   -> jeopardy, done GUARDED\n");
     trace_run(&(struct trace_options){.node_count = 3},
@@ -273,8 +325,8 @@ CASE(a_key_set_in_quarantine_proves_nothing,
               "[1]    2 granted\n"
               "[1]    3 granted    -> done OK\n"
               "[100]  extend 1000  -> send EXTEND 123\n"
-              "[101]  2 renewed-in-quarantine\n"
+              "[101]  2 kept\n"
               "[101]  3 granted    -> done OK\n"
-              "[101]  1 renewed-in-quarantine\n"
+              "[101]  1 kept\n"
               "[101]  held 23\n");
 }

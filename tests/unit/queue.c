@@ -95,11 +95,24 @@ CASE(woken_by_the_first_message, "All nodes are asked at once; success leaves th
 {
     trace_run(&three, QUEUED "[10]  wake 2        -> send ACQUIRE 123\n"
                              "[11]  2 granted\n"
-                             "[11]  1 granted     -> send LEAVE 123, done OK\n"
+                             "[11]  1 granted     -> done OK\n"
                              "[11]  held 12\n"
                              "[11]  ticket 0\n"
                              "[12]  3 granted\n"
                              "[12]  held 123\n");
+    /* Where no grant has taken the place along, it is given up. */
+    trace_run(&three, QUEUED "[10]  wake 2        -> send ACQUIRE 123\n"
+                             "[11]  3 held 800 place=2\n"
+                             "[11]  2 granted\n"
+                             "[11]  1 granted     -> send LEAVE 3, done OK\n");
+    trace_run(&three, QUEUED "[10]  wake 2        -> send ACQUIRE 123\n"
+                             "[11]  2 granted\n"
+                             "[11]  1 granted     -> done OK\n"
+                             "[11]  3 held 800 place=2 -> send LEAVE 3\n");
+    trace_run(&three, QUEUED "[10]  wake 2        -> send ACQUIRE 123\n"
+                             "[11]  2 granted\n"
+                             "[11]  1 granted     -> done OK\n"
+                             "[12]  release       -> send RELEASE 123, send LEAVE 3\n");
 }
 
 CASE(asks_again_where_the_release_comes_later,
@@ -111,7 +124,7 @@ CASE(asks_again_where_the_release_comes_later,
                              "[11]  3 held 800 place=1\n"
                              "[11]  state acquiring\n"
                              "[12]  wake 3        -> send AGAIN 3\n"
-                             "[13]  3 granted     -> send LEAVE 123, done OK\n");
+                             "[13]  3 granted     -> send LEAVE 1, done OK\n");
 }
 
 CASE(a_message_may_overtake_the_refusal, "It is remembered until the refusal has come.")
@@ -120,7 +133,7 @@ CASE(a_message_may_overtake_the_refusal, "It is remembered until the refusal has
                              "[11]  2 granted\n"
                              "[11]  wake 1\n"
                              "[11]  1 held 800 place=1 -> send AGAIN 1\n"
-                             "[13]  1 granted     -> send LEAVE 123, done OK\n");
+                             "[13]  1 granted     -> done OK\n");
 }
 
 CASE(a_failed_round_keeps_its_place,

@@ -30,17 +30,12 @@ static const struct {
     const char *word;
     enum redlock_vote vote;
 } votes[] = {
-    {"granted", REDLOCK_VOTE_GRANTED},
-    {"held", REDLOCK_VOTE_HELD},
-    {"missing", REDLOCK_VOTE_MISSING},
-    {"timedout", REDLOCK_VOTE_TIMEDOUT},
-    {"refused", REDLOCK_VOTE_REFUSED},
-    {"auth", REDLOCK_VOTE_AUTH},
-    {"proto", REDLOCK_VOTE_PROTO},
-    {"loading", REDLOCK_VOTE_LOADING},
-    {"guarded", REDLOCK_VOTE_GUARDED},
-    {"toolong", REDLOCK_VOTE_GUARDED},
-    {"renewed-in-quarantine", REDLOCK_VOTE_GRANTED},
+    {"granted", REDLOCK_VOTE_GRANTED}, {"held", REDLOCK_VOTE_HELD},
+    {"missing", REDLOCK_VOTE_MISSING}, {"timedout", REDLOCK_VOTE_TIMEDOUT},
+    {"refused", REDLOCK_VOTE_REFUSED}, {"auth", REDLOCK_VOTE_AUTH},
+    {"proto", REDLOCK_VOTE_PROTO},     {"loading", REDLOCK_VOTE_LOADING},
+    {"guarded", REDLOCK_VOTE_GUARDED}, {"toolong", REDLOCK_VOTE_GUARDED},
+    {"kept", REDLOCK_VOTE_GRANTED},
 };
 
 struct trace {
@@ -168,7 +163,7 @@ static void answer(struct trace *t, struct rl_event *event, char **words, const 
     event->answer.vote = vote_of(t, words[1]);
     event->answer.key_ttl_ms = -1;
     event->answer.beyond_max_ttl = strcmp(words[1], "toolong") == 0;
-    event->answer.in_quarantine = strcmp(words[1], "renewed-in-quarantine") == 0;
+    event->answer.in_quarantine = strcmp(words[1], "kept") == 0;
     for (int i = 2; words[i]; i++)
         read_detail(t, words[i], &event->answer);
     step(t, event, expected);

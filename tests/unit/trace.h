@@ -13,7 +13,7 @@
  *     extend TTL    release    cancel    timer [warming NODES]
  *     NODE VOTE [TTL] [@TOKEN] [#TICKET] [place=N] [ahead=MS] [slot=N] [owners=TOKEN]
  *                  an answer to the last request: granted held missing timedout refused auth
- *                  proto loading guarded toolong renewed-in-quarantine
+ *                  proto loading guarded toolong kept
  *     out NODE     the node's memory or clock is not to be trusted
  *     abandon      our own clock is not to be trusted
  *     late ROUND OP NODE VOTE    an answer to an older round

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What `redlock top` sees: every now and then all nodes and all locks are asked, and what has
+ * changed since the last time is counted. A lock that is free at the moment of looking is
+ * remembered for a while: those that come and go quickly are the busiest.
+ */
+#ifndef CLI_SAMPLE_H
+#define CLI_SAMPLE_H
+
+#include <redlock.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sample_lock {
+    char *name;        /* owned */
+    redlock_info info; /* of the last time it was asked for */
+    int64_t left_ms;   /* of the last holder; -1: unknown or without expiry */
+    int64_t asked_ns;  /* 0: not yet */
+    int64_t changes; /* of the holder, as seen since the time before: 1 at most; -1: unknown */
+    int64_t span_ms; /* that these took */
+    uint32_t idle;   /* samples in a row in which nobody held it or waited */
+};
+
+struct sample {
+    redlock *client;
+    redlock_report ping;
+    int error; /* why there are no locks: enum redlock_error */
+    char detail[REDLOCK_TEXT_MAX * 2];
+    struct sample_lock *locks; /* owned; the busiest first */
+    size_t count;
+    size_t known_count; /* before the listing under way */
+    size_t unasked;     /* of them, that there was no time for */
+    bool out_of_memory;
+};
+
+/* Tells between two questions whether to stop. */
+typedef bool sample_stop_fn(void *data);
+
+/* Asks anew. Locks that cannot be asked within `budget_ms` are left for the next time. */
+void sample_take(struct sample *s, int64_t budget_ms, sample_stop_fn *stop, void *data);
+
+/* Changes per second, a tenth exactly; -1: unknown. */
+int64_t sample_rate_tenths(const struct sample_lock *lock);
+
+void sample_free(struct sample *s);
+
+#endif

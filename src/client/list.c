@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which locks are there? Every node lists its keys, some at a time, until it has come round; what
+ * any of them has is told once. The nodes list in any order and may repeat themselves, so the
+ * names are gathered in a set first.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/client.h"
+#include "io/clock.h"
+
+#define CURSOR_MAX 24
+#define PATTERN_MAX (2 * REDLOCK_PREFIX_MAX + 2)
+#define SET_SLOTS 32768 /* a power of two, and never more than a third full */
+/* A server with millions of other keys is not searched for ever. */
+#define ROUNDS_MAX 20000
+#define MISSES_MAX 4
+
+/* Alone, or with the lock that they stand beside behind : or @. */
+static const char *const auxiliary[] = {
+    RL_FENCE_HEAD, RL_QUEUE_HEAD, RL_ALIVE_HEAD, RL_MARKER_KEY, RL_PROBATION_KEY,
+};
+
+/* A listing under way. */
+struct listing {
+    const redlock *client;
+    struct rl_survey survey;
+    char pattern[PATTERN_MAX];
+    char cursor[REDLOCK_NODES_MAX][CURSOR_MAX];
+    bool finished[REDLOCK_NODES_MAX];            /* has come round */
+    uint8_t misses[REDLOCK_NODES_MAX];           /* times in a row that it was too slow */
+    struct rl_node_vote vote[REDLOCK_NODES_MAX]; /* of the last time that a node was asked */
+    char **names;
+    uint32_t *slots; /* open addressing: index into names, from 1 */
+    size_t name_count;
+    bool out_of_memory;
+};
+
+/* ---- the set ---- */
+
+static uint32_t hash(const char *bytes, size_t size)
+{
+    uint32_t sum = 2166136261u;
+
+    for (size_t i = 0; i < size; i++)
+        sum = (sum ^ (uint8_t)bytes[i]) * 16777619u;
+    return sum;
+}
+
+static void add_name(struct listing *l, const char *name, size_t size)
+{
+    uint32_t at = hash(name, size) % SET_SLOTS;
+    char *copy;
+
+    for (; l->slots[at]; at = (at + 1) % SET_SLOTS) {
+        const char *known = l->names[l->slots[at] - 1];
+
+        if (strlen(known) == size && memcmp(known, name, size) == 0)
+            return;
+    }
+    if (l->name_count == REDLOCK_LIST_MAX)
+        return;
+    copy = malloc(size + 1);
+    if (!copy) {
+        l->out_of_memory = true;
+        return;
+    }
+    memcpy(copy, name, size);
+    copy[size] = '\0';
+    l->names[l->name_count++] = copy;
+    l->slots[at] = (uint32_t)l->name_count;
+}
+
+static bool is_auxiliary(struct rl_slice key)
+{
+    for (size_t i = 0; i < sizeof auxiliary / sizeof auxiliary[0]; i++) {
+        size_t size = strlen(auxiliary[i]);
+
+        if (key.size >= size && memcmp(key.data, auxiliary[i], size) == 0 &&
+            (key.size == size || key.data[size] == ':' || key.data[size] == '@'))
+            return true;
+    }
+    return false;
+}
+
+/* ---- asking ---- */
+
+static void add_key(struct listing *l, struct rl_slice key)
+{
+    size_t prefix_size = l->client->prefix_size;
+
+    /* What no request could name is no lock. */
+    if (key.size <= prefix_size || key.size - prefix_size > REDLOCK_NAME_MAX ||
+        memchr(key.data, '\0', key.size) || is_auxiliary(key))
+        return;
+    add_name(l, key.data + prefix_size, key.size - prefix_size);
+}
+
+static void hear(struct rl_survey *survey, uint8_t node, const struct rl_reply *reply)
+{
+    struct listing *l = survey->heard_data;
+    struct rl_slice next = reply->element_count ? reply->element[0].text : (struct rl_slice){0};
+
+    if (reply->element_count == 0 || reply->element[0].type != RL_REPLY_BULK ||
+        next.size == 0 || next.size >= CURSOR_MAX) {
+        survey->node[node].vote = REDLOCK_VOTE_PROTO;
+        return;
+    }
+    memcpy(l->cursor[node], next.data, next.size);
+    survey->cursor[node].size = next.size;
+    l->finished[node] = rl_slice_equals(next, "0");
+    for (uint32_t i = 1; i < reply->element_count; i++)
+        if (reply->element[i].type == RL_REPLY_BULK)
+            add_key(l, reply->element[i].text);
+}
+
+/* The prefix as it is: what SCAN would take for a wildcard is escaped. */
+static void set_pattern(struct listing *l)
+{
+    char *at = l->pattern;
+
+    for (size_t i = 0; i < l->client->prefix_size; i++) {
+        if (strchr("*?[]\\^-", l->client->prefix[i]))
+            *at++ = '\\';
+        *at++ = l->client->prefix[i];
+    }
+    *at++ = '*';
+    l->survey.pattern = (struct rl_slice){l->pattern, (size_t)(at - l->pattern)};
+}
+
+/*
+ * Is it still to be asked? Many rounds are many chances to be slow once: the same question is
+ * asked again, and a late answer to the first is not heard.
+ */
+static bool goes_on(struct listing *l, uint8_t node)
+{
+    if (l->vote[node].vote == REDLOCK_VOTE_TIMEDOUT)
+        return ++l->misses[node] < MISSES_MAX;
+    l->misses[node] = 0;
+    return l->vote[node].vote == REDLOCK_VOTE_GRANTED && !l->finished[node];
+}
+
+/* After a round: does anybody go on? */
+static bool prepare_next(struct listing *l)
+{
+    bool more = false;
+
+    for (uint8_t i = 0; i < l->client->engine.policy.node_count; i++) {
+        if (l->survey.cursor[i].size == 0)
+            continue;
+        l->vote[i] = l->survey.node[i];
+        if (goes_on(l, i))
+            more = true;
+        else
+            l->survey.cursor[i].size = 0;
+    }
+    return more && l->name_count < REDLOCK_LIST_MAX && !l->out_of_memory;
+}
+
+/* The mutex is held. */
+static int gather(redlock *client, struct listing *l)
+{
+    struct rl_lock_terms terms = {0};
+    redlock_lock *lock;
+    int error = REDLOCK_OK;
+    int round = 0;
+
+    rl_look_first(client);
+    lock = rl_lock_new_for(client, "", 0, &terms);
+    if (!lock)
+        return REDLOCK_NOMEM;
+    do {
+        lock->operation = RL_QUESTION;
+        lock->finished = false;
+        if (rl_handle_ask(&client->engine, &lock->handle, RL_OP_LIST, &l->survey, rl_now_ns()) <
+            0) {
+            error = rl_detail(REDLOCK_NOMEM, "out of memory");
+            break;
+        }
+        rl_wait_finished(client, lock);
+    } while (prepare_next(l) && ++round < ROUNDS_MAX);
+    if (!error && l->out_of_memory)
+        error = rl_detail(REDLOCK_NOMEM, "out of memory");
+    if (!error) {
+        memcpy(l->survey.node, l->vote, sizeof l->vote);
+        error = rl_explain(lock, RL_QUESTION, rl_survey_error(&l->survey));
+    }
+    rl_lock_discard(client, lock, false);
+    return error;
+}
+
+/* ---- telling ---- */
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int begin(redlock *client, struct listing *l)
+{
+    l->client = client;
+    l->names = malloc(REDLOCK_LIST_MAX * sizeof *l->names);
+    l->slots = calloc(SET_SLOTS, sizeof *l->slots);
+    if (!l->names || !l->slots)
+        return rl_detail(REDLOCK_NOMEM, "out of memory");
+    l->survey.heard = hear;
+    l->survey.heard_data = l;
+    for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
+        l->cursor[i][0] = '0';
+        l->survey.cursor[i] = (struct rl_slice){l->cursor[i], 1};
+    }
+    set_pattern(l);
+    return REDLOCK_OK;
+}
+
+static void end(struct listing *l)
+{
+    for (size_t i = 0; i < l->name_count; i++)
+        free(l->names[i]);
+    free(l->names);
+    free(l->slots);
+    free(l);
+}
+
+int redlock_list(redlock *client, redlock_name_fn *each, void *data)
+{
+    struct listing *l;
+    int error = rl_client_enter(client, true);
+
+    if (error)
+        return error;
+    l = calloc(1, sizeof *l);
+    if (!each)
+        error = rl_detail(REDLOCK_INVAL, "there is nobody to tell the names to");
+    else if (!l)
+        error = rl_detail(REDLOCK_NOMEM, "out of memory");
+    if (!error)
+        error = begin(client, l);
+    if (!error)
+        error = gather(client, l);
+    rl_client_leave(client);
+    if (!error) {
+        qsort(l->names, l->name_count, sizeof *l->names, compare);
+        for (size_t i = 0; i < l->name_count; i++)
+            each(l->names[i], data);
+    }
+    if (l)
+        end(l);
+    return error;
+}

@@ -1,0 +1,97 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# `redlock status`: every kind, who waits, what is there at all, and nodes that disagree.
+. "$(dirname "$0")/lib.bash" "$@"
+inside_dev 3 "$@"
+unhurried
+
+try "$redlock" status
+expect 'nothing is there' 0 'no locks'
+is '   which is no line of output' "$out" ''
+mutex=$("$redlock" lock -t 50s plain)
+for k in 1 2 3; do ask "$(port $k)" SCRIPT FLUSH >/dev/null; done
+like 'everything that is there, also before the servers know the script' "$("$redlock" status)" '^plain: held by'
+"$redlock" lock -t 50s -s readers >/dev/null
+like 'one reader' "$("$redlock" status readers)" '^readers: held by 1 reader, 49\.[0-9] s left, 3/3 votes$'
+"$redlock" lock -t 20s -s readers >/dev/null
+"$redlock" lock -t 50s --owner me mine >/dev/null
+"$redlock" lock -t 50s --owner me mine >/dev/null
+"$redlock" lock -t 50s --slots 4 gpu >/dev/null
+"$redlock" lock -t 50s 'odd *?[x] name' >/dev/null
+
+try "$redlock" status
+expect 'a line for each' 0
+like '   mutex' "$out" "^plain: held by ${mutex:0:8}…, 49\.[0-9] s left, 3/3 votes$"
+like '   readers, and the longest of them' "$out" '^readers: held by 2 readers, 49\.[0-9] s left, 3/3 votes$'
+like '   re-entrant' "$out" '^mine: held by [0-9a-f]{8}…, owner me, 2 times, 49\.[0-9] s left, 3/3 votes$'
+like '   slots' "$out" '^gpu: 1 of 4 slots taken, 49\.[0-9] s left, 3/3 votes$'
+like '   any name' "$out" '^odd \*\?\[x\] name: held by'
+is '   in the order of their names' "$(cut -d: -f1 <<<"$out" | paste -sd,)" 'gpu,mine,odd *?[x] name,plain,readers'
+is '   and nothing else' "$("$redlock" status --prefix redlock.fence: 2>&1)" 'redlock status: no locks'
+is 'another prefix' "$("$redlock" status --prefix redlock:od 2>/dev/null | cut -d: -f1)" 'd *?[x] name'
+is 'a prefix of wildcards' "$("$redlock" status --prefix 'redlock?' 2>&1)" 'redlock status: no locks'
+like 'without a prefix, keys as they are' "$("$redlock" status --prefix '')" '^redlock:plain: held by'
+unlike '   but not our own' "$("$redlock" status --prefix '')" '^redlock\.'
+like '-v: node by node' "$("$redlock" status -v mine)" "127.0.0.1:$(port 2) +held by another +reentrant +[0-9a-f]{8}… +2 +49"
+try "$redlock" status --held
+expect '--held needs a name' 64 'NAME is missing: --held'
+
+# JSON.
+try "$redlock" status --json readers
+like 'json: kind, holders, waiters, disagree' "$out" '"kind":"shared",.*"holders":2,.*"waiters":0,"head":null,"disagree":false'
+like '   of every node' "$out" '"rtt_us":[0-9]+,"kind":"shared","holders":2,"waiters":0,"differs":false'
+try "$redlock" status --json mine
+like '   owner' "$out" '"owner":"me","slots":null'
+try "$redlock" status --json gpu
+like '   slots' "$out" '"kind":"semaphore",.*"holders":1,.*"slots":4'
+try "$redlock" status --json nothing
+like '   nothing' "$out" '"held":false,"kind":null,.*"holders":0,"owner":null'
+is '   a line for each' "$("$redlock" status --json | wc -l)" 5
+owner=$("$redlock" run a -- sh -c 'redlock status a; echo $REDLOCK_OWNER')
+unlike 'a made up owner is not given away' "$(head -n 1 <<<"$owner")" "$(tail -n 1 <<<"$owner")"
+
+# Who waits.
+"$redlock" run plain -- true &
+one=$!
+eventually queued plain 1
+"$redlock" run -s plain -- true &
+eventually queued plain 2
+like 'how many wait, and who is first' "$("$redlock" status plain)" '3/3 votes, 2 waiting \(first: w[0-9a-f]{7}…\)$'
+like '   in JSON' "$("$redlock" status --json plain)" '"waiters":2,"head":"w[0-9a-f]{7}…"'
+kill $one
+wait $one
+like '   one less' "$("$redlock" status plain)" ', 1 waiting \(first: r'
+"$redlock" unlock plain "$mutex"
+wait
+
+# Disagreement.
+ask "$(port 2)" DEL redlock:mine >/dev/null
+try "$redlock" status mine
+like 'a node without the key' "$out" '^mine: held by .*, 2/3 votes, nodes disagree$'
+like '   is told apart' "$out" "127.0.0.1:$(port 2) +no such key .*differs$"
+is '   alone' "$(grep -c differs <<<"$out")" 1
+try "$redlock" status --json mine
+like '   in JSON' "$out" '"disagree":true'
+is '   once' "$(grep -o '"differs":true' <<<"$out" | wc -l)" 1
+ask "$(port 3)" DEL redlock:gpu >/dev/null
+ask "$(port 3)" SET redlock:gpu intruder PX 30000 >/dev/null
+try "$redlock" status gpu
+like 'a node with another kind' "$out" "127.0.0.1:$(port 3) +held by another +mutex +intruder… .*differs$"
+if command -v script >/dev/null; then
+    terminal "$redlock status mine"
+    finish
+    like 'in colour on a terminal' "$screen" $'\033\\[31mnodes disagree\033\\[0m'
+fi
+try "$redlock" status mine
+unlike '   and only there' "$out" $'\033'
+
+# Nodes that are missing.
+"$redlock" dev kill 3 >/dev/null
+try "$redlock" status
+expect 'a majority is enough' 0
+like '   for the listing' "$out" '^readers: held by 2 readers, .* 2/3 votes$'
+"$redlock" dev kill 2 >/dev/null
+try "$redlock" status
+expect 'a minority is not' 69 'only 1 of 3 nodes could vote'
+is '   and shows nothing' "$out" ''
+done_testing

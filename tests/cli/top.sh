@@ -1,0 +1,111 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# `redlock top`: frames for scripts, a screen for people, and a terminal as it was afterwards.
+. "$(dirname "$0")/lib.bash" "$@"
+inside_dev 3 "$@"
+unhurried
+
+try "$redlock" top -n 1
+expect 'one frame' 0
+like '   of nothing' "$out" '^no locks$'
+like '   with the nodes' "$out" "^127.0.0.1:$(port 2) +up +votes +[a-z]+ [0-9.]+ +[0-9.]+ ms"
+"$redlock" lock -t 50s -s readers >/dev/null
+"$redlock" lock -t 50s -s readers >/dev/null
+"$redlock" lock -t 50s --slots 3 gpu >/dev/null
+busy=$("$redlock" lock -t 50s --fence busy)
+"$redlock" run busy -- true &
+eventually queued busy
+"$redlock" lock -t 50s "$(printf '%0200d' 7)" >/dev/null
+
+try "$redlock" top -n 1
+like 'readers' "$out" '^readers +shared +2 +0 +49\.[0-9] s +-$'
+like 'slots' "$out" '^gpu +semaphore +1/3 +0 +49\.[0-9] s +-$'
+like 'a long name is cut' "$out" '^0{20,}… mutex'
+is 'what most wait for comes first' "$(sed -n '/^NAME/{n;p}' <<<"$out" | cut -d' ' -f1)" busy
+that 'a frame is 80 columns wide' [ "$(wc -L <<<"$out")" -le 80 ]
+unlike 'without escapes' "$out" $'\033'
+like 'the sum' "$out" '3 of 3 nodes answer, 2 needed; 4 held, 1 waiting'
+
+start=$(now_ms)
+try "$redlock" top -n 3 -d 300ms
+between '-n 3 -d 300ms: three frames' $(($(now_ms) - start)) 600 4000
+is '   one after another' "$(grep -c '^redlock top' <<<"$out")" 3
+like '   the second knows what has changed' "$out" '^readers .* 0\.0$'
+
+# Changes of holder.
+"$redlock" unlock busy "${busy% *}"
+wait
+"$redlock" top --json -n 2 -d 2s >"$tmp/frames" &
+watcher=$!
+eventually [ -s "$tmp/frames" ]
+wait $watcher
+is 'a frame is a line of JSON' "$(wc -l <"$tmp/frames")" 2
+like '   with nodes and locks' "$(head -n 1 "$tmp/frames")" '"nodes":\[\{"address":.*"locks":\[\{"name":'
+like '   and kinds' "$(head -n 1 "$tmp/frames")" '"name":"gpu","kind":"semaphore","held":true,"holders":1,"slots":3,"waiters":0,"ttl_ms":[0-9]+,"changes":null'
+"$redlock" run --min-hold 20s turns -- true &
+holder=$!
+eventually held turns
+"$redlock" top --json -n 3 -d 2s >"$tmp/frames" &
+watcher=$!
+frames() { [ "$(wc -l <"$tmp/frames")" -ge "$1" ]; }
+eventually frames 2
+kill $holder
+wait $holder
+for i in 1 2 3; do "$redlock" run turns -- true; done
+wait $watcher
+like 'the same holder is no change' "$(sed -n 2p "$tmp/frames")" '"name":"turns","kind":"reentrant","held":true,.*"changes":0,'
+like 'holders between two looks are one, though none is seen' "$(sed -n 3p "$tmp/frames")" '"name":"turns","kind":null,"held":false,.*"changes":1,"span_ms":(19|20|21)[0-9][0-9],'
+
+# A node that is down, nodes that disagree.
+ask "$(port 1)" DEL redlock:readers >/dev/null
+"$redlock" dev kill 3 >/dev/null
+try "$redlock" top -n 1
+like 'a node that is down' "$out" "^127.0.0.1:$(port 3) +down +- +- +- +Connection refused"
+like 'nodes that disagree' "$out" '^readers .* !$'
+"$redlock" dev kill 2 >/dev/null
+try "$redlock" top -n 1
+expect 'no majority: 69' 69
+like '   and it says so' "$out" 'only 1 of 3 nodes could vote'
+try "$redlock" top -n 1 --json
+like '   in JSON' "$out" '^\{"ok":false,"command":"top","error":"NOQUORUM"'
+"$redlock" dev start 2 >/dev/null 2>&1
+"$redlock" dev start 3 >/dev/null 2>&1
+"$redlock" init --yes >/dev/null 2>&1
+
+for bad in '-d 1ms' '-d x' '-n 0' '-n x' name; do
+    # shellcheck disable=SC2086
+    try "$redlock" top $bad
+    expect "top $bad" 64
+done
+"$redlock" top >"$tmp/endless" &
+pid=$!
+eventually [ -s "$tmp/endless" ]
+kill -TERM $pid
+wait $pid
+is 'TERM: 143' $? 143
+"$redlock" top -d 100ms 2>"$tmp/err" | head -n 1 >/dev/null
+is 'a reader that goes away ends it in silence' "$(cat "$tmp/err")" ''
+
+command -v script >/dev/null || done_testing
+# What is typed must not be seen before the mode is set: keys come when the screen is there.
+for end in q '\003'; do
+    terminal "stty rows 24 cols 80; stty -g >'$tmp/before'; $redlock top; echo \"left=\$?\"; stty -g >'$tmp/after'"
+    that "on a terminal ($end)" shows 'nodes answer'
+    printf "$end" >&"$keys"
+    finish
+    like '   the other screen' "$screen" $'\033\\[\\?1049h'
+    like '   is left' "$screen" $'\033\\[\\?25h\033\\[\\?1049l'
+    like '   with 0' "$screen" 'left=0'
+    is '   the terminal is as it was' "$(cat "$tmp/after")" "$(cat "$tmp/before")"
+done
+terminal "stty -g >'$tmp/before'; sh -c 'echo \$\$ >\"$tmp/pid\"; exec $redlock top'; echo \"left=\$?\"; stty -g >'$tmp/after'"
+shows 'nodes answer'
+kill -TERM "$(cat "$tmp/pid")"
+finish
+like 'TERM on a terminal: 143' "$screen" 'left=143'
+like '   the screen is left' "$screen" $'\033\\[\\?1049l'
+is '   and the terminal is as it was' "$(cat "$tmp/after")" "$(cat "$tmp/before")"
+terminal "stty rows 7 cols 50; $redlock top -n 1"
+finish
+that 'a small window: no more than it has' [ "$(grep -a -v '^Script' "$tmp/screen" | grep -ac .)" -le 8 ]
+done_testing

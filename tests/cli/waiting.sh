@@ -1,0 +1,127 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Waiting: in line, for exactly as long as was said, and gone without a trace when it is ended.
+. "$(dirname "$0")/lib.bash" "$@"
+inside_dev 3 "$@"
+unhurried
+
+value=$("$redlock" lock -t 40s w)
+
+# A place in the queue, and what becomes of it.
+for signal in INT TERM HUP; do
+    # A job of a shell ignores INT; what a user starts does not.
+    env --default-signal=INT "$redlock" run w -- echo ran >"$tmp/ran" 2>&1 &
+    waiter=$!
+    that "a waiter stands in line ($signal)" eventually queued w
+    start=$(now_ms)
+    kill -$signal $waiter
+    wait $waiter
+    status=$?
+    took=$(($(now_ms) - start))
+    is "$signal ends the wait: 128 + its number" $status $((128 + $(kill -l $signal)))
+    between '   at once' $took 0 1000
+    that '   without a place left behind' unqueued w
+    is '   and nothing ran' "$(cat "$tmp/ran")" ''
+done
+for options in -s '--slots 2' '--owner me' --fair; do
+    # shellcheck disable=SC2086
+    env --default-signal=INT "$redlock" lock $options w >/dev/null 2>&1 &
+    waiter=$!
+    that "lock $options stands in line too" eventually queued w
+    kill -INT $waiter
+    wait $waiter
+    is '   INT: 130' $? 130
+    that '   without a place left behind' unqueued w
+done
+try "$redlock" run -w 300ms w -- true
+expect 'a wait that has passed' 75
+that '   leaves no place behind either' unqueued w
+env --default-signal=INT "$redlock" run w other -- true &
+waiter=$!
+eventually queued w
+kill -INT $waiter
+wait $waiter
+that 'nor does one for several names' unqueued w
+that '   with any of them' unqueued other
+
+# As long as was said: by the best reading, a busy machine only adds.
+cat >"$tmp/time" <<'END'
+start=${EPOCHREALTIME/./}
+"$@"
+echo $((${EPOCHREALTIME/./} - start))
+END
+# took OPTION...: in microseconds; what a program takes to start and to end is in it.
+took() {
+    bash "$tmp/time" "$redlock" run -q "$@" w -- true
+}
+at_once=$(for _ in 1 2 3 4 5; do took -n; done | sort -n | head -n 1)
+best=999999999
+for ((i = 0; i < 20 && best - at_once > 505000; i++)); do
+    half=$(took -w 0.5)
+    [ "$half" -ge 500000 ] || not_ok '-w 0.5 never ends earlier' "$half us"
+    [ "$half" -ge "$best" ] || best=$half
+done
+between '-w 0.5 waits half a second, and not more than a few milliseconds longer' \
+    $((best - at_once)) 490000 515000
+between '-n does not wait' "$at_once" 0 400000
+
+# First come, first served.
+for i in 1 2 3; do
+    "$redlock" run w -- sh -c "echo $i >>'$tmp/order'" &
+    eventually queued w $i
+done
+try "$redlock" run -n --fair w -- true
+expect '--fair: not before those who wait' 75
+"$redlock" unlock w "$value"
+wait
+is 'in the order in which they came' "$(paste -sd' ' "$tmp/order")" '1 2 3'
+that 'and nobody is left in line' unqueued w
+
+# One line on standard error, with -v, where no terminal shows it.
+value=$("$redlock" lock -t 40s w)
+"$redlock" run -v w -- true 2>"$tmp/told" &
+eventually queued w
+that '-v: one line when the waiting begins' eventually grep -q "^redlock run: waiting for w: 1st in line, held by ${value:0:8}… for up to" "$tmp/told"
+"$redlock" unlock w "$value"
+wait
+is '   and only one' "$(grep -c waiting "$tmp/told")" 1
+try "$redlock" run -v w -- true
+unlike '   none when there is nothing to wait for' "$err" waiting
+
+command -v script >/dev/null || done_testing
+value=$("$redlock" lock -t 40s w)
+for i in 1 2; do
+    "$redlock" run w -- true &
+    eventually queued w $i
+done
+terminal "stty cols 80; $redlock run w -- true"
+that 'on a terminal: the place in line' shows 'waiting for w: 3rd in line, held by'
+that '   and how long it may take' shows "held by ${value:0:8}… for up to [0-9.]* s more"
+printf '\003' >&"$keys"
+finish
+is '   Ctrl-C: 130' "$status" 130
+that '   gone from the line' queued w 2
+line=$(tr '\r' '\n' <"$tmp/screen" | grep -a waiting | tail -n 1)
+that '   a line that fits' [ "$(sed $'s/\033\\[K//; s/ *$//' <<<"$line" | wc -m)" -le 81 ]
+last=$(grep -a -v '^Script' "$tmp/screen" | tr '\r' '\n' | grep -a -v '^$' | tail -n 1)
+unlike '   and it is erased' "$last" waiting
+"$redlock" unlock w "$value"
+wait
+
+"$redlock" lock -t 40s -s w >/dev/null
+second=$("$redlock" lock -t 40s -s w)
+terminal "$redlock run -w 1 w -- true"
+that 'behind readers' shows 'held by 2 readers'
+finish
+"$redlock" unlock w "$second"
+free_all w
+"$redlock" lock -t 40s --slots 1 w >/dev/null
+terminal "$redlock run -w 1 --slots 1 w -- true"
+that 'behind slots' shows '1 of 1 slots taken'
+finish
+free_all w
+"$redlock" lock -t 40s second >/dev/null
+terminal "$redlock run -w 1 first second third -- true"
+that 'for several names' shows 'waiting for first, second and 1 more: 1st in line, held by'
+finish
+done_testing

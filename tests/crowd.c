@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A crowd of processes on one name: everybody is served, in the order of the queue where that
+ * was asked for, and at a price per acquisition that does not grow with the crowd.
+ */
+#include "crowd.h"
+#include "check.h"
+#include "clock.h"
+
+#include <redlock.h>
+
+#include <stdio.h>
+
+enum {
+    PROCESSES = CHECK_SANITIZED ? 16 : 64,
+    TURNS = CHECK_SANITIZED ? 21 : 24, /* per process: one more or less is within a tenth */
+    REQUESTS_MAX = 80,                 /* per acquisition, over five nodes */
+    LIMIT_MS = CHECK_SANITIZED ? 60000 : 25000,
+};
+
+static struct crowd *run(uint32_t flags, enum trouble trouble, int turns)
+{
+    struct crowd_terms terms = {
+        .processes = PROCESSES,
+        .acquisitions = PROCESSES * turns,
+        .flags = flags,
+        .trouble = trouble,
+        .limit_ms = LIMIT_MS,
+    };
+    struct crowd *crowd = crowd_run(&terms);
+    CHECK_BETWEEN(terms.acquisitions, terms.acquisitions + PROCESSES, crowd->served);
+    CHECK(crowd->requests < (long long)REQUESTS_MAX * crowd->served);
+    return crowd;
+}
+
+/* How many of the records say when they were queued: without them the order proves nothing. */
+static int queued(const struct crowd *crowd)
+{
+    int count = 0;
+    for (int i = 0; i < crowd->count; i++)
+        count += crowd->record[i].queued_ns != 0;
+    return count;
+}
+
+static void serve_in_order(enum trouble trouble, int turns)
+{
+    struct crowd *crowd = run(REDLOCK_FAIR, trouble, turns);
+    int least, most;
+    crowd_shares(crowd, &least, &most);
+    CHECK(queued(crowd) > crowd->count / 2);
+    CHECK_INT(0, crowd_bypasses(crowd));
+    CHECK(least >= turns - 2 && most <= turns + 2);
+    if (turns >= 21)
+        CHECK(least * 10 >= most * 9);
+}
+
+CASE(fair, "Of 64 processes nobody is served before one that was queued when it began.")
+{
+    serve_in_order(ALL_UP, TURNS);
+}
+
+CASE(fair_with_a_node_killed, "The same while one of the five nodes is down.")
+{
+    serve_in_order(ONE_KILLED, TURNS / 3);
+}
+
+CASE(fair_with_a_node_hung, "The same while one of the five nodes is silent.")
+{
+    serve_in_order(ONE_HUNG, TURNS / 3);
+}
+
+static void serve_everybody(enum trouble trouble, int turns)
+{
+    struct crowd *crowd = run(0, trouble, turns);
+    int least, most;
+    crowd_shares(crowd, &least, &most);
+    CHECK(least >= 3);
+    /* Overtaking is allowed, staying ahead is not. */
+    CHECK_BETWEEN(0, 6 * PROCESSES, crowd_most_others(crowd));
+}
+
+CASE(nobody_starves, "Without the flag newcomers may overtake, but everybody is served.")
+{
+    serve_everybody(ALL_UP, TURNS);
+}
+
+CASE(nobody_starves_with_a_node_killed, "The same while one of the five nodes is down.")
+{
+    serve_everybody(ONE_KILLED, TURNS);
+}

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* giveback.lua, renew.lua, align.lua and look.lua by hand: holds of every kind by value alone. */
+#include "check.h"
+#include "clock.h"
+#include "script_calls.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEY "redlock:x"
+
+static struct server node;
+
+static void begin(void)
+{
+    server_start(&node, NULL);
+}
+
+#define TAKE(...) call_take(&node, (struct take){__VA_ARGS__})
+#define GRANTED(...) CHECK_INT(1, part_int(TAKE(__VA_ARGS__), 0))
+#define GIVE(...) call_give(&node, (struct give){__VA_ARGS__})
+
+static long long pttl(const char *key)
+{
+    return server_int(&node, "PTTL", key, NULL);
+}
+
+/* ---- giving back --------------------------------------------------------------------------- */
+
+CASE(give_mutex, "A string goes if it is the value, and only then.")
+{
+    begin();
+    GRANTED(.value = "a");
+    CHECK_STR("0", GIVE(.value = "b"));
+    CHECK_INT(1, server_keys(&node));
+    CHECK_STR("1", GIVE(.value = "a"));
+    CHECK_INT(0, server_keys(&node));
+    CHECK_STR("0", GIVE(.value = "a"));
+    CHECK_STR("0", GIVE(.value = ""));
+}
+
+CASE(give_reader,
+     "A reader goes alone; the key then lives as long as the longest that is left.")
+{
+    begin();
+    GRANTED(.value = "a", .kind = "s", .ttl = "9000");
+    GRANTED(.value = "b", .kind = "s", .ttl = "4000");
+    CHECK_STR("0", GIVE(.value = "c"));
+    CHECK_STR("1", GIVE(.value = "a"));
+    CHECK_BETWEEN(3000, 4000, pttl(KEY));
+    CHECK_STR("0", GIVE(.value = "a")); /* once */
+    CHECK_STR("1", GIVE(.value = "b"));
+    CHECK_INT(0, server_keys(&node));
+}
+
+CASE(give_prunes_readers,
+     "With a reader go those whose time is over, and the key with the last.")
+{
+    begin();
+    GRANTED(.value = "a", .kind = "s", .ttl = "9000");
+    GRANTED(.value = "b", .kind = "s", .ttl = "30");
+    sleep_ms(40);
+    CHECK_STR("1", GIVE(.value = "a"));
+    CHECK_INT(0, server_keys(&node));
+}
+
+CASE(give_owner, "A hold goes alone; the owner stays until its last one.")
+{
+    begin();
+    GRANTED(.value = "a", .kind = "o", .group = "me", .ttl = "9000", .fence_life = "1000");
+    GRANTED(.value = "b", .kind = "o", .group = "me", .ttl = "4000", .fence_life = "1000");
+    server_cmd(&node, "DEL", "redlock.fence:x", NULL);
+    CHECK_STR("0", GIVE(.value = "c"));
+    CHECK_STR("0", GIVE(.value = "me"));
+    CHECK_STR("1", GIVE(.value = "a"));
+    CHECK_STR("0", GIVE(.value = "a")); /* a repeated one does nothing: no count to go down */
+    CHECK_STR("me", server_cmd(&node, "HGET", KEY, "owner", NULL));
+    CHECK_BETWEEN(3000, 4000, pttl(KEY));
+    CHECK_STR("1", GIVE(.value = "b"));
+    CHECK_INT(0, server_keys(&node));
+}
+
+CASE(give_prunes_holds, "The last living hold takes the dead ones and the key with it.")
+{
+    begin();
+    GRANTED(.value = "a", .kind = "o", .group = "me", .ttl = "9000");
+    GRANTED(.value = "b", .kind = "o", .group = "me", .ttl = "30");
+    sleep_ms(40);
+    CHECK_STR("1", GIVE(.value = "a"));
+    CHECK_INT(0, server_keys(&node));
+}
+
+CASE(give_slot, "A slot goes by its value; the key with the last one.")
+{
+    begin();
+    GRANTED(.value = "a#1", .kind = "k", .group = "3", .slot = "1", .ttl = "9000");
+    GRANTED(.value = "b#2", .kind = "k", .group = "3", .slot = "2", .ttl = "4000");
+    GRANTED(.value = "c#3", .kind = "k", .group = "3", .slot = "3", .ttl = "30");
+    sleep_ms(40);
+    CHECK_STR("0", GIVE(.value = "z#1")); /* the right slot, another's value */
+    CHECK_STR("1", GIVE(.value = "a#1"));
+    CHECK_INT(2, server_int(&node, "HLEN", KEY, NULL)); /* `slots` and b */
+    CHECK_BETWEEN(3000, 4000, pttl(KEY));
+    CHECK_STR("1", GIVE(.value = "b#2"));
+    CHECK_INT(0, server_keys(&node));
+}
+
+CASE(give_several, "Several names are given back together; a missing one is told.")
+{
+    begin();
+    GRANTED({"a", "b", "c"}, .value = "v");
+    CHECK_STR("1", GIVE({"a", "b", "c"}, .value = "v"));
+    CHECK_INT(0, server_keys(&node));
+    GRANTED({"a", "b", "c"}, .value = "v");
+    server_cmd(&node, "SET", "redlock:b", "another", NULL);
+    CHECK_STR("0", GIVE({"a", "b", "c"}, .value = "v"));
+    CHECK_INT(1, server_keys(&node)); /* the others went, the stranger stays */
+    CHECK_STR("another", server_cmd(&node, "GET", "redlock:b", NULL));
+}
+
+CASE(give_strangers, "What is none of ours is left alone.")
+{
+    begin();
+    server_cmd(&node, "RPUSH", "redlock:list", "v", NULL);
+    server_cmd(&node, "SADD", "redlock:set", "v", NULL);
+    server_cmd(&node, "HSET", "redlock:hash", "v", "v", "slots", "v", NULL);
+    CHECK_STR("0", GIVE({"list"}, .value = "v"));
+    CHECK_STR("0", GIVE({"set"}, .value = "v"));
+    CHECK_STR("0", GIVE({"hash"}, .value = "v"));
+    CHECK_STR("0", GIVE({"nothing"}, .value = "v"));
+    CHECK_INT(3, server_keys(&node));
+    CHECK_INT(2, server_int(&node, "HLEN", "redlock:hash", NULL));
+}
+
+/* ---- renewing ------------------------------------------------------------------------------ */
+
+CASE(renew_kinds, "Of every kind a hold is renewed by its value, never shortened, never made.")
+{
+    static const struct {
+        const char *kind, *group;
+    } of[] = {{"m", ""}, {"s", ""}, {"o", "me"}, {"k", "2"}};
+    begin();
+    for (int i = 0; i < 4; i++) {
+        GRANTED(.value = "a#1", .kind = of[i].kind, .group = of[i].group, .slot = "1",
+                .ttl = "4000");
+        CHECK_STR("1", call_renew(&node, "x", "a#1", "9000"));
+        CHECK_BETWEEN(8000, 9000, pttl(KEY));
+        CHECK_STR("1", call_renew(&node, "x", "a#1", "2000"));
+        CHECK_BETWEEN(8000, 9000, pttl(KEY));
+        CHECK_STR("0", call_renew(&node, "x", "b#1", "20000"));
+        CHECK_STR("0", call_renew(&node, "x", "b", "20000"));
+        CHECK_BETWEEN(8000, 9000, pttl(KEY));
+        CHECK_STR("1", GIVE(.value = "a#1"));
+        CHECK_STR("0", call_renew(&node, "x", "a#1", "9000"));
+        CHECK_INT(0, server_keys(&node));
+    }
+}
+
+static long long hold_left_ms(const char *reply)
+{
+    return atoll(reply) - server_now_ms(&node);
+}
+
+CASE(renew_own_record, "The hold's own end moves, and nobody else's.")
+{
+    begin();
+    GRANTED(.value = "a", .kind = "s", .ttl = "4000");
+    GRANTED(.value = "b", .kind = "s", .ttl = "4000");
+    CHECK_STR("1", call_renew(&node, "x", "a", "9000"));
+    CHECK_BETWEEN(8000, 9000, hold_left_ms(server_cmd(&node, "ZSCORE", KEY, "a", NULL)));
+    CHECK_BETWEEN(3000, 4000, hold_left_ms(server_cmd(&node, "ZSCORE", KEY, "b", NULL)));
+    server_cmd(&node, "DEL", KEY, NULL);
+    GRANTED(.value = "a", .kind = "o", .group = "me", .ttl = "4000");
+    GRANTED(.value = "b", .kind = "o", .group = "me", .ttl = "4000");
+    CHECK_STR("1", call_renew(&node, "x", "a", "9000"));
+    CHECK_BETWEEN(8000, 9000, hold_left_ms(server_cmd(&node, "HGET", KEY, "h:a", NULL)));
+    CHECK_BETWEEN(3000, 4000, hold_left_ms(server_cmd(&node, "HGET", KEY, "h:b", NULL)));
+    server_cmd(&node, "DEL", KEY, NULL);
+    GRANTED(.value = "a#1", .kind = "k", .group = "2", .slot = "1", .ttl = "4000");
+    GRANTED(.value = "b#2", .kind = "k", .group = "2", .slot = "2", .ttl = "4000");
+    CHECK_STR("1", call_renew(&node, "x", "a#1", "9000"));
+    CHECK_BETWEEN(8000, 9000, hold_left_ms(server_cmd(&node, "HGET", KEY, "s:1", NULL)));
+    CHECK_HAS(":a#1", server_cmd(&node, "HGET", KEY, "s:1", NULL));
+    CHECK_BETWEEN(3000, 4000, hold_left_ms(server_cmd(&node, "HGET", KEY, "s:2", NULL)));
+}
+
+CASE(renew_too_late, "A hold whose own time is over is not revived by a key that lives on.")
+{
+    static const struct {
+        const char *kind, *group, *other_slot;
+    } of[] = {{"s", "", "0"}, {"o", "me", "0"}, {"k", "2", "2"}};
+    begin();
+    for (int i = 0; i < 3; i++) {
+        GRANTED(.value = "a#1", .kind = of[i].kind, .group = of[i].group, .slot = "1",
+                .ttl = "30");
+        GRANTED(.value = "b#2", .kind = of[i].kind, .group = of[i].group,
+                .slot = of[i].other_slot, .ttl = "9000");
+        sleep_ms(40);
+        CHECK_STR("0", call_renew(&node, "x", "a#1", "9000"));
+        CHECK_STR("1", call_renew(&node, "x", "b#2", "9000"));
+        server_cmd(&node, "DEL", KEY, NULL);
+    }
+}
+
+CASE(renew_several, "Several names are renewed all or none.")
+{
+    begin();
+    GRANTED({"a", "b", "c"}, .value = "v", .ttl = "4000");
+    CHECK_STR("1", call_renew(&node, "a,b,c", "v", "6000"));
+    CHECK_BETWEEN(5000, 6000, pttl("redlock:c"));
+    server_cmd(&node, "DEL", "redlock:c", NULL);
+    CHECK_STR("0", call_renew(&node, "a,b,c", "v", "9000"));
+    CHECK_BETWEEN(5000, 6000, pttl("redlock:a"));
+    CHECK_INT(2, server_keys(&node));
+    server_cmd(&node, "SET", "redlock:c", "another", NULL);
+    CHECK_STR("0", call_renew(&node, "a,b,c", "v", "9000"));
+    CHECK_STR("another", server_cmd(&node, "GET", "redlock:c", NULL));
+}
+
+CASE(renew_strangers, "Other types are not ours, and no error either.")
+{
+    begin();
+    server_cmd(&node, "RPUSH", "redlock:list", "v", NULL);
+    server_cmd(&node, "HSET", "redlock:hash", "v", "v", "s:1", "no number", NULL);
+    CHECK_STR("0", call_renew(&node, "list", "v", "9000"));
+    CHECK_STR("0", call_renew(&node, "hash", "v", "9000"));
+    CHECK_STR("0", call_renew(&node, "hash", "v#1", "9000"));
+    CHECK_INT(-1, pttl("redlock:list"));
+}
+
+/* ---- tokens -------------------------------------------------------------------------------- */
+
+CASE(align, "Counters are raised, never lowered, and only while the lock is ours.")
+{
+    begin();
+    GRANTED({"a", "b"}, .value = "v", .fence_life = "1000");
+    CHECK_STR("1", call_align(&node, "a,b", "v", "4000000000000000"));
+    CHECK_STR("4000000000000000:i1", server_cmd(&node, "GET", "redlock.fence:a", NULL));
+    CHECK_STR("4000000000000000:i1", server_cmd(&node, "GET", "redlock.fence:b", NULL));
+    CHECK_BETWEEN(86300000, 86400000, pttl("redlock.fence:b"));
+    CHECK_STR("1", call_align(&node, "a,b", "v", "3000000000000000"));
+    CHECK_STR("4000000000000000:i1", server_cmd(&node, "GET", "redlock.fence:a", NULL));
+    CHECK_STR("0", call_align(&node, "a,b", "w", "5000000000000000"));
+    server_cmd(&node, "SET", "redlock:b", "w", NULL);
+    CHECK_STR("0", call_align(&node, "a,b", "v", "5000000000000000"));
+    CHECK_STR("0", call_align(&node, "b,a", "v", "5000000000000000"));
+    CHECK_STR("4000000000000000:i1", server_cmd(&node, "GET", "redlock.fence:a", NULL));
+    server_cmd(&node, "DEL", "redlock:b", "redlock.fence:a", NULL);
+    CHECK_STR("0", call_align(&node, "b", "v", "5000000000000000"));
+    CHECK_STR("1", call_align(&node, "a", "v", "5")); /* a counter that is gone is set */
+    CHECK_STR("5:i1", server_cmd(&node, "GET", "redlock.fence:a", NULL));
+}
+
+CASE(align_owner, "An owner's token is raised with the counter, for holds to come.")
+{
+    begin();
+    GRANTED(.value = "a", .kind = "o", .group = "me", .fence_life = "86400000");
+    CHECK_STR("0", call_align(&node, "x", "b", "4000000000000000"));
+    CHECK_STR("1", call_align(&node, "x", "a", "4000000000000000"));
+    const char *reply = TAKE(.value = "b", .kind = "o", .group = "me", .fence_life = "1000");
+    CHECK_STR("4000000000000000", part(reply, 5));
+    CHECK_STR("4000000000000001", part(reply, 1));
+    server_cmd(&node, "RPUSH", "redlock:list", "v", NULL);
+    CHECK_STR("0", call_align(&node, "list", "v", "4"));
+}
+
+/* ---- looking ------------------------------------------------------------------------------- */
+
+CASE(look_at_nothing, "A free name: nothing, and nobody waits.")
+{
+    begin();
+    const char *reply = call_look(&node, "x");
+    CHECK_INT(7, part_count(reply));
+    CHECK_STR("none", part(reply, 0));
+    CHECK_INT(-2, part_int(reply, 1));
+    CHECK_INT(0, part_int(reply, 2));
+    CHECK_INT(0, part_int(reply, 3));
+    CHECK_STR("", part(reply, 4));
+    CHECK_INT(0, part_int(reply, 6));
+}
+
+CASE(look_at_kinds, "Each kind with its holders and how long each has.")
+{
+    begin();
+    GRANTED(.value = "m", .ttl = "4000", .fence_life = "86400000");
+    const char *reply = call_look(&node, "x");
+    CHECK_STR("string", part(reply, 0));
+    CHECK(part_int(reply, 2) > 1000000000000000);
+    CHECK_INT(1, part_int(reply, 6));
+    CHECK_STR("m", part(reply, 7));
+    CHECK_BETWEEN(3000, 4000, part_int(reply, 8));
+    server_cmd(&node, "DEL", KEY, NULL);
+
+    GRANTED(.value = "b", .kind = "s", .ttl = "4000");
+    GRANTED(.value = "a", .kind = "s", .ttl = "9000");
+    GRANTED(.value = "dead", .kind = "s", .ttl = "20");
+    sleep_ms(30);
+    reply = call_look(&node, "x");
+    CHECK_STR("zset", part(reply, 0));
+    CHECK_INT(2, part_int(reply, 6));
+    CHECK_STR("a", part(reply, 7));
+    CHECK_BETWEEN(8000, 9000, part_int(reply, 8));
+    CHECK_STR("b", part(reply, 9));
+    CHECK_BETWEEN(3000, 4000, part_int(reply, 10));
+    CHECK_INT(3, server_int(&node, "ZCARD", KEY, NULL)); /* looking changes nothing */
+    server_cmd(&node, "DEL", KEY, NULL);
+
+    GRANTED(.value = "a", .kind = "o", .group = "me", .ttl = "4000");
+    GRANTED(.value = "b", .kind = "o", .group = "me", .ttl = "9000");
+    reply = call_look(&node, "x");
+    CHECK_STR("hash", part(reply, 0));
+    CHECK_STR("me", part(reply, 5));
+    CHECK_INT(2, part_int(reply, 6));
+    server_cmd(&node, "DEL", KEY, NULL);
+
+    GRANTED(.value = "a#2", .kind = "k", .group = "3", .slot = "2", .ttl = "4000");
+    reply = call_look(&node, "x");
+    CHECK_STR("slots", part(reply, 0));
+    CHECK_STR("3", part(reply, 5));
+    CHECK_INT(1, part_int(reply, 6));
+    CHECK_STR("a#2", part(reply, 7));
+}
+
+CASE(look_at_many, "Of many holders the number and four of them.")
+{
+    begin();
+    for (int i = 0; i < 9; i++) {
+        char value[16];
+        snprintf(value, sizeof value, "r%d", i);
+        GRANTED(.value = value, .kind = "s");
+    }
+    const char *reply = call_look(&node, "x");
+    CHECK_INT(9, part_int(reply, 6));
+    CHECK_INT(7 + 2 * 4, part_count(reply));
+}
+
+CASE(look_at_the_queue, "The living in the queue are counted, and the first of them named.")
+{
+    begin();
+    GRANTED(.value = "held");
+    server_cmd(&node, "ZADD", "redlock.queue:x", "1", "wdead", "2", "wfirst", "3", "wsecond",
+               NULL);
+    server_cmd(&node, "ZADD", "redlock.alive:x", "5", "wdead", "9e15", "wfirst", "9e15",
+               "wsecond", NULL);
+    const char *reply = call_look(&node, "x");
+    CHECK_INT(2, part_int(reply, 3));
+    CHECK_STR("wfirst", part(reply, 4));
+    CHECK_INT(3, server_int(&node, "ZCARD", "redlock.queue:x", NULL));
+}
+
+CASE(look_at_strangers, "Other types are shown as what they are, a huge value cut.")
+{
+    begin();
+    char *huge = malloc(100001);
+    CHECK(huge != NULL);
+    memset(huge, 'h', 100000);
+    huge[100000] = '\0';
+    server_cmd(&node, "RPUSH", "redlock:list", "v", NULL);
+    server_cmd(&node, "SET", "redlock:huge", huge, NULL);
+    free(huge);
+    const char *reply = call_look(&node, "list");
+    CHECK_STR("list", part(reply, 0));
+    CHECK_STR("(list)", part(reply, 7));
+    reply = call_look(&node, "huge");
+    CHECK_INT(65, strlen(part(reply, 7)));
+    CHECK_INT(-1, part_int(reply, 8)); /* no expiry */
+}

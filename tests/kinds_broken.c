@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The rules of the kinds, broken one at a time (BROKEN_RULE, see broken/): the same loads that
+ * find nothing elsewhere must find what each rule is there to prevent.
+ */
+#include "check.h"
+#include "client.h"
+#include "kinds.h"
+#include "reentrant_load.h"
+#include "semaphore_load.h"
+#include "shared_load.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { TRIES = 3 };
+
+/* Each program is built with one of them. */
+static void only_with(const char *rule)
+{
+    if (strcmp(rule, BROKEN_RULE) != 0)
+        check_skip("built with %s", BROKEN_RULE);
+}
+
+CASE(counter, "Counted holds: an inner failure releases the outer hold.")
+{
+    only_with("counter");
+    /* As long as nothing is lost, counting does: it is the losses that break it. */
+    CHECK_INT(0, reentrant_load(0, 40, seed_choose(), false).intrusions);
+    int intrusions = 0;
+    for (int i = 0; i < TRIES && intrusions == 0; i++)
+        intrusions = reentrant_load(0, 40, seed_choose(), true).intrusions;
+    CHECK(intrusions > 0);
+}
+
+CASE(per_node, "k on each node: three hold a semaphore of two.")
+{
+    only_with("per_node");
+    CHECK_INT(3, semaphore_partitioned());
+}
+
+CASE(no_intent, "Readers that ignore a waiting writer keep it out for ever.")
+{
+    only_with("no_intent");
+    struct shared_outcome o = shared_stream(3000);
+    CHECK_ERR(REDLOCK_TIMEOUT, o.error);
+    CHECK(o.readers > 20);
+}
+
+CASE(partial, "Several names granted in part: two hold one name.")
+{
+    only_with("partial");
+    int conflicts = 0;
+    for (int i = 0; i < TRIES && conflicts == 0; i++) {
+        struct load *l = load_run(&(struct load_spec){
+            .nodes = 3,
+            .workers = 8,
+            .run_ms = 1000,
+            .seed = seed_choose(),
+            .wish = load_wish_any_names,
+        });
+        conflicts = load_conflicts(l);
+    }
+    CHECK(conflicts > 0);
+}

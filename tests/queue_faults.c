@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What may go wrong while others wait: who is first dies, the holder dies, messages do not
+ * come, a waiter loses the majority. Whoever is next is served in bounded time, also while one
+ * of the five nodes is down or silent.
+ */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+#include "core/recipe.h"
+#include "queue_load.h"
+#include "waiter.h"
+
+#include <stdio.h>
+
+enum {
+    LIMIT_MS = 10000,
+    LIFE_MS = RL_WAITER_LIFE_MS,
+    SIGN_MS = RL_WAITER_LIFE_MS / 3, /* so often does a waiter look by itself */
+    EXPIRY_SLACK_MS = CHECK_SANITIZED ? 600 : 200,
+};
+
+static void check_dead_head(enum trouble trouble)
+{
+    int64_t took_ms = after_dead_head_ms(trouble, LIMIT_MS);
+    printf("# %s: served %lld ms after the first in the queue was killed\n",
+           trouble_text(trouble), (long long)took_ms);
+    CHECK_BETWEEN(0, LIFE_MS + SLACK_MS, took_ms);
+}
+
+CASE(dead_head, "A waiter that was killed blocks the next one for no longer than its life.")
+{
+    check_dead_head(ALL_UP);
+}
+
+CASE(dead_head_node_killed, "The same while one node is down.")
+{
+    check_dead_head(ONE_KILLED);
+}
+
+CASE(dead_head_node_hung, "The same while one node is silent.")
+{
+    check_dead_head(ONE_HUNG);
+}
+
+static void check_dead_holder(enum trouble trouble)
+{
+    int64_t took_ms = after_dead_holder_ms(trouble, LIMIT_MS);
+    printf("# %s: served %lld ms after the end of the killed holder's TTL\n",
+           trouble_text(trouble), (long long)took_ms);
+    /* The nodes' time starts before the holder knows of its grant. */
+    CHECK_BETWEEN(-100, EXPIRY_SLACK_MS, took_ms);
+}
+
+CASE(dead_holder, "After a holder was killed the next is served when its TTL ends.")
+{
+    check_dead_holder(ALL_UP);
+}
+
+CASE(dead_holder_node_killed, "The same while one node is down.")
+{
+    check_dead_holder(ONE_KILLED);
+}
+
+CASE(dead_holder_node_hung, "The same while one node is silent.")
+{
+    check_dead_holder(ONE_HUNG);
+}
+
+static void check_no_messages(enum trouble trouble)
+{
+    int64_t took_ms = without_messages_ms(trouble, LIMIT_MS);
+    printf("# %s: served %lld ms after the release without a message\n", trouble_text(trouble),
+           (long long)took_ms);
+    CHECK_BETWEEN(0, SIGN_MS + SLACK_MS, took_ms);
+}
+
+CASE(no_messages, "A waiter whose subscriptions are cut all the time is served by its timer.")
+{
+    check_no_messages(ALL_UP);
+}
+
+CASE(no_messages_node_killed, "The same while one node is down.")
+{
+    check_no_messages(ONE_KILLED);
+}
+
+CASE(no_messages_node_hung, "The same while one node is silent.")
+{
+    check_no_messages(ONE_HUNG);
+}
+
+CASE(minority, "A waiter that lost the majority keeps nobody waiting for longer than its life.")
+{
+    int64_t took_ms = behind_a_minority_ms(LIMIT_MS);
+    printf("# served %lld ms after the first in the queue lost the majority\n",
+           (long long)took_ms);
+    CHECK_BETWEEN(0, LIFE_MS + SLACK_MS, took_ms);
+}
+
+CASE(failed_rounds, "Attempts that got some nodes but no majority leave nothing there.")
+{
+    CHECK_INT(0, left_by_failed_rounds());
+}
+
+/* ---- places of those who do not wait any more ---------------------------------------------- */
+
+CASE(timeout_empties_the_queue,
+     "After a wait that was not long enough the queue is empty at once.")
+{
+    CHECK_INT(0, places_after_timeout());
+}
+
+CASE(holder_from_the_queue_dies, "A holder that had waited and is killed leaves no dead head.")
+{
+    enum { BRIEF_MS = 1500 };
+    struct cluster c;
+    struct waiter first, second;
+    struct waiter_terms terms = {
+        .name = "x", .ttl_ms = BRIEF_MS, .wait_ms = REDLOCK_WAIT_FOREVER};
+    cluster_start(&c, 5);
+    redlock *r = client_open_warm(&c, 0);
+    redlock_lock *lock = client_lock(r, "x", 20000);
+    waiter_start(&first, &c, 5, &terms);
+    CHECK(queue_await(&c, "x", 1, 2000));
+    waiter_start(&second, &c, 5, &terms);
+    CHECK(queue_await(&c, "x", 2, 2000));
+    client_unlock(lock);
+    CHECK(waiter_await(&first, 2000));
+    CHECK_OK(first.news->error);
+    waiter_kill(&first);
+    CHECK(waiter_await(&second, LIMIT_MS));
+    int64_t late_ns = second.news->granted_ns - first.news->granted_ns - BRIEF_MS * 1000000LL;
+    CHECK_BETWEEN(-100, EXPIRY_SLACK_MS, late_ns / 1000000);
+    waiter_end(&second);
+    redlock_close(r);
+}
+
+/* ---- rights -------------------------------------------------------------------------------- */
+
+static void without_right(const char *first_rule, const char *second_rule)
+{
+    struct cluster c;
+    struct waiter w;
+    struct waiter_terms terms = {.name = "x",
+                                 .ttl_ms = 20000,
+                                 .wait_ms = REDLOCK_WAIT_FOREVER,
+                                 .username = "deaf",
+                                 .password = "secret"};
+    cluster_start(&c, 5);
+    for (int i = 0; i < 5; i++)
+        CHECK_STR("OK",
+                  server_cmd(&c.node[i], "ACL", "SETUSER", "deaf", "reset", "on", ">secret",
+                             "allkeys", "+@all", first_rule, second_rule, NULL));
+    redlock *r = client_open_warm(&c, 0);
+    redlock_lock *lock = client_lock(r, "x", 20000);
+    waiter_start(&w, &c, 5, &terms);
+    CHECK(queue_await(&c, "x", 1, 5000));
+    int64_t released_ms = now_ms();
+    client_unlock(lock);
+    CHECK(waiter_await(&w, LIMIT_MS));
+    CHECK_OK(w.news->error);
+    CHECK_BETWEEN(0, SIGN_MS + SLACK_MS, now_ms() - released_ms);
+    /* And from the one without the right to the next. */
+    redlock_request q = {.size = sizeof q, .wait_ms = 100};
+    CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(r, "x", 20000, &q, &lock));
+    waiter_end(&w);
+    CHECK_OK(client_try(r, "x", 20000));
+    redlock_close(r);
+}
+
+CASE(no_right_to_subscribe, "Without the right to subscribe a waiter is served by its timer.")
+{
+    without_right("allchannels", "-subscribe");
+}
+
+CASE(no_right_to_any_channel, "The same without the right to any channel, publishing included.")
+{
+    without_right("resetchannels", "+ping");
+}
+
+static bool next_is_queued(void *data)
+{
+    return queue_length(data, "x") == 1;
+}
+
+CASE(release_without_channels, "Who may not publish releases all the same, with waiters too.")
+{
+    struct cluster c;
+    struct waiter holder, next;
+    struct waiter_terms terms = {.name = "x",
+                                 .ttl_ms = 20000,
+                                 .wait_ms = REDLOCK_WAIT_FOREVER,
+                                 .username = "mute",
+                                 .password = "secret"};
+    cluster_start(&c, 3);
+    for (int i = 0; i < 3; i++)
+        CHECK_STR("OK", server_cmd(&c.node[i], "ACL", "SETUSER", "mute", "reset", "on",
+                                   ">secret", "allkeys", "resetchannels", "+@all", NULL));
+    waiter_start(&holder, &c, 3, &terms);
+    CHECK(waiter_await(&holder, 5000));
+    CHECK_OK(holder.news->error);
+    waiter_start(&next, &c, 3, &terms);
+    CHECK(wait_until(next_is_queued, &c.node[0], 5000));
+    waiter_end(&holder); /* checks that its release was OK */
+    CHECK(waiter_await(&next, SIGN_MS + SLACK_MS));
+    waiter_end(&next);
+    CHECK(cluster_await_empty(&c, 2000));
+}
+
+/* ---- too few from the beginning ------------------------------------------------------------ */
+
+CASE(never_a_majority, "Who never reaches a majority takes no place anywhere.")
+{
+    struct cluster c;
+    struct waiter w;
+    struct waiter_terms terms = {
+        .name = "x", .ttl_ms = 20000, .wait_ms = 700, .flags = REDLOCK_FAIR};
+    cluster_start(&c, 5);
+    for (int i = 2; i < 5; i++)
+        server_kill(&c.node[i]);
+    cluster_set(&c, 0, 2, "redlock:x", "another", 20000);
+    waiter_start(&w, &c, 2, &terms);
+    while (!w.news->done) /* by its deadline */
+        for (int i = 0; i < 2; i++)
+            CHECK_INT(0, queue_length(&c.node[i], "x"));
+    CHECK_ERR(REDLOCK_NOQUORUM, w.news->error);
+    waiter_end(&w);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The scripts of the kinds, called on one server by hand. Names are given without prefix. */
+#ifndef REDLOCK_TESTS_SCRIPT_CALLS_H
+#define REDLOCK_TESTS_SCRIPT_CALLS_H
+
+#include "servers.h"
+
+enum { CALL_NAMES_MAX = 3 };
+
+/* What take.lua is asked; NULL: what a first attempt on a mutex would send. */
+struct take {
+    const char *name[CALL_NAMES_MAX]; /* the first is "x" by default */
+    const char *value, *ttl, *kind, *group, *slot, *fence_life, *identity, *waiter, *ticket,
+        *life, *incarnation; /* "i1" by default */
+};
+
+struct give {
+    const char *name[CALL_NAMES_MAX];
+    const char *value, *waiter;
+    const char *ticket; /* to be put back in its place; NULL: to leave the queue */
+};
+
+/* Replies as server_cmd() gives them: elements one per line. */
+const char *call_take(const struct server *s, struct take t);
+const char *call_give(const struct server *s, struct give g);
+
+/* name: one, or several separated by commas. */
+const char *call_renew(const struct server *s, const char *names, const char *value,
+                       const char *ttl);
+const char *call_align(const struct server *s, const char *names, const char *value,
+                       const char *token);
+const char *call_ticket(const struct server *s, const char *names);
+const char *call_look(const struct server *s, const char *name);
+
+/* value "": only tells who waits. */
+const char *call_release(const struct server *s, const char *name, const char *value);
+
+/* Element `index` of a reply; empty past the last. Valid for 8 calls. */
+const char *part(const char *reply, int index);
+long long part_int(const char *reply, int index);
+int part_count(const char *reply);
+
+/* The server's clock in milliseconds. */
+long long server_now_ms(const struct server *s);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "shared_load.h"
+
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+#include "helper.h"
+#include "kinds.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
+enum { READERS = 6, HOLD_MS = 60, TTL_MS = 5000 };
+
+struct stream {
+    struct cluster c;
+    _Atomic int stop, holds, started;
+};
+
+/* Each reader holds longer than it takes the others to come: there is always one. */
+static void read_on(void *data)
+{
+    struct stream *s = data;
+    redlock *r = client_open_warm(&s->c, 0);
+    unsigned seed = (unsigned)s->started++ + 1;
+    redlock_request q = reader_request();
+    while (!s->stop) {
+        redlock_lock *lock = NULL;
+        q.wait_ms = 100;
+        if (redlock_acquire(r, "x", TTL_MS, &q, &lock) != REDLOCK_OK)
+            continue;
+        s->holds++;
+        sleep_ms(HOLD_MS + seed_draw(&seed, 0, 20));
+        client_unlock(lock);
+    }
+    redlock_close(r);
+}
+
+struct shared_outcome shared_stream(int64_t wait_ms)
+{
+    struct stream *s = helper_memory(sizeof *s);
+    struct shared_outcome out = {0};
+    pid_t pids[READERS];
+    cluster_start(&s->c, 3);
+    for (int i = 0; i < READERS; i++)
+        pids[i] = helper_start(read_on, s);
+    redlock *r = client_open_warm(&s->c, 0);
+    for (int64_t end_ms = now_ms() + 10000; s->holds < 3 * READERS;) {
+        CHECK(now_ms() < end_ms);
+        sleep_ms(1);
+    }
+    redlock_request q = {.size = sizeof q, .wait_ms = wait_ms};
+    redlock_lock *lock = NULL;
+    int before = s->holds;
+    int64_t start_ms = now_ms();
+    out.error = redlock_acquire(r, "x", TTL_MS, &q, &lock);
+    out.waited_ms = now_ms() - start_ms;
+    out.readers = s->holds - before;
+    redlock_lock_free(lock);
+    s->stop = 1;
+    for (int i = 0; i < READERS; i++) {
+        int status = -1;
+        CHECK(waitpid(pids[i], &status, 0) == pids[i]);
+        CHECK_INT(0, status);
+    }
+    redlock_close(r);
+    printf("# the writer: %s after %lld ms, %d readers meanwhile\n",
+           redlock_error_name(out.error), (long long)out.waited_ms, out.readers);
+    CHECK(kind_await_clean(&s->c, 4000));
+    return out;
+}

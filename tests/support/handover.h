@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Handing a lock over: processes that queue for one name, each holding it for a moment, and the
+ * time from one's release to the next one's return from its call.
+ */
+#ifndef REDLOCK_TESTS_HANDOVER_H
+#define REDLOCK_TESTS_HANDOVER_H
+
+#include "crowd.h"
+
+struct handover {
+    int64_t acquire_us; /* median of an uncontended acquire in the same run, same request */
+    int64_t plain_us;   /* the same without REDLOCK_FAIR: a SET instead of a script */
+    int64_t median_us;
+    int64_t worst_us; /* nine of ten are quicker */
+    int count;
+};
+
+/* So many handovers, or what happened within the time; prints the figures. */
+struct handover handover_measure(enum trouble trouble, int count, int64_t limit_ms);
+
+#endif

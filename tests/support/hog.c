@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "hog.h"
+
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+#include "helper.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
+enum { NODES = 5, TTL_MS = 20000, TRIERS = 4 };
+
+struct hog {
+    struct cluster c;
+    uint32_t flags;
+    redlock *r;
+    redlock_lock *lock;
+    struct {
+        _Atomic int stop;
+        _Atomic int turns;
+    } * shared;
+};
+
+static void released(redlock_lock *lock, int error, void *data)
+{
+    (void)error;
+    (void)data;
+    redlock_lock_free(lock);
+}
+
+static void ask(struct hog *hog);
+
+static void granted(redlock_lock *lock, int error, void *data)
+{
+    struct hog *hog = data;
+    if (error == REDLOCK_CANCELED && hog->shared->stop) {
+        redlock_lock_free(lock);
+        return;
+    }
+    CHECK_OK(error);
+    hog->shared->turns++;
+    CHECK_OK(redlock_start_release(lock, released, NULL));
+    ask(hog);
+}
+
+static void ask(struct hog *hog)
+{
+    redlock_request q = {.size = sizeof q,
+                         .flags = hog->flags,
+                         .wait_ms = REDLOCK_WAIT_FOREVER,
+                         .done = granted,
+                         .data = hog};
+    if (!hog->shared->stop)
+        CHECK_OK(redlock_start(hog->r, "x", TTL_MS, &q, &hog->lock));
+}
+
+static void ask_at_once(void *data)
+{
+    struct hog *hog = data;
+    hog->r = client_open_warm(&hog->c, 0);
+    ask(hog);
+    while (!hog->shared->stop)
+        CHECK(redlock_process(hog->r, 20) >= 0);
+    redlock_close(hog->r);
+}
+
+static bool is_busy(void *data)
+{
+    return ((struct hog *)data)->shared->turns > 10;
+}
+
+/* Tries, holds for a moment, tries again. */
+static void try_all_the_time(void *data)
+{
+    struct hog *hog = data;
+    hog->r = client_open_warm(&hog->c, 0);
+    while (!hog->shared->stop)
+        hog->shared->turns += client_try(hog->r, "x", TTL_MS) == REDLOCK_OK;
+    redlock_close(hog->r);
+}
+
+static int wait_beside(struct hog *hog, int services, int64_t patience_ms)
+{
+    redlock *r = client_open_warm(&hog->c, 0);
+    int served = 0;
+    CHECK(wait_until(is_busy, hog, 10000));
+    for (int i = 0; i < services; i++) {
+        redlock_request q = {.size = sizeof q, .flags = hog->flags, .wait_ms = patience_ms};
+        redlock_lock *lock = NULL;
+        int before = hog->shared->turns;
+        int64_t start_ms = now_ms();
+        int error = redlock_acquire(r, "x", TTL_MS, &q, &lock);
+        printf("# %s after %lld ms and %d turns of others\n", redlock_error_name(error),
+               (long long)(now_ms() - start_ms), hog->shared->turns - before);
+        CHECK(error == REDLOCK_OK || error == REDLOCK_TIMEOUT);
+        if (lock != NULL)
+            client_unlock(lock);
+        served += error == REDLOCK_OK;
+    }
+    hog->shared->stop = 1;
+    redlock_close(r);
+    return served;
+}
+
+static int run(void (*others)(void *), int count, uint32_t flags, int services,
+               int64_t patience_ms)
+{
+    static struct hog hog;
+    pid_t pids[TRIERS];
+    cluster_start(&hog.c, NODES);
+    hog.flags = flags;
+    hog.shared = helper_memory(sizeof *hog.shared);
+    for (int i = 0; i < count; i++)
+        pids[i] = helper_start(others, &hog);
+    int served = wait_beside(&hog, services, patience_ms);
+    for (int i = 0; i < count; i++) {
+        int status = -1;
+        CHECK(waitpid(pids[i], &status, 0) == pids[i]);
+        CHECK_INT(0, status);
+    }
+    return served;
+}
+
+int hog_beside_asker(uint32_t flags, int services, int64_t patience_ms)
+{
+    return run(ask_at_once, 1, flags, services, patience_ms);
+}
+
+int hog_beside_triers(int services, int64_t patience_ms)
+{
+    return run(try_all_the_time, TRIERS, 0, services, patience_ms);
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "kinds.h"
+
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+static const char *const more_names[] = {"y", "z"};
+
+const char *shape_text(enum shape shape)
+{
+    static const char *const texts[SHAPES] = {"mutex", "shared", "re-entrant", "semaphore",
+                                              "several names"};
+    return texts[shape];
+}
+
+bool shape_say(enum shape shape)
+{
+    printf("# %s\n", shape_text(shape));
+    fflush(stdout);
+    return true;
+}
+
+redlock_request reader_request(void)
+{
+    return (redlock_request){.size = sizeof(redlock_request), .kind = REDLOCK_SHARED};
+}
+
+redlock_request owner_request(const char *owner)
+{
+    return (redlock_request){
+        .size = sizeof(redlock_request), .kind = REDLOCK_REENTRANT, .owner = owner};
+}
+
+redlock_request slots_request(uint32_t slots)
+{
+    return (redlock_request){
+        .size = sizeof(redlock_request), .kind = REDLOCK_SEMAPHORE, .slots = slots};
+}
+
+redlock_request shape_request(enum shape shape)
+{
+    redlock_request q = {.size = sizeof q};
+    switch (shape) {
+    case SHAPE_SHARED:
+        return reader_request();
+    case SHAPE_REENTRANT:
+        return owner_request("owner-a");
+    case SHAPE_SEMAPHORE:
+        return slots_request(2);
+    case SHAPE_SEVERAL:
+        q.more_names = more_names;
+        q.more_name_count = 2;
+        break;
+    case SHAPE_MUTEX:
+    case SHAPES:
+        break;
+    }
+    return q;
+}
+
+redlock_request shape_rival(enum shape shape)
+{
+    redlock_request mutex = {.size = sizeof mutex};
+    if (shape == SHAPE_REENTRANT)
+        return owner_request("owner-b");
+    return mutex;
+}
+
+redlock_lock *kind_lock(redlock *r, const char *name, int64_t ttl_ms, redlock_request q)
+{
+    redlock_report report = {.size = sizeof report};
+    redlock_lock *lock = NULL;
+    q.report = &report;
+    int error = redlock_acquire(r, name, ttl_ms, &q, &lock);
+    if (error != REDLOCK_OK)
+        FAIL("acquire %s %s: %s: %s; %s", redlock_kind_text(q.kind), name,
+             redlock_error_name(error), redlock_detail(), report_text(&report));
+    CHECK(lock != NULL);
+    return lock;
+}
+
+int kind_try(redlock *r, const char *name, int64_t ttl_ms, redlock_request q)
+{
+    redlock_lock *lock = NULL;
+    int error = redlock_acquire(r, name, ttl_ms, &q, &lock);
+    CHECK((error == REDLOCK_OK) == (lock != NULL));
+    if (lock != NULL)
+        client_unlock(lock);
+    return error;
+}
+
+static void note_outcome(redlock_lock *lock, int error, void *data)
+{
+    (void)lock;
+    ((struct kind_waiter *)data)->outcome = error;
+}
+
+void kind_start(redlock *r, const char *name, int64_t ttl_ms, redlock_request q,
+                int64_t wait_ms, struct kind_waiter *w)
+{
+    q.wait_ms = wait_ms;
+    q.done = note_outcome;
+    q.data = w;
+    w->outcome = 1;
+    CHECK_OK(redlock_start(r, name, ttl_ms, &q, &w->lock));
+}
+
+int kind_await(struct kind_waiter *w)
+{
+    for (int64_t end_ms = now_ms() + 10000; w->outcome == 1 && now_ms() < end_ms;)
+        sleep_ms(1);
+    return w->outcome;
+}
+
+static bool holds_it(const struct server *s, const char *key, const char *value)
+{
+    char field[128];
+    const char *type = server_cmd(s, "TYPE", key, NULL);
+    if (strcmp(type, "string") == 0)
+        return strcmp(server_cmd(s, "GET", key, NULL), value) == 0;
+    if (strcmp(type, "zset") == 0)
+        return strcmp(server_cmd(s, "ZSCORE", key, value, NULL), "(nil)") != 0;
+    if (strcmp(type, "hash") != 0)
+        return false;
+    snprintf(field, sizeof field, "h:%s", value);
+    if (server_int(s, "HEXISTS", key, field, NULL) == 1)
+        return true;
+    return strstr(server_cmd(s, "HVALS", key, NULL), value) != NULL;
+}
+
+int kind_count_holds(const struct cluster *c, const char *name, const char *value)
+{
+    char key[REDLOCK_NAME_MAX + 16];
+    int count = 0;
+    snprintf(key, sizeof key, "redlock:%s", name);
+    for (size_t i = 0; i < c->count; i++)
+        count += c->node[i].pid != 0 && holds_it(&c->node[i], key, value);
+    return count;
+}
+
+struct wanted {
+    const struct cluster *cluster;
+    const char *name, *value;
+    int count;
+};
+
+static bool count_is(void *data)
+{
+    const struct wanted *w = data;
+    return kind_count_holds(w->cluster, w->name, w->value) == w->count;
+}
+
+bool kind_await_holds(const struct cluster *c, const char *name, const char *value, int wanted,
+                      int64_t timeout_ms)
+{
+    struct wanted w = {c, name, value, wanted};
+    return wait_until(count_is, &w, timeout_ms);
+}
+
+static bool is_clean(void *data)
+{
+    const struct cluster *c = data;
+    for (size_t i = 0; i < c->count; i++) {
+        if (c->node[i].pid == 0)
+            continue;
+        const char *keys = server_cmd(&c->node[i], "KEYS", "redlock*", NULL);
+        if (strstr(keys, "redlock:") != NULL || strstr(keys, "redlock.queue:") != NULL ||
+            strstr(keys, "redlock.alive:") != NULL)
+            return false;
+    }
+    return true;
+}
+
+bool kind_await_clean(const struct cluster *c, int64_t timeout_ms)
+{
+    return wait_until(is_clean, (void *)c, timeout_ms);
+}
+
+void kind_print(const struct cluster *c)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (c->node[i].pid != 0)
+            printf("# node %zu:\n%s\n", i, server_cmd(&c->node[i], "KEYS", "*", NULL));
+    fflush(stdout);
+}
+
+unsigned seed_choose(void)
+{
+    unsigned seed = 0;
+    const char *given = getenv("REDLOCK_TEST_SEED");
+    if (given != NULL)
+        seed = (unsigned)strtoul(given, NULL, 10);
+    else
+        CHECK(getrandom(&seed, sizeof seed, 0) == (ssize_t)sizeof seed);
+    printf("# REDLOCK_TEST_SEED=%u\n", seed);
+    fflush(stdout);
+    return seed;
+}
+
+int seed_draw(unsigned *seed, int low, int high)
+{
+    return low + rand_r(seed) % (high - low + 1);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Locks of every kind: asking for them, and what they leave on the nodes. */
+#ifndef REDLOCK_TESTS_KINDS_H
+#define REDLOCK_TESTS_KINDS_H
+
+#include "servers.h"
+
+#include <redlock.h>
+
+/* What the tests ask for under one heading: four kinds, and a mutex of several names. */
+enum shape {
+    SHAPE_MUTEX,
+    SHAPE_SHARED,
+    SHAPE_REENTRANT,
+    SHAPE_SEMAPHORE,
+    SHAPE_SEVERAL,
+    SHAPES,
+};
+
+const char *shape_text(enum shape shape);
+
+/* Does what follows for every shape, and prints which: a failure comes behind it. */
+#define FOR_SHAPES(each)                                                                       \
+    for (enum shape each = SHAPE_MUTEX; each < SHAPES && shape_say(each); each++)
+bool shape_say(enum shape shape);
+
+/*
+ * A request of that shape, tried once: owner "owner-a", two slots, and beside the name that is
+ * given to the call the names "y" and "z".
+ */
+redlock_request shape_request(enum shape shape);
+
+/* A request that excludes the shape's holder: another owner, or a mutex. */
+redlock_request shape_rival(enum shape shape);
+
+redlock_request reader_request(void);
+redlock_request owner_request(const char *owner);
+redlock_request slots_request(uint32_t slots);
+
+/* Held, or the case fails with what the nodes said. */
+redlock_lock *kind_lock(redlock *r, const char *name, int64_t ttl_ms, redlock_request q);
+
+/* Tries (or waits, as the request says); the outcome, with nothing left held. */
+int kind_try(redlock *r, const char *name, int64_t ttl_ms, redlock_request q);
+
+/* A request under way, for a client with an I/O thread. */
+struct kind_waiter {
+    _Atomic int outcome; /* 1: not yet */
+    redlock_lock *lock;
+};
+
+void kind_start(redlock *r, const char *name, int64_t ttl_ms, redlock_request q,
+                int64_t wait_ms, struct kind_waiter *w);
+
+/* Its outcome, or 1 after ten seconds. */
+int kind_await(struct kind_waiter *w);
+
+/* On how many running nodes `value` holds `name` (prefix redlock:), whatever the kind. */
+int kind_count_holds(const struct cluster *c, const char *name, const char *value);
+bool kind_await_holds(const struct cluster *c, const char *name, const char *value, int wanted,
+                      int64_t timeout_ms);
+
+/* Waits until no node has a lock, a queue or a waiter of any name: fence counters may stay. */
+bool kind_await_clean(const struct cluster *c, int64_t timeout_ms);
+
+/* Prints every key of every node: call it before failing over them. */
+void kind_print(const struct cluster *c);
+
+/* REDLOCK_TEST_SEED, or a random one; printed, so that a failure can be repeated. */
+unsigned seed_choose(void);
+int seed_draw(unsigned *seed, int low, int high);
+
+#endif

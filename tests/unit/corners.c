@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The corners of the core that no server can be brought to: repeated, early and absurd answers. */
+#include <string.h>
+
+#include "check.h"
+#include "core/answer.h"
+#include "core/guard.h"
+#include "core/recipe.h"
+#include "core/survey.h"
+#include "trace.h"
+
+static const struct trace_options three = {.node_count = 3, .random = 1u << 31};
+static const struct trace_options fenced = {
+    .node_count = 3, .random = 1u << 31, .terms = {.fenced = true}};
+
+/* ---- the life of a lock ---- */
+
+CASE(validity_ends_while_nodes_warm_up,
+     "A4: a node that is still connecting wins nothing late.")
+{
+    trace_run(&three, "[0]    acquire 1000         -> send ACQUIRE 123\n"
+                      "[1]    1 granted\n"
+                      "[988]  timer warming 23     -> send ROLLBACK 123, done NOQUORUM\n");
+}
+
+CASE(nothing_is_due_before_the_first_request, "A timer that comes by accident changes nothing.")
+{
+    trace_run(&three, "[0]    timer\n"
+                      "[0]    timer-at 9223372036854\n" /* never, in milliseconds */
+                      "[0]    state idle\n"
+                      "[0]    1 granted\n"
+                      "[0]    state idle\n");
+}
+
+CASE(answers_count_once, "A second answer to the same request is not a second vote.")
+{
+    trace_run(&three, "[0]    acquire 1000         -> send ACQUIRE 123\n"
+                      "[1]    1 granted\n"
+                      "[2]    1 granted\n"
+                      "[2]    state acquiring\n"
+                      "[3]    2 granted            -> done OK\n"
+                      "[10]   extend 1000          -> send EXTEND 123\n"
+                      "[11]   1 granted\n"
+                      "[12]   1 granted\n"
+                      "[12]   remaining 976\n"
+                      "[13]   3 granted            -> done OK\n"
+                      "[13]   remaining 985\n"
+                      "[20]   release              -> send RELEASE 123\n"
+                      "[21]   1 granted\n"
+                      "[22]   1 granted\n"
+                      "[22]   state releasing\n"
+                      "[23]   2 granted            -> done OK\n");
+}
+
+CASE(remaining_times_are_noted_once, "An inquiry that was not made has no answer.")
+{
+    trace_run(&three, "[0]    acquire 1000         -> send ACQUIRE 123\n"
+                      "[1]    1 held\n"
+                      "[2]    2 held               -> send ROLLBACK 123, send INQUIRE 12\n"
+                      "[3]    late 1 INQUIRE 3 held\n"
+                      "[4]    1 held 500\n"
+                      "[5]    late 1 INQUIRE 1 held\n"
+                      "[6]    2 held 500           -> done BUSY\n");
+}
+
+CASE(alignment_counts_once, "Fencing: only nodes that were asked to align are aligned.")
+{
+    trace_run(&fenced, "[0]    acquire 1000        -> send ACQUIRE 123\n"
+                       "[1]    1 granted @5\n"
+                       "[2]    3 granted @7        -> send ALIGN 1\n"
+                       "[3]    late 1 ALIGN 2 granted\n"
+                       "[3]    state aligning\n"
+                       "[4]    1 granted           -> done OK\n"
+                       "[5]    late 1 ALIGN 1 granted\n"
+                       "[5]    state held\n");
+}
+
+CASE(a_node_drops_out_between_attempts, "G6: there is no grant to take back while waiting.")
+{
+    trace_run(&three, "[0]    acquire 1000 wait 500 -> send ACQUIRE 123\n"
+                      "[1]    1 held\n"
+                      "[2]    2 held               -> send ROLLBACK 123, send TICKET 123\n"
+                      "[3]    out 3\n");
+}
+
+CASE(a_release_is_not_given_up_early, "A6: nodes have their time to answer.")
+{
+    trace_run(&three, "[0]    acquire 1000         -> send ACQUIRE 123\n"
+                      "[1]    1 granted\n"
+                      "[2]    2 granted            -> done OK\n"
+                      "[10]   release              -> send RELEASE 123\n"
+                      "[11]   timer\n"
+                      "[11]   state releasing\n"
+                      "[60]   timer                -> done NOQUORUM\n");
+}
+
+CASE(adopted_and_confirmed_too_late, "A7: an extension that took longer than it lasts is none.")
+{
+    trace_run(&three, "[0]    adopt\n"
+                      "[0]    extend 40            -> send EXTEND 123\n"
+                      "[5]    1 granted\n"
+                      "[45]   2 granted            -> jeopardy, done NOQUORUM\n"
+                      "[45]   remaining 0\n");
+}
+
+/* ---- replies that make no sense ---- */
+
+static enum redlock_vote vote(enum rl_op op, struct rl_reply reply)
+{
+    return rl_recipe_answer(op, reply.scalar.type == RL_REPLY_ARRAY, &reply).vote;
+}
+
+#define SCALAR(kind, number, words)                                                            \
+    ((struct rl_reply){.scalar = {RL_REPLY_##kind, (number), {(words), sizeof(words) - 1}}})
+
+CASE(senseless_replies_are_no_votes, "What does not answer the question is a protocol error.")
+{
+    struct rl_reply array = {.scalar = {.type = RL_REPLY_ARRAY}};
+
+    CHECK_INT(REDLOCK_VOTE_PROTO, vote(RL_OP_ACQUIRE, array));
+    array.element_count = 2;
+    array.element[0] = array.element[1] = (struct rl_scalar){.type = RL_REPLY_INTEGER};
+    CHECK_INT(REDLOCK_VOTE_PROTO, vote(RL_OP_ACQUIRE, array));
+    array.element_count = 5;
+    array.element[0].integer = 1;
+    CHECK_INT(REDLOCK_VOTE_PROTO, vote(RL_OP_ACQUIRE, array));
+    CHECK_INT(REDLOCK_VOTE_PROTO, vote(RL_OP_ACQUIRE, SCALAR(INTEGER, 1, "")));
+    CHECK_INT(REDLOCK_VOTE_PROTO, vote(RL_OP_EXTEND, SCALAR(STATUS, 0, "QUEUED")));
+    CHECK_INT(REDLOCK_VOTE_PROTO, vote(RL_OP_RELEASE, SCALAR(INTEGER, 3, "")));
+    CHECK_INT(REDLOCK_VOTE_PROTO, vote(RL_OP_INQUIRE, SCALAR(STATUS, 0, "OK")));
+    CHECK_INT(REDLOCK_VOTE_PROTO, vote(RL_OP_LOOK, SCALAR(INTEGER, 1, "")));
+    CHECK_INT(REDLOCK_VOTE_PROTO, vote(RL_OP_TICKET, SCALAR(INTEGER, 1, "")));
+    CHECK_INT(REDLOCK_VOTE_PROTO, vote(RL_OP_PING, SCALAR(STATUS, 0, "OK")));
+    CHECK_INT(REDLOCK_VOTE_PROTO, vote(RL_OP_ADMIT, SCALAR(STATUS, 0, "OK")));
+    /* SET ... IFEQ, which newer servers understand. */
+    CHECK_INT(REDLOCK_VOTE_GRANTED, vote(RL_OP_EXTEND, SCALAR(STATUS, 0, "OK")));
+    CHECK_INT(REDLOCK_VOTE_MISSING, vote(RL_OP_EXTEND, SCALAR(NIL, 0, "")));
+    /* Another kind of lock under our name: ours is gone. */
+    CHECK_INT(REDLOCK_VOTE_MISSING, vote(RL_OP_EXTEND, SCALAR(ERROR, 0, "WRONGTYPE it is")));
+    CHECK_INT(REDLOCK_VOTE_ERROR, vote(RL_OP_PING, SCALAR(ERROR, 0, "WRONGTYPE Operation")));
+}
+
+/* ---- guards ---- */
+
+static const int64_t SECOND_NS = 1000000000;
+
+static struct rl_guard strict_guard(void)
+{
+    struct rl_facts facts = {.has_server = true, .uptime_s = 90000, .marker_max_ttl_ms = -5};
+    struct rl_guard guard;
+
+    facts.has_replication = facts.master = true;
+    strcpy(facts.run_id, "run");
+    strcpy(facts.replid, "replid");
+    rl_guard_init(&guard, RL_GUARD_STRICT, 60 * SECOND_NS, 10000);
+    rl_guard_connected(&guard);
+    rl_guard_judge(&guard, &facts, SECOND_NS);
+    return guard;
+}
+
+CASE(probation_answers,
+     "G2: another client may have been faster, and a node may answer rubbish.")
+{
+    struct rl_guard guard = strict_guard();
+    char rubbish[RL_PROBATION_MAX + 8];
+
+    CHECK_INT(0, guard.node_max_ttl_ns); /* a negative limit is none */
+    CHECK(!rl_guard_may_vote(&guard, SECOND_NS));
+    memset(rubbish, 'x', sizeof rubbish);
+    rl_guard_probed(&guard, (struct rl_slice){rubbish, sizeof rubbish}, SECOND_NS);
+    CHECK_STR("", guard.probation);
+    CHECK(!rl_guard_may_vote(&guard, 1000 * SECOND_NS));
+    rl_guard_probed(&guard, (struct rl_slice){"A", 1}, SECOND_NS);
+    CHECK(rl_guard_may_vote(&guard, SECOND_NS));
+}
+
+CASE(an_admission_changes_no_other_verdict, "G6: 'admitted' does not mend a clock.")
+{
+    struct rl_guard guard = strict_guard();
+
+    rl_guard_blame_clock(&guard, SECOND_NS);
+    rl_guard_probed(&guard, (struct rl_slice){"A", 1}, SECOND_NS);
+    CHECK(!rl_guard_may_vote(&guard, 2 * SECOND_NS));
+}
+
+CASE(a_step_of_our_own_is_forgiven, "G6: if it was our clock, the node goes on voting.")
+{
+    struct rl_guard guard = strict_guard();
+
+    rl_guard_probed(&guard, (struct rl_slice){"A", 1}, SECOND_NS);
+    rl_guard_sample(&guard, 1700000000000000, SECOND_NS, SECOND_NS + 1000);
+    rl_guard_sample(&guard, 1700000009000000, 2 * SECOND_NS, 2 * SECOND_NS + 1000);
+    CHECK(guard.step_ns > 0 && !rl_guard_may_vote(&guard, 2 * SECOND_NS));
+    rl_guard_forgive_clock(&guard);
+    CHECK(rl_guard_may_vote(&guard, 2 * SECOND_NS));
+}
+
+/* ---- questions ---- */
+
+CASE(a_machine_that_slept, "An answer after an hour has a round trip, not a negative one.")
+{
+    CHECK_INT(1500000, rl_rtt_us(1500000000));
+    CHECK_INT(INT32_MAX, rl_rtt_us(3600 * SECOND_NS));
+}
+
+CASE(survey_corners, "A question counts each node once, and not before its time is over.")
+{
+    struct rl_policy policy = {.node_count = 3, .quorum = 2, .node_timeout_ns = SECOND_NS};
+    struct rl_answer missing = {.vote = REDLOCK_VOTE_MISSING, .key_ttl_ms = -1};
+    struct rl_answer held = {.vote = REDLOCK_VOTE_HELD, .key_ttl_ms = -1};
+    struct rl_survey survey = {0};
+
+    rl_survey_begin(&survey, &policy, 0);
+    rl_survey_answer(&survey, 1, held, NULL, 1);
+    rl_survey_answer(&survey, 1, missing, NULL, 1);
+    CHECK_INT(REDLOCK_VOTE_HELD, survey.node[1].vote);
+    rl_survey_answer(&survey, 2, held, NULL, 1);
+    rl_survey_timer(&survey, 0, 0, SECOND_NS - 1);
+    CHECK(!rl_survey_complete(&survey));
+    rl_survey_timer(&survey, 0, 0, SECOND_NS);
+    CHECK(rl_survey_complete(&survey));
+    CHECK_INT(REDLOCK_OK, rl_survey_error(&survey));
+}
