@@ -116,7 +116,7 @@ CASE(chaos, "Whatever fails, as long as it is a minority, every promise is kept.
 CASE(broken_guard, "Without the guard, restarts lead to two holders, and the checker sees it.")
 {
     static struct verdict verdict;
-    run(REGIME_BROKEN_GUARD, chosen_seed(), check_setting("CHAOS_SECONDS", 20), &verdict);
+    run(REGIME_BROKEN_GUARD, chosen_seed(), check_setting("CHAOS_SECONDS", 30), &verdict);
     CHECK(verdict.breaches[BREACH_DOUBLE] > 0);
 }
 

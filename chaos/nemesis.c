@@ -49,6 +49,7 @@ static void begin_node(struct rig *r, const struct fault *f)
         server_cmd(s, "FLUSHALL", NULL);
         break;
     case FAULT_CUT:
+    case FAULT_UNREACHABLE:
         cut(r, f->target);
         break;
     case FAULT_SLOW:
@@ -137,6 +138,12 @@ static void note(struct rig *r, const struct fault *f, size_t number, int what)
                                               .kind = (uint8_t)f->kind,
                                               .worker = (uint16_t)f->target,
                                               .value = f->param});
+}
+
+void fault_go_on(struct rig *r, const struct fault *f)
+{
+    if (f->kind == FAULT_UNREACHABLE)
+        r->proxy[f->target].switches->cut++;
 }
 
 /* The record brackets the fault: before it begins, after it has ended. */

@@ -161,6 +161,8 @@ static void play(struct rig *r, bool *begun, bool *ended)
         if (!begun[i]) {
             fault_begin(r, &s->fault[i], i);
             begun[i] = true;
+        } else if (!ended[i]) {
+            fault_go_on(r, &s->fault[i]);
         }
 }
 

@@ -53,6 +53,7 @@ void rig_launch(struct rig *r, int node); /* its server */
 void rig_start_worker(struct rig *r, int index);
 void rig_reap_worker(struct rig *r, int index);
 void fault_begin(struct rig *r, const struct fault *f, size_t number);
+void fault_go_on(struct rig *r, const struct fault *f); /* every turn in between */
 void fault_end(struct rig *r, const struct fault *f, size_t number);
 
 #endif

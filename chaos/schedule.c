@@ -39,25 +39,26 @@ bool fault_hits_client(int kind)
 
 /* How often, how long, how hard. A weight of 0 in a regime: never there. */
 struct manner {
-    int weight[4]; /* by enum regime */
+    int weight, strict_weight; /* in the strict regime: the latter */
     int shortest_ms, longest_ms;
     int param_low, param_high;
     int after_ms; /* how long its node stays broken afterwards */
 };
 
 static const struct manner manners[FAULT_COUNT] = {
-    [FAULT_KILL_NODE] = {{10, 7, 10, 2}, 150, 1500, 0, 0, GUARD_MS + SETTLE_MS},
-    [FAULT_FREEZE_NODE] = {{6, 6, 0, 2}, 100, 2500, 0, 0, 200},
-    [FAULT_FLUSH] = {{0, 8, 0, 0}, 1, 1, 0, 0, GUARD_MS + SETTLE_MS},
-    [FAULT_CUT] = {{5, 5, 0, 2}, 50, 1000, 0, 0, 100},
-    [FAULT_SLOW] = {{6, 6, 0, 2}, 300, 3000, 5, 150, 200},
-    [FAULT_DEAF] = {{4, 4, 0, 0}, 100, 1500, 0, 0, 200},
-    [FAULT_CLOCK] = {{3, 3, 0, 0}, BLIND_MS, BLIND_MS + 400, 200, 1200, GUARD_MS + SETTLE_MS},
-    [FAULT_NET_LOSS] = {{8, 8, 0, 0}, 500, 3000, 5, 40, 300},
-    [FAULT_NET_DOWN] = {{6, 6, 0, 0}, 200, 2500, 0, 0, 300},
-    [FAULT_STOP_CLIENT] = {{6, 6, 0, 2}, 50, 3500, 0, 0, 0},
-    [FAULT_STOP_WRITER] = {{7, 7, 0, 2}, 2600, 4000, 0, 0, 0},
-    [FAULT_KILL_CLIENT] = {{5, 5, 0, 2}, 100, 800, 0, 0, 0},
+    [FAULT_KILL_NODE] = {10, 7, 150, 1500, 0, 0, GUARD_MS + SETTLE_MS},
+    [FAULT_FREEZE_NODE] = {6, 6, 100, 2500, 0, 0, 200},
+    [FAULT_FLUSH] = {0, 8, 1, 1, 0, 0, GUARD_MS + SETTLE_MS},
+    [FAULT_CUT] = {3, 3, 50, 1000, 0, 0, 100},
+    [FAULT_UNREACHABLE] = {5, 5, 200, 2000, 0, 0, 300},
+    [FAULT_SLOW] = {6, 6, 300, 3000, 5, 150, 200},
+    [FAULT_DEAF] = {4, 4, 100, 1500, 0, 0, 200},
+    [FAULT_CLOCK] = {3, 3, BLIND_MS, BLIND_MS + 400, 200, 1200, GUARD_MS + SETTLE_MS},
+    [FAULT_NET_LOSS] = {8, 8, 500, 3000, 5, 40, 300},
+    [FAULT_NET_DOWN] = {6, 6, 200, 2500, 0, 0, 300},
+    [FAULT_STOP_CLIENT] = {6, 6, 50, 3500, 0, 0, 0},
+    [FAULT_STOP_WRITER] = {7, 7, 2600, 4000, 0, 0, 0},
+    [FAULT_KILL_CLIENT] = {5, 5, 100, 800, 0, 0, 0},
 };
 
 /*
@@ -73,10 +74,13 @@ struct draw {
     int64_t worker_ms[WORKERS];
 };
 
+static int weight_of(const struct schedule *s, int kind)
+{
+    return s->regime == REGIME_STRICT ? manners[kind].strict_weight : manners[kind].weight;
+}
+
 static bool possible(const struct schedule *s, int kind)
 {
-    if (manners[kind].weight[s->regime] == 0)
-        return false;
     return (kind != FAULT_NET_DOWN || s->network) && (kind != FAULT_NET_LOSS || s->netem);
 }
 
@@ -86,17 +90,17 @@ static bool fits(const struct schedule *s, int kind, int node)
     bool real = s->network && node < NETWORKED;
     if (kind == FAULT_NET_DOWN || kind == FAULT_NET_LOSS)
         return real;
-    return !real || (kind != FAULT_SLOW && kind != FAULT_DEAF);
+    return !real || (kind != FAULT_SLOW && kind != FAULT_DEAF && kind != FAULT_UNREACHABLE);
 }
 
 static int draw_kind(struct draw *d)
 {
     int total = 0;
     for (int i = 0; i < FAULT_COUNT; i++)
-        total += possible(d->out, i) ? manners[i].weight[d->out->regime] : 0;
+        total += possible(d->out, i) ? weight_of(d->out, i) : 0;
     int64_t at = random_between(&d->random, 0, total - 1);
     for (int i = 0; i < FAULT_COUNT; i++) {
-        at -= possible(d->out, i) ? manners[i].weight[d->out->regime] : 0;
+        at -= possible(d->out, i) ? weight_of(d->out, i) : 0;
         if (at < 0)
             return i;
     }
@@ -172,7 +176,7 @@ static void draw_node_fault(struct draw *d, struct fault f)
     }
     if (f.end_ms > d->out->faults_ms)
         return;
-    f.whole_ms = f.end_ms + (d->out->regime == REGIME_BROKEN_GUARD ? 50 : m->after_ms);
+    f.whole_ms = f.end_ms + m->after_ms;
     d->node_ms[f.target] = f.whole_ms;
     if (m->after_ms >= GUARD_MS)
         d->lost_ms[f.target] = f.whole_ms;
@@ -198,25 +202,61 @@ static void draw_outage(struct draw *d, int kind)
     d->now_ms = start_ms;
 }
 
+/*
+ * What a guard is for: two nodes miss a grant, come back, and soon a third forgets it. Then a
+ * majority knows nothing of the holder, though never more than two were broken at a time.
+ */
+static void draw_trap(struct draw *d)
+{
+    int64_t start_ms = all_ended_ms(d);
+    int64_t back_ms = start_ms + random_between(&d->random, 700, 1600);
+    int64_t lapse_ms = back_ms + random_between(&d->random, 200, 700);
+    int64_t end_ms = lapse_ms + random_between(&d->random, 100, 250);
+    bool flush = d->out->regime == REGIME_STRICT && random_next(&d->random) % 2;
+    int first = NETWORKED + (int)random_between(&d->random, 0, NODES - NETWORKED - 1);
+    int second = first + 1 < NODES ? first + 1 : NETWORKED;
+    int third = (int)random_between(&d->random, 0, NETWORKED - 1);
+    bool guarded = d->out->regime != REGIME_BROKEN_GUARD;
+    for (int i = 0; i < NODES && guarded; i++)
+        if (d->lost_ms[i] > start_ms)
+            return; /* one in quarantine, and two would be too many */
+    if (end_ms > d->out->faults_ms)
+        return;
+    add(d, (struct fault){start_ms, back_ms, back_ms, FAULT_UNREACHABLE, first, 0});
+    add(d, (struct fault){start_ms, back_ms, back_ms, FAULT_UNREACHABLE, second, 0});
+    d->now_ms = end_ms;
+    d->node_ms[third] = d->lost_ms[third] = end_ms + GUARD_MS + SETTLE_MS;
+    add(d, (struct fault){lapse_ms, end_ms, d->node_ms[third],
+                          flush ? FAULT_FLUSH : FAULT_KILL_NODE, third, 0});
+}
+
+/* One fault of any kind, from now on. */
+static void draw_fault(struct draw *d)
+{
+    int kind = draw_kind(d);
+    const struct manner *m = &manners[kind];
+    struct fault f = {.start_ms = d->now_ms, .kind = kind};
+    f.end_ms = d->now_ms + random_between(&d->random, m->shortest_ms, m->longest_ms);
+    f.param = (int)random_between(&d->random, m->param_low, m->param_high);
+    if (fault_hits_client(kind))
+        draw_client_fault(d, f);
+    else
+        draw_node_fault(d, f);
+}
+
 void schedule_draw(struct schedule *s)
 {
     struct draw d = {.out = s, .random = s->seed, .now_ms = 300};
-    bool broken = s->regime == REGIME_BROKEN_GUARD || s->regime == REGIME_BROKEN_NODES;
     /* Too long for the short runs. */
-    bool outages = !broken && s->faults_ms >= 40000;
+    bool outages = s->faults_ms >= 40000;
     int64_t freeze_ms = s->faults_ms * 3 / 10, kill_ms = s->faults_ms * 6 / 10;
     s->count = 0;
     while (d.now_ms < s->faults_ms) {
         int64_t before_ms = d.now_ms;
-        int kind = draw_kind(&d);
-        const struct manner *m = &manners[kind];
-        struct fault f = {.start_ms = d.now_ms, .kind = kind};
-        f.end_ms = d.now_ms + random_between(&d.random, m->shortest_ms, m->longest_ms);
-        f.param = (int)random_between(&d.random, m->param_low, m->param_high);
-        if (fault_hits_client(kind))
-            draw_client_fault(&d, f);
+        if (random_between(&d.random, 0, 7) == 0 || s->regime == REGIME_BROKEN_GUARD)
+            draw_trap(&d);
         else
-            draw_node_fault(&d, f);
+            draw_fault(&d);
         d.now_ms += random_between(&d.random, 50, 650);
         if (outages && before_ms < freeze_ms && d.now_ms >= freeze_ms)
             draw_outage(&d, FAULT_OUTAGE_FREEZE);

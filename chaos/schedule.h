@@ -17,6 +17,7 @@
     X(FREEZE_NODE, "node stopped", "#8e44ad") /* SIGSTOP, SIGCONT */                           \
     X(FLUSH, "node flushed", "#000000")       /* FLUSHALL; strict only */                      \
     X(CUT, "connections cut", "#e67e22")      /* again and again; nothing else is wrong */     \
+    X(UNREACHABLE, "unreachable", "#7f5539")  /* cut as fast as connections are made */        \
     X(SLOW, "link slow", "#f1c40f")           /* `param` ms later in each direction */         \
     X(DEAF, "replies swallowed", "#d35400")   /* requests arrive, answers do not */            \
     X(CLOCK, "clock set", "#16a085")          /* by `param` ms, and back at the end */         \
@@ -53,7 +54,7 @@ struct fault {
 enum regime {
     REGIME_DEFAULT,
     REGIME_STRICT,
-    REGIME_BROKEN_GUARD, /* no guard, and restarts that only a guard can bear */
+    REGIME_BROKEN_GUARD, /* what only a guard can bear, and no guard */
     REGIME_BROKEN_NODES, /* half of the workers know other nodes */
 };
 

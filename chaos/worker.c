@@ -61,21 +61,28 @@ static void write_registers(struct crew *c, struct hold *h)
 /* A draw for the whole request: how long, how patient, how polite. */
 static struct hold draw_hold(struct crew *c, int kind, unsigned int names)
 {
-    struct hold h = {.kind = kind, .names = names};
-    bool last = c->rig->board->phase >= PHASE_LAST_CALL;
+    struct hold h = {.kind = kind, .names = names, .fenced = names < 1u << REGISTERS};
     h.ttl_ms = random_between(&c->random, 300, MAX_TTL_MS);
-    h.wait_ms =
-        random_between(&c->random, 0, 3) == 0 ? 0 : random_between(&c->random, 100, 4000);
-    if (last)
-        h.wait_ms = LAST_WAIT_MS;
+    if (random_between(&c->random, 0, 3) > 0)
+        h.wait_ms = random_between(&c->random, 100, 4000);
     h.fair = random_next(&c->random) % 2;
     h.renewed = random_next(&c->random) % 2;
-    h.fenced = names < 1u << REGISTERS;
     /* Mostly short; sometimes as long as it lasts, or longer than one TTL. */
     h.stay_ms = random_between(&c->random, 1, 12);
-    int rarely = c->rig->schedule->regime == REGIME_BROKEN_GUARD ? 2 : 11;
-    if (!last && random_between(&c->random, 0, rarely) == 0)
+    if (random_between(&c->random, 0, 11) == 0)
         h.stay_ms = random_between(&c->random, 200, h.renewed ? 3000 : h.ttl_ms + 300);
+    if (c->rig->schedule->regime == REGIME_BROKEN_GUARD) {
+        /* Who holds for long is in danger, who tries again and again is the danger. */
+        bool holds = c->index < 5;
+        h.ttl_ms = MAX_TTL_MS;
+        h.renewed = false;
+        h.wait_ms = holds ? h.wait_ms : 0;
+        h.stay_ms = holds ? MAX_TTL_MS : 1;
+    }
+    if (c->rig->board->phase >= PHASE_LAST_CALL) {
+        h.wait_ms = LAST_WAIT_MS;
+        h.stay_ms = 1;
+    }
     return h;
 }
 
