@@ -95,8 +95,8 @@ CASE(unknown_age, "Servers that do not tell their age vote after they have been 
     struct cluster c;
     cluster_start(&c, 3);
     for (int i = 0; i < 3; i++) {
-        CHECK_STR("OK", server_cmd(&c.node[i], "ACL", "SETUSER", "default", "-info", "-hmget",
-                                   "-time", NULL));
+        CHECK_STR("OK",
+                  server_cmd(&c.node[i], "ACL", "SETUSER", "default", "-info", "-hmget", NULL));
     }
     redlock_options o = short_options(&c, 0);
     redlock *r = client_open_with(&o);

@@ -50,8 +50,11 @@ void rl_acquire_begin(struct rl_lock *lock, const struct rl_event *event,
 {
     lock->ttl_ns = event->ttl_ns;
     lock->wait_deadline_ns = event->wait_deadline_ns;
+    lock->attempt_error = REDLOCK_NOQUORUM; /* nobody has answered anything yet */
     if (event->parked)
         rl_queue_park(lock, event);
+    else if (event->courteous)
+        rl_queue_begin(lock, event->now_ns, out);
     else
         rl_acquire_attempt(lock, event->now_ns, event->random, out);
 }
@@ -124,7 +127,7 @@ static void roll_back(struct rl_lock *lock, struct rl_actions *out)
 {
     uint16_t nodes = RL_RULE(ROLLBACK_EVERYWHERE) ? rl_all_nodes(lock) : lock->tally.yes;
 
-    if (lock->ticket)
+    if (lock->ticket || lock->terms.fair)
         nodes &= (uint16_t)~nodes_that_refused(lock);
     rl_send(out, RL_OP_ROLLBACK, nodes, lock->round);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "core/lock_internal.h"
 
+#include <assert.h>
+
 bool rl_is_acquire(enum rl_op op)
 {
     return op == RL_OP_ACQUIRE || op == RL_OP_AGAIN;
@@ -22,6 +24,7 @@ uint8_t rl_count_nodes(uint16_t nodes)
 
 void rl_send(struct rl_actions *out, enum rl_op op, uint16_t nodes, uint32_t round)
 {
+    assert(out->send_count < RL_SENDS_MAX);
     if (nodes)
         out->send[out->send_count++] = (struct rl_send){op, nodes, round};
 }

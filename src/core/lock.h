@@ -30,7 +30,7 @@
 #include "core/quorum.h"
 
 #define RL_NEVER_NS INT64_MAX
-#define RL_SENDS_MAX 2
+#define RL_SENDS_MAX 4 /* ask again, roll back and try another slot are three */
 
 enum rl_state {
     RL_IDLE,
@@ -148,7 +148,7 @@ struct rl_lock {
 };
 
 enum rl_event_type {
-    RL_EVENT_ACQUIRE, /* ttl_ns, wait_deadline_ns, parked */
+    RL_EVENT_ACQUIRE, /* ttl_ns, wait_deadline_ns, parked, courteous */
     RL_EVENT_ANSWER,  /* node, op, round, answer */
     RL_EVENT_TIMER,   /* warming, warm_at_ns */
     RL_EVENT_EXTEND,  /* ttl_ns */
@@ -178,6 +178,7 @@ struct rl_event {
     uint16_t warming;
     int64_t warm_at_ns;
 
+    bool courteous;   /* others are known to wait: begin with a place in the queue */
     bool parked;      /* another waiter of this client is before us */
     bool held_here;   /* this client holds the lock at this moment: trying would be in vain */
     int leader_error; /* TIMER while PARKED: why the waiter before us had no success */

@@ -104,6 +104,13 @@ static void enter(struct rl_lock *lock, const struct rl_event *event, struct rl_
     lock->patience_ns = event->now_ns + PATIENCE_NS;
 }
 
+void rl_queue_begin(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
+{
+    rl_round_begin(lock, now_ns, rl_lock_node_timeout_ns(lock->policy, lock->ttl_ns));
+    lock->attempt_error = REDLOCK_BUSY;
+    ask_for_tickets(lock, now_ns, out);
+}
+
 void rl_queue_turn(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
 {
     if (lock->state != RL_PARKED)
@@ -116,8 +123,14 @@ void rl_queue_turn(struct rl_lock *lock, const struct rl_event *event, struct rl
         rl_acquire_attempt(lock, event->now_ns, event->random, out);
         return;
     }
-    rl_round_begin(lock, event->now_ns, rl_lock_node_timeout_ns(lock->policy, lock->ttl_ns));
-    ask_for_tickets(lock, event->now_ns, out);
+    rl_queue_begin(lock, event->now_ns, out);
+}
+
+/* Fewer than a quorum made an offer. */
+static void give_tickets_up(struct rl_lock *lock, const struct rl_event *event)
+{
+    lock->attempt_error = rl_no_quorum_error(lock);
+    rl_acquire_back_off(lock, event);
 }
 
 void rl_queue_answer(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
@@ -132,7 +145,7 @@ void rl_queue_answer(struct rl_lock *lock, const struct rl_event *event, struct 
     if (lock->ticket)
         enter(lock, event, out);
     else if (!lock->asked)
-        rl_acquire_back_off(lock, event);
+        give_tickets_up(lock, event);
 }
 
 /* ---- sleeping ---- */
@@ -219,8 +232,7 @@ void rl_queue_timer(struct rl_lock *lock, const struct rl_event *event, struct r
         for (uint8_t i = 0; i < lock->policy->node_count; i++)
             if (lock->asked & (1u << i))
                 lock->node[i].vote = REDLOCK_VOTE_TIMEDOUT;
-        lock->attempt_error = rl_no_quorum_error(lock);
-        rl_acquire_back_off(lock, event);
+        give_tickets_up(lock, event);
     } else if (lock->state == RL_QUEUED && now_ns >= lock->retry_at_ns) {
         enter(lock, event, out);
     }

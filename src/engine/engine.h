@@ -74,7 +74,6 @@ struct rl_handle {
     struct rl_handle *line_next;
     struct rl_handle *line_previous;
     uint64_t waiter; /* what the line calls its first at the nodes */
-    bool courteous;  /* the first attempt respects the queue, although nobody asked for it */
     bool turn;       /* it has become the first ... */
     bool held_here;  /* ... because the one before it has the lock now */
 

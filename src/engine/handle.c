@@ -230,6 +230,7 @@ void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64
                        int64_t wait_deadline_ns, int64_t now_ns)
 {
     struct rl_line *line = NULL;
+    bool courteous = false;
 
     if (wait_deadline_ns) {
         /* Who holds a lock already must not stand behind somebody who waits for it. */
@@ -242,7 +243,8 @@ void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64
             return;
         }
         handle->waiter = rl_line_number(line);
-        handle->courteous = rl_is_courteous(engine, handle, now_ns);
+        courteous =
+            rl_is_courteous(engine, handle, now_ns) && handle->lock.terms.kind == REDLOCK_MUTEX;
     }
     rl_handle_step(engine, handle,
                    &(struct rl_event){
@@ -251,6 +253,7 @@ void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64
                        .ttl_ns = ttl_ns,
                        .wait_deadline_ns = wait_deadline_ns,
                        .parked = line && line->first != handle,
+                       .courteous = courteous,
                    });
 }
 

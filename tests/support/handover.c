@@ -68,7 +68,7 @@ static void wait_and_pass(void *data)
     redlock_close(r);
 }
 
-/* After a sleep as the waiters had one, of a name that nobody else wants. */
+/* After a sleep as long as a waiter's, of a name that nobody else wants. */
 static int64_t uncontended_us(struct job *job, uint32_t flags)
 {
     static int64_t took_ns[200];
@@ -77,7 +77,7 @@ static int64_t uncontended_us(struct job *job, uint32_t flags)
     for (int i = 0; i < 200; i++) {
         redlock_request q = {.size = sizeof q, .flags = flags};
         redlock_lock *lock = NULL;
-        sleep_ms(HOLD_MS);
+        sleep_ms(WAITERS * HOLD_MS);
         int64_t start_ns = now_ns();
         CHECK_OK(redlock_acquire(r, "uncontended", TTL_MS, &q, &lock));
         took_ns[i] = now_ns() - start_ns;

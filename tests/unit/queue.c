@@ -254,6 +254,21 @@ CASE(what_we_hold_ourselves_is_not_tried, "The turn begins with the ticket.")
                       "[6]   2 held 900 #7        -> send ACQUIRE 123\n");
 }
 
+CASE(who_is_courteous_begins_in_the_queue, "And has nothing if the wait ends there.")
+{
+    trace_run(&three, "[0]   acquire 1000 wait 10 courteous -> send TICKET 123\n"
+                      "[10]  timer                -> done TIMEOUT\n");
+    trace_run(&three, "[0]   acquire 1000 wait 100 courteous -> send TICKET 123\n"
+                      "[1]   1 refused\n"
+                      "[1]   2 refused\n"
+                      "[1]   3 refused\n"
+                      "[1]   state backoff\n"
+                      "[100] timer                -> done NOQUORUM\n");
+    trace_run(&three, "[0]   acquire 1000 wait 100 courteous -> send TICKET 123\n"
+                      "[1]   1 held 900 #7\n"
+                      "[1]   3 held 900 #9        -> send ACQUIRE 123\n");
+}
+
 CASE(a_semaphore_tries_the_slot_that_is_free, "As long as there is one, without waiting.")
 {
     static const struct trace_options slots = {
@@ -269,6 +284,25 @@ CASE(a_semaphore_tries_the_slot_that_is_free, "As long as there is one, without 
     trace_run(&slots, "[0]   acquire 1000         -> send ACQUIRE 123\n"
                       "[1]   1 held 500\n"
                       "[1]   2 held 600           -> send ROLLBACK 123, done BUSY\n");
+}
+
+CASE(a_step_may_ask_three_things, "A late call, and a slot that went to another, in one reply.")
+{
+    static const struct trace_options slots = {
+        .node_count = 3, .random = 0, .terms = {.kind = REDLOCK_SEMAPHORE, .slots = 3}};
+
+    trace_run(&slots,
+              "[0]   acquire 1000 wait 5000  -> send ACQUIRE 123\n"
+              "[1]   1 held 900 #7\n"
+              "[1]   2 held 900 #7        -> send ROLLBACK 123, send ACQUIRE 123\n"
+              "[1]   1 held 900\n"
+              "[1]   2 held 900\n"
+              "[1]   3 held 900\n"
+              "[2]   wake 1               -> send ACQUIRE 123\n"
+              "[3]   wake 3\n"
+              "[3]   1 held 0 slot=2\n"
+              "[3]   2 refused\n"
+              "[12]  3 held 0 slot=2 -> send AGAIN 3, send ROLLBACK 23, send ACQUIRE 123\n");
 }
 
 CASE(a_nested_hold_has_the_token_of_the_first, "When a quorum says which; it is waited for.")

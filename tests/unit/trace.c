@@ -228,7 +228,10 @@ static void event_line(struct trace *t, char **words, int64_t now_ns, const char
             event.wait_deadline_ns = strcmp(words[3], "forever") == 0
                                          ? RL_NEVER_NS
                                          : now_ns + atoll(words[3]) * MS_NS;
-        event.parked = words[2] && words[3] && words[4];
+        if (words[2] && words[3] && words[4]) {
+            event.parked = strcmp(words[4], "parked") == 0;
+            event.courteous = strcmp(words[4], "courteous") == 0;
+        }
         step(t, &event, expected);
     } else if (strcmp(words[0], "extend") == 0) {
         event.type = RL_EVENT_EXTEND;
