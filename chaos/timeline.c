@@ -251,13 +251,13 @@ static void draw_grid(struct canvas *c, double top, double bottom)
         fprintf(c->out,
                 "<path d='M%.1f %.0fV%.0f' stroke='#555' stroke-dasharray='4 3'/>"
                 "<text x='%.1f' y='%.0f' text-anchor='end'>faults end</text>\n",
-                x, top, bottom, x - 4, top - 2);
+                x, top, bottom, x - 4, top - 4);
     }
     for (size_t i = 0; i < c->stretches.count; i++) {
         const struct stretch *s = &c->stretches.stretch[i];
         if (s->kind >= FAULT_OUTAGE_FREEZE && s->target == 0)
             fprintf(c->out, "<text x='%.1f' y='%.0f' text-anchor='middle'>outage</text>\n",
-                    (x_of(c, s->from_ns) + x_of(c, s->to_ns)) / 2, top - 2);
+                    (x_of(c, s->from_ns) + x_of(c, s->to_ns)) / 2, top - 4);
     }
 }
 
