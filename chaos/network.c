@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* Runs a shell command, silently; true when it succeeded. */
@@ -100,6 +101,13 @@ void network_leave(const struct network *n)
 {
     if (setns(n->home, CLONE_NEWNET) != 0)
         FAIL("cannot leave the namespace");
+}
+
+void network_url(const struct network *n, int node, int port, char *out, size_t size)
+{
+    char address[sizeof n->address[node]];
+    memcpy(address, n->address[node], sizeof address);
+    snprintf(out, size, "redis://%s:%d", address, port);
 }
 
 void network_down(const struct network *n, int node)

@@ -11,13 +11,14 @@
 #include "names.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct network {
     bool ready; /* false: everything is on one loopback, behind proxies */
     bool netem;
     int home;            /* namespace of the nemesis and the workers */
     int node[NETWORKED]; /* namespaces of the nodes */
-    char address[NETWORKED][16];
+    char address[NETWORKED][32];
     char why[96]; /* why it is not ready, or cannot lose packets; else empty */
 };
 
@@ -27,6 +28,9 @@ void network_open(struct network *n);
 /* What is forked in between lives in the node's namespace. */
 void network_enter(const struct network *n, int node);
 void network_leave(const struct network *n);
+
+/* Where a server of the node that listens on `port` is reached. */
+void network_url(const struct network *n, int node, int port, char *out, size_t size);
 
 void network_down(const struct network *n, int node);
 void network_loss(const struct network *n, int node, int percent);

@@ -54,13 +54,13 @@ static void start_node(struct rig *r, int i)
     server_ready(s);
     server_admit(s);
     if (rig_is_networked(r, i)) {
-        snprintf(r->cluster.url[i], sizeof r->cluster.url[i], "redis://%s:%d",
-                 r->network.address[i], s->port.number);
+        network_url(&r->network, i, s->port.number, r->cluster.url[i],
+                    sizeof r->cluster.url[i]);
+        r->cluster.urls[i] = r->cluster.url[i];
     } else {
         proxy_start(&r->proxy[i], s->port.number);
-        snprintf(r->cluster.url[i], sizeof r->cluster.url[i], "%s", r->proxy[i].url);
+        r->cluster.urls[i] = r->proxy[i].url;
     }
-    r->cluster.urls[i] = r->cluster.url[i];
 }
 
 static void start_registers(struct rig *r)
