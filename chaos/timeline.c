@@ -291,7 +291,7 @@ static void draw_legend(struct canvas *c)
         if (seen[i] && strcmp(fault_colour(i), fault_colour(FAULT_KILL_NODE)) != 0 &&
             strcmp(fault_colour(i), fault_colour(FAULT_FREEZE_NODE)) != 0)
             legend(c, &x, box, fault_colour(i), fault_text(i));
-    legend(c, &x, box, "#e4e4e4", "in quarantine");
+    legend(c, &x, box, "#e4e4e4", "quarantine due");
     x = LEFT;
     c->y += 20;
     legend(c, &x, triangle, "#d00000", "update of the plain register lost");
