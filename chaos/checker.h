@@ -66,8 +66,8 @@ struct verdict {
     int64_t start_ns, quiet_ns, over_ns;
 };
 
-/* Sorts the history. late_ms: by how much the machine was late by itself. */
-void check_history(struct history *h, int64_t late_ms, struct verdict *out);
+/* Sorts the history. */
+void check_history(struct history *h, struct verdict *out);
 
 /* For the parts of the checker. */
 struct checking {

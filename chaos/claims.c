@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "claims.h"
 
+#include "schedule.h"
+
 #include <stdlib.h>
 
 static void note(struct claim *c, const struct record *r)
@@ -99,6 +101,9 @@ struct stretches stretches_read(const struct history *h)
         if (r->what == RECORD_FAULT)
             s.stretch[s.count++] =
                 (struct stretch){r->at_ns, INT64_MAX, r->kind, r->worker, r->value};
+        if (r->what == RECORD_LATE)
+            s.stretch[s.count++] =
+                (struct stretch){r->at_ns - r->value, r->at_ns, FAULT_MACHINE, -1, r->value};
         for (size_t k = s.count; r->what == RECORD_HEALED && k > 0; k--) {
             struct stretch *open = &s.stretch[k - 1];
             if (open->kind == r->kind && open->target == r->worker &&

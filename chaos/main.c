@@ -90,7 +90,7 @@ static void run(enum regime regime, uint64_t seed, int64_t seconds, struct verdi
     struct history history = history_read(path);
     CHECK(history.count > 0);
     about.late_ms = rig.late_ms;
-    check_history(&history, rig.late_ms, verdict);
+    check_history(&history, verdict);
     report_print(stdout, verdict, &about, false);
     if (!report_write(dir, &history, verdict, &about))
         FAIL("cannot write the report to %s", dir);

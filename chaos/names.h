@@ -14,12 +14,11 @@ enum {
     WORKERS = 8,
     NAMES = 6,
     REGISTERS = 3,
-    PRINTERS = 2,      /* slots of the semaphore */
-    MAX_TTL_MS = 2000, /* small, so that quarantines end within a run */
-    GUARD_MS = 4000,   /* what the library makes of it: max_ttl and two seconds */
-    BLIND_MS = 1600,   /* after a clock step: "up to about a second between step and sample" */
-    ALLOWANCE_MS =
-        250, /* what the machine may add to a promised time, besides what was measured */
+    PRINTERS = 2,       /* slots of the semaphore */
+    MAX_TTL_MS = 2000,  /* small, so that quarantines end within a run */
+    GUARD_MS = 4000,    /* what the library makes of it: max_ttl and two seconds */
+    BLIND_MS = 1600,    /* after a clock step: "up to about a second between step and sample" */
+    ALLOWANCE_MS = 250, /* what a busy machine may add to a promised time */
 };
 
 extern const char *const name_text[NAMES];

@@ -87,8 +87,13 @@ static bool prepare(struct network *n)
 
 void network_open(struct network *n)
 {
+    int outside = namespace_of(getpid());
     *n = (struct network){0};
     n->ready = prepare(n);
+    /* Half of it is worse than nothing: back to where loopback works. */
+    if (!n->ready && n->home > 0 && setns(outside, CLONE_NEWNET) != 0)
+        FAIL("cannot return to the machine's network");
+    close(outside);
 }
 
 void network_enter(const struct network *n, int node)

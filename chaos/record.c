@@ -76,7 +76,7 @@ void record_print(FILE *out, const struct record *r, int64_t zero_ns)
     fprintf(out, "%11.6f %-8s ", (double)(r->at_ns - zero_ns) / 1e9, texts[r->what]);
     if (r->what == RECORD_FAULT || r->what == RECORD_HEALED) {
         print_fault(out, r);
-    } else if (r->what == RECORD_PHASE) {
+    } else if (r->what == RECORD_PHASE || r->what == RECORD_LATE) {
         fprintf(out, "%lld", (long long)r->value);
     } else {
         char names[96];

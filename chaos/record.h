@@ -25,6 +25,7 @@
     X(PLAIN, "plain")       /* the register that does not: a write happened */                 \
     X(FAULT, "fault")       /* the nemesis begins fault number `hold` */                       \
     X(HEALED, "healed")     /* and has ended it */                                             \
+    X(LATE, "late")         /* the machine stood still for the `value` ns before */            \
     X(PHASE, "phase")       /* `value` is the phase that begins */                             \
     X(BORN, "born")         /* a worker starts */                                              \
     X(DIED, "died")         /* it has ended; `error` is its status, as wait() has it */

@@ -21,6 +21,7 @@ enum {
     LAST_CALL_MS = 1000, /* before the end of the faults */
     QUIET_MS = 60000,    /* by then every worker has ended, or hangs */
     TURN_MS = 5,
+    LATE_MS = 30, /* oversleeping by so much excuses others too */
 };
 
 static char max_ttl[16];
@@ -143,6 +144,9 @@ static void turn(struct rig *r)
     int64_t before_ns = now_ns();
     sleep_ms(TURN_MS);
     int64_t late_ms = (now_ns() - before_ns) / 1000000 - TURN_MS;
+    if (late_ms >= LATE_MS)
+        record_append(r->history,
+                      (struct record){.what = RECORD_LATE, .value = late_ms * 1000000});
     r->late_ms = late_ms > r->late_ms ? late_ms : r->late_ms;
     look_after_workers(r);
 }

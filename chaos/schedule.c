@@ -46,9 +46,9 @@ struct manner {
 };
 
 static const struct manner manners[FAULT_COUNT] = {
-    [FAULT_KILL_NODE] = {10, 7, 150, 1500, 0, 0, GUARD_MS + SETTLE_MS},
+    [FAULT_KILL_NODE] = {4, 3, 150, 1500, 0, 0, GUARD_MS + SETTLE_MS},
     [FAULT_FREEZE_NODE] = {6, 6, 100, 2500, 0, 0, 200},
-    [FAULT_FLUSH] = {0, 8, 1, 1, 0, 0, GUARD_MS + SETTLE_MS},
+    [FAULT_FLUSH] = {0, 3, 1, 1, 0, 0, GUARD_MS + SETTLE_MS},
     [FAULT_CUT] = {3, 3, 50, 1000, 0, 0, 100},
     [FAULT_UNREACHABLE] = {5, 5, 200, 2000, 0, 0, 300},
     [FAULT_SLOW] = {6, 6, 300, 3000, 5, 150, 200},
@@ -253,7 +253,7 @@ void schedule_draw(struct schedule *s)
     s->count = 0;
     while (d.now_ms < s->faults_ms) {
         int64_t before_ms = d.now_ms;
-        if (random_between(&d.random, 0, 7) == 0 || s->regime == REGIME_BROKEN_GUARD)
+        if (random_between(&d.random, 0, 4) == 0 || s->regime == REGIME_BROKEN_GUARD)
             draw_trap(&d);
         else
             draw_fault(&d);

@@ -26,6 +26,7 @@
     X(STOP_CLIENT, "worker stopped", "#8e44ad")         /* SIGSTOP at any moment, SIGCONT */   \
     X(STOP_WRITER, "stopped before a write", "#e84393") /* between looking and writing */      \
     X(KILL_CLIENT, "worker killed", "#c0392b")          /* kill -9; replaced at the end */     \
+    X(MACHINE, "machine late", "#000000") /* never drawn: it happens by itself */              \
     X(OUTAGE_FREEZE, "outage: all stopped", "#8e44ad")                                         \
     X(OUTAGE_KILL, "outage: all killed", "#c0392b")
 

@@ -288,7 +288,8 @@ static void draw_legend(struct canvas *c)
     legend(c, &x, box, fault_colour(FAULT_KILL_NODE), "killed");
     legend(c, &x, box, fault_colour(FAULT_FREEZE_NODE), "stopped");
     for (int i = 0; i < FAULT_COUNT; i++)
-        if (seen[i] && strcmp(fault_colour(i), fault_colour(FAULT_KILL_NODE)) != 0 &&
+        if (seen[i] && i != FAULT_MACHINE &&
+            strcmp(fault_colour(i), fault_colour(FAULT_KILL_NODE)) != 0 &&
             strcmp(fault_colour(i), fault_colour(FAULT_FREEZE_NODE)) != 0)
             legend(c, &x, box, fault_colour(i), fault_text(i));
     legend(c, &x, box, "#e4e4e4", "quarantine due");
@@ -322,8 +323,9 @@ bool timeline_write(const char *path, const struct history *h, const struct verd
         out,
         "<text x='8' y='46'>%zu acquisitions, %zu faults, %zu promises broken. Updates lost: "
         "%zu with tokens (%zu late writes refused), %zu without.</text>\n",
-        v->grants[0] + v->grants[1] + v->grants[2] + v->grants[3], c.stretches.count,
-        v->breach_count, v->breaches[BREACH_FENCED], v->fenced_refused, v->plain_lost);
+        v->grants[0] + v->grants[1] + v->grants[2] + v->grants[3],
+        c.stretches.count - v->faults[FAULT_MACHINE], v->breach_count,
+        v->breaches[BREACH_FENCED], v->fenced_refused, v->plain_lost);
     draw_grid(&c, TOP + 12, bottom);
     c.y = TOP - 14;
     draw_targets(&c, "Nodes", "node", false, NODES);

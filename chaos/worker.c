@@ -71,13 +71,16 @@ static struct hold draw_hold(struct crew *c, int kind, unsigned int names)
     h.stay_ms = random_between(&c->random, 1, 12);
     if (random_between(&c->random, 0, 11) == 0)
         h.stay_ms = random_between(&c->random, 200, h.renewed ? 3000 : h.ttl_ms + 300);
-    if (c->rig->schedule->regime == REGIME_BROKEN_GUARD) {
-        /* Who holds for long is in danger, who tries again and again is the danger. */
-        bool holds = c->index < 5;
+    /* Who holds for long is in danger, who tries again and again is the danger. */
+    bool unguarded = c->rig->schedule->regime == REGIME_BROKEN_GUARD;
+    bool holds = c->index < (unguarded ? 5 : 2) && (unguarded || random_next(&c->random) % 2);
+    if (holds) {
         h.ttl_ms = MAX_TTL_MS;
         h.renewed = false;
-        h.wait_ms = holds ? h.wait_ms : 0;
-        h.stay_ms = holds ? MAX_TTL_MS : 1;
+        h.stay_ms = MAX_TTL_MS;
+    } else if (unguarded || (c->index >= 5 && random_next(&c->random) % 2)) {
+        h.wait_ms = 0;
+        h.stay_ms = 1;
     }
     if (c->rig->board->phase >= PHASE_LAST_CALL) {
         h.wait_ms = LAST_WAIT_MS;
