@@ -302,5 +302,8 @@ void report_complete(redlock *client, const char *name, redlock_report *report)
             *then = now.node[i];
         else if (then->vote == REDLOCK_VOTE_HELD && now.node[i].vote == REDLOCK_VOTE_HELD)
             memcpy(then->holder, now.node[i].holder, sizeof then->holder);
+        then->kind = now.node[i].kind;
+        then->holder_count = now.node[i].holder_count;
+        then->waiters = now.node[i].waiters;
     }
 }

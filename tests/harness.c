@@ -82,7 +82,7 @@ CASE(fake_server_obeys, "The fake server locks, compares, expires and records.")
     snprintf(sha, sizeof sha, "%s", ask(r, "SCRIPT", "LOAD", "return 'DEL'", NULL));
     CHECK_INT(40, strlen(sha));
     CHECK_STR("0", ask(r, "EVALSHA", sha, "1", "k", "w", NULL));
-    CHECK_STR("1", ask(r, "EVALSHA", sha, "2", "k", "q", "v", NULL));
+    CHECK_STR("1", ask(r, "EVALSHA", sha, "3", "k", "q", "a", "v", NULL));
     CHECK_STR("0", ask(r, "DBSIZE", NULL));
     CHECK_INT(0, fake_find(&f, 0, "SET k v NX PX 60"));
     CHECK_INT(5, fake_find(&f, 0, "PTTL k"));

@@ -341,8 +341,10 @@ CASE(look_at_the_queue, "The living in the queue are counted, and the first of t
     GRANTED(.value = "held");
     server_cmd(&node, "ZADD", "redlock.queue:x", "1", "wdead", "2", "wfirst", "3", "wsecond",
                NULL);
-    server_cmd(&node, "ZADD", "redlock.alive:x", "5", "wdead", "9e15", "wfirst", "9e15",
-               "wsecond", NULL);
+    char later[32];
+    snprintf(later, sizeof later, "%lld", server_now_ms(&node) + 100000);
+    server_cmd(&node, "ZADD", "redlock.alive:x", "5", "wdead", later, "wfirst", later,
+               "wsecond", "9e15", "t", NULL);
     const char *reply = call_look(&node, "x");
     CHECK_INT(2, part_int(reply, 3));
     CHECK_STR("wfirst", part(reply, 4));

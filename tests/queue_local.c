@@ -108,7 +108,7 @@ static void await_place(redlock_lock *lock, int wanted)
 {
     struct place p = {lock, wanted};
     /* The nodes are asked three times in the life of a place. */
-    if (!wait_until(has_place, &p, 1000 + SLACK_MS))
+    if (!wait_until(has_place, &p, 2500 + SLACK_MS))
         CHECK_INT(wanted, redlock_position(lock));
 }
 

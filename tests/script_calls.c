@@ -147,7 +147,7 @@ const char *call_ticket(const struct server *s, const char *names)
 {
     struct eval e;
     eval_begin(&e, RL_SCRIPT_TICKET);
-    add_list(&e, names, "redlock:", "redlock.queue:");
+    add_list(&e, names, "redlock:", "redlock.alive:");
     return eval_send(&e, s);
 }
 
@@ -165,7 +165,9 @@ const char *call_release(const struct server *s, const char *name, const char *v
     struct eval e;
     eval_begin(&e, RL_SCRIPT_RELEASE);
     add_list(&e, name, "redlock:", "redlock.queue:");
+    add_list(&e, name, "redlock.alive:", NULL);
     add(&e, value, NULL);
+    add(&e, "1", NULL);
     return eval_send(&e, s);
 }
 

@@ -62,7 +62,11 @@ static int explain_held(const redlock_lock *lock, const struct rl_node_vote *vot
     int64_t ttl_ms = longest_ttl_ms(policy, votes);
     char when[64] = "";
 
-    if (ttl_ms >= 0)
+    if (held_count > 0 && ttl_ms == 0)
+        return rl_detail(error,
+                         "'%s' is free or about to be, but others are ahead in its queue",
+                         name_of(lock));
+    if (ttl_ms > 0)
         snprintf(when, sizeof when, ", for up to %" PRId64 ".%03d s more", ttl_ms / 1000,
                  (int)(ttl_ms % 1000));
     if (held_count == 0)

@@ -272,6 +272,7 @@ void rl_hold_answer(struct rl_lock *lock, const struct rl_event *event, struct r
     if (event->op == RL_OP_HEAL) {
         if (event->answer.vote == REDLOCK_VOTE_GRANTED)
             lock->held |= (uint16_t)(1u << event->node);
+        rl_token_straggler(lock, event, out);
         if (RL_RULE(HEAL_IS_NO_PROOF) || !lock->extending)
             return;
     } else if (event->op != RL_OP_EXTEND || event->round != lock->extension_round) {

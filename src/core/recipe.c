@@ -196,10 +196,12 @@ static void release_command(const struct rl_subject *subject,
                             const struct rl_abilities *abilities, struct rl_slice value,
                             struct rl_command *out)
 {
-    SCRIPT_HEAD(out, abilities, RELEASE, 2);
+    SCRIPT_HEAD(out, abilities, RELEASE, 3);
     add(out, subject->name[0].lock);
     add(out, subject->name[0].queue);
+    add(out, subject->name[0].alive);
     add(out, value);
+    add_flag(out, subject->contended);
 }
 
 /* Everything about giving back that a compare-and-delete of one key cannot do. */
@@ -269,7 +271,7 @@ static void ticket_command(const struct rl_subject *subject,
     SCRIPT_HEAD(out, abilities, TICKET, 2u * subject->name_count);
     for (uint8_t i = 0; i < subject->name_count; i++) {
         add(out, subject->name[i].lock);
-        add(out, subject->name[i].queue);
+        add(out, subject->name[i].alive);
     }
 }
 

@@ -100,7 +100,7 @@ void rl_token_aligned(struct rl_lock *lock, const struct rl_event *event,
         rl_acquire_fail(lock, event, out);
 }
 
-/* Late grants of an owner's first hold get its token too: nested holds will ask for it. */
+/* Late grants and healed holds of an owner get its token too: nested holds will ask for it. */
 void rl_token_straggler(struct rl_lock *lock, const struct rl_event *event,
                         struct rl_actions *out)
 {

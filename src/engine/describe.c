@@ -51,8 +51,9 @@ static unsigned beside_of(const struct rl_subject *subject, enum rl_op op)
     case RL_OP_QUIT:
     case RL_OP_LEAVE:
     case RL_OP_WAKE:
-        return simple ? BESIDE_QUEUE : BESIDE_QUEUE | BESIDE_ALIVE;
+        return BESIDE_QUEUE | BESIDE_ALIVE;
     case RL_OP_TICKET:
+        return BESIDE_ALIVE;
     case RL_OP_WAITERS:
         return BESIDE_QUEUE;
     case RL_OP_ALIGN:

@@ -31,7 +31,7 @@ local function give_back_field(key)
       ends, holder = string.match(content, '^(%d+):(.*)$')
       ends = tonumber(ends)
     end
-    if holder == value then
+    if holder == value and ends > now then
       mine = call('HDEL', key, name)
     elseif ends and ends <= now then
       call('HDEL', key, name)
@@ -51,8 +51,12 @@ local function give_back(key)
     return call('GET', key) == value and call('DEL', key) or 0
   elseif type == 'hash' then
     return give_back_field(key)
-  elseif type == 'zset' and call('ZREM', key, value) == 1 then
+  elseif type == 'zset' then
+    -- What has expired was not ours any more, whoever else keeps the key alive.
     call('ZREMRANGEBYSCORE', key, '-inf', now)
+    if call('ZREM', key, value) == 0 then
+      return 0
+    end
     local last = call('ZREVRANGE', key, 0, 0, 'WITHSCORES')[2]
     if last then
       keep_until(key, tonumber(last))
@@ -108,7 +112,15 @@ for i = 1, #KEYS, 3 do
     call('PEXPIRE', KEYS[i + 2], ARGV[4])
   end
   given = given + mine
-  waiting = waiting or call('EXISTS', KEYS[i + 1]) == 1
+  if call('EXISTS', KEYS[i + 1]) == 1 then
+    waiting = true
+  elseif call('EXISTS', KEYS[i]) == 0 then
+    call('DEL', KEYS[i + 2])
+  else
+    -- Who has the lock may have to give it back and take its place again: the largest ticket is
+    -- remembered for that long.
+    call('PEXPIRE', KEYS[i + 2], 500)
+  end
   if mine + left > 0 then
     wake(KEYS[i], KEYS[i + 1], KEYS[i + 2])
   end

@@ -53,7 +53,8 @@ for _, waiter in ipairs(call('ZRANGE', KEYS[3], 0, 63)) do
   end
 end
 if head ~= '' then
-  waiters = call('ZCOUNT', KEYS[4], '(' .. now, '+inf')
+  -- The largest ticket is kept there too; it is no time in milliseconds.
+  waiters = call('ZCOUNT', KEYS[4], '(' .. now, now + 86400000)
 end
 local reply = {type, call('PTTL', key), tonumber(fence or '0'), waiters, head, group, #live}
 for i = 1, math.min(#live, 4) do

@@ -1,7 +1,8 @@
 -- Compare-and-delete (A6): the key goes only while it still carries our value. Who is first in
 -- the queue is told; of readers, all that are first. Where nobody listens, it may be dead: then
 -- the next one is told as well.
--- KEYS[1] lock  KEYS[2] queue  ARGV[1] value, '' to tell only
+-- KEYS[1] lock  KEYS[2] queue  KEYS[3] liveness
+-- ARGV[1] value, '' to tell only  ARGV[2] 1 if others waited
 -- -> 2 deleted while others wait, 1 deleted, 0 gone or another's
 local call = redis.call
 if ARGV[1] == '' then
@@ -15,6 +16,9 @@ else
 end
 local heads = call('ZRANGE', KEYS[2], 0, 15)
 if not heads[1] then
+  if ARGV[2] == '1' then
+    call('DEL', KEYS[3])
+  end
   return 1
 end
 for i = 1, #heads do

@@ -69,14 +69,15 @@ if life ~= 'heal' and (waiter ~= '' or kind == 's') then
       if ends < now + 0.7 * life then
         call('ZADD', queue, 'NX', ticket, waiter)
         call('ZADD', alive, decimal(now + life), waiter)
+        -- The largest ticket is remembered, also when its place is taken along by a grant.
+        if tonumber(call('ZSCORE', alive, 't') or 0) < tonumber(ticket) then
+          call('ZADD', alive, ticket, 't')
+        end
         call('PEXPIRE', queue, life)
         call('PEXPIRE', alive, life)
       end
     else
-      local last = call('ZREVRANGE', queue, 0, 0, 'WITHSCORES')
-      if last[2] and tonumber(last[2]) >= next_ticket then
-        next_ticket = tonumber(last[2]) + 1
-      end
+      next_ticket = math.max(next_ticket, tonumber(call('ZSCORE', alive, 't') or 0) + 1)
     end
     local function place_of_ours()
       return waiter ~= '' and call('ZRANK', queue, waiter) or call('ZCARD', queue)
@@ -98,8 +99,11 @@ if life ~= 'heal' and (waiter ~= '' or kind == 's') then
     end
     if here then
       local before = call('ZRANGE', queue, rank - 1, rank - 1)[1]
-      local left = tonumber(call('ZSCORE', alive, before) or now) - now
-      ahead_ms = math.max(ahead_ms, left)
+      local ends = call('ZSCORE', alive, before)
+      if not ends then
+        call('ZREM', queue, before)
+      end
+      ahead_ms = math.max(ahead_ms, tonumber(ends or now + 1) - now)
       blocked = true
     end
     place = math.max(place, rank + 1)
@@ -107,7 +111,7 @@ if life ~= 'heal' and (waiter ~= '' or kind == 's') then
 end
 
 -- The lock itself: free for us, or how long it stays taken.
-local left, free = -2, {}
+local left, free, idle = -2, {}, {}
 local type = kind == 'm' and '' or call('TYPE', key).ok
 local taken = true
 if kind == 'm' then
@@ -117,6 +121,8 @@ if kind == 'm' then
     if call('EXISTS', lock) == 1 and redis.pcall('GET', lock) ~= value then
       left = math.max(left, call('PTTL', lock))
       taken = true
+    else
+      idle[#idle + 1] = i
     end
   end
 elseif type == 'none' then
@@ -154,6 +160,16 @@ if taken and left == -2 then
   left = call('PTTL', key)
 end
 
+-- Of several names: where the lock is free we step aside until the next round. Who holds another
+-- of our names may be waiting there, and would wait for us for ever.
+for i = 1, taken and waiter ~= '' and #idle or 0 do
+  local queue = KEYS[4 * idle[i] - 1]
+  call('ZREM', KEYS[4 * idle[i]], waiter)
+  local head = call('ZREM', queue, waiter) == 1 and call('ZRANGE', queue, 0, 0)[1]
+  if head then
+    redis.pcall('PUBLISH', 'redlock.wake:' .. string.sub(head, 2, 17), head)
+  end
+end
 if taken or blocked then
   local reply = {0, left, id, max_ttl, identity, next_ticket, place, ahead_ms}
   for i = 1, #free do

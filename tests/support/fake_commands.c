@@ -185,7 +185,7 @@ static enum script script_of(const char *text)
 {
     if (strstr(text, "'ZADD', queue"))
         return SCRIPT_TAKE;
-    if (strstr(text, "ZREVRANGE") && !strstr(text, "PUBLISH"))
+    if (strstr(text, "return {ticket, left}"))
         return SCRIPT_TICKET;
     if (strstr(text, "give_back"))
         return SCRIPT_GIVE_BACK;
@@ -246,7 +246,7 @@ static void run_script(struct context *c, enum script script)
         say_int(c, compare_and_renew(arg(c, 3), arg(c, 4), arg(c, 5)));
         return;
     case SCRIPT_DELETE:
-        say_int(c, compare_and_delete(arg(c, 3), arg(c, 5)));
+        say_int(c, compare_and_delete(arg(c, 3), arg(c, 6)));
         return;
     case SCRIPT_GIVE_BACK:
         say_int(c, compare_and_delete(arg(c, 3), arg(c, 6)));
