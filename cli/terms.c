@@ -97,9 +97,11 @@ static int check_combination(struct terms *t)
     return 0;
 }
 
+#define OWNER_BYTES 16
+
 static int make_owner(struct terms *t)
 {
-    unsigned char bytes[(sizeof t->owner_made - 1) / 2];
+    unsigned char bytes[OWNER_BYTES];
     if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
         return message_fail(EXIT_INTERNAL, "no random numbers: %s", strerror(errno));
     for (size_t i = 0; i < sizeof bytes; i++)
@@ -108,12 +110,20 @@ static int make_owner(struct terms *t)
     return 0;
 }
 
+/*
+ * The owner of an enclosing run is inherited for the name that it holds, and for no other: what
+ * it started may take different locks side by side, and they must exclude each other.
+ */
 static int take_owner(struct terms *t, bool make)
 {
     const char *inherited = getenv("REDLOCK_OWNER");
     if (t->owner || t->shared || t->slots || t->name_count > 1)
         return 0;
-    if (inherited && *inherited) {
+    if (nest_held(t->name[0], t->owner_made) == REDLOCK_REENTRANT && t->owner_made[0]) {
+        t->owner = t->owner_made;
+        return 0;
+    }
+    if (inherited && *inherited && !nest_is_owner(inherited)) {
         t->owner = inherited;
         return check_owner("REDLOCK_OWNER", inherited);
     }

@@ -38,7 +38,7 @@ struct terms {
     bool fenced;       /* with a fencing token */
     uint32_t slots;    /* 0: not a semaphore */
     const char *owner; /* NULL: nobody; points to the command line, the environment or: */
-    char owner_made[2 * 16 + 1];
+    char owner_made[REDLOCK_OWNER_MAX + 1];
 };
 
 /* Takes a further name. Returns 0 or an exit status, after saying why. */
@@ -49,8 +49,9 @@ int terms_option(struct terms *t, int id, const char *value);
 
 /*
  * After the command line has been read: are there names, do they go together, and does nobody
- * wait for himself? 0 or an exit status, after saying why. Whoever has no owner gets that of
- * REDLOCK_OWNER; else a new one, if `make_owner`.
+ * wait for himself? 0 or an exit status, after saying why. Whoever has no owner gets that of the
+ * run around it that holds the name, or REDLOCK_OWNER if it is no such run's; else a new one, if
+ * `make_owner`.
  */
 int terms_complete(struct terms *t, bool make_owner);
 

@@ -102,6 +102,10 @@ static int check_texts(redlock_options *o)
     if (strlen(o->prefix) > REDLOCK_PREFIX_MAX)
         return rl_detail(REDLOCK_INVAL, "the prefix has %zu bytes; at most %d are allowed",
                          strlen(o->prefix), REDLOCK_PREFIX_MAX);
+    if (strncmp(o->prefix, "redlock.", 8) == 0)
+        return rl_detail(
+            REDLOCK_INVAL,
+            "the prefix '%s' is among the keys that stand beside locks (redlock.*)", o->prefix);
     if (!o->client_name)
         o->client_name = "redlock";
     if (!*o->client_name || strlen(o->client_name) > CLIENT_NAME_MAX)

@@ -39,16 +39,23 @@ void rl_queue_forget(struct rl_lock *lock)
 }
 
 /*
- * A grant takes our place in that node's queue with it. Where we were refused, or nobody knows,
+ * The grant of a lock for one takes our place in that node's queue with it; beside readers and
+ * slots others are served, so that place is kept until now. Where we were refused, or nobody knows,
  * it is given up now, so that a holder that dies does not block as the dead head of a queue; who
  * has not answered yet may still grant.
  */
 void rl_queue_served(struct rl_lock *lock, struct rl_actions *out)
 {
-    if (lock->ticket)
-        rl_send(out, RL_OP_LEAVE, lock->tally.no, lock->round);
+    bool beside_others =
+        lock->terms.kind == REDLOCK_SHARED || lock->terms.kind == REDLOCK_SEMAPHORE;
+
     lock->came_from_queue = lock->ticket != 0;
-    lock->unanswered = lock->ticket ? rl_tally_pending(&lock->tally) : 0;
+    lock->unanswered = 0;
+    if (lock->ticket) {
+        lock->unanswered = beside_others ? 0 : rl_tally_pending(&lock->tally);
+        rl_send(out, RL_OP_LEAVE, beside_others ? rl_all_nodes(lock) : lock->tally.no,
+                lock->round);
+    }
     rl_queue_forget(lock);
 }
 

@@ -31,7 +31,7 @@ local function give_back_field(key)
       ends, holder = string.match(content, '^(%d+):(.*)$')
       ends = tonumber(ends)
     end
-    if holder == value and ends > now then
+    if holder == value and ends and ends > now then
       mine = call('HDEL', key, name)
     elseif ends and ends <= now then
       call('HDEL', key, name)

@@ -22,10 +22,10 @@ local function decimal(number)
   return string.format('%.0f', number)
 end
 
--- A grant takes the place in the queue with it: while the lock here is ours nobody else is served,
--- and a rollback puts us back.
+-- The grant of a lock for one takes the place in the queue with it: while it is ours nobody else
+-- is served here, and a rollback puts us back. Beside readers and slots others are served.
 local function leave()
-  if waiter ~= '' and ticket ~= '0' then
+  if waiter ~= '' and ticket ~= '0' and (kind == 'm' or kind == 'o') then
     for i = 1, names do
       call('ZREM', KEYS[4 * i - 1], waiter)
       call('ZREM', KEYS[4 * i], waiter)
@@ -180,7 +180,12 @@ end
 
 if kind == 'm' then
   for i = 1, names do
-    call('SET', KEYS[4 * i - 3], value, 'NX', 'PX', ttl)
+    -- Healing several names: those that are there already live as long as the new ones.
+    local lock = KEYS[4 * i - 3]
+    if not call('SET', lock, value, 'NX', 'PX', ttl) and life == 'heal' and
+      call('PTTL', lock) < ttl then
+      call('PEXPIRE', lock, ttl)
+    end
   end
 elseif kind == 's' then
   call('ZREMRANGEBYSCORE', key, '-inf', now)
@@ -191,12 +196,6 @@ else
   call('HSET', key, 'slots', group, 's:' .. want, expiry .. ':' .. value)
 end
 leave()
--- Who comes next may be served beside us.
-local head = (kind == 's' or kind == 'k') and call('ZRANGE', KEYS[3], 0, 0)[1]
-if head and (kind == 'k' and call('HLEN', key) - 1 < tonumber(group) or
-    kind == 's' and string.sub(head, 1, 1) == 'r') then
-  redis.pcall('PUBLISH', 'redlock.wake:' .. string.sub(head, 2, 17), head)
-end
 -- The key lives as long as its longest hold.
 if kind ~= 'm' and call('PTTL', key) < ttl then
   call('PEXPIRE', key, ttl)
