@@ -85,6 +85,28 @@ sim-planted: ## switch off one rule after the other: does the simulator notice?
 	@$(call built,release,--target redlock-sim-planted) >/dev/null
 	@$(SIM)-planted --planted $(RULE) --seeds 50000 --workers $(SIM_WORKERS)
 
+# The fault rig: how long, which faults (0: drawn), default or strict (drawn from the seed).
+CHAOS_SECONDS ?= 120
+CHAOS_SEED ?= 0
+CHAOS_REGIME ?=
+CHAOS_NETWORK ?= 1
+CHAOS := $(RELEASE)/chaos/redlock-chaos
+chaos_run = mkdir -p $(1) && CHAOS_SEED=$(CHAOS_SEED) CHAOS_REGIME=$(CHAOS_REGIME) \
+    CHAOS_NETWORK=$(CHAOS_NETWORK) CHAOS_DIR=$(1)
+
+.PHONY: chaos
+chaos: ## CHAOS_SECONDS=120 of faults on real servers and processes, checked; CHAOS_SEED=n again
+	@scripts/deps.sh test
+	@$(call built,release,--target redlock-chaos) >/dev/null
+	@$(call chaos_run,build/chaos) CHAOS_SECONDS=$(CHAOS_SECONDS) $(CHAOS) chaos
+
+.PHONY: chaos-broken
+chaos-broken: ## the same with clients that are set up wrongly: does the checker notice?
+	@scripts/deps.sh test
+	@$(call built,release,--target redlock-chaos) >/dev/null
+	@$(call chaos_run,build/chaos/broken-guard) $(CHAOS) broken_guard
+	@$(call chaos_run,build/chaos/broken-nodes) $(CHAOS) broken_nodes
+
 .PHONY: proof
 proof: ## have Spin decide every claim of docs/safety.md (some minutes)
 	@scripts/deps.sh proof

@@ -6,6 +6,7 @@
 #include "helper.h"
 
 #include <arpa/inet.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,6 +117,10 @@ static void accept_link(struct state *s)
 {
     int client = accept4(s->proxy->listener, NULL, NULL, SOCK_CLOEXEC);
     int server = client >= 0 ? connect_to(s->proxy->target) : -1;
+    /* Two small writes must not wait for each other: what delays is told to. */
+    int yes = 1;
+    setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    setsockopt(server, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     s->proxy->switches->connections++;
     for (size_t i = 0; i < LINKS_MAX && server >= 0; i++) {
         if (s->link[i].client < 0) {

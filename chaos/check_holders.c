@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Who held together with whom, and in which order tokens came. */
+#include "checker.h"
+
+#include <redlock.h>
+#include <stdlib.h>
+
+/* The claims of one name, or all of them, in some order. */
+struct listing {
+    const struct claim **claim;
+    size_t count;
+};
+
+static struct listing list_of(const struct checking *c, int name)
+{
+    struct listing l = {calloc(c->claims.count + 1, sizeof *l.claim), 0};
+    if (l.claim == NULL)
+        abort();
+    for (size_t i = 0; i < c->claims.count; i++) {
+        const struct claim *k = &c->claims.claim[i];
+        if (k->granted_ns != 0 && k->names >> name & 1)
+            l.claim[l.count++] = k;
+    }
+    return l;
+}
+
+static int compare(int64_t x, int64_t y)
+{
+    return (x > y) - (x < y);
+}
+
+static int by_grant(const void *a, const void *b)
+{
+    const struct claim *const *x = a, *const *y = b;
+    return compare((*x)->granted_ns, (*y)->granted_ns);
+}
+
+static int by_ask(const void *a, const void *b)
+{
+    const struct claim *const *x = a, *const *y = b;
+    return compare((*x)->asked_ns, (*y)->asked_ns);
+}
+
+static int by_token(const void *a, const void *b)
+{
+    const struct claim *const *x = a, *const *y = b;
+    return compare((*x)->token, (*y)->token);
+}
+
+/* All kinds of one name use one key: what is not explicitly compatible excludes each other. */
+static bool exclude(const struct claim *a, const struct claim *b)
+{
+    if (a->kind != b->kind)
+        return true;
+    if (a->kind == REDLOCK_SHARED)
+        return false;
+    if (a->kind == REDLOCK_SEMAPHORE)
+        return a->slot == b->slot;
+    if (a->kind == REDLOCK_REENTRANT)
+        return a->worker != b->worker || a->life != b->life;
+    return true;
+}
+
+/*
+ * "Up to about a second between step and sample": a clock that was set forward lets locks of
+ * that node expire early, and the guard sees it only when it looks.
+ */
+static bool forgiven(const struct checking *c, int64_t from_ns, int64_t to_ns)
+{
+    int64_t blind_ns = BLIND_MS * 1000000LL;
+    for (size_t i = 0; i < c->stretches.count; i++) {
+        const struct stretch *s = &c->stretches.stretch[i];
+        if (s->kind != FAULT_CLOCK)
+            continue;
+        int64_t step_ns = s->param > 0 ? s->from_ns : s->to_ns;
+        if (from_ns >= step_ns && to_ns <= step_ns + blind_ns)
+            return true;
+    }
+    return false;
+}
+
+static void compare_holders(struct checking *c, int name, const struct claim *a,
+                            const struct claim *b)
+{
+    int64_t end_ns = a->end_ns < b->end_ns ? a->end_ns : b->end_ns;
+    if (end_ns <= b->granted_ns || !exclude(a, b))
+        return;
+    if (forgiven(c, b->granted_ns, end_ns)) {
+        c->out->forgiven++;
+        return;
+    }
+    breach_add(c, BREACH_DOUBLE, b->granted_ns, name,
+               "%s: #%u of worker %d (%s) and #%u of worker %d (%s) for %.1f ms",
+               name_text[name], a->number, a->worker + 1, redlock_kind_text(a->kind), b->number,
+               b->worker + 1, redlock_kind_text(b->kind),
+               (double)(end_ns - b->granted_ns) / 1e6);
+}
+
+static void check_name(struct checking *c, int name)
+{
+    struct listing l = list_of(c, name);
+    const struct claim **active = calloc(l.count + 1, sizeof *active);
+    size_t active_count = 0;
+    if (active == NULL)
+        abort();
+    qsort(l.claim, l.count, sizeof *l.claim, by_grant);
+    for (size_t i = 0; i < l.count; i++) {
+        const struct claim *k = l.claim[i];
+        size_t kept = 0;
+        for (size_t j = 0; j < active_count; j++)
+            if (active[j]->end_ns > k->granted_ns)
+                active[kept++] = active[j];
+        active_count = kept;
+        if (k->end_ns <= k->granted_ns)
+            continue;
+        for (size_t j = 0; j < active_count; j++)
+            compare_holders(c, name, active[j], k);
+        active[active_count++] = k;
+        if (k->kind == REDLOCK_SEMAPHORE && active_count > PRINTERS)
+            breach_add(c, BREACH_SLOTS, k->granted_ns, name,
+                       "%s: #%u is holder number %zu of %d", name_text[name], k->number,
+                       active_count, PRINTERS);
+    }
+    free(active);
+    free(l.claim);
+}
+
+void check_overlaps(struct checking *c)
+{
+    for (int name = 0; name < NAMES; name++)
+        check_name(c, name);
+}
+
+/* Whoever asked after another grant was complete has a larger token; nobody has the same. */
+static void check_tokens_of(struct checking *c, int name)
+{
+    struct listing asked = list_of(c, name), granted = list_of(c, name);
+    const struct claim *largest = NULL;
+    size_t g = 0;
+    qsort(asked.claim, asked.count, sizeof *asked.claim, by_ask);
+    qsort(granted.claim, granted.count, sizeof *granted.claim, by_grant);
+    for (size_t i = 0; i < asked.count; i++) {
+        const struct claim *k = asked.claim[i];
+        for (; g < granted.count && granted.claim[g]->granted_ns < k->asked_ns; g++)
+            if (largest == NULL || granted.claim[g]->token > largest->token)
+                largest = granted.claim[g];
+        if (k->token <= (largest != NULL ? largest->token : 0))
+            breach_add(c, BREACH_TOKEN, k->granted_ns, name,
+                       "%s: #%u got %lld, #%u had got %lld before", name_text[name], k->number,
+                       (long long)k->token, largest != NULL ? largest->number : 0,
+                       (long long)(largest != NULL ? largest->token : 0));
+    }
+    qsort(granted.claim, granted.count, sizeof *granted.claim, by_token);
+    for (size_t i = 1; i < granted.count; i++)
+        if (granted.claim[i]->token == granted.claim[i - 1]->token)
+            breach_add(c, BREACH_TOKEN, granted.claim[i]->granted_ns, name,
+                       "%s: #%u and #%u both got %lld", name_text[name],
+                       granted.claim[i - 1]->number, granted.claim[i]->number,
+                       (long long)granted.claim[i]->token);
+    free(asked.claim);
+    free(granted.claim);
+}
+
+void check_tokens(struct checking *c)
+{
+    for (int name = 0; name < REGISTERS; name++)
+        check_tokens_of(c, name);
+}

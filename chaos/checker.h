@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Does a history keep the promises of docs/guarantees.md? */
+#ifndef REDLOCK_CHAOS_CHECKER_H
+#define REDLOCK_CHAOS_CHECKER_H
+
+#include "claims.h"
+#include "names.h"
+#include "schedule.h"
+
+/* One line per promise that can be broken: name, what the report says. */
+#define BREACHES(X)                                                                            \
+    X(DOUBLE, "two holders at once")                                                           \
+    X(SLOTS, "more holders than the semaphore has slots")                                      \
+    X(TOKEN, "fencing token not larger than an earlier one")                                   \
+    X(FENCED, "update lost in spite of fencing")                                               \
+    X(TOLD_LATE, "loss not told in time")                                                      \
+    X(WAIT_LATE, "wait outlasted its deadline")                                                \
+    X(STARVED, "waited when the faults ended and was not served")                              \
+    X(WORKER, "worker hung or crashed")                                                        \
+    X(IDLE, "a kind of lock was never acquired: nothing was tested")
+
+enum breach {
+#define BREACH_ENUM(name, text) BREACH_##name,
+    BREACHES(BREACH_ENUM)
+#undef BREACH_ENUM
+        BREACH_COUNT
+};
+
+const char *breach_text(int breach);
+
+enum { NOTES_MAX = 100, MARKS_MAX = 1000 };
+
+struct note {
+    int breach;
+    int64_t at_ns;
+    int name; /* enum name, or -1 */
+    char text[192];
+};
+
+struct mark {
+    int64_t at_ns;
+    int name;
+};
+
+struct verdict {
+    size_t breaches[BREACH_COUNT];
+    size_t breach_count;
+    struct note note[NOTES_MAX]; /* the first ones */
+    size_t note_count;
+
+    size_t grants[4]; /* by kind */
+    size_t several;   /* of those: more than one name */
+    size_t denied, lost, killed;
+    size_t forgiven; /* two holders within BLIND_MS of a clock that was set forward */
+    size_t fenced_writes, fenced_refused, plain_writes;
+    size_t plain_lost; /* updates that a late holder ran over: nobody promised otherwise */
+    struct mark refused[MARKS_MAX], overrun[MARKS_MAX];
+    size_t refused_count, overrun_count;
+    size_t waits;
+    int64_t wait_p50_ms, wait_p99_ms, wait_max_ms;
+    int64_t quiet_max_ms; /* the longest wait of the quiet phase */
+    int64_t
+        told_worst_ms; /* the latest loss, in a process that ran: after (before: negative) */
+    size_t told;       /* how many of them there were */
+    size_t faults[FAULT_COUNT];
+    int64_t start_ns, quiet_ns, over_ns;
+};
+
+/* Sorts the history. */
+void check_history(struct history *h, struct verdict *out);
+
+/* For the parts of the checker. */
+struct checking {
+    const struct history *history;
+    struct claims claims;
+    struct stretches stretches;
+    int64_t allowance_ns;
+    int64_t last_call_ns;
+    struct verdict *out;
+};
+__attribute__((format(printf, 5, 6))) void breach_add(struct checking *c, int breach,
+                                                      int64_t at_ns, int name,
+                                                      const char *format, ...);
+void check_overlaps(struct checking *c);
+void check_tokens(struct checking *c);
+void check_registers(struct checking *c);
+void check_losses(struct checking *c);
+void check_waits(struct checking *c);
+void check_workers(struct checking *c);
+
+#endif

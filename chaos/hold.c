@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "hold.h"
+
+#include "random.h"
+#include "record.h"
+#include "rig.h"
+
+#include "clock.h"
+
+enum { LOOK_MS = 20 };
+
+static struct record about(const struct crew *c, const struct hold *h, int what)
+{
+    return (struct record){
+        .what = (uint8_t)what,
+        .worker = (uint16_t)c->index,
+        .life = (uint16_t)c->life,
+        .hold = h->number,
+        .kind = (uint8_t)h->kind,
+        .names = (uint8_t)h->names,
+        .flags = (uint8_t)((h->fair ? RECORD_FAIR : 0) | (h->renewed ? RECORD_RENEWED : 0)),
+    };
+}
+
+/*
+ * What the callback knows of its hold: its own number, kept in the pointer. The hold itself
+ * lives on the worker's stack and may be gone.
+ */
+static struct crew *only_crew;
+
+static void on_lost(redlock_lock *lock, int error, void *data)
+{
+    (void)lock;
+    struct hold h = {.number = (uint32_t)(uintptr_t)data};
+    struct record r = about(only_crew, &h, RECORD_LOST);
+    r.error = error;
+    record_append(only_crew->rig->history, r);
+}
+
+bool hold_take(struct crew *c, struct hold *h)
+{
+    only_crew = c;
+    h->number = atomic_fetch_add(&c->rig->board->holds, 1) + 1;
+    const char *name[NAMES];
+    size_t count = 0;
+    for (int i = 0; i < NAMES; i++)
+        if (h->names >> i & 1)
+            name[count++] = name_text[i];
+    redlock_request q = {
+        .size = sizeof q,
+        .kind = h->kind,
+        .flags = (h->renewed ? REDLOCK_RENEW : 0) | (h->fenced ? REDLOCK_FENCED : 0) |
+                 (h->fair ? REDLOCK_FAIR : 0),
+        .wait_ms = h->wait_ms,
+        .lost = on_lost,
+        .data = (void *)(uintptr_t)h->number,
+        .slots = h->kind == REDLOCK_SEMAPHORE ? PRINTERS : 0,
+        .owner = h->kind == REDLOCK_REENTRANT ? c->owner : NULL,
+        .more_names = count > 1 ? name + 1 : NULL,
+        .more_name_count = count - 1,
+    };
+    struct record r = about(c, h, RECORD_ASK);
+    r.at_ns = now_ns();
+    r.deadline_ns = h->wait_ms > 0 ? r.at_ns + h->wait_ms * 1000000 : 0;
+    record_append(c->rig->history, r);
+    int error = redlock_acquire(c->client, name[0], h->ttl_ms, &q, &h->lock);
+    r = about(c, h, error == REDLOCK_OK ? RECORD_GRANT : RECORD_DENY);
+    r.at_ns = now_ns();
+    r.error = error;
+    if (error == REDLOCK_OK) {
+        r.deadline_ns = redlock_deadline_ns(h->lock);
+        r.token = redlock_fence(h->lock);
+        r.slot = (uint8_t)redlock_slot(h->lock);
+    }
+    record_append(c->rig->history, r);
+    return error == REDLOCK_OK;
+}
+
+/* False when it is over. */
+static bool look(struct crew *c, struct hold *h)
+{
+    struct record r = about(c, h, RECORD_SEEN);
+    r.deadline_ns = redlock_deadline_ns(h->lock);
+    record_append(c->rig->history, r);
+    return r.deadline_ns != 0;
+}
+
+void hold_stay(struct crew *c, struct hold *h)
+{
+    int64_t end_ms = now_ms() + h->stay_ms;
+    bool extend = !h->renewed && random_between(&c->random, 0, 3) == 0;
+    for (int64_t left_ms; (left_ms = end_ms - now_ms()) > 0;) {
+        sleep_ms(left_ms < LOOK_MS ? left_ms : LOOK_MS);
+        if (extend && redlock_remaining_ms(h->lock) < h->ttl_ms / 2) {
+            redlock_extend(h->lock, h->ttl_ms);
+            extend = false;
+        }
+        if (!look(c, h))
+            return;
+    }
+}
+
+void hold_end(struct crew *c, struct hold *h)
+{
+    struct record r = about(c, h, RECORD_RELEASE);
+    record_append(c->rig->history, r);
+    r = about(c, h, RECORD_RELEASED);
+    r.error = redlock_release(h->lock);
+    record_append(c->rig->history, r);
+    redlock_lock_free(h->lock);
+    h->lock = NULL;
+}

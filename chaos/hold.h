@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One acquisition of a worker from asking to giving back, each step in the history. */
+#ifndef REDLOCK_CHAOS_HOLD_H
+#define REDLOCK_CHAOS_HOLD_H
+
+#include <redlock.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rig;
+
+/* The worker itself: its process has one. */
+struct crew {
+    struct rig *rig;
+    int index, life;
+    char owner[16]; /* of re-entrant holds: this life of this worker */
+    int registers;  /* connection */
+    redlock *client;
+    uint64_t random;
+};
+
+struct hold {
+    int kind;           /* enum redlock_kind */
+    unsigned int names; /* mask */
+    bool fair, renewed, fenced;
+    int64_t ttl_ms, wait_ms, stay_ms;
+    uint32_t number; /* of all acquisitions of the run */
+    redlock_lock *lock;
+};
+
+/* True when it is held; then hold_end() is due. */
+bool hold_take(struct crew *c, struct hold *h);
+
+/* Stays for stay_ms, looking at the lock all the while, or until it is lost. */
+void hold_stay(struct crew *c, struct hold *h);
+void hold_end(struct crew *c, struct hold *h);
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The fault rig: see docs/chaos.md. Its runs are cases of the test runner, which sweeps up
+ * every process and file of theirs. Settings come from the environment:
+ *
+ *     CHAOS_SECONDS  how long, all in all (120)
+ *     CHAOS_SEED     which faults (0: drawn)
+ *     CHAOS_REGIME   default or strict (drawn from the seed)
+ *     CHAOS_NETWORK  0: proxies even where namespaces are possible
+ *     CHAOS_DIR      where history, report and picture go (thrown away)
+ */
+#include "report.h"
+#include "rig.h"
+
+#include "check.h"
+#include "clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+enum {
+    QUIET_SECONDS = 4,      /* of the run, left for the end */
+    PATIENCE_SECONDS = 150, /* for a run that outlasts its time */
+};
+
+static uint64_t draw_seed(void)
+{
+    uint32_t seed = 0;
+    if (getrandom(&seed, sizeof seed, 0) != (ssize_t)sizeof seed)
+        FAIL("getrandom failed");
+    return seed;
+}
+
+static enum regime choose_regime(uint64_t seed)
+{
+    const char *word = getenv("CHAOS_REGIME");
+    if (word == NULL || word[0] == '\0')
+        return seed % 2 == 0 ? REGIME_DEFAULT : REGIME_STRICT;
+    if (strcmp(word, "strict") == 0)
+        return REGIME_STRICT;
+    if (strcmp(word, "default") != 0)
+        FAIL("CHAOS_REGIME is default or strict, not \"%s\"", word);
+    return REGIME_DEFAULT;
+}
+
+static const char *describe_network(const struct network *n)
+{
+    static char text[200];
+    if (n->ready)
+        snprintf(text, sizeof text,
+                 "%d nodes in network namespaces, the others behind proxies%s%s", NETWORKED,
+                 n->why[0] != '\0' ? "; " : "", n->why);
+    else
+        snprintf(text, sizeof text, "proxies on loopback (no network namespaces: %s)", n->why);
+    return text;
+}
+
+/* The whole run; the verdict is the caller's to judge. */
+static void run(enum regime regime, uint64_t seed, int64_t seconds, struct verdict *verdict)
+{
+    static struct rig rig;
+    static struct schedule schedule;
+    const char *dir = getenv("CHAOS_DIR");
+    char path[512];
+    if (dir == NULL || dir[0] == '\0')
+        dir = check_dir();
+    alarm((unsigned int)(seconds + PATIENCE_SECONDS));
+    if (check_setting("CHAOS_NETWORK", 1) != 0)
+        network_open(&rig.network);
+    else
+        snprintf(rig.network.why, sizeof rig.network.why, "not wanted");
+    schedule = (struct schedule){.seed = seed,
+                                 .regime = regime,
+                                 .network = rig.network.ready,
+                                 .netem = rig.network.netem,
+                                 .faults_ms = (seconds - QUIET_SECONDS) * 1000};
+    CHECK(schedule.faults_ms > 0);
+    schedule_draw(&schedule);
+    rig.schedule = &schedule;
+    struct report_about about = {&schedule, seconds, 0, describe_network(&rig.network)};
+    printf("seed %llu: %lld s, regime %s, %zu faults; %s\n", (unsigned long long)seed,
+           (long long)seconds, regime_text(regime), schedule.count, about.network);
+    fflush(stdout);
+    snprintf(path, sizeof path, "%s/history.bin", dir);
+    rig_start(&rig, path);
+    rig_run(&rig);
+    rig_stop(&rig);
+    struct history history = history_read(path);
+    CHECK(history.count > 0);
+    about.late_ms = rig.late_ms;
+    check_history(&history, verdict);
+    report_print(stdout, verdict, &about, false);
+    if (!report_write(dir, &history, verdict, &about))
+        FAIL("cannot write the report to %s", dir);
+    if (dir != check_dir())
+        printf("report: %s/report.html\n", dir);
+    history_free(&history);
+}
+
+static uint64_t chosen_seed(void)
+{
+    long seed = check_setting("CHAOS_SEED", 0);
+    return seed != 0 ? (uint64_t)seed : draw_seed();
+}
+
+CASE(chaos, "Whatever fails, as long as it is a minority, every promise is kept.")
+{
+    static struct verdict verdict;
+    uint64_t seed = chosen_seed();
+    run(choose_regime(seed), seed, check_setting("CHAOS_SECONDS", 120), &verdict);
+    CHECK_INT(0, verdict.breach_count);
+}
+
+CASE(broken_guard, "Without the guard, restarts lead to two holders, and the checker sees it.")
+{
+    static struct verdict verdict;
+    run(REGIME_BROKEN_GUARD, chosen_seed(), check_setting("CHAOS_SECONDS", 30), &verdict);
+    CHECK(verdict.breaches[BREACH_DOUBLE] > 0);
+}
+
+CASE(broken_nodes, "Two lists of nodes lead to two holders, and the checker sees it.")
+{
+    static struct verdict verdict;
+    run(REGIME_BROKEN_NODES, chosen_seed(), check_setting("CHAOS_SECONDS", 10), &verdict);
+    CHECK(verdict.breaches[BREACH_DOUBLE] > 0);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What is locked in a run, and the numbers that processes and checker agree on. */
+#ifndef REDLOCK_CHAOS_NAMES_H
+#define REDLOCK_CHAOS_NAMES_H
+
+#include <stddef.h>
+
+/* The first three are mutexes with tokens, each with a register behind it. */
+enum name { NAME_ORDERS, NAME_STOCK, NAME_LEDGER, NAME_CATALOG, NAME_PRINTERS, NAME_TREE };
+
+enum {
+    NODES = 5,
+    NETWORKED = 2, /* the first ones are in namespaces, where that is possible */
+    WORKERS = 8,
+    NAMES = 6,
+    REGISTERS = 3,
+    PRINTERS = 2,       /* slots of the semaphore */
+    MAX_TTL_MS = 2000,  /* small, so that quarantines end within a run */
+    GUARD_MS = 4000,    /* what the library makes of it: max_ttl and two seconds */
+    BLIND_MS = 1600,    /* after a clock step: "up to about a second between step and sample" */
+    ALLOWANCE_MS = 250, /* what a busy machine may add to a promised time */
+};
+
+extern const char *const name_text[NAMES];
+
+/* "orders+stock"; returns out. */
+const char *names_text(unsigned int mask, char *out, size_t size);
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How each fault is done and undone. */
+#include "record.h"
+#include "rig.h"
+
+#include "check.h"
+#include "clock.h"
+#include "helper.h"
+#include "nodeclock.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+static void freeze(struct rig *r, int node)
+{
+    server_freeze(&r->cluster.node[node]);
+    r->frozen[node] = true;
+}
+
+static void thaw(struct rig *r, int node)
+{
+    server_thaw(&r->cluster.node[node]);
+    r->frozen[node] = false;
+}
+
+static void cut(struct rig *r, int node)
+{
+    if (rig_is_networked(r, node))
+        server_cmd(&r->cluster.node[node], "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes",
+                   NULL);
+    else
+        proxy_cut(&r->proxy[node]);
+}
+
+static void begin_node(struct rig *r, const struct fault *f)
+{
+    struct server *s = &r->cluster.node[f->target];
+    struct proxy_switches *link = r->proxy[f->target].switches;
+    switch (f->kind) {
+    case FAULT_KILL_NODE:
+    case FAULT_OUTAGE_KILL:
+        server_kill(s);
+        break;
+    case FAULT_FREEZE_NODE:
+    case FAULT_OUTAGE_FREEZE:
+        freeze(r, f->target);
+        break;
+    case FAULT_FLUSH:
+        server_cmd(s, "FLUSHALL", NULL);
+        break;
+    case FAULT_CUT:
+    case FAULT_UNREACHABLE:
+        cut(r, f->target);
+        break;
+    case FAULT_SLOW:
+        link->up_delay_ms = f->param;
+        link->down_delay_ms = f->param;
+        break;
+    case FAULT_DEAF:
+        link->swallow = 1;
+        break;
+    case FAULT_CLOCK:
+        nodeclock_step(s, f->param);
+        break;
+    case FAULT_NET_LOSS:
+        network_loss(&r->network, f->target, f->param);
+        break;
+    case FAULT_NET_DOWN:
+        network_down(&r->network, f->target);
+        break;
+    }
+}
+
+static void end_node(struct rig *r, const struct fault *f)
+{
+    struct proxy_switches *link = r->proxy[f->target].switches;
+    switch (f->kind) {
+    case FAULT_KILL_NODE:
+    case FAULT_OUTAGE_KILL:
+        rig_launch(r, f->target);
+        server_ready(&r->cluster.node[f->target]);
+        break;
+    case FAULT_FREEZE_NODE:
+    case FAULT_OUTAGE_FREEZE:
+        thaw(r, f->target);
+        break;
+    case FAULT_CUT:
+        cut(r, f->target);
+        break;
+    case FAULT_SLOW:
+        link->up_delay_ms = 0;
+        link->down_delay_ms = 0;
+        break;
+    case FAULT_DEAF:
+        /* What was swallowed never comes: the connection is of no use to anybody. */
+        link->swallow = 0;
+        cut(r, f->target);
+        break;
+    case FAULT_CLOCK:
+        nodeclock_step(&r->cluster.node[f->target], -f->param);
+        break;
+    case FAULT_NET_LOSS:
+    case FAULT_NET_DOWN:
+        network_heal(&r->network, f->target);
+        break;
+    }
+}
+
+static void begin_client(struct rig *r, const struct fault *f)
+{
+    struct worker *w = &r->worker[f->target];
+    if (w->pid == 0)
+        return;
+    if (f->kind == FAULT_STOP_CLIENT)
+        kill(w->pid, SIGSTOP);
+    else if (f->kind == FAULT_STOP_WRITER)
+        r->board->stop_writer[f->target] = 1;
+    else {
+        kill(w->pid, SIGKILL);
+        rig_reap_worker(r, f->target);
+    }
+}
+
+static void end_client(struct rig *r, const struct fault *f)
+{
+    struct worker *w = &r->worker[f->target];
+    r->board->stop_writer[f->target] = 0;
+    if (f->kind == FAULT_KILL_CLIENT)
+        rig_start_worker(r, f->target);
+    else if (w->pid != 0)
+        kill(w->pid, SIGCONT);
+}
+
+static void note(struct rig *r, const struct fault *f, size_t number, int what)
+{
+    record_append(r->history, (struct record){.what = (uint8_t)what,
+                                              .hold = (uint32_t)number,
+                                              .kind = (uint8_t)f->kind,
+                                              .worker = (uint16_t)f->target,
+                                              .value = f->param});
+}
+
+void fault_go_on(struct rig *r, const struct fault *f)
+{
+    if (f->kind == FAULT_UNREACHABLE)
+        r->proxy[f->target].switches->cut++;
+}
+
+/* The record brackets the fault: before it begins, after it has ended. */
+void fault_begin(struct rig *r, const struct fault *f, size_t number)
+{
+    note(r, f, number, RECORD_FAULT);
+    if (fault_hits_client(f->kind))
+        begin_client(r, f);
+    else
+        begin_node(r, f);
+}
+
+void fault_end(struct rig *r, const struct fault *f, size_t number)
+{
+    if (fault_hits_client(f->kind))
+        end_client(r, f);
+    else
+        end_node(r, f);
+    note(r, f, number, RECORD_HEALED);
+}

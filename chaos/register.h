@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The protected resource: a process of its own with two registers behind each lock. The fenced
+ * one remembers the largest token it has seen, in reads too, and refuses smaller ones. The
+ * plain one takes what comes. A write says which content it was based on, so that one that
+ * runs over another's is known at once; the register process writes that history itself.
+ */
+#ifndef REDLOCK_CHAOS_REGISTER_H
+#define REDLOCK_CHAOS_REGISTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Serves until it is killed: for helper_start(), with a struct register_place. */
+struct register_place {
+    int listener;
+    int history; /* descriptor to append to */
+};
+void register_serve(void *place);
+
+/* The listening socket at `path`; -1 on failure. And a worker's connection to it. */
+int register_listen(const char *path);
+int register_connect(const char *path);
+
+struct register_request {
+    uint16_t worker, life;
+    uint32_t hold;
+    uint8_t name;
+    bool fenced, write;
+    int64_t token;
+    int64_t based_on; /* writes */
+};
+
+struct register_reply {
+    bool accepted;
+    int64_t value; /* the content now */
+};
+
+/* False when the register process is gone. */
+bool register_ask(int fd, const struct register_request *ask, struct register_reply *reply);
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report.h"
+
+#include "timeline.h"
+
+#include <redlock.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+const char *regime_text(int regime)
+{
+    static const char *const texts[] = {"default", "strict", "broken: no guard",
+                                        "broken: two lists of nodes"};
+    return texts[regime];
+}
+
+struct page {
+    FILE *out;
+    bool html;
+};
+
+__attribute__((format(printf, 3, 4))) static void row(const struct page *p, const char *head,
+                                                      const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fprintf(p->out, p->html ? "<tr><th>%s</th><td>" : "  %-26s", head);
+    vfprintf(p->out, format, args);
+    fputs(p->html ? "</td></tr>\n" : "\n", p->out);
+    va_end(args);
+}
+
+static void print_faults(const struct page *p, const struct verdict *v)
+{
+    char text[512] = "none";
+    size_t used = 0;
+    for (int i = 0; i < FAULT_COUNT && used < sizeof text; i++) {
+        size_t times = i == FAULT_MACHINE ? 0 : v->faults[i];
+        if (i == FAULT_OUTAGE_FREEZE || i == FAULT_OUTAGE_KILL)
+            times /= NODES;
+        if (times > 0)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %zu",
+                                     used > 0 ? ", " : "", fault_text(i), times);
+    }
+    row(p, "faults", "%s", text);
+}
+
+void report_print(FILE *out, const struct verdict *v, const struct report_about *about,
+                  bool html)
+{
+    struct page p = {out, html};
+    print_faults(&p, v);
+    row(&p, "links", "%s", about->network);
+    row(&p, "acquisitions",
+        "mutex %zu (%zu of two names), shared %zu, semaphore %zu, reentrant %zu",
+        v->grants[REDLOCK_MUTEX], v->several, v->grants[REDLOCK_SHARED],
+        v->grants[REDLOCK_SEMAPHORE], v->grants[REDLOCK_REENTRANT]);
+    row(&p, "refused or in vain", "%zu", v->denied);
+    row(&p, "locks lost and told", "%zu", v->lost);
+    if (v->told > 0)
+        row(&p, "told, at the latest",
+            "%lld ms %s the validity ended (%zu losses in running workers)",
+            (long long)llabs(v->told_worst_ms), v->told_worst_ms <= 0 ? "before" : "after",
+            v->told);
+    row(&p, "waits that were served", "%zu: median %lld ms, 99 %% %lld ms, longest %lld ms",
+        v->waits, (long long)v->wait_p50_ms, (long long)v->wait_p99_ms,
+        (long long)v->wait_max_ms);
+    row(&p, "longest wait at the end", "%lld ms, everybody served: %s",
+        (long long)v->quiet_max_ms, v->breaches[BREACH_STARVED] == 0 ? "yes" : "NO");
+    row(&p, "register with tokens", "%zu writes, %zu late ones refused, %zu updates lost",
+        v->fenced_writes, v->fenced_refused, v->breaches[BREACH_FENCED]);
+    row(&p, "register without tokens",
+        "%zu writes, %zu updates lost (no lock can prevent that)", v->plain_writes,
+        v->plain_lost);
+    row(&p, "forgiven", "%zu double holds within %d ms of a clock set forward", v->forgiven,
+        BLIND_MS);
+    row(&p, "the machine itself", "late by up to %lld ms, %zu times by 30 ms or more",
+        (long long)about->late_ms, v->faults[FAULT_MACHINE]);
+    for (int i = 0; i < BREACH_COUNT; i++)
+        if (v->breaches[i] > 0)
+            row(&p, "BROKEN", "%zu times: %s", v->breaches[i], breach_text(i));
+    for (size_t i = 0; i < v->note_count && i < 20; i++)
+        row(&p, "", "at %.3f s: %s", (double)(v->note[i].at_ns - v->start_ns) / 1e9,
+            v->note[i].text);
+    if (v->breach_count == 0)
+        row(&p, "promises broken", "none");
+}
+
+static bool write_history(const char *path, const struct history *h, int64_t zero_ns)
+{
+    FILE *out = fopen(path, "w");
+    if (out == NULL)
+        return false;
+    for (size_t i = 0; i < h->count; i++)
+        record_print(out, &h->record[i], zero_ns);
+    return fclose(out) == 0;
+}
+
+static bool write_page(const char *path, const struct verdict *v,
+                       const struct report_about *about, const char *title)
+{
+    FILE *out = fopen(path, "w");
+    if (out == NULL)
+        return false;
+    fprintf(
+        out,
+        "<!DOCTYPE html>\n<html lang='en'><meta charset='utf-8'><title>%s</title>\n"
+        "<style>body{font:14px/1.4 sans-serif;max-width:1400px;margin:16px auto;padding:0 12px}"
+        "table{border-collapse:collapse;margin:12px 0}th{text-align:left;padding-right:24px;white-space:nowrap;"
+        "font-weight:normal;color:#555;vertical-align:top}td,th{border-top:1px solid #ddd;"
+        "padding-top:2px;padding-bottom:2px}img{width:100%%}</style>\n"
+        "<h1>%s</h1>\n<p>%s. The same seed gives the same faults at the same times, not the "
+        "same interleaving: <code>make chaos CHAOS_SEED=%llu CHAOS_SECONDS=%lld</code>.</p>\n"
+        "<img src='timeline.svg' alt='timeline'>\n<table>\n",
+        title, v->breach_count == 0 ? "Every promise was kept" : "Promises were broken", title,
+        (unsigned long long)about->schedule->seed, (long long)about->seconds);
+    report_print(out, v, about, true);
+    fprintf(out, "</table>\n</html>\n");
+    return fclose(out) == 0;
+}
+
+bool report_write(const char *dir, struct history *h, const struct verdict *v,
+                  const struct report_about *about)
+{
+    char path[512], title[160];
+    snprintf(title, sizeof title, "redlock chaos: seed %llu, %lld s, %s",
+             (unsigned long long)about->schedule->seed, (long long)about->seconds,
+             regime_text(about->schedule->regime));
+    snprintf(path, sizeof path, "%s/timeline.svg", dir);
+    bool good = timeline_write(path, h, v, title);
+    snprintf(path, sizeof path, "%s/history.txt", dir);
+    good = write_history(path, h, v->start_ns) && good;
+    snprintf(path, sizeof path, "%s/report.html", dir);
+    return write_page(path, v, about, title) && good;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the checker found, for people: a page, and lines on the terminal. */
+#ifndef REDLOCK_CHAOS_REPORT_H
+#define REDLOCK_CHAOS_REPORT_H
+
+#include "checker.h"
+
+/* What the run was, for the heading. */
+struct report_about {
+    const struct schedule *schedule;
+    int64_t seconds;
+    int64_t late_ms;
+    const char *network; /* one clause */
+};
+
+const char *regime_text(int regime);
+
+/* A table of figures, one per line; `html` as rows of a table. */
+void report_print(FILE *out, const struct verdict *v, const struct report_about *about,
+                  bool html);
+
+/* report.html, timeline.svg and history.txt in `dir`. False when they cannot be written. */
+bool report_write(const char *dir, struct history *h, const struct verdict *v,
+                  const struct report_about *about);
+
+#endif

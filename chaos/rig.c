@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "rig.h"
+
+#include "record.h"
+#include "register.h"
+#include "worker.h"
+
+#include "check.h"
+#include "clock.h"
+#include "helper.h"
+#include "nodeclock.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    LAST_CALL_MS = 1000, /* before the end of the faults */
+    QUIET_MS = 60000,    /* by then every worker has ended, or hangs */
+    TURN_MS = 5,
+    LATE_MS = 30, /* oversleeping by so much excuses others too */
+};
+
+static char max_ttl[16];
+
+bool rig_is_networked(const struct rig *r, int node)
+{
+    return r->network.ready && node < NETWORKED;
+}
+
+void rig_launch(struct rig *r, int node)
+{
+    if (rig_is_networked(r, node))
+        network_enter(&r->network, node);
+    server_launch(&r->cluster.node[node]);
+    if (rig_is_networked(r, node))
+        network_leave(&r->network);
+}
+
+static void start_node(struct rig *r, int i)
+{
+    struct server *s = &r->cluster.node[i];
+    static const char *extra[NODES][8];
+    if (rig_is_networked(r, i)) {
+        const char *words[] = {"--bind", r->network.address[i], "--protected-mode", "no", NULL};
+        memcpy(extra[i], words, sizeof words);
+    }
+    server_init(s, extra[i], NULL);
+    s->max_ttl_ms = max_ttl;
+    nodeclock_attach(s);
+    rig_launch(r, i);
+    server_ready(s);
+    server_admit(s);
+    if (rig_is_networked(r, i)) {
+        network_url(&r->network, i, s->port.number, r->cluster.url[i],
+                    sizeof r->cluster.url[i]);
+        r->cluster.urls[i] = r->cluster.url[i];
+    } else {
+        proxy_start(&r->proxy[i], s->port.number);
+        r->cluster.urls[i] = r->proxy[i].url;
+    }
+}
+
+static void start_registers(struct rig *r)
+{
+    static struct register_place place;
+    snprintf(r->register_path, sizeof r->register_path, "%s/registers", check_dir());
+    place = (struct register_place){register_listen(r->register_path), r->history};
+    CHECK(place.listener >= 0);
+    r->registers = helper_start(register_serve, &place);
+    close(place.listener);
+}
+
+void rig_start(struct rig *r, const char *history_path)
+{
+    snprintf(max_ttl, sizeof max_ttl, "%d", MAX_TTL_MS);
+    r->board = helper_memory(sizeof *r->board);
+    r->history = open(history_path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644);
+    if (r->history < 0)
+        FAIL("cannot write %s", history_path);
+    r->cluster.count = NODES;
+    for (int i = 0; i < NODES; i++)
+        start_node(r, i);
+    start_registers(r);
+    r->start_ns = now_ns();
+    record_append(r->history, (struct record){.what = RECORD_PHASE, .at_ns = r->start_ns});
+    for (int i = 0; i < WORKERS; i++)
+        rig_start_worker(r, i);
+}
+
+void rig_start_worker(struct rig *r, int index)
+{
+    static struct worker_job job[WORKERS];
+    job[index] = (struct worker_job){r, index};
+    r->worker[index].life++;
+    r->worker[index].pid = helper_start(worker_run, &job[index]);
+}
+
+static void note_death(struct rig *r, int index, int status)
+{
+    record_append(r->history, (struct record){.what = RECORD_DIED,
+                                              .worker = (uint16_t)index,
+                                              .life = (uint16_t)r->worker[index].life,
+                                              .error = status});
+    r->worker[index].pid = 0;
+}
+
+void rig_reap_worker(struct rig *r, int index)
+{
+    int status = 0;
+    waitpid(r->worker[index].pid, &status, 0);
+    note_death(r, index, status);
+}
+
+/* Workers that ended by themselves. How many are left? */
+static int look_after_workers(struct rig *r)
+{
+    int left = 0;
+    for (int i = 0; i < WORKERS; i++) {
+        int status = 0;
+        if (r->worker[i].pid != 0 && waitpid(r->worker[i].pid, &status, WNOHANG) > 0)
+            note_death(r, i, status);
+        left += r->worker[i].pid != 0;
+    }
+    return left;
+}
+
+static void enter_phase(struct rig *r, int phase)
+{
+    record_append(r->history, (struct record){.what = RECORD_PHASE, .value = phase});
+    r->board->phase = phase;
+}
+
+static int64_t elapsed_ms(const struct rig *r)
+{
+    return (now_ns() - r->start_ns) / 1000000;
+}
+
+static void turn(struct rig *r)
+{
+    int64_t before_ns = now_ns();
+    sleep_ms(TURN_MS);
+    int64_t late_ms = (now_ns() - before_ns) / 1000000 - TURN_MS;
+    if (late_ms >= LATE_MS)
+        record_append(r->history,
+                      (struct record){.what = RECORD_LATE, .value = late_ms * 1000000});
+    r->late_ms = late_ms > r->late_ms ? late_ms : r->late_ms;
+    look_after_workers(r);
+}
+
+/* Begins and ends what is due. Ends first: a target may be due again. */
+static void play(struct rig *r, bool *begun, bool *ended)
+{
+    const struct schedule *s = r->schedule;
+    int64_t now = elapsed_ms(r);
+    for (size_t i = 0; i < s->count; i++)
+        if (begun[i] && !ended[i] && s->fault[i].end_ms <= now) {
+            fault_end(r, &s->fault[i], i);
+            ended[i] = true;
+        }
+    for (size_t i = 0; i < s->count && s->fault[i].start_ms <= now; i++)
+        if (!begun[i]) {
+            fault_begin(r, &s->fault[i], i);
+            begun[i] = true;
+        } else if (!ended[i]) {
+            fault_go_on(r, &s->fault[i]);
+        }
+}
+
+void rig_run(struct rig *r)
+{
+    static bool begun[FAULTS_MAX], ended[FAULTS_MAX];
+    const struct schedule *s = r->schedule;
+    bool called = false;
+    while (elapsed_ms(r) < s->faults_ms) {
+        play(r, begun, ended);
+        if (!called && elapsed_ms(r) >= s->faults_ms - LAST_CALL_MS) {
+            enter_phase(r, PHASE_LAST_CALL);
+            called = true;
+        }
+        turn(r);
+    }
+    play(r, begun, ended);
+    enter_phase(r, PHASE_QUIET);
+    int64_t end_ms = elapsed_ms(r) + QUIET_MS;
+    while (look_after_workers(r) > 0 && elapsed_ms(r) < end_ms)
+        turn(r);
+    enter_phase(r, PHASE_OVER);
+}
+
+void rig_stop(struct rig *r)
+{
+    for (int i = 0; i < WORKERS; i++)
+        helper_stop(&r->worker[i].pid);
+    helper_stop(&r->registers);
+    for (int i = 0; i < NODES; i++) {
+        proxy_stop(&r->proxy[i]);
+        server_kill(&r->cluster.node[i]);
+    }
+    close(r->history);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The rig: servers, the links to them, the register process and the workers, as one process
+ * (the nemesis) starts, breaks and ends them. What workers must know while they run is in
+ * `board`, memory that all share; everything else was there before they were forked.
+ */
+#ifndef REDLOCK_CHAOS_RIG_H
+#define REDLOCK_CHAOS_RIG_H
+
+#include "names.h"
+#include "network.h"
+#include "proxy.h"
+#include "schedule.h"
+#include "servers.h"
+
+#include <stdatomic.h>
+
+struct board {
+    _Atomic int phase;                /* enum phase */
+    _Atomic uint32_t holds;           /* acquisitions numbered so far */
+    _Atomic int stop_writer[WORKERS]; /* 1: stop yourself between looking and writing */
+};
+
+struct worker {
+    pid_t pid; /* 0: none */
+    int life;
+};
+
+struct rig {
+    struct schedule *schedule;
+    struct cluster cluster;
+    struct proxy proxy[NODES]; /* workers connect through these, */
+    struct network network;    /* or over real links */
+    pid_t registers;
+    char register_path[96];
+    int history; /* descriptor, append only */
+    struct board *board;
+    struct worker worker[WORKERS];
+    bool frozen[NODES];
+    int64_t start_ns;
+    int64_t late_ms; /* the worst that the machine made the nemesis oversleep */
+};
+
+void rig_start(struct rig *r, const char *history_path);
+
+/* Carries the schedule out, then the quiet phase, until every worker has ended. */
+void rig_run(struct rig *r);
+void rig_stop(struct rig *r);
+
+/* For the nemesis. */
+bool rig_is_networked(const struct rig *r, int node);
+void rig_launch(struct rig *r, int node); /* its server */
+void rig_start_worker(struct rig *r, int index);
+void rig_reap_worker(struct rig *r, int index);
+void fault_begin(struct rig *r, const struct fault *f, size_t number);
+void fault_go_on(struct rig *r, const struct fault *f); /* every turn in between */
+void fault_end(struct rig *r, const struct fault *f, size_t number);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which faults a seed stands for, and when: drawn before the run, from nothing but the seed
+ * and the settings. At most a minority of the nodes is broken at any time, outages aside, and
+ * a node that lost its memory counts as broken until its quarantine must have ended.
+ */
+#ifndef REDLOCK_CHAOS_SCHEDULE_H
+#define REDLOCK_CHAOS_SCHEDULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* One line per fault: name, printable word, colour in the picture. */
+#define FAULTS(X)                                                                              \
+    X(KILL_NODE, "node killed", "#c0392b")    /* kill -9, started again at the end */          \
+    X(FREEZE_NODE, "node stopped", "#8e44ad") /* SIGSTOP, SIGCONT */                           \
+    X(FLUSH, "node flushed", "#000000")       /* FLUSHALL; strict only */                      \
+    X(CUT, "connections cut", "#e67e22")      /* again and again; nothing else is wrong */     \
+    X(UNREACHABLE, "unreachable", "#7f5539")  /* cut as fast as connections are made */        \
+    X(SLOW, "link slow", "#f1c40f")           /* `param` ms later in each direction */         \
+    X(DEAF, "replies swallowed", "#d35400")   /* requests arrive, answers do not */            \
+    X(CLOCK, "clock set", "#16a085")          /* by `param` ms, and back at the end */         \
+    X(NET_LOSS, "packets lost", "#2980b9")    /* `param` percent, delayed and reordered */     \
+    X(NET_DOWN, "link down", "#34495e")                                                        \
+    X(STOP_CLIENT, "worker stopped", "#8e44ad")         /* SIGSTOP at any moment, SIGCONT */   \
+    X(STOP_WRITER, "stopped before a write", "#e84393") /* between looking and writing */      \
+    X(KILL_CLIENT, "worker killed", "#c0392b")          /* kill -9; replaced at the end */     \
+    X(MACHINE, "machine late", "#000000") /* never drawn: it happens by itself */              \
+    X(OUTAGE_FREEZE, "outage: all stopped", "#8e44ad")                                         \
+    X(OUTAGE_KILL, "outage: all killed", "#c0392b")
+
+enum fault_kind {
+#define FAULT_ENUM(name, text, colour) FAULT_##name,
+    FAULTS(FAULT_ENUM)
+#undef FAULT_ENUM
+        FAULT_COUNT
+};
+
+const char *fault_text(int kind);
+const char *fault_colour(int kind);
+bool fault_hits_client(int kind);
+
+enum { FAULTS_MAX = 4096 };
+
+struct fault {
+    int64_t start_ms, end_ms; /* since the run began */
+    int64_t whole_ms;         /* until then it keeps others from the node or worker */
+    int kind;
+    int target; /* node or worker */
+    int param;
+};
+
+/* What kind of world: see docs/chaos.md. */
+enum regime {
+    REGIME_DEFAULT,
+    REGIME_STRICT,
+    REGIME_BROKEN_GUARD, /* what only a guard can bear, and no guard */
+    REGIME_BROKEN_NODES, /* half of the workers know other nodes */
+};
+
+struct schedule {
+    uint64_t seed;
+    enum regime regime;
+    bool network;      /* nodes in namespaces: links can go down */
+    bool netem;        /* and lose packets */
+    int64_t faults_ms; /* how long there are faults */
+    size_t count;
+    struct fault fault[FAULTS_MAX]; /* in the order of start_ms */
+};
+
+/* The fields up to faults_ms are set; the rest is drawn. */
+void schedule_draw(struct schedule *s);
+
+#endif

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The checker on histories made by hand: each promise once kept and once broken by as little
+ * as possible. Times are milliseconds of an imagined clock.
+ */
+#include "check.h"
+#include "checker.h"
+
+#include <redlock.h>
+#include <signal.h>
+#include <string.h>
+
+enum { RECORDS_MAX = 64 };
+
+/* The history being made, and what the checker says of it. */
+static struct record made[RECORDS_MAX];
+static struct history history = {.record = made};
+static struct verdict verdict;
+
+static struct record *add(int what, int64_t at_ms, int worker, uint32_t hold)
+{
+    CHECK(history.count < RECORDS_MAX);
+    struct record *r = &made[history.count++];
+    *r = (struct record){.what = (uint8_t)what,
+                         .at_ns = at_ms * 1000000,
+                         .worker = (uint16_t)worker,
+                         .life = 1,
+                         .hold = hold};
+    return r;
+}
+
+/* Asked, granted a millisecond later, valid until, released (0: not). */
+static struct record *hold(int kind, int name, int worker, uint32_t number, int64_t ask_ms,
+                           int64_t until_ms, int64_t release_ms)
+{
+    struct record *r = add(RECORD_ASK, ask_ms, worker, number);
+    r->kind = (uint8_t)kind;
+    r->names = (uint8_t)(1u << name);
+    if (release_ms != 0)
+        add(RECORD_RELEASE, release_ms, worker, number);
+    r = add(RECORD_GRANT, ask_ms + 1, worker, number);
+    r->kind = (uint8_t)kind;
+    r->deadline_ns = until_ms * 1000000;
+    r->token = number; /* in order unless a test says otherwise */
+    return r;
+}
+
+static void fault(int kind, int target, int64_t from_ms, int64_t to_ms, int param)
+{
+    struct record *r = add(RECORD_FAULT, from_ms, target, 0);
+    r->kind = (uint8_t)kind;
+    r->value = param;
+    r = add(RECORD_HEALED, to_ms, target, 0);
+    r->kind = (uint8_t)kind;
+}
+
+static void phases(int64_t last_call_ms, int64_t quiet_ms, int64_t over_ms)
+{
+    add(RECORD_PHASE, 1, 0, 0);
+    add(RECORD_PHASE, last_call_ms, 0, 0)->value = PHASE_LAST_CALL;
+    add(RECORD_PHASE, quiet_ms, 0, 0)->value = PHASE_QUIET;
+    add(RECORD_PHASE, over_ms, 0, 0)->value = PHASE_OVER;
+}
+
+/* How often this promise was broken; every other one must be kept. */
+static size_t broken(int breach)
+{
+    check_history(&history, &verdict);
+    for (int i = 0; i < BREACH_COUNT; i++)
+        if (i != breach && i != BREACH_IDLE && verdict.breaches[i] > 0)
+            FAIL("also broken: %s", breach_text(i));
+    return verdict.breaches[breach];
+}
+
+CASE(one_after_the_other, "Holders that follow each other at once break nothing.")
+{
+    hold(REDLOCK_MUTEX, NAME_ORDERS, 0, 1, 10, 1000, 50);
+    hold(REDLOCK_MUTEX, NAME_ORDERS, 1, 2, 49, 1000, 90);
+    hold(REDLOCK_MUTEX, NAME_STOCK, 2, 3, 60, 1000, 80);
+    CHECK_INT(0, broken(BREACH_DOUBLE));
+    CHECK_INT(3, verdict.grants[REDLOCK_MUTEX]);
+}
+
+CASE(two_holders, "A grant a millisecond before the release of another is a double hold.")
+{
+    hold(REDLOCK_MUTEX, NAME_ORDERS, 0, 1, 10, 1000, 50);
+    hold(REDLOCK_MUTEX, NAME_ORDERS, 1, 2, 48, 1000, 90);
+    CHECK_INT(1, broken(BREACH_DOUBLE));
+    CHECK_INT(NAME_ORDERS, verdict.note[0].name);
+}
+
+CASE(dead_holder_counts, "A holder that was killed holds until its validity ends, not longer.")
+{
+    hold(REDLOCK_MUTEX, NAME_ORDERS, 0, 1, 10, 1000, 0);
+    fault(FAULT_KILL_CLIENT, 0, 20, 30, 0);
+    hold(REDLOCK_MUTEX, NAME_ORDERS, 1, 2, 998, 3000, 1100);
+    CHECK_INT(1, broken(BREACH_DOUBLE));
+    for (size_t i = 0; i < history.count; i++)
+        if (made[i].what == RECORD_GRANT && made[i].worker == 1)
+            made[i].at_ns = 1000 * 1000000LL;
+    CHECK_INT(0, broken(BREACH_DOUBLE));
+}
+
+CASE(lost_holder, "Who was told that the lock is lost holds it no more, whatever the deadline.")
+{
+    hold(REDLOCK_MUTEX, NAME_ORDERS, 0, 1, 10, 1000, 0);
+    add(RECORD_LOST, 500, 0, 1);
+    hold(REDLOCK_MUTEX, NAME_ORDERS, 1, 2, 500, 3000, 600);
+    CHECK_INT(0, broken(BREACH_DOUBLE));
+}
+
+CASE(renewed_holder, "What the holder has seen last is its validity.")
+{
+    hold(REDLOCK_MUTEX, NAME_ORDERS, 0, 1, 10, 1000, 1400);
+    add(RECORD_SEEN, 900, 0, 1)->deadline_ns = 1800 * 1000000LL;
+    hold(REDLOCK_MUTEX, NAME_ORDERS, 1, 2, 1200, 3000, 1500);
+    CHECK_INT(1, broken(BREACH_DOUBLE));
+}
+
+CASE(readers_and_writer, "Readers share, a writer does not.")
+{
+    hold(REDLOCK_SHARED, NAME_CATALOG, 0, 1, 10, 1000, 50);
+    hold(REDLOCK_SHARED, NAME_CATALOG, 1, 2, 20, 1000, 60);
+    CHECK_INT(0, broken(BREACH_DOUBLE));
+    hold(REDLOCK_MUTEX, NAME_CATALOG, 2, 3, 55, 1000, 70);
+    CHECK_INT(1, broken(BREACH_DOUBLE));
+}
+
+CASE(owners, "Holds of one owner nest; another owner, or a later life of the worker, does not.")
+{
+    hold(REDLOCK_REENTRANT, NAME_TREE, 0, 1, 10, 1000, 50);
+    hold(REDLOCK_REENTRANT, NAME_TREE, 0, 2, 20, 1000, 40);
+    CHECK_INT(0, broken(BREACH_DOUBLE));
+    hold(REDLOCK_REENTRANT, NAME_TREE, 1, 3, 35, 1000, 60);
+    CHECK_INT(2, broken(BREACH_DOUBLE));
+}
+
+CASE(several_names, "A lock of two names excludes the holders of each.")
+{
+    hold(REDLOCK_MUTEX, NAME_ORDERS, 0, 1, 10, 1000, 50);
+    made[0].names = 1u << NAME_ORDERS | 1u << NAME_STOCK;
+    hold(REDLOCK_MUTEX, NAME_STOCK, 1, 2, 20, 1000, 60);
+    CHECK_INT(1, broken(BREACH_DOUBLE));
+    CHECK_INT(NAME_STOCK, verdict.note[0].name);
+}
+
+CASE(slots, "Two slots for two; one slot for two, or a third holder, is too much.")
+{
+    hold(REDLOCK_SEMAPHORE, NAME_PRINTERS, 0, 1, 10, 1000, 50)->slot = 1;
+    hold(REDLOCK_SEMAPHORE, NAME_PRINTERS, 1, 2, 20, 1000, 60)->slot = 2;
+    CHECK_INT(0, broken(BREACH_SLOTS));
+    hold(REDLOCK_SEMAPHORE, NAME_PRINTERS, 2, 3, 30, 1000, 70)->slot = 3;
+    CHECK_INT(1, broken(BREACH_SLOTS));
+    history.count = 0;
+    hold(REDLOCK_SEMAPHORE, NAME_PRINTERS, 0, 1, 10, 1000, 50)->slot = 1;
+    hold(REDLOCK_SEMAPHORE, NAME_PRINTERS, 1, 2, 20, 1000, 60)->slot = 1;
+    CHECK_INT(1, broken(BREACH_DOUBLE));
+}
+
+CASE(clock_set_forward,
+     "Forgiven: two holders soon after a clock was set forward; not later, nor back.")
+{
+    fault(FAULT_CLOCK, 0, 5, 4000, 700);
+    hold(REDLOCK_MUTEX, NAME_ORDERS, 0, 1, 10, 2000, 800);
+    hold(REDLOCK_MUTEX, NAME_ORDERS, 1, 2, 700, 2000, 900);
+    CHECK_INT(0, broken(BREACH_DOUBLE));
+    CHECK_INT(1, verdict.forgiven);
+    hold(REDLOCK_MUTEX, NAME_STOCK, 0, 3, 1000, 3000, 1800);
+    hold(REDLOCK_MUTEX, NAME_STOCK, 1, 4, 1700, 3000, 1900);
+    CHECK_INT(1, broken(BREACH_DOUBLE));
+    for (size_t i = 0; i < history.count; i++)
+        if (made[i].what == RECORD_FAULT)
+            made[i].value = -700; /* then it goes forward at the end, long after */
+    CHECK_INT(2, broken(BREACH_DOUBLE));
+}
+
+CASE(token_order, "A token that is not larger than one complete before the request began.")
+{
+    hold(REDLOCK_MUTEX, NAME_ORDERS, 0, 7, 10, 1000, 20);
+    hold(REDLOCK_MUTEX, NAME_ORDERS, 1, 8, 30, 1000, 40);
+    CHECK_INT(0, broken(BREACH_TOKEN));
+    hold(REDLOCK_MUTEX, NAME_ORDERS, 2, 9, 50, 1000, 60)->token = 6;
+    CHECK_INT(1, broken(BREACH_TOKEN));
+}
+
+CASE(token_of_overlapping_requests,
+     "Requests that overlap may get tokens in any order, not twice.")
+{
+    hold(REDLOCK_MUTEX, NAME_ORDERS, 0, 7, 10, 1000, 12);
+    struct record *r = hold(REDLOCK_MUTEX, NAME_ORDERS, 1, 8, 10, 1000, 40);
+    r->at_ns += 5000000;
+    r->token = 3;
+    CHECK_INT(0, broken(BREACH_TOKEN));
+    for (size_t i = 0; i < history.count; i++)
+        if (made[i].what == RECORD_GRANT)
+            made[i].token = 7;
+    CHECK_INT(1, broken(BREACH_TOKEN));
+}
+
+static void written(int what, int64_t at_ms, int64_t based_on, int64_t token)
+{
+    struct record *r = add(what, at_ms, 0, 1);
+    r->names = 1u << NAME_LEDGER;
+    r->based_on = based_on;
+    r->value = based_on + 1;
+    r->token = token;
+}
+
+CASE(lost_updates, "An update run over is a breach with tokens, and a figure without.")
+{
+    written(RECORD_FENCED, 10, 0, 5);
+    written(RECORD_FENCED, 11, 1, 6);
+    written(RECORD_REFUSED, 12, 1, 5);
+    written(RECORD_PLAIN, 13, 0, 5);
+    written(RECORD_PLAIN, 14, 0, 6);
+    CHECK_INT(0, broken(BREACH_FENCED));
+    CHECK_INT(1, verdict.plain_lost);
+    CHECK_INT(1, verdict.fenced_refused);
+    written(RECORD_FENCED, 15, 1, 6);
+    CHECK_INT(1, broken(BREACH_FENCED));
+}
+
+CASE(old_token_accepted,
+     "A register that takes an older token after a newer one is broken itself.")
+{
+    written(RECORD_FENCED, 10, 0, 6);
+    written(RECORD_FENCED, 11, 1, 5);
+    CHECK_INT(1, broken(BREACH_FENCED));
+}
+
+CASE(loss_told_late, "Loss is told by the end of the validity; a stopped process is excused.")
+{
+    hold(REDLOCK_MUTEX, NAME_ORDERS, 0, 1, 10, 1000, 0);
+    struct record *lost = add(RECORD_LOST, 1000 + ALLOWANCE_MS, 0, 1);
+    CHECK_INT(0, broken(BREACH_TOLD_LATE));
+    CHECK_INT(ALLOWANCE_MS, verdict.told_worst_ms);
+    history.count = 0;
+    hold(REDLOCK_MUTEX, NAME_ORDERS, 0, 1, 10, 1000, 0);
+    lost = add(RECORD_LOST, 1001 + ALLOWANCE_MS, 0, 1);
+    CHECK(lost != NULL);
+    CHECK_INT(1, broken(BREACH_TOLD_LATE));
+    fault(FAULT_STOP_CLIENT, 1, 900, 1200, 0);
+    CHECK_INT(1, broken(BREACH_TOLD_LATE));
+    fault(FAULT_STOP_CLIENT, 0, 900, 1200, 0);
+    CHECK_INT(0, broken(BREACH_TOLD_LATE));
+}
+
+CASE(late_machine,
+     "When the machine stands still, nobody is late; before and after, everybody is.")
+{
+    hold(REDLOCK_MUTEX, NAME_ORDERS, 0, 1, 10, 1000, 0);
+    add(RECORD_LOST, 1900, 0, 1);
+    struct record *late = add(RECORD_LATE, 1800, 0, 0);
+    late->value = 900 * 1000000LL;
+    CHECK_INT(0, broken(BREACH_TOLD_LATE));
+    for (size_t i = 0; i < history.count; i++)
+        if (made[i].what == RECORD_LATE)
+            made[i].value = 400 * 1000000LL; /* from 1.4 s on: too late to excuse anything */
+    CHECK_INT(1, broken(BREACH_TOLD_LATE));
+}
+
+CASE(loss_never_told, "Acting on after the end of the validity without having been told.")
+{
+    hold(REDLOCK_MUTEX, NAME_ORDERS, 0, 1, 10, 1000, 1300);
+    CHECK_INT(1, broken(BREACH_TOLD_LATE));
+    fault(FAULT_KILL_CLIENT, 0, 500, 600, 0);
+    CHECK_INT(0, broken(BREACH_TOLD_LATE));
+}
+
+static void wait_for(uint32_t number, int64_t ask_ms, int64_t until_ms, int64_t deny_ms)
+{
+    struct record *r = add(RECORD_ASK, ask_ms, 0, number);
+    r->names = 1u << NAME_ORDERS;
+    r->deadline_ns = until_ms * 1000000;
+    add(RECORD_DENY, deny_ms, 0, number)->error = REDLOCK_TIMEOUT;
+}
+
+CASE(wait_too_long, "A wait that returns after its deadline and the allowance.")
+{
+    wait_for(1, 10, 500, 500 + ALLOWANCE_MS);
+    CHECK_INT(0, broken(BREACH_WAIT_LATE));
+    wait_for(2, 10, 500, 501 + ALLOWANCE_MS);
+    CHECK_INT(1, broken(BREACH_WAIT_LATE));
+}
+
+CASE(starved, "Who waits when the faults end must be served; who gave up before need not.")
+{
+    phases(1000, 2000, 9000);
+    wait_for(1, 900, 2500, 2500);
+    CHECK_INT(0, broken(BREACH_STARVED));
+    wait_for(2, 1500, 8000, 8000);
+    CHECK_INT(1, broken(BREACH_STARVED));
+}
+
+CASE(workers_end_well,
+     "A worker that crashed or hangs is a breach, one that was killed is not.")
+{
+    phases(1000, 2000, 9000);
+    add(RECORD_BORN, 5, 0, 0);
+    fault(FAULT_KILL_CLIENT, 0, 100, 200, 0);
+    add(RECORD_DIED, 110, 0, 0)->error = SIGKILL;
+    CHECK_INT(0, broken(BREACH_WORKER));
+    CHECK_INT(1, verdict.killed);
+    add(RECORD_BORN, 210, 0, 0);
+    CHECK_INT(1, broken(BREACH_WORKER));
+    add(RECORD_DIED, 8000, 0, 0)->error = SIGSEGV;
+    CHECK_INT(1, broken(BREACH_WORKER));
+}
+
+CASE(nothing_happened, "A run without acquisitions proves nothing.")
+{
+    check_history(&history, &verdict);
+    CHECK_INT(4, verdict.breaches[BREACH_IDLE]);
+}
+
+/* ---- the schedule -------------------------------------------------------------------------- */
+
+static struct schedule drawn(uint64_t seed, enum regime regime)
+{
+    static struct schedule s;
+    s = (struct schedule){.seed = seed, .regime = regime, .network = true, .netem = true};
+    s.faults_ms = 116000;
+    schedule_draw(&s);
+    return s;
+}
+
+CASE(same_seed_same_faults, "A seed stands for its faults, and another for others.")
+{
+    static struct schedule a, b, other;
+    a = drawn(11, REGIME_DEFAULT);
+    b = drawn(11, REGIME_DEFAULT);
+    other = drawn(12, REGIME_DEFAULT);
+    CHECK(a.count > 50);
+    CHECK(memcmp(&a, &b, sizeof a) == 0);
+    CHECK(memcmp(a.fault, other.fault, sizeof a.fault) != 0);
+}
+
+static int broken_nodes_at(const struct schedule *s, int64_t at_ms)
+{
+    unsigned int nodes = 0;
+    for (size_t i = 0; i < s->count; i++)
+        if (!fault_hits_client(s->fault[i].kind) && s->fault[i].start_ms <= at_ms &&
+            at_ms < s->fault[i].whole_ms)
+            nodes |= 1u << s->fault[i].target;
+    return __builtin_popcount(nodes);
+}
+
+static bool is_outage(const struct schedule *s, int64_t at_ms)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (s->fault[i].kind >= FAULT_OUTAGE_FREEZE && s->fault[i].start_ms <= at_ms &&
+            at_ms < s->fault[i].whole_ms)
+            return true;
+    return false;
+}
+
+CASE(only_a_minority, "Never more than two of five nodes are broken, but in an outage.")
+{
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        struct schedule s = drawn(seed, seed % 2 ? REGIME_STRICT : REGIME_DEFAULT);
+        for (size_t i = 0; i < s.count; i++) {
+            CHECK(s.fault[i].end_ms <= s.faults_ms);
+            CHECK(i == 0 || s.fault[i - 1].start_ms <= s.fault[i].start_ms);
+            CHECK(seed % 2 || s.fault[i].kind != FAULT_FLUSH);
+            if (!is_outage(&s, s.fault[i].start_ms))
+                CHECK_BETWEEN(0, 2, broken_nodes_at(&s, s.fault[i].start_ms));
+        }
+    }
+}
+
+CASE(clocks_are_set_alone, "Nothing else is wrong while a clock is set, and for a while after.")
+{
+    size_t steps = 0;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        struct schedule s = drawn(seed, REGIME_DEFAULT);
+        for (size_t i = 0; i < s.count; i++)
+            for (size_t j = 0; s.fault[i].kind == FAULT_CLOCK && j < s.count; j++) {
+                steps += i == j;
+                CHECK(i == j || s.fault[j].end_ms < s.fault[i].start_ms ||
+                      s.fault[j].start_ms >= s.fault[i].end_ms + BLIND_MS);
+            }
+    }
+    CHECK(steps > 40);
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "worker.h"
+
+#include "hold.h"
+#include "random.h"
+#include "record.h"
+#include "register.h"
+#include "rig.h"
+
+#include "clock.h"
+
+#include <redlock.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum {
+    WRITE_MARGIN_MS = 1,   /* little on purpose: looking and acting are never one */
+    LAST_WAIT_MS = 30000,  /* who waits when the faults end must be served */
+    NODE_TIMEOUT_MS = 150, /* a busy machine is no fault */
+};
+
+/* Adds one to the register of `name`, the fenced or the plain one, as holders do: read, think,
+   look whether the lock is still ours, write. */
+static void add_one(struct crew *c, struct hold *h, int name, bool fenced)
+{
+    struct register_request ask = {.worker = (uint16_t)c->index,
+                                   .life = (uint16_t)c->life,
+                                   .hold = h->number,
+                                   .name = (uint8_t)name,
+                                   .fenced = fenced,
+                                   .token = redlock_fence(h->lock)};
+    struct register_reply reply;
+    if (redlock_remaining_ms(h->lock) < WRITE_MARGIN_MS)
+        return;
+    if (!register_ask(c->registers, &ask, &reply) || !reply.accepted)
+        return;
+    sleep_ms(random_between(&c->random, 1, 5));
+    if (redlock_remaining_ms(h->lock) < WRITE_MARGIN_MS)
+        return;
+    /* Here nothing can help but the token. */
+    if (atomic_exchange(&c->rig->board->stop_writer[c->index], 0))
+        raise(SIGSTOP);
+    ask.write = true;
+    ask.based_on = reply.value;
+    register_ask(c->registers, &ask, &reply);
+}
+
+static void write_registers(struct crew *c, struct hold *h)
+{
+    for (int name = 0; name < REGISTERS; name++)
+        if (h->names >> name & 1) {
+            /* In both orders, so that each is now and then the one that comes late. */
+            bool first = random_next(&c->random) % 2;
+            add_one(c, h, name, first);
+            add_one(c, h, name, !first);
+        }
+}
+
+/* A draw for the whole request: how long, how patient, how polite. */
+static struct hold draw_hold(struct crew *c, int kind, unsigned int names)
+{
+    struct hold h = {.kind = kind, .names = names, .fenced = names < 1u << REGISTERS};
+    h.ttl_ms = random_between(&c->random, 300, MAX_TTL_MS);
+    if (random_between(&c->random, 0, 3) > 0)
+        h.wait_ms = random_between(&c->random, 100, 4000);
+    h.fair = random_next(&c->random) % 2;
+    h.renewed = random_next(&c->random) % 2;
+    /* Mostly short; sometimes as long as it lasts, or longer than one TTL. */
+    h.stay_ms = random_between(&c->random, 1, 12);
+    if (random_between(&c->random, 0, 11) == 0)
+        h.stay_ms = random_between(&c->random, 200, h.renewed ? 3000 : h.ttl_ms + 300);
+    /* Who holds for long is in danger, who tries again and again is the danger. */
+    bool unguarded = c->rig->schedule->regime == REGIME_BROKEN_GUARD;
+    bool holds = c->index < (unguarded ? 5 : 2) && (unguarded || random_next(&c->random) % 2);
+    if (holds) {
+        h.ttl_ms = MAX_TTL_MS;
+        h.renewed = false;
+        h.stay_ms = MAX_TTL_MS;
+    } else if (unguarded || (c->index >= 5 && random_next(&c->random) % 2)) {
+        h.wait_ms = 0;
+        h.stay_ms = 1;
+    }
+    if (c->rig->board->phase >= PHASE_LAST_CALL) {
+        h.wait_ms = LAST_WAIT_MS;
+        h.stay_ms = 1;
+    }
+    return h;
+}
+
+static void use_one(struct crew *c, int kind, unsigned int names)
+{
+    struct hold h = draw_hold(c, kind, names);
+    if (!hold_take(c, &h))
+        return;
+    write_registers(c, &h);
+    hold_stay(c, &h);
+    hold_end(c, &h);
+}
+
+/* Up to three holds of one owner inside one another. */
+static void use_nested(struct crew *c)
+{
+    struct hold h[3];
+    int depth = (int)random_between(&c->random, 1, 3), taken = 0;
+    for (; taken < depth; taken++) {
+        h[taken] = draw_hold(c, REDLOCK_REENTRANT, 1u << NAME_TREE);
+        if (taken > 0)
+            h[taken].wait_ms = 0;
+        if (!hold_take(c, &h[taken]))
+            break;
+        if (h[taken].stay_ms > 300)
+            h[taken].stay_ms = 300;
+        hold_stay(c, &h[taken]);
+    }
+    while (taken > 0)
+        hold_end(c, &h[--taken]);
+}
+
+static void use_something(struct crew *c)
+{
+    switch (random_between(&c->random, 0, 9)) {
+    case 0:
+    case 1:
+    case 2:
+    case 3:
+        use_one(c, REDLOCK_MUTEX, 1u << random_between(&c->random, NAME_ORDERS, NAME_LEDGER));
+        return;
+    case 4:
+        use_one(c, REDLOCK_MUTEX, 1u << NAME_ORDERS | 1u << NAME_STOCK);
+        return;
+    case 5:
+    case 6:
+        use_one(c, REDLOCK_SHARED, 1u << NAME_CATALOG);
+        return;
+    case 7:
+        use_one(c, REDLOCK_MUTEX, 1u << NAME_CATALOG);
+        return;
+    case 8:
+        use_one(c, REDLOCK_SEMAPHORE, 1u << NAME_PRINTERS);
+        return;
+    default:
+        use_nested(c);
+    }
+}
+
+/* When all is well again: everybody, everything, once more. */
+static void use_everything(struct crew *c)
+{
+    for (int name = NAME_ORDERS; name <= NAME_LEDGER; name++)
+        use_one(c, REDLOCK_MUTEX, 1u << name);
+    use_one(c, REDLOCK_MUTEX, 1u << NAME_ORDERS | 1u << NAME_STOCK);
+    use_one(c, REDLOCK_SHARED, 1u << NAME_CATALOG);
+    use_one(c, REDLOCK_MUTEX, 1u << NAME_CATALOG);
+    use_one(c, REDLOCK_SEMAPHORE, 1u << NAME_PRINTERS);
+    use_nested(c);
+}
+
+static void open_client(struct crew *c)
+{
+    const struct rig *r = c->rig;
+    redlock_options o = {.size = sizeof o,
+                         .nodes = r->cluster.urls,
+                         .node_count = NODES,
+                         .flags = REDLOCK_THREAD,
+                         .node_timeout_ms = NODE_TIMEOUT_MS,
+                         .max_ttl_ms = MAX_TTL_MS,
+                         .client_name = "chaos"};
+    if (r->schedule->regime == REGIME_STRICT)
+        o.flags |= REDLOCK_STRICT;
+    if (r->schedule->regime == REGIME_BROKEN_GUARD)
+        o.flags |= REDLOCK_NO_GUARD;
+    if (r->schedule->regime == REGIME_BROKEN_NODES) {
+        /* Three of the five each, and only one of them known to all. */
+        o.nodes = &r->cluster.urls[c->index % 2 == 0 ? 0 : 2];
+        o.node_count = 3;
+    }
+    int error = redlock_open(&o, &c->client);
+    if (error != REDLOCK_OK) {
+        fprintf(stderr, "worker %d: %s\n", c->index + 1, redlock_detail());
+        _exit(2);
+    }
+}
+
+void worker_run(void *data)
+{
+    const struct worker_job *job = data;
+    struct rig *r = job->rig;
+    struct crew c = {.rig = r, .index = job->index, .life = r->worker[job->index].life};
+    c.random = r->schedule->seed ^ ((uint64_t)(c.index + 1) << 32 | (uint64_t)c.life << 48);
+    snprintf(c.owner, sizeof c.owner, "w%d.%d", c.index + 1, c.life);
+    c.registers = register_connect(r->register_path);
+    if (c.registers < 0)
+        _exit(3);
+    open_client(&c);
+    record_append(r->history, (struct record){.what = RECORD_BORN,
+                                              .worker = (uint16_t)c.index,
+                                              .life = (uint16_t)c.life});
+    while (r->board->phase < PHASE_QUIET) {
+        use_something(&c);
+        sleep_ms(random_between(&c.random, 1, 15));
+    }
+    use_everything(&c);
+    redlock_close(c.client);
+}
