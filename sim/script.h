@@ -39,6 +39,8 @@ void sim_script_expire_in(struct sim_server *server, struct rl_slice name, int64
 /* "prefix" and a value: the name of a hold in a hash. */
 struct rl_slice sim_script_name(char *out, size_t size, const char *prefix,
                                 struct rl_slice value);
+/* The life of a server of which nobody is sure: "?" behind it. */
+struct rl_slice sim_script_doubt(char *out, size_t size, struct rl_slice sure);
 /* The hash, made if there is nothing. */
 struct sim_key *sim_script_hash(struct sim_server *server, struct rl_slice name);
 /* ZADD, ZSCORE (-1: none) and ZREM. */

@@ -37,6 +37,7 @@ void sim_script_acquire(const struct sim_call *call)
     }
     sim_server_set(server, key[0], arg[0], sim_script_number(arg[1]));
     if (!rl_slice_equals(arg[2], "0")) {
+        char doubtful[SIM_VALUE_SIZE];
         struct rl_slice from;
 
         sim_script_read_counter(server, key[1], &counter);
@@ -48,6 +49,10 @@ void sim_script_acquire(const struct sim_call *call)
                 token = server->now_us;
             if (sure.size != 0 || !counter.has_from)
                 from = arg[4];
+            /* Without its marker the node is in quarantine, whatever who asks believes. */
+            if (rl_slice_equals(arg[3], "1") && strcmp(standing.id, standing.identity) != 0 &&
+                sim_script_same(from, sure))
+                from = sim_script_doubt(doubtful, sizeof doubtful, sure);
         }
         sim_script_write_counter(server, key[1], token, from, sim_script_number(arg[2]));
     }

@@ -64,6 +64,13 @@ struct rl_slice sim_script_name(char *out, size_t size, const char *prefix,
     return (struct rl_slice){out, (size_t)length};
 }
 
+struct rl_slice sim_script_doubt(char *out, size_t size, struct rl_slice sure)
+{
+    int length = snprintf(out, size, "%.*s?", (int)sure.size, sure.data);
+
+    return (struct rl_slice){out, (size_t)length};
+}
+
 struct sim_key *sim_script_hash(struct sim_server *server, struct rl_slice name)
 {
     struct sim_key *key = sim_server_find(server, name);

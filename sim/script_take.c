@@ -300,7 +300,8 @@ static void take_lock(struct take *take)
 
 /* ---- the token ---- */
 
-static int64_t draw_token(struct take *take, struct rl_slice incarnation, int64_t life_ms)
+static int64_t draw_token(struct take *take, struct rl_slice incarnation, int64_t life_ms,
+                          bool lost_marker)
 {
     const char *doubt = memchr(incarnation.data, '?', incarnation.size);
     struct rl_slice sure = {incarnation.data,
@@ -318,12 +319,16 @@ static int64_t draw_token(struct take *take, struct rl_slice incarnation, int64_
         token = larger(token, known ? 0 : take->server->now_us);
     }
     for (uint32_t i = 0; i < take->names; i++) {
+        char doubtful[SIM_VALUE_SIZE];
+        struct rl_slice from;
         bool kept;
 
         sim_script_read_counter(take->server, key_of(take, i, FENCE), &counter);
         kept = counter.has_from && (sure.size == 0 || rl_slice_equals(sure, counter.from));
-        sim_script_write_counter(take->server, key_of(take, i, FENCE), token,
-                                 kept ? sim_slice(counter.from) : incarnation, life_ms);
+        from = kept ? sim_slice(counter.from) : incarnation;
+        if (lost_marker && !(kept && sure.size) && sim_script_same(from, sure))
+            from = sim_script_doubt(doubtful, sizeof doubtful, sure);
+        sim_script_write_counter(take->server, key_of(take, i, FENCE), token, from, life_ms);
     }
     return token;
 }
@@ -425,7 +430,8 @@ void sim_script_take(const struct sim_call *call)
     }
     take_lock(&take);
     if (take.fenced) {
-        token = draw_token(&take, call->arg[11], sim_script_number(call->arg[6]));
+        token = draw_token(&take, call->arg[11], sim_script_number(call->arg[6]),
+                           marked && strcmp(standing.id, standing.identity) != 0);
         owners = owners_token(&take, token);
     }
     sim_script_reply_standing(call, 6, 1, token, &standing);

@@ -30,6 +30,10 @@ if ARGV[3] ~= '0' then
     local time = redis.call('TIME')
     token = math.max(token, time[1] * 1000000 + time[2])
     from = sure == '' and from or ARGV[5]
+    -- Without its marker the node is in quarantine, whatever who asks believes (G2).
+    if ARGV[4] == '1' and id ~= identity and from == sure then
+      from = sure .. '?'
+    end
   end
   redis.call('SET', KEYS[2], string.format('%.0f:%s', token, from), 'PX', ARGV[3])
 end

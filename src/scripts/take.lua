@@ -213,6 +213,10 @@ if ARGV[7] ~= '0' then
     local known = from == sure and sure ~= ''
     token = math.max(token, (last or -1) + 1, known and 0 or now_us)
     tags[i] = (known or sure == '') and from or ARGV[12]
+    -- Without its marker the node is in quarantine, whatever who asks believes (G2).
+    if ARGV[8] == '1' and id ~= identity and not known and tags[i] == sure then
+      tags[i] = sure .. '?'
+    end
   end
   for i = 1, names do
     call('SET', KEYS[4 * i - 2], decimal(token) .. ':' .. tags[i], 'PX', ARGV[7])
