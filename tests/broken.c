@@ -72,5 +72,5 @@ CASE(courtesy, "Without courtesy after a contended release a waiter starves.")
 
 CASE(late_ears, "If nobody looks once its subscriptions are there, wake-ups are lost.")
 {
-    CHECK_INT(2, wakeup_lost(REDLOCK_FAIR, 2));
+    CHECK(wakeup_lost(REDLOCK_FAIR, 2) > 0);
 }
