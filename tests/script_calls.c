@@ -61,7 +61,7 @@ static int count_names(const char *const *name)
 const char *call_take(const struct server *s, struct take t)
 {
     struct eval e;
-    char names[8];
+    char names[16];
     if (t.name[0] == NULL)
         t.name[0] = "x";
     int count = count_names(t.name);
