@@ -39,23 +39,15 @@ static int failed(const struct handover *h, size_t index, int error)
     return handover_failed(h, index, error, text, advice);
 }
 
+static int renew(const struct handover *h, size_t index)
+{
+    return redlock_extend(h->lock[index], h->settings.ttl_ms);
+}
+
 static int extend_main(const struct command *command, int argc, char **argv)
 {
-    struct handover h = {0};
-    int given = handover_begin(&h, command, argc, argv), status = given;
-    for (size_t i = 0; !given && !h.stopped && i < h.name_count; i++) {
-        int error = redlock_extend(h.lock[i], h.settings.ttl_ms);
-        int outcome = 0;
-        if (error == REDLOCK_OK)
-            succeeded(&h, i);
-        else
-            outcome = failed(&h, i, error);
-        status = status ? status : outcome;
-    }
-    if (status == 0)
-        status = message_flush();
-    handover_end(&h);
-    return status;
+    static const struct handover_deed deed = {renew, succeeded, failed};
+    return handover_each(command, argc, argv, &deed);
 }
 
 static const struct option options[] = {OPTION_TTL, {0}};

@@ -94,7 +94,7 @@ static int adopt(struct handover *h)
     return 0;
 }
 
-int handover_begin(struct handover *h, const struct command *command, int argc, char **argv)
+static int begin(struct handover *h, const struct command *command, int argc, char **argv)
 {
     struct args a;
     settings_init(&h->settings);
@@ -130,7 +130,7 @@ int handover_failed(const struct handover *h, size_t index, int error, const cha
     return report_failure(&h->settings, &f);
 }
 
-void handover_end(struct handover *h)
+static void end(struct handover *h)
 {
     settings_free(&h->settings);
     for (size_t i = 0; i < h->name_count; i++)
@@ -138,4 +138,24 @@ void handover_end(struct handover *h)
     redlock_close(h->client);
     h->name_count = 0;
     h->client = NULL;
+}
+
+int handover_each(const struct command *command, int argc, char **argv,
+                  const struct handover_deed *deed)
+{
+    struct handover h = {0};
+    int given = begin(&h, command, argc, argv), status = given;
+    for (size_t i = 0; !given && !h.stopped && i < h.name_count; i++) {
+        int error = deed->act(&h, i);
+        int outcome = 0;
+        if (error == REDLOCK_OK)
+            deed->succeeded(&h, i);
+        else
+            outcome = deed->failed(&h, i, error);
+        status = status ? status : outcome;
+    }
+    if (status == 0)
+        status = message_flush();
+    end(&h);
+    return status;
 }

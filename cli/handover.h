@@ -20,18 +20,24 @@ struct handover {
     redlock_lock *lock[REDLOCK_NAMES_MAX]; /* of each name */
 };
 
+/* What a command does with each of them, and how it tells of it. */
+struct handover_deed {
+    int (*act)(const struct handover *h, size_t index); /* an enum redlock_error */
+    void (*succeeded)(const struct handover *h, size_t index);
+    int (*failed)(const struct handover *h, size_t index, int error); /* the exit status */
+};
+
 /*
- * Reads `NAME [VALUE]` or `NAME... VALUE` with options, opens a client and adopts the lock of
- * every name. VALUE is a word, - for standard input, or missing for REDLOCK_VALUE. Returns 0 or an
- * exit status, after saying why.
+ * Reads `NAME [VALUE]` or `NAME... VALUE` with options, opens a client, adopts the lock of every
+ * name and does the deed to each. VALUE is a word, - for standard input, or missing for
+ * REDLOCK_VALUE. Returns the exit status: of what failed first, after saying why. The locks are
+ * left as the deed leaves them.
  */
-int handover_begin(struct handover *h, const struct command *command, int argc, char **argv);
+int handover_each(const struct command *command, int argc, char **argv,
+                  const struct handover_deed *deed);
 
 /* Reports a failed operation on one of them and returns the exit status. */
 int handover_failed(const struct handover *h, size_t index, int error, const char *text,
                     const char *advice);
-
-/* Frees everything. The locks themselves are left as they are. */
-void handover_end(struct handover *h);
 
 #endif

@@ -269,7 +269,8 @@ REDLOCK_API const char *redlock_kind_text(int kind);
 #define REDLOCK_FAIR                                                                           \
     0x8u /* first come, first served: the first attempt respects those who
                                wait already. Without it a newcomer may overtake them when the
-                               lock happens to be free; nobody starves either way. */
+                               lock happens to be free; nobody starves either way. (Several names at
+                               once may be overtaken by requests for one of them.) */
 
 /*
  * `done` runs exactly once for every operation that was started, `lost` at most once for a

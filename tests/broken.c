@@ -72,5 +72,6 @@ CASE(courtesy, "Without courtesy after a contended release a waiter starves.")
 
 CASE(late_ears, "If nobody looks once its subscriptions are there, wake-ups are lost.")
 {
-    CHECK(wakeup_lost(REDLOCK_FAIR, 2) > 0);
+    /* More than what the test forgives, however long it takes. */
+    CHECK_INT(2, wakeup_lost(REDLOCK_FAIR, 4 * WAKEUP_ROUNDS, 2));
 }

@@ -368,3 +368,19 @@ CASE(look_at_strangers, "Other types are shown as what they are, a huge value cu
     CHECK_INT(65, strlen(part(reply, 7)));
     CHECK_INT(-1, part_int(reply, 8)); /* no expiry */
 }
+
+CASE(expired_is_not_ours,
+     "A hold that has ended is not given back, though others keep the key.")
+{
+    static const char *const kinds[] = {"s", "k", "o"};
+    begin();
+    for (int i = 0; i < 3; i++) {
+        const char *group = kinds[i][0] == 'k' ? "2" : "me";
+        GRANTED(.value = "short#1", .kind = kinds[i], .group = group, .slot = "1", .ttl = "30");
+        GRANTED(.value = "long#2", .kind = kinds[i], .group = group, .slot = "2");
+        sleep_ms(40);
+        CHECK_STR("0", GIVE(.value = "short#1"));
+        CHECK_STR("1", GIVE(.value = "long#2"));
+        CHECK_INT(0, server_int(&node, "EXISTS", KEY, NULL));
+    }
+}

@@ -12,10 +12,10 @@ enum { MISHAPS = 1 }; /* a machine may stand still for a second */
 
 CASE(new_clients, "Clients that meet for the first time wake each other.")
 {
-    CHECK_BETWEEN(0, MISHAPS, wakeup_lost(0, MISHAPS + 1));
+    CHECK_BETWEEN(0, MISHAPS, wakeup_lost(0, WAKEUP_ROUNDS, MISHAPS + 1));
 }
 
 CASE(new_clients_fair, "The same with REDLOCK_FAIR.")
 {
-    CHECK_BETWEEN(0, MISHAPS, wakeup_lost(REDLOCK_FAIR, MISHAPS + 1));
+    CHECK_BETWEEN(0, MISHAPS, wakeup_lost(REDLOCK_FAIR, WAKEUP_ROUNDS, MISHAPS + 1));
 }

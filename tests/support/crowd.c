@@ -260,3 +260,21 @@ int64_t crowd_longest_ms(const struct crowd *crowd)
     }
     return longest_ns / 1000000;
 }
+
+int64_t crowd_longest_idle_ms(const struct crowd *crowd)
+{
+    int64_t longest_ns = 0;
+    for (int i = 0; i < crowd->count; i++) {
+        int64_t next_ns = INT64_MAX;
+        for (int k = 0; k < crowd->count; k++) {
+            const struct crowd_record *r = &crowd->record[k];
+            if (r->served && r->granted_ns > crowd->record[i].ended_ns &&
+                r->granted_ns < next_ns)
+                next_ns = r->granted_ns;
+        }
+        if (crowd->record[i].served && next_ns != INT64_MAX &&
+            next_ns - crowd->record[i].ended_ns > longest_ns)
+            longest_ns = next_ns - crowd->record[i].ended_ns;
+    }
+    return longest_ns / 1000000;
+}

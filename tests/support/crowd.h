@@ -67,6 +67,9 @@ void crowd_shares(const struct crowd *crowd, int *least, int *most);
 /* The most acquisitions of others during one wait. */
 int crowd_most_others(const struct crowd *crowd);
 
+/* The longest that nobody held it between two acquisitions, though others wanted it. */
+int64_t crowd_longest_idle_ms(const struct crowd *crowd);
+
 /* The longest anybody waited for one acquisition, those sent home included. */
 int64_t crowd_longest_ms(const struct crowd *crowd);
 

@@ -12,7 +12,6 @@
 enum {
     NODES = 5,
     CLIENTS = 3,
-    ROUNDS = CHECK_SANITIZED ? 30 : 100,
     TURNS = 4, /* of each client in a round */
     TTL_MS = 20000,
     SIGN_MS = 1000, /* so often does a waiter look by itself */
@@ -43,14 +42,14 @@ static void *take_turns(void *data)
     return NULL;
 }
 
-int wakeup_lost(uint32_t flags, int enough)
+int wakeup_lost(uint32_t flags, int rounds_max, int enough)
 {
     struct cluster c;
     int slow = 0;
     cluster_start(&c, NODES);
     int64_t start_ms = now_ms();
     int rounds = 0;
-    for (; rounds < ROUNDS && slow < enough; rounds++) {
+    for (; rounds < rounds_max && slow < enough; rounds++) {
         struct round round = {.c = &c, .flags = flags};
         pthread_t thread[CLIENTS];
         pthread_barrier_init(&round.ready, NULL, CLIENTS);

@@ -6,9 +6,13 @@
 #ifndef REDLOCK_TESTS_WAKEUP_LOAD_H
 #define REDLOCK_TESTS_WAKEUP_LOAD_H
 
+#include "check.h"
+
 #include <stdint.h>
 
-/* Rounds, up to enough, in which somebody was served by a timer for want of a message. */
-int wakeup_lost(uint32_t flags, int enough);
+enum { WAKEUP_ROUNDS = CHECK_SANITIZED ? 30 : 100 };
+
+/* In how many rounds, up to enough, was somebody served by a timer for want of a message? */
+int wakeup_lost(uint32_t flags, int rounds_max, int enough);
 
 #endif

@@ -366,3 +366,18 @@ CASE(patience_ends_with_the_quorum,
                        "[15]  1 granted            -> done OK\n"
                        "[15]  token 41\n");
 }
+
+CASE(a_healed_hold_gets_its_token, "Nested holds will ask that node, too.")
+{
+    static const struct trace_options owned = {
+        .node_count = 3, .terms = {.kind = REDLOCK_REENTRANT, .fenced = true}};
+
+    trace_run(&owned, "[0]   acquire 1000         -> send ACQUIRE 123\n"
+                      "[1]   1 granted @9\n"
+                      "[1]   2 granted @9         -> done OK\n"
+                      "[5]   extend 1000          -> send EXTEND 123\n"
+                      "[6]   3 missing\n"
+                      "[6]   1 granted\n"
+                      "[6]   2 granted            -> send HEAL 3, done OK\n"
+                      "[7]   3 granted            -> send ALIGN 3\n");
+}
