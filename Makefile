@@ -41,17 +41,17 @@ test: ## all tests: release, then ASan and UBSan, then the threaded ones under T
 	@scripts/deps.sh test
 	@scripts/format.sh --check
 	@$(call built,release)
-	@ctest --preset release --parallel $(TEST_JOBS)
+	@scripts/test.sh release $(TEST_JOBS)
 	@$(call built,asan)
-	@ctest --preset asan --parallel $(TEST_JOBS)
+	@scripts/test.sh asan $(TEST_JOBS)
 	@$(call built,tsan)
-	@ctest --preset tsan --parallel $(TEST_JOBS)
+	@scripts/test.sh tsan $(TEST_JOBS)
 
 .PHONY: check
 check: ## the release tests alone, for the quick round while working
 	@scripts/deps.sh test
 	@$(call built,release)
-	@ctest --preset release --parallel $(TEST_JOBS)
+	@scripts/test.sh release $(TEST_JOBS)
 
 .PHONY: stress
 stress: ## minutes of stress: guards, clocks and tokens under faults (about 20 minutes)
@@ -116,13 +116,13 @@ proof: ## have Spin decide every claim of docs/safety.md (some minutes)
 asan: ## the tests under AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer
 	@scripts/deps.sh test
 	@$(call built,asan)
-	@ctest --preset asan --parallel $(TEST_JOBS)
+	@scripts/test.sh asan $(TEST_JOBS)
 
 .PHONY: tsan
 tsan: ## the threaded tests under ThreadSanitizer
 	@scripts/deps.sh test
 	@$(call built,tsan)
-	@ctest --preset tsan --parallel $(TEST_JOBS)
+	@scripts/test.sh tsan $(TEST_JOBS)
 
 .PHONY: fuzz
 fuzz: ## libFuzzer on all that comes from outside: FUZZ_SECONDS (60) per target
