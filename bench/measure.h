@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "latency.h"
 #include "servers.h"
 
 #define BENCH_TTL_MS 10000 /* of every lock, ours and the floor's */
@@ -27,20 +28,6 @@ struct name {
 
 void name_first(struct name *name, unsigned caller);
 void name_next(struct name *name);
-
-/* ---- latencies ---- */
-
-#define LATENCY_SUB_BITS 6 /* 64 steps per power of two: answers are right within 1.6 % */
-#define LATENCY_BUCKETS ((40 - LATENCY_SUB_BITS) << LATENCY_SUB_BITS) /* up to 2^39 ns */
-
-struct latency {
-    uint64_t count;
-    uint32_t bucket[LATENCY_BUCKETS];
-};
-
-void latency_add(struct latency *latency, int64_t ns);
-void latency_merge(struct latency *into, const struct latency *from);
-double latency_quantile_us(const struct latency *latency, double quantile);
 
 /* ---- one measurement ---- */
 
