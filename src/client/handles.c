@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Handles: their memory, their place in the client's lists, their end. */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,18 +17,7 @@ static redlock_lock *take_memory(redlock *client)
         client->spare_count--;
         return lock;
     }
-    lock = calloc(1, sizeof *lock);
-    if (lock)
-        pthread_cond_init(&lock->finished_cond, NULL);
-    return lock;
-}
-
-void rl_lock_destroy(redlock *client, redlock_lock *lock)
-{
-    /* In a child, threads that only the parent has may seem to wait: destroying would hang. */
-    if (!rl_client_is_forked(client))
-        pthread_cond_destroy(&lock->finished_cond);
-    free(lock);
+    return calloc(1, sizeof *lock);
 }
 
 static void give_memory_back(redlock *client, redlock_lock *lock)
@@ -37,7 +27,7 @@ static void give_memory_back(redlock *client, redlock_lock *lock)
     if (lock->event_fd >= 0)
         close(lock->event_fd);
     if (client->closed || client->spare_count >= RL_LOCKS_KEPT) {
-        rl_lock_destroy(client, lock);
+        free(lock);
         return;
     }
     lock->next = client->spare;
@@ -95,7 +85,8 @@ static void reset(redlock_lock *lock)
     lock->thread = NULL;
     lock->done_data = lock->lost_data = NULL;
     lock->released = lock->given_up = lock->adopted = lock->dropped = false;
-    lock->in_callback = lock->doomed = lock->finished = false;
+    lock->in_callback = lock->doomed = lock->was_async = false;
+    lock->blocked = NULL;
 }
 
 redlock_lock *rl_lock_new_for(redlock *client, const char *name, size_t name_size,
@@ -165,12 +156,38 @@ static bool owes_release(const redlock_lock *lock)
            state != RL_ENDED;
 }
 
+static void carry_out_free(redlock *client, struct rl_order *order)
+{
+    redlock_lock *lock =
+        (redlock_lock *)((char *)order - offsetof(struct redlock_lock, farewell));
+
+    rl_lock_discard(client, lock, true);
+}
+
+/*
+ * Whoever has callbacks must know that none runs any more when the handle is gone; descriptors
+ * and bindings must be gone as well. A handle with none of these can be freed a moment later.
+ */
+static bool may_be_freed_later(const redlock_lock *lock)
+{
+    return rl_inbox_takes(lock->client) && lock->operation == RL_NO_OPERATION && !lock->lost &&
+           !lock->jeopardy && lock->event_fd < 0 && !lock->thread && !lock->was_async;
+}
+
 static void end_handle(redlock_lock *lock, bool give_up)
 {
     redlock *client = lock->client;
     bool wake;
     bool gone;
 
+    if (give_up && may_be_freed_later(lock)) {
+        wake = !lock->released;
+        lock->farewell.carry_out = carry_out_free;
+        rl_inbox_put(client, &lock->farewell);
+        if (wake)
+            rl_wake(client);
+        return;
+    }
     if (rl_client_is_forked(client)) {
         if (pthread_mutex_trylock(&client->mutex) != 0)
             return;
