@@ -81,7 +81,7 @@ struct redlock_lock {
     int event_fd;                   /* -1: nobody asked for one */
     struct rl_thread_token *thread; /* whom it is bound to; NULL: nobody */
     bool released;                  /* by its owner, with success */
-    bool was_async;                 /* an operation of it had a done function */
+    bool is_simple;                 /* no callbacks, descriptors or threads hang on it */
     bool given_up;    /* by us: an operation that was under way ends with CANCELED */
     bool adopted;     /* freeing it gives nothing up */
     bool dropped;     /* the client is closed: the engine has forgotten it */

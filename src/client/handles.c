@@ -85,7 +85,7 @@ static void reset(redlock_lock *lock)
     lock->thread = NULL;
     lock->done_data = lock->lost_data = NULL;
     lock->released = lock->given_up = lock->adopted = lock->dropped = false;
-    lock->in_callback = lock->doomed = lock->was_async = false;
+    lock->in_callback = lock->doomed = lock->is_simple = false;
     lock->blocked = NULL;
 }
 
@@ -164,23 +164,18 @@ static void carry_out_free(redlock *client, struct rl_order *order)
     rl_lock_discard(client, lock, true);
 }
 
-/*
- * Whoever has callbacks must know that none runs any more when the handle is gone; descriptors
- * and bindings must be gone as well. A handle with none of these can be freed a moment later.
- */
-static bool may_be_freed_later(const redlock_lock *lock)
-{
-    return rl_inbox_takes(lock->client) && lock->operation == RL_NO_OPERATION && !lock->lost &&
-           !lock->jeopardy && lock->event_fd < 0 && !lock->thread && !lock->was_async;
-}
-
 static void end_handle(redlock_lock *lock, bool give_up)
 {
     redlock *client = lock->client;
     bool wake;
     bool gone;
 
-    if (give_up && may_be_freed_later(lock)) {
+    /*
+     * Whoever has callbacks must know that none runs any more when the handle is gone;
+     * descriptors and bindings must be gone as well. A handle with none of these can be freed a
+     * moment later.
+     */
+    if (give_up && lock->is_simple && rl_inbox_takes(client)) {
         wake = !lock->released;
         lock->farewell.carry_out = carry_out_free;
         rl_inbox_put(client, &lock->farewell);

@@ -33,10 +33,11 @@ static redlock_lock *start_acquire(redlock *client, const struct rl_names *names
         return NULL;
     lock->operation = RL_ACQUISITION;
     lock->done = request->done;
-    lock->was_async = request->done != NULL;
     lock->done_data = lock->lost_data = request->data;
     lock->lost = request->lost;
     lock->jeopardy = request->jeopardy;
+    lock->is_simple = !request->done && !request->lost && !request->jeopardy &&
+                      !(request->flags & REDLOCK_BOUND);
     if ((request->flags & REDLOCK_BOUND) && rl_bind_thread(client, lock) < 0) {
         rl_lock_discard(client, lock, false);
         rl_detail(REDLOCK_NOMEM, "no memory or descriptor left to bind the lock to its thread");

@@ -74,6 +74,7 @@ int redlock_event_fd(redlock_lock *lock)
     fd = rl_client_enter(lock->client, false);
     if (fd < 0)
         return fd;
+    lock->is_simple = false;
     if (lock->event_fd < 0)
         lock->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     fd = lock->event_fd < 0 ? rl_detail_system("making an event descriptor", errno)

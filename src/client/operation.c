@@ -41,7 +41,7 @@ static void start_operation(redlock_lock *lock, enum rl_operation operation, int
 
     lock->operation = operation;
     lock->done = done;
-    lock->was_async |= done != NULL;
+    lock->is_simple &= !done;
     lock->done_data = data;
     if (operation == RL_EXTENSION)
         rl_handle_extend(engine, &lock->handle, ttl_ms * RL_MS_NS, rl_now_ns());
