@@ -253,22 +253,22 @@ static int connect_all(struct bench *b)
 static void announce(const struct bench *b)
 {
     const struct bench_plan *p = &b->plan;
-    char time[TEXT_TIME_MAX + 8] = "", count[40] = "", rate[40] = "";
+    uint32_t nodes = b->result->node_count;
+    char time[TEXT_TIME_MAX + 8] = "", count[40] = "", rate[40] = "as fast as possible";
     if (b->settings.quiet || b->settings.json)
         return;
     if (p->duration_ms > 0) {
         char text[TEXT_TIME_MAX];
         text_time(text, p->duration_ms);
-        snprintf(time, sizeof time, " for %s", text);
+        snprintf(time, sizeof time, "for %s, ", text);
     }
     if (p->count > 0)
-        snprintf(count, sizeof count, ", %llu locks", (unsigned long long)p->count);
+        snprintf(count, sizeof count, "%llu locks, ", (unsigned long long)p->count);
     if (p->rate > 0)
-        snprintf(rate, sizeof rate, " at %.15g locks/s", p->rate);
-    message_line("%u caller%s on %u node%s (%u needed)%s%s%s%s", p->callers,
-                 p->callers == 1 ? "" : "s", b->result->node_count,
-                 b->result->node_count == 1 ? "" : "s", b->result->quorum,
-                 p->one_name ? ", all for one lock" : "", rate, time, count);
+        snprintf(rate, sizeof rate, "%.15g locks/s", p->rate);
+    message_line("%u caller%s%s on %u node%s (%u needed), %s%s%s", p->callers,
+                 p->callers == 1 ? "" : "s", p->one_name ? " for one lock" : "", nodes,
+                 nodes == 1 ? "" : "s", b->result->quorum, time, count, rate);
 }
 
 /* ---- all of it ---- */
@@ -278,12 +278,12 @@ static int measure(struct bench *b)
     b->result = calloc(1, sizeof *b->result);
     if (!b->result)
         return message_fail(EXIT_INTERNAL, "out of memory");
-    int status = connect_all(b);
-    if (status)
-        return status;
     b->signal_fd = signals_take();
     if (b->signal_fd < 0)
         return message_fail(EXIT_INTERNAL, "cannot wait for signals: %s", strerror(errno));
+    int status = connect_all(b);
+    if (status)
+        return status;
     announce(b);
     progress_begin(&b->progress, !b->settings.quiet && !b->settings.json);
     status = load_run(&(struct load){.plan = &b->plan,

@@ -21,6 +21,7 @@ static void write_plan(const struct bench_plan *p, struct json *j)
     json_integer(j, "callers", p->callers);
     json_integer(j, "clients", p->clients);
     json_known(j, "duration_ms", p->duration_ms > 0 ? p->duration_ms : -1);
+    json_known(j, "count", p->count > 0 ? (int64_t)p->count : -1);
     json_known(j, "rate", p->rate > 0 ? (int64_t)(p->rate + 0.5) : -1);
     json_integer(j, "hold_ms", p->hold_ms);
     json_integer(j, "ttl_ms", p->ttl_ms);

@@ -106,7 +106,7 @@ static void print_histogram(const struct bench_result *r)
 static void print_nodes(const struct bench_result *r, redlock *client)
 {
     static const char *const heading[] = {"NODE",    "IN TIME", "LATE", "FAILED",
-                                          "RTT P50", "P99",     "WHY",  NULL};
+                                          "RTT P50", "RTT P99", "WHY",  NULL};
     struct table t;
     table_begin(&t, heading);
     for (uint32_t i = 0; i < r->node_count; i++) {
@@ -119,7 +119,7 @@ static void print_nodes(const struct bench_result *r, redlock *client)
         table_row(&t);
         table_set(&t, 0, TABLE_PLAIN, n->address);
         for (size_t k = 0; k < sizeof part / sizeof part[0]; k++) {
-            snprintf(text, sizeof text, "%.1f %%", percent(part[k], all));
+            snprintf(text, sizeof text, "%5.1f %%", percent(part[k], all));
             table_set(&t, k + 1, k == 2 && n->failed > 0 ? TABLE_BAD : TABLE_PLAIN,
                       all > 0 ? text : "-");
         }
@@ -159,8 +159,8 @@ void bench_report(const struct bench_plan *p, const struct bench_result *r, redl
     print_sum(p, r);
     print_failures(r);
     if (p->one_name && r->most > 0)
-        printf("Locks of one caller: from %" PRIu64 " to %" PRIu64
-               "; the last has %.0f %% of the first\n",
+        printf("Locks per caller: %" PRIu64 " to %" PRIu64
+               "; the slowest had %.0f %% of the fastest\n",
                r->fewest, r->most, percent(r->fewest, r->most));
     print_timings(r);
     print_histogram(r);

@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "caller.h"
 #include "exit.h"
 #include "message.h"
 #include "progress.h"
@@ -17,235 +18,29 @@
 #include "timer.h"
 
 #define NS_PER_S 1000000000LL
-#define PAUSE_NS (50 * NS_PER_MS) /* after a failure: nodes that are down are not hammered */
-#define DRAIN_NS (5 * NS_PER_S)   /* for what is under way at the end; then it is let go */
-#define SAMPLE_EVERY_NS 100000LL  /* a look at a report costs a microsecond */
-#define NAME_SIZE (BENCH_PREFIX_MAX + 10)
+#define DRAIN_NS (5 * NS_PER_S) /* for what is under way at the end; then it is let go */
 
 enum { SOURCE_SIGNAL = BENCH_CLIENTS_MAX, SOURCE_TIMER, SOURCES };
 
-/* One who wants a lock. It is free (in the list of free ones), or acquiring, or in one of the
- * two lists of those who hold or pause, or releasing. */
-struct caller {
-    struct run *run;
-    struct caller *next; /* in whichever list it is */
-    redlock *client;
-    redlock_lock *lock; /* NULL: none under way */
-    int64_t since_ns;   /* acquiring: when it was due; releasing: when it began */
-    int64_t until_ns;   /* holding or pausing */
-    uint64_t locks;
-    bool acquiring;
-    char name[NAME_SIZE];
-};
-
-/* First in, first out: all wait equally long, so the first to come is the first to go. */
-struct list {
-    struct caller *first, **end;
-};
-
-struct run {
-    const struct load *load;
-    const struct bench_plan *plan;
-    struct bench_result *result;
-    struct caller *caller;
-    struct list free, holding, pausing;
-    uint32_t busy; /* callers with a lock under way */
-    int64_t begun_ns, end_ns;
-    int64_t last_ns;    /* when the last lock, or the time for them, ended */
-    int64_t sampled_ns; /* when a report was last looked at */
-    int64_t alarm_ns;   /* what the timer is set to */
-    bool over;          /* nothing new is asked for */
-    bool ending;        /* waits and holds are cut short */
-    int epoll_fd, timer_fd;
-    int status;
-};
-
-/* ---- lists ---- */
-
-static void list_init(struct list *l)
-{
-    l->first = NULL;
-    l->end = &l->first;
-}
-
-static void list_add(struct list *l, struct caller *c)
-{
-    c->next = NULL;
-    *l->end = c;
-    l->end = &c->next;
-}
-
-static struct caller *list_take(struct list *l)
-{
-    struct caller *c = l->first;
-    if (c && !(l->first = c->next))
-        l->end = &l->first;
-    return c;
-}
-
-/* ---- one lock after another ---- */
-
-static void begin(struct caller *c, int64_t due_ns);
-
 /* What is to be asked for at a rate: when the next one is due. */
-static int64_t due_ns(const struct run *run)
+static int64_t due_ns(const struct load_run *run)
 {
     return run->begun_ns + (int64_t)((double)run->result->asked * 1e9 / run->plan->rate);
 }
 
-static void be_free(struct caller *c, bool failed)
-{
-    struct run *run = c->run;
-    if (run->over || run->plan->rate > 0)
-        list_add(&run->free, c);
-    else if (!failed)
-        begin(c, timer_now_ns());
-    else {
-        c->until_ns = timer_now_ns() + PAUSE_NS;
-        list_add(&run->pausing, c);
-    }
-}
-
-static void count_failure(struct run *run, uint64_t counts[BENCH_ERRORS], int error)
-{
-    counts[-error >= 0 && -error < BENCH_ERRORS ? -error : BENCH_ERRORS - 1]++;
-    run->result->last_error = error;
-    snprintf(run->result->last_detail, sizeof run->result->last_detail, "%s", redlock_detail());
-}
-
-static void finish(struct caller *c, bool failed)
-{
-    redlock_lock_free(c->lock);
-    c->lock = NULL;
-    c->run->busy--;
-    c->run->last_ns = timer_now_ns();
-    be_free(c, failed);
-}
-
-static void on_released(redlock_lock *lock, int error, void *data)
-{
-    struct caller *c = data;
-    struct bench_result *r = c->run->result;
-    (void)lock;
-    if (error == REDLOCK_OK) {
-        bench_timing_add(&r->release, timer_now_ns() - c->since_ns);
-        r->locks++;
-        c->locks++;
-    } else {
-        count_failure(c->run, r->release_failed, error);
-    }
-    finish(c, error != REDLOCK_OK);
-}
-
-static void release(struct caller *c)
-{
-    c->since_ns = timer_now_ns();
-    int error = redlock_start_release(c->lock, on_released, c);
-    if (error == REDLOCK_OK)
-        return;
-    count_failure(c->run, c->run->result->release_failed, error);
-    finish(c, true);
-}
-
-static void look_at_nodes(struct run *run, const redlock_lock *lock)
-{
-    redlock_report report = {.size = sizeof report};
-    if (redlock_lock_report(lock, &report) != REDLOCK_OK)
-        return;
-    for (uint32_t i = 0; i < report.node_count && i < run->result->node_count; i++) {
-        const redlock_node_report *from = &report.node[i];
-        struct bench_node *node = &run->result->node[i];
-        switch (from->vote) {
-        case REDLOCK_VOTE_NONE:
-            break;
-        case REDLOCK_VOTE_PENDING:
-            node->late++;
-            break;
-        case REDLOCK_VOTE_GRANTED:
-        case REDLOCK_VOTE_HELD:
-            node->in_time++;
-            if (from->rtt_us >= 0)
-                latency_add(&node->rtt, from->rtt_us * 1000LL);
-            break;
-        default:
-            node->failed++;
-            node->vote = from->vote;
-        }
-    }
-}
-
-static void on_acquired(redlock_lock *lock, int error, void *data)
-{
-    struct caller *c = data;
-    struct run *run = c->run;
-    int64_t now_ns = timer_now_ns();
-    c->acquiring = false;
-    if (now_ns - run->sampled_ns >= SAMPLE_EVERY_NS && error != REDLOCK_CANCELED) {
-        run->sampled_ns = now_ns;
-        look_at_nodes(run, lock);
-    }
-    if (error == REDLOCK_CANCELED && run->ending) {
-        run->result->unfinished++;
-        finish(c, true);
-    } else if (error != REDLOCK_OK) {
-        count_failure(run, run->result->acquire_failed, error);
-        finish(c, true);
-    } else {
-        bench_timing_add(&run->result->acquire, now_ns - c->since_ns);
-        if (run->plan->hold_ms > 0 && !run->ending) {
-            c->until_ns = now_ns + run->plan->hold_ms * NS_PER_MS;
-            list_add(&run->holding, c);
-        } else {
-            release(c);
-        }
-    }
-}
-
-/* Asks for a lock, if there is still one to be asked for. */
-static void begin(struct caller *c, int64_t since_ns)
-{
-    struct run *run = c->run;
-    const struct bench_plan *p = run->plan;
-    redlock_request request = {
-        .size = sizeof request,
-        .flags = (p->fence ? REDLOCK_FENCED : 0) | (p->fair ? REDLOCK_FAIR : 0),
-        .wait_ms = p->one_name ? p->wait_ms : 0,
-        .done = on_acquired,
-        .data = c,
-    };
-    if (p->count > 0 && run->result->asked == p->count)
-        run->over = true;
-    if (run->over) {
-        list_add(&run->free, c);
-        return;
-    }
-    run->result->asked++;
-    c->since_ns = since_ns;
-    c->acquiring = true;
-    run->busy++;
-    int error = redlock_start(c->client, c->name, p->ttl_ms, &request, &c->lock);
-    if (error == REDLOCK_OK)
-        return;
-    c->acquiring = false;
-    count_failure(run, run->result->acquire_failed, error);
-    finish(c, true);
-}
-
-/* ---- what is due ---- */
-
-static void begin_due(struct run *run, int64_t now_ns)
+static void begin_due(struct load_run *run, int64_t now_ns)
 {
     struct caller *c;
     while ((c = run->holding.first) && (c->until_ns <= now_ns || run->ending))
-        release(list_take(&run->holding));
+        caller_release(caller_list_take(&run->holding));
     while (!run->over && (c = run->pausing.first) && c->until_ns <= now_ns)
-        begin(list_take(&run->pausing), now_ns);
+        caller_begin(caller_list_take(&run->pausing), now_ns);
     while (!run->over && run->plan->rate > 0 && run->free.first && due_ns(run) <= now_ns)
-        begin(list_take(&run->free), due_ns(run));
+        caller_begin(caller_list_take(&run->free), due_ns(run));
 }
 
 /* The end of the measurement: nobody waits or holds any longer. */
-static void end(struct run *run, int64_t now_ns)
+static void end(struct load_run *run, int64_t now_ns)
 {
     if (run->ending)
         return;
@@ -268,7 +63,7 @@ static int64_t earliest(int64_t a_ns, int64_t b_ns)
     return a_ns < b_ns ? a_ns : b_ns;
 }
 
-static void set_alarm(struct run *run)
+static void set_alarm(struct load_run *run)
 {
     int64_t at_ns = earliest(run->end_ns, progress_due_ns(run->load->progress));
     if (run->holding.first)
@@ -297,7 +92,7 @@ static void die(int signal)
     sigprocmask(SIG_UNBLOCK, &one, NULL);
 }
 
-static void on_signals(struct run *run)
+static void on_signals(struct load_run *run)
 {
     for (int signal = signals_next(); signal; signal = signals_next()) {
         if (signals_is_stop(signal)) {
@@ -315,7 +110,7 @@ static void on_signals(struct run *run)
 
 /* ---- the loop ---- */
 
-static void process(struct run *run, uint32_t source)
+static void process(struct load_run *run, uint32_t source)
 {
     if (source == SOURCE_SIGNAL) {
         on_signals(run);
@@ -329,13 +124,13 @@ static void process(struct run *run, uint32_t source)
     }
 }
 
-static bool is_done(const struct run *run)
+static bool is_done(const struct load_run *run)
 {
     return run->status || (run->over && run->busy == 0) ||
            (run->ending && timer_now_ns() >= run->end_ns);
 }
 
-static void loop(struct run *run)
+static void loop(struct load_run *run)
 {
     struct epoll_event ready[SOURCES];
     while (!is_done(run)) {
@@ -356,13 +151,13 @@ static void loop(struct run *run)
     }
 }
 
-static bool watch(struct run *run, int fd, uint32_t source)
+static bool watch(struct load_run *run, int fd, uint32_t source)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.u32 = source};
     return fd >= 0 && epoll_ctl(run->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-static bool prepare(struct run *run)
+static bool prepare(struct load_run *run)
 {
     const struct bench_plan *p = run->plan;
     run->caller = calloc(p->callers, sizeof *run->caller);
@@ -375,15 +170,15 @@ static bool prepare(struct run *run)
         if (!watch(run, redlock_fd(run->load->client[i]), i))
             return false;
     }
-    list_init(&run->free);
-    list_init(&run->holding);
-    list_init(&run->pausing);
+    caller_list_init(&run->free);
+    caller_list_init(&run->holding);
+    caller_list_init(&run->pausing);
     for (uint32_t i = 0; i < p->callers; i++) {
         struct caller *c = &run->caller[i];
         c->run = run;
         c->client = run->load->client[i % p->clients];
         snprintf(c->name, sizeof c->name, "%s%u", p->prefix, p->one_name ? 0 : i);
-        list_add(&run->free, c);
+        caller_list_add(&run->free, c);
     }
     return true;
 }
@@ -397,7 +192,7 @@ static int64_t cpu_ns(void)
            (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000LL;
 }
 
-static void conclude(struct run *run)
+static void conclude(struct load_run *run)
 {
     struct bench_result *r = run->result;
     for (uint32_t i = 0; i < run->plan->callers; i++) {
@@ -414,11 +209,11 @@ static void conclude(struct run *run)
 
 int load_run(const struct load *load)
 {
-    struct run run = {.load = load,
-                      .plan = load->plan,
-                      .result = load->result,
-                      .epoll_fd = -1,
-                      .timer_fd = -1};
+    struct load_run run = {.load = load,
+                           .plan = load->plan,
+                           .result = load->result,
+                           .epoll_fd = -1,
+                           .timer_fd = -1};
     if (!prepare(&run)) {
         run.status = message_fail(EXIT_INTERNAL, "cannot begin: %s", strerror(errno));
         goto cleanup;
@@ -429,7 +224,7 @@ int load_run(const struct load *load)
                      ? run.begun_ns + load->plan->duration_ms * NS_PER_MS
                      : TIMER_NEVER;
     for (uint32_t i = 0; i < load->plan->callers && load->plan->rate <= 0; i++)
-        begin(list_take(&run.free), timer_now_ns());
+        caller_begin(caller_list_take(&run.free), timer_now_ns());
     loop(&run);
     load->result->elapsed_ns = run.last_ns - run.begun_ns;
     load->result->cpu_ns = cpu_ns() - cpu_before_ns;
