@@ -11,7 +11,7 @@
 #include "text.h"
 
 #define HISTOGRAM_ROWS 16
-#define HISTOGRAM_COLUMNS 40 /* that stand before the bar */
+#define HISTOGRAM_COLUMNS 41 /* that stand before the bar */
 #define BAR_COLUMNS_MIN 8
 #define BUSY_PERCENT 90 /* of a processor: this process can hardly do more */
 
@@ -91,13 +91,13 @@ static void print_histogram(const struct bench_result *r)
         return;
     for (size_t i = 0; i < h.count; i++)
         largest = h.range[i].count > largest ? h.range[i].count : largest;
-    printf("\n%-8s %10s %8s %9s\n", "ACQUIRED", "COUNT", "SHARE", "SUM");
+    printf("\n%-9s %10s %8s %9s\n", "ACQUIRED", "COUNT", "SHARE", "SUM");
     for (size_t i = 0; i < h.count; i++) {
         uint64_t count = h.range[i].count;
         sum += count;
         histogram_time(bound, (double)h.range[i].up_to_ns);
         bar_write(bar, (double)count / (double)largest, bar_columns, utf8, false);
-        printf("%8s %10" PRIu64 " %6.2f %% %7.3f %%%s%s\n", bound, count,
+        printf("< %7s %10" PRIu64 " %6.2f %% %7.3f %%%s%s\n", bound, count,
                percent(count, r->acquire.spread.count), percent(sum, r->acquire.spread.count),
                *bar ? "  " : "", bar);
     }
