@@ -80,7 +80,7 @@ static void print_timings(const struct bench_result *r)
 static void print_histogram(const struct bench_result *r)
 {
     struct histogram h;
-    char bar[BAR_TEXT_MAX], bound[HISTOGRAM_TIME_MAX];
+    char bar[BAR_TEXT_MAX], time[HISTOGRAM_TIME_MAX], bound[HISTOGRAM_TIME_MAX + 2];
     uint64_t largest = 0, sum = 0;
     size_t columns = text_columns(STDOUT_FILENO);
     size_t bar_columns =
@@ -95,9 +95,10 @@ static void print_histogram(const struct bench_result *r)
     for (size_t i = 0; i < h.count; i++) {
         uint64_t count = h.range[i].count;
         sum += count;
-        histogram_time(bound, (double)h.range[i].up_to_ns);
+        histogram_time(time, (double)h.range[i].up_to_ns);
+        snprintf(bound, sizeof bound, "< %s", time);
         bar_write(bar, (double)count / (double)largest, bar_columns, utf8, false);
-        printf("< %7s %10" PRIu64 " %6.2f %% %7.3f %%%s%s\n", bound, count,
+        printf("%9s %10" PRIu64 " %6.2f %% %7.3f %%%s%s\n", bound, count,
                percent(count, r->acquire.spread.count), percent(sum, r->acquire.spread.count),
                *bar ? "  " : "", bar);
     }
