@@ -104,7 +104,7 @@ done
 ok 'quantiles grow'
 
 # At a rate: how many, and from when their time counts.
-try "$redlock" bench -r 200 -d 2s --json
+try "$redlock" bench -r 200 -d 1s --json
 between '--rate 200' "$(number locks_per_s)" 180 220
 adds_up '   it'
 try "$redlock" bench -r 40 -n 20 --json
@@ -114,7 +114,7 @@ that 'a rate nobody can keep: what was due and not asked for' [ "$(number never_
 is '   asked and never asked is what was due' "$((($(number asked) + $(number never_asked)) / 30000))" 10
 
 # A stall of the servers shows in every lock that was due meanwhile, though there is one caller.
-measures -r 100 -c 1 -d 4s --hold 5ms -t 10s --json
+measures -r 100 -c 1 -d 3s --hold 5ms -t 10s --json
 "$redlock" dev hang 1 >/dev/null
 "$redlock" dev hang 2 >/dev/null
 sleep 0.4 # is how long they stall
@@ -129,7 +129,7 @@ between 'a stall is in the latency of all that were due' $slow 10 400
 adds_up '   it'
 
 # One name.
-try "$redlock" bench --one-name -c 6 -d 1s --json
+try "$redlock" bench --one-name -c 6 -d 500ms --json
 expect '--one-name' 0
 adds_up '   it'
 is '   who waits at the end gives up' "$(number failed)" 0
@@ -137,7 +137,7 @@ that '   all had their turn' [ "$(number fewest)" -gt 0 ]
 try "$redlock" bench --one-name -c 6 --clients 3 -n 60 --hold 2ms --fair
 like '   several clients, in text' "$out" '^60 locks in .* 0 failed$'
 like '   with the shares' "$out" '^Locks per caller: [0-9]+ to [0-9]+; the slowest had [0-9]+ % of the fastest$'
-try "$redlock" bench --one-name -c 2 -n 2 -t 10s --hold 3s -w 100ms --json
+try "$redlock" bench --one-name -c 2 -n 2 -t 4s --hold 1s -w 100ms --json
 is '   -w: who waits too long has failed' "$(grep -o '"failures":.*"share"' <<<"$out")" \
     '"failures":[{"operation":"acquire","error":"TIMEOUT","count":1}],"share"'
 adds_up '   it'
@@ -200,7 +200,7 @@ is '   the others do it' "$(number locks)" 200
 like '   it is told which' "$out" "\"address\":\"127.0.0.1:$(port 3)\",\"state\":\"(down|connecting)\",\"in_time\":0,\"late\":0,\"failed\":[1-9][0-9]*,\"rtt_p50_ns\":null,\"rtt_p99_ns\":null,\"why\":\"connection refused\""
 try "$redlock" bench -n 200 -q
 like '   in text as well' "$out" "^127.0.0.1:$(port 3) +0\.0 % +0\.0 % +100\.0 % +- +- +[Cc]onnection refused$"
-measures -d 4s -c 1 -r 5 --hold 100ms --json
+measures -d 3s -c 1 -r 5 --hold 100ms --json
 eventually unlocked
 eventually locked # for the second time: the first is complete
 "$redlock" dev kill 2 >/dev/null
