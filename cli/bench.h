@@ -70,8 +70,8 @@ void bench_timing_add(struct bench_timing *t, int64_t took_ns);
 
 uint64_t bench_failures(const struct bench_result *r);
 
-/* Locks per second, and the share of one processor in percent, both rounded. */
-uint64_t bench_per_second(const struct bench_result *r);
+/* Locks per second, to a tenth, and the share of one processor in percent. */
+double bench_per_second(const struct bench_result *r);
 uint32_t bench_cpu_percent(const struct bench_result *r);
 
 /* Prints what was measured to standard output: for people, and as JSON. */

@@ -22,7 +22,10 @@ static void write_plan(const struct bench_plan *p, struct json *j)
     json_integer(j, "clients", p->clients);
     json_known(j, "duration_ms", p->duration_ms > 0 ? p->duration_ms : -1);
     json_known(j, "count", p->count > 0 ? (int64_t)p->count : -1);
-    json_known(j, "rate", p->rate > 0 ? (int64_t)(p->rate + 0.5) : -1);
+    if (p->rate > 0)
+        json_real(j, "rate", p->rate);
+    else
+        json_string(j, "rate", NULL);
     json_integer(j, "hold_ms", p->hold_ms);
     json_integer(j, "ttl_ms", p->ttl_ms);
     json_bool(j, "fence", p->fence);
@@ -111,7 +114,7 @@ void bench_report_json(const struct bench_plan *p, const struct bench_result *r,
     json_integer(&j, "failed", (int64_t)bench_failures(r));
     json_integer(&j, "unfinished", (int64_t)r->unfinished);
     json_integer(&j, "never_asked", (int64_t)r->never_asked);
-    json_integer(&j, "locks_per_s", (int64_t)bench_per_second(r));
+    json_real(&j, "locks_per_s", bench_per_second(r));
     json_integer(&j, "cpu_percent", bench_cpu_percent(r));
     write_timing("acquire", &r->acquire, &j);
     write_timing("release", &r->release, &j);

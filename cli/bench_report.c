@@ -23,8 +23,9 @@ static double percent(uint64_t part, uint64_t whole)
 static void print_sum(const struct bench_plan *p, const struct bench_result *r)
 {
     uint64_t failures = bench_failures(r);
-    printf("%" PRIu64 " locks in %.2f s: %" PRIu64 " locks/s", r->locks,
-           (double)r->elapsed_ns / 1e9, bench_per_second(r));
+    double rate = bench_per_second(r);
+    printf("%" PRIu64 " locks in %.2f s: %.*f locks/s", r->locks, (double)r->elapsed_ns / 1e9,
+           rate < 100 ? 1 : 0, rate);
     if (p->rate > 0)
         printf(" of %.15g wanted", p->rate);
     printf(", %" PRIu64 " failed", failures);

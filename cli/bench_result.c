@@ -21,11 +21,13 @@ uint64_t bench_failures(const struct bench_result *r)
     return sum;
 }
 
-uint64_t bench_per_second(const struct bench_result *r)
+double bench_per_second(const struct bench_result *r)
 {
     if (r->elapsed_ns <= 0)
         return 0;
-    return (uint64_t)((double)r->locks * NS_PER_S / (double)r->elapsed_ns + 0.5);
+    uint64_t tenths =
+        (uint64_t)((double)r->locks * 10 * NS_PER_S / (double)r->elapsed_ns + 0.5);
+    return (double)tenths / 10;
 }
 
 uint32_t bench_cpu_percent(const struct bench_result *r)

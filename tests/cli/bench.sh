@@ -106,6 +106,7 @@ ok 'quantiles grow'
 # At a rate: how many, and from when their time counts.
 try "$redlock" bench -r 200 -d 1s --json
 between '--rate 200' "$(number locks_per_s)" 180 220
+like '   is among the settings' "$out" '"rate":200,'
 adds_up '   it'
 try "$redlock" bench -r 40 -n 20 --json
 between '--rate 40 -n 20 takes half a second' "$(number elapsed_ns)" 470000000 700000000
