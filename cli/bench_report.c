@@ -36,8 +36,17 @@ static void print_sum(const struct bench_plan *p, const struct bench_result *r)
     putchar('\n');
 }
 
+static bool has_timed_out(const struct bench_result *r)
+{
+    bool timed_out = false;
+    for (uint32_t i = 0; i < r->node_count; i++)
+        timed_out = timed_out || r->node[i].vote == REDLOCK_VOTE_TIMEDOUT;
+    return timed_out;
+}
+
 static void print_failures(const struct bench_result *r)
 {
+    const int error = -REDLOCK_NOQUORUM;
     for (int i = 0; i < BENCH_ERRORS; i++) {
         if (r->acquire_failed[i] > 0)
             printf("  %" PRIu64 " to acquire: %s (%s)\n", r->acquire_failed[i],
@@ -46,6 +55,8 @@ static void print_failures(const struct bench_result *r)
             printf("  %" PRIu64 " to release: %s (%s)\n", r->release_failed[i],
                    redlock_strerror(-i), redlock_error_name(-i));
     }
+    if (r->acquire_failed[error] + r->release_failed[error] > 0 && has_timed_out(r))
+        printf("Nodes timed out; --node-timeout TIME gives them longer.\n");
 }
 
 static void print_time(double time_ns)

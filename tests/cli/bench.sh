@@ -192,6 +192,18 @@ kill -KILL $pid
 ended
 that 'killed, it leaves nothing for long' eventually clean
 
+# Nodes that hang.
+measures -d 2s -c 4 --hold 20ms --node-timeout 50ms
+"$redlock" dev hang 1 >/dev/null
+"$redlock" dev hang 2 >/dev/null
+ended
+"$redlock" dev resume 1 >/dev/null
+"$redlock" dev resume 2 >/dev/null
+like 'nodes hang: why it failed' "$out" '^  [0-9]+ to acquire: too few nodes could vote \(NOQUORUM\)$'
+like '   and what may help' "$out" '^Nodes timed out; --node-timeout TIME gives them longer\.$'
+like '   which of them' "$out" "^127.0.0.1:$(port 2) .* timed out$"
+that '   what is left expires' eventually clean
+
 # Nodes that are down.
 "$redlock" dev kill 3 >/dev/null
 alive='1 2'
