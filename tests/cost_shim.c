@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cost_shim.h"
+
+#include "check.h"
+#include "cost_own.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <time.h>
+
+enum {
+    SOCKETS_MAX = 64,
+    CALLERS_MAX = 128,
+    LOOK_EVERY_US = 50,
+    REPLIES_MS = 5000, /* a node that is silent for so long fails the test anyway */
+    /*
+     * A library that blocks its callers in another way than pthread_cond_wait() would not be
+     * seen: it is then counted as it batches by itself.
+     */
+    CALLERS_MS = 20,
+    READABLE_MS = 20,
+};
+
+#define WRAP(type, name, arguments)                                                            \
+    type __real_##name arguments;                                                              \
+    type __wrap_##name arguments;                                                              \
+    type __wrap_##name arguments
+
+/* ---- counting ------------------------------------------------------------------------------ */
+
+static struct shim_counts *_Atomic counting;
+
+void shim_count(struct shim_counts *counts)
+{
+    counting = counts;
+}
+
+static void note_allocation(void)
+{
+    struct shim_counts *counts = counting;
+    if (counts != NULL)
+        counts->allocations++;
+}
+
+WRAP(void *, malloc, (size_t size))
+{
+    note_allocation();
+    return __real_malloc(size);
+}
+
+WRAP(void *, calloc, (size_t count, size_t size))
+{
+    note_allocation();
+    return __real_calloc(count, size);
+}
+
+WRAP(void *, realloc, (void *memory, size_t size))
+{
+    note_allocation();
+    return __real_realloc(memory, size);
+}
+
+WRAP(char *, strdup, (const char *text))
+{
+    note_allocation();
+    return __real_strdup(text);
+}
+
+WRAP(void, free, (void *memory))
+{
+    struct shim_counts *counts = counting;
+    if (counts != NULL && memory != NULL)
+        counts->frees++;
+    __real_free(memory);
+}
+
+WRAP(int, clock_gettime, (clockid_t clock, struct timespec *out))
+{
+    struct shim_counts *counts = counting;
+    if (counts != NULL)
+        counts->clocks++;
+    return __real_clock_gettime(clock, out);
+}
+
+/* The test's own readings do not count. */
+static int64_t real_ms(void)
+{
+    struct timespec t;
+    __real_clock_gettime(CLOCK_BOOTTIME, &t);
+    return t.tv_sec * (int64_t)1000 + t.tv_nsec / 1000000;
+}
+
+/* ---- replies ------------------------------------------------------------------------------- */
+
+static _Atomic bool lockstep;
+
+/* Touched by whoever drives the client, and that is one at a time. */
+static struct pollfd owed[SOCKETS_MAX];
+static struct pollfd known[SOCKETS_MAX];
+static unsigned owed_count, known_count;
+
+static void add(struct pollfd *list, unsigned *count, int fd)
+{
+    for (unsigned i = 0; i < *count; i++)
+        if (list[i].fd == fd)
+            return;
+    if (*count < SOCKETS_MAX)
+        list[(*count)++] = (struct pollfd){.fd = fd, .events = POLLIN};
+}
+
+void shim_lockstep(void)
+{
+    lockstep = true;
+}
+
+bool shim_is_owed(void)
+{
+    return owed_count > 0;
+}
+
+WRAP(ssize_t, send, (int fd, const void *bytes, size_t size, int flags))
+{
+    ssize_t sent = __real_send(fd, bytes, size, flags);
+    if (sent > 0 && lockstep) {
+        add(owed, &owed_count, fd);
+        add(known, &known_count, fd);
+    }
+    return sent;
+}
+
+/* What is read without waiting for the others is not owed any more. */
+WRAP(ssize_t, recv, (int fd, void *bytes, size_t size, int flags))
+{
+    for (unsigned i = 0; i < owed_count; i++)
+        if (owed[i].fd == fd)
+            owed[i--] = owed[--owed_count];
+    return __real_recv(fd, bytes, size, flags);
+}
+
+/* A server reads all that was sent in one piece and answers it in one piece. */
+static void await_replies(void)
+{
+    for (int64_t end_ms = real_ms() + REPLIES_MS; owed_count > 0 && real_ms() < end_ms;) {
+        own_call(OWN_WAIT, owed, owed_count, REPLIES_MS * 1000L);
+        unsigned left = 0;
+        for (unsigned i = 0; i < owed_count; i++)
+            if (owed[i].revents == 0)
+                owed[left++] = owed[i];
+        owed_count = left;
+    }
+    owed_count = 0;
+}
+
+void shim_await_readable(int count)
+{
+    for (int64_t end_ms = real_ms() + READABLE_MS; real_ms() < end_ms;) {
+        int ready = own_call(OWN_WAIT, known, known_count, 0);
+        if (ready >= count)
+            return;
+        own_call(OWN_WAIT, NULL, 0, LOOK_EVERY_US);
+    }
+}
+
+/* ---- callers ------------------------------------------------------------------------------- */
+
+/* What each thread is blocked on. A signal takes it away at once, before the thread has run. */
+static pthread_cond_t *_Atomic blocked_on[CALLERS_MAX];
+static _Atomic int blocked, expected, place_count;
+static _Thread_local int own_place = -1;
+
+void shim_expect_callers(int count)
+{
+    expected += count;
+}
+
+static void unblock(int place, pthread_cond_t *cond)
+{
+    if (atomic_compare_exchange_strong(&blocked_on[place], &cond, NULL))
+        blocked--;
+}
+
+static void unblock_all(pthread_cond_t *cond)
+{
+    int count = place_count < CALLERS_MAX ? place_count : CALLERS_MAX;
+    for (int i = 0; i < count; i++)
+        unblock(i, cond);
+}
+
+WRAP(int, pthread_cond_wait, (pthread_cond_t * cond, pthread_mutex_t *mutex))
+{
+    if (own_place < 0)
+        own_place = place_count++;
+    if (own_place >= CALLERS_MAX)
+        FAIL("more than %d threads", CALLERS_MAX);
+    blocked_on[own_place] = cond;
+    blocked++;
+    int result = __real_pthread_cond_wait(cond, mutex);
+    unblock(own_place, cond);
+    return result;
+}
+
+WRAP(int, pthread_cond_signal, (pthread_cond_t * cond))
+{
+    unblock_all(cond);
+    return __real_pthread_cond_signal(cond);
+}
+
+WRAP(int, pthread_cond_broadcast, (pthread_cond_t * cond))
+{
+    unblock_all(cond);
+    return __real_pthread_cond_broadcast(cond);
+}
+
+/* Until all are blocked; not longer than CALLERS_MS once there is something to do. */
+static void await_callers(int epoll)
+{
+    struct pollfd events = {.fd = epoll, .events = POLLIN};
+    for (int64_t ready_ms = -1; blocked < expected;) {
+        own_call(OWN_WAIT, NULL, 0, LOOK_EVERY_US);
+        if (own_call(OWN_WAIT, &events, 1, 0) <= 0)
+            ready_ms = -1;
+        else if (ready_ms < 0)
+            ready_ms = real_ms();
+        else if (real_ms() - ready_ms >= CALLERS_MS)
+            return;
+    }
+}
+
+WRAP(int, epoll_wait, (int epoll, struct epoll_event *events, int most, int timeout_ms))
+{
+    if (lockstep && timeout_ms != 0) {
+        await_callers(epoll);
+        await_replies();
+    }
+    return __real_epoll_wait(epoll, events, most, timeout_ms);
+}
