@@ -49,8 +49,8 @@ static const char *const what_text[WHAT_COUNT] = {
  * (one TIME each) and is woken by its timer. On top of the limits, for every second begun.
  */
 static const double background[WHAT_COUNT] = {
-    [SEND] = 5,  [RECEIVE] = 5, [EPOLL_WAIT] = 4, [TIMER] = 4,      [READ] = 2,
-    [WRITE] = 1, [CLOCK] = 60,  [BYTES_IN] = 20,  [BYTES_OUT] = 40, [COMMAND] = 1,
+    [SEND] = 5,  [RECEIVE] = 5, [EPOLL_WAIT] = 2, [TIMER] = 2,      [READ] = 2,
+    [WRITE] = 1, [CLOCK] = 30,  [BYTES_IN] = 14,  [BYTES_OUT] = 33, [COMMAND] = 1,
 };
 
 enum scenario {
@@ -67,13 +67,104 @@ enum scenario {
     SCENARIO_COUNT,
 };
 
-/* What is not named must not happen. */
+/*
+ * What is not named must not happen: no allocation anywhere. Bytes and commands are those of
+ * Redis 7.0; servers that release without a script have fewer. Only the counts of futex, which
+ * depend on who runs when, have room: some are seen below, none above.
+ */
 static const double limit[SCENARIO_COUNT][WHAT_COUNT] = {
-    [ASYNC_64] = {0},
+    [ASYNC_64] = {[SEND] = 10.0 / 64,
+                  [RECEIVE] = 10.0 / 64,
+                  [EPOLL_WAIT] = 2.0 / 64,
+                  [OTHER] = 1.0 / 100,
+                  [CLOCK] = 3.29,
+                  [BYTES_IN] = 316,
+                  [BYTES_OUT] = 9,
+                  [COMMAND] = 5},
+    [ASYNC_1] = {[SEND] = 10,
+                 [RECEIVE] = 10,
+                 [EPOLL_WAIT] = 2,
+                 [OTHER] = 1.0 / 100,
+                 [CLOCK] = 21,
+                 [BYTES_IN] = 316,
+                 [BYTES_OUT] = 9,
+                 [COMMAND] = 5},
+    [BLOCKING] = {[SEND] = 10,
+                  [RECEIVE] = 10,
+                  [EPOLL_WAIT] = 2,
+                  [OTHER] = 1.0 / 100,
+                  [CLOCK] = 23,
+                  [BYTES_IN] = 316,
+                  [BYTES_OUT] = 9,
+                  [COMMAND] = 5},
+    [BLOCKING_THREAD] = {[SEND] = 10,
+                         [RECEIVE] = 10,
+                         [EPOLL_WAIT] = 4,
+                         [READ] = 2,
+                         [WRITE] = 2,
+                         [FUTEX] = 11,
+                         [OTHER] = 1.0 / 100,
+                         [CLOCK] = 29,
+                         [BYTES_IN] = 316,
+                         [BYTES_OUT] = 9,
+                         [COMMAND] = 5},
+    [THREADS_64] = {[SEND] = 10.0 / 64,
+                    [RECEIVE] = 10.0 / 64,
+                    [EPOLL_WAIT] = 4.0 / 64,
+                    [READ] = 2.0 / 64,
+                    [WRITE] = 2.0 / 64,
+                    [FUTEX] = 10,
+                    [OTHER] = 1.0 / 100,
+                    [CLOCK] = 3.41,
+                    [BYTES_IN] = 316,
+                    [BYTES_OUT] = 9,
+                    [COMMAND] = 5},
+    [FENCED] = {[SEND] = 10,
+                [RECEIVE] = 10,
+                [EPOLL_WAIT] = 2,
+                [OTHER] = 1.0 / 100,
+                [CLOCK] = 23,
+                [BYTES_IN] = 443,
+                [BYTES_OUT] = 133,
+                [COMMAND] = 9},
+    [STRICT_FENCED] = {[SEND] = 10,
+                       [RECEIVE] = 10,
+                       [EPOLL_WAIT] = 2,
+                       [OTHER] = 1.0 / 100,
+                       [CLOCK] = 23,
+                       [BYTES_IN] = 443,
+                       [BYTES_OUT] = 215,
+                       [COMMAND] = 9},
+    [EXTEND] = {[SEND] = 5,
+                [RECEIVE] = 5,
+                [EPOLL_WAIT] = 1,
+                [CLOCK] = 11,
+                [BYTES_IN] = 152,
+                [BYTES_OUT] = 4,
+                [COMMAND] = 4},
+    [RENEWED] = {[SEND] = 5,
+                 [RECEIVE] = 5,
+                 [EPOLL_WAIT] = 3,
+                 [TIMER] = 2,
+                 [READ] = 2,
+                 [CLOCK] = 21,
+                 [BYTES_IN] = 151,
+                 [BYTES_OUT] = 4,
+                 [COMMAND] = 4},
+    [HANDOVER] = {[SEND] = 20,
+                  [RECEIVE] = 25,
+                  [EPOLL_WAIT] = 5,
+                  [TIMER] = 2,
+                  [READ] = 3,
+                  [WRITE] = 2,
+                  [CLOCK] = 48,
+                  [BYTES_IN] = 1082,
+                  [BYTES_OUT] = 216,
+                  [COMMAND] = 28},
 };
 
-/* A renewed lock that is held, of 2,000. */
-static const double limit_memory_bytes = 2000;
+/* A lock that is held and renewed, of 2,000. */
+static const double limit_memory_bytes = 1560;
 
 /* ---- measuring ----------------------------------------------------------------------------- */
 
@@ -236,7 +327,7 @@ CASE(extend, "Extensions, blocking, of one lock.")
 
 CASE(renewed, "Renewals of one lock that is held.")
 {
-    measure(RENEWED, load_renewed, (struct load){.cycles = 4});
+    measure(RENEWED, load_renewed, (struct load){.cycles = 4, .takes_time = true});
 }
 
 CASE(handover, "A lock that passes from one client to another that waits: both together.")

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <time.h>
 
 enum {
@@ -21,9 +22,13 @@ enum {
      * A library that blocks its callers in another way than pthread_cond_wait() would not be
      * seen: it is then counted as it batches by itself.
      */
-    CALLERS_MS = 20,
+    CALLERS_MS = 1000,
+    EVENTS_US = 20000,
     READABLE_MS = 20,
 };
+
+#define SECOND_NS ((int64_t)1000000000)
+#define READING_NS 1000 /* how far a reading carries the time that stands still */
 
 #define WRAP(type, name, arguments)                                                            \
     type __real_##name arguments;                                                              \
@@ -78,20 +83,56 @@ WRAP(void, free, (void *memory))
     __real_free(memory);
 }
 
+/* ---- time ---------------------------------------------------------------------------------- */
+
+static _Atomic int64_t frozen_ns; /* what the library takes for now; 0: the real time */
+
 WRAP(int, clock_gettime, (clockid_t clock, struct timespec *out))
 {
     struct shim_counts *counts = counting;
     if (counts != NULL)
         counts->clocks++;
-    return __real_clock_gettime(clock, out);
+    if (clock != CLOCK_BOOTTIME || frozen_ns == 0)
+        return __real_clock_gettime(clock, out);
+    int64_t ns = frozen_ns += READING_NS;
+    *out = (struct timespec){ns / SECOND_NS, ns % SECOND_NS};
+    return 0;
 }
 
 /* The test's own readings do not count. */
-static int64_t real_ms(void)
+static int64_t real_ns(void)
 {
     struct timespec t;
     __real_clock_gettime(CLOCK_BOOTTIME, &t);
-    return t.tv_sec * (int64_t)1000 + t.tv_nsec / 1000000;
+    return t.tv_sec * SECOND_NS + t.tv_nsec;
+}
+
+static int64_t real_ms(void)
+{
+    return real_ns() / 1000000;
+}
+
+void shim_freeze_time(void)
+{
+    frozen_ns = real_ns();
+}
+
+void shim_thaw_time(void)
+{
+    frozen_ns = 0;
+}
+
+WRAP(int, timerfd_settime,
+     (int fd, int flags, const struct itimerspec *value, struct itimerspec *old))
+{
+    struct itimerspec real = *value;
+    int64_t ns = value->it_value.tv_sec * SECOND_NS + value->it_value.tv_nsec;
+    /* The kernel has not heard of it: what is not due and cannot become due need not wake us. */
+    if (frozen_ns != 0 && (flags & TFD_TIMER_ABSTIME) && ns > frozen_ns) {
+        ns = real_ns() + (ns - frozen_ns > SECOND_NS ? ns - frozen_ns : SECOND_NS);
+        real.it_value = (struct timespec){ns / SECOND_NS, ns % SECOND_NS};
+    }
+    return __real_timerfd_settime(fd, flags, &real, old);
 }
 
 /* ---- replies ------------------------------------------------------------------------------- */
@@ -170,6 +211,7 @@ void shim_await_readable(int count)
 /* What each thread is blocked on. A signal takes it away at once, before the thread has run. */
 static pthread_cond_t *_Atomic blocked_on[CALLERS_MAX];
 static _Atomic int blocked, expected, place_count;
+static _Atomic bool unseen; /* they are given up: see CALLERS_MS */
 static _Thread_local int own_place = -1;
 
 void shim_expect_callers(int count)
@@ -215,26 +257,32 @@ WRAP(int, pthread_cond_broadcast, (pthread_cond_t * cond))
     return __real_pthread_cond_broadcast(cond);
 }
 
-/* Until all are blocked; not longer than CALLERS_MS once there is something to do. */
+/*
+ * Until there is something to do and all callers are blocked. The one who waits is never inside
+ * the real call meanwhile: the first of the callers would let it go on alone.
+ */
 static void await_callers(int epoll)
 {
     struct pollfd events = {.fd = epoll, .events = POLLIN};
-    for (int64_t ready_ms = -1; blocked < expected;) {
-        own_call(OWN_WAIT, NULL, 0, LOOK_EVERY_US);
-        if (own_call(OWN_WAIT, &events, 1, 0) <= 0)
-            ready_ms = -1;
-        else if (ready_ms < 0)
-            ready_ms = real_ms();
-        else if (real_ms() - ready_ms >= CALLERS_MS)
+    int64_t stuck_ms = 0;
+    for (int last = -1;;) {
+        if (own_call(OWN_WAIT, &events, 1, EVENTS_US) <= 0)
+            continue;
+        if (blocked >= expected || unseen)
             return;
+        if (blocked != last)
+            stuck_ms = real_ms();
+        last = blocked;
+        unseen = real_ms() - stuck_ms > CALLERS_MS;
+        own_call(OWN_WAIT, NULL, 0, LOOK_EVERY_US);
     }
 }
 
 WRAP(int, epoll_wait, (int epoll, struct epoll_event *events, int most, int timeout_ms))
 {
-    if (lockstep && timeout_ms != 0) {
-        await_callers(epoll);
+    if (lockstep && timeout_ms != 0)
         await_replies();
-    }
+    if (lockstep && timeout_ms < 0)
+        await_callers(epoll);
     return __real_epoll_wait(epoll, events, most, timeout_ms);
 }

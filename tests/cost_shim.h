@@ -21,6 +21,13 @@ void shim_count(struct shim_counts *counts);
 
 void shim_lockstep(void);
 
+/*
+ * The library's clock stands still, but for a microsecond a reading: what it does every second,
+ * or after a pause of its caller, does not depend on how long the test takes.
+ */
+void shim_freeze_time(void);
+void shim_thaw_time(void);
+
 /* Adds to the callers that have to be blocked before a turn goes on. */
 void shim_expect_callers(int count);
 
