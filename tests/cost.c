@@ -69,8 +69,9 @@ enum scenario {
 
 /*
  * What is not named must not happen: no allocation anywhere. Bytes and commands are those of
- * Redis 7.0; servers that release without a script have fewer. Only the counts of futex, which
- * depend on who runs when, have room: some are seen below, none above.
+ * Redis 7.0; servers that release without a script have fewer. Room is left where it depends on
+ * who runs when: for futex, and for the fenced ones, because the counters of nodes that were not
+ * among the first three to answer are aligned when they first are.
  */
 static const double limit[SCENARIO_COUNT][WHAT_COUNT] = {
     [ASYNC_64] = {[SEND] = 10.0 / 64,
@@ -119,22 +120,22 @@ static const double limit[SCENARIO_COUNT][WHAT_COUNT] = {
                     [BYTES_IN] = 316,
                     [BYTES_OUT] = 9,
                     [COMMAND] = 5},
-    [FENCED] = {[SEND] = 10,
-                [RECEIVE] = 10,
-                [EPOLL_WAIT] = 2,
+    [FENCED] = {[SEND] = 10.06,
+                [RECEIVE] = 10.06,
+                [EPOLL_WAIT] = 2.03,
                 [OTHER] = 1.0 / 100,
-                [CLOCK] = 23,
-                [BYTES_IN] = 443,
-                [BYTES_OUT] = 133,
-                [COMMAND] = 9},
-    [STRICT_FENCED] = {[SEND] = 10,
-                       [RECEIVE] = 10,
-                       [EPOLL_WAIT] = 2,
+                [CLOCK] = 23.5,
+                [BYTES_IN] = 450,
+                [BYTES_OUT] = 134,
+                [COMMAND] = 9.1},
+    [STRICT_FENCED] = {[SEND] = 10.06,
+                       [RECEIVE] = 10.06,
+                       [EPOLL_WAIT] = 2.03,
                        [OTHER] = 1.0 / 100,
-                       [CLOCK] = 23,
-                       [BYTES_IN] = 443,
-                       [BYTES_OUT] = 215,
-                       [COMMAND] = 9},
+                       [CLOCK] = 23.5,
+                       [BYTES_IN] = 450,
+                       [BYTES_OUT] = 216,
+                       [COMMAND] = 11.1},
     [EXTEND] = {[SEND] = 5,
                 [RECEIVE] = 5,
                 [EPOLL_WAIT] = 1,
@@ -154,8 +155,8 @@ static const double limit[SCENARIO_COUNT][WHAT_COUNT] = {
     [HANDOVER] = {[SEND] = 20,
                   [RECEIVE] = 25,
                   [EPOLL_WAIT] = 5,
-                  [TIMER] = 2,
-                  [READ] = 3,
+                  [TIMER] = 0.05,
+                  [READ] = 2.1,
                   [WRITE] = 2,
                   [CLOCK] = 48,
                   [BYTES_IN] = 1082,
@@ -251,7 +252,7 @@ static int judge(const struct measurement *m, enum scenario scenario)
         double most = limit[scenario][what];
         double besides = background[what] * (double)seconds / m->load.cycles;
         bool over = figure > most + besides;
-        bool low = figure < most * 0.9;
+        bool low = figure < most * (what == FUTEX || what == OTHER ? 0.5 : 0.8);
         exceeded += over;
         printf("#   %-20s %10.3f %10.3f%s\n", what_text[what], figure, most,
                over  ? "  EXCEEDED"
