@@ -15,6 +15,7 @@ enum {
     TTL_MS = 30000,
     RENEWED_TTL_MS = 1200, /* a renewal every 400 ms, and as long again for a busy machine */
     WARM_UP_CYCLES = 4,    /* of each in flight: buffers have grown, scripts are known */
+    WARM_UP_CYCLES_ALONE = 20,
     IN_FLIGHT_MAX = 64,
     LOOK_EVERY_US = 500,
     GATE_US = 20 * 1000 * 1000,
@@ -126,7 +127,7 @@ void load_blocking(void *data)
     redlock *r = open_client(load);
     bool threaded = load->client_flags & REDLOCK_THREAD;
     shim_expect_callers(threaded);
-    cycle(r, "cost-000", &q, WARM_UP_CYCLES);
+    cycle(r, "cost-000", &q, WARM_UP_CYCLES_ALONE);
     begin(load);
     cycle(r, "cost-000", &q, load->cycles);
     end();

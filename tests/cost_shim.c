@@ -44,34 +44,39 @@ void shim_count(struct shim_counts *counts)
     counting = counts;
 }
 
-static void note_allocation(void)
+extern char __executable_start[];
+
+static void note_allocation(char *caller)
 {
     struct shim_counts *counts = counting;
-    if (counts != NULL)
-        counts->allocations++;
+    if (counts == NULL)
+        return;
+    long nth = counts->allocations++;
+    if (nth < SHIM_PLACES_MAX)
+        counts->place[nth] = (void *)(caller - __executable_start);
 }
 
 WRAP(void *, malloc, (size_t size))
 {
-    note_allocation();
+    note_allocation(__builtin_return_address(0));
     return __real_malloc(size);
 }
 
 WRAP(void *, calloc, (size_t count, size_t size))
 {
-    note_allocation();
+    note_allocation(__builtin_return_address(0));
     return __real_calloc(count, size);
 }
 
 WRAP(void *, realloc, (void *memory, size_t size))
 {
-    note_allocation();
+    note_allocation(__builtin_return_address(0));
     return __real_realloc(memory, size);
 }
 
 WRAP(char *, strdup, (const char *text))
 {
-    note_allocation();
+    note_allocation(__builtin_return_address(0));
     return __real_strdup(text);
 }
 

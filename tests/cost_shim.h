@@ -10,10 +10,14 @@
 
 #include <stdbool.h>
 
+enum { SHIM_PLACES_MAX = 8 };
+
 struct shim_counts {
     _Atomic long allocations; /* malloc, calloc, realloc, strdup */
     _Atomic long frees;       /* of anything but NULL */
     _Atomic long clocks;      /* the vDSO answers without a system call on most machines */
+    /* Who made the first allocations: for addr2line -e test_cost */
+    void *place[SHIM_PLACES_MAX];
 };
 
 /* Counts from now on, or no longer (NULL). */
