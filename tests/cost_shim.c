@@ -144,10 +144,22 @@ WRAP(int, timerfd_settime,
 
 static _Atomic bool lockstep;
 
-/* Touched by whoever drives the client, and that is one at a time. */
+/* A caller may send while the I/O thread waits: guarded by `lists`, which takes no call. */
 static struct pollfd owed[SOCKETS_MAX];
 static struct pollfd known[SOCKETS_MAX];
 static unsigned owed_count, known_count;
+static atomic_flag lists = ATOMIC_FLAG_INIT;
+
+static void enter_lists(void)
+{
+    while (atomic_flag_test_and_set(&lists))
+        continue;
+}
+
+static void leave_lists(void)
+{
+    atomic_flag_clear(&lists);
+}
 
 static void add(struct pollfd *list, unsigned *count, int fd)
 {
@@ -156,6 +168,13 @@ static void add(struct pollfd *list, unsigned *count, int fd)
             return;
     if (*count < SOCKETS_MAX)
         list[(*count)++] = (struct pollfd){.fd = fd, .events = POLLIN};
+}
+
+static void pay(int fd)
+{
+    for (unsigned i = 0; i < owed_count; i++)
+        if (owed[i].fd == fd)
+            owed[i--] = owed[--owed_count];
 }
 
 void shim_lockstep(void)
@@ -172,8 +191,10 @@ WRAP(ssize_t, send, (int fd, const void *bytes, size_t size, int flags))
 {
     ssize_t sent = __real_send(fd, bytes, size, flags);
     if (sent > 0 && lockstep) {
+        enter_lists();
         add(owed, &owed_count, fd);
         add(known, &known_count, fd);
+        leave_lists();
     }
     return sent;
 }
@@ -181,9 +202,9 @@ WRAP(ssize_t, send, (int fd, const void *bytes, size_t size, int flags))
 /* What is read without waiting for the others is not owed any more. */
 WRAP(ssize_t, recv, (int fd, void *bytes, size_t size, int flags))
 {
-    for (unsigned i = 0; i < owed_count; i++)
-        if (owed[i].fd == fd)
-            owed[i--] = owed[--owed_count];
+    enter_lists();
+    pay(fd);
+    leave_lists();
     return __real_recv(fd, bytes, size, flags);
 }
 
@@ -191,14 +212,18 @@ WRAP(ssize_t, recv, (int fd, void *bytes, size_t size, int flags))
 static void await_replies(void)
 {
     for (int64_t end_ms = real_ms() + REPLIES_MS; owed_count > 0 && real_ms() < end_ms;) {
-        own_call(OWN_WAIT, owed, owed_count, REPLIES_MS * 1000L);
-        unsigned left = 0;
-        for (unsigned i = 0; i < owed_count; i++)
-            if (owed[i].revents == 0)
-                owed[left++] = owed[i];
-        owed_count = left;
+        struct pollfd waiting[SOCKETS_MAX];
+        enter_lists();
+        unsigned count = owed_count;
+        memcpy(waiting, owed, count * sizeof owed[0]);
+        leave_lists();
+        own_call(OWN_WAIT, waiting, count, REPLIES_MS * 1000L);
+        enter_lists();
+        for (unsigned i = 0; i < count; i++)
+            if (waiting[i].revents != 0)
+                pay(waiting[i].fd);
+        leave_lists();
     }
-    owed_count = 0;
 }
 
 void shim_await_readable(int count)
@@ -285,9 +310,9 @@ static void await_callers(int epoll)
 
 WRAP(int, epoll_wait, (int epoll, struct epoll_event *events, int most, int timeout_ms))
 {
-    if (lockstep && timeout_ms != 0)
-        await_replies();
     if (lockstep && timeout_ms < 0)
         await_callers(epoll);
+    if (lockstep && timeout_ms != 0)
+        await_replies();
     return __real_epoll_wait(epoll, events, most, timeout_ms);
 }
