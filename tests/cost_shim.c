@@ -5,6 +5,7 @@
 #include "cost_own.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +20,8 @@ enum {
     LOOK_EVERY_US = 50,
     REPLIES_MS = 5000, /* a node that is silent for so long fails the test anyway */
     /*
-     * A library that blocks its callers in another way than pthread_cond_wait() would not be
-     * seen: it is then counted as it batches by itself.
+     * A library that blocks its callers on something else than a condition or a semaphore would
+     * not be seen: it is then counted as it batches by itself.
      */
     CALLERS_MS = 1000,
     EVENTS_US = 20000,
@@ -239,7 +240,7 @@ void shim_await_readable(int count)
 /* ---- callers ------------------------------------------------------------------------------- */
 
 /* What each thread is blocked on. A signal takes it away at once, before the thread has run. */
-static pthread_cond_t *_Atomic blocked_on[CALLERS_MAX];
+static void *_Atomic blocked_on[CALLERS_MAX];
 static _Atomic int blocked, expected, place_count;
 static _Atomic bool unseen; /* they are given up: see CALLERS_MS */
 static _Thread_local int own_place = -1;
@@ -249,27 +250,32 @@ void shim_expect_callers(int count)
     expected += count;
 }
 
-static void unblock(int place, pthread_cond_t *cond)
-{
-    if (atomic_compare_exchange_strong(&blocked_on[place], &cond, NULL))
-        blocked--;
-}
-
-static void unblock_all(pthread_cond_t *cond)
-{
-    int count = place_count < CALLERS_MAX ? place_count : CALLERS_MAX;
-    for (int i = 0; i < count; i++)
-        unblock(i, cond);
-}
-
-WRAP(int, pthread_cond_wait, (pthread_cond_t * cond, pthread_mutex_t *mutex))
+static void block(void *on)
 {
     if (own_place < 0)
         own_place = place_count++;
     if (own_place >= CALLERS_MAX)
         FAIL("more than %d threads", CALLERS_MAX);
-    blocked_on[own_place] = cond;
+    blocked_on[own_place] = on;
     blocked++;
+}
+
+static void unblock(int place, void *on)
+{
+    if (atomic_compare_exchange_strong(&blocked_on[place], &on, NULL))
+        blocked--;
+}
+
+static void unblock_all(void *on)
+{
+    int count = place_count < CALLERS_MAX ? place_count : CALLERS_MAX;
+    for (int i = 0; i < count; i++)
+        unblock(i, on);
+}
+
+WRAP(int, pthread_cond_wait, (pthread_cond_t * cond, pthread_mutex_t *mutex))
+{
+    block(cond);
     int result = __real_pthread_cond_wait(cond, mutex);
     unblock(own_place, cond);
     return result;
@@ -285,6 +291,20 @@ WRAP(int, pthread_cond_broadcast, (pthread_cond_t * cond))
 {
     unblock_all(cond);
     return __real_pthread_cond_broadcast(cond);
+}
+
+WRAP(int, sem_wait, (sem_t * semaphore))
+{
+    block(semaphore);
+    int result = __real_sem_wait(semaphore);
+    unblock(own_place, semaphore);
+    return result;
+}
+
+WRAP(int, sem_post, (sem_t * semaphore))
+{
+    unblock_all(semaphore);
+    return __real_sem_post(semaphore);
 }
 
 /*
