@@ -38,6 +38,7 @@ static redlock *open_client(const struct load *load)
 {
     redlock *r = client_open_warm(load->cluster, load->client_flags);
     shim_lockstep();
+    client_warm(r); /* an I/O thread that was waiting for events is in step from then on */
     /* Before the warm-up: by now the nodes' clocks were read, and are not due again. */
     if (!load->takes_time)
         shim_freeze_time();
@@ -337,21 +338,24 @@ static void count_done(redlock_lock *lock, int error, void *data)
 double load_memory(const struct load *load)
 {
 #ifdef __GLIBC__
-    redlock *r = client_open_warm(load->cluster, load->client_flags);
-    redlock_lock **locks = calloc((size_t)load->cycles, sizeof(redlock_lock *));
-    int ended = 0;
+    redlock *r = open_client(load);
+    int total = load->in_flight + load->cycles, ended = 0;
+    redlock_lock **locks = calloc((size_t)total, sizeof(redlock_lock *));
+    size_t before = 0;
     CHECK(locks != NULL);
     redlock_request q = {
         .size = sizeof q, .flags = REDLOCK_RENEW, .done = count_done, .data = &ended};
-    size_t before = mallinfo2().uordblks;
-    for (int i = 0; i < load->cycles; i++) {
+    for (int i = 0; i < total; i++) {
         char name[16];
+        /* The first ones are for the buffers, which grow with what is in flight. */
+        if (i == load->in_flight)
+            before = mallinfo2().uordblks;
         snprintf(name, sizeof name, "cost-%05d", i);
         CHECK_OK(redlock_start(r, name, TTL_MS, &q, &locks[i]));
-        if (i % load->in_flight == load->in_flight - 1 || i + 1 == load->cycles)
-            while (ended <= i)
-                CHECK(redlock_process(r, -1) >= 0);
+        while ((i + 1) % load->in_flight == 0 && ended <= i)
+            CHECK(redlock_process(r, -1) >= 0);
     }
+    CHECK_INT(total, ended);
     return (double)(mallinfo2().uordblks - before) / load->cycles;
 #else
     (void)load;
