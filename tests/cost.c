@@ -46,7 +46,8 @@ static const char *const what_text[WHAT_COUNT] = {
 
 /*
  * What a client does besides, every second, whoever asks for what: it reads the nodes' clocks
- * (one TIME each) and is woken by its timer. On top of the limits, for every second begun.
+ * (one TIME each) and is woken by its timer. On top of the limits, for every second begun: the
+ * column "besides".
  */
 static const double background[WHAT_COUNT] = {
     [SEND] = 5,  [RECEIVE] = 5, [EPOLL_WAIT] = 2, [TIMER] = 2,      [READ] = 2,
@@ -258,8 +259,8 @@ static int judge(const struct measurement *m, enum scenario scenario)
 {
     int64_t seconds = (m->ended_ns - m->begun_ns) / 1000000000 + 1;
     int exceeded = 0;
-    printf("# %d cycles in %.2f s; per cycle:\n#   %-20s %10s %10s\n", m->load.cycles,
-           (double)(m->ended_ns - m->begun_ns) / 1e9, "", "counted", "limit");
+    printf("# %d cycles in %.2f s; per cycle:\n#   %-20s %10s %10s %10s\n", m->load.cycles,
+           (double)(m->ended_ns - m->begun_ns) / 1e9, "", "counted", "limit", "besides");
     for (enum what what = 0; what < WHAT_COUNT; what++) {
         double figure = (double)counted(m, what) / m->load.cycles;
         double most = limit[scenario][what];
@@ -267,7 +268,7 @@ static int judge(const struct measurement *m, enum scenario scenario)
         bool over = figure > most + besides;
         bool low = figure < most * (what == FUTEX || what == OTHER ? 0.5 : 0.8);
         exceeded += over;
-        printf("#   %-20s %10.3f %10.3f%s\n", what_text[what], figure, most,
+        printf("#   %-20s %10.3f %10.3f %10.3f%s\n", what_text[what], figure, most, besides,
                over  ? "  EXCEEDED"
                : low ? "  can be lowered"
                      : "");
