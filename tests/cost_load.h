@@ -10,9 +10,8 @@ struct load {
     const struct cluster *cluster;
     uint32_t client_flags;
     uint32_t request_flags;
-    int in_flight;   /* at once: asynchronous requests, or threads */
-    int cycles;      /* that are counted, of all together */
-    bool takes_time; /* to wait for, so that the library's clock has to go on */
+    int in_flight; /* at once: asynchronous requests, or threads */
+    int cycles;    /* that are counted, of all together */
     struct shim_counts *counts;
 };
 

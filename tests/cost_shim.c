@@ -128,17 +128,33 @@ void shim_thaw_time(void)
     frozen_ns = 0;
 }
 
+struct itimerspec shim_own_timer;
+
+/* What the last timer was set for. */
+static int timer_fd = -1;
+static int64_t timer_due_ns;
+
 WRAP(int, timerfd_settime,
      (int fd, int flags, const struct itimerspec *value, struct itimerspec *old))
 {
     struct itimerspec real = *value;
     int64_t ns = value->it_value.tv_sec * SECOND_NS + value->it_value.tv_nsec;
+    timer_fd = fd;
+    timer_due_ns = ns;
     /* The kernel has not heard of it: what is not due and cannot become due need not wake us. */
     if (frozen_ns != 0 && (flags & TFD_TIMER_ABSTIME) && ns > frozen_ns) {
         ns = real_ns() + (ns - frozen_ns > SECOND_NS ? ns - frozen_ns : SECOND_NS);
         real.it_value = (struct timespec){ns / SECOND_NS, ns % SECOND_NS};
     }
     return __real_timerfd_settime(fd, flags, &real, old);
+}
+
+void shim_pass_time(void)
+{
+    struct itimerspec now = {.it_value.tv_nsec = 1};
+    if (timer_due_ns > frozen_ns)
+        frozen_ns = timer_due_ns;
+    CHECK_INT(0, __real_timerfd_settime(timer_fd, TFD_TIMER_ABSTIME, &now, &shim_own_timer));
 }
 
 /* ---- replies ------------------------------------------------------------------------------- */

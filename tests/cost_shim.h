@@ -9,6 +9,7 @@
 #define REDLOCK_TESTS_COST_SHIM_H
 
 #include <stdbool.h>
+#include <sys/timerfd.h>
 
 enum { SHIM_PLACES_MAX = 8 };
 
@@ -31,6 +32,12 @@ void shim_lockstep(void);
  */
 void shim_freeze_time(void);
 void shim_thaw_time(void);
+
+/* Lets the time that stands still jump to what the timer was set for, and the timer fire. */
+void shim_pass_time(void);
+
+/* Marks the one call which that takes: no library asks for the old value there. */
+extern struct itimerspec shim_own_timer;
 
 /* Adds to the callers that have to be blocked before a turn goes on. */
 void shim_expect_callers(int count);
