@@ -4,8 +4,7 @@
 #include "check.h"
 #include "cost_own.h"
 
-#include <pthread.h>
-#include <semaphore.h>
+#include <linux/futex.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +19,8 @@ enum {
     LOOK_EVERY_US = 50,
     REPLIES_MS = 5000, /* a node that is silent for so long fails the test anyway */
     /*
-     * A library that blocks its callers on something else than a condition or a semaphore would
-     * not be seen: it is then counted as it batches by itself.
+     * A library that blocks its callers on something else than a futex of its own would not be
+     * seen: it is then counted as it batches by itself.
      */
     CALLERS_MS = 1000,
     EVENTS_US = 20000,
@@ -289,38 +288,20 @@ static void unblock_all(void *on)
         unblock(i, on);
 }
 
-WRAP(int, pthread_cond_wait, (pthread_cond_t * cond, pthread_mutex_t *mutex))
+/* Blocked calls of the library sleep on a word of their own. */
+WRAP(long, syscall, (long number, long a, long b, long c, long d, long e, long f))
 {
-    block(cond);
-    int result = __real_pthread_cond_wait(cond, mutex);
-    unblock(own_place, cond);
+    void *word = (void *)a;
+    bool sleeps = number == SYS_futex && (b & FUTEX_CMD_MASK) == FUTEX_WAIT;
+    bool wakes = number == SYS_futex && (b & FUTEX_CMD_MASK) == FUTEX_WAKE;
+    if (sleeps)
+        block(word);
+    if (wakes)
+        unblock_all(word);
+    long result = __real_syscall(number, a, b, c, d, e, f);
+    if (sleeps)
+        unblock(own_place, word);
     return result;
-}
-
-WRAP(int, pthread_cond_signal, (pthread_cond_t * cond))
-{
-    unblock_all(cond);
-    return __real_pthread_cond_signal(cond);
-}
-
-WRAP(int, pthread_cond_broadcast, (pthread_cond_t * cond))
-{
-    unblock_all(cond);
-    return __real_pthread_cond_broadcast(cond);
-}
-
-WRAP(int, sem_wait, (sem_t * semaphore))
-{
-    block(semaphore);
-    int result = __real_sem_wait(semaphore);
-    unblock(own_place, semaphore);
-    return result;
-}
-
-WRAP(int, sem_post, (sem_t * semaphore))
-{
-    unblock_all(semaphore);
-    return __real_sem_post(semaphore);
 }
 
 /*
