@@ -34,6 +34,11 @@ void latency_merge(struct latency *into, const struct latency *from)
         into->bucket[i] += from->bucket[i];
 }
 
+double latency_bucket_us(unsigned bucket)
+{
+    return (double)bucket_start_ns(bucket) / 1e3;
+}
+
 double latency_quantile_us(const struct latency *latency, double quantile)
 {
     uint64_t rank = (uint64_t)((double)latency->count * quantile);
@@ -41,7 +46,7 @@ double latency_quantile_us(const struct latency *latency, double quantile)
     for (unsigned i = 0; i < LATENCY_BUCKETS; i++) {
         seen += latency->bucket[i];
         if (seen > rank)
-            return (double)bucket_start_ns(i) / 1e3;
+            return latency_bucket_us(i);
     }
     return 0;
 }

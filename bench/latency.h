@@ -15,6 +15,9 @@ struct latency {
 
 void latency_add(struct latency *latency, int64_t ns);
 void latency_merge(struct latency *into, const struct latency *from);
+/* Where a bucket begins. */
+double latency_bucket_us(unsigned bucket);
+
 double latency_quantile_us(const struct latency *latency, double quantile);
 
 #endif
