@@ -47,7 +47,7 @@ static void take_turn(struct caller *caller)
         ours_complain("waiting in a crowd", caller->error);
         return;
     }
-    caller->turns += window_state(&caller->crowd->window) == WINDOW_MEASURING;
+    caller->turns += window_counts(&caller->crowd->window);
     redlock_release(lock);
     redlock_lock_free(lock);
 }
@@ -78,6 +78,7 @@ static int run_once(struct crowd *crowd)
         crowd->sample.cycles += crowd->caller[i].turns;
         error |= crowd->caller[i].error;
     }
+    window_close(&crowd->window);
     return started == CALLERS && error == 0 ? 0 : -1;
 }
 

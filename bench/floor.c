@@ -180,7 +180,7 @@ static void next_cycle(struct floor *floor, struct cycle *cycle)
 static void won(struct floor *floor, struct cycle *cycle, bool acquiring)
 {
     struct sample *sample = floor->window->sample;
-    bool counts = window_state(floor->window) == WINDOW_MEASURING;
+    bool counts = window_counts(floor->window);
     int64_t took_ns = now_ns() - cycle->started_ns;
     if (acquiring) {
         if (counts)
@@ -270,6 +270,7 @@ int floor_run(struct floor *floor, unsigned in_flight, struct window *window)
         if (floor->parked > 0)
             restart_parked(floor);
     }
+    window_close(window);
     free(floor->cycles);
     floor->cycles = NULL;
     return floor->failed ? -1 : 0;

@@ -11,7 +11,7 @@
 
 #define IN_FLIGHT 64 /* acquires under way at the same time */
 #define ACQUIRE_WAIT_MS 10000
-#define RELEASES_AT_ONCE 256
+#define RELEASES_AT_ONCE 1024
 #define MS_NS 1000000LL
 #define LOOKS_PER_TTL                                                                          \
     12             /* of each lock: more often than renewals come, so that none is missed */
@@ -221,6 +221,7 @@ int holds_run(redlock *client, const struct holds_terms *terms, struct sample *s
     window_open(&holds.window, terms->servers, terms->seconds, sample);
     if (acquired == 0) {
         result = hold_all(&holds);
+        window_close(&holds.window);
         if (bytes >= 0)
             out->bytes = allocated_bytes() - bytes;
         out->rss = resident_bytes() - rss;

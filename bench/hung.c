@@ -80,10 +80,7 @@ static void tell(const struct variant variant[SIDES], struct row *median, struct
     median->cost = variant_cost(&variant[ONE_HUNG]);
     tail->ours = variant[ONE_HUNG].p99_us;
     tail->theirs = variant[HEALTHY].p99_us;
-    if (variant[ONE_HUNG].failures)
-        snprintf(median->note, sizeof median->note, "%llu of %llu acquires failed",
-                 (unsigned long long)variant[ONE_HUNG].failures,
-                 (unsigned long long)(variant[ONE_HUNG].failures + variant[ONE_HUNG].cycles));
+    variant_note_failures(median, &variant[ONE_HUNG]);
 }
 
 int hung_measure(const struct options *options, const struct servers *servers,

@@ -81,9 +81,8 @@ void window_begin(struct window *window)
     atomic_store(&window->state, WINDOW_MEASURING);
 }
 
-static void end_measuring(struct window *window)
+void window_close(struct window *window)
 {
-    atomic_store(&window->state, WINDOW_OVER);
     struct sample *sample = window->sample;
     sample->seconds = (double)(now_ns() - window->start_ns) / 1e9;
     sample->client_cpu_s = clock_s(CLOCK_PROCESS_CPUTIME_ID) - window->client_cpu_start_s;
@@ -101,8 +100,13 @@ enum window_state window_tick(struct window *window)
     if (state == WINDOW_WARMING && now_ns() >= window->warm_until_ns)
         window_begin(window);
     else if (state == WINDOW_MEASURING && now_ns() >= window->end_ns)
-        end_measuring(window);
+        atomic_store(&window->state, WINDOW_OVER);
     return window_state(window);
+}
+
+bool window_counts(const struct window *window)
+{
+    return window_state(window) != WINDOW_WARMING;
 }
 
 enum window_state window_state(const struct window *window)

@@ -7,6 +7,7 @@
 #define BENCH_MEASURE_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "counts.h"
@@ -53,12 +54,16 @@ struct sample {
 enum window_state {
     WINDOW_WARMING,   /* work, count nothing */
     WINDOW_MEASURING, /* work and count */
-    WINDOW_OVER,      /* finish what is in flight, start nothing */
+    WINDOW_OVER,      /* start nothing, finish and count what is in flight */
 };
 
 /*
  * The window in which a variant is measured. The one thread that drives the variant calls
  * window_tick(); any number of others may read the state.
+ *
+ * What counts is the time until every node has answered everything. Majorities do not wait for
+ * the slowest nodes: on a machine with fewer cores than nodes a minority can fall behind by tens
+ * of thousands of requests, and whoever leaves most work undone would seem fastest.
  */
 struct window {
     atomic_int state; /* enum window_state */
@@ -80,6 +85,12 @@ enum window_state window_tick(struct window *window);
 
 /* Leaves the warm-up out: what is measured begins now. */
 void window_begin(struct window *window);
+
+/* When the window is over and no node owes a reply any more: completes the sample. */
+void window_close(struct window *window);
+
+/* Whether what ends now is counted. */
+bool window_counts(const struct window *window);
 
 enum window_state window_state(const struct window *window);
 

@@ -55,7 +55,8 @@ static int try_servers(const struct options *options, const struct servers *serv
         client[SCRIPT] = ours_open(servers, REDLOCK_NO_NATIVE);
         if (client[SCRIPT] && run_rounds(options, servers, client, variant) == 0) {
             variant_compare(row, &variant[NATIVE], &variant[SCRIPT]);
-            snprintf(row->note, sizeof row->note, "on %s", servers->version);
+            if (!row->note[0])
+                snprintf(row->note, sizeof row->note, "on %s", servers->version);
             result = 1;
         }
     }

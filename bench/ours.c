@@ -11,7 +11,7 @@
 /* A fenced lock leaves its counter behind for a day: names in use have one, so these get one. */
 #define NAMES_REUSED 16
 
-#define SETTLE_MS 200 /* for the replies of slower nodes after a run */
+#define SETTLE_MS 2000 /* for the replies of slower nodes after a run */
 
 int ours_complain(const char *what, int error)
 {
@@ -22,13 +22,13 @@ int ours_complain(const char *what, int error)
 
 /* ---- opening and settling ---- */
 
-/* True when every node is up and owes no reply. */
-static bool is_quiet(redlock *client, size_t node_count)
+/* True when no node owes a reply; with `up`, and every one is connected. */
+static bool is_quiet(redlock *client, size_t node_count, bool up)
 {
     for (size_t i = 0; i < node_count; i++) {
         redlock_node_info info = {.size = sizeof info};
-        if (redlock_node(client, i, &info) != REDLOCK_OK || info.state != REDLOCK_NODE_UP ||
-            info.pending > 0)
+        if (redlock_node(client, i, &info) != REDLOCK_OK || info.pending > 0 ||
+            (up && info.state != REDLOCK_NODE_UP))
             return false;
     }
     return true;
@@ -66,8 +66,8 @@ redlock *ours_open(const struct servers *servers, uint32_t flags)
     do {
         redlock_report report = {.size = sizeof report};
         error = redlock_ping(client, &report);
-    } while (!is_quiet(client, servers->count) && now_ns() < give_up_ns);
-    if (is_quiet(client, servers->count)) {
+    } while (!is_quiet(client, servers->count, true) && now_ns() < give_up_ns);
+    if (is_quiet(client, servers->count, true)) {
         error = try_one(client);
     } else {
         ours_complain("not every node answers", error);
@@ -83,9 +83,10 @@ redlock *ours_open(const struct servers *servers, uint32_t flags)
 void ours_settle(redlock *client, const struct window *window)
 {
     int64_t give_up_ns = now_ns() + SETTLE_MS * 1000000LL;
-    while (!is_quiet(client, window->servers->count) && now_ns() < give_up_ns)
+    struct timespec tick = {.tv_nsec = 1000000};
+    while (!is_quiet(client, window->servers->count, false) && now_ns() < give_up_ns)
         if (redlock_process(client, 1) < 0)
-            return;
+            nanosleep(&tick, NULL); /* its own thread does it */
 }
 
 /* ---- asynchronous ---- */
@@ -108,7 +109,7 @@ static void async_begin(struct async_caller *caller);
 
 static void async_end(struct async_caller *caller, redlock_lock *lock, int error)
 {
-    bool counts = window_state(caller->run->window) == WINDOW_MEASURING;
+    bool counts = window_counts(caller->run->window);
     struct sample *sample = caller->run->window->sample;
     redlock_lock_free(lock);
     sample->cycles += counts && error == REDLOCK_OK;
@@ -130,7 +131,7 @@ static void on_acquired(redlock_lock *lock, int error, void *data)
         async_end(caller, lock, error);
         return;
     }
-    if (window_state(caller->run->window) == WINDOW_MEASURING)
+    if (window_counts(caller->run->window))
         latency_add(&caller->run->window->sample->acquire, now_ns() - caller->started_ns);
     error = redlock_start_release(lock, on_released, caller);
     if (error != REDLOCK_OK)
@@ -177,6 +178,7 @@ int ours_run_async(redlock *client, unsigned in_flight, uint32_t flags, struct w
         exit(EXIT_FAILURE);
     }
     ours_settle(client, window);
+    window_close(window);
     free(callers);
     return 0;
 }
@@ -202,7 +204,7 @@ static void blocking_cycle(redlock *client, struct name *name, const struct wind
         error = redlock_release(lock);
         redlock_lock_free(lock);
     }
-    if (window_state(window) != WINDOW_MEASURING)
+    if (!window_counts(window))
         return;
     if (error != REDLOCK_OK) {
         tally->failures++;
@@ -233,6 +235,7 @@ int ours_run_blocking(redlock *client, struct window *window)
     add_tally(window->sample, tally);
     free(tally);
     ours_settle(client, window);
+    window_close(window);
     return 0;
 }
 
@@ -275,6 +278,8 @@ int ours_run_threads(redlock *client, unsigned threads, struct window *window)
         pthread_join(callers[i].thread, NULL);
         add_tally(window->sample, &callers[i].tally);
     }
+    ours_settle(client, window);
+    window_close(window);
     free(callers);
     if (started < threads)
         return ours_complain("pthread_create", REDLOCK_SYSTEM);

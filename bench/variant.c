@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "variant.h"
 
+#include <stdio.h>
+
 static double per(double sum, uint64_t count)
 {
     return count ? sum / (double)count : 0;
@@ -27,9 +29,18 @@ struct cost variant_cost(const struct variant *variant)
                          series_median(&variant->servers_us)};
 }
 
+void variant_note_failures(struct row *row, const struct variant *variant)
+{
+    if (variant->failures)
+        snprintf(row->note, sizeof row->note, "%llu of %llu cycles failed",
+                 (unsigned long long)variant->failures,
+                 (unsigned long long)(variant->failures + variant->cycles));
+}
+
 void variant_compare(struct row *row, const struct variant *ours, const struct variant *theirs)
 {
     row->ours = ours->per_s;
     row->theirs = theirs->per_s;
     row->cost = variant_cost(ours);
+    variant_note_failures(row, ours);
 }

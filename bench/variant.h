@@ -25,6 +25,9 @@ struct variant {
 
 void variant_add(struct variant *variant, const struct sample *sample);
 
+/* Cycles that failed are not counted: many of them must not go unseen. */
+void variant_note_failures(struct row *row, const struct variant *variant);
+
 struct cost variant_cost(const struct variant *variant);
 
 /* The row's figures: cycles per second of one over those of the other, with ours' cost. */
