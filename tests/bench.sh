@@ -26,6 +26,26 @@ for count in 1 4 16 64 256; do
 done
 is '   two sizes of held locks' "$(grep -c '"bytes_per_lock"' "$tmp/bench.json")" 2
 
+# What a server hears of the floor it must hear of the library too: apart from the classic release,
+# no command about a lock comes from one connection only (the library has several).
+exec {monitor}<>"/dev/tcp/127.0.0.1/$(port 1)"
+printf 'MONITOR\r\n' >&"$monitor"
+cat <&"$monitor" >"$tmp/heard" &
+listener=$!
+try "$bench" -r 1 -s 0.02 --only cycles
+expect 'a run that is listened to' 0
+kill "$listener"
+wait "$listener" 2>/dev/null
+exec {monitor}>&-
+forms() {
+    tr -d '\r' <"$tmp/heard" | grep -a '127[.]0[.]0[.]1' | grep -a '"redlock:bench-' | grep -av 'EVAL"\|fence' |
+        sed -E 's/[0-9a-f]{40}/VALUE/g; s/bench-[0-9a-f]{8}-[0-9]{4}-[0-9]{6}/NAME/g' |
+        sed -E 's/^[^[]*\[[0-9]+ [^]]*:([0-9]+)\]/\1/' | sort -u | cut -d' ' -f2- | sort | uniq -c
+}
+is 'a plain lock is set in one way' "$(forms | grep -c '"SET"')" 1
+is 'nobody releases in a way of his own, but the classic floor' \
+    "$(forms | awk '$1 == 1' | sed 's/^ *//')" '1 "EVALSHA" "VALUE" "1" "redlock:NAME" "VALUE"'
+
 try "$bench" --only nothing
 expect 'an unknown part' 64 'no such part: nothing'
 REDLOCK_NODES='' try "$bench"
