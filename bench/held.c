@@ -6,6 +6,7 @@
 
 #include "holds.h"
 #include "ours.h"
+#include "table.h"
 
 #define LATE_SHARE 0.05 /* of the TTL, which the latest per cent of renewals may be late */
 #define BYTES_MAX 512
@@ -30,10 +31,15 @@ static int hold_some(const struct options *options, const struct servers *server
     if (error != 0)
         return -1;
     double cpu_s = sample.client_cpu_s - result->look_cpu_s;
+    double renewals = result->renewals ? (double)result->renewals : 1;
+    struct cost renewal = {(double)sample.calls / renewals, cpu_s * 1e6 / renewals,
+                           sample.servers_cpu_s < 0 ? -1
+                                                    : sample.servers_cpu_s * 1e6 / renewals};
     *out = (struct held_point){.locks = locks,
                                .bytes_per_lock = result->bytes / locks,
                                .rss_per_lock = result->rss / locks,
                                .cpu_us_per_lock_s = cpu_s * 1e6 / sample.seconds / locks,
+                               .renewal = renewal,
                                .late_p99_ms = latency_quantile_us(&result->late, 0.99) / 1e3,
                                .ttl_ms = options->ttl_ms,
                                .renewals = result->renewals,
@@ -42,19 +48,31 @@ static int hold_some(const struct options *options, const struct servers *server
     return 0;
 }
 
-static void add(struct results *results, const char *id, const char *what, const char *unit,
-                double value, struct target target)
+/* Text of a row that lives as long as the results. */
+static const char *about(const char *format, const char *number)
+{
+    static char text[ROWS_MAX][96];
+    static unsigned used;
+    char *out = text[used++ % ROWS_MAX];
+    snprintf(out, sizeof text[0], format, number);
+    return out;
+}
+
+static struct row *add(struct results *results, const char *id, const char *what,
+                       const char *unit, double value, struct target target)
 {
     struct row *row = results_row(results, id, what, unit, NULL);
     series_add(&row->ours, value);
     row->target = target;
+    return row;
 }
 
-/* Each row speaks of the worst number of locks; the JSON has them all. */
+/* Each row speaks of the worst number of locks, or of the largest; the JSON has them all. */
 static void tell(struct results *results)
 {
     const struct held_point *first = &results->held[0];
     const struct held_point *last = &results->held[results->held_count - 1];
+    char most[32], fewest[32];
     double bytes = 0, late_share = 0;
     uint64_t lost = 0;
     for (unsigned i = 0; i < results->held_count; i++) {
@@ -64,18 +82,22 @@ static void tell(struct results *results)
         late_share = share > late_share ? share : late_share;
         lost += p->lost;
     }
+    table_figure(last->locks, most);
+    table_figure(first->locks, fewest);
     if (bytes > 0)
-        add(results, "held_bytes", "held locks, memory of the client", "bytes/lock", bytes,
-            (struct target){TARGET_AT_MOST, BYTES_MAX, true});
-    add(results, "held_late", "held locks, p99 lateness of renewals", "of TTL", late_share,
-        (struct target){TARGET_BELOW, LATE_SHARE, false});
-    add(results, "held_lost", "held locks, lost", "locks", (double)lost,
+        add(results, "held_bytes", about("up to %s locks held, memory of the client", most),
+            "bytes/lock", bytes, (struct target){TARGET_AT_MOST, BYTES_MAX, true});
+    add(results, "held_late", about("up to %s locks held, p99 of renewals late by", most),
+        "of TTL", late_share, (struct target){TARGET_BELOW, LATE_SHARE, false});
+    add(results, "held_lost", about("up to %s locks held, lost", most), "locks", (double)lost,
         (struct target){TARGET_AT_MOST, 0, true});
-    struct row *row = results_row(results, "held_cpu", "most locks, CPU per lock and second",
-                                  "us", "fewest locks");
-    series_add(&row->ours, last->cpu_us_per_lock_s);
+    struct row *row =
+        add(results, "held_cpu", about("%s locks held, CPU per lock", most), "us/s",
+            last->cpu_us_per_lock_s, (struct target){TARGET_AT_MOST, GROWTH_MAX, false});
+    row->baseline = about("%s locks held", fewest);
     series_add(&row->theirs, first->cpu_us_per_lock_s);
-    row->target = (struct target){TARGET_AT_MOST, GROWTH_MAX, false};
+    row->cost = last->renewal;
+    snprintf(row->note, sizeof row->note, "the last three per renewal");
 }
 
 int held_measure(const struct options *options, const struct servers *servers,

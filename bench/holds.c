@@ -180,6 +180,8 @@ static int hold_all(struct holds *holds)
 {
     int64_t every_ns = holds->terms->ttl_ms * MS_NS / LOOKS_PER_TTL / SLICES;
     unsigned slice = 0;
+    for (unsigned i = 0; i < holds->terms->count; i++)
+        holds->hold[i].deadline_ns = redlock_deadline_ns(holds->hold[i].lock);
     for (int64_t look_ns = now_ns(); window_tick(&holds->window) != WINDOW_OVER;) {
         int64_t left_ns = look_ns - now_ns();
         int done = left_ns > 0 ? redlock_process(holds->client, (int)(left_ns / MS_NS) + 1) : 0;

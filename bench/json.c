@@ -139,6 +139,9 @@ static void put_held(FILE *out, const struct held_point *p)
     put_field(out, "bytes_per_lock", p->bytes_per_lock >= 0, p->bytes_per_lock);
     put_field(out, "rss_per_lock", true, p->rss_per_lock);
     put_field(out, "cpu_us_per_lock_s", true, p->cpu_us_per_lock_s);
+    put_field(out, "calls_per_renewal", true, p->renewal.calls);
+    put_field(out, "client_us_per_renewal", true, p->renewal.client_us);
+    put_field(out, "servers_us_per_renewal", p->renewal.servers_us >= 0, p->renewal.servers_us);
     put_field(out, "late_p99_ms", true, p->late_p99_ms);
     fprintf(out,
             ", \"ttl_ms\": %lld, \"lost\": %llu, \"renewals\": %llu, "

@@ -22,7 +22,7 @@ static const char usage[] =
     "table. Figures are medians of rounds in which the compared sides took turns.\n"
     "\n"
     "  -r, --rounds N      rounds (default 5)\n"
-    "  -s, --seconds S     length of each measurement (default 0.8)\n"
+    "  -s, --seconds S     length of each measurement (default 1)\n"
     "  -q, --quick         3 rounds of 0.25 s, fewer held locks: to see that it works\n"
     "  -o, --only LIST     only these parts, by name:\n" PARTS(
         PART_LINE) "      --json FILE     write everything there\n"
@@ -194,7 +194,7 @@ int options_parse(struct options *options, int argc, char **argv)
     };
     int option;
     *options = (struct options){.rounds = 5,
-                                .seconds = 0.8,
+                                .seconds = 1,
                                 .parts = (1u << PART_COUNT) - 1,
                                 .locks = {1000, 10000, 100000},
                                 .locks_count = 3,

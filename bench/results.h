@@ -66,6 +66,7 @@ struct held_point {
     double bytes_per_lock;
     double rss_per_lock;
     double cpu_us_per_lock_s;
+    struct cost renewal; /* of one */
     double late_p99_ms;
     int64_t ttl_ms;
     uint64_t renewals;
