@@ -87,6 +87,8 @@ static int run_rounds(struct cycles *cycles, const struct options *options)
         for (size_t i = 0; i < PLANNED; i++) {
             size_t index = round % 2 ? PLANNED - 1 - i : i;
             struct window window;
+            if (!options_want(options, plan[index].callers))
+                continue;
             window_open(&window, cycles->servers, options->seconds, &sample);
             if (run_one(cycles, index, &window) != 0)
                 return -1;
@@ -177,7 +179,7 @@ static void tell_callers(const struct cycles *cycles, struct results *results)
     static const char *const api[] = {"floor", NULL, "async", NULL, "blocking", "threads"};
     for (size_t i = 0; i < PLANNED && results->callers_count < CALLERS_MAX; i++) {
         const struct variant *v = &cycles->variant[i];
-        if (api[plan[i].way])
+        if (api[plan[i].way] && v->per_s.count > 0)
             results->callers[results->callers_count++] =
                 (struct caller_point){.api = api[plan[i].way],
                                       .callers = plan[i].callers,
@@ -191,6 +193,7 @@ static void tell_callers(const struct cycles *cycles, struct results *results)
 
 static void tell(const struct cycles *cycles, struct results *results)
 {
+    unsigned first = results->row_count;
     tell_async(cycles, results, 64, "async_64", "asynchronous, 64 in flight", "async_cpu_64",
                "asynchronous, 64 in flight, client CPU");
     struct row *row = results_row(results, "async_64_classic", "asynchronous, 64 in flight",
@@ -202,6 +205,9 @@ static void tell(const struct cycles *cycles, struct results *results)
     tell_fenced(cycles, results);
     tell_allocations(cycles, results);
     tell_callers(cycles, results);
+    for (unsigned i = first; i < results->row_count; i++)
+        if (results->row[i].ours.count == 0 && !results->row[i].note[0])
+            snprintf(results->row[i].note, sizeof results->row[i].note, "left out");
     results->machine.floor_spread_percent =
         series_spread_percent(&find(cycles, FLOOR, 64)->per_s);
 }

@@ -37,17 +37,21 @@ static const struct {
     [PART_RUN] = {launch_measure, "run"},       [PART_HELD] = {held_measure, "held"},
 };
 
+/* A part that fails does not keep the others from being measured. */
 static int measure_all(const struct options *options, const struct servers *servers,
                        struct results *results)
 {
+    int failed = 0;
     for (unsigned i = 0; i < PART_COUNT; i++) {
         if (!(options->parts & (1u << i)))
             continue;
         fprintf(stderr, "measuring: %s\n", parts[i].what);
-        if (parts[i].measure(options, servers, results) != 0)
-            return -1;
+        if (parts[i].measure(options, servers, results) != 0) {
+            fprintf(stderr, "redlock-bench: %s failed\n", parts[i].what);
+            failed = -1;
+        }
     }
-    return 0;
+    return failed;
 }
 
 static int check(const struct results *results)
@@ -78,11 +82,12 @@ int main(int argc, char **argv)
     results.machine.nodes = servers.count;
     results.rounds = options.rounds;
     results.seconds = options.seconds;
-    if (measure_all(&options, &servers, &results) != 0)
-        return EXIT_NODES;
+    int failed = measure_all(&options, &servers, &results);
     machine_end(&results.machine);
     table_print(&results);
     if (options.json && json_write(&results, options.json) != 0)
         return EXIT_OUTPUT;
+    if (failed)
+        return EXIT_NODES;
     return options.check ? check(&results) : EXIT_SUCCESS;
 }
