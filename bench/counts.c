@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <sys/uio.h>
@@ -29,8 +30,11 @@ static atomic_ullong calls;
 
 struct counts counts_now(void)
 {
+    struct rusage usage = {.ru_nvcsw = 0};
+    getrusage(RUSAGE_SELF, &usage);
     return (struct counts){atomic_load_explicit(&allocations, memory_order_relaxed),
-                           atomic_load_explicit(&calls, memory_order_relaxed)};
+                           atomic_load_explicit(&calls, memory_order_relaxed),
+                           (uint64_t)usage.ru_nvcsw};
 }
 
 #if !SANITIZED

@@ -12,6 +12,7 @@
 struct counts {
     uint64_t allocations; /* malloc, calloc, realloc; of libc itself too */
     uint64_t calls;       /* system calls for input, output, waiting and timers; no futexes */
+    uint64_t switches;    /* how often a thread gave its core up to wait */
 };
 
 struct counts counts_now(void);

@@ -126,6 +126,22 @@ static void tell_async(const struct cycles *cycles, struct results *results, uns
     row->target = (struct target){TARGET_AT_MOST, 3, false};
 }
 
+/* What five servers and a client on few cores can do at most: hardly touched by other programs. */
+static void tell_total_cpu(const struct cycles *cycles, struct results *results)
+{
+    const struct variant *ours = find(cycles, ASYNC, 64);
+    const struct variant *floor = find(cycles, FLOOR, 64);
+    struct row *row =
+        results_row(results, "async_total_cpu_64",
+                    "asynchronous, 64 in flight, CPU with servers", "us/cycle", same_commands);
+    if (!cycles->servers->local) {
+        snprintf(row->note, sizeof row->note, "the servers are not on this machine");
+        return;
+    }
+    row->ours = series_sum(&ours->client_us, &ours->servers_us);
+    row->theirs = series_sum(&floor->client_us, &floor->servers_us);
+}
+
 static void tell_blocking(const struct cycles *cycles, struct results *results)
 {
     const struct variant *floor = find(cycles, FLOOR, 1);
@@ -187,7 +203,9 @@ static void tell_callers(const struct cycles *cycles, struct results *results)
                                       .p50_us = v->p50_us,
                                       .p99_us = v->p99_us,
                                       .client_us = v->client_us,
-                                      .servers_us = v->servers_us};
+                                      .servers_us = v->servers_us,
+                                      .calls = v->calls,
+                                      .switches = v->switches};
     }
 }
 
@@ -196,6 +214,7 @@ static void tell(const struct cycles *cycles, struct results *results)
     unsigned first = results->row_count;
     tell_async(cycles, results, 64, "async_64", "asynchronous, 64 in flight", "async_cpu_64",
                "asynchronous, 64 in flight, client CPU");
+    tell_total_cpu(cycles, results);
     struct row *row = results_row(results, "async_64_classic", "asynchronous, 64 in flight",
                                   "cycles/s", "floor, 1-key release");
     variant_compare(row, find(cycles, ASYNC, 64), find(cycles, CLASSIC, 64));

@@ -111,6 +111,8 @@ static void put_callers(FILE *out, const struct caller_point *p)
     put_field(out, "p99_us", true, series_median(&p->p99_us));
     put_field(out, "client_us", true, series_median(&p->client_us));
     put_field(out, "servers_us", servers_us >= 0, servers_us);
+    put_field(out, "calls", true, series_median(&p->calls));
+    put_field(out, "switches", true, series_median(&p->switches));
     fputc('}', out);
 }
 

@@ -88,6 +88,7 @@ void window_close(struct window *window)
     sample->client_cpu_s = clock_s(CLOCK_PROCESS_CPUTIME_ID) - window->client_cpu_start_s;
     struct counts counts = counts_now();
     sample->calls = counts.calls - window->counts_start.calls;
+    sample->switches = counts.switches - window->counts_start.switches;
     sample->allocations = counts.allocations - window->counts_start.allocations;
     double servers_end_s = servers_cpu_s(window->servers);
     sample->servers_cpu_s =

@@ -47,6 +47,7 @@ struct sample {
     double servers_cpu_s;   /* all nodes; negative: unknown, they are not on this machine */
     uint64_t calls;         /* system calls of this process */
     uint64_t allocations;   /* of this process */
+    uint64_t switches;      /* of its threads, voluntary */
     struct latency acquire; /* from the call to the deciding reply */
     struct latency cycle;   /* from there to that of the release */
 };

@@ -58,6 +58,8 @@ struct caller_point {
     struct series p99_us;
     struct series client_us;
     struct series servers_us;
+    struct series calls;
+    struct series switches;
 };
 
 /* One client that held so many locks. */

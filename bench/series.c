@@ -41,6 +41,14 @@ double series_spread_percent(const struct series *series)
     return 100 * (s.value[s.count - 1] - s.value[0]) / middle;
 }
 
+struct series series_sum(const struct series *one, const struct series *other)
+{
+    struct series sum = {.count = 0};
+    for (unsigned i = 0; i < one->count && i < other->count; i++)
+        series_add(&sum, one->value[i] + other->value[i]);
+    return sum;
+}
+
 struct series series_ratio(const struct series *over, const struct series *under)
 {
     struct series ratio = {.count = 0};

@@ -18,6 +18,9 @@ double series_median(const struct series *series);
 /* From the least to the largest, in percent of the median; 0 of fewer than two values. */
 double series_spread_percent(const struct series *series);
 
+/* Round by round, one and the other. */
+struct series series_sum(const struct series *one, const struct series *other);
+
 /*
  * Round by round, one over the other: the two runs of a round stood next to each other in time,
  * so what the machine did besides is in both. A round without a divisor is left out.

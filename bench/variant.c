@@ -18,6 +18,7 @@ void variant_add(struct variant *variant, const struct sample *sample)
     series_add(&variant->client_us, per(sample->client_cpu_s * 1e6, sample->cycles));
     series_add(&variant->servers_us, servers_s < 0 ? -1 : per(servers_s * 1e6, sample->cycles));
     series_add(&variant->calls, per((double)sample->calls, sample->cycles));
+    series_add(&variant->switches, per((double)sample->switches, sample->cycles));
     series_add(&variant->allocations, per((double)sample->allocations, sample->cycles));
     variant->cycles += sample->cycles;
     variant->failures += sample->failures;

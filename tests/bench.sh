@@ -15,7 +15,7 @@ expect 'a very short run' 0
 # The checker wants it without white space; that texts lose some of theirs changes nothing.
 { tr -d '\n' <"$tmp/bench.json" | sed 's/\([][{},:]\)  */\1/g; s/  *\([]}]\)/\1/g'; echo; } >"$tmp/line.json"
 that 'its file is JSON' "$tmp/check" <"$tmp/line.json"
-for id in async_64 async_cpu_64 async_64_classic async_256 async_cpu_256 blocking_1 \
+for id in async_64 async_cpu_64 async_total_cpu_64 async_64_classic async_256 async_cpu_256 blocking_1 \
     blocking_thread_1 threads_64 fenced_strict_64 allocations_64 crowd_16 crowd_share_16 \
     crowd_fair_16 crowd_fair_share_16 run held_bytes held_late held_lost held_cpu; do
     like "   with $id" "$(cat "$tmp/bench.json")" "\"id\": \"$id\""
