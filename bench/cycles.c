@@ -227,8 +227,9 @@ static void tell(const struct cycles *cycles, struct results *results)
     for (unsigned i = first; i < results->row_count; i++)
         if (results->row[i].ours.count == 0 && !results->row[i].note[0])
             snprintf(results->row[i].note, sizeof results->row[i].note, "left out");
-    results->machine.floor_spread_percent =
-        series_spread_percent(&find(cycles, FLOOR, 64)->per_s);
+    const struct series *floor = &find(cycles, FLOOR, 64)->per_s;
+    if (floor->count > 1)
+        results->machine.floor_spread_percent = series_spread_percent(floor);
 }
 
 int cycles_measure(const struct options *options, const struct servers *servers,

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "figure.h"
 #include "holds.h"
 #include "ours.h"
-#include "table.h"
 
 #define LATE_SHARE 0.05 /* of the TTL, which the latest per cent of renewals may be late */
 #define BYTES_MAX 512
@@ -72,7 +72,7 @@ static void tell(struct results *results)
 {
     const struct held_point *first = &results->held[0];
     const struct held_point *last = &results->held[results->held_count - 1];
-    char most[32], fewest[32];
+    char most[FIGURE_MAX], fewest[FIGURE_MAX];
     double bytes = 0, late_share = 0;
     uint64_t lost = 0;
     for (unsigned i = 0; i < results->held_count; i++) {
@@ -82,18 +82,22 @@ static void tell(struct results *results)
         late_share = share > late_share ? share : late_share;
         lost += p->lost;
     }
-    table_figure(last->locks, most);
-    table_figure(first->locks, fewest);
+    figure(last->locks, most);
+    figure(first->locks, fewest);
+    struct row *row = results_row(results, "held_bytes",
+                                  about("up to %s locks held, memory of the client", most),
+                                  "bytes/lock", NULL);
+    row->target = (struct target){TARGET_AT_MOST, BYTES_MAX, true};
     if (bytes > 0)
-        add(results, "held_bytes", about("up to %s locks held, memory of the client", most),
-            "bytes/lock", bytes, (struct target){TARGET_AT_MOST, BYTES_MAX, true});
+        series_add(&row->ours, bytes);
+    else
+        snprintf(row->note, sizeof row->note, "this allocator does not tell");
     add(results, "held_late", about("up to %s locks held, p99 of renewals late by", most),
         "of TTL", late_share, (struct target){TARGET_BELOW, LATE_SHARE, false});
     add(results, "held_lost", about("up to %s locks held, lost", most), "locks", (double)lost,
         (struct target){TARGET_AT_MOST, 0, true});
-    struct row *row =
-        add(results, "held_cpu", about("%s locks held, CPU per lock", most), "us/s",
-            last->cpu_us_per_lock_s, (struct target){TARGET_AT_MOST, GROWTH_MAX, false});
+    row = add(results, "held_cpu", about("%s locks held, CPU per lock", most), "us/s",
+              last->cpu_us_per_lock_s, (struct target){TARGET_AT_MOST, GROWTH_MAX, false});
     row->baseline = about("%s locks held", fewest);
     series_add(&row->theirs, first->cpu_us_per_lock_s);
     row->cost = last->renewal;

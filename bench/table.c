@@ -1,44 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "table.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "figure.h"
 #include "redlock.h"
 
 #define NOISE_PERCENT 25 /* spread of the floor above which the machine was busy */
 
-static int decimals(double size)
-{
-    if (size == 0 || size >= 100)
-        return 0;
-    if (size >= 10)
-        return 1;
-    return size >= 0.1 ? 2 : 4;
-}
-
-const char *table_figure(double value, char out[TABLE_FIGURE_MAX])
-{
-    char digits[TABLE_FIGURE_MAX];
-    char *to = out;
-    int length = snprintf(digits, sizeof digits, "%.*f", decimals(fabs(value)), value);
-    int whole = (int)strcspn(digits, ".");
-    for (int i = 0; i < length && to < out + TABLE_FIGURE_MAX - 2; i++) {
-        if (i > 0 && i < whole && (whole - i) % 3 == 0 && digits[i - 1] != '-')
-            *to++ = ',';
-        *to++ = digits[i];
-    }
-    *to = '\0';
-    return out;
-}
-
 /* "-" for what is not known. */
-static const char *figure_or_dash(double value, char out[TABLE_FIGURE_MAX])
+static const char *figure_or_dash(double value, char out[FIGURE_MAX])
 {
     if (value < 0)
         return "-";
-    return table_figure(value, out);
+    return figure(value, out);
 }
 
 static const char *verdict_word(const struct row *row)
@@ -56,9 +32,9 @@ static const char *verdict_word(const struct row *row)
 
 static void print_row(const struct row *row)
 {
-    char cell[7][TABLE_FIGURE_MAX];
+    char cell[7][FIGURE_MAX];
     char target[24];
-    char spread[TABLE_FIGURE_MAX] = "";
+    char spread[FIGURE_MAX] = "";
     double ratio = row_ratio(row);
 
     target_text(&row->target, target);
@@ -69,10 +45,10 @@ static void print_row(const struct row *row)
     if (row->ours.count > 1)
         snprintf(spread, sizeof spread, "%.0f %%", row_spread_percent(row));
     printf("%-48s %9s %-10s %-21s %9s %7s %8s %4s %7s %7s %7s %8s%s%s\n", row->what,
-           table_figure(series_median(&row->ours), cell[0]), row->unit,
+           figure(series_median(&row->ours), cell[0]), row->unit,
            row->baseline ? row->baseline : "",
-           row->theirs.count ? table_figure(series_median(&row->theirs), cell[1]) : "",
-           ratio >= 0 ? table_figure(ratio, cell[2]) : "", target, verdict_word(row), spread,
+           row->theirs.count ? figure(series_median(&row->theirs), cell[1]) : "",
+           ratio >= 0 ? figure(ratio, cell[2]) : "", target, verdict_word(row), spread,
            figure_or_dash(row->cost.calls, cell[3]),
            figure_or_dash(row->cost.client_us, cell[4]),
            figure_or_dash(row->cost.servers_us, cell[5]), row->note[0] ? "  " : "", row->note);

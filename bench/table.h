@@ -5,11 +5,6 @@
 
 #include "results.h"
 
-#define TABLE_FIGURE_MAX 32
-
-/* 43210 as "43,210"; three digits of what is small. */
-const char *table_figure(double value, char out[TABLE_FIGURE_MAX]);
-
 void table_print(const struct results *results);
 
 #endif
