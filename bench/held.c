@@ -98,6 +98,10 @@ static void tell(struct results *results)
         (struct target){TARGET_AT_MOST, 0, true});
     row = add(results, "held_cpu", about("%s locks held, CPU per lock", most), "us/s",
               last->cpu_us_per_lock_s, (struct target){TARGET_AT_MOST, GROWTH_MAX, false});
+    if (results->held_count < 2) {
+        row->target.kind = TARGET_NONE; /* nothing has grown */
+        return;
+    }
     row->baseline = about("%s locks held", fewest);
     series_add(&row->theirs, first->cpu_us_per_lock_s);
     row->cost = last->renewal;
