@@ -64,11 +64,11 @@ static void serve_sockets(redlock *client, int timeout_ms)
     int count;
 
     client->sleeping = true;
-    pthread_mutex_unlock(&client->mutex);
-    /* An order that was put before this store is seen now; a later one wakes us. */
+    /* Whoever gets the mutex from here on wakes us, and whoever puts an order after this store. */
     atomic_store(&client->dozing, true);
     if (!rl_inbox_is_empty(client))
         timeout_ms = 0;
+    pthread_mutex_unlock(&client->mutex);
     count = rl_reactor_wait(&client->reactor, events, timeout_ms);
     atomic_store_explicit(&client->dozing, false, memory_order_relaxed);
     pthread_mutex_lock(&client->mutex);
