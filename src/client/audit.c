@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "client/spread.h"
 #include "io/clock.h"
 #include "wire/vetting.h"
 
@@ -218,8 +219,11 @@ static int gather(struct rl_audit *audit)
 int redlock_audit(redlock *client, int64_t ttl_ms, redlock_check_fn *each, void *data)
 {
     struct rl_audit audit = {.client = client, .each = each, .data = data, .ttl_ms = ttl_ms};
-    int error = rl_client_enter(client, true);
+    int error;
 
+    if (rl_is_front(client))
+        return rl_spread_audit(client, ttl_ms, each, data);
+    error = rl_client_enter(client, true);
     if (error)
         return error;
     error = rl_ttl_check(client, ttl_ms);

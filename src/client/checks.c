@@ -20,6 +20,7 @@ static void say(const struct rl_audit *audit, const char *address, const char *n
         .verdict = verdict,
         .text = text,
         .remedy = remedy,
+        .quorum = audit->client->quorum_name,
     };
 
     /* Like every callback: with no internal lock held. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The cheap part of the audit: what a look at the greeting shows to be doubtful, told once. */
 #include "client/client.h"
+#include "client/frame.h"
 #include "core/audit.h"
 
 static void gather(const redlock *client, struct rl_audit_node *out)
@@ -28,13 +29,17 @@ int rl_tell_doubts(redlock *client)
 
         client->warned[i] |= news;
         for (int doubt = 0; news >> doubt; doubt++) {
+            struct rl_frame frame;
+
             if (!(news & (1u << doubt)))
                 continue;
             client->calling = true;
             client->caller = pthread_self();
             pthread_mutex_unlock(&client->mutex);
+            rl_frame_enter(&frame, client->spread);
             client->warn(client->engine.node[i].address, rl_audit_doubt_text(doubt),
                          client->warn_data);
+            rl_frame_leave(&frame);
             pthread_mutex_lock(&client->mutex);
             client->calling = false;
             count++;
