@@ -167,7 +167,7 @@ static int read_answer(char *answer, struct row *rows, size_t *count, bool *fres
         }
         if (sscanf(line, "error %d %n", &status, &text) == 1 && text > 0)
             return message_fail(status, "%s", line + text);
-        if (*count == REDLOCK_NODES_MAX ||
+        if (*count == DEV_SERVERS_MAX ||
             sscanf(line, "%d %d %ld %7s", &row.number, &row.port, &row.pid, row.state) != 4)
             break;
         rows[(*count)++] = row;
@@ -179,7 +179,7 @@ int dev_verbs_ask(const struct settings *s, const char *directory, const char *v
                   const char *number)
 {
     char question[DEV_LINE_MAX], answer[DEV_ANSWER_MAX];
-    struct row rows[REDLOCK_NODES_MAX];
+    struct row rows[DEV_SERVERS_MAX];
     bool fresh = false;
     size_t count = 0;
     snprintf(question, sizeof question, "%s %.16s", verb, number ? number : "");

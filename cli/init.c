@@ -53,11 +53,13 @@ static int succeeded(const struct settings *s, const redlock_report *report)
         json_finish(&j);
     } else if (!s->quiet) {
         report_table(report, stdout);
-        printf("%u of %u nodes may vote\n", report->node_count, report->node_count);
+        printf("%u of %u nodes%s%s may vote\n", report->node_count, report->node_count,
+               report->quorum_name[0] ? " of quorum " : "", report->quorum_name);
     }
     return message_flush();
 }
 
+/* One quorum. */
 static int admit(const struct settings *s, redlock *client)
 {
     redlock_report report = {.size = sizeof report};
@@ -78,6 +80,17 @@ static int admit(const struct settings *s, redlock *client)
         .report = &report,
     };
     return report_failure(s, &f);
+}
+
+static int admit_all(const struct settings *s, redlock *client)
+{
+    redlock *member;
+    int status = 0;
+    for (size_t i = 0; (member = redlock_member(client, i)); i++) {
+        int failed = admit(s, member);
+        status = status ? status : failed;
+    }
+    return status;
 }
 
 static int init_main(const struct command *command, int argc, char **argv)
@@ -112,7 +125,7 @@ static int init_main(const struct command *command, int argc, char **argv)
     if (status == 0 && !yes)
         status = confirm(client);
     if (status == 0)
-        status = admit(&s, client);
+        status = admit_all(&s, client);
 cleanup:
     redlock_close(client);
     settings_free(&s);

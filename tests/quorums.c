@@ -59,7 +59,7 @@ CASE(order_means_nothing, "Clients that name the quorums in another order exclud
     o.quorums = other;
     redlock *s = client_open_with(&o);
     for (int i = 0; i < 20; i++) {
-        char name[16];
+        char name[32];
         snprintf(name, sizeof name, "name-%d", i);
         redlock_lock *lock = client_lock(r, name, 20000);
         CHECK_ERR(REDLOCK_BUSY, client_try(s, name, 20000));
@@ -268,7 +268,7 @@ CASE(one_descriptor,
     fleet_start(&f, 3, 3);
     redlock *r = fleet_open(&f, 0);
     for (int i = 0; i < IN_FLIGHT; i++) {
-        char name[16];
+        char name[32];
         task[i] = (struct task){.client = r, .finished = &finished, .error = 1};
         redlock_request q = {.size = sizeof q, .done = on_done, .data = &task[i]};
         snprintf(name, sizeof name, "name-%d", i);

@@ -26,7 +26,7 @@ static void *work(void *data)
     struct crew *crew = data;
     for (int i = 0; i < ROUNDS; i++) {
         int which = i % SHARED_NAMES;
-        char name[16];
+        char name[32];
         redlock_request q = {.size = sizeof q, .wait_ms = 20000};
         redlock_lock *lock = NULL;
         snprintf(name, sizeof name, "shared-%d", which);
@@ -48,7 +48,7 @@ static void exclude(uint32_t flags)
     crew.client = fleet_open_warm(&f, flags);
     int used[2] = {0};
     for (int i = 0; i < SHARED_NAMES; i++) {
-        char name[16];
+        char name[32];
         snprintf(name, sizeof name, "shared-%d", i);
         used[redlock_quorum_of(crew.client, name)]++;
     }
