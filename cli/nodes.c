@@ -13,6 +13,10 @@
 #include "table.h"
 #include "text.h"
 
+enum { OPTION_WHERE = OPTION_OWN };
+
+#define NAMES_MAX 64
+
 /* How far its clock is from ours. */
 static const char *clock_text(const struct node_view *v, char out[NODE_VIEW_TEXT_MAX])
 {
@@ -196,7 +200,8 @@ static void json_home(redlock *member, const char *name, const char *quorum, str
 }
 
 /* Asks no node: the names of the quorums and of the lock decide. */
-static int show_homes(const struct settings *s, redlock *client, char **names, int count)
+static int show_homes(const struct settings *s, redlock *client, const char *const *names,
+                      int count)
 {
     struct json j = {.out = stdout};
     if (s->json) {
@@ -235,16 +240,19 @@ static int nodes_main(const struct command *command, int argc, char **argv)
     struct args a;
     redlock *client = NULL;
     const char *value;
+    const char *names[NAMES_MAX];
     int id, status = 0, count = 0;
     settings_init(&s);
     args_begin(&a, command, &s, argc, argv);
     while (status == 0 && (id = args_next(&a, &value)) != ARGS_END) {
         if (id == ARGS_STOP)
             status = a.status;
-        else if (id == ARGS_WORD) {
-            status = command_check_name(value);
-            a.argv[count++] = a.argv[a.at - 1];
-        }
+        else if (id == ARGS_WORD)
+            status = message_usage("unexpected word; nodes are named with --nodes");
+        else if (id == OPTION_WHERE && count == NAMES_MAX)
+            status = message_usage("--where can be given %d times at most", NAMES_MAX);
+        else if (id == OPTION_WHERE)
+            status = command_check_name(names[count++] = value);
         if (a.stopped)
             break;
     }
@@ -254,31 +262,35 @@ static int nodes_main(const struct command *command, int argc, char **argv)
     if (status == 0)
         status = client_open(&s, &client);
     if (status == 0)
-        status = count ? show_homes(&s, client, argv, count) : show(&s, client);
+        status = count ? show_homes(&s, client, names, count) : show(&s, client);
 cleanup:
     redlock_close(client);
     settings_free(&s);
     return status;
 }
 
-static const struct option options[] = {{0}};
+static const struct option options[] = {
+    {OPTION_WHERE, 0, "where", "NAME", "in which quorum does this lock live? Several times"},
+    {0},
+};
 
 const struct command command_nodes = {
     .name = "nodes",
     .summary = "show the state of the nodes, and where a lock lives",
-    .usage = "[OPTION...] [NAME...]",
-    .about = "Asks every node for a sign of life and shows its state, whether it may vote "
-             "or for how long it may not, version, round trip, how far its clock is from "
-             "this machine's, whether the connection is encrypted and verified, whether "
-             "the server can compare and delete without a script, how often it was "
-             "connected to, and why it is down or in quarantine. Several quorums "
-             "(--nodes 'east=a,b,c;west=d,e,f') are shown one by one, each with how many of "
-             "its nodes answer and how many it needs.\n\n"
-             "With NAME, says in which quorum that lock lives, and with -v on which nodes; no "
-             "node is asked.\n\n"
-             "Exits with 0 when a majority answered, of every quorum, else with 69 or 77.\n",
+    .usage = "[OPTION...]",
+    .about =
+        "Asks every node for a sign of life and shows its state, whether it may vote "
+        "or for how long it may not, version, round trip, how far its clock is from "
+        "this machine's, whether the connection is encrypted and verified, whether "
+        "the server can compare and delete without a script, how often it was "
+        "connected to, and why it is down or in quarantine. Several quorums "
+        "(--nodes 'east=a,b,c;west=d,e,f') are shown one by one, each with how many of "
+        "its nodes answer and how many it needs.\n\n"
+        "With --where NAME, says in which quorum that lock lives, and with -v on which nodes; no "
+        "node is asked.\n\n"
+        "Exits with 0 when a majority answered, of every quorum, else with 69 or 77.\n",
     .examples = "redlock nodes --nodes redis1,redis2,redis3\n"
-                "redlock nodes --nodes 'east=a,b,c;west=d,e,f' nightly-report",
+                "redlock nodes --nodes 'east=a,b,c;west=d,e,f' --where nightly-report",
     .options = options,
     .run = nodes_main,
 };

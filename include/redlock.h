@@ -625,7 +625,7 @@ typedef struct redlock_check {
     const char *address; /* the node; empty: all of them together */
     const char *name;    /* reachable, role, identity, eviction, persistence, clock, latency,
                             rights, fencing, waiting, kinds, guard, number,
-                            versions, placement */
+                            versions, membership, placement */
     int32_t verdict;     /* enum redlock_verdict */
     const char *text;    /* what was found */
     const char *remedy;  /* what to do; empty when nothing has to be done */

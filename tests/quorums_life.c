@@ -224,6 +224,65 @@ CASE(forked_child_of_threads, "The same for a client with threads.")
     fork_with(REDLOCK_THREAD);
 }
 
+/* ---- clients that disagree ---- */
+
+static void on_warning(const char *address, const char *text, void *data)
+{
+    (void)address;
+    if (strstr(text, "another set of quorums"))
+        ++*(_Atomic int *)data;
+}
+
+/* How many nodes does a client with these options warn of? */
+static int warnings(redlock_options o)
+{
+    _Atomic int count = 0;
+    redlock *r = NULL;
+    redlock_report report = {.size = sizeof report};
+    o.warn = on_warning;
+    o.warn_data = &count;
+    CHECK_OK(redlock_open(&o, &r));
+    CHECK_OK(redlock_ping(r, &report));
+    CHECK_OK(redlock_ping(r, &report)); /* everything of the greeting was heard, and told */
+    redlock_close(r);
+    return count;
+}
+
+CASE(different_sets_are_noticed,
+     "After redlock_admit() a client with another set of quorums is told by every node.")
+{
+    struct fleet f;
+    fleet_start(&f, 3, 3);
+    redlock_options all = fleet_options(&f), plain = client_options(&f.cluster[0]);
+    redlock_quorum swapped[3] = {f.quorum[0], f.quorum[1], f.quorum[2]};
+    /* Nobody has stated anything: nothing is known. */
+    CHECK_INT(0, warnings(all));
+    CHECK_INT(0, warnings(plain));
+    redlock *r = client_open_with(&all);
+    CHECK_OK(redlock_admit(r, NULL));
+    redlock_close(r);
+    CHECK_INT(0, warnings(all));
+    CHECK_INT(3, warnings(plain));
+    redlock_options fewer = all;
+    fewer.quorum_count = 2;
+    CHECK_INT(6, warnings(fewer));
+    swapped[0].name = f.quorum[1].name;
+    swapped[1].name = f.quorum[0].name;
+    redlock_options renamed = all;
+    renamed.quorums = swapped;
+    CHECK_INT(6, warnings(renamed)); /* the same set, but the third alone is where it was */
+    redlock_quorum other_way[3] = {f.quorum[2], f.quorum[1], f.quorum[0]};
+    renamed.quorums = other_way;
+    CHECK_INT(0, warnings(renamed));
+
+    /* The operator's word changes it: two from now on. */
+    r = client_open_with(&fewer);
+    CHECK_OK(redlock_admit(r, NULL));
+    redlock_close(r);
+    CHECK_INT(0, warnings(fewer));
+    CHECK_INT(9, warnings(all));
+}
+
 /* ---- what is refused ---- */
 
 static void refuse(const redlock_options *o, const char *why)

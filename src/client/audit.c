@@ -210,6 +210,7 @@ static int gather(struct rl_audit *audit)
         audit->nodes[i] = (struct rl_audit_node){
             .reachable = audit->rtt_us[i] >= 0,
             .facts = &session->facts,
+            .placement = client->placement,
             .window = &session->guard.window,
         };
     }

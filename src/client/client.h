@@ -77,6 +77,7 @@ struct redlock {
     struct rl_spread *spread; /* several quorums: what it fronts or is a member of; or NULL */
     uint32_t quorum_index;    /* among them */
     char quorum_name[REDLOCK_QUORUM_MAX + 1]; /* empty: it has none */
+    char placement[RL_PLACEMENT_MAX];         /* what the nodes' markers should say of that */
     size_t prefix_size;
     char prefix[REDLOCK_PREFIX_MAX + 1];
 
@@ -119,6 +120,7 @@ struct rl_membership {
     struct rl_spread *spread;
     uint32_t index;
     const char *name;
+    uint64_t set; /* fingerprint of all the names */
 };
 
 /* open.c: the options have been read */

@@ -12,6 +12,7 @@ static void gather(const redlock *client, struct rl_audit_node *out)
         out[i] = (struct rl_audit_node){
             .reachable = node->session.state == RL_SESSION_UP,
             .facts = &node->session.facts,
+            .placement = client->placement,
             .window = &node->session.guard.window,
         };
     }

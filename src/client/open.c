@@ -2,6 +2,7 @@
 /* A client's beginning. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -217,6 +218,10 @@ int rl_client_open(const redlock_options *o, const struct rl_membership *members
     client->spread = membership->spread;
     client->quorum_index = membership->index;
     memcpy(client->quorum_name, membership->name, strlen(membership->name) + 1);
+    if (membership->name[0])
+        snprintf(client->placement, sizeof client->placement, "%s@%016" PRIx64,
+                 membership->name, membership->set);
+    client->engine.placement = (struct rl_slice){client->placement, strlen(client->placement)};
     client->reactor = (struct rl_reactor){-1, -1, -1, RL_NEVER_NS, false};
     for (int i = 0; i < REDLOCK_NODES_MAX; i++) {
         rl_conn_init(&client->conn[i]);
@@ -251,6 +256,7 @@ int redlock_open(const redlock_options *options, redlock **out)
         o.nodes = o.quorums[0].nodes;
         o.node_count = o.quorums[0].node_count;
         alone.name = o.quorums[0].name;
+        alone.set = rl_quorums_fingerprint(&o);
     }
     return rl_client_open(&o, &alone, out);
 }

@@ -24,6 +24,7 @@ struct rl_spread {
 
 /* spread_open.c */
 int rl_quorums_check(const redlock_options *o);
+uint64_t rl_quorums_fingerprint(const redlock_options *o);
 int rl_spread_open(const redlock_options *o, redlock **out);
 
 /* spread.c: what a public call does for a front */

@@ -59,6 +59,17 @@ int rl_quorums_check(const redlock_options *o)
     return REDLOCK_OK;
 }
 
+/* Of the set of names: the same in whatever order they come. */
+uint64_t rl_quorums_fingerprint(const redlock_options *o)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < o->quorum_count; i++)
+        sum += rl_rendezvous_quorum(
+            (struct rl_slice){o->quorums[i].name, strlen(o->quorums[i].name)});
+    return sum;
+}
+
 /* The members have read their URLs: no server may decide for two. */
 static int check_apart(const redlock *a, const redlock *b)
 {
@@ -101,7 +112,11 @@ static int open_member(const redlock_options *o, size_t index, struct rl_spread 
 {
     const redlock_quorum *quorum = &o->quorums[index];
     struct rl_membership membership = {
-        .spread = spread, .index = (uint32_t)index, .name = quorum->name};
+        .spread = spread,
+        .index = (uint32_t)index,
+        .name = quorum->name,
+        .set = rl_quorums_fingerprint(o),
+    };
     redlock_options own = *o;
     int error;
 

@@ -7,7 +7,8 @@ if [ -z "${REDLOCK_DEV:-}" ]; then
     # How they are written. Nobody listens on these ports, and nobody needs to: no node is asked.
     export HOME=$tmp XDG_CONFIG_HOME=
     homes() {
-        "$redlock" nodes "$@" one two three four five six
+        "$redlock" nodes "$@" --where one --where two --where=three --where four --where five \
+            --where six
     }
     set='east=127.0.0.1:1,127.0.0.1:2;west=127.0.0.1:3;north=127.0.0.1:4'
     wanted=$(homes --nodes "$set")
@@ -20,17 +21,17 @@ if [ -z "${REDLOCK_DEV:-}" ]; then
     printf 'nodes = east=127.0.0.1:1,127.0.0.1:2\nnodes = west=127.0.0.1:3;north=127.0.0.1:4\n' \
         >"$tmp/conf"
     is 'in the file' "$(homes --config "$tmp/conf")" "$wanted"
-    is '-v names the nodes' "$("$redlock" nodes -v --nodes "$set" '{two}x' | tail -n 1)" '  127.0.0.1:3'
-    is 'without quorums there is one place' "$("$redlock" nodes --nodes 127.0.0.1:1 x)" \
+    is '-v names the nodes' "$("$redlock" nodes -v --nodes "$set" --where '{two}x' | tail -n 1)" '  127.0.0.1:3'
+    is 'without quorums there is one place' "$("$redlock" nodes --nodes 127.0.0.1:1 --where x)" \
         'x: all nodes'
     is 'a ; in a password ends nothing' \
-        "$("$redlock" nodes -v --nodes 'redis://u:a;b@127.0.0.1:1' x 2>"$tmp/ignored" | tail -n 1)" \
+        "$("$redlock" nodes -v --nodes 'redis://u:a;b@127.0.0.1:1' --where x 2>"$tmp/ignored" | tail -n 1)" \
         '  127.0.0.1:1'
-    is 'nor the = of a socket' "$("$redlock" nodes -v --nodes 'unix:///nowhere?db=1' x | tail -n 1)" \
+    is 'nor the = of a socket' "$("$redlock" nodes -v --nodes 'unix:///nowhere?db=1' --where x | tail -n 1)" \
         '  /nowhere'
 
     wrong() {
-        try "$redlock" nodes --nodes "$1" x
+        try "$redlock" nodes --nodes "$1" --where x
         expect "$3" 78 "$2"
     }
     wrong 'east=127.0.0.1:1;127.0.0.1:2' 'node 1' 'a ; without a name behind it separates nothing'
@@ -41,11 +42,11 @@ if [ -z "${REDLOCK_DEV:-}" ]; then
         'one server in two'
     wrong "east=$(seq -s, -f 127.0.0.1:%g 16)" 'quorum east has 16 nodes' 'too many nodes'
     wrong "$(printf 'q%d=127.0.0.1;' {1..65})" 'more than 64 quorums' 'too many quorums'
-    try "$redlock" nodes --nodes east=127.0.0.1:1 --nodes 127.0.0.1:2 x
+    try "$redlock" nodes --nodes east=127.0.0.1:1 --nodes 127.0.0.1:2 --where x
     expect 'with and without a quorum' 78 'with and without'
-    try env REDLOCK_NODES='east=127.0.0.1:1;West=127.0.0.1:2' "$redlock" nodes x
+    try env REDLOCK_NODES='east=127.0.0.1:1;West=127.0.0.1:2' "$redlock" nodes --where x
     expect 'the environment complains too' 78 'REDLOCK_NODES .*a-z 0-9'
-    try "$redlock" nodes --json --nodes "$set" '{two}x' '{two}y'
+    try "$redlock" nodes --json --nodes "$set" --where '{two}x' --where '{two}y'
     like 'as JSON' "$out" '"names":\[\{"name":"\{two\}x","quorum_name":"west","nodes":\["127.0.0.1:3"\]\},\{"name":"\{two\}y","quorum_name":"west"'
     try "$redlock" dev --quorums 13 -n 5
     expect 'dev does not start a hundred servers' 64 '65; at most 60'
@@ -82,7 +83,7 @@ spot() {
 name() {
     local i
     for i in $(seq 50); do
-        [ "$("$redlock" nodes "name-$i")" != "name-$i: quorum $1" ] || break
+        [ "$("$redlock" nodes --where "name-$i")" != "name-$i: quorum $1" ] || break
     done
     printf 'name-%d' "$i"
 }
@@ -134,6 +135,13 @@ like '   and says where and which' "$out" "1 lock on it that lives in another qu
 try "$redlock" status
 expect 'so does status' 0 '1 lock is in a quorum where it does not live'
 REDLOCK_NODES=${one#q1=} "$redlock" unlock "$second" "$(cat "$tmp/stray")"
+
+try env REDLOCK_NODES="$one" "$redlock" lock -n "$first"
+expect 'a client with fewer quorums is warned by every node' 0 'another set of quorums'
+"$redlock" unlock "$first" "$out"
+try env REDLOCK_NODES="$one" "$redlock" doctor
+expect '   and by doctor' 1
+is '   of each' "$(grep -c 'fail *membership' <<<"$out")" 3
 
 # One quorum goes.
 "$redlock" lock -n -t 30s "$first" >"$tmp/value"
