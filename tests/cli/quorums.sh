@@ -127,6 +127,12 @@ try "$redlock" init --yes
 expect 'init' 0
 like '   of each' "$out" '3 of 3 nodes of quorum q2 may vote'
 
+try "$redlock" init --yes --quorum q1
+expect 'init of one of them' 0
+unlike '   and of no other' "$out" 'quorum q2'
+try "$redlock" init --yes --quorum q3
+expect '   not of one that is not there' 64 'none of the quorums'
+
 # Somebody else has another idea of the quorums.
 REDLOCK_NODES=${one#q1=} "$redlock" lock -n -t 20s "$second" >"$tmp/stray"
 try "$redlock" doctor
