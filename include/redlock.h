@@ -187,7 +187,7 @@ typedef void redlock_warn_fn(const char *address, const char *text, void *data);
 /*
  * One of several quorums: nodes that decide by majority about the locks that live on them. The name
  * has 1 to REDLOCK_QUORUM_MAX characters of a-z 0-9 . _ - and is what decides which locks those
- * are: renamed, it is another quorum.
+ * are: renamed, it is another quorum. An element of an array, it has no `size` and will not grow.
  */
 typedef struct redlock_quorum {
     const char *name;
@@ -246,6 +246,9 @@ typedef struct redlock_options {
      * EVERY client must have the same set of names, each with the same nodes. Two with different
      * sets can look for one lock in different quorums, and both hold it. docs/capacity.md has the
      * procedure for changing the set.
+     *
+     * Without REDLOCK_THREAD a blocking call drives only the quorum of its lock: for locks of
+     * others to be renewed meanwhile somebody has to call redlock_process().
      */
     const redlock_quorum *quorums;
     size_t quorum_count;
@@ -589,7 +592,8 @@ REDLOCK_API int redlock_ping(redlock *client, redlock_report *report);
 /*
  * States that nothing is held on these nodes: each reachable one gets the marker that lets it
  * vote at once (`redlock init`). Only an operator can know that. Brand-new nodes look exactly
- * like nodes that have just lost everything. OK when every node took it, else NOQUORUM (AUTH,
+ * like nodes that have just lost everything. Each also learns which quorum of which set it belongs
+ * to, so that clients with another set can be warned. OK when every node took it, else NOQUORUM (AUTH,
  * PROTO) and the report says which did not.
  */
 REDLOCK_API int redlock_admit(redlock *client, redlock_report *report);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Several quorums with threads, across fork() and to the end; and what is refused at open. */
+#include "certs.h"
 #include "check.h"
 #include "client.h"
 #include "clock.h"
@@ -333,6 +334,23 @@ CASE(refused_at_open, "Every wrong set of quorums is refused with a sentence of 
     refuse(&o, "quorum 'b': node 1");
     o.flags = REDLOCK_THREAD;
     refuse(&o, "quorum 'b': node 1");
+}
+
+CASE(tls_in_one_of_them,
+     "TLS files are for the quorums that use TLS; unused by all they are refused.")
+{
+    static const char *const plain[] = {"127.0.0.1:1"};
+    static const char *const secure[] = {"rediss://127.0.0.1:2"};
+    static const char *const other[] = {"127.0.0.1:3"};
+    redlock_quorum q[2] = {{"a", plain, 1}, {"b", secure, 1}};
+    redlock *r = NULL;
+    certs_make();
+    redlock_options o = {
+        .size = sizeof o, .quorums = q, .quorum_count = 2, .tls_ca_file = certs_path("ca.crt")};
+    CHECK_OK(redlock_open(&o, &r));
+    redlock_close(r);
+    q[1].nodes = other;
+    refuse(&o, "no node is a rediss:// URL");
 }
 
 CASE(one_named_quorum, "One quorum with a name is an ordinary client that knows the name.")
