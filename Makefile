@@ -146,6 +146,12 @@ bench: ## cycles per second next to the floor, and the price of 10,000 held lock
 	@$(RELEASE)/redlock dev -n 5 -- $(RELEASE)/bench/redlock-bench --check 0.6
 	@$(RELEASE)/redlock dev -n 5 -- $(RELEASE)/bench/redlock-bench --holds 10000 --seconds 10
 
+.PHONY: capacity
+capacity: ## what one lock costs, and what that comes to for a million a second
+	@scripts/deps.sh run
+	@$(call built,release,--target redlock redlock-capacity) >/dev/null
+	@$(RELEASE)/redlock dev -n 5 -- $(RELEASE)/bench/redlock-capacity
+
 .PHONY: install
 install: ## install below PREFIX (default /usr/local), staged in DESTDIR if given
 	@scripts/deps.sh build

@@ -5,17 +5,15 @@
 
 static _Thread_local struct rl_frame *innermost;
 
-void rl_frame_enter(struct rl_frame *frame, const struct rl_spread *spread)
+void rl_frame_push(struct rl_frame *frame)
 {
-    *frame = (struct rl_frame){.spread = spread, .outer = innermost};
-    if (spread)
-        innermost = frame;
+    frame->outer = innermost;
+    innermost = frame;
 }
 
-void rl_frame_leave(const struct rl_frame *frame)
+void rl_frame_pop(const struct rl_frame *frame)
 {
-    if (frame->spread)
-        innermost = frame->outer;
+    innermost = frame->outer;
 }
 
 bool rl_frame_is_of(const struct rl_spread *spread)

@@ -16,9 +16,22 @@ struct rl_frame {
     struct rl_frame *outer;
 };
 
+void rl_frame_push(struct rl_frame *frame);
+void rl_frame_pop(const struct rl_frame *frame);
+
 /* Around a callback of a member of `spread`; NULL: of an ordinary client, and nothing to do. */
-void rl_frame_enter(struct rl_frame *frame, const struct rl_spread *spread);
-void rl_frame_leave(const struct rl_frame *frame);
+static inline void rl_frame_enter(struct rl_frame *frame, const struct rl_spread *spread)
+{
+    frame->spread = spread;
+    if (spread)
+        rl_frame_push(frame);
+}
+
+static inline void rl_frame_leave(const struct rl_frame *frame)
+{
+    if (frame->spread)
+        rl_frame_pop(frame);
+}
 
 /* Is this thread in a callback of a member of `spread`? */
 bool rl_frame_is_of(const struct rl_spread *spread);
