@@ -93,6 +93,7 @@ try "$redlock" nodes
 expect 'nodes' 0
 like 'each quorum with its majority' "$out" '^quorum q2: 3 of 3 nodes answer, 2 needed$'
 is '   and every node' "$(grep -c ' up ' <<<"$out")" 6
+like 'dev knows them, too' "$("$redlock" dev list)" '^4 +q2 +127.0.0.1:[0-9]+ +up '
 value=$("$redlock" lock -n -t 30s "$first")
 is 'a lock is where it lives' "$(spot "$first")" '3 0'
 value2=$("$redlock" lock -n -t 30s "$second")
