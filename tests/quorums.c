@@ -191,6 +191,35 @@ CASE(blocking_wait,
     redlock_close(s);
 }
 
+static void never_lost(redlock_lock *lock, int error, void *data)
+{
+    (void)data;
+    FAIL("%s was lost: %s", redlock_name(lock), redlock_error_name(error));
+}
+
+CASE(blocking_wait_renews_all,
+     "While a call waits in one quorum, locks of the others are renewed.")
+{
+    struct fleet f;
+    enum { TTL_MS = CHECK_SANITIZED ? 1500 : 600 };
+    fleet_start(&f, 3, 3);
+    redlock *r = fleet_open_warm(&f, 0), *s = fleet_open_warm(&f, 0);
+    redlock_lock *kept[3], *other = client_lock(s, fleet_name(&f, 0, 1), 20000), *got = NULL;
+    for (size_t i = 0; i < 3; i++) {
+        redlock_request q = {.size = sizeof q, .flags = REDLOCK_RENEW, .lost = never_lost};
+        CHECK_OK(redlock_acquire(r, fleet_name(&f, i, 0), TTL_MS, &q, &kept[i]));
+    }
+    redlock_request q = {.size = sizeof q, .wait_ms = 4 * TTL_MS};
+    CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(r, fleet_name(&f, 0, 1), 20000, &q, &got));
+    for (size_t i = 0; i < 3; i++) {
+        CHECK_INT(REDLOCK_STATE_HELD, redlock_state(kept[i]));
+        client_unlock(kept[i]);
+    }
+    client_unlock(other);
+    redlock_close(r);
+    redlock_close(s);
+}
+
 CASE(adopted_by_another, "A lock is handed over by its value, in whichever quorum it lives.")
 {
     struct fleet f;

@@ -32,6 +32,9 @@ void rl_spread_close(redlock *front);
 void rl_spread_free(struct rl_spread *spread);
 int rl_spread_fd(redlock *front);
 int rl_spread_process(redlock *front, int timeout_ms);
+/* spread_wait.c: a wait for one member in which the others are served */
+bool rl_spread_waits_for_all(const redlock *member, int timeout_ms);
+int rl_spread_wait(redlock *member, struct epoll_event *events, int timeout_ms);
 
 /* spread_ask.c */
 int rl_spread_node(redlock *front, size_t index, redlock_node_info *out);

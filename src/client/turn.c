@@ -56,12 +56,14 @@ void rl_tick(redlock *client, int64_t now_ns)
 static void serve_sockets(redlock *client, int timeout_ms)
 {
     struct epoll_event events[RL_REACTOR_EVENTS_MAX];
+    bool for_all = client->spread && rl_spread_waits_for_all(client, timeout_ms);
     int64_t now_ns;
     int count;
 
     client->sleeping = true;
     pthread_mutex_unlock(&client->mutex);
-    count = rl_reactor_wait(&client->reactor, events, timeout_ms);
+    count = for_all ? rl_spread_wait(client, events, timeout_ms)
+                    : rl_reactor_wait(&client->reactor, events, timeout_ms);
     pthread_mutex_lock(&client->mutex);
     client->sleeping = false;
 
