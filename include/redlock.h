@@ -246,9 +246,6 @@ typedef struct redlock_options {
      * EVERY client must have the same set of names, each with the same nodes. Two with different
      * sets can look for one lock in different quorums, and both hold it. docs/capacity.md has the
      * procedure for changing the set.
-     *
-     * Without REDLOCK_THREAD a blocking call drives only the quorum of its lock: for locks of
-     * others to be renewed meanwhile somebody has to call redlock_process().
      */
     const redlock_quorum *quorums;
     size_t quorum_count;
