@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 
 export const TTL_MS = 10000; // of every lock, as ours
-const WARM_SECONDS = 0.5; // before the measurement: connections, scripts, compiled code
+const WARM_SECONDS = 0.3; // before the measurement: connections, scripts, compiled code
 const STUCK_MS = 5000; // a call that takes longer counts as one that never returns
 
 export const { values: options } = parseArgs({
@@ -106,12 +106,13 @@ function result({ tally, seconds, cpu_us, stuck }) {
   const sorted = Float64Array.from(tally.took).sort();
   return {
     cycles,
+    least: Math.min(...tally.done),
+    most: Math.max(...tally.done),
     failures: tally.failures,
     seconds,
     p50_us: quantile(sorted, 0.5),
     p99_us: quantile(sorted, 0.99),
     client_us: cpu_us / Math.max(1, cycles),
-    share: Math.max(...tally.done) ? Math.min(...tally.done) / Math.max(...tally.done) : 0,
     stuck,
   };
 }

@@ -97,16 +97,22 @@ static void *caller_main(void *data)
     return NULL;
 }
 
-/* The smallest share over the largest: 1 when all were served alike. */
-static double share_of(const struct caller *callers, unsigned count)
+/* What the caller got that got least, and the one that got most: alike when all were served. */
+struct extent {
+    uint64_t least;
+    uint64_t most;
+};
+
+static struct extent extent_of(const struct caller *callers, unsigned count)
 {
-    uint64_t least = UINT64_MAX;
-    uint64_t most = 0;
+    struct extent extent = {.least = UINT64_MAX};
     for (unsigned i = 0; i < count; i++) {
-        least = callers[i].cycles < least ? callers[i].cycles : least;
-        most = callers[i].cycles > most ? callers[i].cycles : most;
+        if (callers[i].cycles < extent.least)
+            extent.least = callers[i].cycles;
+        if (callers[i].cycles > extent.most)
+            extent.most = callers[i].cycles;
     }
-    return most ? (double)least / (double)most : 0;
+    return extent;
 }
 
 static int run_callers(struct caller *callers, unsigned count, struct window *window)
@@ -150,7 +156,7 @@ static int wait_for_go(void)
     return fgets(line, sizeof line, stdin) ? 0 : complain("standard input", "closed");
 }
 
-static void print_result(const struct sample *sample, double share)
+static void print_result(const struct sample *sample, const struct extent *extent)
 {
     double cycles = sample->cycles ? (double)sample->cycles : 1;
     printf("{\"cycles\":%llu,\"failures\":%llu,\"seconds\":%.4f,\"p50_us\":%.1f,"
@@ -160,8 +166,9 @@ static void print_result(const struct sample *sample, double share)
            latency_quantile_us(&sample->acquire, 0.99), sample->client_cpu_s * 1e6 / cycles);
     if (sample->servers_cpu_s >= 0)
         printf(",\"servers_us\":%.2f", sample->servers_cpu_s * 1e6 / cycles);
-    if (share >= 0)
-        printf(",\"share\":%.3f", share);
+    if (extent->most > 0)
+        printf(",\"least\":%llu,\"most\":%llu", (unsigned long long)extent->least,
+               (unsigned long long)extent->most);
     puts("}");
 }
 
@@ -180,7 +187,7 @@ static int run_floor(const struct settings *settings, const struct servers *serv
 }
 
 static int run_ours(const struct settings *settings, const struct servers *servers,
-                    struct window *window, struct sample *sample, double *share)
+                    struct window *window, struct sample *sample, struct extent *extent)
 {
     redlock *clients[CALLERS_MAX] = {NULL};
     size_t wanted = settings->api == API_CLIENTS ? settings->callers : 1;
@@ -204,8 +211,7 @@ static int run_ours(const struct settings *settings, const struct servers *serve
     } else {
         set_up_callers(callers, settings, window, clients, client_count);
         result = run_callers(callers, settings->callers, window);
-        if (settings->one_name)
-            *share = share_of(callers, settings->callers);
+        *extent = extent_of(callers, settings->callers);
     }
 cleanup:
     while (client_count > 0)
@@ -251,13 +257,17 @@ static int parse_nodes(struct settings *settings, char *text)
 static int parse_arguments(struct settings *settings, int argc, char **argv)
 {
     static const struct option options[] = {
-        {"api", required_argument, NULL, 'a'},      {"nodes", required_argument, NULL, 'n'},
-        {"workload", required_argument, NULL, 'w'}, {"callers", required_argument, NULL, 'c'},
-        {"seconds", required_argument, NULL, 's'},  {"fair", no_argument, NULL, 'f'},
+        {"api", required_argument, NULL, 'a'},
+        {"nodes", required_argument, NULL, 'n'},
+        {"workload", required_argument, NULL, 'w'},
+        {"callers", required_argument, NULL, 'c'},
+        {"seconds", required_argument, NULL, 's'},
+        {"fair", no_argument, NULL, 'f'},
         {0},
     };
     int result = 0;
-    for (int option; result == 0 && (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+    for (int option;
+         result == 0 && (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         switch (option) {
         case 'a':
             result = parse_api(settings, optarg);
@@ -284,10 +294,10 @@ static int parse_arguments(struct settings *settings, int argc, char **argv)
     if (result == 0 && (settings->node_count == 0 || settings->callers < 1 ||
                         settings->callers > CALLERS_MAX || !(settings->seconds > 0) ||
                         settings->seconds > SECONDS_MAX))
-        result = complain("usage",
-                          "redlock-peer --api floor|async|direct|thread|clients [--fair]\n"
-                          "    --nodes HOST:PORT,... --workload distinct|one_name|hung "
-                          "--callers N --seconds S");
+        result =
+            complain("usage", "redlock-peer --api floor|async|direct|thread|clients [--fair]\n"
+                              "    --nodes HOST:PORT,... --workload distinct|one_name|hung "
+                              "--callers N --seconds S");
     return result;
 }
 
@@ -297,7 +307,7 @@ int main(int argc, char **argv)
     static struct servers servers;
     struct window window;
     struct settings settings = {.api = API_DIRECT, .callers = 1, .seconds = 1};
-    double share = -1;
+    struct extent extent = {0};
 
     if (parse_arguments(&settings, argc, argv) != 0)
         return 64;
@@ -305,9 +315,9 @@ int main(int argc, char **argv)
         return 69;
     int result = settings.api == API_FLOOR
                      ? run_floor(&settings, &servers, &window, &sample)
-                     : run_ours(&settings, &servers, &window, &sample, &share);
+                     : run_ours(&settings, &servers, &window, &sample, &extent);
     if (result != 0)
         return EXIT_FAILURE;
-    print_result(&sample, share);
+    print_result(&sample, &extent);
     return EXIT_SUCCESS;
 }
