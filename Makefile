@@ -146,6 +146,18 @@ bench: ## cycles per second next to the floor, and the price of 10,000 held lock
 	@$(RELEASE)/redlock dev -n 5 -- $(RELEASE)/bench/redlock-bench --check 0.6
 	@$(RELEASE)/redlock dev -n 5 -- $(RELEASE)/bench/redlock-bench --holds 10000 --seconds 10
 
+.PHONY: bench-peers
+bench-peers: ## other lock clients, ours and the floor on the same servers (about 5 minutes)
+	@scripts/deps.sh run plots
+	@scripts/deps.sh peers || echo "what is missing is left out"
+	@$(call built,release,--target redlock redlock-peer redlock-peer-floor) >/dev/null
+	@$(RELEASE)/redlock dev -n 5 -- python3 bench/peers/run.py --build $(RELEASE)
+
+.PHONY: bench-plots
+bench-plots: ## draw what the benchmarks measured: tables and pictures of docs/performance.md
+	@scripts/deps.sh plots
+	@python3 bench/plot.py
+
 .PHONY: install
 install: ## install below PREFIX (default /usr/local), staged in DESTDIR if given
 	@scripts/deps.sh build

@@ -83,14 +83,14 @@ class Case:
 # ---- who is measured -------------------------------------------------------------------------
 
 # Milliseconds between attempts for one_name, found with --tune: what serves the slowest of 16
-# callers best. The defaults are measured too.
-RETRIES = {"node-redlock": 30, "redis-semaphore": 10, "python": 10, "single": 10}
+# callers best. The defaults are measured too; None: nothing was better.
+RETRIES = {"node-redlock": 30, "redis-semaphore": None, "python": 30, "single": 3}
 
 
 def ours(build):
     driver = [f"{build}/bench/redlock-peer", "--api"]
     one = lambda text, api, *more: (text, "ours", [*driver, api, *more])
-    floor = ("floor: raw sockets, same commands", "floor", [*driver, "floor"])
+    floor = ("floor: raw sockets, same commands", "floor", [f"{build}/bench/redlock-peer-floor"])
     asynchronous = one("redlock, asynchronous", "async")
     blocking = one("redlock, blocking", "direct")
     threads = one("redlock, threads on one client, I/O thread", "thread")
@@ -116,14 +116,17 @@ def node_peer(label, driver, retry_ms, default_note):
     plain = (label, "peer", ["node", str(HERE / driver)])
     piped = (f"{label}, auto-pipelining", "peer", [*plain[2], "--auto-pipelining"])
     tuned = (f"{label}, retry {retry_ms} ms", "peer", [*plain[2], "--retry-ms", str(retry_ms)])
-    return [
+    cases = [
         Case(*plain, "distinct", 1),
         Case(*plain, "distinct", 64),
         Case(*piped, "distinct", 64),
         Case(*plain, "one_name", 16, note=default_note),
-        Case(*tuned, "one_name", 16, note="the delay that serves the slowest caller best"),
         Case(*plain, "hung", 1, note="defaults"),
     ]
+    if retry_ms is not None:
+        cases.append(Case(*tuned, "one_name", 16,
+                          note="the delay that serves the slowest caller best"))
+    return cases
 
 
 def python_peer(python, version):
@@ -402,9 +405,12 @@ def processor_times():
 
 def tune(cases, servers, seconds, environment):
     """Which delay between attempts serves 16 callers best?"""
-    for case in (c for c in cases if c.workload == "one_name" and c.kind in ("peer", "single")
-                 and "--retry-ms" in c.command):
-        base = case.command[:case.command.index("--retry-ms")]
+    bases = {}
+    for case in cases:
+        if case.workload == "one_name" and case.kind in ("peer", "single"):
+            end = case.command.index("--retry-ms") if "--retry-ms" in case.command else None
+            bases.setdefault(tuple(case.command[:end]), case)
+    for base, case in bases.items():
         variants = [[]]
         if "node" in base:
             variants += [["--auto-pipelining"], ["--client-each"]]
