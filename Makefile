@@ -151,12 +151,12 @@ bench-peers: ## other lock clients, ours and the floor on the same servers (abou
 	@scripts/deps.sh run plots
 	@scripts/deps.sh peers || echo "what is missing is left out"
 	@$(call built,release,--target redlock redlock-peer redlock-peer-floor) >/dev/null
-	@$(RELEASE)/redlock dev -n 5 -- python3 bench/peers/run.py --build $(RELEASE)
+	@$(RELEASE)/redlock dev -n 5 -- python3 -B bench/peers/run.py --build $(RELEASE)
 
 .PHONY: bench-plots
 bench-plots: ## draw what the benchmarks measured: tables and pictures of docs/performance.md
 	@scripts/deps.sh plots
-	@python3 bench/plot.py
+	@python3 -B bench/plot.py
 
 .PHONY: install
 install: ## install below PREFIX (default /usr/local), staged in DESTDIR if given
