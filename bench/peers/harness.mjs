@@ -37,6 +37,7 @@ export function connectAll() {
   });
 }
 
+const processId = process.pid; // asked once: it is a system call
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 // What one run of all callers counts. `open` is per caller: what it awaits, and since when.
@@ -55,8 +56,8 @@ async function callerLoop(client, number, tally) {
   for (let serial = 0; !tally.over; serial++) {
     const name =
       tally.workload === 'one_name'
-        ? `bench-${process.pid}`
-        : `bench-${process.pid}-${tally.workload}-${number}-${serial}`;
+        ? `bench-${processId}`
+        : `bench-${processId}-${tally.workload}-${number}-${serial}`;
     const started = performance.now();
     try {
       tally.open[number] = { call: 'acquire', since: started };

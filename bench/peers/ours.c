@@ -46,6 +46,7 @@ struct settings {
 struct run {
     const struct settings *settings;
     const char *word; /* in the names, so that no run meets leftovers of another */
+    int process;
     atomic_int state;
     int64_t end_ns;
     int64_t ended_ns; /* when it really was over: nobody is woken to the nanosecond */
@@ -106,9 +107,9 @@ static void next_name(struct caller *caller)
 {
     const struct run *run = caller->run;
     if (run->settings->one_name)
-        snprintf(caller->name, NAME_SIZE, "bench-%d-%s", (int)getpid(), run->word);
+        snprintf(caller->name, NAME_SIZE, "bench-%d-%s", run->process, run->word);
     else
-        snprintf(caller->name, NAME_SIZE, "bench-%d-%s-%u-%u", (int)getpid(), run->word,
+        snprintf(caller->name, NAME_SIZE, "bench-%d-%s-%u-%u", run->process, run->word,
                  caller->number, caller->serial++);
 }
 
@@ -231,6 +232,7 @@ static int run_for(const struct settings *settings, struct caller *callers, cons
     int64_t started_ns = now_ns();
     struct run run = {.settings = settings,
                       .word = word,
+                      .process = (int)getpid(),
                       .state = STATE_RUNNING,
                       .end_ns = started_ns + (int64_t)(*seconds * 1e9)};
     for (unsigned i = 0; i < settings->callers; i++) {

@@ -80,6 +80,7 @@ class Run:
     def __init__(self, client, callers, workload):
         self.client = client
         self.workload = workload
+        self.process = os.getpid()
         self.over = False
         self.done = [0] * callers
         self.took = [[] for _ in range(callers)]
@@ -88,8 +89,8 @@ class Run:
 
     def name(self, number, serial):
         if self.workload == "one_name":
-            return f"bench-{os.getpid()}"
-        return f"bench-{os.getpid()}-{self.workload}-{number}-{serial}"
+            return f"bench-{self.process}"
+        return f"bench-{self.process}-{self.workload}-{number}-{serial}"
 
     def caller(self, number):
         serial = 0
