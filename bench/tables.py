@@ -35,13 +35,20 @@ def met(row):
     return {True: "yes", False: "**no**"}.get(row.get("met"), "")
 
 
+def unit(row):
+    words = row.get("unit", "")
+    return words.replace("us", "µs", 1) if words == "us" or words.startswith("us/") else words
+
+
 def machine(data):
     m = data["machine"]
-    words = (f"{m.get('cores')} cores, Linux {m.get('kernel')}, {m.get('nodes')} x "
-             f"{m.get('server')}; {m.get('rounds')} rounds of {m.get('seconds')} s; load "
-             f"{m.get('load_before')} before and {m.get('load_after')} after, "
-             f"{m.get('steal_percent')} % of the CPU time stolen by the host; the floor itself "
-             f"spread over {m.get('floor_spread_percent')} %.")
+    kernel = ".".join(m.get("kernel", "").removeprefix("Linux ").split(".")[:2])
+    words = (f"{m.get('cores')} cores, Linux {kernel}, {m.get('nodes')} x {m.get('server')}; "
+             f"{m.get('rounds')} rounds of {m.get('seconds')} s; load "
+             f"{number(m.get('load_before'), 1)} before and {number(m.get('load_after'), 1)} "
+             f"after, {number(m.get('steal_percent'), 1)} % of the CPU time stolen by the host; "
+             f"between rounds the floor itself spread over "
+             f"{number(m.get('floor_spread_percent'))} %.")
     if m.get("node"):
         words += f" Node.js {m['node']}, ioredis {m['ioredis']}."
     return words
@@ -51,7 +58,7 @@ def bench(data):
     return machine(data) + "\n\n" + table(
         ("what", "ours", "", "compared with", "", "ratio", "target", "met", "spread"),
         ("---", "--:", "---", "---", "--:", "--:", "---", "---", "--:"),
-        [(r["what"], figure(r.get("ours")), r.get("unit", ""), r.get("baseline") or "",
+        [(r["what"], figure(r.get("ours")), unit(r), r.get("baseline") or "",
           figure(r.get("baseline_value")), figure(r.get("ratio")), r.get("target") or "", met(r),
           f"{number(r.get('spread_percent'))} %" if r.get("spread_percent") is not None else "")
          for r in data["rows"]])
