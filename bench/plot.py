@@ -47,14 +47,17 @@ def throughput(bench, path):
 
 
 def cumulated(histogram):
-    """(us, percent of all at or below), and the p50."""
-    total = sum(cell["count"] for cell in histogram)
-    seen, points, median = 0, [], None
-    for cell in sorted(histogram, key=lambda cell: cell["us"]):
+    """(us, percent of all below), and where half are. A cell counts from its `us` on."""
+    cells = sorted(histogram, key=lambda cell: cell["us"])
+    total = sum(cell["count"] for cell in cells)
+    ends = [cell["us"] for cell in cells[1:]]
+    ends.append(cells[-1]["us"] * (cells[-1]["us"] / cells[-2]["us"] if len(cells) > 1 else 1.1))
+    seen, points, median = 0, [(max(cells[0]["us"], 1), 0)], None
+    for cell, end in zip(cells, ends):
+        if median is None and (seen + cell["count"]) * 2 >= total:
+            median = cell["us"] + (end - cell["us"]) * (total / 2 - seen) / cell["count"]
         seen += cell["count"]
-        points.append((max(cell["us"], 1), 100 * seen / total))
-        if median is None and seen * 2 >= total:
-            median = cell["us"]
+        points.append((max(end, 1), 100 * seen / total))
     return points, median
 
 
@@ -77,8 +80,7 @@ def hung(bench, path):
     card.legend(20, 82, [(f"{words}, median {time_words(round(median))}", ink)
                          for words, ink, _, median in curves])
     for _, ink, points, _ in curves:
-        axes.curve([(lowest, 0)] + [(x, y) for x, y in points if x <= highest], ink, marks=False,
-                   steps=True)
+        axes.curve([(x, y) for x, y in points if x <= highest], ink, marks=False)
     card.write(path)
     return None
 

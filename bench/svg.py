@@ -146,12 +146,9 @@ class Axes:
         if y_label:
             card.text(self.left, self.top - 12, y_label, "start")
 
-    def curve(self, points, ink, marks=True, steps=False):
+    def curve(self, points, ink, marks=True):
         places = [self.at(x, y) for x, y in points]
-        path = ""
-        for i, (x, y) in enumerate(places):
-            path += (f"M{x:.1f} {y:.1f}" if i == 0 else
-                     f"H{x:.1f}V{y:.1f}" if steps else f"L{x:.1f} {y:.1f}")
+        path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
         self.card.add(f'<path d="{path}" class="s{ink} line"/>')
         for x, y in places if marks or len(places) == 1 else ():
             self.card.add(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" class="f{ink}"/>')

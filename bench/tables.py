@@ -106,6 +106,16 @@ def peers_distinct(data):
          for r in sorted(rows, key=lambda r: (r["callers"], -r["per_s"]))])
 
 
+def peers_calls(data):
+    return table(
+        ("client", "callers", "sends", "receives", "waits", "futexes"),
+        ("---", "--:", "--:", "--:", "--:", "--:"),
+        [(r["client"], r["callers"], *(figure(r["calls"][kind]) for kind in
+                                       ("sends", "receives", "waits", "futexes")))
+         for r in sorted(of_workload(data, "distinct"),
+                         key=lambda r: (r["callers"], -r["per_s"])) if r.get("calls")])
+
+
 def peers_one_name(data):
     return table(
         ("client", "acquisitions/s", "of the slowest caller", "slowest / fastest", "acquire p50",
@@ -135,6 +145,7 @@ TABLES = {
     "callers": (0, "callers", callers),
     "held": (0, "held", held),
     "peers-distinct": (1, "peers", peers_distinct),
+    "peers-calls": (1, "peers", peers_calls),
     "peers-one-name": (1, "peers", peers_one_name),
     "peers-hung": (1, "peers", peers_hung),
     "peers-targets": (1, "rows", peers_targets),

@@ -84,6 +84,7 @@ check_peers() {
     check_plots
     have node || miss node
     have npm || miss npm
+    have strace || miss strace
     { have python3 && python3 -c 'import redis' 2>/dev/null; } ||
         { have /usr/bin/python3 && /usr/bin/python3 -c 'import redis' 2>/dev/null; } ||
         miss python3-redis

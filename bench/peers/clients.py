@@ -23,6 +23,7 @@ class Case:
     id: str = ""  # for the rows at the end
     note: str = ""
     rounds: list = field(default_factory=list)
+    calls: dict = None  # system calls per cycle, by kind; counted apart, for that slows it
 
     def median(self, key):
         values = [r[key] for r in self.rounds if r.get(key) is not None]

@@ -40,6 +40,7 @@ import sys
 import threading
 from pathlib import Path
 
+import calls
 from clients import everybody
 from outcome import STUCK_S, described, print_rows, print_table, rows
 
@@ -98,7 +99,7 @@ def follow(stream, lines):
     lines.put("")
 
 
-def measure(case, servers, seconds, environment):
+def measure(case, servers, seconds, environment, count_calls=False):
     """Runs the driver once. None with a message when it failed."""
     driver = subprocess.Popen(
         [*case.command, "--nodes", ",".join(servers.nodes), "--workload", case.workload,
@@ -106,13 +107,14 @@ def measure(case, servers, seconds, environment):
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
     lines = queue.Queue()
     threading.Thread(target=follow, args=(driver.stdout, lines), daemon=True).start()
-    hanging = False
+    hanging, strace = False, None
     try:
         if lines.get(timeout=READY_S).strip() != "ready":
             raise queue.Empty
         if case.workload == "hung":
             hanging = True
             servers.hang()
+        strace = calls.Strace(driver.pid) if count_calls else None
         before_us = servers.cpu_us()
         driver.stdin.write("go\n")
         driver.stdin.flush()
@@ -130,6 +132,10 @@ def measure(case, servers, seconds, environment):
         except subprocess.TimeoutExpired:
             driver.kill()
             driver.wait()
+        if strace:
+            counted = strace.counts()
+    if strace and counted:
+        result["calls"] = calls.per_cycle(counted, result["cycles"])
     result["per_s"] = result["cycles"] / result["seconds"]
     if case.workload == "one_name" and result.get("most"):
         result["share"] = result["least"] / result["most"]
@@ -153,6 +159,14 @@ def processor_times():
     """Steal and all, in ticks, since boot."""
     ticks = [int(word) for word in Path("/proc/stat").read_text().split("\n")[0].split()[1:]]
     return ticks[7], sum(ticks[:8])
+
+
+def count_calls(cases, servers, seconds, environment):
+    """Once for each client with names of its own: what does a cycle ask of the kernel?"""
+    for case in cases if calls.available() else ():
+        if case.workload == "distinct" and case.kind != "single" and case.rounds:
+            result = measure(case, servers, seconds, environment, count_calls=True)
+            case.calls = result.get("calls") if result else None
 
 
 def tune(cases, servers, seconds, environment):
@@ -201,6 +215,7 @@ def main():
     run_rounds([c for c in cases if c.workload == "hung"], servers,
                min(HUNG_ROUNDS, options.rounds), options.seconds, environment)
     steal_after, ticks_after = processor_times()
+    count_calls(cases, servers, options.seconds, environment)
     spreads = [c.spread_percent() for c in cases if c.kind == "floor" and c.rounds]
     verdicts = rows(cases)
     print_table(cases)
