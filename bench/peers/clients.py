@@ -22,6 +22,7 @@ class Case:
     callers: int
     id: str = ""  # for the rows at the end
     note: str = ""
+    each: bool = None  # one_name: callers have clients of their own, share one, or both are one
     rounds: list = field(default_factory=list)
     calls: dict = None  # system calls per cycle, by kind; counted apart, for that slows it
 
@@ -39,8 +40,9 @@ class Case:
 
 
 # Milliseconds between attempts for one_name, found with --tune: what serves the slowest of 16
-# callers best. The defaults are measured too; None: nothing was better.
-RETRIES = {"node-redlock": 30, "redis-semaphore": None, "python": 30, "single": 3}
+# callers best, sharing a client and with a client each. The defaults are measured too; None:
+# nothing was better.
+RETRIES = {"node-redlock": (30, 30), "redis-semaphore": (None, 3), "python": 30, "single": 3}
 
 
 def ours(build):
@@ -58,30 +60,34 @@ def ours(build):
         Case(*asynchronous, "distinct", 64, "async_64"),
         Case(*threads, "distinct", 64, "threads_64"),
         Case(*one("redlock, threads on one client", "direct"), "distinct", 64, "threads_64_direct"),
-        Case(*one("redlock, one client", "thread"), "one_name", 16, "one_client"),
+        Case(*one("redlock, one client", "thread"), "one_name", 16, "one_client", each=False),
         Case(*one("redlock, one client, fair", "thread", "--fair"), "one_name", 16,
-             "one_client_fair"),
-        Case(*one("redlock, a client each", "clients"), "one_name", 16, "clients"),
+             "one_client_fair", each=False),
+        Case(*one("redlock, a client each", "clients"), "one_name", 16, "clients", each=True),
         Case(*one("redlock, a client each, fair", "clients", "--fair"), "one_name", 16,
-             "clients_fair"),
+             "clients_fair", each=True),
         Case(*blocking, "hung", 1, "hung"),
     ]
 
 
-def node_peer(label, driver, retry_ms, default_note):
+def node_peer(label, driver, retries_ms, default_note):
     plain = (label, "peer", ["node", str(HERE / driver)])
     piped = (f"{label}, auto-pipelining", "peer", [*plain[2], "--auto-pipelining"])
-    tuned = (f"{label}, retry {retry_ms} ms", "peer", [*plain[2], "--retry-ms", str(retry_ms)])
+    tuned = lambda ms, *more: [*plain[2], "--retry-ms", str(ms), *more]
+    note = "the delay that serves the slowest caller best"
+    shared_ms, each_ms = retries_ms
     cases = [
         Case(*plain, "distinct", 1),
         Case(*plain, "distinct", 64),
         Case(*piped, "distinct", 64),
-        Case(*plain, "one_name", 16, note=default_note),
+        Case(*plain, "one_name", 16, note=default_note, each=False),
+        Case(f"{label}, a client each, {each_ms} ms", "peer", tuned(each_ms, "--client-each"),
+             "one_name", 16, note=note, each=True),
         Case(*plain, "hung", 1, note="defaults"),
     ]
-    if retry_ms is not None:
-        cases.append(Case(*tuned, "one_name", 16,
-                          note="the delay that serves the slowest caller best"))
+    if shared_ms is not None:
+        cases.append(Case(f"{label}, retry {shared_ms} ms", "peer", tuned(shared_ms), "one_name",
+                          16, note=note, each=False))
     return cases
 
 

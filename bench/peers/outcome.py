@@ -15,9 +15,11 @@ def ratio(a, b, key):
     return statistics.median(each) if each else None
 
 
-def best_peer(cases, workload, callers, key):
+def best_peer(cases, workload, callers, key, each=None):
+    """The best of those that are arranged alike: see Case.each."""
     peers = [c for c in cases if c.kind == "peer" and c.workload == workload
-             and c.callers == callers and c.median(key)]
+             and c.callers == callers and c.median(key)
+             and (each is None or c.each is None or c.each == each)]
     return max(peers, key=lambda c: c.median(key), default=None)
 
 
@@ -28,7 +30,7 @@ def rows(cases):
 
     def row(name, id, key, what, target):
         case = by_id.get(id)
-        best = case and best_peer(cases, case.workload, case.callers, key)
+        best = case and best_peer(cases, case.workload, case.callers, key, case.each)
         value = best and ratio(case, best, key)
         if value is not None:
             result.append({"id": name, "what": f"{what}; best peer: {best.client}",
