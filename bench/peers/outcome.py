@@ -10,15 +10,16 @@ TARGET_SHARE = 0.9
 
 def ratio(a, b, key):
     """The median of the rounds' own ratios: the two of a round stood next to each other."""
-    pairs = [(x.get(key), y.get(key)) for x, y in zip(a.rounds, b.rounds)]
-    each = [x / y for x, y in pairs if x is not None and y]
+    others = {r["round"]: r.get(key) for r in b.rounds}
+    each = [r[key] / others[r["round"]] for r in a.rounds
+            if r.get(key) is not None and others.get(r["round"])]
     return statistics.median(each) if each else None
 
 
 def best_peer(cases, workload, callers, key, each=None):
     """The best of those that are arranged alike: see Case.each."""
     peers = [c for c in cases if c.kind == "peer" and c.workload == workload
-             and c.callers == callers and c.median(key)
+             and c.callers == callers and c.median(key) is not None
              and (each is None or c.each is None or c.each == each)]
     return max(peers, key=lambda c: c.median(key), default=None)
 
@@ -31,11 +32,17 @@ def rows(cases):
     def row(name, id, key, what, target):
         case = by_id.get(id)
         best = case and best_peer(cases, case.workload, case.callers, key, case.each)
-        value = best and ratio(case, best, key)
-        if value is not None:
-            result.append({"id": name, "what": f"{what}; best peer: {best.client}",
-                           "ratio": round(value, 3), "target": target and f">= {target:g}",
-                           "met": value >= target if target else None})
+        if not best:
+            return
+        value = ratio(case, best, key) if best.median(key) else None
+        if value is None:  # the best of them got nothing in the time: no number is the answer
+            met = case.median(key) > 0
+            what += "; every peer left it with nothing"
+        else:
+            met = value >= target if target else None
+            what += f"; best peer: {best.client}"
+        result.append({"id": name, "what": what, "ratio": value and round(value, 3),
+                       "target": target and f">= {target:g}", "met": met})
 
     row("peer_blocking_1", "blocking_1", "per_s", "blocking, one caller", None)
     row("peer_async_64", "async_64", "per_s", "asynchronous, 64 in flight", None)
@@ -87,7 +94,7 @@ def print_rows(verdicts):
     print()
     for row in verdicts:
         met = {True: "met", False: "NOT MET", None: ""}[row["met"]]
-        print(f"{row['ratio']:8.2f}  {row['target'] or '':7} {met:8} {row['what']}")
+        print(f"{number(row['ratio'], 2):>8}  {row['target'] or '':7} {met:8} {row['what']}")
 
 
 def described(case):

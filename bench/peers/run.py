@@ -151,7 +151,7 @@ def run_rounds(cases, servers, rounds, seconds, environment):
                 continue  # once is enough to know
             result = measure(case, servers, seconds, environment)
             if result:
-                case.rounds.append(result)
+                case.rounds.append({**result, "round": number})
         print(f"run.py: round {number + 1} of {rounds}", file=sys.stderr)
 
 
