@@ -135,7 +135,8 @@ def install(directory):
     if (directory / "node_modules" / ".package-lock.json").exists():
         return None
     try:
-        done = subprocess.run(["npm", "ci", "--no-audit", "--no-fund", "--prefix", str(directory)],
+        done = subprocess.run(["npm", "ci", "--no-audit", "--no-fund", "--fetch-retries=1",
+                               "--prefix", str(directory)],
                               capture_output=True, text=True, timeout=INSTALL_S, check=False)
     except subprocess.TimeoutExpired:
         return f"npm did not end within {INSTALL_S} s"

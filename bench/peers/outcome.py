@@ -24,8 +24,8 @@ def best_peer(cases, workload, callers, key, each=None):
     return max(peers, key=lambda c: c.median(key), default=None)
 
 
-def rows(cases):
-    """Ours over the best peer, and what was aimed at."""
+def rows(cases, complete):
+    """Ours over the best peer, and what was aimed at; judged only where no peer is missing."""
     by_id = {c.id: c for c in cases if c.id and c.rounds}
     result = []
 
@@ -42,7 +42,7 @@ def rows(cases):
             met = value >= target if target else None
             what += f"; best peer: {best.client}"
         result.append({"id": name, "what": what, "ratio": value and round(value, 3),
-                       "target": target and f">= {target:g}", "met": met})
+                       "target": target and f">= {target:g}", "met": met if complete else None})
 
     row("peer_blocking_1", "blocking_1", "per_s", "blocking, one caller", None)
     row("peer_async_64", "async_64", "per_s", "asynchronous, 64 in flight", None)

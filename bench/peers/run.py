@@ -217,7 +217,7 @@ def main():
     steal_after, ticks_after = processor_times()
     count_calls(cases, servers, options.seconds, environment)
     spreads = [c.spread_percent() for c in cases if c.kind == "floor" and c.rounds]
-    verdicts = rows(cases)
+    verdicts = rows(cases, complete=not missing)
     print_table(cases)
     print_rows(verdicts)
     answer = {
