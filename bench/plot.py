@@ -125,8 +125,8 @@ def held(bench, path):
 PEER_INK = {"floor": 0, "ours": 1, "peer": 2, "single": 5}
 PANELS = (("distinct", 1, "One caller, distinct names: cycles/s"),
           ("distinct", 64, "64 callers, distinct names: cycles/s"),
-          ("one_name", 16, "16 callers, one name: acquisitions/s; solid: had all got what the "
-                           "slowest got"))
+          ("one_name", 16, "16 callers, one name: acquisitions/s; solid: sixteen times the "
+                           "slowest caller's"))
 BAR, GAP, PANEL = 18, 7, 46
 
 
