@@ -17,8 +17,8 @@ WORDS = {"floor": "floor", "async": "asynchronous", "threads": "threads", "block
 
 
 def machine_words(machine):
-    server = machine.get("server", "servers")
-    return f"{machine.get('nodes', 5)} x {server} and the client on {machine.get('cores', '?')} cores"
+    server, cores = machine.get("server", "servers"), machine.get("cores", "?")
+    return f"{machine.get('nodes', 5)} x {server} and the client on {cores} cores"
 
 
 def throughput(bench, path):
@@ -75,8 +75,8 @@ def hung(bench, path):
     lowest = min(points[0][0] for _, _, points, _ in curves)
     highest = max(next(x for x, y in points if y >= 99.9) for _, _, points, _ in curves)
     axes = Axes(card, (LEFT, 132, RIGHT, 352), Log(lowest, max(highest, lowest * 4)), Linear(100))
-    axes.draw("time from the call to its return (0.1 % took longer than shown)", "share of acquires done",
-              x_text=time_words, y_text=lambda p: f"{p:g} %")
+    axes.draw("time from the call to its return (0.1 % took longer than shown)",
+              "share of acquires done", x_text=time_words, y_text=lambda p: f"{p:g} %")
     card.legend(20, 82, [(f"{words}, median {time_words(round(median))}", ink)
                          for words, ink, _, median in curves])
     for _, ink, points, _ in curves:

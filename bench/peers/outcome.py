@@ -112,4 +112,5 @@ def described(case):
             "client_us": None if stuck else rounded("client_us"),
             "servers_us": None if stuck else rounded("servers_us"),
             "failures": sum(r["failures"] for r in case.rounds),
-            "calls": case.calls, "spread_percent": round(case.spread_percent(), 1), "note": "; ".join(notes)}
+            "calls": case.calls, "spread_percent": round(case.spread_percent(), 1),
+            "note": "; ".join(notes)}
