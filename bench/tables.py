@@ -12,9 +12,11 @@ def number(value, digits=0):
 
 
 def figure(value):
-    """Three digits, or all in front of the point."""
+    """Three digits, or all in front of the point; one where it is tiny."""
     if value is None or isinstance(value, str):
         return value or ""
+    if abs(value) < 0.01:
+        return f"{value:.1g}"
     digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
     return f"{value:,.{digits}f}"
 
@@ -58,7 +60,7 @@ def bench(data):
     return machine(data) + "\n\n" + table(
         ("what", "ours", "", "compared with", "", "ratio", "target", "met", "spread"),
         ("---", "--:", "---", "---", "--:", "--:", "---", "---", "--:"),
-        [(r["what"], figure(r.get("ours")), unit(r), r.get("baseline") or "",
+        [(r["what"], figure(r.get("ours")) or "not measured", unit(r), r.get("baseline") or "",
           figure(r.get("baseline_value")), figure(r.get("ratio")), r.get("target") or "", met(r),
           f"{number(r.get('spread_percent'))} %" if r.get("spread_percent") is not None else "")
          for r in data["rows"]])
