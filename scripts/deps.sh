@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# deps.sh [build|run|bench|test|fuzz|proof]...
+# deps.sh [build|run|bench|test|fuzz|proof|plots|peers]...
 #
-# Makes sure that what a purpose needs is installed: `build` the library and the command, `run`
-# a local quorum, `bench` what it is measured against, `test` everything but clang with its fuzzer, which is for `fuzz`, and the model
-# checker, which is for `proof`. Does nothing, quickly and without the network, when all is there.
-# What is missing is installed with apt-get, as root or through sudo; on other systems, and
-# without the rights, the exact command is printed and the status is 1.
-# Two more purposes: `plots` is what draws the results of benchmarks, `peers` what other lock
-# clients run with and are watched by.
+# Makes sure that what a purpose needs is installed: `build` the library and the command, `run` a
+# local quorum, `bench` what it is measured against, `test` everything but clang with its fuzzer,
+# which is for `fuzz`, and the model checker, which is for `proof`; `plots` is what draws the results
+# of benchmarks, `peers` what other lock clients run with and are watched by. Does nothing, quickly
+# and without the network, when all is there. What is missing is installed with apt-get, as root or
+# through sudo; on other systems, and without the rights, the exact command is printed and the
+# status is 1.
 set -eu
 
 have() { command -v "$1" >/dev/null 2>&1; }
