@@ -128,7 +128,7 @@ static void roll_back(struct rl_lock *lock, struct rl_actions *out)
 {
     uint16_t nodes = RL_RULE(ROLLBACK_EVERYWHERE) ? rl_all_nodes(lock) : lock->tally.yes;
 
-    if (lock->ticket || lock->terms.fair)
+    if (lock->ticket || lock->terms.fair || lock->polite)
         nodes &= (uint16_t)~nodes_that_refused(lock);
     if (!RL_RULE(QUEUE_ROLLBACK) && lock->ticket)
         return;

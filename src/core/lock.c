@@ -252,7 +252,7 @@ int64_t rl_lock_timer_ns(const struct rl_lock *lock)
     case RL_QUEUED:
         return rl_earlier(lock->retry_at_ns, wait_ns);
     case RL_PARKED:
-        return wait_ns;
+        return rl_earlier(lock->retry_at_ns, wait_ns);
     case RL_TICKETING:
         return rl_earlier(lock->round_deadline_ns, wait_ns);
     case RL_HELD:

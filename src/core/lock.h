@@ -107,6 +107,7 @@ struct rl_lock {
     int64_t ahead_ms;    /* who is ahead of us may live this long */
     uint32_t place;      /* from 1; 0: unknown */
     uint32_t place_round;
+    bool polite; /* the first attempt follows our own release: it overtakes nobody */
     uint8_t collision_count; /* rounds in a row that gave us some nodes, but no quorum */
     uint16_t woken;          /* nodes that said, during the round, that the lock is free */
     uint8_t again_count;     /* requests of this round that were repeated */
@@ -185,6 +186,7 @@ struct rl_event {
     int leader_error; /* TIMER while PARKED: why the waiter before us had no success */
     uint16_t nodes;   /* WAKE */
     uint16_t slot;    /* WAKE: of a semaphore; 0: unknown */
+    bool handed_over; /* WAKE: our own release is on its way, in front of what follows */
 };
 
 struct rl_send {

@@ -134,7 +134,8 @@ static void describe_acquire(const struct rl_engine *engine, const struct rl_han
     struct rl_subject *subject = &out->subject;
 
     /* Only a first attempt may overtake: one that reaches few nodes would do so for ever. */
-    if (lock->ticket || lock->terms.fair || (handle->line && lock->attempt_count > 1))
+    if (lock->ticket || lock->terms.fair || lock->polite ||
+        (handle->line && lock->attempt_count > 1))
         subject->waiter = write_waiter(engine, subject->kind, handle->waiter, out->waiter);
     subject->ticket = rl_write_decimal(lock->ticket, out->ticket);
     subject->group = handle->owner;
