@@ -14,13 +14,13 @@ elseif redis.pcall('GET', KEYS[1]) ~= ARGV[1] then
 else
   call('DEL', KEYS[1])
 end
-local heads = call('ZRANGE', KEYS[2], 0, 15)
-if not heads[1] then
+if call('ZCARD', KEYS[2]) == 0 then
   if ARGV[2] == '1' then
     call('DEL', KEYS[3])
   end
   return 1
 end
+local heads = call('ZRANGE', KEYS[2], 0, 15)
 for i = 1, #heads do
   -- Who may not publish leaves it to the waiter's timer.
   local heard = redis.pcall('PUBLISH', 'redlock.wake:' .. string.sub(heads[i], 2, 17), heads[i])
