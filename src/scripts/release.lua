@@ -14,7 +14,7 @@ elseif redis.pcall('GET', KEYS[1]) ~= ARGV[1] then
 else
   call('DEL', KEYS[1])
 end
-if call('ZCARD', KEYS[2]) == 0 then
+if call('EXISTS', KEYS[2]) == 0 then
   if ARGV[2] == '1' then
     call('DEL', KEYS[3])
   end
