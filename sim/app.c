@@ -158,7 +158,7 @@ static void acquire(struct sim_world *world, struct sim_worker *worker)
     struct sim_rng *rng = &world->rng;
     int64_t now_ns = sim_client_now_ns(world, client);
     struct rl_lock_terms terms;
-    struct rl_about about = {.prefix_size = sizeof PREFIX - 1};
+    struct rl_about about = {.prefix_size = sizeof PREFIX - 1, .votes = worker->vote};
 
     draw_wish(world, worker);
     about.name_count = write_keys(worker, &about.key.size);

@@ -65,6 +65,8 @@ struct redlock_lock {
     int result;
     redlock_lock *blocked_next;
     redlock_lock *blocked_previous;
+
+    struct rl_node_vote vote[]; /* of every node */
 };
 
 struct redlock {

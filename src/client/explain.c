@@ -45,13 +45,15 @@ static uint8_t count_votes(const struct rl_policy *policy, const struct rl_node_
     return count;
 }
 
-static int64_t longest_ttl_ms(const struct rl_policy *policy, const struct rl_node_vote *votes)
+/* How long the others' keys may live; -1: nobody knows. */
+static int64_t longest_ttl_ms(const redlock_lock *lock, const struct rl_node_vote *votes)
 {
+    const struct rl_pursuit *pursuit = lock->handle.lock.pursuit;
     int64_t longest_ms = -1;
 
-    for (uint8_t i = 0; i < policy->node_count; i++)
-        if (votes[i].vote == REDLOCK_VOTE_HELD && votes[i].key_ttl_ms > longest_ms)
-            longest_ms = votes[i].key_ttl_ms;
+    for (uint8_t i = 0; pursuit && i < lock->client->engine.policy.node_count; i++)
+        if (votes[i].vote == REDLOCK_VOTE_HELD && pursuit->key_ttl_ms[i] > longest_ms)
+            longest_ms = pursuit->key_ttl_ms[i];
     return longest_ms;
 }
 
@@ -59,7 +61,7 @@ static int explain_held(const redlock_lock *lock, const struct rl_node_vote *vot
 {
     const struct rl_policy *policy = &lock->client->engine.policy;
     uint8_t held_count = count_votes(policy, votes, REDLOCK_VOTE_HELD);
-    int64_t ttl_ms = longest_ttl_ms(policy, votes);
+    int64_t ttl_ms = longest_ttl_ms(lock, votes);
     char when[64] = "";
 
     if (held_count > 0 && ttl_ms == 0)
@@ -128,10 +130,11 @@ static int explain_lost(const redlock_lock *lock, const struct rl_node_vote *vot
 
 int rl_explain(const redlock_lock *lock, enum rl_operation operation, int error)
 {
+    const struct rl_survey *survey = rl_survey_of(&lock->handle);
     const struct rl_node_vote *votes = lock->handle.lock.node;
 
-    if (operation == RL_QUESTION)
-        votes = lock->handle.survey->node;
+    if (operation == RL_QUESTION && survey)
+        votes = survey->node;
     switch (error) {
     case REDLOCK_OK:
         return error;

@@ -16,7 +16,7 @@ static redlock_lock *take_memory(redlock *client)
         client->spare_count--;
         return lock;
     }
-    lock = calloc(1, sizeof *lock);
+    lock = calloc(1, sizeof *lock + client->engine.policy.node_count * sizeof lock->vote[0]);
     if (lock)
         pthread_cond_init(&lock->finished_cond, NULL);
     return lock;
@@ -80,6 +80,7 @@ static bool set_key(redlock *client, redlock_lock *lock, const struct rl_names *
         .prefix_size = prefix_size,
         .name_count = (uint8_t)(names->count ? names->count : 1),
         .owner = {at, names->owner.size},
+        .votes = lock->vote,
     };
     return true;
 }

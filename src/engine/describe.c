@@ -131,12 +131,17 @@ static void describe_acquire(const struct rl_engine *engine, const struct rl_han
                              struct rl_description *out)
 {
     const struct rl_lock *lock = &handle->lock;
+    const struct rl_seeker *seeker = rl_seeker_of(handle);
     struct rl_subject *subject = &out->subject;
 
     /* Only a first attempt may overtake: one that reaches few nodes would do so for ever. */
-    if (lock->ticket || lock->terms.fair || (handle->line && lock->attempt_count > 1))
-        subject->waiter = write_waiter(engine, subject->kind, handle->waiter, out->waiter);
-    subject->ticket = rl_write_decimal(lock->ticket, out->ticket);
+    if (lock->terms.fair || (seeker && (lock->pursuit->ticket ||
+                                        (seeker->line && lock->pursuit->attempt_count > 1))))
+        subject->waiter =
+            write_waiter(engine, subject->kind, seeker ? seeker->waiter : handle->claim->waiter,
+                         out->waiter);
+    if (seeker)
+        subject->ticket = rl_write_decimal(lock->pursuit->ticket, out->ticket);
     subject->group = handle->owner;
     subject->slot = (struct rl_slice){"0", 1};
     if (lock->terms.kind == REDLOCK_SEMAPHORE) {
@@ -204,12 +209,13 @@ void rl_describe_node(struct rl_engine *engine, const struct rl_handle *handle, 
                       int64_t now_ns, struct rl_description *out)
 {
     struct rl_subject *subject = &out->subject;
+    const struct rl_survey *survey = handle ? rl_survey_of(handle) : NULL;
 
     if (subject->fenced)
         subject->incarnation =
             write_incarnation(&engine->node[node].session.guard, now_ns, out->incarnation);
-    if (handle && handle->survey) {
-        subject->cursor = handle->survey->cursor[node];
-        subject->pattern = handle->survey->pattern;
+    if (survey) {
+        subject->cursor = survey->cursor[node];
+        subject->pattern = survey->pattern;
     }
 }

@@ -18,6 +18,7 @@
 #include "engine/claim.h"
 #include "engine/describe.h"
 #include "engine/line.h"
+#include "engine/seeker.h"
 #include "engine/timers.h"
 #include "wire/session.h"
 
@@ -60,34 +61,43 @@ struct rl_node {
 struct rl_handle {
     struct rl_timer timer; /* first, so that a due timer is its handle */
     struct rl_lock lock;
-    struct rl_survey *survey; /* a question instead of a lock; NULL: a lock */
-    struct rl_slice key;      /* the owner's, outlives the handle */
-    size_t prefix_size;       /* of the key; the rest is the name */
-    uint8_t name_count;       /* of several names: the keys behind each other */
-    struct rl_slice owner;    /* REENTRANT; the owner's, outlives the handle */
-    struct rl_claim *claim;   /* of the current attempt; NULL before the first */
-    struct rl_handle *next;   /* in the engine's list of all */
+    struct rl_slice key;    /* the owner's, outlives the handle */
+    size_t prefix_size;     /* of the key; the rest is the name */
+    uint8_t name_count;     /* of several names: the keys behind each other */
+    struct rl_slice owner;  /* REENTRANT; the owner's, outlives the handle */
+    struct rl_claim *claim; /* of the current attempt; NULL before the first */
+    struct rl_handle *next; /* in the engine's list of all */
     struct rl_handle *previous;
 
-    /* Waiting. */
-    struct rl_line *line; /* NULL: not waiting */
-    struct rl_handle *line_next;
-    struct rl_handle *line_previous;
-    uint64_t waiter; /* what the line calls its first at the nodes */
-    bool turn;       /* it has become the first ... */
-    bool held_here;  /* ... because the one before it has the lock now */
-
     /* News for the owner, taken by rl_engine_take_ready(). */
-    bool done;
-    int done_error;
-    bool lost;
-    bool jeopardy;
-    bool recovered;
-    bool out_of_memory; /* the last attempt could not even be made */
-    bool ready;         /* in the list below */
     struct rl_handle *ready_next;
     struct rl_handle *ready_previous;
+    bool ready : 1; /* in that list */
+    bool done : 1;
+    bool lost : 1;
+    bool jeopardy : 1;
+    bool recovered : 1;
+    bool out_of_memory : 1; /* the last attempt could not even be made */
+    int8_t done_error;
 };
+
+/* What it has until its lock is held; NULL from then on. */
+static inline struct rl_seeker *rl_seeker_of(const struct rl_handle *handle)
+{
+    return (struct rl_seeker *)handle->lock.pursuit;
+}
+
+/* The question that it is instead of a lock; NULL: a lock. */
+static inline struct rl_survey *rl_survey_of(const struct rl_handle *handle)
+{
+    return handle->lock.pursuit ? rl_seeker_of(handle)->survey : NULL;
+}
+
+/* Where it waits; NULL: nowhere. */
+static inline struct rl_line *rl_line_of(const struct rl_handle *handle)
+{
+    return handle->lock.pursuit ? rl_seeker_of(handle)->line : NULL;
+}
 
 /*
  * Who gives a lock back while others wait, and asks for it again, is the nearest of all: its
@@ -110,6 +120,7 @@ struct rl_engine {
     struct rl_handle *handles; /* every one */
     size_t handle_count;
     struct rl_claims claims;
+    struct rl_seekers seekers;
     struct rl_handle *ready_first;
     struct rl_handle *ready_last;
     rl_random_fn *random; /* must be unguessable in production */
@@ -153,12 +164,13 @@ void rl_engine_tick(struct rl_engine *engine, int64_t now_ns);
 
 /* ---- handles (handle.c) ---- */
 
-/* Whom a handle is about. The texts must outlive it. */
+/* What a handle is about. The texts and the votes must outlive it. */
 struct rl_about {
     struct rl_slice key; /* begins with a prefix; of several names, one key behind the other */
     size_t prefix_size;
     uint8_t name_count;
-    struct rl_slice owner; /* REENTRANT */
+    struct rl_slice owner;      /* REENTRANT */
+    struct rl_node_vote *votes; /* room for one of every node */
 };
 
 /* -1: out of memory. */

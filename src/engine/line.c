@@ -118,11 +118,13 @@ static struct rl_line *new_line(struct rl_lines *lines)
 
 static void append(struct rl_line *line, struct rl_handle *handle)
 {
-    handle->line = line;
-    handle->line_next = NULL;
-    handle->line_previous = line->last;
+    struct rl_seeker *seeker = rl_seeker_of(handle);
+
+    seeker->line = line;
+    seeker->line_next = NULL;
+    seeker->line_previous = line->last;
     if (line->last)
-        line->last->line_next = handle;
+        rl_seeker_of(line->last)->line_next = handle;
     else
         line->first = handle;
     line->last = handle;
@@ -166,21 +168,22 @@ static void free_line(struct rl_lines *lines, struct rl_line *line)
 
 struct rl_handle *rl_line_leave(struct rl_lines *lines, struct rl_handle *handle)
 {
-    struct rl_line *line = handle->line;
+    struct rl_seeker *seeker = rl_seeker_of(handle);
+    struct rl_line *line = rl_line_of(handle);
     struct rl_handle *promoted = NULL;
 
     if (!line)
         return NULL;
-    if (handle->line_previous)
-        handle->line_previous->line_next = handle->line_next;
+    if (seeker->line_previous)
+        rl_seeker_of(seeker->line_previous)->line_next = seeker->line_next;
     else
-        promoted = line->first = handle->line_next;
-    if (handle->line_next)
-        handle->line_next->line_previous = handle->line_previous;
+        promoted = line->first = seeker->line_next;
+    if (seeker->line_next)
+        rl_seeker_of(seeker->line_next)->line_previous = seeker->line_previous;
     else
-        line->last = handle->line_previous;
-    handle->line = NULL;
-    handle->line_next = handle->line_previous = NULL;
+        line->last = seeker->line_previous;
+    seeker->line = NULL;
+    seeker->line_next = seeker->line_previous = NULL;
     if (!line->first)
         free_line(lines, line);
     else if (promoted)

@@ -156,8 +156,8 @@ static void note_rtt(struct rl_node *node, const struct rl_pending *request, int
 
     if (!claim->handle)
         return;
-    if (claim->handle->survey)
-        start_ns = claim->handle->survey->start_ns;
+    if (rl_survey_of(claim->handle))
+        start_ns = rl_survey_of(claim->handle)->start_ns;
     else if (request->op == RL_OP_ACQUIRE && request->round == claim->handle->lock.round)
         start_ns = claim->handle->lock.round_start_ns;
     else
@@ -179,7 +179,7 @@ static void note_error(struct rl_session *session, const struct rl_reply *reply)
 /* Is the round of this request still on, that is, is no rollback or release behind it? */
 static bool is_round_alive(const struct rl_handle *handle, const struct rl_pending *request)
 {
-    if (handle->survey)
+    if (rl_survey_of(handle))
         return true;
     if (request->round != handle->lock.round)
         return false;

@@ -47,6 +47,7 @@ struct rl_claim *rl_claim_for(struct rl_engine *engine, struct rl_handle *handle
  */
 static bool begin_claim(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
 {
+    const struct rl_seeker *seeker = rl_seeker_of(handle);
     struct rl_claim *claim = rl_claim_for(engine, handle);
 
     if (!claim)
@@ -59,9 +60,11 @@ static bool begin_claim(struct rl_engine *engine, struct rl_handle *handle, int6
         rl_claim_set_value(claim, handle->claim->value.data, handle->claim->value.size);
     claim->ttl_ns = handle->lock.ttl_ns;
     rl_claim_seen(claim, now_ns);
-    claim->contended = handle->lock.ticket != 0;
-    claim->waiter = handle->lock.ticket ? handle->waiter : 0;
-    claim->ticket = handle->lock.ticket;
+    if (seeker) {
+        claim->ticket = seeker->pursuit.ticket;
+        claim->waiter = claim->ticket ? seeker->waiter : 0;
+        claim->contended = claim->ticket != 0;
+    }
     if (handle->claim) {
         if (RL_RULE(ROUNDS))
             handle->claim->handle = NULL;
@@ -115,10 +118,12 @@ static bool prepare_claim(struct rl_engine *engine, struct rl_handle *handle, en
 /* A place that was given up is not asked for again: late messages for it concern nobody. */
 static void forget_place(struct rl_engine *engine, struct rl_handle *handle)
 {
-    if (!handle->line || handle->line->first != handle)
+    struct rl_line *line = rl_line_of(handle);
+
+    if (!line || line->first != handle)
         return;
-    rl_line_renumber(&engine->lines, handle->line);
-    handle->waiter = rl_line_number(handle->line);
+    rl_line_renumber(&engine->lines, line);
+    rl_seeker_of(handle)->waiter = rl_line_number(line);
 }
 
 /* Sends one step to its nodes; returns those that could not be asked, a bit each. */

@@ -8,12 +8,15 @@
 void rl_leave_line(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
 {
     struct rl_handle *next = rl_line_leave(&engine->lines, handle);
+    struct rl_seeker *seeker;
 
     if (!next)
         return;
-    next->waiter = rl_line_number(next->line);
-    next->turn = true;
-    next->held_here = handle->lock.state == RL_HELD && handle->lock.terms.kind == REDLOCK_MUTEX;
+    seeker = rl_seeker_of(next);
+    seeker->waiter = rl_line_number(seeker->line);
+    seeker->turn = true;
+    seeker->held_here =
+        handle->lock.state == RL_HELD && handle->lock.terms.kind == REDLOCK_MUTEX;
     rl_timers_set(&engine->timers, &next->timer, now_ns);
 }
 
@@ -44,21 +47,23 @@ void rl_wake_our_own(struct rl_engine *engine, const struct rl_handle *released,
     uint16_t all = (uint16_t)((1u << engine->policy.node_count) - 1);
     struct rl_line *line = rl_line_find(&engine->lines, released->key);
 
-    if (line && line->first->lock.state == RL_QUEUED && line->first->lock.place == 1)
+    if (line && line->first->lock.state == RL_QUEUED && line->first->lock.pursuit->place == 1)
         rl_handle_wake(engine, line->first, all, released->lock.slot, now_ns);
 }
 
 uint32_t rl_handle_position(const struct rl_handle *handle)
 {
+    const struct rl_line *line = rl_line_of(handle);
     uint32_t ahead = 0;
+    uint32_t place;
 
-    if (!handle->line)
+    if (!line)
         return 0;
-    for (const struct rl_handle *at = handle; at->line_previous; at = at->line_previous)
+    for (const struct rl_handle *at = handle; at != line->first;
+         at = rl_seeker_of(at)->line_previous)
         ahead++;
-    if (ahead > 0 && handle->line->first->lock.place == 0)
-        return ahead + 1;
-    return ahead + handle->line->first->lock.place;
+    place = line->first->lock.pursuit->place;
+    return ahead > 0 && place == 0 ? ahead + 1 : ahead + place;
 }
 
 void rl_be_courteous(struct rl_engine *engine, const struct rl_claim *claim, int64_t now_ns)
