@@ -40,8 +40,8 @@ static void check_held(struct world *world, struct slot *slot)
         return;
     FUZZ_CHECK(slot->handle.claim && lock->deadline_ns > 0);
     FUZZ_CHECK(lock->deadline_ns - world->now_ns < slot->longest_ttl_ns);
-    entry = ledger_find(&world->ledger, slot->handle.claim->value_bytes,
-                        slot->handle.claim->value.size);
+    entry = ledger_find(&world->ledger, rl_claim_value(slot->handle.claim).data,
+                        slot->handle.claim->value_size);
     if (world->ledger.full)
         return;
     entry->was_held = true;

@@ -26,17 +26,15 @@ static bool begin_slot(struct world *world, struct slot *slot, uint8_t choice)
     };
     const struct rl_about about = {
         .key = {key, sizeof key - 1},
-        .prefix_size = 8,
         .name_count = 1,
         .owner = {"", 0},
-        .votes = slot->vote,
     };
 
     if (slot->used)
         return false;
     memset(slot, 0, sizeof *slot);
     slot->used = true;
-    FUZZ_CHECK(rl_handle_init(&world->engine, &slot->handle, &about, &terms) == 0);
+    FUZZ_CHECK(rl_handle_init(&world->engine, &slot->handle, &about, &terms, slot->vote) == 0);
     return true;
 }
 

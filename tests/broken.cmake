@@ -121,7 +121,7 @@ redlock_broken_test(leaving core/acquire.c
 
 # Every waiter of a client is sent to the nodes.
 redlock_broken_test(one_place engine/line.c
-    [[is_private ? NULL : find(lines, hash, handle->key);]] [[NULL;]])
+    [[is_private ? NULL : find(lines, hash, key);]] [[NULL;]])
 
 # Who has just released may ask again at once, past those who wait.
 redlock_broken_test(courtesy engine/waiting.c

@@ -8,11 +8,6 @@
 
 #define NODES_TEXT_MAX 640
 
-static const char *name_of(const redlock_lock *lock)
-{
-    return lock->key ? lock->key + lock->prefix_size : "";
-}
-
 static bool could_vote(uint8_t vote)
 {
     return vote == REDLOCK_VOTE_GRANTED || vote == REDLOCK_VOTE_HELD ||
@@ -67,14 +62,14 @@ static int explain_held(const redlock_lock *lock, const struct rl_node_vote *vot
     if (held_count > 0 && ttl_ms == 0)
         return rl_detail(error,
                          "'%s' is free or about to be, but others are ahead in its queue",
-                         name_of(lock));
+                         rl_lock_name(lock));
     if (ttl_ms > 0)
         snprintf(when, sizeof when, ", for up to %" PRId64 ".%03d s more", ttl_ms / 1000,
                  (int)(ttl_ms % 1000));
     if (held_count == 0)
         return rl_detail(error, "'%s' was still held by another when the wait ended",
-                         name_of(lock));
-    return rl_detail(error, "'%s' is held by another on %u of %u nodes%s", name_of(lock),
+                         rl_lock_name(lock));
+    return rl_detail(error, "'%s' is held by another on %u of %u nodes%s", rl_lock_name(lock),
                      held_count, policy->node_count, when);
 }
 
@@ -121,11 +116,11 @@ static int explain_lost(const redlock_lock *lock, const struct rl_node_vote *vot
 
     if (held_count > 0)
         return rl_detail(error, "'%s' was taken by another: its key is on %u of %u nodes",
-                         name_of(lock), held_count, policy->node_count);
+                         rl_lock_name(lock), held_count, policy->node_count);
     if (missing_count > 0)
-        return rl_detail(error, "the key of '%s' was gone from %u of %u nodes", name_of(lock),
-                         missing_count, policy->node_count);
-    return rl_detail(error, "the validity of '%s' had ended", name_of(lock));
+        return rl_detail(error, "the key of '%s' was gone from %u of %u nodes",
+                         rl_lock_name(lock), missing_count, policy->node_count);
+    return rl_detail(error, "the validity of '%s' had ended", rl_lock_name(lock));
 }
 
 int rl_explain(const redlock_lock *lock, enum rl_operation operation, int error)
@@ -147,15 +142,15 @@ int rl_explain(const redlock_lock *lock, enum rl_operation operation, int error)
     case REDLOCK_GUARDED:
         return explain_guarded(lock, votes, error);
     case REDLOCK_CANCELED:
-        return rl_detail(error, "the wait for '%s' was canceled", name_of(lock));
+        return rl_detail(error, "the wait for '%s' was canceled", rl_lock_name(lock));
     case REDLOCK_INVAL:
         if (operation == RL_ACQUISITION)
             return rl_detail(error,
                              "the TTL of '%s' is beyond what the nodes allow; shorten it, "
                              "or raise their max_ttl with `redlock init --max-ttl`",
-                             name_of(lock));
+                             rl_lock_name(lock));
         return rl_detail(error, "max_extensions or max_hold_ms forbids extending '%s'",
-                         name_of(lock));
+                         rl_lock_name(lock));
     default:
         return explain_no_quorum(lock, votes, error);
     }

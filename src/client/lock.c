@@ -140,7 +140,7 @@ int redlock_adopt(redlock *client, const char *name, const char *value, redlock_
         error = rl_detail(REDLOCK_NOMEM, "out of memory");
         goto cleanup;
     }
-    rl_lock_keep_value(lock);
+    lock->decided = true;
     *out = lock;
 cleanup:
     rl_client_leave(client);
@@ -377,12 +377,24 @@ int redlock_slot(const redlock_lock *lock)
 
 const char *redlock_value(const redlock_lock *lock)
 {
-    return lock ? lock->value : "";
+    const char *value;
+    bool alone;
+
+    if (!lock)
+        return "";
+    /* In a child there are no other threads, and nobody who would ever unlock it. */
+    alone = rl_client_is_forked(lock->client);
+    if (!alone)
+        pthread_mutex_lock(&lock->client->mutex);
+    value = lock->decided ? rl_claim_value(lock->handle.claim).data : "";
+    if (!alone)
+        pthread_mutex_unlock(&lock->client->mutex);
+    return value;
 }
 
 const char *redlock_name(const redlock_lock *lock)
 {
-    return lock ? lock->key + lock->prefix_size : "";
+    return lock ? rl_lock_name(lock) : "";
 }
 
 int redlock_margin(const redlock_lock *lock)

@@ -93,8 +93,8 @@ static char *write_beside(char *at, const char *head, size_t head_size, struct r
 static void write_keys(const struct rl_claim *claim, unsigned beside,
                        struct rl_description *out)
 {
-    const char *key = claim->key.data;
-    const char *end = key + claim->key.size;
+    const char *key = claim->text;
+    const char *end = key + claim->key_size;
     char *at = out->beside;
 
     for (uint8_t i = 0; i < claim->name_count; i++) {
@@ -142,7 +142,7 @@ static void describe_acquire(const struct rl_engine *engine, const struct rl_han
                          out->waiter);
     if (seeker)
         subject->ticket = rl_write_decimal(lock->pursuit->ticket, out->ticket);
-    subject->group = handle->owner;
+    subject->group = rl_claim_owner(handle->claim);
     subject->slot = (struct rl_slice){"0", 1};
     if (lock->terms.kind == REDLOCK_SEMAPHORE) {
         subject->group = rl_write_decimal(lock->terms.slots, out->slots);
@@ -161,7 +161,7 @@ void rl_describe(const struct rl_engine *engine, const struct rl_claim *claim,
         .name = out->name,
         .kind = (enum redlock_kind)claim->kind,
         .kind_unknown = claim->kind_unknown,
-        .value = claim->value,
+        .value = rl_claim_value(claim),
         .contended = claim->contended,
         .group = NOTHING,
         .ticket = {"0", 1},

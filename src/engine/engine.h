@@ -24,6 +24,8 @@
 
 #define RL_ORPHANS_MAX 4096
 #define RL_VALUE_RANDOM_BYTES 20
+#define RL_VALUE_DRAWN (2 * RL_VALUE_RANDOM_BYTES)
+#define RL_SLOT_MAX 5 /* the slot of a semaphore behind it: #1024 */
 
 typedef void rl_random_fn(void *data, void *bytes, size_t size);
 
@@ -61,11 +63,7 @@ struct rl_node {
 struct rl_handle {
     struct rl_timer timer; /* first, so that a due timer is its handle */
     struct rl_lock lock;
-    struct rl_slice key;    /* the owner's, outlives the handle */
-    size_t prefix_size;     /* of the key; the rest is the name */
-    uint8_t name_count;     /* of several names: the keys behind each other */
-    struct rl_slice owner;  /* REENTRANT; the owner's, outlives the handle */
-    struct rl_claim *claim; /* of the current attempt; NULL before the first */
+    struct rl_claim *claim; /* of the current attempt; before the first, without a value */
     struct rl_handle *next; /* in the engine's list of all */
     struct rl_handle *previous;
 
@@ -164,18 +162,13 @@ void rl_engine_tick(struct rl_engine *engine, int64_t now_ns);
 
 /* ---- handles (handle.c) ---- */
 
-/* What a handle is about. The texts and the votes must outlive it. */
-struct rl_about {
-    struct rl_slice key; /* begins with a prefix; of several names, one key behind the other */
-    size_t prefix_size;
-    uint8_t name_count;
-    struct rl_slice owner;      /* REENTRANT */
-    struct rl_node_vote *votes; /* room for one of every node */
-};
-
-/* -1: out of memory. */
+/*
+ * The texts are copied; the votes, room for one of every node, must outlive the handle.
+ * -1: out of memory.
+ */
 int rl_handle_init(struct rl_engine *engine, struct rl_handle *handle,
-                   const struct rl_about *about, const struct rl_lock_terms *terms);
+                   const struct rl_about *about, const struct rl_lock_terms *terms,
+                   struct rl_node_vote *votes);
 void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64_t ttl_ns,
                        int64_t wait_deadline_ns, int64_t now_ns);
 int rl_handle_adopt(struct rl_engine *engine, struct rl_handle *handle, const char *value,
@@ -213,10 +206,12 @@ void rl_question_answer(struct rl_engine *engine, struct rl_handle *handle, uint
                         int64_t now_ns);
 void rl_question_timer(struct rl_engine *engine, struct rl_handle *handle, uint16_t warming,
                        int64_t warm_at_ns, int64_t now_ns);
+/* The size of the longest value that is drawn for this kind of lock. */
+size_t rl_value_max(uint8_t kind);
 /* A value that nobody can guess and nobody else has (A1). */
 void rl_claim_draw_value(struct rl_engine *engine, struct rl_claim *claim, uint16_t slot);
-/* A claim about what the handle is about. NULL: out of memory. */
-struct rl_claim *rl_claim_for(struct rl_engine *engine, struct rl_handle *handle);
+/* A copy of the handle's claim in its place; requests under way keep the old one. -1: no memory. */
+int rl_handle_renew_claim(struct rl_engine *engine, struct rl_handle *handle, size_t value_max);
 /* Two characters a byte, not terminated. */
 void rl_write_hex(const uint8_t *bytes, size_t size, char *out);
 /* The handle has news. */

@@ -209,7 +209,8 @@ void rl_handle_timer(struct rl_engine *engine, struct rl_handle *handle, int64_t
 /* ---- what the owner asks for ---- */
 
 int rl_handle_init(struct rl_engine *engine, struct rl_handle *handle,
-                   const struct rl_about *about, const struct rl_lock_terms *terms)
+                   const struct rl_about *about, const struct rl_lock_terms *terms,
+                   struct rl_node_vote *votes)
 {
     struct rl_seeker *seeker;
 
@@ -219,12 +220,14 @@ int rl_handle_init(struct rl_engine *engine, struct rl_handle *handle,
     if (!seeker)
         return -1;
     *handle = (struct rl_handle){
-        .key = about->key,
-        .prefix_size = about->prefix_size,
-        .name_count = about->name_count,
-        .owner = about->owner,
+        .claim = rl_claim_new(&engine->claims, about, rl_value_max(terms->kind), handle),
     };
-    rl_lock_init(&handle->lock, &engine->policy, terms, about->votes, &seeker->pursuit);
+    if (!handle->claim) {
+        rl_seeker_give_back(&engine->seekers, seeker);
+        return -1;
+    }
+    handle->claim->kind = terms->kind;
+    rl_lock_init(&handle->lock, &engine->policy, terms, votes, &seeker->pursuit);
     handle->next = engine->handles;
     if (engine->handles)
         engine->handles->previous = handle;
@@ -284,14 +287,16 @@ void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64
 int rl_handle_adopt(struct rl_engine *engine, struct rl_handle *handle, const char *value,
                     size_t size)
 {
-    handle->claim = rl_claim_for(engine, handle);
-    if (!handle->claim)
+    struct rl_claim *claim;
+
+    if (rl_handle_renew_claim(engine, handle, size) < 0)
         return -1;
-    handle->claim->kind_unknown = true;
-    rl_claim_set_value(handle->claim, value, size);
+    claim = handle->claim;
+    claim->kind_unknown = true;
+    rl_claim_set_value(claim, value, size);
     /* Where and until when the other process set it is unknown: everywhere, for ever. */
-    handle->claim->touched = UINT16_MAX;
-    handle->claim->gone_ns = RL_NEVER_NS;
+    claim->touched = UINT16_MAX;
+    claim->gone_ns = RL_NEVER_NS;
     rl_lock_adopt(&handle->lock);
     end_pursuit(engine, handle);
     return 0;
@@ -331,11 +336,9 @@ void rl_handle_drop(struct rl_engine *engine, struct rl_handle *handle, bool giv
     end_pursuit(engine, handle);
     rl_engine_forget_ready(engine, handle);
     rl_timers_set(&engine->timers, &handle->timer, RL_NEVER_NS);
-    if (handle->claim) {
-        handle->claim->handle = NULL;
-        rl_claim_unref(&engine->claims, handle->claim);
-        handle->claim = NULL;
-    }
+    handle->claim->handle = NULL;
+    rl_claim_unref(&engine->claims, handle->claim);
+    handle->claim = NULL;
     if (handle->previous)
         handle->previous->next = handle->next;
     else

@@ -20,8 +20,10 @@ uint64_t rl_line_hash(struct rl_slice key)
 
 static bool has_key(const struct rl_line *line, uint64_t hash, struct rl_slice key)
 {
-    return line->hash == hash && line->first->key.size == key.size &&
-           memcmp(line->first->key.data, key.data, key.size) == 0;
+    struct rl_slice other = rl_claim_key(line->first->claim);
+
+    return line->hash == hash && other.size == key.size &&
+           memcmp(other.data, key.data, key.size) == 0;
 }
 
 static struct rl_line *find(const struct rl_lines *lines, uint64_t hash, struct rl_slice key)
@@ -132,8 +134,9 @@ static void append(struct rl_line *line, struct rl_handle *handle)
 
 struct rl_line *rl_line_join(struct rl_lines *lines, struct rl_handle *handle, bool is_private)
 {
-    uint64_t hash = rl_line_hash(handle->key);
-    struct rl_line *line = is_private ? NULL : find(lines, hash, handle->key);
+    struct rl_slice key = rl_claim_key(handle->claim);
+    uint64_t hash = rl_line_hash(key);
+    struct rl_line *line = is_private ? NULL : find(lines, hash, key);
 
     if (line) {
         append(line, handle);

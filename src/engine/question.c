@@ -60,12 +60,8 @@ int rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_op
                   struct rl_survey *survey, int64_t now_ns)
 {
     /* A series of questions is about one claim. */
-    if (!handle->claim) {
-        handle->claim = rl_claim_for(engine, handle);
-        if (!handle->claim)
-            return -1;
+    if (!handle->claim->value_size)
         rl_claim_draw_value(engine, handle->claim, 0);
-    }
     handle->done = false;
     rl_seeker_of(handle)->survey = survey;
     handle->lock.round++;

@@ -45,7 +45,7 @@ void rl_handles_wake(struct rl_engine *engine, uint8_t node, bool sleepers, int6
 void rl_wake_our_own(struct rl_engine *engine, const struct rl_handle *released, int64_t now_ns)
 {
     uint16_t all = (uint16_t)((1u << engine->policy.node_count) - 1);
-    struct rl_line *line = rl_line_find(&engine->lines, released->key);
+    struct rl_line *line = rl_line_find(&engine->lines, rl_claim_key(released->claim));
 
     if (line && line->first->lock.state == RL_QUEUED && line->first->lock.pursuit->place == 1)
         rl_handle_wake(engine, line->first, all, released->lock.slot, now_ns);
@@ -68,7 +68,7 @@ uint32_t rl_handle_position(const struct rl_handle *handle)
 
 void rl_be_courteous(struct rl_engine *engine, const struct rl_claim *claim, int64_t now_ns)
 {
-    uint64_t hash = rl_line_hash(claim->key);
+    uint64_t hash = rl_line_hash(rl_claim_key(claim));
 
     engine->courtesy[hash % RL_COURTESIES] = (struct rl_courtesy){hash, now_ns + COURTESY_NS};
 }
@@ -76,7 +76,7 @@ void rl_be_courteous(struct rl_engine *engine, const struct rl_claim *claim, int
 bool rl_is_courteous(const struct rl_engine *engine, const struct rl_handle *handle,
                      int64_t now_ns)
 {
-    uint64_t hash = rl_line_hash(handle->key);
+    uint64_t hash = rl_line_hash(rl_claim_key(handle->claim));
     const struct rl_courtesy *courtesy = &engine->courtesy[hash % RL_COURTESIES];
 
     return courtesy->hash == hash && now_ns < courtesy->until_ns;
