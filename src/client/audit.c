@@ -75,8 +75,8 @@ static int try_rights(struct rl_audit *audit, redlock_lock *lock, const enum rl_
 {
     int error = REDLOCK_OK;
 
-    lock->handle.lock.ttl_ns = lock->handle.lock.extension_ttl_ns = audit->ttl_ms * RL_MS_NS;
-    lock->handle.lock.longest_ttl_ns = RL_NEVER_NS;
+    lock->handle.lock.ttl_ms = lock->handle.lock.extension_ttl_ms = (uint32_t)audit->ttl_ms;
+    lock->handle.lock.longest_ttl_ms = RL_LONGEST_TTL_MS;
     for (int i = 0; i < 3 && !error; i++) {
         error = ask(audit->client, lock, ops[i], &surveys[i]);
         if (surveys == audit->rights)

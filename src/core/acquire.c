@@ -32,10 +32,10 @@ void rl_acquire_attempt(struct rl_lock *lock, int64_t now_ns, uint32_t random,
     struct rl_pursuit *pursuit = lock->pursuit;
 
     /* t0 is noted before anything is sent (A2): the validity counts from here. */
-    rl_round_begin(lock, now_ns, rl_lock_node_timeout_ns(lock->policy, lock->ttl_ns));
+    rl_round_begin(lock, now_ns, rl_lock_node_timeout_ns(lock->policy, rl_ttl_ns(lock)));
     lock->state = RL_ACQUIRING;
     pursuit->attempt_count++;
-    lock->longest_ttl_ns = lock->ttl_ns;
+    lock->longest_ttl_ms = lock->ttl_ms;
     lock->token = 0;
     lock->came_from_queue = false;
     lock->unanswered = 0;
@@ -55,7 +55,7 @@ void rl_acquire_begin(struct rl_lock *lock, const struct rl_event *event,
 {
     struct rl_pursuit *pursuit = lock->pursuit;
 
-    lock->ttl_ns = event->ttl_ns;
+    lock->ttl_ms = (uint32_t)(event->ttl_ns / RL_TTL_UNIT_NS);
     pursuit->wait_deadline_ns = event->wait_deadline_ns;
     pursuit->attempt_error = REDLOCK_NOQUORUM; /* nobody has answered anything yet */
     if (event->parked)
@@ -182,7 +182,7 @@ static void ask_how_long(struct rl_lock *lock, int64_t now_ns, struct rl_actions
     }
     rl_send(out, RL_OP_INQUIRE, lock->asked, lock->round);
     lock->state = RL_ASKING;
-    lock->round_deadline_ns = now_ns + rl_lock_node_timeout_ns(lock->policy, lock->ttl_ns);
+    lock->round_deadline_ns = now_ns + rl_lock_node_timeout_ns(lock->policy, rl_ttl_ns(lock));
 }
 
 /* Waiting does not make the nodes allow a longer TTL, nor accept a password. */
@@ -264,7 +264,7 @@ static void decide(struct rl_lock *lock, const struct rl_event *event, struct rl
 {
     struct rl_pursuit *pursuit = lock->pursuit;
     int64_t end_ns =
-        rl_validity_end_ns(lock->round_start_ns, lock->ttl_ns, lock->policy->drift_ppm);
+        rl_validity_end_ns(lock->round_start_ns, rl_ttl_ns(lock), lock->policy->drift_ppm);
     /* A hold whose loss would be told in the same breath is none. */
     bool valid = event->now_ns < rl_hold_told_ns(lock, end_ns);
     bool in_time = !pursuit->wait_deadline_ns || event->now_ns <= pursuit->wait_deadline_ns;

@@ -132,7 +132,6 @@ void rl_lock_init(struct rl_lock *lock, const struct rl_policy *policy,
         .terms = *terms,
         .state = RL_IDLE,
         .renew_at_ns = RL_NEVER_NS,
-        .sweep_at_ns = RL_NEVER_NS,
     };
     *pursuit = (struct rl_pursuit){.patience_ns = RL_NEVER_NS};
     for (uint8_t i = 0; i < policy->node_count; i++) {
@@ -147,7 +146,7 @@ void rl_lock_adopt(struct rl_lock *lock)
     lock->adopted = lock->foreign = true;
     lock->deadline_ns = 0;
     /* Nobody knows which TTL the other process used: no renewal may shorten it. */
-    lock->longest_ttl_ns = RL_NEVER_NS;
+    lock->longest_ttl_ms = RL_LONGEST_TTL_MS;
 }
 
 static void on_answer(struct rl_lock *lock, const struct rl_event *event,
@@ -269,7 +268,7 @@ static int64_t pursuit_timer_ns(const struct rl_lock *lock)
     case RL_ALIGNING:
         return rl_earlier(
             rl_earlier(rl_earlier(lock->round_deadline_ns, pursuit->patience_ns), wait_ns),
-            rl_validity_end_ns(lock->round_start_ns, lock->ttl_ns, lock->policy->drift_ppm));
+            rl_validity_end_ns(lock->round_start_ns, rl_ttl_ns(lock), lock->policy->drift_ppm));
     case RL_BACKOFF:
     case RL_QUEUED:
         return rl_earlier(pursuit->retry_at_ns, wait_ns);

@@ -30,6 +30,8 @@
 #include "core/quorum.h"
 
 #define RL_NEVER_NS INT64_MAX
+#define RL_LONGEST_TTL_MS UINT32_MAX /* longer than any that is allowed */
+#define RL_TTL_UNIT_NS 1000000
 #define RL_SENDS_MAX 4 /* ask again, roll back and try another slot are three */
 
 enum rl_state {
@@ -118,8 +120,6 @@ struct rl_lock {
     struct rl_node_vote *node;  /* the owner's, one for every node */
     struct rl_lock_terms terms;
 
-    int64_t ttl_ns; /* of the acquire, and of the watchdog's renewals */
-
     /* The round under way: ACQUIRE, EXTEND, RELEASE or an inquiry. */
     int64_t round_start_ns;
     int64_t round_deadline_ns; /* when nodes that have not answered are given up (A2) */
@@ -131,13 +131,13 @@ struct rl_lock {
     int64_t acquired_ns;
     int64_t deadline_ns; /* end of the validity (A3, A10); 0: not held */
     int64_t token;       /* fencing token of the hold; 0: none */
-    int64_t renew_at_ns; /* RL_NEVER_NS: no watchdog */
-    int64_t sweep_at_ns; /* after a loss: when what remains is taken back; RL_NEVER_NS: not */
-
-    /* The extension under way, or the last one. */
-    int64_t extension_ttl_ns;
-    int64_t longest_ttl_ns; /* of any request for this key: a shorter one may not be native */
-    uint32_t extension_round;
+    union {
+        int64_t renew_at_ns; /* HELD: the watchdog's next renewal; RL_NEVER_NS: none */
+        int64_t sweep_at_ns; /* after a loss: when what remains is taken back; RL_NEVER_NS */
+    };
+    uint32_t ttl_ms;           /* of the acquire, and of the watchdog's renewals */
+    uint32_t extension_ttl_ms; /* of the extension under way, or the last one */
+    uint32_t longest_ttl_ms;   /* of any request for this key: a shorter may not be native */
     uint32_t extension_count;
 
     uint16_t asked; /* ASKING, CHECKING and so on: nodes whose answer is still out */
@@ -224,6 +224,16 @@ void rl_lock_init(struct rl_lock *lock, const struct rl_policy *policy,
 void rl_lock_adopt(struct rl_lock *lock);
 
 void rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
+
+static inline int64_t rl_ttl_ns(const struct rl_lock *lock)
+{
+    return (int64_t)lock->ttl_ms * RL_TTL_UNIT_NS;
+}
+
+static inline int64_t rl_extension_ttl_ns(const struct rl_lock *lock)
+{
+    return (int64_t)lock->extension_ttl_ms * RL_TTL_UNIT_NS;
+}
 
 /* When the next RL_EVENT_TIMER is due; RL_NEVER_NS for none. */
 int64_t rl_lock_timer_ns(const struct rl_lock *lock);

@@ -88,7 +88,7 @@ static void ask_for_tickets(struct rl_lock *lock, int64_t now_ns, struct rl_acti
 {
     lock->state = RL_TICKETING;
     lock->asked = rl_all_nodes(lock);
-    lock->round_deadline_ns = now_ns + rl_lock_node_timeout_ns(lock->policy, lock->ttl_ns);
+    lock->round_deadline_ns = now_ns + rl_lock_node_timeout_ns(lock->policy, rl_ttl_ns(lock));
     rl_send(out, RL_OP_TICKET, lock->asked, lock->round);
 }
 
@@ -117,7 +117,7 @@ static void enter(struct rl_lock *lock, const struct rl_event *event, struct rl_
 
 void rl_queue_begin(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
 {
-    rl_round_begin(lock, now_ns, rl_lock_node_timeout_ns(lock->policy, lock->ttl_ns));
+    rl_round_begin(lock, now_ns, rl_lock_node_timeout_ns(lock->policy, rl_ttl_ns(lock)));
     lock->pursuit->attempt_error = REDLOCK_BUSY;
     ask_for_tickets(lock, now_ns, out);
 }

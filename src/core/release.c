@@ -4,7 +4,7 @@
 
 static int64_t timeout_ns(const struct rl_lock *lock)
 {
-    return lock->ttl_ns ? rl_lock_node_timeout_ns(lock->policy, lock->ttl_ns)
+    return lock->ttl_ms ? rl_lock_node_timeout_ns(lock->policy, rl_ttl_ns(lock))
                         : lock->policy->node_timeout_ns;
 }
 
@@ -14,7 +14,7 @@ void rl_release_begin(struct rl_lock *lock, const struct rl_event *event,
     lock->released_late = !lock->adopted && event->now_ns >= lock->deadline_ns;
     lock->deadline_ns = 0;
     lock->extending = false;
-    lock->renew_at_ns = lock->sweep_at_ns = RL_NEVER_NS;
+    lock->renew_at_ns = RL_NEVER_NS;
     lock->held = 0;
     lock->state = RL_RELEASING;
     rl_round_begin(lock, event->now_ns, timeout_ns(lock));

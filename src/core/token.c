@@ -82,7 +82,7 @@ void rl_token_settle(struct rl_lock *lock, const struct rl_event *event, int64_t
     pursuit->patience_ns = RL_NEVER_NS; /* that was for refusals: the round is won */
     lock->asked = behind;
     lock->round_deadline_ns =
-        event->now_ns + rl_lock_node_timeout_ns(lock->policy, lock->ttl_ns);
+        event->now_ns + rl_lock_node_timeout_ns(lock->policy, rl_ttl_ns(lock));
     rl_send(out, RL_OP_ALIGN, behind, lock->round);
 }
 
@@ -93,7 +93,7 @@ void rl_token_aligned(struct rl_lock *lock, const struct rl_event *event,
     struct rl_pursuit *pursuit = lock->pursuit;
     uint16_t bit = (uint16_t)(1u << event->node);
     int64_t end_ns =
-        rl_validity_end_ns(lock->round_start_ns, lock->ttl_ns, lock->policy->drift_ppm);
+        rl_validity_end_ns(lock->round_start_ns, rl_ttl_ns(lock), lock->policy->drift_ppm);
     bool in_time = !pursuit->wait_deadline_ns || event->now_ns <= pursuit->wait_deadline_ns;
 
     if (lock->state != RL_ALIGNING || !(lock->asked & bit))

@@ -25,12 +25,12 @@ static int64_t ttl_of_ns(const struct rl_lock *lock, enum rl_op op, int64_t now_
 {
     switch (op) {
     case RL_OP_EXTEND:
-        return lock->extension_ttl_ns;
+        return rl_extension_ttl_ns(lock);
     case RL_OP_HEAL:
         /* What is left of the extension that was just won (A8). */
-        return lock->round_start_ns + lock->extension_ttl_ns - now_ns;
+        return lock->round_start_ns + rl_extension_ttl_ns(lock) - now_ns;
     default:
-        return lock->ttl_ns;
+        return rl_ttl_ns(lock);
     }
 }
 
@@ -177,7 +177,8 @@ void rl_describe(const struct rl_engine *engine, const struct rl_claim *claim,
 
         /* Never zero, which would be an error: at the very end it is a key for a millisecond. */
         subject->ttl_ms = rl_write_decimal(ttl_ns < MS_NS ? 1 : ttl_ns / MS_NS, out->ttl_ms);
-        subject->may_shorten = op == RL_OP_EXTEND && ttl_ns < handle->lock.longest_ttl_ns;
+        subject->may_shorten =
+            op == RL_OP_EXTEND && handle->lock.extension_ttl_ms < handle->lock.longest_ttl_ms;
         subject->fenced = handle->lock.terms.fenced;
         subject->marked = engine->strict;
         if (op == RL_OP_ALIGN)

@@ -63,7 +63,7 @@ static bool begin_claim(struct rl_engine *engine, struct rl_handle *handle, int6
     if (RL_RULE(FRESH_VALUE) || !claim->value_size)
         rl_claim_draw_value(engine, claim,
                             claim->kind == REDLOCK_SEMAPHORE ? handle->lock.slot : 0);
-    claim->ttl_ns = handle->lock.ttl_ns;
+    claim->ttl_ns = rl_ttl_ns(&handle->lock);
     rl_claim_seen(claim, now_ns);
     if (seeker) {
         claim->ticket = seeker->pursuit.ticket;
@@ -107,8 +107,8 @@ static bool prepare_claim(struct rl_engine *engine, struct rl_handle *handle, en
         return !handle->out_of_memory;
     }
     if (op == RL_OP_EXTEND) {
-        if (handle->claim->ttl_ns < handle->lock.extension_ttl_ns)
-            handle->claim->ttl_ns = handle->lock.extension_ttl_ns;
+        if (handle->claim->ttl_ns < rl_extension_ttl_ns(&handle->lock))
+            handle->claim->ttl_ns = rl_extension_ttl_ns(&handle->lock);
         rl_claim_seen(handle->claim, now_ns);
     }
     return true;
