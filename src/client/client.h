@@ -48,13 +48,13 @@ struct redlock_lock {
     int event_fd;                   /* -1: nobody asked for one */
     uint16_t name_room;             /* bytes behind the votes */
     enum rl_operation operation : 8;
-    bool decided : 1;     /* the value of the claim is the one to tell */
-    bool released : 1;    /* by its owner, with success */
-    bool given_up : 1;    /* by us: an operation that was under way ends with CANCELED */
-    bool adopted : 1;     /* freeing it gives nothing up */
-    bool dropped : 1;     /* the client is closed: the engine has forgotten it */
-    bool in_callback : 1; /* it cannot be freed before that returns ... */
-    bool doomed : 1;      /* ... and was asked to be, from inside */
+    bool decided;     /* the value of the claim is the one to tell */
+    bool released;    /* by its owner, with success */
+    bool given_up;    /* by us: an operation that was under way ends with CANCELED */
+    bool adopted;     /* freeing it gives nothing up */
+    bool dropped;     /* the client is closed: the engine has forgotten it */
+    bool in_callback; /* it cannot be freed before that returns ... */
+    bool doomed;      /* ... and was asked to be, from inside */
 
     /* A blocked call. */
     pthread_cond_t finished_cond;
