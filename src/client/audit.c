@@ -23,7 +23,6 @@ static int ask(redlock *client, redlock_lock *lock, enum rl_op question,
                struct rl_survey *survey)
 {
     lock->operation = RL_QUESTION;
-    lock->finished = false;
     if (rl_handle_ask(&client->engine, &lock->handle, question, survey, rl_now_ns()) < 0)
         return rl_detail(REDLOCK_NOMEM, "out of memory");
     rl_wait_finished(client, lock);

@@ -11,6 +11,7 @@
 #define RL_CLIENT_CLIENT_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "engine/engine.h"
@@ -32,6 +33,28 @@ struct rl_names {
     struct rl_slice owner; /* REENTRANT */
 };
 
+/* A call that waits for its outcome; on the stack of the thread that made it. */
+enum rl_blocked_word {
+    RL_AWAKE,
+    RL_ASLEEP,
+    RL_DRIVE, /* nobody makes turns any more: do it */
+    RL_FINISHED,
+};
+
+struct rl_blocked {
+    atomic_uint word; /* enum rl_blocked_word; slept on, and changed with the mutex held */
+    int result;       /* once it is FINISHED */
+    bool drives;      /* in the client's list of those who could take over */
+    struct rl_blocked *next;
+    struct rl_blocked *previous;
+};
+
+/* Something for the I/O thread to do, with the mutex held; see inbox.c. */
+struct rl_order {
+    struct rl_order *next;
+    void (*carry_out)(redlock *client, struct rl_order *order);
+};
+
 /*
  * A lock as its owner knows it. A client may hold a hundred thousand: what is needed only for a
  * while is elsewhere (engine/seeker.h), and the texts are as long as they need to be.
@@ -39,8 +62,14 @@ struct rl_names {
 struct redlock_lock {
     struct rl_handle handle; /* first: the engine hands this back; its list is ours as well */
     redlock *client;
-    redlock_done_fn *done; /* of the operation; NULL: a thread is blocked in a call */
-    void *done_data;
+    union {
+        struct {
+            redlock_done_fn *done; /* of the operation; NULL: a thread is blocked in a call */
+            void *done_data;
+        };
+        struct rl_order farewell; /* its owner has freed it */
+    };
+    struct rl_blocked *blocked; /* the call that waits for the operation; NULL: none does */
     redlock_lost_fn *lost;
     redlock_jeopardy_fn *jeopardy;
     void *lost_data;                /* for both */
@@ -50,18 +79,12 @@ struct redlock_lock {
     enum rl_operation operation : 8;
     bool decided;     /* the value of the claim is the one to tell */
     bool released;    /* by its owner, with success */
+    bool is_simple;   /* no callbacks, descriptors or threads hang on it */
     bool given_up;    /* by us: an operation that was under way ends with CANCELED */
     bool adopted;     /* freeing it gives nothing up */
     bool dropped;     /* the client is closed: the engine has forgotten it */
     bool in_callback; /* it cannot be freed before that returns ... */
     bool doomed;      /* ... and was asked to be, from inside */
-
-    /* A blocked call. */
-    pthread_cond_t finished_cond;
-    bool finished;
-    int result;
-    redlock_lock *blocked_next;
-    redlock_lock *blocked_previous;
 
     struct rl_node_vote vote[]; /* of every node; behind them the name */
 };
@@ -94,16 +117,18 @@ struct redlock {
     redlock_warn_fn *warn;
     void *warn_data;
     uint32_t warned[REDLOCK_NODES_MAX]; /* doubts that were told, a bit each */
-    redlock_lock *blocked;              /* calls waiting for their outcome */
+    struct rl_blocked *blocked;         /* who could drive */
 
     bool threaded;
     bool stopping;
     bool closing; /* nothing new begins */
     pthread_t thread;
-    bool turning;  /* somebody drives */
-    bool sleeping; /* and waits without the mutex */
-    bool woken;    /* the wake-up is already on its way */
-    bool calling;  /* callbacks run, on this thread: */
+    bool turning;       /* somebody drives */
+    bool sleeping;      /* and waits without the mutex */
+    bool woken;         /* the wake-up is already on its way */
+    atomic_bool dozing; /* the I/O thread sleeps, or is about to: it must be woken */
+    _Atomic(struct rl_order *) inbox; /* orders for the I/O thread, the latest first */
+    bool calling;                     /* callbacks run, on this thread: */
     pthread_t caller;
     pthread_cond_t turn_cond; /* a turn or a callback has ended */
     int64_t turned_ns;        /* when the last turn looked at the sockets */
@@ -128,6 +153,7 @@ static inline char *rl_lock_name(const redlock_lock *lock)
 
 /* guard.c: every public call begins here */
 int rl_client_enter(redlock *client, bool blocking);
+int rl_client_check(const redlock *client); /* without entering */
 void rl_client_leave(redlock *client);
 bool rl_client_is_forked(const redlock *client);
 
@@ -158,9 +184,24 @@ void rl_thread_stop(redlock *client);
 void rl_give_up(redlock *client, redlock_lock *lock, int64_t now_ns);
 
 /* blocking.c */
+/* Waits for the outcome of the lock's operation; the mutex is held, before and after. */
 int rl_wait_finished(redlock *client, redlock_lock *lock);
+/* The same; afterwards the mutex is not held. */
+int rl_wait_unlocked(redlock *client, redlock_lock *lock);
+/* The outcome for whoever waits for it; nobody may. */
+void rl_finish_blocked(redlock *client, redlock_lock *lock, int result);
 void rl_look_first(redlock *client);
 void rl_hand_over(redlock *client);
+
+/* One call and one outcome, for calls that go through the inbox. */
+void rl_blocked_finish(struct rl_blocked *blocked, int result);
+int rl_blocked_await(struct rl_blocked *blocked);
+
+/* inbox.c */
+bool rl_inbox_takes(const redlock *client);
+void rl_inbox_put(redlock *client, struct rl_order *order);
+void rl_inbox_serve(redlock *client);
+bool rl_inbox_is_empty(redlock *client);
 
 /* handles.c */
 redlock_lock *rl_lock_new(redlock *client, const struct rl_names *names,
@@ -169,7 +210,6 @@ redlock_lock *rl_lock_new(redlock *client, const struct rl_names *names,
 redlock_lock *rl_lock_new_for(redlock *client, const char *name, size_t name_size,
                               const struct rl_lock_terms *terms);
 void rl_lock_discard(redlock *client, redlock_lock *lock, bool give_up);
-void rl_lock_destroy(redlock *client, redlock_lock *lock);
 
 /* close.c */
 void rl_client_tear_down(redlock *client);

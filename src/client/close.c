@@ -34,7 +34,7 @@ void rl_client_tear_down(redlock *client)
         redlock_lock *lock = client->spare;
 
         client->spare = rl_next_lock(lock);
-        rl_lock_destroy(client, lock);
+        free(lock);
     }
 }
 

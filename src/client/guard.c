@@ -8,14 +8,23 @@ bool rl_client_is_forked(const redlock *client)
     return rl_process_stamp() != client->stamp;
 }
 
-/* On success the mutex is held. */
-int rl_client_enter(redlock *client, bool blocking)
+int rl_client_check(const redlock *client)
 {
     if (!client)
         return rl_detail(REDLOCK_INVAL, "the client is NULL");
     if (rl_client_is_forked(client))
         return rl_detail(REDLOCK_FORKED, "this client was opened by the parent process; a "
                                          "child must open its own");
+    return REDLOCK_OK;
+}
+
+/* On success the mutex is held. */
+int rl_client_enter(redlock *client, bool blocking)
+{
+    int error = rl_client_check(client);
+
+    if (error)
+        return error;
     pthread_mutex_lock(&client->mutex);
     if (blocking && client->calling && pthread_equal(client->caller, pthread_self())) {
         pthread_mutex_unlock(&client->mutex);

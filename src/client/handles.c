@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Handles: their memory, their place in the client's lists, their end. */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,7 +20,6 @@ static redlock_lock *allocate(redlock *client, size_t name_size)
         return NULL;
     lock->client = client;
     lock->name_room = (uint16_t)(size - fixed);
-    pthread_cond_init(&lock->finished_cond, NULL);
     return lock;
 }
 
@@ -34,16 +34,8 @@ static redlock_lock *take_memory(redlock *client, size_t name_size)
     client->spare_count--;
     if (lock->name_room > name_size)
         return lock;
-    rl_lock_destroy(client, lock);
-    return allocate(client, name_size);
-}
-
-void rl_lock_destroy(redlock *client, redlock_lock *lock)
-{
-    /* In a child, threads that only the parent has may seem to wait: destroying would hang. */
-    if (!rl_client_is_forked(client))
-        pthread_cond_destroy(&lock->finished_cond);
     free(lock);
+    return allocate(client, name_size);
 }
 
 static void give_memory_back(redlock *client, redlock_lock *lock)
@@ -52,7 +44,7 @@ static void give_memory_back(redlock *client, redlock_lock *lock)
         close(lock->event_fd);
     if (client->closed || client->spare_count >= RL_LOCKS_KEPT ||
         lock->name_room > RL_LOCK_NAME_KEPT) {
-        rl_lock_destroy(client, lock);
+        free(lock);
         return;
     }
     lock->handle.next = (struct rl_handle *)client->spare;
@@ -92,7 +84,8 @@ static void reset(redlock_lock *lock)
     lock->thread = NULL;
     lock->done_data = lock->lost_data = NULL;
     lock->decided = lock->released = lock->given_up = lock->adopted = lock->dropped = false;
-    lock->in_callback = lock->doomed = lock->finished = false;
+    lock->in_callback = lock->doomed = lock->is_simple = false;
+    lock->blocked = NULL;
 }
 
 redlock_lock *rl_lock_new_for(redlock *client, const char *name, size_t name_size,
@@ -152,12 +145,33 @@ static bool owes_release(const redlock_lock *lock)
            state != RL_ENDED;
 }
 
+static void carry_out_free(redlock *client, struct rl_order *order)
+{
+    redlock_lock *lock =
+        (redlock_lock *)((char *)order - offsetof(struct redlock_lock, farewell));
+
+    rl_lock_discard(client, lock, true);
+}
+
 static void end_handle(redlock_lock *lock, bool give_up)
 {
     redlock *client = lock->client;
     bool wake;
     bool gone;
 
+    /*
+     * Whoever has callbacks must know that none runs any more when the handle is gone;
+     * descriptors and bindings must be gone as well. A handle with none of these can be freed a
+     * moment later.
+     */
+    if (give_up && lock->is_simple && rl_inbox_takes(client)) {
+        wake = !lock->released;
+        lock->farewell.carry_out = carry_out_free;
+        rl_inbox_put(client, &lock->farewell);
+        if (wake)
+            rl_wake(client);
+        return;
+    }
     if (rl_client_is_forked(client)) {
         if (pthread_mutex_trylock(&client->mutex) != 0)
             return;

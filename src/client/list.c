@@ -172,7 +172,6 @@ static int gather(redlock *client, struct listing *l)
         return REDLOCK_NOMEM;
     do {
         lock->operation = RL_QUESTION;
-        lock->finished = false;
         if (rl_handle_ask(&client->engine, &lock->handle, RL_OP_LIST, &l->survey, rl_now_ns()) <
             0) {
             error = rl_detail(REDLOCK_NOMEM, "out of memory");

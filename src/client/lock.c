@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The public calls about one lock. */
+/* The public calls that make a handle: acquire, start, adopt. */
 #include "client/client.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/eventfd.h>
 
 #include "io/clock.h"
 
@@ -38,6 +36,8 @@ static redlock_lock *start_acquire(redlock *client, const struct rl_names *names
     lock->done_data = lock->lost_data = request->data;
     lock->lost = request->lost;
     lock->jeopardy = request->jeopardy;
+    lock->is_simple = !request->done && !request->lost && !request->jeopardy &&
+                      !(request->flags & REDLOCK_BOUND);
     if ((request->flags & REDLOCK_BOUND) && rl_bind_thread(client, lock) < 0) {
         rl_lock_discard(client, lock, false);
         rl_detail(REDLOCK_NOMEM, "no memory or descriptor left to bind the lock to its thread");
@@ -48,13 +48,90 @@ static redlock_lock *start_acquire(redlock *client, const struct rl_names *names
     return lock;
 }
 
+/* The outcome for the caller. The mutex is not held: success without a report needs nothing. */
+static int end_acquire(redlock *client, redlock_lock *lock, int error,
+                       const redlock_request *request, redlock_lock **out)
+{
+    if (!error)
+        *out = lock;
+    if (!error && !request->report)
+        return error;
+    pthread_mutex_lock(&client->mutex);
+    if (request->report)
+        rl_report_lock(lock, request->report);
+    rl_explain(lock, RL_ACQUISITION, error);
+    if (error)
+        rl_lock_discard(client, lock, false);
+    pthread_mutex_unlock(&client->mutex);
+    return error;
+}
+
+/* A blocking acquire that the I/O thread begins. */
+struct acquire_order {
+    struct rl_order order; /* first */
+    const struct rl_names *names;
+    int64_t ttl_ms;
+    const redlock_request *request;
+    redlock_lock *lock;
+    struct rl_blocked blocked;
+};
+
+static void carry_out_acquire(redlock *client, struct rl_order *order)
+{
+    struct acquire_order *a = (struct acquire_order *)order;
+
+    if (!client->closing)
+        a->lock = start_acquire(client, a->names, a->ttl_ms, a->request);
+    if (a->lock)
+        a->lock->blocked = &a->blocked;
+    else
+        rl_blocked_finish(&a->blocked, client->closing ? REDLOCK_CANCELED : REDLOCK_NOMEM);
+}
+
+static int acquire_by_order(redlock *client, const struct rl_names *names, int64_t ttl_ms,
+                            const redlock_request *request, redlock_lock **out)
+{
+    struct acquire_order a = {
+        .order.carry_out = carry_out_acquire,
+        .names = names,
+        .ttl_ms = ttl_ms,
+        .request = request,
+        .blocked.word = RL_ASLEEP,
+    };
+    int error;
+
+    rl_inbox_put(client, &a.order);
+    rl_wake(client);
+    error = rl_blocked_await(&a.blocked);
+    if (!a.lock)
+        return rl_detail(error, error == REDLOCK_NOMEM ? "out of memory"
+                                                       : "the client has been closed");
+    return end_acquire(client, a.lock, error, request, out);
+}
+
+static int acquire_with_mutex(redlock *client, const struct rl_names *names, int64_t ttl_ms,
+                              const redlock_request *request, redlock_lock **out)
+{
+    redlock_lock *lock;
+    int error = rl_client_enter(client, true);
+
+    if (error)
+        return error;
+    rl_look_first(client);
+    lock = start_acquire(client, names, ttl_ms, request);
+    if (!lock) {
+        rl_client_leave(client);
+        return REDLOCK_NOMEM;
+    }
+    return end_acquire(client, lock, rl_wait_unlocked(client, lock), request, out);
+}
+
 int redlock_acquire(redlock *client, const char *name, int64_t ttl_ms,
                     const redlock_request *request, redlock_lock **out)
 {
     struct rl_names names;
     redlock_request r;
-    redlock_lock *lock;
-    int error = rl_client_enter(client, true);
+    int error = rl_client_check(client);
 
     if (error)
         return error;
@@ -64,24 +141,11 @@ int redlock_acquire(redlock *client, const char *name, int64_t ttl_ms,
                                                "is for redlock_start()"
                                              : "there is nowhere to put the lock");
     if (error)
-        goto cleanup;
-    rl_look_first(client);
-    lock = start_acquire(client, &names, ttl_ms, &r);
-    if (!lock) {
-        error = REDLOCK_NOMEM;
-        goto cleanup;
-    }
-    error = rl_wait_finished(client, lock);
-    if (r.report)
-        rl_report_lock(lock, r.report);
-    rl_explain(lock, RL_ACQUISITION, error);
-    if (error)
-        rl_lock_discard(client, lock, false);
-    else
-        *out = lock;
-cleanup:
-    rl_client_leave(client);
-    return error;
+        return error;
+    /* What is bound to a thread must be bound by that thread. */
+    if (rl_inbox_takes(client) && !(r.flags & REDLOCK_BOUND))
+        return acquire_by_order(client, &names, ttl_ms, &r, out);
+    return acquire_with_mutex(client, &names, ttl_ms, &r, out);
 }
 
 int redlock_start(redlock *client, const char *name, int64_t ttl_ms,
@@ -145,266 +209,4 @@ int redlock_adopt(redlock *client, const char *name, const char *value, redlock_
 cleanup:
     rl_client_leave(client);
     return error;
-}
-
-/* Begins an extension or a release; the mutex is held on success. */
-static int begin_operation(redlock_lock *lock, enum rl_operation operation, bool blocking)
-{
-    int error;
-
-    if (!lock)
-        return rl_detail(REDLOCK_INVAL, "the lock is NULL");
-    error = rl_client_enter(lock->client, blocking);
-    if (error)
-        return error;
-    if (lock->operation != RL_NO_OPERATION)
-        error = rl_detail(REDLOCK_INVAL, "another operation on this lock is under way");
-    else if (lock->handle.lock.state == RL_IDLE)
-        error = rl_detail(REDLOCK_INVAL, "the lock was never acquired");
-    else if (lock->released)
-        error = rl_detail(REDLOCK_INVAL, "the lock has already been released");
-    else if (lock->handle.lock.state == RL_ENDED && lock->handle.lock.acquired_ns == 0 &&
-             !lock->adopted)
-        error = rl_detail(REDLOCK_INVAL, "the lock is not held");
-    if (error)
-        rl_client_leave(lock->client);
-    else
-        lock->operation = operation;
-    return error;
-}
-
-static void start_operation(redlock_lock *lock, enum rl_operation operation, int64_t ttl_ms,
-                            redlock_done_fn *done, void *data)
-{
-    struct rl_engine *engine = &lock->client->engine;
-
-    lock->done = done;
-    lock->done_data = data;
-    lock->finished = false;
-    if (operation == RL_EXTENSION)
-        rl_handle_extend(engine, &lock->handle, ttl_ms * RL_MS_NS, rl_now_ns());
-    else
-        rl_handle_release(engine, &lock->handle, rl_now_ns());
-}
-
-static int operate_blocking(redlock_lock *lock, enum rl_operation operation, int64_t ttl_ms)
-{
-    redlock *client;
-    int error = begin_operation(lock, operation, true);
-
-    if (error)
-        return error;
-    client = lock->client;
-    if (operation == RL_EXTENSION)
-        error = rl_ttl_check(client, ttl_ms);
-    if (error) {
-        lock->operation = RL_NO_OPERATION;
-    } else {
-        rl_look_first(client);
-        start_operation(lock, operation, ttl_ms, NULL, NULL);
-        error = rl_wait_finished(client, lock);
-        rl_explain(lock, operation, error);
-    }
-    rl_client_leave(client);
-    return error;
-}
-
-static int operate_async(redlock_lock *lock, enum rl_operation operation, int64_t ttl_ms,
-                         redlock_done_fn *done, void *data)
-{
-    int error;
-
-    if (!done)
-        return rl_detail(REDLOCK_INVAL, "a done function is needed");
-    error = begin_operation(lock, operation, false);
-    if (error)
-        return error;
-    if (operation == RL_EXTENSION)
-        error = rl_ttl_check(lock->client, ttl_ms);
-    if (error) {
-        lock->operation = RL_NO_OPERATION;
-    } else {
-        start_operation(lock, operation, ttl_ms, done, data);
-        rl_wake(lock->client);
-    }
-    rl_client_leave(lock->client);
-    return error;
-}
-
-int redlock_extend(redlock_lock *lock, int64_t ttl_ms)
-{
-    return operate_blocking(lock, RL_EXTENSION, ttl_ms);
-}
-
-int redlock_start_extend(redlock_lock *lock, int64_t ttl_ms, redlock_done_fn *done, void *data)
-{
-    return operate_async(lock, RL_EXTENSION, ttl_ms, done, data);
-}
-
-int redlock_release(redlock_lock *lock)
-{
-    return operate_blocking(lock, RL_RELEASE, 0);
-}
-
-int redlock_start_release(redlock_lock *lock, redlock_done_fn *done, void *data)
-{
-    return operate_async(lock, RL_RELEASE, 0, done, data);
-}
-
-int redlock_cancel(redlock_lock *lock)
-{
-    int error;
-
-    if (!lock)
-        return rl_detail(REDLOCK_INVAL, "the lock is NULL");
-    error = rl_client_enter(lock->client, false);
-    if (error)
-        return error;
-    rl_handle_cancel(&lock->client->engine, &lock->handle, rl_now_ns());
-    rl_wake(lock->client);
-    rl_client_leave(lock->client);
-    return REDLOCK_OK;
-}
-
-int64_t redlock_deadline_ns(const redlock_lock *lock)
-{
-    int64_t deadline_ns;
-
-    if (!lock || rl_client_enter(lock->client, false) != REDLOCK_OK)
-        return 0;
-    deadline_ns = lock->handle.lock.state == RL_HELD ? lock->handle.lock.deadline_ns : 0;
-    rl_client_leave(lock->client);
-    return deadline_ns;
-}
-
-int64_t redlock_remaining_ms(const redlock_lock *lock)
-{
-    int64_t deadline_ns = redlock_deadline_ns(lock);
-    int64_t left_ns = deadline_ns ? deadline_ns - rl_now_ns() : 0;
-
-    return left_ns > 0 ? left_ns / RL_MS_NS : 0;
-}
-
-static int state_of(const redlock_lock *lock)
-{
-    const struct rl_lock *core = &lock->handle.lock;
-
-    if (lock->released)
-        return REDLOCK_STATE_RELEASED;
-    switch (core->state) {
-    case RL_HELD:
-        if (core->adopted)
-            return REDLOCK_STATE_IDLE;
-        /* The clock knows before any timer does: a process that was stopped asks here first. */
-        if (rl_now_ns() >= core->deadline_ns)
-            return REDLOCK_STATE_LOST;
-        return core->jeopardy ? REDLOCK_STATE_JEOPARDY : REDLOCK_STATE_HELD;
-    case RL_RELEASING:
-    case RL_CHECKING:
-        return REDLOCK_STATE_RELEASED;
-    case RL_ENDED:
-        return core->acquired_ns || core->foreign ? REDLOCK_STATE_LOST : REDLOCK_STATE_IDLE;
-    default:
-        return REDLOCK_STATE_IDLE;
-    }
-}
-
-int redlock_state(const redlock_lock *lock)
-{
-    int state;
-    int error;
-
-    if (!lock)
-        return rl_detail(REDLOCK_INVAL, "the lock is NULL");
-    error = rl_client_enter(lock->client, false);
-    if (error)
-        return error;
-    state = state_of(lock);
-    rl_client_leave(lock->client);
-    return state;
-}
-
-int redlock_event_fd(redlock_lock *lock)
-{
-    int fd;
-
-    if (!lock)
-        return rl_detail(REDLOCK_INVAL, "the lock is NULL");
-    fd = rl_client_enter(lock->client, false);
-    if (fd < 0)
-        return fd;
-    if (lock->event_fd < 0)
-        lock->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    fd = lock->event_fd < 0 ? rl_detail_system("making an event descriptor", errno)
-                            : lock->event_fd;
-    rl_client_leave(lock->client);
-    return fd;
-}
-
-int64_t redlock_fence(const redlock_lock *lock)
-{
-    int64_t token;
-
-    if (!lock || rl_client_enter(lock->client, false) != REDLOCK_OK)
-        return 0;
-    token = lock->handle.lock.token;
-    rl_client_leave(lock->client);
-    return token;
-}
-
-int redlock_position(const redlock_lock *lock)
-{
-    int position;
-
-    if (!lock || rl_client_enter(lock->client, false) != REDLOCK_OK)
-        return 0;
-    position = lock->dropped ? 0 : (int)rl_handle_position(&lock->handle);
-    rl_client_leave(lock->client);
-    return position;
-}
-
-int redlock_slot(const redlock_lock *lock)
-{
-    int slot = 0;
-
-    if (!lock || rl_client_enter(lock->client, false) != REDLOCK_OK)
-        return 0;
-    if (lock->handle.lock.terms.kind == REDLOCK_SEMAPHORE && lock->handle.lock.state == RL_HELD)
-        slot = lock->handle.lock.slot;
-    rl_client_leave(lock->client);
-    return slot;
-}
-
-const char *redlock_value(const redlock_lock *lock)
-{
-    const char *value;
-    bool alone;
-
-    if (!lock)
-        return "";
-    /* In a child there are no other threads, and nobody who would ever unlock it. */
-    alone = rl_client_is_forked(lock->client);
-    if (!alone)
-        pthread_mutex_lock(&lock->client->mutex);
-    value = lock->decided ? rl_claim_value(lock->handle.claim).data : "";
-    if (!alone)
-        pthread_mutex_unlock(&lock->client->mutex);
-    return value;
-}
-
-const char *redlock_name(const redlock_lock *lock)
-{
-    return lock ? rl_lock_name(lock) : "";
-}
-
-int redlock_margin(const redlock_lock *lock)
-{
-    int margin;
-
-    if (!lock || rl_client_enter(lock->client, false) != REDLOCK_OK)
-        return 0;
-    margin =
-        (int)__builtin_popcount(lock->handle.lock.held) - lock->client->engine.policy.quorum;
-    rl_client_leave(lock->client);
-    return margin;
 }

@@ -10,6 +10,11 @@
 
 void rl_wake(redlock *client)
 {
+    if (client->threaded) {
+        if (atomic_exchange(&client->dozing, false))
+            rl_reactor_wake(&client->reactor);
+        return;
+    }
     /* A driver that is awake sends everything before it sleeps again. */
     if (client->woken || (client->turning && !client->sleeping))
         return;
@@ -60,7 +65,12 @@ static void serve_sockets(redlock *client, int timeout_ms)
 
     client->sleeping = true;
     pthread_mutex_unlock(&client->mutex);
+    /* An order that was put before this store is seen now; a later one wakes us. */
+    atomic_store(&client->dozing, true);
+    if (!rl_inbox_is_empty(client))
+        timeout_ms = 0;
     count = rl_reactor_wait(&client->reactor, events, timeout_ms);
+    atomic_store_explicit(&client->dozing, false, memory_order_relaxed);
     pthread_mutex_lock(&client->mutex);
     client->sleeping = false;
 
@@ -91,13 +101,6 @@ void rl_call(redlock *client, redlock_lock *lock, redlock_done_fn *function, int
     pthread_mutex_lock(&client->mutex);
     client->calling = false;
     lock->in_callback = false;
-}
-
-static void finish_blocked(redlock_lock *lock, int error)
-{
-    lock->finished = true;
-    lock->result = error;
-    pthread_cond_signal(&lock->finished_cond);
 }
 
 /*
@@ -166,7 +169,7 @@ static int deliver_done(redlock *client, redlock_lock *lock, enum rl_operation o
     lock->operation = RL_NO_OPERATION;
     lock->released |= operation == RL_RELEASE && error == REDLOCK_OK;
     if (!lock->done) {
-        finish_blocked(lock, error);
+        rl_finish_blocked(client, lock, error);
         return 0;
     }
     rl_explain(lock, operation, error);
@@ -229,6 +232,7 @@ int rl_turn(redlock *client, int timeout_ms)
     serve_sockets(client, client->engine.ready_first ? 0 : timeout_ms);
     rl_tick(client, rl_now_ns());
     count = run_callbacks(client);
+    rl_inbox_serve(client);
     flush(client, rl_now_ns());
     arm(client);
     client->turning = false;

@@ -20,8 +20,8 @@ int rl_reactor_init(struct rl_reactor *reactor)
     reactor->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
     reactor->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (reactor->epoll_fd >= 0 && reactor->timer_fd >= 0 && reactor->wake_fd >= 0 &&
-        rl_reactor_add(reactor, reactor->timer_fd, EPOLLIN, RL_REACTOR_TIMER) == 0 &&
-        rl_reactor_add(reactor, reactor->wake_fd, EPOLLIN, RL_REACTOR_WAKE) == 0)
+        rl_reactor_add(reactor, reactor->timer_fd, EPOLLIN | EPOLLET, RL_REACTOR_TIMER) == 0 &&
+        rl_reactor_add(reactor, reactor->wake_fd, EPOLLIN | EPOLLET, RL_REACTOR_WAKE) == 0)
         return 0;
     error = errno;
     rl_reactor_free(reactor);
@@ -81,15 +81,6 @@ void rl_reactor_arm(struct rl_reactor *reactor, int64_t due_ns)
         reactor->armed_ns = due_ns;
 }
 
-static void reset(int fd)
-{
-    uint64_t count;
-
-    /* One read empties it; that it was empty already is fine. */
-    if (read(fd, &count, sizeof count) < 0)
-        return;
-}
-
 int rl_reactor_wait(struct rl_reactor *reactor, struct epoll_event *events, int timeout_ms)
 {
     int count;
@@ -98,14 +89,9 @@ int rl_reactor_wait(struct rl_reactor *reactor, struct epoll_event *events, int 
     if (reactor->unarmed && (timeout_ms < 0 || timeout_ms > UNARMED_WAIT_MS))
         timeout_ms = UNARMED_WAIT_MS;
     count = epoll_wait(reactor->epoll_fd, events, RL_REACTOR_EVENTS_MAX, timeout_ms);
-    for (int i = 0; i < count; i++) {
-        if (events[i].data.u32 == RL_REACTOR_TIMER) {
-            reset(reactor->timer_fd);
+    for (int i = 0; i < count; i++)
+        if (events[i].data.u32 == RL_REACTOR_TIMER)
             reactor->armed_ns = INT64_MAX;
-        } else if (events[i].data.u32 == RL_REACTOR_WAKE) {
-            reset(reactor->wake_fd);
-        }
-    }
     return count < 0 ? 0 : count;
 }
 
