@@ -333,7 +333,7 @@ void rl_acquire_answer(struct rl_lock *lock, const struct rl_event *event,
     if (!rl_is_acquire(event->op) ||
         !rl_tally_vote(&lock->tally, event->node, event->answer.vote == REDLOCK_VOTE_GRANTED))
         return;
-    rl_note_answer(lock, event->node, event->answer, event->now_ns - lock->round_start_ns);
+    rl_note_answer(lock, event->node, &event->answer, event->now_ns - lock->round_start_ns);
     /* After the decision a late vote is only for the report: it was rolled back already. */
     if (lock->state != RL_ACQUIRING)
         return;
@@ -404,7 +404,7 @@ void rl_acquire_node_out(struct rl_lock *lock, const struct rl_event *event,
         return;
     rl_tally_revoke(&lock->tally, event->node);
     rl_note_answer(lock, event->node,
-                   (struct rl_answer){.vote = REDLOCK_VOTE_GUARDED, .key_ttl_ms = -1}, -1);
+                   &(struct rl_answer){.vote = REDLOCK_VOTE_GUARDED, .key_ttl_ms = -1}, -1);
     pursuit->aligned &= (uint16_t)~bit;
     lock->asked &= (uint16_t)~bit;
     if (lock->state == RL_ACQUIRING)

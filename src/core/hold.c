@@ -247,7 +247,7 @@ static void note_straggler(struct rl_lock *lock, const struct rl_event *event,
     else if (answer.vote == REDLOCK_VOTE_MISSING)
         lock->held &= (uint16_t)~bit;
     if (event->round == lock->round)
-        rl_note_answer(lock, event->node, answer, event->now_ns - lock->round_start_ns);
+        rl_note_answer(lock, event->node, &answer, event->now_ns - lock->round_start_ns);
     /* It answered too late to be healed with the others. */
     if (event->op == RL_OP_EXTEND && event->round == lock->round && carries_deadline(lock) &&
         answer.vote == REDLOCK_VOTE_MISSING)
@@ -293,7 +293,7 @@ void rl_hold_answer(struct rl_lock *lock, const struct rl_event *event, struct r
     }
     if (!rl_tally_vote(&lock->tally, event->node, answer.vote == REDLOCK_VOTE_GRANTED))
         return;
-    rl_note_answer(lock, event->node, answer, event->now_ns - lock->round_start_ns);
+    rl_note_answer(lock, event->node, &answer, event->now_ns - lock->round_start_ns);
     decide(lock, event->now_ns, out);
 }
 
@@ -347,7 +347,7 @@ void rl_hold_node_out(struct rl_lock *lock, const struct rl_event *event,
     if (lock->extending) {
         rl_tally_revoke(&lock->tally, event->node);
         rl_note_answer(lock, event->node,
-                       (struct rl_answer){.vote = REDLOCK_VOTE_GUARDED, .key_ttl_ms = -1}, -1);
+                       &(struct rl_answer){.vote = REDLOCK_VOTE_GUARDED, .key_ttl_ms = -1}, -1);
     }
     lock->held &= (uint16_t) ~(1u << event->node);
     if (!lock->adopted && rl_count_nodes(lock->held) < lock->policy->quorum)

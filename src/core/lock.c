@@ -58,17 +58,18 @@ void rl_await_answer(struct rl_lock *lock, uint8_t node)
     lock->pursuit->token[node] = 0;
 }
 
-void rl_note_answer(struct rl_lock *lock, uint8_t node, struct rl_answer answer, int64_t rtt_ns)
+void rl_note_answer(struct rl_lock *lock, uint8_t node, const struct rl_answer *answer,
+                    int64_t rtt_ns)
 {
     lock->node[node] = (struct rl_node_vote){
-        .vote = answer.vote,
-        .rtt_us = rtt_ns < 0 || answer.is_ours ? -1 : rl_rtt_us(rtt_ns),
+        .vote = answer->vote,
+        .rtt_us = rtt_ns < 0 || answer->is_ours ? -1 : rl_rtt_us(rtt_ns),
     };
     if (!lock->pursuit)
         return;
-    lock->pursuit->key_ttl_ms[node] = answer.key_ttl_ms;
+    lock->pursuit->key_ttl_ms[node] = answer->key_ttl_ms;
     lock->pursuit->token[node] =
-        answer.vote == REDLOCK_VOTE_HELD ? answer.ticket : answer.token;
+        answer->vote == REDLOCK_VOTE_HELD ? answer->ticket : answer->token;
 }
 
 void rl_time_out_silent_nodes(struct rl_lock *lock, const struct rl_event *event)
@@ -81,7 +82,7 @@ void rl_time_out_silent_nodes(struct rl_lock *lock, const struct rl_event *event
         if (!(silent & (1u << i)))
             continue;
         rl_tally_vote(&lock->tally, i, false);
-        rl_note_answer(lock, i, (struct rl_answer){REDLOCK_VOTE_TIMEDOUT, .key_ttl_ms = -1},
+        rl_note_answer(lock, i, &(struct rl_answer){REDLOCK_VOTE_TIMEDOUT, .key_ttl_ms = -1},
                        -1);
     }
 }

@@ -152,7 +152,7 @@ void rl_queue_answer(struct rl_lock *lock, const struct rl_event *event, struct 
     if (event->op != RL_OP_TICKET || event->round != lock->round || !(lock->asked & bit))
         return;
     lock->asked &= (uint16_t)~bit;
-    rl_note_answer(lock, event->node, event->answer, event->now_ns - lock->round_start_ns);
+    rl_note_answer(lock, event->node, &event->answer, event->now_ns - lock->round_start_ns);
     pursuit->ticket = agreed_ticket(lock);
     if (pursuit->ticket)
         enter(lock, event, out);

@@ -87,7 +87,7 @@ void rl_release_answer(struct rl_lock *lock, const struct rl_event *event,
     if (lock->state == RL_CHECKING && event->op == RL_OP_INQUIRE && (lock->asked & bit)) {
         lock->asked &= (uint16_t)~bit;
         if (event->answer.vote == REDLOCK_VOTE_HELD)
-            rl_note_answer(lock, event->node, event->answer,
+            rl_note_answer(lock, event->node, &event->answer,
                            event->now_ns - lock->round_start_ns);
         if (!lock->asked)
             end_check(lock, out);
@@ -96,7 +96,7 @@ void rl_release_answer(struct rl_lock *lock, const struct rl_event *event,
     if (event->op != RL_OP_RELEASE ||
         !rl_tally_vote(&lock->tally, event->node, event->answer.vote == REDLOCK_VOTE_GRANTED))
         return;
-    rl_note_answer(lock, event->node, event->answer, event->now_ns - lock->round_start_ns);
+    rl_note_answer(lock, event->node, &event->answer, event->now_ns - lock->round_start_ns);
     if (lock->state == RL_RELEASING)
         decide(lock, event->now_ns, out);
 }

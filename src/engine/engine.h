@@ -199,7 +199,7 @@ bool rl_outlives_its_handle(enum rl_op op);
 /* One node's answer to one request of a claim, for whoever still counts it. */
 void rl_handle_answer(struct rl_engine *engine, struct rl_claim *claim, uint8_t node,
                       const struct rl_pending *request, const struct rl_reply *reply,
-                      struct rl_answer answer, int64_t now_ns);
+                      const struct rl_answer *answer, int64_t now_ns);
 /* The same for a handle that is a question (question.c). */
 void rl_question_answer(struct rl_engine *engine, struct rl_handle *handle, uint8_t node,
                         enum rl_op op, const struct rl_reply *reply, struct rl_answer answer,
@@ -237,7 +237,7 @@ uint16_t rl_send_to_nodes(struct rl_engine *engine, struct rl_handle *handle,
                           const struct rl_send *send, int64_t now_ns);
 /* What a native delete leaves to be done: telling who waits. */
 void rl_tell_waiters(struct rl_engine *engine, struct rl_claim *claim, uint8_t node,
-                     enum rl_op op, struct rl_answer answer, int64_t now_ns);
+                     enum rl_op op, const struct rl_answer *answer, int64_t now_ns);
 
 /* ---- waiting.c ---- */
 

@@ -92,13 +92,20 @@ static void end_pursuit(struct rl_engine *engine, struct rl_handle *handle)
     handle->lock.pursuit = NULL;
 }
 
-static void perform(struct rl_engine *engine, struct rl_handle *handle,
-                    const struct rl_actions *actions, int64_t now_ns)
+static void pursue(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
 {
-    uint16_t refused[RL_SENDS_MAX];
+    struct rl_seeker *seeker = rl_seeker_of(handle);
 
-    for (uint32_t i = 0; i < actions->send_count; i++)
-        refused[i] = rl_send_to_nodes(engine, handle, &actions->send[i], now_ns);
+    if (seeker->line && !is_waiting(&handle->lock))
+        rl_leave_line(engine, handle, now_ns);
+    engine->listening |= seeker->pursuit.ticket != 0 || handle->lock.state == RL_TICKETING;
+    if (handle->lock.state == RL_HELD)
+        end_pursuit(engine, handle);
+}
+
+static void note_news(struct rl_engine *engine, struct rl_handle *handle,
+                      const struct rl_actions *actions)
+{
     if (actions->done) {
         handle->done = true;
         handle->done_error = (int8_t)actions->done_error;
@@ -108,18 +115,22 @@ static void perform(struct rl_engine *engine, struct rl_handle *handle,
     handle->lost |= actions->lost;
     handle->jeopardy |= actions->jeopardy;
     handle->recovered |= actions->recovered;
+    rl_engine_tell(engine, handle);
+}
+
+static void perform(struct rl_engine *engine, struct rl_handle *handle,
+                    const struct rl_actions *actions, int64_t now_ns)
+{
+    uint16_t refused[RL_SENDS_MAX];
+
+    for (uint32_t i = 0; i < actions->send_count; i++)
+        refused[i] = rl_send_to_nodes(engine, handle, &actions->send[i], now_ns);
     if (actions->done || actions->lost || actions->jeopardy || actions->recovered)
-        rl_engine_tell(engine, handle);
+        note_news(engine, handle, actions);
     rl_timers_set(&engine->timers, &handle->timer,
                   has_turn(handle) ? now_ns : rl_lock_timer_ns(&handle->lock));
-    if (handle->lock.pursuit) {
-        if (!is_waiting(&handle->lock))
-            rl_leave_line(engine, handle, now_ns);
-        engine->listening |=
-            handle->lock.pursuit->ticket != 0 || handle->lock.state == RL_TICKETING;
-        if (handle->lock.state == RL_HELD)
-            end_pursuit(engine, handle);
-    }
+    if (handle->lock.pursuit)
+        pursue(engine, handle, now_ns);
     for (uint32_t i = 0; i < actions->send_count; i++)
         if (refused[i])
             answer_refused(engine, handle, &actions->send[i], refused[i], now_ns);
@@ -140,7 +151,7 @@ void rl_handle_step(struct rl_engine *engine, struct rl_handle *handle, struct r
 
 void rl_handle_answer(struct rl_engine *engine, struct rl_claim *claim, uint8_t node,
                       const struct rl_pending *request, const struct rl_reply *reply,
-                      struct rl_answer answer, int64_t now_ns)
+                      const struct rl_answer *answer, int64_t now_ns)
 {
     struct rl_handle *handle = claim->handle;
     struct rl_survey *survey = handle ? rl_survey_of(handle) : NULL;
@@ -155,7 +166,7 @@ void rl_handle_answer(struct rl_engine *engine, struct rl_claim *claim, uint8_t 
     if (survey) {
         /* A late answer to a question that is over says nothing about the next one. */
         if (request->round == handle->lock.round && !rl_survey_complete(survey))
-            rl_question_answer(engine, handle, node, op, reply, answer, now_ns);
+            rl_question_answer(engine, handle, node, op, reply, *answer, now_ns);
         return;
     }
     rl_handle_step(engine, handle,
@@ -165,7 +176,7 @@ void rl_handle_answer(struct rl_engine *engine, struct rl_claim *claim, uint8_t 
                        .node = node,
                        .op = op,
                        .round = request->round,
-                       .answer = answer,
+                       .answer = *answer,
                    });
 }
 

@@ -118,6 +118,7 @@ static void abandon(struct rl_engine *engine, uint8_t node, bool nothing_was_sen
 
     while (rl_session_abandon(&at->session, &request)) {
         struct rl_claim *claim = request.subject;
+        struct rl_answer excuse = rl_node_excuse(engine, node);
 
         if (!claim)
             continue;
@@ -128,8 +129,7 @@ static void abandon(struct rl_engine *engine, uint8_t node, bool nothing_was_sen
         if (request.op == RL_OP_RELEASE || request.op == RL_OP_ROLLBACK ||
             request.op == RL_OP_QUIT)
             rl_node_keep_orphan(engine, node, claim, now_ns);
-        rl_handle_answer(engine, claim, node, &request, NULL, rl_node_excuse(engine, node),
-                         now_ns);
+        rl_handle_answer(engine, claim, node, &request, NULL, &excuse, now_ns);
         rl_claim_unref(&engine->claims, claim);
     }
 }
@@ -243,8 +243,8 @@ int rl_engine_received(struct rl_engine *engine, uint8_t node, size_t size, int6
             note_rtt(at, &request, now_ns);
             if (lets_live(op))
                 rl_claim_seen(claim, now_ns);
-            rl_handle_answer(engine, claim, node, &request, &reply,
-                             rl_watch_vote(engine, node, op, answer, now_ns), now_ns);
+            answer = rl_watch_vote(engine, node, op, answer, now_ns);
+            rl_handle_answer(engine, claim, node, &request, &reply, &answer, now_ns);
         }
         rl_claim_unref(&engine->claims, claim);
     }

@@ -180,14 +180,14 @@ bool rl_outlives_its_handle(enum rl_op op)
 
 /* What a native delete leaves to be done: telling who waits. */
 void rl_tell_waiters(struct rl_engine *engine, struct rl_claim *claim, uint8_t node,
-                     enum rl_op op, struct rl_answer answer, int64_t now_ns)
+                     enum rl_op op, const struct rl_answer *answer, int64_t now_ns)
 {
     struct rl_description description;
     struct rl_command command;
 
-    if (answer.vote != REDLOCK_VOTE_GRANTED)
+    if (answer->vote != REDLOCK_VOTE_GRANTED)
         return;
-    if (answer.contended || op == RL_OP_WAITERS)
+    if (answer->contended || op == RL_OP_WAITERS)
         rl_be_courteous(engine, claim, now_ns);
     if (op == RL_OP_ROLLBACK) {
         rl_describe(engine, claim, NULL, op, now_ns, &description);
