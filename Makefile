@@ -139,12 +139,21 @@ coverage: ## which lines the tests run, room by room; fails below 95 % of src/co
 	    || echo "some tests failed (build/coverage/tests.log); counting what ran"
 	@scripts/coverage.sh build/coverage
 
+# BENCH_NATIVE_SERVER: a server that deletes by comparison; BENCH_OPTIONS: see redlock-bench --help.
+BENCH_OPTIONS ?=
+bench_built = scripts/deps.sh bench && mkdir -p build/bench && \
+    $(call built,release,--target redlock redlock-bench) >/dev/null
+bench_run = $(RELEASE)/redlock dev -n 5 -- $(RELEASE)/bench/redlock-bench --json build/bench/bench.json
+
 .PHONY: bench
-bench: ## cycles per second next to the floor, and the price of 10,000 held locks
-	@scripts/deps.sh run
-	@$(call built,release,--target redlock redlock-bench) >/dev/null
-	@$(RELEASE)/redlock dev -n 5 -- $(RELEASE)/bench/redlock-bench --check 0.6
-	@$(RELEASE)/redlock dev -n 5 -- $(RELEASE)/bench/redlock-bench --holds 10000 --seconds 10
+bench: ## what everything costs, next to the floor: one table, and build/bench/bench.json (5 min)
+	@$(bench_built)
+	@$(bench_run) $(BENCH_OPTIONS)
+
+.PHONY: bench-check
+bench-check: ## the same, and status 1 when a target is missed by more than a fifth
+	@$(bench_built)
+	@$(bench_run) --check $(BENCH_OPTIONS)
 
 .PHONY: install
 install: ## install below PREFIX (default /usr/local), staged in DESTDIR if given

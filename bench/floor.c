@@ -3,45 +3,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
-#include "raw.h"
-#include "rl_scripts.h"
+#include "floor_link.h"
 
-#define VALUE_LENGTH 40               /* hex digits, as the library's */
-#define COMMAND_MAX 256               /* bytes of one encoded command */
-#define PENDING_MAX 65536             /* replies one node may owe; a power of two */
-#define BACKLOG_MAX (PENDING_MAX / 2) /* of a node, with which no new cycle is started */
-#define INPUT_MAX 131072              /* bytes read at once */
-#define OUTPUT_MAX (PENDING_MAX * COMMAND_MAX)
+#define BACKLOG_MAX (LINK_PENDING_MAX / 2) /* of a node, with which no new cycle is started */
 #define STALL_MS 5000 /* silence of all nodes after which a run is given up */
-
-/* Whose reply comes next on a connection. A reply to an older step is simply ignored. */
-struct ticket {
-    uint32_t cycle;
-    uint32_t step;
-};
-
-struct connection {
-    int fd;
-    char *output; /* OUTPUT_MAX bytes; [sent, filled) waits to be written */
-    size_t filled;
-    size_t sent;
-    char *input; /* INPUT_MAX bytes; `unread` of them are an incomplete line */
-    size_t unread;
-    struct ticket pending[PENDING_MAX];
-    uint32_t pushed; /* tickets put in so far; the index is this modulo PENDING_MAX */
-    uint32_t popped;
-};
 
 struct cycle {
     struct name name;
-    char value[VALUE_LENGTH + 1];
+    char value[WORDS_VALUE_LENGTH];
     uint32_t step; /* counts acquires and releases: odd while acquiring, even while releasing */
     uint32_t granted;
     uint32_t answered;
@@ -50,13 +25,14 @@ struct cycle {
 };
 
 struct floor {
-    const struct servers *servers;
-    struct connection *node[REDLOCK_NODES_MAX];
+    struct link *node[REDLOCK_NODES_MAX];
+    bool wants_write[REDLOCK_NODES_MAX];
     size_t node_count;
     uint32_t quorum;
+    int epoll_fd;
     const char *release_word;
-    char release_head[96];  /* the encoded command up to the key */
-    char release_infix[32]; /* and what stands between key and value */
+    struct words acquire;
+    struct words release;
     uint64_t random;
 
     struct cycle *cycles; /* of the current run */
@@ -67,104 +43,36 @@ struct floor {
     bool failed;
 };
 
-/* The library's own text: both sides make the servers do the same work. */
-static const char release_script[] = RL_SCRIPT_RELEASE;
-
 /* ---- setting up ---- */
 
-static void connection_free(struct connection *c)
+static int watch_node(struct floor *floor, size_t node, int how, uint32_t events)
 {
-    if (!c)
-        return;
-    if (c->fd >= 0)
-        close(c->fd);
-    free(c->output);
-    free(c->input);
-    free(c);
+    struct epoll_event event = {.events = events, .data.u32 = (uint32_t)node};
+    return epoll_ctl(floor->epoll_fd, how, floor->node[node]->fd, &event);
 }
 
-static struct connection *connection_open(const char *url)
-{
-    struct connection *c = calloc(1, sizeof *c);
-    if (!c)
-        return NULL;
-    c->fd = raw_connect(url);
-    c->output = malloc(OUTPUT_MAX);
-    c->input = malloc(INPUT_MAX);
-    if (c->fd < 0 || !c->output || !c->input) {
-        connection_free(c);
-        return NULL;
-    }
-    return c;
-}
-
-/* Whether every node answers this command with 0: nothing deleted, and no error. */
-static bool all_know(struct floor *floor, const char *const *words, size_t word_count)
-{
-    char reply[256];
-    for (size_t i = 0; i < floor->node_count; i++) {
-        int type = raw_call(floor->node[i]->fd, words, word_count, reply, sizeof reply);
-        if (type != ':' || strcmp(reply, "0") != 0)
-            return false;
-    }
-    return true;
-}
-
-static int load_script(struct floor *floor, char sha[41])
-{
-    const char *words[] = {"SCRIPT", "LOAD", release_script};
-    char reply[256];
-    for (size_t i = 0; i < floor->node_count; i++) {
-        int type = raw_call(floor->node[i]->fd, words, 3, reply, sizeof reply);
-        if (type != '$' || strlen(reply) != 40) {
-            fprintf(stderr, "redlock-bench: SCRIPT LOAD failed: %s\n", reply);
-            return -1;
-        }
-    }
-    memcpy(sha, reply, 41);
-    return 0;
-}
-
-static int choose_release(struct floor *floor, bool native)
-{
-    static const char *const delifeq[] = {"DELIFEQ", BENCH_PREFIX "bench-probe", "no"};
-    static const char *const delex[] = {"DELEX", BENCH_PREFIX "bench-probe", "IFEQ", "no"};
-    char sha[41];
-
-    if (native && all_know(floor, delifeq, 3)) {
-        floor->release_word = "DELIFEQ";
-        strcpy(floor->release_head, "*3\r\n$7\r\nDELIFEQ\r\n");
-    } else if (native && all_know(floor, delex, 4)) {
-        floor->release_word = "DELEX";
-        strcpy(floor->release_head, "*4\r\n$5\r\nDELEX\r\n");
-        strcpy(floor->release_infix, "$4\r\nIFEQ\r\n");
-    } else {
-        if (load_script(floor, sha) != 0)
-            return -1;
-        floor->release_word = "EVALSHA";
-        snprintf(floor->release_head, sizeof floor->release_head,
-                 "*5\r\n$7\r\nEVALSHA\r\n$40\r\n%s\r\n$1\r\n1\r\n", sha);
-    }
-    return 0;
-}
-
-struct floor *floor_open(const struct servers *servers, bool native)
+struct floor *floor_open(const struct servers *servers, enum floor_release release)
 {
     struct floor *floor = calloc(1, sizeof *floor);
     if (!floor)
         return NULL;
-    floor->servers = servers;
+    floor->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     floor->quorum = (uint32_t)servers->quorum;
     floor->random = (uint64_t)now_ns() | 1;
     for (; floor->node_count < servers->count; floor->node_count++) {
-        floor->node[floor->node_count] = connection_open(servers->url[floor->node_count]);
+        floor->node[floor->node_count] = link_open(servers->url[floor->node_count]);
         if (!floor->node[floor->node_count])
             goto failed;
     }
-    if (choose_release(floor, native) != 0)
+    words_acquire(&floor->acquire);
+    floor->release_word =
+        words_release(&floor->release, release, floor->node, floor->node_count);
+    if (!floor->release_word)
         goto failed;
     for (size_t i = 0; i < floor->node_count; i++)
-        fcntl(floor->node[i]->fd, F_SETFL, O_NONBLOCK);
+        if (fcntl(floor->node[i]->fd, F_SETFL, O_NONBLOCK) != 0 ||
+            watch_node(floor, i, EPOLL_CTL_ADD, EPOLLIN) != 0)
+            goto failed;
     return floor;
 
 failed:
@@ -177,7 +85,9 @@ void floor_close(struct floor *floor)
     if (!floor)
         return;
     for (size_t i = 0; i < floor->node_count; i++)
-        connection_free(floor->node[i]);
+        link_free(floor->node[i]);
+    if (floor->epoll_fd >= 0)
+        close(floor->epoll_fd);
     free(floor);
 }
 
@@ -195,19 +105,19 @@ static void give_up(struct floor *floor, const char *why)
     floor->failed = true;
 }
 
-static void send_to_all(struct floor *floor, const struct cycle *cycle, const char *command,
-                        size_t length)
+static void send_to_all(struct floor *floor, const struct cycle *cycle, struct words *words)
 {
     struct ticket ticket = {.cycle = (uint32_t)(cycle - floor->cycles), .step = cycle->step};
+    words_fill(words, &cycle->name, cycle->value);
     for (size_t i = 0; i < floor->node_count; i++) {
-        struct connection *c = floor->node[i];
-        if (c->pushed - c->popped == PENDING_MAX || OUTPUT_MAX - c->filled < length) {
+        struct link *link = floor->node[i];
+        bool fits = link_put(link, words->text, words->size) && link_expect(link, ticket);
+        for (unsigned k = 1; k < words->replies && fits; k++)
+            fits = link_expect(link, (struct ticket){.step = 0});
+        if (!fits) {
             give_up(floor, "a node has fallen too far behind");
             return;
         }
-        memcpy(c->output + c->filled, command, length);
-        c->filled += length;
-        c->pending[c->pushed++ % PENDING_MAX] = ticket;
     }
 }
 
@@ -219,18 +129,18 @@ static uint32_t backlog(const struct floor *floor)
 {
     uint32_t most = 0;
     for (size_t i = 0; i < floor->node_count; i++) {
-        uint32_t owed = floor->node[i]->pushed - floor->node[i]->popped;
+        uint32_t owed = link_owed(floor->node[i]);
         most = owed > most ? owed : most;
     }
     return most;
 }
 
 /* Xorshift: unique enough for a benchmark, and free. */
-static void fresh_value(struct floor *floor, char value[VALUE_LENGTH + 1])
+static void fresh_value(struct floor *floor, char value[WORDS_VALUE_LENGTH])
 {
     static const char digits[] = "0123456789abcdef";
     uint64_t bits = 0;
-    for (int i = 0; i < VALUE_LENGTH; i++, bits >>= 4) {
+    for (int i = 0; i < WORDS_VALUE_LENGTH; i++, bits >>= 4) {
         if (i % 16 == 0) {
             floor->random ^= floor->random << 13;
             floor->random ^= floor->random >> 7;
@@ -239,7 +149,6 @@ static void fresh_value(struct floor *floor, char value[VALUE_LENGTH + 1])
         }
         value[i] = digits[bits & 15];
     }
-    value[VALUE_LENGTH] = '\0';
 }
 
 static void start_acquire(struct floor *floor, struct cycle *cycle)
@@ -253,17 +162,11 @@ static void start_acquire(struct floor *floor, struct cycle *cycle)
         floor->parked++;
         return;
     }
-    char command[COMMAND_MAX];
     name_next(&cycle->name);
     fresh_value(floor, cycle->value);
     cycle->granted = cycle->answered = 0;
     cycle->started_ns = now_ns();
-    int length = snprintf(command, sizeof command,
-                          "*6\r\n$3\r\nSET\r\n$%zu\r\n" BENCH_PREFIX "%s\r\n$%d\r\n%s\r\n"
-                          "$2\r\nNX\r\n$2\r\nPX\r\n$5\r\n%d\r\n",
-                          strlen(BENCH_PREFIX) + NAME_LENGTH, cycle->name.text, VALUE_LENGTH,
-                          cycle->value, BENCH_TTL_MS);
-    send_to_all(floor, cycle, command, (size_t)length);
+    send_to_all(floor, cycle, &floor->acquire);
 }
 
 static void next_cycle(struct floor *floor, struct cycle *cycle)
@@ -272,37 +175,33 @@ static void next_cycle(struct floor *floor, struct cycle *cycle)
     start_acquire(floor, cycle);
 }
 
-static void start_release(struct floor *floor, struct cycle *cycle)
-{
-    char command[COMMAND_MAX];
-    cycle->step++;
-    cycle->granted = cycle->answered = 0;
-    int length =
-        snprintf(command, sizeof command, "%s$%zu\r\n" BENCH_PREFIX "%s\r\n%s$%d\r\n%s\r\n",
-                 floor->release_head, strlen(BENCH_PREFIX) + NAME_LENGTH, cycle->name.text,
-                 floor->release_infix, VALUE_LENGTH, cycle->value);
-    send_to_all(floor, cycle, command, (size_t)length);
-}
-
 /* ---- replies in ---- */
 
 static void won(struct floor *floor, struct cycle *cycle, bool acquiring)
 {
-    bool counts = window_state(floor->window) == WINDOW_MEASURING;
+    struct sample *sample = floor->window->sample;
+    bool counts = window_counts(floor->window);
+    int64_t took_ns = now_ns() - cycle->started_ns;
     if (acquiring) {
         if (counts)
-            latency_add(&floor->window->sample->acquire, now_ns() - cycle->started_ns);
-        start_release(floor, cycle);
-    } else {
-        floor->window->sample->cycles += counts;
-        next_cycle(floor, cycle);
+            latency_add(&sample->acquire, took_ns);
+        cycle->step++;
+        cycle->granted = cycle->answered = 0;
+        send_to_all(floor, cycle, &floor->release);
+        return;
     }
+    if (counts) {
+        sample->cycles++;
+        latency_add(&sample->cycle, took_ns);
+    }
+    next_cycle(floor, cycle);
 }
 
-static void take_reply(struct floor *floor, struct ticket ticket, const char *line)
+static void take_reply(void *data, struct ticket ticket, const char *line)
 {
+    struct floor *floor = data;
     struct cycle *cycle = &floor->cycles[ticket.cycle];
-    if (cycle->step != ticket.step)
+    if (cycle->step != ticket.step || floor->failed)
         return;
     bool acquiring = cycle->step % 2 == 1;
     cycle->answered++;
@@ -311,45 +210,6 @@ static void take_reply(struct floor *floor, struct ticket ticket, const char *li
         won(floor, cycle, acquiring);
     else if (cycle->answered == floor->node_count)
         give_up(floor, "a majority refused; does somebody else use these names?");
-}
-
-/* Every reply in this benchmark is one line. */
-static void read_replies(struct floor *floor, struct connection *c)
-{
-    ssize_t n = recv(c->fd, c->input + c->unread, INPUT_MAX - c->unread, 0);
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
-    if (n <= 0) {
-        give_up(floor, "a node closed the connection");
-        return;
-    }
-    char *line = c->input;
-    char *end = c->input + c->unread + n;
-    for (char *stop; !floor->failed && (stop = memchr(line, '\n', (size_t)(end - line)));) {
-        if (c->popped == c->pushed) {
-            give_up(floor, "a reply nobody asked for");
-            return;
-        }
-        take_reply(floor, c->pending[c->popped++ % PENDING_MAX], line);
-        line = stop + 1;
-    }
-    c->unread = (size_t)(end - line);
-    memmove(c->input, line, c->unread);
-}
-
-static void flush(struct floor *floor, struct connection *c)
-{
-    while (c->sent < c->filled) {
-        ssize_t n = send(c->fd, c->output + c->sent, c->filled - c->sent, MSG_NOSIGNAL);
-        if (n < 0 && (errno == EAGAIN || errno == EINTR))
-            return;
-        if (n < 0) {
-            give_up(floor, "a node closed the connection");
-            return;
-        }
-        c->sent += (size_t)n;
-    }
-    c->sent = c->filled = 0;
 }
 
 /* ---- the loop ---- */
@@ -365,22 +225,30 @@ static void restart_parked(struct floor *floor)
     }
 }
 
+static void flush_node(struct floor *floor, size_t node)
+{
+    if (!link_flush(floor->node[node]))
+        give_up(floor, "a node closed the connection");
+    bool wants_write = floor->node[node]->filled > 0;
+    if (wants_write != floor->wants_write[node]) {
+        floor->wants_write[node] = wants_write;
+        watch_node(floor, node, EPOLL_CTL_MOD, wants_write ? EPOLLIN | EPOLLOUT : EPOLLIN);
+    }
+}
+
 static void turn(struct floor *floor)
 {
-    struct pollfd polls[REDLOCK_NODES_MAX];
-    for (size_t i = 0; i < floor->node_count; i++) {
-        struct connection *c = floor->node[i];
-        if (c->filled)
-            flush(floor, c);
-        polls[i] = (struct pollfd){.fd = c->fd, .events = POLLIN};
-        if (c->filled)
-            polls[i].events |= POLLOUT;
-    }
-    if (poll(polls, floor->node_count, STALL_MS) == 0)
+    struct epoll_event events[REDLOCK_NODES_MAX];
+    for (size_t i = 0; i < floor->node_count; i++)
+        if (floor->node[i]->filled)
+            flush_node(floor, i);
+    int count = epoll_wait(floor->epoll_fd, events, REDLOCK_NODES_MAX, STALL_MS);
+    if (count == 0 || (count < 0 && errno != EINTR))
         give_up(floor, "no node answers");
-    for (size_t i = 0; i < floor->node_count && !floor->failed; i++)
-        if (polls[i].revents & (POLLIN | POLLHUP | POLLERR))
-            read_replies(floor, floor->node[i]);
+    for (int i = 0; i < count && !floor->failed; i++)
+        if (events[i].events & ~(uint32_t)EPOLLOUT &&
+            !link_receive(floor->node[events[i].data.u32], take_reply, floor))
+            give_up(floor, "a node closed the connection or talks nonsense");
 }
 
 int floor_run(struct floor *floor, unsigned in_flight, struct window *window)
@@ -393,7 +261,7 @@ int floor_run(struct floor *floor, unsigned in_flight, struct window *window)
     floor->parked = 0;
     floor->window = window;
     for (unsigned i = 0; i < in_flight; i++) {
-        name_first(&floor->cycles[i].name, i);
+        name_first(&floor->cycles[i].name, i, 0);
         next_cycle(floor, &floor->cycles[i]);
     }
     while (!floor->failed && (floor->idle < in_flight || backlog(floor) > 0)) {
@@ -402,6 +270,7 @@ int floor_run(struct floor *floor, unsigned in_flight, struct window *window)
         if (floor->parked > 0)
             restart_parked(floor);
     }
+    window_close(window);
     free(floor->cycles);
     floor->cycles = NULL;
     return floor->failed ? -1 : 0;

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "holds.h"
 
-#include <stdbool.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "ours.h"
 
 #define IN_FLIGHT 64 /* acquires under way at the same time */
 #define ACQUIRE_WAIT_MS 10000
+#define RELEASES_AT_ONCE 1024
 #define MS_NS 1000000LL
-#define LOOKS_PER_TTL 12 /* more often than renewals come, so that none is missed */
-#define LOOK_EVERY_MAX_MS 250
+#define LOOKS_PER_TTL                                                                          \
+    12             /* of each lock: more often than renewals come, so that none is missed */
+#define SLICES 100 /* looked at one after the other, so that looking delays nothing */
 
 struct hold {
     redlock_lock *lock;
@@ -21,22 +24,39 @@ struct hold {
 
 struct holds {
     redlock *client;
+    const struct holds_terms *terms;
     struct hold *hold;
-    unsigned count;
     unsigned started;
     unsigned ended;  /* acquires that have ended, well or not */
     int64_t pace_ns; /* between the starts of two acquires */
     int64_t begun_ns;
     int error;
-    struct window *window;
+    struct window window;
     struct holds_result *result;
 };
 
-static int complain(const char *what, int error)
+/* ---- memory ---- */
+
+static double allocated_bytes(void)
 {
-    fprintf(stderr, "redlock-bench: %s: %s: %s\n", what, redlock_strerror(error),
-            redlock_detail());
+#if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 33)
+    struct mallinfo2 info = mallinfo2();
+    return (double)info.uordblks + (double)info.hblkhd;
+#else
     return -1;
+#endif
+}
+
+static double resident_bytes(void)
+{
+    unsigned long long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (!file)
+        return -1;
+    if (fscanf(file, "%*u %llu", &pages) != 1)
+        pages = 0;
+    fclose(file);
+    return (double)pages * (double)sysconf(_SC_PAGESIZE);
 }
 
 /* ---- acquiring ---- */
@@ -47,7 +67,7 @@ static void on_acquired(redlock_lock *lock, int error, void *data)
     (void)lock;
     holds->ended++;
     if (error != REDLOCK_OK && holds->error == REDLOCK_OK) {
-        complain("acquire", error);
+        ours_complain("acquire", error);
         holds->error = error;
     }
 }
@@ -88,7 +108,7 @@ static void start_one(struct holds *holds)
                                .data = holds};
     char name[40];
     snprintf(name, sizeof name, "bench-%08x-hold-%06u", (unsigned)getpid(), holds->started);
-    int error = redlock_start(holds->client, name, holds->result->ttl_ms, &request,
+    int error = redlock_start(holds->client, name, holds->terms->ttl_ms, &request,
                               &holds->hold[holds->started].lock);
     if (error != REDLOCK_OK)
         holds->error = error;
@@ -98,7 +118,7 @@ static void start_one(struct holds *holds)
 
 static bool may_start(const struct holds *holds)
 {
-    return holds->started < holds->count && holds->started - holds->ended < IN_FLIGHT &&
+    return holds->started < holds->terms->count && holds->started - holds->ended < IN_FLIGHT &&
            now_ns() >= holds->begun_ns + holds->pace_ns * holds->started &&
            holds->error == REDLOCK_OK;
 }
@@ -110,14 +130,13 @@ static bool may_start(const struct holds *holds)
 static int acquire_all(struct holds *holds)
 {
     holds->begun_ns = now_ns();
-    while (holds->ended < holds->count && holds->error == REDLOCK_OK) {
+    while (holds->ended < holds->terms->count && holds->error == REDLOCK_OK) {
         while (may_start(holds))
             start_one(holds);
         int done = redlock_process(holds->client, 1);
         if (done < 0)
-            return complain("process", done);
+            return ours_complain("process", done);
     }
-    holds->result->acquire_s = (double)(now_ns() - holds->begun_ns) / 1e9;
     return holds->error == REDLOCK_OK ? 0 : -1;
 }
 
@@ -129,128 +148,87 @@ static int acquire_all(struct holds *holds)
  */
 static void look(struct holds *holds, struct hold *hold)
 {
-    struct holds_result *result = holds->result;
     int64_t deadline_ns = redlock_deadline_ns(hold->lock);
-    int64_t left_ms = redlock_remaining_ms(hold->lock);
-    int64_t late_ns = deadline_ns - hold->deadline_ns - result->ttl_ms * MS_NS / 3;
+    int64_t late_ns = deadline_ns - hold->deadline_ns - holds->terms->ttl_ms * MS_NS / 3;
     bool renewed = deadline_ns && hold->deadline_ns && deadline_ns != hold->deadline_ns;
 
     hold->deadline_ns = deadline_ns;
-    if (window_state(holds->window) != WINDOW_MEASURING)
+    if (!renewed || window_state(&holds->window) != WINDOW_MEASURING)
         return;
-    if (deadline_ns && left_ms < result->least_left_ms)
-        result->least_left_ms = left_ms;
-    if (!renewed)
-        return;
-    result->renewals++;
-    latency_add(&result->late, late_ns);
-    if ((double)late_ns / 1e3 > result->latest_us)
-        result->latest_us = (double)late_ns / 1e3;
+    holds->result->renewals++;
+    latency_add(&holds->result->late, late_ns);
+}
+
+static double thread_cpu_s(void)
+{
+    struct timespec t = {0};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* Looking at a hundred thousand locks costs about as much as renewing them: it is set apart. */
+static void look_at_slice(struct holds *holds, unsigned slice)
+{
+    double before_s = thread_cpu_s();
+    for (unsigned i = slice; i < holds->terms->count; i += SLICES)
+        look(holds, &holds->hold[i]);
+    if (window_state(&holds->window) == WINDOW_MEASURING)
+        holds->result->look_cpu_s += thread_cpu_s() - before_s;
 }
 
 static int hold_all(struct holds *holds)
 {
-    int64_t every_ms = holds->result->ttl_ms / LOOKS_PER_TTL;
-    if (every_ms > LOOK_EVERY_MAX_MS)
-        every_ms = LOOK_EVERY_MAX_MS;
-    for (int64_t look_ns = now_ns(); window_tick(holds->window) != WINDOW_OVER;) {
+    int64_t every_ns = holds->terms->ttl_ms * MS_NS / LOOKS_PER_TTL / SLICES;
+    unsigned slice = 0;
+    for (unsigned i = 0; i < holds->terms->count; i++)
+        holds->hold[i].deadline_ns = redlock_deadline_ns(holds->hold[i].lock);
+    for (int64_t look_ns = now_ns(); window_tick(&holds->window) != WINDOW_OVER;) {
         int64_t left_ns = look_ns - now_ns();
         int done = left_ns > 0 ? redlock_process(holds->client, (int)(left_ns / MS_NS) + 1) : 0;
         if (done < 0)
-            return complain("process", done);
+            return ours_complain("process", done);
         if (now_ns() < look_ns)
             continue;
-        for (unsigned i = 0; i < holds->count; i++)
-            look(holds, &holds->hold[i]);
-        look_ns += every_ms * MS_NS;
+        look_at_slice(holds, slice++ % SLICES);
+        look_ns += every_ns;
     }
     return 0;
 }
 
-static unsigned count_connects(redlock *client, size_t node_count)
+/* A burst of releases would take the servers' time from what is measured next. */
+static void release_all(struct holds *holds)
 {
-    unsigned sum = 0;
-    for (size_t i = 0; i < node_count; i++) {
-        redlock_node_info info = {.size = sizeof info};
-        if (redlock_node(client, i, &info) == REDLOCK_OK)
-            sum += info.connects;
+    for (unsigned i = 0; i < holds->started; i++) {
+        redlock_lock_free(holds->hold[i].lock);
+        if (i % RELEASES_AT_ONCE == 0)
+            ours_settle(holds->client, &holds->window);
     }
-    return sum;
+    ours_settle(holds->client, &holds->window);
 }
 
-int holds_run(redlock *client, unsigned count, int64_t ttl_ms, bool burst,
-              struct window *window, struct holds_result *out)
+int holds_run(redlock *client, const struct holds_terms *terms, struct sample *sample,
+              struct holds_result *out)
 {
-    struct holds holds = {.client = client, .count = count, .window = window, .result = out};
+    struct holds holds = {.client = client, .terms = terms, .result = out};
     int result = -1;
 
-    *out = (struct holds_result){.count = count, .ttl_ms = ttl_ms, .least_left_ms = ttl_ms};
-    holds.pace_ns = burst ? 0 : ttl_ms * MS_NS / 3 / count;
-    holds.hold = calloc(count, sizeof *holds.hold);
+    *out = (struct holds_result){.bytes = -1};
+    holds.pace_ns = terms->burst ? 0 : terms->ttl_ms * MS_NS / 3 / terms->count;
+    holds.hold = calloc(terms->count, sizeof *holds.hold);
     if (!holds.hold)
-        return complain("calloc", REDLOCK_NOMEM);
-    unsigned connects = count_connects(client, window->servers->count);
-    if (acquire_all(&holds) == 0) {
-        window_open(window, window->servers, window->seconds, window->sample);
+        return ours_complain("calloc", REDLOCK_NOMEM);
+    double bytes = allocated_bytes();
+    double rss = resident_bytes();
+    int acquired = acquire_all(&holds);
+    window_open(&holds.window, terms->servers, terms->seconds, sample);
+    if (acquired == 0) {
         result = hold_all(&holds);
-        out->reconnects = count_connects(client, window->servers->count) - connects;
+        window_close(&holds.window);
+        if (bytes >= 0)
+            out->bytes = allocated_bytes() - bytes;
+        out->rss = resident_bytes() - rss;
     }
-    for (unsigned i = 0; i < count; i++)
-        redlock_lock_free(holds.hold[i].lock);
-    ours_settle(client, window);
+    release_all(&holds);
     free(holds.hold);
     return result;
-}
-
-/* ---- telling ---- */
-
-void holds_table(const struct holds_result *result, const struct window *window)
-{
-    const struct sample *sample = window->sample;
-    printf("redlock %s on %zu nodes (%s): one client renews %u locks with a TTL of %g s\n\n",
-           redlock_version(), window->servers->count, window->servers->version, result->count,
-           (double)result->ttl_ms / 1e3);
-    printf("acquired all in    %.2f s\n", result->acquire_s);
-    printf("renewals           %llu in %.1f s, %.0f a second\n",
-           (unsigned long long)result->renewals, sample->seconds,
-           (double)result->renewals / sample->seconds);
-    printf("late by            p50 %.2f ms, p99 %.2f ms, at most %.2f ms\n",
-           latency_quantile_us(&result->late, 0.50) / 1e3,
-           latency_quantile_us(&result->late, 0.99) / 1e3, result->latest_us / 1e3);
-    printf("least time left    %lld ms of %lld\n", (long long)result->least_left_ms,
-           (long long)result->ttl_ms);
-    printf("failed renewals    %llu, locks lost %llu, reconnections %u\n",
-           (unsigned long long)result->jeopardies, (unsigned long long)result->lost,
-           result->reconnects);
-    if (result->failure[0])
-        printf("  first failure    %s\n", result->failure);
-    if (result->loss[0])
-        printf("  first loss       %s\n", result->loss);
-    printf("CPU of the client  %.1f %% of a core\n",
-           100 * sample->client_cpu_s / sample->seconds);
-    if (sample->servers_cpu_s >= 0)
-        printf("CPU of the servers %.1f %% of a core, all %zu together\n",
-               100 * sample->servers_cpu_s / sample->seconds, window->servers->count);
-    puts("\nLate: how long after a third of the TTL a renewal started.");
-}
-
-void holds_json(const struct holds_result *result, const struct window *window)
-{
-    const struct sample *sample = window->sample;
-    printf("{\n  \"version\": \"%s\", \"nodes\": %zu, \"server\": \"%s\",\n", redlock_version(),
-           window->servers->count, window->servers->version);
-    printf("  \"holds\": %u, \"ttl_ms\": %lld, \"seconds\": %.3f, \"acquire_s\": %.3f,\n",
-           result->count, (long long)result->ttl_ms, sample->seconds, result->acquire_s);
-    printf("  \"renewals\": %llu, \"failed_renewals\": %llu, \"lost\": %llu,\n",
-           (unsigned long long)result->renewals, (unsigned long long)result->jeopardies,
-           (unsigned long long)result->lost);
-    printf("  \"late_p50_ms\": %.3f, \"late_p99_ms\": %.3f, \"late_max_ms\": %.3f,\n",
-           latency_quantile_us(&result->late, 0.50) / 1e3,
-           latency_quantile_us(&result->late, 0.99) / 1e3, result->latest_us / 1e3);
-    printf("  \"least_left_ms\": %lld, \"client_cpu\": %.4f, ",
-           (long long)result->least_left_ms, sample->client_cpu_s / sample->seconds);
-    if (sample->servers_cpu_s >= 0)
-        printf("\"servers_cpu\": %.4f\n}\n", sample->servers_cpu_s / sample->seconds);
-    else
-        puts("\"servers_cpu\": null\n}");
 }

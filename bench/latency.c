@@ -12,7 +12,7 @@ static unsigned bucket_of(uint64_t ns)
     return bucket < LATENCY_BUCKETS ? bucket : LATENCY_BUCKETS - 1;
 }
 
-static uint64_t bucket_start_ns(unsigned bucket)
+uint64_t latency_bucket_ns(unsigned bucket)
 {
     if (bucket < 1u << LATENCY_SUB_BITS)
         return bucket;
@@ -41,7 +41,7 @@ double latency_quantile_us(const struct latency *latency, double quantile)
     for (unsigned i = 0; i < LATENCY_BUCKETS; i++) {
         seen += latency->bucket[i];
         if (seen > rank)
-            return (double)bucket_start_ns(i) / 1e3;
+            return (double)latency_bucket_ns(i) / 1e3;
     }
     return 0;
 }

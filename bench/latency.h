@@ -17,4 +17,7 @@ void latency_add(struct latency *latency, int64_t ns);
 void latency_merge(struct latency *into, const struct latency *from);
 double latency_quantile_us(const struct latency *latency, double quantile);
 
+/* The smallest value that goes into a bucket. */
+uint64_t latency_bucket_ns(unsigned bucket);
+
 #endif

@@ -6,6 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define NUMBER_LENGTH 6 /* digits at the end of a name */
+
 /* Of a round's length: enough for caches and server allocators to settle. */
 #define WARM_UP_SHARE 0.15
 
@@ -25,10 +27,15 @@ int64_t now_ns(void)
 
 /* ---- names ---- */
 
-void name_first(struct name *name, unsigned caller)
+static atomic_uint runs; /* windows opened so far */
+
+void name_first(struct name *name, unsigned caller, unsigned reuse)
 {
-    snprintf(name->text, sizeof name->text, "bench-%08x-%04u-000000", (unsigned)getpid(),
-             caller % 10000);
+    name->reuse = reuse;
+    name->used = 0;
+    unsigned run = atomic_load(&runs);
+    snprintf(name->text, sizeof name->text, "bench-%08x-%04u-000000",
+             (unsigned)getpid() << 10 | run % 1024, caller % 10000);
 }
 
 /*
@@ -37,6 +44,10 @@ void name_first(struct name *name, unsigned caller)
  */
 void name_next(struct name *name)
 {
+    if (name->reuse && name->used++ == name->reuse) {
+        memset(name->text + NAME_LENGTH - NUMBER_LENGTH, '0', NUMBER_LENGTH);
+        name->used = 1;
+    }
     for (char *digit = name->text + NAME_LENGTH - 1; *digit != '-'; digit--) {
         if (*digit != '9') {
             (*digit)++;
@@ -51,6 +62,7 @@ void name_next(struct name *name)
 void window_open(struct window *window, const struct servers *servers, double seconds,
                  struct sample *sample)
 {
+    atomic_fetch_add(&runs, 1);
     memset(sample, 0, sizeof *sample);
     memset(window, 0, sizeof *window);
     window->servers = servers;
@@ -59,8 +71,9 @@ void window_open(struct window *window, const struct servers *servers, double se
     window->warm_until_ns = now_ns() + (int64_t)(seconds * WARM_UP_SHARE * 1e9);
 }
 
-static void begin_measuring(struct window *window)
+void window_begin(struct window *window)
 {
+    window->counts_start = counts_now();
     window->client_cpu_start_s = clock_s(CLOCK_PROCESS_CPUTIME_ID);
     window->servers_cpu_start_s = servers_cpu_s(window->servers);
     window->start_ns = now_ns();
@@ -68,12 +81,15 @@ static void begin_measuring(struct window *window)
     atomic_store(&window->state, WINDOW_MEASURING);
 }
 
-static void end_measuring(struct window *window)
+void window_close(struct window *window)
 {
-    atomic_store(&window->state, WINDOW_OVER);
     struct sample *sample = window->sample;
     sample->seconds = (double)(now_ns() - window->start_ns) / 1e9;
     sample->client_cpu_s = clock_s(CLOCK_PROCESS_CPUTIME_ID) - window->client_cpu_start_s;
+    struct counts counts = counts_now();
+    sample->calls = counts.calls - window->counts_start.calls;
+    sample->switches = counts.switches - window->counts_start.switches;
+    sample->allocations = counts.allocations - window->counts_start.allocations;
     double servers_end_s = servers_cpu_s(window->servers);
     sample->servers_cpu_s =
         servers_end_s < 0 ? -1 : servers_end_s - window->servers_cpu_start_s;
@@ -83,10 +99,15 @@ enum window_state window_tick(struct window *window)
 {
     enum window_state state = window_state(window);
     if (state == WINDOW_WARMING && now_ns() >= window->warm_until_ns)
-        begin_measuring(window);
+        window_begin(window);
     else if (state == WINDOW_MEASURING && now_ns() >= window->end_ns)
-        end_measuring(window);
+        atomic_store(&window->state, WINDOW_OVER);
     return window_state(window);
+}
+
+bool window_counts(const struct window *window)
+{
+    return window_state(window) != WINDOW_WARMING;
 }
 
 enum window_state window_state(const struct window *window)

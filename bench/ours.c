@@ -8,9 +8,12 @@
 #include <time.h>
 
 #define CONNECT_WAIT_MS 5000
-#define SETTLE_MS 200 /* for the replies of slower nodes after a run */
+/* A fenced lock leaves its counter behind for a day: names in use have one, so these get one. */
+#define NAMES_REUSED 16
 
-static int complain(const char *what, int error)
+#define SETTLE_MS 2000 /* for the replies of slower nodes after a run */
+
+int ours_complain(const char *what, int error)
 {
     fprintf(stderr, "redlock-bench: %s: %s: %s\n", what, redlock_strerror(error),
             redlock_detail());
@@ -19,13 +22,13 @@ static int complain(const char *what, int error)
 
 /* ---- opening and settling ---- */
 
-/* True when every node is up and owes no reply. */
-static bool is_quiet(redlock *client, size_t node_count)
+/* True when no node owes a reply; with `up`, and every one is connected. */
+static bool is_quiet(redlock *client, size_t node_count, bool up)
 {
     for (size_t i = 0; i < node_count; i++) {
         redlock_node_info info = {.size = sizeof info};
-        if (redlock_node(client, i, &info) != REDLOCK_OK || info.state != REDLOCK_NODE_UP ||
-            info.pending > 0)
+        if (redlock_node(client, i, &info) != REDLOCK_OK || info.pending > 0 ||
+            (up && info.state != REDLOCK_NODE_UP))
             return false;
     }
     return true;
@@ -36,12 +39,12 @@ static int try_one(redlock *client)
 {
     redlock_lock *lock = NULL;
     struct name name;
-    name_first(&name, 0);
+    name_first(&name, 0, 0);
     int error = redlock_acquire(client, name.text, BENCH_TTL_MS, NULL, &lock);
     if (error == REDLOCK_OK)
         error = redlock_release(lock);
     if (error != REDLOCK_OK)
-        complain("trying a lock", error);
+        ours_complain("trying a lock", error);
     redlock_lock_free(lock);
     return error;
 }
@@ -56,18 +59,18 @@ redlock *ours_open(const struct servers *servers, uint32_t flags)
     redlock *client = NULL;
     int error = redlock_open(&options, &client);
     if (error != REDLOCK_OK) {
-        complain("redlock_open", error);
+        ours_complain("redlock_open", error);
         return NULL;
     }
     int64_t give_up_ns = now_ns() + CONNECT_WAIT_MS * 1000000LL;
     do {
         redlock_report report = {.size = sizeof report};
         error = redlock_ping(client, &report);
-    } while (!is_quiet(client, servers->count) && now_ns() < give_up_ns);
-    if (is_quiet(client, servers->count)) {
+    } while (!is_quiet(client, servers->count, true) && now_ns() < give_up_ns);
+    if (is_quiet(client, servers->count, true)) {
         error = try_one(client);
     } else {
-        complain("not every node answers", error);
+        ours_complain("not every node answers", error);
         error = REDLOCK_NOQUORUM;
     }
     if (error != REDLOCK_OK) {
@@ -80,9 +83,10 @@ redlock *ours_open(const struct servers *servers, uint32_t flags)
 void ours_settle(redlock *client, const struct window *window)
 {
     int64_t give_up_ns = now_ns() + SETTLE_MS * 1000000LL;
-    while (!is_quiet(client, window->servers->count) && now_ns() < give_up_ns)
+    struct timespec tick = {.tv_nsec = 1000000};
+    while (!is_quiet(client, window->servers->count, false) && now_ns() < give_up_ns)
         if (redlock_process(client, 1) < 0)
-            return;
+            nanosleep(&tick, NULL); /* its own thread does it */
 }
 
 /* ---- asynchronous ---- */
@@ -90,8 +94,9 @@ void ours_settle(redlock *client, const struct window *window)
 struct async_run {
     redlock *client;
     struct window *window;
-    unsigned idle; /* callers that stopped because the window is over */
-    int error;     /* a call that cannot fail did */
+    uint32_t flags; /* of the requests */
+    unsigned idle;  /* callers that stopped because the window is over */
+    int error;      /* a call that cannot fail did */
 };
 
 struct async_caller {
@@ -104,11 +109,13 @@ static void async_begin(struct async_caller *caller);
 
 static void async_end(struct async_caller *caller, redlock_lock *lock, int error)
 {
-    bool counts = window_state(caller->run->window) == WINDOW_MEASURING;
+    bool counts = window_counts(caller->run->window);
     struct sample *sample = caller->run->window->sample;
     redlock_lock_free(lock);
     sample->cycles += counts && error == REDLOCK_OK;
     sample->failures += counts && error != REDLOCK_OK;
+    if (counts)
+        latency_add(&sample->cycle, now_ns() - caller->started_ns);
     async_begin(caller);
 }
 
@@ -124,7 +131,7 @@ static void on_acquired(redlock_lock *lock, int error, void *data)
         async_end(caller, lock, error);
         return;
     }
-    if (window_state(caller->run->window) == WINDOW_MEASURING)
+    if (window_counts(caller->run->window))
         latency_add(&caller->run->window->sample->acquire, now_ns() - caller->started_ns);
     error = redlock_start_release(lock, on_released, caller);
     if (error != REDLOCK_OK)
@@ -138,7 +145,8 @@ static void async_begin(struct async_caller *caller)
         run->idle++;
         return;
     }
-    redlock_request request = {.size = sizeof request, .done = on_acquired, .data = caller};
+    redlock_request request = {
+        .size = sizeof request, .flags = run->flags, .done = on_acquired, .data = caller};
     redlock_lock *lock;
     name_next(&caller->name);
     caller->started_ns = now_ns();
@@ -147,15 +155,15 @@ static void async_begin(struct async_caller *caller)
         run->error = error;
 }
 
-int ours_run_async(redlock *client, unsigned in_flight, struct window *window)
+int ours_run_async(redlock *client, unsigned in_flight, uint32_t flags, struct window *window)
 {
-    struct async_run run = {.client = client, .window = window};
+    struct async_run run = {.client = client, .window = window, .flags = flags};
     struct async_caller *callers = calloc(in_flight, sizeof *callers);
     if (!callers)
-        return complain("calloc", REDLOCK_NOMEM);
+        return ours_complain("calloc", REDLOCK_NOMEM);
     for (unsigned i = 0; i < in_flight; i++) {
         callers[i].run = &run;
-        name_first(&callers[i].name, i);
+        name_first(&callers[i].name, i, flags & REDLOCK_FENCED ? NAMES_REUSED : 0);
         async_begin(&callers[i]);
     }
     while (run.idle < in_flight && run.error == REDLOCK_OK) {
@@ -165,11 +173,12 @@ int ours_run_async(redlock *client, unsigned in_flight, struct window *window)
         window_tick(window);
     }
     if (run.error != REDLOCK_OK) {
-        complain("asynchronous run", run.error);
+        ours_complain("asynchronous run", run.error);
         /* Not worth unwinding: requests in flight still point at the callers. */
         exit(EXIT_FAILURE);
     }
     ours_settle(client, window);
+    window_close(window);
     free(callers);
     return 0;
 }
@@ -180,6 +189,7 @@ struct blocking_tally {
     uint64_t cycles;
     uint64_t failures;
     struct latency acquire;
+    struct latency cycle;
 };
 
 static void blocking_cycle(redlock *client, struct name *name, const struct window *window,
@@ -194,7 +204,7 @@ static void blocking_cycle(redlock *client, struct name *name, const struct wind
         error = redlock_release(lock);
         redlock_lock_free(lock);
     }
-    if (window_state(window) != WINDOW_MEASURING)
+    if (!window_counts(window))
         return;
     if (error != REDLOCK_OK) {
         tally->failures++;
@@ -202,6 +212,7 @@ static void blocking_cycle(redlock *client, struct name *name, const struct wind
     }
     tally->cycles++;
     latency_add(&tally->acquire, took_ns);
+    latency_add(&tally->cycle, now_ns() - started_ns);
 }
 
 static void add_tally(struct sample *sample, const struct blocking_tally *tally)
@@ -209,6 +220,7 @@ static void add_tally(struct sample *sample, const struct blocking_tally *tally)
     sample->cycles += tally->cycles;
     sample->failures += tally->failures;
     latency_merge(&sample->acquire, &tally->acquire);
+    latency_merge(&sample->cycle, &tally->cycle);
 }
 
 int ours_run_blocking(redlock *client, struct window *window)
@@ -216,13 +228,14 @@ int ours_run_blocking(redlock *client, struct window *window)
     struct blocking_tally *tally = calloc(1, sizeof *tally);
     struct name name;
     if (!tally)
-        return complain("calloc", REDLOCK_NOMEM);
-    name_first(&name, 0);
+        return ours_complain("calloc", REDLOCK_NOMEM);
+    name_first(&name, 0, 0);
     while (window_tick(window) != WINDOW_OVER)
         blocking_cycle(client, &name, window, tally);
     add_tally(window->sample, tally);
     free(tally);
     ours_settle(client, window);
+    window_close(window);
     return 0;
 }
 
@@ -240,7 +253,7 @@ static void *thread_main(void *data)
 {
     struct thread_caller *caller = data;
     struct name name;
-    name_first(&name, caller->number);
+    name_first(&name, caller->number, 0);
     while (window_state(caller->window) != WINDOW_OVER)
         blocking_cycle(caller->client, &name, caller->window, &caller->tally);
     return NULL;
@@ -250,7 +263,7 @@ int ours_run_threads(redlock *client, unsigned threads, struct window *window)
 {
     struct thread_caller *callers = calloc(threads, sizeof *callers);
     if (!callers)
-        return complain("calloc", REDLOCK_NOMEM);
+        return ours_complain("calloc", REDLOCK_NOMEM);
     unsigned started = 0;
     for (; started < threads; started++) {
         struct thread_caller *caller = &callers[started];
@@ -265,8 +278,10 @@ int ours_run_threads(redlock *client, unsigned threads, struct window *window)
         pthread_join(callers[i].thread, NULL);
         add_tally(window->sample, &callers[i].tally);
     }
+    ours_settle(client, window);
+    window_close(window);
     free(callers);
     if (started < threads)
-        return complain("pthread_create", REDLOCK_SYSTEM);
+        return ours_complain("pthread_create", REDLOCK_SYSTEM);
     return 0;
 }

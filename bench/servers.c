@@ -51,7 +51,8 @@ static int find_one(struct servers *servers, size_t index)
         return -1;
     }
     info_field(info, "process_id", pid, sizeof pid);
-    if (!local || clock_getcpuclockid((pid_t)atol(pid), &servers->clock[index]) != 0)
+    servers->pid[index] = (pid_t)atol(pid);
+    if (!local || clock_getcpuclockid(servers->pid[index], &servers->clock[index]) != 0)
         servers->local = false;
     if (index == 0)
         name_version(servers, info);

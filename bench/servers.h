@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 #include <time.h>
 
 #include "redlock.h"
@@ -14,6 +15,7 @@ struct servers {
     size_t count;
     size_t quorum;
     bool local;                         /* all are processes of this machine */
+    pid_t pid[REDLOCK_NODES_MAX];       /* of the processes, if local */
     clockid_t clock[REDLOCK_NODES_MAX]; /* their CPU clocks, if local */
     char version[48];                   /* of the first: "redis 7.0.15" */
 };

@@ -92,6 +92,12 @@ void json_known(struct json *j, const char *key, int64_t value)
         json_integer(j, key, value);
 }
 
+void json_real(struct json *j, const char *key, double value)
+{
+    begin(j, key);
+    fprintf(j->out, "%.15g", value);
+}
+
 void json_bool(struct json *j, const char *key, bool value)
 {
     begin(j, key);

@@ -23,6 +23,8 @@ void json_string(struct json *j, const char *key, const char *value);
 void json_integer(struct json *j, const char *key, int64_t value);
 /* A negative number means "unknown" and becomes null. */
 void json_known(struct json *j, const char *key, int64_t value);
+/* A number with a fraction. */
+void json_real(struct json *j, const char *key, double value);
 void json_bool(struct json *j, const char *key, bool value);
 
 /* Ends the line. */

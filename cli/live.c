@@ -4,7 +4,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "terms.h"
@@ -14,7 +13,6 @@
 #define ASK_EVERY_NS 1000000000LL
 /* A question takes as long as the slowest node may; the end of the wait does not wait for it. */
 #define LAST_QUESTION_NS 250000000LL
-#define COLUMNS_DEFAULT 80
 
 void live_begin(struct live *l, const struct terms *terms, redlock *client,
                 const redlock_lock *lock, bool wanted, int64_t deadline_ns)
@@ -43,13 +41,6 @@ static void ask(struct live *l, int64_t now_ns)
     }
     l->asked = true;
     l->asked_ns = timer_now_ns();
-}
-
-static size_t terminal_columns(void)
-{
-    struct winsize size;
-    bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-    return known ? size.ws_col : COLUMNS_DEFAULT;
 }
 
 /* Cuts `line` to `columns` characters: a line that wraps could not be erased. */
@@ -140,7 +131,7 @@ void live_draw(struct live *l)
     char line[LIVE_LINE_MAX];
     if (!l->on)
         return;
-    size_t columns = terminal_columns();
+    size_t columns = text_columns(STDERR_FILENO);
     live_describe(l, line);
     add_waited(l, line, columns);
     cut(line, columns);

@@ -13,8 +13,9 @@
 #include "text.h"
 
 static const struct command *const commands[] = {
-    &command_run, &command_lock,  &command_extend, &command_unlock, &command_status,
-    &command_top, &command_nodes, &command_doctor, &command_init,   &command_dev,
+    &command_run,    &command_lock,  &command_extend, &command_unlock,
+    &command_status, &command_top,   &command_nodes,  &command_doctor,
+    &command_init,   &command_bench, &command_dev,
 };
 #define COMMANDS (sizeof commands / sizeof commands[0])
 
@@ -92,7 +93,7 @@ int main(int argc, char **argv)
     message_setup(NULL, wants_json(argc, argv));
     if (argc < 2)
         return message_usage("a subcommand is missing: run, lock, extend, unlock, status, top, "
-                             "nodes, doctor, init or dev");
+                             "nodes, doctor, init, bench or dev");
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
         return overview();
     if (strcmp(argv[1], "help") == 0)

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "text.h"
 
+#include <langinfo.h>
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define NEAREST_WORD_MAX 32 /* longer words are not worth guessing at */
 #define ELLIPSIS "\xe2\x80\xa6"
 #define OWNER_SHOWN 16
 #define HOLDER_SHOWN 8
+#define COLUMNS_DEFAULT 80
 
 size_t text_utf8(const char *text)
 {
@@ -143,6 +147,18 @@ void text_fit(char *out, size_t size, const char *text, size_t columns)
     for (; used < columns && at + 1 < size; used++)
         out[at++] = ' ';
     out[at] = '\0';
+}
+
+size_t text_columns(int fd)
+{
+    struct winsize size;
+    bool known = ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    return known ? size.ws_col : COLUMNS_DEFAULT;
+}
+
+bool text_is_utf8(void)
+{
+    return setlocale(LC_CTYPE, "") && strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }
 
 bool text_colours(FILE *out)

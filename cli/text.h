@@ -43,6 +43,12 @@ size_t text_width(const char *text);
  * each and four more. */
 void text_fit(char *out, size_t size, const char *text, size_t columns);
 
+/* Columns of the terminal behind a descriptor; 80 where there is none. */
+size_t text_columns(int fd);
+
+/* Do the locale's characters include more than ASCII, as UTF-8? */
+bool text_is_utf8(void);
+
 /* Colours are for terminals, and NO_COLOR is respected. */
 bool text_colours(FILE *out);
 

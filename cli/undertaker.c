@@ -14,6 +14,11 @@
 /* Whoever reads our output must not wait for this process. */
 static void let_go(int except_fd)
 {
+    unsigned except = (unsigned)except_fd;
+    if ((except == 0 || close_range(0, except - 1, 0) == 0) &&
+        close_range(except + 1, ~0u, 0) == 0)
+        return;
+    /* A kernel before 5.9. */
     long most = sysconf(_SC_OPEN_MAX);
     if (most < 0 || most > 1024)
         most = 1024; /* this early in its life, the parent has but a handful */

@@ -75,8 +75,9 @@ static int read_run(int argc, char **argv)
 static void read_command_line(uint8_t choice, int argc, char **argv)
 {
     static const struct command *const commands[] = {
-        &command_run,    &command_lock, &command_extend, &command_unlock, &command_status,
-        &command_doctor, &command_init, &command_nodes,  &command_dev,    &command_top,
+        &command_run,    &command_lock,   &command_extend, &command_unlock,
+        &command_status, &command_doctor, &command_init,   &command_nodes,
+        &command_dev,    &command_top,    &command_bench,
     };
     size_t index = (choice & CHOICE_COMMAND) % (sizeof commands / sizeof commands[0]);
     const struct command *command = commands[index];

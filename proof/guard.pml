@@ -31,6 +31,8 @@
  *   REPLAY       a request goes out again on a new connection before the check (G1)
  *   RENEW_ALL    a renewal counts in quarantine also where the grant did not   (G3)
  *   HEAL_ALL     missing keys are set again on quarantined nodes too           (G3, A8)
+ *   WITNESS      the marker is read behind the key, in a step of its own, on the same connection:
+ *                what the plain acquire does. Only the marker is compared, not who the node is
  *   MARKER_FIRST the marker is read before the key is set, not together        (G2)
  *   BLIND_ADMIT  a watched node is admitted without comparing the probation    (G2)
  */
@@ -146,6 +148,10 @@ inline serve_acquire(c, n)
     :: owner[n] == 0 ->
         owner[n] = 1 + c;
         left[n] = TTL;
+#ifdef WITNESS
+        request[AT(c, n)] = GRANTED;
+        printf("node %d: grants %c, before its witness\n", n + 1, 65 + c)
+#else
         if
         :: phase[c] == TRYING && COUNTS(c, n) ->
             vote(c);
@@ -163,9 +169,25 @@ inline serve_acquire(c, n)
             fi;
             printf("node %d: grants %c, which has gone on\n", n + 1, 65 + c)
         fi
+#endif
     :: else -> printf("node %d: refuses %c\n", n + 1, 65 + c)
     fi
 }
+
+#ifdef WITNESS
+inline witness(c, n)
+{
+    request[AT(c, n)] = NOTHING;
+    if
+    :: admitted[n] && phase[c] == TRYING ->
+        vote(c);
+        note_carrier(c, n)
+    :: admitted[n] && phase[c] == HELD -> note_carrier(c, n)
+    :: else
+    fi;
+    printf("node %d: its witness says to %c %d\n", n + 1, 65 + c, admitted[n])
+}
+#endif
 
 /*
  * G3: a renewal counts in quarantine too, where the grant has counted: our key is still there, so
@@ -419,7 +441,11 @@ inline break_connection(c, n)
                 marker_seen[AT(c, n)] = true;                                                   \
                 printf("%c: sees the marker of node %d\n", 65 + c, n + 1) }
 #else
+#ifdef WITNESS
+#define MARKERS(c, n) :: d_step { request[AT(c, n)] == GRANTED -> witness(c, n) }
+#else
 #define MARKERS(c, n)
+#endif
 #endif
 
 proctype node(byte n)

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# deps.sh [build|run|test|fuzz|proof]...
+# deps.sh [build|run|bench|test|fuzz|proof]...
 #
 # Makes sure that what a purpose needs is installed: `build` the library and the command, `run`
-# a local quorum, `test` everything but clang with its fuzzer, which is for `fuzz`, and the model
+# a local quorum, `bench` what it is measured against, `test` everything but clang with its fuzzer, which is for `fuzz`, and the model
 # checker, which is for `proof`. Does nothing, quickly and without the network, when all is there.
 # What is missing is installed with apt-get, as root or through sudo; on other systems, and
 # without the rights, the exact command is printed and the status is 1.
@@ -49,8 +49,12 @@ check_run() {
     have redis-server || have valkey-server || miss server
 }
 
-check_test() {
+check_bench() {
     have redis-cli || have valkey-cli || miss server-cli
+}
+
+check_test() {
+    check_bench
     have openssl || miss openssl
     have c++ || miss c++
     have clang-format || have clang-format-14 || miss clang-format
@@ -78,11 +82,12 @@ for purpose in "${@:-test}"; do
     case $purpose in
     build) check_build ;;
     run) check_build && check_run ;;
+    bench) check_build && check_run && check_bench ;;
     test) check_build && check_run && check_test ;;
     fuzz) check_build && check_fuzz ;;
     proof) check_proof ;;
     *)
-        echo "usage: deps.sh [build|run|test|fuzz|proof]..." >&2
+        echo "usage: deps.sh [build|run|bench|test|fuzz|proof]..." >&2
         exit 64
         ;;
     esac

@@ -17,8 +17,8 @@ struct sim_call {
 typedef void sim_script_fn(const struct sim_call *call);
 
 /* script_plain.c: the mutex of the specification, and markers */
-sim_script_fn sim_script_acquire, sim_script_extend, sim_script_release, sim_script_probe,
-    sim_script_admit, sim_script_expel;
+sim_script_fn sim_script_acquire, sim_script_witness, sim_script_extend, sim_script_release,
+    sim_script_probe, sim_script_admit, sim_script_expel;
 /* script_take.c, script_give.c: every kind of lock, and the queue */
 sim_script_fn sim_script_take, sim_script_align, sim_script_giveback, sim_script_renew,
     sim_script_ticket;
@@ -74,6 +74,7 @@ struct sim_standing {
 /* False: the ttl is beyond what the node allows, and that was replied. */
 bool sim_script_standing(const struct sim_call *call, struct rl_slice marker, int64_t ttl_ms,
                          bool asked, struct sim_standing *out);
+void sim_script_reply_two(const struct sim_call *call, int64_t first, int64_t second);
 void sim_script_reply_standing(const struct sim_call *call, uint32_t count, int64_t verdict,
                                int64_t value, const struct sim_standing *standing);
 

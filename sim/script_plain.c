@@ -25,38 +25,49 @@ void sim_script_acquire(const struct sim_call *call)
     struct rl_slice sure = {arg[4].data, sure_size(arg[4])};
     struct sim_standing standing;
     struct sim_counter counter;
-    int64_t token = 0;
+    char doubtful[SIM_VALUE_SIZE];
+    struct rl_slice from;
+    int64_t life_ms;
+    int64_t token;
 
-    if (!sim_script_standing(call, key[2], sim_script_number(arg[1]),
-                             rl_slice_equals(arg[3], "1"), &standing))
-        return;
     if (sim_server_find(server, key[0])) {
-        sim_script_reply_standing(call, 5, 0, sim_script_remaining_ms(server, key[0]),
-                                  &standing);
+        sim_script_reply_two(call, 0, sim_script_remaining_ms(server, key[0]));
         return;
     }
     sim_server_set(server, key[0], arg[0], sim_script_number(arg[1]));
-    if (!rl_slice_equals(arg[2], "0")) {
-        char doubtful[SIM_VALUE_SIZE];
-        struct rl_slice from;
-
-        sim_script_read_counter(server, key[1], &counter);
-        from = sim_slice(counter.from);
-        token = counter.last + 1;
-        if (!counter.has_from || (RL_RULE(COUNTER_LIFE) &&
-                                  (!rl_slice_equals(sure, counter.from) || sure.size == 0))) {
-            if (server->now_us > token)
-                token = server->now_us;
-            if (sure.size != 0 || !counter.has_from)
-                from = arg[4];
-            /* Without its marker the node is in quarantine, whatever who asks believes. */
-            if (rl_slice_equals(arg[3], "1") && strcmp(standing.id, standing.identity) != 0 &&
-                sim_script_same(from, sure))
-                from = sim_script_doubt(doubtful, sizeof doubtful, sure);
-        }
-        sim_script_write_counter(server, key[1], token, from, sim_script_number(arg[2]));
+    sim_script_read_counter(server, key[1], &counter);
+    life_ms = sim_script_remaining_ms(server, key[1]);
+    from = sim_slice(counter.from);
+    token = counter.last + 1;
+    if (!counter.has_from ||
+        (RL_RULE(COUNTER_LIFE) && (!rl_slice_equals(sure, counter.from) || sure.size == 0))) {
+        life_ms = sim_script_number(arg[2]);
+        if (server->now_us > token)
+            token = server->now_us;
+        if (sure.size != 0 || !counter.has_from)
+            from = arg[4];
+        sim_script_standing(call, key[2], 0, true, &standing);
+        /* Without its marker the node is in quarantine, whatever who asks believes. */
+        if (rl_slice_equals(arg[3], "1") && strcmp(standing.id, standing.identity) != 0 &&
+            sim_script_same(from, sure))
+            from = sim_script_doubt(doubtful, sizeof doubtful, sure);
     }
-    sim_script_reply_standing(call, 5, 1, token, &standing);
+    if (token % 10 == 0)
+        life_ms = sim_script_number(arg[2]);
+    sim_script_write_counter(server, key[1], token, from, life_ms);
+    sim_reply_integer(call->out, token);
+}
+
+/* KEYS marker */
+void sim_script_witness(const struct sim_call *call)
+{
+    struct sim_standing standing;
+
+    sim_script_standing(call, call->key[0], 0, true, &standing);
+    sim_reply_array(call->out, 3);
+    sim_reply_text(call->out, standing.id);
+    sim_reply_integer(call->out, standing.max_ttl_ms);
+    sim_reply_text(call->out, standing.identity);
 }
 
 /* KEYS lock; ARGV value, ttl */

@@ -171,6 +171,13 @@ bool sim_script_standing(const struct sim_call *call, struct rl_slice marker, in
     return true;
 }
 
+void sim_script_reply_two(const struct sim_call *call, int64_t first, int64_t second)
+{
+    sim_reply_array(call->out, 2);
+    sim_reply_integer(call->out, first);
+    sim_reply_integer(call->out, second);
+}
+
 void sim_script_reply_standing(const struct sim_call *call, uint32_t count, int64_t verdict,
                                int64_t value, const struct sim_standing *standing)
 {

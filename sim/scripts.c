@@ -26,6 +26,7 @@ static const struct script {
     SCRIPT(TAKE, "*szz|h", 12, sim_script_take),
     SCRIPT(GIVEBACK, "*zz", 4, sim_script_giveback),
     SCRIPT(ACQUIRE, "*s|h", 5, sim_script_acquire),
+    SCRIPT(WITNESS, "h", 0, sim_script_witness),
     SCRIPT(RELEASE, "*zz", 2, sim_script_release),
     SCRIPT(EXTEND, "*", 2, sim_script_extend),
     SCRIPT(RENEW, "*", 2, sim_script_renew),

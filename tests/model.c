@@ -161,11 +161,11 @@ static void draw_script(const char **argv)
     bool by_text = sim_chance(&rng, 500);
     const char *value = PICK("x", "y");
 
-    switch (sim_below(&rng, 8)) {
+    switch (sim_below(&rng, 9)) {
     case 0:
     case 1:
         ASK(SCRIPT(ACQUIRE), "3", PICK("redlock:a", "redlock:b"), "redlock.fence:a",
-            "redlock.admit", value, PICK("50000", "60000"), PICK("0", "86400000"),
+            "redlock.admit", value, PICK("50000", "60000"), PICK("86400000", "200000000"),
             PICK("0", "1"), PICK("me", "you", "me?", "?", ""));
         return;
     case 2:
@@ -187,6 +187,9 @@ static void draw_script(const char **argv)
     case 6:
         ASK(SCRIPT(ADMIT), "2", "redlock.admit", "redlock.probation", PICK("me", "you"),
             PICK("me/n1", "you/n2"), "60000");
+        return;
+    case 7:
+        ASK(SCRIPT(WITNESS), "1", "redlock.admit");
         return;
     default:
         ASK(SCRIPT(EXPEL), "1", "redlock.admit", PICK("me", "you"));

@@ -94,12 +94,33 @@ static void note_refusal(const struct rl_reply *reply, struct rl_answer *answer)
         answer->free_slot[i] = (uint16_t)rl_reply_integer(reply, 8 + i, 0);
 }
 
-/* {1, token, id, max_ttl, identity, ...}, {0, remaining ms, ...} or {-2, max_ttl}: take.lua. */
+/* The node's marker and identity, from an element on. False: that is not what is there. */
+static bool read_marker(const struct rl_reply *reply, uint32_t first, struct rl_answer *answer)
+{
+    const struct rl_scalar *element = reply->element + first;
+
+    if (reply->element_count < first + 3 || element[0].type != RL_REPLY_BULK ||
+        element[1].type != RL_REPLY_INTEGER || element[2].type != RL_REPLY_BULK)
+        return false;
+    answer->has_marker = true;
+    answer->marker = element[0].text;
+    answer->marker_max_ttl_ms = element[1].integer;
+    answer->present = element[2].text;
+    return true;
+}
+
+/* {1, token, id, max_ttl, identity, ...}, {0, remaining ms, ...} or {-2, max_ttl}: take.lua. A
+ * token or {0, remaining ms}: acquire.lua, which says nothing of the marker. */
 static struct rl_answer script_acquire_answer(const struct rl_reply *reply)
 {
     const struct rl_scalar *element = reply->element;
     struct rl_answer answer = {.vote = REDLOCK_VOTE_PROTO, .key_ttl_ms = -1};
 
+    if (reply->scalar.type == RL_REPLY_INTEGER && reply->scalar.integer > 0) {
+        answer.vote = REDLOCK_VOTE_GRANTED;
+        answer.token = reply->scalar.integer;
+        return answer;
+    }
     if (reply->element_count < 2 || element[0].type != RL_REPLY_INTEGER ||
         element[1].type != RL_REPLY_INTEGER)
         return answer;
@@ -108,13 +129,9 @@ static struct rl_answer script_acquire_answer(const struct rl_reply *reply)
         answer.beyond_max_ttl = true;
         return answer;
     }
-    if (reply->element_count < 5 || element[2].type != RL_REPLY_BULK ||
-        element[3].type != RL_REPLY_INTEGER || element[4].type != RL_REPLY_BULK)
+    if (!read_marker(reply, 2, &answer) &&
+        (reply->element_count != 2 || element[0].integer != 0))
         return answer;
-    answer.has_marker = true;
-    answer.marker = element[2].text;
-    answer.marker_max_ttl_ms = element[3].integer;
-    answer.present = element[4].text;
     if (element[0].integer == 1) {
         answer.vote = REDLOCK_VOTE_GRANTED;
         answer.token = element[1].integer;
@@ -122,6 +139,18 @@ static struct rl_answer script_acquire_answer(const struct rl_reply *reply)
     } else if (element[0].integer == 0) {
         note_refusal(reply, &answer);
     }
+    return answer;
+}
+
+struct rl_answer rl_recipe_witness_answer(const struct rl_reply *reply)
+{
+    struct rl_answer answer = {.vote = REDLOCK_VOTE_PROTO, .key_ttl_ms = -1};
+
+    if (reply->scalar.type == RL_REPLY_ERROR)
+        answer.vote = rl_recipe_error_vote(reply->scalar.text);
+    else if (reply->scalar.type == RL_REPLY_ARRAY && reply->element_count == 3 &&
+             read_marker(reply, 0, &answer))
+        answer.vote = REDLOCK_VOTE_GRANTED;
     return answer;
 }
 

@@ -36,6 +36,9 @@ struct rl_answer {
 /* by_script: what was asked was a script, and must be answered like one. */
 struct rl_answer rl_recipe_answer(enum rl_op op, bool by_script, const struct rl_reply *reply);
 
+/* What a witness says; GRANTED with the marker, or why it says nothing. */
+struct rl_answer rl_recipe_witness_answer(const struct rl_reply *reply);
+
 /* The vote that an error reply means, by its first word. */
 enum redlock_vote rl_recipe_error_vote(struct rl_slice error);
 

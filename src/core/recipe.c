@@ -68,13 +68,9 @@ bool rl_recipe_is_plain(const struct rl_subject *subject)
     return subject->kind == REDLOCK_MUTEX && !subject->kind_unknown && subject->name_count == 1;
 }
 
-/*
- * The fencing script of a plain mutex: the queue and the other kinds are TAKE's. A healing asks
- * for no token: it is no new acquisition.
- */
+/* The fencing script of a plain mutex: the queue and the other kinds are TAKE's. */
 static void fenced_command(const struct rl_subject *subject,
-                           const struct rl_abilities *abilities, bool healing,
-                           struct rl_command *out)
+                           const struct rl_abilities *abilities, struct rl_command *out)
 {
     SCRIPT_HEAD(out, abilities, ACQUIRE, 3);
     add(out, subject->name[0].lock);
@@ -82,7 +78,7 @@ static void fenced_command(const struct rl_subject *subject,
     ADD_TEXT(out, RL_MARKER_KEY);
     add(out, subject->value);
     add(out, subject->ttl_ms);
-    add(out, subject->fenced && !healing ? TEXT(RL_FENCE_LIFE_MS) : TEXT("0"));
+    ADD_TEXT(out, RL_FENCE_LIFE_MS);
     add_flag(out, subject->marked);
     add(out, subject->incarnation);
 }
@@ -128,26 +124,42 @@ static void take_command(const struct rl_subject *subject, const struct rl_abili
     add(out, subject->incarnation);
 }
 
+/*
+ * Under strict rules the plain acquire stays as cheap as it is: one witness behind a batch of
+ * them asks what TAKE asks each time.
+ */
 static void acquire_command(const struct rl_subject *subject,
                             const struct rl_abilities *abilities, struct rl_command *out)
 {
-    if (!rl_recipe_is_plain(subject) || subject->waiter.size > 0)
+    if (!rl_recipe_is_plain(subject) || subject->waiter.size > 0) {
         take_command(subject, abilities, false, out);
-    else if (subject->fenced || subject->marked)
-        fenced_command(subject, abilities, false, out);
+        return;
+    }
+    out->witnessed = subject->marked;
+    if (subject->fenced)
+        fenced_command(subject, abilities, out);
     else
         set_command(subject, out);
 }
 
+/* A healing asks for no token: it is no new acquisition. */
 static void heal_command(const struct rl_subject *subject, const struct rl_abilities *abilities,
                          struct rl_command *out)
 {
-    if (!rl_recipe_is_plain(subject))
+    if (!rl_recipe_is_plain(subject)) {
         take_command(subject, abilities, true, out);
-    else if (subject->marked)
-        fenced_command(subject, abilities, true, out); /* is the node what it was? (G2) */
-    else
-        set_command(subject, out);
+        return;
+    }
+    out->witnessed = subject->marked; /* is the node what it was? */
+    set_command(subject, out);
+}
+
+void rl_recipe_witness(const struct rl_abilities *abilities, struct rl_command *out)
+{
+    out->argument_count = 0;
+    out->witnessed = false;
+    SCRIPT_HEAD(out, abilities, WITNESS, 1);
+    ADD_TEXT(out, RL_MARKER_KEY);
 }
 
 static void align_command(const struct rl_subject *subject,
@@ -296,6 +308,7 @@ void rl_recipe_command(enum rl_op op, const struct rl_subject *subject,
 {
     out->argument_count = 0;
     out->script = 0;
+    out->witnessed = false;
     switch (op) {
     case RL_OP_ACQUIRE:
     case RL_OP_AGAIN:

@@ -48,7 +48,7 @@ enum rl_op {
 #define RL_MARKER_KEY "redlock.admit"
 #define RL_PROBATION_KEY "redlock.probation"
 
-/* A fence counter that nobody used for a day goes; the clock it starts from anew is later. */
+/* A fence counter lives for a day from every tenth use; the clock it starts from anew is later. */
 #define RL_FENCE_LIFE_MS "86400000"
 
 /* A waiter that has not shown up for this long has lost its place. */
@@ -76,6 +76,7 @@ enum rl_script {
     RL_SCRIPT_ID_TICKET,
     RL_SCRIPT_ID_LOOK,
     RL_SCRIPT_ID_LIST,
+    RL_SCRIPT_ID_WITNESS,
 };
 
 /* The keys of one name. Only those that a command needs are filled. */
@@ -104,7 +105,7 @@ struct rl_subject {
     struct rl_slice pattern;     /* LIST */
     struct rl_slice cursor;      /* LIST */
     bool fenced;                 /* ACQUIRE gives a token */
-    bool marked;                 /* ACQUIRE tells the node's marker */
+    bool marked;                 /* a grant counts only with the node's marker (G2) */
     bool contended;              /* somebody waits: a release must be quick to tell */
     bool may_shorten; /* a renewal with a smaller TTL than the key may already have */
 };
@@ -113,11 +114,15 @@ struct rl_command {
     uint32_t argument_count;
     struct rl_slice argument[RL_ARGUMENTS_MAX];
     uint16_t script; /* a bit: the script that it runs; 0: none */
+    bool witnessed;  /* its grant counts once a witness behind it has spoken for the node */
 };
 
 /* Fills *out; its slices point into *subject and static text. */
 void rl_recipe_command(enum rl_op op, const struct rl_subject *subject,
                        const struct rl_abilities *abilities, struct rl_command *out);
+
+/* The witness: who is the node, and whom does its marker name? */
+void rl_recipe_witness(const struct rl_abilities *abilities, struct rl_command *out);
 
 /* Does this step delete without a script on a node of these abilities? */
 bool rl_recipe_deletes_natively(const struct rl_subject *subject,

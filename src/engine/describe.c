@@ -44,7 +44,7 @@ static unsigned beside_of(const struct rl_subject *subject, enum rl_op op)
     case RL_OP_AGAIN:
     case RL_OP_HEAL:
         if (simple)
-            return subject->fenced || subject->marked ? BESIDE_FENCE : 0;
+            return subject->fenced && op != RL_OP_HEAL ? BESIDE_FENCE : 0;
         return BESIDE_FENCE | BESIDE_QUEUE | BESIDE_ALIVE;
     case RL_OP_RELEASE:
     case RL_OP_ROLLBACK:

@@ -45,6 +45,9 @@ static void free_node(struct rl_engine *engine, struct rl_node *node)
     for (uint32_t i = 0; i < node->orphan_count; i++)
         rl_claim_unref(&engine->claims, node->orphan[i]);
     free(node->orphan);
+    for (uint32_t i = 0; i < node->unconfirmed_count; i++)
+        rl_claim_unref(&engine->claims, node->unconfirmed[i].request.subject);
+    free(node->unconfirmed);
     rl_session_free(&node->session);
     rl_session_free(&node->ear.session);
 }

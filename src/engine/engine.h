@@ -39,6 +39,12 @@ struct rl_ear {
     bool is_up; /* subscribed */
 };
 
+/* A grant that nobody counts before its witness has spoken (witness.c). */
+struct rl_unconfirmed {
+    struct rl_pending request; /* holds a reference to the claim */
+    int64_t token;
+};
+
 struct rl_node {
     struct rl_login login;
     struct rl_session session;
@@ -52,6 +58,10 @@ struct rl_node {
     struct rl_claim **orphan;
     uint32_t orphan_count;
     bool orphans_sent; /* with the connection under way: worth a moment's wait at close */
+
+    struct rl_unconfirmed *unconfirmed;
+    uint32_t unconfirmed_count;
+    uint32_t unconfirmed_capacity;
 
     bool warming;         /* the very first connection is still being made */
     bool connected;       /* the transport is there */
@@ -238,6 +248,16 @@ uint16_t rl_send_to_nodes(struct rl_engine *engine, struct rl_handle *handle,
 /* What a native delete leaves to be done: telling who waits. */
 void rl_tell_waiters(struct rl_engine *engine, struct rl_claim *claim, uint8_t node,
                      enum rl_op op, const struct rl_answer *answer, int64_t now_ns);
+
+/* ---- witness.c ---- */
+
+/* Keeps a grant until the witness behind it answers. False: out of memory. */
+bool rl_witness_await(struct rl_engine *engine, uint8_t node, const struct rl_pending *request,
+                      const struct rl_answer *answer);
+void rl_witness_answer(struct rl_engine *engine, uint8_t node, const struct rl_reply *reply,
+                       int64_t now_ns);
+/* The connection is gone, and with it the witness. */
+void rl_witness_gone(struct rl_engine *engine, uint8_t node, int64_t now_ns);
 
 /* ---- waiting.c ---- */
 

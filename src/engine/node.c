@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/rules.h"
 #include "engine/engine.h"
 
 #define RTT_SMOOTHING 8
@@ -16,11 +17,13 @@ bool rl_node_request(struct rl_engine *engine, uint8_t node, struct rl_claim *cl
         .round = round,
         .op = (uint16_t)op,
         .by_script = command->script != 0,
+        .witnessed = command->witnessed,
     };
 
     if (!rl_session_push(session, command, entry))
         return false;
     session->abilities.known_scripts |= command->script;
+    session->wants_witness |= command->witnessed;
     if (op == RL_OP_ACQUIRE || op == RL_OP_AGAIN || op == RL_OP_HEAL)
         claim->touched |= (uint16_t)(1u << node);
     if (op == RL_OP_RELEASE || op == RL_OP_ROLLBACK || op == RL_OP_QUIT)
@@ -144,6 +147,7 @@ void rl_engine_disconnected(struct rl_engine *engine, uint8_t node, enum redlock
     rl_session_end(&at->session);
     at->connected = false;
     at->warming = false;
+    rl_witness_gone(engine, node, now_ns);
     abandon(engine, node, nothing_was_sent, now_ns);
 }
 
@@ -223,6 +227,39 @@ static bool repeat_with_text(struct rl_engine *engine, uint8_t node,
     return rl_node_request(engine, node, claim, op, request->round, &command);
 }
 
+/* True: the answer waits for its witness, and keeps the reference to its claim. */
+static bool is_put_off(struct rl_engine *engine, uint8_t node, const struct rl_pending *request,
+                       struct rl_answer *answer)
+{
+    if (!request->witnessed || answer->vote != REDLOCK_VOTE_GRANTED || !RL_RULE(WITNESS))
+        return false;
+    if (rl_witness_await(engine, node, request, answer))
+        return true;
+    answer->vote = REDLOCK_VOTE_ERROR;
+    return false;
+}
+
+/* One reply to a request of a claim. */
+static void hear(struct rl_engine *engine, uint8_t node, const struct rl_pending *request,
+                 const struct rl_reply *reply, int64_t now_ns)
+{
+    struct rl_claim *claim = request->subject;
+    enum rl_op op = (enum rl_op)request->op;
+    struct rl_answer answer;
+
+    if (!rl_recipe_is_noscript(reply) || !repeat_with_text(engine, node, request, now_ns)) {
+        answer = rl_recipe_answer(op, request->by_script, reply);
+        note_rtt(&engine->node[node], request, now_ns);
+        if (lets_live(op))
+            rl_claim_seen(claim, now_ns);
+        if (is_put_off(engine, node, request, &answer))
+            return;
+        answer = rl_watch_vote(engine, node, op, answer, now_ns);
+        rl_handle_answer(engine, claim, node, request, reply, &answer, now_ns);
+    }
+    rl_claim_unref(&engine->claims, claim);
+}
+
 int rl_engine_received(struct rl_engine *engine, uint8_t node, size_t size, int64_t now_ns)
 {
     struct rl_node *at = &engine->node[node];
@@ -232,21 +269,11 @@ int rl_engine_received(struct rl_engine *engine, uint8_t node, size_t size, int6
 
     rl_session_received(&at->session, size);
     while ((status = rl_session_next(&at->session, &request, &reply, now_ns)) > 0) {
-        struct rl_claim *claim = request.subject;
-
         note_error(&at->session, &reply);
-        if (!rl_recipe_is_noscript(&reply) ||
-            !repeat_with_text(engine, node, &request, now_ns)) {
-            enum rl_op op = (enum rl_op)request.op;
-            struct rl_answer answer = rl_recipe_answer(op, request.by_script, &reply);
-
-            note_rtt(at, &request, now_ns);
-            if (lets_live(op))
-                rl_claim_seen(claim, now_ns);
-            answer = rl_watch_vote(engine, node, op, answer, now_ns);
-            rl_handle_answer(engine, claim, node, &request, &reply, &answer, now_ns);
-        }
-        rl_claim_unref(&engine->claims, claim);
+        if (request.subject)
+            hear(engine, node, &request, &reply, now_ns);
+        else
+            rl_witness_answer(engine, node, &reply, now_ns);
     }
     if (at->session.state == RL_SESSION_UP)
         at->warming = false;

@@ -50,6 +50,10 @@ struct rl_answer rl_watch_vote(struct rl_engine *engine, uint8_t node, enum rl_o
     if (op != RL_OP_ACQUIRE && op != RL_OP_AGAIN &&
         (op != RL_OP_HEAL || !answer.has_marker || !RL_RULE(HEAL_IS_NO_PROOF)))
         return answer;
+    /* Strict, and the node said nothing of its marker: nobody asked it for such a grant. */
+    if (engine->strict && !answer.has_marker && answer.vote == REDLOCK_VOTE_GRANTED &&
+        RL_RULE(WITNESS))
+        answer.vote = REDLOCK_VOTE_PROTO;
     may_vote = answer.has_marker
                    ? rl_guard_marker(&session->guard, answer.marker, answer.present,
                                      answer.marker_max_ttl_ms, now_ns)

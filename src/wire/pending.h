@@ -16,6 +16,7 @@ struct rl_pending {
     uint32_t round;
     uint16_t op;    /* enum rl_op, or a step of the greeting */
     bool by_script; /* how it was asked */
+    bool witnessed; /* a grant counts once the witness behind it has spoken */
 };
 
 struct rl_pending_queue {

@@ -31,7 +31,7 @@ int rl_session_begin(struct rl_session *session, int64_t now_ns)
     session->abilities = (struct rl_abilities){0};
     session->progress_ns = now_ns;
     session->clock_asked_ns = 0;
-    session->check_asked = session->admission_asked = false;
+    session->check_asked = session->admission_asked = session->wants_witness = false;
     session->sent_mark = session->pending.head;
     session->state = RL_SESSION_GREETING;
     rl_guard_connected(&session->guard);
@@ -107,8 +107,10 @@ bool rl_session_push(struct rl_session *session, const struct rl_command *comman
     return true;
 }
 
-size_t rl_session_output(const struct rl_session *session, const char **bytes)
+size_t rl_session_output(struct rl_session *session, const char **bytes)
 {
+    if (session->wants_witness && rl_vetting_witness(session) == 0)
+        session->wants_witness = false;
     *bytes = session->output.bytes + session->output.start;
     return session->gated ? session->gate : rl_buffer_size(&session->output);
 }
@@ -206,7 +208,7 @@ int rl_session_next(struct rl_session *session, struct rl_pending *entry,
             return refuse_unsolicited(session, reply);
         session->input_start += (size_t)taken;
         session->progress_ns = now_ns;
-        if (entry->subject)
+        if (entry->subject || entry->op == RL_VETTING_WITNESS)
             return 1;
         if (answer_own(session, entry->op, reply, now_ns) < 0)
             return -1;

@@ -72,6 +72,7 @@ struct rl_session {
     int64_t clock_asked_ns;     /* when the clock sample under way was asked for; 0: none is */
     int64_t clock_answered_ns;  /* when the last one came */
     bool check_asked;           /* a check is under way */
+    bool wants_witness;         /* acquires were queued that need one behind them (G2) */
     bool admission_asked;       /* a PROBE or ADMIT is under way */
     int64_t admission_asked_ns; /* when the last one was asked */
     char version[32];           /* "redis 7.0.15"; empty: unknown */
@@ -98,8 +99,11 @@ int rl_session_say(struct rl_session *session, uint16_t step, const char *const 
 bool rl_session_push(struct rl_session *session, const struct rl_command *command,
                      struct rl_pending entry);
 
-/* What may be sent now; *bytes is valid until the next call. */
-size_t rl_session_output(const struct rl_session *session, const char **bytes);
+/*
+ * What may be sent now; *bytes is valid until the next call. Closes a batch of acquires with
+ * their witness, so it is to be asked when nothing more comes for the moment.
+ */
+size_t rl_session_output(struct rl_session *session, const char **bytes);
 void rl_session_sent(struct rl_session *session, size_t size, int64_t now_ns);
 /* Requests have been sent and are not answered. */
 bool rl_session_is_waiting(const struct rl_session *session);
@@ -111,7 +115,8 @@ void rl_session_received(struct rl_session *session, size_t size);
 /*
  * Takes the next reply to a request: 1 with *entry and *reply (valid until the next call), 0
  * when there is none yet, -1 when the session failed (failure and failure_text say why). For a
- * session that listens, *reply is a message and *entry means nothing.
+ * session that listens, *reply is a message and *entry means nothing. An entry without a subject
+ * is a witness.
  */
 int rl_session_next(struct rl_session *session, struct rl_pending *entry,
                     struct rl_reply *reply, int64_t now_ns);

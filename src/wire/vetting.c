@@ -41,6 +41,17 @@ int rl_vetting_check(struct rl_session *session, int64_t now_ns)
     return 0;
 }
 
+int rl_vetting_witness(struct rl_session *session)
+{
+    struct rl_command command;
+
+    rl_recipe_witness(&session->abilities, &command);
+    if (!rl_session_push(session, &command, (struct rl_pending){.op = RL_VETTING_WITNESS}))
+        return -1;
+    session->abilities.known_scripts |= command.script;
+    return 0;
+}
+
 int rl_vetting_sample_clock(struct rl_session *session, int64_t now_ns)
 {
     if (session->clock_asked_ns != 0)

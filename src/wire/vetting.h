@@ -11,11 +11,16 @@
 
 #define RL_VETTING_FIRST 100 /* its steps are numbered from here; the greeting's are below */
 
+#define RL_VETTING_WITNESS UINT16_MAX /* the engine's to hear, not the session's */
+
 /* Asks for the facts and the marker. -1: out of memory. */
 int rl_vetting_check(struct rl_session *session, int64_t now_ns);
 
 /* Asks for the time, unless that question is already out. */
 int rl_vetting_sample_clock(struct rl_session *session, int64_t now_ns);
+
+/* Strict: who are you, and whom does your marker name? Behind what leans on it (G2). */
+int rl_vetting_witness(struct rl_session *session);
 
 /* Strict: begin the probation, turn it into a marker, take the marker away (G2, G6). */
 int rl_vetting_probe(struct rl_session *session, const char *nonce, int64_t now_ns);

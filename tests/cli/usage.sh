@@ -98,13 +98,24 @@ mistake 64 "prefix: .*at most 64 bytes" lock --prefix "$(printf '%065d' 0)" name
 mistake 64 "node-timeout: '2m' is too long" lock --node-timeout 2m name
 mistake 64 "max-ttl: '2d' is too long" lock --max-ttl 2d name
 
+mistake 64 'bench makes up the names' bench name
+mistake 64 'callers takes a number from 1 to 10000' bench -c 0
+mistake 64 'clients takes a number from 1 to 64' bench --clients 65
+mistake 64 '--clients 9 are more than the 8 callers; raise -c' bench -c 8 --clients 9
+mistake 64 'count takes a number from 1' bench -n -5
+mistake 64 'rate takes a number of locks per second' bench -r 1e3
+mistake 64 'duration takes a time of at most 1h' bench -d 2h
+mistake 64 'hold takes a time' bench --hold x
+mistake 64 'hold: 1.5 s is more than half of the TTL of 2.0 s; .* with -t' bench --hold 1.5
+mistake 64 '-w goes with --one-name only' bench -w 5s
+
 try env REDLOCK_NODES= "$redlock" lock name
 expect '78: REDLOCK_NODES set but empty' 78 'REDLOCK_NODES names no node'
 
 last=$(ask "$(port 1)" CLIENT ID)
 is 'nothing was sent' $((${last#:} - ${first#:})) 1
 
-for sub in run lock extend unlock status top nodes doctor init dev; do
+for sub in run lock extend unlock status top nodes doctor init bench dev; do
     try "$redlock" $sub --help
     expect "$sub --help" 0
     like "   it has an example" "$out" "^Examples?:"

@@ -120,7 +120,12 @@ CASE(senseless_replies_are_no_votes, "What does not answer the question is a pro
     CHECK_INT(REDLOCK_VOTE_PROTO, vote(RL_OP_ACQUIRE, array));
     array.element_count = 2;
     array.element[0] = array.element[1] = (struct rl_scalar){.type = RL_REPLY_INTEGER};
+    array.element[0].integer = 7;
     CHECK_INT(REDLOCK_VOTE_PROTO, vote(RL_OP_ACQUIRE, array));
+    array.element_count = 3;
+    array.element[0].integer = 1;
+    CHECK_INT(REDLOCK_VOTE_PROTO, vote(RL_OP_ACQUIRE, array));
+    CHECK_INT(REDLOCK_VOTE_PROTO, rl_recipe_witness_answer(&array).vote);
     array.element_count = 5;
     array.element[0].integer = 1;
     CHECK_INT(REDLOCK_VOTE_PROTO, vote(RL_OP_ACQUIRE, array));

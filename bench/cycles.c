@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cycles.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "counts.h"
+#include "floor.h"
+#include "measure.h"
+#include "ours.h"
+#include "variant.h"
+
+enum way { FLOOR, CLASSIC, ASYNC, FENCED, BLOCKING, THREADS };
+
+/*
+ * In the order in which a round goes through them: what is compared stands side by side. Every
+ * second round goes backwards, so that neither side always runs second.
+ */
+static const struct {
+    enum way way;
+    unsigned callers;
+} plan[] = {
+    {FLOOR, 1},   {ASYNC, 1},   {BLOCKING, 1}, {THREADS, 1},  {FLOOR, 4},    {ASYNC, 4},
+    {THREADS, 4}, {FLOOR, 16},  {ASYNC, 16},   {THREADS, 16}, {CLASSIC, 64}, {FLOOR, 64},
+    {ASYNC, 64},  {FENCED, 64}, {THREADS, 64}, {FLOOR, 256},  {ASYNC, 256},
+};
+
+#define PLANNED (sizeof plan / sizeof plan[0])
+
+/* Everything that is opened once and used by all rounds. */
+struct cycles {
+    const struct servers *servers;
+    struct floor *floor;
+    struct floor *classic;
+    redlock *direct;   /* drives itself: asynchronous and blocking variants */
+    redlock *threaded; /* has an I/O thread */
+    redlock *strict;
+    struct variant variant[PLANNED];
+};
+
+static int open_all(struct cycles *cycles)
+{
+    cycles->floor = floor_open(cycles->servers, FLOOR_AS_LIBRARY);
+    cycles->classic = floor_open(cycles->servers, FLOOR_CLASSIC);
+    cycles->direct = ours_open(cycles->servers, 0);
+    cycles->threaded = ours_open(cycles->servers, REDLOCK_THREAD);
+    cycles->strict = ours_open(cycles->servers, REDLOCK_STRICT);
+    return cycles->floor && cycles->classic && cycles->direct && cycles->threaded &&
+                   cycles->strict
+               ? 0
+               : -1;
+}
+
+static void close_all(struct cycles *cycles)
+{
+    redlock_close(cycles->strict);
+    redlock_close(cycles->threaded);
+    redlock_close(cycles->direct);
+    floor_close(cycles->classic);
+    floor_close(cycles->floor);
+}
+
+static int run_one(struct cycles *cycles, size_t index, struct window *window)
+{
+    unsigned callers = plan[index].callers;
+    switch (plan[index].way) {
+    case FLOOR:
+        return floor_run(cycles->floor, callers, window);
+    case CLASSIC:
+        return floor_run(cycles->classic, callers, window);
+    case ASYNC:
+        return ours_run_async(cycles->direct, callers, 0, window);
+    case FENCED:
+        return ours_run_async(cycles->strict, callers, REDLOCK_FENCED, window);
+    case BLOCKING:
+        return ours_run_blocking(cycles->direct, window);
+    case THREADS:
+        return ours_run_threads(cycles->threaded, callers, window);
+    }
+    return -1;
+}
+
+static int run_rounds(struct cycles *cycles, const struct options *options)
+{
+    static struct sample sample;
+    for (unsigned round = 0; round < options->rounds; round++) {
+        for (size_t i = 0; i < PLANNED; i++) {
+            size_t index = round % 2 ? PLANNED - 1 - i : i;
+            struct window window;
+            if (!options_want(options, plan[index].callers))
+                continue;
+            window_open(&window, cycles->servers, options->seconds, &sample);
+            if (run_one(cycles, index, &window) != 0)
+                return -1;
+            variant_add(&cycles->variant[index], &sample);
+        }
+    }
+    return 0;
+}
+
+/* ---- telling ---- */
+
+static const struct variant *find(const struct cycles *cycles, enum way way, unsigned callers)
+{
+    for (size_t i = 0; i < PLANNED; i++)
+        if (plan[i].way == way && plan[i].callers == callers)
+            return &cycles->variant[i];
+    return NULL; /* only for what is not in the plan */
+}
+
+static const char same_commands[] = "floor, same commands";
+
+static void tell_async(const struct cycles *cycles, struct results *results, unsigned callers,
+                       const char *id, const char *what, const char *cpu_id,
+                       const char *cpu_what)
+{
+    const struct variant *ours = find(cycles, ASYNC, callers);
+    const struct variant *floor = find(cycles, FLOOR, callers);
+    struct row *row = results_row(results, id, what, "cycles/s", same_commands);
+    variant_compare(row, ours, floor);
+    row->target = (struct target){TARGET_AT_LEAST, 0.85, false};
+
+    row = results_row(results, cpu_id, cpu_what, "us/cycle", same_commands);
+    row->ours = ours->client_us;
+    row->theirs = floor->client_us;
+    row->target = (struct target){TARGET_AT_MOST, 3, false};
+}
+
+/* What five servers and a client on few cores can do at most: hardly touched by other programs. */
+static void tell_total_cpu(const struct cycles *cycles, struct results *results)
+{
+    const struct variant *ours = find(cycles, ASYNC, 64);
+    const struct variant *floor = find(cycles, FLOOR, 64);
+    struct row *row =
+        results_row(results, "async_total_cpu_64",
+                    "asynchronous, 64 in flight, CPU with servers", "us/cycle", same_commands);
+    if (!cycles->servers->local) {
+        snprintf(row->note, sizeof row->note, "the servers are not on this machine");
+        return;
+    }
+    row->ours = series_sum(&ours->client_us, &ours->servers_us);
+    row->theirs = series_sum(&floor->client_us, &floor->servers_us);
+}
+
+static void tell_blocking(const struct cycles *cycles, struct results *results)
+{
+    const struct variant *floor = find(cycles, FLOOR, 1);
+    const struct variant *direct = find(cycles, BLOCKING, 1);
+    const struct variant *threaded = find(cycles, THREADS, 1);
+    struct row *row = results_row(results, "blocking_1", "blocking, one caller, median cycle",
+                                  "us", same_commands);
+    row->ours = direct->cycle_p50_us;
+    row->theirs = floor->cycle_p50_us;
+    row->cost = variant_cost(direct);
+    variant_note_failures(row, direct);
+    row->target = (struct target){TARGET_AT_MOST, 1.15, false};
+
+    row = results_row(results, "blocking_thread_1",
+                      "blocking, I/O thread, one caller, median cycle", "us", same_commands);
+    row->ours = threaded->cycle_p50_us;
+    row->theirs = floor->cycle_p50_us;
+    row->cost = variant_cost(threaded);
+    variant_note_failures(row, threaded);
+    row->cost.calls = -1; /* those that wake threads are not counted */
+    row->target = (struct target){TARGET_AT_MOST, 1.5, false};
+
+    row = results_row(results, "threads_64", "blocking, 64 threads on one client", "cycles/s",
+                      same_commands);
+    variant_compare(row, find(cycles, THREADS, 64), find(cycles, FLOOR, 64));
+    row->cost.calls = -1;
+}
+
+static void tell_fenced(const struct cycles *cycles, struct results *results)
+{
+    struct row *row = results_row(results, "fenced_strict_64",
+                                  "fenced and strict, 64 in flight", "cycles/s", "plain locks");
+    variant_compare(row, find(cycles, FENCED, 64), find(cycles, ASYNC, 64));
+    row->target = (struct target){TARGET_AT_LEAST, 0.6, false};
+}
+
+static void tell_allocations(const struct cycles *cycles, struct results *results)
+{
+    struct row *row = results_row(results, "allocations_64",
+                                  "allocations, asynchronous, 64 in flight", "per cycle", NULL);
+    if (!counts_see_allocations()) {
+        snprintf(row->note, sizeof row->note, "cannot be counted in this build");
+        return;
+    }
+    row->ours = find(cycles, ASYNC, 64)->allocations;
+    row->target = (struct target){TARGET_AT_MOST, 0, true};
+}
+
+static void tell_callers(const struct cycles *cycles, struct results *results)
+{
+    static const char *const api[] = {"floor", NULL, "async", NULL, "blocking", "threads"};
+    for (size_t i = 0; i < PLANNED && results->callers_count < CALLERS_MAX; i++) {
+        const struct variant *v = &cycles->variant[i];
+        if (api[plan[i].way] && v->per_s.count > 0)
+            results->callers[results->callers_count++] =
+                (struct caller_point){.api = api[plan[i].way],
+                                      .callers = plan[i].callers,
+                                      .per_s = v->per_s,
+                                      .p50_us = v->p50_us,
+                                      .p99_us = v->p99_us,
+                                      .client_us = v->client_us,
+                                      .servers_us = v->servers_us,
+                                      .calls = v->calls,
+                                      .switches = v->switches};
+    }
+}
+
+static void tell(const struct cycles *cycles, struct results *results)
+{
+    unsigned first = results->row_count;
+    tell_async(cycles, results, 64, "async_64", "asynchronous, 64 in flight", "async_cpu_64",
+               "asynchronous, 64 in flight, client CPU");
+    tell_total_cpu(cycles, results);
+    struct row *row = results_row(results, "async_64_classic", "asynchronous, 64 in flight",
+                                  "cycles/s", "floor, 1-key release");
+    variant_compare(row, find(cycles, ASYNC, 64), find(cycles, CLASSIC, 64));
+    tell_async(cycles, results, 256, "async_256", "asynchronous, 256 in flight",
+               "async_cpu_256", "asynchronous, 256 in flight, client CPU");
+    tell_blocking(cycles, results);
+    tell_fenced(cycles, results);
+    tell_allocations(cycles, results);
+    tell_callers(cycles, results);
+    for (unsigned i = first; i < results->row_count; i++)
+        if (results->row[i].ours.count == 0 && !results->row[i].note[0])
+            snprintf(results->row[i].note, sizeof results->row[i].note, "left out");
+    const struct series *floor = &find(cycles, FLOOR, 64)->per_s;
+    if (floor->count > 1)
+        results->machine.floor_spread_percent = series_spread_percent(floor);
+}
+
+int cycles_measure(const struct options *options, const struct servers *servers,
+                   struct results *results)
+{
+    struct cycles *cycles = calloc(1, sizeof *cycles);
+    int result = -1;
+    if (!cycles)
+        return -1;
+    cycles->servers = servers;
+    if (open_all(cycles) == 0 && run_rounds(cycles, options) == 0) {
+        tell(cycles, results);
+        result = 0;
+    }
+    close_all(cycles);
+    free(cycles);
+    return result;
+}

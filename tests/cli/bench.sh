@@ -1,0 +1,254 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# `redlock bench`: what it counts adds up, nothing is left on the servers, and it can be ended.
+. "$(dirname "$0")/lib.bash" "$@"
+inside_dev 3 "$@"
+unhurried
+export LC_ALL=C
+alive='1 2 3'
+"${CC:-cc}" -o "$tmp/check" "$here/json_check.c" || exit 1
+
+# number KEY: of the last --json, the first of that name. part KEY: the object of that name.
+number() {
+    grep -Eo "\"$1\":-?[0-9]+" <<<"$out" | head -n 1 | cut -d: -f2
+}
+
+part() {
+    grep -Eo "\"$1\":\{[^]]*\]" <<<"$out" | head -n 1
+}
+
+# sum TEXT: of all counts in the histogram of an object.
+sum() {
+    local all=0 n
+    while read -r n; do
+        all=$((all + n))
+    done < <(grep -Eo '"up_to_ns":[0-9]+,"count":[0-9]+' <<<"$1" | cut -d: -f3)
+    printf '%s' $all
+}
+
+# adds_up WHAT: what was asked for has ended in one way or another, and the histograms have it.
+adds_up() {
+    is "$1: adds up" $(($(number locks) + $(number failed) + $(number unfinished))) "$(number asked)"
+    is '   in the histogram of releases' "$(sum "$(part release)")" "$(number locks)"
+    local acquired
+    acquired=$(part acquire | grep -Eo '"count":[0-9]+' | head -n 1 | cut -d: -f2)
+    is '   and of acquisitions' "$(sum "$(part acquire)")" "$acquired"
+    that '   well-formed' "$tmp/check" <<<"$out"
+}
+
+# left PATTERN: a server of $alive has keys like that. clean: none has a lock or a queue.
+left() {
+    local k
+    for k in $alive; do
+        [ "$(ask "$(port "$k")" KEYS "$1")" = '*0' ] || return 0
+    done
+    return 1
+}
+
+clean() {
+    ! left 'redlock:*' && ! left 'redlock.queue:*'
+}
+
+# measures ARGUMENT...: in the background; returns when it has begun.
+measures() {
+    env --default-signal=INT "$redlock" bench "$@" >"$tmp/results" 2>"$tmp/said" &
+    pid=$!
+    eventually locked
+}
+
+locked() {
+    left 'redlock:redlock-bench-????????:[0-9]*'
+}
+
+unlocked() {
+    ! locked
+}
+
+ended() {
+    { wait $pid; } 2>/dev/null
+    status=$?
+    out=$(cat "$tmp/results")
+    err=$(cat "$tmp/said")
+}
+
+# Counting.
+try "$redlock" bench -n 500 --json
+expect '-n 500' 0
+is '   are asked for' "$(number asked)" 500
+is '   all of them locked and released' "$(number locks)" 500
+is '   and nothing is said' "$err" ''
+adds_up '   it'
+that '   nothing is left' clean
+try "$redlock" bench -n 3 -c 5 --json
+is 'fewer locks than callers' "$(number locks)" 3
+try "$redlock" bench -c 1 -n 50 --fence --json
+is 'one caller, with tokens' "$(number locks),$(number fewest),$(number most)" 50,50,50
+that '   has left counters of one name' [ "$(ask "$(port 1)" KEYS '*redlock-bench-*')" = '*1' ]
+
+start=$(now_ms)
+try "$redlock" bench -d 500ms --json
+between '-d 500ms ends in time' $(($(now_ms) - start)) 500 5000
+between '   and says so' "$(number elapsed_ns)" 500000000 2000000000
+that '   it measured something' [ "$(number locks_per_s)" -gt 0 ]
+adds_up '   it'
+is '   a second end is no earlier' "$("$redlock" bench -n 10 -d 50s --json | grep -o '"locks":10,')" '"locks":10,'
+
+# The order of quantiles.
+previous=0
+for key in min_ns p50_ns p90_ns p99_ns p99_9_ns; do
+    # Quantiles are the lower ends of ranges of 1.6 %.
+    value=$(($(number $key) * 1017 / 1000))
+    [ $value -ge "$previous" ] || not_ok "$key is below the one before" "$out"
+    previous=$(number $key)
+done
+ok 'quantiles grow'
+
+# At a rate: how many, and from when their time counts.
+try "$redlock" bench -r 200 -d 1s --json
+between '--rate 200' "$(number locks_per_s)" 180 220
+like '   is among the settings' "$out" '"rate":200,'
+adds_up '   it'
+try "$redlock" bench -r 40 -n 20 --json
+between '--rate 40 -n 20 takes half a second' "$(number elapsed_ns)" 470000000 700000000
+try "$redlock" bench -r 1000000 -c 1 -d 300ms --json
+that 'a rate nobody can keep: what was due and not asked for' [ "$(number never_asked)" -gt 1000 ]
+is '   asked and never asked is what was due' "$((($(number asked) + $(number never_asked)) / 30000))" 10
+
+# A stall of the servers shows in every lock that was due meanwhile, though there is one caller.
+measures -r 100 -c 1 -d 3s --hold 5ms -t 10s --json
+"$redlock" dev hang 1 >/dev/null
+"$redlock" dev hang 2 >/dev/null
+sleep 0.4 # is how long they stall
+"$redlock" dev resume 1 >/dev/null
+"$redlock" dev resume 2 >/dev/null
+ended
+slow=0
+while IFS=: read -r bound count; do
+    [ "$bound" -le 100000000 ] || slow=$((slow + count))
+done < <(part acquire | grep -Eo '"up_to_ns":[0-9]+,"count":[0-9]+' | sed 's/[^0-9:,]//g; s/^://; s/,:/:/')
+between 'a stall is in the latency of all that were due' $slow 10 400
+adds_up '   it'
+
+# One name.
+try "$redlock" bench --one-name -c 6 -d 500ms --json
+expect '--one-name' 0
+adds_up '   it'
+is '   who waits at the end gives up' "$(number failed)" 0
+that '   all had their turn' [ "$(number fewest)" -gt 0 ]
+try "$redlock" bench --one-name -c 6 --clients 3 -n 60 --hold 2ms --fair
+like '   several clients, in text' "$out" '^60 locks in .* 0 failed$'
+like '   with the shares' "$out" '^Locks per caller: [0-9]+ to [0-9]+; the slowest had [0-9]+ % of the fastest$'
+try "$redlock" bench --one-name -c 2 -n 2 -t 4s --hold 1s -w 100ms --json
+is '   -w: who waits too long has failed' "$(grep -o '"failures":.*"share"' <<<"$out")" \
+    '"failures":[{"operation":"acquire","error":"TIMEOUT","count":1}],"share"'
+adds_up '   it'
+that '   nothing is left' eventually clean
+
+# For people.
+try "$redlock" bench -n 300 -c 8
+expect 'text' 0 '^redlock bench: 8 callers on 3 nodes \(2 needed\), 300 locks, as fast as possible$'
+like '   the sum' "$out" '^300 locks in [0-9.]+ s: [0-9]+ locks/s, 0 failed$'
+like '   latencies' "$out" '^acquire( +[0-9.]+ (us|ms|s)){6}$'
+like '   the last range' "$out" '^ *< [0-9.]+ (us|ms|s) +[0-9]+ +[0-9.]+ % 100\.000 %  #+$'
+like '   nodes' "$out" "^127.0.0.1:$(port 3) +[0-9.]+ % +[0-9.]+ % +0\.0 % +"
+like '   what it took' "$out" '^This process used [0-9]+ % of a processor'
+that '   80 columns are enough' [ "$(wc -L <<<"$out")" -le 80 ]
+unlike '   without escapes' "$out$err" $'\033'
+is '   the ranges add up' "$(awk '/^ACQUIRED/ { on = 1; next } /^$/ { on = 0 } on { n += $4 } END { print n }' <<<"$out")" 300
+try env LC_ALL=C.UTF-8 "$redlock" bench -n 300 -c 8 -q
+like 'bars of blocks where there is UTF-8' "$out" '100\.000 %  (█|▉|▊|▋|▌|▍|▎|▏)'
+is '-q: nothing but the results' "$err" ''
+
+# Ending it.
+measures -d 50s --hold 20ms --json
+kill -INT $pid
+ended
+expect 'INT: 130' 130
+like '   with the results up to then' "$out" '"interrupted":true,'
+that '   which are something' [ "$(number asked)" -gt 0 ]
+adds_up '   they'
+that '   nothing is left' clean
+measures -d 50s --one-name -c 20 --hold 20ms
+kill -TERM $pid
+ended
+expect 'TERM: 143' 143
+like '   with the results' "$out" '^[0-9]+ locks in .*, 19 unfinished$'
+that '   nothing is left' eventually clean
+measures -d 50s -c 4 --hold 500ms -t 4s
+"$redlock" dev hang 1 >/dev/null
+"$redlock" dev hang 2 >/dev/null
+start=$(now_ms)
+kill -INT $pid
+kill -TERM $pid
+ended
+expect 'a second signal ends it at once' 143
+is '   without results' "$out" ''
+between '   and without waiting' $(($(now_ms) - start)) 0 3000
+"$redlock" dev resume 1 >/dev/null
+"$redlock" dev resume 2 >/dev/null
+that '   what it leaves expires' eventually clean
+measures -d 50s --hold 100ms
+kill -KILL $pid
+ended
+that 'killed, it leaves nothing for long' eventually clean
+
+# Nodes that hang.
+measures -d 2s -c 4 --hold 20ms --node-timeout 50ms
+"$redlock" dev hang 1 >/dev/null
+"$redlock" dev hang 2 >/dev/null
+ended
+"$redlock" dev resume 1 >/dev/null
+"$redlock" dev resume 2 >/dev/null
+like 'nodes hang: why it failed' "$out" '^  [0-9]+ to acquire: too few nodes could vote \(NOQUORUM\)$'
+like '   and what may help' "$out" '^Nodes timed out; --node-timeout TIME gives them longer\.$'
+like '   which of them' "$out" "^127.0.0.1:$(port 2) .* timed out$"
+that '   what is left expires' eventually clean
+
+# Nodes that are down.
+"$redlock" dev kill 3 >/dev/null
+alive='1 2'
+try "$redlock" bench -n 200 --json -q
+expect 'a node is down' 0
+is '   the others do it' "$(number locks)" 200
+like '   it is told which' "$out" "\"address\":\"127.0.0.1:$(port 3)\",\"state\":\"(down|connecting)\",\"in_time\":0,\"late\":0,\"failed\":[1-9][0-9]*,\"rtt_p50_ns\":null,\"rtt_p99_ns\":null,\"why\":\"connection refused\""
+try "$redlock" bench -n 200 -q
+like '   in text as well' "$out" "^127.0.0.1:$(port 3) +0\.0 % +0\.0 % +100\.0 % +- +- +[Cc]onnection refused$"
+measures -d 3s -c 1 -r 5 --hold 100ms --json
+eventually unlocked
+eventually locked # for the second time: the first is complete
+"$redlock" dev kill 2 >/dev/null
+ended
+expect 'a majority is lost meanwhile' 0
+like '   those that failed are counted' "$out" '"failures":\[.*\{"operation":"acquire","error":"NOQUORUM","count":[1-9]'
+adds_up '   it'
+try "$redlock" bench
+expect 'no majority: 69' 69 'only [01] of 3 nodes could vote'
+is '   nothing is measured' "$out" ''
+try "$redlock" bench --json
+like '   in JSON' "$out" '^\{"ok":false,"command":"bench","error":"NOQUORUM",.*"exit_status":69,'
+for k in 2 3; do "$redlock" dev start $k >/dev/null 2>&1; done
+try "$redlock" bench -n 5
+expect 'nodes in quarantine: 69' 69 'redlock init'
+"$redlock" init --yes >/dev/null 2>&1
+
+# On a terminal.
+command -v script >/dev/null || done_testing
+terminal "stty rows 24 cols 80; LC_ALL=C $redlock bench -d 60s"
+that 'on a terminal: progress' shows '\[#* *\] .* of 1 min 0 s  [1-9][0-9]* locks/s  0 failed'
+printf '\003' >&"$keys"
+finish
+is '   Ctrl-C: 130' "$status" 130
+like '   the line is erased before the results' "$screen" $'\r?\033\\[K[0-9]+ locks in '
+unlike '   nothing else drives the terminal' "$(sed $'s/\033\\[K//g; s/\033\\[3[123]m//g; s/\033\\[0m//g' <<<"$screen")" $'\033'
+terminal "stty rows 24 cols 120; LC_ALL=C $redlock bench -n 500"
+finish
+like '   a wide one has wide bars' "$screen" '#{70,79}$'
+terminal "stty rows 10 cols 40; LC_ALL=C $redlock bench -d 60s"
+that '   a narrow one has no bar' shows '[1-9][0-9]* locks/s'
+printf '\003' >&"$keys"
+finish
+unlike '   and no wide line of progress' "$screen" '\[#* *\] '
+terminal "$redlock bench -q -n 300"
+finish
+unlike '-q: no progress' "$screen" $'\033\\[K'
+done_testing
