@@ -140,7 +140,6 @@ int redlock_adopt(redlock *client, const char *name, const char *value, redlock_
         error = rl_detail(REDLOCK_NOMEM, "out of memory");
         goto cleanup;
     }
-    lock->decided = true;
     *out = lock;
 cleanup:
     rl_client_leave(client);
@@ -386,7 +385,8 @@ const char *redlock_value(const redlock_lock *lock)
     alone = rl_client_is_forked(lock->client);
     if (!alone)
         pthread_mutex_lock(&lock->client->mutex);
-    value = lock->decided ? rl_claim_value(lock->handle.claim).data : "";
+    /* While it is being acquired, every attempt has another one. */
+    value = lock->operation == RL_ACQUISITION ? "" : rl_claim_value(lock->handle.claim).data;
     if (!alone)
         pthread_mutex_unlock(&lock->client->mutex);
     return value;
