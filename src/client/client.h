@@ -20,7 +20,6 @@
 #include "redlock.h"
 
 #define RL_LOCKS_KEPT 1024
-#define RL_LOCK_NAME_KEPT 256 /* room for a longer name is not kept */
 #define RL_MS_NS 1000000
 
 /* What the owner of a handle is waiting for. */
@@ -75,16 +74,16 @@ struct redlock_lock {
     void *lost_data;                /* for both */
     struct rl_thread_token *thread; /* whom it is bound to; NULL: nobody */
     int event_fd;                   /* -1: nobody asked for one */
-    uint16_t name_room;             /* bytes behind the votes */
-    enum rl_operation operation : 8;
-    bool decided;     /* the value of the claim is the one to tell */
-    bool released;    /* by its owner, with success */
-    bool is_simple;   /* no callbacks, descriptors or threads hang on it */
-    bool given_up;    /* by us: an operation that was under way ends with CANCELED */
-    bool adopted;     /* freeing it gives nothing up */
-    bool dropped;     /* the client is closed: the engine has forgotten it */
-    bool in_callback; /* it cannot be freed before that returns ... */
-    bool doomed;      /* ... and was asked to be, from inside */
+    uint8_t name_room;              /* bytes behind the votes; UINT8_MAX: or more */
+    bool released;                  /* by its owner, with success */
+    bool is_simple;                 /* no callbacks, descriptors or threads hang on it */
+    /* One byte, and nobody's without the mutex: */
+    enum rl_operation operation : 3;
+    bool given_up : 1;    /* by us: an operation that was under way ends with CANCELED */
+    bool adopted : 1;     /* freeing it gives nothing up */
+    bool dropped : 1;     /* the client is closed: the engine has forgotten it */
+    bool in_callback : 1; /* it cannot be freed before that returns ... */
+    bool doomed : 1;      /* ... and was asked to be, from inside */
 
     struct rl_node_vote vote[]; /* of every node; behind them the name */
 };

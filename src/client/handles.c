@@ -19,7 +19,7 @@ static redlock_lock *allocate(redlock *client, size_t name_size)
     if (!lock)
         return NULL;
     lock->client = client;
-    lock->name_room = (uint16_t)(size - fixed);
+    lock->name_room = size - fixed < UINT8_MAX ? (uint8_t)(size - fixed) : UINT8_MAX;
     return lock;
 }
 
@@ -43,7 +43,7 @@ static void give_memory_back(redlock *client, redlock_lock *lock)
     if (lock->event_fd >= 0)
         close(lock->event_fd);
     if (client->closed || client->spare_count >= RL_LOCKS_KEPT ||
-        lock->name_room > RL_LOCK_NAME_KEPT) {
+        lock->name_room == UINT8_MAX) { /* long names are rare: their memory is given back */
         free(lock);
         return;
     }
@@ -83,7 +83,7 @@ static void reset(redlock_lock *lock)
     lock->event_fd = -1;
     lock->thread = NULL;
     lock->done_data = lock->lost_data = NULL;
-    lock->decided = lock->released = lock->given_up = lock->adopted = lock->dropped = false;
+    lock->released = lock->given_up = lock->adopted = lock->dropped = false;
     lock->in_callback = lock->doomed = lock->is_simple = false;
     lock->blocked = NULL;
 }

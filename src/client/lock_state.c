@@ -128,7 +128,8 @@ const char *redlock_value(const redlock_lock *lock)
     alone = rl_client_is_forked(lock->client);
     if (!alone)
         pthread_mutex_lock(&lock->client->mutex);
-    value = lock->decided ? rl_claim_value(lock->handle.claim).data : "";
+    /* While it is being acquired, every attempt has another one. */
+    value = lock->operation == RL_ACQUISITION ? "" : rl_claim_value(lock->handle.claim).data;
     if (!alone)
         pthread_mutex_unlock(&lock->client->mutex);
     return value;

@@ -165,7 +165,6 @@ static int deliver_done(redlock *client, redlock_lock *lock, enum rl_operation o
 {
     if (operation == RL_NO_OPERATION || lock->doomed)
         return 0;
-    lock->decided = true;
     lock->operation = RL_NO_OPERATION;
     lock->released |= operation == RL_RELEASE && error == REDLOCK_OK;
     if (!lock->done) {
