@@ -155,6 +155,12 @@ bench-check: ## the same, and status 1 when a target is missed by more than a fi
 	@$(bench_built)
 	@$(bench_run) --check $(BENCH_OPTIONS)
 
+.PHONY: capacity
+capacity: ## what one lock costs, and what that comes to for a million a second
+	@scripts/deps.sh run
+	@$(call built,release,--target redlock redlock-capacity) >/dev/null
+	@$(RELEASE)/redlock dev -n 5 -- $(RELEASE)/bench/redlock-capacity
+
 .PHONY: install
 install: ## install below PREFIX (default /usr/local), staged in DESTDIR if given
 	@scripts/deps.sh build

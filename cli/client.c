@@ -3,6 +3,7 @@
 
 #include "exit.h"
 #include "message.h"
+#include "quorums.h"
 #include "text.h"
 
 #define CLIENT_NAME "redlock-cli"
@@ -28,10 +29,15 @@ static void on_doubt(const char *address, const char *text, void *data)
 
 int client_open(const struct settings *s, redlock **out)
 {
+    const char *nodes[SETTINGS_NODES_MAX];
+    redlock_quorum quorums[REDLOCK_QUORUMS_MAX];
+    size_t quorum_count = quorums_arrange(s, nodes, quorums);
     redlock_options o = {
         .size = sizeof o,
-        .nodes = (const char *const *)s->nodes,
-        .node_count = s->node_count,
+        .nodes = quorum_count ? NULL : (const char *const *)s->nodes,
+        .node_count = quorum_count ? 0 : s->node_count,
+        .quorums = quorums,
+        .quorum_count = quorum_count,
         .flags = flags_of(s),
         .node_timeout_ms = (uint32_t)s->node_timeout_ms,
         .connect_timeout_ms = (uint32_t)s->connect_timeout_ms,

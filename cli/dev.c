@@ -15,7 +15,14 @@
 #include "signals.h"
 #include "text.h"
 
-enum { OPTION_COUNT = OPTION_OWN, OPTION_SERVER, OPTION_DIR, OPTION_PORT, OPTION_NO_INIT };
+enum {
+    OPTION_COUNT = OPTION_OWN,
+    OPTION_SERVER,
+    OPTION_DIR,
+    OPTION_PORT,
+    OPTION_NO_INIT,
+    OPTION_QUORUMS
+};
 
 #define NODES_DEFAULT 5
 #define PORT_MAX 65535
@@ -79,6 +86,9 @@ static int read_options(struct dev *d, struct args *a)
         case OPTION_COUNT:
             status = read_number("-n", value, REDLOCK_NODES_MAX, &d->count);
             break;
+        case OPTION_QUORUMS:
+            status = read_number("--quorums", value, DEV_SERVERS_MAX, &d->quorum.quorums);
+            break;
         case OPTION_SERVER:
             d->server = value;
             break;
@@ -96,6 +106,11 @@ static int read_options(struct dev *d, struct args *a)
     return status;
 }
 
+static int server_count(const struct dev *d)
+{
+    return d->count * (d->quorum.quorums > 0 ? d->quorum.quorums : 1);
+}
+
 static int check_options(const struct dev *d)
 {
     int ignored;
@@ -103,12 +118,16 @@ static int check_options(const struct dev *d)
         return message_usage("'%s' and a command exclude each other", d->verb);
     if (d->command && !d->command[0])
         return message_usage("COMMAND is missing behind --");
-    if (d->base_port && d->base_port + d->count - 1 > PORT_MAX)
-        return message_usage("--port %d leaves no room for %d ports", d->base_port, d->count);
+    int servers = server_count(d);
+    if (servers > DEV_SERVERS_MAX)
+        return message_usage("%d quorums of %d servers are %d; at most %d can be started",
+                             d->quorum.quorums, d->count, servers, DEV_SERVERS_MAX);
+    if (d->base_port && d->base_port + servers - 1 > PORT_MAX)
+        return message_usage("--port %d leaves no room for %d ports", d->base_port, servers);
     if (d->verb && strcmp(d->verb, "list") != 0) {
         if (!d->number)
             return message_usage("which node? `redlock dev %s 1`", d->verb);
-        return read_number(d->verb, d->number, REDLOCK_NODES_MAX, &ignored);
+        return read_number(d->verb, d->number, DEV_SERVERS_MAX, &ignored);
     }
     return 0;
 }
@@ -134,10 +153,13 @@ static void announce_json(const struct dev_quorum *q, const char *nodes)
     json_integer(&j, "pid", getpid());
     json_array(&j, "nodes");
     for (int i = 0; i < q->count; i++) {
-        char address[32];
+        char address[32], quorum[DEV_QUORUM_MAX];
         snprintf(address, sizeof address, "127.0.0.1:%d", q->server[i].port);
+        dev_quorum_name(q, &q->server[i], quorum);
         json_object(&j, NULL);
         json_integer(&j, "number", q->server[i].number);
+        if (*quorum)
+            json_string(&j, "quorum_name", quorum);
         json_string(&j, "address", address);
         json_string(&j, "state", dev_server_state(&q->server[i]));
         json_integer(&j, "pid", q->server[i].child.pid);
@@ -164,12 +186,20 @@ static void print_quoted(const char *text)
 /* Lines that a shell can evaluate; what is for people stands in comments. */
 static void announce(const struct dev_quorum *q, const char *nodes)
 {
-    printf("export REDLOCK_NODES=%s\n", nodes);
+    fputs("export REDLOCK_NODES=", stdout);
+    if (q->quorums > 0)
+        print_quoted(nodes); /* it has semicolons in it */
+    else
+        printf("%s\n", nodes);
     fputs("export REDLOCK_DEV=", stdout);
     print_quoted(q->directory);
-    for (int i = 0; i < q->count; i++)
-        printf("# node %-2d  127.0.0.1:%-5d  pid %ld\n", q->server[i].number, q->server[i].port,
-               (long)q->server[i].child.pid);
+    for (int i = 0; i < q->count; i++) {
+        char quorum[DEV_QUORUM_MAX];
+        dev_quorum_name(q, &q->server[i], quorum);
+        printf("# node %-2d  127.0.0.1:%-5d  pid %ld%s%s\n", q->server[i].number,
+               q->server[i].port, (long)q->server[i].child.pid, *quorum ? "  quorum " : "",
+               quorum);
+    }
     if (isatty(STDOUT_FILENO))
         printf("# Paste the first two lines into another terminal. Ctrl-C ends the servers.\n");
 }
@@ -196,7 +226,7 @@ static int serve(struct dev *d)
 {
     struct dev_quorum *q = &d->quorum;
     char nodes[DEV_NODES_MAX];
-    q->count = d->count;
+    q->count = server_count(d);
     q->control_fd = -1;
     q->signal_fd = signals_take();
     if (q->signal_fd < 0)
@@ -253,6 +283,7 @@ cleanup:
 
 static const struct option options[] = {
     {OPTION_COUNT, 'n', "count", "N", "how many servers, 1 to 15 (5)"},
+    {OPTION_QUORUMS, 0, "quorums", "Q", "that many times N servers: quorums q1, q2, ..."},
     {OPTION_SERVER, 0, "server", "PROGRAM",
      "run this instead of redis-server or valkey-server"},
     {OPTION_DIR, 0, "dir", "DIR", "keep logs and socket there (a temporary directory)"},
@@ -279,6 +310,7 @@ const struct command command_dev = {
              "it would be anywhere, until the longest TTL has passed or `redlock init` "
              "lets it vote.\n",
     .examples = "redlock dev -- sh -c 'redlock run demo -- echo locked; redlock nodes'\n"
+                "redlock dev -n 3 --quorums 2 -- redlock nodes\n"
                 "redlock dev -n 3 -- bash\n"
                 "redlock dev hang 2; redlock nodes; redlock dev resume 2",
     .options = options,

@@ -9,19 +9,29 @@
 #define ADDRESS_MAX 32
 #define NODE_TIMEOUT_MS 2000 /* a busy machine is no reason to fail */
 
+/* As the command will use them: their markers say which quorum they belong to. */
 int dev_quorum_admit(const struct dev_quorum *q)
 {
-    char address[REDLOCK_NODES_MAX][ADDRESS_MAX];
-    const char *nodes[REDLOCK_NODES_MAX];
+    char address[DEV_SERVERS_MAX][ADDRESS_MAX], name[DEV_SERVERS_MAX][DEV_QUORUM_MAX];
+    const char *nodes[DEV_SERVERS_MAX];
+    redlock_quorum quorums[DEV_SERVERS_MAX];
     redlock *client = NULL;
+    int each = q->quorums > 0 ? q->count / q->quorums : q->count;
     for (int i = 0; i < q->count; i++) {
         snprintf(address[i], sizeof address[i], "127.0.0.1:%d", q->server[i].port);
         nodes[i] = address[i];
     }
+    for (int i = 0; i < q->quorums; i++) {
+        dev_quorum_name(q, &q->server[i * each], name[i]);
+        quorums[i] = (redlock_quorum){
+            .name = name[i], .nodes = &nodes[i * each], .node_count = (size_t)each};
+    }
     redlock_options o = {
         .size = sizeof o,
-        .nodes = nodes,
-        .node_count = (size_t)q->count,
+        .nodes = q->quorums > 0 ? NULL : nodes,
+        .node_count = q->quorums > 0 ? 0 : (size_t)q->count,
+        .quorums = quorums,
+        .quorum_count = (size_t)q->quorums,
         .node_timeout_ms = NODE_TIMEOUT_MS,
         .client_name = "redlock-dev",
     };

@@ -233,7 +233,23 @@ void dev_quorum_nodes(const struct dev_quorum *q, char out[DEV_NODES_MAX])
 {
     size_t used = 0;
     out[0] = '\0';
-    for (int i = 0; i < q->count; i++)
-        used += (size_t)snprintf(out + used, DEV_NODES_MAX - used, "%s127.0.0.1:%d",
-                                 i ? "," : "", q->server[i].port);
+    for (int i = 0; i < q->count; i++) {
+        char name[DEV_QUORUM_MAX] = "";
+        bool first = q->quorums > 0 && i % (q->count / q->quorums) == 0;
+        if (first)
+            dev_quorum_name(q, &q->server[i], name);
+        used += (size_t)snprintf(out + used, DEV_NODES_MAX - used, "%s%s%s127.0.0.1:%d",
+                                 i == 0  ? ""
+                                 : first ? ";"
+                                         : ",",
+                                 name, first ? "=" : "", q->server[i].port);
+    }
+}
+
+void dev_quorum_name(const struct dev_quorum *q, const struct dev_server *s,
+                     char out[DEV_QUORUM_MAX])
+{
+    out[0] = '\0';
+    if (q->quorums > 0)
+        snprintf(out, DEV_QUORUM_MAX, "q%d", (s->number - 1) / (q->count / q->quorums) + 1);
 }

@@ -11,9 +11,12 @@
 
 #include "dev_server.h"
 
+#define DEV_SERVERS_MAX 60
+
 struct dev_quorum {
-    int count;
-    struct dev_server server[REDLOCK_NODES_MAX];
+    int count;   /* of servers, of all quorums */
+    int quorums; /* that share them alike; 0: the nodes are one without a name */
+    struct dev_server server[DEV_SERVERS_MAX];
     char program[DEV_PATH_MAX];
     char directory[DEV_PATH_MAX]; /* absolute; empty: not there yet */
     bool made;                    /* this process made the directory */
@@ -47,11 +50,16 @@ int dev_quorum_start(struct dev_quorum *q, struct dev_server *s, char *problem);
 /* Lets the servers vote: nobody can hold a lock on them. Returns 0 or an exit status. */
 int dev_quorum_admit(const struct dev_quorum *q);
 
+/* The name of the quorum that the server belongs to; "" if that has none. */
+#define DEV_QUORUM_MAX 16
+void dev_quorum_name(const struct dev_quorum *q, const struct dev_server *s,
+                     char out[DEV_QUORUM_MAX]);
+
 /* Waits until the server is in the state `hung` or has ended (`ended`). False: it took too long. */
 bool dev_quorum_await(struct dev_quorum *q, const struct dev_server *s, bool ended);
 
-/* "127.0.0.1:20001,127.0.0.1:20002,...". */
-#define DEV_NODES_MAX (REDLOCK_NODES_MAX * 24)
+/* "127.0.0.1:20001,127.0.0.1:20002,...", or "q1=127.0.0.1:20001,...;q2=...". */
+#define DEV_NODES_MAX (DEV_SERVERS_MAX * 32)
 void dev_quorum_nodes(const struct dev_quorum *q, char out[DEV_NODES_MAX]);
 
 #endif

@@ -53,11 +53,14 @@ static int act(struct dev_quorum *q, struct dev_server *s, const char *verb, cha
     return EXIT_UNAVAILABLE;
 }
 
-static void describe(const struct dev_server *s, char *answer, size_t *used)
+static void describe(const struct dev_quorum *q, const struct dev_server *s, char *answer,
+                     size_t *used)
 {
-    int length =
-        snprintf(answer + *used, DEV_ANSWER_MAX - *used, "%d %d %ld %s\n", s->number, s->port,
-                 dev_server_is_up(s) ? (long)s->child.pid : 0L, dev_server_state(s));
+    char quorum[DEV_QUORUM_MAX];
+    dev_quorum_name(q, s, quorum);
+    int length = snprintf(answer + *used, DEV_ANSWER_MAX - *used, "%d %d %ld %s %s\n",
+                          s->number, s->port, dev_server_is_up(s) ? (long)s->child.pid : 0L,
+                          dev_server_state(s), quorum);
     *used += (size_t)length;
 }
 
@@ -74,7 +77,7 @@ static void answer_question(struct dev_quorum *q, const char *question, char *an
     }
     if (strcmp(verb, "list") == 0) {
         for (int i = 0; i < q->count; i++)
-            describe(&q->server[i], answer, &used);
+            describe(q, &q->server[i], answer, &used);
     } else if (number < 1 || number > q->count) {
         snprintf(answer, DEV_ANSWER_MAX, "error %d there is no such node; they are 1 to %d\n",
                  EXIT_USAGE, q->count);
@@ -87,7 +90,7 @@ static void answer_question(struct dev_quorum *q, const char *question, char *an
             snprintf(answer, DEV_ANSWER_MAX, "error %d %s\n", status, problem);
             return;
         }
-        describe(s, answer, &used);
+        describe(q, s, answer, &used);
         fresh = strcmp(verb, "start") == 0 && !was_up;
     }
     snprintf(answer + used, DEV_ANSWER_MAX - used, "%sok\n", fresh ? "fresh\n" : "");
@@ -109,6 +112,7 @@ struct row {
     int number, port;
     long pid;
     char state[8];
+    char quorum[DEV_QUORUM_MAX]; /* empty: it has no name */
 };
 
 static void print_json(const struct row *rows, size_t count, const char *directory)
@@ -122,6 +126,8 @@ static void print_json(const struct row *rows, size_t count, const char *directo
         snprintf(address, sizeof address, "127.0.0.1:%d", rows[i].port);
         json_object(&j, NULL);
         json_integer(&j, "number", rows[i].number);
+        if (rows[i].quorum[0])
+            json_string(&j, "quorum_name", rows[i].quorum);
         json_string(&j, "address", address);
         json_string(&j, "state", rows[i].state);
         json_known(&j, "pid", rows[i].pid ? rows[i].pid : -1);
@@ -134,7 +140,7 @@ static void print_json(const struct row *rows, size_t count, const char *directo
 
 static void print_table(const struct row *rows, size_t count)
 {
-    static const char *const heading[] = {"#", "NODE", "STATE", "PID", NULL};
+    static const char *const heading[] = {"#", "QUORUM", "NODE", "STATE", "PID", NULL};
     struct table t;
     table_begin(&t, heading);
     for (size_t i = 0; i < count; i++) {
@@ -145,9 +151,10 @@ static void print_table(const struct row *rows, size_t count)
         snprintf(pid, sizeof pid, "%ld", rows[i].pid);
         table_row(&t);
         table_set(&t, 0, TABLE_PLAIN, number);
-        table_set(&t, 1, TABLE_PLAIN, address);
-        table_set(&t, 2, up ? TABLE_GOOD : TABLE_BAD, rows[i].state);
-        table_set(&t, 3, TABLE_PLAIN, rows[i].pid ? pid : "-");
+        table_set(&t, 1, TABLE_PLAIN, rows[i].quorum);
+        table_set(&t, 2, TABLE_PLAIN, address);
+        table_set(&t, 3, up ? TABLE_GOOD : TABLE_BAD, rows[i].state);
+        table_set(&t, 4, TABLE_PLAIN, rows[i].pid ? pid : "-");
     }
     table_print(&t, "", stdout);
 }
@@ -157,7 +164,7 @@ static int read_answer(char *answer, struct row *rows, size_t *count, bool *fres
 {
     char *rest = NULL;
     for (char *line = strtok_r(answer, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-        struct row row;
+        struct row row = {0};
         int status, text = 0;
         if (strcmp(line, "ok") == 0)
             return 0;
@@ -167,8 +174,8 @@ static int read_answer(char *answer, struct row *rows, size_t *count, bool *fres
         }
         if (sscanf(line, "error %d %n", &status, &text) == 1 && text > 0)
             return message_fail(status, "%s", line + text);
-        if (*count == REDLOCK_NODES_MAX ||
-            sscanf(line, "%d %d %ld %7s", &row.number, &row.port, &row.pid, row.state) != 4)
+        if (*count == DEV_SERVERS_MAX || sscanf(line, "%d %d %ld %7s %15s", &row.number,
+                                                &row.port, &row.pid, row.state, row.quorum) < 4)
             break;
         rows[(*count)++] = row;
     }
@@ -179,7 +186,7 @@ int dev_verbs_ask(const struct settings *s, const char *directory, const char *v
                   const char *number)
 {
     char question[DEV_LINE_MAX], answer[DEV_ANSWER_MAX];
-    struct row rows[REDLOCK_NODES_MAX];
+    struct row rows[DEV_SERVERS_MAX];
     bool fresh = false;
     size_t count = 0;
     snprintf(question, sizeof question, "%s %.16s", verb, number ? number : "");

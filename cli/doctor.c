@@ -12,10 +12,11 @@
 
 #define WORDS_MAX 320 /* of a finding or a remedy */
 #define NAME_MAX_BYTES 24
-#define CHECKS_MAX 512 /* a dozen for each of the nodes, with room */
+#define CHECKS_MORE 256 /* there are a dozen for each of the nodes */
 
 /* One finding of the audit, kept until all are there. */
 struct finding {
+    char quorum[REDLOCK_QUORUM_MAX + 1];
     char address[REDLOCK_ADDRESS_MAX];
     char name[NAME_MAX_BYTES];
     int32_t verdict;
@@ -26,9 +27,11 @@ struct finding {
 struct doctor {
     struct settings settings;
     struct finding *findings;
-    size_t count;
+    size_t count, room;
+    bool out_of_memory;
     size_t verdicts[REDLOCK_CHECK_UNKNOWN + 1];
-    size_t nodes, reachable; /* nodes that were examined, and that answered */
+    size_t nodes;
+    bool unavailable; /* some quorum has no majority */
 };
 
 static const char *const verdict_words[] = {
@@ -38,23 +41,39 @@ static const char *const verdict_words[] = {
     [REDLOCK_CHECK_UNKNOWN] = "unknown",
 };
 
+static bool make_room(struct doctor *d)
+{
+    struct finding *more;
+    if (d->count < d->room)
+        return true;
+    more = reallocarray(d->findings, d->room + CHECKS_MORE, sizeof *more);
+    if (!more) {
+        d->out_of_memory = true;
+        return false;
+    }
+    d->findings = more;
+    d->room += CHECKS_MORE;
+    return true;
+}
+
 static void on_check(const redlock_check *check, void *data)
 {
     struct doctor *d = data;
-    if (d->count == CHECKS_MAX)
+    if (!make_room(d))
         return;
     struct finding *f = &d->findings[d->count++];
     bool known = check->verdict >= 0 && check->verdict <= REDLOCK_CHECK_UNKNOWN;
     f->verdict = known ? check->verdict : REDLOCK_CHECK_UNKNOWN;
+    text_safe(f->quorum, sizeof f->quorum, check->quorum);
     text_safe(f->address, sizeof f->address, check->address);
     text_safe(f->name, sizeof f->name, check->name);
     text_safe(f->text, sizeof f->text, check->text);
     text_safe(f->remedy, sizeof f->remedy, check->remedy);
     d->verdicts[f->verdict]++;
-    if (strcmp(f->name, "reachable") == 0) {
-        d->nodes++;
-        d->reachable += f->verdict == REDLOCK_CHECK_OK;
-    }
+    d->nodes += strcmp(f->name, "reachable") == 0;
+    /* It fails for one reason: too few of a quorum's nodes answer. */
+    if (strcmp(f->name, "number") == 0 && f->verdict == REDLOCK_CHECK_FAIL)
+        d->unavailable = true;
 }
 
 /* ---- for people ---- */
@@ -84,16 +103,24 @@ static void print_finding(const struct finding *f)
         printf("  %-7s  %-11s  -> %s\n", "", "", f->remedy);
 }
 
+/* "10.0.0.1:6379", "all nodes together", both perhaps with "quorum east: " before. */
+static void print_group(const struct finding *f)
+{
+    printf("%s%s%s%s\n", f->quorum[0] ? "quorum " : "", f->quorum, f->quorum[0] ? ": " : "",
+           f->address[0] ? f->address : "all nodes together");
+}
+
 static void print_text(const struct doctor *d)
 {
-    const char *group = NULL;
+    const struct finding *group = NULL;
     for (size_t i = 0; i < d->count; i++) {
         const struct finding *f = &d->findings[i];
         if (!is_shown(d, f))
             continue;
-        if (!group || strcmp(group, f->address) != 0)
-            printf("%s\n", f->address[0] ? f->address : "all nodes together");
-        group = f->address;
+        if (!group || strcmp(group->address, f->address) != 0 ||
+            strcmp(group->quorum, f->quorum) != 0)
+            print_group(f);
+        group = f;
         print_finding(f);
     }
     printf("%zu nodes, %zu checks: %zu ok, %zu warn, %zu fail, %zu unknown%s\n", d->nodes,
@@ -123,6 +150,8 @@ static void print_json(const struct doctor *d, int status)
     for (size_t i = 0; i < d->count; i++) {
         const struct finding *f = &d->findings[i];
         json_object(&j, NULL);
+        if (f->quorum[0])
+            json_string(&j, "quorum_name", f->quorum);
         json_string(&j, "node", f->address[0] ? f->address : NULL);
         json_string(&j, "check", f->name);
         json_string(&j, "verdict", verdict_words[f->verdict]);
@@ -139,7 +168,7 @@ static void print_json(const struct doctor *d, int status)
 
 static int verdict_of(const struct doctor *d)
 {
-    if (d->reachable < d->nodes / 2 + 1)
+    if (d->unavailable)
         return EXIT_UNAVAILABLE;
     return d->verdicts[REDLOCK_CHECK_FAIL] > 0 ? EXIT_UNHEALTHY : 0;
 }
@@ -147,14 +176,13 @@ static int verdict_of(const struct doctor *d)
 static int examine(struct doctor *d)
 {
     redlock *client = NULL;
-    d->findings = calloc(CHECKS_MAX, sizeof *d->findings);
-    if (!d->findings)
-        return message_fail(EXIT_INTERNAL, "out of memory");
     int status = client_open(&d->settings, &client);
     if (status)
         return status;
     int error = redlock_audit(client, d->settings.ttl_ms, on_check, d);
-    if (error != REDLOCK_OK) {
+    if (d->out_of_memory) {
+        status = message_fail(EXIT_INTERNAL, "out of memory");
+    } else if (error != REDLOCK_OK) {
         status = message_fail(exit_status_of(error), "%s", redlock_detail());
     } else {
         status = verdict_of(d);
@@ -209,10 +237,12 @@ const struct command command_doctor = {
              "for the TTL; has the user the rights it needs; may they vote; is their "
              "number odd? Each answer is ok, warn (an assumption is at risk), fail (locks "
              "are unsafe or impossible) or unknown (the server does not tell), with what "
-             "to do about it. Shows what is not ok; all with -v. Takes and releases a lock "
-             "of a random name.\n\n"
+             "to do about it. Shows what is not ok; all with -v. Several quorums are "
+             "judged one by one, and whether a lock is in one where it does not live: then "
+             "another client has a different set of quorums. Takes and releases locks "
+             "of random names.\n\n"
              "Exits with 0 when nothing fails, 1 when something does, 69 when no majority "
-             "answers.\n",
+             "(of some quorum) answers.\n",
     .examples = "redlock doctor -t 2s --nodes redis1,redis2,redis3",
     .options = options,
     .run = doctor_main,

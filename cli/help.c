@@ -10,7 +10,7 @@
 #define TEXT_COLUMNS 79
 
 const struct option help_shared_options[] = {
-    {SETTING_NODES, 0, "nodes", "URL,...", "the nodes; may be given several times"},
+    {SETTING_NODES, 0, "nodes", "URL,...", "the nodes, or QUORUM=URL,...;QUORUM=URL,..."},
     {SETTING_CONFIG, 0, "config", "FILE", "read this configuration file and no other"},
     {SETTING_PREFIX, 0, "prefix", "TEXT", "goes before NAME to make the key (redlock:)"},
     {SETTING_USER, 0, "user", "NAME", "user for nodes whose URL names none"},

@@ -9,25 +9,33 @@
 #include "exit.h"
 #include "json.h"
 #include "message.h"
+#include "quorums.h"
 #include "report.h"
 
-enum { OPTION_YES = OPTION_OWN };
+enum { OPTION_YES = OPTION_OWN, OPTION_QUORUM };
 
 #define ANSWER_MAX 64
 
-static void print_addresses(redlock *client)
+static bool is_wanted(const char *only, const char *quorum)
+{
+    return !only || strcmp(only, quorum) == 0;
+}
+
+static void print_addresses(redlock *client, const char *only)
 {
     redlock_node_info info = {.size = sizeof info};
-    for (size_t i = 0; redlock_node(client, i, &info) == REDLOCK_OK; i++)
-        fprintf(stderr, "  %s\n", info.address);
+    for (size_t i = 0; redlock_node(client, i, &info) == REDLOCK_OK; i++) {
+        if (is_wanted(only, info.quorum_name))
+            fprintf(stderr, "  %s\n", info.address);
+    }
 }
 
 /* The operator knows what no program can find out. Returns 0 or an exit status. */
-static int confirm(redlock *client)
+static int confirm(redlock *client, const char *only)
 {
     char answer[ANSWER_MAX];
     fprintf(stderr, "These nodes will vote from now on:\n");
-    print_addresses(client);
+    print_addresses(client, only);
     fprintf(stderr,
             "You state that nobody holds a lock on them: new servers, or servers that "
             "were\nempty for longer than the longest TTL. If that is wrong, two can hold "
@@ -53,11 +61,13 @@ static int succeeded(const struct settings *s, const redlock_report *report)
         json_finish(&j);
     } else if (!s->quiet) {
         report_table(report, stdout);
-        printf("%u of %u nodes may vote\n", report->node_count, report->node_count);
+        printf("%u of %u nodes%s%s may vote\n", report->node_count, report->node_count,
+               report->quorum_name[0] ? " of quorum " : "", report->quorum_name);
     }
     return message_flush();
 }
 
+/* One quorum. */
 static int admit(const struct settings *s, redlock *client)
 {
     redlock_report report = {.size = sizeof report};
@@ -80,12 +90,34 @@ static int admit(const struct settings *s, redlock *client)
     return report_failure(s, &f);
 }
 
+static int admit_all(const struct settings *s, redlock *client, const char *only)
+{
+    redlock *member;
+    int status = 0;
+    for (size_t i = 0; (member = redlock_member(client, i)); i++) {
+        char quorum[REDLOCK_QUORUM_MAX + 1];
+        quorums_name(client, i, quorum);
+        int failed = is_wanted(only, quorum) ? admit(s, member) : 0;
+        status = status ? status : failed;
+    }
+    return status;
+}
+
+static bool has_quorum(const struct settings *s, const char *name)
+{
+    for (size_t i = 0; i < s->quorum_count; i++) {
+        if (strcmp(s->quorum[i], name) == 0)
+            return true;
+    }
+    return false;
+}
+
 static int init_main(const struct command *command, int argc, char **argv)
 {
     struct settings s;
     struct args a;
     redlock *client = NULL;
-    const char *value;
+    const char *value, *only = NULL;
     bool yes = false;
     int id, status = 0;
     settings_init(&s);
@@ -95,6 +127,8 @@ static int init_main(const struct command *command, int argc, char **argv)
             status = a.status;
         else if (id == OPTION_YES)
             yes = true;
+        else if (id == OPTION_QUORUM)
+            only = value;
         else if (id == ARGS_WORD)
             status = message_usage("unexpected word; the nodes are named with --nodes");
     }
@@ -103,6 +137,10 @@ static int init_main(const struct command *command, int argc, char **argv)
     status = settings_complete(&s);
     if (status)
         goto cleanup;
+    if (only && !has_quorum(&s, only)) {
+        status = message_usage("--quorum names none of the quorums of --nodes");
+        goto cleanup;
+    }
     if (!yes && (s.json || !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))) {
         status = message_usage("there is no terminal to ask on; --yes states that nothing is "
                                "held on these nodes");
@@ -110,9 +148,9 @@ static int init_main(const struct command *command, int argc, char **argv)
     }
     status = client_open(&s, &client);
     if (status == 0 && !yes)
-        status = confirm(client);
+        status = confirm(client, only);
     if (status == 0)
-        status = admit(&s, client);
+        status = admit_all(&s, client, only);
 cleanup:
     redlock_close(client);
     settings_free(&s);
@@ -120,6 +158,7 @@ cleanup:
 }
 
 static const struct option options[] = {
+    {OPTION_QUORUM, 0, "quorum", "NAME", "of several quorums only this one"},
     {OPTION_YES, 'y', "yes", NULL, "do not ask: nothing is held on these nodes"},
     {0},
 };
@@ -132,7 +171,9 @@ const struct command command_init = {
              "It does not vote until the longest TTL has passed (--max-ttl and two "
              "seconds). Brand-new servers look exactly the same. With this command you, "
              "who can know, state that nobody holds a lock on the nodes, and they vote at "
-             "once. If that is wrong, two can hold the same lock.\n\n"
+             "once. If that is wrong, two can hold the same lock. Of several "
+             "quorums each node learns which one of which set it belongs to, and a client with "
+             "another set is warned.\n\n"
              "Asks for confirmation on a terminal, and needs --yes elsewhere. Exits with 0 "
              "when every node took it, 69 or 77 when not, 1 when you said no.\n",
     .examples = "redlock init --yes --nodes redis1,redis2,redis3",

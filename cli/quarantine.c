@@ -42,11 +42,12 @@ bool report_quarantine(redlock *client, redlock_report *report, char advice[REPO
 {
     int64_t waits_ms[REDLOCK_NODES_MAX];
     uint32_t guarded = 0, silent = 0;
+    redlock *member = redlock_member(client, report->quorum_index);
     for (uint32_t i = 0; i < report->node_count; i++) {
         redlock_node_report *n = &report->node[i];
         redlock_node_info info = {.size = sizeof info};
         waits_ms[i] = report_may_vote(n->vote) ? 0 : INT64_MAX;
-        if (redlock_node(client, i, &info) == REDLOCK_OK && info.quarantined &&
+        if (redlock_node(member, i, &info) == REDLOCK_OK && info.quarantined &&
             (n->vote == REDLOCK_VOTE_GUARDED || n->vote == REDLOCK_VOTE_PENDING ||
              n->vote == REDLOCK_VOTE_NONE)) {
             n->vote = REDLOCK_VOTE_GUARDED;

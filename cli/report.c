@@ -191,6 +191,8 @@ static void json_found(const redlock_report *report, const redlock_node_report *
 static void write_json(const redlock_report *report, struct json *j, bool found)
 {
     json_integer(j, "quorum", report->quorum);
+    if (report->quorum_name[0])
+        json_string(j, "quorum_name", report->quorum_name);
     json_array(j, "nodes");
     for (uint32_t i = 0; i < report->node_count && i < REDLOCK_NODES_MAX; i++) {
         const redlock_node_report *n = &report->node[i];

@@ -77,15 +77,30 @@ static int compare(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-static int list(struct sample *s)
+/* Of several failures the first is told. */
+static void fail(struct sample *s, int error)
+{
+    if (s->error != REDLOCK_OK)
+        return;
+    s->error = error;
+    snprintf(s->detail, sizeof s->detail, "%s", redlock_detail());
+}
+
+static void list(struct sample *s)
 {
     s->known_count = s->count;
     if (s->count > 0)
         qsort(s->locks, s->count, sizeof *s->locks, compare_names);
-    int error = redlock_list(s->client, on_name, s);
+    for (size_t i = 0; i < s->quorum_count; i++) {
+        int error = s->available[i] ? redlock_list(redlock_member(s->client, i), on_name, s)
+                                    : REDLOCK_OK;
+        if (error == REDLOCK_OK)
+            continue;
+        s->available[i] = false;
+        fail(s, error);
+    }
     if (s->count > 0)
         qsort(s->locks, s->count, sizeof *s->locks, compare);
-    return error;
 }
 
 static void forget_idle(struct sample *s)
@@ -100,17 +115,40 @@ static void forget_idle(struct sample *s)
     s->count = kept;
 }
 
+/* Does any quorum answer? */
+static bool ping(struct sample *s)
+{
+    redlock *member;
+    bool any = false;
+    if (!s->pings)
+        s->pings = calloc(REDLOCK_QUORUMS_MAX, sizeof *s->pings);
+    if (!s->pings) {
+        s->error = REDLOCK_NOMEM;
+        snprintf(s->detail, sizeof s->detail, "out of memory");
+        return false;
+    }
+    for (s->quorum_count = 0; (member = redlock_member(s->client, s->quorum_count));
+         s->quorum_count++) {
+        redlock_report *report = &s->pings[s->quorum_count];
+        *report = (redlock_report){.size = sizeof *report};
+        int error = redlock_ping(member, report);
+        s->available[s->quorum_count] = error == REDLOCK_OK;
+        any = any || error == REDLOCK_OK;
+        if (error != REDLOCK_OK)
+            fail(s, error);
+    }
+    return any;
+}
+
 void sample_take(struct sample *s, int64_t budget_ms, sample_stop_fn *stop, void *data)
 {
     int64_t end_ns = timer_now_ns() + budget_ms * NS_PER_MS;
-    s->ping = (redlock_report){.size = sizeof s->ping};
     s->unasked = 0;
-    s->error = redlock_ping(s->client, &s->ping);
-    if (s->error == REDLOCK_OK)
-        s->error = list(s);
-    snprintf(s->detail, sizeof s->detail, "%s", s->error ? redlock_detail() : "");
-    if (s->error != REDLOCK_OK)
+    s->error = REDLOCK_OK;
+    s->detail[0] = '\0';
+    if (!ping(s))
         return;
+    list(s);
     /* The busiest of the last time come first: they are seen whatever the rest costs. */
     for (size_t i = 0; i < s->count; i++) {
         if (stop(data))
@@ -127,11 +165,22 @@ void sample_take(struct sample *s, int64_t budget_ms, sample_stop_fn *stop, void
         free(s->locks[--s->count].name);
 }
 
+bool sample_has_locks(const struct sample *s)
+{
+    for (size_t i = 0; i < s->quorum_count; i++) {
+        if (s->available[i])
+            return true;
+    }
+    return false;
+}
+
 void sample_free(struct sample *s)
 {
     for (size_t i = 0; i < s->count; i++)
         free(s->locks[i].name);
     free(s->locks);
+    free(s->pings);
+    s->pings = NULL;
     s->locks = NULL;
     s->count = 0;
 }

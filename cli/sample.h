@@ -24,8 +24,10 @@ struct sample_lock {
 
 struct sample {
     redlock *client;
-    redlock_report ping;
-    int error; /* why there are no locks: enum redlock_error */
+    redlock_report *pings; /* owned; of each quorum */
+    size_t quorum_count;
+    bool available[REDLOCK_QUORUMS_MAX]; /* has a majority that answers: its locks are here */
+    int error; /* why locks are missing, all or those of some quorum: enum redlock_error */
     char detail[REDLOCK_TEXT_MAX * 2];
     struct sample_lock *locks; /* owned; the busiest first */
     size_t count;
@@ -42,6 +44,12 @@ void sample_take(struct sample *s, int64_t budget_ms, sample_stop_fn *stop, void
 
 /* Changes per second, a tenth exactly; -1: unknown. */
 int64_t sample_rate_tenths(const struct sample_lock *lock);
+
+/* Could any quorum be asked for its locks? */
+bool sample_has_locks(const struct sample *s);
+
+/* sample_json.c: prints it. */
+void sample_json(const struct sample *s);
 
 void sample_free(struct sample *s);
 

@@ -12,6 +12,7 @@
 #include "duration.h"
 #include "exit.h"
 #include "message.h"
+#include "quorums.h"
 #include "text.h"
 
 #define DEFAULT_NODE "127.0.0.1:6379"
@@ -71,27 +72,6 @@ void settings_free(struct settings *s)
 static bool is_given(const struct settings *s, enum setting setting)
 {
     return s->given & (1u << setting);
-}
-
-/* Adds the nodes of a list with commas or blanks between them. */
-static const char *add_nodes(struct settings *s, const char *list, bool store)
-{
-    static const char separators[] = ", \t\r\n";
-    size_t added = 0;
-    for (list += strspn(list, separators); *list; list += strspn(list, separators)) {
-        size_t length = strcspn(list, separators);
-        if (s->node_count == SETTINGS_NODES_MAX)
-            return "names far too many nodes";
-        if (store) {
-            char *node = strndup(list, length);
-            if (!node)
-                return out_of_memory;
-            s->nodes[s->node_count++] = node;
-        }
-        added++;
-        list += length;
-    }
-    return added > 0 ? NULL : "names no node";
 }
 
 static const char *set_time(int64_t *target_ms, const char *value, int64_t most_ms,
@@ -170,7 +150,7 @@ static const char *apply(struct settings *s, enum setting setting, const char *v
     static const char minute[] = "is too long: at most 60s";
     switch (setting) {
     case SETTING_NODES:
-        return add_nodes(s, value, store);
+        return quorums_add(s, value, store);
     case SETTING_NODE_TIMEOUT:
         return set_time(&s->node_timeout_ms, value, TIMEOUT_MAX_MS, minute, store);
     case SETTING_CONNECT_TIMEOUT:
@@ -258,13 +238,13 @@ static int check(const struct settings *s)
 {
     static const enum setting files[] = {SETTING_PASSWORD_FILE, SETTING_TLS_CA,
                                          SETTING_TLS_CERT, SETTING_TLS_KEY};
-    if (s->node_count > REDLOCK_NODES_MAX)
-        return message_fail(EXIT_CONFIG, "%zu nodes are given; a lock has at most %d",
-                            s->node_count, REDLOCK_NODES_MAX);
+    int status = quorums_check(s);
+    if (status)
+        return status;
     if (s->text[SETTING_TLS_KEY] && !s->text[SETTING_TLS_CERT])
         return message_fail(EXIT_CONFIG, "tls-key is given without tls-cert");
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        int status = check_file(s, files[i]);
+        status = check_file(s, files[i]);
         if (status)
             return status;
     }

@@ -12,7 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SETTINGS_NODES_MAX 64 /* more than a client takes, so that a message can say how many */
+/* More than a client takes, so that a message can say how many. */
+#define SETTINGS_NODES_MAX (REDLOCK_QUORUMS_MAX * (REDLOCK_NODES_MAX + 1))
 #define SETTINGS_TTL_MS 10000
 #define SETTINGS_MAX_TTL_MS 60000
 
@@ -52,6 +53,9 @@ struct settings {
     char *text[SETTING_END];         /* owned; the settings that are plain strings */
     char *nodes[SETTINGS_NODES_MAX]; /* owned */
     size_t node_count;
+    uint8_t quorum_of[SETTINGS_NODES_MAX]; /* of each node, from 1; 0: there are no quorums */
+    char quorum[REDLOCK_QUORUMS_MAX][REDLOCK_QUORUM_MAX + 1]; /* names */
+    size_t quorum_count;
     char *password; /* owned; of REDLOCK_PASSWORD */
 
     int64_t ttl_ms;

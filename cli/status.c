@@ -98,6 +98,8 @@ static void print_text(const struct status *c, const char *name, const redlock_i
     else
         printf("%s: free, ", shown);
     printf("%d/%u votes", info->votes, report->node_count);
+    if (report->quorum_name[0])
+        printf(" of quorum %s", report->quorum_name);
     if (info->fence > 0)
         printf(", fence %lld", (long long)info->fence);
     if (info->waiters > 0) {
@@ -197,14 +199,21 @@ static int read_options(struct status *c, struct args *a, int *count)
 
 /* The names are gathered first: the nodes cannot be asked while they are listed. */
 struct names {
+    redlock *client;
+    int quorum; /* which is being listed */
     char **name;
     size_t count;
+    size_t strangers; /* that do not live where they were found */
     bool out_of_memory;
 };
 
 static void keep_name(const char *name, void *data)
 {
     struct names *n = data;
+    if (redlock_quorum_of(n->client, name) != n->quorum) {
+        n->strangers++;
+        return;
+    }
     char *copy = strdup(name);
     char **more = copy ? reallocarray(n->name, n->count + 1, sizeof *more) : NULL;
     if (!more) {
@@ -216,23 +225,54 @@ static void keep_name(const char *name, void *data)
     n->name[n->count++] = copy;
 }
 
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The names of every quorum that answers, in order. One that does not hides only its own. */
+static int list(struct status *c, struct names *names)
+{
+    redlock *member;
+    int status = 0;
+    for (size_t i = 0; (member = redlock_member(c->client, i)); i++) {
+        struct names found = {.client = c->client,
+                              .quorum = (int)i,
+                              .name = names->name,
+                              .count = names->count,
+                              .strangers = names->strangers};
+        int error = redlock_list(member, keep_name, &found);
+        *names = found;
+        if (error == REDLOCK_OK)
+            continue;
+        struct failure f = {
+            .error = error, .status = exit_status_of(error), .text = redlock_detail()};
+        int failed = report_failure(&c->settings, &f);
+        status = status ? status : failed;
+    }
+    if (names->out_of_memory)
+        return message_fail(EXIT_INTERNAL, "out of memory");
+    if (names->count > 0)
+        qsort(names->name, names->count, sizeof *names->name, compare_names);
+    return status;
+}
+
 static int ask_all(struct status *c)
 {
     struct names names = {0};
-    int status = 0;
-    int error = redlock_list(c->client, keep_name, &names);
-    if (error != REDLOCK_OK) {
-        struct failure f = {
-            .error = error, .status = exit_status_of(error), .text = redlock_detail()};
-        status = report_failure(&c->settings, &f);
-    } else if (names.out_of_memory) {
-        status = message_fail(EXIT_INTERNAL, "out of memory");
-    }
-    for (size_t i = 0; i < names.count && status == 0; i++)
-        status = ask(c, names.name[i]);
+    int status = list(c, &names);
+    int failed = 0;
+    for (size_t i = 0; i < names.count && !names.out_of_memory && failed == 0; i++)
+        failed = ask(c, names.name[i]);
+    status = status ? status : failed;
     if (status == 0 && c->shown_count == 0 && !c->settings.json && !c->settings.quiet)
         message_line("no locks");
-    if (names.count == REDLOCK_LIST_MAX && !c->settings.quiet)
+    if (names.strangers > 0 && !c->settings.quiet)
+        message_warn("%zu lock%s in a quorum where %s not live: another client has a different "
+                     "set of quorums; `redlock doctor` says more",
+                     names.strangers, names.strangers == 1 ? " is" : "s are",
+                     names.strangers == 1 ? "it does" : "they do");
+    if (names.count >= REDLOCK_LIST_MAX && !c->settings.quiet)
         message_warn("there may be more: only the first %d names found are shown",
                      REDLOCK_LIST_MAX);
     for (size_t i = 0; i < names.count; i++)

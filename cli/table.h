@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #define TABLE_COLUMNS_MAX 10
-#define TABLE_ROWS_MAX (REDLOCK_NODES_MAX + 1) /* the heading is a row */
+#define TABLE_ROWS_MAX 64 /* the servers of `redlock dev`, and the heading */
 #define TABLE_CELL_MAX REDLOCK_TEXT_MAX
 
 enum table_colour { TABLE_PLAIN, TABLE_GOOD, TABLE_BAD, TABLE_WAIT };

@@ -12,7 +12,6 @@
 #include "command.h"
 #include "duration.h"
 #include "exit.h"
-#include "json.h"
 #include "message.h"
 #include "node_view.h"
 #include "report.h"
@@ -49,55 +48,74 @@ struct top {
 
 /* ---- what is shown ---- */
 
+/* "4 of 5 nodes answer, 3 needed", "6 of 6 nodes answer, 2 of 2 quorums" */
+static int describe_nodes(const struct sample *s, char *out, size_t size)
+{
+    uint32_t nodes = 0, answered = 0;
+    size_t available = 0;
+    for (size_t quorum = 0; quorum < s->quorum_count; quorum++) {
+        const redlock_report *ping = &s->pings[quorum];
+        uint32_t here = 0;
+        for (uint32_t i = 0; i < ping->node_count; i++)
+            here += ping->node[i].vote == REDLOCK_VOTE_GRANTED;
+        nodes += ping->node_count;
+        answered += here;
+        available += here >= ping->quorum;
+    }
+    if (s->quorum_count == 1)
+        return snprintf(out, size, "%u of %u nodes answer, %u needed", answered, nodes,
+                        s->pings[0].quorum);
+    return snprintf(out, size, "%u of %u nodes answer, %zu of %zu quorums", answered, nodes,
+                    available, s->quorum_count);
+}
+
 static void print_title(struct top *t)
 {
     const struct sample *s = &t->sample;
-    char line[SCREEN_LINE_MAX], clock[16] = "";
-    uint32_t answered = 0;
+    char line[SCREEN_LINE_MAX], nodes[80], clock[16] = "";
     uint64_t waiters = 0, held = 0;
     time_t now = time(NULL);
     struct tm local;
-    for (uint32_t i = 0; i < s->ping.node_count; i++)
-        answered += s->ping.node[i].vote == REDLOCK_VOTE_GRANTED;
     for (size_t i = 0; i < s->count; i++) {
         held += s->locks[i].info.held;
         waiters += s->locks[i].info.waiters;
     }
     if (localtime_r(&now, &local))
         strftime(clock, sizeof clock, "%H:%M:%S", &local);
-    int used = snprintf(line, sizeof line,
-                        "redlock top %s  %u of %u nodes answer, %u needed; %llu held, "
-                        "%llu waiting",
-                        clock, answered, s->ping.node_count, s->ping.quorum,
-                        (unsigned long long)held, (unsigned long long)waiters);
+    describe_nodes(s, nodes, sizeof nodes);
+    int used = snprintf(line, sizeof line, "redlock top %s  %s; %llu held, %llu waiting", clock,
+                        nodes, (unsigned long long)held, (unsigned long long)waiters);
     if (s->unasked > 0 && used > 0)
         snprintf(line + used, sizeof line - (size_t)used, "; %zu not looked at", s->unasked);
     screen_line(&t->screen, SCREEN_TITLE, line);
 }
 
-static void print_node(struct top *t, struct table *table, uint32_t index)
+static void print_node(struct top *t, struct table *table, size_t quorum, uint32_t index)
 {
+    const redlock_report *ping = &t->sample.pings[quorum];
     char guard[NODE_VIEW_TEXT_MAX], rtt[TEXT_TIME_MAX];
     struct node_view v;
-    node_view_look(&v, t->sample.client, &t->sample.ping, index);
+    node_view_look(&v, redlock_member(t->sample.client, quorum), ping, index);
     text_rtt(rtt, v.rtt_us);
     table_row(table);
-    table_set(table, 0, TABLE_PLAIN, v.ping->address);
-    table_set(table, 1, TABLE_PLAIN, node_view_state(&v));
-    table_set(table, 2, TABLE_PLAIN, node_view_guard(&v, &t->settings, guard));
-    table_set(table, 3, TABLE_PLAIN, v.info.version[0] ? v.info.version : "-");
-    table_set(table, 4, TABLE_PLAIN, rtt);
-    table_set(table, 5, TABLE_PLAIN, v.why);
+    table_set(table, 0, TABLE_PLAIN, ping->quorum_name);
+    table_set(table, 1, TABLE_PLAIN, v.ping->address);
+    table_set(table, 2, TABLE_PLAIN, node_view_state(&v));
+    table_set(table, 3, TABLE_PLAIN, node_view_guard(&v, &t->settings, guard));
+    table_set(table, 4, TABLE_PLAIN, v.info.version[0] ? v.info.version : "-");
+    table_set(table, 5, TABLE_PLAIN, rtt);
+    table_set(table, 6, TABLE_PLAIN, v.why);
     t->node_colour[index] = !v.answered          ? SCREEN_BAD
                             : v.info.quarantined ? SCREEN_WAIT
                                                  : SCREEN_PLAIN;
 }
 
-static void print_nodes(struct top *t)
+/* The nodes of one quorum, if there is room for all of them. */
+static void print_quorum(struct top *t, size_t quorum)
 {
-    static const char *const heading[] = {"NODE", "STATE", "GUARD", "VERSION",
-                                          "RTT",  "WHY",   NULL};
-    uint32_t count = t->sample.ping.node_count;
+    static const char *const heading[] = {"QUORUM",  "NODE", "STATE", "GUARD",
+                                          "VERSION", "RTT",  "WHY",   NULL};
+    uint32_t count = t->sample.pings[quorum].node_count;
     struct table table;
     char *text = NULL;
     size_t size;
@@ -105,7 +123,7 @@ static void print_nodes(struct top *t)
         return;
     table_begin(&table, heading);
     for (uint32_t i = 0; i < count; i++)
-        print_node(t, &table, i);
+        print_node(t, &table, quorum, i);
     FILE *memory = open_memstream(&text, &size);
     if (!memory)
         return;
@@ -117,6 +135,12 @@ static void print_nodes(struct top *t)
     }
     free(text);
     screen_line(&t->screen, SCREEN_PLAIN, "");
+}
+
+static void print_nodes(struct top *t)
+{
+    for (size_t i = 0; i < t->sample.quorum_count; i++)
+        print_quorum(t, i);
 }
 
 static void print_lock(struct top *t, const struct sample_lock *lock, size_t name_columns)
@@ -154,7 +178,8 @@ static void print_locks(struct top *t)
         char safe[sizeof s->detail];
         text_safe(safe, sizeof safe, s->detail);
         screen_line(&t->screen, SCREEN_BAD, safe);
-        return;
+        if (!sample_has_locks(s))
+            return;
     }
     if (name_columns > NAME_COLUMNS_MAX)
         name_columns = NAME_COLUMNS_MAX;
@@ -183,51 +208,6 @@ static void draw(struct top *t)
     print_nodes(t);
     print_locks(t);
     screen_end(&t->screen);
-}
-
-static void write_json(struct top *t)
-{
-    const struct sample *s = &t->sample;
-    struct json j = {.out = stdout};
-    if (s->error == REDLOCK_OK)
-        message_json_success(&j);
-    else
-        message_json_failure(&j, redlock_error_name(s->error), s->detail,
-                             exit_status_of(s->error));
-    json_integer(&j, "quorum", s->ping.quorum);
-    json_array(&j, "nodes");
-    for (uint32_t i = 0; i < s->ping.node_count; i++) {
-        struct node_view v;
-        node_view_look(&v, s->client, &s->ping, i);
-        json_object(&j, NULL);
-        node_view_json(&v, &j);
-        json_end_object(&j);
-    }
-    json_end_array(&j);
-    json_array(&j, "locks");
-    for (size_t i = 0; i < s->count && s->error == REDLOCK_OK; i++) {
-        const struct sample_lock *lock = &s->locks[i];
-        if (!lock->asked_ns)
-            continue;
-        json_object(&j, NULL);
-        json_string(&j, "name", lock->name);
-        json_string(&j, "kind",
-                    lock->info.kind < 0 ? NULL : redlock_kind_text(lock->info.kind));
-        json_bool(&j, "held", lock->info.held);
-        json_integer(&j, "holders", lock->info.holder_count);
-        json_known(&j, "slots",
-                   lock->info.kind == REDLOCK_SEMAPHORE ? (int64_t)lock->info.slots : -1);
-        json_integer(&j, "waiters", lock->info.waiters);
-        json_known(&j, "ttl_ms", lock->info.held ? lock->left_ms : -1);
-        json_known(&j, "changes", lock->changes);
-        json_known(&j, "span_ms", lock->changes < 0 ? -1 : lock->span_ms);
-        json_bool(&j, "disagree", lock->info.disagree);
-        json_end_object(&j);
-    }
-    json_end_array(&j);
-    json_integer(&j, "unasked", (int64_t)s->unasked);
-    json_end_object(&j);
-    json_finish(&j);
 }
 
 /* ---- going on ---- */
@@ -300,7 +280,7 @@ static int watch(struct top *t)
         if (t->quit)
             break;
         if (t->settings.json)
-            write_json(t);
+            sample_json(&t->sample);
         else
             draw(t);
         int unwritten = message_flush();

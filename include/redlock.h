@@ -57,7 +57,9 @@ extern "C" {
 
 /* ---- limits ------------------------------------------------------------------------- */
 
-#define REDLOCK_NODES_MAX 15    /* nodes of one client */
+#define REDLOCK_NODES_MAX 15    /* nodes of one quorum */
+#define REDLOCK_QUORUMS_MAX 64  /* quorums of one client */
+#define REDLOCK_QUORUM_MAX 32   /* bytes of the name of a quorum */
 #define REDLOCK_NAME_MAX 512    /* bytes of a lock name, without prefix and terminator */
 #define REDLOCK_PREFIX_MAX 64   /* bytes of the key prefix */
 #define REDLOCK_VALUE_MAX 64    /* bytes of a lock value, without terminator */
@@ -151,12 +153,14 @@ typedef struct redlock_node_report {
     uint32_t waiters;      /* redlock_query(): how many wait here */
 } redlock_node_report;
 
-/* Node by node, in the order of redlock_options.nodes, what happened. The caller sets size. */
+/* Node by node, in the order they were configured, what happened. The caller sets size. */
 typedef struct redlock_report {
     size_t size;
     uint32_t node_count;
     uint32_t quorum;
     redlock_node_report node[REDLOCK_NODES_MAX];
+    uint32_t quorum_index;                    /* of several quorums: which one, from 0 */
+    char quorum_name[REDLOCK_QUORUM_MAX + 1]; /* its name; empty: it has none */
 } redlock_report;
 
 /* ---- client ------------------------------------------------------------------------- */
@@ -165,7 +169,10 @@ typedef struct redlock redlock;
 typedef struct redlock_lock redlock_lock;
 
 /* redlock_options.flags */
-#define REDLOCK_THREAD 0x1u    /* start an I/O thread: nobody has to call redlock_process() */
+#define REDLOCK_THREAD                                                                         \
+    0x1u /* start an I/O thread: nobody has to call redlock_process(). With several quorums one
+            for each: callbacks of locks of different quorums, and warn, may run at the same
+            time. */
 #define REDLOCK_NO_NATIVE 0x2u /* always use scripts, even where the server can do without */
 #define REDLOCK_STRICT                                                                         \
     0x4u /* read the node's marker with every acquire: catches FLUSHALL,
@@ -176,6 +183,17 @@ typedef struct redlock_lock redlock_lock;
 
 /* One doubt about one node: what it is and what to do. */
 typedef void redlock_warn_fn(const char *address, const char *text, void *data);
+
+/*
+ * One of several quorums: nodes that decide by majority about the locks that live on them. The name
+ * has 1 to REDLOCK_QUORUM_MAX characters of a-z 0-9 . _ - and is what decides which locks those
+ * are: renamed, it is another quorum. An element of an array, it has no `size` and will not grow.
+ */
+typedef struct redlock_quorum {
+    const char *name;
+    const char *const *nodes; /* as redlock_options.nodes */
+    size_t node_count;
+} redlock_quorum;
 
 typedef struct redlock_options {
     size_t size;
@@ -219,6 +237,18 @@ typedef struct redlock_options {
     redlock_warn_fn *warn; /* told what is doubtful about the nodes, a sentence at a time; may
                               be NULL. Runs where callbacks run. */
     void *warn_data;
+
+    /*
+     * Instead of `nodes`: up to REDLOCK_QUORUMS_MAX quorums over which the locks are spread, for
+     * more of them a second than one quorum can give. Every lock lives in exactly one, by a hash
+     * of its key and the names of the quorums; their order means nothing. No address in two.
+     *
+     * EVERY client must have the same set of names, each with the same nodes. Two with different
+     * sets can look for one lock in different quorums, and both hold it. docs/capacity.md has the
+     * procedure for changing the set.
+     */
+    const redlock_quorum *quorums;
+    size_t quorum_count;
 } redlock_options;
 
 /*
@@ -308,7 +338,9 @@ typedef struct redlock_request {
                           in whichever process they are. NULL: this client. */
     const char *const *more_names; /* MUTEX: further names, acquired together with `name`, all
                                       or none; sorted and freed of duplicates here, so callers
-                                      may name them in any order */
+                                      may name them in any order. With several quorums all
+                                      have to live in one: {a}x and {a}y do, since only what
+                                      stands in braces is hashed then. */
     size_t more_name_count;
 } redlock_request;
 
@@ -455,7 +487,8 @@ REDLOCK_API int redlock_lock_report(const redlock_lock *lock, redlock_report *ou
 
 /*
  * A descriptor that becomes readable when redlock_process() has something to do (data, a
- * timer, a new request). Watch it for input with poll, epoll or any loop; never read it.
+ * timer, a new request), in whichever quorum. Watch it for input with poll, epoll or any loop;
+ * never read it.
  * With REDLOCK_THREAD the thread does the watching and this answers REDLOCK_INVAL.
  */
 REDLOCK_API int redlock_fd(redlock *client);
@@ -502,7 +535,8 @@ typedef void redlock_name_fn(const char *name, void *data);
  * the order of the bytes, before this returns; for the first REDLOCK_LIST_MAX that were found.
  * Advice, as with redlock_query(): names come and go meanwhile. With an empty prefix every key of
  * the database is a name. Nodes with very many keys of other programs take their time; more than
- * about ten million are not searched. OK when a majority has listed, else NOQUORUM (AUTH, PROTO), and `each` was not called.
+ * about ten million are not searched. OK when a majority has listed, else NOQUORUM (AUTH, PROTO),
+ * and `each` was not called. Several quorums: a majority of each.
  */
 REDLOCK_API int redlock_list(redlock *client, redlock_name_fn *each, void *data);
 
@@ -534,24 +568,48 @@ typedef struct redlock_node_info {
                               may already */
     int64_t clock_offset_us; /* its clock minus ours (CLOCK_REALTIME); see clock_error_us */
     int64_t clock_error_us;  /* how wrong that may be; -1: unknown */
+    uint32_t quorum_index;   /* of several quorums: which one it belongs to, from 0 */
+    char quorum_name[REDLOCK_QUORUM_MAX + 1]; /* its name; empty: it has none */
 } redlock_node_info;
 
-/* The state of node `index`, without asking it. INVAL past the last node. */
+/*
+ * The state of node `index`, without asking it. INVAL past the last node. The nodes of several
+ * quorums are counted through, in the order they were configured.
+ */
 REDLOCK_API int redlock_node(redlock *client, size_t index, redlock_node_info *out);
 
 /*
  * Asks every node for a sign of life and waits for the answers or the per-node deadline.
  * OK when a majority answered, else NOQUORUM (AUTH, PROTO); the report is filled either way.
+ * Several quorums: OK when each has a majority. The report, here and in redlock_admit(), is that
+ * of the first quorum that failed, or else of the first; redlock_member() gives each its own.
  */
 REDLOCK_API int redlock_ping(redlock *client, redlock_report *report);
 
 /*
  * States that nothing is held on these nodes: each reachable one gets the marker that lets it
  * vote at once (`redlock init`). Only an operator can know that. Brand-new nodes look exactly
- * like nodes that have just lost everything. OK when every node took it, else NOQUORUM (AUTH,
+ * like nodes that have just lost everything. Each also learns which quorum of which set it belongs
+ * to, so that clients with another set can be warned. OK when every node took it, else NOQUORUM (AUTH,
  * PROTO) and the report says which did not.
  */
 REDLOCK_API int redlock_admit(redlock *client, redlock_report *report);
+
+/* ---- several quorums ---------------------------------------------------------------- */
+
+/*
+ * In which quorum does `name` live? Its index, from 0, in the order they were configured; always
+ * 0 without redlock_options.quorums. Asks nobody. INVAL for what is no name, FORKED.
+ */
+REDLOCK_API int redlock_quorum_of(redlock *client, const char *name);
+
+/*
+ * One quorum by itself, as a client for redlock_ping(), redlock_admit(), redlock_audit(),
+ * redlock_list(), redlock_query() and redlock_node(); NULL past the last one. It is `client`
+ * itself when that has one quorum only. It takes no locks (INVAL): `client` knows where they
+ * live. It belongs to `client` and ends with it.
+ */
+REDLOCK_API redlock *redlock_member(redlock *client, size_t index);
 
 /* ---- audit -------------------------------------------------------------------------- */
 
@@ -568,10 +626,11 @@ typedef struct redlock_check {
     const char *address; /* the node; empty: all of them together */
     const char *name;    /* reachable, role, identity, eviction, persistence, clock, latency,
                             rights, fencing, waiting, kinds, guard, number,
-                            versions */
+                            versions, membership, placement */
     int32_t verdict;     /* enum redlock_verdict */
     const char *text;    /* what was found */
     const char *remedy;  /* what to do; empty when nothing has to be done */
+    const char *quorum;  /* the name of the quorum that it is about; empty: it has none */
 } redlock_check;
 
 typedef void redlock_check_fn(const redlock_check *check, void *data);

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "client/spread.h"
 #include "io/clock.h"
 #include "wire/vetting.h"
 
@@ -208,6 +209,7 @@ static int gather(struct rl_audit *audit)
         audit->nodes[i] = (struct rl_audit_node){
             .reachable = audit->rtt_us[i] >= 0,
             .facts = &session->facts,
+            .placement = client->placement,
             .window = &session->guard.window,
         };
     }
@@ -217,8 +219,11 @@ static int gather(struct rl_audit *audit)
 int redlock_audit(redlock *client, int64_t ttl_ms, redlock_check_fn *each, void *data)
 {
     struct rl_audit audit = {.client = client, .each = each, .data = data, .ttl_ms = ttl_ms};
-    int error = rl_client_enter(client, true);
+    int error;
 
+    if (rl_is_front(client))
+        return rl_spread_audit(client, ttl_ms, each, data);
+    error = rl_client_enter(client, true);
     if (error)
         return error;
     error = rl_ttl_check(client, ttl_ms);

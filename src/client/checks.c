@@ -20,6 +20,7 @@ static void say(const struct rl_audit *audit, const char *address, const char *n
         .verdict = verdict,
         .text = text,
         .remedy = remedy,
+        .quorum = audit->client->quorum_name,
     };
 
     /* Like every callback: with no internal lock held. */
@@ -80,6 +81,27 @@ static void check_identity(const struct rl_audit *audit, uint8_t i, uint32_t dou
             "give every node a server of its own");
     else
         say(audit, address, "identity", REDLOCK_CHECK_OK, "a server of its own", "");
+}
+
+/* Was it initialised as what it is used for? Only `redlock init` writes that down. */
+static void check_membership(const struct rl_audit *audit, uint8_t i, uint32_t doubts)
+{
+    const char *address = audit->client->engine.node[i].address;
+    const char *ours = audit->client->placement;
+    const struct rl_facts *facts = audit->nodes[i].facts;
+    char text[SENTENCE_MAX];
+
+    if (!facts->has_placement)
+        return;
+    snprintf(text, sizeof text, "initialised for %s%s%s", facts->placement[0] ? "quorum " : "",
+             facts->placement[0] ? facts->placement : "no quorum of several",
+             doubts & (1u << RL_DOUBT_MISPLACED) ? "; this client has another set" : "");
+    if (doubts & (1u << RL_DOUBT_MISPLACED))
+        say(audit, address, "membership", REDLOCK_CHECK_FAIL, text,
+            "clients with different sets of quorums do not exclude each other: give all the same, "
+            "or after a change, when nothing is held: redlock init");
+    else if (ours[0])
+        say(audit, address, "membership", REDLOCK_CHECK_OK, text, "");
 }
 
 static void check_eviction(const struct rl_audit *audit, uint8_t i, uint32_t doubts)
@@ -325,6 +347,7 @@ void rl_audit_judge(const struct rl_audit *audit)
             continue;
         check_role(audit, i, doubts);
         check_identity(audit, i, doubts);
+        check_membership(audit, i, doubts);
         check_eviction(audit, i, doubts);
         check_persistence(audit, i);
         check_clock(audit, i, doubts);

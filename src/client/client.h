@@ -95,6 +95,10 @@ struct redlock {
     bool closed;
     uint32_t flags;
     int64_t max_ttl_ms;
+    struct rl_spread *spread; /* several quorums: what it fronts or is a member of; or NULL */
+    uint32_t quorum_index;    /* among them */
+    char quorum_name[REDLOCK_QUORUM_MAX + 1]; /* empty: it has none */
+    char placement[RL_PLACEMENT_MAX];         /* what the nodes' markers should say of that */
     size_t prefix_size;
     char prefix[REDLOCK_PREFIX_MAX + 1];
 
@@ -150,6 +154,19 @@ static inline char *rl_lock_name(const redlock_lock *lock)
     return (char *)(lock->vote + lock->client->engine.policy.node_count);
 }
 
+/* What a client is among others; an only one has no spread. */
+struct rl_membership {
+    struct rl_spread *spread;
+    uint32_t index;
+    const char *name;
+    uint64_t set; /* fingerprint of all the names */
+};
+
+/* open.c: the options have been read */
+int rl_client_open(const redlock_options *o, const struct rl_membership *membership,
+                   redlock **out);
+bool rl_same_place(const struct rl_url *a, const struct rl_url *b);
+
 /* guard.c: every public call begins here */
 int rl_client_enter(redlock *client, bool blocking);
 int rl_client_check(const redlock *client); /* without entering */
@@ -163,13 +180,17 @@ int rl_request_read(redlock *client, const char *name, int64_t ttl_ms,
 int rl_struct_read(const char *what, const void *given, size_t given_size, void *out,
                    size_t known_size);
 int rl_name_check(const char *name, size_t *length);
+int rl_names_read(const char *name, redlock_request *r, struct rl_names *out);
 int rl_ttl_check(const redlock *client, int64_t ttl_ms);
 
 /* detail.c: what redlock_detail() says; returns `error` */
 int rl_detail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int rl_detail_system(const char *what, int error);
 
-/* explain.c: the same for an operation that the nodes decided */
+/* explain.c: " of quorum 'east'", or nothing where there is but one */
+#define RL_OF_QUORUM_MAX (REDLOCK_QUORUM_MAX + 16)
+const char *rl_of_quorum(const redlock *client, char text[RL_OF_QUORUM_MAX]);
+/* The same as rl_detail() for an operation that the nodes decided. */
 int rl_explain(const redlock_lock *lock, enum rl_operation operation, int error);
 
 /* turn.c */
@@ -213,6 +234,11 @@ void rl_lock_discard(redlock *client, redlock_lock *lock, bool give_up);
 /* close.c */
 void rl_client_tear_down(redlock *client);
 void rl_client_unref(redlock *client);
+/* The steps of redlock_close(): nothing new begins; locks are given up; the end, at end_ns. */
+void rl_close_announce(redlock *client);
+void rl_close_begin(redlock *client);
+void rl_close_end(redlock *client, int64_t end_ns);
+void rl_close_in_child(redlock *client);
 
 /* bound.c: locks that end with their thread */
 int rl_bind_thread(redlock *client, redlock_lock *lock);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/client.h"
+#include "client/spread.h"
 #include "io/clock.h"
 
 static void wipe(char **text)
@@ -81,15 +81,12 @@ static bool is_drained(const redlock *client)
     return true;
 }
 
-/* Gives releases and rollbacks one per-node deadline to arrive. */
-static void drain(redlock *client)
+/* Gives releases and rollbacks until then to arrive. */
+static void drain(redlock *client, int64_t end_ns)
 {
-    int64_t now_ns = rl_now_ns();
-    int64_t end_ns = now_ns + client->engine.policy.node_timeout_ns;
-
-    hurry_orphans(client);
     rl_turn(client, 0);
-    for (; now_ns < end_ns && !is_drained(client); now_ns = rl_now_ns())
+    for (int64_t now_ns = rl_now_ns(); now_ns < end_ns && !is_drained(client);
+         now_ns = rl_now_ns())
         rl_turn(client, (int)((end_ns - now_ns) / RL_MS_NS) + 1);
 }
 
@@ -134,7 +131,7 @@ static void forget_locks(redlock *client, int64_t now_ns)
  * In a child: the parent's connections and locks are not ours to touch. Memory is freed only
  * if no thread of the parent was changing it at the moment of the fork.
  */
-static void close_in_child(redlock *client)
+void rl_close_in_child(redlock *client)
 {
     if (pthread_mutex_trylock(&client->mutex) != 0)
         return;
@@ -147,24 +144,53 @@ static void close_in_child(redlock *client)
     rl_client_unref(client);
 }
 
-void redlock_close(redlock *client)
+void rl_close_announce(redlock *client)
 {
-    if (!client)
-        return;
-    if (rl_client_is_forked(client)) {
-        close_in_child(client);
-        return;
-    }
-    if (rl_client_enter(client, true) != REDLOCK_OK)
-        return;
+    pthread_mutex_lock(&client->mutex);
     client->closing = true;
+    pthread_mutex_unlock(&client->mutex);
+}
+
+void rl_close_begin(redlock *client)
+{
+    pthread_mutex_lock(&client->mutex);
     rl_thread_stop(client);
     end_locks(client, rl_now_ns());
-    drain(client);
+    hurry_orphans(client);
+    rl_turn(client, 0);
+    pthread_mutex_unlock(&client->mutex);
+}
+
+void rl_close_end(redlock *client, int64_t end_ns)
+{
+    pthread_mutex_lock(&client->mutex);
+    drain(client, end_ns);
     end_operations(client);
     forget_locks(client, rl_now_ns());
     client->closed = true;
     rl_client_tear_down(client);
     pthread_mutex_unlock(&client->mutex);
     rl_client_unref(client);
+}
+
+void redlock_close(redlock *client)
+{
+    if (!client)
+        return;
+    if (client->spread) {
+        /* A member ends with its front. */
+        if (rl_is_front(client))
+            rl_spread_close(client);
+        return;
+    }
+    if (rl_client_is_forked(client)) {
+        rl_close_in_child(client);
+        return;
+    }
+    if (rl_client_enter(client, true) != REDLOCK_OK)
+        return;
+    rl_client_leave(client);
+    rl_close_announce(client);
+    rl_close_begin(client);
+    rl_close_end(client, rl_now_ns() + client->engine.policy.node_timeout_ns);
 }

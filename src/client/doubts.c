@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The cheap part of the audit: what a look at the greeting shows to be doubtful, told once. */
 #include "client/client.h"
+#include "client/frame.h"
 #include "core/audit.h"
 
 static void gather(const redlock *client, struct rl_audit_node *out)
@@ -11,6 +12,7 @@ static void gather(const redlock *client, struct rl_audit_node *out)
         out[i] = (struct rl_audit_node){
             .reachable = node->session.state == RL_SESSION_UP,
             .facts = &node->session.facts,
+            .placement = client->placement,
             .window = &node->session.guard.window,
         };
     }
@@ -28,13 +30,17 @@ int rl_tell_doubts(redlock *client)
 
         client->warned[i] |= news;
         for (int doubt = 0; news >> doubt; doubt++) {
+            struct rl_frame frame;
+
             if (!(news & (1u << doubt)))
                 continue;
             client->calling = true;
             client->caller = pthread_self();
             pthread_mutex_unlock(&client->mutex);
+            rl_frame_enter(&frame, client->spread);
             client->warn(client->engine.node[i].address, rl_audit_doubt_text(doubt),
                          client->warn_data);
+            rl_frame_leave(&frame);
             pthread_mutex_lock(&client->mutex);
             client->calling = false;
             count++;

@@ -8,6 +8,14 @@
 
 #define NODES_TEXT_MAX 640
 
+const char *rl_of_quorum(const redlock *client, char text[RL_OF_QUORUM_MAX])
+{
+    text[0] = '\0';
+    if (client->quorum_name[0])
+        snprintf(text, RL_OF_QUORUM_MAX, " of quorum '%s'", client->quorum_name);
+    return text;
+}
+
 static bool could_vote(uint8_t vote)
 {
     return vote == REDLOCK_VOTE_GRANTED || vote == REDLOCK_VOTE_HELD ||
@@ -58,6 +66,7 @@ static int explain_held(const redlock_lock *lock, const struct rl_node_vote *vot
     uint8_t held_count = count_votes(policy, votes, REDLOCK_VOTE_HELD);
     int64_t ttl_ms = longest_ttl_ms(lock, votes);
     char when[64] = "";
+    char of_quorum[RL_OF_QUORUM_MAX];
 
     if (held_count > 0 && ttl_ms == 0)
         return rl_detail(error,
@@ -69,8 +78,9 @@ static int explain_held(const redlock_lock *lock, const struct rl_node_vote *vot
     if (held_count == 0)
         return rl_detail(error, "'%s' was still held by another when the wait ended",
                          rl_lock_name(lock));
-    return rl_detail(error, "'%s' is held by another on %u of %u nodes%s", rl_lock_name(lock),
-                     held_count, policy->node_count, when);
+    return rl_detail(error, "'%s' is held by another on %u of %u nodes%s%s", rl_lock_name(lock),
+                     held_count, policy->node_count, rl_of_quorum(lock->client, of_quorum),
+                     when);
 }
 
 static int explain_no_quorum(const redlock_lock *lock, const struct rl_node_vote *votes,
@@ -78,16 +88,18 @@ static int explain_no_quorum(const redlock_lock *lock, const struct rl_node_vote
 {
     const struct rl_policy *policy = &lock->client->engine.policy;
     char nodes[NODES_TEXT_MAX];
+    char of_quorum[RL_OF_QUORUM_MAX];
     uint8_t voters = 0;
 
+    rl_of_quorum(lock->client, of_quorum);
     for (uint8_t i = 0; i < policy->node_count; i++)
         voters += could_vote(votes[i].vote);
     if (voters >= policy->quorum)
-        return rl_detail(error, "%u of %u nodes voted, but not in time to be worth anything",
-                         voters, policy->node_count);
+        return rl_detail(error, "%u of %u nodes%s voted, but not in time to be worth anything",
+                         voters, policy->node_count, of_quorum);
     list_silent_nodes(lock, votes, nodes, sizeof nodes);
-    return rl_detail(error, "only %u of %u nodes could vote and %u are needed: %s", voters,
-                     policy->node_count, policy->quorum, nodes);
+    return rl_detail(error, "only %u of %u nodes%s could vote and %u are needed: %s", voters,
+                     policy->node_count, of_quorum, policy->quorum, nodes);
 }
 
 /* The way out for young nodes has to be in the message: wait, or vouch for them (G5). */
@@ -96,6 +108,7 @@ static int explain_guarded(const redlock_lock *lock, const struct rl_node_vote *
 {
     const struct rl_engine *engine = &lock->client->engine;
     uint8_t guarded_count = count_votes(&engine->policy, votes, REDLOCK_VOTE_GUARDED);
+    char of_quorum[RL_OF_QUORUM_MAX];
     const char *text = "";
 
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
@@ -103,9 +116,9 @@ static int explain_guarded(const redlock_lock *lock, const struct rl_node_vote *
             text = engine->node[i].session.failure_text;
     return rl_detail(
         error,
-        "%u of %u nodes are in quarantine (%s): wait, or if nothing can be held on "
+        "%u of %u nodes%s are in quarantine (%s): wait, or if nothing can be held on "
         "them let them vote now with `redlock init`",
-        guarded_count, engine->policy.node_count, text);
+        guarded_count, engine->policy.node_count, rl_of_quorum(lock->client, of_quorum), text);
 }
 
 static int explain_lost(const redlock_lock *lock, const struct rl_node_vote *votes, int error)

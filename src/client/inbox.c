@@ -8,11 +8,14 @@
  * until the I/O thread, which has the mutex anyway, has carried it out.
  */
 #include "client/client.h"
+#include "client/frame.h"
 
+/* Not from the I/O thread itself, nor from a callback: there nobody may block. */
 bool rl_inbox_takes(const redlock *client)
 {
     return client->threaded && !rl_client_is_forked(client) &&
-           !pthread_equal(client->thread, pthread_self());
+           !pthread_equal(client->thread, pthread_self()) &&
+           !(client->spread && rl_frame_is_of(client->spread));
 }
 
 void rl_inbox_put(redlock *client, struct rl_order *order)

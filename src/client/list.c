@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/client.h"
+#include "client/spread.h"
 #include "io/clock.h"
 
 #define CURSOR_MAX 24
@@ -225,8 +225,11 @@ static void end(struct listing *l)
 int redlock_list(redlock *client, redlock_name_fn *each, void *data)
 {
     struct listing *l;
-    int error = rl_client_enter(client, true);
+    int error;
 
+    if (rl_is_front(client))
+        return rl_spread_list(client, each, data);
+    error = rl_client_enter(client, true);
     if (error)
         return error;
     l = calloc(1, sizeof *l);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The public calls that make a handle: acquire, start, adopt. */
-#include "client/client.h"
+#include "client/spread.h"
 
 #include <string.h>
 
@@ -131,8 +131,10 @@ int redlock_acquire(redlock *client, const char *name, int64_t ttl_ms,
 {
     struct rl_names names;
     redlock_request r;
-    int error = rl_client_check(client);
+    int error = rl_find_home(&client, name, request);
 
+    if (!error)
+        error = rl_client_check(client);
     if (error)
         return error;
     error = rl_request_read(client, name, ttl_ms, request, &r, &names);
@@ -154,8 +156,10 @@ int redlock_start(redlock *client, const char *name, int64_t ttl_ms,
     struct rl_names names;
     redlock_request r;
     redlock_lock *lock;
-    int error = rl_client_enter(client, false);
+    int error = rl_find_home(&client, name, request);
 
+    if (!error)
+        error = rl_client_enter(client, false);
     if (error)
         return error;
     error = rl_request_read(client, name, ttl_ms, request, &r, &names);
@@ -179,8 +183,10 @@ int redlock_adopt(redlock *client, const char *name, const char *value, redlock_
     struct rl_lock_terms terms = {0};
     redlock_lock *lock = NULL;
     size_t name_size = 0;
-    int error = rl_client_enter(client, false);
+    int error = rl_find_home(&client, name, NULL);
 
+    if (!error)
+        error = rl_client_enter(client, false);
     if (error)
         return error;
     error = rl_name_check(name, &name_size);

@@ -2,13 +2,14 @@
 /* A client's beginning. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "client/client.h"
+#include "client/spread.h"
 #include "io/clock.h"
 #include "io/process.h"
 
@@ -66,7 +67,7 @@ static int copy_texts(redlock *client, const redlock_options *o)
     return error;
 }
 
-static bool same_place(const struct rl_url *a, const struct rl_url *b)
+bool rl_same_place(const struct rl_url *a, const struct rl_url *b)
 {
     if (a->is_unix != b->is_unix)
         return false;
@@ -86,7 +87,7 @@ static int read_urls(redlock *client, const redlock_options *o)
             return rl_detail(REDLOCK_INVAL, "node %zu: %s", i + 1, why);
         /* One server with two votes would make a majority of itself. */
         for (size_t j = 0; j < i; j++)
-            if (same_place(&client->url[i], &client->url[j]))
+            if (rl_same_place(&client->url[i], &client->url[j]))
                 return rl_detail(REDLOCK_INVAL,
                                  "nodes %zu and %zu are the same server, %s; every node must "
                                  "be an independent one",
@@ -204,21 +205,23 @@ static void init_cond(pthread_cond_t *cond)
     pthread_condattr_destroy(&attributes);
 }
 
-int redlock_open(const redlock_options *options, redlock **out)
+int rl_client_open(const redlock_options *o, const struct rl_membership *membership,
+                   redlock **out)
 {
-    redlock_options o;
-    redlock *client;
-    int error = rl_options_read(options, &o);
+    redlock *client = calloc(1, sizeof *client);
+    int error;
 
-    if (error)
-        return error;
-    if (!out)
-        return rl_detail(REDLOCK_INVAL, "there is nowhere to put the client");
-    client = calloc(1, sizeof *client);
     if (!client)
         return rl_detail(REDLOCK_NOMEM, "out of memory");
     client->references = 1;
     client->stamp = rl_process_stamp();
+    client->spread = membership->spread;
+    client->quorum_index = membership->index;
+    memcpy(client->quorum_name, membership->name, strlen(membership->name) + 1);
+    if (membership->name[0])
+        snprintf(client->placement, sizeof client->placement, "%s@%016" PRIx64,
+                 membership->name, membership->set);
+    client->engine.placement = (struct rl_slice){client->placement, strlen(client->placement)};
     client->reactor = (struct rl_reactor){-1, -1, -1, RL_NEVER_NS, false};
     for (int i = 0; i < REDLOCK_NODES_MAX; i++) {
         rl_conn_init(&client->conn[i]);
@@ -226,7 +229,7 @@ int redlock_open(const redlock_options *options, redlock **out)
     }
     pthread_mutex_init(&client->mutex, NULL);
     init_cond(&client->turn_cond);
-    error = set_up(client, &o);
+    error = set_up(client, o);
     if (error) {
         rl_client_tear_down(client);
         rl_client_unref(client);
@@ -234,4 +237,26 @@ int redlock_open(const redlock_options *options, redlock **out)
     }
     *out = client;
     return REDLOCK_OK;
+}
+
+int redlock_open(const redlock_options *options, redlock **out)
+{
+    struct rl_membership alone = {.name = ""};
+    redlock_options o;
+    int error = rl_options_read(options, &o);
+
+    if (error)
+        return error;
+    if (!out)
+        return rl_detail(REDLOCK_INVAL, "there is nowhere to put the client");
+    if (o.quorum_count > 1)
+        return rl_spread_open(&o, out);
+    /* One quorum is an ordinary client that happens to have a name. */
+    if (o.quorum_count == 1) {
+        o.nodes = o.quorums[0].nodes;
+        o.node_count = o.quorums[0].node_count;
+        alone.name = o.quorums[0].name;
+        alone.set = rl_quorums_fingerprint(&o);
+    }
+    return rl_client_open(&o, &alone, out);
 }

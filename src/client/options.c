@@ -2,7 +2,7 @@
 /* Reading what callers pass in: sizes, defaults, bounds, each with its own complaint. */
 #include <string.h>
 
-#include "client/client.h"
+#include "client/spread.h"
 
 #define DEFAULT_NODE_TIMEOUT_MS 50
 #define DEFAULT_CONNECT_TIMEOUT_MS 1000
@@ -122,6 +122,17 @@ static int check_texts(redlock_options *o)
     return REDLOCK_OK;
 }
 
+static int check_nodes(const redlock_options *o)
+{
+    if (o->node_count == 0 || !o->nodes)
+        return rl_detail(REDLOCK_INVAL, "no nodes: give at least one URL such as "
+                                        "redis://127.0.0.1:6379");
+    if (o->node_count > REDLOCK_NODES_MAX)
+        return rl_detail(REDLOCK_INVAL, "%zu nodes; at most %d are allowed in one quorum",
+                         o->node_count, REDLOCK_NODES_MAX);
+    return REDLOCK_OK;
+}
+
 int rl_options_read(const redlock_options *given, redlock_options *out)
 {
     const uint32_t known =
@@ -139,13 +150,9 @@ int rl_options_read(const redlock_options *given, redlock_options *out)
     if ((out->flags & REDLOCK_STRICT) && (out->flags & REDLOCK_NO_GUARD))
         return rl_detail(REDLOCK_INVAL,
                          "REDLOCK_STRICT and REDLOCK_NO_GUARD exclude each other");
-    if (out->node_count == 0 || !out->nodes)
-        return rl_detail(REDLOCK_INVAL, "no nodes: give at least one URL such as "
-                                        "redis://127.0.0.1:6379");
-    if (out->node_count > REDLOCK_NODES_MAX)
-        return rl_detail(REDLOCK_INVAL, "%zu nodes; at most %d are allowed", out->node_count,
-                         REDLOCK_NODES_MAX);
-    error = check_numbers(out);
+    error = out->quorum_count ? rl_quorums_check(out) : check_nodes(out);
+    if (!error)
+        error = check_numbers(out);
     return error ? error : check_texts(out);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Asking the nodes without changing anything. */
-#include "client/client.h"
+#include "client/spread.h"
 
 #include <string.h>
 
@@ -40,8 +40,10 @@ int redlock_query(redlock *client, const char *name, redlock_info *info, redlock
     struct rl_survey survey = {.sight = sights};
     redlock_info known = {.size = sizeof known};
     size_t name_size = 0;
-    int error = rl_client_enter(client, true);
+    int error = client && client->spread ? rl_spread_route_question(&client, name) : REDLOCK_OK;
 
+    if (!error)
+        error = rl_client_enter(client, true);
     if (error)
         return error;
     error = rl_name_check(name, &name_size);
@@ -65,8 +67,11 @@ int redlock_query(redlock *client, const char *name, redlock_info *info, redlock
 int redlock_ping(redlock *client, redlock_report *report)
 {
     struct rl_survey survey = {0};
-    int error = rl_client_enter(client, true);
+    int error;
 
+    if (rl_is_front(client))
+        return rl_spread_each(client, redlock_ping, report);
+    error = rl_client_enter(client, true);
     if (error)
         return error;
     error = check_report(report);
@@ -82,9 +87,13 @@ int redlock_ping(redlock *client, redlock_report *report)
 int redlock_admit(redlock *client, redlock_report *report)
 {
     struct rl_survey survey = {0};
+    char text[RL_OF_QUORUM_MAX];
     uint8_t admitted_count = 0;
-    int error = rl_client_enter(client, true);
+    int error;
 
+    if (rl_is_front(client))
+        return rl_spread_each(client, redlock_admit, report);
+    error = rl_client_enter(client, true);
     if (error)
         return error;
     error = check_report(report);
@@ -96,8 +105,9 @@ int redlock_admit(redlock *client, redlock_report *report)
     for (uint8_t i = 0; i < client->engine.policy.node_count; i++)
         admitted_count += survey.node[i].vote == REDLOCK_VOTE_GRANTED;
     if (!error && admitted_count < client->engine.policy.node_count)
-        error = rl_detail(REDLOCK_NOQUORUM, "only %u of %u nodes took the marker",
-                          admitted_count, client->engine.policy.node_count);
+        error =
+            rl_detail(REDLOCK_NOQUORUM, "only %u of %u nodes%s took the marker", admitted_count,
+                      client->engine.policy.node_count, rl_of_quorum(client, text));
     if (report && survey.policy)
         rl_report_survey(client, &survey, report);
 cleanup:

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "client/client.h"
+#include "client/spread.h"
 #include "io/clock.h"
 
 static void describe_node(const struct rl_node *node, const struct rl_node_vote *vote,
@@ -21,9 +21,13 @@ static void describe_node(const struct rl_node *node, const struct rl_node_vote 
 }
 
 /* key_ttls_ms: NULL where nobody asked. */
-static void describe(const struct rl_engine *engine, const struct rl_node_vote *votes,
+static void describe(const redlock *client, const struct rl_node_vote *votes,
                      const int64_t *key_ttls_ms, redlock_report *out)
 {
+    const struct rl_engine *engine = &client->engine;
+
+    out->quorum_index = client->quorum_index;
+    memcpy(out->quorum_name, client->quorum_name, sizeof out->quorum_name);
     out->node_count = engine->policy.node_count;
     out->quorum = engine->policy.quorum;
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
@@ -36,8 +40,8 @@ void rl_report_lock(const redlock_lock *lock, redlock_report *out)
     const struct rl_pursuit *pursuit = lock->handle.lock.pursuit;
     redlock_report report = {.size = sizeof report};
 
-    describe(&lock->client->engine, lock->handle.lock.node,
-             pursuit ? pursuit->key_ttl_ms : NULL, &report);
+    describe(lock->client, lock->handle.lock.node, pursuit ? pursuit->key_ttl_ms : NULL,
+             &report);
     rl_struct_fill(out, &report, sizeof report);
 }
 
@@ -45,7 +49,7 @@ void rl_report_survey(redlock *client, const struct rl_survey *survey, redlock_r
 {
     redlock_report report = {.size = sizeof report};
 
-    describe(&client->engine, survey->node, survey->key_ttl_ms, &report);
+    describe(client, survey->node, survey->key_ttl_ms, &report);
     for (uint8_t i = 0; survey->sight && i < report.node_count; i++) {
         memcpy(report.node[i].holder, survey->sight[i].holder[0], sizeof report.node[i].holder);
         report.node[i].kind = survey->sight[i].kind;
@@ -129,6 +133,8 @@ static void describe_info(redlock *client, size_t index, redlock_node_info *out)
     memcpy(out->version, node->session.version, sizeof out->version);
     if (out->state == REDLOCK_NODE_DOWN)
         memcpy(out->text, node->session.failure_text, sizeof out->text);
+    out->quorum_index = client->quorum_index;
+    memcpy(out->quorum_name, client->quorum_name, sizeof out->quorum_name);
     describe_guard(&node->session.guard, out);
 }
 
@@ -137,6 +143,8 @@ int redlock_node(redlock *client, size_t index, redlock_node_info *out)
     redlock_node_info info = {.size = sizeof info};
     int error = rl_struct_check("redlock_node_info", out);
 
+    if (!error && rl_is_front(client))
+        return rl_spread_node(client, index, out);
     if (!error)
         error = rl_client_enter(client, false);
     if (error)

@@ -32,7 +32,7 @@ static void insert_name(struct rl_names *names, struct rl_slice name)
     names->count++;
 }
 
-static int read_names(const char *name, redlock_request *r, struct rl_names *out)
+int rl_names_read(const char *name, redlock_request *r, struct rl_names *out)
 {
     int error = rl_name_check(name, &r->name_length);
 
@@ -125,7 +125,7 @@ int rl_request_read(redlock *client, const char *name, int64_t ttl_ms,
     if (!error)
         error = check_kind(out);
     if (!error)
-        error = read_names(name, out, names);
+        error = rl_names_read(name, out, names);
     if (!error)
         error = rl_ttl_check(client, ttl_ms);
     if (!error)

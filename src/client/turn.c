@@ -5,7 +5,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "client/client.h"
+#include "client/frame.h"
+#include "client/spread.h"
 #include "io/clock.h"
 
 void rl_wake(redlock *client)
@@ -60,16 +61,18 @@ void rl_tick(redlock *client, int64_t now_ns)
 static void serve_sockets(redlock *client, int timeout_ms)
 {
     struct epoll_event events[RL_REACTOR_EVENTS_MAX];
+    bool for_all = client->spread && rl_spread_waits_for_all(client, timeout_ms);
     int64_t now_ns;
     int count;
 
     client->sleeping = true;
-    pthread_mutex_unlock(&client->mutex);
-    /* An order that was put before this store is seen now; a later one wakes us. */
+    /* Whoever gets the mutex from here on wakes us, and whoever puts an order after this store. */
     atomic_store(&client->dozing, true);
     if (!rl_inbox_is_empty(client))
         timeout_ms = 0;
-    count = rl_reactor_wait(&client->reactor, events, timeout_ms);
+    pthread_mutex_unlock(&client->mutex);
+    count = for_all ? rl_spread_wait(client, events, timeout_ms)
+                    : rl_reactor_wait(&client->reactor, events, timeout_ms);
     atomic_store_explicit(&client->dozing, false, memory_order_relaxed);
     pthread_mutex_lock(&client->mutex);
     client->sleeping = false;
@@ -93,11 +96,15 @@ static void serve_sockets(redlock *client, int timeout_ms)
 void rl_call(redlock *client, redlock_lock *lock, redlock_done_fn *function, int error,
              void *data)
 {
+    struct rl_frame frame;
+
     lock->in_callback = true;
     client->calling = true;
     client->caller = pthread_self();
     pthread_mutex_unlock(&client->mutex);
+    rl_frame_enter(&frame, client->spread);
     function(lock, error, data);
+    rl_frame_leave(&frame);
     pthread_mutex_lock(&client->mutex);
     client->calling = false;
     lock->in_callback = false;
@@ -284,8 +291,11 @@ void rl_thread_stop(redlock *client)
 int redlock_fd(redlock *client)
 {
     int fd;
-    int error = rl_client_enter(client, false);
+    int error;
 
+    if (rl_is_front(client))
+        return rl_spread_fd(client);
+    error = rl_client_enter(client, false);
     if (error)
         return error;
     fd = client->threaded ? rl_detail(REDLOCK_INVAL, "with REDLOCK_THREAD the thread does the "
@@ -318,8 +328,11 @@ static bool await_turn(redlock *client, int timeout_ms)
 
 int redlock_process(redlock *client, int timeout_ms)
 {
-    int result = rl_client_enter(client, true);
+    int result;
 
+    if (rl_is_front(client))
+        return rl_spread_process(client, timeout_ms);
+    result = rl_client_enter(client, true);
     if (result)
         return result;
     if (client->threaded) {

@@ -62,6 +62,8 @@ uint32_t rl_audit_doubts(const struct rl_audit_node *nodes, uint8_t node_count, 
         doubts |= 1u << RL_DOUBT_EVICTING;
     if (is_skewed(nodes, node_count, node))
         doubts |= 1u << RL_DOUBT_SKEWED;
+    if (facts->has_placement && strcmp(facts->placement, nodes[node].placement) != 0)
+        doubts |= 1u << RL_DOUBT_MISPLACED;
     if (node == 0 && node_count % 2 == 0)
         doubts |= 1u << RL_DOUBT_EVEN;
     return doubts;

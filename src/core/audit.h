@@ -19,6 +19,10 @@
     X(EVICTING, "maxmemory is set and its policy evicts keys with an expiry, locks among "     \
                 "them; set maxmemory-policy noeviction")                                       \
     X(SKEWED, "its clock differs from the other nodes' by more than half a second; run NTP")   \
+    X(MISPLACED,                                                                               \
+      "it was initialised for another set of quorums than this client has: clients "           \
+      "with different sets do not exclude each other; give all the same, or after a "          \
+      "change `redlock init`")                                                                 \
     X(EVEN, "an even number of nodes tolerates no more failures than one less; use an odd one")
 
 enum rl_doubt {
@@ -31,6 +35,7 @@ struct rl_audit_node {
     bool reachable; /* and greeted: its facts are there */
     const struct rl_facts *facts;
     const struct rl_clock_window *window;
+    const char *placement; /* where it belongs, by this client's configuration */
 };
 
 /* The doubts about one node among all, a bit per enum rl_doubt. */

@@ -60,6 +60,9 @@ enum rl_guard_reason {
 };
 
 /* What the node said about itself on this connection, before anything else. */
+/* Name of a quorum, @, the sixteen digits of the set it is one of. */
+#define RL_PLACEMENT_MAX 56
+
 struct rl_facts {
     bool has_server;      /* INFO server was answered */
     bool has_replication; /* INFO replication was answered */
@@ -73,8 +76,10 @@ struct rl_facts {
     bool has_memory;         /* INFO memory was answered */
     int64_t maxmemory_bytes; /* 0: no limit */
     char maxmemory_policy[24];
-    char marker[RL_IDENTITY_MAX]; /* redlock.admit, field id; empty: none */
-    int64_t marker_max_ttl_ms;    /* field max_ttl; 0: none */
+    char marker[RL_IDENTITY_MAX];     /* redlock.admit, field id; empty: none */
+    int64_t marker_max_ttl_ms;        /* field max_ttl; 0: none */
+    bool has_placement;               /* field quorums was there, ... */
+    char placement[RL_PLACEMENT_MAX]; /* ... and says where the node belongs; empty: nowhere */
 };
 
 struct rl_clock_window {

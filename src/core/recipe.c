@@ -184,6 +184,8 @@ static void admit_command(const struct rl_subject *subject, struct rl_command *o
     add(out, subject->identity);
     ADD_TEXT(out, "max_ttl");
     add(out, subject->ttl_ms);
+    ADD_TEXT(out, "quorums");
+    add(out, subject->placement.data ? subject->placement : TEXT(""));
 }
 
 bool rl_recipe_deletes_natively(const struct rl_subject *subject,

@@ -97,6 +97,7 @@ struct rl_subject {
     struct rl_slice ttl_ms;
     struct rl_slice token;       /* ALIGN */
     struct rl_slice identity;    /* ADMIT: of the connection that the command goes to */
+    struct rl_slice placement;   /* ADMIT: the quorum that the node belongs to */
     struct rl_slice incarnation; /* of the node, where a token is asked for */
     struct rl_slice group;       /* REENTRANT: the owner; SEMAPHORE: how many slots */
     struct rl_slice slot;        /* SEMAPHORE */

@@ -121,8 +121,9 @@ struct rl_courtesy {
 struct rl_engine {
     struct rl_policy policy;
     enum rl_guard_mode guard_mode;
-    int64_t max_ttl_ns; /* of any client of the nodes */
-    int64_t stall_ns;   /* a node this long silent with requests pending is given up */
+    int64_t max_ttl_ns;        /* of any client of the nodes */
+    struct rl_slice placement; /* which quorum of which set this is; empty: the only one */
+    int64_t stall_ns;          /* a node this long silent with requests pending is given up */
     struct rl_node node[REDLOCK_NODES_MAX];
     struct rl_timers timers;
     struct rl_handle *handles; /* every one */

@@ -32,6 +32,7 @@ static void ask_node(struct rl_engine *engine, struct rl_handle *handle, uint8_t
             return;
         }
         description.subject.identity = (struct rl_slice){identity, strlen(identity)};
+        description.subject.placement = engine->placement;
         description.subject.ttl_ms =
             rl_write_decimal(engine->max_ttl_ns / MS_NS, description.ttl_ms);
     }

@@ -34,7 +34,7 @@ int rl_vetting_check(struct rl_session *session, int64_t now_ns)
         SAY(session, STEP_REPLICATION, "INFO", "replication") < 0 ||
         SAY(session, STEP_PERSISTENCE, "INFO", "persistence") < 0 ||
         SAY(session, STEP_MEMORY, "INFO", "memory") < 0 ||
-        SAY(session, STEP_MARKER, "HMGET", RL_MARKER_KEY, "id", "max_ttl") < 0)
+        SAY(session, STEP_MARKER, "HMGET", RL_MARKER_KEY, "id", "max_ttl", "quorums") < 0)
         return -1;
     /* Only a whole check is waited for: one that memory did not suffice for is made again. */
     session->check_asked = true;
@@ -143,6 +143,7 @@ static void note_marker(struct rl_facts *facts, const struct rl_reply *reply)
 {
     const struct rl_scalar *id = &reply->element[0];
     const struct rl_scalar *max_ttl = &reply->element[1];
+    const struct rl_scalar *placement = &reply->element[2];
 
     if (id->type == RL_REPLY_BULK && id->text.size < sizeof facts->marker) {
         memcpy(facts->marker, id->text.data, id->text.size);
@@ -150,6 +151,11 @@ static void note_marker(struct rl_facts *facts, const struct rl_reply *reply)
     }
     if (max_ttl->type == RL_REPLY_BULK)
         facts->marker_max_ttl_ms = read_number(max_ttl->text);
+    if (placement->type == RL_REPLY_BULK && placement->text.size < sizeof facts->placement) {
+        memcpy(facts->placement, placement->text.data, placement->text.size);
+        facts->placement[placement->text.size] = '\0';
+        facts->has_placement = true;
+    }
 }
 
 static void note_time(struct rl_session *session, const struct rl_reply *reply, int64_t now_ns)
@@ -180,7 +186,7 @@ static bool makes_sense(enum step step, const struct rl_reply *reply)
     case STEP_PROBE:
         return type == RL_REPLY_BULK;
     case STEP_MARKER:
-        return type == RL_REPLY_ARRAY && reply->element_count == 2;
+        return type == RL_REPLY_ARRAY && reply->element_count == 3;
     case STEP_TIME:
         return type == RL_REPLY_ARRAY && reply->element_count == 2 &&
                reply->element[0].type == RL_REPLY_BULK &&

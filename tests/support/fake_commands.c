@@ -306,7 +306,9 @@ static void do_info(struct context *c)
 /* It has no hashes: no marker, and none needed at that age. */
 static void do_hmget(struct context *c)
 {
-    say(c, "*2\r\n$-1\r\n$-1");
+    size_t used = (size_t)snprintf(c->reply, FAKE_REPLY_MAX, "*%d\r\n", c->q->argc - 2);
+    for (int i = 2; i < c->q->argc; i++)
+        used += (size_t)snprintf(c->reply + used, FAKE_REPLY_MAX - used, "$-1\r\n");
 }
 
 static void do_time(struct context *c)

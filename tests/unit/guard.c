@@ -320,7 +320,7 @@ CASE(doubts_are_raised_by_what_is_told, "G7: and by nothing else.")
 
     for (int i = 0; i < 3; i++) {
         sprintf(facts[i].run_id, "r%d", i);
-        nodes[i] = (struct rl_audit_node){true, &facts[i], &windows[i]};
+        nodes[i] = (struct rl_audit_node){true, &facts[i], &windows[i], "a@1"};
     }
     CHECK_INT(0, rl_audit_doubts(nodes, 3, 0));
     CHECK_INT(1 << RL_DOUBT_SKEWED, rl_audit_doubts(nodes, 3, 2));
@@ -335,4 +335,10 @@ CASE(doubts_are_raised_by_what_is_told, "G7: and by nothing else.")
               rl_audit_doubts(nodes, 3, 0));
     facts[0] = (struct rl_facts){0};
     CHECK_INT(0, rl_audit_doubts(nodes, 3, 0));
+    facts[0].has_placement = true; /* initialised, and not as one of several quorums */
+    CHECK_INT(1 << RL_DOUBT_MISPLACED, rl_audit_doubts(nodes, 3, 0));
+    strcpy(facts[0].placement, "a@1");
+    CHECK_INT(0, rl_audit_doubts(nodes, 3, 0));
+    strcpy(facts[0].placement, "b@1");
+    CHECK_INT(1 << RL_DOUBT_MISPLACED, rl_audit_doubts(nodes, 3, 0));
 }

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * redlock-capacity: what one lock costs, in all that a plan for many of them needs: CPU of the
+ * client and of each server, bytes and packets between them. And what that comes to for a million
+ * locks a second. docs/capacity.md is made from its output.
+ *
+ * REDLOCK_NODES names the nodes, with or without quorums. Everything may share one machine: costs
+ * per lock are CPU time and bytes, which the sharing changes little, unlike the rate.
+ */
+#include <getopt.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "raw.h"
+#include "redlock.h"
+
+#define NODES_TEXT_MAX 8192
+#define NODES_MAX 128
+#define CALLERS_MAX 16384
+#define TTL_MS 10000
+#define QUIET_S 0.01
+#define MILLION 1e6
+#define LOAD 0.7 /* of a core, in plans: what is busier than that makes others wait */
+
+/* ---- the nodes ---- */
+
+struct nodes {
+    char text[NODES_TEXT_MAX];
+    const char *url[NODES_MAX];
+    size_t count;
+    redlock_quorum quorum[REDLOCK_QUORUMS_MAX];
+    size_t quorum_count; /* at least 1; without a name: none was given */
+    int fd[NODES_MAX];
+};
+
+static void add_nodes(struct nodes *n, redlock_quorum *quorum, char *list)
+{
+    char *rest = NULL;
+    quorum->nodes = &n->url[n->count];
+    for (char *url = strtok_r(list, ", ", &rest); url && n->count < NODES_MAX;
+         url = strtok_r(NULL, ", ", &rest)) {
+        n->url[n->count++] = url;
+        quorum->node_count++;
+    }
+}
+
+/* "a,b,c" or "x=a,b,c;y=d,e,f", as `redlock dev` writes it. */
+static bool find_nodes(struct nodes *n)
+{
+    const char *text = getenv("REDLOCK_NODES");
+    char *rest = NULL;
+    if (!text || strlen(text) >= sizeof n->text)
+        return false;
+    strcpy(n->text, text);
+    for (char *part = strtok_r(n->text, ";", &rest);
+         part && n->quorum_count < REDLOCK_QUORUMS_MAX; part = strtok_r(NULL, ";", &rest)) {
+        redlock_quorum *quorum = &n->quorum[n->quorum_count++];
+        char *equals = strchr(part, '=');
+        if (equals)
+            *equals = '\0';
+        quorum->name = equals ? part : NULL;
+        add_nodes(n, quorum, equals ? equals + 1 : part);
+    }
+    for (size_t i = 0; i < n->count; i++) {
+        n->fd[i] = raw_connect(n->url[i]);
+        if (n->fd[i] < 0)
+            return false;
+    }
+    return n->count > 0;
+}
+
+/* What all nodes together have done so far, by their own account. */
+struct account {
+    double cpu_s, bytes_in, bytes_out, commands, reads, writes;
+};
+
+static double field(const char *info, const char *name)
+{
+    const char *at = strstr(info, name);
+    return at ? strtod(at + strlen(name), NULL) : 0;
+}
+
+static void add_section(int fd, const char *section, struct account *a)
+{
+    const char *words[] = {"INFO", section};
+    char info[16384];
+    if (raw_call(fd, words, 2, info, sizeof info) != '$')
+        return;
+    a->cpu_s += field(info, "\nused_cpu_sys:") + field(info, "\nused_cpu_user:");
+    a->bytes_in += field(info, "\ntotal_net_input_bytes:");
+    a->bytes_out += field(info, "\ntotal_net_output_bytes:");
+    a->commands += field(info, "\ntotal_commands_processed:");
+    a->reads += field(info, "\ntotal_reads_processed:");
+    a->writes += field(info, "\ntotal_writes_processed:");
+}
+
+static struct account settle_account(const struct nodes *n)
+{
+    struct account a = {0};
+    for (size_t i = 0; i < n->count; i++) {
+        add_section(n->fd[i], "cpu", &a);
+        add_section(n->fd[i], "stats", &a);
+    }
+    return a;
+}
+
+/* ---- the load ---- */
+
+struct load {
+    redlock *client;
+    uint32_t flags; /* of the requests */
+    atomic_bool stop;
+    atomic_uint idle;
+    atomic_ullong cycles;
+    atomic_ullong failures;
+};
+
+struct caller {
+    struct load *load;
+    unsigned number;
+    unsigned serial;
+};
+
+static void begin(struct caller *c);
+
+static void on_released(redlock_lock *lock, int error, void *data)
+{
+    struct caller *c = data;
+    redlock_lock_free(lock);
+    atomic_fetch_add_explicit(error == REDLOCK_OK ? &c->load->cycles : &c->load->failures, 1,
+                              memory_order_relaxed);
+    begin(c);
+}
+
+static void on_acquired(redlock_lock *lock, int error, void *data)
+{
+    if (error != REDLOCK_OK || redlock_start_release(lock, on_released, data) != REDLOCK_OK)
+        on_released(lock, REDLOCK_BUSY, data);
+}
+
+static void begin(struct caller *c)
+{
+    redlock_request request = {
+        .size = sizeof request, .flags = c->load->flags, .done = on_acquired, .data = c};
+    redlock_lock *lock;
+    char name[40];
+    /* As long for every caller as the names of the other benchmarks: 26 bytes. */
+    snprintf(name, sizeof name, "capacity-%08x-%08x", c->number, c->serial++);
+    if (atomic_load_explicit(&c->load->stop, memory_order_relaxed) ||
+        redlock_start(c->load->client, name, TTL_MS, &request, &lock) != REDLOCK_OK)
+        atomic_fetch_add(&c->load->idle, 1);
+}
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static double own_cpu_s(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+/* Lets the load run for so long, or with a negative time until it has stopped. */
+static void drive(struct load *load, bool threaded, double seconds, unsigned callers)
+{
+    double end_s = now_s() + seconds;
+    while (seconds < 0 ? load->idle < callers : now_s() < end_s) {
+        if (threaded)
+            usleep(1000);
+        else if (redlock_process(load->client, 1) < 0)
+            return;
+    }
+}
+
+/* ---- one variant ---- */
+
+struct settings {
+    double seconds;
+    unsigned in_flight; /* per quorum */
+    bool threaded, plan;
+};
+
+struct cost {
+    double rate, client_us, server_us;                   /* per lock; server: each node */
+    double commands, bytes_in, bytes_out, reads, writes; /* per lock and node */
+    double failures;
+};
+
+static redlock *open_client(const struct nodes *n, const struct settings *s, uint32_t flags)
+{
+    bool named = n->quorum[0].name;
+    redlock_options o = {
+        .size = sizeof o,
+        .nodes = named ? NULL : n->url,
+        .node_count = named ? 0 : n->count,
+        .quorums = named ? n->quorum : NULL,
+        .quorum_count = named ? n->quorum_count : 0,
+        .flags = flags | (s->threaded ? REDLOCK_THREAD : 0),
+        .node_timeout_ms = 2000,
+    };
+    redlock *client = NULL;
+    redlock_report report = {.size = sizeof report};
+    if (redlock_open(&o, &client) == REDLOCK_OK && redlock_ping(client, &report) == REDLOCK_OK)
+        return client;
+    fprintf(stderr, "redlock-capacity: %s\n", redlock_detail());
+    redlock_close(client);
+    return NULL;
+}
+
+static bool is_native(redlock *client)
+{
+    redlock_node_info info = {.size = sizeof info};
+    return redlock_node(client, 0, &info) == REDLOCK_OK && info.native;
+}
+
+/* No node owes an answer. */
+static bool is_quiet(redlock *client)
+{
+    redlock_node_info info = {.size = sizeof info};
+    for (size_t i = 0; redlock_node(client, i, &info) == REDLOCK_OK; i++)
+        if (info.pending > 0)
+            return false;
+    return true;
+}
+
+static struct cost measure(const struct nodes *n, const struct settings *s, redlock *client,
+                           uint32_t request_flags)
+{
+    static struct caller caller[CALLERS_MAX];
+    static struct load load;
+    unsigned callers = s->in_flight * (unsigned)n->quorum_count;
+    /*
+     * From quiet to quiet: a lock is decided by a majority, and the slowest server may be
+     * thousands of locks behind at any moment in between.
+     */
+    struct account before = settle_account(n);
+    double cpu_s = own_cpu_s(), start_s = now_s();
+    load = (struct load){.client = client, .flags = request_flags};
+    for (unsigned i = 0; i < callers; i++) {
+        caller[i] = (struct caller){.load = &load, .number = i};
+        begin(&caller[i]);
+    }
+    drive(&load, s->threaded, s->seconds, callers);
+    load.stop = true;
+    drive(&load, s->threaded, -1, callers);
+    double took_s = now_s() - start_s, done = (double)load.cycles;
+    while (!is_quiet(client))
+        drive(&load, s->threaded, QUIET_S, callers);
+    cpu_s = own_cpu_s() - cpu_s;
+    struct account after = settle_account(n);
+    if (done < 1)
+        done = 1;
+    /* Every lock is on the nodes of one quorum. */
+    double visits = done * (double)n->count / (double)n->quorum_count;
+    return (struct cost){
+        .rate = done / took_s,
+        .client_us = cpu_s * 1e6 / done,
+        .server_us = (after.cpu_s - before.cpu_s) * 1e6 / visits,
+        .commands = (after.commands - before.commands) / visits,
+        .bytes_in = (after.bytes_in - before.bytes_in) / visits,
+        .bytes_out = (after.bytes_out - before.bytes_out) / visits,
+        .reads = (after.reads - before.reads) / visits,
+        .writes = (after.writes - before.writes) / visits,
+        .failures = (double)load.failures,
+    };
+}
+
+/* ---- what it comes to ---- */
+
+static void print_plan(const char *name, const struct cost *c, const struct nodes *n)
+{
+    double nodes = (double)n->count / (double)n->quorum_count;
+    double quorum_rate = LOAD * 1e6 / c->server_us;
+    double thread_rate = LOAD * 1e6 / c->client_us;
+    double quorums = ceil(MILLION / quorum_rate);
+    printf("| %s | %.0f | %.0f | %.0f | %.0f | %.0f | %.1f | %.1f |\n", name, quorum_rate,
+           thread_rate, quorums, quorums * nodes, ceil(MILLION / thread_rate),
+           c->bytes_in * nodes * MILLION * 8 / 1e9, c->bytes_out * nodes * MILLION * 8 / 1e9);
+}
+
+static int run(const struct nodes *n, const struct settings *s)
+{
+    static const struct {
+        const char *name;
+        uint32_t client, request;
+        bool native;
+    } variant[] = {
+        {"plain, script release", REDLOCK_NO_NATIVE, 0, false},
+        {"fenced, script release", REDLOCK_NO_NATIVE, REDLOCK_FENCED, false},
+        {"plain, native release", 0, 0, true},
+        {"fenced, native release", 0, REDLOCK_FENCED, true},
+    };
+    struct cost cost[4];
+    bool measured[4] = {false};
+    printf("%zu quorum%s of %zu nodes, %u in flight each, %s, %.1f s\n\n", n->quorum_count,
+           n->quorum_count == 1 ? "" : "s", n->count / n->quorum_count, s->in_flight,
+           s->threaded ? "a thread per quorum" : "one thread", s->seconds);
+    printf("| lock and release | locks/s here | client CPU, us | each server's CPU, us | "
+           "commands | bytes to it | bytes back | reads | writes |\n"
+           "|---|---|---|---|---|---|---|---|---|\n");
+    for (int i = 0; i < 4; i++) {
+        redlock *client = open_client(n, s, variant[i].client);
+        if (!client)
+            return 69;
+        measured[i] = !variant[i].native || is_native(client);
+        if (measured[i]) {
+            cost[i] = measure(n, s, client, variant[i].request);
+            const struct cost *c = &cost[i];
+            printf("| %s | %.0f | %.2f | %.2f | %.2f | %.0f | %.0f | %.3f | %.3f |%s\n",
+                   variant[i].name, c->rate, c->client_us, c->server_us, c->commands,
+                   c->bytes_in, c->bytes_out, c->reads, c->writes,
+                   c->failures > 0 ? " (some failed)" : "");
+        } else {
+            printf("| %s | these servers cannot | | | | | | | |\n", variant[i].name);
+        }
+        redlock_close(client);
+    }
+    if (!s->plan)
+        return 0;
+    printf(
+        "\nAt %.0f %% of a core each, for a million locks a second:\n\n"
+        "| lock and release | locks/s of one quorum | of one client thread | quorums | servers "
+        "| client threads | Gbit/s to servers | back |\n|---|---|---|---|---|---|---|---|\n",
+        100 * LOAD);
+    for (int i = 0; i < 4; i++)
+        if (measured[i])
+            print_plan(variant[i].name, &cost[i], n);
+    return 0;
+}
+
+static const char usage[] =
+    "Usage: redlock-capacity [OPTION]...\n"
+    "Measures what a lock costs on the nodes of REDLOCK_NODES, and plans for a million a second.\n"
+    "\n"
+    "  -s, --seconds S    of each measurement (default 2)\n"
+    "  -i, --in-flight N  locks under way per quorum (default 256)\n"
+    "  -t, --thread       a thread per quorum, instead of one loop for all\n"
+    "  -n, --no-plan      what was measured only\n";
+
+int main(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"seconds", required_argument, NULL, 's'}, {"in-flight", required_argument, NULL, 'i'},
+        {"thread", no_argument, NULL, 't'},        {"no-plan", no_argument, NULL, 'n'},
+        {"help", no_argument, NULL, 'h'},          {0},
+    };
+    static struct nodes nodes;
+    struct settings s = {.seconds = 2, .in_flight = 256, .plan = true};
+    int option;
+    while ((option = getopt_long(argc, argv, "s:i:tnh", options, NULL)) != -1) {
+        if (option == 's')
+            s.seconds = strtod(optarg, NULL);
+        else if (option == 'i')
+            s.in_flight = (unsigned)strtoul(optarg, NULL, 10);
+        else if (option == 't')
+            s.threaded = true;
+        else if (option == 'n')
+            s.plan = false;
+        else
+            return fputs(usage, option == 'h' ? stdout : stderr), option == 'h' ? 0 : 64;
+    }
+    if (!find_nodes(&nodes)) {
+        fprintf(stderr, "redlock-capacity: REDLOCK_NODES names no nodes that answer; "
+                        "`redlock dev -n 5 -- redlock-capacity` starts some\n");
+        return 69;
+    }
+    if (!(s.seconds >= 0.1 && s.seconds <= 600) || s.in_flight == 0 ||
+        s.in_flight * nodes.quorum_count > CALLERS_MAX) {
+        fputs(usage, stderr);
+        return 64;
+    }
+    return run(&nodes, &s);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The I/O thread is told about everything, whoever asks and however: a wake-up that got lost would
+ * be made good by the next clock sample, up to a second later, and nothing else would show it.
+ */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+
+enum { THREADS = 4, ROUNDS = 3000, LATE_MS = 400, TTL_MS = 30000 };
+
+struct worker {
+    redlock *client;
+    pthread_t thread;
+    int number;
+    bool async;
+    int64_t slowest_ms;
+    int failed_count;
+};
+
+static void tell(redlock_lock *lock, int error, void *data)
+{
+    (void)lock;
+    (void)error;
+    sem_post(data);
+}
+
+static void await(sem_t *told)
+{
+    while (sem_wait(told) != 0)
+        ;
+}
+
+/* Started from outside the I/O thread, so that it has to be woken. */
+static int cycle_async(struct worker *w, const char *name)
+{
+    sem_t told;
+    redlock_request q = {.size = sizeof q, .done = tell, .data = &told};
+    redlock_lock *lock;
+    sem_init(&told, 0, 0);
+    int error = redlock_start(w->client, name, TTL_MS, &q, &lock);
+    if (error != REDLOCK_OK)
+        return error;
+    await(&told);
+    error = redlock_start_release(lock, tell, &told);
+    if (error == REDLOCK_OK)
+        await(&told);
+    redlock_lock_free(lock);
+    return error;
+}
+
+static int cycle_blocking(struct worker *w, const char *name)
+{
+    redlock_lock *lock;
+    int error = redlock_acquire(w->client, name, TTL_MS, NULL, &lock);
+    if (error != REDLOCK_OK)
+        return error;
+    error = redlock_release(lock);
+    redlock_lock_free(lock);
+    return error;
+}
+
+static void *work(void *data)
+{
+    struct worker *w = data;
+    for (int i = 0; i < ROUNDS; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "w%d-%d", w->number, i);
+        int64_t start_ms = now_ms();
+        w->failed_count += (w->async ? cycle_async : cycle_blocking)(w, name) != REDLOCK_OK;
+        int64_t took_ms = now_ms() - start_ms;
+        w->slowest_ms = took_ms > w->slowest_ms ? took_ms : w->slowest_ms;
+    }
+    return NULL;
+}
+
+static void run(int thread_count, bool async)
+{
+    struct cluster c;
+    struct worker w[THREADS];
+    cluster_start(&c, 3);
+    redlock *client = client_open_warm(&c, REDLOCK_THREAD);
+    for (int i = 0; i < thread_count; i++) {
+        w[i] = (struct worker){.client = client, .number = i, .async = async || i % 2};
+        CHECK_INT(0, pthread_create(&w[i].thread, NULL, work, &w[i]));
+    }
+    for (int i = 0; i < thread_count; i++) {
+        pthread_join(w[i].thread, NULL);
+        CHECK_INT(0, w[i].failed_count);
+        CHECK_BETWEEN(0, LATE_MS, w[i].slowest_ms);
+    }
+    redlock_close(client);
+}
+
+CASE(one_blocked, "One thread's blocking calls wake the I/O thread every time.")
+{
+    run(1, false);
+}
+
+CASE(one_started, "So do requests that one thread starts.")
+{
+    run(1, true);
+}
+
+CASE(both_ways_at_once, "And both from several threads at once.")
+{
+    run(THREADS, false);
+}
