@@ -161,6 +161,18 @@ capacity: ## what one lock costs, and what that comes to for a million a second
 	@$(call built,release,--target redlock redlock-capacity) >/dev/null
 	@$(RELEASE)/redlock dev -n 5 -- $(RELEASE)/bench/redlock-capacity
 
+.PHONY: bench-peers
+bench-peers: ## other lock clients, ours and the floor on the same servers (about 5 minutes)
+	@scripts/deps.sh run plots
+	@scripts/deps.sh peers || echo "what is missing is left out"
+	@$(call built,release,--target redlock redlock-peer redlock-peer-floor) >/dev/null
+	@$(RELEASE)/redlock dev -n 5 -- python3 -B bench/peers/run.py --build $(RELEASE)
+
+.PHONY: bench-plots
+bench-plots: ## draw what the benchmarks measured: tables and pictures of docs/performance.md
+	@scripts/deps.sh plots
+	@python3 -B bench/plot.py
+
 .PHONY: install
 install: ## install below PREFIX (default /usr/local), staged in DESTDIR if given
 	@scripts/deps.sh build

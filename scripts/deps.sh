@@ -1,12 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# deps.sh [build|run|bench|test|fuzz|proof]...
+# deps.sh [build|run|bench|test|fuzz|proof|plots|peers]...
 #
-# Makes sure that what a purpose needs is installed: `build` the library and the command, `run`
-# a local quorum, `bench` what it is measured against, `test` everything but clang with its fuzzer, which is for `fuzz`, and the model
-# checker, which is for `proof`. Does nothing, quickly and without the network, when all is there.
-# What is missing is installed with apt-get, as root or through sudo; on other systems, and
-# without the rights, the exact command is printed and the status is 1.
+# Makes sure that what a purpose needs is installed: `build` the library and the command, `run` a
+# local quorum, `bench` what it is measured against, `test` everything but clang with its fuzzer,
+# which is for `fuzz`, and the model checker, which is for `proof`; `plots` is what draws the results
+# of benchmarks, `peers` what other lock clients run with and are watched by. Does nothing, quickly
+# and without the network, when all is there. What is missing is installed with apt-get, as root or
+# through sudo; on other systems, and without the rights, the exact command is printed and the
+# status is 1.
 set -eu
 
 have() { command -v "$1" >/dev/null 2>&1; }
@@ -78,6 +80,21 @@ check_proof() {
     have spin || miss spin
 }
 
+check_plots() {
+    have python3 || miss python3
+}
+
+# A python3 that is not the system's may stand before it and know nothing of its packages.
+check_peers() {
+    check_plots
+    have node || miss node
+    have npm || miss npm
+    have strace || miss strace
+    { have python3 && python3 -c 'import redis' 2>/dev/null; } ||
+        { have /usr/bin/python3 && /usr/bin/python3 -c 'import redis' 2>/dev/null; } ||
+        miss python3-redis
+}
+
 for purpose in "${@:-test}"; do
     case $purpose in
     build) check_build ;;
@@ -86,8 +103,10 @@ for purpose in "${@:-test}"; do
     test) check_build && check_run && check_test ;;
     fuzz) check_build && check_fuzz ;;
     proof) check_proof ;;
+    plots) check_plots ;;
+    peers) check_peers ;;
     *)
-        echo "usage: deps.sh [build|run|bench|test|fuzz|proof]..." >&2
+        echo "usage: deps.sh [build|run|bench|test|fuzz|proof|plots|peers]..." >&2
         exit 64
         ;;
     esac
@@ -104,6 +123,7 @@ package() {
     apt:openssl-dev) echo libssl-dev ;;
     apt:hiredis-dev) echo libhiredis-dev ;;
     apt:clang-runtime) echo libclang-rt-14-dev ;;
+    apt:node) echo nodejs ;;
     apt:server) echo redis-server ;;
     apt:server-cli) echo redis-tools ;;
     dnf:cc) echo gcc ;;
@@ -114,6 +134,8 @@ package() {
     dnf:hiredis-dev) echo hiredis-devel ;;
     dnf:server | dnf:server-cli) echo valkey ;;
     dnf:clang-format) echo clang-tools-extra ;;
+    dnf:node) echo nodejs ;;
+    dnf:npm) echo nodejs-npm ;;
     dnf:clang-runtime | apk:clang-runtime | pacman:clang-runtime) echo compiler-rt ;;
     apk:cc) echo gcc ;;
     apk:c++) echo g++ ;;
@@ -124,6 +146,8 @@ package() {
     apk:server) echo valkey ;;
     apk:server-cli) echo valkey-cli ;;
     apk:clang-format) echo clang-extra-tools ;;
+    apk:node) echo nodejs ;;
+    apk:python3-redis) echo py3-redis ;;
     pacman:cc | pacman:c++) echo gcc ;;
     pacman:libc) echo glibc ;;
     pacman:pkg-config) echo pkgconf ;;
@@ -131,6 +155,9 @@ package() {
     pacman:hiredis-dev) echo hiredis ;;
     pacman:server | pacman:server-cli) echo valkey ;;
     pacman:clang-format) echo clang ;;
+    pacman:node) echo nodejs ;;
+    pacman:python3) echo python ;;
+    pacman:python3-redis) echo python-redis ;;
     *) echo "$2" ;;
     esac
 }

@@ -139,7 +139,7 @@ static void roll_back(struct rl_lock *lock, struct rl_actions *out)
     struct rl_pursuit *pursuit = lock->pursuit;
     uint16_t nodes = RL_RULE(ROLLBACK_EVERYWHERE) ? rl_all_nodes(lock) : lock->tally.yes;
 
-    if (pursuit->ticket || lock->terms.fair)
+    if (pursuit->ticket || lock->terms.fair || lock->polite)
         nodes &= (uint16_t)~nodes_that_refused(lock);
     if (!RL_RULE(QUEUE_ROLLBACK) && pursuit->ticket)
         return;

@@ -272,6 +272,7 @@ static int64_t pursuit_timer_ns(const struct rl_lock *lock)
             rl_validity_end_ns(lock->round_start_ns, rl_ttl_ns(lock), lock->policy->drift_ppm));
     case RL_BACKOFF:
     case RL_QUEUED:
+    case RL_PARKED:
         return rl_earlier(pursuit->retry_at_ns, wait_ns);
     case RL_TICKETING:
         return rl_earlier(lock->round_deadline_ns, wait_ns);

@@ -92,7 +92,7 @@ struct rl_owners_token {
  */
 struct rl_pursuit {
     int64_t wait_deadline_ns; /* RL_NEVER_NS: for ever; 0: try once */
-    int64_t retry_at_ns;      /* BACKOFF, QUEUED */
+    int64_t retry_at_ns;      /* BACKOFF, QUEUED, PARKED */
     int64_t ticket;           /* our place in the queue, fixed once it is known; 0: none */
     int64_t patience_ns; /* ACQUIRING from the queue: until when refusals may be taken back */
     int64_t ahead_ms;    /* who is ahead of us may live this long */
@@ -155,9 +155,10 @@ struct rl_lock {
     bool extending : 1;         /* an extension is under way ... */
     bool extension_is_ours : 1; /* ... started by the watchdog, nobody waits for it */
     bool came_from_queue : 1;   /* the hold was waited for */
-    bool released_late : 1;     /* RELEASING: the validity was already over */
-    bool adopted : 1;           /* taken over by value: validity unknown until extended */
-    bool foreign : 1; /* taken over: only a release may delete it, never our loss of it */
+    bool polite : 1;        /* the first attempt follows our own release: overtakes nobody */
+    bool released_late : 1; /* RELEASING: the validity was already over */
+    bool adopted : 1;       /* taken over by value: validity unknown until extended */
+    bool foreign : 1;       /* taken over: only a release may delete it, never our loss of it */
 };
 
 enum rl_event_type {
@@ -197,6 +198,7 @@ struct rl_event {
     int leader_error; /* TIMER while PARKED: why the waiter before us had no success */
     uint16_t nodes;   /* WAKE */
     uint16_t slot;    /* WAKE: of a semaphore; 0: unknown */
+    bool handed_over; /* WAKE: our own release is on its way, in front of what follows */
 };
 
 struct rl_send {

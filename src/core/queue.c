@@ -27,6 +27,12 @@
 /* A node says "free", is asked, and refuses: another was faster. Not for ever, in one round. */
 #define AGAINS_PER_NODE 4
 
+/*
+ * While one of ours holds the lock, the next of ours waits this long before it asks for a place:
+ * who holds for a moment only hands over to it directly, without any queue.
+ */
+#define HAND_OVER_NS (1 * MS_NS)
+
 /* After the key should have expired: a millisecond is as exact as servers count. */
 #define EXPIRY_LAG_NS (1 * MS_NS)
 
@@ -78,6 +84,7 @@ void rl_queue_park(struct rl_lock *lock, const struct rl_event *event)
 {
     (void)event;
     lock->state = RL_PARKED;
+    lock->pursuit->retry_at_ns = RL_NEVER_NS;
     /* Somebody holds it, or there would be nobody before us. */
     lock->pursuit->attempt_error = REDLOCK_BUSY;
 }
@@ -134,7 +141,7 @@ void rl_queue_turn(struct rl_lock *lock, const struct rl_event *event, struct rl
         rl_acquire_attempt(lock, event->now_ns, event->random, out);
         return;
     }
-    rl_queue_begin(lock, event->now_ns, out);
+    lock->pursuit->retry_at_ns = event->now_ns + HAND_OVER_NS;
 }
 
 /* Fewer than a quorum made an offer. */
@@ -253,6 +260,8 @@ void rl_queue_timer(struct rl_lock *lock, const struct rl_event *event, struct r
         give_tickets_up(lock, event);
     } else if (lock->state == RL_QUEUED && now_ns >= pursuit->retry_at_ns) {
         enter(lock, event, out);
+    } else if (lock->state == RL_PARKED && now_ns >= pursuit->retry_at_ns) {
+        rl_queue_begin(lock, now_ns, out);
     }
 }
 
@@ -284,6 +293,12 @@ void rl_queue_wake(struct rl_lock *lock, const struct rl_event *event, struct rl
     struct rl_pursuit *pursuit = lock->pursuit;
     uint16_t refused = 0;
 
+    if (lock->state == RL_PARKED && event->handed_over &&
+        event->now_ns < pursuit->wait_deadline_ns) {
+        lock->polite = true;
+        rl_acquire_attempt(lock, event->now_ns, event->random, out);
+        return;
+    }
     if (lock->state == RL_QUEUED && event->now_ns < pursuit->wait_deadline_ns) {
         if (event->slot <= lock->terms.slots)
             pursuit->free_slot = event->slot;

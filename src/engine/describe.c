@@ -135,8 +135,9 @@ static void describe_acquire(const struct rl_engine *engine, const struct rl_han
     struct rl_subject *subject = &out->subject;
 
     /* Only a first attempt may overtake: one that reaches few nodes would do so for ever. */
-    if (lock->terms.fair || (seeker && (lock->pursuit->ticket ||
-                                        (seeker->line && lock->pursuit->attempt_count > 1))))
+    if (lock->terms.fair || lock->polite ||
+        (seeker &&
+         (lock->pursuit->ticket || (seeker->line && lock->pursuit->attempt_count > 1))))
         subject->waiter =
             write_waiter(engine, subject->kind, seeker ? seeker->waiter : handle->claim->waiter,
                          out->waiter);

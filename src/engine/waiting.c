@@ -39,16 +39,28 @@ void rl_handles_wake(struct rl_engine *engine, uint8_t node, bool sleepers, int6
 }
 
 /*
- * Our own release is on its way. Who is first in the nodes' queue and ours need not wait to be
- * told: its request travels right behind.
+ * Our own release is on its way. The next of ours need not wait to be told, if it is first in the
+ * nodes' queue, or has not asked for a place yet: its request travels right behind.
  */
 void rl_wake_our_own(struct rl_engine *engine, const struct rl_handle *released, int64_t now_ns)
 {
-    uint16_t all = (uint16_t)((1u << engine->policy.node_count) - 1);
     struct rl_line *line = rl_line_find(&engine->lines, rl_claim_key(released->claim));
+    struct rl_event event = {
+        .type = RL_EVENT_WAKE,
+        .now_ns = now_ns,
+        .nodes = (uint16_t)((1u << engine->policy.node_count) - 1),
+        .slot = released->lock.slot,
+        .handed_over = released->lock.terms.kind == REDLOCK_MUTEX,
+    };
+    struct rl_handle *next = line ? line->first : NULL;
 
-    if (line && line->first->lock.state == RL_QUEUED && line->first->lock.pursuit->place == 1)
-        rl_handle_wake(engine, line->first, all, released->lock.slot, now_ns);
+    if (!next)
+        return;
+    if (next->lock.state == RL_PARKED && event.handed_over)
+        rl_seeker_of(next)->turn = false;
+    else if (next->lock.state != RL_QUEUED || next->lock.pursuit->place != 1)
+        return;
+    rl_handle_step(engine, next, &event);
 }
 
 uint32_t rl_handle_position(const struct rl_handle *handle)

@@ -33,11 +33,13 @@ local function leave()
   end
 end
 
--- The plain mutex, free, and we are first: what everybody waits for.
-if kind == 'm' and names == 1 and ARGV[7] == '0' and ARGV[8] == '0' and ticket ~= '0' and
-  call('ZRANGE', KEYS[3], 0, 0)[1] == waiter and call('SET', key, value, 'NX', 'PX', ttl) then
-  leave()
-  return {1, 0, '', 0, '', 0}
+-- The plain mutex, free, and we are first, or nobody waits: what everybody waits for.
+if kind == 'm' and names == 1 and ARGV[7] == '0' and ARGV[8] == '0' and waiter ~= '' then
+  local head = call('ZRANGE', KEYS[3], 0, 0)[1]
+  if head == (ticket ~= '0' and waiter or nil) and call('SET', key, value, 'NX', 'PX', ttl) then
+    leave()
+    return {1, 0, '', 0, '', 0}
+  end
 end
 
 local id, max_ttl, identity = '', 0, ''

@@ -246,12 +246,35 @@ CASE(only_the_first_of_a_client_is_sent, "The others wait for their turn, or for
                       "[101] turn                 -> done TIMEOUT\n");
 }
 
-CASE(what_we_hold_ourselves_is_not_tried, "The turn begins with the ticket.")
+CASE(what_we_hold_ourselves_is_not_tried, "The turn begins with the ticket, a moment later.")
 {
     trace_run(&three, "[0]   acquire 1000 wait 100 parked\n"
-                      "[5]   turn held            -> send TICKET 123\n"
+                      "[5]   turn held\n"
+                      "[5]   timer-at 6\n"
+                      "[6]   timer                -> send TICKET 123\n"
                       "[6]   1 held 900 #7\n"
                       "[6]   2 held 900 #7        -> send ACQUIRE 123\n");
+}
+
+CASE(our_own_release_hands_over, "Within that moment, the attempt follows it without a queue.")
+{
+    trace_run(&three, "[0]   acquire 1000 wait 100 parked\n"
+                      "[5]   turn held\n"
+                      "[5]   wake 123 over        -> send ACQUIRE 123\n"
+                      "[6]   1 granted\n"
+                      "[6]   2 granted            -> done OK\n");
+    /* Others wait on the nodes: then it queues behind them. */
+    trace_run(&three, "[0]   acquire 1000 wait 100 parked\n"
+                      "[5]   turn held\n"
+                      "[5]   wake 123 over        -> send ACQUIRE 123\n"
+                      "[6]   1 held 900 #7\n"
+                      "[6]   2 held 900 #7        -> send ROLLBACK 3, send ACQUIRE 123\n");
+    /* Not a release of ours, or the wait is over. */
+    trace_run(&three, "[0]   acquire 1000 wait 100 parked\n"
+                      "[5]   turn held\n"
+                      "[5]   wake 1\n"
+                      "[100] wake 123 over\n"
+                      "[100] timer                -> done TIMEOUT\n");
 }
 
 CASE(who_is_courteous_begins_in_the_queue, "And has nothing if the wait ends there.")

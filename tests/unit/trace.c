@@ -265,7 +265,8 @@ static void event_line(struct trace *t, char **words, int64_t now_ns, const char
     } else if (strcmp(words[0], "wake") == 0) {
         event.type = RL_EVENT_WAKE;
         event.nodes = read_nodes(words[1]);
-        event.slot = (uint16_t)(words[2] ? atoi(words[2]) : 0);
+        event.handed_over = words[2] && strcmp(words[2], "over") == 0;
+        event.slot = (uint16_t)(words[2] && !event.handed_over ? atoi(words[2]) : 0);
         step(t, &event, expected);
     } else if (strcmp(words[0], "adopt") == 0) {
         rl_lock_adopt(&t->lock);

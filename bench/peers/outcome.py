@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""From the rounds of all cases to medians, ratios, a table and verdicts."""
+import statistics
+
+STUCK_S = 5  # a call with a hung node that took longer counts as one that never returns
+TARGET_THREADS = 4.0
+TARGET_ONE_NAME = 3.0
+TARGET_SHARE = 0.9
+
+
+def ratio(a, b, key):
+    """The median of the rounds' own ratios: the two of a round stood next to each other."""
+    others = {r["round"]: r.get(key) for r in b.rounds}
+    each = [r[key] / others[r["round"]] for r in a.rounds
+            if r.get(key) is not None and others.get(r["round"])]
+    return statistics.median(each) if each else None
+
+
+def best_peer(cases, workload, callers, key, each=None):
+    """The best of those that are arranged alike: see Case.each."""
+    peers = [c for c in cases if c.kind == "peer" and c.workload == workload
+             and c.callers == callers and c.median(key) is not None
+             and (each is None or c.each is None or c.each == each)]
+    return max(peers, key=lambda c: c.median(key), default=None)
+
+
+def rows(cases, complete):
+    """Ours over the best peer, and what was aimed at; judged only where no peer is missing."""
+    by_id = {c.id: c for c in cases if c.id and c.rounds}
+    result = []
+
+    def row(name, id, key, what, target):
+        case = by_id.get(id)
+        best = case and best_peer(cases, case.workload, case.callers, key, case.each)
+        if not best:
+            return
+        value = ratio(case, best, key) if best.median(key) else None
+        if value is None:  # the best of them got nothing in the time: no number is the answer
+            met = case.median(key) > 0
+            what += "; every peer left it with nothing"
+        else:
+            met = value >= target if target else None
+            what += f"; best peer: {best.client}"
+        result.append({"id": name, "what": what, "ratio": value and round(value, 3),
+                       "target": target and f">= {target:g}", "met": met if complete else None})
+
+    row("peer_blocking_1", "blocking_1", "per_s", "blocking, one caller", None)
+    row("peer_async_64", "async_64", "per_s", "asynchronous, 64 in flight", None)
+    row("peer_threads_64", "threads_64", "per_s", "64 threads on one client, I/O thread",
+        TARGET_THREADS)
+    row("peer_threads_64_direct", "threads_64_direct", "per_s",
+        "64 threads on one client, without I/O thread", TARGET_THREADS)
+    for id, who in (("one_client", "one client"), ("clients", "a client each")):
+        row(f"peer_{id}", id, "per_s", f"16 callers on one name, {who}: all acquisitions",
+            TARGET_ONE_NAME)
+        row(f"peer_{id}_slowest", id, "slowest_per_s",
+            f"16 callers on one name, {who}: those of the slowest caller", TARGET_ONE_NAME)
+    for id, who in (("one_client_fair", "one client"), ("clients_fair", "a client each")):
+        share = by_id[id].median("share") if id in by_id else None
+        if share is not None:
+            result.append({"id": f"share_{id}", "what": f"slowest over fastest of 16, {who}, fair",
+                           "ratio": round(share, 3), "target": f">= {TARGET_SHARE:g}",
+                           "met": share >= TARGET_SHARE})
+    return result
+
+
+def number(value, digits=0):
+    return "-" if value is None else f"{value:,.{digits}f}"
+
+
+def print_table(cases):
+    titles = {"distinct": "distinct names, cycles/s", "one_name": "one name, acquisitions/s",
+              "hung": "one of the nodes hung, distinct names, cycles/s"}
+    groups = dict.fromkeys((c.workload, c.callers) for c in cases if c.rounds)
+    for workload, callers in sorted(groups, key=lambda g: (list(titles).index(g[0]), g[1])):
+        group = [c for c in cases if (c.workload, c.callers) == (workload, callers) and c.rounds]
+        best = best_peer(cases, workload, callers, "per_s")
+        print(f"\n{titles[workload]}, {callers} caller{'s' if callers > 1 else ''}")
+        print(f"{'':52}{'per s':>9}{'x best':>8}{'p50 us':>10}{'p99 us':>10}{'slowest':>9}"
+              f"{'share':>7}{'client us':>11}{'servers us':>11}{'spread':>8}")
+        for c in group:
+            if c.stuck():
+                print(f"{c.client:52}{c.stuck()} never returned within {STUCK_S} s")
+                continue
+            times = ratio(c, best, "per_s") if best else None
+            print(f"{c.client:52}{number(c.median('per_s')):>9}{number(times, 2):>8}"
+                  f"{number(c.median('p50_us')):>10}{number(c.median('p99_us')):>10}"
+                  f"{number(c.median('slowest_per_s')):>9}{number(c.median('share'), 2):>7}"
+                  f"{number(c.median('client_us'), 1):>11}{number(c.median('servers_us'), 1):>11}"
+                  f"{c.spread_percent():>7.0f}%")
+
+
+def print_rows(verdicts):
+    print()
+    for row in verdicts:
+        met = {True: "met", False: "NOT MET", None: ""}[row["met"]]
+        print(f"{number(row['ratio'], 2):>8}  {row['target'] or '':7} {met:8} {row['what']}")
+
+
+def described(case):
+    rounded = lambda key, digits=1: (None if case.median(key) is None
+                                     else round(case.median(key), digits))
+    stuck = case.stuck()
+    notes = [case.note] if case.note else []
+    if stuck:
+        notes.append(f"{stuck} never returned within {STUCK_S} s")
+    return {"client": case.client, "kind": case.kind, "workload": case.workload,
+            "callers": case.callers, "per_s": None if stuck else rounded("per_s"),
+            "p50_us": None if stuck == "acquire" else rounded("p50_us"),
+            "p99_us": None if stuck == "acquire" else rounded("p99_us"),
+            "share": rounded("share", 3), "slowest_per_s": rounded("slowest_per_s"),
+            "client_us": None if stuck else rounded("client_us"),
+            "servers_us": None if stuck else rounded("servers_us"),
+            "failures": sum(r["failures"] for r in case.rounds),
+            "calls": case.calls, "spread_percent": round(case.spread_percent(), 1),
+            "note": "; ".join(notes)}
