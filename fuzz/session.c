@@ -40,8 +40,8 @@ static void check_held(struct world *world, struct slot *slot)
         return;
     FUZZ_CHECK(slot->handle.claim && lock->deadline_ns > 0);
     FUZZ_CHECK(lock->deadline_ns - world->now_ns < slot->longest_ttl_ns);
-    entry = ledger_find(&world->ledger, slot->handle.claim->value_bytes,
-                        slot->handle.claim->value.size);
+    entry = ledger_find(&world->ledger, rl_claim_value(slot->handle.claim).data,
+                        slot->handle.claim->value_size);
     if (world->ledger.full)
         return;
     entry->was_held = true;
@@ -326,9 +326,12 @@ static void end(struct world *world)
     for (uint8_t i = 0; i < world->engine.policy.node_count; i++)
         if (world->connecting[i])
             disconnect(world, i, REDLOCK_VOTE_REFUSED, "the end");
-    for (int i = 0; i < SLOTS; i++)
-        if (world->slot[i].used && world->slot[i].handle.lock.wait_deadline_ns == RL_NEVER_NS)
+    for (int i = 0; i < SLOTS; i++) {
+        const struct rl_pursuit *pursuit = world->slot[i].handle.lock.pursuit;
+
+        if (world->slot[i].used && pursuit && pursuit->wait_deadline_ns == RL_NEVER_NS)
             rl_handle_cancel(&world->engine, &world->slot[i].handle, world->now_ns);
+    }
     world_look(world);
     while (rl_engine_next_ns(&world->engine) != RL_NEVER_NS && turns++ < END_TURNS_MAX)
         pass_to_next(world, END_STEP_NS);

@@ -17,6 +17,7 @@ enum operation { IDLE, ACQUIRING, EXTENDING, RELEASING, ASKING };
 struct slot {
     bool used;
     struct rl_handle handle;
+    struct rl_node_vote vote[NODES_MAX];
     struct rl_survey survey;
     enum operation operation;
     bool was_held;

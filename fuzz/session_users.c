@@ -25,13 +25,16 @@ static bool begin_slot(struct world *world, struct slot *slot, uint8_t choice)
         .fair = choice & 16,
     };
     const struct rl_about about = {
-        .key = {key, sizeof key - 1}, .prefix_size = 8, .name_count = 1, .owner = {"", 0}};
+        .key = {key, sizeof key - 1},
+        .name_count = 1,
+        .owner = {"", 0},
+    };
 
     if (slot->used)
         return false;
     memset(slot, 0, sizeof *slot);
     slot->used = true;
-    FUZZ_CHECK(rl_handle_init(&world->engine, &slot->handle, &about, &terms) == 0);
+    FUZZ_CHECK(rl_handle_init(&world->engine, &slot->handle, &about, &terms, slot->vote) == 0);
     return true;
 }
 
@@ -66,8 +69,8 @@ static void adopt(struct world *world, struct slot *slot, struct fuzz_input *inp
 /* What the public calls allow: nothing under way, acquired once, not released. */
 static bool can_operate(const struct slot *slot)
 {
-    return slot->used && slot->operation == IDLE && !slot->released && !slot->handle.survey &&
-           (slot->was_held || slot->adopted);
+    return slot->used && slot->operation == IDLE && !slot->released &&
+           !rl_survey_of(&slot->handle) && (slot->was_held || slot->adopted);
 }
 
 static void extend(struct world *world, struct slot *slot, struct fuzz_input *input)
@@ -125,7 +128,7 @@ void user_step(struct world *world, struct fuzz_input *input, uint8_t choice)
         release(world, slot);
         break;
     case 3:
-        if (slot->used && !slot->handle.survey)
+        if (slot->used && !rl_survey_of(&slot->handle))
             rl_handle_cancel(&world->engine, &slot->handle, world->now_ns);
         break;
     case 4:

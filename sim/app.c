@@ -158,7 +158,7 @@ static void acquire(struct sim_world *world, struct sim_worker *worker)
     struct sim_rng *rng = &world->rng;
     int64_t now_ns = sim_client_now_ns(world, client);
     struct rl_lock_terms terms;
-    struct rl_about about = {.prefix_size = sizeof PREFIX - 1};
+    struct rl_about about;
 
     draw_wish(world, worker);
     about.name_count = write_keys(worker, &about.key.size);
@@ -169,7 +169,7 @@ static void acquire(struct sim_world *world, struct sim_worker *worker)
     draw_terms(world, worker, &terms);
     memset(worker->footprint, 0, sizeof worker->footprint);
     worker->unserved_ns = 0;
-    if (rl_handle_init(client->engine, &worker->handle, &about, &terms) < 0)
+    if (rl_handle_init(client->engine, &worker->handle, &about, &terms, worker->vote) < 0)
         abort();
     worker->has_lock = true;
     begin_operation(world, worker, SIM_ACQUIRE);

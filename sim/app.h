@@ -30,6 +30,7 @@ struct sim_footprint {
 
 struct sim_worker {
     struct rl_handle handle; /* first: the engine hands this back */
+    struct rl_node_vote vote[REDLOCK_NODES_MAX];
     struct sim_client *client;
     uint8_t index;
     uint8_t names; /* which, a bit each */

@@ -19,8 +19,8 @@ static struct sim_worker *find_worker(struct sim_client *client, const struct si
         struct sim_worker *worker = &client->worker[i];
         const struct rl_claim *claim = worker->has_lock ? worker->handle.claim : NULL;
 
-        if (claim && claim->value.size == value.size &&
-            memcmp(claim->value.data, value.data, value.size) == 0)
+        if (claim && claim->value_size == value.size &&
+            memcmp(rl_claim_value(claim).data, value.data, value.size) == 0)
             return worker;
     }
     return NULL;

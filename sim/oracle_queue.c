@@ -27,6 +27,14 @@ static bool is_waiting(const struct sim_worker *worker)
            worker->wait_deadline_ns != 0;
 }
 
+/* Held already, though the application has not been told: no place any more. */
+static bool has_ticket(const struct sim_worker *worker)
+{
+    const struct rl_pursuit *pursuit = worker->handle.lock.pursuit;
+
+    return pursuit && pursuit->ticket;
+}
+
 static struct rl_slice key_of(char *out, size_t size, const char *head, uint8_t lock)
 {
     int length = snprintf(out, size, "%s:job%u", head, lock + 1u);
@@ -74,7 +82,8 @@ static bool is_queued(struct sim_node *node, const struct sim_worker *waiter)
     char member[64];
 
     snprintf(member, sizeof member, "%c%s.%llu", waiter->kind == REDLOCK_SHARED ? 'r' : 'w',
-             waiter->client->engine->id, (unsigned long long)waiter->handle.waiter);
+             waiter->client->engine->id,
+             (unsigned long long)rl_seeker_of(&waiter->handle)->waiter);
     for (uint8_t i = 0; i < SIM_LOCKS_MAX; i++) {
         const struct sim_key *queue;
 
@@ -97,8 +106,8 @@ static uint8_t queued_since(struct sim_world *world, const struct sim_worker *wa
         const struct sim_footprint *print = &waiter->footprint[i];
         struct sim_node *node = &world->node[i];
 
-        if (print->waiter != waiter->handle.waiter || print->queued_ns >= since_ns ||
-            print->queued_ns <= node->forgot_ns)
+        if (print->waiter != rl_seeker_of(&waiter->handle)->waiter ||
+            print->queued_ns >= since_ns || print->queued_ns <= node->forgot_ns)
             continue;
         if (print->in_key)
             count += is_in_keys(node, waiter);
@@ -125,7 +134,7 @@ void sim_queue_granted(struct sim_world *world, const struct sim_worker *served)
         for (uint8_t j = 0; world->client[i].alive && j < world->options.worker_count; j++) {
             const struct sim_worker *waiter = &world->client[i].worker[j];
 
-            if (waiter == served || !is_waiting(waiter) || !waiter->handle.lock.ticket ||
+            if (waiter == served || !is_waiting(waiter) || !has_ticket(waiter) ||
                 !(waiter->names & served->names) ||
                 (waiter->kind == REDLOCK_SHARED && served->kind == REDLOCK_SHARED))
                 continue;
@@ -142,7 +151,7 @@ void sim_queue_observe(struct sim_world *world, const struct sim_worker *worker)
 {
     const struct rl_lock *lock = &worker->handle.lock;
 
-    if (lock->state == RL_BACKOFF && lock->ticket)
+    if (lock->state == RL_BACKOFF && lock->pursuit->ticket)
         sim_fail(world, "no place without a quorum",
                  "c%u.%u %s waits for nodes, and has a place", worker->client->index + 1,
                  worker->index + 1, worker->label);

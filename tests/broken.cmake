@@ -103,8 +103,8 @@ redlock_broken_test(expiry_timer core/queue.c
 
 # Who has lost the majority keeps its place.
 redlock_broken_test(minority_leaves core/acquire.c
-    [[if (lock->attempt_error != REDLOCK_BUSY && lock->ticket) {]]
-    [[if (lock->attempt_error != REDLOCK_BUSY && lock->ticket && false) {]])
+    [[if (pursuit->attempt_error != REDLOCK_BUSY && pursuit->ticket) {]]
+    [[if (pursuit->attempt_error != REDLOCK_BUSY && pursuit->ticket && false) {]])
 
 # A failed attempt keeps what it got.
 redlock_broken_test(rollback core/acquire.c
@@ -121,7 +121,7 @@ redlock_broken_test(leaving core/acquire.c
 
 # Every waiter of a client is sent to the nodes.
 redlock_broken_test(one_place engine/line.c
-    [[is_private ? NULL : find(lines, hash, handle->key);]] [[NULL;]])
+    [[is_private ? NULL : find(lines, hash, key);]] [[NULL;]])
 
 # Who has just released may ask again at once, past those who wait.
 redlock_broken_test(courtesy engine/waiting.c
@@ -134,5 +134,5 @@ redlock_broken_test(late_ears
     [[rl_handles_wake(engine, node, engine->ear_count == engine->policy.quorum, now_ns);]]
     [[(void)now_ns;]]
     core/queue.c [[if (lock->tally.yes_count > 0)
-        free_ns =]] [[if (lock->tally.yes_count > 0 && lock->ahead_ms == 0)
+        free_ns =]] [[if (lock->tally.yes_count > 0 && pursuit->ahead_ms == 0)
         free_ns =]])

@@ -39,7 +39,7 @@ static int count_descriptors(void)
 }
 
 /* Too little memory, a failed call, nodes that could not be asked: nothing else has happened. */
-static void check_error(const struct walk *w, const char *what, int error)
+static void check_outcome(const struct walk *w, const char *what, int error)
 {
     switch (error) {
     case REDLOCK_OK:
@@ -54,12 +54,18 @@ static void check_error(const struct walk *w, const char *what, int error)
     case REDLOCK_NOMEM:
     case REDLOCK_SYSTEM:
     case REDLOCK_NOQUORUM:
-        if (redlock_detail()[0] == '\0')
-            FAIL("%s failed with %s and no explanation", what, redlock_error_name(error));
         return;
     default:
         FAIL("%s: %s: %s", what, redlock_error_name(error), redlock_detail());
     }
+}
+
+/* The same for a call of this thread. Outcomes are explained to the callback, in its thread. */
+static void check_error(const struct walk *w, const char *what, int error)
+{
+    check_outcome(w, what, error);
+    if (error && redlock_detail()[0] == '\0')
+        FAIL("%s failed with %s and no explanation", what, redlock_error_name(error));
 }
 
 /* Asked of the servers themselves: a lock that is ours now is on a majority of them. */
@@ -184,7 +190,7 @@ static void lock_asynchronously(struct walk *w, redlock *r)
     }
     CHECK(error != REDLOCK_SYSTEM);
     if (error)
-        check_error(w, "asynchronously", error);
+        check_outcome(w, "asynchronously", error);
     CHECK(acquired.lost_count <= 1);
     redlock_lock_free(lock);
 }
@@ -206,7 +212,7 @@ static void wait_and_cancel(struct walk *w, redlock *r)
     CHECK_OK(redlock_cancel(lock));
     error = drive(w, r, &outcome);
     if (error != REDLOCK_CANCELED)
-        check_error(w, "wait", error);
+        check_outcome(w, "wait", error);
     redlock_lock_free(lock);
 }
 

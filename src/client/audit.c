@@ -75,8 +75,8 @@ static int try_rights(struct rl_audit *audit, redlock_lock *lock, const enum rl_
 {
     int error = REDLOCK_OK;
 
-    lock->handle.lock.ttl_ns = lock->handle.lock.extension_ttl_ns = audit->ttl_ms * RL_MS_NS;
-    lock->handle.lock.longest_ttl_ns = RL_NEVER_NS;
+    lock->handle.lock.ttl_ms = lock->handle.lock.extension_ttl_ms = (uint32_t)audit->ttl_ms;
+    lock->handle.lock.longest_ttl_ms = RL_LONGEST_TTL_MS;
     for (int i = 0; i < 3 && !error; i++) {
         error = ask(audit->client, lock, ops[i], &surveys[i]);
         if (surveys == audit->rights)
@@ -128,7 +128,7 @@ static void leave_queue(redlock *client, redlock_lock *lock)
     struct rl_engine *engine = &client->engine;
     struct rl_claim *claim = lock->handle.claim;
 
-    claim->waiter = lock->handle.waiter;
+    claim->waiter = rl_seeker_of(&lock->handle)->waiter;
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
         struct rl_description description;
         struct rl_command command;
@@ -149,8 +149,8 @@ static int try_queue(struct rl_audit *audit)
     if (!lock)
         return REDLOCK_NOMEM;
     audit->client->engine.listening = true;
-    lock->handle.lock.ticket = 1;
-    lock->handle.waiter = AUDIT_WAITER;
+    rl_seeker_of(&lock->handle)->pursuit.ticket = 1;
+    rl_seeker_of(&lock->handle)->waiter = AUDIT_WAITER;
     error = try_rights(audit, lock, queue_ops, audit->queue);
     if (!error)
         leave_queue(audit->client, lock);

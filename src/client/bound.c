@@ -107,7 +107,7 @@ void rl_unbind_thread(redlock *client, redlock_lock *lock)
     /* In a child: the epoll set is the parent's as well, and not ours to change. */
     if (rl_client_is_forked(client))
         return;
-    for (redlock_lock *other = client->locks; other; other = other->next)
+    for (redlock_lock *other = rl_first_lock(client); other; other = rl_next_lock(other))
         if (other->thread == token) {
             token_unref(token);
             return;
@@ -120,7 +120,7 @@ void rl_unbind_thread(redlock *client, redlock_lock *lock)
 
 void rl_release_orphaned(redlock *client, int64_t now_ns)
 {
-    for (redlock_lock *lock = client->locks; lock; lock = lock->next) {
+    for (redlock_lock *lock = rl_first_lock(client); lock; lock = rl_next_lock(lock)) {
         if (!lock->thread || !atomic_load(&lock->thread->ended))
             continue;
         rl_unbind_thread(client, lock);

@@ -20,7 +20,6 @@
 #include "redlock.h"
 
 #define RL_LOCKS_KEPT 1024
-#define RL_LOCK_KEY_INLINE 96
 #define RL_MS_NS 1000000
 
 /* What the owner of a handle is waiting for. */
@@ -55,19 +54,13 @@ struct rl_order {
     void (*carry_out)(redlock *client, struct rl_order *order);
 };
 
+/*
+ * A lock as its owner knows it. A client may hold a hundred thousand: what is needed only for a
+ * while is elsewhere (engine/seeker.h), and the texts are as long as they need to be.
+ */
 struct redlock_lock {
-    struct rl_handle handle; /* first: the engine hands this back */
+    struct rl_handle handle; /* first: the engine hands this back; its list is ours as well */
     redlock *client;
-    redlock_lock *next; /* in the client's list of all handles, or of spare ones */
-    redlock_lock *previous;
-
-    char *key; /* prefix and name (of several, all), the owner behind it; inline when short */
-    size_t key_size;
-    size_t prefix_size;
-    char key_inline[RL_LOCK_KEY_INLINE];
-    char value[REDLOCK_VALUE_MAX + 1]; /* of the last attempt that was decided */
-
-    enum rl_operation operation;
     union {
         struct {
             redlock_done_fn *done; /* of the operation; NULL: a thread is blocked in a call */
@@ -75,20 +68,24 @@ struct redlock_lock {
         };
         struct rl_order farewell; /* its owner has freed it */
     };
+    struct rl_blocked *blocked; /* the call that waits for the operation; NULL: none does */
     redlock_lost_fn *lost;
     redlock_jeopardy_fn *jeopardy;
     void *lost_data;                /* for both */
-    int event_fd;                   /* -1: nobody asked for one */
     struct rl_thread_token *thread; /* whom it is bound to; NULL: nobody */
+    int event_fd;                   /* -1: nobody asked for one */
+    uint8_t name_room;              /* bytes behind the votes; UINT8_MAX: or more */
     bool released;                  /* by its owner, with success */
     bool is_simple;                 /* no callbacks, descriptors or threads hang on it */
-    bool given_up;    /* by us: an operation that was under way ends with CANCELED */
-    bool adopted;     /* freeing it gives nothing up */
-    bool dropped;     /* the client is closed: the engine has forgotten it */
-    bool in_callback; /* it cannot be freed before that returns ... */
-    bool doomed;      /* ... and was asked to be, from inside */
+    /* One byte, and nobody's without the mutex: */
+    enum rl_operation operation : 3;
+    bool given_up : 1;    /* by us: an operation that was under way ends with CANCELED */
+    bool adopted : 1;     /* freeing it gives nothing up */
+    bool dropped : 1;     /* the client is closed: the engine has forgotten it */
+    bool in_callback : 1; /* it cannot be freed before that returns ... */
+    bool doomed : 1;      /* ... and was asked to be, from inside */
 
-    struct rl_blocked *blocked; /* the call that waits for the operation; NULL: none does */
+    struct rl_node_vote vote[]; /* of every node; behind them the name */
 };
 
 struct redlock {
@@ -118,7 +115,6 @@ struct redlock {
     char *client_name;
     char *tls_server_name;
 
-    redlock_lock *locks; /* every handle */
     redlock_lock *spare; /* for reuse: a busy client allocates nothing */
     size_t spare_count;
     redlock_warn_fn *warn;
@@ -140,6 +136,23 @@ struct redlock {
     pthread_cond_t turn_cond; /* a turn or a callback has ended */
     int64_t turned_ns;        /* when the last turn looked at the sockets */
 };
+
+/* Every handle, and the spare ones: the engine's lists are of handles, which begin locks. */
+static inline redlock_lock *rl_first_lock(const redlock *client)
+{
+    return (redlock_lock *)client->engine.handles;
+}
+
+static inline redlock_lock *rl_next_lock(const redlock_lock *lock)
+{
+    return (redlock_lock *)lock->handle.next;
+}
+
+/* Of several names, the first. */
+static inline char *rl_lock_name(const redlock_lock *lock)
+{
+    return (char *)(lock->vote + lock->client->engine.policy.node_count);
+}
 
 /* What a client is among others; an only one has no spread. */
 struct rl_membership {
@@ -217,7 +230,6 @@ redlock_lock *rl_lock_new(redlock *client, const struct rl_names *names,
 redlock_lock *rl_lock_new_for(redlock *client, const char *name, size_t name_size,
                               const struct rl_lock_terms *terms);
 void rl_lock_discard(redlock *client, redlock_lock *lock, bool give_up);
-void rl_lock_keep_value(redlock_lock *lock);
 
 /* close.c */
 void rl_client_tear_down(redlock *client);

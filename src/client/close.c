@@ -33,7 +33,7 @@ void rl_client_tear_down(redlock *client)
     while (client->spare) {
         redlock_lock *lock = client->spare;
 
-        client->spare = lock->next;
+        client->spare = rl_next_lock(lock);
         free(lock);
     }
 }
@@ -52,7 +52,7 @@ void rl_client_unref(redlock *client)
 /* Held locks are given up, waiting ones end with CANCELED. */
 static void end_locks(redlock *client, int64_t now_ns)
 {
-    for (redlock_lock *lock = client->locks; lock; lock = lock->next)
+    for (redlock_lock *lock = rl_first_lock(client); lock; lock = rl_next_lock(lock))
         if (!lock->adopted)
             rl_give_up(client, lock, now_ns);
 }
@@ -93,13 +93,13 @@ static void drain(redlock *client, int64_t end_ns)
 /* `done` runs exactly once for everything that was started: what is left ends here. */
 static void end_operations(redlock *client)
 {
-    redlock_lock *lock = client->locks;
+    redlock_lock *lock = rl_first_lock(client);
 
     while (lock) {
         redlock_done_fn *done = lock->done;
 
         if (lock->operation == RL_NO_OPERATION || !done) {
-            lock = lock->next;
+            lock = rl_next_lock(lock);
             continue;
         }
         lock->operation = RL_NO_OPERATION;
@@ -108,14 +108,21 @@ static void end_operations(redlock *client)
         if (lock->doomed)
             rl_lock_discard(client, lock, false);
         /* The callback may have changed the list. */
-        lock = client->locks;
+        lock = rl_first_lock(client);
     }
 }
 
 static void forget_locks(redlock *client, int64_t now_ns)
 {
-    for (redlock_lock *lock = client->locks; lock; lock = lock->next) {
+    redlock_lock *lock;
+
+    while ((lock = rl_first_lock(client)) != NULL) {
+        struct rl_claim *claim = lock->handle.claim;
+
+        /* Its value stays readable until the handle is freed. */
+        rl_claim_ref(claim);
         rl_handle_drop(&client->engine, &lock->handle, false, now_ns);
+        lock->handle.claim = claim;
         lock->dropped = true;
     }
 }

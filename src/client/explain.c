@@ -16,11 +16,6 @@ const char *rl_of_quorum(const redlock *client, char text[RL_OF_QUORUM_MAX])
     return text;
 }
 
-static const char *name_of(const redlock_lock *lock)
-{
-    return lock->key ? lock->key + lock->prefix_size : "";
-}
-
 static bool could_vote(uint8_t vote)
 {
     return vote == REDLOCK_VOTE_GRANTED || vote == REDLOCK_VOTE_HELD ||
@@ -53,13 +48,15 @@ static uint8_t count_votes(const struct rl_policy *policy, const struct rl_node_
     return count;
 }
 
-static int64_t longest_ttl_ms(const struct rl_policy *policy, const struct rl_node_vote *votes)
+/* How long the others' keys may live; -1: nobody knows. */
+static int64_t longest_ttl_ms(const redlock_lock *lock, const struct rl_node_vote *votes)
 {
+    const struct rl_pursuit *pursuit = lock->handle.lock.pursuit;
     int64_t longest_ms = -1;
 
-    for (uint8_t i = 0; i < policy->node_count; i++)
-        if (votes[i].vote == REDLOCK_VOTE_HELD && votes[i].key_ttl_ms > longest_ms)
-            longest_ms = votes[i].key_ttl_ms;
+    for (uint8_t i = 0; pursuit && i < lock->client->engine.policy.node_count; i++)
+        if (votes[i].vote == REDLOCK_VOTE_HELD && pursuit->key_ttl_ms[i] > longest_ms)
+            longest_ms = pursuit->key_ttl_ms[i];
     return longest_ms;
 }
 
@@ -67,21 +64,21 @@ static int explain_held(const redlock_lock *lock, const struct rl_node_vote *vot
 {
     const struct rl_policy *policy = &lock->client->engine.policy;
     uint8_t held_count = count_votes(policy, votes, REDLOCK_VOTE_HELD);
-    int64_t ttl_ms = longest_ttl_ms(policy, votes);
+    int64_t ttl_ms = longest_ttl_ms(lock, votes);
     char when[64] = "";
     char of_quorum[RL_OF_QUORUM_MAX];
 
     if (held_count > 0 && ttl_ms == 0)
         return rl_detail(error,
                          "'%s' is free or about to be, but others are ahead in its queue",
-                         name_of(lock));
+                         rl_lock_name(lock));
     if (ttl_ms > 0)
         snprintf(when, sizeof when, ", for up to %" PRId64 ".%03d s more", ttl_ms / 1000,
                  (int)(ttl_ms % 1000));
     if (held_count == 0)
         return rl_detail(error, "'%s' was still held by another when the wait ended",
-                         name_of(lock));
-    return rl_detail(error, "'%s' is held by another on %u of %u nodes%s%s", name_of(lock),
+                         rl_lock_name(lock));
+    return rl_detail(error, "'%s' is held by another on %u of %u nodes%s%s", rl_lock_name(lock),
                      held_count, policy->node_count, rl_of_quorum(lock->client, of_quorum),
                      when);
 }
@@ -132,19 +129,20 @@ static int explain_lost(const redlock_lock *lock, const struct rl_node_vote *vot
 
     if (held_count > 0)
         return rl_detail(error, "'%s' was taken by another: its key is on %u of %u nodes",
-                         name_of(lock), held_count, policy->node_count);
+                         rl_lock_name(lock), held_count, policy->node_count);
     if (missing_count > 0)
-        return rl_detail(error, "the key of '%s' was gone from %u of %u nodes", name_of(lock),
-                         missing_count, policy->node_count);
-    return rl_detail(error, "the validity of '%s' had ended", name_of(lock));
+        return rl_detail(error, "the key of '%s' was gone from %u of %u nodes",
+                         rl_lock_name(lock), missing_count, policy->node_count);
+    return rl_detail(error, "the validity of '%s' had ended", rl_lock_name(lock));
 }
 
 int rl_explain(const redlock_lock *lock, enum rl_operation operation, int error)
 {
+    const struct rl_survey *survey = rl_survey_of(&lock->handle);
     const struct rl_node_vote *votes = lock->handle.lock.node;
 
-    if (operation == RL_QUESTION)
-        votes = lock->handle.survey->node;
+    if (operation == RL_QUESTION && survey)
+        votes = survey->node;
     switch (error) {
     case REDLOCK_OK:
         return error;
@@ -157,15 +155,15 @@ int rl_explain(const redlock_lock *lock, enum rl_operation operation, int error)
     case REDLOCK_GUARDED:
         return explain_guarded(lock, votes, error);
     case REDLOCK_CANCELED:
-        return rl_detail(error, "the wait for '%s' was canceled", name_of(lock));
+        return rl_detail(error, "the wait for '%s' was canceled", rl_lock_name(lock));
     case REDLOCK_INVAL:
         if (operation == RL_ACQUISITION)
             return rl_detail(error,
                              "the TTL of '%s' is beyond what the nodes allow; shorten it, "
                              "or raise their max_ttl with `redlock init --max-ttl`",
-                             name_of(lock));
+                             rl_lock_name(lock));
         return rl_detail(error, "max_extensions or max_hold_ms forbids extending '%s'",
-                         name_of(lock));
+                         rl_lock_name(lock));
     default:
         return explain_no_quorum(lock, votes, error);
     }

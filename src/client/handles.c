@@ -6,31 +6,48 @@
 #include <unistd.h>
 
 #include "client/client.h"
+#include "engine/piece.h"
 #include "io/clock.h"
 
-static redlock_lock *take_memory(redlock *client)
+static redlock_lock *allocate(redlock *client, size_t name_size)
+{
+    size_t fixed =
+        sizeof(redlock_lock) + client->engine.policy.node_count * sizeof(struct rl_node_vote);
+    size_t size = rl_piece_size(fixed + name_size + 1);
+    redlock_lock *lock = calloc(1, size);
+
+    if (!lock)
+        return NULL;
+    lock->client = client;
+    lock->name_room = size - fixed < UINT8_MAX ? (uint8_t)(size - fixed) : UINT8_MAX;
+    return lock;
+}
+
+/* A spare one, if it has room for the name; else it makes way for one that has. */
+static redlock_lock *take_memory(redlock *client, size_t name_size)
 {
     redlock_lock *lock = client->spare;
 
-    if (lock) {
-        client->spare = lock->next;
-        client->spare_count--;
+    if (!lock)
+        return allocate(client, name_size);
+    client->spare = rl_next_lock(lock);
+    client->spare_count--;
+    if (lock->name_room > name_size)
         return lock;
-    }
-    return calloc(1, sizeof *lock);
+    free(lock);
+    return allocate(client, name_size);
 }
 
 static void give_memory_back(redlock *client, redlock_lock *lock)
 {
-    if (lock->key != lock->key_inline)
-        free(lock->key);
     if (lock->event_fd >= 0)
         close(lock->event_fd);
-    if (client->closed || client->spare_count >= RL_LOCKS_KEPT) {
+    if (client->closed || client->spare_count >= RL_LOCKS_KEPT ||
+        lock->name_room == UINT8_MAX) { /* long names are rare: their memory is given back */
         free(lock);
         return;
     }
-    lock->next = client->spare;
+    lock->handle.next = (struct rl_handle *)client->spare;
     client->spare = lock;
     client->spare_count++;
 }
@@ -41,42 +58,24 @@ static char *append(char *at, const char *bytes, size_t size)
     return at + size;
 }
 
-/* The keys of all names, each terminated, and the owner behind them. */
-static bool set_key(redlock *client, redlock_lock *lock, const struct rl_names *names,
-                    struct rl_about *about)
+/* The keys of all names, one behind the other. */
+static struct rl_slice write_keys(const redlock *client, const struct rl_names *names,
+                                  char *out)
 {
-    /* A question without a name has no key, not a key that is just the prefix. */
-    size_t prefix_size = names->count ? client->prefix_size : 0;
-    size_t size = names->owner.size + 2;
-    char *at;
+    char *at = out;
 
-    for (size_t i = 0; i < names->count; i++)
-        size += prefix_size + names->name[i].size + 1;
-    lock->key = size > sizeof lock->key_inline ? malloc(size) : lock->key_inline;
-    if (!lock->key)
-        return false;
-    at = lock->key;
-    *at = '\0';
     for (size_t i = 0; i < names->count; i++) {
-        at = append(at, client->prefix, prefix_size);
+        if (i > 0)
+            *at++ = RL_KEY_SEPARATOR;
+        at = append(at, client->prefix, client->prefix_size);
         at = append(at, names->name[i].data, names->name[i].size);
-        *at++ = RL_KEY_SEPARATOR;
     }
-    lock->key_size = names->count ? (size_t)(at - lock->key) - 1 : 0;
-    lock->prefix_size = prefix_size;
-    append(at, names->owner.data, names->owner.size)[0] = '\0';
-    *about = (struct rl_about){
-        .key = {lock->key, lock->key_size},
-        .prefix_size = prefix_size,
-        .name_count = (uint8_t)(names->count ? names->count : 1),
-        .owner = {at, names->owner.size},
-    };
-    return true;
+    /* A question without a name has no key, not a key that is just the prefix. */
+    return (struct rl_slice){out, (size_t)(at - out)};
 }
 
 static void reset(redlock_lock *lock)
 {
-    lock->value[0] = '\0';
     lock->operation = RL_NO_OPERATION;
     lock->done = NULL;
     lock->lost = NULL;
@@ -101,48 +100,38 @@ redlock_lock *rl_lock_new_for(redlock *client, const char *name, size_t name_siz
 redlock_lock *rl_lock_new(redlock *client, const struct rl_names *names,
                           const struct rl_lock_terms *terms)
 {
-    redlock_lock *lock = take_memory(client);
-    struct rl_about about;
+    struct rl_slice name = names->count ? names->name[0] : (struct rl_slice){"", 0};
+    redlock_lock *lock = take_memory(client, name.size);
+    char keys[RL_KEYS_MAX];
+    struct rl_about about = {
+        .key = write_keys(client, names, keys),
+        .name_count = (uint8_t)(names->count ? names->count : 1),
+        .owner = names->owner,
+    };
 
     if (!lock) {
         rl_detail(REDLOCK_NOMEM, "out of memory");
         return NULL;
     }
     reset(lock);
-    if (!set_key(client, lock, names, &about) ||
-        rl_handle_init(&client->engine, &lock->handle, &about, terms) < 0) {
+    append(rl_lock_name(lock), name.data, name.size)[0] = '\0';
+    if (rl_handle_init(&client->engine, &lock->handle, &about, terms, lock->vote) < 0) {
         rl_detail(REDLOCK_NOMEM, "out of memory");
         give_memory_back(client, lock);
         return NULL;
     }
-    lock->client = client;
-    lock->previous = NULL;
-    lock->next = client->locks;
-    if (client->locks)
-        client->locks->previous = lock;
-    client->locks = lock;
     client->references++;
     return lock;
-}
-
-void rl_lock_keep_value(redlock_lock *lock)
-{
-    if (lock->handle.claim)
-        memcpy(lock->value, lock->handle.claim->value_bytes, sizeof lock->value);
 }
 
 /* The mutex is held; the client may be gone afterwards only if it was closed before. */
 void rl_lock_discard(redlock *client, redlock_lock *lock, bool give_up)
 {
     rl_unbind_thread(client, lock);
-    if (!lock->dropped)
-        rl_handle_drop(&client->engine, &lock->handle, give_up && !lock->adopted, rl_now_ns());
-    if (lock->previous)
-        lock->previous->next = lock->next;
+    if (lock->dropped)
+        rl_claim_unref(&client->engine.claims, lock->handle.claim);
     else
-        client->locks = lock->next;
-    if (lock->next)
-        lock->next->previous = lock->previous;
+        rl_handle_drop(&client->engine, &lock->handle, give_up && !lock->adopted, rl_now_ns());
     give_memory_back(client, lock);
     client->references--;
 }

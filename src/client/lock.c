@@ -210,7 +210,6 @@ int redlock_adopt(redlock *client, const char *name, const char *value, redlock_
         error = rl_detail(REDLOCK_NOMEM, "out of memory");
         goto cleanup;
     }
-    rl_lock_keep_value(lock);
     *out = lock;
 cleanup:
     rl_client_leave(client);

@@ -119,12 +119,25 @@ int redlock_slot(const redlock_lock *lock)
 
 const char *redlock_value(const redlock_lock *lock)
 {
-    return lock ? lock->value : "";
+    const char *value;
+    bool alone;
+
+    if (!lock)
+        return "";
+    /* In a child there are no other threads, and nobody who would ever unlock it. */
+    alone = rl_client_is_forked(lock->client);
+    if (!alone)
+        pthread_mutex_lock(&lock->client->mutex);
+    /* While it is being acquired, every attempt has another one. */
+    value = lock->operation == RL_ACQUISITION ? "" : rl_claim_value(lock->handle.claim).data;
+    if (!alone)
+        pthread_mutex_unlock(&lock->client->mutex);
+    return value;
 }
 
 const char *redlock_name(const redlock_lock *lock)
 {
-    return lock ? lock->key + lock->prefix_size : "";
+    return lock ? rl_lock_name(lock) : "";
 }
 
 int redlock_margin(const redlock_lock *lock)

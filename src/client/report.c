@@ -7,21 +7,22 @@
 #include "io/clock.h"
 
 static void describe_node(const struct rl_node *node, const struct rl_node_vote *vote,
-                          redlock_node_report *out)
+                          int64_t key_ttl_ms, redlock_node_report *out)
 {
     memset(out, 0, sizeof *out);
     memcpy(out->address, node->address, sizeof out->address);
-    out->vote = vote->vote;
+    out->vote = (int32_t)vote->vote;
     out->rtt_us = vote->rtt_us;
-    out->key_ttl_ms = vote->key_ttl_ms;
+    out->key_ttl_ms = key_ttl_ms;
     out->kind = -1;
     /* A node's last words belong to this vote only if they are of its kind. */
     if (node->session.failure == vote->vote)
         memcpy(out->text, node->session.failure_text, sizeof out->text);
 }
 
+/* key_ttls_ms: NULL where nobody asked. */
 static void describe(const redlock *client, const struct rl_node_vote *votes,
-                     redlock_report *out)
+                     const int64_t *key_ttls_ms, redlock_report *out)
 {
     const struct rl_engine *engine = &client->engine;
 
@@ -30,14 +31,17 @@ static void describe(const redlock *client, const struct rl_node_vote *votes,
     out->node_count = engine->policy.node_count;
     out->quorum = engine->policy.quorum;
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
-        describe_node(&engine->node[i], &votes[i], &out->node[i]);
+        describe_node(&engine->node[i], &votes[i], key_ttls_ms ? key_ttls_ms[i] : -1,
+                      &out->node[i]);
 }
 
 void rl_report_lock(const redlock_lock *lock, redlock_report *out)
 {
+    const struct rl_pursuit *pursuit = lock->handle.lock.pursuit;
     redlock_report report = {.size = sizeof report};
 
-    describe(lock->client, lock->handle.lock.node, &report);
+    describe(lock->client, lock->handle.lock.node, pursuit ? pursuit->key_ttl_ms : NULL,
+             &report);
     rl_struct_fill(out, &report, sizeof report);
 }
 
@@ -45,7 +49,7 @@ void rl_report_survey(redlock *client, const struct rl_survey *survey, redlock_r
 {
     redlock_report report = {.size = sizeof report};
 
-    describe(client, survey->node, &report);
+    describe(client, survey->node, survey->key_ttl_ms, &report);
     for (uint8_t i = 0; survey->sight && i < report.node_count; i++) {
         memcpy(report.node[i].holder, survey->sight[i].holder[0], sizeof report.node[i].holder);
         report.node[i].kind = survey->sight[i].kind;

@@ -172,7 +172,6 @@ static int deliver_done(redlock *client, redlock_lock *lock, enum rl_operation o
 {
     if (operation == RL_NO_OPERATION || lock->doomed)
         return 0;
-    rl_lock_keep_value(lock);
     lock->operation = RL_NO_OPERATION;
     lock->released |= operation == RL_RELEASE && error == REDLOCK_OK;
     if (!lock->done) {

@@ -17,30 +17,34 @@
 
 static void choose_slot(struct rl_lock *lock, uint32_t random)
 {
-    if (lock->free_slot)
-        lock->slot = lock->free_slot;
+    struct rl_pursuit *pursuit = lock->pursuit;
+
+    if (pursuit->free_slot)
+        lock->slot = pursuit->free_slot;
     else if (!lock->slot)
         lock->slot = (uint16_t)(1 + random % lock->terms.slots);
-    lock->free_slot = 0;
+    pursuit->free_slot = 0;
 }
 
 void rl_acquire_attempt(struct rl_lock *lock, int64_t now_ns, uint32_t random,
                         struct rl_actions *out)
 {
+    struct rl_pursuit *pursuit = lock->pursuit;
+
     /* t0 is noted before anything is sent (A2): the validity counts from here. */
-    rl_round_begin(lock, now_ns, rl_lock_node_timeout_ns(lock->policy, lock->ttl_ns));
+    rl_round_begin(lock, now_ns, rl_lock_node_timeout_ns(lock->policy, rl_ttl_ns(lock)));
     lock->state = RL_ACQUIRING;
-    lock->attempt_count++;
-    lock->longest_ttl_ns = lock->ttl_ns;
+    pursuit->attempt_count++;
+    lock->longest_ttl_ms = lock->ttl_ms;
     lock->token = 0;
     lock->came_from_queue = false;
     lock->unanswered = 0;
-    lock->owners[0] = lock->owners[1] = (struct rl_owners_token){0};
-    lock->nested = 0;
-    lock->beyond_max_ttl = 0;
-    lock->woken = lock->again_count = 0;
-    lock->ahead_ms = 0;
-    lock->patience_ns = RL_NEVER_NS;
+    pursuit->owners[0] = pursuit->owners[1] = (struct rl_owners_token){0};
+    pursuit->nested = 0;
+    pursuit->beyond_max_ttl = 0;
+    pursuit->woken = pursuit->again_count = 0;
+    pursuit->ahead_ms = 0;
+    pursuit->patience_ns = RL_NEVER_NS;
     if (lock->terms.kind == REDLOCK_SEMAPHORE)
         choose_slot(lock, random);
     rl_send(out, RL_OP_ACQUIRE, rl_all_nodes(lock), lock->round);
@@ -49,9 +53,11 @@ void rl_acquire_attempt(struct rl_lock *lock, int64_t now_ns, uint32_t random,
 void rl_acquire_begin(struct rl_lock *lock, const struct rl_event *event,
                       struct rl_actions *out)
 {
-    lock->ttl_ns = event->ttl_ns;
-    lock->wait_deadline_ns = event->wait_deadline_ns;
-    lock->attempt_error = REDLOCK_NOQUORUM; /* nobody has answered anything yet */
+    struct rl_pursuit *pursuit = lock->pursuit;
+
+    lock->ttl_ms = (uint32_t)(event->ttl_ns / RL_TTL_UNIT_NS);
+    pursuit->wait_deadline_ns = event->wait_deadline_ns;
+    pursuit->attempt_error = REDLOCK_NOQUORUM; /* nobody has answered anything yet */
     if (event->parked)
         rl_queue_park(lock, event);
     else if (event->courteous)
@@ -66,13 +72,15 @@ void rl_acquire_begin(struct rl_lock *lock, const struct rl_event *event,
  */
 static int64_t retry_at_ns(const struct rl_lock *lock, int64_t now_ns, uint32_t random)
 {
+    const struct rl_pursuit *pursuit = lock->pursuit;
     int64_t bound_ns = lock->policy->retry_min_ns;
-    int64_t left_ns = lock->wait_deadline_ns - now_ns - LAST_MOMENTS_NS;
+    int64_t left_ns = pursuit->wait_deadline_ns - now_ns - LAST_MOMENTS_NS;
 
     if (left_ns <= 0)
         return RL_NEVER_NS;
 
-    for (uint32_t i = 1; i < lock->attempt_count && bound_ns < lock->policy->retry_max_ns; i++)
+    for (uint32_t i = 1; i < pursuit->attempt_count && bound_ns < lock->policy->retry_max_ns;
+         i++)
         bound_ns *= 2;
     if (bound_ns > lock->policy->retry_max_ns)
         bound_ns = lock->policy->retry_max_ns;
@@ -94,16 +102,18 @@ static int attempt_error(const struct rl_lock *lock)
 
 int rl_acquire_final_error(const struct rl_lock *lock)
 {
+    const struct rl_pursuit *pursuit = lock->pursuit;
+
     /* After a wait, "busy" means that the wait was not long enough. */
-    if (lock->attempt_error == REDLOCK_BUSY && lock->wait_deadline_ns)
+    if (pursuit->attempt_error == REDLOCK_BUSY && pursuit->wait_deadline_ns)
         return REDLOCK_TIMEOUT;
-    return lock->attempt_error;
+    return pursuit->attempt_error;
 }
 
 void rl_acquire_give_up(struct rl_lock *lock, struct rl_actions *out, int error)
 {
     /* Whoever is behind us must not wait for somebody who has gone. */
-    if (lock->ticket)
+    if (lock->pursuit->ticket)
         rl_send(out, RL_OP_LEAVE, rl_all_nodes(lock), lock->round);
     rl_queue_forget(lock);
     lock->state = RL_ENDED;
@@ -126,11 +136,12 @@ static uint16_t nodes_that_refused(const struct rl_lock *lock)
  */
 static void roll_back(struct rl_lock *lock, struct rl_actions *out)
 {
+    struct rl_pursuit *pursuit = lock->pursuit;
     uint16_t nodes = RL_RULE(ROLLBACK_EVERYWHERE) ? rl_all_nodes(lock) : lock->tally.yes;
 
-    if (lock->ticket || lock->terms.fair || lock->polite)
+    if (pursuit->ticket || lock->terms.fair || lock->polite)
         nodes &= (uint16_t)~nodes_that_refused(lock);
-    if (!RL_RULE(QUEUE_ROLLBACK) && lock->ticket)
+    if (!RL_RULE(QUEUE_ROLLBACK) && pursuit->ticket)
         return;
     rl_send(out, RL_OP_ROLLBACK, nodes, lock->round);
 }
@@ -138,7 +149,8 @@ static void roll_back(struct rl_lock *lock, struct rl_actions *out)
 /* The same for an attempt that is the last one. */
 static void quit(struct rl_lock *lock, struct rl_actions *out, int error)
 {
-    rl_send(out, lock->ticket ? RL_OP_QUIT : RL_OP_ROLLBACK, rl_all_nodes(lock), lock->round);
+    rl_send(out, lock->pursuit->ticket ? RL_OP_QUIT : RL_OP_ROLLBACK, rl_all_nodes(lock),
+            lock->round);
     rl_queue_forget(lock);
     rl_acquire_give_up(lock, out, error);
 }
@@ -149,7 +161,7 @@ static uint16_t nodes_held_by_another(const struct rl_lock *lock)
 
     for (uint8_t i = 0; i < lock->policy->node_count; i++)
         /* A script tells the remaining time by itself. */
-        if (lock->node[i].vote == REDLOCK_VOTE_HELD && lock->node[i].key_ttl_ms < 0)
+        if (lock->node[i].vote == REDLOCK_VOTE_HELD && lock->pursuit->key_ttl_ms[i] < 0)
             nodes |= (uint16_t)(1u << i);
     return nodes;
 }
@@ -157,7 +169,7 @@ static uint16_t nodes_held_by_another(const struct rl_lock *lock)
 void rl_acquire_back_off(struct rl_lock *lock, const struct rl_event *event)
 {
     lock->state = RL_BACKOFF;
-    lock->retry_at_ns = retry_at_ns(lock, event->now_ns, event->random);
+    lock->pursuit->retry_at_ns = retry_at_ns(lock, event->now_ns, event->random);
 }
 
 /* Tried once, and refused: how long would it have been? */
@@ -170,38 +182,44 @@ static void ask_how_long(struct rl_lock *lock, int64_t now_ns, struct rl_actions
     }
     rl_send(out, RL_OP_INQUIRE, lock->asked, lock->round);
     lock->state = RL_ASKING;
-    lock->round_deadline_ns = now_ns + rl_lock_node_timeout_ns(lock->policy, lock->ttl_ns);
+    lock->round_deadline_ns = now_ns + rl_lock_node_timeout_ns(lock->policy, rl_ttl_ns(lock));
 }
 
 /* Waiting does not make the nodes allow a longer TTL, nor accept a password. */
 static bool is_hopeless(struct rl_lock *lock)
 {
-    if (rl_count_nodes(lock->beyond_max_ttl) > lock->policy->node_count - lock->policy->quorum)
-        lock->attempt_error = REDLOCK_INVAL;
-    return lock->attempt_error == REDLOCK_INVAL || lock->attempt_error == REDLOCK_AUTH ||
-           lock->attempt_error == REDLOCK_PROTO;
+    struct rl_pursuit *pursuit = lock->pursuit;
+
+    if (rl_count_nodes(pursuit->beyond_max_ttl) >
+        lock->policy->node_count - lock->policy->quorum)
+        pursuit->attempt_error = REDLOCK_INVAL;
+    return pursuit->attempt_error == REDLOCK_INVAL || pursuit->attempt_error == REDLOCK_AUTH ||
+           pursuit->attempt_error == REDLOCK_PROTO;
 }
 
 /* Another took the slot, but nodes said that there is a free one. */
 static bool may_try_another_slot(struct rl_lock *lock)
 {
-    if (!lock->free_slot || lock->attempt_error != REDLOCK_BUSY)
+    struct rl_pursuit *pursuit = lock->pursuit;
+
+    if (!pursuit->free_slot || pursuit->attempt_error != REDLOCK_BUSY)
         return false;
-    return ++lock->slot_tries < SLOT_TRIES_MAX;
+    return ++pursuit->slot_tries < SLOT_TRIES_MAX;
 }
 
 void rl_acquire_fail(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
 {
-    bool over = lock->wait_deadline_ns && event->now_ns >= lock->wait_deadline_ns;
+    struct rl_pursuit *pursuit = lock->pursuit;
+    bool over = pursuit->wait_deadline_ns && event->now_ns >= pursuit->wait_deadline_ns;
 
-    lock->attempt_error = attempt_error(lock);
+    pursuit->attempt_error = attempt_error(lock);
     lock->token = 0;
-    lock->patience_ns = RL_NEVER_NS;
+    pursuit->patience_ns = RL_NEVER_NS;
     if (is_hopeless(lock) || over) {
         quit(lock, out, rl_acquire_final_error(lock));
         return;
     }
-    if (lock->attempt_error != REDLOCK_BUSY && lock->ticket) {
+    if (pursuit->attempt_error != REDLOCK_BUSY && pursuit->ticket) {
         /* Too few nodes answered: a place that we cannot use would only block others. */
         rl_send(out, RL_RULE(QUEUE_NEEDS_QUORUM) ? RL_OP_QUIT : RL_OP_ROLLBACK,
                 rl_all_nodes(lock), lock->round);
@@ -215,10 +233,10 @@ void rl_acquire_fail(struct rl_lock *lock, const struct rl_event *event, struct 
         rl_acquire_attempt(lock, event->now_ns, event->random, out);
         return;
     }
-    lock->slot_tries = 0;
-    if (!lock->wait_deadline_ns)
+    pursuit->slot_tries = 0;
+    if (!pursuit->wait_deadline_ns)
         ask_how_long(lock, event->now_ns, out);
-    else if (lock->attempt_error == REDLOCK_BUSY)
+    else if (pursuit->attempt_error == REDLOCK_BUSY)
         rl_queue_join(lock, event, out);
     else
         rl_acquire_back_off(lock, event);
@@ -228,7 +246,7 @@ void rl_acquire_hold(struct rl_lock *lock, int64_t end_ns, struct rl_actions *ou
 {
     lock->acquire_round = lock->round;
     lock->held = lock->proven = lock->tally.yes;
-    lock->patience_ns = RL_NEVER_NS;
+    lock->pursuit->patience_ns = RL_NEVER_NS;
     rl_queue_served(lock, out);
     rl_hold_begin(lock, end_ns, lock->round_start_ns);
     rl_finish(out, REDLOCK_OK);
@@ -244,11 +262,12 @@ static enum rl_verdict verdict(const struct rl_lock *lock)
 
 static void decide(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
 {
+    struct rl_pursuit *pursuit = lock->pursuit;
     int64_t end_ns =
-        rl_validity_end_ns(lock->round_start_ns, lock->ttl_ns, lock->policy->drift_ppm);
+        rl_validity_end_ns(lock->round_start_ns, rl_ttl_ns(lock), lock->policy->drift_ppm);
     /* A hold whose loss would be told in the same breath is none. */
     bool valid = event->now_ns < rl_hold_told_ns(lock, end_ns);
-    bool in_time = !lock->wait_deadline_ns || event->now_ns <= lock->wait_deadline_ns;
+    bool in_time = !pursuit->wait_deadline_ns || event->now_ns <= pursuit->wait_deadline_ns;
 
     switch (verdict(lock)) {
     case RL_PENDING:
@@ -283,7 +302,7 @@ static void note_remaining_time(struct rl_lock *lock, const struct rl_event *eve
         return;
     lock->asked &= (uint16_t)~bit;
     if (event->answer.vote == REDLOCK_VOTE_HELD)
-        lock->node[event->node].key_ttl_ms = event->answer.key_ttl_ms;
+        lock->pursuit->key_ttl_ms[event->node] = event->answer.key_ttl_ms;
     if (lock->state == RL_ASKING && !lock->asked)
         rl_acquire_give_up(lock, out, rl_acquire_final_error(lock));
 }
@@ -293,7 +312,7 @@ static void note_details(struct rl_lock *lock, const struct rl_event *event)
     const struct rl_answer *answer = &event->answer;
 
     if (answer->beyond_max_ttl)
-        lock->beyond_max_ttl |= (uint16_t)(1u << event->node);
+        lock->pursuit->beyond_max_ttl |= (uint16_t)(1u << event->node);
     if (answer->vote == REDLOCK_VOTE_GRANTED && answer->owners_token)
         rl_token_note_owners(lock, event->node, answer->owners_token);
 }
@@ -314,7 +333,7 @@ void rl_acquire_answer(struct rl_lock *lock, const struct rl_event *event,
     if (!rl_is_acquire(event->op) ||
         !rl_tally_vote(&lock->tally, event->node, event->answer.vote == REDLOCK_VOTE_GRANTED))
         return;
-    rl_note_answer(lock, event->node, event->answer, event->now_ns - lock->round_start_ns);
+    rl_note_answer(lock, event->node, &event->answer, event->now_ns - lock->round_start_ns);
     /* After the decision a late vote is only for the report: it was rolled back already. */
     if (lock->state != RL_ACQUIRING)
         return;
@@ -327,23 +346,26 @@ void rl_acquire_answer(struct rl_lock *lock, const struct rl_event *event,
 static void attempt_timer(struct rl_lock *lock, const struct rl_event *event,
                           struct rl_actions *out)
 {
-    if (lock->wait_deadline_ns && event->now_ns >= lock->wait_deadline_ns) {
+    struct rl_pursuit *pursuit = lock->pursuit;
+
+    if (pursuit->wait_deadline_ns && event->now_ns >= pursuit->wait_deadline_ns) {
         /* In the middle of an attempt. Its own votes say little yet: an earlier busy stands. */
-        if (lock->attempt_count == 1 || rl_votes_of(lock, REDLOCK_VOTE_HELD) > 0)
-            lock->attempt_error = attempt_error(lock);
+        if (pursuit->attempt_count == 1 || rl_votes_of(lock, REDLOCK_VOTE_HELD) > 0)
+            pursuit->attempt_error = attempt_error(lock);
         quit(lock, out, rl_acquire_final_error(lock));
         return;
     }
     if (event->now_ns >= lock->round_deadline_ns)
         rl_time_out_silent_nodes(lock, event);
-    if (event->now_ns >= lock->patience_ns)
-        lock->patience_ns = RL_NEVER_NS;
+    if (event->now_ns >= pursuit->patience_ns)
+        pursuit->patience_ns = RL_NEVER_NS;
     decide(lock, event, out);
 }
 
 void rl_acquire_timer(struct rl_lock *lock, const struct rl_event *event,
                       struct rl_actions *out)
 {
+    struct rl_pursuit *pursuit = lock->pursuit;
     int64_t now_ns = event->now_ns;
 
     switch (lock->state) {
@@ -361,9 +383,9 @@ void rl_acquire_timer(struct rl_lock *lock, const struct rl_event *event,
         return;
     case RL_BACKOFF:
         /* The deadline is looked at first, so that no attempt starts after it (A9). */
-        if (now_ns >= lock->wait_deadline_ns)
+        if (now_ns >= pursuit->wait_deadline_ns)
             rl_acquire_give_up(lock, out, rl_acquire_final_error(lock));
-        else if (now_ns >= lock->retry_at_ns)
+        else if (now_ns >= pursuit->retry_at_ns)
             rl_acquire_attempt(lock, now_ns, event->random, out);
         return;
     default:
@@ -375,18 +397,19 @@ void rl_acquire_timer(struct rl_lock *lock, const struct rl_event *event,
 void rl_acquire_node_out(struct rl_lock *lock, const struct rl_event *event,
                          struct rl_actions *out)
 {
+    struct rl_pursuit *pursuit = lock->pursuit;
     uint16_t bit = (uint16_t)(1u << event->node);
 
     if (lock->state != RL_ACQUIRING && lock->state != RL_ALIGNING)
         return;
     rl_tally_revoke(&lock->tally, event->node);
     rl_note_answer(lock, event->node,
-                   (struct rl_answer){.vote = REDLOCK_VOTE_GUARDED, .key_ttl_ms = -1}, -1);
-    lock->aligned &= (uint16_t)~bit;
+                   &(struct rl_answer){.vote = REDLOCK_VOTE_GUARDED, .key_ttl_ms = -1}, -1);
+    pursuit->aligned &= (uint16_t)~bit;
     lock->asked &= (uint16_t)~bit;
     if (lock->state == RL_ACQUIRING)
         decide(lock, event, out);
-    else if (rl_count_nodes(lock->aligned | lock->asked) < lock->policy->quorum)
+    else if (rl_count_nodes(pursuit->aligned | lock->asked) < lock->policy->quorum)
         rl_acquire_fail(lock, event, out);
 }
 

@@ -24,12 +24,12 @@ void rl_hold_begin(struct rl_lock *lock, int64_t deadline_ns, int64_t start_ns)
     lock->acquired_ns = start_ns;
     lock->deadline_ns = deadline_ns;
     lock->jeopardy = false;
-    plan_renewal(lock, start_ns + lock->ttl_ns / 3);
+    plan_renewal(lock, start_ns + rl_ttl_ns(lock) / 3);
 }
 
 int64_t rl_hold_told_ns(const struct rl_lock *lock, int64_t deadline_ns)
 {
-    int64_t ttl_ns = lock->ttl_ns ? lock->ttl_ns : lock->extension_ttl_ns;
+    int64_t ttl_ns = lock->ttl_ms ? rl_ttl_ns(lock) : rl_extension_ttl_ns(lock);
     int64_t lead_ns = ttl_ns / LOSS_LEADS_PER_TTL;
 
     return deadline_ns - (lead_ns < LOSS_LEAD_NS ? lead_ns : LOSS_LEAD_NS);
@@ -51,8 +51,7 @@ static void lose(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
     lock->state = RL_ENDED;
     lock->extending = false;
     lock->jeopardy = false;
-    lock->renew_at_ns = RL_NEVER_NS;
-    lock->sweep_at_ns = lock->deadline_ns;
+    lock->sweep_at_ns = lock->deadline_ns; /* instead of the next renewal */
     lock->deadline_ns = 0;
     lock->held = 0;
     /* What another process acquired is not ours to delete: it may hold it for longer. */
@@ -95,8 +94,7 @@ static void start_extension(struct rl_lock *lock, int64_t now_ns, int64_t ttl_ns
     rl_round_begin(lock, now_ns, timeout_ns);
     lock->extending = true;
     lock->extension_is_ours = ours;
-    lock->extension_round = lock->round;
-    lock->extension_ttl_ns = ttl_ns;
+    lock->extension_ttl_ms = (uint32_t)(ttl_ns / RL_TTL_UNIT_NS);
     rl_send(out, RL_OP_EXTEND, rl_all_nodes(lock), lock->round);
 }
 
@@ -124,7 +122,7 @@ static void extension_failed(struct rl_lock *lock, int64_t now_ns, struct rl_act
 
     /* The old deadline stands (A7); the watchdog tries again while it lasts. */
     lock->extending = false;
-    plan_renewal(lock, now_ns + lock->ttl_ns / RENEWAL_RETRIES_PER_TTL);
+    plan_renewal(lock, now_ns + rl_ttl_ns(lock) / RENEWAL_RETRIES_PER_TTL);
     out->jeopardy = !lock->jeopardy;
     lock->jeopardy = true;
     lock->jeopardy_error = error;
@@ -149,7 +147,7 @@ static void heal(struct rl_lock *lock, struct rl_actions *out)
 
 static void extension_won(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
 {
-    int64_t end_ns = rl_validity_end_ns(lock->round_start_ns, lock->extension_ttl_ns,
+    int64_t end_ns = rl_validity_end_ns(lock->round_start_ns, rl_extension_ttl_ns(lock),
                                         lock->policy->drift_ppm);
 
     if (end_ns <= now_ns && (lock->adopted || lock->deadline_ns <= now_ns)) {
@@ -169,13 +167,13 @@ static void extension_won(struct rl_lock *lock, int64_t now_ns, struct rl_action
         /* Shorter than what stands: it proves nothing about the time up to the deadline. */
         lock->held &= (uint16_t)~lock->tally.no;
     }
-    if (lock->extension_ttl_ns > lock->longest_ttl_ns)
-        lock->longest_ttl_ns = lock->extension_ttl_ns;
+    if (lock->extension_ttl_ms > lock->longest_ttl_ms)
+        lock->longest_ttl_ms = lock->extension_ttl_ms;
     lock->extension_count++;
     lock->extending = false;
     out->recovered = lock->jeopardy;
     lock->jeopardy = false;
-    plan_renewal(lock, lock->round_start_ns + lock->ttl_ns / 3);
+    plan_renewal(lock, lock->round_start_ns + rl_ttl_ns(lock) / 3);
     if (!lock->extension_is_ours)
         rl_finish(out, REDLOCK_OK);
 }
@@ -209,7 +207,8 @@ static void decide(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
 /* Is the deadline the one of the last extension, or a later one that stood before it? */
 static bool carries_deadline(const struct rl_lock *lock)
 {
-    return lock->deadline_ns == rl_validity_end_ns(lock->round_start_ns, lock->extension_ttl_ns,
+    return lock->deadline_ns == rl_validity_end_ns(lock->round_start_ns,
+                                                   rl_extension_ttl_ns(lock),
                                                    lock->policy->drift_ppm);
 }
 
@@ -248,7 +247,7 @@ static void note_straggler(struct rl_lock *lock, const struct rl_event *event,
     else if (answer.vote == REDLOCK_VOTE_MISSING)
         lock->held &= (uint16_t)~bit;
     if (event->round == lock->round)
-        rl_note_answer(lock, event->node, answer, event->now_ns - lock->round_start_ns);
+        rl_note_answer(lock, event->node, &answer, event->now_ns - lock->round_start_ns);
     /* It answered too late to be healed with the others. */
     if (event->op == RL_OP_EXTEND && event->round == lock->round && carries_deadline(lock) &&
         answer.vote == REDLOCK_VOTE_MISSING)
@@ -275,7 +274,7 @@ void rl_hold_answer(struct rl_lock *lock, const struct rl_event *event, struct r
         rl_token_straggler(lock, event, out);
         if (RL_RULE(HEAL_IS_NO_PROOF) || !lock->extending)
             return;
-    } else if (event->op != RL_OP_EXTEND || event->round != lock->extension_round) {
+    } else if (event->op != RL_OP_EXTEND || event->round != lock->round) {
         return;
     }
     if (!lock->extending) {
@@ -294,7 +293,7 @@ void rl_hold_answer(struct rl_lock *lock, const struct rl_event *event, struct r
     }
     if (!rl_tally_vote(&lock->tally, event->node, answer.vote == REDLOCK_VOTE_GRANTED))
         return;
-    rl_note_answer(lock, event->node, answer, event->now_ns - lock->round_start_ns);
+    rl_note_answer(lock, event->node, &answer, event->now_ns - lock->round_start_ns);
     decide(lock, event->now_ns, out);
 }
 
@@ -335,10 +334,10 @@ void rl_hold_timer(struct rl_lock *lock, const struct rl_event *event, struct rl
     }
     if (now_ns < lock->renew_at_ns)
         return;
-    if (is_capped(lock, now_ns, lock->ttl_ns))
+    if (is_capped(lock, now_ns, rl_ttl_ns(lock)))
         lock->renew_at_ns = RL_NEVER_NS; /* the hold runs out, and says so */
     else
-        start_extension(lock, now_ns, lock->ttl_ns, true, out);
+        start_extension(lock, now_ns, rl_ttl_ns(lock), true, out);
 }
 
 /* What a node holds for us may be gone without a trace (G6): it does not carry the hold. */
@@ -348,7 +347,7 @@ void rl_hold_node_out(struct rl_lock *lock, const struct rl_event *event,
     if (lock->extending) {
         rl_tally_revoke(&lock->tally, event->node);
         rl_note_answer(lock, event->node,
-                       (struct rl_answer){.vote = REDLOCK_VOTE_GUARDED, .key_ttl_ms = -1}, -1);
+                       &(struct rl_answer){.vote = REDLOCK_VOTE_GUARDED, .key_ttl_ms = -1}, -1);
     }
     lock->held &= (uint16_t) ~(1u << event->node);
     if (!lock->adopted && rl_count_nodes(lock->held) < lock->policy->quorum)

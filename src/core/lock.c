@@ -3,6 +3,10 @@
 
 #include <assert.h>
 
+#define COUNT_VOTE(name, text) +1
+_Static_assert((0 REDLOCK_VOTES(COUNT_VOTE)) <= 1 << RL_VOTE_BITS, "every vote has its number");
+#undef COUNT_VOTE
+
 bool rl_is_acquire(enum rl_op op)
 {
     return op == RL_OP_ACQUIRE || op == RL_OP_AGAIN;
@@ -42,17 +46,30 @@ void rl_round_begin(struct rl_lock *lock, int64_t now_ns, int64_t timeout_ns)
     lock->round_deadline_ns = now_ns + timeout_ns;
     rl_tally_begin(&lock->tally, lock->policy->node_count);
     for (uint8_t i = 0; i < lock->policy->node_count; i++)
-        lock->node[i] = (struct rl_node_vote){REDLOCK_VOTE_PENDING, -1, -1, 0};
+        rl_await_answer(lock, i);
 }
 
-void rl_note_answer(struct rl_lock *lock, uint8_t node, struct rl_answer answer, int64_t rtt_ns)
+void rl_await_answer(struct rl_lock *lock, uint8_t node)
+{
+    lock->node[node] = (struct rl_node_vote){REDLOCK_VOTE_PENDING, -1};
+    if (!lock->pursuit)
+        return;
+    lock->pursuit->key_ttl_ms[node] = -1;
+    lock->pursuit->token[node] = 0;
+}
+
+void rl_note_answer(struct rl_lock *lock, uint8_t node, const struct rl_answer *answer,
+                    int64_t rtt_ns)
 {
     lock->node[node] = (struct rl_node_vote){
-        .vote = (uint8_t)answer.vote,
-        .rtt_us = rtt_ns < 0 || answer.is_ours ? -1 : rl_rtt_us(rtt_ns),
-        .key_ttl_ms = answer.key_ttl_ms,
-        .token = answer.vote == REDLOCK_VOTE_HELD ? answer.ticket : answer.token,
+        .vote = answer->vote,
+        .rtt_us = rtt_ns < 0 || answer->is_ours ? -1 : rl_rtt_us(rtt_ns),
     };
+    if (!lock->pursuit)
+        return;
+    lock->pursuit->key_ttl_ms[node] = answer->key_ttl_ms;
+    lock->pursuit->token[node] =
+        answer->vote == REDLOCK_VOTE_HELD ? answer->ticket : answer->token;
 }
 
 void rl_time_out_silent_nodes(struct rl_lock *lock, const struct rl_event *event)
@@ -65,7 +82,7 @@ void rl_time_out_silent_nodes(struct rl_lock *lock, const struct rl_event *event
         if (!(silent & (1u << i)))
             continue;
         rl_tally_vote(&lock->tally, i, false);
-        rl_note_answer(lock, i, (struct rl_answer){REDLOCK_VOTE_TIMEDOUT, .key_ttl_ms = -1},
+        rl_note_answer(lock, i, &(struct rl_answer){REDLOCK_VOTE_TIMEDOUT, .key_ttl_ms = -1},
                        -1);
     }
 }
@@ -106,18 +123,22 @@ int64_t rl_lock_node_timeout_ns(const struct rl_policy *policy, int64_t ttl_ns)
 }
 
 void rl_lock_init(struct rl_lock *lock, const struct rl_policy *policy,
-                  const struct rl_lock_terms *terms)
+                  const struct rl_lock_terms *terms, struct rl_node_vote *votes,
+                  struct rl_pursuit *pursuit)
 {
     *lock = (struct rl_lock){
         .policy = policy,
+        .pursuit = pursuit,
+        .node = votes,
         .terms = *terms,
         .state = RL_IDLE,
         .renew_at_ns = RL_NEVER_NS,
-        .sweep_at_ns = RL_NEVER_NS,
-        .patience_ns = RL_NEVER_NS,
     };
-    for (uint8_t i = 0; i < policy->node_count; i++)
-        lock->node[i] = (struct rl_node_vote){REDLOCK_VOTE_NONE, -1, -1, 0};
+    *pursuit = (struct rl_pursuit){.patience_ns = RL_NEVER_NS};
+    for (uint8_t i = 0; i < policy->node_count; i++) {
+        votes[i] = (struct rl_node_vote){REDLOCK_VOTE_NONE, -1};
+        pursuit->key_ttl_ms[i] = -1;
+    }
 }
 
 void rl_lock_adopt(struct rl_lock *lock)
@@ -126,7 +147,7 @@ void rl_lock_adopt(struct rl_lock *lock)
     lock->adopted = lock->foreign = true;
     lock->deadline_ns = 0;
     /* Nobody knows which TTL the other process used: no renewal may shorten it. */
-    lock->longest_ttl_ns = RL_NEVER_NS;
+    lock->longest_ttl_ms = RL_LONGEST_TTL_MS;
 }
 
 static void on_answer(struct rl_lock *lock, const struct rl_event *event,
@@ -238,23 +259,38 @@ int64_t rl_earlier(int64_t a_ns, int64_t b_ns)
     return a_ns < b_ns ? a_ns : b_ns;
 }
 
-int64_t rl_lock_timer_ns(const struct rl_lock *lock)
+static int64_t pursuit_timer_ns(const struct rl_lock *lock)
 {
-    int64_t wait_ns = lock->wait_deadline_ns ? lock->wait_deadline_ns : RL_NEVER_NS;
+    const struct rl_pursuit *pursuit = lock->pursuit;
+    int64_t wait_ns = pursuit->wait_deadline_ns ? pursuit->wait_deadline_ns : RL_NEVER_NS;
 
     switch (lock->state) {
     case RL_ACQUIRING:
     case RL_ALIGNING:
         return rl_earlier(
-            rl_earlier(rl_earlier(lock->round_deadline_ns, lock->patience_ns), wait_ns),
-            rl_validity_end_ns(lock->round_start_ns, lock->ttl_ns, lock->policy->drift_ppm));
+            rl_earlier(rl_earlier(lock->round_deadline_ns, pursuit->patience_ns), wait_ns),
+            rl_validity_end_ns(lock->round_start_ns, rl_ttl_ns(lock), lock->policy->drift_ppm));
     case RL_BACKOFF:
     case RL_QUEUED:
-        return rl_earlier(lock->retry_at_ns, wait_ns);
     case RL_PARKED:
-        return rl_earlier(lock->retry_at_ns, wait_ns);
+        return rl_earlier(pursuit->retry_at_ns, wait_ns);
     case RL_TICKETING:
         return rl_earlier(lock->round_deadline_ns, wait_ns);
+    default:
+        return wait_ns;
+    }
+}
+
+int64_t rl_lock_timer_ns(const struct rl_lock *lock)
+{
+    switch (lock->state) {
+    case RL_ACQUIRING:
+    case RL_ALIGNING:
+    case RL_BACKOFF:
+    case RL_QUEUED:
+    case RL_PARKED:
+    case RL_TICKETING:
+        return pursuit_timer_ns(lock);
     case RL_HELD:
         return rl_hold_timer_ns(lock);
     case RL_ASKING:

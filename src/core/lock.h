@@ -30,6 +30,8 @@
 #include "core/quorum.h"
 
 #define RL_NEVER_NS INT64_MAX
+#define RL_LONGEST_TTL_MS UINT32_MAX /* longer than any that is allowed */
+#define RL_TTL_UNIT_NS 1000000
 #define RL_SENDS_MAX 4 /* ask again, roll back and try another slot are three */
 
 enum rl_state {
@@ -59,20 +61,22 @@ struct rl_policy {
 
 /* What the caller asked for. */
 struct rl_lock_terms {
-    bool renew;              /* watchdog: extend at a third of the TTL (A11) */
-    bool fenced;             /* with a fencing token */
-    bool fair;               /* the first attempt respects the queue */
-    uint8_t kind;            /* enum redlock_kind */
-    uint16_t slots;          /* SEMAPHORE */
-    uint32_t max_extensions; /* 0: no cap */
     int64_t max_hold_ns;     /* 0: no cap */
+    uint32_t max_extensions; /* 0: no cap */
+    uint16_t slots;          /* SEMAPHORE */
+    uint8_t kind;            /* enum redlock_kind */
+    bool renew : 1;          /* watchdog: extend at a third of the TTL (A11) */
+    bool fenced : 1;         /* with a fencing token */
+    bool fair : 1;           /* the first attempt respects the queue */
 };
 
+#define RL_VOTE_BITS 4
+#define RL_RTT_MAX_US ((1 << 27) - 1) /* two minutes: what is left for a round trip, signed */
+
+/* One node's part in the last operation. A lock keeps one for every node as long as it lives. */
 struct rl_node_vote {
-    uint8_t vote;       /* enum redlock_vote of the last operation */
-    int32_t rtt_us;     /* -1: no answer */
-    int64_t key_ttl_ms; /* -1: unknown */
-    int64_t token;      /* of a fenced grant, or the ticket that was offered; 0: none */
+    uint32_t vote : RL_VOTE_BITS;         /* enum redlock_vote */
+    int32_t rtt_us : (32 - RL_VOTE_BITS); /* -1: no answer */
 };
 
 /* A token of the owner's first hold, and how many granting nodes have it. */
@@ -81,72 +85,80 @@ struct rl_owners_token {
     uint8_t count;
 };
 
-struct rl_lock {
-    const struct rl_policy *policy;
-    struct rl_lock_terms terms;
-    enum rl_state state;
-
-    int64_t ttl_ns;           /* of the acquire, and of the watchdog's renewals */
+/*
+ * What an acquisition needs until it is decided, and nobody after that. A client may hold very
+ * many locks, and pursues few at a time: whoever owns the memory takes it away once the lock is
+ * held. A lock that failed keeps it, for those who ask why.
+ */
+struct rl_pursuit {
     int64_t wait_deadline_ns; /* RL_NEVER_NS: for ever; 0: try once */
-    int64_t retry_at_ns;      /* BACKOFF */
-    uint32_t attempt_count;
-    int attempt_error; /* why the last attempt failed; what ASKING will report */
-
-    /* The round under way: ACQUIRE, EXTEND, RELEASE or an inquiry. */
-    uint32_t round;
-    struct rl_tally tally;
-    int64_t round_start_ns;
-    int64_t round_deadline_ns; /* when nodes that have not answered are given up (A2) */
-    uint16_t beyond_max_ttl;   /* nodes that do not allow such a long TTL */
-    uint16_t asked;            /* ASKING, CHECKING: nodes whose answer is still out */
-    bool released_late;        /* RELEASING: the validity was already over */
-
-    /* The queue. */
-    int64_t ticket;      /* our place in it, fixed once it is known; 0: none */
+    int64_t retry_at_ns;      /* BACKOFF, QUEUED, PARKED */
+    int64_t ticket;           /* our place in the queue, fixed once it is known; 0: none */
     int64_t patience_ns; /* ACQUIRING from the queue: until when refusals may be taken back */
     int64_t ahead_ms;    /* who is ahead of us may live this long */
-    uint32_t place;      /* from 1; 0: unknown */
+    uint32_t attempt_count;
+    uint32_t place; /* in the queue, from 1; 0: unknown */
     uint32_t place_round;
-    bool polite; /* the first attempt follows our own release: it overtakes nobody */
+    int8_t attempt_error;    /* why the last attempt failed; what ASKING will report */
     uint8_t collision_count; /* rounds in a row that gave us some nodes, but no quorum */
-    uint16_t woken;          /* nodes that said, during the round, that the lock is free */
     uint8_t again_count;     /* requests of this round that were repeated */
-    bool came_from_queue;    /* the hold was waited for */
-    uint16_t unanswered;     /* of such a hold: nodes where a place may remain */
-    struct rl_owners_token owners[2]; /* REENTRANT: what nodes said of the owner's first hold */
-    uint16_t nested;                  /* ... and which did */
-    uint16_t slot;                    /* SEMAPHORE: the one that is tried or held, from 1 */
-    uint16_t slot_tries;              /* in a row, without waiting */
-    uint16_t free_slot;               /* one that nodes said is free; 0: none */
+    uint16_t beyond_max_ttl; /* nodes that do not allow such a long TTL */
+    uint16_t woken;          /* nodes that said, during the round, that the lock is free */
+    uint16_t aligned;        /* ALIGNING: nodes whose counter is the token */
+    uint16_t slot_tries;     /* SEMAPHORE: in a row, without waiting */
+    uint16_t free_slot;      /* one that nodes said is free; 0: none */
+    uint16_t nested;         /* REENTRANT: nodes that told of the owner's first hold ... */
+    struct rl_owners_token owners[2];      /* ... and what they said */
+    int64_t key_ttl_ms[REDLOCK_NODES_MAX]; /* -1: unknown */
+    int64_t token[REDLOCK_NODES_MAX]; /* of a fenced grant, or the ticket offered; 0: none */
+};
+
+/* By size, not by subject: there may be a hundred thousand of these. */
+struct rl_lock {
+    const struct rl_policy *policy;
+    struct rl_pursuit *pursuit; /* the owner's; NULL: held, or was */
+    struct rl_node_vote *node;  /* the owner's, one for every node */
+    struct rl_lock_terms terms;
+
+    /* The round under way: ACQUIRE, EXTEND, RELEASE or an inquiry. */
+    int64_t round_start_ns;
+    int64_t round_deadline_ns; /* when nodes that have not answered are given up (A2) */
+    struct rl_tally tally;
+    uint32_t round;
 
     /* The hold. */
     uint32_t acquire_round;
     int64_t acquired_ns;
     int64_t deadline_ns; /* end of the validity (A3, A10); 0: not held */
-    uint16_t held;       /* nodes known to carry our key, a bit each */
+    int64_t token;       /* fencing token of the hold; 0: none */
+    union {
+        int64_t renew_at_ns; /* HELD: the watchdog's next renewal; RL_NEVER_NS: none */
+        int64_t sweep_at_ns; /* after a loss: when what remains is taken back; RL_NEVER_NS */
+    };
+    uint32_t ttl_ms;           /* of the acquire, and of the watchdog's renewals */
+    uint32_t extension_ttl_ms; /* of the extension under way, or the last one */
+    uint32_t longest_ttl_ms;   /* of any request for this key: a shorter may not be native */
+    uint32_t extension_count;
+
+    uint16_t asked; /* ASKING, CHECKING and so on: nodes whose answer is still out */
+    uint16_t slot;  /* SEMAPHORE: the one that is tried or held, from 1 */
+    uint16_t held;  /* nodes known to carry our key, a bit each */
     /*
      * Nodes that had our key while they could vote and were not found without it since. Only on
      * these does a renewal count in quarantine: a key that was set there proves nothing (G3).
      */
     uint16_t proven;
-    int64_t token;       /* fencing token of the hold; 0: none */
-    uint16_t aligned;    /* ALIGNING: nodes whose counter is the token */
-    int64_t sweep_at_ns; /* after a loss: when what remains is taken back; RL_NEVER_NS: not */
-    bool adopted;        /* taken over by value: the validity is unknown until extended */
-    bool foreign;        /* taken over: only a release may delete it, never our loss of it */
-
-    /* The extension under way. */
-    bool extending;
-    bool extension_is_ours; /* started by the watchdog, nobody waits for it */
-    uint32_t extension_round;
-    int64_t extension_ttl_ns;
-    int64_t longest_ttl_ns; /* of any request for this key: a shorter one may not be native */
-    uint32_t extension_count;
-    int64_t renew_at_ns; /* RL_NEVER_NS: no watchdog */
-    bool jeopardy;       /* the last renewal failed, and the validity runs out */
-    int jeopardy_error;  /* with this error */
-
-    struct rl_node_vote node[REDLOCK_NODES_MAX];
+    uint16_t unanswered; /* of a hold that was waited for: nodes where a place may remain */
+    enum rl_state state : 8;
+    int8_t jeopardy_error;      /* why the last renewal failed */
+    bool jeopardy : 1;          /* it did, and the validity runs out */
+    bool extending : 1;         /* an extension is under way ... */
+    bool extension_is_ours : 1; /* ... started by the watchdog, nobody waits for it */
+    bool came_from_queue : 1;   /* the hold was waited for */
+    bool polite : 1;        /* the first attempt follows our own release: overtakes nobody */
+    bool released_late : 1; /* RELEASING: the validity was already over */
+    bool adopted : 1;       /* taken over by value: validity unknown until extended */
+    bool foreign : 1;       /* taken over: only a release may delete it, never our loss of it */
 };
 
 enum rl_event_type {
@@ -205,13 +217,25 @@ struct rl_actions {
     bool recovered; /* ... and one succeeded again */
 };
 
+/* votes: one for every node; they and the pursuit stay the caller's. */
 void rl_lock_init(struct rl_lock *lock, const struct rl_policy *policy,
-                  const struct rl_lock_terms *terms);
+                  const struct rl_lock_terms *terms, struct rl_node_vote *votes,
+                  struct rl_pursuit *pursuit);
 
 /* For a lock that another process acquired: held, with unknown validity. */
 void rl_lock_adopt(struct rl_lock *lock);
 
 void rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
+
+static inline int64_t rl_ttl_ns(const struct rl_lock *lock)
+{
+    return (int64_t)lock->ttl_ms * RL_TTL_UNIT_NS;
+}
+
+static inline int64_t rl_extension_ttl_ns(const struct rl_lock *lock)
+{
+    return (int64_t)lock->extension_ttl_ms * RL_TTL_UNIT_NS;
+}
 
 /* When the next RL_EVENT_TIMER is due; RL_NEVER_NS for none. */
 int64_t rl_lock_timer_ns(const struct rl_lock *lock);
@@ -219,7 +243,7 @@ int64_t rl_lock_timer_ns(const struct rl_lock *lock);
 /* A round trip as reports have it: a machine that slept may get an answer after hours. */
 static inline int32_t rl_rtt_us(int64_t rtt_ns)
 {
-    return rtt_ns / 1000 < INT32_MAX ? (int32_t)(rtt_ns / 1000) : INT32_MAX;
+    return rtt_ns / 1000 < RL_RTT_MAX_US ? (int32_t)(rtt_ns / 1000) : RL_RTT_MAX_US;
 }
 
 /* The per-node deadline for a TTL: the policy's, but small against the TTL (A2). */

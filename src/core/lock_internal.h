@@ -91,7 +91,9 @@ uint8_t rl_count_nodes(uint16_t nodes);
 void rl_send(struct rl_actions *out, enum rl_op op, uint16_t nodes, uint32_t round);
 void rl_finish(struct rl_actions *out, int error);
 void rl_round_begin(struct rl_lock *lock, int64_t now_ns, int64_t timeout_ns);
-void rl_note_answer(struct rl_lock *lock, uint8_t node, struct rl_answer answer,
+/* The node has been asked, or is asked once more. */
+void rl_await_answer(struct rl_lock *lock, uint8_t node);
+void rl_note_answer(struct rl_lock *lock, uint8_t node, const struct rl_answer *answer,
                     int64_t rtt_ns);
 /* Nodes that have not voted vote no, except those that are still warming up. */
 void rl_time_out_silent_nodes(struct rl_lock *lock, const struct rl_event *event);

@@ -38,10 +38,12 @@
 
 void rl_queue_forget(struct rl_lock *lock)
 {
-    lock->ticket = 0;
-    lock->place = 0;
-    lock->woken = 0;
-    lock->ahead_ms = 0;
+    struct rl_pursuit *pursuit = lock->pursuit;
+
+    pursuit->ticket = 0;
+    pursuit->place = 0;
+    pursuit->woken = 0;
+    pursuit->ahead_ms = 0;
 }
 
 /*
@@ -52,12 +54,13 @@ void rl_queue_forget(struct rl_lock *lock)
  */
 void rl_queue_served(struct rl_lock *lock, struct rl_actions *out)
 {
+    struct rl_pursuit *pursuit = lock->pursuit;
     bool beside_others =
         lock->terms.kind == REDLOCK_SHARED || lock->terms.kind == REDLOCK_SEMAPHORE;
 
-    lock->came_from_queue = lock->ticket != 0;
+    lock->came_from_queue = pursuit->ticket != 0;
     lock->unanswered = 0;
-    if (lock->ticket) {
+    if (pursuit->ticket) {
         lock->unanswered = beside_others ? 0 : rl_tally_pending(&lock->tally);
         rl_send(out, RL_OP_LEAVE, beside_others ? rl_all_nodes(lock) : lock->tally.no,
                 lock->round);
@@ -81,9 +84,9 @@ void rl_queue_park(struct rl_lock *lock, const struct rl_event *event)
 {
     (void)event;
     lock->state = RL_PARKED;
-    lock->retry_at_ns = RL_NEVER_NS;
+    lock->pursuit->retry_at_ns = RL_NEVER_NS;
     /* Somebody holds it, or there would be nobody before us. */
-    lock->attempt_error = REDLOCK_BUSY;
+    lock->pursuit->attempt_error = REDLOCK_BUSY;
 }
 
 /* ---- a place ---- */
@@ -92,22 +95,23 @@ static void ask_for_tickets(struct rl_lock *lock, int64_t now_ns, struct rl_acti
 {
     lock->state = RL_TICKETING;
     lock->asked = rl_all_nodes(lock);
-    lock->round_deadline_ns = now_ns + rl_lock_node_timeout_ns(lock->policy, lock->ttl_ns);
+    lock->round_deadline_ns = now_ns + rl_lock_node_timeout_ns(lock->policy, rl_ttl_ns(lock));
     rl_send(out, RL_OP_TICKET, lock->asked, lock->round);
 }
 
 /* The largest offer, once a quorum has made one; 0 before. */
 static int64_t agreed_ticket(const struct rl_lock *lock)
 {
+    const struct rl_pursuit *pursuit = lock->pursuit;
     int64_t ticket = 0;
     uint8_t offers = 0;
 
     for (uint8_t i = 0; i < lock->policy->node_count; i++) {
-        if (lock->node[i].vote != REDLOCK_VOTE_HELD || lock->node[i].token == 0)
+        if (lock->node[i].vote != REDLOCK_VOTE_HELD || pursuit->token[i] == 0)
             continue;
         offers++;
-        if (lock->node[i].token > ticket)
-            ticket = lock->node[i].token;
+        if (pursuit->token[i] > ticket)
+            ticket = pursuit->token[i];
     }
     return offers >= lock->policy->quorum ? ticket : 0;
 }
@@ -115,13 +119,13 @@ static int64_t agreed_ticket(const struct rl_lock *lock)
 static void enter(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
 {
     rl_acquire_attempt(lock, event->now_ns, event->random, out);
-    lock->patience_ns = event->now_ns + PATIENCE_NS;
+    lock->pursuit->patience_ns = event->now_ns + PATIENCE_NS;
 }
 
 void rl_queue_begin(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
 {
-    rl_round_begin(lock, now_ns, rl_lock_node_timeout_ns(lock->policy, lock->ttl_ns));
-    lock->attempt_error = REDLOCK_BUSY;
+    rl_round_begin(lock, now_ns, rl_lock_node_timeout_ns(lock->policy, rl_ttl_ns(lock)));
+    lock->pursuit->attempt_error = REDLOCK_BUSY;
     ask_for_tickets(lock, now_ns, out);
 }
 
@@ -129,7 +133,7 @@ void rl_queue_turn(struct rl_lock *lock, const struct rl_event *event, struct rl
 {
     if (lock->state != RL_PARKED)
         return;
-    if (event->now_ns >= lock->wait_deadline_ns) {
+    if (event->now_ns >= lock->pursuit->wait_deadline_ns) {
         rl_acquire_give_up(lock, out, rl_acquire_final_error(lock));
         return;
     }
@@ -137,26 +141,27 @@ void rl_queue_turn(struct rl_lock *lock, const struct rl_event *event, struct rl
         rl_acquire_attempt(lock, event->now_ns, event->random, out);
         return;
     }
-    lock->retry_at_ns = event->now_ns + HAND_OVER_NS;
+    lock->pursuit->retry_at_ns = event->now_ns + HAND_OVER_NS;
 }
 
 /* Fewer than a quorum made an offer. */
 static void give_tickets_up(struct rl_lock *lock, const struct rl_event *event)
 {
-    lock->attempt_error = rl_no_quorum_error(lock);
+    lock->pursuit->attempt_error = rl_no_quorum_error(lock);
     rl_acquire_back_off(lock, event);
 }
 
 void rl_queue_answer(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
 {
+    struct rl_pursuit *pursuit = lock->pursuit;
     uint16_t bit = (uint16_t)(1u << event->node);
 
     if (event->op != RL_OP_TICKET || event->round != lock->round || !(lock->asked & bit))
         return;
     lock->asked &= (uint16_t)~bit;
-    rl_note_answer(lock, event->node, event->answer, event->now_ns - lock->round_start_ns);
-    lock->ticket = agreed_ticket(lock);
-    if (lock->ticket)
+    rl_note_answer(lock, event->node, &event->answer, event->now_ns - lock->round_start_ns);
+    pursuit->ticket = agreed_ticket(lock);
+    if (pursuit->ticket)
         enter(lock, event, out);
     else if (!lock->asked)
         give_tickets_up(lock, event);
@@ -171,7 +176,7 @@ static int64_t free_at_ns(const struct rl_lock *lock, int64_t now_ns)
     uint8_t count = 0;
 
     for (uint8_t i = 0; i < lock->policy->node_count; i++) {
-        int64_t ttl_ms = lock->node[i].key_ttl_ms;
+        int64_t ttl_ms = lock->pursuit->key_ttl_ms[i];
         uint8_t at = count;
 
         if (lock->node[i].vote == REDLOCK_VOTE_GRANTED)
@@ -194,40 +199,45 @@ static int64_t free_at_ns(const struct rl_lock *lock, int64_t now_ns)
  */
 static int64_t after_collision_ns(struct rl_lock *lock, const struct rl_event *event)
 {
+    struct rl_pursuit *pursuit = lock->pursuit;
     int64_t bound_ns = lock->policy->retry_min_ns;
 
-    for (uint8_t i = 0; i < lock->collision_count && bound_ns < lock->policy->retry_max_ns; i++)
+    for (uint8_t i = 0; i < pursuit->collision_count && bound_ns < lock->policy->retry_max_ns;
+         i++)
         bound_ns *= 2;
-    if (lock->collision_count < UINT8_MAX)
-        lock->collision_count++;
+    if (pursuit->collision_count < UINT8_MAX)
+        pursuit->collision_count++;
     return event->now_ns + EXPIRY_LAG_NS + bound_ns / 65536 * (int64_t)(event->random >> 16);
 }
 
 static void sleep_in_queue(struct rl_lock *lock, const struct rl_event *event)
 {
+    struct rl_pursuit *pursuit = lock->pursuit;
     int64_t now_ns = event->now_ns;
     int64_t sign_ns = now_ns + (int64_t)RL_WAITER_LIFE_MS * MS_NS / SIGNS_PER_LIFE;
     int64_t free_ns = free_at_ns(lock, now_ns);
-    int64_t ahead_ns = now_ns + lock->ahead_ms * MS_NS + EXPIRY_LAG_NS;
+    int64_t ahead_ns = now_ns + pursuit->ahead_ms * MS_NS + EXPIRY_LAG_NS;
 
     lock->state = RL_QUEUED;
-    if (lock->ahead_ms > 0 && ahead_ns > free_ns)
+    if (pursuit->ahead_ms > 0 && ahead_ns > free_ns)
         free_ns = ahead_ns;
     if (lock->tally.yes_count > 0)
         free_ns = rl_earlier(free_ns, after_collision_ns(lock, event));
     else
-        lock->collision_count = 0;
-    lock->retry_at_ns = rl_earlier(sign_ns, free_ns);
+        pursuit->collision_count = 0;
+    pursuit->retry_at_ns = rl_earlier(sign_ns, free_ns);
 }
 
 void rl_queue_join(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
 {
-    if (lock->ticket) {
+    struct rl_pursuit *pursuit = lock->pursuit;
+
+    if (pursuit->ticket) {
         sleep_in_queue(lock, event);
         return;
     }
-    lock->ticket = agreed_ticket(lock);
-    if (lock->ticket)
+    pursuit->ticket = agreed_ticket(lock);
+    if (pursuit->ticket)
         enter(lock, event, out);
     else
         ask_for_tickets(lock, event->now_ns, out);
@@ -235,21 +245,22 @@ void rl_queue_join(struct rl_lock *lock, const struct rl_event *event, struct rl
 
 void rl_queue_timer(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
 {
+    struct rl_pursuit *pursuit = lock->pursuit;
     int64_t now_ns = event->now_ns;
 
     /* The deadline is looked at first, so that no attempt starts after it (A9). */
-    if (now_ns >= lock->wait_deadline_ns) {
+    if (now_ns >= pursuit->wait_deadline_ns) {
         if (lock->state == RL_PARKED && event->leader_error)
-            lock->attempt_error = event->leader_error;
+            pursuit->attempt_error = event->leader_error;
         rl_acquire_give_up(lock, out, rl_acquire_final_error(lock));
     } else if (lock->state == RL_TICKETING && now_ns >= lock->round_deadline_ns) {
         for (uint8_t i = 0; i < lock->policy->node_count; i++)
             if (lock->asked & (1u << i))
                 lock->node[i].vote = REDLOCK_VOTE_TIMEDOUT;
         give_tickets_up(lock, event);
-    } else if (lock->state == RL_QUEUED && now_ns >= lock->retry_at_ns) {
+    } else if (lock->state == RL_QUEUED && now_ns >= pursuit->retry_at_ns) {
         enter(lock, event, out);
-    } else if (lock->state == RL_PARKED && now_ns >= lock->retry_at_ns) {
+    } else if (lock->state == RL_PARKED && now_ns >= pursuit->retry_at_ns) {
         rl_queue_begin(lock, now_ns, out);
     }
 }
@@ -258,46 +269,49 @@ void rl_queue_timer(struct rl_lock *lock, const struct rl_event *event, struct r
 
 static void ask_again(struct rl_lock *lock, uint16_t nodes, struct rl_actions *out)
 {
+    struct rl_pursuit *pursuit = lock->pursuit;
+
     for (uint8_t i = 0; i < lock->policy->node_count; i++) {
         if (!(nodes & (1u << i)))
             continue;
         /* The same value as before: nothing of this round has been rolled back (A1). */
         rl_tally_reconsider(&lock->tally, i);
-        lock->node[i] = (struct rl_node_vote){REDLOCK_VOTE_PENDING, -1, -1, 0};
-        lock->again_count++;
+        rl_await_answer(lock, i);
+        pursuit->again_count++;
     }
-    lock->woken &= (uint16_t)~nodes;
+    pursuit->woken &= (uint16_t)~nodes;
     rl_send(out, RL_OP_AGAIN, nodes, lock->round);
 }
 
 static bool may_ask_again(const struct rl_lock *lock)
 {
-    return lock->again_count < AGAINS_PER_NODE * lock->policy->node_count;
+    return lock->pursuit->again_count < AGAINS_PER_NODE * lock->policy->node_count;
 }
 
 void rl_queue_wake(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
 {
+    struct rl_pursuit *pursuit = lock->pursuit;
     uint16_t refused = 0;
 
     if (lock->state == RL_PARKED && event->handed_over &&
-        event->now_ns < lock->wait_deadline_ns) {
+        event->now_ns < pursuit->wait_deadline_ns) {
         lock->polite = true;
         rl_acquire_attempt(lock, event->now_ns, event->random, out);
         return;
     }
-    if (lock->state == RL_QUEUED && event->now_ns < lock->wait_deadline_ns) {
+    if (lock->state == RL_QUEUED && event->now_ns < pursuit->wait_deadline_ns) {
         if (event->slot <= lock->terms.slots)
-            lock->free_slot = event->slot;
+            pursuit->free_slot = event->slot;
         enter(lock, event, out);
         return;
     }
-    if (lock->state != RL_ACQUIRING || !lock->ticket)
+    if (lock->state != RL_ACQUIRING || !pursuit->ticket)
         return;
     for (uint8_t i = 0; i < lock->policy->node_count; i++)
         if ((event->nodes & (1u << i)) && lock->node[i].vote == REDLOCK_VOTE_HELD)
             refused |= (uint16_t)(1u << i);
     /* Whose answer is still on its way may have refused before it was free. */
-    lock->woken |= (uint16_t)(event->nodes & ~refused);
+    pursuit->woken |= (uint16_t)(event->nodes & ~refused);
     if (refused && may_ask_again(lock))
         ask_again(lock, refused, out);
 }
@@ -305,31 +319,37 @@ void rl_queue_wake(struct rl_lock *lock, const struct rl_event *event, struct rl
 /* The nodes see the same holders, so the first one's word is as good as any. */
 static void note_free_slot(struct rl_lock *lock, const struct rl_answer *answer)
 {
-    if (!lock->free_slot && answer->free_slot[0] <= lock->terms.slots)
-        lock->free_slot = answer->free_slot[0];
+    struct rl_pursuit *pursuit = lock->pursuit;
+
+    if (!pursuit->free_slot && answer->free_slot[0] <= lock->terms.slots)
+        pursuit->free_slot = answer->free_slot[0];
 }
 
 void rl_queue_refused(struct rl_lock *lock, const struct rl_event *event,
                       struct rl_actions *out)
 {
+    struct rl_pursuit *pursuit = lock->pursuit;
     const struct rl_answer *answer = &event->answer;
     uint16_t bit = (uint16_t)(1u << event->node);
 
     note_free_slot(lock, answer);
-    if (!lock->ticket)
+    if (!pursuit->ticket)
         return;
-    if (answer->place > lock->place || lock->place_round != lock->round)
-        lock->place = answer->place;
-    lock->place_round = lock->round;
-    if (answer->ahead_ms > lock->ahead_ms)
-        lock->ahead_ms = answer->ahead_ms;
-    if ((lock->woken & bit) && may_ask_again(lock))
+    if (answer->place > pursuit->place || pursuit->place_round != lock->round)
+        pursuit->place = answer->place;
+    pursuit->place_round = lock->round;
+    if (answer->ahead_ms > pursuit->ahead_ms)
+        pursuit->ahead_ms = answer->ahead_ms;
+    if ((pursuit->woken & bit) && may_ask_again(lock))
         ask_again(lock, bit, out);
 }
 
 bool rl_queue_has_patience(const struct rl_lock *lock, int64_t now_ns)
 {
-    if (!lock->ticket || now_ns >= lock->patience_ns || lock->patience_ns == RL_NEVER_NS)
+    const struct rl_pursuit *pursuit = lock->pursuit;
+
+    if (!pursuit->ticket || now_ns >= pursuit->patience_ns ||
+        pursuit->patience_ns == RL_NEVER_NS)
         return false;
     /* Nobody can be served but us, or somebody has not answered yet: it may still turn. */
     return lock->tally.yes_count > 0 || rl_tally_pending(&lock->tally) != 0;

@@ -4,7 +4,7 @@
 
 static int64_t timeout_ns(const struct rl_lock *lock)
 {
-    return lock->ttl_ns ? rl_lock_node_timeout_ns(lock->policy, lock->ttl_ns)
+    return lock->ttl_ms ? rl_lock_node_timeout_ns(lock->policy, rl_ttl_ns(lock))
                         : lock->policy->node_timeout_ns;
 }
 
@@ -14,7 +14,7 @@ void rl_release_begin(struct rl_lock *lock, const struct rl_event *event,
     lock->released_late = !lock->adopted && event->now_ns >= lock->deadline_ns;
     lock->deadline_ns = 0;
     lock->extending = false;
-    lock->renew_at_ns = lock->sweep_at_ns = RL_NEVER_NS;
+    lock->renew_at_ns = RL_NEVER_NS;
     lock->held = 0;
     lock->state = RL_RELEASING;
     rl_round_begin(lock, event->now_ns, timeout_ns(lock));
@@ -87,7 +87,7 @@ void rl_release_answer(struct rl_lock *lock, const struct rl_event *event,
     if (lock->state == RL_CHECKING && event->op == RL_OP_INQUIRE && (lock->asked & bit)) {
         lock->asked &= (uint16_t)~bit;
         if (event->answer.vote == REDLOCK_VOTE_HELD)
-            rl_note_answer(lock, event->node, event->answer,
+            rl_note_answer(lock, event->node, &event->answer,
                            event->now_ns - lock->round_start_ns);
         if (!lock->asked)
             end_check(lock, out);
@@ -96,7 +96,7 @@ void rl_release_answer(struct rl_lock *lock, const struct rl_event *event,
     if (event->op != RL_OP_RELEASE ||
         !rl_tally_vote(&lock->tally, event->node, event->answer.vote == REDLOCK_VOTE_GRANTED))
         return;
-    rl_note_answer(lock, event->node, event->answer, event->now_ns - lock->round_start_ns);
+    rl_note_answer(lock, event->node, &event->answer, event->now_ns - lock->round_start_ns);
     if (lock->state == RL_RELEASING)
         decide(lock, event->now_ns, out);
 }

@@ -10,7 +10,8 @@ void rl_survey_begin(struct rl_survey *survey, const struct rl_policy *policy, i
     survey->start_ns = now_ns;
     survey->deadline_ns = now_ns + policy->node_timeout_ns;
     for (uint8_t i = 0; i < policy->node_count; i++) {
-        survey->node[i] = (struct rl_node_vote){REDLOCK_VOTE_PENDING, -1, -1, 0};
+        survey->node[i] = (struct rl_node_vote){REDLOCK_VOTE_PENDING, -1};
+        survey->key_ttl_ms[i] = -1;
         if (survey->sight)
             survey->sight[i] = (struct rl_sight){.kind = -1};
     }
@@ -71,8 +72,8 @@ void rl_survey_answer(struct rl_survey *survey, uint8_t node, struct rl_answer a
     if (!(survey->due & bit))
         return;
     survey->due &= (uint16_t)~bit;
-    vote->vote = (uint8_t)answer.vote;
-    vote->key_ttl_ms = answer.key_ttl_ms;
+    vote->vote = answer.vote;
+    survey->key_ttl_ms[node] = answer.key_ttl_ms;
     if (!answer.is_ours)
         vote->rtt_us = rl_rtt_us(now_ns - survey->start_ns);
     if (survey->sight && reply &&

@@ -33,6 +33,7 @@ struct rl_survey {
     int64_t start_ns;
     int64_t deadline_ns;
     struct rl_node_vote node[REDLOCK_NODES_MAX];
+    int64_t key_ttl_ms[REDLOCK_NODES_MAX]; /* -1: unknown */
 
     /* Set by who asks; they stay from question to question. */
     struct rl_sight *sight; /* LOOK: one for every node */

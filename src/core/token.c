@@ -5,9 +5,11 @@
 
 void rl_token_note_owners(struct rl_lock *lock, uint8_t node, int64_t token)
 {
-    lock->nested |= (uint16_t)(1u << node);
+    struct rl_pursuit *pursuit = lock->pursuit;
+
+    pursuit->nested |= (uint16_t)(1u << node);
     for (int i = 0; i < 2; i++) {
-        struct rl_owners_token *owners = &lock->owners[i];
+        struct rl_owners_token *owners = &pursuit->owners[i];
 
         if (owners->count > 0 && owners->token != token)
             continue;
@@ -26,17 +28,18 @@ void rl_token_note_owners(struct rl_lock *lock, uint8_t node, int64_t token)
  */
 static bool settle_nested(struct rl_lock *lock, int64_t end_ns, struct rl_actions *out)
 {
+    struct rl_pursuit *pursuit = lock->pursuit;
     uint8_t silent_count = rl_count_nodes(rl_tally_pending(&lock->tally));
 
     for (int i = 0; i < 2; i++) {
-        if (lock->owners[i].count < (RL_RULE(NESTED_BY_QUORUM) ? lock->policy->quorum : 1))
+        if (pursuit->owners[i].count < (RL_RULE(NESTED_BY_QUORUM) ? lock->policy->quorum : 1))
             continue;
-        lock->token = lock->owners[i].token;
+        lock->token = pursuit->owners[i].token;
         rl_acquire_hold(lock, end_ns, out);
         return true;
     }
-    return lock->owners[0].count + silent_count >= lock->policy->quorum ||
-           lock->owners[1].count + silent_count >= lock->policy->quorum;
+    return pursuit->owners[0].count + silent_count >= lock->policy->quorum ||
+           pursuit->owners[1].count + silent_count >= lock->policy->quorum;
 }
 
 /*
@@ -51,34 +54,35 @@ static bool settle_nested(struct rl_lock *lock, int64_t end_ns, struct rl_action
 void rl_token_settle(struct rl_lock *lock, const struct rl_event *event, int64_t end_ns,
                      struct rl_actions *out)
 {
+    struct rl_pursuit *pursuit = lock->pursuit;
     uint16_t behind = 0;
 
-    if (lock->owners[0].count > 0 && settle_nested(lock, end_ns, out))
+    if (pursuit->owners[0].count > 0 && settle_nested(lock, end_ns, out))
         return;
     lock->token = 0;
     for (uint8_t i = 0; i < lock->policy->node_count; i++)
-        if ((lock->tally.yes & (1u << i)) && lock->node[i].token > lock->token)
-            lock->token = lock->node[i].token;
-    lock->aligned = 0;
+        if ((lock->tally.yes & (1u << i)) && pursuit->token[i] > lock->token)
+            lock->token = pursuit->token[i];
+    pursuit->aligned = 0;
     for (uint8_t i = 0; i < lock->policy->node_count; i++) {
         bool granted = lock->tally.yes & (1u << i);
 
-        if (granted && lock->node[i].token == lock->token && !(lock->nested & (1u << i)))
-            lock->aligned |= (uint16_t)(1u << i);
+        if (granted && pursuit->token[i] == lock->token && !(pursuit->nested & (1u << i)))
+            pursuit->aligned |= (uint16_t)(1u << i);
         else if (granted == RL_RULE(ALIGN_WHERE_GRANTED))
             behind |= (uint16_t)(1u << i);
     }
     if (!RL_RULE(ALIGN))
-        lock->aligned = lock->tally.yes;
-    if (rl_count_nodes(lock->aligned) >= lock->policy->quorum) {
+        pursuit->aligned = lock->tally.yes;
+    if (rl_count_nodes(pursuit->aligned) >= lock->policy->quorum) {
         rl_acquire_hold(lock, end_ns, out);
         return;
     }
     lock->state = RL_ALIGNING;
-    lock->patience_ns = RL_NEVER_NS; /* that was for refusals: the round is won */
+    pursuit->patience_ns = RL_NEVER_NS; /* that was for refusals: the round is won */
     lock->asked = behind;
     lock->round_deadline_ns =
-        event->now_ns + rl_lock_node_timeout_ns(lock->policy, lock->ttl_ns);
+        event->now_ns + rl_lock_node_timeout_ns(lock->policy, rl_ttl_ns(lock));
     rl_send(out, RL_OP_ALIGN, behind, lock->round);
 }
 
@@ -86,22 +90,23 @@ void rl_token_settle(struct rl_lock *lock, const struct rl_event *event, int64_t
 void rl_token_aligned(struct rl_lock *lock, const struct rl_event *event,
                       struct rl_actions *out)
 {
+    struct rl_pursuit *pursuit = lock->pursuit;
     uint16_t bit = (uint16_t)(1u << event->node);
     int64_t end_ns =
-        rl_validity_end_ns(lock->round_start_ns, lock->ttl_ns, lock->policy->drift_ppm);
-    bool in_time = !lock->wait_deadline_ns || event->now_ns <= lock->wait_deadline_ns;
+        rl_validity_end_ns(lock->round_start_ns, rl_ttl_ns(lock), lock->policy->drift_ppm);
+    bool in_time = !pursuit->wait_deadline_ns || event->now_ns <= pursuit->wait_deadline_ns;
 
     if (lock->state != RL_ALIGNING || !(lock->asked & bit))
         return;
     lock->asked &= (uint16_t)~bit;
     if (event->answer.vote == REDLOCK_VOTE_GRANTED)
-        lock->aligned |= bit;
+        pursuit->aligned |= bit;
     /* The extra round trip took time: the validity is looked at again. */
     if (event->now_ns >= rl_hold_told_ns(lock, end_ns) || !in_time)
         rl_acquire_fail(lock, event, out);
-    else if (rl_count_nodes(lock->aligned) >= lock->policy->quorum)
+    else if (rl_count_nodes(pursuit->aligned) >= lock->policy->quorum)
         rl_acquire_hold(lock, end_ns, out);
-    else if (rl_count_nodes(lock->aligned | lock->asked) < lock->policy->quorum)
+    else if (rl_count_nodes(pursuit->aligned | lock->asked) < lock->policy->quorum)
         rl_acquire_fail(lock, event, out);
 }
 

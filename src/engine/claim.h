@@ -17,43 +17,78 @@
 
 #define RL_KEY_MAX (REDLOCK_PREFIX_MAX + REDLOCK_NAME_MAX)
 #define RL_KEY_SEPARATOR '\0' /* between the keys of several names */
-#define RL_CLAIM_KEY_INLINE 96
+#define RL_KEYS_MAX (REDLOCK_NAMES_MAX * (RL_KEY_MAX + 1))
 #define RL_CLAIMS_KEPT                                                                         \
     32768 /* a slow minority keeps this many alive, and a busy client wants them again */
 
 struct rl_handle;
 
-struct rl_claim {
-    uint32_t references;      /* the handle, requests under way, orphans */
-    struct rl_handle *handle; /* who counts its votes; NULL: nobody any more */
-    uint16_t touched;         /* nodes that may carry the key, a bit each */
-    uint16_t returned;        /* nodes that were told to give it back */
-    int64_t ttl_ns;           /* the longest that was asked for */
-    int64_t gone_ns;          /* by then every node has let it expire; see rl_claim_seen() */
-    uint64_t waiter;          /* the place in the queue of this attempt; 0: none */
-    int64_t ticket;           /* what it was asked for with */
-    uint8_t kind;             /* enum redlock_kind */
+/* What a claim is about, and every later claim of the same handle. */
+struct rl_about {
+    struct rl_slice key;   /* of several names: one behind the other, with separators */
+    struct rl_slice owner; /* REENTRANT */
     uint8_t name_count;
-    uint8_t prefix_size; /* of every key */
-    bool kind_unknown;   /* taken over by value */
-    bool contended;      /* others wait, or did: a release must be quick to tell */
-    struct rl_slice key; /* of several names: one behind the other, with separators */
-    struct rl_slice value;
-    char value_bytes[REDLOCK_VALUE_MAX + 1];
-    char key_inline[RL_CLAIM_KEY_INLINE];
-    char *key_long; /* NULL when the key fits inline */
-    struct rl_claim *next_free;
+};
+
+/*
+ * One piece of memory, as long as its texts need: every lock that is held has one. `room` is a bit
+ * more than that, so that names of similar length can follow each other in it.
+ */
+struct rl_claim {
+    union {
+        struct rl_handle *handle;   /* who counts its votes; NULL: nobody any more */
+        struct rl_claim *next_free; /* of one that is kept */
+    };
+    int64_t ttl_ns;      /* the longest that was asked for */
+    int64_t gone_ns;     /* by then every node has let it expire; see rl_claim_seen() */
+    uint64_t waiter;     /* the place in the queue of this attempt; 0: none */
+    int64_t ticket;      /* what it was asked for with */
+    uint32_t references; /* the handle, requests under way, orphans */
+    uint16_t touched;    /* nodes that may carry the key, a bit each */
+    uint16_t returned;   /* nodes that were told to give it back */
+    uint16_t room;       /* for texts */
+    uint16_t key_size;
+    uint8_t owner_size;
+    uint8_t value_size; /* 0: none yet */
+    uint8_t kind;       /* enum redlock_kind */
+    uint8_t name_count;
+    bool kind_unknown : 1; /* taken over by value */
+    bool contended : 1;    /* others wait, or did: a release must be quick to tell */
+    char text[];           /* key, terminated, owner, and value, terminated */
 };
 
 /* Freed claims are kept for the next attempts, so that a busy client allocates nothing. */
 struct rl_claims {
     struct rl_claim *free;
     size_t free_count;
+    bool closed; /* nothing is kept any more */
 };
 
-/* One reference, the caller's. NULL: out of memory. */
-struct rl_claim *rl_claim_new(struct rl_claims *claims, struct rl_slice key,
-                              struct rl_handle *handle);
+static inline struct rl_slice rl_claim_key(const struct rl_claim *claim)
+{
+    return (struct rl_slice){claim->text, claim->key_size};
+}
+
+static inline struct rl_slice rl_claim_owner(const struct rl_claim *claim)
+{
+    return (struct rl_slice){claim->text + claim->key_size + 1, claim->owner_size};
+}
+
+static inline struct rl_slice rl_claim_value(const struct rl_claim *claim)
+{
+    return (struct rl_slice){claim->text + claim->key_size + 1 + claim->owner_size,
+                             claim->value_size};
+}
+
+/*
+ * Without a value, with room for one of value_max bytes; the texts are copied. One reference, the
+ * caller's. NULL: out of memory.
+ */
+struct rl_claim *rl_claim_new(struct rl_claims *claims, const struct rl_about *about,
+                              size_t value_max, struct rl_handle *handle);
+/* The same for another attempt: about the same, and with the same value. */
+struct rl_claim *rl_claim_copy(struct rl_claims *claims, const struct rl_claim *claim,
+                               size_t value_max, struct rl_handle *handle);
 void rl_claim_set_value(struct rl_claim *claim, const char *value, size_t size);
 /*
  * A node may have set or renewed the key until now: it was asked to, and has answered only now,
@@ -63,6 +98,7 @@ void rl_claim_set_value(struct rl_claim *claim, const char *value, size_t size);
 void rl_claim_seen(struct rl_claim *claim, int64_t now_ns);
 void rl_claim_ref(struct rl_claim *claim);
 void rl_claim_unref(struct rl_claims *claims, struct rl_claim *claim);
+/* Frees what is kept. Claims that are still in use are freed with their last reference. */
 void rl_claims_free(struct rl_claims *claims);
 
 #endif

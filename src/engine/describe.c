@@ -25,12 +25,12 @@ static int64_t ttl_of_ns(const struct rl_lock *lock, enum rl_op op, int64_t now_
 {
     switch (op) {
     case RL_OP_EXTEND:
-        return lock->extension_ttl_ns;
+        return rl_extension_ttl_ns(lock);
     case RL_OP_HEAL:
         /* What is left of the extension that was just won (A8). */
-        return lock->round_start_ns + lock->extension_ttl_ns - now_ns;
+        return lock->round_start_ns + rl_extension_ttl_ns(lock) - now_ns;
     default:
-        return lock->ttl_ns;
+        return rl_ttl_ns(lock);
     }
 }
 
@@ -93,8 +93,8 @@ static char *write_beside(char *at, const char *head, size_t head_size, struct r
 static void write_keys(const struct rl_claim *claim, unsigned beside,
                        struct rl_description *out)
 {
-    const char *key = claim->key.data;
-    const char *end = key + claim->key.size;
+    const char *key = claim->text;
+    const char *end = key + claim->key_size;
     char *at = out->beside;
 
     for (uint8_t i = 0; i < claim->name_count; i++) {
@@ -131,14 +131,19 @@ static void describe_acquire(const struct rl_engine *engine, const struct rl_han
                              struct rl_description *out)
 {
     const struct rl_lock *lock = &handle->lock;
+    const struct rl_seeker *seeker = rl_seeker_of(handle);
     struct rl_subject *subject = &out->subject;
 
     /* Only a first attempt may overtake: one that reaches few nodes would do so for ever. */
-    if (lock->ticket || lock->terms.fair || lock->polite ||
-        (handle->line && lock->attempt_count > 1))
-        subject->waiter = write_waiter(engine, subject->kind, handle->waiter, out->waiter);
-    subject->ticket = rl_write_decimal(lock->ticket, out->ticket);
-    subject->group = handle->owner;
+    if (lock->terms.fair || lock->polite ||
+        (seeker &&
+         (lock->pursuit->ticket || (seeker->line && lock->pursuit->attempt_count > 1))))
+        subject->waiter =
+            write_waiter(engine, subject->kind, seeker ? seeker->waiter : handle->claim->waiter,
+                         out->waiter);
+    if (seeker)
+        subject->ticket = rl_write_decimal(lock->pursuit->ticket, out->ticket);
+    subject->group = rl_claim_owner(handle->claim);
     subject->slot = (struct rl_slice){"0", 1};
     if (lock->terms.kind == REDLOCK_SEMAPHORE) {
         subject->group = rl_write_decimal(lock->terms.slots, out->slots);
@@ -157,7 +162,7 @@ void rl_describe(const struct rl_engine *engine, const struct rl_claim *claim,
         .name = out->name,
         .kind = (enum redlock_kind)claim->kind,
         .kind_unknown = claim->kind_unknown,
-        .value = claim->value,
+        .value = rl_claim_value(claim),
         .contended = claim->contended,
         .group = NOTHING,
         .ticket = {"0", 1},
@@ -173,7 +178,8 @@ void rl_describe(const struct rl_engine *engine, const struct rl_claim *claim,
 
         /* Never zero, which would be an error: at the very end it is a key for a millisecond. */
         subject->ttl_ms = rl_write_decimal(ttl_ns < MS_NS ? 1 : ttl_ns / MS_NS, out->ttl_ms);
-        subject->may_shorten = op == RL_OP_EXTEND && ttl_ns < handle->lock.longest_ttl_ns;
+        subject->may_shorten =
+            op == RL_OP_EXTEND && handle->lock.extension_ttl_ms < handle->lock.longest_ttl_ms;
         subject->fenced = handle->lock.terms.fenced;
         subject->marked = engine->strict;
         if (op == RL_OP_ALIGN)
@@ -205,12 +211,13 @@ void rl_describe_node(struct rl_engine *engine, const struct rl_handle *handle, 
                       int64_t now_ns, struct rl_description *out)
 {
     struct rl_subject *subject = &out->subject;
+    const struct rl_survey *survey = handle ? rl_survey_of(handle) : NULL;
 
     if (subject->fenced)
         subject->incarnation =
             write_incarnation(&engine->node[node].session.guard, now_ns, out->incarnation);
-    if (handle && handle->survey) {
-        subject->cursor = handle->survey->cursor[node];
-        subject->pattern = handle->survey->pattern;
+    if (survey) {
+        subject->cursor = survey->cursor[node];
+        subject->pattern = survey->pattern;
     }
 }

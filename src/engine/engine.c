@@ -59,6 +59,7 @@ void rl_engine_free(struct rl_engine *engine)
     rl_timers_free(&engine->timers);
     rl_lines_free(&engine->lines);
     rl_claims_free(&engine->claims);
+    rl_seekers_free(&engine->seekers);
 }
 
 int64_t rl_engine_next_ns(const struct rl_engine *engine)

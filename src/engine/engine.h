@@ -18,11 +18,14 @@
 #include "engine/claim.h"
 #include "engine/describe.h"
 #include "engine/line.h"
+#include "engine/seeker.h"
 #include "engine/timers.h"
 #include "wire/session.h"
 
 #define RL_ORPHANS_MAX 4096
 #define RL_VALUE_RANDOM_BYTES 20
+#define RL_VALUE_DRAWN (2 * RL_VALUE_RANDOM_BYTES)
+#define RL_SLOT_MAX 5 /* the slot of a semaphore behind it: #1024 */
 
 typedef void rl_random_fn(void *data, void *bytes, size_t size);
 
@@ -70,34 +73,39 @@ struct rl_node {
 struct rl_handle {
     struct rl_timer timer; /* first, so that a due timer is its handle */
     struct rl_lock lock;
-    struct rl_survey *survey; /* a question instead of a lock; NULL: a lock */
-    struct rl_slice key;      /* the owner's, outlives the handle */
-    size_t prefix_size;       /* of the key; the rest is the name */
-    uint8_t name_count;       /* of several names: the keys behind each other */
-    struct rl_slice owner;    /* REENTRANT; the owner's, outlives the handle */
-    struct rl_claim *claim;   /* of the current attempt; NULL before the first */
-    struct rl_handle *next;   /* in the engine's list of all */
+    struct rl_claim *claim; /* of the current attempt; before the first, without a value */
+    struct rl_handle *next; /* in the engine's list of all */
     struct rl_handle *previous;
 
-    /* Waiting. */
-    struct rl_line *line; /* NULL: not waiting */
-    struct rl_handle *line_next;
-    struct rl_handle *line_previous;
-    uint64_t waiter; /* what the line calls its first at the nodes */
-    bool turn;       /* it has become the first ... */
-    bool held_here;  /* ... because the one before it has the lock now */
-
     /* News for the owner, taken by rl_engine_take_ready(). */
-    bool done;
-    int done_error;
-    bool lost;
-    bool jeopardy;
-    bool recovered;
-    bool out_of_memory; /* the last attempt could not even be made */
-    bool ready;         /* in the list below */
     struct rl_handle *ready_next;
     struct rl_handle *ready_previous;
+    bool ready : 1; /* in that list */
+    bool done : 1;
+    bool lost : 1;
+    bool jeopardy : 1;
+    bool recovered : 1;
+    bool out_of_memory : 1; /* the last attempt could not even be made */
+    int8_t done_error;
 };
+
+/* What it has until its lock is held; NULL from then on. */
+static inline struct rl_seeker *rl_seeker_of(const struct rl_handle *handle)
+{
+    return (struct rl_seeker *)handle->lock.pursuit;
+}
+
+/* The question that it is instead of a lock; NULL: a lock. */
+static inline struct rl_survey *rl_survey_of(const struct rl_handle *handle)
+{
+    return handle->lock.pursuit ? rl_seeker_of(handle)->survey : NULL;
+}
+
+/* Where it waits; NULL: nowhere. */
+static inline struct rl_line *rl_line_of(const struct rl_handle *handle)
+{
+    return handle->lock.pursuit ? rl_seeker_of(handle)->line : NULL;
+}
 
 /*
  * Who gives a lock back while others wait, and asks for it again, is the nearest of all: its
@@ -121,6 +129,7 @@ struct rl_engine {
     struct rl_handle *handles; /* every one */
     size_t handle_count;
     struct rl_claims claims;
+    struct rl_seekers seekers;
     struct rl_handle *ready_first;
     struct rl_handle *ready_last;
     rl_random_fn *random; /* must be unguessable in production */
@@ -164,17 +173,13 @@ void rl_engine_tick(struct rl_engine *engine, int64_t now_ns);
 
 /* ---- handles (handle.c) ---- */
 
-/* Whom a handle is about. The texts must outlive it. */
-struct rl_about {
-    struct rl_slice key; /* begins with a prefix; of several names, one key behind the other */
-    size_t prefix_size;
-    uint8_t name_count;
-    struct rl_slice owner; /* REENTRANT */
-};
-
-/* -1: out of memory. */
+/*
+ * The texts are copied; the votes, room for one of every node, must outlive the handle.
+ * -1: out of memory.
+ */
 int rl_handle_init(struct rl_engine *engine, struct rl_handle *handle,
-                   const struct rl_about *about, const struct rl_lock_terms *terms);
+                   const struct rl_about *about, const struct rl_lock_terms *terms,
+                   struct rl_node_vote *votes);
 void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64_t ttl_ns,
                        int64_t wait_deadline_ns, int64_t now_ns);
 int rl_handle_adopt(struct rl_engine *engine, struct rl_handle *handle, const char *value,
@@ -205,17 +210,19 @@ bool rl_outlives_its_handle(enum rl_op op);
 /* One node's answer to one request of a claim, for whoever still counts it. */
 void rl_handle_answer(struct rl_engine *engine, struct rl_claim *claim, uint8_t node,
                       const struct rl_pending *request, const struct rl_reply *reply,
-                      struct rl_answer answer, int64_t now_ns);
+                      const struct rl_answer *answer, int64_t now_ns);
 /* The same for a handle that is a question (question.c). */
 void rl_question_answer(struct rl_engine *engine, struct rl_handle *handle, uint8_t node,
                         enum rl_op op, const struct rl_reply *reply, struct rl_answer answer,
                         int64_t now_ns);
 void rl_question_timer(struct rl_engine *engine, struct rl_handle *handle, uint16_t warming,
                        int64_t warm_at_ns, int64_t now_ns);
+/* The size of the longest value that is drawn for this kind of lock. */
+size_t rl_value_max(uint8_t kind);
 /* A value that nobody can guess and nobody else has (A1). */
 void rl_claim_draw_value(struct rl_engine *engine, struct rl_claim *claim, uint16_t slot);
-/* A claim about what the handle is about. NULL: out of memory. */
-struct rl_claim *rl_claim_for(struct rl_engine *engine, struct rl_handle *handle);
+/* A copy of the handle's claim in its place; requests under way keep the old one. -1: no memory. */
+int rl_handle_renew_claim(struct rl_engine *engine, struct rl_handle *handle, size_t value_max);
 /* Two characters a byte, not terminated. */
 void rl_write_hex(const uint8_t *bytes, size_t size, char *out);
 /* The handle has news. */
@@ -241,7 +248,7 @@ uint16_t rl_send_to_nodes(struct rl_engine *engine, struct rl_handle *handle,
                           const struct rl_send *send, int64_t now_ns);
 /* What a native delete leaves to be done: telling who waits. */
 void rl_tell_waiters(struct rl_engine *engine, struct rl_claim *claim, uint8_t node,
-                     enum rl_op op, struct rl_answer answer, int64_t now_ns);
+                     enum rl_op op, const struct rl_answer *answer, int64_t now_ns);
 
 /* ---- witness.c ---- */
 

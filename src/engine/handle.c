@@ -65,6 +65,11 @@ static void answer_refused(struct rl_engine *engine, struct rl_handle *handle,
     }
 }
 
+static bool has_turn(const struct rl_handle *handle)
+{
+    return handle->lock.pursuit && rl_seeker_of(handle)->turn;
+}
+
 static bool is_waiting(const struct rl_lock *lock)
 {
     switch (lock->state) {
@@ -80,6 +85,39 @@ static bool is_waiting(const struct rl_lock *lock)
     }
 }
 
+/* Held, or given up: what it took is for the next one. */
+static void end_pursuit(struct rl_engine *engine, struct rl_handle *handle)
+{
+    rl_seeker_give_back(&engine->seekers, rl_seeker_of(handle));
+    handle->lock.pursuit = NULL;
+}
+
+static void pursue(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
+{
+    struct rl_seeker *seeker = rl_seeker_of(handle);
+
+    if (seeker->line && !is_waiting(&handle->lock))
+        rl_leave_line(engine, handle, now_ns);
+    engine->listening |= seeker->pursuit.ticket != 0 || handle->lock.state == RL_TICKETING;
+    if (handle->lock.state == RL_HELD)
+        end_pursuit(engine, handle);
+}
+
+static void note_news(struct rl_engine *engine, struct rl_handle *handle,
+                      const struct rl_actions *actions)
+{
+    if (actions->done) {
+        handle->done = true;
+        handle->done_error = (int8_t)actions->done_error;
+        if (actions->done_error != REDLOCK_OK && handle->out_of_memory)
+            handle->done_error = REDLOCK_NOMEM;
+    }
+    handle->lost |= actions->lost;
+    handle->jeopardy |= actions->jeopardy;
+    handle->recovered |= actions->recovered;
+    rl_engine_tell(engine, handle);
+}
+
 static void perform(struct rl_engine *engine, struct rl_handle *handle,
                     const struct rl_actions *actions, int64_t now_ns)
 {
@@ -87,22 +125,12 @@ static void perform(struct rl_engine *engine, struct rl_handle *handle,
 
     for (uint32_t i = 0; i < actions->send_count; i++)
         refused[i] = rl_send_to_nodes(engine, handle, &actions->send[i], now_ns);
-    if (actions->done) {
-        handle->done = true;
-        handle->done_error = actions->done_error;
-        if (actions->done_error != REDLOCK_OK && handle->out_of_memory)
-            handle->done_error = REDLOCK_NOMEM;
-    }
-    handle->lost |= actions->lost;
-    handle->jeopardy |= actions->jeopardy;
-    handle->recovered |= actions->recovered;
     if (actions->done || actions->lost || actions->jeopardy || actions->recovered)
-        rl_engine_tell(engine, handle);
+        note_news(engine, handle, actions);
     rl_timers_set(&engine->timers, &handle->timer,
-                  handle->turn ? now_ns : rl_lock_timer_ns(&handle->lock));
-    if (handle->line && !is_waiting(&handle->lock))
-        rl_leave_line(engine, handle, now_ns);
-    engine->listening |= handle->lock.ticket != 0 || handle->lock.state == RL_TICKETING;
+                  has_turn(handle) ? now_ns : rl_lock_timer_ns(&handle->lock));
+    if (handle->lock.pursuit)
+        pursue(engine, handle, now_ns);
     for (uint32_t i = 0; i < actions->send_count; i++)
         if (refused[i])
             answer_refused(engine, handle, &actions->send[i], refused[i], now_ns);
@@ -123,9 +151,10 @@ void rl_handle_step(struct rl_engine *engine, struct rl_handle *handle, struct r
 
 void rl_handle_answer(struct rl_engine *engine, struct rl_claim *claim, uint8_t node,
                       const struct rl_pending *request, const struct rl_reply *reply,
-                      struct rl_answer answer, int64_t now_ns)
+                      const struct rl_answer *answer, int64_t now_ns)
 {
     struct rl_handle *handle = claim->handle;
+    struct rl_survey *survey = handle ? rl_survey_of(handle) : NULL;
     enum rl_op op = (enum rl_op)request->op;
 
     if (rl_outlives_its_handle(op))
@@ -134,10 +163,10 @@ void rl_handle_answer(struct rl_engine *engine, struct rl_claim *claim, uint8_t 
         return;
     if (!handle)
         return;
-    if (handle->survey) {
+    if (survey) {
         /* A late answer to a question that is over says nothing about the next one. */
-        if (request->round == handle->lock.round && !rl_survey_complete(handle->survey))
-            rl_question_answer(engine, handle, node, op, reply, answer, now_ns);
+        if (request->round == handle->lock.round && !rl_survey_complete(survey))
+            rl_question_answer(engine, handle, node, op, reply, *answer, now_ns);
         return;
     }
     rl_handle_step(engine, handle,
@@ -147,7 +176,7 @@ void rl_handle_answer(struct rl_engine *engine, struct rl_claim *claim, uint8_t 
                        .node = node,
                        .op = op,
                        .round = request->round,
-                       .answer = answer,
+                       .answer = *answer,
                    });
 }
 
@@ -171,18 +200,19 @@ static void find_warming(const struct rl_engine *engine, int64_t now_ns, uint16_
 void rl_handle_timer(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
 {
     struct rl_event event = {.type = RL_EVENT_TIMER, .now_ns = now_ns};
+    const struct rl_line *line = rl_line_of(handle);
 
     find_warming(engine, now_ns, &event.warming, &event.warm_at_ns);
-    if (handle->survey) {
+    if (rl_survey_of(handle)) {
         rl_question_timer(engine, handle, event.warming, event.warm_at_ns, now_ns);
         return;
     }
-    if (handle->turn) {
-        handle->turn = false;
+    if (has_turn(handle)) {
+        rl_seeker_of(handle)->turn = false;
         event.type = RL_EVENT_TURN;
-        event.held_here = handle->held_here;
-    } else if (handle->line && handle->line->first != handle) {
-        event.leader_error = handle->line->first->lock.attempt_error;
+        event.held_here = rl_seeker_of(handle)->held_here;
+    } else if (line && line->first != handle) {
+        event.leader_error = line->first->lock.pursuit->attempt_error;
     }
     rl_handle_step(engine, handle, &event);
 }
@@ -190,17 +220,25 @@ void rl_handle_timer(struct rl_engine *engine, struct rl_handle *handle, int64_t
 /* ---- what the owner asks for ---- */
 
 int rl_handle_init(struct rl_engine *engine, struct rl_handle *handle,
-                   const struct rl_about *about, const struct rl_lock_terms *terms)
+                   const struct rl_about *about, const struct rl_lock_terms *terms,
+                   struct rl_node_vote *votes)
 {
+    struct rl_seeker *seeker;
+
     if (!rl_timers_reserve(&engine->timers, engine->handle_count + 1))
         return -1;
+    seeker = rl_seeker_new(&engine->seekers);
+    if (!seeker)
+        return -1;
     *handle = (struct rl_handle){
-        .key = about->key,
-        .prefix_size = about->prefix_size,
-        .name_count = about->name_count,
-        .owner = about->owner,
+        .claim = rl_claim_new(&engine->claims, about, rl_value_max(terms->kind), handle),
     };
-    rl_lock_init(&handle->lock, &engine->policy, terms);
+    if (!handle->claim) {
+        rl_seeker_give_back(&engine->seekers, seeker);
+        return -1;
+    }
+    handle->claim->kind = terms->kind;
+    rl_lock_init(&handle->lock, &engine->policy, terms, votes, &seeker->pursuit);
     handle->next = engine->handles;
     if (engine->handles)
         engine->handles->previous = handle;
@@ -212,7 +250,7 @@ int rl_handle_init(struct rl_engine *engine, struct rl_handle *handle,
 void rl_handles_node_out(struct rl_engine *engine, uint8_t node, int64_t now_ns)
 {
     for (struct rl_handle *handle = engine->handles; handle; handle = handle->next)
-        if (!handle->survey)
+        if (!rl_survey_of(handle))
             rl_handle_step(
                 engine, handle,
                 &(struct rl_event){.type = RL_EVENT_NODE_OUT, .now_ns = now_ns, .node = node});
@@ -221,7 +259,7 @@ void rl_handles_node_out(struct rl_engine *engine, uint8_t node, int64_t now_ns)
 void rl_handles_abandon(struct rl_engine *engine, int64_t now_ns)
 {
     for (struct rl_handle *handle = engine->handles; handle; handle = handle->next)
-        if (!handle->survey)
+        if (!rl_survey_of(handle))
             rl_handle_step(engine, handle,
                            &(struct rl_event){.type = RL_EVENT_ABANDON, .now_ns = now_ns});
 }
@@ -242,7 +280,7 @@ void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64
             rl_engine_tell(engine, handle);
             return;
         }
-        handle->waiter = rl_line_number(line);
+        rl_seeker_of(handle)->waiter = rl_line_number(line);
         courteous =
             rl_is_courteous(engine, handle, now_ns) && handle->lock.terms.kind == REDLOCK_MUTEX;
     }
@@ -260,15 +298,18 @@ void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64
 int rl_handle_adopt(struct rl_engine *engine, struct rl_handle *handle, const char *value,
                     size_t size)
 {
-    handle->claim = rl_claim_for(engine, handle);
-    if (!handle->claim)
+    struct rl_claim *claim;
+
+    if (rl_handle_renew_claim(engine, handle, size) < 0)
         return -1;
-    handle->claim->kind_unknown = true;
-    rl_claim_set_value(handle->claim, value, size);
+    claim = handle->claim;
+    claim->kind_unknown = true;
+    rl_claim_set_value(claim, value, size);
     /* Where and until when the other process set it is unknown: everywhere, for ever. */
-    handle->claim->touched = UINT16_MAX;
-    handle->claim->gone_ns = RL_NEVER_NS;
+    claim->touched = UINT16_MAX;
+    claim->gone_ns = RL_NEVER_NS;
     rl_lock_adopt(&handle->lock);
+    end_pursuit(engine, handle);
     return 0;
 }
 
@@ -296,20 +337,19 @@ void rl_handle_cancel(struct rl_engine *engine, struct rl_handle *handle, int64_
 void rl_handle_drop(struct rl_engine *engine, struct rl_handle *handle, bool give_up,
                     int64_t now_ns)
 {
-    if (!handle->survey && give_up) {
+    if (!rl_survey_of(handle) && give_up) {
         if (handle->lock.state == RL_HELD)
             rl_handle_release(engine, handle, now_ns);
         else
             rl_handle_cancel(engine, handle, now_ns);
     }
     rl_leave_line(engine, handle, now_ns);
+    end_pursuit(engine, handle);
     rl_engine_forget_ready(engine, handle);
     rl_timers_set(&engine->timers, &handle->timer, RL_NEVER_NS);
-    if (handle->claim) {
-        handle->claim->handle = NULL;
-        rl_claim_unref(&engine->claims, handle->claim);
-        handle->claim = NULL;
-    }
+    handle->claim->handle = NULL;
+    rl_claim_unref(&engine->claims, handle->claim);
+    handle->claim = NULL;
     if (handle->previous)
         handle->previous->next = handle->next;
     else

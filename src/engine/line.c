@@ -20,8 +20,10 @@ uint64_t rl_line_hash(struct rl_slice key)
 
 static bool has_key(const struct rl_line *line, uint64_t hash, struct rl_slice key)
 {
-    return line->hash == hash && line->first->key.size == key.size &&
-           memcmp(line->first->key.data, key.data, key.size) == 0;
+    struct rl_slice other = rl_claim_key(line->first->claim);
+
+    return line->hash == hash && other.size == key.size &&
+           memcmp(other.data, key.data, key.size) == 0;
 }
 
 static struct rl_line *find(const struct rl_lines *lines, uint64_t hash, struct rl_slice key)
@@ -118,11 +120,13 @@ static struct rl_line *new_line(struct rl_lines *lines)
 
 static void append(struct rl_line *line, struct rl_handle *handle)
 {
-    handle->line = line;
-    handle->line_next = NULL;
-    handle->line_previous = line->last;
+    struct rl_seeker *seeker = rl_seeker_of(handle);
+
+    seeker->line = line;
+    seeker->line_next = NULL;
+    seeker->line_previous = line->last;
     if (line->last)
-        line->last->line_next = handle;
+        rl_seeker_of(line->last)->line_next = handle;
     else
         line->first = handle;
     line->last = handle;
@@ -130,8 +134,9 @@ static void append(struct rl_line *line, struct rl_handle *handle)
 
 struct rl_line *rl_line_join(struct rl_lines *lines, struct rl_handle *handle, bool is_private)
 {
-    uint64_t hash = rl_line_hash(handle->key);
-    struct rl_line *line = is_private ? NULL : find(lines, hash, handle->key);
+    struct rl_slice key = rl_claim_key(handle->claim);
+    uint64_t hash = rl_line_hash(key);
+    struct rl_line *line = is_private ? NULL : find(lines, hash, key);
 
     if (line) {
         append(line, handle);
@@ -166,21 +171,22 @@ static void free_line(struct rl_lines *lines, struct rl_line *line)
 
 struct rl_handle *rl_line_leave(struct rl_lines *lines, struct rl_handle *handle)
 {
-    struct rl_line *line = handle->line;
+    struct rl_seeker *seeker = rl_seeker_of(handle);
+    struct rl_line *line = rl_line_of(handle);
     struct rl_handle *promoted = NULL;
 
     if (!line)
         return NULL;
-    if (handle->line_previous)
-        handle->line_previous->line_next = handle->line_next;
+    if (seeker->line_previous)
+        rl_seeker_of(seeker->line_previous)->line_next = seeker->line_next;
     else
-        promoted = line->first = handle->line_next;
-    if (handle->line_next)
-        handle->line_next->line_previous = handle->line_previous;
+        promoted = line->first = seeker->line_next;
+    if (seeker->line_next)
+        rl_seeker_of(seeker->line_next)->line_previous = seeker->line_previous;
     else
-        line->last = handle->line_previous;
-    handle->line = NULL;
-    handle->line_next = handle->line_previous = NULL;
+        line->last = seeker->line_previous;
+    seeker->line = NULL;
+    seeker->line_next = seeker->line_previous = NULL;
     if (!line->first)
         free_line(lines, line);
     else if (promoted)

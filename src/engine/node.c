@@ -121,6 +121,7 @@ static void abandon(struct rl_engine *engine, uint8_t node, bool nothing_was_sen
 
     while (rl_session_abandon(&at->session, &request)) {
         struct rl_claim *claim = request.subject;
+        struct rl_answer excuse = rl_node_excuse(engine, node);
 
         if (!claim)
             continue;
@@ -131,8 +132,7 @@ static void abandon(struct rl_engine *engine, uint8_t node, bool nothing_was_sen
         if (request.op == RL_OP_RELEASE || request.op == RL_OP_ROLLBACK ||
             request.op == RL_OP_QUIT)
             rl_node_keep_orphan(engine, node, claim, now_ns);
-        rl_handle_answer(engine, claim, node, &request, NULL, rl_node_excuse(engine, node),
-                         now_ns);
+        rl_handle_answer(engine, claim, node, &request, NULL, &excuse, now_ns);
         rl_claim_unref(&engine->claims, claim);
     }
 }
@@ -160,8 +160,8 @@ static void note_rtt(struct rl_node *node, const struct rl_pending *request, int
 
     if (!claim->handle)
         return;
-    if (claim->handle->survey)
-        start_ns = claim->handle->survey->start_ns;
+    if (rl_survey_of(claim->handle))
+        start_ns = rl_survey_of(claim->handle)->start_ns;
     else if (request->op == RL_OP_ACQUIRE && request->round == claim->handle->lock.round)
         start_ns = claim->handle->lock.round_start_ns;
     else
@@ -183,7 +183,7 @@ static void note_error(struct rl_session *session, const struct rl_reply *reply)
 /* Is the round of this request still on, that is, is no rollback or release behind it? */
 static bool is_round_alive(const struct rl_handle *handle, const struct rl_pending *request)
 {
-    if (handle->survey)
+    if (rl_survey_of(handle))
         return true;
     if (request->round != handle->lock.round)
         return false;
@@ -254,8 +254,8 @@ static void hear(struct rl_engine *engine, uint8_t node, const struct rl_pending
             rl_claim_seen(claim, now_ns);
         if (is_put_off(engine, node, request, &answer))
             return;
-        rl_handle_answer(engine, claim, node, request, reply,
-                         rl_watch_vote(engine, node, op, answer, now_ns), now_ns);
+        answer = rl_watch_vote(engine, node, op, answer, now_ns);
+        rl_handle_answer(engine, claim, node, request, reply, &answer, now_ns);
     }
     rl_claim_unref(&engine->claims, claim);
 }

@@ -11,6 +11,7 @@ static void ask_node(struct rl_engine *engine, struct rl_handle *handle, uint8_t
                      enum rl_op op, int64_t now_ns)
 {
     struct rl_session *session = &engine->node[node].session;
+    struct rl_survey *survey = rl_survey_of(handle);
     struct rl_answer unknown = {.vote = REDLOCK_VOTE_ERROR, .key_ttl_ms = -1};
     struct rl_description description;
     struct rl_command command;
@@ -27,7 +28,7 @@ static void ask_node(struct rl_engine *engine, struct rl_handle *handle, uint8_t
                                 (struct rl_slice){NO_IDENTITY, sizeof NO_IDENTITY - 1});
             else
                 unknown = rl_node_excuse(engine, node);
-            rl_survey_answer(handle->survey, node, unknown, NULL, now_ns);
+            rl_survey_answer(survey, node, unknown, NULL, now_ns);
             return;
         }
         description.subject.identity = (struct rl_slice){identity, strlen(identity)};
@@ -37,20 +38,22 @@ static void ask_node(struct rl_engine *engine, struct rl_handle *handle, uint8_t
     }
     rl_recipe_command(op, &description.subject, &session->abilities, &command);
     if (!rl_node_request(engine, node, handle->claim, op, handle->lock.round, &command))
-        rl_survey_answer(handle->survey, node, rl_node_excuse(engine, node), NULL, now_ns);
+        rl_survey_answer(survey, node, rl_node_excuse(engine, node), NULL, now_ns);
 }
 
 static void survey_progress(struct rl_engine *engine, struct rl_handle *handle)
 {
-    if (!rl_survey_complete(handle->survey)) {
-        rl_timers_set(&engine->timers, &handle->timer, handle->survey->deadline_ns);
+    const struct rl_survey *survey = rl_survey_of(handle);
+
+    if (!rl_survey_complete(survey)) {
+        rl_timers_set(&engine->timers, &handle->timer, survey->deadline_ns);
         return;
     }
     rl_timers_set(&engine->timers, &handle->timer, RL_NEVER_NS);
     if (handle->done)
         return;
     handle->done = true;
-    handle->done_error = rl_survey_error(handle->survey);
+    handle->done_error = (int8_t)rl_survey_error(survey);
     rl_engine_tell(engine, handle);
 }
 
@@ -58,14 +61,10 @@ int rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_op
                   struct rl_survey *survey, int64_t now_ns)
 {
     /* A series of questions is about one claim. */
-    if (!handle->claim) {
-        handle->claim = rl_claim_for(engine, handle);
-        if (!handle->claim)
-            return -1;
+    if (!handle->claim->value_size)
         rl_claim_draw_value(engine, handle->claim, 0);
-    }
     handle->done = false;
-    handle->survey = survey;
+    rl_seeker_of(handle)->survey = survey;
     handle->lock.round++;
     rl_survey_begin(survey, &engine->policy, now_ns);
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
@@ -85,13 +84,13 @@ void rl_question_answer(struct rl_engine *engine, struct rl_handle *handle, uint
 {
     if (op == RL_OP_LOOK && reply && answer.vote == REDLOCK_VOTE_HELD)
         answer.key_ttl_ms = rl_reply_integer(reply, 1, -1);
-    rl_survey_answer(handle->survey, node, answer, reply, now_ns);
+    rl_survey_answer(rl_survey_of(handle), node, answer, reply, now_ns);
     survey_progress(engine, handle);
 }
 
 void rl_question_timer(struct rl_engine *engine, struct rl_handle *handle, uint16_t warming,
                        int64_t warm_at_ns, int64_t now_ns)
 {
-    rl_survey_timer(handle->survey, warming, warm_at_ns, now_ns);
+    rl_survey_timer(rl_survey_of(handle), warming, warm_at_ns, now_ns);
     survey_progress(engine, handle);
 }

@@ -13,12 +13,17 @@ void rl_write_hex(const uint8_t *bytes, size_t size, char *out)
     }
 }
 
+size_t rl_value_max(uint8_t kind)
+{
+    return kind == REDLOCK_SEMAPHORE ? RL_VALUE_DRAWN + RL_SLOT_MAX : RL_VALUE_DRAWN;
+}
+
 /* The slot of a semaphore is part of its value, so that whoever gives it back finds it. */
 void rl_claim_draw_value(struct rl_engine *engine, struct rl_claim *claim, uint16_t slot)
 {
     uint8_t bytes[RL_VALUE_RANDOM_BYTES];
-    char text[2 * RL_VALUE_RANDOM_BYTES + 1 + RL_DIGITS_MAX];
-    char *end = text + 2 * RL_VALUE_RANDOM_BYTES;
+    char text[RL_VALUE_DRAWN + 1 + RL_DIGITS_MAX];
+    char *end = text + RL_VALUE_DRAWN;
 
     engine->random(engine->random_data, bytes, sizeof bytes);
     rl_write_hex(bytes, sizeof bytes, text);
@@ -29,16 +34,17 @@ void rl_claim_draw_value(struct rl_engine *engine, struct rl_claim *claim, uint1
     rl_claim_set_value(claim, text, (size_t)(end - text));
 }
 
-struct rl_claim *rl_claim_for(struct rl_engine *engine, struct rl_handle *handle)
+int rl_handle_renew_claim(struct rl_engine *engine, struct rl_handle *handle, size_t value_max)
 {
-    struct rl_claim *claim = rl_claim_new(&engine->claims, handle->key, handle);
+    struct rl_claim *claim = rl_claim_copy(&engine->claims, handle->claim, value_max, handle);
 
     if (!claim)
-        return NULL;
-    claim->kind = handle->lock.terms.kind;
-    claim->name_count = handle->name_count;
-    claim->prefix_size = (uint8_t)handle->prefix_size;
-    return claim;
+        return -1;
+    if (RL_RULE(ROUNDS))
+        handle->claim->handle = NULL;
+    rl_claim_unref(&engine->claims, handle->claim);
+    handle->claim = claim;
+    return 0;
 }
 
 /*
@@ -47,27 +53,23 @@ struct rl_claim *rl_claim_for(struct rl_engine *engine, struct rl_handle *handle
  */
 static bool begin_claim(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
 {
-    struct rl_claim *claim = rl_claim_for(engine, handle);
+    const struct rl_seeker *seeker = rl_seeker_of(handle);
+    struct rl_claim *claim;
 
-    if (!claim)
+    if (handle->claim->value_size &&
+        rl_handle_renew_claim(engine, handle, rl_value_max(handle->claim->kind)) < 0)
         return false;
-    if (RL_RULE(FRESH_VALUE) || !handle->claim)
+    claim = handle->claim;
+    if (RL_RULE(FRESH_VALUE) || !claim->value_size)
         rl_claim_draw_value(engine, claim,
-                            handle->lock.terms.kind == REDLOCK_SEMAPHORE ? handle->lock.slot
-                                                                         : 0);
-    else
-        rl_claim_set_value(claim, handle->claim->value.data, handle->claim->value.size);
-    claim->ttl_ns = handle->lock.ttl_ns;
+                            claim->kind == REDLOCK_SEMAPHORE ? handle->lock.slot : 0);
+    claim->ttl_ns = rl_ttl_ns(&handle->lock);
     rl_claim_seen(claim, now_ns);
-    claim->contended = handle->lock.ticket != 0;
-    claim->waiter = handle->lock.ticket ? handle->waiter : 0;
-    claim->ticket = handle->lock.ticket;
-    if (handle->claim) {
-        if (RL_RULE(ROUNDS))
-            handle->claim->handle = NULL;
-        rl_claim_unref(&engine->claims, handle->claim);
+    if (seeker) {
+        claim->ticket = seeker->pursuit.ticket;
+        claim->waiter = claim->ticket ? seeker->waiter : 0;
+        claim->contended = claim->ticket != 0;
     }
-    handle->claim = claim;
     return true;
 }
 
@@ -100,13 +102,13 @@ static void ask_for_waiters(struct rl_engine *engine, struct rl_claim *claim, ui
 static bool prepare_claim(struct rl_engine *engine, struct rl_handle *handle, enum rl_op op,
                           int64_t now_ns)
 {
-    if (op == RL_OP_ACQUIRE || !handle->claim) {
+    if (op == RL_OP_ACQUIRE || !handle->claim->value_size) {
         handle->out_of_memory = !begin_claim(engine, handle, now_ns);
         return !handle->out_of_memory;
     }
     if (op == RL_OP_EXTEND) {
-        if (handle->claim->ttl_ns < handle->lock.extension_ttl_ns)
-            handle->claim->ttl_ns = handle->lock.extension_ttl_ns;
+        if (handle->claim->ttl_ns < rl_extension_ttl_ns(&handle->lock))
+            handle->claim->ttl_ns = rl_extension_ttl_ns(&handle->lock);
         rl_claim_seen(handle->claim, now_ns);
     }
     return true;
@@ -115,10 +117,12 @@ static bool prepare_claim(struct rl_engine *engine, struct rl_handle *handle, en
 /* A place that was given up is not asked for again: late messages for it concern nobody. */
 static void forget_place(struct rl_engine *engine, struct rl_handle *handle)
 {
-    if (!handle->line || handle->line->first != handle)
+    struct rl_line *line = rl_line_of(handle);
+
+    if (!line || line->first != handle)
         return;
-    rl_line_renumber(&engine->lines, handle->line);
-    handle->waiter = rl_line_number(handle->line);
+    rl_line_renumber(&engine->lines, line);
+    rl_seeker_of(handle)->waiter = rl_line_number(line);
 }
 
 /* Sends one step to its nodes; returns those that could not be asked, a bit each. */
@@ -176,14 +180,14 @@ bool rl_outlives_its_handle(enum rl_op op)
 
 /* What a native delete leaves to be done: telling who waits. */
 void rl_tell_waiters(struct rl_engine *engine, struct rl_claim *claim, uint8_t node,
-                     enum rl_op op, struct rl_answer answer, int64_t now_ns)
+                     enum rl_op op, const struct rl_answer *answer, int64_t now_ns)
 {
     struct rl_description description;
     struct rl_command command;
 
-    if (answer.vote != REDLOCK_VOTE_GRANTED)
+    if (answer->vote != REDLOCK_VOTE_GRANTED)
         return;
-    if (answer.contended || op == RL_OP_WAITERS)
+    if (answer->contended || op == RL_OP_WAITERS)
         rl_be_courteous(engine, claim, now_ns);
     if (op == RL_OP_ROLLBACK) {
         rl_describe(engine, claim, NULL, op, now_ns, &description);

@@ -25,7 +25,7 @@ bool rl_timers_reserve(struct rl_timers *timers, size_t count)
 static void put(struct rl_timers *timers, size_t at, struct rl_timer *timer)
 {
     timers->heap[at] = timer;
-    timer->place = at + 1;
+    timer->place = (uint32_t)(at + 1);
 }
 
 static void sift_up(struct rl_timers *timers, size_t at)

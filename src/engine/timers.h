@@ -15,7 +15,7 @@
 struct rl_timer {
     int64_t due_ns;  /* when it really is due */
     int64_t heap_ns; /* where it stands in the heap: never later than due_ns */
-    size_t place;    /* index in the heap + 1; 0: not in it */
+    uint32_t place;  /* index in the heap + 1; 0: not in it */
 };
 
 struct rl_timers {

@@ -8,12 +8,15 @@
 void rl_leave_line(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
 {
     struct rl_handle *next = rl_line_leave(&engine->lines, handle);
+    struct rl_seeker *seeker;
 
     if (!next)
         return;
-    next->waiter = rl_line_number(next->line);
-    next->turn = true;
-    next->held_here = handle->lock.state == RL_HELD && handle->lock.terms.kind == REDLOCK_MUTEX;
+    seeker = rl_seeker_of(next);
+    seeker->waiter = rl_line_number(seeker->line);
+    seeker->turn = true;
+    seeker->held_here =
+        handle->lock.state == RL_HELD && handle->lock.terms.kind == REDLOCK_MUTEX;
     rl_timers_set(&engine->timers, &next->timer, now_ns);
 }
 
@@ -41,7 +44,7 @@ void rl_handles_wake(struct rl_engine *engine, uint8_t node, bool sleepers, int6
  */
 void rl_wake_our_own(struct rl_engine *engine, const struct rl_handle *released, int64_t now_ns)
 {
-    struct rl_line *line = rl_line_find(&engine->lines, released->key);
+    struct rl_line *line = rl_line_find(&engine->lines, rl_claim_key(released->claim));
     struct rl_event event = {
         .type = RL_EVENT_WAKE,
         .now_ns = now_ns,
@@ -54,28 +57,30 @@ void rl_wake_our_own(struct rl_engine *engine, const struct rl_handle *released,
     if (!next)
         return;
     if (next->lock.state == RL_PARKED && event.handed_over)
-        next->turn = false;
-    else if (next->lock.state != RL_QUEUED || next->lock.place != 1)
+        rl_seeker_of(next)->turn = false;
+    else if (next->lock.state != RL_QUEUED || next->lock.pursuit->place != 1)
         return;
     rl_handle_step(engine, next, &event);
 }
 
 uint32_t rl_handle_position(const struct rl_handle *handle)
 {
+    const struct rl_line *line = rl_line_of(handle);
     uint32_t ahead = 0;
+    uint32_t place;
 
-    if (!handle->line)
+    if (!line)
         return 0;
-    for (const struct rl_handle *at = handle; at->line_previous; at = at->line_previous)
+    for (const struct rl_handle *at = handle; at != line->first;
+         at = rl_seeker_of(at)->line_previous)
         ahead++;
-    if (ahead > 0 && handle->line->first->lock.place == 0)
-        return ahead + 1;
-    return ahead + handle->line->first->lock.place;
+    place = line->first->lock.pursuit->place;
+    return ahead > 0 && place == 0 ? ahead + 1 : ahead + place;
 }
 
 void rl_be_courteous(struct rl_engine *engine, const struct rl_claim *claim, int64_t now_ns)
 {
-    uint64_t hash = rl_line_hash(claim->key);
+    uint64_t hash = rl_line_hash(rl_claim_key(claim));
 
     engine->courtesy[hash % RL_COURTESIES] = (struct rl_courtesy){hash, now_ns + COURTESY_NS};
 }
@@ -83,7 +88,7 @@ void rl_be_courteous(struct rl_engine *engine, const struct rl_claim *claim, int
 bool rl_is_courteous(const struct rl_engine *engine, const struct rl_handle *handle,
                      int64_t now_ns)
 {
-    uint64_t hash = rl_line_hash(handle->key);
+    uint64_t hash = rl_line_hash(rl_claim_key(handle->claim));
     const struct rl_courtesy *courtesy = &engine->courtesy[hash % RL_COURTESIES];
 
     return courtesy->hash == hash && now_ns < courtesy->until_ns;

@@ -70,9 +70,10 @@ void rl_witness_answer(struct rl_engine *engine, uint8_t node, const struct rl_r
     for (uint32_t i = 0; i < count; i++) {
         struct rl_unconfirmed grant = at->unconfirmed[i];
         enum rl_op op = (enum rl_op)grant.request.op;
+        struct rl_answer answer =
+            rl_watch_vote(engine, node, op, judged(&grant, witness), now_ns);
 
-        rl_handle_answer(engine, grant.request.subject, node, &grant.request, NULL,
-                         rl_watch_vote(engine, node, op, judged(&grant, witness), now_ns),
+        rl_handle_answer(engine, grant.request.subject, node, &grant.request, NULL, &answer,
                          now_ns);
         rl_claim_unref(&engine->claims, grant.request.subject);
     }
@@ -85,9 +86,10 @@ void rl_witness_gone(struct rl_engine *engine, uint8_t node, int64_t now_ns)
 
     for (uint32_t i = 0; i < at->unconfirmed_count; i++) {
         struct rl_unconfirmed grant = at->unconfirmed[i];
+        struct rl_answer excuse = rl_node_excuse(engine, node);
 
-        rl_handle_answer(engine, grant.request.subject, node, &grant.request, NULL,
-                         rl_node_excuse(engine, node), now_ns);
+        rl_handle_answer(engine, grant.request.subject, node, &grant.request, NULL, &excuse,
+                         now_ns);
         rl_claim_unref(&engine->claims, grant.request.subject);
     }
     at->unconfirmed_count = 0;

@@ -41,6 +41,8 @@ static const struct {
 struct trace {
     struct rl_policy policy;
     struct rl_lock lock;
+    struct rl_pursuit pursuit;
+    struct rl_node_vote vote[REDLOCK_NODES_MAX];
     uint32_t random;
     struct rl_send last[REDLOCK_NODES_MAX]; /* what each node was asked last, rollbacks aside */
     const char *line;
@@ -124,6 +126,9 @@ static void step(struct trace *t, struct rl_event *event, const char *expected)
 
     event->random = t->random;
     rl_lock_step(&t->lock, event, &actions);
+    /* As the engine does: who touches it from now on falls over. */
+    if (t->lock.state == RL_HELD)
+        t->lock.pursuit = NULL;
     print_actions(&actions, actual);
     if (strcmp(actual, expected) != 0)
         FAIL("trace line %d: %s\n  expected: %s\n  actual:   %s", t->line_number, t->line,
@@ -195,11 +200,11 @@ static bool check(struct trace *t, char **words, int64_t now_ns)
             FAIL("trace line %d: %s\n  actual: %" PRId64 " ms", t->line_number, t->line,
                  left_ns / MS_NS);
     } else if (strcmp(words[0], "place") == 0) {
-        CHECK_INT(atoll(words[1]), t->lock.place);
+        CHECK_INT(atoll(words[1]), t->pursuit.place);
     } else if (strcmp(words[0], "slot") == 0) {
         CHECK_INT(atoll(words[1]), t->lock.slot);
     } else if (strcmp(words[0], "ticket") == 0) {
-        CHECK_INT(atoll(words[1]), t->lock.ticket);
+        CHECK_INT(atoll(words[1]), t->pursuit.ticket);
     } else if (strcmp(words[0], "token") == 0) {
         CHECK_INT(atoll(words[1]), t->lock.token);
     } else if (strcmp(words[0], "held") == 0) {
@@ -265,6 +270,7 @@ static void event_line(struct trace *t, char **words, int64_t now_ns, const char
         step(t, &event, expected);
     } else if (strcmp(words[0], "adopt") == 0) {
         rl_lock_adopt(&t->lock);
+        t->lock.pursuit = NULL;
     } else if (strcmp(words[0], "late") == 0) {
         late_answer(t, &event, words, expected);
     } else {
@@ -313,7 +319,7 @@ void trace_run(const struct trace_options *options, const char *text)
     char line[LINE_MAX_SIZE];
     char shown[LINE_MAX_SIZE];
 
-    rl_lock_init(&t.lock, &t.policy, &options->terms);
+    rl_lock_init(&t.lock, &t.policy, &options->terms, t.vote, &t.pursuit);
     for (const char *end; *text; text = *end ? end + 1 : end) {
         end = strchrnul(text, '\n');
         t.line_number++;
