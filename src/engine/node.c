@@ -62,6 +62,16 @@ void rl_node_keep_orphan(struct rl_engine *engine, uint8_t node, struct rl_claim
     at->orphan[at->orphan_count++] = claim;
 }
 
+/* Whoever still waits with the ticket of that attempt keeps its place; else it goes as well. */
+static enum rl_op orphan_op(const struct rl_engine *engine, const struct rl_claim *claim)
+{
+    const struct rl_line *line =
+        claim->waiter ? rl_line_of_number(&engine->lines, claim->waiter) : NULL;
+
+    return line && line->first->lock.pursuit->ticket == claim->ticket ? RL_OP_ROLLBACK
+                                                                      : RL_OP_QUIT;
+}
+
 static void send_orphans(struct rl_engine *engine, uint8_t node, int64_t now_ns)
 {
     struct rl_node *at = &engine->node[node];
@@ -75,11 +85,11 @@ static void send_orphans(struct rl_engine *engine, uint8_t node, int64_t now_ns)
         struct rl_command command;
 
         if (now_ns < claim->gone_ns) {
-            /* Its place goes as well: who still wants it asks for it again. */
-            rl_describe(engine, claim, NULL, RL_OP_QUIT, now_ns, &description);
-            rl_recipe_command(RL_OP_QUIT, &description.subject, &at->session.abilities,
-                              &command);
-            rl_node_request(engine, node, claim, RL_OP_QUIT, 0, &command);
+            enum rl_op op = orphan_op(engine, claim);
+
+            rl_describe(engine, claim, NULL, op, now_ns, &description);
+            rl_recipe_command(op, &description.subject, &at->session.abilities, &command);
+            rl_node_request(engine, node, claim, op, 0, &command);
         }
         rl_claim_unref(&engine->claims, claim);
     }
