@@ -191,13 +191,12 @@ static int complete(struct bench *b)
 /* ---- before the start ---- */
 
 /* Are the nodes willing? One lock tells, with the reason if they are not. */
-static int try_one(struct bench *b, redlock *client)
+static int try_name(struct bench *b, redlock *client, const char *name)
 {
     redlock_report report = {.size = sizeof report};
     redlock_request request = {.size = sizeof request, .report = &report};
     redlock_lock *lock = NULL;
-    char name[BENCH_PREFIX_MAX + 8], detail[512] = "", advice[REPORT_ADVICE_MAX];
-    snprintf(name, sizeof name, "%stry", b->plan.prefix);
+    char detail[512] = "", advice[REPORT_ADVICE_MAX];
     int error = redlock_acquire(client, name, b->plan.ttl_ms, &request, &lock);
     if (error == REDLOCK_OK)
         error = redlock_release(lock);
@@ -212,6 +211,45 @@ static int try_one(struct bench *b, redlock *client)
                                                           .text = detail,
                                                           .advice = guarded ? advice : NULL,
                                                           .report = &report});
+}
+
+/* One lock in each quorum: names are tried until every one has had its turn. */
+static int try_all(struct bench *b, redlock *client)
+{
+    bool tried[REDLOCK_QUORUMS_MAX] = {false};
+    uint32_t left = b->result->quorum_count;
+    for (uint32_t i = 0; left > 0; i++) {
+        char name[BENCH_PREFIX_MAX + 16];
+        snprintf(name, sizeof name, "%stry%u", b->plan.prefix, i);
+        int home = redlock_quorum_of(client, name);
+        if (home >= 0 && tried[home])
+            continue;
+        int status = try_name(b, client, name);
+        if (status)
+            return status;
+        tried[home > 0 ? home : 0] = true;
+        left--;
+    }
+    return 0;
+}
+
+/* Which nodes are there, of which quorums? */
+static int count_nodes(struct bench_result *r, redlock *client)
+{
+    redlock_node_info info = {.size = sizeof info};
+    while (redlock_node(client, r->node_count, &info) == REDLOCK_OK)
+        r->node_count++;
+    r->node = calloc(r->node_count, sizeof *r->node);
+    if (!r->node)
+        return message_fail(EXIT_INTERNAL, "out of memory");
+    for (uint32_t i = 0; i < r->node_count; i++) {
+        redlock_node(client, i, &info);
+        memcpy(r->node[i].address, info.address, sizeof info.address);
+        memcpy(r->node[i].quorum_name, info.quorum_name, sizeof info.quorum_name);
+        if (info.quorum_index == r->quorum_count)
+            r->first[r->quorum_count++] = i;
+    }
+    return 0;
 }
 
 static bool is_connecting(redlock *client, uint32_t node_count)
@@ -231,8 +269,10 @@ static int connect_all(struct bench *b)
     redlock_report report = {.size = sizeof report};
     for (uint32_t i = 0; i < b->plan.clients; i++) {
         int status = client_open(&b->settings, &b->client[i]);
+        if (status == 0 && i == 0)
+            status = count_nodes(b->result, b->client[i]);
         if (status == 0)
-            status = try_one(b, b->client[i]);
+            status = try_all(b, b->client[i]);
         if (status)
             return status;
         b->settings.no_doubts = true; /* said once is enough */
@@ -241,12 +281,9 @@ static int connect_all(struct bench *b)
     for (uint32_t i = 0; i < b->plan.clients; i++) {
         do
             redlock_ping(b->client[i], &report);
-        while (is_connecting(b->client[i], report.node_count) && timer_now_ns() < until_ns);
+        while (is_connecting(b->client[i], b->result->node_count) && timer_now_ns() < until_ns);
     }
     b->result->quorum = report.quorum;
-    b->result->node_count = report.node_count;
-    for (uint32_t i = 0; i < report.node_count; i++)
-        memcpy(b->result->node[i].address, report.node[i].address, REDLOCK_ADDRESS_MAX);
     return 0;
 }
 
@@ -255,6 +292,7 @@ static void announce(const struct bench *b)
     const struct bench_plan *p = &b->plan;
     uint32_t nodes = b->result->node_count;
     char time[TEXT_TIME_MAX + 8] = "", count[40] = "", rate[40] = "as fast as possible";
+    char needed[32];
     if (b->settings.quiet || b->settings.json)
         return;
     if (p->duration_ms > 0) {
@@ -266,9 +304,13 @@ static void announce(const struct bench *b)
         snprintf(count, sizeof count, "%llu locks, ", (unsigned long long)p->count);
     if (p->rate > 0)
         snprintf(rate, sizeof rate, "%.15g locks/s", p->rate);
-    message_line("%u caller%s%s on %u node%s (%u needed), %s%s%s", p->callers,
+    if (b->result->quorum_count > 1)
+        snprintf(needed, sizeof needed, "of %u quorums", b->result->quorum_count);
+    else
+        snprintf(needed, sizeof needed, "(%u needed)", b->result->quorum);
+    message_line("%u caller%s%s on %u node%s %s, %s%s%s", p->callers,
                  p->callers == 1 ? "" : "s", p->one_name ? " for one lock" : "", nodes,
-                 nodes == 1 ? "" : "s", b->result->quorum, time, count, rate);
+                 nodes == 1 ? "" : "s", needed, time, count, rate);
 }
 
 /* ---- all of it ---- */
@@ -320,6 +362,8 @@ static int bench_main(const struct command *command, int argc, char **argv)
 cleanup:
     for (uint32_t i = 0; i < BENCH_CLIENTS_MAX; i++)
         redlock_close(b.client[i]);
+    if (b.result)
+        free(b.result->node);
     free(b.result);
     settings_free(&b.settings);
     return status;

@@ -38,10 +38,11 @@ struct bench_timing {
 /* One node, as the reports of a sample of the acquisitions tell. */
 struct bench_node {
     char address[REDLOCK_ADDRESS_MAX];
-    uint64_t in_time; /* answered before the acquisition was decided */
-    uint64_t late;    /* it was decided without */
-    uint64_t failed;  /* anything else: refused, timed out, in quarantine... */
-    int32_t vote;     /* the last of those */
+    char quorum_name[REDLOCK_QUORUM_MAX + 1]; /* empty: there is but one */
+    uint64_t in_time;                         /* answered before the acquisition was decided */
+    uint64_t late;                            /* it was decided without */
+    uint64_t failed; /* anything else: refused, timed out, in quarantine... */
+    int32_t vote;    /* the last of those */
     struct latency rtt;
 };
 
@@ -60,10 +61,13 @@ struct bench_result {
     int last_error;
     char last_detail[REDLOCK_TEXT_MAX * 2]; /* of it */
     struct bench_timing acquire, release;
-    uint64_t fewest, most; /* locks of one caller */
-    int signal;            /* that ended the run early; 0: none */
-    uint32_t quorum, node_count;
-    struct bench_node node[REDLOCK_NODES_MAX];
+    uint64_t fewest, most;               /* locks of one caller */
+    int signal;                          /* that ended the run early; 0: none */
+    uint32_t quorum;                     /* of the first quorum */
+    uint32_t quorum_count;               /* over which the locks are spread */
+    uint32_t node_count;                 /* of all of them */
+    uint32_t first[REDLOCK_QUORUMS_MAX]; /* node of each quorum */
+    struct bench_node *node;
 };
 
 void bench_timing_add(struct bench_timing *t, int64_t took_ns);

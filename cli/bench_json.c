@@ -85,6 +85,8 @@ static void write_nodes(const struct bench_result *r, redlock *client, struct js
         bool known = redlock_node(client, i, &info) == REDLOCK_OK;
         json_object(j, NULL);
         json_string(j, "address", n->address);
+        if (r->quorum_count > 1)
+            json_string(j, "quorum_name", n->quorum_name);
         json_string(j, "state", known ? states[info.state] : NULL);
         json_integer(j, "in_time", (int64_t)n->in_time);
         json_integer(j, "late", (int64_t)n->late);

@@ -125,12 +125,20 @@ static void print_nodes(const struct bench_result *r, redlock *client)
     for (uint32_t i = 0; i < r->node_count; i++) {
         const struct bench_node *n = &r->node[i];
         redlock_node_info info = {.size = sizeof info};
+        if (t.rows == TABLE_ROWS_MAX) {
+            putchar('\n');
+            table_print(&t, "", stdout);
+            table_begin(&t, heading);
+        }
         uint64_t all = n->in_time + n->late + n->failed;
         const uint64_t part[] = {n->in_time, n->late, n->failed};
         char text[HISTOGRAM_TIME_MAX] = "-";
         bool known = redlock_node(client, i, &info) == REDLOCK_OK;
         table_row(&t);
-        table_set(&t, 0, TABLE_PLAIN, n->address);
+        char place[sizeof n->quorum_name + sizeof n->address];
+        snprintf(place, sizeof place, "%s%s%s", n->quorum_name, n->quorum_name[0] ? " " : "",
+                 n->address);
+        table_set(&t, 0, TABLE_PLAIN, place);
         for (size_t k = 0; k < sizeof part / sizeof part[0]; k++) {
             snprintf(text, sizeof text, "%5.1f %%", percent(part[k], all));
             table_set(&t, k + 1, k == 2 && n->failed > 0 ? TABLE_BAD : TABLE_PLAIN,

@@ -93,9 +93,10 @@ static void look_at_nodes(struct load_run *run, const redlock_lock *lock)
     redlock_report report = {.size = sizeof report};
     if (redlock_lock_report(lock, &report) != REDLOCK_OK)
         return;
-    for (uint32_t i = 0; i < report.node_count && i < run->result->node_count; i++) {
+    for (uint32_t i = 0; i < report.node_count; i++) {
         const redlock_node_report *from = &report.node[i];
-        struct bench_node *node = &run->result->node[i];
+        struct bench_node *node =
+            &run->result->node[run->result->first[report.quorum_index] + i];
         switch (from->vote) {
         case REDLOCK_VOTE_NONE:
             break;

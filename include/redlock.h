@@ -172,7 +172,7 @@ typedef struct redlock_lock redlock_lock;
 #define REDLOCK_THREAD                                                                         \
     0x1u /* start an I/O thread: nobody has to call redlock_process(). With several quorums one
             for each: callbacks of locks of different quorums, and warn, may run at the same
-            time. */
+            time, and redlock_lock_free() from one of them does not wait for another. */
 #define REDLOCK_NO_NATIVE 0x2u /* always use scripts, even where the server can do without */
 #define REDLOCK_STRICT                                                                         \
     0x4u /* read the node's marker with every acquire: catches FLUSHALL,

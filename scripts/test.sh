@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 
 preset=${1:?usage: test.sh PRESET [JOBS]}
 jobs=${2:-4}
-no_second_chance='^(exclusion|peer_bugs|fencing|fencing_stress|amnesia|amnesia_stress|rig|sim|model|model_kinds|chaos_checker|purity|reentrant|semaphore|shared|several)([.]|$)'
+no_second_chance='^(exclusion|peer_bugs|fencing|fencing_stress|amnesia|amnesia_stress|rig|sim|model|model_kinds|chaos_checker|purity|reentrant|semaphore|shared|several|quorums_life)([.]|$)'
 
 ctest --preset "$preset" --parallel "$jobs" && exit 0
 failed=$(sed 's/^[0-9]*://' "build/$preset/Testing/Temporary/LastTestsFailed.log" 2>/dev/null)

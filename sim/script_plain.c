@@ -27,7 +27,6 @@ void sim_script_acquire(const struct sim_call *call)
     struct sim_counter counter;
     char doubtful[SIM_VALUE_SIZE];
     struct rl_slice from;
-    int64_t life_ms;
     int64_t token;
 
     if (sim_server_find(server, key[0])) {
@@ -36,12 +35,10 @@ void sim_script_acquire(const struct sim_call *call)
     }
     sim_server_set(server, key[0], arg[0], sim_script_number(arg[1]));
     sim_script_read_counter(server, key[1], &counter);
-    life_ms = sim_script_remaining_ms(server, key[1]);
     from = sim_slice(counter.from);
     token = counter.last + 1;
     if (!counter.has_from ||
         (RL_RULE(COUNTER_LIFE) && (!rl_slice_equals(sure, counter.from) || sure.size == 0))) {
-        life_ms = sim_script_number(arg[2]);
         if (server->now_us > token)
             token = server->now_us;
         if (sure.size != 0 || !counter.has_from)
@@ -52,9 +49,7 @@ void sim_script_acquire(const struct sim_call *call)
             sim_script_same(from, sure))
             from = sim_script_doubt(doubtful, sizeof doubtful, sure);
     }
-    if (token % 10 == 0)
-        life_ms = sim_script_number(arg[2]);
-    sim_script_write_counter(server, key[1], token, from, life_ms);
+    sim_script_write_counter(server, key[1], token, from, sim_script_number(arg[2]));
     sim_reply_integer(call->out, token);
 }
 

@@ -158,8 +158,8 @@ CASE(max_ttl, "The nodes' max_ttl binds every kind, also of a client that thinks
         int64_t start_ms = now_ms();
         CHECK_ERR(REDLOCK_INVAL, kind_try(strict, "x", 5001, q));
         CHECK_BETWEEN(0, 200 + SLACK_MS, now_ms() - start_ms); /* is not retried */
-        q.flags = REDLOCK_FENCED; /* the script of the kinds looks at the marker in any case */
-        if (shape != SHAPE_SHARED && shape != SHAPE_SEMAPHORE && shape != SHAPE_MUTEX)
+        q.flags = REDLOCK_FENCED;                              /* binds them strict or not */
+        if (shape != SHAPE_SHARED && shape != SHAPE_SEMAPHORE)
             CHECK_ERR(REDLOCK_INVAL, kind_try(plain, "x", 5001, q));
         CHECK_OK(kind_try(plain, "x", 5000, shape_request(shape)));
         CHECK(kind_await_clean(&c, 1000));

@@ -158,6 +158,53 @@ static void close_with_handles(uint32_t flags)
     }
 }
 
+/* ---- each frees the other's ---------------------------------------------------------------- */
+
+struct pair {
+    redlock_lock *_Atomic lock[2];
+    pthread_barrier_t meeting;
+    _Atomic int returned;
+};
+
+static struct pair pair;
+
+/* In both callbacks at once: neither may wait for the other to return. */
+static void free_the_other(redlock_lock *lock, int error, void *data)
+{
+    (void)lock;
+    (void)error;
+    pthread_barrier_wait(&pair.meeting);
+    redlock_lock_free(pair.lock[1 - (int)(intptr_t)data]);
+    pair.returned++;
+}
+
+CASE(callbacks_free_each_other, "Two callbacks of two quorums, each frees the other's handle.")
+{
+    struct fleet f;
+    fleet_start(&f, 2, 1);
+    redlock *client = fleet_open_warm(&f, REDLOCK_THREAD);
+    pthread_barrier_init(&pair.meeting, NULL, 3);
+    for (int q = 0; q < 2; q++) {
+        redlock_request r = {
+            .size = sizeof r, .done = free_the_other, .data = (void *)(intptr_t)q};
+        redlock_lock *lock;
+        char name[32];
+        for (int i = 0;; i++) {
+            snprintf(name, sizeof name, "pair-%d", i);
+            if (redlock_quorum_of(client, name) == q)
+                break;
+        }
+        CHECK_OK(redlock_start(client, name, 10000, &r, &lock));
+        pair.lock[q] = lock;
+    }
+    pthread_barrier_wait(&pair.meeting);
+    int64_t end_ms = now_ms() + 5000;
+    while (pair.returned < 2 && now_ms() < end_ms)
+        sleep_ms(1);
+    CHECK_INT(2, pair.returned);
+    redlock_close(client);
+}
+
 CASE(close_gives_all_up,
      "Closing releases what is held in every quorum; handles are freed later.")
 {

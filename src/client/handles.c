@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "client/client.h"
+#include "client/frame.h"
 #include "engine/piece.h"
 #include "io/clock.h"
 
@@ -153,6 +154,13 @@ static void carry_out_free(redlock *client, struct rl_order *order)
     rl_lock_discard(client, lock, true);
 }
 
+/* Of any quorum: the threads of two, each in a callback, must not wait for each other. */
+static bool is_in_callback(const redlock *client)
+{
+    return pthread_equal(client->caller, pthread_self()) ||
+           (client->spread && rl_frame_is_of(client->spread));
+}
+
 static void end_handle(redlock_lock *lock, bool give_up)
 {
     redlock *client = lock->client;
@@ -178,7 +186,7 @@ static void end_handle(redlock_lock *lock, bool give_up)
         give_up = false;
     } else {
         pthread_mutex_lock(&client->mutex);
-        if (lock->in_callback && pthread_equal(client->caller, pthread_self())) {
+        if (lock->in_callback && is_in_callback(client)) {
             lock->adopted |= !give_up;
             lock->doomed = true;
             pthread_mutex_unlock(&client->mutex);

@@ -48,7 +48,7 @@ enum rl_op {
 #define RL_MARKER_KEY "redlock.admit"
 #define RL_PROBATION_KEY "redlock.probation"
 
-/* A fence counter lives for a day from every tenth use; the clock it starts from anew is later. */
+/* A fence counter that nobody used for a day goes; the clock it starts from anew is later. */
 #define RL_FENCE_LIFE_MS "86400000"
 
 /* A waiter that has not shown up for this long has lost its place. */

@@ -249,6 +249,19 @@ static bool is_put_off(struct rl_engine *engine, uint8_t node, const struct rl_p
     return false;
 }
 
+/*
+ * A token is worth nothing if its lock outlives the guard of a node that forgot it: what the node
+ * allows is known since the greeting. Strict clients have a witness for that, of this moment.
+ */
+static bool is_beyond_max_ttl(const struct rl_engine *engine, uint8_t node,
+                              const struct rl_claim *claim)
+{
+    int64_t max_ttl_ns = engine->node[node].session.guard.node_max_ttl_ns;
+
+    return claim->handle && claim->handle->lock.terms.fenced && max_ttl_ns > 0 &&
+           claim->ttl_ns > max_ttl_ns;
+}
+
 /* One reply to a request of a claim. */
 static void hear(struct rl_engine *engine, uint8_t node, const struct rl_pending *request,
                  const struct rl_reply *reply, int64_t now_ns)
@@ -262,6 +275,11 @@ static void hear(struct rl_engine *engine, uint8_t node, const struct rl_pending
         note_rtt(&engine->node[node], request, now_ns);
         if (lets_live(op))
             rl_claim_seen(claim, now_ns);
+        if ((op == RL_OP_ACQUIRE || op == RL_OP_AGAIN) && answer.vote == REDLOCK_VOTE_GRANTED &&
+            is_beyond_max_ttl(engine, node, claim)) {
+            answer.vote = REDLOCK_VOTE_GUARDED;
+            answer.beyond_max_ttl = true;
+        }
         if (is_put_off(engine, node, request, &answer))
             return;
         answer = rl_watch_vote(engine, node, op, answer, now_ns);

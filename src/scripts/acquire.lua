@@ -15,9 +15,10 @@ if string.byte(sure, -1) == 63 then -- ?
   sure = string.sub(sure, 1, -2)
 end
 if from == sure and sure ~= '' then
-  -- The counter in use. Nine times in ten only its last digit changes; the tenth renews its life.
+  -- The counter in use. Nine times in ten only its last digit changes.
   if token % 10 ~= 0 then
     call('SETRANGE', KEYS[2], #last - 1, string.char(48 + token % 10))
+    call('PEXPIRE', KEYS[2], ARGV[3])
     return token
   end
 else

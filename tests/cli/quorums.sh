@@ -152,6 +152,9 @@ is '   of each' "$(grep -c 'fail *membership' <<<"$out")" 3
 
 # One quorum goes.
 "$redlock" lock -n -t 30s "$first" >"$tmp/value"
+try "$redlock" bench -n 400 --json -q
+expect 'bench measures all quorums' 0
+like '   each node by itself' "$out" '"quorum_name":"q2","state":"up","in_time":[1-9]'
 "$redlock" dev kill 4 >/dev/null
 "$redlock" dev kill 5 >/dev/null
 try "$redlock" nodes
