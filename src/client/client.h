@@ -126,10 +126,11 @@ struct redlock {
     bool stopping;
     bool closing; /* nothing new begins */
     pthread_t thread;
-    bool turning;       /* somebody drives */
-    bool sleeping;      /* and waits without the mutex */
-    bool woken;         /* the wake-up is already on its way */
-    atomic_bool dozing; /* the I/O thread sleeps, or is about to: it must be woken */
+    bool turning;         /* somebody drives */
+    bool sleeping;        /* and waits without the mutex */
+    bool woken;           /* the wake-up is already on its way */
+    atomic_bool dozing;   /* the I/O thread sleeps, or is about to: it must be woken */
+    atomic_uint in_calls; /* threads whose orders are under way */
     _Atomic(struct rl_order *) inbox; /* orders for the I/O thread, the latest first */
     bool calling;                     /* callbacks run, on this thread: */
     pthread_t caller;
@@ -196,6 +197,8 @@ int rl_explain(const redlock_lock *lock, enum rl_operation operation, int error)
 /* turn.c */
 int rl_turn(redlock *client, int timeout_ms);
 void rl_tick(redlock *client, int64_t now_ns);
+/* Sends what is there while whoever makes turns sleeps. */
+void rl_send_now(redlock *client);
 void rl_wake(redlock *client);
 void rl_call(redlock *client, redlock_lock *lock, redlock_done_fn *function, int error,
              void *data);
@@ -220,6 +223,8 @@ int rl_blocked_await(struct rl_blocked *blocked);
 /* inbox.c */
 bool rl_inbox_takes(const redlock *client);
 void rl_inbox_put(redlock *client, struct rl_order *order);
+/* Puts an order in, or carries it out if nobody else is there, and waits for its outcome. */
+int rl_inbox_call(redlock *client, struct rl_order *order, struct rl_blocked *blocked);
 void rl_inbox_serve(redlock *client);
 bool rl_inbox_is_empty(redlock *client);
 

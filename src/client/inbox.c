@@ -61,3 +61,36 @@ bool rl_inbox_is_empty(redlock *client)
 {
     return atomic_load(&client->inbox) == NULL;
 }
+
+/*
+ * One caller alone gains nothing from a batch: it sends by itself, if the I/O thread sleeps, and
+ * saves waking it only to send. The answers wake it.
+ */
+static bool carry_out_alone(redlock *client, struct rl_order *order)
+{
+    if (pthread_mutex_trylock(&client->mutex) != 0)
+        return false;
+    if (!client->sleeping) {
+        pthread_mutex_unlock(&client->mutex);
+        return false;
+    }
+    rl_inbox_serve(client);
+    order->carry_out(client, order);
+    rl_send_now(client);
+    pthread_mutex_unlock(&client->mutex);
+    return true;
+}
+
+int rl_inbox_call(redlock *client, struct rl_order *order, struct rl_blocked *blocked)
+{
+    bool alone = atomic_fetch_add(&client->in_calls, 1) == 0;
+    int result;
+
+    if (!alone || !carry_out_alone(client, order)) {
+        rl_inbox_put(client, order);
+        rl_wake(client);
+    }
+    result = rl_blocked_await(blocked);
+    atomic_fetch_sub(&client->in_calls, 1);
+    return result;
+}

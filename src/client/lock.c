@@ -100,9 +100,7 @@ static int acquire_by_order(redlock *client, const struct rl_names *names, int64
     };
     int error;
 
-    rl_inbox_put(client, &a.order);
-    rl_wake(client);
-    error = rl_blocked_await(&a.blocked);
+    error = rl_inbox_call(client, &a.order, &a.blocked);
     if (!a.lock)
         return rl_detail(error, error == REDLOCK_NOMEM ? "out of memory"
                                                        : "the client has been closed");

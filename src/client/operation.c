@@ -94,9 +94,7 @@ static int operate_by_order(redlock_lock *lock, enum rl_operation operation, int
     };
     int error;
 
-    rl_inbox_put(lock->client, &o.order);
-    rl_wake(lock->client);
-    error = rl_blocked_await(&o.blocked);
+    error = rl_inbox_call(lock->client, &o.order, &o.blocked);
     if (o.objection)
         return rl_detail(error, "%s", o.objection);
     return end_operation(lock, operation, error);

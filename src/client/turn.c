@@ -48,6 +48,15 @@ static void arm(redlock *client)
     rl_reactor_arm(&client->reactor, next_ns);
 }
 
+void rl_send_now(redlock *client)
+{
+    flush(client, rl_now_ns());
+    arm(client);
+    /* What ended at once must be told by the one who makes turns. */
+    if (client->engine.ready_first)
+        rl_wake(client);
+}
+
 void rl_tick(redlock *client, int64_t now_ns)
 {
     for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
@@ -65,6 +74,7 @@ static void serve_sockets(redlock *client, int timeout_ms)
     int64_t now_ns;
     int count;
 
+    timeout_ms = rl_reactor_patience_ms(&client->reactor, timeout_ms);
     client->sleeping = true;
     /* Whoever gets the mutex from here on wakes us, and whoever puts an order after this store. */
     atomic_store(&client->dozing, true);
@@ -84,6 +94,8 @@ static void serve_sockets(redlock *client, int timeout_ms)
 
         if (tag == RL_REACTOR_WAKE)
             client->woken = false;
+        else if (tag == RL_REACTOR_TIMER)
+            rl_reactor_fired(&client->reactor);
         else if (tag == RL_REACTOR_THREAD)
             rl_release_orphaned(client, now_ns);
         else if (tag < client->engine.policy.node_count)

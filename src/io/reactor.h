@@ -37,8 +37,12 @@ int rl_reactor_change(struct rl_reactor *reactor, int fd, uint32_t events, uint3
 /* Makes sure that a wait ends by this time. Costs nothing when it does so already. */
 void rl_reactor_arm(struct rl_reactor *reactor, int64_t due_ns);
 
-/* Waits; the number of events. The timer and the wake-up are reset here. */
+/* How long a wait may be that should be timeout_ms (-1: for ever): less without a timer. */
+int rl_reactor_patience_ms(const struct rl_reactor *reactor, int timeout_ms);
+/* Waits; the number of events. Looks at the descriptors only: everything else may change. */
 int rl_reactor_wait(struct rl_reactor *reactor, struct epoll_event *events, int timeout_ms);
+/* RL_REACTOR_TIMER was among them. */
+void rl_reactor_fired(struct rl_reactor *reactor);
 
 void rl_reactor_wake(struct rl_reactor *reactor);
 
