@@ -187,7 +187,7 @@ CASE(names_have_their_own, "Each name has its own counter.")
     struct cluster c;
     cluster_start(&c, 3);
     redlock *r = client_open_warm(&c, REDLOCK_THREAD | REDLOCK_STRICT);
-    char key[128], before[3][32];
+    char key[128], before[3][64];
     next_token(r, "x");
     snprintf(key, sizeof key, "%s", counter_key(&c));
     sleep_ms(20);

@@ -197,11 +197,15 @@ void rl_describe(const struct rl_engine *engine, const struct rl_claim *claim,
  */
 static struct rl_slice write_incarnation(struct rl_guard *guard, int64_t now_ns, char *out)
 {
-    size_t size = strlen(guard->identity);
+    const char *replid = strchr(guard->identity, ':');
+    size_t size = 0;
 
-    if (size > RL_INCARNATION_SIZE)
+    /* A master that was demoted and promoted again has its run_id still, but an old memory. */
+    if (replid && strlen(replid) > RL_INCARNATION_PART) {
+        memcpy(out, guard->identity, RL_INCARNATION_PART);
+        memcpy(out + RL_INCARNATION_PART, replid + 1, RL_INCARNATION_PART);
         size = RL_INCARNATION_SIZE;
-    memcpy(out, guard->identity, size);
+    }
     if (!rl_guard_may_vote(guard, now_ns))
         out[size++] = '?';
     return (struct rl_slice){out, size};

@@ -13,7 +13,8 @@ struct rl_engine;
 struct rl_handle;
 
 #define RL_DIGITS_MAX 24
-#define RL_INCARNATION_SIZE 8 /* of the server's run_id, which is random */
+#define RL_INCARNATION_PART 8 /* of the server's run_id, and of its replid: both are random */
+#define RL_INCARNATION_SIZE (2 * RL_INCARNATION_PART)
 #define RL_CLIENT_ID_SIZE 16
 #define RL_WAITER_MAX (1 + RL_CLIENT_ID_SIZE + 1 + RL_DIGITS_MAX)
 /* Fence counter, queue and liveness of every name. */
