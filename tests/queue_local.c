@@ -9,6 +9,7 @@
 #include "queue_local_load.h"
 #include "waiter.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -147,6 +148,61 @@ CASE(position_in_the_nodes_queue, "The position counts down while those ahead ar
     CHECK(redlock_remaining_ms(mine[1]) > 0);
     redlock_lock_free(mine[0]);
     redlock_lock_free(mine[1]);
+    redlock_close(r);
+    redlock_close(other);
+}
+
+/* ---- handing over --------------------------------------------------------------------------- */
+
+static _Atomic int served_count;
+static _Atomic int place[2]; /* of our two waiters among those served, from 1 */
+
+static void give_on(redlock_lock *lock, int error, void *data)
+{
+    CHECK_OK(error);
+    *(_Atomic int *)data = ++served_count;
+    redlock_start_release(lock, on_done, NULL);
+}
+
+static bool are_all_served(void *data)
+{
+    (void)data;
+    return served_count == 3;
+}
+
+CASE(hands_over_behind_others,
+     "Who hands over to its own overtakes nobody who waits on the nodes.")
+{
+    struct cluster c;
+    redlock_lock *ours[2], *theirs = NULL;
+    cluster_start(&c, NODES);
+    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    redlock *other = client_open_warm(&c, REDLOCK_THREAD);
+    redlock_lock *held = client_lock(r, "x", TTL_MS);
+    for (int i = 0; i < 2; i++) {
+        redlock_request q = {.size = sizeof q,
+                             .wait_ms = REDLOCK_WAIT_FOREVER,
+                             .done = give_on,
+                             .data = (void *)&place[i]};
+        CHECK_OK(redlock_start(r, "x", TTL_MS, &q, &ours[i]));
+        /* The first has its place before anybody else comes; the second has none. */
+        CHECK(queue_await(&c, "x", 1, 5000));
+    }
+    _Atomic int their_place = 0;
+    redlock_request q = {.size = sizeof q,
+                         .wait_ms = REDLOCK_WAIT_FOREVER,
+                         .done = give_on,
+                         .data = (void *)&their_place};
+    CHECK_OK(redlock_start(other, "x", TTL_MS, &q, &theirs));
+    CHECK(queue_await(&c, "x", 2, 5000));
+    client_unlock(held);
+    CHECK(wait_until(are_all_served, NULL, 5000));
+    CHECK_INT(1, place[0]);
+    CHECK_INT(2, their_place);
+    CHECK_INT(3, place[1]);
+    redlock_lock_free(ours[0]);
+    redlock_lock_free(ours[1]);
+    redlock_lock_free(theirs);
     redlock_close(r);
     redlock_close(other);
 }
