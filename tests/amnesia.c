@@ -268,6 +268,19 @@ CASE(flushed_node_returns_strict, "A flushed node earns a new marker in strict m
     comes_back(REDLOCK_STRICT, flush);
 }
 
+/*
+ * A refused attempt may find what the one before it left: its rollback knew the script by a
+ * digest that the restarted server did not, and came after us.
+ */
+static void is_guarded_soon(redlock *r)
+{
+    int64_t start_ms = now_ms();
+    int result = REDLOCK_BUSY;
+    while (result == REDLOCK_BUSY && now_ms() - start_ms < 1000)
+        result = client_try(r, "x", 200);
+    CHECK_INT(REDLOCK_GUARDED, result);
+}
+
 CASE(hidden_restart_returns_strict, "After a hidden restart the node votes again, for all.")
 {
     struct cluster c;
@@ -283,9 +296,9 @@ CASE(hidden_restart_returns_strict, "After a hidden restart the node votes again
     for (int i = 0; i < 3; i++)
         server_restart(&c.node[i]);
     CHECK(client_try(old, "x", 200) != REDLOCK_OK); /* here the relay notices */
-    CHECK_ERR(REDLOCK_GUARDED, client_try(old, "x", 200));
+    is_guarded_soon(old);
     redlock *fresh = open_short(&c, REDLOCK_THREAD | REDLOCK_STRICT);
-    CHECK_ERR(REDLOCK_GUARDED, client_try(fresh, "x", 200));
+    is_guarded_soon(fresh);
     redlock *both[] = {old, fresh, old, fresh};
     for (int i = 0; i < 4; i++) {
         redlock_request q = {.size = sizeof q, .wait_ms = 8000};

@@ -51,8 +51,9 @@ CASE(rollback, "Without the rollback failed attempts leave their keys.")
 CASE(wake, "Without a message from the release the handover takes a timer.")
 {
     struct handover h = handover_measure(ALL_UP, 20, 2500);
-    CHECK(h.count == 0 || h.median_us > 3 * h.acquire_us);
-    CHECK(h.count == 0 || h.median_us > 100000);
+    /* Of the few that it comes to, those at the start may collide and be quick. */
+    CHECK(h.count == 0 || h.worst_us > 3 * h.acquire_us);
+    CHECK(h.count == 0 || h.worst_us > 100000);
 }
 
 CASE(leaving, "Without leaving, those who have gone stay in the queue.")
