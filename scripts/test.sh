@@ -3,23 +3,25 @@
 # test.sh PRESET [JOBS]: all tests of a preset.
 #
 # Many tests judge by the clock, and a machine that was busy elsewhere for half a second spoils
-# such a verdict. A test that failed beside others gets one more chance, alone. What decides
-# whether two held a lock at once gets none: there, one failure in a thousand runs is a bug.
+# such a verdict. A test that failed beside others gets another chance, alone. What must not happen
+# on any machine gets none: two holders at once and the like (CHECK_NEVER), a report of a sanitizer,
+# a crash.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
 preset=${1:?usage: test.sh PRESET [JOBS]}
 jobs=${2:-4}
-no_second_chance='^(exclusion|peer_bugs|fencing|fencing_stress|amnesia|amnesia_stress|rig|sim|model|model_kinds|chaos_checker|purity|reentrant|semaphore|shared|several|quorums_life)([.]|$)'
+log=build/$preset/Testing/Temporary/LastTest.log
+beyond_doubt='^# .*: unsafe: |^==[0-9]+==ERROR: |WARNING: ThreadSanitizer|: runtime error: |^# ended by (Seg|Abo|Bus|Ill|Flo)'
 
 ctest --preset "$preset" --parallel "$jobs" && exit 0
 failed=$(sed 's/^[0-9]*://' "build/$preset/Testing/Temporary/LastTestsFailed.log" 2>/dev/null)
 [ -n "$failed" ] || exit 1
-if grep -E "$no_second_chance" <<<"$failed"; then
-    echo "test.sh: these failures stand, whatever the machine was doing" >&2
+if grep -E "$beyond_doubt" "$log"; then
+    echo "test.sh: this stands, whatever the machine was doing" >&2
     exit 1
 fi
-if [ "$(wc -l <<<"$failed")" -gt 5 ]; then
+if [ "$(wc -l <<<"$failed")" -gt 10 ]; then
     echo "test.sh: too many failures to blame the machine" >&2
     exit 1
 fi

@@ -5,5 +5,5 @@
 
 CASE(strictly_increasing, "Tokens grow in the order of completion, whatever breaks.")
 {
-    CHECK_INT(0, fencing_disorders(fencing_acquisitions(), 1500000));
+    CHECK_NEVER(fencing_disorders(fencing_acquisitions(), 1500000));
 }

@@ -89,11 +89,11 @@ CASE(young_majority, "Two young nodes of three: GUARDED, and nothing stays on an
     redlock *r = client_open_warm(&c, REDLOCK_THREAD);
     FOR_SHAPES(shape)
     {
-        CHECK_ERR(REDLOCK_GUARDED, kind_try(r, "x", TTL_MS, shape_request(shape)));
+        CHECK_REFUSED(REDLOCK_GUARDED, kind_try(r, "x", TTL_MS, shape_request(shape)));
         CHECK_HAS("redlock init", redlock_detail());
         redlock_request q = shape_request(shape);
         q.wait_ms = 120;
-        CHECK_ERR(REDLOCK_GUARDED, kind_try(r, "x", TTL_MS, q));
+        CHECK_REFUSED(REDLOCK_GUARDED, kind_try(r, "x", TTL_MS, q));
         CHECK(kind_await_clean(&c, 1000));
     }
     redlock_close(r);
@@ -132,7 +132,7 @@ CASE(no_marker_strict, "Strict: without their markers the nodes' grants do not c
         server_cmd(&c.node[0], "FLUSHALL", NULL);
         CHECK_OK(kind_try(r, "x", TTL_MS, shape_request(shape)));
         server_cmd(&c.node[1], "DEL", "redlock.admit", NULL);
-        CHECK_ERR(REDLOCK_GUARDED, kind_try(r, "x", TTL_MS, shape_request(shape)));
+        CHECK_REFUSED(REDLOCK_GUARDED, kind_try(r, "x", TTL_MS, shape_request(shape)));
         redlock_close(r);
         CHECK(kind_await_clean(&c, 1000));
         for (int i = 0; i < 2; i++)

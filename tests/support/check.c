@@ -112,6 +112,19 @@ void check_err(const char *file, int line, const char *what, int expected, int a
                redlock_detail());
 }
 
+void check_never(const char *file, int line, const char *what, int64_t count)
+{
+    if (count != 0)
+        check_fail(file, line, "unsafe: %s: %lld", what, (long long)count);
+}
+
+void check_never_granted(const char *file, int line, const char *what, int expected, int actual)
+{
+    if (actual == 0)
+        check_fail(file, line, "unsafe: %s: granted", what);
+    check_err(file, line, what, expected, actual);
+}
+
 long check_setting(const char *name, long otherwise)
 {
     const char *text = getenv(name);

@@ -75,6 +75,14 @@ __attribute__((noreturn, format(printf, 3, 4))) void check_fail(const char *file
 #define CHECK_ERR(expected, call) check_err(__FILE__, __LINE__, #call, expected, call)
 #define CHECK_OK(call) CHECK_ERR(0, call)
 
+/*
+ * What must not happen whatever the machine is doing: two holders, a token out of order, a lock
+ * granted by nodes that may not vote. scripts/test.sh gives such a failure no second chance.
+ */
+#define CHECK_NEVER(count) check_never(__FILE__, __LINE__, #count, (int64_t)(count))
+#define CHECK_REFUSED(expected, call)                                                          \
+    check_never_granted(__FILE__, __LINE__, #call, expected, call)
+
 void check_int(const char *file, int line, const char *what, int64_t expected, int64_t actual);
 void check_between(const char *file, int line, const char *what, int64_t low, int64_t high,
                    int64_t actual);
@@ -83,5 +91,8 @@ void check_str(const char *file, int line, const char *what, const char *expecte
 void check_has(const char *file, int line, const char *what, const char *needle,
                const char *haystack, bool wanted);
 void check_err(const char *file, int line, const char *what, int expected, int actual);
+void check_never(const char *file, int line, const char *what, int64_t count);
+void check_never_granted(const char *file, int line, const char *what, int expected,
+                         int actual);
 
 #endif
