@@ -125,14 +125,14 @@ CASE(watchdog_dies_with_fork, "A child does not renew: the lock ends when the pa
         redlock *r = client_open(&c, REDLOCK_THREAD);
         redlock_request q = {.size = sizeof q, .flags = REDLOCK_RENEW};
         redlock_lock *lock = NULL;
-        CHECK_OK(redlock_acquire(r, "x", 300, &q, &lock));
+        CHECK_OK(redlock_acquire(r, "x", 900, &q, &lock));
         if (fork() == 0) {
             alarm(20);
             CHECK(write(ready[1], "r", 1) == 1);
             for (;;)
                 pause();
         }
-        sleep_ms(700); /* renewed more than once meanwhile */
+        sleep_ms(1500); /* renewed more than once meanwhile */
         CHECK(redlock_remaining_ms(lock) > 0);
         _exit(0);
     }
@@ -142,5 +142,5 @@ CASE(watchdog_dies_with_fork, "A child does not renew: the lock ends when the pa
     int status = -1;
     CHECK(waitpid(parent, &status, 0) == parent);
     CHECK_INT(0, status);
-    CHECK(cluster_await(&c, "redlock:x", 0, 1000 + SLACK_MS));
+    CHECK(cluster_await(&c, "redlock:x", 0, 2000 + SLACK_MS));
 }
