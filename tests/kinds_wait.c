@@ -55,7 +55,7 @@ CASE(cancelled, "Who stops waiting leaves nothing: cancelled, freed or out of ti
             }
             redlock_lock_free(w.lock);
             CHECK(cluster_await(&c, "redlock.queue:x", 0, 1000));
-            CHECK(cluster_await(&c, "redlock.alive:x", 0, 1000));
+            CHECK(cluster_await(&c, "redlock.alive:x", 0, 3000));
             client_unlock(lock);
             CHECK(cluster_await_empty(&c, 1000));
         }
