@@ -17,11 +17,11 @@ for i = 1, #KEYS, 2 do
   end
 end
 for i = 1, #KEYS, 2 do
-  local last, from = string.match(call('GET', KEYS[i + 1]) or '', '^(%d+):(.*)$')
-  if not last or tonumber(last) < tonumber(ARGV[2]) then
-    last = ARGV[2]
+  local counter = call('HGETALL', KEYS[i + 1])
+  if (tonumber(counter[2] or '') or -1) < tonumber(ARGV[2]) then
+    call('HSET', KEYS[i + 1], counter[1] or ARGV[4], ARGV[2])
   end
-  call('SET', KEYS[i + 1], last .. ':' .. (from or ARGV[4]), 'PX', ARGV[3])
+  call('PEXPIRE', KEYS[i + 1], ARGV[3])
   if call('TYPE', KEYS[i]).ok == 'hash' and
     tonumber(call('HGET', KEYS[i], 'fence') or '0') < tonumber(ARGV[2]) then
     call('HSET', KEYS[i], 'fence', ARGV[2])
