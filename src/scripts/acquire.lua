@@ -38,15 +38,17 @@ end
 if sure ~= '' or not tag then
   tag = sure .. (ARGV[4] or '')
 end
--- Without its marker the node is in quarantine, whatever who asks believes (G2).
+-- Without its marker the node is in quarantine, whatever who asks believes (G2). If it is not
+-- even the node that who asks takes it for, nobody who knows it trusts a counter of this name.
 if KEYS[3] and tag == sure then
-  local identity = (string.match(call('INFO', 'server'), 'run_id:(%x+)') or '') .. ':' ..
-    (string.match(call('INFO', 'replication'), 'master_replid:(%x+)') or '')
-  if call('HMGET', KEYS[3], 'id')[1] ~= identity then
+  local id = call('HMGET', KEYS[3], 'id')[1] or ''
+  if string.sub(id, 1, 8) .. string.sub(id, 42, 49) ~= sure then
     tag = sure .. '?'
   end
 end
-call('DEL', KEYS[2])
+if fields[1] ~= tag or #fields > 2 then
+  call('DEL', KEYS[2])
+end
 call('HSET', KEYS[2], tag, string.format('%.0f', token))
 call('PEXPIRE', KEYS[2], '86400000')
 return token

@@ -4,16 +4,13 @@
 -- ARGV    1 value  2 token  3 life of an idle counter in ms  4 incarnation of the node
 -- -> 1 done, 0 not ours
 local call = redis.call
-local function is_ours(key)
-  if call('TYPE', key).ok == 'hash' then
-    return call('HEXISTS', key, 'h:' .. ARGV[1]) == 1
-  end
-  return redis.pcall('GET', key) == ARGV[1]
-end
-
+local hashes = {}
 for i = 1, #KEYS, 2 do
-  if not is_ours(KEYS[i]) then
-    return 0
+  if redis.pcall('GET', KEYS[i]) ~= ARGV[1] then
+    hashes[i] = call('TYPE', KEYS[i]).ok == 'hash'
+    if not hashes[i] or call('HEXISTS', KEYS[i], 'h:' .. ARGV[1]) == 0 then
+      return 0
+    end
   end
 end
 for i = 1, #KEYS, 2 do
@@ -22,8 +19,7 @@ for i = 1, #KEYS, 2 do
     call('HSET', KEYS[i + 1], counter[1] or ARGV[4], ARGV[2])
   end
   call('PEXPIRE', KEYS[i + 1], ARGV[3])
-  if call('TYPE', KEYS[i]).ok == 'hash' and
-    tonumber(call('HGET', KEYS[i], 'fence') or '0') < tonumber(ARGV[2]) then
+  if hashes[i] and tonumber(call('HGET', KEYS[i], 'fence') or '0') < tonumber(ARGV[2]) then
     call('HSET', KEYS[i], 'fence', ARGV[2])
   end
 end
