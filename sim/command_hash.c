@@ -72,6 +72,21 @@ void sim_command_hmget(struct sim_server *server, const struct sim_words *words,
         reply_field(key, words->word[i], out);
 }
 
+void sim_command_hgetall(struct sim_server *server, const struct sim_words *words,
+                         struct sim_bytes *out)
+{
+    bool wrong;
+    const struct sim_key *key = find_hash(server, words->word[1], &wrong, out);
+
+    if (wrong)
+        return;
+    sim_reply_array(out, key ? 2 * key->item_count : 0);
+    for (uint32_t i = 0; key && i < key->item_count; i++) {
+        sim_reply_text(out, key->item[i].field);
+        sim_reply_text(out, key->item[i].value);
+    }
+}
+
 void sim_command_hlen(struct sim_server *server, const struct sim_words *words,
                       struct sim_bytes *out)
 {

@@ -119,6 +119,7 @@ static const struct command {
     {"INCR", 2, 2, WRITES, sim_command_incr},
     {"HSET", 4, SIM_WORDS_MAX, WRITES, sim_command_hset},
     {"HGET", 3, 3, 0, sim_command_hget},
+    {"HGETALL", 2, 2, 0, sim_command_hgetall},
     {"HLEN", 2, 2, 0, sim_command_hlen},
     {"TYPE", 2, 2, 0, sim_command_type},
     {"ZADD", 4, 4, WRITES, sim_command_zadd},

@@ -17,7 +17,8 @@ sim_command_fn sim_command_get, sim_command_set, sim_command_getrange, sim_comma
     sim_command_pexpire, sim_command_incr;
 
 /* command_hash.c */
-sim_command_fn sim_command_hset, sim_command_hget, sim_command_hmget, sim_command_hlen;
+sim_command_fn sim_command_hset, sim_command_hget, sim_command_hmget, sim_command_hgetall,
+    sim_command_hlen;
 
 /* command_zset.c */
 sim_command_fn sim_command_zadd, sim_command_zrange;

@@ -163,7 +163,7 @@ void sim_proof_executed(struct sim_world *world, const struct sim_conn *conn,
         return;
     if (strcmp(script, "TAKE") == 0)
         note_take(world, conn, words, word + 3 + keys, rl_slice_starts(reply, "*6\r\n:1\r\n"));
-    else if (strcmp(script, "ACQUIRE") == 0 && rl_slice_starts(reply, "*5\r\n:1\r\n"))
+    else if (strcmp(script, "ACQUIRE") == 0 && rl_slice_starts(reply, ":"))
         note_grant(world, conn, word[3 + keys]);
     else if (strcmp(script, "GIVEBACK") == 0 && !rl_slice_starts(reply, ":0"))
         note_put_back(world, conn, word + 3 + keys);

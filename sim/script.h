@@ -9,6 +9,7 @@
 struct sim_call {
     struct sim_server *server;
     uint32_t key_count;
+    uint32_t arg_count;
     const struct rl_slice *key;
     const struct rl_slice *arg;
     struct sim_bytes *out;
@@ -52,12 +53,15 @@ bool sim_script_zrem(struct sim_server *server, struct rl_slice name, struct rl_
 /* PUBLISH to the client of a waiter; `slot` behind its name. True: somebody listens. */
 bool sim_script_wake(struct sim_server *server, const char *waiter, struct rl_slice slot);
 
-/* A fence counter as it is stored: "last:incarnation". */
+/* A fence counter: a hash of one field, incarnation = last. */
 struct sim_counter {
     int64_t last; /* -1: none */
     bool has_from;
-    char from[SIM_VALUE_SIZE];
+    char from[SIM_NAME_SIZE];
 };
+
+/* Who counts up from nothing, not from the clock, stays below. */
+#define SIM_COUNTED_MAX INT64_C(1000000000000)
 
 void sim_script_read_counter(struct sim_server *server, struct rl_slice name,
                              struct sim_counter *out);

@@ -1,55 +1,92 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The scripts about a plain mutex, and those about the marker. */
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/answer.h"
+#include "core/recipe.h"
 #include "core/rules.h"
 #include "sim/script.h"
 
 #define HEADS_MAX 16
 
-static size_t sure_size(struct rl_slice incarnation)
+/* HINCRBY */
+static int64_t count_up(struct sim_server *server, struct rl_slice name, struct rl_slice field)
 {
-    const char *doubt = memchr(incarnation.data, '?', incarnation.size);
+    struct sim_item *item = sim_key_item(sim_script_hash(server, name), field, NULL);
+    int64_t token = sim_script_number(sim_slice(item->value)) + 1;
+    char text[SIM_VALUE_SIZE];
 
-    return doubt ? (size_t)(doubt - incarnation.data) : incarnation.size;
+    snprintf(text, sizeof text, "%" PRId64, token);
+    sim_item_set(item, sim_slice(text));
+    return token;
 }
 
-/* KEYS lock, fence counter, marker; ARGV value, ttl, counter's life, who are you, incarnation */
+/* Does it begin as this identity, and as its second part? */
+static bool is_life_of(const char *identity, struct rl_slice sure)
+{
+    char life[SIM_VALUE_SIZE];
+    const char *replid = strlen(identity) > 41 ? identity + 41 : "";
+
+    snprintf(life, sizeof life, "%.8s%.8s", identity, replid);
+    return rl_slice_equals(sure, life);
+}
+
+/* At the clock; `counted`: what counting up gave, 0 if it was not tried. */
+static int64_t begin_counter(const struct sim_call *call, struct rl_slice sure, int64_t counted)
+{
+    struct sim_server *server = call->server;
+    const struct sim_key *key = sim_server_find(server, call->key[1]);
+    int64_t token = server->now_us > counted ? server->now_us : counted;
+    char tag[SIM_NAME_SIZE];
+    bool has_other = false;
+
+    for (uint32_t i = 0; key && i < key->item_count; i++) {
+        int64_t next = sim_script_number(sim_slice(key->item[i].value)) + 1;
+
+        if (rl_slice_equals(sure, key->item[i].field))
+            continue;
+        has_other = true;
+        sim_copy_text(tag, sizeof tag, sim_slice(key->item[i].field));
+        if (next > token || !RL_RULE(COUNTER_LIFE))
+            token = next;
+    }
+    if (sure.size != 0 || !has_other)
+        snprintf(tag, sizeof tag, "%.*s%s", (int)sure.size, sure.data,
+                 call->arg_count > 3 ? "?" : "");
+    if (call->key_count > 2 && rl_slice_equals(sure, tag)) {
+        const char *id = sim_script_field(server, call->key[2], "id");
+
+        /* Without its marker the node is in quarantine, whatever who asks believes. */
+        if (!is_life_of(id ? id : "", sure))
+            sim_script_doubt(tag, sizeof tag, sure);
+    }
+    sim_server_delete(server, call->key[1]);
+    sim_script_write_counter(server, call->key[1], token, sim_slice(tag),
+                             atoll(RL_FENCE_LIFE_MS));
+    return token;
+}
+
+/* KEYS lock, fence counter, marker if it is needed; ARGV value, ttl, incarnation, "?" in doubt */
 void sim_script_acquire(const struct sim_call *call)
 {
     struct sim_server *server = call->server;
     const struct rl_slice *key = call->key;
-    const struct rl_slice *arg = call->arg;
-    struct rl_slice sure = {arg[4].data, sure_size(arg[4])};
-    struct sim_standing standing;
-    struct sim_counter counter;
-    char doubtful[SIM_VALUE_SIZE];
-    struct rl_slice from;
+    struct rl_slice sure = call->arg[2];
     int64_t token;
 
     if (sim_server_find(server, key[0])) {
         sim_script_reply_two(call, 0, sim_script_remaining_ms(server, key[0]));
         return;
     }
-    sim_server_set(server, key[0], arg[0], sim_script_number(arg[1]));
-    sim_script_read_counter(server, key[1], &counter);
-    from = sim_slice(counter.from);
-    token = counter.last + 1;
-    if (!counter.has_from ||
-        (RL_RULE(COUNTER_LIFE) && (!rl_slice_equals(sure, counter.from) || sure.size == 0))) {
-        if (server->now_us > token)
-            token = server->now_us;
-        if (sure.size != 0 || !counter.has_from)
-            from = arg[4];
-        sim_script_standing(call, key[2], 0, true, &standing);
-        /* Without its marker the node is in quarantine, whatever who asks believes. */
-        if (rl_slice_equals(arg[3], "1") && strcmp(standing.id, standing.identity) != 0 &&
-            sim_script_same(from, sure))
-            from = sim_script_doubt(doubtful, sizeof doubtful, sure);
-    }
-    sim_script_write_counter(server, key[1], token, from, sim_script_number(arg[2]));
+    sim_server_set(server, key[0], call->arg[0], sim_script_number(call->arg[1]));
+    token = sure.size ? count_up(server, key[1], sure) : 0;
+    if (token <= SIM_COUNTED_MAX)
+        token = begin_counter(call, sure, token);
+    else if (token % 16 == 0)
+        sim_script_expire_in(server, key[1], atoll(RL_FENCE_LIFE_MS));
     sim_reply_integer(call->out, token);
 }
 

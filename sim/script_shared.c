@@ -126,25 +126,28 @@ bool sim_script_wake(struct sim_server *server, const char *waiter, struct rl_sl
 void sim_script_read_counter(struct sim_server *server, struct rl_slice name,
                              struct sim_counter *out)
 {
-    bool wrong;
-    const char *text = sim_server_get(server, name, &wrong);
-    size_t digits = text ? strspn(text, "0123456789") : 0;
+    const struct sim_key *key = sim_server_find(server, name);
 
     *out = (struct sim_counter){.last = -1};
-    if (digits == 0 || text[digits] != ':')
+    if (!key)
         return;
-    out->last = sim_script_number((struct rl_slice){text, digits});
     out->has_from = true;
-    sim_copy_text(out->from, sizeof out->from, sim_slice(text + digits + 1));
+    sim_copy_text(out->from, sizeof out->from, sim_slice(key->item[0].field));
+    if (!sim_read_number(sim_slice(key->item[0].value), &out->last))
+        out->last = -1;
 }
 
 void sim_script_write_counter(struct sim_server *server, struct rl_slice name, int64_t token,
                               struct rl_slice from, int64_t life_ms)
 {
+    struct sim_key *key = sim_server_find(server, name);
     char text[SIM_VALUE_SIZE];
 
-    snprintf(text, sizeof text, "%" PRId64 ":%.*s", token, (int)from.size, from.data);
-    sim_server_set(server, name, sim_slice(text), life_ms);
+    if (key && !rl_slice_equals(from, key->item[0].field))
+        sim_server_delete(server, name);
+    snprintf(text, sizeof text, "%" PRId64, token);
+    sim_item_set(sim_key_item(sim_script_hash(server, name), from, NULL), sim_slice(text));
+    sim_script_expire_in(server, name, life_ms);
 }
 
 /* ---- the node's standing ---- */

@@ -300,6 +300,12 @@ static void take_lock(struct take *take)
 
 /* ---- the token ---- */
 
+static bool is_known(const struct sim_counter *counter, struct rl_slice sure)
+{
+    return counter->has_from && sure.size != 0 && rl_slice_equals(sure, counter->from) &&
+           counter->last > SIM_COUNTED_MAX;
+}
+
 static int64_t draw_token(struct take *take, struct rl_slice incarnation, int64_t life_ms,
                           bool lost_marker)
 {
@@ -313,20 +319,20 @@ static int64_t draw_token(struct take *take, struct rl_slice incarnation, int64_
         bool known;
 
         sim_script_read_counter(take->server, key_of(take, i, FENCE), &counter);
-        known = counter.has_from &&
-                (!RL_RULE(COUNTER_LIFE) || (sure.size && rl_slice_equals(sure, counter.from)));
+        known = is_known(&counter, sure) || (!RL_RULE(COUNTER_LIFE) && counter.has_from);
         token = larger(token, counter.last + 1);
         token = larger(token, known ? 0 : take->server->now_us);
     }
     for (uint32_t i = 0; i < take->names; i++) {
         char doubtful[SIM_VALUE_SIZE];
         struct rl_slice from;
-        bool kept;
+        bool known;
 
         sim_script_read_counter(take->server, key_of(take, i, FENCE), &counter);
-        kept = counter.has_from && (sure.size == 0 || rl_slice_equals(sure, counter.from));
-        from = kept ? sim_slice(counter.from) : incarnation;
-        if (lost_marker && !(kept && sure.size) && sim_script_same(from, sure))
+        known = is_known(&counter, sure);
+        from = known || (counter.has_from && sure.size == 0) ? sim_slice(counter.from)
+                                                             : incarnation;
+        if (lost_marker && !known && sim_script_same(from, sure))
             from = sim_script_doubt(doubtful, sizeof doubtful, sure);
         sim_script_write_counter(take->server, key_of(take, i, FENCE), token, from, life_ms);
     }

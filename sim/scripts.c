@@ -15,26 +15,26 @@ static const struct script {
     /* Types of the keys, a letter each (* any, s string, h hash, z sorted set), over and over;
      * what stands behind a bar is the last one. */
     const char *types;
-    uint32_t arguments;
+    uint32_t least, most; /* how many arguments */
     sim_script_fn *run;
 } scripts[] = {
-#define SCRIPT(NAME, types, arguments, run)                                                    \
+#define SCRIPT(NAME, types, least, most, run)                                                  \
     {                                                                                          \
 #NAME, RL_SCRIPT_##NAME, RL_SCRIPT_##NAME##_SHA1, sizeof RL_SCRIPT_##NAME - 1, types,  \
-            arguments, run                                                                     \
+            least, most, run                                                                   \
     }
-    SCRIPT(TAKE, "*szz|h", 12, sim_script_take),
-    SCRIPT(GIVEBACK, "*zz", 4, sim_script_giveback),
-    SCRIPT(ACQUIRE, "*s|h", 5, sim_script_acquire),
-    SCRIPT(WITNESS, "h", 0, sim_script_witness),
-    SCRIPT(RELEASE, "*zz", 2, sim_script_release),
-    SCRIPT(EXTEND, "*", 2, sim_script_extend),
-    SCRIPT(RENEW, "*", 2, sim_script_renew),
-    SCRIPT(ALIGN, "*s", 4, sim_script_align),
-    SCRIPT(TICKET, "*z", 0, sim_script_ticket),
-    SCRIPT(PROBE, "hs", 2, sim_script_probe),
-    SCRIPT(ADMIT, "hs", 3, sim_script_admit),
-    SCRIPT(EXPEL, "h", 1, sim_script_expel),
+    SCRIPT(TAKE, "*hzz|h", 12, 12, sim_script_take),
+    SCRIPT(GIVEBACK, "*zz", 4, 4, sim_script_giveback),
+    SCRIPT(ACQUIRE, "*h|h", 3, 4, sim_script_acquire),
+    SCRIPT(WITNESS, "h", 0, 0, sim_script_witness),
+    SCRIPT(RELEASE, "*zz", 2, 2, sim_script_release),
+    SCRIPT(EXTEND, "*", 2, 2, sim_script_extend),
+    SCRIPT(RENEW, "*", 2, 2, sim_script_renew),
+    SCRIPT(ALIGN, "*h", 4, 4, sim_script_align),
+    SCRIPT(TICKET, "*z", 0, 0, sim_script_ticket),
+    SCRIPT(PROBE, "hs", 2, 2, sim_script_probe),
+    SCRIPT(ADMIT, "hs", 3, 3, sim_script_admit),
+    SCRIPT(EXPEL, "h", 1, 1, sim_script_expel),
 #undef SCRIPT
 };
 
@@ -107,7 +107,9 @@ void sim_scripts_run(struct sim_server *server, const struct sim_words *words, b
     }
     server->scripts |= 1u << i;
     call.key_count = (uint32_t)sim_script_number(words->word[2]);
-    if (words->count != 3 + call.key_count + script->arguments) {
+    call.arg_count = words->count - 3 - call.key_count;
+    if (words->count < 3 + call.key_count || call.arg_count < script->least ||
+        call.arg_count > script->most) {
         sim_reply_error(out, "ERR the model wants other arguments for this script");
         return;
     }

@@ -332,10 +332,11 @@ CASE(no_right_to_tokens,
     expect_warnings(rights, (const char *const[]){"fencing", "waiting", "kinds", NULL});
 }
 
-CASE(no_right_to_queue, "A user who can do with a plain mutex alone: neither queue nor kinds.")
+CASE(no_right_to_queue,
+     "A user who can do with a plain mutex alone: no tokens, queue or kinds.")
 {
     static const char *const rights[] = {MUTEX_RIGHTS, "+info", "+time", "+hmget", NULL};
-    expect_warnings(rights, (const char *const[]){"waiting", "kinds", NULL});
+    expect_warnings(rights, (const char *const[]){"fencing", "waiting", "kinds", NULL});
 }
 
 CASE(no_right_to_subscribe, "A user who may not listen: only waiting is slower.")
@@ -344,9 +345,9 @@ CASE(no_right_to_subscribe, "A user who may not listen: only waiting is slower."
     expect_warnings(rights, (const char *const[]){"waiting", NULL});
 }
 
-CASE(no_right_to_kinds, "A user without HSET: neither re-entrant locks nor semaphores.")
+CASE(no_right_to_kinds, "A user without HGET: neither re-entrant locks nor semaphores.")
 {
-    static const char *const rights[] = {"+@all", "-hset", "&*", NULL};
+    static const char *const rights[] = {"+@all", "-hget", "&*", NULL};
     expect_warnings(rights, (const char *const[]){"kinds", NULL});
 }
 

@@ -183,7 +183,7 @@ CASE(password_changed, "A client keeps to its connection and reports AUTH after 
 #define GUARD_RIGHTS "+info", "+time", "+hmget"
 /* The queue, every kind, several names, tokens, strict mode, looking and listing. */
 #define OTHER_RIGHTS                                                                           \
-    "+type", "+getrange", "+setrange", "+pexpireat", "+scan", "+hget", "+hset", "+hdel",       \
+    "+type", "+getrange", "+hincrby", "+pexpireat", "+scan", "+hget", "+hset", "+hdel",        \
         "+hlen", "+hgetall", "+hexists", "+zadd", "+zrem", "+zrank", "+zcard", "+zcount",      \
         "+zrevrange", "+zrangebyscore", "+zremrangebyscore"
 /* Conveniences: scripts are sent once, waiters are woken, connections have a name. */

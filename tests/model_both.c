@@ -164,6 +164,25 @@ void compare(const char *const *argv, int64_t slack, char *out)
         FAIL("%s\n  real:  %s\n  model: %s", shown(argv), out, theirs);
 }
 
+void share_counter(const char *key)
+{
+    char reply[REPLY_SIZE];
+    char ignored[REPLY_SIZE];
+    char *at = reply;
+
+    compare((const char *const[]){"HGETALL", key, NULL}, TIME_SLACK, reply);
+    while (*at) {
+        const char *field = at;
+        const char *value = at += strcspn(at, "\n") + 1;
+
+        at[-1] = '\0';
+        at += strcspn(at, "\n");
+        if (*at)
+            *at++ = '\0';
+        ask_model((const char *const[]){"HSET", key, field, value, NULL}, ignored);
+    }
+}
+
 const char *pick(const char *const *from, size_t count)
 {
     return from[sim_below(&rng, count)];

@@ -25,6 +25,10 @@ void ask_real(const char *const *argv, char *out);
 void ask_model(const char *const *argv, char *out);
 /* Asks both; the real reply is left in `out`. */
 void compare(const char *const *argv, int64_t slack, char *out);
+/*
+ * A fence counter is compared, and then made one: what started at the clock did so at two moments.
+ */
+void share_counter(const char *key);
 /* What stands behind `name` in an INFO. */
 void field_of(const char *info, const char *name, char *out, size_t size);
 /* The real one's port. */

@@ -138,7 +138,7 @@ CASE(uneven_counters, "Nodes whose counters differ agree on one token, nested ho
 {
     struct cluster c;
     cluster_start(&c, 3);
-    server_cmd(&c.node[1], "SET", "redlock.fence:x", "5000000000000000:0", NULL);
+    server_cmd(&c.node[1], "HSET", "redlock.fence:x", "0", "5000000000000000", NULL);
     redlock *a = client_open_warm(&c, 0);
     redlock_lock *outer = kind_lock(a, "x", TTL_MS, fenced("me"));
     int64_t token = redlock_fence(outer);

@@ -89,6 +89,22 @@ const char *call_take(const struct server *s, struct take t)
     return eval_send(&e, s);
 }
 
+const char *call_acquire(const struct server *s, struct acquire a)
+{
+    struct eval e;
+    eval_begin(&e, RL_SCRIPT_ACQUIRE);
+    add_key(&e, "redlock:", "x");
+    add_key(&e, "redlock.fence:", "x");
+    if (a.strict)
+        add_key(&e, MARKER, "");
+    add(&e, a.value, "v");
+    add(&e, "20000", NULL);
+    add(&e, a.incarnation, NULL);
+    if (a.in_doubt)
+        add(&e, "?", NULL);
+    return eval_send(&e, s);
+}
+
 const char *call_give(const struct server *s, struct give g)
 {
     struct eval e;

@@ -14,6 +14,12 @@ struct take {
         *life, *incarnation; /* "i1" by default */
 };
 
+/* What acquire.lua is asked. */
+struct acquire {
+    const char *value, *incarnation; /* "": unknown */
+    bool in_doubt, strict;
+};
+
 struct give {
     const char *name[CALL_NAMES_MAX];
     const char *value, *waiter;
@@ -22,6 +28,7 @@ struct give {
 
 /* Replies as server_cmd() gives them: elements one per line. */
 const char *call_take(const struct server *s, struct take t);
+const char *call_acquire(const struct server *s, struct acquire a);
 const char *call_give(const struct server *s, struct give g);
 
 /* name: one, or several separated by commas. */

@@ -182,8 +182,8 @@ CASE(one_token, "One token for all names, above every earlier one of each of the
     struct cluster c;
     cluster_start(&c, 3);
     redlock *a = client_open_warm(&c, 0), *b = client_open_warm(&c, 0);
-    static const char *const ahead[] = {"3000000000000000:0", "4000000000000000:0",
-                                        "5000000000000000:0"};
+    static const char *const ahead[] = {"3000000000000000", "4000000000000000",
+                                        "5000000000000000"};
     int64_t largest = 0;
     for (int i = 0; i < 12; i++) {
         static const char *const names[] = {"a", "b", "c"};
@@ -194,8 +194,8 @@ CASE(one_token, "One token for all names, above every earlier one of each of the
         }
         /* A single name may be far ahead of the others: the next of all is above it. */
         if (i % 4 == 0)
-            server_cmd(&c.node[i / 4], "SET", i % 8 ? "redlock.fence:b" : "redlock.fence:c",
-                       ahead[i / 4], NULL);
+            server_cmd(&c.node[i / 4], "HSET", i % 8 ? "redlock.fence:b" : "redlock.fence:c",
+                       "0", ahead[i / 4], NULL);
         redlock_lock *lock =
             kind_lock(i % 3 ? a : b, i % 2 ? "a" : names[i / 2 % 3], TTL_MS, q);
         if (i % 2)

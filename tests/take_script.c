@@ -197,7 +197,7 @@ CASE(nested_token, "A nested hold is told the token of the first; the counter go
     char token[32];
     snprintf(token, sizeof token, "%s", part(reply, 1));
     CHECK_INT(0, part_int(reply, 5));
-    CHECK_HAS(token, server_cmd(&node, "GET", "redlock.fence:x", NULL));
+    CHECK_STR(token, server_cmd(&node, "HGET", "redlock.fence:x", "i1", NULL));
     CHECK_STR(token, server_cmd(&node, "HGET", KEY, "fence", NULL));
     reply = TAKE(.value = "b", .kind = "o", .group = "me", .fence_life = "86400000");
     CHECK_STR(token, part(reply, 5));
@@ -242,14 +242,15 @@ CASE(old_counter, "A counter of another incarnation starts at the clock, but nev
 {
     begin();
     long long before_us = server_now_ms(&node) * 1000;
-    server_cmd(&node, "SET", "redlock.fence:x", "1000:i0", NULL);
+    server_cmd(&node, "HSET", "redlock.fence:x", "i0", "1000", NULL);
     CHECK(part_int(TAKE(.value = "a", .fence_life = "86400000"), 1) >= before_us);
     server_cmd(&node, "DEL", KEY, NULL);
-    server_cmd(&node, "SET", "redlock.fence:x", "8000000000000000:i0", NULL);
+    server_cmd(&node, "DEL", "redlock.fence:x", NULL);
+    server_cmd(&node, "HSET", "redlock.fence:x", "i0", "8000000000000000", NULL);
     CHECK_STR("8000000000000001", part(TAKE(.value = "a", .fence_life = "86400000"), 1));
-    CHECK_STR("8000000000000001:i1", server_cmd(&node, "GET", "redlock.fence:x", NULL));
+    CHECK_STR("i1\n8000000000000001", server_cmd(&node, "HGETALL", "redlock.fence:x", NULL));
     server_cmd(&node, "DEL", KEY, NULL);
-    server_cmd(&node, "SET", "redlock.fence:x", "nonsense", NULL);
+    server_cmd(&node, "HSET", "redlock.fence:x", "i1", "nonsense", NULL);
     CHECK(part_int(TAKE(.value = "a", .fence_life = "86400000"), 1) >= before_us);
 }
 
@@ -321,14 +322,14 @@ CASE(several, "Several names: all of them or none, refused for as long as the la
 CASE(several_tokens, "One token for several names, above every one of theirs.")
 {
     begin();
-    server_cmd(&node, "SET", "redlock.fence:a", "3000000000000000:i1", NULL);
-    server_cmd(&node, "SET", "redlock.fence:b", "3000000000000007:i1", NULL);
+    server_cmd(&node, "HSET", "redlock.fence:a", "i1", "3000000000000000", NULL);
+    server_cmd(&node, "HSET", "redlock.fence:b", "i1", "3000000000000007", NULL);
     const char *reply = TAKE({"a", "b", "c"}, .value = "v", .fence_life = "86400000");
     CHECK_STR("3000000000000008", part(reply, 1));
     for (int i = 0; i < 3; i++) {
         static const char *const keys[] = {"redlock.fence:a", "redlock.fence:b",
                                            "redlock.fence:c"};
-        CHECK_STR("3000000000000008:i1", server_cmd(&node, "GET", keys[i], NULL));
+        CHECK_STR("i1\n3000000000000008", server_cmd(&node, "HGETALL", keys[i], NULL));
     }
 }
 

@@ -223,7 +223,9 @@ static struct rl_answer weigh(struct rl_lock *lock, const struct rl_event *event
     struct rl_answer answer = event->answer;
     uint16_t bit = (uint16_t)(1u << event->node);
 
-    if (answer.vote == REDLOCK_VOTE_MISSING)
+    /* A renewal may have overtaken the news that what was healed stands in quarantine. */
+    if (answer.vote == REDLOCK_VOTE_MISSING ||
+        (event->op == RL_OP_HEAL && answer.vote == REDLOCK_VOTE_GUARDED))
         lock->proven &= (uint16_t)~bit;
     if (answer.vote != REDLOCK_VOTE_GRANTED)
         return answer;

@@ -72,15 +72,21 @@ bool rl_recipe_is_plain(const struct rl_subject *subject)
 static void fenced_command(const struct rl_subject *subject,
                            const struct rl_abilities *abilities, struct rl_command *out)
 {
-    SCRIPT_HEAD(out, abilities, ACQUIRE, 3);
+    struct rl_slice sure = subject->incarnation;
+    bool in_doubt = sure.size > 0 && sure.data[sure.size - 1] == '?';
+
+    SCRIPT_HEAD(out, abilities, ACQUIRE, subject->marked ? 3 : 2);
     add(out, subject->name[0].lock);
     add(out, subject->name[0].fence);
-    ADD_TEXT(out, RL_MARKER_KEY);
+    if (subject->marked)
+        ADD_TEXT(out, RL_MARKER_KEY);
     add(out, subject->value);
     add(out, subject->ttl_ms);
-    ADD_TEXT(out, RL_FENCE_LIFE_MS);
-    add_flag(out, subject->marked);
-    add(out, subject->incarnation);
+    sure.size -= in_doubt;
+    add(out, sure);
+    /* Every word costs the server, so the usual ones are left out. */
+    if (in_doubt)
+        ADD_TEXT(out, "?");
 }
 
 static struct rl_slice kind_letter(const struct rl_subject *subject)

@@ -4,26 +4,22 @@
 -- ARGV    1 value  2 token  3 life of an idle counter in ms  4 incarnation of the node
 -- -> 1 done, 0 not ours
 local call = redis.call
-local function is_ours(key)
-  if call('TYPE', key).ok == 'hash' then
-    return call('HEXISTS', key, 'h:' .. ARGV[1]) == 1
-  end
-  return redis.pcall('GET', key) == ARGV[1]
-end
-
+local hashes = {}
 for i = 1, #KEYS, 2 do
-  if not is_ours(KEYS[i]) then
-    return 0
+  if redis.pcall('GET', KEYS[i]) ~= ARGV[1] then
+    hashes[i] = call('TYPE', KEYS[i]).ok == 'hash'
+    if not hashes[i] or call('HEXISTS', KEYS[i], 'h:' .. ARGV[1]) == 0 then
+      return 0
+    end
   end
 end
 for i = 1, #KEYS, 2 do
-  local last, from = string.match(call('GET', KEYS[i + 1]) or '', '^(%d+):(.*)$')
-  if not last or tonumber(last) < tonumber(ARGV[2]) then
-    last = ARGV[2]
+  local counter = call('HGETALL', KEYS[i + 1])
+  if (tonumber(counter[2] or '') or -1) < tonumber(ARGV[2]) then
+    call('HSET', KEYS[i + 1], counter[1] or ARGV[4], ARGV[2])
   end
-  call('SET', KEYS[i + 1], last .. ':' .. (from or ARGV[4]), 'PX', ARGV[3])
-  if call('TYPE', KEYS[i]).ok == 'hash' and
-    tonumber(call('HGET', KEYS[i], 'fence') or '0') < tonumber(ARGV[2]) then
+  call('PEXPIRE', KEYS[i + 1], ARGV[3])
+  if hashes[i] and tonumber(call('HGET', KEYS[i], 'fence') or '0') < tonumber(ARGV[2]) then
     call('HSET', KEYS[i], 'fence', ARGV[2])
   end
 end

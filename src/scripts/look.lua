@@ -44,7 +44,7 @@ for i = 1, #holders do
   end
 end
 table.sort(live, function(a, b) return a[1] < b[1] end)
-local fence = string.match(call('GET', KEYS[2]) or '', '^%d+')
+local fence = tonumber(call('HGETALL', KEYS[2])[2] or '') or 0
 local head, waiters = '', 0
 for _, waiter in ipairs(call('ZRANGE', KEYS[3], 0, 63)) do
   if tonumber(call('ZSCORE', KEYS[4], waiter) or '0') > now then
@@ -56,7 +56,7 @@ if head ~= '' then
   -- The largest ticket is kept there too; it is no time in milliseconds.
   waiters = call('ZCOUNT', KEYS[4], '(' .. now, now + 86400000)
 end
-local reply = {type, call('PTTL', key), tonumber(fence or '0'), waiters, head, group, #live}
+local reply = {type, call('PTTL', key), fence, waiters, head, group, #live}
 for i = 1, math.min(#live, 4) do
   reply[#reply + 1] = string.sub(live[i][1], 1, 65)
   reply[#reply + 1] = live[i][2] - now

@@ -208,20 +208,25 @@ end
 local token, owners = 0, 0
 if ARGV[7] ~= '0' then
   -- A counter that expired, was lost, began in quarantine or came back with an old snapshot
-  -- starts at the clock.
-  local sure, tags = string.match(ARGV[12], '^[^?]*'), {}
+  -- starts at the clock. How it is stored: acquire.lua.
+  local sure, tags, old = string.match(ARGV[12], '^[^?]*'), {}, {}
   for i = 1, names do
-    local last, from = string.match(call('GET', KEYS[4 * i - 2]) or '', '^(%d+):(.*)$')
-    local known = from == sure and sure ~= ''
-    token = math.max(token, (last or -1) + 1, known and 0 or now_us)
-    tags[i] = (known or sure == '') and from or ARGV[12]
+    local counter = call('HGETALL', KEYS[4 * i - 2])
+    local from, last = counter[1], tonumber(counter[2] or '') or -1
+    local known = from == sure and sure ~= '' and last > 1e12
+    token = math.max(token, last + 1, known and 0 or now_us)
+    tags[i], old[i] = (known or sure == '') and from or ARGV[12], from
     -- Without its marker the node is in quarantine, whatever who asks believes (G2).
     if ARGV[8] == '1' and id ~= identity and not known and tags[i] == sure then
       tags[i] = sure .. '?'
     end
   end
   for i = 1, names do
-    call('SET', KEYS[4 * i - 2], decimal(token) .. ':' .. tags[i], 'PX', ARGV[7])
+    if old[i] and old[i] ~= tags[i] then
+      call('DEL', KEYS[4 * i - 2])
+    end
+    call('HSET', KEYS[4 * i - 2], tags[i], decimal(token))
+    call('PEXPIRE', KEYS[4 * i - 2], ARGV[7])
   end
   owners = kind == 'o' and tonumber(call('HGET', key, 'fence') or '0') or 0
   if kind == 'o' and owners == 0 then

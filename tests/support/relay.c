@@ -89,8 +89,13 @@ static bool is_acquire(struct message *m)
 {
     if (starts_with(m, "*6\r\n$3\r\nSET\r\n"))
         return true;
-    /* Of the scripts, those that acquire look at the marker alone. */
-    return is_script(m) && strstr(m->data, "\r\nredlock.admit\r\n") != NULL &&
+    if (!is_script(m))
+        return false;
+    /* The usual one with a token: script, lock, fence counter, value, ttl, incarnation. */
+    if (starts_with(m, "*8\r\n") && strstr(m->data, "\r\nredlock.fence") != NULL)
+        return true;
+    /* Of the others, those that acquire look at the marker alone. */
+    return strstr(m->data, "\r\nredlock.admit\r\n") != NULL &&
            strstr(m->data, "redlock.probation") == NULL;
 }
 

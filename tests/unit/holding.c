@@ -155,6 +155,28 @@ CASE(what_was_missing_proves_nothing, "G3: a key that was gone once must be heal
                                        "[670]  held 124\n");
 }
 
+CASE(a_renewal_overtakes_a_refused_healing,
+     "G3: it was renewed, but is of no more worth than before.")
+{
+    trace_run(&renewing, HELD_BY_THREE "[334]  timer          -> send EXTEND 12345\n"
+                                       "[335]  3 missing\n"
+                                       "[335]  1 granted\n"
+                                       "[335]  2 granted\n"
+                                       "[335]  4 granted      -> send HEAL 3\n"
+                                       "[668]  timer          -> send EXTEND 12345\n"
+                                       "[669]  3 granted\n"
+                                       "[669]  late 2 HEAL 3 guarded\n"
+                                       "[669]  1 granted\n"
+                                       "[669]  2 granted\n"
+                                       "[1002] timer          -> send EXTEND 12345\n"
+                                       "[1003] 3 kept\n"
+                                       "[1003] 1 granted\n"
+                                       "[1003] 2 granted\n"
+                                       "[1003] remaining 653\n"
+                                       "[1003] 4 granted\n"
+                                       "[1003] remaining 987\n");
+}
+
 CASE(a_failed_renewal_heals_nothing, "A8: only a hold that was proven on a quorum.")
 {
     trace_run(&renewing, HELD_BY_THREE "[334]  timer          -> send EXTEND 12345\n"
