@@ -255,6 +255,9 @@ void rl_tell_waiters(struct rl_engine *engine, struct rl_claim *claim, uint8_t n
 /* Keeps a grant until the witness behind it answers. False: out of memory. */
 bool rl_witness_await(struct rl_engine *engine, uint8_t node, const struct rl_pending *request,
                       const struct rl_answer *answer);
+/* Does anything of the claim wait for it? */
+bool rl_witness_is_awaited(const struct rl_engine *engine, uint8_t node,
+                           const struct rl_claim *claim);
 void rl_witness_answer(struct rl_engine *engine, uint8_t node, const struct rl_reply *reply,
                        int64_t now_ns);
 /* The connection is gone, and with it the witness. */

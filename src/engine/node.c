@@ -237,11 +237,17 @@ static bool repeat_with_text(struct rl_engine *engine, uint8_t node,
     return rl_node_request(engine, node, claim, op, request->round, &command);
 }
 
-/* True: the answer waits for its witness, and keeps the reference to its claim. */
+/*
+ * True: the answer waits for its witness, and keeps the reference to its claim. So does a renewal
+ * of what waits for one: it is worth as much as that.
+ */
 static bool is_put_off(struct rl_engine *engine, uint8_t node, const struct rl_pending *request,
                        struct rl_answer *answer)
 {
-    if (!request->witnessed || answer->vote != REDLOCK_VOTE_GRANTED || !RL_RULE(WITNESS))
+    if (answer->vote != REDLOCK_VOTE_GRANTED || !RL_RULE(WITNESS))
+        return false;
+    if (!request->witnessed &&
+        (request->op != RL_OP_EXTEND || !rl_witness_is_awaited(engine, node, request->subject)))
         return false;
     if (rl_witness_await(engine, node, request, answer))
         return true;

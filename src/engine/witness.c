@@ -40,11 +40,24 @@ bool rl_witness_await(struct rl_engine *engine, uint8_t node, const struct rl_pe
     return true;
 }
 
-/* What the grant is worth after all. */
+bool rl_witness_is_awaited(const struct rl_engine *engine, uint8_t node,
+                           const struct rl_claim *claim)
+{
+    const struct rl_node *at = &engine->node[node];
+
+    for (uint32_t i = 0; i < at->unconfirmed_count; i++)
+        if (at->unconfirmed[i].request.subject == claim)
+            return true;
+    return false;
+}
+
+/* What the grant is worth after all. A renewal is what it was; what it renews has been judged. */
 static struct rl_answer judged(const struct rl_unconfirmed *grant, struct rl_answer witness)
 {
     const struct rl_claim *claim = grant->request.subject;
 
+    if (grant->request.op == RL_OP_EXTEND)
+        return (struct rl_answer){REDLOCK_VOTE_GRANTED, .key_ttl_ms = -1};
     witness.token = grant->token;
     if (witness.has_marker && witness.marker_max_ttl_ms > 0 &&
         claim->ttl_ns / MS_NS > witness.marker_max_ttl_ms) {
