@@ -96,8 +96,8 @@ void rl_note_given_back(struct rl_engine *engine, uint8_t node,
     if (request->op == RL_OP_WAITERS)
         nobody = answer->vote == REDLOCK_VOTE_MISSING;
     else
-        nobody = request->by_script && answer->vote == REDLOCK_VOTE_GRANTED &&
-                 !answer->contended;
+        nobody =
+            request->by_script && answer->vote == REDLOCK_VOTE_GRANTED && !answer->contended;
     line->unwaited = (uint16_t)(nobody ? line->unwaited | bit : line->unwaited & ~bit);
 }
 
