@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Several waiters of one client: whose turn it is, who is woken, who must be polite. */
+#include "core/rules.h"
 #include "engine/engine.h"
 
 #define COURTESY_NS 1000000000
@@ -109,6 +110,8 @@ bool rl_is_out_of_turn(const struct rl_claim *claim, uint8_t node)
     if (!claim->follows || !claim->handle || claim->handle->lock.state != RL_ACQUIRING)
         return false;
     line = rl_line_of(claim->handle);
+    if (!RL_RULE(OUT_OF_TURN))
+        return false;
     return !line || !(line->unwaited & (1u << node));
 }
 
