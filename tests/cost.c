@@ -173,7 +173,7 @@ static const double limit[SCENARIO_COUNT][WHAT_COUNT] = {
                   [CLOCK] = 48,
                   [BYTES_IN] = 1082,
                   [BYTES_OUT] = 216,
-                  [COMMAND] = 29},
+                  [COMMAND] = 27},
     /* The very first of them has nobody to follow, and if it is fair it asks the queue. */
     [ONE_NAME] = {[SEND] = 5.02,
                   [RECEIVE] = 5.02,
