@@ -375,7 +375,8 @@ CASE(one_name, "16 in flight for one name: from one holder to the next in one ro
             (struct load){.one_name = true, .in_flight = 16, .cycles = 16 * 20});
 }
 
-CASE(one_name_fair, "The same for fair requests: as long as nobody else waits, at the same price.")
+CASE(one_name_fair,
+     "The same for fair requests: as long as nobody else waits, at the same price.")
 {
     measure(ONE_NAME, load_async,
             (struct load){.request_flags = REDLOCK_FAIR,
