@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -17,9 +18,24 @@
 #define SECONDS_MIN 1.2 /* shares of a few dozen turns need this long */
 #define TURNS_MIN 10    /* of the median caller, for shares to mean anything */
 
-enum { USUAL, FAIR, SIDES };
+/* How the callers are arranged, and what they ask for. */
+static const struct side {
+    bool together; /* callbacks of one client in one thread; else a thread and a client each */
+    uint32_t flags;
+    const char *id, *what, *share_id, *share_what;
+} sides[] = {
+    {false, 0, "crowd_16", "16 callers, one name", "crowd_share_16",
+     "16 callers, one name, least / most served"},
+    {false, REDLOCK_FAIR, "crowd_fair_16", "16 callers, one name, fair", "crowd_fair_share_16",
+     "16 callers, one name, fair, least / most served"},
+    {true, 0, "crowd_async_16", "16 async, one name", "crowd_async_share_16",
+     "16 async, one name, least / most served"},
+    {true, REDLOCK_FAIR, "crowd_async_fair_16", "16 async, one name, fair",
+     "crowd_async_fair_share_16", "16 async, one name, fair, least / most served"},
+};
+enum { SIDES = sizeof sides / sizeof *sides };
 
-/* A thread with a client of its own: to the servers it is like a process. */
+/* A thread with a client of its own is to the servers like a process. */
 struct caller {
     pthread_t thread;
     redlock *client;
@@ -33,6 +49,7 @@ struct crowd {
     struct window window;
     struct sample sample;
     uint32_t flags;
+    unsigned idle; /* asynchronous callers that stopped */
     char name[40];
 };
 
@@ -60,7 +77,70 @@ static void *caller_main(void *data)
     return NULL;
 }
 
-static int run_once(struct crowd *crowd)
+/* ---- callbacks ---- */
+
+static void begin(struct caller *caller);
+
+/* As with the threads: a release that too few nodes answered in time ends nothing. */
+static void on_released(redlock_lock *lock, int error, void *data)
+{
+    (void)error;
+    redlock_lock_free(lock);
+    begin(data);
+}
+
+static void on_acquired(redlock_lock *lock, int error, void *data)
+{
+    struct caller *caller = data;
+    caller->turns += error == REDLOCK_OK && window_counts(&caller->crowd->window);
+    if (error == REDLOCK_OK)
+        error = redlock_start_release(lock, on_released, data);
+    caller->error = error;
+    if (error != REDLOCK_OK)
+        on_released(lock, error, data);
+}
+
+static void begin(struct caller *caller)
+{
+    struct crowd *crowd = caller->crowd;
+    redlock_request request = {.size = sizeof request,
+                               .flags = crowd->flags,
+                               .wait_ms = WAIT_MS,
+                               .done = on_acquired,
+                               .data = caller};
+    redlock_lock *lock;
+    bool over = window_state(&crowd->window) == WINDOW_OVER;
+    if (!over && caller->error == REDLOCK_OK)
+        caller->error =
+            redlock_start(crowd->caller[0].client, crowd->name, BENCH_TTL_MS, &request, &lock);
+    crowd->idle += over || caller->error != REDLOCK_OK;
+    if (caller->error != REDLOCK_OK)
+        ours_complain("waiting in a crowd", caller->error);
+}
+
+static int run_together(struct crowd *crowd)
+{
+    int error = 0;
+    crowd->idle = 0;
+    for (unsigned i = 0; i < CALLERS; i++) {
+        crowd->caller[i].turns = 0;
+        begin(&crowd->caller[i]);
+    }
+    while (crowd->idle < CALLERS && error == 0) {
+        error = redlock_process(crowd->caller[0].client, WAIT_MS) < 0;
+        window_tick(&crowd->window);
+    }
+    for (unsigned i = 0; i < CALLERS; i++) {
+        crowd->sample.cycles += crowd->caller[i].turns;
+        error |= crowd->caller[i].error;
+    }
+    window_close(&crowd->window);
+    return error == 0 ? 0 : -1;
+}
+
+/* ---- threads ---- */
+
+static int run_apart(struct crowd *crowd)
 {
     struct timespec tick = {.tv_nsec = 1000000};
     unsigned started = 0;
@@ -107,11 +187,11 @@ static int run_rounds(const struct options *options, const struct servers *serve
     for (unsigned round = 0; round < options->rounds; round++) {
         for (unsigned i = 0; i < SIDES; i++) {
             unsigned side = round % 2 ? SIDES - 1 - i : i;
-            crowd->flags = side == FAIR ? REDLOCK_FAIR : 0;
+            crowd->flags = sides[side].flags;
             snprintf(crowd->name, sizeof crowd->name, "bench-%08x-crowd-%u-%u",
                      (unsigned)getpid(), round, side);
             window_open(&crowd->window, servers, seconds, &crowd->sample);
-            if (run_once(crowd) != 0)
+            if ((sides[side].together ? run_together : run_apart)(crowd) != 0)
                 return -1;
             variant_add(&outcome->variant[side], &crowd->sample);
             if (crowd->sample.cycles >= TURNS_MIN * CALLERS)
@@ -123,23 +203,16 @@ static int run_rounds(const struct options *options, const struct servers *serve
 
 static void tell(const struct outcome *outcome, struct results *results)
 {
-    static const struct {
-        const char *id, *what, *share_id, *share_what;
-    } text[SIDES] = {
-        {"crowd_16", "16 callers, one name", "crowd_share_16",
-         "16 callers, one name, least / most served"},
-        {"crowd_fair_16", "16 callers, one name, fair", "crowd_fair_share_16",
-         "16 callers, one name, fair, least / most served"},
-    };
     for (unsigned side = 0; side < SIDES; side++) {
-        struct row *row = results_row(results, text[side].id, text[side].what, "locks/s", NULL);
+        struct row *row =
+            results_row(results, sides[side].id, sides[side].what, "locks/s", NULL);
         row->ours = outcome->variant[side].per_s;
         row->cost = variant_cost(&outcome->variant[side]);
-        row = results_row(results, text[side].share_id, text[side].share_what, "share", NULL);
+        row = results_row(results, sides[side].share_id, sides[side].share_what, "share", NULL);
         row->ours = outcome->share[side];
         if (row->ours.count == 0)
             snprintf(row->note, sizeof row->note, "too few turns to tell");
-        if (side == FAIR)
+        if (sides[side].flags & REDLOCK_FAIR)
             row->target = (struct target){TARGET_AT_LEAST, 0.9, false};
     }
 }

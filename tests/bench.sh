@@ -17,7 +17,8 @@ expect 'a very short run' 0
 that 'its file is JSON' "$tmp/check" <"$tmp/line.json"
 for id in async_64 async_cpu_64 async_total_cpu_64 async_64_classic async_256 async_cpu_256 blocking_1 \
     blocking_thread_1 threads_64 fenced_strict_64 allocations_64 crowd_16 crowd_share_16 \
-    crowd_fair_16 crowd_fair_share_16 run held_bytes held_late held_lost held_cpu; do
+    crowd_fair_16 crowd_fair_share_16 crowd_async_16 crowd_async_share_16 \
+    crowd_async_fair_16 crowd_async_fair_share_16 run held_bytes held_late held_lost held_cpu; do
     like "   with $id" "$(cat "$tmp/bench.json")" "\"id\": \"$id\""
 done
 like '   and what the machine did' "$out" '^machine: .* load average'

@@ -66,6 +66,7 @@ enum scenario {
     EXTEND,
     RENEWED,
     HANDOVER,
+    ONE_NAME,
     SCENARIO_COUNT,
 };
 
@@ -172,7 +173,17 @@ static const double limit[SCENARIO_COUNT][WHAT_COUNT] = {
                   [CLOCK] = 48,
                   [BYTES_IN] = 1082,
                   [BYTES_OUT] = 216,
-                  [COMMAND] = 29},
+                  [COMMAND] = 27},
+    /* The very first of them has nobody to follow, and if it is fair it asks the queue. */
+    [ONE_NAME] = {[SEND] = 5.02,
+                  [RECEIVE] = 5.02,
+                  [EPOLL_WAIT] = 1.01,
+                  [WRITE] = 1.0 / 100,
+                  [OTHER] = 1.0 / 100,
+                  [CLOCK] = 12.05,
+                  [BYTES_IN] = 317,
+                  [BYTES_OUT] = 9.1,
+                  [COMMAND] = 5.01},
 };
 
 /* A lock that is held and renewed, of 2,000. */
@@ -356,6 +367,22 @@ CASE(renewed, "Renewals of one lock that is held; the nodes' clocks do not matte
 CASE(handover, "A lock that passes from one client to another that waits: both together.")
 {
     measure(HANDOVER, load_handover, (struct load){.cycles = 50});
+}
+
+CASE(one_name, "16 in flight for one name: from one holder to the next in one round trip.")
+{
+    measure(ONE_NAME, load_async,
+            (struct load){.one_name = true, .in_flight = 16, .cycles = 16 * 20});
+}
+
+CASE(one_name_fair,
+     "The same for fair requests: as long as nobody else waits, at the same price.")
+{
+    measure(ONE_NAME, load_async,
+            (struct load){.request_flags = REDLOCK_FAIR,
+                          .one_name = true,
+                          .in_flight = 16,
+                          .cycles = 16 * 20});
 }
 
 CASE(memory, "What a held and renewed lock takes of memory.")

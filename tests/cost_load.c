@@ -48,6 +48,8 @@ static redlock *open_client(const struct load *load)
 /* Each in flight goes round by itself; `left` is what all of them may still begin. */
 struct ring {
     redlock *client;
+    uint32_t flags; /* of the requests */
+    int64_t wait_ms;
     int left, ended;
 };
 
@@ -76,7 +78,11 @@ static void when_acquired(redlock_lock *lock, int error, void *data)
 
 static void begin_cycle(struct runner *runner)
 {
-    redlock_request q = {.size = sizeof q, .done = when_acquired, .data = runner};
+    redlock_request q = {.size = sizeof q,
+                         .flags = runner->ring->flags,
+                         .wait_ms = runner->ring->wait_ms,
+                         .done = when_acquired,
+                         .data = runner};
     redlock_lock *lock;
     runner->ring->left--;
     CHECK_OK(redlock_start(runner->ring->client, runner->name, TTL_MS, &q, &lock));
@@ -96,10 +102,12 @@ void load_async(void *data)
 {
     const struct load *load = data;
     struct runner runners[IN_FLIGHT_MAX];
-    struct ring ring = {.client = open_client(load)};
+    struct ring ring = {.client = open_client(load),
+                        .flags = load->request_flags,
+                        .wait_ms = load->one_name ? REDLOCK_WAIT_FOREVER : 0};
     for (int i = 0; i < load->in_flight; i++) {
         runners[i].ring = &ring;
-        snprintf(runners[i].name, sizeof runners[i].name, "cost-%03d", i);
+        snprintf(runners[i].name, sizeof runners[i].name, "cost-%03d", load->one_name ? 0 : i);
     }
     go_round(&ring, runners, load->in_flight, load->in_flight * WARM_UP_CYCLES);
     begin(load);

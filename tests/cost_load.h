@@ -10,6 +10,7 @@ struct load {
     const struct cluster *cluster;
     uint32_t client_flags;
     uint32_t request_flags;
+    bool one_name; /* asynchronous requests: for the same lock, which is handed on */
     int in_flight; /* at once: asynchronous requests, or threads */
     int cycles;    /* that are counted, of all together */
     struct shim_counts *counts;

@@ -206,3 +206,64 @@ CASE(hands_over_behind_others,
     redlock_close(r);
     redlock_close(other);
 }
+
+struct follower {
+    const struct cluster *cluster;
+    redlock *other;
+    redlock_lock *theirs;
+    uint32_t flags;
+    _Atomic int their_place;
+};
+
+/* Holds until another client waits on the nodes, and gives back while one of ours follows. */
+static void hold_until_awaited(redlock_lock *lock, int error, void *data)
+{
+    struct follower *f = data;
+    redlock_request q = {.size = sizeof q,
+                         .flags = f->flags,
+                         .wait_ms = REDLOCK_WAIT_FOREVER,
+                         .done = give_on,
+                         .data = (void *)&f->their_place};
+    CHECK_OK(error);
+    CHECK_OK(redlock_start(f->other, "x", TTL_MS, &q, &f->theirs));
+    CHECK(queue_await(f->cluster, "x", 1, 5000));
+    CHECK_OK(redlock_start_release(lock, on_done, NULL));
+}
+
+static void follow(uint32_t flags)
+{
+    struct cluster c;
+    redlock_lock *ours[2];
+    cluster_start(&c, NODES);
+    redlock *r = client_open_warm(&c, 0);
+    struct follower f = {
+        .cluster = &c, .other = client_open_warm(&c, REDLOCK_THREAD), .flags = flags};
+    for (int i = 0; i < 2; i++) {
+        redlock_request q = {.size = sizeof q,
+                             .flags = flags,
+                             .wait_ms = REDLOCK_WAIT_FOREVER,
+                             .done = i ? give_on : hold_until_awaited,
+                             .data = i ? (void *)&place[1] : &f};
+        CHECK_OK(redlock_start(r, "x", TTL_MS, &q, &ours[i]));
+    }
+    for (int64_t end_ns = now_ns() + 5000000000; served_count < 2 && now_ns() < end_ns;)
+        CHECK(redlock_process(r, 10) >= 0);
+    CHECK_INT(1, f.their_place);
+    CHECK_INT(2, place[1]);
+    redlock_lock_free(ours[0]);
+    redlock_lock_free(ours[1]);
+    redlock_lock_free(f.theirs);
+    redlock_close(r);
+    redlock_close(f.other);
+}
+
+CASE(follows_behind_others,
+     "Who follows its own release at once overtakes nobody who came meanwhile.")
+{
+    follow(0);
+}
+
+CASE(follows_fairly, "The same for fair requests.")
+{
+    follow(REDLOCK_FAIR);
+}

@@ -50,12 +50,15 @@ def rows(cases, complete):
         TARGET_THREADS)
     row("peer_threads_64_direct", "threads_64_direct", "per_s",
         "64 threads on one client, without I/O thread", None)
-    for id, who in (("one_client", "one client"), ("clients", "a client each")):
+    for id, who in (("one_async", "one client, asynchronous"),
+                    ("one_client", "one client, threads"), ("clients", "a client each")):
         row(f"peer_{id}", id, "per_s", f"16 callers on one name, {who}: all acquisitions",
             TARGET_ONE_NAME)
         row(f"peer_{id}_slowest", id, "slowest_per_s",
             f"16 callers on one name, {who}: those of the slowest caller", TARGET_ONE_NAME)
-    for id, who in (("one_client_fair", "one client"), ("clients_fair", "a client each")):
+    for id, who in (("one_async_fair", "one client, asynchronous"),
+                    ("one_client_fair", "one client, threads"),
+                    ("clients_fair", "a client each")):
         share = by_id[id].median("share") if id in by_id else None
         if share is not None:
             result.append({"id": f"share_{id}", "what": f"slowest over fastest of 16, {who}, fair",

@@ -197,12 +197,14 @@ def main():
     parser.add_argument("--out", default="build/bench/peers.json", type=Path)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=1.0)
+    parser.add_argument("--only", help="this workload alone; nothing is judged by it")
     parser.add_argument("--tune", action="store_true", help="try delays between attempts instead")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
     servers = Servers(f"{options.build}/redlock")
     cases, missing, versions = everybody(options.build, options.peers)
+    cases = [c for c in cases if options.only in (None, c.workload)]
     for sentence in missing:
         print(f"run.py: left out: {sentence}")
     environment = {**os.environ, "PEERS_DIR": str(options.peers.resolve())}
@@ -217,7 +219,7 @@ def main():
     steal_after, ticks_after = processor_times()
     count_calls(cases, servers, options.seconds, environment)
     spreads = [c.spread_percent() for c in cases if c.kind == "floor" and c.rounds]
-    verdicts = rows(cases, complete=not missing)
+    verdicts = rows(cases, complete=not missing and not options.only)
     print_table(cases)
     print_rows(verdicts)
     answer = {

@@ -42,6 +42,7 @@ void rl_acquire_attempt(struct rl_lock *lock, int64_t now_ns, uint32_t random,
     pursuit->owners[0] = pursuit->owners[1] = (struct rl_owners_token){0};
     pursuit->nested = 0;
     pursuit->beyond_max_ttl = 0;
+    pursuit->out_of_turn = 0;
     pursuit->woken = pursuit->again_count = 0;
     pursuit->ahead_ms = 0;
     pursuit->patience_ns = RL_NEVER_NS;
@@ -127,7 +128,7 @@ static uint16_t nodes_that_refused(const struct rl_lock *lock)
     for (uint8_t i = 0; i < lock->policy->node_count; i++)
         if (lock->node[i].vote == REDLOCK_VOTE_HELD)
             nodes |= (uint16_t)(1u << i);
-    return nodes;
+    return (uint16_t)(nodes & ~lock->pursuit->out_of_turn);
 }
 
 /*
@@ -313,6 +314,8 @@ static void note_details(struct rl_lock *lock, const struct rl_event *event)
 
     if (answer->beyond_max_ttl)
         lock->pursuit->beyond_max_ttl |= (uint16_t)(1u << event->node);
+    if (answer->out_of_turn)
+        lock->pursuit->out_of_turn |= (uint16_t)(1u << event->node);
     if (answer->vote == REDLOCK_VOTE_GRANTED && answer->owners_token)
         rl_token_note_owners(lock, event->node, answer->owners_token);
 }

@@ -267,8 +267,11 @@ static int64_t pursuit_timer_ns(const struct rl_lock *lock)
     switch (lock->state) {
     case RL_ACQUIRING:
     case RL_ALIGNING:
+        /* Patience matters only to a round that is lost without it. */
+        if (rl_tally_verdict(&lock->tally) == RL_LOST)
+            wait_ns = rl_earlier(wait_ns, pursuit->patience_ns);
         return rl_earlier(
-            rl_earlier(rl_earlier(lock->round_deadline_ns, pursuit->patience_ns), wait_ns),
+            rl_earlier(lock->round_deadline_ns, wait_ns),
             rl_validity_end_ns(lock->round_start_ns, rl_ttl_ns(lock), lock->policy->drift_ppm));
     case RL_BACKOFF:
     case RL_QUEUED:

@@ -104,6 +104,7 @@ struct rl_pursuit {
     uint8_t again_count;     /* requests of this round that were repeated */
     uint16_t beyond_max_ttl; /* nodes that do not allow such a long TTL */
     uint16_t woken;          /* nodes that said, during the round, that the lock is free */
+    uint16_t out_of_turn;    /* nodes whose grant is not counted, because others wait there */
     uint16_t aligned;        /* ALIGNING: nodes whose counter is the token */
     uint16_t slot_tries;     /* SEMAPHORE: in a row, without waiting */
     uint16_t free_slot;      /* one that nodes said is free; 0: none */

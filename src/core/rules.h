@@ -39,6 +39,7 @@
     X(QUEUE_ROLLBACK, "a failed round from the queue keeps what it got")                       \
     X(QUEUE_NEEDS_QUORUM, "who reaches too few nodes keeps its place in the queue")            \
     X(QUEUE_HEAD, "a node grants to anybody in its queue")                                     \
+    X(OUT_OF_TURN, "who follows its own release counts grants where others wait")              \
     X(LIVENESS, "the dead stay in the queue")                                                  \
     X(READERS_MAJORITY, "one node is enough for a reader")                                     \
     X(HOLD_IDS, "the holds of an owner are counted, not named")                                \

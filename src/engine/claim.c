@@ -57,7 +57,7 @@ struct rl_claim *rl_claim_new(struct rl_claims *claims, const struct rl_about *a
     claim->owner_size = (uint8_t)about->owner.size;
     claim->kind = REDLOCK_MUTEX;
     claim->name_count = about->name_count;
-    claim->kind_unknown = claim->contended = false;
+    claim->kind_unknown = claim->contended = claim->follows = false;
     memcpy(claim->text, about->key.data, about->key.size);
     at = claim->text + about->key.size;
     *at++ = '\0';

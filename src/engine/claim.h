@@ -54,7 +54,8 @@ struct rl_claim {
     uint8_t name_count;
     bool kind_unknown : 1; /* taken over by value */
     bool contended : 1;    /* others wait, or did: a release must be quick to tell */
-    char text[];           /* key, terminated, owner, and value, terminated */
+    bool follows : 1; /* asked for behind our own release, which tells whether others wait */
+    char text[];      /* key, terminated, owner, and value, terminated */
 };
 
 /* Freed claims are kept for the next attempts, so that a busy client allocates nothing. */

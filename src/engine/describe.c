@@ -134,10 +134,14 @@ static void describe_acquire(const struct rl_engine *engine, const struct rl_han
     const struct rl_seeker *seeker = rl_seeker_of(handle);
     struct rl_subject *subject = &out->subject;
 
-    /* Only a first attempt may overtake: one that reaches few nodes would do so for ever. */
-    if (lock->terms.fair || lock->polite ||
-        (seeker &&
-         (lock->pursuit->ticket || (seeker->line && lock->pursuit->attempt_count > 1))))
+    /*
+     * Only a first attempt may overtake: one that reaches few nodes would do so for ever. Behind
+     * our own release nobody need ask the queue: what the release says of it decides.
+     */
+    if (!handle->claim->follows &&
+        (lock->terms.fair || lock->polite ||
+         (seeker &&
+          (lock->pursuit->ticket || (seeker->line && lock->pursuit->attempt_count > 1)))))
         subject->waiter =
             write_waiter(engine, subject->kind, seeker ? seeker->waiter : handle->claim->waiter,
                          out->waiter);

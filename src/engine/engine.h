@@ -270,6 +270,14 @@ void rl_leave_line(struct rl_engine *engine, struct rl_handle *handle, int64_t n
 /* Our own release is on its way: whoever of ours is next follows at once. */
 void rl_wake_our_own(struct rl_engine *engine, const struct rl_handle *released,
                      int64_t now_ns);
+/* May the attempt that begins now be a plain one, because our own release is in front of it? */
+bool rl_may_follow(const struct rl_engine *engine, const struct rl_handle *handle,
+                   int64_t now_ns);
+/* What a release in front of such an attempt found: does anybody wait there? */
+void rl_note_given_back(struct rl_engine *engine, uint8_t node,
+                        const struct rl_pending *request, const struct rl_answer *answer);
+/* A grant to an attempt behind our release, of a node where others may wait: it is theirs. */
+bool rl_is_out_of_turn(const struct rl_claim *claim, uint8_t node);
 void rl_be_courteous(struct rl_engine *engine, const struct rl_claim *claim, int64_t now_ns);
 bool rl_is_courteous(const struct rl_engine *engine, const struct rl_handle *handle,
                      int64_t now_ns);

@@ -157,8 +157,10 @@ void rl_handle_answer(struct rl_engine *engine, struct rl_claim *claim, uint8_t 
     struct rl_survey *survey = handle ? rl_survey_of(handle) : NULL;
     enum rl_op op = (enum rl_op)request->op;
 
-    if (rl_outlives_its_handle(op))
+    if (rl_outlives_its_handle(op)) {
         rl_tell_waiters(engine, claim, node, op, answer, now_ns);
+        rl_note_given_back(engine, node, request, answer);
+    }
     if (rl_outlives_its_handle(op) && op != RL_OP_RELEASE)
         return;
     if (!handle)

@@ -22,8 +22,9 @@ struct rl_line {
     struct rl_handle *first;
     struct rl_handle *last;
     uint64_t hash;
-    bool is_private;      /* in no bucket: nobody else may join */
-    uint32_t index;       /* in rl_lines.all */
+    bool is_private;   /* in no bucket: nobody else may join */
+    uint16_t unwaited; /* nodes where nobody waited when our last release passed, a bit each */
+    uint32_t index;    /* in rl_lines.all */
     uint32_t generation;  /* of the index */
     struct rl_line *next; /* in its bucket, or in the list of free ones */
 };

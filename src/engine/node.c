@@ -286,6 +286,11 @@ static void hear(struct rl_engine *engine, uint8_t node, const struct rl_pending
             answer.vote = REDLOCK_VOTE_GUARDED;
             answer.beyond_max_ttl = true;
         }
+        if (op == RL_OP_ACQUIRE && answer.vote == REDLOCK_VOTE_GRANTED &&
+            rl_is_out_of_turn(claim, node)) {
+            answer.vote = REDLOCK_VOTE_HELD;
+            answer.out_of_turn = true;
+        }
         if (is_put_off(engine, node, request, &answer))
             return;
         answer = rl_watch_vote(engine, node, op, answer, now_ns);

@@ -27,6 +27,7 @@ struct rl_seeker {
     uint64_t waiter; /* what the line calls its first at the nodes */
     bool turn;       /* it has become the first ... */
     bool held_here;  /* ... because the one before it has the lock now */
+    bool follows; /* what it sends now travels right behind the release of the one before it */
 
     struct rl_seeker *next_free;
 };

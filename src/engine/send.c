@@ -69,6 +69,7 @@ static bool begin_claim(struct rl_engine *engine, struct rl_handle *handle, int6
         claim->ticket = seeker->pursuit.ticket;
         claim->waiter = claim->ticket ? seeker->waiter : 0;
         claim->contended = claim->ticket != 0;
+        claim->follows = rl_may_follow(engine, handle, now_ns);
     }
     return true;
 }

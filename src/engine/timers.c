@@ -90,6 +90,9 @@ void rl_timers_set(struct rl_timers *timers, struct rl_timer *timer, int64_t due
     } else if (due_ns < timer->heap_ns) {
         timer->heap_ns = due_ns;
         sift_up(timers, timer->place - 1);
+    } else if (timer->place == 1 && due_ns > timer->heap_ns) {
+        timer->heap_ns = due_ns;
+        sift_down(timers, 0);
     }
 }
 

@@ -4,6 +4,7 @@
  *
  * Moving a timer to a later time is free: it stays where it is and, when it comes up, is put
  * back to its true time. Nearly all deadlines of a lock are moved or dropped before they pass.
+ * Only the first is put back at once: its old time would wake us for nothing.
  */
 #ifndef RL_ENGINE_TIMERS_H
 #define RL_ENGINE_TIMERS_H

@@ -13,6 +13,20 @@
 --        ms that who is ahead may live, up to four free slots}
 --    {-2, max_ttl} the ttl is beyond what this node allows
 local call = redis.call
+
+-- The plain mutex, free, and we are first, or nobody waits: what everybody waits for.
+if ARGV[4] == 'm' and ARGV[1] == '1' and ARGV[7] == '0' and ARGV[8] == '0' and ARGV[9] ~= '' then
+  local waiter, queued = ARGV[9], ARGV[10] ~= '0'
+  if call('ZRANGE', KEYS[3], 0, 0)[1] == (queued and waiter or nil) and
+    call('SET', KEYS[1], ARGV[2], 'NX', 'PX', ARGV[3]) then
+    if queued then
+      call('ZREM', KEYS[3], waiter)
+      call('ZREM', KEYS[4], waiter)
+    end
+    return {1, 0, '', 0, '', 0}
+  end
+end
+
 local names, value, ttl, kind, group =
   tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5]
 local want, waiter, ticket, life = ARGV[6], ARGV[9], ARGV[10], ARGV[11]
@@ -30,15 +44,6 @@ local function leave()
       call('ZREM', KEYS[4 * i - 1], waiter)
       call('ZREM', KEYS[4 * i], waiter)
     end
-  end
-end
-
--- The plain mutex, free, and we are first, or nobody waits: what everybody waits for.
-if kind == 'm' and names == 1 and ARGV[7] == '0' and ARGV[8] == '0' and waiter ~= '' then
-  local head = call('ZRANGE', KEYS[3], 0, 0)[1]
-  if head == (ticket ~= '0' and waiter or nil) and call('SET', key, value, 'NX', 'PX', ttl) then
-    leave()
-    return {1, 0, '', 0, '', 0}
   end
 end
 
@@ -70,10 +75,11 @@ if life ~= 'heal' and (waiter ~= '' or kind == 's') then
       local ends = tonumber(call('ZSCORE', alive, waiter) or 0)
       if ends < now + 0.7 * life then
         call('ZADD', queue, 'NX', ticket, waiter)
-        call('ZADD', alive, decimal(now + life), waiter)
         -- The largest ticket is remembered, also when its place is taken along by a grant.
         if tonumber(call('ZSCORE', alive, 't') or 0) < tonumber(ticket) then
-          call('ZADD', alive, ticket, 't')
+          call('ZADD', alive, decimal(now + life), waiter, ticket, 't')
+        else
+          call('ZADD', alive, decimal(now + life), waiter)
         end
         call('PEXPIRE', queue, life)
         call('PEXPIRE', alive, life)
@@ -85,11 +91,12 @@ if life ~= 'heal' and (waiter ~= '' or kind == 's') then
       return waiter ~= '' and call('ZRANK', queue, waiter) or call('ZCARD', queue)
     end
     local rank = place_of_ours()
-    if rank > 0 then
-      for _, dead in ipairs(call('ZRANGEBYSCORE', alive, '-inf', now, 'LIMIT', 0, 64)) do
-        call('ZREM', queue, dead)
-        call('ZREM', alive, dead)
-      end
+    local dead = rank > 0 and call('ZRANGEBYSCORE', alive, '-inf', now, 'LIMIT', 0, 64) or {}
+    for j = 1, #dead do
+      call('ZREM', queue, dead[j])
+      call('ZREM', alive, dead[j])
+    end
+    if #dead > 0 then
       rank = place_of_ours()
     end
     local here = rank > 0
@@ -120,7 +127,9 @@ if kind == 'm' then
   taken = false
   for i = 1, names do
     local lock = KEYS[4 * i - 3]
-    if call('EXISTS', lock) == 1 and redis.pcall('GET', lock) ~= value then
+    -- What is no string is another kind's: GET fails, and it is there.
+    local there = redis.pcall('GET', lock)
+    if there and there ~= value then
       left = math.max(left, call('PTTL', lock))
       taken = true
     else

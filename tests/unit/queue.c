@@ -67,6 +67,19 @@ CASE(sleeps_until_a_quorum_could_be_free, "The quorum-th soonest expiry, and a m
                      "[303] timer         -> send ACQUIRE 12345\n");
 }
 
+CASE(patience_has_a_timer_only_when_it_counts, "Until a round is lost nobody need wake for it.")
+{
+    trace_run(&three, "[0]   acquire 1000 wait forever -> send ACQUIRE 123\n"
+                      "[1]   1 held 900 #7\n"
+                      "[1]   2 held 900 #9        -> send ROLLBACK 123, send ACQUIRE 123\n"
+                      "[2]   1 held 900 place=1\n"
+                      "[2]   timer-at 51\n"
+                      "[2]   2 held 900 place=1\n"
+                      "[2]   timer-at 11\n"
+                      "[11]  timer                -> send ROLLBACK 3\n"
+                      "[11]  state queued\n");
+}
+
 CASE(shows_up_before_its_place_is_lost, "However long the holder may hold it.")
 {
     trace_run(&three, "[0]   acquire 1000 wait forever -> send ACQUIRE 123\n"

@@ -82,3 +82,17 @@ CASE(equal_times_all_come_out, "Many timers of the same time all come out, each 
     check_due(&timers, 42);
     rl_timers_free(&timers);
 }
+
+CASE(the_first_put_off,
+     "The first of them, moved to a later time, wakes nobody at its old one.")
+{
+    struct rl_timers timers = {0};
+    CHECK(rl_timers_reserve(&timers, 2));
+    rl_timers_set(&timers, &timer[0], 10);
+    rl_timers_set(&timers, &timer[1], 30);
+    rl_timers_set(&timers, &timer[0], 50);
+    CHECK_INT(30, rl_timers_next_ns(&timers));
+    rl_timers_set(&timers, &timer[1], 60);
+    CHECK_INT(50, rl_timers_next_ns(&timers));
+    rl_timers_free(&timers);
+}
