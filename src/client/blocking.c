@@ -104,6 +104,7 @@ void rl_finish_blocked(redlock *client, redlock_lock *lock, int result)
     if (!blocked)
         return;
     lock->blocked = NULL;
+    rl_seat_note_finished(client, blocked);
     if (blocked->drives)
         delist(client, blocked);
     rl_blocked_finish(blocked, result);

@@ -63,21 +63,31 @@ bool rl_inbox_is_empty(redlock *client)
 }
 
 /*
- * One caller alone gains nothing from a batch: it sends by itself, if the I/O thread sleeps, and
- * saves waking it only to send. The answers wake it.
+ * One caller alone gains nothing from a batch. If the I/O thread rests, it drives by itself until
+ * its call is finished. If the I/O thread waits for the sockets, it sends by itself, and saves
+ * waking the thread only to send; the answers wake it.
  */
-static bool carry_out_alone(redlock *client, struct rl_order *order)
+static bool call_alone(redlock *client, struct rl_order *order, struct rl_blocked *blocked,
+                       int *result)
 {
     if (pthread_mutex_trylock(&client->mutex) != 0)
         return false;
+    if (rl_seat_take(client, blocked)) {
+        rl_inbox_serve(client);
+        order->carry_out(client, order);
+        *result = rl_seat_drive(client, blocked);
+        return true;
+    }
     if (!client->sleeping) {
         pthread_mutex_unlock(&client->mutex);
         return false;
     }
     rl_inbox_serve(client);
     order->carry_out(client, order);
+    rl_seat_note_lone(client, blocked);
     rl_send_now(client);
     pthread_mutex_unlock(&client->mutex);
+    *result = rl_blocked_await(blocked);
     return true;
 }
 
@@ -86,11 +96,11 @@ int rl_inbox_call(redlock *client, struct rl_order *order, struct rl_blocked *bl
     bool alone = atomic_fetch_add(&client->in_calls, 1) == 0;
     int result;
 
-    if (!alone || !carry_out_alone(client, order)) {
+    if (!alone || !call_alone(client, order, blocked, &result)) {
         rl_inbox_put(client, order);
         rl_wake(client);
+        result = rl_blocked_await(blocked);
     }
-    result = rl_blocked_await(blocked);
     atomic_fetch_sub(&client->in_calls, 1);
     return result;
 }
