@@ -43,6 +43,7 @@ enum rl_blocked_word {
 struct rl_blocked {
     atomic_uint word; /* enum rl_blocked_word; slept on, and changed with the mutex held */
     int result;       /* once it is FINISHED */
+    int64_t alone_ns; /* when it began, if no other was under way then; else 0 */
     bool drives;      /* in the client's list of those who could take over */
     struct rl_blocked *next;
     struct rl_blocked *previous;
@@ -97,10 +98,8 @@ struct rl_seat {
     struct rl_blocked *driver; /* whose call drives; NULL: nobody's */
     atomic_uint uses;          /* how often it was taken */
     uint32_t visitors;         /* in the seat, or about to notice that they are not any more */
-    struct rl_blocked *lone;   /* a call that was alone, but that the I/O thread ends ... */
-    int64_t lone_ns;           /* ... and when it began */
-    uint32_t lone_count;       /* such calls in a row that were answered quickly */
-    bool was_lone;             /* the last of them has ended in this turn */
+    uint32_t lone_count;       /* calls in a row that were alone and answered quickly */
+    struct rl_blocked *leaver; /* the last of them: it is told its outcome when the turn ends */
 };
 
 struct redlock {
@@ -269,10 +268,11 @@ bool rl_seat_take(redlock *client, struct rl_blocked *blocked);
 /* For who took the seat: drives until the call is finished or the seat is taken away, and waits
  * for the outcome. Afterwards the mutex is not held. */
 int rl_seat_drive(redlock *client, struct rl_blocked *blocked);
-/* For calls that were alone, and that the I/O thread ends. */
-void rl_seat_note_lone(redlock *client, struct rl_blocked *blocked);
-void rl_seat_note_finished(redlock *client, const struct rl_blocked *blocked);
-/* For the I/O thread, between turns: rests while a caller can do its work. */
+/* A call has its outcome. True: rl_seat_lend() tells it. */
+bool rl_seat_keeps(redlock *client, struct rl_blocked *blocked);
+/* Tells it now: a callback is about to run, and may take its time. */
+void rl_seat_tell(redlock *client);
+/* For the I/O thread, after every turn: rests while a caller can do its work. */
 void rl_seat_lend(redlock *client);
 /* The I/O thread has ended: nobody is in the seat afterwards. */
 void rl_seat_clear(redlock *client);

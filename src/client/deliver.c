@@ -11,6 +11,7 @@ void rl_call(redlock *client, redlock_lock *lock, redlock_done_fn *function, int
 {
     struct rl_frame frame;
 
+    rl_seat_tell(client);
     lock->in_callback = true;
     client->calling = true;
     client->caller = pthread_self();

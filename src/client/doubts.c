@@ -34,6 +34,7 @@ int rl_tell_doubts(redlock *client)
 
             if (!(news & (1u << doubt)))
                 continue;
+            rl_seat_tell(client);
             client->calling = true;
             client->caller = pthread_self();
             pthread_mutex_unlock(&client->mutex);

@@ -115,61 +115,83 @@ int rl_seat_drive(redlock *client, struct rl_blocked *blocked)
 
 /* ---- when it is worth while ---- */
 
-void rl_seat_note_lone(redlock *client, struct rl_blocked *blocked)
-{
-    /* It may have ended before it began. */
-    if (atomic_load(&blocked->word) == RL_FINISHED)
-        return;
-    client->seat.lone = blocked;
-    client->seat.lone_ns = rl_now_ns();
-}
-
-void rl_seat_note_finished(redlock *client, const struct rl_blocked *blocked)
+bool rl_seat_keeps(redlock *client, struct rl_blocked *blocked)
 {
     struct rl_seat *seat = &client->seat;
 
     if (blocked == seat->driver)
-        return;
-    if (blocked == seat->lone && client->turned_ns - seat->lone_ns < QUICK_NS) {
-        seat->lone_count += seat->lone_count < LONE_MIN;
-        seat->was_lone = true;
-    } else {
+        return false;
+    if (!blocked->alone_ns || client->turned_ns - blocked->alone_ns >= QUICK_NS) {
         seat->lone_count = 0;
+        return false;
     }
-    seat->lone = NULL;
+    if (seat->lone_count < LONE_MIN) {
+        seat->lone_count++;
+        return false;
+    }
+    /*
+     * Told right away, it might call again before the seat is free, and so for ever. Only the I/O
+     * thread can keep it; once that has been told to stop, others make turns.
+     */
+    if (!client->turning || client->stopping || seat->leaver)
+        return false;
+    seat->leaver = blocked;
+    return true;
+}
+
+void rl_seat_tell(redlock *client)
+{
+    struct rl_blocked *leaver = client->seat.leaver;
+
+    client->seat.leaver = NULL;
+    if (leaver)
+        rl_blocked_finish(leaver, leaver->result);
 }
 
 /* ---- the I/O thread's side ---- */
 
-static bool is_worth_while(redlock *client)
+/* Nothing is left to do but to wait. If so, whoever wants something from now on wakes us. */
+static bool may_rest(redlock *client)
 {
-    bool was_lone = client->seat.was_lone;
-
-    client->seat.was_lone = false;
-    return was_lone && client->seat.lone_count >= LONE_MIN && client->pursued == 0 &&
-           !client->stopping && !client->engine.ready_first &&
-           rl_reactor_may_rest(&client->reactor);
+    if (client->pursued > 0 || client->stopping || client->engine.ready_first ||
+        !rl_reactor_may_rest(&client->reactor))
+        return false;
+    /* As before every sleep: an order that is not seen here was put after this store. */
+    atomic_store(&client->dozing, true);
+    return rl_inbox_is_empty(client);
 }
 
-void rl_seat_lend(redlock *client)
+static enum rl_rest rest(redlock *client)
 {
     struct rl_seat *seat = &client->seat;
     enum rl_rest end;
     unsigned seen;
 
-    if (!is_worth_while(client))
-        return;
-    /* As before every sleep: whoever gets the mutex or puts an order after this wakes us. */
-    atomic_store(&client->dozing, true);
-    if (!rl_inbox_is_empty(client))
-        return;
-    seat->open = true;
-    pthread_mutex_unlock(&client->mutex);
     do {
         seen = atomic_load_explicit(&seat->uses, memory_order_relaxed);
         end = rl_reactor_rest(&client->reactor, REST_MS);
     } while (end == RL_REST_OVER &&
              atomic_load_explicit(&seat->uses, memory_order_relaxed) != seen);
+    return end;
+}
+
+void rl_seat_lend(redlock *client)
+{
+    struct rl_seat *seat = &client->seat;
+    struct rl_blocked *leaver = seat->leaver;
+    enum rl_rest end;
+
+    if (!leaver)
+        return;
+    if (!may_rest(client)) {
+        rl_seat_tell(client);
+        return;
+    }
+    seat->leaver = NULL;
+    seat->open = true;
+    pthread_mutex_unlock(&client->mutex);
+    rl_blocked_finish(leaver, leaver->result);
+    end = rest(client);
     atomic_store_explicit(&client->dozing, false, memory_order_relaxed);
     pthread_mutex_lock(&client->mutex);
     seat->open = false;
