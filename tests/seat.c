@@ -128,12 +128,17 @@ static bool is_caught(void *data)
     return is_held;
 }
 
-/* The hammering thread does not come back from its wait, in the seat, until hammer_stop(). */
+/* The hammering thread does not come back from its wait, in the seat. */
 static void hold_driver(bool with_timer)
 {
     wants_timer = with_timer;
     is_wanted = true;
     CHECK(wait_until(is_caught, NULL, OPEN_MS));
+}
+
+static void let_driver_go(void)
+{
+    is_held = false;
 }
 
 struct scene {
@@ -153,6 +158,17 @@ static void end(struct scene *s)
 {
     hammer_stop(&s->hammer);
     redlock_close(s->r);
+}
+
+/* Its own calls, so that the seat is surely open when something else is asked. */
+static void drive_for_a_while(redlock *r)
+{
+    is_caller = true;
+    drive_count = 0;
+    for (int64_t end_ms = now_ms() + OPEN_MS; drive_count < 50 && now_ms() < end_ms;)
+        CHECK_OK(cycle(r, "mine"));
+    if (drive_count < 50)
+        check_skip("no %d ms in which this machine answers", 1);
 }
 
 /* ---- losses and renewals ------------------------------------------------------------------- */
@@ -196,10 +212,10 @@ static bool is_lost(void *data)
     return ((struct holder *)data)->lost_ns != 0;
 }
 
-enum { LOSSES = 9, LOSS_TTL_MS = 200 };
+enum { LOSSES = 9, LOSS_TTL_MS = 300 };
 
 /* How late the holders are told, in the middle; the callbacks are never a caller's. */
-static int64_t lose_some(redlock *r)
+static int64_t lose_some(redlock *r, bool beside_a_stuck_driver)
 {
     static struct holder h[LOSSES];
     int64_t late_us[LOSSES];
@@ -209,6 +225,8 @@ static int64_t lose_some(redlock *r)
         hold(r, &h[i], name, LOSS_TTL_MS, 0);
         sleep_ms(7); /* so that they end at different moments of a call */
     }
+    if (beside_a_stuck_driver)
+        hold_driver(false);
     for (int i = 0; i < LOSSES; i++) {
         CHECK(wait_until(is_lost, &h[i], LOSS_TTL_MS + SOON_MS));
         CHECK(!h[i].by_caller);
@@ -227,7 +245,7 @@ CASE(losses_while_a_caller_drives, "The I/O thread tells of a loss at once, whoe
 {
     struct scene s;
     begin(&s);
-    CHECK_BETWEEN(0, LATE_US, lose_some(s.r));
+    CHECK_BETWEEN(0, LATE_US, lose_some(s.r, false));
     end(&s);
 }
 
@@ -235,8 +253,7 @@ CASE(losses_beside_a_stuck_driver, "A driver that does not come back delays no l
 {
     struct scene s;
     begin(&s);
-    hold_driver(false);
-    CHECK_BETWEEN(0, LATE_US, lose_some(s.r));
+    CHECK_BETWEEN(0, LATE_US, lose_some(s.r, true));
     end(&s);
 }
 
@@ -250,46 +267,43 @@ static void stay_held(struct holder *h, int64_t for_ms)
     CHECK(!h->by_caller);
 }
 
-static void check_renewals(bool stuck, bool with_timer)
+CASE(renewals_while_a_caller_drives, "Renewals come in time while it drives, and after that.")
 {
     struct scene s;
     struct holder h;
     begin(&s);
-    if (!stuck)
-        hold(s.r, &h, "renewed", RENEWED_TTL_MS, REDLOCK_RENEW);
-    if (stuck || with_timer)
-        hold_driver(with_timer);
-    if (stuck)
-        hold(s.r, &h, "renewed", RENEWED_TTL_MS, REDLOCK_RENEW);
-    if (with_timer && !stuck) {
-        sleep_ms(20);
-        is_held = false;
-    }
-    stay_held(&h, RENEWED_FOR_MS / 2);
-    if (!stuck) {
-        hammer_stop(&s.hammer);
-        stay_held(&h, RENEWED_FOR_MS);
-    } else {
-        stay_held(&h, RENEWED_FOR_MS / 2);
-        hammer_stop(&s.hammer);
-    }
+    hold(s.r, &h, "renewed", RENEWED_TTL_MS, REDLOCK_RENEW);
+    stay_held(&h, RENEWED_FOR_MS);
+    hammer_stop(&s.hammer);
+    stay_held(&h, RENEWED_FOR_MS);
     client_unlock(h.lock);
     redlock_close(s.r);
 }
 
-CASE(renewals_while_a_caller_drives, "Renewals come in time while it drives, and after that.")
-{
-    check_renewals(false, false);
-}
-
 CASE(renewals_beside_a_stuck_driver, "Renewals do not need a driver that does not come back.")
 {
-    check_renewals(true, false);
+    struct scene s;
+    struct holder h;
+    begin(&s);
+    hold(s.r, &h, "renewed", RENEWED_TTL_MS, REDLOCK_RENEW);
+    hold_driver(false);
+    stay_held(&h, RENEWED_FOR_MS);
+    end(&s);
+    redlock_lock_free(h.lock);
 }
 
 CASE(the_timer_is_passed_on, "A driver that was thrown out keeps no timer to itself.")
 {
-    check_renewals(false, true);
+    struct scene s;
+    struct holder h;
+    begin(&s);
+    hold(s.r, &h, "renewed", RENEWED_TTL_MS, REDLOCK_RENEW);
+    hold_driver(true);
+    sleep_ms(20); /* by then the I/O thread has seen the timer, too, and taken the seat */
+    hammer_stop(&s.hammer);
+    stay_held(&h, RENEWED_FOR_MS);
+    client_unlock(h.lock);
+    redlock_close(s.r);
 }
 
 /* ---- company ------------------------------------------------------------------------------- */
@@ -305,7 +319,7 @@ CASE(a_second_caller, "Others are served beside a driver that does not come back
         CHECK_OK(cycle(s.r, "second"));
         CHECK_OK(redlock_ping(s.r, &report));
         CHECK_BETWEEN(0, SOON_MS, now_ms() - start_ms);
-        is_held = false;
+        let_driver_go();
     }
     end(&s);
 }
@@ -339,9 +353,36 @@ CASE(something_started, "What is started is told, and what is cancelled, beside 
         CHECK(wait_until(is_told, &error, SOON_MS));
         CHECK_INT(i % 2 ? REDLOCK_OK : REDLOCK_CANCELED, error);
         redlock_lock_free(lock);
-        is_held = false;
+        let_driver_go();
     }
     end(&s);
+}
+
+CASE(something_under_way,
+     "While anybody else waits for an answer, the I/O thread does not rest.")
+{
+    struct cluster c;
+    _Atomic int error = 1;
+    redlock_lock *lock;
+    redlock_request q = {.size = sizeof q, .done = on_done, .data = &error, .wait_ms = 60000};
+    cluster_start(&c, 3);
+    cluster_set(&c, 0, 3, "redlock:occupied", "somebody", 60000);
+    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    drive_for_a_while(r);
+    CHECK_OK(redlock_start(r, "occupied", TTL_MS, &q, &lock));
+    CHECK_OK(cycle(r, "mine")); /* driven, perhaps, while the I/O thread is being woken */
+    int driven = drive_count;
+    int64_t took_ms[100];
+    for (int i = 0; i < 100; i++) {
+        int64_t start_ms = now_ms();
+        CHECK_OK(cycle(r, "mine"));
+        took_ms[i] = now_ms() - start_ms;
+    }
+    CHECK_INT(driven, drive_count);
+    CHECK_BETWEEN(0, SLACK_MS, median(took_ms, 100));
+    CHECK_INT(1, error);
+    redlock_lock_free(lock);
+    redlock_close(r);
 }
 
 static void *bind_and_end(void *data)
@@ -373,17 +414,6 @@ CASE(bound_threads_end, "Locks of threads that end are released, driven or not."
 
 /* ---- the caller itself --------------------------------------------------------------------- */
 
-/* Its own calls, so that the seat is surely open when something else is asked. */
-static void drive_for_a_while(redlock *r)
-{
-    is_caller = true;
-    drive_count = 0;
-    for (int64_t end_ms = now_ms() + OPEN_MS; drive_count < 50 && now_ms() < end_ms;)
-        CHECK_OK(cycle(r, "mine"));
-    if (drive_count < 50)
-        check_skip("no %d ms in which this machine answers", 1);
-}
-
 CASE(a_wait_that_times_out, "Who has to wait waits as long as it said, and holds nothing up.")
 {
     struct cluster c;
@@ -397,6 +427,27 @@ CASE(a_wait_that_times_out, "Who has to wait waits as long as it said, and holds
         int64_t start_ms = now_ms();
         CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(r, "occupied", TTL_MS, &q, &lock));
         CHECK_BETWEEN(149, 150 + SLACK_MS, now_ms() - start_ms);
+    }
+    redlock_close(r);
+}
+
+CASE(its_own_call_finds_the_loss,
+     "The callback is the I/O thread's, and has run before it returns.")
+{
+    struct cluster c;
+    struct holder h;
+    cluster_start(&c, 3);
+    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    for (int i = 0; i < 10; i++) {
+        hold(r, &h, "gone", TTL_MS, 0);
+        drive_for_a_while(r);
+        cluster_del(&c, 0, 3, "redlock:gone");
+        for (int k = 0; k < 20; k++) /* the seat was left alone for too long */
+            CHECK_OK(cycle(r, "mine"));
+        CHECK_ERR(REDLOCK_LOST, redlock_extend(h.lock, TTL_MS));
+        CHECK(is_lost(&h));
+        CHECK(!h.by_caller);
+        redlock_lock_free(h.lock);
     }
     redlock_close(r);
 }
