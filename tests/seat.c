@@ -16,6 +16,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -414,6 +415,13 @@ CASE(bound_threads_end, "Locks of threads that end are released, driven or not."
 
 /* ---- the caller itself --------------------------------------------------------------------- */
 
+static int64_t own_cpu_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
 CASE(a_wait_that_times_out, "Who has to wait waits as long as it said, and holds nothing up.")
 {
     struct cluster c;
@@ -425,8 +433,10 @@ CASE(a_wait_that_times_out, "Who has to wait waits as long as it said, and holds
         redlock_lock *lock;
         drive_for_a_while(r);
         int64_t start_ms = now_ms();
+        int64_t start_cpu_ms = own_cpu_ms();
         CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(r, "occupied", TTL_MS, &q, &lock));
         CHECK_BETWEEN(149, 150 + SLACK_MS, now_ms() - start_ms);
+        CHECK_BETWEEN(0, 20, own_cpu_ms() - start_cpu_ms); /* it sleeps */
     }
     redlock_close(r);
 }
