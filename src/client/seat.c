@@ -53,7 +53,8 @@ bool rl_seat_take(redlock *client, struct rl_blocked *blocked)
 
 /*
  * Events that came to one who does not drive any more. Sockets are ready until they are read, so
- * whoever drives sees them again; the timer tells of its end only once.
+ * whoever drives sees them again. The timer tells of its end only once, and a wake-up comes only
+ * once: whoever meant it for the I/O thread has cleared `dozing`, and would be the last to wake it.
  */
 static void pass_on(redlock *client, const struct epoll_event *events, int count)
 {
@@ -63,7 +64,7 @@ static void pass_on(redlock *client, const struct epoll_event *events, int count
         if (events[i].data.u32 == RL_REACTOR_TIMER)
             rl_reactor_fired(&client->reactor);
     rl_arm(client);
-    rl_wake(client);
+    rl_reactor_wake(&client->reactor);
 }
 
 static void leave(redlock *client)
