@@ -221,7 +221,7 @@ static int64_t lose_some(redlock *r, bool beside_a_stuck_driver)
     static struct holder h[LOSSES];
     int64_t late_us[LOSSES];
     for (int i = 0; i < LOSSES; i++) {
-        char name[16];
+        char name[32];
         snprintf(name, sizeof name, "lost-%d", i);
         hold(r, &h[i], name, LOSS_TTL_MS, 0);
         sleep_ms(7); /* so that they end at different moments of a call */
@@ -478,6 +478,34 @@ CASE(it_costs_nothing_afterwards, "When nobody calls any more the I/O thread sle
     redlock_close(r);
 }
 
+static void *cycle_until_cancelled(void *data)
+{
+    is_caller = true;
+    for (;;) {
+        CHECK_OK(cycle(data, "cancelled"));
+        pthread_testcancel();
+    }
+    return NULL;
+}
+
+CASE(a_thread_is_cancelled, "pthread_cancel() does not end a call half-way: others go on.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    for (int i = 0; i < 20; i++) {
+        pthread_t thread;
+        drive_count = 0;
+        CHECK_INT(0, pthread_create(&thread, NULL, cycle_until_cancelled, r));
+        if (!wait_until(has_driven, NULL, OPEN_MS))
+            check_skip("no %d ms in which this machine answers", 1);
+        CHECK_INT(0, pthread_cancel(thread));
+        CHECK_INT(0, pthread_join(thread, NULL));
+        CHECK_OK(cycle(r, "cancelled"));
+    }
+    redlock_close(r);
+}
+
 CASE(forked_while_it_rests, "A child can close a client whose I/O thread rests.")
 {
     struct cluster c;
@@ -514,7 +542,7 @@ CASE(several_quorums,
     hold(r, &h, "renewed", RENEWED_TTL_MS, REDLOCK_RENEW);
     hold_driver(false);
     for (int i = 0; i < 20; i++) {
-        char name[16];
+        char name[32];
         int64_t start_ms = now_ms();
         snprintf(name, sizeof name, "any-%d", i);
         CHECK_OK(cycle(r, name));

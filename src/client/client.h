@@ -223,7 +223,7 @@ int rl_turn(redlock *client, int timeout_ms);
 void rl_tick(redlock *client, int64_t now_ns);
 /* One write per node for everything that is there; the timer is set to what is due next. */
 void rl_send_all(redlock *client);
-/* Sends what is there while whoever makes turns sleeps. */
+/* The same while whoever makes turns sleeps, who is woken if there is news already. */
 void rl_send_now(redlock *client);
 void rl_serve_events(redlock *client, const struct epoll_event *events, int count);
 void rl_arm(redlock *client);

@@ -110,9 +110,14 @@ static int call_alone(redlock *client, struct rl_order *order, struct rl_blocked
 int rl_inbox_call(redlock *client, struct rl_order *order, struct rl_blocked *blocked)
 {
     bool alone = atomic_fetch_add(&client->in_calls, 1) == 0;
-    int result =
-        alone ? call_alone(client, order, blocked) : await_order(client, order, blocked, false);
+    int cancel_state;
+    int result;
 
+    /* What others look at lies on this stack: a thread that is cancelled gets its outcome first. */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    result =
+        alone ? call_alone(client, order, blocked) : await_order(client, order, blocked, false);
+    pthread_setcancelstate(cancel_state, &cancel_state);
     atomic_fetch_sub(&client->in_calls, 1);
     return result;
 }

@@ -70,18 +70,20 @@ static void pass_on(redlock *client, const struct epoll_event *events, int count
 static void leave(redlock *client)
 {
     client->seat.driver = NULL;
-    rl_send_all(client);
+    rl_send_now(client);
 }
 
 /* As rl_turn(), without what is the I/O thread's: orders and callbacks. */
 static void drive_once(redlock *client, const struct rl_blocked *blocked)
 {
     struct epoll_event events[RL_REACTOR_EVENTS_MAX];
+    int timeout_ms;
     int count;
 
     rl_send_all(client);
+    timeout_ms = client->engine.ready_first ? 0 : PATIENCE_MS;
     pthread_mutex_unlock(&client->mutex);
-    count = rl_reactor_wait(&client->reactor, events, PATIENCE_MS);
+    count = rl_reactor_wait(&client->reactor, events, timeout_ms);
     pthread_mutex_lock(&client->mutex);
     if (client->seat.driver != blocked) {
         pass_on(client, events, count);
