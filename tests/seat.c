@@ -497,8 +497,10 @@ CASE(a_thread_is_cancelled, "pthread_cancel() does not end a call half-way: othe
         pthread_t thread;
         drive_count = 0;
         CHECK_INT(0, pthread_create(&thread, NULL, cycle_until_cancelled, r));
-        if (!wait_until(has_driven, NULL, OPEN_MS))
+        bool driven = wait_until(has_driven, NULL, OPEN_MS);
+        if (!driven && i == 0)
             check_skip("no %d ms in which this machine answers", 1);
+        CHECK(driven); /* the one before has not left its seat occupied */
         CHECK_INT(0, pthread_cancel(thread));
         CHECK_INT(0, pthread_join(thread, NULL));
         CHECK_OK(cycle(r, "cancelled"));
