@@ -25,6 +25,7 @@ enum {
     CALLERS_MS = 1000,
     EVENTS_US = 20000,
     READABLE_MS = 20,
+    FROZEN_MS = 1000,
 };
 
 #define SECOND_NS ((int64_t)1000000000)
@@ -327,6 +328,9 @@ static void await_callers(int epoll)
 
 WRAP(int, epoll_wait, (int epoll, struct epoll_event *events, int most, int timeout_ms))
 {
+    /* Where time stands still it does not run out for whoever waits, either. */
+    if (frozen_ns != 0 && timeout_ms > 0)
+        timeout_ms = FROZEN_MS;
     if (lockstep && timeout_ms < 0)
         await_callers(epoll);
     if (lockstep && timeout_ms != 0)

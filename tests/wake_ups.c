@@ -18,6 +18,8 @@ struct worker {
     pthread_t thread;
     int number;
     bool async;
+    int pause_ms; /* between its cycles */
+    int rounds;
     int64_t slowest_ms;
     int failed_count;
 };
@@ -67,33 +69,43 @@ static int cycle_blocking(struct worker *w, const char *name)
 static void *work(void *data)
 {
     struct worker *w = data;
-    for (int i = 0; i < ROUNDS; i++) {
+    for (int i = 0; i < w->rounds; i++) {
         char name[32];
         snprintf(name, sizeof name, "w%d-%d", w->number, i);
         int64_t start_ms = now_ms();
         w->failed_count += (w->async ? cycle_async : cycle_blocking)(w, name) != REDLOCK_OK;
         int64_t took_ms = now_ms() - start_ms;
         w->slowest_ms = took_ms > w->slowest_ms ? took_ms : w->slowest_ms;
+        if (w->pause_ms > 0)
+            sleep_ms(w->pause_ms);
     }
     return NULL;
 }
 
-static void run(int thread_count, bool async)
+static void run_workers(struct worker *w, int count)
 {
     struct cluster c;
-    struct worker w[THREADS];
     cluster_start(&c, 3);
     redlock *client = client_open_warm(&c, REDLOCK_THREAD);
-    for (int i = 0; i < thread_count; i++) {
-        w[i] = (struct worker){.client = client, .number = i, .async = async || i % 2};
+    for (int i = 0; i < count; i++) {
+        w[i].client = client;
+        w[i].number = i;
         CHECK_INT(0, pthread_create(&w[i].thread, NULL, work, &w[i]));
     }
-    for (int i = 0; i < thread_count; i++) {
+    for (int i = 0; i < count; i++) {
         pthread_join(w[i].thread, NULL);
         CHECK_INT(0, w[i].failed_count);
         CHECK_BETWEEN(0, LATE_MS, w[i].slowest_ms);
     }
     redlock_close(client);
+}
+
+static void run(int thread_count, bool async)
+{
+    struct worker w[THREADS];
+    for (int i = 0; i < thread_count; i++)
+        w[i] = (struct worker){.async = async || i % 2, .rounds = ROUNDS};
+    run_workers(w, thread_count);
 }
 
 CASE(one_blocked, "One thread's blocking calls wake the I/O thread every time.")
@@ -109,4 +121,30 @@ CASE(one_started, "So do requests that one thread starts.")
 CASE(both_ways_at_once, "And both from several threads at once.")
 {
     run(THREADS, false);
+}
+
+/* One drives by itself most of the time; each visit ends that, in whatever state it is. */
+static void run_with_visitor(bool async)
+{
+    struct worker w[2] = {{.rounds = ROUNDS},
+                          {.rounds = ROUNDS / 20, .pause_ms = 3, .async = async}};
+    run_workers(w, 2);
+}
+
+CASE(one_blocked_and_a_visitor, "A second caller now and then, while the first drives.")
+{
+    run_with_visitor(false);
+}
+
+CASE(one_blocked_and_one_started, "The same with requests that are started.")
+{
+    run_with_visitor(true);
+}
+
+CASE(with_pauses, "One caller whose pauses are as long as the I/O thread's patience.")
+{
+    struct worker w[1] = {{.rounds = ROUNDS / 10, .pause_ms = 1}};
+    run_workers(w, 1);
+    w[0] = (struct worker){.rounds = ROUNDS / 20, .pause_ms = 2};
+    run_workers(w, 1);
 }

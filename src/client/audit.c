@@ -23,7 +23,7 @@ static const enum rl_op queue_ops[3] = {RL_OP_TICKET, RL_OP_ACQUIRE, RL_OP_RELEA
 static int ask(redlock *client, redlock_lock *lock, enum rl_op question,
                struct rl_survey *survey)
 {
-    lock->operation = RL_QUESTION;
+    rl_operation_set(lock, RL_QUESTION);
     if (rl_handle_ask(&client->engine, &lock->handle, question, survey, rl_now_ns()) < 0)
         return rl_detail(REDLOCK_NOMEM, "out of memory");
     rl_wait_finished(client, lock);

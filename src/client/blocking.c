@@ -106,7 +106,10 @@ void rl_finish_blocked(redlock *client, redlock_lock *lock, int result)
     lock->blocked = NULL;
     if (blocked->drives)
         delist(client, blocked);
-    rl_blocked_finish(blocked, result);
+    if (rl_seat_keeps(client, blocked))
+        blocked->result = result;
+    else
+        rl_blocked_finish(blocked, result);
 }
 
 int rl_wait_unlocked(redlock *client, redlock_lock *lock)

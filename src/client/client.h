@@ -5,7 +5,7 @@
  * One mutex guards a client. Whoever drives it makes turns: wait for the sockets without the
  * mutex, then handle what came with it, then run callbacks without it. The driver is the I/O
  * thread, a caller of redlock_process(), or one of the threads blocked in a call; there is never
- * more than one at a time (`turning`).
+ * more than one at a time (`turning`, and `seat.driver` where the I/O thread let a caller drive).
  */
 #ifndef RL_CLIENT_CLIENT_H
 #define RL_CLIENT_CLIENT_H
@@ -43,6 +43,7 @@ enum rl_blocked_word {
 struct rl_blocked {
     atomic_uint word; /* enum rl_blocked_word; slept on, and changed with the mutex held */
     int result;       /* once it is FINISHED */
+    int64_t alone_ns; /* when it began, if no other was under way then; else 0 */
     bool drives;      /* in the client's list of those who could take over */
     struct rl_blocked *next;
     struct rl_blocked *previous;
@@ -88,6 +89,19 @@ struct redlock_lock {
     struct rl_node_vote vote[]; /* of every node; behind them the name */
 };
 
+/*
+ * The driver's seat of a client with an I/O thread; see seat.c. Nobody's without the mutex, but
+ * for `uses`.
+ */
+struct rl_seat {
+    bool open;                 /* the I/O thread rests: a caller that is alone may drive */
+    struct rl_blocked *driver; /* whose call drives; NULL: nobody's */
+    atomic_uint uses;          /* how often it was taken */
+    uint32_t visitors;         /* in the seat, or about to notice that they are not any more */
+    uint32_t lone_count;       /* calls in a row that were alone and answered quickly */
+    struct rl_blocked *leaver; /* the last of them: it is told its outcome when the turn ends */
+};
+
 struct redlock {
     pthread_mutex_t mutex;
     uint32_t stamp;      /* the process that opened it */
@@ -121,6 +135,7 @@ struct redlock {
     void *warn_data;
     uint32_t warned[REDLOCK_NODES_MAX]; /* doubts that were told, a bit each */
     struct rl_blocked *blocked;         /* who could drive */
+    uint32_t pursued;                   /* handles with an operation under way */
 
     bool threaded;
     bool stopping;
@@ -132,11 +147,20 @@ struct redlock {
     atomic_bool dozing;   /* the I/O thread sleeps, or is about to: it must be woken */
     atomic_uint in_calls; /* threads whose orders are under way */
     _Atomic(struct rl_order *) inbox; /* orders for the I/O thread, the latest first */
-    bool calling;                     /* callbacks run, on this thread: */
+    struct rl_seat seat;
+    bool calling; /* callbacks run, on this thread: */
     pthread_t caller;
     pthread_cond_t turn_cond; /* a turn or a callback has ended */
     int64_t turned_ns;        /* when the last turn looked at the sockets */
 };
+
+/* What the owner of a handle waits for from now on; the client counts those who wait. */
+static inline void rl_operation_set(redlock_lock *lock, enum rl_operation operation)
+{
+    lock->client->pursued += (uint32_t)(operation != RL_NO_OPERATION);
+    lock->client->pursued -= (uint32_t)(lock->operation != RL_NO_OPERATION);
+    lock->operation = operation;
+}
 
 /* Every handle, and the spare ones: the engine's lists are of handles, which begin locks. */
 static inline redlock_lock *rl_first_lock(const redlock *client)
@@ -197,14 +221,24 @@ int rl_explain(const redlock_lock *lock, enum rl_operation operation, int error)
 /* turn.c */
 int rl_turn(redlock *client, int timeout_ms);
 void rl_tick(redlock *client, int64_t now_ns);
-/* Sends what is there while whoever makes turns sleeps. */
+/* One write per node for everything that is there; the timer is set to what is due next. */
+void rl_send_all(redlock *client);
+/* The same while whoever makes turns sleeps, who is woken if there is news already. */
 void rl_send_now(redlock *client);
+void rl_serve_events(redlock *client, const struct epoll_event *events, int count);
+void rl_arm(redlock *client);
 void rl_wake(redlock *client);
-void rl_call(redlock *client, redlock_lock *lock, redlock_done_fn *function, int error,
-             void *data);
 int rl_thread_start(redlock *client);
 void rl_thread_stop(redlock *client);
 void rl_give_up(redlock *client, redlock_lock *lock, int64_t now_ns);
+
+/* deliver.c */
+void rl_call(redlock *client, redlock_lock *lock, redlock_done_fn *function, int error,
+             void *data);
+/* Brings all news to their owners; the number of callbacks that ran. */
+int rl_deliver_all(redlock *client);
+/* The same, up to the first news that is for a callback; false: there is such. */
+bool rl_deliver_quietly(redlock *client);
 
 /* blocking.c */
 /* Waits for the outcome of the lock's operation; the mutex is held, before and after. */
@@ -223,10 +257,25 @@ int rl_blocked_await(struct rl_blocked *blocked);
 /* inbox.c */
 bool rl_inbox_takes(const redlock *client);
 void rl_inbox_put(redlock *client, struct rl_order *order);
-/* Puts an order in, or carries it out if nobody else is there, and waits for its outcome. */
+/* Puts an order in, or carries it out if nobody else is there, and waits for its outcome.
+ * The word of `blocked` is ASLEEP. */
 int rl_inbox_call(redlock *client, struct rl_order *order, struct rl_blocked *blocked);
 void rl_inbox_serve(redlock *client);
 bool rl_inbox_is_empty(redlock *client);
+
+/* seat.c; the mutex is held, before and after unless something else is said */
+bool rl_seat_take(redlock *client, struct rl_blocked *blocked);
+/* For who took the seat: drives until the call is finished or the seat is taken away, and waits
+ * for the outcome. Afterwards the mutex is not held. */
+int rl_seat_drive(redlock *client, struct rl_blocked *blocked);
+/* A call has its outcome. True: rl_seat_lend() tells it. */
+bool rl_seat_keeps(redlock *client, struct rl_blocked *blocked);
+/* Tells it now: a callback is about to run, and may take its time. */
+void rl_seat_tell(redlock *client);
+/* For the I/O thread, after every turn: rests while a caller can do its work. */
+void rl_seat_lend(redlock *client);
+/* The I/O thread has ended: nobody is in the seat afterwards. */
+void rl_seat_clear(redlock *client);
 
 /* handles.c */
 redlock_lock *rl_lock_new(redlock *client, const struct rl_names *names,
@@ -252,6 +301,7 @@ void rl_release_orphaned(redlock *client, int64_t now_ns);
 
 /* doubts.c: what is told to redlock_options.warn */
 int rl_tell_doubts(redlock *client);
+bool rl_has_doubts(const redlock *client); /* that were not told yet */
 
 /* report.c */
 void rl_report_lock(const redlock_lock *lock, redlock_report *out);

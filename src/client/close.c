@@ -102,7 +102,7 @@ static void end_operations(redlock *client)
             lock = rl_next_lock(lock);
             continue;
         }
-        lock->operation = RL_NO_OPERATION;
+        rl_operation_set(lock, RL_NO_OPERATION);
         rl_explain(lock, RL_NO_OPERATION, REDLOCK_CANCELED);
         rl_call(client, lock, done, REDLOCK_CANCELED, lock->done_data);
         if (lock->doomed)

@@ -34,6 +34,7 @@ int rl_tell_doubts(redlock *client)
 
             if (!(news & (1u << doubt)))
                 continue;
+            rl_seat_tell(client);
             client->calling = true;
             client->caller = pthread_self();
             pthread_mutex_unlock(&client->mutex);
@@ -47,4 +48,16 @@ int rl_tell_doubts(redlock *client)
         }
     }
     return count;
+}
+
+bool rl_has_doubts(const redlock *client)
+{
+    struct rl_audit_node nodes[REDLOCK_NODES_MAX];
+    uint8_t node_count = client->engine.policy.node_count;
+
+    gather(client, nodes);
+    for (uint8_t i = 0; i < node_count; i++)
+        if (rl_audit_doubts(nodes, node_count, i) & ~client->warned[i])
+            return true;
+    return false;
 }

@@ -129,6 +129,7 @@ redlock_lock *rl_lock_new(redlock *client, const struct rl_names *names,
 void rl_lock_discard(redlock *client, redlock_lock *lock, bool give_up)
 {
     rl_unbind_thread(client, lock);
+    rl_operation_set(lock, RL_NO_OPERATION);
     if (lock->dropped)
         rl_claim_unref(&client->engine.claims, lock->handle.claim);
     else

@@ -9,6 +9,7 @@
  */
 #include "client/client.h"
 #include "client/frame.h"
+#include "io/clock.h"
 
 /* Not from the I/O thread itself, nor from a callback: there nobody may block. */
 bool rl_inbox_takes(const redlock *client)
@@ -62,35 +63,61 @@ bool rl_inbox_is_empty(redlock *client)
     return atomic_load(&client->inbox) == NULL;
 }
 
-/*
- * One caller alone gains nothing from a batch: it sends by itself, if the I/O thread sleeps, and
- * saves waking it only to send. The answers wake it.
- */
-static bool carry_out_alone(redlock *client, struct rl_order *order)
+/* The I/O thread waits for the sockets: what it would be woken for only to send is sent here. */
+static bool carry_out_beside(redlock *client, struct rl_order *order)
 {
-    if (pthread_mutex_trylock(&client->mutex) != 0)
+    if (!client->sleeping)
         return false;
-    if (!client->sleeping) {
-        pthread_mutex_unlock(&client->mutex);
-        return false;
-    }
     rl_inbox_serve(client);
     order->carry_out(client, order);
     rl_send_now(client);
-    pthread_mutex_unlock(&client->mutex);
     return true;
+}
+
+static int await_order(redlock *client, struct rl_order *order, struct rl_blocked *blocked,
+                       bool is_carried_out)
+{
+    if (!is_carried_out) {
+        rl_inbox_put(client, order);
+        rl_wake(client);
+    }
+    return rl_blocked_await(blocked);
+}
+
+/*
+ * One caller alone gains nothing from a batch: if the I/O thread rests, it drives by itself until
+ * its call is finished. Else it saves a wake-up where it can; the answers wake the thread.
+ */
+static int call_alone(redlock *client, struct rl_order *order, struct rl_blocked *blocked)
+{
+    bool is_carried_out = false;
+
+    if (pthread_mutex_trylock(&client->mutex) == 0) {
+        if (rl_seat_take(client, blocked)) {
+            rl_inbox_serve(client);
+            order->carry_out(client, order);
+            return rl_seat_drive(client, blocked);
+        }
+        blocked->alone_ns = rl_now_ns();
+        is_carried_out = carry_out_beside(client, order);
+        pthread_mutex_unlock(&client->mutex);
+    } else {
+        blocked->alone_ns = rl_now_ns();
+    }
+    return await_order(client, order, blocked, is_carried_out);
 }
 
 int rl_inbox_call(redlock *client, struct rl_order *order, struct rl_blocked *blocked)
 {
     bool alone = atomic_fetch_add(&client->in_calls, 1) == 0;
+    int cancel_state;
     int result;
 
-    if (!alone || !carry_out_alone(client, order)) {
-        rl_inbox_put(client, order);
-        rl_wake(client);
-    }
-    result = rl_blocked_await(blocked);
+    /* What others look at lies on this stack: a thread that is cancelled gets its outcome first. */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    result =
+        alone ? call_alone(client, order, blocked) : await_order(client, order, blocked, false);
+    pthread_setcancelstate(cancel_state, &cancel_state);
     atomic_fetch_sub(&client->in_calls, 1);
     return result;
 }

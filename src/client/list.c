@@ -171,7 +171,7 @@ static int gather(redlock *client, struct listing *l)
     if (!lock)
         return REDLOCK_NOMEM;
     do {
-        lock->operation = RL_QUESTION;
+        rl_operation_set(lock, RL_QUESTION);
         if (rl_handle_ask(&client->engine, &lock->handle, RL_OP_LIST, &l->survey, rl_now_ns()) <
             0) {
             error = rl_detail(REDLOCK_NOMEM, "out of memory");

@@ -31,7 +31,7 @@ static redlock_lock *start_acquire(redlock *client, const struct rl_names *names
 
     if (!lock)
         return NULL;
-    lock->operation = RL_ACQUISITION;
+    rl_operation_set(lock, RL_ACQUISITION);
     lock->done = request->done;
     lock->done_data = lock->lost_data = request->data;
     lock->lost = request->lost;

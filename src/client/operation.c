@@ -39,7 +39,7 @@ static void start_operation(redlock_lock *lock, enum rl_operation operation, int
 {
     struct rl_engine *engine = &lock->client->engine;
 
-    lock->operation = operation;
+    rl_operation_set(lock, operation);
     lock->done = done;
     lock->is_simple &= !done;
     lock->done_data = data;

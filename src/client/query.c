@@ -18,7 +18,7 @@ static int ask(redlock *client, enum rl_op question, const char *name, size_t na
     lock = rl_lock_new_for(client, name, name_size, &terms);
     if (!lock)
         return REDLOCK_NOMEM;
-    lock->operation = RL_QUESTION;
+    rl_operation_set(lock, RL_QUESTION);
     if (rl_handle_ask(&client->engine, &lock->handle, question, survey, rl_now_ns()) < 0) {
         error = rl_detail(REDLOCK_NOMEM, "out of memory");
     } else {

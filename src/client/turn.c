@@ -32,7 +32,7 @@ static void flush(redlock *client, int64_t now_ns)
     }
 }
 
-static void arm(redlock *client)
+void rl_arm(redlock *client)
 {
     int64_t next_ns = rl_engine_next_ns(&client->engine);
 
@@ -48,10 +48,15 @@ static void arm(redlock *client)
     rl_reactor_arm(&client->reactor, next_ns);
 }
 
-void rl_send_now(redlock *client)
+void rl_send_all(redlock *client)
 {
     flush(client, rl_now_ns());
-    arm(client);
+    rl_arm(client);
+}
+
+void rl_send_now(redlock *client)
+{
+    rl_send_all(client);
     /* What ended at once must be told by the one who makes turns. */
     if (client->engine.ready_first)
         rl_wake(client);
@@ -66,28 +71,10 @@ void rl_tick(redlock *client, int64_t now_ns)
     rl_engine_tick(&client->engine, now_ns);
 }
 
-/* Waits without the mutex and handles what the sockets have. */
-static void serve_sockets(redlock *client, int timeout_ms)
+void rl_serve_events(redlock *client, const struct epoll_event *events, int count)
 {
-    struct epoll_event events[RL_REACTOR_EVENTS_MAX];
-    bool for_all = client->spread && rl_spread_waits_for_all(client, timeout_ms);
-    int64_t now_ns;
-    int count;
+    int64_t now_ns = rl_now_ns();
 
-    timeout_ms = rl_reactor_patience_ms(&client->reactor, timeout_ms);
-    client->sleeping = true;
-    /* Whoever gets the mutex from here on wakes us, and whoever puts an order after this store. */
-    atomic_store(&client->dozing, true);
-    if (!rl_inbox_is_empty(client))
-        timeout_ms = 0;
-    pthread_mutex_unlock(&client->mutex);
-    count = for_all ? rl_spread_wait(client, events, timeout_ms)
-                    : rl_reactor_wait(&client->reactor, events, timeout_ms);
-    atomic_store_explicit(&client->dozing, false, memory_order_relaxed);
-    pthread_mutex_lock(&client->mutex);
-    client->sleeping = false;
-
-    now_ns = rl_now_ns();
     client->turned_ns = now_ns;
     for (int i = 0; i < count; i++) {
         uint32_t tag = events[i].data.u32;
@@ -105,21 +92,26 @@ static void serve_sockets(redlock *client, int timeout_ms)
     }
 }
 
-void rl_call(redlock *client, redlock_lock *lock, redlock_done_fn *function, int error,
-             void *data)
+/* Waits without the mutex and handles what the sockets have. */
+static void serve_sockets(redlock *client, int timeout_ms)
 {
-    struct rl_frame frame;
+    struct epoll_event events[RL_REACTOR_EVENTS_MAX];
+    bool for_all = client->spread && rl_spread_waits_for_all(client, timeout_ms);
+    int count;
 
-    lock->in_callback = true;
-    client->calling = true;
-    client->caller = pthread_self();
+    timeout_ms = rl_reactor_patience_ms(&client->reactor, timeout_ms);
+    client->sleeping = true;
+    /* Whoever gets the mutex from here on wakes us, and whoever puts an order after this store. */
+    atomic_store(&client->dozing, true);
+    if (!rl_inbox_is_empty(client))
+        timeout_ms = 0;
     pthread_mutex_unlock(&client->mutex);
-    rl_frame_enter(&frame, client->spread);
-    function(lock, error, data);
-    rl_frame_leave(&frame);
+    count = for_all ? rl_spread_wait(client, events, timeout_ms)
+                    : rl_reactor_wait(&client->reactor, events, timeout_ms);
+    atomic_store_explicit(&client->dozing, false, memory_order_relaxed);
     pthread_mutex_lock(&client->mutex);
-    client->calling = false;
-    lock->in_callback = false;
+    client->sleeping = false;
+    rl_serve_events(client, events, count);
 }
 
 /*
@@ -131,7 +123,7 @@ void rl_give_up(redlock *client, redlock_lock *lock, int64_t now_ns)
     if (lock->operation == RL_RELEASE)
         return;
     if (lock->operation == RL_NO_OPERATION && lock->handle.lock.state == RL_HELD) {
-        lock->operation = RL_RELEASE;
+        rl_operation_set(lock, RL_RELEASE);
         lock->done = NULL;
     } else {
         lock->given_up = lock->operation != RL_NO_OPERATION;
@@ -142,117 +134,22 @@ void rl_give_up(redlock *client, redlock_lock *lock, int64_t now_ns)
         rl_handle_cancel(&client->engine, &lock->handle, now_ns);
 }
 
-static void signal_event(redlock_lock *lock)
-{
-    uint64_t one = 1;
-
-    /* Full means that it is readable already. */
-    if (lock->event_fd >= 0 && write(lock->event_fd, &one, sizeof one) < 0)
-        return;
-}
-
-/* A failed renewal, or one that succeeded again; the later of the two if both happened. */
-static int deliver_jeopardy(redlock *client, redlock_lock *lock, bool lost)
-{
-    const struct rl_lock *core = &lock->handle.lock;
-    int error = core->jeopardy ? core->jeopardy_error : REDLOCK_OK;
-
-    if (!lock->handle.jeopardy && !lock->handle.recovered)
-        return 0;
-    lock->handle.jeopardy = lock->handle.recovered = false;
-    signal_event(lock);
-    /* A loss says it all: the jeopardy that led to it is over, but not in a good way. */
-    if (!lock->jeopardy || lost)
-        return 0;
-    rl_explain(lock, RL_EXTENSION, error);
-    rl_call(client, lock, lock->jeopardy, error, lock->lost_data);
-    return 1;
-}
-
-static int deliver_lost(redlock *client, redlock_lock *lock, enum rl_operation operation)
-{
-    signal_event(lock);
-    if (!lock->lost || lock->doomed)
-        return 0;
-    rl_explain(lock, operation, REDLOCK_LOST);
-    rl_call(client, lock, lock->lost, REDLOCK_LOST, lock->lost_data);
-    return 1;
-}
-
-static int deliver_done(redlock *client, redlock_lock *lock, enum rl_operation operation,
-                        int error)
-{
-    if (operation == RL_NO_OPERATION || lock->doomed)
-        return 0;
-    lock->operation = RL_NO_OPERATION;
-    lock->released |= operation == RL_RELEASE && error == REDLOCK_OK;
-    if (!lock->done) {
-        rl_finish_blocked(client, lock, error);
-        return 0;
-    }
-    rl_explain(lock, operation, error);
-    rl_call(client, lock, lock->done, error, lock->done_data);
-    return 1;
-}
-
-/* Brings one handle's news to its owner; the number of callbacks that ran. */
-static int deliver(redlock *client, redlock_lock *lock)
-{
-    bool done = lock->handle.done;
-    bool lost = lock->handle.lost;
-    int error = lock->handle.done_error;
-    enum rl_operation operation = lock->operation;
-    /* Acquired and lost in one turn: nobody can lose what he was not told to have. */
-    bool done_first = done && operation == RL_ACQUISITION;
-    int count = 0;
-
-    if (lock->given_up)
-        error = REDLOCK_CANCELED;
-    lock->handle.done = lock->handle.lost = false;
-    count += deliver_jeopardy(client, lock, lost);
-    if (lost && !done_first)
-        count += deliver_lost(client, lock, operation);
-    if (done)
-        count += deliver_done(client, lock, operation, error);
-    if (lost && done_first)
-        count += deliver_lost(client, lock, operation);
-    if (lock->doomed)
-        rl_lock_discard(client, lock, true);
-    return count;
-}
-
-static int run_callbacks(redlock *client)
-{
-    struct rl_handle *handle;
-    int count = 0;
-
-    while ((handle = rl_engine_take_ready(&client->engine)) != NULL)
-        count += deliver(client, (redlock_lock *)handle);
-    if (client->warn)
-        count += rl_tell_doubts(client);
-    if (count > 0)
-        pthread_cond_broadcast(&client->turn_cond);
-    return count;
-}
-
 /* The mutex is held, and nobody else is turning. Returns the number of callbacks run. */
 int rl_turn(redlock *client, int timeout_ms)
 {
     int count;
 
     client->turning = true;
-    flush(client, rl_now_ns());
-    arm(client);
+    rl_send_all(client);
     /*
      * Sockets before timers: after a pause of the caller, replies may be waiting that came in
      * time, and a node that has long answered must not be taken for a silent one.
      */
     serve_sockets(client, client->engine.ready_first ? 0 : timeout_ms);
     rl_tick(client, rl_now_ns());
-    count = run_callbacks(client);
+    count = rl_deliver_all(client);
     rl_inbox_serve(client);
-    flush(client, rl_now_ns());
-    arm(client);
+    rl_send_all(client);
     client->turning = false;
     return count;
 }
@@ -262,8 +159,10 @@ static void *thread_main(void *data)
     redlock *client = data;
 
     pthread_mutex_lock(&client->mutex);
-    while (!client->stopping)
+    while (!client->stopping) {
         rl_turn(client, -1);
+        rl_seat_lend(client);
+    }
     pthread_mutex_unlock(&client->mutex);
     return NULL;
 }
@@ -278,6 +177,7 @@ int rl_thread_start(redlock *client)
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     client->threaded = true;
+    rl_reactor_prepare_rest(&client->reactor);
     error = pthread_create(&client->thread, NULL, thread_main, client);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (error) {
@@ -297,6 +197,7 @@ void rl_thread_stop(redlock *client)
     pthread_mutex_unlock(&client->mutex);
     pthread_join(client->thread, NULL);
     pthread_mutex_lock(&client->mutex);
+    rl_seat_clear(client);
     client->threaded = false;
 }
 

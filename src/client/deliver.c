@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Bringing news to the owners of handles: outcomes, losses, jeopardy. */
+#include "client/client.h"
+
+#include <unistd.h>
+
+#include "client/frame.h"
+
+void rl_call(redlock *client, redlock_lock *lock, redlock_done_fn *function, int error,
+             void *data)
+{
+    struct rl_frame frame;
+
+    rl_seat_tell(client);
+    lock->in_callback = true;
+    client->calling = true;
+    client->caller = pthread_self();
+    pthread_mutex_unlock(&client->mutex);
+    rl_frame_enter(&frame, client->spread);
+    function(lock, error, data);
+    rl_frame_leave(&frame);
+    pthread_mutex_lock(&client->mutex);
+    client->calling = false;
+    lock->in_callback = false;
+}
+
+static void signal_event(redlock_lock *lock)
+{
+    uint64_t one = 1;
+
+    /* Full means that it is readable already. */
+    if (lock->event_fd >= 0 && write(lock->event_fd, &one, sizeof one) < 0)
+        return;
+}
+
+/* A failed renewal, or one that succeeded again; the later of the two if both happened. */
+static int deliver_jeopardy(redlock *client, redlock_lock *lock, bool lost)
+{
+    const struct rl_lock *core = &lock->handle.lock;
+    int error = core->jeopardy ? core->jeopardy_error : REDLOCK_OK;
+
+    if (!lock->handle.jeopardy && !lock->handle.recovered)
+        return 0;
+    lock->handle.jeopardy = lock->handle.recovered = false;
+    signal_event(lock);
+    /* A loss says it all: the jeopardy that led to it is over, but not in a good way. */
+    if (!lock->jeopardy || lost)
+        return 0;
+    rl_explain(lock, RL_EXTENSION, error);
+    rl_call(client, lock, lock->jeopardy, error, lock->lost_data);
+    return 1;
+}
+
+static int deliver_lost(redlock *client, redlock_lock *lock, enum rl_operation operation)
+{
+    signal_event(lock);
+    if (!lock->lost || lock->doomed)
+        return 0;
+    rl_explain(lock, operation, REDLOCK_LOST);
+    rl_call(client, lock, lock->lost, REDLOCK_LOST, lock->lost_data);
+    return 1;
+}
+
+static int deliver_done(redlock *client, redlock_lock *lock, enum rl_operation operation,
+                        int error)
+{
+    if (operation == RL_NO_OPERATION || lock->doomed)
+        return 0;
+    rl_operation_set(lock, RL_NO_OPERATION);
+    lock->released |= operation == RL_RELEASE && error == REDLOCK_OK;
+    if (!lock->done) {
+        rl_finish_blocked(client, lock, error);
+        return 0;
+    }
+    rl_explain(lock, operation, error);
+    rl_call(client, lock, lock->done, error, lock->done_data);
+    return 1;
+}
+
+/* Brings one handle's news to its owner; the number of callbacks that ran. */
+static int deliver(redlock *client, redlock_lock *lock)
+{
+    bool done = lock->handle.done;
+    bool lost = lock->handle.lost;
+    int error = lock->handle.done_error;
+    enum rl_operation operation = lock->operation;
+    /* Acquired and lost in one turn: nobody can lose what he was not told to have. */
+    bool done_first = done && operation == RL_ACQUISITION;
+    int count = 0;
+
+    if (lock->given_up)
+        error = REDLOCK_CANCELED;
+    lock->handle.done = lock->handle.lost = false;
+    count += deliver_jeopardy(client, lock, lost);
+    if (lost && !done_first)
+        count += deliver_lost(client, lock, operation);
+    if (done)
+        count += deliver_done(client, lock, operation, error);
+    if (lost && done_first)
+        count += deliver_lost(client, lock, operation);
+    if (lock->doomed)
+        rl_lock_discard(client, lock, true);
+    return count;
+}
+
+int rl_deliver_all(redlock *client)
+{
+    struct rl_handle *handle;
+    int count = 0;
+
+    while ((handle = rl_engine_take_ready(&client->engine)) != NULL)
+        count += deliver(client, (redlock_lock *)handle);
+    if (client->warn)
+        count += rl_tell_doubts(client);
+    if (count > 0)
+        pthread_cond_broadcast(&client->turn_cond);
+    return count;
+}
+
+/* Would bringing this handle's news run a callback? */
+static bool calls_back(const redlock_lock *lock)
+{
+    return (lock->handle.done && lock->operation != RL_NO_OPERATION && lock->done) ||
+           (lock->handle.lost && lock->lost) ||
+           ((lock->handle.jeopardy || lock->handle.recovered) && lock->jeopardy);
+}
+
+bool rl_deliver_quietly(redlock *client)
+{
+    struct rl_handle *handle;
+
+    while ((handle = client->engine.ready_first) != NULL) {
+        if (calls_back((redlock_lock *)handle))
+            return false;
+        deliver(client, (redlock_lock *)rl_engine_take_ready(&client->engine));
+    }
+    return !(client->warn && rl_has_doubts(client));
+}
