@@ -46,8 +46,8 @@ static int64_t begin_counter(const struct sim_call *call, struct rl_slice sure, 
     for (uint32_t i = 0; key && i < key->item_count; i++) {
         int64_t next = sim_script_number(sim_slice(key->item[i].value)) + 1;
 
-        if (rl_slice_equals(sure, key->item[i].field))
-            continue;
+        if (sure.size && rl_slice_equals(sure, key->item[i].field))
+            continue; /* counted already */
         has_other = true;
         sim_copy_text(tag, sizeof tag, sim_slice(key->item[i].field));
         if (next > token || !RL_RULE(COUNTER_LIFE))

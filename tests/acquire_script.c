@@ -86,6 +86,15 @@ CASE(never_back, "Where the clock went back, the last number is what it begins a
     CHECK_STR("i2", tag());
 }
 
+CASE(nameless, "On a node that says nothing of itself it goes on from the last number, too.")
+{
+    begin();
+    put("", AHEAD);
+    CHECK_INT(8000000000000001, DRAW(.incarnation = ""));
+    CHECK_INT(8000000000000002, DRAW(.incarnation = ""));
+    CHECK_STR("", tag());
+}
+
 CASE(doubt, "What began in doubt begins anew each time, until somebody is sure.")
 {
     begin();

@@ -127,12 +127,12 @@ static void holds(forget_fn *forget, uint32_t flags, bool hidden, const char *wo
     start(&s, flags, hidden);
     forget(&s);
     CHECK(forgot(&s));
-    CHECK(!second_holder(s.b));
+    CHECK_NEVER(second_holder(s.b));
     CHECK(is_quarantined(s.b, FORGETFUL, word));
     for (size_t i = 0; i < 5; i++)
         CHECK(i == FORGETFUL || !is_quarantined(s.b, i, ""));
     redlock *fresh = client_open_warm(&s.c, flags); /* one that never knew the old node */
-    CHECK(!second_holder(fresh));
+    CHECK_NEVER(second_holder(fresh));
     redlock_close(fresh);
     finish(&s);
 }

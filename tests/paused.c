@@ -126,7 +126,7 @@ static void stop_and_wake(uint32_t client_flags, enum first_call first)
     redlock_request q = {.size = sizeof q, .flags = REDLOCK_FENCED, .wait_ms = 10000};
     redlock_lock *lock = NULL;
     CHECK_OK(redlock_acquire(r, "x", 30000, &q, &lock));
-    CHECK(redlock_fence(lock) > p->token);
+    CHECK_NEVER(redlock_fence(lock) <= p->token);
     CHECK(storage_write(&p->storage, redlock_fence(lock), 3));
     struct healing healing = {p, lock};
     CHECK(wait_until(is_on_every_node, &healing, 2000));

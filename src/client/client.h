@@ -45,6 +45,7 @@ struct rl_blocked {
     int result;       /* once it is FINISHED */
     int64_t alone_ns; /* when it began, if no other was under way then; else 0 */
     bool drives;      /* in the client's list of those who could take over */
+    bool drove;       /* it had the seat */
     struct rl_blocked *next;
     struct rl_blocked *previous;
 };

@@ -44,6 +44,7 @@ bool rl_seat_take(redlock *client, struct rl_blocked *blocked)
     if (!seat->open || seat->driver || client->pursued > 0)
         return false;
     seat->driver = blocked;
+    blocked->drove = true;
     seat->visitors++;
     atomic_fetch_add_explicit(&seat->uses, 1, memory_order_relaxed);
     /* It does not sleep: its outcome needs no wake-up. */
@@ -124,7 +125,9 @@ bool rl_seat_keeps(redlock *client, struct rl_blocked *blocked)
 
     if (blocked == seat->driver)
         return false;
-    if (!blocked->alone_ns || client->turned_ns - blocked->alone_ns >= QUICK_NS) {
+    /* Who lost the seat to a timer was alone, and is not to blame. */
+    if (!blocked->drove &&
+        (!blocked->alone_ns || client->turned_ns - blocked->alone_ns >= QUICK_NS)) {
         seat->lone_count = 0;
         return false;
     }
@@ -198,9 +201,10 @@ void rl_seat_lend(redlock *client)
     atomic_store_explicit(&client->dozing, false, memory_order_relaxed);
     pthread_mutex_lock(&client->mutex);
     seat->open = false;
-    seat->driver = NULL;
-    if (end == RL_REST_WOKEN)
+    /* There were others, or a call took long. */
+    if (end == RL_REST_WOKEN || (end == RL_REST_OVER && seat->driver))
         seat->lone_count = 0;
+    seat->driver = NULL;
 }
 
 void rl_seat_clear(redlock *client)

@@ -276,7 +276,11 @@ static void hear(struct rl_engine *engine, uint8_t node, const struct rl_pending
     enum rl_op op = (enum rl_op)request->op;
     struct rl_answer answer;
 
-    if (!rl_recipe_is_noscript(reply) || !repeat_with_text(engine, node, request, now_ns)) {
+    if (rl_recipe_is_noscript(reply) && repeat_with_text(engine, node, request, now_ns)) {
+        /* What follows our release has come in front of it now. */
+        rl_note_given_back(engine, node, request,
+                           &(struct rl_answer){.vote = REDLOCK_VOTE_ERROR});
+    } else {
         answer = rl_recipe_answer(op, request->by_script, reply);
         note_rtt(&engine->node[node], request, now_ns);
         if (lets_live(op))

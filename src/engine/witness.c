@@ -56,7 +56,7 @@ static struct rl_answer judged(const struct rl_unconfirmed *grant, struct rl_ans
 {
     const struct rl_claim *claim = grant->request.subject;
 
-    if (grant->request.op == RL_OP_EXTEND)
+    if (grant->request.op == RL_OP_EXTEND && witness.vote == REDLOCK_VOTE_GRANTED)
         return (struct rl_answer){REDLOCK_VOTE_GRANTED, .key_ttl_ms = -1};
     witness.token = grant->token;
     if (witness.has_marker && witness.marker_max_ttl_ms > 0 &&
@@ -80,6 +80,10 @@ void rl_witness_answer(struct rl_engine *engine, uint8_t node, const struct rl_r
         return;
     }
     witness = rl_recipe_witness_answer(reply);
+    /* Also when no grant waits for it: one that came out of turn is renewed like any other. */
+    if (witness.has_marker)
+        rl_guard_marker(&at->session.guard, witness.marker, witness.present,
+                        witness.marker_max_ttl_ms, now_ns);
     for (uint32_t i = 0; i < count; i++) {
         struct rl_unconfirmed grant = at->unconfirmed[i];
         enum rl_op op = (enum rl_op)grant.request.op;

@@ -30,7 +30,7 @@ end
 local fields, time, tag = call('HGETALL', KEYS[2]), call('TIME'), nil
 token = math.max(token, time[1] * 1000000 + time[2])
 for i = 1, #fields, 2 do
-  if fields[i] ~= sure then
+  if sure == '' or fields[i] ~= sure then
     tag = fields[i]
     token = math.max(token, (tonumber(fields[i + 1]) or 0) + 1)
   end
