@@ -65,7 +65,8 @@ static int read_run(int argc, char **argv)
             FUZZ_CHECK(r.terms.name[i][0] && strlen(r.terms.name[i]) <= REDLOCK_NAME_MAX);
         FUZZ_CHECK(r.busy_status >= 0 && r.busy_status <= 255 && r.min_hold_ms >= 0);
         FUZZ_CHECK(r.watch.grace_ms >= 0 && r.watch.grace_ms <= r.settings.ttl_ms / 2);
-        FUZZ_CHECK(r.settings.node_count > 0 && r.settings.node_count <= REDLOCK_NODES_MAX);
+        FUZZ_CHECK(r.settings.node_count > 0 && r.settings.node_count <= SETTINGS_NODES_MAX);
+        FUZZ_CHECK(r.settings.quorum_count > 0 || r.settings.node_count <= REDLOCK_NODES_MAX);
         FUZZ_CHECK(r.settings.ttl_ms >= REDLOCK_TTL_MIN_MS);
     }
     settings_free(&r.settings);

@@ -45,8 +45,15 @@ static void write_url(const struct rl_url *url, char *out)
         sprintf(out, "?db=%u", url->db);
         return;
     }
-    sprintf(out, strchr(url->host, ':') ? "[%s]:%s/%u" : "%s:%s/%u", url->host, url->port,
-            url->db);
+    if (strchr(url->host, ':')) {
+        *out++ = '[';
+        for (const char *at = url->host; *at; at++) /* the zone of an address: %25eth0 */
+            out += sprintf(out, *at == '%' ? "%%25" : "%c", *at);
+        *out++ = ']';
+    } else {
+        out += sprintf(out, "%s", url->host);
+    }
+    sprintf(out, ":%s/%u", url->port, url->db);
 }
 
 static void check_accepted(const struct rl_url *url)
