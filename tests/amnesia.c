@@ -324,3 +324,60 @@ CASE(renewal_counts_in_quarantine, "What a node in quarantine still has of ours 
     client_unlock(lock);
     redlock_close(r);
 }
+
+/* ---- handing over on a node that has just forgotten ------------------------------------------ */
+
+static struct scene *handed_over; /* by the I/O thread of its client */
+static _Atomic int follower_result = 1;
+
+static void ignore(redlock_lock *lock, int error, void *data)
+{
+    (void)lock, (void)error, (void)data;
+}
+
+static void forget_and_release(redlock_lock *lock, int error, void *data)
+{
+    (void)data;
+    CHECK_OK(error);
+    flush(handed_over);
+    CHECK_OK(redlock_start_release(lock, ignore, NULL));
+}
+
+static void follow(redlock_lock *lock, int error, void *data)
+{
+    (void)lock, (void)data;
+    follower_result = error;
+}
+
+static bool has_followed(void *data)
+{
+    (void)data;
+    return follower_result != 1;
+}
+
+static bool is_out(void *data)
+{
+    return is_quarantined(data, FORGETFUL, "");
+}
+
+CASE(follower_finds_it_strict, "What a lock is handed over to looks at the marker as well.")
+{
+    struct scene s = {0};
+    redlock_lock *next[2];
+    redlock_request q = {
+        .size = sizeof q, .wait_ms = REDLOCK_WAIT_FOREVER, .done = forget_and_release};
+    cluster_start(&s.c, 5);
+    handed_over = &s;
+    redlock *r = client_open_warm(&s.c, REDLOCK_THREAD | REDLOCK_STRICT);
+    redlock_lock *held = client_lock(r, "x", TTL_MS);
+    CHECK_OK(redlock_start(r, "x", TTL_MS, &q, &next[0]));
+    q.done = follow;
+    CHECK_OK(redlock_start(r, "x", TTL_MS, &q, &next[1]));
+    client_unlock(held);
+    CHECK(wait_until(has_followed, NULL, 5000));
+    CHECK_OK(follower_result);
+    CHECK(wait_until(is_out, r, 1000));
+    redlock_lock_free(next[0]);
+    redlock_lock_free(next[1]);
+    redlock_close(r);
+}
