@@ -10,7 +10,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 
 preset=${1:?usage: test.sh PRESET [JOBS]}
-jobs=${2:-4}
+jobs=${2:-5}
 log=build/$preset/Testing/Temporary/LastTest.log
 beyond_doubt='^# .*: unsafe: |^==[0-9]+==ERROR: |WARNING: ThreadSanitizer|: runtime error: |^# ended by (Seg|Abo|Bus|Ill|Flo)'
 

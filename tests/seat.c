@@ -150,6 +150,19 @@ CASE(the_timer_is_passed_on, "A driver that was thrown out keeps no timer to its
     redlock_close(s.r);
 }
 
+CASE(the_timer_is_not_needed,
+     "A driver that has the timer and does not come back delays nothing.")
+{
+    struct seat_scene s;
+    struct holder h;
+    seat_begin(&s);
+    hold(s.r, &h, "renewed", RENEWED_TTL_MS, REDLOCK_RENEW);
+    seat_hold_driver(true);
+    stay_held(&h, RENEWED_FOR_MS);
+    seat_end(&s);
+    redlock_lock_free(h.lock);
+}
+
 /* ---- company ------------------------------------------------------------------------------- */
 
 CASE(a_second_caller, "Others are served beside a driver that does not come back.")

@@ -269,6 +269,8 @@ bool rl_seat_take(redlock *client, struct rl_blocked *blocked);
 /* For who took the seat: drives until the call is finished or the seat is taken away, and waits
  * for the outcome. Afterwards the mutex is not held. */
 int rl_seat_drive(redlock *client, struct rl_blocked *blocked);
+/* How long whoever makes turns may sleep: not for long beside who lost the seat just now. */
+int rl_seat_patience_ms(const redlock *client, int timeout_ms);
 /* A call has its outcome. True: rl_seat_lend() tells it. */
 bool rl_seat_keeps(redlock *client, struct rl_blocked *blocked);
 /* Tells it now: a callback is about to run, and may take its time. */

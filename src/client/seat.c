@@ -14,7 +14,8 @@
  *  - It is woken by the timer, too. A driver that sees the same timer first does what is due.
  *  - Awake, it takes the seat away without asking. It can: a driver gives the mutex up only while
  *    it waits for the sockets, and looks whether the seat is still its own before it does anything.
- *    So nothing depends on when the driver's thread runs again.
+ *    So nothing depends on when the driver's thread runs again. Until then it may have the news of
+ *    a timer or a wake-up, which are told once: the I/O thread looks by itself every PATIENCE_MS.
  *  - Every REST_MS it looks whether the seat was taken anew, without the mutex. If not, because
  *    nobody calls any more or a call takes long, it goes back to the sockets. Until then what
  *    comes from the sockets while nobody drives is unread, for 2 * REST_MS at most; timers are
@@ -96,6 +97,13 @@ static void drive_once(redlock *client, const struct rl_blocked *blocked)
         leave(client);
         rl_wake(client);
     }
+}
+
+int rl_seat_patience_ms(const redlock *client, int timeout_ms)
+{
+    if (client->seat.visitors > 0 && (timeout_ms < 0 || timeout_ms > PATIENCE_MS))
+        return PATIENCE_MS;
+    return timeout_ms;
 }
 
 int rl_seat_drive(redlock *client, struct rl_blocked *blocked)
@@ -201,6 +209,8 @@ void rl_seat_lend(redlock *client)
     atomic_store_explicit(&client->dozing, false, memory_order_relaxed);
     pthread_mutex_lock(&client->mutex);
     seat->open = false;
+    if (end == RL_REST_TIMER)
+        rl_reactor_fired(&client->reactor); /* the driver may not come to say so */
     /* There were others, or a call took long. */
     if (end == RL_REST_WOKEN || (end == RL_REST_OVER && seat->driver))
         seat->lone_count = 0;

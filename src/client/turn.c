@@ -100,6 +100,7 @@ static void serve_sockets(redlock *client, int timeout_ms)
     int count;
 
     timeout_ms = rl_reactor_patience_ms(&client->reactor, timeout_ms);
+    timeout_ms = rl_seat_patience_ms(client, timeout_ms);
     client->sleeping = true;
     /* Whoever gets the mutex from here on wakes us, and whoever puts an order after this store. */
     atomic_store(&client->dozing, true);
