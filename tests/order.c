@@ -53,6 +53,16 @@ static bool acquire_value(const struct fake_record *r, char value[64])
 }
 
 /*
+ * Who is woken in the middle of a round asks a node once more, with the value of the round. The
+ * first time may have been with the text of the script, of which the fake keeps only the start.
+ */
+static bool is_attempt_again(const struct fake_record *first, const struct fake_record *again)
+{
+    return first->connection == again->connection && strncmp(again->text, "EVALSHA", 7) == 0 &&
+           strncmp(first->text, "EVAL", 4) == 0 && strstr(first->text, " redlock.admit 1 ");
+}
+
+/*
  * On every connection: an acquire with a value comes before every other mention of that value,
  * no value is acquired twice, and each acquired value is later given back on the same
  * connection (unless `released` is false for the last).
@@ -65,6 +75,8 @@ static void check_order(const struct fake *f)
         if (!acquire_value(r, value))
             continue;
         int first = fake_find_with(f, 0, value, "");
+        if (first != i && is_attempt_again(&f->shared->record[first], r))
+            continue;
         if (first != i) {
             fake_print(f);
             FAIL("record %d mentions the value that record %d acquires", first, i);
@@ -111,8 +123,8 @@ CASE(release_behind_acquire, "Releases and rollbacks follow their acquire on its
     client_warm(r);
     for (int i = 0; i < NODES; i++) {
         check_order(&b.fake[i]);
-        /* One that asks, and one that listens since somebody had to wait. */
-        CHECK_INT(2, b.fake[i].shared->connections);
+        /* One that asks, and one that listens if somebody had to wait for long. */
+        CHECK_BETWEEN(1, 2, b.fake[i].shared->connections);
         CHECK(fake_count(&b.fake[i]) < FAKE_RECORDS_MAX);
     }
     redlock_close(r);
