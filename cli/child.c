@@ -15,6 +15,7 @@
 #include "path.h"
 #include "signals.h"
 #include "text.h"
+#include "timer.h"
 #include "undertaker.h"
 
 #define LOOK_EVERY_MS 20 /* at a child that takes its time to begin */
@@ -32,81 +33,108 @@ static bool redirect(int output_fd)
            (input_fd <= STDERR_FILENO || close(input_fd) == 0);
 }
 
-static void fail(int report_fd, int error)
+static void fail(int outcome_fd, int error)
 {
-    ssize_t ignored = write(report_fd, &error, sizeof error);
+    ssize_t ignored = write(outcome_fd, &error, sizeof error);
     (void)ignored;
     _exit(EXIT_NOT_FOUND);
 }
 
 /* Never returns. Only async-signal-safe calls: the parent may have threads. */
-static void become(struct child *c, char *const argv[], int output_fd, pid_t parent,
-                   int report_fd)
+static void become(struct child *c, char *const argv[], int64_t start_by_ns, pid_t parent,
+                   int outcome_fd)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(EXIT_SIGNAL + SIGKILL); /* it died before prctl() */
     setpgid(0, 0);
     undertaker_tell(c->undertaker_fd);
-    if (output_fd >= 0 && !redirect(output_fd))
-        fail(report_fd, errno);
+    if (c->output_fd >= 0 && !redirect(c->output_fd))
+        fail(outcome_fd, errno);
     if (c->foreground)
         tcsetpgrp(c->tty_fd, getpid()); /* SIGTTOU is blocked until the next line */
     signals_give_back();
+    /* Either process may have been stopped since the parent looked at the lock. */
+    if (start_by_ns && timer_now_ns() >= start_by_ns)
+        fail(outcome_fd, ETIME);
     execvp(argv[0], argv);
-    fail(report_fd, errno);
+    fail(outcome_fd, errno);
 }
 
-/*
- * The errno that the child reported before it could execute anything; 0: it is running. Ctrl-Z may
- * have stopped it before: nobody could see that it is ours to continue, so it is continued here.
- */
-static int read_error(int fd, pid_t pid)
+void child_prepare(struct child *c, int output_fd, int undertaker_fd)
 {
-    struct pollfd watched = {.fd = fd, .events = POLLIN};
-    siginfo_t info = {0};
-    int error = 0;
-    ssize_t size;
-    while (poll(&watched, 1, LOOK_EVERY_MS) == 0) {
-        if (waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG) == 0 && info.si_pid == pid)
-            kill(pid, SIGCONT);
-    }
-    do
-        size = read(fd, &error, sizeof error);
-    while (size < 0 && errno == EINTR);
-    return size == (ssize_t)sizeof error ? error : 0;
-}
-
-int child_start(struct child *c, char *const argv[], int output_fd, int undertaker_fd)
-{
-    int report[2];
-    *c = (struct child){.tty_fd = -1, .undertaker_fd = undertaker_fd};
+    *c = (struct child){
+        .tty_fd = -1, .undertaker_fd = undertaker_fd, .output_fd = output_fd, .outcome_fd = -1};
     if (output_fd < 0)
         c->tty_fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+}
+
+int child_fork(struct child *c, char *const argv[], int64_t start_by_ns)
+{
+    int outcome[2];
     /* In a pipeline the terminal belongs to the whole of it: take it only when asked for (the
      * child stops with SIGTTIN), not from under a pager. */
     c->wants_tty = c->tty_fd >= 0 && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
     c->foreground = c->wants_tty && we_are_foreground(c);
-    if (pipe2(report, O_CLOEXEC) != 0)
+    if (pipe2(outcome, O_CLOEXEC) != 0)
         return errno;
     pid_t parent = getpid();
     pid_t pid = fork();
     int error = pid < 0 ? errno : 0;
     if (pid == 0)
-        become(c, argv, output_fd, parent, report[1]);
-    close(report[1]);
-    if (error == 0) {
-        setpgid(pid, pid); /* both sides do it: a signal may have to be passed on at once */
-        error = read_error(report[0], pid);
-        if (error) {
-            undertaker_dismiss(undertaker_fd);
-            waitpid(pid, NULL, 0);
-        } else {
-            c->pid = pid;
-        }
+        become(c, argv, start_by_ns, parent, outcome[1]);
+    close(outcome[1]);
+    if (error) {
+        close(outcome[0]);
+        return error;
     }
-    close(report[0]);
-    return error;
+    setpgid(pid, pid); /* both sides do it: a signal may have to be passed on at once */
+    c->pid = pid;
+    c->outcome_fd = outcome[0];
+    return 0;
+}
+
+void child_read_outcome(struct child *c)
+{
+    int error = 0;
+    ssize_t size;
+    if (c->outcome_fd < 0)
+        return;
+    do
+        size = read(c->outcome_fd, &error, sizeof error);
+    while (size < 0 && errno == EINTR);
+    close(c->outcome_fd);
+    c->outcome_fd = -1;
+    if (size == (ssize_t)sizeof error)
+        c->start_error = error;
+}
+
+/* Ctrl-Z may stop the child before it executes anything; then no one else would continue it. */
+static void await_outcome(struct child *c)
+{
+    struct pollfd watched = {.fd = c->outcome_fd, .events = POLLIN};
+    siginfo_t info = {0};
+    while (poll(&watched, 1, LOOK_EVERY_MS) == 0) {
+        if (waitid(P_PID, (id_t)c->pid, &info, WSTOPPED | WNOHANG) == 0 &&
+            info.si_pid == c->pid)
+            kill(c->pid, SIGCONT);
+    }
+    child_read_outcome(c);
+}
+
+int child_start(struct child *c, char *const argv[], int output_fd, int undertaker_fd)
+{
+    child_prepare(c, output_fd, undertaker_fd);
+    int error = child_fork(c, argv, 0);
+    if (error)
+        return error;
+    await_outcome(c);
+    if (c->start_error) {
+        undertaker_dismiss(undertaker_fd);
+        waitpid(c->pid, NULL, 0);
+        c->pid = 0;
+    }
+    return c->start_error;
 }
 
 void child_signal(const struct child *c, int signal)
@@ -138,6 +166,7 @@ int child_check(struct child *c, bool kill_group)
     undertaker_dismiss(c->undertaker_fd);
     int status = 0;
     waitpid(c->pid, &status, 0);
+    child_read_outcome(c);
     c->ended = true;
     c->wait_status = status;
     if (c->foreground && WIFSIGNALED(status) && WTERMSIG(status) == SIGINT)
@@ -192,6 +221,9 @@ int child_explain(const char *command, int error)
 
 void child_close(struct child *c)
 {
+    if (c->outcome_fd >= 0)
+        close(c->outcome_fd);
+    c->outcome_fd = -1;
     if (c->tty_fd < 0)
         return;
     take_terminal_back(c);

@@ -8,6 +8,7 @@
 #define CLI_CHILD_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct child {
@@ -17,14 +18,34 @@ struct child {
     int tty_fd;        /* our controlling terminal; -1: none */
     bool wants_tty;    /* it should have the terminal whenever we are in the foreground */
     bool foreground;   /* its group has been given the terminal */
-    int undertaker_fd; /* who avenges us; -1: nobody */
+    int undertaker_fd; /* kills the group if this process dies; -1: none */
+    int output_fd;     /* its output goes there; -1: it shares ours */
+    int outcome_fd;    /* readable once it executes argv[0], or cannot; -1: that is known */
+    int start_error;   /* errno of what kept it from executing argv[0]; 0: nothing */
 };
 
 /*
- * Starts argv[0]. With output_fd -1 it shares our input, output and terminal; else it reads
- * nothing and writes there, in the background. `undertaker_fd` is that of undertaker_start(), or -1:
- * the child has none. Returns 0, or errno of what failed (the search for the file and its execution
- * included); then there is no child. child_close() is due either way.
+ * What can be done before there is a lock. With output_fd -1 the child shares our input, output and
+ * terminal; else it reads nothing and writes there, in the background. `undertaker_fd` is that of
+ * undertaker_start(), or -1: the child has none. child_close() is due afterwards.
+ */
+void child_prepare(struct child *c, int output_fd, int undertaker_fd);
+
+/*
+ * Forks the child that is to execute argv[0], unless CLOCK_BOOTTIME has reached start_by_ns by then
+ * (0: no limit). Waits for neither; outcome_fd becomes readable. Returns 0 or errno of fork().
+ */
+int child_fork(struct child *c, char *const argv[], int64_t start_by_ns);
+
+/*
+ * Once outcome_fd is readable: stores in start_error why argv[0] is not executed, ETIME when it was
+ * too late for it. The child that could not execute it ends by itself.
+ */
+void child_read_outcome(struct child *c);
+
+/*
+ * All of it at once, for a process without a lock: waits until argv[0] is executed. Returns 0 or
+ * errno of what failed, the search for the file included; then there is no child.
  */
 int child_start(struct child *c, char *const argv[], int output_fd, int undertaker_fd);
 

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "client.h"
 #include "command.h"
@@ -86,7 +87,7 @@ static const char *colour(int32_t verdict)
         [REDLOCK_CHECK_FAIL] = "\033[31m",
         [REDLOCK_CHECK_UNKNOWN] = "\033[36m",
     };
-    return text_colours(stdout) ? codes[verdict] : "";
+    return text_colours(isatty(STDOUT_FILENO)) ? codes[verdict] : "";
 }
 
 static bool is_shown(const struct doctor *d, const struct finding *f)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "errors.h"
 #include "exit.h"
 #include "live.h"
 #include "message.h"
@@ -107,7 +108,7 @@ static bool warn_without_quorum(struct hold *h)
     if (usable >= report.quorum)
         return usable - silent >= report.quorum;
     message_warn("too few nodes can vote; trying until they can (-w TIME would limit that)");
-    report_table(&report, stderr);
+    report_table(&report, errors_stream());
     if (guarded)
         message_warn("next: %s", advice);
     return true;
@@ -183,6 +184,10 @@ int hold_acquire(struct hold *h, const struct settings *s, const struct terms *t
     *signal_out = 0;
     if (w.timer_fd < 0)
         return not_started(h, REDLOCK_SYSTEM);
+    if (errors_detach() != 0) {
+        close(w.timer_fd);
+        return not_started(h, REDLOCK_SYSTEM);
+    }
     terms_request(terms, &request);
     int64_t deadline_ns = wait_deadline_ns(s);
     h->pending = true;
@@ -208,6 +213,18 @@ int hold_acquire(struct hold *h, const struct settings *s, const struct terms *t
         error = REDLOCK_CANCELED;
     }
     return error;
+}
+
+bool hold_freshen(struct hold *h, int64_t least_ms)
+{
+    while (!h->lost) {
+        int64_t left_ms = redlock_remaining_ms(h->lock);
+        if (left_ms > least_ms)
+            return true;
+        if (left_ms <= 0 || redlock_process(h->client, (int)left_ms) < 0)
+            return false;
+    }
+    return false;
 }
 
 /* Of several names, one that somebody holds at this moment. */

@@ -32,11 +32,17 @@ struct hold {
 /*
  * Acquires what the terms say as the settings say (ttl, wait), with a live line on a terminal. A
  * signal that would end the process ends the wait instead and is stored in *signal_out (0: none);
- * the lock is then not held. `flags` as in redlock_request, besides those of the terms. Returns
+ * the lock is then not held. From here on standard error never blocks. `flags` as in redlock_request, besides those of the terms. Returns
  * REDLOCK_OK or an error.
  */
 int hold_acquire(struct hold *h, const struct settings *s, const struct terms *terms,
                  uint32_t flags, int signal_fd, int *signal_out);
+
+/*
+ * Drives the client until more than `least_ms` are left of the validity: a process that was stopped
+ * since the grant renews first (REDLOCK_RENEW). False: the lock ended.
+ */
+bool hold_freshen(struct hold *h, int64_t least_ms);
 
 /*
  * Reports that it was not acquired and returns the exit status, `busy_status` when another holds

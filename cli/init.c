@@ -6,6 +6,7 @@
 
 #include "client.h"
 #include "command.h"
+#include "errors.h"
 #include "exit.h"
 #include "json.h"
 #include "message.h"
@@ -26,7 +27,7 @@ static void print_addresses(redlock *client, const char *only)
     redlock_node_info info = {.size = sizeof info};
     for (size_t i = 0; redlock_node(client, i, &info) == REDLOCK_OK; i++) {
         if (is_wanted(only, info.quorum_name))
-            fprintf(stderr, "  %s\n", info.address);
+            fprintf(errors_stream(), "  %s\n", info.address);
     }
 }
 
@@ -34,19 +35,19 @@ static void print_addresses(redlock *client, const char *only)
 static int confirm(redlock *client, const char *only)
 {
     char answer[ANSWER_MAX];
-    fprintf(stderr, "These nodes will vote from now on:\n");
+    fprintf(errors_stream(), "These nodes will vote from now on:\n");
     print_addresses(client, only);
-    fprintf(stderr,
+    fprintf(errors_stream(),
             "You state that nobody holds a lock on them: new servers, or servers that "
             "were\nempty for longer than the longest TTL. If that is wrong, two can hold "
             "the same lock.\nIs nothing held on them? [y/N] ");
-    fflush(stderr);
+    fflush(errors_stream());
     if (fgets(answer, sizeof answer, stdin)) {
         answer[strcspn(answer, "\n")] = '\0';
         if (strcasecmp(answer, "y") == 0 || strcasecmp(answer, "yes") == 0)
             return 0;
     } else {
-        fputc('\n', stderr);
+        fputc('\n', errors_stream());
     }
     return message_fail(EXIT_DECLINED, "nothing was changed");
 }
@@ -141,7 +142,7 @@ static int init_main(const struct command *command, int argc, char **argv)
         status = message_usage("--quorum names none of the quorums of --nodes");
         goto cleanup;
     }
-    if (!yes && (s.json || !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))) {
+    if (!yes && (s.json || !isatty(STDIN_FILENO) || !errors_are_on_terminal())) {
         status = message_usage("there is no terminal to ask on; --yes states that nothing is "
                                "held on these nodes");
         goto cleanup;

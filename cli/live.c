@@ -4,8 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "errors.h"
 #include "terms.h"
 #include "text.h"
 #include "timer.h"
@@ -21,7 +21,7 @@ void live_begin(struct live *l, const struct terms *terms, redlock *client,
         .terms = terms,
         .client = client,
         .lock = lock,
-        .on = wanted && isatty(STDERR_FILENO),
+        .on = wanted && errors_are_on_terminal(),
         .started_ns = timer_now_ns(),
         .quiet_ns = deadline_ns == TIMER_NEVER ? TIMER_NEVER : deadline_ns - LAST_QUESTION_NS,
     };
@@ -128,15 +128,15 @@ static void add_waited(const struct live *l, char line[LIVE_LINE_MAX], size_t co
 
 void live_draw(struct live *l)
 {
-    char line[LIVE_LINE_MAX];
+    char line[LIVE_LINE_MAX], frame[LIVE_LINE_MAX + 8];
     if (!l->on)
         return;
-    size_t columns = text_columns(STDERR_FILENO);
+    size_t columns = errors_columns();
     live_describe(l, line);
     add_waited(l, line, columns);
     cut(line, columns);
-    fprintf(stderr, "\r%s\033[K", line);
-    fflush(stderr);
+    snprintf(frame, sizeof frame, "\r%s\033[K", line);
+    errors_draw(frame);
     l->shown = true;
 }
 
@@ -144,7 +144,7 @@ void live_erase(struct live *l)
 {
     if (!l->shown)
         return;
-    fputs("\r\033[K", stderr);
-    fflush(stderr);
+    fputs("\r\033[K", errors_stream());
+    fflush(errors_stream());
     l->shown = false;
 }

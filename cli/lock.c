@@ -6,6 +6,7 @@
 
 #include "client.h"
 #include "command.h"
+#include "errors.h"
 #include "exit.h"
 #include "hold.h"
 #include "json.h"
@@ -49,6 +50,18 @@ static void print_json(const struct hold *h, const struct settings *s, const str
     json_finish(&j);
 }
 
+/* The reader of standard output took longer than the lock lives. */
+static int report_late(struct hold *h, const struct settings *s, const struct terms *t)
+{
+    hold_release(h);
+    struct failure f = {.name = t->name[0],
+                        .error = REDLOCK_EXPIRED,
+                        .status = EXIT_LOST,
+                        .text = "the lock ended before its value was read",
+                        .advice = "read it at once, or ask for a longer TTL (-t)"};
+    return report_failure(s, &f);
+}
+
 /* Hands the value over. Returns 0 or an exit status; then the lock has been given back. */
 static int hand_over(struct hold *h, const struct settings *s, const struct terms *t)
 {
@@ -61,7 +74,9 @@ static int hand_over(struct hold *h, const struct settings *s, const struct term
     int status = message_flush();
     if (status == 0) {
         if (s->verbose)
-            report_table(&h->report, stderr);
+            report_table(&h->report, errors_stream());
+        if (redlock_remaining_ms(h->lock) <= 0)
+            return report_late(h, s, t);
         hold_leave(h);
         return 0;
     }

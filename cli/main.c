@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "errors.h"
 #include "exit.h"
 #include "message.h"
 #include "signals.h"
@@ -107,5 +108,7 @@ int main(int argc, char **argv)
     if (!command)
         return unknown(argv[1]);
     message_setup(command->name, wants_json(argc, argv));
-    return signals_finish(command->run(command, argc - 1, argv + 1));
+    int status = command->run(command, argc - 1, argv + 1);
+    errors_drain();
+    return signals_finish(status);
 }

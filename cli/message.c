@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "errors.h"
 #include "exit.h"
 #include "json.h"
 
@@ -43,8 +44,8 @@ void message_be_quiet(void)
 
 static void print_line(const char *text)
 {
-    fprintf(stderr, state.command ? "redlock %s: " : "redlock: ", state.command);
-    fprintf(stderr, "%s\n", text);
+    fprintf(errors_stream(), state.command ? "redlock %s: " : "redlock: ", state.command);
+    fprintf(errors_stream(), "%s\n", text);
 }
 
 static void fail(int status, const char *text)
@@ -80,8 +81,8 @@ int message_usage(const char *format, ...)
     va_end(list);
     fail(EXIT_USAGE, text);
     if (!state.json)
-        fprintf(stderr, "Try: redlock %s%s--help\n", state.command ? state.command : "",
-                state.command ? " " : "");
+        fprintf(errors_stream(), "Try: redlock %s%s--help\n",
+                state.command ? state.command : "", state.command ? " " : "");
     return EXIT_USAGE;
 }
 
@@ -99,13 +100,7 @@ void message_warn(const char *format, ...)
 
 void message_doubt(const char *address, const char *text)
 {
-    fprintf(stderr, "redlock: warning: %s: %s\n", address, text);
-}
-
-bool message_can_write(void)
-{
-    struct pollfd watched = {.fd = STDERR_FILENO, .events = POLLOUT};
-    return poll(&watched, 1, 0) == 1 && (watched.revents & POLLOUT);
+    fprintf(errors_stream(), "redlock: warning: %s: %s\n", address, text);
 }
 
 void message_line(const char *format, ...)

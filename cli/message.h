@@ -32,9 +32,6 @@ void message_warn(const char *format, ...) __attribute__((format(printf, 1, 2)))
 /* The same about a node, in words of the library. */
 void message_doubt(const char *address, const char *text);
 
-/* Can a line be written to standard error without waiting for its reader? */
-bool message_can_write(void);
-
 /* A line of text on standard error, with the name of the command in front. */
 void message_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

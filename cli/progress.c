@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bar.h"
+#include "errors.h"
 #include "text.h"
 #include "timer.h"
 
@@ -19,7 +19,7 @@ void progress_begin(struct progress *p, bool wanted)
 {
     const char *term = getenv("TERM");
     *p = (struct progress){
-        .on = wanted && isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0,
+        .on = wanted && errors_are_on_terminal() && term && strcmp(term, "dumb") != 0,
         .utf8 = text_is_utf8(),
         .due_ns = timer_now_ns() + PROGRESS_TICK_NS,
     };
@@ -69,7 +69,7 @@ void progress_draw(struct progress *p, const struct bench_plan *plan,
     int used = snprintf(words, sizeof words, "%s%s%s  %.0f locks/s  %" PRIu64 " failed", spent,
                         plan->duration_ms > 0 ? " of " : "", plan->duration_ms > 0 ? all : "",
                         rate, bench_failures(r));
-    size_t columns = text_columns(STDERR_FILENO);
+    size_t columns = errors_columns();
     size_t free_columns = columns > (size_t)used + 4 ? columns - (size_t)used - 4 : 0;
     if (free_columns > BAR_COLUMNS)
         free_columns = BAR_COLUMNS;
@@ -78,8 +78,8 @@ void progress_draw(struct progress *p, const struct bench_plan *plan,
     /* A line that wraps could not be erased. */
     if ((size_t)used >= columns)
         words[columns > 0 ? columns - 1 : 0] = '\0';
-    fprintf(stderr, *bar ? "\r[%s] %s\033[K" : "\r%s%s\033[K", bar, words);
-    fflush(stderr);
+    fprintf(errors_stream(), *bar ? "\r[%s] %s\033[K" : "\r%s%s\033[K", bar, words);
+    fflush(errors_stream());
     p->shown = true;
 }
 
@@ -87,7 +87,7 @@ void progress_erase(struct progress *p)
 {
     if (!p->shown)
         return;
-    fputs("\r\033[K", stderr);
-    fflush(stderr);
+    fputs("\r\033[K", errors_stream());
+    fflush(errors_stream());
     p->shown = false;
 }

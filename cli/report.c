@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "errors.h"
 #include "json.h"
 #include "message.h"
 #include "table.h"
@@ -280,7 +281,7 @@ int report_failure(const struct settings *s, const struct failure *f)
         text_safe(safe, sizeof safe, text);
         message_line("%s%s%s", name, named ? "" : ": ", safe);
         if (f->report && f->report->node_count > 0)
-            report_table(f->report, stderr);
+            report_table(f->report, errors_stream());
         if (advice)
             message_line("next: %s", advice);
     }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "client.h"
+#include "errors.h"
 #include "exit.h"
 #include "family.h"
 #include "message.h"
@@ -37,8 +38,10 @@ static const char *describe_loss(const struct watch *w)
         return "the lock was lost, and some of what the command has started could not be killed";
     if (w->on_lost == ON_LOST_IGNORE)
         return "the lock was lost while the command ran, and the command ran on";
-    if (w->killed && w->killed_late)
-        return "the lock was lost while the command ran, and the command was killed";
+    if (w->late)
+        return w->killed && !w->obeyed
+                   ? "the lock was lost while the command ran, and the command was killed"
+                   : "the lock was lost while the command ran, and the command was stopped late";
     if (w->killed && !w->obeyed)
         return "the lock could not be renewed, and the command was killed before it ended";
     if (w->terminated)
@@ -112,9 +115,29 @@ static int finish(struct run *r)
         message_warn(
             "the command is done, but too few nodes confirmed the release; what is left "
             "of the lock expires within its TTL");
-        report_table(&r->hold.report, stderr);
+        report_table(&r->hold.report, errors_stream());
     }
     return child_exit_status(&w->child);
+}
+
+/* The lock was granted, and there was no time left to run the command under it. */
+static int report_too_late(struct run *r)
+{
+    int error = r->hold.lost ? r->hold.lost_error : REDLOCK_LOST;
+    hold_release(&r->hold);
+    return report_lost(r, error,
+                       "too little was left of the lock when the command could be started; it "
+                       "was not");
+}
+
+/* The child could not execute the command. */
+static int report_not_run(struct run *r)
+{
+    int error = r->watch.child.start_error;
+    if (error == ETIME)
+        return report_too_late(r);
+    hold_release(&r->hold);
+    return child_explain(r->command[0], error);
 }
 
 /* A variable of a lock around this one would be wrong: what we have not, is taken away. */
@@ -132,6 +155,8 @@ static int set_environment(const struct run *r)
         !set_number("REDLOCK_SLOT", redlock_slot(lock)) ||
         !set_number("REDLOCK_DEADLINE", redlock_deadline_ns(lock)) ||
         setenv("REDLOCK_VALUE", redlock_value(lock), 1) != 0 ||
+        (r->hide_settings &&
+         (unsetenv("REDLOCK_NODES") != 0 || unsetenv("REDLOCK_PASSWORD") != 0)) ||
         !terms_set_environment(&r->terms))
         return message_fail(EXIT_INTERNAL, "out of memory");
     return 0;
@@ -148,23 +173,29 @@ static int run_held(struct run *r)
         char shown[TERMS_TEXT_MAX];
         terms_text(&r->terms, shown);
         message_line("%s: locked", shown);
-        report_table(&r->hold.report, stderr);
+        report_table(&r->hold.report, errors_stream());
     }
+    /* The process may have been stopped since the grant: look before the fork, and the child looks
+     * again before it executes the command. */
+    int64_t margin_ms = watch_start_margin_ms(w);
+    if (!hold_freshen(&r->hold, margin_ms))
+        return report_too_late(r);
     int status = set_environment(r);
     if (status)
         return status;
     family_begin();
-    int error = child_start(&w->child, r->command, -1, r->undertaker_fd);
+    int error = child_fork(&w->child, r->command,
+                           redlock_deadline_ns(r->hold.lock) - margin_ms * NS_PER_MS);
     if (error) {
-        child_close(&w->child);
         hold_release(&r->hold);
         return child_explain(r->command[0], error);
     }
     /* It sleeps nearly always, but must not come late on a busy machine. Not everybody may. */
     setpriority(PRIO_PROCESS, 0, URGENT_NICE);
     error = watch_child(w);
-    child_close(&w->child);
-    return error ? message_fail(EXIT_INTERNAL, "%s", strerror(error)) : finish(r);
+    if (error)
+        return message_fail(EXIT_INTERNAL, "%s", strerror(error));
+    return w->child.start_error ? report_not_run(r) : finish(r);
 }
 
 static int acquire_and_run(struct run *r)
@@ -172,6 +203,7 @@ static int acquire_and_run(struct run *r)
     int signal = 0;
     /* Before there are connections that it would inherit. */
     r->undertaker_fd = undertaker_start();
+    child_prepare(&r->watch.child, -1, r->undertaker_fd);
     int status = client_open(&r->settings, &r->hold.client);
     if (status)
         return status;
@@ -182,7 +214,9 @@ static int acquire_and_run(struct run *r)
 
 static int run_main(const struct command *command, int argc, char **argv)
 {
-    struct run r = {.undertaker_fd = -1, .watch = {.signal_fd = -1, .timer_fd = -1}};
+    struct run r = {
+        .undertaker_fd = -1,
+        .watch = {.signal_fd = -1, .timer_fd = -1, .child = {.tty_fd = -1, .outcome_fd = -1}}};
     bool stopped;
     int status = run_read(&r, command, argc, argv, &stopped);
     if (status || stopped)
@@ -193,6 +227,7 @@ static int run_main(const struct command *command, int argc, char **argv)
                  ? message_fail(EXIT_INTERNAL, "cannot wait for signals: %s", strerror(errno))
                  : acquire_and_run(&r);
 cleanup:
+    child_close(&r.watch.child);
     hold_close(&r.hold);
     settings_free(&r.settings);
     if (r.undertaker_fd >= 0)
@@ -222,7 +257,9 @@ const struct command command_run = {
         "COMMAND finds in its environment REDLOCK_NAME (REDLOCK_NAMES), REDLOCK_KIND, "
         "REDLOCK_OWNER, REDLOCK_VALUE, REDLOCK_DEADLINE, REDLOCK_SLOT (which of the slots, "
         "from 1) and REDLOCK_FENCE: a number that grows with every holder, for the protected "
-        "resource to refuse whoever comes with a smaller one than it has seen.\n\n"
+        "resource to refuse whoever comes with a smaller one than it has seen. It also inherits "
+        "REDLOCK_NODES and REDLOCK_PASSWORD, which a `redlock run` inside COMMAND needs; --no-env "
+        "takes both away.\n\n"
         "Exits with COMMAND's own status (128 + N when signal N ended it), or with 75 when the "
         "lock is held by another, 69 when too few nodes could vote, 76 when the lock was lost, "
         "64 and 78 for a wrong command line or configuration, 77 when the nodes refuse the "

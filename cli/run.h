@@ -17,6 +17,7 @@ struct run {
     char **command;
     int busy_status;
     bool skip_ok;
+    bool hide_settings; /* the command does not get the nodes and the password */
     int64_t min_hold_ms;
     int undertaker_fd; /* -1: none */
     struct hold hold;

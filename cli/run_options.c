@@ -18,6 +18,7 @@ enum {
     OPTION_GRACE,
     OPTION_ON_LOST,
     OPTION_NO_FENCE,
+    OPTION_NO_ENV,
 };
 
 #define GRACE_DEFAULT (-1)
@@ -34,6 +35,7 @@ const struct option run_options[] = {
     {OPTION_ON_LOST, 0, "on-lost", "WHAT", "term, kill, ignore or a signal, if not renewed"},
     {OPTION_GRACE, 0, "grace", "TIME", "TERM this long before the end (TTL/3, at most 5s)"},
     {OPTION_NO_FENCE, 0, "no-fence", NULL, "no fencing token: cheaper for the servers"},
+    {OPTION_NO_ENV, 0, "no-env", NULL, "hide REDLOCK_NODES and REDLOCK_PASSWORD from it"},
     {0},
 };
 
@@ -157,6 +159,9 @@ static int read_options(struct run *r, struct args *a)
             break;
         case OPTION_NO_FENCE:
             r->terms.fenced = false;
+            break;
+        case OPTION_NO_ENV:
+            r->hide_settings = true;
             break;
         case OPTION_MIN_HOLD:
             status = read_time("min-hold", value, &r->min_hold_ms);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "client.h"
 #include "command.h"
@@ -107,8 +108,8 @@ static void print_text(const struct status *c, const char *name, const redlock_i
         printf(", %u waiting (first: %s)", info->waiters, holders);
     }
     if (info->disagree)
-        printf(", %snodes disagree%s", text_colours(stdout) ? "\033[31m" : "",
-               text_colours(stdout) ? "\033[0m" : "");
+        printf(", %snodes disagree%s", text_colours(isatty(STDOUT_FILENO)) ? "\033[31m" : "",
+               text_colours(isatty(STDOUT_FILENO)) ? "\033[0m" : "");
     putchar('\n');
     if (c->settings.verbose || info->disagree || !all_answered(report))
         report_table(report, stdout);

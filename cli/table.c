@@ -3,7 +3,9 @@
 
 #include <assert.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "errors.h"
 #include "text.h"
 
 void table_begin(struct table *t, const char *const *heading)
@@ -55,7 +57,8 @@ static const char *colour_code(enum table_colour colour)
 
 void table_print(const struct table *t, const char *margin, FILE *out)
 {
-    bool colours = text_colours(out);
+    bool on_terminal = out == errors_stream() ? errors_are_on_terminal() : isatty(fileno(out));
+    bool colours = text_colours(on_terminal);
     size_t width[TABLE_COLUMNS_MAX] = {0}, last = 0;
     for (size_t column = 0; column < t->columns; column++) {
         width[column] = column_width(t, column);

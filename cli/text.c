@@ -161,11 +161,11 @@ bool text_is_utf8(void)
     return setlocale(LC_CTYPE, "") && strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }
 
-bool text_colours(FILE *out)
+bool text_colours(bool on_terminal)
 {
     const char *no_color = getenv("NO_COLOR");
     const char *term = getenv("TERM");
-    return isatty(fileno(out)) && !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
+    return on_terminal && !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
 }
 
 /* Edit distance of two words, counting a swap of neighbours as one. */

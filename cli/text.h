@@ -50,7 +50,7 @@ size_t text_columns(int fd);
 bool text_is_utf8(void);
 
 /* Colours are for terminals, and NO_COLOR is respected. */
-bool text_colours(FILE *out);
+bool text_colours(bool on_terminal);
 
 /* What is nearest to `word` among `candidates` (NULL-terminated), or NULL when nothing is. */
 const char *text_nearest(const char *word, const char *const *candidates);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "command.h"
+#include "errors.h"
 #include "exit.h"
 #include "handover.h"
 #include "json.h"
@@ -21,7 +22,7 @@ static void succeeded(const struct handover *h, size_t index)
         json_end_object(&j);
         json_finish(&j);
     } else if (h->settings.verbose && known) {
-        report_table(&report, stderr);
+        report_table(&report, errors_stream());
     }
 }
 

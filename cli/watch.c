@@ -42,6 +42,12 @@ int64_t watch_grace_ms(int64_t ttl_ms)
     return grace_ms < GRACE_MAX_MS ? grace_ms : GRACE_MAX_MS;
 }
 
+int64_t watch_start_margin_ms(const struct watch *w)
+{
+    bool stops = w->on_lost != ON_LOST_IGNORE && w->grace_ms > w->kill_margin_ms;
+    return stops ? w->grace_ms : w->kill_margin_ms;
+}
+
 /* ---- what the user is told ---- */
 
 static void tell_jeopardy(const struct watch *w)
@@ -58,14 +64,12 @@ static void tell_jeopardy(const struct watch *w)
                  w->on_lost == ON_LOST_IGNORE ? "it is lost" : "the command is stopped");
 }
 
-/* The lock may be in trouble, or out of it again. Never at the price of coming too late: what
- * cannot be written at once is not written. */
+/* The lock may be in trouble, or out of it again. */
 static void tell(struct watch *w)
 {
     char name[TEXT_QUOTE_MAX];
-    bool told = !message_can_write();
     text_quote(name, w->name);
-    if (w->hold->news && !told && !w->hold->lost && !w->terminated) {
+    if (w->hold->news && !w->hold->lost && !w->terminated) {
         if (w->hold->jeopardy)
             tell_jeopardy(w);
         else
@@ -74,10 +78,9 @@ static void tell(struct watch *w)
     w->hold->news = false;
     if (w->hold->lost && !w->lost_told && w->on_lost == ON_LOST_IGNORE && !w->child.ended) {
         w->lost_told = true;
-        if (!told)
-            message_warn("warning: %s was lost, and the command runs on: another may be at "
-                         "work now",
-                         name);
+        message_warn("warning: %s was lost, and the command runs on: another may be at "
+                     "work now",
+                     name);
     }
 }
 
@@ -88,7 +91,7 @@ static void kill_family(struct watch *w)
     int64_t now_ns = timer_now_ns();
     if (!w->killed) {
         w->give_up_ns = now_ns + KILL_LIMIT_NS;
-        w->killed_late = w->hold->lost;
+        w->late = w->hold->lost;
         w->obeyed = w->child.ended;
     }
     w->terminated = w->killed = true;
@@ -109,6 +112,8 @@ static void warn_child(struct watch *w)
 static int64_t guard(struct watch *w)
 {
     int64_t deadline_ns = redlock_deadline_ns(w->hold->lock);
+    if (deadline_ns > 0)
+        w->deadline_ns = deadline_ns;
     int64_t warn_ns = deadline_ns - w->grace_ms * NS_PER_MS;
     int64_t kill_ns = deadline_ns - w->kill_margin_ms * NS_PER_MS;
     int64_t now_ns = timer_now_ns();
@@ -150,15 +155,19 @@ static void on_signals(struct watch *w)
 /* May the lock go? Else *wake_ns becomes the time until which it is kept. */
 static bool is_over(struct watch *w, int64_t *wake_ns)
 {
-    if (w->terminated && w->child.ended && family_gone())
+    if (w->terminated && w->child.ended && family_gone()) {
+        /* By the clock: a signal sent in time may have been obeyed late. */
+        w->late = w->late || timer_now_ns() >= w->deadline_ns;
         return true;
+    }
     if (w->killed && timer_now_ns() >= w->give_up_ns) {
         w->survived = true;
         return true;
     }
     if (w->terminated || !w->child.ended)
         return false;
-    if (w->hurried || w->hold->lost || timer_now_ns() >= w->hold_until_ns)
+    if (w->hurried || w->hold->lost || w->child.start_error ||
+        timer_now_ns() >= w->hold_until_ns)
         return true;
     *wake_ns = w->hold_until_ns;
     return false;
@@ -170,6 +179,7 @@ int watch_child(struct watch *w)
         {.fd = redlock_fd(w->hold->client), .events = POLLIN},
         {.fd = w->signal_fd, .events = POLLIN},
         {.fd = w->timer_fd, .events = POLLIN},
+        {.fd = w->child.outcome_fd, .events = POLLIN},
     };
     for (;;) {
         int64_t wake_ns = guard(w);
@@ -177,11 +187,14 @@ int watch_child(struct watch *w)
             return 0;
         tell(w);
         timer_set(w->timer_fd, wake_ns);
-        if (poll(watched, 3, -1) < 0 && errno != EINTR) {
+        watched[3].fd = w->child.outcome_fd;
+        if (poll(watched, 4, -1) < 0 && errno != EINTR) {
             int error = errno;
             child_signal(&w->child, SIGKILL);
             return error;
         }
+        if (watched[3].revents)
+            child_read_outcome(&w->child);
         if (watched[2].revents)
             timer_drain(w->timer_fd);
         if (watched[1].revents)

@@ -32,12 +32,19 @@ struct watch {
     bool hurried;           /* a signal cut that short */
     bool terminated;        /* the signal or KILL was sent because the lock was ending */
     bool killed;            /* KILL was sent for that reason */
-    bool killed_late;       /* and the lock had already ended then */
+    int64_t deadline_ns;    /* end of the validity, as last known; kept after the loss */
+    bool late;              /* something of the command was alive when the lock had ended */
     bool obeyed;            /* the child itself had ended before KILL was due */
     bool lost_told;         /* the user knows that it has been lost */
     int64_t give_up_ns;     /* until then KILL is repeated for what does not go away */
     bool survived;          /* something did not */
 };
+
+/*
+ * What must be left of the validity for the child to be started: with less it would be stopped at
+ * once.
+ */
+int64_t watch_start_margin_ms(const struct watch *w);
 
 /* How long before the end of the validity KILL is due, for a lock of this TTL. */
 int64_t watch_kill_margin_ms(int64_t ttl_ms);
@@ -46,8 +53,9 @@ int64_t watch_kill_margin_ms(int64_t ttl_ms);
 int64_t watch_grace_ms(int64_t ttl_ms);
 
 /*
- * From the start of the child until nothing keeps the lock from being released. Returns 0 or
- * errno; then the child has been killed.
+ * From the fork of the child until nothing keeps the lock from being released, also when the child
+ * could not execute its command (child.start_error). Returns 0 or errno; then the child has been
+ * killed.
  */
 int watch_child(struct watch *w);
 

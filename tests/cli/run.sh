@@ -128,4 +128,12 @@ kill -TERM $wrapper
 wait $wrapper
 is 'TERM ends --min-hold early, with the status of the command' $? 4
 that 'and the lock was released' free a
+
+# From here on the servers want a password.
+export REDLOCK_PASSWORD=secret
+for k in 1 2 3; do ask "$(port $k)" CONFIG SET requirepass secret >/dev/null; done
+is 'the command inherits nodes and password' \
+    "$("$redlock" run a -- sh -c 'echo ${REDLOCK_NODES:+nodes} ${REDLOCK_PASSWORD:+password}')" 'nodes password'
+is '--no-env: neither of them' \
+    "$("$redlock" run --no-env a -- sh -c 'echo ${REDLOCK_NODES-none} ${REDLOCK_PASSWORD-none} $REDLOCK_NAME')" 'none none a'
 done_testing
