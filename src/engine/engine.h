@@ -188,6 +188,8 @@ void rl_handle_extend(struct rl_engine *engine, struct rl_handle *handle, int64_
                       int64_t now_ns);
 void rl_handle_release(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns);
 void rl_handle_cancel(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns);
+/* Acquired, but the wait ended before the owner was told: nothing is held afterwards, no news. */
+void rl_handle_take_back(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns);
 /* One question to every node (RL_OP_LOOK, RL_OP_PING, RL_OP_ADMIT, ...). */
 int rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_op question,
                   struct rl_survey *survey, int64_t now_ns);

@@ -336,6 +336,13 @@ void rl_handle_cancel(struct rl_engine *engine, struct rl_handle *handle, int64_
                    &(struct rl_event){.type = RL_EVENT_CANCEL, .now_ns = now_ns});
 }
 
+void rl_handle_take_back(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
+{
+    rl_handle_step(engine, handle,
+                   &(struct rl_event){.type = RL_EVENT_TOO_LATE, .now_ns = now_ns});
+    handle->lost = handle->jeopardy = handle->recovered = false;
+}
+
 void rl_handle_drop(struct rl_engine *engine, struct rl_handle *handle, bool give_up,
                     int64_t now_ns)
 {
