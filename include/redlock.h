@@ -318,10 +318,10 @@ typedef void redlock_jeopardy_fn(redlock_lock *lock, int error, void *data);
 
 typedef struct redlock_request {
     size_t size;
-    int32_t kind;       /* enum redlock_kind */
-    uint32_t flags;     /* REDLOCK_RENEW | REDLOCK_FENCED | REDLOCK_BOUND | REDLOCK_FAIR */
-    int64_t wait_ms;    /* 0: try once. > 0: until so long after the call. REDLOCK_WAIT_FOREVER. */
-    size_t name_length; /* 0: the name is a C string */
+    int32_t kind;    /* enum redlock_kind */
+    uint32_t flags;  /* REDLOCK_RENEW | REDLOCK_FENCED | REDLOCK_BOUND | REDLOCK_FAIR */
+    int64_t wait_ms; /* 0: try once. > 0: until so long after the call. REDLOCK_WAIT_FOREVER. */
+    size_t name_length;     /* 0: the name is a C string */
     redlock_report *report; /* blocking calls: filled on success and on failure; may be NULL */
 
     redlock_done_fn *done; /* redlock_start(): needed. redlock_acquire(): must be NULL. */
