@@ -160,6 +160,11 @@ int rl_explain(const redlock_lock *lock, enum rl_operation operation, int error)
         return explain_lost(lock, votes, error);
     case REDLOCK_GUARDED:
         return explain_guarded(lock, votes, error);
+    case REDLOCK_SYSTEM:
+        return rl_detail(error,
+                         "the kernel has no randomness (getrandom) for the value of '%s', "
+                         "which must not be guessable",
+                         rl_lock_name(lock));
     case REDLOCK_CANCELED:
         return rl_detail(error, "the wait for '%s' was canceled", rl_lock_name(lock));
     case REDLOCK_INVAL:

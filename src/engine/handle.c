@@ -109,8 +109,8 @@ static void note_news(struct rl_engine *engine, struct rl_handle *handle,
     if (actions->done) {
         handle->done = true;
         handle->done_error = (int8_t)actions->done_error;
-        if (actions->done_error != REDLOCK_OK && handle->out_of_memory)
-            handle->done_error = REDLOCK_NOMEM;
+        if (actions->done_error != REDLOCK_OK && handle->prepare_error)
+            handle->done_error = handle->prepare_error;
     }
     handle->lost |= actions->lost;
     handle->jeopardy |= actions->jeopardy;
