@@ -28,6 +28,12 @@ static void draw(void *data, void *bytes, size_t size)
     }
 }
 
+static int draw_secret(void *data, void *bytes, size_t size)
+{
+    draw(data, bytes, size);
+    return 0;
+}
+
 /* ---- what must be true after every step ---- */
 
 static void check_held(struct world *world, struct slot *slot)
@@ -304,6 +310,7 @@ static void begin(struct world *world, struct fuzz_input *input)
     engine->max_ttl_ns = 80000 * (int64_t)MS_NS;
     engine->stall_ns = 1000 * (int64_t)MS_NS;
     engine->random = draw;
+    engine->secret = draw_secret;
     engine->random_data = world;
     for (uint8_t i = 0; i < count; i++) {
         world->node[i].index = i;

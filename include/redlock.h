@@ -318,10 +318,10 @@ typedef void redlock_jeopardy_fn(redlock_lock *lock, int error, void *data);
 
 typedef struct redlock_request {
     size_t size;
-    int32_t kind;       /* enum redlock_kind */
-    uint32_t flags;     /* REDLOCK_RENEW | REDLOCK_FENCED | REDLOCK_BOUND | REDLOCK_FAIR */
-    int64_t wait_ms;    /* 0: try once. > 0: until this long from now. REDLOCK_WAIT_FOREVER. */
-    size_t name_length; /* 0: the name is a C string */
+    int32_t kind;    /* enum redlock_kind */
+    uint32_t flags;  /* REDLOCK_RENEW | REDLOCK_FENCED | REDLOCK_BOUND | REDLOCK_FAIR */
+    int64_t wait_ms; /* 0: try once. > 0: until so long after the call. REDLOCK_WAIT_FOREVER. */
+    size_t name_length;     /* 0: the name is a C string */
     redlock_report *report; /* blocking calls: filled on success and on failure; may be NULL */
 
     redlock_done_fn *done; /* redlock_start(): needed. redlock_acquire(): must be NULL. */
@@ -355,7 +355,8 @@ typedef struct redlock_request {
  * queue; the others follow in the order of their calls.
  *
  *   BUSY      another holds it, and wait_ms was 0
- *   TIMEOUT   another still held it when wait_ms had passed
+ *   TIMEOUT   another still held it when wait_ms had passed, or it was granted only then and
+ *             has been given back
  *   NOQUORUM  too few nodes could vote (retried until wait_ms had passed)
  *   AUTH      a majority is impossible because nodes refuse the credentials (not retried)
  *   PROTO     the same because nodes do not speak the protocol (not retried)

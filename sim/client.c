@@ -291,6 +291,12 @@ static void draw(void *data, void *bytes, size_t size)
     value[2] = (uint8_t)client->life;
 }
 
+static int draw_secret(void *data, void *bytes, size_t size)
+{
+    draw(data, bytes, size);
+    return 0;
+}
+
 static void set_policy(struct rl_engine *engine, const struct sim_options *o)
 {
     int64_t stall_ns = o->node_timeout_ns * STALL_NODE_TIMEOUTS;
@@ -324,6 +330,7 @@ void sim_client_start(struct sim_world *world, struct sim_client *client)
     client->engine = sim_alloc(sizeof *client->engine);
     set_policy(client->engine, o);
     client->engine->random = draw;
+    client->engine->secret = draw_secret;
     client->engine->random_data = client;
     for (uint8_t i = 0; i < o->node_count; i++) {
         client->engine->node[i].login = (struct rl_login){

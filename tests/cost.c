@@ -71,6 +71,12 @@ enum scenario {
 };
 
 /*
+ * A value is read from the kernel when it is needed, a getrandom() for every batch of requests:
+ * what is read ahead comes twice where a virtual machine is cloned.
+ */
+#define VALUES_DRAWN 1.0
+
+/*
  * What is not named must not happen: no allocation anywhere. Bytes and commands are those of
  * scripts, which are the same on every server; BLOCKING_NATIVE is what the server at hand can do
  * best. Room is left where it depends on who runs when: for futex, and for the fenced ones,
@@ -81,7 +87,7 @@ static const double limit[SCENARIO_COUNT][WHAT_COUNT] = {
     [ASYNC_64] = {[SEND] = 10.0 / 64,
                   [RECEIVE] = 10.0 / 64,
                   [EPOLL_WAIT] = 2.0 / 64,
-                  [OTHER] = 1.0 / 100,
+                  [OTHER] = VALUES_DRAWN / 64 + 1.0 / 100,
                   [CLOCK] = 210.0 / 64,
                   [BYTES_IN] = 316,
                   [BYTES_OUT] = 9,
@@ -89,7 +95,7 @@ static const double limit[SCENARIO_COUNT][WHAT_COUNT] = {
     [ASYNC_1] = {[SEND] = 10,
                  [RECEIVE] = 10,
                  [EPOLL_WAIT] = 2,
-                 [OTHER] = 1.0 / 100,
+                 [OTHER] = VALUES_DRAWN + 1.0 / 100,
                  [CLOCK] = 21,
                  [BYTES_IN] = 316,
                  [BYTES_OUT] = 9,
@@ -97,7 +103,7 @@ static const double limit[SCENARIO_COUNT][WHAT_COUNT] = {
     [BLOCKING] = {[SEND] = 10,
                   [RECEIVE] = 10,
                   [EPOLL_WAIT] = 2,
-                  [OTHER] = 1.0 / 100,
+                  [OTHER] = VALUES_DRAWN + 1.0 / 100,
                   [CLOCK] = 23,
                   [BYTES_IN] = 316,
                   [BYTES_OUT] = 9,
@@ -105,7 +111,7 @@ static const double limit[SCENARIO_COUNT][WHAT_COUNT] = {
     [BLOCKING_NATIVE] = {[SEND] = 10,
                          [RECEIVE] = 10,
                          [EPOLL_WAIT] = 2,
-                         [OTHER] = 1.0 / 100,
+                         [OTHER] = VALUES_DRAWN + 1.0 / 100,
                          [CLOCK] = 23,
                          [BYTES_IN] = 316,
                          [BYTES_OUT] = 13,
@@ -116,18 +122,19 @@ static const double limit[SCENARIO_COUNT][WHAT_COUNT] = {
                          [TIMER] = 1.0 / 100,
                          [WRITE] = 1.0 / 100,
                          [FUTEX] = 1.0 / 10,
-                         [OTHER] = 1.0 / 100,
+                         [OTHER] = VALUES_DRAWN + 1.0 / 100,
                          [CLOCK] = 22,
                          [BYTES_IN] = 316,
                          [BYTES_OUT] = 9,
                          [COMMAND] = 5},
-    [THREADS_64] = {[SEND] = 20.0 / 64,
+    [THREADS_64] = {[SEND] =
+                        24.0 / 64, /* how many orders a turn finds depends on who runs when */
                     [RECEIVE] = 20.0 / 64,
                     [EPOLL_WAIT] = 6.0 / 64,
                     [TIMER] = 1.0 / 100,
                     [WRITE] = 4.0 / 64,
                     [FUTEX] = 4.2,
-                    [OTHER] = 1.0 / 100,
+                    [OTHER] = VALUES_DRAWN / 2,
                     [CLOCK] = 4,
                     [ALLOCATION] = 1.0 / 16, /* at most a handle more for every thread */
                     [FREE] = 1.0 / 16,
@@ -137,7 +144,7 @@ static const double limit[SCENARIO_COUNT][WHAT_COUNT] = {
     [FENCED] = {[SEND] = 10.06,
                 [RECEIVE] = 10.06,
                 [EPOLL_WAIT] = 2.03,
-                [OTHER] = 1.0 / 100,
+                [OTHER] = VALUES_DRAWN + 1.0 / 100,
                 [CLOCK] = 23.5,
                 [BYTES_IN] = 430,
                 [BYTES_OUT] = 24,
@@ -145,7 +152,7 @@ static const double limit[SCENARIO_COUNT][WHAT_COUNT] = {
     [STRICT_FENCED] = {[SEND] = 10.06,
                        [RECEIVE] = 10.06,
                        [EPOLL_WAIT] = 2.03,
-                       [OTHER] = 1.0 / 100,
+                       [OTHER] = VALUES_DRAWN + 1.0 / 100,
                        [CLOCK] = 23.5,
                        [BYTES_IN] = 540,
                        [BYTES_OUT] = 212,
@@ -170,6 +177,7 @@ static const double limit[SCENARIO_COUNT][WHAT_COUNT] = {
                   [EPOLL_WAIT] = 5,
                   [TIMER] = 0.05,
                   [WRITE] = 2,
+                  [OTHER] = 3 * VALUES_DRAWN, /* two attempts of the waiter, one of the other */
                   [CLOCK] = 48,
                   [BYTES_IN] = 1082,
                   [BYTES_OUT] = 216,
@@ -179,7 +187,7 @@ static const double limit[SCENARIO_COUNT][WHAT_COUNT] = {
                   [RECEIVE] = 5.02,
                   [EPOLL_WAIT] = 1.01,
                   [WRITE] = 1.0 / 100,
-                  [OTHER] = 1.0 / 100,
+                  [OTHER] = VALUES_DRAWN + 1.0 / 100,
                   [CLOCK] = 12.05,
                   [BYTES_IN] = 317,
                   [BYTES_OUT] = 9.1,

@@ -48,6 +48,7 @@ static const struct fault set_up_faults[] = {
     {INJECT_EPOLL_CREATE, EMFILE}, {INJECT_TIMERFD_CREATE, EMFILE},
     {INJECT_EVENTFD, EMFILE},      {INJECT_EPOLL_CTL, ENOSPC},
     {INJECT_GETRANDOM, EINTR},     {INJECT_GETRANDOM, INJECT_SHORT},
+    {INJECT_GETRANDOM, EIO},
 };
 
 static const struct fault connecting_faults[] = {

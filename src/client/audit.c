@@ -92,7 +92,9 @@ static redlock_lock *new_lock(redlock *client, struct rl_lock_terms terms)
     uint8_t bytes[NAME_RANDOM_BYTES];
     char name[] = "doctor.0123456789abcdef";
 
-    rl_entropy_draw(&client->entropy, bytes, sizeof bytes);
+    /* Without randomness the first question fails, for want of a value. */
+    if (rl_entropy_draw(&client->entropy, bytes, sizeof bytes) < 0)
+        rl_entropy_jitter(&client->entropy, bytes, sizeof bytes);
     for (size_t i = 0; i < 2 * sizeof bytes; i++)
         name[7 + i] = hex[i % 2 ? bytes[i / 2] & 15 : bytes[i / 2] >> 4];
     return rl_lock_new_for(client, name, sizeof name - 1, &terms);

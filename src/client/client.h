@@ -23,7 +23,15 @@
 #define RL_MS_NS 1000000
 
 /* What the owner of a handle is waiting for. */
-enum rl_operation { RL_NO_OPERATION, RL_ACQUISITION, RL_EXTENSION, RL_RELEASE, RL_QUESTION };
+enum rl_operation {
+    RL_NO_OPERATION,
+    RL_ACQUISITION,
+    RL_EXTENSION,
+    RL_RELEASE,
+    RL_QUESTION,
+    /* Acquired, with callbacks: they wait until the blocked caller is awake and has it. */
+    RL_RETURNING,
+};
 
 /* Names as they are asked for: sorted, each once. Points to the caller's strings. */
 struct rl_names {
@@ -70,7 +78,10 @@ struct redlock_lock {
         };
         struct rl_order farewell; /* its owner has freed it */
     };
-    struct rl_blocked *blocked; /* the call that waits for the operation; NULL: none does */
+    union {
+        struct rl_blocked *blocked; /* `done` is NULL: the call that waits; NULL: none does */
+        int64_t wait_deadline_ns;   /* `done` waits for an acquisition: until when; 0: no end */
+    };
     redlock_lost_fn *lost;
     redlock_jeopardy_fn *jeopardy;
     void *lost_data;                /* for both */
@@ -155,13 +166,24 @@ struct redlock {
     int64_t turned_ns;        /* when the last turn looked at the sockets */
 };
 
-/* What the owner of a handle waits for from now on; the client counts those who wait. */
+static inline bool rl_is_under_way(enum rl_operation operation)
+{
+    return operation != RL_NO_OPERATION && operation != RL_RETURNING;
+}
+
+/* What the owner of a handle waits for from now on; the client counts operations under way. */
 static inline void rl_operation_set(redlock_lock *lock, enum rl_operation operation)
 {
-    lock->client->pursued += (uint32_t)(operation != RL_NO_OPERATION);
-    lock->client->pursued -= (uint32_t)(lock->operation != RL_NO_OPERATION);
+    lock->client->pursued += (uint32_t)rl_is_under_way(operation);
+    lock->client->pursued -= (uint32_t)rl_is_under_way(lock->operation);
     lock->operation = operation;
 }
+
+/*
+ * A9, at the last moment: has a finite wait (deadline_ns > 0) ended? Waits without an end, and
+ * requests that are tried once, read no clock.
+ */
+bool rl_is_too_late(int64_t wait_deadline_ns);
 
 /* Every handle, and the spare ones: the engine's lists are of handles, which begin locks. */
 static inline redlock_lock *rl_first_lock(const redlock *client)

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "client/frame.h"
+#include "io/clock.h"
 
 void rl_call(redlock *client, redlock_lock *lock, redlock_done_fn *function, int error,
              void *data)
@@ -44,7 +45,7 @@ static int deliver_jeopardy(redlock *client, redlock_lock *lock, bool lost)
     lock->handle.jeopardy = lock->handle.recovered = false;
     signal_event(lock);
     /* A loss says it all: the jeopardy that led to it is over, but not in a good way. */
-    if (!lock->jeopardy || lost)
+    if (!lock->jeopardy || lost || lock->doomed)
         return 0;
     rl_explain(lock, RL_EXTENSION, error);
     rl_call(client, lock, lock->jeopardy, error, lock->lost_data);
@@ -61,12 +62,29 @@ static int deliver_lost(redlock *client, redlock_lock *lock, enum rl_operation o
     return 1;
 }
 
+/*
+ * A9, for `done`: the last look at the clock. A lock that its owner would be told of after the
+ * wait is taken back, and what became of it meanwhile is no news.
+ */
+static int last_look(redlock *client, redlock_lock *lock, int error)
+{
+    int64_t deadline_ns = lock->wait_deadline_ns;
+
+    lock->wait_deadline_ns = 0;
+    if (error || !rl_is_too_late(deadline_ns))
+        return error;
+    rl_handle_take_back(&client->engine, &lock->handle, rl_now_ns());
+    return REDLOCK_TIMEOUT;
+}
+
 static int deliver_done(redlock *client, redlock_lock *lock, enum rl_operation operation,
                         int error)
 {
+    bool calls_later = !error && operation == RL_ACQUISITION && (lock->lost || lock->jeopardy);
+
     if (operation == RL_NO_OPERATION || lock->doomed)
         return 0;
-    rl_operation_set(lock, RL_NO_OPERATION);
+    rl_operation_set(lock, calls_later && !lock->done ? RL_RETURNING : RL_NO_OPERATION);
     lock->released |= operation == RL_RELEASE && error == REDLOCK_OK;
     if (!lock->done) {
         rl_finish_blocked(client, lock, error);
@@ -77,27 +95,37 @@ static int deliver_done(redlock *client, redlock_lock *lock, enum rl_operation o
     return 1;
 }
 
+/* How an acquisition ended comes first: no owner can lose what it was not told to have. */
+static int deliver_acquired(redlock *client, redlock_lock *lock, int error)
+{
+    if (lock->done && !lock->doomed)
+        error = last_look(client, lock, error);
+    return deliver_done(client, lock, RL_ACQUISITION, error);
+}
+
 /* Brings one handle's news to its owner; the number of callbacks that ran. */
 static int deliver(redlock *client, redlock_lock *lock)
 {
     bool done = lock->handle.done;
-    bool lost = lock->handle.lost;
-    int error = lock->handle.done_error;
+    bool lost;
+    int error = lock->given_up ? REDLOCK_CANCELED : lock->handle.done_error;
     enum rl_operation operation = lock->operation;
-    /* Acquired and lost in one turn: nobody can lose what he was not told to have. */
-    bool done_first = done && operation == RL_ACQUISITION;
     int count = 0;
 
-    if (lock->given_up)
-        error = REDLOCK_CANCELED;
-    lock->handle.done = lock->handle.lost = false;
-    count += deliver_jeopardy(client, lock, lost);
-    if (lost && !done_first)
-        count += deliver_lost(client, lock, operation);
+    lock->handle.done = false;
+    if (done && operation == RL_ACQUISITION) {
+        count += deliver_acquired(client, lock, error);
+        done = false;
+    }
+    if (lock->operation != RL_RETURNING) {
+        lost = lock->handle.lost;
+        lock->handle.lost = false;
+        count += deliver_jeopardy(client, lock, lost);
+        if (lost)
+            count += deliver_lost(client, lock, operation);
+    }
     if (done)
         count += deliver_done(client, lock, operation, error);
-    if (lost && done_first)
-        count += deliver_lost(client, lock, operation);
     if (lock->doomed)
         rl_lock_discard(client, lock, true);
     return count;

@@ -68,6 +68,12 @@ static int explain_held(const redlock_lock *lock, const struct rl_node_vote *vot
     char when[64] = "";
     char of_quorum[RL_OF_QUORUM_MAX];
 
+    if (count_votes(policy, votes, REDLOCK_VOTE_GRANTED) >= policy->quorum)
+        return rl_detail(error, "'%s' was granted after the wait had ended, and given back",
+                         rl_lock_name(lock));
+    if (count_votes(policy, votes, REDLOCK_VOTE_NONE) == policy->node_count)
+        return rl_detail(error, "the wait for '%s' ended before its first attempt could start",
+                         rl_lock_name(lock));
     if (held_count > 0 && ttl_ms == 0)
         return rl_detail(error,
                          "'%s' is free or about to be, but others are ahead in its queue",
@@ -154,6 +160,11 @@ int rl_explain(const redlock_lock *lock, enum rl_operation operation, int error)
         return explain_lost(lock, votes, error);
     case REDLOCK_GUARDED:
         return explain_guarded(lock, votes, error);
+    case REDLOCK_SYSTEM:
+        return rl_detail(error,
+                         "the kernel has no randomness (getrandom) for the value of '%s', "
+                         "which must not be guessable",
+                         rl_lock_name(lock));
     case REDLOCK_CANCELED:
         return rl_detail(error, "the wait for '%s' was canceled", rl_lock_name(lock));
     case REDLOCK_INVAL:

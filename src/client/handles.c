@@ -86,7 +86,7 @@ static void reset(redlock_lock *lock)
     lock->done_data = lock->lost_data = NULL;
     lock->released = lock->given_up = lock->adopted = lock->dropped = false;
     lock->in_callback = lock->doomed = lock->is_simple = false;
-    lock->blocked = NULL;
+    lock->wait_deadline_ns = 0; /* and no call is blocked */
 }
 
 redlock_lock *rl_lock_new_for(redlock *client, const char *name, size_t name_size,

@@ -125,7 +125,8 @@ static void set_policy(redlock *client, const redlock_options *o)
     client->engine.guard_mode = o->flags & REDLOCK_NO_GUARD ? RL_GUARD_OFF
                                 : o->flags & REDLOCK_STRICT ? RL_GUARD_STRICT
                                                             : RL_GUARD_DEFAULT;
-    client->engine.random = rl_entropy_draw;
+    client->engine.random = rl_entropy_jitter;
+    client->engine.secret = rl_entropy_draw;
     client->engine.random_data = &client->entropy;
     client->engine.stall_ns = (stall_ms > STALL_MIN_MS ? stall_ms : STALL_MIN_MS) * RL_MS_NS;
     client->engine.policy = (struct rl_policy){
@@ -184,8 +185,13 @@ static int set_up(redlock *client, const redlock_options *o)
         return error;
     for (uint8_t i = 0; i < o->node_count; i++)
         set_up_node(client, i, o);
-    if (rl_engine_init(&client->engine) < 0)
-        return rl_detail(REDLOCK_NOMEM, "out of memory");
+    if (rl_entropy_init(&client->entropy) < 0)
+        return rl_detail_system("reading randomness", errno);
+    error = rl_engine_init(&client->engine);
+    if (error == REDLOCK_SYSTEM)
+        return rl_detail_system("reading randomness", errno);
+    if (error)
+        return rl_detail(error, "out of memory");
     if (rl_reactor_init(&client->reactor) < 0)
         return rl_detail_system("setting up the event loop", errno);
     /* Connecting begins here, so that requests can be queued behind it from now on. */

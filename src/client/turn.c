@@ -50,6 +50,7 @@ void rl_arm(redlock *client)
 
 void rl_send_all(redlock *client)
 {
+    rl_entropy_forget(&client->entropy);
     flush(client, rl_now_ns());
     rl_arm(client);
 }

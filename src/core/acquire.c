@@ -58,8 +58,11 @@ void rl_acquire_begin(struct rl_lock *lock, const struct rl_event *event,
 
     lock->ttl_ms = (uint32_t)(event->ttl_ns / RL_TTL_UNIT_NS);
     pursuit->wait_deadline_ns = event->wait_deadline_ns;
-    pursuit->attempt_error = REDLOCK_NOQUORUM; /* nobody has answered anything yet */
-    if (event->parked)
+    pursuit->attempt_error = REDLOCK_NOQUORUM; /* no node has answered anything yet */
+    if (pursuit->wait_deadline_ns && event->now_ns >= pursuit->wait_deadline_ns)
+        /* The call has waited too long for its driver: no attempt starts after the deadline (A9). */
+        rl_acquire_give_up(lock, out, REDLOCK_TIMEOUT);
+    else if (event->parked)
         rl_queue_park(lock, event);
     else if (event->courteous)
         rl_queue_begin(lock, event->now_ns, out);
@@ -88,6 +91,14 @@ static int64_t retry_at_ns(const struct rl_lock *lock, int64_t now_ns, uint32_t 
     if (bound_ns > left_ns)
         bound_ns = left_ns;
     return now_ns + RETRY_FLOOR_NS + bound_ns / 65536 * (random >> 16);
+}
+
+static enum rl_verdict verdict(const struct rl_lock *lock)
+{
+    if (!RL_RULE(READERS_MAJORITY) && lock->terms.kind == REDLOCK_SHARED &&
+        lock->tally.yes_count > 0)
+        return RL_WON;
+    return rl_tally_verdict(&lock->tally);
 }
 
 /* Enough nodes could have voted for us, but another's keys are there: busy, not broken. */
@@ -214,6 +225,9 @@ void rl_acquire_fail(struct rl_lock *lock, const struct rl_event *event, struct 
     bool over = pursuit->wait_deadline_ns && event->now_ns >= pursuit->wait_deadline_ns;
 
     pursuit->attempt_error = attempt_error(lock);
+    /* The nodes granted it, and too late for this wait only. */
+    if (over && verdict(lock) == RL_WON)
+        pursuit->attempt_error = REDLOCK_TIMEOUT;
     lock->token = 0;
     pursuit->patience_ns = RL_NEVER_NS;
     if (is_hopeless(lock) || over) {
@@ -251,14 +265,6 @@ void rl_acquire_hold(struct rl_lock *lock, int64_t end_ns, struct rl_actions *ou
     rl_queue_served(lock, out);
     rl_hold_begin(lock, end_ns, lock->round_start_ns);
     rl_finish(out, REDLOCK_OK);
-}
-
-static enum rl_verdict verdict(const struct rl_lock *lock)
-{
-    if (!RL_RULE(READERS_MAJORITY) && lock->terms.kind == REDLOCK_SHARED &&
-        lock->tally.yes_count > 0)
-        return RL_WON;
-    return rl_tally_verdict(&lock->tally);
 }
 
 static void decide(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)

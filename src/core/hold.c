@@ -73,6 +73,19 @@ void rl_hold_sweep(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
             lock->round);
 }
 
+/* A hold that its owner was never told of protects nothing: no promised end to keep (A9). */
+void rl_hold_take_back(struct rl_lock *lock, const struct rl_event *event,
+                       struct rl_actions *out)
+{
+    lock->state = RL_ENDED;
+    lock->extending = lock->jeopardy = false;
+    lock->acquired_ns = lock->deadline_ns = 0;
+    lock->token = 0;
+    lock->held = 0;
+    lock->sweep_at_ns = event->now_ns;
+    rl_hold_sweep(lock, event->now_ns, out);
+}
+
 static bool is_capped(const struct rl_lock *lock, int64_t now_ns, int64_t ttl_ns)
 {
     const struct rl_lock_terms *terms = &lock->terms;

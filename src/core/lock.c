@@ -251,6 +251,9 @@ void rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_
     case RL_EVENT_WAKE:
         rl_queue_wake(lock, event, out);
         return;
+    case RL_EVENT_TOO_LATE:
+        rl_hold_take_back(lock, event, out);
+        return;
     }
 }
 

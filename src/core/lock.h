@@ -173,6 +173,7 @@ enum rl_event_type {
     RL_EVENT_ABANDON,  /* nothing that was held can be trusted any more */
     RL_EVENT_TURN,     /* PARKED: nobody of this client is before us any more; held_here */
     RL_EVENT_WAKE,     /* nodes: there the lock may be free, and we are first; slot */
+    RL_EVENT_TOO_LATE, /* granted, but its owner was not told before the wait's deadline (A9) */
 };
 
 struct rl_event {

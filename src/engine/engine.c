@@ -5,20 +5,23 @@
 #include <string.h>
 
 /* A name for the nodes' queues that no other client has. */
-static void draw_id(struct rl_engine *engine)
+static int draw_id(struct rl_engine *engine)
 {
     uint8_t bytes[RL_CLIENT_ID_SIZE / 2];
 
-    engine->random(engine->random_data, bytes, sizeof bytes);
+    if (engine->secret(engine->random_data, bytes, sizeof bytes) < 0)
+        return -1;
     rl_write_hex(bytes, sizeof bytes, engine->id);
     engine->id[RL_CLIENT_ID_SIZE] = '\0';
     memcpy(engine->channel, RL_WAKE_PREFIX, sizeof RL_WAKE_PREFIX);
     memcpy(engine->channel + sizeof RL_WAKE_PREFIX - 1, engine->id, sizeof engine->id);
+    return 0;
 }
 
 int rl_engine_init(struct rl_engine *engine)
 {
-    draw_id(engine);
+    if (draw_id(engine) < 0)
+        return REDLOCK_SYSTEM;
     engine->strict = engine->guard_mode == RL_GUARD_STRICT;
     engine->watch_at_ns = RL_NEVER_NS;
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
@@ -27,12 +30,12 @@ int rl_engine_init(struct rl_engine *engine)
         node->rtt_us = -1;
         node->warming = true;
         if (rl_session_init(&node->session, &node->login) < 0)
-            return -1;
+            return REDLOCK_NOMEM;
         node->session.failure = REDLOCK_VOTE_UNREACHABLE;
         rl_guard_init(&node->session.guard, engine->guard_mode, engine->max_ttl_ns,
                       engine->policy.drift_ppm);
     }
-    return 0;
+    return REDLOCK_OK;
 }
 
 static void free_node(struct rl_engine *engine, struct rl_node *node)

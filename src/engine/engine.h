@@ -28,6 +28,7 @@
 #define RL_SLOT_MAX 5 /* the slot of a semaphore behind it: #1024 */
 
 typedef void rl_random_fn(void *data, void *bytes, size_t size);
+typedef int rl_secret_fn(void *data, void *bytes, size_t size); /* -1: there is none */
 
 /*
  * The second connection to a node, which only listens: it is made when somebody first has to
@@ -85,8 +86,8 @@ struct rl_handle {
     bool lost : 1;
     bool jeopardy : 1;
     bool recovered : 1;
-    bool out_of_memory : 1; /* the last attempt could not even be made */
     int8_t done_error;
+    int8_t prepare_error; /* the last attempt could not even be made: NOMEM, SYSTEM; or OK */
 };
 
 /* What it has until its lock is held; NULL from then on. */
@@ -132,9 +133,10 @@ struct rl_engine {
     struct rl_seekers seekers;
     struct rl_handle *ready_first;
     struct rl_handle *ready_last;
-    rl_random_fn *random; /* must be unguessable in production */
-    void *random_data;
-    bool strict;                    /* acquires read the nodes' markers (G2) */
+    rl_random_fn *random; /* spreads attempts; may be guessed */
+    rl_secret_fn *secret; /* values and names: unguessable, and never the same twice */
+    void *random_data;    /* for both */
+    bool strict;          /* acquires read the nodes' markers (G2) */
     char id[RL_CLIENT_ID_SIZE + 1]; /* who we are in the nodes' queues; random */
     char channel[sizeof RL_WAKE_PREFIX + RL_CLIENT_ID_SIZE];
     struct rl_lines lines;
@@ -148,7 +150,8 @@ struct rl_engine {
     int64_t clock_trial_since_ns;
 };
 
-/* Everything constant must be set before: policy, guard, random, logins. -1: out of memory. */
+/* Everything constant must be set before: policy, guard, random, logins. NOMEM, SYSTEM (no
+ * randomness) or OK. */
 int rl_engine_init(struct rl_engine *engine);
 void rl_engine_free(struct rl_engine *engine);
 
@@ -188,6 +191,8 @@ void rl_handle_extend(struct rl_engine *engine, struct rl_handle *handle, int64_
                       int64_t now_ns);
 void rl_handle_release(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns);
 void rl_handle_cancel(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns);
+/* Acquired, but the wait ended before the owner was told: nothing is held afterwards, no news. */
+void rl_handle_take_back(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns);
 /* One question to every node (RL_OP_LOOK, RL_OP_PING, RL_OP_ADMIT, ...). */
 int rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_op question,
                   struct rl_survey *survey, int64_t now_ns);
@@ -219,8 +224,8 @@ void rl_question_timer(struct rl_engine *engine, struct rl_handle *handle, uint1
                        int64_t warm_at_ns, int64_t now_ns);
 /* The size of the longest value that is drawn for this kind of lock. */
 size_t rl_value_max(uint8_t kind);
-/* A value that nobody can guess and nobody else has (A1). */
-void rl_claim_draw_value(struct rl_engine *engine, struct rl_claim *claim, uint16_t slot);
+/* A value that cannot be guessed and that no other claim has (A1). -1: there is no randomness. */
+int rl_claim_draw_value(struct rl_engine *engine, struct rl_claim *claim, uint16_t slot);
 /* A copy of the handle's claim in its place; requests under way keep the old one. -1: no memory. */
 int rl_handle_renew_claim(struct rl_engine *engine, struct rl_handle *handle, size_t value_max);
 /* Two characters a byte, not terminated. */

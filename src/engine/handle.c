@@ -109,8 +109,8 @@ static void note_news(struct rl_engine *engine, struct rl_handle *handle,
     if (actions->done) {
         handle->done = true;
         handle->done_error = (int8_t)actions->done_error;
-        if (actions->done_error != REDLOCK_OK && handle->out_of_memory)
-            handle->done_error = REDLOCK_NOMEM;
+        if (actions->done_error != REDLOCK_OK && handle->prepare_error)
+            handle->done_error = handle->prepare_error;
     }
     handle->lost |= actions->lost;
     handle->jeopardy |= actions->jeopardy;
@@ -334,6 +334,13 @@ void rl_handle_cancel(struct rl_engine *engine, struct rl_handle *handle, int64_
 {
     rl_handle_step(engine, handle,
                    &(struct rl_event){.type = RL_EVENT_CANCEL, .now_ns = now_ns});
+}
+
+void rl_handle_take_back(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
+{
+    rl_handle_step(engine, handle,
+                   &(struct rl_event){.type = RL_EVENT_TOO_LATE, .now_ns = now_ns});
+    handle->lost = handle->jeopardy = handle->recovered = false;
 }
 
 void rl_handle_drop(struct rl_engine *engine, struct rl_handle *handle, bool give_up,

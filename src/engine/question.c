@@ -60,13 +60,17 @@ static void survey_progress(struct rl_engine *engine, struct rl_handle *handle)
 int rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_op question,
                   struct rl_survey *survey, int64_t now_ns)
 {
-    /* A series of questions is about one claim. */
-    if (!handle->claim->value_size)
-        rl_claim_draw_value(engine, handle->claim, 0);
     handle->done = false;
     rl_seeker_of(handle)->survey = survey;
     handle->lock.round++;
     rl_survey_begin(survey, &engine->policy, now_ns);
+    /* A series of questions is about one claim. */
+    if (!handle->claim->value_size && rl_claim_draw_value(engine, handle->claim, 0) < 0) {
+        handle->done = true;
+        handle->done_error = REDLOCK_SYSTEM;
+        rl_engine_tell(engine, handle);
+        return 0;
+    }
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
         /* A node that has listed everything is not asked any more. */
         if (question == RL_OP_LIST && survey->cursor[i].size == 0)

@@ -19,19 +19,21 @@ size_t rl_value_max(uint8_t kind)
 }
 
 /* The slot of a semaphore is part of its value, so that whoever gives it back finds it. */
-void rl_claim_draw_value(struct rl_engine *engine, struct rl_claim *claim, uint16_t slot)
+int rl_claim_draw_value(struct rl_engine *engine, struct rl_claim *claim, uint16_t slot)
 {
     uint8_t bytes[RL_VALUE_RANDOM_BYTES];
     char text[RL_VALUE_DRAWN + 1 + RL_DIGITS_MAX];
     char *end = text + RL_VALUE_DRAWN;
 
-    engine->random(engine->random_data, bytes, sizeof bytes);
+    if (engine->secret(engine->random_data, bytes, sizeof bytes) < 0)
+        return -1;
     rl_write_hex(bytes, sizeof bytes, text);
     if (slot) {
         *end++ = '#';
         end = rl_resp_decimal(slot, end);
     }
     rl_claim_set_value(claim, text, (size_t)(end - text));
+    return 0;
 }
 
 int rl_handle_renew_claim(struct rl_engine *engine, struct rl_handle *handle, size_t value_max)
@@ -49,20 +51,21 @@ int rl_handle_renew_claim(struct rl_engine *engine, struct rl_handle *handle, si
 
 /*
  * Every attempt gets a value of its own (A1): with a reused one, the late rollback of an
- * earlier attempt would delete the key of the later, successful one.
+ * earlier attempt would delete the key of the later, successful one. NOMEM, SYSTEM or OK.
  */
-static bool begin_claim(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
+static int begin_claim(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
 {
     const struct rl_seeker *seeker = rl_seeker_of(handle);
     struct rl_claim *claim;
 
     if (handle->claim->value_size &&
         rl_handle_renew_claim(engine, handle, rl_value_max(handle->claim->kind)) < 0)
-        return false;
+        return REDLOCK_NOMEM;
     claim = handle->claim;
-    if (RL_RULE(FRESH_VALUE) || !claim->value_size)
+    if ((RL_RULE(FRESH_VALUE) || !claim->value_size) &&
         rl_claim_draw_value(engine, claim,
-                            claim->kind == REDLOCK_SEMAPHORE ? handle->lock.slot : 0);
+                            claim->kind == REDLOCK_SEMAPHORE ? handle->lock.slot : 0) < 0)
+        return REDLOCK_SYSTEM;
     claim->ttl_ns = rl_ttl_ns(&handle->lock);
     rl_claim_seen(claim, now_ns);
     if (seeker) {
@@ -71,7 +74,7 @@ static bool begin_claim(struct rl_engine *engine, struct rl_handle *handle, int6
         claim->contended = claim->ticket != 0;
         claim->follows = rl_may_follow(engine, handle, now_ns);
     }
-    return true;
+    return REDLOCK_OK;
 }
 
 /*
@@ -99,13 +102,13 @@ static void ask_for_waiters(struct rl_engine *engine, struct rl_claim *claim, ui
     rl_node_request(engine, node, claim, RL_OP_WAITERS, 0, &command);
 }
 
-/* What this step needs of a claim; false: out of memory. */
+/* What this step needs of a claim; false: no memory or no randomness for it. */
 static bool prepare_claim(struct rl_engine *engine, struct rl_handle *handle, enum rl_op op,
                           int64_t now_ns)
 {
     if (op == RL_OP_ACQUIRE || !handle->claim->value_size) {
-        handle->out_of_memory = !begin_claim(engine, handle, now_ns);
-        return !handle->out_of_memory;
+        handle->prepare_error = (int8_t)begin_claim(engine, handle, now_ns);
+        return handle->prepare_error == REDLOCK_OK;
     }
     if (op == RL_OP_EXTEND) {
         if (handle->claim->ttl_ns < rl_extension_ttl_ns(&handle->lock))

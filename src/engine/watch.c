@@ -72,13 +72,15 @@ struct rl_answer rl_watch_vote(struct rl_engine *engine, uint8_t node, enum rl_o
 
 /* ---- admission (G2) ---- */
 
-static void write_nonce(struct rl_engine *engine, char *out)
+static int write_nonce(struct rl_engine *engine, char *out)
 {
     uint8_t bytes[NONCE_BYTES];
 
-    engine->random(engine->random_data, bytes, sizeof bytes);
+    if (engine->secret(engine->random_data, bytes, sizeof bytes) < 0)
+        return -1;
     for (size_t i = 0; i < sizeof bytes; i++)
         snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+    return 0;
 }
 
 /*
@@ -100,8 +102,8 @@ static void seek_admission(struct rl_engine *engine, struct rl_session *session,
         now_ns - session->admission_asked_ns < ADMISSION_EVERY_NS)
         return;
     if (!session->guard.probation[0]) {
-        write_nonce(engine, nonce);
-        rl_vetting_probe(session, nonce, now_ns);
+        if (write_nonce(engine, nonce) == 0)
+            rl_vetting_probe(session, nonce, now_ns);
     } else if (rl_guard_wants_admission(&session->guard, now_ns)) {
         rl_vetting_admit(session, now_ns);
     }

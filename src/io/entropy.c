@@ -1,36 +1,98 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "io/entropy.h"
 
+#include <assert.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
-static void refill(struct rl_entropy *entropy)
+static int read_fresh(void *bytes, size_t size)
 {
-    size_t have = 0;
+    uint8_t *at = bytes;
 
-    while (have < sizeof entropy->pool) {
-        ssize_t got = getrandom(entropy->pool + have, sizeof entropy->pool - have, 0);
+    while (size > 0) {
+        ssize_t got = getrandom(at, size, 0);
 
-        if (got > 0)
-            have += (size_t)got;
-        else if (errno != EINTR)
-            /* No kernel this runs on lacks getrandom; a guessable value is no lock at all. */
-            abort();
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return -1;
+        at += got;
+        size -= (size_t)got;
     }
-    entropy->left = have;
+    return 0;
 }
 
-void rl_entropy_draw(void *data, void *bytes, size_t size)
+int rl_entropy_init(struct rl_entropy *entropy)
+{
+    entropy->drawn = entropy->expected = entropy->left = 0;
+    return read_fresh(&entropy->jitter, sizeof entropy->jitter);
+}
+
+/* As much as the batch before still needed from here on; a larger one doubles what it has read. */
+static int refill(struct rl_entropy *entropy, size_t size)
+{
+    size_t wanted = entropy->expected > entropy->drawn ? entropy->expected - entropy->drawn
+                                                       : entropy->drawn;
+
+    if (wanted < size)
+        wanted = size;
+    if (wanted > sizeof entropy->pool)
+        wanted = sizeof entropy->pool;
+    entropy->left = 0;
+    if (read_fresh(entropy->pool, wanted) < 0)
+        return -1;
+    entropy->left = wanted;
+    return 0;
+}
+
+int rl_entropy_draw(void *data, void *bytes, size_t size)
 {
     struct rl_entropy *entropy = data;
     uint8_t *at;
 
-    if (entropy->left < size)
-        refill(entropy);
+    assert(size <= sizeof entropy->pool);
+    if (entropy->left < size && refill(entropy, size) < 0)
+        return -1;
+    entropy->drawn += size;
     entropy->left -= size;
     at = entropy->pool + entropy->left;
     memcpy(bytes, at, size);
     explicit_bzero(at, size);
+    return 0;
+}
+
+void rl_entropy_forget(struct rl_entropy *entropy)
+{
+    if (entropy->drawn == 0)
+        return;
+    explicit_bzero(entropy->pool, entropy->left);
+    entropy->left = 0;
+    entropy->expected = entropy->drawn;
+    entropy->drawn = 0;
+}
+
+/* splitmix64: any state is a good one. */
+static uint64_t next(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+void rl_entropy_jitter(void *data, void *bytes, size_t size)
+{
+    struct rl_entropy *entropy = data;
+    uint8_t *at = bytes;
+
+    while (size > 0) {
+        uint64_t word = next(&entropy->jitter);
+        size_t part = size < sizeof word ? size : sizeof word;
+
+        memcpy(at, &word, part);
+        at += part;
+        size -= part;
+    }
 }

@@ -4,7 +4,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "wire/wipe.h"
+
 #define CAPACITY_FIRST 4096
+
+static void wipe(struct rl_buffer *buffer, size_t from, size_t to)
+{
+    if (buffer->secret)
+        rl_wipe(buffer->bytes + from, to - from);
+}
+
+/* As realloc(), which leaves behind what it copied. */
+static char *grow_secretly(struct rl_buffer *buffer, size_t capacity)
+{
+    char *bytes = malloc(capacity);
+
+    if (!bytes)
+        return NULL;
+    memcpy(bytes, buffer->bytes, buffer->end);
+    wipe(buffer, 0, buffer->end);
+    free(buffer->bytes);
+    return bytes;
+}
 
 static bool grow(struct rl_buffer *buffer, size_t needed)
 {
@@ -15,7 +36,8 @@ static bool grow(struct rl_buffer *buffer, size_t needed)
     if (capacity > RL_BUFFER_MAX)
         return false;
 
-    char *bytes = realloc(buffer->bytes, capacity);
+    char *bytes = buffer->secret && buffer->bytes ? grow_secretly(buffer, capacity)
+                                                  : realloc(buffer->bytes, capacity);
 
     if (!bytes)
         return false;
@@ -29,8 +51,11 @@ char *rl_buffer_reserve(struct rl_buffer *buffer, size_t size)
     if (size > RL_BUFFER_MAX)
         return NULL;
     if (buffer->end + size > buffer->capacity && buffer->start > 0) {
-        memmove(buffer->bytes, buffer->bytes + buffer->start, buffer->end - buffer->start);
-        buffer->end -= buffer->start;
+        size_t kept = buffer->end - buffer->start;
+
+        memmove(buffer->bytes, buffer->bytes + buffer->start, kept);
+        wipe(buffer, kept, buffer->end);
+        buffer->end = kept;
         buffer->start = 0;
     }
     if (buffer->end + size > buffer->capacity && !grow(buffer, buffer->end + size))
@@ -61,6 +86,7 @@ size_t rl_buffer_size(const struct rl_buffer *buffer)
 
 void rl_buffer_take(struct rl_buffer *buffer, size_t size)
 {
+    wipe(buffer, buffer->start, buffer->start + size);
     buffer->start += size;
     if (buffer->start == buffer->end)
         rl_buffer_clear(buffer);
@@ -68,6 +94,8 @@ void rl_buffer_take(struct rl_buffer *buffer, size_t size)
 
 void rl_buffer_clear(struct rl_buffer *buffer)
 {
+    wipe(buffer, buffer->start, buffer->end);
+    buffer->secret = false;
     buffer->start = buffer->end = 0;
     if (buffer->capacity > RL_BUFFER_KEPT)
         rl_buffer_free(buffer);
@@ -75,6 +103,7 @@ void rl_buffer_clear(struct rl_buffer *buffer)
 
 void rl_buffer_free(struct rl_buffer *buffer)
 {
+    wipe(buffer, buffer->start, buffer->end);
     free(buffer->bytes);
     *buffer = (struct rl_buffer){0};
 }

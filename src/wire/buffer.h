@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Bytes waiting to be sent: appended at the end, taken from the front. Grows to a bound and
- * gives memory back once it is empty, so that one burst is not paid for ever.
+ * gives memory back once it is empty, so that one burst is not paid for ever. While it is secret,
+ * nothing that it held stays in memory: neither what was taken nor what it grew out of.
  */
 #ifndef RL_WIRE_BUFFER_H
 #define RL_WIRE_BUFFER_H
@@ -17,6 +18,7 @@ struct rl_buffer {
     size_t capacity;
     size_t start; /* first byte not taken yet */
     size_t end;
+    bool secret; /* set by its owner, until it is empty or the owner says so */
 };
 
 /* Room for `size` more bytes at the end, or NULL (bound reached, or out of memory). */

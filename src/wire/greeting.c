@@ -29,6 +29,8 @@ static int say_who_we_are(struct rl_session *session)
     const struct rl_login *login = session->login;
     char digits[21] = "";
 
+    /* Until the password has left: rl_session_sent(). */
+    session->output.secret = login->password != NULL;
     if (login->user) {
         if (SAY(session, STEP_AUTH, "AUTH", login->user,
                 login->password ? login->password : "") < 0)

@@ -129,6 +129,8 @@ void rl_session_sent(struct rl_session *session, size_t size, int64_t now_ns)
     rl_buffer_take(&session->output, size);
     if (session->gated)
         session->gate -= size;
+    if (session->gated && session->gate == 0)
+        session->output.secret = false;
     if (rl_buffer_size(&session->output) == 0)
         session->sent_mark = session->pending.tail;
 }

@@ -6,6 +6,7 @@
 
 #include "wire/scheme.h"
 #include "wire/span.h"
+#include "wire/wipe.h"
 
 #define MESSAGE_MAX 256
 
@@ -394,12 +395,7 @@ int rl_url_parse(const char *text, struct rl_url *out, char *why, size_t why_siz
 
 void rl_url_wipe(struct rl_url *u)
 {
-    if (u == NULL) {
-        return;
-    }
-    /* Stores through a volatile pointer are observable: they stay although nothing reads them. */
-    volatile unsigned char *byte = (volatile unsigned char *)u;
-    for (size_t i = 0; i < sizeof *u; i++) {
-        byte[i] = 0;
+    if (u != NULL) {
+        rl_wipe(u, sizeof *u);
     }
 }

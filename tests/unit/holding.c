@@ -50,7 +50,7 @@ CASE(validity_is_checked_again_after_alignment, "Fencing: the extra round trip t
     trace_run(&fenced, "[0]    acquire 1000 wait 20 -> send ACQUIRE 123\n"
                        "[1]    1 granted @5\n"
                        "[18]   3 granted @7       -> send ALIGN 1\n"
-                       "[21]   1 granted          -> send ROLLBACK 123, done NOQUORUM\n");
+                       "[21]   1 granted          -> send ROLLBACK 123, done TIMEOUT\n");
 }
 
 CASE(canceled_while_aligning, "A cancel rolls back whatever the attempt had reached.")

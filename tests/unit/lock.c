@@ -168,12 +168,42 @@ CASE(never_grants_late, "A9: a quorum that comes after the wait deadline is roll
 {
     trace_run(&three, "[0]    acquire 1000 wait 20 -> send ACQUIRE 123\n"
                       "[1]    1 granted\n"
-                      "[21]   2 granted    -> send ROLLBACK 123, done NOQUORUM\n");
+                      "[21]   2 granted    -> send ROLLBACK 123, done TIMEOUT\n");
     trace_run(&three, "[0]    acquire 1000 wait 20 -> send ACQUIRE 123\n"
                       "[1]    1 granted\n"
                       "[20]   timer        -> send ROLLBACK 123, done NOQUORUM\n"
                       "[21]   2 granted\n"
                       "[21]   state ended\n");
+}
+
+CASE(nothing_is_tried_after_the_wait,
+     "A9: an acquisition that waited for its driver until its deadline sends nothing.")
+{
+    trace_run(&three, "[30]   acquire 1000 wait -10 -> done TIMEOUT\n"
+                      "[30]   state ended\n");
+    trace_run(&three, "[30]   acquire 1000 wait -10 parked -> done TIMEOUT\n");
+    trace_run(&three, "[30]   acquire 1000 wait -10 courteous -> done TIMEOUT\n");
+}
+
+CASE(untold_in_time_is_taken_back,
+     "A9: a hold that its owner was not told of in time goes from all nodes, without a loss.")
+{
+    trace_run(&three, "[0]    acquire 1000 wait 20 -> send ACQUIRE 123\n"
+                      "[1]    1 granted\n"
+                      "[2]    2 granted    -> done OK\n"
+                      "[21]   untold       -> send ROLLBACK 123\n"
+                      "[21]   state ended\n"
+                      "[21]   remaining 0\n"
+                      "[22]   3 granted\n"
+                      "[990]  timer\n"
+                      "[991]  extend 1000  -> done LOST\n");
+    /* Lost meanwhile, of which the owner hears nothing either. */
+    trace_run(&three, "[0]    acquire 1000 wait 20 -> send ACQUIRE 123\n"
+                      "[1]    1 granted\n"
+                      "[2]    2 granted    -> done OK\n"
+                      "[938]  timer        -> lost\n"
+                      "[940]  untold       -> send ROLLBACK 123\n"
+                      "[990]  timer\n");
 }
 
 CASE(an_outage_is_waited_out, "A9: too few nodes now is no reason to stop waiting.")

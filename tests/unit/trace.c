@@ -255,6 +255,9 @@ static void event_line(struct trace *t, char **words, int64_t now_ns, const char
         event.type = RL_EVENT_NODE_OUT;
         event.node = (uint8_t)__builtin_ctz(read_nodes(words[1]));
         step(t, &event, expected);
+    } else if (strcmp(words[0], "untold") == 0) {
+        event.type = RL_EVENT_TOO_LATE;
+        step(t, &event, expected);
     } else if (strcmp(words[0], "abandon") == 0) {
         event.type = RL_EVENT_ABANDON;
         step(t, &event, expected);

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Passwords do not stay in buffers: the memory of this process is searched for AUTH commands. */
+#include "check.h"
+#include "client.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* The servers are told its hash, so that this process encodes it in the library only. */
+#define PASSWORD "correct-horse-battery-staple"
+#define PASSWORD_HASH "#87cbebfeebc05f7c54ac9336c4b4bbec831227a641951a4bde7edd56020f8590"
+
+/* The password behind the end of a line: as it is in an AUTH command, and nowhere else. */
+static int count_in(const char *bytes, size_t size)
+{
+    static const char password[] = PASSWORD;
+    const char *end = bytes + size;
+    int count = 0;
+    for (const char *at = bytes; at < end; at++) {
+        at = memmem(at, (size_t)(end - at), password, sizeof password - 1);
+        if (at == NULL)
+            break;
+        count += at >= bytes + 2 && at[-2] == '\r' && at[-1] == '\n';
+    }
+    return count;
+}
+
+/* How often an AUTH command is anywhere in the writable memory of this process. */
+static int count_logins(void)
+{
+    FILE *maps = fopen("/proc/self/maps", "r");
+    int memory = open("/proc/self/mem", O_RDONLY);
+    char line[512];
+    int count = 0;
+    CHECK(maps != NULL && memory >= 0);
+    while (fgets(line, sizeof line, maps) != NULL) {
+        unsigned long from, to;
+        char rights[5];
+        if (sscanf(line, "%lx-%lx %4s", &from, &to, rights) != 3 || rights[1] != 'w')
+            continue;
+        /* Mapped, so that the copy is not in a region that is still to be read. */
+        char *copy =
+            mmap(NULL, to - from, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        CHECK(copy != MAP_FAILED);
+        ssize_t got = pread(memory, copy, to - from, (off_t)from);
+        count += got > 0 ? count_in(copy, (size_t)got) : 0;
+        munmap(copy, to - from);
+    }
+    close(memory);
+    fclose(maps);
+    return count;
+}
+
+static void ignore_done(redlock_lock *lock, int error, void *data)
+{
+    (void)lock;
+    (void)error;
+    (void)data;
+}
+
+/* Requests that wait behind the login make its buffer grow. */
+static void start_many(redlock *r, redlock_lock **locks, int count)
+{
+    redlock_request q = {.size = sizeof q, .done = ignore_done};
+    char name[16];
+    for (int i = 0; i < count; i++) {
+        snprintf(name, sizeof name, "x%d", i);
+        CHECK_OK(redlock_start(r, name, 10000, &q, &locks[i]));
+    }
+}
+
+CASE(password_not_kept_in_buffers,
+     "No AUTH command stays in memory once it was sent or dropped.")
+{
+    enum { MANY = 400 };
+    struct cluster c;
+    redlock_lock *locks[MANY];
+    if (CHECK_SANITIZED)
+        check_skip("a sanitizer's memory is too large to be searched");
+    cluster_start(&c, 3);
+    for (size_t i = 0; i < 3; i++)
+        CHECK_STR("OK", server_cmd(&c.node[i], "ACL", "SETUSER", "locker", "on", PASSWORD_HASH,
+                                   "~*", "&*", "+@all", NULL));
+    redlock_options o = client_options(&c);
+    o.username = "locker";
+    o.password = PASSWORD;
+    CHECK_INT(0, count_logins());
+    redlock *r = client_open_with(&o);
+    start_many(r, locks, MANY);
+    CHECK(count_logins() >= 3); /* they wait to be sent: the search finds what is there */
+    client_warm(r);
+    CHECK_INT(0, count_logins());
+    /* Subscriber connections, and connections that fail before anything is sent. */
+    cluster_set(&c, 0, 3, "redlock:held", "another", 60000);
+    redlock_request q = {.size = sizeof q, .wait_ms = 300};
+    redlock_lock *lock = NULL;
+    CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(r, "held", 10000, &q, &lock));
+    for (int i = 0; i < 3; i++)
+        server_kill(&c.node[i]);
+    CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "y", 10000, &q, &lock));
+    for (int i = 0; i < MANY; i++)
+        redlock_lock_free(locks[i]);
+    redlock_close(r);
+    CHECK_INT(0, count_logins());
+}
