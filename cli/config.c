@@ -141,7 +141,7 @@ static int apply_line(struct source *f, struct settings *s, char *line)
 static int open_source(struct source *f, bool needed)
 {
     struct stat info;
-    char path[PATH_MAX_BYTES];
+    char path[TEXT_PATH_MAX];
     f->file = fopen(f->path, "re");
     if (f->file && (fstat(fileno(f->file), &info) != 0 || !S_ISDIR(info.st_mode)))
         return 0;
@@ -151,8 +151,8 @@ static int open_source(struct source *f, bool needed)
     f->file = NULL;
     if (!needed && (error == ENOENT || error == ENOTDIR))
         return 0;
-    text_safe(path, sizeof path, f->path);
-    return message_fail(EXIT_CONFIG, "cannot read the configuration file %.512s: %s", path,
+    text_path(path, f->path);
+    return message_fail(EXIT_CONFIG, "cannot read the configuration file %s: %s", path,
                         strerror(error));
 }
 

@@ -228,8 +228,8 @@ static int check_file(const struct settings *s, enum setting setting)
         close(fd);
     if (problem == 0)
         return 0;
-    char shown[TEXT_QUOTE_MAX];
-    text_quote(shown, path);
+    char shown[TEXT_PATH_MAX];
+    text_path(shown, path);
     return message_fail(EXIT_CONFIG, "%s: cannot read %s: %s", settings_name(setting), shown,
                         strerror(problem));
 }
