@@ -144,6 +144,22 @@ CASE(wrong_name, "A certificate for another name is refused; named on purpose it
     CHECK_OK(try_lock(&o, NULL, NULL));
 }
 
+CASE(address_as_name, "An address in the URL needs an address in the certificate, not a name.")
+{
+    struct tls_cluster t;
+    start(&t, "spelled", "no");
+    redlock_options o = options(&t);
+    check_refused(&t, &o, "has no IP address among its alternative names: it needs IP:127.0.0.1");
+}
+
+CASE(another_address, "A certificate for another address is refused with that address.")
+{
+    struct tls_cluster t;
+    start(&t, "elsewhere", "no");
+    redlock_options o = options(&t);
+    check_refused(&t, &o, "is for 192.0.2.1, not 127.0.0.1");
+}
+
 CASE(unknown_authority, "A certificate of an unknown authority is refused.")
 {
     struct tls_cluster t;
