@@ -11,6 +11,7 @@
 #include "message.h"
 #include "settings.h"
 #include "text.h"
+#include "trust.h"
 
 #define LINE_MAX_BYTES 4096
 #define PATH_MAX_BYTES 4096
@@ -21,6 +22,7 @@ struct source {
     char path[PATH_MAX_BYTES];
     unsigned line;
     uint32_t seen; /* bit per setting that this file has given */
+    bool secret;   /* there is a password in it */
 };
 
 static int complain(const struct source *f, const char *problem)
@@ -125,6 +127,7 @@ static int apply_line(struct source *f, struct settings *s, char *line)
         return complain(f, problem);
     }
     f->seen |= 1u << setting;
+    f->secret = f->secret || (setting == SETTING_NODES && settings_have_password(value));
     const char *wrong = settings_set(s, setting, value);
     if (!wrong)
         return 0;
@@ -195,11 +198,12 @@ int config_load(struct settings *s)
     int status = find_source(&f, s);
     if (status || !f.file)
         return status;
-    while (read_line(&f, line, &status) > 0) {
+    status = trust_check("the configuration file", f.path, fileno(f.file));
+    while (status == 0 && read_line(&f, line, &status) > 0) {
         status = apply_line(&f, s, line);
-        if (status)
-            break;
     }
+    if (status == 0 && f.secret)
+        trust_warn("the password", f.path, fileno(f.file));
     explicit_bzero(line, sizeof line);
     fclose(f.file);
     return status;

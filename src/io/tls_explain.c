@@ -70,7 +70,8 @@ static bool first_name(X509 *certificate, bool address, char *out, size_t size)
 /* Whom the certificate was made for: its first alternative name, else its common name. */
 static void subject(X509 *certificate, char *out, size_t size)
 {
-    if (!first_name(certificate, false, out, size) && !common_name(X509_get_subject_name(certificate), out, size)) {
+    if (!first_name(certificate, false, out, size) &&
+        !common_name(X509_get_subject_name(certificate), out, size)) {
         snprintf(out, size, "nobody in particular");
     }
 }
