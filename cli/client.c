@@ -7,6 +7,7 @@
 #include "text.h"
 
 #define CLIENT_NAME "redlock-cli"
+#define DETAIL_MAX 1024 /* as much as the library says of a failure */
 
 static uint32_t flags_of(const struct settings *s)
 {
@@ -21,10 +22,20 @@ static uint32_t flags_of(const struct settings *s)
 /* The library tells every doubt once. */
 static void on_doubt(const char *address, const char *text, void *data)
 {
-    char safe[2 * REDLOCK_TEXT_MAX];
+    char safe[2 * REDLOCK_TEXT_MAX], node[REDLOCK_ADDRESS_MAX];
     (void)data;
     text_safe(safe, sizeof safe, text);
-    message_doubt(address, safe);
+    text_safe(node, sizeof node, address);
+    message_doubt(node, safe);
+}
+
+/* The library repeats names and prefixes byte for byte. */
+static int fail(int status, int error)
+{
+    char safe[DETAIL_MAX];
+    const char *detail = redlock_detail();
+    text_safe(safe, sizeof safe, *detail ? detail : redlock_strerror(error));
+    return message_fail(status, "%s", safe);
 }
 
 int client_open(const struct settings *s, redlock **out)
@@ -56,8 +67,11 @@ int client_open(const struct settings *s, redlock **out)
     int error = redlock_open(&o, out);
     if (error == REDLOCK_OK)
         return 0;
-    /* Whatever a client refuses here came from the settings. */
-    int status = error == REDLOCK_INVAL ? EXIT_CONFIG : exit_status_of(error);
-    const char *detail = redlock_detail();
-    return message_fail(status, "%s", *detail ? detail : redlock_strerror(error));
+    /* What a client refuses here came from the settings. */
+    return fail(error == REDLOCK_INVAL ? EXIT_CONFIG : exit_status_of(error), error);
+}
+
+int client_fail(int error)
+{
+    return fail(exit_status_of(error), error);
 }

@@ -10,4 +10,8 @@
 /* Opens a client without a thread. Returns 0 or an exit status, after saying what is wrong. */
 int client_open(const struct settings *s, redlock **out);
 
+/* Says what the library's last call of this thread, which failed with `error`, said about it.
+ * Returns the exit status. */
+int client_fail(int error);
+
 #endif

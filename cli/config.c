@@ -11,6 +11,7 @@
 #include "message.h"
 #include "settings.h"
 #include "text.h"
+#include "trust.h"
 
 #define LINE_MAX_BYTES 4096
 #define PATH_MAX_BYTES 4096
@@ -21,6 +22,7 @@ struct source {
     char path[PATH_MAX_BYTES];
     unsigned line;
     uint32_t seen; /* bit per setting that this file has given */
+    bool secret;   /* there is a password in it */
 };
 
 static int complain(const struct source *f, const char *problem)
@@ -125,6 +127,7 @@ static int apply_line(struct source *f, struct settings *s, char *line)
         return complain(f, problem);
     }
     f->seen |= 1u << setting;
+    f->secret = f->secret || (setting == SETTING_NODES && settings_have_password(value));
     const char *wrong = settings_set(s, setting, value);
     if (!wrong)
         return 0;
@@ -141,7 +144,7 @@ static int apply_line(struct source *f, struct settings *s, char *line)
 static int open_source(struct source *f, bool needed)
 {
     struct stat info;
-    char path[PATH_MAX_BYTES];
+    char path[TEXT_PATH_MAX];
     f->file = fopen(f->path, "re");
     if (f->file && (fstat(fileno(f->file), &info) != 0 || !S_ISDIR(info.st_mode)))
         return 0;
@@ -151,8 +154,8 @@ static int open_source(struct source *f, bool needed)
     f->file = NULL;
     if (!needed && (error == ENOENT || error == ENOTDIR))
         return 0;
-    text_safe(path, sizeof path, f->path);
-    return message_fail(EXIT_CONFIG, "cannot read the configuration file %.512s: %s", path,
+    text_path(path, f->path);
+    return message_fail(EXIT_CONFIG, "cannot read the configuration file %s: %s", path,
                         strerror(error));
 }
 
@@ -195,11 +198,12 @@ int config_load(struct settings *s)
     int status = find_source(&f, s);
     if (status || !f.file)
         return status;
-    while (read_line(&f, line, &status) > 0) {
+    status = trust_check("the configuration file", f.path, fileno(f.file));
+    while (status == 0 && read_line(&f, line, &status) > 0) {
         status = apply_line(&f, s, line);
-        if (status)
-            break;
     }
+    if (status == 0 && f.secret)
+        trust_warn("the password", f.path, fileno(f.file));
     explicit_bzero(line, sizeof line);
     fclose(f.file);
     return status;

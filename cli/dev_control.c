@@ -17,32 +17,25 @@
 
 /*
  * Socket paths are short and directories need not be: the path leads through a descriptor of
- * the directory. Returns that descriptor, to be closed after use, or -1.
+ * the directory.
  */
-static int address_in(const char *directory, struct sockaddr_un *address)
+static struct sockaddr_un address_in(int directory_fd)
 {
-    int fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return -1;
-    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
-    snprintf(address->sun_path, sizeof address->sun_path, "/proc/self/fd/%d/" DEV_CONTROL_NAME,
-             fd);
-    return fd;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/" DEV_CONTROL_NAME,
+             directory_fd);
+    return address;
 }
 
-int dev_control_listen(const char *directory)
+int dev_control_listen(int directory_fd)
 {
-    struct sockaddr_un address;
-    int fd = -1, directory_fd = address_in(directory, &address);
-    if (directory_fd >= 0)
-        fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    struct sockaddr_un address = address_in(directory_fd);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     bool ready = fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
                  listen(fd, BACKLOG) == 0;
     int error = errno;
     if (!ready && fd >= 0)
         close(fd);
-    if (directory_fd >= 0)
-        close(directory_fd);
     errno = error;
     return ready ? fd : -1;
 }
@@ -101,9 +94,9 @@ void dev_control_answer(int fd, const char *answer)
 
 int dev_control_ask(const char *directory, const char *question, char answer[DEV_ANSWER_MAX])
 {
-    struct sockaddr_un address;
     char line[DEV_LINE_MAX];
-    int fd = -1, directory_fd = address_in(directory, &address);
+    int fd = -1, directory_fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    struct sockaddr_un address = address_in(directory_fd);
     if (directory_fd >= 0)
         fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     snprintf(line, sizeof line, "%s\n", question);

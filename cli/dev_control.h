@@ -14,8 +14,8 @@
 #define DEV_LINE_MAX 256
 #define DEV_ANSWER_MAX 4096
 
-/* The listening socket in `directory`; -1 with errno. */
-int dev_control_listen(const char *directory);
+/* The listening socket in the directory behind the descriptor; -1 with errno. */
+int dev_control_listen(int directory_fd);
 
 /* Accepts a connection and reads its question. Returns the connection or -1. */
 int dev_control_accept(int listen_fd, char question[DEV_LINE_MAX]);

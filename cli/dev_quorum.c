@@ -15,6 +15,7 @@
 #include "exit.h"
 #include "message.h"
 #include "signals.h"
+#include "text.h"
 #include "timer.h"
 
 #define START_LIMIT_MS 10000
@@ -80,6 +81,22 @@ bool dev_quorum_await(struct dev_quorum *q, const struct dev_server *s, bool end
     return true;
 }
 
+/* The last line of its log: why it ended, most likely. */
+static void last_words(const struct dev_quorum *q, const struct dev_server *s, char *out,
+                       size_t size)
+{
+    char line[512], last[512] = "nothing";
+    FILE *log = dev_directory_read_log(q, s->number);
+    while (log && fgets(line, sizeof line, log)) {
+        line[strcspn(line, "\n")] = '\0';
+        if (line[0])
+            memcpy(last, line, sizeof last);
+    }
+    if (log)
+        fclose(log);
+    text_safe(out, size, last);
+}
+
 /* Waits until a server that was started answers. Returns 0 or an exit status. */
 static int await_answer(struct dev_quorum *q, struct dev_server *s, char *problem)
 {
@@ -95,7 +112,7 @@ static int await_answer(struct dev_quorum *q, struct dev_server *s, char *proble
             return EXIT_SIGNAL + q->stop_signal;
         if (!dev_server_is_up(s)) {
             char words[DEV_PROBLEM_MAX / 2];
-            dev_server_last_words(s, q->directory, words, sizeof words);
+            last_words(q, s, words, sizeof words);
             snprintf(problem, DEV_PROBLEM_MAX, "node %d ended at once on port %d; it said: %s",
                      s->number, s->port, words);
             return EXIT_UNAVAILABLE;
@@ -107,10 +124,21 @@ static int await_answer(struct dev_quorum *q, struct dev_server *s, char *proble
 
 static int launch(struct dev_quorum *q, struct dev_server *s, char *problem)
 {
-    int error = dev_server_start(s, q->program, q->directory);
+    int log_fd = dev_directory_open_log(q, s->number);
+    if (log_fd < 0) {
+        bool foreign = errno == EEXIST || errno == ELOOP;
+        snprintf(problem, DEV_PROBLEM_MAX, "cannot write the log node-%d.log: %s", s->number,
+                 foreign ? "what has this name is not the file that was made here"
+                         : strerror(errno));
+        return EXIT_CONFIG;
+    }
+    int error = dev_server_start(s, q->program, q->directory, log_fd);
+    close(log_fd);
     if (error == 0)
         return 0;
-    snprintf(problem, DEV_PROBLEM_MAX, "cannot run %.256s: %s", q->program, strerror(error));
+    char shown[TEXT_QUOTE_MAX];
+    text_quote(shown, q->program);
+    snprintf(problem, DEV_PROBLEM_MAX, "cannot run %s: %s", shown, strerror(error));
     return EXIT_CONFIG;
 }
 
@@ -166,7 +194,7 @@ static int start_all(struct dev_quorum *q, int base_port, char *problem)
 int dev_quorum_open(struct dev_quorum *q, const char *directory, int base_port)
 {
     char problem[DEV_PROBLEM_MAX] = "";
-    q->control_fd = -1;
+    q->control_fd = q->directory_fd = -1;
     for (int i = 0; i < q->count; i++)
         q->server[i] = (struct dev_server){.number = i + 1, .port_fd = -1};
     int status = dev_directory_make(q, directory);
@@ -178,7 +206,7 @@ int dev_quorum_open(struct dev_quorum *q, const char *directory, int base_port)
     status = q->no_init ? 0 : dev_quorum_admit(q);
     if (status)
         return status;
-    q->control_fd = dev_control_listen(q->directory);
+    q->control_fd = dev_control_listen(q->directory_fd);
     if (q->control_fd < 0)
         return message_fail(EXIT_INTERNAL, "cannot make a socket in %.512s: %s", q->directory,
                             strerror(errno));

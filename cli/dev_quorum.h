@@ -19,6 +19,7 @@ struct dev_quorum {
     struct dev_server server[DEV_SERVERS_MAX];
     char program[DEV_PATH_MAX];
     char directory[DEV_PATH_MAX]; /* absolute; empty: not there yet */
+    int directory_fd;             /* what is in it is opened from here; -1: none */
     bool made;                    /* this process made the directory */
     bool no_init;                 /* the servers are left as young as they are */
     int signal_fd;                /* of signals_take() */

@@ -3,7 +3,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
@@ -16,7 +15,6 @@
 #include "exit.h"
 #include "message.h"
 #include "path.h"
-#include "text.h"
 
 #define PORT_LOWEST 10240
 #define PORT_COUNT 20000 /* ends below 32768, where outgoing connections begin */
@@ -107,15 +105,10 @@ void dev_server_unreserve(struct dev_server *s)
     s->port_fd = -1;
 }
 
-void dev_server_log_path(const struct dev_server *s, const char *directory,
-                         char out[DEV_PATH_MAX])
+int dev_server_start(struct dev_server *s, const char *program, const char *directory,
+                     int log_fd)
 {
-    snprintf(out, DEV_PATH_MAX, "%.4000s/node-%d.log", directory, s->number);
-}
-
-int dev_server_start(struct dev_server *s, const char *program, const char *directory)
-{
-    char port[16], path[DEV_PATH_MAX];
+    char port[16];
     /* execvp() does not change its arguments; the casts are for its old-fashioned type. */
     char *const argv[] = {
         (char *)program,
@@ -134,14 +127,8 @@ int dev_server_start(struct dev_server *s, const char *program, const char *dire
         NULL,
     };
     snprintf(port, sizeof port, "%d", s->port);
-    dev_server_log_path(s, directory, path);
-    int log_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    if (log_fd < 0)
-        return errno;
     s->hung = s->ready = s->ending = false;
-    int error = child_start(&s->child, argv, log_fd, -1);
-    close(log_fd);
-    return error;
+    return child_start(&s->child, argv, log_fd, -1);
 }
 
 /* The server itself, or one that a script in its place has started. */
@@ -193,20 +180,4 @@ bool dev_server_is_up(const struct dev_server *s)
 const char *dev_server_state(const struct dev_server *s)
 {
     return !dev_server_is_up(s) ? "down" : s->hung ? "hung" : "up";
-}
-
-void dev_server_last_words(const struct dev_server *s, const char *directory, char *out,
-                           size_t size)
-{
-    char path[DEV_PATH_MAX], line[512], last[512] = "nothing";
-    dev_server_log_path(s, directory, path);
-    FILE *log = fopen(path, "re");
-    while (log && fgets(line, sizeof line, log)) {
-        line[strcspn(line, "\n")] = '\0';
-        if (line[0])
-            memcpy(last, line, sizeof last);
-    }
-    if (log)
-        fclose(log);
-    text_safe(out, size, last);
 }

@@ -32,8 +32,9 @@ bool dev_find_server(char out[DEV_PATH_MAX]);
 int dev_server_reserve(struct dev_server *s, int wanted);
 void dev_server_unreserve(struct dev_server *s);
 
-/* Starts the program with its log in `directory`. Returns 0 or errno. */
-int dev_server_start(struct dev_server *s, const char *program, const char *directory);
+/* Starts the program in `directory`, its output going to `log_fd`. Returns 0 or errno. */
+int dev_server_start(struct dev_server *s, const char *program, const char *directory,
+                     int log_fd);
 
 /* Does the process that was started answer on its port? */
 bool dev_server_answers(const struct dev_server *s);
@@ -41,12 +42,5 @@ bool dev_server_answers(const struct dev_server *s);
 /* "up", "down" or "hung". */
 const char *dev_server_state(const struct dev_server *s);
 bool dev_server_is_up(const struct dev_server *s);
-
-void dev_server_log_path(const struct dev_server *s, const char *directory,
-                         char out[DEV_PATH_MAX]);
-
-/* The last line of its log: why it ended, most likely. */
-void dev_server_last_words(const struct dev_server *s, const char *directory, char *out,
-                           size_t size);
 
 #endif

@@ -12,6 +12,7 @@
 #include "json.h"
 #include "message.h"
 #include "table.h"
+#include "text.h"
 
 const char *const dev_verbs[] = {"kill", "start", "hang", "resume", "list", NULL};
 
@@ -172,8 +173,11 @@ static int read_answer(char *answer, struct row *rows, size_t *count, bool *fres
             *fresh = true;
             continue;
         }
-        if (sscanf(line, "error %d %n", &status, &text) == 1 && text > 0)
-            return message_fail(status, "%s", line + text);
+        if (sscanf(line, "error %d %n", &status, &text) == 1 && text > 0) {
+            char safe[DEV_PROBLEM_MAX];
+            text_safe(safe, sizeof safe, line + text);
+            return message_fail(status, "%s", safe);
+        }
         if (*count == DEV_SERVERS_MAX || sscanf(line, "%d %d %ld %7s %15s", &row.number,
                                                 &row.port, &row.pid, row.state, row.quorum) < 4)
             break;
@@ -191,9 +195,12 @@ int dev_verbs_ask(const struct settings *s, const char *directory, const char *v
     size_t count = 0;
     snprintf(question, sizeof question, "%s %.16s", verb, number ? number : "");
     int error = dev_control_ask(directory, question, answer);
-    if (error)
-        return message_fail(EXIT_UNAVAILABLE, "no `redlock dev` answers in %.512s: %s",
-                            directory, strerror(error));
+    if (error) {
+        char shown[TEXT_PATH_MAX];
+        text_path(shown, directory);
+        return message_fail(EXIT_UNAVAILABLE, "no `redlock dev` answers in %s: %s", shown,
+                            strerror(error));
+    }
     int status = read_answer(answer, rows, &count, &fresh);
     if (status)
         return status;

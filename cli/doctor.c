@@ -184,7 +184,7 @@ static int examine(struct doctor *d)
     if (d->out_of_memory) {
         status = message_fail(EXIT_INTERNAL, "out of memory");
     } else if (error != REDLOCK_OK) {
-        status = message_fail(exit_status_of(error), "%s", redlock_detail());
+        status = client_fail(error);
     } else {
         status = verdict_of(d);
         if (d->settings.json)

@@ -89,7 +89,7 @@ static int adopt(struct handover *h)
     for (size_t i = 0; i < h->name_count; i++) {
         int error = redlock_adopt(h->client, h->name[i], h->value, &h->lock[i]);
         if (error != REDLOCK_OK)
-            return message_fail(exit_status_of(error), "%s", redlock_detail());
+            return client_fail(error);
     }
     return 0;
 }

@@ -12,6 +12,7 @@
 #include "message.h"
 #include "quorums.h"
 #include "report.h"
+#include "text.h"
 
 enum { OPTION_YES = OPTION_OWN, OPTION_QUORUM };
 
@@ -25,9 +26,12 @@ static bool is_wanted(const char *only, const char *quorum)
 static void print_addresses(redlock *client, const char *only)
 {
     redlock_node_info info = {.size = sizeof info};
+    char address[REDLOCK_ADDRESS_MAX];
     for (size_t i = 0; redlock_node(client, i, &info) == REDLOCK_OK; i++) {
+        text_safe(address, sizeof address, info.address);
         if (is_wanted(only, info.quorum_name))
-            fprintf(errors_stream(), "  %s\n", info.address);
+            fprintf(errors_stream(), "  %s
+", address);
     }
 }
 

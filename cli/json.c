@@ -15,8 +15,8 @@ static void write_string(FILE *out, const char *text)
             fputs("\\ufffd", out);
         else if (first == '"' || first == '\\')
             fprintf(out, "\\%c", first);
-        else if (first < 0x20 || first == 0x7f)
-            fprintf(out, "\\u%04x", first);
+        else if (text_steers(text_code(text, length)))
+            fprintf(out, "\\u%04x", (unsigned)text_code(text, length));
         else
             fwrite(text, 1, length, out);
         text += length ? length : 1;

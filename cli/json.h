@@ -18,7 +18,8 @@ void json_end_object(struct json *j);
 void json_array(struct json *j, const char *key);
 void json_end_array(struct json *j);
 
-/* Any bytes: what is not UTF-8 becomes U+FFFD. NULL becomes null. */
+/* Any bytes: what is not UTF-8 becomes U+FFFD, and a character that could steer a terminal is
+ * escaped. NULL becomes null. */
 void json_string(struct json *j, const char *key, const char *value);
 void json_integer(struct json *j, const char *key, int64_t value);
 /* A negative number means "unknown" and becomes null. */

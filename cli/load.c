@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "caller.h"
+#include "client.h"
 #include "exit.h"
 #include "message.h"
 #include "progress.h"
@@ -120,7 +121,7 @@ static void process(struct load_run *run, uint32_t source)
     } else {
         int error = redlock_process(run->load->client[source], 0);
         if (error < 0)
-            run->status = message_fail(exit_status_of(error), "%s", redlock_detail());
+            run->status = client_fail(error);
     }
 }
 

@@ -180,10 +180,13 @@ static int show(const struct settings *s, redlock *client)
 static void join_addresses(redlock *member, char *out, size_t size)
 {
     redlock_node_info info = {.size = sizeof info};
+    char address[REDLOCK_ADDRESS_MAX];
     size_t used = 0;
     out[0] = '\0';
-    for (size_t i = 0; used < size && redlock_node(member, i, &info) == REDLOCK_OK; i++)
-        used += (size_t)snprintf(out + used, size - used, "%s%s", i ? "," : "", info.address);
+    for (size_t i = 0; used < size && redlock_node(member, i, &info) == REDLOCK_OK; i++) {
+        text_safe(address, sizeof address, info.address);
+        used += (size_t)snprintf(out + used, size - used, "%s%s", i ? "," : "", address);
+    }
 }
 
 static void json_home(redlock *member, const char *name, const char *quorum, struct json *j)
@@ -213,7 +216,7 @@ static int show_homes(const struct settings *s, redlock *client, const char *con
         char addresses[REDLOCK_NODES_MAX * REDLOCK_ADDRESS_MAX];
         int home = redlock_quorum_of(client, names[i]);
         if (home < 0)
-            return message_fail(exit_status_of(home), "%s", redlock_detail());
+            return client_fail(home);
         redlock *member = redlock_member(client, (size_t)home);
         quorums_name(client, (size_t)home, quorum);
         join_addresses(member, addresses, sizeof addresses);

@@ -72,9 +72,11 @@ void report_failed_nodes(const redlock_report *report, char *out, size_t size)
     out[0] = '\0';
     for (uint32_t i = 0; i < report->node_count && used < size; i++) {
         const redlock_node_report *n = &report->node[i];
+        char address[REDLOCK_ADDRESS_MAX];
+        text_safe(address, sizeof address, n->address);
         if (n->vote != REDLOCK_VOTE_GRANTED)
             used += (size_t)snprintf(out + used, size - used, "%s%s %s", used ? ", " : "",
-                                     n->address, redlock_vote_text(n->vote));
+                                     address, redlock_vote_text(n->vote));
     }
 }
 

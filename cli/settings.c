@@ -14,6 +14,7 @@
 #include "message.h"
 #include "quorums.h"
 #include "text.h"
+#include "trust.h"
 
 #define DEFAULT_NODE "127.0.0.1:6379"
 #define TIMEOUT_MAX_MS 60000
@@ -216,7 +217,13 @@ static int read_environment(struct settings *s)
     return 0;
 }
 
-static int check_file(const struct settings *s, enum setting setting)
+/* The key may stand in the same file as the certificate. */
+static enum setting key_setting(const struct settings *s)
+{
+    return s->text[SETTING_TLS_KEY] ? SETTING_TLS_KEY : SETTING_TLS_CERT;
+}
+
+static int check_file(const struct settings *s, enum setting setting, const char *what)
 {
     const char *path = s->text[setting];
     struct stat info;
@@ -224,41 +231,56 @@ static int check_file(const struct settings *s, enum setting setting)
         return 0;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     int problem = fd < 0 || fstat(fd, &info) != 0 ? errno : S_ISDIR(info.st_mode) ? EISDIR : 0;
+    if (problem == 0) {
+        int status = trust_check(what, path, fd);
+        if (status == 0 && setting == SETTING_PASSWORD_FILE)
+            trust_warn("the password", path, fd);
+        if (status == 0 && setting == key_setting(s))
+            trust_warn("the TLS key", path, fd);
+        close(fd);
+        return status;
+    }
     if (fd >= 0)
         close(fd);
-    if (problem == 0)
-        return 0;
-    char shown[TEXT_QUOTE_MAX];
-    text_quote(shown, path);
+    char shown[TEXT_PATH_MAX];
+    text_path(shown, path);
     return message_fail(EXIT_CONFIG, "%s: cannot read %s: %s", settings_name(setting), shown,
                         strerror(problem));
 }
 
 static int check(const struct settings *s)
 {
-    static const enum setting files[] = {SETTING_PASSWORD_FILE, SETTING_TLS_CA,
-                                         SETTING_TLS_CERT, SETTING_TLS_KEY};
+    static const struct {
+        enum setting setting;
+        const char *what;
+    } files[] = {
+        {SETTING_PASSWORD_FILE, "the password file"},
+        {SETTING_TLS_CA, "the TLS CA file"},
+        {SETTING_TLS_CERT, "the TLS certificate file"},
+        {SETTING_TLS_KEY, "the TLS key file"},
+    };
     int status = quorums_check(s);
     if (status)
         return status;
     if (s->text[SETTING_TLS_KEY] && !s->text[SETTING_TLS_CERT])
         return message_fail(EXIT_CONFIG, "tls-key is given without tls-cert");
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        status = check_file(s, files[i]);
+        status = check_file(s, files[i].setting, files[i].what);
         if (status)
             return status;
     }
     return 0;
 }
 
-/* A password between the scheme and the @ of a URL. */
-static bool has_password(const char *url)
+bool settings_have_password(const char *nodes)
 {
-    const char *user = strstr(url, "://");
-    user = user ? user + 3 : url;
-    const char *at = strrchr(user, '@');
-    const char *colon = strchr(user, ':');
-    return at && colon && colon < at;
+    for (const char *at = strchr(nodes, '@'); at; at = strchr(at + 1, '@')) {
+        for (const char *c = at; c > nodes && !strchr("/,; \t", c[-1]); c--) {
+            if (c[-1] == ':')
+                return true;
+        }
+    }
+    return false;
 }
 
 int settings_complete(struct settings *s)
@@ -273,7 +295,7 @@ int settings_complete(struct settings *s)
     if (s->quiet)
         message_be_quiet();
     for (size_t i = 0; i < s->node_count; i++) {
-        if (has_password(s->nodes[i])) {
+        if (settings_have_password(s->nodes[i])) {
             message_warn("everybody on this machine can see the password in --nodes with ps; "
                          "use REDLOCK_NODES, REDLOCK_PASSWORD or --password-file");
             break;

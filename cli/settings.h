@@ -90,6 +90,9 @@ const char *settings_name(enum setting setting);
  */
 int settings_complete(struct settings *s);
 
+/* Is there a password in one of these URLs, between the // and the @ of it? */
+bool settings_have_password(const char *nodes);
+
 /* Checks the TTL against the maximum. Returns 0 or an exit status, after saying why. */
 int settings_check_ttl(const struct settings *s);
 

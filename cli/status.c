@@ -47,8 +47,11 @@ static bool next_quarantined(const struct status *c, size_t *at, redlock_node_in
 static void print_quarantine(const struct status *c)
 {
     redlock_node_info info = {.size = sizeof info};
-    for (size_t i = 0; next_quarantined(c, &i, &info);)
-        printf("in quarantine: %s (%s)\n", info.address, info.text);
+    char address[REDLOCK_ADDRESS_MAX];
+    for (size_t i = 0; next_quarantined(c, &i, &info);) {
+        text_safe(address, sizeof address, info.address);
+        printf("in quarantine: %s (%s)\n", address, info.text);
+    }
 }
 
 static void json_quarantine(const struct status *c, struct json *j)

@@ -44,11 +44,22 @@ size_t text_utf8(const char *text)
     return length;
 }
 
-static bool is_control(const char *text, size_t length)
+uint32_t text_code(const char *text, size_t length)
 {
     const unsigned char *s = (const unsigned char *)text;
-    return (length == 1 && (s[0] < 0x20 || s[0] == 0x7f)) ||
-           (length == 2 && s[0] == 0xc2 && s[1] < 0xa0);
+    uint32_t code = length == 1 ? s[0] : s[0] & (0x7fu >> length);
+    for (size_t i = 1; i < length; i++)
+        code = code << 6 | (s[i] & 0x3fu);
+    return code;
+}
+
+bool text_steers(uint32_t code)
+{
+    bool control = code < 0x20 || (code >= 0x7f && code < 0xa0);
+    bool line_or_direction = code == 0x061c || code == 0x200e || code == 0x200f ||
+                             (code >= 0x2028 && code <= 0x202e) ||
+                             (code >= 0x2066 && code <= 0x2069);
+    return control || line_or_direction;
 }
 
 bool text_safe(char *out, size_t size, const char *text)
@@ -56,7 +67,7 @@ bool text_safe(char *out, size_t size, const char *text)
     size_t used = 0;
     while (*text) {
         size_t length = text_utf8(text);
-        bool bad = length == 0 || is_control(text, length);
+        bool bad = length == 0 || text_steers(text_code(text, length));
         size_t written = bad ? 1 : length;
         if (used + written >= size)
             break;
@@ -71,17 +82,25 @@ bool text_safe(char *out, size_t size, const char *text)
     return *text == '\0';
 }
 
+/* `text` from `from` on; what stands before is hidden. */
+static void quote(char *out, size_t size, const char *text, const char *from)
+{
+    size_t used = from > text ? 3 : 0;
+    memcpy(out, "***", used);
+    if (!text_safe(out + used, size - used - 3, from))
+        strcat(out, "...");
+}
+
 void text_quote(char out[TEXT_QUOTE_MAX], const char *text)
 {
     const char *at = strrchr(text, '@');
-    size_t used = 0;
-    if (at) {
-        memcpy(out, "***", 3);
-        used = 3;
-        text = at;
-    }
-    if (!text_safe(out + used, TEXT_QUOTE_MAX - used - 3, text))
-        strcat(out, "...");
+    quote(out, TEXT_QUOTE_MAX, text, at ? at : text);
+}
+
+void text_path(char out[TEXT_PATH_MAX], const char *path)
+{
+    const char *at = strrchr(path, '@'), *colon = strchr(path, ':');
+    quote(out, TEXT_PATH_MAX, path, at && colon && colon < at ? at : path);
 }
 
 void text_time(char out[TEXT_TIME_MAX], int64_t time_ms)

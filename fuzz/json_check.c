@@ -9,14 +9,15 @@
 /* Each reader returns the place behind what it read, or NULL when that is broken. */
 static const char *value(const char *at, int depth);
 
-/* Bytes of the UTF-8 sequence, 0 if it is broken or too long for what it says. */
-static size_t sequence(const char *text)
+/* Bytes of the UTF-8 sequence, 0 if it is broken or too long for what it says; and its code. */
+static size_t sequence(const char *text, unsigned *out)
 {
     const unsigned char *at = (const unsigned char *)text;
     static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
     unsigned code = at[0];
     size_t size = code < 0x80 ? 1 : code < 0xc0 ? 0 : code < 0xe0 ? 2 : code < 0xf0 ? 3 : 4;
 
+    *out = code;
     if (size < 2)
         return size;
     code &= 0x7fu >> size;
@@ -28,7 +29,20 @@ static size_t sequence(const char *text)
     if (at[0] > 0xf4 || code < least[size] || code > 0x10ffff ||
         (code >= 0xd800 && code <= 0xdfff))
         return 0;
+    *out = code;
     return size;
+}
+
+/* What terminals obey: controls, ends of lines and changes of the direction of writing. */
+static bool is_obeyed(unsigned code)
+{
+    static const unsigned ranges[][2] = {{0, 0x1f},        {0x7f, 0x9f},     {0x61c, 0x61c},
+                                         {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x2069}};
+
+    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++)
+        if (code >= ranges[i][0] && code <= ranges[i][1])
+            return true;
+    return false;
 }
 
 static const char *escape(const char *at)
@@ -47,9 +61,10 @@ static const char *string(const char *at)
     if (*at++ != '"')
         return NULL;
     while (at && *at != '"') {
-        size_t size = sequence(at);
+        unsigned code;
+        size_t size = sequence(at, &code);
 
-        if (size == 0 || (unsigned char)*at < 0x20)
+        if (size == 0 || is_obeyed(code))
             return NULL;
         at = *at == '\\' ? escape(at + 1) : at + size;
     }
@@ -111,9 +126,10 @@ bool json_is_line(const char *text)
 bool text_is_harmless(const char *text)
 {
     while (*text) {
-        size_t size = sequence(text);
+        unsigned code;
+        size_t size = sequence(text, &code);
 
-        if (size == 0 || *text == 0x7f || ((unsigned char)*text < 0x20 && *text != '\n'))
+        if (size == 0 || (is_obeyed(code) && code != '\n'))
             return false;
         text += size;
     }

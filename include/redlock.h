@@ -226,7 +226,9 @@ typedef struct redlock_options {
                                   "" for the plain keys of other Redlock clients. */
     const char *username;      /* for nodes whose URL names none */
     const char *password;      /* for nodes whose URL has none */
-    const char *password_file; /* first line of this file, instead of password */
+    const char *password_file; /* first line of this file, instead of password. INVAL if a
+                                  user other than root and the effective one can write to
+                                  it; the same for the TLS files. */
     const char *client_name;   /* CLIENT SETNAME; default "redlock" */
 
     const char *tls_ca_file;     /* PEM; default: the system's store */

@@ -231,6 +231,39 @@ CASE(bad_password_files, "A password file that is missing, unreadable or empty i
     CHECK(r == untouched);
 }
 
+CASE(exposed_password_file, "A password file that another user can change is refused.")
+{
+    static const char *const nodes[] = {"redis://127.0.0.1:1"};
+    static const mode_t bad[] = {0620, 0602, 0666, 0660};
+    static const mode_t good[] = {0600, 0400, 0640, 0644};
+    char path[128];
+    redlock *r = untouched;
+    redlock_options o = one_node(nodes);
+    snprintf(path, sizeof path, "%s/password", check_dir());
+    FILE *f = fopen(path, "w");
+    fputs("secret\n", f);
+    fclose(f);
+    o.password_file = path;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        CHECK_INT(0, chmod(path, bad[i]));
+        CHECK_ERR(REDLOCK_INVAL, redlock_open(&o, &r));
+        CHECK_HAS("others can write to the password file", redlock_detail());
+        CHECK_HAS(path, redlock_detail());
+        CHECK(r == untouched);
+    }
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        CHECK_INT(0, chmod(path, good[i]));
+        CHECK_OK(redlock_open(&o, &r));
+        redlock_close(r);
+    }
+    r = untouched;
+    if (geteuid() == 0) { /* others cannot give files away */
+        CHECK_INT(0, chown(path, 65534, (gid_t)-1));
+        CHECK_ERR(REDLOCK_INVAL, redlock_open(&o, &r));
+        CHECK(r == untouched);
+    }
+}
+
 CASE(words_for_everything, "Every error and vote has a name and a text; others have one too.")
 {
     CHECK_STR("BUSY", redlock_error_name(REDLOCK_BUSY));

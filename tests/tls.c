@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* One node whose port speaks TLS with the named certificate. */
 struct tls_cluster {
@@ -144,6 +145,23 @@ CASE(wrong_name, "A certificate for another name is refused; named on purpose it
     CHECK_OK(try_lock(&o, NULL, NULL));
 }
 
+CASE(address_as_name, "An address in the URL needs an address in the certificate, not a name.")
+{
+    struct tls_cluster t;
+    start(&t, "spelled", "no");
+    redlock_options o = options(&t);
+    check_refused(&t, &o,
+                  "has no IP address among its alternative names: it needs IP:127.0.0.1");
+}
+
+CASE(another_address, "A certificate for another address is refused with that address.")
+{
+    struct tls_cluster t;
+    start(&t, "elsewhere", "no");
+    redlock_options o = options(&t);
+    check_refused(&t, &o, "is for 192.0.2.1, not 127.0.0.1");
+}
+
 CASE(unknown_authority, "A certificate of an unknown authority is refused.")
 {
     struct tls_cluster t;
@@ -249,4 +267,25 @@ CASE(bad_files, "Certificate files that cannot be used are INVAL at open, by nam
     o.tls_key_file = certs_path("good.key"); /* not its key */
     CHECK_ERR(REDLOCK_INVAL, redlock_open(&o, &r));
     CHECK(r == NULL);
+}
+
+CASE(exposed_files, "A CA, certificate or key file that another user can change is refused.")
+{
+    struct tls_cluster t;
+    start(&t, "good", "yes");
+    redlock_options o = options(&t);
+    o.tls_cert_file = certs_path("client.crt");
+    o.tls_key_file = certs_path("client.key");
+    CHECK_OK(try_lock(&o, NULL, NULL));
+    const char *const files[] = {o.tls_ca_file, o.tls_cert_file, o.tls_key_file};
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        redlock *r = NULL;
+        CHECK_INT(0, chmod(files[i], 0620));
+        CHECK_ERR(REDLOCK_INVAL, redlock_open(&o, &r));
+        CHECK(r == NULL);
+        CHECK_HAS("others can write to the TLS ", redlock_detail());
+        CHECK_HAS(files[i], redlock_detail());
+        CHECK_INT(0, chmod(files[i], 0600));
+    }
+    CHECK_OK(try_lock(&o, NULL, NULL));
 }

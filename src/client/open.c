@@ -11,6 +11,7 @@
 
 #include "client/spread.h"
 #include "io/clock.h"
+#include "io/exposed.h"
 #include "io/process.h"
 
 #define PASSWORD_MAX 512
@@ -29,13 +30,20 @@ static int copy_text(const char *text, char **out)
 static int read_password_file(const char *path, char **out)
 {
     char line[PASSWORD_MAX + 2] = "";
+    struct stat info;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? -1 : read(fd, line, sizeof line - 1);
+    bool exposed = fd >= 0 && fstat(fd, &info) == 0 && rl_file_is_exposed(&info);
+    ssize_t got = fd < 0 || exposed ? -1 : read(fd, line, sizeof line - 1);
     int failure = errno;
     int error;
 
     if (fd >= 0)
         close(fd);
+    if (exposed)
+        return rl_detail(REDLOCK_INVAL,
+                         "others can write to the password file %s: give it to this user or "
+                         "to root, and chmod go-w",
+                         path);
     if (got < 0)
         return rl_detail(REDLOCK_INVAL, "cannot read the password file %s: %s", path,
                          strerror(failure));

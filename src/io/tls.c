@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/exposed.h"
 #include "io/tls_explain.h"
 
 #define WHY_SIZE 192
@@ -85,9 +86,27 @@ static int load_key(SSL_CTX *ctx, const char *cert_file, const char *key_file, c
     return explain_file("TLS key file", key_file, why, why_size);
 }
 
+/* A file that others can write may hold their key, or the authority that vouches for them. */
+static int check_file(const char *what, const char *file, char *why, size_t why_size)
+{
+    struct stat info;
+    if (file == NULL || stat(file, &info) != 0 || !rl_file_is_exposed(&info)) {
+        return 0;
+    }
+    snprintf(why, why_size,
+             "others can write to the %s %s: give it to this user or to root, and chmod go-w",
+             what, file);
+    return -1;
+}
+
 static int load_files(SSL_CTX *ctx, const char *ca_file, const char *cert_file,
                       const char *key_file, char *why, size_t why_size)
 {
+    if (check_file("TLS CA file", ca_file, why, why_size) != 0 ||
+        check_file("TLS certificate file", cert_file, why, why_size) != 0 ||
+        check_file("TLS key file", key_file, why, why_size) != 0) {
+        return -1;
+    }
     if (ca_file != NULL && SSL_CTX_load_verify_file(ctx, ca_file) != 1) {
         return explain_file("TLS CA file", ca_file, why, why_size);
     }

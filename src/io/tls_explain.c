@@ -54,18 +54,50 @@ static bool alternative_name(const GENERAL_NAME *name, char *out, size_t size)
     return false;
 }
 
-/* Whom the certificate was made for: its first alternative name, else its common name. */
-static void subject(X509 *certificate, char *out, size_t size)
+/* The first alternative name, or of them the first IP address. */
+static bool first_name(X509 *certificate, bool address, char *out, size_t size)
 {
     bool found = false;
     GENERAL_NAMES *names = X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
     for (int i = 0; !found && i < sk_GENERAL_NAME_num(names); i++) {
-        found = alternative_name(sk_GENERAL_NAME_value(names, i), out, size);
+        const GENERAL_NAME *name = sk_GENERAL_NAME_value(names, i);
+        found = (!address || name->type == GEN_IPADD) && alternative_name(name, out, size);
     }
     GENERAL_NAMES_free(names);
-    if (!found && !common_name(X509_get_subject_name(certificate), out, size)) {
+    return found;
+}
+
+/* Whom the certificate was made for: its first alternative name, else its common name. */
+static void subject(X509 *certificate, char *out, size_t size)
+{
+    if (!first_name(certificate, false, out, size) &&
+        !common_name(X509_get_subject_name(certificate), out, size)) {
         snprintf(out, size, "nobody in particular");
     }
+}
+
+/* Only IP entries count for an address in the URL: DNS entries and the common name may spell
+ * the very same address, and are no match. */
+static void explain_name(int error, X509 *certificate, const char *wanted_name, char *why,
+                         size_t why_size)
+{
+    char text[NAME_SIZE];
+    bool address = error == X509_V_ERR_IP_ADDRESS_MISMATCH;
+    bool has_address = address && first_name(certificate, true, text, sizeof text);
+    if (!has_address) {
+        subject(certificate, text, sizeof text);
+    }
+    if (address && !has_address) {
+        snprintf(why, why_size,
+                 "name mismatch: the certificate (%s) has no IP address among its alternative "
+                 "names: it needs IP:%.*s, or set the TLS server name",
+                 text, NAME_SIZE, wanted_name);
+        return;
+    }
+    snprintf(why, why_size,
+             "name mismatch: the certificate is for %s, not %.*s: correct the URL or set the "
+             "TLS server name",
+             text, NAME_SIZE, wanted_name);
 }
 
 static void date(const ASN1_TIME *from, char *out, size_t size)
@@ -95,12 +127,7 @@ void rl_tls_explain_certificate(int error, X509 *certificate, const char *wanted
         return;
     case X509_V_ERR_HOSTNAME_MISMATCH:
     case X509_V_ERR_IP_ADDRESS_MISMATCH:
-        subject(certificate, text, sizeof text);
-        snprintf(
-            why, why_size,
-            "name mismatch: the certificate is for %s, not %.*s: correct the URL or set the "
-            "TLS server name",
-            text, NAME_SIZE, wanted_name);
+        explain_name(error, certificate, wanted_name, why, why_size);
         return;
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
         snprintf(

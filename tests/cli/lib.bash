@@ -17,6 +17,8 @@ export REDLOCK_CONFIG=/dev/null
 # Children that `redlock run` starts should find this very binary.
 PATH=$(dirname "$redlock"):$PATH
 
+# Files that others can write are refused: the tests make theirs as most users do.
+umask 022
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 

@@ -47,4 +47,6 @@ authority other
 certificate good "$here" 20200101000000Z 20991231000000Z
 certificate expired "$here" 20200101000000Z 20210101000000Z
 certificate wrong DNS:wrong.example 20200101000000Z 20991231000000Z
+certificate spelled DNS:127.0.0.1 20200101000000Z 20991231000000Z
+certificate elsewhere DNS:127.0.0.1,IP:192.0.2.1 20200101000000Z 20991231000000Z
 certificate client DNS:client.example 20200101000000Z 20991231000000Z

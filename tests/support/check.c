@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -147,6 +148,7 @@ static void run_case(const struct check_case *c, pid_t runner)
         _exit(1);
     setpgid(0, 0);
     signal(SIGPIPE, SIG_IGN);
+    umask(022); /* files that others can write are refused */
     alarm((unsigned int)check_setting("REDLOCK_TEST_SECONDS", CASE_SECONDS));
     c->run();
     fflush(stdout);

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Files that name a secret or decide whom to trust: can another user change them? */
+#ifndef RL_EXPOSED_H
+#define RL_EXPOSED_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+/* True if a user other than root and the effective one can write to the file. Only regular files
+ * are judged: a pipe or a device has no mode that would mean anything. */
+bool rl_file_is_exposed(const struct stat *info);
+
+#endif
