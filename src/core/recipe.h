@@ -40,7 +40,8 @@ enum rl_op {
 };
 
 #define RL_USUAL_PREFIX "redlock:"
-/* What stands beside a lock's key, see describe.c. */
+/* What stands beside a lock's key, see describe.c: no lock may have a key that begins so. */
+#define RL_RESERVED_PREFIX "redlock."
 #define RL_FENCE_HEAD "redlock.fence"
 #define RL_QUEUE_HEAD "redlock.queue"
 #define RL_ALIVE_HEAD "redlock.alive"
