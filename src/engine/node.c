@@ -271,16 +271,15 @@ static bool is_put_off(struct rl_engine *engine, uint8_t node, const struct rl_p
 }
 
 /*
- * A token is worth nothing if its lock outlives the guard of a node that forgot it: what the node
- * allows is known since the greeting. Strict clients have a witness for that, of this moment.
+ * A lock must not outlive the guard of a node that forgot it (G4): what the node allows is known
+ * since the greeting. Strict clients have a witness for that, of this moment.
  */
 static bool is_beyond_max_ttl(const struct rl_engine *engine, uint8_t node,
                               const struct rl_claim *claim)
 {
     int64_t max_ttl_ns = engine->node[node].session.guard.node_max_ttl_ns;
 
-    return claim->handle && claim->handle->lock.terms.fenced && max_ttl_ns > 0 &&
-           claim->ttl_ns > max_ttl_ns;
+    return max_ttl_ns > 0 && claim->ttl_ns > max_ttl_ns;
 }
 
 /*
