@@ -223,7 +223,9 @@ typedef struct redlock_options {
     uint32_t retry_max_ms; /* last bound of it; default 250 */
 
     const char *prefix;        /* put before every name to make the key; default "redlock:".
-                                  "" for the plain keys of other Redlock clients. */
+                                  "" for the plain keys of other Redlock clients. Prefix and
+                                  name together must not begin with "redlock.", as the keys
+                                  do that stand beside locks: such a name is INVAL. */
     const char *username;      /* for nodes whose URL names none */
     const char *password;      /* for nodes whose URL has none */
     const char *password_file; /* first line of this file, instead of password. INVAL if a
@@ -537,9 +539,10 @@ typedef void redlock_name_fn(const char *name, void *data);
  * Which locks are there? `each` is called for every name that any node has a key for, once, in
  * the order of the bytes, before this returns; for the first REDLOCK_LIST_MAX that were found.
  * Advice, as with redlock_query(): names come and go meanwhile. With an empty prefix every key of
- * the database is a name. Nodes with very many keys of other programs take their time; more than
- * about ten million are not searched. OK when a majority has listed, else NOQUORUM (AUTH, PROTO),
- * and `each` was not called. Several quorums: a majority of each.
+ * the database is a name, but for those that begin with "redlock.". Nodes with very many keys of
+ * other programs take their time; more than about ten million are not searched. OK when a majority
+ * has listed, else NOQUORUM (AUTH, PROTO), and `each` was not called. Several quorums: a majority
+ * of each.
  */
 REDLOCK_API int redlock_list(redlock *client, redlock_name_fn *each, void *data);
 

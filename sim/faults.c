@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sim/faults.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/recipe.h"
 #include "sim/world.h"
 
 #define MS_NS ((int64_t)1000000)
@@ -246,6 +250,31 @@ static void step_node(struct sim_world *world)
     sim_oracle_stepped(world);
 }
 
+/* Over the number of the counter, or over the whole counter. */
+static void overwrite_counter(struct sim_world *world)
+{
+    static const char *const numbers[] = {"9007199254740993", "500000000000000000",
+                                          "4503599627370496", "-7", "nan"};
+    struct sim_node *node = draw_node(world);
+    char name[SIM_NAME_SIZE];
+    char field[SIM_NAME_SIZE] = "x";
+    bool whole = sim_chance(&world->rng, 500);
+    const char *number = numbers[sim_below(&world->rng, sizeof numbers / sizeof numbers[0])];
+    struct sim_key *key;
+
+    snprintf(name, sizeof name, RL_FENCE_HEAD ":job%u",
+             1 + (unsigned)sim_below(&world->rng, world->options.lock_count));
+    key = sim_store_find(&node->server.store, sim_slice(name), sim_node_now_ms(world, node));
+    if (!node->up || node->server.replica || (!key && !whole))
+        return;
+    if (!whole)
+        sim_copy_text(field, sizeof field, sim_slice(key->item[0].field));
+    sim_trace(world, "*** n%u: %s is overwritten with %s", node->index + 1, name, number);
+    key = sim_store_create(&node->server.store, sim_slice(name), SIM_HASH);
+    sim_item_set(sim_key_item(key, sim_slice(field), NULL), sim_slice(number));
+    key->expire_ms = sim_node_now_ms(world, node) + atoll(RL_FENCE_LIFE_MS);
+}
+
 /* ---- clients ---- */
 
 static void end_stop(struct sim_world *world, void *subject, uint64_t stamp)
@@ -321,6 +350,7 @@ static void (*const apply[SIM_FAULT_COUNT])(struct sim_world *) = {
     [SIM_FAULT_PROMOTION] = promote,
     [SIM_FAULT_EVICTION] = evict,
     [SIM_FAULT_NODE_STEP] = step_node,
+    [SIM_FAULT_COUNTER] = overwrite_counter,
 };
 
 static void next(struct sim_world *world, enum sim_fault fault);

@@ -135,7 +135,7 @@ static void draw_network(struct sim_options *o, struct sim_rng *rng)
 
 static void draw_faults(struct sim_options *o, struct sim_rng *rng)
 {
-    for (int i = 0; i < SIM_FAULT_COUNT; i++) {
+    for (int i = 0; i < SIM_FAULT_COUNTER; i++) {
         bool on = sim_chance(rng, 350);
         int64_t every_ns = sim_spread(rng, 100, 4000) * MS_NS;
 
@@ -194,6 +194,23 @@ static void draw_relapse(struct sim_options *o, const struct sim_rng *rng)
     o->every_ns[SIM_FAULT_PARTITION] = sim_between(&aside, 200, 1000) * MS_NS;
 }
 
+/*
+ * Fence counters are overwritten with what no clock has reached: they start again at the clock. So
+ * the clocks agree here; where they do not, a lost counter may bring smaller tokens (guarantees.md).
+ * Drawn aside as well.
+ */
+static void draw_bad_counters(struct sim_options *o, const struct sim_rng *rng)
+{
+    struct sim_rng aside = *rng;
+
+    if (!sim_promises_token_order(o) || sim_below(&aside, 20) != 3)
+        return;
+    o->skew_ns = 0;
+    o->drift_ppm = 0;
+    o->fenced_permille = 1000;
+    o->every_ns[SIM_FAULT_COUNTER] = sim_spread(&aside, 50, 2000) * MS_NS;
+}
+
 /* Half of the worlds have plain mutexes only, so that the others do not dilute what they find. */
 static void draw_uses(struct sim_options *o, struct sim_rng *rng)
 {
@@ -227,6 +244,7 @@ void sim_options_draw(struct sim_options *options, struct sim_rng *rng)
     draw_twilight(options, rng);
     draw_uses(options, rng);
     draw_relapse(options, rng);
+    draw_bad_counters(options, rng);
     options->calm_delay_ns = options->node_timeout_ns / 6;
     if (options->calm_delay_ns > options->ttl_min_ms * MS_NS / 24)
         options->calm_delay_ns = options->ttl_min_ms * MS_NS / 24;

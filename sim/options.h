@@ -61,7 +61,8 @@ enum sim_regime {
     X(FLUSHALL, "SA")        /* a node loses its keys */                                       \
     X(PROMOTION, "SA")       /* a node is a replica for a while, then a master again */        \
     X(EVICTION, "A")         /* a node loses one key */                                        \
-    X(NODE_STEP, "TA")       /* a node's clock is set */
+    X(NODE_STEP, "TA")       /* a node's clock is set */                                       \
+    X(COUNTER, "")           /* a fence counter is overwritten: drawn aside, options.c */
 
 enum sim_fault {
 #define SIM_FAULT_ENUM(name, regimes) SIM_FAULT_##name,

@@ -50,6 +50,8 @@ void sim_script_zadd(struct sim_server *server, struct rl_slice name, struct rl_
 double sim_script_zscore(struct sim_server *server, struct rl_slice name,
                          struct rl_slice member);
 bool sim_script_zrem(struct sim_server *server, struct rl_slice name, struct rl_slice member);
+/* The largest ticket that was seen; 0: none. */
+double sim_script_largest_ticket(struct sim_server *server, struct rl_slice alive);
 /* PUBLISH to the client of a waiter; `slot` behind its name. True: somebody listens. */
 bool sim_script_wake(struct sim_server *server, const char *waiter, struct rl_slice slot);
 
@@ -63,6 +65,11 @@ struct sim_counter {
 /* Who counts up from nothing, not from the clock, stays below. */
 #define SIM_COUNTED_MAX INT64_C(1000000000000)
 
+/*
+ * What a counter of this text goes on from; -1: it is none. Numbers of scripts are doubles, so
+ * without the limit a counter stops at 2^53.
+ */
+int64_t sim_script_last(struct rl_slice text);
 void sim_script_read_counter(struct sim_server *server, struct rl_slice name,
                              struct sim_counter *out);
 void sim_script_write_counter(struct sim_server *server, struct rl_slice name, int64_t token,

@@ -305,6 +305,16 @@ static bool is_ours(struct sim_server *server, struct rl_slice name, struct rl_s
     return sim_key_find(key, sim_script_name(field, sizeof field, "h:", value)) != NULL;
 }
 
+/* What is no number of a counter is behind every token. */
+static bool is_behind(const char *text, int64_t token)
+{
+    int64_t number = -1;
+
+    if (!text || !sim_read_number(sim_slice(text), &number))
+        return true;
+    return number < token || (RL_RULE(TOKEN_RANGE) && number >= RL_COUNTER_LIMIT);
+}
+
 /* KEYS lock and fence counter of each name; ARGV value, token, counter's life, incarnation */
 void sim_script_align(const struct sim_call *call)
 {
@@ -312,6 +322,10 @@ void sim_script_align(const struct sim_call *call)
     int64_t token = sim_script_number(call->arg[1]);
     struct sim_counter counter;
 
+    if (RL_RULE(TOKEN_RANGE) && token >= RL_COUNTER_LIMIT) {
+        sim_reply_integer(call->out, 0);
+        return;
+    }
     for (uint32_t i = 0; i < call->key_count; i += 2) {
         if (is_ours(server, call->key[i], call->arg[0]))
             continue;
@@ -320,18 +334,18 @@ void sim_script_align(const struct sim_call *call)
     }
     for (uint32_t i = 0; i < call->key_count; i += 2) {
         const char *first;
-        struct sim_key *key;
+        struct sim_key *key = sim_server_find(server, call->key[i + 1]);
 
         sim_script_read_counter(server, call->key[i + 1], &counter);
-        sim_script_write_counter(server, call->key[i + 1],
-                                 counter.last < token ? token : counter.last,
-                                 counter.has_from ? sim_slice(counter.from) : call->arg[3],
-                                 sim_script_number(call->arg[2]));
+        if (is_behind(key ? key->item[0].value : NULL, token))
+            sim_script_write_counter(server, call->key[i + 1], token,
+                                     counter.has_from ? sim_slice(counter.from) : call->arg[3],
+                                     sim_script_number(call->arg[2]));
+        sim_script_expire_in(server, call->key[i + 1], sim_script_number(call->arg[2]));
         /* A new key may have moved the others. */
         key = sim_server_find(server, call->key[i]);
         first = sim_script_field(server, call->key[i], "fence");
-        if (key && key->type == SIM_HASH &&
-            (!first || sim_script_number(sim_slice(first)) < token))
+        if (key && key->type == SIM_HASH && is_behind(first, token))
             sim_item_set(sim_key_item(key, sim_slice("fence"), NULL), call->arg[1]);
     }
     sim_reply_integer(call->out, 1);

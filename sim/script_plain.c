@@ -12,16 +12,19 @@
 
 #define HEADS_MAX 16
 
-/* HINCRBY */
+/* HINCRBY, as a script sees its answer; 0: what is there cannot be counted up. */
 static int64_t count_up(struct sim_server *server, struct rl_slice name, struct rl_slice field)
 {
-    struct sim_item *item = sim_key_item(sim_script_hash(server, name), field, NULL);
-    int64_t token = sim_script_number(sim_slice(item->value)) + 1;
+    bool is_new;
+    struct sim_item *item = sim_key_item(sim_script_hash(server, name), field, &is_new);
+    int64_t token = 0;
     char text[SIM_VALUE_SIZE];
 
-    snprintf(text, sizeof text, "%" PRId64, token);
+    if (!is_new && !sim_read_number(sim_slice(item->value), &token))
+        return 0;
+    snprintf(text, sizeof text, "%" PRId64, ++token);
     sim_item_set(item, sim_slice(text));
-    return token;
+    return (int64_t)(double)token;
 }
 
 /* Does it begin as this identity, and as its second part? */
@@ -34,26 +37,25 @@ static bool is_life_of(const char *identity, struct rl_slice sure)
     return rl_slice_equals(sure, life);
 }
 
-/* At the clock; `counted`: what counting up gave, 0 if it was not tried. */
-static int64_t begin_counter(const struct sim_call *call, struct rl_slice sure, int64_t counted)
+/* At the clock, and above what is there. */
+static int64_t begin_counter(const struct sim_call *call, struct rl_slice sure)
 {
     struct sim_server *server = call->server;
     const struct sim_key *key = sim_server_find(server, call->key[1]);
-    int64_t token = server->now_us > counted ? server->now_us : counted;
+    int64_t token = server->now_us;
     char tag[SIM_NAME_SIZE];
-    bool has_other = false;
+    bool has_tag = false;
 
     for (uint32_t i = 0; key && i < key->item_count; i++) {
-        int64_t next = sim_script_number(sim_slice(key->item[i].value)) + 1;
+        int64_t next = sim_script_last(sim_slice(key->item[i].value)) + 1;
+        bool counted = sure.size && rl_slice_equals(sure, key->item[i].field);
 
-        if (sure.size && rl_slice_equals(sure, key->item[i].field))
-            continue; /* counted already */
-        has_other = true;
+        has_tag = true;
         sim_copy_text(tag, sizeof tag, sim_slice(key->item[i].field));
-        if (next > token || !RL_RULE(COUNTER_LIFE))
+        if (next > token || (next > 0 && !counted && !RL_RULE(COUNTER_LIFE)))
             token = next;
     }
-    if (sure.size != 0 || !has_other)
+    if (sure.size != 0 || !has_tag)
         snprintf(tag, sizeof tag, "%.*s%s", (int)sure.size, sure.data,
                  call->arg_count > 3 ? "?" : "");
     if (call->key_count > 2 && rl_slice_equals(sure, tag)) {
@@ -83,8 +85,8 @@ void sim_script_acquire(const struct sim_call *call)
     }
     sim_server_set(server, key[0], call->arg[0], sim_script_number(call->arg[1]));
     token = sure.size ? count_up(server, key[1], sure) : 0;
-    if (token <= SIM_COUNTED_MAX)
-        token = begin_counter(call, sure, token);
+    if (token <= SIM_COUNTED_MAX || (RL_RULE(TOKEN_RANGE) && token >= RL_COUNTER_LIMIT))
+        token = begin_counter(call, sure);
     else if (token % 16 == 0)
         sim_script_expire_in(server, key[1], atoll(RL_FENCE_LIFE_MS));
     sim_reply_integer(call->out, token);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/answer.h"
+#include "core/rules.h"
 #include "sim/script.h"
 
 #define WAITER_ID_SIZE 16
@@ -110,6 +111,13 @@ bool sim_script_zrem(struct sim_server *server, struct rl_slice name, struct rl_
     return true;
 }
 
+double sim_script_largest_ticket(struct sim_server *server, struct rl_slice alive)
+{
+    double largest = sim_script_zscore(server, alive, sim_slice("t"));
+
+    return largest < 0 || largest + 1 >= (double)RL_COUNTER_LIMIT ? 0 : largest;
+}
+
 bool sim_script_wake(struct sim_server *server, const char *waiter, struct rl_slice slot)
 {
     char channel[SIM_MESSAGE_SIZE];
@@ -123,6 +131,17 @@ bool sim_script_wake(struct sim_server *server, const char *waiter, struct rl_sl
 
 /* ---- fence counters ---- */
 
+int64_t sim_script_last(struct rl_slice text)
+{
+    int64_t last = -1;
+
+    if (!sim_read_number(text, &last))
+        return -1;
+    if (RL_RULE(TOKEN_RANGE) && last + 1 >= RL_COUNTER_LIMIT)
+        return -1;
+    return (int64_t)(double)last;
+}
+
 void sim_script_read_counter(struct sim_server *server, struct rl_slice name,
                              struct sim_counter *out)
 {
@@ -133,8 +152,7 @@ void sim_script_read_counter(struct sim_server *server, struct rl_slice name,
         return;
     out->has_from = true;
     sim_copy_text(out->from, sizeof out->from, sim_slice(key->item[0].field));
-    if (!sim_read_number(sim_slice(key->item[0].value), &out->last))
-        out->last = -1;
+    out->last = sim_script_last(sim_slice(key->item[0].value));
 }
 
 void sim_script_write_counter(struct sim_server *server, struct rl_slice name, int64_t token,

@@ -85,7 +85,7 @@ static void enqueue(struct take *take, struct rl_slice queue, struct rl_slice al
     if (sim_script_zscore(server, queue, take->waiter) < 0)
         sim_script_zadd(server, queue, take->waiter, (double)take->ticket);
     sim_script_zadd(server, alive, take->waiter, (double)(take->now_ms + take->life_ms));
-    if (sim_script_zscore(server, alive, sim_slice("t")) < (double)take->ticket)
+    if (sim_script_largest_ticket(server, alive) < (double)take->ticket)
         sim_script_zadd(server, alive, sim_slice("t"), (double)take->ticket);
     sim_script_expire_in(server, queue, take->life_ms);
     sim_script_expire_in(server, alive, take->life_ms);
@@ -115,9 +115,9 @@ static void stand_in_queue(struct take *take, uint32_t name)
         enqueue(take, queue_name, alive);
     queue = sim_server_find(take->server, queue_name);
     if (!take->waiter.size || !take->ticket) {
-        double largest = sim_script_zscore(take->server, alive, sim_slice("t"));
+        double largest = sim_script_largest_ticket(take->server, alive);
 
-        take->next_ticket = larger(take->next_ticket, largest < 0 ? 1 : (int64_t)largest + 1);
+        take->next_ticket = larger(take->next_ticket, (int64_t)largest + 1);
     }
     rank = rank_of(queue, take->waiter);
     if (rank > 0) {
@@ -319,8 +319,8 @@ static int64_t draw_token(struct take *take, struct rl_slice incarnation, int64_
         bool known;
 
         sim_script_read_counter(take->server, key_of(take, i, FENCE), &counter);
-        known = is_known(&counter, sure) || (!RL_RULE(COUNTER_LIFE) && counter.has_from);
-        token = larger(token, counter.last + 1);
+        known = is_known(&counter, sure) || (!RL_RULE(COUNTER_LIFE) && counter.last > 0);
+        token = larger(token, (int64_t)((double)counter.last + 1));
         token = larger(token, known ? 0 : take->server->now_us);
     }
     for (uint32_t i = 0; i < take->names; i++) {
@@ -346,6 +346,8 @@ static int64_t owners_token(struct take *take, int64_t token)
     int64_t owners = first ? sim_script_number(sim_slice(first)) : 0;
     char text[24];
 
+    if (owners < 0 || (RL_RULE(TOKEN_RANGE) && owners >= RL_COUNTER_LIMIT))
+        owners = 0;
     if (take->kind != 'o' || owners != 0)
         return take->kind == 'o' ? owners : 0;
     snprintf(text, sizeof text, "%" PRId64, token);
@@ -451,9 +453,9 @@ void sim_script_ticket(const struct sim_call *call)
     int64_t left_ms = -2;
 
     for (uint32_t i = 0; i < call->key_count; i += 2) {
-        double largest = sim_script_zscore(call->server, call->key[i + 1], sim_slice("t"));
+        double largest = sim_script_largest_ticket(call->server, call->key[i + 1]);
 
-        ticket = larger(ticket, largest < 0 ? 1 : (int64_t)largest + 1);
+        ticket = larger(ticket, (int64_t)largest + 1);
         left_ms = larger(left_ms, sim_script_remaining_ms(call->server, call->key[i]));
     }
     sim_reply_array(call->out, 2);

@@ -9,7 +9,7 @@
 #define KEY "redlock:x"
 #define FENCE "redlock.fence:x"
 /* Far beyond any clock. */
-#define AHEAD "8000000000000000"
+#define AHEAD "4000000000000000"
 
 static struct server node;
 static long long begun_us;
@@ -77,12 +77,12 @@ CASE(never_back, "Where the clock went back, the last number is what it begins a
 {
     begin();
     put("i0", AHEAD);
-    CHECK_INT(8000000000000001, DRAW(.incarnation = "i1"));
-    CHECK_INT(8000000000000002, DRAW(.incarnation = "i1"));
-    CHECK_INT(8000000000000003, DRAW(.incarnation = "i2", .in_doubt = true));
-    CHECK_INT(8000000000000004, DRAW(.incarnation = ""));
-    CHECK_INT(8000000000000005, DRAW(.incarnation = "i2"));
-    CHECK_INT(8000000000000006, DRAW(.incarnation = "i2", .in_doubt = true));
+    CHECK_INT(4000000000000001, DRAW(.incarnation = "i1"));
+    CHECK_INT(4000000000000002, DRAW(.incarnation = "i1"));
+    CHECK_INT(4000000000000003, DRAW(.incarnation = "i2", .in_doubt = true));
+    CHECK_INT(4000000000000004, DRAW(.incarnation = ""));
+    CHECK_INT(4000000000000005, DRAW(.incarnation = "i2"));
+    CHECK_INT(4000000000000006, DRAW(.incarnation = "i2", .in_doubt = true));
     CHECK_STR("i2", tag());
 }
 
@@ -90,8 +90,8 @@ CASE(nameless, "On a node that says nothing of itself it goes on from the last n
 {
     begin();
     put("", AHEAD);
-    CHECK_INT(8000000000000001, DRAW(.incarnation = ""));
-    CHECK_INT(8000000000000002, DRAW(.incarnation = ""));
+    CHECK_INT(4000000000000001, DRAW(.incarnation = ""));
+    CHECK_INT(4000000000000002, DRAW(.incarnation = ""));
     CHECK_STR("", tag());
 }
 
@@ -135,7 +135,7 @@ CASE(small_numbers,
     CHECK(DRAW(.incarnation = "i1") >= begun_us);
     put("i1", "7");
     server_cmd(&node, "HSET", FENCE, "i0", AHEAD, NULL);
-    CHECK_INT(8000000000000001, DRAW(.incarnation = "i1"));
+    CHECK_INT(4000000000000001, DRAW(.incarnation = "i1"));
     CHECK_STR("i1", tag());
 }
 

@@ -252,6 +252,48 @@ CASE(young_nodes, "Nodes that may not vote yet: the guard is a warning that name
     }
 }
 
+CASE(bad_counters, "Fence counters that no clock can have reached: a warning that names one.")
+{
+    static const char *const numbers[] = {"9007199254740993", "1e300", "nan", "-1", "1.5",
+                                          "4503599627370495"};
+    struct cluster c;
+    struct findings all;
+    cluster_start(&c, 3);
+    for (int i = 0; i < 200; i++) {
+        char key[64];
+        snprintf(key, sizeof key, "redlock.fence:fine-%d", i);
+        server_cmd(&c.node[i % 3], "HSET", key, "i", "1700000000000000", NULL);
+        snprintf(key, sizeof key, "redlock:other-%d", i);
+        server_cmd(&c.node[i % 3], "SET", key, "v", "PX", "60000", NULL);
+    }
+    audit(&c, &all);
+    expect_only(&all, (const char *const[]){NULL});
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        server_cmd(&c.node[1], "HSET", "redlock.fence:job", "i", numbers[i], NULL);
+        audit(&c, &all);
+        expect(&all, &c, 1, "fencing", REDLOCK_CHECK_WARN);
+        expect(&all, &c, 0, "fencing", REDLOCK_CHECK_OK);
+        expect_only(&all, (const char *const[]){"fencing", NULL});
+        CHECK_HAS("1 counter", find(&all, &c, 1, "fencing")->text);
+        CHECK_HAS("redlock.fence:job", find(&all, &c, 1, "fencing")->text);
+        CHECK_HAS("DEL", find(&all, &c, 1, "fencing")->remedy);
+    }
+    /* What is no counter at all, and the counter of a key of another prefix. */
+    server_cmd(&c.node[2], "SET", "redlock.fence@other", "7", NULL);
+    server_cmd(&c.node[2], "HSET", "redlock.fence:two", "a", "1", "b", "2", NULL);
+    audit(&c, &all);
+    CHECK_HAS("2 counters", find(&all, &c, 2, "fencing")->text);
+    /* A fenced lock of the name mends it. */
+    redlock *r = client_open_warm(&c, 0);
+    redlock_request q = {.size = sizeof q, .flags = REDLOCK_FENCED};
+    redlock_lock *lock = NULL;
+    CHECK_OK(redlock_acquire(r, "job", TTL_MS, &q, &lock));
+    client_unlock(lock);
+    redlock_close(r);
+    audit(&c, &all);
+    expect(&all, &c, 1, "fencing", REDLOCK_CHECK_OK);
+}
+
 /* ---- rights and silence ------------------------------------------------------------------ */
 
 static void add_user(struct cluster *c, int node, const char *const *rights)

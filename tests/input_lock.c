@@ -44,6 +44,46 @@ static void some_check(const redlock_check *check, void *data)
     FAIL("told about %s in spite of the mistake", check->name);
 }
 
+/* The keys that stand beside locks, cut into prefix and name in every way. */
+CASE(reserved_keys, "No prefix and name may make a key that begins with redlock. together.")
+{
+    static const char *const keys[] = {"redlock.admit", "redlock.queue:x", "redlock.fence:x",
+                                       "redlock.anything", "redlock."};
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock_options o = client_options(&c);
+    for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
+        for (size_t cut = 0; cut < strlen("redlock."); cut++) {
+            char prefix[16] = "";
+            const char *name = keys[k] + cut;
+            const char *more[] = {name};
+            redlock_lock *lock = untouched_lock;
+            redlock_info info = {.size = sizeof info};
+            redlock_request q = {.size = sizeof q, .more_names = more, .more_name_count = 1};
+            memcpy(prefix, keys[k], cut);
+            o.prefix = prefix;
+            redlock *r = client_open_with(&o);
+            INVALID(redlock_acquire(r, name, 1000, NULL, &lock));
+            INVALID_TOO(redlock_acquire(r, "fine", 1000, &q, &lock));
+            INVALID_TOO(redlock_adopt(r, name, "value", &lock));
+            INVALID_TOO(redlock_query(r, name, &info, NULL));
+            CHECK_INT(REDLOCK_INVAL, redlock_quorum_of(r, name));
+            CHECK(lock == untouched_lock);
+            CHECK_HAS("redlock.*", redlock_detail());
+            redlock_close(r);
+        }
+    }
+    for (int i = 0; i < 3; i++)
+        CHECK_INT(0, server_keys(&c.node[i]));
+    /* What only resembles them is a name like any other. */
+    o.prefix = "";
+    redlock *r = client_open_with(&o);
+    CHECK_OK(client_try(r, "redlock", 1000));
+    CHECK_OK(client_try(r, "redlock:x", 1000));
+    CHECK_OK(client_try(r, "redlockx.admit", 1000));
+    redlock_close(r);
+}
+
 CASE(bad_names, "Names that are empty, too long or contain NUL are refused.")
 {
     struct cluster c;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Kinds of locks: the scripts by hand, then each kind by itself.
 
-foreach(name IN ITEMS acquire_script take_script queue_script hold_script)
+foreach(name IN ITEMS acquire_script take_script queue_script hold_script planted_numbers)
     redlock_test(${name} ${name}.c LABELS servers WITH script_calls.c)
 endforeach()
 

@@ -136,7 +136,9 @@ static void draw_state(const char **argv)
         return;
     case 2:
         ASK("HSET", "redlock.fence:a", PICK("me", "you", "me?", "?", ""),
-            PICK("100", "2000000000000", "3000000000015", "7000000000000001"));
+            PICK("100", "2000000000000", "3000000000015", "4000000000000001",
+                 "4503599627370494", "4503599627370495", "9007199254740993",
+                 "500000000000000000", "9223372036854775807", "-1", "1e300", "nan", "17.5"));
         return;
     case 8:
         ASK("DEL", "redlock.fence:a");
@@ -198,7 +200,8 @@ static void draw_script(const char **argv)
         return;
     case 2:
         ASK(SCRIPT(ALIGN), "2", "redlock:a", "redlock.fence:a", value,
-            PICK("90", "104", "2500000000000"), "86400000", PICK("me", "you"));
+            PICK("90", "104", "2500000000000", "4503599627370495", "4503599627370496"),
+            "86400000", PICK("me", "you"));
         return;
     case 3:
         ASK(SCRIPT(EXTEND), "1", PICK("redlock:a", "redlock:b"), value,

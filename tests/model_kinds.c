@@ -204,7 +204,7 @@ static void draw_other(const char **argv)
         return;
     case 4:
         ASK(SCRIPT(ALIGN), "2", "redlock:a", "redlock.fence:a", draw_value(),
-            PICK("5", "9900000000000000"), "86400000", "here");
+            PICK("5", "4400000000000000", "9900000000000000"), "86400000", "here");
         return;
     default:
         ASK(SCRIPT(RELEASE), "3", "redlock:a", "redlock.queue:a", "redlock.alive:a",
@@ -230,7 +230,8 @@ static void draw_state(const char **argv)
         return;
     case 4:
         ASK("HSET", PICK("redlock.fence:a", "redlock.fence:b"), PICK("here", "there"),
-            PICK("100", "1600000000000000"));
+            PICK("100", "1600000000000000", "4503599627370495", "9007199254740993", "-1",
+                 "1e300", "nan", "17.5"));
         return;
     default:
         ASK("SCRIPT", "FLUSH");

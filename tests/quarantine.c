@@ -3,6 +3,7 @@
 #include "check.h"
 #include "client.h"
 #include "clock.h"
+#include "kinds.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -198,6 +199,28 @@ CASE(strict_enforces_max_ttl, "In strict mode the nodes refuse a TTL beyond thei
     CHECK_HAS("max_ttl", redlock_detail());
     CHECK(cluster_await_empty(&c, 1000));
     redlock_close(r);
+}
+
+CASE(every_mode_enforces_max_ttl, "So does every other mode, fenced or not, for every kind.")
+{
+    static const uint32_t modes[] = {0, REDLOCK_NO_GUARD, REDLOCK_STRICT};
+    struct cluster c;
+    cluster_start_young(&c, 3, NULL);
+    for (int i = 0; i < 3; i++) {
+        c.node[i].max_ttl_ms = "1000";
+        server_admit(&c.node[i]);
+    }
+    for (size_t m = 0; m < sizeof modes / sizeof modes[0]; m++) {
+        redlock *r = client_open_warm(&c, modes[m]);
+        FOR_SHAPES(shape)
+        {
+            CHECK_OK(kind_try(r, "x", 1000, shape_request(shape)));
+            CHECK_REFUSED(REDLOCK_INVAL, kind_try(r, "x", 1001, shape_request(shape)));
+            CHECK_HAS("max_ttl", redlock_detail());
+        }
+        CHECK(kind_await_clean(&c, 1000));
+        redlock_close(r);
+    }
 }
 
 CASE(no_guard_trusts, "With REDLOCK_NO_GUARD young nodes vote, and nobody is in quarantine.")

@@ -196,6 +196,8 @@ static int gather(struct rl_audit *audit)
     if (!error)
         error = try_rights(audit, fenced, fencing_ops, audit->fencing);
     if (!error)
+        error = rl_audit_counters(audit, plain);
+    if (!error)
         error = try_queue(audit);
     if (!error)
         error = try_kinds(audit);

@@ -8,6 +8,14 @@
 
 #define RL_AUDIT_KINDS 3 /* beside the mutex: shared, re-entrant, semaphore */
 
+/* A node's fence counters. */
+struct rl_audit_counters {
+    char cursor[24];                /* where its SCAN goes on */
+    bool complete;                  /* all keys were looked at */
+    uint32_t bad_count;             /* counters that no clock can have reached */
+    char example[REDLOCK_TEXT_MAX]; /* the key of one of them */
+};
+
 struct rl_audit {
     redlock *client;
     redlock_check_fn *each;
@@ -17,6 +25,7 @@ struct rl_audit {
     int32_t rtt_us[REDLOCK_NODES_MAX]; /* the quickest; -1: no answer */
     struct rl_survey rights[3];        /* acquire, extend, release */
     struct rl_survey fencing[3];       /* acquire with a token, release, forget the counter */
+    struct rl_audit_counters counters[REDLOCK_NODES_MAX];
     struct rl_survey kinds[RL_AUDIT_KINDS][3]; /* acquire, extend, release */
     struct rl_survey queue[3];                 /* a ticket, acquire from the queue, release */
     struct rl_survey look;                     /* who holds it? */
@@ -24,6 +33,9 @@ struct rl_audit {
     struct rl_audit_node nodes[REDLOCK_NODES_MAX];
     char refusal[REDLOCK_NODES_MAX][REDLOCK_TEXT_MAX]; /* in the node's words, of a right */
 };
+
+/* counters.c: looks at every fence counter of every node. */
+int rl_audit_counters(struct rl_audit *audit, redlock_lock *lock);
 
 /* Says of everything that was gathered what it means. */
 void rl_audit_judge(const struct rl_audit *audit);

@@ -220,13 +220,27 @@ static void check_rights(const struct rl_audit *audit, uint8_t i)
 static void check_fencing(const struct rl_audit *audit, uint8_t i)
 {
     const char *address = audit->client->engine.node[i].address;
+    const struct rl_audit_counters *counters = &audit->counters[i];
     uint8_t vote = audit->fencing[0].node[i].vote;
+    char text[SENTENCE_MAX];
 
-    if (vote == REDLOCK_VOTE_GRANTED || vote == REDLOCK_VOTE_GUARDED)
-        say(audit, address, "fencing", REDLOCK_CHECK_OK, "gives fencing tokens", "");
-    else
+    snprintf(text, sizeof text, "%u counter%s that no clock can have reached: %.100s%s",
+             counters->bad_count, counters->bad_count == 1 ? "" : "s", counters->example,
+             counters->bad_count == 1 ? "" : ", ...");
+    if (vote != REDLOCK_VOTE_GRANTED && vote != REDLOCK_VOTE_GUARDED)
         say(audit, address, "fencing", REDLOCK_CHECK_WARN, "gives no fencing tokens",
             "give the user the rights listed in libredlock(3), or do without tokens");
+    else if (counters->bad_count > 0)
+        say(audit, address, "fencing", REDLOCK_CHECK_WARN, text,
+            "find out what wrote that; a counter starts again at the node's clock with the next "
+            "fenced lock of its name, or at once after DEL");
+    else if (!counters->complete)
+        say(audit, address, "fencing", REDLOCK_CHECK_OK,
+            "gives fencing tokens; not every counter was looked at (no right to SCAN, too "
+            "slow, or too many keys)",
+            "");
+    else
+        say(audit, address, "fencing", REDLOCK_CHECK_OK, "gives fencing tokens", "");
 }
 
 /* Not what was answered matters here, but whether the server refused to do it. */

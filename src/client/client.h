@@ -227,8 +227,11 @@ int rl_request_read(redlock *client, const char *name, int64_t ttl_ms,
                     const redlock_request *given, redlock_request *out, struct rl_names *names);
 int rl_struct_read(const char *what, const void *given, size_t given_size, void *out,
                    size_t known_size);
-int rl_name_check(const char *name, size_t *length);
-int rl_names_read(const char *name, redlock_request *r, struct rl_names *out);
+/* Do the prefix and this name make a key of those that stand beside locks? */
+bool rl_is_reserved(const redlock *client, const char *name, size_t length);
+int rl_name_check(const redlock *client, const char *name, size_t *length);
+int rl_names_read(const redlock *client, const char *name, redlock_request *r,
+                  struct rl_names *out);
 int rl_ttl_check(const redlock *client, int64_t ttl_ms);
 
 /* detail.c: what redlock_detail() says; returns `error` */

@@ -67,7 +67,7 @@ int rl_spread_route(redlock **client, const char *name, const redlock_request *r
     if (request)
         error = rl_struct_read("redlock_request", request, request->size, &r, sizeof r);
     if (!error)
-        error = rl_names_read(name, &r, &names);
+        error = rl_names_read(*client, name, &r, &names);
     if (error)
         return error;
     home = rl_spread_home(spread, names.name[0].data, names.name[0].size);
@@ -86,7 +86,7 @@ int rl_spread_route_question(redlock **client, const char *name)
 
     if (!rl_is_front(*client))
         return REDLOCK_OK;
-    error = rl_name_check(name, &name_size);
+    error = rl_name_check(*client, name, &name_size);
     if (!error)
         *client = (*client)->spread->member[rl_spread_home((*client)->spread, name, name_size)];
     return error;
@@ -102,7 +102,7 @@ int redlock_quorum_of(redlock *client, const char *name)
     if (rl_client_is_forked(client))
         return rl_detail(REDLOCK_FORKED, "this client was opened by the parent process; a "
                                          "child must open its own");
-    error = rl_name_check(name, &name_size);
+    error = rl_name_check(client, name, &name_size);
     if (error)
         return error;
     return client->spread ? (int)rl_spread_home(client->spread, name, name_size) : 0;

@@ -17,11 +17,6 @@
 #define ROUNDS_MAX 20000
 #define MISSES_MAX 4
 
-/* Alone, or with the lock that they stand beside behind : or @. */
-static const char *const auxiliary[] = {
-    RL_FENCE_HEAD, RL_QUEUE_HEAD, RL_ALIVE_HEAD, RL_MARKER_KEY, RL_PROBATION_KEY,
-};
-
 /* A listing under way. */
 struct listing {
     const redlock *client;
@@ -72,18 +67,6 @@ static void add_name(struct listing *l, const char *name, size_t size)
     l->slots[at] = (uint32_t)l->name_count;
 }
 
-static bool is_auxiliary(struct rl_slice key)
-{
-    for (size_t i = 0; i < sizeof auxiliary / sizeof auxiliary[0]; i++) {
-        size_t size = strlen(auxiliary[i]);
-
-        if (key.size >= size && memcmp(key.data, auxiliary[i], size) == 0 &&
-            (key.size == size || key.data[size] == ':' || key.data[size] == '@'))
-            return true;
-    }
-    return false;
-}
-
 /* ---- asking ---- */
 
 static void add_key(struct listing *l, struct rl_slice key)
@@ -92,7 +75,8 @@ static void add_key(struct listing *l, struct rl_slice key)
 
     /* What no request could name is no lock. */
     if (key.size <= prefix_size || key.size - prefix_size > REDLOCK_NAME_MAX ||
-        memchr(key.data, '\0', key.size) || is_auxiliary(key))
+        memchr(key.data, '\0', key.size) ||
+        rl_is_reserved(l->client, key.data + prefix_size, key.size - prefix_size))
         return;
     add_name(l, key.data + prefix_size, key.size - prefix_size);
 }

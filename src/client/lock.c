@@ -244,7 +244,7 @@ int redlock_adopt(redlock *client, const char *name, const char *value, redlock_
         error = rl_client_enter(client, false);
     if (error)
         return error;
-    error = rl_name_check(name, &name_size);
+    error = rl_name_check(client, name, &name_size);
     if (!error && (!value || !*value || strlen(value) > REDLOCK_VALUE_MAX))
         error = rl_detail(REDLOCK_INVAL,
                           "a value has 1 to %d characters; it is what the "

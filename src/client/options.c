@@ -102,7 +102,7 @@ static int check_texts(redlock_options *o)
     if (strlen(o->prefix) > REDLOCK_PREFIX_MAX)
         return rl_detail(REDLOCK_INVAL, "the prefix has %zu bytes; at most %d are allowed",
                          strlen(o->prefix), REDLOCK_PREFIX_MAX);
-    if (strncmp(o->prefix, "redlock.", 8) == 0)
+    if (strncmp(o->prefix, RL_RESERVED_PREFIX, sizeof RL_RESERVED_PREFIX - 1) == 0)
         return rl_detail(
             REDLOCK_INVAL,
             "the prefix '%s' is among the keys that stand beside locks (redlock.*)", o->prefix);
@@ -156,7 +156,19 @@ int rl_options_read(const redlock_options *given, redlock_options *out)
     return error ? error : check_texts(out);
 }
 
-int rl_name_check(const char *name, size_t *length)
+bool rl_is_reserved(const redlock *client, const char *name, size_t length)
+{
+    const redlock *member = rl_is_front(client) ? client->spread->member[0] : client;
+    char head[sizeof RL_RESERVED_PREFIX - 1] = "";
+    size_t prefix_size = member->prefix_size < sizeof head ? member->prefix_size : sizeof head;
+    size_t room = sizeof head - prefix_size;
+
+    memcpy(head, member->prefix, prefix_size);
+    memcpy(head + prefix_size, name, length < room ? length : room);
+    return memcmp(head, RL_RESERVED_PREFIX, sizeof head) == 0;
+}
+
+int rl_name_check(const redlock *client, const char *name, size_t *length)
 {
     if (!name)
         return rl_detail(REDLOCK_INVAL, "the name is NULL");
@@ -168,6 +180,11 @@ int rl_name_check(const char *name, size_t *length)
         return rl_detail(REDLOCK_INVAL, "the name is empty");
     if (*length > REDLOCK_NAME_MAX)
         return rl_detail(REDLOCK_INVAL, "the name is longer than %d bytes", REDLOCK_NAME_MAX);
+    if (rl_is_reserved(client, name, *length))
+        return rl_detail(REDLOCK_INVAL,
+                         "with the prefix, '%.*s' makes a key of those that stand beside locks "
+                         "(redlock.*); choose another name or prefix",
+                         (int)*length, name);
     return REDLOCK_OK;
 }
 

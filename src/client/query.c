@@ -46,7 +46,7 @@ int redlock_query(redlock *client, const char *name, redlock_info *info, redlock
         error = rl_client_enter(client, true);
     if (error)
         return error;
-    error = rl_name_check(name, &name_size);
+    error = rl_name_check(client, name, &name_size);
     if (!error)
         error = rl_struct_check("redlock_info", info);
     if (!error)

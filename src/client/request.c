@@ -32,9 +32,10 @@ static void insert_name(struct rl_names *names, struct rl_slice name)
     names->count++;
 }
 
-int rl_names_read(const char *name, redlock_request *r, struct rl_names *out)
+int rl_names_read(const redlock *client, const char *name, redlock_request *r,
+                  struct rl_names *out)
 {
-    int error = rl_name_check(name, &r->name_length);
+    int error = rl_name_check(client, name, &r->name_length);
 
     if (error)
         return error;
@@ -48,7 +49,7 @@ int rl_names_read(const char *name, redlock_request *r, struct rl_names *out)
     for (size_t i = 0; i < r->more_name_count; i++) {
         size_t length = 0;
 
-        error = rl_name_check(r->more_names[i], &length);
+        error = rl_name_check(client, r->more_names[i], &length);
         if (error)
             return error;
         insert_name(out, (struct rl_slice){r->more_names[i], length});
@@ -125,7 +126,7 @@ int rl_request_read(redlock *client, const char *name, int64_t ttl_ms,
     if (!error)
         error = check_kind(out);
     if (!error)
-        error = rl_names_read(name, out, names);
+        error = rl_names_read(client, name, out, names);
     if (!error)
         error = rl_ttl_check(client, ttl_ms);
     if (!error)

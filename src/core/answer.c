@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#define TICKET_LIMIT ((int64_t)1 << 53)
-
 bool rl_slice_equals(struct rl_slice slice, const char *text)
 {
     size_t size = strlen(text);
@@ -77,10 +75,14 @@ static int64_t remaining_ms(int64_t pttl)
     return pttl == -2 ? 0 : pttl < 0 ? -1 : at_most(pttl, REDLOCK_WAIT_MAX_MS);
 }
 
-/* Tickets are microseconds of a clock; one that is not exact in a script is none. */
+bool rl_is_token(int64_t number)
+{
+    return number > 0 && number < RL_COUNTER_LIMIT;
+}
+
 static int64_t believable_ticket(int64_t ticket)
 {
-    return ticket > 0 && ticket < TICKET_LIMIT ? ticket : 0;
+    return ticket > 0 && ticket < RL_COUNTER_LIMIT ? ticket : 0;
 }
 
 static void note_refusal(const struct rl_reply *reply, struct rl_answer *answer)
@@ -116,7 +118,7 @@ static struct rl_answer script_acquire_answer(const struct rl_reply *reply)
     const struct rl_scalar *element = reply->element;
     struct rl_answer answer = {.vote = REDLOCK_VOTE_PROTO, .key_ttl_ms = -1};
 
-    if (reply->scalar.type == RL_REPLY_INTEGER && reply->scalar.integer > 0) {
+    if (reply->scalar.type == RL_REPLY_INTEGER && reply->scalar.integer != 0) {
         answer.vote = REDLOCK_VOTE_GRANTED;
         answer.token = reply->scalar.integer;
         return answer;

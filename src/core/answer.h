@@ -34,6 +34,9 @@ struct rl_answer {
     uint16_t free_slot[RL_FREE_SLOTS_MAX]; /* of a semaphore, from 1; 0: none */
 };
 
+/* Is it a number that a fence counter may have given? */
+bool rl_is_token(int64_t number);
+
 /* by_script: what was asked was a script, and must be answered like one. */
 struct rl_answer rl_recipe_answer(enum rl_op op, bool by_script, const struct rl_reply *reply);
 

@@ -365,6 +365,8 @@ void rl_recipe_command(enum rl_op op, const struct rl_subject *subject,
         SCRIPT_HEAD(out, abilities, LIST, 0);
         add(out, subject->cursor);
         add(out, subject->pattern);
+        if (subject->bad_counters)
+            ADD_TEXT(out, "bad");
         return;
     case RL_OP_PING:
         ADD_TEXT(out, "PING");

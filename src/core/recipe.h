@@ -40,7 +40,8 @@ enum rl_op {
 };
 
 #define RL_USUAL_PREFIX "redlock:"
-/* What stands beside a lock's key, see describe.c. */
+/* What stands beside a lock's key, see describe.c: no lock may have a key that begins so. */
+#define RL_RESERVED_PREFIX "redlock."
 #define RL_FENCE_HEAD "redlock.fence"
 #define RL_QUEUE_HEAD "redlock.queue"
 #define RL_ALIVE_HEAD "redlock.alive"
@@ -50,6 +51,13 @@ enum rl_op {
 
 /* A fence counter that nobody used for a day goes; the clock it starts from anew is later. */
 #define RL_FENCE_LIFE_MS "86400000"
+
+/*
+ * Fence counters and tickets are microseconds of a clock, which reaches this in the year 2112.
+ * What is not below it was planted or damaged, and counts as missing. The scripts say it in
+ * digits. Their numbers are doubles, and from 2^53 on adding one changes nothing.
+ */
+#define RL_COUNTER_LIMIT ((int64_t)1 << 52)
 
 /* A waiter that has not shown up for this long has lost its place. */
 #define RL_WAITER_LIFE_MS 3000
@@ -105,6 +113,7 @@ struct rl_subject {
     struct rl_slice ticket;      /* what it was asked for with; "0": none yet */
     struct rl_slice pattern;     /* LIST */
     struct rl_slice cursor;      /* LIST */
+    bool bad_counters;           /* LIST: only fence counters that no clock can have reached */
     bool fenced;                 /* ACQUIRE gives a token */
     bool marked;                 /* a grant counts only with the node's marker (G2) */
     bool contended;              /* somebody waits: a release must be quick to tell */

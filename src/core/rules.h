@@ -35,6 +35,7 @@
     X(ALIGN, "no alignment of fence counters")                                                 \
     X(ALIGN_WHERE_GRANTED, "fence counters are aligned on any majority")                       \
     X(COUNTER_LIFE, "a fence counter that came back with a snapshot goes on counting")         \
+    X(TOKEN_RANGE, "a fence counter of any size is believed")                                  \
     X(RENEWAL_OF_COUNTED, "a renewal counts where the grant did not (G3)")                     \
     X(QUEUE_ROLLBACK, "a failed round from the queue keeps what it got")                       \
     X(QUEUE_NEEDS_QUORUM, "who reaches too few nodes keeps its place in the queue")            \

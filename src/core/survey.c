@@ -51,6 +51,8 @@ static void see(struct rl_sight *sight, const struct rl_reply *reply)
 {
     sight->kind = kind_of(reply->element[0].text);
     sight->fence = rl_reply_integer(reply, 2, 0);
+    if (!rl_is_token(sight->fence))
+        sight->fence = 0;
     sight->waiters = (uint32_t)rl_reply_integer(reply, 3, 0);
     copy_text(reply, 4, sight->head, sizeof sight->head - 1);
     copy_text(reply, 5, sight->group, sizeof sight->group - 1);
@@ -60,6 +62,8 @@ static void see(struct rl_sight *sight, const struct rl_reply *reply)
         sight->ttl_ms[i] = rl_reply_integer(reply, 8 + 2 * i, -1);
         if (sight->ttl_ms[i] < 0)
             sight->ttl_ms[i] = -1;
+        if (sight->ttl_ms[i] > REDLOCK_WAIT_MAX_MS)
+            sight->ttl_ms[i] = REDLOCK_WAIT_MAX_MS;
     }
 }
 

@@ -38,6 +38,7 @@ struct rl_survey {
     /* Set by who asks; they stay from question to question. */
     struct rl_sight *sight; /* LOOK: one for every node */
     struct rl_slice pattern;
+    bool bad_counters; /* LIST: only fence counters that no clock can have reached */
     struct rl_slice cursor[REDLOCK_NODES_MAX]; /* LIST; of size 0: do not ask this node */
     rl_survey_heard_fn *heard;                 /* LIST: who reads the replies */
     void *heard_data;

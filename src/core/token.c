@@ -110,11 +110,17 @@ void rl_token_aligned(struct rl_lock *lock, const struct rl_event *event,
         rl_acquire_fail(lock, event, out);
 }
 
-/* Late grants and healed holds of an owner get its token too: nested holds will ask for it. */
+/*
+ * Late grants, during alignment or after it, and healed holds of an owner get its token too: nested
+ * holds will ask for it.
+ */
 void rl_token_straggler(struct rl_lock *lock, const struct rl_event *event,
                         struct rl_actions *out)
 {
+    const struct rl_answer *answer = &event->answer;
+    bool tells_another = answer->owners_token && answer->owners_token != lock->token;
+
     if (lock->terms.fenced && lock->terms.kind == REDLOCK_REENTRANT &&
-        event->answer.vote == REDLOCK_VOTE_GRANTED && event->answer.token != lock->token)
+        answer->vote == REDLOCK_VOTE_GRANTED && (answer->token != lock->token || tells_another))
         rl_send(out, RL_OP_ALIGN, (uint16_t)(1u << event->node), lock->round);
 }

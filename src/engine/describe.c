@@ -227,5 +227,6 @@ void rl_describe_node(struct rl_engine *engine, const struct rl_handle *handle, 
     if (survey) {
         subject->cursor = survey->cursor[node];
         subject->pattern = survey->pattern;
+        subject->bad_counters = survey->bad_counters;
     }
 }

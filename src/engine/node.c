@@ -209,8 +209,8 @@ static bool is_round_alive(const struct rl_handle *handle, const struct rl_pendi
 }
 
 /*
- * The server forgot the script (restart, SCRIPT FLUSH): the same request with its text. What
- * belongs to a round that is over is not repeated: a late acquire would come after its rollback.
+ * The server forgot the script (restart, SCRIPT FLUSH), or needs one now: the same request with
+ * its text. What belongs to a round that is over is not repeated: a late acquire would come after its rollback.
  */
 static bool repeat_with_text(struct rl_engine *engine, uint8_t node,
                              const struct rl_pending *request, int64_t now_ns)
@@ -238,6 +238,21 @@ static bool repeat_with_text(struct rl_engine *engine, uint8_t node,
 }
 
 /*
+ * A server whose memory is used up refuses every SET, also one that only renews. The script
+ * renews without new memory: from now on this connection uses that.
+ */
+static bool wants_script(struct rl_session *session, const struct rl_pending *request,
+                         const struct rl_reply *reply)
+{
+    if (request->op == RL_OP_EXTEND && !request->by_script &&
+        reply->scalar.type == RL_REPLY_ERROR && rl_slice_starts(reply->scalar.text, "OOM")) {
+        session->abilities.set_ifeq = false;
+        return true;
+    }
+    return rl_recipe_is_noscript(reply);
+}
+
+/*
  * True: the answer waits for its witness, and keeps the reference to its claim. So does a renewal
  * of what waits for one: it is worth as much as that.
  */
@@ -256,16 +271,33 @@ static bool is_put_off(struct rl_engine *engine, uint8_t node, const struct rl_p
 }
 
 /*
- * A token is worth nothing if its lock outlives the guard of a node that forgot it: what the node
- * allows is known since the greeting. Strict clients have a witness for that, of this moment.
+ * A lock must not outlive the guard of a node that forgot it (G4): what the node allows is known
+ * since the greeting. Strict clients have a witness for that, of this moment.
  */
 static bool is_beyond_max_ttl(const struct rl_engine *engine, uint8_t node,
                               const struct rl_claim *claim)
 {
     int64_t max_ttl_ns = engine->node[node].session.guard.node_max_ttl_ns;
 
-    return claim->handle && claim->handle->lock.terms.fenced && max_ttl_ns > 0 &&
-           claim->ttl_ns > max_ttl_ns;
+    return max_ttl_ns > 0 && claim->ttl_ns > max_ttl_ns;
+}
+
+/*
+ * A fenced grant must carry a token that a counter may have given: aligned to any other, the
+ * counters of all nodes would end there. The node counts as one that answered an error.
+ */
+static void refuse_bad_token(struct rl_session *session, const struct rl_claim *claim,
+                             struct rl_answer *answer)
+{
+    static const char text[] = "its fencing token is no number that a counter may have "
+                               "reached: see `redlock doctor`, check fencing";
+
+    if (!claim->handle || !claim->handle->lock.terms.fenced || !RL_RULE(TOKEN_RANGE) ||
+        (rl_is_token(answer->token) &&
+         (answer->owners_token == 0 || rl_is_token(answer->owners_token))))
+        return;
+    answer->vote = REDLOCK_VOTE_ERROR;
+    rl_session_fail(session, REDLOCK_VOTE_ERROR, (struct rl_slice){text, sizeof text - 1});
 }
 
 /* One reply to a request of a claim. */
@@ -276,7 +308,8 @@ static void hear(struct rl_engine *engine, uint8_t node, const struct rl_pending
     enum rl_op op = (enum rl_op)request->op;
     struct rl_answer answer;
 
-    if (rl_recipe_is_noscript(reply) && repeat_with_text(engine, node, request, now_ns)) {
+    if (wants_script(&engine->node[node].session, request, reply) &&
+        repeat_with_text(engine, node, request, now_ns)) {
         /* What follows our release has come in front of it now. */
         rl_note_given_back(engine, node, request,
                            &(struct rl_answer){.vote = REDLOCK_VOTE_ERROR});
@@ -285,6 +318,8 @@ static void hear(struct rl_engine *engine, uint8_t node, const struct rl_pending
         note_rtt(&engine->node[node], request, now_ns);
         if (lets_live(op))
             rl_claim_seen(claim, now_ns);
+        if ((op == RL_OP_ACQUIRE || op == RL_OP_AGAIN) && answer.vote == REDLOCK_VOTE_GRANTED)
+            refuse_bad_token(&engine->node[node].session, claim, &answer);
         if ((op == RL_OP_ACQUIRE || op == RL_OP_AGAIN) && answer.vote == REDLOCK_VOTE_GRANTED &&
             is_beyond_max_ttl(engine, node, claim)) {
             answer.vote = REDLOCK_VOTE_GUARDED;

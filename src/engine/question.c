@@ -86,8 +86,11 @@ void rl_question_answer(struct rl_engine *engine, struct rl_handle *handle, uint
                         enum rl_op op, const struct rl_reply *reply, struct rl_answer answer,
                         int64_t now_ns)
 {
-    if (op == RL_OP_LOOK && reply && answer.vote == REDLOCK_VOTE_HELD)
+    if (op == RL_OP_LOOK && reply && answer.vote == REDLOCK_VOTE_HELD) {
         answer.key_ttl_ms = rl_reply_integer(reply, 1, -1);
+        if (answer.key_ttl_ms > REDLOCK_WAIT_MAX_MS)
+            answer.key_ttl_ms = REDLOCK_WAIT_MAX_MS;
+    }
     rl_survey_answer(rl_survey_of(handle), node, answer, reply, now_ns);
     survey_progress(engine, handle);
 }

@@ -8,14 +8,16 @@
 -- A counter is a hash of one field, named after the incarnation that began it, "?" behind it if
 -- in doubt. So one command counts, and says whether there was anything to count on: who counts
 -- from nothing gets small numbers, and counters begin at the clock, in microseconds.
+-- A number that is not whole, or whose next is not below 2^52, was planted or damaged: as if it
+-- were not there (docs/design.md, "Fencing").
 local call = redis.call
 if not call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
   return {0, call('PTTL', KEYS[1])}
 end
 local sure, token = ARGV[3], 0
 if sure ~= '' then
-  token = call('HINCRBY', KEYS[2], sure, '1')
-  if token > 1e12 then
+  token = tonumber(redis.pcall('HINCRBY', KEYS[2], sure, '1')) or 0
+  if token > 1e12 and token < 4503599627370496 then
     -- To put the end of its life off every time would cost a fifth of all this. If it ends in the
     -- midst of use, the clock that it begins from anew has gone a day further than when this was
     -- last done, and the counter fifteen microseconds. (Numbers as text: Lua would print them.)
@@ -28,11 +30,12 @@ end
 -- A counter that expired, was lost, began in quarantine or came back with an old snapshot
 -- starts at the clock: later than all it ever gave.
 local fields, time, tag = call('HGETALL', KEYS[2]), call('TIME'), nil
-token = math.max(token, time[1] * 1000000 + time[2])
+token = time[1] * 1000000 + time[2]
 for i = 1, #fields, 2 do
-  if sure == '' or fields[i] ~= sure then
-    tag = fields[i]
-    token = math.max(token, (tonumber(fields[i + 1]) or 0) + 1)
+  local next = (tonumber(fields[i + 1]) or 0) + 1
+  tag = fields[i]
+  if next % 1 == 0 and next < 4503599627370496 then
+    token = math.max(token, next)
   end
 end
 if sure ~= '' or not tag then

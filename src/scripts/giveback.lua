@@ -14,7 +14,7 @@ local now = math.floor((time[1] * 1000000 + time[2]) / 1000)
 local function keep_until(key, last)
   if last <= now then
     call('DEL', key)
-  else
+  elseif last < 4503599627370496 then
     call('PEXPIREAT', key, string.format('%.0f', last))
   end
 end

@@ -45,6 +45,9 @@ for i = 1, #holders do
 end
 table.sort(live, function(a, b) return a[1] < b[1] end)
 local fence = tonumber(call('HGETALL', KEYS[2])[2] or '') or 0
+if fence % 1 ~= 0 or fence < 0 or fence >= 4503599627370496 then
+  fence = 0 -- no counter goes on from that (acquire.lua)
+end
 local head, waiters = '', 0
 for _, waiter in ipairs(call('ZRANGE', KEYS[3], 0, 63)) do
   if tonumber(call('ZSCORE', KEYS[4], waiter) or '0') > now then
@@ -59,6 +62,6 @@ end
 local reply = {type, call('PTTL', key), fence, waiters, head, group, #live}
 for i = 1, math.min(#live, 4) do
   reply[#reply + 1] = string.sub(live[i][1], 1, 65)
-  reply[#reply + 1] = live[i][2] - now
+  reply[#reply + 1] = math.min(live[i][2] - now, 4503599627370496)
 end
 return reply

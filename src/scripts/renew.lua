@@ -42,11 +42,11 @@ for i = 1, #KEYS do
   later[i] = tonumber(ends) < now + ttl and write
 end
 for i = 1, #KEYS do
+  -- Always, and first: a node without memory refuses ZADD and HSET, even where they only replace
+  -- a number, unless the script has written something already.
+  call('PEXPIRE', KEYS[i], math.max(call('PTTL', KEYS[i]), ttl))
   if later[i] then
     later[i](string.format('%.0f', now + ttl))
-  end
-  if call('PTTL', KEYS[i]) < ttl then
-    call('PEXPIRE', KEYS[i], ttl)
   end
 end
 return 1

@@ -31,6 +31,8 @@ local names, value, ttl, kind, group =
   tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5]
 local want, waiter, ticket, life = ARGV[6], ARGV[9], ARGV[10], ARGV[11]
 local key = KEYS[1]
+-- Counters and tickets are microseconds of a clock. What is not below 2^52 was planted or damaged.
+local limit = 4503599627370496
 
 local function decimal(number)
   return string.format('%.0f', number)
@@ -50,7 +52,7 @@ end
 local id, max_ttl, identity = '', 0, ''
 if ARGV[7] ~= '0' or ARGV[8] == '1' then
   local marker = call('HMGET', KEYS[#KEYS], 'id', 'max_ttl')
-  id, max_ttl = marker[1] or '', tonumber(marker[2] or '0')
+  id, max_ttl = marker[1] or '', tonumber(marker[2] or '') or 0
   if max_ttl > 0 and ttl > max_ttl then
     return {-2, max_ttl}
   end
@@ -64,6 +66,12 @@ local now_us = time[1] * 1000000 + time[2]
 local now = math.floor(now_us / 1000)
 local expiry = decimal(now + ttl)
 
+-- The largest ticket that was seen; 0 if there was none.
+local function largest_ticket(alive)
+  local largest = tonumber(call('ZSCORE', alive, 't') or 0)
+  return largest + 1 < limit and largest or 0
+end
+
 -- The queue. A writer waits for everybody ahead of it, a reader only for writers.
 local place, ahead_ms, next_ticket, blocked = 0, 0, 0, false
 if life ~= 'heal' and (waiter ~= '' or kind == 's') then
@@ -76,7 +84,7 @@ if life ~= 'heal' and (waiter ~= '' or kind == 's') then
       if ends < now + 0.7 * life then
         call('ZADD', queue, 'NX', ticket, waiter)
         -- The largest ticket is remembered, also when its place is taken along by a grant.
-        if tonumber(call('ZSCORE', alive, 't') or 0) < tonumber(ticket) then
+        if largest_ticket(alive) < tonumber(ticket) then
           call('ZADD', alive, decimal(now + life), waiter, ticket, 't')
         else
           call('ZADD', alive, decimal(now + life), waiter)
@@ -85,7 +93,7 @@ if life ~= 'heal' and (waiter ~= '' or kind == 's') then
         call('PEXPIRE', alive, life)
       end
     else
-      next_ticket = math.max(next_ticket, tonumber(call('ZSCORE', alive, 't') or 0) + 1)
+      next_ticket = math.max(next_ticket, largest_ticket(alive) + 1)
     end
     local function place_of_ours()
       return waiter ~= '' and call('ZRANK', queue, waiter) or call('ZCARD', queue)
@@ -112,7 +120,7 @@ if life ~= 'heal' and (waiter ~= '' or kind == 's') then
       if not ends then
         call('ZREM', queue, before)
       end
-      ahead_ms = math.max(ahead_ms, tonumber(ends or now + 1) - now)
+      ahead_ms = math.max(ahead_ms, math.min(tonumber(ends or now + 1) - now, limit))
       blocked = true
     end
     place = math.max(place, rank + 1)
@@ -164,7 +172,7 @@ elseif kind == 'k' and type == 'hash' and call('HGET', key, 'slots') == group th
         if #free == 4 then break end
       end
     end
-    left = #free > 0 and 0 or soonest - now
+    left = #free > 0 and 0 or math.min(soonest - now, limit)
   end
 end
 if taken and left == -2 then
@@ -222,6 +230,9 @@ if ARGV[7] ~= '0' then
   for i = 1, names do
     local counter = call('HGETALL', KEYS[4 * i - 2])
     local from, last = counter[1], tonumber(counter[2] or '') or -1
+    if last % 1 ~= 0 or last + 1 >= limit then
+      last = -1
+    end
     local known = from == sure and sure ~= '' and last > 1e12
     token = math.max(token, last + 1, known and 0 or now_us)
     tags[i], old[i] = (known or sure == '') and from or ARGV[12], from
@@ -237,7 +248,10 @@ if ARGV[7] ~= '0' then
     call('HSET', KEYS[4 * i - 2], tags[i], decimal(token))
     call('PEXPIRE', KEYS[4 * i - 2], ARGV[7])
   end
-  owners = kind == 'o' and tonumber(call('HGET', key, 'fence') or '0') or 0
+  owners = kind == 'o' and tonumber(call('HGET', key, 'fence') or '') or 0
+  if owners % 1 ~= 0 or owners < 0 or owners >= limit then
+    owners = 0
+  end
   if kind == 'o' and owners == 0 then
     call('HSET', key, 'fence', decimal(token))
   end

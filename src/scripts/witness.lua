@@ -9,5 +9,5 @@ local function tell(section, name)
   return at and string.match(info, '^%x+', at + 1) or ''
 end
 local marker = redis.call('HMGET', KEYS[1], 'id', 'max_ttl')
-return {marker[1] or '', tonumber(marker[2] or '0'),
+return {marker[1] or '', tonumber(marker[2] or '') or 0,
   tell('server', 'run_id:') .. ':' .. tell('replication', 'master_replid:')}

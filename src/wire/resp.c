@@ -4,7 +4,6 @@
 #include <string.h>
 
 #define CRLF_SIZE 2
-#define INTEGER_DIGITS_MAX 18 /* fits int64_t whatever the digits are */
 
 /*
  * The line that starts at *bytes, without its CRLF. Returns the bytes taken, 0 when the line is
@@ -23,23 +22,28 @@ static long take_line(const char *bytes, size_t size, struct rl_slice *line)
     return end + 1 - bytes;
 }
 
+/* The whole range of int64_t: a script that answers inf or 1e300 makes its server say INT64_MIN. */
 static int parse_integer(struct rl_slice digits, int64_t *out)
 {
     bool negative = digits.size > 0 && digits.data[0] == '-';
-    int64_t value = 0;
+    int64_t value = 0; /* never positive: the negative range is the larger one */
 
     if (negative) {
         digits.data++;
         digits.size--;
     }
-    if (digits.size == 0 || digits.size > INTEGER_DIGITS_MAX)
+    if (digits.size == 0)
         return -1;
     for (size_t i = 0; i < digits.size; i++) {
-        if (digits.data[i] < '0' || digits.data[i] > '9')
+        int digit = digits.data[i] - '0';
+
+        if (digit < 0 || digit > 9 || value < (INT64_MIN + digit) / 10)
             return -1;
-        value = value * 10 + (digits.data[i] - '0');
+        value = value * 10 - digit;
     }
-    *out = negative ? -value : value;
+    if (!negative && value == INT64_MIN)
+        return -1;
+    *out = negative ? value : -value;
     return 0;
 }
 

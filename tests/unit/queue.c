@@ -403,6 +403,27 @@ CASE(patience_ends_with_the_quorum,
                        "[15]  token 41\n");
 }
 
+CASE(a_late_grant_during_alignment_gets_the_token, "Nested holds will ask that node, too.")
+{
+    static const struct trace_options owned = {
+        .node_count = 3, .terms = {.kind = REDLOCK_REENTRANT, .fenced = true}};
+
+    trace_run(&owned, "[0]   acquire 1000         -> send ACQUIRE 123\n"
+                      "[1]   1 granted @5\n"
+                      "[2]   3 granted @7         -> send ALIGN 1\n"
+                      "[2]   2 granted @6         -> send ALIGN 2\n"
+                      "[3]   2 granted\n"
+                      "[3]   state aligning\n"
+                      "[4]   1 granted            -> done OK\n"
+                      "[4]   token 7\n");
+    /* It has the token for its counter, but tells another to the owner's next hold. */
+    trace_run(&owned, "[0]   acquire 1000         -> send ACQUIRE 123\n"
+                      "[1]   1 granted @5\n"
+                      "[2]   3 granted @7         -> send ALIGN 1\n"
+                      "[2]   2 granted @7 owners=4 -> send ALIGN 2\n"
+                      "[4]   1 granted            -> done OK\n");
+}
+
 CASE(a_healed_hold_gets_its_token, "Nested holds will ask that node, too.")
 {
     static const struct trace_options owned = {

@@ -50,6 +50,38 @@ CASE(accepts_what_servers_say, "Each type of reply, complete, decodes to what it
     CHECK_INT(RL_REPLY_NIL, reply.element[2].type);
 }
 
+CASE(integers_are_of_64_bits, "The whole range of int64_t is accepted, and nothing beyond it.")
+{
+    static const struct {
+        const char *text;
+        bool accepted;
+        int64_t value;
+    } table[] = {
+        {":9223372036854775807\r\n", true, INT64_MAX},
+        {":-9223372036854775808\r\n", true, INT64_MIN},
+        {":-9223372036854775807\r\n", true, -INT64_MAX},
+        {":999999999999999999\r\n", true, 999999999999999999},
+        {":1000000000000000000\r\n", true, 1000000000000000000},
+        {":0000000000000000000000007\r\n", true, 7},
+        {":-0\r\n", true, 0},
+        {":9223372036854775808\r\n", false, 0},
+        {":-9223372036854775809\r\n", false, 0},
+        {":9223372036854775810\r\n", false, 0},
+        {":92233720368547758070\r\n", false, 0},
+        {":18446744073709551616\r\n", false, 0},
+        {":--1\r\n", false, 0},
+    };
+    struct rl_reply reply;
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        long size = (long)strlen(table[i].text);
+        long used = rl_resp_decode(table[i].text, (size_t)size, &reply);
+        if (used != (table[i].accepted ? size : -1))
+            FAIL("%s: %ld", table[i].text, used);
+        if (table[i].accepted)
+            CHECK_INT(table[i].value, reply.scalar.integer);
+    }
+}
+
 CASE(refuses_what_they_do_not, "What is not RESP2 within the limits is refused at its header.")
 {
     static const struct {
@@ -109,7 +141,10 @@ static size_t put_scalar(char *out)
 {
     size_t length = (size_t)(random() % 40);
     size_t used = 0;
-    switch (random() % 5) {
+    switch (random() % 6) {
+    case 5:
+        return (size_t)sprintf(out, ":%lld\r\n",
+                               (long long)random() * 0x80000001LL * (random() % 5 - 2));
     case 0:
         used = (size_t)sprintf(out, "%c", random() % 2 == 0 ? '+' : '-');
         for (size_t i = 0; i < length; i++)
