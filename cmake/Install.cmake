@@ -35,13 +35,13 @@ install(FILES "${PROJECT_SOURCE_DIR}/packaging/completions/redlock"
     DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
 
 if(PROJECT_IS_TOP_LEVEL AND NOT REDLOCK_SANITIZE)
-    add_test(NAME install.consumers
+    redlock_add_test(NAME install.consumers SECONDS 120
         COMMAND "${PROJECT_SOURCE_DIR}/scripts/check-install.sh" "${PROJECT_BINARY_DIR}")
-    set_tests_properties(install.consumers PROPERTIES LABELS unit TIMEOUT 120)
+    set_tests_properties(install.consumers PROPERTIES LABELS unit)
 endif()
 
 find_program(MANDOC mandoc)
 if(PROJECT_IS_TOP_LEVEL AND MANDOC)
-    add_test(NAME man.lint COMMAND "${MANDOC}" -T lint -W warning ${pages})
+    redlock_add_test(NAME man.lint COMMAND "${MANDOC}" -T lint -W warning ${pages})
     set_tests_properties(man.lint PROPERTIES LABELS unit)
 endif()

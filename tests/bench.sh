@@ -5,6 +5,7 @@
 # here judges a figure.
 . "$(dirname "$0")/cli/lib.bash" "$1"
 bench=$(readlink -f "${2:?usage: $0 PATH-OF-REDLOCK PATH-OF-BENCH}")
+needs "${CC:-cc}"
 inside_dev 5 "$@"
 
 "${CC:-cc}" -o "$tmp/check" "$here/json_check.c" || exit 1

@@ -85,7 +85,7 @@ function(redlock_broken_test rule)
     endif()
     # What is broken leaves things unused.
     target_compile_options(test_broken_${rule} PRIVATE -Wno-unused)
-    add_test(NAME broken.${rule} COMMAND test_broken_${rule} ${rule})
+    redlock_add_test(NAME broken.${rule} COMMAND test_broken_${rule} ${rule})
     redlock_test_properties(broken.${rule} servers)
 endfunction()
 

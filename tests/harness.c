@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "evil.h"
 #include "fake.h"
+#include "nodeclock.h"
 #include "proxy.h"
 #include "resp.h"
 #include "servers.h"
@@ -61,6 +62,21 @@ CASE(frozen_server_answers_later, "A stopped server is silent and answers once c
     CHECK(resp_read(r, reply, sizeof reply) == 0);
     CHECK_STR("PONG", reply);
     resp_free(r);
+}
+
+CASE(server_clock_obeys,
+     "A server's wall clock goes where the test sets it, and keys expire by it.")
+{
+    struct cluster c;
+    nodeclock_cluster(&c, 2);
+    cluster_set(&c, 0, 2, "k", "v", 60000);
+    nodeclock_step(&c.node[0], -100000);
+    CHECK_BETWEEN(150000, 160000, server_int(&c.node[0], "PTTL", "k", NULL));
+    nodeclock_step(&c.node[0], 100000);
+    CHECK_BETWEEN(50000, 60000, server_int(&c.node[0], "PTTL", "k", NULL));
+    nodeclock_step(&c.node[0], 70000);
+    CHECK_INT(0, server_int(&c.node[0], "EXISTS", "k", NULL));
+    CHECK_INT(1, server_int(&c.node[1], "EXISTS", "k", NULL));
 }
 
 CASE(fake_server_obeys, "The fake server locks, compares, expires and records.")

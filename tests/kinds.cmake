@@ -38,7 +38,7 @@ function(redlock_broken_test rule)
     target_include_directories(test_broken_${rule} BEFORE PRIVATE "${dir}")
     target_compile_definitions(test_broken_${rule} PRIVATE "BROKEN_RULE=\"${rule}\"")
     target_link_libraries(test_broken_${rule} PRIVATE redlock_test_support redlock_internal)
-    add_test(NAME kinds_broken.${rule} COMMAND test_broken_${rule} ${rule})
+    redlock_add_test(NAME kinds_broken.${rule} COMMAND test_broken_${rule} ${rule})
     redlock_test_properties(kinds_broken.${rule} servers)
 endfunction()
 

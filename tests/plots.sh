@@ -6,7 +6,7 @@
 # usage: plots.sh BENCH-DIRECTORY
 set -eu
 bench=$1
-command -v python3 >/dev/null || exit 77
+command -v python3 >/dev/null || { echo "# skipped: python3 is not installed"; exit 77; }
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 

@@ -51,7 +51,7 @@ try "$redlock" init </dev/null
 expect 'init without a terminal needs --yes' 64 'no terminal'
 try "$redlock" lock -n still
 expect '   and nothing was changed' 69
-if command -v script >/dev/null; then
+if has_terminal; then
     asked() {
         printf '%s\n' "$1" | script -q -e -c "$redlock init" /dev/null >"$tmp/out" 2>&1
         status=$?
@@ -65,6 +65,7 @@ if command -v script >/dev/null; then
     asked y
     is 'and y is yes' "$status" 0
 else
+    left_out 'init on a terminal'
     try "$redlock" init --yes
     expect 'init --yes' 0
 fi

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # --json: one well-formed value per line on standard output, for successes, failures and mistakes.
 . "$(dirname "$0")/lib.bash" "$@"
+needs "${CC:-cc}"
 inside_dev 3 "$@"
 unhurried
 "${CC:-cc}" -o "$tmp/check" "$here/json_check.c" || exit 1

@@ -81,6 +81,41 @@ unlike() {
     if grep -Eq -- "$3" <<<"$2"; then not_ok "$1" "'$3' is in: $2"; else ok "$1"; fi
 }
 
+# What a test needs is looked for before it begins. needs THING...: a program, or `terminal`. Where
+# one is missing, the whole test is skipped, with a sentence.
+needs() {
+    local thing
+    for thing; do
+        case $thing in
+        terminal) has_terminal || skip "$no_terminal" ;;
+        *) command -v "$thing" >/dev/null || skip "$thing is not installed" ;;
+        esac
+    done
+}
+
+# skip WHY: ends the test; 77 is what ctest is told to read as "skipped".
+skip() {
+    printf '# skipped: %s\n' "$1"
+    [ $failed = 0 ] && exit 77
+    exit 1
+}
+
+# left_out WHAT: a part of a test, for want of a terminal.
+left_out() {
+    printf '# left out: %s: %s\n' "$1" "$no_terminal"
+}
+
+# has_terminal: can one be opened? Not in a root directory without devpts, for one.
+has_terminal() {
+    if [ -z "${terminal_status:-}" ]; then
+        terminal_status=0
+        timeout --foreground 10 script -q -e -c 'exit 7' /dev/null </dev/null >/dev/null 2>&1 ||
+            terminal_status=$?
+    fi
+    [ "$terminal_status" = 7 ]
+}
+no_terminal='script(1) is missing, or cannot open a pseudo-terminal'
+
 # inside_dev N "$@": runs the rest of the script inside N servers of `redlock dev`.
 inside_dev() {
     local count=$1
@@ -157,6 +192,7 @@ now_ms() {
 # terminal COMMAND: runs it on a terminal of its own. Keys go to descriptor $keys, what the
 # terminal shows is in $tmp/screen, and the exit status comes from `finish`.
 terminal() {
+    has_terminal || skip "$no_terminal"
     rm -f "$tmp/keys" "$tmp/screen"
     mkfifo "$tmp/keys"
     # Background jobs of a shell ignore INT and QUIT; what runs on a terminal does not.

@@ -3,6 +3,7 @@
 # `redlock run` when three of five nodes hang: who is told, when, and that nothing of the command is
 # left when the validity ends.
 . "$(dirname "$0")/lib.bash" "$@"
+needs "${CC:-cc}" ps pgrep setsid
 inside_dev 5 "$@"
 "${CC:-cc}" -D_GNU_SOURCE -o "$tmp/stamp" "$here/stamp.c" || exit 1
 

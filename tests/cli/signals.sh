@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # `redlock run` and signals: each reaches the command, and the lock is released on every way out.
 . "$(dirname "$0")/lib.bash" "$@"
+needs ps setsid
 inside_dev 3 "$@"
 unhurried
 

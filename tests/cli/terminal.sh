@@ -3,7 +3,7 @@
 # On a terminal: the command has it, the keyboard's signals find the right process, and waiting
 # is shown.
 . "$(dirname "$0")/lib.bash" "$@"
-command -v script >/dev/null || { echo 'ok - skipped: script(1) is missing'; exit 0; }
+needs terminal ps
 inside_dev 3 "$@"
 unhurried
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# `redlock top`: frames for scripts, a screen for people, and a terminal as it was afterwards.
+# `redlock top`: frames for scripts (terminal_top.sh: a screen for people).
 . "$(dirname "$0")/lib.bash" "$@"
 inside_dev 3 "$@"
 unhurried
@@ -85,27 +85,4 @@ wait $pid
 is 'TERM: 143' $? 143
 "$redlock" top -d 100ms 2>"$tmp/err" | head -n 1 >/dev/null
 is 'a reader that goes away ends it in silence' "$(cat "$tmp/err")" ''
-
-command -v script >/dev/null || done_testing
-# What is typed must not be seen before the mode is set: keys come when the screen is there.
-for end in q '\003'; do
-    terminal "stty rows 24 cols 80; stty -g >'$tmp/before'; $redlock top; echo \"left=\$?\"; stty -g >'$tmp/after'"
-    that "on a terminal ($end)" shows 'nodes answer'
-    printf "$end" >&"$keys"
-    finish
-    like '   the other screen' "$screen" $'\033\\[\\?1049h'
-    like '   is left' "$screen" $'\033\\[\\?25h\033\\[\\?1049l'
-    like '   with 0' "$screen" 'left=0'
-    is '   the terminal is as it was' "$(cat "$tmp/after")" "$(cat "$tmp/before")"
-done
-terminal "stty -g >'$tmp/before'; sh -c 'echo \$\$ >\"$tmp/pid\"; exec $redlock top'; echo \"left=\$?\"; stty -g >'$tmp/after'"
-shows 'nodes answer'
-kill -TERM "$(cat "$tmp/pid")"
-finish
-like 'TERM on a terminal: 143' "$screen" 'left=143'
-like '   the screen is left' "$screen" $'\033\\[\\?1049l'
-is '   and the terminal is as it was' "$(cat "$tmp/after")" "$(cat "$tmp/before")"
-terminal "stty rows 7 cols 50; $redlock top -n 1"
-finish
-that 'a small window: no more than it has' [ "$(grep -a -v '^Script' "$tmp/screen" | grep -ac .)" -le 8 ]
 done_testing

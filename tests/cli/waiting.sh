@@ -87,41 +87,4 @@ wait
 is '   and only one' "$(grep -c waiting "$tmp/told")" 1
 try "$redlock" run -v w -- true
 unlike '   none when there is nothing to wait for' "$err" waiting
-
-command -v script >/dev/null || done_testing
-value=$("$redlock" lock -t 40s w)
-for i in 1 2; do
-    "$redlock" run w -- true &
-    eventually queued w $i
-done
-terminal "stty cols 80; $redlock run w -- true"
-that 'on a terminal: the place in line' shows 'waiting for w: 3rd in line, held by'
-that '   and how long it may take' shows "held by ${value:0:8}… for up to [0-9.]* s more"
-printf '\003' >&"$keys"
-finish
-is '   Ctrl-C: 130' "$status" 130
-that '   gone from the line' queued w 2
-line=$(tr '\r' '\n' <"$tmp/screen" | grep -a waiting | tail -n 1)
-that '   a line that fits' [ "$(sed $'s/\033\\[K//; s/ *$//' <<<"$line" | wc -m)" -le 81 ]
-last=$(grep -a -v '^Script' "$tmp/screen" | tr '\r' '\n' | grep -a -v '^$' | tail -n 1)
-unlike '   and it is erased' "$last" waiting
-"$redlock" unlock w "$value"
-wait
-
-"$redlock" lock -t 40s -s w >/dev/null
-second=$("$redlock" lock -t 40s -s w)
-terminal "$redlock run -w 1 w -- true"
-that 'behind readers' shows 'held by 2 readers'
-finish
-"$redlock" unlock w "$second"
-free_all w
-"$redlock" lock -t 40s --slots 1 w >/dev/null
-terminal "$redlock run -w 1 --slots 1 w -- true"
-that 'behind slots' shows '1 of 1 slots taken'
-finish
-free_all w
-"$redlock" lock -t 40s second >/dev/null
-terminal "$redlock run -w 1 first second third -- true"
-that 'for several names' shows 'waiting for first, second and 1 more: 1st in line, held by'
-finish
 done_testing

@@ -5,13 +5,13 @@
 
 #include "servers.h"
 
-/* Between server_init() and server_launch(). Skips the case where preloading cannot work. */
+/* Between server_init() and server_launch(). */
 void nodeclock_attach(struct server *s);
 
-/* Sets the server's clock this far forward, or back; adds up. */
+/* Sets the server's clock some seconds forward, or back; adds up. TIME has followed on return. */
 void nodeclock_step(struct server *s, int64_t ms);
 
-/* Like cluster_start(): admitted, and each node with a clock of its own. */
+/* Like cluster_start(), each node with a clock of its own. Skips the case for a static server. */
 void nodeclock_cluster(struct cluster *c, size_t count);
 
 #endif
