@@ -284,11 +284,13 @@ CASE(one_byte_at_a_time, "Replies that arrive byte by byte are votes all the sam
         c.urls[i] = p[i].url;
     }
     redlock_options o = client_options(&c);
-    o.node_timeout_ms = 10000; /* the greeting alone is some thousand bytes */
+    o.node_timeout_ms = 15000; /* the greeting alone is some thousand bytes */
     redlock *r = client_open_with(&o);
+    redlock_request q = {.size = sizeof q, .wait_ms = 30000}; /* a slow machine tries again */
     for (int i = 0; i < 3; i++) {
-        redlock_lock *lock = client_lock(r, "x", 20000);
-        CHECK_OK(redlock_extend(lock, 20000));
+        redlock_lock *lock = NULL;
+        CHECK_OK(redlock_acquire(r, "x", 60000, &q, &lock)); /* a quarter of it for a node */
+        CHECK_OK(redlock_extend(lock, 60000));
         client_unlock(lock);
     }
     redlock_close(r);
