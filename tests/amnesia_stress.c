@@ -196,6 +196,20 @@ static void start(struct stress *s, uint32_t flags, bool hidden, unsigned int se
     }
 }
 
+static int count_dropped(const struct stress *s)
+{
+    int dropped = 0;
+    for (int i = 0; i < NODES; i++)
+        dropped += s->relay[i].switches->dropped;
+    return dropped;
+}
+
+/* Without acquisitions, faults and losses a stress shows nothing. */
+static bool has_enough(const struct stress *s, int faults_done)
+{
+    return s->holds->count > 100 && faults_done > 1 && count_dropped(s) > 100;
+}
+
 static int run(uint32_t flags, bool hidden, const enum fault *faults, size_t fault_count,
                unsigned int seed)
 {
@@ -207,15 +221,17 @@ static int run(uint32_t flags, bool hidden, const enum fault *faults, size_t fau
     for (s.worker = 0; s.worker < WORKERS; s.worker++)
         pids[s.worker] = helper_start(work, &s);
     int done = torment(&s, faults, fault_count, check_setting("REDLOCK_STRESS_SECONDS", 5));
+    for (int i = 0; i < 20 && !has_enough(&s, done); i++) /* a busy machine needs longer */
+        done += torment(&s, faults, fault_count, 1);
     s.holds->stop = 1;
     for (int i = 0; i < WORKERS; i++) {
         int status = -1;
         CHECK(waitpid(pids[i], &status, 0) == pids[i]);
         CHECK_INT(0, status);
     }
-    int dropped = 0;
+    int dropped = count_dropped(&s);
+    CHECK(has_enough(&s, done));
     for (int i = 0; i < NODES; i++) {
-        dropped += s.relay[i].switches->dropped;
         relay_stop(&s.relay[i]);
         server_kill(&s.c.node[i]);
     }
@@ -223,7 +239,6 @@ static int run(uint32_t flags, bool hidden, const enum fault *faults, size_t fau
     int doubles = holds_doubles(s.holds);
     printf("# %d acquisitions, %d faults, %d requests lost: %d double holds\n",
            (int)s.holds->count, done, dropped, doubles);
-    CHECK(s.holds->count > 100 && done > 1 && dropped > 100);
     return doubles;
 }
 

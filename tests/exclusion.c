@@ -22,7 +22,7 @@ enum {
     ROUNDS = CHECK_SANITIZED ? 20 : 75,
     TTL_MS = 20000, /* longer than any case: nothing may expire under a slow worker */
     WAIT_MS = 60000,
-    HUNG_MS = 400, /* a hung node may hold up an undecided attempt for this long */
+    HUNG_MS = 1000, /* a hung node may hold up an undecided attempt for this long */
 };
 
 static redlock_lock *acquire(redlock *r)

@@ -167,7 +167,7 @@ CASE(tokens_grow_with_two_gone, "With one node dead and one hung tokens grow as 
 {
     struct cluster c;
     cluster_start(&c, 5);
-    redlock *r = client_open_hasty(&c, 0, DEFAULT_MS);
+    redlock *r = client_open_hasty(&c, 0, STEADY_MS);
     client_warm(r);
     int64_t last = next_token(r, "x");
     for (int round = 0; round < 5; round++) {

@@ -15,7 +15,8 @@
 #include <string.h>
 
 enum {
-    RECOVERY_MS = 6000,
+    RECOVERY_MS = 15000,
+    ROUNDS = 20,
     /* The evil ones offer 64 MiB and more. A sanitizer's shadow makes memory harder to read. */
     GROWTH_MAX_KIB = CHECK_SANITIZED ? 24 * 1024 : 2 * 1024,
 };
@@ -27,7 +28,9 @@ static void check_vote_of_evil(enum evil_kind kind, const redlock_report *report
     switch (kind) {
     case EVIL_SILENT:
     case EVIL_DEAF:
-        fine = vote == REDLOCK_VOTE_TIMEDOUT || vote == REDLOCK_VOTE_PENDING;
+        /* Unreachable: after a second of silence the client has hung up. */
+        fine = vote == REDLOCK_VOTE_TIMEDOUT || vote == REDLOCK_VOTE_PENDING ||
+               vote == REDLOCK_VOTE_UNREACHABLE;
         break;
     case EVIL_CLOSES:
         fine = vote == REDLOCK_VOTE_UNREACHABLE || vote == REDLOCK_VOTE_PENDING;
@@ -43,32 +46,48 @@ static void check_vote_of_evil(enum evil_kind kind, const redlock_report *report
         FAIL("vote of a %s node: %s", evil_name(kind), report_text(report));
 }
 
-/* One or two of five nodes are of this kind: locks are won all the same. */
+/* Acquires and releases once; how long the acquisition took. */
+static int64_t win_round(redlock *r, enum evil_kind kind)
+{
+    redlock_report report = {.size = sizeof report};
+    redlock_request q = {.size = sizeof q, .report = &report};
+    redlock_lock *lock = NULL;
+    int64_t start_ms = now_ms();
+    CHECK_OK(redlock_acquire(r, "x", 10000, &q, &lock));
+    int64_t took_ms = now_ms() - start_ms;
+    check_vote_of_evil(kind, &report, 0);
+    check_vote_of_evil(kind, &report, 1);
+    client_unlock(lock);
+    return took_ms;
+}
+
+/*
+ * Two of five nodes are of this kind: locks are won all the same, by the votes of the others alone.
+ * A round that waited for an evil node would take the node timeout. The median says that rounds
+ * are not delayed by less either: a machine that stands still now and then does not move it.
+ */
 static void minority(enum evil_kind kind)
 {
     struct cluster c;
     struct evil e[2];
+    int64_t took_ms[ROUNDS];
     cluster_start(&c, 5);
     for (int i = 0; i < 2; i++) {
         server_kill(&c.node[i]);
         evil_start_on(&e[i], kind, c.node[i].port);
     }
-    redlock *r = client_open_hasty(&c, 0, STEADY_MS);
+    redlock *r = client_open_hasty(&c, 0, PATIENT_MS);
     client_warm_nodes(r, 3);
     memory_forget_peak();
     long before_kib = memory_peak_kib();
-    int64_t start_ms = now_ms();
-    for (int i = 0; i < 20 || now_ms() - start_ms < 500; i++) {
-        redlock_report report = {.size = sizeof report};
-        redlock_request q = {.size = sizeof q, .report = &report};
-        redlock_lock *lock = NULL;
-        int64_t round_ms = now_ms();
-        CHECK_OK(redlock_acquire(r, "x", 10000, &q, &lock));
-        CHECK_BETWEEN(0, SLACK_MS, now_ms() - round_ms); /* the others decide */
-        check_vote_of_evil(kind, &report, 0);
-        check_vote_of_evil(kind, &report, 1);
-        client_unlock(lock);
+    int64_t end_ms = now_ms() + 500;
+    for (int i = 0; i < ROUNDS; i++) {
+        took_ms[i] = win_round(r, kind);
+        CHECK_BETWEEN(0, PATIENT_MS - 1, took_ms[i]);
     }
+    while (now_ms() < end_ms) /* the evil nodes are tried again meanwhile */
+        win_round(r, kind);
+    CHECK_BETWEEN(0, SLACK_MS, median(took_ms, ROUNDS));
     CHECK_BETWEEN(0, GROWTH_MAX_KIB, memory_peak_kib() - before_kib);
     for (int i = 0; i < 2; i++) {
         CHECK(e[i].shared->connections > 0);
@@ -79,28 +98,30 @@ static void minority(enum evil_kind kind)
     redlock_close(r);
 }
 
-/* Three of five: the right error, in time. */
-static void majority(enum evil_kind kind, int expected)
+/* Three of five: the right error, in time. `node_timeout_ms` matters where nodes say nothing. */
+static void majority(enum evil_kind kind, int expected, uint32_t node_timeout_ms)
 {
     struct cluster c;
     struct evil e[3];
+    int64_t took_ms[ROUNDS];
     cluster_start(&c, 5);
     for (int i = 0; i < 3; i++) {
         server_kill(&c.node[i]);
         evil_start_on(&e[i], kind, c.node[i].port);
     }
-    redlock *r = client_open_hasty(&c, 0, DEFAULT_MS);
+    redlock *r = client_open_hasty(&c, 0, node_timeout_ms);
     client_warm_nodes(r, 2);
     memory_forget_peak();
     long before_kib = memory_peak_kib();
-    for (int i = 0; i < 10; i++) {
+    for (int i = 0; i < ROUNDS; i++) {
         redlock_lock *lock = NULL;
         int64_t start_ms = now_ms();
         CHECK_ERR(expected, redlock_acquire(r, "x", 10000, NULL, &lock));
-        CHECK_BETWEEN(0, DEFAULT_MS + SLACK_MS, now_ms() - start_ms);
+        took_ms[i] = now_ms() - start_ms;
     }
+    CHECK_BETWEEN(0, DEFAULT_MS + SLACK_MS, median(took_ms, ROUNDS));
     CHECK_BETWEEN(0, GROWTH_MAX_KIB, memory_peak_kib() - before_kib);
-    CHECK(cluster_await_empty(&c, 1000));
+    CHECK(cluster_await_empty(&c, 10000));
     for (int i = 0; i < 3; i++) {
         evil_stop(&e[i]);
         server_restart_admitted(&c.node[i]);
@@ -161,22 +182,22 @@ CASE(chatty_minority, "Two nodes that speak unasked and twice win no vote for an
 
 CASE(silent_majority, "Three silent nodes: NOQUORUM at the deadline, recovery afterwards.")
 {
-    majority(EVIL_SILENT, REDLOCK_NOQUORUM);
+    majority(EVIL_SILENT, REDLOCK_NOQUORUM, DEFAULT_MS);
 }
 
 CASE(garbage_majority, "Three nodes of garbage: PROTO.")
 {
-    majority(EVIL_GARBAGE, REDLOCK_PROTO);
+    majority(EVIL_GARBAGE, REDLOCK_PROTO, PATIENT_MS);
 }
 
 CASE(http_majority, "Three web servers: PROTO.")
 {
-    majority(EVIL_HTTP, REDLOCK_PROTO);
+    majority(EVIL_HTTP, REDLOCK_PROTO, PATIENT_MS);
 }
 
 CASE(huge_bulk_majority, "Three announcements of 1 GiB: PROTO.")
 {
-    majority(EVIL_HUGE_BULK, REDLOCK_PROTO);
+    majority(EVIL_HUGE_BULK, REDLOCK_PROTO, PATIENT_MS);
 }
 
 CASE(backoff_is_bounded, "A node that closes at once is tried again, but not in a frenzy.")
@@ -263,11 +284,13 @@ CASE(one_byte_at_a_time, "Replies that arrive byte by byte are votes all the sam
         c.urls[i] = p[i].url;
     }
     redlock_options o = client_options(&c);
-    o.node_timeout_ms = 10000; /* the greeting alone is some thousand bytes */
+    o.node_timeout_ms = 15000; /* the greeting alone is some thousand bytes */
     redlock *r = client_open_with(&o);
+    redlock_request q = {.size = sizeof q, .wait_ms = 30000}; /* a slow machine tries again */
     for (int i = 0; i < 3; i++) {
-        redlock_lock *lock = client_lock(r, "x", 20000);
-        CHECK_OK(redlock_extend(lock, 20000));
+        redlock_lock *lock = NULL;
+        CHECK_OK(redlock_acquire(r, "x", 60000, &q, &lock)); /* a quarter of it for a node */
+        CHECK_OK(redlock_extend(lock, 60000));
         client_unlock(lock);
     }
     redlock_close(r);

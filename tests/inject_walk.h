@@ -26,10 +26,7 @@ void walk_begin(struct walk *w, uint32_t flags);
  */
 bool walk_with(struct walk *w, enum inject_call call, int nth, int error, bool lasting);
 
-/*
- * The same for a lock that the watchdog renews: the failure is armed while it is held, and must
- * be met, unless the machine itself stood still.
- */
+/* A lock that the watchdog renews is renewed again after a call has failed while it was held. */
 void walk_renewing(struct walk *w, enum inject_call call, int nth, int error);
 
 /* Whatever failed has left nothing behind, at the latest when its TTL has passed. */

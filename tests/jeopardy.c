@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-enum { NODES = 5, TTL_MS = CHECK_SANITIZED ? 3000 : 1500 };
+enum { NODES = 5, TTL_MS = 3000 };
 
 struct story {
     _Atomic int jeopardies, recoveries, losses;
@@ -95,7 +95,7 @@ CASE(jeopardy_and_recovery, "A failed renewal is jeopardy; the next that succeed
     struct cluster c;
     struct story s = {0};
     cluster_start(&c, NODES);
-    redlock *r = client_open_hasty(&c, REDLOCK_THREAD, DEFAULT_MS);
+    redlock *r = client_open_hasty(&c, REDLOCK_THREAD, STEADY_MS);
     client_warm(r);
     redlock_lock *lock = hold(r, &s, TTL_MS);
     int fd = redlock_event_fd(lock);
@@ -135,7 +135,7 @@ CASE(jeopardy_then_lost, "Jeopardy that does not heal ends in LOST, told by both
     struct cluster c;
     struct story s = {0};
     cluster_start(&c, NODES);
-    redlock *r = client_open_hasty(&c, REDLOCK_THREAD, DEFAULT_MS);
+    redlock *r = client_open_hasty(&c, REDLOCK_THREAD, STEADY_MS);
     client_warm(r);
     redlock_lock *lock = hold(r, &s, TTL_MS);
     int fd = redlock_event_fd(lock);
@@ -161,7 +161,7 @@ CASE(no_jeopardy_with_a_majority, "Two of five nodes hung: no jeopardy, the lock
     struct cluster c;
     struct story s = {0};
     cluster_start(&c, NODES);
-    redlock *r = client_open_hasty(&c, REDLOCK_THREAD, DEFAULT_MS);
+    redlock *r = client_open_hasty(&c, REDLOCK_THREAD, STEADY_MS);
     client_warm(r);
     redlock_lock *lock = hold(r, &s, TTL_MS);
     freeze(&c, 2);
@@ -178,7 +178,7 @@ CASE(jeopardy_by_extension, "An extension that fails puts a lock in jeopardy as 
     struct cluster c;
     struct story s = {0};
     cluster_start(&c, NODES);
-    redlock *r = client_open_hasty(&c, REDLOCK_THREAD, DEFAULT_MS);
+    redlock *r = client_open_hasty(&c, REDLOCK_THREAD, STEADY_MS);
     client_warm(r);
     redlock_request q = {
         .size = sizeof q, .jeopardy = on_jeopardy, .lost = on_lost, .data = &s};
@@ -255,7 +255,7 @@ CASE(heals_a_node_that_was_hung, "A node that hung during the acquire carries th
     struct cluster c;
     struct story s = {0};
     cluster_start(&c, NODES);
-    redlock *r = client_open_hasty(&c, REDLOCK_THREAD, DEFAULT_MS);
+    redlock *r = client_open_hasty(&c, REDLOCK_THREAD, STEADY_MS);
     client_warm(r);
     server_freeze(&c.node[3]);
     redlock_lock *lock = hold(r, &s, TTL_MS);
@@ -276,7 +276,7 @@ CASE(heals_a_node_that_was_away, "A node that was down during the acquire gets t
     struct cluster c;
     struct story s = {0};
     cluster_start(&c, NODES);
-    redlock *r = client_open_hasty(&c, REDLOCK_THREAD, DEFAULT_MS);
+    redlock *r = client_open_hasty(&c, REDLOCK_THREAD, STEADY_MS);
     client_warm(r);
     server_kill(&c.node[3]);
     redlock_lock *lock = hold(r, &s, TTL_MS);
@@ -312,7 +312,7 @@ CASE(quarantined_nodes_are_not_healed, "A node that restarted gets no key while 
     struct cluster c;
     struct story s = {0};
     cluster_start(&c, NODES);
-    redlock *r = client_open_hasty(&c, REDLOCK_THREAD, DEFAULT_MS);
+    redlock *r = client_open_hasty(&c, REDLOCK_THREAD, STEADY_MS);
     client_warm(r);
     redlock_lock *lock = hold(r, &s, TTL_MS);
     struct margin five = {lock, 2}, four = {lock, 1};

@@ -18,6 +18,10 @@ enum {
     LIFE_MS = RL_WAITER_LIFE_MS,
     SIGN_MS = RL_WAITER_LIFE_MS / 3, /* so often does a waiter look by itself */
     EXPIRY_SLACK_MS = CHECK_SANITIZED ? 600 : 200,
+    KILLED = 4,         /* waiters */
+    DEAD_TTL_MS = 5000, /* what they asked for: more than the life of a waiter */
+    BRIEF_MS = 300,
+    HELD_MS = 1500,
 };
 
 static void check_dead_head(enum trouble trouble)
@@ -113,11 +117,10 @@ CASE(timeout_empties_the_queue,
 
 CASE(holder_from_the_queue_dies, "A holder that had waited and is killed leaves no dead head.")
 {
-    enum { BRIEF_MS = 1500 };
     struct cluster c;
     struct waiter first, second;
     struct waiter_terms terms = {
-        .name = "x", .ttl_ms = BRIEF_MS, .wait_ms = REDLOCK_WAIT_FOREVER};
+        .name = "x", .ttl_ms = HELD_MS, .wait_ms = REDLOCK_WAIT_FOREVER};
     cluster_start(&c, 5);
     redlock *r = client_open_warm(&c, 0);
     redlock_lock *lock = client_lock(r, "x", 20000);
@@ -130,10 +133,63 @@ CASE(holder_from_the_queue_dies, "A holder that had waited and is killed leaves 
     CHECK_OK(first.news->error);
     waiter_kill(&first);
     CHECK(waiter_await(&second, LIMIT_MS));
-    int64_t late_ns = second.news->granted_ns - first.news->granted_ns - BRIEF_MS * 1000000LL;
+    int64_t late_ns = second.news->granted_ns - first.news->granted_ns - HELD_MS * 1000000LL;
     CHECK_BETWEEN(-100, EXPIRY_SLACK_MS, late_ns / 1000000);
     waiter_end(&second);
     redlock_close(r);
+}
+
+/* ---- requests of the dead ------------------------------------------------------------------- */
+
+static bool have_requests_of_all(void *data)
+{
+    const struct cluster *c = data;
+    for (size_t i = 0; i < c->count; i++)
+        if (server_unread(&c->node[i]) < KILLED + 1)
+            return false;
+    return true;
+}
+
+/*
+ * Waiters are killed while their requests lie in the buffers of stopped nodes. A node reads a
+ * request before it learns that the client has gone, so one of them gets the lock after its death.
+ * (A plain first attempt can as well.) The dead send nothing more: it is one TTL, not one each.
+ */
+CASE(requests_of_the_dead,
+     "Requests that killed waiters left behind delay the next by one TTL.")
+{
+    struct cluster c;
+    struct waiter dead[KILLED], next;
+    struct waiter_terms terms = {.name = "x",
+                                 .ttl_ms = DEAD_TTL_MS,
+                                 .wait_ms = REDLOCK_WAIT_FOREVER,
+                                 .node_timeout_ms = PATIENT_MS};
+    cluster_start(&c, 5);
+    cluster_set(&c, 0, 5, "redlock:x", "another", 600000);
+    for (int i = 0; i < KILLED; i++) {
+        waiter_start(&dead[i], &c, 5, &terms);
+        CHECK(queue_await(&c, "x", i + 1, LIMIT_MS));
+    }
+    waiter_start(&next, &c, 5, &terms);
+    CHECK(queue_await(&c, "x", KILLED + 1, LIMIT_MS));
+    cluster_set(&c, 0, 5, "redlock:x", "another",
+                BRIEF_MS); /* ends while the nodes are stopped */
+    for (int i = 0; i < 5; i++)
+        server_freeze(&c.node[i]);
+    CHECK(wait_until(have_requests_of_all, &c, LIMIT_MS));
+    for (int i = 0; i < KILLED; i++)
+        waiter_kill(&dead[i]);
+    sleep_ms(BRIEF_MS);
+    for (int i = 0; i < 5; i++)
+        server_thaw(&c.node[i]);
+    int64_t thawed_ns = now_ns();
+    CHECK(waiter_await(&next, 2 * LIMIT_MS));
+    CHECK_OK(next.news->error);
+    int64_t took_ms = (next.news->granted_ns - thawed_ns) / 1000000;
+    printf("# served %lld ms after the nodes went on; the dead asked for %d ms\n",
+           (long long)took_ms, DEAD_TTL_MS);
+    CHECK_BETWEEN(0, DEAD_TTL_MS + LIFE_MS, took_ms);
+    waiter_end(&next);
 }
 
 /* ---- rights -------------------------------------------------------------------------------- */

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-enum { TTL_MS = 20000 };
+enum { TTL_MS = 20000, BRIEF_MS = 3000 };
 
 CASE(nested, "The owner holds it again; nobody else does until its last hold is gone.")
 {
@@ -87,15 +87,15 @@ CASE(own_expiry, "A hold that nobody gives back ends with its own time, the othe
     cluster_start(&c, 3);
     redlock *a = client_open_warm(&c, 0);
     redlock_lock *outer = kind_lock(a, "x", TTL_MS, owner_request("o"));
-    redlock_lock_leave(kind_lock(a, "x", 150, owner_request("o")));
-    sleep_ms(160);
+    redlock_lock_leave(kind_lock(a, "x", BRIEF_MS, owner_request("o")));
+    sleep_ms(BRIEF_MS + 10);
     client_unlock(outer); /* the other one's time is over: nothing keeps the key */
     CHECK(cluster_await_empty(&c, 1000));
-    redlock_lock_leave(kind_lock(a, "x", 1000, owner_request("o")));
+    redlock_lock_leave(kind_lock(a, "x", TTL_MS / 2, owner_request("o")));
     outer = kind_lock(a, "x", TTL_MS, owner_request("o"));
     client_unlock(outer);
     CHECK_ERR(REDLOCK_BUSY, client_try(a, "x", TTL_MS)); /* the left one still has its time */
-    CHECK_BETWEEN(1, 1000, server_int(&c.node[0], "PTTL", "redlock:x", NULL));
+    CHECK_BETWEEN(1, TTL_MS / 2, server_int(&c.node[0], "PTTL", "redlock:x", NULL));
     redlock_close(a);
 }
 

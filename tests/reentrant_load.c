@@ -132,7 +132,9 @@ struct reentrant_outcome reentrant_load(int processes, int iterations, unsigned 
     redlock *holder = open_hasty(processes > 0 ? &l.direct : &l.relayed);
     redlock *rival = client_open_warm(&l.direct, 0);
     client_warm(holder);
-    redlock_lock *outer = kind_lock(holder, "x", OUTER_TTL_MS, owner_request(l.owner));
+    redlock_request q = owner_request(l.owner);
+    q.wait_ms = PATIENT_MS; /* a hasty client may need more than one attempt */
+    redlock_lock *outer = kind_lock(holder, "x", OUTER_TTL_MS, q);
     if (noise)
         make_noise(&l, DROP_PERCENT, LOSE_PERCENT);
     for (int i = 0; processes > 0 ? l.shared->running > 0 : i < iterations; i++) {

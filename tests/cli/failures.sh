@@ -49,6 +49,7 @@ like 'not a Redis server: 69' "$status" '^69$'
 like '   its path is shown' "$err" "$REDLOCK_DEV/control"
 
 # Passwords.
+unhurried
 for k in 1 2 3; do ask "$(port $k)" CONFIG SET requirepass "$secret" >/dev/null; done
 try "$redlock" lock -n x
 expect 'no password: 77' 77 'next: .*--password-file'

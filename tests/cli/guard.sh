@@ -40,7 +40,7 @@ try "$redlock" nodes --no-guard
 like 'nodes --no-guard' "$out" "127.0.0.1:$(port 2) +up +off "
 try "$redlock" lock -n --no-guard trusting
 expect '--no-guard: they count' 0
-echo 'guard = off' >"$tmp/conf"
+printf 'guard = off\nnode-timeout = 1s\n' >"$tmp/conf"
 try "$redlock" lock -n --config "$tmp/conf" trusting-too
 expect 'guard = off in the configuration file' 0
 try "$redlock" lock -n --config "$tmp/conf" --strict strict

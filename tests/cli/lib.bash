@@ -127,7 +127,7 @@ inside_dev() {
 
 # unhurried: a busy machine may take its time to answer; for tests in which no node hangs.
 unhurried() {
-    echo 'node-timeout = 1s' >"$tmp/unhurried"
+    echo 'node-timeout = 3s' >"$tmp/unhurried"
     export REDLOCK_CONFIG=$tmp/unhurried
 }
 

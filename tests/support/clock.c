@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "clock.h"
 
+#include "pulse.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
@@ -26,9 +28,9 @@ void sleep_ms(int64_t ms)
 
 bool wait_until(bool (*done)(void *), void *data, int64_t timeout_ms)
 {
-    int64_t end_ms = now_ms() + timeout_ms;
+    int64_t end_ms = now_ms() + timeout_ms - pulse_late_ms();
     while (!done(data)) {
-        if (now_ms() >= end_ms)
+        if (now_ms() >= end_ms + pulse_late_ms())
             return false;
         sleep_ms(2);
     }

@@ -12,7 +12,8 @@ int64_t now_ms(void);
 /* Only where time itself has to pass (an expiry); events are waited for with wait_until(). */
 void sleep_ms(int64_t ms);
 
-/* Asks `done` every millisecond or two until it says true or the time is over. */
+/* Asks `done` every millisecond or two until it says true or the time is over (pulse.h: the
+ * time in which the machine stood still does not count). */
 bool wait_until(bool (*done)(void *), void *data, int64_t timeout_ms);
 
 /* Sorts and returns the middle one. */

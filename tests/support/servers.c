@@ -267,6 +267,22 @@ long long server_keys(const struct server *s)
     return server_int(s, "DBSIZE", NULL) - server_int(s, "EXISTS", MARKER_KEY, NULL);
 }
 
+int server_unread(const struct server *s)
+{
+    FILE *f = fopen("/proc/net/tcp", "r");
+    char line[256];
+    int count = 0;
+    CHECK(f != NULL);
+    while (fgets(line, sizeof line, f) != NULL) {
+        unsigned int port, state, unread;
+        /* sl local:port remote:port state tx:rx; those with another end than a listener's */
+        if (sscanf(line, " %*u: %*x:%x %*x:%*x %x %*x:%x", &port, &state, &unread) == 3)
+            count += (int)port == s->port.number && state != 0x0a && unread > 0;
+    }
+    fclose(f);
+    return count;
+}
+
 int server_clients(const struct server *s)
 {
     const char *list = server_cmd(s, "CLIENT", "LIST", "TYPE", "normal", NULL);

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "pulse.h"
+
+#include "clock.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/mman.h>
+
+enum {
+    BEAT_MS = 5,
+    ON_TIME_US = 1000, /* what a sleep is late by on a machine that has nothing else to do */
+};
+
+struct pulse {
+    _Atomic int64_t late_us;
+    _Atomic bool stop;
+};
+
+static struct pulse *pulse; /* shared with the case; NULL: nobody measures */
+static pthread_t thread;
+static bool runs;
+
+static void *beat(void *data)
+{
+    (void)data;
+    while (!pulse->stop) {
+        int64_t start_ns = now_ns();
+        sleep_ms(BEAT_MS);
+        int64_t late_us = (now_ns() - start_ns) / 1000 - BEAT_MS * 1000;
+        if (late_us > ON_TIME_US)
+            pulse->late_us += late_us;
+    }
+    return NULL;
+}
+
+void pulse_prepare(void)
+{
+    if (pulse == NULL) {
+        void *memory = mmap(NULL, sizeof *pulse, PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        pulse = memory != MAP_FAILED ? memory : NULL;
+    }
+    if (pulse != NULL) {
+        pulse->late_us = 0;
+        pulse->stop = false;
+    }
+}
+
+void pulse_start(void)
+{
+    runs = pulse != NULL && pthread_create(&thread, NULL, beat, NULL) == 0;
+}
+
+void pulse_stop(void)
+{
+    if (pulse != NULL)
+        pulse->stop = true;
+    if (runs)
+        pthread_join(thread, NULL);
+    runs = false;
+}
+
+int64_t pulse_late_ms(void)
+{
+    return pulse != NULL ? pulse->late_us / 1000 : 0;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How late the machine is. A thread of the runner, outside the process of the case, wants to run
+ * every few milliseconds and adds up by how much it came late. Tests that judge by time allow as
+ * much more: on a calm machine that is nothing.
+ */
+#ifndef REDLOCK_TESTS_PULSE_H
+#define REDLOCK_TESTS_PULSE_H
+
+#include <stdint.h>
+
+/* Before the case is forked: its processes see the same sum. */
+void pulse_prepare(void);
+
+/* Around the life of a case, in the runner. */
+void pulse_start(void);
+void pulse_stop(void);
+
+/* Milliseconds that the machine was late since the case began, all together. */
+int64_t pulse_late_ms(void);
+
+#endif
