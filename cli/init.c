@@ -30,8 +30,7 @@ static void print_addresses(redlock *client, const char *only)
     for (size_t i = 0; redlock_node(client, i, &info) == REDLOCK_OK; i++) {
         text_safe(address, sizeof address, info.address);
         if (is_wanted(only, info.quorum_name))
-            fprintf(errors_stream(), "  %s
-", address);
+            fprintf(errors_stream(), "  %s\n", address);
     }
 }
 
