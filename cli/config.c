@@ -199,9 +199,8 @@ int config_load(struct settings *s)
     if (status || !f.file)
         return status;
     status = trust_check("the configuration file", f.path, fileno(f.file));
-    while (status == 0 && read_line(&f, line, &status) > 0) {
+    while (status == 0 && read_line(&f, line, &status) > 0)
         status = apply_line(&f, s, line);
-    }
     if (status == 0 && f.secret)
         trust_warn("the password", f.path, fileno(f.file));
     explicit_bzero(line, sizeof line);

@@ -274,8 +274,9 @@ static int check(const struct settings *s)
 
 bool settings_have_password(const char *nodes)
 {
+    /* A password may have a ; in it, as quorums_add() says. */
     for (const char *at = strchr(nodes, '@'); at; at = strchr(at + 1, '@')) {
-        for (const char *c = at; c > nodes && !strchr("/,; \t", c[-1]); c--) {
+        for (const char *c = at; c > nodes && !strchr("/, \t", c[-1]); c--) {
             if (c[-1] == ':')
                 return true;
         }

@@ -70,6 +70,9 @@ sed -i 's/:[^:@]*@/@/g' "$conf"
 chmod 644 "$conf"
 lock --config "$conf"
 unlike 'a user without a password is no secret' "$err" 'others can read'
+printf 'nodes = redis://:se;cret@127.0.0.1:1\n' >"$conf"
+lock --config "$conf"
+like 'a password may have a semicolon in it' "$err" 'others can read the password'
 export REDLOCK_NODES=$nodes
 
 mkdir -p "$tmp/home/.config/redlock"
