@@ -20,14 +20,11 @@ static const enum rl_op queue_ops[3] = {RL_OP_TICKET, RL_OP_ACQUIRE, RL_OP_RELEA
 /* So long does a connection that listens get to come up. */
 #define EAR_WAIT_NS (500 * (int64_t)RL_MS_NS)
 
+/* What the nodes answered is judged later; only a question that could not be asked is an error. */
 static int ask(redlock *client, redlock_lock *lock, enum rl_op question,
                struct rl_survey *survey)
 {
-    rl_operation_set(lock, RL_QUESTION);
-    if (rl_handle_ask(&client->engine, &lock->handle, question, survey, rl_now_ns()) < 0)
-        return rl_detail(REDLOCK_NOMEM, "out of memory");
-    rl_wait_finished(client, lock);
-    return REDLOCK_OK;
+    return rl_ask(client, lock, question, survey) == REDLOCK_NOMEM ? REDLOCK_NOMEM : REDLOCK_OK;
 }
 
 static int measure(struct rl_audit *audit, redlock_lock *lock)
@@ -233,10 +230,8 @@ int redlock_audit(redlock *client, int64_t ttl_ms, redlock_check_fn *each, void 
     error = rl_ttl_check(client, ttl_ms);
     if (!error && !each)
         error = rl_detail(REDLOCK_INVAL, "there is nobody to tell the checks to");
-    if (!error) {
-        rl_look_first(client);
+    if (!error)
         error = gather(&audit);
-    }
     if (!error)
         rl_audit_judge(&audit);
     rl_client_leave(client);

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Locks that end with the thread that acquired them.
- *
- * Each thread that binds locks has a token with an eventfd. When the thread ends, a destructor
- * marks the token and signals the eventfd, which every client with bound locks watches; the
- * client then releases what was left behind. The ending thread takes no client's mutex, so it
- * does not matter what else it was doing.
- */
+#include "client/bound.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -17,113 +11,177 @@
 #include "client/client.h"
 #include "io/process.h"
 
-struct rl_thread_token {
-    atomic_uint references; /* the thread, and every lock bound to it */
+/* A thread, as long as it lives or a client watches it. */
+struct rl_thread {
+    atomic_uint references; /* the thread, and every client that watches it */
     atomic_bool ended;
     uint32_t stamp; /* the process it belongs to: a forked child shares the eventfd */
     int fd;
+};
+
+/* A thread that one client watches. */
+struct rl_bound_thread {
+    struct rl_thread *thread;
+    LIST_ENTRY(rl_bound_thread) others;
+    LIST_HEAD(, rl_bond) bonds; /* never empty */
+};
+
+/* One lock of it. */
+struct rl_bond {
+    redlock_lock *lock;
+    struct rl_bound_thread *to;
+    LIST_ENTRY(rl_bond) others;
 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
 static bool key_made;
 
-static void token_unref(struct rl_thread_token *token)
+/* ---- threads ---- */
+
+static void unref(struct rl_thread *thread)
 {
-    if (atomic_fetch_sub(&token->references, 1) > 1)
+    if (atomic_fetch_sub(&thread->references, 1) > 1)
         return;
-    close(token->fd);
-    free(token);
+    close(thread->fd);
+    free(thread);
 }
 
-static void thread_ended(void *data)
+static void on_end(void *data)
 {
-    struct rl_thread_token *token = data;
+    struct rl_thread *thread = data;
     uint64_t one = 1;
 
-    if (token->stamp != rl_process_stamp())
+    if (thread->stamp != rl_process_stamp())
         return;
-    atomic_store(&token->ended, true);
-    if (write(token->fd, &one, sizeof one) < 0) {
+    atomic_store(&thread->ended, true);
+    if (write(thread->fd, &one, sizeof one) < 0) {
         /* It is readable already. */
     }
-    token_unref(token);
+    unref(thread);
 }
 
 static void make_key(void)
 {
-    key_made = pthread_key_create(&key, thread_ended) == 0;
+    key_made = pthread_key_create(&key, on_end) == 0;
 }
 
-static struct rl_thread_token *own_token(void)
+struct rl_thread *rl_thread_own(void)
 {
-    struct rl_thread_token *token;
+    struct rl_thread *thread;
 
     pthread_once(&once, make_key);
     if (!key_made)
         return NULL;
-    token = pthread_getspecific(key);
+    thread = pthread_getspecific(key);
     /* One that was inherited by fork belongs to a thread of the parent. */
-    if (token && token->stamp == rl_process_stamp())
-        return token;
-    token = malloc(sizeof *token);
-    if (!token)
+    if (thread && thread->stamp == rl_process_stamp())
+        return thread;
+    thread = malloc(sizeof *thread);
+    if (!thread)
         return NULL;
-    atomic_init(&token->references, 1);
-    atomic_init(&token->ended, false);
-    token->stamp = rl_process_stamp();
-    token->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (token->fd < 0 || pthread_setspecific(key, token) != 0) {
-        if (token->fd >= 0)
-            close(token->fd);
-        free(token);
+    atomic_init(&thread->references, 1);
+    atomic_init(&thread->ended, false);
+    thread->stamp = rl_process_stamp();
+    thread->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (thread->fd < 0 || pthread_setspecific(key, thread) != 0) {
+        if (thread->fd >= 0)
+            close(thread->fd);
+        free(thread);
         return NULL;
     }
-    return token;
+    return thread;
 }
 
-int rl_bind_thread(redlock *client, redlock_lock *lock)
-{
-    struct rl_thread_token *token = own_token();
+/* ---- the client's side ---- */
 
-    if (!token)
+static struct rl_bound_thread *find(redlock *client, const struct rl_thread *thread)
+{
+    struct rl_bound_thread *known;
+
+    LIST_FOREACH(known, &client->bound, others)
+    if (known->thread == thread)
+        return known;
+    return NULL;
+}
+
+static struct rl_bound_thread *begin_watching(redlock *client, struct rl_thread *thread)
+{
+    struct rl_bound_thread *known = calloc(1, sizeof *known);
+
+    if (!known)
+        return NULL;
+    if (rl_reactor_add(&client->reactor, thread->fd, EPOLLIN, RL_REACTOR_THREAD) < 0) {
+        free(known);
+        return NULL;
+    }
+    atomic_fetch_add(&thread->references, 1);
+    known->thread = thread;
+    LIST_INIT(&known->bonds);
+    LIST_INSERT_HEAD(&client->bound, known, others);
+    return known;
+}
+
+static void end_watching(redlock *client, struct rl_bound_thread *known)
+{
+    LIST_REMOVE(known, others);
+    /* In a child: the epoll set is the parent's as well, and not ours to change. */
+    if (!rl_client_is_forked(client)) {
+        if (!client->closed)
+            rl_reactor_remove(&client->reactor, known->thread->fd);
+        unref(known->thread);
+    }
+    free(known);
+}
+
+int rl_bind(redlock *client, redlock_lock *lock, struct rl_thread *thread)
+{
+    struct rl_bond *bond = malloc(sizeof *bond);
+    struct rl_bound_thread *known = find(client, thread);
+
+    if (bond && !known)
+        known = begin_watching(client, thread);
+    if (!bond || !known) {
+        free(bond);
         return -1;
-    /* Once per thread is enough; that it is there already is no failure. */
-    if (rl_reactor_add(&client->reactor, token->fd, EPOLLIN, RL_REACTOR_THREAD) < 0 &&
-        errno != EEXIST)
-        return -1;
-    atomic_fetch_add(&token->references, 1);
-    lock->thread = token;
+    }
+    *bond = (struct rl_bond){.lock = lock, .to = known};
+    LIST_INSERT_HEAD(&known->bonds, bond, others);
+    lock->bond = bond;
     return 0;
 }
 
-void rl_unbind_thread(redlock *client, redlock_lock *lock)
+void rl_unbind(redlock *client, redlock_lock *lock)
 {
-    struct rl_thread_token *token = lock->thread;
+    struct rl_bond *bond = lock->bond;
 
-    if (!token)
+    if (!bond)
         return;
-    lock->thread = NULL;
-    /* In a child: the epoll set is the parent's as well, and not ours to change. */
-    if (rl_client_is_forked(client))
-        return;
-    for (redlock_lock *other = rl_first_lock(client); other; other = rl_next_lock(other))
-        if (other->thread == token) {
-            token_unref(token);
-            return;
-        }
-    /* The last lock of that thread: nothing is left to watch it for. */
-    if (!client->closed)
-        rl_reactor_remove(&client->reactor, token->fd);
-    token_unref(token);
+    lock->bond = NULL;
+    LIST_REMOVE(bond, others);
+    if (LIST_EMPTY(&bond->to->bonds))
+        end_watching(client, bond->to);
+    free(bond);
 }
 
-void rl_release_orphaned(redlock *client, int64_t now_ns)
+static struct rl_bound_thread *find_ended(redlock *client)
 {
-    for (redlock_lock *lock = rl_first_lock(client); lock; lock = rl_next_lock(lock)) {
-        if (!lock->thread || !atomic_load(&lock->thread->ended))
-            continue;
-        rl_unbind_thread(client, lock);
+    struct rl_bound_thread *known;
+
+    LIST_FOREACH(known, &client->bound, others)
+    if (atomic_load(&known->thread->ended))
+        return known;
+    return NULL;
+}
+
+void rl_release_bound(redlock *client, int64_t now_ns)
+{
+    struct rl_bound_thread *ended;
+
+    while ((ended = find_ended(client)) != NULL) {
+        redlock_lock *lock = LIST_FIRST(&ended->bonds)->lock;
+
+        rl_unbind(client, lock); /* with the last one, `ended` goes */
         rl_give_up(client, lock, now_ns);
     }
 }

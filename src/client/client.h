@@ -5,7 +5,7 @@
  * One mutex guards a client. Whoever drives it makes turns: wait for the sockets without the
  * mutex, then handle what came with it, then run callbacks without it. The driver is the I/O
  * thread, a caller of redlock_process(), or one of the threads blocked in a call; there is never
- * more than one at a time (`turning`, and `seat.driver` where the I/O thread let a caller drive).
+ * more than one at a time (`turning`). order.h says how a call reaches the driver.
  */
 #ifndef RL_CLIENT_CLIENT_H
 #define RL_CLIENT_CLIENT_H
@@ -14,6 +14,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "client/bound.h"
+#include "client/order.h"
 #include "engine/engine.h"
 #include "io/conn.h"
 #include "io/entropy.h"
@@ -40,30 +42,6 @@ struct rl_names {
     struct rl_slice owner; /* REENTRANT */
 };
 
-/* A call that waits for its outcome; on the stack of the thread that made it. */
-enum rl_blocked_word {
-    RL_AWAKE,
-    RL_ASLEEP,
-    RL_DRIVE, /* nobody makes turns any more: do it */
-    RL_FINISHED,
-};
-
-struct rl_blocked {
-    atomic_uint word; /* enum rl_blocked_word; slept on, and changed with the mutex held */
-    int result;       /* once it is FINISHED */
-    int64_t alone_ns; /* when it began, if no other was under way then; else 0 */
-    bool drives;      /* in the client's list of those who could take over */
-    bool drove;       /* it had the seat */
-    struct rl_blocked *next;
-    struct rl_blocked *previous;
-};
-
-/* Something for the I/O thread to do, with the mutex held; see inbox.c. */
-struct rl_order {
-    struct rl_order *next;
-    void (*carry_out)(redlock *client, struct rl_order *order);
-};
-
 /*
  * A lock as its owner knows it. A client may hold a hundred thousand: what is needed only for a
  * while is elsewhere (engine/seeker.h), and the texts are as long as they need to be.
@@ -76,21 +54,21 @@ struct redlock_lock {
             redlock_done_fn *done; /* of the operation; NULL: a thread is blocked in a call */
             void *done_data;
         };
-        struct rl_order farewell; /* its owner has freed it */
+        struct rl_order free_order; /* its owner has freed it */
     };
     union {
-        struct rl_blocked *blocked; /* `done` is NULL: the call that waits; NULL: none does */
-        int64_t wait_deadline_ns;   /* `done` waits for an acquisition: until when; 0: no end */
+        struct rl_call *call;     /* `done` is NULL: the call that waits; NULL: none does */
+        int64_t wait_deadline_ns; /* `done` waits for an acquisition: until when; 0: no end */
     };
     redlock_lost_fn *lost;
     redlock_jeopardy_fn *jeopardy;
-    void *lost_data;                /* for both */
-    struct rl_thread_token *thread; /* whom it is bound to; NULL: nobody */
-    int event_fd;                   /* -1: nobody asked for one */
-    uint8_t name_room;              /* bytes behind the votes; UINT8_MAX: or more */
-    bool released;                  /* by its owner, with success */
-    bool is_simple;                 /* no callbacks, descriptors or threads hang on it */
-    /* One byte, and nobody's without the mutex: */
+    void *lost_data;      /* for both */
+    struct rl_bond *bond; /* to a thread; NULL: to none */
+    int event_fd;         /* -1: redlock_event_fd() was not called */
+    uint8_t name_room;    /* bytes behind the votes; UINT8_MAX: or more */
+    bool released;        /* by its owner, with success */
+    bool is_simple;       /* no callbacks, descriptors or threads hang on it */
+    /* One byte, to be touched with the mutex held only: */
     enum rl_operation operation : 3;
     bool given_up : 1;    /* by us: an operation that was under way ends with CANCELED */
     bool adopted : 1;     /* freeing it gives nothing up */
@@ -99,19 +77,6 @@ struct redlock_lock {
     bool doomed : 1;      /* ... and was asked to be, from inside */
 
     struct rl_node_vote vote[]; /* of every node; behind them the name */
-};
-
-/*
- * The driver's seat of a client with an I/O thread; see seat.c. Nobody's without the mutex, but
- * for `uses`.
- */
-struct rl_seat {
-    bool open;                 /* the I/O thread rests: a caller that is alone may drive */
-    struct rl_blocked *driver; /* whose call drives; NULL: nobody's */
-    atomic_uint uses;          /* how often it was taken */
-    uint32_t visitors;         /* in the seat, or about to notice that they are not any more */
-    uint32_t lone_count;       /* calls in a row that were alone and answered quickly */
-    struct rl_blocked *leaver; /* the last of them: it is told its outcome when the turn ends */
 };
 
 struct redlock {
@@ -146,38 +111,19 @@ struct redlock {
     redlock_warn_fn *warn;
     void *warn_data;
     uint32_t warned[REDLOCK_NODES_MAX]; /* doubts that were told, a bit each */
-    struct rl_blocked *blocked;         /* who could drive */
-    uint32_t pursued;                   /* handles with an operation under way */
+    struct rl_call *callers;            /* blocked calls that could drive */
+    struct rl_bound_threads bound;      /* threads that locks are bound to */
 
     bool threaded;
     bool stopping;
     bool closing; /* nothing new begins */
     pthread_t thread;
-    bool turning;         /* somebody drives */
-    bool sleeping;        /* and waits without the mutex */
-    bool woken;           /* the wake-up is already on its way */
-    atomic_bool dozing;   /* the I/O thread sleeps, or is about to: it must be woken */
-    atomic_uint in_calls; /* threads whose orders are under way */
-    _Atomic(struct rl_order *) inbox; /* orders for the I/O thread, the latest first */
-    struct rl_seat seat;
-    bool calling; /* callbacks run, on this thread: */
-    pthread_t caller;
-    pthread_cond_t turn_cond; /* a turn or a callback has ended */
-    int64_t turned_ns;        /* when the last turn looked at the sockets */
+    bool turning;       /* a thread drives */
+    atomic_bool dozing; /* no driver, or one that sleeps or is about to: wake it */
+    _Atomic(struct rl_order *) inbox; /* orders for the driver, the latest first */
+    pthread_cond_t turn_cond;         /* a turn or a callback has ended */
+    int64_t turned_ns;                /* when the last turn looked at the sockets */
 };
-
-static inline bool rl_is_under_way(enum rl_operation operation)
-{
-    return operation != RL_NO_OPERATION && operation != RL_RETURNING;
-}
-
-/* What the owner of a handle waits for from now on; the client counts operations under way. */
-static inline void rl_operation_set(redlock_lock *lock, enum rl_operation operation)
-{
-    lock->client->pursued += (uint32_t)rl_is_under_way(operation);
-    lock->client->pursued -= (uint32_t)rl_is_under_way(lock->operation);
-    lock->operation = operation;
-}
 
 /*
  * A9, at the last moment: has a finite wait (deadline_ns > 0) ended? Waits without an end, and
@@ -249,61 +195,16 @@ int rl_turn(redlock *client, int timeout_ms);
 void rl_tick(redlock *client, int64_t now_ns);
 /* One write per node for everything that is there; the timer is set to what is due next. */
 void rl_send_all(redlock *client);
-/* The same while whoever makes turns sleeps, who is woken if there is news already. */
-void rl_send_now(redlock *client);
-void rl_serve_events(redlock *client, const struct epoll_event *events, int count);
-void rl_arm(redlock *client);
 void rl_wake(redlock *client);
 int rl_thread_start(redlock *client);
 void rl_thread_stop(redlock *client);
 void rl_give_up(redlock *client, redlock_lock *lock, int64_t now_ns);
 
 /* deliver.c */
-void rl_call(redlock *client, redlock_lock *lock, redlock_done_fn *function, int error,
-             void *data);
+void rl_run_callback(redlock *client, redlock_lock *lock, redlock_done_fn *function, int error,
+                     void *data);
 /* Brings all news to their owners; the number of callbacks that ran. */
 int rl_deliver_all(redlock *client);
-/* The same, up to the first news that is for a callback; false: there is such. */
-bool rl_deliver_quietly(redlock *client);
-
-/* blocking.c */
-/* Waits for the outcome of the lock's operation; the mutex is held, before and after. */
-int rl_wait_finished(redlock *client, redlock_lock *lock);
-/* The same; afterwards the mutex is not held. */
-int rl_wait_unlocked(redlock *client, redlock_lock *lock);
-/* The outcome for whoever waits for it; nobody may. */
-void rl_finish_blocked(redlock *client, redlock_lock *lock, int result);
-void rl_look_first(redlock *client);
-void rl_hand_over(redlock *client);
-
-/* One call and one outcome, for calls that go through the inbox. */
-void rl_blocked_finish(struct rl_blocked *blocked, int result);
-int rl_blocked_await(struct rl_blocked *blocked);
-
-/* inbox.c */
-bool rl_inbox_takes(const redlock *client);
-void rl_inbox_put(redlock *client, struct rl_order *order);
-/* Puts an order in, or carries it out if nobody else is there, and waits for its outcome.
- * The word of `blocked` is ASLEEP. */
-int rl_inbox_call(redlock *client, struct rl_order *order, struct rl_blocked *blocked);
-void rl_inbox_serve(redlock *client);
-bool rl_inbox_is_empty(redlock *client);
-
-/* seat.c; the mutex is held, before and after unless something else is said */
-bool rl_seat_take(redlock *client, struct rl_blocked *blocked);
-/* For who took the seat: drives until the call is finished or the seat is taken away, and waits
- * for the outcome. Afterwards the mutex is not held. */
-int rl_seat_drive(redlock *client, struct rl_blocked *blocked);
-/* How long whoever makes turns may sleep: not for long beside who lost the seat just now. */
-int rl_seat_patience_ms(const redlock *client, int timeout_ms);
-/* A call has its outcome. True: rl_seat_lend() tells it. */
-bool rl_seat_keeps(redlock *client, struct rl_blocked *blocked);
-/* Tells it now: a callback is about to run, and may take its time. */
-void rl_seat_tell(redlock *client);
-/* For the I/O thread, after every turn: rests while a caller can do its work. */
-void rl_seat_lend(redlock *client);
-/* The I/O thread has ended: nobody is in the seat afterwards. */
-void rl_seat_clear(redlock *client);
 
 /* handles.c */
 redlock_lock *rl_lock_new(redlock *client, const struct rl_names *names,
@@ -322,14 +223,11 @@ void rl_close_begin(redlock *client);
 void rl_close_end(redlock *client, int64_t end_ns);
 void rl_close_in_child(redlock *client);
 
-/* bound.c: locks that end with their thread */
-int rl_bind_thread(redlock *client, redlock_lock *lock);
-void rl_unbind_thread(redlock *client, redlock_lock *lock);
-void rl_release_orphaned(redlock *client, int64_t now_ns);
-
 /* doubts.c: what is told to redlock_options.warn */
 int rl_tell_doubts(redlock *client);
-bool rl_has_doubts(const redlock *client); /* that were not told yet */
+
+/* query.c: asks all nodes, and waits; the mutex is held, before and after */
+int rl_ask(redlock *client, redlock_lock *lock, enum rl_op question, struct rl_survey *survey);
 
 /* report.c */
 void rl_report_lock(const redlock_lock *lock, redlock_report *out);

@@ -102,9 +102,9 @@ static void end_operations(redlock *client)
             lock = rl_next_lock(lock);
             continue;
         }
-        rl_operation_set(lock, RL_NO_OPERATION);
+        lock->operation = RL_NO_OPERATION;
         rl_explain(lock, RL_NO_OPERATION, REDLOCK_CANCELED);
-        rl_call(client, lock, done, REDLOCK_CANCELED, lock->done_data);
+        rl_run_callback(client, lock, done, REDLOCK_CANCELED, lock->done_data);
         if (lock->doomed)
             rl_lock_discard(client, lock, false);
         /* The callback may have changed the list. */

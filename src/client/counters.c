@@ -54,10 +54,8 @@ int rl_audit_counters(struct rl_audit *audit, redlock_lock *lock)
         survey.cursor[i] = (struct rl_slice){audit->counters[i].cursor, 1};
     }
     for (int round = 0; more && round < ROUNDS_MAX; round++) {
-        rl_operation_set(lock, RL_QUESTION);
-        if (rl_handle_ask(&client->engine, &lock->handle, RL_OP_LIST, &survey, rl_now_ns()) < 0)
-            return rl_detail(REDLOCK_NOMEM, "out of memory");
-        rl_wait_finished(client, lock);
+        if (rl_ask(client, lock, RL_OP_LIST, &survey) == REDLOCK_NOMEM)
+            return REDLOCK_NOMEM;
         more = false;
         for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
             if (survey.cursor[i].size == 0)

@@ -7,21 +7,17 @@
 #include "client/frame.h"
 #include "io/clock.h"
 
-void rl_call(redlock *client, redlock_lock *lock, redlock_done_fn *function, int error,
-             void *data)
+void rl_run_callback(redlock *client, redlock_lock *lock, redlock_done_fn *function, int error,
+                     void *data)
 {
     struct rl_frame frame;
 
-    rl_seat_tell(client);
     lock->in_callback = true;
-    client->calling = true;
-    client->caller = pthread_self();
     pthread_mutex_unlock(&client->mutex);
-    rl_frame_enter(&frame, client->spread);
+    rl_frame_enter(&frame, client);
     function(lock, error, data);
     rl_frame_leave(&frame);
     pthread_mutex_lock(&client->mutex);
-    client->calling = false;
     lock->in_callback = false;
 }
 
@@ -48,7 +44,7 @@ static int deliver_jeopardy(redlock *client, redlock_lock *lock, bool lost)
     if (!lock->jeopardy || lost || lock->doomed)
         return 0;
     rl_explain(lock, RL_EXTENSION, error);
-    rl_call(client, lock, lock->jeopardy, error, lock->lost_data);
+    rl_run_callback(client, lock, lock->jeopardy, error, lock->lost_data);
     return 1;
 }
 
@@ -58,7 +54,7 @@ static int deliver_lost(redlock *client, redlock_lock *lock, enum rl_operation o
     if (!lock->lost || lock->doomed)
         return 0;
     rl_explain(lock, operation, REDLOCK_LOST);
-    rl_call(client, lock, lock->lost, REDLOCK_LOST, lock->lost_data);
+    rl_run_callback(client, lock, lock->lost, REDLOCK_LOST, lock->lost_data);
     return 1;
 }
 
@@ -77,6 +73,15 @@ static int last_look(redlock *client, redlock_lock *lock, int error)
     return REDLOCK_TIMEOUT;
 }
 
+static void finish_call(redlock *client, redlock_lock *lock, int result)
+{
+    struct rl_call *call = lock->call;
+
+    lock->call = NULL;
+    if (call)
+        rl_call_finish(client, call, result);
+}
+
 static int deliver_done(redlock *client, redlock_lock *lock, enum rl_operation operation,
                         int error)
 {
@@ -84,14 +89,14 @@ static int deliver_done(redlock *client, redlock_lock *lock, enum rl_operation o
 
     if (operation == RL_NO_OPERATION || lock->doomed)
         return 0;
-    rl_operation_set(lock, calls_later && !lock->done ? RL_RETURNING : RL_NO_OPERATION);
+    lock->operation = calls_later && !lock->done ? RL_RETURNING : RL_NO_OPERATION;
     lock->released |= operation == RL_RELEASE && error == REDLOCK_OK;
     if (!lock->done) {
-        rl_finish_blocked(client, lock, error);
+        finish_call(client, lock, error);
         return 0;
     }
     rl_explain(lock, operation, error);
-    rl_call(client, lock, lock->done, error, lock->done_data);
+    rl_run_callback(client, lock, lock->done, error, lock->done_data);
     return 1;
 }
 
@@ -143,24 +148,4 @@ int rl_deliver_all(redlock *client)
     if (count > 0)
         pthread_cond_broadcast(&client->turn_cond);
     return count;
-}
-
-/* Would bringing this handle's news run a callback? */
-static bool calls_back(const redlock_lock *lock)
-{
-    return (lock->handle.done && lock->operation != RL_NO_OPERATION && lock->done) ||
-           (lock->handle.lost && lock->lost) ||
-           ((lock->handle.jeopardy || lock->handle.recovered) && lock->jeopardy);
-}
-
-bool rl_deliver_quietly(redlock *client)
-{
-    struct rl_handle *handle;
-
-    while ((handle = client->engine.ready_first) != NULL) {
-        if (calls_back((redlock_lock *)handle))
-            return false;
-        deliver(client, (redlock_lock *)rl_engine_take_ready(&client->engine));
-    }
-    return !(client->warn && rl_has_doubts(client));
 }

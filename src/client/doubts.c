@@ -34,30 +34,14 @@ int rl_tell_doubts(redlock *client)
 
             if (!(news & (1u << doubt)))
                 continue;
-            rl_seat_tell(client);
-            client->calling = true;
-            client->caller = pthread_self();
             pthread_mutex_unlock(&client->mutex);
-            rl_frame_enter(&frame, client->spread);
+            rl_frame_enter(&frame, client);
             client->warn(client->engine.node[i].address, rl_audit_doubt_text(doubt),
                          client->warn_data);
             rl_frame_leave(&frame);
             pthread_mutex_lock(&client->mutex);
-            client->calling = false;
             count++;
         }
     }
     return count;
-}
-
-bool rl_has_doubts(const redlock *client)
-{
-    struct rl_audit_node nodes[REDLOCK_NODES_MAX];
-    uint8_t node_count = client->engine.policy.node_count;
-
-    gather(client, nodes);
-    for (uint8_t i = 0; i < node_count; i++)
-        if (rl_audit_doubts(nodes, node_count, i) & ~client->warned[i])
-            return true;
-    return false;
 }

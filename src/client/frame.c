@@ -3,23 +3,27 @@
 
 #include <stddef.h>
 
+#include "client/client.h"
+
 static _Thread_local struct rl_frame *innermost;
 
-void rl_frame_push(struct rl_frame *frame)
+void rl_frame_enter(struct rl_frame *frame, const redlock *client)
 {
+    frame->client = client;
     frame->outer = innermost;
     innermost = frame;
 }
 
-void rl_frame_pop(const struct rl_frame *frame)
+void rl_frame_leave(const struct rl_frame *frame)
 {
     innermost = frame->outer;
 }
 
-bool rl_frame_is_of(const struct rl_spread *spread)
+bool rl_is_in_callback_of(const redlock *client)
 {
     for (const struct rl_frame *frame = innermost; frame; frame = frame->outer)
-        if (frame->spread == spread)
+        if (frame->client == client ||
+            (client->spread && frame->client->spread == client->spread))
             return true;
     return false;
 }

@@ -9,12 +9,6 @@ bool rl_client_is_forked(const redlock *client)
     return rl_process_stamp() != client->stamp;
 }
 
-static int refuse_blocking(void)
-{
-    return rl_detail(REDLOCK_INVAL, "a blocking call inside a callback would never return; use "
-                                    "the redlock_start calls there");
-}
-
 int rl_client_check(const redlock *client)
 {
     if (!client)
@@ -32,20 +26,14 @@ int rl_client_enter(redlock *client, bool blocking)
 
     if (error)
         return error;
+    if (blocking && rl_is_in_callback_of(client))
+        return rl_detail(REDLOCK_INVAL, "a blocking call inside a callback would never return; "
+                                        "use the redlock_start calls there");
     pthread_mutex_lock(&client->mutex);
-    if (blocking && client->calling && pthread_equal(client->caller, pthread_self())) {
-        pthread_mutex_unlock(&client->mutex);
-        return refuse_blocking();
-    }
-    if (client->closed || client->closing) {
-        pthread_mutex_unlock(&client->mutex);
-        return rl_detail(REDLOCK_INVAL, "the client has been closed");
-    }
-    if (blocking && client->spread && rl_frame_is_of(client->spread)) {
-        pthread_mutex_unlock(&client->mutex);
-        return refuse_blocking();
-    }
-    return REDLOCK_OK;
+    if (!client->closed && !client->closing)
+        return REDLOCK_OK;
+    pthread_mutex_unlock(&client->mutex);
+    return rl_detail(REDLOCK_INVAL, "the client has been closed");
 }
 
 void rl_client_leave(redlock *client)

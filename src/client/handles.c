@@ -82,7 +82,7 @@ static void reset(redlock_lock *lock)
     lock->lost = NULL;
     lock->jeopardy = NULL;
     lock->event_fd = -1;
-    lock->thread = NULL;
+    lock->bond = NULL;
     lock->done_data = lock->lost_data = NULL;
     lock->released = lock->given_up = lock->adopted = lock->dropped = false;
     lock->in_callback = lock->doomed = lock->is_simple = false;
@@ -128,8 +128,8 @@ redlock_lock *rl_lock_new(redlock *client, const struct rl_names *names,
 /* The mutex is held; the client may be gone afterwards only if it was closed before. */
 void rl_lock_discard(redlock *client, redlock_lock *lock, bool give_up)
 {
-    rl_unbind_thread(client, lock);
-    rl_operation_set(lock, RL_NO_OPERATION);
+    rl_unbind(client, lock);
+    lock->operation = RL_NO_OPERATION;
     if (lock->dropped)
         rl_claim_unref(&client->engine.claims, lock->handle.claim);
     else
@@ -150,16 +150,9 @@ static bool owes_release(const redlock_lock *lock)
 static void carry_out_free(redlock *client, struct rl_order *order)
 {
     redlock_lock *lock =
-        (redlock_lock *)((char *)order - offsetof(struct redlock_lock, farewell));
+        (redlock_lock *)((char *)order - offsetof(struct redlock_lock, free_order));
 
     rl_lock_discard(client, lock, true);
-}
-
-/* Of any quorum: the threads of two, each in a callback, must not wait for each other. */
-static bool is_in_callback(const redlock *client)
-{
-    return pthread_equal(client->caller, pthread_self()) ||
-           (client->spread && rl_frame_is_of(client->spread));
 }
 
 static void end_handle(redlock_lock *lock, bool give_up)
@@ -173,10 +166,10 @@ static void end_handle(redlock_lock *lock, bool give_up)
      * descriptors and bindings must be gone as well. A handle with none of these can be freed a
      * moment later.
      */
-    if (give_up && lock->is_simple && rl_inbox_takes(client)) {
+    if (give_up && lock->is_simple && rl_order_is_for_thread(client)) {
         wake = !lock->released;
-        lock->farewell.carry_out = carry_out_free;
-        rl_inbox_put(client, &lock->farewell);
+        lock->free_order.carry_out = carry_out_free;
+        rl_order_put(client, &lock->free_order);
         if (wake)
             rl_wake(client);
         return;
@@ -187,7 +180,7 @@ static void end_handle(redlock_lock *lock, bool give_up)
         give_up = false;
     } else {
         pthread_mutex_lock(&client->mutex);
-        if (lock->in_callback && is_in_callback(client)) {
+        if (lock->in_callback && rl_is_in_callback_of(client)) {
             lock->adopted |= !give_up;
             lock->doomed = true;
             pthread_mutex_unlock(&client->mutex);

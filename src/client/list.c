@@ -150,19 +150,13 @@ static int gather(redlock *client, struct listing *l)
     int error = REDLOCK_OK;
     int round = 0;
 
-    rl_look_first(client);
     lock = rl_lock_new_for(client, "", 0, &terms);
     if (!lock)
         return REDLOCK_NOMEM;
     do {
-        rl_operation_set(lock, RL_QUESTION);
-        if (rl_handle_ask(&client->engine, &lock->handle, RL_OP_LIST, &l->survey, rl_now_ns()) <
-            0) {
-            error = rl_detail(REDLOCK_NOMEM, "out of memory");
-            break;
-        }
-        rl_wait_finished(client, lock);
-    } while (prepare_next(l) && ++round < ROUNDS_MAX);
+        if (rl_ask(client, lock, RL_OP_LIST, &l->survey) == REDLOCK_NOMEM)
+            error = REDLOCK_NOMEM;
+    } while (!error && prepare_next(l) && ++round < ROUNDS_MAX);
     if (!error && l->out_of_memory)
         error = rl_detail(REDLOCK_NOMEM, "out of memory");
     if (!error) {

@@ -12,6 +12,7 @@ struct acquisition {
     int64_t ttl_ms;
     const redlock_request *request;
     int64_t wait_deadline_ns; /* from the public call on; 0: try once; RL_NEVER_NS: no end */
+    struct rl_thread *thread; /* BOUND: to this one */
 };
 
 /* Taken at the public call: what delays its order, a driver in a callback say, counts as well. */
@@ -45,16 +46,15 @@ static redlock_lock *start_acquire(redlock *client, const struct acquisition *wa
 
     if (!lock)
         return NULL;
-    rl_operation_set(lock, RL_ACQUISITION);
+    lock->operation = RL_ACQUISITION;
     lock->done = request->done;
     lock->done_data = lock->lost_data = request->data;
     lock->lost = request->lost;
     lock->jeopardy = request->jeopardy;
     lock->is_simple = !request->done && !request->lost && !request->jeopardy &&
                       !(request->flags & REDLOCK_BOUND);
-    if ((request->flags & REDLOCK_BOUND) && rl_bind_thread(client, lock) < 0) {
+    if (wanted->thread && rl_bind(client, lock, wanted->thread) < 0) {
         rl_lock_discard(client, lock, false);
-        rl_detail(REDLOCK_NOMEM, "no memory or descriptor left to bind the lock to its thread");
         return NULL;
     }
     if (request->done)
@@ -69,7 +69,7 @@ static void let_callbacks_come(redlock *client, redlock_lock *lock)
 {
     if (lock->operation != RL_RETURNING)
         return;
-    rl_operation_set(lock, RL_NO_OPERATION);
+    lock->operation = RL_NO_OPERATION;
     if (!lock->handle.lost && !lock->handle.jeopardy && !lock->handle.recovered)
         return;
     rl_engine_tell(&client->engine, &lock->handle);
@@ -82,10 +82,12 @@ static void give_back(redlock *client, redlock_lock *lock)
     rl_lock_discard(client, lock, true);
     if (client->closed)
         return;
-    if (client->threaded || client->turning)
+    if (client->threaded || client->turning) {
         rl_wake(client);
-    else
-        rl_send_now(client);
+        return;
+    }
+    rl_turn(client, 0);
+    rl_hand_over(client);
 }
 
 /*
@@ -121,58 +123,45 @@ static int end_acquire(redlock *client, redlock_lock *lock, int error,
     return error;
 }
 
-/* A blocking acquire that the I/O thread begins. */
-struct acquire_order {
-    struct rl_order order; /* first */
+struct acquire_call {
+    struct rl_call call; /* first */
     const struct acquisition *wanted;
     redlock_lock *lock;
-    struct rl_blocked blocked;
 };
 
 static void carry_out_acquire(redlock *client, struct rl_order *order)
 {
-    struct acquire_order *a = (struct acquire_order *)order;
+    struct acquire_call *a = (struct acquire_call *)order;
 
-    if (!client->closing)
-        a->lock = start_acquire(client, a->wanted);
-    if (a->lock)
-        a->lock->blocked = &a->blocked;
-    else
-        rl_blocked_finish(&a->blocked, client->closing ? REDLOCK_CANCELED : REDLOCK_NOMEM);
-}
-
-static int acquire_by_order(redlock *client, const struct acquisition *wanted,
-                            redlock_lock **out)
-{
-    struct acquire_order a = {
-        .order.carry_out = carry_out_acquire,
-        .wanted = wanted,
-        .blocked.word = RL_ASLEEP,
-    };
-    int error;
-
-    error = rl_inbox_call(client, &a.order, &a.blocked);
-    if (!a.lock)
-        return rl_detail(error, error == REDLOCK_NOMEM ? "out of memory"
-                                                       : "the client has been closed");
-    return end_acquire(client, a.lock, error, wanted, out);
-}
-
-static int acquire_with_mutex(redlock *client, const struct acquisition *wanted,
-                              redlock_lock **out)
-{
-    redlock_lock *lock;
-    int error = rl_client_enter(client, true);
-
-    if (error)
-        return error;
-    rl_look_first(client);
-    lock = start_acquire(client, wanted);
-    if (!lock) {
-        rl_client_leave(client);
-        return REDLOCK_NOMEM;
+    if (client->closing) {
+        rl_call_finish(client, &a->call, REDLOCK_CANCELED);
+        return;
     }
-    return end_acquire(client, lock, rl_wait_unlocked(client, lock), wanted, out);
+    a->lock = start_acquire(client, a->wanted);
+    if (!a->lock)
+        rl_call_finish(client, &a->call, REDLOCK_NOMEM);
+    else if (!a->wanted->request->done)
+        a->lock->call = &a->call;
+}
+
+/* About a call that made no handle. */
+static int explain_no_handle(const struct acquisition *wanted, int error)
+{
+    if (error == REDLOCK_CANCELED)
+        return rl_detail(error, "the client has been closed");
+    if (error == REDLOCK_NOMEM && (wanted->request->flags & REDLOCK_BOUND))
+        return rl_detail(error, "no memory or descriptor left to bind the lock to its thread");
+    return error == REDLOCK_NOMEM ? rl_detail(error, "out of memory") : error;
+}
+
+/* What only the calling thread can do for its order. */
+static int prepare(struct acquisition *wanted)
+{
+    wanted->wait_deadline_ns = wait_deadline_ns(wanted->request->wait_ms);
+    if (!(wanted->request->flags & REDLOCK_BOUND))
+        return REDLOCK_OK;
+    wanted->thread = rl_thread_own();
+    return wanted->thread ? REDLOCK_OK : explain_no_handle(wanted, REDLOCK_NOMEM);
 }
 
 int redlock_acquire(redlock *client, const char *name, int64_t ttl_ms,
@@ -181,6 +170,7 @@ int redlock_acquire(redlock *client, const char *name, int64_t ttl_ms,
     struct rl_names names;
     redlock_request r;
     struct acquisition wanted = {.names = &names, .ttl_ms = ttl_ms, .request = &r};
+    struct acquire_call a = {.call.order.carry_out = carry_out_acquire, .wanted = &wanted};
     int error = rl_find_home(&client, name, request);
 
     if (!error)
@@ -192,13 +182,13 @@ int redlock_acquire(redlock *client, const char *name, int64_t ttl_ms,
         error = rl_detail(REDLOCK_INVAL, out ? "redlock_acquire() takes no done function; that "
                                                "is for redlock_start()"
                                              : "there is nowhere to put the lock");
+    if (!error)
+        error = prepare(&wanted);
     if (error)
         return error;
-    wanted.wait_deadline_ns = wait_deadline_ns(r.wait_ms);
-    /* What is bound to a thread must be bound by that thread. */
-    if (rl_inbox_takes(client) && !(r.flags & REDLOCK_BOUND))
-        return acquire_by_order(client, &wanted, out);
-    return acquire_with_mutex(client, &wanted, out);
+    error = rl_call_wait(client, &a.call);
+    return a.lock ? end_acquire(client, a.lock, error, &wanted, out)
+                  : explain_no_handle(&wanted, error);
 }
 
 int redlock_start(redlock *client, const char *name, int64_t ttl_ms,
@@ -207,7 +197,7 @@ int redlock_start(redlock *client, const char *name, int64_t ttl_ms,
     struct rl_names names;
     redlock_request r;
     struct acquisition wanted = {.names = &names, .ttl_ms = ttl_ms, .request = &r};
-    redlock_lock *lock;
+    struct acquire_call a = {.call.order.carry_out = carry_out_acquire, .wanted = &wanted};
     int error = rl_find_home(&client, name, request);
 
     if (!error)
@@ -217,20 +207,14 @@ int redlock_start(redlock *client, const char *name, int64_t ttl_ms,
     if (!error && (!out || !r.done))
         error = rl_detail(REDLOCK_INVAL, out ? "redlock_start() needs a done function"
                                              : "there is nowhere to put the lock");
+    if (!error)
+        error = prepare(&wanted);
+    if (!error)
+        error = rl_call_now(client, &a.call);
     if (error)
-        return error;
-    wanted.wait_deadline_ns = wait_deadline_ns(r.wait_ms);
-    error = rl_client_enter(client, false);
-    if (error)
-        return error;
-    lock = start_acquire(client, &wanted);
-    if (lock)
-        *out = lock;
-    else
-        error = REDLOCK_NOMEM;
-    rl_wake(client);
-    rl_client_leave(client);
-    return error;
+        return explain_no_handle(&wanted, error);
+    *out = a.lock;
+    return REDLOCK_OK;
 }
 
 int redlock_adopt(redlock *client, const char *name, const char *value, redlock_lock **out)

@@ -236,7 +236,8 @@ int rl_client_open(const redlock_options *o, const struct rl_membership *members
         snprintf(client->placement, sizeof client->placement, "%s@%016" PRIx64,
                  membership->name, membership->set);
     client->engine.placement = (struct rl_slice){client->placement, strlen(client->placement)};
-    client->reactor = (struct rl_reactor){-1, -1, -1, -1, RL_NEVER_NS, false};
+    client->reactor = (struct rl_reactor){-1, -1, -1, RL_NEVER_NS, false};
+    atomic_init(&client->dozing, true);
     for (int i = 0; i < REDLOCK_NODES_MAX; i++) {
         rl_conn_init(&client->conn[i]);
         rl_conn_init(&client->ear[i]);

@@ -19,27 +19,12 @@ static const char *objection(const redlock_lock *lock)
     return NULL;
 }
 
-/* Before an extension or a release; the mutex is held on success. */
-static int enter_for_operation(redlock_lock *lock, bool blocking)
-{
-    const char *why;
-    int error = rl_client_enter(lock->client, blocking);
-
-    if (error)
-        return error;
-    why = objection(lock);
-    if (!why)
-        return REDLOCK_OK;
-    rl_client_leave(lock->client);
-    return rl_detail(REDLOCK_INVAL, "%s", why);
-}
-
 static void start_operation(redlock_lock *lock, enum rl_operation operation, int64_t ttl_ms,
                             redlock_done_fn *done, void *data)
 {
     struct rl_engine *engine = &lock->client->engine;
 
-    rl_operation_set(lock, operation);
+    lock->operation = operation;
     lock->done = done;
     lock->is_simple &= !done;
     lock->done_data = data;
@@ -60,56 +45,30 @@ static int end_operation(redlock_lock *lock, enum rl_operation operation, int er
     return error;
 }
 
-/* A blocking operation that the I/O thread begins. */
-struct operation_order {
-    struct rl_order order; /* first */
+struct operation_call {
+    struct rl_call call; /* first */
     redlock_lock *lock;
     enum rl_operation operation;
     int64_t ttl_ms;
+    redlock_done_fn *done; /* NULL: the caller is blocked */
+    void *data;
     const char *objection;
-    struct rl_blocked blocked;
+    bool started;
 };
 
 static void carry_out_operation(redlock *client, struct rl_order *order)
 {
-    struct operation_order *o = (struct operation_order *)order;
+    struct operation_call *o = (struct operation_call *)order;
 
     o->objection = client->closing ? "the client has been closed" : objection(o->lock);
     if (o->objection) {
-        rl_blocked_finish(&o->blocked, REDLOCK_INVAL);
+        rl_call_finish(client, &o->call, REDLOCK_INVAL);
         return;
     }
-    o->lock->blocked = &o->blocked;
-    start_operation(o->lock, o->operation, o->ttl_ms, NULL, NULL);
-}
-
-static int operate_by_order(redlock_lock *lock, enum rl_operation operation, int64_t ttl_ms)
-{
-    struct operation_order o = {
-        .order.carry_out = carry_out_operation,
-        .lock = lock,
-        .operation = operation,
-        .ttl_ms = ttl_ms,
-        .blocked.word = RL_ASLEEP,
-    };
-    int error;
-
-    error = rl_inbox_call(lock->client, &o.order, &o.blocked);
-    if (o.objection)
-        return rl_detail(error, "%s", o.objection);
-    return end_operation(lock, operation, error);
-}
-
-static int operate_with_mutex(redlock_lock *lock, enum rl_operation operation, int64_t ttl_ms)
-{
-    redlock *client = lock->client;
-    int error = enter_for_operation(lock, true);
-
-    if (error)
-        return error;
-    rl_look_first(client);
-    start_operation(lock, operation, ttl_ms, NULL, NULL);
-    return end_operation(lock, operation, rl_wait_unlocked(client, lock));
+    if (!o->done)
+        o->lock->call = &o->call;
+    o->started = true;
+    start_operation(o->lock, o->operation, o->ttl_ms, o->done, o->data);
 }
 
 static int check_operation(const redlock_lock *lock, enum rl_operation operation,
@@ -127,29 +86,40 @@ static int check_operation(const redlock_lock *lock, enum rl_operation operation
 
 static int operate_blocking(redlock_lock *lock, enum rl_operation operation, int64_t ttl_ms)
 {
+    struct operation_call o = {
+        .call.order.carry_out = carry_out_operation,
+        .lock = lock,
+        .operation = operation,
+        .ttl_ms = ttl_ms,
+    };
     int error = check_operation(lock, operation, ttl_ms);
 
     if (error)
         return error;
-    return rl_inbox_takes(lock->client) ? operate_by_order(lock, operation, ttl_ms)
-                                        : operate_with_mutex(lock, operation, ttl_ms);
+    error = rl_call_wait(lock->client, &o.call);
+    if (o.objection)
+        return rl_detail(error, "%s", o.objection);
+    return o.started ? end_operation(lock, operation, error) : error;
 }
 
 static int operate_async(redlock_lock *lock, enum rl_operation operation, int64_t ttl_ms,
                          redlock_done_fn *done, void *data)
 {
+    struct operation_call o = {
+        .call.order.carry_out = carry_out_operation,
+        .lock = lock,
+        .operation = operation,
+        .ttl_ms = ttl_ms,
+        .done = done,
+        .data = data,
+    };
     int error = check_operation(lock, operation, ttl_ms);
 
     if (!error && !done)
         error = rl_detail(REDLOCK_INVAL, "a done function is needed");
     if (!error)
-        error = enter_for_operation(lock, false);
-    if (error)
-        return error;
-    start_operation(lock, operation, ttl_ms, done, data);
-    rl_wake(lock->client);
-    rl_client_leave(lock->client);
-    return REDLOCK_OK;
+        error = rl_call_now(lock->client, &o.call);
+    return o.objection ? rl_detail(error, "%s", o.objection) : error;
 }
 
 int redlock_extend(redlock_lock *lock, int64_t ttl_ms)

@@ -6,25 +6,53 @@
 
 #include "io/clock.h"
 
+struct question_call {
+    struct rl_call call; /* first */
+    redlock_lock *lock;
+    enum rl_op question;
+    struct rl_survey *survey;
+};
+
+static void carry_out_question(redlock *client, struct rl_order *order)
+{
+    struct question_call *q = (struct question_call *)order;
+
+    q->lock->operation = RL_QUESTION;
+    q->lock->call = &q->call;
+    if (rl_handle_ask(&client->engine, &q->lock->handle, q->question, q->survey, rl_now_ns()) >=
+        0)
+        return;
+    q->lock->operation = RL_NO_OPERATION;
+    q->lock->call = NULL;
+    rl_call_finish(client, &q->call, REDLOCK_NOMEM);
+}
+
+int rl_ask(redlock *client, redlock_lock *lock, enum rl_op question, struct rl_survey *survey)
+{
+    struct question_call q = {
+        .call.order.carry_out = carry_out_question,
+        .lock = lock,
+        .question = question,
+        .survey = survey,
+    };
+    int error = rl_call_wait_locked(client, &q.call);
+
+    return error == REDLOCK_NOMEM ? rl_detail(error, "out of memory") : error;
+}
+
 /* The mutex is held. */
 static int ask(redlock *client, enum rl_op question, const char *name, size_t name_size,
                struct rl_survey *survey)
 {
     struct rl_lock_terms terms = {0};
-    redlock_lock *lock;
+    redlock_lock *lock = rl_lock_new_for(client, name, name_size, &terms);
     int error;
 
-    rl_look_first(client);
-    lock = rl_lock_new_for(client, name, name_size, &terms);
     if (!lock)
         return REDLOCK_NOMEM;
-    rl_operation_set(lock, RL_QUESTION);
-    if (rl_handle_ask(&client->engine, &lock->handle, question, survey, rl_now_ns()) < 0) {
-        error = rl_detail(REDLOCK_NOMEM, "out of memory");
-    } else {
-        error = rl_wait_finished(client, lock);
+    error = rl_ask(client, lock, question, survey);
+    if (error != REDLOCK_NOMEM)
         rl_explain(lock, RL_QUESTION, error);
-    }
     rl_lock_discard(client, lock, false);
     return error;
 }

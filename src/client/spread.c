@@ -18,7 +18,7 @@ static int check_front(const redlock *front, bool blocking)
     if (rl_client_is_forked(front))
         return rl_detail(REDLOCK_FORKED, "this client was opened by the parent process; a "
                                          "child must open its own");
-    if (blocking && rl_frame_is_of(front->spread))
+    if (blocking && rl_is_in_callback_of(front))
         return rl_detail(REDLOCK_INVAL, "a blocking call inside a callback would never "
                                         "return; use the redlock_start calls there");
     return REDLOCK_OK;
@@ -107,7 +107,7 @@ void rl_spread_close(redlock *front)
     bool forked = rl_client_is_forked(front);
     int64_t end_ns = 0;
 
-    if (!forked && rl_frame_is_of(spread))
+    if (!forked && rl_is_in_callback_of(front))
         return;
     for (size_t i = 0; i < spread->count && !forked; i++)
         rl_close_announce(spread->member[i]);

@@ -11,16 +11,9 @@
 
 void rl_wake(redlock *client)
 {
-    if (client->threaded) {
-        if (atomic_exchange(&client->dozing, false))
-            rl_reactor_wake(&client->reactor);
-        return;
-    }
-    /* A driver that is awake sends everything before it sleeps again. */
-    if (client->woken || (client->turning && !client->sleeping))
-        return;
-    client->woken = true;
-    rl_reactor_wake(&client->reactor);
+    /* A driver that is awake carries out and sends everything before it sleeps again. */
+    if (atomic_exchange(&client->dozing, false))
+        rl_reactor_wake(&client->reactor);
 }
 
 /* One write per node for everything that this turn produced. */
@@ -32,7 +25,7 @@ static void flush(redlock *client, int64_t now_ns)
     }
 }
 
-void rl_arm(redlock *client)
+static void arm(redlock *client)
 {
     int64_t next_ns = rl_engine_next_ns(&client->engine);
 
@@ -52,15 +45,7 @@ void rl_send_all(redlock *client)
 {
     rl_entropy_forget(&client->entropy);
     flush(client, rl_now_ns());
-    rl_arm(client);
-}
-
-void rl_send_now(redlock *client)
-{
-    rl_send_all(client);
-    /* What ended at once must be told by the one who makes turns. */
-    if (client->engine.ready_first)
-        rl_wake(client);
+    arm(client);
 }
 
 void rl_tick(redlock *client, int64_t now_ns)
@@ -72,7 +57,7 @@ void rl_tick(redlock *client, int64_t now_ns)
     rl_engine_tick(&client->engine, now_ns);
 }
 
-void rl_serve_events(redlock *client, const struct epoll_event *events, int count)
+static void serve_events(redlock *client, const struct epoll_event *events, int count)
 {
     int64_t now_ns = rl_now_ns();
 
@@ -80,12 +65,10 @@ void rl_serve_events(redlock *client, const struct epoll_event *events, int coun
     for (int i = 0; i < count; i++) {
         uint32_t tag = events[i].data.u32;
 
-        if (tag == RL_REACTOR_WAKE)
-            client->woken = false;
-        else if (tag == RL_REACTOR_TIMER)
+        if (tag == RL_REACTOR_TIMER)
             rl_reactor_fired(&client->reactor);
         else if (tag == RL_REACTOR_THREAD)
-            rl_release_orphaned(client, now_ns);
+            rl_release_bound(client, now_ns);
         else if (tag < client->engine.policy.node_count)
             rl_conn_ready(&client->conn[tag], events[i].events, now_ns);
         else if (tag - RL_REACTOR_EAR < client->engine.policy.node_count)
@@ -101,19 +84,16 @@ static void serve_sockets(redlock *client, int timeout_ms)
     int count;
 
     timeout_ms = rl_reactor_patience_ms(&client->reactor, timeout_ms);
-    timeout_ms = rl_seat_patience_ms(client, timeout_ms);
-    client->sleeping = true;
-    /* Whoever gets the mutex from here on wakes us, and whoever puts an order after this store. */
+    /* A thread that puts an order after this store wakes us, and so does one that gets the mutex. */
     atomic_store(&client->dozing, true);
-    if (!rl_inbox_is_empty(client))
+    if (rl_orders_are_waiting(client))
         timeout_ms = 0;
     pthread_mutex_unlock(&client->mutex);
     count = for_all ? rl_spread_wait(client, events, timeout_ms)
                     : rl_reactor_wait(&client->reactor, events, timeout_ms);
     atomic_store_explicit(&client->dozing, false, memory_order_relaxed);
     pthread_mutex_lock(&client->mutex);
-    client->sleeping = false;
-    rl_serve_events(client, events, count);
+    serve_events(client, events, count);
 }
 
 /*
@@ -125,7 +105,7 @@ void rl_give_up(redlock *client, redlock_lock *lock, int64_t now_ns)
     if (lock->operation == RL_RELEASE)
         return;
     if (lock->operation == RL_NO_OPERATION && lock->handle.lock.state == RL_HELD) {
-        rl_operation_set(lock, RL_RELEASE);
+        lock->operation = RL_RELEASE;
         lock->done = NULL;
     } else {
         lock->given_up = lock->operation != RL_NO_OPERATION;
@@ -136,12 +116,14 @@ void rl_give_up(redlock *client, redlock_lock *lock, int64_t now_ns)
         rl_handle_cancel(&client->engine, &lock->handle, now_ns);
 }
 
-/* The mutex is held, and nobody else is turning. Returns the number of callbacks run. */
+/* The mutex is held, and no other thread drives. Returns the number of callbacks run. */
 int rl_turn(redlock *client, int timeout_ms)
 {
     int count;
 
     client->turning = true;
+    atomic_store_explicit(&client->dozing, false, memory_order_relaxed);
+    rl_orders_carry_out(client);
     rl_send_all(client);
     /*
      * Sockets before timers: after a pause of the caller, replies may be waiting that came in
@@ -150,9 +132,12 @@ int rl_turn(redlock *client, int timeout_ms)
     serve_sockets(client, client->engine.ready_first ? 0 : timeout_ms);
     rl_tick(client, rl_now_ns());
     count = rl_deliver_all(client);
-    rl_inbox_serve(client);
+    rl_orders_carry_out(client);
     rl_send_all(client);
     client->turning = false;
+    /* Until the next turn no thread looks: what is started makes the descriptor readable. */
+    if (!client->threaded)
+        atomic_store(&client->dozing, true);
     return count;
 }
 
@@ -161,10 +146,8 @@ static void *thread_main(void *data)
     redlock *client = data;
 
     pthread_mutex_lock(&client->mutex);
-    while (!client->stopping) {
+    while (!client->stopping)
         rl_turn(client, -1);
-        rl_seat_lend(client);
-    }
     pthread_mutex_unlock(&client->mutex);
     return NULL;
 }
@@ -179,7 +162,6 @@ int rl_thread_start(redlock *client)
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     client->threaded = true;
-    rl_reactor_prepare_rest(&client->reactor);
     error = pthread_create(&client->thread, NULL, thread_main, client);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (error) {
@@ -199,7 +181,6 @@ void rl_thread_stop(redlock *client)
     pthread_mutex_unlock(&client->mutex);
     pthread_join(client->thread, NULL);
     pthread_mutex_lock(&client->mutex);
-    rl_seat_clear(client);
     client->threaded = false;
 }
 

@@ -15,7 +15,7 @@ int rl_reactor_init(struct rl_reactor *reactor)
 {
     int error;
 
-    *reactor = (struct rl_reactor){-1, -1, -1, -1, INT64_MAX, false};
+    *reactor = (struct rl_reactor){-1, -1, -1, INT64_MAX, false};
     reactor->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     reactor->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
     reactor->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -41,19 +41,13 @@ void rl_reactor_free(struct rl_reactor *reactor)
     close_fd(&reactor->epoll_fd);
     close_fd(&reactor->timer_fd);
     close_fd(&reactor->wake_fd);
-    close_fd(&reactor->rest_fd);
-}
-
-static int add(int epoll_fd, int fd, uint32_t events, uint32_t tag)
-{
-    struct epoll_event event = {.events = events, .data.u32 = tag};
-
-    return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event);
 }
 
 int rl_reactor_add(struct rl_reactor *reactor, int fd, uint32_t events, uint32_t tag)
 {
-    return add(reactor->epoll_fd, fd, events, tag);
+    struct epoll_event event = {.events = events, .data.u32 = tag};
+
+    return epoll_ctl(reactor->epoll_fd, EPOLL_CTL_ADD, fd, &event);
 }
 
 void rl_reactor_remove(struct rl_reactor *reactor, int fd)
@@ -114,35 +108,4 @@ void rl_reactor_wake(struct rl_reactor *reactor)
     /* It can only fail when it is already as awake as can be. */
     if (write(reactor->wake_fd, &one, sizeof one) < 0)
         return;
-}
-
-void rl_reactor_prepare_rest(struct rl_reactor *reactor)
-{
-    /* Without it nobody rests, and that is all. */
-    reactor->rest_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (reactor->rest_fd >= 0 &&
-        (add(reactor->rest_fd, reactor->timer_fd, EPOLLIN | EPOLLET, RL_REACTOR_TIMER) < 0 ||
-         add(reactor->rest_fd, reactor->wake_fd, EPOLLIN | EPOLLET, RL_REACTOR_WAKE) < 0))
-        close_fd(&reactor->rest_fd);
-}
-
-bool rl_reactor_may_rest(struct rl_reactor *reactor)
-{
-    /* A timer that was set anew since it fired is not among them. */
-    return reactor->rest_fd >= 0 && !reactor->unarmed &&
-           rl_reactor_rest(reactor, 0) != RL_REST_TIMER;
-}
-
-enum rl_rest rl_reactor_rest(struct rl_reactor *reactor, int timeout_ms)
-{
-    struct epoll_event events[2];
-    int count = epoll_wait(reactor->rest_fd, events, 2, timeout_ms);
-
-    if (count == 0)
-        return RL_REST_OVER;
-    /* What went wrong is for somebody else to find out. */
-    for (int i = 0; i < count; i++)
-        if (events[i].data.u32 == RL_REACTOR_TIMER)
-            return RL_REST_TIMER;
-    return RL_REST_WOKEN;
 }

@@ -16,7 +16,6 @@ struct rl_reactor {
     int epoll_fd;
     int timer_fd;
     int wake_fd;      /* eventfd: new work, or a name that was resolved */
-    int rest_fd;      /* an epoll set without the sockets; -1: there is none */
     int64_t armed_ns; /* what the timer is set to; RL_NEVER_NS: nothing */
     bool unarmed;     /* it could not be set to what is due */
 };
@@ -46,17 +45,5 @@ int rl_reactor_wait(struct rl_reactor *reactor, struct epoll_event *events, int 
 void rl_reactor_fired(struct rl_reactor *reactor);
 
 void rl_reactor_wake(struct rl_reactor *reactor);
-
-/*
- * Resting: waiting for the timer and the wake-up alone, while somebody else waits for everything.
- * Both are told of what happens.
- */
-void rl_reactor_prepare_rest(struct rl_reactor *reactor);
-/* Forgets old wake-ups; false: the timer has fired, or there is nothing to rest on. */
-bool rl_reactor_may_rest(struct rl_reactor *reactor);
-
-enum rl_rest { RL_REST_OVER, RL_REST_TIMER, RL_REST_WOKEN };
-/* Why it ended: the time is over, the timer fired, or there is something new. */
-enum rl_rest rl_reactor_rest(struct rl_reactor *reactor, int timeout_ms);
 
 #endif

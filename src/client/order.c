@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "client/order.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "client/client.h"
+#include "client/frame.h"
+#include "io/clock.h"
+
+/* Sockets that no turn has looked at for this long may have closed meanwhile. */
+#define STALE_NS RL_MS_NS
+
+/* ---- the inbox ---- */
+
+void rl_order_put(redlock *client, struct rl_order *order)
+{
+    struct rl_order *first = atomic_load_explicit(&client->inbox, memory_order_relaxed);
+
+    do
+        order->next = first;
+    while (!atomic_compare_exchange_weak(&client->inbox, &first, order));
+}
+
+bool rl_orders_are_waiting(redlock *client)
+{
+    return atomic_load(&client->inbox) != NULL;
+}
+
+static struct rl_order *reversed(struct rl_order *order)
+{
+    struct rl_order *first = NULL;
+
+    while (order) {
+        struct rl_order *next = order->next;
+
+        order->next = first;
+        first = order;
+        order = next;
+    }
+    return first;
+}
+
+void rl_orders_carry_out(redlock *client)
+{
+    struct rl_order *order = atomic_load_explicit(&client->inbox, memory_order_relaxed);
+
+    if (!order)
+        return;
+    order = reversed(atomic_exchange(&client->inbox, NULL));
+    while (order) {
+        struct rl_order *next = order->next;
+
+        order->carry_out(client, order);
+        order = next;
+    }
+}
+
+bool rl_order_is_for_thread(const redlock *client)
+{
+    return client->threaded && !rl_client_is_forked(client) &&
+           !pthread_equal(client->thread, pthread_self()) && !rl_is_in_callback_of(client);
+}
+
+/* ---- sleeping and waking ---- */
+
+static void futex(atomic_uint *word, int operation, unsigned value)
+{
+    /* A wait may end early and a wake may find no sleeper: the state tells. */
+    syscall(SYS_futex, word, operation | FUTEX_PRIVATE_FLAG, value, NULL, NULL, 0);
+}
+
+/* The mutex is not held. */
+static enum rl_call_state sleep_on(struct rl_call *call)
+{
+    unsigned state;
+
+    while ((state = atomic_load_explicit(&call->state, memory_order_acquire)) == RL_CALL_ASLEEP)
+        futex(&call->state, FUTEX_WAIT, RL_CALL_ASLEEP);
+    return (enum rl_call_state)state;
+}
+
+static void wake_caller(struct rl_call *call, enum rl_call_state state)
+{
+    atomic_uint *word = &call->state;
+
+    if (atomic_exchange_explicit(word, state, memory_order_acq_rel) == RL_CALL_ASLEEP)
+        futex(word, FUTEX_WAKE, 1);
+}
+
+/* ---- callers that could drive ---- */
+
+static void enlist(redlock *client, struct rl_call *call)
+{
+    call->is_listed = true;
+    call->previous = NULL;
+    call->next = client->callers;
+    if (client->callers)
+        client->callers->previous = call;
+    client->callers = call;
+}
+
+static void delist(redlock *client, struct rl_call *call)
+{
+    call->is_listed = false;
+    if (call->previous)
+        call->previous->next = call->next;
+    else
+        client->callers = call->next;
+    if (call->next)
+        call->next->previous = call->previous;
+}
+
+void rl_hand_over(redlock *client)
+{
+    if (client->turning)
+        return;
+    pthread_cond_broadcast(&client->turn_cond);
+    if (client->callers)
+        wake_caller(client->callers, RL_CALL_DRIVES);
+}
+
+/* So that a request does not go into a connection that ended while no thread looked. */
+static void look_first(redlock *client)
+{
+    if (client->turning || rl_now_ns() - client->turned_ns <= STALE_NS)
+        return;
+    rl_turn(client, 0);
+    rl_hand_over(client);
+}
+
+/* The mutex is held; afterwards it is not. There is no I/O thread. */
+static int drive_until_finished(redlock *client, struct rl_call *call)
+{
+    look_first(client);
+    enlist(client, call);
+    rl_order_put(client, &call->order);
+    while (atomic_load(&call->state) != RL_CALL_FINISHED) {
+        if (!client->turning) {
+            rl_turn(client, -1);
+            continue;
+        }
+        rl_wake(client);
+        atomic_store(&call->state, RL_CALL_ASLEEP);
+        pthread_mutex_unlock(&client->mutex);
+        if (sleep_on(call) == RL_CALL_FINISHED)
+            return call->result;
+        pthread_mutex_lock(&client->mutex);
+    }
+    rl_hand_over(client);
+    pthread_mutex_unlock(&client->mutex);
+    return call->result;
+}
+
+/* ---- calls ---- */
+
+void rl_call_finish(redlock *client, struct rl_call *call, int result)
+{
+    if (call->is_listed)
+        delist(client, call);
+    call->result = result;
+    wake_caller(call, RL_CALL_FINISHED);
+}
+
+static int leave_to_thread(redlock *client, struct rl_call *call)
+{
+    atomic_store_explicit(&call->state, RL_CALL_ASLEEP, memory_order_relaxed);
+    rl_order_put(client, &call->order);
+    rl_wake(client);
+    while (sleep_on(call) != RL_CALL_FINISHED)
+        ;
+    return call->result;
+}
+
+int rl_call_wait(redlock *client, struct rl_call *call)
+{
+    bool for_thread = rl_order_is_for_thread(client);
+    int cancel_state;
+    int result = for_thread ? REDLOCK_OK : rl_client_enter(client, true);
+
+    if (result)
+        return result;
+    /* The driver looks at this stack: a thread that is cancelled gets its outcome first. */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    result = for_thread ? leave_to_thread(client, call) : drive_until_finished(client, call);
+    pthread_setcancelstate(cancel_state, &cancel_state);
+    return result;
+}
+
+int rl_call_wait_locked(redlock *client, struct rl_call *call)
+{
+    int result;
+
+    pthread_mutex_unlock(&client->mutex);
+    result = rl_call_wait(client, call);
+    pthread_mutex_lock(&client->mutex);
+    return result;
+}
+
+int rl_call_now(redlock *client, struct rl_call *call)
+{
+    int error = rl_client_enter(client, false);
+
+    if (error)
+        return error;
+    call->order.carry_out(client, &call->order);
+    rl_wake(client);
+    rl_client_leave(client);
+    return call->result;
+}

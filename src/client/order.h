@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How a public call is carried out.
+ *
+ * Every public call that starts something is an order: a function that runs with the mutex held. One
+ * driver at a time carries orders out, reads and writes the sockets, and runs timers and callbacks:
+ * the I/O thread, the caller of redlock_process(), or one of the blocked callers.
+ *
+ *   rl_call_wait()  A blocking call puts its order into the inbox, without the mutex, and sleeps until
+ *                   the driver has the outcome. Without an I/O thread the caller drives as soon as no
+ *                   other thread does, and hands over to another blocked caller when its own call is
+ *                   finished.
+ *   rl_call_now()   A call that does not block has its order carried out at once, by its own thread
+ *                   with the mutex held, and wakes the driver, which writes what came of it.
+ *
+ * A blocked caller sleeps on a word of its own and learns the outcome from it alone: it does not
+ * queue for the mutex that the driver still holds. That is two futex calls an operation, however many
+ * threads share the client.
+ */
+#ifndef RL_CLIENT_ORDER_H
+#define RL_CLIENT_ORDER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "redlock.h"
+
+struct rl_order {
+    struct rl_order *next;
+    void (*carry_out)(redlock *client, struct rl_order *order);
+};
+
+enum rl_call_state {
+    RL_CALL_AWAKE,
+    RL_CALL_ASLEEP,
+    RL_CALL_DRIVES, /* no other thread drives: it is this caller's turn */
+    RL_CALL_FINISHED,
+};
+
+/* A call and its outcome; on the stack of the thread that makes it. */
+struct rl_call {
+    struct rl_order order; /* first */
+    atomic_uint state;     /* enum rl_call_state; what the caller sleeps on */
+    int result;            /* once it is FINISHED */
+    bool is_listed;        /* among the callers that could drive */
+    struct rl_call *next;
+    struct rl_call *previous;
+};
+
+/* Waits for the outcome. The mutex is not held. */
+int rl_call_wait(redlock *client, struct rl_call *call);
+/* The same for a caller that holds the mutex, and holds it again afterwards. */
+int rl_call_wait_locked(redlock *client, struct rl_call *call);
+/* The mutex is not held. Returns what carry_out() left in `result`. */
+int rl_call_now(redlock *client, struct rl_call *call);
+
+/* Tells the caller the outcome. Its stack, and so the call, may be gone afterwards. */
+void rl_call_finish(redlock *client, struct rl_call *call, int result);
+
+/* An order without an outcome, for the I/O thread; the mutex is not needed. */
+void rl_order_put(redlock *client, struct rl_order *order);
+/* For the driver: carries out all orders, in the order in which they came. */
+void rl_orders_carry_out(redlock *client);
+bool rl_orders_are_waiting(redlock *client);
+
+/* Has the client an I/O thread that would take an order of this thread? Not in a callback. */
+bool rl_order_is_for_thread(const redlock *client);
+
+/* This thread does not drive any more: a blocked caller takes over. The mutex is held. */
+void rl_hand_over(redlock *client);
+
+#endif
