@@ -463,7 +463,8 @@ REDLOCK_API int redlock_event_fd(redlock_lock *lock);
 /*
  * The fencing token of a lock acquired with REDLOCK_FENCED, 0 without one. Every acquisition of
  * a name that starts after another one completed has a larger token: a resource that remembers
- * the largest it has seen and refuses smaller ones is safe from holders that were delayed.
+ * the largest it has seen and refuses smaller ones is safe from holders that were delayed. Tokens
+ * are below 2^52.
  */
 REDLOCK_API int64_t redlock_fence(const redlock_lock *lock);
 

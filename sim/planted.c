@@ -177,7 +177,7 @@ int sim_planted_run(const char *rule, uint64_t seeds_max, unsigned workers)
                 running--;
             }
         }
-    } while (running > 0);
+    } while (running > 0 || next < RULE_COUNT);
     printf("%d rules, %d missed\n", started, missed);
     return missed > 0 || started == 0;
 }
