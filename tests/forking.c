@@ -125,7 +125,7 @@ CASE(watchdog_dies_with_fork, "A child does not renew: the lock ends when the pa
         redlock *r = client_open(&c, REDLOCK_THREAD);
         redlock_request q = {.size = sizeof q, .flags = REDLOCK_RENEW};
         redlock_lock *lock = NULL;
-        CHECK_OK(redlock_acquire(r, "x", 900, &q, &lock));
+        CHECK_OK(client_acquire(r, "x", 900, &q, &lock));
         if (fork() == 0) {
             alarm(20);
             CHECK(write(ready[1], "r", 1) == 1);

@@ -84,13 +84,13 @@ CASE(fake_server_obeys, "The fake server locks, compares, expires and records.")
     struct fake f;
     fake_start(&f);
     struct resp *r = resp_tcp("127.0.0.1", f.port.number);
-    CHECK_STR("OK", ask(r, "SET", "k", "v", "NX", "PX", "60", NULL));
-    CHECK_STR("(nil)", ask(r, "SET", "k", "w", "NX", "PX", "60", NULL));
+    CHECK_STR("OK", ask(r, "SET", "k", "v", "NX", "PX", "1000", NULL));
+    CHECK_STR("(nil)", ask(r, "SET", "k", "w", "NX", "PX", "1000", NULL));
     CHECK_HAS("-ERR unknown command", ask(r, "DELIFEQ", "k", "w", NULL));
-    CHECK_HAS("-ERR syntax", ask(r, "SET", "k", "v", "IFEQ", "v", "PX", "60", NULL));
+    CHECK_HAS("-ERR syntax", ask(r, "SET", "k", "v", "IFEQ", "v", "PX", "1000", NULL));
     f.shared->delifeq = FAKE_PRESENT;
     CHECK_STR("0", ask(r, "DELIFEQ", "k", "w", NULL));
-    sleep_ms(70);
+    sleep_ms(1010);
     CHECK_STR("-2", ask(r, "PTTL", "k", NULL));
     CHECK_STR("OK", ask(r, "SET", "k", "v", "NX", "PX", "6000", NULL));
     CHECK_HAS("-NOSCRIPT", ask(r, "EVALSHA", "00", "1", "k", "v", NULL));
@@ -100,7 +100,7 @@ CASE(fake_server_obeys, "The fake server locks, compares, expires and records.")
     CHECK_STR("0", ask(r, "EVALSHA", sha, "1", "k", "w", NULL));
     CHECK_STR("1", ask(r, "EVALSHA", sha, "3", "k", "q", "a", "v", NULL));
     CHECK_STR("0", ask(r, "DBSIZE", NULL));
-    CHECK_INT(0, fake_find(&f, 0, "SET k v NX PX 60"));
+    CHECK_INT(0, fake_find(&f, 0, "SET k v NX PX 1000"));
     CHECK_INT(5, fake_find(&f, 0, "PTTL k"));
     CHECK_INT(-1, fake_find(&f, 0, "QUIT"));
     CHECK_INT(1, f.shared->record[0].connection);

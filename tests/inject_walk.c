@@ -14,7 +14,7 @@
 enum {
     NODES = 3,
     QUORUM = 2,
-    TTL_MS = 1500,
+    TTL_MS = 5000,
     WAIT_MS = 3000, /* for one failure: long enough to get over it */
     WAIT_IN_VAIN_MS = 60,
     UP_AGAIN_MS = 5000,

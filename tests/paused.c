@@ -73,7 +73,7 @@ static void hold_and_sleep(void *data)
     redlock *r = client_open_warm(&p->cluster, p->client_flags);
     redlock_request q = {.size = sizeof q, .flags = REDLOCK_FENCED | REDLOCK_RENEW};
     redlock_lock *lock = NULL;
-    CHECK_OK(redlock_acquire(r, "x", TTL_MS, &q, &lock));
+    CHECK_OK(client_acquire(r, "x", TTL_MS, &q, &lock));
     p->token = redlock_fence(lock);
     p->wrote_before = storage_write(&p->storage, p->token, 1);
     p->held = 1;

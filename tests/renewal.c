@@ -85,7 +85,7 @@ CASE(renew_respects_caps, "A capped renewal ends, and the end is told as a loss.
                          .data = &loss};
     redlock_lock *lock = NULL;
     int64_t start_ms = now_ms();
-    CHECK_OK(redlock_acquire(r, "x", 300, &q, &lock));
+    CHECK_OK(client_acquire(r, "x", 300, &q, &lock));
     CHECK(wait_until(is_lost, &loss, 5000));
     CHECK_BETWEEN(400, 600 + SLACK_MS, now_ms() - start_ms); /* 300 + 2 * a third of it */
     CHECK_INT(1, loss.calls);
@@ -103,7 +103,7 @@ CASE(lost_fires_in_time, "With three of five hung, lost comes by the deadline, n
     redlock_request q = {
         .size = sizeof q, .flags = REDLOCK_RENEW, .lost = on_lost, .data = &loss};
     redlock_lock *lock = NULL;
-    CHECK_OK(redlock_acquire(r, "x", 600, &q, &lock));
+    CHECK_OK(client_acquire(r, "x", 600, &q, &lock));
     for (int i = 0; i < 3; i++)
         server_freeze(&c.node[i]);
     int64_t deadline_ns = 0;
@@ -129,7 +129,7 @@ CASE(lost_without_renewal, "A lock that is simply kept too long is told lost, on
     redlock *r = open_warm(&c, 3, REDLOCK_THREAD);
     redlock_request q = {.size = sizeof q, .lost = on_lost, .data = &loss};
     redlock_lock *lock = NULL;
-    CHECK_OK(redlock_acquire(r, "x", 150, &q, &lock));
+    CHECK_OK(client_acquire(r, "x", 150, &q, &lock));
     int64_t deadline_ns = redlock_deadline_ns(lock);
     CHECK(wait_until(is_lost, &loss, 2000));
     CHECK_BETWEEN(-15, SLACK_MS, (loss.at_ns - deadline_ns) / 1000000);
@@ -173,7 +173,7 @@ CASE(free_inside_lost, "A handle may be freed inside lost.")
     redlock *r = open_warm(&c, 3, REDLOCK_THREAD);
     redlock_request q = {.size = sizeof q, .lost = free_on_lost, .data = &loss};
     redlock_lock *lock = NULL;
-    CHECK_OK(redlock_acquire(r, "x", 50, &q, &lock));
+    CHECK_OK(client_acquire(r, "x", 50, &q, &lock));
     CHECK(wait_until(is_lost, &loss, 2000));
     redlock_close(r);
     CHECK_INT(1, loss.calls);

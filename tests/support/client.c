@@ -75,12 +75,27 @@ void client_warm(redlock *r)
     client_warm_nodes(r, count);
 }
 
+int client_acquire(redlock *r, const char *name, int64_t ttl_ms, const redlock_request *q,
+                   redlock_lock **lock)
+{
+    enum { BEAT_MS = 20, TRIES = 10 };
+    for (int i = 1;; i++) {
+        int64_t late_ms = pulse_late_ms();
+        int error = redlock_acquire(r, name, ttl_ms, q, lock);
+        if (error != REDLOCK_NOQUORUM || i == TRIES)
+            return error;
+        sleep_ms(BEAT_MS); /* until the pulse has noted it, if it was the machine */
+        if (pulse_late_ms() == late_ms)
+            return error;
+    }
+}
+
 redlock_lock *client_lock(redlock *r, const char *name, int64_t ttl_ms)
 {
     redlock_report report = {.size = sizeof report};
     redlock_request q = {.size = sizeof q, .report = &report};
     redlock_lock *lock = NULL;
-    int error = redlock_acquire(r, name, ttl_ms, &q, &lock);
+    int error = client_acquire(r, name, ttl_ms, &q, &lock);
     if (error != REDLOCK_OK)
         FAIL("acquire %s: %s: %s; %s", name, redlock_error_name(error), redlock_detail(),
              report_text(&report));

@@ -30,6 +30,13 @@ void client_warm(redlock *r);
 /* The same for a part of the nodes. */
 void client_warm_nodes(redlock *r, int count);
 
+/*
+ * Acquires like redlock_acquire(). Nodes that timed out while the machine was late (pulse.h) are
+ * asked again: a node has a quarter of the TTL to answer, which is little if the TTL is.
+ */
+int client_acquire(redlock *r, const char *name, int64_t ttl_ms, const redlock_request *q,
+                   redlock_lock **lock);
+
 /* A held lock or a failed case. */
 redlock_lock *client_lock(redlock *r, const char *name, int64_t ttl_ms);
 

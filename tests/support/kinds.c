@@ -77,7 +77,7 @@ redlock_lock *kind_lock(redlock *r, const char *name, int64_t ttl_ms, redlock_re
     redlock_report report = {.size = sizeof report};
     redlock_lock *lock = NULL;
     q.report = &report;
-    int error = redlock_acquire(r, name, ttl_ms, &q, &lock);
+    int error = client_acquire(r, name, ttl_ms, &q, &lock);
     if (error != REDLOCK_OK)
         FAIL("acquire %s %s: %s: %s; %s", redlock_kind_text(q.kind), name,
              redlock_error_name(error), redlock_detail(), report_text(&report));
