@@ -49,7 +49,11 @@ enum rl_blocked_word {
 };
 
 struct rl_blocked {
-    atomic_uint word; /* enum rl_blocked_word; slept on, and changed with the mutex held */
+    /*
+     * enum rl_blocked_word; slept on. Changed with the mutex held, but for the last change of a call
+     * whose outcome rl_seat_lend() tells after it has let the mutex go.
+     */
+    atomic_uint word;
     int result;       /* once it is FINISHED */
     int64_t alone_ns; /* when it began, if no other was under way then; else 0 */
     bool drives;      /* in the client's list of those who could take over */
