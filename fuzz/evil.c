@@ -88,6 +88,8 @@ static void read_script(struct evil_request *request, const struct rl_slice *wor
         request->kind = EVIL_LOOK;
     else if (is(word[1], RL_SCRIPT_PROBE))
         request->kind = EVIL_SCRIPT;
+    else if (is(word[1], RL_SCRIPT_NATIVE))
+        request->kind = EVIL_PROBE;
     if (request->kind != EVIL_ACQUIRE && request->kind != EVIL_EXTEND)
         return;
     argument += takes; /* the number of names */
@@ -98,11 +100,6 @@ static void read_script(struct evil_request *request, const struct rl_slice *wor
 
 static void read_set(struct evil_request *request, const struct rl_slice *word)
 {
-    if (is(word[1], "redlock.probe")) {
-        request->kind = EVIL_PROBE;
-        request->detail = 1;
-        return;
-    }
     note_value(request, word[2]);
     if (is(word[3], "NX")) {
         request->kind = EVIL_SET;
@@ -141,8 +138,6 @@ static void understand(struct evil_request *request, const struct rl_slice *word
         request->kind = plain[i].kind;
         if (request->kind == EVIL_INFO)
             request->detail = (uint8_t)word[1].data[0];
-        if (request->kind == EVIL_DELETE && is(word[1], "redlock.probe"))
-            request->kind = EVIL_PROBE;
         return;
     }
     /* Whatever else there may be: a number is an answer that grants nothing. */

@@ -136,7 +136,7 @@ static void put_fitting(struct writer *w, struct evil_node *node,
         put(w, "$40\r\n%040d\r\n", 7);
         return;
     case EVIL_PROBE:
-        put(w, bad ? "-ERR unknown command\r\n" : request->detail ? "$-1\r\n" : ":0\r\n");
+        put(w, bad ? "-NOPERM this user has no permissions\r\n" : ":7\r\n");
         return;
     case EVIL_INFO:
         put_info(w, node, request->detail, bad);

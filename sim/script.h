@@ -19,7 +19,7 @@ typedef void sim_script_fn(const struct sim_call *call);
 
 /* script_plain.c: the mutex of the specification, and markers */
 sim_script_fn sim_script_acquire, sim_script_witness, sim_script_extend, sim_script_release,
-    sim_script_probe, sim_script_admit, sim_script_expel;
+    sim_script_probe, sim_script_admit, sim_script_expel, sim_script_native;
 /* script_take.c, script_give.c: every kind of lock, and the queue */
 sim_script_fn sim_script_take, sim_script_align, sim_script_giveback, sim_script_renew,
     sim_script_ticket;

@@ -199,3 +199,14 @@ void sim_script_expel(const struct sim_call *call)
         sim_server_delete(call->server, call->key[0]);
     sim_reply_integer(call->out, its_own);
 }
+
+/* ARGV a key that never exists; on a replica nothing that writes works. */
+void sim_script_native(const struct sim_call *call)
+{
+    const struct sim_server *server = call->server;
+
+    sim_reply_integer(call->out, server->replica ? 0
+                                                 : (server->has_delifeq ? 1 : 0) +
+                                                       (server->has_delex ? 2 : 0) +
+                                                       (server->has_set_ifeq ? 4 : 0));
+}

@@ -35,6 +35,7 @@ static const struct script {
     SCRIPT(PROBE, "hs", 2, 2, sim_script_probe),
     SCRIPT(ADMIT, "hs", 3, 3, sim_script_admit),
     SCRIPT(EXPEL, "h", 1, 1, sim_script_expel),
+    SCRIPT(NATIVE, "*", 1, 1, sim_script_native),
 #undef SCRIPT
 };
 

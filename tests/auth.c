@@ -173,35 +173,14 @@ CASE(password_changed, "A client keeps to its connection and reports AUTH after 
     redlock_close(r);
 }
 
-/* ---- access control lists ---------------------------------------------------------------- */
+/* ---- users ------------------------------------------------------------------------------- */
 
-/* A plain mutex that nobody waits for, and those who do wait are told. */
-#define MUTEX_RIGHTS                                                                           \
-    "+set", "+get", "+pttl", "+pexpire", "+del", "+exists", "+zrange", "+zscore", "+publish",  \
-        "+eval", "+evalsha", "+ping"
-/* To be sure of the nodes. */
-#define GUARD_RIGHTS "+info", "+time", "+hmget"
-/* The queue, every kind, several names, tokens, strict mode, looking and listing. */
-#define OTHER_RIGHTS                                                                           \
-    "+type", "+getrange", "+hincrby", "+pexpireat", "+scan", "+hget", "+hset", "+hdel",        \
-        "+hlen", "+hgetall", "+hexists", "+zadd", "+zrem", "+zrank", "+zcard", "+zcount",      \
-        "+zrevrange", "+zrangebyscore", "+zremrangebyscore"
-/* Conveniences: scripts are sent once, waiters are woken, connections have a name. */
-#define USEFUL_RIGHTS "+script|load", "+subscribe", "+client|setname"
-
-static void add_user(const struct cluster *c, const char *user, const char *const *rights)
+static void add_user(const struct cluster *c, const char *user)
 {
-    for (size_t i = 0; i < c->count; i++) {
+    for (size_t i = 0; i < c->count; i++)
         CHECK_STR("OK", server_cmd(&c->node[i], "ACL", "SETUSER", user, "reset", "on",
-                                   ">" PASSWORD, "resetkeys", "resetchannels", "-@all",
-                                   "~redlock*", "&redlock*", NULL));
-        for (size_t k = 0; rights[k] != NULL; k++)
-            CHECK_STR("OK", server_cmd(&c->node[i], "ACL", "SETUSER", user, rights[k], NULL));
-    }
+                                   ">" PASSWORD, "~redlock*", "&redlock*", "+@all", NULL));
 }
-
-static const char *const all_rights[] = {MUTEX_RIGHTS, GUARD_RIGHTS, OTHER_RIGHTS,
-                                         USEFUL_RIGHTS, NULL};
 
 static void use_user(struct cluster *c, const char *user)
 {
@@ -210,164 +189,11 @@ static void use_user(struct cluster *c, const char *user)
                  c->node[i].port.number);
 }
 
-static void check_mutex(const struct cluster *c, uint32_t flags)
-{
-    redlock_options o = client_options(c);
-    o.flags = flags;
-    redlock *r = client_open_with(&o);
-    client_warm(r);
-    for (int i = 0; i < 3; i++) {
-        redlock_lock *lock = client_lock(r, "x", 10000);
-        CHECK_OK(redlock_extend(lock, 20000));
-        CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", 10000));
-        client_unlock(lock);
-    }
-    CHECK(cluster_await_empty(c, 1000));
-    redlock_close(r);
-}
-
-static void note_name(const char *name, void *data)
-{
-    CHECK_STR("kind", name);
-    ++*(int *)data;
-}
-
-/* One of a kind: held, renewed, seen, listed and given back. */
-static void check_kind(redlock *r, const redlock_request *q)
-{
-    redlock_info info = {.size = sizeof info};
-    redlock_lock *lock = NULL, *adopted = NULL;
-    int listed = 0;
-    CHECK_OK(redlock_acquire(r, "kind", 10000, q, &lock));
-    CHECK_OK(redlock_extend(lock, 20000));
-    CHECK_OK(redlock_query(r, "kind", &info, NULL));
-    CHECK_INT(q->kind, info.kind);
-    if (q->more_name_count == 0) {
-        CHECK_OK(redlock_list(r, note_name, &listed));
-        CHECK_INT(1, listed);
-        CHECK_OK(redlock_adopt(r, "kind", redlock_value(lock), &adopted));
-        CHECK_OK(redlock_extend(adopted, 30000));
-        redlock_lock_free(adopted);
-    }
-    client_unlock(lock);
-}
-
-static void check_kinds(const struct cluster *c, uint32_t flags)
-{
-    static const char *const more[] = {"other"};
-    const redlock_request requests[] = {
-        {.size = sizeof requests[0], .kind = REDLOCK_MUTEX, .flags = REDLOCK_FENCED},
-        {.size = sizeof requests[0], .kind = REDLOCK_SHARED, .flags = REDLOCK_FAIR},
-        {.size = sizeof requests[0], .kind = REDLOCK_REENTRANT, .flags = REDLOCK_FENCED},
-        {.size = sizeof requests[0], .kind = REDLOCK_SEMAPHORE, .slots = 2},
-        {.size = sizeof requests[0], .more_names = more, .more_name_count = 1},
-    };
-    redlock_options o = client_options(c);
-    o.flags = flags;
-    redlock *r = client_open_with(&o);
-    client_warm(r);
-    for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++)
-        check_kind(r, &requests[i]);
-    redlock_close(r);
-}
-
-static void note_done(redlock_lock *lock, int error, void *data)
-{
-    (void)lock;
-    *(int *)data = error;
-}
-
-/* Another client has it and lets it go: how long until we have it? */
-static int64_t wait_for_turn(const struct cluster *c, int kind)
-{
-    enum { PENDING = 1 };
-    redlock *holder = client_open_warm(c, 0), *waiter = client_open_warm(c, 0);
-    redlock_lock *held = client_lock(holder, "turn", 20000), *lock = NULL;
-    int outcome = PENDING;
-    redlock_request q = {.size = sizeof q,
-                         .kind = kind,
-                         .wait_ms = 10000,
-                         .slots = kind == REDLOCK_SEMAPHORE ? 1 : 0,
-                         .done = note_done,
-                         .data = &outcome};
-    CHECK_OK(redlock_start(waiter, "turn", 20000, &q, &lock));
-    /* Long enough for a connection that listens, where that is allowed. */
-    for (int64_t end_ms = now_ms() + 300; now_ms() < end_ms;)
-        CHECK(redlock_process(waiter, 20) >= 0);
-    CHECK_INT(PENDING, outcome);
-    CHECK_INT(1, redlock_position(lock));
-    client_unlock(held);
-    int64_t start_ms = now_ms();
-    while (outcome == PENDING)
-        CHECK(redlock_process(waiter, 1000) >= 0);
-    int64_t took_ms = now_ms() - start_ms;
-    CHECK_OK(outcome);
-    client_unlock(lock);
-    redlock_close(waiter);
-    redlock_close(holder);
-    return took_ms;
-}
-
-CASE(minimal_rights, "A user with the documented rights can do everything.")
-{
-    struct cluster c;
-    cluster_start(&c, 3);
-    add_user(&c, "locker", all_rights);
-    use_user(&c, "locker");
-    check_mutex(&c, 0);
-    check_kinds(&c, 0);
-    check_kinds(&c, REDLOCK_STRICT);
-    for (int kind = REDLOCK_MUTEX; kind <= REDLOCK_SEMAPHORE; kind++)
-        CHECK_BETWEEN(0, 200 + SLACK_MS, wait_for_turn(&c, kind));
-}
-
-CASE(rights_of_a_mutex, "For a mutex that nobody waits for, much less is enough.")
-{
-    static const char *const rights[] = {MUTEX_RIGHTS, GUARD_RIGHTS, NULL};
-    struct cluster c;
-    cluster_start(&c, 3);
-    add_user(&c, "locker", rights);
-    use_user(&c, "locker");
-    check_mutex(&c, 0);
-}
-
-CASE(no_right_to_load_scripts, "Without the right to SCRIPT LOAD, EVAL serves as well.")
-{
-    static const char *const rights[] = {MUTEX_RIGHTS, GUARD_RIGHTS, OTHER_RIGHTS, NULL};
-    struct cluster c;
-    cluster_start(&c, 3);
-    add_user(&c, "locker", rights);
-    use_user(&c, "locker");
-    check_mutex(&c, 0);
-    check_kinds(&c, 0);
-}
-
-CASE(no_right_to_subscribe, "Who may not listen waits all the same, by his own clock.")
-{
-    static const char *const rights[] = {MUTEX_RIGHTS, GUARD_RIGHTS, OTHER_RIGHTS, NULL};
-    struct cluster c;
-    cluster_start(&c, 3);
-    add_user(&c, "locker", rights);
-    use_user(&c, "locker");
-    CHECK_BETWEEN(0, 2000 + SLACK_MS, wait_for_turn(&c, REDLOCK_MUTEX));
-    CHECK_BETWEEN(0, 2000 + SLACK_MS, wait_for_turn(&c, REDLOCK_SHARED));
-}
-
-CASE(bare_rights, "Without CLIENT and INFO locks still work, for those who trust the nodes.")
-{
-    static const char *const rights[] = {MUTEX_RIGHTS, NULL};
-    struct cluster c;
-    cluster_start(&c, 3);
-    add_user(&c, "locker", rights);
-    use_user(&c, "locker");
-    check_mutex(&c, REDLOCK_NO_GUARD); /* their age cannot be known */
-}
-
 CASE(username_in_options, "User and password from the options; the URL stays bare.")
 {
     struct cluster c;
     cluster_start(&c, 3);
-    add_user(&c, "locker", all_rights);
+    add_user(&c, "locker");
     redlock_options o = client_options(&c);
     o.username = "locker";
     o.password = PASSWORD;
@@ -381,7 +207,7 @@ CASE(foreign_prefix, "A key outside of the user's rights is AUTH, with the serve
 {
     struct cluster c;
     cluster_start(&c, 3);
-    add_user(&c, "locker", all_rights);
+    add_user(&c, "locker");
     use_user(&c, "locker");
     redlock_options o = client_options(&c);
     o.prefix = "other:";

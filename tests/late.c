@@ -6,6 +6,7 @@
 #include "check.h"
 #include "client.h"
 #include "clock.h"
+#include "fleet.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -141,6 +142,30 @@ CASE(io_thread_in_a_callback_bound,
      "A lock bound to its thread is not granted late either while the I/O thread is busy.")
 {
     acquire_beside_slow(REDLOCK_BOUND | REDLOCK_RENEW);
+}
+
+CASE(
+    quorum_in_a_callback,
+    "Of several quorums, no wait succeeds late because the thread of its own is in a callback.")
+{
+    struct fleet f;
+    struct slow slow = {0};
+    struct told told = {0};
+    redlock_request q = request(&told, REDLOCK_RENEW);
+    redlock_request slow_q = {.size = sizeof slow_q, .done = on_slow_done, .data = &slow};
+    redlock_lock *lock = NULL;
+    redlock *r;
+
+    fleet_start(&f, 2, 3);
+    r = fleet_open_warm(&f, REDLOCK_THREAD);
+    CHECK_OK(redlock_start(r, fleet_name(&f, 1, 0), TTL_MS, &slow_q, &slow.lock));
+    CHECK(wait_until(is_set, &slow.running, 5000));
+    check_refused(redlock_acquire(r, fleet_name(&f, 1, 1), TTL_MS, &q, &lock));
+    CHECK(lock == NULL);
+    redlock_lock_free(slow.lock);
+    CHECK(cluster_await_empty(&f.cluster[1], 5000));
+    CHECK_INT(0, told.lost + told.jeopardy);
+    redlock_close(r);
 }
 
 struct driver {

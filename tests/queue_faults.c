@@ -283,3 +283,54 @@ CASE(never_a_majority, "Who never reaches a majority takes no place anywhere.")
     CHECK_ERR(REDLOCK_NOQUORUM, w.news->error);
     waiter_end(&w);
 }
+
+/* The name of the one channel that is subscribed to on this node. */
+static const char *wake_channel(const struct server *s)
+{
+    return server_cmd(s, "PUBSUB", "CHANNELS", "redlock.wake:*", NULL);
+}
+
+static void note_outcome(redlock_lock *lock, int error, void *data)
+{
+    (void)lock;
+    *(int *)data = error;
+}
+
+CASE(flooded_subscriber,
+     "A node that floods a waiter with messages loses its connection, and the wait goes on.")
+{
+    enum { PENDING = 1, NODES = 3 };
+    static const char flood[] = "for i = 1, 20000 do redis.call('PUBLISH', ARGV[1], 'x') end";
+    struct cluster c;
+    int outcome = PENDING;
+    redlock_lock *lock = NULL;
+    char channel[128];
+    cluster_start(&c, NODES);
+    redlock *holder = client_open_warm(&c, 0), *waiter = client_open_warm(&c, 0);
+    redlock_lock *held = client_lock(holder, "x", 60000);
+    redlock_request q = {
+        .size = sizeof q, .wait_ms = 30000, .done = note_outcome, .data = &outcome};
+    CHECK_OK(redlock_start(waiter, "x", 10000, &q, &lock));
+    for (int64_t end_ms = now_ms() + 5000; now_ms() < end_ms && !*wake_channel(&c.node[0]);)
+        CHECK(redlock_process(waiter, 20) >= 0);
+    snprintf(channel, sizeof channel, "%s", wake_channel(&c.node[0]));
+    long long before = server_int(&c.node[0], "PUBLISH", channel, "x", NULL);
+    CHECK_INT(1, before);
+    server_cmd(&c.node[0], "EVAL", flood, "0", channel, NULL);
+    bool left = false, back = false;
+    for (int64_t end_ms = now_ms() + 10000; now_ms() < end_ms && !back;) {
+        CHECK(redlock_process(waiter, 20) >= 0);
+        left = left || !*wake_channel(&c.node[0]);
+        back = left && *wake_channel(&c.node[0]);
+    }
+    CHECK(left);
+    CHECK(back);
+    CHECK_INT(PENDING, outcome);
+    client_unlock(held);
+    for (int64_t end_ms = now_ms() + 10000; now_ms() < end_ms && outcome == PENDING;)
+        CHECK(redlock_process(waiter, 20) >= 0);
+    CHECK_OK(outcome);
+    client_unlock(lock);
+    redlock_close(waiter);
+    redlock_close(holder);
+}

@@ -259,8 +259,9 @@ CASE(native_refused_by_rights, "Native commands that the user may not run are no
     bench_run(&b);
     whole_life(&b, 0);
     for (int n = 0; n < 3; n++) {
-        CHECK_INT(0, uses(&b.fake[n], "DELIFEQ redlock:x"));
-        CHECK_INT(0, uses(&b.fake[n], "DELEX redlock:x"));
+        /* Not even to find out: a server notes in its ACL log what it refuses. */
+        CHECK_INT(-1, fake_find(&b.fake[n], 0, "DELIFEQ"));
+        CHECK_INT(-1, fake_find(&b.fake[n], 0, "DELEX"));
     }
 }
 

@@ -343,7 +343,10 @@ void rl_acquire_answer(struct rl_lock *lock, const struct rl_event *event,
         !rl_tally_vote(&lock->tally, event->node, event->answer.vote == REDLOCK_VOTE_GRANTED))
         return;
     rl_note_answer(lock, event->node, &event->answer, event->now_ns - lock->round_start_ns);
-    /* After the decision a late vote is for the report: it was rolled back, or adds a key. */
+    /*
+     * Decided already. After a failure the vote is only for the report: the rollback travels behind
+     * what was asked. While ALIGNING a grant is in the tally now, and so in the hold that follows.
+     */
     if (lock->state == RL_ALIGNING)
         rl_token_straggler(lock, event, out);
     if (lock->state != RL_ACQUIRING)

@@ -29,6 +29,7 @@ enum redlock_vote rl_recipe_error_vote(struct rl_slice error)
         {"DENIED", REDLOCK_VOTE_AUTH},
         {"ERR AUTH", REDLOCK_VOTE_AUTH},
         {"ERR The user executing the script", REDLOCK_VOTE_AUTH},
+        {"ERR ACL failure in script", REDLOCK_VOTE_AUTH}, /* the same since Redis 7.2 */
         {"ERR invalid password", REDLOCK_VOTE_AUTH},
         {"LOADING", REDLOCK_VOTE_LOADING},
         {"MASTERDOWN", REDLOCK_VOTE_READONLY},

@@ -62,7 +62,7 @@ enum rl_op {
 /* A waiter that has not shown up for this long has lost its place. */
 #define RL_WAITER_LIFE_MS 3000
 
-/* What a node can do without a script, learnt by probing it once per connection. */
+/* What a node can do without a script, learnt once per connection (native.lua). */
 enum rl_delete_style { RL_DELETE_SCRIPT, RL_DELETE_DELIFEQ, RL_DELETE_DELEX };
 
 struct rl_abilities {

@@ -4,6 +4,13 @@
 
 #include "engine/engine.h"
 
+/*
+ * A message for a waiter that has just left is nothing unusual; thousands in a second are, and each
+ * costs time that renewals and other nodes need. Waiters look by their timers meanwhile.
+ */
+#define VAIN_PER_SECOND_MAX 4096
+#define SECOND_NS 1000000000
+
 void rl_ear_connecting(struct rl_engine *engine, uint8_t node, int64_t now_ns)
 {
     struct rl_ear *ear = &engine->node[node].ear;
@@ -46,8 +53,9 @@ static int64_t read_number(struct rl_slice text, size_t *at)
     return *at > start ? number : -1;
 }
 
-/* The waiter's name, and "#slot" behind it when a semaphore's slot became free. */
-static void wake(struct rl_engine *engine, uint8_t node, struct rl_slice name, int64_t now_ns)
+/* The waiter's name, and "#slot" behind it when a semaphore's slot became free. False: no waiter
+ * of ours has it. */
+static bool wake(struct rl_engine *engine, uint8_t node, struct rl_slice name, int64_t now_ns)
 {
     size_t at = 1 + RL_CLIENT_ID_SIZE + 1;
     struct rl_line *line;
@@ -55,7 +63,7 @@ static void wake(struct rl_engine *engine, uint8_t node, struct rl_slice name, i
     int64_t slot = 0;
 
     if (name.size <= at || memcmp(name.data + 1, engine->id, RL_CLIENT_ID_SIZE) != 0)
-        return;
+        return false;
     number = read_number(name, &at);
     if (at < name.size && name.data[at] == '#') {
         at++;
@@ -65,13 +73,23 @@ static void wake(struct rl_engine *engine, uint8_t node, struct rl_slice name, i
     if (line)
         rl_handle_wake(engine, line->first, (uint16_t)(1u << node),
                        slot > 0 && slot <= REDLOCK_SLOTS_MAX ? (uint16_t)slot : 0, now_ns);
+    return line != NULL;
 }
 
-static void hear(struct rl_engine *engine, uint8_t node, const struct rl_reply *reply,
+/* False: that was one message too many. */
+static bool hear(struct rl_engine *engine, uint8_t node, const struct rl_reply *reply,
                  int64_t now_ns)
 {
-    if (reply->element_count == 3 && reply->element[2].type == RL_REPLY_BULK)
-        wake(engine, node, reply->element[2].text, now_ns);
+    struct rl_ear *ear = &engine->node[node].ear;
+
+    if (reply->element_count == 3 && reply->element[2].type == RL_REPLY_BULK &&
+        wake(engine, node, reply->element[2].text, now_ns))
+        return true;
+    if (now_ns - ear->vain_since_ns >= SECOND_NS) {
+        ear->vain_since_ns = now_ns;
+        ear->vain_count = 0;
+    }
+    return ++ear->vain_count <= VAIN_PER_SECOND_MAX;
 }
 
 /* What was published before was missed. Sleepers look once, when a quorum of ears is there. */
@@ -95,7 +113,8 @@ int rl_ear_received(struct rl_engine *engine, uint8_t node, size_t size, int64_t
 
     rl_session_received(&ear->session, size);
     while ((status = rl_session_next(&ear->session, &entry, &reply, now_ns)) > 0)
-        hear(engine, node, &reply, now_ns);
+        if (!hear(engine, node, &reply, now_ns))
+            return RL_EAR_FLOODED;
     note_up(engine, node, now_ns);
     return status;
 }

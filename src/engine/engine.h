@@ -38,7 +38,13 @@ struct rl_ear {
     struct rl_login login;
     struct rl_session session;
     bool is_up; /* subscribed */
+    /* Messages that concerned no waiter of ours, in the second that began then. */
+    uint32_t vain_count;
+    int64_t vain_since_ns;
 };
+
+/* rl_ear_received(): the node floods us; it gets another connection only after a long delay. */
+#define RL_EAR_FLOODED (-2)
 
 /* A grant that nobody counts before its witness has spoken (witness.c). */
 struct rl_unconfirmed {
@@ -299,6 +305,7 @@ uint32_t rl_handle_position(const struct rl_handle *handle);
 /* The session stays down when there is no memory. */
 void rl_ear_connecting(struct rl_engine *engine, uint8_t node, int64_t now_ns);
 void rl_ear_disconnected(struct rl_engine *engine, uint8_t node, int64_t now_ns);
+/* -1 and RL_EAR_FLOODED: the driver must close the connection and tell. */
 int rl_ear_received(struct rl_engine *engine, uint8_t node, size_t size, int64_t now_ns);
 
 /* ---- watch.c ---- */

@@ -141,6 +141,8 @@ static int pass_on(struct rl_conn *conn, size_t size, int64_t now_ns)
 
     if (status == 0)
         return 0;
+    if (conn->is_ear && status == RL_EAR_FLOODED)
+        conn->failure_count = RL_CONN_LONGEST_DELAY;
     rl_conn_fail(conn, session->failure, session->failure_text, now_ns);
     return -1;
 }

@@ -3,22 +3,24 @@
 
 #include <string.h>
 
+#include "rl_scripts.h"
 #include "wire/vetting.h"
 
 /*
- * The key that native commands are probed with. It never exists: every probe compares before
- * it acts, and answers "no such key" where it is understood.
+ * The key that native commands are tried with (native.lua). It never exists: every command
+ * compares before it acts, and answers "no such key" where it is understood.
  */
 #define PROBE_KEY "redlock.probe"
+
+/* What native.lua answers, added up. */
+enum { NATIVE_DELIFEQ = 1, NATIVE_DELEX = 2, NATIVE_SET_IFEQ = 4 };
 
 enum step {
     STEP_AUTH,
     STEP_SELECT,
     STEP_NAME,
     STEP_SUBSCRIBE,
-    STEP_PROBE_DELIFEQ,
-    STEP_PROBE_DELEX,
-    STEP_PROBE_SET_IFEQ,
+    STEP_NATIVE,
 };
 
 #define SAY(session, step, ...)                                                                \
@@ -58,10 +60,8 @@ int rl_greeting_write(struct rl_session *session, int64_t now_ns)
         return -1;
     if (session->login->channel)
         return SAY(session, STEP_SUBSCRIBE, "SUBSCRIBE", session->login->channel);
-    if (session->login->probe_native &&
-        (SAY(session, STEP_PROBE_DELIFEQ, "DELIFEQ", PROBE_KEY, "x") < 0 ||
-         SAY(session, STEP_PROBE_DELEX, "DELEX", PROBE_KEY, "IFEQ", "x") < 0 ||
-         SAY(session, STEP_PROBE_SET_IFEQ, "SET", PROBE_KEY, "x", "IFEQ", "x", "PX", "1") < 0))
+    if (session->login->probe_native && !session->native_refused &&
+        SAY(session, STEP_NATIVE, "EVAL", RL_SCRIPT_NATIVE, "0", PROBE_KEY) < 0)
         return -1;
     if (rl_vetting_check(session, now_ns) < 0)
         return -1;
@@ -91,37 +91,24 @@ static bool makes_sense(enum step step, const struct rl_scalar *reply)
         return reply->type == RL_REPLY_STATUS;
     case STEP_SUBSCRIBE:
         return reply->type == RL_REPLY_ARRAY;
-    case STEP_PROBE_DELIFEQ:
-    case STEP_PROBE_DELEX:
+    case STEP_NATIVE:
         return reply->type == RL_REPLY_INTEGER;
-    case STEP_PROBE_SET_IFEQ:
-        return reply->type == RL_REPLY_NIL || reply->type == RL_REPLY_STATUS;
     }
     return false;
 }
 
-static bool is_zero(const struct rl_scalar *reply)
+static void learn_native(struct rl_session *session, const struct rl_scalar *reply)
 {
-    return reply->type == RL_REPLY_INTEGER && reply->integer == 0;
-}
-
-static void learn(struct rl_session *session, enum step step, const struct rl_scalar *reply)
-{
-    switch (step) {
-    case STEP_PROBE_DELIFEQ:
-        if (is_zero(reply))
-            session->abilities.delete_style = RL_DELETE_DELIFEQ;
-        return;
-    case STEP_PROBE_DELEX:
-        if (is_zero(reply) && session->abilities.delete_style == RL_DELETE_SCRIPT)
-            session->abilities.delete_style = RL_DELETE_DELEX;
-        return;
-    case STEP_PROBE_SET_IFEQ:
-        session->abilities.set_ifeq = reply->type == RL_REPLY_NIL;
-        return;
-    default:
+    if (reply->type == RL_REPLY_ERROR) {
+        /* Who may not run scripts is in the server's ACL log now: once is enough. */
+        session->native_refused = rl_slice_starts(reply->text, "NOPERM");
         return;
     }
+    if (reply->integer & NATIVE_DELIFEQ)
+        session->abilities.delete_style = RL_DELETE_DELIFEQ;
+    else if (reply->integer & NATIVE_DELEX)
+        session->abilities.delete_style = RL_DELETE_DELEX;
+    session->abilities.set_ifeq = (reply->integer & NATIVE_SET_IFEQ) != 0;
 }
 
 int rl_greeting_answer(struct rl_session *session, uint16_t step, const struct rl_reply *reply)
@@ -136,7 +123,8 @@ int rl_greeting_answer(struct rl_session *session, uint16_t step, const struct r
     }
     if (!makes_sense((enum step)step, scalar))
         return -1;
-    learn(session, (enum step)step, scalar);
+    if (step == STEP_NATIVE)
+        learn_native(session, scalar);
     if (session->gated && step <= STEP_SELECT) {
         struct rl_pending_queue *queue = &session->pending;
         const struct rl_pending *next = &queue->entry[queue->head & (queue->capacity - 1)];

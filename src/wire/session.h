@@ -2,8 +2,8 @@
 /*
  * One connection to one node, without the connection: bytes in, bytes out.
  *
- * A session begins with a greeting (authentication, database, client name, a probe for
- * native commands, and the check whether the node may vote). Requests may be pushed from the first moment and travel behind it, so a
+ * A session begins with a greeting (authentication, database, client name, which native
+ * commands there are, and the check whether the node may vote). Requests may be pushed from the first moment and travel behind it, so a
  * short-lived program pays no extra round trip. With credentials or a database the requests
  * are held back until both are confirmed: nothing may run as the wrong user or in the wrong
  * database.
@@ -54,6 +54,7 @@ struct rl_session {
     struct rl_pending_queue pending;
     uint32_t greeting_left; /* greeting replies still to come */
     struct rl_abilities abilities;
+    bool native_refused; /* we may not even ask for native commands; of all connections */
 
     char *input; /* RL_SESSION_INPUT_SIZE bytes */
     size_t input_start;
