@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/recipe.h"
+#include "protocol/command.h"
 #include "sim/world.h"
 
 #define PREFIX "redlock:"

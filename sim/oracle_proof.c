@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/answer.h"
+#include "protocol/answer.h"
 #include "sim/world.h"
 
 #define MS_NS ((int64_t)1000000)

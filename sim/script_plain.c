@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/answer.h"
-#include "core/recipe.h"
+#include "protocol/answer.h"
+#include "protocol/command.h"
 #include "core/rules.h"
 #include "sim/script.h"
 

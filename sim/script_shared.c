@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/answer.h"
+#include "protocol/answer.h"
 #include "core/rules.h"
 #include "sim/script.h"
 

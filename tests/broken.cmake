@@ -48,7 +48,7 @@ function(redlock_embed_broken_scripts rule dir)
         DEPENDS ${scripts} "${PROJECT_SOURCE_DIR}/cmake/EmbedScripts.cmake" VERBATIM)
     # Everything that knows the scripts, with the broken ones.
     target_sources(test_broken_${rule} PRIVATE "${dir}/rl_scripts.h")
-    foreach(user IN ITEMS core/recipe.c wire/greeting.c wire/vetting.c)
+    foreach(user IN ITEMS protocol/command.c protocol/greeting.c protocol/vetting.c)
         target_sources(test_broken_${rule} PRIVATE "${PROJECT_SOURCE_DIR}/src/${user}")
     endforeach()
     target_include_directories(test_broken_${rule} BEFORE PRIVATE "${dir}")

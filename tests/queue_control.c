@@ -7,7 +7,7 @@
 #include "check.h"
 #include "client.h"
 #include "clock.h"
-#include "core/recipe.h"
+#include "protocol/command.h"
 #include "crowd.h"
 #include "proxy.h"
 #include "waiter.h"

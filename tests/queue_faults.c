@@ -7,7 +7,7 @@
 #include "check.h"
 #include "client.h"
 #include "clock.h"
-#include "core/recipe.h"
+#include "protocol/command.h"
 #include "queue_load.h"
 #include "waiter.h"
 

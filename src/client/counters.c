@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "client/audit.h"
-#include "core/answer.h"
+#include "protocol/answer.h"
 #include "io/clock.h"
 
 /* A node with more keys than about a million is not searched to its end. */

@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/reply.h"
+#include "protocol/reply.h"
 #include "redlock.h"
 
 #define RL_IDENTITY_MAX 96 /* run_id:master_replid, 81 characters, and the terminator */

@@ -26,7 +26,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/answer.h"
+#include "protocol/answer.h"
 #include "core/quorum.h"
 
 #define RL_NEVER_NS INT64_MAX

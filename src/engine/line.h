@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/reply.h"
+#include "protocol/reply.h"
 
 struct rl_handle;
 

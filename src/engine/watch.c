@@ -6,7 +6,7 @@
 
 #include "core/rules.h"
 #include "engine/engine.h"
-#include "wire/vetting.h"
+#include "protocol/vetting.h"
 
 #define SECOND_NS 1000000000
 #define CLOCK_SAMPLE_EVERY_NS SECOND_NS

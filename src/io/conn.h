@@ -13,7 +13,7 @@
 #include "io/reactor.h"
 #include "io/resolve.h"
 #include "io/tls.h"
-#include "wire/url.h"
+#include "protocol/url.h"
 
 enum rl_conn_state {
     RL_CONN_WAITING,

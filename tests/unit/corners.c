@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "check.h"
-#include "core/answer.h"
+#include "protocol/answer.h"
 #include "core/guard.h"
-#include "core/recipe.h"
-#include "core/survey.h"
+#include "protocol/command.h"
+#include "engine/survey.h"
 #include "trace.h"
 
 static const struct trace_options three = {.node_count = 3, .random = 1u << 31};

@@ -4,8 +4,8 @@
  * long as those do. Arrays are flat: no recipe needs more, and a bound on depth is a bound on
  * what a hostile server can make us do.
  */
-#ifndef RL_CORE_REPLY_H
-#define RL_CORE_REPLY_H
+#ifndef RL_PROTOCOL_REPLY_H
+#define RL_PROTOCOL_REPLY_H
 
 #include <stddef.h>
 #include <stdint.h>

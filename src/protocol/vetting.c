@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "wire/vetting.h"
+#include "protocol/vetting.h"
 
 #include <string.h>
 
 #include "rl_scripts.h"
-#include "wire/info.h"
+#include "protocol/info.h"
 
 #define MS_NS 1000000
 #define SECOND_US 1000000

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "wire/greeting.h"
+#include "protocol/greeting.h"
 
 #include <string.h>
 
-#include "wire/vetting.h"
+#include "protocol/vetting.h"
 
 /*
  * The key that native commands are probed with. It never exists: every probe compares before

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "core/recipe.h"
+#include "protocol/command.h"
 
 #include "core/rules.h"
 #include "rl_scripts.h"

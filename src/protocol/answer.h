@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Answers: what a node's reply to a step of a lock means. recipe.h asks. */
-#ifndef RL_CORE_ANSWER_H
-#define RL_CORE_ANSWER_H
+#ifndef RL_PROTOCOL_ANSWER_H
+#define RL_PROTOCOL_ANSWER_H
 
 #include <stdbool.h>
 
-#include "core/recipe.h"
-#include "core/reply.h"
+#include "protocol/command.h"
+#include "protocol/reply.h"
 #include "redlock.h"
 
 #define RL_FREE_SLOTS_MAX 4

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "wire/session.h"
+#include "protocol/session.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "wire/greeting.h"
-#include "wire/vetting.h"
+#include "protocol/greeting.h"
+#include "protocol/vetting.h"
 
 int rl_session_init(struct rl_session *session, const struct rl_login *login)
 {

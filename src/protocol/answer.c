@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "core/answer.h"
+#include "protocol/answer.h"
 
 #include <string.h>
 

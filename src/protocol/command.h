@@ -7,12 +7,12 @@
  * the same, the server works half as much. Everything that needs a queue, another kind of lock
  * or several names at once is a script.
  */
-#ifndef RL_CORE_RECIPE_H
-#define RL_CORE_RECIPE_H
+#ifndef RL_PROTOCOL_COMMAND_H
+#define RL_PROTOCOL_COMMAND_H
 
 #include <stdbool.h>
 
-#include "core/reply.h"
+#include "protocol/reply.h"
 #include "redlock.h"
 
 /* The longest is TAKE: script, number of keys, four keys a name, the marker, its arguments. */

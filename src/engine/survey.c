@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "core/survey.h"
+#include "engine/survey.h"
 
 #include <string.h>
 
