@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "protocol/command.h"
 #include "measure.h"
+#include "protocol/command.h"
 #include "protocol/resp.h"
 #ifdef HAVE_HIREDIS
 #include <hiredis/hiredis.h>

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "protocol/answer.h"
+#include "core/answer.h"
 #include "sim/commands.h"
 
 void sim_command_get(struct sim_server *server, const struct sim_words *words,

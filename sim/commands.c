@@ -3,7 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "protocol/answer.h"
+#include "core/answer.h"
 #include "sim/commands.h"
 
 #define MS_US 1000

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "protocol/answer.h"
-#include "protocol/command.h"
+#include "core/answer.h"
 #include "core/rules.h"
+#include "protocol/command.h"
 #include "sim/script.h"
 
 #define HEADS_MAX 16

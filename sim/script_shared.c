@@ -4,8 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "protocol/answer.h"
+#include "core/answer.h"
 #include "core/rules.h"
+#include "protocol/command.h"
 #include "sim/script.h"
 
 #define WAITER_ID_SIZE 16

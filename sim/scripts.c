@@ -2,7 +2,7 @@
 /* The table of the scripts of src/scripts, by text and SHA1. */
 #include <string.h>
 
-#include "protocol/answer.h"
+#include "core/answer.h"
 #include "protocol/command.h"
 #include "rl_scripts.h"
 #include "sim/script.h"

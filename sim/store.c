@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "protocol/answer.h"
+#include "core/answer.h"
 #include "sim/bytes.h"
 
 void sim_copy_text(char *to, size_t size, struct rl_slice from)

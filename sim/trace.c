@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "protocol/answer.h"
+#include "core/answer.h"
 #include "sim/world.h"
 
 #define WORD_SHOWN 24

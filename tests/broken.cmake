@@ -98,7 +98,7 @@ redlock_broken_test(liveness scripts/take.lua
 
 # No timer from the remaining time of the key: only messages, and the signs of life.
 redlock_broken_test(expiry_timer core/queue.c
-    [[return now_ns + sorted[lock->policy->quorum - 1] * MS_NS + EXPIRY_LAG_NS;]]
+    [[return now_ns + sorted[lock->policy->quorum - 1] * RL_NS_PER_MS + EXPIRY_LAG_NS;]]
     [[return RL_NEVER_NS;]])
 
 # Who has lost the majority keeps its place.

@@ -14,11 +14,11 @@
 #define RL_ENGINE_ENGINE_H
 
 #include "core/lock.h"
-#include "engine/survey.h"
 #include "engine/claim.h"
 #include "engine/describe.h"
 #include "engine/line.h"
 #include "engine/seeker.h"
+#include "engine/survey.h"
 #include "engine/timers.h"
 #include "protocol/session.h"
 

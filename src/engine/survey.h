@@ -8,6 +8,7 @@
 #define RL_ENGINE_SURVEY_H
 
 #include "core/lock.h"
+#include "protocol/reply.h"
 
 #define RL_SEEN_HOLDERS_MAX 4
 

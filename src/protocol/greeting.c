@@ -129,7 +129,7 @@ int rl_greeting_answer(struct rl_session *session, uint16_t step, const struct r
     const struct rl_scalar *scalar = &reply->scalar;
 
     if (scalar->type == RL_REPLY_ERROR && is_fatal((enum step)step, scalar->text)) {
-        enum redlock_vote vote = rl_recipe_error_vote(scalar->text);
+        enum redlock_vote vote = rl_answer_error_vote(scalar->text);
 
         rl_session_fail(session, step == STEP_AUTH ? REDLOCK_VOTE_AUTH : vote, scalar->text);
         return 1;

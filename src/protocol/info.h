@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "protocol/reply.h"
+#include "core/slice.h"
 
 /* The value of "name:value"; empty when it is not there. */
 struct rl_slice rl_info_field(struct rl_slice info, const char *name);

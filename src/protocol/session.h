@@ -17,8 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "protocol/answer.h"
 #include "core/guard.h"
+#include "protocol/answer.h"
 #include "protocol/buffer.h"
 #include "protocol/pending.h"
 #include "protocol/resp.h"
