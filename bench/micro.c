@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/recipe.h"
 #include "measure.h"
-#include "wire/resp.h"
+#include "protocol/command.h"
+#include "protocol/resp.h"
 #ifdef HAVE_HIREDIS
 #include <hiredis/hiredis.h>
 #endif

@@ -5,12 +5,12 @@
  * is cut. 0xfe as the second byte makes runs out of pairs (length, byte), so that small inputs
  * reach the limits.
  */
-#include "wire/resp.h"
+#include "protocol/resp.h"
 
 #include <string.h>
 
 #include "fuzz.h"
-#include "wire/session.h"
+#include "protocol/session.h"
 
 #ifdef HAVE_HIREDIS
 #include <hiredis/hiredis.h>

@@ -4,7 +4,7 @@
  * within its array, and a password never comes back in an address or a complaint. The input is
  * either a URL as it is, or the parts around a password that must not be seen again.
  */
-#include "wire/url.h"
+#include "protocol/url.h"
 
 #include <string.h>
 

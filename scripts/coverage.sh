@@ -50,7 +50,7 @@ awk -v least="$least" '
         if (room == "src/core" && !$3) missed[++misses] = $1 ":" $2
     }
     END {
-        split("src/core src/wire src/engine src/io src/client cli", order, " ")
+        split("src/core src/protocol src/engine src/io src/client cli", order, " ")
         printf "%-12s %8s %8s %8s\n", "room", "covered", "lines", "%"
         for (i = 1; i in order; i++) {
             room = order[i]

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/recipe.h"
+#include "protocol/command.h"
 #include "sim/world.h"
 
 #define MS_NS ((int64_t)1000000)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/recipe.h"
+#include "protocol/command.h"
 #include "sim/world.h"
 
 #define PREFIX "redlock:"
@@ -37,7 +37,7 @@ static int64_t life_max_ms(const struct sim_world *world, const struct sim_key *
     if (begins(key, RL_FENCE_HEAD ":"))
         return atoll(RL_FENCE_LIFE_MS);
     if (begins(key, RL_QUEUE_HEAD ":") || begins(key, RL_ALIVE_HEAD ":"))
-        return RL_WAITER_LIFE_MS;
+        return RL_WAITER_TTL_MS;
     return 0;
 }
 

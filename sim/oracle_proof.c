@@ -117,7 +117,7 @@ static void note_put_back(struct sim_world *world, const struct sim_conn *conn,
             !rl_slice_equals(arg[0], print->value))
             continue;
         print->in_key = false;
-        print->alive_ms = sim_node_now_ms(world, conn->node) + RL_WAITER_LIFE_MS;
+        print->alive_ms = sim_node_now_ms(world, conn->node) + RL_WAITER_TTL_MS;
     }
 }
 

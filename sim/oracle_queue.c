@@ -4,7 +4,7 @@
  *
  * Fairness: a fair request that begins after a waiter has been queued on a majority of the nodes
  * is not served before it, as long as the waiter stays queued there without a gap: its signs of
- * life come in time (every pause longer than RL_WAITER_LIFE_MS loses the place), no node forgets
+ * life come in time (every pause longer than RL_WAITER_TTL_MS loses the place), no node forgets
  * its queue, no key that a grant made of the place expires before the rollback puts it back, and
  * it neither gives up nor drops its place for want of a quorum. Readers do not wait for readers,
  * and who already holds a re-entrant lock does not wait at all.
@@ -19,7 +19,7 @@
 #include "sim/world.h"
 
 #define MS_NS ((int64_t)1000000)
-#define UNSERVED_MAX_NS ((RL_WAITER_LIFE_MS + RL_WAITER_LIFE_MS / 3 + 1500) * MS_NS)
+#define UNSERVED_MAX_NS ((RL_WAITER_TTL_MS + RL_WAITER_TTL_MS / 3 + 1500) * MS_NS)
 
 static bool is_waiting(const struct sim_worker *worker)
 {

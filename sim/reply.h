@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "core/reply.h"
+#include "protocol/reply.h"
 #include "sim/bytes.h"
 
 #define SIM_WORDS_MAX 64

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "core/answer.h"
-#include "core/recipe.h"
 #include "core/rules.h"
+#include "protocol/command.h"
 #include "sim/script.h"
 
 #define HEADS_MAX 16

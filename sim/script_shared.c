@@ -6,6 +6,7 @@
 
 #include "core/answer.h"
 #include "core/rules.h"
+#include "protocol/command.h"
 #include "sim/script.h"
 
 #define WAITER_ID_SIZE 16

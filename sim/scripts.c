@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "core/answer.h"
-#include "core/recipe.h"
+#include "protocol/command.h"
 #include "rl_scripts.h"
 #include "sim/script.h"
 

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/reply.h"
+#include "core/slice.h"
 
 #define SIM_NAME_SIZE 128
 #define SIM_VALUE_SIZE 192

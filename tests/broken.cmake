@@ -48,7 +48,7 @@ function(redlock_embed_broken_scripts rule dir)
         DEPENDS ${scripts} "${PROJECT_SOURCE_DIR}/cmake/EmbedScripts.cmake" VERBATIM)
     # Everything that knows the scripts, with the broken ones.
     target_sources(test_broken_${rule} PRIVATE "${dir}/rl_scripts.h")
-    foreach(user IN ITEMS core/recipe.c wire/greeting.c wire/vetting.c)
+    foreach(user IN ITEMS protocol/command.c protocol/greeting.c protocol/vetting.c)
         target_sources(test_broken_${rule} PRIVATE "${PROJECT_SOURCE_DIR}/src/${user}")
     endforeach()
     target_include_directories(test_broken_${rule} BEFORE PRIVATE "${dir}")
@@ -98,7 +98,7 @@ redlock_broken_test(liveness scripts/take.lua
 
 # No timer from the remaining time of the key: only messages, and the signs of life.
 redlock_broken_test(expiry_timer core/queue.c
-    [[return now_ns + sorted[lock->policy->quorum - 1] * MS_NS + EXPIRY_LAG_NS;]]
+    [[return now_ns + sorted[lock->policy->quorum - 1] * RL_NS_PER_MS + EXPIRY_LAG_NS;]]
     [[return RL_NEVER_NS;]])
 
 # Who has lost the majority keeps its place.

@@ -33,8 +33,8 @@ function(redlock_broken_test rule)
         VERBATIM)
     add_executable(test_broken_${rule} kinds_broken.c kinds_load.c reentrant_load.c
         semaphore_load.c shared_load.c "${dir}/rl_scripts.h"
-        "${PROJECT_SOURCE_DIR}/src/core/recipe.c" "${PROJECT_SOURCE_DIR}/src/wire/greeting.c"
-        "${PROJECT_SOURCE_DIR}/src/wire/vetting.c")
+        "${PROJECT_SOURCE_DIR}/src/protocol/command.c" "${PROJECT_SOURCE_DIR}/src/protocol/greeting.c"
+        "${PROJECT_SOURCE_DIR}/src/protocol/vetting.c")
     target_include_directories(test_broken_${rule} BEFORE PRIVATE "${dir}")
     target_compile_definitions(test_broken_${rule} PRIVATE "BROKEN_RULE=\"${rule}\"")
     target_link_libraries(test_broken_${rule} PRIVATE redlock_test_support redlock_internal)

@@ -7,7 +7,7 @@
 #include "check.h"
 #include "client.h"
 #include "clock.h"
-#include "core/recipe.h"
+#include "core/lock.h"
 #include "crowd.h"
 #include "proxy.h"
 #include "waiter.h"
@@ -156,8 +156,7 @@ CASE(for_ever, "A wait without a deadline outlasts the life of a place.")
     redlock *r = client_open_warm(&c, REDLOCK_THREAD);
     start(r, "x", REDLOCK_WAIT_FOREVER, &w);
     CHECK(queue_await(&c, "x", 1, 2000));
-    for (int64_t end_ms = now_ms() + RL_WAITER_LIFE_MS + 1000; now_ms() < end_ms;
-         sleep_ms(10)) {
+    for (int64_t end_ms = now_ms() + RL_WAITER_TTL_MS + 1000; now_ms() < end_ms; sleep_ms(10)) {
         CHECK_INT(0, w.done);
         for (int i = 0; i < NODES; i++)
             CHECK_INT(1, queue_length(&c.node[i], "x")); /* never out of it */

@@ -7,7 +7,7 @@
 #include "check.h"
 #include "client.h"
 #include "clock.h"
-#include "core/recipe.h"
+#include "core/lock.h"
 #include "queue_load.h"
 #include "waiter.h"
 
@@ -15,8 +15,8 @@
 
 enum {
     LIMIT_MS = 10000,
-    LIFE_MS = RL_WAITER_LIFE_MS,
-    SIGN_MS = RL_WAITER_LIFE_MS / 3, /* so often does a waiter look by itself */
+    LIFE_MS = RL_WAITER_TTL_MS,
+    SIGN_MS = RL_WAITER_TTL_MS / 3, /* so often does a waiter look by itself */
     EXPIRY_SLACK_MS = CHECK_SANITIZED ? 600 : 200,
     KILLED = 4,         /* waiters */
     DEAD_TTL_MS = 5000, /* what they asked for: more than the life of a waiter */

@@ -6,7 +6,7 @@
 
 #include "client/spread.h"
 #include "io/clock.h"
-#include "wire/vetting.h"
+#include "protocol/vetting.h"
 
 #define PINGS 5
 #define NAME_RANDOM_BYTES 8

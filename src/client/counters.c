@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "client/audit.h"
-#include "core/answer.h"
 #include "io/clock.h"
+#include "protocol/answer.h"
 
 /* A node with more keys than about a million is not searched to its end. */
 #define ROUNDS_MAX 2000

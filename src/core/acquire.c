@@ -7,10 +7,10 @@
  * No attempt starts in the last moments of a wait: it could hardly win in time, and its answers
  * would replace what is known about the holder.
  */
-#define LAST_MOMENTS_NS 5000000
+#define LAST_MOMENTS_NS (5 * RL_NS_PER_MS)
 
 /* Nodes that refuse at once must not turn a wait into a busy loop. */
-#define RETRY_FLOOR_NS 500000
+#define RETRY_FLOOR_NS (500 * RL_NS_PER_US)
 
 /* A semaphore is tried this often in a row, as long as nodes say that a slot is free. */
 #define SLOT_TRIES_MAX 8
@@ -56,7 +56,7 @@ void rl_acquire_begin(struct rl_lock *lock, const struct rl_event *event,
 {
     struct rl_pursuit *pursuit = lock->pursuit;
 
-    lock->ttl_ms = (uint32_t)(event->ttl_ns / RL_TTL_UNIT_NS);
+    lock->ttl_ms = (uint32_t)(event->ttl_ns / RL_NS_PER_MS);
     pursuit->wait_deadline_ns = event->wait_deadline_ns;
     pursuit->attempt_error = REDLOCK_NOQUORUM; /* no node has answered anything yet */
     if (pursuit->wait_deadline_ns && event->now_ns >= pursuit->wait_deadline_ns)
@@ -273,7 +273,7 @@ static void decide(struct rl_lock *lock, const struct rl_event *event, struct rl
     int64_t end_ns =
         rl_validity_end_ns(lock->round_start_ns, rl_ttl_ns(lock), lock->policy->drift_ppm);
     /* A hold whose loss would be told in the same breath is none. */
-    bool valid = event->now_ns < rl_hold_told_ns(lock, end_ns);
+    bool valid = event->now_ns < rl_hold_loss_notice_ns(lock, end_ns);
     bool in_time = !pursuit->wait_deadline_ns || event->now_ns <= pursuit->wait_deadline_ns;
 
     switch (verdict(lock)) {

@@ -1,20 +1,33 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Answers: what a node's reply to a step of a lock means. recipe.h asks. */
+/* What a node's reply to a step of a lock amounts to; protocol/answer.c reads it. */
 #ifndef RL_CORE_ANSWER_H
 #define RL_CORE_ANSWER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
-#include "core/recipe.h"
-#include "core/reply.h"
+#include "core/slice.h"
 #include "redlock.h"
 
 #define RL_FREE_SLOTS_MAX 4
 
+/*
+ * Fence counters and tickets are microseconds of a clock, which reaches this in the year 2112.
+ * What is not below it was planted or damaged, and counts as missing. The scripts say it in
+ * digits. Their numbers are doubles, and from 2^53 on adding one changes nothing.
+ */
+#define RL_COUNTER_LIMIT ((int64_t)1 << 52)
+
+/* Is it a number that a fence counter may have given? */
+static inline bool rl_is_token(int64_t number)
+{
+    return number > 0 && number < RL_COUNTER_LIMIT;
+}
+
 /* A node's vote, with the remaining life of the key where the reply told it (else -1). */
 struct rl_answer {
     enum redlock_vote vote;
-    bool is_ours; /* the node did not answer: this is what we make of it */
+    bool is_synthetic; /* made up for a node that did not answer */
     int64_t key_ttl_ms;
     int64_t token;           /* of a fenced grant; 0: none */
     bool has_marker;         /* the marker as it stood together with the acquire: */
@@ -33,26 +46,5 @@ struct rl_answer {
     int64_t ahead_ms;     /* who is ahead of us may live this long; 0: nobody is */
     uint16_t free_slot[RL_FREE_SLOTS_MAX]; /* of a semaphore, from 1; 0: none */
 };
-
-/* Is it a number that a fence counter may have given? */
-bool rl_is_token(int64_t number);
-
-/* by_script: what was asked was a script, and must be answered like one. */
-struct rl_answer rl_recipe_answer(enum rl_op op, bool by_script, const struct rl_reply *reply);
-
-/* What a witness says; GRANTED with the marker, or why it says nothing. */
-struct rl_answer rl_recipe_witness_answer(const struct rl_reply *reply);
-
-/* The vote that an error reply means, by its first word. */
-enum redlock_vote rl_recipe_error_vote(struct rl_slice error);
-
-/* The server does not know the script (any more): the command must be sent with its text. */
-bool rl_recipe_is_noscript(const struct rl_reply *reply);
-
-/* One number of an array reply; `otherwise` where there is none. */
-int64_t rl_reply_integer(const struct rl_reply *reply, uint32_t index, int64_t otherwise);
-
-bool rl_slice_equals(struct rl_slice slice, const char *text);
-bool rl_slice_starts(struct rl_slice slice, const char *text);
 
 #endif

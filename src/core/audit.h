@@ -9,7 +9,7 @@
 #include "core/guard.h"
 
 /* Clocks that differ by more than this make fence tokens after a restart doubtful. */
-#define RL_AUDIT_SKEW_NS 500000000
+#define RL_AUDIT_SKEW_NS (500 * RL_NS_PER_MS)
 
 /* One line per doubt: name, what it is and what to do. */
 #define RL_DOUBTS(X)                                                                           \

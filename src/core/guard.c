@@ -5,14 +5,10 @@
 
 #include "core/rules.h"
 
-#define SECOND_NS 1000000000
-#define MS_NS 1000000
-#define US_NS 1000
-
 /* Server clocks tick in microseconds and are cached for the length of an event loop turn. */
 #define NODE_TIME_MAX_US ((int64_t)4000000000 * 1000000) /* the year 2096 */
 
-#define SAMPLE_SLACK_NS (10 * (int64_t)MS_NS)
+#define SAMPLE_SLACK_NS (10 * RL_NS_PER_MS)
 
 void rl_guard_init(struct rl_guard *guard, enum rl_guard_mode mode, int64_t max_ttl_ns,
                    uint32_t drift_ppm)
@@ -65,7 +61,7 @@ static int64_t bounded_ttl_ns(int64_t ttl_ms)
 {
     if (ttl_ms < 0)
         return 0;
-    return (ttl_ms < REDLOCK_TTL_LIMIT_MS ? ttl_ms : REDLOCK_TTL_LIMIT_MS) * MS_NS;
+    return (ttl_ms < REDLOCK_TTL_LIMIT_MS ? ttl_ms : REDLOCK_TTL_LIMIT_MS) * RL_NS_PER_MS;
 }
 
 static void join_identity(struct rl_guard *guard, const struct rl_facts *facts)
@@ -115,7 +111,7 @@ static void judge_age(struct rl_guard *guard, const struct rl_facts *facts, bool
         return;
     if (!facts->has_server)
         quarantine(guard, RL_GUARD_UNKNOWN_REASON, now_ns);
-    else if (!is_new || facts->uptime_s <= guard_time_ns(guard) / SECOND_NS)
+    else if (!is_new || facts->uptime_s <= guard_time_ns(guard) / RL_NS_PER_S)
         quarantine(guard, RL_GUARD_YOUNG_REASON, now_ns);
     else
         admit(guard);
@@ -252,7 +248,7 @@ void rl_guard_sample(struct rl_guard *guard, int64_t node_us, int64_t sent_ns,
                      int64_t received_ns)
 {
     struct rl_clock_window *old = &guard->window;
-    int64_t node_ns = node_us >= 0 && node_us <= NODE_TIME_MAX_US ? node_us * US_NS : 0;
+    int64_t node_ns = node_us >= 0 && node_us <= NODE_TIME_MAX_US ? node_us * RL_NS_PER_US : 0;
     int64_t low_ns = node_ns - received_ns - SAMPLE_SLACK_NS;
     int64_t high_ns = node_ns - sent_ns + SAMPLE_SLACK_NS;
     /* Seconds first: months of silence must not overflow. */

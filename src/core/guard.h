@@ -20,14 +20,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/reply.h"
+#include "core/slice.h"
+#include "core/time.h"
 #include "redlock.h"
 
 #define RL_IDENTITY_MAX 96 /* run_id:master_replid, 81 characters, and the terminator */
 #define RL_PROBATION_MAX (RL_IDENTITY_MAX + 48)
 
 /* uptime_in_seconds over-reports by up to 0.9 s; the rest is for delays on the way. */
-#define RL_GUARD_MARGIN_NS 2000000000
+#define RL_GUARD_MARGIN_NS (2 * RL_NS_PER_S)
 
 enum rl_guard_mode {
     RL_GUARD_OFF,

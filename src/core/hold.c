@@ -7,7 +7,7 @@
  * The end of a hold is declared this much before the validity's, so that whoever must stop has
  * been told by then: a timer never comes early, and the machine may be busy.
  */
-#define LOSS_LEAD_NS 50000000
+#define LOSS_LEAD_NS (50 * RL_NS_PER_MS)
 #define LOSS_LEADS_PER_TTL 20 /* but never more than this part of a short TTL */
 
 /* A failed renewal is repeated this many times per TTL until the validity ends. */
@@ -27,7 +27,7 @@ void rl_hold_begin(struct rl_lock *lock, int64_t deadline_ns, int64_t start_ns)
     plan_renewal(lock, start_ns + rl_ttl_ns(lock) / 3);
 }
 
-int64_t rl_hold_told_ns(const struct rl_lock *lock, int64_t deadline_ns)
+int64_t rl_hold_loss_notice_ns(const struct rl_lock *lock, int64_t deadline_ns)
 {
     int64_t ttl_ns = lock->ttl_ms ? rl_ttl_ns(lock) : rl_extension_ttl_ns(lock);
     int64_t lead_ns = ttl_ns / LOSS_LEADS_PER_TTL;
@@ -37,7 +37,7 @@ int64_t rl_hold_told_ns(const struct rl_lock *lock, int64_t deadline_ns)
 
 static bool is_over(const struct rl_lock *lock, int64_t now_ns)
 {
-    return !lock->adopted && now_ns >= rl_hold_told_ns(lock, lock->deadline_ns);
+    return !lock->adopted && now_ns >= rl_hold_loss_notice_ns(lock, lock->deadline_ns);
 }
 
 /*
@@ -46,7 +46,7 @@ static bool is_over(const struct rl_lock *lock, int64_t now_ns)
  */
 static void lose(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
 {
-    bool somebody_waits = lock->extending && !lock->extension_is_ours;
+    bool somebody_waits = lock->extending && !lock->by_watchdog;
 
     lock->state = RL_ENDED;
     lock->extending = false;
@@ -106,8 +106,8 @@ static void start_extension(struct rl_lock *lock, int64_t now_ns, int64_t ttl_ns
         timeout_ns = ttl_ns / RENEWAL_RETRIES_PER_TTL;
     rl_round_begin(lock, now_ns, timeout_ns);
     lock->extending = true;
-    lock->extension_is_ours = ours;
-    lock->extension_ttl_ms = (uint32_t)(ttl_ns / RL_TTL_UNIT_NS);
+    lock->by_watchdog = ours;
+    lock->extension_ttl_ms = (uint32_t)(ttl_ns / RL_NS_PER_MS);
     rl_send(out, RL_OP_EXTEND, rl_all_nodes(lock), lock->round);
 }
 
@@ -139,7 +139,7 @@ static void extension_failed(struct rl_lock *lock, int64_t now_ns, struct rl_act
     out->jeopardy = !lock->jeopardy;
     lock->jeopardy = true;
     lock->jeopardy_error = error;
-    if (!lock->extension_is_ours)
+    if (!lock->by_watchdog)
         rl_finish(out, error);
 }
 
@@ -187,7 +187,7 @@ static void extension_won(struct rl_lock *lock, int64_t now_ns, struct rl_action
     out->recovered = lock->jeopardy;
     lock->jeopardy = false;
     plan_renewal(lock, lock->round_start_ns + rl_ttl_ns(lock) / 3);
-    if (!lock->extension_is_ours)
+    if (!lock->by_watchdog)
         rl_finish(out, REDLOCK_OK);
 }
 
@@ -339,7 +339,7 @@ void rl_hold_timer(struct rl_lock *lock, const struct rl_event *event, struct rl
         return;
     }
     if (lock->extending) {
-        if (now_ns >= lock->round_deadline_ns && lock->extension_is_ours) {
+        if (now_ns >= lock->round_deadline_ns && lock->by_watchdog) {
             leave_open(lock, out);
         } else if (now_ns >= lock->round_deadline_ns) {
             rl_time_out_silent_nodes(lock, event);
@@ -381,7 +381,7 @@ int64_t rl_hold_timer_ns(const struct rl_lock *lock)
     int64_t next_ns = lock->extending ? lock->round_deadline_ns : lock->renew_at_ns;
 
     if (RL_RULE(LOSS_TIMER) && !lock->adopted &&
-        rl_hold_told_ns(lock, lock->deadline_ns) < next_ns)
-        next_ns = rl_hold_told_ns(lock, lock->deadline_ns);
+        rl_hold_loss_notice_ns(lock, lock->deadline_ns) < next_ns)
+        next_ns = rl_hold_loss_notice_ns(lock, lock->deadline_ns);
     return next_ns;
 }

@@ -63,7 +63,7 @@ void rl_note_answer(struct rl_lock *lock, uint8_t node, const struct rl_answer *
 {
     lock->node[node] = (struct rl_node_vote){
         .vote = answer->vote,
-        .rtt_us = rtt_ns < 0 || answer->is_ours ? -1 : rl_rtt_us(rtt_ns),
+        .rtt_us = rtt_ns < 0 || answer->is_synthetic ? -1 : rl_rtt_us(rtt_ns),
     };
     if (!lock->pursuit)
         return;

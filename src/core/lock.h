@@ -27,11 +27,15 @@
 #include <stdint.h>
 
 #include "core/answer.h"
+#include "core/op.h"
 #include "core/quorum.h"
+#include "core/time.h"
 
-#define RL_NEVER_NS INT64_MAX
 #define RL_LONGEST_TTL_MS UINT32_MAX /* longer than any that is allowed */
-#define RL_TTL_UNIT_NS 1000000
+
+/* A waiter whose last heartbeat is this old has lost its place in the nodes' queues. */
+#define RL_WAITER_TTL_MS 3000
+
 #define RL_SENDS_MAX 4 /* ask again, roll back and try another slot are three */
 
 enum rl_state {
@@ -151,15 +155,15 @@ struct rl_lock {
     uint16_t proven;
     uint16_t unanswered; /* of a hold that was waited for: nodes where a place may remain */
     enum rl_state state : 8;
-    int8_t jeopardy_error;      /* why the last renewal failed */
-    bool jeopardy : 1;          /* it did, and the validity runs out */
-    bool extending : 1;         /* an extension is under way ... */
-    bool extension_is_ours : 1; /* ... started by the watchdog, nobody waits for it */
-    bool came_from_queue : 1;   /* the hold was waited for */
-    bool polite : 1;        /* the first attempt follows our own release: overtakes nobody */
-    bool released_late : 1; /* RELEASING: the validity was already over */
-    bool adopted : 1;       /* taken over by value: validity unknown until extended */
-    bool foreign : 1;       /* taken over: only a release may delete it, never our loss of it */
+    int8_t jeopardy_error;    /* why the last renewal failed */
+    bool jeopardy : 1;        /* it did, and the validity runs out */
+    bool extending : 1;       /* an extension is under way ... */
+    bool by_watchdog : 1;     /* ... started by the watchdog, nobody waits for it */
+    bool came_from_queue : 1; /* the hold was waited for */
+    bool polite : 1;          /* the first attempt follows our own release: overtakes nobody */
+    bool released_late : 1;   /* RELEASING: the validity was already over */
+    bool adopted : 1;         /* taken over by value: validity unknown until extended */
+    bool foreign : 1; /* taken over: only a release may delete it, never our loss of it */
 };
 
 enum rl_event_type {
@@ -231,12 +235,12 @@ void rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_
 
 static inline int64_t rl_ttl_ns(const struct rl_lock *lock)
 {
-    return (int64_t)lock->ttl_ms * RL_TTL_UNIT_NS;
+    return (int64_t)lock->ttl_ms * RL_NS_PER_MS;
 }
 
 static inline int64_t rl_extension_ttl_ns(const struct rl_lock *lock)
 {
-    return (int64_t)lock->extension_ttl_ms * RL_TTL_UNIT_NS;
+    return (int64_t)lock->extension_ttl_ms * RL_NS_PER_MS;
 }
 
 /* When the next RL_EVENT_TIMER is due; RL_NEVER_NS for none. */

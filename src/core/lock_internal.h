@@ -64,7 +64,7 @@ void rl_queue_straggler(struct rl_lock *lock, const struct rl_event *event,
 /* hold.c: extension, renewal, loss */
 void rl_hold_begin(struct rl_lock *lock, int64_t deadline_ns, int64_t start_ns);
 /* When the loss of a hold with this deadline is told: somewhat before. */
-int64_t rl_hold_told_ns(const struct rl_lock *lock, int64_t deadline_ns);
+int64_t rl_hold_loss_notice_ns(const struct rl_lock *lock, int64_t deadline_ns);
 void rl_hold_extend(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
 void rl_hold_answer(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
 void rl_hold_timer(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);

@@ -13,16 +13,14 @@
  */
 #include "core/lock_internal.h"
 
-#define MS_NS 1000000
-
-/* So often within the life of a place do we show up. */
-#define SIGNS_PER_LIFE 3
+/* Heartbeats per waiter TTL: every attempt from the queue is one. */
+#define HEARTBEATS_PER_TTL 3
 
 /*
  * The release that frees the lock reaches the nodes one after another: a waiter that was told by
  * the first gives the others this long to follow, before its round is lost.
  */
-#define PATIENCE_NS (10 * MS_NS)
+#define PATIENCE_NS (10 * RL_NS_PER_MS)
 
 /* A node says "free", is asked, and refuses: another was faster. Not for ever, in one round. */
 #define AGAINS_PER_NODE 4
@@ -31,10 +29,10 @@
  * While one of ours holds the lock, the next of ours waits this long before it asks for a place:
  * who holds for a moment only hands over to it directly, without any queue.
  */
-#define HAND_OVER_NS (1 * MS_NS)
+#define HAND_OVER_NS (1 * RL_NS_PER_MS)
 
 /* After the key should have expired: a millisecond is as exact as servers count. */
-#define EXPIRY_LAG_NS (1 * MS_NS)
+#define EXPIRY_LAG_NS (1 * RL_NS_PER_MS)
 
 void rl_queue_forget(struct rl_lock *lock)
 {
@@ -76,7 +74,7 @@ void rl_queue_straggler(struct rl_lock *lock, const struct rl_event *event,
     if (!(lock->unanswered & bit))
         return;
     lock->unanswered &= (uint16_t)~bit;
-    if (event->answer.vote != REDLOCK_VOTE_GRANTED && !event->answer.is_ours)
+    if (event->answer.vote != REDLOCK_VOTE_GRANTED && !event->answer.is_synthetic)
         rl_send(out, RL_OP_LEAVE, bit, event->round);
 }
 
@@ -190,7 +188,7 @@ static int64_t free_at_ns(const struct rl_lock *lock, int64_t now_ns)
     }
     if (count < lock->policy->quorum)
         return RL_NEVER_NS;
-    return now_ns + sorted[lock->policy->quorum - 1] * MS_NS + EXPIRY_LAG_NS;
+    return now_ns + sorted[lock->policy->quorum - 1] * RL_NS_PER_MS + EXPIRY_LAG_NS;
 }
 
 /*
@@ -214,9 +212,9 @@ static void sleep_in_queue(struct rl_lock *lock, const struct rl_event *event)
 {
     struct rl_pursuit *pursuit = lock->pursuit;
     int64_t now_ns = event->now_ns;
-    int64_t sign_ns = now_ns + (int64_t)RL_WAITER_LIFE_MS * MS_NS / SIGNS_PER_LIFE;
+    int64_t sign_ns = now_ns + (int64_t)RL_WAITER_TTL_MS * RL_NS_PER_MS / HEARTBEATS_PER_TTL;
     int64_t free_ns = free_at_ns(lock, now_ns);
-    int64_t ahead_ns = now_ns + pursuit->ahead_ms * MS_NS + EXPIRY_LAG_NS;
+    int64_t ahead_ns = now_ns + pursuit->ahead_ms * RL_NS_PER_MS + EXPIRY_LAG_NS;
 
     lock->state = RL_QUEUED;
     if (pursuit->ahead_ms > 0 && ahead_ns > free_ns)

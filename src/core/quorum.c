@@ -2,8 +2,9 @@
 #include "core/quorum.h"
 
 #include "core/rules.h"
+#include "core/time.h"
 
-#define DRIFT_FIXED_NS 2000000
+#define DRIFT_FIXED_NS (2 * RL_NS_PER_MS)
 
 uint8_t rl_quorum(uint8_t node_count)
 {

@@ -27,7 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/reply.h"
+#include "core/slice.h"
 
 /* What a quorum's name comes to: computed once. */
 uint64_t rl_rendezvous_quorum(struct rl_slice name);

@@ -102,7 +102,7 @@ void rl_token_aligned(struct rl_lock *lock, const struct rl_event *event,
     if (event->answer.vote == REDLOCK_VOTE_GRANTED)
         pursuit->aligned |= bit;
     /* The extra round trip took time: the validity is looked at again. */
-    if (event->now_ns >= rl_hold_told_ns(lock, end_ns) || !in_time)
+    if (event->now_ns >= rl_hold_loss_notice_ns(lock, end_ns) || !in_time)
         rl_acquire_fail(lock, event, out);
     else if (rl_count_nodes(pursuit->aligned) >= lock->policy->quorum)
         rl_acquire_hold(lock, end_ns, out);

@@ -5,8 +5,6 @@
 
 #include "engine/engine.h"
 
-#define MS_NS 1000000
-
 /* An argument that is there, and empty. */
 #define NOTHING                                                                                \
     {                                                                                          \
@@ -181,7 +179,8 @@ void rl_describe(const struct rl_engine *engine, const struct rl_claim *claim,
         int64_t ttl_ns = ttl_of_ns(&handle->lock, op, now_ns);
 
         /* Never zero, which would be an error: at the very end it is a key for a millisecond. */
-        subject->ttl_ms = rl_write_decimal(ttl_ns < MS_NS ? 1 : ttl_ns / MS_NS, out->ttl_ms);
+        subject->ttl_ms =
+            rl_write_decimal(ttl_ns < RL_NS_PER_MS ? 1 : ttl_ns / RL_NS_PER_MS, out->ttl_ms);
         subject->may_shorten =
             op == RL_OP_EXTEND && handle->lock.extension_ttl_ms < handle->lock.longest_ttl_ms;
         subject->fenced = handle->lock.terms.fenced;

@@ -8,6 +8,7 @@
 
 #include "core/lock.h"
 #include "engine/claim.h"
+#include "protocol/command.h"
 
 struct rl_engine;
 struct rl_handle;

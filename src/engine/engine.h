@@ -14,13 +14,13 @@
 #define RL_ENGINE_ENGINE_H
 
 #include "core/lock.h"
-#include "core/survey.h"
 #include "engine/claim.h"
 #include "engine/describe.h"
 #include "engine/line.h"
 #include "engine/seeker.h"
+#include "engine/survey.h"
 #include "engine/timers.h"
-#include "wire/session.h"
+#include "protocol/session.h"
 
 #define RL_ORPHANS_MAX 4096
 #define RL_VALUE_RANDOM_BYTES 20

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/reply.h"
+#include "core/slice.h"
 
 struct rl_handle;
 

@@ -39,8 +39,8 @@ struct rl_answer rl_node_excuse(const struct rl_engine *engine, uint8_t node)
     /* Connected but full of unanswered requests: a node that does not answer. */
     if (session->state != RL_SESSION_DOWN)
         return (struct rl_answer){
-            .vote = REDLOCK_VOTE_TIMEDOUT, .is_ours = true, .key_ttl_ms = -1};
-    return (struct rl_answer){.vote = session->failure, .is_ours = true, .key_ttl_ms = -1};
+            .vote = REDLOCK_VOTE_TIMEDOUT, .is_synthetic = true, .key_ttl_ms = -1};
+    return (struct rl_answer){.vote = session->failure, .is_synthetic = true, .key_ttl_ms = -1};
 }
 
 void rl_node_keep_orphan(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
@@ -186,8 +186,8 @@ static void note_rtt(struct rl_node *node, const struct rl_pending *request, int
 static void note_error(struct rl_session *session, const struct rl_reply *reply)
 {
     /* A forgotten script is no failure: it is sent again with its text. */
-    if (reply->scalar.type == RL_REPLY_ERROR && !rl_recipe_is_noscript(reply))
-        rl_session_fail(session, rl_recipe_error_vote(reply->scalar.text), reply->scalar.text);
+    if (reply->scalar.type == RL_REPLY_ERROR && !rl_reply_is_noscript(reply))
+        rl_session_fail(session, rl_answer_error_vote(reply->scalar.text), reply->scalar.text);
 }
 
 /* Is the round of this request still on, that is, is no rollback or release behind it? */
@@ -249,7 +249,7 @@ static bool wants_script(struct rl_session *session, const struct rl_pending *re
         session->abilities.set_ifeq = false;
         return true;
     }
-    return rl_recipe_is_noscript(reply);
+    return rl_reply_is_noscript(reply);
 }
 
 /*
@@ -314,7 +314,7 @@ static void hear(struct rl_engine *engine, uint8_t node, const struct rl_pending
         rl_note_given_back(engine, node, request,
                            &(struct rl_answer){.vote = REDLOCK_VOTE_ERROR});
     } else {
-        answer = rl_recipe_answer(op, request->by_script, reply);
+        answer = rl_answer_read(op, request->by_script, reply);
         note_rtt(&engine->node[node], request, now_ns);
         if (lets_live(op))
             rl_claim_seen(claim, now_ns);

@@ -4,7 +4,6 @@
 
 #include "engine/engine.h"
 
-#define MS_NS 1000000
 #define NO_IDENTITY "its identity is unknown: INFO must be allowed"
 
 static void ask_node(struct rl_engine *engine, struct rl_handle *handle, uint8_t node,
@@ -34,7 +33,7 @@ static void ask_node(struct rl_engine *engine, struct rl_handle *handle, uint8_t
         description.subject.identity = (struct rl_slice){identity, strlen(identity)};
         description.subject.placement = engine->placement;
         description.subject.ttl_ms =
-            rl_write_decimal(engine->max_ttl_ns / MS_NS, description.ttl_ms);
+            rl_write_decimal(engine->max_ttl_ns / RL_NS_PER_MS, description.ttl_ms);
     }
     rl_recipe_command(op, &description.subject, &session->abilities, &command);
     if (!rl_node_request(engine, node, handle->claim, op, handle->lock.round, &command))

@@ -9,7 +9,7 @@
 #define RL_ENGINE_SEEKER_H
 
 #include "core/lock.h"
-#include "core/survey.h"
+#include "engine/survey.h"
 
 #define RL_SEEKERS_KEPT 1024
 

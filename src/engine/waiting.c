@@ -3,7 +3,7 @@
 #include "core/rules.h"
 #include "engine/engine.h"
 
-#define COURTESY_NS 1000000000
+#define COURTESY_NS RL_NS_PER_S
 
 /* The next of our waiters has its turn, as soon as the timers are looked at. */
 void rl_leave_line(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)

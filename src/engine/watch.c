@@ -6,12 +6,11 @@
 
 #include "core/rules.h"
 #include "engine/engine.h"
-#include "wire/vetting.h"
+#include "protocol/vetting.h"
 
-#define SECOND_NS 1000000000
-#define CLOCK_SAMPLE_EVERY_NS SECOND_NS
-#define CHECK_EVERY_NS SECOND_NS
-#define ADMISSION_EVERY_NS SECOND_NS
+#define CLOCK_SAMPLE_EVERY_NS RL_NS_PER_S
+#define CHECK_EVERY_NS RL_NS_PER_S
+#define ADMISSION_EVERY_NS RL_NS_PER_S
 #define NONCE_BYTES 8
 
 /* ---- votes ---- */
@@ -28,7 +27,7 @@ void rl_watch_describe(const struct rl_guard *guard, int64_t now_ns, char *out, 
         snprintf(out, size, "%s", reason);
     else
         snprintf(out, size, "%s; may vote in %" PRId64 " s", reason,
-                 ends_ns > now_ns ? (ends_ns - now_ns + SECOND_NS - 1) / SECOND_NS : 0);
+                 ends_ns > now_ns ? (ends_ns - now_ns + RL_NS_PER_S - 1) / RL_NS_PER_S : 0);
 }
 
 struct rl_answer rl_watch_vote(struct rl_engine *engine, uint8_t node, enum rl_op op,

@@ -15,7 +15,6 @@
 #include "engine/engine.h"
 
 #define CAPACITY_FIRST 64
-#define MS_NS 1000000
 
 bool rl_witness_await(struct rl_engine *engine, uint8_t node, const struct rl_pending *request,
                       const struct rl_answer *answer)
@@ -60,7 +59,7 @@ static struct rl_answer judged(const struct rl_unconfirmed *grant, struct rl_ans
         return (struct rl_answer){REDLOCK_VOTE_GRANTED, .key_ttl_ms = -1};
     witness.token = grant->token;
     if (witness.has_marker && witness.marker_max_ttl_ms > 0 &&
-        claim->ttl_ns / MS_NS > witness.marker_max_ttl_ms) {
+        claim->ttl_ns / RL_NS_PER_MS > witness.marker_max_ttl_ms) {
         witness.vote = REDLOCK_VOTE_GUARDED;
         witness.beyond_max_ttl = true;
     }
@@ -74,12 +73,12 @@ void rl_witness_answer(struct rl_engine *engine, uint8_t node, const struct rl_r
     struct rl_answer witness;
     uint32_t count = at->unconfirmed_count;
 
-    if (rl_recipe_is_noscript(reply)) {
+    if (rl_reply_is_noscript(reply)) {
         at->session.abilities.known_scripts &= (uint16_t) ~(1u << RL_SCRIPT_ID_WITNESS);
         at->session.wants_witness = count > 0;
         return;
     }
-    witness = rl_recipe_witness_answer(reply);
+    witness = rl_answer_read_witness(reply);
     /* Also when no grant waits for it: one that came out of turn is renewed like any other. */
     if (witness.has_marker)
         rl_guard_marker(&at->session.guard, witness.marker, witness.present,

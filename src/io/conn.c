@@ -13,11 +13,9 @@
 
 #include "io/conn_stream.h"
 
-#define MS_NS 1000000
-
 /* Delay before connecting again: random in the upper half of a bound that doubles. */
-#define RETRY_FIRST_NS (20 * (int64_t)MS_NS)
-#define RETRY_MAX_NS (1000 * (int64_t)MS_NS)
+#define RETRY_FIRST_NS (20 * RL_NS_PER_MS)
+#define RETRY_MAX_NS (1000 * RL_NS_PER_MS)
 
 void rl_conn_init(struct rl_conn *conn)
 {
@@ -236,7 +234,7 @@ static void give_up_connecting(struct rl_conn *conn, int64_t now_ns)
     char text[REDLOCK_TEXT_MAX];
 
     snprintf(text, sizeof text, "%s within %lld ms", what[conn->state],
-             (long long)(conn->connect_timeout_ns / MS_NS));
+             (long long)(conn->connect_timeout_ns / RL_NS_PER_MS));
     rl_conn_fail(conn, REDLOCK_VOTE_TIMEDOUT, text, now_ns);
 }
 
@@ -249,7 +247,7 @@ static void check_open(struct rl_conn *conn, int64_t now_ns)
     if (conn->is_ear || !rl_engine_is_stalled(conn->engine, conn->node, now_ns))
         return;
     snprintf(text, sizeof text, "no answer for %lld ms",
-             (long long)(conn->engine->stall_ns / MS_NS));
+             (long long)(conn->engine->stall_ns / RL_NS_PER_MS));
     rl_conn_fail(conn, REDLOCK_VOTE_TIMEDOUT, text, now_ns);
 }
 

@@ -13,7 +13,7 @@
 #include "io/reactor.h"
 #include "io/resolve.h"
 #include "io/tls.h"
-#include "wire/url.h"
+#include "protocol/url.h"
 
 /* As many failures in a row as make the delay before the next connection the longest. */
 #define RL_CONN_LONGEST_DELAY 16

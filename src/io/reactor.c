@@ -8,7 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SECOND_NS 1000000000
+#include "core/time.h"
+
 #define UNARMED_WAIT_MS 10
 
 int rl_reactor_init(struct rl_reactor *reactor)
@@ -74,8 +75,8 @@ void rl_reactor_arm(struct rl_reactor *reactor, int64_t due_ns)
     /* A zero time would disarm it: what is long due fires at the first nanosecond. */
     if (due_ns <= 0)
         due_ns = 1;
-    at.it_value.tv_sec = due_ns / SECOND_NS;
-    at.it_value.tv_nsec = due_ns % SECOND_NS;
+    at.it_value.tv_sec = due_ns / RL_NS_PER_S;
+    at.it_value.tv_nsec = due_ns % RL_NS_PER_S;
     reactor->unarmed = timerfd_settime(reactor->timer_fd, TFD_TIMER_ABSTIME, &at, NULL) != 0;
     if (!reactor->unarmed)
         reactor->armed_ns = due_ns;

@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "check.h"
-#include "core/answer.h"
 #include "core/guard.h"
-#include "core/recipe.h"
-#include "core/survey.h"
+#include "engine/survey.h"
+#include "protocol/answer.h"
+#include "protocol/command.h"
 #include "trace.h"
 
 static const struct trace_options three = {.node_count = 3, .random = 1u << 31};
@@ -107,7 +107,7 @@ CASE(adopted_and_confirmed_too_late, "A7: an extension that took longer than it 
 
 static enum redlock_vote vote(enum rl_op op, struct rl_reply reply)
 {
-    return rl_recipe_answer(op, reply.scalar.type == RL_REPLY_ARRAY, &reply).vote;
+    return rl_answer_read(op, reply.scalar.type == RL_REPLY_ARRAY, &reply).vote;
 }
 
 #define SCALAR(kind, number, words)                                                            \
@@ -125,7 +125,7 @@ CASE(senseless_replies_are_no_votes, "What does not answer the question is a pro
     array.element_count = 3;
     array.element[0].integer = 1;
     CHECK_INT(REDLOCK_VOTE_PROTO, vote(RL_OP_ACQUIRE, array));
-    CHECK_INT(REDLOCK_VOTE_PROTO, rl_recipe_witness_answer(&array).vote);
+    CHECK_INT(REDLOCK_VOTE_PROTO, rl_answer_read_witness(&array).vote);
     array.element_count = 5;
     array.element[0].integer = 1;
     CHECK_INT(REDLOCK_VOTE_PROTO, vote(RL_OP_ACQUIRE, array));

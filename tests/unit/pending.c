@@ -2,8 +2,8 @@
 /* The two queues of a connection: requests without reply, and bytes to send. */
 #include "check.h"
 
-#include "wire/buffer.h"
-#include "wire/pending.h"
+#include "protocol/buffer.h"
+#include "protocol/pending.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,8 +6,8 @@
  */
 #include "check.h"
 
-#include "core/answer.h"
-#include "wire/resp.h"
+#include "protocol/answer.h"
+#include "protocol/resp.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* Node URLs by table: what each form means, what each mistake is told. */
 #include "check.h"
 
-#include "wire/url.h"
+#include "protocol/url.h"
 
 #include <stdio.h>
 #include <stdlib.h>

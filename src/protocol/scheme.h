@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The words before "://" in a node's URL, and help for those who mistype them. */
-#ifndef RL_WIRE_SCHEME_H
-#define RL_WIRE_SCHEME_H
+#ifndef RL_PROTOCOL_SCHEME_H
+#define RL_PROTOCOL_SCHEME_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "wire/span.h"
+#include "protocol/span.h"
 
 struct rl_scheme {
     const char *name;

@@ -11,17 +11,17 @@
  * Every reply belongs to the oldest pending request (late ones too). When the connection ends,
  * requests without a reply are taken back one by one; they are never sent again by themselves.
  */
-#ifndef RL_WIRE_SESSION_H
-#define RL_WIRE_SESSION_H
+#ifndef RL_PROTOCOL_SESSION_H
+#define RL_PROTOCOL_SESSION_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/answer.h"
 #include "core/guard.h"
-#include "wire/buffer.h"
-#include "wire/pending.h"
-#include "wire/resp.h"
+#include "protocol/answer.h"
+#include "protocol/buffer.h"
+#include "protocol/pending.h"
+#include "protocol/resp.h"
 
 #define RL_SESSION_INPUT_SIZE (2 * RL_RESP_REPLY_MAX)
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "wire/buffer.h"
+#include "protocol/buffer.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "wire/wipe.h"
+#include "protocol/wipe.h"
 
 #define CAPACITY_FIRST 4096
 

@@ -7,37 +7,17 @@
  * the same, the server works half as much. Everything that needs a queue, another kind of lock
  * or several names at once is a script.
  */
-#ifndef RL_CORE_RECIPE_H
-#define RL_CORE_RECIPE_H
+#ifndef RL_PROTOCOL_COMMAND_H
+#define RL_PROTOCOL_COMMAND_H
 
 #include <stdbool.h>
 
-#include "core/reply.h"
+#include "core/op.h"
+#include "core/slice.h"
 #include "redlock.h"
 
 /* The longest is TAKE: script, number of keys, four keys a name, the marker, its arguments. */
 #define RL_ARGUMENTS_MAX (3 + 4 * REDLOCK_NAMES_MAX + 1 + 12)
-
-enum rl_op {
-    RL_OP_ACQUIRE,
-    RL_OP_AGAIN, /* the acquire of the same attempt, for a node that was not free yet */
-    RL_OP_EXTEND,
-    RL_OP_RELEASE,  /* the holder gives the lock back; its reply counts */
-    RL_OP_ROLLBACK, /* the same for a failed attempt; nobody waits for its reply */
-    RL_OP_QUIT,     /* a rollback that gives the place in the queue up, too */
-    RL_OP_LEAVE,    /* gives only the place in the queue up */
-    RL_OP_TICKET,   /* which place could we get? */
-    RL_OP_WAITERS,  /* does anybody wait? */
-    RL_OP_WAKE,     /* tells the first of them */
-    RL_OP_HEAL,     /* set our key where a node misses it (A8) */
-    RL_OP_ALIGN,    /* raise the fence counter to the token */
-    RL_OP_INQUIRE,  /* how long does whatever is under the key live? */
-    RL_OP_LOOK,     /* everything about a name */
-    RL_OP_LIST,     /* names of locks on this node, from a cursor on */
-    RL_OP_FORGET,   /* delete the fence counter: only of names that the audit made up */
-    RL_OP_ADMIT,    /* write the marker of this incarnation (G5) */
-    RL_OP_PING,
-};
 
 #define RL_USUAL_PREFIX "redlock:"
 /* What stands beside a lock's key, see describe.c: no lock may have a key that begins so. */
@@ -51,16 +31,6 @@ enum rl_op {
 
 /* A fence counter that nobody used for a day goes; the clock it starts from anew is later. */
 #define RL_FENCE_LIFE_MS "86400000"
-
-/*
- * Fence counters and tickets are microseconds of a clock, which reaches this in the year 2112.
- * What is not below it was planted or damaged, and counts as missing. The scripts say it in
- * digits. Their numbers are doubles, and from 2^53 on adding one changes nothing.
- */
-#define RL_COUNTER_LIMIT ((int64_t)1 << 52)
-
-/* A waiter that has not shown up for this long has lost its place. */
-#define RL_WAITER_LIFE_MS 3000
 
 /* What a node can do without a script, learnt once per connection (native.lua). */
 enum rl_delete_style { RL_DELETE_SCRIPT, RL_DELETE_DELIFEQ, RL_DELETE_DELEX };

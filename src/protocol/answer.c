@@ -1,23 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "core/answer.h"
+#include "protocol/answer.h"
 
-#include <string.h>
-
-bool rl_slice_equals(struct rl_slice slice, const char *text)
-{
-    size_t size = strlen(text);
-
-    return slice.size == size && memcmp(slice.data, text, size) == 0;
-}
-
-bool rl_slice_starts(struct rl_slice slice, const char *text)
-{
-    size_t size = strlen(text);
-
-    return slice.size >= size && memcmp(slice.data, text, size) == 0;
-}
-
-enum redlock_vote rl_recipe_error_vote(struct rl_slice error)
+#include "core/lock.h"
+enum redlock_vote rl_answer_error_vote(struct rl_slice error)
 {
     static const struct {
         const char *word;
@@ -42,12 +27,6 @@ enum redlock_vote rl_recipe_error_vote(struct rl_slice error)
     return REDLOCK_VOTE_ERROR;
 }
 
-bool rl_recipe_is_noscript(const struct rl_reply *reply)
-{
-    return reply->scalar.type == RL_REPLY_ERROR &&
-           rl_slice_starts(reply->scalar.text, "NOSCRIPT");
-}
-
 static enum redlock_vote set_vote(const struct rl_scalar *reply)
 {
     if (reply->type == RL_REPLY_STATUS && rl_slice_equals(reply->text, "OK"))
@@ -55,13 +34,6 @@ static enum redlock_vote set_vote(const struct rl_scalar *reply)
     if (reply->type == RL_REPLY_NIL)
         return REDLOCK_VOTE_HELD;
     return REDLOCK_VOTE_PROTO;
-}
-
-int64_t rl_reply_integer(const struct rl_reply *reply, uint32_t index, int64_t otherwise)
-{
-    if (index >= reply->element_count || reply->element[index].type != RL_REPLY_INTEGER)
-        return otherwise;
-    return reply->element[index].integer;
 }
 
 /* What a server says is bounded before anybody calculates with it. */
@@ -76,14 +48,9 @@ static int64_t remaining_ms(int64_t pttl)
     return pttl == -2 ? 0 : pttl < 0 ? -1 : at_most(pttl, REDLOCK_WAIT_MAX_MS);
 }
 
-bool rl_is_token(int64_t number)
-{
-    return number > 0 && number < RL_COUNTER_LIMIT;
-}
-
 static int64_t believable_ticket(int64_t ticket)
 {
-    return ticket > 0 && ticket < RL_COUNTER_LIMIT ? ticket : 0;
+    return rl_is_token(ticket) ? ticket : 0;
 }
 
 static void note_refusal(const struct rl_reply *reply, struct rl_answer *answer)
@@ -92,7 +59,7 @@ static void note_refusal(const struct rl_reply *reply, struct rl_answer *answer)
     answer->key_ttl_ms = remaining_ms(reply->element[1].integer);
     answer->ticket = believable_ticket(rl_reply_integer(reply, 5, 0));
     answer->place = (uint32_t)rl_reply_integer(reply, 6, 0);
-    answer->ahead_ms = at_most(rl_reply_integer(reply, 7, 0), RL_WAITER_LIFE_MS);
+    answer->ahead_ms = at_most(rl_reply_integer(reply, 7, 0), RL_WAITER_TTL_MS);
     for (uint32_t i = 0; i < RL_FREE_SLOTS_MAX; i++)
         answer->free_slot[i] = (uint16_t)rl_reply_integer(reply, 8 + i, 0);
 }
@@ -145,12 +112,12 @@ static struct rl_answer script_acquire_answer(const struct rl_reply *reply)
     return answer;
 }
 
-struct rl_answer rl_recipe_witness_answer(const struct rl_reply *reply)
+struct rl_answer rl_answer_read_witness(const struct rl_reply *reply)
 {
     struct rl_answer answer = {.vote = REDLOCK_VOTE_PROTO, .key_ttl_ms = -1};
 
     if (reply->scalar.type == RL_REPLY_ERROR)
-        answer.vote = rl_recipe_error_vote(reply->scalar.text);
+        answer.vote = rl_answer_error_vote(reply->scalar.text);
     else if (reply->scalar.type == RL_REPLY_ARRAY && reply->element_count == 3 &&
              read_marker(reply, 0, &answer))
         answer.vote = REDLOCK_VOTE_GRANTED;
@@ -207,13 +174,13 @@ static enum redlock_vote look_vote(const struct rl_reply *reply)
                                                            : REDLOCK_VOTE_HELD;
 }
 
-struct rl_answer rl_recipe_answer(enum rl_op op, bool by_script, const struct rl_reply *reply)
+struct rl_answer rl_answer_read(enum rl_op op, bool by_script, const struct rl_reply *reply)
 {
     const struct rl_scalar *scalar = &reply->scalar;
     struct rl_answer answer = {.vote = REDLOCK_VOTE_PROTO, .key_ttl_ms = -1};
 
     if (scalar->type == RL_REPLY_ERROR) {
-        answer.vote = rl_recipe_error_vote(scalar->text);
+        answer.vote = rl_answer_error_vote(scalar->text);
         /* Another kind of lock is under our key: whatever it is, it is not ours. */
         if ((op == RL_OP_EXTEND || op == RL_OP_RELEASE) &&
             rl_slice_starts(scalar->text, "WRONGTYPE"))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "wire/scheme.h"
+#include "protocol/scheme.h"
 
 #include <stdio.h>
 

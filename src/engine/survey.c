@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "core/survey.h"
+#include "engine/survey.h"
 
 #include <string.h>
 
@@ -78,7 +78,7 @@ void rl_survey_answer(struct rl_survey *survey, uint8_t node, struct rl_answer a
     survey->due &= (uint16_t)~bit;
     vote->vote = answer.vote;
     survey->key_ttl_ms[node] = answer.key_ttl_ms;
-    if (!answer.is_ours)
+    if (!answer.is_synthetic)
         vote->rtt_us = rl_rtt_us(now_ns - survey->start_ns);
     if (survey->sight && reply &&
         (answer.vote == REDLOCK_VOTE_HELD || answer.vote == REDLOCK_VOTE_MISSING))

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "wire/vetting.h"
+#include "protocol/vetting.h"
 
 #include <string.h>
 
+#include "protocol/info.h"
 #include "rl_scripts.h"
-#include "wire/info.h"
 
-#define MS_NS 1000000
 #define SECOND_US 1000000
 #define DIGITS_SIZE 21
 #define CLOCK_MAX_S 10000000000
@@ -76,7 +75,7 @@ int rl_vetting_admit(struct rl_session *session, int64_t now_ns)
 {
     char max_ttl_ms[DIGITS_SIZE];
 
-    *rl_resp_decimal((uint64_t)(session->guard.max_ttl_ns / MS_NS), max_ttl_ms) = '\0';
+    *rl_resp_decimal((uint64_t)(session->guard.max_ttl_ns / RL_NS_PER_MS), max_ttl_ms) = '\0';
     if (SAY(session, STEP_ADMIT, "EVAL", RL_SCRIPT_ADMIT, "2", RL_MARKER_KEY, RL_PROBATION_KEY,
             session->guard.identity, session->guard.probation, max_ttl_ms) < 0)
         return -1;

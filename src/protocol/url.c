@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "wire/url.h"
+#include "protocol/url.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "wire/scheme.h"
-#include "wire/span.h"
-#include "wire/wipe.h"
+#include "protocol/scheme.h"
+#include "protocol/span.h"
+#include "protocol/wipe.h"
 
 #define MESSAGE_MAX 256
 

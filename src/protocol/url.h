@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The address of a node, from the text a person wrote: redis://user:password@host:port/db. */
-#ifndef RL_WIRE_URL_H
-#define RL_WIRE_URL_H
+#ifndef RL_PROTOCOL_URL_H
+#define RL_PROTOCOL_URL_H
 
 #include <stdbool.h>
 #include <stddef.h>

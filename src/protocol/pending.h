@@ -3,8 +3,8 @@
  * The requests of one connection that have no reply yet, oldest first. Servers answer in order,
  * so the oldest entry is always the one that the next reply belongs to.
  */
-#ifndef RL_WIRE_PENDING_H
-#define RL_WIRE_PENDING_H
+#ifndef RL_PROTOCOL_PENDING_H
+#define RL_PROTOCOL_PENDING_H
 
 #include <stdbool.h>
 #include <stdint.h>

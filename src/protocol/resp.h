@@ -6,13 +6,13 @@
  * many bytes the first reply takes. What exceeds a limit is an error at the header that
  * announces it, so a server cannot make us keep more than RL_RESP_REPLY_MAX bytes.
  */
-#ifndef RL_WIRE_RESP_H
-#define RL_WIRE_RESP_H
+#ifndef RL_PROTOCOL_RESP_H
+#define RL_PROTOCOL_RESP_H
 
 #include <stddef.h>
 
-#include "core/recipe.h"
-#include "core/reply.h"
+#include "protocol/command.h"
+#include "protocol/reply.h"
 
 #define RL_RESP_LINE_MAX 4096   /* a status, error or number */
 #define RL_RESP_BULK_MAX 16384  /* INFO is the longest text that is ever asked for */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "core/recipe.h"
+#include "protocol/command.h"
 
+#include "core/lock.h"
 #include "core/rules.h"
 #include "rl_scripts.h"
 
@@ -126,7 +127,7 @@ static void take_command(const struct rl_subject *subject, const struct rl_abili
     add_flag(out, subject->marked);
     add(out, healing ? TEXT("") : subject->waiter);
     add(out, healing ? TEXT("0") : subject->ticket);
-    add(out, healing ? TEXT("heal") : TEXT(STRINGIFY(RL_WAITER_LIFE_MS)));
+    add(out, healing ? TEXT("heal") : TEXT(STRINGIFY(RL_WAITER_TTL_MS)));
     add(out, subject->incarnation);
 }
 
@@ -245,7 +246,7 @@ static void give_back_command(const struct rl_subject *subject,
     add(out, subject->waiter);
     /* A rollback gets our place back, which a grant has taken (take.lua). */
     add(out, op == RL_OP_LEAVE || op == RL_OP_QUIT ? TEXT("0") : subject->ticket);
-    ADD_TEXT(out, STRINGIFY(RL_WAITER_LIFE_MS));
+    ADD_TEXT(out, STRINGIFY(RL_WAITER_TTL_MS));
 }
 
 static void delete_command(const struct rl_subject *subject,

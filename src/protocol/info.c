@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "wire/info.h"
+#include "protocol/info.h"
 
 #include <string.h>
 

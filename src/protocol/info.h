@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reading the text that INFO answers. */
-#ifndef RL_WIRE_INFO_H
-#define RL_WIRE_INFO_H
+#ifndef RL_PROTOCOL_INFO_H
+#define RL_PROTOCOL_INFO_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/reply.h"
+#include "core/slice.h"
 
 /* The value of "name:value"; empty when it is not there. */
 struct rl_slice rl_info_field(struct rl_slice info, const char *name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "wire/pending.h"
+#include "protocol/pending.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A stretch of text that is being read, and what its characters are, whatever the locale. */
-#ifndef RL_WIRE_SPAN_H
-#define RL_WIRE_SPAN_H
+#ifndef RL_PROTOCOL_SPAN_H
+#define RL_PROTOCOL_SPAN_H
 
 #include <stdbool.h>
 #include <stddef.h>

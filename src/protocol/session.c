@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "wire/session.h"
+#include "protocol/session.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "wire/greeting.h"
-#include "wire/vetting.h"
+#include "protocol/greeting.h"
+#include "protocol/vetting.h"
 
 int rl_session_init(struct rl_session *session, const struct rl_login *login)
 {
@@ -163,7 +163,7 @@ static int refuse_unsolicited(struct rl_session *session, const struct rl_reply 
 {
     if (reply->scalar.type != RL_REPLY_ERROR)
         return refuse(session, "a reply that nobody asked for");
-    rl_session_fail(session, rl_recipe_error_vote(reply->scalar.text), reply->scalar.text);
+    rl_session_fail(session, rl_answer_error_vote(reply->scalar.text), reply->scalar.text);
     return -1;
 }
 

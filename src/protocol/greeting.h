@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a session says first, and what it learns from the answers. */
-#ifndef RL_WIRE_GREETING_H
-#define RL_WIRE_GREETING_H
+#ifndef RL_PROTOCOL_GREETING_H
+#define RL_PROTOCOL_GREETING_H
 
-#include "wire/session.h"
+#include "protocol/session.h"
 
 /* Writes the greeting in front of an empty output. -1: out of memory. */
 int rl_greeting_write(struct rl_session *session, int64_t now_ns);

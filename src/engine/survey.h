@@ -4,10 +4,11 @@
  * a name and who waits for it, or just a sign of life. Writing the nodes' markers (G5) is such a
  * question too.
  */
-#ifndef RL_CORE_SURVEY_H
-#define RL_CORE_SURVEY_H
+#ifndef RL_ENGINE_SURVEY_H
+#define RL_ENGINE_SURVEY_H
 
 #include "core/lock.h"
+#include "protocol/reply.h"
 
 #define RL_SEEN_HOLDERS_MAX 4
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "wire/resp.h"
+#include "protocol/resp.h"
 
 #include <string.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "wire/greeting.h"
+#include "protocol/greeting.h"
 
 #include <string.h>
 
+#include "protocol/vetting.h"
 #include "rl_scripts.h"
-#include "wire/vetting.h"
 
 /*
  * The key that native commands are tried with (native.lua). It never exists: every command
@@ -116,7 +116,7 @@ int rl_greeting_answer(struct rl_session *session, uint16_t step, const struct r
     const struct rl_scalar *scalar = &reply->scalar;
 
     if (scalar->type == RL_REPLY_ERROR && is_fatal((enum step)step, scalar->text)) {
-        enum redlock_vote vote = rl_recipe_error_vote(scalar->text);
+        enum redlock_vote vote = rl_answer_error_vote(scalar->text);
 
         rl_session_fail(session, step == STEP_AUTH ? REDLOCK_VOTE_AUTH : vote, scalar->text);
         return 1;

@@ -4,10 +4,10 @@
  * marker say, what time is it (core/guard judges the answers). They are asked in the greeting,
  * in front of every request, and again while a connection lives.
  */
-#ifndef RL_WIRE_VETTING_H
-#define RL_WIRE_VETTING_H
+#ifndef RL_PROTOCOL_VETTING_H
+#define RL_PROTOCOL_VETTING_H
 
-#include "wire/session.h"
+#include "protocol/session.h"
 
 #define RL_VETTING_FIRST 100 /* its steps are numbered from here; the greeting's are below */
 

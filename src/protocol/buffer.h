@@ -4,8 +4,8 @@
  * gives memory back once it is empty, so that one burst is not paid for ever. While it is secret,
  * nothing that it held stays in memory: neither what was taken nor what it grew out of.
  */
-#ifndef RL_WIRE_BUFFER_H
-#define RL_WIRE_BUFFER_H
+#ifndef RL_PROTOCOL_BUFFER_H
+#define RL_PROTOCOL_BUFFER_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A text of known size in memory that belongs to another, not terminated. */
+#ifndef RL_CORE_SLICE_H
+#define RL_CORE_SLICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+struct rl_slice {
+    const char *data;
+    size_t size;
+};
+
+static inline bool rl_slice_starts(struct rl_slice slice, const char *text)
+{
+    size_t size = strlen(text);
+
+    return slice.size >= size && memcmp(slice.data, text, size) == 0;
+}
+
+static inline bool rl_slice_equals(struct rl_slice slice, const char *text)
+{
+    return slice.size == strlen(text) && rl_slice_starts(slice, text);
+}
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* From a node's reply to what it means for a lock. */
+#ifndef RL_PROTOCOL_ANSWER_H
+#define RL_PROTOCOL_ANSWER_H
+
+#include "core/answer.h"
+#include "core/op.h"
+#include "protocol/reply.h"
+
+/* by_script: what was asked was a script, and must be answered like one. */
+struct rl_answer rl_answer_read(enum rl_op op, bool by_script, const struct rl_reply *reply);
+
+/* What a witness says; GRANTED with the marker, or why it says nothing. */
+struct rl_answer rl_answer_read_witness(const struct rl_reply *reply);
+
+/* The vote that an error reply means, by its first word. */
+enum redlock_vote rl_answer_error_vote(struct rl_slice error);
+
+#endif
