@@ -3,7 +3,7 @@
 # The benchmark runs on this tree: the floor still speaks the library's commands, every row is
 # there, and a server that it stops goes on, even when the benchmark is killed meanwhile. Nothing
 # here judges a figure.
-. "$(dirname "$0")/cli/lib.bash" "$1"
+. "$(dirname "$0")/../cli/lib.bash" "$1"
 bench=$(readlink -f "${2:?usage: $0 PATH-OF-REDLOCK PATH-OF-BENCH}")
 needs "${CC:-cc}"
 inside_dev 5 "$@"
