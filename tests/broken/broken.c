@@ -17,7 +17,7 @@
 
 enum { LIMIT_MS = 4500, EXPIRY_SLACK_MS = CHECK_SANITIZED ? 600 : 200 };
 
-CASE(head_rule, "Without the head rule a fair queue is bypassed.")
+CASE(head_rule, "Without the head rule a fair queue is overtaken.")
 {
     struct crowd_terms terms = {
         .processes = 16, .acquisitions = 400, .flags = REDLOCK_FAIR, .limit_ms = 20000};
@@ -26,12 +26,13 @@ CASE(head_rule, "Without the head rule a fair queue is bypassed.")
     CHECK(bypasses > 0);
 }
 
-CASE(liveness, "Without liveness a dead head blocks the queue.")
+CASE(liveness, "Without the eviction of dead waiters a dead head blocks the queue.")
 {
     CHECK_INT(NOT_SERVED, after_dead_head_ms(ALL_UP, LIMIT_MS));
 }
 
-CASE(expiry_timer, "Without a timer from the key's life a dead holder is noticed late.")
+CASE(expiry_timer,
+     "Without a timer from the key's remaining time a dead holder is noticed late.")
 {
     int64_t took_ms = after_dead_holder_ms(ALL_UP, LIMIT_MS);
     printf("# served %lld ms after the end of the TTL\n", (long long)took_ms);
@@ -43,12 +44,12 @@ CASE(minority_leaves, "A waiter that stays in the queue without a majority block
     CHECK_INT(NOT_SERVED, behind_a_minority_ms(LIMIT_MS));
 }
 
-CASE(rollback, "Without the rollback failed attempts leave their keys.")
+CASE(rollback, "Without the rollback failed attempts leave their keys on the nodes.")
 {
     CHECK(left_by_failed_rounds() > 0);
 }
 
-CASE(wake, "Without a message from the release the handover takes a timer.")
+CASE(wake, "Without a message from the release a handover takes as long as a timer.")
 {
     struct handover h = handover_measure(ALL_UP, 20, 2500);
     /* Of the few that it comes to, those at the start may collide and be quick. */
@@ -56,22 +57,23 @@ CASE(wake, "Without a message from the release the handover takes a timer.")
     CHECK(h.count == 0 || h.worst_us > 100000);
 }
 
-CASE(leaving, "Without leaving, those who have gone stay in the queue.")
+CASE(leaving, "Waiters that gave up stay in the queue when they do not leave it.")
 {
     CHECK(places_after_timeout() > 0);
 }
 
-CASE(one_place, "If everybody is sent to the nodes, one client fills the queue.")
+CASE(one_place, "When every waiter is sent to the nodes, one client fills the queue.")
 {
     CHECK(local_queue_run(20).longest > 1);
 }
 
-CASE(courtesy, "Without courtesy after a contended release a waiter starves.")
+CASE(courtesy,
+     "A waiter starves when a client may ask again at once after a contended release.")
 {
     CHECK_INT(0, hog_beside_asker(0, 1, 3000));
 }
 
-CASE(late_ears, "If nobody looks once its subscriptions are there, wake-ups are lost.")
+CASE(late_ears, "Wake-ups are lost when a waiter does not look once after it has subscribed.")
 {
     /* More than what the test forgives, however long it takes. */
     CHECK_INT(2, wakeup_lost(REDLOCK_FAIR, 4 * WAKEUP_ROUNDS, 2));

@@ -22,7 +22,8 @@ static void only_with(const char *rule)
         check_skip("built with %s", BROKEN_RULE);
 }
 
-CASE(counter, "Counted holds: an inner failure releases the outer hold.")
+CASE(counter,
+     "When nested holds are only counted, a failed inner acquire releases the outer hold.")
 {
     only_with("counter");
     /* As long as nothing is lost, counting does: it is the losses that break it. */
@@ -33,13 +34,13 @@ CASE(counter, "Counted holds: an inner failure releases the outer hold.")
     CHECK(intrusions > 0);
 }
 
-CASE(per_node, "k on each node: three hold a semaphore of two.")
+CASE(per_node, "When each node admits any k holders, three hold a semaphore of two.")
 {
     only_with("per_node");
     CHECK_INT(3, semaphore_partitioned());
 }
 
-CASE(no_intent, "Readers that ignore a waiting writer keep it out for ever.")
+CASE(no_intent, "Readers that ignore a waiting writer keep it waiting for ever.")
 {
     only_with("no_intent");
     struct shared_outcome o = {0};
@@ -49,7 +50,7 @@ CASE(no_intent, "Readers that ignore a waiting writer keep it out for ever.")
     CHECK(o.readers > 20);
 }
 
-CASE(partial, "Several names granted in part: two hold one name.")
+CASE(partial, "When several names are granted in part, two clients hold one name.")
 {
     only_with("partial");
     int conflicts = 0;

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-CASE(a_failed_open_closes_nothing, "Descriptor 0 belongs to the program, also after an error.")
+CASE(a_failed_open_closes_nothing, "A failed open does not close descriptor 0 of the program.")
 {
     const char *urls[] = {"redis://127.0.0.1:6379", "rdis://typo"};
     redlock_options o = {.size = sizeof o, .nodes = urls, .node_count = 2};
@@ -27,7 +27,8 @@ static int64_t cpu_ms(void)
     return (int64_t)used.tv_sec * 1000 + used.tv_nsec / 1000000;
 }
 
-CASE(a_copy_in_a_child_is_no_busy_loop, "A lost connection that a child still has is silent.")
+CASE(a_copy_in_a_child_is_no_busy_loop,
+     "A lost connection that a child still has open does not wake the loop.")
 {
     struct cluster c;
     cluster_start(&c, 3);
@@ -48,7 +49,8 @@ CASE(a_copy_in_a_child_is_no_busy_loop, "A lost connection that a child still ha
     redlock_close(r);
 }
 
-CASE(a_child_that_closes_leaves_the_parent_alone, "Its copies go, the parent's watch goes on.")
+CASE(a_child_that_closes_leaves_the_parent_alone,
+     "A forked child that closes the client leaves the parent's connections working.")
 {
     struct cluster c;
     cluster_start(&c, 3);

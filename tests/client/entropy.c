@@ -66,7 +66,7 @@ CASE(nothing_read_ahead, "A value has only bytes that getrandom() gave after the
     check_values(0);
 }
 
-CASE(nothing_read_ahead_io_thread, "With the I/O thread no value is read ahead either.")
+CASE(nothing_read_ahead_io_thread, "The I/O thread reads no randomness ahead of a request.")
 {
     check_values(REDLOCK_THREAD);
 }
@@ -126,7 +126,7 @@ CASE(a_call_for_a_batch,
     redlock_close(r);
 }
 
-CASE(open_without_randomness, "A client that gets no randomness cannot be opened: SYSTEM.")
+CASE(open_without_randomness, "Opening a client without randomness fails with SYSTEM.")
 {
     struct cluster c;
     redlock *r = NULL;
@@ -165,7 +165,7 @@ static void check_refusals(uint32_t flags)
 }
 
 CASE(acquire_without_randomness,
-     "Without randomness nothing is acquired: SYSTEM, then OK again.")
+     "An acquire without randomness is SYSTEM, and the next one with it is OK.")
 {
     check_refusals(0);
 }
@@ -176,7 +176,7 @@ CASE(acquire_without_randomness_io_thread, "The I/O thread survives a getrandom(
 }
 
 CASE(start_without_randomness,
-     "An asynchronous acquisition without randomness is done: SYSTEM.")
+     "An asynchronous acquire without randomness is done with SYSTEM.")
 {
     struct cluster c;
     _Atomic int error = 1;
@@ -194,7 +194,7 @@ CASE(start_without_randomness,
     redlock_close(r);
 }
 
-CASE(question_without_randomness, "A question to the nodes without randomness is SYSTEM.")
+CASE(question_without_randomness, "A query that gets no randomness is SYSTEM.")
 {
     struct cluster c;
     redlock_report report = {.size = sizeof report};

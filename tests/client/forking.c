@@ -94,27 +94,32 @@ static void fork_with(uint32_t flags, bool close_first)
     redlock_close(r);
 }
 
-CASE(child_gets_forked, "The child gets FORKED everywhere; the parent's lock is untouched.")
+CASE(child_gets_forked,
+     "Every call of a forked child is FORKED, and the parent's lock is untouched.")
 {
     fork_with(0, false);
 }
 
-CASE(child_closes_first, "The same when the child closes the client before the handle.")
+CASE(child_closes_first,
+     "A forked child may close the client before the handle without harm to the parent.")
 {
     fork_with(0, true);
 }
 
-CASE(child_gets_forked_io_thread, "The same with the I/O thread, which the child lacks.")
+CASE(child_gets_forked_io_thread,
+     "Every call of a forked child, which lacks the I/O thread, is FORKED.")
 {
     fork_with(REDLOCK_THREAD, false);
 }
 
-CASE(child_closes_first_io_thread, "The same with the I/O thread and the other order.")
+CASE(child_closes_first_io_thread,
+     "A forked child without the I/O thread may close the client before the handle.")
 {
     fork_with(REDLOCK_THREAD, true);
 }
 
-CASE(watchdog_dies_with_fork, "A child does not renew: the lock ends when the parent dies.")
+CASE(watchdog_dies_with_fork,
+     "A forked child does not renew: the lock expires when the parent dies.")
 {
     struct cluster c;
     int ready[2];

@@ -22,7 +22,8 @@ static void check_connects(redlock *r, int node_count)
     }
 }
 
-CASE(a_busy_caller_loses_no_connection, "Replies that wait unread are not a silent node.")
+CASE(a_busy_caller_loses_no_connection,
+     "A connection whose replies wait unread is not closed as silent.")
 {
     struct cluster c;
     cluster_start(&c, 5);
@@ -43,7 +44,8 @@ static void note_done(redlock_lock *lock, int error, void *data)
     *(int *)data = error;
 }
 
-CASE(replies_that_came_in_time_count, "An event loop that stalls does not time its nodes out.")
+CASE(replies_that_came_in_time_count,
+     "A stalled event loop counts the replies that came in time.")
 {
     struct cluster c;
     cluster_start(&c, 3);

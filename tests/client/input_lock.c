@@ -45,7 +45,7 @@ static void some_check(const redlock_check *check, void *data)
 }
 
 /* The keys that stand beside locks, cut into prefix and name in every way. */
-CASE(reserved_keys, "No prefix and name may make a key that begins with redlock. together.")
+CASE(reserved_keys, "A prefix and a name that together begin with \"redlock.\" are refused.")
 {
     static const char *const keys[] = {"redlock.admit", "redlock.queue:x", "redlock.fence:x",
                                        "redlock.anything", "redlock."};
@@ -126,7 +126,7 @@ CASE(bad_ttls, "TTLs of zero, negative, too short, too long and absurd are refus
     check_nothing_sent(&c, r);
 }
 
-CASE(shortest_ttl, "The shortest and the longest TTL are not refused.")
+CASE(shortest_ttl, "The shortest and the longest allowed TTL are accepted.")
 {
     struct cluster c;
     redlock *r = quiet_client(&c);

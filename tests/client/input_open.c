@@ -71,7 +71,7 @@ CASE(bad_options, "Options that make no sense are refused one by one.")
     CHECK(r == untouched);
 }
 
-CASE(newer_struct, "A larger struct is accepted while what this library ignores is zero.")
+CASE(newer_struct, "A larger options struct is accepted while the unknown part is zero.")
 {
     static const char *const nodes[] = {"redis://127.0.0.1:1"};
     struct {
@@ -88,7 +88,7 @@ CASE(newer_struct, "A larger struct is accepted while what this library ignores 
     CHECK(r == untouched);
 }
 
-CASE(node_counts, "No node and sixteen nodes are refused, fifteen are taken.")
+CASE(node_counts, "No node and sixteen nodes are refused, fifteen are accepted.")
 {
     char text[16][64];
     const char *urls[16];
@@ -155,7 +155,7 @@ CASE(bad_urls, "A URL with a typo is refused with words about that typo.")
     }
 }
 
-CASE(bad_url_keeps_secrets, "The words about a bad URL never repeat its password.")
+CASE(bad_url_keeps_secrets, "The message about a bad URL never repeats its password.")
 {
     static const char *const urls[] = {
         "redis://user:s3cr3t@127.0.0.1:port",
@@ -179,7 +179,7 @@ CASE(bad_url_keeps_secrets, "The words about a bad URL never repeat its password
     }
 }
 
-CASE(duplicate_addresses, "The same address twice is refused, however it is written.")
+CASE(duplicate_addresses, "One address given twice is refused, however it is written.")
 {
     static const char *const pairs[][2] = {
         {"redis://localhost:6379", "redis://localhost:6379"},
@@ -264,7 +264,7 @@ CASE(exposed_password_file, "A password file that another user can change is ref
     }
 }
 
-CASE(words_for_everything, "Every error and vote has a name and a text; others have one too.")
+CASE(words_for_everything, "Every error and vote has a name and a text, unknown numbers too.")
 {
     CHECK_STR("BUSY", redlock_error_name(REDLOCK_BUSY));
     CHECK_STR("OK", redlock_error_name(0));
@@ -289,7 +289,8 @@ static void *other_thread(void *data)
     return NULL;
 }
 
-CASE(details_are_per_thread, "What failed in one thread is not told in another.")
+CASE(details_are_per_thread,
+     "redlock_detail() tells a thread nothing about the failures of another thread.")
 {
     pthread_t thread;
     redlock *r = NULL;

@@ -45,12 +45,13 @@ CASE(open_close_cycles, "Opening and closing, used or not, leaks no memory or de
     cycles(0);
 }
 
-CASE(open_close_cycles_io_thread, "The same with the I/O thread, which is joined.")
+CASE(open_close_cycles_io_thread,
+     "Opening and closing with the I/O thread joins it and leaks nothing.")
 {
     cycles(REDLOCK_THREAD);
 }
 
-CASE(close_at_once, "Closing while connections are being made is fine, also to dead nodes.")
+CASE(close_at_once, "A client can be closed while it connects, also to dead nodes.")
 {
     struct cluster c;
     cluster_start(&c, 3);
@@ -64,13 +65,13 @@ CASE(close_at_once, "Closing while connections are being made is fine, also to d
     }
 }
 
-CASE(close_null, "NULL may be closed and freed.")
+CASE(close_null, "Closing and freeing NULL does nothing.")
 {
     redlock_close(NULL);
     redlock_lock_free(NULL);
 }
 
-CASE(many_clients, "Thirty clients at once in one process.")
+CASE(many_clients, "Thirty clients work at once in one process.")
 {
     struct cluster c;
     redlock *r[30];
@@ -101,12 +102,13 @@ static void free_held(uint32_t flags)
     redlock_close(r);
 }
 
-CASE(free_while_held, "Freeing a held lock gives it up on every node.")
+CASE(free_while_held, "Freeing the handle of a held lock releases it on every node.")
 {
     free_held(0);
 }
 
-CASE(free_while_held_io_thread, "The same with the I/O thread.")
+CASE(free_while_held_io_thread,
+     "With the I/O thread, freeing a held lock releases it on every node.")
 {
     free_held(REDLOCK_THREAD);
 }
@@ -128,17 +130,18 @@ static void close_held(uint32_t flags, bool free_first)
     }
 }
 
-CASE(close_while_held, "Closing a client gives its locks up; the handle is freed afterwards.")
+CASE(close_while_held,
+     "Closing a client releases its locks; the handle can be freed afterwards.")
 {
     close_held(0, false);
 }
 
-CASE(close_while_held_io_thread, "The same with the I/O thread.")
+CASE(close_while_held_io_thread, "With the I/O thread, closing a client releases its locks.")
 {
     close_held(REDLOCK_THREAD, false);
 }
 
-CASE(free_then_close, "A lock freed right before the close is released too.")
+CASE(free_then_close, "A lock freed right before the close is released on every node.")
 {
     close_held(0, true);
 }
@@ -200,7 +203,8 @@ static void held_elsewhere(struct cluster *c)
     cluster_set(c, 0, 3, "redlock:x", "another", 60000);
 }
 
-CASE(cancel_waiting, "A canceled wait ends with CANCELED, once, and leaves nothing.")
+CASE(cancel_waiting,
+     "A canceled wait ends with CANCELED, once, and leaves nothing on the nodes.")
 {
     struct cluster c;
     held_elsewhere(&c);
@@ -221,7 +225,8 @@ CASE(cancel_waiting, "A canceled wait ends with CANCELED, once, and leaves nothi
     redlock_close(r);
 }
 
-CASE(cancel_waiting_io_thread, "The same from this thread while the I/O thread waits.")
+CASE(cancel_waiting_io_thread,
+     "A wait of the I/O thread is canceled from another thread, once.")
 {
     struct cluster c;
     held_elsewhere(&c);
@@ -263,12 +268,14 @@ static void free_waiting(uint32_t flags)
     CHECK_INT(0, w.calls);
 }
 
-CASE(free_while_waiting, "Freeing a waiting handle cancels it without a call of done.")
+CASE(free_while_waiting,
+     "Freeing the handle of a waiter cancels the wait without calling done.")
 {
     free_waiting(0);
 }
 
-CASE(free_while_waiting_io_thread, "The same with the I/O thread.")
+CASE(free_while_waiting_io_thread,
+     "With the I/O thread, freeing a waiter's handle cancels it without calling done.")
 {
     free_waiting(REDLOCK_THREAD);
 }
@@ -293,17 +300,19 @@ static void close_waiting(uint32_t flags)
     CHECK_INT(3, cluster_count_value(&c, "redlock:x", "another"));
 }
 
-CASE(close_while_waiting, "Closing ends waiting requests with CANCELED before it returns.")
+CASE(close_while_waiting, "Closing a client ends its waits with CANCELED before it returns.")
 {
     close_waiting(0);
 }
 
-CASE(close_while_waiting_io_thread, "The same with the I/O thread.")
+CASE(close_while_waiting_io_thread,
+     "With the I/O thread, closing ends waits with CANCELED before it returns.")
 {
     close_waiting(REDLOCK_THREAD);
 }
 
-CASE(close_before_anything_was_sent, "A request that was never processed ends the same way.")
+CASE(close_before_anything_was_sent,
+     "Closing ends a request that was never processed with CANCELED.")
 {
     struct cluster c;
     held_elsewhere(&c);
@@ -339,31 +348,33 @@ static void end_in_the_middle(uint32_t flags, bool release, bool free_first)
     }
 }
 
-CASE(close_while_extending, "Closing in the middle of an extension gives the lock up.")
+CASE(close_while_extending, "Closing a client in the middle of an extension releases the lock.")
 {
     end_in_the_middle(0, false, false);
     end_in_the_middle(REDLOCK_THREAD, false, false);
 }
 
-CASE(close_while_releasing, "Closing in the middle of a release lets it happen.")
+CASE(close_while_releasing,
+     "Closing a client in the middle of a release completes the release.")
 {
     end_in_the_middle(0, true, false);
     end_in_the_middle(REDLOCK_THREAD, true, false);
 }
 
-CASE(free_while_extending, "Freeing in the middle of an extension gives the lock up.")
+CASE(free_while_extending, "Freeing a handle in the middle of an extension releases the lock.")
 {
     end_in_the_middle(0, false, true);
     end_in_the_middle(REDLOCK_THREAD, false, true);
 }
 
-CASE(free_while_releasing, "Freeing in the middle of a release lets it happen.")
+CASE(free_while_releasing, "Freeing a handle in the middle of a release completes the release.")
 {
     end_in_the_middle(0, true, true);
     end_in_the_middle(REDLOCK_THREAD, true, true);
 }
 
-CASE(handles_outlive_the_client, "Every question to a handle of a closed client is answered.")
+CASE(handles_outlive_the_client,
+     "Every accessor of a handle still answers after its client was closed.")
 {
     struct cluster c;
     cluster_start(&c, 1);

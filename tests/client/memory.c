@@ -147,17 +147,17 @@ static void count_bytes(uint32_t flags)
     redlock_close(m.client);
 }
 
-CASE(renewed, "A renewed lock on five nodes costs 512 bytes at most, and the same ever after.")
+CASE(renewed, "A renewed lock on five nodes costs 512 bytes at most, however long it is held.")
 {
     count_bytes(REDLOCK_RENEW);
 }
 
-CASE(fenced, "A lock with a token costs no more.")
+CASE(fenced, "A fenced lock costs no more memory than a lock without a token.")
 {
     count_bytes(REDLOCK_RENEW | REDLOCK_FENCED);
 }
 
-CASE(parts, "Whoever adds to what every held lock has should know that he does.")
+CASE(parts, "The structs that every held lock needs do not grow unnoticed.")
 {
     printf("# core %zu, handle %zu, claim %zu and its texts, each vote %zu\n",
            sizeof(struct rl_lock), sizeof(struct rl_handle), offsetof(struct rl_claim, text),

@@ -315,45 +315,48 @@ static void measure(enum scenario scenario, void (*run)(void *), struct load loa
 
 /* ---- the cases ----------------------------------------------------------------------------- */
 
-CASE(async_64, "64 in flight in one thread: one write and one read per node for all of them.")
+CASE(async_64, "64 acquires in flight in one thread cost one write and one read per node.")
 {
     measure(ASYNC_64, load_async, (struct load){.in_flight = 64, .cycles = 64 * 20});
 }
 
-CASE(async_1, "One in flight in one thread.")
+CASE(async_1, "One asynchronous acquire in flight costs no more than its limits.")
 {
     measure(ASYNC_1, load_async, (struct load){.in_flight = 1, .cycles = 200});
 }
 
-CASE(blocking, "Blocking calls of one thread that drives the client itself.")
+CASE(blocking,
+     "A blocking cycle of a thread that drives the client costs no more than its limits.")
 {
     measure(BLOCKING, load_blocking, (struct load){.cycles = 200});
 }
 
-CASE(blocking_native, "The same without scripts, where the server can do without.")
+CASE(blocking_native, "A blocking cycle with native commands costs no more than its limits.")
 {
     measure(BLOCKING_NATIVE, load_blocking, (struct load){.cycles = 200});
 }
 
-CASE(blocking_thread, "Blocking calls of one thread beside the I/O thread.")
+CASE(blocking_thread,
+     "A blocking cycle of one thread beside the I/O thread costs no more than its limits.")
 {
     measure(BLOCKING_THREAD, load_blocking,
             (struct load){.client_flags = REDLOCK_THREAD, .cycles = 200});
 }
 
-CASE(threads_64, "Blocking calls of 64 threads beside the I/O thread.")
+CASE(threads_64,
+     "Blocking cycles of 64 threads beside the I/O thread cost no more than their limits.")
 {
     measure(THREADS_64, load_threads,
             (struct load){.client_flags = REDLOCK_THREAD, .in_flight = 64, .cycles = 64 * 20});
 }
 
-CASE(fenced, "Blocking calls with fencing tokens.")
+CASE(fenced, "A blocking cycle with a fencing token costs no more than its limits.")
 {
     measure(FENCED, load_blocking,
             (struct load){.request_flags = REDLOCK_FENCED, .cycles = 200});
 }
 
-CASE(strict_fenced, "Blocking calls with fencing tokens and the marker read every time.")
+CASE(strict_fenced, "A fenced cycle in strict mode costs no more than its limits.")
 {
     measure(STRICT_FENCED, load_blocking,
             (struct load){.client_flags = REDLOCK_STRICT,
@@ -361,30 +364,30 @@ CASE(strict_fenced, "Blocking calls with fencing tokens and the marker read ever
                           .cycles = 200});
 }
 
-CASE(extend, "Extensions, blocking, of one lock.")
+CASE(extend, "A blocking extension costs no more than its limits.")
 {
     measure(EXTEND, load_extend, (struct load){.cycles = 200});
 }
 
-CASE(renewed, "Renewals of one lock that is held; the nodes' clocks do not matter then.")
+CASE(renewed, "A renewal of a held lock costs no more than its limits.")
 {
     measure(RENEWED, load_renewed,
             (struct load){.client_flags = REDLOCK_NO_GUARD, .cycles = 50});
 }
 
-CASE(handover, "A lock that passes from one client to another that waits: both together.")
+CASE(handover, "A handover between two clients costs both together no more than its limits.")
 {
     measure(HANDOVER, load_handover, (struct load){.cycles = 50});
 }
 
-CASE(one_name, "16 in flight for one name: from one holder to the next in one round trip.")
+CASE(one_name, "16 acquires in flight for one name pass it on in one round trip each.")
 {
     measure(ONE_NAME, load_async,
             (struct load){.one_name = true, .in_flight = 16, .cycles = 16 * 20});
 }
 
 CASE(one_name_fair,
-     "The same for fair requests: as long as nobody else waits, at the same price.")
+     "Fair acquires of one client for one name cost no more while no other client waits.")
 {
     measure(ONE_NAME, load_async,
             (struct load){.request_flags = REDLOCK_FAIR,
@@ -393,7 +396,7 @@ CASE(one_name_fair,
                           .cycles = 16 * 20});
 }
 
-CASE(memory, "What a held and renewed lock takes of memory.")
+CASE(memory, "A held and renewed lock takes no more memory than its limit.")
 {
     struct cluster c;
     cluster_start(&c, NODES);

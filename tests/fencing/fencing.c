@@ -44,7 +44,8 @@ static int count_at(const struct cluster *c, const char *key, int64_t token)
     return count;
 }
 
-CASE(tokens_grow, "Every acquisition has a larger token than the one before, of any client.")
+CASE(tokens_grow,
+     "Every acquisition has a larger token than the one before, whichever client makes it.")
 {
     struct cluster c;
     cluster_start(&c, 5);
@@ -99,7 +100,8 @@ CASE(token_is_on_a_majority, "When the acquire returns, a majority has exactly t
     redlock_close(r);
 }
 
-CASE(lost_counters, "Counters that were lost start at the clock: tokens go on growing.")
+CASE(lost_counters,
+     "Counters that were lost start again at the clock, so tokens go on growing.")
 {
     struct cluster c;
     cluster_start(&c, 3);
@@ -118,7 +120,7 @@ CASE(lost_counters, "Counters that were lost start at the clock: tokens go on gr
     redlock_close(r);
 }
 
-CASE(counters_expire, "Idle counters go after a day: they are no leak.")
+CASE(counters_expire, "Idle counters expire after a day: they are no leak.")
 {
     struct cluster c;
     cluster_start(&c, 3);
@@ -141,7 +143,7 @@ static long evalsha_calls(const struct server *s)
     return found != NULL ? strtol(found + strlen("evalsha "), NULL, 10) : 0;
 }
 
-CASE(one_round_trip, "Where the counters agree, a token costs no second round trip.")
+CASE(one_round_trip, "A token costs no second round trip where the counters agree.")
 {
     enum { ROUNDS = 50 };
     struct cluster c;
@@ -163,7 +165,7 @@ CASE(one_round_trip, "Where the counters agree, a token costs no second round tr
     redlock_close(r);
 }
 
-CASE(tokens_grow_with_two_gone, "With one node dead and one hung tokens grow as before.")
+CASE(tokens_grow_with_two_gone, "Tokens grow while one node is dead and one is hung.")
 {
     struct cluster c;
     cluster_start(&c, 5);
@@ -182,7 +184,7 @@ CASE(tokens_grow_with_two_gone, "With one node dead and one hung tokens grow as 
     redlock_close(r);
 }
 
-CASE(names_have_their_own, "Each name has its own counter.")
+CASE(names_have_their_own, "Each name has its own fence counter.")
 {
     struct cluster c;
     cluster_start(&c, 3);

@@ -147,57 +147,67 @@ static void breaks(forget_fn *forget, uint32_t flags, bool hidden)
     finish(&s);
 }
 
-CASE(restart_is_guarded, "kill -9 and restart: the young node does not vote, B stays out.")
+CASE(restart_is_guarded,
+     "A node killed and restarted does not vote, so the second client stays out.")
 {
     holds(restart, 0, false, "restarted not long ago");
 }
 
-CASE(restart_without_guard, "The same with the guard off: two holders, so the case can fail.")
+CASE(restart_without_guard,
+     "With the guard off, a node killed and restarted makes two holders.")
 {
     breaks(restart, REDLOCK_NO_GUARD, false);
 }
 
-CASE(restart_is_guarded_strict, "kill -9 and restart in strict mode: B stays out.")
+CASE(restart_is_guarded_strict,
+     "In strict mode a node killed and restarted lets no second client in.")
 {
     holds(restart, REDLOCK_STRICT, false, "not admitted");
 }
 
-CASE(flushall_strict, "FLUSHALL in strict mode: the marker is gone too, B stays out.")
+CASE(flushall_strict,
+     "In strict mode FLUSHALL on a node lets no second client in: the marker is gone too.")
 {
     holds(flush, REDLOCK_STRICT, false, "not admitted");
 }
 
-CASE(flushall_default_misses, "The limit of the default mode: FLUSHALL makes two holders.")
+CASE(flushall_default_misses,
+     "In the default mode FLUSHALL on a node makes two holders: a known limit.")
 {
     breaks(flush, 0, false);
 }
 
-CASE(swapdb_strict, "SWAPDB in strict mode: B stays out.")
+CASE(swapdb_strict, "In strict mode SWAPDB on a node lets no second client in.")
 {
     holds(swap, REDLOCK_STRICT, false, "not admitted");
 }
 
-CASE(swapdb_default_misses, "The limit of the default mode: SWAPDB makes two holders.")
+CASE(swapdb_default_misses,
+     "In the default mode SWAPDB on a node makes two holders: a known limit.")
 {
     breaks(swap, 0, false);
 }
 
-CASE(promotion_strict, "Demoted and promoted in place, strict mode: B stays out.")
+CASE(promotion_strict,
+     "In strict mode a node demoted and promoted in place lets no second client in.")
 {
     holds(demote_and_promote, REDLOCK_STRICT, false, "not admitted");
 }
 
-CASE(promotion_default_misses, "The limit of the default mode: promotion makes two holders.")
+CASE(promotion_default_misses,
+     "In the default mode a demotion and promotion makes two holders: a known limit.")
 {
     breaks(demote_and_promote, 0, false);
 }
 
-CASE(hidden_restart_strict, "A restart behind a proxy, strict mode: B stays out.")
+CASE(hidden_restart_strict,
+     "In strict mode a restart hidden by a proxy lets no second client in.")
 {
     holds(restart_unseen, REDLOCK_STRICT, true, "not admitted");
 }
 
-CASE(hidden_restart_default_misses, "The limit of the default mode: a hidden restart.")
+CASE(hidden_restart_default_misses,
+     "In the default mode a restart hidden by a proxy makes two holders: a known limit.")
 {
     breaks(restart_unseen, 0, true);
 }
@@ -258,7 +268,8 @@ CASE(restarted_node_returns, "After max_ttl and two seconds a restarted node vot
     comes_back(0, restart);
 }
 
-CASE(restarted_node_returns_strict, "The same in strict mode: probation, then a new marker.")
+CASE(restarted_node_returns_strict,
+     "In strict mode a restarted node votes again after probation, with a new marker.")
 {
     comes_back(REDLOCK_STRICT, restart);
 }
@@ -281,7 +292,8 @@ static void is_guarded_soon(redlock *r)
     CHECK_INT(REDLOCK_GUARDED, result);
 }
 
-CASE(hidden_restart_returns_strict, "After a hidden restart the node votes again, for all.")
+CASE(hidden_restart_returns_strict,
+     "A node restarted behind a proxy votes again for every client.")
 {
     struct cluster c;
     struct relay relay[3];
@@ -310,7 +322,8 @@ CASE(hidden_restart_returns_strict, "After a hidden restart the node votes again
     redlock_close(fresh);
 }
 
-CASE(renewal_counts_in_quarantine, "What a node in quarantine still has of ours counts.")
+CASE(renewal_counts_in_quarantine,
+     "A renewal counts on a node in quarantine that still has the holder's key.")
 {
     struct cluster c;
     cluster_start(&c, 3);
@@ -360,7 +373,8 @@ static bool is_out(void *data)
     return is_quarantined(data, FORGETFUL, "");
 }
 
-CASE(follower_finds_it_strict, "What a lock is handed over to looks at the marker as well.")
+CASE(follower_finds_it_strict,
+     "In strict mode the waiter that gets a handover checks the node's marker.")
 {
     struct scene s = {0};
     redlock_lock *next[2];

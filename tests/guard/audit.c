@@ -107,7 +107,7 @@ static void expect_only(const struct findings *all, const char *const *suspects)
     }
 }
 
-CASE(healthy, "Three good nodes: every check is ok, and nothing is left on them.")
+CASE(healthy, "The audit of three good nodes finds nothing and leaves nothing on them.")
 {
     struct cluster c;
     struct findings all;
@@ -125,7 +125,7 @@ CASE(healthy, "Three good nodes: every check is ok, and nothing is left on them.
     CHECK(cluster_await_empty(&c, 1000));
 }
 
-CASE(same_server_twice, "Two addresses of one server: identity fails for both.")
+CASE(same_server_twice, "The audit of two addresses of one server fails the identity of both.")
 {
     struct cluster c;
     struct findings all;
@@ -140,7 +140,7 @@ CASE(same_server_twice, "Two addresses of one server: identity fails for both.")
     expect_only(&all, (const char *const[]){"identity", "rights", "fencing", NULL});
 }
 
-CASE(replica, "A replica: its role fails, and so do its rights.")
+CASE(replica, "The audit of a replica fails its role and its rights.")
 {
     struct cluster c;
     struct findings all;
@@ -157,7 +157,7 @@ CASE(replica, "A replica: its role fails, and so do its rights.")
     expect_only(&all, (const char *const[]){"role", "rights", "fencing", "guard", NULL});
 }
 
-CASE(evicting, "volatile-lru with a memory limit: eviction fails.")
+CASE(evicting, "The audit fails the eviction of a node with volatile-lru and a memory limit.")
 {
     struct cluster c;
     struct findings all;
@@ -177,7 +177,7 @@ CASE(evicting, "volatile-lru with a memory limit: eviction fails.")
     expect(&all, &c, 1, "eviction", REDLOCK_CHECK_OK);
 }
 
-CASE(skewed_clock, "A node whose clock is a minute off: the clock is a warning, with the size.")
+CASE(skewed_clock, "The audit warns about a clock that is a minute off, and says by how much.")
 {
     struct cluster c;
     struct findings all;
@@ -191,7 +191,7 @@ CASE(skewed_clock, "A node whose clock is a minute off: the clock is a warning, 
     expect_only(&all, (const char *const[]){"clock", NULL});
 }
 
-CASE(even_number, "Four nodes: a warning about the number.")
+CASE(even_number, "The audit warns about an even number of nodes.")
 {
     struct cluster c;
     struct findings all;
@@ -202,7 +202,7 @@ CASE(even_number, "Four nodes: a warning about the number.")
     expect_only(&all, (const char *const[]){"number", NULL});
 }
 
-CASE(slow_node, "A node slower than the TTL allows: its latency fails.")
+CASE(slow_node, "The audit fails the latency of a node that is slower than the TTL allows.")
 {
     struct cluster c;
     struct findings all;
@@ -220,7 +220,8 @@ CASE(slow_node, "A node slower than the TTL allows: its latency fails.")
     expect_only(&all, (const char *const[]){NULL});
 }
 
-CASE(dead_nodes, "Nodes that are away: reachable fails, and the number when too many are.")
+CASE(dead_nodes,
+     "The audit fails dead nodes as unreachable, and the number when too many are dead.")
 {
     struct cluster c;
     struct findings all;
@@ -239,7 +240,7 @@ CASE(dead_nodes, "Nodes that are away: reachable fails, and the number when too 
     server_thaw(&c.node[1]);
 }
 
-CASE(young_nodes, "Nodes that may not vote yet: the guard is a warning that names init.")
+CASE(young_nodes, "The audit warns about nodes that may not vote yet, and names init.")
 {
     struct cluster c;
     struct findings all;
@@ -252,7 +253,8 @@ CASE(young_nodes, "Nodes that may not vote yet: the guard is a warning that name
     }
 }
 
-CASE(bad_counters, "Fence counters that no clock can have reached: a warning that names one.")
+CASE(bad_counters,
+     "The audit warns about fence counters that no clock can have reached, and names one.")
 {
     static const char *const numbers[] = {"9007199254740993", "1e300", "nan", "-1", "1.5",
                                           "4503599627370495"};
@@ -323,7 +325,8 @@ static void lacks_right(const char *const *rights, const char *word)
     expect_only(&all, (const char *const[]){"rights", "fencing", "waiting", "kinds", NULL});
 }
 
-CASE(no_right_to_set, "A user without SET: rights fails, and says that it cannot acquire.")
+CASE(no_right_to_set,
+     "The audit fails the rights of a user without SET, and says that no acquire works.")
 {
     static const char *const rights[] = {"+get",   "+pttl",    "+del",  "+pexpire",
                                          "+eval",  "+ping",    "+info", "+time",
@@ -331,14 +334,15 @@ CASE(no_right_to_set, "A user without SET: rights fails, and says that it cannot
     lacks_right(rights, "acquire");
 }
 
-CASE(no_right_to_scripts, "A user without EVAL and EVALSHA: rights fails.")
+CASE(no_right_to_scripts, "The audit fails the rights of a user without EVAL and EVALSHA.")
 {
     static const char *const rights[] = {"+get",  "+set",  "+pttl", "+del",   "+pexpire",
                                          "+ping", "+info", "+time", "+hmget", NULL};
     lacks_right(rights, "extend");
 }
 
-CASE(no_right_inside_scripts, "A user without DEL, which the release script calls.")
+CASE(no_right_inside_scripts,
+     "The audit fails the rights of a user without DEL, which the release script calls.")
 {
     static const char *const rights[] = {"+get",   "+set",     "+pttl", "+pexpire",
                                          "+eval",  "+evalsha", "+ping", "+info",
@@ -367,7 +371,7 @@ static void expect_warnings(const char *const *rights, const char *const *names)
 }
 
 CASE(no_right_to_tokens,
-     "A user who may not touch the counters: a warning about fencing alone.")
+     "The audit warns about fencing alone when the user may not touch the counters.")
 {
     static const char *const rights[] = {
         "+@all", "resetkeys", "~redlock:*", "~redlock.q*", "~redlock.a*", "&*", NULL};
@@ -375,25 +379,26 @@ CASE(no_right_to_tokens,
 }
 
 CASE(no_right_to_queue,
-     "A user who can do with a plain mutex alone: no tokens, queue or kinds.")
+     "The audit of a user with rights for a mutex alone warns about tokens, waiting and kinds.")
 {
     static const char *const rights[] = {MUTEX_RIGHTS, "+info", "+time", "+hmget", NULL};
     expect_warnings(rights, (const char *const[]){"fencing", "waiting", "kinds", NULL});
 }
 
-CASE(no_right_to_subscribe, "A user who may not listen: only waiting is slower.")
+CASE(no_right_to_subscribe, "The audit of a user without SUBSCRIBE warns about waiting alone.")
 {
     static const char *const rights[] = {"+@all", "-subscribe", "&*", NULL};
     expect_warnings(rights, (const char *const[]){"waiting", NULL});
 }
 
-CASE(no_right_to_kinds, "A user without HGET: neither re-entrant locks nor semaphores.")
+CASE(no_right_to_kinds,
+     "The audit of a user without HGET names re-entrant locks and semaphores.")
 {
     static const char *const rights[] = {"+@all", "-hget", "&*", NULL};
     expect_warnings(rights, (const char *const[]){"kinds", NULL});
 }
 
-CASE(silent_servers, "Without INFO, TIME and CONFIG the answers are unknown, never ok.")
+CASE(silent_servers, "The audit of nodes without INFO, TIME and CONFIG says unknown, never ok.")
 {
     static const char *const rights[] = {MUTEX_RIGHTS, NULL};
     static const char *const untold[] = {"role", "identity", "eviction", "persistence",
@@ -414,7 +419,8 @@ CASE(silent_servers, "Without INFO, TIME and CONFIG the answers are unknown, nev
     expect(&all, &c, -1, "versions", REDLOCK_CHECK_UNKNOWN);
 }
 
-CASE(wrong_password, "A refused password: reachable fails and speaks of the password.")
+CASE(wrong_password,
+     "The audit of a node that refuses the password fails as unreachable and says why.")
 {
     static const char *const rights[] = {"+@all", NULL};
     struct cluster c;

@@ -96,22 +96,23 @@ static void step_one(int64_t step_ms, uint32_t flags)
     redlock_close(r);
 }
 
-CASE(forward, "A node's clock set 60 s forward: found out, out of the votes and of the holds.")
+CASE(forward, "A node whose clock is set 60 s forward is noticed and leaves votes and holds.")
 {
     step_one(60000, 0);
 }
 
-CASE(backward, "The same for a clock set 120 s back.")
+CASE(backward, "A node whose clock is set 120 s back is noticed and leaves votes and holds.")
 {
     step_one(-120000, 0);
 }
 
-CASE(forward_strict, "In strict mode the node's marker is taken away as well.")
+CASE(forward_strict,
+     "In strict mode a node whose clock is set forward loses its marker as well.")
 {
     step_one(60000, REDLOCK_STRICT);
 }
 
-CASE(backward_strict, "The same in strict mode for a clock set back.")
+CASE(backward_strict, "In strict mode a node whose clock is set back loses its marker as well.")
 {
     step_one(-120000, REDLOCK_STRICT);
 }
@@ -162,7 +163,7 @@ static void load(int64_t seconds)
     redlock_close(r);
 }
 
-CASE(no_false_alarm, "Normal load for some seconds: no clock is suspected.")
+CASE(no_false_alarm, "No clock is suspected during some seconds of normal load.")
 {
     load(check_setting("REDLOCK_STRESS_SECONDS", 6));
 }
@@ -210,7 +211,8 @@ static bool is_done(void *data)
     return ((struct diary *)data)->done != 0;
 }
 
-CASE(no_alarm_after_a_pause, "A client that was stopped and continued suspects nobody.")
+CASE(no_alarm_after_a_pause,
+     "A client that was stopped and continued suspects no node's clock.")
 {
     struct cluster c;
     cluster_start(&c, NODES);

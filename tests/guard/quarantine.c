@@ -11,7 +11,8 @@
 
 enum { GUARD_MARGIN_MS = 2000 };
 
-CASE(young_is_guarded, "Nodes just started: GUARDED at once, with the wait and the remedy.")
+CASE(young_is_guarded,
+     "An acquire on nodes just started is GUARDED at once, with the wait and the remedy.")
 {
     struct cluster c;
     cluster_start_young(&c, 3, NULL);
@@ -36,7 +37,7 @@ CASE(young_is_guarded, "Nodes just started: GUARDED at once, with the wait and t
     redlock_close(r);
 }
 
-CASE(young_minority, "One young node of three is outvoted: nobody waits for it.")
+CASE(young_minority, "One young node of three is outvoted and delays no acquire.")
 {
     struct cluster c;
     cluster_start(&c, 3);
@@ -76,22 +77,24 @@ static void waited_out(uint32_t flags)
     redlock_close(r);
 }
 
-CASE(waits_it_out, "A wait that is long enough outlasts the quarantine.")
+CASE(waits_it_out, "A waiter whose wait is longer than the quarantine gets the lock.")
 {
     waited_out(0);
 }
 
-CASE(waits_it_out_io_thread, "The same with the I/O thread.")
+CASE(waits_it_out_io_thread,
+     "With the I/O thread, a waiter outlasts the quarantine and gets the lock.")
 {
     waited_out(REDLOCK_THREAD);
 }
 
-CASE(waits_it_out_strict, "The same in strict mode, by probation and a marker.")
+CASE(waits_it_out_strict,
+     "In strict mode a waiter outlasts the probation, which ends with a marker.")
 {
     waited_out(REDLOCK_STRICT);
 }
 
-CASE(unknown_age, "Servers that do not tell their age vote after they have been watched.")
+CASE(unknown_age, "Nodes that do not tell their age vote after they have been watched.")
 {
     struct cluster c;
     cluster_start(&c, 3);
@@ -147,12 +150,13 @@ CASE(admit_lets_them_vote, "After redlock_admit() the nodes vote, for every clie
     admits(0);
 }
 
-CASE(admit_lets_them_vote_strict, "The same in strict mode.")
+CASE(admit_lets_them_vote_strict,
+     "In strict mode the nodes vote for every client after redlock_admit().")
 {
     admits(REDLOCK_STRICT);
 }
 
-CASE(admit_is_per_incarnation, "The marker of a former life admits nobody.")
+CASE(admit_is_per_incarnation, "The marker of a former incarnation admits no node.")
 {
     static const char *const durable[] = {"--appendonly", "yes", "--appendfsync", "always",
                                           NULL};
@@ -169,7 +173,8 @@ CASE(admit_is_per_incarnation, "The marker of a former life admits nobody.")
     redlock_close(r);
 }
 
-CASE(admit_says_who_did_not, "A node that is away: NOQUORUM, and the report says which.")
+CASE(admit_says_who_did_not,
+     "redlock_admit() with a node away is NOQUORUM, and the report names the node.")
 {
     struct cluster c;
     cluster_start_young(&c, 3, NULL);
@@ -201,7 +206,8 @@ CASE(strict_enforces_max_ttl, "In strict mode the nodes refuse a TTL beyond thei
     redlock_close(r);
 }
 
-CASE(every_mode_enforces_max_ttl, "So does every other mode, fenced or not, for every kind.")
+CASE(every_mode_enforces_max_ttl,
+     "In every mode, fenced or not, a TTL beyond the nodes' max_ttl is refused for every kind.")
 {
     static const uint32_t modes[] = {0, REDLOCK_NO_GUARD, REDLOCK_STRICT};
     struct cluster c;
@@ -223,7 +229,7 @@ CASE(every_mode_enforces_max_ttl, "So does every other mode, fenced or not, for 
     }
 }
 
-CASE(no_guard_trusts, "With REDLOCK_NO_GUARD young nodes vote, and nobody is in quarantine.")
+CASE(no_guard_trusts, "With REDLOCK_NO_GUARD young nodes vote, and no node is in quarantine.")
 {
     struct cluster c;
     cluster_start_young(&c, 3, NULL);

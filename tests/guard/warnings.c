@@ -47,7 +47,7 @@ static void warn_about(struct cluster *c, struct warnings *w)
         printf("# %s\n", w->text[i]);
 }
 
-CASE(warns_of_nothing, "A client of healthy nodes is not warned.")
+CASE(warns_of_nothing, "A client of healthy nodes gets no warning.")
 {
     struct cluster c;
     struct warnings w;
@@ -56,7 +56,8 @@ CASE(warns_of_nothing, "A client of healthy nodes is not warned.")
     CHECK_INT(0, w.count);
 }
 
-CASE(warns_at_open, "Duplicate, replica, eviction and an even number are told, each once.")
+CASE(warns_at_open,
+     "Duplicate nodes, replicas, eviction and an even number are each warned of once.")
 {
     struct cluster c;
     struct server outside;
@@ -79,7 +80,7 @@ CASE(warns_at_open, "Duplicate, replica, eviction and an even number are told, e
     CHECK_INT(5, w.count); /* the duplicate is told of both */
 }
 
-CASE(warns_of_a_skewed_clock, "A node whose clock is far from the others is told.")
+CASE(warns_of_a_skewed_clock, "A node whose clock is far from the others is warned of.")
 {
     struct cluster c;
     struct warnings w;

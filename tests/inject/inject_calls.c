@@ -72,32 +72,38 @@ static const struct fault waiting_faults[] = {
     {INJECT_TIMERFD_SETTIME, ECANCELED},
 };
 
-CASE(set_up, "A client cannot be set up, or a part of it.")
+CASE(set_up,
+     "Any call of a client's set-up may fail once without a crash, a leak or a wrong grant.")
 {
     fail_everywhere(0, set_up_faults, COUNT(set_up_faults));
 }
 
-CASE(connecting, "No socket, no connection.")
+CASE(connecting,
+     "Any socket(), connect() or getsockopt() may fail once without a leak or a wrong grant.")
 {
     fail_everywhere(0, connecting_faults, COUNT(connecting_faults));
 }
 
-CASE(streams, "Connections break, take little, give little.")
+CASE(streams,
+     "Any send() or recv() may fail, be cut short or be interrupted without a wrong grant.")
 {
     fail_everywhere(0, streams_faults, COUNT(streams_faults));
 }
 
-CASE(streams_threaded, "The same under the I/O thread.")
+CASE(streams_threaded,
+     "Any send() or recv() of the I/O thread may fail or be cut short without a wrong grant.")
 {
     fail_everywhere(REDLOCK_THREAD, streams_faults, COUNT(streams_faults));
 }
 
-CASE(waiting, "Waits are interrupted, timers are not set.")
+CASE(waiting,
+     "Any epoll_wait() or timerfd_settime() may fail once without a leak or a wrong grant.")
 {
     fail_everywhere(0, waiting_faults, COUNT(waiting_faults));
 }
 
-CASE(no_thread, "The I/O thread cannot be started.")
+CASE(no_thread,
+     "The start of the I/O thread may fail without a crash, a leak or a wrong grant.")
 {
     static const struct fault faults[] = {{INJECT_THREAD, EAGAIN}};
 
@@ -106,7 +112,8 @@ CASE(no_thread, "The I/O thread cannot be started.")
 
 /* ---- time ---- */
 
-CASE(pauses, "The process stands still for longer than a TTL, wherever it looks at the clock.")
+CASE(pauses,
+     "The process may stop for longer than a TTL at any clock reading without a wrong grant.")
 {
     struct walk w;
     int n = 1;
@@ -168,7 +175,8 @@ static void break_renewal(struct cluster *c, redlock *r, struct worries *worries
     redlock_lock_free(lock);
 }
 
-CASE(a_loss_is_no_recovery, "Renewal and hold fail in one turn: nobody hears that all is well.")
+CASE(a_loss_is_no_recovery,
+     "A renewal and its hold that fail in one turn are told as a loss, not as recovery.")
 {
     struct cluster c;
 
@@ -188,7 +196,8 @@ CASE(a_loss_is_no_recovery, "Renewal and hold fail in one turn: nobody hears tha
     }
 }
 
-CASE(hung_nodes_without_timer, "Nodes hang and the timer cannot be set: the deadline is kept.")
+CASE(hung_nodes_without_timer,
+     "Deadlines are kept when nodes hang and the timer cannot be set.")
 {
     struct cluster c;
 
@@ -234,7 +243,7 @@ static void *lock_and_leave(void *data)
     return NULL;
 }
 
-CASE(unwatched_thread, "A lock whose thread cannot be watched is no bound lock: it is refused.")
+CASE(unwatched_thread, "A bound lock is refused when its thread cannot be watched.")
 {
     struct cluster c;
     redlock *r;
@@ -298,12 +307,12 @@ static void fail_renewals(uint32_t flags)
     walk_end(&w);
 }
 
-CASE(renewals, "A call fails while the watchdog renews.")
+CASE(renewals, "One failed call during a renewal loses no lock: the next renewal succeeds.")
 {
     fail_renewals(0);
 }
 
-CASE(renewals_threaded, "A call fails while the I/O thread renews.")
+CASE(renewals_threaded, "One failed call during a renewal of the I/O thread loses no lock.")
 {
     fail_renewals(REDLOCK_THREAD);
 }

@@ -21,27 +21,30 @@ static void run_out(uint32_t flags, bool lasting)
     walk_end(&w);
 }
 
-CASE(once, "One allocation fails, whichever it is.")
+CASE(once, "Any single allocation may fail without a crash, a leak or a wrong grant.")
 {
     run_out(0, false);
 }
 
-CASE(for_good, "From some allocation on there is no memory any more.")
+CASE(for_good,
+     "All allocations may fail from any one on without a crash, a leak or a wrong grant.")
 {
     run_out(0, true);
 }
 
-CASE(once_threaded, "One allocation fails, with the I/O thread doing the work.")
+CASE(once_threaded, "Any single allocation of the I/O thread may fail without harm.")
 {
     run_out(REDLOCK_THREAD, false);
 }
 
-CASE(for_good_threaded, "The same for all that follow.")
+CASE(for_good_threaded,
+     "All allocations of the I/O thread may fail from any one on without harm.")
 {
     run_out(REDLOCK_THREAD, true);
 }
 
-CASE(once_strict, "One allocation fails in strict mode, with scripts instead of commands.")
+CASE(once_strict,
+     "In strict mode, with scripts only, any single allocation may fail without harm.")
 {
     run_out(REDLOCK_STRICT | REDLOCK_NO_NATIVE, false);
 }

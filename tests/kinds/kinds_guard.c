@@ -50,7 +50,7 @@ static int second_majority(struct cluster *c, enum shape shape, uint32_t flags)
     return error;
 }
 
-CASE(restarted, "A restarted node makes no second majority, whatever the kind.")
+CASE(restarted, "A restarted node makes no second majority for a lock of any kind.")
 {
     struct cluster c;
     cluster_start(&c, 5);
@@ -61,7 +61,8 @@ CASE(restarted, "A restarted node makes no second majority, whatever the kind.")
     }
 }
 
-CASE(restarted_unguarded, "Without the guard it does: the case before can fail.")
+CASE(restarted_unguarded,
+     "With the guard off, a restarted node makes a second majority for every kind.")
 {
     struct cluster c;
     cluster_start(&c, 5);
@@ -69,7 +70,8 @@ CASE(restarted_unguarded, "Without the guard it does: the case before can fail."
     CHECK_ERR(REDLOCK_OK, second_majority(&c, shape, REDLOCK_NO_GUARD));
 }
 
-CASE(flushed_strict, "A flushed node makes none either where the marker is looked at.")
+CASE(flushed_strict,
+     "In strict mode a flushed node makes no second majority for a lock of any kind.")
 {
     struct cluster c;
     cluster_start(&c, 5);
@@ -80,7 +82,8 @@ CASE(flushed_strict, "A flushed node makes none either where the marker is looke
     }
 }
 
-CASE(young_majority, "Two young nodes of three: GUARDED, and nothing stays on any of them.")
+CASE(young_majority,
+     "Two young nodes of three: GUARDED for every kind, and nothing stays on any node.")
 {
     struct cluster c;
     cluster_start(&c, 3);
@@ -99,7 +102,7 @@ CASE(young_majority, "Two young nodes of three: GUARDED, and nothing stays on an
     redlock_close(r);
 }
 
-CASE(young_minority, "One young node of three grants, and its grant does not count.")
+CASE(young_minority, "The grant of one young node of three does not count, whatever the kind.")
 {
     struct cluster c;
     cluster_start(&c, 3);
@@ -121,7 +124,8 @@ CASE(young_minority, "One young node of three grants, and its grant does not cou
     redlock_close(r);
 }
 
-CASE(no_marker_strict, "Strict: without their markers the nodes' grants do not count.")
+CASE(no_marker_strict,
+     "In strict mode grants of nodes without a marker do not count, whatever the kind.")
 {
     struct cluster c;
     cluster_start(&c, 3);
@@ -140,7 +144,7 @@ CASE(no_marker_strict, "Strict: without their markers the nodes' grants do not c
     }
 }
 
-CASE(max_ttl, "The nodes' max_ttl binds every kind, also of a client that thinks otherwise.")
+CASE(max_ttl, "The nodes' max_ttl binds every kind, also for a client with another max_ttl.")
 {
     struct cluster c;
     cluster_start(&c, 3);
@@ -168,7 +172,7 @@ CASE(max_ttl, "The nodes' max_ttl binds every kind, also of a client that thinks
     redlock_close(plain);
 }
 
-CASE(quarantined_heal, "A node under guard gets no healed key of any kind.")
+CASE(quarantined_heal, "A node in quarantine gets no healed key of any kind.")
 {
     struct cluster c;
     cluster_start(&c, 3);

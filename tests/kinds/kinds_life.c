@@ -46,7 +46,7 @@ static redlock_lock *held(redlock *r, enum shape shape)
     return lock;
 }
 
-CASE(adopt, "A value is enough to renew and to release, whatever the kind.")
+CASE(adopt, "An adopted lock of any kind is renewed and released by its value.")
 {
     begin();
     FOR_SHAPES(shape)
@@ -72,7 +72,7 @@ CASE(adopt, "A value is enough to renew and to release, whatever the kind.")
     end();
 }
 
-CASE(adopt_strangers, "A value that is not there renews and releases nothing.")
+CASE(adopt_strangers, "An adopted value that is on no node renews and releases nothing.")
 {
     begin();
     FOR_SHAPES(shape)
@@ -92,7 +92,7 @@ CASE(adopt_strangers, "A value that is not there renews and releases nothing.")
     end();
 }
 
-CASE(adopted_keeps_its_kind, "Renewing what was taken over puts no other kind on any node.")
+CASE(adopted_keeps_its_kind, "Renewing an adopted lock puts no other kind on any node.")
 {
     begin();
     FOR_SHAPES(shape)
@@ -118,7 +118,7 @@ CASE(adopted_keeps_its_kind, "Renewing what was taken over puts no other kind on
     end();
 }
 
-CASE(given_up, "Freeing the handle of a held lock gives it up; closing the client, too.")
+CASE(given_up, "Freeing the handle or closing the client releases a held lock of any kind.")
 {
     begin();
     FOR_SHAPES(shape)
@@ -134,7 +134,7 @@ CASE(given_up, "Freeing the handle of a held lock gives it up; closing the clien
     end();
 }
 
-CASE(released_late, "A release after the end says so, whatever the kind.")
+CASE(released_late, "A release after the end of the validity says so, whatever the kind.")
 {
     /* All at once, each under a name of its own, because a node has a quarter of the TTL to answer. */
     static const char *const name[SHAPES] = {"mutex", "shared", "owner", "slots", "x"};
@@ -160,7 +160,8 @@ static void count_loss(redlock_lock *lock, int error, void *data)
     ++*(_Atomic int *)data;
 }
 
-CASE(renewed_and_lost, "The watchdog keeps every kind, and tells when a majority forgot it.")
+CASE(renewed_and_lost,
+     "The watchdog renews every kind, and tells the loss when a majority forgot it.")
 {
     begin();
     FOR_SHAPES(shape)
@@ -224,7 +225,8 @@ CASE(repeat_after_release,
     redlock_close(r);
 }
 
-CASE(token_of_the_first_call, "The very first request of a client has its token, too.")
+CASE(token_of_the_first_call,
+     "The very first request of a client gets its token, whatever the kind.")
 {
     cluster_start(&c, 3);
     FOR_SHAPES(shape)

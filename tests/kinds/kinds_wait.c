@@ -36,7 +36,8 @@ static bool is_first(void *data)
     return redlock_position(data) == 1;
 }
 
-CASE(cancelled, "Who stops waiting leaves nothing: cancelled, freed or out of time.")
+CASE(cancelled,
+     "A waiter of any kind that is canceled, freed or timed out leaves nothing on the nodes.")
 {
     begin();
     FOR_SHAPES(shape)
@@ -63,7 +64,7 @@ CASE(cancelled, "Who stops waiting leaves nothing: cancelled, freed or out of ti
     end();
 }
 
-CASE(woken, "Every kind is woken by the release of every other that excludes it.")
+CASE(woken, "A waiter of every kind is woken by the release of every kind that excludes it.")
 {
     begin();
     FOR_SHAPES(holder)
@@ -87,7 +88,7 @@ CASE(woken, "Every kind is woken by the release of every other that excludes it.
     end();
 }
 
-CASE(fair, "A fair request does not overtake who waits; of the others only readers wait, too.")
+CASE(fair, "A fair request never overtakes a waiter; of the others only readers wait as well.")
 {
     begin();
     FOR_SHAPES(shape)
@@ -146,7 +147,7 @@ CASE(first_come, "Waiters of every kind are served in the order in which they ca
 
 /* ---- looking ------------------------------------------------------------------------------- */
 
-CASE(query, "Looking tells the kind, how many hold it, whose it is and who waits.")
+CASE(query, "A query tells the kind, the number of holders, the owner and the waiters.")
 {
     static const int kinds[SHAPES] = {REDLOCK_MUTEX, REDLOCK_SHARED, REDLOCK_REENTRANT,
                                       REDLOCK_SEMAPHORE, REDLOCK_MUTEX};

@@ -13,7 +13,8 @@
 
 enum { TTL_MS = 20000, BRIEF_MS = 3000 };
 
-CASE(nested, "The owner holds it again; nobody else does until its last hold is gone.")
+CASE(nested,
+     "The owner may hold the lock again; others are refused until its last hold is gone.")
 {
     struct cluster c;
     cluster_start(&c, 3);
@@ -36,7 +37,8 @@ CASE(nested, "The owner holds it again; nobody else does until its last hold is 
     redlock_close(b);
 }
 
-CASE(any_order, "Holds go in any order; the outer first leaves the inner one whole.")
+CASE(any_order,
+     "Nested holds may be released in any order; the outer first leaves the inner one whole.")
 {
     struct cluster c;
     cluster_start(&c, 3);
@@ -64,7 +66,8 @@ static void hold_nested(void *data)
     redlock_close(r);
 }
 
-CASE(across_processes, "A process that knows the owner's name holds it beside its parent.")
+CASE(across_processes,
+     "A process that knows the owner's name holds the lock beside its parent.")
 {
     static struct cluster c;
     int status = -1;
@@ -81,7 +84,8 @@ CASE(across_processes, "A process that knows the owner's name holds it beside it
     redlock_close(r);
 }
 
-CASE(own_expiry, "A hold that nobody gives back ends with its own time, the others stay.")
+CASE(own_expiry,
+     "A hold that is never released expires by itself, and the owner's others stay.")
 {
     struct cluster c;
     cluster_start(&c, 3);
@@ -108,7 +112,7 @@ static redlock_request fenced(const char *owner)
     return q;
 }
 
-CASE(nested_token, "A nested hold has the token of the first; the next owner's is larger.")
+CASE(nested_token, "A nested hold has the token of the first hold; the next owner's is larger.")
 {
     struct cluster c;
     cluster_start(&c, 3);
@@ -154,7 +158,8 @@ CASE(uneven_counters, "Nodes whose counters differ agree on one token, nested ho
     redlock_close(a);
 }
 
-CASE(leftover_gives_no_old_token, "What a lost rollback left of an owner lends no old token.")
+CASE(leftover_gives_no_old_token,
+     "A hold left behind by a lost rollback gives no old token to a new hold.")
 {
     /*
      * On one node of three a failed attempt of the owner was never rolled back. Another owner
@@ -180,7 +185,7 @@ CASE(leftover_gives_no_old_token, "What a lost rollback left of an owner lends n
     redlock_close(b);
 }
 
-CASE(token_inside_a_plain_hold, "A fenced hold inside one without a token has a token.")
+CASE(token_inside_a_plain_hold, "A fenced hold nested in a hold without a token gets a token.")
 {
     struct cluster c;
     cluster_start(&c, 3);
@@ -212,7 +217,7 @@ static void own_or_mutex(int worker, unsigned *seed, struct load_wish *out)
     out->hold_ms = seed_draw(seed, 0, 3);
 }
 
-CASE(tokens_under_faults, "Owners in turn, nodes failing: every next token is larger.")
+CASE(tokens_under_faults, "Each owner's token is larger than the last while nodes fail.")
 {
     /* Nobody nests here, but leftovers of lost releases look as if. */
     struct load *l = load_run(&(struct load_spec){
@@ -230,7 +235,8 @@ CASE(tokens_under_faults, "Owners in turn, nodes failing: every next token is la
 
 /* ---- waiting ------------------------------------------------------------------------------- */
 
-CASE(no_deadlock_with_oneself, "Who holds it nests at once, also behind a waiter of its own.")
+CASE(no_deadlock_with_oneself,
+     "The owner nests at once, also while another owner of its client waits.")
 {
     struct cluster c;
     cluster_start(&c, 3);
@@ -256,7 +262,8 @@ CASE(no_deadlock_with_oneself, "Who holds it nests at once, also behind a waiter
 
 /* ---- with lost answers --------------------------------------------------------------------- */
 
-CASE(lost_answers_one_client, "No inner failure releases the outer hold; nothing is left over.")
+CASE(lost_answers_one_client,
+     "Failed inner holds never release the outer hold, and leave nothing behind.")
 {
     int iterations =
         (int)check_setting("REDLOCK_STRESS_ITERATIONS", CHECK_SANITIZED ? 60 : 150);
@@ -266,7 +273,8 @@ CASE(lost_answers_one_client, "No inner failure releases the outer hold; nothing
     CHECK(o.nested > iterations / 10 && o.failed > iterations / 10);
 }
 
-CASE(lost_answers_processes, "The same with four processes that know the owner's name.")
+CASE(lost_answers_processes,
+     "Failed inner holds of four processes of one owner never release the outer hold.")
 {
     int iterations = (int)check_setting("REDLOCK_STRESS_ITERATIONS", CHECK_SANITIZED ? 30 : 80);
     struct reentrant_outcome o = reentrant_load(4, iterations, seed_choose(), true);

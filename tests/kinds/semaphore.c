@@ -41,7 +41,7 @@ static void check_all_permits(struct cluster *c, uint32_t k)
 }
 
 CASE(all_permits,
-     "k holders at once, on slots of their own; one more is refused; a free one found.")
+     "k holders have k slots, one more is refused, and a slot that becomes free is found.")
 {
     static const uint32_t ks[] = {1, 2, 3, 7, 33};
     struct cluster c;
@@ -109,7 +109,7 @@ CASE(slot_of_another_k, "The slot of a larger semaphore is none of a smaller one
     redlock_close(b);
 }
 
-CASE(waiting, "Who waits gets the slot that becomes free, at once.")
+CASE(waiting, "A waiter gets the slot that becomes free, at once.")
 {
     struct cluster c;
     cluster_start(&c, 3);
@@ -137,7 +137,7 @@ CASE(waiting, "Who waits gets the slot that becomes free, at once.")
     redlock_close(b);
 }
 
-CASE(own_expiry, "A dead holder's slot is free when its own time is over, the others stay.")
+CASE(own_expiry, "A dead holder's slot expires by itself, and the other slots stay.")
 {
     struct cluster c;
     cluster_start(&c, 3);
@@ -157,7 +157,8 @@ CASE(own_expiry, "A dead holder's slot is free when its own time is over, the ot
     redlock_close(r);
 }
 
-CASE(partitioned, "Three clients with different majorities: two hold a semaphore of two.")
+CASE(partitioned,
+     "Of three clients with different majorities at most two hold a semaphore of two.")
 {
     CHECK_BETWEEN(1, 2, semaphore_partitioned());
 }
@@ -176,22 +177,26 @@ static void never_above(uint32_t k)
     CHECK(k == 1 || peak > 1);
 }
 
-CASE(never_above_1, "Never more than one of 1 while nodes hang, are cut off and restart.")
+CASE(never_above_1,
+     "A semaphore of 1 never has two holders while nodes hang, are cut off and restart.")
 {
     never_above(1);
 }
 
-CASE(never_above_2, "Never more than two of 2 while nodes hang, are cut off and restart.")
+CASE(never_above_2,
+     "A semaphore of 2 never has three holders while nodes hang, are cut off and restart.")
 {
     never_above(2);
 }
 
-CASE(never_above_3, "Never more than three of 3 while nodes hang, are cut off and restart.")
+CASE(never_above_3,
+     "A semaphore of 3 never has four holders while nodes hang, are cut off and restart.")
 {
     never_above(3);
 }
 
-CASE(never_above_7, "Never more than seven of 7 while nodes hang, are cut off and restart.")
+CASE(never_above_7,
+     "A semaphore of 7 never has eight holders while nodes hang, are cut off and restart.")
 {
     never_above(7);
 }

@@ -20,7 +20,8 @@ static redlock_request with(const char *const *more, size_t count)
 
 static const char *const bc[] = {"b", "c"};
 
-CASE(all_or_none, "One name that is taken refuses them all, and nothing stays anywhere.")
+CASE(all_or_none,
+     "One taken name refuses all names of the request, and nothing stays on any node.")
 {
     struct cluster c;
     cluster_start(&c, 3);
@@ -64,7 +65,7 @@ CASE(other_kinds_hold_one, "A reader, an owner or a permit of one name keeps sev
     redlock_close(a);
 }
 
-CASE(any_order_and_twice, "Order and repetition of names do not matter.")
+CASE(any_order_and_twice, "The order and the repetition of names in a request do not matter.")
 {
     static const char *const first[] = {"a", "c", "b", "a", "c"}, *const second[] = {"b", "a"};
     struct cluster c;
@@ -125,7 +126,7 @@ static void count_loss(redlock_lock *lock, int error, void *data)
 }
 
 CASE(renewal_renews_all,
-     "The watchdog renews every name; one name lost on a majority is a loss.")
+     "The watchdog renews every name; one name gone from a majority is a loss.")
 {
     static const char *const keys[] = {"redlock:a", "redlock:b", "redlock:c"};
     static _Atomic int lost;
@@ -152,7 +153,8 @@ CASE(renewal_renews_all,
     redlock_close(a);
 }
 
-CASE(healed, "A node that lost one or all of the names gets them back.")
+CASE(healed,
+     "A node that lost one or all of the names gets them back, and never a part of them.")
 {
     struct cluster c;
     cluster_start(&c, 3);
@@ -177,7 +179,7 @@ CASE(healed, "A node that lost one or all of the names gets them back.")
     redlock_close(a);
 }
 
-CASE(one_token, "One token for all names, above every earlier one of each of them.")
+CASE(one_token, "Several names get one token, above every earlier token of each of them.")
 {
     struct cluster c;
     cluster_start(&c, 3);
@@ -210,7 +212,8 @@ CASE(one_token, "One token for all names, above every earlier one of each of the
 
 /* ---- many processes ------------------------------------------------------------------------ */
 
-CASE(no_deadlock, "Eight processes, any subset in any order: nobody waits for ever, none meet.")
+CASE(no_deadlock,
+     "Eight processes that lock random sets of names never deadlock and never overlap.")
 {
     struct load *l = load_run(&(struct load_spec){
         .nodes = 3,
@@ -231,7 +234,7 @@ CASE(no_deadlock, "Eight processes, any subset in any order: nobody waits for ev
     }
 }
 
-CASE(under_faults, "The same while nodes hang, are cut off and restart.")
+CASE(under_faults, "Processes that lock random sets of names never overlap while nodes fail.")
 {
     struct load *l = load_run(&(struct load_spec){
         .nodes = 5,

@@ -15,7 +15,8 @@
 
 enum { TTL_MS = 20000, READERS = 8 };
 
-CASE(many_readers, "Readers hold it together; a writer, of whichever kind, waits for the last.")
+CASE(many_readers,
+     "Readers hold the lock together; a writer of any kind waits for the last of them.")
 {
     struct cluster c;
     redlock_lock *lock[READERS];
@@ -40,7 +41,8 @@ CASE(many_readers, "Readers hold it together; a writer, of whichever kind, waits
     redlock_close(b);
 }
 
-CASE(writer_keeps_readers_out, "While a writer holds it, no reader does; afterwards they do.")
+CASE(writer_keeps_readers_out,
+     "No reader holds the lock beside a writer, and readers hold it afterwards.")
 {
     struct cluster c;
     cluster_start(&c, 3);
@@ -56,7 +58,7 @@ CASE(writer_keeps_readers_out, "While a writer holds it, no reader does; afterwa
     redlock_close(b);
 }
 
-CASE(own_expiry, "A dead reader's hold ends with its own time, a living one's stays.")
+CASE(own_expiry, "A dead reader's hold expires by itself, and a living reader's stays.")
 {
     struct cluster c;
     cluster_start(&c, 3);
@@ -86,7 +88,8 @@ static void count_loss(redlock_lock *lock, int error, void *data)
     ++*(_Atomic int *)data;
 }
 
-CASE(renewed_and_lost, "A reader is renewed beside others, and told when a majority forgot it.")
+CASE(renewed_and_lost,
+     "A reader is renewed beside others, and is told when a majority forgot it.")
 {
     struct cluster c;
     static _Atomic int lost;
@@ -117,7 +120,7 @@ CASE(renewed_and_lost, "A reader is renewed beside others, and told when a major
     redlock_close(b);
 }
 
-CASE(healed, "A node that lost one reader gets it back, beside those it has.")
+CASE(healed, "A node that lost one reader gets it back beside the readers it has.")
 {
     struct cluster c;
     cluster_start(&c, 3);
@@ -192,17 +195,19 @@ static void woken_together(redlock_request writer)
     redlock_close(a);
 }
 
-CASE(readers_woken_together, "When the writer goes, every waiting reader gets in at once.")
+CASE(readers_woken_together,
+     "All waiting readers are granted at once when the writer releases.")
 {
     woken_together((redlock_request){.size = sizeof(redlock_request)});
 }
 
-CASE(readers_woken_by_an_owner, "The same when it was held by an owner.")
+CASE(readers_woken_by_an_owner,
+     "All waiting readers are granted at once when a re-entrant owner releases.")
 {
     woken_together(owner_request("o"));
 }
 
-CASE(writer_not_starved, "A writer gets in although readers never stop coming.")
+CASE(writer_not_starved, "A writer gets the lock although new readers never stop coming.")
 {
     struct shared_outcome o = shared_stream(10000);
     CHECK_ERR(REDLOCK_OK, o.error);
@@ -218,7 +223,8 @@ static void wait_to_write(void *data)
     redlock_acquire(r, "x", TTL_MS, &q, &lock);
 }
 
-CASE(dead_writer, "A writer that dies while it waits keeps readers out for its last sign only.")
+CASE(dead_writer,
+     "A writer killed while it waits keeps readers out no longer than its heartbeat lasts.")
 {
     static struct cluster c;
     cluster_start(&c, 3);
@@ -238,7 +244,7 @@ CASE(dead_writer, "A writer that dies while it waits keeps readers out for its l
     redlock_close(a);
 }
 
-CASE(majority_matters, "A reader that asks one node alone does meet a writer.")
+CASE(majority_matters, "A reader that asks one node alone does overlap with a writer.")
 {
     struct cluster c, one;
     cluster_start(&c, 3);
@@ -269,7 +275,7 @@ static void read_or_write(int worker, unsigned *seed, struct load_wish *out)
 }
 
 CASE(never_with_a_writer,
-     "Readers and writers never meet while nodes hang, are cut and restart.")
+     "Readers and writers never overlap while nodes hang, are cut off and restart.")
 {
     struct load *l = load_run(&(struct load_spec){
         .nodes = 5,

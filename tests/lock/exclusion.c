@@ -78,7 +78,8 @@ static void contend(struct cluster *c, redlock *shared)
     CHECK_INT(WORKERS * ROUNDS, counter);
 }
 
-CASE(threads_share_a_client, "Threads that share one client exclude each other exactly.")
+CASE(threads_share_a_client,
+     "Threads that share one client exclude each other and lose no update.")
 {
     struct cluster c;
     cluster_start(&c, 5);
@@ -88,7 +89,8 @@ CASE(threads_share_a_client, "Threads that share one client exclude each other e
     redlock_close(r);
 }
 
-CASE(threads_share_an_io_thread, "The same with the client's own I/O thread doing the work.")
+CASE(threads_share_an_io_thread,
+     "Threads that share a client with an I/O thread lose no update.")
 {
     struct cluster c;
     cluster_start(&c, 5);
@@ -98,7 +100,8 @@ CASE(threads_share_an_io_thread, "The same with the client's own I/O thread doin
     redlock_close(r);
 }
 
-CASE(threads_with_own_clients, "Threads with a client each exclude each other exactly.")
+CASE(threads_with_own_clients,
+     "Threads with a client each exclude each other and lose no update.")
 {
     struct cluster c;
     cluster_start(&c, 5);
@@ -194,7 +197,8 @@ static void await_count(int value)
     CHECK(wait_until(counted, &value, 30000));
 }
 
-CASE(processes_exclude_each_other, "Processes that share a file lose no update.")
+CASE(processes_exclude_each_other,
+     "Processes that update one file under the lock lose no update.")
 {
     struct cluster c;
     pid_t pids[WORKERS];
@@ -205,7 +209,7 @@ CASE(processes_exclude_each_other, "Processes that share a file lose no update."
     CHECK(cluster_await_empty(&c, 2000));
 }
 
-CASE(processes_with_a_dying_node, "A node that dies in the middle costs no exclusion.")
+CASE(processes_with_a_dying_node, "Processes lose no update while a node dies.")
 {
     struct cluster c;
     pid_t pids[WORKERS];
@@ -219,7 +223,8 @@ CASE(processes_with_a_dying_node, "A node that dies in the middle costs no exclu
 
 /* The node keeps its keys on disk: without that, a restart forgets locks, which no count of
  * the others can make up for. */
-CASE(processes_with_a_restarted_node, "A node that restarts with its keys costs no exclusion.")
+CASE(processes_with_a_restarted_node,
+     "Processes lose no update while a node restarts with its keys.")
 {
     static const char *const durable[] = {"--appendonly", "yes", "--appendfsync", "always",
                                           NULL};
@@ -235,7 +240,7 @@ CASE(processes_with_a_restarted_node, "A node that restarts with its keys costs 
     reap(pids); /* a key whose rollback was cut off may stay for its TTL */
 }
 
-CASE(processes_with_a_hung_node, "A node that hangs for a while costs no exclusion.")
+CASE(processes_with_a_hung_node, "Processes lose no update while a node hangs.")
 {
     struct cluster c;
     pid_t pids[WORKERS];
@@ -260,7 +265,8 @@ static void *count_bare(void *data)
     return NULL;
 }
 
-CASE(the_detector_detects, "Without the lock the same work loses updates: the test can fail.")
+CASE(the_detector_detects,
+     "Without the lock the same work loses updates: the detector can fail.")
 {
     pthread_t threads[WORKERS];
     for (int attempt = 0; attempt < 20; attempt++) {

@@ -66,7 +66,7 @@ CASE(never_shortens, "Extending by less than is left shortens neither deadline n
     redlock_close(r);
 }
 
-CASE(gone_is_lost, "An extension of keys that are gone from a majority is LOST for good.")
+CASE(gone_is_lost, "Extending a lock whose keys are gone from a majority is LOST for good.")
 {
     struct cluster c;
     redlock *r = open_warm(&c, 5, 0);
@@ -85,7 +85,7 @@ CASE(gone_is_lost, "An extension of keys that are gone from a majority is LOST f
 }
 
 CASE(gone_on_a_minority,
-     "Keys gone from a minority do not stop an extension, and are made anew after it.")
+     "An extension succeeds with keys gone from a minority, and sets them again.")
 {
     struct cluster c;
     redlock *r = open_warm(&c, 5, 0);
@@ -102,7 +102,7 @@ CASE(gone_on_a_minority,
     redlock_close(r);
 }
 
-CASE(margin_tells_the_reserve, "The margin is what is known beyond a bare majority.")
+CASE(margin_tells_the_reserve, "The margin is the number of nodes held beyond a bare majority.")
 {
     struct cluster c;
     redlock *r = open_warm(&c, 5, 0);
@@ -115,7 +115,8 @@ CASE(margin_tells_the_reserve, "The margin is what is known beyond a bare majori
     redlock_close(r);
 }
 
-CASE(no_quorum_keeps_the_deadline, "An extension without a quorum leaves the deadline alone.")
+CASE(no_quorum_keeps_the_deadline,
+     "An extension without a quorum leaves the deadline where it was.")
 {
     struct cluster c;
     cluster_start(&c, 5);
@@ -151,7 +152,7 @@ CASE(expired_is_lost, "A lock whose validity has ended cannot be extended.")
     redlock_close(r);
 }
 
-CASE(capped_by_count, "max_extensions allows so many and no more.")
+CASE(capped_by_count, "After max_extensions extensions the next one is refused.")
 {
     struct cluster c;
     redlock *r = open_warm(&c, 3, 0);
@@ -222,7 +223,7 @@ CASE(adopt_and_release_at_once, "An adopted lock can be released without being e
     redlock_close(r);
 }
 
-CASE(adopt_nothing, "Adopting what nobody holds: extend is LOST, release is EXPIRED.")
+CASE(adopt_nothing, "Adopting a value that is on no node: extend is LOST, release is EXPIRED.")
 {
     struct cluster c;
     redlock *r = open_warm(&c, 3, 0);
@@ -241,7 +242,7 @@ CASE(adopt_nothing, "Adopting what nobody holds: extend is LOST, release is EXPI
     redlock_close(r);
 }
 
-CASE(adopt_sends_nothing, "Adopting sends nothing, and freeing what was never proven either.")
+CASE(adopt_sends_nothing, "Adopting a lock and freeing it unproven sends nothing.")
 {
     struct cluster c;
     redlock *r = open_warm(&c, 3, 0);

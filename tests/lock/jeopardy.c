@@ -90,7 +90,8 @@ static void thaw(struct cluster *c, int count)
         server_thaw(&c->node[i]);
 }
 
-CASE(jeopardy_and_recovery, "A failed renewal is jeopardy; the next that succeeds ends it.")
+CASE(jeopardy_and_recovery,
+     "A failed renewal is told as jeopardy, and the next success as recovery.")
 {
     struct cluster c;
     struct story s = {0};
@@ -130,7 +131,8 @@ CASE(jeopardy_and_recovery, "A failed renewal is jeopardy; the next that succeed
     redlock_close(r);
 }
 
-CASE(jeopardy_then_lost, "Jeopardy that does not heal ends in LOST, told by both ways.")
+CASE(jeopardy_then_lost,
+     "Jeopardy without recovery ends in LOST, told by the callback and the descriptor.")
 {
     struct cluster c;
     struct story s = {0};
@@ -156,7 +158,8 @@ CASE(jeopardy_then_lost, "Jeopardy that does not heal ends in LOST, told by both
     redlock_close(r);
 }
 
-CASE(no_jeopardy_with_a_majority, "Two of five nodes hung: no jeopardy, the lock goes on.")
+CASE(no_jeopardy_with_a_majority,
+     "A lock with two of five nodes hung is renewed without jeopardy.")
 {
     struct cluster c;
     struct story s = {0};
@@ -173,7 +176,7 @@ CASE(no_jeopardy_with_a_majority, "Two of five nodes hung: no jeopardy, the lock
     redlock_close(r);
 }
 
-CASE(jeopardy_by_extension, "An extension that fails puts a lock in jeopardy as well.")
+CASE(jeopardy_by_extension, "A failed extension by the caller is told as jeopardy as well.")
 {
     struct cluster c;
     struct story s = {0};
@@ -197,7 +200,8 @@ CASE(jeopardy_by_extension, "An extension that fails puts a lock in jeopardy as 
     redlock_close(r);
 }
 
-CASE(states_of_a_life, "IDLE, HELD, RELEASED, and LOST where it was kept too long.")
+CASE(states_of_a_life,
+     "A handle's state is IDLE, HELD, RELEASED, or LOST when held past its end.")
 {
     struct cluster c;
     cluster_start(&c, 3);
@@ -229,7 +233,7 @@ static bool margin_is(void *data)
     return redlock_margin(m->lock) == m->wanted;
 }
 
-CASE(heals_deleted_keys, "Keys deleted on a minority are back after the next renewal.")
+CASE(heals_deleted_keys, "Keys deleted on a minority are set again by the next renewal.")
 {
     struct cluster c;
     struct story s = {0};
@@ -250,7 +254,8 @@ CASE(heals_deleted_keys, "Keys deleted on a minority are back after the next ren
     redlock_close(r);
 }
 
-CASE(heals_a_node_that_was_hung, "A node that hung during the acquire carries the lock later.")
+CASE(heals_a_node_that_was_hung,
+     "A node that hung during the acquire gets the key by a later renewal.")
 {
     struct cluster c;
     struct story s = {0};
@@ -271,7 +276,8 @@ CASE(heals_a_node_that_was_hung, "A node that hung during the acquire carries th
     redlock_close(r);
 }
 
-CASE(heals_a_node_that_was_away, "A node that was down during the acquire gets the key later.")
+CASE(heals_a_node_that_was_away,
+     "A node that was down during the acquire gets the key by a later renewal.")
 {
     struct cluster c;
     struct story s = {0};
@@ -290,7 +296,7 @@ CASE(heals_a_node_that_was_away, "A node that was down during the acquire gets t
     redlock_close(r);
 }
 
-CASE(takes_nothing_from_another, "A node where another's key stands is not healed over.")
+CASE(takes_nothing_from_another, "Healing does not overwrite another holder's key.")
 {
     struct cluster c;
     struct story s = {0};
@@ -307,7 +313,8 @@ CASE(takes_nothing_from_another, "A node where another's key stands is not heale
     redlock_close(r);
 }
 
-CASE(quarantined_nodes_are_not_healed, "A node that restarted gets no key while it is young.")
+CASE(quarantined_nodes_are_not_healed,
+     "A restarted node gets no healed key while it is in quarantine.")
 {
     struct cluster c;
     struct story s = {0};

@@ -36,7 +36,8 @@ CASE(plain_string_key, "The key is a string of 40 hex digits that expires with t
     redlock_close(r);
 }
 
-CASE(validity_is_ttl_less_drift, "The validity is the TTL less drift, and below every key's.")
+CASE(validity_is_ttl_less_drift,
+     "The validity is the TTL less drift, and ends before every key expires.")
 {
     struct cluster c;
     redlock *r = open_warm(&c, 3);
@@ -54,7 +55,7 @@ CASE(validity_is_ttl_less_drift, "The validity is the TTL less drift, and below 
     redlock_close(r);
 }
 
-CASE(empty_prefix, "With an empty prefix the key is the name: compatible with other clients.")
+CASE(empty_prefix, "With an empty prefix the key is the name, as other clients write it.")
 {
     struct cluster c;
     cluster_start(&c, 3);
@@ -69,7 +70,7 @@ CASE(empty_prefix, "With an empty prefix the key is the name: compatible with ot
     redlock_close(r);
 }
 
-CASE(own_prefix, "A prefix of one's own keeps two applications apart.")
+CASE(own_prefix, "Two applications with different prefixes do not share a lock.")
 {
     struct cluster c;
     cluster_start(&c, 3);
@@ -90,7 +91,8 @@ CASE(own_prefix, "A prefix of one's own keeps two applications apart.")
     redlock_close(b);
 }
 
-CASE(key_set_by_hand_is_respected, "A key set with SET NX by hand is a lock held by another.")
+CASE(key_set_by_hand_is_respected,
+     "A key that another program set with SET NX is a lock held by another.")
 {
     struct cluster c;
     redlock *r = open_warm(&c, 5);
@@ -138,7 +140,8 @@ CASE(key_of_another_type, "A key of another type is respected and survives.")
     redlock_close(r);
 }
 
-CASE(minority_by_hand_is_outvoted, "Keys of another on two of five nodes do not stop us.")
+CASE(minority_by_hand_is_outvoted,
+     "Keys of another on two of five nodes do not stop an acquire.")
 {
     struct cluster c;
     redlock *r = open_warm(&c, 5);
@@ -153,7 +156,8 @@ CASE(minority_by_hand_is_outvoted, "Keys of another on two of five nodes do not 
     redlock_close(r);
 }
 
-CASE(deleted_by_hand_is_expired, "A key deleted by hand on a majority: EXPIRED on release.")
+CASE(deleted_by_hand_is_expired,
+     "Releasing a lock whose key was deleted on a majority is EXPIRED.")
 {
     struct cluster c;
     redlock *r = open_warm(&c, 5);
@@ -169,7 +173,7 @@ CASE(deleted_by_hand_is_expired, "A key deleted by hand on a majority: EXPIRED o
     redlock_close(r);
 }
 
-CASE(deleted_on_a_minority, "A key deleted by hand on a minority: still released as ours.")
+CASE(deleted_on_a_minority, "Releasing a lock whose key was deleted on a minority is OK.")
 {
     struct cluster c;
     redlock *r = open_warm(&c, 5);
@@ -182,7 +186,8 @@ CASE(deleted_on_a_minority, "A key deleted by hand on a minority: still released
     redlock_close(r);
 }
 
-CASE(replaced_by_hand_is_lost, "A key replaced by hand on a majority: LOST, and left alone.")
+CASE(replaced_by_hand_is_lost,
+     "Releasing a lock whose key was replaced on a majority is LOST and deletes nothing.")
 {
     struct cluster c;
     redlock *r = open_warm(&c, 5);
@@ -196,7 +201,8 @@ CASE(replaced_by_hand_is_lost, "A key replaced by hand on a majority: LOST, and 
     redlock_close(r);
 }
 
-CASE(replaced_by_another_type, "A key replaced by one of another type is not ours to delete.")
+CASE(replaced_by_another_type,
+     "A release does not delete a key of another type under its name.")
 {
     struct cluster c;
     redlock *r = open_warm(&c, 3);
@@ -213,7 +219,8 @@ CASE(replaced_by_another_type, "A key replaced by one of another type is not our
     redlock_close(r);
 }
 
-CASE(names_are_bytes, "Names with spaces, quotes, line ends and bytes above 127 are kept.")
+CASE(names_are_bytes,
+     "Names with spaces, quotes, line ends and bytes above 127 become keys unchanged.")
 {
     static const char *const names[] = {"a b", "\"q\"'",  "line\r\nend", "\xc3\xa4\xff",
                                         "*1",  "$-1\r\n", "%s%n",        "{tag}x"};
@@ -231,7 +238,7 @@ CASE(names_are_bytes, "Names with spaces, quotes, line ends and bytes above 127 
     redlock_close(r);
 }
 
-CASE(longest_name, "A name of the greatest length, by length, becomes its key exactly.")
+CASE(longest_name, "The longest name becomes its key exactly.")
 {
     char name[REDLOCK_NAME_MAX + 8], key[REDLOCK_NAME_MAX + 16] = "redlock:";
     struct cluster c;

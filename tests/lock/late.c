@@ -132,13 +132,13 @@ static void acquire_beside_slow(uint32_t request_flags)
 }
 
 CASE(io_thread_in_a_callback,
-     "A wait of 100 ms that begins while the I/O thread is in a callback of 1 s ends with it.")
+     "A wait of 100 ms that begins during a callback of 1 s does not succeed late.")
 {
     acquire_beside_slow(REDLOCK_RENEW);
 }
 
 CASE(io_thread_in_a_callback_bound,
-     "A lock bound to its thread is not granted late either while the I/O thread is busy.")
+     "A lock bound to its thread is not granted late while the I/O thread is in a callback.")
 {
     acquire_beside_slow(REDLOCK_BOUND | REDLOCK_RENEW);
 }
@@ -159,7 +159,7 @@ static void *drive(void *data)
 }
 
 CASE(blocked_driver_in_a_callback,
-     "Without a thread no wait succeeds late because the caller that drives is busy.")
+     "Without an I/O thread no wait succeeds late because the driving caller is busy.")
 {
     struct cluster c;
     struct slow slow = {0};
@@ -236,23 +236,24 @@ static void start_behind_slow(uint32_t flags, int64_t ttl_ms)
 }
 
 CASE(done_behind_a_slow_callback,
-     "An outcome that waits behind another lock's callback is TIMEOUT once the wait is over.")
+     "A result delayed past the wait by another lock's callback is TIMEOUT.")
 {
     start_behind_slow(REDLOCK_RENEW | REDLOCK_FENCED, TTL_MS);
 }
 
-CASE(done_behind_a_slow_callback_bound, "The same for a lock that is bound to the thread.")
+CASE(done_behind_a_slow_callback_bound,
+     "A bound lock's result delayed past the wait by a callback is TIMEOUT.")
 {
     start_behind_slow(REDLOCK_BOUND, TTL_MS);
 }
 
 CASE(done_and_lost_behind_a_slow_callback,
-     "A lock that is already over when its late outcome is told is not told as lost.")
+     "A lock that expired before its late result is told is not told as lost.")
 {
     start_behind_slow(0, 200);
 }
 
-CASE(loop_comes_late, "A loop that reads the grants after the wait is told TIMEOUT.")
+CASE(loop_comes_late, "An event loop that reads the grants after the wait is told TIMEOUT.")
 {
     struct cluster c;
     struct told told = {0};
@@ -280,7 +281,8 @@ CASE(loop_comes_late, "A loop that reads the grants after the wait is told TIMEO
     redlock_close(r);
 }
 
-CASE(loop_sends_late, "A loop that first sends after the wait tries nothing and tells TIMEOUT.")
+CASE(loop_sends_late,
+     "An event loop that first sends after the wait tries nothing and is told TIMEOUT.")
 {
     struct cluster c;
     struct told told = {0};
@@ -375,18 +377,19 @@ static void grant_to_a_sleeper(uint32_t flags, int64_t ttl_ms)
     redlock_close(s.client);
 }
 
-CASE(caller_wakes_late, "A caller that goes on after its wait gives back what it was granted.")
+CASE(caller_wakes_late, "A caller that wakes after its wait gives back what it was granted.")
 {
     grant_to_a_sleeper(REDLOCK_RENEW, TTL_MS);
 }
 
-CASE(caller_wakes_late_bound, "The same for a lock that is bound to the caller's thread.")
+CASE(caller_wakes_late_bound,
+     "A caller that wakes after its wait gives back a lock bound to its thread.")
 {
     grant_to_a_sleeper(REDLOCK_BOUND | REDLOCK_RENEW, TTL_MS);
 }
 
 CASE(caller_wakes_after_the_loss,
-     "What ended before its caller woke, after its wait, is TIMEOUT and never told as lost.")
+     "A lock that expired before its late caller woke is TIMEOUT, never told as lost.")
 {
     grant_to_a_sleeper(0, 200);
 }

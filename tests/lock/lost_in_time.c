@@ -64,7 +64,8 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-CASE(hundred_losses, "Three of five nodes hung: a hundred holders are told before the end.")
+CASE(hundred_losses,
+     "With three of five nodes hung, a hundred holders are told of the loss in time.")
 {
     static struct holder h[LOCKS];
     struct cluster c;
@@ -107,7 +108,7 @@ CASE(hundred_losses, "Three of five nodes hung: a hundred holders are told befor
 }
 
 /* What the nodes themselves say: their keys outlived the moment of the loss. */
-CASE(lost_before_the_keys_expire, "At the moment of the loss the keys are still there.")
+CASE(lost_before_the_keys_expire, "The keys still exist at the moment when the loss is told.")
 {
     struct holder h = {0};
     struct cluster c;
@@ -135,7 +136,8 @@ CASE(lost_before_the_keys_expire, "At the moment of the loss the keys are still 
     redlock_lock_free(h.lock);
     redlock_close(r);
 }
-CASE(nobody_else_before_the_deadline, "What the deadline promised is kept to its last moment.")
+CASE(nobody_else_before_the_deadline,
+     "No other client gets the lock before the holder's deadline.")
 {
     struct cluster c;
     cluster_start(&c, 5);

@@ -180,7 +180,7 @@ CASE(values_differ_everywhere, "Values of different clients and attempts never c
     redlock_close(c);
 }
 
-CASE(all_at_once, "All nodes are asked at once: slow ones in front do not delay the rest.")
+CASE(all_at_once, "All nodes are asked at once: slow nodes do not delay the others.")
 {
     static struct bench b;
     bench_start(&b);
@@ -206,7 +206,7 @@ CASE(all_at_once, "All nodes are asked at once: slow ones in front do not delay 
  * with other names. Its grants for names that are free there must not count for a name that is
  * held on it, nor the other way round.
  */
-CASE(late_replies_find_their_request, "A late reply is credited to its own request alone.")
+CASE(late_replies_find_their_request, "A late reply counts for its own request alone.")
 {
     struct cluster c;
     struct proxy p[2];
@@ -243,7 +243,8 @@ CASE(late_replies_find_their_request, "A late reply is credited to its own reque
 
 /* With two of three nodes late beyond the deadline, an attempt fails; its grants come in while
  * the next attempt runs, and are not that one's. */
-CASE(late_grants_are_not_the_next_attempts, "Grants of an attempt given up count for no other.")
+CASE(late_grants_are_not_the_next_attempts,
+     "Late grants of a failed attempt count for no later attempt.")
 {
     struct cluster c;
     struct proxy p[2];
@@ -277,7 +278,8 @@ static void note_outcome(redlock_lock *lock, int error, void *data)
 }
 
 /* The connection breaks with an acquire on its way: its rollback goes on the next one. */
-CASE(rollback_after_reconnect, "Keys set over a broken connection are taken back on the next.")
+CASE(rollback_after_reconnect,
+     "Keys set over a broken connection are rolled back over the next.")
 {
     struct cluster c;
     struct proxy p[3];
@@ -337,12 +339,12 @@ static void end_an_attempt(bool cancel)
     redlock_close(r);
 }
 
-CASE(canceled_attempt_is_rolled_back, "A canceled attempt takes its keys back at once.")
+CASE(canceled_attempt_is_rolled_back, "A canceled attempt is rolled back at once.")
 {
     end_an_attempt(true);
 }
 
-CASE(freed_attempt_is_rolled_back, "An attempt whose handle is freed takes its keys back.")
+CASE(freed_attempt_is_rolled_back, "An attempt whose handle is freed is rolled back.")
 {
     end_an_attempt(false);
 }
@@ -370,7 +372,8 @@ CASE(release_after_reconnect, "A lock is released over new connections, on every
 }
 
 /* The release goes out at the moment the connections break: best effort, told honestly. */
-CASE(release_into_a_broken_connection, "A release cut off is repeated or told; keys go soon.")
+CASE(release_into_a_broken_connection,
+     "A release whose connection breaks is repeated or reported; no key stays.")
 {
     struct cluster c;
     struct proxy p[3];

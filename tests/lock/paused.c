@@ -148,37 +148,41 @@ static void stop_and_wake(uint32_t client_flags, enum first_call first)
     redlock_close(r);
 }
 
-CASE(woken_state, "A stopped holder's first call after waking: redlock_state() says LOST.")
+CASE(woken_state, "For a holder stopped past its TTL the first redlock_state() says LOST.")
 {
     stop_and_wake(0, BY_STATE);
 }
 
-CASE(woken_state_io_thread, "The same with the I/O thread, which was stopped as well.")
+CASE(woken_state_io_thread,
+     "For a holder stopped with its I/O thread the first redlock_state() says LOST.")
 {
     stop_and_wake(REDLOCK_THREAD, BY_STATE);
 }
 
-CASE(woken_remaining, "A stopped holder's first call: redlock_remaining_ms() is 0.")
+CASE(woken_remaining,
+     "For a holder stopped past its TTL the first redlock_remaining_ms() is 0.")
 {
     stop_and_wake(REDLOCK_THREAD, BY_REMAINING);
 }
 
-CASE(woken_deadline, "A stopped holder's first call: redlock_deadline_ns() is in the past.")
+CASE(woken_deadline, "For a holder stopped past its TTL redlock_deadline_ns() is in the past.")
 {
     stop_and_wake(REDLOCK_THREAD, BY_DEADLINE);
 }
 
-CASE(woken_extend, "A stopped holder's first call: redlock_extend() is LOST.")
+CASE(woken_extend, "For a holder stopped past its TTL the first redlock_extend() is LOST.")
 {
     stop_and_wake(0, BY_EXTEND);
 }
 
-CASE(woken_extend_io_thread, "The same with the I/O thread.")
+CASE(woken_extend_io_thread,
+     "For a holder stopped with its I/O thread the first redlock_extend() is LOST.")
 {
     stop_and_wake(REDLOCK_THREAD, BY_EXTEND);
 }
 
-CASE(woken_release, "A stopped holder's first call: redlock_release() is LOST or EXPIRED.")
+CASE(woken_release,
+     "For a holder stopped past its TTL the first redlock_release() is LOST or EXPIRED.")
 {
     stop_and_wake(0, BY_RELEASE);
 }

@@ -34,7 +34,7 @@ static void check_truly_held(const struct cluster *c, redlock_lock *lock, const 
 }
 
 /* Acquire waits for a stopped node and returns, as a success, a lock that has expired. */
-CASE(peer_bug_01_hung_node, "TTL 1 s and a node stopped for 3 s: the lock returned is valid.")
+CASE(peer_bug_01_hung_node, "A lock of TTL 1 s won beside a node stopped for 3 s is valid.")
 {
     struct cluster c;
     cluster_start(&c, 5);
@@ -50,7 +50,7 @@ CASE(peer_bug_01_hung_node, "TTL 1 s and a node stopped for 3 s: the lock return
     redlock_close(r);
 }
 
-CASE(peer_bug_01_slow_nodes, "However slow the nodes answer, a success is a valid lock.")
+CASE(peer_bug_01_slow_nodes, "A success is a valid lock, however slowly the nodes answer.")
 {
     static const int delays_ms[] = {0, 20, 60, 90, 120, 240, 480};
     struct cluster c;
@@ -95,7 +95,8 @@ struct outcome {
 };
 
 /* The replies are there when the process wakes up, but their time has passed. */
-CASE(peer_bug_01_paused_client, "A client paused beyond its TTL in acquire does not win.")
+CASE(peer_bug_01_paused_client,
+     "A client paused beyond its TTL during an acquire does not win.")
 {
     struct cluster c;
     struct proxy p[3];
@@ -171,7 +172,8 @@ CASE(peer_bug_02_split_vote, "Two clients that split the nodes both get the lock
 }
 
 /* A dead node makes lock() throw, and 4 of 5 keys stay behind for the whole TTL. */
-CASE(peer_bug_03_dead_node_leaves_keys, "A dead node fails nothing, and no key stays behind.")
+CASE(peer_bug_03_dead_node_leaves_keys,
+     "A dead node fails no acquire, and no key stays behind.")
 {
     struct cluster c;
     cluster_start(&c, 5);
@@ -189,7 +191,7 @@ CASE(peer_bug_03_dead_node_leaves_keys, "A dead node fails nothing, and no key s
 }
 
 /* No deadline per node: a hung node blocks every call. */
-CASE(peer_bug_04_hung_node_blocks, "A hung node costs no operation more than its deadline.")
+CASE(peer_bug_04_hung_node_blocks, "A hung node costs no operation more than the node timeout.")
 {
     struct cluster c;
     cluster_start(&c, 5);
@@ -225,7 +227,7 @@ CASE(peer_bug_04_restarted_node, "A restarted node votes again within seconds.")
 }
 
 /* A quorum computed in floating point demands 3 of 3 or 4 of 5. */
-CASE(peer_bug_05_float_quorum, "2 of 3 and 3 of 5 are enough; 2 of 4 are not.")
+CASE(peer_bug_05_float_quorum, "2 of 3 and 3 of 5 nodes are a majority, 2 of 4 are none.")
 {
     static const struct {
         size_t nodes, dead;
@@ -246,7 +248,8 @@ CASE(peer_bug_05_float_quorum, "2 of 3 and 3 of 5 are enough; 2 of 4 are not.")
 }
 
 /* A quorum of the nodes that happen to be connected: two partitions, two holders. */
-CASE(peer_bug_05_connected_quorum, "Two nodes of five are no majority, up or down.")
+CASE(peer_bug_05_connected_quorum,
+     "Two living nodes of five are no majority while the other three are dead.")
 {
     struct cluster c;
     cluster_start(&c, 5);
@@ -272,7 +275,8 @@ static void *cycle(void *data)
 }
 
 /* Release overtakes its own acquire on another pooled connection: 38 keys in 3,837 cycles. */
-CASE(peer_bug_06_release_overtakes, "No key is left when releases follow acquires at once.")
+CASE(peer_bug_06_release_overtakes,
+     "No key is left when every release follows its acquire at once.")
 {
     struct cluster c;
     struct proxy slow;
@@ -292,7 +296,7 @@ CASE(peer_bug_06_release_overtakes, "No key is left when releases follow acquire
 }
 
 /* Extend says yes when the key is gone, and even makes it anew. */
-CASE(peer_bug_07_extend_revives, "Extend of a lost lock says so and creates no key.")
+CASE(peer_bug_07_extend_revives, "Extending a lost lock is LOST and creates no key.")
 {
     struct cluster c;
     cluster_start(&c, 5);
@@ -307,7 +311,8 @@ CASE(peer_bug_07_extend_revives, "Extend of a lost lock says so and creates no k
     redlock_close(r);
 }
 
-CASE(peer_bug_07_extend_of_anothers, "Extend never touches a key that is now another's.")
+CASE(peer_bug_07_extend_of_anothers,
+     "Extending never touches a key that another client holds now.")
 {
     struct cluster c;
     cluster_start(&c, 5);
@@ -324,7 +329,8 @@ CASE(peer_bug_07_extend_of_anothers, "Extend never touches a key that is now ano
 }
 
 /* "Taken" and "servers down" are the same answer. */
-CASE(peer_bug_10_taken_or_down, "Held by another and servers down are different answers.")
+CASE(peer_bug_10_taken_or_down,
+     "\"Held by another\" and \"servers down\" are different errors.")
 {
     struct cluster c;
     cluster_start(&c, 3);
@@ -342,7 +348,7 @@ CASE(peer_bug_10_taken_or_down, "Held by another and servers down are different 
 }
 
 /* Releasing a lock that has expired throws, or succeeds without a word. */
-CASE(peer_bug_10_release_expired, "Releasing an expired lock answers EXPIRED.")
+CASE(peer_bug_10_release_expired, "Releasing an expired lock is EXPIRED.")
 {
     struct cluster c;
     cluster_start(&c, 3);

@@ -57,7 +57,8 @@ CASE(renew_keeps_a_lock, "REDLOCK_RENEW keeps a lock over several TTLs, and stop
     redlock_close(r);
 }
 
-CASE(renew_in_a_poll_loop, "The same where the caller's redlock_process() does the renewing.")
+CASE(renew_in_a_poll_loop,
+     "REDLOCK_RENEW keeps a lock where the caller's redlock_process() renews.")
 {
     struct cluster c;
     redlock *r = open_warm(&c, 3, 0);
@@ -93,7 +94,7 @@ CASE(renew_respects_caps, "A capped renewal ends, and the end is told as a loss.
     redlock_close(r);
 }
 
-CASE(lost_fires_in_time, "With three of five hung, lost comes by the deadline, not after.")
+CASE(lost_fires_in_time, "With three of five nodes hung the loss is told before the deadline.")
 {
     struct cluster c;
     struct loss loss = {0};
@@ -122,7 +123,7 @@ CASE(lost_fires_in_time, "With three of five hung, lost comes by the deadline, n
     redlock_close(r);
 }
 
-CASE(lost_without_renewal, "A lock that is simply kept too long is told lost, once.")
+CASE(lost_without_renewal, "A lock held too long without renewal is told as lost, once.")
 {
     struct cluster c;
     struct loss loss = {0};
@@ -166,7 +167,7 @@ static void free_on_lost(redlock_lock *lock, int error, void *data)
     l->calls++;
 }
 
-CASE(free_inside_lost, "A handle may be freed inside lost.")
+CASE(free_inside_lost, "A handle may be freed inside its lost callback.")
 {
     struct cluster c;
     struct loss loss = {0};

@@ -66,37 +66,37 @@ static void exact_votes(size_t nodes)
     redlock_close(r);
 }
 
-CASE(one_node, "One node: itself.")
+CASE(one_node, "One node of one is a majority, none is not.")
 {
     exact_quorum(1);
     exact_votes(1);
 }
 
-CASE(two_nodes, "Two nodes: both.")
+CASE(two_nodes, "Two nodes of two are a majority, one is not.")
 {
     exact_quorum(2);
     exact_votes(2);
 }
 
-CASE(three_nodes, "Three nodes: two.")
+CASE(three_nodes, "Two nodes of three are a majority, one is not.")
 {
     exact_quorum(3);
     exact_votes(3);
 }
 
-CASE(four_nodes, "Four nodes: three.")
+CASE(four_nodes, "Three nodes of four are a majority, two are not.")
 {
     exact_quorum(4);
     exact_votes(4);
 }
 
-CASE(five_nodes, "Five nodes: three.")
+CASE(five_nodes, "Three nodes of five are a majority, two are not.")
 {
     exact_quorum(5);
     exact_votes(5);
 }
 
-CASE(fifteen_nodes, "Fifteen nodes: eight.")
+CASE(fifteen_nodes, "Eight nodes of fifteen are a majority, seven are not.")
 {
     exact_quorum(15);
     exact_votes(15);

@@ -49,7 +49,8 @@ CASE(wait_is_exact, "A wait of 300 ms on a held lock is TIMEOUT after 300 to 320
     wait_times_out(0);
 }
 
-CASE(wait_is_exact_io_thread, "The same with the I/O thread.")
+CASE(wait_is_exact_io_thread,
+     "With the I/O thread a wait of 300 ms is TIMEOUT after 300 to 320 ms.")
 {
     wait_times_out(REDLOCK_THREAD);
 }
@@ -68,7 +69,7 @@ CASE(try_is_quick, "A try on a held lock is BUSY at once.")
     redlock_close(r);
 }
 
-CASE(short_wait, "A wait shorter than one attempt is honoured too.")
+CASE(short_wait, "A wait shorter than one attempt ends at its deadline.")
 {
     struct cluster c;
     redlock *r = open_held(&c, 0);
@@ -83,7 +84,7 @@ CASE(short_wait, "A wait shorter than one attempt is honoured too.")
 }
 
 /* A quorum of grants arrives 40 ms after the wait has ended: they must be given back. */
-CASE(never_granted_late, "Grants that arrive after the wait's end are no grant.")
+CASE(never_granted_late, "Grants that arrive after the end of the wait do not count.")
 {
     struct cluster c;
     struct proxy p[3];
@@ -177,7 +178,7 @@ CASE(retries_are_bounded, "Without a majority a waiter neither sleeps too long n
     redlock_close(r);
 }
 
-CASE(outcomes_are_distinct, "BUSY, TIMEOUT and NOQUORUM are told apart, in words too.")
+CASE(outcomes_are_distinct, "BUSY, TIMEOUT and NOQUORUM differ in code and in words.")
 {
     struct cluster c;
     char busy[512], timeout[512];
@@ -196,7 +197,8 @@ CASE(outcomes_are_distinct, "BUSY, TIMEOUT and NOQUORUM are told apart, in words
     redlock_close(r);
 }
 
-CASE(busy_with_a_dead_minority, "Held by another on the living majority is BUSY, not NOQUORUM.")
+CASE(busy_with_a_dead_minority,
+     "A lock held by another on the living majority is BUSY, not NOQUORUM.")
 {
     struct cluster c;
     redlock *r = open_held(&c, 0);
@@ -205,7 +207,8 @@ CASE(busy_with_a_dead_minority, "Held by another on the living majority is BUSY,
     redlock_close(r);
 }
 
-CASE(partly_held, "Two of five held and three free is a win; three held is BUSY.")
+CASE(partly_held,
+     "With two of five keys held by another the acquire wins, with three it is BUSY.")
 {
     struct cluster c;
     cluster_start(&c, 5);
@@ -244,7 +247,8 @@ static void *cancel_soon(void *data)
     return NULL;
 }
 
-CASE(cancel_from_another_thread, "Another thread cancels a wait while this one drives it.")
+CASE(cancel_from_another_thread,
+     "Another thread can cancel a wait while the waiter drives the client.")
 {
     struct cluster c;
     redlock *r = open_held(&c, 0);
@@ -267,7 +271,8 @@ CASE(cancel_from_another_thread, "Another thread cancels a wait while this one d
     redlock_close(r);
 }
 
-CASE(blocking_calls_are_independent, "A blocked wait of one thread does not hold up another.")
+CASE(blocking_calls_are_independent,
+     "A thread's blocked wait does not delay another thread's call.")
 {
     struct cluster c;
     for (int flags = 0; flags <= 1; flags++) {

@@ -70,22 +70,25 @@ static void wait_through_a_step(uint32_t flags, int64_t step_ms)
     redlock_close(r);
 }
 
-CASE(peer_bug_09_wait_steps_back, "A wait lasts as long as asked while the wall clock falls.")
+CASE(peer_bug_09_wait_steps_back, "A wait keeps its length while the wall clock is set back.")
 {
     wait_through_a_step(0, -HOUR_MS);
 }
 
-CASE(peer_bug_09_wait_steps_forth, "A wait lasts as long as asked while the wall clock jumps.")
+CASE(peer_bug_09_wait_steps_forth,
+     "A wait keeps its length while the wall clock is set forward.")
 {
     wait_through_a_step(0, HOUR_MS);
 }
 
-CASE(peer_bug_09_io_thread_steps_back, "The same where a thread waits for the I/O thread.")
+CASE(peer_bug_09_io_thread_steps_back,
+     "With the I/O thread a wait keeps its length while the wall clock is set back.")
 {
     wait_through_a_step(REDLOCK_THREAD, -HOUR_MS);
 }
 
-CASE(peer_bug_09_io_thread_steps_forth, "The same, forwards.")
+CASE(peer_bug_09_io_thread_steps_forth,
+     "With the I/O thread a wait keeps its length while the clock is set forward.")
 {
     wait_through_a_step(REDLOCK_THREAD, HOUR_MS);
 }

@@ -92,7 +92,7 @@ static void check_silence(struct ending *e)
     CHECK_INT(0, cluster_count(&e->c, "redlock:x"));
 }
 
-CASE(ends_with_release, "No renewal after a release.")
+CASE(ends_with_release, "The watchdog renews no lock after its release.")
 {
     struct ending e;
     redlock_request q = {0};
@@ -104,7 +104,7 @@ CASE(ends_with_release, "No renewal after a release.")
     redlock_close(e.r);
 }
 
-CASE(ends_with_free, "No renewal after the handle was freed.")
+CASE(ends_with_free, "The watchdog renews no lock after its handle was freed.")
 {
     struct ending e;
     redlock_request q = {0};
@@ -114,7 +114,7 @@ CASE(ends_with_free, "No renewal after the handle was freed.")
     redlock_close(e.r);
 }
 
-CASE(ends_with_close, "No renewal after the client was closed.")
+CASE(ends_with_close, "The watchdog renews no lock after its client was closed.")
 {
     struct ending e;
     redlock_request q = {0};
@@ -154,7 +154,7 @@ CASE(ends_with_cancel, "A canceled acquire is never granted, renewed or healed a
     redlock_close(e.r);
 }
 
-CASE(ends_with_cap_of_extensions, "No renewal after the last one that was allowed.")
+CASE(ends_with_cap_of_extensions, "The watchdog renews max_extensions times and not once more.")
 {
     struct ending e;
     redlock_request q = {.max_extensions = 3};
@@ -166,7 +166,7 @@ CASE(ends_with_cap_of_extensions, "No renewal after the last one that was allowe
     redlock_close(e.r);
 }
 
-CASE(ends_with_cap_of_time, "No renewal carries the lock past its greatest age.")
+CASE(ends_with_cap_of_time, "The watchdog renews no lock past its max_hold_ms.")
 {
     struct ending e;
     redlock_request q = {.max_hold_ms = 2 * TTL_MS};
@@ -180,7 +180,7 @@ CASE(ends_with_cap_of_time, "No renewal carries the lock past its greatest age."
     redlock_close(e.r);
 }
 
-CASE(ends_with_loss, "No renewal after the loss.")
+CASE(ends_with_loss, "The watchdog renews no lock after its loss.")
 {
     struct ending e;
     redlock_request q = {0};
@@ -222,7 +222,7 @@ static void begin(struct ending *e)
     e->r = client_open_warm(&e->c, REDLOCK_THREAD);
 }
 
-CASE(ends_with_the_thread, "A bound lock is released and not renewed once its thread ended.")
+CASE(ends_with_the_thread, "A bound lock is released, and not renewed, when its thread ends.")
 {
     /* The servers die with the thread that starts them: the main thread starts them. */
     struct ending e;
@@ -238,7 +238,7 @@ CASE(ends_with_the_thread, "A bound lock is released and not renewed once its th
     redlock_close(e.r);
 }
 
-CASE(unbound_outlives_the_thread, "A lock that is not bound stays when its thread ends.")
+CASE(unbound_outlives_the_thread, "A lock that is not bound stays held when its thread ends.")
 {
     struct ending e;
     begin(&e);
@@ -263,7 +263,7 @@ static void *acquire_and_release(void *data)
     return NULL;
 }
 
-CASE(bound_and_released, "Bound locks that were released leave nothing behind.")
+CASE(bound_and_released, "Bound locks that were released leave nothing behind in the client.")
 {
     struct ending e;
     begin(&e);
@@ -287,7 +287,7 @@ static void *acquire_many(void *data)
     return lock;
 }
 
-CASE(many_threads_end, "Many threads end at once: all their locks are released.")
+CASE(many_threads_end, "The locks of many threads that end at once are all released.")
 {
     struct ending e;
     begin(&e);

@@ -28,7 +28,7 @@ CASE(unix_socket, "A node is reached through its unix socket.")
     check_works(&c, c.node[0].socket_path);
 }
 
-CASE(unix_socket_db, "A unix socket with a database.")
+CASE(unix_socket_db, "A node is reached through its unix socket with a database in the URL.")
 {
     struct cluster c;
     cluster_start(&c, 1);
@@ -74,7 +74,8 @@ CASE(bare_host_and_port, "host:port without a scheme is redis://host:port.")
     check_works(&c, address);
 }
 
-CASE(unknown_host, "A name that does not resolve is one unreachable node, told by name.")
+CASE(unknown_host,
+     "A name that does not resolve is one unreachable node, reported by that name.")
 {
     struct cluster c;
     cluster_start(&c, 3);
@@ -92,7 +93,7 @@ CASE(unknown_host, "A name that does not resolve is one unreachable node, told b
     redlock_close(r);
 }
 
-CASE(database_index, "The database of the URL is the one that the keys are in.")
+CASE(database_index, "The keys are in the database of the URL.")
 {
     struct cluster c;
     cluster_start(&c, 3);
@@ -132,7 +133,8 @@ CASE(database_after_reconnect, "After a reconnect the keys are in the same datab
     redlock_close(r);
 }
 
-CASE(missing_database, "A database that the server does not have is an error it explains.")
+CASE(missing_database,
+     "A database that the server does not have is reported in the server's words.")
 {
     struct cluster c;
     cluster_start(&c, 1);
@@ -149,7 +151,7 @@ CASE(missing_database, "A database that the server does not have is an error it 
     redlock_close(r);
 }
 
-CASE(client_name, "The servers know us by the client's name, one connection per node.")
+CASE(client_name, "CLIENT LIST shows the client's name, on one connection per node.")
 {
     struct cluster c;
     cluster_start(&c, 1);

@@ -102,7 +102,7 @@ CASE(password_in_file, "The first line of the password file is the password.")
     }
 }
 
-CASE(wrong_password, "A wrong password on a majority is AUTH, at once, in spite of the wait.")
+CASE(wrong_password, "A wrong password on a majority is AUTH at once, without waiting.")
 {
     struct cluster c;
     int votes = 0;
@@ -126,7 +126,7 @@ CASE(no_password, "No password where one is needed is AUTH.")
     CHECK_INT(0, server_keys(&c.node[0]));
 }
 
-CASE(wrong_password_on_a_minority, "One node that refuses us is outvoted.")
+CASE(wrong_password_on_a_minority, "One node that refuses the password is outvoted.")
 {
     struct cluster c;
     start_protected(&c, 3);
@@ -138,7 +138,8 @@ CASE(wrong_password_on_a_minority, "One node that refuses us is outvoted.")
 }
 
 /* The default user of these servers may do anything: only our own care keeps us from it. */
-CASE(wrong_login_runs_nothing, "Where the login fails, nothing is run as somebody else.")
+CASE(wrong_login_runs_nothing,
+     "A node where the login fails gets no SET and no script as another user.")
 {
     struct cluster c;
     cluster_start(&c, 3);
@@ -155,7 +156,8 @@ CASE(wrong_login_runs_nothing, "Where the login fails, nothing is run as somebod
     }
 }
 
-CASE(password_changed, "A client keeps to its connection and reports AUTH after a reconnect.")
+CASE(password_changed,
+     "A client keeps its connection after a change of password, and is AUTH after a reconnect.")
 {
     struct cluster c;
     start_protected(&c, 1);
@@ -308,7 +310,7 @@ static int64_t wait_for_turn(const struct cluster *c, int kind)
     return took_ms;
 }
 
-CASE(minimal_rights, "A user with the documented rights can do everything.")
+CASE(minimal_rights, "A user with the documented rights can run every operation.")
 {
     struct cluster c;
     cluster_start(&c, 3);
@@ -321,7 +323,8 @@ CASE(minimal_rights, "A user with the documented rights can do everything.")
         CHECK_BETWEEN(0, 200 + SLACK_MS, wait_for_turn(&c, kind));
 }
 
-CASE(rights_of_a_mutex, "For a mutex that nobody waits for, much less is enough.")
+CASE(rights_of_a_mutex,
+     "A mutex without waiters needs only the few rights that are documented for it.")
 {
     static const char *const rights[] = {MUTEX_RIGHTS, GUARD_RIGHTS, NULL};
     struct cluster c;
@@ -331,7 +334,7 @@ CASE(rights_of_a_mutex, "For a mutex that nobody waits for, much less is enough.
     check_mutex(&c, 0);
 }
 
-CASE(no_right_to_load_scripts, "Without the right to SCRIPT LOAD, EVAL serves as well.")
+CASE(no_right_to_load_scripts, "EVAL serves a user without the right to SCRIPT LOAD.")
 {
     static const char *const rights[] = {MUTEX_RIGHTS, GUARD_RIGHTS, OTHER_RIGHTS, NULL};
     struct cluster c;
@@ -342,7 +345,8 @@ CASE(no_right_to_load_scripts, "Without the right to SCRIPT LOAD, EVAL serves as
     check_kinds(&c, 0);
 }
 
-CASE(no_right_to_subscribe, "Who may not listen waits all the same, by his own clock.")
+CASE(no_right_to_subscribe,
+     "A waiter without the right to SUBSCRIBE is served by its own timer.")
 {
     static const char *const rights[] = {MUTEX_RIGHTS, GUARD_RIGHTS, OTHER_RIGHTS, NULL};
     struct cluster c;
@@ -353,7 +357,7 @@ CASE(no_right_to_subscribe, "Who may not listen waits all the same, by his own c
     CHECK_BETWEEN(0, 2000 + SLACK_MS, wait_for_turn(&c, REDLOCK_SHARED));
 }
 
-CASE(bare_rights, "Without CLIENT and INFO locks still work, for those who trust the nodes.")
+CASE(bare_rights, "Locks work without the rights to CLIENT and INFO when the guard is off.")
 {
     static const char *const rights[] = {MUTEX_RIGHTS, NULL};
     struct cluster c;
@@ -363,7 +367,7 @@ CASE(bare_rights, "Without CLIENT and INFO locks still work, for those who trust
     check_mutex(&c, REDLOCK_NO_GUARD); /* their age cannot be known */
 }
 
-CASE(username_in_options, "User and password from the options; the URL stays bare.")
+CASE(username_in_options, "User and password of the options are used where the URL has none.")
 {
     struct cluster c;
     cluster_start(&c, 3);
@@ -377,7 +381,7 @@ CASE(username_in_options, "User and password from the options; the URL stays bar
     CHECK_ERR(REDLOCK_AUTH, try_with(&o, NULL));
 }
 
-CASE(foreign_prefix, "A key outside of the user's rights is AUTH, with the server's words.")
+CASE(foreign_prefix, "A key outside of the user's rights is AUTH, in the server's words.")
 {
     struct cluster c;
     cluster_start(&c, 3);

@@ -45,7 +45,7 @@ static redlock *open_warm(struct cluster *c, uint32_t node_timeout_ms)
     return r;
 }
 
-CASE(one_dead, "One dead node: every lock is won at once, and all five vote after its return.")
+CASE(one_dead, "One dead node of five delays no acquire, and votes again after its return.")
 {
     struct cluster c;
     redlock *r = open_warm(&c, STEADY_MS);
@@ -57,7 +57,7 @@ CASE(one_dead, "One dead node: every lock is won at once, and all five vote afte
     redlock_close(r);
 }
 
-CASE(one_hung, "One hung node: every lock is won at once, and all five vote after it wakes.")
+CASE(one_hung, "One hung node of five delays no acquire, and votes again after it wakes.")
 {
     struct cluster c;
     redlock *r = open_warm(&c, STEADY_MS);
@@ -69,7 +69,8 @@ CASE(one_hung, "One hung node: every lock is won at once, and all five vote afte
     redlock_close(r);
 }
 
-CASE(two_gone, "One dead and one hung of five: locks are won at once, and both come back.")
+CASE(two_gone,
+     "One dead and one hung node of five delay no acquire, and both vote again later.")
 {
     struct cluster c;
     redlock *r = open_warm(&c, STEADY_MS);
@@ -83,7 +84,8 @@ CASE(two_gone, "One dead and one hung of five: locks are won at once, and both c
     redlock_close(r);
 }
 
-CASE(three_dead, "Three dead of five: NOQUORUM without any wait, nothing left, full return.")
+CASE(three_dead,
+     "Three dead nodes of five are NOQUORUM at once, and nothing is left on the others.")
 {
     struct cluster c;
     redlock *r = open_warm(&c, DEFAULT_MS);
@@ -97,7 +99,8 @@ CASE(three_dead, "Three dead of five: NOQUORUM without any wait, nothing left, f
     redlock_close(r);
 }
 
-CASE(three_hung, "Three hung of five: NOQUORUM at the deadline, nothing left once they wake.")
+CASE(three_hung,
+     "Three hung nodes of five are NOQUORUM at the node timeout, and no key is left later.")
 {
     struct cluster c;
     redlock *r = open_warm(&c, DEFAULT_MS);
@@ -121,7 +124,8 @@ CASE(three_hung, "Three hung of five: NOQUORUM at the deadline, nothing left onc
     redlock_close(r);
 }
 
-CASE(three_hung_while_held, "Release with three of five hung: NOQUORUM, and later no key left.")
+CASE(three_hung_while_held,
+     "A release with three of five nodes hung is NOQUORUM, and no key is left later.")
 {
     struct cluster c;
     redlock *r = open_warm(&c, STEADY_MS);
@@ -194,7 +198,7 @@ CASE(all_restarted, "A client survives the restart of every node.")
     redlock_close(r);
 }
 
-CASE(waiting_through_an_outage, "A waiting acquire wins soon after a majority is back.")
+CASE(waiting_through_an_outage, "A waiter gets the lock soon after a majority is back.")
 {
     struct cluster c;
     redlock *r = open_warm(&c, STEADY_MS);
@@ -269,7 +273,8 @@ CASE(replica_is_told, "A read-only replica grants nothing and is reported as rea
     redlock_close(r);
 }
 
-CASE(full_memory_is_told, "A node that is out of memory grants nothing, in its own words.")
+CASE(full_memory_is_told,
+     "A node that is out of memory grants nothing, and is reported in its own words.")
 {
     struct cluster c;
     cluster_start(&c, 3);

@@ -130,17 +130,17 @@ static void majority(enum evil_kind kind, int expected, uint32_t node_timeout_ms
     redlock_close(r);
 }
 
-CASE(silent_minority, "Two nodes that accept and never answer delay nothing.")
+CASE(silent_minority, "Two nodes that accept and never answer delay no acquire.")
 {
     minority(EVIL_SILENT);
 }
 
-CASE(deaf_minority, "Two nodes that accept and never read delay nothing and cost no memory.")
+CASE(deaf_minority, "Two nodes that accept and never read delay no acquire and cost no memory.")
 {
     minority(EVIL_DEAF);
 }
 
-CASE(garbage_minority, "Two nodes that answer garbage are reported as such and outvoted.")
+CASE(garbage_minority, "Two nodes that answer garbage are reported as PROTO and outvoted.")
 {
     minority(EVIL_GARBAGE);
 }
@@ -170,37 +170,40 @@ CASE(endless_line_minority, "A line without end is refused.")
     minority(EVIL_ENDLESS_LINE);
 }
 
-CASE(closing_minority, "Two nodes that close at once are retried with patience.")
+CASE(closing_minority,
+     "Two nodes that close every connection at once are retried with a backoff.")
 {
     minority(EVIL_CLOSES);
 }
 
-CASE(chatty_minority, "Two nodes that speak unasked and twice win no vote for anybody.")
+CASE(chatty_minority, "Replies that nodes send unasked or twice are votes for no request.")
 {
     minority(EVIL_CHATTY);
 }
 
-CASE(silent_majority, "Three silent nodes: NOQUORUM at the deadline, recovery afterwards.")
+CASE(silent_majority,
+     "Three silent nodes of five are NOQUORUM at the node timeout, and recover later.")
 {
     majority(EVIL_SILENT, REDLOCK_NOQUORUM, DEFAULT_MS);
 }
 
-CASE(garbage_majority, "Three nodes of garbage: PROTO.")
+CASE(garbage_majority, "Three nodes of five that answer garbage are PROTO.")
 {
     majority(EVIL_GARBAGE, REDLOCK_PROTO, PATIENT_MS);
 }
 
-CASE(http_majority, "Three web servers: PROTO.")
+CASE(http_majority, "Three web servers among five nodes are PROTO.")
 {
     majority(EVIL_HTTP, REDLOCK_PROTO, PATIENT_MS);
 }
 
-CASE(huge_bulk_majority, "Three announcements of 1 GiB: PROTO.")
+CASE(huge_bulk_majority, "Three nodes of five that announce 1 GiB are PROTO.")
 {
     majority(EVIL_HUGE_BULK, REDLOCK_PROTO, PATIENT_MS);
 }
 
-CASE(backoff_is_bounded, "A node that closes at once is tried again, but not in a frenzy.")
+CASE(backoff_is_bounded,
+     "A node that closes every connection is retried with a bounded backoff.")
 {
     struct cluster c;
     struct evil e;
@@ -316,7 +319,7 @@ CASE(cut_anywhere, "A connection cut after any number of bytes loses a vote, nev
 }
 
 /* An answer to nobody's question must not become the answer to the next. */
-CASE(unsolicited_reply, "A reply that nobody asked for is no vote for what is asked next.")
+CASE(unsolicited_reply, "A reply without a request is no vote for the next request.")
 {
     struct cluster c;
     struct proxy p[3];

@@ -24,7 +24,8 @@ static void measure(redlock *r, int64_t *samples_ns)
         samples_ns[i] = timed_cycle_ns(r);
 }
 
-CASE(hung_node_costs_nothing, "With one hung node the median acquire takes at most 1.2 times.")
+CASE(hung_node_costs_nothing,
+     "One hung node makes the median acquire at most 1.2 times slower.")
 {
     static int64_t healthy_ns[ROUNDS * PER_ROUND], hung_ns[ROUNDS * PER_ROUND];
     struct cluster c;

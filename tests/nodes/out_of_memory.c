@@ -104,22 +104,24 @@ static void hold_every_kind(uint32_t flags, int first)
     redlock_close(r);
 }
 
-CASE(hold_on_all, "Every kind is renewed for several lifetimes, extended and released.")
+CASE(hold_on_all, "On nodes without memory every kind is renewed, extended and released.")
 {
     hold_every_kind(0, 0);
 }
 
-CASE(hold_on_a_majority, "The same with one node that has memory, without native commands.")
+CASE(hold_on_a_majority,
+     "Every kind is kept with one node that has memory, without native commands.")
 {
     hold_every_kind(REDLOCK_NO_NATIVE, 1);
 }
 
-CASE(hold_strict, "The same under strict rules.")
+CASE(hold_strict,
+     "In strict mode every kind is renewed, extended and released on nodes without memory.")
 {
     hold_every_kind(REDLOCK_STRICT, 0);
 }
 
-CASE(leave_the_queue, "Who gives up waiting leaves no place in the queue.")
+CASE(leave_the_queue, "A waiter that gives up leaves the queue of a node without memory.")
 {
     struct cluster c;
     redlock *r = open_client(&c, 0);
@@ -143,7 +145,7 @@ CASE(leave_the_queue, "Who gives up waiting leaves no place in the queue.")
     redlock_close(r);
 }
 
-CASE(served_afterwards, "Who waits is served once there is memory again.")
+CASE(served_afterwards, "A waiter is served once the nodes have memory again.")
 {
     struct cluster c;
     redlock *r = open_client(&c, 0);

@@ -53,7 +53,7 @@ static void start_with_name(struct cluster *c, size_t count, const char *name)
 }
 
 CASE(slow_name_delays_nothing,
-     "A name that is slow to resolve holds up neither lock nor close.")
+     "A name that is slow to resolve delays neither an acquire nor the close.")
 {
     struct cluster c;
     start_with_name(&c, 3, "slow.test");
@@ -89,7 +89,7 @@ CASE(slow_name_is_waited_for, "A fresh client whose only node has a slow name ge
     redlock_close(r);
 }
 
-CASE(second_address_is_tried, "Where the first address of a name refuses, the next is tried.")
+CASE(second_address_is_tried, "When the first address of a name refuses, the next is tried.")
 {
     struct cluster c;
     start_with_name(&c, 1, "two.test");

@@ -82,7 +82,8 @@ static redlock_options options(const struct tls_cluster *t)
     return o;
 }
 
-CASE(good_certificate, "A good certificate of a known authority: encrypted and verified.")
+CASE(good_certificate,
+     "A node with a good certificate is verified, and its connection encrypted.")
 {
     struct tls_cluster t;
     start(&t, "good", "no");
@@ -100,7 +101,7 @@ CASE(good_certificate, "A good certificate of a known authority: encrypted and v
     redlock_close(r);
 }
 
-CASE(good_certificate_by_name, "The same reached by name, verified against that name.")
+CASE(good_certificate_by_name, "A node reached by name is verified against that name.")
 {
     struct tls_cluster t;
     start(&t, "good", "no");
@@ -110,7 +111,7 @@ CASE(good_certificate_by_name, "The same reached by name, verified against that 
     CHECK_OK(try_lock(&o, NULL, NULL));
 }
 
-CASE(long_conversation, "Many locks over one encrypted connection, also with big names.")
+CASE(long_conversation, "One encrypted connection carries many locks, also with long names.")
 {
     struct tls_cluster t;
     char name[REDLOCK_NAME_MAX + 1];
@@ -127,7 +128,7 @@ CASE(long_conversation, "Many locks over one encrypted connection, also with big
     redlock_close(r);
 }
 
-CASE(expired_certificate, "An expired certificate is refused, in so many words.")
+CASE(expired_certificate, "An expired certificate is refused, and the message says so.")
 {
     struct tls_cluster t;
     start(&t, "expired", "no");
@@ -135,7 +136,7 @@ CASE(expired_certificate, "An expired certificate is refused, in so many words."
     check_refused(&t, &o, "expired");
 }
 
-CASE(wrong_name, "A certificate for another name is refused; named on purpose it is taken.")
+CASE(wrong_name, "A certificate for another name is refused unless the options give that name.")
 {
     struct tls_cluster t;
     start(&t, "wrong", "no");
@@ -154,7 +155,7 @@ CASE(address_as_name, "An address in the URL needs an address in the certificate
                   "has no IP address among its alternative names: it needs IP:127.0.0.1");
 }
 
-CASE(another_address, "A certificate for another address is refused with that address.")
+CASE(another_address, "A certificate for another address is refused, and the message names it.")
 {
     struct tls_cluster t;
     start(&t, "elsewhere", "no");
@@ -173,7 +174,7 @@ CASE(unknown_authority, "A certificate of an unknown authority is refused.")
     check_refused(&t, &o, "certificate");
 }
 
-CASE(client_certificate, "Where the server asks for a client certificate, ours is shown.")
+CASE(client_certificate, "The client shows its certificate to a server that asks for one.")
 {
     struct tls_cluster t;
     start(&t, "good", "yes");
@@ -184,7 +185,8 @@ CASE(client_certificate, "Where the server asks for a client certificate, ours i
     CHECK_OK(try_lock(&o, NULL, NULL));
 }
 
-CASE(client_certificate_with_key, "The key may be in the same file as the certificate.")
+CASE(client_certificate_with_key,
+     "The client's key may be in the same file as its certificate.")
 {
     struct tls_cluster t;
     char line[256], both[128];
@@ -204,7 +206,7 @@ CASE(client_certificate_with_key, "The key may be in the same file as the certif
     CHECK_OK(try_lock(&o, NULL, NULL));
 }
 
-CASE(no_plaintext_fallback, "A rediss:// node that speaks plaintext gets no command from us.")
+CASE(no_plaintext_fallback, "A rediss:// node that speaks plaintext gets no command.")
 {
     struct tls_cluster t;
     certs_make();
@@ -218,7 +220,8 @@ CASE(no_plaintext_fallback, "A rediss:// node that speaks plaintext gets no comm
     CHECK_STR("", server_commands(&t.cluster.node[0]));
 }
 
-CASE(plaintext_to_tls_port, "A redis:// node that speaks TLS fails in time and is told apart.")
+CASE(plaintext_to_tls_port,
+     "A redis:// URL to a TLS port fails in time, with a reason of its own.")
 {
     struct tls_cluster t;
     start(&t, "good", "no");
@@ -248,7 +251,7 @@ CASE(old_protocols_refused, "A server that only speaks TLS 1.1 is refused.")
     CHECK_ERR(REDLOCK_NOQUORUM, try_lock(&o, NULL, NULL));
 }
 
-CASE(bad_files, "Certificate files that cannot be used are INVAL at open, by name.")
+CASE(bad_files, "Certificate files that cannot be used are INVAL at open, with their name.")
 {
     struct tls_cluster t;
     certs_make();

@@ -56,17 +56,19 @@ static void serve_in_order(enum trouble trouble, int turns)
     CHECK_BETWEEN(0, 2, most - least);
 }
 
-CASE(fair, "Of 64 processes nobody is served before one that was queued when it began.")
+CASE(fair, "Of 64 fair processes none overtakes a waiter that was queued before it.")
 {
     serve_in_order(ALL_UP, TURNS);
 }
 
-CASE(fair_with_a_node_killed, "The same while one of the five nodes is down.")
+CASE(fair_with_a_node_killed,
+     "With one of five nodes down no fair process overtakes a queued waiter.")
 {
     serve_in_order(ONE_KILLED, TURNS);
 }
 
-CASE(fair_with_a_node_hung, "The same while one of the five nodes is silent.")
+CASE(fair_with_a_node_hung,
+     "With one of five nodes hung no fair process overtakes a queued waiter.")
 {
     serve_in_order(ONE_HUNG, TURNS);
 }
@@ -81,12 +83,13 @@ static void serve_everybody(enum trouble trouble, int turns)
     CHECK_BETWEEN(0, 6 * PROCESSES, crowd_most_others(crowd));
 }
 
-CASE(nobody_starves, "Without the flag newcomers may overtake, but everybody is served.")
+CASE(nobody_starves, "Without REDLOCK_FAIR newcomers may overtake, but every waiter is served.")
 {
     serve_everybody(ALL_UP, TURNS);
 }
 
-CASE(nobody_starves_with_a_node_killed, "The same while one of the five nodes is down.")
+CASE(nobody_starves_with_a_node_killed,
+     "With one of five nodes down every waiter is served, fair or not.")
 {
     serve_everybody(ONE_KILLED, TURNS);
 }

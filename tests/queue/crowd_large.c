@@ -143,12 +143,13 @@ static void crowd_of_threads(uint32_t flags)
     redlock_close(other);
 }
 
-CASE(threads, "A thousand threads block on one lock, and every one is served.")
+CASE(threads, "A thousand threads that block on one lock are all served.")
 {
     crowd_of_threads(0);
 }
 
-CASE(threads_with_io_thread, "The same with the I/O thread.")
+CASE(threads_with_io_thread,
+     "With the I/O thread a thousand threads that block on one lock are all served.")
 {
     crowd_of_threads(REDLOCK_THREAD);
 }
@@ -276,7 +277,8 @@ CASE(handles_one_name, "Ten thousand waiting handles for one name are served in 
     crowd_of_handles(1, WAITERS);
 }
 
-CASE(handles_many_names, "Ten thousand waiting handles for a thousand names as well.")
+CASE(handles_many_names,
+     "Ten thousand waiting handles for a thousand names are served in order.")
 {
     crowd_of_handles((int)check_setting("REDLOCK_CROWD_NAMES", NAMES), WAITERS);
 }

@@ -18,17 +18,19 @@ static void hand_over(enum trouble trouble)
     }
 }
 
-CASE(quick, "The next holder is served within three times an uncontended acquire.")
+CASE(quick, "A handover takes at most three times as long as an uncontended acquire.")
 {
     hand_over(ALL_UP);
 }
 
-CASE(quick_with_a_node_killed, "The same while one of the five nodes is down.")
+CASE(quick_with_a_node_killed,
+     "With one of five nodes down a handover takes at most three uncontended acquires.")
 {
     hand_over(ONE_KILLED);
 }
 
-CASE(quick_with_a_node_hung, "The same while one of the five nodes is silent.")
+CASE(quick_with_a_node_hung,
+     "With one of five nodes hung a handover takes at most three uncontended acquires.")
 {
     hand_over(ONE_HUNG);
 }

@@ -101,32 +101,33 @@ static void wait_exactly(enum trouble trouble, bool behind_others)
     CHECK(wait_until(only_the_lock, &c, 2000));
 }
 
-CASE(exact, "A wait ends at its deadline, not before and hardly after.")
+CASE(exact, "A wait in the queue ends at its deadline, not before and hardly after.")
 {
     wait_exactly(ALL_UP, false);
 }
 
-CASE(exact_node_killed, "The same while one node is down.")
+CASE(exact_node_killed, "With one node down a wait in the queue ends at its deadline.")
 {
     wait_exactly(ONE_KILLED, false);
 }
 
-CASE(exact_node_hung, "The same while one node is silent.")
+CASE(exact_node_hung, "With one node hung a wait in the queue ends at its deadline.")
 {
     wait_exactly(ONE_HUNG, false);
 }
 
-CASE(exact_behind_others, "The same behind other waiters of the same client.")
+CASE(exact_behind_others, "A wait behind other waiters of its client ends at its deadline.")
 {
     wait_exactly(ALL_UP, true);
 }
 
-CASE(exact_behind_others_node_hung, "The same behind others while one node is silent.")
+CASE(exact_behind_others_node_hung,
+     "With one node hung a wait behind others of its client ends at its deadline.")
 {
     wait_exactly(ONE_HUNG, true);
 }
 
-CASE(exact_without_majority, "The same without a majority, which is another outcome.")
+CASE(exact_without_majority, "A wait without a majority ends at its deadline with NOQUORUM.")
 {
     struct cluster c;
     struct wait other;
@@ -147,7 +148,7 @@ CASE(exact_without_majority, "The same without a majority, which is another outc
     CHECK(wait_until(only_the_lock, &c, 2000));
 }
 
-CASE(for_ever, "A wait without a deadline outlasts the life of a place.")
+CASE(for_ever, "A wait without a deadline lasts longer than the TTL of a queue entry.")
 {
     struct cluster c;
     struct wait w;
@@ -170,7 +171,7 @@ CASE(for_ever, "A wait without a deadline outlasts the life of a place.")
     CHECK(cluster_await_empty(&c, 2000));
 }
 
-CASE(try_takes_no_place, "A try leaves no place behind, fair or not.")
+CASE(try_takes_no_place, "A try leaves no queue entry behind, fair or not.")
 {
     struct cluster c;
     cluster_start(&c, NODES);
@@ -206,7 +207,7 @@ static void cancel_from_a_thread(struct wait *w)
     CHECK_INT(1, w->done);
 }
 
-CASE(cancel_at_any_moment, "A cancel works in every phase and leaves no place on any node.")
+CASE(cancel_at_any_moment, "A cancel works in every phase of a wait and leaves no queue entry.")
 {
     enum { MOMENTS = 16, STEP_MS = 8, DELAY_MS = 30 };
     struct cluster c;
@@ -279,27 +280,28 @@ static void just_free(struct wait *w)
     CHECK_INT(0, w->done); /* nobody is told of a handle that is gone */
 }
 
-CASE(cancel_first, "A cancel of the first lets the others of its client through.")
+CASE(cancel_first, "Canceling the first waiter of a client lets its others through.")
 {
     end_a_wait(0, cancel_and_free);
 }
 
-CASE(cancel_parked, "A cancel of one in the middle too.")
+CASE(cancel_parked,
+     "Canceling a waiter in the middle of its client's queue lets the others through.")
 {
     end_a_wait(2, cancel_and_free);
 }
 
-CASE(cancel_last, "And of the last.")
+CASE(cancel_last, "Canceling the last waiter of a client leaves the others served.")
 {
     end_a_wait(3, cancel_and_free);
 }
 
-CASE(free_first, "Freeing a handle that waits, the first of its client.")
+CASE(free_first, "Freeing the handle of a client's first waiter lets its others through.")
 {
     end_a_wait(0, just_free);
 }
 
-CASE(free_parked, "Freeing a handle that waits behind others.")
+CASE(free_parked, "Freeing the handle of a waiter behind others leaves the others served.")
 {
     end_a_wait(1, just_free);
 }
@@ -329,12 +331,13 @@ static void close_while_waiting(uint32_t flags)
     CHECK(wait_until(only_the_lock, &c, 1000));
 }
 
-CASE(close_first_and_parked, "Closing a client ends its waits and empties the queues.")
+CASE(close_first_and_parked, "Closing a client ends all of its waits and empties the queues.")
 {
     close_while_waiting(0);
 }
 
-CASE(close_with_io_thread, "The same with the I/O thread.")
+CASE(close_with_io_thread,
+     "Closing a client with an I/O thread ends all of its waits and empties the queues.")
 {
     close_while_waiting(REDLOCK_THREAD);
 }

@@ -32,17 +32,19 @@ static void check_dead_head(enum trouble trouble)
     CHECK_BETWEEN(0, LIFE_MS + SLACK_MS, took_ms);
 }
 
-CASE(dead_head, "A waiter that was killed blocks the next one for no longer than its life.")
+CASE(dead_head, "A killed head of the queue blocks the next waiter no longer than its TTL.")
 {
     check_dead_head(ALL_UP);
 }
 
-CASE(dead_head_node_killed, "The same while one node is down.")
+CASE(dead_head_node_killed,
+     "With one node down a killed head blocks the next waiter no longer than its TTL.")
 {
     check_dead_head(ONE_KILLED);
 }
 
-CASE(dead_head_node_hung, "The same while one node is silent.")
+CASE(dead_head_node_hung,
+     "With one node hung a killed head blocks the next waiter no longer than its TTL.")
 {
     check_dead_head(ONE_HUNG);
 }
@@ -56,17 +58,20 @@ static void check_dead_holder(enum trouble trouble)
     CHECK_BETWEEN(-100, EXPIRY_SLACK_MS, took_ms);
 }
 
-CASE(dead_holder, "After a holder was killed the next is served when its TTL ends.")
+CASE(dead_holder,
+     "After a holder was killed the next waiter is served when the lock's TTL ends.")
 {
     check_dead_holder(ALL_UP);
 }
 
-CASE(dead_holder_node_killed, "The same while one node is down.")
+CASE(dead_holder_node_killed,
+     "With one node down the waiter behind a killed holder is served at the end of the TTL.")
 {
     check_dead_holder(ONE_KILLED);
 }
 
-CASE(dead_holder_node_hung, "The same while one node is silent.")
+CASE(dead_holder_node_hung,
+     "With one node hung the waiter behind a killed holder is served at the end of the TTL.")
 {
     check_dead_holder(ONE_HUNG);
 }
@@ -84,17 +89,19 @@ CASE(no_messages, "A waiter whose subscriptions are cut all the time is served b
     check_no_messages(ALL_UP);
 }
 
-CASE(no_messages_node_killed, "The same while one node is down.")
+CASE(no_messages_node_killed,
+     "With one node down a waiter without subscriptions is served by its timer.")
 {
     check_no_messages(ONE_KILLED);
 }
 
-CASE(no_messages_node_hung, "The same while one node is silent.")
+CASE(no_messages_node_hung,
+     "With one node hung a waiter without subscriptions is served by its timer.")
 {
     check_no_messages(ONE_HUNG);
 }
 
-CASE(minority, "A waiter that lost the majority keeps nobody waiting for longer than its life.")
+CASE(minority, "A waiter that lost its majority delays the next waiter no longer than its TTL.")
 {
     int64_t took_ms = behind_a_minority_ms(LIMIT_MS);
     printf("# served %lld ms after the first in the queue lost the majority\n",
@@ -102,20 +109,19 @@ CASE(minority, "A waiter that lost the majority keeps nobody waiting for longer 
     CHECK_BETWEEN(0, LIFE_MS + SLACK_MS, took_ms);
 }
 
-CASE(failed_rounds, "Attempts that got some nodes but no majority leave nothing there.")
+CASE(failed_rounds, "Attempts that reached some nodes but no majority leave nothing there.")
 {
     CHECK_INT(0, left_by_failed_rounds());
 }
 
 /* ---- places of those who do not wait any more ---------------------------------------------- */
 
-CASE(timeout_empties_the_queue,
-     "After a wait that was not long enough the queue is empty at once.")
+CASE(timeout_empties_the_queue, "The queue is empty right after its only waiter timed out.")
 {
     CHECK_INT(0, places_after_timeout());
 }
 
-CASE(holder_from_the_queue_dies, "A holder that had waited and is killed leaves no dead head.")
+CASE(holder_from_the_queue_dies, "A killed holder that had waited leaves no dead queue entry.")
 {
     struct cluster c;
     struct waiter first, second;
@@ -156,7 +162,7 @@ static bool have_requests_of_all(void *data)
  * (A plain first attempt can as well.) The dead send nothing more: it is one TTL, not one each.
  */
 CASE(requests_of_the_dead,
-     "Requests that killed waiters left behind delay the next by one TTL.")
+     "Requests that killed waiters left in buffers delay the next waiter by one TTL.")
 {
     struct cluster c;
     struct waiter dead[KILLED], next;
@@ -230,7 +236,8 @@ CASE(no_right_to_subscribe, "Without the right to subscribe a waiter is served b
     without_right("allchannels", "-subscribe");
 }
 
-CASE(no_right_to_any_channel, "The same without the right to any channel, publishing included.")
+CASE(no_right_to_any_channel,
+     "A waiter without the right to any channel is served by its timer.")
 {
     without_right("resetchannels", "+ping");
 }
@@ -240,7 +247,8 @@ static bool next_is_queued(void *data)
     return queue_length(data, "x") == 1;
 }
 
-CASE(release_without_channels, "Who may not publish releases all the same, with waiters too.")
+CASE(release_without_channels,
+     "A holder without the right to publish can release beside waiters.")
 {
     struct cluster c;
     struct waiter holder, next;
@@ -266,7 +274,7 @@ CASE(release_without_channels, "Who may not publish releases all the same, with 
 
 /* ---- too few from the beginning ------------------------------------------------------------ */
 
-CASE(never_a_majority, "Who never reaches a majority takes no place anywhere.")
+CASE(never_a_majority, "A waiter that never reaches a majority leaves no queue entry.")
 {
     struct cluster c;
     struct waiter w;

@@ -16,7 +16,7 @@
 enum { NODES = 3, TTL_MS = 20000, NAMES = 20 };
 
 CASE(one_place_per_client,
-     "A hundred waiters of one client take one place, and keep their order.")
+     "A hundred waiters of one client take one queue entry and keep their order.")
 {
     struct local_queue q = local_queue_run(100);
     CHECK_INT(1, q.longest);
@@ -51,7 +51,8 @@ static bool everywhere_one(void *data)
     return true;
 }
 
-CASE(subscriptions, "One subscription per node and client, made on first use, for every name.")
+CASE(subscriptions,
+     "A client has one subscriber connection per node, made on first use, for all names.")
 {
     struct cluster c;
     redlock_lock *lock[NAMES][2];
@@ -116,7 +117,8 @@ static void await_place(redlock_lock *lock, int wanted)
         CHECK_INT(wanted, redlock_position(lock));
 }
 
-CASE(position_in_the_nodes_queue, "The position counts down while those ahead are served.")
+CASE(position_in_the_nodes_queue,
+     "A waiter's position counts down while those ahead are served.")
 {
     enum { AHEAD = 3 };
     struct cluster c;
@@ -173,8 +175,7 @@ static bool are_all_served(void *data)
     return served_count == 3;
 }
 
-CASE(hands_over_behind_others,
-     "Who hands over to its own overtakes nobody who waits on the nodes.")
+CASE(hands_over_behind_others, "A handover within a client overtakes no waiter on the nodes.")
 {
     struct cluster c;
     redlock_lock *ours[2], *theirs = NULL;
@@ -261,12 +262,13 @@ static void follow(uint32_t flags)
 }
 
 CASE(follows_behind_others,
-     "Who follows its own release at once overtakes nobody who came meanwhile.")
+     "An acquire right after its client's release overtakes no waiter that came between.")
 {
     follow(0);
 }
 
-CASE(follows_fairly, "The same for fair requests.")
+CASE(follows_fairly,
+     "A fair acquire right after its client's release overtakes no waiter that came between.")
 {
     follow(REDLOCK_FAIR);
 }

@@ -47,7 +47,8 @@ CASE(names_land_where_they_should, "A lock is on the nodes of its quorum and on 
     redlock_close(r);
 }
 
-CASE(order_means_nothing, "Clients that name the quorums in another order exclude each other.")
+CASE(order_means_nothing,
+     "Clients that list the quorums in different orders exclude each other.")
 {
     struct fleet f;
     fleet_start(&f, 3, 1);
@@ -68,7 +69,7 @@ CASE(order_means_nothing, "Clients that name the quorums in another order exclud
     redlock_close(s);
 }
 
-CASE(prefix_or_name, "What is one key is one lock, whichever part of it is called the prefix.")
+CASE(prefix_or_name, "Two splits of one key into prefix and name are one lock.")
 {
     struct fleet f;
     fleet_start(&f, 3, 1);
@@ -87,7 +88,8 @@ CASE(prefix_or_name, "What is one key is one lock, whichever part of it is calle
     redlock_close(s);
 }
 
-CASE(several_names, "Names of one request live together, or the refusal says how to make them.")
+CASE(several_names,
+     "Names of one request are in one quorum, or the refusal says how to make them.")
 {
     struct fleet f;
     fleet_start(&f, 2, 3);
@@ -122,7 +124,8 @@ CASE(several_names, "Names of one request live together, or the refusal says how
 
 /* ---- failures ---- */
 
-CASE(one_quorum_down, "The locks of the other quorums work on, and the error names the quorum.")
+CASE(one_quorum_down,
+     "With one quorum down the locks of the others work, and the error names the quorum.")
 {
     struct fleet f;
     fleet_start(&f, 2, 3);
@@ -172,8 +175,7 @@ CASE(closing_takes_one_timeout, "Closing with several silent quorums takes one n
 
 /* ---- blocking ---- */
 
-CASE(blocking_wait,
-     "Who waits for a lock of one quorum gets it when another client gives it back.")
+CASE(blocking_wait, "A waiter in one quorum is served when another client releases the lock.")
 {
     struct fleet f;
     fleet_start(&f, 2, 3);
@@ -198,7 +200,7 @@ static void never_lost(redlock_lock *lock, int error, void *data)
 }
 
 CASE(blocking_wait_renews_all,
-     "While a call waits in one quorum, locks of the others are renewed.")
+     "While a caller waits in one quorum, locks of the others are renewed.")
 {
     struct fleet f;
     enum { TTL_MS = CHECK_SANITIZED ? 1500 : 600 };
@@ -220,7 +222,7 @@ CASE(blocking_wait_renews_all,
     redlock_close(s);
 }
 
-CASE(adopted_by_another, "A lock is handed over by its value, in whichever quorum it lives.")
+CASE(adopted_by_another, "A lock is adopted by its value, in whichever quorum it lives.")
 {
     struct fleet f;
     fleet_start(&f, 2, 3);
@@ -248,7 +250,7 @@ static void count_name(const char *name, void *data)
     last[64]++;
 }
 
-CASE(asking_all, "Nodes, names, holders and pings are those of all quorums.")
+CASE(asking_all, "Nodes, names, holders and pings cover all quorums.")
 {
     struct fleet f;
     fleet_start(&f, 2, 3);
@@ -297,7 +299,8 @@ static void never(redlock_lock *lock, int error, void *data)
     FAIL("nothing was started, and ended with %s", redlock_error_name(error));
 }
 
-CASE(members_take_no_locks, "A member answers questions; locks are the business of the client.")
+CASE(members_take_no_locks,
+     "The client of one quorum answers queries and refuses to take locks.")
 {
     struct fleet f;
     fleet_start(&f, 2, 1);
@@ -335,8 +338,7 @@ static void on_check(const redlock_check *check, void *data)
     }
 }
 
-CASE(audit_of_all,
-     "The audit examines each quorum, and sees a lock that is where it should not be.")
+CASE(audit_of_all, "The audit examines every quorum and finds a lock in the wrong one.")
 {
     struct fleet f;
     struct findings found = {0};

@@ -62,12 +62,13 @@ static void exclude(uint32_t flags)
     redlock_close(crew.client);
 }
 
-CASE(threads_exclude_each_other, "Threads of one client with an I/O thread per quorum exclude.")
+CASE(threads_exclude_each_other,
+     "Threads of a client with an I/O thread per quorum exclude each other.")
 {
     exclude(REDLOCK_THREAD);
 }
 
-CASE(threads_without_io_thread, "The same where the callers drive the quorums themselves.")
+CASE(threads_without_io_thread, "Threads that drive the quorums themselves exclude each other.")
 {
     exclude(0);
 }
@@ -106,7 +107,7 @@ static bool is_done(void *data)
 }
 
 CASE(callbacks_cross_quorums,
-     "A callback of one quorum's thread starts a lock of another quorum.")
+     "A callback in one quorum's I/O thread may start a lock of another quorum.")
 {
     struct fleet f;
     static struct relay relay;
@@ -178,7 +179,8 @@ static void free_the_other(redlock_lock *lock, int error, void *data)
     pair.returned++;
 }
 
-CASE(callbacks_free_each_other, "Two callbacks of two quorums, each frees the other's handle.")
+CASE(callbacks_free_each_other,
+     "Callbacks of two quorums may free each other's handles at once.")
 {
     struct fleet f;
     fleet_start(&f, 2, 1);
@@ -206,12 +208,13 @@ CASE(callbacks_free_each_other, "Two callbacks of two quorums, each frees the ot
 }
 
 CASE(close_gives_all_up,
-     "Closing releases what is held in every quorum; handles are freed later.")
+     "Closing releases the locks of every quorum; handles can be freed later.")
 {
     close_with_handles(0);
 }
 
-CASE(close_gives_all_up_threaded, "The same with threads.")
+CASE(close_gives_all_up_threaded,
+     "Closing a client with I/O threads releases the locks of every quorum.")
 {
     close_with_handles(REDLOCK_THREAD);
 }
@@ -262,12 +265,13 @@ static void fork_with(uint32_t flags)
     redlock_close(r);
 }
 
-CASE(forked_child, "A child is told so in every quorum, and leaves the parent's locks alone.")
+CASE(forked_child, "A forked child gets FORKED in every quorum, and the parent's locks stay.")
 {
     fork_with(0);
 }
 
-CASE(forked_child_of_threads, "The same for a client with threads.")
+CASE(forked_child_of_threads,
+     "A forked child of a client with I/O threads gets FORKED in every quorum.")
 {
     fork_with(REDLOCK_THREAD);
 }
@@ -297,7 +301,7 @@ static int warnings(redlock_options o)
 }
 
 CASE(different_sets_are_noticed,
-     "After redlock_admit() a client with another set of quorums is told by every node.")
+     "After redlock_admit() every node warns a client with another set of quorums.")
 {
     struct fleet f;
     fleet_start(&f, 3, 3);
@@ -384,7 +388,7 @@ CASE(refused_at_open, "Every wrong set of quorums is refused with a sentence of 
 }
 
 CASE(tls_in_one_of_them,
-     "TLS files are for the quorums that use TLS; unused by all they are refused.")
+     "TLS files serve the quorums that use TLS, and are refused when none does.")
 {
     static const char *const plain[] = {"127.0.0.1:1"};
     static const char *const secure[] = {"rediss://127.0.0.1:2"};
@@ -400,7 +404,8 @@ CASE(tls_in_one_of_them,
     refuse(&o, "no node is a rediss:// URL");
 }
 
-CASE(one_named_quorum, "One quorum with a name is an ordinary client that knows the name.")
+CASE(one_named_quorum,
+     "A client of one named quorum is an ordinary client that knows the name.")
 {
     struct fleet f;
     fleet_start(&f, 1, 3);

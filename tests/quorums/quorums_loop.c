@@ -93,7 +93,7 @@ CASE(one_descriptor,
 }
 
 CASE(renewals_and_losses_in_a_loop,
-     "One loop renews locks of all quorums, and tells the loss of one whose quorum is gone.")
+     "One event loop renews locks of all quorums and tells the loss in one of them.")
 {
     struct fleet f;
     struct task task[3];
@@ -133,7 +133,7 @@ CASE(renewals_and_losses_in_a_loop,
 }
 
 CASE(a_silent_quorum_delays_nobody,
-     "While one quorum hangs, a loop serves the others as if it were not there.")
+     "A hung quorum delays no lock of the others in one event loop.")
 {
     struct fleet f;
     struct task silent = {.error = 1}, alive[20];
@@ -166,7 +166,7 @@ CASE(a_silent_quorum_delays_nobody,
     redlock_close(r);
 }
 
-CASE(process_waits, "redlock_process() waits for its timeout, and for work of any quorum.")
+CASE(process_waits, "redlock_process() waits for its timeout, or for work of any quorum.")
 {
     struct fleet f;
     struct task task = {.error = 1};

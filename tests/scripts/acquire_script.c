@@ -46,7 +46,8 @@ static void put(const char *field, const char *last)
     server_cmd(&node, "PEXPIRE", FENCE, "86400000", NULL);
 }
 
-CASE(counts, "The counter of this incarnation goes on; the refused change nothing.")
+CASE(counts,
+     "The counter of the node's incarnation goes up by one a grant, and not when refused.")
 {
     begin();
     long long first = DRAW(.incarnation = "i1");
@@ -63,7 +64,8 @@ CASE(counts, "The counter of this incarnation goes on; the refused change nothin
     CHECK_INT(first + 41, DRAW(.incarnation = "i1"));
 }
 
-CASE(other_incarnation, "One of another incarnation begins at the clock, and the old one goes.")
+CASE(other_incarnation,
+     "A counter of another incarnation is replaced by one that starts at the clock.")
 {
     begin();
     put("i0", "1500000000000000");
@@ -73,7 +75,7 @@ CASE(other_incarnation, "One of another incarnation begins at the clock, and the
     CHECK_STR("i0", tag());
 }
 
-CASE(never_back, "Where the clock went back, the last number is what it begins above.")
+CASE(never_back, "A counter ahead of the clock is counted on, whatever its incarnation.")
 {
     begin();
     put("i0", AHEAD);
@@ -86,7 +88,8 @@ CASE(never_back, "Where the clock went back, the last number is what it begins a
     CHECK_STR("i2", tag());
 }
 
-CASE(nameless, "On a node that says nothing of itself it goes on from the last number, too.")
+CASE(nameless,
+     "On a node without a known incarnation the counter goes on from the last number.")
 {
     begin();
     put("", AHEAD);
@@ -95,7 +98,8 @@ CASE(nameless, "On a node that says nothing of itself it goes on from the last n
     CHECK_STR("", tag());
 }
 
-CASE(doubt, "What began in doubt begins anew each time, until somebody is sure.")
+CASE(doubt,
+     "A counter that began in doubt starts at the clock until a client is sure of the node.")
 {
     begin();
     long long first = DRAW(.incarnation = "i1", .in_doubt = true);
@@ -113,7 +117,7 @@ CASE(doubt, "What began in doubt begins anew each time, until somebody is sure."
 }
 
 CASE(unknown,
-     "Who does not know the node begins at the clock and leaves it to whom it belongs.")
+     "A client that does not know the incarnation starts at the clock and keeps the tag.")
 {
     begin();
     CHECK(DRAW(.incarnation = "", .in_doubt = true) >= begun_us);
@@ -127,8 +131,7 @@ CASE(unknown,
     CHECK_INT(token + 1, DRAW(.incarnation = "i1"));
 }
 
-CASE(small_numbers,
-     "What was counted up from nothing, by a script that was cut off, is no token.")
+CASE(small_numbers, "A counter that is too small for a clock is no token, and starts again.")
 {
     begin();
     put("i1", "7");
@@ -139,7 +142,8 @@ CASE(small_numbers,
     CHECK_STR("i1", tag());
 }
 
-CASE(marker, "Under strict rules a counter begins surely only where the marker names the node.")
+CASE(marker,
+     "In strict mode a counter begins without doubt only where the marker names the node.")
 {
     begin();
     char life[32];
@@ -160,7 +164,7 @@ CASE(marker, "Under strict rules a counter begins surely only where the marker n
     CHECK_STR(doubtful, tag());
 }
 
-CASE(life, "An idle counter lives for a day; grants put that off, not every single one.")
+CASE(life, "An idle counter lives for a day, and some of the grants prolong that.")
 {
     begin();
     DRAW(.incarnation = "i1");

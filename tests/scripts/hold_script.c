@@ -28,7 +28,7 @@ static long long pttl(const char *key)
 
 /* ---- giving back --------------------------------------------------------------------------- */
 
-CASE(give_mutex, "A string goes if it is the value, and only then.")
+CASE(give_mutex, "Giving back deletes a string key with the caller's value, and no other.")
 {
     begin();
     GRANTED(.value = "a");
@@ -41,7 +41,7 @@ CASE(give_mutex, "A string goes if it is the value, and only then.")
 }
 
 CASE(give_reader,
-     "A reader goes alone; the key then lives as long as the longest that is left.")
+     "Giving back removes one reader; the key lives as long as the last that is left.")
 {
     begin();
     GRANTED(.value = "a", .kind = "s", .ttl = "9000");
@@ -55,7 +55,7 @@ CASE(give_reader,
 }
 
 CASE(give_prunes_readers,
-     "With a reader go those whose time is over, and the key with the last.")
+     "Giving back removes expired readers too, and the key with the last reader.")
 {
     begin();
     GRANTED(.value = "a", .kind = "s", .ttl = "9000");
@@ -65,7 +65,7 @@ CASE(give_prunes_readers,
     CHECK_INT(0, server_keys(&node));
 }
 
-CASE(give_owner, "A hold goes alone; the owner stays until its last one.")
+CASE(give_owner, "Giving back removes one hold; the owner stays until its last hold.")
 {
     begin();
     GRANTED(.value = "a", .kind = "o", .group = "me", .ttl = "9000", .fence_life = "1000");
@@ -81,7 +81,8 @@ CASE(give_owner, "A hold goes alone; the owner stays until its last one.")
     CHECK_INT(0, server_keys(&node));
 }
 
-CASE(give_prunes_holds, "The last living hold takes the dead ones and the key with it.")
+CASE(give_prunes_holds,
+     "Giving back the last living hold removes the expired ones and the key.")
 {
     begin();
     GRANTED(.value = "a", .kind = "o", .group = "me", .ttl = "9000");
@@ -91,7 +92,8 @@ CASE(give_prunes_holds, "The last living hold takes the dead ones and the key wi
     CHECK_INT(0, server_keys(&node));
 }
 
-CASE(give_slot, "A slot goes by its value; the key with the last one.")
+CASE(give_slot,
+     "Giving back frees a slot by its value, and deletes the key with the last slot.")
 {
     begin();
     GRANTED(.value = "a#1", .kind = "k", .group = "3", .slot = "1", .ttl = "9000");
@@ -106,7 +108,7 @@ CASE(give_slot, "A slot goes by its value; the key with the last one.")
     CHECK_INT(0, server_keys(&node));
 }
 
-CASE(give_several, "Several names are given back together; a missing one is told.")
+CASE(give_several, "Giving back several names deletes all of them and reports a missing one.")
 {
     begin();
     GRANTED({"a", "b", "c"}, .value = "v");
@@ -119,7 +121,7 @@ CASE(give_several, "Several names are given back together; a missing one is told
     CHECK_STR("another", server_cmd(&node, "GET", "redlock:b", NULL));
 }
 
-CASE(give_strangers, "What is none of ours is left alone.")
+CASE(give_strangers, "Giving back leaves keys of other holders and other types alone.")
 {
     begin();
     server_cmd(&node, "RPUSH", "redlock:list", "v", NULL);
@@ -135,7 +137,8 @@ CASE(give_strangers, "What is none of ours is left alone.")
 
 /* ---- renewing ------------------------------------------------------------------------------ */
 
-CASE(renew_kinds, "Of every kind a hold is renewed by its value, never shortened, never made.")
+CASE(renew_kinds,
+     "A renewal by value works for every kind, never shortens and never creates a hold.")
 {
     static const struct {
         const char *kind, *group;
@@ -162,7 +165,7 @@ static long long hold_left_ms(const char *reply)
     return atoll(reply) - server_now_ms(&node);
 }
 
-CASE(renew_own_record, "The hold's own end moves, and nobody else's.")
+CASE(renew_own_record, "A renewal moves the end of its own hold only.")
 {
     begin();
     GRANTED(.value = "a", .kind = "s", .ttl = "4000");
@@ -185,7 +188,7 @@ CASE(renew_own_record, "The hold's own end moves, and nobody else's.")
     CHECK_BETWEEN(3000, 4000, hold_left_ms(server_cmd(&node, "HGET", KEY, "s:2", NULL)));
 }
 
-CASE(renew_too_late, "A hold whose own time is over is not revived by a key that lives on.")
+CASE(renew_too_late, "A renewal does not revive an expired hold in a key that lives on.")
 {
     static const struct {
         const char *kind, *group, *other_slot;
@@ -203,7 +206,7 @@ CASE(renew_too_late, "A hold whose own time is over is not revived by a key that
     }
 }
 
-CASE(renew_several, "Several names are renewed all or none.")
+CASE(renew_several, "A renewal renews all of several names or none.")
 {
     begin();
     GRANTED({"a", "b", "c"}, .value = "v", .ttl = "4000");
@@ -218,7 +221,7 @@ CASE(renew_several, "Several names are renewed all or none.")
     CHECK_STR("another", server_cmd(&node, "GET", "redlock:c", NULL));
 }
 
-CASE(renew_strangers, "Other types are not ours, and no error either.")
+CASE(renew_strangers, "A renewal reports keys of other types as not its own, without an error.")
 {
     begin();
     server_cmd(&node, "RPUSH", "redlock:list", "v", NULL);
@@ -231,7 +234,8 @@ CASE(renew_strangers, "Other types are not ours, and no error either.")
 
 /* ---- tokens -------------------------------------------------------------------------------- */
 
-CASE(align, "Counters are raised, never lowered, and only while the lock is ours.")
+CASE(align,
+     "Aligning raises a counter, never lowers it, and only while the caller holds the lock.")
 {
     begin();
     GRANTED({"a", "b"}, .value = "v", .fence_life = "1000");
@@ -252,7 +256,7 @@ CASE(align, "Counters are raised, never lowered, and only while the lock is ours
     CHECK_STR("i1\n5", server_cmd(&node, "HGETALL", "redlock.fence:a", NULL));
 }
 
-CASE(align_owner, "An owner's token is raised with the counter, for holds to come.")
+CASE(align_owner, "Aligning raises an owner's token with the counter, for later nested holds.")
 {
     begin();
     GRANTED(.value = "a", .kind = "o", .group = "me", .fence_life = "86400000");
@@ -267,7 +271,7 @@ CASE(align_owner, "An owner's token is raised with the counter, for holds to com
 
 /* ---- looking ------------------------------------------------------------------------------- */
 
-CASE(look_at_nothing, "A free name: nothing, and nobody waits.")
+CASE(look_at_nothing, "Looking at a free name finds no holder and no waiter.")
 {
     begin();
     const char *reply = call_look(&node, "x");
@@ -280,7 +284,7 @@ CASE(look_at_nothing, "A free name: nothing, and nobody waits.")
     CHECK_INT(0, part_int(reply, 6));
 }
 
-CASE(look_at_kinds, "Each kind with its holders and how long each has.")
+CASE(look_at_kinds, "Looking finds the holders of each kind and how long each has.")
 {
     begin();
     GRANTED(.value = "m", .ttl = "4000", .fence_life = "86400000");
@@ -322,7 +326,7 @@ CASE(look_at_kinds, "Each kind with its holders and how long each has.")
     CHECK_STR("a#2", part(reply, 7));
 }
 
-CASE(look_at_many, "Of many holders the number and four of them.")
+CASE(look_at_many, "Looking at many holders finds their number and four of them.")
 {
     begin();
     for (int i = 0; i < 9; i++) {
@@ -335,7 +339,7 @@ CASE(look_at_many, "Of many holders the number and four of them.")
     CHECK_INT(7 + 2 * 4, part_count(reply));
 }
 
-CASE(look_at_the_queue, "The living in the queue are counted, and the first of them named.")
+CASE(look_at_the_queue, "Looking counts the living waiters and names the head of the queue.")
 {
     begin();
     GRANTED(.value = "held");
@@ -351,7 +355,7 @@ CASE(look_at_the_queue, "The living in the queue are counted, and the first of t
     CHECK_INT(3, server_int(&node, "ZCARD", "redlock.queue:x", NULL));
 }
 
-CASE(look_at_strangers, "Other types are shown as what they are, a huge value cut.")
+CASE(look_at_strangers, "Looking shows keys of other types as such, and cuts a huge value.")
 {
     begin();
     char *huge = malloc(100001);
@@ -369,8 +373,7 @@ CASE(look_at_strangers, "Other types are shown as what they are, a huge value cu
     CHECK_INT(-1, part_int(reply, 8)); /* no expiry */
 }
 
-CASE(expired_is_not_ours,
-     "A hold that has ended is not given back, though others keep the key.")
+CASE(expired_is_not_ours, "An expired hold is not given back, though others keep the key.")
 {
     static const char *const kinds[] = {"s", "k", "o"};
     begin();

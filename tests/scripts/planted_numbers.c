@@ -85,17 +85,17 @@ static void counter_heals(bool by_take)
     }
 }
 
-CASE(counter_of_acquire, "A fenced acquire starts again at the clock from what is no counter.")
+CASE(counter_of_acquire, "acquire.lua starts at the clock where a planted value is no counter.")
 {
     counter_heals(false);
 }
 
-CASE(counter_of_take, "So does the script of the other kinds.")
+CASE(counter_of_take, "take.lua starts at the clock where a planted value is no counter.")
 {
     counter_heals(true);
 }
 
-CASE(beside_a_counter, "A number planted beside the counter does not touch it.")
+CASE(beside_a_counter, "A number planted beside the counter does not change it.")
 {
     begin();
     long long first = draw(false);
@@ -104,7 +104,8 @@ CASE(beside_a_counter, "A number planted beside the counter does not touch it.")
     CHECK_INT(first + 2, draw(true));
 }
 
-CASE(last_below_the_limit, "A number below the limit is believed as long as its next one is.")
+CASE(last_below_the_limit,
+     "A planted number counts as long as the next one is below the limit.")
 {
     begin();
     server_cmd(&node, "HSET", FENCE, "i1", "4503599627370493", NULL);
@@ -113,7 +114,8 @@ CASE(last_below_the_limit, "A number below the limit is believed as long as its 
     CHECK(draw(false) < LIMIT / 2);
 }
 
-CASE(token_of_an_owner, "A planted token of an owner's first hold is none, and is replaced.")
+CASE(token_of_an_owner,
+     "A planted token of an owner's first hold does not count and is replaced.")
 {
     begin();
     for (int i = 0; i < BAD_COUNTERS; i++) {
@@ -131,7 +133,7 @@ CASE(token_of_an_owner, "A planted token of an owner's first hold is none, and i
     }
 }
 
-CASE(alignment, "Nothing is aligned to what is no token; what is no counter is aligned.")
+CASE(alignment, "No counter is aligned to a planted token, and a planted counter is aligned.")
 {
     begin();
     struct take t = {.value = "a", .kind = "o", .group = "me", .fence_life = "86400000"};
@@ -151,7 +153,7 @@ CASE(alignment, "Nothing is aligned to what is no token; what is no counter is a
     }
 }
 
-CASE(tickets, "A planted ticket is none: the next is the clock's.")
+CASE(tickets, "A planted ticket does not count: the next ticket is the clock's.")
 {
     static const char *const scores[] = {"inf", "1e300", "9007199254740993", "-inf"};
     begin();
@@ -168,7 +170,8 @@ CASE(tickets, "A planted ticket is none: the next is the clock's.")
     }
 }
 
-CASE(ends_of_holds, "An end that never comes is told as a long time, and hinders no release.")
+CASE(ends_of_holds,
+     "A planted end that never comes is reported as a long time and stops no release.")
 {
     begin();
     server_cmd(&node, "ZADD", KEY, "inf", "r", NULL);
@@ -190,7 +193,7 @@ CASE(ends_of_holds, "An end that never comes is told as a long time, and hinders
     CHECK(part_int(call_take(&node, t), 1) > 0);
 }
 
-CASE(marker, "A marker whose max_ttl is no number allows every TTL, as none does.")
+CASE(marker, "A marker whose max_ttl is no number allows every TTL.")
 {
     begin();
     server_cmd(&node, "HSET", "redlock.admit", "max_ttl", "nonsense", NULL);
@@ -232,17 +235,19 @@ static void tokens_grow(uint32_t flags)
     redlock_close(r);
 }
 
-CASE(tokens_grow_default, "With a planted counter on one node every token is larger.")
+CASE(tokens_grow_default,
+     "In the default mode every token is larger with a planted counter on one node.")
 {
     tokens_grow(0);
 }
 
-CASE(tokens_grow_strict, "Under strict rules too.")
+CASE(tokens_grow_strict,
+     "In strict mode every token is larger with a planted counter on one node.")
 {
     tokens_grow(REDLOCK_STRICT);
 }
 
-CASE(everything_goes_on, "What is planted under one name hinders no query, listing or lock.")
+CASE(everything_goes_on, "Numbers planted under one name stop no query, listing or lock.")
 {
     struct cluster c;
     cluster_start(&c, 3);
@@ -272,7 +277,8 @@ CASE(everything_goes_on, "What is planted under one name hinders no query, listi
     redlock_close(r);
 }
 
-CASE(token_of_a_strange_clock, "A token out of range is no vote, and no other node gets it.")
+CASE(token_of_a_strange_clock,
+     "A token out of range is no vote, and no other node is aligned to it.")
 {
     struct cluster c;
     nodeclock_cluster(&c, 3);

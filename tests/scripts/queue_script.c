@@ -33,7 +33,8 @@ static void begin(void)
 #define REFUSED(...) CHECK_INT(0, part_int(TAKE(__VA_ARGS__), 0))
 #define GIVE(...) call_give(&node, (struct give){__VA_ARGS__})
 
-CASE(place, "Who waits gets a place by its ticket, keeps it, and is told who is ahead.")
+CASE(place,
+     "A waiter's place follows its first ticket, and the reply tells the TTL of the one ahead.")
 {
     begin();
     GRANTED(.value = "held", .ttl = "9000");
@@ -50,7 +51,7 @@ CASE(place, "Who waits gets a place by its ticket, keeps it, and is told who is 
     CHECK_BETWEEN(500, 1000, part_int(reply, 7));
 }
 
-CASE(head_first, "A free lock is granted to the head alone.")
+CASE(head_first, "A free lock is granted to the head of the queue alone.")
 {
     begin();
     server_cmd(&node, "ZADD", QUEUE, "10", W1, NULL);
@@ -65,7 +66,7 @@ CASE(head_first, "A free lock is granted to the head alone.")
     CHECK_STR("a", server_cmd(&node, "GET", KEY, NULL));
 }
 
-CASE(overtaking, "Who does not look at the queue may overtake it: all but readers.")
+CASE(overtaking, "Requests that are not fair may overtake the queue, except readers.")
 {
     begin();
     server_cmd(&node, "ZADD", QUEUE, "10", W1, NULL);
@@ -82,7 +83,8 @@ CASE(overtaking, "Who does not look at the queue may overtake it: all but reader
     CHECK(part_int(reply, 7) > 0);
 }
 
-CASE(next_ticket, "The refused without a ticket are offered one after the last and the clock.")
+CASE(next_ticket,
+     "A refused request without a ticket is offered one after the last and the clock.")
 {
     begin();
     GRANTED(.value = "held");
@@ -96,7 +98,7 @@ CASE(next_ticket, "The refused without a ticket are offered one after the last a
     CHECK_INT(1, server_int(&node, "ZCARD", QUEUE, NULL)); /* asking is not joining */
 }
 
-CASE(ticket_of_several, "A ticket for several names is after the last of every one.")
+CASE(ticket_of_several, "A ticket for several names is larger than the last of each of them.")
 {
     begin();
     const char *reply = call_ticket(&node, "a,b");
@@ -111,7 +113,7 @@ CASE(ticket_of_several, "A ticket for several names is after the last of every o
     CHECK_INT(4000000000000001, part_int(call_ticket(&node, "b,a"), 0));
 }
 
-CASE(signs_of_life, "A sign of life is given again when the last one is no longer fresh.")
+CASE(signs_of_life, "A heartbeat is written again only when the last one is no longer fresh.")
 {
     begin();
     GRANTED(.value = "held");
@@ -124,7 +126,7 @@ CASE(signs_of_life, "A sign of life is given again when the last one is no longe
     CHECK_STR("10", server_cmd(&node, "ZSCORE", QUEUE, W1, NULL));
 }
 
-CASE(dead_waiters_go, "Who has not shown up for its life loses its place to the living.")
+CASE(dead_waiters_go, "A waiter without a heartbeat for its TTL is evicted from the queue.")
 {
     begin();
     GRANTED(.value = "held");
@@ -136,7 +138,7 @@ CASE(dead_waiters_go, "Who has not shown up for its life loses its place to the 
     CHECK_INT(1, server_int(&node, "ZCARD", ALIVE, NULL));
 }
 
-CASE(readers_behind_a_writer, "A reader waits for writers that were there before it, only.")
+CASE(readers_behind_a_writer, "A reader waits only for writers that were queued before it.")
 {
     begin();
     GRANTED(.value = "r0", .kind = "s", .ttl = "9000");
@@ -150,7 +152,7 @@ CASE(readers_behind_a_writer, "A reader waits for writers that were there before
     GRANTED(.value = "r2", .kind = "s", .waiter = R2, .ticket = "30"); /* behind readers */
 }
 
-CASE(writer_behind_readers, "A writer waits for everybody who was there before it.")
+CASE(writer_behind_readers, "A writer waits for every waiter that was queued before it.")
 {
     begin();
     server_cmd(&node, "ZADD", QUEUE, "10", R1, NULL);
@@ -161,7 +163,7 @@ CASE(writer_behind_readers, "A writer waits for everybody who was there before i
     GRANTED(.value = "w1", .waiter = W1, .ticket = "20");
 }
 
-CASE(owner_passes_the_queue, "Who holds it already cannot wait for those who wait for it.")
+CASE(owner_passes_the_queue, "An owner that holds the lock does not wait for the queue.")
 {
     begin();
     GRANTED(.value = "a", .kind = "o", .group = "me");
@@ -171,7 +173,8 @@ CASE(owner_passes_the_queue, "Who holds it already cannot wait for those who wai
     REFUSED(.value = "c", .kind = "o", .group = "me", .waiter = W2, .ticket = "20");
 }
 
-CASE(queue_of_several, "Several names wait where they are taken, and for the head of each.")
+CASE(queue_of_several,
+     "A request for several names queues where they are taken, and for the head of each.")
 {
     begin();
     GRANTED({"a"}, .value = "held");
@@ -220,7 +223,7 @@ static void queue_up(const char *waiter, const char *ticket)
     server_cmd(&node, "ZADD", ALIVE, "9e15", waiter, NULL);
 }
 
-CASE(head_is_woken, "Giving back tells the head of the queue, on its client's channel.")
+CASE(head_is_woken, "Giving back wakes the head of the queue, on its client's channel.")
 {
     begin();
     listen_to("redlock.wake:" CLIENT_A);
@@ -241,7 +244,8 @@ CASE(head_is_woken, "Giving back tells the head of the queue, on its client's ch
     CHECK_STR("", heard());
 }
 
-CASE(the_dead_are_passed_over, "The first of the living is told.")
+CASE(the_dead_are_passed_over,
+     "Giving back passes over dead waiters and wakes the first living one.")
 {
     begin();
     listen_to("redlock.wake:" CLIENT_A);
@@ -253,7 +257,8 @@ CASE(the_dead_are_passed_over, "The first of the living is told.")
     CHECK_STR(W2, heard());
 }
 
-CASE(rollback_wakes_nobody_behind, "Who rolls back and stays first wakes nobody.")
+CASE(rollback_wakes_nobody_behind,
+     "A rollback of the head of the queue wakes no waiter behind it.")
 {
     begin();
     listen_to("redlock.wake:" CLIENT_A);
@@ -272,7 +277,7 @@ CASE(rollback_wakes_nobody_behind, "Who rolls back and stays first wakes nobody.
     CHECK_STR("", heard());
 }
 
-CASE(leaving_a_taken_lock, "Who leaves while it is taken wakes nobody.")
+CASE(leaving_a_taken_lock, "A waiter that leaves the queue of a taken lock wakes no other.")
 {
     begin();
     listen_to("redlock.wake:" CLIENT_A);
@@ -283,7 +288,8 @@ CASE(leaving_a_taken_lock, "Who leaves while it is taken wakes nobody.")
     CHECK_STR("", heard());
 }
 
-CASE(readers_are_woken_together, "Readers at the head are told together, up to the writer.")
+CASE(readers_are_woken_together,
+     "Readers at the head of the queue are woken together, up to the first writer.")
 {
     begin();
     listen_to("redlock.wake:" CLIENT_B);
@@ -296,7 +302,8 @@ CASE(readers_are_woken_together, "Readers at the head are told together, up to t
     CHECK_STR("", heard());
 }
 
-CASE(plain_release_passes_the_deaf_over, "Where nobody listens, the next one is told as well.")
+CASE(plain_release_passes_the_deaf_over,
+     "The release of a mutex wakes the next waiter when the first has no subscriber.")
 {
     begin();
     listen_to("redlock.wake:" CLIENT_A);
@@ -309,7 +316,8 @@ CASE(plain_release_passes_the_deaf_over, "Where nobody listens, the next one is 
     CHECK_STR(W2, heard());
 }
 
-CASE(plain_release_wakes_all_readers, "The release of a plain mutex tells every reader, too.")
+CASE(plain_release_wakes_all_readers,
+     "The release of a plain mutex wakes every reader at the head.")
 {
     begin();
     listen_to("redlock.wake:" CLIENT_B);
@@ -324,7 +332,7 @@ CASE(plain_release_wakes_all_readers, "The release of a plain mutex tells every 
     CHECK_STR("1", call_release(&node, "x", "")); /* nobody waits */
 }
 
-CASE(last_reader_wakes_the_writer, "A writer is told when the last reader goes, not before.")
+CASE(last_reader_wakes_the_writer, "A writer is woken when the last reader leaves, not before.")
 {
     begin();
     listen_to("redlock.wake:" CLIENT_A);
@@ -337,7 +345,7 @@ CASE(last_reader_wakes_the_writer, "A writer is told when the last reader goes, 
     CHECK_STR(W1, heard());
 }
 
-CASE(free_slot_is_told, "Who waits for a semaphore is told which slot became free.")
+CASE(free_slot_is_told, "A waiter for a semaphore is told which slot became free.")
 {
     begin();
     listen_to("redlock.wake:" CLIENT_A);
@@ -348,7 +356,7 @@ CASE(free_slot_is_told, "Who waits for a semaphore is told which slot became fre
     CHECK_STR(W1 "#2", heard());
 }
 
-CASE(last_hold_wakes, "Of an owner's holds the last one to go wakes the next owner.")
+CASE(last_hold_wakes, "Only the last of an owner's holds wakes the next owner.")
 {
     begin();
     listen_to("redlock.wake:" CLIENT_A);

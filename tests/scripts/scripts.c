@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-CASE(flushed_scripts, "SCRIPT FLUSH between two steps is not noticed by the caller.")
+CASE(flushed_scripts, "SCRIPT FLUSH between two steps does not show in the caller's result.")
 {
     struct cluster c;
     cluster_start(&c, 3);
@@ -34,7 +34,7 @@ CASE(flushed_scripts, "SCRIPT FLUSH between two steps is not noticed by the call
     redlock_close(r);
 }
 
-CASE(flushed_before_rollback, "A rollback reaches a node that forgot the script, too.")
+CASE(flushed_before_rollback, "A rollback works on a node that forgot the script.")
 {
     struct cluster c;
     cluster_start(&c, 5);
@@ -138,7 +138,7 @@ static bool is_native(struct bench *b, uint32_t flags)
     return info.native == 1;
 }
 
-CASE(no_native_commands, "Where the server has none, scripts are used and nothing else.")
+CASE(no_native_commands, "A server without native commands gets scripts and nothing else.")
 {
     static struct bench b;
     bench_init(&b);
@@ -209,7 +209,7 @@ CASE(native_renewal_only, "SET IFEQ alone (Valkey 8.1) renews; the delete is by 
 }
 
 /* SET IFEQ PX replaces the expiry: a shorter extension must go another way. */
-CASE(native_never_shortens, "With native commands a shorter extension shortens nothing either.")
+CASE(native_never_shortens, "With native commands a shorter extension shortens nothing.")
 {
     static struct bench b;
     bench_init(&b);
@@ -248,7 +248,7 @@ CASE(native_never_shortens, "With native commands a shorter extension shortens n
     redlock_close(r);
 }
 
-CASE(native_refused_by_rights, "Native commands that the user may not run are not used.")
+CASE(native_refused_by_rights, "Native commands that the user has no right to are not used.")
 {
     static struct bench b;
     bench_init(&b);
@@ -264,7 +264,7 @@ CASE(native_refused_by_rights, "Native commands that the user may not run are no
     }
 }
 
-CASE(no_native_flag, "REDLOCK_NO_NATIVE uses scripts though the server could do without.")
+CASE(no_native_flag, "REDLOCK_NO_NATIVE uses scripts where the server has native commands.")
 {
     static struct bench b;
     bench_init(&b);
@@ -284,7 +284,7 @@ CASE(no_native_flag, "REDLOCK_NO_NATIVE uses scripts though the server could do 
     CHECK(!is_native(&b, REDLOCK_NO_NATIVE));
 }
 
-CASE(mixed_servers, "Each node is spoken to in its own way.")
+CASE(mixed_servers, "Nodes with and without native commands each get the commands they have.")
 {
     static struct bench b;
     bench_init(&b);
@@ -336,7 +336,7 @@ CASE(scripts_never_kept, "A server that answers NOSCRIPT for ever gets EVAL inst
         CHECK(fake_find(&b.fake[n], 0, "EVAL ") >= 0);
 }
 
-CASE(scripts_forbidden, "Where neither scripts nor native commands are allowed, it is told.")
+CASE(scripts_forbidden, "A node that allows neither scripts nor native commands is reported.")
 {
     static struct bench b;
     bench_init(&b);

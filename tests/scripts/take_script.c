@@ -26,7 +26,8 @@ static long long pttl(const char *key)
     return server_int(&node, "PTTL", key, NULL);
 }
 
-CASE(mutex, "A mutex is the plain string key; the refused learn how long it stays.")
+CASE(mutex,
+     "take.lua sets a mutex as the plain string key, and tells a refused request its TTL.")
 {
     begin();
     const char *reply = TAKE(.value = "a", .ttl = "5000");
@@ -50,7 +51,8 @@ CASE(mutex, "A mutex is the plain string key; the refused learn how long it stay
     CHECK_INT(1, server_keys(&node));
 }
 
-CASE(identity, "Who the node is is told when asked for, and is what the marker says.")
+CASE(identity,
+     "take.lua tells the node's identity when asked for, and it is what the marker says.")
 {
     begin();
     const char *reply = TAKE(.value = "a", .identity = "1");
@@ -67,7 +69,8 @@ CASE(identity, "Who the node is is told when asked for, and is what the marker s
     CHECK_INT(0, part_int(reply, 3));
 }
 
-CASE(max_ttl, "Beyond the marker's max_ttl nothing is granted, of no kind, and nothing stays.")
+CASE(max_ttl,
+     "take.lua grants no kind of lock beyond the marker's max_ttl, and leaves nothing.")
 {
     static const char *const kinds[] = {"m", "s", "o", "k"};
     begin();
@@ -84,7 +87,7 @@ CASE(max_ttl, "Beyond the marker's max_ttl nothing is granted, of no kind, and n
     }
 }
 
-CASE(readers, "Readers share one sorted set, each with an end of its own.")
+CASE(readers, "take.lua keeps readers in one sorted set, each with an end of its own.")
 {
     begin();
     GRANTED(.value = "a", .kind = "s", .ttl = "8000");
@@ -101,7 +104,7 @@ CASE(readers, "Readers share one sorted set, each with an end of its own.")
     CHECK_BETWEEN(19000, 20000, part_int(reply, 1)); /* until the last reader is gone */
 }
 
-CASE(expired_readers_go, "A reader's end is its own: who is over is swept by the next one.")
+CASE(expired_readers_go, "take.lua removes expired readers when the next reader comes.")
 {
     begin();
     GRANTED(.value = "short", .kind = "s", .ttl = "30");
@@ -113,7 +116,8 @@ CASE(expired_readers_go, "A reader's end is its own: who is over is swept by the
     CHECK_BETWEEN(7000, 8000, pttl(KEY));
 }
 
-CASE(readers_against_the_rest, "Readers are refused by every other kind, and refuse them.")
+CASE(readers_against_the_rest,
+     "take.lua refuses readers beside every other kind, and the reverse.")
 {
     static const struct {
         const char *kind, *group, *type;
@@ -134,7 +138,7 @@ CASE(readers_against_the_rest, "Readers are refused by every other kind, and ref
     }
 }
 
-CASE(all_pairs, "Two kinds never hold one name together, in either order.")
+CASE(all_pairs, "take.lua never grants two kinds of lock on one name, in either order.")
 {
     static const struct {
         const char *kind, *group;
@@ -152,7 +156,7 @@ CASE(all_pairs, "Two kinds never hold one name together, in either order.")
     }
 }
 
-CASE(wrong_types, "Whatever else lies under the key is in the way, and stays as it is.")
+CASE(wrong_types, "take.lua refuses a key of any other type and leaves it as it is.")
 {
     static const char *const kinds[] = {"m", "s", "o", "k"};
     begin();
@@ -171,7 +175,7 @@ CASE(wrong_types, "Whatever else lies under the key is in the way, and stays as 
     CHECK_INT(1, server_int(&node, "HLEN", "redlock:hash", NULL));
 }
 
-CASE(owner, "One owner holds as often as it likes, each hold a field; another is refused.")
+CASE(owner, "take.lua grants an owner any number of holds, each a field, and refuses another.")
 {
     begin();
     GRANTED(.value = "a", .kind = "o", .group = "me", .ttl = "3000");
@@ -189,7 +193,7 @@ CASE(owner, "One owner holds as often as it likes, each hold a field; another is
     REFUSED(.value = "d", .kind = "o", .group = "");
 }
 
-CASE(nested_token, "A nested hold is told the token of the first; the counter goes on.")
+CASE(nested_token, "take.lua tells a nested hold the first hold's token, and counts on.")
 {
     begin();
     const char *reply =
@@ -210,7 +214,8 @@ CASE(nested_token, "A nested hold is told the token of the first; the counter go
     CHECK_INT(0, part_int(reply, 5));
 }
 
-CASE(token_inside_a_plain_hold, "Inside a hold without token the first fenced one draws it.")
+CASE(token_inside_a_plain_hold,
+     "take.lua draws the owner's token with the first fenced hold inside a plain one.")
 {
     begin();
     GRANTED(.value = "a", .kind = "o", .group = "me");
@@ -220,7 +225,8 @@ CASE(token_inside_a_plain_hold, "Inside a hold without token the first fenced on
     CHECK_STR(part(reply, 1), server_cmd(&node, "HGET", KEY, "fence", NULL));
 }
 
-CASE(tokens, "Counters start at the clock, go up by one, live for a day, and only if asked.")
+CASE(tokens,
+     "take.lua's counters start at the clock, go up by one and live for a day, if asked for.")
 {
     begin();
     long long before_us = server_now_ms(&node) * 1000;
@@ -238,7 +244,8 @@ CASE(tokens, "Counters start at the clock, go up by one, live for a day, and onl
     CHECK_BETWEEN(86300000, 86400000, pttl("redlock.fence:x"));
 }
 
-CASE(old_counter, "A counter of another incarnation starts at the clock, but never goes back.")
+CASE(old_counter,
+     "take.lua starts a counter of another incarnation at the clock, and never goes back.")
 {
     begin();
     long long before_us = server_now_ms(&node) * 1000;
@@ -254,7 +261,7 @@ CASE(old_counter, "A counter of another incarnation starts at the clock, but nev
     CHECK(part_int(TAKE(.value = "a", .fence_life = "86400000"), 1) >= before_us);
 }
 
-CASE(slots, "A semaphore's slot has one holder; the refused are told free slots nearby.")
+CASE(slots, "take.lua gives a slot to one holder, and tells a refused request of free slots.")
 {
     begin();
     GRANTED(.value = "a#2", .kind = "k", .group = "7", .slot = "2", .ttl = "4000");
@@ -273,7 +280,8 @@ CASE(slots, "A semaphore's slot has one holder; the refused are told free slots 
     CHECK_BETWEEN(8000, 9000, pttl(KEY));
 }
 
-CASE(full_semaphore, "When all slots are taken, the refused learn when the first one ends.")
+CASE(full_semaphore,
+     "take.lua tells a request for a full semaphore when the first slot expires.")
 {
     begin();
     GRANTED(.value = "a#1", .kind = "k", .group = "2", .slot = "1", .ttl = "9000");
@@ -287,7 +295,7 @@ CASE(full_semaphore, "When all slots are taken, the refused learn when the first
     CHECK_INT(3, server_int(&node, "HLEN", KEY, NULL));
 }
 
-CASE(expired_slot, "A slot is free when its own time is over, whatever the key's.")
+CASE(expired_slot, "take.lua grants a slot whose own time is over, whatever the key's TTL.")
 {
     begin();
     GRANTED(.value = "b#2", .kind = "k", .group = "2", .slot = "2", .ttl = "90000");
@@ -301,7 +309,7 @@ CASE(expired_slot, "A slot is free when its own time is over, whatever the key's
     CHECK_HAS(":c#1", server_cmd(&node, "HGET", KEY, "s:1", NULL));
 }
 
-CASE(several, "Several names: all of them or none, refused for as long as the last one.")
+CASE(several, "take.lua grants all of several names or none, and tells the longest TTL.")
 {
     begin();
     GRANTED({"b"}, .value = "other", .ttl = "4000");
@@ -320,7 +328,7 @@ CASE(several, "Several names: all of them or none, refused for as long as the la
     }
 }
 
-CASE(several_tokens, "One token for several names, above every one of theirs.")
+CASE(several_tokens, "take.lua gives one token for several names, above each of theirs.")
 {
     begin();
     server_cmd(&node, "HSET", "redlock.fence:a", "i1", "3000000000000000", NULL);
@@ -334,7 +342,7 @@ CASE(several_tokens, "One token for several names, above every one of theirs.")
     }
 }
 
-CASE(heal, "A healing ignores the queue and overwrites nobody.")
+CASE(heal, "take.lua heals past the queue and overwrites no other holder.")
 {
     static const char *const kinds[] = {"m", "s", "o", "k"};
     begin();

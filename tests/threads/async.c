@@ -93,7 +93,7 @@ CASE(nothing_before_process, "Nothing is sent before redlock_process() runs.")
     redlock_close(r);
 }
 
-CASE(idle_descriptor_is_quiet, "With nothing to do the descriptor does not wake its loop.")
+CASE(idle_descriptor_is_quiet, "The descriptor of an idle client does not wake its loop.")
 {
     struct cluster c;
     cluster_start(&c, 3);
@@ -145,12 +145,13 @@ static void in_flight(uint32_t flags)
     redlock_close(r);
 }
 
-CASE(many_in_flight, "256 locks in flight on one thread: each done exactly once per step.")
+CASE(many_in_flight, "256 locks in flight on one thread are each done exactly once per step.")
 {
     in_flight(0);
 }
 
-CASE(many_in_flight_io_thread, "The same with the I/O thread running the callbacks.")
+CASE(many_in_flight_io_thread,
+     "256 locks in flight on the I/O thread are each done exactly once per step.")
 {
     in_flight(REDLOCK_THREAD);
 }
@@ -182,7 +183,7 @@ static void chain(redlock_lock *lock, int error, void *data)
     }
 }
 
-CASE(callbacks_may_do_it_all, "Start, extend, release and free from inside callbacks.")
+CASE(callbacks_may_do_it_all, "A callback may start, extend, release and free locks.")
 {
     struct cluster c;
     cluster_start(&c, 5);
@@ -195,7 +196,8 @@ CASE(callbacks_may_do_it_all, "Start, extend, release and free from inside callb
     redlock_close(r);
 }
 
-CASE(callbacks_may_do_it_all_io_thread, "The same on the I/O thread.")
+CASE(callbacks_may_do_it_all_io_thread,
+     "A callback on the I/O thread may start, extend, release and free locks.")
 {
     struct cluster c;
     cluster_start(&c, 5);
@@ -215,7 +217,7 @@ static void free_inside(redlock_lock *lock, int error, void *data)
     (*(_Atomic int *)data)++;
 }
 
-CASE(free_inside_done, "A handle freed inside its done gives its lock up.")
+CASE(free_inside_done, "A handle freed inside its done callback releases its lock.")
 {
     struct cluster c;
     _Atomic int finished = 0;
@@ -254,7 +256,7 @@ static void block_inside(redlock_lock *lock, int error, void *data)
     (*t->finished)++;
 }
 
-CASE(no_blocking_in_callbacks, "Blocking calls from a callback answer INVAL and do nothing.")
+CASE(no_blocking_in_callbacks, "Blocking calls from a callback are INVAL and do nothing.")
 {
     struct cluster c;
     _Atomic int finished = 0;
@@ -281,7 +283,7 @@ static void note_detail(redlock_lock *lock, int error, void *data)
     (*(_Atomic int *)data)++;
 }
 
-CASE(detail_inside_done, "Inside done, redlock_detail() speaks of the error delivered.")
+CASE(detail_inside_done, "Inside done, redlock_detail() is about the error delivered.")
 {
     struct cluster c;
     _Atomic int finished = 0;
@@ -308,7 +310,8 @@ CASE(no_descriptor_with_io_thread, "With the I/O thread there is no descriptor t
     redlock_close(r);
 }
 
-CASE(contended_in_flight, "64 requests for one name on one client all get it, one by one.")
+CASE(contended_in_flight,
+     "64 requests of one client for one name all get it, one after the other.")
 {
     static struct task tasks[64];
     struct cluster c;

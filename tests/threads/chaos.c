@@ -225,7 +225,7 @@ static void make_weather(struct cluster *c, struct proxy *p, unsigned *seed)
 }
 
 CASE(nobody_overlaps_in_any_weather,
-     "Whatever happens to nodes and connections, no two holders at once.")
+     "No two threads hold a lock at once while nodes and connections fail.")
 {
     struct cluster c;
     struct proxy p[NODES];

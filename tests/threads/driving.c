@@ -47,7 +47,8 @@ static void end(struct waiter *w)
     redlock_close(w->client);
 }
 
-CASE(processing_beside_a_blocked_call, "redlock_process() keeps its time while another drives.")
+CASE(processing_beside_a_blocked_call,
+     "redlock_process() keeps its timeout while a blocked caller drives.")
 {
     struct cluster c;
     struct waiter w;
@@ -68,7 +69,7 @@ static void on_done(redlock_lock *lock, int error, void *data)
     (*(_Atomic int *)data)++;
 }
 
-CASE(the_driver_serves_all, "What others started is done by whoever drives.")
+CASE(the_driver_serves_all, "A driving caller also carries out what other threads started.")
 {
     struct cluster c;
     struct waiter w;
