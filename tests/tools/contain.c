@@ -82,7 +82,7 @@ static int end_of(pid_t pid)
     return status;
 }
 
-CASE(status_passes, "The status of a test, or the signal it died of, is that of its container.")
+CASE(status_passes, "The container ends with the test's status, or by its signal.")
 {
     CHECK_INT(0, WEXITSTATUS(end_of(start("20", "exit 0", ""))));
     CHECK_INT(77, WEXITSTATUS(end_of(start("20", "exit 77", ""))));
@@ -92,7 +92,7 @@ CASE(status_passes, "The status of a test, or the signal it died of, is that of 
     CHECK_STR("", output());
 }
 
-CASE(late_with_a_daemon, "A test that hangs is killed, and a daemon that it started with it.")
+CASE(late_with_a_daemon, "A test that hangs is killed together with the daemon it started.")
 {
     const char *file = path("daemon");
     pid_t contain = start("2", DAEMON "exec sleep 1000", file);
@@ -104,7 +104,7 @@ CASE(late_with_a_daemon, "A test that hangs is killed, and a daemon that it star
     CHECK_HAS("killed sleep", output());
 }
 
-CASE(ended_with_a_daemon, "A test that ends and leaves a daemon behind: the daemon is killed.")
+CASE(ended_with_a_daemon, "A daemon that a test leaves behind is killed when the test ends.")
 {
     pid_t contain = start("20", DAEMON "while [ ! -e \"$1\" ]; do sleep 0.01; done; exit 3",
                           path("daemon"));
@@ -124,8 +124,7 @@ CASE(interrupted_with_a_daemon, "A signal to the container ends the test and its
     CHECK(is_gone(&daemon));
 }
 
-CASE(starter_dies,
-     "When the program that started the container dies, the test and its daemon do.")
+CASE(starter_dies, "When the container's parent dies, the test and its daemon are killed.")
 {
     const char *file = path("daemon");
     pid_t starter = fork();

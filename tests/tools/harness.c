@@ -26,7 +26,7 @@ static const char *ask(struct resp *r, const char *arg, ...)
     return reply;
 }
 
-CASE(real_servers_obey, "Servers start, forget on kill -9, and come back on the same port.")
+CASE(real_servers_obey, "Servers start, forget on kill -9, and come back on their port.")
 {
     struct cluster c;
     cluster_start(&c, 3);
@@ -64,8 +64,7 @@ CASE(frozen_server_answers_later, "A stopped server is silent and answers once c
     resp_free(r);
 }
 
-CASE(server_clock_obeys,
-     "A server's wall clock goes where the test sets it, and keys expire by it.")
+CASE(server_clock_obeys, "A server's wall clock follows the test, and keys expire by it.")
 {
     struct cluster c;
     nodeclock_cluster(&c, 2);
@@ -132,7 +131,7 @@ CASE(proxy_obeys, "The proxy delays, swallows, cuts, trickles and injects in ord
     resp_free(r);
 }
 
-CASE(evil_server_obeys, "The evil servers say what their names promise.")
+CASE(evil_server_obeys, "The evil servers send what their names promise.")
 {
     struct evil e;
     char byte = 0;
