@@ -105,7 +105,7 @@ static uint64_t chosen_seed(void)
     return seed != 0 ? (uint64_t)seed : draw_seed();
 }
 
-CASE(chaos, "Whatever fails, as long as it is a minority, every promise is kept.")
+CASE(chaos, "Every promise is kept while any minority of the nodes fails.")
 {
     static struct verdict verdict;
     uint64_t seed = chosen_seed();
@@ -113,14 +113,16 @@ CASE(chaos, "Whatever fails, as long as it is a minority, every promise is kept.
     CHECK_INT(0, verdict.breach_count);
 }
 
-CASE(broken_guard, "Without the guard, restarts lead to two holders, and the checker sees it.")
+CASE(broken_guard,
+     "With the guard off, restarted nodes give two holders, and the checker reports them.")
 {
     static struct verdict verdict;
     run(REGIME_BROKEN_GUARD, chosen_seed(), check_setting("CHAOS_SECONDS", 30), &verdict);
     CHECK(verdict.breaches[BREACH_DOUBLE] > 0);
 }
 
-CASE(broken_nodes, "Two lists of nodes lead to two holders, and the checker sees it.")
+CASE(broken_nodes,
+     "Clients with different lists of nodes give two holders, and the checker reports them.")
 {
     static struct verdict verdict;
     run(REGIME_BROKEN_NODES, chosen_seed(), check_setting("CHAOS_SECONDS", 10), &verdict);

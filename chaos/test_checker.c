@@ -72,7 +72,7 @@ static size_t broken(int breach)
     return verdict.breaches[breach];
 }
 
-CASE(one_after_the_other, "Holders that follow each other at once break nothing.")
+CASE(one_after_the_other, "Holders that follow each other without a gap are no breach.")
 {
     hold(REDLOCK_MUTEX, NAME_ORDERS, 0, 1, 10, 1000, 50);
     hold(REDLOCK_MUTEX, NAME_ORDERS, 1, 2, 49, 1000, 90);
@@ -101,7 +101,8 @@ CASE(dead_holder_counts, "A holder that was killed holds until its validity ends
     CHECK_INT(0, broken(BREACH_DOUBLE));
 }
 
-CASE(lost_holder, "Who was told that the lock is lost holds it no more, whatever the deadline.")
+CASE(lost_holder,
+     "A holder that was told of its loss holds no more, whatever its deadline says.")
 {
     hold(REDLOCK_MUTEX, NAME_ORDERS, 0, 1, 10, 1000, 0);
     add(RECORD_LOST, 500, 0, 1);
@@ -109,7 +110,7 @@ CASE(lost_holder, "Who was told that the lock is lost holds it no more, whatever
     CHECK_INT(0, broken(BREACH_DOUBLE));
 }
 
-CASE(renewed_holder, "What the holder has seen last is its validity.")
+CASE(renewed_holder, "A hold lasts as long as the last renewal that its holder has seen.")
 {
     hold(REDLOCK_MUTEX, NAME_ORDERS, 0, 1, 10, 1000, 1400);
     add(RECORD_SEEN, 900, 0, 1)->deadline_ns = 1800 * 1000000LL;
@@ -117,7 +118,7 @@ CASE(renewed_holder, "What the holder has seen last is its validity.")
     CHECK_INT(1, broken(BREACH_DOUBLE));
 }
 
-CASE(readers_and_writer, "Readers share, a writer does not.")
+CASE(readers_and_writer, "Two readers at once are no breach; a reader beside a writer is one.")
 {
     hold(REDLOCK_SHARED, NAME_CATALOG, 0, 1, 10, 1000, 50);
     hold(REDLOCK_SHARED, NAME_CATALOG, 1, 2, 20, 1000, 60);
@@ -126,7 +127,7 @@ CASE(readers_and_writer, "Readers share, a writer does not.")
     CHECK_INT(1, broken(BREACH_DOUBLE));
 }
 
-CASE(owners, "Holds of one owner nest; another owner, or a later life of the worker, does not.")
+CASE(owners, "Nested holds of one owner are no breach; holds of two owners or two lives are.")
 {
     hold(REDLOCK_REENTRANT, NAME_TREE, 0, 1, 10, 1000, 50);
     hold(REDLOCK_REENTRANT, NAME_TREE, 0, 2, 20, 1000, 40);
@@ -144,7 +145,8 @@ CASE(several_names, "A lock of two names excludes the holders of each.")
     CHECK_INT(NAME_STOCK, verdict.note[0].name);
 }
 
-CASE(slots, "Two slots for two; one slot for two, or a third holder, is too much.")
+CASE(slots,
+     "A semaphore of two has two holders on two slots; more, or one slot twice, is a breach.")
 {
     hold(REDLOCK_SEMAPHORE, NAME_PRINTERS, 0, 1, 10, 1000, 50)->slot = 1;
     hold(REDLOCK_SEMAPHORE, NAME_PRINTERS, 1, 2, 20, 1000, 60)->slot = 2;
@@ -157,8 +159,7 @@ CASE(slots, "Two slots for two; one slot for two, or a third holder, is too much
     CHECK_INT(1, broken(BREACH_DOUBLE));
 }
 
-CASE(clock_set_forward,
-     "Forgiven: two holders soon after a clock was set forward; not later, nor back.")
+CASE(clock_set_forward, "Two holders are forgiven only soon after a clock was set forward.")
 {
     fault(FAULT_CLOCK, 0, 5, 4000, 700);
     hold(REDLOCK_MUTEX, NAME_ORDERS, 0, 1, 10, 2000, 800);
@@ -174,7 +175,8 @@ CASE(clock_set_forward,
     CHECK_INT(2, broken(BREACH_DOUBLE));
 }
 
-CASE(token_order, "A token that is not larger than one complete before the request began.")
+CASE(token_order,
+     "A token that is not larger than one granted before the request began is a breach.")
 {
     hold(REDLOCK_MUTEX, NAME_ORDERS, 0, 7, 10, 1000, 20);
     hold(REDLOCK_MUTEX, NAME_ORDERS, 1, 8, 30, 1000, 40);
@@ -184,7 +186,7 @@ CASE(token_order, "A token that is not larger than one complete before the reque
 }
 
 CASE(token_of_overlapping_requests,
-     "Requests that overlap may get tokens in any order, not twice.")
+     "Overlapping requests may get tokens in any order, but no token twice.")
 {
     hold(REDLOCK_MUTEX, NAME_ORDERS, 0, 7, 10, 1000, 12);
     struct record *r = hold(REDLOCK_MUTEX, NAME_ORDERS, 1, 8, 10, 1000, 40);
@@ -206,7 +208,7 @@ static void written(int what, int64_t at_ms, int64_t based_on, int64_t token)
     r->token = token;
 }
 
-CASE(lost_updates, "An update run over is a breach with tokens, and a figure without.")
+CASE(lost_updates, "A lost update is a breach with tokens, and only counted without.")
 {
     written(RECORD_FENCED, 10, 0, 5);
     written(RECORD_FENCED, 11, 1, 6);
@@ -221,14 +223,15 @@ CASE(lost_updates, "An update run over is a breach with tokens, and a figure wit
 }
 
 CASE(old_token_accepted,
-     "A register that takes an older token after a newer one is broken itself.")
+     "A register that accepts an older token after a newer one is a breach.")
 {
     written(RECORD_FENCED, 10, 0, 6);
     written(RECORD_FENCED, 11, 1, 5);
     CHECK_INT(1, broken(BREACH_FENCED));
 }
 
-CASE(loss_told_late, "Loss is told by the end of the validity; a stopped process is excused.")
+CASE(loss_told_late,
+     "A loss told after the end of the validity is a breach, unless the process was stopped.")
 {
     hold(REDLOCK_MUTEX, NAME_ORDERS, 0, 1, 10, 1000, 0);
     struct record *lost = add(RECORD_LOST, 1000 + ALLOWANCE_MS, 0, 1);
@@ -246,7 +249,7 @@ CASE(loss_told_late, "Loss is told by the end of the validity; a stopped process
 }
 
 CASE(late_machine,
-     "When the machine stands still, nobody is late; before and after, everybody is.")
+     "Lateness is forgiven while the whole machine stands still, not before or after.")
 {
     hold(REDLOCK_MUTEX, NAME_ORDERS, 0, 1, 10, 1000, 0);
     add(RECORD_LOST, 1900, 0, 1);
@@ -259,7 +262,8 @@ CASE(late_machine,
     CHECK_INT(1, broken(BREACH_TOLD_LATE));
 }
 
-CASE(loss_never_told, "Acting on after the end of the validity without having been told.")
+CASE(loss_never_told,
+     "A worker that goes on after its validity without having been told is a breach.")
 {
     hold(REDLOCK_MUTEX, NAME_ORDERS, 0, 1, 10, 1000, 1300);
     CHECK_INT(1, broken(BREACH_TOLD_LATE));
@@ -275,7 +279,8 @@ static void wait_for(uint32_t number, int64_t ask_ms, int64_t until_ms, int64_t 
     add(RECORD_DENY, deny_ms, 0, number)->error = REDLOCK_TIMEOUT;
 }
 
-CASE(wait_too_long, "A wait that returns after its deadline and the allowance.")
+CASE(wait_too_long,
+     "A wait that returns later than its deadline and the allowance is a breach.")
 {
     wait_for(1, 10, 500, 500 + ALLOWANCE_MS);
     CHECK_INT(0, broken(BREACH_WAIT_LATE));
@@ -283,7 +288,7 @@ CASE(wait_too_long, "A wait that returns after its deadline and the allowance.")
     CHECK_INT(1, broken(BREACH_WAIT_LATE));
 }
 
-CASE(starved, "Who waits when the faults end must be served; who gave up before need not.")
+CASE(starved, "A waiter must be served once the faults end, unless it gave up before.")
 {
     phases(1000, 2000, 9000);
     wait_for(1, 900, 2500, 2500);
@@ -307,7 +312,7 @@ CASE(workers_end_well,
     CHECK_INT(1, broken(BREACH_WORKER));
 }
 
-CASE(nothing_happened, "A run without acquisitions proves nothing.")
+CASE(nothing_happened, "A run without acquisitions is a breach: it proves nothing.")
 {
     check_history(&history, &verdict);
     CHECK_INT(4, verdict.breaches[BREACH_IDLE]);
@@ -324,7 +329,8 @@ static struct schedule drawn(uint64_t seed, enum regime regime)
     return s;
 }
 
-CASE(same_seed_same_faults, "A seed stands for its faults, and another for others.")
+CASE(same_seed_same_faults,
+     "A seed always gives the same faults, and another seed gives others.")
 {
     static struct schedule a, b, other;
     a = drawn(11, REGIME_DEFAULT);
@@ -354,7 +360,7 @@ static bool is_outage(const struct schedule *s, int64_t at_ms)
     return false;
 }
 
-CASE(only_a_minority, "Never more than two of five nodes are broken, but in an outage.")
+CASE(only_a_minority, "Outside of an outage at most two of five nodes are broken at a time.")
 {
     for (uint64_t seed = 1; seed <= 40; seed++) {
         struct schedule s = drawn(seed, seed % 2 ? REGIME_STRICT : REGIME_DEFAULT);
@@ -368,7 +374,7 @@ CASE(only_a_minority, "Never more than two of five nodes are broken, but in an o
     }
 }
 
-CASE(clocks_are_set_alone, "Nothing else is wrong while a clock is set, and for a while after.")
+CASE(clocks_are_set_alone, "No other fault is active while a clock is set, nor shortly after.")
 {
     size_t steps = 0;
     for (uint64_t seed = 1; seed <= 40; seed++) {

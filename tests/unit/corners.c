@@ -16,14 +16,15 @@ static const struct trace_options fenced = {
 /* ---- the life of a lock ---- */
 
 CASE(validity_ends_while_nodes_warm_up,
-     "A4: a node that is still connecting wins nothing late.")
+     "A4: grants of nodes still connecting win nothing after the validity.")
 {
     trace_run(&three, "[0]    acquire 1000         -> send ACQUIRE 123\n"
                       "[1]    1 granted\n"
                       "[988]  timer warming 23     -> send ROLLBACK 123, done NOQUORUM\n");
 }
 
-CASE(nothing_is_due_before_the_first_request, "A timer that comes by accident changes nothing.")
+CASE(nothing_is_due_before_the_first_request,
+     "A timer event before the first request changes nothing.")
 {
     trace_run(&three, "[0]    timer\n"
                       "[0]    timer-at 9223372036854\n" /* never, in milliseconds */
@@ -52,7 +53,7 @@ CASE(answers_count_once, "A second answer to the same request is not a second vo
                       "[23]   2 granted            -> done OK\n");
 }
 
-CASE(remaining_times_are_noted_once, "An inquiry that was not made has no answer.")
+CASE(remaining_times_are_noted_once, "An answer to an inquiry that was not made is ignored.")
 {
     trace_run(&three, "[0]    acquire 1000         -> send ACQUIRE 123\n"
                       "[1]    1 held\n"
@@ -63,7 +64,8 @@ CASE(remaining_times_are_noted_once, "An inquiry that was not made has no answer
                       "[6]    2 held 500           -> done BUSY\n");
 }
 
-CASE(alignment_counts_once, "Fencing: only nodes that were asked to align are aligned.")
+CASE(alignment_counts_once,
+     "An answer to ALIGN counts once, and only from a node that was asked.")
 {
     trace_run(&fenced, "[0]    acquire 1000        -> send ACQUIRE 123\n"
                        "[1]    1 granted @5\n"
@@ -75,7 +77,8 @@ CASE(alignment_counts_once, "Fencing: only nodes that were asked to align are al
                        "[5]    state held\n");
 }
 
-CASE(a_node_drops_out_between_attempts, "G6: there is no grant to take back while waiting.")
+CASE(a_node_drops_out_between_attempts,
+     "G6: a node that drops out while the lock waits takes nothing back.")
 {
     trace_run(&three, "[0]    acquire 1000 wait 500 -> send ACQUIRE 123\n"
                       "[1]    1 held\n"
@@ -83,7 +86,8 @@ CASE(a_node_drops_out_between_attempts, "G6: there is no grant to take back whil
                       "[3]    out 3\n");
 }
 
-CASE(a_release_is_not_given_up_early, "A6: nodes have their time to answer.")
+CASE(a_release_is_not_given_up_early,
+     "A6: a release waits for its nodes until the node deadline.")
 {
     trace_run(&three, "[0]    acquire 1000         -> send ACQUIRE 123\n"
                       "[1]    1 granted\n"
@@ -94,7 +98,8 @@ CASE(a_release_is_not_given_up_early, "A6: nodes have their time to answer.")
                       "[60]   timer                -> done NOQUORUM\n");
 }
 
-CASE(adopted_and_confirmed_too_late, "A7: an extension that took longer than it lasts is none.")
+CASE(adopted_and_confirmed_too_late,
+     "A7: an extension that took longer than its TTL proves nothing.")
 {
     trace_run(&three, "[0]    adopt\n"
                       "[0]    extend 40            -> send EXTEND 123\n"
@@ -113,7 +118,8 @@ static enum redlock_vote vote(enum rl_op op, struct rl_reply reply)
 #define SCALAR(kind, number, words)                                                            \
     ((struct rl_reply){.scalar = {RL_REPLY_##kind, (number), {(words), sizeof(words) - 1}}})
 
-CASE(senseless_replies_are_no_votes, "What does not answer the question is a protocol error.")
+CASE(senseless_replies_are_no_votes,
+     "A reply that does not fit its request is a protocol error.")
 {
     struct rl_reply array = {.scalar = {.type = RL_REPLY_ARRAY}};
 
@@ -164,7 +170,7 @@ static struct rl_guard strict_guard(void)
 }
 
 CASE(probation_answers,
-     "G2: another client may have been faster, and a node may answer rubbish.")
+     "G2: a marker that another client set ends the probation, rubbish does not.")
 {
     struct rl_guard guard = strict_guard();
     char rubbish[RL_PROBATION_MAX + 8];
@@ -179,7 +185,8 @@ CASE(probation_answers,
     CHECK(rl_guard_may_vote(&guard, SECOND_NS));
 }
 
-CASE(an_admission_changes_no_other_verdict, "G6: 'admitted' does not mend a clock.")
+CASE(an_admission_changes_no_other_verdict,
+     "G6: an admission does not make up for a wrong clock.")
 {
     struct rl_guard guard = strict_guard();
 
@@ -188,7 +195,8 @@ CASE(an_admission_changes_no_other_verdict, "G6: 'admitted' does not mend a cloc
     CHECK(!rl_guard_may_vote(&guard, 2 * SECOND_NS));
 }
 
-CASE(a_step_of_our_own_is_forgiven, "G6: if it was our clock, the node goes on voting.")
+CASE(a_step_of_our_own_is_forgiven,
+     "G6: a node goes on voting when the step was of our own clock.")
 {
     struct rl_guard guard = strict_guard();
 
@@ -202,13 +210,13 @@ CASE(a_step_of_our_own_is_forgiven, "G6: if it was our clock, the node goes on v
 
 /* ---- questions ---- */
 
-CASE(a_machine_that_slept, "An answer after an hour has a round trip, not a negative one.")
+CASE(a_machine_that_slept, "A round trip of an hour is capped, not negative.")
 {
     CHECK_INT(1500000, rl_rtt_us(1500000000));
     CHECK_INT(RL_RTT_MAX_US, rl_rtt_us(3600 * SECOND_NS));
 }
 
-CASE(survey_corners, "A question counts each node once, and not before its time is over.")
+CASE(survey_corners, "A query counts each node once, and does not end before its deadline.")
 {
     struct rl_policy policy = {.node_count = 3, .quorum = 2, .node_timeout_ns = SECOND_NS};
     struct rl_answer missing = {.vote = REDLOCK_VOTE_MISSING, .key_ttl_ms = -1};

@@ -76,7 +76,7 @@ static size_t dropped_by_notes(const char *text)
 }
 
 CASE(drops_and_says_so,
-     "A reader that stops loses lines, is told how many, and delays nothing.")
+     "A stopped reader of standard error loses lines, is told how many, and delays nothing.")
 {
     static char text[READ_MAX];
     char probe[32];
@@ -98,7 +98,8 @@ CASE(drops_and_says_so,
     end();
 }
 
-CASE(drained_in_order, "Draining writes everything, in order; later lines go out directly.")
+CASE(drained_in_order,
+     "Draining standard error writes everything in order; later lines go out directly.")
 {
     char wanted[32];
     begin(PIPE_BYTES);

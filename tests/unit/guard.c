@@ -32,14 +32,16 @@ static struct rl_guard guard_of(enum rl_guard_mode mode)
     return guard;
 }
 
-CASE(nothing_counts_before_the_check, "G1: no vote before the check has answered.")
+CASE(nothing_counts_before_the_check,
+     "G1: no grant counts before the node's check has answered.")
 {
     struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
 
     CHECK(!rl_guard_may_vote(&guard, 1000 * S_NS));
 }
 
-CASE(old_nodes_vote_at_once, "G1: up longer than max_ttl and the margin.")
+CASE(old_nodes_vote_at_once,
+     "G1: a node that is up longer than max_ttl and the margin votes at once.")
 {
     struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
     struct rl_facts facts = healthy(63);
@@ -52,7 +54,7 @@ CASE(old_nodes_vote_at_once, "G1: up longer than max_ttl and the margin.")
     CHECK(!rl_guard_may_vote(&guard, 0));
 }
 
-CASE(young_nodes_wait, "G1: watched on one connection for max_ttl and the margin.")
+CASE(young_nodes_wait, "G1: a young node votes after max_ttl and the margin on one connection.")
 {
     struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
     struct rl_facts facts = healthy(5);
@@ -68,7 +70,8 @@ CASE(young_nodes_wait, "G1: watched on one connection for max_ttl and the margin
     CHECK(rl_guard_may_vote(&guard, 223 * S_NS));
 }
 
-CASE(a_new_connection_begins_unchecked, "G1: what was known belongs to the old connection.")
+CASE(a_new_connection_begins_unchecked,
+     "G1: a new connection inherits no trust from the old one.")
 {
     struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
     struct rl_facts facts = healthy(1000);
@@ -79,7 +82,8 @@ CASE(a_new_connection_begins_unchecked, "G1: what was known belongs to the old c
     CHECK(!rl_guard_may_vote(&guard, 1000 * S_NS));
 }
 
-CASE(a_marker_of_this_incarnation_admits, "G1, G5: of another incarnation it does not.")
+CASE(a_marker_of_this_incarnation_admits,
+     "G1, G5: only a marker of the node's own incarnation admits it.")
 {
     struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
     struct rl_facts facts = healthy(1);
@@ -100,7 +104,8 @@ CASE(a_marker_of_this_incarnation_admits, "G1, G5: of another incarnation it doe
     CHECK(!rl_guard_may_vote(&guard, 0));
 }
 
-CASE(loading_and_replicas_do_not_vote, "G1: not even with a marker, nor after any time.")
+CASE(loading_and_replicas_do_not_vote,
+     "G1: a loading node or a replica never votes, marker or not.")
 {
     struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
     struct rl_facts facts = healthy(1000);
@@ -117,7 +122,8 @@ CASE(loading_and_replicas_do_not_vote, "G1: not even with a marker, nor after an
     CHECK(!rl_guard_may_vote(&guard, 1000 * S_NS));
 }
 
-CASE(a_node_that_tells_nothing_is_watched, "G1: forbidden INFO is no proof of age.")
+CASE(a_node_that_tells_nothing_is_watched,
+     "G1: a node that forbids INFO is watched as if it were young.")
 {
     struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
     struct rl_facts facts = {0};
@@ -127,7 +133,8 @@ CASE(a_node_that_tells_nothing_is_watched, "G1: forbidden INFO is no proof of ag
     CHECK(rl_guard_may_vote(&guard, 63 * S_NS));
 }
 
-CASE(a_repeated_check_shortens_nothing, "G1: being asked again is no reason for trust.")
+CASE(a_repeated_check_shortens_nothing,
+     "G1: checking a node again does not shorten its quarantine.")
 {
     struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
     struct rl_facts facts = healthy(5);
@@ -157,7 +164,8 @@ CASE(a_repeated_check_shortens_nothing, "G1: being asked again is no reason for 
     CHECK(!rl_guard_may_vote(&guard, 10 * S_NS));
 }
 
-CASE(a_set_clock_is_not_forgotten, "G6: not by a new check, a new connection or a marker.")
+CASE(a_set_clock_is_not_forgotten,
+     "G6: no check, connection or marker lets a node with a set clock vote.")
 {
     struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
     struct rl_facts facts = healthy(1000);
@@ -176,7 +184,8 @@ CASE(a_set_clock_is_not_forgotten, "G6: not by a new check, a new connection or 
     CHECK(rl_guard_may_vote(&guard, 100 * S_NS));
 }
 
-CASE(the_longest_ttl_of_anybody_counts, "G4: the node's max_ttl may be larger than ours.")
+CASE(the_longest_ttl_of_anybody_counts,
+     "G4: the quarantine lasts for the node's max_ttl if it is the larger one.")
 {
     struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
     struct rl_facts facts = healthy(100);
@@ -192,7 +201,8 @@ static struct rl_slice slice(const char *text)
     return (struct rl_slice){text, strlen(text)};
 }
 
-CASE(strict_needs_the_marker_with_every_grant, "G2: gone once means out, for the full time.")
+CASE(strict_needs_the_marker_with_every_grant,
+     "G2: a node whose marker is gone once is out for the full time.")
 {
     struct rl_guard guard = guard_of(RL_GUARD_STRICT);
     struct rl_facts facts = healthy(1000);
@@ -220,7 +230,7 @@ CASE(strict_needs_the_marker_with_every_grant, "G2: gone once means out, for the
 }
 
 CASE(strict_sees_a_restart_behind_a_proxy,
-     "G2: a snapshot brings the marker back, not the past.")
+     "G2: a marker restored by a snapshot does not hide a restart.")
 {
     struct rl_guard guard = guard_of(RL_GUARD_STRICT);
     struct rl_facts facts = healthy(1000);
@@ -231,7 +241,8 @@ CASE(strict_sees_a_restart_behind_a_proxy,
     CHECK(!rl_guard_may_vote(&guard, 1000 * S_NS));
 }
 
-CASE(strict_remembers_a_set_clock, "G6: whatever becomes of the order to take its marker away.")
+CASE(strict_remembers_a_set_clock,
+     "G6: a set clock keeps a node out even when its marker cannot be removed.")
 {
     struct rl_guard guard = guard_of(RL_GUARD_STRICT);
     struct rl_facts facts = healthy(1000);
@@ -246,7 +257,7 @@ CASE(strict_remembers_a_set_clock, "G6: whatever becomes of the order to take it
     CHECK(!rl_guard_may_vote(&guard, 71 * S_NS));
 }
 
-CASE(switched_off_everybody_votes, "The guard can be switched off, and then guards nothing.")
+CASE(switched_off_everybody_votes, "With the guard off every node votes.")
 {
     struct rl_guard guard = guard_of(RL_GUARD_OFF);
     struct rl_facts facts = healthy(0);
@@ -261,7 +272,7 @@ static void sample(struct rl_guard *guard, int64_t at_ns, int64_t trip_ns, int64
     rl_guard_sample(guard, (at_ns + trip_ns / 2 + offset_ns) / 1000, at_ns, at_ns + trip_ns);
 }
 
-CASE(a_set_clock_is_proven, "G6: steps of 50 ms and more, in both directions.")
+CASE(a_set_clock_is_proven, "G6: clock steps of 50 ms and more are found, in both directions.")
 {
     static const int64_t steps_ms[] = {50, -50, 60000, -120000};
 
@@ -283,7 +294,8 @@ CASE(a_set_clock_is_proven, "G6: steps of 50 ms and more, in both directions.")
     }
 }
 
-CASE(slow_answers_and_drift_are_no_steps, "G6: no false alarm from delay, pause or rate error.")
+CASE(slow_answers_and_drift_are_no_steps,
+     "G6: delay, pause and rate error are not taken for a clock step.")
 {
     struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
     int64_t at_ns = 0;
@@ -299,7 +311,7 @@ CASE(slow_answers_and_drift_are_no_steps, "G6: no false alarm from delay, pause 
 }
 
 CASE(a_slow_sample_is_no_step,
-     "G6: asked, read at once, then stopped for seconds before the answer.")
+     "G6: a process stopped between reply and reading takes no clock for set.")
 {
     struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
     int64_t node_ns = 5000 * S_NS;
@@ -311,7 +323,8 @@ CASE(a_slow_sample_is_no_step,
     CHECK_INT(0, guard.step_ns);
 }
 
-CASE(doubts_are_raised_by_what_is_told, "G7: and by nothing else.")
+CASE(doubts_are_raised_by_what_is_told,
+     "G7: the warnings follow from what the node tells, and from nothing else.")
 {
     struct rl_facts facts[3] = {healthy(100), healthy(100), healthy(100)};
     struct rl_clock_window windows[3] = {

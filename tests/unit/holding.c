@@ -9,7 +9,7 @@ static const struct trace_options five = {.node_count = 5, .random = 1u << 31};
 static const struct trace_options renewing = {
     .node_count = 5, .random = 1u << 31, .terms = {.renew = true}};
 
-CASE(equal_counters_need_no_extra_round_trip, "Fencing: the common case costs nothing.")
+CASE(equal_counters_need_no_extra_round_trip, "Equal fence counters of a quorum need no ALIGN.")
 {
     trace_run(&fenced, "[0]   acquire 1000        -> send ACQUIRE 123\n"
                        "[1]   1 granted @7\n"
@@ -17,7 +17,8 @@ CASE(equal_counters_need_no_extra_round_trip, "Fencing: the common case costs no
                        "[2]   token 7\n");
 }
 
-CASE(the_token_is_written_back_to_granting_nodes, "Fencing: ALIGN only where the lock is ours.")
+CASE(the_token_is_written_back_to_granting_nodes,
+     "ALIGN goes only to nodes that granted with a smaller counter.")
 {
     trace_run(&fenced, "[0]   acquire 1000        -> send ACQUIRE 123\n"
                        "[1]   1 granted @5\n"
@@ -29,7 +30,8 @@ CASE(the_token_is_written_back_to_granting_nodes, "Fencing: ALIGN only where the
                        "[3]   remaining 985\n");
 }
 
-CASE(no_token_without_a_quorum, "Fencing: a node that lost our key cannot carry the token.")
+CASE(no_token_without_a_quorum,
+     "An acquire fails when a node lost the key before it was aligned.")
 {
     trace_run(&fenced, "[0]   acquire 1000        -> send ACQUIRE 123\n"
                        "[1]   1 granted @5\n"
@@ -41,7 +43,8 @@ CASE(no_token_without_a_quorum, "Fencing: a node that lost our key cannot carry 
                        "[52]  timer               -> send ROLLBACK 123, done NOQUORUM\n");
 }
 
-CASE(validity_is_checked_again_after_alignment, "Fencing: the extra round trip takes time too.")
+CASE(validity_is_checked_again_after_alignment,
+     "A fenced acquire fails when the validity or the wait ends during ALIGN.")
 {
     trace_run(&fenced, "[0]    acquire 1000       -> send ACQUIRE 123\n"
                        "[1]    1 granted @5\n"
@@ -53,7 +56,7 @@ CASE(validity_is_checked_again_after_alignment, "Fencing: the extra round trip t
                        "[21]   1 granted          -> send ROLLBACK 123, done TIMEOUT\n");
 }
 
-CASE(canceled_while_aligning, "A cancel rolls back whatever the attempt had reached.")
+CASE(canceled_while_aligning, "A cancel during ALIGN rolls the attempt back.")
 {
     trace_run(&fenced, "[0]   acquire 1000        -> send ACQUIRE 123\n"
                        "[1]   1 granted @5\n"
@@ -61,14 +64,15 @@ CASE(canceled_while_aligning, "A cancel rolls back whatever the attempt had reac
                        "[3]   cancel              -> send ROLLBACK 123, done CANCELED\n");
 }
 
-CASE(a_ttl_that_nodes_do_not_allow_is_no_reason_to_wait, "G4: it is the request that is wrong.")
+CASE(a_ttl_that_nodes_do_not_allow_is_no_reason_to_wait,
+     "G4: a TTL beyond the nodes' max_ttl is INVAL at once.")
 {
     trace_run(&fenced, "[0]   acquire 1000 wait forever -> send ACQUIRE 123\n"
                        "[1]   1 toolong\n"
                        "[1]   2 toolong   -> send ROLLBACK 123, done INVAL\n");
 }
 
-CASE(young_nodes_do_not_vote, "G1: a grant in quarantine is no vote, and has its own error.")
+CASE(young_nodes_do_not_vote, "G1: a grant in quarantine is no vote, and the error is GUARDED.")
 {
     trace_run(&five, "[0]   acquire 1000          -> send ACQUIRE 12345\n"
                      "[1]   1 granted\n"
@@ -88,7 +92,7 @@ CASE(young_nodes_do_not_vote, "G1: a grant in quarantine is no vote, and has its
     "[1]   2 granted\n"                                                                        \
     "[1]   3 granted     -> done OK\n"
 
-CASE(missing_keys_are_healed, "A8: after a proven renewal, where the node misses the key.")
+CASE(missing_keys_are_healed, "A8: a proven renewal heals nodes that miss the key.")
 {
     trace_run(&renewing, HELD_BY_THREE "[334]  timer          -> send EXTEND 12345\n"
                                        "[335]  1 granted\n"
@@ -104,7 +108,7 @@ CASE(missing_keys_are_healed, "A8: after a proven renewal, where the node misses
 }
 
 CASE(what_was_kept_counts_in_quarantine,
-     "G3: the key is known from before, so nothing was lost.")
+     "G3: a renewal counts in quarantine where the key was proven before.")
 {
     trace_run(&renewing, HELD_BY_THREE "[334]  timer          -> send EXTEND 12345\n"
                                        "[335]  1 kept\n"
@@ -115,7 +119,7 @@ CASE(what_was_kept_counts_in_quarantine,
 }
 
 CASE(what_was_set_in_quarantine_proves_nothing,
-     "G3: it may stand where another's was forgotten.")
+     "G3: a key set in quarantine counts only after a vote of that node.")
 {
     trace_run(&renewing,
               HELD_BY_THREE "[2]    4 guarded\n"
@@ -138,7 +142,8 @@ CASE(what_was_set_in_quarantine_proves_nothing,
                             "[720]  held 124\n");
 }
 
-CASE(what_was_missing_proves_nothing, "G3: a key that was gone once must be healed by a voter.")
+CASE(what_was_missing_proves_nothing,
+     "G3: a key that was missing once counts only after a voting node heals it.")
 {
     trace_run(&renewing, HELD_BY_THREE "[334]  timer          -> send EXTEND 12345\n"
                                        "[335]  3 missing\n"
@@ -156,7 +161,7 @@ CASE(what_was_missing_proves_nothing, "G3: a key that was gone once must be heal
 }
 
 CASE(a_renewal_overtakes_a_refused_healing,
-     "G3: it was renewed, but is of no more worth than before.")
+     "G3: a renewal that overtakes a refused healing proves no key.")
 {
     trace_run(&renewing, HELD_BY_THREE "[334]  timer          -> send EXTEND 12345\n"
                                        "[335]  3 missing\n"
@@ -177,7 +182,7 @@ CASE(a_renewal_overtakes_a_refused_healing,
                                        "[1003] remaining 987\n");
 }
 
-CASE(a_failed_renewal_heals_nothing, "A8: only a hold that was proven on a quorum.")
+CASE(a_failed_renewal_heals_nothing, "A8: a renewal without a quorum heals no node.")
 {
     trace_run(&renewing, HELD_BY_THREE "[334]  timer          -> send EXTEND 12345\n"
                                        "[335]  1 granted\n"
@@ -186,7 +191,7 @@ CASE(a_failed_renewal_heals_nothing, "A8: only a hold that was proven on a quoru
                                        "[335]  3 refused      -> jeopardy\n");
 }
 
-CASE(jeopardy_and_recovery, "A10: told once when it begins and once when it ends.")
+CASE(jeopardy_and_recovery, "A10: jeopardy is told once when it begins and once when it ends.")
 {
     trace_run(&renewing, HELD_BY_THREE "[334]  timer          -> send EXTEND 12345\n"
                                        "[335]  1 refused\n"
@@ -203,7 +208,8 @@ CASE(jeopardy_and_recovery, "A10: told once when it begins and once when it ends
                                        "[437]  remaining 987\n");
 }
 
-CASE(late_answers_complete_a_renewal, "A10: a slow node is not asked again, its answer counts.")
+CASE(late_answers_complete_a_renewal,
+     "A10: the late answer of a slow node completes a renewal.")
 {
     trace_run(&renewing, HELD_BY_THREE "[334]  timer          -> send EXTEND 12345\n"
                                        "[335]  1 granted\n"
@@ -221,14 +227,15 @@ CASE(late_answers_complete_a_renewal, "A10: a slow node is not asked again, its 
                                        "[550]  timer          -> send EXTEND 12345\n");
 }
 
-CASE(lost_is_told_before_the_end, "A10: with a lead, so that the callback has run by then.")
+CASE(lost_is_told_before_the_end,
+     "A10: the loss is told with a lead before the end of the validity.")
 {
     trace_run(&renewing, HELD_BY_THREE "[937]  remaining 51\n"
                                        "[938]  timer  -> lost\n"
                                        "[938]  remaining 0\n");
 }
 
-CASE(a_lost_lock_given_up_is_swept_at_once, "Whoever frees it does not rely on its end.")
+CASE(a_lost_lock_given_up_is_swept_at_once, "Freeing a lost lock rolls its keys back at once.")
 {
     trace_run(&renewing, HELD_BY_THREE "[938]  timer  -> lost\n"
                                        "[940]  cancel -> send ROLLBACK 12345\n"
@@ -236,7 +243,7 @@ CASE(a_lost_lock_given_up_is_swept_at_once, "Whoever frees it does not rely on i
 }
 
 CASE(a_node_that_drops_out_carries_nothing,
-     "G6: its grant leaves the hold; below a quorum, all.")
+     "G6: a node that drops out leaves the hold, which is lost below a quorum.")
 {
     trace_run(&five, HELD_BY_THREE "[2]   4 granted\n"
                                    "[2]   held 1234\n"
@@ -249,7 +256,8 @@ CASE(a_node_that_drops_out_carries_nothing,
                                    "[988] timer   -> send ROLLBACK 12345\n");
 }
 
-CASE(a_node_that_drops_out_loses_its_vote, "G6: also in an attempt or extension under way.")
+CASE(a_node_that_drops_out_loses_its_vote,
+     "G6: a node that drops out loses its vote in a running acquire or extension.")
 {
     trace_run(&five, "[0]   acquire 1000          -> send ACQUIRE 12345\n"
                      "[1]   1 granted\n"
@@ -277,7 +285,7 @@ CASE(a_node_that_drops_out_loses_its_vote, "G6: also in an attempt or extension 
                                    "[504]  held 234\n");
 }
 
-CASE(our_own_pause_spoils_an_attempt, "G6: its start was noted by a clock that is wrong.")
+CASE(our_own_pause_spoils_an_attempt, "G6: a pause of our own process fails a running attempt.")
 {
     trace_run(&five, "[0]   acquire 1000          -> send ACQUIRE 12345\n"
                      "[1]   1 granted\n"
@@ -285,7 +293,7 @@ CASE(our_own_pause_spoils_an_attempt, "G6: its start was noted by a clock that i
 }
 
 CASE(what_another_process_acquired_is_not_ours_to_delete,
-     "A lost adopted lock leaves its keys.")
+     "Losing an adopted lock does not delete its keys.")
 {
     trace_run(&fenced, "[0]     adopt\n"
                        "[5]     extend 200       -> send EXTEND 123\n"
@@ -295,7 +303,7 @@ CASE(what_another_process_acquired_is_not_ours_to_delete,
 }
 
 CASE(a_short_extension_proves_little,
-     "A7: nodes that confirmed less do not carry the deadline.")
+     "A7: nodes that confirmed only a shorter end do not count for the deadline.")
 {
     trace_run(&five, HELD_BY_THREE "[100]  extend 200     -> send EXTEND 12345\n"
                                    "[101]  3 granted\n"
@@ -308,13 +316,13 @@ CASE(a_short_extension_proves_little,
                                    "[102]  held 23\n");
 }
 
-CASE(our_own_pause_ends_every_hold, "G6: all clocks stepped together: it was ours that stood.")
+CASE(our_own_pause_ends_every_hold, "G6: a pause of our own process ends every hold as lost.")
 {
     trace_run(&five, HELD_BY_THREE "[5]   abandon  -> lost\n"
                                    "[5]   state ended\n");
 }
 
-CASE(the_cap_ends_the_renewals, "A11: the watchdog stops at its cap and the hold runs out.")
+CASE(the_cap_ends_the_renewals, "A11: the watchdog stops at its cap and the hold expires.")
 {
     struct trace_options capped = renewing;
 
@@ -330,7 +338,7 @@ CASE(the_cap_ends_the_renewals, "A11: the watchdog stops at its cap and the hold
 }
 
 CASE(a_key_set_in_quarantine_proves_nothing,
-     "G3: its renewal counts only on a node whose grant has counted.")
+     "G3: a renewal counts only on a node whose grant has counted.")
 {
     trace_run(&(struct trace_options){.node_count = 3},
               "[0]    acquire 1000 -> send ACQUIRE 123\n"

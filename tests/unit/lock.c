@@ -23,7 +23,7 @@ CASE(wins_at_the_deciding_reply, "A3: the third of five grants decides, straggle
 }
 
 CASE(validity_counts_from_before_the_first_send,
-     "A3: ttl - elapsed - drift, checked at the end.")
+     "A3: the validity is the TTL less elapsed time and drift.")
 {
     /* ttl 1000: drift 12, so at 988 and later nothing is left of it. */
     trace_run(&three, "[0]     acquire 1000        -> send ACQUIRE 123\n"
@@ -33,7 +33,7 @@ CASE(validity_counts_from_before_the_first_send,
 }
 
 CASE(quorum_after_the_validity_is_no_lock,
-     "A3: the deciding reply must come while it is valid.")
+     "A3: a quorum after the end of the validity is rolled back.")
 {
     trace_run(&three, "[0]     acquire 1000        -> send ACQUIRE 123\n"
                       "[10]    1 granted\n"
@@ -43,7 +43,7 @@ CASE(quorum_after_the_validity_is_no_lock,
 }
 
 CASE(valid_until_its_loss_would_be_told,
-     "A3: a quorum wins as long as there is time to use it.")
+     "A3: a quorum wins until the moment when its loss would be told.")
 {
     trace_run(&three, "[0]     acquire 1000        -> send ACQUIRE 123\n"
                       "[10]    1 granted\n"
@@ -55,7 +55,8 @@ CASE(valid_until_its_loss_would_be_told,
                       "[938]   2 granted           -> send ROLLBACK 123, done NOQUORUM\n");
 }
 
-CASE(loses_as_soon_as_winning_is_impossible, "A4: rollback on all nodes without more waiting.")
+CASE(loses_as_soon_as_winning_is_impossible,
+     "A4: an attempt rolls back as soon as a quorum is impossible.")
 {
     trace_run(&five, "[0]   acquire 1000          -> send ACQUIRE 12345\n"
                      "[1]   1 granted\n"
@@ -115,7 +116,8 @@ CASE(a_warming_node_gets_its_time, "A cold connection starts a node's deadline a
                       "[70]  remaining 918\n");
 }
 
-CASE(retries_after_a_random_delay, "A9: full jitter, doubling, with a new round each time.")
+CASE(retries_after_a_random_delay,
+     "A9: retries have full jitter, a doubling delay and a new round each.")
 {
     /* The random number is one half: half of 10, then 20, then 40 ms. */
     trace_run(&three, "[0]    acquire 1000 wait 2000 -> send ACQUIRE 123\n"
@@ -155,7 +157,7 @@ CASE(one_node_votes_once, "A repeated answer of one node is not a second vote.")
 }
 
 CASE(wait_deadline_ends_the_wait,
-     "A9: TIMEOUT at the deadline, from the delay between attempts.")
+     "A9: a wait ends with TIMEOUT at its deadline, also between attempts.")
 {
     trace_run(&three, "[0]    acquire 1000 wait 20 -> send ACQUIRE 123\n"
                       "[1]    1 held\n"
@@ -177,7 +179,7 @@ CASE(never_grants_late, "A9: a quorum that comes after the wait deadline is roll
 }
 
 CASE(nothing_is_tried_after_the_wait,
-     "A9: an acquisition that waited for its driver until its deadline sends nothing.")
+     "A9: an acquire whose driver comes after its deadline sends nothing.")
 {
     trace_run(&three, "[30]   acquire 1000 wait -10 -> done TIMEOUT\n"
                       "[30]   state ended\n");
@@ -186,7 +188,7 @@ CASE(nothing_is_tried_after_the_wait,
 }
 
 CASE(untold_in_time_is_taken_back,
-     "A9: a hold that its owner was not told of in time goes from all nodes, without a loss.")
+     "A9: a hold not delivered before the deadline is rolled back without a loss.")
 {
     trace_run(&three, "[0]    acquire 1000 wait 20 -> send ACQUIRE 123\n"
                       "[1]    1 granted\n"
@@ -206,7 +208,7 @@ CASE(untold_in_time_is_taken_back,
                       "[990]  timer\n");
 }
 
-CASE(an_outage_is_waited_out, "A9: too few nodes now is no reason to stop waiting.")
+CASE(an_outage_is_waited_out, "A9: too few nodes now do not end a wait.")
 {
     trace_run(&three, "[0]    acquire 1000 wait 2000 -> send ACQUIRE 123\n"
                       "[1]    1 refused\n"
@@ -235,7 +237,8 @@ CASE(cancel_rolls_back, "A canceled attempt leaves nothing behind.")
     "[1]   2 granted\n"                                                                        \
     "[1]   3 granted     -> done OK\n"
 
-CASE(extend_moves_the_deadline, "A7: a quorum of renewals within the validity.")
+CASE(extend_moves_the_deadline,
+     "A7: a quorum of renewals within the validity moves the deadline.")
 {
     trace_run(&five, HELD_BY_THREE "[500]  extend 1000   -> send EXTEND 12345\n"
                                    "[501]  1 granted\n"
@@ -249,7 +252,7 @@ CASE(extend_moves_the_deadline, "A7: a quorum of renewals within the validity.")
 }
 
 CASE(a_late_grant_does_not_hide_a_missing_key,
-     "A3: an extension knows better than an old grant.")
+     "A3: a late grant does not undo what a newer extension found missing.")
 {
     trace_run(&five, HELD_BY_THREE "[500]  extend 1000   -> send EXTEND 12345\n"
                                    "[501]  1 granted\n"
@@ -270,7 +273,8 @@ CASE(extend_never_shortens, "A7: a shorter TTL leaves the deadline where it is."
                                    "[101]  remaining 887\n");
 }
 
-CASE(failed_extension_leaves_the_old_deadline, "A7: without a quorum nothing changes.")
+CASE(failed_extension_leaves_the_old_deadline,
+     "A7: an extension without a quorum leaves the deadline alone.")
 {
     trace_run(&five, HELD_BY_THREE "[500]  extend 1000   -> send EXTEND 12345\n"
                                    "[501]  1 granted\n"
@@ -306,7 +310,8 @@ CASE(a_renewal_after_the_end_changes_nothing, "A10: late replies do not resurrec
               HELD_BY_THREE "[988]  extend 1000 -> send ROLLBACK 12345, lost, done LOST\n");
 }
 
-CASE(keys_gone_from_too_many_nodes_is_a_loss, "A7: extension is no proof, absence is.")
+CASE(keys_gone_from_too_many_nodes_is_a_loss,
+     "A7: an extension that finds a quorum's keys missing is a loss.")
 {
     trace_run(&five, HELD_BY_THREE "[500]  extend 1000   -> send EXTEND 12345\n"
                                    "[501]  1 missing\n"
@@ -315,7 +320,7 @@ CASE(keys_gone_from_too_many_nodes_is_a_loss, "A7: extension is no proof, absenc
                                    "[501]  state ended\n");
 }
 
-CASE(extensions_can_be_capped, "A7: by count and by total time held.")
+CASE(extensions_can_be_capped, "A7: extensions are capped by count and by total time held.")
 {
     struct trace_options counted = five;
     struct trace_options timed = five;
@@ -335,7 +340,8 @@ CASE(extensions_can_be_capped, "A7: by count and by total time held.")
                                     "[502]  extend 1000    -> done INVAL\n");
 }
 
-CASE(the_watchdog_renews_at_a_third, "A11: at ttl/3, again and again, and nobody is told.")
+CASE(the_watchdog_renews_at_a_third,
+     "A11: the watchdog renews at a third of the TTL, again and again, silently.")
 {
     struct trace_options renewing = five;
 
@@ -349,7 +355,8 @@ CASE(the_watchdog_renews_at_a_third, "A11: at ttl/3, again and again, and nobody
                                        "[335]  timer-at 667\n");
 }
 
-CASE(the_watchdog_insists_until_the_end, "A10: failed renewals are retried, then it is lost.")
+CASE(the_watchdog_insists_until_the_end,
+     "A10: failed renewals are retried until the lock is lost.")
 {
     struct trace_options renewing = five;
 
@@ -366,7 +373,8 @@ CASE(the_watchdog_insists_until_the_end, "A10: failed renewals are retried, then
                                        "[988]  timer\n");
 }
 
-CASE(a_hold_without_watchdog_ends_by_itself, "A10: lost no later than the validity's end.")
+CASE(a_hold_without_watchdog_ends_by_itself,
+     "A10: a hold without watchdog is lost by the end of its validity.")
 {
     trace_run(&five, HELD_BY_THREE "[1]    timer-at 938\n"
                                    "[937]  timer\n"
@@ -386,7 +394,7 @@ CASE(release_is_decided_by_a_quorum, "A6: deleted on a majority is released.")
                                    "[12]  3 granted      -> done OK\n");
 }
 
-CASE(released_where_it_was, "A6: nodes that never had the key do not make it expired.")
+CASE(released_where_it_was, "A6: nodes that never had the key do not make a release EXPIRED.")
 {
     trace_run(&five, HELD_BY_THREE "[10]  release        -> send RELEASE 12345\n"
                                    "[11]  1 granted\n"
@@ -396,7 +404,7 @@ CASE(released_where_it_was, "A6: nodes that never had the key do not make it exp
                                    "[60]  timer          -> done OK\n");
 }
 
-CASE(a_key_that_is_gone_is_expired, "A6: gone from so many nodes that it was no majority.")
+CASE(a_key_that_is_gone_is_expired, "A6: a release is EXPIRED when a quorum of keys is gone.")
 {
     trace_run(&five, HELD_BY_THREE "[10]  release        -> send RELEASE 12345\n"
                                    "[11]  1 missing\n"
@@ -407,7 +415,7 @@ CASE(a_key_that_is_gone_is_expired, "A6: gone from so many nodes that it was no 
                                    "[13]  3 missing      -> done EXPIRED\n");
 }
 
-CASE(a_key_of_another_is_lost, "A6: taken by another is told apart from expired.")
+CASE(a_key_of_another_is_lost, "A6: a release that finds another's keys is LOST, not EXPIRED.")
 {
     trace_run(&five, HELD_BY_THREE "[10]  release        -> send RELEASE 12345\n"
                                    "[11]  1 missing\n"
@@ -418,7 +426,7 @@ CASE(a_key_of_another_is_lost, "A6: taken by another is told apart from expired.
                                    "[62]  timer          -> done LOST\n");
 }
 
-CASE(a_release_after_the_end_says_so, "A6: deleted, but its validity was already over.")
+CASE(a_release_after_the_end_says_so, "A6: a release after the end of the validity says so.")
 {
     trace_run(&five, HELD_BY_THREE "[990] release        -> send RELEASE 12345\n"
                                    "[991] 1 granted\n"
@@ -426,7 +434,7 @@ CASE(a_release_after_the_end_says_so, "A6: deleted, but its validity was already
                                    "[991] 3 granted      -> done EXPIRED\n");
 }
 
-CASE(a_release_nobody_confirms, "A6: too few confirmations is never silent.")
+CASE(a_release_nobody_confirms, "A6: a release with too few confirmations is NOQUORUM, not OK.")
 {
     trace_run(&five, HELD_BY_THREE "[10]  release        -> send RELEASE 12345\n"
                                    "[11]  1 granted\n"
@@ -435,7 +443,8 @@ CASE(a_release_nobody_confirms, "A6: too few confirmations is never silent.")
                                    "[60]  timer          -> done NOQUORUM\n");
 }
 
-CASE(an_adopted_lock_is_proven_by_extension, "A handed-over value counts once a quorum has it.")
+CASE(an_adopted_lock_is_proven_by_extension,
+     "An adopted value is held once a quorum has renewed it.")
 {
     trace_run(&three, "[0]   adopt\n"
                       "[0]   remaining 0\n"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-CASE(requests_come_out_in_order, "Whatever goes in comes out first in, first out.")
+CASE(requests_come_out_in_order, "Pending requests come out first in, first out.")
 {
     struct rl_pending_queue queue = {0};
     struct rl_pending entry;
@@ -30,7 +30,7 @@ CASE(requests_come_out_in_order, "Whatever goes in comes out first in, first out
     rl_pending_free(&queue);
 }
 
-CASE(requests_are_bounded, "The queue of requests has a bound and says so.")
+CASE(requests_are_bounded, "The queue of pending requests refuses one beyond its bound.")
 {
     struct rl_pending_queue queue = {0};
     struct rl_pending entry = {.round = 1};
@@ -65,7 +65,7 @@ CASE(bytes_come_out_in_order, "Bytes appended in pieces and taken in others are 
     rl_buffer_free(&buffer);
 }
 
-CASE(bytes_are_bounded, "The buffer has a bound, and gives memory back when empty.")
+CASE(bytes_are_bounded, "The output buffer has a bound, and gives memory back when empty.")
 {
     static char block[65536];
     struct rl_buffer buffer = {0};

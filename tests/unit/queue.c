@@ -18,7 +18,8 @@ static const struct trace_options five = {.node_count = 5, .random = 0x80000000u
     "[3]   3 held 900 place=1\n"                                                               \
     "[3]   state queued\n"
 
-CASE(the_ticket_is_the_largest_of_a_quorum, "Once it is known it stays, whatever comes later.")
+CASE(the_ticket_is_the_largest_of_a_quorum,
+     "A ticket is the largest of a quorum's offers, and stays so.")
 {
     trace_run(&three, QUEUED "[3]   ticket 12\n"
                              "[3]   place 1\n"
@@ -26,7 +27,8 @@ CASE(the_ticket_is_the_largest_of_a_quorum, "Once it is known it stays, whatever
                              "[4]   ticket 12\n");
 }
 
-CASE(a_minority_of_offers_is_no_ticket, "Too few offers: the attempt begins anew, later.")
+CASE(a_minority_of_offers_is_no_ticket,
+     "With too few offers of a ticket the attempt begins anew after a backoff.")
 {
     trace_run(&three, "[0]   acquire 1000 wait forever -> send ACQUIRE 123\n"
                       "[1]   1 held\n"
@@ -44,7 +46,8 @@ CASE(a_minority_of_offers_is_no_ticket, "Too few offers: the attempt begins anew
                       "[51]  state backoff\n");
 }
 
-CASE(refusals_may_bring_the_tickets, "A script that refuses offers a place by itself.")
+CASE(refusals_may_bring_the_tickets,
+     "Refusals that offer tickets save the round that asks for one.")
 {
     trace_run(&three, "[0]   acquire 1000 wait forever -> send ACQUIRE 123\n"
                       "[1]   1 held 900 #7\n"
@@ -52,7 +55,8 @@ CASE(refusals_may_bring_the_tickets, "A script that refuses offers a place by it
                       "[1]   ticket 9\n");
 }
 
-CASE(sleeps_until_a_quorum_could_be_free, "The quorum-th soonest expiry, and a millisecond.")
+CASE(sleeps_until_a_quorum_could_be_free,
+     "A waiter sleeps until a millisecond after the quorum-th soonest expiry.")
 {
     trace_run(&five, "[0]   acquire 1000 wait forever -> send ACQUIRE 12345\n"
                      "[1]   1 held 100 #7\n"
@@ -67,7 +71,8 @@ CASE(sleeps_until_a_quorum_could_be_free, "The quorum-th soonest expiry, and a m
                      "[303] timer         -> send ACQUIRE 12345\n");
 }
 
-CASE(patience_has_a_timer_only_when_it_counts, "Until a round is lost nobody need wake for it.")
+CASE(patience_has_a_timer_only_when_it_counts,
+     "The shorter timer of a queued attempt starts once a quorum is impossible.")
 {
     trace_run(&three, "[0]   acquire 1000 wait forever -> send ACQUIRE 123\n"
                       "[1]   1 held 900 #7\n"
@@ -80,7 +85,8 @@ CASE(patience_has_a_timer_only_when_it_counts, "Until a round is lost nobody nee
                       "[11]  state queued\n");
 }
 
-CASE(shows_up_before_its_place_is_lost, "However long the holder may hold it.")
+CASE(shows_up_before_its_place_is_lost,
+     "A waiter sends a heartbeat each second, however long the holder's TTL is.")
 {
     trace_run(&three, "[0]   acquire 1000 wait forever -> send ACQUIRE 123\n"
                       "[1]   1 held 90000 #7\n"
@@ -92,7 +98,7 @@ CASE(shows_up_before_its_place_is_lost, "However long the holder may hold it.")
                       "[1002] timer               -> send ACQUIRE 123\n");
 }
 
-CASE(waits_for_who_is_ahead, "The one before us may be dead: we look when its time is over.")
+CASE(waits_for_who_is_ahead, "A waiter looks again when the waiter ahead of it would expire.")
 {
     trace_run(&three, "[0]   acquire 1000 wait forever -> send ACQUIRE 123\n"
                       "[1]   1 held 0 #7\n"
@@ -104,7 +110,8 @@ CASE(waits_for_who_is_ahead, "The one before us may be dead: we look when its ti
                       "[2]   timer-at 404\n");
 }
 
-CASE(woken_by_the_first_message, "All nodes are asked at once; success leaves the queue.")
+CASE(woken_by_the_first_message,
+     "A woken waiter asks all nodes at once, and leaves the queue when it wins.")
 {
     trace_run(&three, QUEUED "[10]  wake 2        -> send ACQUIRE 123\n"
                              "[11]  2 granted\n"
@@ -129,7 +136,7 @@ CASE(woken_by_the_first_message, "All nodes are asked at once; success leaves th
 }
 
 CASE(asks_again_where_the_release_comes_later,
-     "A node that refused is asked again, with the same value, when it says it is free.")
+     "A node that refused is asked again with the same value after its wake-up.")
 {
     trace_run(&three, QUEUED "[10]  wake 2        -> send ACQUIRE 123\n"
                              "[11]  2 granted\n"
@@ -140,7 +147,8 @@ CASE(asks_again_where_the_release_comes_later,
                              "[13]  3 granted     -> send LEAVE 1, done OK\n");
 }
 
-CASE(a_message_may_overtake_the_refusal, "It is remembered until the refusal has come.")
+CASE(a_message_may_overtake_the_refusal,
+     "A wake-up that overtakes the refusal is remembered until the refusal comes.")
 {
     trace_run(&three, QUEUED "[10]  wake 2        -> send ACQUIRE 123\n"
                              "[11]  2 granted\n"
@@ -150,7 +158,7 @@ CASE(a_message_may_overtake_the_refusal, "It is remembered until the refusal has
 }
 
 CASE(a_failed_round_keeps_its_place,
-     "It deletes what it got, leaves alone who set nothing, and sleeps for a random time.")
+     "A failed attempt from the queue rolls its grants back and keeps its place.")
 {
     trace_run(&three, QUEUED "[10]  wake 2        -> send ACQUIRE 123\n"
                              "[11]  2 granted\n"
@@ -163,7 +171,8 @@ CASE(a_failed_round_keeps_its_place,
                              "[20]  timer-at 25\n");
 }
 
-CASE(a_silent_node_is_rolled_back_too, "A4: from the queue as well.")
+CASE(a_silent_node_is_rolled_back_too,
+     "A4: an attempt from the queue rolls back a node that did not answer.")
 {
     trace_run(&three, QUEUED "[10]  wake 2        -> send ACQUIRE 123\n"
                              "[11]  2 held 800 place=1\n"
@@ -175,7 +184,8 @@ CASE(a_silent_node_is_rolled_back_too, "A4: from the queue as well.")
                              "[21]  state queued\n");
 }
 
-CASE(too_few_answers_give_the_place_up, "A place that we cannot use would block others.")
+CASE(too_few_answers_give_the_place_up,
+     "A waiter without answers from a quorum leaves the queue.")
 {
     trace_run(&three, QUEUED "[10]  wake 2        -> send ACQUIRE 123\n"
                              "[11]  2 granted\n"
@@ -187,7 +197,8 @@ CASE(too_few_answers_give_the_place_up, "A place that we cannot use would block 
                              "[41]  timer         -> send ACQUIRE 123\n");
 }
 
-CASE(a_node_repeats_itself_for_ever, "It is asked again a bounded number of times.")
+CASE(a_node_repeats_itself_for_ever,
+     "A node that always wakes and refuses is asked a bounded number of times.")
 {
     trace_run(&three, QUEUED "[10]  wake 2 -> send ACQUIRE 123\n"
                              "[10]  2 granted\n"
@@ -207,7 +218,8 @@ CASE(a_node_repeats_itself_for_ever, "It is asked again a bounded number of time
                              "[11]  wake 1\n");
 }
 
-CASE(the_end_of_the_wait_leaves_the_queue, "A9: at the deadline, wherever it finds us.")
+CASE(the_end_of_the_wait_leaves_the_queue,
+     "A9: at its deadline a waiter leaves the queue, asleep or in an attempt.")
 {
     trace_run(&three, "[0]   acquire 1000 wait 100    -> send ACQUIRE 123\n"
                       "[1]   1 held 900 #7\n"
@@ -238,7 +250,7 @@ CASE(the_end_of_the_wait_leaves_the_queue, "A9: at the deadline, wherever it fin
                       "[101] state queued\n");
 }
 
-CASE(cancel_leaves_the_queue, "From every state of waiting.")
+CASE(cancel_leaves_the_queue, "A canceled waiter leaves the queue from every state of waiting.")
 {
     trace_run(&three, QUEUED "[9]   cancel        -> send LEAVE 123, done CANCELED\n");
     trace_run(&three, QUEUED "[9]   wake 1        -> send ACQUIRE 123\n"
@@ -247,7 +259,8 @@ CASE(cancel_leaves_the_queue, "From every state of waiting.")
                       "[1]   cancel               -> done CANCELED\n");
 }
 
-CASE(only_the_first_of_a_client_is_sent, "The others wait for their turn, or for their end.")
+CASE(only_the_first_of_a_client_is_sent,
+     "A waiter behind others of its client sends nothing before its turn.")
 {
     trace_run(&three, "[0]   acquire 1000 wait 100 parked\n"
                       "[0]   state parked\n"
@@ -259,7 +272,8 @@ CASE(only_the_first_of_a_client_is_sent, "The others wait for their turn, or for
                       "[101] turn                 -> done TIMEOUT\n");
 }
 
-CASE(what_we_hold_ourselves_is_not_tried, "The turn begins with the ticket, a moment later.")
+CASE(what_we_hold_ourselves_is_not_tried,
+     "A waiter whose own client holds the lock asks for a ticket a moment later.")
 {
     trace_run(&three, "[0]   acquire 1000 wait 100 parked\n"
                       "[5]   turn held\n"
@@ -269,7 +283,8 @@ CASE(what_we_hold_ourselves_is_not_tried, "The turn begins with the ticket, a mo
                       "[6]   2 held 900 #7        -> send ACQUIRE 123\n");
 }
 
-CASE(our_own_release_hands_over, "Within that moment, the attempt follows it without a queue.")
+CASE(our_own_release_hands_over,
+     "A release of the same client hands the lock over without a ticket.")
 {
     trace_run(&three, "[0]   acquire 1000 wait 100 parked\n"
                       "[5]   turn held\n"
@@ -290,7 +305,8 @@ CASE(our_own_release_hands_over, "Within that moment, the attempt follows it wit
                       "[100] timer                -> done TIMEOUT\n");
 }
 
-CASE(who_is_courteous_begins_in_the_queue, "And has nothing if the wait ends there.")
+CASE(who_is_courteous_begins_in_the_queue,
+     "A courteous acquire begins with a ticket, and holds nothing if its wait ends there.")
 {
     trace_run(&three, "[0]   acquire 1000 wait 10 courteous -> send TICKET 123\n"
                       "[10]  timer                -> done TIMEOUT\n");
@@ -305,7 +321,8 @@ CASE(who_is_courteous_begins_in_the_queue, "And has nothing if the wait ends the
                       "[1]   3 held 900 #9        -> send ACQUIRE 123\n");
 }
 
-CASE(a_semaphore_tries_the_slot_that_is_free, "As long as there is one, without waiting.")
+CASE(a_semaphore_tries_the_slot_that_is_free,
+     "A semaphore refused on one slot tries the free slot it was told of.")
 {
     static const struct trace_options slots = {
         .node_count = 3, .random = 0, .terms = {.kind = REDLOCK_SEMAPHORE, .slots = 3}};
@@ -322,7 +339,8 @@ CASE(a_semaphore_tries_the_slot_that_is_free, "As long as there is one, without 
                       "[1]   2 held 600           -> send ROLLBACK 123, done BUSY\n");
 }
 
-CASE(a_step_may_ask_three_things, "A late call, and a slot that went to another, in one reply.")
+CASE(a_step_may_ask_three_things,
+     "One reply may ask a node again, roll back and start the next attempt.")
 {
     static const struct trace_options slots = {
         .node_count = 3, .random = 0, .terms = {.kind = REDLOCK_SEMAPHORE, .slots = 3}};
@@ -341,7 +359,8 @@ CASE(a_step_may_ask_three_things, "A late call, and a slot that went to another,
               "[12]  3 held 0 slot=2 -> send AGAIN 3, send ROLLBACK 23, send ACQUIRE 123\n");
 }
 
-CASE(a_nested_hold_has_the_token_of_the_first, "When a quorum says which; it is waited for.")
+CASE(a_nested_hold_has_the_token_of_the_first,
+     "A nested hold waits for a quorum that tells the first hold's token.")
 {
     static const struct trace_options nested = {
         .node_count = 3, .terms = {.kind = REDLOCK_REENTRANT, .fenced = true}};
@@ -354,7 +373,8 @@ CASE(a_nested_hold_has_the_token_of_the_first, "When a quorum says which; it is 
                        "[2]   token 41\n");
 }
 
-CASE(a_leftover_of_the_owner_gives_no_token, "One node alone: the ordinary rule stands.")
+CASE(a_leftover_of_the_owner_gives_no_token,
+     "One node's leftover of an owner does not give its old token.")
 {
     static const struct trace_options nested = {
         .node_count = 3, .terms = {.kind = REDLOCK_REENTRANT, .fenced = true}};
@@ -373,7 +393,7 @@ CASE(a_leftover_of_the_owner_gives_no_token, "One node alone: the ordinary rule 
 }
 
 CASE(a_hold_beside_holds_of_its_owner_is_told_to_the_next,
-     "Nodes that disagree about the owner's token are told the new one, all of them.")
+     "Nodes that disagree about an owner's token are all aligned to the new one.")
 {
     static const struct trace_options nested = {
         .node_count = 3, .terms = {.kind = REDLOCK_REENTRANT, .fenced = true}};
@@ -388,7 +408,7 @@ CASE(a_hold_beside_holds_of_its_owner_is_told_to_the_next,
 }
 
 CASE(patience_ends_with_the_quorum,
-     "Nodes that granted and are far away have time to be aligned.")
+     "The short deadline of a queued attempt does not apply to ALIGN.")
 {
     static const struct trace_options fenced = {.node_count = 3, .terms = {.fenced = true}};
 
@@ -403,7 +423,8 @@ CASE(patience_ends_with_the_quorum,
                        "[15]  token 41\n");
 }
 
-CASE(a_late_grant_during_alignment_gets_the_token, "Nested holds will ask that node, too.")
+CASE(a_late_grant_during_alignment_gets_the_token,
+     "A node that grants late during ALIGN is aligned to the token as well.")
 {
     static const struct trace_options owned = {
         .node_count = 3, .terms = {.kind = REDLOCK_REENTRANT, .fenced = true}};
@@ -424,7 +445,8 @@ CASE(a_late_grant_during_alignment_gets_the_token, "Nested holds will ask that n
                       "[4]   1 granted            -> done OK\n");
 }
 
-CASE(a_healed_hold_gets_its_token, "Nested holds will ask that node, too.")
+CASE(a_healed_hold_gets_its_token,
+     "A node that gets a healed re-entrant hold gets its token as well.")
 {
     static const struct trace_options owned = {
         .node_count = 3, .terms = {.kind = REDLOCK_REENTRANT, .fenced = true}};

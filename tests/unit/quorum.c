@@ -44,7 +44,8 @@ static void check_answers(const int *answer, int node_count)
     CHECK_INT(0, rl_tally_pending(&tally) >> node_count);
 }
 
-CASE(every_round_up_to_nine_nodes, "All 3^N rounds of N = 1 to 9 nodes agree with the twin.")
+CASE(every_round_up_to_nine_nodes,
+     "The tally agrees with its twin in all 3^N rounds of 1 to 9 nodes.")
 {
     for (int node_count = 1; node_count <= 9; node_count++) {
         int total = 1, answer[16];
@@ -58,7 +59,8 @@ CASE(every_round_up_to_nine_nodes, "All 3^N rounds of N = 1 to 9 nodes agree wit
     }
 }
 
-CASE(random_rounds_up_to_fifteen_nodes, "Random rounds of 10 to 15 nodes agree with the twin.")
+CASE(random_rounds_up_to_fifteen_nodes,
+     "The tally agrees with its twin in random rounds of 10 to 15 nodes.")
 {
     srandom(1);
     for (int n = 0; n < 100000; n++) {
@@ -69,7 +71,7 @@ CASE(random_rounds_up_to_fifteen_nodes, "Random rounds of 10 to 15 nodes agree w
     }
 }
 
-CASE(two_majorities_share_a_node, "For every N two disjoint sets of nodes cannot both win.")
+CASE(two_majorities_share_a_node, "Two disjoint sets of nodes are never both a majority.")
 {
     for (int n = 1; n <= 15; n++) {
         CHECK(2 * rl_quorum((uint8_t)n) > n);

@@ -49,7 +49,7 @@ static void make_seeds(uint64_t seeds[QUORUMS + 1])
         seeds[i] = rl_rendezvous_quorum(slice(quorum_names[i]));
 }
 
-CASE(vectors, "The weights are what every other implementation must compute too, for ever.")
+CASE(vectors, "The weights equal the vectors that every implementation must compute.")
 {
     /* Made by a second implementation, in another language. */
     static const struct {
@@ -73,8 +73,7 @@ CASE(vectors, "The weights are what every other implementation must compute too,
                  (unsigned long long)weight(vector[i].quorum, vector[i].key));
 }
 
-CASE(tags,
-     "Of a key with braces only what stands in the first of them counts, if anything does.")
+CASE(tags, "Of a key with braces only the text inside the first pair counts.")
 {
     static const struct {
         const char *key, *tag;
@@ -112,7 +111,7 @@ CASE(balance, "Eight quorums get an eighth each of 100,000 names, within three p
 }
 
 CASE(few_moves,
-     "A quorum that comes takes its share from all; one that goes leaves only its own.")
+     "A new quorum takes its share from all others; a removed one moves only its own names.")
 {
     uint64_t seeds[QUORUMS + 1];
     int moved = 0, taken[QUORUMS] = {0};

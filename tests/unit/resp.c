@@ -19,7 +19,7 @@
 
 #define TEXT(literal) literal, sizeof(literal) - 1
 
-CASE(accepts_what_servers_say, "Each type of reply, complete, decodes to what it is.")
+CASE(accepts_what_servers_say, "Each type of complete reply is decoded.")
 {
     struct rl_reply reply;
     CHECK_INT(5, rl_resp_decode(TEXT("+OK\r\n"), &reply));
@@ -50,7 +50,8 @@ CASE(accepts_what_servers_say, "Each type of reply, complete, decodes to what it
     CHECK_INT(RL_REPLY_NIL, reply.element[2].type);
 }
 
-CASE(integers_are_of_64_bits, "The whole range of int64_t is accepted, and nothing beyond it.")
+CASE(integers_are_of_64_bits,
+     "The decoder accepts the whole range of int64_t, and nothing beyond it.")
 {
     static const struct {
         const char *text;
@@ -82,7 +83,8 @@ CASE(integers_are_of_64_bits, "The whole range of int64_t is accepted, and nothi
     }
 }
 
-CASE(refuses_what_they_do_not, "What is not RESP2 within the limits is refused at its header.")
+CASE(refuses_what_they_do_not,
+     "The decoder refuses at the header what is not RESP2 within the limits.")
 {
     static const struct {
         const char *bytes;
@@ -121,7 +123,7 @@ CASE(refuses_what_they_do_not, "What is not RESP2 within the limits is refused a
             FAIL("entry %zu (%s) was not refused", i, table[i].bytes);
 }
 
-CASE(lines_have_an_end, "A line without an end is refused once it is too long.")
+CASE(lines_have_an_end, "The decoder refuses a line that is too long.")
 {
     static char line[RL_RESP_LINE_MAX + 16];
     struct rl_reply reply;
@@ -184,7 +186,7 @@ static long decode_exact(const char *bytes, size_t size, struct rl_reply *reply)
     return rl_resp_decode(copy, size, reply);
 }
 
-CASE(prefixes_are_incomplete, "Every reply is accepted whole, and no part of it is.")
+CASE(prefixes_are_incomplete, "The decoder accepts every whole reply and no part of it.")
 {
     char bytes[2048];
     struct rl_reply reply;
@@ -269,7 +271,8 @@ static void check_oracle(const char *bytes, size_t size, const struct rl_reply *
     redisReaderFree(reader);
 }
 
-CASE(agrees_with_hiredis, "Random and mutated input: what we accept, hiredis reads the same.")
+CASE(agrees_with_hiredis,
+     "Random input that the decoder accepts is read as the same value by hiredis.")
 {
     char bytes[2048];
     struct rl_reply reply;
@@ -297,7 +300,8 @@ CASE(agrees_with_hiredis, "Random and mutated input: what we accept, hiredis rea
 
 /* ---- encoding ------------------------------------------------------------------------------ */
 
-CASE(encodes_commands, "A command is an array of bulks, binary arguments included.")
+CASE(encodes_commands,
+     "The encoder writes a command as an array of bulks, binary arguments included.")
 {
     static const char expected[] = "*3\r\n$3\r\nSET\r\n$4\r\na\0\r\n\r\n$0\r\n\r\n";
     struct rl_command command = {3, {{"SET", 3}, {"a\0\r\n", 4}, {"", 0}}, 0, false};
@@ -308,7 +312,7 @@ CASE(encodes_commands, "A command is an array of bulks, binary arguments include
     CHECK_INT(0, memcmp(expected, out, size));
 }
 
-CASE(encodes_sizes, "The predicted size is the size, whatever the lengths of arguments.")
+CASE(encodes_sizes, "The encoder's predicted size is exact for all lengths of arguments.")
 {
     static char argument[12000], out[13000];
     static const size_t sizes[] = {0,   1,   9,    10,   11,    99,   100,
@@ -325,7 +329,7 @@ CASE(encodes_sizes, "The predicted size is the size, whatever the lengths of arg
     }
 }
 
-CASE(encodes_numbers, "Decimal digits, from 0 to the largest.")
+CASE(encodes_numbers, "The encoder writes numbers as decimal digits, from 0 to the largest.")
 {
     static const uint64_t numbers[] = {0, 9, 10, 86400000, 18446744073709551615u};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {

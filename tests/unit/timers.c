@@ -37,7 +37,8 @@ static void check_due(struct rl_timers *timers, int64_t now_ns)
     CHECK(rl_timers_next_ns(timers) > now_ns);
 }
 
-CASE(agrees_with_the_twin, "Random sets, moves, removals and expiries agree with the twin.")
+CASE(agrees_with_the_twin,
+     "The heap agrees with its twin on random sets, moves, removals and expiries.")
 {
     struct rl_timers timers = {0};
     int64_t now_ns = 0;
@@ -70,7 +71,7 @@ CASE(agrees_with_the_twin, "Random sets, moves, removals and expiries agree with
     rl_timers_free(&timers);
 }
 
-CASE(equal_times_all_come_out, "Many timers of the same time all come out, each once.")
+CASE(equal_times_all_come_out, "Timers of equal time all come out, each once.")
 {
     struct rl_timers timers = {0};
     for (int i = 0; i < TIMERS; i++) {
@@ -83,8 +84,7 @@ CASE(equal_times_all_come_out, "Many timers of the same time all come out, each 
     rl_timers_free(&timers);
 }
 
-CASE(the_first_put_off,
-     "The first of them, moved to a later time, wakes nobody at its old one.")
+CASE(the_first_put_off, "The first timer, moved to a later time, does not fire at its old one.")
 {
     struct rl_timers timers = {0};
     CHECK(rl_timers_reserve(&timers, 2));

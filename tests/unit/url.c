@@ -25,7 +25,7 @@ static void expect(const char *text, bool tls, const char *host, const char *por
     rl_url_wipe(&u);
 }
 
-CASE(forms, "Every documented form is understood.")
+CASE(forms, "Every documented form of a node URL is understood.")
 {
     expect("redis://h", false, "h", "6379", "", 0, "h:6379");
     expect("h", false, "h", "6379", "", 0, "h:6379");
@@ -58,7 +58,7 @@ static void expect_login(const char *text, const char *user, const char *passwor
     CHECK_STR("", u.password);
 }
 
-CASE(logins, "User and password are decoded; an empty password is not none.")
+CASE(logins, "User and password of a URL are decoded; an empty password is a password.")
 {
     expect_login("redis://h", NULL, NULL);
     expect_login("redis://u@h", "u", NULL);
@@ -70,7 +70,7 @@ CASE(logins, "User and password are decoded; an empty password is not none.")
     expect_login("unix://u:p@/tmp/s", "u", "p");
 }
 
-CASE(mistakes, "Each mistake has a sentence; the result stays untouched.")
+CASE(mistakes, "Each mistake in a URL has its own message; the result stays untouched.")
 {
     static const char *const urls[] = {
         "",
@@ -122,7 +122,8 @@ CASE(mistakes, "Each mistake has a sentence; the result stays untouched.")
     }
 }
 
-CASE(lengths, "Parts that are too long are refused, the longest that fit are taken.")
+CASE(lengths,
+     "Parts of a URL that are too long are refused, the longest that fit are accepted.")
 {
     char text[2048], part[1024], why[256];
     struct rl_url u;
@@ -142,7 +143,7 @@ CASE(lengths, "Parts that are too long are refused, the longest that fit are tak
     CHECK_LACKS("aaaa", why);
 }
 
-CASE(short_answers, "A small buffer for the sentence is filled and terminated.")
+CASE(short_answers, "A small buffer for the message is filled and terminated.")
 {
     struct rl_url u;
     for (size_t size = 1; size < 40; size++) {
@@ -153,7 +154,7 @@ CASE(short_answers, "A small buffer for the sentence is filled and terminated.")
     }
 }
 
-CASE(random_text, "Random text is parsed or refused without harm, and secrets stay inside.")
+CASE(random_text, "Random text is parsed or refused, and the message repeats no password.")
 {
     static const char alphabet[] = "redis:/@[]%?#=.0123456789abcu \n";
     srandom(3);

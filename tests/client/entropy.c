@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Values come fresh from getrandom(2): a machine that is cloned while a client runs does not
+ * repeat what its twin draws. The linker sends the library's getrandom() here (--wrap).
+ */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+enum { TTL_MS = 10000, VALUE_DIGITS = 40 };
+
+static _Atomic int byte_given = -1; /* every byte is this one; -1: real randomness */
+static _Atomic int error_given;     /* or this failure */
+static _Atomic int calls;
+
+ssize_t __real_getrandom(void *bytes, size_t size, unsigned flags);
+ssize_t __wrap_getrandom(void *bytes, size_t size, unsigned flags);
+
+ssize_t __wrap_getrandom(void *bytes, size_t size, unsigned flags)
+{
+    calls++;
+    if (error_given) {
+        errno = error_given;
+        return -1;
+    }
+    if (byte_given < 0)
+        return __real_getrandom(bytes, size, flags);
+    memset(bytes, byte_given, size);
+    return (ssize_t)size;
+}
+
+/* The value of a lock that is taken while getrandom() gives this byte only. */
+static void check_value(redlock *r, const char *name, int byte)
+{
+    char expected[VALUE_DIGITS + 1];
+
+    for (int i = 0; i < VALUE_DIGITS; i += 2)
+        snprintf(expected + i, 3, "%02x", (unsigned)byte);
+    byte_given = byte;
+    redlock_lock *lock = client_lock(r, name, TTL_MS);
+    byte_given = -1;
+    CHECK_STR(expected, redlock_value(lock));
+    client_unlock(lock);
+}
+
+static void check_values(uint32_t flags)
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *r = client_open_warm(&c, flags);
+    for (int i = 0; i < 3; i++)
+        client_unlock(client_lock(r, "before", TTL_MS));
+    check_value(r, "x", 0xa5);
+    check_value(r, "x", 0x5a);
+    redlock_close(r);
+}
+
+CASE(nothing_read_ahead, "A value has only bytes that getrandom() gave after the call began.")
+{
+    check_values(0);
+}
+
+CASE(nothing_read_ahead_io_thread, "The I/O thread reads no randomness ahead of a request.")
+{
+    check_values(REDLOCK_THREAD);
+}
+
+CASE(a_call_for_each_value, "A cycle of acquire and release needs one getrandom() and no more.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *r = client_open_warm(&c, 0);
+    client_unlock(client_lock(r, "x", TTL_MS));
+    calls = 0;
+    for (int i = 0; i < 50; i++)
+        client_unlock(client_lock(r, "x", TTL_MS));
+    CHECK_INT(50, calls);
+    redlock_close(r);
+}
+
+static void count_done(redlock_lock *lock, int error, void *data)
+{
+    (void)lock;
+    CHECK_OK(error);
+    ++*(int *)data;
+}
+
+/* Starts `IN_FLIGHT` acquisitions, sees all of them end, and frees them. */
+static void run_batch(redlock *r)
+{
+    enum { IN_FLIGHT = 64 };
+    redlock_lock *lock[IN_FLIGHT];
+    char name[16];
+    int done = 0;
+    redlock_request q = {.size = sizeof q, .done = count_done, .data = &done};
+    for (int i = 0; i < IN_FLIGHT; i++) {
+        snprintf(name, sizeof name, "x%d", i);
+        CHECK_OK(redlock_start(r, name, TTL_MS, &q, &lock[i]));
+    }
+    for (int64_t end_ms = now_ms() + 5000; done < IN_FLIGHT && now_ms() < end_ms;)
+        CHECK(redlock_process(r, 100) >= 0);
+    CHECK_INT(IN_FLIGHT, done);
+    for (int i = 0; i < IN_FLIGHT; i++)
+        redlock_lock_free(lock[i]);
+    redlock_process(r, 0);
+}
+
+CASE(a_call_for_a_batch,
+     "Values of one batch are read together, and the next batch reads anew.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *r = client_open_warm(&c, 0);
+    run_batch(r); /* how large a batch is */
+    calls = 0;
+    for (int i = 0; i < 5; i++)
+        run_batch(r);
+    CHECK_INT(5, calls);
+    check_value(r, "y", 0xa5);
+    redlock_close(r);
+}
+
+CASE(open_without_randomness, "Opening a client without randomness fails with SYSTEM.")
+{
+    struct cluster c;
+    redlock *r = NULL;
+    cluster_start(&c, 3);
+    redlock_options o = client_options(&c);
+    error_given = ENOSYS;
+    int error = redlock_open(&o, &r);
+    error_given = 0;
+    CHECK_ERR(REDLOCK_SYSTEM, error);
+    CHECK(r == NULL);
+    CHECK(strstr(redlock_detail(), "randomness") != NULL);
+}
+
+static void on_done(redlock_lock *lock, int error, void *data)
+{
+    (void)lock;
+    *(_Atomic int *)data = error;
+}
+
+static void check_refusals(uint32_t flags)
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *r = client_open_warm(&c, flags);
+    redlock_lock *lock = NULL;
+    redlock_request q = {.size = sizeof q, .wait_ms = 200};
+    error_given = EIO;
+    CHECK_ERR(REDLOCK_SYSTEM, redlock_acquire(r, "x", TTL_MS, NULL, &lock));
+    CHECK(strstr(redlock_detail(), "getrandom") != NULL);
+    CHECK_ERR(REDLOCK_SYSTEM, redlock_acquire(r, "x", TTL_MS, &q, &lock));
+    CHECK(lock == NULL);
+    CHECK_INT(0, cluster_count(&c, "redlock:x"));
+    error_given = 0;
+    CHECK_OK(client_try(r, "x", TTL_MS));
+    redlock_close(r);
+}
+
+CASE(acquire_without_randomness,
+     "An acquire without randomness is SYSTEM, and the next one with it is OK.")
+{
+    check_refusals(0);
+}
+
+CASE(acquire_without_randomness_io_thread, "The I/O thread survives a getrandom() that fails.")
+{
+    check_refusals(REDLOCK_THREAD);
+}
+
+CASE(start_without_randomness,
+     "An asynchronous acquire without randomness is done with SYSTEM.")
+{
+    struct cluster c;
+    _Atomic int error = 1;
+    cluster_start(&c, 3);
+    redlock *r = client_open_warm(&c, 0);
+    redlock_lock *lock = NULL;
+    redlock_request q = {.size = sizeof q, .done = on_done, .data = &error};
+    error_given = EIO;
+    CHECK_OK(redlock_start(r, "x", TTL_MS, &q, &lock));
+    for (int64_t end_ms = now_ms() + 5000; error == 1 && now_ms() < end_ms;)
+        redlock_process(r, 100);
+    error_given = 0;
+    CHECK_ERR(REDLOCK_SYSTEM, error);
+    redlock_lock_free(lock);
+    redlock_close(r);
+}
+
+CASE(question_without_randomness, "A query that gets no randomness is SYSTEM.")
+{
+    struct cluster c;
+    redlock_report report = {.size = sizeof report};
+    cluster_start(&c, 3);
+    redlock *r = client_open_warm(&c, 0);
+    error_given = EIO;
+    int error = redlock_ping(r, &report);
+    error_given = 0;
+    CHECK_ERR(REDLOCK_SYSTEM, error);
+    CHECK_OK(redlock_ping(r, &report));
+    redlock_close(r);
+}

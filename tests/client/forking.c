@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * After fork() the child's copy of a client is dead: every call says so, and freeing it there
+ * must not touch what the parent holds.
+ */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void nothing(redlock_lock *lock, int error, void *data)
+{
+    (void)lock;
+    (void)error;
+    (void)data;
+}
+
+static void no_check(const redlock_check *check, void *data)
+{
+    (void)data;
+    FAIL("a child was told about %s", check->name);
+}
+
+/* Every call of the interface that takes a client or a handle. */
+static void check_every_call(redlock *r, redlock_lock *lock)
+{
+    redlock_lock *out = NULL;
+    redlock_report report = {.size = sizeof report};
+    redlock_info info = {.size = sizeof info};
+    redlock_node_info node = {.size = sizeof node};
+    redlock_request q = {.size = sizeof q, .done = nothing};
+    CHECK_ERR(REDLOCK_FORKED, redlock_acquire(r, "y", 1000, NULL, &out));
+    CHECK(redlock_detail()[0] != '\0');
+    CHECK_ERR(REDLOCK_FORKED, redlock_start(r, "y", 1000, &q, &out));
+    CHECK_ERR(REDLOCK_FORKED, redlock_adopt(r, "y", "value", &out));
+    CHECK_ERR(REDLOCK_FORKED, redlock_extend(lock, 1000));
+    CHECK_ERR(REDLOCK_FORKED, redlock_start_extend(lock, 1000, nothing, NULL));
+    CHECK_ERR(REDLOCK_FORKED, redlock_release(lock));
+    CHECK_ERR(REDLOCK_FORKED, redlock_start_release(lock, nothing, NULL));
+    CHECK_ERR(REDLOCK_FORKED, redlock_cancel(lock));
+    CHECK_ERR(REDLOCK_FORKED, redlock_lock_report(lock, &report));
+    CHECK_ERR(REDLOCK_FORKED, redlock_process(r, 0));
+    CHECK_ERR(REDLOCK_FORKED, redlock_fd(r));
+    CHECK_ERR(REDLOCK_FORKED, redlock_query(r, "y", &info, NULL));
+    CHECK_ERR(REDLOCK_FORKED, redlock_node(r, 0, &node));
+    CHECK_ERR(REDLOCK_FORKED, redlock_ping(r, &report));
+    CHECK_ERR(REDLOCK_FORKED, redlock_admit(r, &report));
+    CHECK_ERR(REDLOCK_FORKED, redlock_audit(r, 1000, no_check, NULL));
+    CHECK_ERR(REDLOCK_FORKED, redlock_event_fd(lock));
+    /* The child does not hold it: nothing it does may rely on it. */
+    CHECK_INT(0, redlock_remaining_ms(lock));
+    CHECK_ERR(REDLOCK_FORKED, redlock_state(lock));
+    CHECK_INT(0, redlock_deadline_ns(lock));
+    CHECK(out == NULL);
+}
+
+static void fork_with(uint32_t flags, bool close_first)
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *r = client_open_warm(&c, flags);
+    redlock_lock *lock = client_lock(r, "x", 30000);
+    CHECK(cluster_await(&c, "redlock:x", 3, 1000));
+    pid_t pid = fork();
+    CHECK(pid >= 0);
+    if (pid == 0) {
+        alarm(20);
+        check_every_call(r, lock);
+        if (close_first)
+            redlock_close(r);
+        redlock_lock_free(lock);
+        if (!close_first)
+            redlock_close(r);
+        /* A client of its own works. */
+        redlock *own = client_open(&c, 0);
+        CHECK_ERR(REDLOCK_BUSY, client_try(own, "x", 1000));
+        CHECK_OK(client_try(own, "child", 1000));
+        redlock_close(own);
+        _exit(0);
+    }
+    int status = -1;
+    CHECK(waitpid(pid, &status, 0) == pid);
+    CHECK_INT(0, status);
+    CHECK_INT(3, cluster_count_value(&c, "redlock:x", redlock_value(lock)));
+    CHECK(redlock_remaining_ms(lock) > 0);
+    CHECK_OK(redlock_extend(lock, 30000));
+    client_unlock(lock);
+    CHECK_OK(client_try(r, "x", 1000));
+    redlock_node_info info = {.size = sizeof info};
+    CHECK_OK(redlock_node(r, 0, &info));
+    CHECK_INT(1, info.connects); /* the child's close did not end the parent's connection */
+    redlock_close(r);
+}
+
+CASE(child_gets_forked,
+     "Every call of a forked child is FORKED, and the parent's lock is untouched.")
+{
+    fork_with(0, false);
+}
+
+CASE(child_closes_first,
+     "A forked child may close the client before the handle without harm to the parent.")
+{
+    fork_with(0, true);
+}
+
+CASE(child_gets_forked_io_thread,
+     "Every call of a forked child, which lacks the I/O thread, is FORKED.")
+{
+    fork_with(REDLOCK_THREAD, false);
+}
+
+CASE(child_closes_first_io_thread,
+     "A forked child without the I/O thread may close the client before the handle.")
+{
+    fork_with(REDLOCK_THREAD, true);
+}
+
+CASE(watchdog_dies_with_fork,
+     "A forked child does not renew: the lock expires when the parent dies.")
+{
+    struct cluster c;
+    int ready[2];
+    cluster_start(&c, 3);
+    CHECK_INT(0, pipe(ready));
+    pid_t parent = fork();
+    if (parent == 0) {
+        redlock *r = client_open(&c, REDLOCK_THREAD);
+        redlock_request q = {.size = sizeof q, .flags = REDLOCK_RENEW};
+        redlock_lock *lock = NULL;
+        CHECK_OK(client_acquire(r, "x", 900, &q, &lock));
+        if (fork() == 0) {
+            alarm(20);
+            CHECK(write(ready[1], "r", 1) == 1);
+            for (;;)
+                pause();
+        }
+        sleep_ms(1500); /* renewed more than once meanwhile */
+        CHECK(redlock_remaining_ms(lock) > 0);
+        _exit(0);
+    }
+    char byte;
+    CHECK(read(ready[0], &byte, 1) == 1);
+    CHECK_INT(1, cluster_count(&c, "redlock:x") >= 2);
+    int status = -1;
+    CHECK(waitpid(parent, &status, 0) == parent);
+    CHECK_INT(0, status);
+    CHECK(cluster_await(&c, "redlock:x", 0, 2000 + SLACK_MS));
+}

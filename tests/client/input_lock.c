@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Bad input to an open client: each mistake is INVAL with a sentence of its own, out-parameters
+ * stay untouched, and nothing is sent.
+ */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+#include "invalid.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static redlock_lock *const untouched_lock = (redlock_lock *)(uintptr_t)0x5a5a;
+
+static void some_done(redlock_lock *lock, int error, void *data)
+{
+    (void)lock;
+    (void)error;
+    (void)data;
+}
+
+/* A warm client whose servers have forgotten what they saw. */
+static redlock *quiet_client(struct cluster *c)
+{
+    cluster_start(c, 3);
+    redlock *r = client_open_warm(c, 0);
+    for (int i = 0; i < 3; i++)
+        server_forget_commands(&c->node[i]);
+    return r;
+}
+
+static void check_nothing_sent(struct cluster *c, redlock *r)
+{
+    CHECK(redlock_process(r, 20) >= 0);
+    for (size_t i = 0; i < c->count; i++)
+        CHECK_STR("", server_commands(&c->node[i]));
+    redlock_close(r);
+}
+
+static void some_check(const redlock_check *check, void *data)
+{
+    (void)data;
+    FAIL("told about %s in spite of the mistake", check->name);
+}
+
+/* The keys that stand beside locks, cut into prefix and name in every way. */
+CASE(reserved_keys, "A prefix and a name that together begin with \"redlock.\" are refused.")
+{
+    static const char *const keys[] = {"redlock.admit", "redlock.queue:x", "redlock.fence:x",
+                                       "redlock.anything", "redlock."};
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock_options o = client_options(&c);
+    for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
+        for (size_t cut = 0; cut < strlen("redlock."); cut++) {
+            char prefix[16] = "";
+            const char *name = keys[k] + cut;
+            const char *more[] = {name};
+            redlock_lock *lock = untouched_lock;
+            redlock_info info = {.size = sizeof info};
+            redlock_request q = {.size = sizeof q, .more_names = more, .more_name_count = 1};
+            memcpy(prefix, keys[k], cut);
+            o.prefix = prefix;
+            redlock *r = client_open_with(&o);
+            INVALID(redlock_acquire(r, name, 1000, NULL, &lock));
+            INVALID_TOO(redlock_acquire(r, "fine", 1000, &q, &lock));
+            INVALID_TOO(redlock_adopt(r, name, "value", &lock));
+            INVALID_TOO(redlock_query(r, name, &info, NULL));
+            CHECK_INT(REDLOCK_INVAL, redlock_quorum_of(r, name));
+            CHECK(lock == untouched_lock);
+            CHECK_HAS("redlock.*", redlock_detail());
+            redlock_close(r);
+        }
+    }
+    for (int i = 0; i < 3; i++)
+        CHECK_INT(0, server_keys(&c.node[i]));
+    /* What only resembles them is a name like any other. */
+    o.prefix = "";
+    redlock *r = client_open_with(&o);
+    CHECK_OK(client_try(r, "redlock", 1000));
+    CHECK_OK(client_try(r, "redlock:x", 1000));
+    CHECK_OK(client_try(r, "redlockx.admit", 1000));
+    redlock_close(r);
+}
+
+CASE(bad_names, "Names that are empty, too long or contain NUL are refused.")
+{
+    struct cluster c;
+    redlock *r = quiet_client(&c);
+    redlock_lock *lock = untouched_lock;
+    redlock_request q = {.size = sizeof q};
+    char *too_long = calloc(1, REDLOCK_NAME_MAX + 2);
+    memset(too_long, 'n', REDLOCK_NAME_MAX + 1);
+    INVALID(redlock_acquire(r, NULL, 1000, NULL, &lock));
+    INVALID(redlock_acquire(r, "", 1000, NULL, &lock));
+    INVALID(redlock_acquire(r, too_long, 1000, NULL, &lock));
+    q.name_length = REDLOCK_NAME_MAX + 1;
+    INVALID_TOO(redlock_acquire(r, too_long, 1000, &q, &lock));
+    q.name_length = 3;
+    INVALID(redlock_acquire(r, "a\0b", 1000, &q, &lock));
+    q.name_length = 1;
+    INVALID_TOO(redlock_acquire(r, "", 1000, &q, &lock));
+    redlock_info info = {.size = sizeof info};
+    INVALID_TOO(redlock_query(r, "", &info, NULL));
+    INVALID_TOO(redlock_query(r, NULL, &info, NULL));
+    INVALID_TOO(redlock_query(r, too_long, &info, NULL));
+    free(too_long);
+    CHECK(lock == untouched_lock);
+    check_nothing_sent(&c, r);
+}
+
+CASE(bad_ttls, "TTLs of zero, negative, too short, too long and absurd are refused.")
+{
+    static const int64_t ttls_ms[] = {
+        0,         -1,        REDLOCK_TTL_MIN_MS - 1, 60001, 86400001,
+        INT64_MAX, INT64_MIN, INT64_MAX / 1000000 + 1};
+    struct cluster c;
+    redlock *r = quiet_client(&c);
+    redlock_lock *lock = untouched_lock;
+    for (size_t i = 0; i < sizeof ttls_ms / sizeof ttls_ms[0]; i++) {
+        CHECK_ERR(REDLOCK_INVAL, redlock_acquire(r, "x", ttls_ms[i], NULL, &lock));
+        invalid_expect_new_detail("ttl");
+    }
+    CHECK(lock == untouched_lock);
+    check_nothing_sent(&c, r);
+}
+
+CASE(shortest_ttl, "The shortest and the longest allowed TTL are accepted.")
+{
+    struct cluster c;
+    redlock *r = quiet_client(&c);
+    redlock_lock *lock = NULL;
+    /* 10 ms may well be over before the votes are in. */
+    int error = redlock_acquire(r, "x", REDLOCK_TTL_MIN_MS, NULL, &lock);
+    CHECK(error == REDLOCK_OK || error == REDLOCK_NOQUORUM);
+    redlock_lock_free(lock);
+    client_unlock(client_lock(r, "y", 60000));
+    redlock_close(r);
+}
+
+CASE(bad_requests, "Requests with impossible fields are refused one by one.")
+{
+    struct cluster c;
+    redlock *r = quiet_client(&c);
+    redlock_lock *lock = untouched_lock;
+    redlock_report report = {.size = 3};
+    redlock_request q = {.size = sizeof q};
+    INVALID(redlock_acquire(NULL, "x", 1000, NULL, &lock));
+    INVALID(redlock_acquire(r, "x", 1000, NULL, NULL));
+    q.size = 0;
+    INVALID(redlock_acquire(r, "x", 1000, &q, &lock));
+    q = (redlock_request){.size = sizeof q, .kind = 7};
+    INVALID(redlock_acquire(r, "x", 1000, &q, &lock));
+    q = (redlock_request){.size = sizeof q, .flags = 0x40};
+    INVALID(redlock_acquire(r, "x", 1000, &q, &lock));
+    q = (redlock_request){.size = sizeof q, .wait_ms = -2};
+    INVALID(redlock_acquire(r, "x", 1000, &q, &lock));
+    q = (redlock_request){.size = sizeof q, .wait_ms = REDLOCK_WAIT_MAX_MS + 1};
+    INVALID(redlock_acquire(r, "x", 1000, &q, &lock));
+    q = (redlock_request){.size = sizeof q, .wait_ms = INT64_MAX};
+    INVALID(redlock_acquire(r, "x", 1000, &q, &lock));
+    q = (redlock_request){.size = sizeof q, .wait_ms = INT64_MIN};
+    INVALID(redlock_acquire(r, "x", 1000, &q, &lock));
+    q = (redlock_request){.size = sizeof q, .max_hold_ms = -1};
+    INVALID(redlock_acquire(r, "x", 1000, &q, &lock));
+    q = (redlock_request){.size = sizeof q, .report = &report};
+    INVALID(redlock_acquire(r, "x", 1000, &q, &lock));
+    q = (redlock_request){.size = sizeof q, .done = some_done};
+    INVALID(redlock_acquire(r, "x", 1000, &q, &lock));
+    q = (redlock_request){.size = sizeof q};
+    INVALID(redlock_start(r, "x", 1000, &q, &lock)); /* no done */
+    INVALID_TOO(redlock_start(r, "x", 1000, NULL, &lock));
+    CHECK(lock == untouched_lock);
+    check_nothing_sent(&c, r);
+}
+
+CASE(bad_handles, "NULL handles, bad values and missing callbacks are refused.")
+{
+    struct cluster c;
+    redlock *r = quiet_client(&c);
+    redlock_lock *lock = untouched_lock;
+    redlock_report report = {.size = sizeof report};
+    char long_value[REDLOCK_VALUE_MAX + 2];
+    memset(long_value, 'v', sizeof long_value - 1);
+    long_value[sizeof long_value - 1] = '\0';
+    INVALID_TOO(redlock_release(NULL));
+    INVALID_TOO(redlock_extend(NULL, 1000));
+    INVALID_TOO(redlock_cancel(NULL));
+    INVALID_TOO(redlock_start_release(NULL, some_done, NULL));
+    INVALID_TOO(redlock_start_extend(NULL, 1000, some_done, NULL));
+    INVALID_TOO(redlock_lock_report(NULL, &report));
+    INVALID_TOO(redlock_process(NULL, 0));
+    INVALID_TOO(redlock_fd(NULL));
+    INVALID_TOO(redlock_ping(NULL, &report));
+    INVALID_TOO(redlock_node(NULL, 0, NULL));
+    CHECK_INT(0, redlock_remaining_ms(NULL));
+    CHECK_INT(0, redlock_deadline_ns(NULL));
+    INVALID_TOO(redlock_state(NULL));
+    CHECK_INT(0, redlock_fence(NULL));
+    INVALID_TOO(redlock_event_fd(NULL));
+    INVALID_TOO(redlock_admit(NULL, &report));
+    INVALID_TOO(redlock_audit(NULL, 1000, some_check, NULL));
+    INVALID_TOO(redlock_audit(r, 1000, NULL, NULL));
+    INVALID_TOO(redlock_audit(r, 0, some_check, NULL));
+    INVALID_TOO(redlock_audit(r, 60001, some_check, NULL));
+    INVALID_TOO(redlock_audit(r, INT64_MIN, some_check, NULL));
+    INVALID_TOO(redlock_adopt(r, "x", NULL, &lock));
+    INVALID_TOO(redlock_adopt(r, "x", "", &lock));
+    INVALID_TOO(redlock_adopt(r, "x", long_value, &lock));
+    INVALID_TOO(redlock_adopt(r, "", "v", &lock));
+    INVALID_TOO(redlock_adopt(r, "x", "v", NULL));
+    CHECK(lock == untouched_lock);
+    redlock_node_info info = {.size = sizeof info};
+    INVALID_TOO(redlock_node(r, 3, &info));
+    info.size = 1;
+    INVALID_TOO(redlock_node(r, 0, &info));
+    redlock_info about = {.size = 1};
+    INVALID_TOO(redlock_query(r, "x", &about, NULL));
+    report.size = 1;
+    INVALID_TOO(redlock_ping(r, &report));
+    INVALID_TOO(redlock_admit(r, &report));
+    check_nothing_sent(&c, r);
+}
+
+CASE(bad_extensions, "Extending by an impossible TTL is refused and changes nothing.")
+{
+    struct cluster c;
+    redlock *r = quiet_client(&c);
+    redlock_lock *lock = client_lock(r, "x", 20000);
+    CHECK(cluster_await(&c, "redlock:x", 3, 1000));
+    for (int i = 0; i < 3; i++)
+        server_forget_commands(&c.node[i]);
+    INVALID(redlock_extend(lock, 0));
+    INVALID(redlock_extend(lock, -1));
+    INVALID(redlock_extend(lock, 60001));
+    INVALID_TOO(redlock_extend(lock, INT64_MAX));
+    INVALID_TOO(redlock_start_extend(lock, 1000, NULL, NULL));
+    INVALID_TOO(redlock_start_release(lock, NULL, NULL));
+    CHECK(redlock_process(r, 20) >= 0);
+    for (int i = 0; i < 3; i++)
+        CHECK_STR("", server_commands(&c.node[i]));
+    CHECK(redlock_remaining_ms(lock) > 0);
+    client_unlock(lock);
+    redlock_close(r);
+}

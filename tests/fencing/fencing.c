@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Fencing tokens: where they come from, that they grow, and what they cost. */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TTL_MS = 20000 };
+
+static int64_t next_token(redlock *r, const char *name)
+{
+    redlock_request q = {.size = sizeof q, .flags = REDLOCK_FENCED};
+    redlock_lock *lock = NULL;
+    CHECK_OK(redlock_acquire(r, name, TTL_MS, &q, &lock));
+    int64_t token = redlock_fence(lock);
+    CHECK(token > 0);
+    client_unlock(lock);
+    return token;
+}
+
+/* The key of the only counter, whatever it is called: on a majority of the nodes at least. */
+static const char *counter_key(const struct cluster *c)
+{
+    static char key[128];
+    key[0] = '\0';
+    for (size_t i = 0; i < c->count && key[0] == '\0'; i++) {
+        snprintf(key, sizeof key, "%s",
+                 server_cmd(&c->node[i], "KEYS", "redlock.fence*", NULL));
+        key[strcspn(key, "\n")] = '\0';
+    }
+    CHECK(key[0] != '\0');
+    return key;
+}
+
+static int count_at(const struct cluster *c, const char *key, int64_t token)
+{
+    int count = 0;
+    for (size_t i = 0; i < c->count; i++)
+        count += strtoll(server_cmd(&c->node[i], "HVALS", key, NULL), NULL, 10) == token;
+    return count;
+}
+
+CASE(tokens_grow,
+     "Every acquisition has a larger token than the one before, whichever client makes it.")
+{
+    struct cluster c;
+    cluster_start(&c, 5);
+    redlock *r[3];
+    int64_t last = 0;
+    for (int i = 0; i < 3; i++)
+        r[i] = client_open_warm(&c, i == 1 ? REDLOCK_THREAD : 0);
+    for (int i = 0; i < 60; i++) {
+        int64_t token = next_token(r[i % 3], "x");
+        CHECK_NEVER(token <= last);
+        last = token;
+    }
+    redlock_info info = {.size = sizeof info};
+    CHECK_OK(redlock_query(r[0], "x", &info, NULL));
+    CHECK_INT(last, info.fence);
+    for (int i = 0; i < 3; i++)
+        redlock_close(r[i]);
+}
+
+CASE(no_token_unasked, "Without REDLOCK_FENCED there is no token and no counter.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *r = client_open_warm(&c, 0);
+    redlock_lock *lock = client_lock(r, "x", TTL_MS);
+    CHECK_INT(0, redlock_fence(lock));
+    client_unlock(lock);
+    CHECK(cluster_await_empty(&c, 1000));
+    redlock_close(r);
+}
+
+CASE(token_is_on_a_majority, "When the acquire returns, a majority has exactly the token.")
+{
+    struct cluster c;
+    cluster_start(&c, 5);
+    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    next_token(r, "x");
+    char key[128];
+    snprintf(key, sizeof key, "%s", counter_key(&c));
+    for (int i = 0; i < 20; i++) {
+        char field[64];
+        redlock_request q = {.size = sizeof q, .flags = REDLOCK_FENCED};
+        redlock_lock *lock = NULL;
+        /* Another node is ahead each time: without alignment it would be alone with that. */
+        snprintf(field, sizeof field, "%s", server_cmd(&c.node[i % 5], "HKEYS", key, NULL));
+        field[strcspn(field, "\n")] = '\0';
+        CHECK(server_int(&c.node[i % 5], "HINCRBY", key, field, "1000", NULL) > 1000);
+        CHECK_OK(redlock_acquire(r, "x", TTL_MS, &q, &lock));
+        CHECK(count_at(&c, key, redlock_fence(lock)) >= 3);
+        client_unlock(lock);
+    }
+    redlock_close(r);
+}
+
+CASE(lost_counters,
+     "Counters that were lost start again at the clock, so tokens go on growing.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    int64_t last = next_token(r, "x");
+    char key[128];
+    snprintf(key, sizeof key, "%s", counter_key(&c));
+    for (int i = 0; i < 10; i++) {
+        for (int n = 0; n < 3; n++)
+            if (i % 3 == 0 || n == i % 3)
+                server_cmd(&c.node[n], "DEL", key, NULL);
+        int64_t token = next_token(r, "x");
+        CHECK_NEVER(token <= last);
+        last = token;
+    }
+    redlock_close(r);
+}
+
+CASE(counters_expire, "Idle counters expire after a day: they are no leak.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    char key[128];
+    next_token(r, "x");
+    snprintf(key, sizeof key, "%s", counter_key(&c));
+    for (int64_t end_ms = now_ms() + 2000; cluster_count(&c, key) < 3;) {
+        CHECK(now_ms() < end_ms); /* a node that came too late once grants the next time */
+        next_token(r, "x");
+    }
+    for (int i = 0; i < 3; i++)
+        CHECK_BETWEEN(86000000, 86400000, server_int(&c.node[i], "PTTL", key, NULL));
+    redlock_close(r);
+}
+
+static long evalsha_calls(const struct server *s)
+{
+    const char *found = strstr(server_commands(s), "evalsha ");
+    return found != NULL ? strtol(found + strlen("evalsha "), NULL, 10) : 0;
+}
+
+CASE(one_round_trip, "A token costs no second round trip where the counters agree.")
+{
+    enum { ROUNDS = 50 };
+    struct cluster c;
+    cluster_start(&c, 5);
+    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    for (int i = 0; i < 10; i++) {
+        next_token(r, "x");
+        sleep_ms(2); /* the stragglers too: from here on the counters agree */
+    }
+    for (int i = 0; i < 5; i++)
+        server_forget_commands(&c.node[i]);
+    for (int i = 0; i < ROUNDS; i++) {
+        next_token(r, "x");
+        sleep_ms(2);
+    }
+    /* Acquire, and release where the server needs a script for it; an alignment would be more. */
+    for (int i = 0; i < 5; i++)
+        CHECK_BETWEEN(ROUNDS, 2 * ROUNDS + 5, evalsha_calls(&c.node[i]));
+    redlock_close(r);
+}
+
+CASE(tokens_grow_with_two_gone, "Tokens grow while one node is dead and one is hung.")
+{
+    struct cluster c;
+    cluster_start(&c, 5);
+    redlock *r = client_open_hasty(&c, 0, STEADY_MS);
+    client_warm(r);
+    int64_t last = next_token(r, "x");
+    for (int round = 0; round < 5; round++) {
+        server_freeze(&c.node[round]);
+        for (int i = 0; i < 5; i++) {
+            int64_t token = next_token(r, "x");
+            CHECK_NEVER(token <= last);
+            last = token;
+        }
+        server_thaw(&c.node[round]);
+    }
+    redlock_close(r);
+}
+
+CASE(names_have_their_own, "Each name has its own fence counter.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *r = client_open_warm(&c, REDLOCK_THREAD | REDLOCK_STRICT);
+    char key[128], before[3][64];
+    next_token(r, "x");
+    snprintf(key, sizeof key, "%s", counter_key(&c));
+    sleep_ms(20);
+    for (int i = 0; i < 3; i++)
+        snprintf(before[i], sizeof before[i], "%s",
+                 server_cmd(&c.node[i], "HGETALL", key, NULL));
+    for (int i = 0; i < 20; i++)
+        next_token(r, "y");
+    for (int i = 0; i < 3; i++)
+        CHECK_STR(before[i], server_cmd(&c.node[i], "HGETALL", key, NULL));
+    redlock_close(r);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The same stress against an acquire without the alignment of counters (core/rules.h): it must
+ * find disorder, or it would not find it elsewhere either.
+ */
+#include "check.h"
+#include "core/rules.h"
+#include "fencing_load.h"
+
+enum rl_rule rl_rule_broken = RL_RULE_ALIGN;
+
+CASE(disorder_without_alignment,
+     "Without the alignment of counters the fencing stress finds tokens out of order.")
+{
+    CHECK(fencing_disorders(fencing_acquisitions() / 4, 1500000) > 0);
+}

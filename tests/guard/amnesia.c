@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Nodes that forget. A holds a lock on nodes 1, 2 and 3 of five, node 3 loses its memory, and
+ * B asks: nodes 3, 4 and 5 would make a second majority. Each case is one way of forgetting;
+ * whether B is kept out depends on the guard (G1, G2), and where it is not, the case says so.
+ */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+#include "relay.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { FORGETFUL = 2, TTL_MS = 30000 };
+
+struct scene {
+    struct cluster c;
+    struct server outside; /* a master for the node that is demoted */
+    struct relay relay;
+    redlock *a, *b;
+    redlock_lock *held;
+};
+
+typedef void forget_fn(struct scene *s);
+
+static void restart(struct scene *s)
+{
+    server_restart(&s->c.node[FORGETFUL]);
+}
+
+static void flush(struct scene *s)
+{
+    CHECK_STR("OK", server_cmd(&s->c.node[FORGETFUL], "FLUSHALL", NULL));
+}
+
+static void swap(struct scene *s)
+{
+    CHECK_STR("OK", server_cmd(&s->c.node[FORGETFUL], "SWAPDB", "0", "1", NULL));
+}
+
+static bool is_synchronised(void *data)
+{
+    const struct server *s = data;
+    return strstr(server_cmd(s, "INFO", "replication", NULL), "master_link_status:up") != NULL;
+}
+
+static void demote_and_promote(struct scene *s)
+{
+    struct server *node = &s->c.node[FORGETFUL];
+    char port[16];
+    static const char *const at_once[] = {"--repl-diskless-sync-delay", "0", NULL};
+    server_start(&s->outside, at_once);
+    snprintf(port, sizeof port, "%d", s->outside.port.number);
+    CHECK_STR("OK", server_cmd(node, "REPLICAOF", "127.0.0.1", port, NULL));
+    CHECK(wait_until(is_synchronised, node, 10000));
+    CHECK_STR("OK", server_cmd(node, "REPLICAOF", "NO", "ONE", NULL));
+}
+
+/* The clients talk to node 3 through a relay that hides the restart. */
+static void restart_unseen(struct scene *s)
+{
+    server_restart(&s->c.node[FORGETFUL]);
+    CHECK_INT(0, s->relay.switches->hidden);
+}
+
+static void start(struct scene *s, uint32_t flags, bool hidden)
+{
+    memset(s, 0, sizeof *s);
+    cluster_start(&s->c, 5);
+    if (hidden) {
+        relay_start(&s->relay, s->c.node[FORGETFUL].port.number, 1);
+        s->relay.switches->keep = 1;
+        s->c.urls[FORGETFUL] = s->relay.url;
+    }
+    s->a = client_open_warm(&s->c, flags);
+    s->b = client_open_warm(&s->c, flags);
+    /* Both have seen every node while it was to be trusted. */
+    CHECK_OK(client_try(s->a, "warm", TTL_MS));
+    CHECK_OK(client_try(s->b, "warm", TTL_MS));
+    cluster_set(&s->c, 3, 2, "redlock:x", "in the way", 60000);
+    s->held = client_lock(s->a, "x", TTL_MS);
+    cluster_del(&s->c, 3, 2, "redlock:x");
+    CHECK_INT(3, cluster_count_value(&s->c, "redlock:x", redlock_value(s->held)));
+}
+
+static void finish(struct scene *s)
+{
+    CHECK(redlock_remaining_ms(s->held) > 0); /* A was entitled all the time */
+    redlock_lock_free(s->held);
+    redlock_close(s->a);
+    redlock_close(s->b);
+}
+
+static bool forgot(void *data)
+{
+    const struct scene *s = data;
+    return server_int(&s->c.node[FORGETFUL], "EXISTS", "redlock:x", NULL) == 0;
+}
+
+/* B tries for a while, as connections come back. True: it was granted what A holds. */
+static bool second_holder(redlock *b)
+{
+    redlock_request q = {.size = sizeof q, .wait_ms = 500};
+    redlock_lock *lock = NULL;
+    int error = redlock_acquire(b, "x", TTL_MS, &q, &lock);
+    if (error == REDLOCK_OK)
+        redlock_lock_free(lock);
+    else if (error != REDLOCK_TIMEOUT && error != REDLOCK_GUARDED)
+        FAIL("expected TIMEOUT or GUARDED, got %s: %s", redlock_error_name(error),
+             redlock_detail());
+    return error == REDLOCK_OK;
+}
+
+static bool is_quarantined(redlock *r, size_t node, const char *word)
+{
+    redlock_node_info info = {.size = sizeof info};
+    CHECK_OK(redlock_node(r, node, &info));
+    if (info.quarantined)
+        CHECK_HAS(word, info.text);
+    return info.quarantined != 0;
+}
+
+static void holds(forget_fn *forget, uint32_t flags, bool hidden, const char *word)
+{
+    struct scene s;
+    start(&s, flags, hidden);
+    forget(&s);
+    CHECK(forgot(&s));
+    CHECK_NEVER(second_holder(s.b));
+    CHECK(is_quarantined(s.b, FORGETFUL, word));
+    for (size_t i = 0; i < 5; i++)
+        CHECK(i == FORGETFUL || !is_quarantined(s.b, i, ""));
+    redlock *fresh = client_open_warm(&s.c, flags); /* one that never knew the old node */
+    CHECK_NEVER(second_holder(fresh));
+    redlock_close(fresh);
+    finish(&s);
+}
+
+static void breaks(forget_fn *forget, uint32_t flags, bool hidden)
+{
+    struct scene s;
+    start(&s, flags, hidden);
+    forget(&s);
+    CHECK(forgot(&s));
+    CHECK(second_holder(s.b));
+    finish(&s);
+}
+
+CASE(restart_is_guarded,
+     "A node killed and restarted does not vote, so the second client stays out.")
+{
+    holds(restart, 0, false, "restarted not long ago");
+}
+
+CASE(restart_without_guard,
+     "With the guard off, a node killed and restarted makes two holders.")
+{
+    breaks(restart, REDLOCK_NO_GUARD, false);
+}
+
+CASE(restart_is_guarded_strict,
+     "In strict mode a node killed and restarted lets no second client in.")
+{
+    holds(restart, REDLOCK_STRICT, false, "not admitted");
+}
+
+CASE(flushall_strict,
+     "In strict mode FLUSHALL on a node lets no second client in: the marker is gone too.")
+{
+    holds(flush, REDLOCK_STRICT, false, "not admitted");
+}
+
+CASE(flushall_default_misses,
+     "In the default mode FLUSHALL on a node makes two holders: a known limit.")
+{
+    breaks(flush, 0, false);
+}
+
+CASE(swapdb_strict, "In strict mode SWAPDB on a node lets no second client in.")
+{
+    holds(swap, REDLOCK_STRICT, false, "not admitted");
+}
+
+CASE(swapdb_default_misses,
+     "In the default mode SWAPDB on a node makes two holders: a known limit.")
+{
+    breaks(swap, 0, false);
+}
+
+CASE(promotion_strict,
+     "In strict mode a node demoted and promoted in place lets no second client in.")
+{
+    holds(demote_and_promote, REDLOCK_STRICT, false, "not admitted");
+}
+
+CASE(promotion_default_misses,
+     "In the default mode a demotion and promotion makes two holders: a known limit.")
+{
+    breaks(demote_and_promote, 0, false);
+}
+
+CASE(hidden_restart_strict,
+     "In strict mode a restart hidden by a proxy lets no second client in.")
+{
+    holds(restart_unseen, REDLOCK_STRICT, true, "not admitted");
+}
+
+CASE(hidden_restart_default_misses,
+     "In the default mode a restart hidden by a proxy makes two holders: a known limit.")
+{
+    breaks(restart_unseen, 0, true);
+}
+
+/* ---- the way back ------------------------------------------------------------------------ */
+
+/* Nodes with a short guard time: 200 ms and the margin of two seconds. */
+static void start_short(struct cluster *c, size_t count)
+{
+    cluster_start_young(c, count, NULL);
+    for (size_t i = 0; i < count; i++) {
+        c->node[i].max_ttl_ms = "200";
+        server_admit(&c->node[i]);
+    }
+}
+
+static redlock *open_short(const struct cluster *c, uint32_t flags)
+{
+    redlock_options o = client_options(c);
+    o.max_ttl_ms = 200;
+    o.flags = flags;
+    redlock *r = client_open_with(&o);
+    client_warm(r);
+    return r;
+}
+
+static void comes_back(uint32_t flags, forget_fn *forget)
+{
+    struct scene s = {0};
+    enum { GUARD_MS = 2200 };
+    start_short(&s.c, 3);
+    redlock *r = open_short(&s.c, REDLOCK_THREAD | flags);
+    CHECK_OK(client_try(r, "x", 200));
+    forget(&s);
+    int64_t start_ms = now_ms();
+    bool out = false;
+    while (!out && now_ms() - start_ms < 2000) {
+        redlock_lock *lock = NULL;
+        if (redlock_acquire(r, "x", 200, NULL, &lock) == REDLOCK_OK)
+            redlock_lock_free(lock);
+        out = is_quarantined(r, FORGETFUL, "");
+        sleep_ms(5);
+    }
+    CHECK(out);
+    while (is_quarantined(r, FORGETFUL, "")) {
+        CHECK(now_ms() - start_ms < GUARD_MS + 3000 + SLACK_MS);
+        redlock_lock *lock = NULL;
+        if (redlock_acquire(r, "x", 200, NULL, &lock) == REDLOCK_OK)
+            redlock_lock_free(lock);
+        sleep_ms(20);
+    }
+    CHECK(now_ms() - start_ms >= GUARD_MS - 5);
+    redlock_close(r);
+}
+
+CASE(restarted_node_returns, "After max_ttl and two seconds a restarted node votes again.")
+{
+    comes_back(0, restart);
+}
+
+CASE(restarted_node_returns_strict,
+     "In strict mode a restarted node votes again after probation, with a new marker.")
+{
+    comes_back(REDLOCK_STRICT, restart);
+}
+
+CASE(flushed_node_returns_strict, "A flushed node earns a new marker in strict mode.")
+{
+    comes_back(REDLOCK_STRICT, flush);
+}
+
+/*
+ * A refused attempt may find what the one before it left: its rollback knew the script by a
+ * digest that the restarted server did not, and came after us.
+ */
+static void is_guarded_soon(redlock *r)
+{
+    int64_t start_ms = now_ms();
+    int result = REDLOCK_BUSY;
+    while (result == REDLOCK_BUSY && now_ms() - start_ms < 1000)
+        result = client_try(r, "x", 200);
+    CHECK_INT(REDLOCK_GUARDED, result);
+}
+
+CASE(hidden_restart_returns_strict,
+     "A node restarted behind a proxy votes again for every client.")
+{
+    struct cluster c;
+    struct relay relay[3];
+    start_short(&c, 3);
+    for (int i = 0; i < 3; i++) {
+        relay_start(&relay[i], c.node[i].port.number, 1);
+        relay[i].switches->keep = 1;
+        c.urls[i] = relay[i].url;
+    }
+    redlock *old = open_short(&c, REDLOCK_THREAD | REDLOCK_STRICT);
+    redlock_lock_free(client_lock(old, "x", 200));
+    for (int i = 0; i < 3; i++)
+        server_restart(&c.node[i]);
+    CHECK_NEVER(client_try(old, "x", 200) == REDLOCK_OK); /* here the relay notices */
+    is_guarded_soon(old);
+    redlock *fresh = open_short(&c, REDLOCK_THREAD | REDLOCK_STRICT);
+    is_guarded_soon(fresh);
+    redlock *both[] = {old, fresh, old, fresh};
+    for (int i = 0; i < 4; i++) {
+        redlock_request q = {.size = sizeof q, .wait_ms = 8000};
+        redlock_lock *lock = NULL;
+        CHECK_OK(redlock_acquire(both[i], "x", 200, &q, &lock));
+        redlock_lock_free(lock);
+    }
+    redlock_close(old);
+    redlock_close(fresh);
+}
+
+CASE(renewal_counts_in_quarantine,
+     "A renewal counts on a node in quarantine that still has the holder's key.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *r = client_open_warm(&c, REDLOCK_THREAD | REDLOCK_STRICT);
+    redlock_lock *lock = client_lock(r, "x", TTL_MS);
+    CHECK(cluster_await(&c, "redlock:x", 3, 1000));
+    for (int i = 0; i < 3; i++)
+        CHECK_INT(1, server_int(&c.node[i], "DEL", "redlock.admit", NULL));
+    CHECK_REFUSED(REDLOCK_GUARDED, client_try(r, "y", TTL_MS)); /* no new lock ... */
+    CHECK_OK(redlock_extend(lock, TTL_MS)); /* ... but the old one lives on */
+    client_unlock(lock);
+    redlock_close(r);
+}
+
+/* ---- handing over on a node that has just forgotten ------------------------------------------ */
+
+static struct scene *handed_over; /* by the I/O thread of its client */
+static _Atomic int follower_result = 1;
+
+static void ignore(redlock_lock *lock, int error, void *data)
+{
+    (void)lock, (void)error, (void)data;
+}
+
+static void forget_and_release(redlock_lock *lock, int error, void *data)
+{
+    (void)data;
+    CHECK_OK(error);
+    flush(handed_over);
+    CHECK_OK(redlock_start_release(lock, ignore, NULL));
+}
+
+static void follow(redlock_lock *lock, int error, void *data)
+{
+    (void)lock, (void)data;
+    follower_result = error;
+}
+
+static bool has_followed(void *data)
+{
+    (void)data;
+    return follower_result != 1;
+}
+
+static bool is_out(void *data)
+{
+    return is_quarantined(data, FORGETFUL, "");
+}
+
+CASE(follower_finds_it_strict,
+     "In strict mode the waiter that gets a handover checks the node's marker.")
+{
+    struct scene s = {0};
+    redlock_lock *next[2];
+    redlock_request q = {
+        .size = sizeof q, .wait_ms = REDLOCK_WAIT_FOREVER, .done = forget_and_release};
+    cluster_start(&s.c, 5);
+    handed_over = &s;
+    redlock *r = client_open_warm(&s.c, REDLOCK_THREAD | REDLOCK_STRICT);
+    redlock_lock *held = client_lock(r, "x", TTL_MS);
+    CHECK_OK(redlock_start(r, "x", TTL_MS, &q, &next[0]));
+    q.done = follow;
+    CHECK_OK(redlock_start(r, "x", TTL_MS, &q, &next[1]));
+    client_unlock(held);
+    CHECK(wait_until(has_followed, NULL, 5000));
+    CHECK_OK(follower_result);
+    CHECK(wait_until(is_out, r, 1000));
+    redlock_lock_free(next[0]);
+    redlock_lock_free(next[1]);
+    redlock_close(r);
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Nodes whose clock is set (G6): expiry on such a node means nothing any more. It is found
+ * out, leaves the locks we hold and may not vote; and nobody else is suspected.
+ */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+#include "helper.h"
+#include "nodeclock.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+enum { NODES = 5, STEPPED = 1, TTL_MS = 30000, DETECTED_MS = 3000 };
+
+struct watch {
+    redlock *r;
+    size_t node;
+    redlock_node_info info;
+};
+
+static bool is_out(void *data)
+{
+    struct watch *w = data;
+    w->info = (redlock_node_info){.size = sizeof w->info};
+    CHECK_OK(redlock_node(w->r, w->node, &w->info));
+    return w->info.quarantined != 0;
+}
+
+static int count_out(redlock *r)
+{
+    int count = 0;
+    for (size_t i = 0; i < NODES; i++) {
+        struct watch w = {.r = r, .node = i};
+        if (is_out(&w)) {
+            printf("# node %zu: %s\n", i, w.info.text);
+            count++;
+        }
+    }
+    return count;
+}
+
+struct margin {
+    const redlock_lock *lock;
+    int wanted;
+};
+
+static bool margin_is(void *data)
+{
+    const struct margin *m = data;
+    return redlock_margin(m->lock) == m->wanted;
+}
+
+static void step_one(int64_t step_ms, uint32_t flags)
+{
+    struct cluster c;
+    nodeclock_cluster(&c, NODES);
+    redlock *r = client_open_warm(&c, REDLOCK_THREAD | flags);
+    redlock_request q = {.size = sizeof q, .flags = REDLOCK_RENEW};
+    redlock_lock *lock = NULL;
+    CHECK_OK(redlock_acquire(r, "x", TTL_MS, &q, &lock));
+    struct margin full = {lock, 2}, less = {lock, 1};
+    CHECK(wait_until(margin_is, &full, 2000));
+    sleep_ms(1200); /* a sample of the old time on every node */
+    CHECK_INT(0, count_out(r));
+
+    nodeclock_step(&c.node[STEPPED], step_ms);
+    struct watch w = {.r = r, .node = STEPPED};
+    int64_t start_ms = now_ms();
+    CHECK(wait_until(is_out, &w, DETECTED_MS + SLACK_MS));
+    printf("# %lld ms: found out after %lld ms: %s\n", (long long)step_ms,
+           (long long)(now_ms() - start_ms), w.info.text);
+    CHECK_HAS("clock was set", w.info.text);
+    CHECK(wait_until(margin_is, &less, 1000));
+    CHECK_INT(1, count_out(r)); /* the others are unaffected */
+    CHECK_INT(REDLOCK_STATE_HELD, redlock_state(lock));
+    if ((flags & REDLOCK_STRICT) != 0)
+        CHECK_INT(0, server_int(&c.node[STEPPED], "EXISTS", "redlock.admit", NULL));
+
+    /* New locks are made of the other four. */
+    redlock_report report = {.size = sizeof report};
+    redlock_request once = {.size = sizeof once, .report = &report};
+    redlock_lock *other = NULL;
+    CHECK_OK(redlock_acquire(r, "y", TTL_MS, &once, &other));
+    struct margin four = {other, 1};
+    CHECK(wait_until(margin_is, &four, 1000));
+    sleep_ms(50);
+    CHECK_INT(1, redlock_margin(other));
+    client_unlock(other);
+    client_unlock(lock);
+    redlock_close(r);
+}
+
+CASE(forward, "A node whose clock is set 60 s forward is noticed and leaves votes and holds.")
+{
+    step_one(60000, 0);
+}
+
+CASE(backward, "A node whose clock is set 120 s back is noticed and leaves votes and holds.")
+{
+    step_one(-120000, 0);
+}
+
+CASE(forward_strict,
+     "In strict mode a node whose clock is set forward loses its marker as well.")
+{
+    step_one(60000, REDLOCK_STRICT);
+}
+
+CASE(backward_strict, "In strict mode a node whose clock is set back loses its marker as well.")
+{
+    step_one(-120000, REDLOCK_STRICT);
+}
+
+CASE(majority_gone, "Holds that are left without a majority by set clocks are lost.")
+{
+    struct cluster c;
+    nodeclock_cluster(&c, NODES);
+    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    redlock_lock *lock = client_lock(r, "x", TTL_MS);
+    struct margin full = {lock, 2};
+    CHECK(wait_until(margin_is, &full, 2000));
+    sleep_ms(1200);
+    for (int i = 0; i < 3; i++)
+        nodeclock_step(&c.node[i], 60000);
+    int64_t end_ms = now_ms() + DETECTED_MS + SLACK_MS;
+    while (redlock_state(lock) != REDLOCK_STATE_LOST && now_ms() < end_ms)
+        sleep_ms(5);
+    CHECK_INT(REDLOCK_STATE_LOST, redlock_state(lock));
+    CHECK_INT(0, redlock_remaining_ms(lock));
+    CHECK_INT(3, count_out(r));
+    redlock_lock_free(lock);
+    redlock_close(r);
+}
+
+/* ---- no false alarm ---------------------------------------------------------------------- */
+
+static void load(int64_t seconds)
+{
+    struct cluster c;
+    cluster_start(&c, NODES);
+    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    redlock_request q = {.size = sizeof q, .flags = REDLOCK_RENEW};
+    redlock_lock *kept = NULL;
+    CHECK_OK(redlock_acquire(r, "kept", 2000, &q, &kept));
+    struct margin full = {kept, 2};
+    CHECK(wait_until(margin_is, &full, 2000));
+    long cycles = 0;
+    for (int64_t end_ms = now_ms() + seconds * 1000; now_ms() < end_ms; cycles++) {
+        CHECK_OK(client_try(r, "x", 2000));
+        if (cycles % 1000 == 0)
+            CHECK_INT(0, count_out(r));
+    }
+    CHECK_INT(0, count_out(r));
+    CHECK(wait_until(margin_is, &full, 1000));
+    printf("# %ld cycles in %lld s, no alarm\n", cycles, (long long)seconds);
+    client_unlock(kept);
+    redlock_close(r);
+}
+
+CASE(no_false_alarm, "No clock is suspected during some seconds of normal load.")
+{
+    load(check_setting("REDLOCK_STRESS_SECONDS", 6));
+}
+
+/* What the paused client tells its parent. */
+struct diary {
+    _Atomic int ready, out, state, margin, done;
+};
+
+struct paused {
+    struct cluster *cluster;
+    struct diary *diary;
+};
+
+static void be_paused(void *data)
+{
+    struct paused *p = data;
+    redlock *r = client_open_warm(p->cluster, REDLOCK_THREAD);
+    redlock_lock *lock = client_lock(r, "x", TTL_MS);
+    sleep_ms(1500);
+    for (int64_t last_ms = now_ms();; sleep_ms(5)) {
+        p->diary->ready = 1;
+        int64_t gap_ms = now_ms() - last_ms;
+        last_ms += gap_ms;
+        if (gap_ms > 1500)
+            break; /* that was the pause */
+    }
+    for (int i = 0; i < 150; i++) { /* samples before, during and after it */
+        CHECK_OK(client_try(r, "y", TTL_MS));
+        p->diary->out += count_out(r);
+        sleep_ms(20);
+    }
+    p->diary->state = redlock_state(lock);
+    p->diary->margin = redlock_margin(lock);
+    p->diary->done = 1;
+}
+
+static bool is_ready(void *data)
+{
+    return ((struct diary *)data)->ready != 0;
+}
+
+static bool is_done(void *data)
+{
+    return ((struct diary *)data)->done != 0;
+}
+
+CASE(no_alarm_after_a_pause,
+     "A client that was stopped and continued suspects no node's clock.")
+{
+    struct cluster c;
+    cluster_start(&c, NODES);
+    struct diary *d = helper_memory(sizeof *d);
+    struct paused p = {&c, d};
+    pid_t pid = helper_start(be_paused, &p);
+    CHECK(wait_until(is_ready, d, 10000));
+    kill(pid, SIGSTOP);
+    sleep_ms(3000);
+    kill(pid, SIGCONT);
+    CHECK(wait_until(is_done, d, 20000));
+    CHECK_INT(0, d->out);
+    CHECK_INT(REDLOCK_STATE_HELD, d->state);
+    CHECK_INT(2, d->margin);
+    helper_stop(&pid);
+}

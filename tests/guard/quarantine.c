@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Young nodes: the error that says so, the wait that ends it, and the operator's word (G5). */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+#include "kinds.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { GUARD_MARGIN_MS = 2000 };
+
+CASE(young_is_guarded,
+     "An acquire on nodes just started is GUARDED at once, with the wait and the remedy.")
+{
+    struct cluster c;
+    cluster_start_young(&c, 3, NULL);
+    redlock *r = client_open_warm(&c, 0);
+    redlock_report report = {.size = sizeof report};
+    redlock_request q = {.size = sizeof q, .report = &report};
+    redlock_lock *lock = NULL;
+    int64_t start_ms = now_ms();
+    CHECK_ERR(REDLOCK_GUARDED, redlock_acquire(r, "x", 10000, &q, &lock));
+    CHECK_BETWEEN(0, 200 + SLACK_MS, now_ms() - start_ms);
+    CHECK_HAS("redlock init", redlock_detail());
+    CHECK_HAS("62 s", redlock_detail()); /* max_ttl and two seconds */
+    CHECK(report_votes(&report, REDLOCK_VOTE_GUARDED) >= 2);
+    CHECK(cluster_await_empty(&c, 1000)); /* rolled back there too */
+    for (size_t i = 0; i < 3; i++) {
+        redlock_node_info info = {.size = sizeof info};
+        CHECK_OK(redlock_node(r, i, &info));
+        CHECK_INT(1, info.quarantined);
+        CHECK_BETWEEN(55000, 62000, info.quarantine_ms);
+        CHECK_HAS("restarted", info.text);
+    }
+    redlock_close(r);
+}
+
+CASE(young_minority, "One young node of three is outvoted and delays no acquire.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    server_restart(&c.node[1]);
+    redlock *r = client_open_warm(&c, 0);
+    redlock_lock *lock = client_lock(r, "x", 10000);
+    sleep_ms(20);
+    CHECK(redlock_process(r, 0) >= 0);
+    CHECK_INT(0, redlock_margin(lock)); /* its key is there, and does not count */
+    client_unlock(lock);
+    redlock_close(r);
+}
+
+static redlock_options short_options(const struct cluster *c, uint32_t flags)
+{
+    redlock_options o = client_options(c);
+    o.max_ttl_ms = 500;
+    o.flags = flags;
+    return o;
+}
+
+static void waited_out(uint32_t flags)
+{
+    struct cluster c;
+    cluster_start_young(&c, 3, NULL);
+    redlock_options o = short_options(&c, flags);
+    redlock *r = client_open_with(&o);
+    redlock_request q = {.size = sizeof q, .wait_ms = 300};
+    redlock_lock *lock = NULL;
+    int64_t start_ms = now_ms();
+    CHECK_ERR(REDLOCK_GUARDED, redlock_acquire(r, "x", 400, &q, &lock)); /* too short a wait */
+    q.wait_ms = 10000;
+    CHECK_OK(client_acquire(r, "x", 400, &q, &lock));
+    CHECK_BETWEEN(500 + GUARD_MARGIN_MS - 1000, 500 + GUARD_MARGIN_MS + 1500 + SLACK_MS,
+                  now_ms() - start_ms);
+    client_unlock(lock);
+    redlock_close(r);
+}
+
+CASE(waits_it_out, "A waiter whose wait is longer than the quarantine gets the lock.")
+{
+    waited_out(0);
+}
+
+CASE(waits_it_out_io_thread,
+     "With the I/O thread, a waiter outlasts the quarantine and gets the lock.")
+{
+    waited_out(REDLOCK_THREAD);
+}
+
+CASE(waits_it_out_strict,
+     "In strict mode a waiter outlasts the probation, which ends with a marker.")
+{
+    waited_out(REDLOCK_STRICT);
+}
+
+CASE(unknown_age, "Nodes that do not tell their age vote after they have been watched.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    for (int i = 0; i < 3; i++) {
+        CHECK_STR("OK",
+                  server_cmd(&c.node[i], "ACL", "SETUSER", "default", "-info", "-hmget", NULL));
+    }
+    redlock_options o = short_options(&c, 0);
+    redlock *r = client_open_with(&o);
+    redlock_request q = {.size = sizeof q, .wait_ms = 10000};
+    redlock_lock *lock = NULL;
+    CHECK_ERR(REDLOCK_GUARDED, client_try(r, "x", 400));
+    CHECK_HAS("INFO", redlock_detail());
+    int64_t start_ms = now_ms();
+    CHECK_OK(client_acquire(r, "x", 400, &q, &lock));
+    CHECK_BETWEEN(2000, 500 + GUARD_MARGIN_MS + 1500 + SLACK_MS, now_ms() - start_ms);
+    client_unlock(lock);
+    redlock_close(r);
+}
+
+/* ---- redlock_admit() --------------------------------------------------------------------- */
+
+static void admits(uint32_t flags)
+{
+    struct cluster c;
+    cluster_start_young(&c, 3, NULL);
+    redlock *waiting = client_open_warm(&c, flags);
+    CHECK_ERR(REDLOCK_GUARDED, client_try(waiting, "x", 10000));
+    redlock *r = client_open_warm(&c, flags);
+    redlock_report report = {.size = sizeof report};
+    CHECK_OK(redlock_admit(r, &report));
+    CHECK_INT(3, report_votes(&report, REDLOCK_VOTE_GRANTED));
+    CHECK_OK(client_try(r, "x", 10000));
+    /* Others: those that come now, and those that were already there. */
+    redlock *fresh = client_open(&c, flags);
+    CHECK_OK(client_try(fresh, "x", 10000));
+    redlock_request q = {.size = sizeof q, .wait_ms = 5000};
+    redlock_lock *lock = NULL;
+    CHECK_OK(redlock_acquire(waiting, "x", 10000, &q, &lock));
+    client_unlock(lock);
+    for (int i = 0; i < 3; i++) {
+        CHECK_STR("hash", server_cmd(&c.node[i], "TYPE", "redlock.admit", NULL));
+        CHECK_STR("60000", server_cmd(&c.node[i], "HGET", "redlock.admit", "max_ttl", NULL));
+        CHECK_INT(-1, server_int(&c.node[i], "PTTL", "redlock.admit", NULL));
+    }
+    redlock_close(fresh);
+    redlock_close(waiting);
+    redlock_close(r);
+}
+
+CASE(admit_lets_them_vote, "After redlock_admit() the nodes vote, for every client.")
+{
+    admits(0);
+}
+
+CASE(admit_lets_them_vote_strict,
+     "In strict mode the nodes vote for every client after redlock_admit().")
+{
+    admits(REDLOCK_STRICT);
+}
+
+CASE(admit_is_per_incarnation, "The marker of a former incarnation admits no node.")
+{
+    static const char *const durable[] = {"--appendonly", "yes", "--appendfsync", "always",
+                                          NULL};
+    struct cluster c;
+    cluster_start_young(&c, 1, durable);
+    redlock *r = client_open_warm(&c, 0);
+    CHECK_OK(redlock_admit(r, NULL));
+    CHECK_OK(client_try(r, "x", 10000));
+    server_restart(&c.node[0]);
+    CHECK_INT(1, server_int(&c.node[0], "EXISTS", "redlock.admit", NULL)); /* it survived */
+    redlock_request q = {.size = sizeof q, .wait_ms = 1500};
+    redlock_lock *lock = NULL;
+    CHECK_ERR(REDLOCK_GUARDED, redlock_acquire(r, "x", 10000, &q, &lock));
+    redlock_close(r);
+}
+
+CASE(admit_says_who_did_not,
+     "redlock_admit() with a node away is NOQUORUM, and the report names the node.")
+{
+    struct cluster c;
+    cluster_start_young(&c, 3, NULL);
+    server_kill(&c.node[1]);
+    redlock_options o = client_options(&c);
+    o.node_timeout_ms = 500;
+    redlock *r = client_open_with(&o);
+    redlock_report report = {.size = sizeof report};
+    CHECK_ERR(REDLOCK_NOQUORUM, redlock_admit(r, &report));
+    CHECK_INT(REDLOCK_VOTE_REFUSED, report.node[1].vote);
+    CHECK_INT(2, report_votes(&report, REDLOCK_VOTE_GRANTED));
+    CHECK_OK(client_try(r, "x", 10000)); /* those that took it do vote */
+    redlock_close(r);
+}
+
+CASE(strict_enforces_max_ttl, "In strict mode the nodes refuse a TTL beyond their max_ttl.")
+{
+    struct cluster c;
+    cluster_start_young(&c, 3, NULL);
+    for (int i = 0; i < 3; i++) {
+        c.node[i].max_ttl_ms = "1000";
+        server_admit(&c.node[i]);
+    }
+    redlock *r = client_open_warm(&c, REDLOCK_STRICT); /* its own max_ttl is a minute */
+    CHECK_OK(client_try(r, "x", 1000));
+    CHECK_ERR(REDLOCK_INVAL, client_try(r, "x", 1001)); /* waiting would not help */
+    CHECK_HAS("max_ttl", redlock_detail());
+    CHECK(cluster_await_empty(&c, 1000));
+    redlock_close(r);
+}
+
+CASE(every_mode_enforces_max_ttl,
+     "In every mode, fenced or not, a TTL beyond the nodes' max_ttl is refused for every kind.")
+{
+    static const uint32_t modes[] = {0, REDLOCK_NO_GUARD, REDLOCK_STRICT};
+    struct cluster c;
+    cluster_start_young(&c, 3, NULL);
+    for (int i = 0; i < 3; i++) {
+        c.node[i].max_ttl_ms = "1000";
+        server_admit(&c.node[i]);
+    }
+    for (size_t m = 0; m < sizeof modes / sizeof modes[0]; m++) {
+        redlock *r = client_open_warm(&c, modes[m]);
+        FOR_SHAPES(shape)
+        {
+            CHECK_OK(kind_try(r, "x", 1000, shape_request(shape)));
+            CHECK_REFUSED(REDLOCK_INVAL, kind_try(r, "x", 1001, shape_request(shape)));
+            CHECK_HAS("max_ttl", redlock_detail());
+        }
+        CHECK(kind_await_clean(&c, 1000));
+        redlock_close(r);
+    }
+}
+
+CASE(no_guard_trusts, "With REDLOCK_NO_GUARD young nodes vote, and no node is in quarantine.")
+{
+    struct cluster c;
+    cluster_start_young(&c, 3, NULL);
+    redlock *r = client_open_warm(&c, REDLOCK_NO_GUARD);
+    CHECK_OK(client_try(r, "x", 10000));
+    redlock_node_info info = {.size = sizeof info};
+    CHECK_OK(redlock_node(r, 0, &info));
+    CHECK_INT(0, info.quarantined);
+    redlock_close(r);
+}

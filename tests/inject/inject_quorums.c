@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Several quorums while memory runs out or calls fail: a client is opened whole or not at all,
+ * and whatever failed leaves no descriptor, no thread and no crash behind.
+ */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+#include "fleet.h"
+#include "inject_shim.h"
+
+#include <dirent.h>
+#include <errno.h>
+
+enum { CALLS_MAX = 400, TTL_MS = 1000 };
+
+struct walk {
+    struct fleet fleet;
+    uint32_t flags;
+    int descriptors;
+};
+
+static int count_descriptors(void)
+{
+    DIR *directory = opendir("/proc/self/fd");
+    int count = 0;
+    CHECK(directory != NULL);
+    while (readdir(directory))
+        count++;
+    closedir(directory);
+    return count;
+}
+
+static bool has_closed_all(void *data)
+{
+    return count_descriptors() == ((const struct walk *)data)->descriptors;
+}
+
+static void check_error(const char *what, int error)
+{
+    if (error != REDLOCK_OK && error != REDLOCK_NOMEM && error != REDLOCK_SYSTEM &&
+        error != REDLOCK_NOQUORUM)
+        FAIL("%s: %s: %s", what, redlock_error_name(error), redlock_detail());
+    CHECK(error == REDLOCK_OK || redlock_detail()[0] != '\0');
+}
+
+static void ignore_name(const char *name, void *data)
+{
+    (void)name;
+    (void)data;
+}
+
+static void use(struct walk *w, redlock *r)
+{
+    for (size_t i = 0; i < w->fleet.count; i++) {
+        redlock_lock *lock = NULL;
+        int error = redlock_acquire(r, fleet_name(&w->fleet, i, 0), TTL_MS, NULL, &lock);
+        check_error("acquire", error);
+        if (error)
+            continue;
+        CHECK(redlock_remaining_ms(lock) > 0);
+        check_error("release", redlock_release(lock));
+        redlock_lock_free(lock);
+    }
+    check_error("list", redlock_list(r, ignore_name, NULL));
+    if (!(w->flags & REDLOCK_THREAD))
+        CHECK(redlock_process(r, 0) >= 0);
+}
+
+/* True: it came to the failing call. */
+static bool walk_with(struct walk *w, enum inject_call call, int nth, int error, bool lasting)
+{
+    redlock_options o = fleet_options(&w->fleet);
+    redlock *r = NULL;
+    o.flags = w->flags;
+    o.node_timeout_ms = STEADY_MS;
+    inject_arm(call, nth, error, lasting);
+    int failure = redlock_open(&o, &r);
+    check_error("open", failure);
+    CHECK((failure == REDLOCK_OK) == (r != NULL));
+    if (r)
+        use(w, r);
+    redlock_close(r);
+    bool fired = inject_fired();
+    inject_disarm();
+    if (!wait_until(has_closed_all, w, 2000))
+        FAIL("call %d: %d descriptors are open, %d were before", nth, count_descriptors(),
+             w->descriptors);
+    return fired;
+}
+
+static void fail_each(uint32_t flags, enum inject_call call, int error, bool lasting, int least)
+{
+    static struct walk w;
+    int n = 1;
+    fleet_start(&w.fleet, 2, 1);
+    w.flags = flags;
+    w.descriptors = count_descriptors();
+    CHECK(!walk_with(&w, INJECT_NOTHING, 1, 0, false));
+    while (walk_with(&w, call, n, error, lasting))
+        CHECK(n++ < CALLS_MAX);
+    CHECK(n > least);
+}
+
+CASE(memory, "With several quorums any single allocation may fail without harm.")
+{
+    fail_each(0, INJECT_MEMORY, ENOMEM, false, 10);
+}
+
+CASE(memory_for_good,
+     "With several quorums all allocations may fail from any one on without harm.")
+{
+    fail_each(REDLOCK_THREAD, INJECT_MEMORY, ENOMEM, true, 10);
+}
+
+CASE(epoll_sets,
+     "With several quorums any epoll_create1() may fail once without a crash or a leak.")
+{
+    fail_each(0, INJECT_EPOLL_CREATE, EMFILE, false, 2);
+}
+
+CASE(epoll_members,
+     "With several quorums any epoll_ctl() may fail once without a crash or a leak.")
+{
+    fail_each(0, INJECT_EPOLL_CTL, ENOMEM, false, 4);
+}
+
+CASE(second_thread,
+     "With several quorums the start of any I/O thread may fail without a crash or a leak.")
+{
+    fail_each(REDLOCK_THREAD, INJECT_THREAD, EAGAIN, false, 2);
+}
+
+CASE(timers, "With several quorums waits in a loop end although no timer can be set.")
+{
+    fail_each(0, INJECT_TIMERFD_SETTIME, ENOMEM, true, 1);
+}

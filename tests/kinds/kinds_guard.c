@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Guards for every kind: nodes that forgot, young nodes, markers, and the nodes' max_ttl. */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+#include "kinds.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { TTL_MS = 20000 };
+
+/* The shape's own request and, where the shape admits several, one that would join it. */
+static redlock_lock *held_on_three_of_five(redlock *r, const struct cluster *c,
+                                           enum shape shape)
+{
+    static const char *const keys[] = {"redlock:x", "redlock:y", "redlock:z"};
+    redlock_lock *lock = kind_lock(r, "x", TTL_MS, shape_request(shape));
+    CHECK(kind_await_holds(c, "x", redlock_value(lock), 5, 2000));
+    for (int node = 3; node < 5; node++)
+        for (int i = 0; i < 3; i++)
+            server_cmd(&c->node[node], "DEL", keys[i], NULL);
+    return lock;
+}
+
+/*
+ * A holds it on nodes 1, 2 and 3 of five, node 3 restarts, and B, who is excluded, asks: nodes
+ * 3, 4 and 5 would make a second majority.
+ */
+static int second_majority(struct cluster *c, enum shape shape, uint32_t flags)
+{
+    redlock *a = client_open_warm(c, REDLOCK_THREAD | flags);
+    redlock *b = client_open_warm(c, REDLOCK_THREAD | flags);
+    redlock_lock *lock = held_on_three_of_five(a, c, shape);
+    if (flags & REDLOCK_STRICT)
+        server_cmd(&c->node[2], "FLUSHALL", NULL); /* no connection breaks */
+    else
+        server_restart(&c->node[2]);
+    client_warm(b);
+    redlock_lock *second = NULL;
+    redlock_request q = shape_rival(shape);
+    int error = redlock_acquire(b, "x", TTL_MS, &q, &second);
+    redlock_lock_free(second);
+    redlock_release(lock);
+    redlock_lock_free(lock);
+    redlock_close(a);
+    redlock_close(b);
+    CHECK(kind_await_clean(c, 2000));
+    server_admit(&c->node[2]);
+    return error;
+}
+
+CASE(restarted, "A restarted node makes no second majority for a lock of any kind.")
+{
+    struct cluster c;
+    cluster_start(&c, 5);
+    FOR_SHAPES(shape)
+    {
+        int error = second_majority(&c, shape, 0);
+        CHECK(error == REDLOCK_BUSY || error == REDLOCK_GUARDED);
+    }
+}
+
+CASE(restarted_unguarded,
+     "With the guard off, a restarted node makes a second majority for every kind.")
+{
+    struct cluster c;
+    cluster_start(&c, 5);
+    FOR_SHAPES(shape)
+    CHECK_ERR(REDLOCK_OK, second_majority(&c, shape, REDLOCK_NO_GUARD));
+}
+
+CASE(flushed_strict,
+     "In strict mode a flushed node makes no second majority for a lock of any kind.")
+{
+    struct cluster c;
+    cluster_start(&c, 5);
+    FOR_SHAPES(shape)
+    {
+        int error = second_majority(&c, shape, REDLOCK_STRICT);
+        CHECK(error == REDLOCK_BUSY || error == REDLOCK_GUARDED);
+    }
+}
+
+CASE(young_majority,
+     "Two young nodes of three: GUARDED for every kind, and nothing stays on any node.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    server_restart(&c.node[0]);
+    server_restart(&c.node[1]);
+    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    FOR_SHAPES(shape)
+    {
+        CHECK_REFUSED(REDLOCK_GUARDED, kind_try(r, "x", TTL_MS, shape_request(shape)));
+        CHECK_HAS("redlock init", redlock_detail());
+        redlock_request q = shape_request(shape);
+        q.wait_ms = 120;
+        CHECK_REFUSED(REDLOCK_GUARDED, kind_try(r, "x", TTL_MS, q));
+        CHECK(kind_await_clean(&c, 1000));
+    }
+    redlock_close(r);
+}
+
+CASE(young_minority, "The grant of one young node of three does not count, whatever the kind.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    server_restart(&c.node[1]);
+    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    FOR_SHAPES(shape)
+    {
+        redlock_lock *lock = kind_lock(r, "x", TTL_MS, shape_request(shape));
+        CHECK(kind_await_holds(&c, "x", redlock_value(lock), 3, 1000));
+        CHECK_OK(redlock_ping(r, NULL));
+        CHECK_INT(0, redlock_margin(lock));
+        server_cmd(&c.node[2], "DEL", "redlock:x", NULL);
+        server_cmd(&c.node[0], "DEL", "redlock:x", NULL);
+        int error = redlock_extend(lock, TTL_MS); /* only the young one has it */
+        CHECK(error == REDLOCK_LOST || error == REDLOCK_GUARDED);
+        redlock_lock_free(lock);
+        CHECK(kind_await_clean(&c, 1000));
+    }
+    redlock_close(r);
+}
+
+CASE(no_marker_strict,
+     "In strict mode grants of nodes without a marker do not count, whatever the kind.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    FOR_SHAPES(shape)
+    {
+        redlock *r = client_open_warm(&c, REDLOCK_THREAD | REDLOCK_STRICT);
+        CHECK_OK(kind_try(r, "x", TTL_MS, shape_request(shape)));
+        server_cmd(&c.node[0], "FLUSHALL", NULL);
+        CHECK_OK(kind_try(r, "x", TTL_MS, shape_request(shape)));
+        server_cmd(&c.node[1], "DEL", "redlock.admit", NULL);
+        CHECK_REFUSED(REDLOCK_GUARDED, kind_try(r, "x", TTL_MS, shape_request(shape)));
+        redlock_close(r);
+        CHECK(kind_await_clean(&c, 1000));
+        for (int i = 0; i < 2; i++)
+            server_admit(&c.node[i]);
+    }
+}
+
+CASE(max_ttl, "The nodes' max_ttl binds every kind, also for a client with another max_ttl.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    for (int i = 0; i < 3; i++)
+        server_cmd(&c.node[i], "HSET", "redlock.admit", "max_ttl", "5000", NULL);
+    redlock *strict = client_open_warm(&c, REDLOCK_THREAD | REDLOCK_STRICT);
+    redlock *plain = client_open_warm(&c, REDLOCK_THREAD);
+    FOR_SHAPES(shape)
+    {
+        CHECK_ERR(REDLOCK_INVAL, kind_try(strict, "x", 5001, shape_request(shape)));
+        CHECK_HAS("max_ttl", redlock_detail());
+        CHECK_OK(kind_try(strict, "x", 5000, shape_request(shape)));
+        redlock_request q = shape_request(shape);
+        q.wait_ms = 2000;
+        int64_t start_ms = now_ms();
+        CHECK_ERR(REDLOCK_INVAL, kind_try(strict, "x", 5001, q));
+        CHECK_BETWEEN(0, 200 + SLACK_MS, now_ms() - start_ms); /* is not retried */
+        q.flags = REDLOCK_FENCED;                              /* binds them strict or not */
+        if (shape != SHAPE_SHARED && shape != SHAPE_SEMAPHORE)
+            CHECK_ERR(REDLOCK_INVAL, kind_try(plain, "x", 5001, q));
+        CHECK_OK(kind_try(plain, "x", 5000, shape_request(shape)));
+        CHECK(kind_await_clean(&c, 1000));
+    }
+    redlock_close(strict);
+    redlock_close(plain);
+}
+
+CASE(quarantined_heal, "A node in quarantine gets no healed key of any kind.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    FOR_SHAPES(shape)
+    {
+        redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+        redlock_lock *lock = kind_lock(r, "x", TTL_MS, shape_request(shape));
+        CHECK(kind_await_holds(&c, "x", redlock_value(lock), 3, 1000));
+        server_restart(&c.node[1]);
+        client_warm(r);
+        CHECK_OK(redlock_extend(lock, TTL_MS));
+        client_warm(r);
+        CHECK_INT(2, kind_count_holds(&c, "x", redlock_value(lock)));
+        CHECK_INT(0, redlock_margin(lock));
+        client_unlock(lock);
+        redlock_close(r);
+        CHECK(kind_await_clean(&c, 1000));
+        server_admit(&c.node[1]);
+    }
+}

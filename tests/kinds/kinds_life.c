@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The life of a lock, the same for every kind: taken over, given up, waited for, cancelled. */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+#include "invalid.h"
+#include "kinds.h"
+#include "proxy.h"
+
+#include "rl_scripts.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TTL_MS = 20000, LATE_TTL_MS = 4000 };
+
+static struct cluster c;
+static redlock *a, *b;
+
+static void begin(void)
+{
+    cluster_start(&c, 3);
+    a = client_open_warm(&c, REDLOCK_THREAD);
+    b = client_open_warm(&c, REDLOCK_THREAD);
+}
+
+static void end(void)
+{
+    redlock_close(a);
+    redlock_close(b);
+}
+
+static const char *const all_names[] = {"x", "y", "z"};
+
+static int name_count(enum shape shape)
+{
+    return shape == SHAPE_SEVERAL ? 3 : 1;
+}
+
+/* Held on all nodes. */
+static redlock_lock *held(redlock *r, enum shape shape)
+{
+    redlock_lock *lock = kind_lock(r, "x", TTL_MS, shape_request(shape));
+    CHECK(kind_await_holds(&c, "x", redlock_value(lock), 3, 2000));
+    return lock;
+}
+
+CASE(adopt, "An adopted lock of any kind is renewed and released by its value.")
+{
+    begin();
+    FOR_SHAPES(shape)
+    {
+        char value[REDLOCK_VALUE_MAX + 1];
+        redlock_lock *lock = held(a, shape);
+        snprintf(value, sizeof value, "%s", redlock_value(lock));
+        redlock_lock_leave(lock);
+        for (int i = 0; i < name_count(shape); i++) {
+            redlock_lock *adopted = NULL;
+            CHECK_OK(redlock_adopt(b, all_names[i], value, &adopted));
+            CHECK_INT(0, redlock_remaining_ms(adopted));
+            CHECK_OK(redlock_extend(adopted, TTL_MS));
+            CHECK(redlock_remaining_ms(adopted) > TTL_MS / 2);
+            redlock_lock_free(adopted); /* does not give it up */
+            CHECK(kind_await_holds(&c, all_names[i], value, 3, 1000));
+            CHECK_OK(redlock_adopt(b, all_names[i], value, &adopted));
+            CHECK_OK(redlock_release(adopted));
+            redlock_lock_free(adopted);
+        }
+        CHECK(cluster_await_empty(&c, 2000));
+    }
+    end();
+}
+
+CASE(adopt_strangers, "An adopted value that is on no node renews and releases nothing.")
+{
+    begin();
+    FOR_SHAPES(shape)
+    {
+        redlock_lock *lock = held(a, shape), *adopted = NULL;
+        CHECK_OK(redlock_adopt(b, "x", "0123456789abcdef0123456789abcdef01234567#1", &adopted));
+        CHECK_ERR(REDLOCK_LOST, redlock_extend(adopted, TTL_MS));
+        redlock_lock_free(adopted);
+        CHECK_OK(redlock_adopt(b, "x", "0123456789abcdef0123456789abcdef01234567", &adopted));
+        int error = redlock_release(adopted);
+        CHECK(error == REDLOCK_EXPIRED || error == REDLOCK_LOST);
+        redlock_lock_free(adopted);
+        CHECK(kind_await_holds(&c, "x", redlock_value(lock), 3, 1000));
+        client_unlock(lock);
+        CHECK(cluster_await_empty(&c, 2000));
+    }
+    end();
+}
+
+CASE(adopted_keeps_its_kind, "Renewing an adopted lock puts no other kind on any node.")
+{
+    begin();
+    FOR_SHAPES(shape)
+    {
+        char type[16];
+        redlock_lock *lock = held(a, shape), *adopted = NULL;
+        snprintf(type, sizeof type, "%s", server_cmd(&c.node[0], "TYPE", "redlock:x", NULL));
+        CHECK_OK(redlock_adopt(b, "x", redlock_value(lock), &adopted));
+        server_cmd(&c.node[2], "DEL", "redlock:x", NULL);
+        for (int i = 0; i < 3; i++)
+            CHECK_OK(redlock_extend(adopted, TTL_MS));
+        CHECK_OK(redlock_ping(b, NULL));
+        CHECK_STR("PONG", server_cmd(&c.node[2], "PING", NULL));
+        sleep_ms(50); /* for a healing that would be on its way */
+        const char *now = server_cmd(&c.node[2], "TYPE", "redlock:x", NULL);
+        if (strcmp(now, "none") != 0)
+            CHECK_STR(type, now);
+        redlock_lock_free(adopted);
+        redlock_release(lock);
+        redlock_lock_free(lock);
+        CHECK(cluster_await_empty(&c, 2000));
+    }
+    end();
+}
+
+CASE(given_up, "Freeing the handle or closing the client releases a held lock of any kind.")
+{
+    begin();
+    FOR_SHAPES(shape)
+    {
+        redlock_lock_free(held(a, shape));
+        CHECK(cluster_await_empty(&c, 2000));
+        redlock *r = client_open_warm(&c, 0);
+        redlock_lock *lock = kind_lock(r, "x", TTL_MS, shape_request(shape));
+        redlock_close(r);
+        redlock_lock_free(lock);
+        CHECK(cluster_await_empty(&c, 2000));
+    }
+    end();
+}
+
+CASE(released_late, "A release after the end of the validity says so, whatever the kind.")
+{
+    /* All at once, each under a name of its own, because a node has a quarter of the TTL to answer. */
+    static const char *const name[SHAPES] = {"mutex", "shared", "owner", "slots", "x"};
+    redlock_lock *lock[SHAPES];
+    begin();
+    FOR_SHAPES(shape)
+    lock[shape] = kind_lock(a, name[shape], LATE_TTL_MS, shape_request(shape));
+    sleep_ms(LATE_TTL_MS + 10);
+    FOR_SHAPES(shape)
+    {
+        CHECK_INT(REDLOCK_STATE_LOST, redlock_state(lock[shape]));
+        CHECK_ERR(REDLOCK_EXPIRED, redlock_release(lock[shape]));
+        redlock_lock_free(lock[shape]);
+    }
+    CHECK(cluster_await_empty(&c, 2 * LATE_TTL_MS));
+    end();
+}
+
+static void count_loss(redlock_lock *lock, int error, void *data)
+{
+    (void)lock;
+    (void)error;
+    ++*(_Atomic int *)data;
+}
+
+CASE(renewed_and_lost,
+     "The watchdog renews every kind, and tells the loss when a majority forgot it.")
+{
+    begin();
+    FOR_SHAPES(shape)
+    {
+        _Atomic int lost = 0;
+        redlock_request q = shape_request(shape);
+        q.flags = REDLOCK_RENEW;
+        q.lost = count_loss;
+        q.data = (void *)&lost;
+        redlock_lock *lock = kind_lock(a, "x", 700, q);
+        sleep_ms(800);
+        CHECK_INT(0, lost);
+        CHECK(redlock_remaining_ms(lock) > 0);
+        CHECK(kind_count_holds(&c, "x", redlock_value(lock)) >= 2);
+        for (int i = 0; i < 2; i++)
+            server_cmd(&c.node[i], "DEL", "redlock:x", NULL);
+        for (int64_t end_ms = now_ms() + 2000; lost == 0 && now_ms() < end_ms;)
+            sleep_ms(1);
+        CHECK_INT(1, lost);
+        redlock_lock_free(lock);
+        CHECK(cluster_await_empty(&c, 2000));
+    }
+    end();
+}
+
+/* ---- order --------------------------------------------------------------------------------- */
+
+CASE(repeat_after_release,
+     "A script that a node had forgotten is not repeated after its release.")
+{
+    struct proxy p;
+    cluster_start(&c, 3);
+    proxy_start(&p, c.node[2].port.number);
+    c.urls[2] = p.url;
+    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    FOR_SHAPES(shape)
+    {
+        redlock_request q = shape_request(shape);
+        if (shape == SHAPE_MUTEX)
+            q.flags = REDLOCK_FENCED; /* by script */
+        long long before = p.switches->down_bytes;
+        CHECK_STR("OK", server_cmd(&c.node[2], "SCRIPT", "FLUSH", NULL));
+        server_cmd(&c.node[2], "SCRIPT", "LOAD", RL_SCRIPT_GIVEBACK, NULL);
+        server_cmd(&c.node[2], "SCRIPT", "LOAD", RL_SCRIPT_RELEASE, NULL);
+        p.switches->hold = 1; /* its answer waits on the way */
+        redlock_lock *lock = kind_lock(r, "x", TTL_MS, q);
+        for (int64_t end_ms = now_ms() + 2000; p.switches->down_bytes == before;)
+            CHECK(now_ms() < end_ms);
+        before = p.switches->down_bytes;
+        client_unlock(lock);
+        for (int64_t end_ms = now_ms() + 2000; p.switches->down_bytes == before;)
+            CHECK(now_ms() < end_ms);
+        p.switches->hold = 0;
+        client_warm(r); /* whatever follows from the answers has been sent */
+        client_warm(r);
+        if (!kind_await_clean(&c, 500)) {
+            kind_print(&c);
+            FAIL("%s: taken after it was released", shape_text(shape));
+        }
+    }
+    redlock_close(r);
+}
+
+CASE(token_of_the_first_call,
+     "The very first request of a client gets its token, whatever the kind.")
+{
+    cluster_start(&c, 3);
+    FOR_SHAPES(shape)
+    {
+        redlock_request q = shape_request(shape);
+        q.flags = REDLOCK_FENCED;
+        if (shape == SHAPE_SHARED || shape == SHAPE_SEMAPHORE)
+            continue;
+        for (int i = 0; i < 5; i++) {
+            redlock *r = client_open(&c, 0); /* connects with the request */
+            redlock_lock *lock = kind_lock(r, "x", TTL_MS, q);
+            CHECK(redlock_fence(lock) > 0);
+            client_unlock(lock);
+            redlock_close(r);
+        }
+    }
+}
+
+/* ---- what makes no sense ------------------------------------------------------------------- */
+
+static int ask(redlock_request q)
+{
+    redlock_lock *lock = NULL;
+    int error = redlock_acquire(a, "x", TTL_MS, &q, &lock);
+    CHECK(lock == NULL);
+    return error;
+}
+
+CASE(makes_no_sense, "Combinations that make no sense are refused, each with its own sentence.")
+{
+    static const char *const more[] = {"y", ""};
+    static char long_owner[REDLOCK_OWNER_MAX + 2];
+    begin();
+    redlock_request q = reader_request();
+    q.flags = REDLOCK_FENCED;
+    INVALID(ask(q));
+    CHECK_HAS("shared", redlock_detail());
+    q = slots_request(2);
+    q.flags = REDLOCK_FENCED;
+    INVALID(ask(q));
+    CHECK_HAS("semaphore", redlock_detail());
+    q = slots_request(0);
+    INVALID(ask(q));
+    CHECK_HAS("1 to 1024", redlock_detail());
+    q = slots_request(REDLOCK_SLOTS_MAX + 1);
+    INVALID(ask(q));
+    q = reader_request();
+    q.slots = 2;
+    INVALID(ask(q));
+    q = reader_request();
+    q.owner = "me";
+    INVALID(ask(q));
+    INVALID(ask(owner_request("")));
+    memset(long_owner, 'o', sizeof long_owner - 1);
+    INVALID_TOO(ask(owner_request(long_owner)));
+    long_owner[REDLOCK_OWNER_MAX] = '\0';
+    CHECK_OK(kind_try(a, "x", TTL_MS, owner_request(long_owner)));
+    CHECK_OK(kind_try(a, "x", TTL_MS, slots_request(REDLOCK_SLOTS_MAX)));
+    for (int kind = REDLOCK_SHARED; kind <= REDLOCK_SEMAPHORE; kind++) {
+        q = (redlock_request){.size = sizeof q, .kind = kind, .more_names = more};
+        q.more_name_count = 1;
+        q.slots = kind == REDLOCK_SEMAPHORE ? 2 : 0;
+        INVALID(ask(q));
+        CHECK_HAS(redlock_kind_text(kind), redlock_detail());
+    }
+    q = (redlock_request){.size = sizeof q, .more_name_count = 1};
+    INVALID(ask(q));
+    q = (redlock_request){.size = sizeof q, .more_names = more, .more_name_count = 2};
+    INVALID(ask(q)); /* an empty name among them */
+    q = (redlock_request){.size = sizeof q, .kind = 4};
+    INVALID(ask(q));
+    q = (redlock_request){.size = sizeof q, .kind = -1};
+    INVALID(ask(q));
+    CHECK(cluster_await_empty(&c, 1000));
+    end();
+}

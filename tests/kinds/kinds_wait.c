@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Waiting for a lock, the same for every kind: cancelled, woken, in order, and seen by others. */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+#include "kinds.h"
+
+enum { TTL_MS = 20000 };
+
+static struct cluster c;
+static redlock *a, *b;
+
+static void begin(void)
+{
+    cluster_start(&c, 3);
+    a = client_open_warm(&c, REDLOCK_THREAD);
+    b = client_open_warm(&c, REDLOCK_THREAD);
+}
+
+static void end(void)
+{
+    redlock_close(a);
+    redlock_close(b);
+}
+
+/* Held on all nodes. */
+static redlock_lock *held(redlock *r, enum shape shape)
+{
+    redlock_lock *lock = kind_lock(r, "x", TTL_MS, shape_request(shape));
+    CHECK(kind_await_holds(&c, "x", redlock_value(lock), 3, 2000));
+    return lock;
+}
+
+static bool is_first(void *data)
+{
+    return redlock_position(data) == 1;
+}
+
+CASE(cancelled,
+     "A waiter of any kind that is canceled, freed or timed out leaves nothing on the nodes.")
+{
+    begin();
+    FOR_SHAPES(shape)
+    {
+        for (int how = 0; how < 3; how++) {
+            struct kind_waiter w;
+            redlock_lock *lock = client_lock(a, "x", TTL_MS);
+            kind_start(b, "x", TTL_MS, shape_request(shape), how == 2 ? 200 : 20000, &w);
+            CHECK(cluster_await(&c, "redlock.queue:x", 3, 2000));
+            CHECK(wait_until(is_first, w.lock, 1000)); /* the answers may be on their way */
+            if (how == 0) {
+                CHECK_OK(redlock_cancel(w.lock));
+                CHECK_ERR(REDLOCK_CANCELED, kind_await(&w));
+            } else if (how == 2) {
+                CHECK_ERR(REDLOCK_TIMEOUT, kind_await(&w));
+            }
+            redlock_lock_free(w.lock);
+            CHECK(cluster_await(&c, "redlock.queue:x", 0, 1000));
+            CHECK(cluster_await(&c, "redlock.alive:x", 0, 3000));
+            client_unlock(lock);
+            CHECK(cluster_await_empty(&c, 1000));
+        }
+    }
+    end();
+}
+
+CASE(woken, "A waiter of every kind is woken by the release of every kind that excludes it.")
+{
+    begin();
+    FOR_SHAPES(holder)
+    {
+        for (enum shape waiting = SHAPE_MUTEX; waiting < SHAPES; waiting++) {
+            struct kind_waiter w;
+            redlock_request q = shape_request(waiting);
+            if (waiting == holder && waiting != SHAPE_MUTEX && waiting != SHAPE_SEVERAL)
+                q = shape_rival(waiting);
+            redlock_lock *lock = held(a, holder);
+            kind_start(b, "x", TTL_MS, q, 20000, &w);
+            CHECK(cluster_await(&c, "redlock.queue:x", 3, 2000));
+            int64_t start_ms = now_ms();
+            client_unlock(lock);
+            CHECK_ERR(REDLOCK_OK, kind_await(&w));
+            CHECK_BETWEEN(0, 200 + SLACK_MS, now_ms() - start_ms);
+            client_unlock(w.lock);
+            CHECK(cluster_await_empty(&c, 2000));
+        }
+    }
+    end();
+}
+
+CASE(fair, "A fair request never overtakes a waiter; of the others only readers wait as well.")
+{
+    begin();
+    FOR_SHAPES(shape)
+    {
+        static const char *const waiter = "wffffffffffffffff.1";
+        redlock_request q = shape_request(shape);
+        redlock_lock *lock = NULL;
+        for (int i = 0; i < 3; i++) {
+            server_cmd(&c.node[i], "ZADD", "redlock.queue:x", "5", waiter, NULL);
+            server_cmd(&c.node[i], "ZADD", "redlock.alive:x", "9e15", waiter, NULL);
+        }
+        int error = redlock_acquire(a, "x", TTL_MS, &q, &lock);
+        CHECK_ERR(shape == SHAPE_SHARED ? REDLOCK_BUSY : REDLOCK_OK, error);
+        if (lock != NULL)
+            client_unlock(lock);
+        q.flags = REDLOCK_FAIR;
+        CHECK_ERR(REDLOCK_BUSY, kind_try(a, "x", TTL_MS, q));
+        q.wait_ms = 100;
+        CHECK_ERR(REDLOCK_TIMEOUT, kind_try(a, "x", TTL_MS, q));
+        for (int i = 0; i < 3; i++) {
+            CHECK_INT(1, server_int(&c.node[i], "ZREM", "redlock.queue:x", waiter, NULL));
+            server_cmd(&c.node[i], "DEL", "redlock.alive:x", NULL);
+        }
+        CHECK_OK(kind_try(a, "x", TTL_MS, q));
+        CHECK(cluster_await_empty(&c, 2000));
+    }
+    end();
+}
+
+CASE(first_come, "Waiters of every kind are served in the order in which they came.")
+{
+    begin();
+    redlock *third = client_open_warm(&c, REDLOCK_THREAD);
+    FOR_SHAPES(shape)
+    {
+        struct kind_waiter first, second;
+        redlock_request q = shape_request(shape), mutex = {.size = sizeof mutex};
+        redlock_lock *lock = client_lock(a, "x", TTL_MS);
+        q.flags = mutex.flags = REDLOCK_FAIR;
+        kind_start(b, "x", TTL_MS, q, 20000, &first);
+        CHECK(cluster_await(&c, "redlock.queue:x", 3, 2000));
+        kind_start(third, "x", TTL_MS, mutex, 20000, &second);
+        for (int64_t end_ms = now_ms() + 2000; redlock_position(second.lock) != 2;)
+            CHECK(now_ms() < end_ms);
+        client_unlock(lock);
+        CHECK_ERR(REDLOCK_OK, kind_await(&first));
+        CHECK_INT(1, second.outcome);
+        client_unlock(first.lock);
+        CHECK_ERR(REDLOCK_OK, kind_await(&second));
+        client_unlock(second.lock);
+        CHECK(cluster_await_empty(&c, 2000));
+    }
+    redlock_close(third);
+    end();
+}
+
+/* ---- looking ------------------------------------------------------------------------------- */
+
+CASE(query, "A query tells the kind, the number of holders, the owner and the waiters.")
+{
+    static const int kinds[SHAPES] = {REDLOCK_MUTEX, REDLOCK_SHARED, REDLOCK_REENTRANT,
+                                      REDLOCK_SEMAPHORE, REDLOCK_MUTEX};
+    begin();
+    FOR_SHAPES(shape)
+    {
+        redlock_info info = {.size = sizeof info};
+        struct kind_waiter w;
+        bool twice = shape != SHAPE_MUTEX && shape != SHAPE_SEVERAL;
+        redlock_lock *lock = held(a, shape), *second = twice ? held(a, shape) : NULL;
+        kind_start(b, "x", TTL_MS, shape_rival(shape), 20000, &w);
+        CHECK(cluster_await(&c, "redlock.alive:x", 3, 2000));
+        CHECK_OK(redlock_query(a, "x", &info, NULL));
+        CHECK_INT(1, info.held);
+        CHECK_INT(kinds[shape], info.kind);
+        CHECK_INT(twice ? 2 : 1, info.holder_count);
+        CHECK_INT(shape == SHAPE_SEMAPHORE ? 2 : 0, info.slots);
+        CHECK_STR(shape == SHAPE_REENTRANT ? "owner-a" : "", info.owner);
+        CHECK_INT(1, info.waiters);
+        CHECK(info.head[0] == 'w');
+        CHECK_BETWEEN(TTL_MS / 2, TTL_MS, info.ttl_ms);
+        redlock_lock_free(w.lock);
+        client_unlock(lock);
+        if (second != NULL)
+            client_unlock(second);
+        CHECK(cluster_await_empty(&c, 2000));
+        CHECK_OK(redlock_query(a, "x", &info, NULL));
+        CHECK_INT(0, info.held);
+        CHECK_INT(-1, info.kind);
+        CHECK_INT(0, info.holder_count);
+    }
+    end();
+}

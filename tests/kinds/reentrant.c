@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One owner, any number of holds: nesting, tokens, waiting, and what lost answers cannot do. */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+#include "helper.h"
+#include "kinds.h"
+#include "kinds_load.h"
+#include "reentrant_load.h"
+
+#include <string.h>
+#include <sys/wait.h>
+
+enum { TTL_MS = 20000, BRIEF_MS = 3000 };
+
+CASE(nested,
+     "The owner may hold the lock again; others are refused until its last hold is gone.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *a = client_open_warm(&c, REDLOCK_THREAD), *b = client_open_warm(&c, 0);
+    redlock_request q = {.size = sizeof q, .kind = REDLOCK_REENTRANT}; /* the client owns it */
+    redlock_lock *outer = kind_lock(a, "x", TTL_MS, q);
+    CHECK(kind_await_holds(&c, "x", redlock_value(outer), 3, 1000));
+    redlock_lock *inner = kind_lock(a, "x", TTL_MS, q);
+    CHECK(strcmp(redlock_value(outer), redlock_value(inner)) != 0);
+    CHECK_ERR(REDLOCK_BUSY, kind_try(b, "x", TTL_MS, q)); /* another client, another owner */
+    CHECK_ERR(REDLOCK_BUSY, kind_try(b, "x", TTL_MS, owner_request("somebody")));
+    CHECK_ERR(REDLOCK_BUSY, client_try(a, "x", TTL_MS)); /* a mutex is no nested hold */
+    client_unlock(inner);
+    CHECK(kind_await_holds(&c, "x", redlock_value(outer), 3, 1000));
+    CHECK_ERR(REDLOCK_BUSY, kind_try(b, "x", TTL_MS, q));
+    client_unlock(outer);
+    CHECK_OK(kind_try(b, "x", TTL_MS, q));
+    CHECK(cluster_await_empty(&c, 1000));
+    redlock_close(a);
+    redlock_close(b);
+}
+
+CASE(any_order,
+     "Nested holds may be released in any order; the outer first leaves the inner one whole.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *a = client_open_warm(&c, 0), *b = client_open_warm(&c, 0);
+    redlock_request q = owner_request("shared owner"); /* two clients, one owner */
+    redlock_lock *outer = kind_lock(a, "x", TTL_MS, q);
+    redlock_lock *inner = kind_lock(b, "x", TTL_MS, q);
+    client_unlock(outer);
+    CHECK_ERR(REDLOCK_BUSY, kind_try(a, "x", TTL_MS, owner_request("another")));
+    CHECK_OK(redlock_extend(inner, TTL_MS));
+    CHECK_INT(REDLOCK_STATE_HELD, redlock_state(inner));
+    client_unlock(inner);
+    CHECK(cluster_await_empty(&c, 1000));
+    redlock_close(a);
+    redlock_close(b);
+}
+
+static void hold_nested(void *data)
+{
+    const struct cluster *c = data;
+    redlock *r = client_open_warm(c, 0);
+    redlock_lock *lock = kind_lock(r, "x", TTL_MS, owner_request("job"));
+    CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", TTL_MS));
+    client_unlock(lock);
+    redlock_close(r);
+}
+
+CASE(across_processes,
+     "A process that knows the owner's name holds the lock beside its parent.")
+{
+    static struct cluster c;
+    int status = -1;
+    cluster_start(&c, 3);
+    redlock *r = client_open_warm(&c, 0);
+    redlock_lock *outer = kind_lock(r, "x", TTL_MS, owner_request("job"));
+    while (kind_count_holds(&c, "x", redlock_value(outer)) < 3)
+        CHECK(redlock_process(r, 10) >= 0);
+    CHECK(waitpid(helper_start(hold_nested, &c), &status, 0) > 0);
+    CHECK_INT(0, status);
+    CHECK(kind_await_holds(&c, "x", redlock_value(outer), 3, 1000));
+    client_unlock(outer);
+    CHECK(cluster_await_empty(&c, 1000));
+    redlock_close(r);
+}
+
+CASE(own_expiry,
+     "A hold that is never released expires by itself, and the owner's others stay.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *a = client_open_warm(&c, 0);
+    redlock_lock *outer = kind_lock(a, "x", TTL_MS, owner_request("o"));
+    redlock_lock_leave(kind_lock(a, "x", BRIEF_MS, owner_request("o")));
+    sleep_ms(BRIEF_MS + 10);
+    client_unlock(outer); /* the other one's time is over: nothing keeps the key */
+    CHECK(cluster_await_empty(&c, 1000));
+    redlock_lock_leave(kind_lock(a, "x", TTL_MS / 2, owner_request("o")));
+    outer = kind_lock(a, "x", TTL_MS, owner_request("o"));
+    client_unlock(outer);
+    CHECK_ERR(REDLOCK_BUSY, client_try(a, "x", TTL_MS)); /* the left one still has its time */
+    CHECK_BETWEEN(1, TTL_MS / 2, server_int(&c.node[0], "PTTL", "redlock:x", NULL));
+    redlock_close(a);
+}
+
+/* ---- tokens -------------------------------------------------------------------------------- */
+
+static redlock_request fenced(const char *owner)
+{
+    redlock_request q = owner_request(owner);
+    q.flags = REDLOCK_FENCED;
+    return q;
+}
+
+CASE(nested_token, "A nested hold has the token of the first hold; the next owner's is larger.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *a = client_open_warm(&c, 0), *b = client_open_warm(&c, 0);
+    redlock_lock *outer = kind_lock(a, "x", TTL_MS, fenced("me"));
+    int64_t token = redlock_fence(outer);
+    CHECK(token > 0);
+    for (int i = 0; i < 5; i++) {
+        redlock_lock *inner = kind_lock(i % 2 ? a : b, "x", TTL_MS, fenced("me"));
+        CHECK_INT(token, redlock_fence(inner));
+        client_unlock(inner);
+    }
+    redlock_lock *inner = kind_lock(b, "x", TTL_MS, fenced("me"));
+    client_unlock(outer); /* the first hold goes, its token stays with the owner */
+    redlock_lock *third = kind_lock(a, "x", TTL_MS, fenced("me"));
+    CHECK_INT(token, redlock_fence(third));
+    client_unlock(inner);
+    client_unlock(third);
+    redlock_lock *next = kind_lock(b, "x", TTL_MS, fenced("you"));
+    CHECK_NEVER(redlock_fence(next) <= token);
+    client_unlock(next);
+    redlock_close(a);
+    redlock_close(b);
+}
+
+CASE(uneven_counters, "Nodes whose counters differ agree on one token, nested holds included.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    server_cmd(&c.node[1], "HSET", "redlock.fence:x", "0", "5000000000000000", NULL);
+    redlock *a = client_open_warm(&c, 0);
+    redlock_lock *outer = kind_lock(a, "x", TTL_MS, fenced("me"));
+    int64_t token = redlock_fence(outer);
+    for (int i = 0; i < 10; i++) {
+        redlock_lock *inner = kind_lock(a, "x", TTL_MS, fenced("me"));
+        CHECK_INT(token, redlock_fence(inner));
+        client_unlock(inner);
+    }
+    client_unlock(outer);
+    redlock_lock *next = kind_lock(a, "x", TTL_MS, fenced("me"));
+    CHECK_NEVER(redlock_fence(next) <= token);
+    client_unlock(next);
+    redlock_close(a);
+}
+
+CASE(leftover_gives_no_old_token,
+     "A hold left behind by a lost rollback gives no old token to a new hold.")
+{
+    /*
+     * On one node of three a failed attempt of the owner was never rolled back. Another owner
+     * held the lock since, on the other two. The first owner's next token must be larger.
+     */
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *a = client_open_warm(&c, 0), *b = client_open_warm(&c, 0);
+    server_cmd(&c.node[0], "HSET", "redlock:x", "owner", "me", "h:leftover", "4000000000000",
+               "fence", "7", NULL);
+    server_cmd(&c.node[0], "PEXPIRE", "redlock:x", "60000", NULL);
+    for (int i = 0; i < 10; i++) {
+        redlock_lock *other = kind_lock(b, "x", TTL_MS, fenced("you"));
+        int64_t token = redlock_fence(other);
+        client_unlock(other);
+        redlock_lock *lock = kind_lock(a, "x", TTL_MS, fenced("me"));
+        if (redlock_fence(lock) <= token)
+            FAIL("token %lld after %lld had been given", (long long)redlock_fence(lock),
+                 (long long)token);
+        client_unlock(lock);
+    }
+    redlock_close(a);
+    redlock_close(b);
+}
+
+CASE(token_inside_a_plain_hold, "A fenced hold nested in a hold without a token gets a token.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *a = client_open_warm(&c, 0);
+    redlock_lock *before = kind_lock(a, "x", TTL_MS, fenced("me"));
+    int64_t token = redlock_fence(before);
+    client_unlock(before);
+    redlock_lock *outer = kind_lock(a, "x", TTL_MS, owner_request("me"));
+    CHECK_INT(0, redlock_fence(outer));
+    redlock_lock *inner = kind_lock(a, "x", TTL_MS, fenced("me"));
+    CHECK_NEVER(redlock_fence(inner) <= token);
+    redlock_lock *third = kind_lock(a, "x", TTL_MS, fenced("me"));
+    CHECK_NEVER(redlock_fence(third) < redlock_fence(inner));
+    client_unlock(third);
+    client_unlock(inner);
+    client_unlock(outer);
+    redlock_close(a);
+}
+
+static void own_or_mutex(int worker, unsigned *seed, struct load_wish *out)
+{
+    static const char *const owners[] = {"o0", "o1", "o2", "o3", "o4", "o5"};
+    out->owner = worker;
+    out->request = seed_draw(seed, 0, 3) ? owner_request(owners[worker])
+                                         : (redlock_request){.size = sizeof(redlock_request)};
+    out->request.flags = REDLOCK_FENCED;
+    out->request.wait_ms = seed_draw(seed, 0, 2) ? 300 : 0;
+    out->ttl_ms = seed_draw(seed, 300, LOAD_MAX_TTL_MS);
+    out->hold_ms = seed_draw(seed, 0, 3);
+}
+
+CASE(tokens_under_faults, "Each owner's token is larger than the last while nodes fail.")
+{
+    /* Nobody nests here, but leftovers of lost releases look as if. */
+    struct load *l = load_run(&(struct load_spec){
+        .nodes = 3,
+        .workers = 6,
+        .run_ms = check_setting("REDLOCK_STRESS_MS", 2500),
+        .holds_min = 60,
+        .faults = LOAD_HANGS | LOAD_CUTS | LOAD_RESTARTS,
+        .seed = seed_choose(),
+        .wish = own_or_mutex,
+    });
+    CHECK_NEVER(load_conflicts(l));
+    CHECK_NEVER(load_disorders(l));
+}
+
+/* ---- waiting ------------------------------------------------------------------------------- */
+
+CASE(no_deadlock_with_oneself,
+     "The owner nests at once, also while another owner of its client waits.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    redlock_lock *outer = kind_lock(r, "x", TTL_MS, owner_request("me"));
+    struct kind_waiter w;
+    kind_start(r, "x", TTL_MS, owner_request("you"), 20000, &w);
+    CHECK(cluster_await(&c, "redlock.queue:x", 3, 2000));
+    redlock_request nested = owner_request("me");
+    nested.wait_ms = 5000;
+    nested.flags = REDLOCK_FAIR;
+    int64_t start_ms = now_ms();
+    redlock_lock *inner = kind_lock(r, "x", TTL_MS, nested);
+    CHECK_BETWEEN(0, 100 + SLACK_MS, now_ms() - start_ms);
+    client_unlock(inner);
+    CHECK_INT(1, w.outcome);
+    client_unlock(outer);
+    CHECK_ERR(REDLOCK_OK, kind_await(&w)); /* woken by the last hold */
+    client_unlock(w.lock);
+    CHECK(cluster_await_empty(&c, 1000));
+    redlock_close(r);
+}
+
+/* ---- with lost answers --------------------------------------------------------------------- */
+
+CASE(lost_answers_one_client,
+     "Failed inner holds never release the outer hold, and leave nothing behind.")
+{
+    int iterations =
+        (int)check_setting("REDLOCK_STRESS_ITERATIONS", CHECK_SANITIZED ? 60 : 150);
+    struct reentrant_outcome o = reentrant_load(0, iterations, seed_choose(), true);
+    CHECK_NEVER(o.intrusions);
+    CHECK_INT(0, o.left);
+    CHECK(o.nested > iterations / 10 && o.failed > iterations / 10);
+}
+
+CASE(lost_answers_processes,
+     "Failed inner holds of four processes of one owner never release the outer hold.")
+{
+    int iterations = (int)check_setting("REDLOCK_STRESS_ITERATIONS", CHECK_SANITIZED ? 30 : 80);
+    struct reentrant_outcome o = reentrant_load(4, iterations, seed_choose(), true);
+    CHECK_NEVER(o.intrusions);
+    CHECK_INT(0, o.left);
+    CHECK(o.nested > iterations / 10 && o.failed > iterations / 10);
+}

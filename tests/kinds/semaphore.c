@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* At most k holders, and k if k want it: slots, hints, other k, failing nodes. */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+#include "kinds.h"
+#include "semaphore_load.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { TTL_MS = 20000, MANY = 100 };
+
+static void check_all_permits(struct cluster *c, uint32_t k)
+{
+    redlock_lock *lock[MANY];
+    bool seen[MANY + 1] = {false};
+    redlock *r[3];
+    for (int i = 0; i < 3; i++)
+        r[i] = client_open_warm(c, REDLOCK_THREAD);
+    for (uint32_t i = 0; i < k; i++) {
+        lock[i] = kind_lock(r[i % 3], "x", TTL_MS, slots_request(k)); /* a try finds the slot */
+        int slot = redlock_slot(lock[i]);
+        CHECK_BETWEEN(1, k, slot);
+        CHECK(!seen[slot]);
+        seen[slot] = true;
+    }
+    for (int i = 0; i < 3; i++)
+        CHECK_ERR(REDLOCK_BUSY, kind_try(r[i], "x", TTL_MS, slots_request(k)));
+    for (uint32_t i = 0; i < k; i++) { /* each in turn is the only free one */
+        int slot = redlock_slot(lock[i]);
+        client_unlock(lock[i]);
+        lock[i] = kind_lock(r[(i + 1) % 3], "x", TTL_MS, slots_request(k));
+        CHECK_INT(slot, redlock_slot(lock[i]));
+    }
+    for (uint32_t i = 0; i < k; i++)
+        client_unlock(lock[i]);
+    CHECK(cluster_await_empty(c, 2000));
+    for (int i = 0; i < 3; i++)
+        redlock_close(r[i]);
+}
+
+CASE(all_permits,
+     "k holders have k slots, one more is refused, and a slot that becomes free is found.")
+{
+    static const uint32_t ks[] = {1, 2, 3, 7, 33};
+    struct cluster c;
+    cluster_start(&c, 3);
+    for (size_t i = 0; i < sizeof ks / sizeof ks[0]; i++)
+        check_all_permits(&c, ks[i]);
+}
+
+CASE(another_k, "Clients that disagree about k exclude each other altogether.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *a = client_open_warm(&c, REDLOCK_THREAD), *b = client_open_warm(&c, 0);
+    redlock_lock *lock = kind_lock(a, "x", TTL_MS, slots_request(3));
+    CHECK(kind_await_holds(&c, "x", redlock_value(lock), 3, 1000));
+    CHECK_ERR(REDLOCK_BUSY, kind_try(b, "x", TTL_MS, slots_request(2)));
+    CHECK_ERR(REDLOCK_BUSY, kind_try(b, "x", TTL_MS, slots_request(4)));
+    CHECK_ERR(REDLOCK_BUSY, client_try(b, "x", TTL_MS));
+    CHECK_OK(kind_try(b, "x", TTL_MS, slots_request(3)));
+    client_unlock(lock);
+    CHECK(cluster_await_empty(&c, 1000)); /* both releases have reached every node */
+    CHECK_OK(kind_try(b, "x", TTL_MS, slots_request(2)));
+    redlock_close(a);
+    redlock_close(b);
+}
+
+/* A holder of slot 7 of 7 goes, and who waits for one of k is told of slot 7. */
+static void pass_on_slot_seven(redlock *a, redlock *b, struct cluster *c, uint32_t k)
+{
+    redlock_lock *seventh = NULL;
+    struct kind_waiter w;
+    while (seventh == NULL) {
+        redlock_lock *lock = kind_lock(a, "x", TTL_MS, slots_request(7));
+        if (redlock_slot(lock) == 7)
+            seventh = lock;
+        else
+            client_unlock(lock);
+    }
+    CHECK(kind_await_holds(c, "x", redlock_value(seventh), 3, 1000));
+    kind_start(b, "x", TTL_MS, slots_request(k), 20000, &w);
+    CHECK(cluster_await(c, "redlock.queue:x", 3, 2000));
+    client_unlock(seventh);
+    CHECK_ERR(REDLOCK_OK, kind_await(&w));
+    CHECK_BETWEEN(1, k, redlock_slot(w.lock));
+    redlock_lock *rest[8];
+    int held = 1;
+    for (uint32_t i = 1; i < k; i++, held++)
+        rest[i] = kind_lock(a, "x", TTL_MS, slots_request(k));
+    CHECK_ERR(REDLOCK_BUSY, kind_try(a, "x", TTL_MS, slots_request(k)));
+    for (int i = 1; i < held; i++)
+        client_unlock(rest[i]);
+    client_unlock(w.lock);
+    CHECK(cluster_await_empty(c, 2000));
+}
+
+CASE(slot_of_another_k, "The slot of a larger semaphore is none of a smaller one.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *a = client_open_warm(&c, REDLOCK_THREAD);
+    redlock *b = client_open_warm(&c, REDLOCK_THREAD);
+    pass_on_slot_seven(a, b, &c, 2); /* told by the nodes */
+    pass_on_slot_seven(a, a, &c, 2); /* told by its own client */
+    redlock_close(a);
+    redlock_close(b);
+}
+
+CASE(waiting, "A waiter gets the slot that becomes free, at once.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *a = client_open_warm(&c, REDLOCK_THREAD);
+    redlock *b = client_open_warm(&c, REDLOCK_THREAD);
+    redlock_lock *lock[3];
+    for (int i = 0; i < 3; i++)
+        lock[i] = kind_lock(a, "x", TTL_MS, slots_request(3));
+    for (int i = 0; i < 3; i++) {
+        struct kind_waiter w;
+        kind_start(b, "x", TTL_MS, slots_request(3), 20000, &w);
+        CHECK(cluster_await(&c, "redlock.queue:x", 3, 2000));
+        int slot = redlock_slot(lock[i]);
+        int64_t start_ms = now_ms();
+        client_unlock(lock[i]);
+        CHECK_ERR(REDLOCK_OK, kind_await(&w));
+        CHECK_BETWEEN(0, 100 + SLACK_MS, now_ms() - start_ms);
+        CHECK_INT(slot, redlock_slot(w.lock));
+        lock[i] = w.lock;
+    }
+    for (int i = 0; i < 3; i++)
+        client_unlock(lock[i]);
+    CHECK(cluster_await_empty(&c, 2000));
+    redlock_close(a);
+    redlock_close(b);
+}
+
+CASE(own_expiry, "A dead holder's slot expires by itself, and the other slots stay.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    redlock_lock *lock = kind_lock(r, "x", TTL_MS, slots_request(2));
+    redlock_lock_leave(kind_lock(r, "x", 150, slots_request(2)));
+    CHECK_ERR(REDLOCK_BUSY, kind_try(r, "x", TTL_MS, slots_request(2)));
+    redlock_request q = slots_request(2);
+    q.wait_ms = 5000;
+    int64_t start_ms = now_ms();
+    redlock_lock *next = kind_lock(r, "x", TTL_MS, q);
+    CHECK_BETWEEN(0, 150 + SLACK_MS, now_ms() - start_ms);
+    CHECK(redlock_slot(next) != redlock_slot(lock));
+    client_unlock(next);
+    client_unlock(lock);
+    CHECK(cluster_await_empty(&c, 2000));
+    redlock_close(r);
+}
+
+CASE(partitioned,
+     "Of three clients with different majorities at most two hold a semaphore of two.")
+{
+    CHECK_BETWEEN(1, 2, semaphore_partitioned());
+}
+
+static void never_above(uint32_t k)
+{
+    int64_t run_ms = check_setting("REDLOCK_STRESS_MS", CHECK_SANITIZED ? 2500 : 2000);
+    struct load *l =
+        semaphore_load(k, 3, run_ms, LOAD_HANGS | LOAD_CUTS | LOAD_RESTARTS, seed_choose());
+    int peak = load_peak(l, REDLOCK_SEMAPHORE);
+    printf("# k = %u: at most %d at once\n", k, peak);
+    CHECK_NEVER(peak > (int)k);
+    CHECK_NEVER(load_slot_doubles(l));
+    CHECK_NEVER(load_conflicts(l));
+    CHECK(l->count > 20);
+    CHECK(k == 1 || peak > 1);
+}
+
+CASE(never_above_1,
+     "A semaphore of 1 never has two holders while nodes hang, are cut off and restart.")
+{
+    never_above(1);
+}
+
+CASE(never_above_2,
+     "A semaphore of 2 never has three holders while nodes hang, are cut off and restart.")
+{
+    never_above(2);
+}
+
+CASE(never_above_3,
+     "A semaphore of 3 never has four holders while nodes hang, are cut off and restart.")
+{
+    never_above(3);
+}
+
+CASE(never_above_7,
+     "A semaphore of 7 never has eight holders while nodes hang, are cut off and restart.")
+{
+    never_above(7);
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Several names at once: all or none, against single holders, without deadlock, one token. */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+#include "kinds.h"
+#include "kinds_load.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TTL_MS = 20000 };
+
+static redlock_request with(const char *const *more, size_t count)
+{
+    return (redlock_request){
+        .size = sizeof(redlock_request), .more_names = more, .more_name_count = count};
+}
+
+static const char *const bc[] = {"b", "c"};
+
+CASE(all_or_none,
+     "One taken name refuses all names of the request, and nothing stays on any node.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *a = client_open_warm(&c, REDLOCK_THREAD), *b = client_open_warm(&c, 0);
+    static const char *const names[] = {"a", "b", "c"};
+    static const char *const keys[] = {"redlock:a", "redlock:b", "redlock:c"};
+    for (int i = 0; i < 3; i++) {
+        redlock_lock *single = client_lock(b, names[i], TTL_MS);
+        CHECK_ERR(REDLOCK_BUSY, kind_try(a, "a", TTL_MS, with(bc, 2)));
+        for (int n = 0; n < 3; n++)
+            CHECK(n == i || cluster_await(&c, keys[n], 0, 1000));
+        client_unlock(single);
+        CHECK(cluster_await_empty(&c, 1000));
+    }
+    redlock_lock *lock = kind_lock(a, "a", TTL_MS, with(bc, 2));
+    for (int i = 0; i < 3; i++) {
+        CHECK(kind_await_holds(&c, names[i], redlock_value(lock), 3, 1000));
+        CHECK_ERR(REDLOCK_BUSY, client_try(b, names[i], TTL_MS));
+        CHECK_ERR(REDLOCK_BUSY, kind_try(b, names[i], TTL_MS, reader_request()));
+    }
+    CHECK_OK(client_try(b, "d", TTL_MS));
+    client_unlock(lock);
+    CHECK(cluster_await_empty(&c, 1000));
+    redlock_close(a);
+    redlock_close(b);
+}
+
+CASE(other_kinds_hold_one, "A reader, an owner or a permit of one name keeps several out.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *a = client_open_warm(&c, REDLOCK_THREAD);
+    const redlock_request others[] = {reader_request(), owner_request("o"), slots_request(3)};
+    for (int i = 0; i < 3; i++) {
+        redlock_lock *other = kind_lock(a, "c", TTL_MS, others[i]);
+        CHECK_ERR(REDLOCK_BUSY, kind_try(a, "a", TTL_MS, with(bc, 2)));
+        client_unlock(other);
+        CHECK_OK(kind_try(a, "a", TTL_MS, with(bc, 2)));
+        CHECK(cluster_await_empty(&c, 1000));
+    }
+    redlock_close(a);
+}
+
+CASE(any_order_and_twice, "The order and the repetition of names in a request do not matter.")
+{
+    static const char *const first[] = {"a", "c", "b", "a", "c"}, *const second[] = {"b", "a"};
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *a = client_open_warm(&c, REDLOCK_THREAD), *b = client_open_warm(&c, 0);
+    redlock_lock *lock = kind_lock(a, "b", TTL_MS, with(first, 5));
+    CHECK_STR("a", redlock_name(lock));
+    CHECK(kind_await_holds(&c, "c", redlock_value(lock), 3, 1000));
+    CHECK_INT(3, server_keys(&c.node[0]));
+    CHECK_ERR(REDLOCK_BUSY, kind_try(b, "c", TTL_MS, with(second, 2)));
+    client_unlock(lock);
+    CHECK_OK(kind_try(b, "c", TTL_MS, with(second, 2)));
+    CHECK(cluster_await_empty(&c, 1000));
+    /* The same name twice is one name, and a plain mutex. */
+    static const char *const same[] = {"a", "a"};
+    lock = kind_lock(a, "a", TTL_MS, with(same, 2));
+    CHECK(cluster_await(&c, "redlock:a", 3, 1000));
+    CHECK_ERR(REDLOCK_BUSY, client_try(b, "a", TTL_MS));
+    client_unlock(lock);
+    CHECK(cluster_await_empty(&c, 1000));
+    redlock_close(a);
+    redlock_close(b);
+}
+
+CASE(sixteen, "Sixteen names of full length work; seventeen are refused.")
+{
+    static char text[REDLOCK_NAMES_MAX + 1][REDLOCK_NAME_MAX + 1];
+    const char *names[REDLOCK_NAMES_MAX + 1];
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *a = client_open_warm(&c, REDLOCK_THREAD);
+    for (int i = 0; i <= REDLOCK_NAMES_MAX; i++) {
+        memset(text[i], 'a' + i, REDLOCK_NAME_MAX);
+        names[i] = text[i];
+    }
+    redlock_request q = with(names + 1, REDLOCK_NAMES_MAX - 1);
+    q.flags = REDLOCK_FENCED;
+    redlock_lock *lock = kind_lock(a, names[0], TTL_MS, q);
+    CHECK_OK(redlock_extend(lock, TTL_MS));
+    CHECK_ERR(REDLOCK_BUSY, client_try(a, names[15], TTL_MS));
+    q.wait_ms = 150; /* through the queues, too */
+    CHECK_ERR(REDLOCK_TIMEOUT, kind_try(a, names[0], TTL_MS, q));
+    client_unlock(lock);
+    CHECK(kind_await_clean(&c, 1000));
+    redlock_lock *none = NULL;
+    q = with(names + 1, REDLOCK_NAMES_MAX);
+    CHECK_ERR(REDLOCK_INVAL, redlock_acquire(a, names[0], TTL_MS, &q, &none));
+    redlock_close(a);
+}
+
+/* ---- holding ------------------------------------------------------------------------------- */
+
+static void count_loss(redlock_lock *lock, int error, void *data)
+{
+    (void)lock;
+    (void)error;
+    ++*(_Atomic int *)data;
+}
+
+CASE(renewal_renews_all,
+     "The watchdog renews every name; one name gone from a majority is a loss.")
+{
+    static const char *const keys[] = {"redlock:a", "redlock:b", "redlock:c"};
+    static _Atomic int lost;
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *a = client_open_warm(&c, REDLOCK_THREAD);
+    redlock_request q = with(bc, 2);
+    q.flags = REDLOCK_RENEW;
+    q.lost = count_loss;
+    q.data = (void *)&lost;
+    redlock_lock *lock = kind_lock(a, "a", 600, q);
+    sleep_ms(1500);
+    CHECK_INT(0, lost);
+    for (int i = 0; i < 3; i++)
+        for (int n = 0; n < 3; n++)
+            CHECK_BETWEEN(100, 600, server_int(&c.node[n], "PTTL", keys[i], NULL));
+    cluster_del(&c, 0, 2, "redlock:c");
+    for (int64_t end_ms = now_ms() + 2000; lost == 0 && now_ms() < end_ms;)
+        sleep_ms(1);
+    CHECK_INT(1, lost);
+    CHECK_INT(0, redlock_remaining_ms(lock));
+    CHECK(cluster_await_empty(&c, 1000)); /* the other names go with it */
+    redlock_lock_free(lock);
+    redlock_close(a);
+}
+
+CASE(healed,
+     "A node that lost one or all of the names gets them back, and never a part of them.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *a = client_open_warm(&c, REDLOCK_THREAD);
+    redlock_lock *lock = kind_lock(a, "a", TTL_MS, with(bc, 2));
+    CHECK(kind_await_holds(&c, "c", redlock_value(lock), 3, 1000));
+    cluster_del(&c, 1, 1, "redlock:b");
+    CHECK_OK(redlock_extend(lock, TTL_MS));
+    CHECK(kind_await_holds(&c, "b", redlock_value(lock), 3, 1000));
+    server_cmd(&c.node[1], "DEL", "redlock:a", "redlock:b", "redlock:c", NULL);
+    CHECK_OK(redlock_extend(lock, TTL_MS));
+    CHECK(kind_await_holds(&c, "c", redlock_value(lock), 3, 1000));
+    CHECK(kind_await_holds(&c, "a", redlock_value(lock), 3, 1000));
+    /* Another's key under one of them: the node stays without ours, and without half of it. */
+    server_cmd(&c.node[1], "DEL", "redlock:a", NULL);
+    cluster_set(&c, 1, 1, "redlock:b", "another", TTL_MS);
+    CHECK_OK(redlock_extend(lock, TTL_MS));
+    client_unlock(lock);
+    CHECK(cluster_await(&c, "redlock:c", 0, 1000));
+    CHECK_INT(0, cluster_count(&c, "redlock:a"));
+    CHECK_INT(1, cluster_count_value(&c, "redlock:b", "another"));
+    redlock_close(a);
+}
+
+CASE(one_token, "Several names get one token, above every earlier token of each of them.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *a = client_open_warm(&c, 0), *b = client_open_warm(&c, 0);
+    static const char *const ahead[] = {"3000000000000000", "4000000000000000",
+                                        "5000000000000000"};
+    int64_t largest = 0;
+    for (int i = 0; i < 12; i++) {
+        static const char *const names[] = {"a", "b", "c"};
+        redlock_request q = {.size = sizeof q, .flags = REDLOCK_FENCED};
+        if (i % 2) {
+            q = with(bc, 2);
+            q.flags = REDLOCK_FENCED;
+        }
+        /* A single name may be far ahead of the others: the next of all is above it. */
+        if (i % 4 == 0)
+            server_cmd(&c.node[i / 4], "HSET", i % 8 ? "redlock.fence:b" : "redlock.fence:c",
+                       "0", ahead[i / 4], NULL);
+        redlock_lock *lock =
+            kind_lock(i % 3 ? a : b, i % 2 ? "a" : names[i / 2 % 3], TTL_MS, q);
+        if (i % 2)
+            CHECK_NEVER(redlock_fence(lock) <= largest);
+        if (redlock_fence(lock) > largest)
+            largest = redlock_fence(lock);
+        client_unlock(lock);
+    }
+    redlock_close(a);
+    redlock_close(b);
+}
+
+/* ---- many processes ------------------------------------------------------------------------ */
+
+CASE(no_deadlock,
+     "Eight processes that lock random sets of names never deadlock and never overlap.")
+{
+    struct load *l = load_run(&(struct load_spec){
+        .nodes = 3,
+        .workers = 8,
+        .run_ms = check_setting("REDLOCK_STRESS_MS", 3000),
+        .holds_min = 100,
+        .seed = seed_choose(),
+        .wish = load_wish_any_names,
+    });
+    CHECK_NEVER(load_conflicts(l));
+    CHECK_NEVER(load_disorders(l));
+    CHECK_INT(0, l->failures); /* every wait of eight seconds was long enough */
+    CHECK(l->count > 50);
+    /* A place in a queue that a closing client could not give up any more lives for 3 s. */
+    if (!kind_await_clean(&l->c, 5000)) {
+        kind_print(&l->c);
+        FAIL("something was left behind");
+    }
+}
+
+CASE(under_faults, "Processes that lock random sets of names never overlap while nodes fail.")
+{
+    struct load *l = load_run(&(struct load_spec){
+        .nodes = 5,
+        .workers = 8,
+        .run_ms = check_setting("REDLOCK_STRESS_MS", 3000),
+        .holds_min = 20,
+        .faults = LOAD_HANGS | LOAD_CUTS | LOAD_RESTARTS,
+        .seed = seed_choose(),
+        .wish = load_wish_any_names,
+    });
+    CHECK_NEVER(load_conflicts(l));
+    CHECK_NEVER(load_disorders(l));
+    CHECK(l->count > 10);
+    /* A release may have been lost with a connection: then its time ends it. */
+    if (!kind_await_clean(&l->c, 6000)) {
+        kind_print(&l->c);
+        FAIL("something was left behind");
+    }
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Readers beside each other, never beside a writer, and no writer left outside for ever. */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+#include "helper.h"
+#include "kinds.h"
+#include "kinds_load.h"
+#include "shared_load.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TTL_MS = 20000, READERS = 8 };
+
+CASE(many_readers,
+     "Readers hold the lock together; a writer of any kind waits for the last of them.")
+{
+    struct cluster c;
+    redlock_lock *lock[READERS];
+    cluster_start(&c, 3);
+    redlock *a = client_open_warm(&c, REDLOCK_THREAD);
+    redlock *b = client_open_warm(&c, REDLOCK_THREAD);
+    for (int i = 0; i < READERS; i++) {
+        lock[i] = kind_lock(i % 2 ? a : b, "x", TTL_MS, reader_request());
+        CHECK_INT(0, redlock_fence(lock[i]));
+    }
+    CHECK(kind_await_holds(&c, "x", redlock_value(lock[READERS - 1]), 3, 1000));
+    for (int i = 0; i < READERS; i++) {
+        CHECK_ERR(REDLOCK_BUSY, client_try(a, "x", TTL_MS));
+        CHECK_ERR(REDLOCK_BUSY, kind_try(b, "x", TTL_MS, owner_request("o")));
+        CHECK_ERR(REDLOCK_BUSY, kind_try(b, "x", TTL_MS, slots_request(100)));
+        client_unlock(lock[i]);
+    }
+    CHECK(cluster_await_empty(&c, 1000));
+    CHECK_OK(client_try(a, "x", TTL_MS));
+    CHECK(cluster_await_empty(&c, 1000));
+    redlock_close(a);
+    redlock_close(b);
+}
+
+CASE(writer_keeps_readers_out,
+     "No reader holds the lock beside a writer, and readers hold it afterwards.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *a = client_open_warm(&c, 0), *b = client_open_warm(&c, 0);
+    redlock_lock *lock = client_lock(a, "x", TTL_MS);
+    CHECK_ERR(REDLOCK_BUSY, kind_try(b, "x", TTL_MS, reader_request()));
+    CHECK_ERR(REDLOCK_BUSY, kind_try(a, "x", TTL_MS, reader_request())); /* no downgrade */
+    client_unlock(lock);
+    redlock_lock *reader = kind_lock(b, "x", TTL_MS, reader_request());
+    CHECK_ERR(REDLOCK_BUSY, client_try(b, "x", TTL_MS)); /* no upgrade */
+    client_unlock(reader);
+    redlock_close(a);
+    redlock_close(b);
+}
+
+CASE(own_expiry, "A dead reader's hold expires by itself, and a living reader's stays.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *a = client_open_warm(&c, REDLOCK_THREAD);
+    redlock_lock *alive = kind_lock(a, "x", TTL_MS, reader_request());
+    redlock_lock_leave(kind_lock(a, "x", 200, reader_request()));
+    sleep_ms(210);
+    CHECK_ERR(REDLOCK_BUSY, client_try(a, "x", TTL_MS));
+    CHECK_INT(REDLOCK_STATE_HELD, redlock_state(alive));
+    client_unlock(alive); /* nobody else is left whose time is not over */
+    CHECK_OK(client_try(a, "x", TTL_MS));
+    redlock_lock_leave(kind_lock(a, "x", 400, reader_request()));
+    alive = kind_lock(a, "x", TTL_MS, reader_request());
+    client_unlock(alive);
+    CHECK_ERR(REDLOCK_BUSY, client_try(a, "x", TTL_MS)); /* the left one still counts */
+    redlock_request q = {.size = sizeof q, .wait_ms = 5000};
+    int64_t start_ms = now_ms();
+    client_unlock(kind_lock(a, "x", TTL_MS, q));
+    CHECK_BETWEEN(0, 400 + SLACK_MS, now_ms() - start_ms); /* its end needs no message */
+    redlock_close(a);
+}
+
+static void count_loss(redlock_lock *lock, int error, void *data)
+{
+    (void)lock;
+    (void)error;
+    ++*(_Atomic int *)data;
+}
+
+CASE(renewed_and_lost,
+     "A reader is renewed beside others, and is told when a majority forgot it.")
+{
+    struct cluster c;
+    static _Atomic int lost;
+    cluster_start(&c, 3);
+    redlock *a = client_open_warm(&c, REDLOCK_THREAD), *b = client_open_warm(&c, 0);
+    redlock_request q = reader_request();
+    q.flags = REDLOCK_RENEW;
+    q.lost = count_loss;
+    q.data = (void *)&lost;
+    redlock_lock *reader = kind_lock(a, "x", 600, q);
+    redlock_lock *other = kind_lock(b, "x", TTL_MS, reader_request());
+    sleep_ms(1500);
+    CHECK_INT(0, lost);
+    CHECK(redlock_remaining_ms(reader) > 0);
+    CHECK(kind_await_holds(&c, "x", redlock_value(reader), 3, 1000));
+    for (int i = 0; i < 2; i++)
+        CHECK_INT(1, server_int(&c.node[i], "ZREM", "redlock:x", redlock_value(reader), NULL));
+    for (int64_t end_ms = now_ms() + 2000; lost == 0 && now_ms() < end_ms;)
+        sleep_ms(1);
+    CHECK_INT(1, lost);
+    CHECK_INT(REDLOCK_STATE_LOST, redlock_state(reader));
+    redlock_lock_free(reader);
+    CHECK(kind_count_holds(&c, "x", redlock_value(other)) >=
+          2); /* its neighbour is untouched */
+    client_unlock(other);
+    CHECK(cluster_await_empty(&c, 1000));
+    redlock_close(a);
+    redlock_close(b);
+}
+
+CASE(healed, "A node that lost one reader gets it back beside the readers it has.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *a = client_open_warm(&c, REDLOCK_THREAD);
+    redlock_lock *reader = kind_lock(a, "x", TTL_MS, reader_request());
+    redlock_lock *other = kind_lock(a, "x", TTL_MS, reader_request());
+    CHECK(kind_await_holds(&c, "x", redlock_value(other), 3, 1000));
+    CHECK(kind_await_holds(&c, "x", redlock_value(reader), 3, 1000));
+    CHECK_INT(1, server_int(&c.node[1], "ZREM", "redlock:x", redlock_value(reader), NULL));
+    CHECK_OK(redlock_extend(reader, TTL_MS));
+    CHECK(kind_await_holds(&c, "x", redlock_value(reader), 3, 1000));
+    CHECK_INT(2, server_int(&c.node[1], "ZCARD", "redlock:x", NULL));
+    client_unlock(reader);
+    client_unlock(other);
+    CHECK(cluster_await_empty(&c, 1000));
+    redlock_close(a);
+}
+
+/* ---- waiting ------------------------------------------------------------------------------- */
+
+struct waiting_reader {
+    pthread_t thread;
+    redlock *client;
+    int64_t granted_ms;
+    redlock_lock *lock;
+};
+
+static void *wait_to_read(void *data)
+{
+    struct waiting_reader *w = data;
+    redlock_request q = reader_request();
+    q.wait_ms = 10000;
+    w->lock = kind_lock(w->client, "x", TTL_MS, q);
+    w->granted_ms = now_ms();
+    return NULL;
+}
+
+static bool all_wait(void *data)
+{
+    const struct cluster *c = data;
+    for (int i = 0; i < 3; i++)
+        if (server_int(&c->node[i], "ZCARD", "redlock.queue:x", NULL) < READERS)
+            return false;
+    return true;
+}
+
+static void woken_together(redlock_request writer)
+{
+    struct cluster c;
+    struct waiting_reader w[READERS];
+    cluster_start(&c, 3);
+    redlock *a = client_open_warm(&c, 0);
+    redlock_lock *lock = kind_lock(a, "x", TTL_MS, writer);
+    for (int i = 0; i < READERS; i++) {
+        w[i].client = client_open_warm(&c, 0);
+        CHECK(pthread_create(&w[i].thread, NULL, wait_to_read, &w[i]) == 0);
+    }
+    CHECK(wait_until(all_wait, &c, 5000));
+    int64_t start_ms = now_ms();
+    client_unlock(lock);
+    for (int i = 0; i < READERS; i++)
+        CHECK(pthread_join(w[i].thread, NULL) == 0);
+    for (int i = 0; i < READERS; i++) {
+        CHECK_BETWEEN(0, 100 + SLACK_MS, w[i].granted_ms - start_ms);
+        CHECK_INT(REDLOCK_STATE_HELD, redlock_state(w[i].lock)); /* all of them, together */
+    }
+    for (int i = 0; i < READERS; i++) {
+        client_unlock(w[i].lock);
+        redlock_close(w[i].client);
+    }
+    CHECK(cluster_await_empty(&c, 1000));
+    redlock_close(a);
+}
+
+CASE(readers_woken_together,
+     "All waiting readers are granted at once when the writer releases.")
+{
+    woken_together((redlock_request){.size = sizeof(redlock_request)});
+}
+
+CASE(readers_woken_by_an_owner,
+     "All waiting readers are granted at once when a re-entrant owner releases.")
+{
+    woken_together(owner_request("o"));
+}
+
+CASE(writer_not_starved, "A writer gets the lock although new readers never stop coming.")
+{
+    struct shared_outcome o = shared_stream(10000);
+    CHECK_ERR(REDLOCK_OK, o.error);
+    CHECK_BETWEEN(0, 500 + 4 * SLACK_MS, o.waited_ms);
+    CHECK_BETWEEN(0, 20, o.readers); /* kinds_broken.no_intent: more, where readers overtake */
+}
+
+static void wait_to_write(void *data)
+{
+    redlock *r = client_open_warm(data, 0);
+    redlock_request q = {.size = sizeof q, .wait_ms = 60000};
+    redlock_lock *lock = NULL;
+    redlock_acquire(r, "x", TTL_MS, &q, &lock);
+}
+
+CASE(dead_writer,
+     "A writer killed while it waits keeps readers out no longer than its heartbeat lasts.")
+{
+    static struct cluster c;
+    cluster_start(&c, 3);
+    redlock *a = client_open_warm(&c, REDLOCK_THREAD);
+    redlock_lock *lock = kind_lock(a, "x", TTL_MS, reader_request());
+    pid_t pid = helper_start(wait_to_write, &c);
+    CHECK(cluster_await(&c, "redlock.queue:x", 3, 5000));
+    CHECK_ERR(REDLOCK_BUSY, kind_try(a, "x", TTL_MS, reader_request()));
+    helper_stop(&pid); /* kill -9 */
+    redlock_request q = reader_request();
+    q.wait_ms = 20000;
+    int64_t start_ms = now_ms();
+    redlock_lock *second = kind_lock(a, "x", TTL_MS, q);
+    CHECK_BETWEEN(0, 3000 + 2 * SLACK_MS, now_ms() - start_ms);
+    client_unlock(second);
+    client_unlock(lock);
+    redlock_close(a);
+}
+
+CASE(majority_matters, "A reader that asks one node alone does overlap with a writer.")
+{
+    struct cluster c, one;
+    cluster_start(&c, 3);
+    one = c;
+    one.urls[0] = c.url[0];
+    one.count = 1;
+    redlock *reader = client_open_warm(&one, 0), *writer = client_open_warm(&c, 0);
+    redlock_lock *read = kind_lock(reader, "x", TTL_MS, reader_request());
+    redlock_lock *write = client_lock(writer, "x", TTL_MS);
+    CHECK(redlock_remaining_ms(read) > 0 && redlock_remaining_ms(write) > 0);
+    client_unlock(read);
+    client_unlock(write);
+    redlock_close(reader);
+    redlock_close(writer);
+}
+
+/* ---- under faults -------------------------------------------------------------------------- */
+
+static void read_or_write(int worker, unsigned *seed, struct load_wish *out)
+{
+    if (worker > 1 || seed_draw(seed, 0, 3) == 0)
+        out->request = reader_request();
+    if (worker == 0 && seed_draw(seed, 0, 1))
+        out->request = owner_request("writer too");
+    out->request.wait_ms = seed_draw(seed, 0, 2) ? 300 : 0;
+    out->ttl_ms = seed_draw(seed, 300, LOAD_MAX_TTL_MS);
+    out->hold_ms = seed_draw(seed, 0, 8);
+}
+
+CASE(never_with_a_writer,
+     "Readers and writers never overlap while nodes hang, are cut off and restart.")
+{
+    struct load *l = load_run(&(struct load_spec){
+        .nodes = 5,
+        .workers = 6,
+        .run_ms = check_setting("REDLOCK_STRESS_MS", CHECK_SANITIZED ? 3500 : 3000),
+        .holds_min = 150,
+        .faults = LOAD_HANGS | LOAD_CUTS | LOAD_RESTARTS,
+        .seed = seed_choose(),
+        .wish = read_or_write,
+    });
+    int writers = 0;
+    for (int i = 0; i < l->count; i++)
+        writers += l->record[i].kind != REDLOCK_SHARED;
+    printf("# %d of them writers, at most %d readers at once\n", writers,
+           load_peak(l, REDLOCK_SHARED));
+    CHECK_NEVER(load_conflicts(l));
+    CHECK(writers > 10);
+    CHECK(load_peak(l, REDLOCK_SHARED) > 1);
+}

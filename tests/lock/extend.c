@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Extending a lock by hand, its caps, and handing it over to another client. */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+#include "proxy.h"
+
+#include <stdio.h>
+
+static redlock *open_warm(struct cluster *c, size_t nodes, uint32_t flags)
+{
+    cluster_start(c, nodes);
+    return client_open_warm(c, flags);
+}
+
+CASE(extends_on_a_quorum, "An extension moves the deadline and the keys' expiry.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c, 5, 0);
+    redlock_lock *lock = client_lock(r, "x", 5000);
+    CHECK(cluster_await(&c, "redlock:x", 5, 1000));
+    server_kill(&c.node[0]);
+    server_kill(&c.node[1]);
+    CHECK_OK(redlock_extend(lock, 30000));
+    CHECK_BETWEEN(30000 - 302 - SLACK_MS, 30000 - 302, redlock_remaining_ms(lock));
+    for (int i = 2; i < 5; i++)
+        CHECK_BETWEEN(30000 - 2 * SLACK_MS, 30000,
+                      server_int(&c.node[i], "PTTL", "redlock:x", NULL));
+    client_unlock(lock);
+    redlock_close(r);
+}
+
+/* A node may have renewed its key when the request left us, not when its answer came back. */
+CASE(validity_counts_from_the_request, "Slow answers make the validity shorter, not longer.")
+{
+    struct cluster c;
+    struct proxy p[3];
+    cluster_start(&c, 3);
+    for (int i = 0; i < 3; i++) {
+        proxy_start(&p[i], c.node[i].port.number);
+        c.urls[i] = p[i].url;
+    }
+    redlock *r = client_open_warm(&c, 0);
+    for (int i = 0; i < 3; i++)
+        p[i].switches->down_delay_ms = 400;
+    redlock_lock *lock = client_lock(r, "x", 10000);
+    CHECK_BETWEEN(1, 10000 - 102 - 400, redlock_remaining_ms(lock));
+    CHECK_OK(redlock_extend(lock, 20000));
+    CHECK_BETWEEN(10000, 20000 - 202 - 400, redlock_remaining_ms(lock));
+    client_unlock(lock);
+    redlock_close(r);
+}
+
+CASE(never_shortens, "Extending by less than is left shortens neither deadline nor keys.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c, 3, 0);
+    redlock_lock *lock = client_lock(r, "x", 30000);
+    CHECK(cluster_await(&c, "redlock:x", 3, 1000));
+    int64_t deadline_ns = redlock_deadline_ns(lock);
+    CHECK_OK(redlock_extend(lock, 1000));
+    CHECK(redlock_deadline_ns(lock) >= deadline_ns);
+    for (int i = 0; i < 3; i++)
+        CHECK_BETWEEN(25000, 30000, server_int(&c.node[i], "PTTL", "redlock:x", NULL));
+    client_unlock(lock);
+    redlock_close(r);
+}
+
+CASE(gone_is_lost, "Extending a lock whose keys are gone from a majority is LOST for good.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c, 5, 0);
+    redlock_lock *lock = client_lock(r, "x", 2000);
+    CHECK(cluster_await(&c, "redlock:x", 5, 1000));
+    cluster_del(&c, 0, 3, "redlock:x");
+    CHECK_ERR(REDLOCK_LOST, redlock_extend(lock, 2000));
+    CHECK(redlock_detail()[0] != '\0');
+    CHECK_INT(0, redlock_remaining_ms(lock));
+    CHECK_ERR(REDLOCK_LOST, redlock_extend(lock, 20000));
+    /* What remained on a minority bars nobody; it goes at the end that was promised. */
+    CHECK_OK(client_try(r, "x", 2000));
+    CHECK(cluster_await_empty(&c, 2000 + SLACK_MS));
+    redlock_lock_free(lock);
+    redlock_close(r);
+}
+
+CASE(gone_on_a_minority,
+     "An extension succeeds with keys gone from a minority, and sets them again.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c, 5, 0);
+    redlock_lock *lock = client_lock(r, "x", 20000);
+    CHECK(cluster_await(&c, "redlock:x", 5, 1000));
+    cluster_del(&c, 0, 2, "redlock:x");
+    CHECK_OK(redlock_extend(lock, 30000));
+    for (int64_t end_ms = now_ms() + 1000; redlock_margin(lock) != 2;) {
+        CHECK(now_ms() < end_ms);
+        CHECK(redlock_process(r, 10) >= 0); /* the healed nodes' answers come in */
+    }
+    CHECK_INT(5, cluster_count_value(&c, "redlock:x", redlock_value(lock)));
+    client_unlock(lock);
+    redlock_close(r);
+}
+
+CASE(margin_tells_the_reserve, "The margin is the number of nodes held beyond a bare majority.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c, 5, 0);
+    redlock_lock *lock = client_lock(r, "x", 20000);
+    for (int64_t end_ms = now_ms() + 2000; redlock_margin(lock) != 2;) {
+        CHECK(now_ms() < end_ms);
+        CHECK(redlock_process(r, 10) >= 0); /* the stragglers' grants come in */
+    }
+    client_unlock(lock);
+    redlock_close(r);
+}
+
+CASE(no_quorum_keeps_the_deadline,
+     "An extension without a quorum leaves the deadline where it was.")
+{
+    struct cluster c;
+    cluster_start(&c, 5);
+    redlock *r = client_open_hasty(&c, 0, STEADY_MS);
+    client_warm(r);
+    redlock_lock *lock = client_lock(r, "x", 20000);
+    int64_t deadline_ns = redlock_deadline_ns(lock);
+    for (int i = 0; i < 3; i++)
+        server_freeze(&c.node[i]);
+    int64_t start_ms = now_ms();
+    CHECK_ERR(REDLOCK_NOQUORUM, redlock_extend(lock, 30000));
+    CHECK_BETWEEN(0, STEADY_MS + SLACK_MS, now_ms() - start_ms);
+    CHECK_INT(deadline_ns, redlock_deadline_ns(lock));
+    CHECK(redlock_remaining_ms(lock) > 0);
+    for (int i = 0; i < 3; i++)
+        server_thaw(&c.node[i]);
+    for (int64_t end_ms = now_ms() + 3000; redlock_extend(lock, 30000) != REDLOCK_OK;)
+        CHECK(now_ms() < end_ms);
+    CHECK(redlock_deadline_ns(lock) > deadline_ns);
+    client_unlock(lock);
+    redlock_close(r);
+}
+
+CASE(expired_is_lost, "A lock whose validity has ended cannot be extended.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c, 3, 0);
+    redlock_lock *lock = client_lock(r, "x", 100);
+    CHECK(cluster_await(&c, "redlock:x", 0, 2000));
+    CHECK_ERR(REDLOCK_LOST, redlock_extend(lock, 20000));
+    CHECK_INT(0, cluster_count(&c, "redlock:x"));
+    redlock_lock_free(lock);
+    redlock_close(r);
+}
+
+CASE(capped_by_count, "After max_extensions extensions the next one is refused.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c, 3, 0);
+    redlock_request q = {.size = sizeof q, .max_extensions = 2};
+    redlock_lock *lock = NULL;
+    CHECK_OK(redlock_acquire(r, "x", 10000, &q, &lock));
+    CHECK_OK(redlock_extend(lock, 10000));
+    CHECK_OK(redlock_extend(lock, 10000));
+    CHECK_ERR(REDLOCK_INVAL, redlock_extend(lock, 10000));
+    CHECK(redlock_detail()[0] != '\0');
+    CHECK(redlock_remaining_ms(lock) > 0); /* the lock itself is fine */
+    client_unlock(lock);
+    redlock_close(r);
+}
+
+CASE(capped_by_age, "max_hold_ms lets no extension carry the lock past that age.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c, 3, 0);
+    redlock_request q = {.size = sizeof q, .max_hold_ms = 15000};
+    redlock_lock *lock = NULL;
+    CHECK_OK(redlock_acquire(r, "x", 5000, &q, &lock));
+    CHECK_OK(redlock_extend(lock, 10000));
+    CHECK_ERR(REDLOCK_INVAL, redlock_extend(lock, 20000));
+    CHECK(redlock_remaining_ms(lock) > 0);
+    client_unlock(lock);
+    redlock_close(r);
+}
+
+/* ---- handing over -------------------------------------------------------------------------- */
+
+CASE(adopt_extend_release,
+     "Another client adopts a lock by its value, extends and releases it.")
+{
+    struct cluster c;
+    char value[REDLOCK_VALUE_MAX + 1];
+    redlock *a = open_warm(&c, 3, 0);
+    redlock *b = client_open(&c, 0);
+    redlock_lock *lock = client_lock(a, "x", 20000);
+    snprintf(value, sizeof value, "%s", redlock_value(lock));
+    redlock_lock *adopted = NULL;
+    CHECK_OK(redlock_adopt(b, "x", value, &adopted));
+    CHECK_INT(0, redlock_remaining_ms(adopted)); /* unknown yet */
+    CHECK_STR(value, redlock_value(adopted));
+    CHECK_STR("x", redlock_name(adopted));
+    CHECK_OK(redlock_extend(adopted, 30000));
+    CHECK_BETWEEN(25000, 30000, redlock_remaining_ms(adopted));
+    CHECK_OK(redlock_release(adopted));
+    redlock_lock_free(adopted);
+    CHECK(cluster_await_empty(&c, 1000));
+    CHECK_ERR(REDLOCK_EXPIRED, redlock_release(lock)); /* it is gone from under the first */
+    redlock_lock_free(lock);
+    redlock_close(a);
+    redlock_close(b);
+}
+
+CASE(adopt_and_release_at_once, "An adopted lock can be released without being extended.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c, 3, 0);
+    redlock_lock *lock = client_lock(r, "x", 20000);
+    redlock_lock *adopted = NULL;
+    CHECK_OK(redlock_adopt(r, "x", redlock_value(lock), &adopted));
+    CHECK_OK(redlock_release(adopted));
+    redlock_lock_free(adopted);
+    CHECK(cluster_await_empty(&c, 1000));
+    redlock_lock_free(lock);
+    redlock_close(r);
+}
+
+CASE(adopt_nothing, "Adopting a value that is on no node: extend is LOST, release is EXPIRED.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c, 3, 0);
+    redlock_lock *lock = NULL;
+    CHECK_OK(redlock_adopt(r, "x", "never-set", &lock));
+    CHECK_ERR(REDLOCK_LOST, redlock_extend(lock, 10000));
+    redlock_lock_free(lock);
+    CHECK_OK(redlock_adopt(r, "x", "never-set", &lock));
+    CHECK_ERR(REDLOCK_EXPIRED, redlock_release(lock));
+    redlock_lock_free(lock);
+    cluster_set(&c, 0, 3, "redlock:x", "another", 20000);
+    CHECK_OK(redlock_adopt(r, "x", "never-set", &lock));
+    CHECK_ERR(REDLOCK_LOST, redlock_release(lock));
+    redlock_lock_free(lock);
+    CHECK_INT(3, cluster_count_value(&c, "redlock:x", "another"));
+    redlock_close(r);
+}
+
+CASE(adopt_sends_nothing, "Adopting a lock and freeing it unproven sends nothing.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c, 3, 0);
+    redlock_lock *lock = NULL;
+    for (int i = 0; i < 3; i++)
+        server_forget_commands(&c.node[i]);
+    CHECK_OK(redlock_adopt(r, "x", "some-value", &lock));
+    CHECK(redlock_process(r, 10) >= 0);
+    for (int i = 0; i < 3; i++)
+        CHECK_STR("", server_commands(&c.node[i]));
+    redlock_lock_free(lock);
+    redlock_close(r);
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What other programs see: the plain string key of the specification, with a PX expiry. */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static redlock *open_warm(struct cluster *c, size_t nodes)
+{
+    cluster_start(c, nodes);
+    return client_open_warm(c, 0);
+}
+
+CASE(plain_string_key, "The key is a string of 40 hex digits that expires with the TTL.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c, 5);
+    redlock_lock *lock = client_lock(r, "nightly report", 30000);
+    CHECK(cluster_await(&c, "redlock:nightly report", 5, 1000));
+    for (int i = 0; i < 5; i++) {
+        const struct server *s = &c.node[i];
+        CHECK_STR("string", server_cmd(s, "TYPE", "redlock:nightly report", NULL));
+        const char *value = server_cmd(s, "GET", "redlock:nightly report", NULL);
+        CHECK_STR(redlock_value(lock), value);
+        CHECK_INT(40, strlen(value));
+        CHECK_INT(40, strspn(value, "0123456789abcdef"));
+        CHECK_BETWEEN(30000 - SLACK_MS - 1000, 30000,
+                      server_int(s, "PTTL", "redlock:nightly report", NULL));
+        CHECK_INT(1, server_keys(s)); /* nothing beside it */
+    }
+    CHECK_STR("nightly report", redlock_name(lock));
+    client_unlock(lock);
+    CHECK(cluster_await_empty(&c, 1000));
+    redlock_close(r);
+}
+
+CASE(validity_is_ttl_less_drift,
+     "The validity is the TTL less drift, and ends before every key expires.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c, 3);
+    redlock_lock *lock = client_lock(r, "x", 10000);
+    int64_t most_ms = 10000 - 100 - 2;
+    CHECK_BETWEEN(most_ms - SLACK_MS, most_ms, redlock_remaining_ms(lock));
+    CHECK(cluster_await(&c, "redlock:x", 3, 1000));
+    for (int i = 0; i < 3; i++) {
+        int64_t key_ms = server_int(&c.node[i], "PTTL", "redlock:x", NULL);
+        CHECK(key_ms > redlock_remaining_ms(lock));
+    }
+    int64_t left_ms = (redlock_deadline_ns(lock) - now_ns()) / 1000000;
+    CHECK_BETWEEN(left_ms - 50, left_ms + 1, redlock_remaining_ms(lock));
+    client_unlock(lock);
+    redlock_close(r);
+}
+
+CASE(empty_prefix, "With an empty prefix the key is the name, as other clients write it.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock_options o = client_options(&c);
+    o.prefix = "";
+    redlock *r = client_open_with(&o);
+    client_warm(r);
+    redlock_lock *lock = client_lock(r, "resource", 10000);
+    CHECK(cluster_await(&c, "resource", 3, 1000));
+    CHECK_INT(3, cluster_count_value(&c, "resource", redlock_value(lock)));
+    client_unlock(lock);
+    redlock_close(r);
+}
+
+CASE(own_prefix, "Two applications with different prefixes do not share a lock.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock_options o = client_options(&c);
+    o.prefix = "app1:";
+    redlock *a = client_open_with(&o);
+    o.prefix = "app2:";
+    redlock *b = client_open_with(&o);
+    client_warm(a);
+    client_warm(b);
+    redlock_lock *first = client_lock(a, "x", 10000);
+    redlock_lock *second = client_lock(b, "x", 10000);
+    CHECK(cluster_await(&c, "app1:x", 3, 1000));
+    CHECK(cluster_await(&c, "app2:x", 3, 1000));
+    client_unlock(first);
+    client_unlock(second);
+    redlock_close(a);
+    redlock_close(b);
+}
+
+CASE(key_set_by_hand_is_respected,
+     "A key that another program set with SET NX is a lock held by another.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c, 5);
+    for (int i = 0; i < 3; i++)
+        CHECK_STR("OK", server_cmd(&c.node[i], "SET", "redlock:x", "by hand", "NX", "PX",
+                                   "15000", NULL));
+    redlock_report report = {.size = sizeof report};
+    redlock_request q = {.size = sizeof q, .report = &report};
+    redlock_lock *lock = NULL;
+    CHECK_ERR(REDLOCK_BUSY, redlock_acquire(r, "x", 10000, &q, &lock));
+    CHECK_INT(3, report_votes(&report, REDLOCK_VOTE_HELD));
+    for (int i = 0; i < 3; i++) {
+        CHECK_INT(REDLOCK_VOTE_HELD, report.node[i].vote);
+        CHECK_BETWEEN(10000, 15000, report.node[i].key_ttl_ms);
+    }
+    CHECK_INT(3, cluster_count_value(&c, "redlock:x", "by hand"));
+    CHECK(cluster_await(&c, "redlock:x", 3, 1000)); /* ours are gone from the other two */
+    redlock_close(r);
+}
+
+CASE(key_without_expiry, "A key without expiry is respected; its remaining time is unknown.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c, 3);
+    for (int i = 0; i < 3; i++)
+        CHECK_STR("OK", server_cmd(&c.node[i], "SET", "redlock:x", "for ever", NULL));
+    redlock_report report = {.size = sizeof report};
+    redlock_request q = {.size = sizeof q, .report = &report};
+    redlock_lock *lock = NULL;
+    CHECK_ERR(REDLOCK_BUSY, redlock_acquire(r, "x", 10000, &q, &lock));
+    CHECK(report_votes(&report, REDLOCK_VOTE_HELD) >= 2);
+    CHECK_INT(-1, report.node[0].key_ttl_ms);
+    redlock_close(r);
+}
+
+CASE(key_of_another_type, "A key of another type is respected and survives.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c, 3);
+    for (int i = 0; i < 3; i++)
+        server_cmd(&c.node[i], "HSET", "redlock:x", "f", "v", NULL);
+    CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", 10000));
+    for (int i = 0; i < 3; i++)
+        CHECK_STR("hash", server_cmd(&c.node[i], "TYPE", "redlock:x", NULL));
+    redlock_close(r);
+}
+
+CASE(minority_by_hand_is_outvoted,
+     "Keys of another on two of five nodes do not stop an acquire.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c, 5);
+    cluster_set(&c, 0, 2, "redlock:x", "another", 15000);
+    redlock_lock *lock = client_lock(r, "x", 10000);
+    CHECK(cluster_await(&c, "redlock:x", 5, 1000));
+    CHECK_INT(3, cluster_count_value(&c, "redlock:x", redlock_value(lock)));
+    CHECK_INT(0, redlock_margin(lock));
+    client_unlock(lock);
+    CHECK(cluster_await(&c, "redlock:x", 2, 1000));
+    CHECK_INT(2, cluster_count_value(&c, "redlock:x", "another"));
+    redlock_close(r);
+}
+
+CASE(deleted_by_hand_is_expired,
+     "Releasing a lock whose key was deleted on a majority is EXPIRED.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c, 5);
+    redlock_lock *lock = client_lock(r, "x", 20000);
+    CHECK(cluster_await(&c, "redlock:x", 5, 1000));
+    cluster_del(&c, 1, 3, "redlock:x");
+    CHECK_ERR(REDLOCK_EXPIRED, redlock_release(lock));
+    redlock_report report = {.size = sizeof report};
+    CHECK_OK(redlock_lock_report(lock, &report));
+    CHECK(report_votes(&report, REDLOCK_VOTE_MISSING) >= 3);
+    redlock_lock_free(lock);
+    CHECK(cluster_await_empty(&c, 1000));
+    redlock_close(r);
+}
+
+CASE(deleted_on_a_minority, "Releasing a lock whose key was deleted on a minority is OK.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c, 5);
+    redlock_lock *lock = client_lock(r, "x", 20000);
+    CHECK(cluster_await(&c, "redlock:x", 5, 1000));
+    cluster_del(&c, 0, 2, "redlock:x");
+    CHECK_OK(redlock_release(lock));
+    redlock_lock_free(lock);
+    CHECK(cluster_await_empty(&c, 1000));
+    redlock_close(r);
+}
+
+CASE(replaced_by_hand_is_lost,
+     "Releasing a lock whose key was replaced on a majority is LOST and deletes nothing.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c, 5);
+    redlock_lock *lock = client_lock(r, "x", 20000);
+    CHECK(cluster_await(&c, "redlock:x", 5, 1000));
+    cluster_set(&c, 2, 3, "redlock:x", "another", 15000);
+    CHECK_ERR(REDLOCK_LOST, redlock_release(lock));
+    redlock_lock_free(lock);
+    CHECK(cluster_await(&c, "redlock:x", 3, 1000));
+    CHECK_INT(3, cluster_count_value(&c, "redlock:x", "another"));
+    redlock_close(r);
+}
+
+CASE(replaced_by_another_type,
+     "A release does not delete a key of another type under its name.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c, 3);
+    redlock_lock *lock = client_lock(r, "x", 20000);
+    CHECK(cluster_await(&c, "redlock:x", 3, 1000));
+    cluster_del(&c, 0, 3, "redlock:x");
+    for (int i = 0; i < 3; i++)
+        server_cmd(&c.node[i], "HSET", "redlock:x", "f", "v", NULL);
+    CHECK(redlock_extend(lock, 20000) != REDLOCK_OK);
+    CHECK(redlock_release(lock) != REDLOCK_OK);
+    redlock_lock_free(lock);
+    for (int i = 0; i < 3; i++)
+        CHECK_STR("hash", server_cmd(&c.node[i], "TYPE", "redlock:x", NULL));
+    redlock_close(r);
+}
+
+CASE(names_are_bytes,
+     "Names with spaces, quotes, line ends and bytes above 127 become keys unchanged.")
+{
+    static const char *const names[] = {"a b", "\"q\"'",  "line\r\nend", "\xc3\xa4\xff",
+                                        "*1",  "$-1\r\n", "%s%n",        "{tag}x"};
+    struct cluster c;
+    redlock *r = open_warm(&c, 3);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char key[64];
+        snprintf(key, sizeof key, "redlock:%s", names[i]);
+        redlock_lock *lock = client_lock(r, names[i], 10000);
+        CHECK(cluster_await(&c, key, 3, 1000));
+        CHECK_STR(names[i], redlock_name(lock));
+        client_unlock(lock);
+        CHECK(cluster_await_empty(&c, 1000));
+    }
+    redlock_close(r);
+}
+
+CASE(longest_name, "The longest name becomes its key exactly.")
+{
+    char name[REDLOCK_NAME_MAX + 8], key[REDLOCK_NAME_MAX + 16] = "redlock:";
+    struct cluster c;
+    redlock *r = open_warm(&c, 3);
+    memset(name, 'n', sizeof name);
+    memset(key + 8, 'n', REDLOCK_NAME_MAX);
+    key[8 + REDLOCK_NAME_MAX] = '\0';
+    redlock_request q = {.size = sizeof q, .name_length = REDLOCK_NAME_MAX};
+    redlock_lock *lock = NULL;
+    CHECK_OK(redlock_acquire(r, name, 10000, &q, &lock)); /* not terminated there */
+    CHECK(cluster_await(&c, key, 3, 1000));
+    CHECK_INT(REDLOCK_NAME_MAX, strlen(redlock_name(lock)));
+    client_unlock(lock);
+    redlock_close(r);
+}
+
+CASE(query_tells_the_holder, "redlock_query finds the holder, its votes and remaining time.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c, 5);
+    redlock_info info = {.size = sizeof info};
+    redlock_report report = {.size = sizeof report};
+    CHECK_OK(redlock_query(r, "x", &info, &report));
+    CHECK_INT(0, info.held);
+    CHECK_INT(0, info.votes);
+    CHECK_STR("", info.holder);
+    redlock_lock *lock = client_lock(r, "x", 20000);
+    CHECK(cluster_await(&c, "redlock:x", 5, 1000));
+    cluster_set(&c, 4, 1, "redlock:x", "another", 3000);
+    CHECK_OK(redlock_query(r, "x", &info, &report));
+    CHECK_INT(1, info.held);
+    CHECK_STR(redlock_value(lock), info.holder);
+    CHECK_BETWEEN(3, 4, info.votes);
+    CHECK_BETWEEN(15000, 20000, info.ttl_ms);
+    for (int i = 0; i < 5; i++) {
+        if (report.node[i].vote != REDLOCK_VOTE_HELD)
+            continue;
+        CHECK_STR(i == 4 ? "another" : redlock_value(lock), report.node[i].holder);
+    }
+    client_unlock(lock);
+    CHECK(cluster_await(&c, "redlock:x", 1, 1000));
+    CHECK_OK(redlock_query(r, "x", &info, NULL));
+    CHECK_INT(0, info.held);
+    redlock_close(r);
+}

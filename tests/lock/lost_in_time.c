@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * With three of five nodes hung no renewal succeeds. A hundred holders must all be told before
+ * their validity ends, which is before their keys expire; how long before is measured.
+ */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* A busy machine delays the callback itself; sanitizers make that worse. */
+enum { LOCKS = 100, LATE_MAX_US = CHECK_SANITIZED ? 20000 : 0 };
+
+struct holder {
+    redlock_lock *lock;
+    char name[16];
+    _Atomic int64_t deadline_ns; /* as of the first failed renewal: it stands from then on */
+    _Atomic int64_t lost_ns;
+    _Atomic int64_t lost_wall_ms;
+    _Atomic int calls;
+};
+
+static int64_t wall_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void on_jeopardy(redlock_lock *lock, int error, void *data)
+{
+    struct holder *h = data;
+    if (error != REDLOCK_OK)
+        h->deadline_ns = redlock_deadline_ns(lock);
+}
+
+static void on_lost(redlock_lock *lock, int error, void *data)
+{
+    struct holder *h = data;
+    (void)lock;
+    (void)error;
+    h->lost_ns = now_ns();
+    h->lost_wall_ms = wall_ms();
+    h->calls++;
+}
+
+static bool all_lost(void *data)
+{
+    struct holder *h = data;
+    for (int i = 0; i < LOCKS; i++)
+        if (h[i].calls == 0)
+            return false;
+    return true;
+}
+
+static int compare(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+CASE(hundred_losses,
+     "With three of five nodes hung, a hundred holders are told of the loss in time.")
+{
+    static struct holder h[LOCKS];
+    struct cluster c;
+    int64_t early_us[LOCKS];
+    cluster_start(&c, 5);
+    redlock *r = client_open_hasty(&c, REDLOCK_THREAD, DEFAULT_MS);
+    client_warm(r);
+    for (int i = 0; i < LOCKS; i++) {
+        redlock_request q = {.size = sizeof q,
+                             .flags = REDLOCK_RENEW,
+                             .lost = on_lost,
+                             .jeopardy = on_jeopardy,
+                             .data = &h[i]};
+        snprintf(h[i].name, sizeof h[i].name, "x%d", i);
+        CHECK_OK(redlock_acquire(r, h[i].name, 400 + 4 * i, &q, &h[i].lock));
+        if (i % 4 == 0)
+            sleep_ms(3); /* so that they stand at different points of their renewal */
+    }
+    for (int i = 0; i < 3; i++)
+        server_freeze(&c.node[i]);
+    CHECK(wait_until(all_lost, h, 5000));
+    int late = 0;
+    for (int i = 0; i < LOCKS; i++) {
+        CHECK_INT(1, h[i].calls);
+        CHECK(h[i].deadline_ns != 0);
+        early_us[i] = (h[i].deadline_ns - h[i].lost_ns) / 1000;
+        late += early_us[i] < -LATE_MAX_US - 1000 * pulse_late_ms();
+        CHECK_INT(REDLOCK_STATE_LOST, redlock_state(h[i].lock));
+    }
+    qsort(early_us, LOCKS, sizeof early_us[0], compare);
+    printf("# told before the end of the validity, us: min %" PRId64 " median %" PRId64
+           " max %" PRId64 "\n",
+           early_us[0], early_us[LOCKS / 2], early_us[LOCKS - 1]);
+    CHECK_INT(0, late);
+    for (int i = 0; i < 3; i++)
+        server_thaw(&c.node[i]);
+    for (int i = 0; i < LOCKS; i++)
+        redlock_lock_free(h[i].lock);
+    redlock_close(r);
+}
+
+/* What the nodes themselves say: their keys outlived the moment of the loss. */
+CASE(lost_before_the_keys_expire, "The keys still exist at the moment when the loss is told.")
+{
+    struct holder h = {0};
+    struct cluster c;
+    cluster_start(&c, 5);
+    redlock *r = client_open_hasty(&c, REDLOCK_THREAD, DEFAULT_MS);
+    client_warm(r);
+    redlock_request q = {.size = sizeof q, .lost = on_lost, .data = &h};
+    CHECK_OK(redlock_acquire(r, "x", 1000, &q, &h.lock));
+    CHECK(cluster_await(&c, "redlock:x", 5, 500));
+    int64_t expires_ms[5];
+    for (int i = 0; i < 5; i++) {
+        const char *answer = server_cmd(&c.node[i], "PEXPIRETIME", "redlock:x", NULL);
+        if (answer[0] == '-')
+            check_skip("this server has no PEXPIRETIME");
+        expires_ms[i] = strtoll(answer, NULL, 10);
+    }
+    for (int i = 0; i < 3; i++)
+        server_freeze(&c.node[i]);
+    for (int64_t end_ms = now_ms() + 5000; h.calls == 0; sleep_ms(1))
+        CHECK(now_ms() < end_ms);
+    for (int i = 0; i < 5; i++)
+        CHECK_BETWEEN(1, 1000, expires_ms[i] - h.lost_wall_ms + (CHECK_SANITIZED ? 20 : 0));
+    for (int i = 0; i < 3; i++)
+        server_thaw(&c.node[i]);
+    redlock_lock_free(h.lock);
+    redlock_close(r);
+}
+CASE(nobody_else_before_the_deadline,
+     "No other client gets the lock before the holder's deadline.")
+{
+    struct cluster c;
+    cluster_start(&c, 5);
+    redlock *holder = client_open_warm(&c, REDLOCK_THREAD);
+    redlock_options o = client_options(&c);
+    o.retry_max_ms = 2;
+    redlock *rival = client_open_with(&o);
+    client_warm(rival);
+    int64_t least_us = INT64_MAX;
+    for (int i = 0; i < 10; i++) {
+        redlock_lock *lock = client_lock(holder, "x", 100 + 20 * i), *next = NULL;
+        int64_t deadline_ns = redlock_deadline_ns(lock);
+        redlock_request q = {.size = sizeof q, .wait_ms = 5000};
+        CHECK_OK(redlock_acquire(rival, "x", 20000, &q, &next));
+        int64_t after_us = (now_ns() - deadline_ns) / 1000;
+        least_us = after_us < least_us ? after_us : least_us;
+        redlock_lock_free(lock);
+        client_unlock(next);
+    }
+    printf("# the next holder came at least %" PRId64 " us after the deadline\n", least_us);
+    CHECK(least_us >= 0);
+    redlock_close(rival);
+    redlock_close(holder);
+}

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Bugs that were seen in other implementations of Redlock: the comment above a case tells the
+ * bug, and cases with the same number show sides of the same one. Number 9 (wall clocks) is in
+ * wallclock.c, which needs a program of its own; 8 and 11 on are about what is not here yet.
+ */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+#include "proxy.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* A success must mean: valid now, and no longer than the keys live on a majority. */
+static void check_truly_held(const struct cluster *c, redlock_lock *lock, const char *key)
+{
+    int64_t remaining_ms = redlock_remaining_ms(lock);
+    CHECK(remaining_ms > 0);
+    int outlive = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        if (strcmp(server_cmd(&c->node[i], "GET", key, NULL), redlock_value(lock)) != 0)
+            continue;
+        long long key_ms = server_int(&c->node[i], "PTTL", key, NULL);
+        outlive += key_ms >= redlock_remaining_ms(lock);
+    }
+    if (redlock_remaining_ms(lock) > 0) /* else the looking itself took too long */
+        CHECK_BETWEEN(c->count / 2 + 1, c->count, outlive);
+}
+
+/* Acquire waits for a stopped node and returns, as a success, a lock that has expired. */
+CASE(peer_bug_01_hung_node, "A lock of TTL 1 s won beside a node stopped for 3 s is valid.")
+{
+    struct cluster c;
+    cluster_start(&c, 5);
+    redlock *r = client_open_hasty(&c, 0, STEADY_MS);
+    client_warm(r);
+    server_freeze(&c.node[3]);
+    int64_t start_ms = now_ms();
+    redlock_lock *lock = client_lock(r, "x", 1000);
+    CHECK_BETWEEN(0, SLACK_MS, now_ms() - start_ms); /* decided by the others */
+    server_thaw(&c.node[3]);
+    check_truly_held(&c, lock, "redlock:x");
+    client_unlock(lock);
+    redlock_close(r);
+}
+
+CASE(peer_bug_01_slow_nodes, "A success is a valid lock, however slowly the nodes answer.")
+{
+    static const int delays_ms[] = {0, 20, 60, 90, 120, 240, 480};
+    struct cluster c;
+    struct proxy p[3];
+    int won = 0, failed = 0;
+    cluster_start(&c, 3);
+    for (int i = 0; i < 3; i++) {
+        proxy_start(&p[i], c.node[i].port.number);
+        c.urls[i] = p[i].url;
+    }
+    redlock *r = client_open_warm(&c, 0); /* a quarter of the TTL is the deadline */
+    for (size_t d = 0; d < sizeof delays_ms / sizeof delays_ms[0]; d++) {
+        for (int i = 0; i < 3; i++)
+            p[i].switches->down_delay_ms = delays_ms[d];
+        for (int n = 0; n < 3; n++) {
+            char name[32], key[48];
+            redlock_lock *lock = NULL;
+            snprintf(name, sizeof name, "x%zu-%d", d, n);
+            snprintf(key, sizeof key, "redlock:%s", name);
+            int error = redlock_acquire(r, name, 400, NULL, &lock);
+            if (error == REDLOCK_OK) {
+                check_truly_held(&c, lock, key);
+                redlock_lock_free(lock);
+                won++;
+            } else {
+                CHECK_ERR(REDLOCK_NOQUORUM, error);
+                failed++;
+            }
+        }
+    }
+    CHECK(won >= 3);    /* without delay */
+    CHECK(failed >= 3); /* with 480 ms for a TTL of 400 ms */
+    redlock_close(r);
+}
+
+/* What the child of the next case found out. */
+struct outcome {
+    _Atomic int started;
+    int error;
+    int64_t remaining_ms;
+    int keys;
+};
+
+/* The replies are there when the process wakes up, but their time has passed. */
+CASE(peer_bug_01_paused_client,
+     "A client paused beyond its TTL during an acquire does not win.")
+{
+    struct cluster c;
+    struct proxy p[3];
+    struct outcome *o =
+        mmap(NULL, sizeof *o, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(o != MAP_FAILED);
+    cluster_start(&c, 3);
+    for (int i = 0; i < 3; i++) {
+        proxy_start(&p[i], c.node[i].port.number);
+        c.urls[i] = p[i].url;
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        redlock_lock *lock = NULL;
+        redlock *r = client_open(&c, 0);
+        client_warm(r);
+        for (int i = 0; i < 3; i++)
+            p[i].switches->hold = 1;
+        o->started = 1;
+        o->error = redlock_acquire(r, "x", 400, NULL, &lock);
+        if (lock != NULL) {
+            o->remaining_ms = redlock_remaining_ms(lock);
+            o->keys = cluster_count(&c, "redlock:x");
+        }
+        _exit(0);
+    }
+    /* Stopped once every node has its key and every reply is held back. */
+    CHECK(cluster_await(&c, "redlock:x", 3, 5000));
+    CHECK_INT(0, kill(pid, SIGSTOP));
+    for (int i = 0; i < 3; i++)
+        p[i].switches->hold = 0;
+    CHECK(cluster_await(&c, "redlock:x", 0, 5000));
+    CHECK_INT(0, kill(pid, SIGCONT));
+    CHECK(waitpid(pid, NULL, 0) == pid);
+    CHECK_ERR(REDLOCK_NOQUORUM, o->error);
+}
+
+/* Minority keys are kept between retries and then counted as another's: never a majority. */
+CASE(peer_bug_02_own_minority_keys, "A majority that becomes free at 150 ms is won soon after.")
+{
+    struct cluster c;
+    cluster_start(&c, 5);
+    redlock *r = client_open_warm(&c, 0);
+    redlock_request q = {.size = sizeof q, .wait_ms = 8000};
+    redlock_lock *lock = NULL;
+    cluster_set(&c, 0, 3, "redlock:x", "another", 150);
+    int64_t start_ms = now_ms();
+    CHECK_OK(redlock_acquire(r, "x", 10000, &q, &lock));
+    CHECK_BETWEEN(100, 150 + 20 + SLACK_MS, now_ms() - start_ms);
+    client_unlock(lock);
+    redlock_close(r);
+}
+
+CASE(peer_bug_02_split_vote, "Two clients that split the nodes both get the lock in the end.")
+{
+    struct cluster c;
+    cluster_start(&c, 4); /* even: ties are likely */
+    redlock *a = client_open(&c, 0);
+    redlock *b = client_open(&c, 0);
+    client_warm(a);
+    client_warm(b);
+    /* A tie as left by a rival that died in the middle, gone after 200 ms. */
+    cluster_set(&c, 0, 2, "redlock:x", "rival one", 200);
+    cluster_set(&c, 2, 2, "redlock:x", "rival two", 200);
+    redlock_request q = {.size = sizeof q, .wait_ms = 5000};
+    redlock_lock *lock = NULL;
+    CHECK_OK(redlock_acquire(a, "x", 10000, &q, &lock));
+    client_unlock(lock);
+    CHECK_OK(redlock_acquire(b, "x", 10000, &q, &lock));
+    client_unlock(lock);
+    redlock_close(a);
+    redlock_close(b);
+}
+
+/* A dead node makes lock() throw, and 4 of 5 keys stay behind for the whole TTL. */
+CASE(peer_bug_03_dead_node_leaves_keys,
+     "A dead node fails no acquire, and no key stays behind.")
+{
+    struct cluster c;
+    cluster_start(&c, 5);
+    redlock *r = client_open_warm(&c, 0);
+    server_kill(&c.node[0]);
+    redlock_lock *lock = client_lock(r, "x", 60000);
+    CHECK(cluster_await(&c, "redlock:x", 4, 1000));
+    client_unlock(lock);
+    CHECK(cluster_await_empty(&c, 1000));
+    server_kill(&c.node[1]);
+    server_kill(&c.node[2]);
+    CHECK_ERR(REDLOCK_NOQUORUM, client_try(r, "x", 60000));
+    CHECK(cluster_await_empty(&c, 1000));
+    redlock_close(r);
+}
+
+/* No deadline per node: a hung node blocks every call. */
+CASE(peer_bug_04_hung_node_blocks, "A hung node costs no operation more than the node timeout.")
+{
+    struct cluster c;
+    cluster_start(&c, 5);
+    redlock *r = client_open_hasty(&c, 0, STEADY_MS);
+    client_warm(r);
+    server_freeze(&c.node[0]);
+    for (int i = 0; i < 5; i++) {
+        int64_t start_ms = now_ms();
+        redlock_lock *lock = client_lock(r, "x", 10000);
+        CHECK_OK(redlock_extend(lock, 10000));
+        CHECK_OK(redlock_release(lock));
+        CHECK_BETWEEN(0, STEADY_MS, now_ms() - start_ms); /* not even one deadline */
+        redlock_lock_free(lock);
+    }
+    server_thaw(&c.node[0]);
+    CHECK(cluster_await_empty(&c, 2000));
+    redlock_close(r);
+}
+
+/* A node that was restarted is never connected to again. */
+CASE(peer_bug_04_restarted_node, "A restarted node votes again within seconds.")
+{
+    struct cluster c;
+    cluster_start(&c, 5);
+    redlock *r = client_open_warm(&c, 0);
+    for (int i = 0; i < 3; i++) {
+        server_kill(&c.node[i]);
+        CHECK(client_recovers(r, &c, 4, 3000));
+        server_restart_admitted(&c.node[i]);
+        CHECK(client_recovers(r, &c, 5, 5000));
+    }
+    redlock_close(r);
+}
+
+/* A quorum computed in floating point demands 3 of 3 or 4 of 5. */
+CASE(peer_bug_05_float_quorum, "2 of 3 and 3 of 5 nodes are a majority, 2 of 4 are none.")
+{
+    static const struct {
+        size_t nodes, dead;
+        int expected;
+    } table[] = {
+        {3, 1, REDLOCK_OK}, {5, 2, REDLOCK_OK}, {4, 1, REDLOCK_OK}, {4, 2, REDLOCK_NOQUORUM}};
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        struct cluster c;
+        cluster_start(&c, table[i].nodes);
+        for (size_t n = 0; n < table[i].dead; n++)
+            server_kill(&c.node[n]);
+        redlock *r = client_open(&c, 0);
+        CHECK_ERR(table[i].expected, client_try(r, "x", 10000));
+        redlock_close(r);
+        for (size_t n = 0; n < table[i].nodes; n++)
+            server_kill(&c.node[n]);
+    }
+}
+
+/* A quorum of the nodes that happen to be connected: two partitions, two holders. */
+CASE(peer_bug_05_connected_quorum,
+     "Two living nodes of five are no majority while the other three are dead.")
+{
+    struct cluster c;
+    cluster_start(&c, 5);
+    server_kill(&c.node[0]);
+    server_kill(&c.node[1]);
+    server_kill(&c.node[2]);
+    redlock *fresh = client_open(&c, 0);
+    CHECK_ERR(REDLOCK_NOQUORUM, client_try(fresh, "x", 10000));
+    CHECK_ERR(REDLOCK_NOQUORUM, client_try(fresh, "x", 10000));
+    redlock_close(fresh);
+    CHECK(cluster_await_empty(&c, 1000));
+}
+
+static void *cycle(void *data)
+{
+    redlock *r = data;
+    for (int i = 0; i < (CHECK_SANITIZED ? 50 : 200); i++) {
+        char name[64];
+        snprintf(name, sizeof name, "%lx-%d", (unsigned long)pthread_self(), i);
+        client_unlock(client_lock(r, name, 60000));
+    }
+    return NULL;
+}
+
+/* Release overtakes its own acquire on another pooled connection: 38 keys in 3,837 cycles. */
+CASE(peer_bug_06_release_overtakes,
+     "No key is left when every release follows its acquire at once.")
+{
+    struct cluster c;
+    struct proxy slow;
+    pthread_t threads[8];
+    cluster_start(&c, 5);
+    /* One node hears of each acquire after the lock was won and released elsewhere. */
+    proxy_start(&slow, c.node[2].port.number);
+    slow.switches->up_delay_ms = 7;
+    c.urls[2] = slow.url;
+    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    for (int i = 0; i < 8; i++)
+        CHECK_INT(0, pthread_create(&threads[i], NULL, cycle, r));
+    for (int i = 0; i < 8; i++)
+        pthread_join(threads[i], NULL);
+    CHECK(cluster_await_empty(&c, 2000));
+    redlock_close(r);
+}
+
+/* Extend says yes when the key is gone, and even makes it anew. */
+CASE(peer_bug_07_extend_revives, "Extending a lost lock is LOST and creates no key.")
+{
+    struct cluster c;
+    cluster_start(&c, 5);
+    redlock *r = client_open_warm(&c, 0);
+    redlock_lock *lock = client_lock(r, "x", 20000);
+    CHECK(cluster_await(&c, "redlock:x", 5, 1000));
+    cluster_del(&c, 0, 5, "redlock:x");
+    CHECK_ERR(REDLOCK_LOST, redlock_extend(lock, 30000));
+    CHECK_INT(0, redlock_remaining_ms(lock));
+    CHECK_INT(0, cluster_count(&c, "redlock:x"));
+    redlock_lock_free(lock);
+    redlock_close(r);
+}
+
+CASE(peer_bug_07_extend_of_anothers,
+     "Extending never touches a key that another client holds now.")
+{
+    struct cluster c;
+    cluster_start(&c, 5);
+    redlock *r = client_open_warm(&c, 0);
+    redlock_lock *lock = client_lock(r, "x", 20000);
+    CHECK(cluster_await(&c, "redlock:x", 5, 1000));
+    cluster_set(&c, 0, 3, "redlock:x", "another", 5000);
+    CHECK_ERR(REDLOCK_LOST, redlock_extend(lock, 30000));
+    CHECK_INT(3, cluster_count_value(&c, "redlock:x", "another"));
+    for (int i = 0; i < 3; i++)
+        CHECK_BETWEEN(1, 5000, server_int(&c.node[i], "PTTL", "redlock:x", NULL));
+    redlock_lock_free(lock);
+    redlock_close(r);
+}
+
+/* "Taken" and "servers down" are the same answer. */
+CASE(peer_bug_10_taken_or_down,
+     "\"Held by another\" and \"servers down\" are different errors.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *r = client_open_warm(&c, 0);
+    cluster_set(&c, 0, 3, "redlock:x", "another", 20000);
+    CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", 10000));
+    char busy[512];
+    snprintf(busy, sizeof busy, "%s", redlock_detail());
+    server_kill(&c.node[0]);
+    server_kill(&c.node[1]);
+    CHECK_ERR(REDLOCK_NOQUORUM, client_try(r, "x", 10000));
+    CHECK(strcmp(busy, redlock_detail()) != 0);
+    CHECK(busy[0] != '\0' && redlock_detail()[0] != '\0');
+    redlock_close(r);
+}
+
+/* Releasing a lock that has expired throws, or succeeds without a word. */
+CASE(peer_bug_10_release_expired, "Releasing an expired lock is EXPIRED.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *r = client_open_warm(&c, 0);
+    redlock_lock *lock = client_lock(r, "x", 100);
+    CHECK(cluster_await(&c, "redlock:x", 0, 5000));
+    CHECK_INT(0, redlock_remaining_ms(lock));
+    CHECK_ERR(REDLOCK_EXPIRED, redlock_release(lock));
+    CHECK(redlock_detail()[0] != '\0');
+    redlock_lock_free(lock);
+
+    /* The same when another got it in between: that one keeps its lock. */
+    lock = client_lock(r, "x", 100);
+    CHECK(cluster_await(&c, "redlock:x", 0, 5000));
+    redlock *other = client_open(&c, 0);
+    redlock_lock *theirs = client_lock(other, "x", 20000);
+    CHECK_ERR(REDLOCK_LOST, redlock_release(lock));
+    redlock_lock_free(lock);
+    client_unlock(theirs);
+    redlock_close(other);
+    redlock_close(r);
+}

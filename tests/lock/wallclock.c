@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Time as the library sees it. This program brings its own wall clock (support/wallclock.h)
+ * and steps it under the library's feet.
+ */
+#include "wallclock.h"
+
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+
+#include <pthread.h>
+#include <time.h>
+
+enum { HOUR_MS = 3600000 };
+
+CASE(the_shim_works, "The stepped wall clock is what this program's code reads.")
+{
+    struct timespec before, after;
+    int64_t boot_ms = now_ms();
+    clock_gettime(CLOCK_REALTIME, &before);
+    time_t seconds = time(NULL);
+    wallclock_step_ms(HOUR_MS);
+    clock_gettime(CLOCK_REALTIME, &after);
+    CHECK_BETWEEN(3600, 3605, after.tv_sec - before.tv_sec);
+    CHECK_BETWEEN(3600, 3605, time(NULL) - seconds);
+    CHECK_BETWEEN(0, 5000, now_ms() - boot_ms);
+}
+
+/* Wall-clock time in the client: a step makes locks live for ever or die at once. */
+CASE(peer_bug_09_wall_clock_steps, "A held lock does not notice steps of the wall clock.")
+{
+    static const int64_t steps_ms[] = {HOUR_MS, -2LL * HOUR_MS, HOUR_MS, -30LL * 24 * HOUR_MS};
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *r = client_open_warm(&c, 0);
+    for (size_t i = 0; i < sizeof steps_ms / sizeof steps_ms[0]; i++) {
+        redlock_lock *lock = client_lock(r, "x", 20000);
+        int64_t before_ms = redlock_remaining_ms(lock);
+        wallclock_step_ms(steps_ms[i]);
+        CHECK_BETWEEN(before_ms - 2000, before_ms, redlock_remaining_ms(lock));
+        CHECK_OK(redlock_extend(lock, 20000));
+        CHECK_BETWEEN(15000, 20000, redlock_remaining_ms(lock));
+        client_unlock(lock);
+    }
+    redlock_close(r);
+}
+
+static void *step_later(void *data)
+{
+    sleep_ms(100);
+    wallclock_step_ms(*(int64_t *)data);
+    return NULL;
+}
+
+static void wait_through_a_step(uint32_t flags, int64_t step_ms)
+{
+    struct cluster c;
+    pthread_t thread;
+    cluster_start(&c, 3);
+    redlock *r = client_open_warm(&c, flags);
+    cluster_set(&c, 0, 3, "redlock:x", "another", 60000);
+    redlock_request q = {.size = sizeof q, .wait_ms = 300};
+    redlock_lock *lock = NULL;
+    CHECK_INT(0, pthread_create(&thread, NULL, step_later, &step_ms));
+    int64_t start_ms = now_ms();
+    CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(r, "x", 10000, &q, &lock));
+    CHECK_BETWEEN(300, 320 + SLACK_MS, now_ms() - start_ms);
+    pthread_join(thread, NULL);
+    redlock_close(r);
+}
+
+CASE(peer_bug_09_wait_steps_back, "A wait keeps its length while the wall clock is set back.")
+{
+    wait_through_a_step(0, -HOUR_MS);
+}
+
+CASE(peer_bug_09_wait_steps_forth,
+     "A wait keeps its length while the wall clock is set forward.")
+{
+    wait_through_a_step(0, HOUR_MS);
+}
+
+CASE(peer_bug_09_io_thread_steps_back,
+     "With the I/O thread a wait keeps its length while the wall clock is set back.")
+{
+    wait_through_a_step(REDLOCK_THREAD, -HOUR_MS);
+}
+
+CASE(peer_bug_09_io_thread_steps_forth,
+     "With the I/O thread a wait keeps its length while the clock is set forward.")
+{
+    wait_through_a_step(REDLOCK_THREAD, HOUR_MS);
+}
+
+/* A clock in whole seconds cannot tell 100 ms from nothing. */
+CASE(peer_bug_09_milliseconds_count, "A TTL of 100 ms is counted in milliseconds.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *r = client_open_warm(&c, 0);
+    redlock_lock *lock = client_lock(r, "x", 400);
+    int64_t first_ms = redlock_remaining_ms(lock);
+    CHECK_BETWEEN(400 - 4 - 2 - SLACK_MS, 400 - 4 - 2, first_ms);
+    int64_t boot_ns = now_ns();
+    CHECK_BETWEEN(0, 400 - 4 - 2, (redlock_deadline_ns(lock) - boot_ns) / 1000000);
+    sleep_ms(50);
+    CHECK(redlock_remaining_ms(lock) <= first_ms - 49);
+    client_unlock(lock);
+    redlock_close(r);
+}
+
+/* Milliseconds in 32 bits, or nanoseconds of a year in too few: negative or endless times. */
+CASE(peer_bug_09_overflow, "A TTL of a day and a wait of a year do not overflow.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock_options o = client_options(&c);
+    o.max_ttl_ms = REDLOCK_TTL_LIMIT_MS;
+    redlock *r = client_open_with(&o);
+    client_warm(r);
+    redlock_lock *lock = client_lock(r, "x", REDLOCK_TTL_LIMIT_MS);
+    int64_t day_ms = REDLOCK_TTL_LIMIT_MS;
+    CHECK_BETWEEN(day_ms - day_ms / 100 - 2 - 10000, day_ms - day_ms / 100 - 2,
+                  redlock_remaining_ms(lock));
+    CHECK_BETWEEN(day_ms - 10000, day_ms, server_int(&c.node[0], "PTTL", "redlock:x", NULL));
+    client_unlock(lock);
+
+    cluster_set(&c, 0, 3, "redlock:x", "another", 200);
+    redlock_request q = {.size = sizeof q, .wait_ms = REDLOCK_WAIT_MAX_MS};
+    CHECK_OK(redlock_acquire(r, "x", day_ms, &q, &lock));
+    client_unlock(lock);
+
+    q.wait_ms = REDLOCK_WAIT_MAX_MS + 1;
+    CHECK_ERR(REDLOCK_INVAL, redlock_acquire(r, "x", 1000, &q, &lock));
+    q.wait_ms = INT64_MAX;
+    CHECK_ERR(REDLOCK_INVAL, redlock_acquire(r, "x", 1000, &q, &lock));
+    redlock_close(r);
+}

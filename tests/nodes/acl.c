@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Access control lists: the rights that the manual pages print are enough, word for word, and a
+ * client that has them makes no server note a refusal.
+ */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PASSWORD "s3cr3t-p@ss/w:rd"
+#define ENCODED "s3cr3t-p%40ss%2Fw%3Ard"
+
+enum { WORDS_MAX = 96, TEXT_SIZE = 4096 };
+
+/* The words of a rule, as ACL SETUSER takes them. */
+struct rights {
+    int count;
+    const char *word[WORDS_MAX];
+    char text[TEXT_SIZE];
+};
+
+/* The manual page from `head` on, up to `end`; what is printed there is what is tested. */
+static void read_manual(const char *path, const char *head, const char *end, char *out)
+{
+    static char page[256 * 1024];
+    FILE *f = fopen(path, "r");
+    CHECK(f != NULL);
+    page[fread(page, 1, sizeof page - 1, f)] = '\0';
+    fclose(f);
+    const char *from = strstr(page, head);
+    CHECK(from != NULL);
+    const char *to = strstr(from, end);
+    CHECK(to != NULL && to - from < TEXT_SIZE);
+    memcpy(out, from, (size_t)(to - from));
+    out[to - from] = '\0';
+}
+
+/* Keys, channels and commands of such a text; the macros and other words are left out. */
+static void collect_rights(struct rights *r)
+{
+    char *save;
+    r->count = 0;
+    for (char *word = strtok_r(r->text, " \n", &save); word != NULL;
+         word = strtok_r(NULL, " \n", &save)) {
+        CHECK(r->count < WORDS_MAX);
+        if (strchr("~&+-", word[0]) != NULL)
+            r->word[r->count++] = word;
+    }
+    CHECK(r->count > 5);
+}
+
+/* "An ACL user with the rights for everything but listing", of libredlock(3) or redlock(1). */
+static void documented_rights(struct rights *r, const char *path)
+{
+    read_manual(path, "ACL SETUSER locker", ".Ed", r->text);
+    CHECK(strstr(r->text, "resetkeys resetchannels -@all") != NULL);
+    collect_rights(r);
+}
+
+static void mutex_rights(struct rights *r)
+{
+    read_manual(MAN_DIR "/libredlock.3", "plain mutexes and never waits needs", ".Pq", r->text);
+    collect_rights(r);
+}
+
+static void set_user(const struct cluster *c, const char *user, const char *rule)
+{
+    for (size_t i = 0; i < c->count; i++)
+        CHECK_STR("OK", server_cmd(&c->node[i], "ACL", "SETUSER", user, rule, NULL));
+}
+
+static void add_user(const struct cluster *c, const char *user, const struct rights *r)
+{
+    static const char *const first[] = {"reset", "on", ">" PASSWORD};
+    for (size_t i = 0; i < sizeof first / sizeof first[0]; i++)
+        set_user(c, user, first[i]);
+    for (int i = 0; i < r->count; i++)
+        set_user(c, user, r->word[i]);
+}
+
+static void add_documented(const struct cluster *c, const char *user)
+{
+    struct rights r;
+    documented_rights(&r, MAN_DIR "/libredlock.3");
+    add_user(c, user, &r);
+}
+
+/* Nothing was refused, and so noted, since the servers were started. */
+static void check_acl_log_empty(const struct cluster *c)
+{
+    for (size_t i = 0; i < c->count; i++)
+        CHECK_STR("", server_cmd(&c->node[i], "ACL", "LOG", NULL));
+}
+
+static void use_user(struct cluster *c, const char *user)
+{
+    for (size_t i = 0; i < c->count; i++)
+        snprintf(c->url[i], sizeof c->url[i], "redis://%s:%s@127.0.0.1:%d", user, ENCODED,
+                 c->node[i].port.number);
+}
+
+static void check_mutex(const struct cluster *c, uint32_t flags)
+{
+    redlock_options o = client_options(c);
+    o.flags = flags;
+    redlock *r = client_open_with(&o);
+    client_warm(r);
+    for (int i = 0; i < 3; i++) {
+        redlock_lock *lock = client_lock(r, "x", 10000);
+        CHECK_OK(redlock_extend(lock, 20000));
+        CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", 10000));
+        client_unlock(lock);
+    }
+    CHECK(cluster_await_empty(c, 1000));
+    redlock_close(r);
+}
+
+static void note_name(const char *name, void *data)
+{
+    CHECK_STR("kind", name);
+    ++*(int *)data;
+}
+
+/* One of a kind: held, renewed, seen, listed if that is allowed, and given back. */
+static void check_kind(redlock *r, const redlock_request *q, bool lists)
+{
+    redlock_info info = {.size = sizeof info};
+    redlock_lock *lock = NULL, *adopted = NULL;
+    int listed = 0;
+    CHECK_OK(redlock_acquire(r, "kind", 10000, q, &lock));
+    CHECK_OK(redlock_extend(lock, 20000));
+    CHECK_OK(redlock_query(r, "kind", &info, NULL));
+    CHECK_INT(q->kind, info.kind);
+    if (q->more_name_count == 0) {
+        if (lists)
+            CHECK_OK(redlock_list(r, note_name, &listed));
+        CHECK_INT(lists, listed);
+        CHECK_OK(redlock_adopt(r, "kind", redlock_value(lock), &adopted));
+        CHECK_OK(redlock_extend(adopted, 30000));
+        redlock_lock_free(adopted);
+    }
+    client_unlock(lock);
+}
+
+static void check_kinds(const struct cluster *c, uint32_t flags, bool lists)
+{
+    static const char *const more[] = {"other"};
+    const redlock_request requests[] = {
+        {.size = sizeof requests[0], .kind = REDLOCK_MUTEX, .flags = REDLOCK_FENCED},
+        {.size = sizeof requests[0], .kind = REDLOCK_SHARED, .flags = REDLOCK_FAIR},
+        {.size = sizeof requests[0], .kind = REDLOCK_REENTRANT, .flags = REDLOCK_FENCED},
+        {.size = sizeof requests[0], .kind = REDLOCK_SEMAPHORE, .slots = 2},
+        {.size = sizeof requests[0], .more_names = more, .more_name_count = 1},
+    };
+    redlock_options o = client_options(c);
+    o.flags = flags;
+    redlock *r = client_open_with(&o);
+    client_warm(r);
+    for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++)
+        check_kind(r, &requests[i], lists);
+    redlock_close(r);
+}
+
+static void note_done(redlock_lock *lock, int error, void *data)
+{
+    (void)lock;
+    *(int *)data = error;
+}
+
+/* Another client has it and lets it go: how long until we have it? */
+static int64_t wait_for_turn(const struct cluster *c, int kind)
+{
+    enum { PENDING = 1 };
+    redlock *holder = client_open_warm(c, 0), *waiter = client_open_warm(c, 0);
+    redlock_lock *held = client_lock(holder, "turn", 20000), *lock = NULL;
+    int outcome = PENDING;
+    redlock_request q = {.size = sizeof q,
+                         .kind = kind,
+                         .wait_ms = 10000,
+                         .slots = kind == REDLOCK_SEMAPHORE ? 1 : 0,
+                         .done = note_done,
+                         .data = &outcome};
+    CHECK_OK(redlock_start(waiter, "turn", 20000, &q, &lock));
+    /* Long enough for a connection that listens, where that is allowed. */
+    for (int64_t end_ms = now_ms() + 300; now_ms() < end_ms;)
+        CHECK(redlock_process(waiter, 20) >= 0);
+    CHECK_INT(PENDING, outcome);
+    CHECK_INT(1, redlock_position(lock));
+    client_unlock(held);
+    int64_t start_ms = now_ms();
+    while (outcome == PENDING)
+        CHECK(redlock_process(waiter, 1000) >= 0);
+    int64_t took_ms = now_ms() - start_ms;
+    CHECK_OK(outcome);
+    client_unlock(lock);
+    redlock_close(waiter);
+    redlock_close(holder);
+    return took_ms;
+}
+
+static void check_documented(const char *path)
+{
+    struct cluster c;
+    struct rights r;
+    cluster_start(&c, 3);
+    documented_rights(&r, path);
+    add_user(&c, "locker", &r);
+    use_user(&c, "locker");
+    check_mutex(&c, 0);
+    check_kinds(&c, 0, false);
+    check_kinds(&c, REDLOCK_STRICT, false);
+    for (int kind = REDLOCK_MUTEX; kind <= REDLOCK_SEMAPHORE; kind++)
+        CHECK_BETWEEN(0, 200 + SLACK_MS, wait_for_turn(&c, kind));
+    check_acl_log_empty(&c);
+    set_user(&c, "locker", "+scan");
+    check_kinds(&c, 0, true);
+    check_acl_log_empty(&c);
+}
+
+CASE(rights_of_libredlock,
+     "With the rights that libredlock(3) prints all works but listing, and nothing is refused.")
+{
+    check_documented(MAN_DIR "/libredlock.3");
+}
+
+CASE(rights_of_redlock, "The rights that redlock(1) prints are enough as well.")
+{
+    check_documented(MAN_DIR "/redlock.1");
+}
+
+CASE(listing_needs_scan,
+     "Without the right to SCAN nothing can be listed, and the server says so.")
+{
+    struct cluster c;
+    int listed = 0;
+    cluster_start(&c, 3);
+    add_documented(&c, "locker");
+    use_user(&c, "locker");
+    redlock *r = client_open_warm(&c, 0);
+    CHECK_ERR(REDLOCK_AUTH, redlock_list(r, note_name, &listed));
+    redlock_close(r);
+}
+
+CASE(rights_of_a_mutex,
+     "For a mutex that nobody waits for, the short list of libredlock(3) is enough.")
+{
+    struct cluster c;
+    struct rights r;
+    cluster_start(&c, 3);
+    mutex_rights(&r);
+    add_user(&c, "locker", &r);
+    set_user(&c, "locker", "~redlock*");
+    use_user(&c, "locker");
+    check_mutex(&c, 0);
+    check_acl_log_empty(&c);
+}
+
+CASE(rights_of_an_operator, "Who only admits nodes needs what libredlock(3) says.")
+{
+    struct cluster c;
+    struct rights r;
+    redlock_report report = {.size = sizeof report};
+    cluster_start(&c, 3);
+    read_manual(MAN_DIR "/libredlock.3", ".Li ~redlock.admit", ",\n", r.text);
+    collect_rights(&r);
+    add_user(&c, "operator", &r);
+    use_user(&c, "operator");
+    redlock_options o = client_options(&c);
+    o.flags = REDLOCK_NO_NATIVE;
+    redlock *client = client_open_with(&o);
+    CHECK_OK(redlock_admit(client, &report));
+    redlock_close(client);
+    check_acl_log_empty(&c);
+}
+
+CASE(native_is_asked_for_once, "Who may not run scripts asks a node for native commands once.")
+{
+    struct cluster c;
+    struct rights r;
+    cluster_start(&c, 1);
+    read_manual(MAN_DIR "/libredlock.3", ".Li ~redlock.admit", ",\n", r.text);
+    collect_rights(&r);
+    add_user(&c, "operator", &r);
+    use_user(&c, "operator");
+    redlock *client = client_open_warm(&c, 0);
+    CHECK_HAS("count", server_cmd(&c.node[0], "ACL", "LOG", NULL)); /* the script was refused */
+    CHECK_STR("OK", server_cmd(&c.node[0], "ACL", "LOG", "RESET", NULL));
+    for (int i = 0; i < 3; i++) {
+        CHECK_HAS("", server_cmd(&c.node[0], "CLIENT", "KILL", "TYPE", "normal", "SKIPME",
+                                 "yes", NULL));
+        client_warm(client);
+    }
+    check_acl_log_empty(&c);
+    redlock_close(client);
+}
+
+CASE(native_without_the_right,
+     "A server that could delete by itself, and may not, notes nothing.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    add_documented(&c, "locker"); /* neither +delifeq nor +delex */
+    use_user(&c, "locker");
+    check_mutex(&c, 0);
+    check_acl_log_empty(&c);
+}
+
+CASE(no_right_to_subscribe, 
+     "A waiter without the right to SUBSCRIBE is served by its own timer.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    add_documented(&c, "locker");
+    set_user(&c, "locker", "-subscribe");
+    use_user(&c, "locker");
+    CHECK_BETWEEN(0, 2000 + SLACK_MS, wait_for_turn(&c, REDLOCK_MUTEX));
+    CHECK_BETWEEN(0, 2000 + SLACK_MS, wait_for_turn(&c, REDLOCK_SHARED));
+}
+
+CASE(bare_rights, "Locks work without the rights to CLIENT and INFO when the guard is off.")
+{
+    static const char *const missing[] = {"-info", "-time", "-hmget", "-client|setname"};
+    struct cluster c;
+    struct rights r;
+    cluster_start(&c, 3);
+    mutex_rights(&r);
+    add_user(&c, "locker", &r);
+    set_user(&c, "locker", "~redlock*");
+    for (size_t i = 0; i < sizeof missing / sizeof missing[0]; i++)
+        set_user(&c, "locker", missing[i]);
+    use_user(&c, "locker");
+    check_mutex(&c, REDLOCK_NO_GUARD); /* their age cannot be known */
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Users, passwords and rights; and that secrets stay secret. */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PASSWORD "s3cr3t-p@ss/w:rd"
+#define ENCODED "s3cr3t-p%40ss%2Fw%3Ard"
+
+static void start_protected(struct cluster *c, size_t count)
+{
+    static const char *const arguments[] = {"--requirepass", PASSWORD, NULL};
+    memset(c, 0, sizeof *c);
+    c->count = count;
+    for (size_t i = 0; i < count; i++) {
+        server_init(&c->node[i], arguments, PASSWORD);
+        server_launch(&c->node[i]);
+        snprintf(c->url[i], sizeof c->url[i], "redis://127.0.0.1:%d", c->node[i].port.number);
+        c->urls[i] = c->url[i];
+    }
+    for (size_t i = 0; i < count; i++) {
+        server_ready(&c->node[i]);
+        server_admit(&c->node[i]);
+    }
+}
+
+/* Looks for the secret wherever the library says something. */
+static void check_silence(const redlock_report *report, redlock *r)
+{
+    CHECK_LACKS("s3cr3t", redlock_detail());
+    CHECK_LACKS("s3cr3t", report_text(report));
+    for (size_t i = 0; i < report->node_count; i++) {
+        redlock_node_info info = {.size = sizeof info};
+        CHECK_OK(redlock_node(r, i, &info));
+        CHECK_LACKS("s3cr3t", info.address);
+        CHECK_LACKS("s3cr3t", info.text);
+        CHECK_LACKS("s3cr3t", report->node[i].address);
+    }
+}
+
+static int try_with(const redlock_options *o, int *auth_votes)
+{
+    redlock_report report = {.size = sizeof report};
+    redlock_request q = {.size = sizeof q, .report = &report, .wait_ms = 1000};
+    redlock_lock *lock = NULL;
+    redlock *r = client_open_with(o);
+    int error = redlock_acquire(r, "x", 10000, &q, &lock);
+    check_silence(&report, r);
+    if (lock != NULL)
+        client_unlock(lock);
+    if (auth_votes != NULL)
+        *auth_votes = report_votes(&report, REDLOCK_VOTE_AUTH);
+    redlock_close(r);
+    return error;
+}
+
+CASE(password_in_url, "A password in the URL, percent-encoded, is used and never shown.")
+{
+    struct cluster c;
+    start_protected(&c, 3);
+    for (int i = 0; i < 3; i++)
+        snprintf(c.url[i], sizeof c.url[i], "redis://:%s@127.0.0.1:%d", ENCODED,
+                 c.node[i].port.number);
+    redlock_options o = client_options(&c);
+    CHECK_OK(try_with(&o, NULL));
+}
+
+CASE(password_in_options, "A password in the options is used where the URL has none.")
+{
+    struct cluster c;
+    start_protected(&c, 3);
+    redlock_options o = client_options(&c);
+    o.password = PASSWORD;
+    CHECK_OK(try_with(&o, NULL));
+    /* The URL's own password has precedence: this one is wrong. */
+    for (int i = 0; i < 3; i++)
+        snprintf(c.url[i], sizeof c.url[i], "redis://:s3cr3t-wrong@127.0.0.1:%d",
+                 c.node[i].port.number);
+    CHECK_ERR(REDLOCK_AUTH, try_with(&o, NULL));
+}
+
+CASE(password_in_file, "The first line of the password file is the password.")
+{
+    struct cluster c;
+    char path[128];
+    start_protected(&c, 3);
+    snprintf(path, sizeof path, "%s/password", check_dir());
+    redlock_options o = client_options(&c);
+    o.password_file = path;
+    static const char *const contents[] = {PASSWORD, PASSWORD "\n", PASSWORD "\nsecond line\n",
+                                           PASSWORD "\r\n"};
+    for (size_t i = 0; i < sizeof contents / sizeof contents[0]; i++) {
+        FILE *f = fopen(path, "w");
+        fputs(contents[i], f);
+        fclose(f);
+        CHECK_OK(try_with(&o, NULL));
+    }
+}
+
+CASE(wrong_password, "A wrong password on a majority is AUTH at once, without waiting.")
+{
+    struct cluster c;
+    int votes = 0;
+    start_protected(&c, 3);
+    redlock_options o = client_options(&c);
+    o.password = "s3cr3t-wrong";
+    int64_t start_ms = now_ms();
+    CHECK_ERR(REDLOCK_AUTH, try_with(&o, &votes));
+    CHECK_BETWEEN(0, 500 + SLACK_MS, now_ms() - start_ms);
+    CHECK(votes >= 2);
+}
+
+CASE(no_password, "No password where one is needed is AUTH.")
+{
+    struct cluster c;
+    int votes = 0;
+    start_protected(&c, 3);
+    redlock_options o = client_options(&c);
+    CHECK_ERR(REDLOCK_AUTH, try_with(&o, &votes));
+    CHECK(votes >= 2);
+    CHECK_INT(0, server_keys(&c.node[0]));
+}
+
+CASE(wrong_password_on_a_minority, "One node that refuses the password is outvoted.")
+{
+    struct cluster c;
+    start_protected(&c, 3);
+    redlock_options o = client_options(&c);
+    o.password = PASSWORD;
+    snprintf(c.url[1], sizeof c.url[1], "redis://:s3cr3t-wrong@127.0.0.1:%d",
+             c.node[1].port.number);
+    CHECK_OK(try_with(&o, NULL));
+}
+
+/* The default user of these servers may do anything: only our own care keeps us from it. */
+CASE(wrong_login_runs_nothing,
+     "A node where the login fails gets no SET and no script as another user.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock_options o = client_options(&c);
+    o.password = PASSWORD; /* these servers have none */
+    for (int i = 0; i < 3; i++)
+        server_forget_commands(&c.node[i]);
+    CHECK_ERR(REDLOCK_AUTH, try_with(&o, NULL));
+    o.username = "nobody";
+    CHECK_ERR(REDLOCK_AUTH, try_with(&o, NULL));
+    for (int i = 0; i < 3; i++) {
+        CHECK_LACKS("set ", server_commands(&c.node[i]));
+        CHECK_LACKS("eval", server_commands(&c.node[i]));
+    }
+}
+
+CASE(password_changed,
+     "A client keeps its connection after a change of password, and is AUTH after a reconnect.")
+{
+    struct cluster c;
+    start_protected(&c, 1);
+    redlock_options o = client_options(&c);
+    o.password = PASSWORD;
+    redlock *r = client_open_with(&o);
+    client_unlock(client_lock(r, "x", 10000));
+    CHECK_STR("OK", server_cmd(&c.node[0], "CONFIG", "SET", "requirepass", "new", NULL));
+    c.node[0].password = "new";
+    CHECK_HAS(
+        "", server_cmd(&c.node[0], "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes", NULL));
+    redlock_request q = {.size = sizeof q, .wait_ms = 3000};
+    redlock_lock *lock = NULL;
+    CHECK_ERR(REDLOCK_AUTH, redlock_acquire(r, "x", 10000, &q, &lock));
+    redlock_close(r);
+}
+
+/* ---- users ------------------------------------------------------------------------------- */
+
+static void add_user(const struct cluster *c, const char *user)
+{
+    for (size_t i = 0; i < c->count; i++)
+        CHECK_STR("OK", server_cmd(&c->node[i], "ACL", "SETUSER", user, "reset", "on",
+                                   ">" PASSWORD, "~redlock*", "&redlock*", "+@all", NULL));
+}
+
+static void use_user(struct cluster *c, const char *user)
+{
+    for (size_t i = 0; i < c->count; i++)
+        snprintf(c->url[i], sizeof c->url[i], "redis://%s:%s@127.0.0.1:%d", user, ENCODED,
+                 c->node[i].port.number);
+}
+
+CASE(username_in_options, "User and password of the options are used where the URL has none.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    add_user(&c, "locker");
+    redlock_options o = client_options(&c);
+    o.username = "locker";
+    o.password = PASSWORD;
+    CHECK_OK(try_with(&o, NULL));
+    CHECK_HAS("locker", server_cmd(&c.node[0], "ACL", "LIST", NULL));
+    o.username = "nobody";
+    CHECK_ERR(REDLOCK_AUTH, try_with(&o, NULL));
+}
+
+CASE(foreign_prefix, "A key outside of the user's rights is AUTH, in the server's words.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    add_user(&c, "locker");
+    use_user(&c, "locker");
+    redlock_options o = client_options(&c);
+    o.prefix = "other:";
+    int votes = 0;
+    CHECK_ERR(REDLOCK_AUTH, try_with(&o, &votes));
+    CHECK(votes >= 2);
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Nodes that die, hang and come back. Each case states the outcome, the time (never more than
+ * the per-node deadline for one step, plus what a loaded machine may add: SLACK_MS on any
+ * reading, 20 ms on the median of several) and the recovery.
+ */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { ROUNDS = 9, RECOVERY_MS = 5000 };
+
+/* A 20 ms slack on a median is honest only without a sanitizer in the way. */
+enum { MEDIAN_SLACK_MS = CHECK_SANITIZED ? 200 : 20 };
+
+/* ROUNDS tries of one lock; checks outcome and time. */
+static void check_tries(redlock *r, int expected, int64_t deadline_ms, int64_t median_ms)
+{
+    int64_t took_ms[ROUNDS];
+    for (int i = 0; i < ROUNDS; i++) {
+        redlock_lock *lock = NULL;
+        int64_t start_ms = now_ms();
+        int error = redlock_acquire(r, "x", 10000, NULL, &lock);
+        took_ms[i] = now_ms() - start_ms;
+        CHECK_ERR(expected, error);
+        CHECK_BETWEEN(0, deadline_ms + SLACK_MS, took_ms[i]);
+        if (lock != NULL) {
+            start_ms = now_ms();
+            CHECK_OK(redlock_release(lock));
+            CHECK_BETWEEN(0, deadline_ms + SLACK_MS, now_ms() - start_ms);
+            redlock_lock_free(lock);
+        }
+    }
+    CHECK_BETWEEN(0, median_ms + MEDIAN_SLACK_MS + pulse_late_ms(), median(took_ms, ROUNDS));
+}
+
+static redlock *open_warm(struct cluster *c, uint32_t node_timeout_ms)
+{
+    cluster_start(c, 5);
+    redlock *r = client_open_hasty(c, 0, node_timeout_ms);
+    client_warm(r);
+    return r;
+}
+
+CASE(one_dead, "One dead node of five delays no acquire, and votes again after its return.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c, STEADY_MS);
+    server_kill(&c.node[1]);
+    check_tries(r, REDLOCK_OK, STEADY_MS, 5);
+    server_restart_admitted(&c.node[1]);
+    CHECK(client_recovers(r, &c, 5, RECOVERY_MS));
+    CHECK(cluster_await_empty(&c, 1000));
+    redlock_close(r);
+}
+
+CASE(one_hung, "One hung node of five delays no acquire, and votes again after it wakes.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c, STEADY_MS);
+    server_freeze(&c.node[4]);
+    check_tries(r, REDLOCK_OK, STEADY_MS, 5);
+    server_thaw(&c.node[4]);
+    CHECK(client_recovers(r, &c, 5, RECOVERY_MS));
+    CHECK(cluster_await_empty(&c, 1000));
+    redlock_close(r);
+}
+
+CASE(two_gone,
+     "One dead and one hung node of five delay no acquire, and both vote again later.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c, STEADY_MS);
+    server_kill(&c.node[0]);
+    server_freeze(&c.node[3]);
+    check_tries(r, REDLOCK_OK, STEADY_MS, 5);
+    server_thaw(&c.node[3]);
+    server_restart_admitted(&c.node[0]);
+    CHECK(client_recovers(r, &c, 5, RECOVERY_MS));
+    CHECK(cluster_await_empty(&c, 1000));
+    redlock_close(r);
+}
+
+CASE(three_dead,
+     "Three dead nodes of five are NOQUORUM at once, and nothing is left on the others.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c, DEFAULT_MS);
+    for (int i = 0; i < 3; i++)
+        server_kill(&c.node[i]);
+    check_tries(r, REDLOCK_NOQUORUM, DEFAULT_MS, DEFAULT_MS);
+    CHECK(cluster_await_empty(&c, 1000));
+    for (int i = 0; i < 3; i++)
+        server_restart_admitted(&c.node[i]);
+    CHECK(client_recovers(r, &c, 5, RECOVERY_MS));
+    redlock_close(r);
+}
+
+CASE(three_hung,
+     "Three hung nodes of five are NOQUORUM at the node timeout, and no key is left later.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c, DEFAULT_MS);
+    for (int i = 0; i < 3; i++)
+        server_freeze(&c.node[i]);
+    check_tries(r, REDLOCK_NOQUORUM, DEFAULT_MS, DEFAULT_MS);
+    redlock_report report = {.size = sizeof report};
+    redlock_request q = {.size = sizeof q, .report = &report};
+    redlock_lock *lock = NULL;
+    CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", 10000, &q, &lock));
+    CHECK_INT(5, report.node_count);
+    CHECK_INT(3, report.quorum);
+    for (uint32_t i = 0; i < 3; i++)
+        CHECK_INT(REDLOCK_VOTE_TIMEDOUT, report.node[i].vote);
+    CHECK(report_votes(&report, REDLOCK_VOTE_GRANTED) >= 1);
+    for (int i = 0; i < 3; i++)
+        server_thaw(&c.node[i]);
+    CHECK(client_recovers(r, &c, 5, RECOVERY_MS));
+    /* The acquires they had not answered were followed by their rollbacks. */
+    CHECK(cluster_await_empty(&c, 1000));
+    redlock_close(r);
+}
+
+CASE(three_hung_while_held,
+     "A release with three of five nodes hung is NOQUORUM, and no key is left later.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c, STEADY_MS);
+    redlock_lock *lock = client_lock(r, "x", 20000);
+    CHECK(cluster_await(&c, "redlock:x", 5, 1000));
+    for (int i = 0; i < 3; i++)
+        server_freeze(&c.node[i]);
+    int64_t start_ms = now_ms();
+    CHECK_ERR(REDLOCK_NOQUORUM, redlock_release(lock));
+    CHECK_BETWEEN(0, STEADY_MS + SLACK_MS, now_ms() - start_ms);
+    redlock_lock_free(lock);
+    for (int i = 0; i < 3; i++)
+        server_thaw(&c.node[i]);
+    CHECK(cluster_await_empty(&c, 2000));
+    redlock_close(r);
+}
+
+CASE(refused_is_told, "The report says connection refused for dead and granted for live nodes.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c, STEADY_MS);
+    for (int i = 0; i < 3; i++)
+        server_kill(&c.node[i]);
+    /* Past the first notice of the closed connection, the new tries are refused. */
+    redlock_report report = {.size = sizeof report};
+    redlock_request q = {.size = sizeof q, .report = &report, .wait_ms = 500};
+    redlock_lock *lock = NULL;
+    CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", 10000, &q, &lock));
+    for (uint32_t i = 0; i < 3; i++) {
+        char address[64];
+        snprintf(address, sizeof address, "127.0.0.1:%d", c.node[i].port.number);
+        CHECK_STR(address, report.node[i].address);
+        if (report.node[i].vote != REDLOCK_VOTE_REFUSED)
+            FAIL("expected refused: %s", report_text(&report));
+        CHECK_INT(-1, report.node[i].rtt_us);
+    }
+    CHECK_INT(2, report_votes(&report, REDLOCK_VOTE_GRANTED) +
+                     report_votes(&report, REDLOCK_VOTE_PENDING));
+    redlock_close(r);
+}
+
+CASE(restarted_in_the_middle, "A lock held over the restart of a node is kept and released.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c, STEADY_MS);
+    redlock_lock *lock = client_lock(r, "x", 20000);
+    CHECK(cluster_await(&c, "redlock:x", 5, 1000));
+    server_restart(&c.node[2]);
+    CHECK(redlock_remaining_ms(lock) > 0);
+    CHECK_OK(redlock_extend(lock, 20000));
+    CHECK_INT(4, cluster_count_value(&c, "redlock:x", redlock_value(lock)));
+    client_unlock(lock);
+    CHECK(cluster_await_empty(&c, 1000));
+    server_restart_admitted(&c.node[2]);
+    CHECK(client_recovers(r, &c, 5, RECOVERY_MS));
+    redlock_close(r);
+}
+
+CASE(all_restarted, "A client survives the restart of every node.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c, DEFAULT_MS);
+    client_unlock(client_lock(r, "x", 10000));
+    for (int i = 0; i < 5; i++)
+        server_kill(&c.node[i]);
+    check_tries(r, REDLOCK_NOQUORUM, DEFAULT_MS, DEFAULT_MS);
+    for (int i = 0; i < 5; i++)
+        server_restart_admitted(&c.node[i]);
+    CHECK(client_recovers(r, &c, 5, RECOVERY_MS));
+    redlock_close(r);
+}
+
+CASE(waiting_through_an_outage, "A waiter gets the lock soon after a majority is back.")
+{
+    struct cluster c;
+    redlock *r = open_warm(&c, STEADY_MS);
+    for (int i = 0; i < 3; i++)
+        server_freeze(&c.node[i]);
+    redlock_request q = {.size = sizeof q, .wait_ms = 150};
+    redlock_lock *lock = NULL;
+    int64_t start_ms = now_ms();
+    CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", 10000, &q, &lock));
+    CHECK_BETWEEN(150, 170 + SLACK_MS, now_ms() - start_ms);
+    for (int i = 0; i < 3; i++)
+        server_thaw(&c.node[i]);
+    q.wait_ms = 5000;
+    CHECK_OK(redlock_acquire(r, "x", 10000, &q, &lock));
+    client_unlock(lock);
+    redlock_close(r);
+}
+
+CASE(loading_is_told, "A node that is loading its dataset is reported as loading.")
+{
+    static const char *const slow[] = {"--enable-debug-command",
+                                       "yes",
+                                       "--key-load-delay",
+                                       "1000",
+                                       "--loading-process-events-interval-bytes",
+                                       "1024",
+                                       "--save",
+                                       "3600 1",
+                                       NULL};
+    struct cluster c;
+    char size[16];
+    cluster_start_with(&c, 1, slow);
+    snprintf(size, sizeof size, "%d", 20000);
+    CHECK_STR("OK", server_cmd(&c.node[0], "DEBUG", "POPULATE", size, NULL));
+    CHECK_STR("OK", server_cmd(&c.node[0], "SAVE", NULL));
+    server_kill(&c.node[0]);
+    server_launch(&c.node[0]);
+    redlock *r = client_open(&c, 0);
+    redlock_report report = {.size = sizeof report};
+    redlock_request q = {.size = sizeof q, .report = &report};
+    int64_t end_ms = now_ms() + 5000;
+    int vote = REDLOCK_VOTE_NONE;
+    while (now_ms() < end_ms && vote != REDLOCK_VOTE_LOADING && vote != REDLOCK_VOTE_GRANTED) {
+        redlock_lock *lock = NULL;
+        int error = redlock_acquire(r, "x", 10000, &q, &lock);
+        redlock_lock_free(lock);
+        vote = report.node[0].vote;
+        if (vote == REDLOCK_VOTE_LOADING)
+            CHECK_ERR(REDLOCK_NOQUORUM, error);
+    }
+    CHECK_INT(REDLOCK_VOTE_LOADING, vote);
+    redlock_close(r);
+}
+
+CASE(replica_is_told, "A read-only replica grants nothing and is reported as read-only.")
+{
+    struct cluster c;
+    struct server outside; /* a master that gets its first replica changes its identity */
+    char port[16];
+    cluster_start(&c, 3);
+    server_start(&outside, NULL);
+    snprintf(port, sizeof port, "%d", outside.port.number);
+    for (int i = 1; i < 3; i++)
+        CHECK_STR("OK", server_cmd(&c.node[i], "REPLICAOF", "127.0.0.1", port, NULL));
+    redlock *r = client_open(&c, 0);
+    redlock_report report = {.size = sizeof report};
+    redlock_request q = {.size = sizeof q, .report = &report};
+    redlock_lock *lock = NULL;
+    CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", 10000, &q, &lock));
+    CHECK_INT(2, report_votes(&report, REDLOCK_VOTE_READONLY));
+    CHECK(report.node[0].vote != REDLOCK_VOTE_READONLY);
+    redlock_close(r);
+}
+
+CASE(full_memory_is_told,
+     "A node that is out of memory grants nothing, and is reported in its own words.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock *r = client_open_warm(&c, 0);
+    for (int i = 0; i < 2; i++)
+        CHECK_STR("OK", server_cmd(&c.node[i], "CONFIG", "SET", "maxmemory", "1", NULL));
+    redlock_report report = {.size = sizeof report};
+    redlock_request q = {.size = sizeof q, .report = &report};
+    redlock_lock *lock = NULL;
+    CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", 10000, &q, &lock));
+    for (int i = 0; i < 2; i++) {
+        CHECK_INT(REDLOCK_VOTE_ERROR, report.node[i].vote);
+        CHECK_HAS("OOM", report.node[i].text);
+    }
+    for (int i = 0; i < 2; i++)
+        CHECK_STR("OK", server_cmd(&c.node[i], "CONFIG", "SET", "maxmemory", "0", NULL));
+    CHECK_OK(client_try(r, "x", 10000));
+    redlock_close(r);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Speed that is promised. Measured in one run, healthy and hung in turns. */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+
+#include <stdio.h>
+
+enum { ROUNDS = 12, PER_ROUND = 100 };
+
+static int64_t timed_cycle_ns(redlock *r)
+{
+    redlock_lock *lock = NULL;
+    int64_t start_ns = now_ns();
+    CHECK_OK(redlock_acquire(r, "speed", 10000, NULL, &lock));
+    int64_t took_ns = now_ns() - start_ns;
+    client_unlock(lock);
+    return took_ns;
+}
+
+static void measure(redlock *r, int64_t *samples_ns)
+{
+    for (int i = 0; i < PER_ROUND; i++)
+        samples_ns[i] = timed_cycle_ns(r);
+}
+
+CASE(hung_node_costs_nothing,
+     "One hung node makes the median acquire at most 1.2 times slower.")
+{
+    static int64_t healthy_ns[ROUNDS * PER_ROUND], hung_ns[ROUNDS * PER_ROUND];
+    struct cluster c;
+    cluster_start(&c, 5);
+    redlock *r = client_open_hasty(&c, 0, STEADY_MS);
+    client_warm(r);
+    for (int i = 0; i < PER_ROUND; i++)
+        timed_cycle_ns(r); /* caches and connections warm up */
+    for (int i = 0; i < ROUNDS; i++) {
+        measure(r, healthy_ns + i * PER_ROUND);
+        server_freeze(&c.node[i % 5]);
+        measure(r, hung_ns + i * PER_ROUND);
+        server_thaw(&c.node[i % 5]);
+        client_warm(r);
+    }
+    int64_t healthy = median(healthy_ns, ROUNDS * PER_ROUND);
+    int64_t hung = median(hung_ns, ROUNDS * PER_ROUND);
+    printf("# median acquire: healthy %lld us, one node hung %lld us, ratio %.2f\n",
+           (long long)healthy / 1000, (long long)hung / 1000, (double)hung / (double)healthy);
+    CHECK((double)hung <= 1.2 * (double)healthy);
+    redlock_close(r);
+}

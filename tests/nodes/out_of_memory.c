@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Servers whose memory is used up and that evict nothing: what is held stays held, is renewed and
+ * given back, because none of that needs memory. Only what is new is refused, in the server's words.
+ */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+#include "kinds.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { NODES = 3, TTL_MS = 2000, LIFETIMES = 3, PATIENCE_MS = 20000 };
+
+static void set_memory(const struct cluster *c, int first, const char *limit)
+{
+    for (int i = first; i < NODES; i++)
+        CHECK_STR("OK", server_cmd(&c->node[i], "CONFIG", "SET", "maxmemory", limit, NULL));
+}
+
+static void use_up(const struct cluster *c, int first)
+{
+    set_memory(c, first, "1");
+    CHECK_HAS("OOM", server_cmd(&c->node[NODES - 1], "SET", "new", "key", NULL));
+}
+
+static redlock *open_client(struct cluster *c, uint32_t flags)
+{
+    cluster_start(c, NODES);
+    return client_open_warm(c, REDLOCK_THREAD | flags);
+}
+
+static void note_loss(redlock_lock *lock, int error, void *data)
+{
+    (void)lock;
+    (void)error;
+    atomic_store((_Atomic int *)data, 1);
+}
+
+/* A hold of each kind, under a name of its own. */
+struct hold {
+    redlock_lock *lock;
+    redlock_lock *longer; /* another beside it, for longer: the key's own expiry may stay */
+    int64_t until_ns;
+    _Atomic int lost;
+};
+
+static void take(redlock *r, enum shape shape, struct hold *h)
+{
+    redlock_request q = shape_request(shape);
+    bool several_hold = shape == SHAPE_SHARED || shape == SHAPE_SEMAPHORE;
+    q.flags |= REDLOCK_RENEW | (several_hold ? 0 : REDLOCK_FENCED);
+    q.lost = note_loss;
+    q.data = &h->lost;
+    h->lock = kind_lock(r, shape_text(shape), TTL_MS, q);
+    if (shape == SHAPE_SHARED || shape == SHAPE_REENTRANT)
+        h->longer = kind_lock(r, shape_text(shape), 30000, shape_request(shape));
+    h->until_ns = now_ns() + (int64_t)LIFETIMES * TTL_MS * 1000000;
+}
+
+/* Renewed beyond some lifetimes, or lost. */
+static bool is_decided(void *data)
+{
+    struct hold *h = data;
+    return atomic_load(&h->lost) || redlock_deadline_ns(h->lock) >= h->until_ns;
+}
+
+static void hold_every_kind(uint32_t flags, int first)
+{
+    struct cluster c;
+    struct hold hold[SHAPES] = {0};
+    redlock *r = open_client(&c, flags);
+    FOR_SHAPES(shape)
+    take(r, shape, &hold[shape]);
+    use_up(&c, first);
+    FOR_SHAPES(shape)
+    {
+        CHECK(wait_until(is_decided, &hold[shape], PATIENCE_MS));
+        CHECK_INT(0, atomic_load(&hold[shape].lost));
+        CHECK_OK(redlock_extend(hold[shape].lock, 20000));
+    }
+    /* What is new is refused, and leaves nothing behind. */
+    redlock_report report = {.size = sizeof report};
+    redlock_request q = {.size = sizeof q, .report = &report};
+    redlock_lock *none = NULL;
+    CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "new", TTL_MS, &q, &none));
+    printf("# %s\n", redlock_detail());
+    CHECK(report_votes(&report, REDLOCK_VOTE_ERROR) >= 2);
+    for (int i = first; i < NODES; i++)
+        if (report.node[i].vote == REDLOCK_VOTE_ERROR)
+            CHECK_HAS("OOM", report.node[i].text);
+    CHECK(cluster_await(&c, "redlock:new", 0, 2000));
+    FOR_SHAPES(shape)
+    {
+        if (hold[shape].longer != NULL)
+            client_unlock(hold[shape].longer);
+        client_unlock(hold[shape].lock);
+    }
+    CHECK(kind_await_clean(&c, 2000));
+    set_memory(&c, first, "0");
+    CHECK_OK(client_try(r, "new", TTL_MS));
+    redlock_close(r);
+}
+
+CASE(hold_on_all, "On nodes without memory every kind is renewed, extended and released.")
+{
+    hold_every_kind(0, 0);
+}
+
+CASE(hold_on_a_majority,
+     "Every kind is kept with one node that has memory, without native commands.")
+{
+    hold_every_kind(REDLOCK_NO_NATIVE, 1);
+}
+
+CASE(hold_strict,
+     "In strict mode every kind is renewed, extended and released on nodes without memory.")
+{
+    hold_every_kind(REDLOCK_STRICT, 0);
+}
+
+CASE(leave_the_queue, "A waiter that gives up leaves the queue of a node without memory.")
+{
+    struct cluster c;
+    redlock *r = open_client(&c, 0);
+    redlock *other = client_open_warm(&c, REDLOCK_THREAD);
+    FOR_SHAPES(shape)
+    {
+        redlock_lock *lock = kind_lock(r, "x", 30000, shape_request(shape));
+        struct kind_waiter w = {0};
+        kind_start(other, "x", 30000, shape_rival(shape), 20000, &w);
+        CHECK(cluster_await(&c, "redlock.queue:x", NODES, 5000));
+        use_up(&c, 0);
+        redlock_cancel(w.lock);
+        CHECK_INT(REDLOCK_CANCELED, kind_await(&w));
+        redlock_lock_free(w.lock);
+        CHECK(cluster_await(&c, "redlock.queue:x", 0, 1500));
+        client_unlock(lock);
+        CHECK(kind_await_clean(&c, 2000));
+        set_memory(&c, 0, "0");
+    }
+    redlock_close(other);
+    redlock_close(r);
+}
+
+CASE(served_afterwards, "A waiter is served once the nodes have memory again.")
+{
+    struct cluster c;
+    redlock *r = open_client(&c, 0);
+    redlock *other = client_open_warm(&c, REDLOCK_THREAD);
+    redlock_lock *lock = client_lock(r, "x", 30000);
+    struct kind_waiter w = {0};
+    kind_start(other, "x", 30000, shape_request(SHAPE_MUTEX), 20000, &w);
+    CHECK(cluster_await(&c, "redlock.queue:x", NODES, 5000));
+    use_up(&c, 0);
+    client_unlock(lock);
+    CHECK(cluster_await(&c, "redlock:x", 0, 2000));
+    set_memory(&c, 0, "0");
+    CHECK_INT(REDLOCK_OK, kind_await(&w));
+    client_unlock(w.lock);
+    CHECK(kind_await_clean(&c, 2000));
+    redlock_close(other);
+    redlock_close(r);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Names and their resolution. This program brings its own getaddrinfo(), so that names can be
+ * slow or have several addresses:
+ *     slow.test  answers after SLOW_MS
+ *     two.test   has an address where nobody listens, then the right one
+ */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+
+#include <dlfcn.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { SLOW_MS = CHECK_SANITIZED ? 2500 : 1000 };
+
+typedef int getaddrinfo_fn(const char *, const char *, const struct addrinfo *,
+                           struct addrinfo **);
+
+static int real_getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
+                            struct addrinfo **out)
+{
+    getaddrinfo_fn *real;
+    *(void **)&real = dlsym(RTLD_NEXT, "getaddrinfo");
+    return real(node, service, hints, out);
+}
+
+int getaddrinfo(const char *restrict node, const char *restrict service,
+                const struct addrinfo *restrict hints, struct addrinfo **restrict out)
+{
+    bool asked_for_a_name = hints == NULL || (hints->ai_flags & AI_NUMERICHOST) == 0;
+    if (node == NULL || strstr(node, ".test") == NULL || !asked_for_a_name)
+        return real_getaddrinfo(node, service, hints, out);
+    if (strcmp(node, "slow.test") == 0) {
+        sleep_ms(SLOW_MS);
+        return real_getaddrinfo("127.0.0.1", service, hints, out);
+    }
+    struct addrinfo *first = NULL, *second = NULL;
+    if (real_getaddrinfo("127.0.0.66", service, hints, &first) != 0 ||
+        real_getaddrinfo("127.0.0.1", service, hints, &second) != 0)
+        return EAI_FAIL;
+    first->ai_next = second;
+    *out = first;
+    return 0;
+}
+
+static void start_with_name(struct cluster *c, size_t count, const char *name)
+{
+    cluster_start(c, count);
+    snprintf(c->url[0], sizeof c->url[0], "redis://%s:%d", name, c->node[0].port.number);
+}
+
+CASE(slow_name_delays_nothing,
+     "A name that is slow to resolve delays neither an acquire nor the close.")
+{
+    struct cluster c;
+    start_with_name(&c, 3, "slow.test");
+    for (uint32_t flags = 0; flags <= REDLOCK_THREAD; flags++) {
+        int64_t start_ms = now_ms();
+        redlock *r = client_open(&c, flags);
+        CHECK_BETWEEN(0, SLACK_MS, now_ms() - start_ms);
+        for (int i = 0; i < 5; i++)
+            client_unlock(client_lock(r, "x", 20000));
+        redlock_close(r);
+        CHECK_BETWEEN(0, SLOW_MS - 100, now_ms() - start_ms);
+    }
+    sleep_ms(SLOW_MS + 50); /* the lookups end on their own, and free what they used */
+}
+
+CASE(slow_name_joins_later, "The node behind a slow name votes once it is resolved.")
+{
+    struct cluster c;
+    start_with_name(&c, 3, "slow.test");
+    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    redlock_lock *lock = client_lock(r, "x", 20000);
+    CHECK(cluster_await(&c, "redlock:x", 3, 1000));
+    client_unlock(lock);
+    redlock_close(r);
+}
+
+CASE(slow_name_is_waited_for, "A fresh client whose only node has a slow name gets its lock.")
+{
+    struct cluster c;
+    start_with_name(&c, 1, "slow.test");
+    redlock *r = client_open(&c, 0);
+    client_unlock(client_lock(r, "x", 20000));
+    redlock_close(r);
+}
+
+CASE(second_address_is_tried, "When the first address of a name refuses, the next is tried.")
+{
+    struct cluster c;
+    start_with_name(&c, 1, "two.test");
+    redlock *r = client_open(&c, 0);
+    client_unlock(client_lock(r, "x", 20000));
+    server_restart_admitted(&c.node[0]); /* this is about addresses */
+    redlock_request q = {.size = sizeof q, .wait_ms = 5000};
+    redlock_lock *lock = NULL;
+    CHECK_OK(redlock_acquire(r, "x", 20000, &q, &lock));
+    client_unlock(lock);
+    redlock_close(r);
+}

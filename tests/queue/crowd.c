@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A crowd of processes on one name: everybody is served, in the order of the queue where that
+ * was asked for, and at a price per acquisition that does not grow with the crowd.
+ */
+#include "crowd.h"
+#include "check.h"
+#include "clock.h"
+
+#include <redlock.h>
+
+#include <stdio.h>
+
+enum {
+    PROCESSES = CHECK_SANITIZED ? 16 : 64,
+    TURNS = CHECK_SANITIZED ? 21 : 24, /* per process */
+    TURNS_MIN = 4, /* in the time limit: below 100 ms each; without messages it is a second */
+    REQUESTS_MAX = 80,  /* per acquisition, over five nodes */
+    IDLE_MAX_MS = 4000, /* longer than the place of a dead waiter can block: a stall */
+    LIMIT_MS = CHECK_SANITIZED ? 60000 : 25000,
+};
+
+static struct crowd *run(uint32_t flags, enum trouble trouble, int turns)
+{
+    struct crowd_terms terms = {
+        .processes = PROCESSES,
+        .acquisitions = PROCESSES * turns,
+        .flags = flags,
+        .trouble = trouble,
+        .limit_ms = LIMIT_MS,
+    };
+    struct crowd *crowd = crowd_run(&terms);
+    /* How many acquisitions there is time for is the machine's affair. */
+    CHECK_BETWEEN(PROCESSES * TURNS_MIN, terms.acquisitions + PROCESSES, crowd->served);
+    CHECK(crowd->requests < (long long)REQUESTS_MAX * crowd->served);
+    CHECK_BETWEEN(0, IDLE_MAX_MS + pulse_late_ms(), crowd_longest_idle_ms(crowd));
+    return crowd;
+}
+
+/* How many of the records say when they were queued: without them the order proves nothing. */
+static int queued(const struct crowd *crowd)
+{
+    int count = 0;
+    for (int i = 0; i < crowd->count; i++)
+        count += crowd->record[i].queued_ns != 0;
+    return count;
+}
+
+static void serve_in_order(enum trouble trouble, int turns)
+{
+    struct crowd *crowd = run(REDLOCK_FAIR, trouble, turns);
+    int least, most;
+    crowd_shares(crowd, &least, &most);
+    CHECK(queued(crowd) > crowd->count / 2);
+    CHECK_INT(0, crowd_bypasses(crowd));
+    CHECK_BETWEEN(0, 2, most - least);
+}
+
+CASE(fair, "Of 64 fair processes none overtakes a waiter that was queued before it.")
+{
+    serve_in_order(ALL_UP, TURNS);
+}
+
+CASE(fair_with_a_node_killed,
+     "With one of five nodes down no fair process overtakes a queued waiter.")
+{
+    serve_in_order(ONE_KILLED, TURNS);
+}
+
+CASE(fair_with_a_node_hung,
+     "With one of five nodes hung no fair process overtakes a queued waiter.")
+{
+    serve_in_order(ONE_HUNG, TURNS);
+}
+
+static void serve_everybody(enum trouble trouble, int turns)
+{
+    struct crowd *crowd = run(0, trouble, turns);
+    int least, most;
+    crowd_shares(crowd, &least, &most);
+    CHECK(least >= 3);
+    /* Overtaking is allowed, staying ahead is not. */
+    CHECK_BETWEEN(0, 6 * PROCESSES, crowd_most_others(crowd));
+}
+
+CASE(nobody_starves, "Without REDLOCK_FAIR newcomers may overtake, but every waiter is served.")
+{
+    serve_everybody(ALL_UP, TURNS);
+}
+
+CASE(nobody_starves_with_a_node_killed,
+     "With one of five nodes down every waiter is served, fair or not.")
+{
+    serve_everybody(ONE_KILLED, TURNS);
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Very many waiters in one process: threads that block, and handles that do not. What they cost
+ * while they wait is printed; everybody is served, in the order of the calls for each name.
+ */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    NODES = 3,
+    TTL_MS = 60000,
+    NODE_TIMEOUT_MS = 15000, /* so many at once keep starved servers busy for seconds */
+    THREADS = CHECK_SANITIZED ? 200 : 1000,
+    WAITERS = CHECK_SANITIZED ? 2000 : 10000,
+    NAMES = CHECK_SANITIZED ? 200 : 1000,
+    LIMIT_MS = CHECK_SANITIZED ? 80000 : 25000,
+    IDLE_MS = 1000,
+};
+
+/* ---- the price ----------------------------------------------------------------------------- */
+
+struct price {
+    int64_t at_ms;
+    double own_ms, nodes_ms; /* CPU */
+    long memory_kib;
+};
+
+static double nodes_cpu_ms(const struct cluster *c)
+{
+    double sum = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        const char *text = server_cmd(&c->node[i], "INFO", "cpu", NULL);
+        const char *user = strstr(text, "used_cpu_user:");
+        const char *system = strstr(text, "used_cpu_sys:");
+        CHECK(user != NULL && system != NULL);
+        sum += strtod(strchr(user, ':') + 1, NULL) + strtod(strchr(system, ':') + 1, NULL);
+    }
+    return sum * 1000;
+}
+
+static long resident_kib(void)
+{
+    long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    CHECK(f != NULL && fscanf(f, "%*d %ld", &pages) == 1);
+    fclose(f);
+    return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+static struct price price_now(const struct cluster *c)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (struct price){
+        .at_ms = now_ms(),
+        .own_ms = (double)t.tv_sec * 1000 + (double)t.tv_nsec / 1e6,
+        .nodes_ms = nodes_cpu_ms(c),
+        .memory_kib = resident_kib(),
+    };
+}
+
+static void print_price(const char *what, int count, const struct price *from,
+                        const struct price *to)
+{
+    double took_ms = (double)(to->at_ms - from->at_ms);
+    printf("# %s: %.0f ms, CPU %.1f %% of a core here and %.1f %% on %d nodes together, "
+           "%.0f and %.0f us each; memory %+ld KiB, %.2f KiB each\n",
+           what, took_ms, 100 * (to->own_ms - from->own_ms) / took_ms,
+           100 * (to->nodes_ms - from->nodes_ms) / took_ms, NODES,
+           1000 * (to->own_ms - from->own_ms) / count,
+           1000 * (to->nodes_ms - from->nodes_ms) / count, to->memory_kib - from->memory_kib,
+           (double)(to->memory_kib - from->memory_kib) / count);
+}
+
+/* ---- threads ------------------------------------------------------------------------------- */
+
+struct threads {
+    redlock *r;
+    _Atomic int calling, served, inside;
+};
+
+static void *wait_and_serve(void *data)
+{
+    struct threads *t = data;
+    redlock_request q = {.size = sizeof q, .wait_ms = REDLOCK_WAIT_FOREVER};
+    redlock_lock *lock = NULL;
+    t->calling++;
+    CHECK_OK(redlock_acquire(t->r, "x", TTL_MS, &q, &lock));
+    CHECK_INT(0, atomic_exchange(&t->inside, 1));
+    t->served++;
+    CHECK_INT(1, atomic_exchange(&t->inside, 0));
+    client_unlock(lock);
+    return NULL;
+}
+
+static bool all_calling(void *data)
+{
+    return ((struct threads *)data)->calling == THREADS;
+}
+
+static void crowd_of_threads(uint32_t flags)
+{
+    static pthread_t thread[THREADS];
+    struct threads t = {0};
+    struct cluster c;
+    pthread_attr_t attr;
+    cluster_start(&c, NODES);
+    redlock *other = client_open_warm(&c, 0);
+    redlock_lock *held = client_lock(other, "x", TTL_MS);
+    t.r = client_open_warm(&c, flags);
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, 1024 * 1024);
+    struct price start = price_now(&c);
+    for (int i = 0; i < THREADS; i++)
+        CHECK_INT(0, pthread_create(&thread[i], &attr, wait_and_serve, &t));
+    CHECK(wait_until(all_calling, &t, LIMIT_MS));
+    sleep_ms(100); /* until the last of them is inside its call */
+    struct price waiting = price_now(&c);
+    sleep_ms(IDLE_MS);
+    struct price waited = price_now(&c);
+    CHECK_INT(0, t.served);
+    client_unlock(held);
+    for (int i = 0; i < THREADS; i++)
+        CHECK_INT(0, pthread_join(thread[i], NULL));
+    struct price end = price_now(&c);
+    CHECK_INT(THREADS, t.served);
+    print_price("threads, beginning", THREADS, &start, &waiting);
+    print_price("threads, waiting", THREADS, &waiting, &waited);
+    print_price("threads, being served", THREADS, &waited, &end);
+    /* Who waits costs next to nothing, however many they are. */
+    CHECK(waited.own_ms - waiting.own_ms < (CHECK_SANITIZED ? 500 : 100));
+    CHECK(cluster_await_empty(&c, 2000));
+    redlock_close(t.r);
+    redlock_close(other);
+}
+
+CASE(threads, "A thousand threads that block on one lock are all served.")
+{
+    crowd_of_threads(0);
+}
+
+CASE(threads_with_io_thread,
+     "With the I/O thread a thousand threads that block on one lock are all served.")
+{
+    crowd_of_threads(REDLOCK_THREAD);
+}
+
+/* ---- handles ------------------------------------------------------------------------------- */
+
+struct handles {
+    int served, disorders, released;
+    int *last; /* served, of each name */
+};
+
+struct one {
+    struct handles *all;
+    int name, number;
+};
+
+static void released(redlock_lock *lock, int error, void *data)
+{
+    struct handles *all = data;
+    CHECK_OK(error);
+    all->released++;
+    redlock_lock_free(lock);
+}
+
+static void granted(redlock_lock *lock, int error, void *data)
+{
+    struct one *one = data;
+    struct handles *all = one->all;
+    CHECK_OK(error);
+    all->disorders += one->number < all->last[one->name];
+    all->last[one->name] = one->number;
+    all->served++;
+    CHECK_OK(redlock_start_release(lock, released, all));
+}
+
+static void name_of(int number, char out[16])
+{
+    snprintf(out, 16, "n%d", number);
+}
+
+static void take_all(redlock *r, redlock_lock **held, int names)
+{
+    for (int i = 0; i < names; i++) {
+        char name[16];
+        name_of(i, name);
+        held[i] = client_lock(r, name, TTL_MS);
+    }
+}
+
+static void drive(redlock *r, const int *count, int wanted, int64_t limit_ms)
+{
+    for (int64_t end_ms = now_ms() + limit_ms; *count < wanted;) {
+        CHECK(redlock_process(r, 20) >= 0);
+        if (now_ms() >= end_ms)
+            FAIL("%d of %d within %lld ms", *count, wanted, (long long)limit_ms);
+    }
+}
+
+static void idle(redlock *r, int64_t ms)
+{
+    for (int64_t end_ms = now_ms() + ms, left_ms; (left_ms = end_ms - now_ms()) > 0;)
+        CHECK(redlock_process(r, (int)left_ms) >= 0);
+}
+
+static redlock *open_patient(const struct cluster *c)
+{
+    redlock *r = client_open_hasty(c, 0, NODE_TIMEOUT_MS);
+    client_warm(r);
+    return r;
+}
+
+static void crowd_of_handles(int names, int waiters)
+{
+    struct handles all = {.last = calloc((size_t)names, sizeof(int))};
+    struct one *one = calloc((size_t)waiters, sizeof *one);
+    redlock_lock **held = calloc((size_t)names, sizeof *held);
+    struct cluster c;
+    CHECK(all.last != NULL && one != NULL && held != NULL);
+    cluster_start(&c, NODES);
+    redlock *other = open_patient(&c);
+    take_all(other, held, names);
+    redlock *r = open_patient(&c);
+    struct price start = price_now(&c);
+    for (int i = 0; i < waiters; i++) {
+        redlock_lock *lock;
+        char name[16];
+        one[i] = (struct one){&all, i % names, i};
+        redlock_request q = {.size = sizeof q,
+                             .wait_ms = REDLOCK_WAIT_FOREVER,
+                             .done = granted,
+                             .data = &one[i]};
+        name_of(one[i].name, name);
+        CHECK_OK(redlock_start(r, name, TTL_MS, &q, &lock));
+    }
+    idle(r, 500);
+    struct price waiting = price_now(&c);
+    idle(r, IDLE_MS);
+    struct price waited = price_now(&c);
+    CHECK_INT(0, all.served);
+    for (int i = 0; i < names; i++) {
+        CHECK_OK(redlock_start_release(held[i], released, &all));
+        if (i % 64 == 0)
+            CHECK(redlock_process(other, 0) >= 0);
+    }
+    drive(other, &all.released, names, LIMIT_MS);
+    drive(r, &all.released, names + waiters, LIMIT_MS);
+    struct price end = price_now(&c);
+    CHECK_INT(waiters, all.served);
+    CHECK_INT(0, all.disorders);
+    print_price("handles, beginning", waiters, &start, &waiting);
+    print_price("handles, waiting", waiters, &waiting, &waited);
+    print_price("handles, being served", waiters, &waited, &end);
+    /* Two of three decided: what the slowest was sent may still be on its way. */
+    for (int64_t end_ms = now_ms() + LIMIT_MS; !cluster_await_empty(&c, 1); idle(r, 10))
+        CHECK(now_ms() < end_ms);
+    redlock_close(r);
+    redlock_close(other);
+    free(all.last);
+    free(one);
+    free(held);
+}
+
+CASE(handles_one_name, "Ten thousand waiting handles for one name are served in order.")
+{
+    crowd_of_handles(1, WAITERS);
+}
+
+CASE(handles_many_names,
+     "Ten thousand waiting handles for a thousand names are served in order.")
+{
+    crowd_of_handles((int)check_setting("REDLOCK_CROWD_NAMES", NAMES), WAITERS);
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What may go wrong while others wait: who is first dies, the holder dies, messages do not
+ * come, a waiter loses the majority. Whoever is next is served in bounded time, also while one
+ * of the five nodes is down or silent.
+ */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+#include "core/lock.h"
+#include "queue_load.h"
+#include "waiter.h"
+
+#include <stdio.h>
+
+enum {
+    LIMIT_MS = 10000,
+    LIFE_MS = RL_WAITER_TTL_MS,
+    SIGN_MS = RL_WAITER_TTL_MS / 3, /* so often does a waiter look by itself */
+    EXPIRY_SLACK_MS = CHECK_SANITIZED ? 600 : 200,
+    KILLED = 4,         /* waiters */
+    DEAD_TTL_MS = 5000, /* what they asked for: more than the life of a waiter */
+    BRIEF_MS = 300,
+    HELD_MS = 1500,
+};
+
+static void check_dead_head(enum trouble trouble)
+{
+    int64_t took_ms = after_dead_head_ms(trouble, LIMIT_MS);
+    printf("# %s: served %lld ms after the first in the queue was killed\n",
+           trouble_text(trouble), (long long)took_ms);
+    CHECK_BETWEEN(0, LIFE_MS + SLACK_MS, took_ms);
+}
+
+CASE(dead_head, "A killed head of the queue blocks the next waiter no longer than its TTL.")
+{
+    check_dead_head(ALL_UP);
+}
+
+CASE(dead_head_node_killed,
+     "With one node down a killed head blocks the next waiter no longer than its TTL.")
+{
+    check_dead_head(ONE_KILLED);
+}
+
+CASE(dead_head_node_hung,
+     "With one node hung a killed head blocks the next waiter no longer than its TTL.")
+{
+    check_dead_head(ONE_HUNG);
+}
+
+static void check_dead_holder(enum trouble trouble)
+{
+    int64_t took_ms = after_dead_holder_ms(trouble, LIMIT_MS);
+    printf("# %s: served %lld ms after the end of the killed holder's TTL\n",
+           trouble_text(trouble), (long long)took_ms);
+    /* The nodes' time starts before the holder knows of its grant. */
+    CHECK_BETWEEN(-100 - pulse_late_ms(), EXPIRY_SLACK_MS + pulse_late_ms(), took_ms);
+}
+
+CASE(dead_holder,
+     "After a holder was killed the next waiter is served when the lock's TTL ends.")
+{
+    check_dead_holder(ALL_UP);
+}
+
+CASE(dead_holder_node_killed,
+     "With one node down the waiter behind a killed holder is served at the end of the TTL.")
+{
+    check_dead_holder(ONE_KILLED);
+}
+
+CASE(dead_holder_node_hung,
+     "With one node hung the waiter behind a killed holder is served at the end of the TTL.")
+{
+    check_dead_holder(ONE_HUNG);
+}
+
+static void check_no_messages(enum trouble trouble)
+{
+    int64_t took_ms = without_messages_ms(trouble, LIMIT_MS);
+    printf("# %s: served %lld ms after the release without a message\n", trouble_text(trouble),
+           (long long)took_ms);
+    CHECK_BETWEEN(0, SIGN_MS + SLACK_MS, took_ms);
+}
+
+CASE(no_messages, "A waiter whose subscriptions are cut all the time is served by its timer.")
+{
+    check_no_messages(ALL_UP);
+}
+
+CASE(no_messages_node_killed,
+     "With one node down a waiter without subscriptions is served by its timer.")
+{
+    check_no_messages(ONE_KILLED);
+}
+
+CASE(no_messages_node_hung,
+     "With one node hung a waiter without subscriptions is served by its timer.")
+{
+    check_no_messages(ONE_HUNG);
+}
+
+CASE(minority, "A waiter that lost its majority delays the next waiter no longer than its TTL.")
+{
+    int64_t took_ms = behind_a_minority_ms(LIMIT_MS);
+    printf("# served %lld ms after the first in the queue lost the majority\n",
+           (long long)took_ms);
+    CHECK_BETWEEN(0, LIFE_MS + SLACK_MS, took_ms);
+}
+
+CASE(failed_rounds, "Attempts that reached some nodes but no majority leave nothing there.")
+{
+    CHECK_INT(0, left_by_failed_rounds());
+}
+
+/* ---- places of those who do not wait any more ---------------------------------------------- */
+
+CASE(timeout_empties_the_queue, "The queue is empty right after its only waiter timed out.")
+{
+    CHECK_INT(0, places_after_timeout());
+}
+
+CASE(holder_from_the_queue_dies, "A killed holder that had waited leaves no dead queue entry.")
+{
+    struct cluster c;
+    struct waiter first, second;
+    struct waiter_terms terms = {
+        .name = "x", .ttl_ms = HELD_MS, .wait_ms = REDLOCK_WAIT_FOREVER};
+    cluster_start(&c, 5);
+    redlock *r = client_open_warm(&c, 0);
+    redlock_lock *lock = client_lock(r, "x", 20000);
+    waiter_start(&first, &c, 5, &terms);
+    CHECK(queue_await(&c, "x", 1, 2000));
+    waiter_start(&second, &c, 5, &terms);
+    CHECK(queue_await(&c, "x", 2, 2000));
+    client_unlock(lock);
+    CHECK(waiter_await(&first, 2000));
+    CHECK_OK(first.news->error);
+    waiter_kill(&first);
+    CHECK(waiter_await(&second, LIMIT_MS));
+    int64_t late_ns = second.news->granted_ns - first.news->granted_ns - HELD_MS * 1000000LL;
+    CHECK_BETWEEN(-100 - pulse_late_ms(), EXPIRY_SLACK_MS + pulse_late_ms(), late_ns / 1000000);
+    waiter_end(&second);
+    redlock_close(r);
+}
+
+/* ---- requests of the dead ------------------------------------------------------------------- */
+
+static bool have_requests_of_all(void *data)
+{
+    const struct cluster *c = data;
+    for (size_t i = 0; i < c->count; i++)
+        if (server_unread(&c->node[i]) < KILLED + 1)
+            return false;
+    return true;
+}
+
+/*
+ * Waiters are killed while their requests lie in the buffers of stopped nodes. A node reads a
+ * request before it learns that the client has gone, so one of them gets the lock after its death.
+ * (A plain first attempt can as well.) The dead send nothing more: it is one TTL, not one each.
+ */
+CASE(requests_of_the_dead,
+     "Requests that killed waiters left in buffers delay the next waiter by one TTL.")
+{
+    struct cluster c;
+    struct waiter dead[KILLED], next;
+    struct waiter_terms terms = {.name = "x",
+                                 .ttl_ms = DEAD_TTL_MS,
+                                 .wait_ms = REDLOCK_WAIT_FOREVER,
+                                 .node_timeout_ms = PATIENT_MS};
+    cluster_start(&c, 5);
+    cluster_set(&c, 0, 5, "redlock:x", "another", 600000);
+    for (int i = 0; i < KILLED; i++) {
+        waiter_start(&dead[i], &c, 5, &terms);
+        CHECK(queue_await(&c, "x", i + 1, LIMIT_MS));
+    }
+    waiter_start(&next, &c, 5, &terms);
+    CHECK(queue_await(&c, "x", KILLED + 1, LIMIT_MS));
+    cluster_set(&c, 0, 5, "redlock:x", "another",
+                BRIEF_MS); /* ends while the nodes are stopped */
+    for (int i = 0; i < 5; i++)
+        server_freeze(&c.node[i]);
+    CHECK(wait_until(have_requests_of_all, &c, LIMIT_MS));
+    for (int i = 0; i < KILLED; i++)
+        waiter_kill(&dead[i]);
+    sleep_ms(BRIEF_MS);
+    for (int i = 0; i < 5; i++)
+        server_thaw(&c.node[i]);
+    int64_t thawed_ns = now_ns();
+    CHECK(waiter_await(&next, 2 * LIMIT_MS));
+    CHECK_OK(next.news->error);
+    int64_t took_ms = (next.news->granted_ns - thawed_ns) / 1000000;
+    printf("# served %lld ms after the nodes went on; the dead asked for %d ms\n",
+           (long long)took_ms, DEAD_TTL_MS);
+    CHECK_BETWEEN(0, DEAD_TTL_MS + LIFE_MS, took_ms);
+    waiter_end(&next);
+}
+
+/* ---- rights -------------------------------------------------------------------------------- */
+
+static void without_right(const char *first_rule, const char *second_rule)
+{
+    struct cluster c;
+    struct waiter w;
+    struct waiter_terms terms = {.name = "x",
+                                 .ttl_ms = 20000,
+                                 .wait_ms = REDLOCK_WAIT_FOREVER,
+                                 .username = "deaf",
+                                 .password = "secret"};
+    cluster_start(&c, 5);
+    for (int i = 0; i < 5; i++)
+        CHECK_STR("OK",
+                  server_cmd(&c.node[i], "ACL", "SETUSER", "deaf", "reset", "on", ">secret",
+                             "allkeys", "+@all", first_rule, second_rule, NULL));
+    redlock *r = client_open_warm(&c, 0);
+    redlock_lock *lock = client_lock(r, "x", 20000);
+    waiter_start(&w, &c, 5, &terms);
+    CHECK(queue_await(&c, "x", 1, 5000));
+    int64_t released_ms = now_ms();
+    client_unlock(lock);
+    CHECK(waiter_await(&w, LIMIT_MS));
+    CHECK_OK(w.news->error);
+    CHECK_BETWEEN(0, SIGN_MS + SLACK_MS, now_ms() - released_ms);
+    /* And from the one without the right to the next. */
+    redlock_request q = {.size = sizeof q, .wait_ms = 100};
+    CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(r, "x", 20000, &q, &lock));
+    waiter_end(&w);
+    CHECK_OK(client_try(r, "x", 20000));
+    redlock_close(r);
+}
+
+CASE(no_right_to_subscribe, "Without the right to subscribe a waiter is served by its timer.")
+{
+    without_right("allchannels", "-subscribe");
+}
+
+CASE(no_right_to_any_channel,
+     "A waiter without the right to any channel is served by its timer.")
+{
+    without_right("resetchannels", "+ping");
+}
+
+static bool next_is_queued(void *data)
+{
+    return queue_length(data, "x") == 1;
+}
+
+CASE(release_without_channels,
+     "A holder without the right to publish can release beside waiters.")
+{
+    struct cluster c;
+    struct waiter holder, next;
+    struct waiter_terms terms = {.name = "x",
+                                 .ttl_ms = 20000,
+                                 .wait_ms = REDLOCK_WAIT_FOREVER,
+                                 .username = "mute",
+                                 .password = "secret"};
+    cluster_start(&c, 3);
+    for (int i = 0; i < 3; i++)
+        CHECK_STR("OK", server_cmd(&c.node[i], "ACL", "SETUSER", "mute", "reset", "on",
+                                   ">secret", "allkeys", "resetchannels", "+@all", NULL));
+    waiter_start(&holder, &c, 3, &terms);
+    CHECK(waiter_await(&holder, 5000));
+    CHECK_OK(holder.news->error);
+    waiter_start(&next, &c, 3, &terms);
+    CHECK(wait_until(next_is_queued, &c.node[0], 5000));
+    waiter_end(&holder); /* checks that its release was OK */
+    CHECK(waiter_await(&next, SIGN_MS + SLACK_MS));
+    waiter_end(&next);
+    CHECK(cluster_await_empty(&c, 2000));
+}
+
+/* ---- too few from the beginning ------------------------------------------------------------ */
+
+CASE(never_a_majority, "A waiter that never reaches a majority leaves no queue entry.")
+{
+    struct cluster c;
+    struct waiter w;
+    struct waiter_terms terms = {
+        .name = "x", .ttl_ms = 20000, .wait_ms = 700, .flags = REDLOCK_FAIR};
+    cluster_start(&c, 5);
+    for (int i = 2; i < 5; i++)
+        server_kill(&c.node[i]);
+    cluster_set(&c, 0, 2, "redlock:x", "another", 20000);
+    waiter_start(&w, &c, 2, &terms);
+    while (!w.news->done) /* by its deadline */
+        for (int i = 0; i < 2; i++)
+            CHECK_INT(0, queue_length(&c.node[i], "x"));
+    CHECK_ERR(REDLOCK_NOQUORUM, w.news->error);
+    waiter_end(&w);
+}
+
+/* The name of the one channel that is subscribed to on this node. */
+static const char *wake_channel(const struct server *s)
+{
+    return server_cmd(s, "PUBSUB", "CHANNELS", "redlock.wake:*", NULL);
+}
+
+static void note_outcome(redlock_lock *lock, int error, void *data)
+{
+    (void)lock;
+    *(int *)data = error;
+}
+
+CASE(flooded_subscriber,
+     "A node that floods a waiter with messages loses its connection, and the wait goes on.")
+{
+    enum { PENDING = 1, NODES = 3 };
+    static const char flood[] = "for i = 1, 20000 do redis.call('PUBLISH', ARGV[1], 'x') end";
+    struct cluster c;
+    int outcome = PENDING;
+    redlock_lock *lock = NULL;
+    char channel[128];
+    cluster_start(&c, NODES);
+    redlock *holder = client_open_warm(&c, 0), *waiter = client_open_warm(&c, 0);
+    redlock_lock *held = client_lock(holder, "x", 60000);
+    redlock_request q = {
+        .size = sizeof q, .wait_ms = 30000, .done = note_outcome, .data = &outcome};
+    CHECK_OK(redlock_start(waiter, "x", 10000, &q, &lock));
+    for (int64_t end_ms = now_ms() + 5000; now_ms() < end_ms && !*wake_channel(&c.node[0]);)
+        CHECK(redlock_process(waiter, 20) >= 0);
+    snprintf(channel, sizeof channel, "%s", wake_channel(&c.node[0]));
+    long long before = server_int(&c.node[0], "PUBLISH", channel, "x", NULL);
+    CHECK_INT(1, before);
+    server_cmd(&c.node[0], "EVAL", flood, "0", channel, NULL);
+    bool left = false, back = false;
+    for (int64_t end_ms = now_ms() + 10000; now_ms() < end_ms && !back;) {
+        CHECK(redlock_process(waiter, 20) >= 0);
+        left = left || !*wake_channel(&c.node[0]);
+        back = left && *wake_channel(&c.node[0]);
+    }
+    CHECK(left);
+    CHECK(back);
+    CHECK_INT(PENDING, outcome);
+    client_unlock(held);
+    for (int64_t end_ms = now_ms() + 10000; now_ms() < end_ms && outcome == PENDING;)
+        CHECK(redlock_process(waiter, 20) >= 0);
+    CHECK_OK(outcome);
+    client_unlock(lock);
+    redlock_close(waiter);
+    redlock_close(holder);
+}

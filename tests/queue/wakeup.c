@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * No wake-up is lost: where nobody died, nobody is served by the timer with which a waiter shows
+ * that it is alive.
+ */
+#include "check.h"
+#include "wakeup_load.h"
+
+#include <redlock.h>
+
+enum { MISHAPS = 1 }; /* a machine may stand still for a second */
+
+CASE(new_clients, "Clients that meet for the first time lose no wake-up.")
+{
+    CHECK_BETWEEN(0, MISHAPS, wakeup_lost(0, WAKEUP_ROUNDS, MISHAPS + 1));
+}
+
+CASE(new_clients_fair, "Fair clients that meet for the first time lose no wake-up.")
+{
+    CHECK_BETWEEN(0, MISHAPS, wakeup_lost(REDLOCK_FAIR, WAKEUP_ROUNDS, MISHAPS + 1));
+}

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Several quorums behind one client: every lock lives in exactly one, a quorum that is down takes
+ * only its own locks along, and questions are about all of them.
+ */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+#include "fleet.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *key_of(const char *name)
+{
+    static char keys[8][64];
+    static int next;
+    char *key = keys[next++ % 8];
+    snprintf(key, sizeof keys[0], "redlock:%s", name);
+    return key;
+}
+
+/* ---- where ---- */
+
+CASE(names_land_where_they_should, "A lock is on the nodes of its quorum and on no others.")
+{
+    struct fleet f;
+    fleet_start(&f, 3, 3);
+    redlock *r = fleet_open_warm(&f, 0);
+    for (size_t q = 0; q < 3; q++) {
+        for (int i = 0; i < 4; i++) {
+            const char *name = fleet_name(&f, q, i);
+            CHECK_INT(q, redlock_quorum_of(r, name));
+            redlock_lock *lock = client_lock(r, name, 20000);
+            fleet_check_only(&f, q, key_of(name), 3);
+            redlock_report report = {.size = sizeof report};
+            CHECK_OK(redlock_lock_report(lock, &report));
+            CHECK_INT(q, report.quorum_index);
+            CHECK_STR(f.quorum[q].name, report.quorum_name);
+            CHECK_INT(3, report.node_count);
+            CHECK_OK(redlock_extend(lock, 20000));
+            client_unlock(lock);
+        }
+        CHECK(cluster_await_empty(&f.cluster[q], 2000));
+    }
+    redlock_close(r);
+}
+
+CASE(order_means_nothing,
+     "Clients that list the quorums in different orders exclude each other.")
+{
+    struct fleet f;
+    fleet_start(&f, 3, 1);
+    redlock_options o = fleet_options(&f);
+    redlock_quorum other[3] = {f.quorum[2], f.quorum[0], f.quorum[1]};
+    redlock *r = client_open_with(&o);
+    o.quorums = other;
+    redlock *s = client_open_with(&o);
+    for (int i = 0; i < 20; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "name-%d", i);
+        redlock_lock *lock = client_lock(r, name, 20000);
+        CHECK_ERR(REDLOCK_BUSY, client_try(s, name, 20000));
+        client_unlock(lock);
+        CHECK_OK(client_try(s, name, 20000));
+    }
+    redlock_close(r);
+    redlock_close(s);
+}
+
+CASE(prefix_or_name, "Two splits of one key into prefix and name are one lock.")
+{
+    struct fleet f;
+    fleet_start(&f, 3, 1);
+    redlock_options o = fleet_options(&f);
+    redlock *r = client_open_with(&o);
+    o.prefix = "";
+    redlock *s = client_open_with(&o);
+    for (size_t q = 0; q < 3; q++) {
+        const char *name = fleet_name(&f, q, 0);
+        redlock_lock *lock = client_lock(r, name, 20000);
+        CHECK_INT(q, redlock_quorum_of(s, key_of(name)));
+        CHECK_ERR(REDLOCK_BUSY, client_try(s, key_of(name), 20000));
+        client_unlock(lock);
+    }
+    redlock_close(r);
+    redlock_close(s);
+}
+
+CASE(several_names,
+     "Names of one request are in one quorum, or the refusal says how to make them.")
+{
+    struct fleet f;
+    fleet_start(&f, 2, 3);
+    redlock *r = fleet_open_warm(&f, 0);
+    const char *other = fleet_name(&f, 1, 0);
+    redlock_request q = {.size = sizeof q, .more_names = &other, .more_name_count = 1};
+    redlock_lock *lock = NULL;
+    CHECK_ERR(REDLOCK_INVAL, redlock_acquire(r, fleet_name(&f, 0, 0), 20000, &q, &lock));
+    CHECK_HAS("quorum 'a'", redlock_detail());
+    CHECK_HAS("quorum 'b'", redlock_detail());
+    CHECK_HAS("braces", redlock_detail());
+    CHECK(lock == NULL);
+    for (size_t i = 0; i < 2; i++)
+        CHECK(cluster_await_empty(&f.cluster[i], 1000));
+
+    other = fleet_name(&f, 0, 1);
+    CHECK_OK(redlock_acquire(r, fleet_name(&f, 0, 0), 20000, &q, &lock));
+    fleet_check_only(&f, 0, key_of(fleet_name(&f, 0, 1)), 3);
+    client_unlock(lock);
+
+    for (int i = 0; i < 8; i++) {
+        char one[32], two[32];
+        snprintf(one, sizeof one, "{user%d}.cart", i);
+        snprintf(two, sizeof two, "{user%d}.mail", i);
+        other = two;
+        CHECK_OK(redlock_acquire(r, one, 20000, &q, &lock));
+        fleet_check_only(&f, (size_t)redlock_quorum_of(r, one), key_of(two), 3);
+        client_unlock(lock);
+    }
+    redlock_close(r);
+}
+
+/* ---- failures ---- */
+
+CASE(one_quorum_down,
+     "With one quorum down the locks of the others work, and the error names the quorum.")
+{
+    struct fleet f;
+    fleet_start(&f, 2, 3);
+    redlock_options o = fleet_options(&f);
+    o.node_timeout_ms = STEADY_MS;
+    redlock *r = client_open_with(&o);
+    redlock_lock *held = client_lock(r, fleet_name(&f, 0, 0), 20000);
+    for (int i = 0; i < 2; i++)
+        server_kill(&f.cluster[1].node[i]);
+    CHECK_ERR(REDLOCK_NOQUORUM, client_try(r, fleet_name(&f, 1, 0), 20000));
+    CHECK_HAS("quorum 'b'", redlock_detail());
+    CHECK_LACKS("quorum 'a'", redlock_detail());
+    CHECK_OK(redlock_extend(held, 20000));
+    client_unlock(held);
+    CHECK_OK(client_try(r, fleet_name(&f, 0, 1), 20000));
+
+    redlock_report report = {.size = sizeof report};
+    CHECK_ERR(REDLOCK_NOQUORUM, redlock_ping(r, &report));
+    CHECK_STR("b", report.quorum_name);
+    CHECK_INT(1, report_votes(&report, REDLOCK_VOTE_GRANTED));
+    CHECK_OK(redlock_ping(redlock_member(r, 0), &report));
+    CHECK_STR("a", report.quorum_name);
+    redlock_close(r);
+}
+
+CASE(closing_takes_one_timeout, "Closing with several silent quorums takes one node timeout.")
+{
+    struct fleet f;
+    fleet_start(&f, 3, 1);
+    redlock_options o = fleet_options(&f);
+    o.node_timeout_ms = 800;
+    redlock *r = client_open_with(&o);
+    redlock_lock *lock[3];
+    for (size_t i = 0; i < 3; i++)
+        lock[i] = client_lock(r, fleet_name(&f, i, 0), 20000);
+    for (size_t i = 0; i < 3; i++)
+        server_freeze(&f.cluster[i].node[0]);
+    int64_t start_ms = now_ms();
+    redlock_close(r);
+    CHECK_BETWEEN(700, 800 + 2 * SLACK_MS, now_ms() - start_ms);
+    for (size_t i = 0; i < 3; i++) {
+        CHECK_ERR(REDLOCK_INVAL, redlock_extend(lock[i], 1000));
+        redlock_lock_free(lock[i]);
+        server_thaw(&f.cluster[i].node[0]);
+    }
+}
+
+/* ---- blocking ---- */
+
+CASE(blocking_wait, "A waiter in one quorum is served when another client releases the lock.")
+{
+    struct fleet f;
+    fleet_start(&f, 2, 3);
+    redlock *r = fleet_open_warm(&f, 0);
+    redlock *s = fleet_open_warm(&f, REDLOCK_THREAD);
+    for (size_t i = 0; i < 2; i++) {
+        const char *name = fleet_name(&f, i, 0);
+        redlock_request q = {.size = sizeof q, .wait_ms = 10000};
+        redlock_lock *first = client_lock(s, name, 300), *second = NULL;
+        CHECK_OK(redlock_acquire(r, name, 20000, &q, &second)); /* by expiry */
+        redlock_lock_free(first);
+        client_unlock(second);
+    }
+    redlock_close(r);
+    redlock_close(s);
+}
+
+static void never_lost(redlock_lock *lock, int error, void *data)
+{
+    (void)data;
+    FAIL("%s was lost: %s", redlock_name(lock), redlock_error_name(error));
+}
+
+CASE(blocking_wait_renews_all,
+     "While a caller waits in one quorum, locks of the others are renewed.")
+{
+    struct fleet f;
+    enum { TTL_MS = CHECK_SANITIZED ? 1500 : 600 };
+    fleet_start(&f, 3, 3);
+    redlock *r = fleet_open_warm(&f, 0), *s = fleet_open_warm(&f, 0);
+    redlock_lock *kept[3], *other = client_lock(s, fleet_name(&f, 0, 1), 20000), *got = NULL;
+    for (size_t i = 0; i < 3; i++) {
+        redlock_request q = {.size = sizeof q, .flags = REDLOCK_RENEW, .lost = never_lost};
+        CHECK_OK(redlock_acquire(r, fleet_name(&f, i, 0), TTL_MS, &q, &kept[i]));
+    }
+    redlock_request q = {.size = sizeof q, .wait_ms = 4 * TTL_MS};
+    CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(r, fleet_name(&f, 0, 1), 20000, &q, &got));
+    for (size_t i = 0; i < 3; i++) {
+        CHECK_INT(REDLOCK_STATE_HELD, redlock_state(kept[i]));
+        client_unlock(kept[i]);
+    }
+    client_unlock(other);
+    redlock_close(r);
+    redlock_close(s);
+}
+
+CASE(adopted_by_another, "A lock is adopted by its value, in whichever quorum it lives.")
+{
+    struct fleet f;
+    fleet_start(&f, 2, 3);
+    redlock *r = fleet_open(&f, 0), *s = fleet_open(&f, 0);
+    for (size_t i = 0; i < 2; i++) {
+        const char *name = fleet_name(&f, i, 0);
+        redlock_lock *lock = client_lock(r, name, 20000), *adopted = NULL;
+        CHECK_OK(redlock_adopt(s, name, redlock_value(lock), &adopted));
+        CHECK_OK(redlock_release(adopted));
+        redlock_lock_free(adopted);
+        redlock_lock_leave(lock);
+        CHECK(cluster_await_empty(&f.cluster[i], 2000));
+    }
+    redlock_close(r);
+    redlock_close(s);
+}
+
+/* ---- all of them ---- */
+
+static void count_name(const char *name, void *data)
+{
+    char *last = data;
+    CHECK(strcmp(last, name) < 0); /* in order, each once */
+    snprintf(last, 64, "%s", name);
+    last[64]++;
+}
+
+CASE(asking_all, "Nodes, names, holders and pings cover all quorums.")
+{
+    struct fleet f;
+    fleet_start(&f, 2, 3);
+    redlock *r = fleet_open_warm(&f, 0);
+    for (size_t i = 0; i < 6; i++) {
+        redlock_node_info info = {.size = sizeof info};
+        CHECK_OK(redlock_node(r, i, &info));
+        CHECK_INT(i / 3, info.quorum_index);
+        CHECK_STR(f.quorum[i / 3].name, info.quorum_name);
+        CHECK_HAS(info.address, f.cluster[i / 3].urls[i % 3]);
+        CHECK_INT(REDLOCK_NODE_UP, info.state);
+    }
+    redlock_node_info info = {.size = sizeof info};
+    CHECK_ERR(REDLOCK_INVAL, redlock_node(r, 6, &info));
+    CHECK(redlock_member(r, 2) == NULL);
+    CHECK(redlock_member(redlock_member(r, 1), 0) == redlock_member(r, 1));
+
+    redlock_lock *lock[8];
+    for (int i = 0; i < 8; i++) {
+        redlock_info held = {.size = sizeof held};
+        const char *name = fleet_name(&f, (size_t)i % 2, i / 2);
+        lock[i] = client_lock(r, name, 20000);
+        CHECK_OK(redlock_query(r, name, &held, NULL));
+        CHECK_INT(1, held.held);
+        CHECK_STR(redlock_value(lock[i]), held.holder);
+    }
+    char names[65] = "";
+    CHECK_OK(redlock_list(r, count_name, names));
+    CHECK_INT(8, names[64]);
+    names[0] = names[64] = '\0';
+    CHECK_OK(redlock_list(redlock_member(r, 1), count_name, names));
+    CHECK_INT(4, names[64]);
+    for (int i = 0; i < 8; i++)
+        client_unlock(lock[i]);
+    redlock_report report = {.size = sizeof report};
+    CHECK_OK(redlock_ping(r, &report));
+    CHECK_INT(3, report.node_count);
+    CHECK_OK(redlock_admit(r, &report));
+    redlock_close(r);
+}
+
+static void never(redlock_lock *lock, int error, void *data)
+{
+    (void)lock;
+    (void)data;
+    FAIL("nothing was started, and ended with %s", redlock_error_name(error));
+}
+
+CASE(members_take_no_locks,
+     "The client of one quorum answers queries and refuses to take locks.")
+{
+    struct fleet f;
+    fleet_start(&f, 2, 1);
+    redlock *r = fleet_open(&f, 0), *member = redlock_member(r, 0);
+    const char *name = fleet_name(&f, 0, 0);
+    redlock_request q = {.size = sizeof q, .done = never};
+    redlock_info info = {.size = sizeof info};
+    redlock_lock *lock = NULL;
+    CHECK_ERR(REDLOCK_INVAL, redlock_acquire(member, name, 20000, NULL, &lock));
+    CHECK_ERR(REDLOCK_INVAL, redlock_start(member, name, 20000, &q, &lock));
+    CHECK_ERR(REDLOCK_INVAL, redlock_adopt(member, name, "value", &lock));
+    CHECK(lock == NULL);
+    CHECK_OK(redlock_query(member, name, &info, NULL));
+    redlock_close(member); /* belongs to the client: no effect */
+    CHECK_OK(client_try(r, name, 20000));
+    redlock_close(r);
+}
+
+struct findings {
+    int failed, checks, placements;
+    char quorums[8], text[256];
+};
+
+static void on_check(const redlock_check *check, void *data)
+{
+    struct findings *found = data;
+    found->checks++;
+    if (check->verdict == REDLOCK_CHECK_FAIL) {
+        found->failed++;
+        snprintf(found->text, sizeof found->text, "%s: %s", check->quorum, check->text);
+    }
+    if (strcmp(check->name, "placement") == 0) {
+        strncat(found->quorums, check->quorum, 2);
+        found->placements++;
+    }
+}
+
+CASE(audit_of_all, "The audit examines every quorum and finds a lock in the wrong one.")
+{
+    struct fleet f;
+    struct findings found = {0};
+    fleet_start(&f, 2, 3);
+    redlock *r = fleet_open_warm(&f, 0);
+    redlock_lock *lock = client_lock(r, fleet_name(&f, 0, 0), 20000);
+    CHECK_OK(redlock_audit(r, 10000, on_check, &found));
+    if (found.failed)
+        FAIL("%s", found.text);
+    CHECK_STR("ab", found.quorums);
+    client_unlock(lock);
+
+    /* A client that knows one of the quorums only: what the page of capacity warns of. */
+    redlock *stray = client_open(&f.cluster[1], 0);
+    lock = client_lock(stray, fleet_name(&f, 0, 0), 20000);
+    CHECK_OK(client_try(r, fleet_name(&f, 0, 0), 20000)); /* two holders: nothing can help */
+    found = (struct findings){0};
+    CHECK_OK(redlock_audit(r, 10000, on_check, &found));
+    CHECK_INT(1, found.failed);
+    CHECK_HAS("b: 1 lock", found.text);
+    CHECK_HAS(fleet_name(&f, 0, 0), found.text);
+    client_unlock(lock);
+    redlock_close(stray);
+    redlock_close(r);
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The queue on one node, by hand: who is asked to wait, for whom, and who is told to go. */
+#include "check.h"
+#include "clock.h"
+#include "resp.h"
+#include "script_calls.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#define KEY "redlock:x"
+#define QUEUE "redlock.queue:x"
+#define ALIVE "redlock.alive:x"
+
+/* Waiters of three clients; the 16 characters after the letter are the client's. */
+#define CLIENT_A "aaaaaaaaaaaaaaaa"
+#define CLIENT_B "bbbbbbbbbbbbbbbb"
+#define W1 "w" CLIENT_A ".1"
+#define W2 "w" CLIENT_A ".2"
+#define R1 "r" CLIENT_B ".1"
+#define R2 "r" CLIENT_B ".2"
+
+static struct server node;
+
+static void begin(void)
+{
+    server_start(&node, NULL);
+}
+
+#define TAKE(...) call_take(&node, (struct take){__VA_ARGS__})
+#define GRANTED(...) CHECK_INT(1, part_int(TAKE(__VA_ARGS__), 0))
+#define REFUSED(...) CHECK_INT(0, part_int(TAKE(__VA_ARGS__), 0))
+#define GIVE(...) call_give(&node, (struct give){__VA_ARGS__})
+
+CASE(place,
+     "A waiter's place follows its first ticket, and the reply tells the TTL of the one ahead.")
+{
+    begin();
+    GRANTED(.value = "held", .ttl = "9000");
+    const char *reply = TAKE(.waiter = W2, .ticket = "20", .life = "3000");
+    CHECK_INT(0, part_int(reply, 0));
+    CHECK_INT(1, part_int(reply, 6)); /* place */
+    CHECK_INT(0, part_int(reply, 7)); /* nobody ahead */
+    CHECK_BETWEEN(2000, 3000, server_int(&node, "PTTL", QUEUE, NULL));
+    CHECK_BETWEEN(2000, 3000, server_int(&node, "PTTL", ALIVE, NULL));
+    reply = TAKE(.waiter = W1, .ticket = "10", .life = "1000");
+    CHECK_INT(1, part_int(reply, 6)); /* an earlier ticket goes first */
+    reply = TAKE(.waiter = W2, .ticket = "5", .life = "3000");
+    CHECK_INT(2, part_int(reply, 6)); /* one's ticket cannot be bettered */
+    CHECK_BETWEEN(500, 1000, part_int(reply, 7));
+}
+
+CASE(head_first, "A free lock is granted to the head of the queue alone.")
+{
+    begin();
+    server_cmd(&node, "ZADD", QUEUE, "10", W1, NULL);
+    server_cmd(&node, "ZADD", ALIVE, "9e15", W1, NULL);
+    const char *reply = TAKE(.value = "b", .waiter = W2, .ticket = "20");
+    CHECK_INT(0, part_int(reply, 0));
+    CHECK_INT(-2, part_int(reply, 1)); /* only the queue is in the way */
+    CHECK_INT(2, part_int(reply, 6));
+    REFUSED(.value = "f", .waiter = "wcccccccccccccccc.9"); /* fair, without a ticket yet */
+    CHECK_INT(2, server_int(&node, "ZCARD", QUEUE, NULL));
+    GRANTED(.value = "a", .waiter = W1, .ticket = "10");
+    CHECK_STR("a", server_cmd(&node, "GET", KEY, NULL));
+}
+
+CASE(overtaking, "Requests that are not fair may overtake the queue, except readers.")
+{
+    begin();
+    server_cmd(&node, "ZADD", QUEUE, "10", W1, NULL);
+    server_cmd(&node, "ZADD", ALIVE, "9e15", W1, NULL);
+    GRANTED(.value = "m");
+    server_cmd(&node, "DEL", KEY, NULL);
+    GRANTED(.value = "o", .kind = "o", .group = "me");
+    server_cmd(&node, "DEL", KEY, NULL);
+    GRANTED(.value = "k#1", .kind = "k", .group = "2", .slot = "1");
+    server_cmd(&node, "DEL", KEY, NULL);
+    const char *reply = TAKE(.value = "s", .kind = "s");
+    CHECK_INT(0, part_int(reply, 0)); /* a waiting writer is a writer */
+    CHECK_INT(2, part_int(reply, 6));
+    CHECK(part_int(reply, 7) > 0);
+}
+
+CASE(next_ticket,
+     "A refused request without a ticket is offered one after the last and the clock.")
+{
+    begin();
+    GRANTED(.value = "held");
+    long long before_us = server_now_ms(&node) * 1000;
+    const char *reply = TAKE(.waiter = W1);
+    CHECK_BETWEEN(before_us, before_us + 10000000, part_int(reply, 5));
+    REFUSED(.value = "v", .waiter = W1, .ticket = "4000000000000000");
+    CHECK_INT(4000000000000001, part_int(TAKE(.waiter = W2), 5));
+    CHECK_INT(4000000000000001, part_int(call_ticket(&node, "x"), 0));
+    CHECK_BETWEEN(19000, 20000, part_int(call_ticket(&node, "x"), 1));
+    CHECK_INT(1, server_int(&node, "ZCARD", QUEUE, NULL)); /* asking is not joining */
+}
+
+CASE(ticket_of_several, "A ticket for several names is larger than the last of each of them.")
+{
+    begin();
+    const char *reply = call_ticket(&node, "a,b");
+    CHECK_BETWEEN(server_now_ms(&node) * 1000 - 1000000, server_now_ms(&node) * 1000 + 1000,
+                  part_int(reply, 0));
+    CHECK_INT(-2, part_int(reply, 1));
+    GRANTED({"b"}, .waiter = W1, .ticket = "4000000000000000"); /* served, and remembered */
+    server_cmd(&node, "DEL", "redlock:b", NULL);
+    GRANTED({"a"}, .ttl = "5000");
+    CHECK_INT(4000000000000001, part_int(call_ticket(&node, "a,b"), 0));
+    CHECK_BETWEEN(4000, 5000, part_int(call_ticket(&node, "a,b"), 1));
+    CHECK_INT(4000000000000001, part_int(call_ticket(&node, "b,a"), 0));
+}
+
+CASE(signs_of_life, "A heartbeat is written again only when the last one is no longer fresh.")
+{
+    begin();
+    GRANTED(.value = "held");
+    REFUSED(.waiter = W1, .ticket = "10", .life = "300");
+    long long first = server_int(&node, "ZSCORE", ALIVE, W1, NULL);
+    sleep_ms(150);
+    REFUSED(.waiter = W1, .ticket = "10", .life = "300");
+    CHECK(server_int(&node, "ZSCORE", ALIVE, W1, NULL) >= first + 150);
+    CHECK_BETWEEN(100, 300, server_int(&node, "PTTL", QUEUE, NULL));
+    CHECK_STR("10", server_cmd(&node, "ZSCORE", QUEUE, W1, NULL));
+}
+
+CASE(dead_waiters_go, "A waiter without a heartbeat for its TTL is evicted from the queue.")
+{
+    begin();
+    GRANTED(.value = "held");
+    REFUSED(.waiter = W1, .ticket = "10", .life = "30");
+    CHECK_INT(2, part_int(TAKE(.waiter = W2, .ticket = "20", .life = "3000"), 6));
+    sleep_ms(40);
+    CHECK_INT(1, part_int(TAKE(.waiter = W2, .ticket = "20", .life = "3000"), 6));
+    CHECK_INT(1, server_int(&node, "ZCARD", QUEUE, NULL));
+    CHECK_INT(1, server_int(&node, "ZCARD", ALIVE, NULL));
+}
+
+CASE(readers_behind_a_writer, "A reader waits only for writers that were queued before it.")
+{
+    begin();
+    GRANTED(.value = "r0", .kind = "s", .ttl = "9000");
+    GRANTED(.value = "r1", .kind = "s", .waiter = R1, .ticket = "10"); /* beside a reader */
+    REFUSED(.value = "w1", .waiter = W1, .ticket = "20");
+    GRANTED(.value = "r1", .kind = "s", .waiter = R1, .ticket = "10"); /* was before it */
+    REFUSED(.value = "r2", .kind = "s", .waiter = R2, .ticket = "30");
+    REFUSED(.value = "r3", .kind = "s"); /* the first attempt of a newcomer, too */
+    server_cmd(&node, "ZREM", QUEUE, W1, NULL);
+    server_cmd(&node, "ZREM", ALIVE, W1, NULL);
+    GRANTED(.value = "r2", .kind = "s", .waiter = R2, .ticket = "30"); /* behind readers */
+}
+
+CASE(writer_behind_readers, "A writer waits for every waiter that was queued before it.")
+{
+    begin();
+    server_cmd(&node, "ZADD", QUEUE, "10", R1, NULL);
+    server_cmd(&node, "ZADD", ALIVE, "9e15", R1, NULL);
+    REFUSED(.value = "w1", .waiter = W1, .ticket = "20");
+    server_cmd(&node, "ZREM", QUEUE, R1, NULL);
+    server_cmd(&node, "ZREM", ALIVE, R1, NULL);
+    GRANTED(.value = "w1", .waiter = W1, .ticket = "20");
+}
+
+CASE(owner_passes_the_queue, "An owner that holds the lock does not wait for the queue.")
+{
+    begin();
+    GRANTED(.value = "a", .kind = "o", .group = "me");
+    REFUSED(.value = "b", .kind = "o", .group = "you", .waiter = W1, .ticket = "10");
+    GRANTED(.value = "c", .kind = "o", .group = "me", .waiter = W2, .ticket = "20");
+    server_cmd(&node, "DEL", KEY, NULL);
+    REFUSED(.value = "c", .kind = "o", .group = "me", .waiter = W2, .ticket = "20");
+}
+
+CASE(queue_of_several,
+     "A request for several names queues where they are taken, and for the head of each.")
+{
+    begin();
+    GRANTED({"a"}, .value = "held");
+    REFUSED({"a", "b"}, .value = "v", .waiter = W1, .ticket = "10");
+    CHECK_INT(1, server_int(&node, "ZCARD", "redlock.queue:a", NULL));
+    /* The holder of a may want b now: nobody stands in its way. */
+    CHECK_INT(0, server_int(&node, "ZCARD", "redlock.queue:b", NULL));
+    GRANTED({"b"}, .value = "u", .waiter = W2, .ticket = "20");
+    REFUSED({"a", "b"}, .value = "v", .waiter = W1, .ticket = "10");
+    CHECK_INT(1, server_int(&node, "ZCARD", "redlock.queue:b", NULL));
+    server_cmd(&node, "DEL", "redlock:a", "redlock:b", NULL);
+    const char *reply = TAKE({"b"}, .value = "u", .waiter = W2, .ticket = "20");
+    CHECK_INT(0, part_int(reply, 0)); /* free, but somebody was first */
+    CHECK_INT(2, part_int(reply, 6));
+    GRANTED({"a", "b"}, .value = "v", .waiter = W1, .ticket = "10");
+}
+
+/* ---- being woken --------------------------------------------------------------------------- */
+
+static struct resp *ear;
+
+static void listen_to(const char *channel)
+{
+    char reply[256];
+    const char *const ask[] = {"SUBSCRIBE", channel, NULL};
+    ear = resp_unix(node.socket_path);
+    CHECK(ear != NULL && resp_send(ear, ask) == 0);
+    CHECK(resp_read(ear, reply, sizeof reply) == 0);
+}
+
+/* The next message; empty when there is none. The server answered its PING behind them. */
+static const char *heard(void)
+{
+    static char reply[256];
+    struct pollfd p = {.fd = ear->fd, .events = POLLIN};
+    CHECK_STR("PONG", server_cmd(&node, "PING", NULL));
+    if (ear->start == ear->end && poll(&p, 1, 50) == 0)
+        return "";
+    CHECK(resp_read(ear, reply, sizeof reply) == 0);
+    return strrchr(reply, '\n') + 1;
+}
+
+static void queue_up(const char *waiter, const char *ticket)
+{
+    server_cmd(&node, "ZADD", QUEUE, ticket, waiter, NULL);
+    server_cmd(&node, "ZADD", ALIVE, "9e15", waiter, NULL);
+}
+
+CASE(head_is_woken, "Giving back wakes the head of the queue, on its client's channel.")
+{
+    begin();
+    listen_to("redlock.wake:" CLIENT_A);
+    queue_up(W1, "10");
+    queue_up(W2, "20");
+    GRANTED(.value = "v");
+    CHECK_STR("2", GIVE(.value = "v"));
+    CHECK_STR(W1, heard());
+    CHECK_STR("", heard()); /* and nobody else */
+    GRANTED(.value = "v");
+    CHECK_STR("2", call_release(&node, "x", "v"));
+    CHECK_STR(W1, heard());
+    CHECK_STR("2", call_release(&node, "x", ""));
+    CHECK_STR(W1, heard());
+    GRANTED(.value = "v");
+    CHECK_STR("0", call_release(&node, "x", "")); /* taken */
+    CHECK_STR("0", GIVE(.value = "not v"));
+    CHECK_STR("", heard());
+}
+
+CASE(the_dead_are_passed_over,
+     "Giving back passes over dead waiters and wakes the first living one.")
+{
+    begin();
+    listen_to("redlock.wake:" CLIENT_A);
+    queue_up(W1, "10");
+    queue_up(W2, "20");
+    server_cmd(&node, "ZADD", ALIVE, "5", W1, NULL);
+    GRANTED(.value = "v");
+    CHECK_STR("2", GIVE(.value = "v"));
+    CHECK_STR(W2, heard());
+}
+
+CASE(rollback_wakes_nobody_behind,
+     "A rollback of the head of the queue wakes no waiter behind it.")
+{
+    begin();
+    listen_to("redlock.wake:" CLIENT_A);
+    queue_up(W1, "10");
+    queue_up(W2, "20");
+    GRANTED(.value = "v", .waiter = W1, .ticket = "10");
+    CHECK_INT(1, server_int(&node, "ZCARD", QUEUE, NULL)); /* the grant took the place along */
+    CHECK_STR("2", GIVE(.value = "v", .waiter = W1, .ticket = "10"));
+    CHECK_STR("", heard());
+    CHECK_INT(2, server_int(&node, "ZCARD", QUEUE, NULL));
+    CHECK_STR("0", GIVE(.waiter = W1)); /* but who leaves does */
+    CHECK_STR(W2, heard());
+    CHECK_INT(1, server_int(&node, "ZCARD", QUEUE, NULL));
+    CHECK_INT(1, server_int(&node, "ZCARD", ALIVE, NULL));
+    CHECK_STR("0", GIVE(.waiter = W1)); /* was not there any more */
+    CHECK_STR("", heard());
+}
+
+CASE(leaving_a_taken_lock, "A waiter that leaves the queue of a taken lock wakes no other.")
+{
+    begin();
+    listen_to("redlock.wake:" CLIENT_A);
+    GRANTED(.value = "v");
+    queue_up(W1, "10");
+    queue_up(W2, "20");
+    CHECK_STR("0", GIVE(.waiter = W1));
+    CHECK_STR("", heard());
+}
+
+CASE(readers_are_woken_together,
+     "Readers at the head of the queue are woken together, up to the first writer.")
+{
+    begin();
+    listen_to("redlock.wake:" CLIENT_B);
+    queue_up(R1, "10");
+    queue_up(R2, "20");
+    GRANTED(.value = "v");
+    CHECK_STR("2", GIVE(.value = "v"));
+    CHECK_STR(R1, heard());
+    CHECK_STR(R2, heard());
+    CHECK_STR("", heard());
+}
+
+CASE(plain_release_passes_the_deaf_over,
+     "The release of a mutex wakes the next waiter when the first has no subscriber.")
+{
+    begin();
+    listen_to("redlock.wake:" CLIENT_A);
+    queue_up("w" CLIENT_B ".1", "10");
+    queue_up(W2, "20");
+    GRANTED(.value = "v");
+    CHECK_STR("2", call_release(&node, "x", "v"));
+    CHECK_STR(W2, heard());
+    CHECK_STR("2", call_release(&node, "x", ""));
+    CHECK_STR(W2, heard());
+}
+
+CASE(plain_release_wakes_all_readers,
+     "The release of a plain mutex wakes every reader at the head.")
+{
+    begin();
+    listen_to("redlock.wake:" CLIENT_B);
+    queue_up(R1, "10");
+    queue_up(R2, "20");
+    GRANTED(.value = "v");
+    CHECK_STR("2", call_release(&node, "x", "v"));
+    CHECK_STR(R1, heard());
+    CHECK_STR(R2, heard());
+    CHECK_STR("", heard());
+    server_cmd(&node, "DEL", QUEUE, NULL);
+    CHECK_STR("1", call_release(&node, "x", "")); /* nobody waits */
+}
+
+CASE(last_reader_wakes_the_writer, "A writer is woken when the last reader leaves, not before.")
+{
+    begin();
+    listen_to("redlock.wake:" CLIENT_A);
+    GRANTED(.value = "r1", .kind = "s");
+    GRANTED(.value = "r2", .kind = "s");
+    queue_up(W1, "10");
+    CHECK_STR("2", GIVE(.value = "r1"));
+    CHECK_STR("", heard());
+    CHECK_STR("2", GIVE(.value = "r2"));
+    CHECK_STR(W1, heard());
+}
+
+CASE(free_slot_is_told, "A waiter for a semaphore is told which slot became free.")
+{
+    begin();
+    listen_to("redlock.wake:" CLIENT_A);
+    GRANTED(.value = "a#1", .kind = "k", .group = "2", .slot = "1");
+    GRANTED(.value = "b#2", .kind = "k", .group = "2", .slot = "2");
+    queue_up(W1, "10");
+    CHECK_STR("2", GIVE(.value = "b#2"));
+    CHECK_STR(W1 "#2", heard());
+}
+
+CASE(last_hold_wakes, "Only the last of an owner's holds wakes the next owner.")
+{
+    begin();
+    listen_to("redlock.wake:" CLIENT_A);
+    GRANTED(.value = "a", .kind = "o", .group = "me");
+    GRANTED(.value = "b", .kind = "o", .group = "me");
+    queue_up(W1, "10");
+    CHECK_STR("2", GIVE(.value = "a"));
+    CHECK_STR("", heard());
+    CHECK_STR("2", GIVE(.value = "b"));
+    CHECK_STR(W1, heard());
+}

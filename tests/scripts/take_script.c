@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* take.lua by hand: every way in which a node grants, refuses, and says for how long. */
+#include "check.h"
+#include "clock.h"
+#include "script_calls.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEY "redlock:x"
+
+static struct server node;
+
+static void begin(void)
+{
+    server_start(&node, NULL);
+}
+
+#define TAKE(...) call_take(&node, (struct take){__VA_ARGS__})
+#define GRANTED(...) CHECK_INT(1, part_int(TAKE(__VA_ARGS__), 0))
+#define REFUSED(...) CHECK_INT(0, part_int(TAKE(__VA_ARGS__), 0))
+
+static long long pttl(const char *key)
+{
+    return server_int(&node, "PTTL", key, NULL);
+}
+
+CASE(mutex,
+     "take.lua sets a mutex as the plain string key, and tells a refused request its TTL.")
+{
+    begin();
+    const char *reply = TAKE(.value = "a", .ttl = "5000");
+    CHECK_INT(6, part_count(reply));
+    CHECK_INT(1, part_int(reply, 0));
+    CHECK_INT(0, part_int(reply, 1)); /* no token was asked for */
+    CHECK_STR("", part(reply, 2));    /* nor the marker */
+    CHECK_INT(0, part_int(reply, 3));
+    CHECK_STR("", part(reply, 4));
+    CHECK_INT(0, part_int(reply, 5));
+    CHECK_STR("a", server_cmd(&node, "GET", KEY, NULL));
+    CHECK_BETWEEN(4000, 5000, pttl(KEY));
+    reply = TAKE(.value = "b", .ttl = "9000");
+    CHECK_INT(0, part_int(reply, 0));
+    CHECK_BETWEEN(4000, 5000, part_int(reply, 1));
+    CHECK_INT(0, part_int(reply, 5)); /* no ticket: it did not look at the queue */
+    CHECK_INT(0, part_int(reply, 6));
+    CHECK_STR("a", server_cmd(&node, "GET", KEY, NULL));
+    GRANTED(.value = "a", .ttl = "9000"); /* the same attempt again */
+    CHECK_BETWEEN(4000, 5000, pttl(KEY)); /* which does not renew it */
+    CHECK_INT(1, server_keys(&node));
+}
+
+CASE(identity,
+     "take.lua tells the node's identity when asked for, and it is what the marker says.")
+{
+    begin();
+    const char *reply = TAKE(.value = "a", .identity = "1");
+    CHECK_INT(1, part_int(reply, 0));
+    CHECK_BETWEEN(60, 100, strlen(part(reply, 4)));
+    CHECK_STR(part(reply, 2), part(reply, 4));
+    CHECK_INT(60000, part_int(reply, 3));
+    reply = TAKE(.value = "b", .identity = "1");
+    CHECK_INT(0, part_int(reply, 0));
+    CHECK_STR(part(reply, 2), part(reply, 4));
+    server_cmd(&node, "DEL", "redlock.admit", NULL);
+    reply = TAKE(.value = "b", .kind = "s", .identity = "1");
+    CHECK_STR("", part(reply, 2));
+    CHECK_INT(0, part_int(reply, 3));
+}
+
+CASE(max_ttl,
+     "take.lua grants no kind of lock beyond the marker's max_ttl, and leaves nothing.")
+{
+    static const char *const kinds[] = {"m", "s", "o", "k"};
+    begin();
+    server_cmd(&node, "HSET", "redlock.admit", "max_ttl", "1000", NULL);
+    for (int i = 0; i < 4; i++) {
+        const char *reply = TAKE(.ttl = "1001", .kind = kinds[i], .group = "2", .slot = "1",
+                                 .fence_life = "1000", .waiter = "w1", .ticket = "5");
+        CHECK_INT(2, part_count(reply));
+        CHECK_INT(-2, part_int(reply, 0));
+        CHECK_INT(1000, part_int(reply, 1));
+        CHECK_INT(0, server_keys(&node));
+        GRANTED(.value = "v", .ttl = "1000", .kind = kinds[i], .group = "2", .slot = "1");
+        CHECK_INT(1, server_int(&node, "DEL", KEY, NULL));
+    }
+}
+
+CASE(readers, "take.lua keeps readers in one sorted set, each with an end of its own.")
+{
+    begin();
+    GRANTED(.value = "a", .kind = "s", .ttl = "8000");
+    CHECK_STR("zset", server_cmd(&node, "TYPE", KEY, NULL));
+    GRANTED(.value = "b", .kind = "s", .ttl = "2000"); /* does not shorten the key's life */
+    CHECK_BETWEEN(7000, 8000, pttl(KEY));
+    GRANTED(.value = "c", .kind = "s", .ttl = "20000");
+    CHECK_BETWEEN(19000, 20000, pttl(KEY));
+    CHECK_INT(3, server_int(&node, "ZCARD", KEY, NULL));
+    long long ends = server_int(&node, "ZSCORE", KEY, "b", NULL);
+    CHECK_BETWEEN(1000, 2000, ends - server_now_ms(&node));
+    const char *reply = TAKE(.value = "w", .ttl = "100");
+    CHECK_INT(0, part_int(reply, 0));
+    CHECK_BETWEEN(19000, 20000, part_int(reply, 1)); /* until the last reader is gone */
+}
+
+CASE(expired_readers_go, "take.lua removes expired readers when the next reader comes.")
+{
+    begin();
+    GRANTED(.value = "short", .kind = "s", .ttl = "30");
+    GRANTED(.value = "long", .kind = "s", .ttl = "8000");
+    sleep_ms(40);
+    GRANTED(.value = "next", .kind = "s", .ttl = "50");
+    CHECK_STR("(nil)", server_cmd(&node, "ZSCORE", KEY, "short", NULL));
+    CHECK_INT(2, server_int(&node, "ZCARD", KEY, NULL));
+    CHECK_BETWEEN(7000, 8000, pttl(KEY));
+}
+
+CASE(readers_against_the_rest,
+     "take.lua refuses readers beside every other kind, and the reverse.")
+{
+    static const struct {
+        const char *kind, *group, *type;
+    } other[] = {{"m", "", "string"}, {"o", "me", "hash"}, {"k", "2", "hash"}};
+    begin();
+    for (int i = 0; i < 3; i++) {
+        GRANTED(.value = "a", .kind = other[i].kind, .group = other[i].group, .slot = "1",
+                .ttl = "4000");
+        CHECK_STR(other[i].type, server_cmd(&node, "TYPE", KEY, NULL));
+        const char *reply = TAKE(.value = "r", .kind = "s");
+        CHECK_INT(0, part_int(reply, 0));
+        CHECK_BETWEEN(3000, 4000, part_int(reply, 1));
+        server_cmd(&node, "DEL", KEY, NULL);
+        GRANTED(.value = "r", .kind = "s", .ttl = "4000");
+        REFUSED(.value = "a", .kind = other[i].kind, .group = other[i].group, .slot = "1");
+        CHECK_STR("zset", server_cmd(&node, "TYPE", KEY, NULL));
+        server_cmd(&node, "DEL", KEY, NULL);
+    }
+}
+
+CASE(all_pairs, "take.lua never grants two kinds of lock on one name, in either order.")
+{
+    static const struct {
+        const char *kind, *group;
+    } of[] = {{"m", ""}, {"s", ""}, {"o", "me"}, {"k", "2"}};
+    begin();
+    for (int i = 0; i < 4; i++) {
+        for (int j = 0; j < 4; j++) {
+            GRANTED(.value = "a", .kind = of[i].kind, .group = of[i].group, .slot = "1");
+            const char *reply =
+                TAKE(.value = "b", .kind = of[j].kind, .group = of[j].group, .slot = "2");
+            /* Beside each other only with its like, and a mutex not even then. */
+            CHECK_INT(i == j && i != 0, part_int(reply, 0));
+            server_cmd(&node, "DEL", KEY, NULL);
+        }
+    }
+}
+
+CASE(wrong_types, "take.lua refuses a key of any other type and leaves it as it is.")
+{
+    static const char *const kinds[] = {"m", "s", "o", "k"};
+    begin();
+    CHECK_INT(1, server_int(&node, "RPUSH", "redlock:list", "e", NULL));
+    CHECK_INT(1, server_int(&node, "SADD", "redlock:set", "e", NULL));
+    CHECK_INT(1, server_int(&node, "HSET", "redlock:hash", "f", "1", NULL));
+    for (int i = 0; i < 4; i++) {
+        static const char *const names[] = {"list", "set", "hash"};
+        for (int n = 0; n < 3; n++) {
+            const char *reply = TAKE({names[n]}, .kind = kinds[i], .group = "2", .slot = "1");
+            CHECK_INT(0, part_int(reply, 0));
+            CHECK_INT(-1, part_int(reply, 1)); /* it has no expiry */
+        }
+    }
+    CHECK_INT(1, server_int(&node, "LLEN", "redlock:list", NULL));
+    CHECK_INT(1, server_int(&node, "HLEN", "redlock:hash", NULL));
+}
+
+CASE(owner, "take.lua grants an owner any number of holds, each a field, and refuses another.")
+{
+    begin();
+    GRANTED(.value = "a", .kind = "o", .group = "me", .ttl = "3000");
+    CHECK_STR("hash", server_cmd(&node, "TYPE", KEY, NULL));
+    CHECK_STR("me", server_cmd(&node, "HGET", KEY, "owner", NULL));
+    GRANTED(.value = "b", .kind = "o", .group = "me", .ttl = "9000");
+    GRANTED(.value = "b", .kind = "o", .group = "me", .ttl = "9000");
+    CHECK_INT(3, server_int(&node, "HLEN", KEY, NULL)); /* repeated, and not counted twice */
+    CHECK_BETWEEN(8000, 9000, pttl(KEY));
+    GRANTED(.value = "c", .kind = "o", .group = "me", .ttl = "1000");
+    CHECK_BETWEEN(8000, 9000, pttl(KEY)); /* never shortened */
+    const char *reply = TAKE(.value = "d", .kind = "o", .group = "you");
+    CHECK_INT(0, part_int(reply, 0));
+    CHECK_BETWEEN(8000, 9000, part_int(reply, 1));
+    REFUSED(.value = "d", .kind = "o", .group = "");
+}
+
+CASE(nested_token, "take.lua tells a nested hold the first hold's token, and counts on.")
+{
+    begin();
+    const char *reply =
+        TAKE(.value = "a", .kind = "o", .group = "me", .fence_life = "86400000");
+    char token[32];
+    snprintf(token, sizeof token, "%s", part(reply, 1));
+    CHECK_INT(0, part_int(reply, 5));
+    CHECK_STR(token, server_cmd(&node, "HGET", "redlock.fence:x", "i1", NULL));
+    CHECK_STR(token, server_cmd(&node, "HGET", KEY, "fence", NULL));
+    reply = TAKE(.value = "b", .kind = "o", .group = "me", .fence_life = "86400000");
+    CHECK_STR(token, part(reply, 5));
+    CHECK_INT(atoll(token) + 1, part_int(reply, 1)); /* in case it only looks nested */
+    CHECK_STR(token, server_cmd(&node, "HGET", KEY, "fence", NULL));
+    CHECK_INT(0, part_int(TAKE(.value = "c", .kind = "o", .group = "me"), 1)); /* not asked */
+    server_cmd(&node, "DEL", KEY, NULL);
+    reply = TAKE(.value = "c", .kind = "o", .group = "you", .fence_life = "86400000");
+    CHECK_INT(atoll(token) + 2, part_int(reply, 1));
+    CHECK_INT(0, part_int(reply, 5));
+}
+
+CASE(token_inside_a_plain_hold,
+     "take.lua draws the owner's token with the first fenced hold inside a plain one.")
+{
+    begin();
+    GRANTED(.value = "a", .kind = "o", .group = "me");
+    const char *reply = TAKE(.value = "b", .kind = "o", .group = "me", .fence_life = "1000");
+    CHECK(part_int(reply, 1) > 0);
+    CHECK_INT(0, part_int(reply, 5));
+    CHECK_STR(part(reply, 1), server_cmd(&node, "HGET", KEY, "fence", NULL));
+}
+
+CASE(tokens,
+     "take.lua's counters start at the clock, go up by one and live for a day, if asked for.")
+{
+    begin();
+    long long before_us = server_now_ms(&node) * 1000;
+    const char *reply = TAKE(.value = "a", .fence_life = "86400000");
+    long long first = part_int(reply, 1);
+    CHECK_BETWEEN(before_us, server_now_ms(&node) * 1000 + 1000, first);
+    CHECK_BETWEEN(86300000, 86400000, pttl("redlock.fence:x"));
+    server_cmd(&node, "DEL", KEY, NULL);
+    server_cmd(&node, "PEXPIRE", "redlock.fence:x", "1000", NULL);
+    GRANTED(.value = "b");
+    CHECK_BETWEEN(0, 1000, pttl("redlock.fence:x")); /* was not touched */
+    REFUSED(.value = "c", .fence_life = "86400000");
+    server_cmd(&node, "DEL", KEY, NULL);
+    CHECK_INT(first + 1, part_int(TAKE(.value = "d", .fence_life = "86400000"), 1));
+    CHECK_BETWEEN(86300000, 86400000, pttl("redlock.fence:x"));
+}
+
+CASE(old_counter,
+     "take.lua starts a counter of another incarnation at the clock, and never goes back.")
+{
+    begin();
+    long long before_us = server_now_ms(&node) * 1000;
+    server_cmd(&node, "HSET", "redlock.fence:x", "i0", "1000", NULL);
+    CHECK(part_int(TAKE(.value = "a", .fence_life = "86400000"), 1) >= before_us);
+    server_cmd(&node, "DEL", KEY, NULL);
+    server_cmd(&node, "DEL", "redlock.fence:x", NULL);
+    server_cmd(&node, "HSET", "redlock.fence:x", "i0", "4000000000000000", NULL);
+    CHECK_STR("4000000000000001", part(TAKE(.value = "a", .fence_life = "86400000"), 1));
+    CHECK_STR("i1\n4000000000000001", server_cmd(&node, "HGETALL", "redlock.fence:x", NULL));
+    server_cmd(&node, "DEL", KEY, NULL);
+    server_cmd(&node, "HSET", "redlock.fence:x", "i1", "nonsense", NULL);
+    CHECK(part_int(TAKE(.value = "a", .fence_life = "86400000"), 1) >= before_us);
+}
+
+CASE(slots, "take.lua gives a slot to one holder, and tells a refused request of free slots.")
+{
+    begin();
+    GRANTED(.value = "a#2", .kind = "k", .group = "7", .slot = "2", .ttl = "4000");
+    CHECK_STR("7", server_cmd(&node, "HGET", KEY, "slots", NULL));
+    CHECK_HAS(":a#2", server_cmd(&node, "HGET", KEY, "s:2", NULL));
+    const char *reply = TAKE(.value = "b#2", .kind = "k", .group = "7", .slot = "2");
+    CHECK_INT(0, part_int(reply, 0));
+    CHECK_INT(0, part_int(reply, 1)); /* at once, elsewhere */
+    CHECK_INT(12, part_count(reply)); /* four hints, the next ones in turn */
+    for (int i = 0; i < 4; i++)
+        CHECK_INT(3 + i, part_int(reply, 8 + i));
+    GRANTED(.value = "c#7", .kind = "k", .group = "7", .slot = "7", .ttl = "9000");
+    reply = TAKE(.value = "d#7", .kind = "k", .group = "7", .slot = "7");
+    CHECK_INT(1, part_int(reply, 8)); /* round the corner, and past the one that is taken */
+    CHECK_INT(3, part_int(reply, 9));
+    CHECK_BETWEEN(8000, 9000, pttl(KEY));
+}
+
+CASE(full_semaphore,
+     "take.lua tells a request for a full semaphore when the first slot expires.")
+{
+    begin();
+    GRANTED(.value = "a#1", .kind = "k", .group = "2", .slot = "1", .ttl = "9000");
+    GRANTED(.value = "b#2", .kind = "k", .group = "2", .slot = "2", .ttl = "3000");
+    const char *reply = TAKE(.value = "c#1", .kind = "k", .group = "2", .slot = "1");
+    CHECK_INT(0, part_int(reply, 0));
+    CHECK_BETWEEN(2000, 3000, part_int(reply, 1));
+    CHECK_INT(8, part_count(reply));                                 /* no hint */
+    REFUSED(.value = "c#1", .kind = "k", .group = "3", .slot = "3"); /* another k */
+    REFUSED(.value = "c#1", .kind = "k", .group = "1", .slot = "1");
+    CHECK_INT(3, server_int(&node, "HLEN", KEY, NULL));
+}
+
+CASE(expired_slot, "take.lua grants a slot whose own time is over, whatever the key's TTL.")
+{
+    begin();
+    GRANTED(.value = "b#2", .kind = "k", .group = "2", .slot = "2", .ttl = "90000");
+    GRANTED(.value = "a#1", .kind = "k", .group = "2", .slot = "1", .ttl = "30");
+    sleep_ms(40); /* full_semaphore shows that a slot whose time is not over is refused */
+    CHECK_HAS(":a#1", server_cmd(&node, "HGET", KEY, "s:1", NULL));
+    const char *reply = TAKE(.value = "d#2", .kind = "k", .group = "2", .slot = "2");
+    CHECK_INT(0, part_int(reply, 0));
+    CHECK_INT(1, part_int(reply, 8)); /* the hint knows it, too */
+    GRANTED(.value = "c#1", .kind = "k", .group = "2", .slot = "1", .ttl = "5000");
+    CHECK_HAS(":c#1", server_cmd(&node, "HGET", KEY, "s:1", NULL));
+}
+
+CASE(several, "take.lua grants all of several names or none, and tells the longest TTL.")
+{
+    begin();
+    GRANTED({"b"}, .value = "other", .ttl = "4000");
+    GRANTED({"c"}, .value = "third", .ttl = "9000");
+    const char *reply = TAKE({"a", "b", "c"}, .value = "v", .fence_life = "86400000");
+    CHECK_INT(0, part_int(reply, 0));
+    CHECK_BETWEEN(8000, 9000, part_int(reply, 1));
+    CHECK_INT(2, server_keys(&node)); /* nothing of ours, no counter either */
+    server_cmd(&node, "DEL", "redlock:b", "redlock:c", NULL);
+    GRANTED({"a", "b", "c"}, .value = "v", .ttl = "5000");
+    CHECK_INT(3, server_keys(&node));
+    for (int i = 0; i < 3; i++) {
+        static const char *const keys[] = {"redlock:a", "redlock:b", "redlock:c"};
+        CHECK_STR("v", server_cmd(&node, "GET", keys[i], NULL));
+        CHECK_BETWEEN(4000, 5000, pttl(keys[i]));
+    }
+}
+
+CASE(several_tokens, "take.lua gives one token for several names, above each of theirs.")
+{
+    begin();
+    server_cmd(&node, "HSET", "redlock.fence:a", "i1", "3000000000000000", NULL);
+    server_cmd(&node, "HSET", "redlock.fence:b", "i1", "3000000000000007", NULL);
+    const char *reply = TAKE({"a", "b", "c"}, .value = "v", .fence_life = "86400000");
+    CHECK_STR("3000000000000008", part(reply, 1));
+    for (int i = 0; i < 3; i++) {
+        static const char *const keys[] = {"redlock.fence:a", "redlock.fence:b",
+                                           "redlock.fence:c"};
+        CHECK_STR("i1\n3000000000000008", server_cmd(&node, "HGETALL", keys[i], NULL));
+    }
+}
+
+CASE(heal, "take.lua heals past the queue and overwrites no other holder.")
+{
+    static const char *const kinds[] = {"m", "s", "o", "k"};
+    begin();
+    for (int i = 0; i < 4; i++) {
+        server_cmd(&node, "ZADD", "redlock.queue:x", "5", "wsomebody", NULL);
+        server_cmd(&node, "ZADD", "redlock.alive:x", "9e15", "wsomebody", NULL);
+        GRANTED(.value = "v#1", .kind = kinds[i], .group = "2", .slot = "1", .life = "heal");
+        CHECK_INT(1, server_int(&node, "ZCARD", "redlock.queue:x", NULL));
+        REFUSED(.value = "w#1", .kind = i == 1 ? "m" : kinds[i], .group = i == 2 ? "3" : "2",
+                .slot = "1", .life = "heal");
+        server_cmd(&node, "FLUSHALL", NULL);
+    }
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Everything at once, at random: threads that lock, extend, release, free and cancel while
+ * nodes hang, answer late and lose their connections. Nodes never lose keys here, so there is
+ * one rule without exception: whoever wins finds every earlier holder's validity over or given
+ * up. REDLOCK_TEST_SEED repeats a run's choices.
+ */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+#include "proxy.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+enum { NODES = 5, NAMES = 3, BLOCKING = 4, IN_FLIGHT = 12, RUN_MS = 2500 };
+
+static const char *const names[NAMES] = {"red", "green", "blue"};
+
+/* Until when somebody certainly holds the name; 0: nobody says so. */
+static _Atomic int64_t held_until_ns[NAMES];
+
+static _Atomic bool over;
+static _Atomic int wins;
+
+static unsigned choose_seed(void)
+{
+    unsigned seed = 0;
+    const char *given = getenv("REDLOCK_TEST_SEED");
+    if (given != NULL)
+        return (unsigned)strtoul(given, NULL, 10);
+    CHECK(getrandom(&seed, sizeof seed, 0) == (ssize_t)sizeof seed);
+    return seed;
+}
+
+static int64_t draw(unsigned *seed, int64_t low, int64_t high)
+{
+    return low + rand_r(seed) % (high - low + 1);
+}
+
+/*
+ * Called by a winner while its lock is held. The exchange is what makes two holders visible:
+ * each would find the other's time still running.
+ */
+static void enter(int name, redlock_lock *lock)
+{
+    int64_t until_ns = redlock_deadline_ns(lock);
+    int64_t before_ns = atomic_exchange(&held_until_ns[name], until_ns);
+    int64_t moment_ns = now_ns();
+    if (until_ns > moment_ns && before_ns > moment_ns)
+        FAIL("%s won while another held it for %lld us more", names[name],
+             (long long)(before_ns - moment_ns) / 1000);
+    wins++;
+}
+
+/* Before the release, and only what this holder said itself. */
+static void leave(int name, int64_t until_ns)
+{
+    atomic_compare_exchange_strong(&held_until_ns[name], &until_ns, 0);
+}
+
+/* ---- blocking callers ----------------------------------------------------------------------- */
+
+struct blocking {
+    pthread_t thread;
+    redlock *client;
+    unsigned seed;
+};
+
+static void *lock_at_random(void *data)
+{
+    struct blocking *b = data;
+    while (!over) {
+        int name = (int)draw(&b->seed, 0, NAMES - 1);
+        redlock_request q = {.size = sizeof q, .wait_ms = draw(&b->seed, 0, 150)};
+        redlock_lock *lock = NULL;
+        int error =
+            redlock_acquire(b->client, names[name], draw(&b->seed, 150, 900), &q, &lock);
+        CHECK((error == REDLOCK_OK) == (lock != NULL));
+        if (error != REDLOCK_OK) {
+            CHECK(error == REDLOCK_BUSY || error == REDLOCK_TIMEOUT ||
+                  error == REDLOCK_NOQUORUM);
+            continue;
+        }
+        enter(name, lock);
+        int64_t until_ns = redlock_deadline_ns(lock);
+        sleep_ms(draw(&b->seed, 0, 8));
+        if (draw(&b->seed, 0, 2) == 0)
+            redlock_extend(lock, 500); /* may move the deadline: this one stays what it was */
+        leave(name, until_ns);
+        if (draw(&b->seed, 0, 3) > 0)
+            redlock_release(lock);
+        redlock_lock_free(lock);
+    }
+    return NULL;
+}
+
+/* ---- one event loop with many handles -------------------------------------------------------- */
+
+struct flight {
+    redlock *client;
+    redlock_lock *lock;
+    unsigned *seed;
+    int name;
+    int started, done; /* operations */
+    int lost;
+};
+
+static void start_flight(struct flight *f);
+
+static void released(redlock_lock *lock, int error, void *data)
+{
+    struct flight *f = data;
+    (void)error;
+    f->done++;
+    redlock_lock_free(lock);
+    f->lock = NULL;
+}
+
+static void acquired(redlock_lock *lock, int error, void *data)
+{
+    struct flight *f = data;
+    f->done++;
+    if (error == REDLOCK_OK) {
+        enter(f->name, lock);
+        leave(f->name, redlock_deadline_ns(lock));
+        if (draw(f->seed, 0, 1) == 0) {
+            f->started++;
+            CHECK_OK(redlock_start_release(lock, released, f));
+            return;
+        }
+    }
+    redlock_lock_free(lock);
+    f->lock = NULL;
+}
+
+static void on_lost(redlock_lock *lock, int error, void *data)
+{
+    (void)lock;
+    (void)error;
+    ((struct flight *)data)->lost++;
+}
+
+static void start_flight(struct flight *f)
+{
+    f->name = (int)draw(f->seed, 0, NAMES - 1);
+    redlock_request q = {
+        .size = sizeof q,
+        .wait_ms = draw(f->seed, -1, 100),
+        .done = acquired,
+        .lost = on_lost,
+        .data = f,
+    };
+    f->started++;
+    CHECK_OK(redlock_start(f->client, names[f->name], draw(f->seed, 50, 600), &q, &f->lock));
+}
+
+static void fly_at_random(redlock *r, unsigned *seed)
+{
+    struct flight flights[IN_FLIGHT] = {0};
+    for (int i = 0; i < IN_FLIGHT; i++)
+        flights[i] = (struct flight){.client = r, .seed = seed};
+    while (!over) {
+        struct flight *f = &flights[draw(seed, 0, IN_FLIGHT - 1)];
+        if (f->lock == NULL)
+            start_flight(f);
+        else if (draw(seed, 0, 9) == 0)
+            redlock_cancel(f->lock); /* no effect on one that is not waiting */
+        CHECK(redlock_process(r, (int)draw(seed, 0, 2)) >= 0);
+    }
+    for (int i = 0; i < IN_FLIGHT; i++)
+        if (flights[i].lock != NULL)
+            redlock_cancel(flights[i].lock);
+    for (int64_t end_ms = now_ms() + 3000; now_ms() < end_ms;) {
+        int open = 0;
+        for (int i = 0; i < IN_FLIGHT; i++)
+            open += flights[i].started != flights[i].done;
+        if (open == 0)
+            break;
+        CHECK(redlock_process(r, 10) >= 0);
+    }
+    for (int i = 0; i < IN_FLIGHT; i++) {
+        CHECK_INT(flights[i].started, flights[i].done); /* each exactly once */
+        redlock_lock_free(flights[i].lock);
+    }
+}
+
+static void *fly(void *data)
+{
+    struct blocking *b = data;
+    fly_at_random(b->client, &b->seed);
+    return NULL;
+}
+
+/* ---- the weather ----------------------------------------------------------------------------- */
+
+static void make_weather(struct cluster *c, struct proxy *p, unsigned *seed)
+{
+    for (int64_t end_ms = now_ms() + RUN_MS; now_ms() < end_ms;) {
+        int node = (int)draw(seed, 0, NODES - 1);
+        switch (draw(seed, 0, 4)) {
+        case 0:
+            server_freeze(&c->node[node]);
+            sleep_ms(draw(seed, 1, 90));
+            server_thaw(&c->node[node]);
+            break;
+        case 1:
+            proxy_cut(&p[node]);
+            break;
+        case 2:
+            p[node].switches->down_delay_ms = (int)draw(seed, 0, 70);
+            break;
+        case 3:
+            p[node].switches->up_delay_ms = (int)draw(seed, 0, 30);
+            break;
+        default:
+            p[node].switches->down_delay_ms = p[node].switches->up_delay_ms = 0;
+            sleep_ms(draw(seed, 5, 40));
+            break;
+        }
+    }
+}
+
+CASE(nobody_overlaps_in_any_weather,
+     "No two threads hold a lock at once while nodes and connections fail.")
+{
+    struct cluster c;
+    struct proxy p[NODES];
+    struct blocking b[BLOCKING + 1];
+    unsigned seed = choose_seed();
+    printf("# REDLOCK_TEST_SEED=%u\n", seed);
+    fflush(stdout);
+    cluster_start(&c, NODES);
+    for (int i = 0; i < NODES; i++) {
+        proxy_start(&p[i], c.node[i].port.number);
+        c.urls[i] = p[i].url;
+    }
+    redlock *shared = client_open_hasty(&c, REDLOCK_THREAD, DEFAULT_MS);
+    redlock *plain = client_open_hasty(&c, 0, DEFAULT_MS);
+    redlock *loop = client_open_hasty(&c, 0, DEFAULT_MS);
+    client_warm(shared);
+    for (int i = 0; i <= BLOCKING; i++) {
+        b[i] = (struct blocking){.client = i % 2 == 0 ? shared : plain,
+                                 .seed = seed + 1u + (unsigned)i};
+        if (i == BLOCKING)
+            b[i].client = loop;
+        CHECK_INT(
+            0, pthread_create(&b[i].thread, NULL, i == BLOCKING ? fly : lock_at_random, &b[i]));
+    }
+    make_weather(&c, p, &seed);
+    for (int i = 0; i < NODES; i++)
+        p[i].switches->down_delay_ms = p[i].switches->up_delay_ms = 0;
+    over = true;
+    for (int i = 0; i <= BLOCKING; i++)
+        pthread_join(b[i].thread, NULL);
+    printf("# %d locks won\n", wins);
+    CHECK(wins >= 10);
+    redlock_close(loop);
+    redlock_close(plain);
+    redlock_close(shared);
+}

@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# intents.sh FOLDER...: the intent of every CASE is a sentence that a reader of a failing line
+# understands without the cases around it.
+set -eu
+find "$@" -name '*.c' ! -name seat.c ! -name wake_ups.c -exec awk '
+    function complain(why) {
+        print FILENAME ": " why ": " case
+        bad++
+    }
+    function check(intent) {
+        seen++
+        if (length(intent) > 88)
+            complain("does not fit into a line")
+        if (intent ~ /^(The same|And|But|So|Also|It|Its|They|Who) /)
+            complain("begins in the middle")
+        if (tolower(intent) ~ /(nobody|somebody|anybody|everybody|whoever)/)
+            complain("has a subject that is not in the program")
+        if (intent !~ /\.$/)
+            complain("is not a sentence")
+        if (intent in user)
+            complain("says what " user[intent] " says")
+        user[intent] = FILENAME
+    }
+    /^CASE\(/ {
+        inside = 1
+        case = ""
+        # redlock_test() in CMake finds the names of the cases there.
+        if ($0 !~ /^CASE\([a-z0-9_]+,/) {
+            case = "CASE in line " FNR
+            complain("has its name on another line")
+            case = ""
+        }
+    }
+    inside { case = case $0 }
+    inside && /"\)$/ {
+        inside = 0
+        text = case
+        gsub(/" *"/, "", text)
+        sub(/^[^"]*"/, "", text)
+        sub(/"\)$/, "", text)
+        gsub(/\\"/, "\"", text)
+        check(text)
+    }
+    END {
+        print seen + 0 " intents"
+        exit bad > 0 || seen == 0
+    }' {} +
