@@ -7,14 +7,14 @@
 #include <string.h>
 
 #include "capture.h"
-#include "command.h"
-#include "config.h"
-#include "exit.h"
+#include "commands/run.h"
 #include "fuzz.h"
-#include "json.h"
 #include "json_check.h"
-#include "message.h"
-#include "run.h"
+#include "settings/command.h"
+#include "settings/config.h"
+#include "ui/exit.h"
+#include "ui/json.h"
+#include "ui/message.h"
 
 #define WORDS_MAX 32
 #define WORD_BYTES_MAX 2048
