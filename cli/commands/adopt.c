@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "report/report.h"
-#include "settings/client.h"
+#include "settings/open_client.h"
 #include "ui/exit.h"
 #include "ui/message.h"
 
@@ -31,7 +31,7 @@ static size_t read_input(char *line, size_t size)
     return length > 0 && line[length - 1] == '\r' ? length - 1 : length;
 }
 
-static int take_value(struct handover *h, const char *word)
+static int take_value(struct adopted_locks *h, const char *word)
 {
     char line[2 * REDLOCK_VALUE_MAX];
     const char *value = word ? word : getenv("REDLOCK_VALUE");
@@ -57,7 +57,7 @@ static int take_value(struct handover *h, const char *word)
 }
 
 /* Of several words the last is VALUE; a single one is NAME. */
-static int read_options(struct handover *h, struct args *a)
+static int read_options(struct adopted_locks *h, struct args *a)
 {
     const char *word, *value = NULL;
     int id, status = 0;
@@ -84,7 +84,7 @@ static int read_options(struct handover *h, struct args *a)
     return status ? status : take_value(h, value);
 }
 
-static int adopt(struct handover *h)
+static int adopt(struct adopted_locks *h)
 {
     for (size_t i = 0; i < h->name_count; i++) {
         int error = redlock_adopt(h->client, h->name[i], h->value, &h->lock[i]);
@@ -94,7 +94,7 @@ static int adopt(struct handover *h)
     return 0;
 }
 
-static int begin(struct handover *h, const struct command *command, int argc, char **argv)
+static int begin(struct adopted_locks *h, const struct command *command, int argc, char **argv)
 {
     struct args a;
     settings_init(&h->settings);
@@ -111,8 +111,8 @@ static int begin(struct handover *h, const struct command *command, int argc, ch
     return status ? status : adopt(h);
 }
 
-int handover_failed(const struct handover *h, size_t index, int error, const char *text,
-                    const char *advice)
+int adopt_report_failure(const struct adopted_locks *h, size_t index, int error,
+                         const char *text, const char *advice)
 {
     redlock_report report = {.size = sizeof report};
     char detail[REDLOCK_TEXT_MAX * 2];
@@ -130,7 +130,7 @@ int handover_failed(const struct handover *h, size_t index, int error, const cha
     return report_failure(&h->settings, &f);
 }
 
-static void end(struct handover *h)
+static void end(struct adopted_locks *h)
 {
     settings_free(&h->settings);
     for (size_t i = 0; i < h->name_count; i++)
@@ -140,18 +140,18 @@ static void end(struct handover *h)
     h->client = NULL;
 }
 
-int handover_each(const struct command *command, int argc, char **argv,
-                  const struct handover_deed *deed)
+int adopt_each(const struct command *command, int argc, char **argv,
+               const struct adopt_operation *operation)
 {
-    struct handover h = {0};
+    struct adopted_locks h = {0};
     int given = begin(&h, command, argc, argv), status = given;
     for (size_t i = 0; !given && !h.stopped && i < h.name_count; i++) {
-        int error = deed->act(&h, i);
+        int error = operation->act(&h, i);
         int outcome = 0;
         if (error == REDLOCK_OK)
-            deed->succeeded(&h, i);
+            operation->succeeded(&h, i);
         else
-            outcome = deed->failed(&h, i, error);
+            outcome = operation->failed(&h, i, error);
         status = status ? status : outcome;
     }
     if (status == 0)

@@ -3,14 +3,14 @@
  * Locks that another process took and whose value this one was given: one, or those of several
  * names that were taken together.
  */
-#ifndef CLI_HANDOVER_H
-#define CLI_HANDOVER_H
+#ifndef CLI_ADOPT_H
+#define CLI_ADOPT_H
 
 #include <redlock.h>
 
 #include "settings/command.h"
 
-struct handover {
+struct adopted_locks {
     struct settings settings;
     const char *name[REDLOCK_NAMES_MAX];
     size_t name_count;
@@ -21,23 +21,23 @@ struct handover {
 };
 
 /* What a command does with each of them, and how it tells of it. */
-struct handover_deed {
-    int (*act)(const struct handover *h, size_t index); /* an enum redlock_error */
-    void (*succeeded)(const struct handover *h, size_t index);
-    int (*failed)(const struct handover *h, size_t index, int error); /* the exit status */
+struct adopt_operation {
+    int (*act)(const struct adopted_locks *h, size_t index); /* an enum redlock_error */
+    void (*succeeded)(const struct adopted_locks *h, size_t index);
+    int (*failed)(const struct adopted_locks *h, size_t index, int error); /* the exit status */
 };
 
 /*
  * Reads `NAME [VALUE]` or `NAME... VALUE` with options, opens a client, adopts the lock of every
- * name and does the deed to each. VALUE is a word, - for standard input, or missing for
+ * name and does the operation to each. VALUE is a word, - for standard input, or missing for
  * REDLOCK_VALUE. Returns the exit status: of what failed first, after saying why. The locks are
- * left as the deed leaves them.
+ * left as the operation leaves them.
  */
-int handover_each(const struct command *command, int argc, char **argv,
-                  const struct handover_deed *deed);
+int adopt_each(const struct command *command, int argc, char **argv,
+               const struct adopt_operation *operation);
 
 /* Reports a failed operation on one of them and returns the exit status. */
-int handover_failed(const struct handover *h, size_t index, int error, const char *text,
-                    const char *advice);
+int adopt_report_failure(const struct adopted_locks *h, size_t index, int error,
+                         const char *text, const char *advice);
 
 #endif

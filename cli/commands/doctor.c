@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "settings/client.h"
 #include "settings/command.h"
+#include "settings/open_client.h"
 #include "ui/exit.h"
 #include "ui/json.h"
 #include "ui/message.h"
@@ -205,7 +205,7 @@ static int doctor_main(const struct command *command, int argc, char **argv)
     const char *value;
     int id, status = 0;
     settings_init(&d.settings);
-    d.settings.no_doubts = true;
+    d.settings.no_node_warnings = true;
     args_begin(&a, command, &d.settings, argc, argv);
     while (status == 0 && !a.stopped && (id = args_next(&a, &value)) != ARGS_END) {
         if (id == ARGS_STOP)
@@ -224,7 +224,7 @@ static int doctor_main(const struct command *command, int argc, char **argv)
     return status;
 }
 
-static const struct option options[] = {
+static const struct cli_option options[] = {
     {SETTING_TTL, 't', "ttl", "TTL", "the TTL that the nodes must be fast enough for (10s)"},
     {0},
 };

@@ -9,7 +9,7 @@
 #include "ui/json.h"
 #include "ui/message.h"
 
-static void succeeded(const struct handover *h, size_t index)
+static void succeeded(const struct adopted_locks *h, size_t index)
 {
     redlock_report report = {.size = sizeof report};
     bool known = redlock_lock_report(h->lock[index], &report) == REDLOCK_OK;
@@ -28,7 +28,7 @@ static void succeeded(const struct handover *h, size_t index)
     }
 }
 
-static int failed(const struct handover *h, size_t index, int error)
+static int failed(const struct adopted_locks *h, size_t index, int error)
 {
     const char *advice = NULL, *text = NULL;
     if (error == REDLOCK_LOST) {
@@ -37,21 +37,21 @@ static int failed(const struct handover *h, size_t index, int error)
     } else if (error == REDLOCK_NOQUORUM) {
         advice = "try again before it expires; `redlock nodes` shows the state of the nodes";
     }
-    return handover_failed(h, index, error, text, advice);
+    return adopt_report_failure(h, index, error, text, advice);
 }
 
-static int renew(const struct handover *h, size_t index)
+static int renew(const struct adopted_locks *h, size_t index)
 {
     return redlock_extend(h->lock[index], h->settings.ttl_ms);
 }
 
 static int extend_main(const struct command *command, int argc, char **argv)
 {
-    static const struct handover_deed deed = {renew, succeeded, failed};
-    return handover_each(command, argc, argv, &deed);
+    static const struct adopt_operation operation = {renew, succeeded, failed};
+    return adopt_each(command, argc, argv, &operation);
 }
 
-static const struct option options[] = {OPTION_TTL, {0}};
+static const struct cli_option options[] = {TTL_OPTION, {0}};
 
 const struct command command_extend = {
     .name = "extend",

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "report/report.h"
-#include "settings/client.h"
 #include "settings/command.h"
+#include "settings/open_client.h"
 #include "settings/quorums.h"
 #include "ui/errors.h"
 #include "ui/exit.h"
@@ -161,7 +161,7 @@ cleanup:
     return status;
 }
 
-static const struct option options[] = {
+static const struct cli_option options[] = {
     {OPTION_QUORUM, 0, "quorum", "NAME", "of several quorums only this one"},
     {OPTION_YES, 'y', "yes", NULL, "do not ask: nothing is held on these nodes"},
     {0},

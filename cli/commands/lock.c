@@ -6,8 +6,8 @@
 
 #include "lock/held_lock.h"
 #include "report/report.h"
-#include "settings/client.h"
 #include "settings/command.h"
+#include "settings/open_client.h"
 #include "system/signals.h"
 #include "ui/errors.h"
 #include "ui/exit.h"
@@ -26,7 +26,8 @@ static int read_options(struct terms *t, struct args *a)
     return status ? status : terms_complete(t, false);
 }
 
-static void print_json(const struct hold *h, const struct settings *s, const struct terms *t)
+static void print_json(const struct held_lock *h, const struct settings *s,
+                       const struct terms *t)
 {
     struct json j = {.out = stdout};
     message_json_success(&j);
@@ -51,9 +52,9 @@ static void print_json(const struct hold *h, const struct settings *s, const str
 }
 
 /* The reader of standard output took longer than the lock lives. */
-static int report_late(struct hold *h, const struct settings *s, const struct terms *t)
+static int report_late(struct held_lock *h, const struct settings *s, const struct terms *t)
 {
-    hold_release(h);
+    held_lock_release(h);
     struct failure f = {.name = t->name[0],
                         .error = REDLOCK_EXPIRED,
                         .status = EXIT_LOST,
@@ -63,7 +64,7 @@ static int report_late(struct hold *h, const struct settings *s, const struct te
 }
 
 /* Hands the value over. Returns 0 or an exit status; then the lock has been given back. */
-static int hand_over(struct hold *h, const struct settings *s, const struct terms *t)
+static int hand_over(struct held_lock *h, const struct settings *s, const struct terms *t)
 {
     if (s->json)
         print_json(h, s, t);
@@ -77,16 +78,16 @@ static int hand_over(struct hold *h, const struct settings *s, const struct term
             report_table(&h->report, errors_stream());
         if (redlock_remaining_ms(h->lock) <= 0)
             return report_late(h, s, t);
-        hold_leave(h);
+        held_lock_leave(h);
         return 0;
     }
     /* Nobody knows the value: nobody could unlock it. */
-    hold_release(h);
+    held_lock_release(h);
     message_line("the value could not be written; the lock was released again");
     return EXIT_INTERNAL;
 }
 
-static int acquire(struct hold *h, const struct settings *s, const struct terms *t)
+static int acquire(struct held_lock *h, const struct settings *s, const struct terms *t)
 {
     int signal = 0;
     int signal_fd = signals_take();
@@ -95,18 +96,18 @@ static int acquire(struct hold *h, const struct settings *s, const struct terms 
     int status = client_open(s, &h->client);
     if (status)
         return status;
-    int error = hold_acquire(h, s, t, 0, signal_fd, &signal);
+    int error = held_lock_acquire(h, s, t, 0, signal_fd, &signal);
     if (signal)
         return EXIT_SIGNAL + signal;
     return error == REDLOCK_OK ? hand_over(h, s, t)
-                               : hold_report_failure(h, s, t, error, EXIT_BUSY);
+                               : held_lock_report_failure(h, s, t, error, EXIT_BUSY);
 }
 
 static int lock_main(const struct command *command, int argc, char **argv)
 {
     struct settings s;
     struct args a;
-    struct hold h = {0};
+    struct held_lock h = {0};
     struct terms t = {0};
     settings_init(&s);
     args_begin(&a, command, &s, argc, argv);
@@ -119,13 +120,13 @@ static int lock_main(const struct command *command, int argc, char **argv)
     if (status == 0)
         status = acquire(&h, &s, &t);
 cleanup:
-    hold_close(&h);
+    held_lock_close(&h);
     settings_free(&s);
     return status;
 }
 
-static const struct option options[] = {
-    OPTION_NO_WAIT, OPTION_WAIT, OPTION_TTL, TERMS_OPTIONS, {0}};
+static const struct cli_option options[] = {
+    NO_WAIT_OPTION, WAIT_OPTION, TTL_OPTION, TERMS_OPTIONS, {0}};
 
 const struct command command_lock = {
     .name = "lock",

@@ -4,8 +4,8 @@
 
 #include "report/node_view.h"
 #include "report/report.h"
-#include "settings/client.h"
 #include "settings/command.h"
+#include "settings/open_client.h"
 #include "settings/quorums.h"
 #include "ui/exit.h"
 #include "ui/json.h"
@@ -130,7 +130,7 @@ static void print_json(const struct answer *answers, size_t count, const struct 
     json_finish(&j);
 }
 
-static int tell(const struct settings *s, const struct answer *answers, size_t count)
+static int report_answers(const struct settings *s, const struct answer *answers, size_t count)
 {
     const struct answer *failed = NULL;
     for (size_t i = 0; i < count && !failed; i++)
@@ -170,7 +170,7 @@ static int show(const struct settings *s, redlock *client)
         a->error = redlock_ping(member, &a->report);
         snprintf(a->detail, sizeof a->detail, "%s", a->error ? redlock_detail() : "");
     }
-    int status = tell(s, answers, count);
+    int status = report_answers(s, answers, count);
     free(answers);
     return status;
 }
@@ -272,7 +272,7 @@ cleanup:
     return status;
 }
 
-static const struct option options[] = {
+static const struct cli_option options[] = {
     {OPTION_WHERE, 0, "where", "NAME", "in which quorum does this lock live? Several times"},
     {0},
 };

@@ -11,7 +11,7 @@
 #include "report/report.h"
 #include "run/process_tree.h"
 #include "run/reaper.h"
-#include "settings/client.h"
+#include "settings/open_client.h"
 #include "system/signals.h"
 #include "system/timer.h"
 #include "ui/errors.h"
@@ -28,11 +28,11 @@ static int report_not_acquired(struct run *r, int error, int signal)
         return EXIT_SIGNAL + signal;
     if (busy && r->skip_ok)
         return 0;
-    return hold_report_failure(&r->hold, &r->settings, &r->terms, error, r->busy_status);
+    return held_lock_report_failure(&r->held, &r->settings, &r->terms, error, r->busy_status);
 }
 
 /* What became of the lock and of the command when the lock ended too early. */
-static const char *describe_loss(const struct watch *w)
+static const char *describe_loss(const struct supervision *w)
 {
     if (w->survived)
         return "the lock was lost, and some of what the command has started could not be killed";
@@ -50,12 +50,12 @@ static const char *describe_loss(const struct watch *w)
 }
 
 /* The last renewal may not have been answered yet: an earlier one says more than that. */
-static void fill_gaps(redlock_report *report, const redlock_report *trouble)
+static void fill_gaps(redlock_report *report, const redlock_report *failed_renewal)
 {
-    for (uint32_t i = 0; i < report->node_count && i < trouble->node_count; i++) {
+    for (uint32_t i = 0; i < report->node_count && i < failed_renewal->node_count; i++) {
         redlock_node_report *n = &report->node[i];
         if (n->vote == REDLOCK_VOTE_NONE || n->vote == REDLOCK_VOTE_PENDING)
-            *n = trouble->node[i];
+            *n = failed_renewal->node[i];
     }
 }
 
@@ -69,7 +69,7 @@ static int report_lost(struct run *r, int error, const char *text)
         .advice = error == REDLOCK_OK || error == REDLOCK_NOQUORUM
                       ? "check what it protected, and the nodes: `redlock nodes`"
                       : NULL,
-        .report = &r->hold.report,
+        .report = &r->held.report,
     };
     return report_failure(&r->settings, &f);
 }
@@ -80,29 +80,29 @@ static bool is_taken(struct run *r)
     redlock_info info = {.size = sizeof info};
     redlock_report report = {.size = sizeof report};
     if (!r->terms.owner ||
-        redlock_query(r->hold.client, r->terms.name[0], &info, &report) != REDLOCK_OK ||
+        redlock_query(r->held.client, r->terms.name[0], &info, &report) != REDLOCK_OK ||
         !info.held || strcmp(info.owner, r->terms.owner) == 0)
         return false;
-    r->hold.report = report;
+    r->held.report = report;
     return true;
 }
 
 /* The child is gone. Gives the lock back and decides the exit status. */
 static int finish(struct run *r)
 {
-    const struct watch *w = &r->watch;
-    bool lost = r->hold.lost || w->terminated;
-    int lost_error = r->hold.lost ? r->hold.lost_error : REDLOCK_NOQUORUM;
+    const struct supervision *w = &r->supervision;
+    bool lost = r->held.lost || w->terminated;
+    int lost_error = r->held.lost ? r->held.lost_error : REDLOCK_NOQUORUM;
     /* What the failed renewal met says more than the release to come. */
     redlock_report renewal = {.size = sizeof renewal};
-    if (!lost || redlock_lock_report(r->hold.lock, &renewal) != REDLOCK_OK)
+    if (!lost || redlock_lock_report(r->held.lock, &renewal) != REDLOCK_OK)
         renewal.node_count = 0;
 
-    int error = hold_release(&r->hold);
+    int error = held_lock_release(&r->held);
     if (lost) {
-        fill_gaps(&renewal, &r->hold.trouble);
+        fill_gaps(&renewal, &r->held.failed_renewal);
         if (renewal.node_count > 0)
-            r->hold.report = renewal;
+            r->held.report = renewal;
         return report_lost(r, lost_error, describe_loss(w));
     }
     if (error == REDLOCK_EXPIRED && is_taken(r))
@@ -115,7 +115,7 @@ static int finish(struct run *r)
         message_warn(
             "the command is done, but too few nodes confirmed the release; what is left "
             "of the lock expires within its TTL");
-        report_table(&r->hold.report, errors_stream());
+        report_table(&r->held.report, errors_stream());
     }
     return child_exit_status(&w->child);
 }
@@ -123,8 +123,8 @@ static int finish(struct run *r)
 /* The lock was granted, and there was no time left to run the command under it. */
 static int report_too_late(struct run *r)
 {
-    int error = r->hold.lost ? r->hold.lost_error : REDLOCK_LOST;
-    hold_release(&r->hold);
+    int error = r->held.lost ? r->held.lost_error : REDLOCK_LOST;
+    held_lock_release(&r->held);
     return report_lost(r, error,
                        "too little was left of the lock when the command could be started; it "
                        "was not");
@@ -133,10 +133,10 @@ static int report_too_late(struct run *r)
 /* The child could not execute the command. */
 static int report_not_run(struct run *r)
 {
-    int error = r->watch.child.start_error;
+    int error = r->supervision.child.start_error;
     if (error == ETIME)
         return report_too_late(r);
-    hold_release(&r->hold);
+    held_lock_release(&r->held);
     return child_explain(r->command[0], error);
 }
 
@@ -150,7 +150,7 @@ static bool set_number(const char *variable, int64_t number)
 
 static int set_environment(const struct run *r)
 {
-    const redlock_lock *lock = r->hold.lock;
+    const redlock_lock *lock = r->held.lock;
     if (!set_number("REDLOCK_FENCE", redlock_fence(lock)) ||
         !set_number("REDLOCK_SLOT", redlock_slot(lock)) ||
         !set_number("REDLOCK_DEADLINE", redlock_deadline_ns(lock)) ||
@@ -165,34 +165,34 @@ static int set_environment(const struct run *r)
 /* The lock is held; whoever called this gives it back, should it still be on return. */
 static int run_held(struct run *r)
 {
-    struct watch *w = &r->watch;
-    w->hold = &r->hold;
+    struct supervision *w = &r->supervision;
+    w->held = &r->held;
     w->name = r->terms.name[0];
     w->hold_until_ns = timer_now_ns() + r->min_hold_ms * NS_PER_MS;
     if (r->settings.verbose) {
         char shown[TERMS_TEXT_MAX];
         terms_text(&r->terms, shown);
         message_line("%s: locked", shown);
-        report_table(&r->hold.report, errors_stream());
+        report_table(&r->held.report, errors_stream());
     }
     /* The process may have been stopped since the grant: look before the fork, and the child looks
      * again before it executes the command. */
-    int64_t margin_ms = watch_start_margin_ms(w);
-    if (!hold_freshen(&r->hold, margin_ms))
+    int64_t margin_ms = supervise_start_margin_ms(w);
+    if (!held_lock_freshen(&r->held, margin_ms))
         return report_too_late(r);
     int status = set_environment(r);
     if (status)
         return status;
-    family_begin();
+    process_tree_adopt_orphans();
     int error = child_fork(&w->child, r->command,
-                           redlock_deadline_ns(r->hold.lock) - margin_ms * NS_PER_MS);
+                           redlock_deadline_ns(r->held.lock) - margin_ms * NS_PER_MS);
     if (error) {
-        hold_release(&r->hold);
+        held_lock_release(&r->held);
         return child_explain(r->command[0], error);
     }
     /* It sleeps nearly always, but must not come late on a busy machine. Not everybody may. */
     setpriority(PRIO_PROCESS, 0, URGENT_NICE);
-    error = watch_child(w);
+    error = supervise_child(w);
     if (error)
         return message_fail(EXIT_INTERNAL, "%s", strerror(error));
     return w->child.start_error ? report_not_run(r) : finish(r);
@@ -202,40 +202,41 @@ static int acquire_and_run(struct run *r)
 {
     int signal = 0;
     /* Before there are connections that it would inherit. */
-    r->undertaker_fd = undertaker_start();
-    child_prepare(&r->watch.child, -1, r->undertaker_fd);
-    int status = client_open(&r->settings, &r->hold.client);
+    r->reaper_fd = reaper_start();
+    child_prepare(&r->supervision.child, -1, r->reaper_fd);
+    int status = client_open(&r->settings, &r->held.client);
     if (status)
         return status;
-    int error = hold_acquire(&r->hold, &r->settings, &r->terms, REDLOCK_RENEW,
-                             r->watch.signal_fd, &signal);
+    int error = held_lock_acquire(&r->held, &r->settings, &r->terms, REDLOCK_RENEW,
+                                  r->supervision.signal_fd, &signal);
     return error == REDLOCK_OK ? run_held(r) : report_not_acquired(r, error, signal);
 }
 
 static int run_main(const struct command *command, int argc, char **argv)
 {
-    struct run r = {
-        .undertaker_fd = -1,
-        .watch = {.signal_fd = -1, .timer_fd = -1, .child = {.tty_fd = -1, .outcome_fd = -1}}};
+    struct run r = {.reaper_fd = -1,
+                    .supervision = {.signal_fd = -1,
+                                    .timer_fd = -1,
+                                    .child = {.tty_fd = -1, .outcome_fd = -1}}};
     bool stopped;
     int status = run_read(&r, command, argc, argv, &stopped);
     if (status || stopped)
         goto cleanup;
-    r.watch.signal_fd = signals_take();
-    r.watch.timer_fd = timer_open();
-    status = r.watch.signal_fd < 0 || r.watch.timer_fd < 0
+    r.supervision.signal_fd = signals_take();
+    r.supervision.timer_fd = timer_open();
+    status = r.supervision.signal_fd < 0 || r.supervision.timer_fd < 0
                  ? message_fail(EXIT_INTERNAL, "cannot wait for signals: %s", strerror(errno))
                  : acquire_and_run(&r);
 cleanup:
-    child_close(&r.watch.child);
-    hold_close(&r.hold);
+    child_close(&r.supervision.child);
+    held_lock_close(&r.held);
     settings_free(&r.settings);
-    if (r.undertaker_fd >= 0)
-        close(r.undertaker_fd);
-    if (r.watch.signal_fd >= 0)
-        close(r.watch.signal_fd);
-    if (r.watch.timer_fd >= 0)
-        close(r.watch.timer_fd);
+    if (r.reaper_fd >= 0)
+        close(r.reaper_fd);
+    if (r.supervision.signal_fd >= 0)
+        close(r.supervision.signal_fd);
+    if (r.supervision.timer_fd >= 0)
+        close(r.supervision.timer_fd);
     return status;
 }
 

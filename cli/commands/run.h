@@ -19,12 +19,12 @@ struct run {
     bool skip_ok;
     bool hide_settings; /* the command does not get the nodes and the password */
     int64_t min_hold_ms;
-    int undertaker_fd; /* -1: none */
-    struct hold hold;
-    struct watch watch;
+    int reaper_fd; /* -1: none */
+    struct held_lock held;
+    struct supervision supervision;
 };
 
-extern const struct option run_options[];
+extern const struct cli_option run_options[];
 
 /*
  * Reads and checks the command line. Returns 0 or an exit status, after saying why; *stopped

@@ -23,10 +23,10 @@ enum {
 
 #define GRACE_DEFAULT (-1)
 
-const struct option run_options[] = {
-    OPTION_NO_WAIT,
-    OPTION_WAIT,
-    OPTION_TTL,
+const struct cli_option run_options[] = {
+    NO_WAIT_OPTION,
+    WAIT_OPTION,
+    TTL_OPTION,
     TERMS_OPTIONS,
     {OPTION_BUSY_STATUS, 'E', "busy-status", "N",
      "exit status when it is held by another (75)"},
@@ -81,7 +81,7 @@ static int signal_of(const char *name)
 
 static int read_on_lost(struct run *r, const char *value)
 {
-    struct watch *w = &r->watch;
+    struct supervision *w = &r->supervision;
     int signal = signal_of(value);
     if (signal) {
         w->on_lost = ON_LOST_SIGNAL;
@@ -167,7 +167,7 @@ static int read_options(struct run *r, struct args *a)
             status = read_time("min-hold", value, &r->min_hold_ms);
             break;
         case OPTION_GRACE:
-            status = read_time("grace", value, &r->watch.grace_ms);
+            status = read_time("grace", value, &r->supervision.grace_ms);
             break;
         case OPTION_ON_LOST:
             status = read_on_lost(r, value);
@@ -196,11 +196,11 @@ static int check_options(struct run *r)
         return status;
     int64_t ttl_ms = r->settings.ttl_ms;
     /* Renewal begins when two thirds are left: a longer grace would end a healthy lock. */
-    if (r->watch.grace_ms > ttl_ms / 2)
+    if (r->supervision.grace_ms > ttl_ms / 2)
         return message_usage("--grace may be at most half of the TTL");
-    if (r->watch.grace_ms == GRACE_DEFAULT)
-        r->watch.grace_ms = watch_grace_ms(ttl_ms);
-    r->watch.kill_margin_ms = watch_kill_margin_ms(ttl_ms);
+    if (r->supervision.grace_ms == GRACE_DEFAULT)
+        r->supervision.grace_ms = supervise_grace_ms(ttl_ms);
+    r->supervision.kill_margin_ms = supervise_kill_margin_ms(ttl_ms);
     return 0;
 }
 
@@ -209,8 +209,8 @@ int run_read(struct run *r, const struct command *command, int argc, char **argv
     struct args a;
     r->busy_status = EXIT_BUSY;
     r->terms.fenced = true;
-    r->watch.signal = SIGTERM;
-    r->watch.grace_ms = GRACE_DEFAULT;
+    r->supervision.signal = SIGTERM;
+    r->supervision.grace_ms = GRACE_DEFAULT;
     settings_init(&r->settings);
     args_begin(&a, command, &r->settings, argc, argv);
     int status = read_options(r, &a);

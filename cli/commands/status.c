@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "report/report.h"
-#include "settings/client.h"
 #include "settings/command.h"
+#include "settings/open_client.h"
 #include "ui/exit.h"
 #include "ui/json.h"
 #include "ui/message.h"
@@ -207,7 +207,7 @@ struct names {
     int quorum; /* which is being listed */
     char **name;
     size_t count;
-    size_t strangers; /* that do not live where they were found */
+    size_t misplaced; /* that do not live where they were found */
     bool out_of_memory;
 };
 
@@ -215,7 +215,7 @@ static void keep_name(const char *name, void *data)
 {
     struct names *n = data;
     if (redlock_quorum_of(n->client, name) != n->quorum) {
-        n->strangers++;
+        n->misplaced++;
         return;
     }
     char *copy = strdup(name);
@@ -244,7 +244,7 @@ static int list(struct status *c, struct names *names)
                               .quorum = (int)i,
                               .name = names->name,
                               .count = names->count,
-                              .strangers = names->strangers};
+                              .misplaced = names->misplaced};
         int error = redlock_list(member, keep_name, &found);
         *names = found;
         if (error == REDLOCK_OK)
@@ -271,11 +271,11 @@ static int ask_all(struct status *c)
     status = status ? status : failed;
     if (status == 0 && c->shown_count == 0 && !c->settings.json && !c->settings.quiet)
         message_line("no locks");
-    if (names.strangers > 0 && !c->settings.quiet)
+    if (names.misplaced > 0 && !c->settings.quiet)
         message_warn("%zu lock%s in a quorum where %s not live: another client has a different "
                      "set of quorums; `redlock doctor` says more",
-                     names.strangers, names.strangers == 1 ? " is" : "s are",
-                     names.strangers == 1 ? "it does" : "they do");
+                     names.misplaced, names.misplaced == 1 ? " is" : "s are",
+                     names.misplaced == 1 ? "it does" : "they do");
     if (names.count >= REDLOCK_LIST_MAX && !c->settings.quiet)
         message_warn("there may be more: only the first %d names found are shown",
                      REDLOCK_LIST_MAX);
@@ -318,7 +318,7 @@ cleanup:
     return status;
 }
 
-static const struct option options[] = {
+static const struct cli_option options[] = {
     {OPTION_HELD, 0, "held", NULL, "exit with 0 only if every NAME is held, else with 1"},
     {0},
 };

@@ -11,9 +11,9 @@
 #include "commands/sample.h"
 #include "report/node_view.h"
 #include "report/report.h"
-#include "settings/client.h"
 #include "settings/command.h"
 #include "settings/duration.h"
+#include "settings/open_client.h"
 #include "system/signals.h"
 #include "system/timer.h"
 #include "ui/exit.h"
@@ -22,7 +22,7 @@
 #include "ui/table.h"
 #include "ui/text.h"
 
-enum { OPTION_DELAY = OPTION_OWN, OPTION_COUNT };
+enum { OPTION_DELAY = OPTION_OWN, OPTION_FRAMES };
 
 #define DELAY_MS 1000
 #define DELAY_MIN_MS 100
@@ -271,7 +271,7 @@ static bool has_quit(void *data)
     return t->quit;
 }
 
-static int watch(struct top *t)
+static int show_frames(struct top *t)
 {
     int64_t budget_ms = t->delay_ms > DELAY_MS ? t->delay_ms : DELAY_MS;
     for (long frame = 0; !t->quit; frame++) {
@@ -311,7 +311,7 @@ static int read_options(struct top *t, struct args *a)
             if (problem || t->delay_ms < DELAY_MIN_MS || t->delay_ms > DELAY_MAX_MS)
                 return message_usage("--delay takes a time from 100ms to 1h");
             break;
-        case OPTION_COUNT:
+        case OPTION_FRAMES:
             errno = 0;
             t->count = strtol(value, &end, 10);
             if (*value < '0' || *value > '9' || *end || errno || t->count < 1)
@@ -331,7 +331,7 @@ static int top_main(const struct command *command, int argc, char **argv)
     int status = read_options(&t, &a);
     if (status || a.stopped)
         goto cleanup;
-    t.settings.no_doubts = true; /* the nodes are on the screen */
+    t.settings.no_node_warnings = true; /* the nodes are on the screen */
     status = settings_complete(&t.settings);
     if (status == 0)
         status = client_open(&t.settings, &t.sample.client);
@@ -344,7 +344,7 @@ static int top_main(const struct command *command, int argc, char **argv)
     }
     if (!t.settings.json)
         screen_open(&t.screen);
-    status = watch(&t);
+    status = show_frames(&t);
     screen_close(&t.screen);
 cleanup:
     sample_free(&t.sample);
@@ -353,9 +353,9 @@ cleanup:
     return status;
 }
 
-static const struct option options[] = {
+static const struct cli_option options[] = {
     {OPTION_DELAY, 'd', "delay", "TIME", "look again after this time (1s)"},
-    {OPTION_COUNT, 'n', "count", "N", "stop after N frames"},
+    {OPTION_FRAMES, 'n', "count", "N", "stop after N frames"},
     {0},
 };
 

@@ -9,7 +9,7 @@
 #include "ui/json.h"
 #include "ui/message.h"
 
-static void succeeded(const struct handover *h, size_t index)
+static void succeeded(const struct adopted_locks *h, size_t index)
 {
     redlock_report report = {.size = sizeof report};
     bool known = redlock_lock_report(h->lock[index], &report) == REDLOCK_OK;
@@ -26,33 +26,34 @@ static void succeeded(const struct handover *h, size_t index)
     }
 }
 
-static int failed(const struct handover *h, size_t index, int error)
+static int failed(const struct adopted_locks *h, size_t index, int error)
 {
     if (error == REDLOCK_LOST)
-        return handover_failed(h, index, error, "not released: another holds it now", NULL);
+        return adopt_report_failure(h, index, error, "not released: another holds it now",
+                                    NULL);
     if (error == REDLOCK_EXPIRED)
-        return handover_failed(h, index, error,
-                               "not released: it had already expired, or was never held", NULL);
+        return adopt_report_failure(
+            h, index, error, "not released: it had already expired, or was never held", NULL);
     if (error == REDLOCK_NOQUORUM)
-        return handover_failed(
+        return adopt_report_failure(
             h, index, error, NULL,
             "nothing: what is left of it expires with its TTL; `redlock nodes` "
             "shows the state of the nodes");
-    return handover_failed(h, index, error, NULL, NULL);
+    return adopt_report_failure(h, index, error, NULL, NULL);
 }
 
-static int give_back(const struct handover *h, size_t index)
+static int give_back(const struct adopted_locks *h, size_t index)
 {
     return redlock_release(h->lock[index]);
 }
 
 static int unlock_main(const struct command *command, int argc, char **argv)
 {
-    static const struct handover_deed deed = {give_back, succeeded, failed};
-    return handover_each(command, argc, argv, &deed);
+    static const struct adopt_operation operation = {give_back, succeeded, failed};
+    return adopt_each(command, argc, argv, &operation);
 }
 
-static const struct option options[] = {{0}};
+static const struct cli_option options[] = {{0}};
 
 const struct command command_unlock = {
     .name = "unlock",

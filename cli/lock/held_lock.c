@@ -25,11 +25,11 @@ struct waiting {
     int signal;      /* that ended it; 0: none */
     int64_t draw_ns; /* when to draw the live line anew */
     int64_t warn_ns; /* when to look whether the nodes are there at all */
-    bool told;       /* that we wait, where no terminal shows it */
+    bool announced;  /* that we wait, where no terminal shows it */
     struct live live;
 };
 
-static void remember(struct hold *h, redlock_lock *lock, int error)
+static void remember(struct held_lock *h, redlock_lock *lock, int error)
 {
     h->detail[0] = '\0';
     if (error != REDLOCK_OK)
@@ -41,7 +41,7 @@ static void remember(struct hold *h, redlock_lock *lock, int error)
 
 static void on_done(redlock_lock *lock, int error, void *data)
 {
-    struct hold *h = data;
+    struct held_lock *h = data;
     h->pending = false;
     h->error = error;
     remember(h, lock, error);
@@ -49,7 +49,7 @@ static void on_done(redlock_lock *lock, int error, void *data)
 
 static void on_lost(redlock_lock *lock, int error, void *data)
 {
-    struct hold *h = data;
+    struct held_lock *h = data;
     h->lost = true;
     h->lost_error = error;
     remember(h, lock, error);
@@ -57,18 +57,18 @@ static void on_lost(redlock_lock *lock, int error, void *data)
 
 static void on_jeopardy(redlock_lock *lock, int error, void *data)
 {
-    struct hold *h = data;
+    struct held_lock *h = data;
     h->jeopardy = error != REDLOCK_OK;
-    h->news = true;
+    h->jeopardy_changed = true;
     if (!h->jeopardy)
         return;
-    h->trouble.size = sizeof h->trouble;
-    if (redlock_lock_report(lock, &h->trouble) != REDLOCK_OK)
-        h->trouble.node_count = 0;
+    h->failed_renewal.size = sizeof h->failed_renewal;
+    if (redlock_lock_report(lock, &h->failed_renewal) != REDLOCK_OK)
+        h->failed_renewal.node_count = 0;
 }
 
 /* An operation that could not even be started. */
-static int not_started(struct hold *h, int error)
+static int not_started(struct held_lock *h, int error)
 {
     h->error = error;
     h->report.node_count = 0;
@@ -77,7 +77,7 @@ static int not_started(struct hold *h, int error)
 }
 
 /* Handles the signals that came while waiting. */
-static void on_signals(struct hold *h, struct waiting *w)
+static void on_signals(struct held_lock *h, struct waiting *w)
 {
     for (int signal = signals_next(); signal; signal = signals_next()) {
         if (signals_is_stop(signal)) {
@@ -92,7 +92,7 @@ static void on_signals(struct hold *h, struct waiting *w)
 
 /* With no limit to the wait nobody would ever learn that it is the nodes that are missing. True
  * when that is settled, one way or the other; false while too many have yet to answer. */
-static bool warn_without_quorum(struct hold *h)
+static bool warn_without_quorum(struct held_lock *h)
 {
     redlock_report report = {.size = sizeof report};
     char advice[REPORT_ADVICE_MAX];
@@ -115,18 +115,18 @@ static bool warn_without_quorum(struct hold *h)
 }
 
 /* Where nothing is drawn, one line says that the waiting has begun. */
-static void tell_waiting(struct hold *h, struct waiting *w)
+static void announce_waiting(struct held_lock *h, struct waiting *w)
 {
     char line[LIVE_LINE_MAX];
-    if (w->told || redlock_position(h->lock) == 0)
+    if (w->announced || redlock_position(h->lock) == 0)
         return;
-    w->told = true;
+    w->announced = true;
     live_describe(&w->live, line);
     if (h->pending)
         message_line("%s", line);
 }
 
-static int wait_for_lock(struct hold *h, struct waiting *w)
+static int wait_for_lock(struct held_lock *h, struct waiting *w)
 {
     struct pollfd watched[] = {
         {.fd = redlock_fd(h->client), .events = POLLIN},
@@ -137,7 +137,7 @@ static int wait_for_lock(struct hold *h, struct waiting *w)
         int error = redlock_process(h->client, 0);
         if (error < 0)
             return not_started(h, error);
-        tell_waiting(h, w);
+        announce_waiting(h, w);
         if (!h->pending)
             break;
         timer_set(w->timer_fd, w->draw_ns < w->warn_ns ? w->draw_ns : w->warn_ns);
@@ -165,8 +165,8 @@ static int64_t wait_deadline_ns(const struct settings *s)
                                               : timer_now_ns() + s->wait_ms * NS_PER_MS;
 }
 
-int hold_acquire(struct hold *h, const struct settings *s, const struct terms *terms,
-                 uint32_t flags, int signal_fd, int *signal_out)
+int held_lock_acquire(struct held_lock *h, const struct settings *s, const struct terms *terms,
+                      uint32_t flags, int signal_fd, int *signal_out)
 {
     struct waiting w = {.signal_fd = signal_fd,
                         .timer_fd = timer_open(),
@@ -199,7 +199,7 @@ int hold_acquire(struct hold *h, const struct settings *s, const struct terms *t
     }
     live_begin(&w.live, terms, h->client, h->lock, !s->quiet && !s->json && s->wait_ms != 0,
                deadline_ns);
-    w.told = w.live.on || !s->verbose || s->quiet;
+    w.announced = w.live.on || !s->verbose || s->quiet;
     if (w.live.on)
         w.draw_ns = timer_now_ns() + LIVE_TICK_NS;
     if (s->wait_ms == REDLOCK_WAIT_FOREVER && !s->quiet)
@@ -209,13 +209,13 @@ int hold_acquire(struct hold *h, const struct settings *s, const struct terms *t
     close(w.timer_fd);
     *signal_out = w.signal;
     if (w.signal && error == REDLOCK_OK) {
-        hold_release(h); /* it was won in the same moment */
+        held_lock_release(h); /* it was won in the same moment */
         error = REDLOCK_CANCELED;
     }
     return error;
 }
 
-bool hold_freshen(struct hold *h, int64_t least_ms)
+bool held_lock_freshen(struct held_lock *h, int64_t least_ms)
 {
     while (!h->lost) {
         int64_t left_ms = redlock_remaining_ms(h->lock);
@@ -228,7 +228,7 @@ bool hold_freshen(struct hold *h, int64_t least_ms)
 }
 
 /* Of several names, one that somebody holds at this moment. */
-static const char *find_held(struct hold *h, const struct terms *terms)
+static const char *find_held(struct held_lock *h, const struct terms *terms)
 {
     for (size_t i = 0; i < terms->name_count && terms->name_count > 1; i++) {
         redlock_info info = {.size = sizeof info};
@@ -238,11 +238,11 @@ static const char *find_held(struct hold *h, const struct terms *terms)
     return terms->name[0];
 }
 
-int hold_report_failure(struct hold *h, const struct settings *s, const struct terms *terms,
-                        int error, int busy_status)
+int held_lock_report_failure(struct held_lock *h, const struct settings *s,
+                             const struct terms *terms, int error, int busy_status)
 {
     bool busy = error == REDLOCK_BUSY || error == REDLOCK_TIMEOUT;
-    char advice[REPORT_ADVICE_MAX], text[HOLD_DETAIL_MAX], shown[TEXT_QUOTE_MAX];
+    char advice[REPORT_ADVICE_MAX], text[HELD_LOCK_DETAIL_MAX], shown[TEXT_QUOTE_MAX];
     struct failure f = {
         .name = terms->name[0],
         .error = error,
@@ -265,7 +265,7 @@ int hold_report_failure(struct hold *h, const struct settings *s, const struct t
     return report_failure(s, &f);
 }
 
-int hold_release(struct hold *h)
+int held_lock_release(struct held_lock *h)
 {
     h->pending = true;
     int error = redlock_start_release(h->lock, on_done, h);
@@ -281,15 +281,15 @@ int hold_release(struct hold *h)
     return h->error;
 }
 
-void hold_leave(struct hold *h)
+void held_lock_leave(struct held_lock *h)
 {
     redlock_lock_leave(h->lock);
     h->lock = NULL;
 }
 
-void hold_close(struct hold *h)
+void held_lock_close(struct held_lock *h)
 {
     redlock_lock_free(h->lock);
     redlock_close(h->client);
-    *h = (struct hold){0};
+    *h = (struct held_lock){0};
 }

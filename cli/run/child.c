@@ -48,7 +48,7 @@ static void become(struct child *c, char *const argv[], int64_t start_by_ns, pid
     if (getppid() != parent)
         _exit(EXIT_SIGNAL + SIGKILL); /* it died before prctl() */
     setpgid(0, 0);
-    undertaker_tell(c->undertaker_fd);
+    reaper_add_group(c->reaper_fd);
     if (c->output_fd >= 0 && !redirect(c->output_fd))
         fail(outcome_fd, errno);
     if (c->foreground)
@@ -61,10 +61,10 @@ static void become(struct child *c, char *const argv[], int64_t start_by_ns, pid
     fail(outcome_fd, errno);
 }
 
-void child_prepare(struct child *c, int output_fd, int undertaker_fd)
+void child_prepare(struct child *c, int output_fd, int reaper_fd)
 {
     *c = (struct child){
-        .tty_fd = -1, .undertaker_fd = undertaker_fd, .output_fd = output_fd, .outcome_fd = -1};
+        .tty_fd = -1, .reaper_fd = reaper_fd, .output_fd = output_fd, .outcome_fd = -1};
     if (output_fd < 0)
         c->tty_fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
 }
@@ -122,15 +122,15 @@ static void await_outcome(struct child *c)
     child_read_outcome(c);
 }
 
-int child_start(struct child *c, char *const argv[], int output_fd, int undertaker_fd)
+int child_start(struct child *c, char *const argv[], int output_fd, int reaper_fd)
 {
-    child_prepare(c, output_fd, undertaker_fd);
+    child_prepare(c, output_fd, reaper_fd);
     int error = child_fork(c, argv, 0);
     if (error)
         return error;
     await_outcome(c);
     if (c->start_error) {
-        undertaker_dismiss(undertaker_fd);
+        reaper_dismiss(reaper_fd);
         waitpid(c->pid, NULL, 0);
         c->pid = 0;
     }
@@ -163,7 +163,7 @@ int child_check(struct child *c, bool kill_group)
     /* Until it has been waited for its number cannot be anybody else's. */
     if (kill_group)
         kill(-c->pid, SIGKILL);
-    undertaker_dismiss(c->undertaker_fd);
+    reaper_dismiss(c->reaper_fd);
     int status = 0;
     waitpid(c->pid, &status, 0);
     child_read_outcome(c);

@@ -12,24 +12,24 @@
 #include <sys/types.h>
 
 struct child {
-    pid_t pid;         /* also its process group; 0: none was started */
-    bool ended;        /* and has been waited for */
-    int wait_status;   /* as waitpid() gave it, once ended */
-    int tty_fd;        /* our controlling terminal; -1: none */
-    bool wants_tty;    /* it should have the terminal whenever we are in the foreground */
-    bool foreground;   /* its group has been given the terminal */
-    int undertaker_fd; /* kills the group if this process dies; -1: none */
-    int output_fd;     /* its output goes there; -1: it shares ours */
-    int outcome_fd;    /* readable once it executes argv[0], or cannot; -1: that is known */
-    int start_error;   /* errno of what kept it from executing argv[0]; 0: nothing */
+    pid_t pid;       /* also its process group; 0: none was started */
+    bool ended;      /* and has been waited for */
+    int wait_status; /* as waitpid() gave it, once ended */
+    int tty_fd;      /* our controlling terminal; -1: none */
+    bool wants_tty;  /* it should have the terminal whenever we are in the foreground */
+    bool foreground; /* its group has been given the terminal */
+    int reaper_fd;   /* kills the group if this process dies; -1: none */
+    int output_fd;   /* its output goes there; -1: it shares ours */
+    int outcome_fd;  /* readable once it executes argv[0], or cannot; -1: that is known */
+    int start_error; /* errno of what kept it from executing argv[0]; 0: nothing */
 };
 
 /*
  * What can be done before there is a lock. With output_fd -1 the child shares our input, output and
- * terminal; else it reads nothing and writes there, in the background. `undertaker_fd` is that of
- * undertaker_start(), or -1: the child has none. child_close() is due afterwards.
+ * terminal; else it reads nothing and writes there, in the background. `reaper_fd` is that of
+ * reaper_start(), or -1: the child has none. child_close() is due afterwards.
  */
-void child_prepare(struct child *c, int output_fd, int undertaker_fd);
+void child_prepare(struct child *c, int output_fd, int reaper_fd);
 
 /*
  * Forks the child that is to execute argv[0], unless CLOCK_BOOTTIME has reached start_by_ns by then
@@ -47,7 +47,7 @@ void child_read_outcome(struct child *c);
  * All of it at once, for a process without a lock: waits until argv[0] is executed. Returns 0 or
  * errno of what failed, the search for the file included; then there is no child.
  */
-int child_start(struct child *c, char *const argv[], int output_fd, int undertaker_fd);
+int child_start(struct child *c, char *const argv[], int output_fd, int reaper_fd);
 
 /* Sends a signal to the whole group; nothing once the child has been waited for. */
 void child_signal(const struct child *c, int signal);

@@ -10,7 +10,7 @@
 
 #define REAP_AT_ONCE 1024 /* the next SIGCHLD goes on from there */
 
-void family_begin(void)
+void process_tree_adopt_orphans(void)
 {
     prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
@@ -31,7 +31,7 @@ static void kill_children_of(const char *thread)
     fclose(children);
 }
 
-void family_kill(void)
+void process_tree_kill(void)
 {
     DIR *threads = opendir("/proc/self/task");
     if (!threads)
@@ -43,7 +43,7 @@ void family_kill(void)
     closedir(threads);
 }
 
-void family_reap(pid_t except)
+void process_tree_reap(pid_t except)
 {
     for (int i = 0; i < REAP_AT_ONCE; i++) {
         siginfo_t info = {0};
@@ -54,7 +54,7 @@ void family_reap(pid_t except)
     }
 }
 
-bool family_gone(void)
+bool process_tree_is_gone(void)
 {
     siginfo_t info = {0};
     return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD;

@@ -33,7 +33,7 @@ static void wait_for_death(int fd)
 {
     pid_t group = DISMISSED, word;
     ssize_t size;
-    prctl(PR_SET_NAME, "undertaker");
+    prctl(PR_SET_NAME, "redlock-reaper");
     setsid();
     let_go(fd);
     while ((size = read(fd, &word, sizeof word)) != 0) {
@@ -47,7 +47,7 @@ static void wait_for_death(int fd)
     _exit(EXIT_SUCCESS);
 }
 
-int undertaker_start(void)
+int reaper_start(void)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
@@ -75,12 +75,12 @@ static void say(int fd, pid_t word)
     (void)ignored;
 }
 
-void undertaker_tell(int fd)
+void reaper_add_group(int fd)
 {
     say(fd, getpid());
 }
 
-void undertaker_dismiss(int fd)
+void reaper_dismiss(int fd)
 {
     say(fd, DISMISSED);
 }

@@ -5,16 +5,16 @@
  * process, which no signal to our group reaches, holds one end of a pipe; when the other end
  * closes without a word, it kills the group of the command.
  */
-#ifndef CLI_UNDERTAKER_H
-#define CLI_UNDERTAKER_H
+#ifndef CLI_REAPER_H
+#define CLI_REAPER_H
 
-/* Starts it, before family_begin(). Returns the descriptor to speak to it, or -1: go without. */
-int undertaker_start(void);
+/* Starts it, before process_tree_adopt_orphans(). Returns the descriptor to speak to it, or -1: go without. */
+int reaper_start(void);
 
 /* In the child, before it executes anything: this group is to go with the parent. */
-void undertaker_tell(int fd);
+void reaper_add_group(int fd);
 
 /* Nobody is left whose number could be relied on: it has nothing more to do. */
-void undertaker_dismiss(int fd);
+void reaper_dismiss(int fd);
 
 #endif

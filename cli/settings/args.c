@@ -25,7 +25,7 @@ static int stop(struct args *a, int status)
 }
 
 /* The tables in which the options of a subcommand stand. */
-static const struct option *table(const struct command *command, int index)
+static const struct cli_option *table(const struct command *command, int index)
 {
     switch (index) {
     case 0:
@@ -39,10 +39,11 @@ static const struct option *table(const struct command *command, int index)
     }
 }
 
-static const struct option *find(const struct command *command, const char *name, char letter)
+static const struct cli_option *find(const struct command *command, const char *name,
+                                     char letter)
 {
     for (int i = 0; i < HELP_TABLES; i++) {
-        const struct option *o = table(command, i);
+        const struct cli_option *o = table(command, i);
         for (; o && o->id; o++) {
             if (name ? strcmp(o->name, name) == 0 : o->letter == letter)
                 return o;
@@ -57,7 +58,7 @@ static int unknown_name(struct args *a, const char *name)
     char shown[TEXT_QUOTE_MAX];
     size_t count = 0;
     for (int i = 0; i < HELP_TABLES; i++) {
-        const struct option *o = table(a->command, i);
+        const struct cli_option *o = table(a->command, i);
         for (; o && o->id && count + 1 < sizeof known / sizeof known[0]; o++)
             known[count++] = o->name;
     }
@@ -71,7 +72,7 @@ static int unknown_name(struct args *a, const char *name)
 }
 
 /* Hands a setting on, or the option to the subcommand. Returns its id, 0 to go on, or stops. */
-static int deliver(struct args *a, const struct option *o, const char *value)
+static int deliver(struct args *a, const struct cli_option *o, const char *value)
 {
     if (o->id == HELP_OPTION)
         return stop(a, command_help(a->command));
@@ -93,7 +94,7 @@ static int long_option(struct args *a, const char *text, const char **value)
     size_t length = strcspn(text, "=");
     snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name),
              text);
-    const struct option *o = length < sizeof name ? find(a->command, name, 0) : NULL;
+    const struct cli_option *o = length < sizeof name ? find(a->command, name, 0) : NULL;
     if (!o)
         return unknown_name(a, name);
     *value = text[length] == '=' ? text + length + 1 : NULL;
@@ -110,7 +111,7 @@ static int long_option(struct args *a, const char *text, const char **value)
 static int short_option(struct args *a, const char **value)
 {
     char letter = *a->group++;
-    const struct option *o = find(a->command, NULL, letter);
+    const struct cli_option *o = find(a->command, NULL, letter);
     if (!o) {
         char text[] = {letter, '\0'}, shown[TEXT_QUOTE_MAX];
         text_quote(shown, text);

@@ -10,7 +10,7 @@
 /* Ids of a subcommand's own options start here; below are the settings. */
 #define OPTION_OWN 100
 
-struct option {
+struct cli_option {
     int id;               /* enum setting, or OPTION_OWN and up; 0 ends a table */
     char letter;          /* 0: long form only */
     const char *name;     /* without its dashes */
@@ -20,11 +20,11 @@ struct option {
 
 struct command {
     const char *name;
-    const char *summary;          /* for the list of subcommands */
-    const char *usage;            /* what follows `redlock NAME` */
-    const char *about;            /* what it does: paragraphs, each ends with a newline */
-    const char *examples;         /* one per line */
-    const struct option *options; /* its own */
+    const char *summary;              /* for the list of subcommands */
+    const char *usage;                /* what follows `redlock NAME` */
+    const char *about;                /* what it does: paragraphs, each ends with a newline */
+    const char *examples;             /* one per line */
+    const struct cli_option *options; /* its own */
     bool local; /* does not talk to nodes: takes no shared options but --json */
     int (*run)(const struct command *command, int argc, char **argv);
 };
@@ -34,15 +34,15 @@ extern const struct command command_run, command_lock, command_extend, command_u
     command_dev;
 
 /* Options that several subcommands have. */
-#define OPTION_TTL                                                                             \
+#define TTL_OPTION                                                                             \
     {                                                                                          \
         SETTING_TTL, 't', "ttl", "TTL", "expire after this time unless renewed (10s)"          \
     }
-#define OPTION_WAIT                                                                            \
+#define WAIT_OPTION                                                                            \
     {                                                                                          \
         SETTING_WAIT, 'w', "wait", "TIME", "wait at most this long for the lock (forever)"     \
     }
-#define OPTION_NO_WAIT                                                                         \
+#define NO_WAIT_OPTION                                                                         \
     {                                                                                          \
         SETTING_NO_WAIT, 'n', "no-wait", NULL, "do not wait: try once"                         \
     }

@@ -9,7 +9,7 @@
 #define OPTION_COLUMN 28
 #define TEXT_COLUMNS 79
 
-const struct option help_shared_options[] = {
+const struct cli_option help_shared_options[] = {
     {SETTING_NODES, 0, "nodes", "URL,...", "the nodes, or QUORUM=URL,...;QUORUM=URL,..."},
     {SETTING_CONFIG, 0, "config", "FILE", "read this configuration file and no other"},
     {SETTING_PREFIX, 0, "prefix", "TEXT", "goes before NAME to make the key (redlock:)"},
@@ -31,13 +31,13 @@ const struct option help_shared_options[] = {
     {0},
 };
 
-const struct option help_general_options[] = {
+const struct cli_option help_general_options[] = {
     {SETTING_JSON, 0, "json", NULL, "answers and failures as JSON on standard output"},
     {HELP_OPTION, 'h', "help", NULL, "this text"},
     {0},
 };
 
-static void print_options(const struct option *o)
+static void print_options(const struct cli_option *o)
 {
     for (; o && o->id; o++) {
         char letter[] = {'-', o->letter, ',', ' ', '\0'};

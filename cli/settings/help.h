@@ -8,7 +8,7 @@
 #define HELP_TABLES 3                /* own, shared, general */
 #define HELP_OPTION (OPTION_OWN - 1) /* id of --help */
 
-extern const struct option help_shared_options[];  /* of all that talk to nodes */
-extern const struct option help_general_options[]; /* of all */
+extern const struct cli_option help_shared_options[];  /* of all that talk to nodes */
+extern const struct cli_option help_general_options[]; /* of all */
 
 #endif

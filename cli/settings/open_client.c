@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "settings/client.h"
+#include "settings/open_client.h"
 
 #include "settings/quorums.h"
 #include "ui/exit.h"
@@ -20,13 +20,13 @@ static uint32_t flags_of(const struct settings *s)
 }
 
 /* The library tells every doubt once. */
-static void on_doubt(const char *address, const char *text, void *data)
+static void on_warning(const char *address, const char *text, void *data)
 {
     char safe[2 * REDLOCK_TEXT_MAX], node[REDLOCK_ADDRESS_MAX];
     (void)data;
     text_safe(safe, sizeof safe, text);
     text_safe(node, sizeof node, address);
-    message_doubt(node, safe);
+    message_node_warning(node, safe);
 }
 
 /* The library repeats names and prefixes byte for byte. */
@@ -62,7 +62,7 @@ int client_open(const struct settings *s, redlock **out)
         .tls_cert_file = s->text[SETTING_TLS_CERT],
         .tls_key_file = s->text[SETTING_TLS_KEY],
         .tls_server_name = s->text[SETTING_TLS_NAME],
-        .warn = s->quiet || s->json || s->no_doubts ? NULL : on_doubt,
+        .warn = s->quiet || s->json || s->no_node_warnings ? NULL : on_warning,
     };
     int error = redlock_open(&o, out);
     if (error == REDLOCK_OK)

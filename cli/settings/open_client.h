@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* From settings to an open client. */
-#ifndef CLI_CLIENT_H
-#define CLI_CLIENT_H
+#ifndef CLI_OPEN_CLIENT_H
+#define CLI_OPEN_CLIENT_H
 
 #include <redlock.h>
 

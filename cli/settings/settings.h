@@ -63,7 +63,7 @@ struct settings {
     int64_t node_timeout_ms, connect_timeout_ms, max_ttl_ms; /* 0: default of the library */
     enum guard guard;
     bool no_native, json, verbose, quiet;
-    bool no_doubts; /* the subcommand itself tells what is doubtful about the nodes */
+    bool no_node_warnings; /* the subcommand itself tells what is doubtful about the nodes */
 
     uint32_t given;  /* bit per setting that has a value */
     uint32_t closed; /* bit per setting that a stronger source has decided */

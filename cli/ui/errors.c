@@ -15,7 +15,7 @@
 #include "ui/text.h"
 
 /* A reader that takes longer than this at the end has stopped reading: let signals end the wait. */
-#define DRAIN_PATIENCE_S 1
+#define DRAIN_LIMIT_S 1
 
 static struct {
     FILE *stream;
@@ -160,7 +160,7 @@ void errors_drain(void)
     close(errors.queue_fd);
     errors.detached = false;
     clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += DRAIN_PATIENCE_S;
+    until.tv_sec += DRAIN_LIMIT_S;
     if (pthread_timedjoin_np(errors.writer, NULL, &until) != 0) {
         let_signals_end_us();
         pthread_join(errors.writer, NULL);

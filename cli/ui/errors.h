@@ -3,7 +3,7 @@
  * Standard error: the one file of the command that writes to it, checked by tests/cli/errors.sh.
  *
  * A reader of standard error may stop reading: a full pipe, a terminal stopped by Ctrl-S. A process
- * that holds a lock must not wait for such a reader, so hold_acquire() detaches the stream first:
+ * that holds a lock must not wait for such a reader, so held_lock_acquire() detaches the stream first:
  * from then on text goes into a pipe of this process, which holds ERRORS_QUEUE_BYTES, and a thread
  * copies it to standard error, waiting as long as it takes. Text that finds the pipe full is dropped,
  * and a line says so as soon as there is room again.

@@ -98,7 +98,7 @@ void message_warn(const char *format, ...)
     print_line(text);
 }
 
-void message_doubt(const char *address, const char *text)
+void message_node_warning(const char *address, const char *text)
 {
     fprintf(errors_stream(), "redlock: warning: %s: %s\n", address, text);
 }

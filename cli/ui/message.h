@@ -30,7 +30,7 @@ int message_usage(const char *format, ...) __attribute__((format(printf, 1, 2)))
 void message_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The same about a node, in words of the library. */
-void message_doubt(const char *address, const char *text);
+void message_node_warning(const char *address, const char *text);
 
 /* A line of text on standard error, with the name of the command in front. */
 void message_line(const char *format, ...) __attribute__((format(printf, 1, 2)));

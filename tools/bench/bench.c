@@ -10,10 +10,11 @@
 
 #include "bench/load.h"
 #include "bench/progress.h"
+#include "lock/terms.h"
 #include "report/report.h"
-#include "settings/client.h"
 #include "settings/command.h"
 #include "settings/duration.h"
+#include "settings/open_client.h"
 #include "system/signals.h"
 #include "system/timer.h"
 #include "ui/exit.h"
@@ -23,13 +24,11 @@
 enum {
     OPTION_CALLERS = OPTION_OWN,
     OPTION_DURATION,
-    OPTION_COUNT,
+    OPTION_LOCKS,
     OPTION_RATE,
     OPTION_ONE_NAME,
     OPTION_HOLD,
     OPTION_CLIENTS,
-    OPTION_FAIR,
-    OPTION_FENCE,
 };
 
 #define CALLERS 64
@@ -96,7 +95,7 @@ static int read_option(struct bench_plan *p, int id, const char *value)
         status = read_number("clients", value, BENCH_CLIENTS_MAX, &number);
         p->clients = (uint32_t)number;
         return status;
-    case OPTION_COUNT:
+    case OPTION_LOCKS:
         status = read_number("count", value, COUNT_MAX, &number);
         p->count = (uint64_t)number;
         return status;
@@ -275,7 +274,7 @@ static int connect_all(struct bench *b)
             status = try_all(b, b->client[i]);
         if (status)
             return status;
-        b->settings.no_doubts = true; /* said once is enough */
+        b->settings.no_node_warnings = true; /* said once is enough */
     }
     int64_t until_ns = timer_now_ns() + CONNECT_NS;
     for (uint32_t i = 0; i < b->plan.clients; i++) {
@@ -369,10 +368,10 @@ cleanup:
     return status;
 }
 
-static const struct option options[] = {
+static const struct cli_option options[] = {
     {OPTION_CALLERS, 'c', "callers", "N", "so many want a lock at the same time (64)"},
     {OPTION_DURATION, 'd', "duration", "TIME", "measure for this long (10s)"},
-    {OPTION_COUNT, 'n', "count", "N", "stop when so many locks have been asked for"},
+    {OPTION_LOCKS, 'n', "count", "N", "stop when so many locks have been asked for"},
     {OPTION_RATE, 'r', "rate", "N", "ask for N locks a second (as many as possible)"},
     {OPTION_ONE_NAME, 0, "one-name", NULL, "all callers want the same lock"},
     {SETTING_WAIT, 'w', "wait", "TIME", "with --one-name: wait this long at most (10s)"},

@@ -12,7 +12,7 @@
 
 #include "bench/caller.h"
 #include "bench/progress.h"
-#include "settings/client.h"
+#include "settings/open_client.h"
 #include "system/signals.h"
 #include "system/timer.h"
 #include "ui/exit.h"
@@ -152,7 +152,7 @@ static void loop(struct load_run *run)
     }
 }
 
-static bool watch(struct load_run *run, int fd, uint32_t source)
+static bool add_source(struct load_run *run, int fd, uint32_t source)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.u32 = source};
     return fd >= 0 && epoll_ctl(run->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
@@ -164,11 +164,11 @@ static bool prepare(struct load_run *run)
     run->caller = calloc(p->callers, sizeof *run->caller);
     run->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     run->timer_fd = timer_open();
-    if (!run->caller || run->epoll_fd < 0 || !watch(run, run->timer_fd, SOURCE_TIMER) ||
-        !watch(run, run->load->signal_fd, SOURCE_SIGNAL))
+    if (!run->caller || run->epoll_fd < 0 || !add_source(run, run->timer_fd, SOURCE_TIMER) ||
+        !add_source(run, run->load->signal_fd, SOURCE_SIGNAL))
         return false;
     for (uint32_t i = 0; i < p->clients; i++) {
-        if (!watch(run, redlock_fd(run->load->client[i]), i))
+        if (!add_source(run, redlock_fd(run->load->client[i]), i))
             return false;
     }
     caller_list_init(&run->free);

@@ -16,7 +16,7 @@
 #include "ui/text.h"
 
 enum {
-    OPTION_COUNT = OPTION_OWN,
+    OPTION_SERVERS = OPTION_OWN,
     OPTION_SERVER,
     OPTION_DIR,
     OPTION_PORT,
@@ -83,7 +83,7 @@ static int read_options(struct dev *d, struct args *a)
             d->command = a->argv + a->at;
             a->at = a->argc;
             break;
-        case OPTION_COUNT:
+        case OPTION_SERVERS:
             status = read_number("-n", value, REDLOCK_NODES_MAX, &d->count);
             break;
         case OPTION_QUORUMS:
@@ -217,7 +217,7 @@ static int run_command(struct dev *d, const char *nodes)
         child_close(&q->command);
         return child_explain(d->command[0], error);
     }
-    dev_quorum_watch(q);
+    dev_quorum_run(q);
     child_close(&q->command);
     return child_exit_status(&q->command);
 }
@@ -243,7 +243,7 @@ static int serve(struct dev *d)
                 announce(q, nodes);
             status = message_flush();
             if (status == 0)
-                dev_quorum_watch(q);
+                dev_quorum_run(q);
         }
     }
     dev_quorum_close(q);
@@ -281,8 +281,8 @@ cleanup:
     return status;
 }
 
-static const struct option options[] = {
-    {OPTION_COUNT, 'n', "count", "N", "how many servers, 1 to 15 (5)"},
+static const struct cli_option options[] = {
+    {OPTION_SERVERS, 'n', "count", "N", "how many servers, 1 to 15 (5)"},
     {OPTION_QUORUMS, 0, "quorums", "Q", "that many times N servers: quorums q1, q2, ..."},
     {OPTION_SERVER, 0, "server", "PROGRAM",
      "run this instead of redis-server or valkey-server"},

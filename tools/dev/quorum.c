@@ -82,8 +82,8 @@ bool dev_quorum_await(struct dev_quorum *q, const struct dev_server *s, bool end
 }
 
 /* The last line of its log: why it ended, most likely. */
-static void last_words(const struct dev_quorum *q, const struct dev_server *s, char *out,
-                       size_t size)
+static void last_log_line(const struct dev_quorum *q, const struct dev_server *s, char *out,
+                          size_t size)
 {
     char line[512], last[512] = "nothing";
     FILE *log = dev_directory_read_log(q, s->number);
@@ -112,7 +112,7 @@ static int await_answer(struct dev_quorum *q, struct dev_server *s, char *proble
             return EXIT_SIGNAL + q->stop_signal;
         if (!dev_server_is_up(s)) {
             char words[DEV_PROBLEM_MAX / 2];
-            last_words(q, s, words, sizeof words);
+            last_log_line(q, s, words, sizeof words);
             snprintf(problem, DEV_PROBLEM_MAX, "node %d ended at once on port %d; it said: %s",
                      s->number, s->port, words);
             return EXIT_UNAVAILABLE;
@@ -213,7 +213,7 @@ int dev_quorum_open(struct dev_quorum *q, const char *directory, int base_port)
     return 0;
 }
 
-void dev_quorum_watch(struct dev_quorum *q)
+void dev_quorum_run(struct dev_quorum *q)
 {
     struct pollfd watched[] = {
         {.fd = q->signal_fd, .events = POLLIN},

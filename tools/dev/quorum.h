@@ -36,7 +36,7 @@ struct dev_quorum {
 int dev_quorum_open(struct dev_quorum *q, const char *directory, int base_port);
 
 /* Looks after the servers until the command has ended or a signal says stop. */
-void dev_quorum_watch(struct dev_quorum *q);
+void dev_quorum_run(struct dev_quorum *q);
 
 /* Ends all servers and removes the directory. */
 void dev_quorum_close(struct dev_quorum *q);
