@@ -200,7 +200,7 @@ format-check: ## say which files are not formatted
 tidy: ## advice of clang-tidy on the library and the command
 	@command -v clang-tidy >/dev/null || { echo "install clang-tidy first"; exit 1; }
 	@$(call configured,debug) && cmake --build build/debug --target redlock_scripts >/dev/null
-	@clang-tidy -p build/debug --quiet $$(find src cli -name '*.c')
+	@clang-tidy -p build/debug --quiet $$(find src cli tools -name '*.c')
 
 .PHONY: clean
 clean: ## remove everything that was built

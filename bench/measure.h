@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bench/latency.h"
 #include "counts.h"
-#include "latency.h"
 #include "servers.h"
 
 #define BENCH_TTL_MS 10000 /* of every lock, ours and the floor's */

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "latency.h"
+#include "bench/latency.h"
 #include "machine.h"
 #include "series.h"
 

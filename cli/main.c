@@ -6,12 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "command.h"
-#include "errors.h"
-#include "exit.h"
-#include "message.h"
-#include "signals.h"
-#include "text.h"
+#include "settings/command.h"
+#include "system/signals.h"
+#include "ui/errors.h"
+#include "ui/exit.h"
+#include "ui/message.h"
+#include "ui/text.h"
 
 static const struct command *const commands[] = {
     &command_run,    &command_lock,  &command_extend, &command_unlock,

@@ -7,14 +7,14 @@
 #include <string.h>
 
 #include "capture.h"
-#include "command.h"
-#include "config.h"
-#include "exit.h"
+#include "commands/run.h"
 #include "fuzz.h"
-#include "json.h"
 #include "json_check.h"
-#include "message.h"
-#include "run.h"
+#include "settings/command.h"
+#include "settings/config.h"
+#include "ui/exit.h"
+#include "ui/json.h"
+#include "ui/message.h"
 
 #define WORDS_MAX 32
 #define WORD_BYTES_MAX 2048
@@ -54,7 +54,7 @@ static int walk(const struct command *command, int argc, char **argv)
 
 static int read_run(int argc, char **argv)
 {
-    struct run r = {.undertaker_fd = -1};
+    struct run r = {.reaper_fd = -1};
     bool stopped = false;
     int status = run_read(&r, &command_run, argc, argv, &stopped);
 
@@ -64,7 +64,8 @@ static int read_run(int argc, char **argv)
         for (size_t i = 0; i < r.terms.name_count; i++)
             FUZZ_CHECK(r.terms.name[i][0] && strlen(r.terms.name[i]) <= REDLOCK_NAME_MAX);
         FUZZ_CHECK(r.busy_status >= 0 && r.busy_status <= 255 && r.min_hold_ms >= 0);
-        FUZZ_CHECK(r.watch.grace_ms >= 0 && r.watch.grace_ms <= r.settings.ttl_ms / 2);
+        FUZZ_CHECK(r.supervision.grace_ms >= 0 &&
+                   r.supervision.grace_ms <= r.settings.ttl_ms / 2);
         FUZZ_CHECK(r.settings.node_count > 0 && r.settings.node_count <= SETTINGS_NODES_MAX);
         FUZZ_CHECK(r.settings.quorum_count > 0 || r.settings.node_count <= REDLOCK_NODES_MAX);
         FUZZ_CHECK(r.settings.ttl_ms >= REDLOCK_TTL_MIN_MS);

@@ -6,6 +6,13 @@
 static FILE *real_out;
 static FILE *real_err;
 
+/* The linker sends the command's own stream for standard error here: it writes to a descriptor. */
+FILE *__wrap_errors_stream(void);
+FILE *__wrap_errors_stream(void)
+{
+    return stderr;
+}
+
 void capture_begin(struct capture *capture)
 {
     real_out = stdout;

@@ -4,17 +4,17 @@
  * as a duration too. Whatever stands in it: a setting is within its bounds or the file is
  * refused with one harmless message that names the line and no password.
  */
-#include "config.h"
+#include "settings/config.h"
 
 #include <string.h>
 
 #include "capture.h"
-#include "duration.h"
-#include "exit.h"
 #include "fuzz.h"
 #include "json_check.h"
-#include "message.h"
-#include "settings.h"
+#include "settings/duration.h"
+#include "settings/settings.h"
+#include "ui/exit.h"
+#include "ui/message.h"
 
 #define LINE_MAX_BYTES 512
 #define CONFIG_NAME "given.conf"

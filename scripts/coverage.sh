@@ -19,8 +19,9 @@ lines() {
         awk -v root="$root/" '
             /^ *-: *0:Source:/ {
                 file = substr($0, index($0, "Source:") + 7)
-                wanted = index(file, root "src/") == 1 || index(file, root "cli/") == 1
+                wanted = index(file, root) == 1
                 file = substr(file, length(root) + 1)
+                wanted = wanted && file ~ /^(src|cli|tools)\//
                 next
             }
             !wanted { next }

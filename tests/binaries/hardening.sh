@@ -74,7 +74,7 @@ done
 that 'redlock is PIE' has "$(readelf -dW "$plain/redlock")" 'FLAGS_1.*PIE'
 if compiles -fstack-clash-protection; then
     that 'stack clash protection' has "$commands" '-fstack-clash-protection .*/src/core/quorum\.c'
-    that '   in the command too' has "$commands" '-fstack-clash-protection .*/cli/text\.c'
+    that '   in the command too' has "$commands" '-fstack-clash-protection .*/cli/ui/text\.c'
 fi
 if compiles -O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -include string.h; then
     that 'FORTIFY_SOURCE is level 3' has "$commands" '-D_FORTIFY_SOURCE=3 .*/src/io/tls\.c'

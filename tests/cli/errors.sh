@@ -35,9 +35,9 @@ EOS
 mkfifo "$tmp/never"
 
 # Only one file writes to standard error, so that nothing else can block there.
-sources=$(cd "$here/../../cli" && pwd)
-found=$(cd "$sources" && grep -lE '\bstderr\b|perror\(|fileno\(2\)|write\(2' ./*.c | tr '\n' ' ')
-is 'one file of the command writes to standard error' "$found" './errors.c '
+found=$(cd "$here/../.." &&
+    grep -rlE --include='*.c' '\bstderr\b|perror\(|fileno\(2\)|write\(2' cli tools | tr '\n' ' ')
+is 'one file of the command writes to standard error' "$found" 'cli/ui/errors.c '
 
 # A doubt about a node arrives while standard error is full: a node comes back that evicts keys.
 full_pipe

@@ -2,7 +2,7 @@
 /* The command's standard error: writing to it waits for no reader while it is detached. */
 #include "check.h"
 
-#include "cli/errors.h"
+#include "ui/errors.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "report/report.h"
+#include "settings/command.h"
+#include "settings/open_client.h"
+#include "settings/quorums.h"
+#include "ui/errors.h"
+#include "ui/exit.h"
+#include "ui/json.h"
+#include "ui/message.h"
+#include "ui/text.h"
+
+enum { OPTION_YES = OPTION_OWN, OPTION_QUORUM };
+
+#define ANSWER_MAX 64
+
+static bool is_wanted(const char *only, const char *quorum)
+{
+    return !only || strcmp(only, quorum) == 0;
+}
+
+static void print_addresses(redlock *client, const char *only)
+{
+    redlock_node_info info = {.size = sizeof info};
+    char address[REDLOCK_ADDRESS_MAX];
+    for (size_t i = 0; redlock_node(client, i, &info) == REDLOCK_OK; i++) {
+        text_safe(address, sizeof address, info.address);
+        if (is_wanted(only, info.quorum_name))
+            fprintf(errors_stream(), "  %s\n", address);
+    }
+}
+
+/* The operator knows what no program can find out. Returns 0 or an exit status. */
+static int confirm(redlock *client, const char *only)
+{
+    char answer[ANSWER_MAX];
+    fprintf(errors_stream(), "These nodes will vote from now on:\n");
+    print_addresses(client, only);
+    fprintf(errors_stream(),
+            "You state that nobody holds a lock on them: new servers, or servers that "
+            "were\nempty for longer than the longest TTL. If that is wrong, two can hold "
+            "the same lock.\nIs nothing held on them? [y/N] ");
+    fflush(errors_stream());
+    if (fgets(answer, sizeof answer, stdin)) {
+        answer[strcspn(answer, "\n")] = '\0';
+        if (strcasecmp(answer, "y") == 0 || strcasecmp(answer, "yes") == 0)
+            return 0;
+    } else {
+        fputc('\n', errors_stream());
+    }
+    return message_fail(EXIT_DECLINED, "nothing was changed");
+}
+
+static int succeeded(const struct settings *s, const redlock_report *report)
+{
+    if (s->json) {
+        struct json j = {.out = stdout};
+        message_json_success(&j);
+        report_json(report, &j);
+        json_end_object(&j);
+        json_finish(&j);
+    } else if (!s->quiet) {
+        report_table(report, stdout);
+        printf("%u of %u nodes%s%s may vote\n", report->node_count, report->node_count,
+               report->quorum_name[0] ? " of quorum " : "", report->quorum_name);
+    }
+    return message_flush();
+}
+
+/* One quorum. */
+static int admit(const struct settings *s, redlock *client)
+{
+    redlock_report report = {.size = sizeof report};
+    char detail[512];
+    int error = redlock_admit(client, &report);
+    if (error == REDLOCK_OK)
+        return succeeded(s, &report);
+    snprintf(detail, sizeof detail, "%s", redlock_detail());
+    struct failure f = {
+        .error = error,
+        .status = exit_status_of(error),
+        .text = detail,
+        .advice =
+            error == REDLOCK_NOQUORUM
+                ? "bring back the nodes that did not take it, and do it again; those that "
+                  "did may vote already"
+                : NULL,
+        .report = &report,
+    };
+    return report_failure(s, &f);
+}
+
+static int admit_all(const struct settings *s, redlock *client, const char *only)
+{
+    redlock *member;
+    int status = 0;
+    for (size_t i = 0; (member = redlock_member(client, i)); i++) {
+        char quorum[REDLOCK_QUORUM_MAX + 1];
+        quorums_name(client, i, quorum);
+        int failed = is_wanted(only, quorum) ? admit(s, member) : 0;
+        status = status ? status : failed;
+    }
+    return status;
+}
+
+static bool has_quorum(const struct settings *s, const char *name)
+{
+    for (size_t i = 0; i < s->quorum_count; i++) {
+        if (strcmp(s->quorum[i], name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int init_main(const struct command *command, int argc, char **argv)
+{
+    struct settings s;
+    struct args a;
+    redlock *client = NULL;
+    const char *value, *only = NULL;
+    bool yes = false;
+    int id, status = 0;
+    settings_init(&s);
+    args_begin(&a, command, &s, argc, argv);
+    while (status == 0 && !a.stopped && (id = args_next(&a, &value)) != ARGS_END) {
+        if (id == ARGS_STOP)
+            status = a.status;
+        else if (id == OPTION_YES)
+            yes = true;
+        else if (id == OPTION_QUORUM)
+            only = value;
+        else if (id == ARGS_WORD)
+            status = message_usage("unexpected word; the nodes are named with --nodes");
+    }
+    if (status || a.stopped)
+        goto cleanup;
+    status = settings_complete(&s);
+    if (status)
+        goto cleanup;
+    if (only && !has_quorum(&s, only)) {
+        status = message_usage("--quorum names none of the quorums of --nodes");
+        goto cleanup;
+    }
+    if (!yes && (s.json || !isatty(STDIN_FILENO) || !errors_are_on_terminal())) {
+        status = message_usage("there is no terminal to ask on; --yes states that nothing is "
+                               "held on these nodes");
+        goto cleanup;
+    }
+    /* An operator who may only write markers would be refused the script that asks for these. */
+    s.no_native = true;
+    status = client_open(&s, &client);
+    if (status == 0 && !yes)
+        status = confirm(client, only);
+    if (status == 0)
+        status = admit_all(&s, client, only);
+cleanup:
+    redlock_close(client);
+    settings_free(&s);
+    return status;
+}
+
+static const struct cli_option options[] = {
+    {OPTION_QUORUM, 0, "quorum", "NAME", "of several quorums only this one"},
+    {OPTION_YES, 'y', "yes", NULL, "do not ask: nothing is held on these nodes"},
+    {0},
+};
+
+const struct command command_init = {
+    .name = "init",
+    .summary = "state that nothing is held on the nodes, so that they may vote",
+    .usage = "[OPTION...]",
+    .about = "A server that has just started may have forgotten locks that are still held. "
+             "It does not vote until the longest TTL has passed (--max-ttl and two "
+             "seconds). Brand-new servers look exactly the same. With this command you, "
+             "who can know, state that nobody holds a lock on the nodes, and they vote at "
+             "once. If that is wrong, two can hold the same lock. Of several "
+             "quorums each node learns which one of which set it belongs to, and a client with "
+             "another set is warned.\n\n"
+             "Asks for confirmation on a terminal, and needs --yes elsewhere. Exits with 0 "
+             "when every node took it, 69 or 77 when not, 1 when you said no.\n",
+    .examples = "redlock init --yes --nodes redis1,redis2,redis3",
+    .options = options,
+    .run = init_main,
+};

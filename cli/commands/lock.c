@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lock/held_lock.h"
+#include "report/report.h"
+#include "settings/command.h"
+#include "settings/open_client.h"
+#include "system/signals.h"
+#include "ui/errors.h"
+#include "ui/exit.h"
+#include "ui/json.h"
+#include "ui/message.h"
+
+static int read_options(struct terms *t, struct args *a)
+{
+    const char *value;
+    int id, status = 0;
+    while (status == 0 && (id = args_next(a, &value)) != ARGS_END) {
+        if (id == ARGS_STOP)
+            return a->status;
+        status = id == ARGS_WORD ? terms_add_name(t, value) : terms_option(t, id, value);
+    }
+    return status ? status : terms_complete(t, false);
+}
+
+static void print_json(const struct held_lock *h, const struct settings *s,
+                       const struct terms *t)
+{
+    struct json j = {.out = stdout};
+    message_json_success(&j);
+    json_string(&j, "name", t->name[0]);
+    if (t->name_count > 1) {
+        json_array(&j, "names");
+        for (size_t i = 0; i < t->name_count; i++)
+            json_string(&j, NULL, t->name[i]);
+        json_end_array(&j);
+    }
+    json_string(&j, "kind", redlock_kind_text(terms_kind(t)));
+    json_string(&j, "value", redlock_value(h->lock));
+    if (t->slots)
+        json_integer(&j, "slot", redlock_slot(h->lock));
+    if (t->fenced)
+        json_integer(&j, "fence", redlock_fence(h->lock));
+    json_integer(&j, "ttl_ms", s->ttl_ms);
+    json_integer(&j, "validity_ms", redlock_remaining_ms(h->lock));
+    report_json(&h->report, &j);
+    json_end_object(&j);
+    json_finish(&j);
+}
+
+/* The reader of standard output took longer than the lock lives. */
+static int report_late(struct held_lock *h, const struct settings *s, const struct terms *t)
+{
+    held_lock_release(h);
+    struct failure f = {.name = t->name[0],
+                        .error = REDLOCK_EXPIRED,
+                        .status = EXIT_LOST,
+                        .text = "the lock ended before its value was read",
+                        .advice = "read it at once, or ask for a longer TTL (-t)"};
+    return report_failure(s, &f);
+}
+
+/* Hands the value over. Returns 0 or an exit status; then the lock has been given back. */
+static int hand_over(struct held_lock *h, const struct settings *s, const struct terms *t)
+{
+    if (s->json)
+        print_json(h, s, t);
+    else if (t->fenced)
+        printf("%s %lld\n", redlock_value(h->lock), (long long)redlock_fence(h->lock));
+    else
+        printf("%s\n", redlock_value(h->lock));
+    int status = message_flush();
+    if (status == 0) {
+        if (s->verbose)
+            report_table(&h->report, errors_stream());
+        if (redlock_remaining_ms(h->lock) <= 0)
+            return report_late(h, s, t);
+        held_lock_leave(h);
+        return 0;
+    }
+    /* Nobody knows the value: nobody could unlock it. */
+    held_lock_release(h);
+    message_line("the value could not be written; the lock was released again");
+    return EXIT_INTERNAL;
+}
+
+static int acquire(struct held_lock *h, const struct settings *s, const struct terms *t)
+{
+    int signal = 0;
+    int signal_fd = signals_take();
+    if (signal_fd < 0)
+        return message_fail(EXIT_INTERNAL, "cannot wait for signals: %s", strerror(errno));
+    int status = client_open(s, &h->client);
+    if (status)
+        return status;
+    int error = held_lock_acquire(h, s, t, 0, signal_fd, &signal);
+    if (signal)
+        return EXIT_SIGNAL + signal;
+    return error == REDLOCK_OK ? hand_over(h, s, t)
+                               : held_lock_report_failure(h, s, t, error, EXIT_BUSY);
+}
+
+static int lock_main(const struct command *command, int argc, char **argv)
+{
+    struct settings s;
+    struct args a;
+    struct held_lock h = {0};
+    struct terms t = {0};
+    settings_init(&s);
+    args_begin(&a, command, &s, argc, argv);
+    int status = read_options(&t, &a);
+    if (status || a.stopped)
+        goto cleanup;
+    status = settings_complete(&s);
+    if (status == 0)
+        status = settings_check_ttl(&s);
+    if (status == 0)
+        status = acquire(&h, &s, &t);
+cleanup:
+    held_lock_close(&h);
+    settings_free(&s);
+    return status;
+}
+
+static const struct cli_option options[] = {
+    NO_WAIT_OPTION, WAIT_OPTION, TTL_OPTION, TERMS_OPTIONS, {0}};
+
+const struct command command_lock = {
+    .name = "lock",
+    .summary = "take a lock for a script and print its value",
+    .usage = "[OPTION...] NAME...",
+    .about =
+        "Waits for the lock NAME, for ever unless told otherwise, and prints its value, "
+        "which `redlock extend` and `redlock unlock` want to see; with --fence, a blank and "
+        "the token behind it. Nobody renews it: it expires after its TTL. Whoever knows the "
+        "value can unlock, so treat it as a secret.\n\n"
+        "Several NAMEs are locked together, all or none, and have one value. With --shared, "
+        "others may hold NAME with --shared at the same time; with --slots K, K may. With "
+        "--owner, or REDLOCK_OWNER, whoever has the same owner may take it again.\n\n"
+        "Exits with 75 when the lock is held by another, 69 when too few nodes could vote.\n",
+    .examples = "value=$(redlock lock -w 10s -t 30s deploy) || exit\n"
+                "./deploy.sh; redlock unlock deploy \"$value\"\n"
+                "read -r value token < <(redlock lock --fence ledger)",
+    .options = options,
+    .run = lock_main,
+};

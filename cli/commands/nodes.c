@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "report/node_view.h"
+#include "report/report.h"
+#include "settings/command.h"
+#include "settings/open_client.h"
+#include "settings/quorums.h"
+#include "ui/exit.h"
+#include "ui/json.h"
+#include "ui/message.h"
+#include "ui/table.h"
+#include "ui/text.h"
+
+enum { OPTION_WHERE = OPTION_OWN };
+
+#define NAMES_MAX 64
+
+/* How far its clock is from ours. */
+static const char *clock_text(const struct node_view *v, char out[NODE_VIEW_TEXT_MAX])
+{
+    if (v->info.clock_error_us < 0 || v->info.state != REDLOCK_NODE_UP)
+        return "-";
+    snprintf(out, NODE_VIEW_TEXT_MAX, "%+.3f s", (double)v->info.clock_offset_us / 1e6);
+    return out;
+}
+
+static void print_table(const struct settings *s, redlock *client, const redlock_report *report)
+{
+    static const char *const heading[] = {"NODE",     "STATE", "GUARD", "VERSION",
+                                          "RTT",      "CLOCK", "TLS",   "NATIVE",
+                                          "CONNECTS", "WHY",   NULL};
+    struct table t;
+    table_begin(&t, heading);
+    for (uint32_t i = 0; i < report->node_count; i++) {
+        struct node_view v;
+        char rtt[TEXT_TIME_MAX], connects[16], guard[NODE_VIEW_TEXT_MAX],
+            clock[NODE_VIEW_TEXT_MAX];
+        node_view_look(&v, client, report, i);
+        text_rtt(rtt, v.rtt_us);
+        snprintf(connects, sizeof connects, "%u", v.info.connects);
+        table_row(&t);
+        table_set(&t, 0, TABLE_PLAIN, report->node[i].address);
+        table_set(&t, 1, v.answered ? TABLE_GOOD : TABLE_BAD, node_view_state(&v));
+        table_set(&t, 2, v.info.quarantined ? TABLE_WAIT : TABLE_PLAIN,
+                  node_view_guard(&v, s, guard));
+        table_set(&t, 3, TABLE_PLAIN, v.info.version[0] ? v.info.version : "-");
+        table_set(&t, 4, TABLE_PLAIN, rtt);
+        table_set(&t, 5, TABLE_PLAIN, clock_text(&v, clock));
+        table_set(&t, 6, TABLE_PLAIN, v.info.tls ? "yes" : "no");
+        table_set(&t, 7, TABLE_PLAIN, v.info.native ? "yes" : "no");
+        table_set(&t, 8, TABLE_PLAIN, connects);
+        table_set(&t, 9, TABLE_PLAIN, v.why);
+    }
+    table_print(&t, "", stdout);
+}
+
+/* What one quorum answered. */
+struct answer {
+    redlock *member;
+    redlock_report report;
+    int error;
+    char detail[512];
+};
+
+static uint32_t count_answers(const redlock_report *report)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < report->node_count; i++)
+        count += report->node[i].vote == REDLOCK_VOTE_GRANTED;
+    return count;
+}
+
+static void print_quorum(const struct settings *s, const struct answer *a, bool first)
+{
+    const redlock_report *report = &a->report;
+    uint32_t answered = count_answers(report);
+    if (report->quorum_name[0])
+        printf("%squorum %s: %u of %u node%s answer%s, %u needed%s\n", first ? "" : "\n",
+               report->quorum_name, answered, report->node_count,
+               report->node_count == 1 ? "" : "s", answered == 1 ? "s" : "", report->quorum,
+               a->error ? "; its locks cannot be taken" : "");
+    print_table(s, a->member, report);
+}
+
+static void json_nodes(const struct answer *a, struct json *j)
+{
+    json_integer(j, "quorum", a->report.quorum);
+    json_array(j, "nodes");
+    for (uint32_t i = 0; i < a->report.node_count; i++) {
+        struct node_view v;
+        node_view_look(&v, a->member, &a->report, i);
+        json_object(j, NULL);
+        node_view_json(&v, j);
+        json_end_object(j);
+    }
+    json_end_array(j);
+}
+
+static void json_quorum(const struct answer *a, struct json *j)
+{
+    json_object(j, NULL);
+    json_string(j, "name", a->report.quorum_name);
+    json_bool(j, "available", a->error == REDLOCK_OK);
+    json_string(j, "text", a->error == REDLOCK_OK ? NULL : a->detail);
+    json_integer(j, "answered", count_answers(&a->report));
+    json_nodes(a, j);
+    json_end_object(j);
+}
+
+/* The members of one object: with a failure they follow its own. */
+static void print_json(const struct answer *answers, size_t count, const struct answer *failed)
+{
+    struct json j = {.out = stdout};
+    if (!failed)
+        message_json_success(&j);
+    else
+        message_json_failure(&j, redlock_error_name(failed->error), failed->detail,
+                             exit_status_of(failed->error));
+    if (answers[0].report.quorum_name[0]) {
+        json_array(&j, "quorums");
+        for (size_t i = 0; i < count; i++)
+            json_quorum(&answers[i], &j);
+        json_end_array(&j);
+    } else {
+        json_nodes(&answers[0], &j);
+    }
+    json_end_object(&j);
+    json_finish(&j);
+}
+
+static int report_answers(const struct settings *s, const struct answer *answers, size_t count)
+{
+    const struct answer *failed = NULL;
+    for (size_t i = 0; i < count && !failed; i++)
+        failed = answers[i].error ? &answers[i] : NULL;
+    if (s->json)
+        print_json(answers, count, failed);
+    for (size_t i = 0; i < count && !s->json && !s->quiet; i++)
+        print_quorum(s, &answers[i], i == 0);
+    int unwritten = message_flush();
+    for (size_t i = 0; i < count && !s->json; i++) {
+        const struct answer *a = &answers[i];
+        struct failure f = {
+            .error = a->error,
+            .status = exit_status_of(a->error),
+            .text = a->detail,
+            .advice = a->error == REDLOCK_NOQUORUM
+                          ? "bring back enough nodes for a majority, or correct --nodes"
+                          : NULL,
+        };
+        if (a->error != REDLOCK_OK)
+            report_failure(s, &f);
+    }
+    return failed ? exit_status_of(failed->error) : unwritten;
+}
+
+static int show(const struct settings *s, redlock *client)
+{
+    struct answer *answers = calloc(REDLOCK_QUORUMS_MAX, sizeof *answers);
+    redlock *member;
+    size_t count = 0;
+    if (!answers)
+        return message_fail(EXIT_INTERNAL, "out of memory");
+    while ((member = redlock_member(client, count))) {
+        struct answer *a = &answers[count++];
+        a->member = member;
+        a->report.size = sizeof a->report;
+        a->error = redlock_ping(member, &a->report);
+        snprintf(a->detail, sizeof a->detail, "%s", a->error ? redlock_detail() : "");
+    }
+    int status = report_answers(s, answers, count);
+    free(answers);
+    return status;
+}
+
+/* ---- where a name lives ---- */
+
+static void join_addresses(redlock *member, char *out, size_t size)
+{
+    redlock_node_info info = {.size = sizeof info};
+    char address[REDLOCK_ADDRESS_MAX];
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; used < size && redlock_node(member, i, &info) == REDLOCK_OK; i++) {
+        text_safe(address, sizeof address, info.address);
+        used += (size_t)snprintf(out + used, size - used, "%s%s", i ? "," : "", address);
+    }
+}
+
+static void json_home(redlock *member, const char *name, const char *quorum, struct json *j)
+{
+    redlock_node_info info = {.size = sizeof info};
+    json_object(j, NULL);
+    json_string(j, "name", name);
+    json_string(j, "quorum_name", *quorum ? quorum : NULL);
+    json_array(j, "nodes");
+    for (size_t i = 0; redlock_node(member, i, &info) == REDLOCK_OK; i++)
+        json_string(j, NULL, info.address);
+    json_end_array(j);
+    json_end_object(j);
+}
+
+/* Asks no node: the names of the quorums and of the lock decide. */
+static int show_homes(const struct settings *s, redlock *client, const char *const *names,
+                      int count)
+{
+    struct json j = {.out = stdout};
+    if (s->json) {
+        message_json_success(&j);
+        json_array(&j, "names");
+    }
+    for (int i = 0; i < count; i++) {
+        char quorum[REDLOCK_QUORUM_MAX + 1], shown[2 * REDLOCK_NAME_MAX];
+        char addresses[REDLOCK_NODES_MAX * REDLOCK_ADDRESS_MAX];
+        int home = redlock_quorum_of(client, names[i]);
+        if (home < 0)
+            return client_fail(home);
+        redlock *member = redlock_member(client, (size_t)home);
+        quorums_name(client, (size_t)home, quorum);
+        join_addresses(member, addresses, sizeof addresses);
+        text_safe(shown, sizeof shown, names[i]);
+        if (s->json)
+            json_home(member, names[i], quorum, &j);
+        else
+            printf("%s: %s%s%s\n", shown, *quorum ? "quorum " : "", quorum,
+                   *quorum ? "" : "all nodes");
+        if (!s->json && s->verbose)
+            printf("  %s\n", addresses);
+    }
+    if (s->json) {
+        json_end_array(&j);
+        json_end_object(&j);
+        json_finish(&j);
+    }
+    return message_flush();
+}
+
+static int nodes_main(const struct command *command, int argc, char **argv)
+{
+    struct settings s;
+    struct args a;
+    redlock *client = NULL;
+    const char *value;
+    const char *names[NAMES_MAX];
+    int id, status = 0, count = 0;
+    settings_init(&s);
+    args_begin(&a, command, &s, argc, argv);
+    while (status == 0 && (id = args_next(&a, &value)) != ARGS_END) {
+        if (id == ARGS_STOP)
+            status = a.status;
+        else if (id == ARGS_WORD)
+            status = message_usage("unexpected word; nodes are named with --nodes");
+        else if (id == OPTION_WHERE && count == NAMES_MAX)
+            status = message_usage("--where can be given %d times at most", NAMES_MAX);
+        else if (id == OPTION_WHERE)
+            status = command_check_name(names[count++] = value);
+        if (a.stopped)
+            break;
+    }
+    if (status || a.stopped)
+        goto cleanup;
+    status = settings_complete(&s);
+    if (status == 0)
+        status = client_open(&s, &client);
+    if (status == 0)
+        status = count ? show_homes(&s, client, names, count) : show(&s, client);
+cleanup:
+    redlock_close(client);
+    settings_free(&s);
+    return status;
+}
+
+static const struct cli_option options[] = {
+    {OPTION_WHERE, 0, "where", "NAME", "in which quorum does this lock live? Several times"},
+    {0},
+};
+
+const struct command command_nodes = {
+    .name = "nodes",
+    .summary = "show the state of the nodes, and where a lock lives",
+    .usage = "[OPTION...]",
+    .about =
+        "Asks every node for a sign of life and shows its state, whether it may vote "
+        "or for how long it may not, version, round trip, how far its clock is from "
+        "this machine's, whether the connection is encrypted and verified, whether "
+        "the server can compare and delete without a script, how often it was "
+        "connected to, and why it is down or in quarantine. Several quorums "
+        "(--nodes 'east=a,b,c;west=d,e,f') are shown one by one, each with how many of "
+        "its nodes answer and how many it needs.\n\n"
+        "With --where NAME, says in which quorum that lock lives, and with -v on which nodes; no "
+        "node is asked.\n\n"
+        "Exits with 0 when a majority answered, of every quorum, else with 69 or 77.\n",
+    .examples = "redlock nodes --nodes redis1,redis2,redis3\n"
+                "redlock nodes --nodes 'east=a,b,c;west=d,e,f' --where nightly-report",
+    .options = options,
+    .run = nodes_main,
+};

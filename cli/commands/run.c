@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "commands/run.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "report/report.h"
+#include "run/process_tree.h"
+#include "run/reaper.h"
+#include "settings/open_client.h"
+#include "system/signals.h"
+#include "system/timer.h"
+#include "ui/errors.h"
+#include "ui/exit.h"
+#include "ui/message.h"
+#include "ui/text.h"
+
+#define URGENT_NICE (-10) /* for this process alone, while the command runs */
+
+static int report_not_acquired(struct run *r, int error, int signal)
+{
+    bool busy = error == REDLOCK_BUSY || error == REDLOCK_TIMEOUT;
+    if (signal)
+        return EXIT_SIGNAL + signal;
+    if (busy && r->skip_ok)
+        return 0;
+    return held_lock_report_failure(&r->held, &r->settings, &r->terms, error, r->busy_status);
+}
+
+/* What became of the lock and of the command when the lock ended too early. */
+static const char *describe_loss(const struct supervision *w)
+{
+    if (w->survived)
+        return "the lock was lost, and some of what the command has started could not be killed";
+    if (w->on_lost == ON_LOST_IGNORE)
+        return "the lock was lost while the command ran, and the command ran on";
+    if (w->late)
+        return w->killed && !w->obeyed
+                   ? "the lock was lost while the command ran, and the command was killed"
+                   : "the lock was lost while the command ran, and the command was stopped late";
+    if (w->killed && !w->obeyed)
+        return "the lock could not be renewed, and the command was killed before it ended";
+    if (w->terminated)
+        return "the lock could not be renewed, and the command was stopped in time";
+    return "the lock was lost before it was released";
+}
+
+/* The last renewal may not have been answered yet: an earlier one says more than that. */
+static void fill_gaps(redlock_report *report, const redlock_report *failed_renewal)
+{
+    for (uint32_t i = 0; i < report->node_count && i < failed_renewal->node_count; i++) {
+        redlock_node_report *n = &report->node[i];
+        if (n->vote == REDLOCK_VOTE_NONE || n->vote == REDLOCK_VOTE_PENDING)
+            *n = failed_renewal->node[i];
+    }
+}
+
+static int report_lost(struct run *r, int error, const char *text)
+{
+    struct failure f = {
+        .name = r->terms.name[0],
+        .error = error,
+        .status = EXIT_LOST,
+        .text = text,
+        .advice = error == REDLOCK_OK || error == REDLOCK_NOQUORUM
+                      ? "check what it protected, and the nodes: `redlock nodes`"
+                      : NULL,
+        .report = &r->held.report,
+    };
+    return report_failure(&r->settings, &f);
+}
+
+/* Our hold was gone. Of an exclusive lock it can be told whether another has it now. */
+static bool is_taken(struct run *r)
+{
+    redlock_info info = {.size = sizeof info};
+    redlock_report report = {.size = sizeof report};
+    if (!r->terms.owner ||
+        redlock_query(r->held.client, r->terms.name[0], &info, &report) != REDLOCK_OK ||
+        !info.held || strcmp(info.owner, r->terms.owner) == 0)
+        return false;
+    r->held.report = report;
+    return true;
+}
+
+/* The child is gone. Gives the lock back and decides the exit status. */
+static int finish(struct run *r)
+{
+    const struct supervision *w = &r->supervision;
+    bool lost = r->held.lost || w->terminated;
+    int lost_error = r->held.lost ? r->held.lost_error : REDLOCK_NOQUORUM;
+    /* What the failed renewal met says more than the release to come. */
+    redlock_report renewal = {.size = sizeof renewal};
+    if (!lost || redlock_lock_report(r->held.lock, &renewal) != REDLOCK_OK)
+        renewal.node_count = 0;
+
+    int error = held_lock_release(&r->held);
+    if (lost) {
+        fill_gaps(&renewal, &r->held.failed_renewal);
+        if (renewal.node_count > 0)
+            r->held.report = renewal;
+        return report_lost(r, lost_error, describe_loss(w));
+    }
+    if (error == REDLOCK_EXPIRED && is_taken(r))
+        error = REDLOCK_LOST;
+    if (error == REDLOCK_LOST)
+        return report_lost(r, error, "another took the lock while the command ran");
+    if (error == REDLOCK_EXPIRED)
+        return report_lost(r, error, "the lock was gone from the nodes before it was released");
+    if (error != REDLOCK_OK && !r->settings.quiet) {
+        message_warn(
+            "the command is done, but too few nodes confirmed the release; what is left "
+            "of the lock expires within its TTL");
+        report_table(&r->held.report, errors_stream());
+    }
+    return child_exit_status(&w->child);
+}
+
+/* The lock was granted, and there was no time left to run the command under it. */
+static int report_too_late(struct run *r)
+{
+    int error = r->held.lost ? r->held.lost_error : REDLOCK_LOST;
+    held_lock_release(&r->held);
+    return report_lost(r, error,
+                       "too little was left of the lock when the command could be started; it "
+                       "was not");
+}
+
+/* The child could not execute the command. */
+static int report_not_run(struct run *r)
+{
+    int error = r->supervision.child.start_error;
+    if (error == ETIME)
+        return report_too_late(r);
+    held_lock_release(&r->held);
+    return child_explain(r->command[0], error);
+}
+
+/* A variable of a lock around this one would be wrong: what we have not, is taken away. */
+static bool set_number(const char *variable, int64_t number)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%lld", (long long)number);
+    return number > 0 ? setenv(variable, text, 1) == 0 : unsetenv(variable) == 0;
+}
+
+static int set_environment(const struct run *r)
+{
+    const redlock_lock *lock = r->held.lock;
+    if (!set_number("REDLOCK_FENCE", redlock_fence(lock)) ||
+        !set_number("REDLOCK_SLOT", redlock_slot(lock)) ||
+        !set_number("REDLOCK_DEADLINE", redlock_deadline_ns(lock)) ||
+        setenv("REDLOCK_VALUE", redlock_value(lock), 1) != 0 ||
+        (r->hide_settings &&
+         (unsetenv("REDLOCK_NODES") != 0 || unsetenv("REDLOCK_PASSWORD") != 0)) ||
+        !terms_set_environment(&r->terms))
+        return message_fail(EXIT_INTERNAL, "out of memory");
+    return 0;
+}
+
+/* The lock is held; whoever called this gives it back, should it still be on return. */
+static int run_held(struct run *r)
+{
+    struct supervision *w = &r->supervision;
+    w->held = &r->held;
+    w->name = r->terms.name[0];
+    w->hold_until_ns = timer_now_ns() + r->min_hold_ms * NS_PER_MS;
+    if (r->settings.verbose) {
+        char shown[TERMS_TEXT_MAX];
+        terms_text(&r->terms, shown);
+        message_line("%s: locked", shown);
+        report_table(&r->held.report, errors_stream());
+    }
+    /* The process may have been stopped since the grant: look before the fork, and the child looks
+     * again before it executes the command. */
+    int64_t margin_ms = supervise_start_margin_ms(w);
+    if (!held_lock_freshen(&r->held, margin_ms))
+        return report_too_late(r);
+    int status = set_environment(r);
+    if (status)
+        return status;
+    process_tree_adopt_orphans();
+    int error = child_fork(&w->child, r->command,
+                           redlock_deadline_ns(r->held.lock) - margin_ms * NS_PER_MS);
+    if (error) {
+        held_lock_release(&r->held);
+        return child_explain(r->command[0], error);
+    }
+    /* It sleeps nearly always, but must not come late on a busy machine. Not everybody may. */
+    setpriority(PRIO_PROCESS, 0, URGENT_NICE);
+    error = supervise_child(w);
+    if (error)
+        return message_fail(EXIT_INTERNAL, "%s", strerror(error));
+    return w->child.start_error ? report_not_run(r) : finish(r);
+}
+
+static int acquire_and_run(struct run *r)
+{
+    int signal = 0;
+    /* Before there are connections that it would inherit. */
+    r->reaper_fd = reaper_start();
+    child_prepare(&r->supervision.child, -1, r->reaper_fd);
+    int status = client_open(&r->settings, &r->held.client);
+    if (status)
+        return status;
+    int error = held_lock_acquire(&r->held, &r->settings, &r->terms, REDLOCK_RENEW,
+                                  r->supervision.signal_fd, &signal);
+    return error == REDLOCK_OK ? run_held(r) : report_not_acquired(r, error, signal);
+}
+
+static int run_main(const struct command *command, int argc, char **argv)
+{
+    struct run r = {.reaper_fd = -1,
+                    .supervision = {.signal_fd = -1,
+                                    .timer_fd = -1,
+                                    .child = {.tty_fd = -1, .outcome_fd = -1}}};
+    bool stopped;
+    int status = run_read(&r, command, argc, argv, &stopped);
+    if (status || stopped)
+        goto cleanup;
+    r.supervision.signal_fd = signals_take();
+    r.supervision.timer_fd = timer_open();
+    status = r.supervision.signal_fd < 0 || r.supervision.timer_fd < 0
+                 ? message_fail(EXIT_INTERNAL, "cannot wait for signals: %s", strerror(errno))
+                 : acquire_and_run(&r);
+cleanup:
+    child_close(&r.supervision.child);
+    held_lock_close(&r.held);
+    settings_free(&r.settings);
+    if (r.reaper_fd >= 0)
+        close(r.reaper_fd);
+    if (r.supervision.signal_fd >= 0)
+        close(r.supervision.signal_fd);
+    if (r.supervision.timer_fd >= 0)
+        close(r.supervision.timer_fd);
+    return status;
+}
+
+const struct command command_run = {
+    .name = "run",
+    .summary = "run a command while holding a lock",
+    .usage = "[OPTION...] NAME... -- COMMAND [ARGUMENT...]",
+    .about =
+        "Waits for the lock NAME, for ever unless told otherwise, runs COMMAND, and gives the "
+        "lock back when COMMAND ends, in whatever way. The lock is renewed as long as COMMAND "
+        "runs. If it cannot be renewed, COMMAND gets TERM (--on-lost, --grace), and before the "
+        "lock ends, KILL ends it and everything it has started.\n\n"
+        "Several NAMEs are locked together, all or none, in whatever order they are given. "
+        "With --shared, others may hold NAME with --shared at the same time; with --slots K, "
+        "K may. Without --, the first word is the only NAME and the rest is COMMAND.\n\n"
+        "A `redlock run` inside COMMAND may take the same NAME again: it has the same owner "
+        "(REDLOCK_OWNER). That is for a plain NAME only; where it would wait for itself, it says "
+        "so and exits with 64.\n\n"
+        "COMMAND finds in its environment REDLOCK_NAME (REDLOCK_NAMES), REDLOCK_KIND, "
+        "REDLOCK_OWNER, REDLOCK_VALUE, REDLOCK_DEADLINE, REDLOCK_SLOT (which of the slots, "
+        "from 1) and REDLOCK_FENCE: a number that grows with every holder, for the protected "
+        "resource to refuse whoever comes with a smaller one than it has seen. It also inherits "
+        "REDLOCK_NODES and REDLOCK_PASSWORD, which a `redlock run` inside COMMAND needs; --no-env "
+        "takes both away.\n\n"
+        "Exits with COMMAND's own status (128 + N when signal N ended it), or with 75 when the "
+        "lock is held by another, 69 when too few nodes could vote, 76 when the lock was lost, "
+        "64 and 78 for a wrong command line or configuration, 77 when the nodes refuse the "
+        "credentials, 126 or 127 when COMMAND cannot be run.\n",
+    .examples = "redlock run backup -- /usr/local/bin/backup --all\n"
+                "redlock run -n --skip-ok --min-hold 30s nightly -- make report   # from cron\n"
+                "redlock run -t 30s --on-lost INT --grace 8s import -- ./import.sh\n"
+                "redlock run --shared index -- ./search        # many readers, or one writer\n"
+                "redlock run --slots 2 gpu -- sh -c './train --gpu $REDLOCK_SLOT'\n"
+                "redlock run from-account to-account -- ./transfer",
+    .options = run_options,
+    .run = run_main,
+};

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What `redlock run` was asked to do, and what it is doing. */
+#ifndef CLI_RUN_H
+#define CLI_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lock/held_lock.h"
+#include "lock/terms.h"
+#include "run/supervise.h"
+#include "settings/command.h"
+
+struct run {
+    struct settings settings;
+    struct terms terms;
+    char **command;
+    int busy_status;
+    bool skip_ok;
+    bool hide_settings; /* the command does not get the nodes and the password */
+    int64_t min_hold_ms;
+    int reaper_fd; /* -1: none */
+    struct held_lock held;
+    struct supervision supervision;
+};
+
+extern const struct cli_option run_options[];
+
+/*
+ * Reads and checks the command line. Returns 0 or an exit status, after saying why; *stopped
+ * after --help.
+ */
+int run_read(struct run *r, const struct command *command, int argc, char **argv,
+             bool *stopped);
+
+#endif

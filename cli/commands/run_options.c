@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "commands/run.h"
+#include "settings/duration.h"
+#include "ui/exit.h"
+#include "ui/message.h"
+#include "ui/text.h"
+
+enum {
+    OPTION_BUSY_STATUS = OPTION_OWN,
+    OPTION_SKIP_OK,
+    OPTION_MIN_HOLD,
+    OPTION_GRACE,
+    OPTION_ON_LOST,
+    OPTION_NO_FENCE,
+    OPTION_NO_ENV,
+};
+
+#define GRACE_DEFAULT (-1)
+
+const struct cli_option run_options[] = {
+    NO_WAIT_OPTION,
+    WAIT_OPTION,
+    TTL_OPTION,
+    TERMS_OPTIONS,
+    {OPTION_BUSY_STATUS, 'E', "busy-status", "N",
+     "exit status when it is held by another (75)"},
+    {OPTION_SKIP_OK, 0, "skip-ok", NULL, "exit with 0 when it is held by another"},
+    {OPTION_MIN_HOLD, 0, "min-hold", "TIME", "keep the lock at least this long"},
+    {OPTION_ON_LOST, 0, "on-lost", "WHAT", "term, kill, ignore or a signal, if not renewed"},
+    {OPTION_GRACE, 0, "grace", "TIME", "TERM this long before the end (TTL/3, at most 5s)"},
+    {OPTION_NO_FENCE, 0, "no-fence", NULL, "no fencing token: cheaper for the servers"},
+    {OPTION_NO_ENV, 0, "no-env", NULL, "hide REDLOCK_NODES and REDLOCK_PASSWORD from it"},
+    {0},
+};
+
+static int read_busy_status(struct run *r, const char *value)
+{
+    char *end;
+    errno = 0;
+    long status = strtol(value, &end, 10);
+    if (*value < '0' || *value > '9' || *end || errno || status > 255)
+        return message_usage("-E takes an exit status from 0 to 255");
+    r->busy_status = (int)status;
+    return 0;
+}
+
+static int read_time(const char *option, const char *value, int64_t *out_ms)
+{
+    char shown[TEXT_QUOTE_MAX];
+    const char *problem = duration_parse(value, out_ms);
+    if (!problem)
+        return 0;
+    text_quote(shown, value);
+    return message_usage("--%s: '%s' %s", option, shown, problem);
+}
+
+/* Signals that a command may want to hear instead of TERM. */
+static int signal_of(const char *name)
+{
+    static const struct {
+        const char *name;
+        int number;
+    } known[] = {
+        {"TERM", SIGTERM}, {"HUP", SIGHUP},   {"INT", SIGINT},   {"QUIT", SIGQUIT},
+        {"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"ALRM", SIGALRM}, {"ABRT", SIGABRT},
+    };
+    if (strncasecmp(name, "SIG", 3) == 0)
+        name += 3;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (strcasecmp(name, known[i].name) == 0)
+            return known[i].number;
+    }
+    return 0;
+}
+
+static int read_on_lost(struct run *r, const char *value)
+{
+    struct supervision *w = &r->supervision;
+    int signal = signal_of(value);
+    if (signal) {
+        w->on_lost = ON_LOST_SIGNAL;
+        w->signal = signal;
+        return 0;
+    }
+    if (strcasecmp(value, "kill") == 0 || strcasecmp(value, "sigkill") == 0) {
+        w->on_lost = ON_LOST_KILL;
+        return 0;
+    }
+    if (strcmp(value, "ignore") == 0) {
+        w->on_lost = ON_LOST_IGNORE;
+        return 0;
+    }
+    char shown[TEXT_QUOTE_MAX];
+    text_quote(shown, value);
+    return message_usage("--on-lost: '%s' is neither term, kill, ignore nor one of the signals "
+                         "HUP, INT, QUIT, USR1, USR2, ALRM, ABRT",
+                         shown);
+}
+
+/* Where the next -- is, from `at` on; argc: there is none. */
+static int find_dashes(const struct args *a, int at)
+{
+    while (at < a->argc && strcmp(a->argv[at], "--") != 0)
+        at++;
+    return at;
+}
+
+/* `-- NAME... -- COMMAND` is for names that start with a dash. */
+static int take_dashed_names(struct run *r, struct args *a)
+{
+    int dashes = find_dashes(a, a->at), status = 0;
+    if (dashes == a->argc || dashes == a->at)
+        return message_usage("NAME is missing in front of --");
+    for (int i = a->at; i < dashes && status == 0; i++)
+        status = terms_add_name(&r->terms, a->argv[i]);
+    a->at = dashes + 1;
+    return status;
+}
+
+/* A NAME, or the start of COMMAND; `dashes` when it is a -- that was read. */
+static int take_word(struct run *r, struct args *a, const char *word, bool dashes)
+{
+    bool named = r->terms.name_count > 0;
+    int status = 0;
+    if (!dashes && (!named || find_dashes(a, a->at) < a->argc))
+        return terms_add_name(&r->terms, word);
+    if (!dashes)
+        a->at--; /* without -- the second word is the command */
+    else if (!named)
+        status = take_dashed_names(r, a);
+    r->command = a->argv + a->at;
+    a->at = a->argc; /* the rest is not ours to read */
+    return status;
+}
+
+static int read_options(struct run *r, struct args *a)
+{
+    const char *value;
+    int id, status = 0;
+    while (status == 0 && (id = args_next(a, &value)) != ARGS_END) {
+        switch (id) {
+        case ARGS_STOP:
+            return a->status;
+        case ARGS_WORD:
+        case ARGS_DASHES:
+            status = take_word(r, a, value, id == ARGS_DASHES);
+            break;
+        case OPTION_BUSY_STATUS:
+            status = read_busy_status(r, value);
+            break;
+        case OPTION_SKIP_OK:
+            r->skip_ok = true;
+            break;
+        case OPTION_NO_FENCE:
+            r->terms.fenced = false;
+            break;
+        case OPTION_NO_ENV:
+            r->hide_settings = true;
+            break;
+        case OPTION_MIN_HOLD:
+            status = read_time("min-hold", value, &r->min_hold_ms);
+            break;
+        case OPTION_GRACE:
+            status = read_time("grace", value, &r->supervision.grace_ms);
+            break;
+        case OPTION_ON_LOST:
+            status = read_on_lost(r, value);
+            break;
+        default:
+            status = terms_option(&r->terms, id, value);
+            break;
+        }
+    }
+    return status;
+}
+
+static int check_options(struct run *r)
+{
+    int status = 0;
+    if (r->terms.name_count == 0)
+        return message_usage("NAME is missing: which lock?");
+    if (!r->command || !r->command[0])
+        return message_usage("COMMAND is missing: what should run under the lock?");
+    status = settings_complete(&r->settings);
+    if (status == 0)
+        status = settings_check_ttl(&r->settings);
+    if (status == 0)
+        status = terms_complete(&r->terms, true);
+    if (status)
+        return status;
+    int64_t ttl_ms = r->settings.ttl_ms;
+    /* Renewal begins when two thirds are left: a longer grace would end a healthy lock. */
+    if (r->supervision.grace_ms > ttl_ms / 2)
+        return message_usage("--grace may be at most half of the TTL");
+    if (r->supervision.grace_ms == GRACE_DEFAULT)
+        r->supervision.grace_ms = supervise_grace_ms(ttl_ms);
+    r->supervision.kill_margin_ms = supervise_kill_margin_ms(ttl_ms);
+    return 0;
+}
+
+int run_read(struct run *r, const struct command *command, int argc, char **argv, bool *stopped)
+{
+    struct args a;
+    r->busy_status = EXIT_BUSY;
+    r->terms.fenced = true;
+    r->supervision.signal = SIGTERM;
+    r->supervision.grace_ms = GRACE_DEFAULT;
+    settings_init(&r->settings);
+    args_begin(&a, command, &r->settings, argc, argv);
+    int status = read_options(r, &a);
+    *stopped = a.stopped;
+    return status || a.stopped ? status : check_options(r);
+}

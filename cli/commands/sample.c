@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "commands/sample.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/report.h"
+#include "system/timer.h"
+
+#define IDLE_MAX 10
+#define LOCKS_MAX 20000 /* remembered; the least busy are forgotten first */
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(((const struct sample_lock *)a)->name, ((const struct sample_lock *)b)->name);
+}
+
+/* The first `known_count` locks are in the order of their names while names are listed. */
+static void on_name(const char *name, void *data)
+{
+    struct sample *s = data;
+    struct sample_lock wanted = {.name = (char *)name};
+    if (s->known_count > 0 &&
+        bsearch(&wanted, s->locks, s->known_count, sizeof wanted, compare_names))
+        return;
+    char *copy = strdup(name);
+    struct sample_lock *more = copy ? reallocarray(s->locks, s->count + 1, sizeof *more) : NULL;
+    if (!more) {
+        free(copy);
+        s->out_of_memory = true;
+        return;
+    }
+    s->locks = more;
+    s->locks[s->count++] = (struct sample_lock){.name = copy, .changes = -1, .left_ms = -1};
+}
+
+/* Has the holder changed? A token tells even if nobody holds it at the moment of looking. */
+static bool has_changed(const redlock_info *before, const redlock_info *now)
+{
+    return now->fence > before->fence ||
+           (now->held && strcmp(before->holder, now->holder) != 0);
+}
+
+static void ask(struct sample *s, struct sample_lock *lock)
+{
+    redlock_info info = {.size = sizeof info};
+    redlock_report report = {.size = sizeof report};
+    if (redlock_query(s->client, lock->name, &info, &report) != REDLOCK_OK)
+        return;
+    int64_t now_ns = timer_now_ns();
+    lock->changes = lock->asked_ns ? has_changed(&lock->info, &info) : -1;
+    lock->span_ms = (now_ns - lock->asked_ns) / NS_PER_MS;
+    lock->asked_ns = now_ns;
+    lock->left_ms = report_longest_ms(&info, &report);
+    lock->idle = info.votes > 0 || info.waiters > 0 || lock->changes > 0 ? 0 : lock->idle + 1;
+    lock->info = info;
+}
+
+int64_t sample_rate_tenths(const struct sample_lock *lock)
+{
+    if (lock->changes < 0 || lock->span_ms <= 0)
+        return -1;
+    return (lock->changes * 10000 + lock->span_ms / 2) / lock->span_ms;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct sample_lock *x = a, *y = b;
+    int64_t x_rate = sample_rate_tenths(x), y_rate = sample_rate_tenths(y);
+    if (x->info.waiters != y->info.waiters)
+        return x->info.waiters < y->info.waiters ? 1 : -1;
+    if (x_rate != y_rate)
+        return x_rate < y_rate ? 1 : -1;
+    if (x->info.holder_count != y->info.holder_count)
+        return x->info.holder_count < y->info.holder_count ? 1 : -1;
+    return strcmp(x->name, y->name);
+}
+
+/* Of several failures the first is told. */
+static void fail(struct sample *s, int error)
+{
+    if (s->error != REDLOCK_OK)
+        return;
+    s->error = error;
+    snprintf(s->detail, sizeof s->detail, "%s", redlock_detail());
+}
+
+static void list(struct sample *s)
+{
+    s->known_count = s->count;
+    if (s->count > 0)
+        qsort(s->locks, s->count, sizeof *s->locks, compare_names);
+    for (size_t i = 0; i < s->quorum_count; i++) {
+        int error = s->available[i] ? redlock_list(redlock_member(s->client, i), on_name, s)
+                                    : REDLOCK_OK;
+        if (error == REDLOCK_OK)
+            continue;
+        s->available[i] = false;
+        fail(s, error);
+    }
+    if (s->count > 0)
+        qsort(s->locks, s->count, sizeof *s->locks, compare);
+}
+
+static void forget_idle(struct sample *s)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        if (s->locks[i].idle <= IDLE_MAX)
+            s->locks[kept++] = s->locks[i];
+        else
+            free(s->locks[i].name);
+    }
+    s->count = kept;
+}
+
+/* Does any quorum answer? */
+static bool ping(struct sample *s)
+{
+    redlock *member;
+    bool any = false;
+    if (!s->pings)
+        s->pings = calloc(REDLOCK_QUORUMS_MAX, sizeof *s->pings);
+    if (!s->pings) {
+        s->error = REDLOCK_NOMEM;
+        snprintf(s->detail, sizeof s->detail, "out of memory");
+        return false;
+    }
+    for (s->quorum_count = 0; (member = redlock_member(s->client, s->quorum_count));
+         s->quorum_count++) {
+        redlock_report *report = &s->pings[s->quorum_count];
+        *report = (redlock_report){.size = sizeof *report};
+        int error = redlock_ping(member, report);
+        s->available[s->quorum_count] = error == REDLOCK_OK;
+        any = any || error == REDLOCK_OK;
+        if (error != REDLOCK_OK)
+            fail(s, error);
+    }
+    return any;
+}
+
+void sample_take(struct sample *s, int64_t budget_ms, sample_stop_fn *stop, void *data)
+{
+    int64_t end_ns = timer_now_ns() + budget_ms * NS_PER_MS;
+    s->unasked = 0;
+    s->error = REDLOCK_OK;
+    s->detail[0] = '\0';
+    if (!ping(s))
+        return;
+    list(s);
+    /* The busiest of the last time come first: they are seen whatever the rest costs. */
+    for (size_t i = 0; i < s->count; i++) {
+        if (stop(data))
+            return;
+        if (timer_now_ns() >= end_ns)
+            s->unasked++;
+        else
+            ask(s, &s->locks[i]);
+    }
+    forget_idle(s);
+    if (s->count > 0)
+        qsort(s->locks, s->count, sizeof *s->locks, compare);
+    while (s->count > LOCKS_MAX)
+        free(s->locks[--s->count].name);
+}
+
+bool sample_has_locks(const struct sample *s)
+{
+    for (size_t i = 0; i < s->quorum_count; i++) {
+        if (s->available[i])
+            return true;
+    }
+    return false;
+}
+
+void sample_free(struct sample *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        free(s->locks[i].name);
+    free(s->locks);
+    free(s->pings);
+    s->pings = NULL;
+    s->locks = NULL;
+    s->count = 0;
+}

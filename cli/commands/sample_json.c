@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What `redlock top --json` prints for every look at the nodes. */
+#include <redlock.h>
+
+#include "commands/sample.h"
+#include "report/node_view.h"
+#include "ui/exit.h"
+#include "ui/json.h"
+#include "ui/message.h"
+
+static void write_nodes(const struct sample *s, size_t quorum, struct json *j)
+{
+    const redlock_report *ping = &s->pings[quorum];
+    for (uint32_t i = 0; i < ping->node_count; i++) {
+        struct node_view v;
+        node_view_look(&v, redlock_member(s->client, quorum), ping, i);
+        json_object(j, NULL);
+        if (ping->quorum_name[0])
+            json_string(j, "quorum_name", ping->quorum_name);
+        node_view_json(&v, j);
+        json_end_object(j);
+    }
+}
+
+void sample_json(const struct sample *s)
+{
+    struct json j = {.out = stdout};
+    if (s->error == REDLOCK_OK)
+        message_json_success(&j);
+    else
+        message_json_failure(&j, redlock_error_name(s->error), s->detail,
+                             exit_status_of(s->error));
+    if (s->quorum_count == 1)
+        json_integer(&j, "quorum", s->pings[0].quorum);
+    json_array(&j, "nodes");
+    for (size_t quorum = 0; quorum < s->quorum_count; quorum++)
+        write_nodes(s, quorum, &j);
+    json_end_array(&j);
+    json_array(&j, "locks");
+    for (size_t i = 0; i < s->count && sample_has_locks(s); i++) {
+        const struct sample_lock *lock = &s->locks[i];
+        if (!lock->asked_ns)
+            continue;
+        json_object(&j, NULL);
+        json_string(&j, "name", lock->name);
+        json_string(&j, "kind",
+                    lock->info.kind < 0 ? NULL : redlock_kind_text(lock->info.kind));
+        json_bool(&j, "held", lock->info.held);
+        json_integer(&j, "holders", lock->info.holder_count);
+        json_known(&j, "slots",
+                   lock->info.kind == REDLOCK_SEMAPHORE ? (int64_t)lock->info.slots : -1);
+        json_integer(&j, "waiters", lock->info.waiters);
+        json_known(&j, "ttl_ms", lock->info.held ? lock->left_ms : -1);
+        json_known(&j, "changes", lock->changes);
+        json_known(&j, "span_ms", lock->changes < 0 ? -1 : lock->span_ms);
+        json_bool(&j, "disagree", lock->info.disagree);
+        json_end_object(&j);
+    }
+    json_end_array(&j);
+    json_integer(&j, "unasked", (int64_t)s->unasked);
+    json_end_object(&j);
+    json_finish(&j);
+}

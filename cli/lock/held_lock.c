@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "lock/held_lock.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lock/live.h"
+#include "report/report.h"
+#include "system/signals.h"
+#include "system/timer.h"
+#include "ui/errors.h"
+#include "ui/exit.h"
+#include "ui/message.h"
+#include "ui/text.h"
+
+#define WARN_AFTER_NS 2000000000LL
+#define LOOK_AGAIN_NS 20000000LL
+
+/* A wait for a lock, while it lasts. */
+struct waiting {
+    int signal_fd, timer_fd;
+    int signal;      /* that ended it; 0: none */
+    int64_t draw_ns; /* when to draw the live line anew */
+    int64_t warn_ns; /* when to look whether the nodes are there at all */
+    bool announced;  /* that we wait, where no terminal shows it */
+    struct live live;
+};
+
+static void remember(struct held_lock *h, redlock_lock *lock, int error)
+{
+    h->detail[0] = '\0';
+    if (error != REDLOCK_OK)
+        snprintf(h->detail, sizeof h->detail, "%s", redlock_detail());
+    h->report.size = sizeof h->report;
+    if (redlock_lock_report(lock, &h->report) != REDLOCK_OK)
+        h->report.node_count = 0;
+}
+
+static void on_done(redlock_lock *lock, int error, void *data)
+{
+    struct held_lock *h = data;
+    h->pending = false;
+    h->error = error;
+    remember(h, lock, error);
+}
+
+static void on_lost(redlock_lock *lock, int error, void *data)
+{
+    struct held_lock *h = data;
+    h->lost = true;
+    h->lost_error = error;
+    remember(h, lock, error);
+}
+
+static void on_jeopardy(redlock_lock *lock, int error, void *data)
+{
+    struct held_lock *h = data;
+    h->jeopardy = error != REDLOCK_OK;
+    h->jeopardy_changed = true;
+    if (!h->jeopardy)
+        return;
+    h->failed_renewal.size = sizeof h->failed_renewal;
+    if (redlock_lock_report(lock, &h->failed_renewal) != REDLOCK_OK)
+        h->failed_renewal.node_count = 0;
+}
+
+/* An operation that could not even be started. */
+static int not_started(struct held_lock *h, int error)
+{
+    h->error = error;
+    h->report.node_count = 0;
+    snprintf(h->detail, sizeof h->detail, "%s", redlock_detail());
+    return error;
+}
+
+/* Handles the signals that came while waiting. */
+static void on_signals(struct held_lock *h, struct waiting *w)
+{
+    for (int signal = signals_next(); signal; signal = signals_next()) {
+        if (signals_is_stop(signal)) {
+            live_erase(&w->live);
+            signals_stop_self(signal);
+        } else if (signals_is_fatal(signal) && w->signal == 0) {
+            w->signal = signal;
+            redlock_cancel(h->lock);
+        }
+    }
+}
+
+/* With no limit to the wait nobody would ever learn that it is the nodes that are missing. True
+ * when that is settled, one way or the other; false while too many have yet to answer. */
+static bool warn_without_quorum(struct held_lock *h)
+{
+    redlock_report report = {.size = sizeof report};
+    char advice[REPORT_ADVICE_MAX];
+    if (redlock_lock_report(h->lock, &report) != REDLOCK_OK)
+        return true;
+    bool guarded = report_quarantine(h->client, &report, advice);
+    uint32_t usable = 0, silent = 0;
+    for (uint32_t i = 0; i < report.node_count; i++) {
+        usable += report_may_vote(report.node[i].vote);
+        silent += report.node[i].vote == REDLOCK_VOTE_PENDING ||
+                  report.node[i].vote == REDLOCK_VOTE_NONE;
+    }
+    if (usable >= report.quorum)
+        return usable - silent >= report.quorum;
+    message_warn("too few nodes can vote; trying until they can (-w TIME would limit that)");
+    report_table(&report, errors_stream());
+    if (guarded)
+        message_warn("next: %s", advice);
+    return true;
+}
+
+/* Where nothing is drawn, one line says that the waiting has begun. */
+static void announce_waiting(struct held_lock *h, struct waiting *w)
+{
+    char line[LIVE_LINE_MAX];
+    if (w->announced || redlock_position(h->lock) == 0)
+        return;
+    w->announced = true;
+    live_describe(&w->live, line);
+    if (h->pending)
+        message_line("%s", line);
+}
+
+static int wait_for_lock(struct held_lock *h, struct waiting *w)
+{
+    struct pollfd watched[] = {
+        {.fd = redlock_fd(h->client), .events = POLLIN},
+        {.fd = w->signal_fd, .events = POLLIN},
+        {.fd = w->timer_fd, .events = POLLIN},
+    };
+    while (h->pending) {
+        int error = redlock_process(h->client, 0);
+        if (error < 0)
+            return not_started(h, error);
+        announce_waiting(h, w);
+        if (!h->pending)
+            break;
+        timer_set(w->timer_fd, w->draw_ns < w->warn_ns ? w->draw_ns : w->warn_ns);
+        if (poll(watched, 3, -1) < 0 && errno != EINTR)
+            return not_started(h, REDLOCK_SYSTEM);
+        if (watched[1].revents)
+            on_signals(h, w);
+        if (watched[2].revents)
+            timer_drain(w->timer_fd);
+        if (timer_now_ns() >= w->warn_ns) {
+            live_erase(&w->live);
+            w->warn_ns = warn_without_quorum(h) ? TIMER_NEVER : timer_now_ns() + LOOK_AGAIN_NS;
+        }
+        if (timer_now_ns() >= w->draw_ns) {
+            live_draw(&w->live);
+            w->draw_ns = timer_now_ns() + LIVE_TICK_NS;
+        }
+    }
+    return h->error;
+}
+
+static int64_t wait_deadline_ns(const struct settings *s)
+{
+    return s->wait_ms == REDLOCK_WAIT_FOREVER ? TIMER_NEVER
+                                              : timer_now_ns() + s->wait_ms * NS_PER_MS;
+}
+
+int held_lock_acquire(struct held_lock *h, const struct settings *s, const struct terms *terms,
+                      uint32_t flags, int signal_fd, int *signal_out)
+{
+    struct waiting w = {.signal_fd = signal_fd,
+                        .timer_fd = timer_open(),
+                        .draw_ns = TIMER_NEVER,
+                        .warn_ns = TIMER_NEVER};
+    redlock_request request = {
+        .size = sizeof request,
+        .flags = flags,
+        .wait_ms = s->wait_ms,
+        .done = on_done,
+        .lost = on_lost,
+        .jeopardy = on_jeopardy,
+        .data = h,
+    };
+    *signal_out = 0;
+    if (w.timer_fd < 0)
+        return not_started(h, REDLOCK_SYSTEM);
+    if (errors_detach() != 0) {
+        close(w.timer_fd);
+        return not_started(h, REDLOCK_SYSTEM);
+    }
+    terms_request(terms, &request);
+    int64_t deadline_ns = wait_deadline_ns(s);
+    h->pending = true;
+    int error = redlock_start(h->client, terms->name[0], s->ttl_ms, &request, &h->lock);
+    if (error != REDLOCK_OK) {
+        h->pending = false;
+        close(w.timer_fd);
+        return not_started(h, error);
+    }
+    live_begin(&w.live, terms, h->client, h->lock, !s->quiet && !s->json && s->wait_ms != 0,
+               deadline_ns);
+    w.announced = w.live.on || !s->verbose || s->quiet;
+    if (w.live.on)
+        w.draw_ns = timer_now_ns() + LIVE_TICK_NS;
+    if (s->wait_ms == REDLOCK_WAIT_FOREVER && !s->quiet)
+        w.warn_ns = timer_now_ns() + WARN_AFTER_NS;
+    error = wait_for_lock(h, &w);
+    live_erase(&w.live);
+    close(w.timer_fd);
+    *signal_out = w.signal;
+    if (w.signal && error == REDLOCK_OK) {
+        held_lock_release(h); /* it was won in the same moment */
+        error = REDLOCK_CANCELED;
+    }
+    return error;
+}
+
+bool held_lock_freshen(struct held_lock *h, int64_t least_ms)
+{
+    while (!h->lost) {
+        int64_t left_ms = redlock_remaining_ms(h->lock);
+        if (left_ms > least_ms)
+            return true;
+        if (left_ms <= 0 || redlock_process(h->client, (int)left_ms) < 0)
+            return false;
+    }
+    return false;
+}
+
+/* Of several names, one that somebody holds at this moment. */
+static const char *find_held(struct held_lock *h, const struct terms *terms)
+{
+    for (size_t i = 0; i < terms->name_count && terms->name_count > 1; i++) {
+        redlock_info info = {.size = sizeof info};
+        if (redlock_query(h->client, terms->name[i], &info, NULL) == REDLOCK_OK && info.held)
+            return terms->name[i];
+    }
+    return terms->name[0];
+}
+
+int held_lock_report_failure(struct held_lock *h, const struct settings *s,
+                             const struct terms *terms, int error, int busy_status)
+{
+    bool busy = error == REDLOCK_BUSY || error == REDLOCK_TIMEOUT;
+    char advice[REPORT_ADVICE_MAX], text[HELD_LOCK_DETAIL_MAX], shown[TEXT_QUOTE_MAX];
+    struct failure f = {
+        .name = terms->name[0],
+        .error = error,
+        .status = busy ? busy_status : exit_status_of(error),
+        .text = h->detail,
+        .report = &h->report,
+    };
+    if (busy && !s->quiet) {
+        f.name = find_held(h, terms);
+        report_complete(h->client, f.name, &h->report);
+    }
+    if (busy && terms->name_count > 1) {
+        text_quote(shown, f.name);
+        snprintf(text, sizeof text, "'%s' is held by another: none of the %zu names was locked",
+                 shown, terms->name_count);
+        f.text = text;
+    }
+    if (!busy && report_quarantine(h->client, &h->report, advice))
+        f.advice = advice;
+    return report_failure(s, &f);
+}
+
+int held_lock_release(struct held_lock *h)
+{
+    h->pending = true;
+    int error = redlock_start_release(h->lock, on_done, h);
+    if (error != REDLOCK_OK) {
+        h->pending = false;
+        return not_started(h, error);
+    }
+    while (h->pending) {
+        error = redlock_process(h->client, -1);
+        if (error < 0)
+            return not_started(h, error);
+    }
+    return h->error;
+}
+
+void held_lock_leave(struct held_lock *h)
+{
+    redlock_lock_leave(h->lock);
+    h->lock = NULL;
+}
+
+void held_lock_close(struct held_lock *h)
+{
+    redlock_lock_free(h->lock);
+    redlock_close(h->client);
+    *h = (struct held_lock){0};
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A lock of this process and its life: waiting for it, keeping it, giving it back. All of it
+ * happens in the caller's thread, driven by redlock_process().
+ */
+#ifndef CLI_HELD_LOCK_H
+#define CLI_HELD_LOCK_H
+
+#include <redlock.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lock/terms.h"
+#include "settings/settings.h"
+
+#define HELD_LOCK_DETAIL_MAX 512
+
+struct held_lock {
+    redlock *client;
+    redlock_lock *lock;
+    bool pending; /* an operation is under way */
+    int error;    /* enum redlock_error of the last operation that ended */
+    bool lost;    /* the lock ended before it was released */
+    int lost_error;
+    bool jeopardy;                     /* the last renewal failed */
+    bool jeopardy_changed;             /* that has changed and nobody has been told */
+    char detail[HELD_LOCK_DETAIL_MAX]; /* the library's sentence about the last failure */
+    redlock_report report;             /* of the last operation that ended */
+    redlock_report failed_renewal;     /* of the first renewal of a row that failed */
+};
+
+/*
+ * Acquires what the terms say as the settings say (ttl, wait), with a live line on a terminal. A
+ * signal that would end the process ends the wait instead and is stored in *signal_out (0: none);
+ * the lock is then not held. From here on standard error never blocks. `flags` as in redlock_request, besides those of the terms. Returns
+ * REDLOCK_OK or an error.
+ */
+int held_lock_acquire(struct held_lock *h, const struct settings *s, const struct terms *terms,
+                      uint32_t flags, int signal_fd, int *signal_out);
+
+/*
+ * Drives the client until more than `least_ms` are left of the validity: a process that was stopped
+ * since the grant renews first (REDLOCK_RENEW). False: the lock ended.
+ */
+bool held_lock_freshen(struct held_lock *h, int64_t least_ms);
+
+/*
+ * Reports that it was not acquired and returns the exit status, `busy_status` when another holds
+ * it.
+ */
+int held_lock_report_failure(struct held_lock *h, const struct settings *s,
+                             const struct terms *terms, int error, int busy_status);
+
+/* Releases it and waits for the outcome, which it returns. */
+int held_lock_release(struct held_lock *h);
+
+/* Frees the handle of a held lock and leaves the lock on the nodes. */
+void held_lock_leave(struct held_lock *h);
+
+/* Frees handle and client; what is still held is given up. */
+void held_lock_close(struct held_lock *h);
+
+#endif

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "lock/nest.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lock/terms.h"
+#include "ui/message.h"
+#include "ui/text.h"
+
+#define HELD_MAX 65536 /* far from what a program can be given; more is not remembered */
+
+/* The end of what was written: at most three bytes for each of the name. */
+static char *encode(char *at, const char *name)
+{
+    for (; *name; name++) {
+        unsigned char c = (unsigned char)*name;
+        if (isalnum(c) || strchr("._-", c))
+            *at++ = (char)c;
+        else
+            at += sprintf(at, "%%%02X", c);
+    }
+    *at = '\0';
+    return at;
+}
+
+static int hex_digit(char c)
+{
+    const char *digits = "0123456789ABCDEF", *at = c ? strchr(digits, c) : NULL;
+    return at ? (int)(at - digits) : -1;
+}
+
+/* Back to what encode() was given, as far as it fits. */
+static void decode(const char *text, size_t length, char *out, size_t size)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < length && used + 1 < size; i++) {
+        bool escaped = text[i] == '%' && i + 2 < length && hex_digit(text[i + 1]) >= 0 &&
+                       hex_digit(text[i + 2]) >= 0;
+        out[used++] =
+            escaped ? (char)(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2])) : text[i];
+        i += escaped ? 2 : 0;
+    }
+    out[used] = '\0';
+}
+
+/* One of REDLOCK_HELD, kind:name or kind:name:owner, without changing it. */
+struct entry {
+    const char *text, *name, *owner; /* owner: NULL, if it has none */
+    size_t kind_length, name_length, owner_length;
+};
+
+/* The next one from *at on; false at the end. */
+static bool next_entry(const char **at, struct entry *e)
+{
+    if (!*at || !**at)
+        return false;
+    size_t length = strcspn(*at, " ");
+    e->text = *at;
+    e->kind_length = strcspn(*at, " :");
+    e->name = *at + e->kind_length + (e->kind_length < length);
+    e->name_length = strcspn(e->name, " :");
+    e->owner = e->name[e->name_length] == ':' ? e->name + e->name_length + 1 : NULL;
+    e->owner_length = e->owner ? strcspn(e->owner, " ") : 0;
+    *at += length + ((*at)[length] == ' ');
+    return true;
+}
+
+static int32_t kind_of(const struct entry *e)
+{
+    for (int32_t kind = REDLOCK_MUTEX; kind <= REDLOCK_SEMAPHORE; kind++) {
+        const char *word = redlock_kind_text(kind);
+        if (strlen(word) == e->kind_length && strncmp(e->text, word, e->kind_length) == 0)
+            return kind;
+    }
+    return -1;
+}
+
+int32_t nest_held(const char *name, char owner[REDLOCK_OWNER_MAX + 1])
+{
+    char wanted[3 * REDLOCK_NAME_MAX + 1];
+    const char *at = getenv("REDLOCK_HELD");
+    int32_t found = -1;
+    struct entry e;
+    encode(wanted, name);
+    owner[0] = '\0';
+    while (next_entry(&at, &e)) {
+        if (e.name_length != strlen(wanted) || strncmp(e.name, wanted, e.name_length) != 0 ||
+            kind_of(&e) < 0)
+            continue;
+        found = kind_of(&e);
+        decode(e.owner ? e.owner : "", e.owner_length, owner, REDLOCK_OWNER_MAX + 1);
+    }
+    return found;
+}
+
+bool nest_is_owner(const char *owner)
+{
+    const char *at = getenv("REDLOCK_HELD");
+    char found[REDLOCK_OWNER_MAX + 1];
+    struct entry e;
+    while (next_entry(&at, &e)) {
+        decode(e.owner ? e.owner : "", e.owner_length, found, sizeof found);
+        if (e.owner && strcmp(found, owner) == 0)
+            return true;
+    }
+    return false;
+}
+
+static const char *why(const struct terms *t, int32_t outer, const char *owner)
+{
+    int32_t inner = terms_kind(t);
+    if (outer == REDLOCK_REENTRANT && inner == REDLOCK_REENTRANT)
+        return strcmp(owner, t->owner) == 0 ? NULL : "but for another owner";
+    if (outer == REDLOCK_REENTRANT)
+        return "exclusively: only a plain `redlock run` of this one name may take it again";
+    if (outer == REDLOCK_SHARED)
+        return "as a reader: inside it, a wait for the same name can be a wait for itself";
+    if (outer == REDLOCK_SEMAPHORE)
+        return "as one of its slots: a wait for a second one can be a wait for itself";
+    return "together with other names: such a lock cannot be taken again";
+}
+
+int nest_check(const struct terms *t)
+{
+    for (size_t i = 0; i < t->name_count; i++) {
+        char shown[TEXT_QUOTE_MAX], owner[REDLOCK_OWNER_MAX + 1];
+        int32_t outer = nest_held(t->name[i], owner);
+        const char *reason = outer < 0 ? NULL : why(t, outer, owner);
+        if (!reason)
+            continue;
+        text_quote(shown, t->name[i]);
+        return message_usage(
+            "'%s' is held already by a `redlock run` around this one, %s. Leave the inner lock "
+            "out, or give it another name; if it is another lock of the same name, on other nodes "
+            "or with another prefix, unset REDLOCK_HELD",
+            shown, reason);
+    }
+    return 0;
+}
+
+bool nest_set_environment(const struct terms *t)
+{
+    const char *before = getenv("REDLOCK_HELD");
+    const char *kind = redlock_kind_text(terms_kind(t));
+    size_t used = before ? strlen(before) : 0;
+    size_t size = used + 1;
+    for (size_t i = 0; i < t->name_count; i++)
+        size += strlen(kind) + 3 * strlen(t->name[i]) + 3 * REDLOCK_OWNER_MAX + 3;
+    if (size > HELD_MAX)
+        return true;
+    char *held = malloc(size), *at = held;
+    if (!held)
+        return false;
+    at += sprintf(at, "%s", before ? before : "");
+    for (size_t i = 0; i < t->name_count; i++) {
+        at += sprintf(at, "%s%s:", at > held ? " " : "", kind);
+        at = encode(at, t->name[i]);
+        if (t->owner) {
+            *at++ = ':';
+            at = encode(at, t->owner);
+        }
+    }
+    bool ok = setenv("REDLOCK_HELD", held, 1) == 0;
+    free(held);
+    return ok;
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "lock/terms.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "lock/nest.h"
+#include "ui/exit.h"
+#include "ui/message.h"
+#include "ui/text.h"
+
+int terms_add_name(struct terms *t, const char *name)
+{
+    int status = command_check_name(name);
+    if (status)
+        return status;
+    for (size_t i = 0; i < t->name_count; i++) {
+        if (strcmp(t->name[i], name) == 0)
+            return 0;
+    }
+    if (t->name_count == REDLOCK_NAMES_MAX)
+        return message_usage("at most %d names can be locked together", REDLOCK_NAMES_MAX);
+    t->name[t->name_count++] = name;
+    return 0;
+}
+
+static int read_slots(struct terms *t, const char *value)
+{
+    char *end;
+    errno = 0;
+    long slots = strtol(value, &end, 10);
+    if (*value < '0' || *value > '9' || *end || errno || slots < 1 || slots > REDLOCK_SLOTS_MAX)
+        return message_usage("--slots takes a number from 1 to %d", REDLOCK_SLOTS_MAX);
+    t->slots = (uint32_t)slots;
+    return 0;
+}
+
+static int check_owner(const char *where, const char *owner)
+{
+    size_t length = strlen(owner);
+    if (length == 0 || length > REDLOCK_OWNER_MAX)
+        return message_usage("%s: an owner has 1 to %d bytes", where, REDLOCK_OWNER_MAX);
+    return 0;
+}
+
+int terms_option(struct terms *t, int id, const char *value)
+{
+    switch (id) {
+    case OPTION_FAIR:
+        t->fair = true;
+        return 0;
+    case OPTION_SHARED:
+        t->shared = true;
+        return 0;
+    case OPTION_FENCE:
+        t->fence = t->fenced = true;
+        return 0;
+    case OPTION_SLOTS:
+        return read_slots(t, value);
+    case OPTION_OWNER:
+        t->owner = value;
+        return check_owner("--owner", value);
+    default:
+        return 0;
+    }
+}
+
+/* ---- what goes together ---- */
+
+static int check_combination(struct terms *t)
+{
+    const char *several = t->shared ? "--shared" : t->slots ? "--slots" : NULL;
+    if (t->shared && t->slots)
+        return message_usage("--shared and --slots exclude each other: --slots limits how many "
+                             "hold it at once, --shared does not; leave one of them out");
+    if (several && t->fence)
+        return message_usage(
+            "--fence does not go with %s: several hold it at once, and no order "
+            "of tokens could keep a late one out; leave --fence out",
+            several);
+    if (several && t->name_count > 1)
+        return message_usage("several names can be locked together exclusively only; leave %s "
+                             "out, or nest one `redlock run` in another, always in one order",
+                             several);
+    if (several && t->owner)
+        return message_usage("--owner does not go with %s: only an exclusive lock belongs to "
+                             "somebody; leave --owner out",
+                             several);
+    if (t->owner && t->name_count > 1)
+        return message_usage("--owner goes with one name only; leave it out, or nest one "
+                             "`redlock run` in another, always in one order");
+    if (several)
+        t->fenced = false;
+    return 0;
+}
+
+#define OWNER_BYTES 16
+
+static int make_owner(struct terms *t)
+{
+    unsigned char bytes[OWNER_BYTES];
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+        return message_fail(EXIT_INTERNAL, "no random numbers: %s", strerror(errno));
+    for (size_t i = 0; i < sizeof bytes; i++)
+        snprintf(t->owner_made + 2 * i, 3, "%02x", bytes[i]);
+    t->owner = t->owner_made;
+    return 0;
+}
+
+/*
+ * The owner of an enclosing run is inherited for the name that it holds, and for no other: what
+ * it started may take different locks side by side, and they must exclude each other.
+ */
+static int take_owner(struct terms *t, bool make)
+{
+    const char *inherited = getenv("REDLOCK_OWNER");
+    if (t->owner || t->shared || t->slots || t->name_count > 1)
+        return 0;
+    if (nest_held(t->name[0], t->owner_made) == REDLOCK_REENTRANT && t->owner_made[0]) {
+        t->owner = t->owner_made;
+        return 0;
+    }
+    if (inherited && *inherited && !nest_is_owner(inherited)) {
+        t->owner = inherited;
+        return check_owner("REDLOCK_OWNER", inherited);
+    }
+    return make ? make_owner(t) : 0;
+}
+
+int terms_complete(struct terms *t, bool make)
+{
+    if (t->name_count == 0)
+        return message_usage("NAME is missing: which lock?");
+    int status = check_combination(t);
+    if (status == 0)
+        status = take_owner(t, make);
+    return status ? status : nest_check(t);
+}
+
+int32_t terms_kind(const struct terms *t)
+{
+    return t->shared  ? REDLOCK_SHARED
+           : t->slots ? REDLOCK_SEMAPHORE
+           : t->owner ? REDLOCK_REENTRANT
+                      : REDLOCK_MUTEX;
+}
+
+void terms_request(const struct terms *t, redlock_request *request)
+{
+    request->kind = terms_kind(t);
+    request->flags |= (t->fenced ? REDLOCK_FENCED : 0) | (t->fair ? REDLOCK_FAIR : 0);
+    request->slots = t->slots;
+    request->owner = t->owner;
+    request->more_names = t->name + 1;
+    request->more_name_count = t->name_count - 1;
+}
+
+void terms_text(const struct terms *t, char out[TERMS_TEXT_MAX])
+{
+    char first[TEXT_QUOTE_MAX], second[TEXT_QUOTE_MAX] = "";
+    text_quote(first, t->name[0]);
+    if (t->name_count > 1)
+        text_quote(second, t->name[1]);
+    if (t->name_count == 1)
+        snprintf(out, TERMS_TEXT_MAX, "%s", first);
+    else if (t->name_count == 2)
+        snprintf(out, TERMS_TEXT_MAX, "%s and %s", first, second);
+    else
+        snprintf(out, TERMS_TEXT_MAX, "%s, %s and %zu more", first, second, t->name_count - 2);
+}
+
+/* ---- for a child ---- */
+
+/* The names, a line each. */
+static bool set_names(const struct terms *t)
+{
+    size_t size = 1;
+    for (size_t i = 0; i < t->name_count; i++)
+        size += strlen(t->name[i]) + 1;
+    char *names = malloc(size), *at = names;
+    if (!names)
+        return false;
+    for (size_t i = 0; i < t->name_count; i++)
+        at += sprintf(at, "%s%s", i ? "\n" : "", t->name[i]);
+    bool ok = setenv("REDLOCK_NAMES", names, 1) == 0;
+    free(names);
+    return ok;
+}
+
+bool terms_set_environment(const struct terms *t)
+{
+    /* What a lock around this one has set would be wrong; its owner is inherited. */
+    bool ok = t->name_count > 1 ? set_names(t) : unsetenv("REDLOCK_NAMES") == 0;
+    ok = ok && setenv("REDLOCK_NAME", t->name[0], 1) == 0 &&
+         setenv("REDLOCK_KIND", redlock_kind_text(terms_kind(t)), 1) == 0;
+    if (ok && t->owner)
+        ok = setenv("REDLOCK_OWNER", t->owner, 1) == 0;
+    return ok && nest_set_environment(t);
+}

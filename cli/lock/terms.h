@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which locks, and of which kind: what `run` and `lock` have in common. A plain exclusive lock of
+ * one name belongs to an owner, if there is one: whoever has the same owner may take it again
+ * inside. Readers, slots and several names at once have no owner.
+ */
+#ifndef CLI_TERMS_H
+#define CLI_TERMS_H
+
+#include <redlock.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "settings/command.h"
+
+enum {
+    OPTION_FAIR = OPTION_OWN + 100,
+    OPTION_SHARED,
+    OPTION_SLOTS,
+    OPTION_OWNER,
+    OPTION_FENCE,
+};
+
+#define TERMS_OPTIONS                                                                          \
+    {OPTION_SHARED, 's', "shared", NULL, "together with other readers, but with nobody else"}, \
+        {OPTION_SLOTS, 0, "slots", "K", "at most K at once"},                                  \
+        {OPTION_FAIR, 0, "fair", NULL, "never before somebody who waits already"},             \
+        {OPTION_OWNER, 0, "owner", "ID", "whose lock: the same owner may take it again"},      \
+    {                                                                                          \
+        OPTION_FENCE, 0, "fence", NULL, "with a fencing token"                                 \
+    }
+
+struct terms {
+    const char *name[REDLOCK_NAMES_MAX];
+    size_t name_count;
+    bool shared, fair;
+    bool fence;        /* --fence: asked for in so many words */
+    bool fenced;       /* with a fencing token */
+    uint32_t slots;    /* 0: not a semaphore */
+    const char *owner; /* NULL: nobody; points to the command line, the environment or: */
+    char owner_made[REDLOCK_OWNER_MAX + 1];
+};
+
+/* Takes a further name. Returns 0 or an exit status, after saying why. */
+int terms_add_name(struct terms *t, const char *name);
+
+/* Takes one of TERMS_OPTIONS; 0 or an exit status. Any other id is left alone. */
+int terms_option(struct terms *t, int id, const char *value);
+
+/*
+ * After the command line has been read: are there names, do they go together, and does nobody
+ * wait for himself? 0 or an exit status, after saying why. Whoever has no owner gets that of the
+ * run around it that holds the name, or REDLOCK_OWNER if it is no such run's; else a new one, if
+ * `make_owner`.
+ */
+int terms_complete(struct terms *t, bool make_owner);
+
+int32_t terms_kind(const struct terms *t);
+
+/* Fills kind, flags, owner, slots and further names of a request for t->name[0]. */
+void terms_request(const struct terms *t, redlock_request *request);
+
+/* "a", "a and b", "a, b and 3 more": safe for a terminal. */
+#define TERMS_TEXT_MAX 200
+void terms_text(const struct terms *t, char out[TERMS_TEXT_MAX]);
+
+/* Sets REDLOCK_NAME, _NAMES, _KIND, _OWNER and _HELD for a child. False: out of memory. */
+bool terms_set_environment(const struct terms *t);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report/node_view.h"
+
+#include <stdio.h>
+
+#include "report/report.h"
+#include "ui/json.h"
+#include "ui/text.h"
+
+const char *node_view_state(const struct node_view *v)
+{
+    static const char *const names[] = {
+#define STATE_NAME(name, text) text,
+        REDLOCK_NODE_STATES(STATE_NAME)
+#undef STATE_NAME
+    };
+    int32_t state = v->info.state;
+    if (state == REDLOCK_NODE_UP && !v->answered)
+        return redlock_vote_text(v->ping->vote);
+    /* The next try is under way, but what matters is how the last one ended. */
+    if (v->ping->vote == REDLOCK_VOTE_REFUSED || v->ping->vote == REDLOCK_VOTE_UNREACHABLE)
+        state = REDLOCK_NODE_DOWN;
+    return state >= 0 && (size_t)state < sizeof names / sizeof names[0] ? names[state]
+                                                                        : "unknown";
+}
+
+const char *node_view_guard(const struct node_view *v, const struct settings *s,
+                            char out[NODE_VIEW_TEXT_MAX])
+{
+    char left[TEXT_TIME_MAX];
+    if (s->guard == GUARD_OFF)
+        return "off";
+    if (v->info.state != REDLOCK_NODE_UP)
+        return "-";
+    if (!v->info.quarantined)
+        return "votes";
+    if (v->info.quarantine_ms < 0)
+        return "quarantine";
+    text_time(left, (v->info.quarantine_ms + 999) / 1000 * 1000);
+    snprintf(out, NODE_VIEW_TEXT_MAX, "quarantine, %s", left);
+    return out;
+}
+
+void node_view_look(struct node_view *v, redlock *client, const redlock_report *report,
+                    uint32_t index)
+{
+    *v = (struct node_view){.info.size = sizeof v->info, .ping = &report->node[index]};
+    if (redlock_node(client, index, &v->info) != REDLOCK_OK)
+        v->info.rtt_us = v->info.clock_error_us = -1;
+    v->answered = v->ping->vote == REDLOCK_VOTE_GRANTED;
+    v->rtt_us = report_is_answer(v->ping->vote) ? v->ping->rtt_us : -1;
+    v->why = v->ping->text[0] ? v->ping->text : v->info.text;
+    if (!*v->why && !v->answered)
+        v->why = redlock_vote_text(v->ping->vote);
+}
+
+/* An offset may be negative: it is unknown by its error only. */
+static void print_json_clock(struct json *j, const struct node_view *v)
+{
+    json_known(j, "clock_error_us", v->info.clock_error_us);
+    if (v->info.clock_error_us >= 0)
+        json_integer(j, "clock_offset_us", v->info.clock_offset_us);
+    else
+        json_known(j, "clock_offset_us", -1);
+}
+
+void node_view_json(const struct node_view *v, struct json *j)
+{
+    json_string(j, "address", v->ping->address);
+    json_string(j, "state", node_view_state(v));
+    json_bool(j, "answered", v->answered);
+    json_bool(j, "quarantined", v->info.quarantined);
+    json_known(j, "quarantine_ms", v->info.quarantined ? v->info.quarantine_ms : -1);
+    json_string(j, "version", v->info.version[0] ? v->info.version : NULL);
+    json_known(j, "rtt_us", v->rtt_us);
+    print_json_clock(j, v);
+    json_bool(j, "tls", v->info.tls);
+    json_bool(j, "native", v->info.native);
+    json_integer(j, "connects", v->info.connects);
+    json_string(j, "why", v->why);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What is known of one node: its connection, and its answer to a ping. */
+#ifndef CLI_NODE_VIEW_H
+#define CLI_NODE_VIEW_H
+
+#include <redlock.h>
+#include <stdbool.h>
+
+#include "settings/settings.h"
+
+#define NODE_VIEW_TEXT_MAX 48
+
+struct json;
+
+struct node_view {
+    redlock_node_info info;
+    const redlock_node_report *ping;
+    int32_t rtt_us;
+    const char *why; /* nothing to say: empty */
+    bool answered;
+};
+
+/* `report` is that of redlock_ping(), and must live as long as the view. */
+void node_view_look(struct node_view *v, redlock *client, const redlock_report *report,
+                    uint32_t index);
+
+/* "up", "down", "timed out" */
+const char *node_view_state(const struct node_view *v);
+
+/* May its grants be counted? "votes", "quarantine, 12.0 s", "off" */
+const char *node_view_guard(const struct node_view *v, const struct settings *s,
+                            char out[NODE_VIEW_TEXT_MAX]);
+
+/* Its members of the object being written. */
+void node_view_json(const struct node_view *v, struct json *j);
+
+#endif

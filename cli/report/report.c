@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report/report.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "ui/errors.h"
+#include "ui/json.h"
+#include "ui/message.h"
+#include "ui/table.h"
+#include "ui/text.h"
+
+/* The name of a vote as a program wants to compare it. */
+static const char *vote_name(int vote)
+{
+    static const char *const names[] = {
+#define VOTE_NAME(name, text) #name,
+        REDLOCK_VOTES(VOTE_NAME)
+#undef VOTE_NAME
+    };
+    return vote >= 0 && (size_t)vote < sizeof names / sizeof names[0] ? names[vote] : "UNKNOWN";
+}
+
+static enum table_colour vote_colour(int vote)
+{
+    switch (vote) {
+    case REDLOCK_VOTE_GRANTED:
+        return TABLE_GOOD;
+    case REDLOCK_VOTE_NONE:
+    case REDLOCK_VOTE_PENDING:
+    case REDLOCK_VOTE_MISSING:
+        return TABLE_PLAIN;
+    case REDLOCK_VOTE_HELD:
+    case REDLOCK_VOTE_GUARDED:
+        return TABLE_WAIT;
+    default:
+        return TABLE_BAD;
+    }
+}
+
+bool report_is_answer(int vote)
+{
+    switch (vote) {
+    case REDLOCK_VOTE_NONE:
+    case REDLOCK_VOTE_PENDING:
+    case REDLOCK_VOTE_TIMEDOUT:
+    case REDLOCK_VOTE_REFUSED:
+    case REDLOCK_VOTE_UNREACHABLE:
+        return false;
+    default:
+        return true;
+    }
+}
+
+bool report_may_vote(int vote)
+{
+    switch (vote) {
+    case REDLOCK_VOTE_NONE:
+    case REDLOCK_VOTE_PENDING:
+    case REDLOCK_VOTE_GRANTED:
+    case REDLOCK_VOTE_HELD:
+    case REDLOCK_VOTE_MISSING:
+        return true;
+    default:
+        return false;
+    }
+}
+
+void report_failed_nodes(const redlock_report *report, char *out, size_t size)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (uint32_t i = 0; i < report->node_count && used < size; i++) {
+        const redlock_node_report *n = &report->node[i];
+        char address[REDLOCK_ADDRESS_MAX];
+        text_safe(address, sizeof address, n->address);
+        if (n->vote != REDLOCK_VOTE_GRANTED)
+            used += (size_t)snprintf(out + used, size - used, "%s%s %s", used ? ", " : "",
+                                     address, redlock_vote_text(n->vote));
+    }
+}
+
+/* The words of the server or the system, where they say more than the answer does. */
+static const char *report_why(const redlock_node_report *n)
+{
+    return strcasecmp(n->text, redlock_vote_text(n->vote)) == 0 ? "" : n->text;
+}
+
+static bool has_looked(const redlock_node_report *n)
+{
+    return n->vote == REDLOCK_VOTE_HELD || n->vote == REDLOCK_VOTE_MISSING;
+}
+
+static bool found_same(const redlock_node_report *a, const redlock_node_report *b)
+{
+    return has_looked(a) && has_looked(b) && a->vote == b->vote && a->kind == b->kind &&
+           a->holder_count == b->holder_count && strcmp(a->holder, b->holder) == 0;
+}
+
+/* The node that found what most others found; NULL: nobody looked. */
+static const redlock_node_report *typical(const redlock_report *report)
+{
+    const redlock_node_report *best = NULL;
+    uint32_t best_count = 0;
+    for (uint32_t i = 0; i < report->node_count; i++) {
+        uint32_t count = 0;
+        for (uint32_t k = 0; k < report->node_count; k++)
+            count += found_same(&report->node[i], &report->node[k]);
+        if (count > best_count) {
+            best_count = count;
+            best = &report->node[i];
+        }
+    }
+    return best;
+}
+
+/* Only what was found by looking is compared: an answer to a request has no kind. */
+static bool differs(const redlock_report *report, const redlock_node_report *n)
+{
+    const redlock_node_report *usual = typical(report);
+    bool looked = false;
+    for (uint32_t i = 0; i < report->node_count; i++)
+        looked = looked || report->node[i].kind >= 0;
+    return looked && has_looked(n) && usual && !found_same(n, usual);
+}
+
+/* What a node found under the key: kind, how many hold it, how many wait. */
+static void set_found(struct table *t, const redlock_node_report *n, bool different)
+{
+    char count[16];
+    enum table_colour colour = different ? TABLE_BAD : TABLE_PLAIN;
+    table_set(t, 2, colour, n->kind < 0 ? "" : redlock_kind_text(n->kind));
+    if (n->holder_count > 0) {
+        snprintf(count, sizeof count, "%u", n->holder_count);
+        table_set(t, 4, colour, count);
+    }
+    if (n->waiters > 0) {
+        snprintf(count, sizeof count, "%u", n->waiters);
+        table_set(t, 5, TABLE_PLAIN, count);
+    }
+}
+
+void report_table(const redlock_report *report, FILE *out)
+{
+    static const char *const heading[] = {"NODE",    "ANSWER", "KIND", "HOLDER", "HOLDERS",
+                                          "WAITERS", "LEFT",   "RTT",  "WHY",    NULL};
+    struct table t;
+    table_begin(&t, heading);
+    for (uint32_t i = 0; i < report->node_count && i < REDLOCK_NODES_MAX; i++) {
+        const redlock_node_report *n = &report->node[i];
+        char holder[TEXT_HOLDER_MAX] = "", left[TEXT_TIME_MAX] = "", rtt[TEXT_TIME_MAX] = "";
+        if (n->holder[0])
+            text_holder(holder, n->holder);
+        if (n->key_ttl_ms >= 0)
+            text_time(left, n->key_ttl_ms);
+        if (n->rtt_us >= 0 && report_is_answer(n->vote))
+            text_rtt(rtt, n->rtt_us);
+        bool different = differs(report, n);
+        table_row(&t);
+        table_set(&t, 0, TABLE_PLAIN, n->address);
+        table_set(&t, 1, different ? TABLE_BAD : vote_colour(n->vote),
+                  redlock_vote_text(n->vote));
+        set_found(&t, n, different);
+        table_set(&t, 3, different ? TABLE_BAD : TABLE_PLAIN, holder);
+        table_set(&t, 6, TABLE_PLAIN, left);
+        table_set(&t, 7, TABLE_PLAIN, rtt);
+        table_set(&t, 8, different ? TABLE_BAD : TABLE_PLAIN,
+                  different ? "differs" : report_why(n));
+    }
+    table_print(&t, "  ", out);
+}
+
+int64_t report_longest_ms(const redlock_info *info, const redlock_report *report)
+{
+    int64_t longest = -1;
+    if (info->kind != REDLOCK_SHARED && info->kind != REDLOCK_SEMAPHORE)
+        return info->ttl_ms;
+    for (uint32_t i = 0; i < report->node_count; i++) {
+        if (report->node[i].vote == REDLOCK_VOTE_HELD && report->node[i].key_ttl_ms > longest)
+            longest = report->node[i].key_ttl_ms;
+    }
+    return longest;
+}
+
+static void json_found(const redlock_report *report, const redlock_node_report *n,
+                       struct json *j)
+{
+    json_string(j, "kind", n->kind < 0 ? NULL : redlock_kind_text(n->kind));
+    json_integer(j, "holders", n->holder_count);
+    json_integer(j, "waiters", n->waiters);
+    json_bool(j, "differs", differs(report, n));
+}
+
+static void write_json(const redlock_report *report, struct json *j, bool found)
+{
+    json_integer(j, "quorum", report->quorum);
+    if (report->quorum_name[0])
+        json_string(j, "quorum_name", report->quorum_name);
+    json_array(j, "nodes");
+    for (uint32_t i = 0; i < report->node_count && i < REDLOCK_NODES_MAX; i++) {
+        const redlock_node_report *n = &report->node[i];
+        char holder[TEXT_HOLDER_MAX];
+        json_object(j, NULL);
+        json_string(j, "address", n->address);
+        json_string(j, "vote", vote_name(n->vote));
+        json_string(j, "answer", redlock_vote_text(n->vote));
+        if (n->holder[0]) {
+            text_holder(holder, n->holder);
+            json_string(j, "holder", holder);
+        }
+        json_known(j, "key_ttl_ms", n->key_ttl_ms);
+        json_known(j, "rtt_us", report_is_answer(n->vote) ? n->rtt_us : -1);
+        if (found)
+            json_found(report, n, j);
+        json_string(j, "text", n->text);
+        json_end_object(j);
+    }
+    json_end_array(j);
+}
+
+void report_json(const redlock_report *report, struct json *j)
+{
+    write_json(report, j, false);
+}
+
+void report_json_found(const redlock_report *report, struct json *j)
+{
+    write_json(report, j, true);
+}
+
+static const char *usual_advice(int error)
+{
+    switch (error) {
+    case REDLOCK_BUSY:
+        return "wait for it with -w TIME, or see who holds it with `redlock status NAME`";
+    case REDLOCK_TIMEOUT:
+        return "wait longer with -w TIME, or see who holds it with `redlock status NAME`";
+    case REDLOCK_NOQUORUM:
+        return "bring back enough nodes for a majority; `redlock nodes` shows their state";
+    case REDLOCK_GUARDED:
+        return "wait as long as the table says, or, if nothing can be held on these nodes, let "
+               "them vote now: `redlock init`";
+    case REDLOCK_AUTH:
+        return "check the user (--user or URL), the password (--password-file, REDLOCK_PASSWORD "
+               "or URL) and the user's rights on the servers";
+    case REDLOCK_PROTO:
+        return "check that these addresses are Redis or Valkey servers, and use rediss:// where "
+               "they speak TLS";
+    case REDLOCK_LOST:
+        return "check what it protected: another may have been at work meanwhile";
+    case REDLOCK_EXPIRED:
+        return "ask for a longer time with -t TTL, or renew it earlier";
+    case REDLOCK_NOMEM:
+    case REDLOCK_SYSTEM:
+        return "free some memory or raise the limit that the message names";
+    default:
+        return NULL;
+    }
+}
+
+int report_failure(const struct settings *s, const struct failure *f)
+{
+    const char *text = f->text && *f->text ? f->text : redlock_strerror(f->error);
+    const char *advice = f->advice ? f->advice : usual_advice(f->error);
+    if (s->json) {
+        struct json j = {.out = stdout};
+        message_json_failure(&j, redlock_error_name(f->error), text, f->status);
+        if (f->name)
+            json_string(&j, "name", f->name);
+        json_string(&j, "advice", advice);
+        if (f->report)
+            report_json(f->report, &j);
+        json_end_object(&j);
+        json_finish(&j);
+        fflush(stdout);
+    } else if (!s->quiet) {
+        char name[TEXT_QUOTE_MAX] = "", safe[512], quoted[REDLOCK_NAME_MAX + 3];
+        /* The library names the lock itself where its name matters. */
+        snprintf(quoted, sizeof quoted, "'%s'", f->name ? f->name : "");
+        bool named = !f->name || strstr(text, quoted);
+        if (!named)
+            text_quote(name, f->name);
+        text_safe(safe, sizeof safe, text);
+        message_line("%s%s%s", name, named ? "" : ": ", safe);
+        if (f->report && f->report->node_count > 0)
+            report_table(f->report, errors_stream());
+        if (advice)
+            message_line("next: %s", advice);
+    }
+    return f->status;
+}
+
+static bool is_incomplete(const redlock_node_report *n)
+{
+    return n->vote == REDLOCK_VOTE_NONE || n->vote == REDLOCK_VOTE_PENDING ||
+           (n->vote == REDLOCK_VOTE_HELD && n->key_ttl_ms < 0);
+}
+
+void report_complete(redlock *client, const char *name, redlock_report *report)
+{
+    redlock_info info = {.size = sizeof info};
+    redlock_report now = {.size = sizeof now};
+    redlock_query(client, name, &info, &now);
+    for (uint32_t i = 0; i < report->node_count && i < now.node_count; i++) {
+        redlock_node_report *then = &report->node[i];
+        if (is_incomplete(then) && now.node[i].vote != REDLOCK_VOTE_MISSING)
+            *then = now.node[i];
+        else if (then->vote == REDLOCK_VOTE_HELD && now.node[i].vote == REDLOCK_VOTE_HELD)
+            memcpy(then->holder, now.node[i].holder, sizeof then->holder);
+        then->kind = now.node[i].kind;
+        then->holder_count = now.node[i].holder_count;
+        then->waiters = now.node[i].waiters;
+    }
+}

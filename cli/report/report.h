@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Node by node, what happened: as a table for people or as JSON. */
+#ifndef CLI_REPORT_H
+#define CLI_REPORT_H
+
+#include <redlock.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "settings/settings.h"
+
+struct json;
+
+/* An operation that did not succeed. */
+struct failure {
+    const char *name;             /* of the lock; NULL: of none */
+    int error;                    /* enum redlock_error */
+    int status;                   /* exit status that goes with it */
+    const char *text;             /* a sentence; NULL: redlock_strerror() */
+    const char *advice;           /* what to do next; NULL: the usual for this error */
+    const redlock_report *report; /* NULL: no node was involved */
+};
+
+/* Reports it as the settings ask for and returns its status. */
+int report_failure(const struct settings *s, const struct failure *f);
+
+void report_table(const redlock_report *report, FILE *out);
+
+/* Did the node itself say something? Only then its round trip means anything. */
+bool report_is_answer(int vote);
+
+/* Could it still vote for a lock, as far as this answer tells? */
+bool report_may_vote(int vote);
+
+/* "127.0.0.1:1 timed out, 127.0.0.1:2 in quarantine": the nodes that did not do their part. */
+void report_failed_nodes(const redlock_report *report, char *out, size_t size);
+
+/*
+ * Marks the nodes that are in quarantine, also those that were not waited for. True when they
+ * keep a majority from voting; `advice` then says for how long, and the ways out.
+ */
+#define REPORT_ADVICE_MAX 256
+bool report_quarantine(redlock *client, redlock_report *report, char advice[REPORT_ADVICE_MAX]);
+
+/*
+ * Asks the nodes anew about `name` and completes a report on a lock that is held by another:
+ * what is left of the other's time, and the answers that came too late to matter.
+ */
+void report_complete(redlock *client, const char *name, redlock_report *report);
+
+/* How long the lock stays held at most: its last holder, on the node that keeps it longest. */
+int64_t report_longest_ms(const redlock_info *info, const redlock_report *report);
+
+/* The members `quorum` and `nodes` of the object being written. */
+void report_json(const redlock_report *report, struct json *j);
+/* The same of redlock_query(): with what each node found, and whether it differs from most. */
+void report_json_found(const redlock_report *report, struct json *j);
+
+#endif

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "run/supervise.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+
+#include "report/report.h"
+#include "run/process_tree.h"
+#include "system/signals.h"
+#include "system/timer.h"
+#include "ui/message.h"
+#include "ui/text.h"
+
+/* KILL goes out a tenth of the TTL before the validity ends, within these bounds: the kernel
+ * needs a moment to take a whole group down, and a busy machine to let us run. */
+#define KILL_MARGIN_PART 10
+#define KILL_MARGIN_MIN_MS 20
+#define KILL_MARGIN_MAX_MS 1000
+
+#define GRACE_PART 3
+#define GRACE_MAX_MS 5000
+
+/* KILL is repeated this often, for this long, until nothing is left of the child's family. */
+#define KILL_AGAIN_NS (2 * NS_PER_MS)
+#define KILL_LIMIT_NS (5000 * NS_PER_MS)
+
+int64_t supervise_kill_margin_ms(int64_t ttl_ms)
+{
+    int64_t margin_ms = ttl_ms / KILL_MARGIN_PART;
+    if (margin_ms < KILL_MARGIN_MIN_MS)
+        margin_ms = KILL_MARGIN_MIN_MS;
+    if (margin_ms > KILL_MARGIN_MAX_MS)
+        margin_ms = KILL_MARGIN_MAX_MS;
+    return margin_ms < ttl_ms / 4 ? margin_ms : ttl_ms / 4;
+}
+
+int64_t supervise_grace_ms(int64_t ttl_ms)
+{
+    int64_t grace_ms = ttl_ms / GRACE_PART;
+    return grace_ms < GRACE_MAX_MS ? grace_ms : GRACE_MAX_MS;
+}
+
+int64_t supervise_start_margin_ms(const struct supervision *w)
+{
+    bool stops = w->on_lost != ON_LOST_IGNORE && w->grace_ms > w->kill_margin_ms;
+    return stops ? w->grace_ms : w->kill_margin_ms;
+}
+
+/* ---- what the user is told ---- */
+
+static void announce_jeopardy(const struct supervision *w)
+{
+    char name[TEXT_QUOTE_MAX], nodes[512], when[TEXT_TIME_MAX];
+    int64_t left_ms = redlock_remaining_ms(w->held->lock);
+    if (w->on_lost != ON_LOST_IGNORE)
+        left_ms -= w->grace_ms;
+    text_quote(name, w->name);
+    text_time(when, left_ms > 0 ? left_ms : 0);
+    report_failed_nodes(&w->held->failed_renewal, nodes, sizeof nodes);
+    message_warn("warning: %s could not be renewed (%s); in %s %s unless it can be", name,
+                 nodes, when,
+                 w->on_lost == ON_LOST_IGNORE ? "it is lost" : "the command is stopped");
+}
+
+/* The lock may be in failed_renewal, or out of it again. */
+static void announce_changes(struct supervision *w)
+{
+    char name[TEXT_QUOTE_MAX];
+    text_quote(name, w->name);
+    if (w->held->jeopardy_changed && !w->held->lost && !w->terminated) {
+        if (w->held->jeopardy)
+            announce_jeopardy(w);
+        else
+            message_warn("%s was renewed again", name);
+    }
+    w->held->jeopardy_changed = false;
+    if (w->held->lost && !w->loss_announced && w->on_lost == ON_LOST_IGNORE &&
+        !w->child.ended) {
+        w->loss_announced = true;
+        message_warn("warning: %s was lost, and the command runs on: another may be at "
+                     "work now",
+                     name);
+    }
+}
+
+/* ---- the end of the child ---- */
+
+static void kill_process_tree(struct supervision *w)
+{
+    int64_t now_ns = timer_now_ns();
+    if (!w->killed) {
+        w->give_up_ns = now_ns + KILL_LIMIT_NS;
+        w->late = w->held->lost;
+        w->obeyed = w->child.ended;
+    }
+    w->terminated = w->killed = true;
+    child_signal(&w->child, SIGKILL); /* at once, for all that stayed in the group */
+    process_tree_kill();
+}
+
+static void terminate_child(struct supervision *w)
+{
+    if (w->terminated)
+        return;
+    w->terminated = true;
+    child_signal(&w->child, w->signal);
+    child_signal(&w->child, SIGCONT); /* a stopped process hears nothing */
+}
+
+/* Compares the clock with the end of the validity. Returns when to look again. */
+static int64_t enforce_deadline(struct supervision *w)
+{
+    int64_t deadline_ns = redlock_deadline_ns(w->held->lock);
+    if (deadline_ns > 0)
+        w->deadline_ns = deadline_ns;
+    int64_t terminate_ns = deadline_ns - w->grace_ms * NS_PER_MS;
+    int64_t kill_ns = deadline_ns - w->kill_margin_ms * NS_PER_MS;
+    int64_t now_ns = timer_now_ns();
+    if (w->on_lost == ON_LOST_IGNORE || (w->child.ended && !w->terminated))
+        return TIMER_NEVER;
+    if (w->on_lost == ON_LOST_KILL && terminate_ns < kill_ns)
+        kill_ns = terminate_ns;
+    /* Once the child itself has obeyed, what it left has had its time as well. */
+    if (w->held->lost || w->killed || w->child.ended || now_ns >= kill_ns) {
+        kill_process_tree(w);
+        return now_ns + KILL_AGAIN_NS;
+    }
+    if (now_ns >= terminate_ns)
+        terminate_child(w);
+    return w->terminated || kill_ns < terminate_ns ? kill_ns : terminate_ns;
+}
+
+static void on_signals(struct supervision *w)
+{
+    for (int signal = signals_next(); signal; signal = signals_next()) {
+        if (signal == SIGCHLD) {
+            int stopped = child_check(&w->child, w->terminated);
+            if (stopped && child_stopped(&w->child, stopped)) {
+                enforce_deadline(w); /* this process may have been stopped for long */
+                child_continue(&w->child);
+            }
+            process_tree_reap(w->child.ended ? 0 : w->child.pid);
+        } else if (w->child.ended) {
+            w->cut_short = w->cut_short || signals_is_fatal(signal);
+        } else if (signal == SIGCONT) {
+            enforce_deadline(w);
+            child_continue(&w->child);
+        } else {
+            child_signal(&w->child, signal);
+        }
+    }
+}
+
+/* May the lock go? Else *wake_ns becomes the time until which it is kept. */
+static bool is_over(struct supervision *w, int64_t *wake_ns)
+{
+    if (w->terminated && w->child.ended && process_tree_is_gone()) {
+        /* By the clock: a signal sent in time may have been obeyed late. */
+        w->late = w->late || timer_now_ns() >= w->deadline_ns;
+        return true;
+    }
+    if (w->killed && timer_now_ns() >= w->give_up_ns) {
+        w->survived = true;
+        return true;
+    }
+    if (w->terminated || !w->child.ended)
+        return false;
+    if (w->cut_short || w->held->lost || w->child.start_error ||
+        timer_now_ns() >= w->hold_until_ns)
+        return true;
+    *wake_ns = w->hold_until_ns;
+    return false;
+}
+
+int supervise_child(struct supervision *w)
+{
+    struct pollfd watched[] = {
+        {.fd = redlock_fd(w->held->client), .events = POLLIN},
+        {.fd = w->signal_fd, .events = POLLIN},
+        {.fd = w->timer_fd, .events = POLLIN},
+        {.fd = w->child.outcome_fd, .events = POLLIN},
+    };
+    for (;;) {
+        int64_t wake_ns = enforce_deadline(w);
+        if (is_over(w, &wake_ns))
+            return 0;
+        announce_changes(w);
+        timer_set(w->timer_fd, wake_ns);
+        watched[3].fd = w->child.outcome_fd;
+        if (poll(watched, 4, -1) < 0 && errno != EINTR) {
+            int error = errno;
+            child_signal(&w->child, SIGKILL);
+            return error;
+        }
+        if (watched[3].revents)
+            child_read_outcome(&w->child);
+        if (watched[2].revents)
+            timer_drain(w->timer_fd);
+        if (watched[1].revents)
+            on_signals(w);
+        if (redlock_process(w->held->client, 0) < 0)
+            w->held->lost = true; /* nobody renews it any more */
+    }
+}

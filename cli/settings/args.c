@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdio.h>
+#include <string.h>
+
+#include "settings/command.h"
+#include "settings/help.h"
+#include "ui/exit.h"
+#include "ui/message.h"
+#include "ui/text.h"
+
+#define NAME_MAX_BYTES 32 /* of a long option */
+
+void args_begin(struct args *a, const struct command *command, struct settings *settings,
+                int argc, char **argv)
+{
+    *a = (struct args){
+        .command = command, .settings = settings, .argc = argc, .argv = argv, .at = 1};
+}
+
+static int stop(struct args *a, int status)
+{
+    a->stopped = true;
+    a->status = status;
+    return ARGS_STOP;
+}
+
+/* The tables in which the options of a subcommand stand. */
+static const struct cli_option *table(const struct command *command, int index)
+{
+    switch (index) {
+    case 0:
+        return command->options;
+    case 1:
+        return command->local ? NULL : help_shared_options;
+    case 2:
+        return help_general_options;
+    default:
+        return NULL;
+    }
+}
+
+static const struct cli_option *find(const struct command *command, const char *name,
+                                     char letter)
+{
+    for (int i = 0; i < HELP_TABLES; i++) {
+        const struct cli_option *o = table(command, i);
+        for (; o && o->id; o++) {
+            if (name ? strcmp(o->name, name) == 0 : o->letter == letter)
+                return o;
+        }
+    }
+    return NULL;
+}
+
+static int unknown_name(struct args *a, const char *name)
+{
+    const char *known[64];
+    char shown[TEXT_QUOTE_MAX];
+    size_t count = 0;
+    for (int i = 0; i < HELP_TABLES; i++) {
+        const struct cli_option *o = table(a->command, i);
+        for (; o && o->id && count + 1 < sizeof known / sizeof known[0]; o++)
+            known[count++] = o->name;
+    }
+    known[count] = NULL;
+    const char *nearest = text_nearest(name, known);
+    text_quote(shown, name);
+    if (nearest)
+        return stop(a,
+                    message_usage("unknown option --%s; did you mean --%s?", shown, nearest));
+    return stop(a, message_usage("unknown option --%s", shown));
+}
+
+/* Hands a setting on, or the option to the subcommand. Returns its id, 0 to go on, or stops. */
+static int deliver(struct args *a, const struct cli_option *o, const char *value)
+{
+    if (o->id == HELP_OPTION)
+        return stop(a, command_help(a->command));
+    if (o->id >= OPTION_OWN)
+        return o->id;
+    const char *problem = settings_set(a->settings, (enum setting)o->id, value);
+    if (!problem)
+        return 0;
+    char shown[TEXT_QUOTE_MAX];
+    text_quote(shown, value ? value : "");
+    if (o->id == SETTING_NODES)
+        return stop(a, message_fail(EXIT_CONFIG, "--nodes %s", problem));
+    return stop(a, message_usage("--%s: '%s' %s", o->name, shown, problem));
+}
+
+static int long_option(struct args *a, const char *text, const char **value)
+{
+    char name[NAME_MAX_BYTES];
+    size_t length = strcspn(text, "=");
+    snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name),
+             text);
+    const struct cli_option *o = length < sizeof name ? find(a->command, name, 0) : NULL;
+    if (!o)
+        return unknown_name(a, name);
+    *value = text[length] == '=' ? text + length + 1 : NULL;
+    if (!o->argument && *value)
+        return stop(a, message_usage("--%s takes no value", o->name));
+    if (o->argument && !*value) {
+        if (a->at == a->argc)
+            return stop(a, message_usage("--%s needs a value: %s", o->name, o->argument));
+        *value = a->argv[a->at++];
+    }
+    return deliver(a, o, *value);
+}
+
+static int short_option(struct args *a, const char **value)
+{
+    char letter = *a->group++;
+    const struct cli_option *o = find(a->command, NULL, letter);
+    if (!o) {
+        char text[] = {letter, '\0'}, shown[TEXT_QUOTE_MAX];
+        text_quote(shown, text);
+        return stop(a, message_usage("unknown option -%s", shown));
+    }
+    *value = NULL;
+    if (o->argument) {
+        if (*a->group)
+            *value = a->group;
+        else if (a->at < a->argc)
+            *value = a->argv[a->at++];
+        else
+            return stop(a, message_usage("-%c needs a value: %s", letter, o->argument));
+        a->group = NULL;
+    }
+    return deliver(a, o, *value);
+}
+
+int args_next(struct args *a, const char **value)
+{
+    int id = 0;
+    while (id == 0) {
+        if (a->group && *a->group) {
+            id = short_option(a, value);
+            continue;
+        }
+        if (a->at == a->argc)
+            return ARGS_END;
+        const char *word = a->argv[a->at++];
+        if (a->only_words || word[0] != '-' || word[1] == '\0') {
+            *value = word;
+            return ARGS_WORD;
+        }
+        if (word[1] != '-') {
+            a->group = word + 1;
+        } else if (word[2] != '\0') {
+            id = long_option(a, word + 2, value);
+        } else {
+            a->only_words = true;
+            return ARGS_DASHES;
+        }
+    }
+    return id;
+}
+
+int command_check_name(const char *name)
+{
+    size_t length = strlen(name);
+    if (length == 0)
+        return message_usage("the lock name is empty");
+    if (length > REDLOCK_NAME_MAX)
+        return message_usage("the lock name has %zu bytes; at most %d are allowed", length,
+                             REDLOCK_NAME_MAX);
+    return 0;
+}

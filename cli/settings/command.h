@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a subcommand is, and how its command line is read. */
+#ifndef CLI_COMMAND_H
+#define CLI_COMMAND_H
+
+#include <stdbool.h>
+
+#include "settings/settings.h"
+
+/* Ids of a subcommand's own options start here; below are the settings. */
+#define OPTION_OWN 100
+
+struct cli_option {
+    int id;               /* enum setting, or OPTION_OWN and up; 0 ends a table */
+    char letter;          /* 0: long form only */
+    const char *name;     /* without its dashes */
+    const char *argument; /* what it takes, as the help names it; NULL: a switch */
+    const char *help;
+};
+
+struct command {
+    const char *name;
+    const char *summary;              /* for the list of subcommands */
+    const char *usage;                /* what follows `redlock NAME` */
+    const char *about;                /* what it does: paragraphs, each ends with a newline */
+    const char *examples;             /* one per line */
+    const struct cli_option *options; /* its own */
+    bool local; /* does not talk to nodes: takes no shared options but --json */
+    int (*run)(const struct command *command, int argc, char **argv);
+};
+
+extern const struct command command_run, command_lock, command_extend, command_unlock,
+    command_status, command_top, command_nodes, command_init, command_doctor, command_bench,
+    command_dev;
+
+/* Options that several subcommands have. */
+#define TTL_OPTION                                                                             \
+    {                                                                                          \
+        SETTING_TTL, 't', "ttl", "TTL", "expire after this time unless renewed (10s)"          \
+    }
+#define WAIT_OPTION                                                                            \
+    {                                                                                          \
+        SETTING_WAIT, 'w', "wait", "TIME", "wait at most this long for the lock (forever)"     \
+    }
+#define NO_WAIT_OPTION                                                                         \
+    {                                                                                          \
+        SETTING_NO_WAIT, 'n', "no-wait", NULL, "do not wait: try once"                         \
+    }
+
+/* The walk over a command line. */
+struct args {
+    const struct command *command;
+    struct settings *settings;
+    char **argv; /* argv[0] is the subcommand */
+    int argc;
+    int at;            /* next to be looked at */
+    const char *group; /* rest of a cluster of letters like -nq */
+    bool only_words;   /* behind -- */
+    bool stopped;      /* args_next() answered ARGS_STOP */
+    int status;        /* and this is the exit status; 0 after --help */
+};
+
+enum { ARGS_END = 0, ARGS_STOP = -1, ARGS_WORD = -2, ARGS_DASHES = -3 };
+
+void args_begin(struct args *a, const struct command *command, struct settings *settings,
+                int argc, char **argv);
+
+/*
+ * The next option of the subcommand's own (its id, *value its argument), ARGS_WORD (*value is a
+ * plain word), ARGS_DASHES (the first --), ARGS_END, or ARGS_STOP: return args.status, all is
+ * said. Settings go into args.settings by themselves.
+ */
+int args_next(struct args *a, const char **value);
+
+/* Prints the help of a subcommand to standard output; returns the exit status. */
+int command_help(const struct command *command);
+
+/* Checks a lock name. Returns 0 or an exit status, after saying why. */
+int command_check_name(const char *name);
+
+#endif

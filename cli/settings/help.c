@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "settings/help.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "ui/message.h"
+
+#define OPTION_COLUMN 28
+#define TEXT_COLUMNS 79
+
+const struct cli_option help_shared_options[] = {
+    {SETTING_NODES, 0, "nodes", "URL,...", "the nodes, or QUORUM=URL,...;QUORUM=URL,..."},
+    {SETTING_CONFIG, 0, "config", "FILE", "read this configuration file and no other"},
+    {SETTING_PREFIX, 0, "prefix", "TEXT", "goes before NAME to make the key (redlock:)"},
+    {SETTING_USER, 0, "user", "NAME", "user for nodes whose URL names none"},
+    {SETTING_PASSWORD_FILE, 0, "password-file", "FILE", "its first line is the password"},
+    {SETTING_TLS_CA, 0, "tls-ca", "FILE", "trust these certificates (the system's)"},
+    {SETTING_TLS_CERT, 0, "tls-cert", "FILE", "client certificate"},
+    {SETTING_TLS_KEY, 0, "tls-key", "FILE", "its private key (inside --tls-cert)"},
+    {SETTING_TLS_NAME, 0, "tls-name", "NAME", "name to verify instead of the URL's host"},
+    {SETTING_NODE_TIMEOUT, 0, "node-timeout", "TIME", "a node votes within this time (50ms)"},
+    {SETTING_CONNECT_TIMEOUT, 0, "connect-timeout", "TIME",
+     "limit to set up a connection (1s)"},
+    {SETTING_MAX_TTL, 0, "max-ttl", "TTL", "the longest TTL any client may ask for (60s)"},
+    {SETTING_NO_NATIVE, 0, "no-native", NULL, "use scripts even where the server needs none"},
+    {SETTING_STRICT, 0, "strict", NULL, "check the nodes with every lock, not once only"},
+    {SETTING_NO_GUARD, 0, "no-guard", NULL, "trust nodes that have just restarted, too"},
+    {SETTING_VERBOSE, 'v', "verbose", NULL, "say what each node did, also on success"},
+    {SETTING_QUIET, 'q', "quiet", NULL, "no report when a lock operation fails, no warnings"},
+    {0},
+};
+
+const struct cli_option help_general_options[] = {
+    {SETTING_JSON, 0, "json", NULL, "answers and failures as JSON on standard output"},
+    {HELP_OPTION, 'h', "help", NULL, "this text"},
+    {0},
+};
+
+static void print_options(const struct cli_option *o)
+{
+    for (; o && o->id; o++) {
+        char letter[] = {'-', o->letter, ',', ' ', '\0'};
+        int used = printf("  %s--%s%s%s", o->letter ? letter : "    ", o->name,
+                          o->argument ? " " : "", o->argument ? o->argument : "");
+        printf("%*s%s\n", used < OPTION_COLUMN ? OPTION_COLUMN - used : 2, "", o->help);
+    }
+}
+
+/* Prints paragraphs, which end with a newline each, in lines that fit any terminal. */
+static void print_paragraphs(const char *text)
+{
+    size_t column = 0;
+    while (*text) {
+        size_t length = strcspn(text, " \n");
+        if (column > 0 && column + 1 + length > TEXT_COLUMNS) {
+            putchar('\n');
+            column = 0;
+        }
+        if (column > 0 && length > 0) {
+            putchar(' ');
+            column++;
+        }
+        printf("%.*s", (int)length, text);
+        column += length;
+        text += length;
+        if (*text == '\n') {
+            putchar('\n');
+            column = 0;
+        }
+        text += *text != '\0';
+    }
+}
+
+int command_help(const struct command *command)
+{
+    printf("Usage: redlock %s %s\n\n", command->name, command->usage);
+    print_paragraphs(command->about);
+    if (command->options && command->options->id) {
+        printf("\nOptions:\n");
+        print_options(command->options);
+        if (command->local)
+            print_options(help_general_options);
+    }
+    if (!command->local) {
+        printf("\nShared options:\n");
+        print_options(help_shared_options);
+        print_options(help_general_options);
+        printf(
+            "\nNodes come from --nodes, else REDLOCK_NODES, else the configuration file, else\n"
+            "127.0.0.1:6379. A URL is [redis://][user[:password]@]host[:port][/db], the same\n"
+            "with rediss:// for TLS, or unix:///path.\n");
+        printf("\nTIME and TTL are seconds (2.5) or carry a unit: 250ms, 30s, 5m, 2h.\n");
+    }
+    const char *line = command->examples;
+    printf("\n%s\n", strchr(line, '\n') ? "Examples:" : "Example:");
+    while (*line) {
+        int length = (int)strcspn(line, "\n");
+        printf("  %.*s\n", length, line);
+        line += length + (line[length] == '\n');
+    }
+    printf("\nredlock(1) has the rest, with all exit statuses.\n");
+    return message_flush();
+}

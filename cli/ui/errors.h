@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Standard error: the one file of the command that writes to it, checked by tests/cli/errors.sh.
+ *
+ * A reader of standard error may stop reading: a full pipe, a terminal stopped by Ctrl-S. A process
+ * that holds a lock must not wait for such a reader, so held_lock_acquire() detaches the stream first:
+ * from then on text goes into a pipe of this process, which holds ERRORS_QUEUE_BYTES, and a thread
+ * copies it to standard error, waiting as long as it takes. Text that finds the pipe full is dropped,
+ * and a line says so as soon as there is room again.
+ */
+#ifndef CLI_ERRORS_H
+#define CLI_ERRORS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#define ERRORS_QUEUE_BYTES 65536
+
+/* The stream of everything that is meant for standard error. Line-buffered. */
+FILE *errors_stream(void);
+
+/*
+ * From now on writing to the stream waits for nothing. To be called with the signals blocked that
+ * the process reads elsewhere: the thread inherits the mask. Returns 0 or errno.
+ */
+int errors_detach(void);
+
+/*
+ * Waits until everything has been written, and writes directly again. Only for a process that
+ * holds no lock any more; it can be interrupted by TERM, INT, HUP and QUIT.
+ */
+void errors_drain(void);
+
+/* One frame of a line that is drawn over and over; skipped while the last one is unread. */
+void errors_draw(const char *frame);
+
+bool errors_are_on_terminal(void);
+size_t errors_columns(void);
+
+#endif

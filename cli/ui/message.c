@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ui/message.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ui/errors.h"
+#include "ui/exit.h"
+#include "ui/json.h"
+
+#define MESSAGE_MAX 1024
+
+static struct {
+    const char *command;
+    bool json;
+    bool quiet;
+} state;
+
+void message_setup(const char *command, bool json)
+{
+    state.command = command;
+    state.json = json;
+}
+
+bool message_is_json(void)
+{
+    return state.json;
+}
+
+void message_use_json(bool json)
+{
+    state.json = json;
+}
+
+void message_be_quiet(void)
+{
+    state.quiet = true;
+}
+
+static void print_line(const char *text)
+{
+    fprintf(errors_stream(), state.command ? "redlock %s: " : "redlock: ", state.command);
+    fprintf(errors_stream(), "%s\n", text);
+}
+
+static void fail(int status, const char *text)
+{
+    if (state.json) {
+        struct json j = {.out = stdout};
+        message_json_failure(&j, exit_status_word(status), text, status);
+        json_end_object(&j);
+        json_finish(&j);
+        fflush(stdout);
+    } else {
+        print_line(text);
+    }
+}
+
+int message_fail(int status, const char *format, ...)
+{
+    char text[MESSAGE_MAX];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    fail(status, text);
+    return status;
+}
+
+int message_usage(const char *format, ...)
+{
+    char text[MESSAGE_MAX];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    fail(EXIT_USAGE, text);
+    if (!state.json)
+        fprintf(errors_stream(), "Try: redlock %s%s--help\n",
+                state.command ? state.command : "", state.command ? " " : "");
+    return EXIT_USAGE;
+}
+
+void message_warn(const char *format, ...)
+{
+    char text[MESSAGE_MAX];
+    if (state.quiet)
+        return;
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    print_line(text);
+}
+
+void message_node_warning(const char *address, const char *text)
+{
+    fprintf(errors_stream(), "redlock: warning: %s: %s\n", address, text);
+}
+
+void message_line(const char *format, ...)
+{
+    char text[MESSAGE_MAX];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    print_line(text);
+}
+
+void message_json_failure(struct json *j, const char *error, const char *text, int status)
+{
+    json_object(j, NULL);
+    json_bool(j, "ok", false);
+    json_string(j, "command", state.command);
+    json_string(j, "error", error);
+    json_string(j, "message", text);
+    json_integer(j, "exit_status", status);
+}
+
+void message_json_success(struct json *j)
+{
+    json_object(j, NULL);
+    json_bool(j, "ok", true);
+    json_string(j, "command", state.command);
+}
+
+/* The error itself may have met an earlier write, which nobody asked about. */
+static bool reader_is_gone(void)
+{
+    struct pollfd watched = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    return poll(&watched, 1, 0) == 1 && (watched.revents & POLLERR);
+}
+
+int message_flush(void)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return 0;
+    if (errno == EPIPE || (errno == 0 && reader_is_gone()))
+        return EXIT_SIGNAL + SIGPIPE;
+    print_line(errno ? strerror(errno) : "standard output cannot be written");
+    return EXIT_INTERNAL;
+}

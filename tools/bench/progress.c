@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "bench/progress.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/bar.h"
+#include "system/timer.h"
+#include "ui/errors.h"
+#include "ui/text.h"
+
+#define BAR_COLUMNS 30
+#define BAR_COLUMNS_MIN 5
+#define WORDS_MAX 160
+
+void progress_begin(struct progress *p, bool wanted)
+{
+    const char *term = getenv("TERM");
+    *p = (struct progress){
+        .on = wanted && errors_are_on_terminal() && term && strcmp(term, "dumb") != 0,
+        .utf8 = text_is_utf8(),
+        .due_ns = timer_now_ns() + PROGRESS_TICK_NS,
+    };
+}
+
+int64_t progress_due_ns(const struct progress *p)
+{
+    return p->on ? p->due_ns : TIMER_NEVER;
+}
+
+/* Of the last second, or of all of it while that is less. */
+static double current_rate(struct progress *p, uint64_t locks, int64_t elapsed_ns)
+{
+    unsigned slot = p->ticks++ % PROGRESS_TICKS;
+    bool full = p->ticks > PROGRESS_TICKS;
+    uint64_t before = full ? p->locks[slot] : 0;
+    int64_t since_ns = full ? p->at_ns[slot] : 0;
+    p->locks[slot] = locks;
+    p->at_ns[slot] = elapsed_ns;
+    return elapsed_ns > since_ns
+               ? (double)(locks - before) * 1e9 / (double)(elapsed_ns - since_ns)
+               : 0;
+}
+
+/* How much of the run is over: whichever of its two ends is nearer. */
+static double share(const struct bench_plan *plan, const struct bench_result *r,
+                    int64_t elapsed_ns)
+{
+    double time = 0, count = 0;
+    if (plan->duration_ms > 0)
+        time = (double)elapsed_ns / ((double)plan->duration_ms * NS_PER_MS);
+    if (plan->count > 0)
+        count = (double)(r->locks + bench_failures(r)) / (double)plan->count;
+    return time > count ? time : count;
+}
+
+void progress_draw(struct progress *p, const struct bench_plan *plan,
+                   const struct bench_result *r, int64_t elapsed_ns)
+{
+    char words[WORDS_MAX], bar[BAR_TEXT_MAX] = "", spent[TEXT_TIME_MAX], all[TEXT_TIME_MAX];
+    if (!p->on)
+        return;
+    p->due_ns = timer_now_ns() + PROGRESS_TICK_NS;
+    text_time(spent, elapsed_ns / NS_PER_MS);
+    text_time(all, plan->duration_ms);
+    double rate = current_rate(p, r->locks, elapsed_ns);
+    int used = snprintf(words, sizeof words, "%s%s%s  %.0f locks/s  %" PRIu64 " failed", spent,
+                        plan->duration_ms > 0 ? " of " : "", plan->duration_ms > 0 ? all : "",
+                        rate, bench_failures(r));
+    size_t columns = errors_columns();
+    size_t free_columns = columns > (size_t)used + 4 ? columns - (size_t)used - 4 : 0;
+    if (free_columns > BAR_COLUMNS)
+        free_columns = BAR_COLUMNS;
+    if (free_columns >= BAR_COLUMNS_MIN)
+        bar_write(bar, share(plan, r, elapsed_ns), free_columns, p->utf8, true);
+    /* A line that wraps could not be erased. */
+    if ((size_t)used >= columns)
+        words[columns > 0 ? columns - 1 : 0] = '\0';
+    fprintf(errors_stream(), *bar ? "\r[%s] %s\033[K" : "\r%s%s\033[K", bar, words);
+    fflush(errors_stream());
+    p->shown = true;
+}
+
+void progress_erase(struct progress *p)
+{
+    if (!p->shown)
+        return;
+    fputs("\r\033[K", errors_stream());
+    fflush(errors_stream());
+    p->shown = false;
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dev/quorum.h"
+#include "dev/verbs.h"
+#include "settings/command.h"
+#include "system/path.h"
+#include "system/signals.h"
+#include "ui/exit.h"
+#include "ui/json.h"
+#include "ui/message.h"
+#include "ui/text.h"
+
+enum {
+    OPTION_SERVERS = OPTION_OWN,
+    OPTION_SERVER,
+    OPTION_DIR,
+    OPTION_PORT,
+    OPTION_NO_INIT,
+    OPTION_QUORUMS
+};
+
+#define NODES_DEFAULT 5
+#define PORT_MAX 65535
+
+struct dev {
+    struct settings settings; /* of the shared options only --json applies */
+    int count;
+    const char *server, *directory;
+    int base_port;
+    const char *verb, *number;
+    char **command;
+    struct dev_quorum quorum;
+};
+
+static int read_number(const char *option, const char *value, int most, int *out)
+{
+    char *end;
+    errno = 0;
+    long number = strtol(value, &end, 10);
+    if (*value < '0' || *value > '9' || *end || errno || number < 1 || number > most)
+        return message_usage("%s takes a number from 1 to %d", option, most);
+    *out = (int)number;
+    return 0;
+}
+
+static int take_word(struct dev *d, const char *word)
+{
+    char shown[TEXT_QUOTE_MAX];
+    text_quote(shown, word);
+    if (!d->verb && dev_verbs_know(word)) {
+        d->verb = word;
+        return 0;
+    }
+    if (!d->verb) {
+        const char *nearest = text_nearest(word, dev_verbs);
+        if (nearest)
+            return message_usage("unknown action '%s'; did you mean '%s'?", shown, nearest);
+        return message_usage("unknown action '%s'; a command to run goes behind --", shown);
+    }
+    if (d->number || strcmp(d->verb, "list") == 0)
+        return message_usage("unexpected word '%s'", shown);
+    d->number = word;
+    return 0;
+}
+
+static int read_options(struct dev *d, struct args *a)
+{
+    const char *value;
+    int id, status = 0;
+    while (status == 0 && (id = args_next(a, &value)) != ARGS_END) {
+        switch (id) {
+        case ARGS_STOP:
+            return a->status;
+        case ARGS_WORD:
+            status = take_word(d, value);
+            break;
+        case ARGS_DASHES:
+            d->command = a->argv + a->at;
+            a->at = a->argc;
+            break;
+        case OPTION_SERVERS:
+            status = read_number("-n", value, REDLOCK_NODES_MAX, &d->count);
+            break;
+        case OPTION_QUORUMS:
+            status = read_number("--quorums", value, DEV_SERVERS_MAX, &d->quorum.quorums);
+            break;
+        case OPTION_SERVER:
+            d->server = value;
+            break;
+        case OPTION_DIR:
+            d->directory = value;
+            break;
+        case OPTION_PORT:
+            status = read_number("--port", value, PORT_MAX, &d->base_port);
+            break;
+        case OPTION_NO_INIT:
+            d->quorum.no_init = true;
+            break;
+        }
+    }
+    return status;
+}
+
+static int server_count(const struct dev *d)
+{
+    return d->count * (d->quorum.quorums > 0 ? d->quorum.quorums : 1);
+}
+
+static int check_options(const struct dev *d)
+{
+    int ignored;
+    if (d->verb && d->command)
+        return message_usage("'%s' and a command exclude each other", d->verb);
+    if (d->command && !d->command[0])
+        return message_usage("COMMAND is missing behind --");
+    int servers = server_count(d);
+    if (servers > DEV_SERVERS_MAX)
+        return message_usage("%d quorums of %d servers are %d; at most %d can be started",
+                             d->quorum.quorums, d->count, servers, DEV_SERVERS_MAX);
+    if (d->base_port && d->base_port + servers - 1 > PORT_MAX)
+        return message_usage("--port %d leaves no room for %d ports", d->base_port, servers);
+    if (d->verb && strcmp(d->verb, "list") != 0) {
+        if (!d->number)
+            return message_usage("which node? `redlock dev %s 1`", d->verb);
+        return read_number(d->verb, d->number, DEV_SERVERS_MAX, &ignored);
+    }
+    return 0;
+}
+
+static int find_program(struct dev *d)
+{
+    const char *wanted = d->server ? d->server : getenv("REDLOCK_SERVER");
+    char shown[TEXT_QUOTE_MAX];
+    if (!wanted || !*wanted)
+        return dev_find_server(d->quorum.program) ? 0 : EXIT_UNAVAILABLE;
+    if (path_find(wanted, false, d->quorum.program))
+        return 0;
+    text_quote(shown, wanted);
+    return message_fail(EXIT_CONFIG, "%s is not a program that can be run", shown);
+}
+
+static void announce_json(const struct dev_quorum *q, const char *nodes)
+{
+    struct json j = {.out = stdout};
+    message_json_success(&j);
+    json_string(&j, "dir", q->directory);
+    json_string(&j, "redlock_nodes", nodes);
+    json_integer(&j, "pid", getpid());
+    json_array(&j, "nodes");
+    for (int i = 0; i < q->count; i++) {
+        char address[32], quorum[DEV_QUORUM_MAX];
+        snprintf(address, sizeof address, "127.0.0.1:%d", q->server[i].port);
+        dev_quorum_name(q, &q->server[i], quorum);
+        json_object(&j, NULL);
+        json_integer(&j, "number", q->server[i].number);
+        if (*quorum)
+            json_string(&j, "quorum_name", quorum);
+        json_string(&j, "address", address);
+        json_string(&j, "state", dev_server_state(&q->server[i]));
+        json_integer(&j, "pid", q->server[i].child.pid);
+        json_end_object(&j);
+    }
+    json_end_array(&j);
+    json_end_object(&j);
+    json_finish(&j);
+}
+
+/* As one word of a shell, and the end of the line. */
+static void print_quoted(const char *text)
+{
+    putchar('\'');
+    for (; *text; text++) {
+        if (*text == '\'')
+            fputs("'\\''", stdout);
+        else
+            putchar(*text);
+    }
+    fputs("'\n", stdout);
+}
+
+/* Lines that a shell can evaluate; what is for people stands in comments. */
+static void announce(const struct dev_quorum *q, const char *nodes)
+{
+    fputs("export REDLOCK_NODES=", stdout);
+    if (q->quorums > 0)
+        print_quoted(nodes); /* it has semicolons in it */
+    else
+        printf("%s\n", nodes);
+    fputs("export REDLOCK_DEV=", stdout);
+    print_quoted(q->directory);
+    for (int i = 0; i < q->count; i++) {
+        char quorum[DEV_QUORUM_MAX];
+        dev_quorum_name(q, &q->server[i], quorum);
+        printf("# node %-2d  127.0.0.1:%-5d  pid %ld%s%s\n", q->server[i].number,
+               q->server[i].port, (long)q->server[i].child.pid, *quorum ? "  quorum " : "",
+               quorum);
+    }
+    if (isatty(STDOUT_FILENO))
+        printf("# Paste the first two lines into another terminal. Ctrl-C ends the servers.\n");
+}
+
+static int run_command(struct dev *d, const char *nodes)
+{
+    struct dev_quorum *q = &d->quorum;
+    /* Settings for other servers must not get in the way of these. */
+    if (setenv("REDLOCK_NODES", nodes, 1) != 0 || setenv("REDLOCK_DEV", q->directory, 1) != 0 ||
+        setenv("REDLOCK_CONFIG", "/dev/null", 1) != 0 || unsetenv("REDLOCK_PASSWORD") != 0 ||
+        unsetenv("REDLOCK_HELD") != 0)
+        return message_fail(EXIT_INTERNAL, "out of memory");
+    int error = child_start(&q->command, d->command, -1, -1);
+    if (error) {
+        child_close(&q->command);
+        return child_explain(d->command[0], error);
+    }
+    dev_quorum_run(q);
+    child_close(&q->command);
+    return child_exit_status(&q->command);
+}
+
+static int serve(struct dev *d)
+{
+    struct dev_quorum *q = &d->quorum;
+    char nodes[DEV_NODES_MAX];
+    q->count = server_count(d);
+    q->control_fd = -1;
+    q->signal_fd = signals_take();
+    if (q->signal_fd < 0)
+        return message_fail(EXIT_INTERNAL, "cannot wait for signals: %s", strerror(errno));
+    int status = dev_quorum_open(q, d->directory, d->base_port);
+    if (status == 0) {
+        dev_quorum_nodes(q, nodes);
+        if (d->command) {
+            status = run_command(d, nodes);
+        } else {
+            if (d->settings.json)
+                announce_json(q, nodes);
+            else
+                announce(q, nodes);
+            status = message_flush();
+            if (status == 0)
+                dev_quorum_run(q);
+        }
+    }
+    dev_quorum_close(q);
+    close(q->signal_fd);
+    return status;
+}
+
+static int dev_main(const struct command *command, int argc, char **argv)
+{
+    static struct dev d;
+    struct args a;
+    d.count = NODES_DEFAULT;
+    settings_init(&d.settings);
+    args_begin(&a, command, &d.settings, argc, argv);
+    int status = read_options(&d, &a);
+    if (status == 0 && !a.stopped)
+        status = check_options(&d);
+    if (status || a.stopped)
+        goto cleanup;
+    message_use_json(d.settings.json);
+    if (d.verb) {
+        const char *directory = d.directory ? d.directory : getenv("REDLOCK_DEV");
+        status =
+            directory && *directory
+                ? dev_verbs_ask(&d.settings, directory, d.verb, d.number)
+                : message_usage("which servers? REDLOCK_DEV is not set; inside `redlock dev` "
+                                "it is, elsewhere name the directory with --dir");
+        goto cleanup;
+    }
+    status = find_program(&d);
+    if (status == 0)
+        status = serve(&d);
+cleanup:
+    settings_free(&d.settings);
+    return status;
+}
+
+static const struct cli_option options[] = {
+    {OPTION_SERVERS, 'n', "count", "N", "how many servers, 1 to 15 (5)"},
+    {OPTION_QUORUMS, 0, "quorums", "Q", "that many times N servers: quorums q1, q2, ..."},
+    {OPTION_SERVER, 0, "server", "PROGRAM",
+     "run this instead of redis-server or valkey-server"},
+    {OPTION_DIR, 0, "dir", "DIR", "keep logs and socket there (a temporary directory)"},
+    {OPTION_PORT, 0, "port", "PORT", "first of N consecutive ports (any free ones)"},
+    {OPTION_NO_INIT, 0, "no-init", NULL, "leave the servers in quarantine, as new ones are"},
+    {0},
+};
+
+const struct command command_dev = {
+    .name = "dev",
+    .summary = "start real servers on this machine to try things with",
+    .usage = "[OPTION...] [-- COMMAND [ARGUMENT...]]\n"
+             "       redlock dev [--dir DIR] kill|start|hang|resume NUMBER\n"
+             "       redlock dev [--dir DIR] list",
+    .about = "Starts N real servers without persistence on loopback ports. With COMMAND, "
+             "runs it with REDLOCK_NODES naming them and exits with its status; without, "
+             "prints the variables to set and stays until it is interrupted. Servers and "
+             "directory are gone afterwards.\n\n"
+             "From inside COMMAND, or anywhere with --dir or REDLOCK_DEV, single servers "
+             "can be killed (as in a crash), started again (empty, on the same port), hung "
+             "(they accept and never answer) and resumed. NUMBER counts from 1.\n\n"
+             "The servers are initialised (redlock init) and vote at once. One that was "
+             "started again is not: it may have forgotten locks, and is in quarantine as "
+             "it would be anywhere, until the longest TTL has passed or `redlock init` "
+             "lets it vote.\n",
+    .examples = "redlock dev -- sh -c 'redlock run demo -- echo locked; redlock nodes'\n"
+                "redlock dev -n 3 --quorums 2 -- redlock nodes\n"
+                "redlock dev -n 3 -- bash\n"
+                "redlock dev hang 2; redlock nodes; redlock dev resume 2",
+    .options = options,
+    .local = true,
+    .run = dev_main,
+};

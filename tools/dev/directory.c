@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "dev/directory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "dev/control.h"
+#include "ui/exit.h"
+#include "ui/message.h"
+#include "ui/text.h"
+
+#define REMOVE_DEPTH_MAX 64
+#define LOG_NAME_MAX 32
+#define LINK_MAX_BYTES 64
+
+static int open_directory_at(int at_fd, const char *name)
+{
+    return openat(at_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* "." and ".." are no entries of their own. NULL: there are no more. */
+static const char *next_entry(DIR *directory)
+{
+    const struct dirent *entry;
+    while ((entry = readdir(directory))) {
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            return entry->d_name;
+    }
+    return NULL;
+}
+
+static bool is_empty(int directory_fd)
+{
+    int fd = open_directory_at(directory_fd, ".");
+    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+    bool empty = directory && !next_entry(directory);
+    if (directory)
+        closedir(directory);
+    else if (fd >= 0)
+        close(fd);
+    return empty;
+}
+
+/*
+ * Another user who may write to the directory could put a link where a log or the socket goes.
+ * The owner and the mode are those of the descriptor, and everything below is opened from it.
+ */
+static int check_owner(int fd, const char *shown)
+{
+    struct stat info;
+    if (fstat(fd, &info) != 0)
+        return message_fail(EXIT_CONFIG, "cannot look at %s: %s", shown, strerror(errno));
+    if (info.st_uid != geteuid())
+        return message_fail(EXIT_CONFIG,
+                            "the directory %s belongs to another user; name one of your own",
+                            shown);
+    if (info.st_mode & (S_IWGRP | S_IWOTH))
+        return message_fail(
+            EXIT_CONFIG, "others can write to the directory %s; forbid it with: chmod go-w %s",
+            shown, shown);
+    return 0;
+}
+
+/* Its absolute path, as the command may change to another directory. */
+static int find_path(struct dev_quorum *q, const char *shown)
+{
+    char link[LINK_MAX_BYTES], path[DEV_PATH_MAX], safe[DEV_PATH_MAX];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", q->directory_fd);
+    ssize_t length = readlink(link, path, sizeof path - 1);
+    if (length < 0)
+        return message_fail(EXIT_CONFIG, "cannot find out the path of %s: %s", shown,
+                            strerror(errno));
+    path[length] = '\0';
+    if ((size_t)length >= sizeof path / 2)
+        return message_fail(EXIT_CONFIG, "the path of %s is too long", shown);
+    text_safe(safe, sizeof safe, path);
+    /* It is printed for shells, byte for byte. */
+    if (strcmp(safe, path) != 0)
+        return message_fail(EXIT_CONFIG,
+                            "the path of %s contains control characters or broken UTF-8; name "
+                            "another directory",
+                            shown);
+    strcpy(q->directory, path);
+    return 0;
+}
+
+/* Takes the directory `path`, which is there, if it is safe to use. */
+static int settle(struct dev_quorum *q, const char *path)
+{
+    char shown[TEXT_PATH_MAX];
+    text_path(shown, path);
+    q->directory_fd = open_directory_at(AT_FDCWD, path);
+    if (q->directory_fd < 0 && (errno == ELOOP || errno == ENOTDIR))
+        return message_fail(
+            EXIT_CONFIG, "%s is not a directory, or a link to one; remove it or name another",
+            shown);
+    if (q->directory_fd < 0)
+        return message_fail(EXIT_CONFIG, "cannot open %s: %s", shown, strerror(errno));
+    int status = check_owner(q->directory_fd, shown);
+    if (status == 0 && !is_empty(q->directory_fd))
+        status = message_fail(EXIT_CONFIG,
+                              "%s is not an empty directory; remove it or name another", shown);
+    return status ? status : find_path(q, shown);
+}
+
+static int make_temporary(struct dev_quorum *q)
+{
+    const char *parent = getenv("TMPDIR");
+    char path[DEV_PATH_MAX], shown[TEXT_PATH_MAX];
+    if (!parent || !*parent)
+        parent = "/tmp";
+    snprintf(path, sizeof path, "%.2000s/redlock-dev-XXXXXX", parent);
+    if (!mkdtemp(path)) {
+        text_path(shown, parent);
+        return message_fail(EXIT_CONFIG, "cannot make a directory in %s: %s", shown,
+                            strerror(errno));
+    }
+    q->made = true;
+    int status = settle(q, path);
+    if (status)
+        rmdir(path);
+    return status;
+}
+
+static int use_named(struct dev_quorum *q, const char *directory)
+{
+    char shown[TEXT_PATH_MAX];
+    q->made = mkdir(directory, 0700) == 0;
+    if (!q->made && errno != EEXIST) {
+        text_path(shown, directory);
+        return message_fail(EXIT_CONFIG, "cannot make %s: %s", shown, strerror(errno));
+    }
+    int status = settle(q, directory);
+    if (status && q->made)
+        rmdir(directory);
+    return status;
+}
+
+int dev_directory_make(struct dev_quorum *q, const char *directory)
+{
+    return directory ? use_named(q, directory) : make_temporary(q);
+}
+
+static void log_name(int number, char out[LOG_NAME_MAX])
+{
+    snprintf(out, LOG_NAME_MAX, "node-%d.log", number);
+}
+
+int dev_directory_open_log(const struct dev_quorum *q, int number)
+{
+    const int flags = O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+    char name[LOG_NAME_MAX];
+    struct stat info;
+    log_name(number, name);
+    int fd = openat(q->directory_fd, name, flags | O_CREAT | O_EXCL, 0600);
+    if (fd >= 0 || errno != EEXIST)
+        return fd;
+    /* The log of the same server before it was started again goes on; nothing else does. */
+    fd = openat(q->directory_fd, name, flags);
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid() &&
+        info.st_nlink == 1)
+        return fd;
+    close(fd);
+    errno = EEXIST;
+    return -1;
+}
+
+FILE *dev_directory_read_log(const struct dev_quorum *q, int number)
+{
+    char name[LOG_NAME_MAX];
+    log_name(number, name);
+    int fd = openat(q->directory_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    FILE *log = fd < 0 ? NULL : fdopen(fd, "r");
+    if (!log && fd >= 0)
+        close(fd);
+    return log;
+}
+
+/* Takes the descriptor. Links are removed, not followed. */
+static void remove_below(int fd, int depth)
+{
+    DIR *directory = fdopendir(fd);
+    const char *name;
+    if (!directory) {
+        close(fd);
+        return;
+    }
+    while ((name = next_entry(directory))) {
+        if (unlinkat(fd, name, 0) == 0)
+            continue;
+        int below_fd = depth < REMOVE_DEPTH_MAX ? open_directory_at(fd, name) : -1;
+        if (below_fd >= 0)
+            remove_below(below_fd, depth + 1);
+        unlinkat(fd, name, AT_REMOVEDIR);
+    }
+    closedir(directory);
+}
+
+void dev_directory_remove(struct dev_quorum *q)
+{
+    char name[LOG_NAME_MAX];
+    int fd = q->directory_fd;
+    q->directory_fd = -1;
+    if (fd >= 0 && q->directory[0] && q->made) {
+        remove_below(fd, 0);
+        rmdir(q->directory);
+        return;
+    }
+    if (fd >= 0 && q->directory[0]) {
+        for (int i = 0; i < q->count; i++) {
+            log_name(q->server[i].number, name);
+            unlinkat(fd, name, 0);
+        }
+        unlinkat(fd, DEV_CONTROL_NAME, 0);
+    }
+    if (fd >= 0)
+        close(fd);
+}

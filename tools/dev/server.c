@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "dev/server.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "system/path.h"
+#include "ui/exit.h"
+#include "ui/message.h"
+
+#define PORT_LOWEST 10240
+#define PORT_COUNT 20000 /* ends below 32768, where outgoing connections begin */
+#define PORT_TRIES 200
+#define ANSWER_MAX_BYTES 16384
+#define ANSWER_WAIT_MS 1000
+
+static const char *install_command(void)
+{
+    static const struct {
+        const char *program, *command;
+    } managers[] = {
+        {"apt-get", "apt-get install redis-server"},
+        {"dnf", "dnf install valkey"},
+        {"apk", "apk add redis"},
+        {"pacman", "pacman -S valkey"},
+        {"zypper", "zypper install redis"},
+    };
+    char found[DEV_PATH_MAX];
+    for (size_t i = 0; i < sizeof managers / sizeof managers[0]; i++) {
+        if (path_find(managers[i].program, false, found))
+            return managers[i].command;
+    }
+    return managers[0].command;
+}
+
+bool dev_find_server(char out[DEV_PATH_MAX])
+{
+    if (path_find("redis-server", false, out) || path_find("valkey-server", false, out))
+        return true;
+    message_fail(EXIT_UNAVAILABLE,
+                 "neither redis-server nor valkey-server is in PATH; install one with: %s%s",
+                 geteuid() == 0 ? "" : "sudo ", install_command());
+    return false;
+}
+
+static struct sockaddr_in loopback(int port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return address;
+}
+
+/*
+ * Binds without listening. Others that ask for the port with care are refused, while a server,
+ * which sets SO_REUSEADDR, gets it: so the port stays ours while the server is down.
+ */
+static int reserve(int port)
+{
+    int yes = 1;
+    struct sockaddr_in address = loopback(port);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -1;
+    if (bind(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0)
+        return fd;
+    int error = errno;
+    close(fd);
+    errno = error;
+    return -1;
+}
+
+int dev_server_reserve(struct dev_server *s, int wanted)
+{
+    dev_server_unreserve(s);
+    for (int i = 0; i < PORT_TRIES; i++) {
+        uint32_t random = 0;
+        if (wanted == 0 && getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
+            return errno;
+        int port = wanted ? wanted : PORT_LOWEST + (int)(random % PORT_COUNT);
+        int fd = reserve(port);
+        if (fd >= 0) {
+            s->port = port;
+            s->port_fd = fd;
+            return 0;
+        }
+        if (wanted || errno != EADDRINUSE)
+            return errno;
+    }
+    return EADDRINUSE;
+}
+
+void dev_server_unreserve(struct dev_server *s)
+{
+    if (s->port_fd >= 0)
+        close(s->port_fd);
+    s->port_fd = -1;
+}
+
+int dev_server_start(struct dev_server *s, const char *program, const char *directory,
+                     int log_fd)
+{
+    char port[16];
+    /* execvp() does not change its arguments; the casts are for its old-fashioned type. */
+    char *const argv[] = {
+        (char *)program,
+        (char *)"--port",
+        port,
+        (char *)"--bind",
+        (char *)"127.0.0.1",
+        (char *)"--save",
+        (char *)"",
+        (char *)"--appendonly",
+        (char *)"no",
+        (char *)"--daemonize",
+        (char *)"no",
+        (char *)"--dir",
+        (char *)directory,
+        NULL,
+    };
+    snprintf(port, sizeof port, "%d", s->port);
+    s->hung = s->ready = s->ending = false;
+    return child_start(&s->child, argv, log_fd, -1);
+}
+
+/* The server itself, or one that a script in its place has started. */
+static bool is_of_group(long pid, pid_t group)
+{
+    return pid == group || getpgid((pid_t)pid) == group;
+}
+
+/* Sends the question and reads until the number of the process that answers has come. */
+static bool converse(int fd, pid_t group)
+{
+    static const char question[] = "PING\r\nINFO server\r\n";
+    char answer[ANSWER_MAX_BYTES + 1];
+    size_t used = 0;
+    struct pollfd watched = {.fd = fd, .events = POLLIN};
+    if (send(fd, question, sizeof question - 1, MSG_NOSIGNAL) != (ssize_t)sizeof question - 1)
+        return false;
+    while (used < ANSWER_MAX_BYTES && poll(&watched, 1, ANSWER_WAIT_MS) > 0) {
+        ssize_t got = recv(fd, answer + used, ANSWER_MAX_BYTES - used, 0);
+        if (got <= 0)
+            return false;
+        used += (size_t)got;
+        answer[used] = '\0';
+        const char *found = strstr(answer, "\nprocess_id:");
+        if (strncmp(answer, "+PONG", 5) == 0 && found && strchr(found + 1, '\n'))
+            return is_of_group(strtol(found + strlen("\nprocess_id:"), NULL, 10), group);
+    }
+    return false;
+}
+
+bool dev_server_answers(const struct dev_server *s)
+{
+    struct sockaddr_in address = loopback(s->port);
+    /* On the loopback interface connect() answers at once, one way or the other. */
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return false;
+    bool answers = connect(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
+                   converse(fd, s->child.pid);
+    close(fd);
+    return answers;
+}
+
+bool dev_server_is_up(const struct dev_server *s)
+{
+    return s->child.pid > 0 && !s->child.ended;
+}
+
+const char *dev_server_state(const struct dev_server *s)
+{
+    return !dev_server_is_up(s) ? "down" : s->hung ? "hung" : "up";
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One real server on a loopback port, without persistence, for trying things out. */
+#ifndef CLI_DEV_SERVER_H
+#define CLI_DEV_SERVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "run/child.h"
+#include "system/path.h"
+
+#define DEV_PATH_MAX PATH_FIND_MAX
+
+struct dev_server {
+    struct child child;
+    int number; /* from 1 */
+    int port;
+    int port_fd; /* keeps the port ours while the server is down; -1: none */
+    bool hung;   /* stopped on purpose */
+    bool ready;  /* it has answered since it was started */
+    bool ending; /* it was told to end */
+};
+
+/* The first of redis-server and valkey-server there is. False after saying how to get one. */
+bool dev_find_server(char out[DEV_PATH_MAX]);
+
+/*
+ * Reserves the port `wanted`, or with 0 any free one below the range from which the kernel takes
+ * ports for outgoing connections. Returns 0 or errno.
+ */
+int dev_server_reserve(struct dev_server *s, int wanted);
+void dev_server_unreserve(struct dev_server *s);
+
+/* Starts the program in `directory`, its output going to `log_fd`. Returns 0 or errno. */
+int dev_server_start(struct dev_server *s, const char *program, const char *directory,
+                     int log_fd);
+
+/* Does the process that was started answer on its port? */
+bool dev_server_answers(const struct dev_server *s);
+
+/* "up", "down" or "hung". */
+const char *dev_server_state(const struct dev_server *s);
+bool dev_server_is_up(const struct dev_server *s);
+
+#endif

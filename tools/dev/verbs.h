@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What can be asked of a running `redlock dev`: list, kill, start, hang, resume. */
+#ifndef CLI_DEV_VERBS_H
+#define CLI_DEV_VERBS_H
+
+#include <stdbool.h>
+
+#include "dev/quorum.h"
+#include "settings/settings.h"
+
+bool dev_verbs_know(const char *word);
+
+/* In the process that runs the servers: takes one question from the socket and answers it. */
+void dev_verbs_serve(struct dev_quorum *q);
+
+/*
+ * In another process: asks the one that runs the servers in `directory` and prints its answer.
+ * `number` is NULL for list. Returns the exit status.
+ */
+int dev_verbs_ask(const struct settings *s, const char *directory, const char *verb,
+                  const char *number);
+
+/* The names of all verbs, NULL-terminated. */
+extern const char *const dev_verbs[];
+
+#endif
