@@ -148,9 +148,8 @@ CASE(io_thread_in_a_callback_bound,
     acquire_beside_slow(REDLOCK_BOUND | REDLOCK_RENEW);
 }
 
-CASE(
-    quorum_in_a_callback,
-    "Of several quorums, no wait succeeds late because the thread of its own is in a callback.")
+CASE(quorum_in_a_callback,
+     "Of several quorums, a wait ends in time though the thread of its own is busy.")
 {
     struct fleet f;
     struct slow slow = {0};
