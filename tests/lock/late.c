@@ -125,8 +125,12 @@ static void acquire_beside_slow(uint32_t request_flags)
     r = client_open_warm(&c, REDLOCK_THREAD);
     slow_start(r, &slow);
     CHECK(wait_until(is_set, &slow.running, 5000));
+    server_forget_commands(&c.node[0]);
     check_refused(redlock_acquire(r, "x", TTL_MS, &q, &lock));
     CHECK(lock == NULL);
+    /* An order that is taken up after its wait tries nothing; a bound one is no order. */
+    if (!(request_flags & REDLOCK_BOUND))
+        CHECK_LACKS("set ", server_commands(&c.node[0]));
     redlock_lock_free(slow.lock);
     check_given_back(&c, &told);
     redlock_close(r);
@@ -144,9 +148,8 @@ CASE(io_thread_in_a_callback_bound,
     acquire_beside_slow(REDLOCK_BOUND | REDLOCK_RENEW);
 }
 
-CASE(
-    quorum_in_a_callback,
-    "Of several quorums, no wait succeeds late because the thread of its own is in a callback.")
+CASE(quorum_in_a_callback,
+     "Of several quorums, a wait ends in time though the thread of its own is busy.")
 {
     struct fleet f;
     struct slow slow = {0};
