@@ -195,7 +195,7 @@ ended
 that 'killed, it leaves nothing for long' eventually clean
 
 # Nodes that hang.
-measures -d 2s -c 4 --hold 20ms --node-timeout 50ms
+measures -d 6s -c 4 --hold 20ms --node-timeout 50ms
 "$redlock" dev hang 1 >/dev/null
 "$redlock" dev hang 2 >/dev/null
 ended

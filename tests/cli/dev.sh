@@ -4,6 +4,7 @@
 . "$(dirname "$0")/lib.bash" "$@"
 unset REDLOCK_DEV REDLOCK_NODES
 export TMPDIR=$tmp
+unhurried
 
 # The pids of the servers that a shell inside can see.
 pids='redlock dev list | awk "NR > 1 && \$4 != \"-\" { print \$4 }"'

@@ -35,6 +35,7 @@ that 'waiting for ever for nodes is not silent' \
 wait
 is 'and succeeds when they come back' "$(cat "$tmp/patient")" $'at last\n0'
 "$redlock" dev start 1 >/dev/null 2>&1
+unhurried
 "$redlock" init -q --yes || not_ok init
 try "$redlock" nodes
 expect 'all back: nodes says 0' 0
@@ -49,7 +50,6 @@ like 'not a Redis server: 69' "$status" '^69$'
 like '   its path is shown' "$err" "$REDLOCK_DEV/control"
 
 # Passwords.
-unhurried
 for k in 1 2 3; do ask "$(port $k)" CONFIG SET requirepass "$secret" >/dev/null; done
 try "$redlock" lock -n x
 expect 'no password: 77' 77 'next: .*--password-file'

@@ -9,7 +9,7 @@ dev() {
 }
 
 init() {
-    "$redlock" init -q --yes || not_ok init
+    "$redlock" init -q --yes --node-timeout 3s || not_ok init
 }
 
 # A command that says when it is up, and notes when TERM came; it does not obey.

@@ -62,8 +62,8 @@ for ((i = 0; i < 10 && best - at_once > 505000; i++)); do
     [ "$half" -ge "$best" ] || best=$half
 done
 between '-w 0.5 waits half a second, and not until the next sign of life' \
-    $((best - at_once)) 490000 900000
-between '-n does not wait' "$at_once" 0 400000
+    "$best" 500000 $((at_once + 900000))
+between '-n does not wait' "$at_once" 0 2000000
 
 # First come, first served.
 for i in 1 2 3; do

@@ -160,7 +160,7 @@ static void break_renewal(struct cluster *c, redlock *r, struct worries *worries
     redlock_lock *lock = NULL;
     int64_t end_ms;
 
-    CHECK_OK(redlock_acquire(r, "broken", BROKEN_TTL_MS, &q, &lock));
+    CHECK_OK(client_acquire(r, "broken", BROKEN_TTL_MS, &q, &lock));
     server_freeze(&c->node[0]);
     server_freeze(&c->node[1]);
     for (end_ms = now_ms() + BROKEN_TTL_MS / 3 + 20; now_ms() < end_ms;)

@@ -89,7 +89,7 @@ static void wait_exactly(enum trouble trouble, bool behind_others)
     cluster_start(&c, NODES);
     cluster_set(&c, 0, NODES, "redlock:x", "another", 60000);
     trouble_begin(&c, trouble);
-    redlock *r = client_open_hasty(&c, REDLOCK_THREAD, DEFAULT_MS);
+    redlock *r = client_open_hasty(&c, REDLOCK_THREAD, STEADY_MS);
     client_warm_nodes(r, NODES - (trouble != ALL_UP));
     for (int i = 0; i < 3 && behind_others; i++)
         start(r, "x", REDLOCK_WAIT_FOREVER, &others[i]);

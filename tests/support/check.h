@@ -79,7 +79,7 @@ __attribute__((noreturn, format(printf, 3, 4))) void check_fail(const char *file
 
 /*
  * What must not happen whatever the machine is doing: two holders, a token out of order, a lock
- * granted by nodes that may not vote. scripts/test.sh gives such a failure no second chance.
+ * granted by nodes that may not vote. Such a failure is told as "unsafe".
  */
 #define CHECK_NEVER(count) check_never(__FILE__, __LINE__, #count, (int64_t)(count))
 #define CHECK_REFUSED(expected, call)                                                          \
