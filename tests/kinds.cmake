@@ -24,10 +24,11 @@ function(redlock_broken_test rule)
         OUTPUT "${dir}/rl_scripts.h"
         COMMAND "${CMAKE_COMMAND}" "-DSOURCE_DIR=${PROJECT_SOURCE_DIR}/src/scripts"
             "-DTARGET_DIR=${dir}/scripts" "-DRULE=${broken}/${rule}.cmake"
-            -P "${broken}/BreakScripts.cmake"
+            -P "${PROJECT_SOURCE_DIR}/cmake/BreakScripts.cmake"
         COMMAND "${CMAKE_COMMAND}" "-DSOURCE_DIR=${dir}/scripts" "-DOUTPUT=${dir}/rl_scripts.h"
             -P "${PROJECT_SOURCE_DIR}/cmake/EmbedScripts.cmake"
-        DEPENDS ${broken_originals} "${broken}/BreakScripts.cmake" "${broken}/${rule}.cmake"
+        DEPENDS ${broken_originals} "${broken}/${rule}.cmake"
+            "${PROJECT_SOURCE_DIR}/cmake/BreakScripts.cmake"
             "${PROJECT_SOURCE_DIR}/cmake/EmbedScripts.cmake"
         COMMENT "Breaking a rule: ${rule}"
         VERBATIM)
