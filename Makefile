@@ -69,19 +69,19 @@ SIM := $(RELEASE)/sim/redlock-sim
 
 .PHONY: sim
 sim: ## play SEEDS=10000 simulated worlds full of faults; SEED=n replays one with its trace
-	@scripts/deps.sh build
+	@scripts/deps.sh sim
 	@$(call built,release,--target redlock-sim) >/dev/null
 	@$(SIM) $(if $(SEED),--seed $(SEED),--seeds $(SEEDS) --from $(FROM) --workers $(SIM_WORKERS))
 
 .PHONY: sim-forever
 sim-forever: ## fresh seeds until stopped, or until one fails
-	@scripts/deps.sh build
+	@scripts/deps.sh sim
 	@$(call built,release,--target redlock-sim) >/dev/null
 	@$(SIM) --forever --workers $(SIM_WORKERS)
 
 .PHONY: sim-planted
 sim-planted: ## switch off one rule after the other: does the simulator notice?
-	@scripts/deps.sh build
+	@scripts/deps.sh sim
 	@$(call built,release,--target redlock-sim-planted) >/dev/null
 	@$(SIM)-planted --planted $(RULE) --seeds 50000 --workers $(SIM_WORKERS)
 

@@ -3,13 +3,14 @@
 #
 # Writes a header with two macros for each NAME.lua of SOURCE_DIR: RL_SCRIPT_NAME, the text as
 # a string constant without its comment lines, and RL_SCRIPT_NAME_SHA1, the digest of exactly
-# that text, by which EVALSHA calls it.
+# that text, by which EVALSHA calls it. RL_SCRIPTS(X) is X(NAME) for every script.
 
 set(header "/* Generated from the Lua scripts of the source tree. */\n")
 string(APPEND header "#ifndef RL_SCRIPTS_H\n#define RL_SCRIPTS_H\n")
 # ISO C asks compilers for 4095 characters in a string constant; gcc and clang take any number.
 string(APPEND header "\n#pragma GCC diagnostic ignored \"-Woverlength-strings\"\n")
 
+set(names "")
 file(GLOB scripts "${SOURCE_DIR}/*.lua")
 foreach(script IN LISTS scripts)
     file(READ "${script}" text)
@@ -31,11 +32,12 @@ foreach(script IN LISTS scripts)
 
     get_filename_component(name "${script}" NAME_WE)
     string(TOUPPER "${name}" name)
+    string(APPEND names " \\\n    X(${name})")
     set(text "\"${text}\"")
     string(REGEX REPLACE " \\\\\n    \"\"$" "" text "${text}")
     string(APPEND header "\n#define RL_SCRIPT_${name} \\\n    ${text}\n")
     string(APPEND header "#define RL_SCRIPT_${name}_SHA1 \"${digest}\"\n")
 endforeach()
 
-string(APPEND header "\n#endif\n")
+string(APPEND header "\n#define RL_SCRIPTS(X)${names}\n\n#endif\n")
 file(WRITE "${OUTPUT}" "${header}")

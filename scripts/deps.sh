@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# deps.sh [build|run|bench|test|fuzz|proof|plots|peers]...
+# deps.sh [build|sim|run|bench|test|fuzz|proof|plots|peers]...
 #
-# Makes sure that what a purpose needs is installed: `build` the library and the command, `run` a
-# local quorum, `bench` what it is measured against, `test` everything but clang with its fuzzer,
-# which is for `fuzz`, and the model checker, which is for `proof`; `plots` is what draws the results
-# of benchmarks, `peers` what other lock clients run with and are watched by. Does nothing, quickly
-# and without the network, when all is there. What is missing is installed with apt-get, as root or
-# through sudo; on other systems, and without the rights, the exact command is printed and the
-# status is 1.
+# Makes sure that what a purpose needs is installed: `build` the library and the command, `sim` the
+# simulator, `run` a local quorum, `bench` what it is measured against, `test` everything but clang
+# with its fuzzer, which is for `fuzz`, and the model checker, which is for `proof`; `plots` is what
+# draws the results of benchmarks, `peers` what other lock clients run with and are watched by. Does
+# nothing, quickly and without the network, when all is there. What is missing is installed with
+# apt-get, as root or through sudo; on other systems, and without the rights, the exact command is
+# printed and the status is 1.
 set -eu
 
 have() { command -v "$1" >/dev/null 2>&1; }
@@ -45,6 +45,13 @@ check_build() {
         miss cmake
     fi
     have pkg-config || miss pkg-config
+}
+
+# The version inside the servers; distributions name it differently.
+check_sim() {
+    check_build
+    pkg-config --exists lua5.1 2>/dev/null || pkg-config --exists lua-5.1 2>/dev/null ||
+        pkg-config --exists lua51 2>/dev/null || miss lua-dev
 }
 
 check_run() {
@@ -98,15 +105,16 @@ check_peers() {
 for purpose in "${@:-test}"; do
     case $purpose in
     build) check_build ;;
+    sim) check_sim ;;
     run) check_build && check_run ;;
     bench) check_build && check_run && check_bench ;;
-    test) check_build && check_run && check_test ;;
+    test) check_sim && check_run && check_test ;;
     fuzz) check_build && check_fuzz ;;
     proof) check_proof ;;
     plots) check_plots ;;
     peers) check_peers ;;
     *)
-        echo "usage: deps.sh [build|run|bench|test|fuzz|proof|plots|peers]..." >&2
+        echo "usage: deps.sh [build|sim|run|bench|test|fuzz|proof|plots|peers]..." >&2
         exit 64
         ;;
     esac
@@ -122,6 +130,7 @@ package() {
     apt:libc) echo libc6-dev ;;
     apt:openssl-dev) echo libssl-dev ;;
     apt:hiredis-dev) echo libhiredis-dev ;;
+    apt:lua-dev) echo liblua5.1-0-dev ;;
     apt:clang-runtime) echo libclang-rt-14-dev ;;
     apt:node) echo nodejs ;;
     apt:server) echo redis-server ;;
@@ -132,6 +141,7 @@ package() {
     dnf:pkg-config) echo pkgconf-pkg-config ;;
     dnf:openssl-dev) echo openssl-devel ;;
     dnf:hiredis-dev) echo hiredis-devel ;;
+    dnf:lua-dev) echo compat-lua-devel ;;
     dnf:server | dnf:server-cli) echo valkey ;;
     dnf:clang-format) echo clang-tools-extra ;;
     dnf:node) echo nodejs ;;
@@ -143,6 +153,7 @@ package() {
     apk:pkg-config) echo pkgconf ;;
     apk:openssl-dev) echo openssl-dev ;;
     apk:hiredis-dev) echo hiredis-dev ;;
+    apk:lua-dev) echo lua5.1-dev ;;
     apk:server) echo valkey ;;
     apk:server-cli) echo valkey-cli ;;
     apk:clang-format) echo clang-extra-tools ;;
@@ -153,6 +164,7 @@ package() {
     pacman:pkg-config) echo pkgconf ;;
     pacman:openssl-dev) echo openssl ;;
     pacman:hiredis-dev) echo hiredis ;;
+    pacman:lua-dev) echo lua51 ;;
     pacman:server | pacman:server-cli) echo valkey ;;
     pacman:clang-format) echo clang ;;
     pacman:node) echo nodejs ;;

@@ -1,23 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Hashes. */
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "sim/commands.h"
-
-/* The hash, or NULL when there is none; an error has been replied when *wrong. */
-static struct sim_key *find_hash(struct sim_server *server, struct rl_slice name, bool *wrong,
-                                 struct sim_bytes *out)
-{
-    struct sim_key *key = sim_server_find(server, name);
-
-    *wrong = key && key->type != SIM_HASH;
-    if (*wrong)
-        sim_reply_error(out, SIM_WRONGTYPE);
-    return *wrong ? NULL : key;
-}
 
 void sim_command_hset(struct sim_server *server, const struct sim_words *words,
                       struct sim_bytes *out)
 {
-    bool wrong;
     struct sim_key *key;
     int64_t count = 0;
 
@@ -25,8 +15,7 @@ void sim_command_hset(struct sim_server *server, const struct sim_words *words,
         sim_reply_error(out, "ERR wrong number of arguments for 'hset' command");
         return;
     }
-    key = find_hash(server, words->word[1], &wrong, out);
-    if (wrong)
+    if (!sim_find_typed(server, words->word[1], SIM_HASH, &key, out))
         return;
     if (!key)
         key = sim_store_create(&server->store, words->word[1], SIM_HASH);
@@ -52,20 +41,18 @@ static void reply_field(const struct sim_key *key, struct rl_slice field, struct
 void sim_command_hget(struct sim_server *server, const struct sim_words *words,
                       struct sim_bytes *out)
 {
-    bool wrong;
-    struct sim_key *key = find_hash(server, words->word[1], &wrong, out);
+    struct sim_key *key;
 
-    if (!wrong)
+    if (sim_find_typed(server, words->word[1], SIM_HASH, &key, out))
         reply_field(key, words->word[2], out);
 }
 
 void sim_command_hmget(struct sim_server *server, const struct sim_words *words,
                        struct sim_bytes *out)
 {
-    bool wrong;
-    struct sim_key *key = find_hash(server, words->word[1], &wrong, out);
+    struct sim_key *key;
 
-    if (wrong)
+    if (!sim_find_typed(server, words->word[1], SIM_HASH, &key, out))
         return;
     sim_reply_array(out, words->count - 2);
     for (uint32_t i = 2; i < words->count; i++)
@@ -75,10 +62,9 @@ void sim_command_hmget(struct sim_server *server, const struct sim_words *words,
 void sim_command_hgetall(struct sim_server *server, const struct sim_words *words,
                          struct sim_bytes *out)
 {
-    bool wrong;
-    const struct sim_key *key = find_hash(server, words->word[1], &wrong, out);
+    struct sim_key *key;
 
-    if (wrong)
+    if (!sim_find_typed(server, words->word[1], SIM_HASH, &key, out))
         return;
     sim_reply_array(out, key ? 2 * key->item_count : 0);
     for (uint32_t i = 0; key && i < key->item_count; i++) {
@@ -90,9 +76,69 @@ void sim_command_hgetall(struct sim_server *server, const struct sim_words *word
 void sim_command_hlen(struct sim_server *server, const struct sim_words *words,
                       struct sim_bytes *out)
 {
-    bool wrong;
-    const struct sim_key *key = find_hash(server, words->word[1], &wrong, out);
+    struct sim_key *key;
 
-    if (!wrong)
+    if (sim_find_typed(server, words->word[1], SIM_HASH, &key, out))
         sim_reply_integer(out, key ? key->item_count : 0);
+}
+
+void sim_command_hdel(struct sim_server *server, const struct sim_words *words,
+                      struct sim_bytes *out)
+{
+    struct sim_key *key;
+    int64_t count = 0;
+
+    if (!sim_find_typed(server, words->word[1], SIM_HASH, &key, out))
+        return;
+    for (uint32_t i = 2; key && i < words->count; i++) {
+        struct sim_item *item = sim_key_find(key, words->word[i]);
+
+        if (!item)
+            continue;
+        sim_key_remove(key, item);
+        count++;
+    }
+    if (key && key->item_count == 0)
+        sim_store_remove(&server->store, key);
+    sim_reply_integer(out, count);
+}
+
+void sim_command_hexists(struct sim_server *server, const struct sim_words *words,
+                         struct sim_bytes *out)
+{
+    struct sim_key *key;
+
+    if (sim_find_typed(server, words->word[1], SIM_HASH, &key, out))
+        sim_reply_integer(out, key && sim_key_find(key, words->word[2]));
+}
+
+void sim_command_hincrby(struct sim_server *server, const struct sim_words *words,
+                         struct sim_bytes *out)
+{
+    struct sim_key *key;
+    const struct sim_item *item;
+    int64_t number = 0;
+    int64_t by;
+    char text[24];
+
+    if (!sim_find_typed(server, words->word[1], SIM_HASH, &key, out))
+        return;
+    if (!sim_read_number(words->word[3], &by)) {
+        sim_reply_error(out, "ERR value is not an integer or out of range");
+        return;
+    }
+    item = key ? sim_key_find(key, words->word[2]) : NULL;
+    if (item && !sim_read_number(sim_slice(item->value), &number)) {
+        sim_reply_error(out, "ERR hash value is not an integer");
+        return;
+    }
+    if (__builtin_add_overflow(number, by, &number)) {
+        sim_reply_error(out, "ERR increment or decrement would overflow");
+        return;
+    }
+    if (!key)
+        key = sim_store_create(&server->store, words->word[1], SIM_HASH);
+    snprintf(text, sizeof text, "%" PRId64, number);
+    sim_item_set(sim_key_item(key, words->word[2], NULL), sim_slice(text));
+    sim_reply_integer(out, number);
 }

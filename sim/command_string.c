@@ -157,21 +157,34 @@ void sim_command_pttl(struct sim_server *server, const struct sim_words *words,
                           key->expire_ms ? key->expire_ms - sim_server_now_ms(server) : -1);
 }
 
-void sim_command_pexpire(struct sim_server *server, const struct sim_words *words,
-                         struct sim_bytes *out)
+static void expire(struct sim_server *server, const struct sim_words *words, int64_t from_ms,
+                   struct sim_bytes *out)
 {
     struct sim_key *key = sim_server_find(server, words->word[1]);
-    int64_t ttl_ms;
+    int64_t end_ms;
 
-    if (!sim_read_number(words->word[2], &ttl_ms)) {
+    if (!sim_read_number(words->word[2], &end_ms) ||
+        __builtin_add_overflow(from_ms, end_ms, &end_ms)) {
         sim_reply_error(out, "ERR value is not an integer or out of range");
         return;
     }
     sim_reply_integer(out, key != NULL);
-    if (key && ttl_ms <= 0)
+    if (key && end_ms <= sim_server_now_ms(server))
         sim_store_remove(&server->store, key);
     else if (key)
-        key->expire_ms = sim_server_now_ms(server) + ttl_ms;
+        key->expire_ms = end_ms;
+}
+
+void sim_command_pexpire(struct sim_server *server, const struct sim_words *words,
+                         struct sim_bytes *out)
+{
+    expire(server, words, sim_server_now_ms(server), out);
+}
+
+void sim_command_pexpireat(struct sim_server *server, const struct sim_words *words,
+                           struct sim_bytes *out)
+{
+    expire(server, words, 0, out);
 }
 
 void sim_command_incr(struct sim_server *server, const struct sim_words *words,

@@ -15,27 +15,29 @@ struct rl_slice sim_slice(const char *text)
 
 bool sim_is_word(struct rl_slice word, const char *text)
 {
-    if (word.size != strlen(text))
-        return false;
     for (size_t i = 0; i < word.size; i++)
         if (toupper((unsigned char)word.data[i]) != text[i])
             return false;
-    return true;
+    return text[word.size] == '\0';
 }
 
+/* The one way to write it, as servers want it: no sign but a minus, no zero in front. */
 bool sim_read_number(struct rl_slice text, int64_t *out)
 {
     bool negative = text.size > 0 && text.data[0] == '-';
-    int64_t number = 0;
+    uint64_t limit = (uint64_t)INT64_MAX + negative;
+    uint64_t number = 0;
 
-    if (text.size == negative || text.size > 18)
+    if (text.size == negative || (text.data[negative] == '0' && text.size > 1))
         return false;
     for (size_t i = negative; i < text.size; i++) {
-        if (text.data[i] < '0' || text.data[i] > '9')
+        unsigned digit = (unsigned)(text.data[i] - '0');
+
+        if (digit > 9 || number > (limit - digit) / 10)
             return false;
-        number = number * 10 + (text.data[i] - '0');
+        number = number * 10 + digit;
     }
-    *out = negative ? -number : number;
+    *out = negative ? (int64_t)(0 - number) : (int64_t)number;
     return true;
 }
 
@@ -90,6 +92,16 @@ uint32_t sim_server_publish(struct sim_server *server, struct rl_slice channel,
     return server->listeners ? server->listeners(server, message->channel) : 0;
 }
 
+bool sim_find_typed(struct sim_server *server, struct rl_slice name, enum sim_type type,
+                    struct sim_key **key, struct sim_bytes *out)
+{
+    *key = sim_server_find(server, name);
+    if (!*key || (*key)->type == type)
+        return true;
+    sim_reply_error(out, SIM_WRONGTYPE);
+    return false;
+}
+
 enum { WRITES = 1, WHILE_LOADING = 2 };
 
 static const struct command {
@@ -116,14 +128,25 @@ static const struct command {
     {"UNLINK", 2, SIM_WORDS_MAX, WRITES, sim_command_del},
     {"EXISTS", 2, SIM_WORDS_MAX, 0, sim_command_exists},
     {"PEXPIRE", 3, 3, WRITES, sim_command_pexpire},
+    {"PEXPIREAT", 3, 3, WRITES, sim_command_pexpireat},
     {"INCR", 2, 2, WRITES, sim_command_incr},
     {"HSET", 4, SIM_WORDS_MAX, WRITES, sim_command_hset},
     {"HGET", 3, 3, 0, sim_command_hget},
     {"HGETALL", 2, 2, 0, sim_command_hgetall},
     {"HLEN", 2, 2, 0, sim_command_hlen},
+    {"HDEL", 3, SIM_WORDS_MAX, WRITES, sim_command_hdel},
+    {"HEXISTS", 3, 3, 0, sim_command_hexists},
+    {"HINCRBY", 4, 4, WRITES, sim_command_hincrby},
     {"TYPE", 2, 2, 0, sim_command_type},
-    {"ZADD", 4, 4, WRITES, sim_command_zadd},
+    {"ZADD", 4, SIM_WORDS_MAX, WRITES, sim_command_zadd},
+    {"ZSCORE", 3, 3, 0, sim_command_zscore},
+    {"ZRANK", 3, 3, 0, sim_command_zrank},
+    {"ZCARD", 2, 2, 0, sim_command_zcard},
+    {"ZREM", 3, SIM_WORDS_MAX, WRITES, sim_command_zrem},
     {"ZRANGE", 4, 5, 0, sim_command_zrange},
+    {"ZREVRANGE", 4, 5, 0, sim_command_zrevrange},
+    {"ZRANGEBYSCORE", 4, 7, 0, sim_command_zrangebyscore},
+    {"ZREMRANGEBYSCORE", 4, 4, WRITES, sim_command_zremrangebyscore},
     {"PUBLISH", 3, 3, 0, sim_command_publish},
     {"PING", 1, 1, 0, sim_command_ping},
     {"AUTH", 2, 3, WHILE_LOADING, sim_command_ok},

@@ -10,18 +10,26 @@ typedef void sim_command_fn(struct sim_server *server, const struct sim_words *w
 
 /* Upper or lower case; text is upper case. */
 bool sim_is_word(struct rl_slice word, const char *text);
+/*
+ * The key of that type in *key, NULL if there is none. False: it is of another type, and the
+ * error has been replied.
+ */
+bool sim_find_typed(struct sim_server *server, struct rl_slice name, enum sim_type type,
+                    struct sim_key **key, struct sim_bytes *out);
 
 /* command_string.c: strings and expiry */
 sim_command_fn sim_command_get, sim_command_set, sim_command_getrange, sim_command_del,
     sim_command_delifeq, sim_command_delex, sim_command_exists, sim_command_pttl,
-    sim_command_pexpire, sim_command_incr;
+    sim_command_pexpire, sim_command_pexpireat, sim_command_incr;
 
 /* command_hash.c */
 sim_command_fn sim_command_hset, sim_command_hget, sim_command_hmget, sim_command_hgetall,
-    sim_command_hlen;
+    sim_command_hlen, sim_command_hdel, sim_command_hexists, sim_command_hincrby;
 
 /* command_zset.c */
-sim_command_fn sim_command_zadd, sim_command_zrange;
+sim_command_fn sim_command_zadd, sim_command_zscore, sim_command_zrank, sim_command_zcard,
+    sim_command_zrem, sim_command_zrange, sim_command_zrevrange, sim_command_zrangebyscore,
+    sim_command_zremrangebyscore;
 
 /* command_server.c: the server itself, and scripts */
 sim_command_fn sim_command_ping, sim_command_ok, sim_command_time, sim_command_info,

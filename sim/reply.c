@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define HEAD_SIZE 32
+#define WHOLE_MAX 1e17
 
 /* Reads "<mark><number>\r\n" at *at. 1: read, 0: not complete, -1: something else. */
 static int read_head(const char *bytes, size_t size, char mark, size_t *at, long *number)
@@ -49,6 +50,15 @@ long sim_request_read(const char *bytes, size_t size, struct sim_words *out)
         at += (size_t)length + 2;
     }
     return (long)at;
+}
+
+void sim_write_double(char *out, size_t size, double number)
+{
+    /* Whole numbers, which nearly all are, look the same and are written faster. */
+    if (number > -WHOLE_MAX && number < WHOLE_MAX && number == (double)(int64_t)number)
+        snprintf(out, size, "%" PRId64, (int64_t)number);
+    else
+        snprintf(out, size, "%.17g", number);
 }
 
 static void add_head(struct sim_bytes *out, char mark, int64_t number)

@@ -19,6 +19,9 @@ struct sim_words {
 /* Bytes taken; 0: not complete yet; -1: no request at all. */
 long sim_request_read(const char *bytes, size_t size, struct sim_words *out);
 
+/* As servers write scores, and numbers that a script gives to a command. */
+void sim_write_double(char *out, size_t size, double number);
+
 void sim_reply_status(struct sim_bytes *out, const char *text);
 void sim_reply_error(struct sim_bytes *out, const char *text);
 void sim_reply_integer(struct sim_bytes *out, int64_t number);

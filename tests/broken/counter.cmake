@@ -3,4 +3,10 @@
 replace(take "call('HSET', key, 'owner', group, 'h:' .. value, expiry)"
     "call('HSET', key, 'owner', group)\n  call('HINCRBY', key, 'count', 1)")
 replace(giveback "return give_back_field(key)"
-    "if call('HINCRBY', key, 'count', -1) <= 0 then\n      call('DEL', key)\n    end\n    return 1")
+    "if call('HEXISTS', key, 'count') == 0 then
+      return give_back_field(key)
+    end
+    if call('HINCRBY', key, 'count', -1) <= 0 then
+      call('DEL', key)
+    end
+    return 1")
