@@ -7,7 +7,8 @@
  */
 #include <string.h>
 
-#include "client/client.h"
+#include "client/options.h"
+#include "drive/client.h"
 #include "fuzz.h"
 
 #define TAIL_MAX 256

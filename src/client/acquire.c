@@ -1,9 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The public calls that make a handle: acquire, start, adopt. */
-#include "client/spread.h"
+#include "client/acquire.h"
 
 #include <string.h>
 
+#include "client/options.h"
+#include "client/report.h"
+#include "client/request.h"
+#include "drive/client.h"
+#include "drive/deliver.h"
+#include "drive/detail.h"
+#include "drive/enter.h"
+#include "drive/explain.h"
+#include "drive/handles.h"
+#include "drive/turn.h"
 #include "io/clock.h"
 
 /* An acquisition that was asked for. The names and the request are the caller's. */
@@ -21,12 +30,6 @@ static int64_t wait_deadline_ns(int64_t wait_ms)
     if (wait_ms == 0)
         return 0;
     return wait_ms == REDLOCK_WAIT_FOREVER ? RL_NEVER_NS : rl_now_ns() + wait_ms * RL_MS_NS;
-}
-
-bool rl_is_too_late(int64_t wait_deadline_ns)
-{
-    return wait_deadline_ns > 0 && wait_deadline_ns != RL_NEVER_NS &&
-           rl_now_ns() > wait_deadline_ns;
 }
 
 /* The mutex is held; the request has been read. NULL: out of memory. */
@@ -164,17 +167,15 @@ static int prepare(struct acquisition *wanted)
     return wanted->thread ? REDLOCK_OK : explain_no_handle(wanted, REDLOCK_NOMEM);
 }
 
-int redlock_acquire(redlock *client, const char *name, int64_t ttl_ms,
-                    const redlock_request *request, redlock_lock **out)
+int rl_client_acquire(redlock *client, const char *name, int64_t ttl_ms,
+                      const redlock_request *request, redlock_lock **out)
 {
     struct rl_names names;
     redlock_request r;
     struct acquisition wanted = {.names = &names, .ttl_ms = ttl_ms, .request = &r};
     struct acquire_call a = {.call.order.carry_out = carry_out_acquire, .wanted = &wanted};
-    int error = rl_find_home(&client, name, request);
+    int error = rl_client_check(client);
 
-    if (!error)
-        error = rl_client_check(client);
     if (error)
         return error;
     error = rl_request_read(client, name, ttl_ms, request, &r, &names);
@@ -191,17 +192,15 @@ int redlock_acquire(redlock *client, const char *name, int64_t ttl_ms,
                   : explain_no_handle(&wanted, error);
 }
 
-int redlock_start(redlock *client, const char *name, int64_t ttl_ms,
-                  const redlock_request *request, redlock_lock **out)
+int rl_client_start(redlock *client, const char *name, int64_t ttl_ms,
+                    const redlock_request *request, redlock_lock **out)
 {
     struct rl_names names;
     redlock_request r;
     struct acquisition wanted = {.names = &names, .ttl_ms = ttl_ms, .request = &r};
     struct acquire_call a = {.call.order.carry_out = carry_out_acquire, .wanted = &wanted};
-    int error = rl_find_home(&client, name, request);
+    int error = rl_client_check(client);
 
-    if (!error)
-        error = rl_client_check(client);
     if (!error)
         error = rl_request_read(client, name, ttl_ms, request, &r, &names);
     if (!error && (!out || !r.done))
@@ -217,15 +216,13 @@ int redlock_start(redlock *client, const char *name, int64_t ttl_ms,
     return REDLOCK_OK;
 }
 
-int redlock_adopt(redlock *client, const char *name, const char *value, redlock_lock **out)
+int rl_client_adopt(redlock *client, const char *name, const char *value, redlock_lock **out)
 {
     struct rl_lock_terms terms = {0};
     redlock_lock *lock = NULL;
     size_t name_size = 0;
-    int error = rl_find_home(&client, name, NULL);
+    int error = rl_client_enter(client, false);
 
-    if (!error)
-        error = rl_client_enter(client, false);
     if (error)
         return error;
     error = rl_name_check(client, name, &name_size);

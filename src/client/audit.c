@@ -4,7 +4,11 @@
 
 #include <string.h>
 
-#include "client/spread.h"
+#include "client/options.h"
+#include "client/query.h"
+#include "drive/detail.h"
+#include "drive/enter.h"
+#include "drive/handles.h"
 #include "io/clock.h"
 #include "protocol/vetting.h"
 
@@ -217,19 +221,17 @@ static int gather(struct rl_audit *audit)
     return error;
 }
 
-int redlock_audit(redlock *client, int64_t ttl_ms, redlock_check_fn *each, void *data)
+int rl_client_audit(redlock *client, int64_t ttl_ms, redlock_check_fn *each, void *data)
 {
     struct rl_audit audit = {.client = client, .each = each, .data = data, .ttl_ms = ttl_ms};
     int error;
 
-    if (rl_is_front(client))
-        return rl_spread_audit(client, ttl_ms, each, data);
     error = rl_client_enter(client, true);
     if (error)
         return error;
     error = rl_ttl_check(client, ttl_ms);
     if (!error && !each)
-        error = rl_detail(REDLOCK_INVAL, "there is nobody to tell the checks to");
+        error = rl_detail(REDLOCK_INVAL, "there is no function to tell the checks to");
     if (!error)
         error = gather(&audit);
     if (!error)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What an audit has gathered (audit.c) and judges (checks.c). */
+/* The audit: what it gathers (audit.c) and judges (checks.c). */
 #ifndef RL_CLIENT_AUDIT_H
 #define RL_CLIENT_AUDIT_H
 
-#include "client/client.h"
 #include "core/audit.h"
+#include "drive/client.h"
 
 #define RL_AUDIT_KINDS 3 /* beside the mutex: shared, re-entrant, semaphore */
 
@@ -28,11 +28,13 @@ struct rl_audit {
     struct rl_audit_counters counters[REDLOCK_NODES_MAX];
     struct rl_survey kinds[RL_AUDIT_KINDS][3]; /* acquire, extend, release */
     struct rl_survey queue[3];                 /* a ticket, acquire from the queue, release */
-    struct rl_survey look;                     /* who holds it? */
+    struct rl_survey look;                     /* the holder */
     bool woken[REDLOCK_NODES_MAX];             /* the node lets us subscribe */
     struct rl_audit_node nodes[REDLOCK_NODES_MAX];
     char refusal[REDLOCK_NODES_MAX][REDLOCK_TEXT_MAX]; /* in the node's words, of a right */
 };
+
+int rl_client_audit(redlock *client, int64_t ttl_ms, redlock_check_fn *each, void *data);
 
 /* counters.c: looks at every fence counter of every node. */
 int rl_audit_counters(struct rl_audit *audit, redlock_lock *lock);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "client/audit.h"
+#include "client/report.h"
 #include "io/clock.h"
 
 #define SENTENCE_MAX 256

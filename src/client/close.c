@@ -1,53 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A client's end, in the process that opened it and in its children. */
-#include <stdlib.h>
-#include <string.h>
+#include "client/close.h"
 
-#include "client/spread.h"
+#include "drive/client.h"
+#include "drive/deliver.h"
+#include "drive/enter.h"
+#include "drive/explain.h"
+#include "drive/handles.h"
+#include "drive/thread.h"
+#include "drive/turn.h"
 #include "io/clock.h"
-
-static void wipe(char **text)
-{
-    if (*text)
-        explicit_bzero(*text, strlen(*text));
-    free(*text);
-    *text = NULL;
-}
-
-/* Everything but the struct itself, which handles may still refer to. */
-void rl_client_tear_down(redlock *client)
-{
-    for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
-        rl_conn_close(&client->conn[i]);
-        rl_conn_close(&client->ear[i]);
-        rl_url_wipe(&client->url[i]);
-    }
-    rl_engine_free(&client->engine);
-    rl_reactor_free(&client->reactor);
-    rl_tls_context_free(client->tls);
-    wipe(&client->username);
-    wipe(&client->password);
-    wipe(&client->client_name);
-    wipe(&client->tls_server_name);
-    explicit_bzero(&client->entropy, sizeof client->entropy);
-    while (client->spare) {
-        redlock_lock *lock = client->spare;
-
-        client->spare = rl_next_lock(lock);
-        free(lock);
-    }
-}
-
-void rl_client_unref(redlock *client)
-{
-    if (--client->references > 0)
-        return;
-    if (!rl_client_is_forked(client)) {
-        pthread_cond_destroy(&client->turn_cond);
-        pthread_mutex_destroy(&client->mutex);
-    }
-    free(client);
-}
 
 /* Held locks are given up, waiting ones end with CANCELED. */
 static void end_locks(redlock *client, int64_t now_ns)
@@ -173,16 +134,8 @@ void rl_close_end(redlock *client, int64_t end_ns)
     rl_client_unref(client);
 }
 
-void redlock_close(redlock *client)
+void rl_client_close(redlock *client)
 {
-    if (!client)
-        return;
-    if (client->spread) {
-        /* A member ends with its front. */
-        if (rl_is_front(client))
-            rl_spread_close(client);
-        return;
-    }
     if (rl_client_is_forked(client)) {
         rl_close_in_child(client);
         return;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "client/audit.h"
+#include "client/query.h"
 #include "io/clock.h"
 #include "protocol/answer.h"
 

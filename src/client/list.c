@@ -7,7 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/spread.h"
+#include "client/list.h"
+#include "client/options.h"
+#include "client/query.h"
+#include "drive/detail.h"
+#include "drive/enter.h"
+#include "drive/explain.h"
+#include "drive/handles.h"
 #include "io/clock.h"
 
 #define CURSOR_MAX 24
@@ -200,19 +206,17 @@ static void end(struct listing *l)
     free(l);
 }
 
-int redlock_list(redlock *client, redlock_name_fn *each, void *data)
+int rl_client_list(redlock *client, redlock_name_fn *each, void *data)
 {
     struct listing *l;
     int error;
 
-    if (rl_is_front(client))
-        return rl_spread_list(client, each, data);
     error = rl_client_enter(client, true);
     if (error)
         return error;
     l = calloc(1, sizeof *l);
     if (!each)
-        error = rl_detail(REDLOCK_INVAL, "there is nobody to tell the names to");
+        error = rl_detail(REDLOCK_INVAL, "there is no function to tell the names to");
     else if (!l)
         error = rl_detail(REDLOCK_NOMEM, "out of memory");
     if (!error)

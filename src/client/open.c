@@ -9,7 +9,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "client/spread.h"
+#include "client/open.h"
+#include "drive/detail.h"
+#include "drive/enter.h"
+#include "drive/thread.h"
+#include "drive/turn.h"
 #include "io/clock.h"
 #include "io/exposed.h"
 #include "io/process.h"
@@ -229,7 +233,7 @@ int rl_client_open(const redlock_options *o, const struct rl_membership *members
         return rl_detail(REDLOCK_NOMEM, "out of memory");
     client->references = 1;
     client->stamp = rl_process_stamp();
-    client->spread = membership->spread;
+    client->group = membership->group;
     client->quorum_index = membership->index;
     memcpy(client->quorum_name, membership->name, strlen(membership->name) + 1);
     if (membership->name[0])
@@ -252,26 +256,4 @@ int rl_client_open(const redlock_options *o, const struct rl_membership *members
     }
     *out = client;
     return REDLOCK_OK;
-}
-
-int redlock_open(const redlock_options *options, redlock **out)
-{
-    struct rl_membership alone = {.name = ""};
-    redlock_options o;
-    int error = rl_options_read(options, &o);
-
-    if (error)
-        return error;
-    if (!out)
-        return rl_detail(REDLOCK_INVAL, "there is nowhere to put the client");
-    if (o.quorum_count > 1)
-        return rl_spread_open(&o, out);
-    /* One quorum is an ordinary client that happens to have a name. */
-    if (o.quorum_count == 1) {
-        o.nodes = o.quorums[0].nodes;
-        o.node_count = o.quorums[0].node_count;
-        alone.name = o.quorums[0].name;
-        alone.set = rl_quorums_fingerprint(&o);
-    }
-    return rl_client_open(&o, &alone, out);
 }

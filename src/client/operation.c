@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The public calls about a lock that is there: extend, release, cancel. */
-#include "client/client.h"
-
+#include "client/options.h"
+#include "drive/client.h"
+#include "drive/detail.h"
+#include "drive/enter.h"
+#include "drive/explain.h"
+#include "drive/turn.h"
 #include "io/clock.h"
 
 /* Why no operation can begin now; NULL: one can. */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reading what callers pass in: sizes, defaults, bounds, each with its own complaint. */
+#include "client/options.h"
+
 #include <string.h>
 
-#include "client/spread.h"
+#include "drive/client.h"
+#include "drive/detail.h"
 
 #define DEFAULT_NODE_TIMEOUT_MS 50
 #define DEFAULT_CONNECT_TIMEOUT_MS 1000
@@ -150,7 +152,7 @@ int rl_options_read(const redlock_options *given, redlock_options *out)
     if ((out->flags & REDLOCK_STRICT) && (out->flags & REDLOCK_NO_GUARD))
         return rl_detail(REDLOCK_INVAL,
                          "REDLOCK_STRICT and REDLOCK_NO_GUARD exclude each other");
-    error = out->quorum_count ? rl_quorums_check(out) : check_nodes(out);
+    error = out->quorum_count ? REDLOCK_OK : check_nodes(out);
     if (!error)
         error = check_numbers(out);
     return error ? error : check_texts(out);
@@ -158,12 +160,11 @@ int rl_options_read(const redlock_options *given, redlock_options *out)
 
 bool rl_is_reserved(const redlock *client, const char *name, size_t length)
 {
-    const redlock *member = rl_is_front(client) ? client->spread->member[0] : client;
     char head[sizeof RL_RESERVED_PREFIX - 1] = "";
-    size_t prefix_size = member->prefix_size < sizeof head ? member->prefix_size : sizeof head;
+    size_t prefix_size = client->prefix_size < sizeof head ? client->prefix_size : sizeof head;
     size_t room = sizeof head - prefix_size;
 
-    memcpy(head, member->prefix, prefix_size);
+    memcpy(head, client->prefix, prefix_size);
     memcpy(head + prefix_size, name, length < room ? length : room);
     return memcmp(head, RL_RESERVED_PREFIX, sizeof head) == 0;
 }

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Asking the nodes without changing anything. */
-#include "client/spread.h"
+#include "client/query.h"
 
 #include <string.h>
 
+#include "client/options.h"
+#include "client/report.h"
+#include "drive/detail.h"
+#include "drive/enter.h"
+#include "drive/explain.h"
+#include "drive/handles.h"
 #include "io/clock.h"
 
 struct question_call {
@@ -62,16 +67,15 @@ static int check_report(const redlock_report *report)
     return report ? rl_struct_check("redlock_report", report) : REDLOCK_OK;
 }
 
-int redlock_query(redlock *client, const char *name, redlock_info *info, redlock_report *report)
+int rl_client_query(redlock *client, const char *name, redlock_info *info,
+                    redlock_report *report)
 {
     struct rl_sight sights[REDLOCK_NODES_MAX];
     struct rl_survey survey = {.sight = sights};
     redlock_info known = {.size = sizeof known};
     size_t name_size = 0;
-    int error = client && client->spread ? rl_spread_route_question(&client, name) : REDLOCK_OK;
+    int error = rl_client_enter(client, true);
 
-    if (!error)
-        error = rl_client_enter(client, true);
     if (error)
         return error;
     error = rl_name_check(client, name, &name_size);
@@ -92,14 +96,11 @@ int redlock_query(redlock *client, const char *name, redlock_info *info, redlock
     return error;
 }
 
-int redlock_ping(redlock *client, redlock_report *report)
+int rl_client_ping(redlock *client, redlock_report *report)
 {
     struct rl_survey survey = {0};
-    int error;
+    int error = rl_client_enter(client, true);
 
-    if (rl_is_front(client))
-        return rl_spread_each(client, redlock_ping, report);
-    error = rl_client_enter(client, true);
     if (error)
         return error;
     error = check_report(report);
@@ -112,15 +113,13 @@ int redlock_ping(redlock *client, redlock_report *report)
     return error;
 }
 
-int redlock_admit(redlock *client, redlock_report *report)
+int rl_client_admit(redlock *client, redlock_report *report)
 {
     struct rl_survey survey = {0};
     char text[RL_OF_QUORUM_MAX];
     uint8_t admitted_count = 0;
     int error;
 
-    if (rl_is_front(client))
-        return rl_spread_each(client, redlock_admit, report);
     error = rl_client_enter(client, true);
     if (error)
         return error;

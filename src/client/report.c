@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Per-node truth: what each node did for an operation, in the words it used. */
+#include "client/report.h"
+
 #include <string.h>
 #include <time.h>
 
-#include "client/spread.h"
+#include "client/options.h"
+#include "drive/detail.h"
+#include "drive/enter.h"
 #include "io/clock.h"
 
 static void describe_node(const struct rl_node *node, const struct rl_node_vote *vote,
@@ -138,13 +141,11 @@ static void describe_info(redlock *client, size_t index, redlock_node_info *out)
     describe_guard(&node->session.guard, out);
 }
 
-int redlock_node(redlock *client, size_t index, redlock_node_info *out)
+int rl_client_node(redlock *client, size_t index, redlock_node_info *out)
 {
     redlock_node_info info = {.size = sizeof info};
     int error = rl_struct_check("redlock_node_info", out);
 
-    if (!error && rl_is_front(client))
-        return rl_spread_node(client, index, out);
     if (!error)
         error = rl_client_enter(client, false);
     if (error)

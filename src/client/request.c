@@ -2,7 +2,9 @@
 /* Reading what an acquire is asked for: which names, which kind, which combinations make sense. */
 #include <string.h>
 
-#include "client/client.h"
+#include "client/options.h"
+#include "client/request.h"
+#include "drive/detail.h"
 
 static int compare_names(struct rl_slice a, struct rl_slice b)
 {

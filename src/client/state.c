@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a handle can be asked without asking the nodes. */
-#include "client/client.h"
-
 #include <errno.h>
 #include <sys/eventfd.h>
 
+#include "drive/client.h"
+#include "drive/detail.h"
+#include "drive/enter.h"
 #include "io/clock.h"
 
 int64_t redlock_deadline_ns(const redlock_lock *lock)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "client/bound.h"
+#include "drive/bound.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -8,7 +8,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "client/client.h"
+#include "drive/client.h"
+#include "drive/enter.h"
+#include "drive/handles.h"
 #include "io/process.h"
 
 /* A thread, as long as it lives or a client watches it. */

@@ -7,8 +7,8 @@
  * client then releases what was left behind. The ending thread takes no client's mutex, so it does
  * not matter what else it was doing.
  */
-#ifndef RL_CLIENT_BOUND_H
-#define RL_CLIENT_BOUND_H
+#ifndef RL_DRIVE_BOUND_H
+#define RL_DRIVE_BOUND_H
 
 #include <stdint.h>
 #include <sys/queue.h>

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The public types from inside, and what the files of this room share.
+ * The public types from inside.
  *
  * One mutex guards a client. Whoever drives it makes turns: wait for the sockets without the
  * mutex, then handle what came with it, then run callbacks without it. The driver is the I/O
  * thread, a caller of redlock_process(), or one of the threads blocked in a call; there is never
  * more than one at a time (`turning`). order.h says how a call reaches the driver.
  */
-#ifndef RL_CLIENT_CLIENT_H
-#define RL_CLIENT_CLIENT_H
+#ifndef RL_DRIVE_CLIENT_H
+#define RL_DRIVE_CLIENT_H
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "client/bound.h"
-#include "client/order.h"
+#include "drive/bound.h"
+#include "drive/order.h"
 #include "engine/engine.h"
 #include "io/conn.h"
 #include "io/entropy.h"
@@ -33,13 +33,6 @@ enum rl_operation {
     RL_QUESTION,
     /* Acquired, with callbacks: they wait until the blocked caller is awake and has it. */
     RL_RETURNING,
-};
-
-/* Names as they are asked for: sorted, each once. Points to the caller's strings. */
-struct rl_names {
-    size_t count;
-    struct rl_slice name[REDLOCK_NAMES_MAX];
-    struct rl_slice owner; /* REENTRANT */
 };
 
 /*
@@ -79,6 +72,10 @@ struct redlock_lock {
     struct rl_node_vote vote[]; /* of every node; behind them the name */
 };
 
+/*
+ * A client of one quorum. The mutex guards everything but `inbox` and `dozing`, and what never changes
+ * between open and close.
+ */
 struct redlock {
     pthread_mutex_t mutex;
     uint32_t stamp;      /* the process that opened it */
@@ -86,8 +83,9 @@ struct redlock {
     bool closed;
     uint32_t flags;
     int64_t max_ttl_ms;
-    struct rl_spread *spread; /* several quorums: what it fronts or is a member of; or NULL */
-    uint32_t quorum_index;    /* among them */
+    struct rl_front *front; /* it only stands for the clients of several quorums; else NULL */
+    const void *group; /* their callbacks must not wait for one another; NULL: only its own */
+    uint32_t quorum_index;                    /* in the group */
     char quorum_name[REDLOCK_QUORUM_MAX + 1]; /* empty: it has none */
     char placement[RL_PLACEMENT_MAX];         /* what the nodes' markers should say of that */
     size_t prefix_size;
@@ -123,13 +121,9 @@ struct redlock {
     _Atomic(struct rl_order *) inbox; /* orders for the driver, the latest first */
     pthread_cond_t turn_cond;         /* a turn or a callback has ended */
     int64_t turned_ns;                /* when the last turn looked at the sockets */
+    /* How a driver waits for events, without the mutex; NULL: for those of this client only. */
+    int (*wait)(redlock *client, struct epoll_event *events, int timeout_ms);
 };
-
-/*
- * A9, at the last moment: has a finite wait (deadline_ns > 0) ended? Waits without an end, and
- * requests that are tried once, read no clock.
- */
-bool rl_is_too_late(int64_t wait_deadline_ns);
 
 /* Every handle, and the spare ones: the engine's lists are of handles, which begin locks. */
 static inline redlock_lock *rl_first_lock(const redlock *client)
@@ -148,92 +142,9 @@ static inline char *rl_lock_name(const redlock_lock *lock)
     return (char *)(lock->vote + lock->client->engine.policy.node_count);
 }
 
-/* What a client is among others; an only one has no spread. */
-struct rl_membership {
-    struct rl_spread *spread;
-    uint32_t index;
-    const char *name;
-    uint64_t set; /* fingerprint of all the names */
-};
-
-/* open.c: the options have been read */
-int rl_client_open(const redlock_options *o, const struct rl_membership *membership,
-                   redlock **out);
-bool rl_same_place(const struct rl_url *a, const struct rl_url *b);
-
-/* guard.c: every public call begins here */
-int rl_client_enter(redlock *client, bool blocking);
-int rl_client_check(const redlock *client); /* without entering */
-void rl_client_leave(redlock *client);
-bool rl_client_is_forked(const redlock *client);
-
-/* options.c */
-int rl_options_read(const redlock_options *given, redlock_options *out);
-int rl_request_read(redlock *client, const char *name, int64_t ttl_ms,
-                    const redlock_request *given, redlock_request *out, struct rl_names *names);
-int rl_struct_read(const char *what, const void *given, size_t given_size, void *out,
-                   size_t known_size);
-/* Do the prefix and this name make a key of those that stand beside locks? */
-bool rl_is_reserved(const redlock *client, const char *name, size_t length);
-int rl_name_check(const redlock *client, const char *name, size_t *length);
-int rl_names_read(const redlock *client, const char *name, redlock_request *r,
-                  struct rl_names *out);
-int rl_ttl_check(const redlock *client, int64_t ttl_ms);
-
-/* detail.c: what redlock_detail() says; returns `error` */
-int rl_detail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
-int rl_detail_system(const char *what, int error);
-
-/* explain.c: " of quorum 'east'", or nothing where there is but one */
-#define RL_OF_QUORUM_MAX (REDLOCK_QUORUM_MAX + 16)
-const char *rl_of_quorum(const redlock *client, char text[RL_OF_QUORUM_MAX]);
-/* The same as rl_detail() for an operation that the nodes decided. */
-int rl_explain(const redlock_lock *lock, enum rl_operation operation, int error);
-
-/* turn.c */
-int rl_turn(redlock *client, int timeout_ms);
-void rl_tick(redlock *client, int64_t now_ns);
-/* One write per node for everything that is there; the timer is set to what is due next. */
-void rl_send_all(redlock *client);
-void rl_wake(redlock *client);
-int rl_thread_start(redlock *client);
-void rl_thread_stop(redlock *client);
-void rl_give_up(redlock *client, redlock_lock *lock, int64_t now_ns);
-
-/* deliver.c */
-void rl_run_callback(redlock *client, redlock_lock *lock, redlock_done_fn *function, int error,
-                     void *data);
-/* Brings all news to their owners; the number of callbacks that ran. */
-int rl_deliver_all(redlock *client);
-
-/* handles.c */
-redlock_lock *rl_lock_new(redlock *client, const struct rl_names *names,
-                          const struct rl_lock_terms *terms);
-/* The same for one name; size 0: for none. */
-redlock_lock *rl_lock_new_for(redlock *client, const char *name, size_t name_size,
-                              const struct rl_lock_terms *terms);
-void rl_lock_discard(redlock *client, redlock_lock *lock, bool give_up);
-
-/* close.c */
+/* The end of a client that was closed, apart from the memory of the struct and of its handles. */
 void rl_client_tear_down(redlock *client);
+/* Frees the struct once neither its owner nor a handle needs it. */
 void rl_client_unref(redlock *client);
-/* The steps of redlock_close(): nothing new begins; locks are given up; the end, at end_ns. */
-void rl_close_announce(redlock *client);
-void rl_close_begin(redlock *client);
-void rl_close_end(redlock *client, int64_t end_ns);
-void rl_close_in_child(redlock *client);
-
-/* doubts.c: what is told to redlock_options.warn */
-int rl_tell_doubts(redlock *client);
-
-/* query.c: asks all nodes, and waits; the mutex is held, before and after */
-int rl_ask(redlock *client, redlock_lock *lock, enum rl_op question, struct rl_survey *survey);
-
-/* report.c */
-void rl_report_lock(const redlock_lock *lock, redlock_report *out);
-void rl_report_survey(redlock *client, const struct rl_survey *survey, redlock_report *out);
-void rl_report_clock(const struct rl_guard *guard, redlock_node_info *out);
-int rl_struct_check(const char *what, const void *out);
-void rl_struct_fill(void *out, const void *known, size_t known_size);
 
 #endif

@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Bringing news to the owners of handles: outcomes, losses, jeopardy. */
-#include "client/client.h"
+#include "drive/deliver.h"
 
 #include <unistd.h>
 
-#include "client/frame.h"
+#include "drive/doubts.h"
+#include "drive/explain.h"
+#include "drive/frame.h"
+#include "drive/handles.h"
 #include "io/clock.h"
+
+bool rl_is_too_late(int64_t wait_deadline_ns)
+{
+    return wait_deadline_ns > 0 && wait_deadline_ns != RL_NEVER_NS &&
+           rl_now_ns() > wait_deadline_ns;
+}
 
 void rl_run_callback(redlock *client, redlock_lock *lock, redlock_done_fn *function, int error,
                      void *data)

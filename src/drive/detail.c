@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "drive/detail.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "client/client.h"
 
 #define DETAIL_MAX 1024
 

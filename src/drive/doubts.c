@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The cheap part of the audit: what a look at the greeting shows to be doubtful, told once. */
-#include "client/client.h"
-#include "client/frame.h"
+/* The cheap part of the audit: what a look at the greeting shows to be doubtful. */
+#include "drive/doubts.h"
+
 #include "core/audit.h"
+#include "drive/client.h"
+#include "drive/frame.h"
 
 static void gather(const redlock *client, struct rl_audit_node *out)
 {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The door of every public call. */
-#include "client/client.h"
-#include "client/frame.h"
+#include "drive/enter.h"
+
+#include "drive/client.h"
+#include "drive/detail.h"
+#include "drive/frame.h"
 #include "io/process.h"
 
 bool rl_client_is_forked(const redlock *client)
@@ -19,7 +21,6 @@ int rl_client_check(const redlock *client)
     return REDLOCK_OK;
 }
 
-/* On success the mutex is held. */
 int rl_client_enter(redlock *client, bool blocking)
 {
     int error = rl_client_check(client);

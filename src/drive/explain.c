@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One sentence for an outcome: what happened, on how many nodes, and what to do. */
+#include "drive/explain.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "client/client.h"
+#include "drive/detail.h"
 
 #define NODES_TEXT_MAX 640
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "client/frame.h"
+#include "drive/frame.h"
 
 #include <stddef.h>
 
-#include "client/client.h"
+#include "drive/client.h"
 
 static _Thread_local struct rl_frame *innermost;
 
@@ -22,8 +22,7 @@ void rl_frame_leave(const struct rl_frame *frame)
 bool rl_is_in_callback_of(const redlock *client)
 {
     for (const struct rl_frame *frame = innermost; frame; frame = frame->outer)
-        if (frame->client == client ||
-            (client->spread && frame->client->spread == client->spread))
+        if (frame->client == client || (client->group && frame->client->group == client->group))
             return true;
     return false;
 }

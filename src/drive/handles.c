@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Handles: their memory, their place in the client's lists, their end. */
+#include "drive/handles.h"
+
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "client/client.h"
-#include "client/frame.h"
+#include "drive/bound.h"
+#include "drive/detail.h"
+#include "drive/enter.h"
+#include "drive/frame.h"
+#include "drive/turn.h"
 #include "engine/piece.h"
 #include "io/clock.h"
 
@@ -136,6 +140,22 @@ void rl_lock_discard(redlock *client, redlock_lock *lock, bool give_up)
         rl_handle_drop(&client->engine, &lock->handle, give_up && !lock->adopted, rl_now_ns());
     give_memory_back(client, lock);
     client->references--;
+}
+
+void rl_give_up(redlock *client, redlock_lock *lock, int64_t now_ns)
+{
+    if (lock->operation == RL_RELEASE)
+        return;
+    if (lock->operation == RL_NO_OPERATION && lock->handle.lock.state == RL_HELD) {
+        lock->operation = RL_RELEASE;
+        lock->done = NULL;
+    } else {
+        lock->given_up = lock->operation != RL_NO_OPERATION;
+    }
+    if (lock->handle.lock.state == RL_HELD)
+        rl_handle_release(&client->engine, &lock->handle, now_ns);
+    else
+        rl_handle_cancel(&client->engine, &lock->handle, now_ns);
 }
 
 /* Is there something on the nodes, or on its way, that nobody would take back? */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "client/order.h"
+#include "drive/order.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "client/client.h"
-#include "client/frame.h"
+#include "drive/client.h"
+#include "drive/enter.h"
+#include "drive/frame.h"
+#include "drive/turn.h"
 #include "io/clock.h"
 
 /* Sockets that no turn has looked at for this long may have closed meanwhile. */

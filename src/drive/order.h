@@ -17,8 +17,8 @@
  * queue for the mutex that the driver still holds. That is two futex calls an operation, however many
  * threads share the client.
  */
-#ifndef RL_CLIENT_ORDER_H
-#define RL_CLIENT_ORDER_H
+#ifndef RL_DRIVE_ORDER_H
+#define RL_DRIVE_ORDER_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

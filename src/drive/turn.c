@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Driving a client: one turn waits, handles what came, runs callbacks, sends what is due. */
-#include <errno.h>
-#include <signal.h>
-#include <time.h>
-#include <unistd.h>
+#include "drive/turn.h"
 
-#include "client/frame.h"
-#include "client/spread.h"
+#include <time.h>
+
+#include "drive/bound.h"
+#include "drive/client.h"
+#include "drive/deliver.h"
+#include "drive/detail.h"
+#include "drive/enter.h"
 #include "io/clock.h"
 
 void rl_wake(redlock *client)
@@ -41,7 +42,7 @@ static void arm(redlock *client)
     rl_reactor_arm(&client->reactor, next_ns);
 }
 
-void rl_send_all(redlock *client)
+static void send_all(redlock *client)
 {
     rl_entropy_forget(&client->entropy);
     flush(client, rl_now_ns());
@@ -80,7 +81,9 @@ static void serve_events(redlock *client, const struct epoll_event *events, int 
 static void serve_sockets(redlock *client, int timeout_ms)
 {
     struct epoll_event events[RL_REACTOR_EVENTS_MAX];
-    bool for_all = client->spread && rl_spread_waits_for_all(client, timeout_ms);
+    /* A client that is being closed has only itself left, and without a timer it must look often. */
+    bool waits_for_all =
+        client->wait && timeout_ms != 0 && !client->closing && !client->reactor.unarmed;
     int count;
 
     timeout_ms = rl_reactor_patience_ms(&client->reactor, timeout_ms);
@@ -89,34 +92,13 @@ static void serve_sockets(redlock *client, int timeout_ms)
     if (rl_orders_are_waiting(client))
         timeout_ms = 0;
     pthread_mutex_unlock(&client->mutex);
-    count = for_all ? rl_spread_wait(client, events, timeout_ms)
-                    : rl_reactor_wait(&client->reactor, events, timeout_ms);
+    count = waits_for_all ? client->wait(client, events, timeout_ms)
+                          : rl_reactor_wait(&client->reactor, events, timeout_ms);
     atomic_store_explicit(&client->dozing, false, memory_order_relaxed);
     pthread_mutex_lock(&client->mutex);
     serve_events(client, events, count);
 }
 
-/*
- * The client's own decision to release or to stop trying, because it is closed or the owning
- * thread has ended. Whoever waits for an operation of this lock gets CANCELED.
- */
-void rl_give_up(redlock *client, redlock_lock *lock, int64_t now_ns)
-{
-    if (lock->operation == RL_RELEASE)
-        return;
-    if (lock->operation == RL_NO_OPERATION && lock->handle.lock.state == RL_HELD) {
-        lock->operation = RL_RELEASE;
-        lock->done = NULL;
-    } else {
-        lock->given_up = lock->operation != RL_NO_OPERATION;
-    }
-    if (lock->handle.lock.state == RL_HELD)
-        rl_handle_release(&client->engine, &lock->handle, now_ns);
-    else
-        rl_handle_cancel(&client->engine, &lock->handle, now_ns);
-}
-
-/* The mutex is held, and no other thread drives. Returns the number of callbacks run. */
 int rl_turn(redlock *client, int timeout_ms)
 {
     int count;
@@ -124,7 +106,7 @@ int rl_turn(redlock *client, int timeout_ms)
     client->turning = true;
     atomic_store_explicit(&client->dozing, false, memory_order_relaxed);
     rl_orders_carry_out(client);
-    rl_send_all(client);
+    send_all(client);
     /*
      * Sockets before timers: after a pause of the caller, replies may be waiting that came in
      * time, and a node that has long answered must not be taken for a silent one.
@@ -133,7 +115,7 @@ int rl_turn(redlock *client, int timeout_ms)
     rl_tick(client, rl_now_ns());
     count = rl_deliver_all(client);
     rl_orders_carry_out(client);
-    rl_send_all(client);
+    send_all(client);
     client->turning = false;
     /* Until the next turn no thread looks: what is started makes the descriptor readable. */
     if (!client->threaded)
@@ -141,56 +123,11 @@ int rl_turn(redlock *client, int timeout_ms)
     return count;
 }
 
-static void *thread_main(void *data)
-{
-    redlock *client = data;
-
-    pthread_mutex_lock(&client->mutex);
-    while (!client->stopping)
-        rl_turn(client, -1);
-    pthread_mutex_unlock(&client->mutex);
-    return NULL;
-}
-
-int rl_thread_start(redlock *client)
-{
-    sigset_t all;
-    sigset_t old;
-    int error;
-
-    /* The program's signals are for the program's threads. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    client->threaded = true;
-    error = pthread_create(&client->thread, NULL, thread_main, client);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (error) {
-        client->threaded = false;
-        return rl_detail_system("starting the I/O thread", error);
-    }
-    return REDLOCK_OK;
-}
-
-/* The mutex is held, and is again afterwards. */
-void rl_thread_stop(redlock *client)
-{
-    if (!client->threaded)
-        return;
-    client->stopping = true;
-    rl_wake(client);
-    pthread_mutex_unlock(&client->mutex);
-    pthread_join(client->thread, NULL);
-    pthread_mutex_lock(&client->mutex);
-    client->threaded = false;
-}
-
-int redlock_fd(redlock *client)
+int rl_client_fd(redlock *client)
 {
     int fd;
     int error;
 
-    if (rl_is_front(client))
-        return rl_spread_fd(client);
     error = rl_client_enter(client, false);
     if (error)
         return error;
@@ -201,7 +138,7 @@ int redlock_fd(redlock *client)
     return fd;
 }
 
-/* Waits until nobody is driving; false when that takes longer than timeout_ms. */
+/* Waits until no thread drives; false when that takes longer than timeout_ms. */
 static bool await_turn(redlock *client, int timeout_ms)
 {
     struct timespec end;
@@ -222,12 +159,10 @@ static bool await_turn(redlock *client, int timeout_ms)
     return true;
 }
 
-int redlock_process(redlock *client, int timeout_ms)
+int rl_client_process(redlock *client, int timeout_ms)
 {
     int result;
 
-    if (rl_is_front(client))
-        return rl_spread_process(client, timeout_ms);
     result = rl_client_enter(client, true);
     if (result)
         return result;

@@ -1,39 +1,43 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Driving and ending several quorums. */
-#include "client/spread.h"
+#include "quorums/front.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "client/frame.h"
+#include "client/close.h"
+#include "drive/detail.h"
+#include "drive/enter.h"
+#include "drive/frame.h"
+#include "drive/turn.h"
 #include "io/clock.h"
 
 /* A member whose timer could not be set has nobody else to look at the clock. */
 #define UNARMED_WAIT_MS 10
 
-static int check_front(const redlock *front, bool blocking)
+static int check_front(const redlock *client, bool blocking)
 {
-    if (rl_client_is_forked(front))
+    if (rl_client_is_forked(client))
         return rl_detail(REDLOCK_FORKED, "this client was opened by the parent process; a "
                                          "child must open its own");
-    if (blocking && rl_is_in_callback_of(front))
+    if (blocking && rl_is_in_callback_of(client))
         return rl_detail(REDLOCK_INVAL, "a blocking call inside a callback would never "
                                         "return; use the redlock_start calls there");
     return REDLOCK_OK;
 }
 
-int rl_spread_fd(redlock *front)
+int rl_front_fd(redlock *client)
 {
-    int error = check_front(front, false);
+    int error = check_front(client, false);
 
     if (error)
         return error;
-    if (front->spread->epoll_fd < 0)
+    if (client->front->epoll_fd < 0)
         return rl_detail(REDLOCK_INVAL, "with REDLOCK_THREAD the threads do the watching; "
                                         "there is nothing to poll");
-    return front->spread->epoll_fd;
+    return client->front->epoll_fd;
 }
 
 static bool is_unarmed(redlock *member)
@@ -46,41 +50,41 @@ static bool is_unarmed(redlock *member)
     return unarmed;
 }
 
-static uint64_t find_unarmed(const struct rl_spread *spread)
+static uint64_t find_unarmed(const struct rl_front *front)
 {
     uint64_t unarmed = 0;
 
-    for (size_t i = 0; i < spread->count; i++)
-        if (is_unarmed(spread->member[i]))
+    for (size_t i = 0; i < front->count; i++)
+        if (is_unarmed(front->member[i]))
             unarmed |= (uint64_t)1 << i;
     return unarmed;
 }
 
 /* One turn of every member that has something to do. */
-int rl_spread_process(redlock *front, int timeout_ms)
+int rl_front_process(redlock *client, int timeout_ms)
 {
-    const struct rl_spread *spread = front->spread;
+    const struct rl_front *front = client->front;
     struct epoll_event events[REDLOCK_QUORUMS_MAX];
-    int total = check_front(front, true);
+    int total = check_front(client, true);
     uint64_t due;
     int count;
 
     if (total)
         return total;
-    if (spread->epoll_fd < 0)
+    if (front->epoll_fd < 0)
         return rl_detail(REDLOCK_INVAL, "with REDLOCK_THREAD the threads do the processing");
-    due = find_unarmed(spread);
+    due = find_unarmed(front);
     if (due && (timeout_ms < 0 || timeout_ms > UNARMED_WAIT_MS))
         timeout_ms = UNARMED_WAIT_MS;
-    count = epoll_wait(spread->epoll_fd, events, REDLOCK_QUORUMS_MAX, timeout_ms);
+    count = epoll_wait(front->epoll_fd, events, REDLOCK_QUORUMS_MAX, timeout_ms);
     for (int i = 0; i < count; i++)
         due |= (uint64_t)1 << events[i].data.u64;
-    for (size_t i = 0; i < spread->count; i++) {
+    for (size_t i = 0; i < front->count; i++) {
         int callbacks;
 
         if (!(due & (uint64_t)1 << i))
             continue;
-        callbacks = redlock_process(spread->member[i], 0);
+        callbacks = rl_client_process(front->member[i], 0);
         if (callbacks < 0)
             return callbacks;
         total += callbacks;
@@ -89,37 +93,37 @@ int rl_spread_process(redlock *front, int timeout_ms)
 }
 
 /* The members are gone, or belong to a parent. */
-void rl_spread_free(struct rl_spread *spread)
+static void free_front(struct rl_front *front)
 {
-    if (spread->epoll_fd >= 0)
-        close(spread->epoll_fd);
-    free(spread->front);
-    free(spread);
+    if (front->epoll_fd >= 0)
+        close(front->epoll_fd);
+    free(front->client);
+    free(front);
 }
 
 /*
  * All give their locks up before any waits for the answers, and all wait until the same moment:
  * quorums that do not answer cost their time once, however many they are.
  */
-void rl_spread_close(redlock *front)
+void rl_front_close(redlock *client)
 {
-    struct rl_spread *spread = front->spread;
-    bool forked = rl_client_is_forked(front);
+    struct rl_front *front = client->front;
+    bool forked = rl_client_is_forked(client);
     int64_t end_ns = 0;
 
-    if (!forked && rl_is_in_callback_of(front))
+    if (!forked && rl_is_in_callback_of(client))
         return;
-    for (size_t i = 0; i < spread->count && !forked; i++)
-        rl_close_announce(spread->member[i]);
-    for (size_t i = 0; i < spread->count && !forked; i++)
-        rl_close_begin(spread->member[i]);
-    if (spread->count > 0)
-        end_ns = rl_now_ns() + spread->member[0]->engine.policy.node_timeout_ns;
-    for (size_t i = 0; i < spread->count; i++) {
+    for (size_t i = 0; i < front->count && !forked; i++)
+        rl_close_announce(front->member[i]);
+    for (size_t i = 0; i < front->count && !forked; i++)
+        rl_close_begin(front->member[i]);
+    if (front->count > 0)
+        end_ns = rl_now_ns() + front->member[0]->engine.policy.node_timeout_ns;
+    for (size_t i = 0; i < front->count; i++) {
         if (forked)
-            rl_close_in_child(spread->member[i]);
+            rl_close_in_child(front->member[i]);
         else
-            rl_close_end(spread->member[i], end_ns);
+            rl_close_end(front->member[i], end_ns);
     }
-    rl_spread_free(spread);
+    free_front(front);
 }

@@ -4,40 +4,45 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/spread.h"
+#include "client/audit.h"
+#include "client/list.h"
+#include "client/options.h"
+#include "client/report.h"
+#include "drive/detail.h"
+#include "quorums/front.h"
 
 #define SENTENCE_MAX 512
 /* Names that an audit uses for a moment, wherever it is. */
 #define AUDIT_HEAD "doctor."
 
-int rl_spread_node(redlock *front, size_t index, redlock_node_info *out)
+int rl_front_node(redlock *client, size_t index, redlock_node_info *out)
 {
-    const struct rl_spread *spread = front->spread;
+    const struct rl_front *front = client->front;
     size_t left = index;
 
-    for (size_t i = 0; i < spread->count; i++) {
-        size_t count = spread->member[i]->engine.policy.node_count;
+    for (size_t i = 0; i < front->count; i++) {
+        size_t count = front->member[i]->engine.policy.node_count;
 
         if (left < count)
-            return redlock_node(spread->member[i], left, out);
+            return rl_client_node(front->member[i], left, out);
         left -= count;
     }
     return rl_detail(REDLOCK_INVAL, "there is no node %zu", index);
 }
 
 /* All are asked, also behind one that failed; the first failure is what is told. */
-int rl_spread_each(redlock *front, int (*ask)(redlock *, redlock_report *),
-                   redlock_report *report)
+int rl_front_each(redlock *client, int (*ask)(redlock *, redlock_report *),
+                  redlock_report *report)
 {
-    const struct rl_spread *spread = front->spread;
+    const struct rl_front *front = client->front;
     char detail[SENTENCE_MAX] = "";
     int first = report ? rl_struct_check("redlock_report", report) : REDLOCK_OK;
 
     if (first)
         return first;
-    for (size_t i = 0; i < spread->count; i++) {
+    for (size_t i = 0; i < front->count; i++) {
         redlock_report own = {.size = sizeof own};
-        int error = ask(spread->member[i], &own);
+        int error = ask(front->member[i], &own);
 
         if (report && (i == 0 || (error && !first)))
             rl_struct_fill(report, &own, sizeof own);
@@ -90,7 +95,7 @@ static void tell(const struct names *n, redlock_name_fn *each, void *data)
     size_t told = 0;
 
     for (size_t i = 0; i < n->count && told < REDLOCK_LIST_MAX; i++) {
-        /* In two quorums only while somebody has another set of them; see rl_spread_audit(). */
+        /* In two quorums only while somebody has another set of them; see rl_front_audit(). */
         if (i > 0 && strcmp(n->name[i], n->name[i - 1]) == 0)
             continue;
         each(n->name[i], data);
@@ -98,16 +103,16 @@ static void tell(const struct names *n, redlock_name_fn *each, void *data)
     }
 }
 
-int rl_spread_list(redlock *front, redlock_name_fn *each, void *data)
+int rl_front_list(redlock *client, redlock_name_fn *each, void *data)
 {
-    const struct rl_spread *spread = front->spread;
+    const struct rl_front *front = client->front;
     struct names names = {0};
     int error = REDLOCK_OK;
 
     if (!each)
-        return rl_detail(REDLOCK_INVAL, "there is nobody to tell the names to");
-    for (size_t i = 0; i < spread->count && !error; i++)
-        error = redlock_list(spread->member[i], keep_name, &names);
+        return rl_detail(REDLOCK_INVAL, "there is no function to tell the names to");
+    for (size_t i = 0; i < front->count && !error; i++)
+        error = rl_client_list(front->member[i], keep_name, &names);
     if (!error && names.out_of_memory)
         error = rl_detail(REDLOCK_NOMEM, "out of memory");
     if (!error && names.count > 0) {
@@ -123,7 +128,7 @@ int rl_spread_list(redlock *front, redlock_name_fn *each, void *data)
 /* ---- audit ---- */
 
 struct strangers {
-    const struct rl_spread *spread;
+    const struct rl_front *front;
     size_t home;
     size_t count;
     char example[REDLOCK_NAME_MAX + 1];
@@ -133,7 +138,7 @@ static void count_stranger(const char *name, void *data)
 {
     struct strangers *s = data;
 
-    if (rl_spread_home(s->spread, name, strlen(name)) == s->home ||
+    if (rl_front_home(s->front, name, strlen(name)) == s->home ||
         strncmp(name, AUDIT_HEAD, strlen(AUDIT_HEAD)) == 0)
         return;
     if (s->count++ == 0)
@@ -145,11 +150,11 @@ static void count_stranger(const char *name, void *data)
  * that has another set of quorums: those two do not exclude each other. It is the one sign of that
  * mistake which the nodes can show.
  */
-static void check_placement(const struct rl_spread *spread, size_t index,
-                            redlock_check_fn *each, void *data)
+static void check_placement(const struct rl_front *front, size_t index, redlock_check_fn *each,
+                            void *data)
 {
-    redlock *member = spread->member[index];
-    struct strangers strangers = {.spread = spread, .home = index};
+    redlock *member = front->member[index];
+    struct strangers strangers = {.front = front, .home = index};
     char text[SENTENCE_MAX] = "every lock on it lives here";
     redlock_check check = {
         .size = sizeof check,
@@ -164,7 +169,7 @@ static void check_placement(const struct rl_spread *spread, size_t index,
     if (member->prefix_size == 0) {
         check.verdict = REDLOCK_CHECK_UNKNOWN;
         check.text = "without a prefix, keys of other programs cannot be told from locks";
-    } else if (redlock_list(member, count_stranger, &strangers) != REDLOCK_OK) {
+    } else if (rl_client_list(member, count_stranger, &strangers) != REDLOCK_OK) {
         check.verdict = REDLOCK_CHECK_UNKNOWN;
         check.text = "too few nodes list their locks";
     } else if (strangers.count > 0) {
@@ -179,15 +184,15 @@ static void check_placement(const struct rl_spread *spread, size_t index,
     each(&check, data);
 }
 
-int rl_spread_audit(redlock *front, int64_t ttl_ms, redlock_check_fn *each, void *data)
+int rl_front_audit(redlock *client, int64_t ttl_ms, redlock_check_fn *each, void *data)
 {
-    const struct rl_spread *spread = front->spread;
+    const struct rl_front *front = client->front;
     int error = REDLOCK_OK;
 
-    for (size_t i = 0; i < spread->count && !error; i++) {
-        error = redlock_audit(spread->member[i], ttl_ms, each, data);
+    for (size_t i = 0; i < front->count && !error; i++) {
+        error = rl_client_audit(front->member[i], ttl_ms, each, data);
         if (!error)
-            check_placement(spread, i, each, data);
+            check_placement(front, i, each, data);
     }
     return error;
 }

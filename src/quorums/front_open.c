@@ -5,9 +5,11 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#include "client/spread.h"
+#include "client/open.h"
 #include "core/rendezvous.h"
+#include "drive/detail.h"
 #include "io/process.h"
+#include "quorums/front.h"
 
 #define DETAIL_KEPT 640
 
@@ -32,7 +34,7 @@ static int check_name(const redlock_options *o, size_t index)
     return REDLOCK_OK;
 }
 
-int rl_quorums_check(const redlock_options *o)
+int rl_front_check(const redlock_options *o)
 {
     if (o->node_count || o->nodes)
         return rl_detail(REDLOCK_INVAL,
@@ -60,7 +62,7 @@ int rl_quorums_check(const redlock_options *o)
 }
 
 /* Of the set of names: the same in whatever order they come. */
-uint64_t rl_quorums_fingerprint(const redlock_options *o)
+uint64_t rl_front_fingerprint(const redlock_options *o)
 {
     uint64_t sum = 0;
 
@@ -108,14 +110,14 @@ static bool some_tls(const redlock_options *o)
     return false;
 }
 
-static int open_member(const redlock_options *o, size_t index, struct rl_spread *spread)
+static int open_member(const redlock_options *o, size_t index, struct rl_front *front)
 {
     const redlock_quorum *quorum = &o->quorums[index];
     struct rl_membership membership = {
-        .spread = spread,
+        .group = front,
         .index = (uint32_t)index,
         .name = quorum->name,
-        .set = rl_quorums_fingerprint(o),
+        .set = rl_front_fingerprint(o),
     };
     redlock_options own = *o;
     int error;
@@ -126,7 +128,7 @@ static int open_member(const redlock_options *o, size_t index, struct rl_spread 
     own.quorum_count = 0;
     if (!has_tls(quorum) && some_tls(o))
         own.tls_ca_file = own.tls_cert_file = own.tls_key_file = NULL;
-    error = rl_client_open(&own, &membership, &spread->member[index]);
+    error = rl_client_open(&own, &membership, &front->member[index]);
     if (error) {
         char detail[DETAIL_KEPT];
 
@@ -134,57 +136,61 @@ static int open_member(const redlock_options *o, size_t index, struct rl_spread 
         detail[sizeof detail - 1] = '\0';
         return rl_detail(error, "quorum '%s': %s", quorum->name, detail);
     }
-    spread->seed[index] =
+    front->seed[index] =
         rl_rendezvous_quorum((struct rl_slice){quorum->name, strlen(quorum->name)});
-    spread->count++;
+    front->count++;
     for (size_t i = 0; i < index && !error; i++)
-        error = check_apart(spread->member[i], spread->member[index]);
+        error = check_apart(front->member[i], front->member[index]);
     return error;
 }
 
-static int watch_members(struct rl_spread *spread)
+static int watch_members(struct rl_front *front)
 {
-    spread->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (spread->epoll_fd < 0)
+    front->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (front->epoll_fd < 0)
         return rl_detail_system("setting up the event loop", errno);
-    for (size_t i = 0; i < spread->count; i++) {
+    for (size_t i = 0; i < front->count; i++) {
         struct epoll_event event = {.events = EPOLLIN, .data.u64 = i};
 
-        if (epoll_ctl(spread->epoll_fd, EPOLL_CTL_ADD, spread->member[i]->reactor.epoll_fd,
+        if (epoll_ctl(front->epoll_fd, EPOLL_CTL_ADD, front->member[i]->reactor.epoll_fd,
                       &event) < 0)
             return rl_detail_system("setting up the event loop", errno);
+        front->member[i]->wait = rl_front_wait;
     }
     return REDLOCK_OK;
 }
 
-int rl_spread_open(const redlock_options *o, redlock **out)
+int rl_front_open(const redlock_options *o, redlock **out)
 {
-    struct rl_spread *spread = calloc(1, sizeof *spread);
-    redlock *front = calloc(1, sizeof *front);
+    struct rl_front *front = calloc(1, sizeof *front);
+    redlock *client = calloc(1, sizeof *client);
     int error = REDLOCK_OK;
 
-    if (!spread || !front) {
-        free(spread);
+    if (!front || !client) {
         free(front);
+        free(client);
         return rl_detail(REDLOCK_NOMEM, "out of memory");
     }
-    front->stamp = rl_process_stamp();
-    front->spread = spread;
-    spread->front = front;
-    spread->epoll_fd = -1;
+    client->stamp = rl_process_stamp();
+    client->front = front;
+    client->group = front;
+    client->prefix_size = strlen(o->prefix);
+    memcpy(client->prefix, o->prefix, client->prefix_size);
+    front->client = client;
+    front->epoll_fd = -1;
     for (size_t i = 0; i < o->quorum_count && !error; i++)
-        error = open_member(o, i, spread);
+        error = open_member(o, i, front);
     if (!error && !(o->flags & REDLOCK_THREAD))
-        error = watch_members(spread);
+        error = watch_members(front);
     if (error) {
         char detail[DETAIL_KEPT + 64];
 
         /* Closing is full of calls that may have something to say. */
         strncpy(detail, redlock_detail(), sizeof detail - 1);
         detail[sizeof detail - 1] = '\0';
-        rl_spread_close(front);
+        rl_front_close(client);
         return rl_detail(error, "%s", detail);
     }
-    *out = front;
+    *out = client;
     return REDLOCK_OK;
 }

@@ -5,22 +5,17 @@
  * descriptors of all, and makes a turn of each other member that is ready and has no driver of its
  * own. So locks of other quorums are renewed meanwhile, as those of one quorum are.
  */
-#include "client/spread.h"
-
+#include "drive/enter.h"
+#include "drive/order.h"
+#include "drive/turn.h"
 #include "io/clock.h"
+#include "quorums/front.h"
 
 /* Another thread is busy with a member, in a callback perhaps: its descriptor stays ready, and is
  * not looked at again before this. */
 #define BUSY_MS 10
 
-/* The mutex of the member is held. Members that are being closed have only themselves left. */
-bool rl_spread_waits_for_all(const redlock *member, int timeout_ms)
-{
-    return timeout_ms != 0 && member->spread->epoll_fd >= 0 && !member->closing &&
-           !member->reactor.unarmed;
-}
-
-/* False: somebody else drives it, or it is being closed. */
+/* False: another thread drives it, or it is being closed. */
 static bool serve(redlock *member)
 {
     bool is_free;
@@ -37,21 +32,21 @@ static bool serve(redlock *member)
 }
 
 /* No mutex is held. Fills the events of this member, as rl_reactor_wait() does. */
-int rl_spread_wait(redlock *member, struct epoll_event *events, int timeout_ms)
+int rl_front_wait(redlock *member, struct epoll_event *events, int timeout_ms)
 {
-    const struct rl_spread *spread = member->spread;
+    const struct rl_front *front = member->group;
     struct epoll_event ready[REDLOCK_QUORUMS_MAX];
     int64_t end_ns = rl_now_ns() + (int64_t)timeout_ms * RL_MS_NS;
 
     for (;;) {
         int64_t left_ns = timeout_ms < 0 ? 0 : end_ns - rl_now_ns();
         int left_ms = timeout_ms < 0 ? -1 : left_ns > 0 ? (int)(left_ns / RL_MS_NS) + 1 : 0;
-        int count = epoll_wait(spread->epoll_fd, ready, REDLOCK_QUORUMS_MAX, left_ms);
+        int count = epoll_wait(front->epoll_fd, ready, REDLOCK_QUORUMS_MAX, left_ms);
         bool own = count <= 0; /* the time is over, or a signal came */
         bool busy = false;
 
         for (int i = 0; i < count; i++) {
-            redlock *other = spread->member[ready[i].data.u64];
+            redlock *other = front->member[ready[i].data.u64];
 
             own = own || other == member;
             busy = (other != member && !serve(other)) || busy;

@@ -6,12 +6,16 @@
  */
 #include <string.h>
 
-#include "client/spread.h"
+#include "client/options.h"
+#include "client/request.h"
 #include "core/rendezvous.h"
+#include "drive/detail.h"
+#include "drive/enter.h"
+#include "quorums/front.h"
 
-size_t rl_spread_home(const struct rl_spread *spread, const char *name, size_t name_size)
+size_t rl_front_home(const struct rl_front *front, const char *name, size_t name_size)
 {
-    const redlock *first = spread->member[0];
+    const redlock *first = front->member[0];
     char key[REDLOCK_PREFIX_MAX + REDLOCK_NAME_MAX];
     uint64_t hash;
     uint64_t best_weight = 0;
@@ -20,14 +24,13 @@ size_t rl_spread_home(const struct rl_spread *spread, const char *name, size_t n
     memcpy(key, first->prefix, first->prefix_size);
     memcpy(key + first->prefix_size, name, name_size);
     hash = rl_rendezvous_key((struct rl_slice){key, first->prefix_size + name_size});
-    for (size_t i = 0; i < spread->count; i++) {
-        uint64_t weight = rl_rendezvous_weight(spread->seed[i], hash);
+    for (size_t i = 0; i < front->count; i++) {
+        uint64_t weight = rl_rendezvous_weight(front->seed[i], hash);
         bool wins = weight > best_weight;
 
         /* All that matters is that everybody decides alike, whatever the order. */
         if (weight == best_weight)
-            wins =
-                strcmp(spread->member[i]->quorum_name, spread->member[best]->quorum_name) < 0;
+            wins = strcmp(front->member[i]->quorum_name, front->member[best]->quorum_name) < 0;
         if (i == 0 || wins) {
             best = i;
             best_weight = weight;
@@ -36,32 +39,35 @@ size_t rl_spread_home(const struct rl_spread *spread, const char *name, size_t n
     return best;
 }
 
-static int refuse_split(const struct rl_spread *spread, const struct rl_names *names, size_t at,
+static int refuse_split(const struct rl_front *front, const struct rl_names *names, size_t at,
                         size_t home)
 {
     const struct rl_slice *first = &names->name[0];
     const struct rl_slice *other = &names->name[at];
-    size_t other_home = rl_spread_home(spread, other->data, other->size);
+    size_t other_home = rl_front_home(front, other->data, other->size);
 
     return rl_detail(REDLOCK_INVAL,
                      "'%.*s' lives in quorum '%s' and '%.*s' in quorum '%s': names that are "
                      "locked together must live together; give them a common part in braces, "
                      "such as {%.*s}",
-                     (int)first->size, first->data, spread->member[home]->quorum_name,
-                     (int)other->size, other->data, spread->member[other_home]->quorum_name,
+                     (int)first->size, first->data, front->member[home]->quorum_name,
+                     (int)other->size, other->data, front->member[other_home]->quorum_name,
                      (int)first->size, first->data);
 }
 
 /* Only what is needed to find the way is read here; the member reads all of it again. */
-int rl_spread_route(redlock **client, const char *name, const redlock_request *request)
+int rl_front_route(redlock **client, const char *name, const redlock_request *request)
 {
-    const struct rl_spread *spread = (*client)->spread;
+    const struct rl_front *front;
     redlock_request r = {.size = sizeof r};
     struct rl_names names;
     size_t home;
     int error = REDLOCK_OK;
 
-    if (!rl_is_front(*client))
+    if (!*client || (!(*client)->front && !(*client)->group))
+        return REDLOCK_OK;
+    front = (*client)->front;
+    if (!front)
         return rl_detail(REDLOCK_INVAL, "this is one quorum of several: locks are taken "
                                         "through the client that was opened");
     if (request)
@@ -70,47 +76,44 @@ int rl_spread_route(redlock **client, const char *name, const redlock_request *r
         error = rl_names_read(*client, name, &r, &names);
     if (error)
         return error;
-    home = rl_spread_home(spread, names.name[0].data, names.name[0].size);
+    home = rl_front_home(front, names.name[0].data, names.name[0].size);
     for (size_t i = 1; i < names.count; i++)
-        if (rl_spread_home(spread, names.name[i].data, names.name[i].size) != home)
-            return refuse_split(spread, &names, i, home);
-    *client = spread->member[home];
+        if (rl_front_home(front, names.name[i].data, names.name[i].size) != home)
+            return refuse_split(front, &names, i, home);
+    *client = front->member[home];
     return REDLOCK_OK;
 }
 
 /* A member by itself may be asked about any name: whether it has what it should not, say. */
-int rl_spread_route_question(redlock **client, const char *name)
+int rl_front_route_question(redlock **client, const char *name)
 {
     size_t name_size = 0;
     int error;
 
-    if (!rl_is_front(*client))
+    if (!*client || !(*client)->front)
         return REDLOCK_OK;
     error = rl_name_check(*client, name, &name_size);
     if (!error)
-        *client = (*client)->spread->member[rl_spread_home((*client)->spread, name, name_size)];
+        *client = (*client)->front->member[rl_front_home((*client)->front, name, name_size)];
     return error;
 }
 
-int redlock_quorum_of(redlock *client, const char *name)
+int rl_front_quorum_of(redlock *client, const char *name)
 {
     size_t name_size = 0;
-    int error;
+    int error = rl_client_check(client);
 
-    if (!client)
-        return rl_detail(REDLOCK_INVAL, "the client is NULL");
-    if (rl_client_is_forked(client))
-        return rl_detail(REDLOCK_FORKED, "this client was opened by the parent process; a "
-                                         "child must open its own");
-    error = rl_name_check(client, name, &name_size);
+    if (!error)
+        error = rl_name_check(client, name, &name_size);
     if (error)
         return error;
-    return client->spread ? (int)rl_spread_home(client->spread, name, name_size) : 0;
+    /* A member answers for its group. */
+    const struct rl_front *front = client->front ? client->front : client->group;
+
+    return front ? (int)rl_front_home(front, name, name_size) : 0;
 }
 
-redlock *redlock_member(redlock *client, size_t index)
+redlock *rl_front_member(redlock *client, size_t index)
 {
-    if (!rl_is_front(client))
-        return index == 0 ? client : NULL;
-    return index < client->spread->count ? client->spread->member[index] : NULL;
+    return index < client->front->count ? client->front->member[index] : NULL;
 }

@@ -10,8 +10,8 @@
 
 #include "check.h"
 #include "client.h"
-#include "client/client.h"
 #include "clock.h"
+#include "drive/client.h"
 
 #define LOCKS 8000
 #define IN_FLIGHT 64

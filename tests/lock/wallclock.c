@@ -114,7 +114,11 @@ CASE(peer_bug_09_milliseconds_count, "A TTL of 100 ms is counted in milliseconds
 CASE(peer_bug_09_overflow, "A TTL of a day and a wait of a year do not overflow.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
+    cluster_start_young(&c, 3, NULL);
+    for (int i = 0; i < 3; i++) {
+        c.node[i].max_ttl_ms = "86400000";
+        server_admit(&c.node[i]);
+    }
     redlock_options o = client_options(&c);
     o.max_ttl_ms = REDLOCK_TTL_LIMIT_MS;
     redlock *r = client_open_with(&o);

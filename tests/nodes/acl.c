@@ -246,7 +246,7 @@ CASE(listing_needs_scan,
 }
 
 CASE(rights_of_a_mutex,
-     "For a mutex that nobody waits for, the short list of libredlock(3) is enough.")
+     "A mutex without waiters needs only the short list of libredlock(3).")
 {
     struct cluster c;
     struct rights r;
@@ -259,7 +259,7 @@ CASE(rights_of_a_mutex,
     check_acl_log_empty(&c);
 }
 
-CASE(rights_of_an_operator, "Who only admits nodes needs what libredlock(3) says.")
+CASE(rights_of_an_operator, "A user that only admits nodes needs what libredlock(3) says.")
 {
     struct cluster c;
     struct rights r;
@@ -277,7 +277,7 @@ CASE(rights_of_an_operator, "Who only admits nodes needs what libredlock(3) says
     check_acl_log_empty(&c);
 }
 
-CASE(native_is_asked_for_once, "Who may not run scripts asks a node for native commands once.")
+CASE(native_is_asked_for_once, "A client without the right to scripts asks a node for native commands once.")
 {
     struct cluster c;
     struct rights r;
@@ -309,7 +309,7 @@ CASE(native_without_the_right,
     check_acl_log_empty(&c);
 }
 
-CASE(no_right_to_subscribe, 
+CASE(no_right_to_subscribe,
      "A waiter without the right to SUBSCRIBE is served by its own timer.")
 {
     struct cluster c;

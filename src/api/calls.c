@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The public calls about a client. A client of one quorum carries them out itself; a front of several
+ * quorums passes them on to the client of the quorum where a name lives, or to all of them. Calls
+ * about a handle need no way to be found: a handle knows its client (client/operation.c, state.c).
+ */
+#include "client/acquire.h"
+#include "client/audit.h"
+#include "client/close.h"
+#include "client/list.h"
+#include "client/open.h"
+#include "client/options.h"
+#include "client/query.h"
+#include "client/report.h"
+#include "drive/detail.h"
+#include "drive/turn.h"
+#include "quorums/front.h"
+
+static bool is_front(const redlock *client)
+{
+    return client && client->front;
+}
+
+/* ---- the client ---- */
+
+int redlock_open(const redlock_options *options, redlock **out)
+{
+    struct rl_membership alone = {.name = ""};
+    redlock_options o;
+    int error = rl_options_read(options, &o);
+
+    if (!error && o.quorum_count)
+        error = rl_front_check(&o);
+    if (error)
+        return error;
+    if (!out)
+        return rl_detail(REDLOCK_INVAL, "there is nowhere to put the client");
+    if (o.quorum_count > 1)
+        return rl_front_open(&o, out);
+    /* One quorum is an ordinary client that happens to have a name. */
+    if (o.quorum_count == 1) {
+        o.nodes = o.quorums[0].nodes;
+        o.node_count = o.quorums[0].node_count;
+        alone.name = o.quorums[0].name;
+        alone.set = rl_front_fingerprint(&o);
+    }
+    return rl_client_open(&o, &alone, out);
+}
+
+void redlock_close(redlock *client)
+{
+    if (is_front(client))
+        rl_front_close(client);
+    else if (client && !client->group) /* a member ends with its front */
+        rl_client_close(client);
+}
+
+int redlock_fd(redlock *client)
+{
+    return is_front(client) ? rl_front_fd(client) : rl_client_fd(client);
+}
+
+int redlock_process(redlock *client, int timeout_ms)
+{
+    return is_front(client) ? rl_front_process(client, timeout_ms)
+                            : rl_client_process(client, timeout_ms);
+}
+
+int redlock_node(redlock *client, size_t index, redlock_node_info *out)
+{
+    return is_front(client) ? rl_front_node(client, index, out)
+                            : rl_client_node(client, index, out);
+}
+
+int redlock_quorum_of(redlock *client, const char *name)
+{
+    return rl_front_quorum_of(client, name);
+}
+
+redlock *redlock_member(redlock *client, size_t index)
+{
+    if (is_front(client))
+        return rl_front_member(client, index);
+    return index == 0 ? client : NULL;
+}
+
+/* ---- handles ---- */
+
+int redlock_acquire(redlock *client, const char *name, int64_t ttl_ms,
+                    const redlock_request *request, redlock_lock **out)
+{
+    int error = rl_front_route(&client, name, request);
+
+    return error ? error : rl_client_acquire(client, name, ttl_ms, request, out);
+}
+
+int redlock_start(redlock *client, const char *name, int64_t ttl_ms,
+                  const redlock_request *request, redlock_lock **out)
+{
+    int error = rl_front_route(&client, name, request);
+
+    return error ? error : rl_client_start(client, name, ttl_ms, request, out);
+}
+
+int redlock_adopt(redlock *client, const char *name, const char *value, redlock_lock **out)
+{
+    int error = rl_front_route(&client, name, NULL);
+
+    return error ? error : rl_client_adopt(client, name, value, out);
+}
+
+/* ---- questions ---- */
+
+int redlock_query(redlock *client, const char *name, redlock_info *info, redlock_report *report)
+{
+    int error = rl_front_route_question(&client, name);
+
+    return error ? error : rl_client_query(client, name, info, report);
+}
+
+int redlock_ping(redlock *client, redlock_report *report)
+{
+    return is_front(client) ? rl_front_each(client, rl_client_ping, report)
+                            : rl_client_ping(client, report);
+}
+
+int redlock_admit(redlock *client, redlock_report *report)
+{
+    return is_front(client) ? rl_front_each(client, rl_client_admit, report)
+                            : rl_client_admit(client, report);
+}
+
+int redlock_list(redlock *client, redlock_name_fn *each, void *data)
+{
+    return is_front(client) ? rl_front_list(client, each, data)
+                            : rl_client_list(client, each, data);
+}
+
+int redlock_audit(redlock *client, int64_t ttl_ms, redlock_check_fn *each, void *data)
+{
+    return is_front(client) ? rl_front_audit(client, ttl_ms, each, data)
+                            : rl_client_audit(client, ttl_ms, each, data);
+}

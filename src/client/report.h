@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Per-node truth: what each node did for an operation, in the words it used. */
+#ifndef RL_CLIENT_REPORT_H
+#define RL_CLIENT_REPORT_H
+
+#include "drive/client.h"
+
+void rl_report_lock(const redlock_lock *lock, redlock_report *out);
+void rl_report_survey(redlock *client, const struct rl_survey *survey, redlock_report *out);
+void rl_report_clock(const struct rl_guard *guard, redlock_node_info *out);
+
+/* redlock_node() of one client. */
+int rl_client_node(redlock *client, size_t index, redlock_node_info *out);
+
+#endif

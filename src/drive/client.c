@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "drive/client.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "drive/enter.h"
+
+static void wipe(char **text)
+{
+    if (*text)
+        explicit_bzero(*text, strlen(*text));
+    free(*text);
+    *text = NULL;
+}
+
+void rl_client_tear_down(redlock *client)
+{
+    for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
+        rl_conn_close(&client->conn[i]);
+        rl_conn_close(&client->ear[i]);
+        rl_url_wipe(&client->url[i]);
+    }
+    rl_engine_free(&client->engine);
+    rl_reactor_free(&client->reactor);
+    rl_tls_context_free(client->tls);
+    wipe(&client->username);
+    wipe(&client->password);
+    wipe(&client->client_name);
+    wipe(&client->tls_server_name);
+    explicit_bzero(&client->entropy, sizeof client->entropy);
+    while (client->spare) {
+        redlock_lock *lock = client->spare;
+
+        client->spare = rl_next_lock(lock);
+        free(lock);
+    }
+}
+
+void rl_client_unref(redlock *client)
+{
+    if (--client->references > 0)
+        return;
+    if (!rl_client_is_forked(client)) {
+        pthread_cond_destroy(&client->turn_cond);
+        pthread_mutex_destroy(&client->mutex);
+    }
+    free(client);
+}
