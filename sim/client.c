@@ -10,13 +10,6 @@
 #define MS_NS ((int64_t)1000000)
 #define SECOND_NS (1000 * MS_NS)
 
-/* As src/io/conn.c, src/client/open.c and options.c have them. */
-#define RETRY_FIRST_NS (20 * MS_NS)
-#define RETRY_MAX_NS (1000 * MS_NS)
-#define CONNECT_TIMEOUT_NS (1000 * MS_NS)
-#define STALL_MIN_NS (1000 * MS_NS)
-#define STALL_NODE_TIMEOUTS 2
-
 int64_t sim_client_now_ns(const struct sim_world *world, const struct sim_client *client)
 {
     int64_t now_ns = sim_clock_read(&client->clock, world->now_ns);
@@ -34,25 +27,6 @@ int64_t sim_client_when_ns(const struct sim_client *client, int64_t local_ns)
 
 /* ---- one node's transport ---- */
 
-static int64_t retry_delay_ns(struct sim_client *client, const struct sim_peer *peer)
-{
-    int64_t bound_ns = RETRY_FIRST_NS;
-
-    for (uint32_t i = 1; i < peer->failure_count && bound_ns < RETRY_MAX_NS; i++)
-        bound_ns *= 2;
-    if (bound_ns > RETRY_MAX_NS)
-        bound_ns = RETRY_MAX_NS;
-    return bound_ns / 2 + (int64_t)sim_below(&client->rng, (uint64_t)bound_ns / 2);
-}
-
-static struct rl_session *session_of(const struct sim_client *client,
-                                     const struct sim_peer *peer)
-{
-    struct rl_node *node = &client->engine->node[peer->node];
-
-    return peer->is_ear ? &node->ear.session : &node->session;
-}
-
 static void peer_fail(struct sim_world *world, struct sim_client *client, struct sim_peer *peer,
                       enum redlock_vote vote, const char *text)
 {
@@ -62,22 +36,12 @@ static void peer_fail(struct sim_world *world, struct sim_client *client, struct
     /* The text may be the session's own. */
     strncpy(kept, text, sizeof kept - 1);
     kept[sizeof kept - 1] = '\0';
-    sim_trace(world, "c%u n%u%s: %s", client->index + 1, peer->node + 1,
-              peer->is_ear ? " (ear)" : "", kept);
+    sim_trace(world, "c%u n%u%s: %s", client->index + 1, peer->link.node + 1,
+              peer->link.is_ear ? " (ear)" : "", kept);
     sim_net_client_closes(world, peer->conn);
     peer->conn = NULL;
     peer->state = SIM_PEER_WAITING;
-    peer->failure_count++;
-    peer->retry_at_ns = now_ns + retry_delay_ns(client, peer);
-    if (peer->is_ear)
-        rl_ear_disconnected(client->engine, peer->node, now_ns);
-    else
-        rl_engine_disconnected(client->engine, peer->node, vote, kept, now_ns);
-}
-
-static bool is_wanted(const struct sim_client *client, const struct sim_peer *peer)
-{
-    return !peer->is_ear || client->engine->listening;
+    rl_link_failed(&peer->link, vote, kept, now_ns);
 }
 
 static void peer_tick(struct sim_world *world, struct sim_client *client, struct sim_peer *peer)
@@ -86,24 +50,18 @@ static void peer_tick(struct sim_world *world, struct sim_client *client, struct
 
     switch (peer->state) {
     case SIM_PEER_WAITING:
-        if (now_ns < peer->retry_at_ns || !is_wanted(client, peer))
+        if (now_ns < rl_link_due_ns(&peer->link))
             return;
-        peer->deadline_ns = now_ns + CONNECT_TIMEOUT_NS;
-        if (peer->is_ear)
-            rl_ear_connecting(client->engine, peer->node, now_ns);
-        else
-            rl_engine_connecting(client->engine, peer->node, now_ns);
-        peer->conn = sim_net_connect(world, client, &world->node[peer->node]);
+        rl_link_connecting(&peer->link, now_ns);
+        peer->conn = sim_net_connect(world, client, &world->node[peer->link.node]);
         peer->state = SIM_PEER_CONNECTING;
         return;
     case SIM_PEER_CONNECTING:
-        if (now_ns >= peer->deadline_ns)
+        if (now_ns >= peer->link.deadline_ns)
             peer_fail(world, client, peer, REDLOCK_VOTE_TIMEDOUT, "no connection in time");
         return;
     case SIM_PEER_OPEN:
-        if (session_of(client, peer)->state == RL_SESSION_UP)
-            peer->failure_count = 0;
-        if (!peer->is_ear && rl_engine_is_stalled(client->engine, peer->node, now_ns))
+        if (rl_link_check(&peer->link, now_ns) < 0)
             peer_fail(world, client, peer, REDLOCK_VOTE_TIMEDOUT, "no answer, given up");
         return;
     }
@@ -112,7 +70,7 @@ static void peer_tick(struct sim_world *world, struct sim_client *client, struct
 /* False: the session did not like what came, and the connection is over. */
 static bool peer_read(struct sim_world *world, struct sim_client *client, struct sim_peer *peer)
 {
-    struct rl_session *session = session_of(client, peer);
+    struct rl_session *session = rl_link_session(&peer->link);
     struct sim_bytes *input = &peer->conn->client_input;
 
     while (input->size > 0) {
@@ -124,8 +82,7 @@ static bool peer_read(struct sim_world *world, struct sim_client *client, struct
             size = input->size;
         memcpy(room, input->data, size);
         sim_bytes_take(input, size);
-        if ((peer->is_ear ? rl_ear_received(client->engine, peer->node, size, now_ns)
-                          : rl_engine_received(client->engine, peer->node, size, now_ns)) < 0) {
+        if (rl_link_received(&peer->link, size, now_ns) < 0) {
             peer_fail(world, client, peer, session->failure, session->failure_text);
             return false;
         }
@@ -147,8 +104,7 @@ static void peer_ready(struct sim_world *world, struct sim_client *client,
     }
     if (peer->state == SIM_PEER_CONNECTING && conn->connected) {
         peer->state = SIM_PEER_OPEN;
-        if (!peer->is_ear)
-            rl_engine_connected(client->engine, peer->node, sim_client_now_ns(world, client));
+        rl_link_connected(&peer->link, sim_client_now_ns(world, client));
     }
     if (peer->state != SIM_PEER_OPEN)
         return;
@@ -159,7 +115,7 @@ static void peer_ready(struct sim_world *world, struct sim_client *client,
 static void peer_flush(struct sim_world *world, struct sim_client *client,
                        struct sim_peer *peer)
 {
-    struct rl_session *session = session_of(client, peer);
+    struct rl_session *session = rl_link_session(&peer->link);
     const char *bytes;
     size_t size;
 
@@ -172,13 +128,13 @@ static void peer_flush(struct sim_world *world, struct sim_client *client,
     }
 }
 
-static int64_t peer_next_ns(const struct sim_client *client, const struct sim_peer *peer)
+static int64_t peer_next_ns(const struct sim_peer *peer)
 {
     switch (peer->state) {
     case SIM_PEER_WAITING:
-        return is_wanted(client, peer) ? peer->retry_at_ns : RL_NEVER_NS;
+        return rl_link_due_ns(&peer->link);
     case SIM_PEER_CONNECTING:
-        return peer->deadline_ns;
+        return peer->link.deadline_ns;
     default:
         return RL_NEVER_NS;
     }
@@ -235,8 +191,8 @@ static void arm(struct sim_world *world, struct sim_client *client)
     int64_t at_ns;
 
     for (uint8_t i = 0; i < world->options.node_count; i++) {
-        int64_t peer_ns = peer_next_ns(client, &client->peer[i]);
-        int64_t ear_ns = peer_next_ns(client, &client->ear[i]);
+        int64_t peer_ns = peer_next_ns(&client->peer[i]);
+        int64_t ear_ns = peer_next_ns(&client->ear[i]);
 
         if (peer_ns < next_ns)
             next_ns = peer_ns;
@@ -299,11 +255,9 @@ static int draw_secret(void *data, void *bytes, size_t size)
 
 static void set_policy(struct rl_engine *engine, const struct sim_options *o)
 {
-    int64_t stall_ns = o->node_timeout_ns * STALL_NODE_TIMEOUTS;
-
     engine->max_ttl_ns = o->max_ttl_ms * MS_NS;
     engine->guard_mode = o->guard;
-    engine->stall_ns = stall_ns > STALL_MIN_NS ? stall_ns : STALL_MIN_NS;
+    engine->stall_ns = rl_link_stall_ns(o->node_timeout_ns);
     engine->policy = (struct rl_policy){
         .node_count = o->node_count,
         .quorum = rl_quorum(o->node_count),
@@ -339,9 +293,14 @@ void sim_client_start(struct sim_world *world, struct sim_client *client)
             .password = sim_chance(&world->rng, 100) ? "secret" : NULL,
             .probe_native = true,
         };
-        client->peer[i] = (struct sim_peer){.state = SIM_PEER_WAITING, .node = i};
-        client->ear[i] =
-            (struct sim_peer){.state = SIM_PEER_WAITING, .node = i, .is_ear = true};
+        client->peer[i] = (struct sim_peer){
+            .state = SIM_PEER_WAITING,
+            .link = {.engine = client->engine,
+                     .node = i,
+                     .connect_timeout_ns = RL_CONNECT_TIMEOUT_MS * MS_NS},
+        };
+        client->ear[i] = client->peer[i];
+        client->ear[i].link.is_ear = true;
     }
     if (rl_engine_init(client->engine) < 0)
         abort();

@@ -6,7 +6,7 @@
 #ifndef SIM_CLIENT_H
 #define SIM_CLIENT_H
 
-#include "engine/engine.h"
+#include "engine/link.h"
 #include "sim/app.h"
 #include "sim/clock.h"
 #include "sim/net.h"
@@ -19,11 +19,7 @@ enum sim_peer_state { SIM_PEER_WAITING, SIM_PEER_CONNECTING, SIM_PEER_OPEN };
 struct sim_peer {
     enum sim_peer_state state;
     struct sim_conn *conn;
-    int64_t deadline_ns;
-    int64_t retry_at_ns;
-    uint32_t failure_count;
-    uint8_t node;
-    bool is_ear; /* the second one, which only listens */
+    struct rl_link link;
 };
 
 struct sim_client {

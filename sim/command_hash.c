@@ -121,12 +121,12 @@ void sim_command_hincrby(struct sim_server *server, const struct sim_words *word
     int64_t by;
     char text[24];
 
-    if (!sim_find_typed(server, words->word[1], SIM_HASH, &key, out))
-        return;
     if (!sim_read_number(words->word[3], &by)) {
         sim_reply_error(out, "ERR value is not an integer or out of range");
         return;
     }
+    if (!sim_find_typed(server, words->word[1], SIM_HASH, &key, out))
+        return;
     item = key ? sim_key_find(key, words->word[2]) : NULL;
     if (item && !sim_read_number(sim_slice(item->value), &number)) {
         sim_reply_error(out, "ERR hash value is not an integer");

@@ -112,8 +112,8 @@ static const struct command {
     sim_command_fn *run;
 } commands[] = {
     {"SET", 3, 9, WRITES, sim_command_set},
-    {"EVALSHA", 3, SIM_WORDS_MAX, WRITES, sim_command_evalsha},
-    {"EVAL", 3, SIM_WORDS_MAX, WRITES, sim_command_eval},
+    {"EVALSHA", 3, SIM_WORDS_MAX, 0, sim_command_evalsha},
+    {"EVAL", 3, SIM_WORDS_MAX, 0, sim_command_eval},
     {"TIME", 1, 1, WHILE_LOADING, sim_command_time},
     {"INFO", 1, 2, WHILE_LOADING, sim_command_info},
     {"HMGET", 3, SIM_WORDS_MAX, 0, sim_command_hmget},

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The simulator's model of a server against a real one: random commands, and the scripts about a
- * plain mutex and the marker. model_kinds.c has the others.
+ * The simulator's model of a server against a real one: random commands, what Lua makes of values
+ * and replies, and the scripts about a plain mutex and the marker. model_kinds.c has the other
+ * scripts. Both run the same texts: what is compared is the commands, and how Lua calls them.
  */
 #include "check.h"
 #include "model_both.h"
@@ -109,6 +110,91 @@ static void draw_command(const char **argv)
     }
 }
 
+static const char *draw_member(void)
+{
+    return PICK("a", "b", "c", "d");
+}
+
+static void draw_hash_command(const char **argv)
+{
+    const char *key = PICK("hash", "hash", "hash", "zset", "string");
+    const char *field = draw_member();
+
+    switch (sim_below(&rng, 9)) {
+    case 0:
+    case 1:
+        ASK("HSET", key, field, PICK("1", "-7", "9223372036854775806", "1e3", "x"));
+        return;
+    case 2:
+        ASK("HINCRBY", key, field, PICK("1", "-3", "9223372036854775807", "x", "007"));
+        return;
+    case 3:
+        ASK("HDEL", key, field, draw_member());
+        return;
+    case 4:
+        ASK("HEXISTS", key, field);
+        return;
+    case 5:
+        ASK("HGETALL", key);
+        return;
+    case 6:
+        ASK("HLEN", key);
+        return;
+    case 7:
+        ASK("TYPE", key);
+        return;
+    default:
+        ASK("PEXPIREAT", key, PICK("1", "4000000000000", "x"));
+        return;
+    }
+}
+
+static void draw_zset_command(const char **argv)
+{
+    const char *key = PICK("zset", "zset", "zset", "hash", "string");
+    const char *member = draw_member();
+    const char *score = PICK("1", "2", "2.5", "-3", "1700000000000000", "1e300", "inf", "nan");
+    const char *from = PICK("-inf", "0", "2", "x");
+    const char *to = PICK("+inf", "2", "1700000000000000", "-1");
+
+    switch (sim_below(&rng, 12)) {
+    case 0:
+    case 1:
+        ASK("ZADD", key, score, member, PICK("1", "5"), draw_member());
+        return;
+    case 2:
+        ASK("ZADD", key, PICK("NX", "XX"), score, member);
+        return;
+    case 3:
+        ASK("ZSCORE", key, member);
+        return;
+    case 4:
+        ASK("ZRANK", key, member);
+        return;
+    case 5:
+        ASK("ZCARD", key);
+        return;
+    case 6:
+        ASK("ZREM", key, member, draw_member());
+        return;
+    case 7:
+        ASK("ZRANGE", key, PICK("0", "1", "-2", "9"), PICK("0", "-1", "15", "-9"));
+        return;
+    case 8:
+        ASK("ZREVRANGE", key, PICK("0", "1"), PICK("0", "2", "-1"), "WITHSCORES");
+        return;
+    case 9:
+        ASK("ZRANGEBYSCORE", key, from, to, "LIMIT", PICK("0", "1", "9"), PICK("0", "2", "64"));
+        return;
+    case 10:
+        ASK("ZREMRANGEBYSCORE", key, from, to);
+        return;
+    default:
+        ASK("SET", "string", "x");
+        return;
+    }
+}
+
 CASE(commands_agree, "Random commands get the same replies from the model and a real server.")
 {
     const char *argv[WORDS_MAX];
@@ -121,6 +207,67 @@ CASE(commands_agree, "Random commands get the same replies from the model and a 
         draw_command(argv);
         compare(argv, strcmp(argv[0], "PTTL") == 0 ? LIFE_SLACK_MS : 0, reply);
     }
+    both_end();
+}
+
+CASE(types_agree, "Random commands on hashes and sorted sets: the same replies from both.")
+{
+    const char *argv[WORDS_MAX];
+    char reply[REPLY_SIZE];
+
+    both_begin(5);
+    for (int i = 0; i < ROUNDS; i++) {
+        if (sim_chance(&rng, 400))
+            draw_hash_command(argv);
+        else
+            draw_zset_command(argv);
+        compare(argv, 0, reply);
+    }
+    both_end();
+}
+
+CASE(lua_agrees, "Values, replies and errors pass between Lua and the commands as on a server.")
+{
+    static const char *const texts[] = {
+        "return {1, 'a', true, {2, {}}, 3.99, -3.99, nil, 5}",
+        "return {false, 1}",
+        "return 4503599627370496.5",
+        "return 'text'",
+        "return true",
+        "return false",
+        "return nil",
+        "return {ok = 'FINE'}",
+        "return {err = 'NO good'}",
+        "return {{err = 'NO good'}, {ok = 'FINE'}}",
+        "return redis.status_reply('FINE')",
+        "return redis.error_reply('NO good')",
+        "return tostring(redis.call('GET', 'none'))",
+        "return redis.call('SET', 'number', 1700000000000000)",
+        "return redis.call('GET', 'number')",
+        "return redis.call('SET', 'number', 0.1)",
+        "return redis.call('GET', 'number')",
+        "return redis.call('SET', 'number', -2 ^ 70)",
+        "return redis.call('GET', 'number')",
+        "return redis.call('TYPE', 'number').ok",
+        "return redis.call('HGET', 'number', 'x')",
+        "return redis.pcall('HGET', 'number', 'x')",
+        "return string.sub(redis.pcall('HGET', 'number', 'x').err, 1, 9)",
+        "return #redis.call('TIME')",
+        "return redis.call('TIME', 'x')",
+        "return redis.call('NONE')",
+        "return redis.call()",
+        "return redis.call('GET', {})",
+        "return redis.call('EVAL', 'return 1', 0)",
+        "return #KEYS + #ARGV",
+        "made_here = 1",
+        "return made_nowhere",
+        "return nil + 1",
+        "return (",
+    };
+
+    both_begin(6);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        compare_lua(texts[i]);
     both_end();
 }
 

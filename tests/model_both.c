@@ -4,6 +4,7 @@
 #include "check.h"
 #include "resp.h"
 #include "servers.h"
+#include "sim/lua.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -34,25 +35,31 @@ void ask_real(const char *const *argv, char *out)
     CHECK(resp_read(line, out, REPLY_SIZE) == 0);
 }
 
-/* The model's bytes, read by the same eyes as the real server's. */
+/* The model's bytes, decoded by the reader that decodes the real server's. */
+static void read_model(struct sim_bytes *reply, char *out)
+{
+    struct resp *reader;
+    int ends[2];
+
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    CHECK(write(ends[1], reply->data, reply->size) == (ssize_t)reply->size);
+    close(ends[1]);
+    reader = resp_fd(ends[0]);
+    CHECK(resp_read(reader, out, REPLY_SIZE) == 0);
+    resp_free(reader);
+    sim_bytes_free(reply);
+}
+
 void ask_model(const char *const *argv, char *out)
 {
     struct sim_words words = {0};
     struct sim_bytes reply = {0};
-    struct resp *reader;
-    int ends[2];
 
     for (; argv[words.count]; words.count++)
         words.word[words.count] = sim_slice(argv[words.count]);
     model.now_us = wall_us();
     sim_server_execute(&model, &words, &reply);
-    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
-    CHECK(write(ends[1], reply.data, reply.size) == (ssize_t)reply.size);
-    close(ends[1]);
-    reader = resp_fd(ends[0]);
-    CHECK(resp_read(reader, out, REPLY_SIZE) == 0);
-    resp_free(reader);
-    sim_bytes_free(&reply);
+    read_model(&reply, out);
 }
 
 void field_of(const char *info, const char *name, char *out, size_t size)
@@ -149,19 +156,39 @@ static const char *shown(const char *const *argv)
     return text;
 }
 
-/* Asks both; the real reply is left in `out`. */
+/* Of errors the first word has to be the same. */
+static void check_alike(const char *const *argv, const char *theirs, const char *ours,
+                        int64_t slack)
+{
+    bool same = theirs[0] == '-' ? strcmp(first_word(theirs), first_word(ours)) == 0
+                                 : alike(theirs, ours, slack);
+
+    if (!same)
+        FAIL("%s\n  real:  %s\n  model: %s", shown(argv), theirs, ours);
+}
+
 void compare(const char *const *argv, int64_t slack, char *out)
 {
-    char theirs[REPLY_SIZE];
+    char ours[REPLY_SIZE];
 
     ask_real(argv, out);
-    ask_model(argv, theirs);
-    if (out[0] == '-') {
-        CHECK_STR(first_word(out), first_word(theirs));
-        return;
-    }
-    if (!alike(out, theirs, slack))
-        FAIL("%s\n  real:  %s\n  model: %s", shown(argv), out, theirs);
+    ask_model(argv, ours);
+    check_alike(argv, out, ours, slack);
+}
+
+void compare_lua(const char *text)
+{
+    const char *const argv[] = {"EVAL", text, "0", NULL};
+    const struct sim_lua_call call = {.name = "test", .text = text};
+    struct sim_bytes reply = {0};
+    char theirs[REPLY_SIZE];
+    char ours[REPLY_SIZE];
+
+    ask_real(argv, theirs);
+    model.now_us = wall_us();
+    sim_lua_run(&model, &call, &reply);
+    read_model(&reply, ours);
+    check_alike(argv, theirs, ours, 0);
 }
 
 void share_counter(const char *key)

@@ -23,6 +23,8 @@ void both_end(void);
 /* Words that end with NULL; the reply as resp_read() has it. */
 void ask_real(const char *const *argv, char *out);
 void ask_model(const char *const *argv, char *out);
+/* The same text, run by the Lua of both. */
+void compare_lua(const char *text);
 /* Asks both; the real reply is left in `out`. */
 void compare(const char *const *argv, int64_t slack, char *out);
 /*

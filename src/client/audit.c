@@ -168,7 +168,8 @@ static bool are_ears_settled(struct rl_audit *audit)
 
     for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
         audit->woken[i] = client->engine.node[i].ear.is_up;
-        settled &= audit->woken[i] || audit->rtt_us[i] < 0 || client->ear[i].failure_count > 0;
+        settled &=
+            audit->woken[i] || audit->rtt_us[i] < 0 || client->ear[i].link.failure_count > 0;
     }
     return settled;
 }

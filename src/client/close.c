@@ -23,7 +23,7 @@ static void hurry_orphans(redlock *client)
 {
     for (uint8_t i = 0; i < client->engine.policy.node_count; i++)
         if (client->conn[i].state == RL_CONN_WAITING && client->engine.node[i].orphan_count > 0)
-            client->conn[i].retry_at_ns = 0;
+            client->conn[i].link.retry_at_ns = 0;
 }
 
 static bool is_drained(const redlock *client)

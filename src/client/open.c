@@ -19,8 +19,6 @@
 #include "io/process.h"
 
 #define PASSWORD_MAX 512
-#define STALL_MIN_MS 1000
-#define STALL_NODE_TIMEOUTS 2
 
 static int copy_text(const char *text, char **out)
 {
@@ -127,8 +125,6 @@ static int set_up_tls(redlock *client, const redlock_options *o)
 
 static void set_policy(redlock *client, const redlock_options *o)
 {
-    int64_t stall_ms = (int64_t)o->node_timeout_ms * STALL_NODE_TIMEOUTS;
-
     client->flags = o->flags;
     client->max_ttl_ms = o->max_ttl_ms;
     client->warn = o->warn;
@@ -140,7 +136,7 @@ static void set_policy(redlock *client, const redlock_options *o)
     client->engine.random = rl_entropy_jitter;
     client->engine.secret = rl_entropy_draw;
     client->engine.random_data = &client->entropy;
-    client->engine.stall_ns = (stall_ms > STALL_MIN_MS ? stall_ms : STALL_MIN_MS) * RL_MS_NS;
+    client->engine.stall_ns = rl_link_stall_ns((int64_t)o->node_timeout_ms * RL_MS_NS);
     client->engine.policy = (struct rl_policy){
         .node_count = (uint8_t)o->node_count,
         .quorum = rl_quorum((uint8_t)o->node_count),
@@ -156,13 +152,13 @@ static void set_up_conn(redlock *client, struct rl_conn *conn, uint8_t i,
 {
     const struct rl_url *url = &client->url[i];
 
-    conn->engine = &client->engine;
+    conn->link.engine = &client->engine;
+    conn->link.node = i;
+    conn->link.connect_timeout_ns = (int64_t)o->connect_timeout_ms * RL_MS_NS;
     conn->reactor = &client->reactor;
-    conn->node = i;
     conn->url = url;
     conn->tls_context = url->tls ? client->tls : NULL;
     conn->tls_name = client->tls_server_name ? client->tls_server_name : url->host;
-    conn->connect_timeout_ns = (int64_t)o->connect_timeout_ms * RL_MS_NS;
 }
 
 static void set_up_node(redlock *client, uint8_t i, const redlock_options *o)
@@ -180,7 +176,7 @@ static void set_up_node(redlock *client, uint8_t i, const redlock_options *o)
     memcpy(node->address, url->printable, sizeof node->address);
     set_up_conn(client, &client->conn[i], i, o);
     set_up_conn(client, &client->ear[i], i, o);
-    client->ear[i].is_ear = true;
+    client->ear[i].link.is_ear = true;
 }
 
 static int set_up(redlock *client, const redlock_options *o)

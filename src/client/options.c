@@ -7,7 +7,6 @@
 #include "drive/detail.h"
 
 #define DEFAULT_NODE_TIMEOUT_MS 50
-#define DEFAULT_CONNECT_TIMEOUT_MS 1000
 #define DEFAULT_MAX_TTL_MS 60000
 #define DEFAULT_DRIFT_PPM 10000
 #define DEFAULT_RETRY_MIN_MS 10
@@ -70,7 +69,7 @@ static void set_default(uint32_t *field, uint32_t value)
 static int check_numbers(redlock_options *o)
 {
     set_default(&o->node_timeout_ms, DEFAULT_NODE_TIMEOUT_MS);
-    set_default(&o->connect_timeout_ms, DEFAULT_CONNECT_TIMEOUT_MS);
+    set_default(&o->connect_timeout_ms, RL_CONNECT_TIMEOUT_MS);
     set_default(&o->max_ttl_ms, DEFAULT_MAX_TTL_MS);
     set_default(&o->drift_ppm, DEFAULT_DRIFT_PPM);
     set_default(&o->retry_min_ms, DEFAULT_RETRY_MIN_MS);

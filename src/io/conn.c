@@ -13,27 +13,17 @@
 
 #include "io/conn_stream.h"
 
-/* Delay before connecting again: random in the upper half of a bound that doubles. */
-#define RETRY_FIRST_NS (20 * RL_NS_PER_MS)
-#define RETRY_MAX_NS (1000 * RL_NS_PER_MS)
 
 void rl_conn_init(struct rl_conn *conn)
 {
     conn->state = RL_CONN_WAITING;
     conn->fd = -1;
-    conn->retry_at_ns = 0;
-}
-
-struct rl_session *rl_conn_session(const struct rl_conn *conn)
-{
-    struct rl_node *node = &conn->engine->node[conn->node];
-
-    return conn->is_ear ? &node->ear.session : &node->session;
+    conn->link.retry_at_ns = 0;
 }
 
 uint32_t rl_conn_tag(const struct rl_conn *conn)
 {
-    return conn->is_ear ? RL_REACTOR_EAR + conn->node : conn->node;
+    return conn->link.is_ear ? RL_REACTOR_EAR + conn->link.node : conn->link.node;
 }
 
 /*
@@ -62,19 +52,6 @@ void rl_conn_close(struct rl_conn *conn)
     conn->state = RL_CONN_WAITING;
 }
 
-static int64_t retry_delay_ns(struct rl_conn *conn)
-{
-    int64_t bound_ns = RETRY_FIRST_NS;
-    uint32_t random;
-
-    for (uint32_t i = 1; i < conn->failure_count && bound_ns < RETRY_MAX_NS; i++)
-        bound_ns *= 2;
-    if (bound_ns > RETRY_MAX_NS)
-        bound_ns = RETRY_MAX_NS;
-    conn->engine->random(conn->engine->random_data, &random, sizeof random);
-    return bound_ns / 2 + bound_ns / 2 * (int64_t)(random >> 16) / 65536;
-}
-
 void rl_conn_fail(struct rl_conn *conn, enum redlock_vote vote, const char *text,
                   int64_t now_ns)
 {
@@ -83,12 +60,7 @@ void rl_conn_fail(struct rl_conn *conn, enum redlock_vote vote, const char *text
     /* The text may belong to what is closed here. */
     snprintf(kept, sizeof kept, "%s", text);
     rl_conn_close(conn);
-    conn->failure_count++;
-    conn->retry_at_ns = now_ns + retry_delay_ns(conn);
-    if (conn->is_ear)
-        rl_ear_disconnected(conn->engine, conn->node, now_ns);
-    else
-        rl_engine_disconnected(conn->engine, conn->node, vote, kept, now_ns);
+    rl_link_failed(&conn->link, vote, kept, now_ns);
 }
 
 void rl_conn_fail_errno(struct rl_conn *conn, int error, int64_t now_ns)
@@ -103,8 +75,7 @@ void rl_conn_fail_errno(struct rl_conn *conn, int error, int64_t now_ns)
 static void transport_up(struct rl_conn *conn, int64_t now_ns)
 {
     conn->state = RL_CONN_OPEN;
-    if (!conn->is_ear)
-        rl_engine_connected(conn->engine, conn->node, now_ns);
+    rl_link_connected(&conn->link, now_ns);
     rl_conn_flush(conn, now_ns);
 }
 
@@ -200,15 +171,9 @@ static void check_resolved(struct rl_conn *conn, int64_t now_ns)
 
 static void start(struct rl_conn *conn, int64_t now_ns)
 {
-    struct rl_session *session = rl_conn_session(conn);
-
-    conn->deadline_ns = now_ns + conn->connect_timeout_ns;
-    if (conn->is_ear)
-        rl_ear_connecting(conn->engine, conn->node, now_ns);
-    else
-        rl_engine_connecting(conn->engine, conn->node, now_ns);
+    rl_link_connecting(&conn->link, now_ns);
     /* No memory for the greeting: a connection without it would be silent for ever. */
-    if (session->state == RL_SESSION_DOWN) {
+    if (rl_link_session(&conn->link)->state == RL_SESSION_DOWN) {
         rl_conn_fail(conn, REDLOCK_VOTE_ERROR, "out of memory", now_ns);
         return;
     }
@@ -234,7 +199,7 @@ static void give_up_connecting(struct rl_conn *conn, int64_t now_ns)
     char text[REDLOCK_TEXT_MAX];
 
     snprintf(text, sizeof text, "%s within %lld ms", what[conn->state],
-             (long long)(conn->connect_timeout_ns / RL_NS_PER_MS));
+             (long long)(conn->link.connect_timeout_ns / RL_NS_PER_MS));
     rl_conn_fail(conn, REDLOCK_VOTE_TIMEDOUT, text, now_ns);
 }
 
@@ -242,25 +207,18 @@ static void check_open(struct rl_conn *conn, int64_t now_ns)
 {
     char text[REDLOCK_TEXT_MAX];
 
-    if (rl_conn_session(conn)->state == RL_SESSION_UP)
-        conn->failure_count = 0;
-    if (conn->is_ear || !rl_engine_is_stalled(conn->engine, conn->node, now_ns))
+    if (rl_link_check(&conn->link, now_ns) == 0)
         return;
     snprintf(text, sizeof text, "no answer for %lld ms",
-             (long long)(conn->engine->stall_ns / RL_NS_PER_MS));
+             (long long)(conn->link.engine->stall_ns / RL_NS_PER_MS));
     rl_conn_fail(conn, REDLOCK_VOTE_TIMEDOUT, text, now_ns);
-}
-
-static bool is_wanted(const struct rl_conn *conn)
-{
-    return !conn->is_ear || conn->engine->listening;
 }
 
 void rl_conn_tick(struct rl_conn *conn, int64_t now_ns)
 {
     switch (conn->state) {
     case RL_CONN_WAITING:
-        if (is_wanted(conn) && now_ns >= conn->retry_at_ns)
+        if (now_ns >= rl_link_due_ns(&conn->link))
             start(conn, now_ns);
         return;
     case RL_CONN_RESOLVING:
@@ -270,7 +228,7 @@ void rl_conn_tick(struct rl_conn *conn, int64_t now_ns)
         /* fall through */
     case RL_CONN_CONNECTING:
     case RL_CONN_HANDSHAKE:
-        if (now_ns >= conn->deadline_ns)
+        if (now_ns >= conn->link.deadline_ns)
             give_up_connecting(conn, now_ns);
         return;
     case RL_CONN_OPEN:
@@ -283,11 +241,11 @@ int64_t rl_conn_next_ns(const struct rl_conn *conn)
 {
     switch (conn->state) {
     case RL_CONN_WAITING:
-        return is_wanted(conn) ? conn->retry_at_ns : RL_NEVER_NS;
+        return rl_link_due_ns(&conn->link);
     case RL_CONN_OPEN:
         return RL_NEVER_NS;
     default:
-        return conn->deadline_ns;
+        return conn->link.deadline_ns;
     }
 }
 

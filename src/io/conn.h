@@ -9,7 +9,7 @@
 #ifndef RL_IO_CONN_H
 #define RL_IO_CONN_H
 
-#include "engine/engine.h"
+#include "engine/link.h"
 #include "io/reactor.h"
 #include "io/resolve.h"
 #include "io/tls.h"
@@ -27,14 +27,11 @@ enum rl_conn_state {
 };
 
 struct rl_conn {
-    struct rl_engine *engine;
+    struct rl_link link; /* what is not about the socket; its first fields are the caller's */
     struct rl_reactor *reactor;
-    uint8_t node;
-    bool is_ear; /* the connection that only listens; made when somebody has to wait */
     const struct rl_url *url;
     struct rl_tls_context *tls_context; /* NULL: plain */
     const char *tls_name;               /* the name to verify */
-    int64_t connect_timeout_ns;
 
     enum rl_conn_state state;
     int fd; /* -1: none */
@@ -43,9 +40,6 @@ struct rl_conn {
     const struct addrinfo *address; /* the one being tried; more may follow */
     struct rl_tls *tls;
     struct rl_buffer cipher; /* TLS bytes that the socket did not take yet */
-    int64_t deadline_ns;     /* of making the connection */
-    int64_t retry_at_ns;     /* WAITING */
-    uint32_t failure_count;  /* since the last session that came up */
 };
 
 /* WAITING, due at once, with nothing open. The fields above `state` are set by the caller. */
@@ -62,8 +56,6 @@ void rl_conn_ready(struct rl_conn *conn, uint32_t events, int64_t now_ns);
 /* Sends what the session has. */
 void rl_conn_flush(struct rl_conn *conn, int64_t now_ns);
 
-/* The session that this connection carries. */
-struct rl_session *rl_conn_session(const struct rl_conn *conn);
 /* What the reactor calls it. */
 uint32_t rl_conn_tag(const struct rl_conn *conn);
 

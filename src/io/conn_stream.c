@@ -84,7 +84,7 @@ static void flush_encrypted(struct rl_conn *conn, struct rl_session *session, in
 
 void rl_conn_flush(struct rl_conn *conn, int64_t now_ns)
 {
-    struct rl_session *session = rl_conn_session(conn);
+    struct rl_session *session = rl_link_session(&conn->link);
     const char *bytes;
     size_t size;
 
@@ -134,12 +134,9 @@ static ssize_t receive_some(struct rl_conn *conn, char *bytes, size_t size, int6
 /* -1: the session did not like it, and the connection is over. */
 static int pass_on(struct rl_conn *conn, size_t size, int64_t now_ns)
 {
-    struct rl_session *session = rl_conn_session(conn);
+    struct rl_session *session = rl_link_session(&conn->link);
 
-    int status = conn->is_ear ? rl_ear_received(conn->engine, conn->node, size, now_ns)
-                              : rl_engine_received(conn->engine, conn->node, size, now_ns);
-
-    if (status == 0)
+    if (rl_link_received(&conn->link, size, now_ns) == 0)
         return 0;
     if (conn->is_ear && status == RL_EAR_FLOODED)
         conn->failure_count = RL_CONN_LONGEST_DELAY;
@@ -149,7 +146,7 @@ static int pass_on(struct rl_conn *conn, size_t size, int64_t now_ns)
 
 static void receive_plain(struct rl_conn *conn)
 {
-    struct rl_session *session = rl_conn_session(conn);
+    struct rl_session *session = rl_link_session(&conn->link);
 
     for (int i = 0; i < READS_PER_TURN; i++) {
         char *room;
@@ -164,7 +161,7 @@ static void receive_plain(struct rl_conn *conn)
 
 static int decrypt(struct rl_conn *conn, int64_t now_ns)
 {
-    struct rl_session *session = rl_conn_session(conn);
+    struct rl_session *session = rl_link_session(&conn->link);
 
     for (;;) {
         char *room;

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "engine/link.h"
+
+#define MS_NS ((int64_t)1000000)
+
+/* Delay before connecting again: random in the upper half of a bound that doubles. */
+#define RETRY_FIRST_NS (20 * MS_NS)
+#define RETRY_MAX_NS (1000 * MS_NS)
+
+#define STALL_MIN_NS (1000 * MS_NS)
+#define STALL_NODE_TIMEOUTS 2
+
+struct rl_session *rl_link_session(const struct rl_link *link)
+{
+    struct rl_node *node = &link->engine->node[link->node];
+
+    return link->is_ear ? &node->ear.session : &node->session;
+}
+
+int64_t rl_link_due_ns(const struct rl_link *link)
+{
+    return !link->is_ear || link->engine->listening ? link->retry_at_ns : RL_NEVER_NS;
+}
+
+void rl_link_connecting(struct rl_link *link, int64_t now_ns)
+{
+    link->deadline_ns = now_ns + link->connect_timeout_ns;
+    if (link->is_ear)
+        rl_ear_connecting(link->engine, link->node, now_ns);
+    else
+        rl_engine_connecting(link->engine, link->node, now_ns);
+}
+
+void rl_link_connected(struct rl_link *link, int64_t now_ns)
+{
+    if (!link->is_ear)
+        rl_engine_connected(link->engine, link->node, now_ns);
+}
+
+int rl_link_received(struct rl_link *link, size_t size, int64_t now_ns)
+{
+    return link->is_ear ? rl_ear_received(link->engine, link->node, size, now_ns)
+                        : rl_engine_received(link->engine, link->node, size, now_ns);
+}
+
+int rl_link_check(struct rl_link *link, int64_t now_ns)
+{
+    if (rl_link_session(link)->state == RL_SESSION_UP)
+        link->failure_count = 0;
+    return !link->is_ear && rl_engine_is_stalled(link->engine, link->node, now_ns) ? -1 : 0;
+}
+
+static int64_t retry_delay_ns(const struct rl_link *link)
+{
+    int64_t bound_ns = RETRY_FIRST_NS;
+    uint32_t random;
+
+    for (uint32_t i = 1; i < link->failure_count && bound_ns < RETRY_MAX_NS; i++)
+        bound_ns *= 2;
+    if (bound_ns > RETRY_MAX_NS)
+        bound_ns = RETRY_MAX_NS;
+    link->engine->random(link->engine->random_data, &random, sizeof random);
+    return bound_ns / 2 + bound_ns / 2 * (int64_t)(random >> 16) / 65536;
+}
+
+void rl_link_failed(struct rl_link *link, enum redlock_vote vote, const char *text,
+                    int64_t now_ns)
+{
+    link->failure_count++;
+    link->retry_at_ns = now_ns + retry_delay_ns(link);
+    if (link->is_ear)
+        rl_ear_disconnected(link->engine, link->node, now_ns);
+    else
+        rl_engine_disconnected(link->engine, link->node, vote, text, now_ns);
+}
+
+int64_t rl_link_stall_ns(int64_t node_timeout_ns)
+{
+    int64_t stall_ns = node_timeout_ns * STALL_NODE_TIMEOUTS;
+
+    return stall_ns > STALL_MIN_NS ? stall_ns : STALL_MIN_NS;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One connection to one node, as far as it needs no socket: which session it carries, when it is
+ * made, when it is given up, and when it is made again. io/conn.c drives it with sockets, the
+ * simulator without.
+ */
+#ifndef RL_ENGINE_LINK_H
+#define RL_ENGINE_LINK_H
+
+#include "engine/engine.h"
+
+/* For making a connection, unless the application says otherwise. */
+#define RL_CONNECT_TIMEOUT_MS 1000
+
+struct rl_link {
+    /* Set by the driver, once. */
+    struct rl_engine *engine;
+    uint8_t node;
+    bool is_ear; /* the connection that only listens; made when somebody has to wait */
+    int64_t connect_timeout_ns;
+
+    int64_t deadline_ns;    /* of making the connection */
+    int64_t retry_at_ns;    /* no attempt before; 0 in the beginning */
+    uint32_t failure_count; /* since the last session that came up */
+};
+
+/* The session that this connection carries. */
+struct rl_session *rl_link_session(const struct rl_link *link);
+
+/* When it is to be made, while there is none; RL_NEVER_NS: it is not wanted. */
+int64_t rl_link_due_ns(const struct rl_link *link);
+/* It is being made. Without memory for the greeting the session is down afterwards. */
+void rl_link_connecting(struct rl_link *link, int64_t now_ns);
+/* The transport is there: bytes can flow. */
+void rl_link_connected(struct rl_link *link, int64_t now_ns);
+/* Bytes were put into rl_session_room(). -1: the driver must close the connection and tell. */
+int rl_link_received(struct rl_link *link, size_t size, int64_t now_ns);
+/* Looks at a connection that is there. -1: silent for too long, the driver must close it. */
+int rl_link_check(struct rl_link *link, int64_t now_ns);
+/* The driver has closed it, or could not make it; the next attempt is put off. */
+void rl_link_failed(struct rl_link *link, enum redlock_vote vote, const char *text,
+                    int64_t now_ns);
+
+/* How long a node may be silent with requests pending before its connection is given up. */
+int64_t rl_link_stall_ns(int64_t node_timeout_ns);
+
+#endif
