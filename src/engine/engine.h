@@ -14,8 +14,8 @@
 #define RL_ENGINE_ENGINE_H
 
 #include "core/lock.h"
+#include "engine/ask.h"
 #include "engine/claim.h"
-#include "engine/describe.h"
 #include "engine/line.h"
 #include "engine/seeker.h"
 #include "engine/survey.h"
@@ -222,21 +222,12 @@ void rl_question_answer(struct rl_engine *engine, struct rl_handle *handle, uint
                         int64_t now_ns);
 void rl_question_timer(struct rl_engine *engine, struct rl_handle *handle, uint16_t warming,
                        int64_t warm_at_ns, int64_t now_ns);
-/* The size of the longest value that is drawn for this kind of lock. */
-size_t rl_value_max(uint8_t kind);
-/* A value that cannot be guessed and that no other claim has (A1). -1: there is no randomness. */
-int rl_claim_draw_value(struct rl_engine *engine, struct rl_claim *claim, uint16_t slot);
-/* A copy of the handle's claim in its place; requests under way keep the old one. -1: no memory. */
-int rl_handle_renew_claim(struct rl_engine *engine, struct rl_handle *handle, size_t value_max);
 /* Two characters a byte, not terminated. */
 void rl_write_hex(const uint8_t *bytes, size_t size, char *out);
 /* The handle has news. */
 void rl_engine_tell(struct rl_engine *engine, struct rl_handle *handle);
 /* A timer came up. */
 void rl_handle_timer(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns);
-/* Encodes and queues a request; false when the node cannot take it. */
-bool rl_node_request(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
-                     enum rl_op op, uint32_t round, const struct rl_command *command);
 /* Keeps a release for the node's next connection. */
 void rl_node_keep_orphan(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
                          int64_t now_ns);
@@ -245,15 +236,6 @@ struct rl_answer rl_node_excuse(const struct rl_engine *engine, uint8_t node);
 
 /* One event for the lock, and whatever follows from it. */
 void rl_handle_step(struct rl_engine *engine, struct rl_handle *handle, struct rl_event *event);
-
-/* ---- send.c ---- */
-
-/* Sends one step to its nodes; returns those that could not be asked, a bit each. */
-uint16_t rl_send_to_nodes(struct rl_engine *engine, struct rl_handle *handle,
-                          const struct rl_send *send, int64_t now_ns);
-/* What a native delete leaves to be done: telling who waits. */
-void rl_tell_waiters(struct rl_engine *engine, struct rl_claim *claim, uint8_t node,
-                     enum rl_op op, const struct rl_answer *answer, int64_t now_ns);
 
 /* ---- witness.c ---- */
 

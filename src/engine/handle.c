@@ -43,8 +43,8 @@ struct rl_handle *rl_engine_take_ready(struct rl_engine *engine)
 }
 
 /* Nodes that could not be asked have voted: they are unreachable, and the lock is told. */
-static void answer_refused(struct rl_engine *engine, struct rl_handle *handle,
-                           const struct rl_send *send, uint16_t refused, int64_t now_ns)
+static void answer_unasked(struct rl_engine *engine, struct rl_handle *handle,
+                           const struct rl_send *send, uint16_t unasked, int64_t now_ns)
 {
     if (send->op == RL_OP_ROLLBACK || send->op == RL_OP_QUIT || send->op == RL_OP_LEAVE ||
         send->op == RL_OP_HEAL)
@@ -58,7 +58,7 @@ static void answer_refused(struct rl_engine *engine, struct rl_handle *handle,
             .round = send->round,
         };
 
-        if (!(refused & (1u << i)))
+        if (!(unasked & (1u << i)))
             continue;
         event.answer = rl_node_excuse(engine, i);
         rl_handle_step(engine, handle, &event);
@@ -121,10 +121,10 @@ static void note_news(struct rl_engine *engine, struct rl_handle *handle,
 static void perform(struct rl_engine *engine, struct rl_handle *handle,
                     const struct rl_actions *actions, int64_t now_ns)
 {
-    uint16_t refused[RL_SENDS_MAX];
+    uint16_t unasked[RL_SENDS_MAX];
 
     for (uint32_t i = 0; i < actions->send_count; i++)
-        refused[i] = rl_send_to_nodes(engine, handle, &actions->send[i], now_ns);
+        unasked[i] = rl_ask_nodes(engine, handle, &actions->send[i], now_ns);
     if (actions->done || actions->lost || actions->jeopardy || actions->recovered)
         note_news(engine, handle, actions);
     rl_timers_set(&engine->timers, &handle->timer,
@@ -132,8 +132,8 @@ static void perform(struct rl_engine *engine, struct rl_handle *handle,
     if (handle->lock.pursuit)
         pursue(engine, handle, now_ns);
     for (uint32_t i = 0; i < actions->send_count; i++)
-        if (refused[i])
-            answer_refused(engine, handle, &actions->send[i], refused[i], now_ns);
+        if (unasked[i])
+            answer_unasked(engine, handle, &actions->send[i], unasked[i], now_ns);
 }
 
 void rl_handle_step(struct rl_engine *engine, struct rl_handle *handle, struct rl_event *event)
@@ -149,6 +149,35 @@ void rl_handle_step(struct rl_engine *engine, struct rl_handle *handle, struct r
 
 /* ---- what comes back ---- */
 
+bool rl_outlives_its_handle(enum rl_op op)
+{
+    switch (op) {
+    case RL_OP_RELEASE:
+    case RL_OP_ROLLBACK:
+    case RL_OP_QUIT:
+    case RL_OP_LEAVE:
+    case RL_OP_WAITERS:
+    case RL_OP_WAKE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* A native delete wakes no waiter: what it leaves to be done. */
+static void wake_waiters(struct rl_engine *engine, struct rl_claim *claim, uint8_t node,
+                         enum rl_op op, const struct rl_answer *answer, int64_t now_ns)
+{
+    if (answer->vote != REDLOCK_VOTE_GRANTED)
+        return;
+    if (answer->contended || op == RL_OP_WAITERS)
+        rl_be_courteous(engine, claim, now_ns);
+    if (op == RL_OP_ROLLBACK && rl_node_deletes_natively(engine, node, claim))
+        rl_ask_node(engine, node, claim, NULL, RL_OP_WAITERS, 0, now_ns);
+    else if (op == RL_OP_WAITERS)
+        rl_ask_node(engine, node, claim, NULL, RL_OP_WAKE, 0, now_ns);
+}
+
 void rl_handle_answer(struct rl_engine *engine, struct rl_claim *claim, uint8_t node,
                       const struct rl_pending *request, const struct rl_reply *reply,
                       const struct rl_answer *answer, int64_t now_ns)
@@ -158,7 +187,7 @@ void rl_handle_answer(struct rl_engine *engine, struct rl_claim *claim, uint8_t 
     enum rl_op op = (enum rl_op)request->op;
 
     if (rl_outlives_its_handle(op)) {
-        rl_tell_waiters(engine, claim, node, op, answer, now_ns);
+        wake_waiters(engine, claim, node, op, answer, now_ns);
         rl_note_given_back(engine, node, request, answer);
     }
     if (rl_outlives_its_handle(op) && op != RL_OP_RELEASE)

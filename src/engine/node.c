@@ -8,30 +8,6 @@
 
 #define RTT_SMOOTHING 8
 
-bool rl_node_request(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
-                     enum rl_op op, uint32_t round, const struct rl_command *command)
-{
-    struct rl_session *session = &engine->node[node].session;
-    struct rl_pending entry = {
-        .subject = claim,
-        .round = round,
-        .op = (uint16_t)op,
-        .by_script = command->script != 0,
-        .witnessed = command->witnessed,
-    };
-
-    if (!rl_session_push(session, command, entry))
-        return false;
-    session->abilities.known_scripts |= command->script;
-    session->wants_witness |= command->witnessed;
-    if (op == RL_OP_ACQUIRE || op == RL_OP_AGAIN || op == RL_OP_HEAL)
-        claim->touched |= (uint16_t)(1u << node);
-    if (op == RL_OP_RELEASE || op == RL_OP_ROLLBACK || op == RL_OP_QUIT)
-        claim->returned |= (uint16_t)(1u << node);
-    rl_claim_ref(claim);
-    return true;
-}
-
 struct rl_answer rl_node_excuse(const struct rl_engine *engine, uint8_t node)
 {
     const struct rl_session *session = &engine->node[node].session;
@@ -81,16 +57,9 @@ static void send_orphans(struct rl_engine *engine, uint8_t node, int64_t now_ns)
     at->orphans_sent = count > 0;
     for (uint32_t i = 0; i < count; i++) {
         struct rl_claim *claim = at->orphan[i];
-        struct rl_description description;
-        struct rl_command command;
 
-        if (now_ns < claim->gone_ns) {
-            enum rl_op op = orphan_op(engine, claim);
-
-            rl_describe(engine, claim, NULL, op, now_ns, &description);
-            rl_recipe_command(op, &description.subject, &at->session.abilities, &command);
-            rl_node_request(engine, node, claim, op, 0, &command);
-        }
+        if (now_ns < claim->gone_ns)
+            rl_ask_node(engine, node, claim, NULL, orphan_op(engine, claim), 0, now_ns);
         rl_claim_unref(&engine->claims, claim);
     }
 }
@@ -217,9 +186,6 @@ static bool repeat_with_text(struct rl_engine *engine, uint8_t node,
 {
     struct rl_claim *claim = request->subject;
     enum rl_op op = (enum rl_op)request->op;
-    struct rl_abilities abilities = {.script_by_text = true};
-    struct rl_description description;
-    struct rl_command command;
 
     if (!rl_outlives_its_handle(op) &&
         (!claim->handle || !is_round_alive(claim->handle, request)))
@@ -228,13 +194,7 @@ static bool repeat_with_text(struct rl_engine *engine, uint8_t node,
     if ((op == RL_OP_ACQUIRE || op == RL_OP_AGAIN || op == RL_OP_HEAL) &&
         (claim->returned & (1u << node)))
         return false;
-    rl_describe(engine, claim, claim->handle, op, now_ns, &description);
-    rl_describe_node(engine, claim->handle, node, now_ns, &description);
-    rl_recipe_command(op, &description.subject, &abilities, &command);
-    /* Only a script can have been forgotten: whoever says so of anything else is confused. */
-    if (!command.script)
-        return false;
-    return rl_node_request(engine, node, claim, op, request->round, &command);
+    return rl_ask_node_by_text(engine, node, claim, claim->handle, op, request->round, now_ns);
 }
 
 /*
