@@ -16,10 +16,12 @@
 #include "core/lock.h"
 #include "engine/ask.h"
 #include "engine/claim.h"
+#include "engine/hear.h"
 #include "engine/line.h"
 #include "engine/seeker.h"
 #include "engine/survey.h"
 #include "engine/timers.h"
+#include "engine/vote.h"
 #include "protocol/session.h"
 
 #define RL_ORPHANS_MAX 4096
@@ -164,8 +166,6 @@ void rl_engine_connected(struct rl_engine *engine, uint8_t node, int64_t now_ns)
 /* The connection failed or broke: everything without a reply gets `vote`. */
 void rl_engine_disconnected(struct rl_engine *engine, uint8_t node, enum redlock_vote vote,
                             const char *text, int64_t now_ns);
-/* Bytes were put into rl_session_room(). -1: the driver must close the connection and tell. */
-int rl_engine_received(struct rl_engine *engine, uint8_t node, size_t size, int64_t now_ns);
 /* Connected, asked, and silent for too long: the driver should close it. */
 bool rl_engine_is_stalled(const struct rl_engine *engine, uint8_t node, int64_t now_ns);
 
@@ -210,13 +210,7 @@ void rl_engine_forget_ready(struct rl_engine *engine, struct rl_handle *handle);
 
 /* ---- between node.c and handle.c ---- */
 
-/* Steps that tidy up: they are carried out whether or not anybody still waits for them. */
-bool rl_outlives_its_handle(enum rl_op op);
-/* One node's answer to one request of a claim, for whoever still counts it. */
-void rl_handle_answer(struct rl_engine *engine, struct rl_claim *claim, uint8_t node,
-                      const struct rl_pending *request, const struct rl_reply *reply,
-                      const struct rl_answer *answer, int64_t now_ns);
-/* The same for a handle that is a question (question.c). */
+/* One node's answer to a question (question.c). */
 void rl_question_answer(struct rl_engine *engine, struct rl_handle *handle, uint8_t node,
                         enum rl_op op, const struct rl_reply *reply, struct rl_answer answer,
                         int64_t now_ns);
@@ -231,24 +225,9 @@ void rl_handle_timer(struct rl_engine *engine, struct rl_handle *handle, int64_t
 /* Keeps a release for the node's next connection. */
 void rl_node_keep_orphan(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
                          int64_t now_ns);
-/* The vote of a node that cannot be asked now. */
-struct rl_answer rl_node_excuse(const struct rl_engine *engine, uint8_t node);
 
 /* One event for the lock, and whatever follows from it. */
 void rl_handle_step(struct rl_engine *engine, struct rl_handle *handle, struct rl_event *event);
-
-/* ---- witness.c ---- */
-
-/* Keeps a grant until the witness behind it answers. False: out of memory. */
-bool rl_witness_await(struct rl_engine *engine, uint8_t node, const struct rl_pending *request,
-                      const struct rl_answer *answer);
-/* Does anything of the claim wait for it? */
-bool rl_witness_is_awaited(const struct rl_engine *engine, uint8_t node,
-                           const struct rl_claim *claim);
-void rl_witness_answer(struct rl_engine *engine, uint8_t node, const struct rl_reply *reply,
-                       int64_t now_ns);
-/* The connection is gone, and with it the witness. */
-void rl_witness_gone(struct rl_engine *engine, uint8_t node, int64_t now_ns);
 
 /* ---- waiting.c ---- */
 
@@ -263,8 +242,6 @@ bool rl_may_follow(const struct rl_engine *engine, const struct rl_handle *handl
 /* What a release in front of such an attempt found: does anybody wait there? */
 void rl_note_given_back(struct rl_engine *engine, uint8_t node,
                         const struct rl_pending *request, const struct rl_answer *answer);
-/* A grant to an attempt behind our release, of a node where others may wait: it is theirs. */
-bool rl_is_out_of_turn(const struct rl_claim *claim, uint8_t node);
 void rl_be_courteous(struct rl_engine *engine, const struct rl_claim *claim, int64_t now_ns);
 bool rl_is_courteous(const struct rl_engine *engine, const struct rl_handle *handle,
                      int64_t now_ns);
@@ -291,9 +268,6 @@ void rl_watch_tick(struct rl_engine *engine, int64_t now_ns);
 void rl_watch_use(struct rl_engine *engine, uint8_t node, int64_t now_ns);
 /* After a node's replies: did its clock step, or its standing change? */
 void rl_watch_heard(struct rl_engine *engine, uint8_t node, int64_t now_ns);
-/* Counts a grant only if the node may vote; the session remembers why not. */
-struct rl_answer rl_watch_vote(struct rl_engine *engine, uint8_t node, enum rl_op op,
-                               struct rl_answer answer, int64_t now_ns);
 /* What a person should know about a node's quarantine; empty when it has none. */
 void rl_watch_describe(const struct rl_guard *guard, int64_t now_ns, char *out, size_t size);
 

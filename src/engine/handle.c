@@ -60,7 +60,7 @@ static void answer_unasked(struct rl_engine *engine, struct rl_handle *handle,
 
         if (!(unasked & (1u << i)))
             continue;
-        event.answer = rl_node_excuse(engine, i);
+        event.answer = rl_vote_when_unreachable(engine, i);
         rl_handle_step(engine, handle, &event);
     }
 }
@@ -147,69 +147,7 @@ void rl_handle_step(struct rl_engine *engine, struct rl_handle *handle, struct r
     perform(engine, handle, &actions, event->now_ns);
 }
 
-/* ---- what comes back ---- */
-
-bool rl_outlives_its_handle(enum rl_op op)
-{
-    switch (op) {
-    case RL_OP_RELEASE:
-    case RL_OP_ROLLBACK:
-    case RL_OP_QUIT:
-    case RL_OP_LEAVE:
-    case RL_OP_WAITERS:
-    case RL_OP_WAKE:
-        return true;
-    default:
-        return false;
-    }
-}
-
-/* A native delete wakes no waiter: what it leaves to be done. */
-static void wake_waiters(struct rl_engine *engine, struct rl_claim *claim, uint8_t node,
-                         enum rl_op op, const struct rl_answer *answer, int64_t now_ns)
-{
-    if (answer->vote != REDLOCK_VOTE_GRANTED)
-        return;
-    if (answer->contended || op == RL_OP_WAITERS)
-        rl_be_courteous(engine, claim, now_ns);
-    if (op == RL_OP_ROLLBACK && rl_node_deletes_natively(engine, node, claim))
-        rl_ask_node(engine, node, claim, NULL, RL_OP_WAITERS, 0, now_ns);
-    else if (op == RL_OP_WAITERS)
-        rl_ask_node(engine, node, claim, NULL, RL_OP_WAKE, 0, now_ns);
-}
-
-void rl_handle_answer(struct rl_engine *engine, struct rl_claim *claim, uint8_t node,
-                      const struct rl_pending *request, const struct rl_reply *reply,
-                      const struct rl_answer *answer, int64_t now_ns)
-{
-    struct rl_handle *handle = claim->handle;
-    struct rl_survey *survey = handle ? rl_survey_of(handle) : NULL;
-    enum rl_op op = (enum rl_op)request->op;
-
-    if (rl_outlives_its_handle(op)) {
-        wake_waiters(engine, claim, node, op, answer, now_ns);
-        rl_note_given_back(engine, node, request, answer);
-    }
-    if (rl_outlives_its_handle(op) && op != RL_OP_RELEASE)
-        return;
-    if (!handle)
-        return;
-    if (survey) {
-        /* A late answer to a question that is over says nothing about the next one. */
-        if (request->round == handle->lock.round && !rl_survey_complete(survey))
-            rl_question_answer(engine, handle, node, op, reply, *answer, now_ns);
-        return;
-    }
-    rl_handle_step(engine, handle,
-                   &(struct rl_event){
-                       .type = RL_EVENT_ANSWER,
-                       .now_ns = now_ns,
-                       .node = node,
-                       .op = op,
-                       .round = request->round,
-                       .answer = *answer,
-                   });
-}
+/* ---- timers ---- */
 
 static void find_warming(const struct rl_engine *engine, int64_t now_ns, uint16_t *nodes,
                          int64_t *until_ns)

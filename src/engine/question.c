@@ -17,12 +17,12 @@ static void ask_node(struct rl_engine *engine, struct rl_handle *handle, uint8_t
             rl_session_fail(session, REDLOCK_VOTE_ERROR,
                             (struct rl_slice){NO_IDENTITY, sizeof NO_IDENTITY - 1});
         else
-            unknown = rl_node_excuse(engine, node);
+            unknown = rl_vote_when_unreachable(engine, node);
         rl_survey_answer(survey, node, unknown, NULL, now_ns);
         return;
     }
     if (!rl_ask_node(engine, node, handle->claim, handle, op, handle->lock.round, now_ns))
-        rl_survey_answer(survey, node, rl_node_excuse(engine, node), NULL, now_ns);
+        rl_survey_answer(survey, node, rl_vote_when_unreachable(engine, node), NULL, now_ns);
 }
 
 static void survey_progress(struct rl_engine *engine, struct rl_handle *handle)

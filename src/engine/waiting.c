@@ -102,19 +102,6 @@ void rl_note_given_back(struct rl_engine *engine, uint8_t node,
     line->unwaited = (uint16_t)(nobody ? line->unwaited | bit : line->unwaited & ~bit);
 }
 
-bool rl_is_out_of_turn(const struct rl_claim *claim, uint8_t node)
-{
-    const struct rl_line *line;
-
-    /* Once the lock is held, what comes late only adds to it. */
-    if (!claim->follows || !claim->handle || claim->handle->lock.state != RL_ACQUIRING)
-        return false;
-    line = rl_line_of(claim->handle);
-    if (!RL_RULE(OUT_OF_TURN))
-        return false;
-    return !line || !(line->unwaited & (1u << node));
-}
-
 uint32_t rl_handle_position(const struct rl_handle *handle)
 {
     const struct rl_line *line = rl_line_of(handle);
