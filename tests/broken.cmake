@@ -103,8 +103,8 @@ redlock_broken_test(expiry_timer core/queue.c
 
 # Who has lost the majority keeps its place.
 redlock_broken_test(minority_leaves core/acquire.c
-    [[if (pursuit->attempt_error != REDLOCK_BUSY && pursuit->ticket) {]]
-    [[if (pursuit->attempt_error != REDLOCK_BUSY && pursuit->ticket && false) {]])
+    [[if (acquisition->attempt_error != REDLOCK_BUSY && acquisition->ticket) {]]
+    [[if (acquisition->attempt_error != REDLOCK_BUSY && acquisition->ticket && false) {]])
 
 # A failed attempt keeps what it got.
 redlock_broken_test(rollback core/acquire.c
@@ -134,5 +134,5 @@ redlock_broken_test(late_ears
     [[rl_handles_wake(engine, node, engine->ear_count == engine->policy.quorum, now_ns);]]
     [[(void)now_ns;]]
     core/queue.c [[if (lock->tally.yes_count > 0)
-        free_ns =]] [[if (lock->tally.yes_count > 0 && pursuit->ahead_ms == 0)
+        free_ns =]] [[if (lock->tally.yes_count > 0 && acquisition->ahead_ms == 0)
         free_ns =]])

@@ -144,7 +144,7 @@ static int try_queue(struct rl_audit *audit)
     if (!lock)
         return REDLOCK_NOMEM;
     audit->client->engine.listening = true;
-    rl_seeker_of(&lock->handle)->pursuit.ticket = 1;
+    rl_seeker_of(&lock->handle)->acquisition.ticket = 1;
     rl_seeker_of(&lock->handle)->waiter = AUDIT_WAITER;
     error = try_rights(audit, lock, queue_ops, audit->queue);
     if (!error)

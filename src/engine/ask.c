@@ -72,7 +72,7 @@ static int begin_claim(struct rl_engine *engine, struct rl_handle *handle, int64
     claim->ttl_ns = rl_ttl_ns(&handle->lock);
     rl_claim_seen(claim, now_ns);
     if (seeker) {
-        claim->ticket = seeker->pursuit.ticket;
+        claim->ticket = seeker->acquisition.ticket;
         claim->waiter = claim->ticket ? seeker->waiter : 0;
         claim->contended = claim->ticket != 0;
         claim->follows = rl_may_follow(engine, handle, now_ns);
@@ -123,10 +123,10 @@ static bool respects_queue(const struct rl_handle *handle)
 
     if (handle->claim->follows)
         return false;
-    if (lock->terms.fair || lock->polite)
+    if (lock->terms.fair || lock->respects_queue)
         return true;
-    return seeker &&
-           (lock->pursuit->ticket || (seeker->line && lock->pursuit->attempt_count > 1));
+    return seeker && (lock->acquisition->ticket ||
+                      (seeker->line && lock->acquisition->attempt_count > 1));
 }
 
 static void fill_from_handle(const struct rl_engine *engine, const struct rl_handle *handle,
@@ -147,7 +147,7 @@ static void fill_from_handle(const struct rl_engine *engine, const struct rl_han
         return;
     out->as_waiter = respects_queue(handle);
     out->waiter = seeker ? seeker->waiter : handle->claim->waiter;
-    out->ticket = seeker ? lock->pursuit->ticket : 0;
+    out->ticket = seeker ? lock->acquisition->ticket : 0;
 }
 
 static void fill(const struct rl_engine *engine, const struct rl_claim *claim,
@@ -184,7 +184,7 @@ static void fill_node(struct rl_engine *engine, const struct rl_handle *handle, 
 
     out->identity = guard->identity;
     if (out->fenced)
-        out->in_doubt = !rl_guard_may_vote(guard, now_ns);
+        out->in_doubt = !rl_guard_check_vote(guard, now_ns);
     if (survey) {
         out->placement = engine->placement;
         out->cursor = survey->cursor[node];
@@ -272,7 +272,7 @@ static bool is_left_out(struct rl_engine *engine, const struct rl_handle *handle
 {
     return RL_RULE(HEAL_IS_NO_PROOF) && op == RL_OP_HEAL &&
            (handle->claim->kind_unknown ||
-            !rl_guard_may_vote(&engine->node[node].session.guard, now_ns));
+            !rl_guard_check_vote(&engine->node[node].session.guard, now_ns));
 }
 
 /* A place that was given up is not asked for again: late wake-ups for it must find no waiter. */

@@ -95,19 +95,19 @@ struct rl_handle {
 /* What it has until its lock is held; NULL from then on. */
 static inline struct rl_seeker *rl_seeker_of(const struct rl_handle *handle)
 {
-    return (struct rl_seeker *)handle->lock.pursuit;
+    return (struct rl_seeker *)handle->lock.acquisition;
 }
 
 /* The question that it is instead of a lock; NULL: a lock. */
 static inline struct rl_survey *rl_survey_of(const struct rl_handle *handle)
 {
-    return handle->lock.pursuit ? rl_seeker_of(handle)->survey : NULL;
+    return handle->lock.acquisition ? rl_seeker_of(handle)->survey : NULL;
 }
 
 /* Where it waits; NULL: nowhere. */
 static inline struct rl_line *rl_line_of(const struct rl_handle *handle)
 {
-    return handle->lock.pursuit ? rl_seeker_of(handle)->line : NULL;
+    return handle->lock.acquisition ? rl_seeker_of(handle)->line : NULL;
 }
 
 /*
@@ -199,7 +199,7 @@ int rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_op
 /* A node's memory or clock is not to be trusted: holds that lean on it are told. */
 void rl_handles_node_out(struct rl_engine *engine, uint8_t node, int64_t now_ns);
 /* Our own clock is not to be trusted: all holds are over. */
-void rl_handles_abandon(struct rl_engine *engine, int64_t now_ns);
+void rl_handles_our_clock(struct rl_engine *engine, int64_t now_ns);
 /* Forgets the handle. give_up: what it holds or tries to get is released on every node. */
 void rl_handle_drop(struct rl_engine *engine, struct rl_handle *handle, bool give_up,
                     int64_t now_ns);
@@ -219,7 +219,7 @@ void rl_question_timer(struct rl_engine *engine, struct rl_handle *handle, uint1
 /* Two characters a byte, not terminated. */
 void rl_write_hex(const uint8_t *bytes, size_t size, char *out);
 /* The handle has news. */
-void rl_engine_tell(struct rl_engine *engine, struct rl_handle *handle);
+void rl_engine_add_ready(struct rl_engine *engine, struct rl_handle *handle);
 /* A timer came up. */
 void rl_handle_timer(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns);
 /* Keeps a release for the node's next connection. */

@@ -214,7 +214,7 @@ void rl_hear_nothing(struct rl_engine *engine, uint8_t node, bool nothing_was_se
     struct rl_node *at = &engine->node[node];
     struct rl_pending request;
 
-    while (rl_session_abandon(&at->session, &request)) {
+    while (rl_session_take_unanswered(&at->session, &request)) {
         struct rl_claim *claim = request.subject;
         struct rl_answer answer = rl_vote_when_unreachable(engine, node);
 

@@ -29,8 +29,8 @@ static enum rl_op orphan_op(const struct rl_engine *engine, const struct rl_clai
     const struct rl_line *line =
         claim->waiter ? rl_line_of_number(&engine->lines, claim->waiter) : NULL;
 
-    return line && line->first->lock.pursuit->ticket == claim->ticket ? RL_OP_ROLLBACK
-                                                                      : RL_OP_QUIT;
+    return line && line->first->lock.acquisition->ticket == claim->ticket ? RL_OP_ROLLBACK
+                                                                          : RL_OP_QUIT;
 }
 
 static void send_orphans(struct rl_engine *engine, uint8_t node, int64_t now_ns)

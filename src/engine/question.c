@@ -38,7 +38,7 @@ static void survey_progress(struct rl_engine *engine, struct rl_handle *handle)
         return;
     handle->done = true;
     handle->done_error = (int8_t)rl_survey_error(survey);
-    rl_engine_tell(engine, handle);
+    rl_engine_add_ready(engine, handle);
 }
 
 int rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_op question,
@@ -52,7 +52,7 @@ int rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_op
     if (!handle->claim->value_size && rl_claim_draw_value(engine, handle->claim, 0) < 0) {
         handle->done = true;
         handle->done_error = REDLOCK_SYSTEM;
-        rl_engine_tell(engine, handle);
+        rl_engine_add_ready(engine, handle);
         return 0;
     }
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {

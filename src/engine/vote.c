@@ -130,7 +130,7 @@ static void check_guard(struct rl_session *session, int64_t now_ns, struct rl_an
     char text[REDLOCK_TEXT_MAX];
     bool may_vote = answer->has_marker ? rl_guard_marker(guard, answer->marker, answer->present,
                                                          answer->marker_max_ttl_ms, now_ns)
-                                       : rl_guard_may_vote(guard, now_ns);
+                                       : rl_guard_check_vote(guard, now_ns);
 
     if (answer->beyond_max_ttl) {
         snprintf(text, sizeof text, "%s", rl_guard_reason_text(RL_GUARD_MAX_TTL_REASON));
@@ -152,7 +152,7 @@ static void check_node(struct rl_engine *engine, uint8_t node, enum rl_op op, in
     switch (op) {
     case RL_OP_EXTEND:
         /* Compare-and-renew may count in quarantine too (G3): core/hold.c knows. */
-        answer->in_quarantine = !rl_guard_may_vote(&session->guard, now_ns);
+        answer->in_quarantine = !rl_guard_check_vote(&session->guard, now_ns);
         return;
     case RL_OP_ADMIT:
         if (answer->vote == REDLOCK_VOTE_GRANTED)

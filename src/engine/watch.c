@@ -114,7 +114,7 @@ static void blame_ourselves(struct rl_engine *engine, int64_t now_ns)
 {
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
         rl_guard_forgive_clock(&engine->node[i].session.guard);
-    rl_handles_abandon(engine, now_ns);
+    rl_handles_our_clock(engine, now_ns);
 }
 
 static void end_trial(struct rl_engine *engine, int64_t now_ns)

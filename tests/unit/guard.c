@@ -36,7 +36,7 @@ CASE(nothing_counts_before_the_check, "G1: no vote before the check has answered
 {
     struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
 
-    CHECK(!rl_guard_may_vote(&guard, 1000 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 1000 * S_NS));
 }
 
 CASE(old_nodes_vote_at_once, "G1: up longer than max_ttl and the margin.")
@@ -45,11 +45,11 @@ CASE(old_nodes_vote_at_once, "G1: up longer than max_ttl and the margin.")
     struct rl_facts facts = healthy(63);
 
     rl_guard_judge(&guard, &facts, 0);
-    CHECK(rl_guard_may_vote(&guard, 0));
+    CHECK(rl_guard_check_vote(&guard, 0));
     facts = healthy(62);
     rl_guard_connected(&guard);
     rl_guard_judge(&guard, &facts, 0);
-    CHECK(!rl_guard_may_vote(&guard, 0));
+    CHECK(!rl_guard_check_vote(&guard, 0));
 }
 
 CASE(young_nodes_wait, "G1: watched on one connection for max_ttl and the margin.")
@@ -58,14 +58,14 @@ CASE(young_nodes_wait, "G1: watched on one connection for max_ttl and the margin
     struct rl_facts facts = healthy(5);
 
     rl_guard_judge(&guard, &facts, 100 * S_NS);
-    CHECK(!rl_guard_may_vote(&guard, 161 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 161 * S_NS));
     CHECK_INT(162 * S_NS, rl_guard_ends_ns(&guard));
     /* A break starts the watch anew, however long it had gone on. */
     rl_guard_connected(&guard);
-    CHECK(!rl_guard_may_vote(&guard, 170 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 170 * S_NS));
     rl_guard_judge(&guard, &facts, 161 * S_NS);
-    CHECK(!rl_guard_may_vote(&guard, 170 * S_NS));
-    CHECK(rl_guard_may_vote(&guard, 223 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 170 * S_NS));
+    CHECK(rl_guard_check_vote(&guard, 223 * S_NS));
 }
 
 CASE(a_new_connection_begins_unchecked, "G1: what was known belongs to the old connection.")
@@ -74,9 +74,9 @@ CASE(a_new_connection_begins_unchecked, "G1: what was known belongs to the old c
     struct rl_facts facts = healthy(1000);
 
     rl_guard_judge(&guard, &facts, 0);
-    CHECK(rl_guard_may_vote(&guard, 0));
+    CHECK(rl_guard_check_vote(&guard, 0));
     rl_guard_connected(&guard);
-    CHECK(!rl_guard_may_vote(&guard, 1000 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 1000 * S_NS));
 }
 
 CASE(a_marker_of_this_incarnation_admits, "G1, G5: of another incarnation it does not.")
@@ -86,18 +86,18 @@ CASE(a_marker_of_this_incarnation_admits, "G1, G5: of another incarnation it doe
 
     strcpy(facts.marker, "r1:p1");
     rl_guard_judge(&guard, &facts, 0);
-    CHECK(rl_guard_may_vote(&guard, 0));
+    CHECK(rl_guard_check_vote(&guard, 0));
     /* Restarted from a snapshot: the marker survived, newer locks did not. */
     strcpy(facts.run_id, "r2");
     rl_guard_connected(&guard);
     rl_guard_judge(&guard, &facts, 0);
-    CHECK(!rl_guard_may_vote(&guard, 0));
+    CHECK(!rl_guard_check_vote(&guard, 0));
     /* Promoted in place: the same process with another history. */
     strcpy(facts.run_id, "r1");
     strcpy(facts.replid, "p2");
     rl_guard_connected(&guard);
     rl_guard_judge(&guard, &facts, 0);
-    CHECK(!rl_guard_may_vote(&guard, 0));
+    CHECK(!rl_guard_check_vote(&guard, 0));
 }
 
 CASE(loading_and_replicas_do_not_vote, "G1: not even with a marker, nor after any time.")
@@ -108,13 +108,13 @@ CASE(loading_and_replicas_do_not_vote, "G1: not even with a marker, nor after an
     strcpy(facts.marker, "r1:p1");
     facts.loading = true;
     rl_guard_judge(&guard, &facts, 0);
-    CHECK(!rl_guard_may_vote(&guard, 1000 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 1000 * S_NS));
     facts.loading = false;
     facts.master = false;
     rl_guard_judge(&guard, &facts, 0);
-    CHECK(!rl_guard_may_vote(&guard, 1000 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 1000 * S_NS));
     rl_guard_vouched(&guard);
-    CHECK(!rl_guard_may_vote(&guard, 1000 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 1000 * S_NS));
 }
 
 CASE(a_node_that_tells_nothing_is_watched, "G1: forbidden INFO is no proof of age.")
@@ -123,8 +123,8 @@ CASE(a_node_that_tells_nothing_is_watched, "G1: forbidden INFO is no proof of ag
     struct rl_facts facts = {0};
 
     rl_guard_judge(&guard, &facts, 0);
-    CHECK(!rl_guard_may_vote(&guard, 61 * S_NS));
-    CHECK(rl_guard_may_vote(&guard, 63 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 61 * S_NS));
+    CHECK(rl_guard_check_vote(&guard, 63 * S_NS));
 }
 
 CASE(a_repeated_check_shortens_nothing, "G1: being asked again is no reason for trust.")
@@ -144,17 +144,17 @@ CASE(a_repeated_check_shortens_nothing, "G1: being asked again is no reason for 
     rl_guard_judge(&guard, &facts, 0);
     facts.master = true;
     rl_guard_judge(&guard, &facts, 10 * S_NS);
-    CHECK(!rl_guard_may_vote(&guard, 71 * S_NS));
-    CHECK(rl_guard_may_vote(&guard, 73 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 71 * S_NS));
+    CHECK(rl_guard_check_vote(&guard, 73 * S_NS));
 
     /* Demoted and promoted between two checks: its history has another name. */
     guard = guard_of(RL_GUARD_DEFAULT);
     facts = healthy(1000);
     rl_guard_judge(&guard, &facts, 0);
-    CHECK(rl_guard_may_vote(&guard, 0));
+    CHECK(rl_guard_check_vote(&guard, 0));
     strcpy(facts.replid, "p2");
     rl_guard_judge(&guard, &facts, 10 * S_NS);
-    CHECK(!rl_guard_may_vote(&guard, 10 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 10 * S_NS));
 }
 
 CASE(a_set_clock_is_not_forgotten, "G6: not by a new check, a new connection or a marker.")
@@ -166,14 +166,14 @@ CASE(a_set_clock_is_not_forgotten, "G6: not by a new check, a new connection or 
     rl_guard_judge(&guard, &facts, 0);
     rl_guard_blame_clock(&guard, 10 * S_NS);
     rl_guard_judge(&guard, &facts, 20 * S_NS);
-    CHECK(!rl_guard_may_vote(&guard, 20 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 20 * S_NS));
     rl_guard_connected(&guard);
     rl_guard_judge(&guard, &facts, 30 * S_NS);
-    CHECK(!rl_guard_may_vote(&guard, 71 * S_NS));
-    CHECK(rl_guard_may_vote(&guard, 73 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 71 * S_NS));
+    CHECK(rl_guard_check_vote(&guard, 73 * S_NS));
     rl_guard_blame_clock(&guard, 100 * S_NS);
     rl_guard_vouched(&guard);
-    CHECK(rl_guard_may_vote(&guard, 100 * S_NS));
+    CHECK(rl_guard_check_vote(&guard, 100 * S_NS));
 }
 
 CASE(the_longest_ttl_of_anybody_counts, "G4: the node's max_ttl may be larger than ours.")
@@ -183,8 +183,8 @@ CASE(the_longest_ttl_of_anybody_counts, "G4: the node's max_ttl may be larger th
 
     facts.marker_max_ttl_ms = 120000;
     rl_guard_judge(&guard, &facts, 0);
-    CHECK(!rl_guard_may_vote(&guard, 100 * S_NS));
-    CHECK(rl_guard_may_vote(&guard, 123 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 100 * S_NS));
+    CHECK(rl_guard_check_vote(&guard, 123 * S_NS));
 }
 
 static struct rl_slice slice(const char *text)
@@ -199,19 +199,19 @@ CASE(strict_needs_the_marker_with_every_grant, "G2: gone once means out, for the
 
     /* Age alone admits nobody in strict mode. */
     rl_guard_judge(&guard, &facts, 0);
-    CHECK(!rl_guard_may_vote(&guard, 0));
+    CHECK(!rl_guard_check_vote(&guard, 0));
     strcpy(facts.marker, "r1:p1");
     rl_guard_judge(&guard, &facts, 0);
     CHECK(rl_guard_marker(&guard, slice("r1:p1"), slice("r1:p1"), 60000, 0));
     CHECK(!rl_guard_marker(&guard, slice(""), slice("r1:p1"), 0, 1 * S_NS));
-    CHECK(!rl_guard_may_vote(&guard, 1000 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 1000 * S_NS));
 
     /* Probation: watched, then admitted by compare. */
     rl_guard_probed(&guard, slice("r1:p1/nonce"), 10 * S_NS);
     CHECK(!rl_guard_wants_admission(&guard, 71 * S_NS));
     CHECK(rl_guard_wants_admission(&guard, 72 * S_NS));
     rl_guard_admitted(&guard, false, 72 * S_NS);
-    CHECK(!rl_guard_may_vote(&guard, 72 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 72 * S_NS));
     CHECK(!rl_guard_wants_admission(&guard, 200 * S_NS));
     rl_guard_probed(&guard, slice("r1:p1/other"), 200 * S_NS);
     CHECK(rl_guard_wants_admission(&guard, 262 * S_NS));
@@ -228,7 +228,7 @@ CASE(strict_sees_a_restart_behind_a_proxy,
     strcpy(facts.marker, "r1:p1");
     rl_guard_judge(&guard, &facts, 0);
     CHECK(!rl_guard_marker(&guard, slice("r1:p1"), slice("r2:p2"), 60000, 1 * S_NS));
-    CHECK(!rl_guard_may_vote(&guard, 1000 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 1000 * S_NS));
 }
 
 CASE(strict_remembers_a_set_clock, "G6: whatever becomes of the order to take its marker away.")
@@ -243,7 +243,7 @@ CASE(strict_remembers_a_set_clock, "G6: whatever becomes of the order to take it
     rl_guard_judge(&guard, &facts, 20 * S_NS);
     CHECK(!rl_guard_marker(&guard, slice("r1:p1"), slice("r1:p1"), 60000, 30 * S_NS));
     CHECK(!rl_guard_marker(&guard, slice(""), slice("r1:p1"), 60000, 31 * S_NS));
-    CHECK(!rl_guard_may_vote(&guard, 71 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 71 * S_NS));
 }
 
 CASE(switched_off_everybody_votes, "The guard can be switched off, and then guards nothing.")
@@ -252,7 +252,7 @@ CASE(switched_off_everybody_votes, "The guard can be switched off, and then guar
     struct rl_facts facts = healthy(0);
 
     rl_guard_judge(&guard, &facts, 0);
-    CHECK(rl_guard_may_vote(&guard, 0));
+    CHECK(rl_guard_check_vote(&guard, 0));
 }
 
 /* Samples a node whose clock is `offset` ahead, asked at `at` and answered after `trip`. */
@@ -272,14 +272,14 @@ CASE(a_set_clock_is_proven, "G6: steps of 50 ms and more, in both directions.")
         rl_guard_judge(&guard, &facts, 0);
         for (int64_t at = 0; at < 20; at++)
             sample(&guard, at * S_NS, MS_NS / 4, 5000 * S_NS);
-        CHECK(rl_guard_may_vote(&guard, 20 * S_NS));
+        CHECK(rl_guard_check_vote(&guard, 20 * S_NS));
         sample(&guard, 20 * S_NS, MS_NS / 4, 5000 * S_NS + steps_ms[i] * MS_NS);
         CHECK(guard.step_ns != 0);
         CHECK_INT(steps_ms[i] > 0, guard.step_ns > 0);
-        CHECK(!rl_guard_may_vote(&guard, 20 * S_NS));
+        CHECK(!rl_guard_check_vote(&guard, 20 * S_NS));
         rl_guard_blame_clock(&guard, 20 * S_NS);
-        CHECK(!rl_guard_may_vote(&guard, 81 * S_NS));
-        CHECK(rl_guard_may_vote(&guard, 83 * S_NS));
+        CHECK(!rl_guard_check_vote(&guard, 81 * S_NS));
+        CHECK(rl_guard_check_vote(&guard, 83 * S_NS));
     }
 }
 
