@@ -37,13 +37,15 @@ static size_t batch_size;
 static void encode_ours(void)
 {
     static char out[256];
-    struct rl_name_keys keys = {.lock = slice(set_key)};
-    struct rl_subject subject = {
-        .name_count = 1, .name = &keys, .value = slice(set_value), .ttl_ms = slice("10000")};
+    struct rl_request request = {
+        .name_count = 1, .keys = slice(set_key), .value = slice(set_value), .ttl_ms = 10000};
     struct rl_abilities abilities = {0};
+    struct rl_words words;
     struct rl_command command;
+
+    rl_words_write(&request, &words);
     for (int i = 0; i < BATCH; i++) {
-        rl_recipe_command(RL_OP_ACQUIRE, &subject, &abilities, &command);
+        rl_command_write(&words, &abilities, &command);
         sink += (uint64_t)(rl_resp_encode(&command, out) - out);
     }
 }

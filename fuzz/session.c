@@ -334,9 +334,9 @@ static void end(struct world *world)
         if (world->connecting[i])
             disconnect(world, i, REDLOCK_VOTE_REFUSED, "the end");
     for (int i = 0; i < SLOTS; i++) {
-        const struct rl_pursuit *pursuit = world->slot[i].handle.lock.pursuit;
+        const struct rl_acquisition *acquisition = world->slot[i].handle.lock.acquisition;
 
-        if (world->slot[i].used && pursuit && pursuit->wait_deadline_ns == RL_NEVER_NS)
+        if (world->slot[i].used && acquisition && acquisition->wait_deadline_ns == RL_NEVER_NS)
             rl_handle_cancel(&world->engine, &world->slot[i].handle, world->now_ns);
     }
     world_look(world);

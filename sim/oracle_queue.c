@@ -30,9 +30,9 @@ static bool is_waiting(const struct sim_worker *worker)
 /* Held already, though the application has not been told: no place any more. */
 static bool has_ticket(const struct sim_worker *worker)
 {
-    const struct rl_pursuit *pursuit = worker->handle.lock.pursuit;
+    const struct rl_acquisition *acquisition = worker->handle.lock.acquisition;
 
-    return pursuit && pursuit->ticket;
+    return acquisition && acquisition->ticket;
 }
 
 static struct rl_slice key_of(char *out, size_t size, const char *head, uint8_t lock)
@@ -151,7 +151,7 @@ void sim_queue_observe(struct sim_world *world, const struct sim_worker *worker)
 {
     const struct rl_lock *lock = &worker->handle.lock;
 
-    if (lock->state == RL_BACKOFF && lock->pursuit->ticket)
+    if (lock->state == RL_BACKOFF && lock->acquisition->ticket)
         sim_fail(world, "no place without a quorum",
                  "c%u.%u %s waits for nodes, and has a place", worker->client->index + 1,
                  worker->index + 1, worker->label);

@@ -75,7 +75,7 @@ static void let_callbacks_come(redlock *client, redlock_lock *lock)
     lock->operation = RL_NO_OPERATION;
     if (!lock->handle.lost && !lock->handle.jeopardy && !lock->handle.recovered)
         return;
-    rl_engine_tell(&client->engine, &lock->handle);
+    rl_engine_add_ready(&client->engine, &lock->handle);
     rl_wake(client);
 }
 

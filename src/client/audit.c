@@ -132,15 +132,8 @@ static void leave_queue(redlock *client, redlock_lock *lock)
     struct rl_claim *claim = lock->handle.claim;
 
     claim->waiter = rl_seeker_of(&lock->handle)->waiter;
-    for (uint8_t i = 0; i < engine->policy.node_count; i++) {
-        struct rl_description description;
-        struct rl_command command;
-
-        rl_describe(engine, claim, NULL, RL_OP_LEAVE, rl_now_ns(), &description);
-        rl_recipe_command(RL_OP_LEAVE, &description.subject, &engine->node[i].session.abilities,
-                          &command);
-        rl_node_request(engine, i, claim, RL_OP_LEAVE, 0, &command);
-    }
+    for (uint8_t i = 0; i < engine->policy.node_count; i++)
+        rl_ask_node(engine, i, claim, NULL, RL_OP_LEAVE, 0, rl_now_ns());
 }
 
 static int try_queue(struct rl_audit *audit)
@@ -152,7 +145,7 @@ static int try_queue(struct rl_audit *audit)
     if (!lock)
         return REDLOCK_NOMEM;
     audit->client->engine.listening = true;
-    rl_seeker_of(&lock->handle)->pursuit.ticket = 1;
+    rl_seeker_of(&lock->handle)->acquisition.ticket = 1;
     rl_seeker_of(&lock->handle)->waiter = AUDIT_WAITER;
     error = try_rights(audit, lock, queue_ops, audit->queue);
     if (!error)

@@ -40,10 +40,10 @@ static void describe(const redlock *client, const struct rl_node_vote *votes,
 
 void rl_report_lock(const redlock_lock *lock, redlock_report *out)
 {
-    const struct rl_pursuit *pursuit = lock->handle.lock.pursuit;
+    const struct rl_acquisition *acquisition = lock->handle.lock.acquisition;
     redlock_report report = {.size = sizeof report};
 
-    describe(lock->client, lock->handle.lock.node, pursuit ? pursuit->key_ttl_ms : NULL,
+    describe(lock->client, lock->handle.lock.node, acquisition ? acquisition->key_ttl_ms : NULL,
              &report);
     rl_struct_fill(out, &report, sizeof report);
 }

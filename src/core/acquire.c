@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From the first attempt to the hold, or to the end of patience (A2-A4, A9). */
+/* From the first attempt to the hold, or to the end of the wait (A2-A4, A9). */
 #include "core/lock_internal.h"
 #include "core/rules.h"
 
@@ -17,35 +17,35 @@
 
 static void choose_slot(struct rl_lock *lock, uint32_t random)
 {
-    struct rl_pursuit *pursuit = lock->pursuit;
+    struct rl_acquisition *acquisition = lock->acquisition;
 
-    if (pursuit->free_slot)
-        lock->slot = pursuit->free_slot;
+    if (acquisition->free_slot)
+        lock->slot = acquisition->free_slot;
     else if (!lock->slot)
         lock->slot = (uint16_t)(1 + random % lock->terms.slots);
-    pursuit->free_slot = 0;
+    acquisition->free_slot = 0;
 }
 
 void rl_acquire_attempt(struct rl_lock *lock, int64_t now_ns, uint32_t random,
                         struct rl_actions *out)
 {
-    struct rl_pursuit *pursuit = lock->pursuit;
+    struct rl_acquisition *acquisition = lock->acquisition;
 
     /* t0 is noted before anything is sent (A2): the validity counts from here. */
     rl_round_begin(lock, now_ns, rl_lock_node_timeout_ns(lock->policy, rl_ttl_ns(lock)));
     lock->state = RL_ACQUIRING;
-    pursuit->attempt_count++;
+    acquisition->attempt_count++;
     lock->longest_ttl_ms = lock->ttl_ms;
     lock->token = 0;
     lock->came_from_queue = false;
     lock->unanswered = 0;
-    pursuit->owners[0] = pursuit->owners[1] = (struct rl_owners_token){0};
-    pursuit->nested = 0;
-    pursuit->beyond_max_ttl = 0;
-    pursuit->out_of_turn = 0;
-    pursuit->woken = pursuit->again_count = 0;
-    pursuit->ahead_ms = 0;
-    pursuit->patience_ns = RL_NEVER_NS;
+    acquisition->owners[0] = acquisition->owners[1] = (struct rl_owners_token){0};
+    acquisition->nested = 0;
+    acquisition->beyond_max_ttl = 0;
+    acquisition->out_of_turn = 0;
+    acquisition->woken = acquisition->again_count = 0;
+    acquisition->ahead_ms = 0;
+    acquisition->grace_ends_ns = RL_NEVER_NS;
     if (lock->terms.kind == REDLOCK_SEMAPHORE)
         choose_slot(lock, random);
     rl_send(out, RL_OP_ACQUIRE, rl_all_nodes(lock), lock->round);
@@ -54,17 +54,17 @@ void rl_acquire_attempt(struct rl_lock *lock, int64_t now_ns, uint32_t random,
 void rl_acquire_begin(struct rl_lock *lock, const struct rl_event *event,
                       struct rl_actions *out)
 {
-    struct rl_pursuit *pursuit = lock->pursuit;
+    struct rl_acquisition *acquisition = lock->acquisition;
 
     lock->ttl_ms = (uint32_t)(event->ttl_ns / RL_NS_PER_MS);
-    pursuit->wait_deadline_ns = event->wait_deadline_ns;
-    pursuit->attempt_error = REDLOCK_NOQUORUM; /* no node has answered anything yet */
-    if (pursuit->wait_deadline_ns && event->now_ns >= pursuit->wait_deadline_ns)
+    acquisition->wait_deadline_ns = event->wait_deadline_ns;
+    acquisition->attempt_error = REDLOCK_NOQUORUM; /* no node has answered anything yet */
+    if (acquisition->wait_deadline_ns && event->now_ns >= acquisition->wait_deadline_ns)
         /* The call has waited too long for its driver: no attempt starts after the deadline (A9). */
         rl_acquire_give_up(lock, out, REDLOCK_TIMEOUT);
     else if (event->parked)
         rl_queue_park(lock, event);
-    else if (event->courteous)
+    else if (event->yields)
         rl_queue_begin(lock, event->now_ns, out);
     else
         rl_acquire_attempt(lock, event->now_ns, event->random, out);
@@ -76,15 +76,15 @@ void rl_acquire_begin(struct rl_lock *lock, const struct rl_event *event,
  */
 static int64_t retry_at_ns(const struct rl_lock *lock, int64_t now_ns, uint32_t random)
 {
-    const struct rl_pursuit *pursuit = lock->pursuit;
+    const struct rl_acquisition *acquisition = lock->acquisition;
     int64_t bound_ns = lock->policy->retry_min_ns;
-    int64_t left_ns = pursuit->wait_deadline_ns - now_ns - LAST_MOMENTS_NS;
+    int64_t left_ns = acquisition->wait_deadline_ns - now_ns - LAST_MOMENTS_NS;
 
     if (left_ns <= 0)
         return RL_NEVER_NS;
 
-    for (uint32_t i = 1; i < pursuit->attempt_count && bound_ns < lock->policy->retry_max_ns;
-         i++)
+    for (uint32_t i = 1;
+         i < acquisition->attempt_count && bound_ns < lock->policy->retry_max_ns; i++)
         bound_ns *= 2;
     if (bound_ns > lock->policy->retry_max_ns)
         bound_ns = lock->policy->retry_max_ns;
@@ -97,35 +97,35 @@ static enum rl_verdict verdict(const struct rl_lock *lock)
 {
     if (!RL_RULE(READERS_MAJORITY) && lock->terms.kind == REDLOCK_SHARED &&
         lock->tally.yes_count > 0)
-        return RL_WON;
+        return RL_TALLY_WON;
     return rl_tally_verdict(&lock->tally);
 }
 
 /* Enough nodes could have voted for us, but another's keys are there: busy, not broken. */
 static int attempt_error(const struct rl_lock *lock)
 {
-    uint8_t held_count = rl_votes_of(lock, REDLOCK_VOTE_HELD);
-    uint8_t failed_count = (uint8_t)(lock->tally.no_count - held_count);
+    uint8_t taken_count = rl_votes_of(lock, REDLOCK_VOTE_HELD);
+    uint8_t failed_count = (uint8_t)(lock->tally.no_count - taken_count);
 
-    if (held_count > 0 && lock->policy->node_count - failed_count >= lock->policy->quorum)
+    if (taken_count > 0 && lock->policy->node_count - failed_count >= lock->policy->quorum)
         return REDLOCK_BUSY;
     return rl_no_quorum_error(lock);
 }
 
 int rl_acquire_final_error(const struct rl_lock *lock)
 {
-    const struct rl_pursuit *pursuit = lock->pursuit;
+    const struct rl_acquisition *acquisition = lock->acquisition;
 
     /* After a wait, "busy" means that the wait was not long enough. */
-    if (pursuit->attempt_error == REDLOCK_BUSY && pursuit->wait_deadline_ns)
+    if (acquisition->attempt_error == REDLOCK_BUSY && acquisition->wait_deadline_ns)
         return REDLOCK_TIMEOUT;
-    return pursuit->attempt_error;
+    return acquisition->attempt_error;
 }
 
 void rl_acquire_give_up(struct rl_lock *lock, struct rl_actions *out, int error)
 {
-    /* Whoever is behind us must not wait for somebody who has gone. */
-    if (lock->pursuit->ticket)
+    /* Waiters behind us must not wait for a waiter that has gone. */
+    if (lock->acquisition->ticket)
         rl_send(out, RL_OP_LEAVE, rl_all_nodes(lock), lock->round);
     rl_queue_forget(lock);
     lock->state = RL_ENDED;
@@ -139,7 +139,7 @@ static uint16_t nodes_that_refused(const struct rl_lock *lock)
     for (uint8_t i = 0; i < lock->policy->node_count; i++)
         if (lock->node[i].vote == REDLOCK_VOTE_HELD)
             nodes |= (uint16_t)(1u << i);
-    return (uint16_t)(nodes & ~lock->pursuit->out_of_turn);
+    return (uint16_t)(nodes & ~lock->acquisition->out_of_turn);
 }
 
 /*
@@ -148,12 +148,12 @@ static uint16_t nodes_that_refused(const struct rl_lock *lock)
  */
 static void roll_back(struct rl_lock *lock, struct rl_actions *out)
 {
-    struct rl_pursuit *pursuit = lock->pursuit;
+    struct rl_acquisition *acquisition = lock->acquisition;
     uint16_t nodes = RL_RULE(ROLLBACK_EVERYWHERE) ? rl_all_nodes(lock) : lock->tally.yes;
 
-    if (pursuit->ticket || lock->terms.fair || lock->polite)
+    if (acquisition->ticket || lock->terms.fair || lock->respects_queue)
         nodes &= (uint16_t)~nodes_that_refused(lock);
-    if (!RL_RULE(QUEUE_ROLLBACK) && pursuit->ticket)
+    if (!RL_RULE(QUEUE_ROLLBACK) && acquisition->ticket)
         return;
     rl_send(out, RL_OP_ROLLBACK, nodes, lock->round);
 }
@@ -161,7 +161,7 @@ static void roll_back(struct rl_lock *lock, struct rl_actions *out)
 /* The same for an attempt that is the last one. */
 static void quit(struct rl_lock *lock, struct rl_actions *out, int error)
 {
-    rl_send(out, lock->pursuit->ticket ? RL_OP_QUIT : RL_OP_ROLLBACK, rl_all_nodes(lock),
+    rl_send(out, lock->acquisition->ticket ? RL_OP_QUIT : RL_OP_ROLLBACK, rl_all_nodes(lock),
             lock->round);
     rl_queue_forget(lock);
     rl_acquire_give_up(lock, out, error);
@@ -173,7 +173,7 @@ static uint16_t nodes_held_by_another(const struct rl_lock *lock)
 
     for (uint8_t i = 0; i < lock->policy->node_count; i++)
         /* A script tells the remaining time by itself. */
-        if (lock->node[i].vote == REDLOCK_VOTE_HELD && lock->pursuit->key_ttl_ms[i] < 0)
+        if (lock->node[i].vote == REDLOCK_VOTE_HELD && lock->acquisition->key_ttl_ms[i] < 0)
             nodes |= (uint16_t)(1u << i);
     return nodes;
 }
@@ -181,7 +181,7 @@ static uint16_t nodes_held_by_another(const struct rl_lock *lock)
 void rl_acquire_back_off(struct rl_lock *lock, const struct rl_event *event)
 {
     lock->state = RL_BACKOFF;
-    lock->pursuit->retry_at_ns = retry_at_ns(lock, event->now_ns, event->random);
+    lock->acquisition->retry_at_ns = retry_at_ns(lock, event->now_ns, event->random);
 }
 
 /* Tried once, and refused: how long would it have been? */
@@ -198,43 +198,40 @@ static void ask_how_long(struct rl_lock *lock, int64_t now_ns, struct rl_actions
 }
 
 /* Waiting does not make the nodes allow a longer TTL, nor accept a password. */
-static bool is_hopeless(struct rl_lock *lock)
+static bool is_final(int error)
 {
-    struct rl_pursuit *pursuit = lock->pursuit;
-
-    if (rl_count_nodes(pursuit->beyond_max_ttl) >
-        lock->policy->node_count - lock->policy->quorum)
-        pursuit->attempt_error = REDLOCK_INVAL;
-    return pursuit->attempt_error == REDLOCK_INVAL || pursuit->attempt_error == REDLOCK_AUTH ||
-           pursuit->attempt_error == REDLOCK_PROTO;
+    return error == REDLOCK_INVAL || error == REDLOCK_AUTH || error == REDLOCK_PROTO;
 }
 
-/* Another took the slot, but nodes said that there is a free one. */
-static bool may_try_another_slot(struct rl_lock *lock)
+/* Another took the slot, but nodes said that there is a free one: false when that is not so. */
+static bool count_slot_try(struct rl_lock *lock)
 {
-    struct rl_pursuit *pursuit = lock->pursuit;
+    struct rl_acquisition *acquisition = lock->acquisition;
 
-    if (!pursuit->free_slot || pursuit->attempt_error != REDLOCK_BUSY)
+    if (!acquisition->free_slot || acquisition->attempt_error != REDLOCK_BUSY)
         return false;
-    return ++pursuit->slot_tries < SLOT_TRIES_MAX;
+    return ++acquisition->slot_tries < SLOT_TRIES_MAX;
 }
 
 void rl_acquire_fail(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
 {
-    struct rl_pursuit *pursuit = lock->pursuit;
-    bool over = pursuit->wait_deadline_ns && event->now_ns >= pursuit->wait_deadline_ns;
+    struct rl_acquisition *acquisition = lock->acquisition;
+    bool over = acquisition->wait_deadline_ns && event->now_ns >= acquisition->wait_deadline_ns;
 
-    pursuit->attempt_error = attempt_error(lock);
+    acquisition->attempt_error = attempt_error(lock);
     /* The nodes granted it, and too late for this wait only. */
-    if (over && verdict(lock) == RL_WON)
-        pursuit->attempt_error = REDLOCK_TIMEOUT;
+    if (over && verdict(lock) == RL_TALLY_WON)
+        acquisition->attempt_error = REDLOCK_TIMEOUT;
+    if (rl_count_nodes(acquisition->beyond_max_ttl) >
+        lock->policy->node_count - lock->policy->quorum)
+        acquisition->attempt_error = REDLOCK_INVAL;
     lock->token = 0;
-    pursuit->patience_ns = RL_NEVER_NS;
-    if (is_hopeless(lock) || over) {
+    acquisition->grace_ends_ns = RL_NEVER_NS;
+    if (is_final(acquisition->attempt_error) || over) {
         quit(lock, out, rl_acquire_final_error(lock));
         return;
     }
-    if (pursuit->attempt_error != REDLOCK_BUSY && pursuit->ticket) {
+    if (acquisition->attempt_error != REDLOCK_BUSY && acquisition->ticket) {
         /* Too few nodes answered: a place that we cannot use would only block others. */
         rl_send(out, RL_RULE(QUEUE_NEEDS_QUORUM) ? RL_OP_QUIT : RL_OP_ROLLBACK,
                 rl_all_nodes(lock), lock->round);
@@ -244,14 +241,14 @@ void rl_acquire_fail(struct rl_lock *lock, const struct rl_event *event, struct 
         return;
     }
     roll_back(lock, out);
-    if (may_try_another_slot(lock)) {
+    if (count_slot_try(lock)) {
         rl_acquire_attempt(lock, event->now_ns, event->random, out);
         return;
     }
-    pursuit->slot_tries = 0;
-    if (!pursuit->wait_deadline_ns)
+    acquisition->slot_tries = 0;
+    if (!acquisition->wait_deadline_ns)
         ask_how_long(lock, event->now_ns, out);
-    else if (pursuit->attempt_error == REDLOCK_BUSY)
+    else if (acquisition->attempt_error == REDLOCK_BUSY)
         rl_queue_join(lock, event, out);
     else
         rl_acquire_back_off(lock, event);
@@ -260,29 +257,31 @@ void rl_acquire_fail(struct rl_lock *lock, const struct rl_event *event, struct 
 void rl_acquire_hold(struct rl_lock *lock, int64_t end_ns, struct rl_actions *out)
 {
     lock->acquire_round = lock->round;
-    lock->held = lock->proven = lock->tally.yes;
-    lock->pursuit->patience_ns = RL_NEVER_NS;
-    rl_queue_served(lock, out);
+    lock->carriers = lock->proven = lock->tally.yes;
+    lock->acquisition->grace_ends_ns = RL_NEVER_NS;
+    if (lock->acquisition->ticket)
+        rl_queue_served(lock, out);
     rl_hold_begin(lock, end_ns, lock->round_start_ns);
     rl_finish(out, REDLOCK_OK);
 }
 
 static void decide(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
 {
-    struct rl_pursuit *pursuit = lock->pursuit;
+    struct rl_acquisition *acquisition = lock->acquisition;
     int64_t end_ns =
         rl_validity_end_ns(lock->round_start_ns, rl_ttl_ns(lock), lock->policy->drift_ppm);
-    /* A hold whose loss would be told in the same breath is none. */
+    /* A hold whose loss notice is already due is none. */
     bool valid = event->now_ns < rl_hold_loss_notice_ns(lock, end_ns);
-    bool in_time = !pursuit->wait_deadline_ns || event->now_ns <= pursuit->wait_deadline_ns;
+    bool in_time =
+        !acquisition->wait_deadline_ns || event->now_ns <= acquisition->wait_deadline_ns;
 
     switch (verdict(lock)) {
-    case RL_PENDING:
+    case RL_TALLY_PENDING:
         /* Validity gone while nodes are still silent: no answer can win any more (A4). */
         if (!valid)
             rl_acquire_fail(lock, event, out);
         return;
-    case RL_WON:
+    case RL_TALLY_WON:
         /* Decided at the moment of the deciding reply: valid now (A3), and never late (A9). */
         if ((RL_RULE(VALID_WHEN_DECIDED) && !valid) || (RL_RULE(GRANT_IN_TIME) && !in_time)) {
             rl_acquire_fail(lock, event, out);
@@ -293,8 +292,8 @@ static void decide(struct rl_lock *lock, const struct rl_event *event, struct rl
         else
             rl_acquire_hold(lock, end_ns, out);
         return;
-    case RL_LOST:
-        if (!valid || !rl_queue_has_patience(lock, event->now_ns))
+    case RL_TALLY_LOST:
+        if (!valid || !rl_queue_has_grace(lock, event->now_ns))
             rl_acquire_fail(lock, event, out);
         return;
     }
@@ -309,7 +308,7 @@ static void note_remaining_time(struct rl_lock *lock, const struct rl_event *eve
         return;
     lock->asked &= (uint16_t)~bit;
     if (event->answer.vote == REDLOCK_VOTE_HELD)
-        lock->pursuit->key_ttl_ms[event->node] = event->answer.key_ttl_ms;
+        lock->acquisition->key_ttl_ms[event->node] = event->answer.key_ttl_ms;
     if (lock->state == RL_ASKING && !lock->asked)
         rl_acquire_give_up(lock, out, rl_acquire_final_error(lock));
 }
@@ -319,9 +318,9 @@ static void note_details(struct rl_lock *lock, const struct rl_event *event)
     const struct rl_answer *answer = &event->answer;
 
     if (answer->beyond_max_ttl)
-        lock->pursuit->beyond_max_ttl |= (uint16_t)(1u << event->node);
+        lock->acquisition->beyond_max_ttl |= (uint16_t)(1u << event->node);
     if (answer->out_of_turn)
-        lock->pursuit->out_of_turn |= (uint16_t)(1u << event->node);
+        lock->acquisition->out_of_turn |= (uint16_t)(1u << event->node);
     if (answer->vote == REDLOCK_VOTE_GRANTED && answer->owners_token)
         rl_token_note_owners(lock, event->node, answer->owners_token);
 }
@@ -343,10 +342,7 @@ void rl_acquire_answer(struct rl_lock *lock, const struct rl_event *event,
         !rl_tally_vote(&lock->tally, event->node, event->answer.vote == REDLOCK_VOTE_GRANTED))
         return;
     rl_note_answer(lock, event->node, &event->answer, event->now_ns - lock->round_start_ns);
-    /*
-     * Decided already. After a failure the vote is only for the report: the rollback travels behind
-     * what was asked. While ALIGNING a grant is in the tally now, and so in the hold that follows.
-     */
+    /* ALIGNING: a late grant joins the hold. Else it is for the report: its rollback is behind it. */
     if (lock->state == RL_ALIGNING)
         rl_token_straggler(lock, event, out);
     if (lock->state != RL_ACQUIRING)
@@ -360,26 +356,26 @@ void rl_acquire_answer(struct rl_lock *lock, const struct rl_event *event,
 static void attempt_timer(struct rl_lock *lock, const struct rl_event *event,
                           struct rl_actions *out)
 {
-    struct rl_pursuit *pursuit = lock->pursuit;
+    struct rl_acquisition *acquisition = lock->acquisition;
 
-    if (pursuit->wait_deadline_ns && event->now_ns >= pursuit->wait_deadline_ns) {
+    if (acquisition->wait_deadline_ns && event->now_ns >= acquisition->wait_deadline_ns) {
         /* In the middle of an attempt. Its own votes say little yet: an earlier busy stands. */
-        if (pursuit->attempt_count == 1 || rl_votes_of(lock, REDLOCK_VOTE_HELD) > 0)
-            pursuit->attempt_error = attempt_error(lock);
+        if (acquisition->attempt_count == 1 || rl_votes_of(lock, REDLOCK_VOTE_HELD) > 0)
+            acquisition->attempt_error = attempt_error(lock);
         quit(lock, out, rl_acquire_final_error(lock));
         return;
     }
     if (event->now_ns >= lock->round_deadline_ns)
         rl_time_out_silent_nodes(lock, event);
-    if (event->now_ns >= pursuit->patience_ns)
-        pursuit->patience_ns = RL_NEVER_NS;
+    if (event->now_ns >= acquisition->grace_ends_ns)
+        acquisition->grace_ends_ns = RL_NEVER_NS;
     decide(lock, event, out);
 }
 
 void rl_acquire_timer(struct rl_lock *lock, const struct rl_event *event,
                       struct rl_actions *out)
 {
-    struct rl_pursuit *pursuit = lock->pursuit;
+    struct rl_acquisition *acquisition = lock->acquisition;
     int64_t now_ns = event->now_ns;
 
     switch (lock->state) {
@@ -397,9 +393,9 @@ void rl_acquire_timer(struct rl_lock *lock, const struct rl_event *event,
         return;
     case RL_BACKOFF:
         /* The deadline is looked at first, so that no attempt starts after it (A9). */
-        if (now_ns >= pursuit->wait_deadline_ns)
+        if (now_ns >= acquisition->wait_deadline_ns)
             rl_acquire_give_up(lock, out, rl_acquire_final_error(lock));
-        else if (now_ns >= pursuit->retry_at_ns)
+        else if (now_ns >= acquisition->retry_at_ns)
             rl_acquire_attempt(lock, now_ns, event->random, out);
         return;
     default:
@@ -411,7 +407,7 @@ void rl_acquire_timer(struct rl_lock *lock, const struct rl_event *event,
 void rl_acquire_node_out(struct rl_lock *lock, const struct rl_event *event,
                          struct rl_actions *out)
 {
-    struct rl_pursuit *pursuit = lock->pursuit;
+    struct rl_acquisition *acquisition = lock->acquisition;
     uint16_t bit = (uint16_t)(1u << event->node);
 
     if (lock->state != RL_ACQUIRING && lock->state != RL_ALIGNING)
@@ -419,17 +415,17 @@ void rl_acquire_node_out(struct rl_lock *lock, const struct rl_event *event,
     rl_tally_revoke(&lock->tally, event->node);
     rl_note_answer(lock, event->node,
                    &(struct rl_answer){.vote = REDLOCK_VOTE_GUARDED, .key_ttl_ms = -1}, -1);
-    pursuit->aligned &= (uint16_t)~bit;
+    acquisition->aligned &= (uint16_t)~bit;
     lock->asked &= (uint16_t)~bit;
     if (lock->state == RL_ACQUIRING)
         decide(lock, event, out);
-    else if (rl_count_nodes(pursuit->aligned | lock->asked) < lock->policy->quorum)
+    else if (rl_count_nodes(acquisition->aligned | lock->asked) < lock->policy->quorum)
         rl_acquire_fail(lock, event, out);
 }
 
 /* Our own clock was wrong, and with it the start that the validity counts from. */
-void rl_acquire_abandon(struct rl_lock *lock, const struct rl_event *event,
-                        struct rl_actions *out)
+void rl_acquire_our_clock(struct rl_lock *lock, const struct rl_event *event,
+                          struct rl_actions *out)
 {
     if (lock->state == RL_ACQUIRING || lock->state == RL_ALIGNING)
         rl_acquire_fail(lock, event, out);
@@ -443,7 +439,7 @@ void rl_acquire_cancel(struct rl_lock *lock, struct rl_actions *out)
         quit(lock, out, REDLOCK_CANCELED);
         return;
     case RL_ENDED:
-        /* Lost, and given up before the promised end: nobody relies on it any more. */
+        /* Lost, and given up before the promised end: its owner does not rely on it any more. */
         if (lock->sweep_at_ns != RL_NEVER_NS)
             rl_hold_sweep(lock, lock->sweep_at_ns, out);
         return;

@@ -37,13 +37,13 @@ struct rl_answer {
     bool beyond_max_ttl; /* the node does not allow such a long TTL */
     bool in_quarantine;  /* a renewal by a node that may not grant */
 
-    /* The queue, from those who were asked about it. */
-    bool contended;   /* given back, and others wait */
-    bool out_of_turn; /* granted, but not counted: others wait, and it is to be taken back */
+    /* The queue, from nodes that were asked about it. */
+    bool contended;   /* given back, and there are waiters */
+    bool out_of_turn; /* granted, but not counted: other clients wait, it is to be taken back */
     int64_t owners_token; /* REENTRANT: of the first hold of the owner here; 0: none */
     int64_t ticket;       /* the next that this node would give; 0: unknown */
     uint32_t place;       /* ours in its queue, from 1; 0: unknown */
-    int64_t ahead_ms;     /* who is ahead of us may live this long; 0: nobody is */
+    int64_t ahead_ms;     /* the waiter ahead of us may live this long; 0: none is */
     uint16_t free_slot[RL_FREE_SLOTS_MAX]; /* of a semaphore, from 1; 0: none */
 };
 

@@ -99,7 +99,7 @@ static void stay_quarantined(struct rl_guard *guard, enum rl_guard_reason reason
     }
 }
 
-/* Default mode, nothing special about the node: its age decides, or our patience. */
+/* Default mode, nothing special about the node: its age decides, or how long it was watched. */
 static void judge_age(struct rl_guard *guard, const struct rl_facts *facts, bool is_new,
                       int64_t now_ns)
 {
@@ -157,14 +157,14 @@ bool rl_guard_marker(struct rl_guard *guard, struct rl_slice marker, struct rl_s
                      int64_t max_ttl_ms, int64_t now_ns)
 {
     if (guard->mode != RL_GUARD_STRICT || !RL_RULE(STRICT_MARKER))
-        return rl_guard_may_vote(guard, now_ns);
+        return rl_guard_check_vote(guard, now_ns);
     if (max_ttl_ms > 0)
         guard->node_max_ttl_ns = bounded_ttl_ns(max_ttl_ms);
     if (is_identity(guard, marker) && is_identity(guard, present)) {
         /* Another client may have admitted it while we were watching. */
         if (guard->reason == RL_GUARD_NOT_ADMITTED_REASON)
             admit(guard);
-        return rl_guard_may_vote(guard, now_ns);
+        return rl_guard_check_vote(guard, now_ns);
     }
     /* Already out for longer than this would make it. */
     if (guard->state == RL_GUARD_QUARANTINED && guard->reason == RL_GUARD_CLOCK_REASON)
@@ -234,7 +234,7 @@ int64_t rl_guard_ends_ns(const struct rl_guard *guard)
     return guard->watched_since_ns + guard_time_ns(guard);
 }
 
-bool rl_guard_may_vote(struct rl_guard *guard, int64_t now_ns)
+bool rl_guard_check_vote(struct rl_guard *guard, int64_t now_ns)
 {
     if (guard->step_ns != 0)
         return false;

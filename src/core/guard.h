@@ -33,7 +33,7 @@
 enum rl_guard_mode {
     RL_GUARD_OFF,
     RL_GUARD_DEFAULT, /* checked once per connection; safe while a restart breaks it */
-    RL_GUARD_STRICT,  /* the marker is read with every acquire as well */
+    RL_GUARD_STRICT,  /* the marker is read behind every batch of acquires as well */
 };
 
 enum rl_guard_state {
@@ -60,10 +60,10 @@ enum rl_guard_reason {
 #undef RL_GUARD_REASON_ENUM
 };
 
-/* What the node said about itself on this connection, before anything else. */
 /* Name of a quorum, @, the sixteen digits of the set it is one of. */
 #define RL_PLACEMENT_MAX 56
 
+/* What the node said about itself on this connection, before anything else. */
 struct rl_facts {
     bool has_server;      /* INFO server was answered */
     bool has_replication; /* INFO replication was answered */
@@ -119,7 +119,7 @@ void rl_guard_connected(struct rl_guard *guard);
 /*
  * The check of this connection has been answered (G1), for the first time or again. A repeated
  * check never shortens a quarantine, and a node that changed on a living connection (promoted,
- * loaded) has a past that nobody watched.
+ * loaded) has a past that was not watched.
  */
 void rl_guard_judge(struct rl_guard *guard, const struct rl_facts *facts, int64_t now_ns);
 
@@ -139,8 +139,8 @@ void rl_guard_vouched(struct rl_guard *guard);
 /* Strict: the probation has been watched for long enough to be turned into a marker. */
 bool rl_guard_wants_admission(const struct rl_guard *guard, int64_t now_ns);
 
-/* May the node's new grants be counted now? Lets a quarantine end when its time has come. */
-bool rl_guard_may_vote(struct rl_guard *guard, int64_t now_ns);
+/* May the node's new grants be counted now? Ends a quarantine whose time has come. */
+bool rl_guard_check_vote(struct rl_guard *guard, int64_t now_ns);
 
 /* When the quarantine ends if nothing happens; INT64_MAX: not by itself. */
 int64_t rl_guard_ends_ns(const struct rl_guard *guard);

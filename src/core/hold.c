@@ -4,8 +4,8 @@
 #include "core/rules.h"
 
 /*
- * The end of a hold is declared this much before the validity's, so that whoever must stop has
- * been told by then: a timer never comes early, and the machine may be busy.
+ * The end of a hold is declared this much before the validity's, so that the owner has been told
+ * by then: a timer never comes early, and the machine may be busy.
  */
 #define LOSS_LEAD_NS (50 * RL_NS_PER_MS)
 #define LOSS_LEADS_PER_TTL 20 /* but never more than this part of a short TTL */
@@ -42,24 +42,24 @@ static bool is_over(const struct rl_lock *lock, int64_t now_ns)
 
 /*
  * The hold is over and was not released. What may remain of it goes from all nodes, but not
- * before the end that was promised: whoever reads the deadline once and trusts it is kept safe.
+ * before the end that was promised: an owner that reads the deadline once and trusts it is safe.
  */
 static void lose(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
 {
-    bool somebody_waits = lock->extending && !lock->by_watchdog;
+    bool caller_waits = lock->extending && !lock->by_watchdog;
 
     lock->state = RL_ENDED;
     lock->extending = false;
     lock->jeopardy = false;
     lock->sweep_at_ns = lock->deadline_ns; /* instead of the next renewal */
     lock->deadline_ns = 0;
-    lock->held = 0;
+    lock->carriers = 0;
     /* What another process acquired is not ours to delete: it may hold it for longer. */
     if (lock->foreign)
         lock->sweep_at_ns = RL_NEVER_NS;
     rl_hold_sweep(lock, now_ns, out);
     out->lost = true;
-    if (somebody_waits)
+    if (caller_waits)
         rl_finish(out, REDLOCK_LOST);
 }
 
@@ -81,7 +81,7 @@ void rl_hold_take_back(struct rl_lock *lock, const struct rl_event *event,
     lock->extending = lock->jeopardy = false;
     lock->acquired_ns = lock->deadline_ns = 0;
     lock->token = 0;
-    lock->held = 0;
+    lock->carriers = 0;
     lock->sweep_at_ns = event->now_ns;
     rl_hold_sweep(lock, event->now_ns, out);
 }
@@ -96,17 +96,17 @@ static bool is_capped(const struct rl_lock *lock, int64_t now_ns, int64_t ttl_ns
            now_ns + ttl_ns - lock->acquired_ns > terms->max_hold_ns;
 }
 
-static void start_extension(struct rl_lock *lock, int64_t now_ns, int64_t ttl_ns, bool ours,
-                            struct rl_actions *out)
+static void start_extension(struct rl_lock *lock, int64_t now_ns, int64_t ttl_ns,
+                            bool by_watchdog, struct rl_actions *out)
 {
     int64_t timeout_ns = rl_lock_node_timeout_ns(lock->policy, ttl_ns);
 
-    /* Nobody waits for the watchdog: a busy node gets until the next try to answer. */
-    if (ours && timeout_ns < ttl_ns / RENEWAL_RETRIES_PER_TTL)
+    /* No caller waits for the watchdog: a busy node gets until the next try to answer. */
+    if (by_watchdog && timeout_ns < ttl_ns / RENEWAL_RETRIES_PER_TTL)
         timeout_ns = ttl_ns / RENEWAL_RETRIES_PER_TTL;
     rl_round_begin(lock, now_ns, timeout_ns);
     lock->extending = true;
-    lock->by_watchdog = ours;
+    lock->by_watchdog = by_watchdog;
     lock->extension_ttl_ms = (uint32_t)(ttl_ns / RL_NS_PER_MS);
     rl_send(out, RL_OP_EXTEND, rl_all_nodes(lock), lock->round);
 }
@@ -174,11 +174,11 @@ static void extension_won(struct rl_lock *lock, int64_t now_ns, struct rl_action
     }
     if (end_ns > lock->deadline_ns) {
         lock->deadline_ns = end_ns;
-        lock->held = lock->tally.yes;
+        lock->carriers = lock->tally.yes;
         heal(lock, out);
     } else {
         /* Shorter than what stands: it proves nothing about the time up to the deadline. */
-        lock->held &= (uint16_t)~lock->tally.no;
+        lock->carriers &= (uint16_t)~lock->tally.no;
     }
     if (lock->extension_ttl_ms > lock->longest_ttl_ms)
         lock->longest_ttl_ms = lock->extension_ttl_ms;
@@ -196,18 +196,18 @@ static void decide(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
     uint8_t spare = (uint8_t)(lock->policy->node_count - lock->policy->quorum);
 
     switch (rl_tally_verdict(&lock->tally)) {
-    case RL_PENDING:
+    case RL_TALLY_PENDING:
         return;
-    case RL_WON:
+    case RL_TALLY_WON:
         extension_won(lock, now_ns, out);
         return;
-    case RL_LOST:
+    case RL_TALLY_LOST:
         /*
          * So many nodes say that our key is not there that it cannot be on a majority: another
          * may hold the lock at this moment. That is proof of loss, not a failed extension.
          */
         if (rl_votes_of(lock, REDLOCK_VOTE_MISSING) > spare) {
-            /* The rest protects nobody any more: it goes at once. */
+            /* The rest protects no hold any more: it goes at once. */
             lock->deadline_ns = now_ns;
             lose(lock, now_ns, out);
         } else {
@@ -258,9 +258,9 @@ static void note_straggler(struct rl_lock *lock, const struct rl_event *event,
     /* A grant that an extension has overtaken says nothing about what is there now. */
     if (answer.vote == REDLOCK_VOTE_GRANTED &&
         (rl_is_acquire(event->op) ? lock->extension_count == 0 : carries_deadline(lock)))
-        lock->held |= bit;
+        lock->carriers |= bit;
     else if (answer.vote == REDLOCK_VOTE_MISSING)
-        lock->held &= (uint16_t)~bit;
+        lock->carriers &= (uint16_t)~bit;
     if (event->round == lock->round)
         rl_note_answer(lock, event->node, &answer, event->now_ns - lock->round_start_ns);
     /* It answered too late to be healed with the others. */
@@ -285,7 +285,7 @@ void rl_hold_answer(struct rl_lock *lock, const struct rl_event *event, struct r
     }
     if (event->op == RL_OP_HEAL) {
         if (event->answer.vote == REDLOCK_VOTE_GRANTED)
-            lock->held |= (uint16_t)(1u << event->node);
+            lock->carriers |= (uint16_t)(1u << event->node);
         rl_token_straggler(lock, event, out);
         if (RL_RULE(HEAL_IS_NO_PROOF) || !lock->extending)
             return;
@@ -315,7 +315,7 @@ void rl_hold_answer(struct rl_lock *lock, const struct rl_event *event, struct r
 /*
  * A renewal that is not confirmed in time is in jeopardy, but it stays open: nodes that were slow
  * still answer it, in order, and asking them again would only add to what keeps them busy. It
- * ends with its answers, with the connections of those who never give one, or with the hold.
+ * ends with its answers, with the connections of nodes that never answer, or with the hold.
  */
 static void leave_open(struct rl_lock *lock, struct rl_actions *out)
 {
@@ -364,14 +364,15 @@ void rl_hold_node_out(struct rl_lock *lock, const struct rl_event *event,
         rl_note_answer(lock, event->node,
                        &(struct rl_answer){.vote = REDLOCK_VOTE_GUARDED, .key_ttl_ms = -1}, -1);
     }
-    lock->held &= (uint16_t) ~(1u << event->node);
-    if (!lock->adopted && rl_count_nodes(lock->held) < lock->policy->quorum)
+    lock->carriers &= (uint16_t) ~(1u << event->node);
+    if (!lock->adopted && rl_count_nodes(lock->carriers) < lock->policy->quorum)
         lose(lock, event->now_ns, out);
     else if (lock->extending)
         decide(lock, event->now_ns, out);
 }
 
-void rl_hold_abandon(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
+void rl_hold_our_clock(struct rl_lock *lock, const struct rl_event *event,
+                       struct rl_actions *out)
 {
     lose(lock, event->now_ns, out);
 }

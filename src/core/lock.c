@@ -52,10 +52,10 @@ void rl_round_begin(struct rl_lock *lock, int64_t now_ns, int64_t timeout_ns)
 void rl_await_answer(struct rl_lock *lock, uint8_t node)
 {
     lock->node[node] = (struct rl_node_vote){REDLOCK_VOTE_PENDING, -1};
-    if (!lock->pursuit)
+    if (!lock->acquisition)
         return;
-    lock->pursuit->key_ttl_ms[node] = -1;
-    lock->pursuit->token[node] = 0;
+    lock->acquisition->key_ttl_ms[node] = -1;
+    lock->acquisition->token[node] = 0;
 }
 
 void rl_note_answer(struct rl_lock *lock, uint8_t node, const struct rl_answer *answer,
@@ -65,10 +65,10 @@ void rl_note_answer(struct rl_lock *lock, uint8_t node, const struct rl_answer *
         .vote = answer->vote,
         .rtt_us = rtt_ns < 0 || answer->is_synthetic ? -1 : rl_rtt_us(rtt_ns),
     };
-    if (!lock->pursuit)
+    if (!lock->acquisition)
         return;
-    lock->pursuit->key_ttl_ms[node] = answer->key_ttl_ms;
-    lock->pursuit->token[node] =
+    lock->acquisition->key_ttl_ms[node] = answer->key_ttl_ms;
+    lock->acquisition->token[node] =
         answer->vote == REDLOCK_VOTE_HELD ? answer->ticket : answer->token;
 }
 
@@ -124,20 +124,20 @@ int64_t rl_lock_node_timeout_ns(const struct rl_policy *policy, int64_t ttl_ns)
 
 void rl_lock_init(struct rl_lock *lock, const struct rl_policy *policy,
                   const struct rl_lock_terms *terms, struct rl_node_vote *votes,
-                  struct rl_pursuit *pursuit)
+                  struct rl_acquisition *acquisition)
 {
     *lock = (struct rl_lock){
         .policy = policy,
-        .pursuit = pursuit,
+        .acquisition = acquisition,
         .node = votes,
         .terms = *terms,
         .state = RL_IDLE,
         .renew_at_ns = RL_NEVER_NS,
     };
-    *pursuit = (struct rl_pursuit){.patience_ns = RL_NEVER_NS};
+    *acquisition = (struct rl_acquisition){.grace_ends_ns = RL_NEVER_NS};
     for (uint8_t i = 0; i < policy->node_count; i++) {
         votes[i] = (struct rl_node_vote){REDLOCK_VOTE_NONE, -1};
-        pursuit->key_ttl_ms[i] = -1;
+        acquisition->key_ttl_ms[i] = -1;
     }
 }
 
@@ -146,7 +146,7 @@ void rl_lock_adopt(struct rl_lock *lock)
     lock->state = RL_HELD;
     lock->adopted = lock->foreign = true;
     lock->deadline_ns = 0;
-    /* Nobody knows which TTL the other process used: no renewal may shorten it. */
+    /* The TTL that the other process used is unknown: no renewal may shorten it. */
     lock->longest_ttl_ms = RL_LONGEST_TTL_MS;
 }
 
@@ -239,11 +239,11 @@ void rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_
         else
             rl_acquire_node_out(lock, event, out);
         return;
-    case RL_EVENT_ABANDON:
+    case RL_EVENT_OUR_CLOCK:
         if (lock->state == RL_HELD)
-            rl_hold_abandon(lock, event, out);
+            rl_hold_our_clock(lock, event, out);
         else
-            rl_acquire_abandon(lock, event, out);
+            rl_acquire_our_clock(lock, event, out);
         return;
     case RL_EVENT_TURN:
         rl_queue_turn(lock, event, out);
@@ -262,24 +262,25 @@ int64_t rl_earlier(int64_t a_ns, int64_t b_ns)
     return a_ns < b_ns ? a_ns : b_ns;
 }
 
-static int64_t pursuit_timer_ns(const struct rl_lock *lock)
+static int64_t acquisition_timer_ns(const struct rl_lock *lock)
 {
-    const struct rl_pursuit *pursuit = lock->pursuit;
-    int64_t wait_ns = pursuit->wait_deadline_ns ? pursuit->wait_deadline_ns : RL_NEVER_NS;
+    const struct rl_acquisition *acquisition = lock->acquisition;
+    int64_t wait_ns =
+        acquisition->wait_deadline_ns ? acquisition->wait_deadline_ns : RL_NEVER_NS;
 
     switch (lock->state) {
     case RL_ACQUIRING:
     case RL_ALIGNING:
-        /* Patience matters only to a round that is lost without it. */
-        if (rl_tally_verdict(&lock->tally) == RL_LOST)
-            wait_ns = rl_earlier(wait_ns, pursuit->patience_ns);
+        /* The grace matters only to a round that is lost without it. */
+        if (rl_tally_verdict(&lock->tally) == RL_TALLY_LOST)
+            wait_ns = rl_earlier(wait_ns, acquisition->grace_ends_ns);
         return rl_earlier(
             rl_earlier(lock->round_deadline_ns, wait_ns),
             rl_validity_end_ns(lock->round_start_ns, rl_ttl_ns(lock), lock->policy->drift_ppm));
     case RL_BACKOFF:
     case RL_QUEUED:
     case RL_PARKED:
-        return rl_earlier(pursuit->retry_at_ns, wait_ns);
+        return rl_earlier(acquisition->retry_at_ns, wait_ns);
     case RL_TICKETING:
         return rl_earlier(lock->round_deadline_ns, wait_ns);
     default:
@@ -296,7 +297,7 @@ int64_t rl_lock_timer_ns(const struct rl_lock *lock)
     case RL_QUEUED:
     case RL_PARKED:
     case RL_TICKETING:
-        return pursuit_timer_ns(lock);
+        return acquisition_timer_ns(lock);
     case RL_HELD:
         return rl_hold_timer_ns(lock);
     case RL_ASKING:

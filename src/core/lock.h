@@ -12,7 +12,7 @@
  *                          ASKING: tried once, and another holds it
  *
  * ALIGNING: a fenced lock whose granting nodes disagree about the token (section "Fencing").
- * PARKED: another waiter of the same client is before us; only the first is sent to the nodes.
+ * PARKED: behind another waiter in the client's local queue; only its head is sent to the nodes.
  *
  * Pure: the time and the random number come with the event, and the caller carries out the
  * actions. Rule numbers (A1-A11) are those of docs/design.md.
@@ -90,16 +90,17 @@ struct rl_owners_token {
 };
 
 /*
- * What an acquisition needs until it is decided, and nobody after that. A client may hold very
- * many locks, and pursues few at a time: whoever owns the memory takes it away once the lock is
- * held. A lock that failed keeps it, for those who ask why.
+ * What is needed until an acquisition is decided, and not after that. A client may hold very many
+ * locks, and acquires few at a time: the owner of the memory takes it away once the lock is held.
+ * A lock that failed keeps it, for the report.
  */
-struct rl_pursuit {
+struct rl_acquisition {
     int64_t wait_deadline_ns; /* RL_NEVER_NS: for ever; 0: try once */
     int64_t retry_at_ns;      /* BACKOFF, QUEUED, PARKED */
     int64_t ticket;           /* our place in the queue, fixed once it is known; 0: none */
-    int64_t patience_ns; /* ACQUIRING from the queue: until when refusals may be taken back */
-    int64_t ahead_ms;    /* who is ahead of us may live this long */
+    int64_t
+        grace_ends_ns; /* ACQUIRING from the queue: until then a refusal is not the last word */
+    int64_t ahead_ms;  /* the waiter ahead of us may live this long */
     uint32_t attempt_count;
     uint32_t place; /* in the queue, from 1; 0: unknown */
     uint32_t place_round;
@@ -108,7 +109,7 @@ struct rl_pursuit {
     uint8_t again_count;     /* requests of this round that were repeated */
     uint16_t beyond_max_ttl; /* nodes that do not allow such a long TTL */
     uint16_t woken;          /* nodes that said, during the round, that the lock is free */
-    uint16_t out_of_turn;    /* nodes whose grant is not counted, because others wait there */
+    uint16_t out_of_turn;    /* nodes whose grant is not counted, because other clients wait */
     uint16_t aligned;        /* ALIGNING: nodes whose counter is the token */
     uint16_t slot_tries;     /* SEMAPHORE: in a row, without waiting */
     uint16_t free_slot;      /* one that nodes said is free; 0: none */
@@ -121,8 +122,8 @@ struct rl_pursuit {
 /* By size, not by subject: there may be a hundred thousand of these. */
 struct rl_lock {
     const struct rl_policy *policy;
-    struct rl_pursuit *pursuit; /* the owner's; NULL: held, or was */
-    struct rl_node_vote *node;  /* the owner's, one for every node */
+    struct rl_acquisition *acquisition; /* the owner's; NULL: held, or was */
+    struct rl_node_vote *node;          /* the owner's, one for every node */
     struct rl_lock_terms terms;
 
     /* The round under way: ACQUIRE, EXTEND, RELEASE or an inquiry. */
@@ -145,9 +146,9 @@ struct rl_lock {
     uint32_t longest_ttl_ms;   /* of any request for this key: a shorter may not be native */
     uint32_t extension_count;
 
-    uint16_t asked; /* ASKING, CHECKING and so on: nodes whose answer is still out */
-    uint16_t slot;  /* SEMAPHORE: the one that is tried or held, from 1 */
-    uint16_t held;  /* nodes known to carry our key, a bit each */
+    uint16_t asked;    /* ASKING, CHECKING and so on: nodes whose answer is still out */
+    uint16_t slot;     /* SEMAPHORE: the one that is tried or held, from 1 */
+    uint16_t carriers; /* nodes known to carry our key, a bit each */
     /*
      * Nodes that had our key while they could vote and were not found without it since. Only on
      * these does a renewal count in quarantine: a key that was set there proves nothing (G3).
@@ -158,25 +159,25 @@ struct rl_lock {
     int8_t jeopardy_error;    /* why the last renewal failed */
     bool jeopardy : 1;        /* it did, and the validity runs out */
     bool extending : 1;       /* an extension is under way ... */
-    bool by_watchdog : 1;     /* ... started by the watchdog, nobody waits for it */
+    bool by_watchdog : 1;     /* ... started by the watchdog: no caller waits for it */
     bool came_from_queue : 1; /* the hold was waited for */
-    bool polite : 1;          /* the first attempt follows our own release: overtakes nobody */
+    bool respects_queue : 1;  /* an attempt behind our own release overtakes no waiter */
     bool released_late : 1;   /* RELEASING: the validity was already over */
     bool adopted : 1;         /* taken over by value: validity unknown until extended */
     bool foreign : 1; /* taken over: only a release may delete it, never our loss of it */
 };
 
 enum rl_event_type {
-    RL_EVENT_ACQUIRE, /* ttl_ns, wait_deadline_ns, parked, courteous */
+    RL_EVENT_ACQUIRE, /* ttl_ns, wait_deadline_ns, parked, yields */
     RL_EVENT_ANSWER,  /* node, op, round, answer */
     RL_EVENT_TIMER,   /* warming, warm_at_ns */
     RL_EVENT_EXTEND,  /* ttl_ns */
     RL_EVENT_RELEASE,
     RL_EVENT_CANCEL,
-    RL_EVENT_NODE_OUT, /* node: its memory or clock cannot be trusted any more */
-    RL_EVENT_ABANDON,  /* nothing that was held can be trusted any more */
-    RL_EVENT_TURN,     /* PARKED: nobody of this client is before us any more; held_here */
-    RL_EVENT_WAKE,     /* nodes: there the lock may be free, and we are first; slot */
+    RL_EVENT_NODE_OUT,  /* node: its memory or clock cannot be trusted any more */
+    RL_EVENT_OUR_CLOCK, /* our own clock is wrong: nothing that was held can be trusted */
+    RL_EVENT_TURN,      /* PARKED: at the head of the local queue now; client_holds */
+    RL_EVENT_WAKE,      /* nodes: there the lock may be free, and we are at the head; slot */
     RL_EVENT_TOO_LATE, /* granted, but its owner was not told before the wait's deadline (A9) */
 };
 
@@ -198,13 +199,13 @@ struct rl_event {
     uint16_t warming;
     int64_t warm_at_ns;
 
-    bool courteous;   /* others are known to wait: begin with a place in the queue */
-    bool parked;      /* another waiter of this client is before us */
-    bool held_here;   /* this client holds the lock at this moment: trying would be in vain */
-    int leader_error; /* TIMER while PARKED: why the waiter before us had no success */
-    uint16_t nodes;   /* WAKE */
-    uint16_t slot;    /* WAKE: of a semaphore; 0: unknown */
-    bool handed_over; /* WAKE: our own release is on its way, in front of what follows */
+    bool yields;       /* other clients are known to wait: begin with a place in the queue */
+    bool parked;       /* another waiter of this client is before us */
+    bool client_holds; /* this client holds the lock at this moment: trying would be in vain */
+    int leader_error;  /* TIMER while PARKED: why the waiter before us had no success */
+    uint16_t nodes;    /* WAKE */
+    uint16_t slot;     /* WAKE: of a semaphore; 0: unknown */
+    bool behind_release; /* WAKE: our own release is on its way, in front of what follows */
 };
 
 struct rl_send {
@@ -223,10 +224,10 @@ struct rl_actions {
     bool recovered; /* ... and one succeeded again */
 };
 
-/* votes: one for every node; they and the pursuit stay the caller's. */
+/* votes: one for every node; they and the acquisition stay the caller's. */
 void rl_lock_init(struct rl_lock *lock, const struct rl_policy *policy,
                   const struct rl_lock_terms *terms, struct rl_node_vote *votes,
-                  struct rl_pursuit *pursuit);
+                  struct rl_acquisition *acquisition);
 
 /* For a lock that another process acquired: held, with unknown validity. */
 void rl_lock_adopt(struct rl_lock *lock);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the files of the lock's state machine share: lock.c, acquire.c, hold.c, release.c. */
+/* What the files of the lock's state machine share, file by file. */
 #ifndef RL_CORE_LOCK_INTERNAL_H
 #define RL_CORE_LOCK_INTERNAL_H
 
@@ -16,15 +16,15 @@ void rl_acquire_cancel(struct rl_lock *lock, struct rl_actions *out);
 /* One attempt: a fresh value (A1) to every node. */
 void rl_acquire_attempt(struct rl_lock *lock, int64_t now_ns, uint32_t random,
                         struct rl_actions *out);
-/* The end of patience, or of the chance to win. */
+/* The end of the wait, or of the chance to win. */
 void rl_acquire_give_up(struct rl_lock *lock, struct rl_actions *out, int error);
 int rl_acquire_final_error(const struct rl_lock *lock);
 /* Too few nodes answered: another attempt after a random delay (A9). */
 void rl_acquire_back_off(struct rl_lock *lock, const struct rl_event *event);
 void rl_acquire_node_out(struct rl_lock *lock, const struct rl_event *event,
                          struct rl_actions *out);
-void rl_acquire_abandon(struct rl_lock *lock, const struct rl_event *event,
-                        struct rl_actions *out);
+void rl_acquire_our_clock(struct rl_lock *lock, const struct rl_event *event,
+                          struct rl_actions *out);
 
 void rl_acquire_fail(struct rl_lock *lock, const struct rl_event *event,
                      struct rl_actions *out);
@@ -52,10 +52,10 @@ void rl_queue_wake(struct rl_lock *lock, const struct rl_event *event, struct rl
 /* A refusal in a round of a queued lock: asks again where the lock was freed meanwhile. */
 void rl_queue_refused(struct rl_lock *lock, const struct rl_event *event,
                       struct rl_actions *out);
-/* May a lost round still be won, because nodes that refused may be free any moment? */
-bool rl_queue_has_patience(const struct rl_lock *lock, int64_t now_ns);
+/* May a lost round still be won, because nodes that refused may become free at any moment? */
+bool rl_queue_has_grace(const struct rl_lock *lock, int64_t now_ns);
 void rl_queue_forget(struct rl_lock *lock);
-/* The lock is ours: whatever place remains is given up. */
+/* The lock is held, and was waited for: the places that remain in the queues are given up. */
 void rl_queue_served(struct rl_lock *lock, struct rl_actions *out);
 /* The same for a node that answered later. */
 void rl_queue_straggler(struct rl_lock *lock, const struct rl_event *event,
@@ -63,18 +63,18 @@ void rl_queue_straggler(struct rl_lock *lock, const struct rl_event *event,
 
 /* hold.c: extension, renewal, loss */
 void rl_hold_begin(struct rl_lock *lock, int64_t deadline_ns, int64_t start_ns);
-/* When the loss of a hold with this deadline is told: somewhat before. */
+/* When the owner is told that a hold with this deadline is over: somewhat before it is. */
 int64_t rl_hold_loss_notice_ns(const struct rl_lock *lock, int64_t deadline_ns);
 void rl_hold_extend(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
 void rl_hold_answer(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
 void rl_hold_timer(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
 void rl_hold_node_out(struct rl_lock *lock, const struct rl_event *event,
                       struct rl_actions *out);
-void rl_hold_abandon(struct rl_lock *lock, const struct rl_event *event,
-                     struct rl_actions *out);
+void rl_hold_our_clock(struct rl_lock *lock, const struct rl_event *event,
+                       struct rl_actions *out);
 /* After a loss: takes back what remains, once the promised end has come. */
 void rl_hold_sweep(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out);
-/* The owner was never told of the hold: ends it as a failed acquisition, on every node at once. */
+/* The owner never learnt of the hold: ends it as a failed acquisition, on every node at once. */
 void rl_hold_take_back(struct rl_lock *lock, const struct rl_event *event,
                        struct rl_actions *out);
 int64_t rl_hold_timer_ns(const struct rl_lock *lock);

@@ -8,8 +8,8 @@
  * between we sleep until a node says that the lock is free, or a timer says that it could be:
  * messages may be lost, and servers announce an expiry late or never.
  *
- * Whoever is queued on a quorum before another begins has the smaller ticket on at least one
- * node of the other's quorum: nobody who begins later is served first.
+ * A waiter that is queued on a quorum before another begins has the smaller ticket on at least one
+ * node of the other's quorum: no waiter that begins later is served first.
  */
 #include "core/lock_internal.h"
 
@@ -17,17 +17,17 @@
 #define HEARTBEATS_PER_TTL 3
 
 /*
- * The release that frees the lock reaches the nodes one after another: a waiter that was told by
- * the first gives the others this long to follow, before its round is lost.
+ * The release that frees the lock reaches the nodes one after another: a waiter that was woken
+ * by the first gives the others this long to follow, before its round is lost.
  */
-#define PATIENCE_NS (10 * RL_NS_PER_MS)
+#define GRACE_NS (10 * RL_NS_PER_MS)
 
 /* A node says "free", is asked, and refuses: another was faster. Not for ever, in one round. */
 #define AGAINS_PER_NODE 4
 
 /*
- * While one of ours holds the lock, the next of ours waits this long before it asks for a place:
- * who holds for a moment only hands over to it directly, without any queue.
+ * While this client holds the lock, its next waiter waits this long before it asks for a place: a
+ * short hold is handed over to it directly, without any queue.
  */
 #define HAND_OVER_NS (1 * RL_NS_PER_MS)
 
@@ -36,33 +36,28 @@
 
 void rl_queue_forget(struct rl_lock *lock)
 {
-    struct rl_pursuit *pursuit = lock->pursuit;
+    struct rl_acquisition *acquisition = lock->acquisition;
 
-    pursuit->ticket = 0;
-    pursuit->place = 0;
-    pursuit->woken = 0;
-    pursuit->ahead_ms = 0;
+    acquisition->ticket = 0;
+    acquisition->place = 0;
+    acquisition->woken = 0;
+    acquisition->ahead_ms = 0;
 }
 
 /*
- * The grant of a lock for one takes our place in that node's queue with it; beside readers and
- * slots others are served, so that place is kept until now. Where we were refused, or nobody knows,
- * it is given up now, so that a holder that dies does not block as the dead head of a queue; who
- * has not answered yet may still grant.
+ * The grant of an exclusive lock takes our place in that node's queue with it; beside readers and
+ * slots others are served, so that place is kept until now. Where we were refused, or the outcome
+ * is unknown, it is given up now, so that a holder that dies does not block as the dead head of a
+ * queue; a node that has not answered yet may still grant.
  */
 void rl_queue_served(struct rl_lock *lock, struct rl_actions *out)
 {
-    struct rl_pursuit *pursuit = lock->pursuit;
-    bool beside_others =
+    bool is_shared =
         lock->terms.kind == REDLOCK_SHARED || lock->terms.kind == REDLOCK_SEMAPHORE;
 
-    lock->came_from_queue = pursuit->ticket != 0;
-    lock->unanswered = 0;
-    if (pursuit->ticket) {
-        lock->unanswered = beside_others ? 0 : rl_tally_pending(&lock->tally);
-        rl_send(out, RL_OP_LEAVE, beside_others ? rl_all_nodes(lock) : lock->tally.no,
-                lock->round);
-    }
+    lock->came_from_queue = true;
+    lock->unanswered = is_shared ? 0 : rl_tally_pending(&lock->tally);
+    rl_send(out, RL_OP_LEAVE, is_shared ? rl_all_nodes(lock) : lock->tally.no, lock->round);
     rl_queue_forget(lock);
 }
 
@@ -82,9 +77,9 @@ void rl_queue_park(struct rl_lock *lock, const struct rl_event *event)
 {
     (void)event;
     lock->state = RL_PARKED;
-    lock->pursuit->retry_at_ns = RL_NEVER_NS;
-    /* Somebody holds it, or there would be nobody before us. */
-    lock->pursuit->attempt_error = REDLOCK_BUSY;
+    lock->acquisition->retry_at_ns = RL_NEVER_NS;
+    /* It is held, or there would be no waiter before us. */
+    lock->acquisition->attempt_error = REDLOCK_BUSY;
 }
 
 /* ---- a place ---- */
@@ -100,16 +95,16 @@ static void ask_for_tickets(struct rl_lock *lock, int64_t now_ns, struct rl_acti
 /* The largest offer, once a quorum has made one; 0 before. */
 static int64_t agreed_ticket(const struct rl_lock *lock)
 {
-    const struct rl_pursuit *pursuit = lock->pursuit;
+    const struct rl_acquisition *acquisition = lock->acquisition;
     int64_t ticket = 0;
     uint8_t offers = 0;
 
     for (uint8_t i = 0; i < lock->policy->node_count; i++) {
-        if (lock->node[i].vote != REDLOCK_VOTE_HELD || pursuit->token[i] == 0)
+        if (lock->node[i].vote != REDLOCK_VOTE_HELD || acquisition->token[i] == 0)
             continue;
         offers++;
-        if (pursuit->token[i] > ticket)
-            ticket = pursuit->token[i];
+        if (acquisition->token[i] > ticket)
+            ticket = acquisition->token[i];
     }
     return offers >= lock->policy->quorum ? ticket : 0;
 }
@@ -117,13 +112,13 @@ static int64_t agreed_ticket(const struct rl_lock *lock)
 static void enter(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
 {
     rl_acquire_attempt(lock, event->now_ns, event->random, out);
-    lock->pursuit->patience_ns = event->now_ns + PATIENCE_NS;
+    lock->acquisition->grace_ends_ns = event->now_ns + GRACE_NS;
 }
 
 void rl_queue_begin(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
 {
     rl_round_begin(lock, now_ns, rl_lock_node_timeout_ns(lock->policy, rl_ttl_ns(lock)));
-    lock->pursuit->attempt_error = REDLOCK_BUSY;
+    lock->acquisition->attempt_error = REDLOCK_BUSY;
     ask_for_tickets(lock, now_ns, out);
 }
 
@@ -131,35 +126,35 @@ void rl_queue_turn(struct rl_lock *lock, const struct rl_event *event, struct rl
 {
     if (lock->state != RL_PARKED)
         return;
-    if (event->now_ns >= lock->pursuit->wait_deadline_ns) {
+    if (event->now_ns >= lock->acquisition->wait_deadline_ns) {
         rl_acquire_give_up(lock, out, rl_acquire_final_error(lock));
         return;
     }
-    if (!event->held_here) {
+    if (!event->client_holds) {
         rl_acquire_attempt(lock, event->now_ns, event->random, out);
         return;
     }
-    lock->pursuit->retry_at_ns = event->now_ns + HAND_OVER_NS;
+    lock->acquisition->retry_at_ns = event->now_ns + HAND_OVER_NS;
 }
 
 /* Fewer than a quorum made an offer. */
 static void give_tickets_up(struct rl_lock *lock, const struct rl_event *event)
 {
-    lock->pursuit->attempt_error = rl_no_quorum_error(lock);
+    lock->acquisition->attempt_error = rl_no_quorum_error(lock);
     rl_acquire_back_off(lock, event);
 }
 
 void rl_queue_answer(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
 {
-    struct rl_pursuit *pursuit = lock->pursuit;
+    struct rl_acquisition *acquisition = lock->acquisition;
     uint16_t bit = (uint16_t)(1u << event->node);
 
     if (event->op != RL_OP_TICKET || event->round != lock->round || !(lock->asked & bit))
         return;
     lock->asked &= (uint16_t)~bit;
     rl_note_answer(lock, event->node, &event->answer, event->now_ns - lock->round_start_ns);
-    pursuit->ticket = agreed_ticket(lock);
-    if (pursuit->ticket)
+    acquisition->ticket = agreed_ticket(lock);
+    if (acquisition->ticket)
         enter(lock, event, out);
     else if (!lock->asked)
         give_tickets_up(lock, event);
@@ -167,14 +162,14 @@ void rl_queue_answer(struct rl_lock *lock, const struct rl_event *event, struct 
 
 /* ---- sleeping ---- */
 
-/* When could a quorum of the nodes be free, if nobody tells us? The quorum-th soonest. */
+/* When could a quorum of the nodes be free, if no message comes? The quorum-th soonest. */
 static int64_t free_at_ns(const struct rl_lock *lock, int64_t now_ns)
 {
     int64_t sorted[REDLOCK_NODES_MAX];
     uint8_t count = 0;
 
     for (uint8_t i = 0; i < lock->policy->node_count; i++) {
-        int64_t ttl_ms = lock->pursuit->key_ttl_ms[i];
+        int64_t ttl_ms = lock->acquisition->key_ttl_ms[i];
         uint8_t at = count;
 
         if (lock->node[i].vote == REDLOCK_VOTE_GRANTED)
@@ -197,45 +192,46 @@ static int64_t free_at_ns(const struct rl_lock *lock, int64_t now_ns)
  */
 static int64_t after_collision_ns(struct rl_lock *lock, const struct rl_event *event)
 {
-    struct rl_pursuit *pursuit = lock->pursuit;
+    struct rl_acquisition *acquisition = lock->acquisition;
     int64_t bound_ns = lock->policy->retry_min_ns;
 
-    for (uint8_t i = 0; i < pursuit->collision_count && bound_ns < lock->policy->retry_max_ns;
-         i++)
+    for (uint8_t i = 0;
+         i < acquisition->collision_count && bound_ns < lock->policy->retry_max_ns; i++)
         bound_ns *= 2;
-    if (pursuit->collision_count < UINT8_MAX)
-        pursuit->collision_count++;
+    if (acquisition->collision_count < UINT8_MAX)
+        acquisition->collision_count++;
     return event->now_ns + EXPIRY_LAG_NS + bound_ns / 65536 * (int64_t)(event->random >> 16);
 }
 
 static void sleep_in_queue(struct rl_lock *lock, const struct rl_event *event)
 {
-    struct rl_pursuit *pursuit = lock->pursuit;
+    struct rl_acquisition *acquisition = lock->acquisition;
     int64_t now_ns = event->now_ns;
-    int64_t sign_ns = now_ns + (int64_t)RL_WAITER_TTL_MS * RL_NS_PER_MS / HEARTBEATS_PER_TTL;
+    int64_t heartbeat_ns =
+        now_ns + (int64_t)RL_WAITER_TTL_MS * RL_NS_PER_MS / HEARTBEATS_PER_TTL;
     int64_t free_ns = free_at_ns(lock, now_ns);
-    int64_t ahead_ns = now_ns + pursuit->ahead_ms * RL_NS_PER_MS + EXPIRY_LAG_NS;
+    int64_t ahead_ns = now_ns + acquisition->ahead_ms * RL_NS_PER_MS + EXPIRY_LAG_NS;
 
     lock->state = RL_QUEUED;
-    if (pursuit->ahead_ms > 0 && ahead_ns > free_ns)
+    if (acquisition->ahead_ms > 0 && ahead_ns > free_ns)
         free_ns = ahead_ns;
     if (lock->tally.yes_count > 0)
         free_ns = rl_earlier(free_ns, after_collision_ns(lock, event));
     else
-        pursuit->collision_count = 0;
-    pursuit->retry_at_ns = rl_earlier(sign_ns, free_ns);
+        acquisition->collision_count = 0;
+    acquisition->retry_at_ns = rl_earlier(heartbeat_ns, free_ns);
 }
 
 void rl_queue_join(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
 {
-    struct rl_pursuit *pursuit = lock->pursuit;
+    struct rl_acquisition *acquisition = lock->acquisition;
 
-    if (pursuit->ticket) {
+    if (acquisition->ticket) {
         sleep_in_queue(lock, event);
         return;
     }
-    pursuit->ticket = agreed_ticket(lock);
-    if (pursuit->ticket)
+    acquisition->ticket = agreed_ticket(lock);
+    if (acquisition->ticket)
         enter(lock, event, out);
     else
         ask_for_tickets(lock, event->now_ns, out);
@@ -243,22 +239,22 @@ void rl_queue_join(struct rl_lock *lock, const struct rl_event *event, struct rl
 
 void rl_queue_timer(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
 {
-    struct rl_pursuit *pursuit = lock->pursuit;
+    struct rl_acquisition *acquisition = lock->acquisition;
     int64_t now_ns = event->now_ns;
 
     /* The deadline is looked at first, so that no attempt starts after it (A9). */
-    if (now_ns >= pursuit->wait_deadline_ns) {
+    if (now_ns >= acquisition->wait_deadline_ns) {
         if (lock->state == RL_PARKED && event->leader_error)
-            pursuit->attempt_error = event->leader_error;
+            acquisition->attempt_error = event->leader_error;
         rl_acquire_give_up(lock, out, rl_acquire_final_error(lock));
     } else if (lock->state == RL_TICKETING && now_ns >= lock->round_deadline_ns) {
         for (uint8_t i = 0; i < lock->policy->node_count; i++)
             if (lock->asked & (1u << i))
                 lock->node[i].vote = REDLOCK_VOTE_TIMEDOUT;
         give_tickets_up(lock, event);
-    } else if (lock->state == RL_QUEUED && now_ns >= pursuit->retry_at_ns) {
+    } else if (lock->state == RL_QUEUED && now_ns >= acquisition->retry_at_ns) {
         enter(lock, event, out);
-    } else if (lock->state == RL_PARKED && now_ns >= pursuit->retry_at_ns) {
+    } else if (lock->state == RL_PARKED && now_ns >= acquisition->retry_at_ns) {
         rl_queue_begin(lock, now_ns, out);
     }
 }
@@ -267,7 +263,7 @@ void rl_queue_timer(struct rl_lock *lock, const struct rl_event *event, struct r
 
 static void ask_again(struct rl_lock *lock, uint16_t nodes, struct rl_actions *out)
 {
-    struct rl_pursuit *pursuit = lock->pursuit;
+    struct rl_acquisition *acquisition = lock->acquisition;
 
     for (uint8_t i = 0; i < lock->policy->node_count; i++) {
         if (!(nodes & (1u << i)))
@@ -275,80 +271,80 @@ static void ask_again(struct rl_lock *lock, uint16_t nodes, struct rl_actions *o
         /* The same value as before: nothing of this round has been rolled back (A1). */
         rl_tally_reconsider(&lock->tally, i);
         rl_await_answer(lock, i);
-        pursuit->again_count++;
+        acquisition->again_count++;
     }
-    pursuit->woken &= (uint16_t)~nodes;
+    acquisition->woken &= (uint16_t)~nodes;
     rl_send(out, RL_OP_AGAIN, nodes, lock->round);
 }
 
 static bool may_ask_again(const struct rl_lock *lock)
 {
-    return lock->pursuit->again_count < AGAINS_PER_NODE * lock->policy->node_count;
+    return lock->acquisition->again_count < AGAINS_PER_NODE * lock->policy->node_count;
 }
 
 void rl_queue_wake(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
 {
-    struct rl_pursuit *pursuit = lock->pursuit;
+    struct rl_acquisition *acquisition = lock->acquisition;
     uint16_t refused = 0;
 
-    if (lock->state == RL_PARKED && event->handed_over &&
-        event->now_ns < pursuit->wait_deadline_ns) {
-        lock->polite = true;
+    if (lock->state == RL_PARKED && event->behind_release &&
+        event->now_ns < acquisition->wait_deadline_ns) {
+        lock->respects_queue = true;
         rl_acquire_attempt(lock, event->now_ns, event->random, out);
         return;
     }
-    if (lock->state == RL_QUEUED && event->now_ns < pursuit->wait_deadline_ns) {
+    if (lock->state == RL_QUEUED && event->now_ns < acquisition->wait_deadline_ns) {
         if (event->slot <= lock->terms.slots)
-            pursuit->free_slot = event->slot;
+            acquisition->free_slot = event->slot;
         enter(lock, event, out);
         return;
     }
-    if (lock->state != RL_ACQUIRING || !pursuit->ticket)
+    if (lock->state != RL_ACQUIRING || !acquisition->ticket)
         return;
     for (uint8_t i = 0; i < lock->policy->node_count; i++)
         if ((event->nodes & (1u << i)) && lock->node[i].vote == REDLOCK_VOTE_HELD)
             refused |= (uint16_t)(1u << i);
-    /* Whose answer is still on its way may have refused before it was free. */
-    pursuit->woken |= (uint16_t)(event->nodes & ~refused);
+    /* A node whose answer is still on its way may have refused before the lock was free. */
+    acquisition->woken |= (uint16_t)(event->nodes & ~refused);
     if (refused && may_ask_again(lock))
         ask_again(lock, refused, out);
 }
 
-/* The nodes see the same holders, so the first one's word is as good as any. */
+/* The nodes see the same holders, so the first answer is as good as any. */
 static void note_free_slot(struct rl_lock *lock, const struct rl_answer *answer)
 {
-    struct rl_pursuit *pursuit = lock->pursuit;
+    struct rl_acquisition *acquisition = lock->acquisition;
 
-    if (!pursuit->free_slot && answer->free_slot[0] <= lock->terms.slots)
-        pursuit->free_slot = answer->free_slot[0];
+    if (!acquisition->free_slot && answer->free_slot[0] <= lock->terms.slots)
+        acquisition->free_slot = answer->free_slot[0];
 }
 
 void rl_queue_refused(struct rl_lock *lock, const struct rl_event *event,
                       struct rl_actions *out)
 {
-    struct rl_pursuit *pursuit = lock->pursuit;
+    struct rl_acquisition *acquisition = lock->acquisition;
     const struct rl_answer *answer = &event->answer;
     uint16_t bit = (uint16_t)(1u << event->node);
 
     note_free_slot(lock, answer);
-    if (!pursuit->ticket)
+    if (!acquisition->ticket)
         return;
-    if (answer->place > pursuit->place || pursuit->place_round != lock->round)
-        pursuit->place = answer->place;
-    pursuit->place_round = lock->round;
-    if (answer->ahead_ms > pursuit->ahead_ms)
-        pursuit->ahead_ms = answer->ahead_ms;
-    if ((pursuit->woken & bit) && may_ask_again(lock))
+    if (answer->place > acquisition->place || acquisition->place_round != lock->round)
+        acquisition->place = answer->place;
+    acquisition->place_round = lock->round;
+    if (answer->ahead_ms > acquisition->ahead_ms)
+        acquisition->ahead_ms = answer->ahead_ms;
+    if ((acquisition->woken & bit) && may_ask_again(lock))
         ask_again(lock, bit, out);
 }
 
-bool rl_queue_has_patience(const struct rl_lock *lock, int64_t now_ns)
+bool rl_queue_has_grace(const struct rl_lock *lock, int64_t now_ns)
 {
-    const struct rl_pursuit *pursuit = lock->pursuit;
+    const struct rl_acquisition *acquisition = lock->acquisition;
 
-    if (!pursuit->ticket || now_ns >= pursuit->patience_ns ||
-        pursuit->patience_ns == RL_NEVER_NS)
+    if (!acquisition->ticket || now_ns >= acquisition->grace_ends_ns ||
+        acquisition->grace_ends_ns == RL_NEVER_NS)
         return false;
-    /* Nobody can be served but us, or somebody has not answered yet: it may still turn. */
+    /* We block every other waiter, or a node has not answered yet: the round may still be won. */
     return lock->tally.yes_count > 0 || rl_tally_pending(&lock->tally) != 0;
 }

@@ -58,10 +58,10 @@ enum rl_verdict rl_tally_verdict(const struct rl_tally *tally)
     uint8_t quorum = rl_quorum(tally->node_count);
 
     if (tally->yes_count >= quorum)
-        return RL_WON;
+        return RL_TALLY_WON;
     if (tally->node_count - tally->no_count < quorum)
-        return RL_LOST;
-    return RL_PENDING;
+        return RL_TALLY_LOST;
+    return RL_TALLY_PENDING;
 }
 
 uint16_t rl_tally_pending(const struct rl_tally *tally)

@@ -12,9 +12,9 @@
 #include <stdint.h>
 
 enum rl_verdict {
-    RL_PENDING,
-    RL_WON,
-    RL_LOST, /* as soon as winning is impossible, without waiting for the rest (A4) */
+    RL_TALLY_PENDING,
+    RL_TALLY_WON,
+    RL_TALLY_LOST, /* as soon as winning is impossible, without waiting for the rest (A4) */
 };
 
 struct rl_tally {

@@ -15,7 +15,7 @@ void rl_release_begin(struct rl_lock *lock, const struct rl_event *event,
     lock->deadline_ns = 0;
     lock->extending = false;
     lock->renew_at_ns = RL_NEVER_NS;
-    lock->held = 0;
+    lock->carriers = 0;
     lock->state = RL_RELEASING;
     rl_round_begin(lock, event->now_ns, timeout_ns(lock));
     /* All nodes, also those that never granted: a lost reply is no proof of a lost SET. */
@@ -61,7 +61,7 @@ static void decide(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
         lock->round_deadline_ns = now_ns + timeout_ns(lock);
         rl_send(out, RL_OP_INQUIRE, missing, lock->round);
     } else if (!rl_tally_pending(&lock->tally)) {
-        /* Deleted or absent on a majority: nobody is kept out any more. */
+        /* Deleted or absent on a majority: no client is kept out any more. */
         if (lock->tally.yes_count + missing_count >= quorum)
             end(lock, out, lock->released_late ? REDLOCK_EXPIRED : REDLOCK_OK);
         else
@@ -71,10 +71,10 @@ static void decide(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
 
 static void end_check(struct rl_lock *lock, struct rl_actions *out)
 {
-    uint8_t held_count = rl_votes_of(lock, REDLOCK_VOTE_HELD);
+    uint8_t taken_count = rl_votes_of(lock, REDLOCK_VOTE_HELD);
     uint8_t missing_count = rl_votes_of(lock, REDLOCK_VOTE_MISSING);
 
-    end(lock, out, held_count > missing_count ? REDLOCK_LOST : REDLOCK_EXPIRED);
+    end(lock, out, taken_count > missing_count ? REDLOCK_LOST : REDLOCK_EXPIRED);
 }
 
 void rl_release_answer(struct rl_lock *lock, const struct rl_event *event,

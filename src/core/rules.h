@@ -18,7 +18,7 @@
     X(ROLLBACK_EVERYWHERE, "a rollback goes only to nodes that granted (A4)")                  \
     X(ROLLBACK_BEHIND, "a rollback waits for the next connection (A5)")                        \
     X(RELEASE_COMPARES, "a release deletes whatever is there (A6)")                            \
-    X(EXTEND_COMPARES, "an extension sets the key, whoever has it (A7)")                       \
+    X(EXTEND_COMPARES, "an extension sets the key, whatever its value (A7)")                   \
     X(EXTEND_WHILE_VALID, "an extension counts after the validity ended (A7, A10)")            \
     X(HEAL_IS_NO_PROOF, "a key set anew counts as renewed, in quarantine too (A8, G3)")        \
     X(GRANT_IN_TIME, "a lock is granted after the wait deadline (A9)")                         \
@@ -30,7 +30,7 @@
     X(CHECK_FIRST, "a node once checked is not checked on its next connection (G1)")           \
     X(STRICT_MARKER, "strict mode ignores the marker of an acquire (G2)")                      \
     X(WITNESS, "strict mode counts a grant before its witness has spoken (G2)")                \
-    X(CLOCK_GUARD, "nobody notices that a node's clock was set (G6)")                          \
+    X(CLOCK_GUARD, "a node's clock may be set unnoticed (G6)")                                 \
     X(STEADY_CLOCK, "the client goes by its wall clock")                                       \
     X(ALIGN, "no alignment of fence counters")                                                 \
     X(ALIGN_WHERE_GRANTED, "fence counters are aligned on any majority")                       \
@@ -38,9 +38,9 @@
     X(TOKEN_RANGE, "a fence counter of any size is believed")                                  \
     X(RENEWAL_OF_COUNTED, "a renewal counts where the grant did not (G3)")                     \
     X(QUEUE_ROLLBACK, "a failed round from the queue keeps what it got")                       \
-    X(QUEUE_NEEDS_QUORUM, "who reaches too few nodes keeps its place in the queue")            \
-    X(QUEUE_HEAD, "a node grants to anybody in its queue")                                     \
-    X(OUT_OF_TURN, "who follows its own release counts grants where others wait")              \
+    X(QUEUE_NEEDS_QUORUM, "a waiter that reaches too few nodes keeps its place in the queue")  \
+    X(QUEUE_HEAD, "a node grants to any waiter in its queue")                                  \
+    X(OUT_OF_TURN, "an attempt behind our own release counts grants where others wait")        \
     X(LIVENESS, "the dead stay in the queue")                                                  \
     X(READERS_MAJORITY, "one node is enough for a reader")                                     \
     X(HOLD_IDS, "the holds of an owner are counted, not named")                                \

@@ -5,11 +5,11 @@
 
 void rl_token_note_owners(struct rl_lock *lock, uint8_t node, int64_t token)
 {
-    struct rl_pursuit *pursuit = lock->pursuit;
+    struct rl_acquisition *acquisition = lock->acquisition;
 
-    pursuit->nested |= (uint16_t)(1u << node);
+    acquisition->nested |= (uint16_t)(1u << node);
     for (int i = 0; i < 2; i++) {
-        struct rl_owners_token *owners = &pursuit->owners[i];
+        struct rl_owners_token *owners = &acquisition->owners[i];
 
         if (owners->count > 0 && owners->token != token)
             continue;
@@ -21,25 +21,26 @@ void rl_token_note_owners(struct rl_lock *lock, uint8_t node, int64_t token)
 
 /*
  * A nested hold has the token of its owner's first hold, once a quorum says which: the owner's
- * lock has been there on a quorum ever since, so nobody else can have held it in between. A node
+ * lock has been there on a quorum ever since, so no other owner can have held it in between. A node
  * where a leftover of the owner remains says something else, and alone.
  *
- * True: settled, or worth waiting for who has not answered yet.
+ * True: settled, or worth waiting for nodes that have not answered yet.
  */
 static bool settle_nested(struct rl_lock *lock, int64_t end_ns, struct rl_actions *out)
 {
-    struct rl_pursuit *pursuit = lock->pursuit;
+    struct rl_acquisition *acquisition = lock->acquisition;
     uint8_t silent_count = rl_count_nodes(rl_tally_pending(&lock->tally));
 
     for (int i = 0; i < 2; i++) {
-        if (pursuit->owners[i].count < (RL_RULE(NESTED_BY_QUORUM) ? lock->policy->quorum : 1))
+        if (acquisition->owners[i].count <
+            (RL_RULE(NESTED_BY_QUORUM) ? lock->policy->quorum : 1))
             continue;
-        lock->token = pursuit->owners[i].token;
+        lock->token = acquisition->owners[i].token;
         rl_acquire_hold(lock, end_ns, out);
         return true;
     }
-    return pursuit->owners[0].count + silent_count >= lock->policy->quorum ||
-           pursuit->owners[1].count + silent_count >= lock->policy->quorum;
+    return acquisition->owners[0].count + silent_count >= lock->policy->quorum ||
+           acquisition->owners[1].count + silent_count >= lock->policy->quorum;
 }
 
 /*
@@ -54,32 +55,33 @@ static bool settle_nested(struct rl_lock *lock, int64_t end_ns, struct rl_action
 void rl_token_settle(struct rl_lock *lock, const struct rl_event *event, int64_t end_ns,
                      struct rl_actions *out)
 {
-    struct rl_pursuit *pursuit = lock->pursuit;
+    struct rl_acquisition *acquisition = lock->acquisition;
     uint16_t behind = 0;
 
-    if (pursuit->owners[0].count > 0 && settle_nested(lock, end_ns, out))
+    if (acquisition->owners[0].count > 0 && settle_nested(lock, end_ns, out))
         return;
     lock->token = 0;
     for (uint8_t i = 0; i < lock->policy->node_count; i++)
-        if ((lock->tally.yes & (1u << i)) && pursuit->token[i] > lock->token)
-            lock->token = pursuit->token[i];
-    pursuit->aligned = 0;
+        if ((lock->tally.yes & (1u << i)) && acquisition->token[i] > lock->token)
+            lock->token = acquisition->token[i];
+    acquisition->aligned = 0;
     for (uint8_t i = 0; i < lock->policy->node_count; i++) {
         bool granted = lock->tally.yes & (1u << i);
 
-        if (granted && pursuit->token[i] == lock->token && !(pursuit->nested & (1u << i)))
-            pursuit->aligned |= (uint16_t)(1u << i);
+        if (granted && acquisition->token[i] == lock->token &&
+            !(acquisition->nested & (1u << i)))
+            acquisition->aligned |= (uint16_t)(1u << i);
         else if (granted == RL_RULE(ALIGN_WHERE_GRANTED))
             behind |= (uint16_t)(1u << i);
     }
     if (!RL_RULE(ALIGN))
-        pursuit->aligned = lock->tally.yes;
-    if (rl_count_nodes(pursuit->aligned) >= lock->policy->quorum) {
+        acquisition->aligned = lock->tally.yes;
+    if (rl_count_nodes(acquisition->aligned) >= lock->policy->quorum) {
         rl_acquire_hold(lock, end_ns, out);
         return;
     }
     lock->state = RL_ALIGNING;
-    pursuit->patience_ns = RL_NEVER_NS; /* that was for refusals: the round is won */
+    acquisition->grace_ends_ns = RL_NEVER_NS; /* that was for refusals: the round is won */
     lock->asked = behind;
     lock->round_deadline_ns =
         event->now_ns + rl_lock_node_timeout_ns(lock->policy, rl_ttl_ns(lock));
@@ -90,23 +92,24 @@ void rl_token_settle(struct rl_lock *lock, const struct rl_event *event, int64_t
 void rl_token_aligned(struct rl_lock *lock, const struct rl_event *event,
                       struct rl_actions *out)
 {
-    struct rl_pursuit *pursuit = lock->pursuit;
+    struct rl_acquisition *acquisition = lock->acquisition;
     uint16_t bit = (uint16_t)(1u << event->node);
     int64_t end_ns =
         rl_validity_end_ns(lock->round_start_ns, rl_ttl_ns(lock), lock->policy->drift_ppm);
-    bool in_time = !pursuit->wait_deadline_ns || event->now_ns <= pursuit->wait_deadline_ns;
+    bool in_time =
+        !acquisition->wait_deadline_ns || event->now_ns <= acquisition->wait_deadline_ns;
 
     if (lock->state != RL_ALIGNING || !(lock->asked & bit))
         return;
     lock->asked &= (uint16_t)~bit;
     if (event->answer.vote == REDLOCK_VOTE_GRANTED)
-        pursuit->aligned |= bit;
+        acquisition->aligned |= bit;
     /* The extra round trip took time: the validity is looked at again. */
     if (event->now_ns >= rl_hold_loss_notice_ns(lock, end_ns) || !in_time)
         rl_acquire_fail(lock, event, out);
-    else if (rl_count_nodes(pursuit->aligned) >= lock->policy->quorum)
+    else if (rl_count_nodes(acquisition->aligned) >= lock->policy->quorum)
         rl_acquire_hold(lock, end_ns, out);
-    else if (rl_count_nodes(pursuit->aligned | lock->asked) < lock->policy->quorum)
+    else if (rl_count_nodes(acquisition->aligned | lock->asked) < lock->policy->quorum)
         rl_acquire_fail(lock, event, out);
 }
 

@@ -52,12 +52,12 @@ static uint8_t count_votes(const struct rl_policy *policy, const struct rl_node_
 /* How long the others' keys may live; -1: nobody knows. */
 static int64_t longest_ttl_ms(const redlock_lock *lock, const struct rl_node_vote *votes)
 {
-    const struct rl_pursuit *pursuit = lock->handle.lock.pursuit;
+    const struct rl_acquisition *acquisition = lock->handle.lock.acquisition;
     int64_t longest_ms = -1;
 
-    for (uint8_t i = 0; pursuit && i < lock->client->engine.policy.node_count; i++)
-        if (votes[i].vote == REDLOCK_VOTE_HELD && pursuit->key_ttl_ms[i] > longest_ms)
-            longest_ms = pursuit->key_ttl_ms[i];
+    for (uint8_t i = 0; acquisition && i < lock->client->engine.policy.node_count; i++)
+        if (votes[i].vote == REDLOCK_VOTE_HELD && acquisition->key_ttl_ms[i] > longest_ms)
+            longest_ms = acquisition->key_ttl_ms[i];
     return longest_ms;
 }
 

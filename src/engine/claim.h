@@ -12,12 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/slice.h"
+#include "protocol/request.h"
 #include "redlock.h"
 
-#define RL_KEY_MAX (REDLOCK_PREFIX_MAX + REDLOCK_NAME_MAX)
-#define RL_KEY_SEPARATOR '\0' /* between the keys of several names */
-#define RL_KEYS_MAX (REDLOCK_NAMES_MAX * (RL_KEY_MAX + 1))
 #define RL_CLAIMS_KEPT                                                                         \
     32768 /* a slow minority keeps this many alive, and a busy client wants them again */
 

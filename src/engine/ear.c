@@ -32,7 +32,7 @@ void rl_ear_disconnected(struct rl_engine *engine, uint8_t node, int64_t now_ns)
 
     (void)now_ns;
     rl_session_end(&ear->session);
-    while (rl_session_abandon(&ear->session, &request))
+    while (rl_session_take_unanswered(&ear->session, &request))
         ;
     if (ear->is_up)
         engine->ear_count--;

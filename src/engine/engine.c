@@ -42,7 +42,7 @@ static void free_node(struct rl_engine *engine, struct rl_node *node)
 {
     struct rl_pending request;
 
-    while (rl_session_abandon(&node->session, &request))
+    while (rl_session_take_unanswered(&node->session, &request))
         if (request.subject)
             rl_claim_unref(&engine->claims, request.subject);
     for (uint32_t i = 0; i < node->orphan_count; i++)

@@ -14,12 +14,14 @@
 #define RL_ENGINE_ENGINE_H
 
 #include "core/lock.h"
+#include "engine/ask.h"
 #include "engine/claim.h"
-#include "engine/describe.h"
+#include "engine/hear.h"
 #include "engine/line.h"
 #include "engine/seeker.h"
 #include "engine/survey.h"
 #include "engine/timers.h"
+#include "engine/vote.h"
 #include "protocol/session.h"
 
 #define RL_ORPHANS_MAX 4096
@@ -99,19 +101,19 @@ struct rl_handle {
 /* What it has until its lock is held; NULL from then on. */
 static inline struct rl_seeker *rl_seeker_of(const struct rl_handle *handle)
 {
-    return (struct rl_seeker *)handle->lock.pursuit;
+    return (struct rl_seeker *)handle->lock.acquisition;
 }
 
 /* The question that it is instead of a lock; NULL: a lock. */
 static inline struct rl_survey *rl_survey_of(const struct rl_handle *handle)
 {
-    return handle->lock.pursuit ? rl_seeker_of(handle)->survey : NULL;
+    return handle->lock.acquisition ? rl_seeker_of(handle)->survey : NULL;
 }
 
 /* Where it waits; NULL: nowhere. */
 static inline struct rl_line *rl_line_of(const struct rl_handle *handle)
 {
-    return handle->lock.pursuit ? rl_seeker_of(handle)->line : NULL;
+    return handle->lock.acquisition ? rl_seeker_of(handle)->line : NULL;
 }
 
 /*
@@ -170,8 +172,6 @@ void rl_engine_connected(struct rl_engine *engine, uint8_t node, int64_t now_ns)
 /* The connection failed or broke: everything without a reply gets `vote`. */
 void rl_engine_disconnected(struct rl_engine *engine, uint8_t node, enum redlock_vote vote,
                             const char *text, int64_t now_ns);
-/* Bytes were put into rl_session_room(). -1: the driver must close the connection and tell. */
-int rl_engine_received(struct rl_engine *engine, uint8_t node, size_t size, int64_t now_ns);
 /* Connected, asked, and silent for too long: the driver should close it. */
 bool rl_engine_is_stalled(const struct rl_engine *engine, uint8_t node, int64_t now_ns);
 
@@ -205,7 +205,7 @@ int rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_op
 /* A node's memory or clock is not to be trusted: holds that lean on it are told. */
 void rl_handles_node_out(struct rl_engine *engine, uint8_t node, int64_t now_ns);
 /* Our own clock is not to be trusted: all holds are over. */
-void rl_handles_abandon(struct rl_engine *engine, int64_t now_ns);
+void rl_handles_our_clock(struct rl_engine *engine, int64_t now_ns);
 /* Forgets the handle. give_up: what it holds or tries to get is released on every node. */
 void rl_handle_drop(struct rl_engine *engine, struct rl_handle *handle, bool give_up,
                     int64_t now_ns);
@@ -216,63 +216,24 @@ void rl_engine_forget_ready(struct rl_engine *engine, struct rl_handle *handle);
 
 /* ---- between node.c and handle.c ---- */
 
-/* Steps that tidy up: they are carried out whether or not anybody still waits for them. */
-bool rl_outlives_its_handle(enum rl_op op);
-/* One node's answer to one request of a claim, for whoever still counts it. */
-void rl_handle_answer(struct rl_engine *engine, struct rl_claim *claim, uint8_t node,
-                      const struct rl_pending *request, const struct rl_reply *reply,
-                      const struct rl_answer *answer, int64_t now_ns);
-/* The same for a handle that is a question (question.c). */
+/* One node's answer to a question (question.c). */
 void rl_question_answer(struct rl_engine *engine, struct rl_handle *handle, uint8_t node,
                         enum rl_op op, const struct rl_reply *reply, struct rl_answer answer,
                         int64_t now_ns);
 void rl_question_timer(struct rl_engine *engine, struct rl_handle *handle, uint16_t warming,
                        int64_t warm_at_ns, int64_t now_ns);
-/* The size of the longest value that is drawn for this kind of lock. */
-size_t rl_value_max(uint8_t kind);
-/* A value that cannot be guessed and that no other claim has (A1). -1: there is no randomness. */
-int rl_claim_draw_value(struct rl_engine *engine, struct rl_claim *claim, uint16_t slot);
-/* A copy of the handle's claim in its place; requests under way keep the old one. -1: no memory. */
-int rl_handle_renew_claim(struct rl_engine *engine, struct rl_handle *handle, size_t value_max);
 /* Two characters a byte, not terminated. */
 void rl_write_hex(const uint8_t *bytes, size_t size, char *out);
 /* The handle has news. */
-void rl_engine_tell(struct rl_engine *engine, struct rl_handle *handle);
+void rl_engine_add_ready(struct rl_engine *engine, struct rl_handle *handle);
 /* A timer came up. */
 void rl_handle_timer(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns);
-/* Encodes and queues a request; false when the node cannot take it. */
-bool rl_node_request(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
-                     enum rl_op op, uint32_t round, const struct rl_command *command);
 /* Keeps a release for the node's next connection. */
 void rl_node_keep_orphan(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
                          int64_t now_ns);
-/* The vote of a node that cannot be asked now. */
-struct rl_answer rl_node_excuse(const struct rl_engine *engine, uint8_t node);
 
 /* One event for the lock, and whatever follows from it. */
 void rl_handle_step(struct rl_engine *engine, struct rl_handle *handle, struct rl_event *event);
-
-/* ---- send.c ---- */
-
-/* Sends one step to its nodes; returns those that could not be asked, a bit each. */
-uint16_t rl_send_to_nodes(struct rl_engine *engine, struct rl_handle *handle,
-                          const struct rl_send *send, int64_t now_ns);
-/* What a native delete leaves to be done: telling who waits. */
-void rl_tell_waiters(struct rl_engine *engine, struct rl_claim *claim, uint8_t node,
-                     enum rl_op op, const struct rl_answer *answer, int64_t now_ns);
-
-/* ---- witness.c ---- */
-
-/* Keeps a grant until the witness behind it answers. False: out of memory. */
-bool rl_witness_await(struct rl_engine *engine, uint8_t node, const struct rl_pending *request,
-                      const struct rl_answer *answer);
-/* Does anything of the claim wait for it? */
-bool rl_witness_is_awaited(const struct rl_engine *engine, uint8_t node,
-                           const struct rl_claim *claim);
-void rl_witness_answer(struct rl_engine *engine, uint8_t node, const struct rl_reply *reply,
-                       int64_t now_ns);
-/* The connection is gone, and with it the witness. */
-void rl_witness_gone(struct rl_engine *engine, uint8_t node, int64_t now_ns);
 
 /* ---- waiting.c ---- */
 
@@ -287,8 +248,6 @@ bool rl_may_follow(const struct rl_engine *engine, const struct rl_handle *handl
 /* What a release in front of such an attempt found: does anybody wait there? */
 void rl_note_given_back(struct rl_engine *engine, uint8_t node,
                         const struct rl_pending *request, const struct rl_answer *answer);
-/* A grant to an attempt behind our release, of a node where others may wait: it is theirs. */
-bool rl_is_out_of_turn(const struct rl_claim *claim, uint8_t node);
 void rl_be_courteous(struct rl_engine *engine, const struct rl_claim *claim, int64_t now_ns);
 bool rl_is_courteous(const struct rl_engine *engine, const struct rl_handle *handle,
                      int64_t now_ns);
@@ -316,9 +275,6 @@ void rl_watch_tick(struct rl_engine *engine, int64_t now_ns);
 void rl_watch_use(struct rl_engine *engine, uint8_t node, int64_t now_ns);
 /* After a node's replies: did its clock step, or its standing change? */
 void rl_watch_heard(struct rl_engine *engine, uint8_t node, int64_t now_ns);
-/* Counts a grant only if the node may vote; the session remembers why not. */
-struct rl_answer rl_watch_vote(struct rl_engine *engine, uint8_t node, enum rl_op op,
-                               struct rl_answer answer, int64_t now_ns);
 /* What a person should know about a node's quarantine; empty when it has none. */
 void rl_watch_describe(const struct rl_guard *guard, int64_t now_ns, char *out, size_t size);
 

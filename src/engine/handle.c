@@ -4,7 +4,7 @@
 
 /* ---- news for the owner ---- */
 
-void rl_engine_tell(struct rl_engine *engine, struct rl_handle *handle)
+void rl_engine_add_ready(struct rl_engine *engine, struct rl_handle *handle)
 {
     if (handle->ready)
         return;
@@ -43,8 +43,8 @@ struct rl_handle *rl_engine_take_ready(struct rl_engine *engine)
 }
 
 /* Nodes that could not be asked have voted: they are unreachable, and the lock is told. */
-static void answer_refused(struct rl_engine *engine, struct rl_handle *handle,
-                           const struct rl_send *send, uint16_t refused, int64_t now_ns)
+static void answer_unasked(struct rl_engine *engine, struct rl_handle *handle,
+                           const struct rl_send *send, uint16_t unasked, int64_t now_ns)
 {
     if (send->op == RL_OP_ROLLBACK || send->op == RL_OP_QUIT || send->op == RL_OP_LEAVE ||
         send->op == RL_OP_HEAL)
@@ -58,16 +58,16 @@ static void answer_refused(struct rl_engine *engine, struct rl_handle *handle,
             .round = send->round,
         };
 
-        if (!(refused & (1u << i)))
+        if (!(unasked & (1u << i)))
             continue;
-        event.answer = rl_node_excuse(engine, i);
+        event.answer = rl_vote_when_unreachable(engine, i);
         rl_handle_step(engine, handle, &event);
     }
 }
 
 static bool has_turn(const struct rl_handle *handle)
 {
-    return handle->lock.pursuit && rl_seeker_of(handle)->turn;
+    return handle->lock.acquisition && rl_seeker_of(handle)->turn;
 }
 
 static bool is_waiting(const struct rl_lock *lock)
@@ -89,7 +89,7 @@ static bool is_waiting(const struct rl_lock *lock)
 static void end_pursuit(struct rl_engine *engine, struct rl_handle *handle)
 {
     rl_seeker_give_back(&engine->seekers, rl_seeker_of(handle));
-    handle->lock.pursuit = NULL;
+    handle->lock.acquisition = NULL;
 }
 
 static void pursue(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
@@ -98,7 +98,7 @@ static void pursue(struct rl_engine *engine, struct rl_handle *handle, int64_t n
 
     if (seeker->line && !is_waiting(&handle->lock))
         rl_leave_line(engine, handle, now_ns);
-    engine->listening |= seeker->pursuit.ticket != 0 || handle->lock.state == RL_TICKETING;
+    engine->listening |= seeker->acquisition.ticket != 0 || handle->lock.state == RL_TICKETING;
     if (handle->lock.state == RL_HELD)
         end_pursuit(engine, handle);
 }
@@ -115,25 +115,25 @@ static void note_news(struct rl_engine *engine, struct rl_handle *handle,
     handle->lost |= actions->lost;
     handle->jeopardy |= actions->jeopardy;
     handle->recovered |= actions->recovered;
-    rl_engine_tell(engine, handle);
+    rl_engine_add_ready(engine, handle);
 }
 
 static void perform(struct rl_engine *engine, struct rl_handle *handle,
                     const struct rl_actions *actions, int64_t now_ns)
 {
-    uint16_t refused[RL_SENDS_MAX];
+    uint16_t unasked[RL_SENDS_MAX];
 
     for (uint32_t i = 0; i < actions->send_count; i++)
-        refused[i] = rl_send_to_nodes(engine, handle, &actions->send[i], now_ns);
+        unasked[i] = rl_ask_nodes(engine, handle, &actions->send[i], now_ns);
     if (actions->done || actions->lost || actions->jeopardy || actions->recovered)
         note_news(engine, handle, actions);
     rl_timers_set(&engine->timers, &handle->timer,
                   has_turn(handle) ? now_ns : rl_lock_timer_ns(&handle->lock));
-    if (handle->lock.pursuit)
+    if (handle->lock.acquisition)
         pursue(engine, handle, now_ns);
     for (uint32_t i = 0; i < actions->send_count; i++)
-        if (refused[i])
-            answer_refused(engine, handle, &actions->send[i], refused[i], now_ns);
+        if (unasked[i])
+            answer_unasked(engine, handle, &actions->send[i], unasked[i], now_ns);
 }
 
 void rl_handle_step(struct rl_engine *engine, struct rl_handle *handle, struct rl_event *event)
@@ -147,40 +147,7 @@ void rl_handle_step(struct rl_engine *engine, struct rl_handle *handle, struct r
     perform(engine, handle, &actions, event->now_ns);
 }
 
-/* ---- what comes back ---- */
-
-void rl_handle_answer(struct rl_engine *engine, struct rl_claim *claim, uint8_t node,
-                      const struct rl_pending *request, const struct rl_reply *reply,
-                      const struct rl_answer *answer, int64_t now_ns)
-{
-    struct rl_handle *handle = claim->handle;
-    struct rl_survey *survey = handle ? rl_survey_of(handle) : NULL;
-    enum rl_op op = (enum rl_op)request->op;
-
-    if (rl_outlives_its_handle(op)) {
-        rl_tell_waiters(engine, claim, node, op, answer, now_ns);
-        rl_note_given_back(engine, node, request, answer);
-    }
-    if (rl_outlives_its_handle(op) && op != RL_OP_RELEASE)
-        return;
-    if (!handle)
-        return;
-    if (survey) {
-        /* A late answer to a question that is over says nothing about the next one. */
-        if (request->round == handle->lock.round && !rl_survey_complete(survey))
-            rl_question_answer(engine, handle, node, op, reply, *answer, now_ns);
-        return;
-    }
-    rl_handle_step(engine, handle,
-                   &(struct rl_event){
-                       .type = RL_EVENT_ANSWER,
-                       .now_ns = now_ns,
-                       .node = node,
-                       .op = op,
-                       .round = request->round,
-                       .answer = *answer,
-                   });
-}
+/* ---- timers ---- */
 
 static void find_warming(const struct rl_engine *engine, int64_t now_ns, uint16_t *nodes,
                          int64_t *until_ns)
@@ -212,9 +179,9 @@ void rl_handle_timer(struct rl_engine *engine, struct rl_handle *handle, int64_t
     if (has_turn(handle)) {
         rl_seeker_of(handle)->turn = false;
         event.type = RL_EVENT_TURN;
-        event.held_here = rl_seeker_of(handle)->held_here;
+        event.client_holds = rl_seeker_of(handle)->client_holds;
     } else if (line && line->first != handle) {
-        event.leader_error = line->first->lock.pursuit->attempt_error;
+        event.leader_error = line->first->lock.acquisition->attempt_error;
     }
     rl_handle_step(engine, handle, &event);
 }
@@ -240,7 +207,7 @@ int rl_handle_init(struct rl_engine *engine, struct rl_handle *handle,
         return -1;
     }
     handle->claim->kind = terms->kind;
-    rl_lock_init(&handle->lock, &engine->policy, terms, votes, &seeker->pursuit);
+    rl_lock_init(&handle->lock, &engine->policy, terms, votes, &seeker->acquisition);
     handle->next = engine->handles;
     if (engine->handles)
         engine->handles->previous = handle;
@@ -258,12 +225,12 @@ void rl_handles_node_out(struct rl_engine *engine, uint8_t node, int64_t now_ns)
                 &(struct rl_event){.type = RL_EVENT_NODE_OUT, .now_ns = now_ns, .node = node});
 }
 
-void rl_handles_abandon(struct rl_engine *engine, int64_t now_ns)
+void rl_handles_our_clock(struct rl_engine *engine, int64_t now_ns)
 {
     for (struct rl_handle *handle = engine->handles; handle; handle = handle->next)
         if (!rl_survey_of(handle))
             rl_handle_step(engine, handle,
-                           &(struct rl_event){.type = RL_EVENT_ABANDON, .now_ns = now_ns});
+                           &(struct rl_event){.type = RL_EVENT_OUR_CLOCK, .now_ns = now_ns});
 }
 
 void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64_t ttl_ns,
@@ -279,7 +246,7 @@ void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64
         if (!line) {
             handle->done = true;
             handle->done_error = REDLOCK_NOMEM;
-            rl_engine_tell(engine, handle);
+            rl_engine_add_ready(engine, handle);
             return;
         }
         rl_seeker_of(handle)->waiter = rl_line_number(line);
@@ -293,7 +260,7 @@ void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64
                        .ttl_ns = ttl_ns,
                        .wait_deadline_ns = wait_deadline_ns,
                        .parked = line && line->first != handle,
-                       .courteous = courteous,
+                       .yields = courteous,
                    });
 }
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Questions to every node: a handle with a survey instead of a lock. */
-#include <string.h>
-
 #include "engine/engine.h"
 
 #define NO_IDENTITY "its identity is unknown: INFO must be allowed"
@@ -12,32 +10,19 @@ static void ask_node(struct rl_engine *engine, struct rl_handle *handle, uint8_t
     struct rl_session *session = &engine->node[node].session;
     struct rl_survey *survey = rl_survey_of(handle);
     struct rl_answer unknown = {.vote = REDLOCK_VOTE_ERROR, .key_ttl_ms = -1};
-    struct rl_description description;
-    struct rl_command command;
 
-    rl_describe(engine, handle->claim, handle, op, now_ns, &description);
-    rl_describe_node(engine, handle, node, now_ns, &description);
-    if (op == RL_OP_ADMIT) {
-        const char *identity = session->guard.identity;
-
-        /* Without it the marker would admit nobody, and shut out who was admitted. */
-        if (!identity[0]) {
-            if (session->state != RL_SESSION_DOWN)
-                rl_session_fail(session, REDLOCK_VOTE_ERROR,
-                                (struct rl_slice){NO_IDENTITY, sizeof NO_IDENTITY - 1});
-            else
-                unknown = rl_node_excuse(engine, node);
-            rl_survey_answer(survey, node, unknown, NULL, now_ns);
-            return;
-        }
-        description.subject.identity = (struct rl_slice){identity, strlen(identity)};
-        description.subject.placement = engine->placement;
-        description.subject.ttl_ms =
-            rl_write_decimal(engine->max_ttl_ns / RL_NS_PER_MS, description.ttl_ms);
+    /* A marker without an identity would admit no node, and shut out the one it named before. */
+    if (op == RL_OP_ADMIT && !session->guard.identity[0]) {
+        if (session->state != RL_SESSION_DOWN)
+            rl_session_fail(session, REDLOCK_VOTE_ERROR,
+                            (struct rl_slice){NO_IDENTITY, sizeof NO_IDENTITY - 1});
+        else
+            unknown = rl_vote_when_unreachable(engine, node);
+        rl_survey_answer(survey, node, unknown, NULL, now_ns);
+        return;
     }
-    rl_recipe_command(op, &description.subject, &session->abilities, &command);
-    if (!rl_node_request(engine, node, handle->claim, op, handle->lock.round, &command))
-        rl_survey_answer(survey, node, rl_node_excuse(engine, node), NULL, now_ns);
+    if (!rl_ask_node(engine, node, handle->claim, handle, op, handle->lock.round, now_ns))
+        rl_survey_answer(survey, node, rl_vote_when_unreachable(engine, node), NULL, now_ns);
 }
 
 static void survey_progress(struct rl_engine *engine, struct rl_handle *handle)
@@ -53,7 +38,7 @@ static void survey_progress(struct rl_engine *engine, struct rl_handle *handle)
         return;
     handle->done = true;
     handle->done_error = (int8_t)rl_survey_error(survey);
-    rl_engine_tell(engine, handle);
+    rl_engine_add_ready(engine, handle);
 }
 
 int rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_op question,
@@ -67,7 +52,7 @@ int rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_op
     if (!handle->claim->value_size && rl_claim_draw_value(engine, handle->claim, 0) < 0) {
         handle->done = true;
         handle->done_error = REDLOCK_SYSTEM;
-        rl_engine_tell(engine, handle);
+        rl_engine_add_ready(engine, handle);
         return 0;
     }
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {

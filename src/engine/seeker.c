@@ -19,7 +19,7 @@ struct rl_seeker *rl_seeker_new(struct rl_seekers *seekers)
     seeker->line = NULL;
     seeker->line_next = seeker->line_previous = NULL;
     seeker->waiter = 0;
-    seeker->turn = seeker->held_here = seeker->follows = false;
+    seeker->turn = seeker->client_holds = seeker->follows = false;
     return seeker;
 }
 

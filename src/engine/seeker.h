@@ -17,16 +17,16 @@ struct rl_handle;
 struct rl_line;
 
 struct rl_seeker {
-    struct rl_pursuit pursuit; /* first: what the lock points to is its seeker */
-    struct rl_survey *survey;  /* a question instead of a lock; NULL: a lock */
+    struct rl_acquisition acquisition; /* first: what the lock points to is its seeker */
+    struct rl_survey *survey;          /* a question instead of a lock; NULL: a lock */
 
     /* Waiting. */
     struct rl_line *line; /* NULL: not waiting */
     struct rl_handle *line_next;
     struct rl_handle *line_previous;
-    uint64_t waiter; /* what the line calls its first at the nodes */
-    bool turn;       /* it has become the first ... */
-    bool held_here;  /* ... because the one before it has the lock now */
+    uint64_t waiter;   /* what the line calls its first at the nodes */
+    bool turn;         /* it has become the first ... */
+    bool client_holds; /* ... because the one before it has the lock now */
     bool follows; /* what it sends now travels right behind the release of the one before it */
 
     struct rl_seeker *next_free;
@@ -38,7 +38,7 @@ struct rl_seekers {
     size_t free_count;
 };
 
-/* The pursuit is left to rl_lock_init(). NULL: out of memory. */
+/* The acquisition is left to rl_lock_init(). NULL: out of memory. */
 struct rl_seeker *rl_seeker_new(struct rl_seekers *seekers);
 void rl_seeker_give_back(struct rl_seekers *seekers, struct rl_seeker *seeker);
 void rl_seekers_free(struct rl_seekers *seekers);

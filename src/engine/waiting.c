@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Several waiters of one client: whose turn it is, who is woken, who must be polite. */
+/* Several waiters of one client: whose turn it is, who is woken, who must be respects_queue. */
 #include "core/rules.h"
 #include "engine/engine.h"
 
@@ -16,7 +16,7 @@ void rl_leave_line(struct rl_engine *engine, struct rl_handle *handle, int64_t n
     seeker = rl_seeker_of(next);
     seeker->waiter = rl_line_number(seeker->line);
     seeker->turn = true;
-    seeker->held_here =
+    seeker->client_holds =
         handle->lock.state == RL_HELD && handle->lock.terms.kind == REDLOCK_MUTEX;
     rl_timers_set(&engine->timers, &next->timer, now_ns);
 }
@@ -51,25 +51,25 @@ void rl_wake_our_own(struct rl_engine *engine, const struct rl_handle *released,
         .now_ns = now_ns,
         .nodes = (uint16_t)((1u << engine->policy.node_count) - 1),
         .slot = released->lock.slot,
-        .handed_over = released->lock.terms.kind == REDLOCK_MUTEX,
+        .behind_release = released->lock.terms.kind == REDLOCK_MUTEX,
     };
     struct rl_handle *next = line ? line->first : NULL;
 
     if (!next)
         return;
-    if (next->lock.state == RL_PARKED && event.handed_over) {
+    if (next->lock.state == RL_PARKED && event.behind_release) {
         rl_seeker_of(next)->turn = false;
         rl_seeker_of(next)->follows = true;
-    } else if (next->lock.state != RL_QUEUED || next->lock.pursuit->place != 1) {
+    } else if (next->lock.state != RL_QUEUED || next->lock.acquisition->place != 1) {
         return;
     }
     rl_handle_step(engine, next, &event);
-    if (next->lock.pursuit)
+    if (next->lock.acquisition)
         rl_seeker_of(next)->follows = false;
 }
 
 /*
- * Behind our own release, on the same connections, a plain attempt is as polite as one that looks
+ * Behind our own release, on the same connections, a plain attempt is as respects_queue as one that looks
  * into the queue, and much cheaper for the nodes: the release that is carried out right before it
  * says whether others wait, and where they do the grant is not counted but taken back. Where they
  * are known to wait that would only get in their way.
@@ -102,19 +102,6 @@ void rl_note_given_back(struct rl_engine *engine, uint8_t node,
     line->unwaited = (uint16_t)(nobody ? line->unwaited | bit : line->unwaited & ~bit);
 }
 
-bool rl_is_out_of_turn(const struct rl_claim *claim, uint8_t node)
-{
-    const struct rl_line *line;
-
-    /* Once the lock is held, what comes late only adds to it. */
-    if (!claim->follows || !claim->handle || claim->handle->lock.state != RL_ACQUIRING)
-        return false;
-    line = rl_line_of(claim->handle);
-    if (!RL_RULE(OUT_OF_TURN))
-        return false;
-    return !line || !(line->unwaited & (1u << node));
-}
-
 uint32_t rl_handle_position(const struct rl_handle *handle)
 {
     const struct rl_line *line = rl_line_of(handle);
@@ -126,7 +113,7 @@ uint32_t rl_handle_position(const struct rl_handle *handle)
     for (const struct rl_handle *at = handle; at != line->first;
          at = rl_seeker_of(at)->line_previous)
         ahead++;
-    place = line->first->lock.pursuit->place;
+    place = line->first->lock.acquisition->place;
     return ahead > 0 && place == 0 ? ahead + 1 : ahead + place;
 }
 

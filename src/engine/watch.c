@@ -13,8 +13,6 @@
 #define ADMISSION_EVERY_NS RL_NS_PER_S
 #define NONCE_BYTES 8
 
-/* ---- votes ---- */
-
 void rl_watch_describe(const struct rl_guard *guard, int64_t now_ns, char *out, size_t size)
 {
     int64_t ends_ns = rl_guard_ends_ns(guard);
@@ -28,45 +26,6 @@ void rl_watch_describe(const struct rl_guard *guard, int64_t now_ns, char *out, 
     else
         snprintf(out, size, "%s; may vote in %" PRId64 " s", reason,
                  ends_ns > now_ns ? (ends_ns - now_ns + RL_NS_PER_S - 1) / RL_NS_PER_S : 0);
-}
-
-struct rl_answer rl_watch_vote(struct rl_engine *engine, uint8_t node, enum rl_op op,
-                               struct rl_answer answer, int64_t now_ns)
-{
-    struct rl_session *session = &engine->node[node].session;
-    char text[REDLOCK_TEXT_MAX];
-    bool may_vote;
-
-    /* Compare-and-renew may count in quarantine too (G3): the lock knows. */
-    if (op == RL_OP_EXTEND)
-        answer.in_quarantine = !rl_guard_may_vote(&session->guard, now_ns);
-    if (op == RL_OP_ADMIT && answer.vote == REDLOCK_VOTE_GRANTED)
-        rl_guard_vouched(&session->guard);
-    /*
-     * A healing was sent to a node that may vote (send.c), but who reads the markers looks again:
-     * the key may be missing because the node forgot everything (G2, G3).
-     */
-    if (op != RL_OP_ACQUIRE && op != RL_OP_AGAIN &&
-        (op != RL_OP_HEAL || !answer.has_marker || !RL_RULE(HEAL_IS_NO_PROOF)))
-        return answer;
-    /* Strict, and the node said nothing of its marker: nobody asked it for such a grant. */
-    if (engine->strict && !answer.has_marker && answer.vote == REDLOCK_VOTE_GRANTED &&
-        RL_RULE(WITNESS))
-        answer.vote = REDLOCK_VOTE_PROTO;
-    may_vote = answer.has_marker
-                   ? rl_guard_marker(&session->guard, answer.marker, answer.present,
-                                     answer.marker_max_ttl_ms, now_ns)
-                   : rl_guard_may_vote(&session->guard, now_ns);
-    if (answer.beyond_max_ttl) {
-        snprintf(text, sizeof text, "%s", rl_guard_reason_text(RL_GUARD_MAX_TTL_REASON));
-    } else if (answer.vote == REDLOCK_VOTE_GRANTED && !may_vote) {
-        answer.vote = REDLOCK_VOTE_GUARDED;
-        rl_watch_describe(&session->guard, now_ns, text, sizeof text);
-    } else {
-        return answer;
-    }
-    rl_session_fail(session, REDLOCK_VOTE_GUARDED, (struct rl_slice){text, strlen(text)});
-    return answer;
 }
 
 /* ---- admission (G2) ---- */
@@ -155,7 +114,7 @@ static void blame_ourselves(struct rl_engine *engine, int64_t now_ns)
 {
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
         rl_guard_forgive_clock(&engine->node[i].session.guard);
-    rl_handles_abandon(engine, now_ns);
+    rl_handles_our_clock(engine, now_ns);
 }
 
 static void end_trial(struct rl_engine *engine, int64_t now_ns)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "protocol/command.h"
 
+#include <string.h>
+
 #include "core/lock.h"
 #include "core/rules.h"
 #include "rl_scripts.h"
@@ -8,13 +10,15 @@
 #define STRINGIFY_VALUE(x) #x
 #define STRINGIFY(x) STRINGIFY_VALUE(x)
 
+#define TEXT(literal) ((struct rl_slice){(literal), sizeof(literal) - 1})
+#define ADD_TEXT(command, literal) add((command), TEXT(literal))
+
+/* ---- one command: arguments, scripts ---- */
+
 static void add(struct rl_command *command, struct rl_slice argument)
 {
     command->argument[command->argument_count++] = argument;
 }
-
-#define TEXT(literal) ((struct rl_slice){(literal), sizeof(literal) - 1})
-#define ADD_TEXT(command, literal) add((command), TEXT(literal))
 
 static void add_flag(struct rl_command *command, bool flag)
 {
@@ -33,18 +37,7 @@ static struct rl_slice number(unsigned value)
     return value < 10 ? (struct rl_slice){at + 1, 1} : (struct rl_slice){at, 2};
 }
 
-/* Creates the key or does nothing: the acquire of the specification, and healing. */
-static void set_command(const struct rl_subject *subject, struct rl_command *out)
-{
-    ADD_TEXT(out, "SET");
-    add(out, subject->name[0].lock);
-    add(out, subject->value);
-    ADD_TEXT(out, "NX");
-    ADD_TEXT(out, "PX");
-    add(out, subject->ttl_ms);
-}
-
-/* What this connection has not used before goes with its text; that teaches it to the server. */
+/* A script that this connection has not used before goes with its text, and the server keeps it. */
 static void script_head(struct rl_command *out, const struct rl_abilities *abilities,
                         enum rl_script script, struct rl_slice text, struct rl_slice sha1,
                         unsigned key_count)
@@ -64,35 +57,68 @@ static void script_head(struct rl_command *out, const struct rl_abilities *abili
     script_head((out), (abilities), RL_SCRIPT_ID_##NAME, TEXT(RL_SCRIPT_##NAME),               \
                 TEXT(RL_SCRIPT_##NAME##_SHA1), (key_count))
 
-bool rl_recipe_is_plain(const struct rl_subject *subject)
+/* In which life of the server a counter is written; empty: unknown, or no token is asked for. */
+static struct rl_slice write_incarnation(const struct rl_request *request, char *out)
 {
-    return subject->kind == REDLOCK_MUTEX && !subject->kind_unknown && subject->name_count == 1;
+    const char *replid = request->fenced ? strchr(request->identity, ':') : NULL;
+
+    /* A master that was demoted and promoted again has its run_id still, but an old memory. */
+    if (!replid || strlen(replid) <= RL_INCARNATION_PART)
+        return (struct rl_slice){out, 0};
+    memcpy(out, request->identity, RL_INCARNATION_PART);
+    memcpy(out + RL_INCARNATION_PART, replid + 1, RL_INCARNATION_PART);
+    return (struct rl_slice){out, RL_INCARNATION_SIZE};
+}
+
+/*
+ * With "?" behind it where the node may not vote yet, or its standing is unknown: a counter that
+ * begins in quarantine begins too early, because clocks may differ by as much as the guard time,
+ * and is begun anew by the first client that knows better.
+ */
+static void add_incarnation(const struct rl_request *request, struct rl_command *out)
+{
+    struct rl_slice incarnation = write_incarnation(request, out->incarnation);
+
+    if (request->fenced && request->in_doubt)
+        out->incarnation[incarnation.size++] = '?';
+    add(out, incarnation);
+}
+
+/* ---- taking ---- */
+
+/* Creates the key or does nothing: the acquire of the specification, and healing. */
+static void set_command(const struct rl_words *words, struct rl_command *out)
+{
+    ADD_TEXT(out, "SET");
+    add(out, words->name[0].lock);
+    add(out, words->request->value);
+    ADD_TEXT(out, "NX");
+    ADD_TEXT(out, "PX");
+    add(out, words->ttl_ms);
 }
 
 /* The fencing script of a plain mutex: the queue and the other kinds are TAKE's. */
-static void fenced_command(const struct rl_subject *subject,
-                           const struct rl_abilities *abilities, struct rl_command *out)
+static void fenced_command(const struct rl_words *words, const struct rl_abilities *abilities,
+                           struct rl_command *out)
 {
-    struct rl_slice sure = subject->incarnation;
-    bool in_doubt = sure.size > 0 && sure.data[sure.size - 1] == '?';
+    const struct rl_request *request = words->request;
 
-    SCRIPT_HEAD(out, abilities, ACQUIRE, subject->marked ? 3 : 2);
-    add(out, subject->name[0].lock);
-    add(out, subject->name[0].fence);
-    if (subject->marked)
+    SCRIPT_HEAD(out, abilities, ACQUIRE, request->marked ? 3 : 2);
+    add(out, words->name[0].lock);
+    add(out, words->name[0].fence);
+    if (request->marked)
         ADD_TEXT(out, RL_MARKER_KEY);
-    add(out, subject->value);
-    add(out, subject->ttl_ms);
-    sure.size -= in_doubt;
-    add(out, sure);
+    add(out, request->value);
+    add(out, words->ttl_ms);
+    add(out, write_incarnation(request, out->incarnation));
     /* Every word costs the server, so the usual ones are left out. */
-    if (in_doubt)
+    if (request->in_doubt)
         ADD_TEXT(out, "?");
 }
 
-static struct rl_slice kind_letter(const struct rl_subject *subject)
+static struct rl_slice kind_letter(const struct rl_request *request)
 {
-    switch (subject->kind) {
+    switch (request->kind) {
     case REDLOCK_SHARED:
         return TEXT("s");
     case REDLOCK_REENTRANT:
@@ -106,268 +132,281 @@ static struct rl_slice kind_letter(const struct rl_subject *subject)
 }
 
 /* waiter: '' ignores the queue. */
-static void take_command(const struct rl_subject *subject, const struct rl_abilities *abilities,
-                         bool healing, struct rl_command *out)
+static void take_command(const struct rl_words *words, const struct rl_abilities *abilities,
+                         struct rl_command *out)
 {
-    SCRIPT_HEAD(out, abilities, TAKE, 4u * subject->name_count + 1);
-    for (uint8_t i = 0; i < subject->name_count; i++) {
-        add(out, subject->name[i].lock);
-        add(out, subject->name[i].fence);
-        add(out, subject->name[i].queue);
-        add(out, subject->name[i].alive);
+    const struct rl_request *request = words->request;
+    bool healing = request->op == RL_OP_HEAL;
+
+    SCRIPT_HEAD(out, abilities, TAKE, 4u * request->name_count + 1);
+    for (uint8_t i = 0; i < request->name_count; i++) {
+        add(out, words->name[i].lock);
+        add(out, words->name[i].fence);
+        add(out, words->name[i].queue);
+        add(out, words->name[i].alive);
     }
     ADD_TEXT(out, RL_MARKER_KEY);
-    add(out, number(subject->name_count));
-    add(out, subject->value);
-    add(out, subject->ttl_ms);
-    add(out, kind_letter(subject));
-    add(out, subject->group);
-    add(out, subject->slot);
-    add(out, subject->fenced && !healing ? TEXT(RL_FENCE_LIFE_MS) : TEXT("0"));
-    add_flag(out, subject->marked);
-    add(out, healing ? TEXT("") : subject->waiter);
-    add(out, healing ? TEXT("0") : subject->ticket);
+    add(out, number(request->name_count));
+    add(out, request->value);
+    add(out, words->ttl_ms);
+    add(out, kind_letter(request));
+    add(out, words->group);
+    add(out, words->slot);
+    add(out, request->fenced && !healing ? TEXT(RL_FENCE_LIFE_MS) : TEXT("0"));
+    add_flag(out, request->marked);
+    add(out, words->waiter);
+    add(out, words->ticket);
     add(out, healing ? TEXT("heal") : TEXT(STRINGIFY(RL_WAITER_TTL_MS)));
-    add(out, subject->incarnation);
+    add_incarnation(request, out);
 }
 
 /*
  * Under strict rules the plain acquire stays as cheap as it is: one witness behind a batch of
- * them asks what TAKE asks each time.
+ * them asks what TAKE asks each time. A healing asks for no token: it is no new acquisition.
  */
-static void acquire_command(const struct rl_subject *subject,
-                            const struct rl_abilities *abilities, struct rl_command *out)
+static void acquire_command(const struct rl_words *words, const struct rl_abilities *abilities,
+                            struct rl_command *out)
 {
-    if (!rl_recipe_is_plain(subject) || subject->waiter.size > 0) {
-        take_command(subject, abilities, false, out);
+    const struct rl_request *request = words->request;
+
+    if (!rl_request_is_simple(request)) {
+        take_command(words, abilities, out);
         return;
     }
-    out->witnessed = subject->marked;
-    if (subject->fenced)
-        fenced_command(subject, abilities, out);
+    out->witnessed = request->marked;
+    if (request->fenced && request->op != RL_OP_HEAL)
+        fenced_command(words, abilities, out);
     else
-        set_command(subject, out);
+        set_command(words, out);
 }
 
-/* A healing asks for no token: it is no new acquisition. */
-static void heal_command(const struct rl_subject *subject, const struct rl_abilities *abilities,
-                         struct rl_command *out)
+static void align_command(const struct rl_words *words, const struct rl_abilities *abilities,
+                          struct rl_command *out)
 {
-    if (!rl_recipe_is_plain(subject)) {
-        take_command(subject, abilities, true, out);
-        return;
+    const struct rl_request *request = words->request;
+
+    SCRIPT_HEAD(out, abilities, ALIGN, 2u * request->name_count);
+    for (uint8_t i = 0; i < request->name_count; i++) {
+        add(out, words->name[i].lock);
+        add(out, words->name[i].fence);
     }
-    out->witnessed = subject->marked; /* is the node what it was? */
-    set_command(subject, out);
-}
-
-void rl_recipe_witness(const struct rl_abilities *abilities, struct rl_command *out)
-{
-    out->argument_count = 0;
-    out->witnessed = false;
-    SCRIPT_HEAD(out, abilities, WITNESS, 1);
-    ADD_TEXT(out, RL_MARKER_KEY);
-}
-
-static void align_command(const struct rl_subject *subject,
-                          const struct rl_abilities *abilities, struct rl_command *out)
-{
-    SCRIPT_HEAD(out, abilities, ALIGN, 2u * subject->name_count);
-    for (uint8_t i = 0; i < subject->name_count; i++) {
-        add(out, subject->name[i].lock);
-        add(out, subject->name[i].fence);
-    }
-    add(out, subject->value);
-    add(out, subject->token);
+    add(out, request->value);
+    add(out, words->token);
     ADD_TEXT(out, RL_FENCE_LIFE_MS);
-    add(out, subject->incarnation);
+    add_incarnation(request, out);
 }
 
-static void admit_command(const struct rl_subject *subject, struct rl_command *out)
+static void extend_command(const struct rl_words *words, const struct rl_abilities *abilities,
+                           struct rl_command *out)
 {
-    ADD_TEXT(out, "HSET");
-    ADD_TEXT(out, RL_MARKER_KEY);
-    ADD_TEXT(out, "id");
-    add(out, subject->identity);
-    ADD_TEXT(out, "max_ttl");
-    add(out, subject->ttl_ms);
-    ADD_TEXT(out, "quorums");
-    add(out, subject->placement.data ? subject->placement : TEXT(""));
+    const struct rl_request *request = words->request;
+
+    if (!rl_request_is_plain(request) && RL_RULE(EXTEND_COMPARES)) {
+        SCRIPT_HEAD(out, abilities, RENEW, request->name_count);
+        for (uint8_t i = 0; i < request->name_count; i++)
+            add(out, words->name[i].lock);
+    } else if ((abilities->set_ifeq && !request->may_shorten) || !RL_RULE(EXTEND_COMPARES)) {
+        /* It replaces the expiry, so it serves only where it cannot shorten a life (A7). */
+        ADD_TEXT(out, "SET");
+        add(out, words->name[0].lock);
+        add(out, request->value);
+        if (RL_RULE(EXTEND_COMPARES)) {
+            ADD_TEXT(out, "IFEQ");
+            add(out, request->value);
+        }
+        ADD_TEXT(out, "PX");
+        add(out, words->ttl_ms);
+        return;
+    } else {
+        SCRIPT_HEAD(out, abilities, EXTEND, 1);
+        add(out, words->name[0].lock);
+    }
+    add(out, request->value);
+    add(out, words->ttl_ms);
 }
 
-bool rl_recipe_deletes_natively(const struct rl_subject *subject,
-                                const struct rl_abilities *abilities)
+/* ---- giving back ---- */
+
+bool rl_command_deletes_natively(const struct rl_request *request,
+                                 const struct rl_abilities *abilities)
 {
-    return abilities->delete_style != RL_DELETE_SCRIPT && rl_recipe_is_plain(subject) &&
-           !subject->contended;
+    return abilities->delete_style != RL_DELETE_SCRIPT && rl_request_is_plain(request) &&
+           !request->contended;
 }
 
-static void native_delete_command(const struct rl_subject *subject,
+static void native_delete_command(const struct rl_words *words,
                                   const struct rl_abilities *abilities, struct rl_command *out)
 {
     if (abilities->delete_style == RL_DELETE_DELIFEQ) {
         ADD_TEXT(out, "DELIFEQ");
-        add(out, subject->name[0].lock);
-        add(out, subject->value);
+        add(out, words->name[0].lock);
+        add(out, words->request->value);
         return;
     }
     /* Never without its condition: a bare DELEX deletes whatever is there. */
     ADD_TEXT(out, "DELEX");
-    add(out, subject->name[0].lock);
+    add(out, words->name[0].lock);
     ADD_TEXT(out, "IFEQ");
-    add(out, subject->value);
+    add(out, words->request->value);
 }
 
-/* Deletes the key if it has this value, and tells who waits; '' tells only. */
-static void release_command(const struct rl_subject *subject,
-                            const struct rl_abilities *abilities, struct rl_slice value,
-                            struct rl_command *out)
+/* Deletes the key if it has this value, and wakes the head of the queue; '' only wakes. */
+static void release_command(const struct rl_words *words, const struct rl_abilities *abilities,
+                            struct rl_slice value, struct rl_command *out)
 {
     SCRIPT_HEAD(out, abilities, RELEASE, 3);
-    add(out, subject->name[0].lock);
-    add(out, subject->name[0].queue);
-    add(out, subject->name[0].alive);
+    add(out, words->name[0].lock);
+    add(out, words->name[0].queue);
+    add(out, words->name[0].alive);
     add(out, value);
-    add_flag(out, subject->contended);
+    add_flag(out, words->request->contended);
 }
 
 /* Everything about giving back that a compare-and-delete of one key cannot do. */
-static void give_back_command(const struct rl_subject *subject,
-                              const struct rl_abilities *abilities, enum rl_op op,
-                              struct rl_command *out)
+static void give_back_command(const struct rl_words *words,
+                              const struct rl_abilities *abilities, struct rl_command *out)
 {
-    SCRIPT_HEAD(out, abilities, GIVEBACK, 3u * subject->name_count);
-    for (uint8_t i = 0; i < subject->name_count; i++) {
-        add(out, subject->name[i].lock);
-        add(out, subject->name[i].queue);
-        add(out, subject->name[i].alive);
+    const struct rl_request *request = words->request;
+    bool leaves = request->op == RL_OP_LEAVE || request->op == RL_OP_QUIT;
+
+    SCRIPT_HEAD(out, abilities, GIVEBACK, 3u * request->name_count);
+    for (uint8_t i = 0; i < request->name_count; i++) {
+        add(out, words->name[i].lock);
+        add(out, words->name[i].queue);
+        add(out, words->name[i].alive);
     }
-    add(out, op == RL_OP_LEAVE ? TEXT("") : subject->value);
-    add(out, subject->waiter);
+    add(out, request->op == RL_OP_LEAVE ? TEXT("") : request->value);
+    add(out, words->waiter);
     /* A rollback gets our place back, which a grant has taken (take.lua). */
-    add(out, op == RL_OP_LEAVE || op == RL_OP_QUIT ? TEXT("0") : subject->ticket);
+    add(out, leaves ? TEXT("0") : words->ticket);
     ADD_TEXT(out, STRINGIFY(RL_WAITER_TTL_MS));
 }
 
-static void delete_command(const struct rl_subject *subject,
-                           const struct rl_abilities *abilities, enum rl_op op,
+static void delete_command(const struct rl_words *words, const struct rl_abilities *abilities,
                            struct rl_command *out)
 {
-    if (!RL_RULE(RELEASE_COMPARES) && op != RL_OP_LEAVE) {
+    const struct rl_request *request = words->request;
+
+    if (!RL_RULE(RELEASE_COMPARES) && request->op != RL_OP_LEAVE) {
         ADD_TEXT(out, "DEL");
-        add(out, subject->name[0].lock);
-    } else if (!rl_recipe_is_plain(subject) || subject->waiter.size > 0) {
-        give_back_command(subject, abilities, op, out);
-    } else if (rl_recipe_deletes_natively(subject, abilities)) {
-        native_delete_command(subject, abilities, out);
+        add(out, words->name[0].lock);
+    } else if (!rl_request_is_simple(request)) {
+        give_back_command(words, abilities, out);
+    } else if (rl_command_deletes_natively(request, abilities)) {
+        native_delete_command(words, abilities, out);
     } else {
-        release_command(subject, abilities, subject->value, out);
+        release_command(words, abilities, request->value, out);
     }
 }
 
-static void extend_command(const struct rl_subject *subject,
-                           const struct rl_abilities *abilities, struct rl_command *out)
+/* ---- the rest ---- */
+
+static void ticket_command(const struct rl_words *words, const struct rl_abilities *abilities,
+                           struct rl_command *out)
 {
-    if (!rl_recipe_is_plain(subject) && RL_RULE(EXTEND_COMPARES)) {
-        SCRIPT_HEAD(out, abilities, RENEW, subject->name_count);
-        for (uint8_t i = 0; i < subject->name_count; i++)
-            add(out, subject->name[i].lock);
-    } else if ((abilities->set_ifeq && !subject->may_shorten) || !RL_RULE(EXTEND_COMPARES)) {
-        /* It replaces the expiry, so it serves only where it cannot shorten a life (A7). */
-        ADD_TEXT(out, "SET");
-        add(out, subject->name[0].lock);
-        add(out, subject->value);
-        if (RL_RULE(EXTEND_COMPARES)) {
-            ADD_TEXT(out, "IFEQ");
-            add(out, subject->value);
-        }
-        ADD_TEXT(out, "PX");
-        add(out, subject->ttl_ms);
-        return;
-    } else {
-        SCRIPT_HEAD(out, abilities, EXTEND, 1);
-        add(out, subject->name[0].lock);
-    }
-    add(out, subject->value);
-    add(out, subject->ttl_ms);
-}
-
-static void ticket_command(const struct rl_subject *subject,
-                           const struct rl_abilities *abilities, struct rl_command *out)
-{
-    SCRIPT_HEAD(out, abilities, TICKET, 2u * subject->name_count);
-    for (uint8_t i = 0; i < subject->name_count; i++) {
-        add(out, subject->name[i].lock);
-        add(out, subject->name[i].alive);
+    SCRIPT_HEAD(out, abilities, TICKET, 2u * words->request->name_count);
+    for (uint8_t i = 0; i < words->request->name_count; i++) {
+        add(out, words->name[i].lock);
+        add(out, words->name[i].alive);
     }
 }
 
-static void look_command(const struct rl_subject *subject, const struct rl_abilities *abilities,
+static void look_command(const struct rl_words *words, const struct rl_abilities *abilities,
                          struct rl_command *out)
 {
     SCRIPT_HEAD(out, abilities, LOOK, 4);
-    add(out, subject->name[0].lock);
-    add(out, subject->name[0].fence);
-    add(out, subject->name[0].queue);
-    add(out, subject->name[0].alive);
+    add(out, words->name[0].lock);
+    add(out, words->name[0].fence);
+    add(out, words->name[0].queue);
+    add(out, words->name[0].alive);
 }
 
-void rl_recipe_command(enum rl_op op, const struct rl_subject *subject,
-                       const struct rl_abilities *abilities, struct rl_command *out)
+static void list_command(const struct rl_request *request, const struct rl_abilities *abilities,
+                         struct rl_command *out)
+{
+    SCRIPT_HEAD(out, abilities, LIST, 0);
+    add(out, request->cursor);
+    add(out, request->pattern);
+    if (request->bad_counters)
+        ADD_TEXT(out, "bad");
+}
+
+static void admit_command(const struct rl_words *words, struct rl_command *out)
+{
+    const struct rl_request *request = words->request;
+
+    ADD_TEXT(out, "HSET");
+    ADD_TEXT(out, RL_MARKER_KEY);
+    ADD_TEXT(out, "id");
+    add(out, (struct rl_slice){request->identity, strlen(request->identity)});
+    ADD_TEXT(out, "max_ttl");
+    add(out, words->ttl_ms);
+    ADD_TEXT(out, "quorums");
+    add(out, request->placement.data ? request->placement : TEXT(""));
+}
+
+static void begin(struct rl_command *out)
 {
     out->argument_count = 0;
     out->script = 0;
     out->witnessed = false;
-    switch (op) {
+}
+
+void rl_command_write_witness(const struct rl_abilities *abilities, struct rl_command *out)
+{
+    begin(out);
+    SCRIPT_HEAD(out, abilities, WITNESS, 1);
+    ADD_TEXT(out, RL_MARKER_KEY);
+}
+
+void rl_command_write(const struct rl_words *words, const struct rl_abilities *abilities,
+                      struct rl_command *out)
+{
+    begin(out);
+    switch (words->request->op) {
     case RL_OP_ACQUIRE:
     case RL_OP_AGAIN:
-        acquire_command(subject, abilities, out);
-        return;
     case RL_OP_HEAL:
-        heal_command(subject, abilities, out);
+        acquire_command(words, abilities, out);
         return;
     case RL_OP_ALIGN:
-        align_command(subject, abilities, out);
+        align_command(words, abilities, out);
         return;
     case RL_OP_ADMIT:
-        admit_command(subject, out);
+        admit_command(words, out);
         return;
     case RL_OP_FORGET:
         ADD_TEXT(out, "DEL");
-        add(out, subject->name[0].fence);
+        add(out, words->name[0].fence);
         return;
     case RL_OP_EXTEND:
-        extend_command(subject, abilities, out);
+        extend_command(words, abilities, out);
         return;
     case RL_OP_RELEASE:
     case RL_OP_ROLLBACK:
     case RL_OP_QUIT:
     case RL_OP_LEAVE:
-        delete_command(subject, abilities, op, out);
+        delete_command(words, abilities, out);
         return;
     case RL_OP_TICKET:
-        ticket_command(subject, abilities, out);
+        ticket_command(words, abilities, out);
         return;
     case RL_OP_WAKE:
-        release_command(subject, abilities, TEXT(""), out);
+        release_command(words, abilities, TEXT(""), out);
         return;
     case RL_OP_WAITERS:
         ADD_TEXT(out, "EXISTS");
-        add(out, subject->name[0].queue);
+        add(out, words->name[0].queue);
         return;
     case RL_OP_INQUIRE:
         ADD_TEXT(out, "PTTL");
-        add(out, subject->name[0].lock);
+        add(out, words->name[0].lock);
         return;
     case RL_OP_LOOK:
-        look_command(subject, abilities, out);
+        look_command(words, abilities, out);
         return;
     case RL_OP_LIST:
-        SCRIPT_HEAD(out, abilities, LIST, 0);
-        add(out, subject->cursor);
-        add(out, subject->pattern);
-        if (subject->bad_counters)
-            ADD_TEXT(out, "bad");
+        list_command(words->request, abilities, out);
         return;
     case RL_OP_PING:
         ADD_TEXT(out, "PING");

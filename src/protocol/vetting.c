@@ -44,7 +44,7 @@ int rl_vetting_witness(struct rl_session *session)
 {
     struct rl_command command;
 
-    rl_recipe_witness(&session->abilities, &command);
+    rl_command_write_witness(&session->abilities, &command);
     if (!rl_session_push(session, &command, (struct rl_pending){.op = RL_VETTING_WITNESS}))
         return -1;
     session->abilities.known_scripts |= command.script;

@@ -176,13 +176,13 @@ CASE(probation_answers,
     char rubbish[RL_PROBATION_MAX + 8];
 
     CHECK_INT(0, guard.node_max_ttl_ns); /* a negative limit is none */
-    CHECK(!rl_guard_may_vote(&guard, SECOND_NS));
+    CHECK(!rl_guard_check_vote(&guard, SECOND_NS));
     memset(rubbish, 'x', sizeof rubbish);
     rl_guard_probed(&guard, (struct rl_slice){rubbish, sizeof rubbish}, SECOND_NS);
     CHECK_STR("", guard.probation);
-    CHECK(!rl_guard_may_vote(&guard, 1000 * SECOND_NS));
+    CHECK(!rl_guard_check_vote(&guard, 1000 * SECOND_NS));
     rl_guard_probed(&guard, (struct rl_slice){"A", 1}, SECOND_NS);
-    CHECK(rl_guard_may_vote(&guard, SECOND_NS));
+    CHECK(rl_guard_check_vote(&guard, SECOND_NS));
 }
 
 CASE(an_admission_changes_no_other_verdict,
@@ -192,7 +192,7 @@ CASE(an_admission_changes_no_other_verdict,
 
     rl_guard_blame_clock(&guard, SECOND_NS);
     rl_guard_probed(&guard, (struct rl_slice){"A", 1}, SECOND_NS);
-    CHECK(!rl_guard_may_vote(&guard, 2 * SECOND_NS));
+    CHECK(!rl_guard_check_vote(&guard, 2 * SECOND_NS));
 }
 
 CASE(a_step_of_our_own_is_forgiven,
@@ -203,9 +203,9 @@ CASE(a_step_of_our_own_is_forgiven,
     rl_guard_probed(&guard, (struct rl_slice){"A", 1}, SECOND_NS);
     rl_guard_sample(&guard, 1700000000000000, SECOND_NS, SECOND_NS + 1000);
     rl_guard_sample(&guard, 1700000009000000, 2 * SECOND_NS, 2 * SECOND_NS + 1000);
-    CHECK(guard.step_ns > 0 && !rl_guard_may_vote(&guard, 2 * SECOND_NS));
+    CHECK(guard.step_ns > 0 && !rl_guard_check_vote(&guard, 2 * SECOND_NS));
     rl_guard_forgive_clock(&guard);
-    CHECK(rl_guard_may_vote(&guard, 2 * SECOND_NS));
+    CHECK(rl_guard_check_vote(&guard, 2 * SECOND_NS));
 }
 
 /* ---- questions ---- */

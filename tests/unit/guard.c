@@ -37,7 +37,7 @@ CASE(nothing_counts_before_the_check,
 {
     struct rl_guard guard = guard_of(RL_GUARD_DEFAULT);
 
-    CHECK(!rl_guard_may_vote(&guard, 1000 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 1000 * S_NS));
 }
 
 CASE(old_nodes_vote_at_once,
@@ -47,11 +47,11 @@ CASE(old_nodes_vote_at_once,
     struct rl_facts facts = healthy(63);
 
     rl_guard_judge(&guard, &facts, 0);
-    CHECK(rl_guard_may_vote(&guard, 0));
+    CHECK(rl_guard_check_vote(&guard, 0));
     facts = healthy(62);
     rl_guard_connected(&guard);
     rl_guard_judge(&guard, &facts, 0);
-    CHECK(!rl_guard_may_vote(&guard, 0));
+    CHECK(!rl_guard_check_vote(&guard, 0));
 }
 
 CASE(young_nodes_wait, "G1: a young node votes after max_ttl and the margin on one connection.")
@@ -60,14 +60,14 @@ CASE(young_nodes_wait, "G1: a young node votes after max_ttl and the margin on o
     struct rl_facts facts = healthy(5);
 
     rl_guard_judge(&guard, &facts, 100 * S_NS);
-    CHECK(!rl_guard_may_vote(&guard, 161 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 161 * S_NS));
     CHECK_INT(162 * S_NS, rl_guard_ends_ns(&guard));
     /* A break starts the watch anew, however long it had gone on. */
     rl_guard_connected(&guard);
-    CHECK(!rl_guard_may_vote(&guard, 170 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 170 * S_NS));
     rl_guard_judge(&guard, &facts, 161 * S_NS);
-    CHECK(!rl_guard_may_vote(&guard, 170 * S_NS));
-    CHECK(rl_guard_may_vote(&guard, 223 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 170 * S_NS));
+    CHECK(rl_guard_check_vote(&guard, 223 * S_NS));
 }
 
 CASE(a_new_connection_begins_unchecked,
@@ -77,9 +77,9 @@ CASE(a_new_connection_begins_unchecked,
     struct rl_facts facts = healthy(1000);
 
     rl_guard_judge(&guard, &facts, 0);
-    CHECK(rl_guard_may_vote(&guard, 0));
+    CHECK(rl_guard_check_vote(&guard, 0));
     rl_guard_connected(&guard);
-    CHECK(!rl_guard_may_vote(&guard, 1000 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 1000 * S_NS));
 }
 
 CASE(a_marker_of_this_incarnation_admits,
@@ -90,18 +90,18 @@ CASE(a_marker_of_this_incarnation_admits,
 
     strcpy(facts.marker, "r1:p1");
     rl_guard_judge(&guard, &facts, 0);
-    CHECK(rl_guard_may_vote(&guard, 0));
+    CHECK(rl_guard_check_vote(&guard, 0));
     /* Restarted from a snapshot: the marker survived, newer locks did not. */
     strcpy(facts.run_id, "r2");
     rl_guard_connected(&guard);
     rl_guard_judge(&guard, &facts, 0);
-    CHECK(!rl_guard_may_vote(&guard, 0));
+    CHECK(!rl_guard_check_vote(&guard, 0));
     /* Promoted in place: the same process with another history. */
     strcpy(facts.run_id, "r1");
     strcpy(facts.replid, "p2");
     rl_guard_connected(&guard);
     rl_guard_judge(&guard, &facts, 0);
-    CHECK(!rl_guard_may_vote(&guard, 0));
+    CHECK(!rl_guard_check_vote(&guard, 0));
 }
 
 CASE(loading_and_replicas_do_not_vote,
@@ -113,13 +113,13 @@ CASE(loading_and_replicas_do_not_vote,
     strcpy(facts.marker, "r1:p1");
     facts.loading = true;
     rl_guard_judge(&guard, &facts, 0);
-    CHECK(!rl_guard_may_vote(&guard, 1000 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 1000 * S_NS));
     facts.loading = false;
     facts.master = false;
     rl_guard_judge(&guard, &facts, 0);
-    CHECK(!rl_guard_may_vote(&guard, 1000 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 1000 * S_NS));
     rl_guard_vouched(&guard);
-    CHECK(!rl_guard_may_vote(&guard, 1000 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 1000 * S_NS));
 }
 
 CASE(a_node_that_tells_nothing_is_watched,
@@ -129,8 +129,8 @@ CASE(a_node_that_tells_nothing_is_watched,
     struct rl_facts facts = {0};
 
     rl_guard_judge(&guard, &facts, 0);
-    CHECK(!rl_guard_may_vote(&guard, 61 * S_NS));
-    CHECK(rl_guard_may_vote(&guard, 63 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 61 * S_NS));
+    CHECK(rl_guard_check_vote(&guard, 63 * S_NS));
 }
 
 CASE(a_repeated_check_shortens_nothing,
@@ -151,17 +151,17 @@ CASE(a_repeated_check_shortens_nothing,
     rl_guard_judge(&guard, &facts, 0);
     facts.master = true;
     rl_guard_judge(&guard, &facts, 10 * S_NS);
-    CHECK(!rl_guard_may_vote(&guard, 71 * S_NS));
-    CHECK(rl_guard_may_vote(&guard, 73 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 71 * S_NS));
+    CHECK(rl_guard_check_vote(&guard, 73 * S_NS));
 
     /* Demoted and promoted between two checks: its history has another name. */
     guard = guard_of(RL_GUARD_DEFAULT);
     facts = healthy(1000);
     rl_guard_judge(&guard, &facts, 0);
-    CHECK(rl_guard_may_vote(&guard, 0));
+    CHECK(rl_guard_check_vote(&guard, 0));
     strcpy(facts.replid, "p2");
     rl_guard_judge(&guard, &facts, 10 * S_NS);
-    CHECK(!rl_guard_may_vote(&guard, 10 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 10 * S_NS));
 }
 
 CASE(a_set_clock_is_not_forgotten,
@@ -174,14 +174,14 @@ CASE(a_set_clock_is_not_forgotten,
     rl_guard_judge(&guard, &facts, 0);
     rl_guard_blame_clock(&guard, 10 * S_NS);
     rl_guard_judge(&guard, &facts, 20 * S_NS);
-    CHECK(!rl_guard_may_vote(&guard, 20 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 20 * S_NS));
     rl_guard_connected(&guard);
     rl_guard_judge(&guard, &facts, 30 * S_NS);
-    CHECK(!rl_guard_may_vote(&guard, 71 * S_NS));
-    CHECK(rl_guard_may_vote(&guard, 73 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 71 * S_NS));
+    CHECK(rl_guard_check_vote(&guard, 73 * S_NS));
     rl_guard_blame_clock(&guard, 100 * S_NS);
     rl_guard_vouched(&guard);
-    CHECK(rl_guard_may_vote(&guard, 100 * S_NS));
+    CHECK(rl_guard_check_vote(&guard, 100 * S_NS));
 }
 
 CASE(the_longest_ttl_of_anybody_counts,
@@ -192,8 +192,8 @@ CASE(the_longest_ttl_of_anybody_counts,
 
     facts.marker_max_ttl_ms = 120000;
     rl_guard_judge(&guard, &facts, 0);
-    CHECK(!rl_guard_may_vote(&guard, 100 * S_NS));
-    CHECK(rl_guard_may_vote(&guard, 123 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 100 * S_NS));
+    CHECK(rl_guard_check_vote(&guard, 123 * S_NS));
 }
 
 static struct rl_slice slice(const char *text)
@@ -209,19 +209,19 @@ CASE(strict_needs_the_marker_with_every_grant,
 
     /* Age alone admits nobody in strict mode. */
     rl_guard_judge(&guard, &facts, 0);
-    CHECK(!rl_guard_may_vote(&guard, 0));
+    CHECK(!rl_guard_check_vote(&guard, 0));
     strcpy(facts.marker, "r1:p1");
     rl_guard_judge(&guard, &facts, 0);
     CHECK(rl_guard_marker(&guard, slice("r1:p1"), slice("r1:p1"), 60000, 0));
     CHECK(!rl_guard_marker(&guard, slice(""), slice("r1:p1"), 0, 1 * S_NS));
-    CHECK(!rl_guard_may_vote(&guard, 1000 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 1000 * S_NS));
 
     /* Probation: watched, then admitted by compare. */
     rl_guard_probed(&guard, slice("r1:p1/nonce"), 10 * S_NS);
     CHECK(!rl_guard_wants_admission(&guard, 71 * S_NS));
     CHECK(rl_guard_wants_admission(&guard, 72 * S_NS));
     rl_guard_admitted(&guard, false, 72 * S_NS);
-    CHECK(!rl_guard_may_vote(&guard, 72 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 72 * S_NS));
     CHECK(!rl_guard_wants_admission(&guard, 200 * S_NS));
     rl_guard_probed(&guard, slice("r1:p1/other"), 200 * S_NS);
     CHECK(rl_guard_wants_admission(&guard, 262 * S_NS));
@@ -238,7 +238,7 @@ CASE(strict_sees_a_restart_behind_a_proxy,
     strcpy(facts.marker, "r1:p1");
     rl_guard_judge(&guard, &facts, 0);
     CHECK(!rl_guard_marker(&guard, slice("r1:p1"), slice("r2:p2"), 60000, 1 * S_NS));
-    CHECK(!rl_guard_may_vote(&guard, 1000 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 1000 * S_NS));
 }
 
 CASE(strict_remembers_a_set_clock,
@@ -254,7 +254,7 @@ CASE(strict_remembers_a_set_clock,
     rl_guard_judge(&guard, &facts, 20 * S_NS);
     CHECK(!rl_guard_marker(&guard, slice("r1:p1"), slice("r1:p1"), 60000, 30 * S_NS));
     CHECK(!rl_guard_marker(&guard, slice(""), slice("r1:p1"), 60000, 31 * S_NS));
-    CHECK(!rl_guard_may_vote(&guard, 71 * S_NS));
+    CHECK(!rl_guard_check_vote(&guard, 71 * S_NS));
 }
 
 CASE(switched_off_everybody_votes, "With the guard off every node votes.")
@@ -263,7 +263,7 @@ CASE(switched_off_everybody_votes, "With the guard off every node votes.")
     struct rl_facts facts = healthy(0);
 
     rl_guard_judge(&guard, &facts, 0);
-    CHECK(rl_guard_may_vote(&guard, 0));
+    CHECK(rl_guard_check_vote(&guard, 0));
 }
 
 /* Samples a node whose clock is `offset` ahead, asked at `at` and answered after `trip`. */
@@ -283,14 +283,14 @@ CASE(a_set_clock_is_proven, "G6: clock steps of 50 ms and more are found, in bot
         rl_guard_judge(&guard, &facts, 0);
         for (int64_t at = 0; at < 20; at++)
             sample(&guard, at * S_NS, MS_NS / 4, 5000 * S_NS);
-        CHECK(rl_guard_may_vote(&guard, 20 * S_NS));
+        CHECK(rl_guard_check_vote(&guard, 20 * S_NS));
         sample(&guard, 20 * S_NS, MS_NS / 4, 5000 * S_NS + steps_ms[i] * MS_NS);
         CHECK(guard.step_ns != 0);
         CHECK_INT(steps_ms[i] > 0, guard.step_ns > 0);
-        CHECK(!rl_guard_may_vote(&guard, 20 * S_NS));
+        CHECK(!rl_guard_check_vote(&guard, 20 * S_NS));
         rl_guard_blame_clock(&guard, 20 * S_NS);
-        CHECK(!rl_guard_may_vote(&guard, 81 * S_NS));
-        CHECK(rl_guard_may_vote(&guard, 83 * S_NS));
+        CHECK(!rl_guard_check_vote(&guard, 81 * S_NS));
+        CHECK(rl_guard_check_vote(&guard, 83 * S_NS));
     }
 }
 

@@ -20,8 +20,8 @@ static enum rl_verdict dumb_verdict(const int *answer, int node_count)
         best += answer[i] != NO;
     }
     if (2 * worst > node_count)
-        return RL_WON;
-    return 2 * best > node_count ? RL_PENDING : RL_LOST;
+        return RL_TALLY_WON;
+    return 2 * best > node_count ? RL_TALLY_PENDING : RL_TALLY_LOST;
 }
 
 static void check_answers(const int *answer, int node_count)

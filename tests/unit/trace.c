@@ -41,7 +41,7 @@ static const struct {
 struct trace {
     struct rl_policy policy;
     struct rl_lock lock;
-    struct rl_pursuit pursuit;
+    struct rl_acquisition acquisition;
     struct rl_node_vote vote[REDLOCK_NODES_MAX];
     uint32_t random;
     struct rl_send last[REDLOCK_NODES_MAX]; /* what each node was asked last, rollbacks aside */
@@ -128,7 +128,7 @@ static void step(struct trace *t, struct rl_event *event, const char *expected)
     rl_lock_step(&t->lock, event, &actions);
     /* As the engine does: who touches it from now on falls over. */
     if (t->lock.state == RL_HELD)
-        t->lock.pursuit = NULL;
+        t->lock.acquisition = NULL;
     print_actions(&actions, actual);
     if (strcmp(actual, expected) != 0)
         FAIL("trace line %d: %s\n  expected: %s\n  actual:   %s", t->line_number, t->line,
@@ -200,15 +200,15 @@ static bool check(struct trace *t, char **words, int64_t now_ns)
             FAIL("trace line %d: %s\n  actual: %" PRId64 " ms", t->line_number, t->line,
                  left_ns / MS_NS);
     } else if (strcmp(words[0], "place") == 0) {
-        CHECK_INT(atoll(words[1]), t->pursuit.place);
+        CHECK_INT(atoll(words[1]), t->acquisition.place);
     } else if (strcmp(words[0], "slot") == 0) {
         CHECK_INT(atoll(words[1]), t->lock.slot);
     } else if (strcmp(words[0], "ticket") == 0) {
-        CHECK_INT(atoll(words[1]), t->pursuit.ticket);
+        CHECK_INT(atoll(words[1]), t->acquisition.ticket);
     } else if (strcmp(words[0], "token") == 0) {
         CHECK_INT(atoll(words[1]), t->lock.token);
     } else if (strcmp(words[0], "held") == 0) {
-        print_nodes(t->lock.held, nodes);
+        print_nodes(t->lock.carriers, nodes);
         CHECK_STR(words[1], nodes);
     } else if (strcmp(words[0], "timer-at") == 0) {
         int64_t due_ns = rl_lock_timer_ns(&t->lock);
@@ -235,7 +235,7 @@ static void event_line(struct trace *t, char **words, int64_t now_ns, const char
                                          : now_ns + atoll(words[3]) * MS_NS;
         if (words[2] && words[3] && words[4]) {
             event.parked = strcmp(words[4], "parked") == 0;
-            event.courteous = strcmp(words[4], "courteous") == 0;
+            event.yields = strcmp(words[4], "courteous") == 0;
         }
         step(t, &event, expected);
     } else if (strcmp(words[0], "extend") == 0) {
@@ -259,21 +259,21 @@ static void event_line(struct trace *t, char **words, int64_t now_ns, const char
         event.type = RL_EVENT_TOO_LATE;
         step(t, &event, expected);
     } else if (strcmp(words[0], "abandon") == 0) {
-        event.type = RL_EVENT_ABANDON;
+        event.type = RL_EVENT_OUR_CLOCK;
         step(t, &event, expected);
     } else if (strcmp(words[0], "turn") == 0) {
         event.type = RL_EVENT_TURN;
-        event.held_here = words[1] != NULL;
+        event.client_holds = words[1] != NULL;
         step(t, &event, expected);
     } else if (strcmp(words[0], "wake") == 0) {
         event.type = RL_EVENT_WAKE;
         event.nodes = read_nodes(words[1]);
-        event.handed_over = words[2] && strcmp(words[2], "over") == 0;
-        event.slot = (uint16_t)(words[2] && !event.handed_over ? atoi(words[2]) : 0);
+        event.behind_release = words[2] && strcmp(words[2], "over") == 0;
+        event.slot = (uint16_t)(words[2] && !event.behind_release ? atoi(words[2]) : 0);
         step(t, &event, expected);
     } else if (strcmp(words[0], "adopt") == 0) {
         rl_lock_adopt(&t->lock);
-        t->lock.pursuit = NULL;
+        t->lock.acquisition = NULL;
     } else if (strcmp(words[0], "late") == 0) {
         late_answer(t, &event, words, expected);
     } else {
@@ -322,7 +322,7 @@ void trace_run(const struct trace_options *options, const char *text)
     char line[LINE_MAX_SIZE];
     char shown[LINE_MAX_SIZE];
 
-    rl_lock_init(&t.lock, &t.policy, &options->terms, t.vote, &t.pursuit);
+    rl_lock_init(&t.lock, &t.policy, &options->terms, t.vote, &t.acquisition);
     for (const char *end; *text; text = *end ? end + 1 : end) {
         end = strchrnul(text, '\n');
         t.line_number++;

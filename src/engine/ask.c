@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "engine/ask.h"
+
+#include "core/rules.h"
+#include "engine/engine.h"
+
+/* ---- claims: every attempt has its own value ---- */
+
+void rl_write_hex(const uint8_t *bytes, size_t size, char *out)
+{
+    static const char hex[] = "0123456789abcdef";
+
+    for (size_t i = 0; i < size; i++) {
+        out[2 * i] = hex[bytes[i] >> 4];
+        out[2 * i + 1] = hex[bytes[i] & 15];
+    }
+}
+
+size_t rl_value_max(uint8_t kind)
+{
+    return kind == REDLOCK_SEMAPHORE ? RL_VALUE_DRAWN + RL_SLOT_MAX : RL_VALUE_DRAWN;
+}
+
+/* The slot of a semaphore is part of its value, so that a release by value finds it. */
+int rl_claim_draw_value(struct rl_engine *engine, struct rl_claim *claim, uint16_t slot)
+{
+    uint8_t bytes[RL_VALUE_RANDOM_BYTES];
+    char text[RL_VALUE_DRAWN + 1 + RL_DIGITS_MAX];
+    char *end = text + RL_VALUE_DRAWN;
+
+    if (engine->secret(engine->random_data, bytes, sizeof bytes) < 0)
+        return -1;
+    rl_write_hex(bytes, sizeof bytes, text);
+    if (slot) {
+        *end++ = '#';
+        end = rl_resp_decimal(slot, end);
+    }
+    rl_claim_set_value(claim, text, (size_t)(end - text));
+    return 0;
+}
+
+int rl_handle_renew_claim(struct rl_engine *engine, struct rl_handle *handle, size_t value_max)
+{
+    struct rl_claim *claim = rl_claim_copy(&engine->claims, handle->claim, value_max, handle);
+
+    if (!claim)
+        return -1;
+    if (RL_RULE(ROUNDS))
+        handle->claim->handle = NULL;
+    rl_claim_unref(&engine->claims, handle->claim);
+    handle->claim = claim;
+    return 0;
+}
+
+/*
+ * Every attempt gets a value of its own (A1): with a reused one, the late rollback of an
+ * earlier attempt would delete the key of the later, successful one. NOMEM, SYSTEM or OK.
+ */
+static int begin_claim(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
+{
+    const struct rl_seeker *seeker = rl_seeker_of(handle);
+    struct rl_claim *claim;
+
+    if (handle->claim->value_size &&
+        rl_handle_renew_claim(engine, handle, rl_value_max(handle->claim->kind)) < 0)
+        return REDLOCK_NOMEM;
+    claim = handle->claim;
+    if ((RL_RULE(FRESH_VALUE) || !claim->value_size) &&
+        rl_claim_draw_value(engine, claim,
+                            claim->kind == REDLOCK_SEMAPHORE ? handle->lock.slot : 0) < 0)
+        return REDLOCK_SYSTEM;
+    claim->ttl_ns = rl_ttl_ns(&handle->lock);
+    rl_claim_seen(claim, now_ns);
+    if (seeker) {
+        claim->ticket = seeker->acquisition.ticket;
+        claim->waiter = claim->ticket ? seeker->waiter : 0;
+        claim->contended = claim->ticket != 0;
+        claim->follows = rl_may_follow(engine, handle, now_ns);
+    }
+    return REDLOCK_OK;
+}
+
+/* What this step needs of a claim; false: no memory or no randomness for it. */
+static bool prepare_claim(struct rl_engine *engine, struct rl_handle *handle, enum rl_op op,
+                          int64_t now_ns)
+{
+    if (op == RL_OP_ACQUIRE || !handle->claim->value_size) {
+        handle->prepare_error = (int8_t)begin_claim(engine, handle, now_ns);
+        return handle->prepare_error == REDLOCK_OK;
+    }
+    if (op == RL_OP_EXTEND) {
+        if (handle->claim->ttl_ns < rl_extension_ttl_ns(&handle->lock))
+            handle->claim->ttl_ns = rl_extension_ttl_ns(&handle->lock);
+        rl_claim_seen(handle->claim, now_ns);
+    }
+    return true;
+}
+
+/* ---- the request ---- */
+
+/* How long the key should live from now on. */
+static int64_t key_ttl_ms(const struct rl_lock *lock, enum rl_op op, int64_t now_ns)
+{
+    int64_t ttl_ns = rl_ttl_ns(lock);
+
+    if (op == RL_OP_EXTEND)
+        ttl_ns = rl_extension_ttl_ns(lock);
+    else if (op == RL_OP_HEAL)
+        /* What is left of the extension that was just won (A8). */
+        ttl_ns = lock->round_start_ns + rl_extension_ttl_ns(lock) - now_ns;
+    /* Never zero, which would be an error: at the very end it is a key for a millisecond. */
+    return ttl_ns < RL_NS_PER_MS ? 1 : ttl_ns / RL_NS_PER_MS;
+}
+
+/*
+ * Only a first attempt may overtake the queue: one that reaches few nodes would do so for ever.
+ * Behind our own release the queue need not be asked: the reply to the release decides.
+ */
+static bool respects_queue(const struct rl_handle *handle)
+{
+    const struct rl_lock *lock = &handle->lock;
+    const struct rl_seeker *seeker = rl_seeker_of(handle);
+
+    if (handle->claim->follows)
+        return false;
+    if (lock->terms.fair || lock->respects_queue)
+        return true;
+    return seeker && (lock->acquisition->ticket ||
+                      (seeker->line && lock->acquisition->attempt_count > 1));
+}
+
+static void fill_from_handle(const struct rl_engine *engine, const struct rl_handle *handle,
+                             int64_t now_ns, struct rl_request *out)
+{
+    const struct rl_lock *lock = &handle->lock;
+    const struct rl_seeker *seeker = rl_seeker_of(handle);
+
+    out->ttl_ms = key_ttl_ms(lock, out->op, now_ns);
+    out->may_shorten = out->op == RL_OP_EXTEND && lock->extension_ttl_ms < lock->longest_ttl_ms;
+    out->fenced = lock->terms.fenced;
+    out->marked = engine->strict;
+    out->token = lock->token;
+    out->owner = rl_claim_owner(handle->claim);
+    out->slots = lock->terms.slots;
+    out->slot = lock->slot;
+    if (out->op != RL_OP_ACQUIRE && out->op != RL_OP_AGAIN)
+        return;
+    out->as_waiter = respects_queue(handle);
+    out->waiter = seeker ? seeker->waiter : handle->claim->waiter;
+    out->ticket = seeker ? lock->acquisition->ticket : 0;
+}
+
+static void fill(const struct rl_engine *engine, const struct rl_claim *claim,
+                 const struct rl_handle *handle, enum rl_op op, int64_t now_ns,
+                 struct rl_request *out)
+{
+    *out = (struct rl_request){
+        .op = op,
+        .kind = (enum redlock_kind)claim->kind,
+        .name_count = claim->name_count,
+        .kind_unknown = claim->kind_unknown,
+        .keys = rl_claim_key(claim),
+        .value = rl_claim_value(claim),
+        .client_id = engine->id,
+        .contended = claim->contended,
+    };
+    if (op == RL_OP_ROLLBACK || op == RL_OP_QUIT || op == RL_OP_LEAVE) {
+        out->as_waiter = claim->waiter != 0;
+        out->waiter = claim->waiter;
+        out->ticket = claim->ticket;
+    } else if (handle) {
+        fill_from_handle(engine, handle, now_ns, out);
+    }
+    if (op == RL_OP_ADMIT)
+        out->ttl_ms = engine->max_ttl_ns / RL_NS_PER_MS;
+}
+
+/* What differs from node to node. */
+static void fill_node(struct rl_engine *engine, const struct rl_handle *handle, uint8_t node,
+                      int64_t now_ns, struct rl_request *out)
+{
+    struct rl_guard *guard = &engine->node[node].session.guard;
+    const struct rl_survey *survey = handle ? rl_survey_of(handle) : NULL;
+
+    out->identity = guard->identity;
+    if (out->fenced)
+        out->in_doubt = !rl_guard_check_vote(guard, now_ns);
+    if (survey) {
+        out->placement = engine->placement;
+        out->cursor = survey->cursor[node];
+        out->pattern = survey->pattern;
+        out->bad_counters = survey->bad_counters;
+    }
+}
+
+/* ---- the session ---- */
+
+/* Queues the command; false when the node cannot take it. */
+static bool push(struct rl_engine *engine, uint8_t node, struct rl_claim *claim, enum rl_op op,
+                 uint32_t round, const struct rl_command *command)
+{
+    struct rl_session *session = &engine->node[node].session;
+    struct rl_pending entry = {
+        .subject = claim,
+        .round = round,
+        .op = (uint16_t)op,
+        .by_script = command->script != 0,
+        .witnessed = command->witnessed,
+    };
+
+    if (!rl_session_push(session, command, entry))
+        return false;
+    session->abilities.known_scripts |= command->script;
+    session->wants_witness |= command->witnessed;
+    if (op == RL_OP_ACQUIRE || op == RL_OP_AGAIN || op == RL_OP_HEAL)
+        claim->touched |= (uint16_t)(1u << node);
+    if (op == RL_OP_RELEASE || op == RL_OP_ROLLBACK || op == RL_OP_QUIT)
+        claim->returned |= (uint16_t)(1u << node);
+    rl_claim_ref(claim);
+    return true;
+}
+
+bool rl_node_deletes_natively(const struct rl_engine *engine, uint8_t node,
+                              const struct rl_claim *claim)
+{
+    struct rl_request request;
+
+    fill(engine, claim, NULL, RL_OP_RELEASE, 0, &request);
+    return rl_command_deletes_natively(&request, &engine->node[node].session.abilities);
+}
+
+static bool ask_node(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
+                     const struct rl_handle *handle, enum rl_op op, uint32_t round,
+                     const struct rl_abilities *abilities, int64_t now_ns)
+{
+    struct rl_request request;
+    struct rl_words words;
+    struct rl_command command;
+
+    fill(engine, claim, handle, op, now_ns, &request);
+    rl_words_write(&request, &words);
+    fill_node(engine, handle, node, now_ns, &request);
+    rl_command_write(&words, abilities, &command);
+    if (abilities->script_by_text && !command.script)
+        return false;
+    return push(engine, node, claim, op, round, &command);
+}
+
+bool rl_ask_node(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
+                 const struct rl_handle *handle, enum rl_op op, uint32_t round, int64_t now_ns)
+{
+    return ask_node(engine, node, claim, handle, op, round,
+                    &engine->node[node].session.abilities, now_ns);
+}
+
+bool rl_ask_node_by_text(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
+                         const struct rl_handle *handle, enum rl_op op, uint32_t round,
+                         int64_t now_ns)
+{
+    return ask_node(engine, node, claim, handle, op, round,
+                    &(struct rl_abilities){.script_by_text = true}, now_ns);
+}
+
+/* ---- one step, to all its nodes ---- */
+
+/*
+ * Healing is for nodes that may vote: on others the key would prove nothing (A8, G3). And for
+ * holders that know which kind of lock they hold.
+ */
+static bool is_left_out(struct rl_engine *engine, const struct rl_handle *handle, uint8_t node,
+                        enum rl_op op, int64_t now_ns)
+{
+    return RL_RULE(HEAL_IS_NO_PROOF) && op == RL_OP_HEAL &&
+           (handle->claim->kind_unknown ||
+            !rl_guard_check_vote(&engine->node[node].session.guard, now_ns));
+}
+
+/* A place that was given up is not asked for again: late wake-ups for it must find no waiter. */
+static void forget_place(struct rl_engine *engine, struct rl_handle *handle)
+{
+    struct rl_line *line = rl_line_of(handle);
+
+    if (!line || line->first != handle)
+        return;
+    rl_line_renumber(&engine->lines, line);
+    rl_seeker_of(handle)->waiter = rl_line_number(line);
+}
+
+uint16_t rl_ask_nodes(struct rl_engine *engine, struct rl_handle *handle,
+                      const struct rl_send *send, int64_t now_ns)
+{
+    struct rl_request request;
+    struct rl_words words;
+    struct rl_command command;
+    enum rl_op op = send->op;
+    uint16_t unasked = 0;
+
+    if (!prepare_claim(engine, handle, op, now_ns))
+        return send->nodes;
+    fill(engine, handle->claim, handle, op, now_ns, &request);
+    rl_words_write(&request, &words);
+    for (uint8_t i = 0; i < engine->policy.node_count; i++) {
+        const struct rl_abilities *abilities = &engine->node[i].session.abilities;
+
+        if (!(send->nodes & (1u << i)) || is_left_out(engine, handle, i, op, now_ns))
+            continue;
+        /* In front: a clock that was set must be known before the vote that leans on it. */
+        if (op == RL_OP_ACQUIRE || op == RL_OP_EXTEND)
+            rl_watch_use(engine, i, now_ns);
+        fill_node(engine, handle, i, now_ns, &request);
+        rl_command_write(&words, abilities, &command);
+        /* A rollback too goes on this connection, behind what it takes back (A5). */
+        if ((!RL_RULE(ROLLBACK_BEHIND) && op == RL_OP_ROLLBACK) ||
+            !push(engine, i, handle->claim, op, send->round, &command)) {
+            unasked |= (uint16_t)(1u << i);
+            if (op == RL_OP_RELEASE || op == RL_OP_ROLLBACK || op == RL_OP_QUIT)
+                rl_node_keep_orphan(engine, i, handle->claim, now_ns);
+        } else if (op == RL_OP_RELEASE && rl_command_deletes_natively(&request, abilities)) {
+            /* A native delete wakes no waiter: whether there are any is asked behind it. */
+            rl_ask_node(engine, i, handle->claim, NULL, RL_OP_WAITERS, 0, now_ns);
+        }
+    }
+    if (op == RL_OP_LEAVE || op == RL_OP_QUIT)
+        forget_place(engine, handle);
+    return unasked;
+}

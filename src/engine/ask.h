@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The way out: from a step that a lock has decided on to requests in the nodes' sessions.
+ *
+ * A request is filled from the lock and its claim, once; protocol/ turns it into words, and for
+ * every node into the command that this node understands. What is pushed into a session leaves
+ * with its next write.
+ */
+#ifndef RL_ENGINE_ASK_H
+#define RL_ENGINE_ASK_H
+
+#include <stddef.h>
+
+#include "core/lock.h"
+#include "engine/claim.h"
+
+struct rl_engine;
+struct rl_handle;
+
+/* Asks the nodes of one step; returns those that could not be asked, a bit each. */
+uint16_t rl_ask_nodes(struct rl_engine *engine, struct rl_handle *handle,
+                      const struct rl_send *send, int64_t now_ns);
+
+/*
+ * Asks one node something about a claim. handle: whose lock it is about; NULL for what a claim
+ * still needs after its handle has gone (giving back). False: the node cannot be asked now.
+ */
+bool rl_ask_node(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
+                 const struct rl_handle *handle, enum rl_op op, uint32_t round, int64_t now_ns);
+
+/* The same with the text of the script. False as well if no script is needed for it. */
+bool rl_ask_node_by_text(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
+                         const struct rl_handle *handle, enum rl_op op, uint32_t round,
+                         int64_t now_ns);
+
+/* Does this node give the lock back without a script, and so without waking a waiter? */
+bool rl_node_deletes_natively(const struct rl_engine *engine, uint8_t node,
+                              const struct rl_claim *claim);
+
+/* The size of the longest value that is drawn for this kind of lock. */
+size_t rl_value_max(uint8_t kind);
+/* A value that cannot be guessed and that no other claim has (A1). -1: there is no randomness. */
+int rl_claim_draw_value(struct rl_engine *engine, struct rl_claim *claim, uint16_t slot);
+/* A copy of the handle's claim in its place; requests under way keep the old one. -1: no memory. */
+int rl_handle_renew_claim(struct rl_engine *engine, struct rl_handle *handle, size_t value_max);
+
+#endif

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "engine/hear.h"
+
+#include "engine/engine.h"
+
+#define RTT_SMOOTHING 8
+
+/* Steps that tidy up: they are carried out although no lock counts their replies. */
+static bool outlives_its_handle(enum rl_op op)
+{
+    switch (op) {
+    case RL_OP_RELEASE:
+    case RL_OP_ROLLBACK:
+    case RL_OP_QUIT:
+    case RL_OP_LEAVE:
+    case RL_OP_WAITERS:
+    case RL_OP_WAKE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool lets_live(enum rl_op op)
+{
+    return op == RL_OP_ACQUIRE || op == RL_OP_AGAIN || op == RL_OP_EXTEND || op == RL_OP_HEAL;
+}
+
+/* ---- to the lock ---- */
+
+/* A native delete wakes no waiter: what it leaves to be done. */
+static void wake_waiters(struct rl_engine *engine, struct rl_claim *claim, uint8_t node,
+                         enum rl_op op, const struct rl_answer *answer, int64_t now_ns)
+{
+    if (answer->vote != REDLOCK_VOTE_GRANTED)
+        return;
+    if (answer->contended || op == RL_OP_WAITERS)
+        rl_be_courteous(engine, claim, now_ns);
+    if (op == RL_OP_ROLLBACK && rl_node_deletes_natively(engine, node, claim))
+        rl_ask_node(engine, node, claim, NULL, RL_OP_WAITERS, 0, now_ns);
+    else if (op == RL_OP_WAITERS)
+        rl_ask_node(engine, node, claim, NULL, RL_OP_WAKE, 0, now_ns);
+}
+
+void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pending *request,
+                    const struct rl_reply *reply, const struct rl_answer *answer,
+                    int64_t now_ns)
+{
+    struct rl_claim *claim = request->subject;
+    struct rl_handle *handle = claim->handle;
+    struct rl_survey *survey = handle ? rl_survey_of(handle) : NULL;
+    enum rl_op op = (enum rl_op)request->op;
+
+    if (outlives_its_handle(op)) {
+        wake_waiters(engine, claim, node, op, answer, now_ns);
+        rl_note_given_back(engine, node, request, answer);
+        if (op != RL_OP_RELEASE)
+            return;
+    }
+    /* The lock has given this claim up: another attempt is under way, or the handle was freed. */
+    if (!handle)
+        return;
+    if (survey) {
+        /* A late answer to a question that is over says nothing about the next one. */
+        if (request->round == handle->lock.round && !rl_survey_complete(survey))
+            rl_question_answer(engine, handle, node, op, reply, *answer, now_ns);
+        return;
+    }
+    rl_handle_step(engine, handle,
+                   &(struct rl_event){
+                       .type = RL_EVENT_ANSWER,
+                       .now_ns = now_ns,
+                       .node = node,
+                       .op = op,
+                       .round = request->round,
+                       .answer = *answer,
+                   });
+}
+
+/* ---- a request whose script the server needs ---- */
+
+/* Is the round of this request still on, that is, is no rollback or release behind it? */
+static bool is_round_alive(const struct rl_handle *handle, const struct rl_pending *request)
+{
+    if (rl_survey_of(handle))
+        return true;
+    if (request->round != handle->lock.round)
+        return false;
+    switch (handle->lock.state) {
+    case RL_ACQUIRING:
+    case RL_ALIGNING:
+    case RL_TICKETING:
+    case RL_HELD:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/*
+ * The server forgot the script (restart, SCRIPT FLUSH), or needs one now: the same request with
+ * its text. A request of a round that is over is not repeated: a late acquire would come after its
+ * rollback.
+ */
+static bool repeat_with_text(struct rl_engine *engine, uint8_t node,
+                             const struct rl_pending *request, int64_t now_ns)
+{
+    struct rl_claim *claim = request->subject;
+    enum rl_op op = (enum rl_op)request->op;
+
+    if (!outlives_its_handle(op) && (!claim->handle || !is_round_alive(claim->handle, request)))
+        return false;
+    /* An acquire behind its own release would stay for its whole TTL (A5). */
+    if ((op == RL_OP_ACQUIRE || op == RL_OP_AGAIN || op == RL_OP_HEAL) &&
+        (claim->returned & (1u << node)))
+        return false;
+    return rl_ask_node_by_text(engine, node, claim, claim->handle, op, request->round, now_ns);
+}
+
+/*
+ * A server whose memory is used up refuses every SET, also one that only renews. The script
+ * renews without new memory: from now on this connection uses that.
+ */
+static bool wants_script(struct rl_session *session, const struct rl_pending *request,
+                         const struct rl_reply *reply)
+{
+    if (request->op == RL_OP_EXTEND && !request->by_script &&
+        reply->scalar.type == RL_REPLY_ERROR && rl_slice_starts(reply->scalar.text, "OOM")) {
+        session->abilities.set_ifeq = false;
+        return true;
+    }
+    return rl_reply_is_noscript(reply);
+}
+
+/* ---- from the connection ---- */
+
+/* How long the node took, for requests that are the first of their round. */
+static void note_rtt(struct rl_node *node, const struct rl_pending *request, int64_t now_ns)
+{
+    const struct rl_claim *claim = request->subject;
+    int64_t start_ns;
+    int32_t rtt_us;
+
+    if (!claim->handle)
+        return;
+    if (rl_survey_of(claim->handle))
+        start_ns = rl_survey_of(claim->handle)->start_ns;
+    else if (request->op == RL_OP_ACQUIRE && request->round == claim->handle->lock.round)
+        start_ns = claim->handle->lock.round_start_ns;
+    else
+        return;
+    rtt_us = rl_rtt_us(now_ns - start_ns);
+    if (node->rtt_us < 0)
+        node->rtt_us = rtt_us;
+    else
+        node->rtt_us += (rtt_us - node->rtt_us) / RTT_SMOOTHING;
+}
+
+static void note_error(struct rl_session *session, const struct rl_reply *reply)
+{
+    /* A forgotten script is no failure: it is sent again with its text. */
+    if (reply->scalar.type == RL_REPLY_ERROR && !rl_reply_is_noscript(reply))
+        rl_session_fail(session, rl_answer_error_vote(reply->scalar.text), reply->scalar.text);
+}
+
+/* One reply to a request of a claim. */
+static void hear(struct rl_engine *engine, uint8_t node, const struct rl_pending *request,
+                 const struct rl_reply *reply, int64_t now_ns)
+{
+    struct rl_claim *claim = request->subject;
+    struct rl_answer answer;
+
+    if (wants_script(&engine->node[node].session, request, reply) &&
+        repeat_with_text(engine, node, request, now_ns)) {
+        /* The release is behind the attempt that was to follow it now. */
+        rl_note_given_back(engine, node, request,
+                           &(struct rl_answer){.vote = REDLOCK_VOTE_ERROR});
+    } else {
+        note_rtt(&engine->node[node], request, now_ns);
+        if (lets_live((enum rl_op)request->op))
+            rl_claim_seen(claim, now_ns);
+        if (!rl_vote_judge(engine, node, request, reply, now_ns, &answer))
+            return;
+        rl_hear_answer(engine, node, request, reply, &answer, now_ns);
+    }
+    rl_claim_unref(&engine->claims, claim);
+}
+
+int rl_engine_received(struct rl_engine *engine, uint8_t node, size_t size, int64_t now_ns)
+{
+    struct rl_node *at = &engine->node[node];
+    struct rl_pending request;
+    struct rl_reply reply;
+    int status;
+
+    rl_session_received(&at->session, size);
+    while ((status = rl_session_next(&at->session, &request, &reply, now_ns)) > 0) {
+        note_error(&at->session, &reply);
+        if (request.subject)
+            hear(engine, node, &request, &reply, now_ns);
+        else
+            rl_vote_hear_witness(engine, node, &reply, now_ns);
+    }
+    if (at->session.state == RL_SESSION_UP)
+        at->warming = false;
+    if (status == 0)
+        rl_watch_heard(engine, node, now_ns);
+    return status;
+}
+
+void rl_hear_nothing(struct rl_engine *engine, uint8_t node, bool nothing_was_sent,
+                     int64_t now_ns)
+{
+    struct rl_node *at = &engine->node[node];
+    struct rl_pending request;
+
+    while (rl_session_take_unanswered(&at->session, &request)) {
+        struct rl_claim *claim = request.subject;
+        struct rl_answer answer = rl_vote_when_unreachable(engine, node);
+
+        if (!claim)
+            continue;
+        if ((request.op == RL_OP_ACQUIRE || request.op == RL_OP_AGAIN) && nothing_was_sent)
+            claim->touched &= (uint16_t) ~(1u << node);
+        else if (lets_live((enum rl_op)request.op))
+            rl_claim_seen(claim, now_ns);
+        if (request.op == RL_OP_RELEASE || request.op == RL_OP_ROLLBACK ||
+            request.op == RL_OP_QUIT)
+            rl_node_keep_orphan(engine, node, claim, now_ns);
+        rl_hear_answer(engine, node, &request, NULL, &answer, now_ns);
+        rl_claim_unref(&engine->claims, claim);
+    }
+}

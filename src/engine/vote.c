@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Everything between a reply and the tally.
+ *
+ * A reply is that of the oldest request on its connection (protocol/session.c), and no request is
+ * answered before the greeting's checks of the node. A grant is counted by the lock's tally
+ * (core/acquire.c) only if it passes these checks, in this order:
+ *
+ *  1. read_shape       it has the shape of a grant for what was asked: +OK to a SET, the array or
+ *                      the number of a script. Anything else is no grant.
+ *  2. check_token      a fenced grant has a token that a counter may have given.
+ *  3. check_max_ttl    the TTL asked for is one that the node allows (G4).
+ *  4. check_turn       behind our own release, no other client waits on that node.
+ *  5. await_witness    strict mode: the witness behind the grant has answered (G2), and
+ *     judge_by_witness what it found allows this TTL.
+ *  6. check_marker     strict mode: the node has told its marker and identity.
+ *  7. check_guard      the node may vote: its memory (G1, G2) and its clock (G6) are trusted.
+ *
+ * After them come the attempt and the round: rl_hear_answer() drops what belongs to a claim that
+ * its lock has given up, core/lock.c what belongs to another round, and the tally counts one vote
+ * of a node in a round.
+ *
+ * A grant that does not pass is turned into the vote that says why. The key that it has set stays
+ * on the node until the rollback, which goes to all nodes.
+ */
+#include "engine/vote.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/rules.h"
+#include "engine/engine.h"
+
+#define CAPACITY_FIRST 64
+
+static bool is_grant(enum rl_op op, const struct rl_answer *answer)
+{
+    return (op == RL_OP_ACQUIRE || op == RL_OP_AGAIN) && answer->vote == REDLOCK_VOTE_GRANTED;
+}
+
+struct rl_answer rl_vote_when_unreachable(const struct rl_engine *engine, uint8_t node)
+{
+    const struct rl_session *session = &engine->node[node].session;
+    struct rl_answer answer = {
+        .vote = session->failure, .is_synthetic = true, .key_ttl_ms = -1};
+
+    /* Connected but full of unanswered requests: a node that does not answer. */
+    if (session->state != RL_SESSION_DOWN)
+        answer.vote = REDLOCK_VOTE_TIMEDOUT;
+    return answer;
+}
+
+/* ---- 1: the shape ---- */
+
+static struct rl_answer read_shape(const struct rl_pending *request,
+                                   const struct rl_reply *reply)
+{
+    return rl_answer_read((enum rl_op)request->op, request->by_script, reply);
+}
+
+/* ---- 2: the token ---- */
+
+/*
+ * A fenced grant must carry a token that a counter may have given: aligned to any other, the
+ * counters of all nodes would end there. The node counts as one that answered an error.
+ */
+static void check_token(struct rl_session *session, const struct rl_claim *claim,
+                        struct rl_answer *answer)
+{
+    static const char text[] = "its fencing token is no number that a counter may have "
+                               "reached: see `redlock doctor`, check fencing";
+
+    if (!claim->handle || !claim->handle->lock.terms.fenced || !RL_RULE(TOKEN_RANGE) ||
+        (rl_is_token(answer->token) &&
+         (answer->owners_token == 0 || rl_is_token(answer->owners_token))))
+        return;
+    answer->vote = REDLOCK_VOTE_ERROR;
+    rl_session_fail(session, REDLOCK_VOTE_ERROR, (struct rl_slice){text, sizeof text - 1});
+}
+
+/* ---- 3: the longest TTL ---- */
+
+/*
+ * A lock must not outlive the guard of a node that forgot it (G4): what the node allows is known
+ * since the greeting. In strict mode the witness tells it as of this moment.
+ */
+static void check_max_ttl(const struct rl_session *session, const struct rl_claim *claim,
+                          struct rl_answer *answer)
+{
+    int64_t max_ttl_ns = session->guard.node_max_ttl_ns;
+
+    if (max_ttl_ns <= 0 || claim->ttl_ns <= max_ttl_ns)
+        return;
+    answer->vote = REDLOCK_VOTE_GUARDED;
+    answer->beyond_max_ttl = true;
+}
+
+/* ---- 4: the turn ---- */
+
+/* A grant behind our own release, of a node where other clients may wait, belongs to them. */
+static void check_turn(const struct rl_claim *claim, uint8_t node, struct rl_answer *answer)
+{
+    const struct rl_line *line;
+
+    /* Once the lock is held, a late grant only adds to it. */
+    if (!claim->follows || !claim->handle || claim->handle->lock.state != RL_ACQUIRING ||
+        !RL_RULE(OUT_OF_TURN))
+        return;
+    line = rl_line_of(claim->handle);
+    if (line && (line->unwaited & (1u << node)))
+        return;
+    answer->vote = REDLOCK_VOTE_HELD;
+    answer->out_of_turn = true;
+}
+
+/* ---- 6 and 7: marker and guard ---- */
+
+static void check_marker(const struct rl_engine *engine, struct rl_answer *answer)
+{
+    if (engine->strict && !answer->has_marker && answer->vote == REDLOCK_VOTE_GRANTED &&
+        RL_RULE(WITNESS))
+        answer->vote = REDLOCK_VOTE_PROTO;
+}
+
+/* The session remembers why a grant was not counted. */
+static void check_guard(struct rl_session *session, int64_t now_ns, struct rl_answer *answer)
+{
+    struct rl_guard *guard = &session->guard;
+    char text[REDLOCK_TEXT_MAX];
+    bool may_vote = answer->has_marker ? rl_guard_marker(guard, answer->marker, answer->present,
+                                                         answer->marker_max_ttl_ms, now_ns)
+                                       : rl_guard_check_vote(guard, now_ns);
+
+    if (answer->beyond_max_ttl) {
+        snprintf(text, sizeof text, "%s", rl_guard_reason_text(RL_GUARD_MAX_TTL_REASON));
+    } else if (answer->vote == REDLOCK_VOTE_GRANTED && !may_vote) {
+        answer->vote = REDLOCK_VOTE_GUARDED;
+        rl_watch_describe(guard, now_ns, text, sizeof text);
+    } else {
+        return;
+    }
+    rl_session_fail(session, REDLOCK_VOTE_GUARDED, (struct rl_slice){text, strlen(text)});
+}
+
+/* Checks 6 and 7, and what the guard has to do with other replies. */
+static void check_node(struct rl_engine *engine, uint8_t node, enum rl_op op, int64_t now_ns,
+                       struct rl_answer *answer)
+{
+    struct rl_session *session = &engine->node[node].session;
+
+    switch (op) {
+    case RL_OP_EXTEND:
+        /* Compare-and-renew may count in quarantine too (G3): core/hold.c knows. */
+        answer->in_quarantine = !rl_guard_check_vote(&session->guard, now_ns);
+        return;
+    case RL_OP_ADMIT:
+        if (answer->vote == REDLOCK_VOTE_GRANTED)
+            rl_guard_vouched(&session->guard);
+        return;
+    case RL_OP_HEAL:
+        /*
+         * A healing was sent to a node that may vote (ask.c), but with a marker it is looked at
+         * again: the key may be missing because the node forgot everything (G2, G3).
+         */
+        if (!answer->has_marker || !RL_RULE(HEAL_IS_NO_PROOF))
+            return;
+        break;
+    case RL_OP_ACQUIRE:
+    case RL_OP_AGAIN:
+        break;
+    default:
+        return;
+    }
+    check_marker(engine, answer);
+    check_guard(session, now_ns, answer);
+}
+
+/* ---- 5: the witness (G2) ---- */
+
+/*
+ * A grant counts only if the node that gave it still is what this connection greeted, and its
+ * marker says so. Asking that inside every acquire costs the server several times the acquire
+ * itself. Instead one witness goes behind each batch of acquires, on their connection; grants
+ * wait here until it has answered. It is executed after them, and the identity of a node never
+ * comes back once it has changed: if the witness finds what was there before the acquires were
+ * sent, it was there all the time between. (In front of them it would say nothing about the
+ * moment of the grant.)
+ */
+static bool keep_unconfirmed(struct rl_node *at, const struct rl_pending *request,
+                             const struct rl_answer *answer)
+{
+    if (at->unconfirmed_count == at->unconfirmed_capacity) {
+        uint32_t capacity =
+            at->unconfirmed_capacity ? 2 * at->unconfirmed_capacity : CAPACITY_FIRST;
+        struct rl_unconfirmed *grown =
+            realloc(at->unconfirmed, capacity * sizeof *at->unconfirmed);
+
+        if (!grown)
+            return false;
+        at->unconfirmed = grown;
+        at->unconfirmed_capacity = capacity;
+    }
+    at->unconfirmed[at->unconfirmed_count++] = (struct rl_unconfirmed){
+        .request = *request,
+        .token = answer->token,
+    };
+    return true;
+}
+
+static bool is_unconfirmed(const struct rl_node *at, const struct rl_claim *claim)
+{
+    for (uint32_t i = 0; i < at->unconfirmed_count; i++)
+        if (at->unconfirmed[i].request.subject == claim)
+            return true;
+    return false;
+}
+
+/*
+ * True: the answer waits for its witness. So does the renewal of a hold that waits for one: it is
+ * worth as much as that.
+ */
+static bool await_witness(struct rl_node *at, const struct rl_pending *request,
+                          struct rl_answer *answer)
+{
+    if (answer->vote != REDLOCK_VOTE_GRANTED || !RL_RULE(WITNESS))
+        return false;
+    if (!request->witnessed &&
+        (request->op != RL_OP_EXTEND || !is_unconfirmed(at, request->subject)))
+        return false;
+    if (keep_unconfirmed(at, request, answer))
+        return true;
+    answer->vote = REDLOCK_VOTE_ERROR; /* out of memory */
+    return false;
+}
+
+/* What the grant is worth after all. A renewal is what it was; its hold has been judged. */
+static struct rl_answer judge_by_witness(const struct rl_unconfirmed *grant,
+                                         struct rl_answer witness)
+{
+    const struct rl_claim *claim = grant->request.subject;
+
+    if (grant->request.op == RL_OP_EXTEND && witness.vote == REDLOCK_VOTE_GRANTED)
+        return (struct rl_answer){REDLOCK_VOTE_GRANTED, .key_ttl_ms = -1};
+    witness.token = grant->token;
+    if (witness.has_marker && witness.marker_max_ttl_ms > 0 &&
+        claim->ttl_ns / RL_NS_PER_MS > witness.marker_max_ttl_ms) {
+        witness.vote = REDLOCK_VOTE_GUARDED;
+        witness.beyond_max_ttl = true;
+    }
+    return witness;
+}
+
+static void give_answer(struct rl_engine *engine, uint8_t node,
+                        const struct rl_unconfirmed *grant, const struct rl_answer *answer,
+                        int64_t now_ns)
+{
+    rl_hear_answer(engine, node, &grant->request, NULL, answer, now_ns);
+    rl_claim_unref(&engine->claims, grant->request.subject);
+}
+
+void rl_vote_hear_witness(struct rl_engine *engine, uint8_t node, const struct rl_reply *reply,
+                          int64_t now_ns)
+{
+    struct rl_node *at = &engine->node[node];
+    struct rl_answer witness;
+    uint32_t count = at->unconfirmed_count;
+
+    if (rl_reply_is_noscript(reply)) {
+        at->session.abilities.known_scripts &= (uint16_t) ~(1u << RL_SCRIPT_ID_WITNESS);
+        at->session.wants_witness = count > 0;
+        return;
+    }
+    witness = rl_answer_read_witness(reply);
+    /* Also when no grant waits for it: one that came out of turn is renewed like any other. */
+    if (witness.has_marker)
+        rl_guard_marker(&at->session.guard, witness.marker, witness.present,
+                        witness.marker_max_ttl_ms, now_ns);
+    for (uint32_t i = 0; i < count; i++) {
+        struct rl_unconfirmed grant = at->unconfirmed[i];
+        struct rl_answer answer = judge_by_witness(&grant, witness);
+
+        check_node(engine, node, (enum rl_op)grant.request.op, now_ns, &answer);
+        give_answer(engine, node, &grant, &answer, now_ns);
+    }
+    at->unconfirmed_count = 0;
+}
+
+void rl_vote_lose_witness(struct rl_engine *engine, uint8_t node, int64_t now_ns)
+{
+    struct rl_node *at = &engine->node[node];
+
+    for (uint32_t i = 0; i < at->unconfirmed_count; i++) {
+        struct rl_unconfirmed grant = at->unconfirmed[i];
+        struct rl_answer answer = rl_vote_when_unreachable(engine, node);
+
+        give_answer(engine, node, &grant, &answer, now_ns);
+    }
+    at->unconfirmed_count = 0;
+}
+
+/* ---- all of them ---- */
+
+bool rl_vote_judge(struct rl_engine *engine, uint8_t node, const struct rl_pending *request,
+                   const struct rl_reply *reply, int64_t now_ns, struct rl_answer *out)
+{
+    struct rl_node *at = &engine->node[node];
+    const struct rl_claim *claim = request->subject;
+    enum rl_op op = (enum rl_op)request->op;
+
+    *out = read_shape(request, reply);
+    if (is_grant(op, out))
+        check_token(&at->session, claim, out);
+    if (is_grant(op, out))
+        check_max_ttl(&at->session, claim, out);
+    if (op == RL_OP_ACQUIRE && is_grant(op, out))
+        check_turn(claim, node, out);
+    if (await_witness(at, request, out))
+        return false;
+    check_node(engine, node, op, now_ns, out);
+    return true;
+}

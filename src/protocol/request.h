@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a step of a lock asks of a node, in numbers and in words: keys, digits, names. */
+#ifndef RL_PROTOCOL_REQUEST_H
+#define RL_PROTOCOL_REQUEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/op.h"
+#include "core/slice.h"
+#include "redlock.h"
+
+#define RL_KEY_MAX (REDLOCK_PREFIX_MAX + REDLOCK_NAME_MAX)
+#define RL_KEY_SEPARATOR '\0' /* between the keys of several names */
+#define RL_KEYS_MAX (REDLOCK_NAMES_MAX * (RL_KEY_MAX + 1))
+
+#define RL_USUAL_PREFIX "redlock:"
+/* What stands beside a lock's key, see write_beside(): no lock may have a key that begins so. */
+#define RL_RESERVED_PREFIX "redlock."
+#define RL_FENCE_HEAD "redlock.fence"
+#define RL_QUEUE_HEAD "redlock.queue"
+#define RL_ALIVE_HEAD "redlock.alive"
+#define RL_WAKE_PREFIX "redlock.wake:" /* channels */
+#define RL_MARKER_KEY "redlock.admit"
+#define RL_PROBATION_KEY "redlock.probation"
+
+/* A fence counter unused for a day expires; the clock it starts from anew is later. */
+#define RL_FENCE_LIFE_MS "86400000"
+
+#define RL_DIGITS_MAX 24
+#define RL_INCARNATION_PART 8 /* of the server's run_id, and of its replid: both are random */
+#define RL_INCARNATION_SIZE (2 * RL_INCARNATION_PART)
+#define RL_CLIENT_ID_SIZE 16
+#define RL_WAITER_MAX (1 + RL_CLIENT_ID_SIZE + 1 + RL_DIGITS_MAX)
+/* Fence counter, queue and liveness of every name. */
+#define RL_BESIDE_KEYS_MAX (3 * REDLOCK_NAMES_MAX * (sizeof RL_FENCE_HEAD + RL_KEY_MAX))
+
+/*
+ * One request: what a step of a lock asks of a node, in numbers. The engine fills it; nothing in
+ * it depends on how a server is asked.
+ */
+struct rl_request {
+    enum rl_op op;
+    enum redlock_kind kind;
+    uint8_t name_count;
+    bool kind_unknown;     /* the lock was taken over by its value */
+    struct rl_slice keys;  /* of several names: one behind the other, with separators */
+    struct rl_slice value; /* of this attempt */
+    struct rl_slice owner; /* REENTRANT */
+    uint16_t slots;        /* SEMAPHORE: how many there are */
+    uint16_t slot;         /* SEMAPHORE: the one that is asked for */
+    int64_t ttl_ms;
+    int64_t token; /* ALIGN */
+
+    /* The place in the nodes' queues. */
+    bool as_waiter;        /* the request is made in the name of this waiter: */
+    uint64_t waiter;       /* its number within the client */
+    const char *client_id; /* RL_CLIENT_ID_SIZE characters */
+    int64_t ticket;        /* what the place was asked for with; 0: none yet */
+
+    bool fenced;      /* ACQUIRE gives a token */
+    bool marked;      /* a grant counts only with the node's marker (G2) */
+    bool contended;   /* there are waiters: a release must be quick to wake one */
+    bool may_shorten; /* EXTEND with a smaller TTL than the key may already have */
+
+    /* Of the node that it goes to; these may change from one node to the next. */
+    const char *identity;      /* of its connection, run_id:replid; empty: unknown */
+    bool in_doubt;             /* it may not vote now: its counters begin in doubt */
+    struct rl_slice placement; /* ADMIT: the quorum that the node belongs to */
+    struct rl_slice pattern;   /* LIST */
+    struct rl_slice cursor;    /* LIST */
+    bool bad_counters;         /* LIST: only fence counters that no clock can have reached */
+};
+
+/* The keys of one name. Only those that the request needs are filled. */
+struct rl_name_keys {
+    struct rl_slice lock;
+    struct rl_slice fence;
+    struct rl_slice queue;
+    struct rl_slice alive; /* until when each waiter lives */
+};
+
+/* The words of a request that are the same for every node: keys, and numbers in decimal. */
+struct rl_words {
+    const struct rl_request *request;
+    struct rl_name_keys name[REDLOCK_NAMES_MAX];
+    struct rl_slice ttl_ms;
+    struct rl_slice token;
+    struct rl_slice ticket;
+    struct rl_slice group;  /* REENTRANT: the owner; SEMAPHORE: how many slots */
+    struct rl_slice slot;   /* "0": none */
+    struct rl_slice waiter; /* as the queue knows it; empty: the queue is not looked at */
+    char ttl_digits[RL_DIGITS_MAX];
+    char number_digits[2][RL_DIGITS_MAX];
+    char ticket_digits[RL_DIGITS_MAX];
+    char waiter_text[RL_WAITER_MAX];
+    char beside[RL_BESIDE_KEYS_MAX];
+};
+
+/* Once for all nodes; the words point into the request, which must outlive them. */
+void rl_words_write(const struct rl_request *request, struct rl_words *out);
+
+/* The lock of the specification: one plain key. */
+static inline bool rl_request_is_plain(const struct rl_request *request)
+{
+    return request->kind == REDLOCK_MUTEX && !request->kind_unknown && request->name_count == 1;
+}
+
+/* One plain key, and no place in the queue: commands that know one key will do. */
+static inline bool rl_request_is_simple(const struct rl_request *request)
+{
+    return rl_request_is_plain(request) && !request->as_waiter;
+}
+
+#endif
