@@ -110,5 +110,5 @@ int main(int argc, char **argv)
     message_setup(command->name, wants_json(argc, argv));
     int status = command->run(command, argc - 1, argv + 1);
     errors_drain();
-    return signals_finish(status);
+    return signals_finish(status == ARGS_HELPED ? 0 : status);
 }

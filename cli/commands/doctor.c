@@ -161,7 +161,6 @@ static void print_json(const struct doctor *d, int status)
         json_end_object(&j);
     }
     json_end_array(&j);
-    json_end_object(&j);
     json_finish(&j);
 }
 
@@ -198,26 +197,25 @@ static int examine(struct doctor *d)
     return status;
 }
 
+static int take(void *data, struct args *a, int id, const char *value)
+{
+    (void)data;
+    (void)a;
+    (void)value;
+    return id == ARGS_WORD ? message_usage("no word is needed; nodes are named with --nodes")
+                           : 0;
+}
+
 static int doctor_main(const struct command *command, int argc, char **argv)
 {
     struct doctor d = {0};
-    struct args a;
-    const char *value;
-    int id, status = 0;
-    settings_init(&d.settings);
-    d.settings.no_node_warnings = true;
-    args_begin(&a, command, &d.settings, argc, argv);
-    while (status == 0 && !a.stopped && (id = args_next(&a, &value)) != ARGS_END) {
-        if (id == ARGS_STOP)
-            status = a.status;
-        else if (id == ARGS_WORD)
-            status = message_usage("no word is needed; nodes are named with --nodes");
-    }
-    if (status == 0 && !a.stopped)
+    int status = args_read(command, &d.settings, argc, argv, take, NULL);
+    d.settings.no_node_warnings = true; /* the findings say more */
+    if (status == 0)
         status = settings_complete(&d.settings);
-    if (status == 0 && !a.stopped)
+    if (status == 0)
         status = settings_check_ttl(&d.settings);
-    if (status == 0 && !a.stopped)
+    if (status == 0)
         status = examine(&d);
     free(d.findings);
     settings_free(&d.settings);

@@ -61,7 +61,6 @@ static int succeeded(const struct settings *s, const redlock_report *report)
         struct json j = {.out = stdout};
         message_json_success(&j);
         report_json(report, &j);
-        json_end_object(&j);
         json_finish(&j);
     } else if (!s->quiet) {
         report_table(report, stdout);
@@ -116,46 +115,51 @@ static bool has_quorum(const struct settings *s, const char *name)
     return false;
 }
 
+/* What the command line asks for, besides the settings. */
+struct init {
+    bool yes;
+    const char *only; /* quorum; NULL: all */
+};
+
+static int take(void *data, struct args *a, int id, const char *value)
+{
+    struct init *i = data;
+    (void)a;
+    if (id == ARGS_WORD)
+        return message_usage("unexpected word; the nodes are named with --nodes");
+    if (id == OPTION_YES)
+        i->yes = true;
+    else if (id == OPTION_QUORUM)
+        i->only = value;
+    return 0;
+}
+
+static int check(const struct settings *s, const struct init *i)
+{
+    if (i->only && !has_quorum(s, i->only))
+        return message_usage("--quorum names none of the quorums of --nodes");
+    if (!i->yes && (s->json || !isatty(STDIN_FILENO) || !errors_are_on_terminal()))
+        return message_usage("there is no terminal to ask on; --yes states that nothing is "
+                             "held on these nodes");
+    return 0;
+}
+
 static int init_main(const struct command *command, int argc, char **argv)
 {
     struct settings s;
-    struct args a;
+    struct init i = {.yes = false};
     redlock *client = NULL;
-    const char *value, *only = NULL;
-    bool yes = false;
-    int id, status = 0;
-    settings_init(&s);
-    args_begin(&a, command, &s, argc, argv);
-    while (status == 0 && !a.stopped && (id = args_next(&a, &value)) != ARGS_END) {
-        if (id == ARGS_STOP)
-            status = a.status;
-        else if (id == OPTION_YES)
-            yes = true;
-        else if (id == OPTION_QUORUM)
-            only = value;
-        else if (id == ARGS_WORD)
-            status = message_usage("unexpected word; the nodes are named with --nodes");
-    }
-    if (status || a.stopped)
-        goto cleanup;
-    status = settings_complete(&s);
-    if (status)
-        goto cleanup;
-    if (only && !has_quorum(&s, only)) {
-        status = message_usage("--quorum names none of the quorums of --nodes");
-        goto cleanup;
-    }
-    if (!yes && (s.json || !isatty(STDIN_FILENO) || !errors_are_on_terminal())) {
-        status = message_usage("there is no terminal to ask on; --yes states that nothing is "
-                               "held on these nodes");
-        goto cleanup;
-    }
-    status = client_open(&s, &client);
-    if (status == 0 && !yes)
-        status = confirm(client, only);
+    int status = args_read(command, &s, argc, argv, take, &i);
     if (status == 0)
-        status = admit_all(&s, client, only);
-cleanup:
+        status = settings_complete(&s);
+    if (status == 0)
+        status = check(&s, &i);
+    if (status == 0)
+        status = client_open(&s, &client);
+    if (status == 0 && !i.yes)
+        status = confirm(client, i.only);
+    if (status == 0)
+        status = admit_all(&s, client, i.only);
     redlock_close(client);
     settings_free(&s);
     return status;

@@ -14,16 +14,10 @@
 #include "ui/json.h"
 #include "ui/message.h"
 
-static int read_options(struct terms *t, struct args *a)
+static int take(void *data, struct args *a, int id, const char *value)
 {
-    const char *value;
-    int id, status = 0;
-    while (status == 0 && (id = args_next(a, &value)) != ARGS_END) {
-        if (id == ARGS_STOP)
-            return a->status;
-        status = id == ARGS_WORD ? terms_add_name(t, value) : terms_option(t, id, value);
-    }
-    return status ? status : terms_complete(t, false);
+    (void)a;
+    return id == ARGS_WORD ? terms_add_name(data, value) : terms_option(data, id, value);
 }
 
 static void print_json(const struct held_lock *h, const struct settings *s,
@@ -47,7 +41,6 @@ static void print_json(const struct held_lock *h, const struct settings *s,
     json_integer(&j, "ttl_ms", s->ttl_ms);
     json_integer(&j, "validity_ms", redlock_remaining_ms(h->lock));
     report_json(&h->report, &j);
-    json_end_object(&j);
     json_finish(&j);
 }
 
@@ -106,20 +99,17 @@ static int acquire(struct held_lock *h, const struct settings *s, const struct t
 static int lock_main(const struct command *command, int argc, char **argv)
 {
     struct settings s;
-    struct args a;
     struct held_lock h = {0};
     struct terms t = {0};
-    settings_init(&s);
-    args_begin(&a, command, &s, argc, argv);
-    int status = read_options(&t, &a);
-    if (status || a.stopped)
-        goto cleanup;
-    status = settings_complete(&s);
+    int status = args_read(command, &s, argc, argv, take, &t);
+    if (status == 0)
+        status = terms_complete(&t, false);
+    if (status == 0)
+        status = settings_complete(&s);
     if (status == 0)
         status = settings_check_ttl(&s);
     if (status == 0)
         status = acquire(&h, &s, &t);
-cleanup:
     held_lock_close(&h);
     settings_free(&s);
     return status;

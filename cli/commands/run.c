@@ -28,7 +28,8 @@ static int report_not_acquired(struct run *r, int error, int signal)
         return EXIT_SIGNAL + signal;
     if (busy && r->skip_ok)
         return 0;
-    return held_lock_report_failure(&r->held, &r->settings, &r->terms, error, r->busy_status);
+    return held_lock_report_failure(&r->held, &r->settings, &r->terms, error,
+                                    (int)r->busy_status);
 }
 
 /* What became of the lock and of the command when the lock ended too early. */
@@ -218,9 +219,8 @@ static int run_main(const struct command *command, int argc, char **argv)
                     .supervision = {.signal_fd = -1,
                                     .timer_fd = -1,
                                     .child = {.tty_fd = -1, .outcome_fd = -1}}};
-    bool stopped;
-    int status = run_read(&r, command, argc, argv, &stopped);
-    if (status || stopped)
+    int status = run_read(&r, command, argc, argv);
+    if (status)
         goto cleanup;
     r.supervision.signal_fd = signals_take();
     r.supervision.timer_fd = timer_open();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -295,58 +296,49 @@ static int show_frames(struct top *t)
     return t->status;
 }
 
-static int read_options(struct top *t, struct args *a)
+static int take(void *data, struct args *a, int id, const char *value)
 {
-    const char *value, *problem;
-    char *end;
-    int id;
-    while ((id = args_next(a, &value)) != ARGS_END) {
-        switch (id) {
-        case ARGS_STOP:
-            return a->status;
-        case ARGS_WORD:
-            return message_usage("unexpected word; top shows all locks");
-        case OPTION_DELAY:
-            problem = duration_parse(value, &t->delay_ms);
-            if (problem || t->delay_ms < DELAY_MIN_MS || t->delay_ms > DELAY_MAX_MS)
-                return message_usage("--delay takes a time from 100ms to 1h");
-            break;
-        case OPTION_FRAMES:
-            errno = 0;
-            t->count = strtol(value, &end, 10);
-            if (*value < '0' || *value > '9' || *end || errno || t->count < 1)
-                return message_usage("--count takes a number of frames, from 1 on");
-            break;
-        }
+    struct top *t = data;
+    (void)a;
+    switch (id) {
+    case ARGS_WORD:
+        return message_usage("unexpected word; top shows all locks");
+    case OPTION_DELAY:
+        if (duration_parse(value, &t->delay_ms) || t->delay_ms < DELAY_MIN_MS ||
+            t->delay_ms > DELAY_MAX_MS)
+            return message_usage("--delay takes a time from 100ms to 1h");
+        return 0;
+    case OPTION_FRAMES:
+        if (!args_number(value, 1, LONG_MAX, &t->count))
+            return message_usage("--count takes a number of frames, from 1 on");
+        return 0;
     }
     return 0;
+}
+
+static int show(struct top *t)
+{
+    t->signal_fd = signals_take();
+    if (t->signal_fd < 0)
+        return message_fail(EXIT_INTERNAL, "cannot wait for signals: %s", strerror(errno));
+    if (!t->settings.json)
+        screen_open(&t->screen);
+    int status = show_frames(t);
+    screen_close(&t->screen);
+    return status;
 }
 
 static int top_main(const struct command *command, int argc, char **argv)
 {
     struct top t = {.delay_ms = DELAY_MS, .signal_fd = -1};
-    struct args a;
-    settings_init(&t.settings);
-    args_begin(&a, command, &t.settings, argc, argv);
-    int status = read_options(&t, &a);
-    if (status || a.stopped)
-        goto cleanup;
+    int status = args_read(command, &t.settings, argc, argv, take, &t);
     t.settings.no_node_warnings = true; /* the nodes are on the screen */
-    status = settings_complete(&t.settings);
+    if (status == 0)
+        status = settings_complete(&t.settings);
     if (status == 0)
         status = client_open(&t.settings, &t.sample.client);
-    if (status)
-        goto cleanup;
-    t.signal_fd = signals_take();
-    if (t.signal_fd < 0) {
-        status = message_fail(EXIT_INTERNAL, "cannot wait for signals: %s", strerror(errno));
-        goto cleanup;
-    }
-    if (!t.settings.json)
-        screen_open(&t.screen);
-    status = show_frames(&t);
-    screen_close(&t.screen);
-cleanup:
+    if (status == 0)
+        status = show(&t);
     sample_free(&t.sample);
     redlock_close(t.sample.client);
     settings_free(&t.settings);

@@ -270,7 +270,6 @@ int report_failure(const struct settings *s, const struct failure *f)
         json_string(&j, "advice", advice);
         if (f->report)
             report_json(f->report, &j);
-        json_end_object(&j);
         json_finish(&j);
         fflush(stdout);
     } else if (!s->quiet) {

@@ -53,7 +53,6 @@ static void fail(int status, const char *text)
     if (state.json) {
         struct json j = {.out = stdout};
         message_json_failure(&j, exit_status_word(status), text, status);
-        json_end_object(&j);
         json_finish(&j);
         fflush(stdout);
     } else {

@@ -53,17 +53,6 @@ struct bench {
 
 /* ---- the command line ---- */
 
-static int read_number(const char *option, const char *value, long most, long *out)
-{
-    char *end;
-    errno = 0;
-    long number = strtol(value, &end, 10);
-    if (*value < '0' || *value > '9' || *end || errno || number < 1 || number > most)
-        return message_usage("--%s takes a number from 1 to %ld", option, most);
-    *out = number;
-    return 0;
-}
-
 static int read_rate(struct bench_plan *p, const char *value)
 {
     char *end = NULL;
@@ -82,23 +71,17 @@ static int read_duration(struct bench_plan *p, const char *value)
     return 0;
 }
 
-static int read_option(struct bench_plan *p, int id, const char *value)
+static int take(void *data, struct args *a, int id, const char *value)
 {
-    long number = 0;
-    int status = 0;
+    struct bench_plan *p = data;
+    (void)a;
     switch (id) {
     case OPTION_CALLERS:
-        status = read_number("callers", value, BENCH_CALLERS_MAX, &number);
-        p->callers = (uint32_t)number;
-        return status;
+        return args_count("--callers", value, BENCH_CALLERS_MAX, &p->callers);
     case OPTION_CLIENTS:
-        status = read_number("clients", value, BENCH_CLIENTS_MAX, &number);
-        p->clients = (uint32_t)number;
-        return status;
+        return args_count("--clients", value, BENCH_CLIENTS_MAX, &p->clients);
     case OPTION_LOCKS:
-        status = read_number("count", value, COUNT_MAX, &number);
-        p->count = (uint64_t)number;
-        return status;
+        return args_count("--count", value, COUNT_MAX, &p->count);
     case OPTION_DURATION:
         return read_duration(p, value);
     case OPTION_RATE:
@@ -119,20 +102,6 @@ static int read_option(struct bench_plan *p, int id, const char *value)
     default:
         return message_usage("unexpected word; bench makes up the names of its locks");
     }
-}
-
-static int read_options(struct bench *b, struct args *a)
-{
-    const char *value;
-    int id, status;
-    while ((id = args_next(a, &value)) != ARGS_END) {
-        if (id == ARGS_STOP)
-            return a->status;
-        status = read_option(&b->plan, id, value);
-        if (status)
-            return status;
-    }
-    return 0;
 }
 
 static bool is_given(const struct settings *s, enum setting setting)
@@ -159,8 +128,8 @@ static int complete(struct bench *b)
         return message_usage(
             "-w goes with --one-name only: nobody waits for a name of his own");
     if (p->clients > p->callers)
-        return message_usage("--clients %u are more than the %u callers; raise -c", p->clients,
-                             p->callers);
+        return message_usage("--clients %ld are more than the %ld callers; raise -c",
+                             p->clients, p->callers);
     int status = set_own_defaults(s);
     if (status == 0)
         status = settings_complete(s);
@@ -300,14 +269,14 @@ static void announce(const struct bench *b)
         snprintf(time, sizeof time, "for %s, ", text);
     }
     if (p->count > 0)
-        snprintf(count, sizeof count, "%llu locks, ", (unsigned long long)p->count);
+        snprintf(count, sizeof count, "%ld locks, ", p->count);
     if (p->rate > 0)
         snprintf(rate, sizeof rate, "%.15g locks/s", p->rate);
     if (b->result->quorum_count > 1)
         snprintf(needed, sizeof needed, "of %u quorums", b->result->quorum_count);
     else
         snprintf(needed, sizeof needed, "(%u needed)", b->result->quorum);
-    message_line("%u caller%s%s on %u node%s %s, %s%s%s", p->callers,
+    message_line("%ld caller%s%s on %u node%s %s, %s%s%s", p->callers,
                  p->callers == 1 ? "" : "s", p->one_name ? " for one lock" : "", nodes,
                  nodes == 1 ? "" : "s", needed, time, count, rate);
 }
@@ -349,16 +318,11 @@ static int measure(struct bench *b)
 static int bench_main(const struct command *command, int argc, char **argv)
 {
     struct bench b = {.plan = {.callers = CALLERS, .clients = 1}, .signal_fd = -1};
-    struct args a;
-    settings_init(&b.settings);
-    args_begin(&a, command, &b.settings, argc, argv);
-    int status = read_options(&b, &a);
-    if (status || a.stopped)
-        goto cleanup;
-    status = complete(&b);
+    int status = args_read(command, &b.settings, argc, argv, take, &b.plan);
+    if (status == 0)
+        status = complete(&b);
     if (status == 0)
         status = measure(&b);
-cleanup:
     for (uint32_t i = 0; i < BENCH_CLIENTS_MAX; i++)
         redlock_close(b.client[i]);
     if (b.result)

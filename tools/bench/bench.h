@@ -16,10 +16,9 @@
 #define BENCH_ERRORS 16     /* numbers of enum redlock_error, without their sign */
 
 struct bench_plan {
-    uint32_t callers;
-    uint32_t clients;
+    long callers, clients;
     int64_t duration_ms;           /* 0: no limit */
-    uint64_t count;                /* locks to ask for; 0: no limit */
+    long count;                    /* locks to ask for; 0: no limit */
     double rate;                   /* locks to ask for per second; 0: as fast as they come */
     bool one_name;                 /* all callers want the same lock */
     bool fence, fair;              /* flags of every request */

@@ -158,7 +158,7 @@ void caller_begin(struct caller *c, int64_t since_ns)
         return;
     }
     run->result->asked++;
-    if (run->result->asked == p->count)
+    if ((long)run->result->asked == p->count)
         run->over = true;
     c->since_ns = since_ns;
     c->acquiring = true;

@@ -135,7 +135,6 @@ static void print_json(const struct row *rows, size_t count, const char *directo
         json_end_object(&j);
     }
     json_end_array(&j);
-    json_end_object(&j);
     json_finish(&j);
 }
 
