@@ -13,11 +13,11 @@
 #include "cycles.h"
 #include "held.h"
 #include "hung.h"
-#include "json.h"
 #include "launch.h"
 #include "native.h"
 #include "options.h"
 #include "results.h"
+#include "results_json.h"
 #include "servers.h"
 #include "table.h"
 
@@ -85,7 +85,7 @@ int main(int argc, char **argv)
     int failed = measure_all(&options, &servers, &results);
     machine_end(&results.machine);
     table_print(&results);
-    if (options.json && json_write(&results, options.json) != 0)
+    if (options.json && results_json_write(&results, options.json) != 0)
         return EXIT_OUTPUT;
     if (failed)
         return EXIT_NODES;

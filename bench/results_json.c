@@ -1,193 +1,158 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "json.h"
+#include "results_json.h"
 
-#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "redlock.h"
+#include "ui/json.h"
 
 #define SUB_BUCKETS 8 /* of a power of two: each about a tenth wide */
 
-/* Texts here come from this program and from servers' version numbers, but one never knows. */
-static void put_text(FILE *out, const char *text)
+static void write_median(struct json *j, const char *key, const struct series *series)
 {
-    fputc('"', out);
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            fputc('\\', out);
-        if ((unsigned char)*text >= ' ')
-            fputc(*text, out);
-    }
-    fputc('"', out);
+    json_measured(j, key, series->count > 0 ? series_median(series) : -1);
 }
 
-static void put_text_or_null(FILE *out, const char *text)
+static void write_rounds(struct json *j, const char *key, const struct series *series)
 {
-    if (text && *text)
-        put_text(out, text);
-    else
-        fputs("null", out);
+    json_array(j, key);
+    for (unsigned i = 0; i < series->count; i++)
+        json_measured(j, NULL, series->value[i]);
+    json_end_array(j);
 }
 
-static void put_number(FILE *out, bool known, double value)
-{
-    if (known && isfinite(value))
-        fprintf(out, "%.6g", value);
-    else
-        fputs("null", out);
-}
-
-static void put_field(FILE *out, const char *name, bool known, double value)
-{
-    fprintf(out, ", \"%s\": ", name);
-    put_number(out, known, value);
-}
-
-static void put_series(FILE *out, const char *name, const struct series *series)
-{
-    fprintf(out, ", \"%s\": [", name);
-    for (unsigned i = 0; i < series->count; i++) {
-        fputs(i ? ", " : "", out);
-        put_number(out, true, series->value[i]);
-    }
-    fputc(']', out);
-}
-
-static void put_machine(FILE *out, const struct results *results)
+static void write_machine(struct json *j, const struct results *results)
 {
     const struct machine *m = &results->machine;
-    fprintf(out, "  \"machine\": {\"cores\": %d, \"kernel\": ", m->cores);
-    put_text(out, m->kernel);
-    put_field(out, "load_before", m->load_before >= 0, m->load_before);
-    put_field(out, "load_after", m->load_after >= 0, m->load_after);
-    put_field(out, "steal_percent", true, m->steal_percent);
-    fputs(", \"server\": ", out);
-    put_text(out, m->server);
-    fprintf(out, ", \"nodes\": %zu, \"rounds\": %u, \"seconds\": %g", m->nodes, results->rounds,
-            results->seconds);
-    put_field(out, "floor_spread_percent", m->floor_spread_percent >= 0,
-              m->floor_spread_percent);
-    fputs("},\n", out);
+    json_object(j, "machine");
+    json_integer(j, "cores", m->cores);
+    json_string(j, "kernel", m->kernel);
+    json_measured(j, "load_before", m->load_before);
+    json_measured(j, "load_after", m->load_after);
+    json_measured(j, "steal_percent", m->steal_percent);
+    json_string(j, "server", m->server);
+    json_integer(j, "nodes", (int64_t)m->nodes);
+    json_integer(j, "rounds", results->rounds);
+    json_measured(j, "seconds", results->seconds);
+    json_measured(j, "floor_spread_percent", m->floor_spread_percent);
+    json_end_object(j);
 }
 
-static void put_row(FILE *out, const struct row *row)
+static void write_row(struct json *j, const struct row *row)
 {
-    static const char *const met[] = {
-        [VERDICT_NONE] = "null", [VERDICT_MET] = "true", [VERDICT_MISSED] = "false"};
-    bool ran = row->ours.count > 0;
-    double ratio = row_ratio(row);
+    enum verdict verdict = row_verdict(row, 0);
     char target[24];
     target_text(&row->target, target);
-    fprintf(out, "    {\"id\": \"%s\", \"what\": ", row->id);
-    put_text(out, row->what);
-    put_field(out, "ours", ran, series_median(&row->ours));
-    fputs(", \"unit\": ", out);
-    put_text(out, row->unit);
-    fputs(", \"baseline\": ", out);
-    put_text_or_null(out, row->baseline);
-    put_field(out, "baseline_value", row->theirs.count > 0, series_median(&row->theirs));
-    put_field(out, "ratio", ratio >= 0, ratio);
-    fputs(", \"target\": ", out);
-    put_text_or_null(out, target);
-    fprintf(out, ", \"met\": %s", met[row_verdict(row, 0)]);
-    put_field(out, "spread_percent", row->ours.count > 1, row_spread_percent(row));
-    put_field(out, "calls", row->cost.calls >= 0, row->cost.calls);
-    put_field(out, "client_us", row->cost.client_us >= 0, row->cost.client_us);
-    put_field(out, "servers_us", row->cost.servers_us >= 0, row->cost.servers_us);
-    fputs(", \"note\": ", out);
-    put_text_or_null(out, row->note);
-    put_series(out, "ours_rounds", &row->ours);
-    put_series(out, "baseline_rounds", &row->theirs);
-    fputc('}', out);
+    json_object(j, NULL);
+    json_string(j, "id", row->id);
+    json_string(j, "what", row->what);
+    write_median(j, "ours", &row->ours);
+    json_string(j, "unit", row->unit);
+    json_string(j, "baseline", row->baseline);
+    write_median(j, "baseline_value", &row->theirs);
+    json_measured(j, "ratio", row_ratio(row));
+    json_string(j, "target", *target ? target : NULL);
+    if (verdict == VERDICT_NONE)
+        json_string(j, "met", NULL);
+    else
+        json_bool(j, "met", verdict == VERDICT_MET);
+    json_measured(j, "spread_percent", row->ours.count > 1 ? row_spread_percent(row) : -1);
+    json_measured(j, "calls", row->cost.calls);
+    json_measured(j, "client_us", row->cost.client_us);
+    json_measured(j, "servers_us", row->cost.servers_us);
+    json_string(j, "note", row->note[0] ? row->note : NULL);
+    write_rounds(j, "ours_rounds", &row->ours);
+    write_rounds(j, "baseline_rounds", &row->theirs);
+    json_end_object(j);
 }
 
-static void put_callers(FILE *out, const struct caller_point *p)
+static void write_callers(struct json *j, const struct caller_point *p)
 {
-    double servers_us = series_median(&p->servers_us);
-    fprintf(out, "    {\"api\": \"%s\", \"callers\": %u", p->api, p->callers);
-    put_field(out, "per_s", true, series_median(&p->per_s));
-    put_field(out, "p50_us", true, series_median(&p->p50_us));
-    put_field(out, "p99_us", true, series_median(&p->p99_us));
-    put_field(out, "client_us", true, series_median(&p->client_us));
-    put_field(out, "servers_us", servers_us >= 0, servers_us);
-    put_field(out, "calls", true, series_median(&p->calls));
-    put_field(out, "switches", true, series_median(&p->switches));
-    fputc('}', out);
+    json_object(j, NULL);
+    json_string(j, "api", p->api);
+    json_integer(j, "callers", p->callers);
+    write_median(j, "per_s", &p->per_s);
+    write_median(j, "p50_us", &p->p50_us);
+    write_median(j, "p99_us", &p->p99_us);
+    write_median(j, "client_us", &p->client_us);
+    write_median(j, "servers_us", &p->servers_us);
+    write_median(j, "calls", &p->calls);
+    write_median(j, "switches", &p->switches);
+    json_end_object(j);
 }
 
 /* Several of the histogram's steps together, empty ones left out. */
-static void put_histogram(FILE *out, const char *name, const struct latency *latency)
+static void write_histogram(struct json *j, const char *key, const struct latency *latency)
 {
     unsigned width = (1u << LATENCY_SUB_BITS) / SUB_BUCKETS;
-    const char *comma = "";
-    fprintf(out, "\"%s\": [", name);
+    json_array(j, key);
     for (unsigned i = 0; i < LATENCY_BUCKETS; i += width) {
-        unsigned long long count = 0;
+        uint64_t count = 0;
         for (unsigned k = i; k < i + width; k++)
             count += latency->bucket[k];
-        if (count) {
-            fprintf(out, "%s{\"us\": %.6g, \"count\": %llu}", comma,
-                    (double)latency_bucket_ns(i) / 1e3, count);
-            comma = ", ";
-        }
+        if (count == 0)
+            continue;
+        json_object(j, NULL);
+        json_measured(j, "us", (double)latency_bucket_ns(i) / 1e3);
+        json_integer(j, "count", (int64_t)count);
+        json_end_object(j);
     }
-    fputc(']', out);
+    json_end_array(j);
 }
 
-static void put_held(FILE *out, const struct held_point *p)
+static void write_held(struct json *j, const struct held_point *p)
 {
-    fprintf(out, "    {\"locks\": %u", p->locks);
-    put_field(out, "bytes_per_lock", p->bytes_per_lock >= 0, p->bytes_per_lock);
-    put_field(out, "rss_per_lock", true, p->rss_per_lock);
-    put_field(out, "cpu_us_per_lock_s", true, p->cpu_us_per_lock_s);
-    put_field(out, "calls_per_renewal", true, p->renewal.calls);
-    put_field(out, "client_us_per_renewal", true, p->renewal.client_us);
-    put_field(out, "servers_us_per_renewal", p->renewal.servers_us >= 0, p->renewal.servers_us);
-    put_field(out, "late_p99_ms", true, p->late_p99_ms);
-    fprintf(out,
-            ", \"ttl_ms\": %lld, \"lost\": %llu, \"renewals\": %llu, "
-            "\"failed_renewals\": %llu}",
-            (long long)p->ttl_ms, (unsigned long long)p->lost, (unsigned long long)p->renewals,
-            (unsigned long long)p->failed_renewals);
+    json_object(j, NULL);
+    json_integer(j, "locks", p->locks);
+    json_measured(j, "bytes_per_lock", p->bytes_per_lock);
+    json_measured(j, "rss_per_lock", p->rss_per_lock);
+    json_measured(j, "cpu_us_per_lock_s", p->cpu_us_per_lock_s);
+    json_measured(j, "calls_per_renewal", p->renewal.calls);
+    json_measured(j, "client_us_per_renewal", p->renewal.client_us);
+    json_measured(j, "servers_us_per_renewal", p->renewal.servers_us);
+    json_measured(j, "late_p99_ms", p->late_p99_ms);
+    json_integer(j, "ttl_ms", p->ttl_ms);
+    json_integer(j, "lost", (int64_t)p->lost);
+    json_integer(j, "renewals", (int64_t)p->renewals);
+    json_integer(j, "failed_renewals", (int64_t)p->failed_renewals);
+    json_end_object(j);
 }
 
-static void put_all(FILE *out, const struct results *results)
+static void write_all(struct json *j, const struct results *results)
 {
-    fprintf(out, "{\n  \"version\": \"%s\",\n", redlock_version());
-    put_machine(out, results);
-    fputs("  \"rows\": [\n", out);
-    for (unsigned i = 0; i < results->row_count; i++) {
-        put_row(out, &results->row[i]);
-        fputs(i + 1 < results->row_count ? ",\n" : "\n", out);
-    }
-    fputs("  ],\n  \"callers\": [\n", out);
-    for (unsigned i = 0; i < results->callers_count; i++) {
-        put_callers(out, &results->callers[i]);
-        fputs(i + 1 < results->callers_count ? ",\n" : "\n", out);
-    }
-    fputs("  ],\n  \"hung\": {", out);
-    put_histogram(out, "healthy", &results->healthy);
-    fputs(",\n    ", out);
-    put_histogram(out, "one_hung", &results->one_hung);
-    fputs("},\n  \"held\": [\n", out);
-    for (unsigned i = 0; i < results->held_count; i++) {
-        put_held(out, &results->held[i]);
-        fputs(i + 1 < results->held_count ? ",\n" : "\n", out);
-    }
-    fputs("  ]\n}\n", out);
+    json_object(j, NULL);
+    json_string(j, "version", redlock_version());
+    write_machine(j, results);
+    json_array(j, "rows");
+    for (unsigned i = 0; i < results->row_count; i++)
+        write_row(j, &results->row[i]);
+    json_end_array(j);
+    json_array(j, "callers");
+    for (unsigned i = 0; i < results->callers_count; i++)
+        write_callers(j, &results->callers[i]);
+    json_end_array(j);
+    json_object(j, "hung");
+    write_histogram(j, "healthy", &results->healthy);
+    write_histogram(j, "one_hung", &results->one_hung);
+    json_end_object(j);
+    json_array(j, "held");
+    for (unsigned i = 0; i < results->held_count; i++)
+        write_held(j, &results->held[i]);
+    json_end_array(j);
+    json_finish(j);
 }
 
-int json_write(const struct results *results, const char *path)
+int results_json_write(const struct results *results, const char *path)
 {
-    FILE *out = fopen(path, "w");
-    if (!out) {
+    struct json j = {.out = fopen(path, "w")};
+    if (!j.out) {
         perror(path);
         return -1;
     }
-    put_all(out, results);
-    bool failed = ferror(out) != 0;
-    if (fclose(out) != 0 || failed) {
+    write_all(&j, results);
+    bool failed = ferror(j.out) != 0;
+    if (fclose(j.out) != 0 || failed) {
         perror(path);
         return -1;
     }
