@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # `redlock bench`: what it counts adds up, nothing is left on the servers, and it can be ended.
 . "$(dirname "$0")/lib.bash" "$@"
-needs "${CC:-cc}"
+needs jq iconv
 inside_dev 3 "$@"
 unhurried
 export LC_ALL=C
 alive='1 2 3'
-"${CC:-cc}" -o "$tmp/check" "$here/json_check.c" || exit 1
 
 # number KEY: of the last --json, the first of that name. part KEY: the object of that name.
 number() {
@@ -34,7 +33,7 @@ adds_up() {
     local acquired
     acquired=$(part acquire | grep -Eo '"count":[0-9]+' | head -n 1 | cut -d: -f2)
     is '   and of acquisitions' "$(sum "$(part acquire)")" "$acquired"
-    that '   well-formed' "$tmp/check" <<<"$out"
+    that '   well-formed' json_lines <<<"$out"
 }
 
 # left PATTERN: a server of $alive has keys like that. clean: none has a lock or a queue.

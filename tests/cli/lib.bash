@@ -81,6 +81,16 @@ unlike() {
     if grep -Eq -- "$3" <<<"$2"; then not_ok "$1" "'$3' is in: $2"; else ok "$1"; fi
 }
 
+# json_lines: standard input is lines, and each of them is one JSON value in UTF-8. jq also takes
+# broken UTF-8 and numbers that are none in JSON: these are looked for outside of strings.
+json_lines() {
+    cat >"$tmp/json"
+    [ -s "$tmp/json" ] && iconv -f UTF-8 -t UTF-8 "$tmp/json" >/dev/null &&
+        jq -R fromjson "$tmp/json" >/dev/null &&
+        ! LC_ALL=C sed -E 's/"([^"\\]|\\.)*"//g' "$tmp/json" |
+        grep -E '(^|[^0-9.eE+-])-?(0[0-9]|[+.])|[.]([^0-9]|$)|[Nn]a[Nn]|[Ii]nf'
+}
+
 # What a test needs is looked for before it begins. needs THING...: a program, or `terminal`. Where
 # one is missing, the whole test is skipped, with a sentence.
 needs() {
