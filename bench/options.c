@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "held.h"
 #include "series.h"
 #include "settings/duration.h"
 
