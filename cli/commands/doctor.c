@@ -79,17 +79,6 @@ static void on_check(const redlock_check *check, void *data)
 
 /* ---- for people ---- */
 
-static const char *colour(int32_t verdict)
-{
-    static const char *const codes[] = {
-        [REDLOCK_CHECK_OK] = "\033[32m",
-        [REDLOCK_CHECK_WARN] = "\033[33m",
-        [REDLOCK_CHECK_FAIL] = "\033[31m",
-        [REDLOCK_CHECK_UNKNOWN] = "\033[36m",
-    };
-    return text_colours(isatty(STDOUT_FILENO)) ? codes[verdict] : "";
-}
-
 static bool is_shown(const struct doctor *d, const struct finding *f)
 {
     return d->settings.verbose || f->verdict != REDLOCK_CHECK_OK;
@@ -97,9 +86,16 @@ static bool is_shown(const struct doctor *d, const struct finding *f)
 
 static void print_finding(const struct finding *f)
 {
-    const char *start = colour(f->verdict);
-    printf("  %s%-7s%s  %-11s  %s\n", start, verdict_words[f->verdict], *start ? "\033[0m" : "",
-           f->name, f->text);
+    static const enum text_colour colours[] = {
+        [REDLOCK_CHECK_OK] = TEXT_GOOD,
+        [REDLOCK_CHECK_WARN] = TEXT_WAIT,
+        [REDLOCK_CHECK_FAIL] = TEXT_BAD,
+        [REDLOCK_CHECK_UNKNOWN] = TEXT_UNKNOWN,
+    };
+    bool coloured = text_colours(isatty(STDOUT_FILENO));
+    printf("  %s%-7s%s  %-11s  %s\n", coloured ? text_colour_code(colours[f->verdict]) : "",
+           verdict_words[f->verdict], coloured ? text_colour_code(TEXT_PLAIN) : "", f->name,
+           f->text);
     if (f->remedy[0])
         printf("  %-7s  %-11s  -> %s\n", "", "", f->remedy);
 }

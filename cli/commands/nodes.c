@@ -41,17 +41,17 @@ static void print_table(const struct settings *s, redlock *client, const redlock
         text_rtt(rtt, v.rtt_us);
         snprintf(connects, sizeof connects, "%u", v.info.connects);
         table_row(&t);
-        table_set(&t, 0, TABLE_PLAIN, report->node[i].address);
-        table_set(&t, 1, v.answered ? TABLE_GOOD : TABLE_BAD, node_view_state(&v));
-        table_set(&t, 2, v.info.quarantined ? TABLE_WAIT : TABLE_PLAIN,
+        table_set(&t, 0, TEXT_PLAIN, report->node[i].address);
+        table_set(&t, 1, v.answered ? TEXT_GOOD : TEXT_BAD, node_view_state(&v));
+        table_set(&t, 2, v.info.quarantined ? TEXT_WAIT : TEXT_PLAIN,
                   node_view_guard(&v, s, guard));
-        table_set(&t, 3, TABLE_PLAIN, v.info.version[0] ? v.info.version : "-");
-        table_set(&t, 4, TABLE_PLAIN, rtt);
-        table_set(&t, 5, TABLE_PLAIN, clock_text(&v, clock));
-        table_set(&t, 6, TABLE_PLAIN, v.info.tls ? "yes" : "no");
-        table_set(&t, 7, TABLE_PLAIN, v.info.native ? "yes" : "no");
-        table_set(&t, 8, TABLE_PLAIN, connects);
-        table_set(&t, 9, TABLE_PLAIN, v.why);
+        table_set(&t, 3, TEXT_PLAIN, v.info.version[0] ? v.info.version : "-");
+        table_set(&t, 4, TEXT_PLAIN, rtt);
+        table_set(&t, 5, TEXT_PLAIN, clock_text(&v, clock));
+        table_set(&t, 6, TEXT_PLAIN, v.info.tls ? "yes" : "no");
+        table_set(&t, 7, TEXT_PLAIN, v.info.native ? "yes" : "no");
+        table_set(&t, 8, TEXT_PLAIN, connects);
+        table_set(&t, 9, TEXT_PLAIN, v.why);
     }
     table_print(&t, "", stdout);
 }

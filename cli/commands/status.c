@@ -110,9 +110,10 @@ static void print_text(const struct status *c, const char *name, const redlock_i
         text_holder(holders, info->head);
         printf(", %u waiting (first: %s)", info->waiters, holders);
     }
+    bool coloured = text_colours(isatty(STDOUT_FILENO));
     if (info->disagree)
-        printf(", %snodes disagree%s", text_colours(isatty(STDOUT_FILENO)) ? "\033[31m" : "",
-               text_colours(isatty(STDOUT_FILENO)) ? "\033[0m" : "");
+        printf(", %snodes disagree%s", coloured ? text_colour_code(TEXT_BAD) : "",
+               coloured ? text_colour_code(TEXT_PLAIN) : "");
     putchar('\n');
     if (c->settings.verbose || info->disagree || !all_answered(report))
         report_table(report, stdout);

@@ -44,7 +44,7 @@ struct top {
     int status;
     struct sample sample;
     struct screen screen;
-    enum screen_colour node_colour[REDLOCK_NODES_MAX];
+    enum text_colour node_colour[REDLOCK_NODES_MAX];
 };
 
 /* ---- what is shown ---- */
@@ -88,7 +88,7 @@ static void print_title(struct top *t)
                         nodes, (unsigned long long)held, (unsigned long long)waiters);
     if (s->unasked > 0 && used > 0)
         snprintf(line + used, sizeof line - (size_t)used, "; %zu not looked at", s->unasked);
-    screen_line(&t->screen, SCREEN_TITLE, line);
+    screen_line(&t->screen, TEXT_TITLE, line);
 }
 
 static void print_node(struct top *t, struct table *table, size_t quorum, uint32_t index)
@@ -99,16 +99,16 @@ static void print_node(struct top *t, struct table *table, size_t quorum, uint32
     node_view_look(&v, redlock_member(t->sample.client, quorum), ping, index);
     text_rtt(rtt, v.rtt_us);
     table_row(table);
-    table_set(table, 0, TABLE_PLAIN, ping->quorum_name);
-    table_set(table, 1, TABLE_PLAIN, v.ping->address);
-    table_set(table, 2, TABLE_PLAIN, node_view_state(&v));
-    table_set(table, 3, TABLE_PLAIN, node_view_guard(&v, &t->settings, guard));
-    table_set(table, 4, TABLE_PLAIN, v.info.version[0] ? v.info.version : "-");
-    table_set(table, 5, TABLE_PLAIN, rtt);
-    table_set(table, 6, TABLE_PLAIN, v.why);
-    t->node_colour[index] = !v.answered          ? SCREEN_BAD
-                            : v.info.quarantined ? SCREEN_WAIT
-                                                 : SCREEN_PLAIN;
+    table_set(table, 0, TEXT_PLAIN, ping->quorum_name);
+    table_set(table, 1, TEXT_PLAIN, v.ping->address);
+    table_set(table, 2, TEXT_PLAIN, node_view_state(&v));
+    table_set(table, 3, TEXT_PLAIN, node_view_guard(&v, &t->settings, guard));
+    table_set(table, 4, TEXT_PLAIN, v.info.version[0] ? v.info.version : "-");
+    table_set(table, 5, TEXT_PLAIN, rtt);
+    table_set(table, 6, TEXT_PLAIN, v.why);
+    t->node_colour[index] = !v.answered          ? TEXT_BAD
+                            : v.info.quarantined ? TEXT_WAIT
+                                                 : TEXT_PLAIN;
 }
 
 /* The nodes of one quorum, if there is room for all of them. */
@@ -132,10 +132,10 @@ static void print_quorum(struct top *t, size_t quorum)
     if (fclose(memory) == 0) {
         char *rest = text, *line;
         for (uint32_t row = 0; (line = strsep(&rest, "\n")) && rest; row++)
-            screen_line(&t->screen, row == 0 ? SCREEN_HEADING : t->node_colour[row - 1], line);
+            screen_line(&t->screen, row == 0 ? TEXT_HEADING : t->node_colour[row - 1], line);
     }
     free(text);
-    screen_line(&t->screen, SCREEN_PLAIN, "");
+    screen_line(&t->screen, TEXT_PLAIN, "");
 }
 
 static void print_nodes(struct top *t)
@@ -162,9 +162,9 @@ static void print_lock(struct top *t, const struct sample_lock *lock, size_t nam
              info->kind < 0 ? "free" : redlock_kind_text(info->kind), holders, info->waiters,
              left, rate, info->disagree ? " !" : "");
     screen_line(&t->screen,
-                info->disagree      ? SCREEN_BAD
-                : info->waiters > 0 ? SCREEN_WAIT
-                                    : SCREEN_PLAIN,
+                info->disagree      ? TEXT_BAD
+                : info->waiters > 0 ? TEXT_WAIT
+                                    : TEXT_PLAIN,
                 line);
 }
 
@@ -178,7 +178,7 @@ static void print_locks(struct top *t)
     if (s->error != REDLOCK_OK) {
         char safe[sizeof s->detail];
         text_safe(safe, sizeof safe, s->detail);
-        screen_line(&t->screen, SCREEN_BAD, safe);
+        screen_line(&t->screen, TEXT_BAD, safe);
         if (!sample_has_locks(s))
             return;
     }
@@ -187,19 +187,19 @@ static void print_locks(struct top *t)
     text_fit(name, sizeof name, "NAME", name_columns);
     snprintf(line, sizeof line, "%s %-9s %7s %7s %12s %9s", name, "KIND", "HOLDERS", "WAITERS",
              "LEFT", "CHANGES/S");
-    screen_line(&t->screen, SCREEN_HEADING, line);
+    screen_line(&t->screen, TEXT_HEADING, line);
     for (size_t i = 0; i < s->count; i++) {
         size_t left = screen_left(&t->screen);
         if (left == 1 && s->count - i > 1) {
             snprintf(line, sizeof line, "and %zu more", s->count - i);
-            screen_line(&t->screen, SCREEN_PLAIN, line);
+            screen_line(&t->screen, TEXT_PLAIN, line);
             return;
         }
         if (s->locks[i].asked_ns)
             print_lock(t, &s->locks[i], name_columns);
     }
     if (s->count == 0)
-        screen_line(&t->screen, SCREEN_PLAIN, "no locks");
+        screen_line(&t->screen, TEXT_PLAIN, "no locks");
 }
 
 static void draw(struct top *t)

@@ -43,18 +43,6 @@ static void ask(struct live *l, int64_t now_ns)
     l->asked_ns = timer_now_ns();
 }
 
-/* Cuts `line` to `columns` characters: a line that wraps could not be erased. */
-static void cut(char *line, size_t columns)
-{
-    size_t used = 0;
-    char *c = line;
-    for (; *c && used + 1 < columns; used++) {
-        size_t length = text_utf8(c);
-        c += length ? length : 1;
-    }
-    *c = '\0';
-}
-
 static void add(char line[LIVE_LINE_MAX], const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -128,23 +116,11 @@ static void add_waited(const struct live *l, char line[LIVE_LINE_MAX], size_t co
 
 void live_draw(struct live *l)
 {
-    char line[LIVE_LINE_MAX], frame[LIVE_LINE_MAX + 8];
+    char line[LIVE_LINE_MAX];
     if (!l->on)
         return;
     size_t columns = errors_columns();
     live_describe(l, line);
     add_waited(l, line, columns);
-    cut(line, columns);
-    snprintf(frame, sizeof frame, "\r%s\033[K", line);
-    errors_draw(frame);
-    l->shown = true;
-}
-
-void live_erase(struct live *l)
-{
-    if (!l->shown)
-        return;
-    fputs("\r\033[K", errors_stream());
-    fflush(errors_stream());
-    l->shown = false;
+    errors_draw(line);
 }

@@ -17,7 +17,6 @@ struct live {
     redlock *client;
     const redlock_lock *lock;
     bool on;    /* standard error is a terminal and nobody asked for silence */
-    bool shown; /* a line is there to be erased */
     bool known; /* `info` is somebody's hold */
     int error;  /* of the last question */
     bool asked;
@@ -36,8 +35,5 @@ void live_draw(struct live *l);
 
 /* "waiting for backup: 3rd in line, held by 1a2b3c4d... for up to 12.0 s more" */
 void live_describe(struct live *l, char line[LIVE_LINE_MAX]);
-
-/* Leaves the terminal as it was. */
-void live_erase(struct live *l);
 
 #endif

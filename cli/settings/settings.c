@@ -70,7 +70,7 @@ void settings_free(struct settings *s)
     settings_init(s);
 }
 
-static bool is_given(const struct settings *s, enum setting setting)
+bool settings_is_given(const struct settings *s, enum setting setting)
 {
     return s->given & (1u << setting);
 }
@@ -208,7 +208,7 @@ static int read_environment(struct settings *s)
                                 problem);
     }
     const char *password = getenv("REDLOCK_PASSWORD");
-    if (password && *password && !is_given(s, SETTING_PASSWORD_FILE)) {
+    if (password && *password && !settings_is_given(s, SETTING_PASSWORD_FILE)) {
         s->password = strdup(password);
         if (!s->password)
             return message_fail(EXIT_INTERNAL, "out of memory");
@@ -287,9 +287,9 @@ bool settings_have_password(const char *nodes)
 int settings_complete(struct settings *s)
 {
     message_use_json(s->json);
-    if (is_given(s, SETTING_NO_WAIT) && is_given(s, SETTING_WAIT))
+    if (settings_is_given(s, SETTING_NO_WAIT) && settings_is_given(s, SETTING_WAIT))
         return message_usage("-n and -w contradict each other: wait or do not wait");
-    if (is_given(s, SETTING_STRICT) && is_given(s, SETTING_NO_GUARD))
+    if (settings_is_given(s, SETTING_STRICT) && settings_is_given(s, SETTING_NO_GUARD))
         return message_usage("--strict and --no-guard contradict each other");
     if (s->quiet && s->verbose)
         return message_usage("-q and -v contradict each other");
@@ -303,9 +303,9 @@ int settings_complete(struct settings *s)
         }
     }
     s->closed = s->given;
-    if (is_given(s, SETTING_NO_WAIT))
+    if (settings_is_given(s, SETTING_NO_WAIT))
         s->closed |= 1u << SETTING_WAIT;
-    if (is_given(s, SETTING_STRICT) || is_given(s, SETTING_NO_GUARD))
+    if (settings_is_given(s, SETTING_STRICT) || settings_is_given(s, SETTING_NO_GUARD))
         s->closed |= 1u << SETTING_GUARD;
     int status = read_environment(s);
     if (status)
@@ -322,7 +322,7 @@ int settings_complete(struct settings *s)
 int settings_check_ttl(const struct settings *s)
 {
     int64_t max_ttl_ms = s->max_ttl_ms ? s->max_ttl_ms : SETTINGS_MAX_TTL_MS;
-    bool from_file = is_given(s, SETTING_TTL) && !(s->closed & (1u << SETTING_TTL));
+    bool from_file = settings_is_given(s, SETTING_TTL) && !(s->closed & (1u << SETTING_TTL));
     int status = from_file ? EXIT_CONFIG : EXIT_USAGE;
     char ttl[TEXT_TIME_MAX], limit[TEXT_TIME_MAX];
     text_time(ttl, s->ttl_ms);

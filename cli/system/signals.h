@@ -24,6 +24,9 @@ void signals_give_back(void);
  * goes on, or at once where nobody could continue it. */
 void signals_stop_self(int signal);
 
+/* Ends this process by the signal. */
+void signals_die(int signal);
+
 /*
  * Called with the exit status when all is done. A process that Ctrl-C ended has to end by that
  * signal, or the shell script around it would go on; any other status is returned.

@@ -52,6 +52,9 @@ void text_owner(char out[TEXT_OWNER_MAX], const char *owner);
 /* Columns that `text` takes on a terminal, one per character. */
 size_t text_width(const char *text);
 
+/* Bytes of `text` that fit into so many columns; *used becomes the columns they take. */
+size_t text_fitting(const char *text, size_t columns, size_t *used);
+
 /* `text`, safe, cut or filled up with blanks to exactly so many columns; out has four bytes for
  * each and four more. */
 void text_fit(char *out, size_t size, const char *text, size_t columns);
@@ -62,8 +65,21 @@ size_t text_columns(int fd);
 /* Do the locale's characters include more than ASCII, as UTF-8? */
 bool text_is_utf8(void);
 
+enum text_colour {
+    TEXT_PLAIN,
+    TEXT_GOOD,
+    TEXT_BAD,
+    TEXT_WAIT,
+    TEXT_UNKNOWN,
+    TEXT_TITLE,
+    TEXT_HEADING
+};
+
 /* Colours are for terminals, and NO_COLOR is respected. */
 bool text_colours(bool on_terminal);
+
+/* What switches a colour on; TEXT_PLAIN: what switches any colour off. */
+const char *text_colour_code(enum text_colour colour);
 
 /* What is nearest to `word` among `candidates` (NULL-terminated), or NULL when nothing is. */
 const char *text_nearest(const char *word, const char *const *candidates);

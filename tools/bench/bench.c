@@ -8,8 +8,6 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "bench/load.h"
-#include "bench/progress.h"
 #include "lock/terms.h"
 #include "report/report.h"
 #include "settings/command.h"
@@ -41,15 +39,6 @@ enum {
 #define TTL "2s"
 #define WAIT "10s"
 #define CONNECT_NS (1000 * NS_PER_MS)
-
-struct bench {
-    struct settings settings;
-    struct bench_plan plan;
-    struct bench_result *result;
-    struct progress progress;
-    redlock *client[BENCH_CLIENTS_MAX];
-    int signal_fd;
-};
 
 /* ---- the command line ---- */
 
@@ -104,18 +93,13 @@ static int take(void *data, struct args *a, int id, const char *value)
     }
 }
 
-static bool is_given(const struct settings *s, enum setting setting)
-{
-    return s->given & (1u << setting);
-}
-
 /* What holds for locks that protect something does not have to hold for these. */
 static int set_own_defaults(struct settings *s)
 {
     const char *problem = NULL;
-    if (!is_given(s, SETTING_TTL))
+    if (!settings_is_given(s, SETTING_TTL))
         problem = settings_set(s, SETTING_TTL, TTL);
-    if (!problem && !is_given(s, SETTING_WAIT))
+    if (!problem && !settings_is_given(s, SETTING_WAIT))
         problem = settings_set(s, SETTING_WAIT, WAIT);
     return problem ? message_fail(EXIT_INTERNAL, "%s", problem) : 0;
 }
@@ -124,7 +108,7 @@ static int complete(struct bench *b)
 {
     struct bench_plan *p = &b->plan;
     struct settings *s = &b->settings;
-    if (is_given(s, SETTING_WAIT) && !p->one_name)
+    if (settings_is_given(s, SETTING_WAIT) && !p->one_name)
         return message_usage(
             "-w goes with --one-name only: nobody waits for a name of his own");
     if (p->clients > p->callers)
@@ -296,11 +280,7 @@ static int measure(struct bench *b)
         return status;
     announce(b);
     progress_begin(&b->progress, !b->settings.quiet && !b->settings.json);
-    status = load_run(&(struct load){.plan = &b->plan,
-                                     .result = b->result,
-                                     .progress = &b->progress,
-                                     .client = b->client,
-                                     .signal_fd = b->signal_fd});
+    status = load_run(b);
     if (status)
         return status;
     if (b->settings.json)

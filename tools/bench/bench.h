@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "bench/latency.h"
+#include "bench/progress.h"
 #include "settings/settings.h"
 
 #define BENCH_CALLERS_MAX 10000
@@ -68,6 +69,22 @@ struct bench_result {
     uint32_t first[REDLOCK_QUORUMS_MAX]; /* node of each quorum */
     struct bench_node *node;
 };
+
+/* A run of `redlock bench`. */
+struct bench {
+    struct settings settings;
+    struct bench_plan plan;
+    struct bench_result *result;
+    struct progress progress;
+    redlock *client[BENCH_CLIENTS_MAX]; /* plan.clients of them */
+    int signal_fd;
+};
+
+/*
+ * Runs the callers in this thread until the plan, or a signal, ends it; everything acquired is
+ * released then. Returns 0 or an exit status, after saying why.
+ */
+int load_run(struct bench *bench);
 
 void bench_timing_add(struct bench_timing *t, int64_t took_ns);
 

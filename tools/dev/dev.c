@@ -127,25 +127,14 @@ static int find_program(struct dev *d)
 static void announce_json(const struct dev_quorum *q, const char *nodes)
 {
     struct json j = {.out = stdout};
+    struct dev_row rows[DEV_SERVERS_MAX];
+    for (int i = 0; i < q->count; i++)
+        rows[i] = dev_row_of(q, &q->server[i]);
     message_json_success(&j);
     json_string(&j, "dir", q->directory);
     json_string(&j, "redlock_nodes", nodes);
     json_integer(&j, "pid", getpid());
-    json_array(&j, "nodes");
-    for (int i = 0; i < q->count; i++) {
-        char address[32], quorum[DEV_QUORUM_MAX];
-        snprintf(address, sizeof address, "127.0.0.1:%d", q->server[i].port);
-        dev_quorum_name(q, &q->server[i], quorum);
-        json_object(&j, NULL);
-        json_integer(&j, "number", q->server[i].number);
-        if (*quorum)
-            json_string(&j, "quorum_name", quorum);
-        json_string(&j, "address", address);
-        json_string(&j, "state", dev_server_state(&q->server[i]));
-        json_integer(&j, "pid", q->server[i].child.pid);
-        json_end_object(&j);
-    }
-    json_end_array(&j);
+    dev_rows_json(&j, rows, (size_t)q->count);
     json_finish(&j);
 }
 
