@@ -76,7 +76,7 @@ static bool wants_json(int argc, char **argv)
     return false;
 }
 
-/* A connection must never end up where somebody expects standard input or output. */
+/* A connection must never end up where a program expects standard input or output. */
 static void open_standard_files(void)
 {
     int fd;

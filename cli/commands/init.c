@@ -41,7 +41,7 @@ static int confirm(redlock *client, const char *only)
     fprintf(errors_stream(), "These nodes will vote from now on:\n");
     print_addresses(client, only);
     fprintf(errors_stream(),
-            "You state that nobody holds a lock on them: new servers, or servers that "
+            "You state that no client holds a lock on them: new servers, or servers that "
             "were\nempty for longer than the longest TTL. If that is wrong, two can hold "
             "the same lock.\nIs nothing held on them? [y/N] ");
     fflush(errors_stream());
@@ -178,7 +178,7 @@ const struct command command_init = {
     .about = "A server that has just started may have forgotten locks that are still held. "
              "It does not vote until the longest TTL has passed (--max-ttl and two "
              "seconds). Brand-new servers look exactly the same. With this command you, "
-             "who can know, state that nobody holds a lock on the nodes, and they vote at "
+             "who can know, state that no client holds a lock on the nodes, and they vote at "
              "once. If that is wrong, two can hold the same lock. Of several "
              "quorums each node learns which one of which set it belongs to, and a client with "
              "another set is warned.\n\n"

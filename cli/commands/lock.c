@@ -74,7 +74,7 @@ static int hand_over(struct held_lock *h, const struct settings *s, const struct
         held_lock_leave(h);
         return 0;
     }
-    /* Nobody knows the value: nobody could unlock it. */
+    /* No process has the value, so none could unlock it. */
     held_lock_release(h);
     message_line("the value could not be written; the lock was released again");
     return EXIT_INTERNAL;
@@ -123,13 +123,13 @@ const struct command command_lock = {
     .summary = "take a lock for a script and print its value",
     .usage = "[OPTION...] NAME...",
     .about =
-        "Waits for the lock NAME, for ever unless told otherwise, and prints its value, "
+        "Waits for the lock NAME, for ever unless the wait is limited, and prints its value, "
         "which `redlock extend` and `redlock unlock` want to see; with --fence, a blank and "
-        "the token behind it. Nobody renews it: it expires after its TTL. Whoever knows the "
-        "value can unlock, so treat it as a secret.\n\n"
+        "the token behind it. It is not renewed: it expires after its TTL. Any process "
+        "that knows the value can unlock, so treat it as a secret.\n\n"
         "Several NAMEs are locked together, all or none, and have one value. With --shared, "
         "others may hold NAME with --shared at the same time; with --slots K, K may. With "
-        "--owner, or REDLOCK_OWNER, whoever has the same owner may take it again.\n\n"
+        "--owner, or REDLOCK_OWNER, a request with the same owner may take it again.\n\n"
         "Exits with 75 when the lock is held by another, 69 when too few nodes could vote.\n",
     .examples = "value=$(redlock lock -w 10s -t 30s deploy) || exit\n"
                 "./deploy.sh; redlock unlock deploy \"$value\"\n"

@@ -43,7 +43,7 @@ static bool next_quarantined(const struct status *c, size_t *at, redlock_node_in
     return false;
 }
 
-/* Whose grants do not count: part of the answer to "can it be locked?". */
+/* Grants of these nodes do not count: part of the answer to "can it be locked?". */
 static void print_quarantine(const struct status *c)
 {
     redlock_node_info info = {.size = sizeof info};

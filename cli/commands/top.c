@@ -37,7 +37,7 @@ enum { OPTION_DELAY = OPTION_OWN, OPTION_FRAMES };
 struct top {
     struct settings settings;
     int64_t delay_ms;
-    long count; /* frames; 0: until somebody quits */
+    long count; /* frames; 0: until the user quits */
     int signal_fd;
     bool quit;
     bool redraw; /* the window has another size */

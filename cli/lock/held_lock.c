@@ -90,8 +90,8 @@ static void on_signals(struct held_lock *h, struct waiting *w)
     }
 }
 
-/* With no limit to the wait nobody would ever learn that it is the nodes that are missing. True
- * when that is settled, one way or the other; false while too many have yet to answer. */
+/* A wait without a limit would hide that too few nodes can vote. Returns true once enough nodes have
+ * answered to know whether they can. */
 static bool warn_without_quorum(struct held_lock *h)
 {
     redlock_report report = {.size = sizeof report};
@@ -227,7 +227,7 @@ bool held_lock_freshen(struct held_lock *h, int64_t least_ms)
     return false;
 }
 
-/* Of several names, one that somebody holds at this moment. */
+/* Of several names, the first that is held at this moment. */
 static const char *find_held(struct held_lock *h, const struct terms *terms)
 {
     for (size_t i = 0; i < terms->name_count && terms->name_count > 1; i++) {

@@ -27,7 +27,7 @@ void live_begin(struct live *l, const struct terms *terms, redlock *client,
     };
 }
 
-/* Who is in the way? Of several names, the first that somebody holds. */
+/* Asks for the holder; of several names, for that of the first that is held. */
 static void ask(struct live *l, int64_t now_ns)
 {
     if ((l->asked && now_ns - l->asked_ns < ASK_EVERY_NS) || now_ns >= l->quiet_ns)

@@ -79,8 +79,8 @@ static int check_combination(struct terms *t)
                              "out, or nest one `redlock run` in another, always in one order",
                              several);
     if (several && t->owner)
-        return message_usage("--owner does not go with %s: only an exclusive lock belongs to "
-                             "somebody; leave --owner out",
+        return message_usage("--owner does not go with %s: only an exclusive lock has an "
+                             "owner; leave --owner out",
                              several);
     if (t->owner && t->name_count > 1)
         return message_usage("--owner goes with one name only; leave it out, or nest one "

@@ -97,7 +97,7 @@ static bool found_same(const redlock_node_report *a, const redlock_node_report *
            a->holder_count == b->holder_count && strcmp(a->holder, b->holder) == 0;
 }
 
-/* The node that found what most others found; NULL: nobody looked. */
+/* The node that found what most others found; NULL: no node looked. */
 static const redlock_node_report *typical(const redlock_report *report)
 {
     const redlock_node_report *best = NULL;

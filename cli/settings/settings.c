@@ -201,7 +201,7 @@ static int read_environment(struct settings *s)
     const char *nodes = getenv("REDLOCK_NODES");
     if (nodes) {
         /* Set but empty is a mistake in a script; falling back to another node than the rest
-         * of the fleet uses would be a lock that excludes nobody. */
+         * of the fleet uses would be a lock that excludes no other client. */
         const char *problem = settings_set(s, SETTING_NODES, nodes);
         if (problem)
             return message_fail(EXIT_CONFIG, "the environment variable REDLOCK_NODES %s",
@@ -297,7 +297,7 @@ int settings_complete(struct settings *s)
         message_be_quiet();
     for (size_t i = 0; i < s->node_count; i++) {
         if (settings_have_password(s->nodes[i])) {
-            message_warn("everybody on this machine can see the password in --nodes with ps; "
+            message_warn("every user of this machine can see the password in --nodes with ps; "
                          "use REDLOCK_NODES, REDLOCK_PASSWORD or --password-file");
             break;
         }

@@ -140,7 +140,7 @@ int errors_detach(void)
     return 0;
 }
 
-/* The exit status of a process that cannot say its last words must still be had by killing it. */
+/* A process whose last messages are not read must still end when it is signalled. */
 static void let_signals_end_us(void)
 {
     static const int fatal[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};

@@ -129,7 +129,7 @@ void message_json_success(struct json *j)
     json_string(j, "command", state.command);
 }
 
-/* The error itself may have met an earlier write, which nobody asked about. */
+/* An earlier write may have failed, and its errno is lost. */
 static bool reader_is_gone(void)
 {
     struct pollfd watched = {.fd = STDOUT_FILENO, .events = POLLOUT};

@@ -43,7 +43,7 @@ void text_time(char out[TEXT_TIME_MAX], int64_t time_ms);
 /* A round trip: "0.31 ms"; "-" when negative. */
 void text_rtt(char out[TEXT_TIME_MAX], int32_t rtt_us);
 
-/* The first eight characters of a lock value: whoever knows all of it can unlock. */
+/* The first eight characters of a lock value: a user that knows all of it can unlock. */
 void text_holder(char out[TEXT_HOLDER_MAX], const char *value);
 
 /* An owner: short ones in full, of others the first eight characters, as with a value. */

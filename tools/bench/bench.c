@@ -110,7 +110,7 @@ static int complete(struct bench *b)
     struct settings *s = &b->settings;
     if (settings_is_given(s, SETTING_WAIT) && !p->one_name)
         return message_usage(
-            "-w goes with --one-name only: nobody waits for a name of his own");
+            "-w goes with --one-name only: callers with names of their own never wait");
     if (p->clients > p->callers)
         return message_usage("--clients %ld are more than the %ld callers; raise -c",
                              p->clients, p->callers);
@@ -334,7 +334,7 @@ const struct command command_bench = {
     .about =
         "Takes and releases locks on the nodes as fast as they give them, and prints how many "
         "there were per second, how long it took to acquire and to release one, how these times "
-        "are distributed, what part each node had in it, and what failed. Whoever else uses "
+        "are distributed, what part each node had in it, and what failed. Other users of "
         "these nodes will notice: --rate limits the load.\n\n"
         "The names of the locks begin with redlock-bench- and eight random digits. All of them "
         "are released at the end; what a killed process leaves expires after the TTL.\n\n"

@@ -39,7 +39,7 @@ static void begin_due(struct load_run *run, int64_t now_ns)
         caller_begin(caller_list_take(&run->free), due_ns(run));
 }
 
-/* The end of the measurement: nobody waits or holds any longer. */
+/* The end of the measurement: waits and holds are cut short. */
 static void end(struct load_run *run, int64_t now_ns)
 {
     if (run->ending)

@@ -13,7 +13,7 @@ struct bench_result;
 #define PROGRESS_TICKS 10 /* the rate shown is that of the last second */
 
 struct progress {
-    bool on; /* standard error is a terminal and nobody asked for silence */
+    bool on; /* standard error is a terminal, and neither -q nor --json was given */
     bool utf8;
     int64_t due_ns; /* when to draw it anew */
     unsigned ticks; /* drawn so far */
