@@ -48,7 +48,7 @@ static void count(atomic_ullong *counter)
 
 #if defined(__GLIBC__) && !SANITIZED
 
-/* The real ones, by the names that glibc keeps for those who replace them. */
+/* The real ones, by the names that glibc keeps for programs that replace them. */
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *memory, size_t size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cycles.h"
+#include "parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,6 +62,7 @@ static void close_all(struct cycles *cycles)
 
 static int run_one(struct cycles *cycles, size_t index, struct window *window)
 {
+    static const struct ours_terms plain = {0}, fenced = {.flags = REDLOCK_FENCED};
     unsigned callers = plan[index].callers;
     switch (plan[index].way) {
     case FLOOR:
@@ -69,13 +70,13 @@ static int run_one(struct cycles *cycles, size_t index, struct window *window)
     case CLASSIC:
         return floor_run(cycles->classic, callers, window);
     case ASYNC:
-        return ours_run_async(cycles->direct, callers, 0, window);
+        return ours_run_async(cycles->direct, callers, &plain, window);
     case FENCED:
-        return ours_run_async(cycles->strict, callers, REDLOCK_FENCED, window);
+        return ours_run_async(cycles->strict, callers, &fenced, window);
     case BLOCKING:
         return ours_run_blocking(cycles->direct, window);
     case THREADS:
-        return ours_run_threads(cycles->threaded, callers, window);
+        return ours_run_threads(&cycles->threaded, 1, callers, &plain, window);
     }
     return -1;
 }
@@ -98,7 +99,7 @@ static int run_rounds(struct cycles *cycles, const struct options *options)
     return 0;
 }
 
-/* ---- telling ---- */
+/* ---- rows ---- */
 
 static const struct variant *find(const struct cycles *cycles, enum way way, unsigned callers)
 {
@@ -110,9 +111,9 @@ static const struct variant *find(const struct cycles *cycles, enum way way, uns
 
 static const char same_commands[] = "floor, same commands";
 
-static void tell_async(const struct cycles *cycles, struct results *results, unsigned callers,
-                       const char *id, const char *what, const char *cpu_id,
-                       const char *cpu_what)
+static void add_async(const struct cycles *cycles, struct results *results, unsigned callers,
+                      const char *id, const char *what, const char *cpu_id,
+                      const char *cpu_what)
 {
     const struct variant *ours = find(cycles, ASYNC, callers);
     const struct variant *floor = find(cycles, FLOOR, callers);
@@ -127,7 +128,7 @@ static void tell_async(const struct cycles *cycles, struct results *results, uns
 }
 
 /* What five servers and a client on few cores can do at most: hardly touched by other programs. */
-static void tell_total_cpu(const struct cycles *cycles, struct results *results)
+static void add_total_cpu(const struct cycles *cycles, struct results *results)
 {
     const struct variant *ours = find(cycles, ASYNC, 64);
     const struct variant *floor = find(cycles, FLOOR, 64);
@@ -142,7 +143,7 @@ static void tell_total_cpu(const struct cycles *cycles, struct results *results)
     row->theirs = series_sum(&floor->client_us, &floor->servers_us);
 }
 
-static void tell_blocking(const struct cycles *cycles, struct results *results)
+static void add_blocking(const struct cycles *cycles, struct results *results)
 {
     const struct variant *floor = find(cycles, FLOOR, 1);
     const struct variant *direct = find(cycles, BLOCKING, 1);
@@ -170,7 +171,7 @@ static void tell_blocking(const struct cycles *cycles, struct results *results)
     row->cost.calls = -1;
 }
 
-static void tell_fenced(const struct cycles *cycles, struct results *results)
+static void add_fenced(const struct cycles *cycles, struct results *results)
 {
     struct row *row = results_row(results, "fenced_strict_64",
                                   "fenced and strict, 64 in flight", "cycles/s", "plain locks");
@@ -178,7 +179,7 @@ static void tell_fenced(const struct cycles *cycles, struct results *results)
     row->target = (struct target){TARGET_AT_LEAST, 0.6, false};
 }
 
-static void tell_allocations(const struct cycles *cycles, struct results *results)
+static void add_allocations(const struct cycles *cycles, struct results *results)
 {
     struct row *row = results_row(results, "allocations_64",
                                   "allocations, asynchronous, 64 in flight", "per cycle", NULL);
@@ -190,7 +191,7 @@ static void tell_allocations(const struct cycles *cycles, struct results *result
     row->target = (struct target){TARGET_AT_MOST, 0, true};
 }
 
-static void tell_callers(const struct cycles *cycles, struct results *results)
+static void add_callers(const struct cycles *cycles, struct results *results)
 {
     static const char *const api[] = {"floor", NULL, "async", NULL, "blocking", "threads"};
     for (size_t i = 0; i < PLANNED && results->callers_count < CALLERS_MAX; i++) {
@@ -209,21 +210,21 @@ static void tell_callers(const struct cycles *cycles, struct results *results)
     }
 }
 
-static void tell(const struct cycles *cycles, struct results *results)
+static void add_rows(const struct cycles *cycles, struct results *results)
 {
     unsigned first = results->row_count;
-    tell_async(cycles, results, 64, "async_64", "asynchronous, 64 in flight", "async_cpu_64",
-               "asynchronous, 64 in flight, client CPU");
-    tell_total_cpu(cycles, results);
+    add_async(cycles, results, 64, "async_64", "asynchronous, 64 in flight", "async_cpu_64",
+              "asynchronous, 64 in flight, client CPU");
+    add_total_cpu(cycles, results);
     struct row *row = results_row(results, "async_64_classic", "asynchronous, 64 in flight",
                                   "cycles/s", "floor, 1-key release");
     variant_compare(row, find(cycles, ASYNC, 64), find(cycles, CLASSIC, 64));
-    tell_async(cycles, results, 256, "async_256", "asynchronous, 256 in flight",
-               "async_cpu_256", "asynchronous, 256 in flight, client CPU");
-    tell_blocking(cycles, results);
-    tell_fenced(cycles, results);
-    tell_allocations(cycles, results);
-    tell_callers(cycles, results);
+    add_async(cycles, results, 256, "async_256", "asynchronous, 256 in flight", "async_cpu_256",
+              "asynchronous, 256 in flight, client CPU");
+    add_blocking(cycles, results);
+    add_fenced(cycles, results);
+    add_allocations(cycles, results);
+    add_callers(cycles, results);
     for (unsigned i = first; i < results->row_count; i++)
         if (results->row[i].ours.count == 0 && !results->row[i].note[0])
             snprintf(results->row[i].note, sizeof results->row[i].note, "left out");
@@ -241,7 +242,7 @@ int cycles_measure(const struct options *options, const struct servers *servers,
         return -1;
     cycles->servers = servers;
     if (open_all(cycles) == 0 && run_rounds(cycles, options) == 0) {
-        tell(cycles, results);
+        add_rows(cycles, results);
         result = 0;
     }
     close_all(cycles);

@@ -209,7 +209,7 @@ static void take_reply(void *data, struct ticket ticket, const char *line)
     if (cycle->granted == floor->quorum)
         won(floor, cycle, acquiring);
     else if (cycle->answered == floor->node_count)
-        give_up(floor, "a majority refused; does somebody else use these names?");
+        give_up(floor, "a majority refused; does another client use these names?");
 }
 
 /* ---- the loop ---- */

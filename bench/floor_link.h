@@ -10,10 +10,10 @@
 #define LINK_COMMAND_MAX 512    /* bytes of what one step of a cycle sends to a node */
 #define LINK_PENDING_MAX 65536u /* replies one node may owe; a power of two */
 
-/* Whose reply comes next on a connection. A reply to an older step is simply ignored. */
+/* The cycle and step whose reply comes next on a connection. A reply to an older step is simply ignored. */
 struct ticket {
     uint32_t cycle;
-    uint32_t step; /* 0: nobody waits for it */
+    uint32_t step; /* 0: the reply is not waited for */
 };
 
 struct link {
@@ -28,7 +28,7 @@ struct link {
     uint32_t popped;
 };
 
-/* Told of every reply: the first character of its line, which ends in a newline. */
+/* Called with every reply: the first character of its line, which ends in a newline. */
 typedef void link_reply_fn(void *data, struct ticket ticket, const char *line);
 
 /* NULL with a message on stderr. */

@@ -99,12 +99,12 @@ static const char *by_script(struct words *words, enum floor_release release,
         return NULL;
     if (classic)
         APPEND(words, "EVALSHA", sha, "1", LOCK_KEY, VALUE);
-    else /* the last argument: nobody was seen waiting */
+    else /* the last argument: no waiter was seen */
         APPEND(words, "EVALSHA", sha, "3", LOCK_KEY, QUEUE_KEY, ALIVE_KEY, VALUE, "0");
     return "EVALSHA";
 }
 
-/* The library asks behind a native delete whether anybody waits. */
+/* The library asks behind a native delete whether a client waits. */
 static const char *natively(struct words *words, struct link *const *nodes, size_t node_count)
 {
     static const char *const delifeq[] = {"DELIFEQ", BENCH_PREFIX "bench-probe", "no"};

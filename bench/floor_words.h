@@ -22,7 +22,7 @@ struct words {
     size_t name_at[WORDS_NAMES_MAX];
     unsigned name_count;
     size_t value_at;
-    unsigned replies; /* the first decides, nobody waits for the others */
+    unsigned replies; /* the first decides, the others are not waited for */
 };
 
 enum floor_release {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "held.h"
+#include "parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +68,7 @@ static struct row *add(struct results *results, const char *id, const char *what
 }
 
 /* Each row speaks of the worst number of locks, or of the largest; the JSON has them all. */
-static void tell(struct results *results)
+static void add_rows(struct results *results)
 {
     const struct held_point *first = &results->held[0];
     const struct held_point *last = &results->held[results->held_count - 1];
@@ -122,6 +122,6 @@ int held_measure(const struct options *options, const struct servers *servers,
         if (result.loss[0])
             fprintf(stderr, "  a lock was lost: %s\n", result.loss);
     }
-    tell(results);
+    add_rows(results);
     return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "hung.h"
+#include "parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,7 +73,7 @@ static int run_rounds(const struct options *options, const struct servers *serve
     return 0;
 }
 
-static void tell(const struct variant variant[SIDES], struct row *median, struct row *tail)
+static void add_rows(const struct variant variant[SIDES], struct row *median, struct row *tail)
 {
     median->ours = variant[ONE_HUNG].p50_us;
     median->theirs = variant[HEALTHY].p50_us;
@@ -105,6 +105,6 @@ int hung_measure(const struct options *options, const struct servers *servers,
     int result = run_rounds(options, servers, client, results, variant);
     redlock_close(client);
     if (result == 0)
-        tell(variant, median, tail);
+        add_rows(variant, median, tail);
     return result;
 }

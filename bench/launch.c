@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "launch.h"
+#include "parts.h"
 
 #include <fcntl.h>
 #include <spawn.h>

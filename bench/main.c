@@ -9,24 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "crowd.h"
-#include "cycles.h"
-#include "held.h"
-#include "hung.h"
-#include "json.h"
-#include "launch.h"
-#include "native.h"
-#include "options.h"
-#include "results.h"
-#include "servers.h"
+#include "parts.h"
+#include "results_json.h"
 #include "table.h"
 
 #define CHECK_MARGIN 0.2 /* machines are noisy: only what is missed by more fails --check */
 
 enum exit_status { EXIT_MISSED = 1, EXIT_USAGE = 64, EXIT_NODES = 69, EXIT_OUTPUT = 74 };
-
-typedef int measure_fn(const struct options *options, const struct servers *servers,
-                       struct results *results);
 
 static const struct {
     measure_fn *measure;
@@ -85,7 +74,7 @@ int main(int argc, char **argv)
     int failed = measure_all(&options, &servers, &results);
     machine_end(&results.machine);
     table_print(&results);
-    if (options.json && json_write(&results, options.json) != 0)
+    if (options.json && results_json_write(&results, options.json) != 0)
         return EXIT_OUTPUT;
     if (failed)
         return EXIT_NODES;

@@ -64,7 +64,7 @@ enum window_state {
  *
  * What counts is the time until every node has answered everything. Majorities do not wait for
  * the slowest nodes: on a machine with fewer cores than nodes a minority can fall behind by tens
- * of thousands of requests, and whoever leaves most work undone would seem fastest.
+ * of thousands of requests, and the variant that leaves most work undone would seem fastest.
  */
 struct window {
     atomic_int state; /* enum window_state */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "native.h"
+#include "parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,13 +26,14 @@ static bool is_native(redlock *client, size_t node_count)
 static int run_rounds(const struct options *options, const struct servers *servers,
                       redlock *const client[SIDES], struct variant variant[SIDES])
 {
+    static const struct ours_terms terms = {0};
     static struct sample sample;
     for (unsigned round = 0; round < options->rounds; round++) {
         for (unsigned i = 0; i < SIDES; i++) {
             unsigned side = round % 2 ? SIDES - 1 - i : i;
             struct window window;
             window_open(&window, servers, options->seconds, &sample);
-            if (ours_run_async(client[side], IN_FLIGHT, 0, &window) != 0)
+            if (ours_run_async(client[side], IN_FLIGHT, &terms, &window) != 0)
                 return -1;
             variant_add(&variant[side], &sample);
         }

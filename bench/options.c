@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "held.h"
 #include "series.h"
+#include "settings/duration.h"
 
 #define SECONDS_MAX 3600.0
 #define CALLERS_HIGH 256
@@ -64,18 +64,8 @@ static int parse_count(const char *text, unsigned high, unsigned *out)
 
 static int parse_ttl(const char *text, int64_t *out_ms)
 {
-    char number[32];
-    size_t length = strspn(text, "0123456789.");
-    bool is_ms = strcmp(text + length, "ms") == 0;
-    double value;
-    if (length >= sizeof number || (text[length] && !is_ms && strcmp(text + length, "s") != 0))
-        return bad_usage("not a time", text);
-    memcpy(number, text, length);
-    number[length] = '\0';
-    if (parse_number(number, 0.5, SECONDS_MAX * 1e3, &value) != 0)
-        return -1;
-    *out_ms = (int64_t)(is_ms ? value : value * 1e3);
-    return 0;
+    const char *problem = duration_parse(text, out_ms);
+    return problem ? bad_usage(problem, text) : 0;
 }
 
 size_t split_words(char *text, const char **word, size_t max)

@@ -12,6 +12,7 @@
 #define NODES_TEXT_MAX 4096
 #define LOCKS_COUNT_MAX 6
 #define CALLERS_COUNT_MAX 6
+#define HELD_LOCKS_MAX 1000000
 
 /* One line per part of a run: name, what it measures. In this order they run. */
 #define PARTS(X)                                                                               \

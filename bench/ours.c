@@ -94,13 +94,14 @@ void ours_settle(redlock *client, const struct window *window)
 struct async_run {
     redlock *client;
     struct window *window;
-    uint32_t flags; /* of the requests */
-    unsigned idle;  /* callers that stopped because the window is over */
-    int error;      /* a call that cannot fail did */
+    const struct ours_terms *terms;
+    unsigned idle; /* callers that stopped because the window is over */
+    int error;     /* a call that cannot fail did */
 };
 
 struct async_caller {
     struct async_run *run;
+    unsigned number;
     struct name name;
     int64_t started_ns;
 };
@@ -116,6 +117,8 @@ static void async_end(struct async_caller *caller, redlock_lock *lock, int error
     sample->failures += counts && error != REDLOCK_OK;
     if (counts)
         latency_add(&sample->cycle, now_ns() - caller->started_ns);
+    if (counts && error == REDLOCK_OK && caller->run->terms->turns)
+        caller->run->terms->turns[caller->number]++;
     async_begin(caller);
 }
 
@@ -145,25 +148,33 @@ static void async_begin(struct async_caller *caller)
         run->idle++;
         return;
     }
-    redlock_request request = {
-        .size = sizeof request, .flags = run->flags, .done = on_acquired, .data = caller};
+    const struct ours_terms *terms = run->terms;
+    redlock_request request = {.size = sizeof request,
+                               .flags = terms->flags,
+                               .wait_ms = terms->wait_ms,
+                               .done = on_acquired,
+                               .data = caller};
     redlock_lock *lock;
-    name_next(&caller->name);
+    if (!terms->name)
+        name_next(&caller->name);
+    const char *name = terms->name ? terms->name : caller->name.text;
     caller->started_ns = now_ns();
-    int error = redlock_start(run->client, caller->name.text, BENCH_TTL_MS, &request, &lock);
+    int error = redlock_start(run->client, name, BENCH_TTL_MS, &request, &lock);
     if (error != REDLOCK_OK)
         run->error = error;
 }
 
-int ours_run_async(redlock *client, unsigned in_flight, uint32_t flags, struct window *window)
+int ours_run_async(redlock *client, unsigned in_flight, const struct ours_terms *terms,
+                   struct window *window)
 {
-    struct async_run run = {.client = client, .window = window, .flags = flags};
+    struct async_run run = {.client = client, .window = window, .terms = terms};
     struct async_caller *callers = calloc(in_flight, sizeof *callers);
     if (!callers)
         return ours_complain("calloc", REDLOCK_NOMEM);
     for (unsigned i = 0; i < in_flight; i++) {
         callers[i].run = &run;
-        name_first(&callers[i].name, i, flags & REDLOCK_FENCED ? NAMES_REUSED : 0);
+        callers[i].number = i;
+        name_first(&callers[i].name, i, terms->flags & REDLOCK_FENCED ? NAMES_REUSED : 0);
         async_begin(&callers[i]);
     }
     while (run.idle < in_flight && run.error == REDLOCK_OK) {
@@ -192,13 +203,17 @@ struct blocking_tally {
     struct latency cycle;
 };
 
-static void blocking_cycle(redlock *client, struct name *name, const struct window *window,
-                           struct blocking_tally *tally)
+static void blocking_cycle(redlock *client, struct name *own, const struct ours_terms *terms,
+                           const struct window *window, struct blocking_tally *tally)
 {
+    redlock_request request = {
+        .size = sizeof request, .flags = terms->flags, .wait_ms = terms->wait_ms};
     redlock_lock *lock = NULL;
-    name_next(name);
+    if (!terms->name)
+        name_next(own);
+    const char *name = terms->name ? terms->name : own->text;
     int64_t started_ns = now_ns();
-    int error = redlock_acquire(client, name->text, BENCH_TTL_MS, NULL, &lock);
+    int error = redlock_acquire(client, name, BENCH_TTL_MS, &request, &lock);
     int64_t took_ns = now_ns() - started_ns;
     if (error == REDLOCK_OK) {
         error = redlock_release(lock);
@@ -225,13 +240,14 @@ static void add_tally(struct sample *sample, const struct blocking_tally *tally)
 
 int ours_run_blocking(redlock *client, struct window *window)
 {
+    static const struct ours_terms terms = {0};
     struct blocking_tally *tally = calloc(1, sizeof *tally);
     struct name name;
     if (!tally)
         return ours_complain("calloc", REDLOCK_NOMEM);
     name_first(&name, 0, 0);
     while (window_tick(window) != WINDOW_OVER)
-        blocking_cycle(client, &name, window, tally);
+        blocking_cycle(client, &name, &terms, window, tally);
     add_tally(window->sample, tally);
     free(tally);
     ours_settle(client, window);
@@ -244,6 +260,7 @@ int ours_run_blocking(redlock *client, struct window *window)
 struct thread_caller {
     pthread_t thread;
     redlock *client;
+    const struct ours_terms *terms;
     const struct window *window;
     unsigned number;
     struct blocking_tally tally;
@@ -251,15 +268,16 @@ struct thread_caller {
 
 static void *thread_main(void *data)
 {
-    struct thread_caller *caller = data;
+    struct thread_caller *c = data;
     struct name name;
-    name_first(&name, caller->number, 0);
-    while (window_state(caller->window) != WINDOW_OVER)
-        blocking_cycle(caller->client, &name, caller->window, &caller->tally);
+    name_first(&name, c->number, 0);
+    while (window_state(c->window) != WINDOW_OVER)
+        blocking_cycle(c->client, &name, c->terms, c->window, &c->tally);
     return NULL;
 }
 
-int ours_run_threads(redlock *client, unsigned threads, struct window *window)
+int ours_run_threads(redlock *const *clients, unsigned client_count, unsigned threads,
+                     const struct ours_terms *terms, struct window *window)
 {
     struct thread_caller *callers = calloc(threads, sizeof *callers);
     if (!callers)
@@ -267,7 +285,10 @@ int ours_run_threads(redlock *client, unsigned threads, struct window *window)
     unsigned started = 0;
     for (; started < threads; started++) {
         struct thread_caller *caller = &callers[started];
-        *caller = (struct thread_caller){.client = client, .window = window, .number = started};
+        *caller = (struct thread_caller){.client = clients[started % client_count],
+                                         .terms = terms,
+                                         .window = window,
+                                         .number = started};
         if (pthread_create(&caller->thread, NULL, thread_main, caller) != 0)
             break;
     }
@@ -277,8 +298,11 @@ int ours_run_threads(redlock *client, unsigned threads, struct window *window)
     for (unsigned i = 0; i < started; i++) {
         pthread_join(callers[i].thread, NULL);
         add_tally(window->sample, &callers[i].tally);
+        if (terms->turns)
+            terms->turns[i] = callers[i].tally.cycles;
     }
-    ours_settle(client, window);
+    for (unsigned i = 0; i < client_count; i++)
+        ours_settle(clients[i], window);
     window_close(window);
     free(callers);
     if (started < threads)

@@ -36,7 +36,7 @@ const char *quorum_command(void)
 static void become_dev(int output_fd, const char *server)
 {
     int null_fd = open("/dev/null", O_RDWR);
-    /* Nobody else would end it if we were killed. */
+    /* It must end when this process is killed. */
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     dup2(null_fd, STDIN_FILENO);
     dup2(output_fd, STDOUT_FILENO);

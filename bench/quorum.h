@@ -9,7 +9,7 @@
 #include "options.h"
 
 struct quorum {
-    pid_t pid; /* of redlock dev; it ends its servers when it is told to end */
+    pid_t pid; /* of redlock dev; it ends its servers when it gets TERM */
     int output_fd;
     char nodes_text[NODES_TEXT_MAX];
     const char *node[REDLOCK_NODES_MAX];

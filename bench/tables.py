@@ -161,7 +161,7 @@ def rewrite(page, bench_data, peers_data):
     def replaced(match):
         name = match.group(1)
         if name not in TABLES:
-            raise SystemExit(f"plot.py: {page} wants a table that nobody makes: {name}")
+            raise SystemExit(f"plot.py: {page} wants a table that is not made: {name}")
         which, part, make = TABLES[name]
         data = (bench_data, peers_data)[which]
         if not data or not data.get(part):

@@ -27,7 +27,7 @@ void variant_add(struct variant *variant, const struct sample *sample)
 struct cost variant_cost(const struct variant *variant)
 {
     double calls = series_median(&variant->calls);
-    /* Nobody does a cycle without any: they were not counted. */
+    /* No cycle does without: they were not counted. */
     return (struct cost){calls > 0 ? calls : -1, series_median(&variant->client_us),
                          series_median(&variant->servers_us)};
 }

@@ -76,7 +76,7 @@ static bool wants_json(int argc, char **argv)
     return false;
 }
 
-/* A connection must never end up where somebody expects standard input or output. */
+/* A connection must never end up where a program expects standard input or output. */
 static void open_standard_files(void)
 {
     int fd;
@@ -110,5 +110,5 @@ int main(int argc, char **argv)
     message_setup(command->name, wants_json(argc, argv));
     int status = command->run(command, argc - 1, argv + 1);
     errors_drain();
-    return signals_finish(status);
+    return signals_finish(status == ARGS_HELPED ? 0 : status);
 }

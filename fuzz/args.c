@@ -29,36 +29,30 @@ int __wrap_config_load(struct settings *s)
     return 0;
 }
 
-/* Subcommands other than `run` read their own options where they act: this is their walk. */
+/* Subcommands other than `run` take their options where they act: this stands in for them. */
+static int take(void *data, struct args *a, int id, const char *value)
+{
+    int *steps = data;
+    FUZZ_CHECK(id == ARGS_WORD || id == ARGS_DASHES || id >= OPTION_OWN);
+    FUZZ_CHECK(++*steps <= WORDS_MAX + WORD_BYTES_MAX && a->at <= a->argc);
+    return id == ARGS_WORD ? command_check_name(value) : 0;
+}
+
 static int walk(const struct command *command, int argc, char **argv)
 {
     struct settings settings;
-    struct args a;
-    const char *value = NULL;
-    int status = 0;
     int steps = 0;
-    int id = 0;
-
-    settings_init(&settings);
-    args_begin(&a, command, &settings, argc, argv);
-    while (status == 0 && (id = args_next(&a, &value)) != ARGS_END && id != ARGS_STOP) {
-        FUZZ_CHECK(id == ARGS_WORD || id == ARGS_DASHES || id >= OPTION_OWN);
-        if (id == ARGS_WORD)
-            status = command_check_name(value);
-        FUZZ_CHECK(++steps <= WORDS_MAX + WORD_BYTES_MAX && a.at <= argc);
-    }
-    FUZZ_CHECK((id == ARGS_STOP) == a.stopped);
+    int status = args_read(command, &settings, argc, argv, take, &steps);
     settings_free(&settings);
-    return a.stopped ? a.status : status;
+    return status;
 }
 
 static int read_run(int argc, char **argv)
 {
     struct run r = {.reaper_fd = -1};
-    bool stopped = false;
-    int status = run_read(&r, &command_run, argc, argv, &stopped);
+    int status = run_read(&r, &command_run, argc, argv);
 
-    if (status == 0 && !stopped) {
+    if (status == 0) {
         FUZZ_CHECK(r.command && r.command[0] && r.terms.name_count > 0 &&
                    r.terms.name_count <= REDLOCK_NAMES_MAX);
         for (size_t i = 0; i < r.terms.name_count; i++)
@@ -91,6 +85,8 @@ static void read_command_line(uint8_t choice, int argc, char **argv)
     capture_begin(&printed);
     status = index == 0 ? read_run(argc, argv) : walk(command, argc, argv);
     capture_end(&printed);
+    if (status == ARGS_HELPED)
+        status = 0;
     FUZZ_CHECK(status == 0 || status == EXIT_USAGE || status == EXIT_CONFIG);
     FUZZ_CHECK(text_is_harmless(printed.err));
     if (status != 0 && printed.out_size > 0)
@@ -109,7 +105,8 @@ static void write_json(int count, char **words)
 
     struct json j = {.out = stdout};
 
-    json_array(&j, NULL);
+    json_object(&j, NULL);
+    json_array(&j, "words");
     for (int i = 0; i < count; i++) {
         const char *text = words[i];
 

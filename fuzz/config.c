@@ -76,7 +76,7 @@ static void check_settings(const struct settings *s)
         FUZZ_CHECK(strlen(s->text[SETTING_PREFIX]) <= REDLOCK_PREFIX_MAX);
 }
 
-/* Whoever has written a node's URL into the file has perhaps written a password. */
+/* A URL of a node in the file may have a password in it. */
 static void check_message(const char *text)
 {
     const char *line = strstr(text, CONFIG_NAME ":");

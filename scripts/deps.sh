@@ -65,6 +65,7 @@ check_bench() {
 check_test() {
     check_bench
     have openssl || miss openssl
+    have jq || miss jq
     have c++ || miss c++
     have clang-format || have clang-format-14 || miss clang-format
     have_header hiredis/hiredis.h || miss hiredis-dev

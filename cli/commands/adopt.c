@@ -9,8 +9,20 @@
 
 #include "report/report.h"
 #include "settings/open_client.h"
+#include "ui/errors.h"
 #include "ui/exit.h"
+#include "ui/json.h"
 #include "ui/message.h"
+
+struct adopted_locks {
+    struct settings settings;
+    const char *name[REDLOCK_NAMES_MAX];
+    size_t name_count;
+    const char *last_word; /* VALUE, unless another word follows; NULL: only NAME so far */
+    char value[REDLOCK_VALUE_MAX + 1];
+    redlock *client;
+    redlock_lock *lock[REDLOCK_NAMES_MAX]; /* of each name */
+};
 
 /* One line of standard input, up to a limit that a value never reaches. Returns its length. */
 static size_t read_input(char *line, size_t size)
@@ -57,31 +69,32 @@ static int take_value(struct adopted_locks *h, const char *word)
 }
 
 /* Of several words the last is VALUE; a single one is NAME. */
-static int read_options(struct adopted_locks *h, struct args *a)
+static int take(void *data, struct args *a, int id, const char *word)
 {
-    const char *word, *value = NULL;
-    int id, status = 0;
-    while ((id = args_next(a, &word)) != ARGS_END) {
-        if (id == ARGS_STOP)
-            return a->status;
-        if (id != ARGS_WORD)
-            continue;
-        if (h->name_count == REDLOCK_NAMES_MAX && value)
-            return message_usage("too many words: at most %d names and VALUE",
-                                 REDLOCK_NAMES_MAX);
-        if (value)
-            h->name[h->name_count++] = value;
-        value = word;
-        if (h->name_count == 0) {
-            h->name[h->name_count++] = value;
-            value = NULL;
-        }
+    struct adopted_locks *h = data;
+    (void)a;
+    if (id != ARGS_WORD)
+        return 0;
+    if (h->name_count == 0) {
+        h->name[h->name_count++] = word;
+        return 0;
     }
+    if (h->name_count == REDLOCK_NAMES_MAX && h->last_word)
+        return message_usage("too many words: at most %d names and VALUE", REDLOCK_NAMES_MAX);
+    if (h->last_word)
+        h->name[h->name_count++] = h->last_word;
+    h->last_word = word;
+    return 0;
+}
+
+static int check_words(struct adopted_locks *h)
+{
+    int status = 0;
     if (h->name_count == 0)
         return message_usage("NAME is missing: which lock?");
     for (size_t i = 0; i < h->name_count && status == 0; i++)
         status = command_check_name(h->name[i]);
-    return status ? status : take_value(h, value);
+    return status ? status : take_value(h, h->last_word);
 }
 
 static int adopt(struct adopted_locks *h)
@@ -96,14 +109,11 @@ static int adopt(struct adopted_locks *h)
 
 static int begin(struct adopted_locks *h, const struct command *command, int argc, char **argv)
 {
-    struct args a;
-    settings_init(&h->settings);
-    args_begin(&a, command, &h->settings, argc, argv);
-    int status = read_options(h, &a);
-    h->stopped = a.stopped;
-    if (status || a.stopped)
-        return status;
-    status = settings_complete(&h->settings);
+    int status = args_read(command, &h->settings, argc, argv, take, h);
+    if (status == 0)
+        status = check_words(h);
+    if (status == 0)
+        status = settings_complete(&h->settings);
     if (status == 0)
         status = settings_check_ttl(&h->settings);
     if (status == 0)
@@ -111,12 +121,34 @@ static int begin(struct adopted_locks *h, const struct command *command, int arg
     return status ? status : adopt(h);
 }
 
-int adopt_report_failure(const struct adopted_locks *h, size_t index, int error,
-                         const char *text, const char *advice)
+static void report_success(const struct adopted_locks *h, size_t index, bool renewed)
+{
+    redlock_report report = {.size = sizeof report};
+    bool known = redlock_lock_report(h->lock[index], &report) == REDLOCK_OK;
+    if (h->settings.json) {
+        struct json j = {.out = stdout};
+        message_json_success(&j);
+        json_string(&j, "name", h->name[index]);
+        if (renewed) {
+            json_integer(&j, "ttl_ms", h->settings.ttl_ms);
+            json_integer(&j, "validity_ms", redlock_remaining_ms(h->lock[index]));
+        }
+        if (known)
+            report_json(&report, &j);
+        json_finish(&j);
+    } else if (h->settings.verbose && known) {
+        report_table(&report, errors_stream());
+    }
+}
+
+static int report_error(const struct adopted_locks *h, size_t index, int error,
+                        const struct adopt_words *words)
 {
     redlock_report report = {.size = sizeof report};
     char detail[REDLOCK_TEXT_MAX * 2];
-    snprintf(detail, sizeof detail, "%s", text ? text : redlock_detail());
+    while (words->error && words->error != error)
+        words++;
+    snprintf(detail, sizeof detail, "%s", words->text ? words->text : redlock_detail());
     if (redlock_lock_report(h->lock[index], &report) != REDLOCK_OK)
         report.node_count = 0;
     struct failure f = {
@@ -124,38 +156,31 @@ int adopt_report_failure(const struct adopted_locks *h, size_t index, int error,
         .error = error,
         .status = exit_status_of(error),
         .text = detail,
-        .advice = advice,
+        .advice = words->advice,
         .report = &report,
     };
     return report_failure(&h->settings, &f);
 }
 
-static void end(struct adopted_locks *h)
+int adopt_each(const struct command *command, int argc, char **argv, bool renew,
+               const struct adopt_words *words)
 {
-    settings_free(&h->settings);
-    for (size_t i = 0; i < h->name_count; i++)
-        redlock_lock_free(h->lock[i]);
-    redlock_close(h->client);
-    h->name_count = 0;
-    h->client = NULL;
-}
-
-int adopt_each(const struct command *command, int argc, char **argv,
-               const struct adopt_operation *operation)
-{
-    struct adopted_locks h = {0};
-    int given = begin(&h, command, argc, argv), status = given;
-    for (size_t i = 0; !given && !h.stopped && i < h.name_count; i++) {
-        int error = operation->act(&h, i);
-        int outcome = 0;
-        if (error == REDLOCK_OK)
-            operation->succeeded(&h, i);
-        else
-            outcome = operation->failed(&h, i, error);
-        status = status ? status : outcome;
+    struct adopted_locks h = {.name_count = 0};
+    int status = begin(&h, command, argc, argv);
+    size_t count = status ? 0 : h.name_count;
+    for (size_t i = 0; i < count; i++) {
+        int error =
+            renew ? redlock_extend(h.lock[i], h.settings.ttl_ms) : redlock_release(h.lock[i]);
+        int failed = error ? report_error(&h, i, error, words) : 0;
+        if (!error)
+            report_success(&h, i, renew);
+        status = status ? status : failed;
     }
     if (status == 0)
         status = message_flush();
-    end(&h);
+    settings_free(&h.settings);
+    for (size_t i = 0; i < h.name_count; i++)
+        redlock_lock_free(h.lock[i]);
+    redlock_close(h.client);
     return status;
 }

@@ -79,17 +79,6 @@ static void on_check(const redlock_check *check, void *data)
 
 /* ---- for people ---- */
 
-static const char *colour(int32_t verdict)
-{
-    static const char *const codes[] = {
-        [REDLOCK_CHECK_OK] = "\033[32m",
-        [REDLOCK_CHECK_WARN] = "\033[33m",
-        [REDLOCK_CHECK_FAIL] = "\033[31m",
-        [REDLOCK_CHECK_UNKNOWN] = "\033[36m",
-    };
-    return text_colours(isatty(STDOUT_FILENO)) ? codes[verdict] : "";
-}
-
 static bool is_shown(const struct doctor *d, const struct finding *f)
 {
     return d->settings.verbose || f->verdict != REDLOCK_CHECK_OK;
@@ -97,9 +86,16 @@ static bool is_shown(const struct doctor *d, const struct finding *f)
 
 static void print_finding(const struct finding *f)
 {
-    const char *start = colour(f->verdict);
-    printf("  %s%-7s%s  %-11s  %s\n", start, verdict_words[f->verdict], *start ? "\033[0m" : "",
-           f->name, f->text);
+    static const enum text_colour colours[] = {
+        [REDLOCK_CHECK_OK] = TEXT_GOOD,
+        [REDLOCK_CHECK_WARN] = TEXT_WAIT,
+        [REDLOCK_CHECK_FAIL] = TEXT_BAD,
+        [REDLOCK_CHECK_UNKNOWN] = TEXT_UNKNOWN,
+    };
+    bool coloured = text_colours(isatty(STDOUT_FILENO));
+    printf("  %s%-7s%s  %-11s  %s\n", coloured ? text_colour_code(colours[f->verdict]) : "",
+           verdict_words[f->verdict], coloured ? text_colour_code(TEXT_PLAIN) : "", f->name,
+           f->text);
     if (f->remedy[0])
         printf("  %-7s  %-11s  -> %s\n", "", "", f->remedy);
 }
@@ -161,7 +157,6 @@ static void print_json(const struct doctor *d, int status)
         json_end_object(&j);
     }
     json_end_array(&j);
-    json_end_object(&j);
     json_finish(&j);
 }
 
@@ -198,26 +193,25 @@ static int examine(struct doctor *d)
     return status;
 }
 
+static int take(void *data, struct args *a, int id, const char *value)
+{
+    (void)data;
+    (void)a;
+    (void)value;
+    return id == ARGS_WORD ? message_usage("no word is needed; nodes are named with --nodes")
+                           : 0;
+}
+
 static int doctor_main(const struct command *command, int argc, char **argv)
 {
     struct doctor d = {0};
-    struct args a;
-    const char *value;
-    int id, status = 0;
-    settings_init(&d.settings);
-    d.settings.no_node_warnings = true;
-    args_begin(&a, command, &d.settings, argc, argv);
-    while (status == 0 && !a.stopped && (id = args_next(&a, &value)) != ARGS_END) {
-        if (id == ARGS_STOP)
-            status = a.status;
-        else if (id == ARGS_WORD)
-            status = message_usage("no word is needed; nodes are named with --nodes");
-    }
-    if (status == 0 && !a.stopped)
+    int status = args_read(command, &d.settings, argc, argv, take, NULL);
+    d.settings.no_node_warnings = true; /* the findings say more */
+    if (status == 0)
         status = settings_complete(&d.settings);
-    if (status == 0 && !a.stopped)
+    if (status == 0)
         status = settings_check_ttl(&d.settings);
-    if (status == 0 && !a.stopped)
+    if (status == 0)
         status = examine(&d);
     free(d.findings);
     settings_free(&d.settings);

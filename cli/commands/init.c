@@ -41,7 +41,7 @@ static int confirm(redlock *client, const char *only)
     fprintf(errors_stream(), "These nodes will vote from now on:\n");
     print_addresses(client, only);
     fprintf(errors_stream(),
-            "You state that nobody holds a lock on them: new servers, or servers that "
+            "You state that no client holds a lock on them: new servers, or servers that "
             "were\nempty for longer than the longest TTL. If that is wrong, two can hold "
             "the same lock.\nIs nothing held on them? [y/N] ");
     fflush(errors_stream());
@@ -61,7 +61,6 @@ static int succeeded(const struct settings *s, const redlock_report *report)
         struct json j = {.out = stdout};
         message_json_success(&j);
         report_json(report, &j);
-        json_end_object(&j);
         json_finish(&j);
     } else if (!s->quiet) {
         report_table(report, stdout);
@@ -116,48 +115,53 @@ static bool has_quorum(const struct settings *s, const char *name)
     return false;
 }
 
+/* What the command line asks for, besides the settings. */
+struct init {
+    bool yes;
+    const char *only; /* quorum; NULL: all */
+};
+
+static int take(void *data, struct args *a, int id, const char *value)
+{
+    struct init *i = data;
+    (void)a;
+    if (id == ARGS_WORD)
+        return message_usage("unexpected word; the nodes are named with --nodes");
+    if (id == OPTION_YES)
+        i->yes = true;
+    else if (id == OPTION_QUORUM)
+        i->only = value;
+    return 0;
+}
+
+static int check(const struct settings *s, const struct init *i)
+{
+    if (i->only && !has_quorum(s, i->only))
+        return message_usage("--quorum names none of the quorums of --nodes");
+    if (!i->yes && (s->json || !isatty(STDIN_FILENO) || !errors_are_on_terminal()))
+        return message_usage("there is no terminal to ask on; --yes states that nothing is "
+                             "held on these nodes");
+    return 0;
+}
+
 static int init_main(const struct command *command, int argc, char **argv)
 {
     struct settings s;
-    struct args a;
+    struct init i = {.yes = false};
     redlock *client = NULL;
-    const char *value, *only = NULL;
-    bool yes = false;
-    int id, status = 0;
-    settings_init(&s);
-    args_begin(&a, command, &s, argc, argv);
-    while (status == 0 && !a.stopped && (id = args_next(&a, &value)) != ARGS_END) {
-        if (id == ARGS_STOP)
-            status = a.status;
-        else if (id == OPTION_YES)
-            yes = true;
-        else if (id == OPTION_QUORUM)
-            only = value;
-        else if (id == ARGS_WORD)
-            status = message_usage("unexpected word; the nodes are named with --nodes");
-    }
-    if (status || a.stopped)
-        goto cleanup;
-    status = settings_complete(&s);
-    if (status)
-        goto cleanup;
-    if (only && !has_quorum(&s, only)) {
-        status = message_usage("--quorum names none of the quorums of --nodes");
-        goto cleanup;
-    }
-    if (!yes && (s.json || !isatty(STDIN_FILENO) || !errors_are_on_terminal())) {
-        status = message_usage("there is no terminal to ask on; --yes states that nothing is "
-                               "held on these nodes");
-        goto cleanup;
-    }
+    int status = args_read(command, &s, argc, argv, take, &i);
+    if (status == 0)
+        status = settings_complete(&s);
+    if (status == 0)
+        status = check(&s, &i);
     /* An operator who may only write markers would be refused the script that asks for these. */
     s.no_native = true;
-    status = client_open(&s, &client);
-    if (status == 0 && !yes)
-        status = confirm(client, only);
     if (status == 0)
-        status = admit_all(&s, client, only);
-cleanup:
+        status = client_open(&s, &client);
+    if (status == 0 && !i.yes)
+        status = confirm(client, i.only);
+    if (status == 0)
+        status = admit_all(&s, client, i.only);
     redlock_close(client);
     settings_free(&s);
     return status;
@@ -176,7 +180,7 @@ const struct command command_init = {
     .about = "A server that has just started may have forgotten locks that are still held. "
              "It does not vote until the longest TTL has passed (--max-ttl and two "
              "seconds). Brand-new servers look exactly the same. With this command you, "
-             "who can know, state that nobody holds a lock on the nodes, and they vote at "
+             "who can know, state that no client holds a lock on the nodes, and they vote at "
              "once. If that is wrong, two can hold the same lock. Of several "
              "quorums each node learns which one of which set it belongs to, and a client with "
              "another set is warned.\n\n"

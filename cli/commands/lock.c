@@ -14,16 +14,10 @@
 #include "ui/json.h"
 #include "ui/message.h"
 
-static int read_options(struct terms *t, struct args *a)
+static int take(void *data, struct args *a, int id, const char *value)
 {
-    const char *value;
-    int id, status = 0;
-    while (status == 0 && (id = args_next(a, &value)) != ARGS_END) {
-        if (id == ARGS_STOP)
-            return a->status;
-        status = id == ARGS_WORD ? terms_add_name(t, value) : terms_option(t, id, value);
-    }
-    return status ? status : terms_complete(t, false);
+    (void)a;
+    return id == ARGS_WORD ? terms_add_name(data, value) : terms_option(data, id, value);
 }
 
 static void print_json(const struct held_lock *h, const struct settings *s,
@@ -47,7 +41,6 @@ static void print_json(const struct held_lock *h, const struct settings *s,
     json_integer(&j, "ttl_ms", s->ttl_ms);
     json_integer(&j, "validity_ms", redlock_remaining_ms(h->lock));
     report_json(&h->report, &j);
-    json_end_object(&j);
     json_finish(&j);
 }
 
@@ -81,7 +74,7 @@ static int hand_over(struct held_lock *h, const struct settings *s, const struct
         held_lock_leave(h);
         return 0;
     }
-    /* Nobody knows the value: nobody could unlock it. */
+    /* No process has the value, so none could unlock it. */
     held_lock_release(h);
     message_line("the value could not be written; the lock was released again");
     return EXIT_INTERNAL;
@@ -106,20 +99,17 @@ static int acquire(struct held_lock *h, const struct settings *s, const struct t
 static int lock_main(const struct command *command, int argc, char **argv)
 {
     struct settings s;
-    struct args a;
     struct held_lock h = {0};
     struct terms t = {0};
-    settings_init(&s);
-    args_begin(&a, command, &s, argc, argv);
-    int status = read_options(&t, &a);
-    if (status || a.stopped)
-        goto cleanup;
-    status = settings_complete(&s);
+    int status = args_read(command, &s, argc, argv, take, &t);
+    if (status == 0)
+        status = terms_complete(&t, false);
+    if (status == 0)
+        status = settings_complete(&s);
     if (status == 0)
         status = settings_check_ttl(&s);
     if (status == 0)
         status = acquire(&h, &s, &t);
-cleanup:
     held_lock_close(&h);
     settings_free(&s);
     return status;
@@ -133,13 +123,13 @@ const struct command command_lock = {
     .summary = "take a lock for a script and print its value",
     .usage = "[OPTION...] NAME...",
     .about =
-        "Waits for the lock NAME, for ever unless told otherwise, and prints its value, "
+        "Waits for the lock NAME, for ever unless the wait is limited, and prints its value, "
         "which `redlock extend` and `redlock unlock` want to see; with --fence, a blank and "
-        "the token behind it. Nobody renews it: it expires after its TTL. Whoever knows the "
-        "value can unlock, so treat it as a secret.\n\n"
+        "the token behind it. It is not renewed: it expires after its TTL. Any process "
+        "that knows the value can unlock, so treat it as a secret.\n\n"
         "Several NAMEs are locked together, all or none, and have one value. With --shared, "
         "others may hold NAME with --shared at the same time; with --slots K, K may. With "
-        "--owner, or REDLOCK_OWNER, whoever has the same owner may take it again.\n\n"
+        "--owner, or REDLOCK_OWNER, a request with the same owner may take it again.\n\n"
         "Exits with 75 when the lock is held by another, 69 when too few nodes could vote.\n",
     .examples = "value=$(redlock lock -w 10s -t 30s deploy) || exit\n"
                 "./deploy.sh; redlock unlock deploy \"$value\"\n"

@@ -41,17 +41,17 @@ static void print_table(const struct settings *s, redlock *client, const redlock
         text_rtt(rtt, v.rtt_us);
         snprintf(connects, sizeof connects, "%u", v.info.connects);
         table_row(&t);
-        table_set(&t, 0, TABLE_PLAIN, report->node[i].address);
-        table_set(&t, 1, v.answered ? TABLE_GOOD : TABLE_BAD, node_view_state(&v));
-        table_set(&t, 2, v.info.quarantined ? TABLE_WAIT : TABLE_PLAIN,
+        table_set(&t, 0, TEXT_PLAIN, report->node[i].address);
+        table_set(&t, 1, v.answered ? TEXT_GOOD : TEXT_BAD, node_view_state(&v));
+        table_set(&t, 2, v.info.quarantined ? TEXT_WAIT : TEXT_PLAIN,
                   node_view_guard(&v, s, guard));
-        table_set(&t, 3, TABLE_PLAIN, v.info.version[0] ? v.info.version : "-");
-        table_set(&t, 4, TABLE_PLAIN, rtt);
-        table_set(&t, 5, TABLE_PLAIN, clock_text(&v, clock));
-        table_set(&t, 6, TABLE_PLAIN, v.info.tls ? "yes" : "no");
-        table_set(&t, 7, TABLE_PLAIN, v.info.native ? "yes" : "no");
-        table_set(&t, 8, TABLE_PLAIN, connects);
-        table_set(&t, 9, TABLE_PLAIN, v.why);
+        table_set(&t, 3, TEXT_PLAIN, v.info.version[0] ? v.info.version : "-");
+        table_set(&t, 4, TEXT_PLAIN, rtt);
+        table_set(&t, 5, TEXT_PLAIN, clock_text(&v, clock));
+        table_set(&t, 6, TEXT_PLAIN, v.info.tls ? "yes" : "no");
+        table_set(&t, 7, TEXT_PLAIN, v.info.native ? "yes" : "no");
+        table_set(&t, 8, TEXT_PLAIN, connects);
+        table_set(&t, 9, TEXT_PLAIN, v.why);
     }
     table_print(&t, "", stdout);
 }
@@ -126,7 +126,6 @@ static void print_json(const struct answer *answers, size_t count, const struct 
     } else {
         json_nodes(&answers[0], &j);
     }
-    json_end_object(&j);
     json_finish(&j);
 }
 
@@ -231,42 +230,43 @@ static int show_homes(const struct settings *s, redlock *client, const char *con
     }
     if (s->json) {
         json_end_array(&j);
-        json_end_object(&j);
         json_finish(&j);
     }
     return message_flush();
 }
 
+/* The arguments of --where. */
+struct names {
+    const char *name[NAMES_MAX];
+    int count;
+};
+
+static int take(void *data, struct args *a, int id, const char *value)
+{
+    struct names *n = data;
+    (void)a;
+    if (id == ARGS_WORD)
+        return message_usage("unexpected word; nodes are named with --nodes");
+    if (id != OPTION_WHERE)
+        return 0;
+    if (n->count == NAMES_MAX)
+        return message_usage("--where can be given %d times at most", NAMES_MAX);
+    return command_check_name(n->name[n->count++] = value);
+}
+
 static int nodes_main(const struct command *command, int argc, char **argv)
 {
     struct settings s;
-    struct args a;
+    struct names names = {.count = 0};
     redlock *client = NULL;
-    const char *value;
-    const char *names[NAMES_MAX];
-    int id, status = 0, count = 0;
-    settings_init(&s);
-    args_begin(&a, command, &s, argc, argv);
-    while (status == 0 && (id = args_next(&a, &value)) != ARGS_END) {
-        if (id == ARGS_STOP)
-            status = a.status;
-        else if (id == ARGS_WORD)
-            status = message_usage("unexpected word; nodes are named with --nodes");
-        else if (id == OPTION_WHERE && count == NAMES_MAX)
-            status = message_usage("--where can be given %d times at most", NAMES_MAX);
-        else if (id == OPTION_WHERE)
-            status = command_check_name(names[count++] = value);
-        if (a.stopped)
-            break;
-    }
-    if (status || a.stopped)
-        goto cleanup;
-    status = settings_complete(&s);
+    int status = args_read(command, &s, argc, argv, take, &names);
+    if (status == 0)
+        status = settings_complete(&s);
     if (status == 0)
         status = client_open(&s, &client);
     if (status == 0)
-        status = count ? show_homes(&s, client, names, count) : show(&s, client);
-cleanup:
+        status =
+            names.count ? show_homes(&s, client, names.name, names.count) : show(&s, client);
     redlock_close(client);
     settings_free(&s);
     return status;

@@ -28,7 +28,8 @@ static int report_not_acquired(struct run *r, int error, int signal)
         return EXIT_SIGNAL + signal;
     if (busy && r->skip_ok)
         return 0;
-    return held_lock_report_failure(&r->held, &r->settings, &r->terms, error, r->busy_status);
+    return held_lock_report_failure(&r->held, &r->settings, &r->terms, error,
+                                    (int)r->busy_status);
 }
 
 /* What became of the lock and of the command when the lock ended too early. */
@@ -74,7 +75,7 @@ static int report_lost(struct run *r, int error, const char *text)
     return report_failure(&r->settings, &f);
 }
 
-/* Our hold was gone. Of an exclusive lock it can be told whether another has it now. */
+/* The lock was gone. Of an exclusive lock the nodes can tell whether another holder has it now. */
 static bool is_taken(struct run *r)
 {
     redlock_info info = {.size = sizeof info};
@@ -162,7 +163,7 @@ static int set_environment(const struct run *r)
     return 0;
 }
 
-/* The lock is held; whoever called this gives it back, should it still be on return. */
+/* The lock is held; the caller releases it if it still is on return. */
 static int run_held(struct run *r)
 {
     struct supervision *w = &r->supervision;
@@ -190,7 +191,7 @@ static int run_held(struct run *r)
         held_lock_release(&r->held);
         return child_explain(r->command[0], error);
     }
-    /* It sleeps nearly always, but must not come late on a busy machine. Not everybody may. */
+    /* It sleeps nearly always, but must not come late on a busy machine. Without the right to, it stays as it is. */
     setpriority(PRIO_PROCESS, 0, URGENT_NICE);
     error = supervise_child(w);
     if (error)
@@ -218,9 +219,8 @@ static int run_main(const struct command *command, int argc, char **argv)
                     .supervision = {.signal_fd = -1,
                                     .timer_fd = -1,
                                     .child = {.tty_fd = -1, .outcome_fd = -1}}};
-    bool stopped;
-    int status = run_read(&r, command, argc, argv, &stopped);
-    if (status || stopped)
+    int status = run_read(&r, command, argc, argv);
+    if (status)
         goto cleanup;
     r.supervision.signal_fd = signals_take();
     r.supervision.timer_fd = timer_open();
@@ -245,7 +245,7 @@ const struct command command_run = {
     .summary = "run a command while holding a lock",
     .usage = "[OPTION...] NAME... -- COMMAND [ARGUMENT...]",
     .about =
-        "Waits for the lock NAME, for ever unless told otherwise, runs COMMAND, and gives the "
+        "Waits for the lock NAME, for ever unless the wait is limited, runs COMMAND, and gives the "
         "lock back when COMMAND ends, in whatever way. The lock is renewed as long as COMMAND "
         "runs. If it cannot be renewed, COMMAND gets TERM (--on-lost, --grace), and before the "
         "lock ends, KILL ends it and everything it has started.\n\n"
@@ -258,7 +258,7 @@ const struct command command_run = {
         "COMMAND finds in its environment REDLOCK_NAME (REDLOCK_NAMES), REDLOCK_KIND, "
         "REDLOCK_OWNER, REDLOCK_VALUE, REDLOCK_DEADLINE, REDLOCK_SLOT (which of the slots, "
         "from 1) and REDLOCK_FENCE: a number that grows with every holder, for the protected "
-        "resource to refuse whoever comes with a smaller one than it has seen. It also inherits "
+        "resource to refuse requests with a smaller one than it has seen. It also inherits "
         "REDLOCK_NODES and REDLOCK_PASSWORD, which a `redlock run` inside COMMAND needs; --no-env "
         "takes both away.\n\n"
         "Exits with COMMAND's own status (128 + N when signal N ended it), or with 75 when the "

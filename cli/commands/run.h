@@ -15,7 +15,7 @@ struct run {
     struct settings settings;
     struct terms terms;
     char **command;
-    int busy_status;
+    long busy_status;
     bool skip_ok;
     bool hide_settings; /* the command does not get the nodes and the password */
     int64_t min_hold_ms;
@@ -26,11 +26,7 @@ struct run {
 
 extern const struct cli_option run_options[];
 
-/*
- * Reads and checks the command line. Returns 0 or an exit status, after saying why; *stopped
- * after --help.
- */
-int run_read(struct run *r, const struct command *command, int argc, char **argv,
-             bool *stopped);
+/* Reads and checks the command line. Returns 0, an exit status after saying why, or ARGS_HELPED. */
+int run_read(struct run *r, const struct command *command, int argc, char **argv);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -38,17 +36,6 @@ const struct cli_option run_options[] = {
     {OPTION_NO_ENV, 0, "no-env", NULL, "hide REDLOCK_NODES and REDLOCK_PASSWORD from it"},
     {0},
 };
-
-static int read_busy_status(struct run *r, const char *value)
-{
-    char *end;
-    errno = 0;
-    long status = strtol(value, &end, 10);
-    if (*value < '0' || *value > '9' || *end || errno || status > 255)
-        return message_usage("-E takes an exit status from 0 to 255");
-    r->busy_status = (int)status;
-    return 0;
-}
 
 static int read_time(const char *option, const char *value, int64_t *out_ms)
 {
@@ -139,45 +126,35 @@ static int take_word(struct run *r, struct args *a, const char *word, bool dashe
     return status;
 }
 
-static int read_options(struct run *r, struct args *a)
+static int take(void *data, struct args *a, int id, const char *value)
 {
-    const char *value;
-    int id, status = 0;
-    while (status == 0 && (id = args_next(a, &value)) != ARGS_END) {
-        switch (id) {
-        case ARGS_STOP:
-            return a->status;
-        case ARGS_WORD:
-        case ARGS_DASHES:
-            status = take_word(r, a, value, id == ARGS_DASHES);
-            break;
-        case OPTION_BUSY_STATUS:
-            status = read_busy_status(r, value);
-            break;
-        case OPTION_SKIP_OK:
-            r->skip_ok = true;
-            break;
-        case OPTION_NO_FENCE:
-            r->terms.fenced = false;
-            break;
-        case OPTION_NO_ENV:
-            r->hide_settings = true;
-            break;
-        case OPTION_MIN_HOLD:
-            status = read_time("min-hold", value, &r->min_hold_ms);
-            break;
-        case OPTION_GRACE:
-            status = read_time("grace", value, &r->supervision.grace_ms);
-            break;
-        case OPTION_ON_LOST:
-            status = read_on_lost(r, value);
-            break;
-        default:
-            status = terms_option(&r->terms, id, value);
-            break;
-        }
+    struct run *r = data;
+    switch (id) {
+    case ARGS_WORD:
+    case ARGS_DASHES:
+        return take_word(r, a, value, id == ARGS_DASHES);
+    case OPTION_BUSY_STATUS:
+        return args_number(value, 0, 255, &r->busy_status)
+                   ? 0
+                   : message_usage("-E takes an exit status from 0 to 255");
+    case OPTION_SKIP_OK:
+        r->skip_ok = true;
+        return 0;
+    case OPTION_NO_FENCE:
+        r->terms.fenced = false;
+        return 0;
+    case OPTION_NO_ENV:
+        r->hide_settings = true;
+        return 0;
+    case OPTION_MIN_HOLD:
+        return read_time("min-hold", value, &r->min_hold_ms);
+    case OPTION_GRACE:
+        return read_time("grace", value, &r->supervision.grace_ms);
+    case OPTION_ON_LOST:
+        return read_on_lost(r, value);
+    default:
+        return terms_option(&r->terms, id, value);
     }
-    return status;
 }
 
 static int check_options(struct run *r)
@@ -204,16 +181,12 @@ static int check_options(struct run *r)
     return 0;
 }
 
-int run_read(struct run *r, const struct command *command, int argc, char **argv, bool *stopped)
+int run_read(struct run *r, const struct command *command, int argc, char **argv)
 {
-    struct args a;
     r->busy_status = EXIT_BUSY;
     r->terms.fenced = true;
     r->supervision.signal = SIGTERM;
     r->supervision.grace_ms = GRACE_DEFAULT;
-    settings_init(&r->settings);
-    args_begin(&a, command, &r->settings, argc, argv);
-    int status = read_options(r, &a);
-    *stopped = a.stopped;
-    return status || a.stopped ? status : check_options(r);
+    int status = args_read(command, &r->settings, argc, argv, take, r);
+    return status ? status : check_options(r);
 }

@@ -35,7 +35,7 @@ static void on_name(const char *name, void *data)
     s->locks[s->count++] = (struct sample_lock){.name = copy, .changes = -1, .left_ms = -1};
 }
 
-/* Has the holder changed? A token tells even if nobody holds it at the moment of looking. */
+/* Has the holder changed? The token shows it even if the lock is free at the moment of looking. */
 static bool has_changed(const redlock_info *before, const redlock_info *now)
 {
     return now->fence > before->fence ||
@@ -77,7 +77,7 @@ static int compare(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* Of several failures the first is told. */
+/* Of several failures the first is kept. */
 static void fail(struct sample *s, int error)
 {
     if (s->error != REDLOCK_OK)

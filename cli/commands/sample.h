@@ -19,7 +19,7 @@ struct sample_lock {
     int64_t asked_ns;  /* 0: not yet */
     int64_t changes; /* of the holder, as seen since the time before: 1 at most; -1: unknown */
     int64_t span_ms; /* that these took */
-    uint32_t idle;   /* samples in a row in which nobody held it or waited */
+    uint32_t idle;   /* samples in a row in which it had neither holder nor waiter */
 };
 
 struct sample {

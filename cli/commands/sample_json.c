@@ -58,6 +58,5 @@ void sample_json(const struct sample *s)
     }
     json_end_array(&j);
     json_integer(&j, "unasked", (int64_t)s->unasked);
-    json_end_object(&j);
     json_finish(&j);
 }

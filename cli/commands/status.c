@@ -19,7 +19,7 @@ struct status {
     redlock *client;
     bool test; /* --held: the exit status says whether all are held */
     bool some_free;
-    bool listing; /* no NAME was given: whatever is there */
+    int name_count; /* 0: all locks on the nodes are shown */
     size_t shown_count;
     struct json json;
 };
@@ -43,7 +43,7 @@ static bool next_quarantined(const struct status *c, size_t *at, redlock_node_in
     return false;
 }
 
-/* Whose grants do not count: part of the answer to "can it be locked?". */
+/* Grants of these nodes do not count: part of the answer to "can it be locked?". */
 static void print_quarantine(const struct status *c)
 {
     redlock_node_info info = {.size = sizeof info};
@@ -110,9 +110,10 @@ static void print_text(const struct status *c, const char *name, const redlock_i
         text_holder(holders, info->head);
         printf(", %u waiting (first: %s)", info->waiters, holders);
     }
+    bool coloured = text_colours(isatty(STDOUT_FILENO));
     if (info->disagree)
-        printf(", %snodes disagree%s", text_colours(isatty(STDOUT_FILENO)) ? "\033[31m" : "",
-               text_colours(isatty(STDOUT_FILENO)) ? "\033[0m" : "");
+        printf(", %snodes disagree%s", coloured ? text_colour_code(TEXT_BAD) : "",
+               coloured ? text_colour_code(TEXT_PLAIN) : "");
     putchar('\n');
     if (c->settings.verbose || info->disagree || !all_answered(report))
         report_table(report, stdout);
@@ -142,7 +143,6 @@ static void print_json(struct status *c, const char *name, const redlock_info *i
     json_bool(j, "disagree", info->disagree);
     report_json_found(report, j);
     json_quarantine(c, j);
-    json_end_object(j);
     json_finish(j);
 }
 
@@ -165,7 +165,7 @@ static int ask(struct status *c, const char *name)
         return report_failure(&c->settings, &f);
     }
     /* What was listed may be gone by now. */
-    if (c->listing && info.votes == 0 && info.waiters == 0)
+    if (c->name_count == 0 && info.votes == 0 && info.waiters == 0)
         return 0;
     c->shown_count++;
     c->some_free = c->some_free || !info.held;
@@ -176,27 +176,16 @@ static int ask(struct status *c, const char *name)
     return 0;
 }
 
-/* Reads the options and moves the names to the front of argv; *count is how many. */
-static int read_options(struct status *c, struct args *a, int *count)
+/* Moves the names to the front of argv. */
+static int take(void *data, struct args *a, int id, const char *value)
 {
-    const char *value;
-    int id, status;
-    while ((id = args_next(a, &value)) != ARGS_END) {
-        if (id == ARGS_STOP)
-            return a->status;
-        if (id == OPTION_HELD)
-            c->test = true;
-        if (id != ARGS_WORD)
-            continue;
-        status = command_check_name(value);
-        if (status)
-            return status;
-        a->argv[(*count)++] = a->argv[a->at - 1];
-    }
-    if (*count == 0 && c->test)
-        return message_usage("NAME is missing: --held is about certain locks");
-    c->listing = *count == 0;
-    return 0;
+    struct status *c = data;
+    if (id == OPTION_HELD)
+        c->test = true;
+    if (id != ARGS_WORD)
+        return 0;
+    a->argv[c->name_count++] = a->argv[a->at - 1];
+    return command_check_name(value);
 }
 
 /* ---- without a NAME ---- */
@@ -285,34 +274,32 @@ static int ask_all(struct status *c)
     return status;
 }
 
+static int show(struct status *c, char **names)
+{
+    int status = c->name_count == 0 ? ask_all(c) : 0;
+    for (int i = 0; i < c->name_count; i++) {
+        int failed = ask(c, names[i]);
+        status = status ? status : failed;
+    }
+    if (!c->settings.json && !c->settings.quiet)
+        print_quarantine(c);
+    if (status == 0)
+        status = message_flush();
+    return status == 0 && c->test && c->some_free ? EXIT_NOT_HELD : status;
+}
+
 static int status_main(const struct command *command, int argc, char **argv)
 {
     struct status c = {.json = {.out = stdout}};
-    struct args a;
-    int count = 0;
-    settings_init(&c.settings);
-    args_begin(&a, command, &c.settings, argc, argv);
-    int status = read_options(&c, &a, &count);
-    if (status || a.stopped)
-        goto cleanup;
-    status = settings_complete(&c.settings);
+    int status = args_read(command, &c.settings, argc, argv, take, &c);
+    if (status == 0 && c.test && c.name_count == 0)
+        status = message_usage("NAME is missing: --held is about certain locks");
+    if (status == 0)
+        status = settings_complete(&c.settings);
     if (status == 0)
         status = client_open(&c.settings, &c.client);
-    if (status)
-        goto cleanup;
-    if (c.listing)
-        status = ask_all(&c);
-    for (int i = 0; i < count; i++) {
-        int failed = ask(&c, argv[i]);
-        status = status ? status : failed;
-    }
-    if (!c.settings.json && !c.settings.quiet)
-        print_quarantine(&c);
     if (status == 0)
-        status = message_flush();
-    if (status == 0 && c.test && c.some_free)
-        status = EXIT_NOT_HELD;
-cleanup:
+        status = show(&c, argv);
     redlock_close(c.client);
     settings_free(&c.settings);
     return status;

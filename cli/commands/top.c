@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -36,14 +37,14 @@ enum { OPTION_DELAY = OPTION_OWN, OPTION_FRAMES };
 struct top {
     struct settings settings;
     int64_t delay_ms;
-    long count; /* frames; 0: until somebody quits */
+    long count; /* frames; 0: until the user quits */
     int signal_fd;
     bool quit;
     bool redraw; /* the window has another size */
     int status;
     struct sample sample;
     struct screen screen;
-    enum screen_colour node_colour[REDLOCK_NODES_MAX];
+    enum text_colour node_colour[REDLOCK_NODES_MAX];
 };
 
 /* ---- what is shown ---- */
@@ -87,7 +88,7 @@ static void print_title(struct top *t)
                         nodes, (unsigned long long)held, (unsigned long long)waiters);
     if (s->unasked > 0 && used > 0)
         snprintf(line + used, sizeof line - (size_t)used, "; %zu not looked at", s->unasked);
-    screen_line(&t->screen, SCREEN_TITLE, line);
+    screen_line(&t->screen, TEXT_TITLE, line);
 }
 
 static void print_node(struct top *t, struct table *table, size_t quorum, uint32_t index)
@@ -98,16 +99,16 @@ static void print_node(struct top *t, struct table *table, size_t quorum, uint32
     node_view_look(&v, redlock_member(t->sample.client, quorum), ping, index);
     text_rtt(rtt, v.rtt_us);
     table_row(table);
-    table_set(table, 0, TABLE_PLAIN, ping->quorum_name);
-    table_set(table, 1, TABLE_PLAIN, v.ping->address);
-    table_set(table, 2, TABLE_PLAIN, node_view_state(&v));
-    table_set(table, 3, TABLE_PLAIN, node_view_guard(&v, &t->settings, guard));
-    table_set(table, 4, TABLE_PLAIN, v.info.version[0] ? v.info.version : "-");
-    table_set(table, 5, TABLE_PLAIN, rtt);
-    table_set(table, 6, TABLE_PLAIN, v.why);
-    t->node_colour[index] = !v.answered          ? SCREEN_BAD
-                            : v.info.quarantined ? SCREEN_WAIT
-                                                 : SCREEN_PLAIN;
+    table_set(table, 0, TEXT_PLAIN, ping->quorum_name);
+    table_set(table, 1, TEXT_PLAIN, v.ping->address);
+    table_set(table, 2, TEXT_PLAIN, node_view_state(&v));
+    table_set(table, 3, TEXT_PLAIN, node_view_guard(&v, &t->settings, guard));
+    table_set(table, 4, TEXT_PLAIN, v.info.version[0] ? v.info.version : "-");
+    table_set(table, 5, TEXT_PLAIN, rtt);
+    table_set(table, 6, TEXT_PLAIN, v.why);
+    t->node_colour[index] = !v.answered          ? TEXT_BAD
+                            : v.info.quarantined ? TEXT_WAIT
+                                                 : TEXT_PLAIN;
 }
 
 /* The nodes of one quorum, if there is room for all of them. */
@@ -131,10 +132,10 @@ static void print_quorum(struct top *t, size_t quorum)
     if (fclose(memory) == 0) {
         char *rest = text, *line;
         for (uint32_t row = 0; (line = strsep(&rest, "\n")) && rest; row++)
-            screen_line(&t->screen, row == 0 ? SCREEN_HEADING : t->node_colour[row - 1], line);
+            screen_line(&t->screen, row == 0 ? TEXT_HEADING : t->node_colour[row - 1], line);
     }
     free(text);
-    screen_line(&t->screen, SCREEN_PLAIN, "");
+    screen_line(&t->screen, TEXT_PLAIN, "");
 }
 
 static void print_nodes(struct top *t)
@@ -161,9 +162,9 @@ static void print_lock(struct top *t, const struct sample_lock *lock, size_t nam
              info->kind < 0 ? "free" : redlock_kind_text(info->kind), holders, info->waiters,
              left, rate, info->disagree ? " !" : "");
     screen_line(&t->screen,
-                info->disagree      ? SCREEN_BAD
-                : info->waiters > 0 ? SCREEN_WAIT
-                                    : SCREEN_PLAIN,
+                info->disagree      ? TEXT_BAD
+                : info->waiters > 0 ? TEXT_WAIT
+                                    : TEXT_PLAIN,
                 line);
 }
 
@@ -177,7 +178,7 @@ static void print_locks(struct top *t)
     if (s->error != REDLOCK_OK) {
         char safe[sizeof s->detail];
         text_safe(safe, sizeof safe, s->detail);
-        screen_line(&t->screen, SCREEN_BAD, safe);
+        screen_line(&t->screen, TEXT_BAD, safe);
         if (!sample_has_locks(s))
             return;
     }
@@ -186,19 +187,19 @@ static void print_locks(struct top *t)
     text_fit(name, sizeof name, "NAME", name_columns);
     snprintf(line, sizeof line, "%s %-9s %7s %7s %12s %9s", name, "KIND", "HOLDERS", "WAITERS",
              "LEFT", "CHANGES/S");
-    screen_line(&t->screen, SCREEN_HEADING, line);
+    screen_line(&t->screen, TEXT_HEADING, line);
     for (size_t i = 0; i < s->count; i++) {
         size_t left = screen_left(&t->screen);
         if (left == 1 && s->count - i > 1) {
             snprintf(line, sizeof line, "and %zu more", s->count - i);
-            screen_line(&t->screen, SCREEN_PLAIN, line);
+            screen_line(&t->screen, TEXT_PLAIN, line);
             return;
         }
         if (s->locks[i].asked_ns)
             print_lock(t, &s->locks[i], name_columns);
     }
     if (s->count == 0)
-        screen_line(&t->screen, SCREEN_PLAIN, "no locks");
+        screen_line(&t->screen, TEXT_PLAIN, "no locks");
 }
 
 static void draw(struct top *t)
@@ -295,58 +296,49 @@ static int show_frames(struct top *t)
     return t->status;
 }
 
-static int read_options(struct top *t, struct args *a)
+static int take(void *data, struct args *a, int id, const char *value)
 {
-    const char *value, *problem;
-    char *end;
-    int id;
-    while ((id = args_next(a, &value)) != ARGS_END) {
-        switch (id) {
-        case ARGS_STOP:
-            return a->status;
-        case ARGS_WORD:
-            return message_usage("unexpected word; top shows all locks");
-        case OPTION_DELAY:
-            problem = duration_parse(value, &t->delay_ms);
-            if (problem || t->delay_ms < DELAY_MIN_MS || t->delay_ms > DELAY_MAX_MS)
-                return message_usage("--delay takes a time from 100ms to 1h");
-            break;
-        case OPTION_FRAMES:
-            errno = 0;
-            t->count = strtol(value, &end, 10);
-            if (*value < '0' || *value > '9' || *end || errno || t->count < 1)
-                return message_usage("--count takes a number of frames, from 1 on");
-            break;
-        }
+    struct top *t = data;
+    (void)a;
+    switch (id) {
+    case ARGS_WORD:
+        return message_usage("unexpected word; top shows all locks");
+    case OPTION_DELAY:
+        if (duration_parse(value, &t->delay_ms) || t->delay_ms < DELAY_MIN_MS ||
+            t->delay_ms > DELAY_MAX_MS)
+            return message_usage("--delay takes a time from 100ms to 1h");
+        return 0;
+    case OPTION_FRAMES:
+        if (!args_number(value, 1, LONG_MAX, &t->count))
+            return message_usage("--count takes a number of frames, from 1 on");
+        return 0;
     }
     return 0;
+}
+
+static int show(struct top *t)
+{
+    t->signal_fd = signals_take();
+    if (t->signal_fd < 0)
+        return message_fail(EXIT_INTERNAL, "cannot wait for signals: %s", strerror(errno));
+    if (!t->settings.json)
+        screen_open(&t->screen);
+    int status = show_frames(t);
+    screen_close(&t->screen);
+    return status;
 }
 
 static int top_main(const struct command *command, int argc, char **argv)
 {
     struct top t = {.delay_ms = DELAY_MS, .signal_fd = -1};
-    struct args a;
-    settings_init(&t.settings);
-    args_begin(&a, command, &t.settings, argc, argv);
-    int status = read_options(&t, &a);
-    if (status || a.stopped)
-        goto cleanup;
+    int status = args_read(command, &t.settings, argc, argv, take, &t);
     t.settings.no_node_warnings = true; /* the nodes are on the screen */
-    status = settings_complete(&t.settings);
+    if (status == 0)
+        status = settings_complete(&t.settings);
     if (status == 0)
         status = client_open(&t.settings, &t.sample.client);
-    if (status)
-        goto cleanup;
-    t.signal_fd = signals_take();
-    if (t.signal_fd < 0) {
-        status = message_fail(EXIT_INTERNAL, "cannot wait for signals: %s", strerror(errno));
-        goto cleanup;
-    }
-    if (!t.settings.json)
-        screen_open(&t.screen);
-    status = show_frames(&t);
-    screen_close(&t.screen);
-cleanup:
+    if (status == 0)
+        status = show(&t);
     sample_free(&t.sample);
     redlock_close(t.sample.client);
     settings_free(&t.settings);

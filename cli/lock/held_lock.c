@@ -81,7 +81,7 @@ static void on_signals(struct held_lock *h, struct waiting *w)
 {
     for (int signal = signals_next(); signal; signal = signals_next()) {
         if (signals_is_stop(signal)) {
-            live_erase(&w->live);
+            errors_erase();
             signals_stop_self(signal);
         } else if (signals_is_fatal(signal) && w->signal == 0) {
             w->signal = signal;
@@ -90,8 +90,8 @@ static void on_signals(struct held_lock *h, struct waiting *w)
     }
 }
 
-/* With no limit to the wait nobody would ever learn that it is the nodes that are missing. True
- * when that is settled, one way or the other; false while too many have yet to answer. */
+/* A wait without a limit would hide that too few nodes can vote. Returns true once enough nodes have
+ * answered to know whether they can. */
 static bool warn_without_quorum(struct held_lock *h)
 {
     redlock_report report = {.size = sizeof report};
@@ -148,7 +148,7 @@ static int wait_for_lock(struct held_lock *h, struct waiting *w)
         if (watched[2].revents)
             timer_drain(w->timer_fd);
         if (timer_now_ns() >= w->warn_ns) {
-            live_erase(&w->live);
+            errors_erase();
             w->warn_ns = warn_without_quorum(h) ? TIMER_NEVER : timer_now_ns() + LOOK_AGAIN_NS;
         }
         if (timer_now_ns() >= w->draw_ns) {
@@ -205,7 +205,7 @@ int held_lock_acquire(struct held_lock *h, const struct settings *s, const struc
     if (s->wait_ms == REDLOCK_WAIT_FOREVER && !s->quiet)
         w.warn_ns = timer_now_ns() + WARN_AFTER_NS;
     error = wait_for_lock(h, &w);
-    live_erase(&w.live);
+    errors_erase();
     close(w.timer_fd);
     *signal_out = w.signal;
     if (w.signal && error == REDLOCK_OK) {
@@ -227,7 +227,7 @@ bool held_lock_freshen(struct held_lock *h, int64_t least_ms)
     return false;
 }
 
-/* Of several names, one that somebody holds at this moment. */
+/* Of several names, the first that is held at this moment. */
 static const char *find_held(struct held_lock *h, const struct terms *terms)
 {
     for (size_t i = 0; i < terms->name_count && terms->name_count > 1; i++) {

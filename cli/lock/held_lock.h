@@ -23,7 +23,7 @@ struct held_lock {
     bool lost;    /* the lock ended before it was released */
     int lost_error;
     bool jeopardy;                     /* the last renewal failed */
-    bool jeopardy_changed;             /* that has changed and nobody has been told */
+    bool jeopardy_changed;             /* since the user was last warned */
     char detail[HELD_LOCK_DETAIL_MAX]; /* the library's sentence about the last failure */
     redlock_report report;             /* of the last operation that ended */
     redlock_report failed_renewal;     /* of the first renewal of a row that failed */

@@ -27,7 +27,7 @@ void live_begin(struct live *l, const struct terms *terms, redlock *client,
     };
 }
 
-/* Who is in the way? Of several names, the first that somebody holds. */
+/* Asks for the holder; of several names, for that of the first that is held. */
 static void ask(struct live *l, int64_t now_ns)
 {
     if ((l->asked && now_ns - l->asked_ns < ASK_EVERY_NS) || now_ns >= l->quiet_ns)
@@ -41,18 +41,6 @@ static void ask(struct live *l, int64_t now_ns)
     }
     l->asked = true;
     l->asked_ns = timer_now_ns();
-}
-
-/* Cuts `line` to `columns` characters: a line that wraps could not be erased. */
-static void cut(char *line, size_t columns)
-{
-    size_t used = 0;
-    char *c = line;
-    for (; *c && used + 1 < columns; used++) {
-        size_t length = text_utf8(c);
-        c += length ? length : 1;
-    }
-    *c = '\0';
 }
 
 static void add(char line[LIVE_LINE_MAX], const char *format, ...)
@@ -128,23 +116,11 @@ static void add_waited(const struct live *l, char line[LIVE_LINE_MAX], size_t co
 
 void live_draw(struct live *l)
 {
-    char line[LIVE_LINE_MAX], frame[LIVE_LINE_MAX + 8];
+    char line[LIVE_LINE_MAX];
     if (!l->on)
         return;
     size_t columns = errors_columns();
     live_describe(l, line);
     add_waited(l, line, columns);
-    cut(line, columns);
-    snprintf(frame, sizeof frame, "\r%s\033[K", line);
-    errors_draw(frame);
-    l->shown = true;
-}
-
-void live_erase(struct live *l)
-{
-    if (!l->shown)
-        return;
-    fputs("\r\033[K", errors_stream());
-    fflush(errors_stream());
-    l->shown = false;
+    errors_draw(line);
 }

@@ -16,9 +16,8 @@ struct live {
     const struct terms *terms;
     redlock *client;
     const redlock_lock *lock;
-    bool on;    /* standard error is a terminal and nobody asked for silence */
-    bool shown; /* a line is there to be erased */
-    bool known; /* `info` is somebody's hold */
+    bool on;    /* standard error is a terminal, and neither -q nor --json was given */
+    bool known; /* `info` describes a holder */
     int error;  /* of the last question */
     bool asked;
     int64_t started_ns;
@@ -31,13 +30,10 @@ struct live {
 void live_begin(struct live *l, const struct terms *terms, redlock *client,
                 const redlock_lock *lock, bool wanted, int64_t deadline_ns);
 
-/* Draws the line anew. Asks the nodes who holds the lock, every now and then. */
+/* Draws the line anew. Asks the nodes once a second who holds the lock. */
 void live_draw(struct live *l);
 
 /* "waiting for backup: 3rd in line, held by 1a2b3c4d... for up to 12.0 s more" */
 void live_describe(struct live *l, char line[LIVE_LINE_MAX]);
-
-/* Leaves the terminal as it was. */
-void live_erase(struct live *l);
 
 #endif

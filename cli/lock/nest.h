@@ -3,7 +3,7 @@
  * One `redlock run` inside another. REDLOCK_HELD lists what those around hold, outermost first:
  * kind:name, or kind:name:owner, with blanks between them; in names and owners, what is neither
  * letter nor digit nor one of ._- is written as %XX. With it, a lock that is held around us is
- * entered again as its owner, and waiting for oneself is noticed before it begins.
+ * entered again as its owner, and a `redlock run` that would wait for itself is refused.
  */
 #ifndef CLI_NEST_H
 #define CLI_NEST_H

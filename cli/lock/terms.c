@@ -27,17 +27,6 @@ int terms_add_name(struct terms *t, const char *name)
     return 0;
 }
 
-static int read_slots(struct terms *t, const char *value)
-{
-    char *end;
-    errno = 0;
-    long slots = strtol(value, &end, 10);
-    if (*value < '0' || *value > '9' || *end || errno || slots < 1 || slots > REDLOCK_SLOTS_MAX)
-        return message_usage("--slots takes a number from 1 to %d", REDLOCK_SLOTS_MAX);
-    t->slots = (uint32_t)slots;
-    return 0;
-}
-
 static int check_owner(const char *where, const char *owner)
 {
     size_t length = strlen(owner);
@@ -48,6 +37,8 @@ static int check_owner(const char *where, const char *owner)
 
 int terms_option(struct terms *t, int id, const char *value)
 {
+    long slots = 0;
+    int status;
     switch (id) {
     case OPTION_FAIR:
         t->fair = true;
@@ -59,7 +50,9 @@ int terms_option(struct terms *t, int id, const char *value)
         t->fence = t->fenced = true;
         return 0;
     case OPTION_SLOTS:
-        return read_slots(t, value);
+        status = args_count("--slots", value, REDLOCK_SLOTS_MAX, &slots);
+        t->slots = (uint32_t)slots;
+        return status;
     case OPTION_OWNER:
         t->owner = value;
         return check_owner("--owner", value);
@@ -86,8 +79,8 @@ static int check_combination(struct terms *t)
                              "out, or nest one `redlock run` in another, always in one order",
                              several);
     if (several && t->owner)
-        return message_usage("--owner does not go with %s: only an exclusive lock belongs to "
-                             "somebody; leave --owner out",
+        return message_usage("--owner does not go with %s: only an exclusive lock has an "
+                             "owner; leave --owner out",
                              several);
     if (t->owner && t->name_count > 1)
         return message_usage("--owner goes with one name only; leave it out, or nest one "

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Which locks, and of which kind: what `run` and `lock` have in common. A plain exclusive lock of
- * one name belongs to an owner, if there is one: whoever has the same owner may take it again
- * inside. Readers, slots and several names at once have no owner.
+ * one name belongs to an owner, if it has one: a request with the same owner may take it again
+ * while it is held. Readers, slots and several names at once have no owner.
  */
 #ifndef CLI_TERMS_H
 #define CLI_TERMS_H
@@ -22,10 +22,11 @@ enum {
 };
 
 #define TERMS_OPTIONS                                                                          \
-    {OPTION_SHARED, 's', "shared", NULL, "together with other readers, but with nobody else"}, \
+    {OPTION_SHARED, 's', "shared", NULL, "together with other readers only"},                  \
         {OPTION_SLOTS, 0, "slots", "K", "at most K at once"},                                  \
-        {OPTION_FAIR, 0, "fair", NULL, "never before somebody who waits already"},             \
-        {OPTION_OWNER, 0, "owner", "ID", "whose lock: the same owner may take it again"},      \
+        {OPTION_FAIR, 0, "fair", NULL, "never before a waiter that came earlier"},             \
+        {OPTION_OWNER, 0, "owner", "ID",                                                       \
+         "owner of the lock: the same owner may take it again"},                               \
     {                                                                                          \
         OPTION_FENCE, 0, "fence", NULL, "with a fencing token"                                 \
     }
@@ -37,7 +38,7 @@ struct terms {
     bool fence;        /* --fence: asked for in so many words */
     bool fenced;       /* with a fencing token */
     uint32_t slots;    /* 0: not a semaphore */
-    const char *owner; /* NULL: nobody; points to the command line, the environment or: */
+    const char *owner; /* NULL: none; points to the command line, the environment or: */
     char owner_made[REDLOCK_OWNER_MAX + 1];
 };
 
@@ -48,10 +49,10 @@ int terms_add_name(struct terms *t, const char *name);
 int terms_option(struct terms *t, int id, const char *value);
 
 /*
- * After the command line has been read: are there names, do they go together, and does nobody
- * wait for himself? 0 or an exit status, after saying why. Whoever has no owner gets that of the
- * run around it that holds the name, or REDLOCK_OWNER if it is no such run's; else a new one, if
- * `make_owner`.
+ * After the command line has been read: are there names, do they go together, and would the
+ * request wait for itself? 0 or an exit status, after saying why. A request without an owner gets that
+ * of the enclosing run that holds the name, else REDLOCK_OWNER unless an enclosing run has set it, else
+ * a new one if `make_owner`.
  */
 int terms_complete(struct terms *t, bool make_owner);
 

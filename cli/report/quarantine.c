@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Nodes that may not vote: who, why, for how long, and what can be done about it. */
+/* Nodes that may not vote: which, why, for how long, and what can be done about it. */
 #include <stdlib.h>
 #include <string.h>
 

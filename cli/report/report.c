@@ -21,20 +21,20 @@ static const char *vote_name(int vote)
     return vote >= 0 && (size_t)vote < sizeof names / sizeof names[0] ? names[vote] : "UNKNOWN";
 }
 
-static enum table_colour vote_colour(int vote)
+static enum text_colour vote_colour(int vote)
 {
     switch (vote) {
     case REDLOCK_VOTE_GRANTED:
-        return TABLE_GOOD;
+        return TEXT_GOOD;
     case REDLOCK_VOTE_NONE:
     case REDLOCK_VOTE_PENDING:
     case REDLOCK_VOTE_MISSING:
-        return TABLE_PLAIN;
+        return TEXT_PLAIN;
     case REDLOCK_VOTE_HELD:
     case REDLOCK_VOTE_GUARDED:
-        return TABLE_WAIT;
+        return TEXT_WAIT;
     default:
-        return TABLE_BAD;
+        return TEXT_BAD;
     }
 }
 
@@ -97,7 +97,7 @@ static bool found_same(const redlock_node_report *a, const redlock_node_report *
            a->holder_count == b->holder_count && strcmp(a->holder, b->holder) == 0;
 }
 
-/* The node that found what most others found; NULL: nobody looked. */
+/* The node that found what most others found; NULL: no node looked. */
 static const redlock_node_report *typical(const redlock_report *report)
 {
     const redlock_node_report *best = NULL;
@@ -128,7 +128,7 @@ static bool differs(const redlock_report *report, const redlock_node_report *n)
 static void set_found(struct table *t, const redlock_node_report *n, bool different)
 {
     char count[16];
-    enum table_colour colour = different ? TABLE_BAD : TABLE_PLAIN;
+    enum text_colour colour = different ? TEXT_BAD : TEXT_PLAIN;
     table_set(t, 2, colour, n->kind < 0 ? "" : redlock_kind_text(n->kind));
     if (n->holder_count > 0) {
         snprintf(count, sizeof count, "%u", n->holder_count);
@@ -136,7 +136,7 @@ static void set_found(struct table *t, const redlock_node_report *n, bool differ
     }
     if (n->waiters > 0) {
         snprintf(count, sizeof count, "%u", n->waiters);
-        table_set(t, 5, TABLE_PLAIN, count);
+        table_set(t, 5, TEXT_PLAIN, count);
     }
 }
 
@@ -157,14 +157,14 @@ void report_table(const redlock_report *report, FILE *out)
             text_rtt(rtt, n->rtt_us);
         bool different = differs(report, n);
         table_row(&t);
-        table_set(&t, 0, TABLE_PLAIN, n->address);
-        table_set(&t, 1, different ? TABLE_BAD : vote_colour(n->vote),
+        table_set(&t, 0, TEXT_PLAIN, n->address);
+        table_set(&t, 1, different ? TEXT_BAD : vote_colour(n->vote),
                   redlock_vote_text(n->vote));
         set_found(&t, n, different);
-        table_set(&t, 3, different ? TABLE_BAD : TABLE_PLAIN, holder);
-        table_set(&t, 6, TABLE_PLAIN, left);
-        table_set(&t, 7, TABLE_PLAIN, rtt);
-        table_set(&t, 8, different ? TABLE_BAD : TABLE_PLAIN,
+        table_set(&t, 3, different ? TEXT_BAD : TEXT_PLAIN, holder);
+        table_set(&t, 6, TEXT_PLAIN, left);
+        table_set(&t, 7, TEXT_PLAIN, rtt);
+        table_set(&t, 8, different ? TEXT_BAD : TEXT_PLAIN,
                   different ? "differs" : report_why(n));
     }
     table_print(&t, "  ", out);
@@ -270,7 +270,6 @@ int report_failure(const struct settings *s, const struct failure *f)
         json_string(&j, "advice", advice);
         if (f->report)
             report_json(f->report, &j);
-        json_end_object(&j);
         json_finish(&j);
         fflush(stdout);
     } else if (!s->quiet) {

@@ -109,7 +109,7 @@ void child_read_outcome(struct child *c)
         c->start_error = error;
 }
 
-/* Ctrl-Z may stop the child before it executes anything; then no one else would continue it. */
+/* Ctrl-Z may stop the child before it executes anything; then only this process can continue it. */
 static void await_outcome(struct child *c)
 {
     struct pollfd watched = {.fd = c->outcome_fd, .events = POLLIN};
@@ -160,7 +160,7 @@ int child_check(struct child *c, bool kill_group)
         return waitid(P_PID, (id_t)c->pid, &stopped, WSTOPPED | WNOHANG) == 0
                    ? stopped.si_status
                    : 0;
-    /* Until it has been waited for its number cannot be anybody else's. */
+    /* Until it has been waited for, no other process can get its number. */
     if (kill_group)
         kill(-c->pid, SIGKILL);
     reaper_dismiss(c->reaper_fd);
@@ -183,7 +183,7 @@ bool child_stopped(struct child *c, int signal)
             return true; /* it is ours to give */
     }
     if (!c->foreground && (c->tty_fd < 0 || !signals_is_stop(signal)))
-        return false; /* somebody stopped it on purpose and will continue it */
+        return false; /* another process stopped it on purpose and will continue it */
     if (!signals_is_stop(signal))
         signal = SIGTSTP;
     if (c->foreground)

@@ -15,12 +15,12 @@ void process_tree_adopt_orphans(void);
 
 /*
  * Sends KILL to every child of this process. Their children are orphans then and found by the
- * next call: to be repeated until process_tree_is_gone(). Nobody else can be hit, because the number of a
+ * next call: to be repeated until process_tree_is_gone(). No other process can be hit, because the number of a
  * child is not given to another process before it has been waited for.
  */
 void process_tree_kill(void);
 
-/* Forgets the orphans that have ended; `except` is left to be waited for by whoever wants to. */
+/* Forgets the orphans that have ended; `except` is left for child_check() to wait for. */
 void process_tree_reap(pid_t except);
 
 /* There is no child of this process left, and so no process that one of them started. */

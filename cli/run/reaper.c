@@ -11,7 +11,7 @@
 
 #define DISMISSED 0 /* instead of the number of a group */
 
-/* Whoever reads our output must not wait for this process. */
+/* A reader of our output must not wait for this process to close it. */
 static void let_go(int except_fd)
 {
     unsigned except = (unsigned)except_fd;
@@ -52,7 +52,7 @@ int reaper_start(void)
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
         return -1;
-    /* Twice, so that it is nobody's child here: it belongs to no command. */
+    /* Forked twice: it is not a child of this process, so process_tree_kill() does not find it. */
     pid_t pid = fork();
     if (pid == 0) {
         close(ends[1]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A process that waits for this one to die. The kernel kills a child whose parent has been killed,
- * but not the child's children: nobody would renew the lock, and they would work on. So another
+ * but not the child's children: they would go on without a lock. So another
  * process, which no signal to our group reaches, holds one end of a pipe; when the other end
  * closes without a word, it kills the group of the command.
  */
@@ -14,7 +14,7 @@ int reaper_start(void);
 /* In the child, before it executes anything: this group is to go with the parent. */
 void reaper_add_group(int fd);
 
-/* Nobody is left whose number could be relied on: it has nothing more to do. */
+/* The command has ended, and its process group may be gone: it must not be killed any more. */
 void reaper_dismiss(int fd);
 
 #endif

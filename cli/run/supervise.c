@@ -22,7 +22,7 @@
 #define GRACE_PART 3
 #define GRACE_MAX_MS 5000
 
-/* KILL is repeated this often, for this long, until nothing is left of the child's family. */
+/* KILL is repeated this often, for this long, until nothing is left of the child's process tree. */
 #define KILL_AGAIN_NS (2 * NS_PER_MS)
 #define KILL_LIMIT_NS (5000 * NS_PER_MS)
 
@@ -48,7 +48,7 @@ int64_t supervise_start_margin_ms(const struct supervision *w)
     return stops ? w->grace_ms : w->kill_margin_ms;
 }
 
-/* ---- what the user is told ---- */
+/* ---- messages ---- */
 
 static void announce_jeopardy(const struct supervision *w)
 {
@@ -201,6 +201,6 @@ int supervise_child(struct supervision *w)
         if (watched[1].revents)
             on_signals(w);
         if (redlock_process(w->held->client, 0) < 0)
-            w->held->lost = true; /* nobody renews it any more */
+            w->held->lost = true; /* it cannot be renewed any more */
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A child under a lock: signals are passed on, the lock is renewed, and should renewal fail, the
- * child is told in time and gone, with all it started, before the validity ends.
+ * child gets a signal in time and is killed, with all it started, before the validity ends.
  */
 #ifndef CLI_SUPERVISE_H
 #define CLI_SUPERVISE_H
@@ -14,7 +14,7 @@
 
 /* What becomes of the child when the lock is ending under it. */
 enum on_lost {
-    ON_LOST_SIGNAL, /* a signal, and KILL for whoever does not obey */
+    ON_LOST_SIGNAL, /* a signal, then KILL for processes that go on */
     ON_LOST_KILL,   /* KILL instead of the signal */
     ON_LOST_IGNORE, /* it runs on */
 };

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "settings/command.h"
@@ -10,16 +12,11 @@
 
 #define NAME_MAX_BYTES 32 /* of a long option */
 
-void args_begin(struct args *a, const struct command *command, struct settings *settings,
-                int argc, char **argv)
-{
-    *a = (struct args){
-        .command = command, .settings = settings, .argc = argc, .argv = argv, .at = 1};
-}
+/* args_next(): the end of the command line, and the end of reading it. */
+enum { ARGS_END = 0, ARGS_STOP = -1 };
 
 static int stop(struct args *a, int status)
 {
-    a->stopped = true;
     a->status = status;
     return ARGS_STOP;
 }
@@ -74,8 +71,10 @@ static int unknown_name(struct args *a, const char *name)
 /* Hands a setting on, or the option to the subcommand. Returns its id, 0 to go on, or stops. */
 static int deliver(struct args *a, const struct cli_option *o, const char *value)
 {
-    if (o->id == HELP_OPTION)
-        return stop(a, command_help(a->command));
+    if (o->id == HELP_OPTION) {
+        int status = command_help(a->command);
+        return stop(a, status ? status : ARGS_HELPED);
+    }
     if (o->id >= OPTION_OWN)
         return o->id;
     const char *problem = settings_set(a->settings, (enum setting)o->id, value);
@@ -130,7 +129,8 @@ static int short_option(struct args *a, const char **value)
     return deliver(a, o, *value);
 }
 
-int args_next(struct args *a, const char **value)
+/* The next option of the subcommand's own, ARGS_WORD, ARGS_DASHES, ARGS_END or ARGS_STOP. */
+static int args_next(struct args *a, const char **value)
 {
     int id = 0;
     while (id == 0) {
@@ -155,6 +155,36 @@ int args_next(struct args *a, const char **value)
         }
     }
     return id;
+}
+
+int args_read(const struct command *command, struct settings *s, int argc, char **argv,
+              args_take_fn *take, void *data)
+{
+    struct args a = {.command = command, .settings = s, .argc = argc, .argv = argv, .at = 1};
+    const char *value = NULL;
+    int id, status = 0;
+    settings_init(s);
+    while (status == 0 && (id = args_next(&a, &value)) != ARGS_END)
+        status = id == ARGS_STOP ? a.status : take(data, &a, id, value);
+    return status;
+}
+
+bool args_number(const char *value, long low, long high, long *out)
+{
+    char *end;
+    errno = 0;
+    long number = strtol(value, &end, 10);
+    if (*value < '0' || *value > '9' || *end || errno || number < low || number > high)
+        return false;
+    *out = number;
+    return true;
+}
+
+int args_count(const char *option, const char *value, long most, long *out)
+{
+    if (args_number(value, 1, most, out))
+        return 0;
+    return message_usage("%s takes a number from 1 to %ld", option, most);
 }
 
 int command_check_name(const char *name)

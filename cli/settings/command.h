@@ -47,7 +47,7 @@ extern const struct command command_run, command_lock, command_extend, command_u
         SETTING_NO_WAIT, 'n', "no-wait", NULL, "do not wait: try once"                         \
     }
 
-/* The walk over a command line. */
+/* A command line while it is read. */
 struct args {
     const struct command *command;
     struct settings *settings;
@@ -56,21 +56,33 @@ struct args {
     int at;            /* next to be looked at */
     const char *group; /* rest of a cluster of letters like -nq */
     bool only_words;   /* behind -- */
-    bool stopped;      /* args_next() answered ARGS_STOP */
-    int status;        /* and this is the exit status; 0 after --help */
+    int status;        /* why reading stopped: an exit status, or ARGS_HELPED */
 };
 
-enum { ARGS_END = 0, ARGS_STOP = -1, ARGS_WORD = -2, ARGS_DASHES = -3 };
+/* Instead of an option's id: a plain word, the first --. */
+enum { ARGS_WORD = -2, ARGS_DASHES = -3 };
 
-void args_begin(struct args *a, const struct command *command, struct settings *settings,
-                int argc, char **argv);
+/* Instead of an exit status: --help was asked for and printed, nothing is left to do. */
+#define ARGS_HELPED (-1)
 
 /*
- * The next option of the subcommand's own (its id, *value its argument), ARGS_WORD (*value is a
- * plain word), ARGS_DASHES (the first --), ARGS_END, or ARGS_STOP: return args.status, all is
- * said. Settings go into args.settings by themselves.
+ * Takes an option of the subcommand's own with its argument, ARGS_WORD with the word, or
+ * ARGS_DASHES. Returns 0 or an exit status, after saying why.
  */
-int args_next(struct args *a, const char **value);
+typedef int args_take_fn(void *data, struct args *a, int id, const char *value);
+
+/*
+ * Reads a whole command line: settings go into `s`, which it initialises, anything else to `take`.
+ * Returns 0, an exit status after saying why, or ARGS_HELPED.
+ */
+int args_read(const struct command *command, struct settings *s, int argc, char **argv,
+              args_take_fn *take, void *data);
+
+/* Reads a decimal number from low to high; false: it is none. */
+bool args_number(const char *value, long low, long high, long *out);
+
+/* Reads a number from 1 to `most` for `option`; 0 or an exit status, after saying why. */
+int args_count(const char *option, const char *value, long most, long *out);
 
 /* Prints the help of a subcommand to standard output; returns the exit status. */
 int command_help(const struct command *command);

@@ -70,7 +70,7 @@ void settings_free(struct settings *s)
     settings_init(s);
 }
 
-static bool is_given(const struct settings *s, enum setting setting)
+bool settings_is_given(const struct settings *s, enum setting setting)
 {
     return s->given & (1u << setting);
 }
@@ -201,14 +201,14 @@ static int read_environment(struct settings *s)
     const char *nodes = getenv("REDLOCK_NODES");
     if (nodes) {
         /* Set but empty is a mistake in a script; falling back to another node than the rest
-         * of the fleet uses would be a lock that excludes nobody. */
+         * of the fleet uses would be a lock that excludes no other client. */
         const char *problem = settings_set(s, SETTING_NODES, nodes);
         if (problem)
             return message_fail(EXIT_CONFIG, "the environment variable REDLOCK_NODES %s",
                                 problem);
     }
     const char *password = getenv("REDLOCK_PASSWORD");
-    if (password && *password && !is_given(s, SETTING_PASSWORD_FILE)) {
+    if (password && *password && !settings_is_given(s, SETTING_PASSWORD_FILE)) {
         s->password = strdup(password);
         if (!s->password)
             return message_fail(EXIT_INTERNAL, "out of memory");
@@ -287,9 +287,9 @@ bool settings_have_password(const char *nodes)
 int settings_complete(struct settings *s)
 {
     message_use_json(s->json);
-    if (is_given(s, SETTING_NO_WAIT) && is_given(s, SETTING_WAIT))
+    if (settings_is_given(s, SETTING_NO_WAIT) && settings_is_given(s, SETTING_WAIT))
         return message_usage("-n and -w contradict each other: wait or do not wait");
-    if (is_given(s, SETTING_STRICT) && is_given(s, SETTING_NO_GUARD))
+    if (settings_is_given(s, SETTING_STRICT) && settings_is_given(s, SETTING_NO_GUARD))
         return message_usage("--strict and --no-guard contradict each other");
     if (s->quiet && s->verbose)
         return message_usage("-q and -v contradict each other");
@@ -297,15 +297,15 @@ int settings_complete(struct settings *s)
         message_be_quiet();
     for (size_t i = 0; i < s->node_count; i++) {
         if (settings_have_password(s->nodes[i])) {
-            message_warn("everybody on this machine can see the password in --nodes with ps; "
+            message_warn("every user of this machine can see the password in --nodes with ps; "
                          "use REDLOCK_NODES, REDLOCK_PASSWORD or --password-file");
             break;
         }
     }
     s->closed = s->given;
-    if (is_given(s, SETTING_NO_WAIT))
+    if (settings_is_given(s, SETTING_NO_WAIT))
         s->closed |= 1u << SETTING_WAIT;
-    if (is_given(s, SETTING_STRICT) || is_given(s, SETTING_NO_GUARD))
+    if (settings_is_given(s, SETTING_STRICT) || settings_is_given(s, SETTING_NO_GUARD))
         s->closed |= 1u << SETTING_GUARD;
     int status = read_environment(s);
     if (status)
@@ -322,7 +322,7 @@ int settings_complete(struct settings *s)
 int settings_check_ttl(const struct settings *s)
 {
     int64_t max_ttl_ms = s->max_ttl_ms ? s->max_ttl_ms : SETTINGS_MAX_TTL_MS;
-    bool from_file = is_given(s, SETTING_TTL) && !(s->closed & (1u << SETTING_TTL));
+    bool from_file = settings_is_given(s, SETTING_TTL) && !(s->closed & (1u << SETTING_TTL));
     int status = from_file ? EXIT_CONFIG : EXIT_USAGE;
     char ttl[TEXT_TIME_MAX], limit[TEXT_TIME_MAX];
     text_time(ttl, s->ttl_ms);

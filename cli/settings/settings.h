@@ -80,6 +80,9 @@ void settings_free(struct settings *s);
  */
 const char *settings_set(struct settings *s, enum setting setting, const char *value);
 
+/* Has any source given it a value? */
+bool settings_is_given(const struct settings *s, enum setting setting);
+
 /* The setting that a line of the configuration file names; SETTING_NONE when there is none. */
 enum setting settings_key(const char *name);
 const char *settings_name(enum setting setting);

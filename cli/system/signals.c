@@ -80,20 +80,24 @@ void signals_child_interrupted(void)
     found.owed = true;
 }
 
+void signals_die(int signal)
+{
+    sigset_t one;
+    struct sigaction standard = {.sa_handler = SIG_DFL};
+    sigemptyset(&one);
+    sigaddset(&one, signal);
+    sigaction(signal, &standard, NULL);
+    raise(signal);
+    sigprocmask(SIG_UNBLOCK, &one, NULL);
+}
+
 int signals_finish(int status)
 {
     if (status != EXIT_SIGNAL + SIGINT || (!found.typed && !found.owed))
         return status;
-    sigset_t interrupt;
-    struct sigaction standard = {.sa_handler = SIG_DFL};
-    sigemptyset(&interrupt);
-    sigaddset(&interrupt, SIGINT);
-    sigaction(SIGINT, &standard, NULL);
     if (found.owed)
-        kill(0, SIGINT);
-    else
-        raise(SIGINT);
-    sigprocmask(SIG_UNBLOCK, &interrupt, NULL);
+        kill(0, SIGINT); /* blocked here until the next line */
+    signals_die(SIGINT);
     return status;
 }
 

@@ -21,8 +21,11 @@ int signals_next(void);
 void signals_give_back(void);
 
 /* Stops this process as `signal` (SIGTSTP, SIGTTIN, SIGTTOU) does by default. Returns when it
- * goes on, or at once where nobody could continue it. */
+ * goes on, or at once in an orphaned process group, which no shell would continue. */
 void signals_stop_self(int signal);
+
+/* Ends this process by the signal. */
+void signals_die(int signal);
 
 /*
  * Called with the exit status when all is done. A process that Ctrl-C ended has to end by that
@@ -30,7 +33,7 @@ void signals_stop_self(int signal);
  */
 int signals_finish(int status);
 
-/* The child had the terminal and Ctrl-C ended it: our own group has yet to hear of that. */
+/* The child had the terminal and Ctrl-C ended it: our own group has not got the signal yet. */
 void signals_child_interrupted(void);
 
 /* Would this signal, left alone, end or stop the process? */

@@ -23,6 +23,7 @@ static struct {
     int queue_fd; /* where the stream writes while detached; never blocks */
     pthread_t writer;
     size_t dropped_lines;
+    bool drawn; /* a live line is there to be erased */
 } errors;
 
 /* Waits for the reader as long as it takes. A reader that is gone gets nothing. */
@@ -139,7 +140,7 @@ int errors_detach(void)
     return 0;
 }
 
-/* The exit status of a process that cannot say its last words must still be had by killing it. */
+/* A process whose last messages are not read must still end when it is signalled. */
 static void let_signals_end_us(void)
 {
     static const int fatal[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
@@ -170,13 +171,26 @@ void errors_drain(void)
     errors.dropped_lines = 0;
 }
 
-void errors_draw(const char *frame)
+void errors_draw(const char *line)
 {
+    size_t columns = errors_columns(), used;
     int unread = 0;
     if (errors.detached && ioctl(errors.queue_fd, FIONREAD, &unread) == 0 && unread > 0)
         return;
-    fputs(frame, errors_stream());
+    /* A line that wraps could not be erased. */
+    size_t size = text_fitting(line, columns > 0 ? columns - 1 : 0, &used);
+    fprintf(errors_stream(), "\r%.*s\033[K", (int)size, line);
     fflush(errors_stream());
+    errors.drawn = true;
+}
+
+void errors_erase(void)
+{
+    if (!errors.drawn)
+        return;
+    fputs("\r\033[K", errors_stream());
+    fflush(errors_stream());
+    errors.drawn = false;
 }
 
 bool errors_are_on_terminal(void)

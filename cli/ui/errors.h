@@ -32,8 +32,11 @@ int errors_detach(void);
  */
 void errors_drain(void);
 
-/* One frame of a line that is drawn over and over; skipped while the last one is unread. */
-void errors_draw(const char *frame);
+/* Draws the live line of a terminal anew, cut to its width; skipped while the last is unread. */
+void errors_draw(const char *line);
+
+/* Removes the live line, if there is one. */
+void errors_erase(void);
 
 bool errors_are_on_terminal(void);
 size_t errors_columns(void);

@@ -2,6 +2,7 @@
 #include "ui/json.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #include "ui/text.h"
 
@@ -98,6 +99,15 @@ void json_real(struct json *j, const char *key, double value)
     fprintf(j->out, "%.15g", value);
 }
 
+void json_measured(struct json *j, const char *key, double value)
+{
+    begin(j, key);
+    if (isfinite(value) && value >= 0)
+        fprintf(j->out, "%.6g", value);
+    else
+        fputs("null", j->out);
+}
+
 void json_bool(struct json *j, const char *key, bool value)
 {
     begin(j, key);
@@ -106,6 +116,6 @@ void json_bool(struct json *j, const char *key, bool value)
 
 void json_finish(struct json *j)
 {
-    putc('\n', j->out);
+    fputs("}\n", j->out);
     j->comma = false;
 }

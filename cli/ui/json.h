@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writes JSON, one value per line of output, commas by itself. */
+/* Writes JSON: one object per line, commas by itself. */
 #ifndef CLI_JSON_H
 #define CLI_JSON_H
 
@@ -26,9 +26,11 @@ void json_integer(struct json *j, const char *key, int64_t value);
 void json_known(struct json *j, const char *key, int64_t value);
 /* A number with a fraction. */
 void json_real(struct json *j, const char *key, double value);
+/* To six digits; negative or not finite: unknown, null. */
+void json_measured(struct json *j, const char *key, double value);
 void json_bool(struct json *j, const char *key, bool value);
 
-/* Ends the line. */
+/* Ends the outermost object, and the line. */
 void json_finish(struct json *j);
 
 #endif

@@ -53,7 +53,6 @@ static void fail(int status, const char *text)
     if (state.json) {
         struct json j = {.out = stdout};
         message_json_failure(&j, exit_status_word(status), text, status);
-        json_end_object(&j);
         json_finish(&j);
         fflush(stdout);
     } else {
@@ -130,7 +129,7 @@ void message_json_success(struct json *j)
     json_string(j, "command", state.command);
 }
 
-/* The error itself may have met an earlier write, which nobody asked about. */
+/* An earlier write may have failed, and its errno is lost. */
 static bool reader_is_gone(void)
 {
     struct pollfd watched = {.fd = STDOUT_FILENO, .events = POLLOUT};

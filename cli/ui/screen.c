@@ -64,29 +64,7 @@ size_t screen_left(const struct screen *s)
     return s->rows - s->used;
 }
 
-static const char *colour_code(enum screen_colour colour)
-{
-    static const char *const codes[] = {
-        [SCREEN_PLAIN] = "",       [SCREEN_TITLE] = "\033[1m", [SCREEN_HEADING] = "\033[7m",
-        [SCREEN_BAD] = "\033[31m", [SCREEN_WAIT] = "\033[33m",
-    };
-    return codes[colour];
-}
-
-/* Bytes of `text` that fit into the window, and the columns they take. */
-static size_t fitting(const struct screen *s, const char *text, size_t *columns)
-{
-    size_t used = 0;
-    *columns = 0;
-    while (text[used] && *columns < s->columns) {
-        size_t length = text_utf8(text + used);
-        used += length ? length : 1;
-        ++*columns;
-    }
-    return used;
-}
-
-void screen_line(struct screen *s, enum screen_colour colour, const char *text)
+void screen_line(struct screen *s, enum text_colour colour, const char *text)
 {
     size_t columns;
     if (screen_left(s) == 0)
@@ -98,14 +76,14 @@ void screen_line(struct screen *s, enum screen_colour colour, const char *text)
     }
     if (s->used++ > 0)
         fputs("\r\n", stdout);
-    bool coloured = s->colours && colour != SCREEN_PLAIN;
+    bool coloured = s->colours && colour != TEXT_PLAIN;
     if (coloured)
-        fputs(colour_code(colour), stdout);
-    fwrite(text, 1, fitting(s, text, &columns), stdout);
-    if (colour == SCREEN_HEADING && coloured)
+        fputs(text_colour_code(colour), stdout);
+    fwrite(text, 1, text_fitting(text, s->columns, &columns), stdout);
+    if (colour == TEXT_HEADING && coloured)
         printf("%*s", (int)(s->columns - columns), "");
     if (coloured)
-        fputs("\033[0m", stdout);
+        fputs(text_colour_code(TEXT_PLAIN), stdout);
     if (columns < s->columns)
         fputs("\033[K", stdout);
 }

@@ -11,9 +11,9 @@
 #include <stddef.h>
 #include <termios.h>
 
-#define SCREEN_LINE_MAX 1024
+#include "ui/text.h"
 
-enum screen_colour { SCREEN_PLAIN, SCREEN_TITLE, SCREEN_HEADING, SCREEN_BAD, SCREEN_WAIT };
+#define SCREEN_LINE_MAX 1024
 
 struct screen {
     bool full;    /* a terminal, all of it ours */
@@ -34,7 +34,7 @@ void screen_begin(struct screen *s);
 size_t screen_left(const struct screen *s);
 
 /* A line, cut to the width of the window; nothing when the window is full. */
-void screen_line(struct screen *s, enum screen_colour colour, const char *text);
+void screen_line(struct screen *s, enum text_colour colour, const char *text);
 
 /* Ends a frame. */
 void screen_end(struct screen *s);

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "ui/errors.h"
-#include "ui/text.h"
 
 void table_begin(struct table *t, const char *const *heading)
 {
@@ -24,7 +23,7 @@ void table_row(struct table *t)
     t->rows++;
 }
 
-void table_set(struct table *t, size_t column, enum table_colour colour, const char *text)
+void table_set(struct table *t, size_t column, enum text_colour colour, const char *text)
 {
     assert(column < t->columns && t->rows > 1);
     text_safe(t->cell[t->rows - 1][column].text, TABLE_CELL_MAX, text);
@@ -42,17 +41,6 @@ static size_t column_width(const struct table *t, size_t column)
     }
     size_t heading = text_width(t->cell[0][column].text);
     return widest == 0 ? 0 : widest > heading ? widest : heading;
-}
-
-static const char *colour_code(enum table_colour colour)
-{
-    static const char *const codes[] = {
-        [TABLE_PLAIN] = "",
-        [TABLE_GOOD] = "\033[32m",
-        [TABLE_BAD] = "\033[31m",
-        [TABLE_WAIT] = "\033[33m",
-    };
-    return codes[colour];
 }
 
 void table_print(const struct table *t, const char *margin, FILE *out)
@@ -75,12 +63,12 @@ void table_print(const struct table *t, const char *margin, FILE *out)
             if (*text)
                 fprintf(out, "%*s", (int)owed, "");
             owed = *text ? 0 : owed;
-            bool coloured = colours && *text && t->cell[row][column].colour != TABLE_PLAIN;
+            bool coloured = colours && *text && t->cell[row][column].colour != TEXT_PLAIN;
             if (coloured)
-                fputs(colour_code(t->cell[row][column].colour), out);
+                fputs(text_colour_code(t->cell[row][column].colour), out);
             fputs(text, out);
             if (coloured)
-                fputs("\033[0m", out);
+                fputs(text_colour_code(TEXT_PLAIN), out);
             owed += width[column] - text_width(text) + 2;
         }
         putc('\n', out);

@@ -8,18 +8,18 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "ui/text.h"
+
 #define TABLE_COLUMNS_MAX 10
 #define TABLE_ROWS_MAX 64 /* the servers of `redlock dev`, and the heading */
 #define TABLE_CELL_MAX REDLOCK_TEXT_MAX
-
-enum table_colour { TABLE_PLAIN, TABLE_GOOD, TABLE_BAD, TABLE_WAIT };
 
 struct table {
     size_t columns;
     size_t rows;
     struct {
         char text[TABLE_CELL_MAX];
-        enum table_colour colour;
+        enum text_colour colour;
     } cell[TABLE_ROWS_MAX][TABLE_COLUMNS_MAX];
 };
 
@@ -30,7 +30,7 @@ void table_begin(struct table *t, const char *const *heading);
 void table_row(struct table *t);
 
 /* Sets a cell of the last row. */
-void table_set(struct table *t, size_t column, enum table_colour colour, const char *text);
+void table_set(struct table *t, size_t column, enum text_colour colour, const char *text);
 
 /* Prints it with `margin` before every line. Columns empty in every row are left out. */
 void table_print(const struct table *t, const char *margin, FILE *out);

@@ -151,6 +151,16 @@ size_t text_width(const char *text)
     return width;
 }
 
+size_t text_fitting(const char *text, size_t columns, size_t *used)
+{
+    size_t size = 0;
+    for (*used = 0; text[size] && *used < columns; ++*used) {
+        size_t length = text_utf8(text + size);
+        size += length ? length : 1;
+    }
+    return size;
+}
+
 void text_fit(char *out, size_t size, const char *text, size_t columns)
 {
     size_t used = 0, at = 0, last = 0;
@@ -185,6 +195,16 @@ bool text_colours(bool on_terminal)
     const char *no_color = getenv("NO_COLOR");
     const char *term = getenv("TERM");
     return on_terminal && !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
+}
+
+const char *text_colour_code(enum text_colour colour)
+{
+    static const char *const codes[] = {
+        [TEXT_PLAIN] = "\033[0m",   [TEXT_GOOD] = "\033[32m",    [TEXT_BAD] = "\033[31m",
+        [TEXT_WAIT] = "\033[33m",   [TEXT_UNKNOWN] = "\033[36m", [TEXT_TITLE] = "\033[1m",
+        [TEXT_HEADING] = "\033[7m",
+    };
+    return codes[colour];
 }
 
 /* Edit distance of two words, counting a swap of neighbours as one. */

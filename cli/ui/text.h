@@ -43,7 +43,7 @@ void text_time(char out[TEXT_TIME_MAX], int64_t time_ms);
 /* A round trip: "0.31 ms"; "-" when negative. */
 void text_rtt(char out[TEXT_TIME_MAX], int32_t rtt_us);
 
-/* The first eight characters of a lock value: whoever knows all of it can unlock. */
+/* The first eight characters of a lock value: a user that knows all of it can unlock. */
 void text_holder(char out[TEXT_HOLDER_MAX], const char *value);
 
 /* An owner: short ones in full, of others the first eight characters, as with a value. */
@@ -51,6 +51,9 @@ void text_owner(char out[TEXT_OWNER_MAX], const char *owner);
 
 /* Columns that `text` takes on a terminal, one per character. */
 size_t text_width(const char *text);
+
+/* Bytes of `text` that fit into so many columns; *used becomes the columns they take. */
+size_t text_fitting(const char *text, size_t columns, size_t *used);
 
 /* `text`, safe, cut or filled up with blanks to exactly so many columns; out has four bytes for
  * each and four more. */
@@ -62,8 +65,21 @@ size_t text_columns(int fd);
 /* Do the locale's characters include more than ASCII, as UTF-8? */
 bool text_is_utf8(void);
 
+enum text_colour {
+    TEXT_PLAIN,
+    TEXT_GOOD,
+    TEXT_BAD,
+    TEXT_WAIT,
+    TEXT_UNKNOWN,
+    TEXT_TITLE,
+    TEXT_HEADING
+};
+
 /* Colours are for terminals, and NO_COLOR is respected. */
 bool text_colours(bool on_terminal);
+
+/* What switches a colour on; TEXT_PLAIN: what switches any colour off. */
+const char *text_colour_code(enum text_colour colour);
 
 /* What is nearest to `word` among `candidates` (NULL-terminated), or NULL when nothing is. */
 const char *text_nearest(const char *word, const char *const *candidates);

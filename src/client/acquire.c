@@ -29,7 +29,7 @@ static int64_t wait_deadline_ns(int64_t wait_ms)
 {
     if (wait_ms == 0)
         return 0;
-    return wait_ms == REDLOCK_WAIT_FOREVER ? RL_NEVER_NS : rl_now_ns() + wait_ms * RL_MS_NS;
+    return wait_ms == REDLOCK_WAIT_FOREVER ? RL_NEVER_NS : rl_now_ns() + wait_ms * RL_NS_PER_MS;
 }
 
 /* The mutex is held; the request has been read. NULL: out of memory. */
@@ -43,7 +43,7 @@ static redlock_lock *start_acquire(redlock *client, const struct acquisition *wa
         .kind = (uint8_t)request->kind,
         .slots = (uint16_t)request->slots,
         .max_extensions = request->max_extensions,
-        .max_hold_ns = request->max_hold_ms * RL_MS_NS,
+        .max_hold_ns = request->max_hold_ms * RL_NS_PER_MS,
     };
     redlock_lock *lock = rl_lock_new(client, wanted->names, &terms);
 
@@ -62,7 +62,7 @@ static redlock_lock *start_acquire(redlock *client, const struct acquisition *wa
     }
     if (request->done)
         lock->wait_deadline_ns = wanted->wait_deadline_ns;
-    rl_handle_acquire(&client->engine, &lock->handle, wanted->ttl_ms * RL_MS_NS,
+    rl_handle_acquire(&client->engine, &lock->handle, wanted->ttl_ms * RL_NS_PER_MS,
                       wanted->wait_deadline_ns, rl_now_ns());
     return lock;
 }

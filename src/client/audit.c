@@ -22,7 +22,7 @@ static const enum rl_op queue_ops[3] = {RL_OP_TICKET, RL_OP_ACQUIRE, RL_OP_RELEA
 /* Of no line of ours: whoever is told to wake it finds nobody. */
 #define AUDIT_WAITER UINT64_MAX
 /* So long does a connection that listens get to come up. */
-#define EAR_WAIT_NS (500 * (int64_t)RL_MS_NS)
+#define EAR_WAIT_NS (500 * (int64_t)RL_NS_PER_MS)
 
 /* What the nodes answered is judged later; only a question that could not be asked is an error. */
 static int ask(redlock *client, redlock_lock *lock, enum rl_op question,

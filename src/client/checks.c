@@ -174,7 +174,7 @@ static void check_clock(const struct rl_audit *audit, uint8_t i, uint32_t doubts
 static void check_latency(const struct rl_audit *audit, uint8_t i)
 {
     const struct rl_engine *engine = &audit->client->engine;
-    int64_t ttl_ns = audit->ttl_ms * RL_MS_NS;
+    int64_t ttl_ns = audit->ttl_ms * RL_NS_PER_MS;
     int64_t allowed_us = rl_lock_node_timeout_ns(&engine->policy, ttl_ns) / 1000;
     char text[SENTENCE_MAX];
 

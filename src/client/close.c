@@ -48,7 +48,7 @@ static void drain(redlock *client, int64_t end_ns)
     rl_turn(client, 0);
     for (int64_t now_ns = rl_now_ns(); now_ns < end_ns && !is_drained(client);
          now_ns = rl_now_ns())
-        rl_turn(client, (int)((end_ns - now_ns) / RL_MS_NS) + 1);
+        rl_turn(client, (int)((end_ns - now_ns) / RL_NS_PER_MS) + 1);
 }
 
 /* `done` runs exactly once for everything that was started: what is left ends here. */

@@ -129,21 +129,21 @@ static void set_policy(redlock *client, const redlock_options *o)
     client->max_ttl_ms = o->max_ttl_ms;
     client->warn = o->warn;
     client->warn_data = o->warn_data;
-    client->engine.max_ttl_ns = (int64_t)o->max_ttl_ms * RL_MS_NS;
+    client->engine.max_ttl_ns = (int64_t)o->max_ttl_ms * RL_NS_PER_MS;
     client->engine.guard_mode = o->flags & REDLOCK_NO_GUARD ? RL_GUARD_OFF
                                 : o->flags & REDLOCK_STRICT ? RL_GUARD_STRICT
                                                             : RL_GUARD_DEFAULT;
     client->engine.random = rl_entropy_jitter;
     client->engine.secret = rl_entropy_draw;
     client->engine.random_data = &client->entropy;
-    client->engine.stall_ns = rl_link_stall_ns((int64_t)o->node_timeout_ms * RL_MS_NS);
+    client->engine.stall_ns = rl_link_stall_ns((int64_t)o->node_timeout_ms * RL_NS_PER_MS);
     client->engine.policy = (struct rl_policy){
         .node_count = (uint8_t)o->node_count,
         .quorum = rl_quorum((uint8_t)o->node_count),
         .drift_ppm = o->drift_ppm,
-        .node_timeout_ns = (int64_t)o->node_timeout_ms * RL_MS_NS,
-        .retry_min_ns = (int64_t)o->retry_min_ms * RL_MS_NS,
-        .retry_max_ns = (int64_t)o->retry_max_ms * RL_MS_NS,
+        .node_timeout_ns = (int64_t)o->node_timeout_ms * RL_NS_PER_MS,
+        .retry_min_ns = (int64_t)o->retry_min_ms * RL_NS_PER_MS,
+        .retry_max_ns = (int64_t)o->retry_max_ms * RL_NS_PER_MS,
     };
 }
 
@@ -154,7 +154,7 @@ static void set_up_conn(redlock *client, struct rl_conn *conn, uint8_t i,
 
     conn->link.engine = &client->engine;
     conn->link.node = i;
-    conn->link.connect_timeout_ns = (int64_t)o->connect_timeout_ms * RL_MS_NS;
+    conn->link.connect_timeout_ns = (int64_t)o->connect_timeout_ms * RL_NS_PER_MS;
     conn->reactor = &client->reactor;
     conn->url = url;
     conn->tls_context = url->tls ? client->tls : NULL;

@@ -33,7 +33,7 @@ static void start_operation(redlock_lock *lock, enum rl_operation operation, int
     lock->is_simple &= !done;
     lock->done_data = data;
     if (operation == RL_EXTENSION)
-        rl_handle_extend(engine, &lock->handle, ttl_ms * RL_MS_NS, rl_now_ns());
+        rl_handle_extend(engine, &lock->handle, ttl_ms * RL_NS_PER_MS, rl_now_ns());
     else
         rl_handle_release(engine, &lock->handle, rl_now_ns());
 }

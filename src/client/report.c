@@ -103,7 +103,7 @@ static void describe_guard(const struct rl_guard *guard, redlock_node_info *out)
                        (ends_ns == INT64_MAX || ends_ns > now_ns);
     out->quarantine_ms = -1;
     if (out->quarantined && ends_ns != INT64_MAX)
-        out->quarantine_ms = (ends_ns - now_ns) / RL_MS_NS;
+        out->quarantine_ms = (ends_ns - now_ns) / RL_NS_PER_MS;
     if (out->quarantined)
         rl_watch_describe(guard, now_ns, out->text, sizeof out->text);
     rl_report_clock(guard, out);

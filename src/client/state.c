@@ -24,7 +24,7 @@ int64_t redlock_remaining_ms(const redlock_lock *lock)
     int64_t deadline_ns = redlock_deadline_ns(lock);
     int64_t left_ns = deadline_ns ? deadline_ns - rl_now_ns() : 0;
 
-    return left_ns > 0 ? left_ns / RL_MS_NS : 0;
+    return left_ns > 0 ? left_ns / RL_NS_PER_MS : 0;
 }
 
 static int state_of(const redlock_lock *lock)

@@ -22,7 +22,6 @@
 #include "redlock.h"
 
 #define RL_LOCKS_KEPT 1024
-#define RL_MS_NS RL_NS_PER_MS
 
 /* What the owner of a handle is waiting for. */
 enum rl_operation {

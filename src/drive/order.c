@@ -12,7 +12,7 @@
 #include "io/clock.h"
 
 /* Sockets that no turn has looked at for this long may have closed meanwhile. */
-#define STALE_NS RL_MS_NS
+#define STALE_NS RL_NS_PER_MS
 
 /* ---- the inbox ---- */
 

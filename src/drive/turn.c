@@ -145,10 +145,10 @@ static bool await_turn(redlock *client, int timeout_ms)
 
     clock_gettime(CLOCK_MONOTONIC, &end);
     end.tv_sec += timeout_ms / 1000;
-    end.tv_nsec += (long)(timeout_ms % 1000) * RL_MS_NS;
-    if (end.tv_nsec >= 1000 * RL_MS_NS) {
+    end.tv_nsec += (long)(timeout_ms % 1000) * RL_NS_PER_MS;
+    if (end.tv_nsec >= 1000 * RL_NS_PER_MS) {
         end.tv_sec++;
-        end.tv_nsec -= 1000 * RL_MS_NS;
+        end.tv_nsec -= 1000 * RL_NS_PER_MS;
     }
     while (client->turning) {
         if (timeout_ms < 0)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "engine/link.h"
 
-#define MS_NS ((int64_t)1000000)
+#include "core/time.h"
 
 /* Delay before connecting again: random in the upper half of a bound that doubles. */
-#define RETRY_FIRST_NS (20 * MS_NS)
-#define RETRY_MAX_NS (1000 * MS_NS)
+#define RETRY_FIRST_NS (20 * RL_NS_PER_MS)
+#define RETRY_MAX_NS (1000 * RL_NS_PER_MS)
 
-#define STALL_MIN_NS (1000 * MS_NS)
+#define STALL_MIN_NS (1000 * RL_NS_PER_MS)
 #define STALL_NODE_TIMEOUTS 2
 
 struct rl_session *rl_link_session(const struct rl_link *link)

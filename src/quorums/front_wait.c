@@ -36,11 +36,11 @@ int rl_front_wait(redlock *member, struct epoll_event *events, int timeout_ms)
 {
     const struct rl_front *front = member->group;
     struct epoll_event ready[REDLOCK_QUORUMS_MAX];
-    int64_t end_ns = rl_now_ns() + (int64_t)timeout_ms * RL_MS_NS;
+    int64_t end_ns = rl_now_ns() + (int64_t)timeout_ms * RL_NS_PER_MS;
 
     for (;;) {
         int64_t left_ns = timeout_ms < 0 ? 0 : end_ns - rl_now_ns();
-        int left_ms = timeout_ms < 0 ? -1 : left_ns > 0 ? (int)(left_ns / RL_MS_NS) + 1 : 0;
+        int left_ms = timeout_ms < 0 ? -1 : left_ns > 0 ? (int)(left_ns / RL_NS_PER_MS) + 1 : 0;
         int count = epoll_wait(front->epoll_fd, ready, REDLOCK_QUORUMS_MAX, left_ms);
         bool own = count <= 0; /* the time is over, or a signal came */
         bool busy = false;

@@ -7,7 +7,7 @@ export HOME=$tmp/home XDG_CONFIG_HOME=
 mkdir -p "$HOME/.config/redlock" "$tmp/xdg/redlock"
 conf=$HOME/.config/redlock/redlock.conf
 
-# nodes OPTION...: which nodes are asked? Nobody listens on these ports.
+# nodes OPTION...: which nodes are asked? No server listens on these ports.
 nodes() {
     "$redlock" nodes --json --connect-timeout 200ms "$@" | grep -o '"address":"[^"]*"' |
         cut -d'"' -f4 | paste -sd,
@@ -76,7 +76,7 @@ try "$redlock" lock -n -t 3 x
 expect 'a bad value is found even where the command line wins' 78 'redlock.conf:1: ttl'
 printf 'redis://user:sEcReT@host/?a=b\nredis://user:sEcReT@host\n' >"$conf"
 mistake '1: expected: key = value'
-unlike 'and what may be a password is not shown' "$err" sEcReT
+unlike '   and what may be a password is not shown' "$err" sEcReT
 printf 'ttl = 2m\nnodes = 127.0.0.1:1\n' >"$conf"
 try "$redlock" lock -n x
 expect 'a TTL beyond the maximum, from the file: 78' 78 'beyond the maximum'
@@ -93,7 +93,7 @@ expect 'a file that is named must exist' 78 'cannot read the configuration file 
 try env REDLOCK_CONFIG=/nonexistent "$redlock" lock -n x
 expect 'in the environment as well' 78 'configuration file /nonexistent'
 try "$redlock" lock -n --config / x
-expect 'and be a file' 78 'Is a directory'
+expect '   and be a file' 78 'Is a directory'
 if [ "$(id -u)" != 0 ]; then
     : >"$conf"
     chmod 000 "$conf"

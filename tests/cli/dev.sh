@@ -113,13 +113,13 @@ server=$("$redlock" dev --dir "$tmp/mine" list | awk 'NR == 3 { print $4 }')
 kill -TERM $dev
 wait $dev
 is 'TERM ends it' $? 0
-that 'with its servers, hung ones too' gone "$server"
-that 'and its directory' [ ! -e "$tmp/mine" ]
+that '   with its servers, hung ones too' gone "$server"
+that '   and its directory' [ ! -e "$tmp/mine" ]
 mkdir "$tmp/there"
 try "$redlock" dev -n 1 --dir "$tmp/there" -- true
 is 'a directory that was there stays, empty' "$status:$(ls "$tmp/there")" 0:
 try "$redlock" dev --dir "$tmp/there" list
-expect 'nobody there: 69' 69 'no `redlock dev` answers'
+expect 'no redlock dev in that directory: 69' 69 'no `redlock dev` answers'
 unset REDLOCK_NODES
 
 # Killed outright.
@@ -139,7 +139,7 @@ dev=$!
 eventually [ -s "$tmp/up" ]
 kill -TERM $dev
 wait $dev
-is 'TERM goes to the command, whose status counts' $? 12
+is 'TERM goes to the command, and its status counts' $? 12
 
 # Programs and ports.
 server=$(command -v redis-server || command -v valkey-server)

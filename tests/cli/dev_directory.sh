@@ -17,7 +17,7 @@ refused() {
 mkdir -m 0770 "$tmp/group"
 refused 'a directory that the group can write to' "$tmp/group" "others can write.*chmod go-w $tmp/group"
 mkdir -m 0707 "$tmp/world"
-refused 'a directory that everybody can write to' "$tmp/world" "others can write.*chmod go-w $tmp/world"
+refused 'a directory that every user can write to' "$tmp/world" "others can write.*chmod go-w $tmp/world"
 chmod go-w "$tmp/group"
 try "$redlock" dev -n 1 --dir "$tmp/group" -- echo ran
 is 'after that chmod it is taken' "$status:$out" 0:ran

@@ -3,9 +3,9 @@
 # What comes from outside, names of locks and arguments alike, cannot drive a terminal or be shown
 # as something else; a URL with a password in it is never repeated.
 . "$(dirname "$0")/lib.bash" "$@"
+needs jq iconv
 inside_dev 3 "$@"
 unhurried
-"${CC:-cc}" -o "$tmp/check" "$here/json_check.c" || exit 1
 
 # C0, DEL, C1 (CSI), line separators and the characters that change the direction of writing.
 steering=$'\033[31m\177\302\233\302\200\302\237\330\234\342\200\216\342\200\217\342\200\250\342\200\251\342\200\252\342\200\256\342\201\246\342\201\251'
@@ -56,7 +56,7 @@ escaped='"name":"a\\u001b\[31m\\u007f\\u009b\\u0080\\u009f\\u061c\\u200e\\u200f\
 for sub in "status --json" "top --json -n 1" "lock --json -n" "nodes --json --where"; do
     # shellcheck disable=SC2086
     try "$redlock" $sub "$(case $sub in top*) printf %s -q ;; *) printf %s "$name" ;; esac)"
-    that "$sub is JSON" "$tmp/check" <"$tmp/out"
+    that "$sub is JSON" json_lines <"$tmp/out"
     harmless '   and harmless' "$tmp/out"
     like '   and its name is escaped' "$out" "$escaped"
 done

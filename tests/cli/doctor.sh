@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # `redlock doctor` finds each planted fault, says what to do, and its status says whether one is there.
-# The cheap half of it warns whoever opens a client.
+# Its cheap half is a warning of every subcommand that opens a client.
 . "$(dirname "$0")/lib.bash" "$@"
 inside_dev 3 "$@"
 unhurried
@@ -21,7 +21,7 @@ second=127.0.0.1:$(port 2)
 
 try "$redlock" doctor
 expect 'nothing wrong: 0' 0
-is 'and only the summary' "$(sed 's/[0-9]\+/N/g' "$tmp/out")" 'N nodes, N checks: N ok, N warn, N fail, N unknown (-v shows all)'
+is '   and only the summary' "$(sed 's/[0-9]\+/N/g' "$tmp/out")" 'N nodes, N checks: N ok, N warn, N fail, N unknown (-v shows all)'
 like '   which counts' "$out" '3 nodes, [0-9]+ checks: [0-9]+ ok, 0 warn, 0 fail, 0 unknown'
 unlike 'no colours without a terminal' "$out" $'\033'
 is 'nothing is left behind' "$(ask "$(port 1)" KEYS 'redlock:*')" '*0'
@@ -34,7 +34,7 @@ is '-q: the status alone' "$status:$out$err" 0:
 
 finds 'an even number' 0 '^  warn +number ' 'odd' --nodes "$first,$second"
 try "$redlock" lock -n --nodes "$first,$second" even
-expect 'a warning for whoever opens a client' 0 '^redlock: warning: .*even number'
+expect 'a subcommand that opens a client warns' 0 '^redlock: warning: .*even number'
 is '   once' "$(grep -c warning "$tmp/err")" 1
 try "$redlock" lock -n -q --nodes "$first,$second" even-quiet
 is '   none with -q' "$status:$err" 0:
@@ -79,5 +79,5 @@ finds 'a restarted node' 0 '^  warn +guard .*restarted not long ago; may vote in
 "$redlock" dev kill 2 >/dev/null
 finds 'no majority' 69 '^  fail +number +1 of 3 nodes reachable' 'no lock can be acquired'
 try "$redlock" doctor --nodes 127.0.0.1:1
-expect 'nobody there at all: 69' 69
+expect 'no node answers at all: 69' 69
 done_testing

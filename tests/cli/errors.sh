@@ -27,14 +27,14 @@ everywhere_free() {
     local k
     for k in 1 2 3; do [ "$(ask "$(port $k)" EXISTS "redlock:$1")" = :0 ] || return 1; done
 }
-# The command of most cases: says that it runs, and ends when it is told to.
+# The command of most cases: says that it runs, and ends when FILE.enough exists.
 cat >"$tmp/work" <<'EOS'
 echo "$$" >"$1.up"
 until [ -e "$1.enough" ]; do read -r -t 0.05 _ <>"$2"; done
 EOS
 mkfifo "$tmp/never"
 
-# Only one file writes to standard error, so that nothing else can block there.
+# Only one file writes to standard error, so that no other code can block there.
 found=$(cd "$here/../.." &&
     grep -rlE --include='*.c' '\bstderr\b|perror\(|fileno\(2\)|write\(2' cli tools | tr '\n' ' ')
 is 'one file of the command writes to standard error' "$found" 'cli/ui/errors.c '
@@ -94,7 +94,7 @@ asleep() { [[ "$(cat "/proc/$wrapper/task/"*/wchan 2>/dev/null)" == *pipe_write*
 eventually asleep
 kill -TERM $wrapper
 wait $wrapper
-is 'TERM ends a process that cannot say its last words' $? 143
+is 'TERM ends a process whose last messages are not read' $? 143
 touch "$tmp/taken.enough"
 wait $holder
 closes
@@ -147,7 +147,7 @@ eventually past_the_ttl
 that 'a child that is slow to begin: the lock is renewed meanwhile' held born
 kill -CONT "$child"
 wait $wrapper
-is '   but the child does not trust the time it was given: 76' $? 76
+is '   the child compares the clock itself and does not start the command: 76' $? 76
 that '   and the command never ran' [ ! -e "$tmp/born.ran" ]
 
 # A redlock that was stopped comes too late to kill in time, and says so.

@@ -33,7 +33,7 @@ that 'waiting for ever for nodes is not silent' \
     eventually grep -qs 'too few nodes can vote' "$tmp/warning"
 "$redlock" dev resume 2 >/dev/null
 wait
-is 'and succeeds when they come back' "$(cat "$tmp/patient")" $'at last\n0'
+is '   and succeeds when they come back' "$(cat "$tmp/patient")" $'at last\n0'
 "$redlock" dev start 1 >/dev/null 2>&1
 unhurried
 "$redlock" init -q --yes || not_ok init
@@ -43,7 +43,7 @@ is '   and all are up' "$(grep -c ' up ' "$tmp/out")" 3
 try "$redlock" lock -n --nodes "127.0.0.1:$(port 1)" x
 expect 'one node is a majority of one' 0
 
-# Somebody who does not speak the protocol: the control socket of `redlock dev`.
+# A server that does not speak the protocol: the control socket of `redlock dev`.
 control=unix://$REDLOCK_DEV/control
 try "$redlock" lock -n --nodes "$control" x
 like 'not a Redis server: 69' "$status" '^69$'
@@ -68,7 +68,7 @@ echo "password-file = $tmp/password" >"$tmp/conf"
 try "$redlock" lock -n --config "$tmp/conf" by-config
 expect 'password-file in the configuration file' 0
 try env REDLOCK_PASSWORD=wrong "$redlock" lock -n --config "$tmp/conf" weaker
-expect 'which is weaker than REDLOCK_PASSWORD' 77
+expect '   which is weaker than REDLOCK_PASSWORD' 77
 with=
 for k in 1 2 3; do with=$with,redis://:$secret@127.0.0.1:$(port $k); done
 try env REDLOCK_NODES="$with" "$redlock" lock -n by-url

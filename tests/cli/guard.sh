@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Servers that have just started do not vote: who, why, for how long, and the two ways out.
+# Servers that have just started do not vote: which, why, for how long, and the two ways out.
 . "$(dirname "$0")/lib.bash" "$@"
 inside_dev 5 "$@"
 unhurried
@@ -20,7 +20,7 @@ for sub in 'lock -n x' 'run -n x true' 'run -w 300ms x true'; do
     try timeout 10 "$redlock" $sub
     expect "$sub: 69" 69 'of 5 nodes are in quarantine'
     for k in 1 2 3; do
-        like "   node $k: who, why and for how long" "$err" \
+        like "   node $k: why and for how long" "$err" \
             "127.0.0.1:$(port $k) +in quarantine .*restarted not long ago; may vote in [0-9]+ s"
     done
     like '   the ways out: wait, or vouch for them' "$err" 'next: wait (1 min|[0-9]+)[^,]* s .*`redlock init`'
@@ -35,7 +35,7 @@ like '   quarantine and the time that is left' "$out" "127.0.0.1:$(port 2) +up +
 like '   the others vote' "$out" "127.0.0.1:$(port 4) +up +votes "
 like '   with their clocks' "$out" "127.0.0.1:$(port 5) .* [+-]0\.0[0-9]+ s "
 try "$redlock" status x
-like 'status: who is in quarantine, why and for how long' "$out" "^in quarantine: 127.0.0.1:$(port 2) .restarted not long ago; may vote in [0-9]+ s"
+like 'status: which node is in quarantine, why and for how long' "$out" "^in quarantine: 127.0.0.1:$(port 2) .restarted not long ago; may vote in [0-9]+ s"
 try "$redlock" nodes --no-guard
 like 'nodes --no-guard' "$out" "127.0.0.1:$(port 2) +up +off "
 try "$redlock" lock -n --no-guard trusting
@@ -59,18 +59,18 @@ if has_terminal; then
     }
     asked n
     is 'init on a terminal asks, and n is no' "$status" 1
-    like '   what is stated is explained' "$out" 'nobody holds a lock on them'
+    like '   what is stated is explained' "$out" 'no client holds a lock on them'
     like '   for which nodes' "$out" "127.0.0.1:$(port 1)"
-    like '   no change is told' "$out" 'nothing was changed'
+    like '   the user learns that nothing was changed' "$out" 'nothing was changed'
     asked y
-    is 'and y is yes' "$status" 0
+    is '   and y is yes' "$status" 0
 else
     left_out 'init on a terminal'
     try "$redlock" init --yes
     expect 'init --yes' 0
 fi
 wait
-is 'whoever waited gets the lock' "$(cat "$tmp/patient")" $'at last\n0'
+is 'a run that waited gets the lock' "$(cat "$tmp/patient")" $'at last\n0'
 try "$redlock" lock -n now
 expect 'now they vote' 0
 try "$redlock" init --yes

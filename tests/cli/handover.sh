@@ -7,22 +7,22 @@ unhurried
 
 try "$redlock" lock -t 5s a
 expect 'lock' 0
-is 'and nothing but one line' "$(wc -l <"$tmp/out"):$err" 1:
+is '   and nothing but one line' "$(wc -l <"$tmp/out"):$err" 1:
 value=$out
-like 'which is the value' "$value" '^[0-9a-f]{40}$'
+like '   which is the value' "$value" '^[0-9a-f]{40}$'
 is 'the key is there after the process has ended' "$(ask "$(port 1)" EXISTS redlock:a)" :1
 ttl=$(ask "$(port 2)" PTTL redlock:a)
-between 'and expires' "${ttl#:}" 1000 5000
+between '   and expires' "${ttl#:}" 1000 5000
 
 try "$redlock" status a b
 expect 'status' 0
-like 'held: by whom, for how long, by how many' "$out" \
+like 'status of a held lock: holder, time left, votes' "$out" \
     "^a: held by ${value:0:8}…, [0-9.]+ (s|ms) left, 3/3 votes$"
 like 'free' "$out" '^b: free, 0/3 votes$'
 unlike 'the value is not given away' "$out$err" "$value"
 try "$redlock" status -v a
 like 'status -v: node by node' "$out" "127.0.0.1:$(port 3) +held by another +mutex +${value:0:8}…"
-unlike 'nor there' "$out$err" "$value"
+unlike '   nor there' "$out$err" "$value"
 try "$redlock" status --held a
 expect 'status --held: held is 0' 0
 try "$redlock" status --held -q a b
@@ -30,9 +30,9 @@ is 'some free is 1, and -q is silent' "$status:$out$err" 1:
 
 try "$redlock" extend -t 30s a "$value"
 expect 'extend' 0
-is 'is silent' "$out$err" ''
+is '   is silent' "$out$err" ''
 ttl=$(ask "$(port 1)" PTTL redlock:a)
-between 'and renews' "${ttl#:}" 20000 30000
+between '   and renews' "${ttl#:}" 20000 30000
 is 'the lock is still there afterwards' "$(ask "$(port 2)" EXISTS redlock:a)" :1
 try "$redlock" extend -t 1s a "$value"
 ttl=$(ask "$(port 1)" PTTL redlock:a)
@@ -41,22 +41,22 @@ status=0
 echo "$value" | "$redlock" extend a - || status=$?
 is 'extend: the value from standard input' $status 0
 try env REDLOCK_VALUE="$value" "$redlock" extend a
-expect 'and from REDLOCK_VALUE' 0
+expect '   and from REDLOCK_VALUE' 0
 try "$redlock" extend a 0000
 expect 'extend with a wrong value: 76' 76 'held by another'
 unlike 'the value is not given away' "$out$err" "$value"
 try "$redlock" extend never "$value"
 expect 'extend what was never held: 76' 76 'no such key'
-is 'and it was not made' "$(ask "$(port 1)" EXISTS redlock:never)" :0
+is '   and it was not made' "$(ask "$(port 1)" EXISTS redlock:never)" :0
 
 try "$redlock" unlock a 0000
 expect 'unlock with a wrong value: 76' 76 'another holds it'
-is 'and the lock is untouched' "$(ask "$(port 1)" EXISTS redlock:a)" :1
+is '   and the lock is untouched' "$(ask "$(port 1)" EXISTS redlock:a)" :1
 printf '%s\r\n' "$value" >"$tmp/value"
 try "$redlock" unlock a - <"$tmp/value"
 expect 'unlock, the value from standard input' 0
-is 'is silent' "$out$err" ''
-is 'and the key is gone' "$(ask "$(port 1)" EXISTS redlock:a)" :0
+is '   is silent' "$out$err" ''
+is '   and the key is gone' "$(ask "$(port 1)" EXISTS redlock:a)" :0
 try "$redlock" unlock a "$value"
 expect 'unlock again: 76' 76 'already expired'
 
@@ -71,17 +71,17 @@ expect 'extend after it expired: 76' 76
 "$redlock" lock a >/dev/null
 try "$redlock" lock -n a
 expect 'lock -n: busy is 75' 75 'held by another'
-is 'and prints no value' "$out" ''
+is '   and prints no value' "$out" ''
 try "$redlock" lock -w 200ms a
 expect 'lock -w: elapsed is 75' 75
 free_all a
 
-# Nobody reads the value.
+# The reader of the value is gone.
 status=0
 "$redlock" lock -t 30s piped 2>"$tmp/err" >/dev/full || status=$?
 err=$(cat "$tmp/err")
 expect 'a value that cannot be written: 70' 70 'released again'
-is 'and the lock was released' "$(ask "$(port 1)" EXISTS redlock:piped)" :0
+is '   and the lock was released' "$(ask "$(port 1)" EXISTS redlock:piped)" :0
 mkfifo "$tmp/pipe"
 ("$redlock" lock -t 30s piped 2>"$tmp/err" >"$tmp/pipe"; echo $? >"$tmp/status") &
 exec {gone}<"$tmp/pipe" {gone}<&-
@@ -98,10 +98,10 @@ ask "$(port 2)" SET redlock:hand x NX PX 60000 >/dev/null
 try "$redlock" lock -n hand
 expect 'a key set by hand is respected' 75
 try "$redlock" status hand
-like 'and shown: the nodes disagree' "$out" "^hand: held by x…, .* 2/3 votes"
+like '   and shown: the nodes disagree' "$out" "^hand: held by x…, .* 2/3 votes"
 like 'so node by node' "$out" "127.0.0.1:$(port 3) +no such key"
 value=$("$redlock" lock --prefix '' plain)
 is 'an empty prefix gives the plain key' "$(ask "$(port 1)" EXISTS plain)" :1
 try "$redlock" unlock --prefix '' plain "$value"
-expect 'and finds it again' 0
+expect '   and finds it again' 0
 done_testing

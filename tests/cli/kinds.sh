@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Readers and writers, slots, several names at once: who excludes whom, by every way to take and
+# Readers and writers, slots, several names at once: which exclude each other, by every way to take and
 # to give back.
 . "$(dirname "$0")/lib.bash" "$@"
 inside_dev 3 "$@"
@@ -37,13 +37,13 @@ refused() {
 
 holding --shared x
 enters 'readers share' --shared x
-enters '   -s is the same' -s x
+enters '   -s is short for --shared' -s x
 refused 'a writer has to wait for them' x
 refused '   slots too' --slots 5 x
 refused '   and several names' x y
 that '   which leave nothing behind' free y
 let_go
-that 'then it is free' free x
+that '   then it is free' free x
 
 holding x
 refused 'a writer excludes readers' -s x
@@ -55,7 +55,7 @@ holding --slots 2 x
 enters 'two slots: a second may come' --slots 2 x
 other=$("$redlock" lock -t 30s --slots 2 x)
 refused '   a third may not' --slots 2 x
-refused '   with another number of slots nobody may' --slots 3 x
+refused '   nor a holder with another number of slots' --slots 3 x
 refused '   nor a reader' -s x
 like 'status counts them' "$("$redlock" status x)" '^x: 2 of 2 slots taken, '
 "$redlock" unlock x "$other"
@@ -64,7 +64,7 @@ let_go
 slot=$("$redlock" run --slots 3 x -- sh -c 'echo "$REDLOCK_SLOT $REDLOCK_KIND"')
 like 'REDLOCK_SLOT and REDLOCK_KIND' "$slot" '^[123] semaphore$'
 slots=$(for i in 1 2 3; do "$redlock" lock -t 20s --slots 3 gpu --json | grep -o '"slot":[0-9]*'; done | sort | paste -sd' ')
-is 'everybody has a slot of his own' "$slots" '"slot":1 "slot":2 "slot":3'
+is 'every holder has another slot' "$slots" '"slot":1 "slot":2 "slot":3'
 is 'no slot without --slots' "$("$redlock" run x -- sh -c 'echo ${REDLOCK_SLOT-none}')" none
 
 # Several names.
@@ -74,7 +74,7 @@ refused '   also for readers' -s b
 refused '   also together with others' c d
 that '   and d stays free' free d
 let_go
-that 'and given back' free c
+that '   and given back' free c
 names=$("$redlock" run one 'two words' one three -- sh -c 'echo "$REDLOCK_NAME/$REDLOCK_NAMES/$REDLOCK_KIND"')
 is 'REDLOCK_NAMES, a line each' "$names" $'one/one\ntwo words\nthree/mutex'
 is 'not with one name' "$("$redlock" run one -- sh -c 'echo "${REDLOCK_NAMES-none}"')" none

@@ -8,8 +8,9 @@ redlock=$(readlink -f "${1:?usage: $0 PATH-OF-REDLOCK}")
 # shellcheck disable=SC2034 # used by the tests
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 failed=0
+about=
 
-# Settings of whoever runs the tests must not reach them.
+# Settings of the user that runs the tests must not reach them.
 unset REDLOCK_PASSWORD REDLOCK_VALUE REDLOCK_SERVER REDLOCK_OWNER REDLOCK_HELD NO_COLOR
 [ -n "${REDLOCK_DEV:-}" ] || unset REDLOCK_NODES
 export REDLOCK_CONFIG=/dev/null
@@ -22,13 +23,26 @@ umask 022
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
+# intent WHAT: a WHAT that is indented adds to the last that was not; both are printed, so that
+# every line of output stands alone.
+intent() {
+    local more=${1#"${1%%[! ]*}"}
+    case $1 in
+    ' '*) printf '%s: %s' "$about" "${more#and }" ;;
+    *) printf '%s' "$1" ;;
+    esac
+}
+
+# Each notes WHAT for the indented ones that follow it.
 ok() {
-    printf 'ok - %s\n' "$1"
+    printf 'ok - %s\n' "$(intent "$1")"
+    [[ $1 == ' '* ]] || about=$1
 }
 
 not_ok() {
     failed=1
-    printf 'not ok - %s\n' "$1"
+    printf 'not ok - %s\n' "$(intent "$1")"
+    [[ $1 == ' '* ]] || about=$1
     [ $# -lt 2 ] || printf '%s\n' "$2" | sed 's/^/#   /'
 }
 
@@ -81,6 +95,16 @@ unlike() {
     if grep -Eq -- "$3" <<<"$2"; then not_ok "$1" "'$3' is in: $2"; else ok "$1"; fi
 }
 
+# json_lines: standard input is lines, and each of them is one JSON value in UTF-8. jq also takes
+# broken UTF-8 and numbers that are none in JSON: these are looked for outside of strings.
+json_lines() {
+    cat >"$tmp/json"
+    [ -s "$tmp/json" ] && iconv -f UTF-8 -t UTF-8 "$tmp/json" >/dev/null &&
+        jq -R fromjson "$tmp/json" >/dev/null &&
+        ! LC_ALL=C sed -E 's/"([^"\\]|\\.)*"//g' "$tmp/json" |
+        grep -E '(^|[^0-9.eE+-])-?(0[0-9]|[+.])|[.]([^0-9]|$)|[Nn]a[Nn]|[Ii]nf'
+}
+
 # What a test needs is looked for before it begins. needs THING...: a program, or `terminal`. Where
 # one is missing, the whole test is skipped, with a sentence.
 needs() {
@@ -93,7 +117,7 @@ needs() {
     done
 }
 
-# skip WHY: ends the test; 77 is what ctest is told to read as "skipped".
+# skip WHY: ends the test; ctest reads 77 as "skipped".
 skip() {
     printf '# skipped: %s\n' "$1"
     [ $failed = 0 ] && exit 77
@@ -214,8 +238,8 @@ finish() {
     screen=$(tr -d '\0\r' <"$tmp/screen")
 }
 
-# queued NAME [N]: so many wait for it on the first server (one). unqueued NAME: nobody does,
-# anywhere.
+# queued NAME [N]: so many wait for it on the first server (one). unqueued NAME: no waiter
+# is left on any server.
 queued() {
     [ "$(ask "$(port 1)" ZCARD "redlock.queue:$1")" = ":${2:-1}" ]
 }

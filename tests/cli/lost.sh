@@ -34,13 +34,13 @@ end=$((${EPOCHREALTIME/./} / 1000))
 err=$(cat "$tmp/errors")
 like 'the message says so' "$err" 'the command was killed'
 like 'the table says which node was gone' "$err" "127.0.0.1:$(port 1) +(connection refused|unreachable)"
-like 'and which was hung' "$err" "127.0.0.1:$(port 2) +(timed out|unreachable|no answer yet)"
-like 'and what to do next' "$err" 'next: '
+like '   and which was hung' "$err" "127.0.0.1:$(port 2) +(timed out|unreachable|no answer yet)"
+like '   and what to do next' "$err" 'next: '
 that 'TERM came first' grep -q TERM "$tmp/log"
 last=$(grep alive "$tmp/log" | tail -n1 | cut -d' ' -f2)
 last=$((${last/./} / 1000))
 # The lock was valid until at most a TTL after the last moment a majority was there.
-that 'and the command was dead before the validity ended' [ "$last" -le $((lost + 1500)) ]
+that '   and the command was dead before the validity ended' [ "$last" -le $((lost + 1500)) ]
 that 'in good time' [ $((end - start)) -lt 8000 ]
 
 # A command that obeys TERM.
@@ -54,7 +54,7 @@ dev kill 1
 dev kill 2
 wait $wrapper
 is 'a command that obeys TERM: 76 as well' $? 76
-like 'and the message says so' "$(cat "$tmp/errors")" 'could not be renewed, and the command was stopped'
+like '   and the message says so' "$(cat "$tmp/errors")" 'could not be renewed, and the command was stopped'
 dev start 1
 dev start 2
 init
@@ -78,7 +78,7 @@ eventually [ -s "$tmp/up" ]
 free_all a
 wait $wrapper
 is 'the keys are gone: 76' $? 76
-like 'and the message says so' "$(cat "$tmp/errors")" 'lost while the command ran'
+like '   and the message says so' "$(cat "$tmp/errors")" 'lost while the command ran'
 like 'node by node' "$(cat "$tmp/errors")" '127.0.0.1:[0-9]+ +no such key'
 
 # They are deleted just before the command ends: found out at release.
@@ -92,5 +92,5 @@ free_all a
 "$redlock" run -t 20s a -- bash -c 'redlock dev kill 1 && redlock dev kill 2; exit 6' \
     >/dev/null 2>"$tmp/errors"
 is 'no majority at release: the status of the command' $? 6
-like 'with a warning' "$(cat "$tmp/errors")" 'too few nodes confirmed the release'
+like '   with a warning' "$(cat "$tmp/errors")" 'too few nodes confirmed the release'
 done_testing

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # One `redlock run` inside another: the same owner enters again, also by way of another lock, and
-# whoever would wait for himself is told at once.
+# a `redlock run` that would wait for itself is refused at once.
 . "$(dirname "$0")/lib.bash" "$@"
 inside_dev 3 "$@"
 unhurried
@@ -19,7 +19,7 @@ is 'as deep as one likes, without waiting' "$status:$out" 0:deep
 try "$redlock" run a -- sh -c 'redlock run a -- true; redlock status --held -q a'
 expect 'the inner end leaves the outer hold alone' 0
 fences=$("$redlock" run a -- sh -c 'echo $REDLOCK_FENCE; redlock run a -- sh -c "echo \$REDLOCK_FENCE"')
-is 'one token for the whole family' "$(sort -u <<<"$fences" | wc -l)" 1
+is 'all nested runs have one token' "$(sort -u <<<"$fences" | wc -l)" 1
 
 # The owner.
 "$redlock" run a -- sh -c 'echo "$REDLOCK_OWNER $REDLOCK_KIND"; redlock run b -- sh -c "echo \$REDLOCK_OWNER"' >"$tmp/owners"
@@ -35,7 +35,7 @@ is '   also by REDLOCK_OWNER' "$(REDLOCK_OWNER=me "$redlock" run -n shop -- echo
 try "$redlock" run -n --owner you shop -- echo in
 expect '   another owner does not' 75
 try "$redlock" run -n shop -- echo in
-expect '   nor does nobody in particular' 75
+expect '   nor does a request without an owner' 75
 try "$redlock" lock -n shop
 expect '   nor a plain lock' 75
 second=$(REDLOCK_OWNER=me "$redlock" lock -n -t 30s shop)
@@ -58,7 +58,7 @@ try timeout 20 "$redlock" run outer -- sh -c '
 expect 'two children of one lock exclude each other on another' 0
 unlike '   and never met' "$err" 'exists'
 
-# Waiting for oneself.
+# A wait for a lock that an enclosing run holds.
 refused() {
     local what=$1 pattern=$2
     shift 2

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# `redlock run` when three of five nodes hang: who is told, when, and that nothing of the command is
+# `redlock run` when three of five nodes hang: what is said, when, and that nothing of the command is
 # left when the validity ends.
 . "$(dirname "$0")/lib.bash" "$@"
 needs "${CC:-cc}" ps pgrep setsid
@@ -17,12 +17,12 @@ hang() {
 wrapper=$!
 eventually [ -s "$tmp/up" ]
 hang hang
-that 'the first failed renewal is told' eventually grep -qs 'heals could not be renewed' "$tmp/errors"
+that 'the first failed renewal is reported' eventually grep -qs 'heals could not be renewed' "$tmp/errors"
 hang resume
-that 'and that it worked again' eventually grep -qs 'heals was renewed again' "$tmp/errors"
+that '   and that it worked again' eventually grep -qs 'heals was renewed again' "$tmp/errors"
 touch "$tmp/enough"
 wait $wrapper
-is 'then the command ends as it likes' $? 7
+is '   then the command ends as it likes' $? 7
 line=$(grep 'could not be renewed' "$tmp/errors")
 for k in 2 3 5; do like "the line names node $k" "$line" "127.0.0.1:$(port $k) (timed out|unreachable)"; done
 for k in 1 4; do unlike "and not node $k" "$line" "127.0.0.1:$(port $k) "; done
@@ -54,9 +54,9 @@ begun() {
 eventually begun
 hang hang
 
-# last WHAT [WHO]: how long before the end of the validity it was last alive, in milliseconds.
+# last WHAT [PROCESS]: how long before the end of the validity it was last alive, in milliseconds.
 last() {
-    awk -v end="$(cat "$tmp/$1.end")" -v who="${2:-.}" '$1 ~ who && $2 == "alive" && $3 > last { last = $3 }
+    awk -v end="$(cat "$tmp/$1.end")" -v process="${2:-.}" '$1 ~ process && $2 == "alive" && $3 > last { last = $3 }
         END { printf "%d", (end - last) / 1000000 }' "$tmp/$1.log"
 }
 # heard WHAT SIGNAL: the same for the moment it got a signal; empty when it did not.
@@ -87,9 +87,9 @@ is 'usr1: instead of TERM' "$(heard usr1 TERM)" ''
 that 'usr1: and it was dead before the end' [ "$(last usr1)" -gt 0 ]
 ends term 76
 between 'term: TERM came first' "$(heard term TERM)" 1500 2050
-for who in command group daemon; do
-    that "term: $who lived on, but not to the end ($(last term $who) ms before)" [ "$(last term $who)" -gt 0 ]
-    between "term: $who had all of its time" "$(last term $who)" 1 900
+for process in command group daemon; do
+    that "term: $process lived on, but not to the end ($(last term $process) ms before)" [ "$(last term $process)" -gt 0 ]
+    between "term: $process had all of its time" "$(last term $process)" 1 900
 done
 like 'term: the message' "$err" 'the command was killed before it ended'
 for k in 2 3 5; do like "term: the table names node $k" "$err" "^ +127.0.0.1:$(port $k) +(timed out|unreachable|no answer yet)"; done
@@ -98,11 +98,11 @@ like 'term: and what to do' "$err" 'next: check what it protected'
 ends ignore 76
 that 'ignore: the command ran on to its own end' [ "$(last ignore)" -lt 0 ]
 is 'ignore: without a signal' "$(heard ignore TERM)" ''
-like 'ignore: it is told when it is lost' "$err" 'was lost, and the command runs on'
+like 'ignore: a message says when the lock is lost' "$err" 'was lost, and the command runs on'
 like 'ignore: and at the end' "$err" 'the command ran on$'
 hang resume
 
-# A reader that does not read must not keep anybody from being stopped in time.
+# A reader that does not read must not keep the command from being stopped in time.
 mkfifo "$tmp/full"
 exec {full}<>"$tmp/full"
 dd if=/dev/zero of="$tmp/full" bs=4096 oflag=nonblock 2>/dev/null
@@ -118,7 +118,7 @@ eventually still
 kill -KILL $wrapper
 wait $wrapper 2>/dev/null
 exec {full}>&-
-that 'and before the end' [ "$(last full)" -gt 0 ]
+that '   and before the end' [ "$(last full)" -gt 0 ]
 hang resume
 
 # What a command leaves behind when nothing is wrong is left alone.

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.bash" "$@"
 
 if [ -z "${REDLOCK_DEV:-}" ]; then
-    # How they are written. Nobody listens on these ports, and nobody needs to: no node is asked.
+    # How they are written. No server listens on these ports, and none has to: no node is asked.
     export HOME=$tmp XDG_CONFIG_HOME=
     homes() {
         "$redlock" nodes "$@" --where one --where two --where=three --where four --where five \
@@ -27,7 +27,7 @@ if [ -z "${REDLOCK_DEV:-}" ]; then
     is 'a ; in a password ends nothing' \
         "$("$redlock" nodes -v --nodes 'redis://u:a;b@127.0.0.1:1' --where x 2>"$tmp/ignored" | tail -n 1)" \
         '  127.0.0.1:1'
-    is 'nor the = of a socket' "$("$redlock" nodes -v --nodes 'unix:///nowhere?db=1' --where x | tail -n 1)" \
+    is '   nor the = of a socket' "$("$redlock" nodes -v --nodes 'unix:///nowhere?db=1' --where x | tail -n 1)" \
         '  /nowhere'
 
     wrong() {
@@ -134,7 +134,7 @@ unlike '   and of no other' "$out" 'quorum q2'
 try "$redlock" init --yes --quorum q3
 expect '   not of one that is not there' 64 'none of the quorums'
 
-# Somebody else has another idea of the quorums.
+# A client with another set of quorums.
 REDLOCK_NODES=${one#q1=} "$redlock" lock -n -t 20s "$second" >"$tmp/stray"
 try "$redlock" doctor
 expect 'doctor sees a lock that lives elsewhere' 1

@@ -8,7 +8,7 @@ unhurried
 
 try "$redlock" run a -- sh -c 'redlock status --held -q a'
 expect 'the lock is held while the command runs' 0
-that 'and released after it' free a
+that '   and released after it' free a
 
 for n in 0 1 42 75 76 255; do
     try "$redlock" run a -- sh -c "exit $n"
@@ -16,13 +16,13 @@ for n in 0 1 42 75 76 255; do
 done
 try "$redlock" run a -- sh -c 'kill -TERM $$'
 expect 'a command killed by TERM: 128 + 15' 143
-that 'and the lock was released' free a
+that '   and the lock was released' free a
 try "$redlock" run a -- sh -c 'kill -KILL $$'
 expect 'a command killed by KILL: 128 + 9' 137
 
 try "$redlock" run a -- "$tmp/nothing"
 expect 'no such command: 127' 127 'cannot run .*/nothing: No such file'
-that 'and the lock was released' free a
+that '   and the lock was released' free a
 try "$redlock" run a no-such-command-anywhere
 expect 'no such command in PATH: 127' 127
 : >"$tmp/plain"
@@ -34,7 +34,7 @@ expect 'a directory: 126' 126
 is 'standard input gets through' "$(printf 'one\ntwo\n' | "$redlock" run a -- cat)" $'one\ntwo'
 is 'all of a long one' "$(head -c 3000000 /dev/zero | "$redlock" run a -- wc -c)" 3000000
 is 'arguments get through' "$("$redlock" run a -- printf '%s|' 'x y' '' -n --help)" 'x y||-n|--help|'
-is 'without -- too' "$("$redlock" run a printf '%s|' -n -w --help)" '-n|-w|--help|'
+is '   without -- too' "$("$redlock" run a printf '%s|' -n -w --help)" '-n|-w|--help|'
 is 'a second -- is the command'"'"'s' "$("$redlock" run a -- echo -- -w)" '-- -w'
 is 'options after NAME' "$("$redlock" run a -t 3 -n echo -n hi)" 'hi'
 is 'a name that starts with a dash' "$("$redlock" run -- -a -- sh -c 'echo $REDLOCK_NAME')" '-a'
@@ -53,7 +53,7 @@ fence() {
 }
 one=$(fence a) two=$(fence a)
 like 'REDLOCK_FENCE is a number' "$one" '^[0-9]+$'
-that 'and grows from one holder to the next' [ "$two" -gt "$one" ]
+that '   and grows from one holder to the next' [ "$two" -gt "$one" ]
 like 'status shows it' "$("$redlock" status a)" ", fence $two$"
 is '--no-fence: there is none' "$(fence --no-fence plain)" none
 is '   not that of a lock around it either' "$("$redlock" run a -- redlock run --no-fence plain -- sh -c 'echo "${REDLOCK_FENCE-none}"')" none
@@ -80,11 +80,11 @@ is 'closed standard files do no harm' $status 5
 other=$("$redlock" lock -t 30s busy)
 try "$redlock" run -n busy -- echo ran
 expect '-n: busy is 75' 75 'held by another'
-is 'and nothing ran' "$out" ''
+is '   and nothing ran' "$out" ''
 like 'the table names every node' "$err" "127.0.0.1:$(port 3) +held by another"
-like 'with the time that is left' "$err" '(2[0-9]|30)\.[0-9] s'
-like 'and says what to do' "$err" 'next: .*-w TIME'
-unlike 'without giving the value away' "$err" "$other"
+like '   with the time that is left' "$err" '(2[0-9]|30)\.[0-9] s'
+like '   and says what to do' "$err" 'next: .*-w TIME'
+unlike '   without giving the value away' "$err" "$other"
 start=$(now_ms)
 try "$redlock" run -w 0.3 busy -- echo ran
 expect '-w: elapsed is 75 as well' 75 'held by another'
@@ -127,7 +127,7 @@ eventually childless
 kill -TERM $wrapper
 wait $wrapper
 is 'TERM ends --min-hold early, with the status of the command' $? 4
-that 'and the lock was released' free a
+that '   and the lock was released' free a
 
 # From here on the servers want a password.
 export REDLOCK_PASSWORD=secret

@@ -60,7 +60,7 @@ for s in INT:130 TERM:143 HUP:129 QUIT:131; do
     wait $wrapper
     is "${s%:*} ends the wait" $? "${s#*:}"
 done
-that 'and the command never ran' [ ! -e "$tmp/ran" ]
+that '   and the command never ran' [ ! -e "$tmp/ran" ]
 try "$redlock" unlock busy "$value"
 expect 'the other still holds the lock' 0
 
@@ -74,7 +74,7 @@ wait $wrapper 2>/dev/null
 that 'kill -9 takes the command with it' eventually gone "$child"
 that '   and its background job' eventually gone "$grandchild"
 try "$redlock" run -w 10 a -- true
-expect 'and the lock is free after its TTL' 0
+expect '   and the lock is free after its TTL' 0
 
 # Stopped and continued, away from any terminal.
 setsid "$redlock" run -t 2s a -- bash -c "echo \$\$ >'$tmp/pid2'; trap 'exit 8' TERM; while :; do read -r -t 5 _ <>'$tmp/never'; done" &
@@ -86,10 +86,10 @@ state() {
 }
 kill -TSTP $wrapper
 that 'TSTP stops the command' eventually state "$child" T
-that 'and the wrapper goes on' eventually state $wrapper S
+that '   and the wrapper goes on' eventually state $wrapper S
 kill -CONT $wrapper
 that 'CONT continues it' eventually state "$child" S
 kill -TERM $wrapper
 wait $wrapper
-is 'and it can still be ended' $? 8
+is '   and it can still be ended' $? 8
 done_testing

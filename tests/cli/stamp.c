@@ -29,10 +29,10 @@ static long long now_ns(void)
     return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-static void note(int fd, const char *who, const char *what)
+static void note(int fd, const char *process, const char *what)
 {
     char line[64];
-    int length = snprintf(line, sizeof line, "%s %s %lld\n", who, what, now_ns());
+    int length = snprintf(line, sizeof line, "%s %s %lld\n", process, what, now_ns());
     if (write(fd, line, (size_t)length) != length)
         _exit(1);
 }
@@ -62,11 +62,11 @@ int main(int argc, char **argv)
     int obeys = strcmp(argv[3], "obey") == 0;
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGUSR1, &action, NULL);
-    const char *who = become();
+    const char *process = become();
     while (now_ns() < end_ns) {
-        note(fd, who, "alive");
-        if (got && strcmp(who, "command") == 0) {
-            note(fd, who, got == SIGTERM ? "TERM" : "USR1");
+        note(fd, process, "alive");
+        if (got && strcmp(process, "command") == 0) {
+            note(fd, process, got == SIGTERM ? "TERM" : "USR1");
             if (obeys)
                 return 0;
         }

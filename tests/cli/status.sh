@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# `redlock status`: every kind, who waits, what is there at all, and nodes that disagree.
+# `redlock status`: every kind, the waiters, the list of all locks, and nodes that disagree.
 . "$(dirname "$0")/lib.bash" "$@"
 inside_dev 3 "$@"
 unhurried
@@ -51,13 +51,13 @@ is '   a line for each' "$("$redlock" status --json | wc -l)" 5
 owner=$("$redlock" run a -- sh -c 'redlock status a; echo $REDLOCK_OWNER')
 unlike 'a made up owner is not given away' "$(head -n 1 <<<"$owner")" "$(tail -n 1 <<<"$owner")"
 
-# Who waits.
+# Waiters.
 "$redlock" run plain -- true &
 one=$!
 eventually queued plain 1
 "$redlock" run -s plain -- true &
 eventually queued plain 2
-like 'how many wait, and who is first' "$("$redlock" status plain)" '3/3 votes, 2 waiting \(first: w[0-9a-f]{7}…\)$'
+like 'how many wait, and the first of them' "$("$redlock" status plain)" '3/3 votes, 2 waiting \(first: w[0-9a-f]{7}…\)$'
 like '   in JSON' "$("$redlock" status --json plain)" '"waiters":2,"head":"w[0-9a-f]{7}…"'
 kill $one
 wait $one
@@ -69,7 +69,7 @@ wait
 ask "$(port 2)" DEL redlock:mine >/dev/null
 try "$redlock" status mine
 like 'a node without the key' "$out" '^mine: held by .*, 2/3 votes, nodes disagree$'
-like '   is told apart' "$out" "127.0.0.1:$(port 2) +no such key .*differs$"
+like '   it is marked' "$out" "127.0.0.1:$(port 2) +no such key .*differs$"
 is '   alone' "$(grep -c differs <<<"$out")" 1
 try "$redlock" status --json mine
 like '   in JSON' "$out" '"disagree":true'

@@ -45,11 +45,11 @@ like 'in a pipeline it gets the terminal when it reads' "$screen" '<piped>'
 value=$("$redlock" lock -t 30s busy)
 terminal "$redlock run busy -- true"
 that 'waiting is shown' shows 'waiting for busy'
-that 'with the holder and the time left' shows "held by ${value:0:8}"
+that '   with the holder and the time left' shows "held by ${value:0:8}"
 printf '\003' >&"$keys"
 finish
 is 'Ctrl-C ends the wait' "$status" 130
-like 'and the line is erased' "$screen" $'\r?\033\\[K'
+like '   and the line is erased' "$screen" $'\r?\033\\[K'
 unlike 'the value is not given away' "$screen" "$value"
 terminal "bash $tmp/script busy"
 shows 'waiting for busy'
@@ -83,7 +83,7 @@ printf '\032' >&"$keys"
 that 'Ctrl-Z gives the shell its prompt' shows Stopped
 printf 'fg\n' >&"$keys"
 printf 'after fg\n' >&"$keys"
-that 'and fg continues the command' shows 'AFTER fg'
+that '   and fg continues the command' shows 'AFTER fg'
 printf '\004' >&"$keys"
 printf 'exit\n' >&"$keys"
 finish

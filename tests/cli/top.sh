@@ -23,7 +23,7 @@ like 'slots' "$out" '^gpu +semaphore +1/3 +0 +49\.[0-9] s +-$'
 like 'a long name is cut' "$out" '^0{20,}… mutex'
 is 'what most wait for comes first' "$(sed -n '/^NAME/{n;p}' <<<"$out" | cut -d' ' -f1)" busy
 that 'a frame is 80 columns wide' [ "$(wc -L <<<"$out")" -le 80 ]
-unlike 'without escapes' "$out" $'\033'
+unlike '   without escapes' "$out" $'\033'
 like 'the sum' "$out" '3 of 3 nodes answer, 2 needed; 4 held, 1 waiting'
 
 start=$(now_ms)

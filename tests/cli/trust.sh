@@ -86,7 +86,7 @@ unlike 'of a link the file counts' "$err" 'others can write'
 lock --config /dev/null
 is 'devices are not judged' "$status:$err" 0:
 lock --config <(echo 'ttl = 1s')
-is 'nor pipes' "$status:$err" 0:
+is '   nor pipes' "$status:$err" 0:
 
 refused_if_writable 'the password file' "$tmp/password" --user friend --password-file "$tmp/password"
 read_by_others "$tmp/password" 644 'the password' --user friend --password-file "$tmp/password"

@@ -4,14 +4,14 @@
 . "$(dirname "$0")/lib.bash" "$@"
 inside_dev 1 "$@"
 
-# The server numbers its connections: it will show whether anybody came.
+# The server numbers its connections: it will show whether a client came.
 first=$(ask "$(port 1)" CLIENT ID)
 long=$(printf '%0513d' 0)
 sixteen=$(seq -s, -f 'h%.0f' 16)
 
 declare -A messages
 
-# mistake STATUS PATTERN ARGUMENT...: fails with a message nobody else uses.
+# mistake STATUS PATTERN ARGUMENT...: fails with a message of its own.
 mistake() {
     local want=$1 pattern=$2
     shift 2

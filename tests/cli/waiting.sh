@@ -41,7 +41,7 @@ waiter=$!
 eventually queued w
 kill -INT $waiter
 wait $waiter
-that 'nor does one for several names' unqueued w
+that '   nor does one for several names' unqueued w
 that '   with any of them' unqueued other
 
 # As long as was said: by the best reading, a busy machine only adds.
@@ -71,20 +71,20 @@ for i in 1 2 3; do
     eventually queued w $i
 done
 try "$redlock" run -n --fair w -- true
-expect '--fair: not before those who wait' 75
+expect '--fair: not before a waiter that came earlier' 75
 "$redlock" unlock w "$value"
 wait
 is 'in the order in which they came' "$(paste -sd' ' "$tmp/order")" '1 2 3'
-that 'and nobody is left in line' unqueued w
+that 'no waiter is left in the queue' unqueued w
 
 # One line on standard error, with -v, where no terminal shows it.
 value=$("$redlock" lock -t 40s w)
-"$redlock" run -v w -- true 2>"$tmp/told" &
+"$redlock" run -v w -- true 2>"$tmp/said" &
 eventually queued w
-that '-v: one line when the waiting begins' eventually grep -q "^redlock run: waiting for w: 1st in line, held by ${value:0:8}… for up to" "$tmp/told"
+that '-v: one line when the waiting begins' eventually grep -q "^redlock run: waiting for w: 1st in line, held by ${value:0:8}… for up to" "$tmp/said"
 "$redlock" unlock w "$value"
 wait
-is '   and only one' "$(grep -c waiting "$tmp/told")" 1
+is '   and only one' "$(grep -c waiting "$tmp/said")" 1
 try "$redlock" run -v w -- true
 unlike '   none when there is nothing to wait for' "$err" waiting
 done_testing

@@ -8,8 +8,6 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "bench/load.h"
-#include "bench/progress.h"
 #include "lock/terms.h"
 #include "report/report.h"
 #include "settings/command.h"
@@ -42,27 +40,7 @@ enum {
 #define WAIT "10s"
 #define CONNECT_NS (1000 * NS_PER_MS)
 
-struct bench {
-    struct settings settings;
-    struct bench_plan plan;
-    struct bench_result *result;
-    struct progress progress;
-    redlock *client[BENCH_CLIENTS_MAX];
-    int signal_fd;
-};
-
 /* ---- the command line ---- */
-
-static int read_number(const char *option, const char *value, long most, long *out)
-{
-    char *end;
-    errno = 0;
-    long number = strtol(value, &end, 10);
-    if (*value < '0' || *value > '9' || *end || errno || number < 1 || number > most)
-        return message_usage("--%s takes a number from 1 to %ld", option, most);
-    *out = number;
-    return 0;
-}
 
 static int read_rate(struct bench_plan *p, const char *value)
 {
@@ -82,23 +60,17 @@ static int read_duration(struct bench_plan *p, const char *value)
     return 0;
 }
 
-static int read_option(struct bench_plan *p, int id, const char *value)
+static int take(void *data, struct args *a, int id, const char *value)
 {
-    long number = 0;
-    int status = 0;
+    struct bench_plan *p = data;
+    (void)a;
     switch (id) {
     case OPTION_CALLERS:
-        status = read_number("callers", value, BENCH_CALLERS_MAX, &number);
-        p->callers = (uint32_t)number;
-        return status;
+        return args_count("--callers", value, BENCH_CALLERS_MAX, &p->callers);
     case OPTION_CLIENTS:
-        status = read_number("clients", value, BENCH_CLIENTS_MAX, &number);
-        p->clients = (uint32_t)number;
-        return status;
+        return args_count("--clients", value, BENCH_CLIENTS_MAX, &p->clients);
     case OPTION_LOCKS:
-        status = read_number("count", value, COUNT_MAX, &number);
-        p->count = (uint64_t)number;
-        return status;
+        return args_count("--count", value, COUNT_MAX, &p->count);
     case OPTION_DURATION:
         return read_duration(p, value);
     case OPTION_RATE:
@@ -121,32 +93,13 @@ static int read_option(struct bench_plan *p, int id, const char *value)
     }
 }
 
-static int read_options(struct bench *b, struct args *a)
-{
-    const char *value;
-    int id, status;
-    while ((id = args_next(a, &value)) != ARGS_END) {
-        if (id == ARGS_STOP)
-            return a->status;
-        status = read_option(&b->plan, id, value);
-        if (status)
-            return status;
-    }
-    return 0;
-}
-
-static bool is_given(const struct settings *s, enum setting setting)
-{
-    return s->given & (1u << setting);
-}
-
 /* What holds for locks that protect something does not have to hold for these. */
 static int set_own_defaults(struct settings *s)
 {
     const char *problem = NULL;
-    if (!is_given(s, SETTING_TTL))
+    if (!settings_is_given(s, SETTING_TTL))
         problem = settings_set(s, SETTING_TTL, TTL);
-    if (!problem && !is_given(s, SETTING_WAIT))
+    if (!problem && !settings_is_given(s, SETTING_WAIT))
         problem = settings_set(s, SETTING_WAIT, WAIT);
     return problem ? message_fail(EXIT_INTERNAL, "%s", problem) : 0;
 }
@@ -155,12 +108,12 @@ static int complete(struct bench *b)
 {
     struct bench_plan *p = &b->plan;
     struct settings *s = &b->settings;
-    if (is_given(s, SETTING_WAIT) && !p->one_name)
+    if (settings_is_given(s, SETTING_WAIT) && !p->one_name)
         return message_usage(
-            "-w goes with --one-name only: nobody waits for a name of his own");
+            "-w goes with --one-name only: callers with names of their own never wait");
     if (p->clients > p->callers)
-        return message_usage("--clients %u are more than the %u callers; raise -c", p->clients,
-                             p->callers);
+        return message_usage("--clients %ld are more than the %ld callers; raise -c",
+                             p->clients, p->callers);
     int status = set_own_defaults(s);
     if (status == 0)
         status = settings_complete(s);
@@ -300,14 +253,14 @@ static void announce(const struct bench *b)
         snprintf(time, sizeof time, "for %s, ", text);
     }
     if (p->count > 0)
-        snprintf(count, sizeof count, "%llu locks, ", (unsigned long long)p->count);
+        snprintf(count, sizeof count, "%ld locks, ", p->count);
     if (p->rate > 0)
         snprintf(rate, sizeof rate, "%.15g locks/s", p->rate);
     if (b->result->quorum_count > 1)
         snprintf(needed, sizeof needed, "of %u quorums", b->result->quorum_count);
     else
         snprintf(needed, sizeof needed, "(%u needed)", b->result->quorum);
-    message_line("%u caller%s%s on %u node%s %s, %s%s%s", p->callers,
+    message_line("%ld caller%s%s on %u node%s %s, %s%s%s", p->callers,
                  p->callers == 1 ? "" : "s", p->one_name ? " for one lock" : "", nodes,
                  nodes == 1 ? "" : "s", needed, time, count, rate);
 }
@@ -327,11 +280,7 @@ static int measure(struct bench *b)
         return status;
     announce(b);
     progress_begin(&b->progress, !b->settings.quiet && !b->settings.json);
-    status = load_run(&(struct load){.plan = &b->plan,
-                                     .result = b->result,
-                                     .progress = &b->progress,
-                                     .client = b->client,
-                                     .signal_fd = b->signal_fd});
+    status = load_run(b);
     if (status)
         return status;
     if (b->settings.json)
@@ -349,16 +298,11 @@ static int measure(struct bench *b)
 static int bench_main(const struct command *command, int argc, char **argv)
 {
     struct bench b = {.plan = {.callers = CALLERS, .clients = 1}, .signal_fd = -1};
-    struct args a;
-    settings_init(&b.settings);
-    args_begin(&a, command, &b.settings, argc, argv);
-    int status = read_options(&b, &a);
-    if (status || a.stopped)
-        goto cleanup;
-    status = complete(&b);
+    int status = args_read(command, &b.settings, argc, argv, take, &b.plan);
+    if (status == 0)
+        status = complete(&b);
     if (status == 0)
         status = measure(&b);
-cleanup:
     for (uint32_t i = 0; i < BENCH_CLIENTS_MAX; i++)
         redlock_close(b.client[i]);
     if (b.result)
@@ -390,7 +334,7 @@ const struct command command_bench = {
     .about =
         "Takes and releases locks on the nodes as fast as they give them, and prints how many "
         "there were per second, how long it took to acquire and to release one, how these times "
-        "are distributed, what part each node had in it, and what failed. Whoever else uses "
+        "are distributed, what part each node had in it, and what failed. Other users of "
         "these nodes will notice: --rate limits the load.\n\n"
         "The names of the locks begin with redlock-bench- and eight random digits. All of them "
         "are released at the end; what a killed process leaves expires after the TTL.\n\n"

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "bench/latency.h"
+#include "bench/progress.h"
 #include "settings/settings.h"
 
 #define BENCH_CALLERS_MAX 10000
@@ -16,10 +17,9 @@
 #define BENCH_ERRORS 16     /* numbers of enum redlock_error, without their sign */
 
 struct bench_plan {
-    uint32_t callers;
-    uint32_t clients;
+    long callers, clients;
     int64_t duration_ms;           /* 0: no limit */
-    uint64_t count;                /* locks to ask for; 0: no limit */
+    long count;                    /* locks to ask for; 0: no limit */
     double rate;                   /* locks to ask for per second; 0: as fast as they come */
     bool one_name;                 /* all callers want the same lock */
     bool fence, fair;              /* flags of every request */
@@ -69,6 +69,22 @@ struct bench_result {
     uint32_t first[REDLOCK_QUORUMS_MAX]; /* node of each quorum */
     struct bench_node *node;
 };
+
+/* A run of `redlock bench`. */
+struct bench {
+    struct settings settings;
+    struct bench_plan plan;
+    struct bench_result *result;
+    struct progress progress;
+    redlock *client[BENCH_CLIENTS_MAX]; /* plan.clients of them */
+    int signal_fd;
+};
+
+/*
+ * Runs the callers in this thread until the plan, or a signal, ends it; everything acquired is
+ * released then. Returns 0 or an exit status, after saying why.
+ */
+int load_run(struct bench *bench);
 
 void bench_timing_add(struct bench_timing *t, int64_t took_ns);
 

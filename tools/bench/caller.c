@@ -9,30 +9,26 @@
 #define SAMPLE_ALL 1000           /* the first reports are all looked at, */
 #define SAMPLE_EVERY 17 /* then few: each costs a microsecond. Prime: callers come in turns */
 
-/* ---- lists ---- */
-
-void caller_list_init(struct caller_list *l)
+void caller_list_init(struct caller_list *list)
 {
-    l->first = NULL;
-    l->end = &l->first;
+    list->first = NULL;
+    list->end = &list->first;
 }
 
-void caller_list_add(struct caller_list *l, struct caller *c)
+void caller_list_add(struct caller_list *list, struct caller *c)
 {
     c->next = NULL;
-    *l->end = c;
-    l->end = &c->next;
+    *list->end = c;
+    list->end = &c->next;
 }
 
-struct caller *caller_list_take(struct caller_list *l)
+struct caller *caller_list_take(struct caller_list *list)
 {
-    struct caller *c = l->first;
-    if (c && !(l->first = c->next))
-        l->end = &l->first;
+    struct caller *c = list->first;
+    if (c && !(list->first = c->next))
+        list->end = &list->first;
     return c;
 }
-
-/* ---- one lock after another ---- */
 
 static void be_free(struct caller *c, bool failed)
 {
@@ -158,7 +154,7 @@ void caller_begin(struct caller *c, int64_t since_ns)
         return;
     }
     run->result->asked++;
-    if (run->result->asked == p->count)
+    if ((long)run->result->asked == p->count)
         run->over = true;
     c->since_ns = since_ns;
     c->acquiring = true;

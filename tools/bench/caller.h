@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The callers of a load, and what each of them does: one lock after another. */
+/*
+ * The callers of a load, and what each of them does: one lock after another.
+ *
+ * Without a rate, each begins again as soon as it can. With one, the moments at which locks are to
+ * be asked for are fixed before the start; a free caller takes the next of them, and its time
+ * counts from that moment even if it had to be late.
+ */
 #ifndef CLI_CALLER_H
 #define CLI_CALLER_H
 
-#include "bench/load.h"
+#include "bench/bench.h"
 
 #define CALLER_NAME_MAX (BENCH_PREFIX_MAX + 10)
 
-/* One who wants a lock. It is free (in the list of free ones), or acquiring, or in one of the
- * two lists of those who hold or pause, or releasing. */
+/* A caller is free (in the list of free ones), or acquiring, or in one of the two lists of callers
+ * that hold a lock or pause, or releasing. */
 struct caller {
     struct load_run *run;
-    struct caller *next; /* in whichever list it is */
+    struct caller *next; /* in the list it is in */
     redlock *client;
     redlock_lock *lock; /* NULL: none under way */
     int64_t since_ns;   /* acquiring: when it was due; releasing: when it began */
@@ -28,7 +34,7 @@ struct caller_list {
 
 /* A run of a load, while it lasts. */
 struct load_run {
-    const struct load *load;
+    struct bench *bench;
     const struct bench_plan *plan;
     struct bench_result *result;
     struct caller *caller;
@@ -44,10 +50,10 @@ struct load_run {
     int status;
 };
 
-void caller_list_init(struct caller_list *l);
-void caller_list_add(struct caller_list *l, struct caller *c);
+void caller_list_init(struct caller_list *list);
+void caller_list_add(struct caller_list *list, struct caller *c);
 /* NULL: it is empty. */
-struct caller *caller_list_take(struct caller_list *l);
+struct caller *caller_list_take(struct caller_list *list);
 
 /* Asks for a lock, if there is still one to be asked for; its time counts from `since_ns`. */
 void caller_begin(struct caller *c, int64_t since_ns);

@@ -21,7 +21,7 @@ static void write_plan(const struct bench_plan *p, struct json *j)
     json_integer(j, "callers", p->callers);
     json_integer(j, "clients", p->clients);
     json_known(j, "duration_ms", p->duration_ms > 0 ? p->duration_ms : -1);
-    json_known(j, "count", p->count > 0 ? (int64_t)p->count : -1);
+    json_known(j, "count", p->count > 0 ? p->count : -1);
     if (p->rate > 0)
         json_real(j, "rate", p->rate);
     else
@@ -131,6 +131,5 @@ void bench_report_json(const struct bench_plan *p, const struct bench_result *r,
     json_integer(&j, "most", (int64_t)r->most);
     json_end_object(&j);
     write_nodes(r, client, &j);
-    json_end_object(&j);
     json_finish(&j);
 }

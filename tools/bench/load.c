@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "bench/load.h"
-
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,6 +13,7 @@
 #include "settings/open_client.h"
 #include "system/signals.h"
 #include "system/timer.h"
+#include "ui/errors.h"
 #include "ui/exit.h"
 #include "ui/message.h"
 
@@ -40,7 +39,7 @@ static void begin_due(struct load_run *run, int64_t now_ns)
         caller_begin(caller_list_take(&run->free), due_ns(run));
 }
 
-/* The end of the measurement: nobody waits or holds any longer. */
+/* The end of the measurement: waits and holds are cut short. */
 static void end(struct load_run *run, int64_t now_ns)
 {
     if (run->ending)
@@ -66,7 +65,7 @@ static int64_t earliest(int64_t a_ns, int64_t b_ns)
 
 static void set_alarm(struct load_run *run)
 {
-    int64_t at_ns = earliest(run->end_ns, progress_due_ns(run->load->progress));
+    int64_t at_ns = earliest(run->end_ns, progress_due_ns(&run->bench->progress));
     if (run->holding.first)
         at_ns = earliest(at_ns, run->holding.first->until_ns);
     if (run->pausing.first && !run->over)
@@ -81,27 +80,15 @@ static void set_alarm(struct load_run *run)
 
 /* ---- signals ---- */
 
-/* Whoever asks twice does not want to wait for what is under way. */
-static void die(int signal)
-{
-    sigset_t one;
-    struct sigaction standard = {.sa_handler = SIG_DFL};
-    sigemptyset(&one);
-    sigaddset(&one, signal);
-    sigaction(signal, &standard, NULL);
-    raise(signal);
-    sigprocmask(SIG_UNBLOCK, &one, NULL);
-}
-
 static void on_signals(struct load_run *run)
 {
     for (int signal = signals_next(); signal; signal = signals_next()) {
         if (signals_is_stop(signal)) {
-            progress_erase(run->load->progress);
+            errors_erase();
             signals_stop_self(signal);
         } else if (signals_is_fatal(signal) && run->result->signal) {
-            progress_erase(run->load->progress);
-            die(signal);
+            errors_erase();
+            signals_die(signal); /* the user does not want to wait for what is under way */
         } else if (signals_is_fatal(signal)) {
             run->result->signal = signal;
             end(run, timer_now_ns());
@@ -119,7 +106,7 @@ static void process(struct load_run *run, uint32_t source)
         timer_drain(run->timer_fd);
         run->alarm_ns = 0;
     } else {
-        int error = redlock_process(run->load->client[source], 0);
+        int error = redlock_process(run->bench->client[source], 0);
         if (error < 0)
             run->status = client_fail(error);
     }
@@ -139,8 +126,9 @@ static void loop(struct load_run *run)
         if (now_ns >= run->end_ns)
             end(run, now_ns);
         begin_due(run, now_ns);
-        if (now_ns >= progress_due_ns(run->load->progress))
-            progress_draw(run->load->progress, run->plan, run->result, now_ns - run->begun_ns);
+        if (now_ns >= progress_due_ns(&run->bench->progress))
+            progress_draw(&run->bench->progress, run->plan, run->result,
+                          now_ns - run->begun_ns);
         if (is_done(run))
             break;
         set_alarm(run);
@@ -165,10 +153,10 @@ static bool prepare(struct load_run *run)
     run->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     run->timer_fd = timer_open();
     if (!run->caller || run->epoll_fd < 0 || !add_source(run, run->timer_fd, SOURCE_TIMER) ||
-        !add_source(run, run->load->signal_fd, SOURCE_SIGNAL))
+        !add_source(run, run->bench->signal_fd, SOURCE_SIGNAL))
         return false;
     for (uint32_t i = 0; i < p->clients; i++) {
-        if (!add_source(run, redlock_fd(run->load->client[i]), i))
+        if (!add_source(run, redlock_fd(run->bench->client[i]), i))
             return false;
     }
     caller_list_init(&run->free);
@@ -177,7 +165,7 @@ static bool prepare(struct load_run *run)
     for (uint32_t i = 0; i < p->callers; i++) {
         struct caller *c = &run->caller[i];
         c->run = run;
-        c->client = run->load->client[i % p->clients];
+        c->client = run->bench->client[i % p->clients];
         snprintf(c->name, sizeof c->name, "%s%u", p->prefix, p->one_name ? 0 : i);
         caller_list_add(&run->free, c);
     }
@@ -208,30 +196,27 @@ static void conclude(struct load_run *run)
     }
 }
 
-int load_run(const struct load *load)
+int load_run(struct bench *bench)
 {
-    struct load_run run = {.load = load,
-                           .plan = load->plan,
-                           .result = load->result,
-                           .epoll_fd = -1,
-                           .timer_fd = -1};
+    const struct bench_plan *plan = &bench->plan;
+    struct load_run run = {
+        .bench = bench, .plan = plan, .result = bench->result, .epoll_fd = -1, .timer_fd = -1};
     if (!prepare(&run)) {
         run.status = message_fail(EXIT_INTERNAL, "cannot begin: %s", strerror(errno));
         goto cleanup;
     }
     int64_t cpu_before_ns = cpu_ns();
     run.begun_ns = run.last_ns = timer_now_ns();
-    run.end_ns = load->plan->duration_ms > 0
-                     ? run.begun_ns + load->plan->duration_ms * NS_PER_MS
-                     : TIMER_NEVER;
-    for (uint32_t i = 0; i < load->plan->callers && load->plan->rate <= 0; i++)
+    run.end_ns =
+        plan->duration_ms > 0 ? run.begun_ns + plan->duration_ms * NS_PER_MS : TIMER_NEVER;
+    for (uint32_t i = 0; i < plan->callers && plan->rate <= 0; i++)
         caller_begin(caller_list_take(&run.free), timer_now_ns());
     loop(&run);
-    load->result->elapsed_ns = run.last_ns - run.begun_ns;
-    load->result->cpu_ns = cpu_ns() - cpu_before_ns;
+    bench->result->elapsed_ns = run.last_ns - run.begun_ns;
+    bench->result->cpu_ns = cpu_ns() - cpu_before_ns;
     conclude(&run);
 cleanup:
-    progress_erase(load->progress);
+    errors_erase();
     if (run.epoll_fd >= 0)
         close(run.epoll_fd);
     if (run.timer_fd >= 0)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bench/bar.h"
+#include "bench/bench.h"
 #include "system/timer.h"
 #include "ui/errors.h"
 #include "ui/text.h"
@@ -59,7 +60,8 @@ static double share(const struct bench_plan *plan, const struct bench_result *r,
 void progress_draw(struct progress *p, const struct bench_plan *plan,
                    const struct bench_result *r, int64_t elapsed_ns)
 {
-    char words[WORDS_MAX], bar[BAR_TEXT_MAX] = "", spent[TEXT_TIME_MAX], all[TEXT_TIME_MAX];
+    char line[WORDS_MAX + BAR_TEXT_MAX + 8], words[WORDS_MAX],
+        bar[BAR_TEXT_MAX] = "", spent[TEXT_TIME_MAX], all[TEXT_TIME_MAX];
     if (!p->on)
         return;
     p->due_ns = timer_now_ns() + PROGRESS_TICK_NS;
@@ -75,19 +77,6 @@ void progress_draw(struct progress *p, const struct bench_plan *plan,
         free_columns = BAR_COLUMNS;
     if (free_columns >= BAR_COLUMNS_MIN)
         bar_write(bar, share(plan, r, elapsed_ns), free_columns, p->utf8, true);
-    /* A line that wraps could not be erased. */
-    if ((size_t)used >= columns)
-        words[columns > 0 ? columns - 1 : 0] = '\0';
-    fprintf(errors_stream(), *bar ? "\r[%s] %s\033[K" : "\r%s%s\033[K", bar, words);
-    fflush(errors_stream());
-    p->shown = true;
-}
-
-void progress_erase(struct progress *p)
-{
-    if (!p->shown)
-        return;
-    fputs("\r\033[K", errors_stream());
-    fflush(errors_stream());
-    p->shown = false;
+    snprintf(line, sizeof line, *bar ? "[%s] %s" : "%s%s", bar, words);
+    errors_draw(line);
 }

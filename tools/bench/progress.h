@@ -3,14 +3,17 @@
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
 
-#include "bench/bench.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct bench_plan;
+struct bench_result;
 
 #define PROGRESS_TICK_NS 100000000LL
 #define PROGRESS_TICKS 10 /* the rate shown is that of the last second */
 
 struct progress {
-    bool on;    /* standard error is a terminal and nobody asked for silence */
-    bool shown; /* a line is there to be erased */
+    bool on; /* standard error is a terminal, and neither -q nor --json was given */
     bool utf8;
     int64_t due_ns; /* when to draw it anew */
     unsigned ticks; /* drawn so far */
@@ -26,8 +29,5 @@ int64_t progress_due_ns(const struct progress *p);
 
 void progress_draw(struct progress *p, const struct bench_plan *plan,
                    const struct bench_result *r, int64_t elapsed_ns);
-
-/* Leaves the terminal as it was. */
-void progress_erase(struct progress *p);
 
 #endif

@@ -138,17 +138,17 @@ static void print_nodes(const struct bench_result *r, redlock *client)
         char place[sizeof n->quorum_name + sizeof n->address];
         snprintf(place, sizeof place, "%s%s%s", n->quorum_name, n->quorum_name[0] ? " " : "",
                  n->address);
-        table_set(&t, 0, TABLE_PLAIN, place);
+        table_set(&t, 0, TEXT_PLAIN, place);
         for (size_t k = 0; k < sizeof part / sizeof part[0]; k++) {
             snprintf(text, sizeof text, "%5.1f %%", percent(part[k], all));
-            table_set(&t, k + 1, k == 2 && n->failed > 0 ? TABLE_BAD : TABLE_PLAIN,
+            table_set(&t, k + 1, k == 2 && n->failed > 0 ? TEXT_BAD : TEXT_PLAIN,
                       all > 0 ? text : "-");
         }
         for (size_t k = 0; k < 2; k++) {
             histogram_time(text, latency_quantile_us(&n->rtt, k == 0 ? 0.5 : 0.99) * 1e3);
-            table_set(&t, k + 4, TABLE_PLAIN, n->rtt.count > 0 ? text : "-");
+            table_set(&t, k + 4, TEXT_PLAIN, n->rtt.count > 0 ? text : "-");
         }
-        table_set(&t, 6, TABLE_PLAIN,
+        table_set(&t, 6, TEXT_PLAIN,
                   n->failed == 0          ? ""
                   : known && info.text[0] ? info.text
                                           : redlock_vote_text(n->vote));
@@ -166,9 +166,9 @@ static void print_limit(const struct bench_plan *p, const struct bench_result *r
         printf(": it is the limit, not the nodes.\n"
                "Several of them at once would show what the nodes can do.\n");
     else if (r->never_asked > 0)
-        printf(".\nThe nodes did not keep up with %" PRIu32
-               " callers; more (-c) may help, or a lower --rate.\n",
-               p->callers);
+        printf(
+            ".\nThe nodes did not keep up with %ld callers; more (-c) may help, or a lower --rate.\n",
+            p->callers);
     else if (p->rate <= 0 && !p->one_name && r->locks > 0)
         printf(": it waited for the nodes.\nMore callers (-c) may get more out of them.\n");
     else

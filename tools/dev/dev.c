@@ -29,24 +29,13 @@ enum {
 
 struct dev {
     struct settings settings; /* of the shared options only --json applies */
-    int count;
+    long count, quorums;      /* servers of a quorum; quorums, 0: one without a name */
     const char *server, *directory;
-    int base_port;
+    long base_port;
     const char *verb, *number;
     char **command;
     struct dev_quorum quorum;
 };
-
-static int read_number(const char *option, const char *value, int most, int *out)
-{
-    char *end;
-    errno = 0;
-    long number = strtol(value, &end, 10);
-    if (*value < '0' || *value > '9' || *end || errno || number < 1 || number > most)
-        return message_usage("%s takes a number from 1 to %d", option, most);
-    *out = (int)number;
-    return 0;
-}
 
 static int take_word(struct dev *d, const char *word)
 {
@@ -68,66 +57,57 @@ static int take_word(struct dev *d, const char *word)
     return 0;
 }
 
-static int read_options(struct dev *d, struct args *a)
+static int take(void *data, struct args *a, int id, const char *value)
 {
-    const char *value;
-    int id, status = 0;
-    while (status == 0 && (id = args_next(a, &value)) != ARGS_END) {
-        switch (id) {
-        case ARGS_STOP:
-            return a->status;
-        case ARGS_WORD:
-            status = take_word(d, value);
-            break;
-        case ARGS_DASHES:
-            d->command = a->argv + a->at;
-            a->at = a->argc;
-            break;
-        case OPTION_SERVERS:
-            status = read_number("-n", value, REDLOCK_NODES_MAX, &d->count);
-            break;
-        case OPTION_QUORUMS:
-            status = read_number("--quorums", value, DEV_SERVERS_MAX, &d->quorum.quorums);
-            break;
-        case OPTION_SERVER:
-            d->server = value;
-            break;
-        case OPTION_DIR:
-            d->directory = value;
-            break;
-        case OPTION_PORT:
-            status = read_number("--port", value, PORT_MAX, &d->base_port);
-            break;
-        case OPTION_NO_INIT:
-            d->quorum.no_init = true;
-            break;
-        }
+    struct dev *d = data;
+    switch (id) {
+    case ARGS_WORD:
+        return take_word(d, value);
+    case ARGS_DASHES:
+        d->command = a->argv + a->at;
+        a->at = a->argc;
+        return 0;
+    case OPTION_SERVERS:
+        return args_count("-n", value, REDLOCK_NODES_MAX, &d->count);
+    case OPTION_QUORUMS:
+        return args_count("--quorums", value, DEV_SERVERS_MAX, &d->quorums);
+    case OPTION_SERVER:
+        d->server = value;
+        return 0;
+    case OPTION_DIR:
+        d->directory = value;
+        return 0;
+    case OPTION_PORT:
+        return args_count("--port", value, PORT_MAX, &d->base_port);
+    case OPTION_NO_INIT:
+        d->quorum.no_init = true;
+        return 0;
     }
-    return status;
+    return 0;
 }
 
 static int server_count(const struct dev *d)
 {
-    return d->count * (d->quorum.quorums > 0 ? d->quorum.quorums : 1);
+    return (int)(d->count * (d->quorums > 0 ? d->quorums : 1));
 }
 
 static int check_options(const struct dev *d)
 {
-    int ignored;
+    long ignored;
     if (d->verb && d->command)
         return message_usage("'%s' and a command exclude each other", d->verb);
     if (d->command && !d->command[0])
         return message_usage("COMMAND is missing behind --");
     int servers = server_count(d);
     if (servers > DEV_SERVERS_MAX)
-        return message_usage("%d quorums of %d servers are %d; at most %d can be started",
-                             d->quorum.quorums, d->count, servers, DEV_SERVERS_MAX);
+        return message_usage("%ld quorums of %ld servers are %d; at most %d can be started",
+                             d->quorums, d->count, servers, DEV_SERVERS_MAX);
     if (d->base_port && d->base_port + servers - 1 > PORT_MAX)
-        return message_usage("--port %d leaves no room for %d ports", d->base_port, servers);
+        return message_usage("--port %ld leaves no room for %d ports", d->base_port, servers);
     if (d->verb && strcmp(d->verb, "list") != 0) {
         if (!d->number)
             return message_usage("which node? `redlock dev %s 1`", d->verb);
-        return read_number(d->verb, d->number, DEV_SERVERS_MAX, &ignored);
+        return args_count(d->verb, d->number, DEV_SERVERS_MAX, &ignored);
     }
     return 0;
 }
@@ -147,26 +127,14 @@ static int find_program(struct dev *d)
 static void announce_json(const struct dev_quorum *q, const char *nodes)
 {
     struct json j = {.out = stdout};
+    struct dev_row rows[DEV_SERVERS_MAX];
+    for (int i = 0; i < q->count; i++)
+        rows[i] = dev_row_of(q, &q->server[i]);
     message_json_success(&j);
     json_string(&j, "dir", q->directory);
     json_string(&j, "redlock_nodes", nodes);
     json_integer(&j, "pid", getpid());
-    json_array(&j, "nodes");
-    for (int i = 0; i < q->count; i++) {
-        char address[32], quorum[DEV_QUORUM_MAX];
-        snprintf(address, sizeof address, "127.0.0.1:%d", q->server[i].port);
-        dev_quorum_name(q, &q->server[i], quorum);
-        json_object(&j, NULL);
-        json_integer(&j, "number", q->server[i].number);
-        if (*quorum)
-            json_string(&j, "quorum_name", quorum);
-        json_string(&j, "address", address);
-        json_string(&j, "state", dev_server_state(&q->server[i]));
-        json_integer(&j, "pid", q->server[i].child.pid);
-        json_end_object(&j);
-    }
-    json_end_array(&j);
-    json_end_object(&j);
+    dev_rows_json(&j, rows, (size_t)q->count);
     json_finish(&j);
 }
 
@@ -227,11 +195,12 @@ static int serve(struct dev *d)
     struct dev_quorum *q = &d->quorum;
     char nodes[DEV_NODES_MAX];
     q->count = server_count(d);
+    q->quorums = (int)d->quorums;
     q->control_fd = -1;
     q->signal_fd = signals_take();
     if (q->signal_fd < 0)
         return message_fail(EXIT_INTERNAL, "cannot wait for signals: %s", strerror(errno));
-    int status = dev_quorum_open(q, d->directory, d->base_port);
+    int status = dev_quorum_open(q, d->directory, (int)d->base_port);
     if (status == 0) {
         dev_quorum_nodes(q, nodes);
         if (d->command) {
@@ -251,32 +220,27 @@ static int serve(struct dev *d)
     return status;
 }
 
+static int ask(struct dev *d)
+{
+    const char *directory = d->directory ? d->directory : getenv("REDLOCK_DEV");
+    if (directory && *directory)
+        return dev_verbs_ask(&d->settings, directory, d->verb, d->number);
+    return message_usage("which servers? REDLOCK_DEV is not set; inside `redlock dev` it is, "
+                         "elsewhere name the directory with --dir");
+}
+
 static int dev_main(const struct command *command, int argc, char **argv)
 {
-    static struct dev d;
-    struct args a;
-    d.count = NODES_DEFAULT;
-    settings_init(&d.settings);
-    args_begin(&a, command, &d.settings, argc, argv);
-    int status = read_options(&d, &a);
-    if (status == 0 && !a.stopped)
-        status = check_options(&d);
-    if (status || a.stopped)
-        goto cleanup;
-    message_use_json(d.settings.json);
-    if (d.verb) {
-        const char *directory = d.directory ? d.directory : getenv("REDLOCK_DEV");
-        status =
-            directory && *directory
-                ? dev_verbs_ask(&d.settings, directory, d.verb, d.number)
-                : message_usage("which servers? REDLOCK_DEV is not set; inside `redlock dev` "
-                                "it is, elsewhere name the directory with --dir");
-        goto cleanup;
-    }
-    status = find_program(&d);
+    static struct dev d = {.count = NODES_DEFAULT};
+    int status = args_read(command, &d.settings, argc, argv, take, &d);
     if (status == 0)
+        status = check_options(&d);
+    if (status == 0) {
+        message_use_json(d.settings.json);
+        status = d.verb ? ask(&d) : find_program(&d);
+    }
+    if (status == 0 && !d.verb)
         status = serve(&d);
-cleanup:
     settings_free(&d.settings);
     return status;
 }

@@ -48,7 +48,7 @@ void dev_quorum_close(struct dev_quorum *q);
 #define DEV_PROBLEM_MAX 512
 int dev_quorum_start(struct dev_quorum *q, struct dev_server *s, char *problem);
 
-/* Lets the servers vote: nobody can hold a lock on them. Returns 0 or an exit status. */
+/* Lets the servers vote: they are new, so no lock is held on them. Returns 0 or an exit status. */
 int dev_quorum_admit(const struct dev_quorum *q);
 
 /* The name of the quorum that the server belongs to; "" if that has none. */

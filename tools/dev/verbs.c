@@ -25,6 +25,33 @@ bool dev_verbs_know(const char *word)
     return false;
 }
 
+struct dev_row dev_row_of(const struct dev_quorum *q, const struct dev_server *s)
+{
+    struct dev_row row = {.number = s->number, .port = s->port};
+    row.pid = dev_server_is_up(s) ? s->child.pid : 0;
+    snprintf(row.state, sizeof row.state, "%s", dev_server_state(s));
+    dev_quorum_name(q, s, row.quorum);
+    return row;
+}
+
+void dev_rows_json(struct json *j, const struct dev_row *rows, size_t count)
+{
+    json_array(j, "nodes");
+    for (size_t i = 0; i < count; i++) {
+        char address[32];
+        snprintf(address, sizeof address, "127.0.0.1:%d", rows[i].port);
+        json_object(j, NULL);
+        json_integer(j, "number", rows[i].number);
+        if (rows[i].quorum[0])
+            json_string(j, "quorum_name", rows[i].quorum);
+        json_string(j, "address", address);
+        json_string(j, "state", rows[i].state);
+        json_known(j, "pid", rows[i].pid ? rows[i].pid : -1);
+        json_end_object(j);
+    }
+    json_end_array(j);
+}
+
 /* ---- in the process that runs the servers ------------------------------------------- */
 
 /* Carries out one verb. What is already so is fine. Returns 0 or a status with `problem`. */
@@ -57,11 +84,9 @@ static int act(struct dev_quorum *q, struct dev_server *s, const char *verb, cha
 static void describe(const struct dev_quorum *q, const struct dev_server *s, char *answer,
                      size_t *used)
 {
-    char quorum[DEV_QUORUM_MAX];
-    dev_quorum_name(q, s, quorum);
+    struct dev_row row = dev_row_of(q, s);
     int length = snprintf(answer + *used, DEV_ANSWER_MAX - *used, "%d %d %ld %s %s\n",
-                          s->number, s->port, dev_server_is_up(s) ? (long)s->child.pid : 0L,
-                          dev_server_state(s), quorum);
+                          row.number, row.port, row.pid, row.state, row.quorum);
     *used += (size_t)length;
 }
 
@@ -109,37 +134,7 @@ void dev_verbs_serve(struct dev_quorum *q)
 
 /* ---- in the process that asks ------------------------------------------------------- */
 
-struct row {
-    int number, port;
-    long pid;
-    char state[8];
-    char quorum[DEV_QUORUM_MAX]; /* empty: it has no name */
-};
-
-static void print_json(const struct row *rows, size_t count, const char *directory)
-{
-    struct json j = {.out = stdout};
-    message_json_success(&j);
-    json_string(&j, "dir", directory);
-    json_array(&j, "nodes");
-    for (size_t i = 0; i < count; i++) {
-        char address[32];
-        snprintf(address, sizeof address, "127.0.0.1:%d", rows[i].port);
-        json_object(&j, NULL);
-        json_integer(&j, "number", rows[i].number);
-        if (rows[i].quorum[0])
-            json_string(&j, "quorum_name", rows[i].quorum);
-        json_string(&j, "address", address);
-        json_string(&j, "state", rows[i].state);
-        json_known(&j, "pid", rows[i].pid ? rows[i].pid : -1);
-        json_end_object(&j);
-    }
-    json_end_array(&j);
-    json_end_object(&j);
-    json_finish(&j);
-}
-
-static void print_table(const struct row *rows, size_t count)
+static void print_table(const struct dev_row *rows, size_t count)
 {
     static const char *const heading[] = {"#", "QUORUM", "NODE", "STATE", "PID", NULL};
     struct table t;
@@ -151,21 +146,21 @@ static void print_table(const struct row *rows, size_t count)
         snprintf(address, sizeof address, "127.0.0.1:%d", rows[i].port);
         snprintf(pid, sizeof pid, "%ld", rows[i].pid);
         table_row(&t);
-        table_set(&t, 0, TABLE_PLAIN, number);
-        table_set(&t, 1, TABLE_PLAIN, rows[i].quorum);
-        table_set(&t, 2, TABLE_PLAIN, address);
-        table_set(&t, 3, up ? TABLE_GOOD : TABLE_BAD, rows[i].state);
-        table_set(&t, 4, TABLE_PLAIN, rows[i].pid ? pid : "-");
+        table_set(&t, 0, TEXT_PLAIN, number);
+        table_set(&t, 1, TEXT_PLAIN, rows[i].quorum);
+        table_set(&t, 2, TEXT_PLAIN, address);
+        table_set(&t, 3, up ? TEXT_GOOD : TEXT_BAD, rows[i].state);
+        table_set(&t, 4, TEXT_PLAIN, rows[i].pid ? pid : "-");
     }
     table_print(&t, "", stdout);
 }
 
 /* Reads the rows of an answer. Returns 0 or a status after a message. */
-static int read_answer(char *answer, struct row *rows, size_t *count, bool *fresh)
+static int read_answer(char *answer, struct dev_row *rows, size_t *count, bool *fresh)
 {
     char *rest = NULL;
     for (char *line = strtok_r(answer, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-        struct row row = {0};
+        struct dev_row row = {0};
         int status, text = 0;
         if (strcmp(line, "ok") == 0)
             return 0;
@@ -190,7 +185,7 @@ int dev_verbs_ask(const struct settings *s, const char *directory, const char *v
                   const char *number)
 {
     char question[DEV_LINE_MAX], answer[DEV_ANSWER_MAX];
-    struct row rows[DEV_SERVERS_MAX];
+    struct dev_row rows[DEV_SERVERS_MAX];
     bool fresh = false;
     size_t count = 0;
     snprintf(question, sizeof question, "%s %.16s", verb, number ? number : "");
@@ -204,9 +199,13 @@ int dev_verbs_ask(const struct settings *s, const char *directory, const char *v
     int status = read_answer(answer, rows, &count, &fresh);
     if (status)
         return status;
-    if (s->json)
-        print_json(rows, count, directory);
-    else if (!number)
+    if (s->json) {
+        struct json j = {.out = stdout};
+        message_json_success(&j);
+        json_string(&j, "dir", directory);
+        dev_rows_json(&j, rows, count);
+        json_finish(&j);
+    } else if (!number)
         print_table(rows, count);
     else if (count > 0)
         printf("node %d (127.0.0.1:%d) is %s\n", rows[0].number, rows[0].port, rows[0].state);

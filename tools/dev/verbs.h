@@ -8,6 +8,20 @@
 #include "dev/quorum.h"
 #include "settings/settings.h"
 
+/* One server, as it is shown and sent from process to process. */
+struct dev_row {
+    int number, port;
+    long pid; /* 0: it is down */
+    char state[8];
+    char quorum[DEV_QUORUM_MAX]; /* empty: it has no name */
+};
+
+struct dev_row dev_row_of(const struct dev_quorum *q, const struct dev_server *s);
+
+/* The member `nodes` of the object being written. */
+struct json;
+void dev_rows_json(struct json *j, const struct dev_row *rows, size_t count);
+
 bool dev_verbs_know(const char *word);
 
 /* In the process that runs the servers: takes one question from the socket and answers it. */
