@@ -52,8 +52,7 @@ static void check_value(redlock *r, const char *name, int byte)
 static void check_values(uint32_t flags)
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, flags);
+    redlock *r = client_start(&c, 3, flags);
     for (int i = 0; i < 3; i++)
         client_unlock(client_lock(r, "before", TTL_MS));
     check_value(r, "x", 0xa5);
@@ -74,8 +73,7 @@ CASE(nothing_read_ahead_io_thread, "The I/O thread reads no randomness ahead of 
 CASE(a_call_for_each_value, "A cycle of acquire and release needs one getrandom() and no more.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, 0);
+    redlock *r = client_start(&c, 3, 0);
     client_unlock(client_lock(r, "x", TTL_MS));
     calls = 0;
     for (int i = 0; i < 50; i++)
@@ -115,8 +113,7 @@ CASE(a_call_for_a_batch,
      "Values of one batch are read together, and the next batch reads anew.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, 0);
+    redlock *r = client_start(&c, 3, 0);
     run_batch(r); /* how large a batch is */
     calls = 0;
     for (int i = 0; i < 5; i++)
@@ -149,8 +146,7 @@ static void on_done(redlock_lock *lock, int error, void *data)
 static void check_refusals(uint32_t flags)
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, flags);
+    redlock *r = client_start(&c, 3, flags);
     redlock_lock *lock = NULL;
     redlock_request q = {.size = sizeof q, .wait_ms = 200};
     error_given = EIO;
@@ -180,8 +176,7 @@ CASE(start_without_randomness,
 {
     struct cluster c;
     _Atomic int error = 1;
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, 0);
+    redlock *r = client_start(&c, 3, 0);
     redlock_lock *lock = NULL;
     redlock_request q = {.size = sizeof q, .done = on_done, .data = &error};
     error_given = EIO;
@@ -198,8 +193,7 @@ CASE(question_without_randomness, "A query that gets no randomness is SYSTEM.")
 {
     struct cluster c;
     redlock_report report = {.size = sizeof report};
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, 0);
+    redlock *r = client_start(&c, 3, 0);
     error_given = EIO;
     int error = redlock_ping(r, &report);
     error_given = 0;

@@ -90,8 +90,7 @@ CASE(many_clients, "Thirty clients work at once in one process.")
 static void free_held(uint32_t flags)
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, flags);
+    redlock *r = client_start(&c, 3, flags);
     redlock_lock *lock = client_lock(r, "x", 30000);
     CHECK(cluster_await(&c, "redlock:x", 3, 1000));
     redlock_lock_free(lock);
@@ -116,8 +115,7 @@ CASE(free_while_held_io_thread,
 static void close_held(uint32_t flags, bool free_first)
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, flags);
+    redlock *r = client_start(&c, 3, flags);
     redlock_lock *lock = client_lock(r, "x", 30000);
     CHECK(cluster_await(&c, "redlock:x", 3, 1000));
     if (free_first)
@@ -149,9 +147,7 @@ CASE(free_then_close, "A lock freed right before the close is released on every 
 CASE(close_with_hung_nodes, "Closing with held locks and hung nodes takes one node timeout.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *r = client_open_hasty(&c, 0, STEADY_MS);
-    client_warm(r);
+    redlock *r = client_start_hasty(&c, 3, 0, STEADY_MS);
     redlock_lock *lock = client_lock(r, "x", 30000);
     for (int i = 0; i < 3; i++)
         server_freeze(&c.node[i]);
@@ -330,8 +326,7 @@ static void end_in_the_middle(uint32_t flags, bool release, bool free_first)
 {
     struct cluster c;
     struct waiter w = {0};
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, flags);
+    redlock *r = client_start(&c, 3, flags);
     redlock_lock *lock = client_lock(r, "x", 30000);
     CHECK(cluster_await(&c, "redlock:x", 3, 1000));
     if (release)

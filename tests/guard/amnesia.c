@@ -326,8 +326,7 @@ CASE(renewal_counts_in_quarantine,
      "A renewal counts on a node in quarantine that still has the holder's key.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, REDLOCK_THREAD | REDLOCK_STRICT);
+    redlock *r = client_start(&c, 3, REDLOCK_THREAD | REDLOCK_STRICT);
     redlock_lock *lock = client_lock(r, "x", TTL_MS);
     CHECK(cluster_await(&c, "redlock:x", 3, 1000));
     for (int i = 0; i < 3; i++)

@@ -20,8 +20,7 @@ static redlock *a, *b;
 
 static void begin(void)
 {
-    cluster_start(&c, 3);
-    a = client_open_warm(&c, REDLOCK_THREAD);
+    a = client_start(&c, 3, REDLOCK_THREAD);
     b = client_open_warm(&c, REDLOCK_THREAD);
 }
 
@@ -194,8 +193,7 @@ CASE(repeat_after_release,
 {
     struct proxy p;
     cluster_start(&c, 3);
-    proxy_start(&p, c.node[2].port.number);
-    c.urls[2] = p.url;
+    proxy_before(&p, &c, 2);
     redlock *r = client_open_warm(&c, REDLOCK_THREAD);
     FOR_SHAPES(shape)
     {

@@ -211,10 +211,7 @@ CASE(late_replies_find_their_request, "A late reply counts for its own request a
     struct cluster c;
     struct proxy p[2];
     cluster_start(&c, 3);
-    for (int i = 0; i < 2; i++) {
-        proxy_start(&p[i], c.node[i].port.number);
-        c.urls[i] = p[i].url;
-    }
+    proxies_start(p, &c, 2);
     redlock *r = client_open_warm(&c, 0);
     p[0].switches->down_delay_ms = 30;
     for (int i = 0; i < 20; i++) {
@@ -249,10 +246,7 @@ CASE(late_grants_are_not_the_next_attempts,
     struct cluster c;
     struct proxy p[2];
     cluster_start(&c, 3);
-    for (int i = 0; i < 2; i++) {
-        proxy_start(&p[i], c.node[i].port.number);
-        c.urls[i] = p[i].url;
-    }
+    proxies_start(p, &c, 2);
     redlock *r = client_open_hasty(&c, 0, DEFAULT_MS);
     client_warm(r);
     for (int i = 0; i < 2; i++)
@@ -285,10 +279,7 @@ CASE(rollback_after_reconnect,
     struct proxy p[3];
     _Atomic int outcome = 1;
     cluster_start(&c, 3);
-    for (int i = 0; i < 3; i++) {
-        proxy_start(&p[i], c.node[i].port.number);
-        c.urls[i] = p[i].url;
-    }
+    proxies_start(p, &c, 3);
     redlock *r = client_open_warm(&c, REDLOCK_THREAD);
     for (int i = 0; i < 3; i++)
         p[i].switches->hold = 1; /* set, but the replies never arrive */
@@ -314,10 +305,7 @@ static void end_an_attempt(bool cancel)
     struct proxy p[3];
     _Atomic int outcome = 1;
     cluster_start(&c, 3);
-    for (int i = 0; i < 3; i++) {
-        proxy_start(&p[i], c.node[i].port.number);
-        c.urls[i] = p[i].url;
-    }
+    proxies_start(p, &c, 3);
     redlock *r = client_open_warm(&c, REDLOCK_THREAD);
     for (int i = 0; i < 3; i++)
         p[i].switches->hold = 1;
@@ -355,10 +343,7 @@ CASE(release_after_reconnect, "A lock is released over new connections, on every
     struct cluster c;
     struct proxy p[3];
     cluster_start(&c, 3);
-    for (int i = 0; i < 3; i++) {
-        proxy_start(&p[i], c.node[i].port.number);
-        c.urls[i] = p[i].url;
-    }
+    proxies_start(p, &c, 3);
     redlock *r = client_open_warm(&c, REDLOCK_THREAD);
     redlock_lock *lock = client_lock(r, "x", 60000);
     CHECK(cluster_await(&c, "redlock:x", 3, 1000));
@@ -378,10 +363,7 @@ CASE(release_into_a_broken_connection,
     struct cluster c;
     struct proxy p[3];
     cluster_start(&c, 3);
-    for (int i = 0; i < 3; i++) {
-        proxy_start(&p[i], c.node[i].port.number);
-        c.urls[i] = p[i].url;
-    }
+    proxies_start(p, &c, 3);
     redlock *r = client_open_warm(&c, REDLOCK_THREAD);
     for (int i = 0; i < 5; i++) {
         redlock_lock *lock = client_lock(r, "x", 60000);

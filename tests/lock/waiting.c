@@ -89,10 +89,7 @@ CASE(never_granted_late, "Grants that arrive after the end of the wait do not co
     struct cluster c;
     struct proxy p[3];
     cluster_start(&c, 3);
-    for (int i = 0; i < 3; i++) {
-        proxy_start(&p[i], c.node[i].port.number);
-        c.urls[i] = p[i].url;
-    }
+    proxies_start(p, &c, 3);
     redlock *r = client_open_warm(&c, 0);
     for (int i = 0; i < 3; i++)
         p[i].switches->down_delay_ms = 140;
@@ -211,8 +208,7 @@ CASE(partly_held,
      "With two of five keys held by another the acquire wins, with three it is BUSY.")
 {
     struct cluster c;
-    cluster_start(&c, 5);
-    redlock *r = client_open_warm(&c, 0);
+    redlock *r = client_start(&c, 5, 0);
     cluster_set(&c, 0, 2, "redlock:x", "another", 60000);
     CHECK_OK(client_try(r, "x", 10000));
     cluster_set(&c, 2, 1, "redlock:x", "another", 60000);

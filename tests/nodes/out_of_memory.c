@@ -26,12 +26,6 @@ static void use_up(const struct cluster *c, int first)
     CHECK_HAS("OOM", server_cmd(&c->node[NODES - 1], "SET", "new", "key", NULL));
 }
 
-static redlock *open_client(struct cluster *c, uint32_t flags)
-{
-    cluster_start(c, NODES);
-    return client_open_warm(c, REDLOCK_THREAD | flags);
-}
-
 static void note_loss(redlock_lock *lock, int error, void *data)
 {
     (void)lock;
@@ -71,7 +65,7 @@ static void hold_every_kind(uint32_t flags, int first)
 {
     struct cluster c;
     struct hold hold[SHAPES] = {0};
-    redlock *r = open_client(&c, flags);
+    redlock *r = client_start(&c, NODES, REDLOCK_THREAD | flags);
     FOR_SHAPES(shape)
     take(r, shape, &hold[shape]);
     use_up(&c, first);
@@ -124,7 +118,7 @@ CASE(hold_strict,
 CASE(leave_the_queue, "A waiter that gives up leaves the queue of a node without memory.")
 {
     struct cluster c;
-    redlock *r = open_client(&c, 0);
+    redlock *r = client_start(&c, NODES, REDLOCK_THREAD);
     redlock *other = client_open_warm(&c, REDLOCK_THREAD);
     FOR_SHAPES(shape)
     {
@@ -148,7 +142,7 @@ CASE(leave_the_queue, "A waiter that gives up leaves the queue of a node without
 CASE(served_afterwards, "A waiter is served once the nodes have memory again.")
 {
     struct cluster c;
-    redlock *r = open_client(&c, 0);
+    redlock *r = client_start(&c, NODES, REDLOCK_THREAD);
     redlock *other = client_open_warm(&c, REDLOCK_THREAD);
     redlock_lock *lock = client_lock(r, "x", 30000);
     struct kind_waiter w = {0};

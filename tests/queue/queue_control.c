@@ -214,10 +214,7 @@ CASE(cancel_at_any_moment, "A cancel works in every phase of a wait and leaves n
     struct proxy p[NODES];
     char name[MOMENTS][16];
     cluster_start(&c, NODES);
-    for (int i = 0; i < NODES; i++) {
-        proxy_start(&p[i], c.node[i].port.number);
-        c.urls[i] = p[i].url;
-    }
+    proxies_start(p, &c, NODES);
     redlock *r = client_open_warm(&c, REDLOCK_THREAD);
     for (int i = 0; i < NODES; i++)
         p[i].switches->down_delay_ms = DELAY_MS;
@@ -244,8 +241,7 @@ static void end_a_wait(int ahead, void (*end)(struct wait *))
 {
     struct cluster c;
     struct wait w[4];
-    cluster_start(&c, NODES);
-    redlock *other = client_open_warm(&c, 0);
+    redlock *other = client_start(&c, NODES, 0);
     redlock_lock *lock = client_lock(other, "x", TTL_MS);
     redlock *r = client_open_warm(&c, REDLOCK_THREAD);
     for (int i = 0; i < 4; i++)

@@ -218,8 +218,7 @@ static void tokens_grow(uint32_t flags)
 {
     static const enum shape shapes[] = {SHAPE_MUTEX, SHAPE_REENTRANT, SHAPE_SEVERAL};
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, flags);
+    redlock *r = client_start(&c, 3, flags);
     int64_t last = 0;
     for (int i = 0; i < BAD_COUNTERS; i++) {
         plant(&c.node[i % 3], i % 2 ? "x" : "0123456789abcdef", i);
@@ -250,8 +249,7 @@ CASE(tokens_grow_strict,
 CASE(everything_goes_on, "Numbers planted under one name stop no query, listing or lock.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, 0);
+    redlock *r = client_start(&c, 3, 0);
     for (int i = 0; i < 3; i++) {
         server_cmd(&c.node[i], "HSET", FENCE, "i", "1e300", NULL);
         server_cmd(&c.node[i], "ZADD", KEY, "inf", "r", NULL);

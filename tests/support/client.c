@@ -52,6 +52,20 @@ redlock *client_open_hasty(const struct cluster *c, uint32_t flags, uint32_t nod
     return client_open_with(&o);
 }
 
+redlock *client_start(struct cluster *c, size_t count, uint32_t flags)
+{
+    return client_start_hasty(c, count, flags, PATIENT_MS);
+}
+
+redlock *client_start_hasty(struct cluster *c, size_t count, uint32_t flags,
+                            uint32_t node_timeout_ms)
+{
+    cluster_start(c, count);
+    redlock *r = client_open_hasty(c, flags, node_timeout_ms);
+    client_warm(r);
+    return r;
+}
+
 void client_warm_nodes(redlock *r, int count)
 {
     redlock_report report = {.size = sizeof report};

@@ -24,6 +24,11 @@ redlock *client_open_warm(const struct cluster *c, uint32_t flags);
 enum { DEFAULT_MS = 50, STEADY_MS = 1000 };
 redlock *client_open_hasty(const struct cluster *c, uint32_t flags, uint32_t node_timeout_ms);
 
+/* Starts a cluster of `count` nodes and opens a client of it, warm. */
+redlock *client_start(struct cluster *c, size_t count, uint32_t flags);
+redlock *client_start_hasty(struct cluster *c, size_t count, uint32_t flags,
+                            uint32_t node_timeout_ms);
+
 /* Returns once every node answered one round of pings; fails the case after 10 s. */
 void client_warm(redlock *r);
 
