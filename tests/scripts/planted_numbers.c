@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEY "redlock:x"
 #define FENCE "redlock.fence:x"
 #define ALIVE "redlock.alive:x"
 #define LIMIT INT64_C(4503599627370496) /* 2^52 */
@@ -39,13 +38,6 @@ static const char *const bad_counters[] = {
 };
 
 enum { BAD_COUNTERS = sizeof bad_counters / sizeof bad_counters[0] };
-
-static struct server node;
-
-static void begin(void)
-{
-    server_start(&node, NULL);
-}
 
 static void plant(const struct server *s, const char *field, int which)
 {
