@@ -137,12 +137,6 @@ CASE(open_without_randomness, "Opening a client without randomness fails with SY
     CHECK(strstr(redlock_detail(), "randomness") != NULL);
 }
 
-static void on_done(redlock_lock *lock, int error, void *data)
-{
-    (void)lock;
-    *(_Atomic int *)data = error;
-}
-
 static void check_refusals(uint32_t flags)
 {
     struct cluster c;
@@ -175,16 +169,16 @@ CASE(start_without_randomness,
      "An asynchronous acquire without randomness is done with SYSTEM.")
 {
     struct cluster c;
-    _Atomic int error = 1;
+    struct result result = {0};
     redlock *r = client_start(&c, 3, 0);
     redlock_lock *lock = NULL;
-    redlock_request q = {.size = sizeof q, .done = on_done, .data = &error};
+    redlock_request q = {.size = sizeof q, .done = result_note, .data = &result};
     error_given = EIO;
     CHECK_OK(redlock_start(r, "x", TTL_MS, &q, &lock));
-    for (int64_t end_ms = now_ms() + 5000; error == 1 && now_ms() < end_ms;)
+    for (int64_t end_ms = now_ms() + 5000; !result.calls && now_ms() < end_ms;)
         redlock_process(r, 100);
     error_given = 0;
-    CHECK_ERR(REDLOCK_SYSTEM, error);
+    CHECK_ERR(REDLOCK_SYSTEM, result.error);
     redlock_lock_free(lock);
     redlock_close(r);
 }

@@ -114,34 +114,27 @@ CASE(sixteen, "Sixteen names of full length work; seventeen are refused.")
 
 /* ---- holding ------------------------------------------------------------------------------- */
 
-static void count_loss(redlock_lock *lock, int error, void *data)
-{
-    (void)lock;
-    (void)error;
-    ++*(_Atomic int *)data;
-}
-
 CASE(renewal_renews_all,
      "The watchdog renews every name; one name gone from a majority is a loss.")
 {
     static const char *const keys[] = {"redlock:a", "redlock:b", "redlock:c"};
-    static _Atomic int lost;
+    struct result lost = {0};
     struct cluster c;
     redlock *a = client_start(&c, 3, REDLOCK_THREAD);
     redlock_request q = with(bc, 2);
     q.flags = REDLOCK_RENEW;
-    q.lost = count_loss;
-    q.data = (void *)&lost;
+    q.lost = result_note;
+    q.data = &lost;
     redlock_lock *lock = kind_lock(a, "a", 600, q);
     sleep_ms(1500);
-    CHECK_INT(0, lost);
+    CHECK_INT(0, lost.calls);
     for (int i = 0; i < 3; i++)
         for (int n = 0; n < 3; n++)
             CHECK_BETWEEN(100, 600, server_int(&c.node[n], "PTTL", keys[i], NULL));
     cluster_del(&c, 0, 2, "redlock:c");
-    for (int64_t end_ms = now_ms() + 2000; lost == 0 && now_ms() < end_ms;)
+    for (int64_t end_ms = now_ms() + 2000; lost.calls == 0 && now_ms() < end_ms;)
         sleep_ms(1);
-    CHECK_INT(1, lost);
+    CHECK_INT(1, lost.calls);
     CHECK_INT(0, redlock_remaining_ms(lock));
     CHECK(cluster_await_empty(&c, 1000)); /* the other names go with it */
     redlock_lock_free(lock);

@@ -78,34 +78,27 @@ CASE(own_expiry, "A dead reader's hold expires by itself, and a living reader's 
     redlock_close(a);
 }
 
-static void count_loss(redlock_lock *lock, int error, void *data)
-{
-    (void)lock;
-    (void)error;
-    ++*(_Atomic int *)data;
-}
-
 CASE(renewed_and_lost,
      "A reader is renewed beside others, and is told when a majority forgot it.")
 {
     struct cluster c;
-    static _Atomic int lost;
+    struct result lost = {0};
     redlock *a = client_start(&c, 3, REDLOCK_THREAD), *b = client_open_warm(&c, 0);
     redlock_request q = reader_request();
     q.flags = REDLOCK_RENEW;
-    q.lost = count_loss;
-    q.data = (void *)&lost;
+    q.lost = result_note;
+    q.data = &lost;
     redlock_lock *reader = kind_lock(a, "x", 600, q);
     redlock_lock *other = kind_lock(b, "x", TTL_MS, reader_request());
     sleep_ms(1500);
-    CHECK_INT(0, lost);
+    CHECK_INT(0, lost.calls);
     CHECK(redlock_remaining_ms(reader) > 0);
     CHECK(kind_await_holds(&c, "x", redlock_value(reader), 3, 1000));
     for (int i = 0; i < 2; i++)
         CHECK_INT(1, server_int(&c.node[i], "ZREM", "redlock:x", redlock_value(reader), NULL));
-    for (int64_t end_ms = now_ms() + 2000; lost == 0 && now_ms() < end_ms;)
+    for (int64_t end_ms = now_ms() + 2000; lost.calls == 0 && now_ms() < end_ms;)
         sleep_ms(1);
-    CHECK_INT(1, lost);
+    CHECK_INT(1, lost.calls);
     CHECK_INT(REDLOCK_STATE_LOST, redlock_state(reader));
     redlock_lock_free(reader);
     CHECK(kind_count_holds(&c, "x", redlock_value(other)) >=

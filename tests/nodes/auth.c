@@ -273,37 +273,30 @@ static void check_kinds(const struct cluster *c, uint32_t flags)
     redlock_close(r);
 }
 
-static void note_done(redlock_lock *lock, int error, void *data)
-{
-    (void)lock;
-    *(int *)data = error;
-}
-
 /* Another client has it and lets it go: how long until we have it? */
 static int64_t wait_for_turn(const struct cluster *c, int kind)
 {
-    enum { PENDING = 1 };
     redlock *holder = client_open_warm(c, 0), *waiter = client_open_warm(c, 0);
     redlock_lock *held = client_lock(holder, "turn", 20000), *lock = NULL;
-    int outcome = PENDING;
+    struct result result = {0};
     redlock_request q = {.size = sizeof q,
                          .kind = kind,
                          .wait_ms = 10000,
                          .slots = kind == REDLOCK_SEMAPHORE ? 1 : 0,
-                         .done = note_done,
-                         .data = &outcome};
+                         .done = result_note,
+                         .data = &result};
     CHECK_OK(redlock_start(waiter, "turn", 20000, &q, &lock));
     /* Long enough for a connection that listens, where that is allowed. */
     for (int64_t end_ms = now_ms() + 300; now_ms() < end_ms;)
         CHECK(redlock_process(waiter, 20) >= 0);
-    CHECK_INT(PENDING, outcome);
+    CHECK_INT(0, result.calls);
     CHECK_INT(1, redlock_position(lock));
     client_unlock(held);
     int64_t start_ms = now_ms();
-    while (outcome == PENDING)
+    while (!result.calls)
         CHECK(redlock_process(waiter, 1000) >= 0);
     int64_t took_ms = now_ms() - start_ms;
-    CHECK_OK(outcome);
+    CHECK_OK(result.error);
     client_unlock(lock);
     redlock_close(waiter);
     redlock_close(holder);

@@ -47,6 +47,16 @@ int client_try(redlock *r, const char *name, int64_t ttl_ms);
 /* Acquires, waits until the key is on `wanted` nodes, releases; false: not within the time. */
 bool client_recovers(redlock *r, const struct cluster *c, int wanted, int64_t timeout_ms);
 
+/* What a done or lost callback was told, and how often: {0} at first. */
+struct result {
+    _Atomic int calls;
+    _Atomic int error; /* of the last call */
+};
+
+/* The callback itself, with a struct result as its data. */
+void result_note(redlock_lock *lock, int error, void *result);
+bool result_is_told(void *result); /* for wait_until() */
+
 int report_votes(const redlock_report *report, int vote);
 
 /* Printed in failures. */
