@@ -111,7 +111,7 @@ CASE(peer_bug_09_milliseconds_count, "A TTL of 100 ms is counted in milliseconds
 CASE(peer_bug_09_overflow, "A TTL of a day and a wait of a year do not overflow.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
+    cluster_start_limited(&c, 3, "86400000"); /* the nodes have to allow it as well */
     redlock_options o = client_options(&c);
     o.max_ttl_ms = REDLOCK_TTL_LIMIT_MS;
     redlock *r = client_open_with(&o);
