@@ -31,8 +31,7 @@ CASE(a_copy_in_a_child_is_no_busy_loop,
      "A lost connection that a child still has open does not wake the loop.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    redlock *r = client_start(&c, 3, REDLOCK_THREAD);
     pid_t child = fork();
     CHECK(child >= 0);
     if (child == 0) {
@@ -53,8 +52,7 @@ CASE(a_child_that_closes_leaves_the_parent_alone,
      "A forked child that closes the client leaves the parent's connections working.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    redlock *r = client_start(&c, 3, REDLOCK_THREAD);
     redlock_lock *lock = client_lock(r, "x", 5000);
     pid_t child = fork();
     CHECK(child >= 0);

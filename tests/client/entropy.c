@@ -52,8 +52,7 @@ static void check_value(redlock *r, const char *name, int byte)
 static void check_values(uint32_t flags)
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, flags);
+    redlock *r = client_start(&c, 3, flags);
     for (int i = 0; i < 3; i++)
         client_unlock(client_lock(r, "before", TTL_MS));
     check_value(r, "x", 0xa5);
@@ -74,8 +73,7 @@ CASE(nothing_read_ahead_io_thread, "The I/O thread reads no randomness ahead of 
 CASE(a_call_for_each_value, "A cycle of acquire and release needs one getrandom() and no more.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, 0);
+    redlock *r = client_start(&c, 3, 0);
     client_unlock(client_lock(r, "x", TTL_MS));
     calls = 0;
     for (int i = 0; i < 50; i++)
@@ -115,8 +113,7 @@ CASE(a_call_for_a_batch,
      "Values of one batch are read together, and the next batch reads anew.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, 0);
+    redlock *r = client_start(&c, 3, 0);
     run_batch(r); /* how large a batch is */
     calls = 0;
     for (int i = 0; i < 5; i++)
@@ -140,17 +137,10 @@ CASE(open_without_randomness, "Opening a client without randomness fails with SY
     CHECK(strstr(redlock_detail(), "randomness") != NULL);
 }
 
-static void on_done(redlock_lock *lock, int error, void *data)
-{
-    (void)lock;
-    *(_Atomic int *)data = error;
-}
-
 static void check_refusals(uint32_t flags)
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, flags);
+    redlock *r = client_start(&c, 3, flags);
     redlock_lock *lock = NULL;
     redlock_request q = {.size = sizeof q, .wait_ms = 200};
     error_given = EIO;
@@ -179,17 +169,16 @@ CASE(start_without_randomness,
      "An asynchronous acquire without randomness is done with SYSTEM.")
 {
     struct cluster c;
-    _Atomic int error = 1;
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, 0);
+    struct result result = {0};
+    redlock *r = client_start(&c, 3, 0);
     redlock_lock *lock = NULL;
-    redlock_request q = {.size = sizeof q, .done = on_done, .data = &error};
+    redlock_request q = {.size = sizeof q, .done = result_note, .data = &result};
     error_given = EIO;
     CHECK_OK(redlock_start(r, "x", TTL_MS, &q, &lock));
-    for (int64_t end_ms = now_ms() + 5000; error == 1 && now_ms() < end_ms;)
+    for (int64_t end_ms = now_ms() + 5000; !result.calls && now_ms() < end_ms;)
         redlock_process(r, 100);
     error_given = 0;
-    CHECK_ERR(REDLOCK_SYSTEM, error);
+    CHECK_ERR(REDLOCK_SYSTEM, result.error);
     redlock_lock_free(lock);
     redlock_close(r);
 }
@@ -198,8 +187,7 @@ CASE(question_without_randomness, "A query that gets no randomness is SYSTEM.")
 {
     struct cluster c;
     redlock_report report = {.size = sizeof report};
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, 0);
+    redlock *r = client_start(&c, 3, 0);
     error_given = EIO;
     int error = redlock_ping(r, &report);
     error_given = 0;

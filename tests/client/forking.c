@@ -59,8 +59,7 @@ static void check_every_call(redlock *r, redlock_lock *lock)
 static void fork_with(uint32_t flags, bool close_first)
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, flags);
+    redlock *r = client_start(&c, 3, flags);
     redlock_lock *lock = client_lock(r, "x", 30000);
     CHECK(cluster_await(&c, "redlock:x", 3, 1000));
     pid_t pid = fork();

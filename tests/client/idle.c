@@ -26,9 +26,7 @@ CASE(a_busy_caller_loses_no_connection,
      "A connection whose replies wait unread is not closed as silent.")
 {
     struct cluster c;
-    cluster_start(&c, 5);
-    redlock *r = client_open_hasty(&c, 0, DEFAULT_MS);
-    client_warm(r);
+    redlock *r = client_start_hasty(&c, 5, 0, DEFAULT_MS);
     /* Decided by three replies: the other two stay unread while the caller works. */
     redlock_lock *lock = client_lock(r, "x", 10000);
     be_busy();
@@ -48,9 +46,7 @@ CASE(replies_that_came_in_time_count,
      "A stalled event loop counts the replies that came in time.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *r = client_open_hasty(&c, 0, DEFAULT_MS);
-    client_warm(r);
+    redlock *r = client_start_hasty(&c, 3, 0, DEFAULT_MS);
     int result = 1;
     redlock_request request = {.size = sizeof request, .done = note_done, .data = &result};
     redlock_lock *lock;

@@ -90,8 +90,7 @@ CASE(many_clients, "Thirty clients work at once in one process.")
 static void free_held(uint32_t flags)
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, flags);
+    redlock *r = client_start(&c, 3, flags);
     redlock_lock *lock = client_lock(r, "x", 30000);
     CHECK(cluster_await(&c, "redlock:x", 3, 1000));
     redlock_lock_free(lock);
@@ -116,8 +115,7 @@ CASE(free_while_held_io_thread,
 static void close_held(uint32_t flags, bool free_first)
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, flags);
+    redlock *r = client_start(&c, 3, flags);
     redlock_lock *lock = client_lock(r, "x", 30000);
     CHECK(cluster_await(&c, "redlock:x", 3, 1000));
     if (free_first)
@@ -149,9 +147,7 @@ CASE(free_then_close, "A lock freed right before the close is released on every 
 CASE(close_with_hung_nodes, "Closing with held locks and hung nodes takes one node timeout.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *r = client_open_hasty(&c, 0, STEADY_MS);
-    client_warm(r);
+    redlock *r = client_start_hasty(&c, 3, 0, STEADY_MS);
     redlock_lock *lock = client_lock(r, "x", 30000);
     for (int i = 0; i < 3; i++)
         server_freeze(&c.node[i]);
@@ -163,23 +159,10 @@ CASE(close_with_hung_nodes, "Closing with held locks and hung nodes takes one no
 
 /* ---- requests that wait -------------------------------------------------------------------- */
 
-struct waiter {
-    _Atomic int calls;
-    _Atomic int error;
-};
-
-static void note_done(redlock_lock *lock, int error, void *data)
-{
-    (void)lock;
-    struct waiter *w = data;
-    w->error = error;
-    w->calls++;
-}
-
-static redlock_lock *start_waiting(redlock *r, struct waiter *w)
+static redlock_lock *start_waiting(redlock *r, struct result *w)
 {
     redlock_request q = {
-        .size = sizeof q, .wait_ms = REDLOCK_WAIT_FOREVER, .done = note_done, .data = w};
+        .size = sizeof q, .wait_ms = REDLOCK_WAIT_FOREVER, .done = result_note, .data = w};
     redlock_lock *lock = NULL;
     CHECK_OK(redlock_start(r, "x", 10000, &q, &lock));
     return lock;
@@ -190,11 +173,6 @@ static void process_for(redlock *r, int64_t ms)
     int64_t end_ms = now_ms() + ms;
     while (now_ms() < end_ms)
         CHECK(redlock_process(r, 5) >= 0);
-}
-
-static bool was_called(void *data)
-{
-    return ((struct waiter *)data)->calls > 0;
 }
 
 static void held_elsewhere(struct cluster *c)
@@ -210,7 +188,7 @@ CASE(cancel_waiting,
     held_elsewhere(&c);
     redlock *r = client_open(&c, 0);
     for (int i = 0; i < 20; i++) {
-        struct waiter w = {0};
+        struct result w = {0};
         redlock_lock *lock = start_waiting(r, &w);
         process_for(r, i % 5 * 5);
         CHECK_OK(redlock_cancel(lock));
@@ -232,11 +210,11 @@ CASE(cancel_waiting_io_thread,
     held_elsewhere(&c);
     redlock *r = client_open(&c, REDLOCK_THREAD);
     for (int i = 0; i < 20; i++) {
-        struct waiter w = {0};
+        struct result w = {0};
         redlock_lock *lock = start_waiting(r, &w);
         sleep_ms(i % 5);
         CHECK_OK(redlock_cancel(lock));
-        CHECK(wait_until(was_called, &w, 2000));
+        CHECK(wait_until(result_is_told, &w, 2000));
         CHECK_ERR(REDLOCK_CANCELED, w.error);
         redlock_lock_free(lock);
         CHECK_INT(1, w.calls);
@@ -249,7 +227,7 @@ static void free_waiting(uint32_t flags)
     struct cluster c;
     held_elsewhere(&c);
     redlock *r = client_open(&c, flags);
-    struct waiter w = {0};
+    struct result w = {0};
     for (int i = 0; i < 20; i++) {
         redlock_lock *lock = start_waiting(r, &w);
         if (flags == 0)
@@ -285,7 +263,7 @@ static void close_waiting(uint32_t flags)
     struct cluster c;
     held_elsewhere(&c);
     redlock *r = client_open(&c, flags);
-    struct waiter w[5] = {0};
+    struct result w[5] = {0};
     redlock_lock *lock[5];
     for (int i = 0; i < 5; i++)
         lock[i] = start_waiting(r, &w[i]);
@@ -317,7 +295,7 @@ CASE(close_before_anything_was_sent,
     struct cluster c;
     held_elsewhere(&c);
     redlock *r = client_open(&c, 0);
-    struct waiter w = {0};
+    struct result w = {0};
     redlock_lock *lock = start_waiting(r, &w);
     redlock_close(r);
     CHECK_INT(1, w.calls);
@@ -329,15 +307,14 @@ CASE(close_before_anything_was_sent,
 static void end_in_the_middle(uint32_t flags, bool release, bool free_first)
 {
     struct cluster c;
-    struct waiter w = {0};
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, flags);
+    struct result w = {0};
+    redlock *r = client_start(&c, 3, flags);
     redlock_lock *lock = client_lock(r, "x", 30000);
     CHECK(cluster_await(&c, "redlock:x", 3, 1000));
     if (release)
-        CHECK_OK(redlock_start_release(lock, note_done, &w));
+        CHECK_OK(redlock_start_release(lock, result_note, &w));
     else
-        CHECK_OK(redlock_start_extend(lock, 30000, note_done, &w));
+        CHECK_OK(redlock_start_extend(lock, 30000, result_note, &w));
     if (free_first)
         redlock_lock_free(lock);
     redlock_close(r);

@@ -124,8 +124,7 @@ static void count_bytes(uint32_t flags)
     size_t before;
     size_t once;
 
-    cluster_start(&c, 5);
-    m.client = client_open_warm(&c, 0);
+    m.client = client_start(&c, 5, 0);
     /* What a client needs to work at all is not counted: buffers, and what is under way. */
     acquire(&m, WARM_UP, flags);
     release(&m, WARM_UP);

@@ -68,8 +68,7 @@ CASE(tokens_grow,
 CASE(no_token_unasked, "Without REDLOCK_FENCED there is no token and no counter.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, 0);
+    redlock *r = client_start(&c, 3, 0);
     redlock_lock *lock = client_lock(r, "x", TTL_MS);
     CHECK_INT(0, redlock_fence(lock));
     client_unlock(lock);
@@ -80,8 +79,7 @@ CASE(no_token_unasked, "Without REDLOCK_FENCED there is no token and no counter.
 CASE(token_is_on_a_majority, "When the acquire returns, a majority has exactly the token.")
 {
     struct cluster c;
-    cluster_start(&c, 5);
-    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    redlock *r = client_start(&c, 5, REDLOCK_THREAD);
     next_token(r, "x");
     char key[128];
     snprintf(key, sizeof key, "%s", counter_key(&c));
@@ -104,8 +102,7 @@ CASE(lost_counters,
      "Counters that were lost start again at the clock, so tokens go on growing.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    redlock *r = client_start(&c, 3, REDLOCK_THREAD);
     int64_t last = next_token(r, "x");
     char key[128];
     snprintf(key, sizeof key, "%s", counter_key(&c));
@@ -123,8 +120,7 @@ CASE(lost_counters,
 CASE(counters_expire, "Idle counters expire after a day: they are no leak.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    redlock *r = client_start(&c, 3, REDLOCK_THREAD);
     char key[128];
     next_token(r, "x");
     snprintf(key, sizeof key, "%s", counter_key(&c));
@@ -147,8 +143,7 @@ CASE(one_round_trip, "A token costs no second round trip where the counters agre
 {
     enum { ROUNDS = 50 };
     struct cluster c;
-    cluster_start(&c, 5);
-    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    redlock *r = client_start(&c, 5, REDLOCK_THREAD);
     for (int i = 0; i < 10; i++) {
         next_token(r, "x");
         sleep_ms(2); /* the stragglers too: from here on the counters agree */
@@ -168,9 +163,7 @@ CASE(one_round_trip, "A token costs no second round trip where the counters agre
 CASE(tokens_grow_with_two_gone, "Tokens grow while one node is dead and one is hung.")
 {
     struct cluster c;
-    cluster_start(&c, 5);
-    redlock *r = client_open_hasty(&c, 0, STEADY_MS);
-    client_warm(r);
+    redlock *r = client_start_hasty(&c, 5, 0, STEADY_MS);
     int64_t last = next_token(r, "x");
     for (int round = 0; round < 5; round++) {
         server_freeze(&c.node[round]);
@@ -187,8 +180,7 @@ CASE(tokens_grow_with_two_gone, "Tokens grow while one node is dead and one is h
 CASE(names_have_their_own, "Each name has its own fence counter.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, REDLOCK_THREAD | REDLOCK_STRICT);
+    redlock *r = client_start(&c, 3, REDLOCK_THREAD | REDLOCK_STRICT);
     char key[128], before[3][64];
     next_token(r, "x");
     snprintf(key, sizeof key, "%s", counter_key(&c));

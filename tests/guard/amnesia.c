@@ -214,15 +214,8 @@ CASE(hidden_restart_default_misses,
 
 /* ---- the way back ------------------------------------------------------------------------ */
 
-/* Nodes with a short guard time: 200 ms and the margin of two seconds. */
-static void start_short(struct cluster *c, size_t count)
-{
-    cluster_start_young(c, count, NULL);
-    for (size_t i = 0; i < count; i++) {
-        c->node[i].max_ttl_ms = "200";
-        server_admit(&c->node[i]);
-    }
-}
+/* Nodes with a short guard time: this and the margin of two seconds. */
+#define SHORT_MAX_TTL_MS "200"
 
 static redlock *open_short(const struct cluster *c, uint32_t flags)
 {
@@ -238,7 +231,7 @@ static void comes_back(uint32_t flags, forget_fn *forget)
 {
     struct scene s = {0};
     enum { GUARD_MS = 2200 };
-    start_short(&s.c, 3);
+    cluster_start_limited(&s.c, 3, SHORT_MAX_TTL_MS);
     redlock *r = open_short(&s.c, REDLOCK_THREAD | flags);
     CHECK_OK(client_try(r, "x", 200));
     forget(&s);
@@ -297,7 +290,7 @@ CASE(hidden_restart_returns_strict,
 {
     struct cluster c;
     struct relay relay[3];
-    start_short(&c, 3);
+    cluster_start_limited(&c, 3, SHORT_MAX_TTL_MS);
     for (int i = 0; i < 3; i++) {
         relay_start(&relay[i], c.node[i].port.number, 1);
         relay[i].switches->keep = 1;
@@ -326,8 +319,7 @@ CASE(renewal_counts_in_quarantine,
      "A renewal counts on a node in quarantine that still has the holder's key.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, REDLOCK_THREAD | REDLOCK_STRICT);
+    redlock *r = client_start(&c, 3, REDLOCK_THREAD | REDLOCK_STRICT);
     redlock_lock *lock = client_lock(r, "x", TTL_MS);
     CHECK(cluster_await(&c, "redlock:x", 3, 1000));
     for (int i = 0; i < 3; i++)

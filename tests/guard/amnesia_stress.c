@@ -185,10 +185,8 @@ static void start(struct stress *s, uint32_t flags, bool hidden, unsigned int se
     s->holds = holds_new(RECORDS);
     server_start(&s->outside, at_once);
     CHECK_INT(1, server_int(&s->outside, "DEL", "redlock.admit", NULL));
-    cluster_start_young(&s->c, NODES, NULL);
+    cluster_start_limited(&s->c, NODES, "1000");
     for (int i = 0; i < NODES; i++) {
-        s->c.node[i].max_ttl_ms = "1000";
-        server_admit(&s->c.node[i]);
         relay_start(&s->relay[i], s->c.node[i].port.number, seed * 10 + (unsigned int)i);
         s->relay[i].switches->drop_percent = DROP_PERCENT;
         s->relay[i].switches->keep = hidden;

@@ -143,8 +143,7 @@ CASE(majority_gone, "Holds that are left without a majority by set clocks are lo
 static void load(int64_t seconds)
 {
     struct cluster c;
-    cluster_start(&c, NODES);
-    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    redlock *r = client_start(&c, NODES, REDLOCK_THREAD);
     redlock_request q = {.size = sizeof q, .flags = REDLOCK_RENEW};
     redlock_lock *kept = NULL;
     CHECK_OK(redlock_acquire(r, "kept", 2000, &q, &kept));

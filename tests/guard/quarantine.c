@@ -193,11 +193,7 @@ CASE(admit_says_who_did_not,
 CASE(strict_enforces_max_ttl, "In strict mode the nodes refuse a TTL beyond their max_ttl.")
 {
     struct cluster c;
-    cluster_start_young(&c, 3, NULL);
-    for (int i = 0; i < 3; i++) {
-        c.node[i].max_ttl_ms = "1000";
-        server_admit(&c.node[i]);
-    }
+    cluster_start_limited(&c, 3, "1000");
     redlock *r = client_open_warm(&c, REDLOCK_STRICT); /* its own max_ttl is a minute */
     CHECK_OK(client_try(r, "x", 1000));
     CHECK_ERR(REDLOCK_INVAL, client_try(r, "x", 1001)); /* waiting would not help */
@@ -211,11 +207,7 @@ CASE(every_mode_enforces_max_ttl,
 {
     static const uint32_t modes[] = {0, REDLOCK_NO_GUARD, REDLOCK_STRICT};
     struct cluster c;
-    cluster_start_young(&c, 3, NULL);
-    for (int i = 0; i < 3; i++) {
-        c.node[i].max_ttl_ms = "1000";
-        server_admit(&c.node[i]);
-    }
+    cluster_start_limited(&c, 3, "1000");
     for (size_t m = 0; m < sizeof modes / sizeof modes[0]; m++) {
         redlock *r = client_open_warm(&c, modes[m]);
         FOR_SHAPES(shape)

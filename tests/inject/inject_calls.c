@@ -249,8 +249,7 @@ CASE(unwatched_thread, "A bound lock is refused when its thread cannot be watche
     redlock *r;
     bool fired = true;
 
-    cluster_start(&c, 3);
-    r = client_open_warm(&c, REDLOCK_THREAD);
+    r = client_start(&c, 3, REDLOCK_THREAD);
     for (int n = 1; fired; n++) {
         struct bound b = {.client = r, .nth = n};
         pthread_t thread;

@@ -20,8 +20,7 @@ static redlock *a, *b;
 
 static void begin(void)
 {
-    cluster_start(&c, 3);
-    a = client_open_warm(&c, REDLOCK_THREAD);
+    a = client_start(&c, 3, REDLOCK_THREAD);
     b = client_open_warm(&c, REDLOCK_THREAD);
 }
 
@@ -153,34 +152,27 @@ CASE(released_late, "A release after the end of the validity says so, whatever t
     end();
 }
 
-static void count_loss(redlock_lock *lock, int error, void *data)
-{
-    (void)lock;
-    (void)error;
-    ++*(_Atomic int *)data;
-}
-
 CASE(renewed_and_lost,
      "The watchdog renews every kind, and tells the loss when a majority forgot it.")
 {
     begin();
     FOR_SHAPES(shape)
     {
-        _Atomic int lost = 0;
+        struct result lost = {0};
         redlock_request q = shape_request(shape);
         q.flags = REDLOCK_RENEW;
-        q.lost = count_loss;
-        q.data = (void *)&lost;
+        q.lost = result_note;
+        q.data = &lost;
         redlock_lock *lock = kind_lock(a, "x", 700, q);
         sleep_ms(800);
-        CHECK_INT(0, lost);
+        CHECK_INT(0, lost.calls);
         CHECK(redlock_remaining_ms(lock) > 0);
         CHECK(kind_count_holds(&c, "x", redlock_value(lock)) >= 2);
         for (int i = 0; i < 2; i++)
             server_cmd(&c.node[i], "DEL", "redlock:x", NULL);
-        for (int64_t end_ms = now_ms() + 2000; lost == 0 && now_ms() < end_ms;)
+        for (int64_t end_ms = now_ms() + 2000; lost.calls == 0 && now_ms() < end_ms;)
             sleep_ms(1);
-        CHECK_INT(1, lost);
+        CHECK_INT(1, lost.calls);
         redlock_lock_free(lock);
         CHECK(cluster_await_empty(&c, 2000));
     }
@@ -194,8 +186,7 @@ CASE(repeat_after_release,
 {
     struct proxy p;
     cluster_start(&c, 3);
-    proxy_start(&p, c.node[2].port.number);
-    c.urls[2] = p.url;
+    proxy_before(&p, &c, 2);
     redlock *r = client_open_warm(&c, REDLOCK_THREAD);
     FOR_SHAPES(shape)
     {

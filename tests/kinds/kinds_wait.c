@@ -12,8 +12,7 @@ static redlock *a, *b;
 
 static void begin(void)
 {
-    cluster_start(&c, 3);
-    a = client_open_warm(&c, REDLOCK_THREAD);
+    a = client_start(&c, 3, REDLOCK_THREAD);
     b = client_open_warm(&c, REDLOCK_THREAD);
 }
 

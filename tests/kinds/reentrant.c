@@ -17,8 +17,7 @@ CASE(nested,
      "The owner may hold the lock again; others are refused until its last hold is gone.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *a = client_open_warm(&c, REDLOCK_THREAD), *b = client_open_warm(&c, 0);
+    redlock *a = client_start(&c, 3, REDLOCK_THREAD), *b = client_open_warm(&c, 0);
     redlock_request q = {.size = sizeof q, .kind = REDLOCK_REENTRANT}; /* the client owns it */
     redlock_lock *outer = kind_lock(a, "x", TTL_MS, q);
     CHECK(kind_await_holds(&c, "x", redlock_value(outer), 3, 1000));
@@ -41,8 +40,7 @@ CASE(any_order,
      "Nested holds may be released in any order; the outer first leaves the inner one whole.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *a = client_open_warm(&c, 0), *b = client_open_warm(&c, 0);
+    redlock *a = client_start(&c, 3, 0), *b = client_open_warm(&c, 0);
     redlock_request q = owner_request("shared owner"); /* two clients, one owner */
     redlock_lock *outer = kind_lock(a, "x", TTL_MS, q);
     redlock_lock *inner = kind_lock(b, "x", TTL_MS, q);
@@ -71,8 +69,7 @@ CASE(across_processes,
 {
     static struct cluster c;
     int status = -1;
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, 0);
+    redlock *r = client_start(&c, 3, 0);
     redlock_lock *outer = kind_lock(r, "x", TTL_MS, owner_request("job"));
     while (kind_count_holds(&c, "x", redlock_value(outer)) < 3)
         CHECK(redlock_process(r, 10) >= 0);
@@ -88,8 +85,7 @@ CASE(own_expiry,
      "A hold that is never released expires by itself, and the owner's others stay.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *a = client_open_warm(&c, 0);
+    redlock *a = client_start(&c, 3, 0);
     redlock_lock *outer = kind_lock(a, "x", TTL_MS, owner_request("o"));
     redlock_lock_leave(kind_lock(a, "x", BRIEF_MS, owner_request("o")));
     sleep_ms(BRIEF_MS + 10);
@@ -115,8 +111,7 @@ static redlock_request fenced(const char *owner)
 CASE(nested_token, "A nested hold has the token of the first hold; the next owner's is larger.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *a = client_open_warm(&c, 0), *b = client_open_warm(&c, 0);
+    redlock *a = client_start(&c, 3, 0), *b = client_open_warm(&c, 0);
     redlock_lock *outer = kind_lock(a, "x", TTL_MS, fenced("me"));
     int64_t token = redlock_fence(outer);
     CHECK(token > 0);
@@ -166,8 +161,7 @@ CASE(leftover_gives_no_old_token,
      * held the lock since, on the other two. The first owner's next token must be larger.
      */
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *a = client_open_warm(&c, 0), *b = client_open_warm(&c, 0);
+    redlock *a = client_start(&c, 3, 0), *b = client_open_warm(&c, 0);
     server_cmd(&c.node[0], "HSET", "redlock:x", "owner", "me", "h:leftover", "4000000000000",
                "fence", "7", NULL);
     server_cmd(&c.node[0], "PEXPIRE", "redlock:x", "60000", NULL);
@@ -188,8 +182,7 @@ CASE(leftover_gives_no_old_token,
 CASE(token_inside_a_plain_hold, "A fenced hold nested in a hold without a token gets a token.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *a = client_open_warm(&c, 0);
+    redlock *a = client_start(&c, 3, 0);
     redlock_lock *before = kind_lock(a, "x", TTL_MS, fenced("me"));
     int64_t token = redlock_fence(before);
     client_unlock(before);
@@ -239,8 +232,7 @@ CASE(no_deadlock_with_oneself,
      "The owner nests at once, also while another owner of its client waits.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    redlock *r = client_start(&c, 3, REDLOCK_THREAD);
     redlock_lock *outer = kind_lock(r, "x", TTL_MS, owner_request("me"));
     struct kind_waiter w;
     kind_start(r, "x", TTL_MS, owner_request("you"), 20000, &w);

@@ -53,8 +53,7 @@ CASE(all_permits,
 CASE(another_k, "Clients that disagree about k exclude each other altogether.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *a = client_open_warm(&c, REDLOCK_THREAD), *b = client_open_warm(&c, 0);
+    redlock *a = client_start(&c, 3, REDLOCK_THREAD), *b = client_open_warm(&c, 0);
     redlock_lock *lock = kind_lock(a, "x", TTL_MS, slots_request(3));
     CHECK(kind_await_holds(&c, "x", redlock_value(lock), 3, 1000));
     CHECK_ERR(REDLOCK_BUSY, kind_try(b, "x", TTL_MS, slots_request(2)));
@@ -100,8 +99,7 @@ static void pass_on_slot_seven(redlock *a, redlock *b, struct cluster *c, uint32
 CASE(slot_of_another_k, "The slot of a larger semaphore is none of a smaller one.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *a = client_open_warm(&c, REDLOCK_THREAD);
+    redlock *a = client_start(&c, 3, REDLOCK_THREAD);
     redlock *b = client_open_warm(&c, REDLOCK_THREAD);
     pass_on_slot_seven(a, b, &c, 2); /* told by the nodes */
     pass_on_slot_seven(a, a, &c, 2); /* told by its own client */
@@ -112,8 +110,7 @@ CASE(slot_of_another_k, "The slot of a larger semaphore is none of a smaller one
 CASE(waiting, "A waiter gets the slot that becomes free, at once.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *a = client_open_warm(&c, REDLOCK_THREAD);
+    redlock *a = client_start(&c, 3, REDLOCK_THREAD);
     redlock *b = client_open_warm(&c, REDLOCK_THREAD);
     redlock_lock *lock[3];
     for (int i = 0; i < 3; i++)
@@ -140,8 +137,7 @@ CASE(waiting, "A waiter gets the slot that becomes free, at once.")
 CASE(own_expiry, "A dead holder's slot expires by itself, and the other slots stay.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    redlock *r = client_start(&c, 3, REDLOCK_THREAD);
     redlock_lock *lock = kind_lock(r, "x", TTL_MS, slots_request(2));
     redlock_lock_leave(kind_lock(r, "x", 150, slots_request(2)));
     CHECK_ERR(REDLOCK_BUSY, kind_try(r, "x", TTL_MS, slots_request(2)));

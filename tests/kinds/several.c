@@ -24,8 +24,7 @@ CASE(all_or_none,
      "One taken name refuses all names of the request, and nothing stays on any node.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *a = client_open_warm(&c, REDLOCK_THREAD), *b = client_open_warm(&c, 0);
+    redlock *a = client_start(&c, 3, REDLOCK_THREAD), *b = client_open_warm(&c, 0);
     static const char *const names[] = {"a", "b", "c"};
     static const char *const keys[] = {"redlock:a", "redlock:b", "redlock:c"};
     for (int i = 0; i < 3; i++) {
@@ -52,8 +51,7 @@ CASE(all_or_none,
 CASE(other_kinds_hold_one, "A reader, an owner or a permit of one name keeps several out.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *a = client_open_warm(&c, REDLOCK_THREAD);
+    redlock *a = client_start(&c, 3, REDLOCK_THREAD);
     const redlock_request others[] = {reader_request(), owner_request("o"), slots_request(3)};
     for (int i = 0; i < 3; i++) {
         redlock_lock *other = kind_lock(a, "c", TTL_MS, others[i]);
@@ -69,8 +67,7 @@ CASE(any_order_and_twice, "The order and the repetition of names in a request do
 {
     static const char *const first[] = {"a", "c", "b", "a", "c"}, *const second[] = {"b", "a"};
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *a = client_open_warm(&c, REDLOCK_THREAD), *b = client_open_warm(&c, 0);
+    redlock *a = client_start(&c, 3, REDLOCK_THREAD), *b = client_open_warm(&c, 0);
     redlock_lock *lock = kind_lock(a, "b", TTL_MS, with(first, 5));
     CHECK_STR("a", redlock_name(lock));
     CHECK(kind_await_holds(&c, "c", redlock_value(lock), 3, 1000));
@@ -95,8 +92,7 @@ CASE(sixteen, "Sixteen names of full length work; seventeen are refused.")
     static char text[REDLOCK_NAMES_MAX + 1][REDLOCK_NAME_MAX + 1];
     const char *names[REDLOCK_NAMES_MAX + 1];
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *a = client_open_warm(&c, REDLOCK_THREAD);
+    redlock *a = client_start(&c, 3, REDLOCK_THREAD);
     for (int i = 0; i <= REDLOCK_NAMES_MAX; i++) {
         memset(text[i], 'a' + i, REDLOCK_NAME_MAX);
         names[i] = text[i];
@@ -118,35 +114,27 @@ CASE(sixteen, "Sixteen names of full length work; seventeen are refused.")
 
 /* ---- holding ------------------------------------------------------------------------------- */
 
-static void count_loss(redlock_lock *lock, int error, void *data)
-{
-    (void)lock;
-    (void)error;
-    ++*(_Atomic int *)data;
-}
-
 CASE(renewal_renews_all,
      "The watchdog renews every name; one name gone from a majority is a loss.")
 {
     static const char *const keys[] = {"redlock:a", "redlock:b", "redlock:c"};
-    static _Atomic int lost;
+    struct result lost = {0};
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *a = client_open_warm(&c, REDLOCK_THREAD);
+    redlock *a = client_start(&c, 3, REDLOCK_THREAD);
     redlock_request q = with(bc, 2);
     q.flags = REDLOCK_RENEW;
-    q.lost = count_loss;
-    q.data = (void *)&lost;
+    q.lost = result_note;
+    q.data = &lost;
     redlock_lock *lock = kind_lock(a, "a", 600, q);
     sleep_ms(1500);
-    CHECK_INT(0, lost);
+    CHECK_INT(0, lost.calls);
     for (int i = 0; i < 3; i++)
         for (int n = 0; n < 3; n++)
             CHECK_BETWEEN(100, 600, server_int(&c.node[n], "PTTL", keys[i], NULL));
     cluster_del(&c, 0, 2, "redlock:c");
-    for (int64_t end_ms = now_ms() + 2000; lost == 0 && now_ms() < end_ms;)
+    for (int64_t end_ms = now_ms() + 2000; lost.calls == 0 && now_ms() < end_ms;)
         sleep_ms(1);
-    CHECK_INT(1, lost);
+    CHECK_INT(1, lost.calls);
     CHECK_INT(0, redlock_remaining_ms(lock));
     CHECK(cluster_await_empty(&c, 1000)); /* the other names go with it */
     redlock_lock_free(lock);
@@ -157,8 +145,7 @@ CASE(healed,
      "A node that lost one or all of the names gets them back, and never a part of them.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *a = client_open_warm(&c, REDLOCK_THREAD);
+    redlock *a = client_start(&c, 3, REDLOCK_THREAD);
     redlock_lock *lock = kind_lock(a, "a", TTL_MS, with(bc, 2));
     CHECK(kind_await_holds(&c, "c", redlock_value(lock), 3, 1000));
     cluster_del(&c, 1, 1, "redlock:b");
@@ -182,8 +169,7 @@ CASE(healed,
 CASE(one_token, "Several names get one token, above every earlier token of each of them.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *a = client_open_warm(&c, 0), *b = client_open_warm(&c, 0);
+    redlock *a = client_start(&c, 3, 0), *b = client_open_warm(&c, 0);
     static const char *const ahead[] = {"3000000000000000", "4000000000000000",
                                         "5000000000000000"};
     int64_t largest = 0;

@@ -20,8 +20,7 @@ CASE(many_readers,
 {
     struct cluster c;
     redlock_lock *lock[READERS];
-    cluster_start(&c, 3);
-    redlock *a = client_open_warm(&c, REDLOCK_THREAD);
+    redlock *a = client_start(&c, 3, REDLOCK_THREAD);
     redlock *b = client_open_warm(&c, REDLOCK_THREAD);
     for (int i = 0; i < READERS; i++) {
         lock[i] = kind_lock(i % 2 ? a : b, "x", TTL_MS, reader_request());
@@ -45,8 +44,7 @@ CASE(writer_keeps_readers_out,
      "No reader holds the lock beside a writer, and readers hold it afterwards.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *a = client_open_warm(&c, 0), *b = client_open_warm(&c, 0);
+    redlock *a = client_start(&c, 3, 0), *b = client_open_warm(&c, 0);
     redlock_lock *lock = client_lock(a, "x", TTL_MS);
     CHECK_ERR(REDLOCK_BUSY, kind_try(b, "x", TTL_MS, reader_request()));
     CHECK_ERR(REDLOCK_BUSY, kind_try(a, "x", TTL_MS, reader_request())); /* no downgrade */
@@ -61,8 +59,7 @@ CASE(writer_keeps_readers_out,
 CASE(own_expiry, "A dead reader's hold expires by itself, and a living reader's stays.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *a = client_open_warm(&c, REDLOCK_THREAD);
+    redlock *a = client_start(&c, 3, REDLOCK_THREAD);
     redlock_lock *alive = kind_lock(a, "x", TTL_MS, reader_request());
     redlock_lock_leave(kind_lock(a, "x", 200, reader_request()));
     sleep_ms(210);
@@ -81,35 +78,27 @@ CASE(own_expiry, "A dead reader's hold expires by itself, and a living reader's 
     redlock_close(a);
 }
 
-static void count_loss(redlock_lock *lock, int error, void *data)
-{
-    (void)lock;
-    (void)error;
-    ++*(_Atomic int *)data;
-}
-
 CASE(renewed_and_lost,
      "A reader is renewed beside others, and is told when a majority forgot it.")
 {
     struct cluster c;
-    static _Atomic int lost;
-    cluster_start(&c, 3);
-    redlock *a = client_open_warm(&c, REDLOCK_THREAD), *b = client_open_warm(&c, 0);
+    struct result lost = {0};
+    redlock *a = client_start(&c, 3, REDLOCK_THREAD), *b = client_open_warm(&c, 0);
     redlock_request q = reader_request();
     q.flags = REDLOCK_RENEW;
-    q.lost = count_loss;
-    q.data = (void *)&lost;
+    q.lost = result_note;
+    q.data = &lost;
     redlock_lock *reader = kind_lock(a, "x", 600, q);
     redlock_lock *other = kind_lock(b, "x", TTL_MS, reader_request());
     sleep_ms(1500);
-    CHECK_INT(0, lost);
+    CHECK_INT(0, lost.calls);
     CHECK(redlock_remaining_ms(reader) > 0);
     CHECK(kind_await_holds(&c, "x", redlock_value(reader), 3, 1000));
     for (int i = 0; i < 2; i++)
         CHECK_INT(1, server_int(&c.node[i], "ZREM", "redlock:x", redlock_value(reader), NULL));
-    for (int64_t end_ms = now_ms() + 2000; lost == 0 && now_ms() < end_ms;)
+    for (int64_t end_ms = now_ms() + 2000; lost.calls == 0 && now_ms() < end_ms;)
         sleep_ms(1);
-    CHECK_INT(1, lost);
+    CHECK_INT(1, lost.calls);
     CHECK_INT(REDLOCK_STATE_LOST, redlock_state(reader));
     redlock_lock_free(reader);
     CHECK(kind_count_holds(&c, "x", redlock_value(other)) >=
@@ -123,8 +112,7 @@ CASE(renewed_and_lost,
 CASE(healed, "A node that lost one reader gets it back beside the readers it has.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *a = client_open_warm(&c, REDLOCK_THREAD);
+    redlock *a = client_start(&c, 3, REDLOCK_THREAD);
     redlock_lock *reader = kind_lock(a, "x", TTL_MS, reader_request());
     redlock_lock *other = kind_lock(a, "x", TTL_MS, reader_request());
     CHECK(kind_await_holds(&c, "x", redlock_value(other), 3, 1000));
@@ -171,8 +159,7 @@ static void woken_together(redlock_request writer)
 {
     struct cluster c;
     struct waiting_reader w[READERS];
-    cluster_start(&c, 3);
-    redlock *a = client_open_warm(&c, 0);
+    redlock *a = client_start(&c, 3, 0);
     redlock_lock *lock = kind_lock(a, "x", TTL_MS, writer);
     for (int i = 0; i < READERS; i++) {
         w[i].client = client_open_warm(&c, 0);
@@ -227,8 +214,7 @@ CASE(dead_writer,
      "A writer killed while it waits keeps readers out no longer than its heartbeat lasts.")
 {
     static struct cluster c;
-    cluster_start(&c, 3);
-    redlock *a = client_open_warm(&c, REDLOCK_THREAD);
+    redlock *a = client_start(&c, 3, REDLOCK_THREAD);
     redlock_lock *lock = kind_lock(a, "x", TTL_MS, reader_request());
     pid_t pid = helper_start(wait_to_write, &c);
     CHECK(cluster_await(&c, "redlock.queue:x", 3, 5000));

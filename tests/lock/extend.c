@@ -7,16 +7,10 @@
 
 #include <stdio.h>
 
-static redlock *open_warm(struct cluster *c, size_t nodes, uint32_t flags)
-{
-    cluster_start(c, nodes);
-    return client_open_warm(c, flags);
-}
-
 CASE(extends_on_a_quorum, "An extension moves the deadline and the keys' expiry.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c, 5, 0);
+    redlock *r = client_start(&c, 5, 0);
     redlock_lock *lock = client_lock(r, "x", 5000);
     CHECK(cluster_await(&c, "redlock:x", 5, 1000));
     server_kill(&c.node[0]);
@@ -36,10 +30,7 @@ CASE(validity_counts_from_the_request, "Slow answers make the validity shorter, 
     struct cluster c;
     struct proxy p[3];
     cluster_start(&c, 3);
-    for (int i = 0; i < 3; i++) {
-        proxy_start(&p[i], c.node[i].port.number);
-        c.urls[i] = p[i].url;
-    }
+    proxies_start(p, &c, 3);
     redlock *r = client_open_warm(&c, 0);
     for (int i = 0; i < 3; i++)
         p[i].switches->down_delay_ms = 400;
@@ -54,7 +45,7 @@ CASE(validity_counts_from_the_request, "Slow answers make the validity shorter, 
 CASE(never_shortens, "Extending by less than is left shortens neither deadline nor keys.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c, 3, 0);
+    redlock *r = client_start(&c, 3, 0);
     redlock_lock *lock = client_lock(r, "x", 30000);
     CHECK(cluster_await(&c, "redlock:x", 3, 1000));
     int64_t deadline_ns = redlock_deadline_ns(lock);
@@ -69,7 +60,7 @@ CASE(never_shortens, "Extending by less than is left shortens neither deadline n
 CASE(gone_is_lost, "Extending a lock whose keys are gone from a majority is LOST for good.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c, 5, 0);
+    redlock *r = client_start(&c, 5, 0);
     redlock_lock *lock = client_lock(r, "x", 2000);
     CHECK(cluster_await(&c, "redlock:x", 5, 1000));
     cluster_del(&c, 0, 3, "redlock:x");
@@ -88,7 +79,7 @@ CASE(gone_on_a_minority,
      "An extension succeeds with keys gone from a minority, and sets them again.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c, 5, 0);
+    redlock *r = client_start(&c, 5, 0);
     redlock_lock *lock = client_lock(r, "x", 20000);
     CHECK(cluster_await(&c, "redlock:x", 5, 1000));
     cluster_del(&c, 0, 2, "redlock:x");
@@ -105,7 +96,7 @@ CASE(gone_on_a_minority,
 CASE(margin_tells_the_reserve, "The margin is the number of nodes held beyond a bare majority.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c, 5, 0);
+    redlock *r = client_start(&c, 5, 0);
     redlock_lock *lock = client_lock(r, "x", 20000);
     for (int64_t end_ms = now_ms() + 2000; redlock_margin(lock) != 2;) {
         CHECK(now_ms() < end_ms);
@@ -119,9 +110,7 @@ CASE(no_quorum_keeps_the_deadline,
      "An extension without a quorum leaves the deadline where it was.")
 {
     struct cluster c;
-    cluster_start(&c, 5);
-    redlock *r = client_open_hasty(&c, 0, STEADY_MS);
-    client_warm(r);
+    redlock *r = client_start_hasty(&c, 5, 0, STEADY_MS);
     redlock_lock *lock = client_lock(r, "x", 20000);
     int64_t deadline_ns = redlock_deadline_ns(lock);
     for (int i = 0; i < 3; i++)
@@ -143,7 +132,7 @@ CASE(no_quorum_keeps_the_deadline,
 CASE(expired_is_lost, "A lock whose validity has ended cannot be extended.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c, 3, 0);
+    redlock *r = client_start(&c, 3, 0);
     redlock_lock *lock = client_lock(r, "x", 100);
     CHECK(cluster_await(&c, "redlock:x", 0, 2000));
     CHECK_ERR(REDLOCK_LOST, redlock_extend(lock, 20000));
@@ -155,7 +144,7 @@ CASE(expired_is_lost, "A lock whose validity has ended cannot be extended.")
 CASE(capped_by_count, "After max_extensions extensions the next one is refused.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c, 3, 0);
+    redlock *r = client_start(&c, 3, 0);
     redlock_request q = {.size = sizeof q, .max_extensions = 2};
     redlock_lock *lock = NULL;
     CHECK_OK(redlock_acquire(r, "x", 10000, &q, &lock));
@@ -171,7 +160,7 @@ CASE(capped_by_count, "After max_extensions extensions the next one is refused."
 CASE(capped_by_age, "max_hold_ms lets no extension carry the lock past that age.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c, 3, 0);
+    redlock *r = client_start(&c, 3, 0);
     redlock_request q = {.size = sizeof q, .max_hold_ms = 15000};
     redlock_lock *lock = NULL;
     CHECK_OK(redlock_acquire(r, "x", 5000, &q, &lock));
@@ -189,7 +178,7 @@ CASE(adopt_extend_release,
 {
     struct cluster c;
     char value[REDLOCK_VALUE_MAX + 1];
-    redlock *a = open_warm(&c, 3, 0);
+    redlock *a = client_start(&c, 3, 0);
     redlock *b = client_open(&c, 0);
     redlock_lock *lock = client_lock(a, "x", 20000);
     snprintf(value, sizeof value, "%s", redlock_value(lock));
@@ -212,7 +201,7 @@ CASE(adopt_extend_release,
 CASE(adopt_and_release_at_once, "An adopted lock can be released without being extended.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c, 3, 0);
+    redlock *r = client_start(&c, 3, 0);
     redlock_lock *lock = client_lock(r, "x", 20000);
     redlock_lock *adopted = NULL;
     CHECK_OK(redlock_adopt(r, "x", redlock_value(lock), &adopted));
@@ -226,7 +215,7 @@ CASE(adopt_and_release_at_once, "An adopted lock can be released without being e
 CASE(adopt_nothing, "Adopting a value that is on no node: extend is LOST, release is EXPIRED.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c, 3, 0);
+    redlock *r = client_start(&c, 3, 0);
     redlock_lock *lock = NULL;
     CHECK_OK(redlock_adopt(r, "x", "never-set", &lock));
     CHECK_ERR(REDLOCK_LOST, redlock_extend(lock, 10000));
@@ -245,7 +234,7 @@ CASE(adopt_nothing, "Adopting a value that is on no node: extend is LOST, releas
 CASE(adopt_sends_nothing, "Adopting a lock and freeing it unproven sends nothing.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c, 3, 0);
+    redlock *r = client_start(&c, 3, 0);
     redlock_lock *lock = NULL;
     for (int i = 0; i < 3; i++)
         server_forget_commands(&c.node[i]);

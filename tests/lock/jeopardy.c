@@ -95,9 +95,7 @@ CASE(jeopardy_and_recovery,
 {
     struct cluster c;
     struct story s = {0};
-    cluster_start(&c, NODES);
-    redlock *r = client_open_hasty(&c, REDLOCK_THREAD, STEADY_MS);
-    client_warm(r);
+    redlock *r = client_start_hasty(&c, NODES, REDLOCK_THREAD, STEADY_MS);
     redlock_lock *lock = hold(r, &s, TTL_MS);
     int fd = redlock_event_fd(lock);
     CHECK(fd >= 0);
@@ -136,9 +134,7 @@ CASE(jeopardy_then_lost,
 {
     struct cluster c;
     struct story s = {0};
-    cluster_start(&c, NODES);
-    redlock *r = client_open_hasty(&c, REDLOCK_THREAD, STEADY_MS);
-    client_warm(r);
+    redlock *r = client_start_hasty(&c, NODES, REDLOCK_THREAD, STEADY_MS);
     redlock_lock *lock = hold(r, &s, TTL_MS);
     int fd = redlock_event_fd(lock);
     freeze(&c, 3);
@@ -163,9 +159,7 @@ CASE(no_jeopardy_with_a_majority,
 {
     struct cluster c;
     struct story s = {0};
-    cluster_start(&c, NODES);
-    redlock *r = client_open_hasty(&c, REDLOCK_THREAD, STEADY_MS);
-    client_warm(r);
+    redlock *r = client_start_hasty(&c, NODES, REDLOCK_THREAD, STEADY_MS);
     redlock_lock *lock = hold(r, &s, TTL_MS);
     freeze(&c, 2);
     sleep_ms(2 * TTL_MS);
@@ -180,9 +174,7 @@ CASE(jeopardy_by_extension, "A failed extension by the caller is told as jeopard
 {
     struct cluster c;
     struct story s = {0};
-    cluster_start(&c, NODES);
-    redlock *r = client_open_hasty(&c, REDLOCK_THREAD, STEADY_MS);
-    client_warm(r);
+    redlock *r = client_start_hasty(&c, NODES, REDLOCK_THREAD, STEADY_MS);
     redlock_request q = {
         .size = sizeof q, .jeopardy = on_jeopardy, .lost = on_lost, .data = &s};
     redlock_lock *lock = NULL;
@@ -204,8 +196,7 @@ CASE(states_of_a_life,
      "A handle's state is IDLE, HELD, RELEASED, or LOST when held past its end.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    redlock *r = client_start(&c, 3, REDLOCK_THREAD);
     redlock_lock *lock = client_lock(r, "x", 20000);
     CHECK_INT(REDLOCK_STATE_HELD, redlock_state(lock));
     CHECK_OK(redlock_release(lock));
@@ -237,8 +228,7 @@ CASE(heals_deleted_keys, "Keys deleted on a minority are set again by the next r
 {
     struct cluster c;
     struct story s = {0};
-    cluster_start(&c, NODES);
-    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    redlock *r = client_start(&c, NODES, REDLOCK_THREAD);
     redlock_lock *lock = hold(r, &s, TTL_MS);
     CHECK(cluster_await(&c, "redlock:x", 5, 1000));
     cluster_del(&c, 1, 2, "redlock:x");
@@ -259,9 +249,7 @@ CASE(heals_a_node_that_was_hung,
 {
     struct cluster c;
     struct story s = {0};
-    cluster_start(&c, NODES);
-    redlock *r = client_open_hasty(&c, REDLOCK_THREAD, STEADY_MS);
-    client_warm(r);
+    redlock *r = client_start_hasty(&c, NODES, REDLOCK_THREAD, STEADY_MS);
     server_freeze(&c.node[3]);
     redlock_lock *lock = hold(r, &s, TTL_MS);
     struct margin four = {lock, 1}, five = {lock, 2};
@@ -281,9 +269,7 @@ CASE(heals_a_node_that_was_away,
 {
     struct cluster c;
     struct story s = {0};
-    cluster_start(&c, NODES);
-    redlock *r = client_open_hasty(&c, REDLOCK_THREAD, STEADY_MS);
-    client_warm(r);
+    redlock *r = client_start_hasty(&c, NODES, REDLOCK_THREAD, STEADY_MS);
     server_kill(&c.node[3]);
     redlock_lock *lock = hold(r, &s, TTL_MS);
     struct margin four = {lock, 1}, five = {lock, 2};
@@ -300,8 +286,7 @@ CASE(takes_nothing_from_another, "Healing does not overwrite another holder's ke
 {
     struct cluster c;
     struct story s = {0};
-    cluster_start(&c, NODES);
-    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    redlock *r = client_start(&c, NODES, REDLOCK_THREAD);
     cluster_set(&c, 0, 1, "redlock:x", "another", 20000);
     redlock_lock *lock = hold(r, &s, TTL_MS);
     sleep_ms(TTL_MS);
@@ -318,9 +303,7 @@ CASE(quarantined_nodes_are_not_healed,
 {
     struct cluster c;
     struct story s = {0};
-    cluster_start(&c, NODES);
-    redlock *r = client_open_hasty(&c, REDLOCK_THREAD, STEADY_MS);
-    client_warm(r);
+    redlock *r = client_start_hasty(&c, NODES, REDLOCK_THREAD, STEADY_MS);
     redlock_lock *lock = hold(r, &s, TTL_MS);
     struct margin five = {lock, 2}, four = {lock, 1};
     CHECK(wait_until(margin_is, &five, 1000));

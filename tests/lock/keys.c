@@ -7,16 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static redlock *open_warm(struct cluster *c, size_t nodes)
-{
-    cluster_start(c, nodes);
-    return client_open_warm(c, 0);
-}
-
 CASE(plain_string_key, "The key is a string of 40 hex digits that expires with the TTL.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c, 5);
+    redlock *r = client_start(&c, 5, 0);
     redlock_lock *lock = client_lock(r, "nightly report", 30000);
     CHECK(cluster_await(&c, "redlock:nightly report", 5, 1000));
     for (int i = 0; i < 5; i++) {
@@ -40,7 +34,7 @@ CASE(validity_is_ttl_less_drift,
      "The validity is the TTL less drift, and ends before every key expires.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c, 3);
+    redlock *r = client_start(&c, 3, 0);
     redlock_lock *lock = client_lock(r, "x", 10000);
     int64_t most_ms = 10000 - 100 - 2;
     CHECK_BETWEEN(most_ms - SLACK_MS, most_ms, redlock_remaining_ms(lock));
@@ -95,7 +89,7 @@ CASE(key_set_by_hand_is_respected,
      "A key that another program set with SET NX is a lock held by another.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c, 5);
+    redlock *r = client_start(&c, 5, 0);
     for (int i = 0; i < 3; i++)
         CHECK_STR("OK", server_cmd(&c.node[i], "SET", "redlock:x", "by hand", "NX", "PX",
                                    "15000", NULL));
@@ -116,7 +110,7 @@ CASE(key_set_by_hand_is_respected,
 CASE(key_without_expiry, "A key without expiry is respected; its remaining time is unknown.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c, 3);
+    redlock *r = client_start(&c, 3, 0);
     for (int i = 0; i < 3; i++)
         CHECK_STR("OK", server_cmd(&c.node[i], "SET", "redlock:x", "for ever", NULL));
     redlock_report report = {.size = sizeof report};
@@ -131,7 +125,7 @@ CASE(key_without_expiry, "A key without expiry is respected; its remaining time 
 CASE(key_of_another_type, "A key of another type is respected and survives.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c, 3);
+    redlock *r = client_start(&c, 3, 0);
     for (int i = 0; i < 3; i++)
         server_cmd(&c.node[i], "HSET", "redlock:x", "f", "v", NULL);
     CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", 10000));
@@ -144,7 +138,7 @@ CASE(minority_by_hand_is_outvoted,
      "Keys of another on two of five nodes do not stop an acquire.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c, 5);
+    redlock *r = client_start(&c, 5, 0);
     cluster_set(&c, 0, 2, "redlock:x", "another", 15000);
     redlock_lock *lock = client_lock(r, "x", 10000);
     CHECK(cluster_await(&c, "redlock:x", 5, 1000));
@@ -160,7 +154,7 @@ CASE(deleted_by_hand_is_expired,
      "Releasing a lock whose key was deleted on a majority is EXPIRED.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c, 5);
+    redlock *r = client_start(&c, 5, 0);
     redlock_lock *lock = client_lock(r, "x", 20000);
     CHECK(cluster_await(&c, "redlock:x", 5, 1000));
     cluster_del(&c, 1, 3, "redlock:x");
@@ -176,7 +170,7 @@ CASE(deleted_by_hand_is_expired,
 CASE(deleted_on_a_minority, "Releasing a lock whose key was deleted on a minority is OK.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c, 5);
+    redlock *r = client_start(&c, 5, 0);
     redlock_lock *lock = client_lock(r, "x", 20000);
     CHECK(cluster_await(&c, "redlock:x", 5, 1000));
     cluster_del(&c, 0, 2, "redlock:x");
@@ -190,7 +184,7 @@ CASE(replaced_by_hand_is_lost,
      "Releasing a lock whose key was replaced on a majority is LOST and deletes nothing.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c, 5);
+    redlock *r = client_start(&c, 5, 0);
     redlock_lock *lock = client_lock(r, "x", 20000);
     CHECK(cluster_await(&c, "redlock:x", 5, 1000));
     cluster_set(&c, 2, 3, "redlock:x", "another", 15000);
@@ -205,7 +199,7 @@ CASE(replaced_by_another_type,
      "A release does not delete a key of another type under its name.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c, 3);
+    redlock *r = client_start(&c, 3, 0);
     redlock_lock *lock = client_lock(r, "x", 20000);
     CHECK(cluster_await(&c, "redlock:x", 3, 1000));
     cluster_del(&c, 0, 3, "redlock:x");
@@ -225,7 +219,7 @@ CASE(names_are_bytes,
     static const char *const names[] = {"a b", "\"q\"'",  "line\r\nend", "\xc3\xa4\xff",
                                         "*1",  "$-1\r\n", "%s%n",        "{tag}x"};
     struct cluster c;
-    redlock *r = open_warm(&c, 3);
+    redlock *r = client_start(&c, 3, 0);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char key[64];
         snprintf(key, sizeof key, "redlock:%s", names[i]);
@@ -242,7 +236,7 @@ CASE(longest_name, "The longest name becomes its key exactly.")
 {
     char name[REDLOCK_NAME_MAX + 8], key[REDLOCK_NAME_MAX + 16] = "redlock:";
     struct cluster c;
-    redlock *r = open_warm(&c, 3);
+    redlock *r = client_start(&c, 3, 0);
     memset(name, 'n', sizeof name);
     memset(key + 8, 'n', REDLOCK_NAME_MAX);
     key[8 + REDLOCK_NAME_MAX] = '\0';
@@ -258,7 +252,7 @@ CASE(longest_name, "The longest name becomes its key exactly.")
 CASE(query_tells_the_holder, "redlock_query finds the holder, its votes and remaining time.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c, 5);
+    redlock *r = client_start(&c, 5, 0);
     redlock_info info = {.size = sizeof info};
     redlock_report report = {.size = sizeof report};
     CHECK_OK(redlock_query(r, "x", &info, &report));

@@ -121,8 +121,7 @@ static void acquire_beside_slow(uint32_t request_flags)
     redlock_lock *lock = NULL;
     redlock *r;
 
-    cluster_start(&c, 3);
-    r = client_open_warm(&c, REDLOCK_THREAD);
+    r = client_start(&c, 3, REDLOCK_THREAD);
     slow_start(r, &slow);
     CHECK(wait_until(is_set, &slow.running, 5000));
     server_forget_commands(&c.node[0]);
@@ -197,8 +196,7 @@ CASE(blocked_driver_in_a_callback,
     struct driver driver;
     pthread_t thread;
 
-    cluster_start(&c, 3);
-    driver.client = client_open_warm(&c, 0);
+    driver.client = client_start(&c, 3, 0);
     cluster_set(&c, 0, 3, "redlock:held", "another", 60000);
     slow_start(driver.client, &slow);
     CHECK_INT(0, pthread_create(&thread, NULL, drive, &driver));
@@ -244,8 +242,7 @@ static void start_behind_slow(uint32_t flags, int64_t ttl_ms)
     redlock_lock *lock = NULL;
     redlock *r;
 
-    cluster_start(&c, 3);
-    r = client_open_warm(&c, 0);
+    r = client_start(&c, 3, 0);
     slow_start(r, &slow);
     q.done = on_done;
     CHECK_OK(redlock_start(r, "x", ttl_ms, &q, &lock));
@@ -289,8 +286,7 @@ CASE(loop_comes_late, "An event loop that reads the grants after the wait is tol
     redlock_lock *lock = NULL;
     redlock *r;
 
-    cluster_start(&c, 3);
-    r = client_open_warm(&c, 0);
+    r = client_start(&c, 3, 0);
     q.done = on_done;
     CHECK_OK(redlock_start(r, "x", TTL_MS, &q, &lock));
     for (int i = 0; i < 3; i++)
@@ -318,8 +314,7 @@ CASE(loop_sends_late,
     redlock_lock *lock = NULL;
     redlock *r;
 
-    cluster_start(&c, 3);
-    r = client_open_warm(&c, 0);
+    r = client_start(&c, 3, 0);
     q.done = on_done;
     CHECK_OK(redlock_start(r, "x", TTL_MS, &q, &lock));
     sleep_ms(3 * WAIT_MS);
@@ -383,8 +378,7 @@ static void grant_to_a_sleeper(uint32_t flags, int64_t ttl_ms)
 
     sigaction(SIGUSR1, &action, NULL);
     in_handler = leave_handler = 0;
-    cluster_start(&c, 3);
-    s.client = client_open_warm(&c, REDLOCK_THREAD);
+    s.client = client_start(&c, 3, REDLOCK_THREAD);
     other = client_open_warm(&c, 0);
     held = client_lock(other, "x", TTL_MS);
     s.request.wait_ms = LONG_WAIT_MS;

@@ -70,9 +70,7 @@ CASE(hundred_losses,
     static struct holder h[LOCKS];
     struct cluster c;
     int64_t early_us[LOCKS];
-    cluster_start(&c, 5);
-    redlock *r = client_open_hasty(&c, REDLOCK_THREAD, DEFAULT_MS);
-    client_warm(r);
+    redlock *r = client_start_hasty(&c, 5, REDLOCK_THREAD, DEFAULT_MS);
     for (int i = 0; i < LOCKS; i++) {
         redlock_request q = {.size = sizeof q,
                              .flags = REDLOCK_RENEW,
@@ -112,9 +110,7 @@ CASE(lost_before_the_keys_expire, "The keys still exist at the moment when the l
 {
     struct holder h = {0};
     struct cluster c;
-    cluster_start(&c, 5);
-    redlock *r = client_open_hasty(&c, REDLOCK_THREAD, DEFAULT_MS);
-    client_warm(r);
+    redlock *r = client_start_hasty(&c, 5, REDLOCK_THREAD, DEFAULT_MS);
     redlock_request q = {.size = sizeof q, .lost = on_lost, .data = &h};
     CHECK_OK(redlock_acquire(r, "x", 1000, &q, &h.lock));
     CHECK(cluster_await(&c, "redlock:x", 5, 500));
@@ -141,8 +137,7 @@ CASE(nobody_else_before_the_deadline,
      "No other client gets the lock before the holder's deadline.")
 {
     struct cluster c;
-    cluster_start(&c, 5);
-    redlock *holder = client_open_warm(&c, REDLOCK_THREAD);
+    redlock *holder = client_start(&c, 5, REDLOCK_THREAD);
     redlock_options o = client_options(&c);
     o.retry_max_ms = 2;
     redlock *rival = client_open_with(&o);

@@ -211,10 +211,7 @@ CASE(late_replies_find_their_request, "A late reply counts for its own request a
     struct cluster c;
     struct proxy p[2];
     cluster_start(&c, 3);
-    for (int i = 0; i < 2; i++) {
-        proxy_start(&p[i], c.node[i].port.number);
-        c.urls[i] = p[i].url;
-    }
+    proxies_start(p, &c, 2);
     redlock *r = client_open_warm(&c, 0);
     p[0].switches->down_delay_ms = 30;
     for (int i = 0; i < 20; i++) {
@@ -249,10 +246,7 @@ CASE(late_grants_are_not_the_next_attempts,
     struct cluster c;
     struct proxy p[2];
     cluster_start(&c, 3);
-    for (int i = 0; i < 2; i++) {
-        proxy_start(&p[i], c.node[i].port.number);
-        c.urls[i] = p[i].url;
-    }
+    proxies_start(p, &c, 2);
     redlock *r = client_open_hasty(&c, 0, DEFAULT_MS);
     client_warm(r);
     for (int i = 0; i < 2; i++)
@@ -271,38 +265,29 @@ CASE(late_grants_are_not_the_next_attempts,
     redlock_close(r);
 }
 
-static void note_outcome(redlock_lock *lock, int error, void *data)
-{
-    (void)lock;
-    *(_Atomic int *)data = error;
-}
-
 /* The connection breaks with an acquire on its way: its rollback goes on the next one. */
 CASE(rollback_after_reconnect,
      "Keys set over a broken connection are rolled back over the next.")
 {
     struct cluster c;
     struct proxy p[3];
-    _Atomic int outcome = 1;
+    struct result result = {0};
     cluster_start(&c, 3);
-    for (int i = 0; i < 3; i++) {
-        proxy_start(&p[i], c.node[i].port.number);
-        c.urls[i] = p[i].url;
-    }
+    proxies_start(p, &c, 3);
     redlock *r = client_open_warm(&c, REDLOCK_THREAD);
     for (int i = 0; i < 3; i++)
         p[i].switches->hold = 1; /* set, but the replies never arrive */
-    redlock_request q = {.size = sizeof q, .done = note_outcome, .data = &outcome};
+    redlock_request q = {.size = sizeof q, .done = result_note, .data = &result};
     redlock_lock *lock = NULL;
     CHECK_OK(redlock_start(r, "x", 60000, &q, &lock));
     CHECK(cluster_await(&c, "redlock:x", 3, 1000));
-    CHECK_INT(1, outcome); /* nothing is decided and nothing rolled back yet */
+    CHECK_INT(0, result.calls); /* nothing is decided and nothing rolled back yet */
     for (int i = 0; i < 3; i++) {
         proxy_cut(&p[i]);
         p[i].switches->hold = 0;
     }
     CHECK(cluster_await_empty(&c, 5000)); /* far below the TTL of a minute */
-    CHECK_ERR(REDLOCK_NOQUORUM, outcome);
+    CHECK_ERR(REDLOCK_NOQUORUM, result.error);
     redlock_lock_free(lock);
     redlock_close(r);
 }
@@ -312,16 +297,13 @@ static void end_an_attempt(bool cancel)
 {
     struct cluster c;
     struct proxy p[3];
-    _Atomic int outcome = 1;
+    struct result result = {0};
     cluster_start(&c, 3);
-    for (int i = 0; i < 3; i++) {
-        proxy_start(&p[i], c.node[i].port.number);
-        c.urls[i] = p[i].url;
-    }
+    proxies_start(p, &c, 3);
     redlock *r = client_open_warm(&c, REDLOCK_THREAD);
     for (int i = 0; i < 3; i++)
         p[i].switches->hold = 1;
-    redlock_request q = {.size = sizeof q, .done = note_outcome, .data = &outcome};
+    redlock_request q = {.size = sizeof q, .done = result_note, .data = &result};
     redlock_lock *lock = NULL;
     CHECK_OK(redlock_start(r, "x", 60000, &q, &lock));
     CHECK(cluster_await(&c, "redlock:x", 3, 1000));
@@ -333,7 +315,8 @@ static void end_an_attempt(bool cancel)
     for (int i = 0; i < 3; i++)
         p[i].switches->hold = 0;
     client_warm(r);
-    CHECK_INT(cancel ? REDLOCK_CANCELED : 1, outcome);
+    CHECK_INT(cancel ? 1 : 0, result.calls);
+    CHECK_INT(cancel ? REDLOCK_CANCELED : 0, result.error);
     if (cancel)
         redlock_lock_free(lock);
     redlock_close(r);
@@ -355,10 +338,7 @@ CASE(release_after_reconnect, "A lock is released over new connections, on every
     struct cluster c;
     struct proxy p[3];
     cluster_start(&c, 3);
-    for (int i = 0; i < 3; i++) {
-        proxy_start(&p[i], c.node[i].port.number);
-        c.urls[i] = p[i].url;
-    }
+    proxies_start(p, &c, 3);
     redlock *r = client_open_warm(&c, REDLOCK_THREAD);
     redlock_lock *lock = client_lock(r, "x", 60000);
     CHECK(cluster_await(&c, "redlock:x", 3, 1000));
@@ -378,10 +358,7 @@ CASE(release_into_a_broken_connection,
     struct cluster c;
     struct proxy p[3];
     cluster_start(&c, 3);
-    for (int i = 0; i < 3; i++) {
-        proxy_start(&p[i], c.node[i].port.number);
-        c.urls[i] = p[i].url;
-    }
+    proxies_start(p, &c, 3);
     redlock *r = client_open_warm(&c, REDLOCK_THREAD);
     for (int i = 0; i < 5; i++) {
         redlock_lock *lock = client_lock(r, "x", 60000);

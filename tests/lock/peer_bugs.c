@@ -37,9 +37,7 @@ static void check_truly_held(const struct cluster *c, redlock_lock *lock, const 
 CASE(peer_bug_01_hung_node, "A lock of TTL 1 s won beside a node stopped for 3 s is valid.")
 {
     struct cluster c;
-    cluster_start(&c, 5);
-    redlock *r = client_open_hasty(&c, 0, STEADY_MS);
-    client_warm(r);
+    redlock *r = client_start_hasty(&c, 5, 0, STEADY_MS);
     server_freeze(&c.node[3]);
     int64_t start_ms = now_ms();
     redlock_lock *lock = client_lock(r, "x", 1000);
@@ -57,10 +55,7 @@ CASE(peer_bug_01_slow_nodes, "A success is a valid lock, however slowly the node
     struct proxy p[3];
     int won = 0, failed = 0;
     cluster_start(&c, 3);
-    for (int i = 0; i < 3; i++) {
-        proxy_start(&p[i], c.node[i].port.number);
-        c.urls[i] = p[i].url;
-    }
+    proxies_start(p, &c, 3);
     redlock *r = client_open_warm(&c, 0); /* a quarter of the TTL is the deadline */
     for (size_t d = 0; d < sizeof delays_ms / sizeof delays_ms[0]; d++) {
         for (int i = 0; i < 3; i++)
@@ -104,10 +99,7 @@ CASE(peer_bug_01_paused_client,
         mmap(NULL, sizeof *o, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     CHECK(o != MAP_FAILED);
     cluster_start(&c, 3);
-    for (int i = 0; i < 3; i++) {
-        proxy_start(&p[i], c.node[i].port.number);
-        c.urls[i] = p[i].url;
-    }
+    proxies_start(p, &c, 3);
     pid_t pid = fork();
     if (pid == 0) {
         redlock_lock *lock = NULL;
@@ -138,8 +130,7 @@ CASE(peer_bug_01_paused_client,
 CASE(peer_bug_02_own_minority_keys, "A majority that becomes free at 150 ms is won soon after.")
 {
     struct cluster c;
-    cluster_start(&c, 5);
-    redlock *r = client_open_warm(&c, 0);
+    redlock *r = client_start(&c, 5, 0);
     redlock_request q = {.size = sizeof q, .wait_ms = 8000};
     redlock_lock *lock = NULL;
     cluster_set(&c, 0, 3, "redlock:x", "another", 150);
@@ -176,8 +167,7 @@ CASE(peer_bug_03_dead_node_leaves_keys,
      "A dead node fails no acquire, and no key stays behind.")
 {
     struct cluster c;
-    cluster_start(&c, 5);
-    redlock *r = client_open_warm(&c, 0);
+    redlock *r = client_start(&c, 5, 0);
     server_kill(&c.node[0]);
     redlock_lock *lock = client_lock(r, "x", 60000);
     CHECK(cluster_await(&c, "redlock:x", 4, 1000));
@@ -194,9 +184,7 @@ CASE(peer_bug_03_dead_node_leaves_keys,
 CASE(peer_bug_04_hung_node_blocks, "A hung node costs no operation more than the node timeout.")
 {
     struct cluster c;
-    cluster_start(&c, 5);
-    redlock *r = client_open_hasty(&c, 0, STEADY_MS);
-    client_warm(r);
+    redlock *r = client_start_hasty(&c, 5, 0, STEADY_MS);
     server_freeze(&c.node[0]);
     for (int i = 0; i < 5; i++) {
         int64_t start_ms = now_ms();
@@ -215,8 +203,7 @@ CASE(peer_bug_04_hung_node_blocks, "A hung node costs no operation more than the
 CASE(peer_bug_04_restarted_node, "A restarted node votes again within seconds.")
 {
     struct cluster c;
-    cluster_start(&c, 5);
-    redlock *r = client_open_warm(&c, 0);
+    redlock *r = client_start(&c, 5, 0);
     for (int i = 0; i < 3; i++) {
         server_kill(&c.node[i]);
         CHECK(client_recovers(r, &c, 4, 3000));
@@ -299,8 +286,7 @@ CASE(peer_bug_06_release_overtakes,
 CASE(peer_bug_07_extend_revives, "Extending a lost lock is LOST and creates no key.")
 {
     struct cluster c;
-    cluster_start(&c, 5);
-    redlock *r = client_open_warm(&c, 0);
+    redlock *r = client_start(&c, 5, 0);
     redlock_lock *lock = client_lock(r, "x", 20000);
     CHECK(cluster_await(&c, "redlock:x", 5, 1000));
     cluster_del(&c, 0, 5, "redlock:x");
@@ -315,8 +301,7 @@ CASE(peer_bug_07_extend_of_anothers,
      "Extending never touches a key that another client holds now.")
 {
     struct cluster c;
-    cluster_start(&c, 5);
-    redlock *r = client_open_warm(&c, 0);
+    redlock *r = client_start(&c, 5, 0);
     redlock_lock *lock = client_lock(r, "x", 20000);
     CHECK(cluster_await(&c, "redlock:x", 5, 1000));
     cluster_set(&c, 0, 3, "redlock:x", "another", 5000);
@@ -333,8 +318,7 @@ CASE(peer_bug_10_taken_or_down,
      "\"Held by another\" and \"servers down\" are different errors.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, 0);
+    redlock *r = client_start(&c, 3, 0);
     cluster_set(&c, 0, 3, "redlock:x", "another", 20000);
     CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", 10000));
     char busy[512];
@@ -351,8 +335,7 @@ CASE(peer_bug_10_taken_or_down,
 CASE(peer_bug_10_release_expired, "Releasing an expired lock is EXPIRED.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, 0);
+    redlock *r = client_start(&c, 3, 0);
     redlock_lock *lock = client_lock(r, "x", 100);
     CHECK(cluster_await(&c, "redlock:x", 0, 5000));
     CHECK_INT(0, redlock_remaining_ms(lock));

@@ -6,12 +6,6 @@
 
 #include <stdatomic.h>
 
-static redlock *open_warm(struct cluster *c, size_t nodes, uint32_t flags)
-{
-    cluster_start(c, nodes);
-    return client_open_warm(c, flags);
-}
-
 struct loss {
     _Atomic int calls;
     _Atomic int error;
@@ -36,7 +30,7 @@ CASE(renew_keeps_a_lock, "REDLOCK_RENEW keeps a lock over several TTLs, and stop
 {
     struct cluster c;
     struct loss loss = {0};
-    redlock *r = open_warm(&c, 5, REDLOCK_THREAD);
+    redlock *r = client_start(&c, 5, REDLOCK_THREAD);
     redlock *rival = client_open(&c, 0);
     redlock_request q = {
         .size = sizeof q, .flags = REDLOCK_RENEW, .lost = on_lost, .data = &loss};
@@ -61,7 +55,7 @@ CASE(renew_in_a_poll_loop,
      "REDLOCK_RENEW keeps a lock where the caller's redlock_process() renews.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c, 3, 0);
+    redlock *r = client_start(&c, 3, 0);
     redlock_request q = {.size = sizeof q, .flags = REDLOCK_RENEW};
     redlock_lock *lock = NULL;
     int64_t ttl_ms = CHECK_SANITIZED ? 900 : 300;
@@ -78,7 +72,7 @@ CASE(renew_respects_caps, "A capped renewal ends, and the end is told as a loss.
 {
     struct cluster c;
     struct loss loss = {0};
-    redlock *r = open_warm(&c, 3, REDLOCK_THREAD);
+    redlock *r = client_start(&c, 3, REDLOCK_THREAD);
     redlock_request q = {.size = sizeof q,
                          .flags = REDLOCK_RENEW,
                          .max_extensions = 2,
@@ -98,9 +92,7 @@ CASE(lost_fires_in_time, "With three of five nodes hung the loss is told before 
 {
     struct cluster c;
     struct loss loss = {0};
-    cluster_start(&c, 5);
-    redlock *r = client_open_hasty(&c, REDLOCK_THREAD, 150);
-    client_warm(r);
+    redlock *r = client_start_hasty(&c, 5, REDLOCK_THREAD, 150);
     redlock_request q = {
         .size = sizeof q, .flags = REDLOCK_RENEW, .lost = on_lost, .data = &loss};
     redlock_lock *lock = NULL;
@@ -127,7 +119,7 @@ CASE(lost_without_renewal, "A lock held too long without renewal is told as lost
 {
     struct cluster c;
     struct loss loss = {0};
-    redlock *r = open_warm(&c, 3, REDLOCK_THREAD);
+    redlock *r = client_start(&c, 3, REDLOCK_THREAD);
     redlock_request q = {.size = sizeof q, .lost = on_lost, .data = &loss};
     redlock_lock *lock = NULL;
     CHECK_OK(client_acquire(r, "x", 150, &q, &lock));
@@ -145,7 +137,7 @@ CASE(lost_when_deleted, "A renewal that finds its keys gone tells the loss at on
 {
     struct cluster c;
     struct loss loss = {0};
-    redlock *r = open_warm(&c, 3, REDLOCK_THREAD);
+    redlock *r = client_start(&c, 3, REDLOCK_THREAD);
     redlock_request q = {
         .size = sizeof q, .flags = REDLOCK_RENEW, .lost = on_lost, .data = &loss};
     redlock_lock *lock = NULL;
@@ -171,7 +163,7 @@ CASE(free_inside_lost, "A handle may be freed inside its lost callback.")
 {
     struct cluster c;
     struct loss loss = {0};
-    redlock *r = open_warm(&c, 3, REDLOCK_THREAD);
+    redlock *r = client_start(&c, 3, REDLOCK_THREAD);
     redlock_request q = {.size = sizeof q, .lost = free_on_lost, .data = &loss};
     redlock_lock *lock = NULL;
     CHECK_OK(client_acquire(r, "x", 50, &q, &lock));

@@ -11,8 +11,7 @@ static void exact_quorum(size_t nodes)
 {
     struct cluster c;
     size_t quorum = nodes / 2 + 1;
-    cluster_start(&c, nodes);
-    redlock *r = client_open_warm(&c, 0);
+    redlock *r = client_start(&c, nodes, 0);
 
     redlock_report report = {.size = sizeof report};
     redlock_request q = {.size = sizeof q, .report = &report};
@@ -55,8 +54,7 @@ static void exact_votes(size_t nodes)
 {
     struct cluster c;
     size_t quorum = nodes / 2 + 1;
-    cluster_start(&c, nodes);
-    redlock *r = client_open_warm(&c, 0);
+    redlock *r = client_start(&c, nodes, 0);
     cluster_set(&c, 0, nodes - quorum, "redlock:x", "another", 60000);
     CHECK_OK(client_try(r, "x", 20000));
     CHECK(cluster_await(&c, "redlock:x", (int)(nodes - quorum), 2000));

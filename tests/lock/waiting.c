@@ -89,10 +89,7 @@ CASE(never_granted_late, "Grants that arrive after the end of the wait do not co
     struct cluster c;
     struct proxy p[3];
     cluster_start(&c, 3);
-    for (int i = 0; i < 3; i++) {
-        proxy_start(&p[i], c.node[i].port.number);
-        c.urls[i] = p[i].url;
-    }
+    proxies_start(p, &c, 3);
     redlock *r = client_open_warm(&c, 0);
     for (int i = 0; i < 3; i++)
         p[i].switches->down_delay_ms = 140;
@@ -211,8 +208,7 @@ CASE(partly_held,
      "With two of five keys held by another the acquire wins, with three it is BUSY.")
 {
     struct cluster c;
-    cluster_start(&c, 5);
-    redlock *r = client_open_warm(&c, 0);
+    redlock *r = client_start(&c, 5, 0);
     cluster_set(&c, 0, 2, "redlock:x", "another", 60000);
     CHECK_OK(client_try(r, "x", 10000));
     cluster_set(&c, 2, 1, "redlock:x", "another", 60000);
@@ -225,17 +221,8 @@ CASE(partly_held,
 struct shared {
     redlock_lock *lock;
     _Atomic int started;
-    _Atomic int done;
-    _Atomic int error;
+    struct result result;
 };
-
-static void on_done(redlock_lock *lock, int error, void *data)
-{
-    (void)lock;
-    struct shared *s = data;
-    s->error = error;
-    s->done++;
-}
 
 static void *cancel_soon(void *data)
 {
@@ -255,17 +242,19 @@ CASE(cancel_from_another_thread,
     for (int i = 0; i < 10; i++) {
         struct shared s = {0};
         pthread_t thread;
-        redlock_request q = {
-            .size = sizeof q, .wait_ms = REDLOCK_WAIT_FOREVER, .done = on_done, .data = &s};
+        redlock_request q = {.size = sizeof q,
+                             .wait_ms = REDLOCK_WAIT_FOREVER,
+                             .done = result_note,
+                             .data = &s.result};
         CHECK_INT(0, pthread_create(&thread, NULL, cancel_soon, &s));
         CHECK_OK(redlock_start(r, "x", 10000, &q, &s.lock));
         s.started = 1;
         int64_t end_ms = now_ms() + 5000;
-        while (s.done == 0 && now_ms() < end_ms)
+        while (s.result.calls == 0 && now_ms() < end_ms)
             CHECK(redlock_process(r, 1000) >= 0); /* must be woken by the cancel */
         pthread_join(thread, NULL);
-        CHECK_INT(1, s.done);
-        CHECK_ERR(REDLOCK_CANCELED, s.error);
+        CHECK_INT(1, s.result.calls);
+        CHECK_ERR(REDLOCK_CANCELED, s.result.error);
         redlock_lock_free(s.lock);
     }
     redlock_close(r);
@@ -279,8 +268,10 @@ CASE(blocking_calls_are_independent,
         redlock *r = open_held(&c, (uint32_t)flags);
         pthread_t thread;
         struct shared s = {0};
-        redlock_request q = {
-            .size = sizeof q, .wait_ms = REDLOCK_WAIT_FOREVER, .done = on_done, .data = &s};
+        redlock_request q = {.size = sizeof q,
+                             .wait_ms = REDLOCK_WAIT_FOREVER,
+                             .done = result_note,
+                             .data = &s.result};
         CHECK_OK(redlock_start(r, "x", 10000, &q, &s.lock));
         CHECK_INT(0, pthread_create(&thread, NULL, cancel_soon, &s));
         for (int i = 0; i < 20; i++) {
@@ -289,7 +280,7 @@ CASE(blocking_calls_are_independent,
             CHECK_BETWEEN(0, 100 + SLACK_MS, now_ms() - start_ms);
         }
         s.started = 1;
-        while (s.done == 0)
+        while (s.result.calls == 0)
             if (flags == 0)
                 redlock_process(r, 100);
             else

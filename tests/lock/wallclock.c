@@ -32,8 +32,7 @@ CASE(peer_bug_09_wall_clock_steps, "A held lock does not notice steps of the wal
 {
     static const int64_t steps_ms[] = {HOUR_MS, -2LL * HOUR_MS, HOUR_MS, -30LL * 24 * HOUR_MS};
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, 0);
+    redlock *r = client_start(&c, 3, 0);
     for (size_t i = 0; i < sizeof steps_ms / sizeof steps_ms[0]; i++) {
         redlock_lock *lock = client_lock(r, "x", 20000);
         int64_t before_ms = redlock_remaining_ms(lock);
@@ -57,8 +56,7 @@ static void wait_through_a_step(uint32_t flags, int64_t step_ms)
 {
     struct cluster c;
     pthread_t thread;
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, flags);
+    redlock *r = client_start(&c, 3, flags);
     cluster_set(&c, 0, 3, "redlock:x", "another", 60000);
     redlock_request q = {.size = sizeof q, .wait_ms = 300};
     redlock_lock *lock = NULL;
@@ -97,8 +95,7 @@ CASE(peer_bug_09_io_thread_steps_forth,
 CASE(peer_bug_09_milliseconds_count, "A TTL of 100 ms is counted in milliseconds.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, 0);
+    redlock *r = client_start(&c, 3, 0);
     redlock_lock *lock = client_lock(r, "x", 400);
     int64_t first_ms = redlock_remaining_ms(lock);
     CHECK_BETWEEN(400 - 4 - 2 - SLACK_MS, 400 - 4 - 2, first_ms);
@@ -114,11 +111,7 @@ CASE(peer_bug_09_milliseconds_count, "A TTL of 100 ms is counted in milliseconds
 CASE(peer_bug_09_overflow, "A TTL of a day and a wait of a year do not overflow.")
 {
     struct cluster c;
-    cluster_start_young(&c, 3, NULL);
-    for (int i = 0; i < 3; i++) {
-        c.node[i].max_ttl_ms = "86400000";
-        server_admit(&c.node[i]);
-    }
+    cluster_start_limited(&c, 3, "86400000"); /* the nodes have to allow it as well */
     redlock_options o = client_options(&c);
     o.max_ttl_ms = REDLOCK_TTL_LIMIT_MS;
     redlock *r = client_open_with(&o);

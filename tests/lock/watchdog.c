@@ -65,8 +65,7 @@ static bool was_renewed(void *data)
 static void start(struct ending *e, redlock_request *q)
 {
     memset(e, 0, sizeof *e);
-    cluster_start(&e->c, NODES);
-    e->r = client_open_warm(&e->c, REDLOCK_THREAD);
+    e->r = client_start(&e->c, NODES, REDLOCK_THREAD);
     q->size = sizeof *q;
     q->flags |= REDLOCK_RENEW;
     q->lost = on_lost;
@@ -218,8 +217,7 @@ static void *acquire_only(void *data)
 static void begin(struct ending *e)
 {
     memset(e, 0, sizeof *e);
-    cluster_start(&e->c, NODES);
-    e->r = client_open_warm(&e->c, REDLOCK_THREAD);
+    e->r = client_start(&e->c, NODES, REDLOCK_THREAD);
 }
 
 CASE(ends_with_the_thread, "A bound lock is released, and not renewed, when its thread ends.")

@@ -172,8 +172,7 @@ CASE(client_name, "CLIENT LIST shows the client's name, on one connection per no
 CASE(version_is_known, "The node's information names the server and its version.")
 {
     struct cluster c;
-    cluster_start(&c, 1);
-    redlock *r = client_open_warm(&c, 0);
+    redlock *r = client_start(&c, 1, 0);
     redlock_node_info info = {.size = sizeof info};
     CHECK_OK(redlock_node(r, 0, &info));
     CHECK_INT(REDLOCK_NODE_UP, info.state);

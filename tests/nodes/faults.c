@@ -37,18 +37,10 @@ static void check_tries(redlock *r, int expected, int64_t deadline_ms, int64_t m
     CHECK_BETWEEN(0, median_ms + MEDIAN_SLACK_MS + pulse_late_ms(), median(took_ms, ROUNDS));
 }
 
-static redlock *open_warm(struct cluster *c, uint32_t node_timeout_ms)
-{
-    cluster_start(c, 5);
-    redlock *r = client_open_hasty(c, 0, node_timeout_ms);
-    client_warm(r);
-    return r;
-}
-
 CASE(one_dead, "One dead node of five delays no acquire, and votes again after its return.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c, STEADY_MS);
+    redlock *r = client_start_hasty(&c, 5, 0, STEADY_MS);
     server_kill(&c.node[1]);
     check_tries(r, REDLOCK_OK, STEADY_MS, 5);
     server_restart_admitted(&c.node[1]);
@@ -60,7 +52,7 @@ CASE(one_dead, "One dead node of five delays no acquire, and votes again after i
 CASE(one_hung, "One hung node of five delays no acquire, and votes again after it wakes.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c, STEADY_MS);
+    redlock *r = client_start_hasty(&c, 5, 0, STEADY_MS);
     server_freeze(&c.node[4]);
     check_tries(r, REDLOCK_OK, STEADY_MS, 5);
     server_thaw(&c.node[4]);
@@ -73,7 +65,7 @@ CASE(two_gone,
      "One dead and one hung node of five delay no acquire, and both vote again later.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c, STEADY_MS);
+    redlock *r = client_start_hasty(&c, 5, 0, STEADY_MS);
     server_kill(&c.node[0]);
     server_freeze(&c.node[3]);
     check_tries(r, REDLOCK_OK, STEADY_MS, 5);
@@ -88,7 +80,7 @@ CASE(three_dead,
      "Three dead nodes of five are NOQUORUM at once, and nothing is left on the others.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c, DEFAULT_MS);
+    redlock *r = client_start_hasty(&c, 5, 0, DEFAULT_MS);
     for (int i = 0; i < 3; i++)
         server_kill(&c.node[i]);
     check_tries(r, REDLOCK_NOQUORUM, DEFAULT_MS, DEFAULT_MS);
@@ -103,7 +95,7 @@ CASE(three_hung,
      "Three hung nodes of five are NOQUORUM at the node timeout, and no key is left later.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c, DEFAULT_MS);
+    redlock *r = client_start_hasty(&c, 5, 0, DEFAULT_MS);
     for (int i = 0; i < 3; i++)
         server_freeze(&c.node[i]);
     check_tries(r, REDLOCK_NOQUORUM, DEFAULT_MS, DEFAULT_MS);
@@ -128,7 +120,7 @@ CASE(three_hung_while_held,
      "A release with three of five nodes hung is NOQUORUM, and no key is left later.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c, STEADY_MS);
+    redlock *r = client_start_hasty(&c, 5, 0, STEADY_MS);
     redlock_lock *lock = client_lock(r, "x", 20000);
     CHECK(cluster_await(&c, "redlock:x", 5, 1000));
     for (int i = 0; i < 3; i++)
@@ -146,7 +138,7 @@ CASE(three_hung_while_held,
 CASE(refused_is_told, "The report says connection refused for dead and granted for live nodes.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c, STEADY_MS);
+    redlock *r = client_start_hasty(&c, 5, 0, STEADY_MS);
     for (int i = 0; i < 3; i++)
         server_kill(&c.node[i]);
     /* Past the first notice of the closed connection, the new tries are refused. */
@@ -170,7 +162,7 @@ CASE(refused_is_told, "The report says connection refused for dead and granted f
 CASE(restarted_in_the_middle, "A lock held over the restart of a node is kept and released.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c, STEADY_MS);
+    redlock *r = client_start_hasty(&c, 5, 0, STEADY_MS);
     redlock_lock *lock = client_lock(r, "x", 20000);
     CHECK(cluster_await(&c, "redlock:x", 5, 1000));
     server_restart(&c.node[2]);
@@ -187,7 +179,7 @@ CASE(restarted_in_the_middle, "A lock held over the restart of a node is kept an
 CASE(all_restarted, "A client survives the restart of every node.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c, DEFAULT_MS);
+    redlock *r = client_start_hasty(&c, 5, 0, DEFAULT_MS);
     client_unlock(client_lock(r, "x", 10000));
     for (int i = 0; i < 5; i++)
         server_kill(&c.node[i]);
@@ -201,7 +193,7 @@ CASE(all_restarted, "A client survives the restart of every node.")
 CASE(waiting_through_an_outage, "A waiter gets the lock soon after a majority is back.")
 {
     struct cluster c;
-    redlock *r = open_warm(&c, STEADY_MS);
+    redlock *r = client_start_hasty(&c, 5, 0, STEADY_MS);
     for (int i = 0; i < 3; i++)
         server_freeze(&c.node[i]);
     redlock_request q = {.size = sizeof q, .wait_ms = 150};
@@ -277,8 +269,7 @@ CASE(full_memory_is_told,
      "A node that is out of memory grants nothing, and is reported in its own words.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, 0);
+    redlock *r = client_start(&c, 3, 0);
     for (int i = 0; i < 2; i++)
         CHECK_STR("OK", server_cmd(&c.node[i], "CONFIG", "SET", "maxmemory", "1", NULL));
     redlock_report report = {.size = sizeof report};

@@ -281,11 +281,9 @@ CASE(one_byte_at_a_time, "Replies that arrive byte by byte are votes all the sam
     struct cluster c;
     struct proxy p[3];
     cluster_start(&c, 3);
-    for (int i = 0; i < 3; i++) {
-        proxy_start(&p[i], c.node[i].port.number);
+    proxies_start(p, &c, 3);
+    for (int i = 0; i < 3; i++)
         p[i].switches->trickle = 1;
-        c.urls[i] = p[i].url;
-    }
     redlock_options o = client_options(&c);
     o.node_timeout_ms = 15000; /* the greeting alone is some thousand bytes */
     redlock *r = client_open_with(&o);
@@ -304,8 +302,7 @@ CASE(cut_anywhere, "A connection cut after any number of bytes loses a vote, nev
     struct cluster c;
     struct proxy p;
     cluster_start(&c, 3);
-    proxy_start(&p, c.node[0].port.number);
-    c.urls[0] = p.url;
+    proxy_before(&p, &c, 0);
     for (int bytes = 1; bytes < 400; bytes += bytes < 60 ? 1 : 23) {
         p.switches->cut_after = bytes;
         redlock *r = client_open(&c, 0);
@@ -324,10 +321,7 @@ CASE(unsolicited_reply, "A reply without a request is no vote for the next reque
     struct cluster c;
     struct proxy p[3];
     cluster_start(&c, 3);
-    for (int i = 0; i < 3; i++) {
-        proxy_start(&p[i], c.node[i].port.number);
-        c.urls[i] = p[i].url;
-    }
+    proxies_start(p, &c, 3);
     redlock *r = client_open_warm(&c, REDLOCK_THREAD);
     cluster_set(&c, 0, 3, "redlock:x", "another", 30000);
     for (int i = 0; i < 3; i++)

@@ -29,9 +29,7 @@ CASE(hung_node_costs_nothing,
 {
     static int64_t healthy_ns[ROUNDS * PER_ROUND], hung_ns[ROUNDS * PER_ROUND];
     struct cluster c;
-    cluster_start(&c, 5);
-    redlock *r = client_open_hasty(&c, 0, STEADY_MS);
-    client_warm(r);
+    redlock *r = client_start_hasty(&c, 5, 0, STEADY_MS);
     for (int i = 0; i < PER_ROUND; i++)
         timed_cycle_ns(r); /* caches and connections warm up */
     for (int i = 0; i < ROUNDS; i++) {

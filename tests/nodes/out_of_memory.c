@@ -26,25 +26,12 @@ static void use_up(const struct cluster *c, int first)
     CHECK_HAS("OOM", server_cmd(&c->node[NODES - 1], "SET", "new", "key", NULL));
 }
 
-static redlock *open_client(struct cluster *c, uint32_t flags)
-{
-    cluster_start(c, NODES);
-    return client_open_warm(c, REDLOCK_THREAD | flags);
-}
-
-static void note_loss(redlock_lock *lock, int error, void *data)
-{
-    (void)lock;
-    (void)error;
-    atomic_store((_Atomic int *)data, 1);
-}
-
 /* A hold of each kind, under a name of its own. */
 struct hold {
     redlock_lock *lock;
     redlock_lock *longer; /* another beside it, for longer: the key's own expiry may stay */
     int64_t until_ns;
-    _Atomic int lost;
+    struct result lost;
 };
 
 static void take(redlock *r, enum shape shape, struct hold *h)
@@ -52,7 +39,7 @@ static void take(redlock *r, enum shape shape, struct hold *h)
     redlock_request q = shape_request(shape);
     bool several_hold = shape == SHAPE_SHARED || shape == SHAPE_SEMAPHORE;
     q.flags |= REDLOCK_RENEW | (several_hold ? 0 : REDLOCK_FENCED);
-    q.lost = note_loss;
+    q.lost = result_note;
     q.data = &h->lost;
     h->lock = kind_lock(r, shape_text(shape), TTL_MS, q);
     if (shape == SHAPE_SHARED || shape == SHAPE_REENTRANT)
@@ -64,21 +51,21 @@ static void take(redlock *r, enum shape shape, struct hold *h)
 static bool is_decided(void *data)
 {
     struct hold *h = data;
-    return atomic_load(&h->lost) || redlock_deadline_ns(h->lock) >= h->until_ns;
+    return h->lost.calls || redlock_deadline_ns(h->lock) >= h->until_ns;
 }
 
 static void hold_every_kind(uint32_t flags, int first)
 {
     struct cluster c;
     struct hold hold[SHAPES] = {0};
-    redlock *r = open_client(&c, flags);
+    redlock *r = client_start(&c, NODES, REDLOCK_THREAD | flags);
     FOR_SHAPES(shape)
     take(r, shape, &hold[shape]);
     use_up(&c, first);
     FOR_SHAPES(shape)
     {
         CHECK(wait_until(is_decided, &hold[shape], PATIENCE_MS));
-        CHECK_INT(0, atomic_load(&hold[shape].lost));
+        CHECK_INT(0, hold[shape].lost.calls);
         CHECK_OK(redlock_extend(hold[shape].lock, 20000));
     }
     /* What is new is refused, and leaves nothing behind. */
@@ -124,7 +111,7 @@ CASE(hold_strict,
 CASE(leave_the_queue, "A waiter that gives up leaves the queue of a node without memory.")
 {
     struct cluster c;
-    redlock *r = open_client(&c, 0);
+    redlock *r = client_start(&c, NODES, REDLOCK_THREAD);
     redlock *other = client_open_warm(&c, REDLOCK_THREAD);
     FOR_SHAPES(shape)
     {
@@ -148,7 +135,7 @@ CASE(leave_the_queue, "A waiter that gives up leaves the queue of a node without
 CASE(served_afterwards, "A waiter is served once the nodes have memory again.")
 {
     struct cluster c;
-    redlock *r = open_client(&c, 0);
+    redlock *r = client_start(&c, NODES, REDLOCK_THREAD);
     redlock *other = client_open_warm(&c, REDLOCK_THREAD);
     redlock_lock *lock = client_lock(r, "x", 30000);
     struct kind_waiter w = {0};

@@ -113,8 +113,7 @@ static void crowd_of_threads(uint32_t flags)
     struct threads t = {0};
     struct cluster c;
     pthread_attr_t attr;
-    cluster_start(&c, NODES);
-    redlock *other = client_open_warm(&c, 0);
+    redlock *other = client_start(&c, NODES, 0);
     redlock_lock *held = client_lock(other, "x", TTL_MS);
     t.r = client_open_warm(&c, flags);
     pthread_attr_init(&attr);

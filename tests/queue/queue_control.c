@@ -26,28 +26,15 @@ enum {
 
 struct wait {
     redlock_lock *lock;
-    _Atomic int done;
-    _Atomic int error;
+    struct result result;
 };
-
-static void on_done(redlock_lock *lock, int error, void *data)
-{
-    struct wait *w = data;
-    (void)lock;
-    w->error = error;
-    w->done++;
-}
 
 static void start(redlock *r, const char *name, int64_t wait_ms, struct wait *w)
 {
-    redlock_request q = {.size = sizeof q, .wait_ms = wait_ms, .done = on_done, .data = w};
+    redlock_request q = {
+        .size = sizeof q, .wait_ms = wait_ms, .done = result_note, .data = &w->result};
     *w = (struct wait){0};
     CHECK_OK(redlock_start(r, name, TTL_MS, &q, &w->lock));
-}
-
-static bool is_done(void *data)
-{
-    return ((struct wait *)data)->done != 0;
 }
 
 /* No queue and no list of the living: only the lock of another. */
@@ -157,14 +144,15 @@ CASE(for_ever, "A wait without a deadline lasts longer than the TTL of a queue e
     redlock *r = client_open_warm(&c, REDLOCK_THREAD);
     start(r, "x", REDLOCK_WAIT_FOREVER, &w);
     CHECK(queue_await(&c, "x", 1, 2000));
-    for (int64_t end_ms = now_ms() + RL_WAITER_TTL_MS + 1000; now_ms() < end_ms; sleep_ms(10)) {
-        CHECK_INT(0, w.done);
+    for (int64_t end_ms = now_ms() + RL_WAITER_TTL_MS + 1000; now_ms() < end_ms;
+         sleep_ms(10)) {
+        CHECK_INT(0, w.result.calls);
         for (int i = 0; i < NODES; i++)
             CHECK_INT(1, queue_length(&c.node[i], "x")); /* never out of it */
     }
     cluster_del(&c, 0, NODES, "redlock:x"); /* nobody is told */
-    CHECK(wait_until(is_done, &w, 1000 + SLACK_MS));
-    CHECK_OK(w.error);
+    CHECK(wait_until(result_is_told, &w.result, 1000 + SLACK_MS));
+    CHECK_OK(w.result.error);
     redlock_lock_free(w.lock);
     redlock_close(r);
     CHECK(cluster_await_empty(&c, 2000));
@@ -199,11 +187,11 @@ static void cancel_from_a_thread(struct wait *w)
     pthread_t thread;
     int64_t start_ms = now_ms();
     CHECK_INT(0, pthread_create(&thread, NULL, cancel_it, w));
-    CHECK(wait_until(is_done, w, 5000));
+    CHECK(wait_until(result_is_told, &w->result, 5000));
     CHECK_BETWEEN(0, AT_ONCE_MS + SLACK_MS, now_ms() - start_ms);
     pthread_join(thread, NULL);
-    CHECK_ERR(REDLOCK_CANCELED, w->error);
-    CHECK_INT(1, w->done);
+    CHECK_ERR(REDLOCK_CANCELED, w->result.error);
+    CHECK_INT(1, w->result.calls);
 }
 
 CASE(cancel_at_any_moment, "A cancel works in every phase of a wait and leaves no queue entry.")
@@ -213,10 +201,7 @@ CASE(cancel_at_any_moment, "A cancel works in every phase of a wait and leaves n
     struct proxy p[NODES];
     char name[MOMENTS][16];
     cluster_start(&c, NODES);
-    for (int i = 0; i < NODES; i++) {
-        proxy_start(&p[i], c.node[i].port.number);
-        c.urls[i] = p[i].url;
-    }
+    proxies_start(p, &c, NODES);
     redlock *r = client_open_warm(&c, REDLOCK_THREAD);
     for (int i = 0; i < NODES; i++)
         p[i].switches->down_delay_ms = DELAY_MS;
@@ -243,8 +228,7 @@ static void end_a_wait(int ahead, void (*end)(struct wait *))
 {
     struct cluster c;
     struct wait w[4];
-    cluster_start(&c, NODES);
-    redlock *other = client_open_warm(&c, 0);
+    redlock *other = client_start(&c, NODES, 0);
     redlock_lock *lock = client_lock(other, "x", TTL_MS);
     redlock *r = client_open_warm(&c, REDLOCK_THREAD);
     for (int i = 0; i < 4; i++)
@@ -255,8 +239,9 @@ static void end_a_wait(int ahead, void (*end)(struct wait *))
     for (int i = 0; i < 4; i++) {
         if (i == ahead)
             continue;
-        CHECK(wait_until(is_done, &w[i], 1000 + SLACK_MS)); /* the others are not held up */
-        CHECK_OK(w[i].error);
+        CHECK(wait_until(result_is_told, &w[i].result,
+                         1000 + SLACK_MS)); /* the others are not held up */
+        CHECK_OK(w[i].result.error);
         CHECK_OK(redlock_release(w[i].lock));
         redlock_lock_free(w[i].lock);
     }
@@ -276,7 +261,7 @@ static void just_free(struct wait *w)
     int64_t start_ms = now_ms();
     redlock_lock_free(w->lock);
     CHECK_BETWEEN(0, AT_ONCE_MS + SLACK_MS, now_ms() - start_ms);
-    CHECK_INT(0, w->done); /* nobody is told of a handle that is gone */
+    CHECK_INT(0, w->result.calls); /* nobody is told of a handle that is gone */
 }
 
 CASE(cancel_first, "Canceling the first waiter of a client lets its others through.")
@@ -323,8 +308,8 @@ static void close_while_waiting(uint32_t flags)
     redlock_close(r);
     CHECK_BETWEEN(0, AT_ONCE_MS + SLACK_MS, now_ms() - start_ms);
     for (int i = 0; i < 5; i++) {
-        CHECK_INT(1, w[i].done);
-        CHECK_ERR(REDLOCK_CANCELED, w[i].error);
+        CHECK_INT(1, w[i].result.calls);
+        CHECK_ERR(REDLOCK_CANCELED, w[i].result.error);
         redlock_lock_free(w[i].lock);
     }
     CHECK(wait_until(only_the_lock, &c, 1000));

@@ -127,8 +127,7 @@ CASE(holder_from_the_queue_dies, "A killed holder that had waited leaves no dead
     struct waiter first, second;
     struct waiter_terms terms = {
         .name = "x", .ttl_ms = HELD_MS, .wait_ms = REDLOCK_WAIT_FOREVER};
-    cluster_start(&c, 5);
-    redlock *r = client_open_warm(&c, 0);
+    redlock *r = client_start(&c, 5, 0);
     redlock_lock *lock = client_lock(r, "x", 20000);
     waiter_start(&first, &c, 5, &terms);
     CHECK(queue_await(&c, "x", 1, 2000));

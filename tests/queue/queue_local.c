@@ -56,8 +56,7 @@ CASE(subscriptions,
 {
     struct cluster c;
     redlock_lock *lock[NAMES][2];
-    cluster_start(&c, NODES);
-    redlock *other = client_open_warm(&c, 0);
+    redlock *other = client_start(&c, NODES, 0);
     redlock *r = client_open_warm(&c, REDLOCK_THREAD);
     redlock_lock *held = client_lock(other, "busy", TTL_MS);
     CHECK_OK(client_try(r, "free", TTL_MS));
@@ -127,8 +126,7 @@ CASE(position_in_the_nodes_queue,
         .name = "x", .ttl_ms = TTL_MS, .wait_ms = REDLOCK_WAIT_FOREVER};
     redlock_request q = {.size = sizeof q, .wait_ms = REDLOCK_WAIT_FOREVER, .done = on_done};
     redlock_lock *mine[2];
-    cluster_start(&c, NODES);
-    redlock *other = client_open_warm(&c, 0);
+    redlock *other = client_start(&c, NODES, 0);
     redlock_lock *held = client_lock(other, "x", TTL_MS);
     for (int i = 0; i < AHEAD; i++) {
         waiter_start(&w[i], &c, NODES, &terms);
@@ -179,8 +177,7 @@ CASE(hands_over_behind_others, "A handover within a client overtakes no waiter o
 {
     struct cluster c;
     redlock_lock *ours[2], *theirs = NULL;
-    cluster_start(&c, NODES);
-    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    redlock *r = client_start(&c, NODES, REDLOCK_THREAD);
     redlock *other = client_open_warm(&c, REDLOCK_THREAD);
     redlock_lock *held = client_lock(r, "x", TTL_MS);
     for (int i = 0; i < 2; i++) {
@@ -238,8 +235,7 @@ static void follow(uint32_t flags)
 {
     struct cluster c;
     redlock_lock *ours[2];
-    cluster_start(&c, NODES);
-    redlock *r = client_open_warm(&c, 0);
+    redlock *r = client_start(&c, NODES, 0);
     struct follower f = {
         .cluster = &c, .other = client_open_warm(&c, REDLOCK_THREAD), .flags = flags};
     for (int i = 0; i < 2; i++) {

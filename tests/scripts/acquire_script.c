@@ -6,19 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define KEY "redlock:x"
 #define FENCE "redlock.fence:x"
 /* Far beyond any clock. */
 #define AHEAD "4000000000000000"
-
-static struct server node;
-static long long begun_us;
-
-static void begin(void)
-{
-    server_start(&node, NULL);
-    begun_us = server_now_ms(&node) * 1000;
-}
 
 /* The token of the next hold, which is given back at once. */
 static long long draw(struct acquire a)

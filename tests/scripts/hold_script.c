@@ -8,24 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEY "redlock:x"
-
-static struct server node;
-
-static void begin(void)
-{
-    server_start(&node, NULL);
-}
-
-#define TAKE(...) call_take(&node, (struct take){__VA_ARGS__})
-#define GRANTED(...) CHECK_INT(1, part_int(TAKE(__VA_ARGS__), 0))
-#define GIVE(...) call_give(&node, (struct give){__VA_ARGS__})
-
-static long long pttl(const char *key)
-{
-    return server_int(&node, "PTTL", key, NULL);
-}
-
 /* ---- giving back --------------------------------------------------------------------------- */
 
 CASE(give_mutex, "Giving back deletes a string key with the caller's value, and no other.")

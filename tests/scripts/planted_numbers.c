@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEY "redlock:x"
 #define FENCE "redlock.fence:x"
 #define ALIVE "redlock.alive:x"
 #define LIMIT INT64_C(4503599627370496) /* 2^52 */
@@ -39,13 +38,6 @@ static const char *const bad_counters[] = {
 };
 
 enum { BAD_COUNTERS = sizeof bad_counters / sizeof bad_counters[0] };
-
-static struct server node;
-
-static void begin(void)
-{
-    server_start(&node, NULL);
-}
 
 static void plant(const struct server *s, const char *field, int which)
 {
@@ -218,8 +210,7 @@ static void tokens_grow(uint32_t flags)
 {
     static const enum shape shapes[] = {SHAPE_MUTEX, SHAPE_REENTRANT, SHAPE_SEVERAL};
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, flags);
+    redlock *r = client_start(&c, 3, flags);
     int64_t last = 0;
     for (int i = 0; i < BAD_COUNTERS; i++) {
         plant(&c.node[i % 3], i % 2 ? "x" : "0123456789abcdef", i);
@@ -250,8 +241,7 @@ CASE(tokens_grow_strict,
 CASE(everything_goes_on, "Numbers planted under one name stop no query, listing or lock.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, 0);
+    redlock *r = client_start(&c, 3, 0);
     for (int i = 0; i < 3; i++) {
         server_cmd(&c.node[i], "HSET", FENCE, "i", "1e300", NULL);
         server_cmd(&c.node[i], "ZADD", KEY, "inf", "r", NULL);

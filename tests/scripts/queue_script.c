@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define KEY "redlock:x"
 #define QUEUE "redlock.queue:x"
 #define ALIVE "redlock.alive:x"
 
@@ -20,18 +19,6 @@
 #define W2 "w" CLIENT_A ".2"
 #define R1 "r" CLIENT_B ".1"
 #define R2 "r" CLIENT_B ".2"
-
-static struct server node;
-
-static void begin(void)
-{
-    server_start(&node, NULL);
-}
-
-#define TAKE(...) call_take(&node, (struct take){__VA_ARGS__})
-#define GRANTED(...) CHECK_INT(1, part_int(TAKE(__VA_ARGS__), 0))
-#define REFUSED(...) CHECK_INT(0, part_int(TAKE(__VA_ARGS__), 0))
-#define GIVE(...) call_give(&node, (struct give){__VA_ARGS__})
 
 CASE(place,
      "A waiter's place follows its first ticket, and the reply tells the TTL of the one ahead.")

@@ -11,6 +11,20 @@
 
 #define MARKER "redlock.admit"
 
+struct server node;
+long long begun_us;
+
+void begin(void)
+{
+    server_start(&node, NULL);
+    begun_us = server_now_ms(&node) * 1000;
+}
+
+long long pttl(const char *key)
+{
+    return server_int(&node, "PTTL", key, NULL);
+}
+
 enum { ARGUMENTS_MAX = 40, KEY_SIZE = 128, PART_SIZE = 256 };
 
 /* One EVAL being put together; the keys live here until it is sent. */

@@ -26,6 +26,19 @@ struct give {
     const char *ticket; /* to be put back in its place; NULL: to leave the queue */
 };
 
+/* The server of the case, started by begin(), and its clock then. */
+extern struct server node;
+extern long long begun_us;
+void begin(void);
+
+/* The name "x" on that server. */
+#define KEY "redlock:x"
+#define TAKE(...) call_take(&node, (struct take){__VA_ARGS__})
+#define GRANTED(...) CHECK_INT(1, part_int(TAKE(__VA_ARGS__), 0))
+#define REFUSED(...) CHECK_INT(0, part_int(TAKE(__VA_ARGS__), 0))
+#define GIVE(...) call_give(&node, (struct give){__VA_ARGS__})
+long long pttl(const char *key);
+
 /* Replies as server_cmd() gives them: elements one per line. */
 const char *call_take(const struct server *s, struct take t);
 const char *call_acquire(const struct server *s, struct acquire a);

@@ -15,8 +15,7 @@
 CASE(flushed_scripts, "SCRIPT FLUSH between two steps does not show in the caller's result.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    redlock *r = client_start(&c, 3, REDLOCK_THREAD);
     for (int i = 0; i < 5; i++) {
         redlock_lock *lock = client_lock(r, "x", 20000);
         CHECK(cluster_await(&c, "redlock:x", 3, 1000));
@@ -37,8 +36,7 @@ CASE(flushed_scripts, "SCRIPT FLUSH between two steps does not show in the calle
 CASE(flushed_before_rollback, "A rollback works on a node that forgot the script.")
 {
     struct cluster c;
-    cluster_start(&c, 5);
-    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    redlock *r = client_start(&c, 5, REDLOCK_THREAD);
     for (int i = 0; i < 5; i++) {
         cluster_set(&c, 0, 3, "redlock:x", "another", 20000);
         for (int n = 0; n < 5; n++)

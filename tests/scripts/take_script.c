@@ -8,24 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEY "redlock:x"
-
-static struct server node;
-
-static void begin(void)
-{
-    server_start(&node, NULL);
-}
-
-#define TAKE(...) call_take(&node, (struct take){__VA_ARGS__})
-#define GRANTED(...) CHECK_INT(1, part_int(TAKE(__VA_ARGS__), 0))
-#define REFUSED(...) CHECK_INT(0, part_int(TAKE(__VA_ARGS__), 0))
-
-static long long pttl(const char *key)
-{
-    return server_int(&node, "PTTL", key, NULL);
-}
-
 CASE(mutex,
      "take.lua sets a mutex as the plain string key, and tells a refused request its TTL.")
 {

@@ -52,6 +52,20 @@ redlock *client_open_hasty(const struct cluster *c, uint32_t flags, uint32_t nod
     return client_open_with(&o);
 }
 
+redlock *client_start(struct cluster *c, size_t count, uint32_t flags)
+{
+    return client_start_hasty(c, count, flags, PATIENT_MS);
+}
+
+redlock *client_start_hasty(struct cluster *c, size_t count, uint32_t flags,
+                            uint32_t node_timeout_ms)
+{
+    cluster_start(c, count);
+    redlock *r = client_open_hasty(c, flags, node_timeout_ms);
+    client_warm(r);
+    return r;
+}
+
 void client_warm_nodes(redlock *r, int count)
 {
     redlock_report report = {.size = sizeof report};
@@ -133,6 +147,19 @@ bool client_recovers(redlock *r, const struct cluster *c, int wanted, int64_t ti
             return true;
     } while (now_ms() < end_ms);
     return false;
+}
+
+void result_note(redlock_lock *lock, int error, void *result)
+{
+    struct result *told = result;
+    (void)lock;
+    told->error = error;
+    told->calls++;
+}
+
+bool result_is_told(void *result)
+{
+    return ((struct result *)result)->calls > 0;
 }
 
 int report_votes(const redlock_report *report, int vote)

@@ -24,6 +24,11 @@ redlock *client_open_warm(const struct cluster *c, uint32_t flags);
 enum { DEFAULT_MS = 50, STEADY_MS = 1000 };
 redlock *client_open_hasty(const struct cluster *c, uint32_t flags, uint32_t node_timeout_ms);
 
+/* Starts a cluster of `count` nodes and opens a client of it, warm. */
+redlock *client_start(struct cluster *c, size_t count, uint32_t flags);
+redlock *client_start_hasty(struct cluster *c, size_t count, uint32_t flags,
+                            uint32_t node_timeout_ms);
+
 /* Returns once every node answered one round of pings; fails the case after 10 s. */
 void client_warm(redlock *r);
 
@@ -48,6 +53,16 @@ int client_try(redlock *r, const char *name, int64_t ttl_ms);
 
 /* Acquires, waits until the key is on `wanted` nodes, releases; false: not within the time. */
 bool client_recovers(redlock *r, const struct cluster *c, int wanted, int64_t timeout_ms);
+
+/* What a done or lost callback was told, and how often: {0} at first. */
+struct result {
+    _Atomic int calls;
+    _Atomic int error; /* of the last call */
+};
+
+/* The callback itself, with a struct result as its data. */
+void result_note(redlock_lock *lock, int error, void *result);
+bool result_is_told(void *result); /* for wait_until() */
 
 int report_votes(const redlock_report *report, int vote);
 

@@ -81,8 +81,7 @@ CASE(nothing_before_process, "Nothing is sent before redlock_process() runs.")
 {
     struct cluster c;
     _Atomic int finished = 0;
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, 0);
+    redlock *r = client_start(&c, 3, 0);
     struct task t = {.client = r, .finished = &finished};
     t.lock = start(r, "x", count_done, &t);
     struct pollfd p = {.fd = redlock_fd(r), .events = POLLIN};
@@ -96,8 +95,7 @@ CASE(nothing_before_process, "Nothing is sent before redlock_process() runs.")
 CASE(idle_descriptor_is_quiet, "The descriptor of an idle client does not wake its loop.")
 {
     struct cluster c;
-    cluster_start(&c, 3);
-    redlock *r = client_open_warm(&c, 0);
+    redlock *r = client_start(&c, 3, 0);
     client_unlock(client_lock(r, "x", 10000));
     struct pollfd p = {.fd = redlock_fd(r), .events = POLLIN};
     int wakes = 0;

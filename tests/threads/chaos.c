@@ -234,10 +234,7 @@ CASE(nobody_overlaps_in_any_weather,
     printf("# REDLOCK_TEST_SEED=%u\n", seed);
     fflush(stdout);
     cluster_start(&c, NODES);
-    for (int i = 0; i < NODES; i++) {
-        proxy_start(&p[i], c.node[i].port.number);
-        c.urls[i] = p[i].url;
-    }
+    proxies_start(p, &c, NODES);
     redlock *shared = client_open_hasty(&c, REDLOCK_THREAD, DEFAULT_MS);
     redlock *plain = client_open_hasty(&c, 0, DEFAULT_MS);
     redlock *loop = client_open_hasty(&c, 0, DEFAULT_MS);

@@ -5,6 +5,10 @@
 
 static const struct trace_options three = {.node_count = 3, .random = 0x80000000u};
 static const struct trace_options five = {.node_count = 5, .random = 0x80000000u};
+static const struct trace_options slots = {
+    .node_count = 3, .random = 0, .terms = {.kind = REDLOCK_SEMAPHORE, .slots = 3}};
+static const struct trace_options nested = {
+    .node_count = 3, .terms = {.kind = REDLOCK_REENTRANT, .fenced = true}};
 
 /* Another holds it for a second; we wait, and are queued with ticket 12. */
 #define QUEUED                                                                                 \
@@ -324,9 +328,6 @@ CASE(who_is_courteous_begins_in_the_queue,
 CASE(a_semaphore_tries_the_slot_that_is_free,
      "A semaphore refused on one slot tries the free slot it was told of.")
 {
-    static const struct trace_options slots = {
-        .node_count = 3, .random = 0, .terms = {.kind = REDLOCK_SEMAPHORE, .slots = 3}};
-
     trace_run(&slots, "[0]   acquire 1000         -> send ACQUIRE 123\n"
                       "[0]   slot 1\n"
                       "[1]   1 held 0 slot=2\n"
@@ -342,9 +343,6 @@ CASE(a_semaphore_tries_the_slot_that_is_free,
 CASE(a_step_may_ask_three_things,
      "One reply may ask a node again, roll back and start the next attempt.")
 {
-    static const struct trace_options slots = {
-        .node_count = 3, .random = 0, .terms = {.kind = REDLOCK_SEMAPHORE, .slots = 3}};
-
     trace_run(&slots,
               "[0]   acquire 1000 wait 5000  -> send ACQUIRE 123\n"
               "[1]   1 held 900 #7\n"
@@ -362,9 +360,6 @@ CASE(a_step_may_ask_three_things,
 CASE(a_nested_hold_has_the_token_of_the_first,
      "A nested hold waits for a quorum that tells the first hold's token.")
 {
-    static const struct trace_options nested = {
-        .node_count = 3, .terms = {.kind = REDLOCK_REENTRANT, .fenced = true}};
-
     trace_run(&nested, "[0]   acquire 1000        -> send ACQUIRE 123\n"
                        "[1]   1 granted @99\n"
                        "[1]   2 granted @42 owners=41\n"
@@ -376,9 +371,6 @@ CASE(a_nested_hold_has_the_token_of_the_first,
 CASE(a_leftover_of_the_owner_gives_no_token,
      "One node's leftover of an owner does not give its old token.")
 {
-    static const struct trace_options nested = {
-        .node_count = 3, .terms = {.kind = REDLOCK_REENTRANT, .fenced = true}};
-
     trace_run(&nested, "[0]   acquire 1000        -> send ACQUIRE 123\n"
                        "[1]   1 granted @99\n"
                        "[1]   2 granted @8 owners=7\n"
@@ -395,9 +387,6 @@ CASE(a_leftover_of_the_owner_gives_no_token,
 CASE(a_hold_beside_holds_of_its_owner_is_told_to_the_next,
      "Nodes that disagree about an owner's token are all aligned to the new one.")
 {
-    static const struct trace_options nested = {
-        .node_count = 3, .terms = {.kind = REDLOCK_REENTRANT, .fenced = true}};
-
     trace_run(&nested, "[0]   acquire 1000        -> send ACQUIRE 123\n"
                        "[1]   1 granted @44 owners=40\n"
                        "[1]   2 granted @44 owners=42\n"
@@ -426,37 +415,31 @@ CASE(patience_ends_with_the_quorum,
 CASE(a_late_grant_during_alignment_gets_the_token,
      "A node that grants late during ALIGN is aligned to the token as well.")
 {
-    static const struct trace_options owned = {
-        .node_count = 3, .terms = {.kind = REDLOCK_REENTRANT, .fenced = true}};
-
-    trace_run(&owned, "[0]   acquire 1000         -> send ACQUIRE 123\n"
-                      "[1]   1 granted @5\n"
-                      "[2]   3 granted @7         -> send ALIGN 1\n"
-                      "[2]   2 granted @6         -> send ALIGN 2\n"
-                      "[3]   2 granted\n"
-                      "[3]   state aligning\n"
-                      "[4]   1 granted            -> done OK\n"
-                      "[4]   token 7\n");
+    trace_run(&nested, "[0]   acquire 1000         -> send ACQUIRE 123\n"
+                       "[1]   1 granted @5\n"
+                       "[2]   3 granted @7         -> send ALIGN 1\n"
+                       "[2]   2 granted @6         -> send ALIGN 2\n"
+                       "[3]   2 granted\n"
+                       "[3]   state aligning\n"
+                       "[4]   1 granted            -> done OK\n"
+                       "[4]   token 7\n");
     /* It has the token for its counter, but tells another to the owner's next hold. */
-    trace_run(&owned, "[0]   acquire 1000         -> send ACQUIRE 123\n"
-                      "[1]   1 granted @5\n"
-                      "[2]   3 granted @7         -> send ALIGN 1\n"
-                      "[2]   2 granted @7 owners=4 -> send ALIGN 2\n"
-                      "[4]   1 granted            -> done OK\n");
+    trace_run(&nested, "[0]   acquire 1000         -> send ACQUIRE 123\n"
+                       "[1]   1 granted @5\n"
+                       "[2]   3 granted @7         -> send ALIGN 1\n"
+                       "[2]   2 granted @7 owners=4 -> send ALIGN 2\n"
+                       "[4]   1 granted            -> done OK\n");
 }
 
 CASE(a_healed_hold_gets_its_token,
      "A node that gets a healed re-entrant hold gets its token as well.")
 {
-    static const struct trace_options owned = {
-        .node_count = 3, .terms = {.kind = REDLOCK_REENTRANT, .fenced = true}};
-
-    trace_run(&owned, "[0]   acquire 1000         -> send ACQUIRE 123\n"
-                      "[1]   1 granted @9\n"
-                      "[1]   2 granted @9         -> done OK\n"
-                      "[5]   extend 1000          -> send EXTEND 123\n"
-                      "[6]   3 missing\n"
-                      "[6]   1 granted\n"
-                      "[6]   2 granted            -> send HEAL 3, done OK\n"
-                      "[7]   3 granted            -> send ALIGN 3\n");
+    trace_run(&nested, "[0]   acquire 1000         -> send ACQUIRE 123\n"
+                       "[1]   1 granted @9\n"
+                       "[1]   2 granted @9         -> done OK\n"
+                       "[5]   extend 1000          -> send EXTEND 123\n"
+                       "[6]   3 missing\n"
+                       "[6]   1 granted\n"
+                       "[6]   2 granted            -> send HEAL 3, done OK\n"
+                       "[7]   3 granted            -> send ALIGN 3\n");
 }

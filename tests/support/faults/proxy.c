@@ -229,6 +229,18 @@ void proxy_start(struct proxy *p, int target_port)
     close(p->listener);
 }
 
+void proxy_before(struct proxy *p, struct cluster *c, size_t node)
+{
+    proxy_start(p, c->node[node].port.number);
+    c->urls[node] = p->url;
+}
+
+void proxies_start(struct proxy *p, struct cluster *c, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        proxy_before(&p[i], c, i);
+}
+
 void proxy_stop(struct proxy *p)
 {
     helper_stop(&p->pid);

@@ -6,7 +6,7 @@
 #ifndef REDLOCK_TESTS_PROXY_H
 #define REDLOCK_TESTS_PROXY_H
 
-#include "ports.h"
+#include "servers.h"
 
 #include <stdatomic.h>
 #include <sys/types.h>
@@ -36,6 +36,11 @@ struct proxy {
 };
 
 void proxy_start(struct proxy *p, int target_port);
+
+/* In front of one node, or of the first `count` nodes: the URLs of the cluster lead there. */
+void proxy_before(struct proxy *p, struct cluster *c, size_t node);
+void proxies_start(struct proxy *p, struct cluster *c, size_t count);
+
 void proxy_stop(struct proxy *p);
 
 /* Cuts every connection and waits until that is done. */

@@ -106,10 +106,8 @@ int fencing_disorders(int acquisitions, int64_t limit_ms)
     pid_t pids[WORKERS];
     int64_t start_ms = now_ms();
     s.holds = holds_new(acquisitions);
-    cluster_start_young(&s.c, NODES, NULL);
+    cluster_start_limited(&s.c, NODES, "500");
     for (int i = 0; i < NODES; i++) {
-        s.c.node[i].max_ttl_ms = "500";
-        server_admit(&s.c.node[i]);
         relay_start(&s.relay[i], s.c.node[i].port.number, (unsigned int)i);
         s.relay[i].switches->drop_percent = DROP_PERCENT;
     }

@@ -143,11 +143,7 @@ struct load *load_run(const struct load_spec *spec)
     struct worker workers[WORKERS_MAX];
     pid_t pids[WORKERS_MAX];
     CHECK(spec->workers <= WORKERS_MAX);
-    cluster_start_young(&l->c, spec->nodes, NULL);
-    for (size_t i = 0; i < spec->nodes; i++) {
-        l->c.node[i].max_ttl_ms = "500";
-        server_admit(&l->c.node[i]);
-    }
+    cluster_start_limited(&l->c, spec->nodes, "500");
     for (int i = 0; i < spec->workers; i++) {
         workers[i] = (struct worker){spec, l, i};
         pids[i] = helper_start(work, &workers[i]);

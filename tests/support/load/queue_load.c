@@ -134,10 +134,7 @@ int64_t behind_a_minority_ms(int64_t limit_ms)
     struct proxy p[NODES - 1];
     begin(&s, ONE_KILLED);
     behind = s.c;
-    for (int i = 0; i < NODES - 1; i++) {
-        proxy_start(&p[i], s.c.node[i].port.number);
-        behind.urls[i] = p[i].url;
-    }
+    proxies_start(p, &behind, NODES - 1);
     s.lock = client_lock(s.r, "x", LONG_MS);
     waiter_start(&s.first, &behind, (int)s.rest.count, &patient);
     CHECK(queue_await(&s.rest, "x", 1, 5000));

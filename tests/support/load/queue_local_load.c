@@ -53,8 +53,7 @@ struct local_queue local_queue_run(int waiters)
     struct local_queue found = {0};
     struct one *all = calloc((size_t)waiters, sizeof *all);
     CHECK(all != NULL);
-    cluster_start(&c, NODES);
-    redlock *other = client_open_warm(&c, 0);
+    redlock *other = client_start(&c, NODES, 0);
     redlock_lock *held = client_lock(other, "x", TTL_MS);
     redlock *r = client_open_warm(&c, 0);
     for (int i = 0; i < waiters; i++) {

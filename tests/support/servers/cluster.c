@@ -28,6 +28,15 @@ void cluster_start_with(struct cluster *c, size_t count, const char *const *extr
         server_admit(&c->node[i]);
 }
 
+void cluster_start_limited(struct cluster *c, size_t count, const char *max_ttl_ms)
+{
+    cluster_start_young(c, count, NULL);
+    for (size_t i = 0; i < count; i++) {
+        c->node[i].max_ttl_ms = max_ttl_ms;
+        server_admit(&c->node[i]);
+    }
+}
+
 void cluster_start(struct cluster *c, size_t count)
 {
     cluster_start_with(c, count, NULL);

@@ -81,6 +81,11 @@ struct cluster {
 
 void cluster_start(struct cluster *c, size_t count);
 void cluster_start_with(struct cluster *c, size_t count, const char *const *extra);
+
+/* Their markers say this max_ttl instead of a minute. */
+void cluster_start_limited(struct cluster *c, size_t count, const char *max_ttl_ms);
+
+/* Without a marker: they may not vote yet. */
 void cluster_start_young(struct cluster *c, size_t count, const char *const *extra);
 
 /* On how many running nodes `key` exists / has exactly this value. */
