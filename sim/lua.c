@@ -209,9 +209,9 @@ static void open_library(lua_State *state, lua_CFunction open, const char *name)
 
 static void start(void)
 {
-    static const char *const known[] = {"ipairs",   "math",   "next",   "pairs",
-                                        "select",   "string", "table",  "tonumber",
-                                        "tostring", "type",   "unpack", NULL};
+    static const char *const known[] = {"ipairs", "math",   "next",  "pairs",    "pcall",
+                                        "select", "string", "table", "tonumber", "tostring",
+                                        "type",   "unpack", NULL};
     lua_State *state = luaL_newstate();
 
     if (!state)

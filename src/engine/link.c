@@ -7,6 +7,9 @@
 #define RETRY_FIRST_NS (20 * RL_NS_PER_MS)
 #define RETRY_MAX_NS (1000 * RL_NS_PER_MS)
 
+/* As many failures in a row as make that delay the longest. */
+#define FAILURES_OF_LONGEST_DELAY 16
+
 #define STALL_MIN_NS (1000 * RL_NS_PER_MS)
 #define STALL_NODE_TIMEOUTS 2
 
@@ -39,8 +42,14 @@ void rl_link_connected(struct rl_link *link, int64_t now_ns)
 
 int rl_link_received(struct rl_link *link, size_t size, int64_t now_ns)
 {
-    return link->is_ear ? rl_ear_received(link->engine, link->node, size, now_ns)
-                        : rl_engine_received(link->engine, link->node, size, now_ns);
+    int status;
+
+    if (!link->is_ear)
+        return rl_engine_received(link->engine, link->node, size, now_ns);
+    status = rl_ear_received(link->engine, link->node, size, now_ns);
+    if (status == RL_EAR_FLOODED)
+        link->failure_count = FAILURES_OF_LONGEST_DELAY;
+    return status;
 }
 
 int rl_link_check(struct rl_link *link, int64_t now_ns)

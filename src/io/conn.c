@@ -13,7 +13,6 @@
 
 #include "io/conn_stream.h"
 
-
 void rl_conn_init(struct rl_conn *conn)
 {
     conn->state = RL_CONN_WAITING;

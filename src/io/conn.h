@@ -15,9 +15,6 @@
 #include "io/tls.h"
 #include "protocol/url.h"
 
-/* As many failures in a row as make the delay before the next connection the longest. */
-#define RL_CONN_LONGEST_DELAY 16
-
 enum rl_conn_state {
     RL_CONN_WAITING,
     RL_CONN_RESOLVING,

@@ -138,8 +138,6 @@ static int pass_on(struct rl_conn *conn, size_t size, int64_t now_ns)
 
     if (rl_link_received(&conn->link, size, now_ns) == 0)
         return 0;
-    if (conn->is_ear && status == RL_EAR_FLOODED)
-        conn->failure_count = RL_CONN_LONGEST_DELAY;
     rl_conn_fail(conn, session->failure, session->failure_text, now_ns);
     return -1;
 }

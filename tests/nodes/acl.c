@@ -245,8 +245,7 @@ CASE(listing_needs_scan,
     redlock_close(r);
 }
 
-CASE(rights_of_a_mutex,
-     "A mutex without waiters needs only the short list of libredlock(3).")
+CASE(rights_of_a_mutex, "A mutex without waiters needs only the short list of libredlock(3).")
 {
     struct cluster c;
     struct rights r;
@@ -277,7 +276,8 @@ CASE(rights_of_an_operator, "A user that only admits nodes needs what libredlock
     check_acl_log_empty(&c);
 }
 
-CASE(native_is_asked_for_once, "A client without the right to scripts asks a node for native commands once.")
+CASE(native_is_asked_for_once,
+     "A client without the right to scripts asks a node for native commands once.")
 {
     struct cluster c;
     struct rights r;

@@ -144,8 +144,7 @@ CASE(for_ever, "A wait without a deadline lasts longer than the TTL of a queue e
     redlock *r = client_open_warm(&c, REDLOCK_THREAD);
     start(r, "x", REDLOCK_WAIT_FOREVER, &w);
     CHECK(queue_await(&c, "x", 1, 2000));
-    for (int64_t end_ms = now_ms() + RL_WAITER_TTL_MS + 1000; now_ms() < end_ms;
-         sleep_ms(10)) {
+    for (int64_t end_ms = now_ms() + RL_WAITER_TTL_MS + 1000; now_ms() < end_ms; sleep_ms(10)) {
         CHECK_INT(0, w.result.calls);
         for (int i = 0; i < NODES; i++)
             CHECK_INT(1, queue_length(&c.node[i], "x")); /* never out of it */
