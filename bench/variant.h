@@ -6,8 +6,10 @@
 #include <stdint.h>
 
 #include "measure.h"
-#include "results.h"
 #include "series.h"
+
+struct row;
+struct cost;
 
 struct variant {
     unsigned callers; /* in flight, or threads */
