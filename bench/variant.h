@@ -12,7 +12,6 @@ struct row;
 struct cost;
 
 struct variant {
-    unsigned callers; /* in flight, or threads */
     struct series per_s;
     struct series p50_us; /* of acquires */
     struct series p99_us;
