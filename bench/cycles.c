@@ -197,16 +197,8 @@ static void add_callers(const struct cycles *cycles, struct results *results)
     for (size_t i = 0; i < PLANNED && results->callers_count < CALLERS_MAX; i++) {
         const struct variant *v = &cycles->variant[i];
         if (api[plan[i].way] && v->per_s.count > 0)
-            results->callers[results->callers_count++] =
-                (struct caller_point){.api = api[plan[i].way],
-                                      .callers = plan[i].callers,
-                                      .per_s = v->per_s,
-                                      .p50_us = v->p50_us,
-                                      .p99_us = v->p99_us,
-                                      .client_us = v->client_us,
-                                      .servers_us = v->servers_us,
-                                      .calls = v->calls,
-                                      .switches = v->switches};
+            results->callers[results->callers_count++] = (struct caller_point){
+                .api = api[plan[i].way], .callers = plan[i].callers, .variant = *v};
     }
 }
 

@@ -30,7 +30,6 @@ struct floor {
     size_t node_count;
     uint32_t quorum;
     int epoll_fd;
-    const char *release_word;
     struct words acquire;
     struct words release;
     uint64_t random;
@@ -65,9 +64,7 @@ struct floor *floor_open(const struct servers *servers, enum floor_release relea
             goto failed;
     }
     words_acquire(&floor->acquire);
-    floor->release_word =
-        words_release(&floor->release, release, floor->node, floor->node_count);
-    if (!floor->release_word)
+    if (!words_release(&floor->release, release, floor->node, floor->node_count))
         goto failed;
     for (size_t i = 0; i < floor->node_count; i++)
         if (fcntl(floor->node[i]->fd, F_SETFL, O_NONBLOCK) != 0 ||
@@ -89,11 +86,6 @@ void floor_close(struct floor *floor)
     if (floor->epoll_fd >= 0)
         close(floor->epoll_fd);
     free(floor);
-}
-
-const char *floor_release_word(const struct floor *floor)
-{
-    return floor->release_word;
 }
 
 /* ---- commands out ---- */

@@ -22,9 +22,6 @@ struct floor;
 struct floor *floor_open(const struct servers *servers, enum floor_release release);
 void floor_close(struct floor *floor);
 
-/* "DELIFEQ", "DELEX" or "EVALSHA": how locks are released. */
-const char *floor_release_word(const struct floor *floor);
-
 /* Keeps in_flight cycles going until the window is over. 0, or -1 with a message. */
 int floor_run(struct floor *floor, unsigned in_flight, struct window *window);
 

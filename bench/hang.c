@@ -10,7 +10,7 @@
 #define DESCRIPTORS_MAX 4096 /* more than this process opens */
 
 /* The child of a process with threads: nothing here needs a lock or memory. */
-static void guard(int pipe_fd, pid_t server)
+static void continue_at_end(int pipe_fd, pid_t server)
 {
     char byte;
     setsid(); /* Ctrl-C is for the others */
@@ -33,7 +33,7 @@ int hang_begin(struct hang *hang, pid_t server)
     }
     hang->guardian = fork();
     if (hang->guardian == 0)
-        guard(ends[0], server);
+        continue_at_end(ends[0], server);
     close(ends[0]);
     hang->pipe_fd = ends[1];
     if (hang->guardian > 0 && kill(server, SIGSTOP) == 0)

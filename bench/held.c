@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "figure.h"
-#include "holds.h"
+#include "keep.h"
 #include "ours.h"
 
 #define LATE_SHARE 0.05 /* of the TTL, which the latest per cent of renewals may be late */
@@ -13,20 +13,14 @@
 #define GROWTH_MAX 1.5
 
 /* A fresh client each time: memory that an earlier one has left over would flatter the next. */
-static int hold_some(const struct options *options, const struct servers *servers,
-                     unsigned locks, struct held_point *out, struct holds_result *result)
+static int keep_some(const struct options *options, const struct servers *servers,
+                     unsigned locks, struct held_point *out, struct keep_result *result)
 {
     static struct sample sample;
-    /* Every lock is renewed once in a third of its TTL. */
-    struct holds_terms terms = {.count = locks,
-                                .ttl_ms = options->ttl_ms,
-                                .burst = options->burst,
-                                .servers = servers,
-                                .seconds = (double)options->ttl_ms / 3e3};
     redlock *client = ours_open(servers, 0);
     if (!client)
         return -1;
-    int error = holds_run(client, &terms, &sample, result);
+    int error = keep_run(client, options, servers, locks, &sample, result);
     redlock_close(client);
     if (error != 0)
         return -1;
@@ -111,10 +105,10 @@ static void add_rows(struct results *results)
 int held_measure(const struct options *options, const struct servers *servers,
                  struct results *results)
 {
-    static struct holds_result result;
+    static struct keep_result result;
     for (unsigned i = 0; i < options->locks_count && i < HELD_MAX; i++) {
         fprintf(stderr, "  %u locks\n", options->locks[i]);
-        if (hold_some(options, servers, options->locks[i], &results->held[i], &result) != 0)
+        if (keep_some(options, servers, options->locks[i], &results->held[i], &result) != 0)
             return -1;
         results->held_count++;
         if (result.failure[0])

@@ -9,8 +9,6 @@
 #include "redlock.h"
 #include "servers.h"
 
-#define OURS_THREADS_MAX 256
-
 /* The library's words about a failure, on stderr. Returns -1. */
 int ours_complain(const char *what, int error);
 

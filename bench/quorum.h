@@ -4,13 +4,14 @@
 #define BENCH_QUORUM_H
 
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "options.h"
 
 struct quorum {
     pid_t pid; /* of redlock dev; it ends its servers when it gets TERM */
-    int output_fd;
+    FILE *output;
     char nodes_text[NODES_TEXT_MAX];
     const char *node[REDLOCK_NODES_MAX];
     size_t node_count;

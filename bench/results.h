@@ -9,6 +9,7 @@
 #include "bench/latency.h"
 #include "machine.h"
 #include "series.h"
+#include "variant.h"
 
 #define ROWS_MAX 40
 #define CALLERS_MAX 20
@@ -53,13 +54,7 @@ struct row {
 struct caller_point {
     const char *api;
     unsigned callers;
-    struct series per_s;
-    struct series p50_us;
-    struct series p99_us;
-    struct series client_us;
-    struct series servers_us;
-    struct series calls;
-    struct series switches;
+    struct variant variant;
 };
 
 /* One client that held so many locks. */

@@ -69,16 +69,17 @@ static void write_row(struct json *j, const struct row *row)
 
 static void write_callers(struct json *j, const struct caller_point *p)
 {
+    const struct variant *v = &p->variant;
     json_object(j, NULL);
     json_string(j, "api", p->api);
     json_integer(j, "callers", p->callers);
-    write_median(j, "per_s", &p->per_s);
-    write_median(j, "p50_us", &p->p50_us);
-    write_median(j, "p99_us", &p->p99_us);
-    write_median(j, "client_us", &p->client_us);
-    write_median(j, "servers_us", &p->servers_us);
-    write_median(j, "calls", &p->calls);
-    write_median(j, "switches", &p->switches);
+    write_median(j, "per_s", &v->per_s);
+    write_median(j, "p50_us", &v->p50_us);
+    write_median(j, "p99_us", &v->p99_us);
+    write_median(j, "client_us", &v->client_us);
+    write_median(j, "servers_us", &v->servers_us);
+    write_median(j, "calls", &v->calls);
+    write_median(j, "switches", &v->switches);
     json_end_object(j);
 }
 

@@ -17,18 +17,8 @@ static const char *figure_or_dash(double value, char out[FIGURE_MAX])
     return figure(value, out);
 }
 
-static const char *verdict_word(const struct row *row)
-{
-    switch (row_verdict(row, 0)) {
-    case VERDICT_MET:
-        return "yes";
-    case VERDICT_MISSED:
-        return "NO";
-    case VERDICT_NONE:
-        break;
-    }
-    return "";
-}
+static const char *const verdict_words[] = {
+    [VERDICT_NONE] = "", [VERDICT_MET] = "yes", [VERDICT_MISSED] = "NO"};
 
 static void print_row(const struct row *row)
 {
@@ -48,8 +38,8 @@ static void print_row(const struct row *row)
            figure(series_median(&row->ours), cell[0]), row->unit,
            row->baseline ? row->baseline : "",
            row->theirs.count ? figure(series_median(&row->theirs), cell[1]) : "",
-           ratio >= 0 ? figure(ratio, cell[2]) : "", target, verdict_word(row), spread,
-           figure_or_dash(row->cost.calls, cell[3]),
+           ratio >= 0 ? figure(ratio, cell[2]) : "", target, verdict_words[row_verdict(row, 0)],
+           spread, figure_or_dash(row->cost.calls, cell[3]),
            figure_or_dash(row->cost.client_us, cell[4]),
            figure_or_dash(row->cost.servers_us, cell[5]), row->note[0] ? "  " : "", row->note);
 }

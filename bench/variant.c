@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "results.h"
+
 static double per(double sum, uint64_t count)
 {
     return count ? sum / (double)count : 0;

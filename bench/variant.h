@@ -6,11 +6,12 @@
 #include <stdint.h>
 
 #include "measure.h"
-#include "results.h"
 #include "series.h"
 
+struct row;
+struct cost;
+
 struct variant {
-    unsigned callers; /* in flight, or threads */
     struct series per_s;
     struct series p50_us; /* of acquires */
     struct series p99_us;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Who is measured, with which workloads and settings, and how the others are installed."""
+"""Which clients are measured, with which workloads and settings, and how the others are installed."""
 import json
 import shutil
 import statistics
@@ -148,7 +148,7 @@ def install(directory):
     return None if done.returncode == 0 else "npm could not install it (no network?)"
 
 
-def everybody(build, directory):
+def all_clients(build, directory):
     """All cases, and a sentence for each peer that is missing."""
     cases, missing = ours(build), []
     problem = install(directory)

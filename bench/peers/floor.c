@@ -48,7 +48,7 @@ static int parse(struct settings *settings, int argc, char **argv)
                : -1;
 }
 
-/* All of it counts: who is measured warmed up before. */
+/* All of it counts: the warm-up came before. */
 static int run(struct floor *floor, const struct servers *servers, unsigned callers,
                double seconds, struct sample *sample)
 {

@@ -76,7 +76,7 @@ async function callerLoop(client, number, tally) {
   }
 }
 
-// Runs all callers for so long. Who is still waiting then is left alone, except where that is
+// Runs all callers for so long. A caller that is still waiting then is left alone, except where that is
 // what was asked: with a node hung, a call gets STUCK_MS to return.
 async function runFor(clients, seconds, workload) {
   const tally = new Tally(clients.length, workload);

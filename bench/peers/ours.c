@@ -49,11 +49,11 @@ struct run {
     int process;
     atomic_int state;
     int64_t end_ns;
-    int64_t ended_ns; /* when it really was over: nobody is woken to the nanosecond */
+    int64_t ended_ns; /* when it really was over: a timer is not exact to the nanosecond */
     unsigned idle;    /* asynchronous callers that stopped */
 };
 
-/* Who acquires and releases, one thing after the other, and what came of it. */
+/* A caller acquires and releases, one after the other; and what came of it. */
 struct caller {
     pthread_t thread;
     struct run *run;

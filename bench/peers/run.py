@@ -41,7 +41,7 @@ import threading
 from pathlib import Path
 
 import calls
-from clients import everybody
+from clients import all_clients
 from outcome import STUCK_S, described, print_rows, print_table, rows
 
 READY_S = 20  # for a driver to connect and warm up
@@ -144,7 +144,7 @@ def measure(case, servers, seconds, environment, count_calls=False):
 
 
 def run_rounds(cases, servers, rounds, seconds, environment):
-    """Every second round goes backwards, so that nobody always runs after the same one."""
+    """Every second round goes backwards, so that no client always runs after the same other."""
     for number in range(rounds):
         for case in cases if number % 2 == 0 else reversed(cases):
             if case.stuck():
@@ -203,7 +203,7 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
     servers = Servers(f"{options.build}/redlock")
-    cases, missing, versions = everybody(options.build, options.peers)
+    cases, missing, versions = all_clients(options.build, options.peers)
     cases = [c for c in cases if options.only in (None, c.workload)]
     for sentence in missing:
         print(f"run.py: left out: {sentence}")

@@ -13,7 +13,6 @@
 
 #define WORDS_MAX 320 /* of a finding or a remedy */
 #define NAME_MAX_BYTES 24
-#define CHECKS_MORE 256 /* there are a dozen for each of the nodes */
 
 /* One finding of the audit, kept until all are there. */
 struct finding {
@@ -28,7 +27,7 @@ struct finding {
 struct doctor {
     struct settings settings;
     struct finding *findings;
-    size_t count, room;
+    size_t count;
     bool out_of_memory;
     size_t verdicts[REDLOCK_CHECK_UNKNOWN + 1];
     size_t nodes;
@@ -42,26 +41,15 @@ static const char *const verdict_words[] = {
     [REDLOCK_CHECK_UNKNOWN] = "unknown",
 };
 
-static bool make_room(struct doctor *d)
-{
-    struct finding *more;
-    if (d->count < d->room)
-        return true;
-    more = reallocarray(d->findings, d->room + CHECKS_MORE, sizeof *more);
-    if (!more) {
-        d->out_of_memory = true;
-        return false;
-    }
-    d->findings = more;
-    d->room += CHECKS_MORE;
-    return true;
-}
-
 static void on_check(const redlock_check *check, void *data)
 {
     struct doctor *d = data;
-    if (!make_room(d))
+    struct finding *more = reallocarray(d->findings, d->count + 1, sizeof *more);
+    if (!more) {
+        d->out_of_memory = true;
         return;
+    }
+    d->findings = more;
     struct finding *f = &d->findings[d->count++];
     bool known = check->verdict >= 0 && check->verdict <= REDLOCK_CHECK_UNKNOWN;
     f->verdict = known ? check->verdict : REDLOCK_CHECK_UNKNOWN;

@@ -47,7 +47,7 @@ static int read_time(const char *option, const char *value, int64_t *out_ms)
     return message_usage("--%s: '%s' %s", option, shown, problem);
 }
 
-/* Signals that a command may want to hear instead of TERM. */
+/* Signals that a command may want instead of TERM. */
 static int signal_of(const char *name)
 {
     static const struct {

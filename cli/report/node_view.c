@@ -7,21 +7,25 @@
 #include "ui/json.h"
 #include "ui/text.h"
 
-const char *node_view_state(const struct node_view *v)
+const char *node_state_text(int32_t state)
 {
     static const char *const names[] = {
 #define STATE_NAME(name, text) text,
         REDLOCK_NODE_STATES(STATE_NAME)
 #undef STATE_NAME
     };
-    int32_t state = v->info.state;
-    if (state == REDLOCK_NODE_UP && !v->answered)
+    return state >= 0 && (size_t)state < sizeof names / sizeof names[0] ? names[state]
+                                                                        : "unknown";
+}
+
+const char *node_view_state(const struct node_view *v)
+{
+    if (v->info.state == REDLOCK_NODE_UP && !v->answered)
         return redlock_vote_text(v->ping->vote);
     /* The next try is under way, but what matters is how the last one ended. */
     if (v->ping->vote == REDLOCK_VOTE_REFUSED || v->ping->vote == REDLOCK_VOTE_UNREACHABLE)
-        state = REDLOCK_NODE_DOWN;
-    return state >= 0 && (size_t)state < sizeof names / sizeof names[0] ? names[state]
-                                                                        : "unknown";
+        return node_state_text(REDLOCK_NODE_DOWN);
+    return node_state_text(v->info.state);
 }
 
 const char *node_view_guard(const struct node_view *v, const struct settings *s,

@@ -24,6 +24,9 @@ struct node_view {
 void node_view_look(struct node_view *v, redlock *client, const redlock_report *report,
                     uint32_t index);
 
+/* The library's word for an enum redlock_node_state. */
+const char *node_state_text(int32_t state);
+
 /* "up", "down", "timed out" */
 const char *node_view_state(const struct node_view *v);
 

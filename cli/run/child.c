@@ -180,7 +180,7 @@ bool child_stopped(struct child *c, int signal)
     if (signal == SIGTTIN || signal == SIGTTOU) {
         c->wants_tty = true;
         if (we_are_foreground(c))
-            return true; /* it is ours to give */
+            return true; /* this process may give it the terminal */
     }
     if (!c->foreground && (c->tty_fd < 0 || !signals_is_stop(signal)))
         return false; /* another process stopped it on purpose and will continue it */

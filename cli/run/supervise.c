@@ -106,7 +106,7 @@ static void terminate_child(struct supervision *w)
         return;
     w->terminated = true;
     child_signal(&w->child, w->signal);
-    child_signal(&w->child, SIGCONT); /* a stopped process hears nothing */
+    child_signal(&w->child, SIGCONT); /* a stopped process would not get it */
 }
 
 /* Compares the clock with the end of the validity. Returns when to look again. */

@@ -106,7 +106,7 @@ static const char *set_wait(struct settings *s, const char *value, bool store)
 
 static const char *set_switch(bool *target, const char *value, bool store)
 {
-    bool on = value == NULL || strcmp(value, "yes") == 0;
+    bool on = !value || strcmp(value, "yes") == 0;
     if (!on && strcmp(value, "no") != 0)
         return "is neither yes nor no";
     if (store)

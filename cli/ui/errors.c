@@ -121,7 +121,8 @@ int errors_detach(void)
     int ends[2];
     if (errors.detached)
         return 0;
-    if (!errors_stream() || errors.stream == NULL)
+    errors_stream();
+    if (!errors.stream)
         return ENOMEM;
     fflush(errors.stream);
     if (pipe2(ends, O_CLOEXEC) != 0)

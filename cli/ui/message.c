@@ -27,11 +27,6 @@ void message_setup(const char *command, bool json)
     state.json = json;
 }
 
-bool message_is_json(void)
-{
-    return state.json;
-}
-
 void message_use_json(bool json)
 {
     state.json = json;

@@ -12,7 +12,6 @@ struct json;
 
 /* `command` names the subcommand in front of messages; NULL: none yet. */
 void message_setup(const char *command, bool json);
-bool message_is_json(void);
 
 /* What the parsed command line says about --json, which is better than the first guess. */
 void message_use_json(bool json);

@@ -3,7 +3,7 @@
 
 #include "bench/bench.h"
 #include "bench/histogram.h"
-#include "report/report.h"
+#include "report/node_view.h"
 #include "ui/exit.h"
 #include "ui/json.h"
 #include "ui/message.h"
@@ -72,11 +72,6 @@ static void write_failure(const char *operation, int error, uint64_t count, stru
 
 static void write_nodes(const struct bench_result *r, redlock *client, struct json *j)
 {
-    static const char *const states[] = {
-#define NODE_STATE(name, text) text,
-        REDLOCK_NODE_STATES(NODE_STATE)
-#undef NODE_STATE
-    };
     json_integer(j, "quorum", r->quorum);
     json_array(j, "nodes");
     for (uint32_t i = 0; i < r->node_count; i++) {
@@ -87,7 +82,7 @@ static void write_nodes(const struct bench_result *r, redlock *client, struct js
         json_string(j, "address", n->address);
         if (r->quorum_count > 1)
             json_string(j, "quorum_name", n->quorum_name);
-        json_string(j, "state", known ? states[info.state] : NULL);
+        json_string(j, "state", known ? node_state_text(info.state) : NULL);
         json_integer(j, "in_time", (int64_t)n->in_time);
         json_integer(j, "late", (int64_t)n->late);
         json_integer(j, "failed", (int64_t)n->failed);

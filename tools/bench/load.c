@@ -190,7 +190,7 @@ static void conclude(struct load_run *run)
         r->most = c->locks > r->most ? c->locks : r->most;
         if (!c->lock)
             continue;
-        /* Not even the end came: its client must not call it back. */
+        /* It did not end within DRAIN_NS: its client must not call back. */
         r->unfinished++;
         redlock_lock_free(c->lock);
     }

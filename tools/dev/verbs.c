@@ -54,7 +54,7 @@ void dev_rows_json(struct json *j, const struct dev_row *rows, size_t count)
 
 /* ---- in the process that runs the servers ------------------------------------------- */
 
-/* Carries out one verb. What is already so is fine. Returns 0 or a status with `problem`. */
+/* Carries out one verb. A server that is in that state already is left alone. Returns 0 or a status with `problem`. */
 static int act(struct dev_quorum *q, struct dev_server *s, const char *verb, char *problem)
 {
     bool up = dev_server_is_up(s), in_time = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "holds.h"
+#include "keep.h"
 
 #include <malloc.h>
 #include <stdio.h>
@@ -17,22 +17,23 @@
     12             /* of each lock: more often than renewals come, so that none is missed */
 #define SLICES 100 /* looked at one after the other, so that looking delays nothing */
 
-struct hold {
+struct kept_lock {
     redlock_lock *lock;
     int64_t deadline_ns; /* when last looked at; 0: not held */
 };
 
-struct holds {
+struct keep {
     redlock *client;
-    const struct holds_terms *terms;
-    struct hold *hold;
+    const struct options *options;
+    unsigned count; /* of the locks */
+    struct kept_lock *lock;
     unsigned started;
     unsigned ended;  /* acquires that have ended, well or not */
     int64_t pace_ns; /* between the starts of two acquires */
     int64_t begun_ns;
     int error;
     struct window window;
-    struct holds_result *result;
+    struct keep_result *result;
 };
 
 /* ---- memory ---- */
@@ -63,12 +64,12 @@ static double resident_bytes(void)
 
 static void on_acquired(redlock_lock *lock, int error, void *data)
 {
-    struct holds *holds = data;
+    struct keep *keep = data;
     (void)lock;
-    holds->ended++;
-    if (error != REDLOCK_OK && holds->error == REDLOCK_OK) {
+    keep->ended++;
+    if (error != REDLOCK_OK && keep->error == REDLOCK_OK) {
         ours_complain("acquire", error);
-        holds->error = error;
+        keep->error = error;
     }
 }
 
@@ -81,23 +82,23 @@ static void note(char *out, size_t size)
 
 static void on_jeopardy(redlock_lock *lock, int error, void *data)
 {
-    struct holds *holds = data;
+    struct keep *keep = data;
     (void)lock;
-    holds->result->jeopardies += error != REDLOCK_OK;
+    keep->result->jeopardies += error != REDLOCK_OK;
     if (error != REDLOCK_OK)
-        note(holds->result->failure, sizeof holds->result->failure);
+        note(keep->result->failure, sizeof keep->result->failure);
 }
 
 static void on_lost(redlock_lock *lock, int error, void *data)
 {
-    struct holds *holds = data;
+    struct keep *keep = data;
     (void)lock;
     (void)error;
-    holds->result->lost++;
-    note(holds->result->loss, sizeof holds->result->loss);
+    keep->result->lost++;
+    note(keep->result->loss, sizeof keep->result->loss);
 }
 
-static void start_one(struct holds *holds)
+static void start_one(struct keep *keep)
 {
     redlock_request request = {.size = sizeof request,
                                .flags = REDLOCK_RENEW,
@@ -105,58 +106,58 @@ static void start_one(struct holds *holds)
                                .done = on_acquired,
                                .lost = on_lost,
                                .jeopardy = on_jeopardy,
-                               .data = holds};
+                               .data = keep};
     char name[40];
-    snprintf(name, sizeof name, "bench-%08x-hold-%06u", (unsigned)getpid(), holds->started);
-    int error = redlock_start(holds->client, name, holds->terms->ttl_ms, &request,
-                              &holds->hold[holds->started].lock);
+    snprintf(name, sizeof name, "bench-%08x-hold-%06u", (unsigned)getpid(), keep->started);
+    int error = redlock_start(keep->client, name, keep->options->ttl_ms, &request,
+                              &keep->lock[keep->started].lock);
     if (error != REDLOCK_OK)
-        holds->error = error;
+        keep->error = error;
     else
-        holds->started++;
+        keep->started++;
 }
 
-static bool may_start(const struct holds *holds)
+static bool may_start(const struct keep *keep)
 {
-    return holds->started < holds->terms->count && holds->started - holds->ended < IN_FLIGHT &&
-           now_ns() >= holds->begun_ns + holds->pace_ns * holds->started &&
-           holds->error == REDLOCK_OK;
+    return keep->started < keep->count && keep->started - keep->ended < IN_FLIGHT &&
+           now_ns() >= keep->begun_ns + keep->pace_ns * keep->started &&
+           keep->error == REDLOCK_OK;
 }
 
 /*
  * Spread over a third of the TTL, the renewals come evenly from then on. In a burst they fall
  * due together for ever: the hardest case for their punctuality.
  */
-static int acquire_all(struct holds *holds)
+static int acquire_all(struct keep *keep)
 {
-    holds->begun_ns = now_ns();
-    while (holds->ended < holds->terms->count && holds->error == REDLOCK_OK) {
-        while (may_start(holds))
-            start_one(holds);
-        int done = redlock_process(holds->client, 1);
+    keep->begun_ns = now_ns();
+    while (keep->ended < keep->count && keep->error == REDLOCK_OK) {
+        while (may_start(keep))
+            start_one(keep);
+        int done = redlock_process(keep->client, 1);
         if (done < 0)
             return ours_complain("process", done);
     }
-    return holds->error == REDLOCK_OK ? 0 : -1;
+    return keep->error == REDLOCK_OK ? 0 : -1;
 }
 
-/* ---- holding ---- */
+/* ---- renewing ---- */
 
 /*
  * A renewal moves the deadline to its own start plus a constant: two deadlines of a lock are as
  * far apart as the starts of the two renewals. What exceeds a third of the TTL is lateness.
  */
-static void look(struct holds *holds, struct hold *hold)
+static void look(struct keep *keep, struct kept_lock *kept)
 {
-    int64_t deadline_ns = redlock_deadline_ns(hold->lock);
-    int64_t late_ns = deadline_ns - hold->deadline_ns - holds->terms->ttl_ms * MS_NS / 3;
-    bool renewed = deadline_ns && hold->deadline_ns && deadline_ns != hold->deadline_ns;
+    int64_t deadline_ns = redlock_deadline_ns(kept->lock);
+    int64_t late_ns = deadline_ns - kept->deadline_ns - keep->options->ttl_ms * MS_NS / 3;
+    bool renewed = deadline_ns && kept->deadline_ns && deadline_ns != kept->deadline_ns;
 
-    hold->deadline_ns = deadline_ns;
-    if (!renewed || window_state(&holds->window) != WINDOW_MEASURING)
+    kept->deadline_ns = deadline_ns;
+    if (!renewed || window_state(&keep->window) != WINDOW_MEASURING)
         return;
-    holds->result->renewals++;
-    latency_add(&holds->result->late, late_ns);
+    keep->result->renewals++;
+    latency_add(&keep->result->late, late_ns);
 }
 
 static double thread_cpu_s(void)
@@ -167,68 +168,69 @@ static double thread_cpu_s(void)
 }
 
 /* Looking at a hundred thousand locks costs about as much as renewing them: it is set apart. */
-static void look_at_slice(struct holds *holds, unsigned slice)
+static void look_at_slice(struct keep *keep, unsigned slice)
 {
     double before_s = thread_cpu_s();
-    for (unsigned i = slice; i < holds->terms->count; i += SLICES)
-        look(holds, &holds->hold[i]);
-    if (window_state(&holds->window) == WINDOW_MEASURING)
-        holds->result->look_cpu_s += thread_cpu_s() - before_s;
+    for (unsigned i = slice; i < keep->count; i += SLICES)
+        look(keep, &keep->lock[i]);
+    if (window_state(&keep->window) == WINDOW_MEASURING)
+        keep->result->look_cpu_s += thread_cpu_s() - before_s;
 }
 
-static int hold_all(struct holds *holds)
+static int renew_all(struct keep *keep)
 {
-    int64_t every_ns = holds->terms->ttl_ms * MS_NS / LOOKS_PER_TTL / SLICES;
+    int64_t every_ns = keep->options->ttl_ms * MS_NS / LOOKS_PER_TTL / SLICES;
     unsigned slice = 0;
-    for (unsigned i = 0; i < holds->terms->count; i++)
-        holds->hold[i].deadline_ns = redlock_deadline_ns(holds->hold[i].lock);
-    for (int64_t look_ns = now_ns(); window_tick(&holds->window) != WINDOW_OVER;) {
+    for (unsigned i = 0; i < keep->count; i++)
+        keep->lock[i].deadline_ns = redlock_deadline_ns(keep->lock[i].lock);
+    for (int64_t look_ns = now_ns(); window_tick(&keep->window) != WINDOW_OVER;) {
         int64_t left_ns = look_ns - now_ns();
-        int done = left_ns > 0 ? redlock_process(holds->client, (int)(left_ns / MS_NS) + 1) : 0;
+        int done = left_ns > 0 ? redlock_process(keep->client, (int)(left_ns / MS_NS) + 1) : 0;
         if (done < 0)
             return ours_complain("process", done);
         if (now_ns() < look_ns)
             continue;
-        look_at_slice(holds, slice++ % SLICES);
+        look_at_slice(keep, slice++ % SLICES);
         look_ns += every_ns;
     }
     return 0;
 }
 
 /* A burst of releases would take the servers' time from what is measured next. */
-static void release_all(struct holds *holds)
+static void release_all(struct keep *keep)
 {
-    for (unsigned i = 0; i < holds->started; i++) {
-        redlock_lock_free(holds->hold[i].lock);
+    for (unsigned i = 0; i < keep->started; i++) {
+        redlock_lock_free(keep->lock[i].lock);
         if (i % RELEASES_AT_ONCE == 0)
-            ours_settle(holds->client, &holds->window);
+            ours_settle(keep->client, &keep->window);
     }
-    ours_settle(holds->client, &holds->window);
+    ours_settle(keep->client, &keep->window);
 }
 
-int holds_run(redlock *client, const struct holds_terms *terms, struct sample *sample,
-              struct holds_result *out)
+int keep_run(redlock *client, const struct options *options, const struct servers *servers,
+             unsigned count, struct sample *sample, struct keep_result *out)
 {
-    struct holds holds = {.client = client, .terms = terms, .result = out};
+    struct keep keep = {.client = client, .options = options, .count = count, .result = out};
     int result = -1;
 
-    *out = (struct holds_result){.bytes = -1};
-    holds.pace_ns = terms->burst ? 0 : terms->ttl_ms * MS_NS / 3 / terms->count;
-    holds.hold = calloc(terms->count, sizeof *holds.hold);
-    if (!holds.hold)
+    *out = (struct keep_result){.bytes = -1};
+    keep.pace_ns = options->burst ? 0 : options->ttl_ms * MS_NS / 3 / count;
+    keep.lock = calloc(count, sizeof *keep.lock);
+    if (!keep.lock)
         return ours_complain("calloc", REDLOCK_NOMEM);
     double bytes = allocated_bytes();
     double rss = resident_bytes();
-    int acquired = acquire_all(&holds);
-    window_open(&holds.window, terms->servers, terms->seconds, sample);
+    int acquired = acquire_all(&keep);
+    /* Every lock is renewed once in a third of its TTL. */
+    window_open(&keep.window, servers, (double)options->ttl_ms / 3e3, sample);
     if (acquired == 0) {
-        result = hold_all(&holds);
-        window_close(&holds.window);
+        result = renew_all(&keep);
+        window_close(&keep.window);
         if (bytes >= 0)
             out->bytes = allocated_bytes() - bytes;
         out->rss = resident_bytes() - rss;
     }
-    release_all(&holds);
-    free(holds.hold);
+    release_all(&keep);
+    free(keep.lock);
     return result;
 }
