@@ -177,7 +177,7 @@ CASE(password_changed,
 
 /* ---- access control lists ---------------------------------------------------------------- */
 
-/* A plain mutex that nobody waits for, and those who do wait are told. */
+/* A plain mutex works without waiters, and a request that would wait is refused in words. */
 #define MUTEX_RIGHTS                                                                           \
     "+set", "+get", "+pttl", "+pexpire", "+del", "+exists", "+zrange", "+zscore", "+publish",  \
         "+eval", "+evalsha", "+ping"
