@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Who held together with whom, and in which order tokens came. */
+/* Holders that overlap, and tokens out of order. */
 #include "checker.h"
 
 #include <redlock.h>
@@ -131,7 +131,7 @@ void check_overlaps(struct checking *c)
         check_name(c, name);
 }
 
-/* Whoever asked after another grant was complete has a larger token; nobody has the same. */
+/* A request made after another grant was complete has a larger token; no two are the same. */
 static void check_tokens_of(struct checking *c, int name)
 {
     struct listing asked = list_of(c, name), granted = list_of(c, name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What was written, what was told in time, who was served, who ended well. */
+/* Writes to the register, losses told in time, waiters served, workers that ended well. */
 #include "checker.h"
 
 #include <redlock.h>
@@ -78,8 +78,8 @@ static int64_t excused_until(const struct checking *c, const struct claim *k, in
 }
 
 /*
- * The deadline that the holder has seen last is the last there was only if nobody renews the
- * lock, or if it looked again just before that deadline, or later.
+ * The deadline that the holder has seen last is the last there was only if the watchdog does
+ * not renew the lock, or if it looked again just before that deadline, or later.
  */
 static bool is_deadline_known(const struct claim *k)
 {

@@ -53,7 +53,7 @@ struct verdict {
     size_t denied, lost, killed;
     size_t forgiven; /* two holders within BLIND_MS of a clock that was set forward */
     size_t fenced_writes, fenced_refused, plain_writes;
-    size_t plain_lost; /* updates that a late holder ran over: nobody promised otherwise */
+    size_t plain_lost; /* updates that a late holder overwrote: not promised otherwise */
     struct mark refused[MARKS_MAX], overrun[MARKS_MAX];
     size_t refused_count, overrun_count;
     size_t waits;

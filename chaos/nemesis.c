@@ -92,7 +92,7 @@ static void end_node(struct rig *r, const struct fault *f)
         link->down_delay_ms = 0;
         break;
     case FAULT_DEAF:
-        /* What was swallowed never comes: the connection is of no use to anybody. */
+        /* What was swallowed never comes: the connection is of no more use. */
         link->swallow = 0;
         cut(r, f->target);
         break;

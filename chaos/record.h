@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The history of a run: what every process did, one record per event, in one file that all of
- * them append to. A record goes out with one write, so that whoever is killed leaves whole
+ * them append to. A record goes out with one write, so that a killed process leaves whole
  * records behind. All times are CLOCK_BOOTTIME of the one machine: they can be compared.
  */
 #ifndef REDLOCK_CHAOS_RECORD_H
@@ -40,8 +40,8 @@ enum record_what {
 /* RECORD_PHASE */
 enum phase {
     PHASE_FAULTS,
-    PHASE_LAST_CALL, /* waits are long from now on: somebody waits when the faults end */
-    PHASE_QUIET,     /* no faults: everybody is served */
+    PHASE_LAST_CALL, /* waits are long from now on: some last beyond the faults */
+    PHASE_QUIET,     /* no faults: every worker is served */
     PHASE_OVER,
 };
 

@@ -30,7 +30,7 @@ static struct sockaddr_un address_of(const char *path)
     return a;
 }
 
-/* Packets: a request is there as a whole or not at all, whoever is killed. */
+/* Packets: a request is there as a whole or not at all, whichever process is killed. */
 int register_listen(const char *path)
 {
     struct sockaddr_un a = address_of(path);

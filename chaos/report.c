@@ -65,7 +65,7 @@ void report_print(FILE *out, const struct verdict *v, const struct report_about 
     row(&p, "waits that were served", "%zu: median %lld ms, 99 %% %lld ms, longest %lld ms",
         v->waits, (long long)v->wait_p50_ms, (long long)v->wait_p99_ms,
         (long long)v->wait_max_ms);
-    row(&p, "longest wait at the end", "%lld ms, everybody served: %s",
+    row(&p, "longest wait at the end", "%lld ms, every worker served: %s",
         (long long)v->quiet_max_ms, v->breaches[BREACH_STARVED] == 0 ? "yes" : "NO");
     row(&p, "register with tokens", "%zu writes, %zu late ones refused, %zu updates lost",
         v->fenced_writes, v->fenced_refused, v->breaches[BREACH_FENCED]);

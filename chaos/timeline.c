@@ -143,7 +143,7 @@ static int busiest(const double held[WORKERS])
     return best;
 }
 
-/* One path per worker: each column belongs to whom held longest in it. */
+/* One path per worker: each column belongs to the worker that held longest in it. */
 static void draw_columns(struct canvas *c, columns held)
 {
     for (int w = 0; w < WORKERS; w++) {

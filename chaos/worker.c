@@ -17,7 +17,7 @@
 
 enum {
     WRITE_MARGIN_MS = 1,   /* little on purpose: looking and acting are never one */
-    LAST_WAIT_MS = 30000,  /* who waits when the faults end must be served */
+    LAST_WAIT_MS = 30000,  /* a wait under way when the faults end must succeed */
     NODE_TIMEOUT_MS = 150, /* a busy machine is no fault */
 };
 
@@ -71,7 +71,7 @@ static struct hold draw_hold(struct crew *c, int kind, unsigned int names)
     h.stay_ms = random_between(&c->random, 1, 12);
     if (random_between(&c->random, 0, 11) == 0)
         h.stay_ms = random_between(&c->random, 200, h.renewed ? 3000 : h.ttl_ms + 300);
-    /* Who holds for long is in danger, who tries again and again is the danger. */
+    /* A long hold is in danger, and repeated tries are the danger. */
     bool unguarded = c->rig->schedule->regime == REGIME_BROKEN_GUARD;
     bool holds = c->index < (unguarded ? 5 : 2) && (unguarded || random_next(&c->random) % 2);
     if (holds) {
@@ -145,7 +145,7 @@ static void use_something(struct crew *c)
     }
 }
 
-/* When all is well again: everybody, everything, once more. */
+/* When all is well again: every worker takes every name once more. */
 static void use_everything(struct crew *c)
 {
     for (int name = NAME_ORDERS; name <= NAME_LEDGER; name++)

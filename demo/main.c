@@ -135,7 +135,7 @@ static void victim_command_ended(struct demo *demo, int status)
     }
 }
 
-/* It may have forgotten a lock that is held: it comes back, but its vote does not. */
+/* A restarted node may have forgotten a lock that is held: it comes back, its vote does not. */
 static void tell_quarantine(struct demo *demo)
 {
     int64_t left_ms = demo->fleet.quarantine_ms[VICTIM - 1];

@@ -45,7 +45,7 @@ void screen_open(struct screen *screen, bool plain)
 void screen_resize(struct screen *screen)
 {
     measure(screen);
-    /* Where the last frame ended up is anybody's guess. */
+    /* The place of the last frame is unknown. */
     if (screen->live && screen->drawn > 0)
         fputs(CLEAR_ALL, stdout);
     screen->drawn = 0;

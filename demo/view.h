@@ -18,7 +18,7 @@ struct view {
     int64_t start_ns;
     int64_t next_line_ns; /* when to print the next line of progress, if not live */
     bool locked;          /* which half of the demo is on */
-    bool over;            /* nobody works any more: the workers need no lines */
+    bool over;            /* the workers have ended and need no lines */
     char event[VIEW_EVENTS][VIEW_EVENT_MAX];
     unsigned event_count;
 };

@@ -23,7 +23,7 @@
 enum { WRITTEN = 0, REFUSED = 1, USAGE = 64, BROKEN = 74 };
 
 struct record {
-    int64_t token; /* of the last write; 0: nobody has written yet */
+    int64_t token; /* of the last write; 0: not written yet */
     char text[TEXT_MAX];
 };
 
@@ -34,13 +34,13 @@ static int load(int fd, struct record *record)
     *record = (struct record){.token = 0};
     if (pread(fd, line, sizeof line - 1, 0) < 0)
         return -1;
-    /* An empty file is a register that nobody has written yet. */
+    /* An empty file is a register that was not written yet. */
     if (line[0] && sscanf(line, "%" SCNd64 " %99[^\n]", &record->token, record->text) < 1)
         return -1;
     return 0;
 }
 
-/* Token and text in one write, on the disk before anybody is told that it is accepted. */
+/* Token and text in one write, on the disk before the writer is told that it is accepted. */
 static int save(int fd, const struct record *record)
 {
     char line[TEXT_MAX + 32];

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What a cycle costs, in things that do not depend on how busy the machine is: system calls,
- * allocations, clock readings, bytes and commands on the nodes. `ctest -V -R ^cost` prints every
- * figure next to its limit.
+ * allocations, clock readings, bytes and commands on the nodes. `ctest -V -R ^cost` prints
+ * every figure next to its limit.
  *
- * The limits are what the library needs today. When it gets better, a case says which limits can
- * be lowered, and to what: copy the figure. A limit is raised only by who can say what is bought.
+ * The limits are what the library needs today. When it gets better, a case says which limits
+ * can be lowered, and to what: copy the figure. A limit is raised only with a sentence that
+ * says what is bought.
  */
 #include "check.h"
 #include "clock.h"
@@ -45,7 +46,7 @@ static const char *const what_text[WHAT_COUNT] = {
 };
 
 /*
- * What a client does besides, every second, whoever asks for what: it reads the nodes' clocks
+ * What a client does besides, every second, whatever is asked for: it reads the nodes' clocks
  * (one TIME each) and is woken by its timer. On top of the limits, for every second begun: the
  * column "besides".
  */
@@ -78,10 +79,10 @@ enum scenario {
 
 /*
  * What is not named must not happen: no allocation anywhere. Bytes and commands are those of
- * scripts, which are the same on every server; BLOCKING_NATIVE is what the server at hand can do
- * best. Room is left where it depends on who runs when: for futex, and for the fenced ones,
- * because the counters of nodes that were not among the first three to answer are aligned when
- * they first are.
+ * scripts, which are the same on every server; BLOCKING_NATIVE is what the server at hand can
+ * do best. Room is left where it depends on who runs when: for futex, and for the fenced
+ * ones, because the counters of nodes that were not among the first three to answer are
+ * aligned when they first are.
  */
 static const double limit[SCENARIO_COUNT][WHAT_COUNT] = {
     [ASYNC_64] = {[SEND] = 10.0 / 64,
@@ -183,7 +184,7 @@ static const double limit[SCENARIO_COUNT][WHAT_COUNT] = {
                   [BYTES_IN] = 1082,
                   [BYTES_OUT] = 216,
                   [COMMAND] = 27},
-    /* The very first of them has nobody to follow, and if it is fair it asks the queue. */
+    /* The very first of them follows no other, and if it is fair it asks the queue. */
     [ONE_NAME] = {[SEND] = 5.02,
                   [RECEIVE] = 5.02,
                   [EPOLL_WAIT] = 1.01,

@@ -310,7 +310,7 @@ static void hand_over(struct side *from, struct side *to, size_t node_count)
     CHECK_OK(redlock_start_release(from->lock, when_done, from));
     process_until(from, true);
     redlock_lock_free(from->lock);
-    shim_await_readable((int)node_count); /* the nodes' messages to the one who waits */
+    shim_await_readable((int)node_count); /* the nodes' messages to the waiter */
     process_until(to, true);
 }
 

@@ -19,7 +19,7 @@ struct load {
 /* Acquire and release, driven by redlock_process(), from one callback to the next. */
 void load_async(void *load);
 
-/* The same with blocking calls of one thread, and of many. */
+/* Cycles with blocking calls of one thread, and of many. */
 void load_blocking(void *load);
 void load_threads(void *load);
 

@@ -328,7 +328,7 @@ static void await_callers(int epoll)
 
 WRAP(int, epoll_wait, (int epoll, struct epoll_event *events, int most, int timeout_ms))
 {
-    /* Where time stands still it does not run out for whoever waits, either. */
+    /* Where time stands still, no wait runs out either. */
     if (frozen_ns != 0 && timeout_ms > 0)
         timeout_ms = FROZEN_MS;
     if (lockstep && timeout_ms < 0)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * In the place of what the library calls: counts allocations and clock readings, and makes
- * batching independent of how fast machine and servers are. In lockstep, who waits for events
- * first waits until every node has answered what was sent to it, and, with the I/O thread, until
- * all callers are blocked in their calls: a turn then always finds the same.
+ * batching independent of how fast machine and servers are. In lockstep, a thread that waits
+ * for events first waits until every node has answered what was sent to it, and, with the I/O
+ * thread, until all callers are blocked in their calls: a turn then always finds the same.
  */
 #ifndef REDLOCK_TESTS_COST_SHIM_H
 #define REDLOCK_TESTS_COST_SHIM_H
@@ -17,7 +17,7 @@ struct shim_counts {
     _Atomic long allocations; /* malloc, calloc, realloc, strdup */
     _Atomic long frees;       /* of anything but NULL */
     _Atomic long clocks;      /* the vDSO answers without a system call on most machines */
-    /* Who made the first allocations: for addr2line -e test_cost */
+    /* Callers of the first allocations: for addr2line -e test_cost */
     void *place[SHIM_PLACES_MAX];
 };
 
@@ -42,7 +42,7 @@ extern struct itimerspec shim_own_timer;
 /* Adds to the callers that have to be blocked before a turn goes on. */
 void shim_expect_callers(int count);
 
-/* Whether something was sent that nobody has waited for yet. */
+/* Whether something was sent whose answer was not waited for yet. */
 bool shim_is_owed(void);
 
 /* Waits until so many of the sockets that were ever sent to can be read, or 20 ms. */

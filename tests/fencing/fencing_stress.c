@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The tokens of the library as it is. Its twin without alignment: fencing_unaligned.c. */
+/* Tokens of the unchanged library under stress; fencing_unaligned.c is the faulty twin. */
 #include "check.h"
 #include "fencing_load.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The same stress against an acquire without the alignment of counters (core/rules.h): it must
- * find disorder, or it would not find it elsewhere either.
+ * The stress of fencing_stress.c against an acquire without the alignment of counters
+ * (core/rules.h): it must find tokens out of order, or it would not find them elsewhere either.
  */
 #include "check.h"
 #include "core/rules.h"

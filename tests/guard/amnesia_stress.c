@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Nodes lose their memory under load while part of the acquires gets lost on the way, so that
- * holds stand on few nodes: with the guard nobody may ever hold what another holds. With the
+ * holds stand on few nodes: with the guard no two clients ever hold a lock at once. With the
  * guard off, or against its documented limits, the same run must find double holds: a stress
  * that cannot fail proves nothing.
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Nodes whose clock is set (G6): expiry on such a node means nothing any more. It is found
- * out, leaves the locks we hold and may not vote; and nobody else is suspected.
+ * out, leaves the locks we hold and may not vote; and no other node is suspected.
  */
 #include "check.h"
 #include "client.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The cheap part of the audit: what a client that just works is told through options.warn. */
+/* The cheap part of the audit: the warnings that any client gets through options.warn. */
 #include "check.h"
 #include "client.h"
 #include "nodeclock.h"
@@ -77,7 +77,7 @@ CASE(warns_at_open,
     CHECK(is_warned(&w, "replica"));
     CHECK(is_warned(&w, "evict"));
     CHECK(is_warned(&w, "even"));
-    CHECK_INT(5, w.count); /* the duplicate is told of both */
+    CHECK_INT(5, w.count); /* a duplicate is warned of twice, once per node */
 }
 
 CASE(warns_of_a_skewed_clock, "A node whose clock is far from the others is warned of.")

@@ -133,7 +133,7 @@ static void on_done(redlock_lock *lock, int error, void *data)
     outcome->count++;
 }
 
-/* Nobody can lose what he was not told to have. */
+/* A loss is told only after the grant was told. */
 static void on_lost(redlock_lock *lock, int error, void *data)
 {
     struct outcome *outcome = data;
@@ -150,7 +150,7 @@ static bool is_over(void *data)
     return ((struct outcome *)data)->count > 0;
 }
 
-/* Until `done` has come, from whoever drives the client; it comes once. */
+/* Until `done` was called, by whichever thread drives the client; it is called once. */
 static int drive(struct walk *w, redlock *r, struct outcome *outcome)
 {
     int64_t end_ms = now_ms() + DONE_WITHIN_MS;

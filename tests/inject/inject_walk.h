@@ -14,15 +14,15 @@ struct walk {
     int number;      /* of the walk: its names are its own */
     int descriptors; /* open before the first walk */
     int walks_with_failure;
-    bool paused; /* time is lost on the way: holds and patience may end */
+    bool paused; /* the clock jumps on the way: holds and waits may end */
 };
 
 /* Starts the servers, and makes one walk in which nothing fails and all must succeed. */
 void walk_begin(struct walk *w, uint32_t flags);
 
 /*
- * Opens, locks (plain, fenced, bound, asynchronously, waiting), extends, asks, cancels, releases
- * and closes, while one call fails. True: it came to the failing call.
+ * Opens, locks (plain, fenced, bound, asynchronously, waiting), extends, asks, cancels,
+ * releases and closes, while one call fails. True: it came to the failing call.
  */
 bool walk_with(struct walk *w, enum inject_call call, int nth, int error, bool lasting);
 

@@ -24,8 +24,8 @@ static redlock_lock *held_on_three_of_five(redlock *r, const struct cluster *c,
 }
 
 /*
- * A holds it on nodes 1, 2 and 3 of five, node 3 restarts, and B, who is excluded, asks: nodes
- * 3, 4 and 5 would make a second majority.
+ * A holds it on nodes 1, 2 and 3 of five, node 3 restarts, and B, which must be excluded,
+ * asks: nodes 3, 4 and 5 would make a second majority.
  */
 static int second_majority(struct cluster *c, enum shape shape, uint32_t flags)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The life of a lock, the same for every kind: taken over, given up, waited for, cancelled. */
+/* The life of a lock of every kind: adopted, renewed, lost, released late, given up. */
 #include "check.h"
 #include "client.h"
 #include "clock.h"

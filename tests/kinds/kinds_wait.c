@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Waiting for a lock, the same for every kind: cancelled, woken, in order, and seen by others. */
+/* Waiting for a lock of every kind: canceled, woken, in order, and seen by other clients. */
 #include "check.h"
 #include "client.h"
 #include "clock.h"

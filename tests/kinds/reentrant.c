@@ -212,7 +212,7 @@ static void own_or_mutex(int worker, unsigned *seed, struct load_wish *out)
 
 CASE(tokens_under_faults, "Each owner's token is larger than the last while nodes fail.")
 {
-    /* Nobody nests here, but leftovers of lost releases look as if. */
+    /* No owner nests here, but leftovers of lost releases look like nested holds. */
     struct load *l = load_run(&(struct load_spec){
         .nodes = 3,
         .workers = 6,

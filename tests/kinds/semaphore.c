@@ -67,7 +67,7 @@ CASE(another_k, "Clients that disagree about k exclude each other altogether.")
     redlock_close(b);
 }
 
-/* A holder of slot 7 of 7 goes, and who waits for one of k is told of slot 7. */
+/* The holder of slot 7 of 7 releases, and the waiter for one of k is told of slot 7. */
 static void pass_on_slot_seven(redlock *a, redlock *b, struct cluster *c, uint32_t k)
 {
     redlock_lock *seventh = NULL;

@@ -65,7 +65,7 @@ CASE(own_expiry, "A dead reader's hold expires by itself, and a living reader's 
     sleep_ms(210);
     CHECK_ERR(REDLOCK_BUSY, client_try(a, "x", TTL_MS));
     CHECK_INT(REDLOCK_STATE_HELD, redlock_state(alive));
-    client_unlock(alive); /* nobody else is left whose time is not over */
+    client_unlock(alive); /* the last reader that has not expired */
     CHECK_OK(client_try(a, "x", TTL_MS));
     redlock_lock_leave(kind_lock(a, "x", 400, reader_request()));
     alive = kind_lock(a, "x", TTL_MS, reader_request());

@@ -68,7 +68,7 @@ CASE(gone_is_lost, "Extending a lock whose keys are gone from a majority is LOST
     CHECK(redlock_detail()[0] != '\0');
     CHECK_INT(0, redlock_remaining_ms(lock));
     CHECK_ERR(REDLOCK_LOST, redlock_extend(lock, 20000));
-    /* What remained on a minority bars nobody; it goes at the end that was promised. */
+    /* Keys left on a minority exclude no other client; they expire at the promised end. */
     CHECK_OK(client_try(r, "x", 2000));
     CHECK(cluster_await_empty(&c, 2000 + SLACK_MS));
     redlock_lock_free(lock);

@@ -120,7 +120,7 @@ CASE(jeopardy_and_recovery,
     CHECK_INT(1, s.jeopardies);
     CHECK_INT(1, s.recoveries);
     CHECK_INT(0, s.losses);
-    /* And it is renewed as before. */
+    /* The lock is renewed as before. */
     sleep_ms(TTL_MS + TTL_MS / 2);
     CHECK_INT(REDLOCK_STATE_HELD, redlock_state(lock));
     CHECK(!is_readable(fd, 0));
@@ -206,7 +206,7 @@ CASE(states_of_a_life,
     int64_t deadline_ns = redlock_deadline_ns(lock);
     while (now_ns() < deadline_ns)
         sleep_ms(1);
-    CHECK_INT(REDLOCK_STATE_LOST, redlock_state(lock)); /* by the clock, whoever noticed */
+    CHECK_INT(REDLOCK_STATE_LOST, redlock_state(lock)); /* by the clock, without an event */
     redlock_lock_free(lock);
     redlock_close(r);
 }

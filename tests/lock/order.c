@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Order and accounting on the wire: a release never comes before its acquire on the same
- * connection, every attempt has a value of its own, and a late reply is nobody else's vote.
+ * connection, every attempt has a value of its own, and a late reply is no vote for another
+ * request.
  */
 #include "check.h"
 #include "client.h"
@@ -42,8 +43,8 @@ static redlock *bench_open(struct bench *b, uint32_t flags, uint32_t node_timeou
 }
 
 /*
- * The value of a record that acquires: "SET key value NX PX ttl", or from the queue "EVALSHA sha
- * 5 lock fence queue alive marker 1 value ...". False for other records.
+ * The value of a record that acquires: "SET key value NX PX ttl", or from the queue "EVALSHA
+ * sha 5 lock fence queue alive marker 1 value ...". False for other records.
  */
 static bool acquire_value(const struct fake_record *r, char value[64])
 {
@@ -53,8 +54,9 @@ static bool acquire_value(const struct fake_record *r, char value[64])
 }
 
 /*
- * Who is woken in the middle of a round asks a node once more, with the value of the round. The
- * first time may have been with the text of the script, of which the fake keeps only the start.
+ * A waiter woken in the middle of a round asks a node once more, with the value of the round.
+ * The first time may have been with the text of the script, of which the fake keeps only the
+ * start.
  */
 static bool is_attempt_again(const struct fake_record *first, const struct fake_record *again)
 {
@@ -123,7 +125,7 @@ CASE(release_behind_acquire, "Releases and rollbacks follow their acquire on its
     client_warm(r);
     for (int i = 0; i < NODES; i++) {
         check_order(&b.fake[i]);
-        /* One that asks, and one that listens if somebody had to wait for long. */
+        /* One for requests, and a subscriber connection if a request had to wait for long. */
         CHECK_BETWEEN(1, 2, b.fake[i].shared->connections);
         CHECK(fake_count(&b.fake[i]) < FAKE_RECORDS_MAX);
     }
@@ -137,7 +139,7 @@ CASE(fresh_value_per_attempt, "Every attempt of a waiting acquire uses a value o
     redlock *r = bench_open(&b, 0, PATIENT_MS);
     client_warm(r);
     redlock_lock *held = client_lock(r, "x", 20000);
-    /* Who waits shows up every second. */
+    /* A waiter sends a heartbeat every second. */
     redlock_request q = {.size = sizeof q, .wait_ms = 2300};
     redlock_lock *lock = NULL;
     CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(r, "x", 20000, &q, &lock));
@@ -351,7 +353,7 @@ CASE(release_after_reconnect, "A lock is released over new connections, on every
     redlock_close(r);
 }
 
-/* The release goes out at the moment the connections break: best effort, told honestly. */
+/* The release goes out at the moment the connections break: best effort, with a true result. */
 CASE(release_into_a_broken_connection,
      "A release whose connection breaks is repeated or reported; no key stays.")
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Bugs that were seen in other implementations of Redlock: the comment above a case tells the
- * bug, and cases with the same number show sides of the same one. Number 9 (wall clocks) is in
- * wallclock.c, which needs a program of its own; 8 and 11 on are about what is not here yet.
+ * bug, and cases with the same number show sides of the same one. Number 8 (late loss) is in
+ * lost_in_time.c, 9 (wall clocks) in wallclock.c, 11 (too many holders) in kinds/semaphore.c,
+ * 12 (counters that never expire) in fencing/fencing.c, 13 in watchdog.c.
  */
 #include "check.h"
 #include "client.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The watchdog that renews a lock, and how its end is told. */
+/* The watchdog that renews a lock, and the callback that tells the loss of the lock. */
 #include "check.h"
 #include "client.h"
 #include "clock.h"

@@ -49,7 +49,7 @@ static void exact_quorum(size_t nodes)
     redlock_close(r);
 }
 
-/* The same line for votes instead of deaths: held by another on all but the quorum. */
+/* The line between win and BUSY: held by another on all but the quorum. */
 static void exact_votes(size_t nodes)
 {
     struct cluster c;

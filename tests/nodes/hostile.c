@@ -62,9 +62,10 @@ static int64_t win_round(redlock *r, enum evil_kind kind)
 }
 
 /*
- * Two of five nodes are of this kind: locks are won all the same, by the votes of the others alone.
- * A round that waited for an evil node would take the node timeout. The median says that rounds
- * are not delayed by less either: a machine that stands still now and then does not move it.
+ * Two of five nodes are of this kind: locks are won all the same, by the votes of the others
+ * alone. A round that waited for an evil node would take the node timeout. The median says
+ * that rounds are not delayed by less either: a machine that stands still now and then does
+ * not move it.
  */
 static void minority(enum evil_kind kind)
 {
@@ -315,7 +316,7 @@ CASE(cut_anywhere, "A connection cut after any number of bytes loses a vote, nev
         CHECK_INT(0, server_int(&c.node[i], "EXISTS", "redlock:x", NULL));
 }
 
-/* An answer to nobody's question must not become the answer to the next. */
+/* A reply without a request must not become the reply to the next request. */
 CASE(unsolicited_reply, "A reply without a request is no vote for the next request.")
 {
     struct cluster c;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Speed that is promised. Measured in one run, healthy and hung in turns. */
+/* A hung node slows no acquire down: measured in one run, healthy and hung in turns. */
 #include "check.h"
 #include "client.h"
 #include "clock.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Servers whose memory is used up and that evict nothing: what is held stays held, is renewed and
- * given back, because none of that needs memory. Only what is new is refused, in the server's words.
+ * Servers whose memory is used up and that evict nothing: what is held stays held, is renewed
+ * and given back, because none of that needs memory. Only what is new is refused, in the
+ * server's words.
  */
 #include "check.h"
 #include "client.h"
@@ -12,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NODES = 3, TTL_MS = 2000, LIFETIMES = 3, PATIENCE_MS = 20000 };
+enum { NODES = 3, TTL_MS = 2000, LIFETIMES = 3, LIMIT_MS = 20000 };
 
 static void set_memory(const struct cluster *c, int first, const char *limit)
 {
@@ -64,7 +65,7 @@ static void hold_every_kind(uint32_t flags, int first)
     use_up(&c, first);
     FOR_SHAPES(shape)
     {
-        CHECK(wait_until(is_decided, &hold[shape], PATIENCE_MS));
+        CHECK(wait_until(is_decided, &hold[shape], LIMIT_MS));
         CHECK_INT(0, hold[shape].lost.calls);
         CHECK_OK(redlock_extend(hold[shape].lock, 20000));
     }

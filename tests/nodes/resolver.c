@@ -3,7 +3,7 @@
  * Names and their resolution. This program brings its own getaddrinfo(), so that names can be
  * slow or have several addresses:
  *     slow.test  answers after SLOW_MS
- *     two.test   has an address where nobody listens, then the right one
+ *     two.test   has an address without a listener, then the right one
  */
 #include "check.h"
 #include "client.h"

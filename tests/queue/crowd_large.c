@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Very many waiters in one process: threads that block, and handles that do not. What they cost
- * while they wait is printed; everybody is served, in the order of the calls for each name.
+ * while they wait is printed; every waiter is served, in the order of the calls for each name.
  */
 #include "check.h"
 #include "client.h"
@@ -135,7 +135,7 @@ static void crowd_of_threads(uint32_t flags)
     print_price("threads, beginning", THREADS, &start, &waiting);
     print_price("threads, waiting", THREADS, &waiting, &waited);
     print_price("threads, being served", THREADS, &waited, &end);
-    /* Who waits costs next to nothing, however many they are. */
+    /* Waiters cost next to nothing, however many they are. */
     CHECK(waited.own_ms - waiting.own_ms < (CHECK_SANITIZED ? 500 : 100));
     CHECK(cluster_await_empty(&c, 2000));
     redlock_close(t.r);

@@ -1,27 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Overtaking is allowed without REDLOCK_FAIR; keeping a waiter away for as long as one likes is
- * not.
+ * Without REDLOCK_FAIR a newcomer may overtake a waiter, but may not keep it waiting for ever.
  */
 #include "check.h"
 #include "hog.h"
 
 #include <redlock.h>
 
-enum { PATIENCE_MS = 4000, SERVICES = 5 };
+enum { WAIT_MS = 4000, SERVICES = 5 };
 
 CASE(hog, "A waiter is served beside a client that asks again with every release.")
 {
-    CHECK_INT(SERVICES, hog_beside_asker(0, SERVICES, PATIENCE_MS));
+    CHECK_INT(SERVICES, hog_beside_asker(0, SERVICES, WAIT_MS));
 }
 
 CASE(hog_fair,
      "A fair waiter is served beside a fair client that asks again with every release.")
 {
-    CHECK_INT(SERVICES, hog_beside_asker(REDLOCK_FAIR, SERVICES, PATIENCE_MS));
+    CHECK_INT(SERVICES, hog_beside_asker(REDLOCK_FAIR, SERVICES, WAIT_MS));
 }
 
 CASE(triers, "A waiter is served beside several clients that try all the time.")
 {
-    CHECK_INT(SERVICES, hog_beside_triers(SERVICES, PATIENCE_MS));
+    CHECK_INT(SERVICES, hog_beside_triers(SERVICES, WAIT_MS));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From one's release to the next one's return: a matter of round trips, not of polling. */
+/* From a holder's release to the next waiter's return: round trips, not polling. */
 #include "handover.h"
 #include "check.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whoever waits decides for how long: a deadline is kept to a few milliseconds wherever the
- * waiter stands, a cancel works at once in every phase, and no end of a wait leaves a place in
- * a queue.
+ * A waiter decides for how long it waits: its deadline is kept to a few milliseconds wherever
+ * it stands, a cancel works at once in every phase, and no end of a wait leaves a place in a
+ * queue.
  */
 #include "check.h"
 #include "client.h"
@@ -149,7 +149,7 @@ CASE(for_ever, "A wait without a deadline lasts longer than the TTL of a queue e
         for (int i = 0; i < NODES; i++)
             CHECK_INT(1, queue_length(&c.node[i], "x")); /* never out of it */
     }
-    cluster_del(&c, 0, NODES, "redlock:x"); /* nobody is told */
+    cluster_del(&c, 0, NODES, "redlock:x"); /* without a message */
     CHECK(wait_until(result_is_told, &w.result, 1000 + SLACK_MS));
     CHECK_OK(w.result.error);
     redlock_lock_free(w.lock);
@@ -260,7 +260,7 @@ static void just_free(struct wait *w)
     int64_t start_ms = now_ms();
     redlock_lock_free(w->lock);
     CHECK_BETWEEN(0, AT_ONCE_MS + SLACK_MS, now_ms() - start_ms);
-    CHECK_INT(0, w->result.calls); /* nobody is told of a handle that is gone */
+    CHECK_INT(0, w->result.calls); /* no callback for a handle that is freed */
 }
 
 CASE(cancel_first, "Canceling the first waiter of a client lets its others through.")

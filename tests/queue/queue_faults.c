@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What may go wrong while others wait: who is first dies, the holder dies, messages do not
- * come, a waiter loses the majority. Whoever is next is served in bounded time, also while one
- * of the five nodes is down or silent.
+ * What may go wrong while clients wait: the head of the queue dies, the holder dies, messages
+ * do not come, a waiter loses the majority. The next waiter is served in bounded time, also
+ * while one of the five nodes is down or hung.
  */
 #include "check.h"
 #include "client.h"
@@ -114,7 +114,7 @@ CASE(failed_rounds, "Attempts that reached some nodes but no majority leave noth
     CHECK_INT(0, left_by_failed_rounds());
 }
 
-/* ---- places of those who do not wait any more ---------------------------------------------- */
+/* ---- queue entries of waiters that have gone ----------------------------------------------- */
 
 CASE(timeout_empties_the_queue, "The queue is empty right after its only waiter timed out.")
 {
@@ -157,8 +157,9 @@ static bool have_requests_of_all(void *data)
 
 /*
  * Waiters are killed while their requests lie in the buffers of stopped nodes. A node reads a
- * request before it learns that the client has gone, so one of them gets the lock after its death.
- * (A plain first attempt can as well.) The dead send nothing more: it is one TTL, not one each.
+ * request before it learns that the client has gone, so one of them gets the lock after its
+ * death. (A plain first attempt can as well.) The dead send nothing more: it is one TTL, not
+ * one each.
  */
 CASE(requests_of_the_dead,
      "Requests that killed waiters left in buffers delay the next waiter by one TTL.")
@@ -222,7 +223,7 @@ static void without_right(const char *first_rule, const char *second_rule)
     CHECK(waiter_await(&w, LIMIT_MS));
     CHECK_OK(w.news->error);
     CHECK_BETWEEN(0, SIGN_MS + SLACK_MS, now_ms() - released_ms);
-    /* And from the one without the right to the next. */
+    /* The user without the right hands over to the next waiter as well. */
     redlock_request q = {.size = sizeof q, .wait_ms = 100};
     CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(r, "x", 20000, &q, &lock));
     waiter_end(&w);

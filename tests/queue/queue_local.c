@@ -109,8 +109,9 @@ static void await_place(redlock_lock *lock, int wanted)
 {
     struct place p = {lock, wanted};
     /*
-     * The nodes are asked three times in the life of a place, which is three seconds. Who holds
-     * the lock and does not drive its client may leave its own for that long on a late node.
+     * A waiter asks the nodes three times in the TTL of its queue entry, which is three
+     * seconds. A holder that does not drive its client may leave its own entry for that long
+     * on a late node.
      */
     if (!wait_until(has_place, &p, 4500 + SLACK_MS))
         CHECK_INT(wanted, redlock_position(lock));
@@ -186,7 +187,7 @@ CASE(hands_over_behind_others, "A handover within a client overtakes no waiter o
                              .done = give_on,
                              .data = (void *)&place[i]};
         CHECK_OK(redlock_start(r, "x", TTL_MS, &q, &ours[i]));
-        /* The first has its place before anybody else comes; the second has none. */
+        /* The first has its place before the other client comes; the second has none. */
         CHECK(queue_await(&c, "x", 1, 5000));
     }
     _Atomic int their_place = 0;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * No wake-up is lost: where nobody died, nobody is served by the timer with which a waiter shows
- * that it is alive.
+ * No wake-up is lost: where no process died, no waiter is served by the timer of its heartbeat.
  */
 #include "check.h"
 #include "wakeup_load.h"

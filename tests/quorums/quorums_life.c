@@ -307,7 +307,7 @@ CASE(different_sets_are_noticed,
     fleet_start(&f, 3, 3);
     redlock_options all = fleet_options(&f), plain = client_options(&f.cluster[0]);
     redlock_quorum swapped[3] = {f.quorum[0], f.quorum[1], f.quorum[2]};
-    /* Nobody has stated anything: nothing is known. */
+    /* No client has stated a set: nothing is known. */
     CHECK_INT(0, warnings(all));
     CHECK_INT(0, warnings(plain));
     redlock *r = client_open_with(&all);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* acquire.lua by hand: what a counter goes on from, and what makes it begin anew. */
+/* acquire.lua by hand: when a fence counter goes on, and when it starts again at the clock. */
 #include "check.h"
 #include "script_calls.h"
 
@@ -141,7 +141,7 @@ CASE(marker,
     snprintf(life, sizeof life, "%.8s%.8s", id, id + 41);
     DRAW(.incarnation = life, .strict = true);
     CHECK_STR(life, tag());
-    /* It names another one than who asks believes. */
+    /* The marker names another incarnation than the client believes. */
     DRAW(.incarnation = "i1", .strict = true);
     CHECK_STR("i1?", tag());
     server_cmd(&node, "DEL", "redlock.admit", FENCE, NULL);

@@ -258,7 +258,7 @@ CASE(everything_goes_on, "Numbers planted under one name stop no query, listing 
     CHECK_INT(REDLOCK_WAIT_MAX_MS, info.ttl_ms);
     CHECK_OK(redlock_query(r, "y", &info, NULL));
     CHECK_INT(0, info.fence);
-    /* It is in the way, and that is all: held by another, for nobody knows how long. */
+    /* The key is in the way, and that is all: held by another, for an unknown time. */
     CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", TTL_MS));
     redlock_request q = {.size = sizeof q, .wait_ms = 50};
     redlock_lock *lock = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The queue on one node, by hand: who is asked to wait, for whom, and who is told to go. */
+/* The queue on one node, by hand: which request waits, for which others, and which is woken. */
 #include "check.h"
 #include "clock.h"
 #include "resp.h"
@@ -28,13 +28,13 @@ CASE(place,
     const char *reply = TAKE(.waiter = W2, .ticket = "20", .life = "3000");
     CHECK_INT(0, part_int(reply, 0));
     CHECK_INT(1, part_int(reply, 6)); /* place */
-    CHECK_INT(0, part_int(reply, 7)); /* nobody ahead */
+    CHECK_INT(0, part_int(reply, 7)); /* no waiter ahead */
     CHECK_BETWEEN(2000, 3000, server_int(&node, "PTTL", QUEUE, NULL));
     CHECK_BETWEEN(2000, 3000, server_int(&node, "PTTL", ALIVE, NULL));
     reply = TAKE(.waiter = W1, .ticket = "10", .life = "1000");
     CHECK_INT(1, part_int(reply, 6)); /* an earlier ticket goes first */
     reply = TAKE(.waiter = W2, .ticket = "5", .life = "3000");
-    CHECK_INT(2, part_int(reply, 6)); /* one's ticket cannot be bettered */
+    CHECK_INT(2, part_int(reply, 6)); /* a second ticket does not improve the place */
     CHECK_BETWEEN(500, 1000, part_int(reply, 7));
 }
 
@@ -167,40 +167,40 @@ CASE(queue_of_several,
     GRANTED({"a"}, .value = "held");
     REFUSED({"a", "b"}, .value = "v", .waiter = W1, .ticket = "10");
     CHECK_INT(1, server_int(&node, "ZCARD", "redlock.queue:a", NULL));
-    /* The holder of a may want b now: nobody stands in its way. */
+    /* The holder of a may want b now: no waiter is in its way. */
     CHECK_INT(0, server_int(&node, "ZCARD", "redlock.queue:b", NULL));
     GRANTED({"b"}, .value = "u", .waiter = W2, .ticket = "20");
     REFUSED({"a", "b"}, .value = "v", .waiter = W1, .ticket = "10");
     CHECK_INT(1, server_int(&node, "ZCARD", "redlock.queue:b", NULL));
     server_cmd(&node, "DEL", "redlock:a", "redlock:b", NULL);
     const char *reply = TAKE({"b"}, .value = "u", .waiter = W2, .ticket = "20");
-    CHECK_INT(0, part_int(reply, 0)); /* free, but somebody was first */
+    CHECK_INT(0, part_int(reply, 0)); /* free, but another waiter was first */
     CHECK_INT(2, part_int(reply, 6));
     GRANTED({"a", "b"}, .value = "v", .waiter = W1, .ticket = "10");
 }
 
 /* ---- being woken --------------------------------------------------------------------------- */
 
-static struct resp *ear;
+static struct resp *subscriber;
 
 static void listen_to(const char *channel)
 {
     char reply[256];
     const char *const ask[] = {"SUBSCRIBE", channel, NULL};
-    ear = resp_unix(node.socket_path);
-    CHECK(ear != NULL && resp_send(ear, ask) == 0);
-    CHECK(resp_read(ear, reply, sizeof reply) == 0);
+    subscriber = resp_unix(node.socket_path);
+    CHECK(subscriber && resp_send(subscriber, ask) == 0);
+    CHECK(resp_read(subscriber, reply, sizeof reply) == 0);
 }
 
 /* The next message; empty when there is none. The server answered its PING behind them. */
 static const char *heard(void)
 {
     static char reply[256];
-    struct pollfd p = {.fd = ear->fd, .events = POLLIN};
+    struct pollfd p = {.fd = subscriber->fd, .events = POLLIN};
     CHECK_STR("PONG", server_cmd(&node, "PING", NULL));
-    if (ear->start == ear->end && poll(&p, 1, 50) == 0)
+    if (subscriber->start == subscriber->end && poll(&p, 1, 50) == 0)
         return "";
-    CHECK(resp_read(ear, reply, sizeof reply) == 0);
+    CHECK(resp_read(subscriber, reply, sizeof reply) == 0);
     return strrchr(reply, '\n') + 1;
 }
 
@@ -219,7 +219,7 @@ CASE(head_is_woken, "Giving back wakes the head of the queue, on its client's ch
     GRANTED(.value = "v");
     CHECK_STR("2", GIVE(.value = "v"));
     CHECK_STR(W1, heard());
-    CHECK_STR("", heard()); /* and nobody else */
+    CHECK_STR("", heard()); /* and no other waiter */
     GRANTED(.value = "v");
     CHECK_STR("2", call_release(&node, "x", "v"));
     CHECK_STR(W1, heard());
@@ -256,7 +256,7 @@ CASE(rollback_wakes_nobody_behind,
     CHECK_STR("2", GIVE(.value = "v", .waiter = W1, .ticket = "10"));
     CHECK_STR("", heard());
     CHECK_INT(2, server_int(&node, "ZCARD", QUEUE, NULL));
-    CHECK_STR("0", GIVE(.waiter = W1)); /* but who leaves does */
+    CHECK_STR("0", GIVE(.waiter = W1)); /* but a waiter that leaves does */
     CHECK_STR(W2, heard());
     CHECK_INT(1, server_int(&node, "ZCARD", QUEUE, NULL));
     CHECK_INT(1, server_int(&node, "ZCARD", ALIVE, NULL));
@@ -316,7 +316,7 @@ CASE(plain_release_wakes_all_readers,
     CHECK_STR(R2, heard());
     CHECK_STR("", heard());
     server_cmd(&node, "DEL", QUEUE, NULL);
-    CHECK_STR("1", call_release(&node, "x", "")); /* nobody waits */
+    CHECK_STR("1", call_release(&node, "x", "")); /* no waiter */
 }
 
 CASE(last_reader_wakes_the_writer, "A writer is woken when the last reader leaves, not before.")

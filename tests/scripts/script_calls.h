@@ -52,7 +52,7 @@ const char *call_align(const struct server *s, const char *names, const char *va
 const char *call_ticket(const struct server *s, const char *names);
 const char *call_look(const struct server *s, const char *name);
 
-/* value "": only tells who waits. */
+/* value "": releases nothing and only wakes waiters. */
 const char *call_release(const struct server *s, const char *name, const char *value);
 
 /* Element `index` of a reply; empty past the last. Valid for 8 calls. */

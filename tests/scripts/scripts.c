@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How a node is told to compare and act: by script, reloaded when it was forgotten, or by a
+ * How a node compares and acts: by script, reloaded when it was forgotten, or by a
  * native command where the server has one. The native ones are tested on a fake server, since
  * the installed one may have none.
  */

@@ -32,7 +32,7 @@ redlock *client_start_hasty(struct cluster *c, size_t count, uint32_t flags,
 /* Returns once every node answered one round of pings; fails the case after 10 s. */
 void client_warm(redlock *r);
 
-/* The same for a part of the nodes. */
+/* Returns once `count` nodes answered one round of pings; fails the case after 10 s. */
 void client_warm_nodes(redlock *r, int count);
 
 /*

@@ -19,7 +19,7 @@ struct pulse {
     _Atomic bool stop;
 };
 
-static struct pulse *pulse; /* shared with the case; NULL: nobody measures */
+static struct pulse *pulse; /* shared with the case; NULL: not measured */
 static pthread_t thread;
 static bool runs;
 

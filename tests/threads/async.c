@@ -324,7 +324,7 @@ CASE(contended_in_flight,
     }
     for (int n = 1; n <= 64; n++) {
         loop_until(r, &finished, n);
-        CHECK_INT(n, finished); /* nobody else while it is held */
+        CHECK_INT(n, finished); /* no other while it is held */
         int holder = -1;
         for (int i = 0; i < 64; i++) {
             if (tasks[i].calls == 0 || redlock_remaining_ms(tasks[i].lock) == 0)

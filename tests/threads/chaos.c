@@ -2,7 +2,7 @@
 /*
  * Everything at once, at random: threads that lock, extend, release, free and cancel while
  * nodes hang, answer late and lose their connections. Nodes never lose keys here, so there is
- * one rule without exception: whoever wins finds every earlier holder's validity over or given
+ * one rule without exception: a new holder finds every earlier holder's validity over or given
  * up. REDLOCK_TEST_SEED repeats a run's choices.
  */
 #include "check.h"
@@ -20,7 +20,7 @@ enum { NODES = 5, NAMES = 3, BLOCKING = 4, IN_FLIGHT = 12, RUN_MS = 2500 };
 
 static const char *const names[NAMES] = {"red", "green", "blue"};
 
-/* Until when somebody certainly holds the name; 0: nobody says so. */
+/* Until when a thread certainly holds the name; 0: no thread says so. */
 static _Atomic int64_t held_until_ns[NAMES];
 
 static _Atomic bool over;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Who drives a client without an I/O thread, when several of its users could. */
+/* Which thread drives a client without an I/O thread, when several could. */
 #include "check.h"
 #include "client.h"
 #include "clock.h"
@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { WAIT_MS = 600, PATIENCE_MS = 100 };
+enum { WAIT_MS = 600, PROCESS_MS = 100 };
 
 struct waiter {
     redlock *client;
@@ -35,7 +35,7 @@ static void begin(struct cluster *c, struct waiter *w)
     for (int i = 0; i < 3; i++)
         server_forget_commands(&c->node[i]);
     CHECK_INT(0, pthread_create(&w->thread, NULL, wait_for_it, w));
-    /* It has asked: so it is driving. */
+    /* The waiter has asked, so it is driving. */
     while (server_commands(&c->node[2])[0] == '\0')
         sleep_ms(1);
 }
@@ -56,8 +56,8 @@ CASE(processing_beside_a_blocked_call,
 
     begin(&c, &w);
     start_ms = now_ms();
-    CHECK_INT(0, redlock_process(w.client, PATIENCE_MS));
-    CHECK_BETWEEN(PATIENCE_MS - 1, PATIENCE_MS + SLACK_MS, now_ms() - start_ms);
+    CHECK_INT(0, redlock_process(w.client, PROCESS_MS));
+    CHECK_BETWEEN(PROCESS_MS - 1, PROCESS_MS + SLACK_MS, now_ms() - start_ms);
     CHECK_INT(0, redlock_process(w.client, 0));
     end(&w);
 }
@@ -79,7 +79,7 @@ CASE(the_driver_serves_all, "A driving caller also carries out what other thread
 
     begin(&c, &w);
     CHECK_OK(redlock_start(w.client, "free", 5000, &q, &lock));
-    /* For ever, if need be: it ends when the one who drives has ended, and one turn was made. */
+    /* Without a limit: it returns when the driving caller has, and one turn was made. */
     while (!done)
         CHECK(redlock_process(w.client, -1) >= 0);
     CHECK_INT(1, done);

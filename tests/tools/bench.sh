@@ -42,7 +42,7 @@ forms() {
         sed -E 's/^[^[]*\[[0-9]+ [^]]*:([0-9]+)\]/\1/' | sort -u | cut -d' ' -f2- | sort | uniq -c
 }
 is 'a plain lock is set in one way' "$(forms | grep -c '"SET"')" 1
-is 'only the classic floor releases in a way of its own' \
+is 'only the classic floor releases in its own way' \
     "$(forms | awk '$1 == 1' | sed 's/^ *//')" '1 "EVALSHA" "VALUE" "1" "redlock:NAME" "VALUE"'
 
 try "$bench" --only nothing

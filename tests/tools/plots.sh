@@ -82,7 +82,7 @@ grep -q '^kept$' "$page" || fail "a table went that was not measured"
 grep -q '^| a row <with> words | 1,234 | µs/cycle |.*| 0.50 | >= 0.9 | \*\*no\*\* |' "$page" ||
     fail "the row is wrong"
 grep -q '^| ours & theirs | 1,600 | 77.0 | 0.50 |' "$page" || fail "the peer is wrong"
-grep -q '^| stuck |.*never returned' "$page" || fail "who never returned is not told"
+grep -q '^| stuck |.*never returned' "$page" || fail "a client that never returned is missing"
 for word in before between after; do
     grep -q "^$word\$" "$page" || fail "text besides the tables went"
 done
@@ -95,6 +95,6 @@ rm "$tmp/bench.json" "$tmp/peers.json"
 plot >/dev/null
 cmp -s "$page" "$tmp/once" || fail "tables changed without results"
 
-# A marker that nobody fills is a mistake on the page.
+# A marker that is not filled is a mistake on the page.
 printf '<!-- table: none-such -->\n<!-- end -->\n' >>"$page"
 ! plot >/dev/null 2>&1 || fail "an unknown table was accepted"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The corners of the core that no server can be brought to: repeated, early and absurd answers. */
+/* Answers that no server can be made to give: repeated, early and absurd ones. */
 #include <string.h>
 
 #include "check.h"

@@ -207,7 +207,7 @@ CASE(strict_needs_the_marker_with_every_grant,
     struct rl_guard guard = guard_of(RL_GUARD_STRICT);
     struct rl_facts facts = healthy(1000);
 
-    /* Age alone admits nobody in strict mode. */
+    /* Age alone admits no node in strict mode. */
     rl_guard_judge(&guard, &facts, 0);
     CHECK(!rl_guard_check_vote(&guard, 0));
     strcpy(facts.marker, "r1:p1");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where locks live: the same for everybody, evenly, and with as few moves as can be. */
+/* The quorum of a name: the same for every client, evenly spread, with few moves. */
 #include "check.h"
 
 #include "core/rendezvous.h"

@@ -105,7 +105,7 @@ static void print_actions(const struct rl_actions *actions, char *out)
                 redlock_error_name(actions->done_error));
 }
 
-/* Nobody waits for the answers of the others. */
+/* The answers to other requests are not waited for. */
 static bool is_answered(enum rl_op op)
 {
     return op != RL_OP_ROLLBACK && op != RL_OP_QUIT && op != RL_OP_LEAVE;
@@ -126,7 +126,7 @@ static void step(struct trace *t, struct rl_event *event, const char *expected)
 
     event->random = t->random;
     rl_lock_step(&t->lock, event, &actions);
-    /* As the engine does: who touches it from now on falls over. */
+    /* As the engine does: any use from now on crashes. */
     if (t->lock.state == RL_HELD)
         t->lock.acquisition = NULL;
     print_actions(&actions, actual);

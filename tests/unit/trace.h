@@ -15,7 +15,7 @@
  *                  an answer to the last request: granted held missing timedout refused auth
  *                  proto loading guarded toolong kept
  *     out NODE     the node's memory or clock is not to be trusted
- *     untold       the wait ended before the owner was told of its hold
+ *     untold       the wait ended before the result was delivered
  *     abandon      our own clock is not to be trusted
  *     late ROUND OP NODE VOTE    an answer to an older round
  *     state NAME / remaining MS / held NODES / timer-at MS / token N / ticket N / place N /

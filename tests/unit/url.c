@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Node URLs by table: what each form means, what each mistake is told. */
+/* Node URLs by table: the meaning of each form, the message for each mistake. */
 #include "check.h"
 
 #include "protocol/url.h"

@@ -111,7 +111,7 @@ void evil_start_on(struct evil *e, enum evil_kind kind, struct port port)
     *e = (struct evil){.kind = kind, .port = port};
     e->shared = helper_memory(sizeof *e->shared);
     snprintf(e->url, sizeof e->url, "redis://127.0.0.1:%d", port.number);
-    /* Listening before the fork, so that nobody can come too early. */
+    /* Listening before the fork, so that no client can come too early. */
     e->listener = port_listen(&port);
     e->pid = helper_start(run, e);
     close(e->listener);

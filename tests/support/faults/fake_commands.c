@@ -234,7 +234,7 @@ static long long now_us(void)
     return (long long)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-/* It has no queue: whoever comes when the key is free gets it. */
+/* It has no queue: the first request that finds the key free gets it. */
 static void take(struct context *c)
 {
     long long left = pttl_of(arg(c, 3));

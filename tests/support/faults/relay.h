@@ -2,8 +2,8 @@
 /*
  * A relay in front of a real server that understands requests: one at a time per connection,
  * each answered by the server or, where it was not passed on, by an error of the relay's own.
- * It can lose acquires or the answers of scripts, and it can hide from its clients that the server went away and came
- * back, as some proxies do.
+ * It can lose acquires or the answers of scripts, and it can hide from its clients that the
+ * server went away and came back, as some proxies do.
  */
 #ifndef REDLOCK_TESTS_RELAY_H
 #define REDLOCK_TESTS_RELAY_H

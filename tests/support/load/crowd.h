@@ -2,7 +2,8 @@
 /*
  * A crowd: many processes, each with a client of its own, that want one name again and again.
  * Every acquisition is recorded in shared memory with the moment it was asked for, the moment
- * it was certainly in the queue of a majority, the grant and the release, all on CLOCK_BOOTTIME.
+ * it was certainly in the queue of a majority, the grant and the release, all on
+ * CLOCK_BOOTTIME.
  */
 #ifndef REDLOCK_TESTS_CROWD_H
 #define REDLOCK_TESTS_CROWD_H
@@ -28,7 +29,7 @@ struct crowd_terms {
     int acquisitions; /* of all together */
     uint32_t flags;   /* of the request */
     enum trouble trouble;
-    int64_t limit_ms; /* whoever has not been served by then never will be */
+    int64_t limit_ms; /* a process not served by then never will be */
 };
 
 struct crowd_record {
@@ -56,7 +57,7 @@ struct crowd {
 struct crowd *crowd_run(const struct crowd_terms *terms);
 
 /*
- * Pairs in which somebody who began after another was in the queue of a majority was served
+ * Pairs in which a process that began after another was in the queue of a majority was served
  * before it.
  */
 int crowd_bypasses(const struct crowd *crowd);
@@ -67,10 +68,10 @@ void crowd_shares(const struct crowd *crowd, int *least, int *most);
 /* The most acquisitions of others during one wait. */
 int crowd_most_others(const struct crowd *crowd);
 
-/* The longest that nobody held it between two acquisitions, though others wanted it. */
+/* The longest time without a holder between two acquisitions, though processes wanted it. */
 int64_t crowd_longest_idle_ms(const struct crowd *crowd);
 
-/* The longest anybody waited for one acquisition, those sent home included. */
+/* The longest wait for one acquisition, those that failed included. */
 int64_t crowd_longest_ms(const struct crowd *crowd);
 
 #endif

@@ -15,7 +15,7 @@ enum {
     NODES = 5,
     WAITERS = 6,
     TTL_MS = 20000,
-    HOLD_MS = 2, /* who released last is back in the queue before the next release */
+    HOLD_MS = 2, /* the last holder is back in the queue before the next release */
     SAMPLES_MAX = 1024,
 };
 
@@ -68,7 +68,7 @@ static void wait_and_pass(void *data)
     redlock_close(r);
 }
 
-/* After a sleep as long as a waiter's, of a name that nobody else wants. */
+/* After a sleep as long as a waiter's, of a name that no other process wants. */
 static int64_t uncontended_us(struct job *job, uint32_t flags)
 {
     static int64_t took_ns[200];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Handing a lock over: processes that queue for one name, each holding it for a moment, and the
- * time from one's release to the next one's return from its call.
+ * time from a holder's release to the next waiter's return from its call.
  */
 #ifndef REDLOCK_TESTS_HANDOVER_H
 #define REDLOCK_TESTS_HANDOVER_H

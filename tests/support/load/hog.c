@@ -81,13 +81,13 @@ static void try_all_the_time(void *data)
     redlock_close(hog->r);
 }
 
-static int wait_beside(struct hog *hog, int services, int64_t patience_ms)
+static int wait_beside(struct hog *hog, int services, int64_t wait_ms)
 {
     redlock *r = client_open_warm(&hog->c, 0);
     int served = 0;
     CHECK(wait_until(is_busy, hog, 10000));
     for (int i = 0; i < services; i++) {
-        redlock_request q = {.size = sizeof q, .flags = hog->flags, .wait_ms = patience_ms};
+        redlock_request q = {.size = sizeof q, .flags = hog->flags, .wait_ms = wait_ms};
         redlock_lock *lock = NULL;
         int before = hog->shared->turns;
         int64_t start_ms = now_ms();
@@ -104,8 +104,7 @@ static int wait_beside(struct hog *hog, int services, int64_t patience_ms)
     return served;
 }
 
-static int run(void (*others)(void *), int count, uint32_t flags, int services,
-               int64_t patience_ms)
+static int run(void (*others)(void *), int count, uint32_t flags, int services, int64_t wait_ms)
 {
     static struct hog hog;
     pid_t pids[TRIERS];
@@ -114,7 +113,7 @@ static int run(void (*others)(void *), int count, uint32_t flags, int services,
     hog.shared = helper_memory(sizeof *hog.shared);
     for (int i = 0; i < count; i++)
         pids[i] = helper_start(others, &hog);
-    int served = wait_beside(&hog, services, patience_ms);
+    int served = wait_beside(&hog, services, wait_ms);
     for (int i = 0; i < count; i++) {
         int status = -1;
         CHECK(waitpid(pids[i], &status, 0) == pids[i]);
@@ -123,12 +122,12 @@ static int run(void (*others)(void *), int count, uint32_t flags, int services,
     return served;
 }
 
-int hog_beside_asker(uint32_t flags, int services, int64_t patience_ms)
+int hog_beside_asker(uint32_t flags, int services, int64_t wait_ms)
 {
-    return run(ask_at_once, 1, flags, services, patience_ms);
+    return run(ask_at_once, 1, flags, services, wait_ms);
 }
 
-int hog_beside_triers(int services, int64_t patience_ms)
+int hog_beside_triers(int services, int64_t wait_ms)
 {
-    return run(try_all_the_time, TRIERS, 0, services, patience_ms);
+    return run(try_all_the_time, TRIERS, 0, services, wait_ms);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A record of who held what and when, shared by processes: each hold with its start, the
+ * A record of all holds, shared by processes: each hold with its start, the
  * moment it was granted, its end and its token, all on CLOCK_BOOTTIME, which they have in
  * common. Afterwards it is looked for two holders at once and for tokens out of order.
  */

@@ -58,7 +58,7 @@ static void hold_once(struct worker *w, redlock *r, unsigned *seed)
     redlock_lock *lock = NULL;
     wish.request.size = sizeof wish.request;
     w->spec->wish(w->number, seed, &wish);
-    /* In an order of its own for everybody. */
+    /* In an order of its own for every process. */
     int first = seed_draw(seed, 0, LOAD_NAMES_MAX - 1);
     for (int i = 0; i < LOAD_NAMES_MAX; i++) {
         int name = (first + i) % LOAD_NAMES_MAX;
@@ -200,7 +200,7 @@ static bool same_slot(const struct load_record *a, const struct load_record *b)
            (a->names & b->names) && a->slot == b->slot;
 }
 
-/* No hold is longer than this, so nobody further back can still be there. */
+/* No hold is longer than this, so no earlier holder can still be there. */
 #define HOLD_MAX_NS ((int64_t)LOAD_MAX_TTL_MS * 1000000)
 
 static int count_pairs(const struct load *l, const char *what,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Processes that hold locks of any kind while nodes hang, are cut off and restart, and a record
- * of it all: who held which names, how, and from when to when by CLOCK_BOOTTIME, which the
- * processes have in common. Afterwards it is looked for holders that exclude each other.
+ * Processes that hold locks of any kind while nodes hang, are cut off and restart, and a
+ * record of it all: which process held which names, how, and from when to when by
+ * CLOCK_BOOTTIME, which the processes have in common. Afterwards it is looked for holders
+ * that exclude each other.
  */
 #ifndef REDLOCK_TESTS_KINDS_LOAD_H
 #define REDLOCK_TESTS_KINDS_LOAD_H

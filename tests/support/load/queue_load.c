@@ -12,7 +12,7 @@
 enum {
     NODES = 5,
     LONG_MS = 20000, /* a TTL that nothing here waits for */
-    SHORT_MS = 1500, /* one that ends, and not when a waiter shows up by itself */
+    SHORT_MS = 1500, /* a TTL that ends, and not at a heartbeat of the waiter */
     OTHER_KEYS = 10000,
 };
 
@@ -169,7 +169,7 @@ int left_by_failed_rounds(void)
     return found;
 }
 
-/* Nobody drives its client after the call: what has to be done is done when it returns. */
+/* The client is not driven after the call: what has to be done is done when it returns. */
 int places_after_timeout(void)
 {
     struct scene s;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What may happen to those who wait, as functions that say what became of it: the tests of the
+ * What may happen to waiters, as functions that return what became of them: the tests of the
  * queue check the promise, and the tests of libraries with one rule broken check that it is
  * missed. Each starts a cluster of five, in the trouble that is asked for.
  */
@@ -17,7 +17,7 @@ int64_t after_dead_head_ms(enum trouble trouble, int64_t limit_ms);
 /* The holder is killed: ms by which the next is served after the TTL's end. */
 int64_t after_dead_holder_ms(enum trouble trouble, int64_t limit_ms);
 
-/* Every subscription is cut, again and again: ms from the release to the next one's grant. */
+/* Every subscription is cut, again and again: ms from the release to the next grant. */
 int64_t without_messages_ms(enum trouble trouble, int64_t limit_ms);
 
 /*

@@ -36,12 +36,12 @@ struct load *semaphore_load(uint32_t slots, size_t nodes, int64_t run_ms, unsign
 int semaphore_partitioned(void)
 {
     struct cluster c;
-    struct port nobody = port_reserve();
+    struct port closed = port_reserve();
     char url[64];
     redlock *r[3];
     redlock_lock *lock[3] = {NULL};
     int held = 0;
-    snprintf(url, sizeof url, "redis://127.0.0.1:%d", nobody.number);
+    snprintf(url, sizeof url, "redis://127.0.0.1:%d", closed.number);
     cluster_start(&c, 3);
     for (int i = 0; i < 3; i++) {
         struct cluster part = c;
@@ -59,6 +59,6 @@ int semaphore_partitioned(void)
         redlock_lock_free(lock[i]);
         redlock_close(r[i]);
     }
-    port_release(&nobody);
+    port_release(&closed);
     return held;
 }

@@ -12,7 +12,7 @@
 
 enum { WAKEUP_ROUNDS = CHECK_SANITIZED ? 30 : 100 };
 
-/* In how many rounds, up to enough, was somebody served by a timer for want of a message? */
+/* In how many rounds, up to enough, was a waiter served by a timer for want of a message? */
 int wakeup_lost(uint32_t flags, int rounds_max, int enough);
 
 #endif

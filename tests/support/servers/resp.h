@@ -15,7 +15,7 @@ struct resp {
     char buffer[16384];
 };
 
-/* NULL when nobody listens. Reads give up after ten seconds. */
+/* NULL without a listener. Reads give up after ten seconds. */
 struct resp *resp_unix(const char *path);
 struct resp *resp_tcp(const char *host, int port);
 struct resp *resp_fd(int fd); /* takes the descriptor over */
