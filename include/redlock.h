@@ -170,7 +170,7 @@ typedef struct redlock_lock redlock_lock;
 
 /* redlock_options.flags */
 #define REDLOCK_THREAD                                                                         \
-    0x1u /* start an I/O thread: nobody has to call redlock_process(). With several quorums one
+    0x1u /* start an I/O thread: redlock_process() need not be called. With several quorums one
             for each: callbacks of locks of different quorums, and warn, may run at the same
             time, and redlock_lock_free() from one of them does not wait for another. */
 #define REDLOCK_NO_NATIVE 0x2u /* always use scripts, even where the server can do without */
@@ -274,8 +274,8 @@ REDLOCK_API void redlock_close(redlock *client);
 
 /*
  * One line per kind: name, number, printable word. All kinds of one name use one key, so they
- * exclude each other: a mutex is never held together with readers of the same name, whoever
- * asked for what.
+ * exclude each other: a mutex is never held together with readers of the same name, whichever
+ * request came first.
  */
 #define REDLOCK_KINDS(X)                                                                       \
     X(MUTEX, 0, "mutex")         /* one holder; the plain string key of the specification */   \
@@ -301,9 +301,9 @@ REDLOCK_API const char *redlock_kind_text(int kind);
     0x4u /* bound to the calling thread: when that ends without releasing,
                                the lock is released */
 #define REDLOCK_FAIR                                                                           \
-    0x8u /* first come, first served: the first attempt respects those who
-                               wait already. Without it a newcomer may overtake them when the
-                               lock happens to be free; nobody starves either way. (Several names at
+    0x8u /* first come, first served: the first attempt respects the
+                               waiters. Without it a newcomer may overtake them when the
+                               lock happens to be free; no waiter starves either way. (Several names at
                                once may be overtaken by requests for one of them.) */
 
 /*
@@ -338,7 +338,7 @@ typedef struct redlock_request {
     redlock_jeopardy_fn *jeopardy; /* with `data`; may be NULL */
 
     uint32_t slots;    /* SEMAPHORE: how many may hold at once, the same for every client */
-    const char *owner; /* REENTRANT: who owns it. Holds of one owner do not exclude each other,
+    const char *owner; /* REENTRANT: its owner. Holds of one owner do not exclude each other,
                           in whichever process they are. NULL: this client. */
     const char *const *more_names; /* MUTEX: further names, acquired together with `name`, all
                                       or none; sorted and freed of duplicates here, so callers
@@ -354,7 +354,7 @@ typedef struct redlock_request {
  * redlock_release() and redlock_lock_free(). On failure nothing is held and the rollback is
  * on its way to every node.
  *
- * Who has to wait gets a place in a queue on the nodes and is woken when it is at its head and
+ * A request that has to wait gets a place in a queue on the nodes and is woken when it is at its head and
  * the lock is free. Of several waiters of one client for one name only the first is in that
  * queue; the others follow in the order of their calls.
  *
@@ -407,7 +407,7 @@ REDLOCK_API int redlock_start_extend(redlock_lock *lock, int64_t ttl_ms, redlock
  * Deletes our key on every node where it is still ours. The handle stays valid until
  * redlock_lock_free().
  *   OK        released while it was ours
- *   EXPIRED   its validity had ended, or its key was gone from a majority; nobody took it
+ *   EXPIRED   its validity had ended, or its key was gone from a majority; no other holder took it
  *   LOST      the same, and another holds it now
  *   NOQUORUM  too few nodes confirmed; what remains expires with its TTL
  */
@@ -421,15 +421,15 @@ REDLOCK_API int redlock_start_release(redlock_lock *lock, redlock_done_fn *done,
 REDLOCK_API int redlock_cancel(redlock_lock *lock);
 
 /*
- * Frees the handle. A lock still held is given up: its release is sent to every node, with
- * nobody left to hear the outcome; a waiting acquire is canceled without calling `done`.
+ * Frees the handle. A lock still held is given up: its release is sent to every node, and
+ * its outcome is not told; a waiting acquire is canceled without calling `done`.
  * NULL is fine.
  */
 REDLOCK_API void redlock_lock_free(redlock_lock *lock);
 
 /*
  * Frees the handle of a held lock and leaves the lock as it is: on the nodes until its TTL
- * ends, or until somebody who was given its value releases it through redlock_adopt().
+ * ends, or until a program that was given its value releases it through redlock_adopt().
  */
 REDLOCK_API void redlock_lock_leave(redlock_lock *lock);
 
@@ -522,11 +522,12 @@ typedef struct redlock_info {
     uint32_t slots;                    /* SEMAPHORE: of this many */
     char owner[REDLOCK_OWNER_MAX + 1]; /* REENTRANT: whose it is; else empty */
     uint32_t waiters;                  /* in the queue, on the node with the longest one */
-    char head[REDLOCK_VALUE_MAX + 1];  /* who is first in the queue, on most nodes; or empty */
+    char head[REDLOCK_VALUE_MAX +
+              1]; /* the first waiter in the queue, on most nodes; or empty */
 } redlock_info;
 
 /*
- * Who holds `name`, asked of every node at this moment. Advice, never a basis for acting: the
+ * The holder of `name`, asked of every node at this moment. Advice, never a basis for acting: the
  * answer is old when it arrives. report may be NULL. OK when a majority answered, else
  * NOQUORUM (AUTH, PROTO), with *info untouched and the report filled.
  */
@@ -606,7 +607,7 @@ REDLOCK_API int redlock_admit(redlock *client, redlock_report *report);
 
 /*
  * In which quorum does `name` live? Its index, from 0, in the order they were configured; always
- * 0 without redlock_options.quorums. Asks nobody. INVAL for what is no name, FORKED.
+ * 0 without redlock_options.quorums. Asks no node. INVAL for what is no name, FORKED.
  */
 REDLOCK_API int redlock_quorum_of(redlock *client, const char *name);
 

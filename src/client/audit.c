@@ -19,7 +19,7 @@ static const enum rl_op rights_ops[3] = {RL_OP_ACQUIRE, RL_OP_EXTEND, RL_OP_RELE
 static const enum rl_op fencing_ops[3] = {RL_OP_ACQUIRE, RL_OP_RELEASE, RL_OP_FORGET};
 static const enum rl_op queue_ops[3] = {RL_OP_TICKET, RL_OP_ACQUIRE, RL_OP_RELEASE};
 
-/* Of no line of ours: whoever is told to wake it finds nobody. */
+/* A waiter of no local queue: a message for it wakes nothing. */
 #define AUDIT_WAITER UINT64_MAX
 /* So long does a connection that listens get to come up. */
 #define EAR_WAIT_NS (500 * (int64_t)RL_NS_PER_MS)
@@ -86,7 +86,7 @@ static int try_rights(struct rl_audit *audit, redlock_lock *lock, const enum rl_
     return error;
 }
 
-/* A lock of a name that nobody else uses. */
+/* A lock of a name that no other client uses. */
 static redlock_lock *new_lock(redlock *client, struct rl_lock_terms terms)
 {
     static const char hex[] = "0123456789abcdef";
@@ -125,7 +125,7 @@ static int try_kinds(struct rl_audit *audit)
     return error;
 }
 
-/* The place that the audit took in the queues goes, without anybody waiting for that. */
+/* The place that the audit took in the queues goes; the audit does not wait for that. */
 static void leave_queue(redlock *client, redlock_lock *lock)
 {
     struct rl_engine *engine = &client->engine;

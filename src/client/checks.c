@@ -260,11 +260,11 @@ static void check_waiting(const struct rl_audit *audit, uint8_t i)
 
     if (is_denied(audit->queue, 3, i))
         say(audit, address, "waiting", REDLOCK_CHECK_WARN,
-            "has no queue for us: who has to wait is refused",
+            "has no queue for us: a request that has to wait is refused",
             "give the user the rights listed in redlock(1), or never wait");
     else if (!audit->woken[i])
         say(audit, address, "waiting", REDLOCK_CHECK_WARN,
-            "does not tell us when a lock becomes free: who waits looks about once a second",
+            "does not tell us when a lock becomes free: a waiter looks about once a second",
             "allow +subscribe and the channels &redlock* for this user");
     else
         say(audit, address, "waiting", REDLOCK_CHECK_OK, "in line, and woken", "");
@@ -282,7 +282,7 @@ static void check_kinds(const struct rl_audit *audit, uint8_t i)
                                      used ? ", " : "no locks of the kinds ",
                                      redlock_kind_text(REDLOCK_SHARED + k));
     if (used == 0 && is_denied(&audit->look, 1, i))
-        used = (size_t)snprintf(missing, sizeof missing, "does not tell who holds a lock");
+        used = (size_t)snprintf(missing, sizeof missing, "does not tell the holder of a lock");
     say(audit, address, "kinds", used ? REDLOCK_CHECK_WARN : REDLOCK_CHECK_OK,
         used ? missing : "shared, reentrant, semaphore",
         used ? "give the user the rights listed in redlock(1), or do without" : "");

@@ -131,7 +131,7 @@ static bool goes_on(struct listing *l, uint8_t node)
     return l->vote[node].vote == REDLOCK_VOTE_GRANTED && !l->finished[node];
 }
 
-/* After a round: does anybody go on? */
+/* After a round: has any node more to list? */
 static bool prepare_next(struct listing *l)
 {
     bool more = false;

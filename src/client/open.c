@@ -208,7 +208,7 @@ static int set_up(redlock *client, const redlock_options *o)
     return o->flags & REDLOCK_THREAD ? rl_thread_start(client) : REDLOCK_OK;
 }
 
-/* Waits on it must not be moved by somebody who sets the clock. */
+/* Setting the clock must not move a wait on it. */
 static void init_cond(pthread_cond_t *cond)
 {
     pthread_condattr_t attributes;

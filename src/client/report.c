@@ -23,7 +23,7 @@ static void describe_node(const struct rl_node *node, const struct rl_node_vote 
         memcpy(out->text, node->session.failure_text, sizeof out->text);
 }
 
-/* key_ttls_ms: NULL where nobody asked. */
+/* key_ttls_ms: NULL where the operation asked for none. */
 static void describe(const redlock *client, const struct rl_node_vote *votes,
                      const int64_t *key_ttls_ms, redlock_report *out)
 {

@@ -15,7 +15,7 @@ static int compare_names(struct rl_slice a, struct rl_slice b)
     return a.size < b.size ? -1 : a.size > b.size;
 }
 
-/* In order, and each once: whoever asks for the same names asks for the same lock. */
+/* In order, and each once: two requests for the same names are requests for the same lock. */
 static void insert_name(struct rl_names *names, struct rl_slice name)
 {
     size_t at = names->count;

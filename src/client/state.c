@@ -125,7 +125,7 @@ const char *redlock_value(const redlock_lock *lock)
 
     if (!lock)
         return "";
-    /* In a child there are no other threads, and nobody who would ever unlock it. */
+    /* In a child there are no other threads, and so none that would ever unlock it. */
     alone = rl_client_is_forked(lock->client);
     if (!alone)
         pthread_mutex_lock(&lock->client->mutex);

@@ -2,7 +2,7 @@
 /*
  * The public types from inside.
  *
- * One mutex guards a client. Whoever drives it makes turns: wait for the sockets without the
+ * One mutex guards a client. The driver makes turns: wait for the sockets without the
  * mutex, then handle what came with it, then run callbacks without it. The driver is the I/O
  * thread, a caller of redlock_process(), or one of the threads blocked in a call; there is never
  * more than one at a time (`turning`). order.h says how a call reaches the driver.

@@ -49,7 +49,7 @@ static uint8_t count_votes(const struct rl_policy *policy, const struct rl_node_
     return count;
 }
 
-/* How long the others' keys may live; -1: nobody knows. */
+/* How long the keys of other holders may live; -1: no node told. */
 static int64_t longest_ttl_ms(const redlock_lock *lock, const struct rl_node_vote *votes)
 {
     const struct rl_acquisition *acquisition = lock->handle.lock.acquisition;

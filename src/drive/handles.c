@@ -158,7 +158,7 @@ void rl_give_up(redlock *client, redlock_lock *lock, int64_t now_ns)
         rl_handle_cancel(&client->engine, &lock->handle, now_ns);
 }
 
-/* Is there something on the nodes, or on its way, that nobody would take back? */
+/* Is there a key on the nodes, or on its way to them, that only a release would remove? */
 static bool owes_release(const redlock_lock *lock)
 {
     enum rl_state state = lock->handle.lock.state;
@@ -182,7 +182,7 @@ static void end_handle(redlock_lock *lock, bool give_up)
     bool gone;
 
     /*
-     * Whoever has callbacks must know that none runs any more when the handle is gone;
+     * An owner with callbacks must know that none runs any more when the handle is gone;
      * descriptors and bindings must be gone as well. A handle with none of these can be freed a
      * moment later.
      */

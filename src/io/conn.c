@@ -27,7 +27,7 @@ uint32_t rl_conn_tag(const struct rl_conn *conn)
 
 /*
  * Out of the epoll set first: closing alone does not take it out while a forked child still has
- * a copy, and a socket that nobody owns would wake us for ever.
+ * a copy, and a socket without an owner would wake the driver for ever.
  */
 static void close_socket(struct rl_conn *conn)
 {

@@ -72,7 +72,7 @@ static void subject(X509 *certificate, char *out, size_t size)
 {
     if (!first_name(certificate, false, out, size) &&
         !common_name(X509_get_subject_name(certificate), out, size)) {
-        snprintf(out, size, "nobody in particular");
+        snprintf(out, size, "no name at all");
     }
 }
 
@@ -150,7 +150,7 @@ void rl_tls_explain_certificate(int error, X509 *certificate, const char *wanted
     }
 }
 
-/* What OpenSSL's reason means for somebody with a wrong URL or a missing file; or NULL. */
+/* What OpenSSL's reason means for a user with a wrong URL or a missing file; or NULL. */
 static const char *remedy(int reason)
 {
     switch (reason) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sentences about what went wrong with TLS, for people who do not know OpenSSL's. */
+/* Sentences about what went wrong with TLS, for readers that do not know OpenSSL's. */
 #ifndef RL_IO_TLS_EXPLAIN_H
 #define RL_IO_TLS_EXPLAIN_H
 

@@ -14,7 +14,7 @@
 #include "drive/turn.h"
 #include "io/clock.h"
 
-/* A member whose timer could not be set has nobody else to look at the clock. */
+/* A member whose timer could not be set depends on its driver to look at the clock. */
 #define UNARMED_WAIT_MS 10
 
 static int check_front(const redlock *client, bool blocking)

@@ -95,7 +95,7 @@ static void tell(const struct names *n, redlock_name_fn *each, void *data)
     size_t told = 0;
 
     for (size_t i = 0; i < n->count && told < REDLOCK_LIST_MAX; i++) {
-        /* In two quorums only while somebody has another set of them; see rl_front_audit(). */
+        /* In two quorums only while a client has another set of them; see rl_front_audit(). */
         if (i > 0 && strcmp(n->name[i], n->name[i - 1]) == 0)
             continue;
         each(n->name[i], data);
@@ -146,7 +146,7 @@ static void count_stranger(const char *name, void *data)
 }
 
 /*
- * A lock that is where nobody of this configuration would look for it was put there by a client
+ * A lock that is where no client of this configuration would look for it was put there by a client
  * that has another set of quorums: those two do not exclude each other. It is the one sign of that
  * mistake which the nodes can show.
  */
@@ -178,8 +178,8 @@ static void check_placement(const struct rl_front *front, size_t index, redlock_
                  strangers.count, strangers.count == 1 ? "" : "s",
                  strangers.count == 1 ? "s" : "", strangers.example);
         check.remedy =
-            "another client has a different set of quorums, and excludes nobody from "
-            "here; give all the same set (after a change of it: wait for max_ttl)";
+            "another client has a different set of quorums, and does not exclude "
+            "this one; give all the same set (after a change of it: wait for max_ttl)";
     }
     each(&check, data);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A blocked call without an I/O thread makes the turns for everybody, until its own is finished.
+ * A blocked call without an I/O thread makes the turns for all callers, until its own is finished.
  * Of several quorums it drives the one where its lock lives; while it waits there, it looks at the
  * descriptors of all, and makes a turn of each other member that is ready and has no driver of its
  * own. So locks of other quorums are renewed meanwhile, as those of one quorum are.

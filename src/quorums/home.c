@@ -28,7 +28,7 @@ size_t rl_front_home(const struct rl_front *front, const char *name, size_t name
         uint64_t weight = rl_rendezvous_weight(front->seed[i], hash);
         bool wins = weight > best_weight;
 
-        /* All that matters is that everybody decides alike, whatever the order. */
+        /* All that matters is that every client decides alike, whatever the order. */
         if (weight == best_weight)
             wins = strcmp(front->member[i]->quorum_name, front->member[best]->quorum_name) < 0;
         if (i == 0 || wins) {
