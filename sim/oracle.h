@@ -73,6 +73,7 @@ void sim_oracle_free(struct sim_oracle *oracle);
 
 void sim_proof_executed(struct sim_world *world, const struct sim_conn *conn,
                         const struct sim_words *words, struct rl_slice reply);
+#define SIM_ORACLE_ERRORS "scripts run to their end"
 void sim_errors_executed(struct sim_world *world, const struct sim_conn *conn,
                          const struct sim_words *words, struct rl_slice reply);
 void sim_proof_extended(struct sim_world *world, const struct sim_worker *worker);

@@ -10,9 +10,7 @@
 void sim_errors_executed(struct sim_world *world, const struct sim_conn *conn,
                          const struct sim_words *words, struct rl_slice reply)
 {
-    const char *name = sim_scripts_name(words);
-
-    if (rl_slice_starts(words->word[0], "EVAL") && rl_slice_starts(reply, "-ERR"))
-        sim_fail(world, "scripts run to their end", "n%u: %s: %.*s", conn->node->index + 1,
-                 name ? name : "no script of ours", (int)reply.size - 2, reply.data);
+    if (rl_slice_starts(reply, "-ERR") && rl_slice_starts(words->word[0], "EVAL"))
+        sim_fail(world, SIM_ORACLE_ERRORS, "n%u: %.*s", conn->node->index + 1,
+                 (int)reply.size - 2, reply.data);
 }

@@ -85,7 +85,8 @@ static void hunt(enum rl_rule rule, uint64_t seeds_max, int fd)
     for (uint64_t seed = 1; seed <= seeds_max && !finding.found; seed++) {
         alarm(SEED_SECONDS_MAX);
         sim_play(seed, NULL, &result);
-        finding.found = result.failed;
+        /* A script that the edit made wrong Lua says nothing about the rule. */
+        finding.found = result.failed && strcmp(result.oracle, SIM_ORACLE_ERRORS) != 0;
         finding.seed = seed;
         memcpy(finding.oracle, result.oracle, sizeof finding.oracle);
     }
