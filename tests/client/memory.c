@@ -11,7 +11,6 @@
 #include "check.h"
 #include "client.h"
 #include "client/client.h"
-#include "clock.h"
 
 #define LOCKS 8000
 #define IN_FLIGHT 64
