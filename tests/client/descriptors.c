@@ -2,7 +2,6 @@
 /* Descriptors that are not ours alone: what fork() and failures do to them. */
 #include "check.h"
 #include "client.h"
-#include "clock.h"
 
 #include <fcntl.h>
 #include <signal.h>

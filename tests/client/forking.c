@@ -60,8 +60,7 @@ static void fork_with(uint32_t flags, bool close_first)
 {
     struct cluster c;
     redlock *r = client_start(&c, 3, flags);
-    redlock_lock *lock = client_lock(r, "x", 30000);
-    CHECK(cluster_await(&c, "redlock:x", 3, 1000));
+    redlock_lock *lock = client_lock_on(r, &c, 3, "x", 30000);
     pid_t pid = fork();
     CHECK(pid >= 0);
     if (pid == 0) {

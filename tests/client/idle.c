@@ -2,7 +2,6 @@
 /* A caller that is busy with other things for a while, as every caller of a lock is. */
 #include "check.h"
 #include "client.h"
-#include "clock.h"
 
 #include <time.h>
 

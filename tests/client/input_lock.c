@@ -5,7 +5,6 @@
  */
 #include "check.h"
 #include "client.h"
-#include "clock.h"
 #include "invalid.h"
 
 #include <stdlib.h>
@@ -227,8 +226,7 @@ CASE(bad_extensions, "Extending by an impossible TTL is refused and changes noth
 {
     struct cluster c;
     redlock *r = quiet_client(&c);
-    redlock_lock *lock = client_lock(r, "x", 20000);
-    CHECK(cluster_await(&c, "redlock:x", 3, 1000));
+    redlock_lock *lock = client_lock_on(r, &c, 3, "x", 20000);
     for (int i = 0; i < 3; i++)
         server_forget_commands(&c.node[i]);
     INVALID(redlock_extend(lock, 0));

@@ -8,8 +8,6 @@
 #include "clock.h"
 
 #include <dirent.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 
 static int open_descriptors(void)
@@ -91,8 +89,7 @@ static void free_held(uint32_t flags)
 {
     struct cluster c;
     redlock *r = client_start(&c, 3, flags);
-    redlock_lock *lock = client_lock(r, "x", 30000);
-    CHECK(cluster_await(&c, "redlock:x", 3, 1000));
+    redlock_lock *lock = client_lock_on(r, &c, 3, "x", 30000);
     redlock_lock_free(lock);
     if (flags == 0)
         redlock_process(r, 0); /* nobody else sends it */
@@ -116,8 +113,7 @@ static void close_held(uint32_t flags, bool free_first)
 {
     struct cluster c;
     redlock *r = client_start(&c, 3, flags);
-    redlock_lock *lock = client_lock(r, "x", 30000);
-    CHECK(cluster_await(&c, "redlock:x", 3, 1000));
+    redlock_lock *lock = client_lock_on(r, &c, 3, "x", 30000);
     if (free_first)
         redlock_lock_free(lock);
     redlock_close(r);
@@ -149,8 +145,7 @@ CASE(close_with_hung_nodes, "Closing with held locks and hung nodes takes one no
     struct cluster c;
     redlock *r = client_start_hasty(&c, 3, 0, STEADY_MS);
     redlock_lock *lock = client_lock(r, "x", 30000);
-    for (int i = 0; i < 3; i++)
-        server_freeze(&c.node[i]);
+    cluster_each(&c, 0, 3, server_freeze);
     int64_t start_ms = now_ms();
     redlock_close(r);
     CHECK_BETWEEN(0, STEADY_MS + SLACK_MS, now_ms() - start_ms);
@@ -309,8 +304,7 @@ static void end_in_the_middle(uint32_t flags, bool release, bool free_first)
     struct cluster c;
     struct result w = {0};
     redlock *r = client_start(&c, 3, flags);
-    redlock_lock *lock = client_lock(r, "x", 30000);
-    CHECK(cluster_await(&c, "redlock:x", 3, 1000));
+    redlock_lock *lock = client_lock_on(r, &c, 3, "x", 30000);
     if (release)
         CHECK_OK(redlock_start_release(lock, result_note, &w));
     else

@@ -10,7 +10,6 @@
 
 #include "check.h"
 #include "client.h"
-#include "clock.h"
 #include "drive/client.h"
 
 #define LOCKS 8000

@@ -298,8 +298,7 @@ CASE(hidden_restart_returns_strict,
     }
     redlock *old = open_short(&c, REDLOCK_THREAD | REDLOCK_STRICT);
     redlock_lock_free(client_lock(old, "x", 200));
-    for (int i = 0; i < 3; i++)
-        server_restart(&c.node[i]);
+    cluster_each(&c, 0, 3, server_restart);
     CHECK_NEVER(client_try(old, "x", 200) == REDLOCK_OK); /* here the relay notices */
     is_guarded_soon(old);
     redlock *fresh = open_short(&c, REDLOCK_THREAD | REDLOCK_STRICT);
@@ -320,8 +319,7 @@ CASE(renewal_counts_in_quarantine,
 {
     struct cluster c;
     redlock *r = client_start(&c, 3, REDLOCK_THREAD | REDLOCK_STRICT);
-    redlock_lock *lock = client_lock(r, "x", TTL_MS);
-    CHECK(cluster_await(&c, "redlock:x", 3, 1000));
+    redlock_lock *lock = client_lock_on(r, &c, 3, "x", TTL_MS);
     for (int i = 0; i < 3; i++)
         CHECK_INT(1, server_int(&c.node[i], "DEL", "redlock.admit", NULL));
     CHECK_REFUSED(REDLOCK_GUARDED, client_try(r, "y", TTL_MS)); /* no new lock ... */

@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
@@ -222,11 +221,7 @@ static int run(uint32_t flags, bool hidden, const enum fault *faults, size_t fau
     for (int i = 0; i < 20 && !has_enough(&s, done); i++) /* a busy machine needs longer */
         done += torment(&s, faults, fault_count, 1);
     s.holds->stop = 1;
-    for (int i = 0; i < WORKERS; i++) {
-        int status = -1;
-        CHECK(waitpid(pids[i], &status, 0) == pids[i]);
-        CHECK_INT(0, status);
-    }
+    helpers_join(pids, WORKERS);
     int dropped = count_dropped(&s);
     CHECK(has_enough(&s, done));
     for (int i = 0; i < NODES; i++) {

@@ -5,7 +5,6 @@
  */
 #include "check.h"
 #include "client.h"
-#include "clock.h"
 #include "nodeclock.h"
 #include "proxy.h"
 

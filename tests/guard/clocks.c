@@ -13,7 +13,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 
 enum { NODES = 5, STEPPED = 1, TTL_MS = 30000, DETECTED_MS = 3000 };

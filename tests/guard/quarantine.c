@@ -5,10 +5,6 @@
 #include "clock.h"
 #include "kinds.h"
 
-#include <pthread.h>
-#include <stdio.h>
-#include <string.h>
-
 enum { GUARD_MARGIN_MS = 2000 };
 
 CASE(young_is_guarded,

@@ -5,9 +5,6 @@
 #include "clock.h"
 #include "kinds.h"
 
-#include <stdio.h>
-#include <string.h>
-
 enum { TTL_MS = 20000 };
 
 /* The shape's own request and, where the shape admits several, one that would join it. */

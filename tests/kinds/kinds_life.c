@@ -9,7 +9,6 @@
 
 #include "rl_scripts.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -7,7 +7,6 @@
 #include "semaphore_load.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum { TTL_MS = 20000, MANY = 100 };
 

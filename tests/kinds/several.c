@@ -6,8 +6,6 @@
 #include "kinds.h"
 #include "kinds_load.h"
 
-#include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { TTL_MS = 20000 };

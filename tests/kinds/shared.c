@@ -9,9 +9,7 @@
 #include "shared_load.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { TTL_MS = 20000, READERS = 8 };
 

@@ -7,6 +7,7 @@
 #include "check.h"
 #include "client.h"
 #include "clock.h"
+#include "helper.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -14,7 +15,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
@@ -171,11 +171,7 @@ static pid_t spawn(const struct cluster *c, uint32_t node_timeout_ms)
 
 static void reap(const pid_t *pids)
 {
-    for (int i = 0; i < WORKERS; i++) {
-        int status = -1;
-        CHECK(waitpid(pids[i], &status, 0) == pids[i]);
-        CHECK_INT(0, status);
-    }
+    helpers_join(pids, WORKERS);
     CHECK_NEVER(WORKERS * ROUNDS - read_count());
 }
 

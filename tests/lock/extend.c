@@ -11,8 +11,7 @@ CASE(extends_on_a_quorum, "An extension moves the deadline and the keys' expiry.
 {
     struct cluster c;
     redlock *r = client_start(&c, 5, 0);
-    redlock_lock *lock = client_lock(r, "x", 5000);
-    CHECK(cluster_await(&c, "redlock:x", 5, 1000));
+    redlock_lock *lock = client_lock_on(r, &c, 5, "x", 5000);
     server_kill(&c.node[0]);
     server_kill(&c.node[1]);
     CHECK_OK(redlock_extend(lock, 30000));
@@ -46,8 +45,7 @@ CASE(never_shortens, "Extending by less than is left shortens neither deadline n
 {
     struct cluster c;
     redlock *r = client_start(&c, 3, 0);
-    redlock_lock *lock = client_lock(r, "x", 30000);
-    CHECK(cluster_await(&c, "redlock:x", 3, 1000));
+    redlock_lock *lock = client_lock_on(r, &c, 3, "x", 30000);
     int64_t deadline_ns = redlock_deadline_ns(lock);
     CHECK_OK(redlock_extend(lock, 1000));
     CHECK(redlock_deadline_ns(lock) >= deadline_ns);
@@ -61,8 +59,7 @@ CASE(gone_is_lost, "Extending a lock whose keys are gone from a majority is LOST
 {
     struct cluster c;
     redlock *r = client_start(&c, 5, 0);
-    redlock_lock *lock = client_lock(r, "x", 2000);
-    CHECK(cluster_await(&c, "redlock:x", 5, 1000));
+    redlock_lock *lock = client_lock_on(r, &c, 5, "x", 2000);
     cluster_del(&c, 0, 3, "redlock:x");
     CHECK_ERR(REDLOCK_LOST, redlock_extend(lock, 2000));
     CHECK(redlock_detail()[0] != '\0');
@@ -80,8 +77,7 @@ CASE(gone_on_a_minority,
 {
     struct cluster c;
     redlock *r = client_start(&c, 5, 0);
-    redlock_lock *lock = client_lock(r, "x", 20000);
-    CHECK(cluster_await(&c, "redlock:x", 5, 1000));
+    redlock_lock *lock = client_lock_on(r, &c, 5, "x", 20000);
     cluster_del(&c, 0, 2, "redlock:x");
     CHECK_OK(redlock_extend(lock, 30000));
     for (int64_t end_ms = now_ms() + 1000; redlock_margin(lock) != 2;) {
@@ -113,15 +109,13 @@ CASE(no_quorum_keeps_the_deadline,
     redlock *r = client_start_hasty(&c, 5, 0, STEADY_MS);
     redlock_lock *lock = client_lock(r, "x", 20000);
     int64_t deadline_ns = redlock_deadline_ns(lock);
-    for (int i = 0; i < 3; i++)
-        server_freeze(&c.node[i]);
+    cluster_each(&c, 0, 3, server_freeze);
     int64_t start_ms = now_ms();
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_extend(lock, 30000));
     CHECK_BETWEEN(0, STEADY_MS + SLACK_MS, now_ms() - start_ms);
     CHECK_INT(deadline_ns, redlock_deadline_ns(lock));
     CHECK(redlock_remaining_ms(lock) > 0);
-    for (int i = 0; i < 3; i++)
-        server_thaw(&c.node[i]);
+    cluster_each(&c, 0, 3, server_thaw);
     for (int64_t end_ms = now_ms() + 3000; redlock_extend(lock, 30000) != REDLOCK_OK;)
         CHECK(now_ms() < end_ms);
     CHECK(redlock_deadline_ns(lock) > deadline_ns);

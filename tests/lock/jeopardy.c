@@ -80,14 +80,12 @@ static void rearm(int fd)
 
 static void freeze(struct cluster *c, int count)
 {
-    for (int i = 0; i < count; i++)
-        server_freeze(&c->node[i]);
+    cluster_each(c, 0, count, server_freeze);
 }
 
 static void thaw(struct cluster *c, int count)
 {
-    for (int i = 0; i < count; i++)
-        server_thaw(&c->node[i]);
+    cluster_each(c, 0, count, server_thaw);
 }
 
 CASE(jeopardy_and_recovery,

@@ -140,8 +140,7 @@ CASE(minority_by_hand_is_outvoted,
     struct cluster c;
     redlock *r = client_start(&c, 5, 0);
     cluster_set(&c, 0, 2, "redlock:x", "another", 15000);
-    redlock_lock *lock = client_lock(r, "x", 10000);
-    CHECK(cluster_await(&c, "redlock:x", 5, 1000));
+    redlock_lock *lock = client_lock_on(r, &c, 5, "x", 10000);
     CHECK_INT(3, cluster_count_value(&c, "redlock:x", redlock_value(lock)));
     CHECK_INT(0, redlock_margin(lock));
     client_unlock(lock);
@@ -155,8 +154,7 @@ CASE(deleted_by_hand_is_expired,
 {
     struct cluster c;
     redlock *r = client_start(&c, 5, 0);
-    redlock_lock *lock = client_lock(r, "x", 20000);
-    CHECK(cluster_await(&c, "redlock:x", 5, 1000));
+    redlock_lock *lock = client_lock_on(r, &c, 5, "x", 20000);
     cluster_del(&c, 1, 3, "redlock:x");
     CHECK_ERR(REDLOCK_EXPIRED, redlock_release(lock));
     redlock_report report = {.size = sizeof report};
@@ -171,8 +169,7 @@ CASE(deleted_on_a_minority, "Releasing a lock whose key was deleted on a minorit
 {
     struct cluster c;
     redlock *r = client_start(&c, 5, 0);
-    redlock_lock *lock = client_lock(r, "x", 20000);
-    CHECK(cluster_await(&c, "redlock:x", 5, 1000));
+    redlock_lock *lock = client_lock_on(r, &c, 5, "x", 20000);
     cluster_del(&c, 0, 2, "redlock:x");
     CHECK_OK(redlock_release(lock));
     redlock_lock_free(lock);
@@ -185,8 +182,7 @@ CASE(replaced_by_hand_is_lost,
 {
     struct cluster c;
     redlock *r = client_start(&c, 5, 0);
-    redlock_lock *lock = client_lock(r, "x", 20000);
-    CHECK(cluster_await(&c, "redlock:x", 5, 1000));
+    redlock_lock *lock = client_lock_on(r, &c, 5, "x", 20000);
     cluster_set(&c, 2, 3, "redlock:x", "another", 15000);
     CHECK_ERR(REDLOCK_LOST, redlock_release(lock));
     redlock_lock_free(lock);
@@ -200,8 +196,7 @@ CASE(replaced_by_another_type,
 {
     struct cluster c;
     redlock *r = client_start(&c, 3, 0);
-    redlock_lock *lock = client_lock(r, "x", 20000);
-    CHECK(cluster_await(&c, "redlock:x", 3, 1000));
+    redlock_lock *lock = client_lock_on(r, &c, 3, "x", 20000);
     cluster_del(&c, 0, 3, "redlock:x");
     for (int i = 0; i < 3; i++)
         server_cmd(&c.node[i], "HSET", "redlock:x", "f", "v", NULL);
@@ -259,8 +254,7 @@ CASE(query_tells_the_holder, "redlock_query finds the holder, its votes and rema
     CHECK_INT(0, info.held);
     CHECK_INT(0, info.votes);
     CHECK_STR("", info.holder);
-    redlock_lock *lock = client_lock(r, "x", 20000);
-    CHECK(cluster_await(&c, "redlock:x", 5, 1000));
+    redlock_lock *lock = client_lock_on(r, &c, 5, "x", 20000);
     cluster_set(&c, 4, 1, "redlock:x", "another", 3000);
     CHECK_OK(redlock_query(r, "x", &info, &report));
     CHECK_INT(1, info.held);

@@ -289,11 +289,9 @@ CASE(loop_comes_late, "An event loop that reads the grants after the wait is tol
     r = client_start(&c, 3, 0);
     q.done = on_done;
     CHECK_OK(redlock_start(r, "x", TTL_MS, &q, &lock));
-    for (int i = 0; i < 3; i++)
-        server_freeze(&c.node[i]);
+    cluster_each(&c, 0, 3, server_freeze);
     redlock_process(r, 0); /* sends */
-    for (int i = 0; i < 3; i++)
-        server_thaw(&c.node[i]);
+    cluster_each(&c, 0, 3, server_thaw);
     sleep_ms(3 * WAIT_MS); /* the grants have come */
     process_until(r, &told.done);
     CHECK_ERR(REDLOCK_TIMEOUT, told.error);

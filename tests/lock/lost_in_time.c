@@ -82,8 +82,7 @@ CASE(hundred_losses,
         if (i % 4 == 0)
             sleep_ms(3); /* so that they stand at different points of their renewal */
     }
-    for (int i = 0; i < 3; i++)
-        server_freeze(&c.node[i]);
+    cluster_each(&c, 0, 3, server_freeze);
     CHECK(wait_until(all_lost, h, 5000));
     int late = 0;
     for (int i = 0; i < LOCKS; i++) {
@@ -98,8 +97,7 @@ CASE(hundred_losses,
            " max %" PRId64 "\n",
            early_us[0], early_us[LOCKS / 2], early_us[LOCKS - 1]);
     CHECK_INT(0, late);
-    for (int i = 0; i < 3; i++)
-        server_thaw(&c.node[i]);
+    cluster_each(&c, 0, 3, server_thaw);
     for (int i = 0; i < LOCKS; i++)
         redlock_lock_free(h[i].lock);
     redlock_close(r);
@@ -121,15 +119,13 @@ CASE(lost_before_the_keys_expire, "The keys still exist at the moment when the l
             check_skip("this server has no PEXPIRETIME");
         expires_ms[i] = strtoll(answer, NULL, 10);
     }
-    for (int i = 0; i < 3; i++)
-        server_freeze(&c.node[i]);
+    cluster_each(&c, 0, 3, server_freeze);
     for (int64_t end_ms = now_ms() + 5000; h.calls == 0; sleep_ms(1))
         CHECK(now_ms() < end_ms);
     for (int i = 0; i < 5; i++)
         CHECK_BETWEEN(1 - pulse_late_ms(), 1000,
                       expires_ms[i] - h.lost_wall_ms + (CHECK_SANITIZED ? 20 : 0));
-    for (int i = 0; i < 3; i++)
-        server_thaw(&c.node[i]);
+    cluster_each(&c, 0, 3, server_thaw);
     redlock_lock_free(h.lock);
     redlock_close(r);
 }

@@ -11,7 +11,6 @@
 #include "proxy.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -342,8 +341,7 @@ CASE(release_after_reconnect, "A lock is released over new connections, on every
     cluster_start(&c, 3);
     proxies_start(p, &c, 3);
     redlock *r = client_open_warm(&c, REDLOCK_THREAD);
-    redlock_lock *lock = client_lock(r, "x", 60000);
-    CHECK(cluster_await(&c, "redlock:x", 3, 1000));
+    redlock_lock *lock = client_lock_on(r, &c, 3, "x", 60000);
     for (int i = 0; i < 3; i++)
         proxy_cut(&p[i]);
     client_warm(r);
@@ -363,8 +361,7 @@ CASE(release_into_a_broken_connection,
     proxies_start(p, &c, 3);
     redlock *r = client_open_warm(&c, REDLOCK_THREAD);
     for (int i = 0; i < 5; i++) {
-        redlock_lock *lock = client_lock(r, "x", 60000);
-        CHECK(cluster_await(&c, "redlock:x", 3, 1000));
+        redlock_lock *lock = client_lock_on(r, &c, 3, "x", 60000);
         for (int n = 0; n < 3; n++)
             proxy_cut(&p[n]);
         int error = redlock_release(lock); /* the client may not have noticed yet */

@@ -10,7 +10,6 @@
 
 #include <signal.h>
 #include <stdatomic.h>
-#include <string.h>
 #include <sys/wait.h>
 
 enum { TTL_MS = 400 };

@@ -170,8 +170,7 @@ CASE(peer_bug_03_dead_node_leaves_keys,
     struct cluster c;
     redlock *r = client_start(&c, 5, 0);
     server_kill(&c.node[0]);
-    redlock_lock *lock = client_lock(r, "x", 60000);
-    CHECK(cluster_await(&c, "redlock:x", 4, 1000));
+    redlock_lock *lock = client_lock_on(r, &c, 4, "x", 60000);
     client_unlock(lock);
     CHECK(cluster_await_empty(&c, 1000));
     server_kill(&c.node[1]);
@@ -225,13 +224,11 @@ CASE(peer_bug_05_float_quorum, "2 of 3 and 3 of 5 nodes are a majority, 2 of 4 a
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         struct cluster c;
         cluster_start(&c, table[i].nodes);
-        for (size_t n = 0; n < table[i].dead; n++)
-            server_kill(&c.node[n]);
+        cluster_each(&c, 0, table[i].dead, server_kill);
         redlock *r = client_open(&c, 0);
         CHECK_ERR(table[i].expected, client_try(r, "x", 10000));
         redlock_close(r);
-        for (size_t n = 0; n < table[i].nodes; n++)
-            server_kill(&c.node[n]);
+        cluster_each(&c, 0, table[i].nodes, server_kill);
     }
 }
 
@@ -288,8 +285,7 @@ CASE(peer_bug_07_extend_revives, "Extending a lost lock is LOST and creates no k
 {
     struct cluster c;
     redlock *r = client_start(&c, 5, 0);
-    redlock_lock *lock = client_lock(r, "x", 20000);
-    CHECK(cluster_await(&c, "redlock:x", 5, 1000));
+    redlock_lock *lock = client_lock_on(r, &c, 5, "x", 20000);
     cluster_del(&c, 0, 5, "redlock:x");
     CHECK_ERR(REDLOCK_LOST, redlock_extend(lock, 30000));
     CHECK_INT(0, redlock_remaining_ms(lock));
@@ -303,8 +299,7 @@ CASE(peer_bug_07_extend_of_anothers,
 {
     struct cluster c;
     redlock *r = client_start(&c, 5, 0);
-    redlock_lock *lock = client_lock(r, "x", 20000);
-    CHECK(cluster_await(&c, "redlock:x", 5, 1000));
+    redlock_lock *lock = client_lock_on(r, &c, 5, "x", 20000);
     cluster_set(&c, 0, 3, "redlock:x", "another", 5000);
     CHECK_ERR(REDLOCK_LOST, redlock_extend(lock, 30000));
     CHECK_INT(3, cluster_count_value(&c, "redlock:x", "another"));

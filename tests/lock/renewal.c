@@ -97,8 +97,7 @@ CASE(lost_fires_in_time, "With three of five nodes hung the loss is told before 
         .size = sizeof q, .flags = REDLOCK_RENEW, .lost = on_lost, .data = &loss};
     redlock_lock *lock = NULL;
     CHECK_OK(client_acquire(r, "x", 600, &q, &lock));
-    for (int i = 0; i < 3; i++)
-        server_freeze(&c.node[i]);
+    cluster_each(&c, 0, 3, server_freeze);
     int64_t deadline_ns = 0;
     for (int64_t now; (now = redlock_deadline_ns(lock)) != 0; sleep_ms(1))
         deadline_ns = now;
@@ -108,8 +107,7 @@ CASE(lost_fires_in_time, "With three of five nodes hung the loss is told before 
     CHECK_BETWEEN(-SLACK_MS, SLACK_MS, (loss.at_ns - deadline_ns) / 1000000);
     CHECK_INT(0, redlock_remaining_ms(lock));
     CHECK_INT(1, loss.calls);
-    for (int i = 0; i < 3; i++)
-        server_thaw(&c.node[i]);
+    cluster_each(&c, 0, 3, server_thaw);
     redlock_lock_free(lock);
     CHECK(cluster_await_empty(&c, 2000));
     redlock_close(r);

@@ -5,7 +5,6 @@
  */
 #include "check.h"
 #include "client.h"
-#include "clock.h"
 
 static void exact_quorum(size_t nodes)
 {

@@ -73,8 +73,7 @@ CASE(short_wait, "A wait shorter than one attempt ends at its deadline.")
 {
     struct cluster c;
     redlock *r = open_held(&c, 0);
-    for (int i = 0; i < 3; i++)
-        server_freeze(&c.node[i]);
+    cluster_each(&c, 0, 3, server_freeze);
     redlock_request q = {.size = sizeof q, .wait_ms = 10};
     redlock_lock *lock = NULL;
     int64_t start_ms = now_ms();

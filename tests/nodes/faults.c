@@ -9,7 +9,6 @@
 #include "clock.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum { ROUNDS = 9, RECOVERY_MS = 5000 };
 
@@ -81,12 +80,10 @@ CASE(three_dead,
 {
     struct cluster c;
     redlock *r = client_start_hasty(&c, 5, 0, DEFAULT_MS);
-    for (int i = 0; i < 3; i++)
-        server_kill(&c.node[i]);
+    cluster_each(&c, 0, 3, server_kill);
     check_tries(r, REDLOCK_NOQUORUM, DEFAULT_MS, DEFAULT_MS);
     CHECK(cluster_await_empty(&c, 1000));
-    for (int i = 0; i < 3; i++)
-        server_restart_admitted(&c.node[i]);
+    cluster_each(&c, 0, 3, server_restart_admitted);
     CHECK(client_recovers(r, &c, 5, RECOVERY_MS));
     redlock_close(r);
 }
@@ -96,8 +93,7 @@ CASE(three_hung,
 {
     struct cluster c;
     redlock *r = client_start_hasty(&c, 5, 0, DEFAULT_MS);
-    for (int i = 0; i < 3; i++)
-        server_freeze(&c.node[i]);
+    cluster_each(&c, 0, 3, server_freeze);
     check_tries(r, REDLOCK_NOQUORUM, DEFAULT_MS, DEFAULT_MS);
     redlock_report report = {.size = sizeof report};
     redlock_request q = {.size = sizeof q, .report = &report};
@@ -108,8 +104,7 @@ CASE(three_hung,
     for (uint32_t i = 0; i < 3; i++)
         CHECK_INT(REDLOCK_VOTE_TIMEDOUT, report.node[i].vote);
     CHECK(report_votes(&report, REDLOCK_VOTE_GRANTED) >= 1);
-    for (int i = 0; i < 3; i++)
-        server_thaw(&c.node[i]);
+    cluster_each(&c, 0, 3, server_thaw);
     CHECK(client_recovers(r, &c, 5, RECOVERY_MS));
     /* The acquires they had not answered were followed by their rollbacks. */
     CHECK(cluster_await_empty(&c, 1000));
@@ -121,16 +116,13 @@ CASE(three_hung_while_held,
 {
     struct cluster c;
     redlock *r = client_start_hasty(&c, 5, 0, STEADY_MS);
-    redlock_lock *lock = client_lock(r, "x", 20000);
-    CHECK(cluster_await(&c, "redlock:x", 5, 1000));
-    for (int i = 0; i < 3; i++)
-        server_freeze(&c.node[i]);
+    redlock_lock *lock = client_lock_on(r, &c, 5, "x", 20000);
+    cluster_each(&c, 0, 3, server_freeze);
     int64_t start_ms = now_ms();
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_release(lock));
     CHECK_BETWEEN(0, STEADY_MS + SLACK_MS, now_ms() - start_ms);
     redlock_lock_free(lock);
-    for (int i = 0; i < 3; i++)
-        server_thaw(&c.node[i]);
+    cluster_each(&c, 0, 3, server_thaw);
     CHECK(cluster_await_empty(&c, 2000));
     redlock_close(r);
 }
@@ -139,8 +131,7 @@ CASE(refused_is_told, "The report says connection refused for dead and granted f
 {
     struct cluster c;
     redlock *r = client_start_hasty(&c, 5, 0, STEADY_MS);
-    for (int i = 0; i < 3; i++)
-        server_kill(&c.node[i]);
+    cluster_each(&c, 0, 3, server_kill);
     /* Past the first notice of the closed connection, the new tries are refused. */
     redlock_report report = {.size = sizeof report};
     redlock_request q = {.size = sizeof q, .report = &report, .wait_ms = 500};
@@ -163,8 +154,7 @@ CASE(restarted_in_the_middle, "A lock held over the restart of a node is kept an
 {
     struct cluster c;
     redlock *r = client_start_hasty(&c, 5, 0, STEADY_MS);
-    redlock_lock *lock = client_lock(r, "x", 20000);
-    CHECK(cluster_await(&c, "redlock:x", 5, 1000));
+    redlock_lock *lock = client_lock_on(r, &c, 5, "x", 20000);
     server_restart(&c.node[2]);
     CHECK(redlock_remaining_ms(lock) > 0);
     CHECK_OK(redlock_extend(lock, 20000));
@@ -181,11 +171,9 @@ CASE(all_restarted, "A client survives the restart of every node.")
     struct cluster c;
     redlock *r = client_start_hasty(&c, 5, 0, DEFAULT_MS);
     client_unlock(client_lock(r, "x", 10000));
-    for (int i = 0; i < 5; i++)
-        server_kill(&c.node[i]);
+    cluster_each(&c, 0, 5, server_kill);
     check_tries(r, REDLOCK_NOQUORUM, DEFAULT_MS, DEFAULT_MS);
-    for (int i = 0; i < 5; i++)
-        server_restart_admitted(&c.node[i]);
+    cluster_each(&c, 0, 5, server_restart_admitted);
     CHECK(client_recovers(r, &c, 5, RECOVERY_MS));
     redlock_close(r);
 }
@@ -194,15 +182,13 @@ CASE(waiting_through_an_outage, "A waiter gets the lock soon after a majority is
 {
     struct cluster c;
     redlock *r = client_start_hasty(&c, 5, 0, STEADY_MS);
-    for (int i = 0; i < 3; i++)
-        server_freeze(&c.node[i]);
+    cluster_each(&c, 0, 3, server_freeze);
     redlock_request q = {.size = sizeof q, .wait_ms = 150};
     redlock_lock *lock = NULL;
     int64_t start_ms = now_ms();
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", 10000, &q, &lock));
     CHECK_BETWEEN(150, 170 + SLACK_MS, now_ms() - start_ms);
-    for (int i = 0; i < 3; i++)
-        server_thaw(&c.node[i]);
+    cluster_each(&c, 0, 3, server_thaw);
     q.wait_ms = 5000;
     CHECK_OK(redlock_acquire(r, "x", 10000, &q, &lock));
     client_unlock(lock);

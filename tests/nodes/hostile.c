@@ -12,7 +12,6 @@
 #include "proxy.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum {
     RECOVERY_MS = 15000,

@@ -9,9 +9,7 @@
 #include "clock.h"
 #include "kinds.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { NODES = 3, TTL_MS = 2000, LIFETIMES = 3, LIMIT_MS = 20000 };
 

@@ -74,8 +74,7 @@ CASE(slow_name_joins_later, "The node behind a slow name votes once it is resolv
     struct cluster c;
     start_with_name(&c, 3, "slow.test");
     redlock *r = client_open_warm(&c, REDLOCK_THREAD);
-    redlock_lock *lock = client_lock(r, "x", 20000);
-    CHECK(cluster_await(&c, "redlock:x", 3, 1000));
+    redlock_lock *lock = client_lock_on(r, &c, 3, "x", 20000);
     client_unlock(lock);
     redlock_close(r);
 }

@@ -98,8 +98,7 @@ CASE(password_not_kept_in_buffers,
     redlock_request q = {.size = sizeof q, .wait_ms = 300};
     redlock_lock *lock = NULL;
     CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(r, "held", 10000, &q, &lock));
-    for (int i = 0; i < 3; i++)
-        server_kill(&c.node[i]);
+    cluster_each(&c, 0, 3, server_kill);
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "y", 10000, &q, &lock));
     for (int i = 0; i < MANY; i++)
         redlock_lock_free(locks[i]);

@@ -9,8 +9,6 @@
 
 #include <redlock.h>
 
-#include <stdio.h>
-
 enum {
     PROCESSES = CHECK_SANITIZED ? 16 : 64,
     TURNS = CHECK_SANITIZED ? 21 : 24, /* per process */

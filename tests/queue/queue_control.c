@@ -13,7 +13,6 @@
 #include "waiter.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 
 enum {

@@ -180,14 +180,12 @@ CASE(requests_of_the_dead,
     CHECK(queue_await(&c, "x", KILLED + 1, LIMIT_MS));
     cluster_set(&c, 0, 5, "redlock:x", "another",
                 BRIEF_MS); /* ends while the nodes are stopped */
-    for (int i = 0; i < 5; i++)
-        server_freeze(&c.node[i]);
+    cluster_each(&c, 0, 5, server_freeze);
     CHECK(wait_until(have_requests_of_all, &c, LIMIT_MS));
     for (int i = 0; i < KILLED; i++)
         waiter_kill(&dead[i]);
     sleep_ms(BRIEF_MS);
-    for (int i = 0; i < 5; i++)
-        server_thaw(&c.node[i]);
+    cluster_each(&c, 0, 5, server_thaw);
     int64_t thawed_ns = now_ns();
     CHECK(waiter_await(&next, 2 * LIMIT_MS));
     CHECK_OK(next.news->error);
@@ -281,8 +279,7 @@ CASE(never_a_majority, "A waiter that never reaches a majority leaves no queue e
     struct waiter_terms terms = {
         .name = "x", .ttl_ms = 20000, .wait_ms = 700, .flags = REDLOCK_FAIR};
     cluster_start(&c, 5);
-    for (int i = 2; i < 5; i++)
-        server_kill(&c.node[i]);
+    cluster_each(&c, 2, 3, server_kill);
     cluster_set(&c, 0, 2, "redlock:x", "another", 20000);
     waiter_start(&w, &c, 2, &terms);
     while (!w.news->done) /* by its deadline */

@@ -6,7 +6,6 @@
 #include "script_calls.h"
 
 #include <poll.h>
-#include <stdio.h>
 #include <string.h>
 
 #define QUEUE "redlock.queue:x"

@@ -17,8 +17,7 @@ CASE(flushed_scripts, "SCRIPT FLUSH between two steps does not show in the calle
     struct cluster c;
     redlock *r = client_start(&c, 3, REDLOCK_THREAD);
     for (int i = 0; i < 5; i++) {
-        redlock_lock *lock = client_lock(r, "x", 20000);
-        CHECK(cluster_await(&c, "redlock:x", 3, 1000));
+        redlock_lock *lock = client_lock_on(r, &c, 3, "x", 20000);
         for (int n = 0; n < 3; n++)
             CHECK_STR("OK", server_cmd(&c.node[n], "SCRIPT", "FLUSH", NULL));
         CHECK_OK(redlock_extend(lock, 30000));

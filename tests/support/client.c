@@ -6,7 +6,6 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 redlock_options client_options(const struct cluster *c)
@@ -114,6 +113,16 @@ redlock_lock *client_lock(redlock *r, const char *name, int64_t ttl_ms)
         FAIL("acquire %s: %s: %s; %s", name, redlock_error_name(error), redlock_detail(),
              report_text(&report));
     CHECK(lock != NULL);
+    return lock;
+}
+
+redlock_lock *client_lock_on(redlock *r, const struct cluster *c, int count, const char *name,
+                             int64_t ttl_ms)
+{
+    redlock_lock *lock = client_lock(r, name, ttl_ms);
+    char key[REDLOCK_NAME_MAX + 16];
+    snprintf(key, sizeof key, "redlock:%s", name);
+    CHECK(cluster_await(c, key, count, 1000));
     return lock;
 }
 

@@ -45,6 +45,10 @@ int client_acquire(redlock *r, const char *name, int64_t ttl_ms, const redlock_r
 /* A held lock or a failed case. */
 redlock_lock *client_lock(redlock *r, const char *name, int64_t ttl_ms);
 
+/* A lock held on exactly `count` nodes of the cluster, the last of them a moment later. */
+redlock_lock *client_lock_on(redlock *r, const struct cluster *c, int count, const char *name,
+                             int64_t ttl_ms);
+
 /* Releases and frees: must succeed. */
 void client_unlock(redlock_lock *lock);
 

@@ -44,6 +44,15 @@ void helper_stop(pid_t *pid)
     *pid = 0;
 }
 
+void helpers_join(const pid_t *pids, int count)
+{
+    for (int i = 0; i < count; i++) {
+        int status = -1;
+        CHECK(waitpid(pids[i], &status, 0) == pids[i]);
+        CHECK_INT(0, status);
+    }
+}
+
 struct session {
     struct helper_connection connection;
     void (*serve)(struct helper_connection *);

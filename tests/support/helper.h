@@ -17,6 +17,9 @@ void *helper_memory(size_t size);
 pid_t helper_start(void (*serve)(void *), void *argument);
 void helper_stop(pid_t *pid);
 
+/* Waits until every one of them has ended, with status 0. */
+void helpers_join(const pid_t *pids, int count);
+
 /*
  * Accepts for ever; each connection gets a thread of its own that runs `serve` and closes the
  * descriptor afterwards. `number` counts connections from 1.

@@ -6,7 +6,6 @@
 #include "protocol/pending.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 CASE(requests_come_out_in_order, "Pending requests come out first in, first out.")
 {

@@ -5,7 +5,6 @@
 #include "engine/timers.h"
 
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 enum { TIMERS = 200, STEPS = 200000 };

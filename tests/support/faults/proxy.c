@@ -5,7 +5,7 @@
 #include "clock.h"
 #include "helper.h"
 
-#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
@@ -98,29 +98,13 @@ static bool flush(struct flow *f, int fd, bool one_byte)
     return true;
 }
 
-static int connect_to(int port)
-{
-    struct sockaddr_in address = {
-        .sin_family = AF_INET,
-        .sin_port = htons((uint16_t)port),
-        .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-    };
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) != 0) {
-        close(fd);
-        return -1;
-    }
-    return fd;
-}
-
 static void accept_link(struct state *s)
 {
     int client = accept4(s->proxy->listener, NULL, NULL, SOCK_CLOEXEC);
-    int server = client >= 0 ? connect_to(s->proxy->target) : -1;
+    int server = client >= 0 ? port_connect(s->proxy->target) : -1;
     /* Two small writes must not wait for each other: what delays is told to. */
     int yes = 1;
     setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-    setsockopt(server, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     s->proxy->switches->connections++;
     for (size_t i = 0; i < LINKS_MAX && server >= 0; i++) {
         if (s->link[i].client < 0) {

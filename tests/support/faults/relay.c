@@ -4,7 +4,7 @@
 #include "check.h"
 #include "helper.h"
 
-#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -33,19 +33,8 @@ struct pair {
 
 static FILE *connect_to(int port)
 {
-    struct sockaddr_in address = {
-        .sin_family = AF_INET,
-        .sin_port = htons((uint16_t)port),
-        .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-    };
-    int yes = 1;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) != 0) {
-        close(fd);
-        return NULL;
-    }
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-    return fdopen(fd, "r");
+    int fd = port_connect(port);
+    return fd >= 0 ? fdopen(fd, "r") : NULL;
 }
 
 /* Reads one RESP value of either direction; false when the peer is gone. */

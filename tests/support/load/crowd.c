@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 enum { NODES = 5, TTL_MS = 20000 };
 
@@ -196,11 +195,7 @@ struct crowd *crowd_run(const struct crowd_terms *terms)
     crowd->stop = 1;
     crowd->took_ms = now_ms() - start_ms;
     note_cost(&rest, crowd);
-    for (int i = 0; i < terms->processes; i++) {
-        int status = -1;
-        CHECK(waitpid(pids[i], &status, 0) == pids[i]);
-        CHECK_INT(0, status);
-    }
+    helpers_join(pids, terms->processes);
     CHECK(crowd->count <= crowd->capacity);
     print(crowd);
     return crowd;

@@ -11,8 +11,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
@@ -114,11 +112,7 @@ int fencing_disorders(int acquisitions, int64_t limit_ms)
     for (s.worker = 0; s.worker < WORKERS; s.worker++)
         pids[s.worker] = helper_start(work, &s);
     torment(&s, limit_ms);
-    for (int i = 0; i < WORKERS; i++) {
-        int status = -1;
-        CHECK(waitpid(pids[i], &status, 0) == pids[i]);
-        CHECK_INT(0, status);
-    }
+    helpers_join(pids, WORKERS);
     int found = holds_disorders(s.holds);
     printf("# %d acquisitions by %d processes in %lld ms: %d out of order\n", acquisitions,
            WORKERS, (long long)(now_ms() - start_ms), found);

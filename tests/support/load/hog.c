@@ -8,7 +8,6 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
-#include <sys/wait.h>
 
 enum { NODES = 5, TTL_MS = 20000, TRIERS = 4 };
 
@@ -114,11 +113,7 @@ static int run(void (*others)(void *), int count, uint32_t flags, int services, 
     for (int i = 0; i < count; i++)
         pids[i] = helper_start(others, &hog);
     int served = wait_beside(&hog, services, wait_ms);
-    for (int i = 0; i < count; i++) {
-        int status = -1;
-        CHECK(waitpid(pids[i], &status, 0) == pids[i]);
-        CHECK_INT(0, status);
-    }
+    helpers_join(pids, count);
     return served;
 }
 

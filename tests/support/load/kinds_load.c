@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 enum {
     WORKERS_MAX = 16,
@@ -149,11 +148,7 @@ struct load *load_run(const struct load_spec *spec)
         pids[i] = helper_start(work, &workers[i]);
     }
     torment(l, spec);
-    for (int i = 0; i < spec->workers; i++) {
-        int status = -1;
-        CHECK(waitpid(pids[i], &status, 0) == pids[i]);
-        CHECK_INT(0, status);
-    }
+    helpers_join(pids, spec->workers);
     if (l->count > LOAD_RECORDS_MAX)
         l->count = LOAD_RECORDS_MAX;
     printf("# %d holds by %d processes on %zu nodes, %d attempts failed\n", (int)l->count,

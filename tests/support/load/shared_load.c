@@ -9,7 +9,6 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
-#include <sys/wait.h>
 
 enum { READERS = 6, HOLD_MS = 60, TTL_MS = 5000 };
 
@@ -59,11 +58,7 @@ struct shared_outcome shared_stream(int64_t wait_ms)
     out.readers = s->holds - before;
     redlock_lock_free(lock);
     s->stop = 1;
-    for (int i = 0; i < READERS; i++) {
-        int status = -1;
-        CHECK(waitpid(pids[i], &status, 0) == pids[i]);
-        CHECK_INT(0, status);
-    }
+    helpers_join(pids, READERS);
     redlock_close(r);
     printf("# the writer: %s after %lld ms, %d readers meanwhile\n",
            redlock_error_name(out.error), (long long)out.waited_ms, out.readers);

@@ -42,6 +42,12 @@ void cluster_start(struct cluster *c, size_t count)
     cluster_start_with(c, count, NULL);
 }
 
+void cluster_each(struct cluster *c, size_t first, size_t count, void (*act)(struct server *))
+{
+    for (size_t i = first; i < first + count; i++)
+        act(&c->node[i]);
+}
+
 int cluster_count(const struct cluster *c, const char *key)
 {
     int found = 0;

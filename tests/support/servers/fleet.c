@@ -3,10 +3,8 @@
 
 #include "check.h"
 #include "client.h"
-#include "clock.h"
 
 #include <stdio.h>
-#include <string.h>
 
 void fleet_start(struct fleet *f, size_t count, size_t nodes)
 {

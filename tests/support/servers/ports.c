@@ -4,7 +4,7 @@
 #include "check.h"
 
 #include <arpa/inet.h>
-#include <string.h>
+#include <netinet/tcp.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -60,6 +60,19 @@ int port_listen(const struct port *p)
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     if (bind(fd, (struct sockaddr *)&address, sizeof address) != 0 || listen(fd, 128) != 0)
         FAIL("cannot listen on port %d", p->number);
+    return fd;
+}
+
+int port_connect(int number)
+{
+    int yes = 1;
+    struct sockaddr_in address = loopback(number);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) != 0) {
+        close(fd);
+        return -1;
+    }
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     return fd;
 }
 

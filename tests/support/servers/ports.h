@@ -18,6 +18,9 @@ void port_release(struct port *p);
 /* A listening socket on the reserved port. */
 int port_listen(const struct port *p);
 
+/* A connection to it, without Nagle's delay; -1 when it is refused. */
+int port_connect(int number);
+
 /* Whether this machine has ::1. */
 int port_have_ipv6(void);
 

@@ -88,6 +88,9 @@ void cluster_start_limited(struct cluster *c, size_t count, const char *max_ttl_
 /* Without a marker: they may not vote yet. */
 void cluster_start_young(struct cluster *c, size_t count, const char *const *extra);
 
+/* server_freeze() and the like for nodes [first, first + count). */
+void cluster_each(struct cluster *c, size_t first, size_t count, void (*act)(struct server *));
+
 /* On how many running nodes `key` exists / has exactly this value. */
 int cluster_count(const struct cluster *c, const char *key);
 int cluster_count_value(const struct cluster *c, const char *key, const char *value);
