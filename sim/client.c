@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "core/rules.h"
+#include "engine/ask.h"
+#include "engine/hear.h"
 #include "sim/world.h"
 
 #define MS_NS ((int64_t)1000000)
@@ -50,7 +52,7 @@ static struct rl_session *session_of(const struct sim_client *client,
 {
     struct rl_node *node = &client->engine->node[peer->node];
 
-    return peer->is_ear ? &node->ear.session : &node->session;
+    return peer->is_ear ? &node->subscriber.session : &node->session;
 }
 
 static void peer_fail(struct sim_world *world, struct sim_client *client, struct sim_peer *peer,
@@ -70,14 +72,14 @@ static void peer_fail(struct sim_world *world, struct sim_client *client, struct
     peer->failure_count++;
     peer->retry_at_ns = now_ns + retry_delay_ns(client, peer);
     if (peer->is_ear)
-        rl_ear_disconnected(client->engine, peer->node, now_ns);
+        rl_subscriber_disconnected(client->engine, peer->node);
     else
         rl_engine_disconnected(client->engine, peer->node, vote, kept, now_ns);
 }
 
 static bool is_wanted(const struct sim_client *client, const struct sim_peer *peer)
 {
-    return !peer->is_ear || client->engine->listening;
+    return !peer->is_ear || client->engine->wants_subscribers;
 }
 
 static void peer_tick(struct sim_world *world, struct sim_client *client, struct sim_peer *peer)
@@ -90,7 +92,7 @@ static void peer_tick(struct sim_world *world, struct sim_client *client, struct
             return;
         peer->deadline_ns = now_ns + CONNECT_TIMEOUT_NS;
         if (peer->is_ear)
-            rl_ear_connecting(client->engine, peer->node, now_ns);
+            rl_subscriber_connecting(client->engine, peer->node, now_ns);
         else
             rl_engine_connecting(client->engine, peer->node, now_ns);
         peer->conn = sim_net_connect(world, client, &world->node[peer->node]);
@@ -124,7 +126,7 @@ static bool peer_read(struct sim_world *world, struct sim_client *client, struct
             size = input->size;
         memcpy(room, input->data, size);
         sim_bytes_take(input, size);
-        if ((peer->is_ear ? rl_ear_received(client->engine, peer->node, size, now_ns)
+        if ((peer->is_ear ? rl_subscriber_received(client->engine, peer->node, size, now_ns)
                           : rl_engine_received(client->engine, peer->node, size, now_ns)) < 0) {
             peer_fail(world, client, peer, session->failure, session->failure_text);
             return false;

@@ -120,18 +120,19 @@ redlock_broken_test(leaving core/acquire.c
     [[rl_send(out, RL_OP_LEAVE, rl_all_nodes(lock), lock->round);]] [[(void)out;]])
 
 # Every waiter of a client is sent to the nodes.
-redlock_broken_test(one_place engine/line.c
-    [[is_private ? NULL : find(lines, hash, key);]] [[NULL;]])
+redlock_broken_test(one_place engine/local_queue.c
+    [[is_private ? NULL : find(queues, hash, key);]] [[NULL;]])
 
 # Who has just released may ask again at once, past those who wait.
-redlock_broken_test(courtesy engine/waiting.c
-    [[engine->courtesy[hash % RL_COURTESIES] = (struct rl_courtesy){hash, now_ns + COURTESY_NS};]]
+redlock_broken_test(courtesy engine/local_queue.c
+    [[engine->yield[hash % RL_YIELDS] = (struct rl_yield){hash, now_ns + YIELD_NS};]]
     [[(void)hash;]])
 
 # Who listens too late is not told to look once, nor does who collided look soon by itself.
 redlock_broken_test(late_ears
-    engine/ear.c
-    [[rl_handles_wake(engine, node, engine->ear_count == engine->policy.quorum, now_ns);]]
+    engine/subscriber.c
+    [[rl_local_queues_wake(engine, node, engine->subscriber_count == engine->policy.quorum,
+                         now_ns);]]
     [[(void)now_ns;]]
     core/queue.c [[if (lock->tally.yes_count > 0)
         free_ns =]] [[if (lock->tally.yes_count > 0 && acquisition->ahead_ms == 0)

@@ -130,7 +130,7 @@ static void leave_queue(redlock *client, redlock_lock *lock)
     struct rl_engine *engine = &client->engine;
     struct rl_claim *claim = lock->handle.claim;
 
-    claim->waiter = rl_seeker_of(&lock->handle)->waiter;
+    claim->waiter = rl_acquirer_of(&lock->handle)->waiter;
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
         rl_ask_node(engine, i, claim, NULL, RL_OP_LEAVE, 0, rl_now_ns());
 }
@@ -143,9 +143,9 @@ static int try_queue(struct rl_audit *audit)
 
     if (!lock)
         return REDLOCK_NOMEM;
-    audit->client->engine.listening = true;
-    rl_seeker_of(&lock->handle)->acquisition.ticket = 1;
-    rl_seeker_of(&lock->handle)->waiter = AUDIT_WAITER;
+    audit->client->engine.wants_subscribers = true;
+    rl_acquirer_of(&lock->handle)->acquisition.ticket = 1;
+    rl_acquirer_of(&lock->handle)->waiter = AUDIT_WAITER;
     error = try_rights(audit, lock, queue_ops, audit->queue);
     if (!error)
         leave_queue(audit->client, lock);
@@ -159,7 +159,7 @@ static bool are_ears_settled(struct rl_audit *audit)
     bool settled = true;
 
     for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
-        audit->woken[i] = client->engine.node[i].ear.is_up;
+        audit->woken[i] = client->engine.node[i].subscriber.is_up;
         settled &= audit->woken[i] || audit->rtt_us[i] < 0 || client->ear[i].failure_count > 0;
     }
     return settled;

@@ -14,7 +14,10 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "engine/ask.h"
 #include "engine/engine.h"
+#include "engine/survey.h"
+#include "engine/watch.h"
 #include "io/conn.h"
 #include "io/entropy.h"
 #include "redlock.h"
@@ -188,12 +191,12 @@ bool rl_is_too_late(int64_t wait_deadline_ns);
 /* Every handle, and the spare ones: the engine's lists are of handles, which begin locks. */
 static inline redlock_lock *rl_first_lock(const redlock *client)
 {
-    return (redlock_lock *)client->engine.handles;
+    return (redlock_lock *)LIST_FIRST(&client->engine.handles);
 }
 
 static inline redlock_lock *rl_next_lock(const redlock_lock *lock)
 {
-    return (redlock_lock *)lock->handle.next;
+    return (redlock_lock *)LIST_NEXT(&lock->handle, all);
 }
 
 /* Of several names, the first. */

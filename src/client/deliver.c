@@ -157,7 +157,7 @@ bool rl_deliver_quietly(redlock *client)
 {
     struct rl_handle *handle;
 
-    while ((handle = client->engine.ready_first) != NULL) {
+    while ((handle = TAILQ_FIRST(&client->engine.ready)) != NULL) {
         if (calls_back((redlock_lock *)handle))
             return false;
         deliver(client, (redlock_lock *)rl_engine_take_ready(&client->engine));

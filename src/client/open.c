@@ -152,7 +152,10 @@ static void set_up_conn(redlock *client, struct rl_conn *conn, uint8_t i,
 {
     const struct rl_url *url = &client->url[i];
 
-    conn->engine = &client->engine;
+    conn->session = &client->engine.node[i].session;
+    conn->link = &rl_node_link;
+    conn->owner = &client->engine;
+    conn->tag = i;
     conn->reactor = &client->reactor;
     conn->node = i;
     conn->url = url;
@@ -176,7 +179,9 @@ static void set_up_node(redlock *client, uint8_t i, const redlock_options *o)
     memcpy(node->address, url->printable, sizeof node->address);
     set_up_conn(client, &client->conn[i], i, o);
     set_up_conn(client, &client->ear[i], i, o);
-    client->ear[i].is_ear = true;
+    client->ear[i].session = &node->subscriber.session;
+    client->ear[i].link = &rl_subscriber_link;
+    client->ear[i].tag = RL_REACTOR_SUBSCRIBER + i;
 }
 
 static int set_up(redlock *client, const redlock_options *o)

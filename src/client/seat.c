@@ -83,7 +83,7 @@ static void drive_once(redlock *client, const struct rl_blocked *blocked)
     int count;
 
     rl_send_all(client);
-    timeout_ms = client->engine.ready_first ? 0 : PATIENCE_MS;
+    timeout_ms = rl_engine_has_ready(&client->engine) ? 0 : PATIENCE_MS;
     pthread_mutex_unlock(&client->mutex);
     count = rl_reactor_wait(&client->reactor, events, timeout_ms);
     pthread_mutex_lock(&client->mutex);
@@ -167,7 +167,7 @@ void rl_seat_tell(redlock *client)
 /* Nothing is left to do but to wait. If so, whoever wants something from now on wakes us. */
 static bool may_rest(redlock *client)
 {
-    if (client->pursued > 0 || client->stopping || client->engine.ready_first ||
+    if (client->pursued > 0 || client->stopping || rl_engine_has_ready(&client->engine) ||
         !rl_reactor_may_rest(&client->reactor))
         return false;
     /* As before every sleep: an order that is not seen here was put after this store. */

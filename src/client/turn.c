@@ -59,7 +59,7 @@ void rl_send_now(redlock *client)
 {
     rl_send_all(client);
     /* What ended at once must be told by the one who makes turns. */
-    if (client->engine.ready_first)
+    if (rl_engine_has_ready(&client->engine))
         rl_wake(client);
 }
 
@@ -88,8 +88,8 @@ void rl_serve_events(redlock *client, const struct epoll_event *events, int coun
             rl_release_orphaned(client, now_ns);
         else if (tag < client->engine.policy.node_count)
             rl_conn_ready(&client->conn[tag], events[i].events, now_ns);
-        else if (tag - RL_REACTOR_EAR < client->engine.policy.node_count)
-            rl_conn_ready(&client->ear[tag - RL_REACTOR_EAR], events[i].events, now_ns);
+        else if (tag - RL_REACTOR_SUBSCRIBER < client->engine.policy.node_count)
+            rl_conn_ready(&client->ear[tag - RL_REACTOR_SUBSCRIBER], events[i].events, now_ns);
     }
 }
 
@@ -147,7 +147,7 @@ int rl_turn(redlock *client, int timeout_ms)
      * Sockets before timers: after a pause of the caller, replies may be waiting that came in
      * time, and a node that has long answered must not be taken for a silent one.
      */
-    serve_sockets(client, client->engine.ready_first ? 0 : timeout_ms);
+    serve_sockets(client, rl_engine_has_ready(&client->engine) ? 0 : timeout_ms);
     rl_tick(client, rl_now_ns());
     count = rl_deliver_all(client);
     rl_inbox_serve(client);

@@ -124,7 +124,7 @@ void rl_guard_connected(struct rl_guard *guard);
 void rl_guard_judge(struct rl_guard *guard, const struct rl_facts *facts, int64_t now_ns);
 
 /*
- * The marker, and who the node is, as they stood together with an acquire (G2). Both must be
+ * The marker and the identity of the node as they stood together with an acquire (G2). Both must be
  * what this connection greeted: a snapshot brings an old marker back, and a proxy hides that
  * the server behind it is another incarnation. True: the node may vote.
  */

@@ -31,6 +31,9 @@
 
 #include "core/rules.h"
 #include "engine/engine.h"
+#include "engine/hear.h"
+#include "engine/watch.h"
+#include "protocol/answer.h"
 
 #define CAPACITY_FIRST 64
 
@@ -101,14 +104,14 @@ static void check_max_ttl(const struct rl_session *session, const struct rl_clai
 /* A grant behind our own release, of a node where other clients may wait, belongs to them. */
 static void check_turn(const struct rl_claim *claim, uint8_t node, struct rl_answer *answer)
 {
-    const struct rl_line *line;
+    const struct rl_local_queue *queue;
 
     /* Once the lock is held, a late grant only adds to it. */
-    if (!claim->follows || !claim->handle || claim->handle->lock.state != RL_ACQUIRING ||
+    if (!claim->behind_release || !claim->handle || claim->handle->lock.state != RL_ACQUIRING ||
         !RL_RULE(OUT_OF_TURN))
         return;
-    line = rl_line_of(claim->handle);
-    if (line && (line->unwaited & (1u << node)))
+    queue = rl_local_queue_of(claim->handle);
+    if (queue && (queue->nodes_without_waiters & (1u << node)))
         return;
     answer->vote = REDLOCK_VOTE_HELD;
     answer->out_of_turn = true;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Keeping an eye on the nodes: who may vote, who must be asked again, whose clock stepped. */
+#include "engine/watch.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,25 +31,14 @@ void rl_watch_describe(const struct rl_guard *guard, int64_t now_ns, char *out, 
 
 /* ---- admission (G2) ---- */
 
-static int write_nonce(struct rl_engine *engine, char *out)
-{
-    uint8_t bytes[NONCE_BYTES];
-
-    if (engine->secret(engine->random_data, bytes, sizeof bytes) < 0)
-        return -1;
-    for (size_t i = 0; i < sizeof bytes; i++)
-        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
-    return 0;
-}
-
 /*
- * First who the node is now, then the probation, then, after the guard time, the marker. Each
+ * First the node's identity, then the probation, then, after the guard time, the marker. Each
  * question waits for the answer of the one before, and none is repeated within a second: a node
  * that refuses them must not be hammered.
  */
 static void seek_admission(struct rl_engine *engine, struct rl_session *session, int64_t now_ns)
 {
-    char nonce[2 * NONCE_BYTES + 1];
+    char nonce[2 * NONCE_BYTES + 1] = "";
 
     if (session->check_asked || session->admission_asked)
         return;
@@ -60,7 +50,7 @@ static void seek_admission(struct rl_engine *engine, struct rl_session *session,
         now_ns - session->admission_asked_ns < ADMISSION_EVERY_NS)
         return;
     if (!session->guard.probation[0]) {
-        if (write_nonce(engine, nonce) == 0)
+        if (rl_engine_draw_hex(engine, NONCE_BYTES, nonce) == 0)
             rl_vetting_probe(session, nonce, now_ns);
     } else if (rl_guard_wants_admission(&session->guard, now_ns)) {
         rl_vetting_admit(session, now_ns);

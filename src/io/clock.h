@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The only source of time: CLOCK_BOOTTIME, which nobody can set and which goes on in suspend. */
+/* The only source of time: CLOCK_BOOTTIME, which cannot be set and goes on in suspend. */
 #ifndef RL_IO_CLOCK_H
 #define RL_IO_CLOCK_H
 

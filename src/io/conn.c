@@ -24,21 +24,9 @@ void rl_conn_init(struct rl_conn *conn)
     conn->retry_at_ns = 0;
 }
 
-struct rl_session *rl_conn_session(const struct rl_conn *conn)
-{
-    struct rl_node *node = &conn->engine->node[conn->node];
-
-    return conn->is_ear ? &node->ear.session : &node->session;
-}
-
-uint32_t rl_conn_tag(const struct rl_conn *conn)
-{
-    return conn->is_ear ? RL_REACTOR_EAR + conn->node : conn->node;
-}
-
 /*
  * Out of the epoll set first: closing alone does not take it out while a forked child still has
- * a copy, and a socket that nobody owns would wake us for ever.
+ * a copy, and a socket without an owner would wake us for ever.
  */
 static void close_socket(struct rl_conn *conn)
 {
@@ -65,14 +53,13 @@ void rl_conn_close(struct rl_conn *conn)
 static int64_t retry_delay_ns(struct rl_conn *conn)
 {
     int64_t bound_ns = RETRY_FIRST_NS;
-    uint32_t random;
 
     for (uint32_t i = 1; i < conn->failure_count && bound_ns < RETRY_MAX_NS; i++)
         bound_ns *= 2;
     if (bound_ns > RETRY_MAX_NS)
         bound_ns = RETRY_MAX_NS;
-    conn->engine->random(conn->engine->random_data, &random, sizeof random);
-    return bound_ns / 2 + bound_ns / 2 * (int64_t)(random >> 16) / 65536;
+    return bound_ns / 2 +
+           bound_ns / 2 * (int64_t)(conn->link->random(conn->owner) >> 16) / 65536;
 }
 
 void rl_conn_fail(struct rl_conn *conn, enum redlock_vote vote, const char *text,
@@ -85,10 +72,7 @@ void rl_conn_fail(struct rl_conn *conn, enum redlock_vote vote, const char *text
     rl_conn_close(conn);
     conn->failure_count++;
     conn->retry_at_ns = now_ns + retry_delay_ns(conn);
-    if (conn->is_ear)
-        rl_ear_disconnected(conn->engine, conn->node, now_ns);
-    else
-        rl_engine_disconnected(conn->engine, conn->node, vote, kept, now_ns);
+    conn->link->disconnected(conn->owner, conn->node, vote, kept, now_ns);
 }
 
 void rl_conn_fail_errno(struct rl_conn *conn, int error, int64_t now_ns)
@@ -103,8 +87,7 @@ void rl_conn_fail_errno(struct rl_conn *conn, int error, int64_t now_ns)
 static void transport_up(struct rl_conn *conn, int64_t now_ns)
 {
     conn->state = RL_CONN_OPEN;
-    if (!conn->is_ear)
-        rl_engine_connected(conn->engine, conn->node, now_ns);
+    conn->link->connected(conn->owner, conn->node, now_ns);
     rl_conn_flush(conn, now_ns);
 }
 
@@ -151,7 +134,7 @@ static bool connect_to(struct rl_conn *conn, int family, const struct sockaddr *
     }
     if (connect(conn->fd, address, size) == 0 || errno == EINPROGRESS) {
         conn->wants_write = true;
-        if (rl_reactor_add(conn->reactor, conn->fd, EPOLLIN | EPOLLOUT, rl_conn_tag(conn)) == 0)
+        if (rl_reactor_add(conn->reactor, conn->fd, EPOLLIN | EPOLLOUT, conn->tag) == 0)
             return true;
     }
 
@@ -200,15 +183,10 @@ static void check_resolved(struct rl_conn *conn, int64_t now_ns)
 
 static void start(struct rl_conn *conn, int64_t now_ns)
 {
-    struct rl_session *session = rl_conn_session(conn);
-
     conn->deadline_ns = now_ns + conn->connect_timeout_ns;
-    if (conn->is_ear)
-        rl_ear_connecting(conn->engine, conn->node, now_ns);
-    else
-        rl_engine_connecting(conn->engine, conn->node, now_ns);
+    conn->link->connecting(conn->owner, conn->node, now_ns);
     /* No memory for the greeting: a connection without it would be silent for ever. */
-    if (session->state == RL_SESSION_DOWN) {
+    if (conn->session->state == RL_SESSION_DOWN) {
         rl_conn_fail(conn, REDLOCK_VOTE_ERROR, "out of memory", now_ns);
         return;
     }
@@ -240,27 +218,22 @@ static void give_up_connecting(struct rl_conn *conn, int64_t now_ns)
 
 static void check_open(struct rl_conn *conn, int64_t now_ns)
 {
+    int64_t stalled_ms = conn->link->stalled_ms(conn->owner, conn->node, now_ns);
     char text[REDLOCK_TEXT_MAX];
 
-    if (rl_conn_session(conn)->state == RL_SESSION_UP)
+    if (conn->session->state == RL_SESSION_UP)
         conn->failure_count = 0;
-    if (conn->is_ear || !rl_engine_is_stalled(conn->engine, conn->node, now_ns))
+    if (stalled_ms == 0)
         return;
-    snprintf(text, sizeof text, "no answer for %lld ms",
-             (long long)(conn->engine->stall_ns / RL_NS_PER_MS));
+    snprintf(text, sizeof text, "no answer for %lld ms", (long long)stalled_ms);
     rl_conn_fail(conn, REDLOCK_VOTE_TIMEDOUT, text, now_ns);
-}
-
-static bool is_wanted(const struct rl_conn *conn)
-{
-    return !conn->is_ear || conn->engine->listening;
 }
 
 void rl_conn_tick(struct rl_conn *conn, int64_t now_ns)
 {
     switch (conn->state) {
     case RL_CONN_WAITING:
-        if (is_wanted(conn) && now_ns >= conn->retry_at_ns)
+        if (conn->link->is_wanted(conn->owner) && now_ns >= conn->retry_at_ns)
             start(conn, now_ns);
         return;
     case RL_CONN_RESOLVING:
@@ -283,7 +256,7 @@ int64_t rl_conn_next_ns(const struct rl_conn *conn)
 {
     switch (conn->state) {
     case RL_CONN_WAITING:
-        return is_wanted(conn) ? conn->retry_at_ns : RL_NEVER_NS;
+        return conn->link->is_wanted(conn->owner) ? conn->retry_at_ns : RL_NEVER_NS;
     case RL_CONN_OPEN:
         return RL_NEVER_NS;
     default:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * One connection to one node: resolve, connect, TLS, bytes both ways, and coming back after a
- * failure. Everything is non-blocking; the engine's session is told what happens.
+ * failure. Everything is non-blocking; the owner of the session is told what happens.
  *
  *     WAITING -> RESOLVING -> CONNECTING -> (HANDSHAKE) -> OPEN
  *        ^___________|____________|______________|___________|  failure, with backoff
@@ -9,10 +9,11 @@
 #ifndef RL_IO_CONN_H
 #define RL_IO_CONN_H
 
-#include "engine/engine.h"
 #include "io/reactor.h"
 #include "io/resolve.h"
 #include "io/tls.h"
+#include "protocol/link.h"
+#include "protocol/session.h"
 #include "protocol/url.h"
 
 enum rl_conn_state {
@@ -24,10 +25,12 @@ enum rl_conn_state {
 };
 
 struct rl_conn {
-    struct rl_engine *engine;
-    struct rl_reactor *reactor;
+    struct rl_session *session; /* what it carries */
+    const struct rl_link *link; /* the session's owner: */
+    void *owner;
     uint8_t node;
-    bool is_ear; /* the connection that only listens; made when somebody has to wait */
+    struct rl_reactor *reactor;
+    uint32_t tag; /* what the reactor calls it */
     const struct rl_url *url;
     struct rl_tls_context *tls_context; /* NULL: plain */
     const char *tls_name;               /* the name to verify */
@@ -59,12 +62,7 @@ void rl_conn_ready(struct rl_conn *conn, uint32_t events, int64_t now_ns);
 /* Sends what the session has. */
 void rl_conn_flush(struct rl_conn *conn, int64_t now_ns);
 
-/* The session that this connection carries. */
-struct rl_session *rl_conn_session(const struct rl_conn *conn);
-/* What the reactor calls it. */
-uint32_t rl_conn_tag(const struct rl_conn *conn);
-
-/* Closes everything; the session is not told. */
+/* Closes everything; the owner is not told. */
 void rl_conn_close(struct rl_conn *conn);
 
 #endif

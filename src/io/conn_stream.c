@@ -19,7 +19,7 @@ void rl_conn_want_write(struct rl_conn *conn, bool wanted)
     if (conn->wants_write == wanted)
         return;
     /* Remembered as it really is: otherwise a socket that is ready would wake us for ever. */
-    if (rl_reactor_change(conn->reactor, conn->fd, events, rl_conn_tag(conn)) == 0)
+    if (rl_reactor_change(conn->reactor, conn->fd, events, conn->tag) == 0)
         conn->wants_write = wanted;
 }
 
@@ -84,7 +84,7 @@ static void flush_encrypted(struct rl_conn *conn, struct rl_session *session, in
 
 void rl_conn_flush(struct rl_conn *conn, int64_t now_ns)
 {
-    struct rl_session *session = rl_conn_session(conn);
+    struct rl_session *session = conn->session;
     const char *bytes;
     size_t size;
 
@@ -134,10 +134,8 @@ static ssize_t receive_some(struct rl_conn *conn, char *bytes, size_t size, int6
 /* -1: the session did not like it, and the connection is over. */
 static int pass_on(struct rl_conn *conn, size_t size, int64_t now_ns)
 {
-    struct rl_session *session = rl_conn_session(conn);
-
-    int status = conn->is_ear ? rl_ear_received(conn->engine, conn->node, size, now_ns)
-                              : rl_engine_received(conn->engine, conn->node, size, now_ns);
+    struct rl_session *session = conn->session;
+    int status = conn->link->received(conn->owner, conn->node, size, now_ns);
 
     if (status == 0)
         return 0;
@@ -147,7 +145,7 @@ static int pass_on(struct rl_conn *conn, size_t size, int64_t now_ns)
 
 static void receive_plain(struct rl_conn *conn)
 {
-    struct rl_session *session = rl_conn_session(conn);
+    struct rl_session *session = conn->session;
 
     for (int i = 0; i < READS_PER_TURN; i++) {
         char *room;
@@ -162,7 +160,7 @@ static void receive_plain(struct rl_conn *conn)
 
 static int decrypt(struct rl_conn *conn, int64_t now_ns)
 {
-    struct rl_session *session = rl_conn_session(conn);
+    struct rl_session *session = conn->session;
 
     for (;;) {
         char *room;

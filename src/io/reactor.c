@@ -90,7 +90,7 @@ void rl_reactor_arm(struct rl_reactor *reactor, int64_t due_ns)
 
 int rl_reactor_patience_ms(const struct rl_reactor *reactor, int timeout_ms)
 {
-    /* Without its timer nobody would wake us for a deadline: we look at the clock instead. */
+    /* Without its timer no event comes for a deadline: we look at the clock instead. */
     if (reactor->unarmed && (timeout_ms < 0 || timeout_ms > UNARMED_WAIT_MS))
         return UNARMED_WAIT_MS;
     return timeout_ms;

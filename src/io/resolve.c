@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /*
- * One lookup. The caller and the thread each hold a reference; whoever lets go last frees.
+ * One lookup. The caller and the thread each hold a reference; the last to let go frees.
  * getaddrinfo() cannot be interrupted, so a caller that loses interest just leaves.
  */
 struct rl_resolve {
@@ -135,7 +135,7 @@ int rl_resolve_start(const char *host, const char *port, int wake_fd, struct rl_
         goto cleanup;
     }
 
-    /* AI_NUMERICHOST reads addresses and fails on names without asking anybody. */
+    /* AI_NUMERICHOST reads addresses and fails on names without asking a resolver. */
     r->error = look_up(host, port, AI_NUMERICHOST, &r->list);
     r->system_error = errno;
     if (r->error != EAI_NONAME) {

@@ -259,7 +259,7 @@ void rl_tls_free(struct rl_tls *tls)
 
 /*
  * After a call of OpenSSL that did not succeed: 0 if it only wants more input, else -1 and the
- * connection is broken. Leaves the thread's error queue empty, for whoever uses it next.
+ * connection is broken. Leaves the thread's error queue empty, for its next user.
  */
 static int judge(struct rl_tls *tls, int result)
 {

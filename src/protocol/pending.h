@@ -12,7 +12,7 @@
 #define RL_PENDING_MAX 65536 /* a power of two */
 
 struct rl_pending {
-    void *subject; /* whose request; NULL for the greeting */
+    void *subject; /* the claim it is about; NULL for the session's own requests */
     uint32_t round;
     uint16_t op;    /* enum rl_op, or a step of the greeting */
     bool by_script; /* how it was asked */

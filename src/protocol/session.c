@@ -158,7 +158,7 @@ static int refuse(struct rl_session *session, const char *why)
     return -1;
 }
 
-/* A reply that nobody asked for: the server says why it will not serve us, or is no server. */
+/* An unsolicited reply: the server says why it will not serve us, or is no server. */
 static int refuse_unsolicited(struct rl_session *session, const struct rl_reply *reply)
 {
     if (reply->scalar.type != RL_REPLY_ERROR)

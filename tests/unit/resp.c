@@ -300,7 +300,8 @@ CASE(agrees_with_hiredis, "Random and mutated input: what we accept, hiredis rea
 CASE(encodes_commands, "A command is an array of bulks, binary arguments included.")
 {
     static const char expected[] = "*3\r\n$3\r\nSET\r\n$4\r\na\0\r\n\r\n$0\r\n\r\n";
-    struct rl_command command = {3, {{"SET", 3}, {"a\0\r\n", 4}, {"", 0}}, 0, false};
+    struct rl_command command = {.argument_count = 3,
+                                 .argument = {{"SET", 3}, {"a\0\r\n", 4}, {"", 0}}};
     char out[128];
     size_t size = rl_resp_encoded_size(&command);
     CHECK_INT(sizeof expected - 1, size);
@@ -315,7 +316,8 @@ CASE(encodes_sizes, "The predicted size is the size, whatever the lengths of arg
                                    101, 999, 1000, 9999, 10000, 11999};
     memset(argument, 'x', sizeof argument);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        struct rl_command command = {2, {{"GET", 3}, {argument, sizes[i]}}, 0, false};
+        struct rl_command command = {.argument_count = 2,
+                                     .argument = {{"GET", 3}, {argument, sizes[i]}}};
         size_t size = rl_resp_encoded_size(&command);
         CHECK(rl_resp_encode(&command, out) == out + size);
         char head[32];

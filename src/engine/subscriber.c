@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "engine/subscriber.h"
+
+#include <string.h>
+
+#include "engine/engine.h"
+
+void rl_subscriber_connecting(struct rl_engine *engine, uint8_t node, int64_t now_ns)
+{
+    struct rl_subscriber *subscriber = &engine->node[node].subscriber;
+
+    if (!subscriber->session.input) {
+        subscriber->login = engine->node[node].login;
+        subscriber->login.channel = engine->channel;
+        if (rl_session_init(&subscriber->session, &subscriber->login) < 0)
+            return;
+    }
+    if (rl_session_begin(&subscriber->session, now_ns) < 0)
+        rl_session_end(&subscriber->session);
+}
+
+void rl_subscriber_disconnected(struct rl_engine *engine, uint8_t node)
+{
+    struct rl_subscriber *subscriber = &engine->node[node].subscriber;
+    struct rl_pending request;
+
+    rl_session_end(&subscriber->session);
+    while (rl_session_take_unanswered(&subscriber->session, &request))
+        ;
+    if (subscriber->is_up)
+        engine->subscriber_count--;
+    subscriber->is_up = false;
+}
+
+/* Digits up to the end or to what follows them; -1: none. */
+static int64_t read_number(struct rl_slice text, size_t *at)
+{
+    int64_t number = 0;
+    size_t start = *at;
+
+    for (; *at < text.size && text.data[*at] >= '0' && text.data[*at] <= '9'; ++*at) {
+        if (number > INT64_MAX / 10 - 1)
+            return -1;
+        number = number * 10 + (text.data[*at] - '0');
+    }
+    return *at > start ? number : -1;
+}
+
+/* The message is the waiter's name, and "#slot" when a semaphore's slot became free. */
+static void wake(struct rl_engine *engine, uint8_t node, struct rl_slice name, int64_t now_ns)
+{
+    size_t at = 1 + RL_CLIENT_ID_SIZE + 1;
+    struct rl_local_queue *queue;
+    int64_t number;
+    int64_t slot = 0;
+
+    if (name.size <= at || memcmp(name.data + 1, engine->id, RL_CLIENT_ID_SIZE) != 0)
+        return;
+    number = read_number(name, &at);
+    if (at < name.size && name.data[at] == '#') {
+        at++;
+        slot = read_number(name, &at);
+    }
+    queue =
+        number < 0 ? NULL : rl_local_queue_by_number(&engine->local_queues, (uint64_t)number);
+    if (queue)
+        rl_local_queue_wake(engine, queue, (uint16_t)(1u << node),
+                            slot > 0 && slot <= REDLOCK_SLOTS_MAX ? (uint16_t)slot : 0, now_ns);
+}
+
+static void hear(struct rl_engine *engine, uint8_t node, const struct rl_reply *reply,
+                 int64_t now_ns)
+{
+    if (reply->element_count == 3 && reply->element[2].type == RL_REPLY_BULK)
+        wake(engine, node, reply->element[2].text, now_ns);
+}
+
+/* Earlier messages were missed: sleeping waiters look once, when a quorum of nodes is heard. */
+static void note_up(struct rl_engine *engine, uint8_t node, int64_t now_ns)
+{
+    struct rl_subscriber *subscriber = &engine->node[node].subscriber;
+
+    if (subscriber->is_up || subscriber->session.state != RL_SESSION_UP)
+        return;
+    subscriber->is_up = true;
+    engine->subscriber_count++;
+    rl_local_queues_wake(engine, node, engine->subscriber_count == engine->policy.quorum,
+                         now_ns);
+}
+
+int rl_subscriber_received(struct rl_engine *engine, uint8_t node, size_t size, int64_t now_ns)
+{
+    struct rl_subscriber *subscriber = &engine->node[node].subscriber;
+    struct rl_pending entry;
+    struct rl_reply reply;
+    int status;
+
+    rl_session_received(&subscriber->session, size);
+    while ((status = rl_session_next(&subscriber->session, &entry, &reply, now_ns)) > 0)
+        hear(engine, node, &reply, now_ns);
+    note_up(engine, node, now_ns);
+    return status;
+}
+
+/* ---- for the transport ---- */
+
+static void link_connecting(void *owner, uint8_t node, int64_t now_ns)
+{
+    rl_subscriber_connecting(owner, node, now_ns);
+}
+
+static void link_connected(void *owner, uint8_t node, int64_t now_ns)
+{
+    (void)owner, (void)node, (void)now_ns;
+}
+
+static void link_disconnected(void *owner, uint8_t node, enum redlock_vote vote,
+                              const char *text, int64_t now_ns)
+{
+    (void)vote, (void)text, (void)now_ns;
+    rl_subscriber_disconnected(owner, node);
+}
+
+static int link_received(void *owner, uint8_t node, size_t size, int64_t now_ns)
+{
+    return rl_subscriber_received(owner, node, size, now_ns);
+}
+
+static bool link_is_wanted(const void *owner)
+{
+    return ((const struct rl_engine *)owner)->wants_subscribers;
+}
+
+/* Silence is what it is there for. */
+static int64_t link_stalled_ms(const void *owner, uint8_t node, int64_t now_ns)
+{
+    (void)owner, (void)node, (void)now_ns;
+    return 0;
+}
+
+const struct rl_link rl_subscriber_link = {
+    .connecting = link_connecting,
+    .connected = link_connected,
+    .disconnected = link_disconnected,
+    .received = link_received,
+    .is_wanted = link_is_wanted,
+    .stalled_ms = link_stalled_ms,
+    .random = rl_engine_link_random,
+};
