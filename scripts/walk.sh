@@ -10,18 +10,20 @@ build=build/walk
 jobs=${JOBS:-2}
 
 cmake -S . -B "$build" -DCMAKE_BUILD_TYPE=Debug -DREDLOCK_WERROR=OFF \
-    -DCMAKE_C_FLAGS="-O0 -g -finstrument-functions" >/dev/null
+    -DCMAKE_C_FLAGS="-O0 -gdwarf-4 -finstrument-functions" >/dev/null
 cmake --build "$build" --parallel "$jobs" --target redlock_static redlock >"$build/log" 2>&1 || {
     tail -20 "$build/log" >&2
     exit 1
 }
-${CC:-cc} -g -no-pie -Iinclude -o "$build/cycles" scripts/walk.c "$build/libredlock.a" \
+${CC:-cc} -gdwarf-4 -no-pie -Iinclude -o "$build/cycles" scripts/walk.c "$build/libredlock.a" \
     -lssl -lcrypto -lpthread
 
 "$build/redlock" dev -n 5 -- "$build/cycles" >"$build/addresses"
-# Two lines an address: the function, then FILE:LINE.
+# Two lines an address: the function, then FILE:LINE. An inline function has an address in every
+# file that uses it, and counts once.
 grep '^0x' "$build/addresses" | addr2line -f -e "$build/cycles" | paste - - |
-    sed -n "s|^\([^	]*\)	$PWD/src/\([^:]*\):.*|\2 \1|p" >"$build/functions"
+    sed -n "s|^\([^	]*\)	$PWD/src/\([^:]*\):.*|\2 \1|p" |
+    awk '!seen[$0]++' >"$build/functions"
 
 awk '
 $1 != file {

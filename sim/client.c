@@ -72,7 +72,7 @@ static void peer_fail(struct sim_world *world, struct sim_client *client, struct
     peer->failure_count++;
     peer->retry_at_ns = now_ns + retry_delay_ns(client, peer);
     if (peer->is_ear)
-        rl_subscriber_disconnected(client->engine, peer->node);
+        rl_subscriber_disconnected(client->engine, peer->node, vote, kept, now_ns);
     else
         rl_engine_disconnected(client->engine, peer->node, vote, kept, now_ns);
 }
@@ -105,7 +105,7 @@ static void peer_tick(struct sim_world *world, struct sim_client *client, struct
     case SIM_PEER_OPEN:
         if (session_of(client, peer)->state == RL_SESSION_UP)
             peer->failure_count = 0;
-        if (!peer->is_ear && rl_engine_is_stalled(client->engine, peer->node, now_ns))
+        if (!peer->is_ear && rl_engine_stalled_ms(client->engine, peer->node, now_ns) > 0)
             peer_fail(world, client, peer, REDLOCK_VOTE_TIMEDOUT, "no answer, given up");
         return;
     }

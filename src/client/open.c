@@ -181,6 +181,7 @@ static void set_up_node(redlock *client, uint8_t i, const redlock_options *o)
     set_up_conn(client, &client->ear[i], i, o);
     client->ear[i].session = &node->subscriber.session;
     client->ear[i].link = &rl_subscriber_link;
+    client->ear[i].wanted = &client->engine.wants_subscribers;
     client->ear[i].tag = RL_REACTOR_SUBSCRIBER + i;
 }
 

@@ -142,6 +142,12 @@ bool rl_guard_wants_admission(const struct rl_guard *guard, int64_t now_ns);
 /* May the node's new grants be counted now? Ends a quarantine whose time has come. */
 bool rl_guard_check_vote(struct rl_guard *guard, int64_t now_ns);
 
+/* It votes, and neither its memory nor its clock is in doubt. */
+static inline bool rl_guard_is_voting(const struct rl_guard *guard)
+{
+    return guard->state == RL_GUARD_VOTING && guard->step_ns == 0;
+}
+
 /* When the quarantine ends if nothing happens; INT64_MAX: not by itself. */
 int64_t rl_guard_ends_ns(const struct rl_guard *guard);
 

@@ -66,7 +66,8 @@ static int begin_claim(struct rl_engine *engine, struct rl_handle *handle, int64
         claim->ticket = acquirer->acquisition.ticket;
         claim->waiter = claim->ticket ? acquirer->waiter : 0;
         claim->contended = claim->ticket != 0;
-        claim->behind_release = rl_may_follow_release(engine, handle, now_ns);
+        claim->behind_release =
+            acquirer->behind_release && rl_may_follow_release(engine, handle, now_ns);
     }
     return REDLOCK_OK;
 }
@@ -297,7 +298,7 @@ uint16_t rl_ask_nodes(struct rl_engine *engine, struct rl_handle *handle,
             continue;
         /* In front: a clock that was set must be known before the vote that leans on it. */
         if (op == RL_OP_ACQUIRE || op == RL_OP_EXTEND)
-            rl_watch_use(engine, i, now_ns);
+            rl_watch_before_use(engine, i, now_ns);
         fill_node(engine, handle, i, now_ns, &request);
         rl_command_write(&words, abilities, &command);
         /* A rollback too goes on this connection, behind what it takes back (A5). */

@@ -82,6 +82,11 @@ static inline bool rl_engine_has_ready(const struct rl_engine *engine)
     return !TAILQ_EMPTY(&engine->ready);
 }
 
+/* Connected, asked, and silent for so long that the driver should close it: how long; 0: not. */
+int64_t rl_engine_stalled_ms(const struct rl_engine *engine, uint8_t node, int64_t now_ns);
+
+/* A number that may be guessed. */
+uint32_t rl_engine_draw_random(struct rl_engine *engine);
 /* Random bytes that cannot be guessed, two characters each, not terminated. -1: there are none. */
 int rl_engine_draw_hex(struct rl_engine *engine, size_t byte_count, char *out);
 

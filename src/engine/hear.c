@@ -209,7 +209,7 @@ int rl_engine_received(struct rl_engine *engine, uint8_t node, size_t size, int6
     if (at->session.state == RL_SESSION_UP)
         at->warming = false;
     if (status == 0)
-        rl_watch_heard(engine, node, now_ns);
+        rl_watch_after_replies(engine, node, now_ns);
     return status;
 }
 

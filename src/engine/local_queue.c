@@ -288,8 +288,8 @@ bool rl_may_follow_release(const struct rl_engine *engine, const struct rl_handl
 {
     const struct rl_claim *claim = handle->claim;
 
-    return rl_acquirer_of(handle)->behind_release && claim->kind == REDLOCK_MUTEX &&
-           claim->name_count == 1 && !rl_is_yielding(engine, handle, now_ns);
+    return claim->kind == REDLOCK_MUTEX && claim->name_count == 1 &&
+           !rl_is_yielding(engine, handle, now_ns);
 }
 
 void rl_local_queue_note_release(struct rl_engine *engine, uint8_t node,

@@ -92,65 +92,11 @@ void rl_engine_disconnected(struct rl_engine *engine, uint8_t node, enum redlock
     rl_hear_nothing(engine, node, nothing_was_sent, now_ns);
 }
 
-bool rl_engine_is_stalled(const struct rl_engine *engine, uint8_t node, int64_t now_ns)
-{
-    const struct rl_node *at = &engine->node[node];
-
-    return at->connected && rl_session_is_waiting(&at->session) &&
-           now_ns - at->session.progress_ns >= engine->stall_ns;
-}
-
-/* ---- for the transport ---- */
-
-static void link_connecting(void *owner, uint8_t node, int64_t now_ns)
-{
-    rl_engine_connecting(owner, node, now_ns);
-}
-
-static void link_connected(void *owner, uint8_t node, int64_t now_ns)
-{
-    rl_engine_connected(owner, node, now_ns);
-}
-
-static void link_disconnected(void *owner, uint8_t node, enum redlock_vote vote,
-                              const char *text, int64_t now_ns)
-{
-    rl_engine_disconnected(owner, node, vote, text, now_ns);
-}
-
-static int link_received(void *owner, uint8_t node, size_t size, int64_t now_ns)
-{
-    return rl_engine_received(owner, node, size, now_ns);
-}
-
-static bool link_is_wanted(const void *owner)
-{
-    (void)owner;
-    return true;
-}
-
-static int64_t link_stalled_ms(const void *owner, uint8_t node, int64_t now_ns)
-{
-    const struct rl_engine *engine = owner;
-
-    return rl_engine_is_stalled(engine, node, now_ns) ? engine->stall_ns / RL_NS_PER_MS : 0;
-}
-
-uint32_t rl_engine_link_random(void *owner)
-{
-    struct rl_engine *engine = owner;
-    uint32_t random;
-
-    engine->random(engine->random_data, &random, sizeof random);
-    return random;
-}
-
 const struct rl_link rl_node_link = {
-    .connecting = link_connecting,
-    .connected = link_connected,
-    .disconnected = link_disconnected,
-    .received = link_received,
-    .is_wanted = link_is_wanted,
-    .stalled_ms = link_stalled_ms,
-    .random = rl_engine_link_random,
+    .connecting = rl_engine_connecting,
+    .connected = rl_engine_connected,
+    .disconnected = rl_engine_disconnected,
+    .received = rl_engine_received,
+    .stalled_ms = rl_engine_stalled_ms,
+    .random = rl_engine_draw_random,
 };

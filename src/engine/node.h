@@ -48,13 +48,9 @@ void rl_engine_connected(struct rl_engine *engine, uint8_t node, int64_t now_ns)
 /* The connection failed or broke: everything without a reply gets `vote`. */
 void rl_engine_disconnected(struct rl_engine *engine, uint8_t node, enum redlock_vote vote,
                             const char *text, int64_t now_ns);
-/* Connected, asked, and silent for too long: the driver should close it. */
-bool rl_engine_is_stalled(const struct rl_engine *engine, uint8_t node, int64_t now_ns);
 
-/* The same for a transport that does not know the engine; its owner is a struct rl_engine. */
+/* All of it for a transport. */
 extern const struct rl_link rl_node_link;
-/* For the links of an engine. */
-uint32_t rl_engine_link_random(void *owner);
 
 /* Keeps a release for the node's next connection. */
 void rl_node_keep_undelivered(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,

@@ -19,11 +19,13 @@ void rl_subscriber_connecting(struct rl_engine *engine, uint8_t node, int64_t no
         rl_session_end(&subscriber->session);
 }
 
-void rl_subscriber_disconnected(struct rl_engine *engine, uint8_t node)
+void rl_subscriber_disconnected(struct rl_engine *engine, uint8_t node, enum redlock_vote vote,
+                                const char *text, int64_t now_ns)
 {
     struct rl_subscriber *subscriber = &engine->node[node].subscriber;
     struct rl_pending request;
 
+    (void)vote, (void)text, (void)now_ns;
     rl_session_end(&subscriber->session);
     while (rl_session_take_unanswered(&subscriber->session, &request))
         ;
@@ -104,46 +106,23 @@ int rl_subscriber_received(struct rl_engine *engine, uint8_t node, size_t size, 
 
 /* ---- for the transport ---- */
 
-static void link_connecting(void *owner, uint8_t node, int64_t now_ns)
+static void ignore_connected(struct rl_engine *engine, uint8_t node, int64_t now_ns)
 {
-    rl_subscriber_connecting(owner, node, now_ns);
-}
-
-static void link_connected(void *owner, uint8_t node, int64_t now_ns)
-{
-    (void)owner, (void)node, (void)now_ns;
-}
-
-static void link_disconnected(void *owner, uint8_t node, enum redlock_vote vote,
-                              const char *text, int64_t now_ns)
-{
-    (void)vote, (void)text, (void)now_ns;
-    rl_subscriber_disconnected(owner, node);
-}
-
-static int link_received(void *owner, uint8_t node, size_t size, int64_t now_ns)
-{
-    return rl_subscriber_received(owner, node, size, now_ns);
-}
-
-static bool link_is_wanted(const void *owner)
-{
-    return ((const struct rl_engine *)owner)->wants_subscribers;
+    (void)engine, (void)node, (void)now_ns;
 }
 
 /* Silence is what it is there for. */
-static int64_t link_stalled_ms(const void *owner, uint8_t node, int64_t now_ns)
+static int64_t never_stalled_ms(const struct rl_engine *engine, uint8_t node, int64_t now_ns)
 {
-    (void)owner, (void)node, (void)now_ns;
+    (void)engine, (void)node, (void)now_ns;
     return 0;
 }
 
 const struct rl_link rl_subscriber_link = {
-    .connecting = link_connecting,
-    .connected = link_connected,
-    .disconnected = link_disconnected,
-    .received = link_received,
-    .is_wanted = link_is_wanted,
-    .stalled_ms = link_stalled_ms,
-    .random = rl_engine_link_random,
+    .connecting = rl_subscriber_connecting,
+    .connected = ignore_connected,
+    .disconnected = rl_subscriber_disconnected,
+    .received = rl_subscriber_received,
+    .stalled_ms = never_stalled_ms,
+    .random = rl_engine_draw_random,
 };

@@ -20,10 +20,11 @@ struct rl_subscriber {
 
 /* The session stays down when there is no memory. */
 void rl_subscriber_connecting(struct rl_engine *engine, uint8_t node, int64_t now_ns);
-void rl_subscriber_disconnected(struct rl_engine *engine, uint8_t node);
+void rl_subscriber_disconnected(struct rl_engine *engine, uint8_t node, enum redlock_vote vote,
+                                const char *text, int64_t now_ns);
 int rl_subscriber_received(struct rl_engine *engine, uint8_t node, size_t size, int64_t now_ns);
 
-/* The same for a transport that does not know the engine; its owner is a struct rl_engine. */
+/* All of it for a transport. */
 extern const struct rl_link rl_subscriber_link;
 
 #endif

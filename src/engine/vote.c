@@ -131,9 +131,10 @@ static void check_guard(struct rl_session *session, int64_t now_ns, struct rl_an
 {
     struct rl_guard *guard = &session->guard;
     char text[REDLOCK_TEXT_MAX];
-    bool may_vote = answer->has_marker ? rl_guard_marker(guard, answer->marker, answer->present,
-                                                         answer->marker_max_ttl_ms, now_ns)
-                                       : rl_guard_check_vote(guard, now_ns);
+    bool may_vote = answer->has_marker
+                        ? rl_guard_marker(guard, answer->marker, answer->present,
+                                          answer->marker_max_ttl_ms, now_ns)
+                        : rl_guard_is_voting(guard) || rl_guard_check_vote(guard, now_ns);
 
     if (answer->beyond_max_ttl) {
         snprintf(text, sizeof text, "%s", rl_guard_reason_text(RL_GUARD_MAX_TTL_REASON));

@@ -9,7 +9,6 @@
 #include "engine/engine.h"
 #include "protocol/vetting.h"
 
-#define CLOCK_SAMPLE_EVERY_NS RL_NS_PER_S
 #define CHECK_EVERY_NS RL_NS_PER_S
 #define ADMISSION_EVERY_NS RL_NS_PER_S
 #define NONCE_BYTES 8
@@ -59,17 +58,15 @@ static void seek_admission(struct rl_engine *engine, struct rl_session *session,
 
 /* ---- clocks (G6) ---- */
 
-void rl_watch_use(struct rl_engine *engine, uint8_t node, int64_t now_ns)
+void rl_watch_sample(struct rl_engine *engine, uint8_t node, int64_t now_ns)
 {
     struct rl_session *session = &engine->node[node].session;
 
-    if (engine->guard_mode == RL_GUARD_OFF)
-        return;
     if (session->state == RL_SESSION_UP &&
-        now_ns - session->clock_answered_ns >= CLOCK_SAMPLE_EVERY_NS)
+        now_ns - session->clock_answered_ns >= RL_CLOCK_SAMPLE_EVERY_NS)
         rl_vetting_sample_clock(session, now_ns);
-    if (engine->watch_at_ns > now_ns + CLOCK_SAMPLE_EVERY_NS)
-        engine->watch_at_ns = now_ns + CLOCK_SAMPLE_EVERY_NS;
+    if (engine->watch_at_ns > now_ns + RL_CLOCK_SAMPLE_EVERY_NS)
+        engine->watch_at_ns = now_ns + RL_CLOCK_SAMPLE_EVERY_NS;
 }
 
 /* A clock stepped. The others are asked at once: if all did, it was ours that stood still. */
@@ -144,7 +141,7 @@ static bool is_trial_complete(const struct rl_engine *engine, int64_t now_ns)
     return true;
 }
 
-void rl_watch_heard(struct rl_engine *engine, uint8_t node, int64_t now_ns)
+void rl_watch_look(struct rl_engine *engine, uint8_t node, int64_t now_ns)
 {
     struct rl_session *session = &engine->node[node].session;
 
@@ -174,7 +171,7 @@ static bool watch_node(struct rl_engine *engine, struct rl_session *session, int
     if (session->state != RL_SESSION_UP)
         return session->state == RL_SESSION_GREETING;
     /* The tick comes every second, and the last answer came somewhat after the tick before. */
-    if (needed && now_ns - session->clock_answered_ns >= CLOCK_SAMPLE_EVERY_NS / 2)
+    if (needed && now_ns - session->clock_answered_ns >= RL_CLOCK_SAMPLE_EVERY_NS / 2)
         rl_vetting_sample_clock(session, now_ns);
     if (session->guard.state != RL_GUARD_QUARANTINED)
         return needed;
@@ -204,5 +201,5 @@ void rl_watch_tick(struct rl_engine *engine, int64_t now_ns)
     if (engine->clock_trial)
         engine->watch_at_ns = engine->clock_trial_since_ns + engine->policy.node_timeout_ns;
     else if (again)
-        engine->watch_at_ns = now_ns + CLOCK_SAMPLE_EVERY_NS;
+        engine->watch_at_ns = now_ns + RL_CLOCK_SAMPLE_EVERY_NS;
 }

@@ -229,11 +229,16 @@ static void check_open(struct rl_conn *conn, int64_t now_ns)
     rl_conn_fail(conn, REDLOCK_VOTE_TIMEDOUT, text, now_ns);
 }
 
+static bool is_wanted(const struct rl_conn *conn)
+{
+    return !conn->wanted || *conn->wanted;
+}
+
 void rl_conn_tick(struct rl_conn *conn, int64_t now_ns)
 {
     switch (conn->state) {
     case RL_CONN_WAITING:
-        if (conn->link->is_wanted(conn->owner) && now_ns >= conn->retry_at_ns)
+        if (is_wanted(conn) && now_ns >= conn->retry_at_ns)
             start(conn, now_ns);
         return;
     case RL_CONN_RESOLVING:
@@ -256,7 +261,7 @@ int64_t rl_conn_next_ns(const struct rl_conn *conn)
 {
     switch (conn->state) {
     case RL_CONN_WAITING:
-        return conn->link->is_wanted(conn->owner) ? conn->retry_at_ns : RL_NEVER_NS;
+        return is_wanted(conn) ? conn->retry_at_ns : RL_NEVER_NS;
     case RL_CONN_OPEN:
         return RL_NEVER_NS;
     default:

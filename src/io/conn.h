@@ -27,7 +27,8 @@ enum rl_conn_state {
 struct rl_conn {
     struct rl_session *session; /* what it carries */
     const struct rl_link *link; /* the session's owner: */
-    void *owner;
+    struct rl_engine *owner;
+    const bool *wanted; /* should there be a connection at all? NULL: always */
     uint8_t node;
     struct rl_reactor *reactor;
     uint32_t tag; /* what the reactor calls it */
