@@ -22,7 +22,7 @@
 
 #include "core/answer.h"
 #include "engine/pool.h"
-#include "protocol/pending.h"
+#include "protocol/session.h"
 
 struct rl_acquirer;
 struct rl_claim;
