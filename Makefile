@@ -47,6 +47,11 @@ test: ## all tests: release, then ASan and UBSan, then the threaded ones under T
 	@$(call built,tsan)
 	@scripts/test.sh tsan $(TEST_JOBS)
 
+.PHONY: walk
+walk: ## the way of a lock: files and functions of src/ in the order of their first call
+	@scripts/deps.sh run
+	@scripts/walk.sh
+
 .PHONY: check
 check: ## the release tests alone, for the quick round while working
 	@scripts/deps.sh test

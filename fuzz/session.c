@@ -166,7 +166,7 @@ static void pass_time(struct world *world, int64_t by_ns)
 {
     world->now_ns += by_ns;
     for (uint8_t i = 0; i < world->engine.policy.node_count; i++)
-        if (rl_engine_is_stalled(&world->engine, i, world->now_ns))
+        if (rl_engine_stalled_ms(&world->engine, i, world->now_ns) > 0)
             disconnect(world, i, REDLOCK_VOTE_TIMEDOUT, "no answer");
     rl_engine_tick(&world->engine, world->now_ns);
     world_look(world);

@@ -4,6 +4,8 @@
 #define REDLOCK_FUZZ_SESSION_H
 
 #include "engine/engine.h"
+#include "engine/hear.h"
+#include "engine/survey.h"
 #include "evil.h"
 #include "fuzz.h"
 

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "core/rules.h"
+#include "engine/ask.h"
+#include "engine/hear.h"
 #include "sim/world.h"
 
 #define MS_NS ((int64_t)1000000)
@@ -37,7 +39,7 @@ static void peer_fail(struct sim_world *world, struct sim_client *client, struct
     strncpy(kept, text, sizeof kept - 1);
     kept[sizeof kept - 1] = '\0';
     sim_trace(world, "c%u n%u%s: %s", client->index + 1, peer->link.node + 1,
-              peer->link.is_ear ? " (ear)" : "", kept);
+              peer->link.is_subscriber ? " (subscriber)" : "", kept);
     sim_net_client_closes(world, peer->conn);
     peer->conn = NULL;
     peer->state = SIM_PEER_WAITING;
@@ -147,7 +149,7 @@ static void for_each_peer(struct sim_world *world, struct sim_client *client, pe
 {
     for (uint8_t i = 0; i < world->options.node_count; i++) {
         run(world, client, &client->peer[i]);
-        run(world, client, &client->ear[i]);
+        run(world, client, &client->subscriber[i]);
     }
 }
 
@@ -192,12 +194,12 @@ static void arm(struct sim_world *world, struct sim_client *client)
 
     for (uint8_t i = 0; i < world->options.node_count; i++) {
         int64_t peer_ns = peer_next_ns(&client->peer[i]);
-        int64_t ear_ns = peer_next_ns(&client->ear[i]);
+        int64_t subscriber_ns = peer_next_ns(&client->subscriber[i]);
 
         if (peer_ns < next_ns)
             next_ns = peer_ns;
-        if (ear_ns < next_ns)
-            next_ns = ear_ns;
+        if (subscriber_ns < next_ns)
+            next_ns = subscriber_ns;
     }
     client->wake_stamp++;
     if (next_ns == RL_NEVER_NS)
@@ -299,8 +301,8 @@ void sim_client_start(struct sim_world *world, struct sim_client *client)
                      .node = i,
                      .connect_timeout_ns = RL_CONNECT_TIMEOUT_MS * MS_NS},
         };
-        client->ear[i] = client->peer[i];
-        client->ear[i].link.is_ear = true;
+        client->subscriber[i] = client->peer[i];
+        client->subscriber[i].link.is_subscriber = true;
     }
     if (rl_engine_init(client->engine) < 0)
         abort();

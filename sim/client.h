@@ -40,7 +40,7 @@ struct sim_client {
     bool crashes_silently; /* nobody is told that its connections are gone */
     struct rl_engine *engine;
     struct sim_peer peer[SIM_NODES_MAX];
-    struct sim_peer ear[SIM_NODES_MAX];
+    struct sim_peer subscriber[SIM_NODES_MAX];
     struct sim_worker worker[SIM_WORKERS_MAX];
 };
 

@@ -43,16 +43,17 @@ static void break_connection(struct sim_world *world)
 {
     struct sim_client *client = draw_client(world);
     struct sim_node *node = draw_node(world);
-    bool is_ear = sim_chance(&world->rng, 250);
-    struct sim_peer *peer = is_ear ? &client->ear[node->index] : &client->peer[node->index];
+    bool is_subscriber = sim_chance(&world->rng, 250);
+    struct sim_peer *peer =
+        is_subscriber ? &client->subscriber[node->index] : &client->peer[node->index];
     struct sim_conn *conn = client->alive ? peer->conn : NULL;
     uint64_t what = sim_below(&world->rng, 4);
 
     if (!conn || !conn->node_open)
         return;
-    sim_trace(world, "*** the %s of c%u and n%u breaks%s%s", is_ear ? "ear" : "connection",
-              client->index + 1, node->index + 1, what & 1 ? ", requests are lost" : "",
-              what & 2 ? ", replies are lost" : "");
+    sim_trace(world, "*** the %s of c%u and n%u breaks%s%s",
+              is_subscriber ? "subscriber" : "connection", client->index + 1, node->index + 1,
+              what & 1 ? ", requests are lost" : "", what & 2 ? ", replies are lost" : "");
     if (what & 1) {
         sim_net_lose(conn, SIM_UP);
         conn->node_open = false;

@@ -9,6 +9,7 @@
 #include "drive/detail.h"
 #include "drive/enter.h"
 #include "drive/handles.h"
+#include "engine/ask.h"
 #include "io/clock.h"
 #include "protocol/vetting.h"
 
@@ -22,7 +23,7 @@ static const enum rl_op queue_ops[3] = {RL_OP_TICKET, RL_OP_ACQUIRE, RL_OP_RELEA
 /* A waiter of no local queue: a message for it wakes nothing. */
 #define AUDIT_WAITER UINT64_MAX
 /* So long does a connection that listens get to come up. */
-#define EAR_WAIT_NS (500 * (int64_t)RL_NS_PER_MS)
+#define SUBSCRIBER_WAIT_NS (500 * (int64_t)RL_NS_PER_MS)
 
 /* What the nodes answered is judged later; only a question that could not be asked is an error. */
 static int ask(redlock *client, redlock_lock *lock, enum rl_op question,
@@ -131,7 +132,7 @@ static void leave_queue(redlock *client, redlock_lock *lock)
     struct rl_engine *engine = &client->engine;
     struct rl_claim *claim = lock->handle.claim;
 
-    claim->waiter = rl_seeker_of(&lock->handle)->waiter;
+    claim->waiter = rl_acquirer_of(&lock->handle)->waiter;
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
         rl_ask_node(engine, i, claim, NULL, RL_OP_LEAVE, 0, rl_now_ns());
 }
@@ -144,9 +145,9 @@ static int try_queue(struct rl_audit *audit)
 
     if (!lock)
         return REDLOCK_NOMEM;
-    audit->client->engine.listening = true;
-    rl_seeker_of(&lock->handle)->acquisition.ticket = 1;
-    rl_seeker_of(&lock->handle)->waiter = AUDIT_WAITER;
+    audit->client->engine.wants_subscribers = true;
+    rl_acquirer_of(&lock->handle)->acquisition.ticket = 1;
+    rl_acquirer_of(&lock->handle)->waiter = AUDIT_WAITER;
     error = try_rights(audit, lock, queue_ops, audit->queue);
     if (!error)
         leave_queue(audit->client, lock);
@@ -154,15 +155,15 @@ static int try_queue(struct rl_audit *audit)
     return error;
 }
 
-static bool are_ears_settled(struct rl_audit *audit)
+static bool are_subscribers_settled(struct rl_audit *audit)
 {
     redlock *client = audit->client;
     bool settled = true;
 
     for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
-        audit->woken[i] = client->engine.node[i].ear.is_up;
-        settled &=
-            audit->woken[i] || audit->rtt_us[i] < 0 || client->ear[i].link.failure_count > 0;
+        audit->woken[i] = client->engine.node[i].subscriber.is_up;
+        settled &= audit->woken[i] || audit->rtt_us[i] < 0 ||
+                   client->subscriber[i].link.failure_count > 0;
     }
     return settled;
 }
@@ -170,11 +171,11 @@ static bool are_ears_settled(struct rl_audit *audit)
 /* Are we told when a lock becomes free? The listening connections were asked for before. */
 static int try_ears(struct rl_audit *audit, redlock_lock *lock)
 {
-    int64_t end_ns = rl_now_ns() + EAR_WAIT_NS;
+    int64_t end_ns = rl_now_ns() + SUBSCRIBER_WAIT_NS;
     struct rl_survey ping = {0};
     int error = REDLOCK_OK;
 
-    while (!error && !are_ears_settled(audit) && rl_now_ns() < end_ns)
+    while (!error && !are_subscribers_settled(audit) && rl_now_ns() < end_ns)
         error = ask(audit->client, lock, RL_OP_PING, &ping);
     return error;
 }

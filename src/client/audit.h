@@ -5,6 +5,7 @@
 
 #include "core/audit.h"
 #include "drive/client.h"
+#include "engine/survey.h"
 
 #define RL_AUDIT_KINDS 3 /* beside the mutex: shared, re-entrant, semaphore */
 

@@ -5,6 +5,7 @@
 
 #include "client/audit.h"
 #include "client/report.h"
+#include "engine/watch.h"
 #include "io/clock.h"
 
 #define SENTENCE_MAX 256

@@ -22,7 +22,8 @@ static void end_locks(redlock *client, int64_t now_ns)
 static void hurry_orphans(redlock *client)
 {
     for (uint8_t i = 0; i < client->engine.policy.node_count; i++)
-        if (client->conn[i].state == RL_CONN_WAITING && client->engine.node[i].orphan_count > 0)
+        if (client->conn[i].state == RL_CONN_WAITING &&
+            client->engine.node[i].undelivered_count > 0)
             client->conn[i].link.retry_at_ns = 0;
 }
 
@@ -32,9 +33,9 @@ static bool is_drained(const redlock *client)
         const struct rl_session *session = &client->engine.node[i].session;
 
         /* The greeting alone is nothing to wait for, nor is what never left us. */
-        bool worthwhile =
-            client->conn[i].state == RL_CONN_OPEN ||
-            (client->conn[i].state != RL_CONN_WAITING && client->engine.node[i].orphans_sent);
+        bool worthwhile = client->conn[i].state == RL_CONN_OPEN ||
+                          (client->conn[i].state != RL_CONN_WAITING &&
+                           client->engine.node[i].undelivered_sent);
 
         if (worthwhile && rl_pending_count(&session->pending) > session->greeting_left)
             return false;

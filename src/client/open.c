@@ -175,8 +175,8 @@ static void set_up_node(redlock *client, uint8_t i, const redlock_options *o)
     };
     memcpy(node->address, url->printable, sizeof node->address);
     set_up_conn(client, &client->conn[i], i, o);
-    set_up_conn(client, &client->ear[i], i, o);
-    client->ear[i].link.is_ear = true;
+    set_up_conn(client, &client->subscriber[i], i, o);
+    client->subscriber[i].link.is_subscriber = true;
 }
 
 static int set_up(redlock *client, const redlock_options *o)
@@ -240,7 +240,7 @@ int rl_client_open(const redlock_options *o, const struct rl_membership *members
     atomic_init(&client->dozing, true);
     for (int i = 0; i < REDLOCK_NODES_MAX; i++) {
         rl_conn_init(&client->conn[i]);
-        rl_conn_init(&client->ear[i]);
+        rl_conn_init(&client->subscriber[i]);
     }
     pthread_mutex_init(&client->mutex, NULL);
     init_cond(&client->turn_cond);

@@ -4,6 +4,7 @@
 #define RL_CLIENT_QUERY_H
 
 #include "drive/client.h"
+#include "engine/survey.h"
 
 int rl_client_query(redlock *client, const char *name, redlock_info *info,
                     redlock_report *report);

@@ -7,6 +7,7 @@
 #include "client/options.h"
 #include "drive/detail.h"
 #include "drive/enter.h"
+#include "engine/watch.h"
 #include "io/clock.h"
 
 static void describe_node(const struct rl_node *node, const struct rl_node_vote *vote,

@@ -4,6 +4,7 @@
 #define RL_CLIENT_REPORT_H
 
 #include "drive/client.h"
+#include "engine/survey.h"
 
 void rl_report_lock(const redlock_lock *lock, redlock_report *out);
 void rl_report_survey(redlock *client, const struct rl_survey *survey, redlock_report *out);

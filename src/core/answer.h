@@ -32,7 +32,7 @@ struct rl_answer {
     int64_t token;           /* of a fenced grant; 0: none */
     bool has_marker;         /* the marker as it stood together with the acquire: */
     struct rl_slice marker;  /* points into the reply */
-    struct rl_slice present; /* who the node is at that moment; points into the reply */
+    struct rl_slice present; /* the node's identity at that moment; points into the reply */
     int64_t marker_max_ttl_ms;
     bool beyond_max_ttl; /* the node does not allow such a long TTL */
     bool in_quarantine;  /* a renewal by a node that may not grant */

@@ -124,7 +124,7 @@ void rl_guard_connected(struct rl_guard *guard);
 void rl_guard_judge(struct rl_guard *guard, const struct rl_facts *facts, int64_t now_ns);
 
 /*
- * The marker, and who the node is, as they stood together with an acquire (G2). Both must be
+ * The marker and the identity of the node as they stood together with an acquire (G2). Both must be
  * what this connection greeted: a snapshot brings an old marker back, and a proxy hides that
  * the server behind it is another incarnation. True: the node may vote.
  */
@@ -141,6 +141,12 @@ bool rl_guard_wants_admission(const struct rl_guard *guard, int64_t now_ns);
 
 /* May the node's new grants be counted now? Ends a quarantine whose time has come. */
 bool rl_guard_check_vote(struct rl_guard *guard, int64_t now_ns);
+
+/* It votes, and neither its memory nor its clock is in doubt. */
+static inline bool rl_guard_is_voting(const struct rl_guard *guard)
+{
+    return guard->state == RL_GUARD_VOTING && guard->step_ns == 0;
+}
 
 /* When the quarantine ends if nothing happens; INT64_MAX: not by itself. */
 int64_t rl_guard_ends_ns(const struct rl_guard *guard);

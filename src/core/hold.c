@@ -278,15 +278,17 @@ void rl_hold_answer(struct rl_lock *lock, const struct rl_event *event, struct r
 
     if (rl_is_acquire(event->op) && event->round == lock->acquire_round) {
         note_straggler(lock, event, answer, out);
-        rl_queue_straggler(lock, event, out);
-        if (event->round == lock->round)
+        if (lock->unanswered)
+            rl_queue_straggler(lock, event, out);
+        if (lock->terms.fenced && event->round == lock->round)
             rl_token_straggler(lock, event, out);
         return;
     }
     if (event->op == RL_OP_HEAL) {
         if (event->answer.vote == REDLOCK_VOTE_GRANTED)
             lock->carriers |= (uint16_t)(1u << event->node);
-        rl_token_straggler(lock, event, out);
+        if (lock->terms.fenced)
+            rl_token_straggler(lock, event, out);
         if (RL_RULE(HEAL_IS_NO_PROOF) || !lock->extending)
             return;
     } else if (event->op != RL_OP_EXTEND || event->round != lock->round) {

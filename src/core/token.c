@@ -123,7 +123,7 @@ void rl_token_straggler(struct rl_lock *lock, const struct rl_event *event,
     const struct rl_answer *answer = &event->answer;
     bool tells_another = answer->owners_token && answer->owners_token != lock->token;
 
-    if (lock->terms.fenced && lock->terms.kind == REDLOCK_REENTRANT &&
-        answer->vote == REDLOCK_VOTE_GRANTED && (answer->token != lock->token || tells_another))
+    if (lock->terms.kind == REDLOCK_REENTRANT && answer->vote == REDLOCK_VOTE_GRANTED &&
+        (answer->token != lock->token || tells_another))
         rl_send(out, RL_OP_ALIGN, (uint16_t)(1u << event->node), lock->round);
 }

@@ -18,7 +18,7 @@ void rl_client_tear_down(redlock *client)
 {
     for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
         rl_conn_close(&client->conn[i]);
-        rl_conn_close(&client->ear[i]);
+        rl_conn_close(&client->subscriber[i]);
         rl_url_wipe(&client->url[i]);
     }
     rl_engine_free(&client->engine);

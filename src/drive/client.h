@@ -94,7 +94,7 @@ struct redlock {
     struct rl_reactor reactor;
     struct rl_entropy entropy;
     struct rl_conn conn[REDLOCK_NODES_MAX];
-    struct rl_conn ear[REDLOCK_NODES_MAX]; /* the connections that listen */
+    struct rl_conn subscriber[REDLOCK_NODES_MAX]; /* the connections that only listen */
     struct rl_url url[REDLOCK_NODES_MAX];
     struct rl_tls_context *tls;
     /* Copies of the options that the nodes' logins point to. */
@@ -127,12 +127,12 @@ struct redlock {
 /* Every handle, and the spare ones: the engine's lists are of handles, which begin locks. */
 static inline redlock_lock *rl_first_lock(const redlock *client)
 {
-    return (redlock_lock *)client->engine.handles;
+    return (redlock_lock *)LIST_FIRST(&client->engine.handles);
 }
 
 static inline redlock_lock *rl_next_lock(const redlock_lock *lock)
 {
-    return (redlock_lock *)lock->handle.next;
+    return (redlock_lock *)LIST_NEXT(&lock->handle, all);
 }
 
 /* Of several names, the first. */

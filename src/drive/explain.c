@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "drive/detail.h"
+#include "engine/survey.h"
 
 #define NODES_TEXT_MAX 640
 

@@ -52,7 +52,7 @@ static void give_memory_back(redlock *client, redlock_lock *lock)
         free(lock);
         return;
     }
-    lock->handle.next = (struct rl_handle *)client->spare;
+    LIST_NEXT(&lock->handle, all) = (struct rl_handle *)client->spare;
     client->spare = lock;
     client->spare_count++;
 }

@@ -22,7 +22,7 @@ static void flush(redlock *client, int64_t now_ns)
 {
     for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
         rl_conn_flush(&client->conn[i], now_ns);
-        rl_conn_flush(&client->ear[i], now_ns);
+        rl_conn_flush(&client->subscriber[i], now_ns);
     }
 }
 
@@ -35,7 +35,7 @@ static void arm(redlock *client)
 
         if (conn_ns < next_ns)
             next_ns = conn_ns;
-        conn_ns = rl_conn_next_ns(&client->ear[i]);
+        conn_ns = rl_conn_next_ns(&client->subscriber[i]);
         if (conn_ns < next_ns)
             next_ns = conn_ns;
     }
@@ -53,7 +53,7 @@ void rl_tick(redlock *client, int64_t now_ns)
 {
     for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
         rl_conn_tick(&client->conn[i], now_ns);
-        rl_conn_tick(&client->ear[i], now_ns);
+        rl_conn_tick(&client->subscriber[i], now_ns);
     }
     rl_engine_tick(&client->engine, now_ns);
 }
@@ -72,8 +72,9 @@ static void serve_events(redlock *client, const struct epoll_event *events, int 
             rl_release_bound(client, now_ns);
         else if (tag < client->engine.policy.node_count)
             rl_conn_ready(&client->conn[tag], events[i].events, now_ns);
-        else if (tag - RL_REACTOR_EAR < client->engine.policy.node_count)
-            rl_conn_ready(&client->ear[tag - RL_REACTOR_EAR], events[i].events, now_ns);
+        else if (tag - RL_REACTOR_SUBSCRIBER < client->engine.policy.node_count)
+            rl_conn_ready(&client->subscriber[tag - RL_REACTOR_SUBSCRIBER], events[i].events,
+                          now_ns);
     }
 }
 
@@ -111,7 +112,7 @@ int rl_turn(redlock *client, int timeout_ms)
      * Sockets before timers: after a pause of the caller, replies may be waiting that came in
      * time, and a node that has long answered must not be taken for a silent one.
      */
-    serve_sockets(client, client->engine.ready_first ? 0 : timeout_ms);
+    serve_sockets(client, rl_engine_has_ready(&client->engine) ? 0 : timeout_ms);
     rl_tick(client, rl_now_ns());
     count = rl_deliver_all(client);
     rl_orders_carry_out(client);

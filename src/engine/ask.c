@@ -3,18 +3,11 @@
 
 #include "core/rules.h"
 #include "engine/engine.h"
+#include "engine/survey.h"
+#include "engine/watch.h"
+#include "protocol/command.h"
 
 /* ---- claims: every attempt has its own value ---- */
-
-void rl_write_hex(const uint8_t *bytes, size_t size, char *out)
-{
-    static const char hex[] = "0123456789abcdef";
-
-    for (size_t i = 0; i < size; i++) {
-        out[2 * i] = hex[bytes[i] >> 4];
-        out[2 * i + 1] = hex[bytes[i] & 15];
-    }
-}
 
 size_t rl_value_max(uint8_t kind)
 {
@@ -24,13 +17,11 @@ size_t rl_value_max(uint8_t kind)
 /* The slot of a semaphore is part of its value, so that a release by value finds it. */
 int rl_claim_draw_value(struct rl_engine *engine, struct rl_claim *claim, uint16_t slot)
 {
-    uint8_t bytes[RL_VALUE_RANDOM_BYTES];
     char text[RL_VALUE_DRAWN + 1 + RL_DIGITS_MAX];
     char *end = text + RL_VALUE_DRAWN;
 
-    if (engine->secret(engine->random_data, bytes, sizeof bytes) < 0)
+    if (rl_engine_draw_hex(engine, RL_VALUE_RANDOM_BYTES, text) < 0)
         return -1;
-    rl_write_hex(bytes, sizeof bytes, text);
     if (slot) {
         *end++ = '#';
         end = rl_resp_decimal(slot, end);
@@ -58,7 +49,7 @@ int rl_handle_renew_claim(struct rl_engine *engine, struct rl_handle *handle, si
  */
 static int begin_claim(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
 {
-    const struct rl_seeker *seeker = rl_seeker_of(handle);
+    const struct rl_acquirer *acquirer = rl_acquirer_of(handle);
     struct rl_claim *claim;
 
     if (handle->claim->value_size &&
@@ -71,11 +62,12 @@ static int begin_claim(struct rl_engine *engine, struct rl_handle *handle, int64
         return REDLOCK_SYSTEM;
     claim->ttl_ns = rl_ttl_ns(&handle->lock);
     rl_claim_seen(claim, now_ns);
-    if (seeker) {
-        claim->ticket = seeker->acquisition.ticket;
-        claim->waiter = claim->ticket ? seeker->waiter : 0;
+    if (acquirer) {
+        claim->ticket = acquirer->acquisition.ticket;
+        claim->waiter = claim->ticket ? acquirer->waiter : 0;
         claim->contended = claim->ticket != 0;
-        claim->follows = rl_may_follow(engine, handle, now_ns);
+        claim->behind_release =
+            acquirer->behind_release && rl_may_follow_release(engine, handle, now_ns);
     }
     return REDLOCK_OK;
 }
@@ -119,21 +111,21 @@ static int64_t key_ttl_ms(const struct rl_lock *lock, enum rl_op op, int64_t now
 static bool respects_queue(const struct rl_handle *handle)
 {
     const struct rl_lock *lock = &handle->lock;
-    const struct rl_seeker *seeker = rl_seeker_of(handle);
+    const struct rl_acquirer *acquirer = rl_acquirer_of(handle);
 
-    if (handle->claim->follows)
+    if (handle->claim->behind_release)
         return false;
     if (lock->terms.fair || lock->respects_queue)
         return true;
-    return seeker && (lock->acquisition->ticket ||
-                      (seeker->line && lock->acquisition->attempt_count > 1));
+    return acquirer && (lock->acquisition->ticket ||
+                        (acquirer->queue && lock->acquisition->attempt_count > 1));
 }
 
 static void fill_from_handle(const struct rl_engine *engine, const struct rl_handle *handle,
                              int64_t now_ns, struct rl_request *out)
 {
     const struct rl_lock *lock = &handle->lock;
-    const struct rl_seeker *seeker = rl_seeker_of(handle);
+    const struct rl_acquirer *acquirer = rl_acquirer_of(handle);
 
     out->ttl_ms = key_ttl_ms(lock, out->op, now_ns);
     out->may_shorten = out->op == RL_OP_EXTEND && lock->extension_ttl_ms < lock->longest_ttl_ms;
@@ -146,8 +138,8 @@ static void fill_from_handle(const struct rl_engine *engine, const struct rl_han
     if (out->op != RL_OP_ACQUIRE && out->op != RL_OP_AGAIN)
         return;
     out->as_waiter = respects_queue(handle);
-    out->waiter = seeker ? seeker->waiter : handle->claim->waiter;
-    out->ticket = seeker ? lock->acquisition->ticket : 0;
+    out->waiter = acquirer ? acquirer->waiter : handle->claim->waiter;
+    out->ticket = acquirer ? lock->acquisition->ticket : 0;
 }
 
 static void fill(const struct rl_engine *engine, const struct rl_claim *claim,
@@ -278,12 +270,12 @@ static bool is_left_out(struct rl_engine *engine, const struct rl_handle *handle
 /* A place that was given up is not asked for again: late wake-ups for it must find no waiter. */
 static void forget_place(struct rl_engine *engine, struct rl_handle *handle)
 {
-    struct rl_line *line = rl_line_of(handle);
+    struct rl_local_queue *queue = rl_local_queue_of(handle);
 
-    if (!line || line->first != handle)
+    if (!queue || rl_local_queue_head(queue) != handle)
         return;
-    rl_line_renumber(&engine->lines, line);
-    rl_seeker_of(handle)->waiter = rl_line_number(line);
+    rl_local_queue_renumber(&engine->local_queues, queue);
+    rl_acquirer_of(handle)->waiter = rl_local_queue_number(queue);
 }
 
 uint16_t rl_ask_nodes(struct rl_engine *engine, struct rl_handle *handle,
@@ -306,7 +298,7 @@ uint16_t rl_ask_nodes(struct rl_engine *engine, struct rl_handle *handle,
             continue;
         /* In front: a clock that was set must be known before the vote that leans on it. */
         if (op == RL_OP_ACQUIRE || op == RL_OP_EXTEND)
-            rl_watch_use(engine, i, now_ns);
+            rl_watch_before_use(engine, i, now_ns);
         fill_node(engine, handle, i, now_ns, &request);
         rl_command_write(&words, abilities, &command);
         /* A rollback too goes on this connection, behind what it takes back (A5). */
@@ -314,7 +306,7 @@ uint16_t rl_ask_nodes(struct rl_engine *engine, struct rl_handle *handle,
             !push(engine, i, handle->claim, op, send->round, &command)) {
             unasked |= (uint16_t)(1u << i);
             if (op == RL_OP_RELEASE || op == RL_OP_ROLLBACK || op == RL_OP_QUIT)
-                rl_node_keep_orphan(engine, i, handle->claim, now_ns);
+                rl_node_keep_undelivered(engine, i, handle->claim, now_ns);
         } else if (op == RL_OP_RELEASE && rl_command_deletes_natively(&request, abilities)) {
             /* A native delete wakes no waiter: whether there are any is asked behind it. */
             rl_ask_node(engine, i, handle->claim, NULL, RL_OP_WAITERS, 0, now_ns);

@@ -14,6 +14,10 @@
 #include "core/lock.h"
 #include "engine/claim.h"
 
+#define RL_VALUE_RANDOM_BYTES 20
+#define RL_VALUE_DRAWN (2 * RL_VALUE_RANDOM_BYTES)
+#define RL_SLOT_MAX 5 /* the slot of a semaphore behind it: #1024 */
+
 struct rl_engine;
 struct rl_handle;
 

@@ -10,6 +10,9 @@
 /* Long names, and many at a time, are rare: their memory is given back. */
 #define ROOM_KEPT 512
 
+/* A slow minority keeps this many alive, and a busy client wants them again. */
+#define CLAIMS_KEPT 32768
+
 _Static_assert(RL_KEYS_MAX + REDLOCK_OWNER_MAX + REDLOCK_VALUE_MAX + ROOM_KEPT < UINT16_MAX,
                "the room for all texts can be counted");
 
@@ -24,25 +27,21 @@ static struct rl_claim *allocate(size_t text_size)
 }
 
 /* One that was kept, if it is large enough; else it makes way for one that is. */
-static struct rl_claim *take(struct rl_claims *claims, size_t text_size)
+static struct rl_claim *take(struct rl_pool *pool, size_t text_size)
 {
-    struct rl_claim *claim = claims->free;
+    struct rl_claim *claim = rl_pool_take(pool);
 
-    if (!claim)
-        return allocate(text_size);
-    claims->free = claim->next_free;
-    claims->free_count--;
-    if (claim->room >= text_size)
+    if (claim && claim->room >= text_size)
         return claim;
     free(claim);
     return allocate(text_size);
 }
 
-struct rl_claim *rl_claim_new(struct rl_claims *claims, const struct rl_about *about,
+struct rl_claim *rl_claim_new(struct rl_pool *pool, const struct rl_about *about,
                               size_t value_max, struct rl_handle *handle)
 {
     struct rl_claim *claim =
-        take(claims, about->key.size + 1 + about->owner.size + value_max + 1);
+        take(pool, about->key.size + 1 + about->owner.size + value_max + 1);
     char *at;
 
     if (!claim)
@@ -57,7 +56,7 @@ struct rl_claim *rl_claim_new(struct rl_claims *claims, const struct rl_about *a
     claim->owner_size = (uint8_t)about->owner.size;
     claim->kind = REDLOCK_MUTEX;
     claim->name_count = about->name_count;
-    claim->kind_unknown = claim->contended = claim->follows = false;
+    claim->kind_unknown = claim->contended = claim->behind_release = false;
     memcpy(claim->text, about->key.data, about->key.size);
     at = claim->text + about->key.size;
     *at++ = '\0';
@@ -66,7 +65,7 @@ struct rl_claim *rl_claim_new(struct rl_claims *claims, const struct rl_about *a
     return claim;
 }
 
-struct rl_claim *rl_claim_copy(struct rl_claims *claims, const struct rl_claim *claim,
+struct rl_claim *rl_claim_copy(struct rl_pool *pool, const struct rl_claim *claim,
                                size_t value_max, struct rl_handle *handle)
 {
     struct rl_slice value = rl_claim_value(claim);
@@ -76,7 +75,7 @@ struct rl_claim *rl_claim_copy(struct rl_claims *claims, const struct rl_claim *
         .name_count = claim->name_count,
     };
     struct rl_claim *copy =
-        rl_claim_new(claims, &about, value.size > value_max ? value.size : value_max, handle);
+        rl_claim_new(pool, &about, value.size > value_max ? value.size : value_max, handle);
 
     if (!copy)
         return NULL;
@@ -106,27 +105,12 @@ void rl_claim_ref(struct rl_claim *claim)
     claim->references++;
 }
 
-void rl_claim_unref(struct rl_claims *claims, struct rl_claim *claim)
+void rl_claim_unref(struct rl_pool *pool, struct rl_claim *claim)
 {
     if (--claim->references > 0)
         return;
-    if (claims->closed || claims->free_count >= RL_CLAIMS_KEPT || claim->room > ROOM_KEPT) {
+    if (claim->room > ROOM_KEPT)
         free(claim);
-        return;
-    }
-    claim->next_free = claims->free;
-    claims->free = claim;
-    claims->free_count++;
-}
-
-void rl_claims_free(struct rl_claims *claims)
-{
-    while (claims->free) {
-        struct rl_claim *claim = claims->free;
-
-        claims->free = claim->next_free;
-        free(claim);
-    }
-    claims->free_count = 0;
-    claims->closed = true;
+    else
+        rl_pool_give(pool, claim, CLAIMS_KEPT);
 }

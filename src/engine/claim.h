@@ -12,11 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "engine/pool.h"
 #include "protocol/request.h"
 #include "redlock.h"
-
-#define RL_CLAIMS_KEPT                                                                         \
-    32768 /* a slow minority keeps this many alive, and a busy client wants them again */
 
 struct rl_handle;
 
@@ -32,34 +30,24 @@ struct rl_about {
  * more than that, so that names of similar length can follow each other in it.
  */
 struct rl_claim {
-    union {
-        struct rl_handle *handle;   /* who counts its votes; NULL: nobody any more */
-        struct rl_claim *next_free; /* of one that is kept */
-    };
-    int64_t ttl_ns;      /* the longest that was asked for */
-    int64_t gone_ns;     /* by then every node has let it expire; see rl_claim_seen() */
-    uint64_t waiter;     /* the place in the queue of this attempt; 0: none */
-    int64_t ticket;      /* what it was asked for with */
-    uint32_t references; /* the handle, requests under way, orphans */
-    uint16_t touched;    /* nodes that may carry the key, a bit each */
-    uint16_t returned;   /* nodes that were told to give it back */
-    uint16_t room;       /* for texts */
+    struct rl_handle *handle; /* whose lock counts its votes; NULL: none any more */
+    int64_t ttl_ns;           /* the longest that was asked for */
+    int64_t gone_ns;          /* by then every node has let it expire; see rl_claim_seen() */
+    uint64_t waiter;          /* the place in the queue of this attempt; 0: none */
+    int64_t ticket;           /* what it was asked for with */
+    uint32_t references;      /* the handle, requests under way, undelivered releases */
+    uint16_t touched;         /* nodes that may carry the key, a bit each */
+    uint16_t returned;        /* nodes that were told to give it back */
+    uint16_t room;            /* for texts */
     uint16_t key_size;
     uint8_t owner_size;
     uint8_t value_size; /* 0: none yet */
     uint8_t kind;       /* enum redlock_kind */
     uint8_t name_count;
     bool kind_unknown : 1; /* taken over by value */
-    bool contended : 1;    /* others wait, or did: a release must be quick to tell */
-    bool follows : 1; /* asked for behind our own release, which tells whether others wait */
-    char text[];      /* key, terminated, owner, and value, terminated */
-};
-
-/* Freed claims are kept for the next attempts, so that a busy client allocates nothing. */
-struct rl_claims {
-    struct rl_claim *free;
-    size_t free_count;
-    bool closed; /* nothing is kept any more */
+    bool contended : 1;    /* there are waiters, or were: a release must be quick to wake one */
+    bool behind_release : 1; /* asked for behind our own release, which tells of waiters */
+    char text[];             /* key, terminated, owner, and value, terminated */
 };
 
 static inline struct rl_slice rl_claim_key(const struct rl_claim *claim)
@@ -82,10 +70,10 @@ static inline struct rl_slice rl_claim_value(const struct rl_claim *claim)
  * Without a value, with room for one of value_max bytes; the texts are copied. One reference, the
  * caller's. NULL: out of memory.
  */
-struct rl_claim *rl_claim_new(struct rl_claims *claims, const struct rl_about *about,
+struct rl_claim *rl_claim_new(struct rl_pool *pool, const struct rl_about *about,
                               size_t value_max, struct rl_handle *handle);
 /* The same for another attempt: about the same, and with the same value. */
-struct rl_claim *rl_claim_copy(struct rl_claims *claims, const struct rl_claim *claim,
+struct rl_claim *rl_claim_copy(struct rl_pool *pool, const struct rl_claim *claim,
                                size_t value_max, struct rl_handle *handle);
 void rl_claim_set_value(struct rl_claim *claim, const char *value, size_t size);
 /*
@@ -95,8 +83,6 @@ void rl_claim_set_value(struct rl_claim *claim, const char *value, size_t size);
  */
 void rl_claim_seen(struct rl_claim *claim, int64_t now_ns);
 void rl_claim_ref(struct rl_claim *claim);
-void rl_claim_unref(struct rl_claims *claims, struct rl_claim *claim);
-/* Frees what is kept. Claims that are still in use are freed with their last reference. */
-void rl_claims_free(struct rl_claims *claims);
+void rl_claim_unref(struct rl_pool *pool, struct rl_claim *claim);
 
 #endif

@@ -1,17 +1,42 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "engine/engine.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "engine/watch.h"
+
+#define DRAWN_BYTES_MAX 20
+
+uint32_t rl_engine_draw_random(struct rl_engine *engine)
+{
+    uint32_t random;
+
+    engine->random(engine->random_data, &random, sizeof random);
+    return random;
+}
+
+int rl_engine_draw_hex(struct rl_engine *engine, size_t byte_count, char *out)
+{
+    static const char hex[] = "0123456789abcdef";
+    uint8_t bytes[DRAWN_BYTES_MAX];
+
+    assert(byte_count <= sizeof bytes);
+    if (engine->secret(engine->random_data, bytes, byte_count) < 0)
+        return -1;
+    for (size_t i = 0; i < byte_count; i++) {
+        out[2 * i] = hex[bytes[i] >> 4];
+        out[2 * i + 1] = hex[bytes[i] & 15];
+    }
+    return 0;
+}
 
 /* A name for the nodes' queues that no other client has. */
 static int draw_id(struct rl_engine *engine)
 {
-    uint8_t bytes[RL_CLIENT_ID_SIZE / 2];
-
-    if (engine->secret(engine->random_data, bytes, sizeof bytes) < 0)
+    if (rl_engine_draw_hex(engine, RL_CLIENT_ID_SIZE / 2, engine->id) < 0)
         return -1;
-    rl_write_hex(bytes, sizeof bytes, engine->id);
     engine->id[RL_CLIENT_ID_SIZE] = '\0';
     memcpy(engine->channel, RL_WAKE_PREFIX, sizeof RL_WAKE_PREFIX);
     memcpy(engine->channel + sizeof RL_WAKE_PREFIX - 1, engine->id, sizeof engine->id);
@@ -24,6 +49,8 @@ int rl_engine_init(struct rl_engine *engine)
         return REDLOCK_SYSTEM;
     engine->strict = engine->guard_mode == RL_GUARD_STRICT;
     engine->watch_at_ns = RL_NEVER_NS;
+    LIST_INIT(&engine->handles);
+    TAILQ_INIT(&engine->ready);
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
         struct rl_node *node = &engine->node[i];
 
@@ -45,14 +72,14 @@ static void free_node(struct rl_engine *engine, struct rl_node *node)
     while (rl_session_take_unanswered(&node->session, &request))
         if (request.subject)
             rl_claim_unref(&engine->claims, request.subject);
-    for (uint32_t i = 0; i < node->orphan_count; i++)
-        rl_claim_unref(&engine->claims, node->orphan[i]);
-    free(node->orphan);
+    for (uint32_t i = 0; i < node->undelivered_count; i++)
+        rl_claim_unref(&engine->claims, node->undelivered[i]);
+    free(node->undelivered);
     for (uint32_t i = 0; i < node->unconfirmed_count; i++)
         rl_claim_unref(&engine->claims, node->unconfirmed[i].request.subject);
     free(node->unconfirmed);
     rl_session_free(&node->session);
-    rl_session_free(&node->ear.session);
+    rl_session_free(&node->subscriber.session);
 }
 
 void rl_engine_free(struct rl_engine *engine)
@@ -60,9 +87,24 @@ void rl_engine_free(struct rl_engine *engine)
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
         free_node(engine, &engine->node[i]);
     rl_timers_free(&engine->timers);
-    rl_lines_free(&engine->lines);
-    rl_claims_free(&engine->claims);
-    rl_seekers_free(&engine->seekers);
+    rl_local_queues_free(&engine->local_queues);
+    rl_pool_close(&engine->claims);
+    rl_pool_close(&engine->acquirers);
+}
+
+/* When the node will have been silent for too long; RL_NEVER_NS: it owes no reply. */
+static int64_t stalled_at_ns(const struct rl_engine *engine, const struct rl_node *node)
+{
+    if (!node->connected || !rl_session_is_waiting(&node->session))
+        return RL_NEVER_NS;
+    return node->session.progress_ns + engine->stall_ns;
+}
+
+int64_t rl_engine_stalled_ms(const struct rl_engine *engine, uint8_t node, int64_t now_ns)
+{
+    if (now_ns < stalled_at_ns(engine, &engine->node[node]))
+        return 0;
+    return engine->stall_ns / RL_NS_PER_MS;
 }
 
 int64_t rl_engine_next_ns(const struct rl_engine *engine)
@@ -72,10 +114,9 @@ int64_t rl_engine_next_ns(const struct rl_engine *engine)
     if (engine->watch_at_ns < next_ns)
         next_ns = engine->watch_at_ns;
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
-        const struct rl_node *node = &engine->node[i];
-        int64_t stalled_ns = node->session.progress_ns + engine->stall_ns;
+        int64_t stalled_ns = stalled_at_ns(engine, &engine->node[i]);
 
-        if (node->connected && rl_session_is_waiting(&node->session) && stalled_ns < next_ns)
+        if (stalled_ns < next_ns)
             next_ns = stalled_ns;
     }
     return next_ns;

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Locks: from what their owner asks, answers and timers to the next step, and its outcome. */
+#include "engine/handle.h"
+
+#include "engine/ask.h"
 #include "engine/engine.h"
+#include "engine/survey.h"
+#include "engine/vote.h"
+
+#define ACQUIRERS_KEPT 1024
 
 /* ---- news for the owner ---- */
 
@@ -9,13 +15,7 @@ void rl_engine_add_ready(struct rl_engine *engine, struct rl_handle *handle)
     if (handle->ready)
         return;
     handle->ready = true;
-    handle->ready_next = NULL;
-    handle->ready_previous = engine->ready_last;
-    if (engine->ready_last)
-        engine->ready_last->ready_next = handle;
-    else
-        engine->ready_first = handle;
-    engine->ready_last = handle;
+    TAILQ_INSERT_TAIL(&engine->ready, handle, in_ready);
 }
 
 void rl_engine_forget_ready(struct rl_engine *engine, struct rl_handle *handle)
@@ -23,19 +23,12 @@ void rl_engine_forget_ready(struct rl_engine *engine, struct rl_handle *handle)
     if (!handle->ready)
         return;
     handle->ready = false;
-    if (handle->ready_previous)
-        handle->ready_previous->ready_next = handle->ready_next;
-    else
-        engine->ready_first = handle->ready_next;
-    if (handle->ready_next)
-        handle->ready_next->ready_previous = handle->ready_previous;
-    else
-        engine->ready_last = handle->ready_previous;
+    TAILQ_REMOVE(&engine->ready, handle, in_ready);
 }
 
 struct rl_handle *rl_engine_take_ready(struct rl_engine *engine)
 {
-    struct rl_handle *handle = engine->ready_first;
+    struct rl_handle *handle = TAILQ_FIRST(&engine->ready);
 
     if (handle)
         rl_engine_forget_ready(engine, handle);
@@ -67,7 +60,7 @@ static void answer_unasked(struct rl_engine *engine, struct rl_handle *handle,
 
 static bool has_turn(const struct rl_handle *handle)
 {
-    return handle->lock.acquisition && rl_seeker_of(handle)->turn;
+    return handle->lock.acquisition && rl_acquirer_of(handle)->has_turn;
 }
 
 static bool is_waiting(const struct rl_lock *lock)
@@ -85,22 +78,42 @@ static bool is_waiting(const struct rl_lock *lock)
     }
 }
 
-/* Held, or given up: what it took is for the next one. */
-static void end_pursuit(struct rl_engine *engine, struct rl_handle *handle)
+/* The core's part is left to rl_lock_init(). NULL: out of memory. */
+static struct rl_acquirer *new_acquirer(struct rl_engine *engine, struct rl_handle *handle)
 {
-    rl_seeker_give_back(&engine->seekers, rl_seeker_of(handle));
+    struct rl_acquirer *acquirer = rl_pool_take(&engine->acquirers);
+
+    if (!acquirer)
+        acquirer = malloc(sizeof *acquirer);
+    if (!acquirer)
+        return NULL;
+    acquirer->handle = handle;
+    acquirer->survey = NULL;
+    acquirer->queue = NULL;
+    acquirer->waiter = 0;
+    acquirer->has_turn = acquirer->client_holds = acquirer->behind_release = false;
+    return acquirer;
+}
+
+/* Held, or given up: the memory is for the next acquisition. */
+static void end_acquisition(struct rl_engine *engine, struct rl_handle *handle)
+{
+    if (handle->lock.acquisition)
+        rl_pool_give(&engine->acquirers, rl_acquirer_of(handle), ACQUIRERS_KEPT);
     handle->lock.acquisition = NULL;
 }
 
-static void pursue(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
+static void follow_acquisition(struct rl_engine *engine, struct rl_handle *handle,
+                               int64_t now_ns)
 {
-    struct rl_seeker *seeker = rl_seeker_of(handle);
+    struct rl_acquirer *acquirer = rl_acquirer_of(handle);
 
-    if (seeker->line && !is_waiting(&handle->lock))
-        rl_leave_line(engine, handle, now_ns);
-    engine->listening |= seeker->acquisition.ticket != 0 || handle->lock.state == RL_TICKETING;
+    if (acquirer->queue && !is_waiting(&handle->lock))
+        rl_local_queue_leave(engine, handle, now_ns);
+    engine->wants_subscribers |=
+        acquirer->acquisition.ticket != 0 || handle->lock.state == RL_TICKETING;
     if (handle->lock.state == RL_HELD)
-        end_pursuit(engine, handle);
+        end_acquisition(engine, handle);
 }
 
 static void note_news(struct rl_engine *engine, struct rl_handle *handle,
@@ -130,7 +143,7 @@ static void perform(struct rl_engine *engine, struct rl_handle *handle,
     rl_timers_set(&engine->timers, &handle->timer,
                   has_turn(handle) ? now_ns : rl_lock_timer_ns(&handle->lock));
     if (handle->lock.acquisition)
-        pursue(engine, handle, now_ns);
+        follow_acquisition(engine, handle, now_ns);
     for (uint32_t i = 0; i < actions->send_count; i++)
         if (unasked[i])
             answer_unasked(engine, handle, &actions->send[i], unasked[i], now_ns);
@@ -169,19 +182,19 @@ static void find_warming(const struct rl_engine *engine, int64_t now_ns, uint16_
 void rl_handle_timer(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
 {
     struct rl_event event = {.type = RL_EVENT_TIMER, .now_ns = now_ns};
-    const struct rl_line *line = rl_line_of(handle);
+    const struct rl_local_queue *queue = rl_local_queue_of(handle);
 
     find_warming(engine, now_ns, &event.warming, &event.warm_at_ns);
     if (rl_survey_of(handle)) {
-        rl_question_timer(engine, handle, event.warming, event.warm_at_ns, now_ns);
+        rl_survey_tick(engine, handle, event.warming, event.warm_at_ns, now_ns);
         return;
     }
     if (has_turn(handle)) {
-        rl_seeker_of(handle)->turn = false;
+        rl_acquirer_of(handle)->has_turn = false;
         event.type = RL_EVENT_TURN;
-        event.client_holds = rl_seeker_of(handle)->client_holds;
-    } else if (line && line->first != handle) {
-        event.leader_error = line->first->lock.acquisition->attempt_error;
+        event.client_holds = rl_acquirer_of(handle)->client_holds;
+    } else if (queue && rl_local_queue_head(queue) != handle) {
+        event.leader_error = rl_local_queue_head(queue)->lock.acquisition->attempt_error;
     }
     rl_handle_step(engine, handle, &event);
 }
@@ -192,66 +205,67 @@ int rl_handle_init(struct rl_engine *engine, struct rl_handle *handle,
                    const struct rl_about *about, const struct rl_lock_terms *terms,
                    struct rl_node_vote *votes)
 {
-    struct rl_seeker *seeker;
+    struct rl_acquirer *acquirer;
 
     if (!rl_timers_reserve(&engine->timers, engine->handle_count + 1))
         return -1;
-    seeker = rl_seeker_new(&engine->seekers);
-    if (!seeker)
+    acquirer = new_acquirer(engine, handle);
+    if (!acquirer)
         return -1;
     *handle = (struct rl_handle){
         .claim = rl_claim_new(&engine->claims, about, rl_value_max(terms->kind), handle),
     };
     if (!handle->claim) {
-        rl_seeker_give_back(&engine->seekers, seeker);
+        rl_pool_give(&engine->acquirers, acquirer, ACQUIRERS_KEPT);
         return -1;
     }
     handle->claim->kind = terms->kind;
-    rl_lock_init(&handle->lock, &engine->policy, terms, votes, &seeker->acquisition);
-    handle->next = engine->handles;
-    if (engine->handles)
-        engine->handles->previous = handle;
-    engine->handles = handle;
+    rl_lock_init(&handle->lock, &engine->policy, terms, votes, &acquirer->acquisition);
+    LIST_INSERT_HEAD(&engine->handles, handle, all);
     engine->handle_count++;
     return 0;
 }
 
 void rl_handles_node_out(struct rl_engine *engine, uint8_t node, int64_t now_ns)
 {
-    for (struct rl_handle *handle = engine->handles; handle; handle = handle->next)
-        if (!rl_survey_of(handle))
-            rl_handle_step(
-                engine, handle,
-                &(struct rl_event){.type = RL_EVENT_NODE_OUT, .now_ns = now_ns, .node = node});
+    struct rl_handle *handle;
+
+    LIST_FOREACH(handle, &engine->handles, all)
+    if (!rl_survey_of(handle))
+        rl_handle_step(
+            engine, handle,
+            &(struct rl_event){.type = RL_EVENT_NODE_OUT, .now_ns = now_ns, .node = node});
 }
 
 void rl_handles_our_clock(struct rl_engine *engine, int64_t now_ns)
 {
-    for (struct rl_handle *handle = engine->handles; handle; handle = handle->next)
-        if (!rl_survey_of(handle))
-            rl_handle_step(engine, handle,
-                           &(struct rl_event){.type = RL_EVENT_OUR_CLOCK, .now_ns = now_ns});
+    struct rl_handle *handle;
+
+    LIST_FOREACH(handle, &engine->handles, all)
+    if (!rl_survey_of(handle))
+        rl_handle_step(engine, handle,
+                       &(struct rl_event){.type = RL_EVENT_OUR_CLOCK, .now_ns = now_ns});
 }
 
 void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64_t ttl_ns,
                        int64_t wait_deadline_ns, int64_t now_ns)
 {
-    struct rl_line *line = NULL;
-    bool courteous = false;
+    struct rl_local_queue *queue = NULL;
+    bool yields = false;
 
     if (wait_deadline_ns) {
-        /* Who holds a lock already must not stand behind somebody who waits for it. */
-        line =
-            rl_line_join(&engine->lines, handle, handle->lock.terms.kind == REDLOCK_REENTRANT);
-        if (!line) {
+        /* An owner that holds the lock already must not stand behind a waiter for it. */
+        queue = rl_local_queue_join(&engine->local_queues, handle,
+                                    handle->lock.terms.kind == REDLOCK_REENTRANT);
+        if (!queue) {
             handle->done = true;
             handle->done_error = REDLOCK_NOMEM;
             rl_engine_add_ready(engine, handle);
             return;
         }
-        rl_seeker_of(handle)->waiter = rl_line_number(line);
-        courteous =
-            rl_is_courteous(engine, handle, now_ns) && handle->lock.terms.kind == REDLOCK_MUTEX;
+        rl_acquirer_of(handle)->waiter = rl_local_queue_number(queue);
+        yields =
+            rl_is_yielding(engine, handle, now_ns) && handle->lock.terms.kind == REDLOCK_MUTEX;
     }
     rl_handle_step(engine, handle,
                    &(struct rl_event){
@@ -259,8 +273,8 @@ void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64
                        .now_ns = now_ns,
                        .ttl_ns = ttl_ns,
                        .wait_deadline_ns = wait_deadline_ns,
-                       .parked = line && line->first != handle,
-                       .yields = courteous,
+                       .parked = queue && rl_local_queue_head(queue) != handle,
+                       .yields = yields,
                    });
 }
 
@@ -278,7 +292,7 @@ int rl_handle_adopt(struct rl_engine *engine, struct rl_handle *handle, const ch
     claim->touched = UINT16_MAX;
     claim->gone_ns = RL_NEVER_NS;
     rl_lock_adopt(&handle->lock);
-    end_pursuit(engine, handle);
+    end_acquisition(engine, handle);
     return 0;
 }
 
@@ -294,7 +308,7 @@ void rl_handle_release(struct rl_engine *engine, struct rl_handle *handle, int64
 {
     rl_handle_step(engine, handle,
                    &(struct rl_event){.type = RL_EVENT_RELEASE, .now_ns = now_ns});
-    rl_wake_our_own(engine, handle, now_ns);
+    rl_local_queue_hand_over(engine, handle, now_ns);
 }
 
 void rl_handle_cancel(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
@@ -319,18 +333,13 @@ void rl_handle_drop(struct rl_engine *engine, struct rl_handle *handle, bool giv
         else
             rl_handle_cancel(engine, handle, now_ns);
     }
-    rl_leave_line(engine, handle, now_ns);
-    end_pursuit(engine, handle);
+    rl_local_queue_leave(engine, handle, now_ns);
+    end_acquisition(engine, handle);
     rl_engine_forget_ready(engine, handle);
     rl_timers_set(&engine->timers, &handle->timer, RL_NEVER_NS);
     handle->claim->handle = NULL;
     rl_claim_unref(&engine->claims, handle->claim);
     handle->claim = NULL;
-    if (handle->previous)
-        handle->previous->next = handle->next;
-    else
-        engine->handles = handle->next;
-    if (handle->next)
-        handle->next->previous = handle->previous;
+    LIST_REMOVE(handle, all);
     engine->handle_count--;
 }

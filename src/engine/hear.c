@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "engine/hear.h"
 
+#include "engine/ask.h"
 #include "engine/engine.h"
+#include "engine/survey.h"
+#include "engine/vote.h"
+#include "engine/watch.h"
+#include "protocol/answer.h"
 
 #define RTT_SMOOTHING 8
 
@@ -35,7 +40,7 @@ static void wake_waiters(struct rl_engine *engine, struct rl_claim *claim, uint8
     if (answer->vote != REDLOCK_VOTE_GRANTED)
         return;
     if (answer->contended || op == RL_OP_WAITERS)
-        rl_be_courteous(engine, claim, now_ns);
+        rl_yield_begin(engine, claim, now_ns);
     if (op == RL_OP_ROLLBACK && rl_node_deletes_natively(engine, node, claim))
         rl_ask_node(engine, node, claim, NULL, RL_OP_WAITERS, 0, now_ns);
     else if (op == RL_OP_WAITERS)
@@ -53,7 +58,7 @@ void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pend
 
     if (outlives_its_handle(op)) {
         wake_waiters(engine, claim, node, op, answer, now_ns);
-        rl_note_given_back(engine, node, request, answer);
+        rl_local_queue_note_release(engine, node, request, answer);
         if (op != RL_OP_RELEASE)
             return;
     }
@@ -63,7 +68,7 @@ void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pend
     if (survey) {
         /* A late answer to a question that is over says nothing about the next one. */
         if (request->round == handle->lock.round && !rl_survey_complete(survey))
-            rl_question_answer(engine, handle, node, op, reply, *answer, now_ns);
+            rl_survey_hear(engine, handle, node, op, reply, *answer, now_ns);
         return;
     }
     rl_handle_step(engine, handle,
@@ -173,8 +178,8 @@ static void hear(struct rl_engine *engine, uint8_t node, const struct rl_pending
     if (wants_script(&engine->node[node].session, request, reply) &&
         repeat_with_text(engine, node, request, now_ns)) {
         /* The release is behind the attempt that was to follow it now. */
-        rl_note_given_back(engine, node, request,
-                           &(struct rl_answer){.vote = REDLOCK_VOTE_ERROR});
+        rl_local_queue_note_release(engine, node, request,
+                                    &(struct rl_answer){.vote = REDLOCK_VOTE_ERROR});
     } else {
         note_rtt(&engine->node[node], request, now_ns);
         if (lets_live((enum rl_op)request->op))
@@ -204,7 +209,7 @@ int rl_engine_received(struct rl_engine *engine, uint8_t node, size_t size, int6
     if (at->session.state == RL_SESSION_UP)
         at->warming = false;
     if (status == 0)
-        rl_watch_heard(engine, node, now_ns);
+        rl_watch_after_replies(engine, node, now_ns);
     return status;
 }
 
@@ -226,7 +231,7 @@ void rl_hear_nothing(struct rl_engine *engine, uint8_t node, bool nothing_was_se
             rl_claim_seen(claim, now_ns);
         if (request.op == RL_OP_RELEASE || request.op == RL_OP_ROLLBACK ||
             request.op == RL_OP_QUIT)
-            rl_node_keep_orphan(engine, node, claim, now_ns);
+            rl_node_keep_undelivered(engine, node, claim, now_ns);
         rl_hear_answer(engine, node, &request, NULL, &answer, now_ns);
         rl_claim_unref(&engine->claims, claim);
     }

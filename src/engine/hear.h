@@ -8,8 +8,8 @@
 
 #include "core/answer.h"
 #include "core/op.h"
-#include "protocol/pending.h"
 #include "protocol/reply.h"
+#include "protocol/session.h"
 
 struct rl_engine;
 

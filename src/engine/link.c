@@ -2,6 +2,7 @@
 #include "engine/link.h"
 
 #include "core/time.h"
+#include "engine/hear.h"
 
 /* Delay before connecting again: random in the upper half of a bound that doubles. */
 #define RETRY_FIRST_NS (20 * RL_NS_PER_MS)
@@ -17,26 +18,27 @@ struct rl_session *rl_link_session(const struct rl_link *link)
 {
     struct rl_node *node = &link->engine->node[link->node];
 
-    return link->is_ear ? &node->ear.session : &node->session;
+    return link->is_subscriber ? &node->subscriber.session : &node->session;
 }
 
 int64_t rl_link_due_ns(const struct rl_link *link)
 {
-    return !link->is_ear || link->engine->listening ? link->retry_at_ns : RL_NEVER_NS;
+    return !link->is_subscriber || link->engine->wants_subscribers ? link->retry_at_ns
+                                                                   : RL_NEVER_NS;
 }
 
 void rl_link_connecting(struct rl_link *link, int64_t now_ns)
 {
     link->deadline_ns = now_ns + link->connect_timeout_ns;
-    if (link->is_ear)
-        rl_ear_connecting(link->engine, link->node, now_ns);
+    if (link->is_subscriber)
+        rl_subscriber_connecting(link->engine, link->node, now_ns);
     else
         rl_engine_connecting(link->engine, link->node, now_ns);
 }
 
 void rl_link_connected(struct rl_link *link, int64_t now_ns)
 {
-    if (!link->is_ear)
+    if (!link->is_subscriber)
         rl_engine_connected(link->engine, link->node, now_ns);
 }
 
@@ -44,10 +46,10 @@ int rl_link_received(struct rl_link *link, size_t size, int64_t now_ns)
 {
     int status;
 
-    if (!link->is_ear)
+    if (!link->is_subscriber)
         return rl_engine_received(link->engine, link->node, size, now_ns);
-    status = rl_ear_received(link->engine, link->node, size, now_ns);
-    if (status == RL_EAR_FLOODED)
+    status = rl_subscriber_received(link->engine, link->node, size, now_ns);
+    if (status == RL_SUBSCRIBER_FLOODED)
         link->failure_count = FAILURES_OF_LONGEST_DELAY;
     return status;
 }
@@ -56,20 +58,21 @@ int rl_link_check(struct rl_link *link, int64_t now_ns)
 {
     if (rl_link_session(link)->state == RL_SESSION_UP)
         link->failure_count = 0;
-    return !link->is_ear && rl_engine_is_stalled(link->engine, link->node, now_ns) ? -1 : 0;
+    return !link->is_subscriber && rl_engine_stalled_ms(link->engine, link->node, now_ns) > 0
+               ? -1
+               : 0;
 }
 
 static int64_t retry_delay_ns(const struct rl_link *link)
 {
     int64_t bound_ns = RETRY_FIRST_NS;
-    uint32_t random;
 
     for (uint32_t i = 1; i < link->failure_count && bound_ns < RETRY_MAX_NS; i++)
         bound_ns *= 2;
     if (bound_ns > RETRY_MAX_NS)
         bound_ns = RETRY_MAX_NS;
-    link->engine->random(link->engine->random_data, &random, sizeof random);
-    return bound_ns / 2 + bound_ns / 2 * (int64_t)(random >> 16) / 65536;
+    return bound_ns / 2 +
+           bound_ns / 2 * (int64_t)(rl_engine_draw_random(link->engine) >> 16) / 65536;
 }
 
 void rl_link_failed(struct rl_link *link, enum redlock_vote vote, const char *text,
@@ -77,8 +80,8 @@ void rl_link_failed(struct rl_link *link, enum redlock_vote vote, const char *te
 {
     link->failure_count++;
     link->retry_at_ns = now_ns + retry_delay_ns(link);
-    if (link->is_ear)
-        rl_ear_disconnected(link->engine, link->node, now_ns);
+    if (link->is_subscriber)
+        rl_subscriber_disconnected(link->engine, link->node);
     else
         rl_engine_disconnected(link->engine, link->node, vote, text, now_ns);
 }

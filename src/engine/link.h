@@ -16,7 +16,7 @@ struct rl_link {
     /* Set by the driver, once. */
     struct rl_engine *engine;
     uint8_t node;
-    bool is_ear; /* the connection that only listens; made when somebody has to wait */
+    bool is_subscriber; /* the connection that only listens; made when a lock has to wait */
     int64_t connect_timeout_ns;
 
     int64_t deadline_ns;    /* of making the connection */

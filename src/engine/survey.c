@@ -3,6 +3,12 @@
 
 #include <string.h>
 
+#include "engine/ask.h"
+#include "engine/engine.h"
+#include "engine/vote.h"
+
+#define NO_IDENTITY "its identity is unknown: INFO must be allowed"
+
 void rl_survey_begin(struct rl_survey *survey, const struct rl_policy *policy, int64_t now_ns)
 {
     survey->policy = policy;
@@ -14,56 +20,6 @@ void rl_survey_begin(struct rl_survey *survey, const struct rl_policy *policy, i
         survey->key_ttl_ms[i] = -1;
         if (survey->sight)
             survey->sight[i] = (struct rl_sight){.kind = -1};
-    }
-}
-
-static void copy_text(const struct rl_reply *reply, uint32_t index, char *out, size_t max)
-{
-    struct rl_slice text = {"", 0};
-
-    if (index < reply->element_count && reply->element[index].type == RL_REPLY_BULK)
-        text = reply->element[index].text;
-    if (text.size > max)
-        text.size = max;
-    memcpy(out, text.data, text.size);
-    out[text.size] = '\0';
-}
-
-static int32_t kind_of(struct rl_slice type)
-{
-    static const struct {
-        const char *type;
-        int32_t kind;
-    } kinds[] = {
-        {"string", REDLOCK_MUTEX},
-        {"zset", REDLOCK_SHARED},
-        {"hash", REDLOCK_REENTRANT},
-        {"slots", REDLOCK_SEMAPHORE},
-    };
-
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        if (rl_slice_equals(type, kinds[i].type))
-            return kinds[i].kind;
-    return -1;
-}
-
-static void see(struct rl_sight *sight, const struct rl_reply *reply)
-{
-    sight->kind = kind_of(reply->element[0].text);
-    sight->fence = rl_reply_integer(reply, 2, 0);
-    if (!rl_is_token(sight->fence))
-        sight->fence = 0;
-    sight->waiters = (uint32_t)rl_reply_integer(reply, 3, 0);
-    copy_text(reply, 4, sight->head, sizeof sight->head - 1);
-    copy_text(reply, 5, sight->group, sizeof sight->group - 1);
-    sight->holder_count = (uint32_t)rl_reply_integer(reply, 6, 0);
-    for (uint32_t i = 0; i < RL_SEEN_HOLDERS_MAX; i++) {
-        copy_text(reply, 7 + 2 * i, sight->holder[i], REDLOCK_VALUE_MAX);
-        sight->ttl_ms[i] = rl_reply_integer(reply, 8 + 2 * i, -1);
-        if (sight->ttl_ms[i] < 0)
-            sight->ttl_ms[i] = -1;
-        if (sight->ttl_ms[i] > REDLOCK_WAIT_MAX_MS)
-            sight->ttl_ms[i] = REDLOCK_WAIT_MAX_MS;
     }
 }
 
@@ -82,7 +38,7 @@ void rl_survey_answer(struct rl_survey *survey, uint8_t node, struct rl_answer a
         vote->rtt_us = rl_rtt_us(now_ns - survey->start_ns);
     if (survey->sight && reply &&
         (answer.vote == REDLOCK_VOTE_HELD || answer.vote == REDLOCK_VOTE_MISSING))
-        see(&survey->sight[node], reply);
+        rl_sight_read(reply, &survey->sight[node]);
     if (survey->heard && reply && answer.vote == REDLOCK_VOTE_GRANTED)
         survey->heard(survey, node, reply);
 }
@@ -307,4 +263,88 @@ void rl_survey_conclude(const struct rl_survey *survey, redlock_info *out)
         out->slots = read_number(typical->group);
     else
         memcpy(out->owner, typical->group, sizeof out->owner);
+}
+
+/* ---- asked by a handle ---- */
+
+static void ask_node(struct rl_engine *engine, struct rl_handle *handle, uint8_t node,
+                     enum rl_op op, int64_t now_ns)
+{
+    struct rl_session *session = &engine->node[node].session;
+    struct rl_survey *survey = rl_survey_of(handle);
+    struct rl_answer unknown = {.vote = REDLOCK_VOTE_ERROR, .key_ttl_ms = -1};
+
+    /* A marker without an identity would admit no node, and shut out the one it named before. */
+    if (op == RL_OP_ADMIT && !session->guard.identity[0]) {
+        if (session->state != RL_SESSION_DOWN)
+            rl_session_fail(session, REDLOCK_VOTE_ERROR,
+                            (struct rl_slice){NO_IDENTITY, sizeof NO_IDENTITY - 1});
+        else
+            unknown = rl_vote_when_unreachable(engine, node);
+        rl_survey_answer(survey, node, unknown, NULL, now_ns);
+        return;
+    }
+    if (!rl_ask_node(engine, node, handle->claim, handle, op, handle->lock.round, now_ns))
+        rl_survey_answer(survey, node, rl_vote_when_unreachable(engine, node), NULL, now_ns);
+}
+
+static void survey_progress(struct rl_engine *engine, struct rl_handle *handle)
+{
+    const struct rl_survey *survey = rl_survey_of(handle);
+
+    if (!rl_survey_complete(survey)) {
+        rl_timers_set(&engine->timers, &handle->timer, survey->deadline_ns);
+        return;
+    }
+    rl_timers_set(&engine->timers, &handle->timer, RL_NEVER_NS);
+    if (handle->done)
+        return;
+    handle->done = true;
+    handle->done_error = (int8_t)rl_survey_error(survey);
+    rl_engine_add_ready(engine, handle);
+}
+
+int rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_op question,
+                  struct rl_survey *survey, int64_t now_ns)
+{
+    handle->done = false;
+    rl_acquirer_of(handle)->survey = survey;
+    handle->lock.round++;
+    rl_survey_begin(survey, &engine->policy, now_ns);
+    /* A series of questions is about one claim. */
+    if (!handle->claim->value_size && rl_claim_draw_value(engine, handle->claim, 0) < 0) {
+        handle->done = true;
+        handle->done_error = REDLOCK_SYSTEM;
+        rl_engine_add_ready(engine, handle);
+        return 0;
+    }
+    for (uint8_t i = 0; i < engine->policy.node_count; i++) {
+        /* A node that has listed everything is not asked any more. */
+        if (question == RL_OP_LIST && survey->cursor[i].size == 0)
+            survey->due &= (uint16_t) ~(1u << i);
+        else
+            ask_node(engine, handle, i, question, now_ns);
+    }
+    survey_progress(engine, handle);
+    return 0;
+}
+
+void rl_survey_hear(struct rl_engine *engine, struct rl_handle *handle, uint8_t node,
+                    enum rl_op op, const struct rl_reply *reply, struct rl_answer answer,
+                    int64_t now_ns)
+{
+    if (op == RL_OP_LOOK && reply && answer.vote == REDLOCK_VOTE_HELD) {
+        answer.key_ttl_ms = rl_reply_integer(reply, 1, -1);
+        if (answer.key_ttl_ms > REDLOCK_WAIT_MAX_MS)
+            answer.key_ttl_ms = REDLOCK_WAIT_MAX_MS;
+    }
+    rl_survey_answer(rl_survey_of(handle), node, answer, reply, now_ns);
+    survey_progress(engine, handle);
+}
+
+void rl_survey_tick(struct rl_engine *engine, struct rl_handle *handle, uint16_t warming,
+                    int64_t warm_at_ns, int64_t now_ns)
+{
+    rl_survey_timer(rl_survey_of(handle), warming, warm_at_ns, now_ns);
+    survey_progress(engine, handle);
 }

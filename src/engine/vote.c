@@ -31,6 +31,9 @@
 
 #include "core/rules.h"
 #include "engine/engine.h"
+#include "engine/hear.h"
+#include "engine/watch.h"
+#include "protocol/answer.h"
 
 #define CAPACITY_FIRST 64
 
@@ -101,14 +104,14 @@ static void check_max_ttl(const struct rl_session *session, const struct rl_clai
 /* A grant behind our own release, of a node where other clients may wait, belongs to them. */
 static void check_turn(const struct rl_claim *claim, uint8_t node, struct rl_answer *answer)
 {
-    const struct rl_line *line;
+    const struct rl_local_queue *queue;
 
     /* Once the lock is held, a late grant only adds to it. */
-    if (!claim->follows || !claim->handle || claim->handle->lock.state != RL_ACQUIRING ||
+    if (!claim->behind_release || !claim->handle || claim->handle->lock.state != RL_ACQUIRING ||
         !RL_RULE(OUT_OF_TURN))
         return;
-    line = rl_line_of(claim->handle);
-    if (line && (line->unwaited & (1u << node)))
+    queue = rl_local_queue_of(claim->handle);
+    if (queue && (queue->nodes_without_waiters & (1u << node)))
         return;
     answer->vote = REDLOCK_VOTE_HELD;
     answer->out_of_turn = true;
@@ -128,9 +131,10 @@ static void check_guard(struct rl_session *session, int64_t now_ns, struct rl_an
 {
     struct rl_guard *guard = &session->guard;
     char text[REDLOCK_TEXT_MAX];
-    bool may_vote = answer->has_marker ? rl_guard_marker(guard, answer->marker, answer->present,
-                                                         answer->marker_max_ttl_ms, now_ns)
-                                       : rl_guard_check_vote(guard, now_ns);
+    bool may_vote = answer->has_marker
+                        ? rl_guard_marker(guard, answer->marker, answer->present,
+                                          answer->marker_max_ttl_ms, now_ns)
+                        : rl_guard_is_voting(guard) || rl_guard_check_vote(guard, now_ns);
 
     if (answer->beyond_max_ttl) {
         snprintf(text, sizeof text, "%s", rl_guard_reason_text(RL_GUARD_MAX_TTL_REASON));

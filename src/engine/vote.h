@@ -4,8 +4,8 @@
 #define RL_ENGINE_VOTE_H
 
 #include "core/answer.h"
-#include "protocol/pending.h"
 #include "protocol/reply.h"
+#include "protocol/session.h"
 
 struct rl_claim;
 struct rl_engine;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Keeping an eye on the nodes: who may vote, who must be asked again, whose clock stepped. */
+#include "engine/watch.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +9,6 @@
 #include "engine/engine.h"
 #include "protocol/vetting.h"
 
-#define CLOCK_SAMPLE_EVERY_NS RL_NS_PER_S
 #define CHECK_EVERY_NS RL_NS_PER_S
 #define ADMISSION_EVERY_NS RL_NS_PER_S
 #define NONCE_BYTES 8
@@ -30,25 +30,14 @@ void rl_watch_describe(const struct rl_guard *guard, int64_t now_ns, char *out, 
 
 /* ---- admission (G2) ---- */
 
-static int write_nonce(struct rl_engine *engine, char *out)
-{
-    uint8_t bytes[NONCE_BYTES];
-
-    if (engine->secret(engine->random_data, bytes, sizeof bytes) < 0)
-        return -1;
-    for (size_t i = 0; i < sizeof bytes; i++)
-        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
-    return 0;
-}
-
 /*
- * First who the node is now, then the probation, then, after the guard time, the marker. Each
+ * First the node's identity, then the probation, then, after the guard time, the marker. Each
  * question waits for the answer of the one before, and none is repeated within a second: a node
  * that refuses them must not be hammered.
  */
 static void seek_admission(struct rl_engine *engine, struct rl_session *session, int64_t now_ns)
 {
-    char nonce[2 * NONCE_BYTES + 1];
+    char nonce[2 * NONCE_BYTES + 1] = "";
 
     if (session->check_asked || session->admission_asked)
         return;
@@ -60,7 +49,7 @@ static void seek_admission(struct rl_engine *engine, struct rl_session *session,
         now_ns - session->admission_asked_ns < ADMISSION_EVERY_NS)
         return;
     if (!session->guard.probation[0]) {
-        if (write_nonce(engine, nonce) == 0)
+        if (rl_engine_draw_hex(engine, NONCE_BYTES, nonce) == 0)
             rl_vetting_probe(session, nonce, now_ns);
     } else if (rl_guard_wants_admission(&session->guard, now_ns)) {
         rl_vetting_admit(session, now_ns);
@@ -69,17 +58,15 @@ static void seek_admission(struct rl_engine *engine, struct rl_session *session,
 
 /* ---- clocks (G6) ---- */
 
-void rl_watch_use(struct rl_engine *engine, uint8_t node, int64_t now_ns)
+void rl_watch_sample(struct rl_engine *engine, uint8_t node, int64_t now_ns)
 {
     struct rl_session *session = &engine->node[node].session;
 
-    if (engine->guard_mode == RL_GUARD_OFF)
-        return;
     if (session->state == RL_SESSION_UP &&
-        now_ns - session->clock_answered_ns >= CLOCK_SAMPLE_EVERY_NS)
+        now_ns - session->clock_answered_ns >= RL_CLOCK_SAMPLE_EVERY_NS)
         rl_vetting_sample_clock(session, now_ns);
-    if (engine->watch_at_ns > now_ns + CLOCK_SAMPLE_EVERY_NS)
-        engine->watch_at_ns = now_ns + CLOCK_SAMPLE_EVERY_NS;
+    if (engine->watch_at_ns > now_ns + RL_CLOCK_SAMPLE_EVERY_NS)
+        engine->watch_at_ns = now_ns + RL_CLOCK_SAMPLE_EVERY_NS;
 }
 
 /* A clock stepped. The others are asked at once: if all did, it was ours that stood still. */
@@ -154,7 +141,7 @@ static bool is_trial_complete(const struct rl_engine *engine, int64_t now_ns)
     return true;
 }
 
-void rl_watch_heard(struct rl_engine *engine, uint8_t node, int64_t now_ns)
+void rl_watch_look(struct rl_engine *engine, uint8_t node, int64_t now_ns)
 {
     struct rl_session *session = &engine->node[node].session;
 
@@ -184,7 +171,7 @@ static bool watch_node(struct rl_engine *engine, struct rl_session *session, int
     if (session->state != RL_SESSION_UP)
         return session->state == RL_SESSION_GREETING;
     /* The tick comes every second, and the last answer came somewhat after the tick before. */
-    if (needed && now_ns - session->clock_answered_ns >= CLOCK_SAMPLE_EVERY_NS / 2)
+    if (needed && now_ns - session->clock_answered_ns >= RL_CLOCK_SAMPLE_EVERY_NS / 2)
         rl_vetting_sample_clock(session, now_ns);
     if (session->guard.state != RL_GUARD_QUARANTINED)
         return needed;
@@ -214,5 +201,5 @@ void rl_watch_tick(struct rl_engine *engine, int64_t now_ns)
     if (engine->clock_trial)
         engine->watch_at_ns = engine->clock_trial_since_ns + engine->policy.node_timeout_ns;
     else if (again)
-        engine->watch_at_ns = now_ns + CLOCK_SAMPLE_EVERY_NS;
+        engine->watch_at_ns = now_ns + RL_CLOCK_SAMPLE_EVERY_NS;
 }

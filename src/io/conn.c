@@ -22,7 +22,7 @@ void rl_conn_init(struct rl_conn *conn)
 
 uint32_t rl_conn_tag(const struct rl_conn *conn)
 {
-    return conn->link.is_ear ? RL_REACTOR_EAR + conn->link.node : conn->link.node;
+    return conn->link.is_subscriber ? RL_REACTOR_SUBSCRIBER + conn->link.node : conn->link.node;
 }
 
 /*

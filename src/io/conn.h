@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * One connection to one node: resolve, connect, TLS, bytes both ways, and coming back after a
- * failure. Everything is non-blocking; the engine's session is told what happens.
+ * failure. Everything is non-blocking; the owner of the session is told what happens.
  *
  *     WAITING -> RESOLVING -> CONNECTING -> (HANDSHAKE) -> OPEN
  *        ^___________|____________|______________|___________|  failure, with backoff
@@ -13,6 +13,7 @@
 #include "io/reactor.h"
 #include "io/resolve.h"
 #include "io/tls.h"
+#include "protocol/session.h"
 #include "protocol/url.h"
 
 enum rl_conn_state {

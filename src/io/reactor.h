@@ -20,8 +20,8 @@ struct rl_reactor {
     bool unarmed;     /* it could not be set to what is due */
 };
 
-/* What epoll hands back in data.u32: a node's number, that of its ear, or one of these. */
-#define RL_REACTOR_EAR 0x80u
+/* What epoll hands back in data.u32: a node's number, that of its subscriber, or one of these. */
+#define RL_REACTOR_SUBSCRIBER 0x80u
 #define RL_REACTOR_TIMER 0x100u
 #define RL_REACTOR_WAKE 0x101u
 #define RL_REACTOR_THREAD 0x102u /* a thread that locks are bound to has ended */

@@ -36,7 +36,7 @@ static enum redlock_vote set_vote(const struct rl_scalar *reply)
     return REDLOCK_VOTE_PROTO;
 }
 
-/* What a server says is bounded before anybody calculates with it. */
+/* What a server says is bounded before it is used in arithmetic. */
 static int64_t at_most(int64_t number, int64_t limit)
 {
     return number < limit ? number : limit;
@@ -44,7 +44,7 @@ static int64_t at_most(int64_t number, int64_t limit)
 
 static int64_t remaining_ms(int64_t pttl)
 {
-    /* No key: only the queue is in the way. No expiry: nobody knows how long. */
+    /* No key: only the queue is in the way. No expiry: the rest is unknown. */
     return pttl == -2 ? 0 : pttl < 0 ? -1 : at_most(pttl, REDLOCK_WAIT_MAX_MS);
 }
 
@@ -158,7 +158,7 @@ static struct rl_answer inquire_answer(const struct rl_scalar *reply)
     if (reply->type != RL_REPLY_INTEGER)
         return answer;
     answer.vote = reply->integer == -2 ? REDLOCK_VOTE_MISSING : REDLOCK_VOTE_HELD;
-    /* -1 is a key without expiry: held, for nobody knows how long. */
+    /* -1 is a key without expiry: held, for an unknown time. */
     if (reply->integer >= 0)
         answer.key_ttl_ms = at_most(reply->integer, REDLOCK_WAIT_MAX_MS);
     return answer;
@@ -191,7 +191,7 @@ struct rl_answer rl_answer_read(enum rl_op op, bool by_script, const struct rl_r
     case RL_OP_ACQUIRE:
     case RL_OP_AGAIN:
     case RL_OP_HEAL:
-        /* An OK to a script would be a grant whose token and marker nobody has seen. */
+        /* An OK to a script would be a grant without the token and the marker that were asked for. */
         if (by_script)
             return script_acquire_answer(reply);
         answer.vote = set_vote(scalar);

@@ -54,7 +54,7 @@ struct rl_command {
 void rl_command_write(const struct rl_words *words, const struct rl_abilities *abilities,
                       struct rl_command *out);
 
-/* The witness: who is the node, and whom does its marker name? */
+/* The witness: the identity of the node, and the one that its marker names. */
 void rl_command_write_witness(const struct rl_abilities *abilities, struct rl_command *out);
 
 /* Does a node of these abilities give the lock back without a script? */

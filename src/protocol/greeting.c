@@ -77,7 +77,7 @@ static bool is_fatal(enum step step, struct rl_slice error)
 }
 
 /*
- * Who answers a question with something that is no answer to it is out of step, or no Redis at
+ * A server that answers a question with something that is no answer to it is out of step, or no Redis at
  * all: its next "OK" would be taken for a grant.
  */
 static bool makes_sense(enum step step, const struct rl_scalar *reply)
@@ -129,7 +129,7 @@ int rl_greeting_answer(struct rl_session *session, uint16_t step, const struct r
         struct rl_pending_queue *queue = &session->pending;
         const struct rl_pending *next = &queue->entry[queue->head & (queue->capacity - 1)];
 
-        /* Who and where are confirmed once the next reply is about something else. */
+        /* User and database are confirmed once the next reply is about something else. */
         session->gated =
             rl_pending_count(queue) > 0 && !next->subject && next->op <= STEP_SELECT;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The words before "://" in a node's URL, and help for those who mistype them. */
+/* The words before "://" in a node's URL, and help for mistyped ones. */
 #ifndef RL_PROTOCOL_SCHEME_H
 #define RL_PROTOCOL_SCHEME_H
 

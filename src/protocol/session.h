@@ -20,9 +20,9 @@
 #include "core/guard.h"
 #include "protocol/answer.h"
 #include "protocol/buffer.h"
-#include "protocol/pending.h"
 #include "protocol/resp.h"
 
+#define RL_PENDING_MAX 65536 /* a power of two */
 #define RL_SESSION_INPUT_SIZE (2 * RL_RESP_REPLY_MAX)
 
 /* New acquires stop here, so that there is always room for the releases of the old ones. */
@@ -37,6 +37,28 @@ struct rl_login {
     bool probe_native;
     const char *channel; /* a session that only listens, to this; NULL: one that asks */
 };
+
+/* A request that has no reply yet. */
+struct rl_pending {
+    void *subject; /* the claim it is about; NULL for the session's own requests */
+    uint32_t round;
+    uint16_t op;    /* enum rl_op, or a step of the greeting */
+    bool by_script; /* how it was asked */
+    bool witnessed; /* a grant counts once the witness behind it has spoken */
+};
+
+/* The requests of one connection that have no reply yet, oldest first: servers answer in order. */
+struct rl_pending_queue {
+    struct rl_pending *entry; /* a ring */
+    uint32_t capacity;        /* 0 or a power of two */
+    uint32_t head;            /* index of the oldest, counted without wrapping */
+    uint32_t tail;
+};
+
+uint32_t rl_pending_count(const struct rl_pending_queue *queue);
+bool rl_pending_push(struct rl_pending_queue *queue, struct rl_pending entry);
+bool rl_pending_pop(struct rl_pending_queue *queue, struct rl_pending *out);
+void rl_pending_free(struct rl_pending_queue *queue);
 
 enum rl_session_state {
     RL_SESSION_DOWN,

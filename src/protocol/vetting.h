@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The questions that decide whether a node may vote: who are you, since when, what does your
+ * The questions that decide whether a node may vote: identity, age, what does its
  * marker say, what time is it (core/guard judges the answers). They are asked in the greeting,
  * in front of every request, and again while a connection lives.
  */
@@ -19,7 +19,7 @@ int rl_vetting_check(struct rl_session *session, int64_t now_ns);
 /* Asks for the time, unless that question is already out. */
 int rl_vetting_sample_clock(struct rl_session *session, int64_t now_ns);
 
-/* Strict: who are you, and whom does your marker name? Behind what leans on it (G2). */
+/* Strict: the node's identity and its marker, behind the grants that need them (G2). */
 int rl_vetting_witness(struct rl_session *session);
 
 /* Strict: begin the probation, turn it into a marker, take the marker away (G2, G6). */

@@ -40,9 +40,9 @@ static size_t memory_kept(const redlock *client)
 {
     size_t bytes = 0;
 
-    for (struct rl_claim *at = client->engine.claims.free; at; at = at->next_free)
+    for (struct rl_kept *at = client->engine.claims.first; at; at = at->next)
         bytes += malloc_usable_size(at) + OVERHEAD;
-    for (struct rl_seeker *at = client->engine.seekers.free; at; at = at->next_free)
+    for (struct rl_kept *at = client->engine.acquirers.first; at; at = at->next)
         bytes += malloc_usable_size(at) + OVERHEAD;
     for (redlock_lock *at = client->spare; at; at = rl_next_lock(at))
         bytes += malloc_usable_size(at) + OVERHEAD;

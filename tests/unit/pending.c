@@ -3,7 +3,7 @@
 #include "check.h"
 
 #include "protocol/buffer.h"
-#include "protocol/pending.h"
+#include "protocol/session.h"
 
 #include <stdlib.h>
 

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A handle is one lock of the client: the core's lock, the claim of its current attempt, a timer,
+ * and news for the owner. What the owner asks for, replies and timers become events; the core's
+ * step decides, and its actions are carried out (ask.c).
+ */
+#ifndef RL_ENGINE_HANDLE_H
+#define RL_ENGINE_HANDLE_H
+
+#include <sys/queue.h>
+
+#include "core/lock.h"
+#include "engine/claim.h"
+#include "engine/local_queue.h"
+#include "engine/timers.h"
+
+struct rl_survey;
+
+struct rl_handle {
+    struct rl_timer timer; /* first, so that a due timer is its handle */
+    struct rl_lock lock;
+    struct rl_claim *claim;    /* of the current attempt; before the first, without a value */
+    LIST_ENTRY(rl_handle) all; /* in the engine's list */
+
+    /* News for the owner, taken by rl_engine_take_ready(). */
+    TAILQ_ENTRY(rl_handle) in_ready;
+    bool ready : 1; /* in that list */
+    bool done : 1;
+    bool lost : 1;
+    bool jeopardy : 1;
+    bool recovered : 1;
+    int8_t done_error;
+    int8_t prepare_error; /* the last attempt could not even be made: NOMEM, SYSTEM; or OK */
+};
+
+LIST_HEAD(rl_handles, rl_handle);
+TAILQ_HEAD(rl_ready, rl_handle);
+
+/*
+ * What a handle has only until its lock is held: the core's acquisition, and its place in the
+ * local queue. A client holds many locks and acquires few at a time, so this is kept apart and
+ * goes back to a pool as soon as the lock is held. A survey has one for as long as it lives.
+ */
+struct rl_acquirer {
+    struct rl_acquisition acquisition; /* first: what the lock points to is its acquirer */
+    struct rl_handle *handle;
+    struct rl_survey *survey; /* a question to the nodes instead of a lock; NULL: a lock */
+
+    /* Waiting. */
+    struct rl_local_queue *queue; /* NULL: not waiting */
+    TAILQ_ENTRY(rl_acquirer) in_queue;
+    uint64_t waiter;     /* the name of the head of the local queue at the nodes */
+    bool has_turn;       /* it has become the head ... */
+    bool client_holds;   /* ... because the one before it holds the lock now */
+    bool behind_release; /* what it sends now travels right behind our own release */
+};
+
+/* NULL once its lock is held. */
+static inline struct rl_acquirer *rl_acquirer_of(const struct rl_handle *handle)
+{
+    return (struct rl_acquirer *)handle->lock.acquisition;
+}
+
+/* The survey that it is instead of a lock; NULL: a lock. */
+static inline struct rl_survey *rl_survey_of(const struct rl_handle *handle)
+{
+    return handle->lock.acquisition ? rl_acquirer_of(handle)->survey : NULL;
+}
+
+/* Where it waits; NULL: nowhere. */
+static inline struct rl_local_queue *rl_local_queue_of(const struct rl_handle *handle)
+{
+    return handle->lock.acquisition ? rl_acquirer_of(handle)->queue : NULL;
+}
+
+/*
+ * The texts are copied; the votes, room for one of every node, must outlive the handle.
+ * -1: out of memory.
+ */
+int rl_handle_init(struct rl_engine *engine, struct rl_handle *handle,
+                   const struct rl_about *about, const struct rl_lock_terms *terms,
+                   struct rl_node_vote *votes);
+void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64_t ttl_ns,
+                       int64_t wait_deadline_ns, int64_t now_ns);
+int rl_handle_adopt(struct rl_engine *engine, struct rl_handle *handle, const char *value,
+                    size_t size);
+void rl_handle_extend(struct rl_engine *engine, struct rl_handle *handle, int64_t ttl_ns,
+                      int64_t now_ns);
+void rl_handle_release(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns);
+void rl_handle_cancel(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns);
+/* Acquired, but the wait ended before the owner was told: nothing is held afterwards, no news. */
+void rl_handle_take_back(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns);
+/* Forgets the handle. give_up: what it holds or tries to get is released on every node. */
+void rl_handle_drop(struct rl_engine *engine, struct rl_handle *handle, bool give_up,
+                    int64_t now_ns);
+
+/* One event for the lock, and everything that follows from it. */
+void rl_handle_step(struct rl_engine *engine, struct rl_handle *handle, struct rl_event *event);
+/* Its timer came up. */
+void rl_handle_timer(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns);
+/* A node's memory or clock is not to be trusted: holds that lean on it are told. */
+void rl_handles_node_out(struct rl_engine *engine, uint8_t node, int64_t now_ns);
+/* Our own clock is not to be trusted: all holds are over. */
+void rl_handles_our_clock(struct rl_engine *engine, int64_t now_ns);
+
+/* The handle has news. */
+void rl_engine_add_ready(struct rl_engine *engine, struct rl_handle *handle);
+/* The next handle with news, or NULL. */
+struct rl_handle *rl_engine_take_ready(struct rl_engine *engine);
+void rl_engine_forget_ready(struct rl_engine *engine, struct rl_handle *handle);
+
+#endif

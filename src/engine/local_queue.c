@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "engine/local_queue.h"
+
+#include <string.h>
+
+#include "engine/engine.h"
+#include "engine/handle.h"
+
+#define QUEUES_FIRST 16
+#define QUEUES_KEPT 1024
+#define YIELD_NS RL_NS_PER_S
+
+struct rl_handle *rl_local_queue_head(const struct rl_local_queue *queue)
+{
+    return TAILQ_FIRST(&queue->waiters)->handle;
+}
+
+/* ---- by key ---- */
+
+static uint64_t hash_of(struct rl_slice key)
+{
+    uint64_t hash = 14695981039346656037u;
+
+    for (size_t i = 0; i < key.size; i++)
+        hash = (hash ^ (unsigned char)key.data[i]) * 1099511628211u;
+    return hash ^ hash >> 32;
+}
+
+static bool has_key(const struct rl_local_queue *queue, uint64_t hash, struct rl_slice key)
+{
+    struct rl_slice other = rl_claim_key(rl_local_queue_head(queue)->claim);
+
+    return queue->hash == hash && other.size == key.size &&
+           memcmp(other.data, key.data, key.size) == 0;
+}
+
+static struct rl_bucket *bucket_of(const struct rl_local_queues *queues, uint64_t hash)
+{
+    return &queues->bucket[hash & (queues->bucket_count - 1)];
+}
+
+static struct rl_local_queue *find(const struct rl_local_queues *queues, uint64_t hash,
+                                   struct rl_slice key)
+{
+    struct rl_local_queue *queue;
+
+    if (queues->count == 0)
+        return NULL;
+    LIST_FOREACH(queue, bucket_of(queues, hash), bucket)
+    if (has_key(queue, hash, key))
+        return queue;
+    return NULL;
+}
+
+static struct rl_local_queue *find_for(const struct rl_engine *engine,
+                                       const struct rl_claim *claim)
+{
+    struct rl_slice key = rl_claim_key(claim);
+
+    return engine->local_queues.count ? find(&engine->local_queues, hash_of(key), key) : NULL;
+}
+
+/* Room for twice as many queues, with as many buckets. */
+static bool grow(struct rl_local_queues *queues)
+{
+    uint32_t capacity = queues->capacity ? 2 * queues->capacity : QUEUES_FIRST;
+    struct rl_local_queue **all = realloc(queues->all, capacity * sizeof *all);
+    uint32_t *generation =
+        all ? realloc(queues->generation, capacity * sizeof *generation) : NULL;
+    uint32_t *spare = generation ? realloc(queues->spare, capacity * sizeof *spare) : NULL;
+    struct rl_bucket *bucket = spare ? malloc(capacity * sizeof *bucket) : NULL;
+
+    /* What has moved already is kept where it is now, also when the rest fails. */
+    if (all)
+        queues->all = all;
+    if (generation)
+        queues->generation = generation;
+    if (spare)
+        queues->spare = spare;
+    if (!bucket)
+        return false;
+    for (uint32_t i = capacity; i-- > queues->capacity;) {
+        queues->all[i] = NULL;
+        queues->generation[i] = 1;
+        queues->spare[queues->spare_count++] = i;
+    }
+    for (uint32_t i = 0; i < capacity; i++)
+        LIST_INIT(&bucket[i]);
+    free(queues->bucket);
+    queues->bucket = bucket;
+    queues->bucket_count = capacity;
+    for (uint32_t i = 0; i < queues->capacity; i++) {
+        struct rl_local_queue *queue = queues->all[i];
+
+        if (queue && !queue->is_private)
+            LIST_INSERT_HEAD(bucket_of(queues, queue->hash), queue, bucket);
+    }
+    queues->capacity = capacity;
+    return true;
+}
+
+/* ---- coming and going ---- */
+
+static struct rl_local_queue *new_queue(struct rl_local_queues *queues, uint64_t hash,
+                                        bool is_private)
+{
+    struct rl_local_queue *queue;
+
+    if (queues->spare_count == 0 && !grow(queues))
+        return NULL;
+    queue = rl_pool_take(&queues->pool);
+    if (!queue)
+        queue = malloc(sizeof *queue);
+    if (!queue)
+        return NULL;
+    *queue = (struct rl_local_queue){.hash = hash, .is_private = is_private};
+    TAILQ_INIT(&queue->waiters);
+    queue->index = queues->spare[--queues->spare_count];
+    queue->generation = ++queues->generation[queue->index];
+    queues->all[queue->index] = queue;
+    queues->count++;
+    if (!is_private)
+        LIST_INSERT_HEAD(bucket_of(queues, hash), queue, bucket);
+    return queue;
+}
+
+static void free_queue(struct rl_local_queues *queues, struct rl_local_queue *queue)
+{
+    if (!queue->is_private)
+        LIST_REMOVE(queue, bucket);
+    queues->all[queue->index] = NULL;
+    queues->spare[queues->spare_count++] = queue->index;
+    queues->count--;
+    rl_pool_give(&queues->pool, queue, QUEUES_KEPT);
+}
+
+struct rl_local_queue *rl_local_queue_join(struct rl_local_queues *queues,
+                                           struct rl_handle *handle, bool is_private)
+{
+    struct rl_acquirer *acquirer = rl_acquirer_of(handle);
+    struct rl_slice key = rl_claim_key(handle->claim);
+    uint64_t hash = hash_of(key);
+    struct rl_local_queue *queue = is_private ? NULL : find(queues, hash, key);
+
+    if (!queue)
+        queue = new_queue(queues, hash, is_private);
+    if (!queue)
+        return NULL;
+    acquirer->queue = queue;
+    TAILQ_INSERT_TAIL(&queue->waiters, acquirer, in_queue);
+    return queue;
+}
+
+void rl_local_queue_leave(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
+{
+    struct rl_local_queue *queue = rl_local_queue_of(handle);
+    struct rl_acquirer *acquirer = rl_acquirer_of(handle);
+    struct rl_acquirer *head;
+    bool was_head;
+
+    if (!queue)
+        return;
+    was_head = TAILQ_FIRST(&queue->waiters) == acquirer;
+    TAILQ_REMOVE(&queue->waiters, acquirer, in_queue);
+    acquirer->queue = NULL;
+    head = TAILQ_FIRST(&queue->waiters);
+    if (!head) {
+        free_queue(&engine->local_queues, queue);
+        return;
+    }
+    if (!was_head)
+        return;
+    rl_local_queue_renumber(&engine->local_queues, queue);
+    head->waiter = rl_local_queue_number(queue);
+    head->has_turn = true;
+    head->client_holds =
+        handle->lock.state == RL_HELD && handle->lock.terms.kind == REDLOCK_MUTEX;
+    rl_timers_set(&engine->timers, &head->handle->timer, now_ns);
+}
+
+uint64_t rl_local_queue_number(const struct rl_local_queue *queue)
+{
+    return (uint64_t)queue->generation << 32 | queue->index;
+}
+
+void rl_local_queue_renumber(struct rl_local_queues *queues, struct rl_local_queue *queue)
+{
+    queue->generation = ++queues->generation[queue->index];
+}
+
+struct rl_local_queue *rl_local_queue_by_number(const struct rl_local_queues *queues,
+                                                uint64_t number)
+{
+    uint32_t index = (uint32_t)number;
+    struct rl_local_queue *queue = index < queues->capacity ? queues->all[index] : NULL;
+
+    return queue && queue->generation == (uint32_t)(number >> 32) ? queue : NULL;
+}
+
+void rl_local_queues_free(struct rl_local_queues *queues)
+{
+    for (uint32_t i = 0; i < queues->capacity; i++)
+        free(queues->all[i]);
+    rl_pool_close(&queues->pool);
+    free(queues->all);
+    free(queues->generation);
+    free(queues->spare);
+    free(queues->bucket);
+    *queues = (struct rl_local_queues){0};
+}
+
+uint32_t rl_handle_position(const struct rl_handle *handle)
+{
+    const struct rl_local_queue *queue = rl_local_queue_of(handle);
+    const struct rl_acquirer *at;
+    uint32_t ahead = 0;
+    uint32_t place;
+
+    if (!queue)
+        return 0;
+    TAILQ_FOREACH(at, &queue->waiters, in_queue)
+    {
+        if (at->handle == handle)
+            break;
+        ahead++;
+    }
+    place = rl_local_queue_head(queue)->lock.acquisition->place;
+    return ahead > 0 && place == 0 ? ahead + 1 : ahead + place;
+}
+
+/* ---- waking ---- */
+
+void rl_local_queue_wake(struct rl_engine *engine, struct rl_local_queue *queue, uint16_t nodes,
+                         uint16_t slot, int64_t now_ns)
+{
+    rl_handle_step(engine, rl_local_queue_head(queue),
+                   &(struct rl_event){
+                       .type = RL_EVENT_WAKE, .now_ns = now_ns, .nodes = nodes, .slot = slot});
+}
+
+void rl_local_queues_wake(struct rl_engine *engine, uint8_t node, bool sleepers, int64_t now_ns)
+{
+    for (uint32_t i = 0; i < engine->local_queues.capacity; i++) {
+        struct rl_local_queue *queue = engine->local_queues.all[i];
+
+        if (queue && (sleepers || rl_local_queue_head(queue)->lock.state != RL_QUEUED))
+            rl_local_queue_wake(engine, queue, (uint16_t)(1u << node), 0, now_ns);
+    }
+}
+
+/* ---- hand-over ---- */
+
+/* Only to a waiter at the head of the nodes' queue, or that has not asked for a place yet. */
+void rl_local_queue_hand_over(struct rl_engine *engine, const struct rl_handle *released,
+                              int64_t now_ns)
+{
+    struct rl_local_queue *queue = find_for(engine, released->claim);
+    struct rl_event event = {
+        .type = RL_EVENT_WAKE,
+        .now_ns = now_ns,
+        .nodes = (uint16_t)((1u << engine->policy.node_count) - 1),
+        .slot = released->lock.slot,
+        .behind_release = released->lock.terms.kind == REDLOCK_MUTEX,
+    };
+    struct rl_handle *next = queue ? rl_local_queue_head(queue) : NULL;
+
+    if (!next)
+        return;
+    if (next->lock.state == RL_PARKED && event.behind_release) {
+        rl_acquirer_of(next)->has_turn = false;
+        rl_acquirer_of(next)->behind_release = true;
+    } else if (next->lock.state != RL_QUEUED || next->lock.acquisition->place != 1) {
+        return;
+    }
+    rl_handle_step(engine, next, &event);
+    if (next->lock.acquisition)
+        rl_acquirer_of(next)->behind_release = false;
+}
+
+/*
+ * Behind our own release, on the same connections, a plain attempt respects the queue as much as
+ * one that looks into it, and is much cheaper for the nodes: the release that is carried out right
+ * before it says whether others wait, and where they do the grant is not counted but taken back.
+ * Where they are known to wait that would only get in their way.
+ */
+bool rl_may_follow_release(const struct rl_engine *engine, const struct rl_handle *handle,
+                           int64_t now_ns)
+{
+    const struct rl_claim *claim = handle->claim;
+
+    return claim->kind == REDLOCK_MUTEX && claim->name_count == 1 &&
+           !rl_is_yielding(engine, handle, now_ns);
+}
+
+void rl_local_queue_note_release(struct rl_engine *engine, uint8_t node,
+                                 const struct rl_pending *request,
+                                 const struct rl_answer *answer)
+{
+    struct rl_local_queue *queue = find_for(engine, request->subject);
+    uint16_t bit = (uint16_t)(1u << node);
+    bool is_empty;
+
+    if (!queue || (request->op != RL_OP_RELEASE && request->op != RL_OP_WAITERS))
+        return;
+    /* A native delete says nothing of waiters: that is asked behind it. */
+    if (request->op == RL_OP_WAITERS)
+        is_empty = answer->vote == REDLOCK_VOTE_MISSING;
+    else
+        is_empty =
+            request->by_script && answer->vote == REDLOCK_VOTE_GRANTED && !answer->contended;
+    if (is_empty)
+        queue->nodes_without_waiters |= bit;
+    else
+        queue->nodes_without_waiters &= (uint16_t)~bit;
+}
+
+/* ---- yielding ---- */
+
+void rl_yield_begin(struct rl_engine *engine, const struct rl_claim *claim, int64_t now_ns)
+{
+    uint64_t hash = hash_of(rl_claim_key(claim));
+
+    engine->yield[hash % RL_YIELDS] = (struct rl_yield){hash, now_ns + YIELD_NS};
+}
+
+bool rl_is_yielding(const struct rl_engine *engine, const struct rl_handle *handle,
+                    int64_t now_ns)
+{
+    uint64_t hash = hash_of(rl_claim_key(handle->claim));
+    const struct rl_yield *yield = &engine->yield[hash % RL_YIELDS];
+
+    return yield->hash == hash && now_ns < yield->until_ns;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The local queue: the waiters of one client for one name, in the order of their calls. Only its
+ * head is sent to the nodes: the others would only compete with it, and with each other, over the
+ * network.
+ *
+ * The number of a local queue is the name of its head in the nodes' queues, so that a wake-up
+ * finds its way back; a new number is drawn whenever a place was given up, so that late wake-ups
+ * and late departures find no waiter.
+ *
+ * Hand-over. When this client releases a lock, the head of its local queue need not wait for a
+ * wake-up: its attempt travels right behind the release. It overtakes no other client: the
+ * release says of every node whether others wait there (nodes_without_waiters), and where they do
+ * the grant is not counted (vote.c, check_turn).
+ */
+#ifndef RL_ENGINE_LOCAL_QUEUE_H
+#define RL_ENGINE_LOCAL_QUEUE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "core/answer.h"
+#include "engine/pool.h"
+#include "protocol/session.h"
+
+struct rl_acquirer;
+struct rl_claim;
+struct rl_engine;
+struct rl_handle;
+
+TAILQ_HEAD(rl_waiters, rl_acquirer);
+
+struct rl_local_queue {
+    struct rl_waiters waiters; /* never empty */
+    uint64_t hash;             /* of the key */
+    LIST_ENTRY(rl_local_queue) bucket;
+    uint32_t index;                 /* in rl_local_queues.all */
+    uint32_t generation;            /* of the index */
+    bool is_private;                /* in no bucket: no other waiter may join */
+    uint16_t nodes_without_waiters; /* where our last release found the nodes' queue empty */
+};
+
+LIST_HEAD(rl_bucket, rl_local_queue);
+
+struct rl_local_queues {
+    struct rl_local_queue **all; /* by index; NULL where free */
+    uint32_t capacity;
+    uint32_t count; /* in use */
+    uint32_t *generation;
+    uint32_t *spare; /* free indexes, a stack */
+    uint32_t spare_count;
+    struct rl_bucket *bucket; /* a power of two of them */
+    uint32_t bucket_count;
+    struct rl_pool pool;
+};
+
+/*
+ * A client that releases a lock while others wait, and asks for it again, is the nearest of all:
+ * its request may arrive before any waiter has heard that the lock is free, every time. So it
+ * yields: for a while after such a release it begins with a place in the nodes' queues.
+ */
+#define RL_YIELDS 64
+struct rl_yield {
+    uint64_t hash; /* of the key */
+    int64_t until_ns;
+};
+
+/*
+ * Puts the handle at the end of the local queue for its key, making one if there is none.
+ * is_private: always one of its own. NULL: out of memory.
+ */
+struct rl_local_queue *rl_local_queue_join(struct rl_local_queues *queues,
+                                           struct rl_handle *handle, bool is_private);
+/* Takes the handle out, if it waits. A new head has its turn when the timers are looked at. */
+void rl_local_queue_leave(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns);
+struct rl_handle *rl_local_queue_head(const struct rl_local_queue *queue);
+
+/* The name of the head in the nodes' queues; never 0. */
+uint64_t rl_local_queue_number(const struct rl_local_queue *queue);
+void rl_local_queue_renumber(struct rl_local_queues *queues, struct rl_local_queue *queue);
+/* The local queue of that number, or NULL. */
+struct rl_local_queue *rl_local_queue_by_number(const struct rl_local_queues *queues,
+                                                uint64_t number);
+void rl_local_queues_free(struct rl_local_queues *queues);
+
+/* The number of waiters of this client that are ahead, and of the nodes' queue. */
+uint32_t rl_handle_position(const struct rl_handle *handle);
+
+/* The lock may be free on those nodes: the head of that queue is woken. */
+void rl_local_queue_wake(struct rl_engine *engine, struct rl_local_queue *queue, uint16_t nodes,
+                         uint16_t slot, int64_t now_ns);
+/* Wake-ups of this node may have been missed: heads that ask it ask again, sleepers too. */
+void rl_local_queues_wake(struct rl_engine *engine, uint8_t node, bool sleepers,
+                          int64_t now_ns);
+
+/* Our own release is on its way: the attempt of the next waiter travels right behind it. */
+void rl_local_queue_hand_over(struct rl_engine *engine, const struct rl_handle *released,
+                              int64_t now_ns);
+/* May the attempt that begins now be a plain one, because our own release is in front of it? */
+bool rl_may_follow_release(const struct rl_engine *engine, const struct rl_handle *handle,
+                           int64_t now_ns);
+/* What a release in front of such an attempt found: are there waiters on that node? */
+void rl_local_queue_note_release(struct rl_engine *engine, uint8_t node,
+                                 const struct rl_pending *request,
+                                 const struct rl_answer *answer);
+
+/* Other clients wait for what was given back: this one yields to them for a while. */
+void rl_yield_begin(struct rl_engine *engine, const struct rl_claim *claim, int64_t now_ns);
+bool rl_is_yielding(const struct rl_engine *engine, const struct rl_handle *handle,
+                    int64_t now_ns);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One node as its connections come and go, which the driver tells the engine. */
+#ifndef RL_ENGINE_NODE_H
+#define RL_ENGINE_NODE_H
+
+#include "engine/claim.h"
+#include "engine/subscriber.h"
+#include "protocol/session.h"
+
+#define RL_UNDELIVERED_MAX 4096
+
+/* A grant that is not counted before its witness has answered (vote.c). */
+struct rl_unconfirmed {
+    struct rl_pending request; /* holds a reference to the claim */
+    int64_t token;
+};
+
+struct rl_node {
+    struct rl_login login;
+    struct rl_session session;
+    struct rl_subscriber subscriber;
+    char address[REDLOCK_ADDRESS_MAX];
+
+    /*
+     * Claims whose release was not delivered because their connection broke: it goes on the next
+     * one, best effort (A5). Each holds a reference.
+     */
+    struct rl_claim **undelivered;
+    uint32_t undelivered_count;
+    bool undelivered_sent; /* on the connection under way: worth a moment's wait at close */
+
+    struct rl_unconfirmed *unconfirmed;
+    uint32_t unconfirmed_count;
+    uint32_t unconfirmed_capacity;
+
+    bool warming;         /* the very first connection is still being made */
+    bool connected;       /* the transport is there */
+    int64_t connected_ns; /* since when */
+    uint32_t connects;
+    int32_t rtt_us; /* smoothed; -1: none yet */
+};
+
+/* A connection is being made: requests may be queued from now on, behind the greeting. */
+void rl_engine_connecting(struct rl_engine *engine, uint8_t node, int64_t now_ns);
+/* The transport is there: bytes can flow. */
+void rl_engine_connected(struct rl_engine *engine, uint8_t node, int64_t now_ns);
+/* The connection failed or broke: everything without a reply gets `vote`. */
+void rl_engine_disconnected(struct rl_engine *engine, uint8_t node, enum redlock_vote vote,
+                            const char *text, int64_t now_ns);
+
+/* Keeps a release for the node's next connection. */
+void rl_node_keep_undelivered(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
+                              int64_t now_ns);
+
+#endif

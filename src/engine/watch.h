@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Keeping an eye on the nodes: admissions, repeated checks, clocks that step. */
+#ifndef RL_ENGINE_WATCH_H
+#define RL_ENGINE_WATCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine/engine.h"
+
+#define RL_CLOCK_SAMPLE_EVERY_NS RL_NS_PER_S
+
+/* Looks at what is due: admissions, repeated checks, clock samples. */
+void rl_watch_tick(struct rl_engine *engine, int64_t now_ns);
+/* A sample of the node's clock, if it is up, and the next tick within the interval. */
+void rl_watch_sample(struct rl_engine *engine, uint8_t node, int64_t now_ns);
+/* After a node's replies: did its clock step, or its standing change? */
+void rl_watch_look(struct rl_engine *engine, uint8_t node, int64_t now_ns);
+/* What a person should know about a node's quarantine; empty when it has none. */
+void rl_watch_describe(const struct rl_guard *guard, int64_t now_ns, char *out, size_t size);
+
+/* Before a request that leans on a node's clock: a sample, unless there is a recent one. */
+static inline void rl_watch_before_use(struct rl_engine *engine, uint8_t node, int64_t now_ns)
+{
+    int64_t answered_ns = engine->node[node].session.clock_answered_ns;
+
+    if (engine->guard_mode != RL_GUARD_OFF &&
+        (now_ns - answered_ns >= RL_CLOCK_SAMPLE_EVERY_NS ||
+         engine->watch_at_ns > now_ns + RL_CLOCK_SAMPLE_EVERY_NS))
+        rl_watch_sample(engine, node, now_ns);
+}
+
+static inline void rl_watch_after_replies(struct rl_engine *engine, uint8_t node,
+                                          int64_t now_ns)
+{
+    const struct rl_guard *guard = &engine->node[node].session.guard;
+
+    if (engine->clock_trial || guard->step_ns != 0 || guard->state == RL_GUARD_QUARANTINED)
+        rl_watch_look(engine, node, now_ns);
+}
+
+#endif

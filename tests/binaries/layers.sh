@@ -1,0 +1,72 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Each room of src/ includes only itself and rooms below it: this table, or the test fails.
+#
+# usage: layers.sh SOURCE-DIRECTORY
+#        layers.sh --self-test       a room that includes one above it must be found
+set -eu
+
+# ROOM: what it may include. The public header may be included everywhere.
+allowed='
+core:
+protocol: core
+engine: protocol core
+io: engine protocol core
+drive: io engine protocol core
+client: drive io engine protocol core
+quorums: client drive io engine protocol core
+api: quorums client drive io engine protocol core
+'
+# Generated: the scripts' texts are words.
+scripts_room=protocol
+
+check() {
+    failed=0
+    for file in "$1"/*/*.[ch] "$1"/*/*/*.[ch]; do
+        [ -f "$file" ] || continue
+        path=${file#"$1"/}
+        room=${path%%/*}
+        if ! printf '%s' "$allowed" | grep -q "^$room:"; then
+            echo "# src/$path: room $room is not in the table of tests/binaries/layers.sh"
+            failed=1
+            continue
+        fi
+        below=$(printf '%s' "$allowed" | sed -n "s/^$room://p")
+        for header in $(sed -n 's/^#include "\([^"]*\)".*/\1/p' "$file"); do
+            case $header in
+            redlock.h | "$room"/*) continue ;;
+            rl_scripts.h) [ "$room" = "$scripts_room" ] && continue ;;
+            esac
+            case " $below " in
+            *" ${header%%/*} "*) ;;
+            *)
+                echo "# src/$path includes $header, which is not below $room"
+                failed=1
+                ;;
+            esac
+        done
+    done
+    return $failed
+}
+
+if [ "$1" = --self-test ]; then
+    tmp=$(mktemp -d)
+    trap 'rm -rf "$tmp"' EXIT
+    mkdir "$tmp/core" "$tmp/engine"
+    echo '#include "core/lock.h"' >"$tmp/engine/handle.c"
+    check "$tmp" || { echo "not ok - an include of a room below was called wrong"; exit 1; }
+    echo '#include "engine/engine.h"' >"$tmp/core/lock.c"
+    if check "$tmp"; then
+        echo "not ok - core included engine, and nothing was found"
+        exit 1
+    fi
+    echo "ok - an include of a room above is found"
+    exit 0
+fi
+
+if [ ! -f "$1/core/lock.c" ]; then
+    echo "not ok - $1 is not the source directory"
+    exit 1
+fi
+check "$1" || { echo "not ok - layers"; exit 1; }
+echo "ok - every room includes only rooms below it"
