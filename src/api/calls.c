@@ -21,6 +21,12 @@ static bool is_front(const redlock *client)
     return client && client->front;
 }
 
+/* Turns a front into the client of the quorum where the names live; any other client stays. */
+static int route(redlock **client, const char *name, const redlock_request *request)
+{
+    return *client && (*client)->group ? rl_front_route(client, name, request) : REDLOCK_OK;
+}
+
 /* ---- the client ---- */
 
 int redlock_open(const redlock_options *options, redlock **out)
@@ -89,7 +95,7 @@ redlock *redlock_member(redlock *client, size_t index)
 int redlock_acquire(redlock *client, const char *name, int64_t ttl_ms,
                     const redlock_request *request, redlock_lock **out)
 {
-    int error = rl_front_route(&client, name, request);
+    int error = route(&client, name, request);
 
     return error ? error : rl_client_acquire(client, name, ttl_ms, request, out);
 }
@@ -97,14 +103,14 @@ int redlock_acquire(redlock *client, const char *name, int64_t ttl_ms,
 int redlock_start(redlock *client, const char *name, int64_t ttl_ms,
                   const redlock_request *request, redlock_lock **out)
 {
-    int error = rl_front_route(&client, name, request);
+    int error = route(&client, name, request);
 
     return error ? error : rl_client_start(client, name, ttl_ms, request, out);
 }
 
 int redlock_adopt(redlock *client, const char *name, const char *value, redlock_lock **out)
 {
-    int error = rl_front_route(&client, name, NULL);
+    int error = route(&client, name, NULL);
 
     return error ? error : rl_client_adopt(client, name, value, out);
 }

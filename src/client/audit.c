@@ -6,6 +6,7 @@
 
 #include "client/options.h"
 #include "client/query.h"
+#include "client/request.h"
 #include "drive/detail.h"
 #include "drive/enter.h"
 #include "drive/handles.h"

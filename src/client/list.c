@@ -10,6 +10,7 @@
 #include "client/list.h"
 #include "client/options.h"
 #include "client/query.h"
+#include "client/request.h"
 #include "drive/detail.h"
 #include "drive/enter.h"
 #include "drive/explain.h"

@@ -16,10 +16,4 @@ int rl_struct_read(const char *what, const void *given, size_t given_size, void 
 int rl_struct_check(const char *what, const void *out);
 void rl_struct_fill(void *out, const void *known, size_t known_size);
 
-/* Do the prefix and this name make a key of those that stand beside locks? */
-bool rl_is_reserved(const redlock *client, const char *name, size_t length);
-/* *length 0: the name is a C string; it becomes its length. */
-int rl_name_check(const redlock *client, const char *name, size_t *length);
-int rl_ttl_check(const redlock *client, int64_t ttl_ms);
-
 #endif

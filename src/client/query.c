@@ -5,6 +5,7 @@
 
 #include "client/options.h"
 #include "client/report.h"
+#include "client/request.h"
 #include "drive/detail.h"
 #include "drive/enter.h"
 #include "drive/explain.h"

@@ -6,6 +6,61 @@
 #include "client/request.h"
 #include "drive/detail.h"
 
+bool rl_is_reserved(const redlock *client, const char *name, size_t length)
+{
+    char head[sizeof RL_RESERVED_PREFIX - 1] = "";
+    size_t prefix_size = client->prefix_size < sizeof head ? client->prefix_size : sizeof head;
+    size_t room = sizeof head - prefix_size;
+
+    memcpy(head, client->prefix, prefix_size);
+    memcpy(head + prefix_size, name, length < room ? length : room);
+    return memcmp(head, RL_RESERVED_PREFIX, sizeof head) == 0;
+}
+
+int rl_name_check(const redlock *client, const char *name, size_t *length)
+{
+    if (!name)
+        return rl_detail(REDLOCK_INVAL, "the name is NULL");
+    if (*length == 0)
+        *length = strnlen(name, REDLOCK_NAME_MAX + 1);
+    else if (memchr(name, '\0', *length))
+        return rl_detail(REDLOCK_INVAL, "the name contains a NUL byte");
+    if (*length == 0)
+        return rl_detail(REDLOCK_INVAL, "the name is empty");
+    if (*length > REDLOCK_NAME_MAX)
+        return rl_detail(REDLOCK_INVAL, "the name is longer than %d bytes", REDLOCK_NAME_MAX);
+    if (rl_is_reserved(client, name, *length))
+        return rl_detail(REDLOCK_INVAL,
+                         "with the prefix, '%.*s' makes a key of those that stand beside locks "
+                         "(redlock.*); choose another name or prefix",
+                         (int)*length, name);
+    return REDLOCK_OK;
+}
+
+int rl_ttl_check(const redlock *client, int64_t ttl_ms)
+{
+    if (ttl_ms <= 0)
+        return rl_detail(REDLOCK_INVAL,
+                         "a TTL of %lld ms is no time at all; a lock needs at "
+                         "least %d ms",
+                         (long long)ttl_ms, REDLOCK_TTL_MIN_MS);
+    if (ttl_ms < REDLOCK_TTL_MIN_MS)
+        return rl_detail(REDLOCK_INVAL,
+                         "a TTL of %lld ms is too short; at least %d ms are needed",
+                         (long long)ttl_ms, REDLOCK_TTL_MIN_MS);
+    if (ttl_ms > client->max_ttl_ms)
+        return rl_detail(REDLOCK_INVAL,
+                         "a TTL of %lld ms is beyond max_ttl_ms (%lld); shorten it and renew, "
+                         "or raise max_ttl_ms on every client",
+                         (long long)ttl_ms, (long long)client->max_ttl_ms);
+    if (rl_drift_ns(ttl_ms * RL_NS_PER_MS, client->engine.policy.drift_ppm) >=
+        ttl_ms * RL_NS_PER_MS)
+        return rl_detail(REDLOCK_INVAL,
+                         "the drift allowance leaves nothing of a TTL of %lld ms",
+                         (long long)ttl_ms);
+    return REDLOCK_OK;
+}
+
 static int compare_names(struct rl_slice a, struct rl_slice b)
 {
     int order = memcmp(a.data, b.data, a.size < b.size ? a.size : b.size);

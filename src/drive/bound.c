@@ -157,8 +157,6 @@ void rl_unbind(redlock *client, redlock_lock *lock)
 {
     struct rl_bond *bond = lock->bond;
 
-    if (!bond)
-        return;
     lock->bond = NULL;
     LIST_REMOVE(bond, others);
     if (LIST_EMPTY(&bond->to->bonds))

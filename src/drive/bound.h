@@ -25,6 +25,7 @@ struct rl_thread *rl_thread_own(void);
 
 /* The mutex is held. -1: no memory, or the thread cannot be watched. */
 int rl_bind(redlock *client, redlock_lock *lock, struct rl_thread *thread);
+/* For a lock that is bound. */
 void rl_unbind(redlock *client, redlock_lock *lock);
 
 /* A thread has ended: gives up what is bound to it. */

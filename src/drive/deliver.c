@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "drive/doubts.h"
+#include "drive/enter.h"
 #include "drive/explain.h"
-#include "drive/frame.h"
 #include "drive/handles.h"
 #include "io/clock.h"
 

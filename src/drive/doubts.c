@@ -4,7 +4,7 @@
 
 #include "core/audit.h"
 #include "drive/client.h"
-#include "drive/frame.h"
+#include "drive/enter.h"
 
 static void gather(const redlock *client, struct rl_audit_node *out)
 {

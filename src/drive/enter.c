@@ -3,7 +3,6 @@
 
 #include "drive/client.h"
 #include "drive/detail.h"
-#include "drive/frame.h"
 #include "io/process.h"
 
 bool rl_client_is_forked(const redlock *client)
@@ -40,4 +39,28 @@ int rl_client_enter(redlock *client, bool blocking)
 void rl_client_leave(redlock *client)
 {
     pthread_mutex_unlock(&client->mutex);
+}
+
+/* ---- callbacks ---- */
+
+static _Thread_local struct rl_frame *innermost;
+
+void rl_frame_enter(struct rl_frame *frame, const redlock *client)
+{
+    frame->client = client;
+    frame->outer = innermost;
+    innermost = frame;
+}
+
+void rl_frame_leave(const struct rl_frame *frame)
+{
+    innermost = frame->outer;
+}
+
+bool rl_is_in_callback_of(const redlock *client)
+{
+    for (const struct rl_frame *frame = innermost; frame; frame = frame->outer)
+        if (frame->client == client || (client->group && frame->client->group == client->group))
+            return true;
+    return false;
 }

@@ -9,7 +9,6 @@
 #include "drive/bound.h"
 #include "drive/detail.h"
 #include "drive/enter.h"
-#include "drive/frame.h"
 #include "drive/turn.h"
 #include "engine/piece.h"
 #include "io/clock.h"
@@ -132,7 +131,8 @@ redlock_lock *rl_lock_new(redlock *client, const struct rl_names *names,
 /* The mutex is held; the client may be gone afterwards only if it was closed before. */
 void rl_lock_discard(redlock *client, redlock_lock *lock, bool give_up)
 {
-    rl_unbind(client, lock);
+    if (lock->bond)
+        rl_unbind(client, lock);
     lock->operation = RL_NO_OPERATION;
     if (lock->dropped)
         rl_claim_unref(&client->engine.claims, lock->handle.claim);

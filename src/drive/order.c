@@ -7,7 +7,6 @@
 
 #include "drive/client.h"
 #include "drive/enter.h"
-#include "drive/frame.h"
 #include "drive/turn.h"
 #include "io/clock.h"
 

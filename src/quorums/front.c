@@ -10,7 +10,6 @@
 #include "client/close.h"
 #include "drive/detail.h"
 #include "drive/enter.h"
-#include "drive/frame.h"
 #include "drive/turn.h"
 #include "io/clock.h"
 

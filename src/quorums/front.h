@@ -44,7 +44,8 @@ int rl_front_audit(redlock *client, int64_t ttl_ms, redlock_check_fn *each, void
 
 /* home.c: the member where a key lives */
 size_t rl_front_home(const struct rl_front *front, const char *name, size_t name_size);
-/* Turn a front into the member that a request, or a question, is for; any other client stays. */
+/* Turn a front into the member that a request, or a question, is for. A member by itself takes no
+ * request; an ordinary client answers questions itself. */
 int rl_front_route(redlock **client, const char *name, const redlock_request *request);
 int rl_front_route_question(redlock **client, const char *name);
 int rl_front_quorum_of(redlock *client, const char *name);

@@ -64,8 +64,6 @@ int rl_front_route(redlock **client, const char *name, const redlock_request *re
     size_t home;
     int error = REDLOCK_OK;
 
-    if (!*client || (!(*client)->front && !(*client)->group))
-        return REDLOCK_OK;
     front = (*client)->front;
     if (!front)
         return rl_detail(REDLOCK_INVAL, "this is one quorum of several: locks are taken "
