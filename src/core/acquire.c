@@ -338,7 +338,7 @@ void rl_acquire_answer(struct rl_lock *lock, const struct rl_event *event,
         note_remaining_time(lock, event, out);
         return;
     }
-    if (!rl_is_acquire(event->op) ||
+    if (!rl_op_is_acquire(event->op) ||
         !rl_tally_vote(&lock->tally, event->node, event->answer.vote == REDLOCK_VOTE_GRANTED))
         return;
     rl_note_answer(lock, event->node, &event->answer, event->now_ns - lock->round_start_ns);

@@ -257,7 +257,7 @@ static void note_straggler(struct rl_lock *lock, const struct rl_event *event,
 
     /* A grant that an extension has overtaken says nothing about what is there now. */
     if (answer.vote == REDLOCK_VOTE_GRANTED &&
-        (rl_is_acquire(event->op) ? lock->extension_count == 0 : carries_deadline(lock)))
+        (rl_op_is_acquire(event->op) ? lock->extension_count == 0 : carries_deadline(lock)))
         lock->carriers |= bit;
     else if (answer.vote == REDLOCK_VOTE_MISSING)
         lock->carriers &= (uint16_t)~bit;
@@ -271,12 +271,12 @@ static void note_straggler(struct rl_lock *lock, const struct rl_event *event,
 
 void rl_hold_answer(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
 {
-    bool of_the_hold = rl_is_acquire(event->op)
+    bool of_the_hold = rl_op_is_acquire(event->op)
                            ? event->round == lock->acquire_round
                            : event->op == RL_OP_EXTEND || event->op == RL_OP_HEAL;
     struct rl_answer answer = of_the_hold ? weigh(lock, event) : event->answer;
 
-    if (rl_is_acquire(event->op) && event->round == lock->acquire_round) {
+    if (rl_op_is_acquire(event->op) && event->round == lock->acquire_round) {
         note_straggler(lock, event, answer, out);
         if (lock->unanswered)
             rl_queue_straggler(lock, event, out);

@@ -7,11 +7,6 @@
 _Static_assert((0 REDLOCK_VOTES(COUNT_VOTE)) <= 1 << RL_VOTE_BITS, "every vote has its number");
 #undef COUNT_VOTE
 
-bool rl_is_acquire(enum rl_op op)
-{
-    return op == RL_OP_ACQUIRE || op == RL_OP_AGAIN;
-}
-
 uint16_t rl_all_nodes(const struct rl_lock *lock)
 {
     return (uint16_t)((1u << lock->policy->node_count) - 1);

@@ -88,7 +88,6 @@ void rl_release_timer(struct rl_lock *lock, const struct rl_event *event,
                       struct rl_actions *out);
 
 /* lock.c */
-bool rl_is_acquire(enum rl_op op);
 uint16_t rl_all_nodes(const struct rl_lock *lock);
 uint8_t rl_count_nodes(uint16_t nodes);
 void rl_send(struct rl_actions *out, enum rl_op op, uint16_t nodes, uint32_t round);

@@ -6,9 +6,11 @@
 #ifndef RL_CORE_OP_H
 #define RL_CORE_OP_H
 
+#include <stdbool.h>
+
 enum rl_op {
     RL_OP_ACQUIRE,
-    RL_OP_AGAIN, /* the acquire of the same attempt, for a node that has refused it */
+    RL_OP_ACQUIRE_AGAIN, /* the acquire of the same attempt, for a node that has refused it */
     RL_OP_EXTEND,
     RL_OP_RELEASE,  /* the holder gives the lock back; its reply counts */
     RL_OP_ROLLBACK, /* the same for a failed attempt; its reply decides nothing */
@@ -26,5 +28,23 @@ enum rl_op {
     RL_OP_ADMIT,    /* write the marker of this incarnation (G5) */
     RL_OP_PING,
 };
+
+/* A request whose grant counts for an acquisition. */
+static inline bool rl_op_is_acquire(enum rl_op op)
+{
+    return op == RL_OP_ACQUIRE || op == RL_OP_ACQUIRE_AGAIN;
+}
+
+/* After it the node may carry our key. */
+static inline bool rl_op_sets_key(enum rl_op op)
+{
+    return rl_op_is_acquire(op) || op == RL_OP_HEAL;
+}
+
+/* After it the node does not carry our key any more. */
+static inline bool rl_op_gives_back(enum rl_op op)
+{
+    return op == RL_OP_RELEASE || op == RL_OP_ROLLBACK || op == RL_OP_QUIT;
+}
 
 #endif

@@ -274,7 +274,7 @@ static void ask_again(struct rl_lock *lock, uint16_t nodes, struct rl_actions *o
         acquisition->again_count++;
     }
     acquisition->woken &= (uint16_t)~nodes;
-    rl_send(out, RL_OP_AGAIN, nodes, lock->round);
+    rl_send(out, RL_OP_ACQUIRE_AGAIN, nodes, lock->round);
 }
 
 static bool may_ask_again(const struct rl_lock *lock)

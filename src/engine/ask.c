@@ -135,7 +135,7 @@ static void fill_from_handle(const struct rl_engine *engine, const struct rl_han
     out->owner = rl_claim_owner(handle->claim);
     out->slots = lock->terms.slots;
     out->slot = lock->slot;
-    if (out->op != RL_OP_ACQUIRE && out->op != RL_OP_AGAIN)
+    if (out->op != RL_OP_ACQUIRE && out->op != RL_OP_ACQUIRE_AGAIN)
         return;
     out->as_waiter = respects_queue(handle);
     out->waiter = acquirer ? acquirer->waiter : handle->claim->waiter;
@@ -204,9 +204,9 @@ static bool push(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
         return false;
     session->abilities.known_scripts |= command->script;
     session->wants_witness |= command->witnessed;
-    if (op == RL_OP_ACQUIRE || op == RL_OP_AGAIN || op == RL_OP_HEAL)
+    if (rl_op_sets_key(op))
         claim->touched |= (uint16_t)(1u << node);
-    if (op == RL_OP_RELEASE || op == RL_OP_ROLLBACK || op == RL_OP_QUIT)
+    if (rl_op_gives_back(op))
         claim->returned |= (uint16_t)(1u << node);
     rl_claim_ref(claim);
     return true;
@@ -305,7 +305,7 @@ uint16_t rl_ask_nodes(struct rl_engine *engine, struct rl_handle *handle,
         if ((!RL_RULE(ROLLBACK_BEHIND) && op == RL_OP_ROLLBACK) ||
             !push(engine, i, handle->claim, op, send->round, &command)) {
             unasked |= (uint16_t)(1u << i);
-            if (op == RL_OP_RELEASE || op == RL_OP_ROLLBACK || op == RL_OP_QUIT)
+            if (rl_op_gives_back(op))
                 rl_node_keep_undelivered(engine, i, handle->claim, now_ns);
         } else if (op == RL_OP_RELEASE && rl_command_deletes_natively(&request, abilities)) {
             /* A native delete wakes no waiter: whether there are any is asked behind it. */

@@ -26,9 +26,10 @@ static bool outlives_its_handle(enum rl_op op)
     }
 }
 
-static bool lets_live(enum rl_op op)
+/* After it the key may live for a whole TTL. */
+static bool lets_live(const struct rl_pending *request)
 {
-    return op == RL_OP_ACQUIRE || op == RL_OP_AGAIN || op == RL_OP_EXTEND || op == RL_OP_HEAL;
+    return rl_op_sets_key((enum rl_op)request->op) || request->op == RL_OP_EXTEND;
 }
 
 /* ---- to the lock ---- */
@@ -116,8 +117,7 @@ static bool repeat_with_text(struct rl_engine *engine, uint8_t node,
     if (!outlives_its_handle(op) && (!claim->handle || !is_round_alive(claim->handle, request)))
         return false;
     /* An acquire behind its own release would stay for its whole TTL (A5). */
-    if ((op == RL_OP_ACQUIRE || op == RL_OP_AGAIN || op == RL_OP_HEAL) &&
-        (claim->returned & (1u << node)))
+    if (rl_op_sets_key(op) && (claim->returned & (1u << node)))
         return false;
     return rl_ask_node_by_text(engine, node, claim, claim->handle, op, request->round, now_ns);
 }
@@ -182,7 +182,7 @@ static void hear(struct rl_engine *engine, uint8_t node, const struct rl_pending
                                     &(struct rl_answer){.vote = REDLOCK_VOTE_ERROR});
     } else {
         note_rtt(&engine->node[node], request, now_ns);
-        if (lets_live((enum rl_op)request->op))
+        if (lets_live(request))
             rl_claim_seen(claim, now_ns);
         if (!rl_vote_judge(engine, node, request, reply, now_ns, &answer))
             return;
@@ -225,12 +225,11 @@ void rl_hear_nothing(struct rl_engine *engine, uint8_t node, bool nothing_was_se
 
         if (!claim)
             continue;
-        if ((request.op == RL_OP_ACQUIRE || request.op == RL_OP_AGAIN) && nothing_was_sent)
+        if (rl_op_is_acquire((enum rl_op)request.op) && nothing_was_sent)
             claim->touched &= (uint16_t) ~(1u << node);
-        else if (lets_live((enum rl_op)request.op))
+        else if (lets_live(&request))
             rl_claim_seen(claim, now_ns);
-        if (request.op == RL_OP_RELEASE || request.op == RL_OP_ROLLBACK ||
-            request.op == RL_OP_QUIT)
+        if (rl_op_gives_back((enum rl_op)request.op))
             rl_node_keep_undelivered(engine, node, claim, now_ns);
         rl_hear_answer(engine, node, &request, NULL, &answer, now_ns);
         rl_claim_unref(&engine->claims, claim);

@@ -39,7 +39,7 @@
 
 static bool is_grant(enum rl_op op, const struct rl_answer *answer)
 {
-    return (op == RL_OP_ACQUIRE || op == RL_OP_AGAIN) && answer->vote == REDLOCK_VOTE_GRANTED;
+    return rl_op_is_acquire(op) && answer->vote == REDLOCK_VOTE_GRANTED;
 }
 
 struct rl_answer rl_vote_when_unreachable(const struct rl_engine *engine, uint8_t node)
@@ -171,7 +171,7 @@ static void check_node(struct rl_engine *engine, uint8_t node, enum rl_op op, in
             return;
         break;
     case RL_OP_ACQUIRE:
-    case RL_OP_AGAIN:
+    case RL_OP_ACQUIRE_AGAIN:
         break;
     default:
         return;

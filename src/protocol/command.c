@@ -365,7 +365,7 @@ void rl_command_write(const struct rl_words *words, const struct rl_abilities *a
     begin(out);
     switch (words->request->op) {
     case RL_OP_ACQUIRE:
-    case RL_OP_AGAIN:
+    case RL_OP_ACQUIRE_AGAIN:
     case RL_OP_HEAL:
         acquire_command(words, abilities, out);
         return;

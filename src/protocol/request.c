@@ -14,7 +14,7 @@ static unsigned beside_of(const struct rl_request *request)
 {
     switch (request->op) {
     case RL_OP_ACQUIRE:
-    case RL_OP_AGAIN:
+    case RL_OP_ACQUIRE_AGAIN:
         if (rl_request_is_simple(request))
             return request->fenced ? BESIDE_FENCE : 0;
         return BESIDE_FENCE | BESIDE_QUEUE | BESIDE_ALIVE;

@@ -148,7 +148,7 @@ bool rl_session_push(struct rl_session *session, const struct rl_command *comman
 
     if (session->state == RL_SESSION_DOWN)
         return false;
-    if (entry.op <= RL_OP_AGAIN && count >= RL_SESSION_ACQUIRES_MAX)
+    if (entry.op <= RL_OP_ACQUIRE_AGAIN && count >= RL_SESSION_ACQUIRES_MAX)
         return false;
     /* Room first: an entry without its bytes would shift every later reply. */
     room = rl_buffer_reserve(&session->output, size);
