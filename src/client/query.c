@@ -23,6 +23,10 @@ static void carry_out_question(redlock *client, struct rl_order *order)
 {
     struct question_call *q = (struct question_call *)order;
 
+    if (client->closing) {
+        rl_call_finish(client, &q->call, REDLOCK_CANCELED);
+        return;
+    }
     q->lock->operation = RL_QUESTION;
     q->lock->call = &q->call;
     if (rl_handle_ask(&client->engine, &q->lock->handle, q->question, q->survey, rl_now_ns()) >=
