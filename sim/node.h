@@ -43,7 +43,7 @@ void sim_node_start(struct sim_world *world, struct sim_node *node, enum sim_mem
 /* Another incarnation behind the same connections. */
 void sim_node_replace(struct sim_world *world, struct sim_node *node, enum sim_memory memory);
 void sim_node_snapshot(struct sim_node *node);
-/* A replica for a while: afterwards it has the keys of its master, or none. */
+/* A replica for a while. memory: the keys that it has as a master again. */
 void sim_node_demote(struct sim_world *world, struct sim_node *node);
 void sim_node_promote(struct sim_world *world, struct sim_node *node, enum sim_memory memory);
 
