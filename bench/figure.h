@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Numbers as people like to read them. */
+/* Numbers with separators and few digits, for people. */
 #ifndef BENCH_FIGURE_H
 #define BENCH_FIGURE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One connection of the floor: what waits to be written, and whose replies are still owed. */
+/* One connection of the floor: bytes waiting to be written, and the cycles waiting for a reply. */
 #ifndef BENCH_FLOOR_LINK_H
 #define BENCH_FLOOR_LINK_H
 
@@ -10,7 +10,7 @@
 #define LINK_COMMAND_MAX 512    /* bytes of what one step of a cycle sends to a node */
 #define LINK_PENDING_MAX 65536u /* replies one node may owe; a power of two */
 
-/* The cycle and step whose reply comes next on a connection. A reply to an older step is simply ignored. */
+/* The cycle and step whose reply comes next on a connection. A reply to an older step is ignored. */
 struct ticket {
     uint32_t cycle;
     uint32_t step; /* 0: the reply is not waited for */
@@ -47,7 +47,7 @@ bool link_expect(struct link *link, struct ticket ticket);
 /* One write, or as many as the socket takes. False: the connection is gone. */
 bool link_flush(struct link *link);
 
-/* One read, and all the replies in it. False: the connection is gone, or talks nonsense. */
+/* One read, and all the replies in it. False: the connection is gone, or sends no RESP. */
 bool link_receive(struct link *link, link_reply_fn *each, void *data);
 
 #endif

@@ -13,7 +13,7 @@
 static void continue_at_end(int pipe_fd, pid_t server)
 {
     char byte;
-    setsid(); /* Ctrl-C is for the others */
+    setsid(); /* Ctrl-C must not end this process */
     /* Connections that the parent closes must not stay open here. */
     for (int fd = 0; fd < DESCRIPTORS_MAX; fd++)
         if (fd != pipe_fd)

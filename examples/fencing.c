@@ -34,12 +34,13 @@
 static char storage_path[512]; /* the program beside this one */
 static char register_path[512];
 
-__attribute__((format(printf, 2, 3))) static void say(const char *who, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void say(const char *holder, const char *format,
+                                                      ...)
 {
     va_list arguments;
 
     va_start(arguments, format);
-    printf("%s  ", who);
+    printf("%s  ", holder);
     vprintf(format, arguments);
     printf("\n");
     va_end(arguments);
@@ -47,14 +48,14 @@ __attribute__((format(printf, 2, 3))) static void say(const char *who, const cha
 }
 
 /* Asks the storage to write. Its exit status: 0 written, 1 refused; -1: it could not be asked. */
-static int store(const char *who, int64_t token, const char *text)
+static int store(const char *holder, int64_t token, const char *text)
 {
     char token_text[24];
     int status = -1;
     pid_t pid;
 
     snprintf(token_text, sizeof token_text, "%" PRId64, token);
-    printf("%s  writes; the storage says ", who);
+    printf("%s  writes; the storage says ", holder);
     fflush(stdout);
     pid = fork();
     if (pid == 0) {
@@ -68,7 +69,7 @@ static int store(const char *who, int64_t token, const char *text)
 }
 
 /* Everything up to the lock, the same for both. Ends the process if that fails. */
-static redlock_lock *acquire(const char *who, const struct nodes *nodes, redlock **client)
+static redlock_lock *acquire(const char *holder, const struct nodes *nodes, redlock **client)
 {
     redlock_options options = {
         .size = sizeof options,
@@ -90,7 +91,7 @@ static redlock_lock *acquire(const char *who, const struct nodes *nodes, redlock
         complain("acquire", error);
         exit(1);
     }
-    say(who, "holds the lock; its token is %" PRId64, redlock_fence(lock));
+    say(holder, "holds the lock; its token is %" PRId64, redlock_fence(lock));
     return lock;
 }
 

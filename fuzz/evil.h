@@ -17,7 +17,7 @@
 /* One value that was ever asked for: what its grants are worth on each node. */
 struct ledger_entry {
     char value[EVIL_VALUE_BYTES];
-    bool was_held; /* what is set from now on heals a hold: no ground to stand on */
+    bool was_held; /* what is set from now on heals a hold: it proves nothing */
     int64_t granted_until_ns[REDLOCK_NODES_MAX]; /* 0: not granted */
 };
 

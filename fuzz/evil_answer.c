@@ -106,7 +106,7 @@ static void put_acquired(struct writer *w, struct evil_node *node, struct fuzz_i
     put(w, "*5\r\n:%d\r\n:%d\r\n", !bad, (int)fuzz_byte(input) - 3);
     put_bulk(w, choice & 2 ? "" : identity);
     put(w, ":%d\r\n", choice & 4 ? 60000 : choice * 100);
-    put_bulk(w, choice & 8 ? "somebody else" : identity);
+    put_bulk(w, choice & 8 ? "another identity" : identity);
 }
 
 static void put_marker(struct writer *w, struct evil_node *node, bool bad)

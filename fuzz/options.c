@@ -14,7 +14,7 @@
 #define TAIL_MAX 256
 #define NAME_BYTES_MAX (REDLOCK_NAME_MAX + 64)
 
-/* Nobody listens there, and no name is looked up. */
+/* No server listens there, and no name is looked up. */
 static const char *const nodes[] = {
     "unix:///nonexistent/redlock/a", "unix:///nonexistent/redlock/b",
     "unix:///nonexistent/redlock/c", "unix:///nonexistent/redlock/d?db=3",

@@ -4,8 +4,8 @@
  * users, answers and raw bytes of servers, connections that break, time that passes. Checked
  * after every step: `done` once per operation and `lost` at most once per hold; a lock is held
  * only while a majority has really delivered grants of its value that reach to its deadline;
- * nothing lasts longer than was asked for; and nobody who waits until he is told to look again
- * would spin.
+ * nothing lasts longer than was asked for; and a driver that sleeps until rl_engine_next_ns() would
+ * not spin.
  */
 #include "session.h"
 
@@ -134,7 +134,7 @@ static void send_some(struct world *world, uint8_t node, size_t most)
     evil_took(&world->node[node], size);
 }
 
-/* Gives bytes to the session as a socket would; whoever cannot stand them is disconnected. */
+/* Gives bytes to the session as a socket would; a session that refuses them is disconnected. */
 static void deliver(struct world *world, uint8_t node, const char *bytes, size_t size)
 {
     struct rl_session *session = &world->engine.node[node].session;

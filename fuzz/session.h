@@ -15,7 +15,7 @@
 
 enum operation { IDLE, ACQUIRING, EXTENDING, RELEASING, ASKING };
 
-/* A user's handle and what he has been told about it. */
+/* A user's handle, and the news about it that the user has. */
 struct slot {
     bool used;
     struct rl_handle handle;

@@ -108,7 +108,7 @@ void user_drop(struct world *world, struct slot *slot, bool give_up)
 {
     if (!slot->used)
         return;
-    /* What it says on the way out is for nobody: the owner has forgotten it. */
+    /* Its last news reaches no user: the handle is free. */
     slot->used = false;
     rl_handle_drop(&world->engine, &slot->handle, give_up && !slot->adopted, world->now_ns);
 }

@@ -145,7 +145,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     user = fuzz_text(&input, 256);
     tail = fuzz_text(&input, 1024);
     snprintf(text, sizeof text, "%s%s:%s@%s", head, user, SECRET, tail);
-    /* Who spells the password out elsewhere as well shows it himself. */
+    /* A text that has the password in another part as well shows it by itself. */
     if (!strstr(head, SECRET) && !strstr(user, SECRET) && !strstr(tail, SECRET))
         check_text(text, true);
     free(head);

@@ -31,9 +31,9 @@
 #endif
 #define N 3
 #define QUORUM 2
-#define NOBODY 7
+#define NO_OWNER 7
 
-byte owner[N] = NOBODY;
+byte owner[N] = NO_OWNER;
 byte counter[N];
 byte noise = NOISE;
 
@@ -46,7 +46,7 @@ byte token[ACQUISITIONS]; /* 0: not completed */
 /* acquire.lua: the grant and its increment are one step. */
 #define GRANT(n)                                                                                \
     d_step {                                                                                    \
-        grant[n] == 0 && owner[n] == NOBODY ->                                                  \
+        grant[n] == 0 && owner[n] == NO_OWNER ->                                                \
         owner[n] = me;                                                                          \
         counter[n]++;                                                                           \
         grant[n] = counter[n];                                                                  \
@@ -136,9 +136,9 @@ given_up:
 
 /* A lock ends at any moment, by its time or by release; others leave increments behind. */
 #define WORLD(n)                                                                                \
-    :: d_step { owner[n] != NOBODY -> owner[n] = NOBODY;                                        \
+    :: d_step { owner[n] != NO_OWNER -> owner[n] = NO_OWNER;                                    \
                 printf("node %d: the lock expires or is released\n", n + 1) }                   \
-    :: d_step { noise > 0 && owner[n] == NOBODY -> noise--; counter[n]++;                       \
+    :: d_step { noise > 0 && owner[n] == NO_OWNER -> noise--; counter[n]++;                     \
                 printf("node %d: counts a failed attempt of another, counter %d\n", n + 1,      \
                        counter[n]) }
 

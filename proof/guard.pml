@@ -32,7 +32,7 @@
  *   RENEW_ALL    a renewal counts in quarantine also where the grant did not   (G3)
  *   HEAL_ALL     missing keys are set again on quarantined nodes too           (G3, A8)
  *   WITNESS      the marker is read behind the key, in a step of its own, on the same connection:
- *                what the plain acquire does. Only the marker is compared, not who the node is
+ *                what the plain acquire does. Only the marker is compared, not the node's identity
  *   MARKER_FIRST the marker is read before the key is set, not together        (G2)
  *   BLIND_ADMIT  a watched node is admitted without comparing the probation    (G2)
  */
@@ -56,13 +56,13 @@ mtype = { IDLE, TRYING, HELD, OVER };   /* a client */
 mtype = { NOTHING, ASK, GRANTED, RENEW }; /* what is under way between a client and a node */
 
 /* ---- the nodes ---- */
-byte owner[N]; /* 1 + the client whose key is there; 0: nobody's */
+byte owner[N]; /* 1 + the client whose key is there; 0: no key */
 byte left[N];  /* ticks until it expires */
 byte age[N];   /* ticks since the start, up to GUARD */
 byte restarts = RESTARTS;
 #ifdef STRICT
 bool admitted[N];  /* the marker names this incarnation */
-byte probation[N]; /* a string that somebody watches; 0: none */
+byte probation[N]; /* a string that a client watches; 0: none */
 byte nonce;
 #endif
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The waiting queue: who waits, waits in line, without a place where the line is kept.
+ * The waiting queue: waiters are served in order, though no single node keeps the queue.
  *
  * Modelled: each node has the lock, a queue ordered by (ticket, client) and the largest ticket
  * it has seen. A first round goes out without a ticket. If it fails, the ticket is the largest
  * next ticket of a quorum of nodes, fixed from then on; each later round queues with it. A node
- * grants only to its head (and, with FAIR, to a first round only if nobody waits). A failed
+ * grants only to its head (and, with FAIR, to a first round only if no client waits). A failed
  * round takes its grants back and keeps its place; with fewer than a quorum of answers it leaves
  * the queue and drops the ticket; a success leaves it. Clients that crash stay in queues, and own
  * keys, until these run out.
@@ -20,9 +20,9 @@
  * Bounds: N = 3 nodes, DOWN of them down, CLIENTS, one acquisition each, CRASHES, and with
  * TIMEOUTS two returns to the queue.
  *
- * Properties: one holder; no bypass: who starts after a waiter was queued on a quorum is not
- * served before it (needs FAIR); and with LIVE, everybody who lives and reaches a quorum is
- * served, in every endless run that is weakly fair (each client goes on taking steps).
+ * Properties: one holder; no bypass: a client that starts after a waiter was queued on a quorum is
+ * not served before it (needs FAIR); and with LIVE, every client that lives and reaches a quorum
+ * is served, in every endless run that is weakly fair (each client goes on taking steps).
  *
  * Switches:
  *   NO_ORDER        one holder alone is checked
@@ -30,10 +30,10 @@
  *   TIMEOUTS        a round may end while requests are under way
  *   CUT             A loses node 2 at some moment, for ever
  *   LIVE            with the claim that all are served
- *   NO_TICKETS      nobody queues, everybody just tries again
+ *   NO_TICKETS      no client queues, all just try again
  *   KEEP_GRANTS     a failed round keeps the grants of its minority
  *   CLIENT_TICKETS  the ticket is a client's clock
- *   STAY            who reaches only a minority keeps its place
+ *   STAY            a client that reaches only a minority keeps its place
  */
 #ifndef CLIENTS
 #define CLIENTS 2
@@ -54,14 +54,14 @@ mtype = { FRESH, ROUND, BETWEEN, HELD, SERVED, CRASHED }; /* a client */
  */
 mtype = { NONE, ASKED, REFUSED, GRANTED, DELETE, ASKED_DELETE, LEAVE, ASKED_LEAVE };
 
-byte owner[N];   /* 1 + client; 0: nobody */
+byte owner[N];   /* 1 + client; 0: no key */
 byte waiting[N]; /* the queue: a bit per client; its order is (ticket, client) */
 byte largest[N]; /* ticket seen */
 
 mtype phase[CLIENTS] = FRESH;
 byte ticket[CLIENTS]; /* 0: none */
 byte next[CLIENTS];   /* the largest next ticket that this round has seen */
-byte before[CLIENTS]; /* who was queued on a quorum when this client started, a bit each */
+byte before[CLIENTS]; /* clients queued on a quorum when this one started, a bit each */
 mtype slot[CLIENTS * N] = NONE;
 byte crashes = CRASHES;
 #ifdef TIMEOUTS
@@ -337,7 +337,7 @@ end:
     od
 }
 
-/* What nobody refreshes any more runs out: locks, and places in queues. */
+/* Locks and places in queues that are not refreshed any more expire. */
 #define IS_GONE(c, n) (phase[c] == CRASHED || (cut && (c) == 0 && (n) == 1))
 #define RUNS_OUT(c, n)                                                                          \
     :: d_step { IS_GONE(c, n) && (owner[n] == 1 + c || IN_QUEUE(c, n)) ->                       \

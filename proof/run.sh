@@ -11,7 +11,7 @@ out=${PROOF_OUT:-$here/../build/proof}
 
 # How a search is compiled and started. `all` is depth first, `short` is breadth first (its
 # counterexamples are the shortest), `bits` keeps two bits per state and may miss some, `live`
-# looks for endless runs that serve nobody, under weak fairness.
+# looks for endless runs in which no client is served, under weak fairness.
 flags() {
     case $1 in
     all) echo "-DSAFETY" ;;
@@ -28,7 +28,7 @@ options() {
     esac
 }
 
-# One row: NAME MODEL SEARCH EXPECTED SWITCHES. Prints its line; status 1 if it disappoints.
+# One row: NAME MODEL SEARCH EXPECTED SWITCHES. Prints its line; status 1 if the verdict differs.
 row() {
     name=$1 model=$2 search=$3 expected=$4
     shift 4

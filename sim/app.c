@@ -25,7 +25,7 @@ static void due(struct sim_world *world, void *subject, uint64_t stamp)
         act(world, worker);
 }
 
-/* The worker will look up again then. */
+/* The worker acts again then. */
 static void plan(struct sim_world *world, struct sim_worker *worker, int64_t delay_ns)
 {
     worker->plan_stamp++;
@@ -105,7 +105,7 @@ static void draw_wish(struct sim_world *world, struct sim_worker *worker)
     worker->fair = sim_chance(rng, o->fair_permille);
 }
 
-/* The keys behind each other, as src/client/request.c has them; returns how many. */
+/* The keys behind each other, as src/drive/handles.c has them; returns how many. */
 static uint8_t write_keys(struct sim_worker *worker, size_t *size)
 {
     static const char letters[] = {'m', 'r', 'o', 'k'};
@@ -180,7 +180,7 @@ static void acquire(struct sim_world *world, struct sim_worker *worker)
             : (worker->fair ? "waits fairly" : "waits"));
     rl_handle_acquire(client->engine, &worker->handle, worker->ttl_ns, worker->wait_deadline_ns,
                       now_ns);
-    /* Now and then somebody loses interest. */
+    /* Some workers cancel their wait. */
     worker->will_cancel = sim_chance(rng, 100);
     if (worker->will_cancel)
         plan(world, worker, sim_spread(rng, 1, 500) * MS_NS);
@@ -319,7 +319,7 @@ void sim_app_news(struct sim_world *world, struct sim_worker *worker)
     int error = handle->done_error;
 
     handle->done = handle->lost = handle->jeopardy = handle->recovered = false;
-    /* What was acquired and lost in one turn is told in that order. */
+    /* A lock acquired and lost in one turn is reported in that order. */
     if (acquired)
         finished(world, worker, error);
     if (lost && worker->has_lock)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The application: workers that want locks, hold them for a while, extend, release, lose
- * interest or forget. Each does what src/client/lock.c would let it do, and no more.
+ * The application: workers that acquire locks, hold them for a while, extend and release them,
+ * cancel, or forget them. Each does what the public calls (src/client) allow, and no more.
  */
 #ifndef SIM_APP_H
 #define SIM_APP_H

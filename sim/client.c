@@ -69,7 +69,7 @@ static void peer_tick(struct sim_world *world, struct sim_client *client, struct
     }
 }
 
-/* False: the session did not like what came, and the connection is over. */
+/* False: the session refused what came, and the connection is over. */
 static bool peer_read(struct sim_world *world, struct sim_client *client, struct sim_peer *peer)
 {
     struct rl_session *session = rl_link_session(&peer->link);
@@ -92,7 +92,7 @@ static bool peer_read(struct sim_world *world, struct sim_client *client, struct
     return true;
 }
 
-/* What epoll would have told. */
+/* What epoll would have reported. */
 static void peer_ready(struct sim_world *world, struct sim_client *client,
                        struct sim_peer *peer)
 {
@@ -144,7 +144,7 @@ static int64_t peer_next_ns(const struct sim_peer *peer)
 
 typedef void peer_fn(struct sim_world *world, struct sim_client *client, struct sim_peer *peer);
 
-/* In the order of src/client/turn.c: a node's two connections one after the other. */
+/* In the order of src/drive/turn.c: a node's two connections one after the other. */
 static void for_each_peer(struct sim_world *world, struct sim_client *client, peer_fn *run)
 {
     for (uint8_t i = 0; i < world->options.node_count; i++) {
@@ -235,7 +235,7 @@ void sim_client_turn(struct sim_world *world, struct sim_client *client)
 
 /* ---- processes ---- */
 
-/* Values say whose they are, for the reader of a trace and for the oracles. */
+/* A value names its client and process, for the reader of a trace and for the oracles. */
 static void draw(void *data, void *bytes, size_t size)
 {
     struct sim_client *client = data;

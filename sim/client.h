@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A client: the real engine, driven as src/client/turn.c and src/io/conn.c drive it, with
+ * A client: the real engine, driven as src/drive/turn.c and src/io/conn.c drive it, with
  * imagined sockets and an own clock. Several workers use it, as threads would.
  */
 #ifndef SIM_CLIENT_H
@@ -24,12 +24,12 @@ struct sim_peer {
 
 struct sim_client {
     uint8_t index;
-    uint16_t life; /* how many processes have had this place */
+    uint16_t life; /* number of the process: each crash is followed by a new one */
     bool alive;
     bool paused;
     struct sim_rng rng; /* of the engine: values, delays */
     struct sim_clock clock;
-    int64_t wall_step_ns; /* what somebody has set its wall clock forward */
+    int64_t wall_step_ns; /* how far its wall clock was set forward */
     int64_t paused_ns;    /* the last pause, by its own clock: from */
     int64_t resumed_ns;   /* ... to */
     uint64_t wake_stamp;
@@ -37,7 +37,7 @@ struct sim_client {
     bool poked;            /* a turn is due because something came */
     bool stops_next;       /* it stops as soon as it has sent something */
     bool sent;             /* this turn */
-    bool crashes_silently; /* nobody is told that its connections are gone */
+    bool crashes_silently; /* the nodes do not see its connections close */
     struct rl_engine *engine;
     struct sim_peer peer[SIM_NODES_MAX];
     struct sim_peer subscriber[SIM_NODES_MAX];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The one queue of everything that will happen, by true time; what was put in first comes first
- * among equals. Nothing is ever taken out: an event carries a stamp, and whoever receives it
- * ignores it when the stamp has moved on.
+ * among equals. Nothing is ever taken out: an event carries a stamp, and its handler ignores it
+ * when the subject's stamp has changed since.
  */
 #ifndef SIM_EVENTS_H
 #define SIM_EVENTS_H

@@ -50,7 +50,7 @@ static void arrive_at_node(struct sim_world *world, struct sim_conn *conn,
                            const struct sim_segment *segment)
 {
     if (!conn->node_open) {
-        /* Nobody there knows this connection (any more): its kernel says so. */
+        /* The node has no such connection (any more): its kernel answers with a reset. */
         if (!segment->end)
             sim_net_node_closes(world, conn);
     } else if (segment->end) {

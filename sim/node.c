@@ -53,7 +53,7 @@ void sim_node_init(struct sim_world *world, uint8_t index)
     node->server.started_us = wall_ns(world, node) / US_NS;
     if (sim_chance(rng, world->options.young_permille))
         return;
-    /* It has a past: an old age, or an operator who vouched for it. */
+    /* It has a past: a long uptime, or the marker of `redlock init`. */
     if (world->options.guard == RL_GUARD_DEFAULT && sim_chance(rng, 500))
         node->server.started_us -= OLD_AGE_NS / US_NS;
     else
@@ -87,7 +87,7 @@ static bool is_refused(const struct sim_world *world, const struct sim_node *nod
            (rl_slice_equals(words->word[0], "SET") || rl_slice_starts(words->word[0], "EVAL"));
 }
 
-/* Whatever a request is about is nobody's to take away any more. */
+/* No client will remove the keys of this request any more: only their TTL ends them. */
 static void mark_keys(struct sim_node *node, const struct sim_words *words, bool strings_too)
 {
     bool scripted = rl_slice_starts(words->word[0], "EVAL") && words->count > 2;
@@ -111,7 +111,7 @@ static void note_refusal(struct sim_node *node, const struct sim_words *words,
         mark_keys(node, words, true);
 }
 
-/* What was published goes to whoever listens, each on a connection of its own. */
+/* Sends what was published to every subscribed connection. */
 static void deliver(struct sim_world *world, struct sim_node *node)
 {
     struct sim_bytes bytes = {0};
@@ -162,7 +162,7 @@ static void execute(struct sim_world *world, struct sim_conn *conn,
     size_t before = out->size;
 
     node->server.now_us = wall_ns(world, node) / US_NS;
-    /* Whoever has closed the connection cannot send anything behind this any more. */
+    /* A client that has closed the connection cannot send anything behind this any more. */
     node->server.store.writes_stale = !conn->client_open;
     if (is_refused(world, node, words))
         sim_reply_error(out, "MISCONF Redis is configured to save RDB snapshots");
@@ -258,7 +258,7 @@ void sim_node_crash(struct sim_world *world, struct sim_node *node)
     }
 }
 
-/* What comes back from a disk is nobody's to take away. */
+/* No client will remove keys that come back from a disk: only their TTL ends them. */
 static void mark_stale(struct sim_store *store)
 {
     for (uint32_t i = 0; i < store->count; i++)
@@ -304,7 +304,7 @@ void sim_node_start(struct sim_world *world, struct sim_node *node, enum sim_mem
 void sim_node_replace(struct sim_world *world, struct sim_node *node, enum sim_memory memory)
 {
     begin_anew(world, node, memory);
-    /* Whoever listened does so to the proxy alone. */
+    /* Subscriptions end: the subscribers stay connected to the proxy, and get no messages. */
     for (struct sim_conn *conn = world->conns; conn; conn = conn->next)
         if (conn->node == node)
             conn->channel[0] = '\0';

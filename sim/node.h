@@ -32,7 +32,7 @@ void sim_node_hangup(struct sim_world *world, struct sim_conn *conn);
 
 /* The time by its own clock. */
 int64_t sim_node_now_ms(const struct sim_world *world, const struct sim_node *node);
-/* The marker of an operator who states that nothing is held. */
+/* The marker by which an operator states that nothing is held (`redlock init`). */
 void sim_node_vouch(struct sim_world *world, struct sim_node *node);
 
 void sim_node_pause(struct sim_world *world, struct sim_node *node);
@@ -43,7 +43,7 @@ void sim_node_start(struct sim_world *world, struct sim_node *node, enum sim_mem
 /* Another incarnation behind the same connections. */
 void sim_node_replace(struct sim_world *world, struct sim_node *node, enum sim_memory memory);
 void sim_node_snapshot(struct sim_node *node);
-/* A replica for a while: what it has is then somebody else's, or nothing. */
+/* A replica for a while. memory: the keys that it has as a master again. */
 void sim_node_demote(struct sim_world *world, struct sim_node *node);
 void sim_node_promote(struct sim_world *world, struct sim_node *node, enum sim_memory memory);
 

@@ -17,7 +17,7 @@
 #define SIM_NODES_MAX 7
 #define SIM_CLIENTS_MAX 8
 #define SIM_WORKERS_MAX 3
-#define SIM_LOCKS_MAX 4 /* names that are fought for */
+#define SIM_LOCKS_MAX 4 /* contended names */
 #define SIM_SLOTS_MAX 4
 #define SIM_OWNERS_MAX 3
 

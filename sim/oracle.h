@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The oracles: they know the true time and everybody's clock, look at what the clients believe
- * and at what the nodes store, and say when a promise of docs/guarantees.md was broken. Each
- * file has one promise (oracle_*.c); a kind of lock gets a file of its own.
+ * The oracles: they know the true time and every clock, look at what the clients believe and at
+ * what the nodes store, and say when a promise of docs/guarantees.md was broken. Each file
+ * (oracle_*.c) has one promise.
  */
 #ifndef SIM_ORACLE_H
 #define SIM_ORACLE_H
@@ -16,7 +16,7 @@ struct sim_node;
 struct sim_worker;
 struct sim_world;
 
-/* What is held, and beside whom it may be. */
+/* What is held, and what decides which other holds may exist beside it. */
 struct sim_hold {
     uint8_t names; /* a bit each */
     uint8_t kind;  /* enum redlock_kind */
@@ -25,7 +25,7 @@ struct sim_hold {
     char owner[4];
 };
 
-/* A hold whose process died: nobody acts on it, but nobody else may have it before its end. */
+/* A hold of a process that died: no other client may have the lock before its end. */
 struct sim_ghost {
     struct sim_hold hold;
     int64_t until_ns; /* true time */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What callers are promised: every operation ends once and in time, no grant is late or already
- * over, and a loss is told before the validity ends, as long as the process runs.
+ * over, and a loss is reported before the validity ends, as long as the process runs.
  */
 #include "sim/world.h"
 
@@ -11,7 +11,7 @@
 #define OPERATION_NS (3000 * MS_NS)
 #define NODE_TIMEOUTS 5
 
-/* How much before the end a loss is told, at most (src/core/hold.c). */
+/* How much before the end a loss is reported, at most (src/core/hold.c). */
 #define LOSS_LEAD_NS (50 * MS_NS)
 
 /* Was the process stopped for part of this time, by its own clock? */
@@ -27,7 +27,7 @@ static void complain(struct sim_world *world, const struct sim_worker *worker,
              worker->label, what);
 }
 
-/* The end of a hold has come: it must have been told. */
+/* The end of a hold has come: its owner must know of it. */
 static void hold_ends(struct sim_world *world, void *subject, uint64_t stamp)
 {
     struct sim_worker *worker = subject;
@@ -38,7 +38,8 @@ static void hold_ends(struct sim_world *world, void *subject, uint64_t stamp)
         lock->state != RL_HELD || lock->deadline_ns != worker->watched_ns)
         return;
     if (!slept(client, lock->deadline_ns - LOSS_LEAD_NS, lock->deadline_ns))
-        complain(world, worker, "loss in time", "nobody was told that the validity is over");
+        complain(world, worker, "loss in time",
+                 "the validity is over and was not reported lost");
 }
 
 void sim_calls_watch(struct sim_world *world, struct sim_worker *worker)
@@ -79,7 +80,8 @@ void sim_calls_lost(struct sim_world *world, struct sim_worker *worker)
         complain(world, worker, "no false loss", "lost, though every node kept it");
     if (worker->believed_ns && now_ns > worker->believed_ns &&
         !slept(worker->client, worker->believed_ns - LOSS_LEAD_NS, now_ns))
-        complain(world, worker, "loss in time", "the loss was told after the validity's end");
+        complain(world, worker, "loss in time",
+                 "the loss was reported after the validity's end");
 }
 
 void sim_calls_done(struct sim_world *world, struct sim_worker *worker, int error)
@@ -90,7 +92,7 @@ void sim_calls_done(struct sim_world *world, struct sim_worker *worker, int erro
 
     (void)error;
     if (worker->operation == SIM_NO_OPERATION) {
-        complain(world, worker, "one outcome", "an outcome that nobody waits for");
+        complain(world, worker, "one outcome", "an outcome without an operation");
         return;
     }
     if (slept(client, worker->begun_ns, now_ns))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * No false alarm: a clock that nobody has set, and that runs within the allowance, is never
+ * No false alarm: a clock that was not set, and that runs within the allowance, is never
  * blamed, however late its answers come and however long a process was stopped.
  */
 #include "sim/world.h"
@@ -11,6 +11,6 @@ void sim_guard_observe(struct sim_world *world, struct sim_client *client)
         return;
     for (uint8_t i = 0; i < world->options.node_count; i++)
         if (client->engine->node[i].session.guard.clock_blamed_ns != 0)
-            sim_fail(world, "no false alarm", "c%u blames the clock of n%u, which nobody set",
+            sim_fail(world, "no false alarm", "c%u blames the clock of n%u, which was not set",
                      client->index + 1, i + 1);
 }

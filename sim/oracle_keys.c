@@ -69,7 +69,7 @@ static uint8_t hex_byte(const char *text)
     return (uint8_t)strtol(digits, NULL, 16);
 }
 
-/* Values say whose they are: client.c. */
+/* Did a living process draw this value? Values name their client and process: client.c. */
 static bool is_of_the_living(const struct sim_world *world, const char *value)
 {
     uint8_t index = (uint8_t)(hex_byte(value) - 1);
@@ -79,7 +79,7 @@ static bool is_of_the_living(const struct sim_world *world, const char *value)
            world->client[index].life == life;
 }
 
-/* Whose hold an item is, and until when; NULL: it is none. */
+/* The value of the hold that an item is, and its end; NULL: it is none. */
 static const char *read_hold(const struct sim_key *key, const struct sim_item *item,
                              int64_t *ends_ms)
 {

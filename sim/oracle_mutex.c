@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * One holder while the validity lasts, or as many as the kind allows: readers beside readers,
- * holds of one owner, different slots of one semaphore. A worker believes in its lock until the deadline that the
- * library gave it, by its own clock, whether its process runs or not; after a loss at the end of
- * the validity still until then, because what was promised is kept to the deadline. At no true
- * instant may two believe.
+ * holds of one owner, different slots of one semaphore. A worker believes in its lock until the
+ * deadline that the library gave it, by its own clock, whether its process runs or not; after a
+ * loss at the end of the validity still until then, because what was promised is kept to the
+ * deadline. At no true instant may two believe.
  */
 #include <string.h>
 
@@ -13,7 +13,7 @@
 
 #define MS_NS ((int64_t)1000000)
 
-/* How much before the end a loss is told, at most (src/core/hold.c). */
+/* How much before the end a loss is reported, at most (src/core/hold.c). */
 #define LOSS_LEAD_NS (50 * MS_NS)
 
 /* A step is noticed with the next sample, a second later, and a trial among the nodes. */
@@ -128,7 +128,7 @@ void sim_mutex_lost(struct sim_world *world, struct sim_worker *worker)
 {
     int64_t now_ns = sim_client_now_ns(world, worker->client);
 
-    /* Lost before its time: whoever was told does not believe any longer. */
+    /* Lost before its time: the worker has the notice, and does not believe any longer. */
     if (now_ns < worker->believed_ns - LOSS_LEAD_NS || is_proven(&worker->handle.lock) ||
         world->options.regime == SIM_REGIME_STEPS)
         worker->believed_ns = 0;

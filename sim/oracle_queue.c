@@ -3,16 +3,17 @@
  * Waiting.
  *
  * Fairness: a fair request that begins after a waiter has been queued on a majority of the nodes
- * is not served before it, as long as the waiter stays queued there without a gap: its signs of
- * life come in time (every pause longer than RL_WAITER_TTL_MS loses the place), no node forgets
- * its queue, no key that a grant made of the place expires before the rollback puts it back, and
- * it neither gives up nor drops its place for want of a quorum. Readers do not wait for readers,
- * and who already holds a re-entrant lock does not wait at all.
+ * is not served before it, as long as the waiter stays queued there without a gap: its heartbeats
+ * come in time (every pause longer than RL_WAITER_TTL_MS loses the place), no node forgets its
+ * queue, no key that a grant made of the place expires before the rollback puts it back, and it
+ * neither gives up nor drops its place for want of a quorum. Readers do not wait for readers, and
+ * an owner that already holds a re-entrant lock does not wait at all.
  *
- * No place without a quorum: who backs off because too few nodes answered has left the queue.
+ * No place without a quorum: a waiter that backs off because too few nodes answered has left the
+ * queue.
  *
- * No lost wake-up: in the calm, nobody waits for what is free for longer than a dead waiter may
- * stand before it, and its own sign of life takes.
+ * No lost wake-up: in the calm, no waiter waits for a free lock for longer than it takes a dead
+ * waiter ahead of it to expire, and its own next heartbeat to come.
  */
 #include <string.h>
 
@@ -27,7 +28,7 @@ static bool is_waiting(const struct sim_worker *worker)
            worker->wait_deadline_ns != 0;
 }
 
-/* Held already, though the application has not been told: no place any more. */
+/* Held already, though the application does not know yet: no place any more. */
 static bool has_ticket(const struct sim_worker *worker)
 {
     const struct rl_acquisition *acquisition = worker->handle.lock.acquisition;
@@ -159,7 +160,7 @@ void sim_queue_observe(struct sim_world *world, const struct sim_worker *worker)
 
 /* ---- the calm ---- */
 
-/* Whoever is ahead may wait for other names too: its own, and those of who is ahead of it. */
+/* The names of this worker, of the waiters ahead of it, of those ahead of them, and so on. */
 static uint8_t names_in_the_way(const struct sim_world *world, const struct sim_worker *worker)
 {
     uint8_t names = worker->names;

@@ -127,7 +127,7 @@ static bool finish(struct hunter *hunter)
     hunter->fd = -1;
     waitpid(hunter->pid, NULL, 0);
     if (!told) {
-        /* It took the simulator down with it: noticed, if not gracefully. */
+        /* The missing rule crashed the simulator: that counts as noticed. */
         finding.found = true;
         snprintf(finding.oracle, sizeof finding.oracle, "crash or endless loop");
     }

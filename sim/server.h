@@ -17,7 +17,7 @@
 #define SIM_MESSAGES_MAX 64
 #define SIM_MESSAGE_SIZE 96
 
-/* What somebody published. */
+/* A published message. */
 struct sim_message {
     char channel[SIM_MESSAGE_SIZE];
     char text[SIM_MESSAGE_SIZE];
@@ -38,7 +38,7 @@ struct sim_server {
     /* Published since the caller last took them away. */
     struct sim_message message[SIM_MESSAGES_MAX];
     uint32_t message_count;
-    /* How many listen to a channel; NULL: nobody does. */
+    /* The number of subscribers of a channel; NULL: there are none. */
     uint32_t (*listeners)(const struct sim_server *server, const char *channel);
     void *listeners_data;
 };
@@ -57,7 +57,7 @@ const char *sim_server_get(struct sim_server *server, struct rl_slice name, bool
 struct sim_key *sim_server_set(struct sim_server *server, struct rl_slice name,
                                struct rl_slice value, int64_t ttl_ms);
 void sim_server_delete(struct sim_server *server, struct rl_slice name);
-/* To how many? */
+/* The number of subscribers that get it. */
 uint32_t sim_server_publish(struct sim_server *server, struct rl_slice channel,
                             struct rl_slice text);
 bool sim_read_number(struct rl_slice text, int64_t *out);

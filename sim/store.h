@@ -27,7 +27,7 @@ struct sim_key {
     char name[SIM_NAME_SIZE];
     enum sim_type type;
     int64_t expire_ms; /* 0: never */
-    bool stale;        /* nobody promised to take it away: see oracle_keys.c */
+    bool stale;        /* no client will remove it, only its TTL: see oracle_keys.c */
     struct sim_item *item;
     uint32_t item_count;
     uint32_t item_capacity;
@@ -37,7 +37,7 @@ struct sim_store {
     struct sim_key *key;
     uint32_t count;
     uint32_t capacity;
-    bool changed;      /* since somebody looked */
+    bool changed;      /* since the oracles last looked */
     bool writes_stale; /* keys that are created now */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The story of a run, a line per thing that happened, by true time in milliseconds. */
+/* The trace of a run: a line per event, with the true time in milliseconds. */
 #ifndef SIM_TRACE_H
 #define SIM_TRACE_H
 

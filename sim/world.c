@@ -80,7 +80,7 @@ static void complain_unserved(struct sim_world *world)
             const struct sim_worker *worker = &world->client[i].worker[j];
 
             if (!sim_app_is_idle(worker))
-                sim_fail(world, "everybody is served", "c%u.%u still %s %s", i + 1, j + 1,
+                sim_fail(world, "every waiter is served", "c%u.%u still %s %s", i + 1, j + 1,
                          worker->operation == SIM_ACQUIRE ? "waits for" : "is busy with",
                          worker->label);
         }
@@ -102,7 +102,7 @@ static void look(struct sim_world *world, void *subject, uint64_t stamp)
     } else if (calm_ns > served_ns && !all_idle(world)) {
         complain_unserved(world);
     } else if (calm_ns > served_ns + QUIET_NS) {
-        sim_fail(world, "everybody comes to rest", "a client is never quiet");
+        sim_fail(world, "clients come to rest", "a client is never quiet");
     } else {
         sim_events_add(&world->events, world->now_ns + LOOK_EVERY_NS, look, NULL, 0);
     }
@@ -168,7 +168,7 @@ void sim_play(uint64_t seed, FILE *trace, struct sim_result *out)
         world->now_ns = event.at_ns;
         event.run(world, event.subject, event.stamp);
         if (++world->event_count > EVENTS_MAX)
-            sim_fail(world, "everybody comes to rest", "the run does not end");
+            sim_fail(world, "clients come to rest", "the run does not end");
     }
     *out = (struct sim_result){
         .failed = world->failed,

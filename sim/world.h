@@ -2,8 +2,8 @@
 /*
  * One simulated world: nodes, clients, the network between them, one queue of events, one seed.
  *
- * A run has three parts: trouble (safety is watched), calm (whoever waits must be served and
- * everything must come to rest in bounded time), and a look at what is left behind.
+ * A run has three parts: trouble (safety is watched), calm (every waiter must be served and every
+ * client come to rest in bounded time), and a look at what is left behind.
  */
 #ifndef SIM_WORLD_H
 #define SIM_WORLD_H
@@ -37,7 +37,7 @@ struct sim_world {
     bool calm;          /* the faults are over */
     int64_t calm_at_ns; /* since when */
     bool ended;
-    FILE *trace; /* NULL: nobody reads it */
+    FILE *trace; /* NULL: none is written */
     uint64_t grants;
     uint64_t event_count;
 

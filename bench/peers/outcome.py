@@ -50,18 +50,18 @@ def rows(cases, complete):
         TARGET_THREADS)
     row("peer_threads_64_direct", "threads_64_direct", "per_s",
         "64 threads on one client, without I/O thread", None)
-    for id, who in (("one_async", "one client, asynchronous"),
+    for id, shape in (("one_async", "one client, asynchronous"),
                     ("one_client", "one client, threads"), ("clients", "a client each")):
-        row(f"peer_{id}", id, "per_s", f"16 callers on one name, {who}: all acquisitions",
+        row(f"peer_{id}", id, "per_s", f"16 callers on one name, {shape}: all acquisitions",
             TARGET_ONE_NAME)
         row(f"peer_{id}_slowest", id, "slowest_per_s",
-            f"16 callers on one name, {who}: those of the slowest caller", TARGET_ONE_NAME)
-    for id, who in (("one_async_fair", "one client, asynchronous"),
+            f"16 callers on one name, {shape}: those of the slowest caller", TARGET_ONE_NAME)
+    for id, shape in (("one_async_fair", "one client, asynchronous"),
                     ("one_client_fair", "one client, threads"),
                     ("clients_fair", "a client each")):
         share = by_id[id].median("share") if id in by_id else None
         if share is not None:
-            result.append({"id": f"share_{id}", "what": f"slowest over fastest of 16, {who}, fair",
+            result.append({"id": f"share_{id}", "what": f"slowest over fastest of 16, {shape}, fair",
                            "ratio": round(share, 3), "target": f">= {TARGET_SHARE:g}",
                            "met": share >= TARGET_SHARE})
     return result

@@ -67,7 +67,7 @@ static redlock_lock *start_acquire(redlock *client, const struct acquisition *wa
     return lock;
 }
 
-/* The caller has its lock: callbacks about it may come, and what they waited for is told. */
+/* The caller has its lock: callbacks about it may run, also those held back until now. */
 static void let_callbacks_come(redlock *client, redlock_lock *lock)
 {
     if (lock->operation != RL_RETURNING)
@@ -79,7 +79,7 @@ static void let_callbacks_come(redlock *client, redlock_lock *lock)
     rl_wake(client);
 }
 
-/* Granted, but this caller comes after its wait: what it never had goes back to the nodes. */
+/* Granted, but this caller woke after the end of its wait: the lock is taken back (A9). */
 static void give_back(redlock *client, redlock_lock *lock)
 {
     rl_lock_discard(client, lock, true);

@@ -23,7 +23,7 @@ static const enum rl_op queue_ops[3] = {RL_OP_TICKET, RL_OP_ACQUIRE, RL_OP_RELEA
 
 /* A waiter of no local queue: a message for it wakes nothing. */
 #define AUDIT_WAITER UINT64_MAX
-/* So long does a connection that listens get to come up. */
+/* How long a subscriber connection may take to come up. */
 #define SUBSCRIBER_WAIT_NS (500 * (int64_t)RL_NS_PER_MS)
 
 /* What the nodes answered is judged later; only a question that could not be asked is an error. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which locks are there? Every node lists its keys, some at a time, until it has come round; what
- * any of them has is told once. The nodes list in any order and may repeat themselves, so the
- * names are gathered in a set first.
+ * Which locks are there? Every node lists its keys, some at a time, until its cursor has come
+ * round. A name that any node has is reported once: nodes list in any order and may repeat
+ * themselves, so the names are gathered in a set first.
  */
 #include <stdlib.h>
 #include <string.h>

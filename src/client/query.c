@@ -131,7 +131,7 @@ int rl_client_admit(redlock *client, redlock_report *report)
     error = check_report(report);
     if (error)
         goto cleanup;
-    /* A sign of life first: a node's identity is known once it has been greeted. */
+    /* PING first: a node's identity is known once it has answered the greeting. */
     ask(client, RL_OP_PING, "", 0, &survey);
     error = ask(client, RL_OP_ADMIT, "", 0, &survey);
     for (uint8_t i = 0; i < client->engine.policy.node_count; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Per-node truth: what each node did for an operation, in the words it used. */
+/* What each node did for an operation, with the text of its reply. */
 #ifndef RL_CLIENT_REPORT_H
 #define RL_CLIENT_REPORT_H
 

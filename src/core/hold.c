@@ -4,8 +4,8 @@
 #include "core/rules.h"
 
 /*
- * The end of a hold is declared this much before the validity's, so that the owner has been told
- * by then: a timer never comes early, and the machine may be busy.
+ * A hold is declared lost this much before its validity ends, so that the owner has the notice by
+ * then: a timer never comes early, and the machine may be busy.
  */
 #define LOSS_LEAD_NS (50 * RL_NS_PER_MS)
 #define LOSS_LEADS_PER_TTL 20 /* but never more than this part of a short TTL */
@@ -236,7 +236,7 @@ static struct rl_answer weigh(struct rl_lock *lock, const struct rl_event *event
     struct rl_answer answer = event->answer;
     uint16_t bit = (uint16_t)(1u << event->node);
 
-    /* A renewal may have overtaken the news that what was healed stands in quarantine. */
+    /* A renewal may have overtaken the reply that says that the key was healed in quarantine. */
     if (answer.vote == REDLOCK_VOTE_MISSING ||
         (event->op == RL_OP_HEAL && answer.vote == REDLOCK_VOTE_GUARDED))
         lock->proven &= (uint16_t)~bit;

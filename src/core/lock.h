@@ -113,7 +113,7 @@ struct rl_acquisition {
     uint16_t aligned;        /* ALIGNING: nodes whose counter is the token */
     uint16_t slot_tries;     /* SEMAPHORE: in a row, without waiting */
     uint16_t free_slot;      /* one that nodes said is free; 0: none */
-    uint16_t nested;         /* REENTRANT: nodes that told of the owner's first hold ... */
+    uint16_t nested;         /* REENTRANT: nodes that named the owner's first hold ... */
     struct rl_owners_token owners[2];      /* ... and what they said */
     int64_t key_ttl_ms[REDLOCK_NODES_MAX]; /* -1: unknown */
     int64_t token[REDLOCK_NODES_MAX]; /* of a fenced grant, or the ticket offered; 0: none */
@@ -178,7 +178,7 @@ enum rl_event_type {
     RL_EVENT_OUR_CLOCK, /* our own clock is wrong: nothing that was held can be trusted */
     RL_EVENT_TURN,      /* PARKED: at the head of the local queue now; client_holds */
     RL_EVENT_WAKE,      /* nodes: there the lock may be free, and we are at the head; slot */
-    RL_EVENT_TOO_LATE, /* granted, but its owner was not told before the wait's deadline (A9) */
+    RL_EVENT_TOO_LATE,  /* granted, but the wait's deadline passed before its owner knew (A9) */
 };
 
 struct rl_event {

@@ -22,14 +22,14 @@
  */
 #define GRACE_NS (10 * RL_NS_PER_MS)
 
-/* A node says "free", is asked, and refuses: another was faster. Not for ever, in one round. */
+/* How often one round asks again a node that says "free" and then refuses. */
 #define AGAINS_PER_NODE 4
 
 /*
  * While this client holds the lock, its next waiter waits this long before it asks for a place: a
  * short hold is handed over to it directly, without any queue.
  */
-#define HAND_OVER_NS (1 * RL_NS_PER_MS)
+#define HANDOVER_WAIT_NS (1 * RL_NS_PER_MS)
 
 /* After the key should have expired: a millisecond is as exact as servers count. */
 #define EXPIRY_LAG_NS (1 * RL_NS_PER_MS)
@@ -47,8 +47,8 @@ void rl_queue_forget(struct rl_lock *lock)
 /*
  * The grant of an exclusive lock takes our place in that node's queue with it; beside readers and
  * slots others are served, so that place is kept until now. Where we were refused, or the outcome
- * is unknown, it is given up now, so that a holder that dies does not block as the dead head of a
- * queue; a node that has not answered yet may still grant.
+ * is unknown, it is given up now: if this holder dies, its entry must not block that queue as a
+ * dead head. A node that has not answered yet may still grant.
  */
 void rl_queue_served(struct rl_lock *lock, struct rl_actions *out)
 {
@@ -134,7 +134,7 @@ void rl_queue_turn(struct rl_lock *lock, const struct rl_event *event, struct rl
         rl_acquire_attempt(lock, event->now_ns, event->random, out);
         return;
     }
-    lock->acquisition->retry_at_ns = event->now_ns + HAND_OVER_NS;
+    lock->acquisition->retry_at_ns = event->now_ns + HANDOVER_WAIT_NS;
 }
 
 /* Fewer than a quorum made an offer. */
@@ -187,8 +187,8 @@ static int64_t free_at_ns(const struct rl_lock *lock, int64_t now_ns)
 }
 
 /*
- * First on some nodes, which are ours, and no quorum: two collided and must not meet again in
- * step, or the holder is on a bare majority and we got the rest. Full jitter, growing (A9).
+ * Granted by some nodes, but no quorum: two waiters collided and must not retry in step, or the
+ * holder is on a bare majority and we got the rest. Full jitter, growing (A9).
  */
 static int64_t after_collision_ns(struct rl_lock *lock, const struct rl_event *event)
 {

@@ -18,8 +18,9 @@
  * the whole key, prefix included: as Redis Cluster does it. Of two equal weights the quorum with
  * the name that sorts first has the key. tests/unit/rendezvous.c has vectors.
  *
- * FNV-1a alone is a poor judge: keys that differ in their last byte differ in few bits. mix, the
- * finaliser of SplitMix64, turns every bit of its argument into a coin toss for every other.
+ * FNV-1a alone spreads badly: keys that differ in their last byte get hashes that differ in few
+ * bits. mix, the finaliser of SplitMix64, lets every bit of its argument change each bit of the
+ * result with probability 1/2.
  */
 #ifndef RL_CORE_RENDEZVOUS_H
 #define RL_CORE_RENDEZVOUS_H

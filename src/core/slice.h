@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A text of known size in memory that belongs to another, not terminated. */
+/* A text of known size in memory that it does not own, not terminated. */
 #ifndef RL_CORE_SLICE_H
 #define RL_CORE_SLICE_H
 

@@ -36,7 +36,7 @@ enum rl_operation {
 
 /*
  * A lock as its owner knows it. A client may hold a hundred thousand: what is needed only for a
- * while is elsewhere (engine/seeker.h), and the texts are as long as they need to be.
+ * while is elsewhere (struct rl_acquirer), and the texts are as long as they need to be.
  */
 struct redlock_lock {
     struct rl_handle handle; /* first: the engine hands this back; its list is ours as well */
@@ -107,7 +107,7 @@ struct redlock {
     size_t spare_count;
     redlock_warn_fn *warn;
     void *warn_data;
-    uint32_t warned[REDLOCK_NODES_MAX]; /* doubts that were told, a bit each */
+    uint32_t warned[REDLOCK_NODES_MAX]; /* doubts that were reported, a bit each */
     struct rl_call *callers;            /* blocked calls that could drive */
     struct rl_bound_threads bound;      /* threads that locks are bound to */
 

@@ -48,7 +48,7 @@ static int deliver_jeopardy(redlock *client, redlock_lock *lock, bool lost)
         return 0;
     lock->handle.jeopardy = lock->handle.recovered = false;
     signal_event(lock);
-    /* A loss says it all: the jeopardy that led to it is over, but not in a good way. */
+    /* A loss replaces the jeopardy that led to it. */
     if (!lock->jeopardy || lost || lock->doomed)
         return 0;
     rl_explain(lock, RL_EXTENSION, error);
@@ -67,8 +67,8 @@ static int deliver_lost(redlock *client, redlock_lock *lock, enum rl_operation o
 }
 
 /*
- * A9, for `done`: the last look at the clock. A lock that its owner would be told of after the
- * wait is taken back, and what became of it meanwhile is no news.
+ * A9, for `done`: the last look at the clock. If the wait is over, the lock is taken back, and its
+ * owner learns nothing of what happened to it meanwhile.
  */
 static int last_look(redlock *client, redlock_lock *lock, int error)
 {
@@ -108,7 +108,7 @@ static int deliver_done(redlock *client, redlock_lock *lock, enum rl_operation o
     return 1;
 }
 
-/* How an acquisition ended comes first: no owner can lose what it was not told to have. */
+/* The outcome of an acquisition comes before a loss of the same lock. */
 static int deliver_acquired(redlock *client, redlock_lock *lock, int error)
 {
     if (lock->done && !lock->doomed)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Doubts about nodes, each told once to redlock_options.warn. */
+/* Doubts about nodes, each reported once to redlock_options.warn. */
 #ifndef RL_DRIVE_DOUBTS_H
 #define RL_DRIVE_DOUBTS_H
 

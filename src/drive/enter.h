@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The door of every public call, and which callbacks its thread is in. */
+/* What every public call checks first, and which callbacks its thread is in. */
 #ifndef RL_DRIVE_ENTER_H
 #define RL_DRIVE_ENTER_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Handles: their memory, their place in the lists of the client, their end. */
+/* Handles: allocating them, the client's lists of them, freeing them. */
 #ifndef RL_DRIVE_HANDLES_H
 #define RL_DRIVE_HANDLES_H
 

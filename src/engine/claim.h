@@ -30,7 +30,7 @@ struct rl_about {
  * more than that, so that names of similar length can follow each other in it.
  */
 struct rl_claim {
-    struct rl_handle *handle; /* whose lock counts its votes; NULL: none any more */
+    struct rl_handle *handle; /* its lock counts the votes; NULL: no lock does any more */
     int64_t ttl_ns;           /* the longest that was asked for */
     int64_t gone_ns;          /* by then every node has let it expire; see rl_claim_seen() */
     uint64_t waiter;          /* the place in the queue of this attempt; 0: none */

@@ -33,7 +33,7 @@ int64_t rl_link_due_ns(const struct rl_link *link);
 void rl_link_connecting(struct rl_link *link, int64_t now_ns);
 /* The transport is there: bytes can flow. */
 void rl_link_connected(struct rl_link *link, int64_t now_ns);
-/* Bytes were put into rl_session_room(). -1: the driver must close the connection and tell. */
+/* Bytes were put into rl_session_room(). -1: the driver must close it and call rl_link_failed(). */
 int rl_link_received(struct rl_link *link, size_t size, int64_t now_ns);
 /* Looks at a connection that is there. -1: silent for too long, the driver must close it. */
 int rl_link_check(struct rl_link *link, int64_t now_ns);

@@ -248,7 +248,7 @@ void rl_local_queues_wake(struct rl_engine *engine, uint8_t node, bool sleepers,
     }
 }
 
-/* ---- hand-over ---- */
+/* ---- handover ---- */
 
 /* Only to a waiter at the head of the nodes' queue, or that has not asked for a place yet. */
 void rl_local_queue_hand_over(struct rl_engine *engine, const struct rl_handle *released,

@@ -8,7 +8,7 @@
  * finds its way back; a new number is drawn whenever a place was given up, so that late wake-ups
  * and late departures find no waiter.
  *
- * Hand-over. When this client releases a lock, the head of its local queue need not wait for a
+ * Handover. When this client releases a lock, the head of its local queue need not wait for a
  * wake-up: its attempt travels right behind the release. It overtakes no other client: the
  * release says of every node whether others wait there (nodes_without_waiters), and where they do
  * the grant is not counted (vote.c, check_turn).
@@ -56,8 +56,8 @@ struct rl_local_queues {
 };
 
 /*
- * A client that releases a lock while others wait, and asks for it again, is the nearest of all:
- * its request may arrive before any waiter has heard that the lock is free, every time. So it
+ * A client that releases a lock while others wait, and asks for it again at once, could overtake
+ * them every time: its request may arrive before any waiter has heard that the lock is free. So it
  * yields: for a while after such a release it begins with a place in the nodes' queues.
  */
 #define RL_YIELDS 64

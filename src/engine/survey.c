@@ -168,7 +168,7 @@ static bool looks_like(const struct rl_sight *a, const struct rl_sight *b)
     return true;
 }
 
-/* The node whose sight most others share. */
+/* The node that saw what most other nodes saw. */
 static uint8_t typical_node(const struct rl_survey *survey, bool *disagree)
 {
     uint8_t best = 0;

@@ -97,7 +97,7 @@ void rl_conn_handshake(struct rl_conn *conn, int64_t now_ns)
 {
     int status = rl_tls_handshake(conn->tls);
 
-    /* Also on failure: the peer deserves to hear why. */
+    /* Also on failure: the TLS alert that says why must reach the peer. */
     if (rl_conn_send_cipher(conn, now_ns) < 0)
         return;
     if (status < 0)

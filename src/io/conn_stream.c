@@ -131,7 +131,7 @@ static ssize_t receive_some(struct rl_conn *conn, char *bytes, size_t size, int6
     return -1;
 }
 
-/* -1: the session did not like it, and the connection is over. */
+/* -1: the session refused the bytes, and the connection is over. */
 static int pass_on(struct rl_conn *conn, size_t size, int64_t now_ns)
 {
     struct rl_session *session = rl_link_session(&conn->link);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Files that name a secret or decide whom to trust: can another user change them? */
+/* Files with a secret or a trusted certificate: can another user change them? */
 #ifndef RL_EXPOSED_H
 #define RL_EXPOSED_H
 

@@ -106,7 +106,7 @@ void rl_reactor_wake(struct rl_reactor *reactor)
 {
     uint64_t one = 1;
 
-    /* It can only fail when it is already as awake as can be. */
+    /* It can only fail when the counter is full, and then the eventfd is readable already. */
     if (write(reactor->wake_fd, &one, sizeof one) < 0)
         return;
 }

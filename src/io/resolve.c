@@ -12,7 +12,7 @@
 
 /*
  * One lookup. The caller and the thread each hold a reference; the last one to let go frees it.
- * getaddrinfo() cannot be interrupted, so a caller that loses interest just leaves.
+ * getaddrinfo() cannot be interrupted, so a caller that gives up only drops its reference.
  */
 struct rl_resolve {
     pid_t pid;             /* of the process whose thread looks up; never changed */

@@ -67,7 +67,7 @@ static bool first_name(X509 *certificate, bool address, char *out, size_t size)
     return found;
 }
 
-/* Whom the certificate was made for: its first alternative name, else its common name. */
+/* The subject of the certificate: its first alternative name, else its common name. */
 static void subject(X509 *certificate, char *out, size_t size)
 {
     if (!first_name(certificate, false, out, size) &&

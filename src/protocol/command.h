@@ -46,11 +46,11 @@ struct rl_command {
     uint32_t argument_count;
     struct rl_slice argument[RL_ARGUMENTS_MAX];
     uint16_t script; /* a bit: the script that it runs; 0: none */
-    bool witnessed;  /* its grant counts once a witness behind it has spoken for the node */
+    bool witnessed;  /* its grant counts once the witness behind it has answered */
     char incarnation[RL_INCARNATION_SIZE + 1];
 };
 
-/* For one node, whose fields of the request must be filled by now. */
+/* For one node: the fields of the request that depend on the node must be filled by now. */
 void rl_command_write(const struct rl_words *words, const struct rl_abilities *abilities,
                       struct rl_command *out);
 

@@ -77,8 +77,8 @@ static bool is_fatal(enum step step, struct rl_slice error)
 }
 
 /*
- * A server that answers a question with something that is no answer to it is out of step, or no Redis at
- * all: its next "OK" would be taken for a grant.
+ * A server that answers a question with something that is no answer to it is out of step, or no
+ * Redis at all: its next "OK" would be taken for a grant.
  */
 static bool makes_sense(enum step step, const struct rl_scalar *reply)
 {
@@ -100,7 +100,7 @@ static bool makes_sense(enum step step, const struct rl_scalar *reply)
 static void learn_native(struct rl_session *session, const struct rl_scalar *reply)
 {
     if (reply->type == RL_REPLY_ERROR) {
-        /* Who may not run scripts is in the server's ACL log now: once is enough. */
+        /* The server has written the refusal to its ACL log: later connections do not ask. */
         session->native_refused = rl_slice_starts(reply->text, "NOPERM");
         return;
     }

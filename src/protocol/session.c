@@ -26,7 +26,7 @@ static bool grow(struct rl_pending_queue *queue)
     entry = malloc(capacity * sizeof *entry);
     if (!entry)
         return false;
-    /* The places keep their numbers: others remember them. */
+    /* The entries keep their indexes: sent_mark is one. */
     for (uint32_t i = queue->head; i != queue->tail; i++)
         entry[i & (capacity - 1)] = queue->entry[i & (queue->capacity - 1)];
     free(queue->entry);
@@ -214,7 +214,7 @@ static int refuse(struct rl_session *session, const char *why)
 static int refuse_unsolicited(struct rl_session *session, const struct rl_reply *reply)
 {
     if (reply->scalar.type != RL_REPLY_ERROR)
-        return refuse(session, "a reply that nobody asked for");
+        return refuse(session, "a reply to no request");
     rl_session_fail(session, rl_answer_error_vote(reply->scalar.text), reply->scalar.text);
     return -1;
 }

@@ -3,10 +3,10 @@
  * One connection to one node, without the connection: bytes in, bytes out.
  *
  * A session begins with a greeting (authentication, database, client name, which native
- * commands there are, and the check whether the node may vote). Requests may be pushed from the first moment and travel behind it, so a
- * short-lived program pays no extra round trip. With credentials or a database the requests
- * are held back until both are confirmed: nothing may run as the wrong user or in the wrong
- * database.
+ * commands there are, and the check whether the node may vote). Requests may be pushed from the
+ * first moment and travel behind it, so a short-lived program pays no extra round trip. With
+ * credentials or a database the requests are held back until both are confirmed: nothing may run
+ * as the wrong user or in the wrong database.
  *
  * Every reply belongs to the oldest pending request (late ones too). When the connection ends,
  * requests without a reply are taken back one by one; they are never sent again by themselves.
@@ -44,7 +44,7 @@ struct rl_pending {
     uint32_t round;
     uint16_t op;    /* enum rl_op, or a step of the greeting */
     bool by_script; /* how it was asked */
-    bool witnessed; /* a grant counts once the witness behind it has spoken */
+    bool witnessed; /* a grant counts once the witness behind it has answered */
 };
 
 /* The requests of one connection that have no reply yet, oldest first: servers answer in order. */
@@ -76,7 +76,7 @@ struct rl_session {
     struct rl_pending_queue pending;
     uint32_t greeting_left; /* greeting replies still to come */
     struct rl_abilities abilities;
-    bool native_refused; /* we may not even ask for native commands; of all connections */
+    bool native_refused; /* this user may not run native.lua; kept over connections */
 
     char *input; /* RL_SESSION_INPUT_SIZE bytes */
     size_t input_start;

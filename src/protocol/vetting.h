@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The questions that decide whether a node may vote: identity, age, what does its
- * marker say, what time is it (core/guard judges the answers). They are asked in the greeting,
- * in front of every request, and again while a connection lives.
+ * The questions that decide whether a node may vote: its identity, its age, its marker and its
+ * clock (core/guard.c judges the answers). They are asked in the greeting, in front of every
+ * request, and again while a connection lives.
  */
 #ifndef RL_PROTOCOL_VETTING_H
 #define RL_PROTOCOL_VETTING_H

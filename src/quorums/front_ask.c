@@ -30,7 +30,7 @@ int rl_front_node(redlock *client, size_t index, redlock_node_info *out)
     return rl_detail(REDLOCK_INVAL, "there is no node %zu", index);
 }
 
-/* All are asked, also behind one that failed; the first failure is what is told. */
+/* All are asked, also after one has failed; the first failure is the result. */
 int rl_front_each(redlock *client, int (*ask)(redlock *, redlock_report *),
                   redlock_report *report)
 {

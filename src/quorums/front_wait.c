@@ -11,8 +11,7 @@
 #include "io/clock.h"
 #include "quorums/front.h"
 
-/* Another thread is busy with a member, in a callback perhaps: its descriptor stays ready, and is
- * not looked at again before this. */
+/* A member that another thread drives keeps its descriptor ready: how long until the next look. */
 #define BUSY_MS 10
 
 /* False: another thread drives it, or it is being closed. */
