@@ -7,8 +7,7 @@ local call = redis.call
 local value, waiter, ticket = ARGV[1], ARGV[2], ARGV[3]
 -- Of a semaphore: the one that is free now.
 local slot = string.match(value, '#%d+$') or ''
-local time = call('TIME')
-local now = math.floor((time[1] * 1000000 + time[2]) / 1000)
+-- include clock
 
 -- After some holds have gone, the key lives as long as the longest that is left.
 local function keep_until(key, last)
