@@ -145,27 +145,37 @@ static const char *draw_waiter(void)
 
 static void draw_take(const char **argv, bool short_life)
 {
+    static const struct {
+        char kind;
+        const char *text, *sha1;
+    } scripts[] = {
+        {'m', RL_SCRIPT_TAKE_MUTEX, RL_SCRIPT_TAKE_MUTEX_SHA1},
+        {'s', RL_SCRIPT_TAKE_SHARED, RL_SCRIPT_TAKE_SHARED_SHA1},
+        {'o', RL_SCRIPT_TAKE_OWNER, RL_SCRIPT_TAKE_OWNER_SHA1},
+        {'k', RL_SCRIPT_TAKE_SLOTS, RL_SCRIPT_TAKE_SLOTS_SHA1},
+    };
     bool by_text = sim_chance(&rng, 500);
-    const char *kind = PICK("m", "s", "o", "k");
-    const char *group = kind[0] == 'o'   ? PICK("me", "you")
-                        : kind[0] == 'k' ? PICK("2", "3")
-                                         : "";
+    size_t drawn = sim_below(&rng, 4);
+    char kind = scripts[drawn].kind;
+    const char *group = kind == 'o' ? PICK("me", "you") : kind == 'k' ? PICK("2", "3") : "";
     const char *ttl = short_life ? "1" : PICK("50000", "600000", "1000000");
-    const char *fence = kind[0] == 'm' || kind[0] == 'o' ? PICK("0", "86400000") : "0";
+    const char *fence = kind == 'm' || kind == 'o' ? PICK("0", "86400000") : "0";
     const char *life = short_life ? "1" : PICK("1000000", "1000000", "1000000", "heal");
 
 #define TERMS                                                                                  \
-    "redlock.admit", several ? "2" : "1", draw_value(), ttl, kind, group, PICK("1", "2"),      \
-        fence, PICK("0", "1"), draw_waiter(), PICK("0", "1000", "2000", "3000"), life,         \
-        PICK("here", "there", "here?", "?", "")
-    bool several = kind[0] == 'm' && sim_chance(&rng, 400);
+    "redlock.admit", draw_value(), ttl, draw_waiter(), PICK("0", "1000", "2000", "3000"),      \
+        life, fence, PICK("0", "1"), PICK("here", "there", "here?", "?", ""), group,           \
+        PICK("1", "2")
+#define TAKE by_text ? "EVAL" : "EVALSHA", by_text ? scripts[drawn].text : scripts[drawn].sha1
+    bool several = kind == 'm' && sim_chance(&rng, 400);
 
     if (several)
-        ASK(SCRIPT(TAKE), "9", NAME_A, NAME_B, TERMS);
+        ASK(TAKE, "9", NAME_A, NAME_B, TERMS);
     else if (sim_chance(&rng, 700))
-        ASK(SCRIPT(TAKE), "5", NAME_A, TERMS);
+        ASK(TAKE, "5", NAME_A, TERMS);
     else
-        ASK(SCRIPT(TAKE), "5", NAME_B, TERMS);
+        ASK(TAKE, "5", NAME_B, TERMS);
+#undef TAKE
 #undef TERMS
 }
 

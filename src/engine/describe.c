@@ -146,7 +146,6 @@ static void describe_acquire(const struct rl_engine *engine, const struct rl_han
     if (seeker)
         subject->ticket = rl_write_decimal(lock->pursuit->ticket, out->ticket);
     subject->group = rl_claim_owner(handle->claim);
-    subject->slot = (struct rl_slice){"0", 1};
     if (lock->terms.kind == REDLOCK_SEMAPHORE) {
         subject->group = rl_write_decimal(lock->terms.slots, out->slots);
         subject->slot = rl_write_decimal(lock->slot, out->slot);
@@ -167,6 +166,7 @@ void rl_describe(const struct rl_engine *engine, const struct rl_claim *claim,
         .value = rl_claim_value(claim),
         .contended = claim->contended,
         .group = NOTHING,
+        .slot = NOTHING,
         .ticket = {"0", 1},
         .waiter = NOTHING,
         .incarnation = NOTHING,

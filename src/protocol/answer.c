@@ -79,7 +79,7 @@ static bool read_marker(const struct rl_reply *reply, uint32_t first, struct rl_
     return true;
 }
 
-/* {1, token, id, max_ttl, identity, ...}, {0, remaining ms, ...} or {-2, max_ttl}: take.lua. A
+/* {1, token, id, max_ttl, identity, ...}, {0, remaining ms, ...} or {-2, max_ttl}: request.lua. A
  * token or {0, remaining ms}: acquire.lua, which says nothing of the marker. */
 static struct rl_answer script_acquire_answer(const struct rl_reply *reply)
 {

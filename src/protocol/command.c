@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "protocol/command.h"
 
+#include "core/kind.h"
 #include "core/lock.h"
 #include "core/rules.h"
 #include "rl_scripts.h"
@@ -49,7 +50,7 @@ static void script_head(struct rl_command *out, const struct rl_abilities *abili
                         enum rl_script script, struct rl_slice text, struct rl_slice sha1,
                         unsigned key_count)
 {
-    out->script = (uint16_t)(1u << script);
+    out->script = 1u << script;
     if (abilities->script_by_text || !(abilities->known_scripts & out->script)) {
         ADD_TEXT(out, "EVAL");
         add(out, text);
@@ -66,10 +67,10 @@ static void script_head(struct rl_command *out, const struct rl_abilities *abili
 
 bool rl_recipe_is_plain(const struct rl_subject *subject)
 {
-    return subject->kind == REDLOCK_MUTEX && !subject->kind_unknown && subject->name_count == 1;
+    return rl_kind(subject->kind)->single && !subject->kind_unknown && subject->name_count == 1;
 }
 
-/* The fencing script of a plain mutex: the queue and the other kinds are TAKE's. */
+/* The fencing script of a plain mutex that does not wait. */
 static void fenced_command(const struct rl_subject *subject,
                            const struct rl_abilities *abilities, struct rl_command *out)
 {
@@ -90,26 +91,27 @@ static void fenced_command(const struct rl_subject *subject,
         ADD_TEXT(out, "?");
 }
 
-static struct rl_slice kind_letter(const struct rl_subject *subject)
+/* The script that takes a lock of this kind. */
+static void take_head(const struct rl_subject *subject, const struct rl_abilities *abilities,
+                      struct rl_command *out)
 {
+    unsigned key_count = 4u * subject->name_count + 1;
+
     switch (subject->kind) {
-    case REDLOCK_SHARED:
-        return TEXT("s");
-    case REDLOCK_REENTRANT:
-        return TEXT("o");
-    case REDLOCK_SEMAPHORE:
-        return TEXT("k");
-    case REDLOCK_MUTEX:
-        break;
+#define CASE(name, key_type, waiter, exclusive, single, has_owner, has_slots, script)          \
+    case REDLOCK_##name:                                                                       \
+        SCRIPT_HEAD(out, abilities, script, key_count);                                        \
+        return;
+        RL_KINDS(CASE)
+#undef CASE
     }
-    return TEXT("m");
 }
 
 /* waiter: '' ignores the queue. */
 static void take_command(const struct rl_subject *subject, const struct rl_abilities *abilities,
                          bool healing, struct rl_command *out)
 {
-    SCRIPT_HEAD(out, abilities, TAKE, 4u * subject->name_count + 1);
+    take_head(subject, abilities, out);
     for (uint8_t i = 0; i < subject->name_count; i++) {
         add(out, subject->name[i].lock);
         add(out, subject->name[i].fence);
@@ -117,23 +119,23 @@ static void take_command(const struct rl_subject *subject, const struct rl_abili
         add(out, subject->name[i].alive);
     }
     ADD_TEXT(out, RL_MARKER_KEY);
-    add(out, number(subject->name_count));
     add(out, subject->value);
     add(out, subject->ttl_ms);
-    add(out, kind_letter(subject));
-    add(out, subject->group);
-    add(out, subject->slot);
-    add(out, subject->fenced && !healing ? TEXT(RL_FENCE_LIFE_MS) : TEXT("0"));
-    add_flag(out, subject->marked);
     add(out, healing ? TEXT("") : subject->waiter);
     add(out, healing ? TEXT("0") : subject->ticket);
     add(out, healing ? TEXT("heal") : TEXT(STRINGIFY(RL_WAITER_TTL_MS)));
+    add(out, subject->fenced && !healing ? TEXT(RL_FENCE_LIFE_MS) : TEXT("0"));
+    add_flag(out, subject->marked);
     add(out, subject->incarnation);
+    if (subject->group.size > 0)
+        add(out, subject->group);
+    if (subject->slot.size > 0)
+        add(out, subject->slot);
 }
 
 /*
  * Under strict rules the plain acquire stays as cheap as it is: one witness behind a batch of
- * them asks what TAKE asks each time.
+ * them asks what the scripts that take a lock ask each time.
  */
 static void acquire_command(const struct rl_subject *subject,
                             const struct rl_abilities *abilities, struct rl_command *out)
@@ -244,7 +246,7 @@ static void give_back_command(const struct rl_subject *subject,
     }
     add(out, op == RL_OP_LEAVE ? TEXT("") : subject->value);
     add(out, subject->waiter);
-    /* A rollback gets our place back, which a grant has taken (take.lua). */
+    /* A rollback gets our place back, which a grant has taken (served.lua). */
     add(out, op == RL_OP_LEAVE || op == RL_OP_QUIT ? TEXT("0") : subject->ticket);
     ADD_TEXT(out, STRINGIFY(RL_WAITER_TTL_MS));
 }

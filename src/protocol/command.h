@@ -16,8 +16,8 @@
 #include "core/slice.h"
 #include "redlock.h"
 
-/* The longest is TAKE: script, number of keys, four keys a name, the marker, its arguments. */
-#define RL_ARGUMENTS_MAX (3 + 4 * REDLOCK_NAMES_MAX + 1 + 12)
+/* The longest takes a lock: script, number of keys, four keys a name, the marker, arguments. */
+#define RL_ARGUMENTS_MAX (3 + 4 * REDLOCK_NAMES_MAX + 1 + 10)
 
 #define RL_USUAL_PREFIX "redlock:"
 /* What stands beside a lock's key, see describe.c: no lock may have a key that begins so. */
@@ -39,7 +39,7 @@ struct rl_abilities {
     enum rl_delete_style delete_style;
     bool set_ifeq;       /* SET key value IFEQ value PX ttl */
     bool script_by_text; /* send EVAL with the text: the server forgot the script */
-    uint16_t
+    uint32_t
         known_scripts; /* a bit each: EVALSHA will do; the others are sent with their text */
 };
 
@@ -47,7 +47,10 @@ enum rl_script {
     RL_SCRIPT_ID_RELEASE,
     RL_SCRIPT_ID_EXTEND,
     RL_SCRIPT_ID_ACQUIRE,
-    RL_SCRIPT_ID_TAKE,
+    RL_SCRIPT_ID_TAKE_MUTEX,
+    RL_SCRIPT_ID_TAKE_SHARED,
+    RL_SCRIPT_ID_TAKE_OWNER,
+    RL_SCRIPT_ID_TAKE_SLOTS,
     RL_SCRIPT_ID_ALIGN,
     RL_SCRIPT_ID_GIVEBACK,
     RL_SCRIPT_ID_RENEW,
@@ -93,7 +96,7 @@ struct rl_subject {
 struct rl_command {
     uint32_t argument_count;
     struct rl_slice argument[RL_ARGUMENTS_MAX];
-    uint16_t script; /* a bit: the script that it runs; 0: none */
+    uint32_t script; /* a bit: the script that it runs; 0: none */
     bool witnessed;  /* its grant counts once a witness behind it has spoken for the node */
 };
 

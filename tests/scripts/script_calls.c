@@ -58,14 +58,29 @@ static int count_names(const char *const *name)
     return count;
 }
 
+static const char *take_script(const char *kind)
+{
+    switch (kind ? kind[0] : 'm') {
+    case 'm':
+        return RL_SCRIPT_TAKE_MUTEX;
+    case 's':
+        return RL_SCRIPT_TAKE_SHARED;
+    case 'o':
+        return RL_SCRIPT_TAKE_OWNER;
+    case 'k':
+        return RL_SCRIPT_TAKE_SLOTS;
+    default:
+        FAIL("there is no kind %s", kind);
+    }
+}
+
 const char *call_take(const struct server *s, struct take t)
 {
     struct eval e;
-    char names[16];
     if (t.name[0] == NULL)
         t.name[0] = "x";
     int count = count_names(t.name);
-    eval_begin(&e, RL_SCRIPT_TAKE);
+    eval_begin(&e, take_script(t.kind));
     for (int i = 0; i < count; i++) {
         add_key(&e, "redlock:", t.name[i]);
         add_key(&e, "redlock.fence:", t.name[i]);
@@ -73,19 +88,16 @@ const char *call_take(const struct server *s, struct take t)
         add_key(&e, "redlock.alive:", t.name[i]);
     }
     add_key(&e, MARKER, "");
-    snprintf(names, sizeof names, "%d", count);
-    add(&e, names, NULL);
     add(&e, t.value, "v");
     add(&e, t.ttl, "20000");
-    add(&e, t.kind, "m");
-    add(&e, t.group, "");
-    add(&e, t.slot, "0");
-    add(&e, t.fence_life, "0");
-    add(&e, t.identity, "0");
     add(&e, t.waiter, "");
     add(&e, t.ticket, "0");
     add(&e, t.life, "3000");
+    add(&e, t.fence_life, "0");
+    add(&e, t.identity, "0");
     add(&e, t.incarnation, "i1");
+    add(&e, t.group, "");
+    add(&e, t.slot, "0");
     return eval_send(&e, s);
 }
 

@@ -7,7 +7,10 @@
 
 enum { CALL_NAMES_MAX = 3 };
 
-/* What take.lua is asked; NULL: what a first attempt on a mutex would send. */
+/*
+ * What the scripts that take a lock are asked; NULL: what a first attempt on a mutex would send.
+ * kind: m mutex, s shared, o re-entrant (owner), k semaphore.
+ */
 struct take {
     const char *name[CALL_NAMES_MAX]; /* the first is "x" by default */
     const char *value, *ttl, *kind, *group, *slot, *fence_life, *identity, *waiter, *ticket,

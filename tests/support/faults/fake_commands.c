@@ -192,7 +192,7 @@ static enum script script_of(const char *text)
 {
     if (strstr(text, "acl_check_cmd"))
         return SCRIPT_NATIVE;
-    if (strstr(text, "'ZADD', queue"))
+    if (strstr(text, "return {1, "))
         return SCRIPT_TAKE;
     if (strstr(text, "return {ticket, left}"))
         return SCRIPT_TICKET;
@@ -239,7 +239,7 @@ static void take(struct context *c)
 {
     long long left = pttl_of(arg(c, 3));
     if (left == -2) {
-        fake_store_set(arg(c, 3), arg(c, 9), atoll(arg(c, 10)));
+        fake_store_set(arg(c, 3), arg(c, 8), atoll(arg(c, 9)));
         say(c, "*6\r\n:1\r\n:0\r\n$0\r\n\r\n:0\r\n$0\r\n\r\n:0");
         return;
     }
