@@ -80,7 +80,8 @@ static void read_script(struct evil_request *request, const struct rl_slice *wor
 
     FUZZ_CHECK(argument < word + WORDS_MAX);
     request->kind = EVIL_NUMBER;
-    if (takes || is_script(word[1], RL_SCRIPT_ACQUIRE, RL_SCRIPT_ACQUIRE_SHA1))
+    if (takes || is_script(word[1], RL_SCRIPT_ACQUIRE, RL_SCRIPT_ACQUIRE_SHA1) ||
+        is_script(word[1], RL_SCRIPT_WAIT, RL_SCRIPT_WAIT_SHA1))
         request->kind = EVIL_ACQUIRE;
     else if (is_script(word[1], RL_SCRIPT_EXTEND, RL_SCRIPT_EXTEND_SHA1) ||
              is_script(word[1], RL_SCRIPT_RENEW, RL_SCRIPT_RENEW_SHA1))

@@ -182,7 +182,7 @@ static void draw_take(const char **argv, bool short_life)
 static void draw_giveback(const char **argv)
 {
     bool by_text = sim_chance(&rng, 500);
-    const char *value = sim_chance(&rng, 800) ? draw_value() : "";
+    const char *value = draw_value();
 
     if (sim_chance(&rng, 300))
         ASK(SCRIPT(GIVEBACK), "6", "redlock:a", "redlock.queue:a", "redlock.alive:a",
@@ -197,7 +197,21 @@ static void draw_other(const char **argv)
 {
     bool by_text = sim_chance(&rng, 500);
 
-    switch (sim_below(&rng, 6)) {
+    switch (sim_below(&rng, 9)) {
+    case 6:
+        ASK(SCRIPT(WAIT), "3", "redlock:a", "redlock.queue:a", "redlock.alive:a", draw_value(),
+            "600000", PICK("w" ONE ".1", "w" TWO ".3", "w" TWO ".5"),
+            PICK("0", "1000", "2000", "3000"), "1000000");
+        return;
+    case 7:
+        ASK(SCRIPT(WAIT), "4", "redlock:a", "redlock.queue:a", "redlock.alive:a",
+            "redlock.fence:a", draw_value(), "600000", PICK("w" ONE ".1", "w" TWO ".3"),
+            PICK("0", "1000", "2000", "3000"), "1000000", PICK("here", "there", ""));
+        return;
+    case 8:
+        ASK(SCRIPT(LEAVE), "6", "redlock:a", "redlock.queue:a", "redlock.alive:a", "redlock:b",
+            "redlock.queue:b", "redlock.alive:b", draw_waiter());
+        return;
     case 0:
         ASK(SCRIPT(RENEW), "1", "redlock:a", draw_value(), PICK("100000", "2000000"));
         return;
@@ -269,9 +283,9 @@ static void play(void)
     uint64_t what = sim_below(&rng, 100);
     bool short_life = what >= 95;
 
-    if (what < 55 || short_life)
+    if (what < 50 || short_life)
         draw_take(argv, short_life);
-    else if (what < 75)
+    else if (what < 68)
         draw_giveback(argv);
     else if (what < 88)
         draw_other(argv);

@@ -70,13 +70,22 @@ bool rl_recipe_is_plain(const struct rl_subject *subject)
     return rl_kind(subject->kind)->single && !subject->kind_unknown && subject->name_count == 1;
 }
 
+/* The incarnation that a counter of a plain mutex goes by; "?" behind it only if in doubt. */
+static void add_incarnation(struct rl_command *out, struct rl_slice sure)
+{
+    bool in_doubt = sure.size > 0 && sure.data[sure.size - 1] == '?';
+
+    sure.size -= in_doubt;
+    add(out, sure);
+    /* Every word costs the server, so the usual ones are left out. */
+    if (in_doubt)
+        ADD_TEXT(out, "?");
+}
+
 /* The fencing script of a plain mutex that does not wait. */
 static void fenced_command(const struct rl_subject *subject,
                            const struct rl_abilities *abilities, struct rl_command *out)
 {
-    struct rl_slice sure = subject->incarnation;
-    bool in_doubt = sure.size > 0 && sure.data[sure.size - 1] == '?';
-
     SCRIPT_HEAD(out, abilities, ACQUIRE, subject->marked ? 3 : 2);
     add(out, subject->name[0].lock);
     add(out, subject->name[0].fence);
@@ -84,11 +93,26 @@ static void fenced_command(const struct rl_subject *subject,
         ADD_TEXT(out, RL_MARKER_KEY);
     add(out, subject->value);
     add(out, subject->ttl_ms);
-    sure.size -= in_doubt;
-    add(out, sure);
-    /* Every word costs the server, so the usual ones are left out. */
-    if (in_doubt)
-        ADD_TEXT(out, "?");
+    add_incarnation(out, subject->incarnation);
+}
+
+/* A plain mutex from the queue. */
+static void wait_command(const struct rl_subject *subject, const struct rl_abilities *abilities,
+                         struct rl_command *out)
+{
+    SCRIPT_HEAD(out, abilities, WAIT, subject->fenced ? 4 : 3);
+    add(out, subject->name[0].lock);
+    add(out, subject->name[0].queue);
+    add(out, subject->name[0].alive);
+    if (subject->fenced)
+        add(out, subject->name[0].fence);
+    add(out, subject->value);
+    add(out, subject->ttl_ms);
+    add(out, subject->waiter);
+    add(out, subject->ticket);
+    ADD_TEXT(out, STRINGIFY(RL_WAITER_TTL_MS));
+    if (subject->fenced)
+        add_incarnation(out, subject->incarnation);
 }
 
 /* The script that takes a lock of this kind. */
@@ -111,6 +135,8 @@ static void take_head(const struct rl_subject *subject, const struct rl_abilitie
 static void take_command(const struct rl_subject *subject, const struct rl_abilities *abilities,
                          bool healing, struct rl_command *out)
 {
+    const struct rl_kind *kind = rl_kind(subject->kind);
+
     take_head(subject, abilities, out);
     for (uint8_t i = 0; i < subject->name_count; i++) {
         add(out, subject->name[i].lock);
@@ -127,9 +153,9 @@ static void take_command(const struct rl_subject *subject, const struct rl_abili
     add(out, subject->fenced && !healing ? TEXT(RL_FENCE_LIFE_MS) : TEXT("0"));
     add_flag(out, subject->marked);
     add(out, subject->incarnation);
-    if (subject->group.size > 0)
+    if (kind->has_owner || kind->has_slots)
         add(out, subject->group);
-    if (subject->slot.size > 0)
+    if (kind->has_slots)
         add(out, subject->slot);
 }
 
@@ -140,12 +166,14 @@ static void take_command(const struct rl_subject *subject, const struct rl_abili
 static void acquire_command(const struct rl_subject *subject,
                             const struct rl_abilities *abilities, struct rl_command *out)
 {
-    if (!rl_recipe_is_plain(subject) || subject->waiter.size > 0) {
+    if (!rl_recipe_is_plain(subject) || (subject->waiter.size > 0 && subject->marked)) {
         take_command(subject, abilities, false, out);
         return;
     }
     out->witnessed = subject->marked;
-    if (subject->fenced)
+    if (subject->waiter.size > 0)
+        wait_command(subject, abilities, out);
+    else if (subject->fenced)
         fenced_command(subject, abilities, out);
     else
         set_command(subject, out);
@@ -244,18 +272,30 @@ static void give_back_command(const struct rl_subject *subject,
         add(out, subject->name[i].queue);
         add(out, subject->name[i].alive);
     }
-    add(out, op == RL_OP_LEAVE ? TEXT("") : subject->value);
+    add(out, subject->value);
     add(out, subject->waiter);
     /* A rollback gets our place back, which a grant has taken (served.lua). */
-    add(out, op == RL_OP_LEAVE || op == RL_OP_QUIT ? TEXT("0") : subject->ticket);
+    add(out, op == RL_OP_QUIT ? TEXT("0") : subject->ticket);
     ADD_TEXT(out, STRINGIFY(RL_WAITER_TTL_MS));
+}
+
+static void leave_command(const struct rl_subject *subject,
+                          const struct rl_abilities *abilities, struct rl_command *out)
+{
+    SCRIPT_HEAD(out, abilities, LEAVE, 3u * subject->name_count);
+    for (uint8_t i = 0; i < subject->name_count; i++) {
+        add(out, subject->name[i].lock);
+        add(out, subject->name[i].queue);
+        add(out, subject->name[i].alive);
+    }
+    add(out, subject->waiter);
 }
 
 static void delete_command(const struct rl_subject *subject,
                            const struct rl_abilities *abilities, enum rl_op op,
                            struct rl_command *out)
 {
-    if (!RL_RULE(RELEASE_COMPARES) && op != RL_OP_LEAVE) {
+    if (!RL_RULE(RELEASE_COMPARES)) {
         ADD_TEXT(out, "DEL");
         add(out, subject->name[0].lock);
     } else if (!rl_recipe_is_plain(subject) || subject->waiter.size > 0) {
@@ -344,8 +384,10 @@ void rl_recipe_command(enum rl_op op, const struct rl_subject *subject,
     case RL_OP_RELEASE:
     case RL_OP_ROLLBACK:
     case RL_OP_QUIT:
-    case RL_OP_LEAVE:
         delete_command(subject, abilities, op, out);
+        return;
+    case RL_OP_LEAVE:
+        leave_command(subject, abilities, out);
         return;
     case RL_OP_TICKET:
         ticket_command(subject, abilities, out);

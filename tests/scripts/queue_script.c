@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The queue on one node, by hand: who is asked to wait, for whom, and who is told to go. */
+/*
+ * The queue on one node, by hand: which waiter is asked to wait, for which others, and which is
+ * woken. Built twice: with BY_WAIT a plain mutex is waited for by wait.lua, as without strict
+ * rules, else by take_mutex.lua.
+ */
 #include "check.h"
 #include "clock.h"
 #include "resp.h"
@@ -28,7 +32,16 @@ static void begin(void)
     server_start(&node, NULL);
 }
 
-#define TAKE(...) call_take(&node, (struct take){__VA_ARGS__})
+static const char *take(struct take t)
+{
+#ifdef BY_WAIT
+    if (!t.name[1] && t.waiter && (!t.kind || t.kind[0] == 'm'))
+        return call_wait(&node, t);
+#endif
+    return call_take(&node, t);
+}
+
+#define TAKE(...) take((struct take){__VA_ARGS__})
 #define GRANTED(...) CHECK_INT(1, part_int(TAKE(__VA_ARGS__), 0))
 #define REFUSED(...) CHECK_INT(0, part_int(TAKE(__VA_ARGS__), 0))
 #define GIVE(...) call_give(&node, (struct give){__VA_ARGS__})

@@ -25,12 +25,15 @@ struct acquire {
 
 struct give {
     const char *name[CALL_NAMES_MAX];
-    const char *value, *waiter;
+    const char *value;  /* NULL: leave.lua, which only leaves the queue */
+    const char *waiter; /* "" by default */
     const char *ticket; /* to be put back in its place; NULL: to leave the queue */
 };
 
 /* Replies as server_cmd() gives them: elements one per line. */
 const char *call_take(const struct server *s, struct take t);
+/* wait.lua: a mutex of one name, with a waiter. What it leaves out of its reply is added. */
+const char *call_wait(const struct server *s, struct take t);
 const char *call_acquire(const struct server *s, struct acquire a);
 const char *call_give(const struct server *s, struct give g);
 
