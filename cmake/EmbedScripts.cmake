@@ -5,6 +5,8 @@
 # a string constant without its comment lines, and RL_SCRIPT_NAME_SHA1, the digest of exactly
 # that text, by which EVALSHA calls it. RL_SCRIPTS(X) is X(NAME) for every script.
 
+include("${CMAKE_CURRENT_LIST_DIR}/AssembleScript.cmake")
+
 set(header "/* Generated from the Lua scripts of the source tree. */\n")
 string(APPEND header "#ifndef RL_SCRIPTS_H\n#define RL_SCRIPTS_H\n")
 # ISO C asks compilers for 4095 characters in a string constant; gcc and clang take any number.
@@ -13,7 +15,8 @@ string(APPEND header "\n#pragma GCC diagnostic ignored \"-Woverlength-strings\"\
 set(names "")
 file(GLOB scripts "${SOURCE_DIR}/*.lua")
 foreach(script IN LISTS scripts)
-    file(READ "${script}" text)
+    get_filename_component(name "${script}" NAME_WE)
+    redlock_assemble_script("${SOURCE_DIR}" "${name}" text)
     if(text MATCHES "--\\[=*\\[")
         message(FATAL_ERROR "${script}: block comments would be cut in half; use -- lines")
     endif()
@@ -30,7 +33,6 @@ foreach(script IN LISTS scripts)
     string(REPLACE "?" "\\?" text "${text}")
     string(REPLACE "\n" "\\n\" \\\n    \"" text "${text}")
 
-    get_filename_component(name "${script}" NAME_WE)
     string(TOUPPER "${name}" name)
     string(APPEND names " \\\n    X(${name})")
     set(text "\"${text}\"")

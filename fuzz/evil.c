@@ -73,11 +73,15 @@ static bool is_script(struct rl_slice word, const char *text, const char *sha1)
 static void read_script(struct evil_request *request, const struct rl_slice *word)
 {
     const struct rl_slice *argument = word + 3 + milliseconds_ns(word[2]) / MS_NS;
-    bool takes = is_script(word[1], RL_SCRIPT_TAKE, RL_SCRIPT_TAKE_SHA1);
+    bool takes = is_script(word[1], RL_SCRIPT_TAKE_MUTEX, RL_SCRIPT_TAKE_MUTEX_SHA1) ||
+                 is_script(word[1], RL_SCRIPT_TAKE_SHARED, RL_SCRIPT_TAKE_SHARED_SHA1) ||
+                 is_script(word[1], RL_SCRIPT_TAKE_OWNER, RL_SCRIPT_TAKE_OWNER_SHA1) ||
+                 is_script(word[1], RL_SCRIPT_TAKE_SLOTS, RL_SCRIPT_TAKE_SLOTS_SHA1);
 
     FUZZ_CHECK(argument < word + WORDS_MAX);
     request->kind = EVIL_NUMBER;
-    if (takes || is_script(word[1], RL_SCRIPT_ACQUIRE, RL_SCRIPT_ACQUIRE_SHA1))
+    if (takes || is_script(word[1], RL_SCRIPT_ACQUIRE, RL_SCRIPT_ACQUIRE_SHA1) ||
+        is_script(word[1], RL_SCRIPT_WAIT, RL_SCRIPT_WAIT_SHA1))
         request->kind = EVIL_ACQUIRE;
     else if (is_script(word[1], RL_SCRIPT_EXTEND, RL_SCRIPT_EXTEND_SHA1) ||
              is_script(word[1], RL_SCRIPT_RENEW, RL_SCRIPT_RENEW_SHA1))
@@ -92,10 +96,9 @@ static void read_script(struct evil_request *request, const struct rl_slice *wor
         request->kind = EVIL_PROBE;
     if (request->kind != EVIL_ACQUIRE && request->kind != EVIL_EXTEND)
         return;
-    argument += takes; /* the number of names */
     note_value(request, argument[0]);
     request->ttl_ns = milliseconds_ns(argument[1]);
-    request->heals = takes && is(argument[9], "heal");
+    request->heals = takes && is(argument[4], "heal");
 }
 
 static void read_set(struct evil_request *request, const struct rl_slice *word)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/answer.h"
+#include "core/kind.h"
 #include "sim/world.h"
 
 #define MS_NS ((int64_t)1000000)
@@ -47,19 +48,21 @@ static uint64_t waiter_number(struct rl_slice waiter)
 
 /* Until when it lives in the queues of all its names; 0: not in all. */
 static int64_t alive_until_ms(struct sim_node *node, const struct sim_words *words,
-                              int64_t name_count, struct rl_slice waiter)
+                              const struct rl_slice *arg, struct rl_slice waiter)
 {
     int64_t until_ms = INT64_MAX;
 
-    for (int64_t i = 0; i < name_count; i++) {
-        struct sim_key *queue = sim_server_find(&node->server, words->word[3 + 4 * i + 2]);
-        struct sim_key *alive = sim_server_find(&node->server, words->word[3 + 4 * i + 3]);
-        struct sim_item *life = alive ? sim_key_find(alive, waiter) : NULL;
+    for (const struct rl_slice *word = words->word + 3; word < arg; word++) {
+        bool is_queue = rl_slice_starts(*word, RL_QUEUE_HEAD);
+        struct sim_key *key = sim_server_find(&node->server, *word);
+        struct sim_item *item = key ? sim_key_find(key, waiter) : NULL;
 
-        if (!queue || !sim_key_find(queue, waiter) || !life)
+        if (!is_queue && !rl_slice_starts(*word, RL_ALIVE_HEAD))
+            continue;
+        if (!item)
             return 0;
-        if ((int64_t)life->score < until_ms)
-            until_ms = (int64_t)life->score;
+        if (!is_queue && (int64_t)item->score < until_ms)
+            until_ms = (int64_t)item->score;
     }
     return until_ms;
 }
@@ -70,34 +73,32 @@ static int64_t alive_until_ms(struct sim_node *node, const struct sim_words *wor
  */
 static void note_place(struct sim_world *world, struct sim_node *node,
                        struct sim_footprint *print, const struct sim_words *words,
-                       const struct rl_slice *arg, bool granted)
+                       const struct rl_slice *arg, bool exclusive, bool granted)
 {
-    uint64_t number = waiter_number(arg[8]);
-    int64_t name_count = 0;
-
-    sim_read_number(arg[0], &name_count);
+    uint64_t number = waiter_number(arg[2]);
     if (print->waiter != number || print->in_key ||
         print->alive_ms <= sim_node_now_ms(world, node) || print->queued_ns <= node->forgot_ns)
         print->queued_ns = world->now_ns;
     print->waiter = number;
     /* Beside readers and slots others are served: they keep their place. */
-    print->in_key = granted && (arg[3].data[0] == 'm' || arg[3].data[0] == 'o');
+    print->in_key = granted && exclusive;
     if (print->in_key)
-        sim_copy_text(print->value, sizeof print->value, arg[1]);
+        sim_copy_text(print->value, sizeof print->value, arg[0]);
     else
-        print->alive_ms = alive_until_ms(node, words, name_count, arg[8]);
+        print->alive_ms = alive_until_ms(node, words, arg, arg[2]);
 }
 
 static void note_take(struct sim_world *world, const struct sim_conn *conn,
                       const struct sim_words *words, const struct rl_slice *arg, bool granted)
 {
-    struct sim_worker *worker = find_worker(conn->client, world, arg[1]);
+    struct sim_worker *worker = find_worker(conn->client, world, arg[0]);
     struct sim_footprint *print = worker ? &worker->footprint[conn->node->index] : NULL;
 
     if (!print)
         return;
-    if (arg[8].size && !rl_slice_equals(arg[9], "0"))
-        note_place(world, conn->node, print, words, arg, granted);
+    if (arg[2].size && !rl_slice_equals(arg[3], "0"))
+        note_place(world, conn->node, print, words, arg, rl_kind(worker->kind)->exclusive,
+                   granted);
     if (!granted)
         return;
     print->executed_ns = world->now_ns;
@@ -161,8 +162,10 @@ void sim_proof_executed(struct sim_world *world, const struct sim_conn *conn,
     sim_read_number(word[2], &keys);
     if (!script)
         return;
-    if (strcmp(script, "TAKE") == 0)
+    if (strncmp(script, "TAKE_", 5) == 0)
         note_take(world, conn, words, word + 3 + keys, rl_slice_starts(reply, "*6\r\n:1\r\n"));
+    else if (strcmp(script, "WAIT") == 0)
+        note_take(world, conn, words, word + 3 + keys, rl_slice_starts(reply, ":"));
     else if (strcmp(script, "ACQUIRE") == 0 && rl_slice_starts(reply, ":"))
         note_grant(world, conn, word[3 + keys]);
     else if (strcmp(script, "GIVEBACK") == 0 && !rl_slice_starts(reply, ":0"))

@@ -23,7 +23,7 @@ static const char *const rule_names[] = {[RL_RULE_NONE] = "",
 #undef NAME
 };
 
-/* Their names are those of the rule and of the script: LIVENESS_TAKE. */
+/* Their names are those of the rule and of the script: LIVENESS_TAKE_MUTEX. */
 static const struct {
     const char *name;
     const char *text;

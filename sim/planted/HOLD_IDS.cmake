@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The holds of an owner are counted, not named; they are renewed and aligned all the same.
-replace(take "call('HSET', key, 'owner', group, 'h:' .. value, expiry)"
-    "call('HSET', key, 'owner', group)\n  call('HINCRBY', key, 'count', 1)")
+replace(take_owner "call('HSET', key, 'owner', owner, 'h:' .. value, decimal(now + ttl))"
+    "call('HSET', key, 'owner', owner)\n  call('HINCRBY', key, 'count', 1)")
 replace(giveback "return give_back_field(key)"
     "if call('HEXISTS', key, 'count') == 0 then
       return give_back_field(key)

@@ -1,3 +1,4 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The dead stay in the queue.
-replace(take [[call('ZRANGEBYSCORE', alive, '-inf', now, 'LIMIT', 0, 64)]] [[{}]])
+replace(queue [[call('ZRANGEBYSCORE', alive, '-inf', now, 'LIMIT', 0, 64)]] [[{}]])
+replace(place [[call('ZRANGEBYSCORE', alive, '-inf', now, 'LIMIT', '0', '64')]] [[{}]])

@@ -271,7 +271,7 @@ void rl_vote_hear_witness(struct rl_engine *engine, uint8_t node, const struct r
     uint32_t count = at->unconfirmed_count;
 
     if (rl_reply_is_noscript(reply)) {
-        at->session.abilities.known_scripts &= (uint16_t) ~(1u << RL_SCRIPT_ID_WITNESS);
+        at->session.abilities.known_scripts &= ~(1u << RL_SCRIPT_ID_WITNESS);
         at->session.wants_witness = count > 0;
         return;
     }

@@ -53,15 +53,16 @@ static int64_t believable_ticket(int64_t ticket)
     return rl_is_token(ticket) ? ticket : 0;
 }
 
-static void note_refusal(const struct rl_reply *reply, struct rl_answer *answer)
+/* queue: the element from which on the reply tells of the queue, and then of free slots. */
+static void note_refusal(const struct rl_reply *reply, uint32_t queue, struct rl_answer *answer)
 {
     answer->vote = REDLOCK_VOTE_HELD;
     answer->key_ttl_ms = remaining_ms(reply->element[1].integer);
-    answer->ticket = believable_ticket(rl_reply_integer(reply, 5, 0));
-    answer->place = (uint32_t)rl_reply_integer(reply, 6, 0);
-    answer->ahead_ms = at_most(rl_reply_integer(reply, 7, 0), RL_WAITER_TTL_MS);
+    answer->ticket = believable_ticket(rl_reply_integer(reply, queue, 0));
+    answer->place = (uint32_t)rl_reply_integer(reply, queue + 1, 0);
+    answer->ahead_ms = at_most(rl_reply_integer(reply, queue + 2, 0), RL_WAITER_TTL_MS);
     for (uint32_t i = 0; i < RL_FREE_SLOTS_MAX; i++)
-        answer->free_slot[i] = (uint16_t)rl_reply_integer(reply, 8 + i, 0);
+        answer->free_slot[i] = (uint16_t)rl_reply_integer(reply, queue + 3 + i, 0);
 }
 
 /* The node's marker and identity, from an element on. False: that is not what is there. */
@@ -79,8 +80,11 @@ static bool read_marker(const struct rl_reply *reply, uint32_t first, struct rl_
     return true;
 }
 
-/* {1, token, id, max_ttl, identity, ...}, {0, remaining ms, ...} or {-2, max_ttl}: take.lua. A
- * token or {0, remaining ms}: acquire.lua, which says nothing of the marker. */
+/*
+ * {1, token, id, max_ttl, identity, ...}, {0, remaining ms, ...} or {-2, max_ttl}: request.lua.
+ * A token or {0, remaining ms}: acquire.lua, and with the queue behind it wait.lua, which say
+ * nothing of the marker.
+ */
 static struct rl_answer script_acquire_answer(const struct rl_reply *reply)
 {
     const struct rl_scalar *element = reply->element;
@@ -99,15 +103,15 @@ static struct rl_answer script_acquire_answer(const struct rl_reply *reply)
         answer.beyond_max_ttl = true;
         return answer;
     }
-    if (!read_marker(reply, 2, &answer) &&
-        (reply->element_count != 2 || element[0].integer != 0))
-        return answer;
-    if (element[0].integer == 1) {
+    if (!read_marker(reply, 2, &answer)) {
+        if ((reply->element_count == 2 || reply->element_count == 5) && element[0].integer == 0)
+            note_refusal(reply, 2, &answer);
+    } else if (element[0].integer == 1) {
         answer.vote = REDLOCK_VOTE_GRANTED;
         answer.token = element[1].integer;
         answer.owners_token = rl_reply_integer(reply, 5, 0);
     } else if (element[0].integer == 0) {
-        note_refusal(reply, &answer);
+        note_refusal(reply, 5, &answer);
     }
     return answer;
 }

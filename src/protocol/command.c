@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/kind.h"
 #include "core/lock.h"
 #include "core/rules.h"
 #include "rl_scripts.h"
@@ -42,7 +43,7 @@ static void script_head(struct rl_command *out, const struct rl_abilities *abili
                         enum rl_script script, struct rl_slice text, struct rl_slice sha1,
                         unsigned key_count)
 {
-    out->script = (uint16_t)(1u << script);
+    out->script = 1u << script;
     if (abilities->script_by_text || !(abilities->known_scripts & out->script)) {
         ADD_TEXT(out, "EVAL");
         add(out, text);
@@ -97,7 +98,16 @@ static void set_command(const struct rl_words *words, struct rl_command *out)
     add(out, words->ttl_ms);
 }
 
-/* The fencing script of a plain mutex: the queue and the other kinds are TAKE's. */
+/* The same in two words, for the scripts of a plain mutex. */
+static void add_incarnation_apart(const struct rl_request *request, struct rl_command *out)
+{
+    add(out, write_incarnation(request, out->incarnation));
+    /* Every word costs the server, so the usual ones are left out. */
+    if (request->in_doubt)
+        ADD_TEXT(out, "?");
+}
+
+/* The fencing script of a plain mutex that does not wait. */
 static void fenced_command(const struct rl_words *words, const struct rl_abilities *abilities,
                            struct rl_command *out)
 {
@@ -110,25 +120,44 @@ static void fenced_command(const struct rl_words *words, const struct rl_abiliti
         ADD_TEXT(out, RL_MARKER_KEY);
     add(out, request->value);
     add(out, words->ttl_ms);
-    add(out, write_incarnation(request, out->incarnation));
-    /* Every word costs the server, so the usual ones are left out. */
-    if (request->in_doubt)
-        ADD_TEXT(out, "?");
+    add_incarnation_apart(request, out);
 }
 
-static struct rl_slice kind_letter(const struct rl_request *request)
+/* A plain mutex from the queue. */
+static void wait_command(const struct rl_words *words, const struct rl_abilities *abilities,
+                         struct rl_command *out)
 {
+    const struct rl_request *request = words->request;
+
+    SCRIPT_HEAD(out, abilities, WAIT, request->fenced ? 4 : 3);
+    add(out, words->name[0].lock);
+    add(out, words->name[0].queue);
+    add(out, words->name[0].alive);
+    if (request->fenced)
+        add(out, words->name[0].fence);
+    add(out, request->value);
+    add(out, words->ttl_ms);
+    add(out, words->waiter);
+    add(out, words->ticket);
+    ADD_TEXT(out, STRINGIFY(RL_WAITER_TTL_MS));
+    if (request->fenced)
+        add_incarnation_apart(request, out);
+}
+
+/* The script that takes a lock of this kind. */
+static void take_head(const struct rl_request *request, const struct rl_abilities *abilities,
+                      struct rl_command *out)
+{
+    unsigned key_count = 4u * request->name_count + 1;
+
     switch (request->kind) {
-    case REDLOCK_SHARED:
-        return TEXT("s");
-    case REDLOCK_REENTRANT:
-        return TEXT("o");
-    case REDLOCK_SEMAPHORE:
-        return TEXT("k");
-    case REDLOCK_MUTEX:
-        break;
+#define CASE(name, key_type, waiter, exclusive, single, has_owner, has_slots, script)          \
+    case REDLOCK_##name:                                                                       \
+        SCRIPT_HEAD(out, abilities, script, key_count);                                        \
+        return;
+        RL_KINDS(CASE)
+#undef CASE
     }
-    return TEXT("m");
 }
 
 /* waiter: '' ignores the queue. */
@@ -136,9 +165,10 @@ static void take_command(const struct rl_words *words, const struct rl_abilities
                          struct rl_command *out)
 {
     const struct rl_request *request = words->request;
+    const struct rl_kind *kind = rl_kind((int)request->kind);
     bool healing = request->op == RL_OP_HEAL;
 
-    SCRIPT_HEAD(out, abilities, TAKE, 4u * request->name_count + 1);
+    take_head(request, abilities, out);
     for (uint8_t i = 0; i < request->name_count; i++) {
         add(out, words->name[i].lock);
         add(out, words->name[i].fence);
@@ -146,35 +176,38 @@ static void take_command(const struct rl_words *words, const struct rl_abilities
         add(out, words->name[i].alive);
     }
     ADD_TEXT(out, RL_MARKER_KEY);
-    add(out, number(request->name_count));
     add(out, request->value);
     add(out, words->ttl_ms);
-    add(out, kind_letter(request));
-    add(out, words->group);
-    add(out, words->slot);
-    add(out, request->fenced && !healing ? TEXT(RL_FENCE_LIFE_MS) : TEXT("0"));
-    add_flag(out, request->marked);
     add(out, words->waiter);
     add(out, words->ticket);
     add(out, healing ? TEXT("heal") : TEXT(STRINGIFY(RL_WAITER_TTL_MS)));
+    add(out, request->fenced && !healing ? TEXT(RL_FENCE_LIFE_MS) : TEXT("0"));
+    add_flag(out, request->marked);
     add_incarnation(request, out);
+    if (kind->has_owner || kind->has_slots)
+        add(out, words->group);
+    if (kind->has_slots)
+        add(out, words->slot);
 }
 
 /*
  * Under strict rules the plain acquire stays as cheap as it is: one witness behind a batch of
- * them asks what TAKE asks each time. A healing asks for no token: it is no new acquisition.
+ * them asks what the scripts that take a lock ask each time. A healing asks for no token: it is no
+ * new acquisition.
  */
 static void acquire_command(const struct rl_words *words, const struct rl_abilities *abilities,
                             struct rl_command *out)
 {
     const struct rl_request *request = words->request;
 
-    if (!rl_request_is_simple(request)) {
+    if (!rl_request_is_plain(request) || (request->as_waiter && request->marked)) {
         take_command(words, abilities, out);
         return;
     }
     out->witnessed = request->marked;
-    if (request->fenced && request->op != RL_OP_HEAL)
+    if (request->as_waiter)
+        wait_command(words, abilities, out);
+    else if (request->fenced && request->op != RL_OP_HEAL)
         fenced_command(words, abilities, out);
     else
         set_command(words, out);
@@ -267,7 +300,6 @@ static void give_back_command(const struct rl_words *words,
                               const struct rl_abilities *abilities, struct rl_command *out)
 {
     const struct rl_request *request = words->request;
-    bool leaves = request->op == RL_OP_LEAVE || request->op == RL_OP_QUIT;
 
     SCRIPT_HEAD(out, abilities, GIVEBACK, 3u * request->name_count);
     for (uint8_t i = 0; i < request->name_count; i++) {
@@ -275,11 +307,25 @@ static void give_back_command(const struct rl_words *words,
         add(out, words->name[i].queue);
         add(out, words->name[i].alive);
     }
-    add(out, request->op == RL_OP_LEAVE ? TEXT("") : request->value);
+    add(out, request->value);
     add(out, words->waiter);
-    /* A rollback gets our place back, which a grant has taken (take.lua). */
-    add(out, leaves ? TEXT("0") : words->ticket);
+    /* A rollback gets our place back, which a grant has taken (served.lua). */
+    add(out, request->op == RL_OP_QUIT ? TEXT("0") : words->ticket);
     ADD_TEXT(out, STRINGIFY(RL_WAITER_TTL_MS));
+}
+
+static void leave_command(const struct rl_words *words, const struct rl_abilities *abilities,
+                          struct rl_command *out)
+{
+    const struct rl_request *request = words->request;
+
+    SCRIPT_HEAD(out, abilities, LEAVE, 3u * request->name_count);
+    for (uint8_t i = 0; i < request->name_count; i++) {
+        add(out, words->name[i].lock);
+        add(out, words->name[i].queue);
+        add(out, words->name[i].alive);
+    }
+    add(out, words->waiter);
 }
 
 static void delete_command(const struct rl_words *words, const struct rl_abilities *abilities,
@@ -287,7 +333,7 @@ static void delete_command(const struct rl_words *words, const struct rl_abiliti
 {
     const struct rl_request *request = words->request;
 
-    if (!RL_RULE(RELEASE_COMPARES) && request->op != RL_OP_LEAVE) {
+    if (!RL_RULE(RELEASE_COMPARES)) {
         ADD_TEXT(out, "DEL");
         add(out, words->name[0].lock);
     } else if (!rl_request_is_simple(request)) {
@@ -385,8 +431,10 @@ void rl_command_write(const struct rl_words *words, const struct rl_abilities *a
     case RL_OP_RELEASE:
     case RL_OP_ROLLBACK:
     case RL_OP_QUIT:
-    case RL_OP_LEAVE:
         delete_command(words, abilities, out);
+        return;
+    case RL_OP_LEAVE:
+        leave_command(words, abilities, out);
         return;
     case RL_OP_TICKET:
         ticket_command(words, abilities, out);

@@ -13,8 +13,8 @@
 
 #include "protocol/request.h"
 
-/* The longest is TAKE: script, number of keys, four keys a name, the marker, its arguments. */
-#define RL_ARGUMENTS_MAX (3 + 4 * REDLOCK_NAMES_MAX + 1 + 12)
+/* The longest takes a lock: script, number of keys, four keys a name, the marker, arguments. */
+#define RL_ARGUMENTS_MAX (3 + 4 * REDLOCK_NAMES_MAX + 1 + 10)
 
 /* What a node can do without a script, learnt once per connection (native.lua). */
 enum rl_delete_style { RL_DELETE_SCRIPT, RL_DELETE_DELIFEQ, RL_DELETE_DELEX };
@@ -23,7 +23,7 @@ struct rl_abilities {
     enum rl_delete_style delete_style;
     bool set_ifeq;       /* SET key value IFEQ value PX ttl */
     bool script_by_text; /* send EVAL with the text: the server forgot the script */
-    uint16_t
+    uint32_t
         known_scripts; /* a bit each: EVALSHA will do; the others are sent with their text */
 };
 
@@ -31,9 +31,14 @@ enum rl_script {
     RL_SCRIPT_ID_RELEASE,
     RL_SCRIPT_ID_EXTEND,
     RL_SCRIPT_ID_ACQUIRE,
-    RL_SCRIPT_ID_TAKE,
+    RL_SCRIPT_ID_TAKE_MUTEX,
+    RL_SCRIPT_ID_TAKE_SHARED,
+    RL_SCRIPT_ID_TAKE_OWNER,
+    RL_SCRIPT_ID_TAKE_SLOTS,
+    RL_SCRIPT_ID_WAIT,
     RL_SCRIPT_ID_ALIGN,
     RL_SCRIPT_ID_GIVEBACK,
+    RL_SCRIPT_ID_LEAVE,
     RL_SCRIPT_ID_RENEW,
     RL_SCRIPT_ID_TICKET,
     RL_SCRIPT_ID_LOOK,
@@ -45,7 +50,7 @@ enum rl_script {
 struct rl_command {
     uint32_t argument_count;
     struct rl_slice argument[RL_ARGUMENTS_MAX];
-    uint16_t script; /* a bit: the script that it runs; 0: none */
+    uint32_t script; /* a bit: the script that it runs; 0: none */
     bool witnessed;  /* its grant counts once the witness behind it has answered */
     char incarnation[RL_INCARNATION_SIZE + 1];
 };

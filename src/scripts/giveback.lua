@@ -1,14 +1,13 @@
--- Give back a hold of any kind, leave the queue, or both; then wake who can be served.
+-- Give back a hold of any kind, then wake the waiter that can be served.
 -- KEYS    for each name: lock, queue, liveness
--- ARGV    1 value, '' to give nothing back  2 our waiter, or ''
+-- ARGV    1 value  2 our waiter, or ''
 --         3 its ticket, to be put back in its place; 0 to leave the queue  4 life of a waiter in ms
 -- -> 2 given back while others wait, 1 given back for every name, 0 not there or another's
 local call = redis.call
 local value, waiter, ticket = ARGV[1], ARGV[2], ARGV[3]
 -- Of a semaphore: the one that is free now.
 local slot = string.match(value, '#%d+$') or ''
-local time = call('TIME')
-local now = math.floor((time[1] * 1000000 + time[2]) / 1000)
+-- include clock
 
 -- After some holds have gone, the key lives as long as the longest that is left.
 local function keep_until(key, last)
@@ -66,40 +65,11 @@ local function give_back(key)
   return 0
 end
 
--- Could this waiter be served now? A reader beside readers, anybody by a free slot.
-local function is_free_for(head, key)
-  local type = call('TYPE', key).ok
-  if type == 'zset' then
-    return string.sub(head, 1, 1) == 'r'
-  elseif type == 'hash' then
-    local slots = call('HGET', key, 'slots')
-    return slots and call('HLEN', key) - 1 < tonumber(slots)
-  end
-  return type == 'none'
-end
-
-local function wake(key, queue, alive)
-  for _, head in ipairs(call('ZRANGE', queue, 0, 15)) do
-    -- A rollback leaves us where we are: nobody behind us can be served before us.
-    if head == waiter then
-      return
-    end
-    local ends = call('ZSCORE', alive, head)
-    if ends and tonumber(ends) > now then
-      if not is_free_for(head, key) then
-        return
-      end
-      redis.pcall('PUBLISH', 'redlock.wake:' .. string.sub(head, 2, 17), head .. slot)
-      if string.sub(head, 1, 1) ~= 'r' then
-        return
-      end
-    end
-  end
-end
-
+-- include forget
+-- include wake
 local given, waiting = 0, false
 for i = 1, #KEYS, 3 do
-  local mine = value ~= '' and give_back(KEYS[i]) or 0
+  local mine = give_back(KEYS[i])
   local left = 0
   if waiter ~= '' and ticket == '0' then
     left = call('ZREM', KEYS[i + 1], waiter)
@@ -112,15 +82,7 @@ for i = 1, #KEYS, 3 do
     call('PEXPIRE', KEYS[i + 2], ARGV[4])
   end
   given = given + mine
-  if call('EXISTS', KEYS[i + 1]) == 1 then
-    waiting = true
-  elseif call('EXISTS', KEYS[i]) == 0 then
-    call('DEL', KEYS[i + 2])
-  else
-    -- Who has the lock may have to give it back and take its place again: the largest ticket is
-    -- remembered for that long.
-    call('PEXPIRE', KEYS[i + 2], 500)
-  end
+  waiting = not forget(KEYS[i], KEYS[i + 1], KEYS[i + 2]) or waiting
   if mine + left > 0 then
     wake(KEYS[i], KEYS[i + 1], KEYS[i + 2])
   end

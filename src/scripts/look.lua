@@ -4,8 +4,7 @@
 --     then up to four times: holder, ms it has left}
 local call = redis.call
 local key = KEYS[1]
-local time = call('TIME')
-local now = math.floor((time[1] * 1000000 + time[2]) / 1000)
+-- include clock
 local type = call('TYPE', key).ok
 local group, holders = '', {}
 if type == 'string' then

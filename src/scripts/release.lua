@@ -14,18 +14,23 @@ elseif redis.pcall('GET', KEYS[1]) ~= ARGV[1] then
 else
   call('DEL', KEYS[1])
 end
-if call('EXISTS', KEYS[2]) == 0 then
+-- Where others waited most likely they still do, and the queue is not asked for first.
+local head = (ARGV[2] == '1' or call('EXISTS', KEYS[2]) == 1) and call('ZRANGE', KEYS[2], '0', '0')[1]
+if not head then
   if ARGV[2] == '1' then
     call('DEL', KEYS[3])
   end
   return 1
 end
-local heads = call('ZRANGE', KEYS[2], 0, 15)
-for i = 1, #heads do
-  -- Who may not publish leaves it to the waiter's timer.
-  local heard = redis.pcall('PUBLISH', 'redlock.wake:' .. string.sub(heads[i], 2, 17), heads[i])
-  if heard ~= 0 and string.sub(heads[i], 1, 1) ~= 'r' then
-    break
+local function wake(waiter)
+  -- A user that may not publish leaves it to the waiter's timer.
+  local heard = redis.pcall('PUBLISH', 'redlock.wake:' .. string.sub(waiter, 2, 17), waiter)
+  return heard ~= 0 and string.sub(waiter, 1, 1) ~= 'r'
+end
+if not wake(head) then
+  local others = call('ZRANGE', KEYS[2], '1', '15')
+  for i = 1, #others do
+    if wake(others[i]) then break end
   end
 end
 return 2

@@ -3,8 +3,7 @@
 -- KEYS locks  ARGV[1] value  ARGV[2] ttl in ms  -> 1 renewed, 0 gone or another's
 local call = redis.call
 local value, ttl = ARGV[1], tonumber(ARGV[2])
-local time = call('TIME')
-local now = math.floor((time[1] * 1000000 + time[2]) / 1000)
+-- include clock
 
 -- The end of our hold by its own record, and a way to write a later one.
 local function find(key)

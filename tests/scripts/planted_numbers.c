@@ -82,7 +82,7 @@ CASE(counter_of_acquire, "acquire.lua starts at the clock where a planted value 
     counter_heals(false);
 }
 
-CASE(counter_of_take, "take.lua starts at the clock where a planted value is no counter.")
+CASE(counter_of_take, "take_mutex.lua starts at the clock where a planted value is no counter.")
 {
     counter_heals(true);
 }

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The queue on one node, by hand: which request waits, for which others, and which is woken. */
+/*
+ * The queue on one node, by hand: which waiter is asked to wait, for which others, and which is
+ * woken. Built twice: with BY_WAIT a plain mutex is waited for by wait.lua, as without strict
+ * rules, else by take_mutex.lua.
+ */
 #include "check.h"
 #include "clock.h"
 #include "resp.h"
@@ -18,6 +22,18 @@
 #define W2 "w" CLIENT_A ".2"
 #define R1 "r" CLIENT_B ".1"
 #define R2 "r" CLIENT_B ".2"
+
+static const char *take(struct take t)
+{
+#ifdef BY_WAIT
+    if (!t.name[1] && t.waiter && (!t.kind || t.kind[0] == 'm'))
+        return call_wait(&node, t);
+#endif
+    return call_take(&node, t);
+}
+
+#undef TAKE
+#define TAKE(...) take((struct take){__VA_ARGS__})
 
 CASE(place,
      "A waiter's place follows its first ticket, and the reply tells the TTL of the one ahead.")

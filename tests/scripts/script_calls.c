@@ -72,14 +72,29 @@ static int count_names(const char *const *name)
     return count;
 }
 
+static const char *take_script(const char *kind)
+{
+    switch (kind ? kind[0] : 'm') {
+    case 'm':
+        return RL_SCRIPT_TAKE_MUTEX;
+    case 's':
+        return RL_SCRIPT_TAKE_SHARED;
+    case 'o':
+        return RL_SCRIPT_TAKE_OWNER;
+    case 'k':
+        return RL_SCRIPT_TAKE_SLOTS;
+    default:
+        FAIL("there is no kind %s", kind);
+    }
+}
+
 const char *call_take(const struct server *s, struct take t)
 {
     struct eval e;
-    char names[16];
     if (t.name[0] == NULL)
         t.name[0] = "x";
     int count = count_names(t.name);
-    eval_begin(&e, RL_SCRIPT_TAKE);
+    eval_begin(&e, take_script(t.kind));
     for (int i = 0; i < count; i++) {
         add_key(&e, "redlock:", t.name[i]);
         add_key(&e, "redlock.fence:", t.name[i]);
@@ -87,20 +102,48 @@ const char *call_take(const struct server *s, struct take t)
         add_key(&e, "redlock.alive:", t.name[i]);
     }
     add_key(&e, MARKER, "");
-    snprintf(names, sizeof names, "%d", count);
-    add(&e, names, NULL);
     add(&e, t.value, "v");
     add(&e, t.ttl, "20000");
-    add(&e, t.kind, "m");
-    add(&e, t.group, "");
-    add(&e, t.slot, "0");
-    add(&e, t.fence_life, "0");
-    add(&e, t.identity, "0");
     add(&e, t.waiter, "");
     add(&e, t.ticket, "0");
     add(&e, t.life, "3000");
+    add(&e, t.fence_life, "0");
+    add(&e, t.identity, "0");
     add(&e, t.incarnation, "i1");
+    add(&e, t.group, "");
+    add(&e, t.slot, "0");
     return eval_send(&e, s);
+}
+
+/* The reply of wait.lua with the elements that it leaves out. */
+static const char *as_take(const char *reply)
+{
+    static char out[PART_SIZE];
+    if (part_count(reply) == 1)
+        snprintf(out, sizeof out, "1\n%s\n\n0\n\n0", strcmp(reply, "1") == 0 ? "0" : reply);
+    else
+        snprintf(out, sizeof out, "0\n%s\n\n0\n\n%s\n%s\n%s", part(reply, 1), part(reply, 2),
+                 part(reply, 3), part(reply, 4));
+    return out;
+}
+
+const char *call_wait(const struct server *s, struct take t)
+{
+    struct eval e;
+    eval_begin(&e, RL_SCRIPT_WAIT);
+    add_key(&e, "redlock:", t.name[0] ? t.name[0] : "x");
+    add_key(&e, "redlock.queue:", t.name[0] ? t.name[0] : "x");
+    add_key(&e, "redlock.alive:", t.name[0] ? t.name[0] : "x");
+    if (t.fence_life)
+        add_key(&e, "redlock.fence:", t.name[0] ? t.name[0] : "x");
+    add(&e, t.value, "v");
+    add(&e, t.ttl, "20000");
+    add(&e, t.waiter, "");
+    add(&e, t.ticket, "0");
+    add(&e, t.life, "3000");
+    if (t.fence_life)
+        add(&e, t.incarnation, "i1");
+    return as_take(eval_send(&e, s));
 }
 
 const char *call_acquire(const struct server *s, struct acquire a)
@@ -124,13 +167,14 @@ const char *call_give(const struct server *s, struct give g)
     struct eval e;
     if (g.name[0] == NULL)
         g.name[0] = "x";
-    eval_begin(&e, RL_SCRIPT_GIVEBACK);
+    eval_begin(&e, g.value ? RL_SCRIPT_GIVEBACK : RL_SCRIPT_LEAVE);
     for (int i = 0; i < count_names(g.name); i++) {
         add_key(&e, "redlock:", g.name[i]);
         add_key(&e, "redlock.queue:", g.name[i]);
         add_key(&e, "redlock.alive:", g.name[i]);
     }
-    add(&e, g.value, "");
+    if (g.value)
+        add(&e, g.value, NULL);
     add(&e, g.waiter, "");
     add(&e, g.ticket, "0");
     add(&e, NULL, "3000");

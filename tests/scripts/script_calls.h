@@ -7,7 +7,10 @@
 
 enum { CALL_NAMES_MAX = 3 };
 
-/* What take.lua is asked; NULL: what a first attempt on a mutex would send. */
+/*
+ * What the scripts that take a lock are asked; NULL: what a first attempt on a mutex would send.
+ * kind: m mutex, s shared, o re-entrant (owner), k semaphore.
+ */
 struct take {
     const char *name[CALL_NAMES_MAX]; /* the first is "x" by default */
     const char *value, *ttl, *kind, *group, *slot, *fence_life, *identity, *waiter, *ticket,
@@ -22,7 +25,8 @@ struct acquire {
 
 struct give {
     const char *name[CALL_NAMES_MAX];
-    const char *value, *waiter;
+    const char *value;  /* NULL: leave.lua, which only leaves the queue */
+    const char *waiter; /* "" by default */
     const char *ticket; /* to be put back in its place; NULL: to leave the queue */
 };
 
@@ -41,6 +45,8 @@ long long pttl(const char *key);
 
 /* Replies as server_cmd() gives them: elements one per line. */
 const char *call_take(const struct server *s, struct take t);
+/* wait.lua: a mutex of one name, with a waiter. What it leaves out of its reply is added. */
+const char *call_wait(const struct server *s, struct take t);
 const char *call_acquire(const struct server *s, struct acquire a);
 const char *call_give(const struct server *s, struct give g);
 

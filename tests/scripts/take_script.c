@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* take.lua by hand: every way in which a node grants, refuses, and says for how long. */
+/* The take scripts by hand: every way in which a node grants, refuses, and says for how long. */
 #include "check.h"
 #include "clock.h"
 #include "script_calls.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 
 CASE(mutex,
-     "take.lua sets a mutex as the plain string key, and tells a refused request its TTL.")
+     "take_mutex.lua sets a mutex as the plain key, and tells a refused request its TTL.")
 {
     begin();
     const char *reply = TAKE(.value = "a", .ttl = "5000");
@@ -34,7 +34,7 @@ CASE(mutex,
 }
 
 CASE(identity,
-     "take.lua tells the node's identity when asked for, and it is what the marker says.")
+     "A take script tells the node's identity when asked for, and it is what the marker says.")
 {
     begin();
     const char *reply = TAKE(.value = "a", .identity = "1");
@@ -51,8 +51,7 @@ CASE(identity,
     CHECK_INT(0, part_int(reply, 3));
 }
 
-CASE(max_ttl,
-     "take.lua grants no kind of lock beyond the marker's max_ttl, and leaves nothing.")
+CASE(max_ttl, "No take script grants a lock beyond the marker's max_ttl, or leaves anything.")
 {
     static const char *const kinds[] = {"m", "s", "o", "k"};
     begin();
@@ -69,7 +68,7 @@ CASE(max_ttl,
     }
 }
 
-CASE(readers, "take.lua keeps readers in one sorted set, each with an end of its own.")
+CASE(readers, "take_shared.lua keeps readers in one sorted set, each with an end of its own.")
 {
     begin();
     GRANTED(.value = "a", .kind = "s", .ttl = "8000");
@@ -86,7 +85,7 @@ CASE(readers, "take.lua keeps readers in one sorted set, each with an end of its
     CHECK_BETWEEN(19000, 20000, part_int(reply, 1)); /* until the last reader is gone */
 }
 
-CASE(expired_readers_go, "take.lua removes expired readers when the next reader comes.")
+CASE(expired_readers_go, "take_shared.lua removes expired readers when the next reader comes.")
 {
     begin();
     GRANTED(.value = "short", .kind = "s", .ttl = "30");
@@ -98,8 +97,7 @@ CASE(expired_readers_go, "take.lua removes expired readers when the next reader 
     CHECK_BETWEEN(7000, 8000, pttl(KEY));
 }
 
-CASE(readers_against_the_rest,
-     "take.lua refuses readers beside every other kind, and the reverse.")
+CASE(readers_against_the_rest, "Readers are refused beside every other kind, and the reverse.")
 {
     static const struct {
         const char *kind, *group, *type;
@@ -120,7 +118,7 @@ CASE(readers_against_the_rest,
     }
 }
 
-CASE(all_pairs, "take.lua never grants two kinds of lock on one name, in either order.")
+CASE(all_pairs, "No two kinds of lock are granted on one name, in either order.")
 {
     static const struct {
         const char *kind, *group;
@@ -138,7 +136,7 @@ CASE(all_pairs, "take.lua never grants two kinds of lock on one name, in either 
     }
 }
 
-CASE(wrong_types, "take.lua refuses a key of any other type and leaves it as it is.")
+CASE(wrong_types, "Every take script refuses a key of any other type and leaves it as it is.")
 {
     static const char *const kinds[] = {"m", "s", "o", "k"};
     begin();
@@ -157,7 +155,8 @@ CASE(wrong_types, "take.lua refuses a key of any other type and leaves it as it 
     CHECK_INT(1, server_int(&node, "HLEN", "redlock:hash", NULL));
 }
 
-CASE(owner, "take.lua grants an owner any number of holds, each a field, and refuses another.")
+CASE(owner,
+     "take_owner.lua grants an owner any number of holds, each a field, and refuses another.")
 {
     begin();
     GRANTED(.value = "a", .kind = "o", .group = "me", .ttl = "3000");
@@ -175,7 +174,7 @@ CASE(owner, "take.lua grants an owner any number of holds, each a field, and ref
     REFUSED(.value = "d", .kind = "o", .group = "");
 }
 
-CASE(nested_token, "take.lua tells a nested hold the first hold's token, and counts on.")
+CASE(nested_token, "take_owner.lua tells a nested hold the first hold's token, and counts on.")
 {
     begin();
     const char *reply =
@@ -197,7 +196,7 @@ CASE(nested_token, "take.lua tells a nested hold the first hold's token, and cou
 }
 
 CASE(token_inside_a_plain_hold,
-     "take.lua draws the owner's token with the first fenced hold inside a plain one.")
+     "take_owner.lua draws the owner's token with the first fenced hold inside a plain one.")
 {
     begin();
     GRANTED(.value = "a", .kind = "o", .group = "me");
@@ -208,7 +207,7 @@ CASE(token_inside_a_plain_hold,
 }
 
 CASE(tokens,
-     "take.lua's counters start at the clock, go up by one and live for a day, if asked for.")
+     "take_mutex.lua starts counters at the clock, adds one, and lets them live for a day.")
 {
     begin();
     long long before_us = server_now_ms(&node) * 1000;
@@ -227,7 +226,7 @@ CASE(tokens,
 }
 
 CASE(old_counter,
-     "take.lua starts a counter of another incarnation at the clock, and never goes back.")
+     "take_mutex.lua starts a counter of another incarnation at the clock, never lower.")
 {
     begin();
     long long before_us = server_now_ms(&node) * 1000;
@@ -243,7 +242,8 @@ CASE(old_counter,
     CHECK(part_int(TAKE(.value = "a", .fence_life = "86400000"), 1) >= before_us);
 }
 
-CASE(slots, "take.lua gives a slot to one holder, and tells a refused request of free slots.")
+CASE(slots,
+     "take_slots.lua gives a slot to one holder, and tells a refused request of free slots.")
 {
     begin();
     GRANTED(.value = "a#2", .kind = "k", .group = "7", .slot = "2", .ttl = "4000");
@@ -263,7 +263,7 @@ CASE(slots, "take.lua gives a slot to one holder, and tells a refused request of
 }
 
 CASE(full_semaphore,
-     "take.lua tells a request for a full semaphore when the first slot expires.")
+     "take_slots.lua tells a request for a full semaphore when the first slot expires.")
 {
     begin();
     GRANTED(.value = "a#1", .kind = "k", .group = "2", .slot = "1", .ttl = "9000");
@@ -277,7 +277,8 @@ CASE(full_semaphore,
     CHECK_INT(3, server_int(&node, "HLEN", KEY, NULL));
 }
 
-CASE(expired_slot, "take.lua grants a slot whose own time is over, whatever the key's TTL.")
+CASE(expired_slot,
+     "take_slots.lua grants a slot whose own time is over, whatever the key's TTL.")
 {
     begin();
     GRANTED(.value = "b#2", .kind = "k", .group = "2", .slot = "2", .ttl = "90000");
@@ -291,7 +292,7 @@ CASE(expired_slot, "take.lua grants a slot whose own time is over, whatever the 
     CHECK_HAS(":c#1", server_cmd(&node, "HGET", KEY, "s:1", NULL));
 }
 
-CASE(several, "take.lua grants all of several names or none, and tells the longest TTL.")
+CASE(several, "take_mutex.lua grants all of several names or none, and tells the longest TTL.")
 {
     begin();
     GRANTED({"b"}, .value = "other", .ttl = "4000");
@@ -310,7 +311,7 @@ CASE(several, "take.lua grants all of several names or none, and tells the longe
     }
 }
 
-CASE(several_tokens, "take.lua gives one token for several names, above each of theirs.")
+CASE(several_tokens, "take_mutex.lua gives one token for several names, above each of theirs.")
 {
     begin();
     server_cmd(&node, "HSET", "redlock.fence:a", "i1", "3000000000000000", NULL);
@@ -324,7 +325,7 @@ CASE(several_tokens, "take.lua gives one token for several names, above each of 
     }
 }
 
-CASE(heal, "take.lua heals past the queue and overwrites no other holder.")
+CASE(heal, "Every take script heals past the queue and overwrites no other holder.")
 {
     static const char *const kinds[] = {"m", "s", "o", "k"};
     begin();

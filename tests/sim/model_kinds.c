@@ -145,34 +145,44 @@ static const char *draw_waiter(void)
 
 static void draw_take(const char **argv, bool short_life)
 {
+    static const struct {
+        char kind;
+        const char *text, *sha1;
+    } scripts[] = {
+        {'m', RL_SCRIPT_TAKE_MUTEX, RL_SCRIPT_TAKE_MUTEX_SHA1},
+        {'s', RL_SCRIPT_TAKE_SHARED, RL_SCRIPT_TAKE_SHARED_SHA1},
+        {'o', RL_SCRIPT_TAKE_OWNER, RL_SCRIPT_TAKE_OWNER_SHA1},
+        {'k', RL_SCRIPT_TAKE_SLOTS, RL_SCRIPT_TAKE_SLOTS_SHA1},
+    };
     bool by_text = sim_chance(&rng, 500);
-    const char *kind = PICK("m", "s", "o", "k");
-    const char *group = kind[0] == 'o'   ? PICK("me", "you")
-                        : kind[0] == 'k' ? PICK("2", "3")
-                                         : "";
+    size_t drawn = sim_below(&rng, 4);
+    char kind = scripts[drawn].kind;
+    const char *group = kind == 'o' ? PICK("me", "you") : kind == 'k' ? PICK("2", "3") : "";
     const char *ttl = short_life ? "1" : PICK("50000", "600000", "1000000");
-    const char *fence = kind[0] == 'm' || kind[0] == 'o' ? PICK("0", "86400000") : "0";
+    const char *fence = kind == 'm' || kind == 'o' ? PICK("0", "86400000") : "0";
     const char *life = short_life ? "1" : PICK("1000000", "1000000", "1000000", "heal");
 
 #define TERMS                                                                                  \
-    "redlock.admit", several ? "2" : "1", draw_value(), ttl, kind, group, PICK("1", "2"),      \
-        fence, PICK("0", "1"), draw_waiter(), PICK("0", "1000", "2000", "3000"), life,         \
-        PICK("here", "there", "here?", "?", "")
-    bool several = kind[0] == 'm' && sim_chance(&rng, 400);
+    "redlock.admit", draw_value(), ttl, draw_waiter(), PICK("0", "1000", "2000", "3000"),      \
+        life, fence, PICK("0", "1"), PICK("here", "there", "here?", "?", ""), group,           \
+        PICK("1", "2")
+#define TAKE by_text ? "EVAL" : "EVALSHA", by_text ? scripts[drawn].text : scripts[drawn].sha1
+    bool several = kind == 'm' && sim_chance(&rng, 400);
 
     if (several)
-        ASK(SCRIPT(TAKE), "9", NAME_A, NAME_B, TERMS);
+        ASK(TAKE, "9", NAME_A, NAME_B, TERMS);
     else if (sim_chance(&rng, 700))
-        ASK(SCRIPT(TAKE), "5", NAME_A, TERMS);
+        ASK(TAKE, "5", NAME_A, TERMS);
     else
-        ASK(SCRIPT(TAKE), "5", NAME_B, TERMS);
+        ASK(TAKE, "5", NAME_B, TERMS);
+#undef TAKE
 #undef TERMS
 }
 
 static void draw_giveback(const char **argv)
 {
     bool by_text = sim_chance(&rng, 500);
-    const char *value = sim_chance(&rng, 800) ? draw_value() : "";
+    const char *value = draw_value();
 
     if (sim_chance(&rng, 300))
         ASK(SCRIPT(GIVEBACK), "6", "redlock:a", "redlock.queue:a", "redlock.alive:a",
@@ -187,7 +197,21 @@ static void draw_other(const char **argv)
 {
     bool by_text = sim_chance(&rng, 500);
 
-    switch (sim_below(&rng, 6)) {
+    switch (sim_below(&rng, 9)) {
+    case 6:
+        ASK(SCRIPT(WAIT), "3", "redlock:a", "redlock.queue:a", "redlock.alive:a", draw_value(),
+            "600000", PICK("w" ONE ".1", "w" TWO ".3", "w" TWO ".5"),
+            PICK("0", "1000", "2000", "3000"), "1000000");
+        return;
+    case 7:
+        ASK(SCRIPT(WAIT), "4", "redlock:a", "redlock.queue:a", "redlock.alive:a",
+            "redlock.fence:a", draw_value(), "600000", PICK("w" ONE ".1", "w" TWO ".3"),
+            PICK("0", "1000", "2000", "3000"), "1000000", PICK("here", "there", ""));
+        return;
+    case 8:
+        ASK(SCRIPT(LEAVE), "6", "redlock:a", "redlock.queue:a", "redlock.alive:a", "redlock:b",
+            "redlock.queue:b", "redlock.alive:b", draw_waiter());
+        return;
     case 0:
         ASK(SCRIPT(RENEW), "1", "redlock:a", draw_value(), PICK("100000", "2000000"));
         return;
@@ -259,9 +283,9 @@ static void play(void)
     uint64_t what = sim_below(&rng, 100);
     bool short_life = what >= 95;
 
-    if (what < 55 || short_life)
+    if (what < 50 || short_life)
         draw_take(argv, short_life);
-    else if (what < 75)
+    else if (what < 68)
         draw_giveback(argv);
     else if (what < 88)
         draw_other(argv);

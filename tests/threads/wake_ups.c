@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The I/O thread is told about everything, whoever asks and however: a wake-up that got lost would
+ * The I/O thread is told of every call, from whichever thread and in whichever way: a wake-up that got lost would
  * be made good by the next clock sample, up to a second later, and nothing else would show it.
  */
 #include "check.h"
@@ -117,17 +117,18 @@ CASE(one_blocked, "One thread's blocking calls wake the I/O thread every time.")
     run(1, false);
 }
 
-CASE(one_started, "So do requests that one thread starts.")
+CASE(one_started, "Requests that one thread starts wake the I/O thread every time.")
 {
     run(1, true);
 }
 
-CASE(both_ways_at_once, "And both from several threads at once.")
+CASE(both_ways_at_once,
+     "Blocking calls and started requests of several threads lose no wake-up.")
 {
     run(THREADS, false);
 }
 
-/* One drives by itself most of the time; each visit ends that, in whatever state it is. */
+/* One thread calls all the time, and another one now and then. */
 static void run_with_visitor(bool async)
 {
     struct worker w[2] = {{.rounds = ROUNDS},
@@ -135,12 +136,12 @@ static void run_with_visitor(bool async)
     run_workers(w, 2);
 }
 
-CASE(one_blocked_and_a_visitor, "A second caller now and then, while the first drives.")
+CASE(one_blocked_and_a_visitor, "A second caller now and then loses no wake-up of the first.")
 {
     run_with_visitor(false);
 }
 
-CASE(one_blocked_and_one_started, "The same with requests that are started.")
+CASE(one_blocked_and_one_started, "Requests started beside a blocked caller lose no wake-up.")
 {
     run_with_visitor(true);
 }

@@ -3,7 +3,7 @@
 # intents.sh FOLDER...: the intent of every CASE is a sentence that a reader of a failing line
 # understands without the cases around it.
 set -eu
-find "$@" -name '*.c' ! -name seat.c ! -name wake_ups.c -exec awk '
+find "$@" -name '*.c' -exec awk '
     function complain(why) {
         print FILENAME ": " why ": " case
         bad++

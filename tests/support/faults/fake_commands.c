@@ -25,7 +25,7 @@ enum script {
     SCRIPT_DELETE,
     SCRIPT_RENEW,
     SCRIPT_TICKET,
-    SCRIPT_TAKE,
+    SCRIPT_WAIT,
     SCRIPT_GIVE_BACK,
     SCRIPT_NATIVE
 };
@@ -192,8 +192,8 @@ static enum script script_of(const char *text)
 {
     if (strstr(text, "acl_check_cmd"))
         return SCRIPT_NATIVE;
-    if (strstr(text, "'ZADD', queue"))
-        return SCRIPT_TAKE;
+    if (strstr(text, "local is_first"))
+        return SCRIPT_WAIT;
     if (strstr(text, "return {ticket, left}"))
         return SCRIPT_TICKET;
     if (strstr(text, "give_back"))
@@ -235,16 +235,15 @@ static long long now_us(void)
 }
 
 /* It has no queue: the first request that finds the key free gets it. */
-static void take(struct context *c)
+static void wait_for(struct context *c)
 {
     long long left = pttl_of(arg(c, 3));
     if (left == -2) {
-        fake_store_set(arg(c, 3), arg(c, 9), atoll(arg(c, 10)));
-        say(c, "*6\r\n:1\r\n:0\r\n$0\r\n\r\n:0\r\n$0\r\n\r\n:0");
+        fake_store_set(arg(c, 3), arg(c, 6), atoll(arg(c, 7)));
+        say_int(c, 1);
         return;
     }
-    snprintf(c->reply, FAKE_REPLY_MAX,
-             "*8\r\n:0\r\n:%lld\r\n$0\r\n\r\n:0\r\n$0\r\n\r\n:%lld\r\n:1\r\n:0\r\n", left,
+    snprintf(c->reply, FAKE_REPLY_MAX, "*5\r\n:0\r\n:%lld\r\n:%lld\r\n:1\r\n:0\r\n", left,
              now_us());
 }
 
@@ -260,8 +259,8 @@ static void run_script(struct context *c, enum script script)
     case SCRIPT_GIVE_BACK:
         say_int(c, compare_and_delete(arg(c, 3), arg(c, 6)));
         return;
-    case SCRIPT_TAKE:
-        take(c);
+    case SCRIPT_WAIT:
+        wait_for(c);
         return;
     case SCRIPT_NATIVE:
         say_int(c, (c->shared->delifeq == FAKE_PRESENT ? 1 : 0) +
@@ -295,8 +294,8 @@ static void do_evalsha(struct context *c)
         }
     }
     /* Those of the queue it knows without being told, by the shape of their calls. */
-    if (!c->shared->forgetful && is(c, 2, "5")) {
-        run_script(c, SCRIPT_TAKE);
+    if (!c->shared->forgetful && is(c, 2, "3") && c->q->argc == 11) {
+        run_script(c, SCRIPT_WAIT);
     } else if (!c->shared->forgetful && is(c, 2, "3") && c->q->argc == 10) {
         run_script(c, SCRIPT_GIVE_BACK);
     } else if (!c->shared->forgetful && is(c, 2, "2") && c->q->argc == 5) {

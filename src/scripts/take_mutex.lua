@@ -1,0 +1,45 @@
+-- Acquire a mutex of one name or several, all or none: each key is the string of the value.
+-- include request
+-- include queue
+-- include counters
+if life ~= 'heal' and waiter ~= '' then
+  for i = 4, #KEYS, 4 do
+    queue_up(KEYS[i - 1], KEYS[i])
+  end
+end
+
+local taken, left, idle = false, -2, {}
+for i = 1, #KEYS - 1, 4 do
+  -- What is no string is another kind's: GET fails, and it is there.
+  local there = redis.pcall('GET', KEYS[i])
+  if there and there ~= value then
+    left = math.max(left, call('PTTL', KEYS[i]))
+    taken = true
+  else
+    idle[#idle + 1] = i
+  end
+end
+
+-- Of several names: where the lock is free we step aside until the next round. The holder of
+-- another of our names may be waiting there, and would wait for us for ever.
+for i = 1, taken and waiter ~= '' and #idle or 0 do
+  local queue, alive = KEYS[idle[i] + 2], KEYS[idle[i] + 3]
+  call('ZREM', alive, waiter)
+  local head = call('ZREM', queue, waiter) == 1 and call('ZRANGE', queue, 0, 0)[1]
+  if head then
+    redis.pcall('PUBLISH', 'redlock.wake:' .. string.sub(head, 2, 17), head)
+  end
+end
+if taken or blocked then
+  return {0, left, id, max_ttl, identity, next_ticket, place, ahead_ms}
+end
+
+for i = 1, #KEYS - 1, 4 do
+  -- Healing several names: those that are there already live as long as the new ones.
+  if not call('SET', KEYS[i], value, 'NX', 'PX', ttl) and life == 'heal' and
+    call('PTTL', KEYS[i]) < ttl then
+    call('PEXPIRE', KEYS[i], ttl)
+  end
+end
+-- include served
+return {1, draw_token(), id, max_ttl, identity, 0}
