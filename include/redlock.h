@@ -587,7 +587,7 @@ typedef struct redlock_node_info {
 REDLOCK_API int redlock_node(redlock *client, size_t index, redlock_node_info *out);
 
 /*
- * Asks every node for a sign of life and waits for the answers or the per-node deadline.
+ * Pings every node and waits for the answers or the per-node deadline.
  * OK when a majority answered, else NOQUORUM (AUTH, PROTO); the report is filled either way.
  * Several quorums: OK when each has a majority. The report, here and in redlock_admit(), is that
  * of the first quorum that failed, or else of the first; redlock_member() gives each its own.

@@ -29,7 +29,7 @@
     X(GUARD_TIME, "a quarantine does not last for max_ttl (G1)")                               \
     X(CHECK_FIRST, "a node once checked is not checked on its next connection (G1)")           \
     X(STRICT_MARKER, "strict mode ignores the marker of an acquire (G2)")                      \
-    X(WITNESS, "strict mode counts a grant before its witness has spoken (G2)")                \
+    X(WITNESS, "strict mode counts a grant before its witness has answered (G2)")              \
     X(CLOCK_GUARD, "a node's clock may be set unnoticed (G6)")                                 \
     X(STEADY_CLOCK, "the client goes by its wall clock")                                       \
     X(ALIGN, "no alignment of fence counters")                                                 \
