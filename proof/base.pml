@@ -106,9 +106,9 @@ byte extension_spent;
 #define BELIEVES(c) (phase[c] == HELD && spent[c] < VALID) /* A10: by its own clock alone */
 
 #if CLIENTS == 2
-#define NOBODY_BUT(c) (!BELIEVES(1 - (c)))
+#define NO_OTHER_BELIEVES(c) (!BELIEVES(1 - (c)))
 #else
-#define NOBODY_BUT(c)                                                                           \
+#define NO_OTHER_BELIEVES(c)                                                                    \
     (!((c) != 0 && BELIEVES(0)) && !((c) != 1 && BELIEVES(1)) && !((c) != 2 && BELIEVES(2)))
 #endif
 
@@ -275,7 +275,7 @@ inline win(c)
 #ifdef FROM_REPLY
     spent[c] = 0;
 #endif
-    assert(NOBODY_BUT(c));
+    assert(NO_OTHER_BELIEVES(c));
 #ifdef CONTINUITY
     holder = 1 + c;
 #endif
@@ -309,7 +309,7 @@ inline renewed(c)
     spent[c] = extension_spent;
 #endif
     end_extension(c);
-    assert(NOBODY_BUT(c));
+    assert(NO_OTHER_BELIEVES(c));
 #ifdef CONTINUITY
     assert(holder == 1 + c)
 #endif
