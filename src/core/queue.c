@@ -11,6 +11,7 @@
  * Whoever is queued on a quorum before another begins has the smaller ticket on at least one
  * node of the other's quorum: nobody who begins later is served first.
  */
+#include "core/kind.h"
 #include "core/lock_internal.h"
 
 /* Heartbeats per waiter TTL: every attempt from the queue is one. */
@@ -53,8 +54,7 @@ void rl_queue_forget(struct rl_lock *lock)
 void rl_queue_served(struct rl_lock *lock, struct rl_actions *out)
 {
     struct rl_pursuit *pursuit = lock->pursuit;
-    bool beside_others =
-        lock->terms.kind == REDLOCK_SHARED || lock->terms.kind == REDLOCK_SEMAPHORE;
+    bool beside_others = !rl_kind(lock->terms.kind)->exclusive;
 
     lock->came_from_queue = pursuit->ticket != 0;
     lock->unanswered = 0;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/kind.h"
 #include "engine/engine.h"
 
 /* An argument that is there, and empty. */
@@ -117,7 +118,7 @@ static struct rl_slice write_waiter(const struct rl_engine *engine, enum redlock
 {
     char *at = out;
 
-    *at++ = kind == REDLOCK_SHARED ? 'r' : 'w';
+    *at++ = rl_kind(kind)->waiter;
     memcpy(at, engine->id, RL_CLIENT_ID_SIZE);
     at += RL_CLIENT_ID_SIZE;
     *at++ = '.';
@@ -146,7 +147,7 @@ static void describe_acquire(const struct rl_engine *engine, const struct rl_han
     if (seeker)
         subject->ticket = rl_write_decimal(lock->pursuit->ticket, out->ticket);
     subject->group = rl_claim_owner(handle->claim);
-    if (lock->terms.kind == REDLOCK_SEMAPHORE) {
+    if (rl_kind(lock->terms.kind)->has_slots) {
         subject->group = rl_write_decimal(lock->terms.slots, out->slots);
         subject->slot = rl_write_decimal(lock->slot, out->slot);
     }

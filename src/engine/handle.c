@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Locks: from what their owner asks, answers and timers to the next step, and its outcome. */
+#include "core/kind.h"
 #include "engine/engine.h"
 
 /* ---- news for the owner ---- */
@@ -141,7 +142,7 @@ void rl_handle_step(struct rl_engine *engine, struct rl_handle *handle, struct r
     struct rl_actions actions;
 
     /* Randomness only spreads attempts; it is drawn where one can be decided. */
-    if (is_waiting(&handle->lock) || handle->lock.terms.kind == REDLOCK_SEMAPHORE)
+    if (is_waiting(&handle->lock) || rl_kind(handle->lock.terms.kind)->has_slots)
         engine->random(engine->random_data, &event->random, sizeof event->random);
     rl_lock_step(&handle->lock, event, &actions);
     perform(engine, handle, &actions, event->now_ns);
@@ -275,7 +276,7 @@ void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64
     if (wait_deadline_ns) {
         /* Who holds a lock already must not stand behind somebody who waits for it. */
         line =
-            rl_line_join(&engine->lines, handle, handle->lock.terms.kind == REDLOCK_REENTRANT);
+            rl_line_join(&engine->lines, handle, rl_kind(handle->lock.terms.kind)->has_owner);
         if (!line) {
             handle->done = true;
             handle->done_error = REDLOCK_NOMEM;
@@ -284,7 +285,7 @@ void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64
         }
         rl_seeker_of(handle)->waiter = rl_line_number(line);
         courteous =
-            rl_is_courteous(engine, handle, now_ns) && handle->lock.terms.kind == REDLOCK_MUTEX;
+            rl_is_courteous(engine, handle, now_ns) && rl_kind(handle->lock.terms.kind)->single;
     }
     rl_handle_step(engine, handle,
                    &(struct rl_event){

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* From a step of a lock to requests: claims with their values, and who is told what. */
+#include "core/kind.h"
 #include "core/rules.h"
 #include "engine/engine.h"
 
@@ -15,7 +16,7 @@ void rl_write_hex(const uint8_t *bytes, size_t size, char *out)
 
 size_t rl_value_max(uint8_t kind)
 {
-    return kind == REDLOCK_SEMAPHORE ? RL_VALUE_DRAWN + RL_SLOT_MAX : RL_VALUE_DRAWN;
+    return rl_kind(kind)->has_slots ? RL_VALUE_DRAWN + RL_SLOT_MAX : RL_VALUE_DRAWN;
 }
 
 /* The slot of a semaphore is part of its value, so that whoever gives it back finds it. */
@@ -64,7 +65,7 @@ static int begin_claim(struct rl_engine *engine, struct rl_handle *handle, int64
     claim = handle->claim;
     if ((RL_RULE(FRESH_VALUE) || !claim->value_size) &&
         rl_claim_draw_value(engine, claim,
-                            claim->kind == REDLOCK_SEMAPHORE ? handle->lock.slot : 0) < 0)
+                            rl_kind(claim->kind)->has_slots ? handle->lock.slot : 0) < 0)
         return REDLOCK_SYSTEM;
     claim->ttl_ns = rl_ttl_ns(&handle->lock);
     rl_claim_seen(claim, now_ns);

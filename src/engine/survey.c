@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "core/kind.h"
+
 void rl_survey_begin(struct rl_survey *survey, const struct rl_policy *policy, int64_t now_ns)
 {
     survey->policy = policy;
@@ -31,19 +33,9 @@ static void copy_text(const struct rl_reply *reply, uint32_t index, char *out, s
 
 static int32_t kind_of(struct rl_slice type)
 {
-    static const struct {
-        const char *type;
-        int32_t kind;
-    } kinds[] = {
-        {"string", REDLOCK_MUTEX},
-        {"zset", REDLOCK_SHARED},
-        {"hash", REDLOCK_REENTRANT},
-        {"slots", REDLOCK_SEMAPHORE},
-    };
-
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        if (rl_slice_equals(type, kinds[i].type))
-            return kinds[i].kind;
+    for (int32_t kind = 0; kind < RL_KIND_COUNT; kind++)
+        if (rl_slice_equals(type, rl_kind(kind)->key_type))
+            return kind;
     return -1;
 }
 
@@ -303,7 +295,7 @@ void rl_survey_conclude(const struct rl_survey *survey, redlock_info *out)
     /* Single nodes may be ahead: grants that were rolled back count there too. */
     out->fence = reached_by_majority(survey, fences);
     out->holder_count = (uint32_t)reached_by_majority(survey, counts);
-    if (typical->kind == REDLOCK_SEMAPHORE)
+    if (rl_kind_is_known(typical->kind) && rl_kind(typical->kind)->has_slots)
         out->slots = read_number(typical->group);
     else
         memcpy(out->owner, typical->group, sizeof out->owner);

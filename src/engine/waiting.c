@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Several waiters of one client: whose turn it is, who is woken, who must be polite. */
+#include "core/kind.h"
 #include "core/rules.h"
 #include "engine/engine.h"
 
@@ -17,7 +18,7 @@ void rl_leave_line(struct rl_engine *engine, struct rl_handle *handle, int64_t n
     seeker->waiter = rl_line_number(seeker->line);
     seeker->turn = true;
     seeker->held_here =
-        handle->lock.state == RL_HELD && handle->lock.terms.kind == REDLOCK_MUTEX;
+        handle->lock.state == RL_HELD && rl_kind(handle->lock.terms.kind)->single;
     rl_timers_set(&engine->timers, &next->timer, now_ns);
 }
 
@@ -51,7 +52,7 @@ void rl_wake_our_own(struct rl_engine *engine, const struct rl_handle *released,
         .now_ns = now_ns,
         .nodes = (uint16_t)((1u << engine->policy.node_count) - 1),
         .slot = released->lock.slot,
-        .handed_over = released->lock.terms.kind == REDLOCK_MUTEX,
+        .handed_over = rl_kind(released->lock.terms.kind)->single,
     };
     struct rl_handle *next = line ? line->first : NULL;
 
@@ -79,7 +80,7 @@ bool rl_may_follow(const struct rl_engine *engine, const struct rl_handle *handl
 {
     const struct rl_claim *claim = handle->claim;
 
-    return rl_seeker_of(handle)->follows && claim->kind == REDLOCK_MUTEX &&
+    return rl_seeker_of(handle)->follows && rl_kind(claim->kind)->single &&
            claim->name_count == 1 && !rl_is_courteous(engine, handle, now_ns);
 }
 

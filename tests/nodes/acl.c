@@ -309,7 +309,7 @@ CASE(native_without_the_right,
     check_acl_log_empty(&c);
 }
 
-CASE(no_right_to_subscribe,
+CASE(no_right_to_subscribe, 
      "A waiter without the right to SUBSCRIBE is served by its own timer.")
 {
     struct cluster c;

@@ -26,9 +26,7 @@ static long long pttl(const char *key)
     return server_int(&node, "PTTL", key, NULL);
 }
 
-CASE(
-    mutex,
-    "take_mutex.lua sets a mutex as the plain string key, and tells a refused request its TTL.")
+CASE(mutex, "take_mutex.lua sets the plain string key, and tells a refused request its TTL.")
 {
     begin();
     const char *reply = TAKE(.value = "a", .ttl = "5000");
@@ -225,9 +223,8 @@ CASE(token_inside_a_plain_hold,
     CHECK_STR(part(reply, 1), server_cmd(&node, "HGET", KEY, "fence", NULL));
 }
 
-CASE(
-    tokens,
-    "take_mutex.lua's counters start at the clock, go up by one and live for a day, if asked for.")
+CASE(tokens,
+     "take_mutex.lua counts from the clock up by one, if asked for, and keeps it for a day.")
 {
     begin();
     long long before_us = server_now_ms(&node) * 1000;
@@ -245,9 +242,8 @@ CASE(
     CHECK_BETWEEN(86300000, 86400000, pttl("redlock.fence:x"));
 }
 
-CASE(
-    old_counter,
-    "take_mutex.lua starts a counter of another incarnation at the clock, and never goes back.")
+CASE(old_counter,
+     "take_mutex.lua starts another incarnation's counter at the clock, never going back.")
 {
     begin();
     long long before_us = server_now_ms(&node) * 1000;
