@@ -52,12 +52,16 @@ static bool exclude(const struct claim *a, const struct claim *b)
 {
     if (a->kind != b->kind)
         return true;
-    if (a->kind == REDLOCK_SHARED)
+    switch ((enum redlock_kind)a->kind) {
+    case REDLOCK_MUTEX:
+        return true;
+    case REDLOCK_SHARED:
         return false;
-    if (a->kind == REDLOCK_SEMAPHORE)
-        return a->slot == b->slot;
-    if (a->kind == REDLOCK_REENTRANT)
+    case REDLOCK_REENTRANT:
         return a->worker != b->worker || a->life != b->life;
+    case REDLOCK_SEMAPHORE:
+        return a->slot == b->slot;
+    }
     return true;
 }
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/kind.h"
 #include "rl_scripts.h"
 
 #define MS_NS 1000000
@@ -69,14 +70,21 @@ static bool is_script(struct rl_slice word, const char *text, const char *sha1)
     return is(word, text) || is(word, sha1);
 }
 
+static bool takes_a_lock(struct rl_slice script)
+{
+#define IS(name, key_type, waiter, exclusive, single, has_owner, has_slots, script_name)       \
+    if (is_script(script, RL_SCRIPT_##script_name, RL_SCRIPT_##script_name##_SHA1))            \
+        return true;
+    RL_KINDS(IS)
+#undef IS
+    return false;
+}
+
 /* EVALSHA sha KEYS key... value ttl ...: the scripts that grant begin their arguments alike. */
 static void read_script(struct evil_request *request, const struct rl_slice *word)
 {
     const struct rl_slice *argument = word + 3 + milliseconds_ns(word[2]) / MS_NS;
-    bool takes = is_script(word[1], RL_SCRIPT_TAKE_MUTEX, RL_SCRIPT_TAKE_MUTEX_SHA1) ||
-                 is_script(word[1], RL_SCRIPT_TAKE_SHARED, RL_SCRIPT_TAKE_SHARED_SHA1) ||
-                 is_script(word[1], RL_SCRIPT_TAKE_OWNER, RL_SCRIPT_TAKE_OWNER_SHA1) ||
-                 is_script(word[1], RL_SCRIPT_TAKE_SLOTS, RL_SCRIPT_TAKE_SLOTS_SHA1);
+    bool takes = takes_a_lock(word[1]);
 
     FUZZ_CHECK(argument < word + WORDS_MAX);
     request->kind = EVIL_NUMBER;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/kind.h"
 #include "sim/world.h"
 
 #define MS_NS ((int64_t)1000000)
@@ -108,7 +109,11 @@ static void draw_wish(struct sim_world *world, struct sim_worker *worker)
 /* The keys behind each other, as src/drive/handles.c has them; returns how many. */
 static uint8_t write_keys(struct sim_worker *worker, size_t *size)
 {
-    static const char letters[] = {'m', 'r', 'o', 'k'};
+    static const char *const words[] = {
+#define WORD(name, number, text) [number] = text,
+        REDLOCK_KINDS(WORD)
+#undef WORD
+    };
     uint8_t count = 0;
     size_t at = 0;
     int label;
@@ -122,8 +127,8 @@ static uint8_t write_keys(struct sim_worker *worker, size_t *size)
             (size_t)snprintf(worker->key + at, sizeof worker->key - at, PREFIX "job%u", i + 1u);
     }
     *size = at;
-    label = snprintf(worker->label, sizeof worker->label, "%c%s", letters[worker->kind],
-                     worker->owner);
+    label = snprintf(worker->label, sizeof worker->label, "%s%s%s", words[worker->kind],
+                     worker->owner[0] ? " of " : "", worker->owner);
     for (uint8_t i = 0; i < SIM_LOCKS_MAX; i++)
         if (worker->names & (1u << i))
             label += snprintf(worker->label + label, sizeof worker->label - (size_t)label,
@@ -136,9 +141,8 @@ static void draw_terms(struct sim_world *world, struct sim_worker *worker,
 {
     const struct sim_options *o = &world->options;
     struct sim_rng *rng = &world->rng;
-    bool alone = worker->kind == REDLOCK_MUTEX || worker->kind == REDLOCK_REENTRANT;
 
-    worker->fenced = sim_chance(rng, o->fenced_permille) && alone;
+    worker->fenced = sim_chance(rng, o->fenced_permille) && rl_kind(worker->kind)->exclusive;
     worker->renews = sim_chance(rng, o->renew_permille);
     worker->extensions_left = sim_chance(rng, 300) ? (uint32_t)sim_between(rng, 1, 4) : 0;
     *out = (struct rl_lock_terms){

@@ -3,6 +3,7 @@
  * What callers are promised: every operation ends once and in time, no grant is late or already
  * over, and a loss is reported before the validity ends, as long as the process runs.
  */
+#include "core/kind.h"
 #include "sim/world.h"
 
 #define MS_NS ((int64_t)1000000)
@@ -63,7 +64,7 @@ void sim_calls_granted(struct sim_world *world, struct sim_worker *worker)
 
     if ((worker->handle.lock.state != RL_HELD || deadline_ns <= now_ns) && !set)
         complain(world, worker, "valid grants", "granted, but its validity is over");
-    if (worker->kind == REDLOCK_SEMAPHORE &&
+    if (rl_kind(worker->kind)->has_slots &&
         (worker->handle.lock.slot < 1 || worker->handle.lock.slot > worker->slots))
         complain(world, worker, "valid grants", "granted a slot that there is not");
     if (worker->wait_deadline_ns && now_ns > worker->wait_deadline_ns)

@@ -46,16 +46,17 @@ static bool is_compatible(const struct sim_hold *a, const struct sim_hold *b)
         return true;
     if (a->kind != b->kind)
         return false;
-    switch (a->kind) {
+    switch ((enum redlock_kind)a->kind) {
     case REDLOCK_SHARED:
         return true;
     case REDLOCK_REENTRANT:
         return strcmp(a->owner, b->owner) == 0;
     case REDLOCK_SEMAPHORE:
         return a->slots == b->slots && a->slot != b->slot;
-    default:
+    case REDLOCK_MUTEX:
         return false;
     }
+    return false;
 }
 
 static void check_against_the_dead(struct sim_world *world, struct sim_worker *worker)

@@ -2,7 +2,7 @@
 /*
  * A model of one Redis or Valkey server, as far as this project's commands and scripts need it:
  * words in, RESP bytes out. It knows neither time nor network; the caller sets now_us before
- * every command. The model is compared with real servers by tests/model.c.
+ * every command. The model is compared with real servers by tests/sim/model.c.
  *
  * Commands stand in a table (commands.c). Scripts are those that ship (scripts.c), run by the Lua
  * that servers have inside (lua.c).

@@ -6,6 +6,7 @@
 #include "report/node_view.h"
 #include "ui/exit.h"
 #include "ui/json.h"
+#include "ui/kind.h"
 #include "ui/message.h"
 
 static void write_nodes(const struct sample *s, size_t quorum, struct json *j)
@@ -48,7 +49,7 @@ void sample_json(const struct sample *s)
         json_bool(&j, "held", lock->info.held);
         json_integer(&j, "holders", lock->info.holder_count);
         json_known(&j, "slots",
-                   lock->info.kind == REDLOCK_SEMAPHORE ? (int64_t)lock->info.slots : -1);
+                   kind_words(lock->info.kind)->has_slots ? (int64_t)lock->info.slots : -1);
         json_integer(&j, "waiters", lock->info.waiters);
         json_known(&j, "ttl_ms", lock->info.held ? lock->left_ms : -1);
         json_known(&j, "changes", lock->changes);

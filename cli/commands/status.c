@@ -9,6 +9,7 @@
 #include "settings/open_client.h"
 #include "ui/exit.h"
 #include "ui/json.h"
+#include "ui/kind.h"
 #include "ui/message.h"
 #include "ui/text.h"
 
@@ -75,11 +76,11 @@ static void describe_holders(const redlock_info *info, char *out, size_t size)
     text_holder(holder, info->holder);
     text_owner(owner, info->owner);
     int used = 0;
-    if (info->kind == REDLOCK_SEMAPHORE)
+    if (kind_words(info->kind)->has_slots)
         snprintf(out, size, "%u of %u slots taken", info->holder_count, info->slots);
-    else if (info->kind == REDLOCK_SHARED)
-        snprintf(out, size, "held by %u reader%s", info->holder_count,
-                 info->holder_count == 1 ? "" : "s");
+    else if (kind_words(info->kind)->holders)
+        snprintf(out, size, "held by %u %s%s", info->holder_count,
+                 kind_words(info->kind)->holders, info->holder_count == 1 ? "" : "s");
     else
         used = snprintf(out, size, "held by %s%s%s", holder, info->owner[0] ? ", owner " : "",
                         owner);
@@ -135,7 +136,7 @@ static void print_json(struct status *c, const char *name, const redlock_info *i
     json_string(j, "holder", info->holder[0] ? holder : NULL);
     json_integer(j, "holders", info->holder_count);
     json_string(j, "owner", info->owner[0] ? owner : NULL);
-    json_known(j, "slots", info->kind == REDLOCK_SEMAPHORE ? (int64_t)info->slots : -1);
+    json_known(j, "slots", kind_words(info->kind)->has_slots ? (int64_t)info->slots : -1);
     json_known(j, "ttl_ms", report_longest_ms(info, report));
     json_known(j, "fence", info->fence > 0 ? info->fence : -1);
     json_integer(j, "waiters", info->waiters);

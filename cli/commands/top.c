@@ -18,6 +18,7 @@
 #include "system/signals.h"
 #include "system/timer.h"
 #include "ui/exit.h"
+#include "ui/kind.h"
 #include "ui/message.h"
 #include "ui/screen.h"
 #include "ui/table.h"
@@ -151,7 +152,7 @@ static void print_lock(struct top *t, const struct sample_lock *lock, size_t nam
     char rate[24] = "-";
     int64_t tenths = sample_rate_tenths(lock);
     text_fit(name, sizeof name, lock->name, name_columns);
-    if (info->kind == REDLOCK_SEMAPHORE)
+    if (kind_words(info->kind)->has_slots)
         snprintf(holders, sizeof holders, "%u/%u", info->holder_count, info->slots);
     else
         snprintf(holders, sizeof holders, "%u", info->holder_count);

@@ -8,6 +8,7 @@
 #include "lock/terms.h"
 #include "system/timer.h"
 #include "ui/errors.h"
+#include "ui/kind.h"
 #include "ui/text.h"
 
 #define ASK_EVERY_NS 1000000000LL
@@ -66,12 +67,12 @@ static void add_holders(const struct live *l, char line[LIVE_LINE_MAX], int64_t 
     const redlock_info *info = &l->info;
     char holder[TEXT_HOLDER_MAX], left[TEXT_TIME_MAX];
     int64_t left_ms = info->ttl_ms - (now_ns - l->asked_ns) / NS_PER_MS;
-    if (info->kind == REDLOCK_SEMAPHORE) {
+    if (kind_words(info->kind)->has_slots) {
         add(line, "%u of %u slots taken", info->holder_count, info->slots);
         return;
     }
-    if (info->kind == REDLOCK_SHARED && info->holder_count > 1) {
-        add(line, "held by %u readers", info->holder_count);
+    if (kind_words(info->kind)->holders && info->holder_count > 1) {
+        add(line, "held by %u %ss", info->holder_count, kind_words(info->kind)->holders);
         return;
     }
     text_holder(holder, info->holder);

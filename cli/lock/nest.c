@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lock/terms.h"
+#include "ui/kind.h"
 #include "ui/message.h"
 #include "ui/text.h"
 
@@ -70,12 +71,7 @@ static bool next_entry(const char **at, struct entry *e)
 
 static int32_t kind_of(const struct entry *e)
 {
-    for (int32_t kind = REDLOCK_MUTEX; kind <= REDLOCK_SEMAPHORE; kind++) {
-        const char *word = redlock_kind_text(kind);
-        if (strlen(word) == e->kind_length && strncmp(e->text, word, e->kind_length) == 0)
-            return kind;
-    }
-    return -1;
+    return kind_of_word(e->text, e->kind_length);
 }
 
 int32_t nest_held(const char *name, char owner[REDLOCK_OWNER_MAX + 1])
@@ -111,16 +107,9 @@ bool nest_is_owner(const char *owner)
 
 static const char *why(const struct terms *t, int32_t outer, const char *owner)
 {
-    int32_t inner = terms_kind(t);
-    if (outer == REDLOCK_REENTRANT && inner == REDLOCK_REENTRANT)
+    if (kind_words(outer)->same_owner_may && outer == terms_kind(t))
         return strcmp(owner, t->owner) == 0 ? NULL : "but for another owner";
-    if (outer == REDLOCK_REENTRANT)
-        return "exclusively: only a plain `redlock run` of this one name may take it again";
-    if (outer == REDLOCK_SHARED)
-        return "as a reader: inside it, a wait for the same name can be a wait for itself";
-    if (outer == REDLOCK_SEMAPHORE)
-        return "as one of its slots: a wait for a second one can be a wait for itself";
-    return "together with other names: such a lock cannot be taken again";
+    return kind_words(outer)->inside;
 }
 
 int nest_check(const struct terms *t)

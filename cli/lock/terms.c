@@ -9,6 +9,7 @@
 
 #include "lock/nest.h"
 #include "ui/exit.h"
+#include "ui/kind.h"
 #include "ui/message.h"
 #include "ui/text.h"
 
@@ -112,7 +113,7 @@ static int take_owner(struct terms *t, bool make)
     const char *inherited = getenv("REDLOCK_OWNER");
     if (t->owner || t->shared || t->slots || t->name_count > 1)
         return 0;
-    if (nest_held(t->name[0], t->owner_made) == REDLOCK_REENTRANT && t->owner_made[0]) {
+    if (kind_words(nest_held(t->name[0], t->owner_made))->same_owner_may && t->owner_made[0]) {
         t->owner = t->owner_made;
         return 0;
     }

@@ -6,6 +6,7 @@
 
 #include "ui/errors.h"
 #include "ui/json.h"
+#include "ui/kind.h"
 #include "ui/message.h"
 #include "ui/table.h"
 #include "ui/text.h"
@@ -173,7 +174,7 @@ void report_table(const redlock_report *report, FILE *out)
 int64_t report_longest_ms(const redlock_info *info, const redlock_report *report)
 {
     int64_t longest = -1;
-    if (info->kind != REDLOCK_SHARED && info->kind != REDLOCK_SEMAPHORE)
+    if (!kind_words(info->kind)->holders)
         return info->ttl_ms;
     for (uint32_t i = 0; i < report->node_count; i++) {
         if (report->node[i].vote == REDLOCK_VOTE_HELD && report->node[i].key_ttl_ms > longest)

@@ -106,21 +106,18 @@ static redlock_lock *new_lock(redlock *client, struct rl_lock_terms terms)
 /* Every kind does what a lock does, with the scripts that it has for that. */
 static int try_kinds(struct rl_audit *audit)
 {
-    static const struct rl_lock_terms terms[RL_AUDIT_KINDS] = {
-        {.kind = REDLOCK_SHARED},
-        {.kind = REDLOCK_REENTRANT},
-        {.kind = REDLOCK_SEMAPHORE, .slots = 1},
-    };
     int error = REDLOCK_OK;
 
-    for (int i = 0; i < RL_AUDIT_KINDS && !error; i++) {
-        redlock_lock *lock = new_lock(audit->client, terms[i]);
+    for (uint8_t kind = REDLOCK_MUTEX + 1; kind < RL_KIND_COUNT && !error; kind++) {
+        redlock_lock *lock =
+            new_lock(audit->client,
+                     (struct rl_lock_terms){.kind = kind, .slots = rl_kind(kind)->has_slots});
 
         if (!lock)
             return REDLOCK_NOMEM;
         lock->handle.lock.slot = 1;
-        error = try_rights(audit, lock, rights_ops, audit->kinds[i]);
-        if (!error && i == 0)
+        error = try_rights(audit, lock, rights_ops, audit->kinds[kind]);
+        if (!error && kind == REDLOCK_MUTEX + 1)
             error = ask(audit->client, lock, RL_OP_LOOK, &audit->look);
         rl_lock_discard(audit->client, lock, false);
     }

@@ -4,10 +4,9 @@
 #define RL_CLIENT_AUDIT_H
 
 #include "core/audit.h"
+#include "core/kind.h"
 #include "drive/client.h"
 #include "engine/survey.h"
-
-#define RL_AUDIT_KINDS 3 /* beside the mutex: shared, re-entrant, semaphore */
 
 /* A node's fence counters. */
 struct rl_audit_counters {
@@ -27,10 +26,10 @@ struct rl_audit {
     struct rl_survey rights[3];        /* acquire, extend, release */
     struct rl_survey fencing[3];       /* acquire with a token, release, forget the counter */
     struct rl_audit_counters counters[REDLOCK_NODES_MAX];
-    struct rl_survey kinds[RL_AUDIT_KINDS][3]; /* acquire, extend, release */
-    struct rl_survey queue[3];                 /* a ticket, acquire from the queue, release */
-    struct rl_survey look;                     /* the holder */
-    bool woken[REDLOCK_NODES_MAX];             /* the node lets us subscribe */
+    struct rl_survey kinds[RL_KIND_COUNT][3]; /* acquire, extend, release; not of the mutex */
+    struct rl_survey queue[3];                /* a ticket, acquire from the queue, release */
+    struct rl_survey look;                    /* the holder */
+    bool woken[REDLOCK_NODES_MAX];            /* the node lets us subscribe */
     struct rl_audit_node nodes[REDLOCK_NODES_MAX];
     char refusal[REDLOCK_NODES_MAX][REDLOCK_TEXT_MAX]; /* in the node's words, of a right */
 };

@@ -271,22 +271,31 @@ static void check_waiting(const struct rl_audit *audit, uint8_t i)
         say(audit, address, "waiting", REDLOCK_CHECK_OK, "in line, and woken", "");
 }
 
+/* The next of a list of words; `head` stands before the first. */
+static void add_word(char list[SENTENCE_MAX], const char *head, const char *word)
+{
+    size_t used = strlen(list);
+
+    snprintf(list + used, SENTENCE_MAX - used, "%s%s", used ? ", " : head, word);
+}
+
 static void check_kinds(const struct rl_audit *audit, uint8_t i)
 {
     const char *address = audit->client->engine.node[i].address;
+    char granted[SENTENCE_MAX] = "";
     char missing[SENTENCE_MAX] = "";
-    size_t used = 0;
 
-    for (int k = 0; k < RL_AUDIT_KINDS && used < sizeof missing; k++)
-        if (is_denied(audit->kinds[k], 3, i))
-            used += (size_t)snprintf(missing + used, sizeof missing - used, "%s%s",
-                                     used ? ", " : "no locks of the kinds ",
-                                     redlock_kind_text(REDLOCK_SHARED + k));
-    if (used == 0 && is_denied(&audit->look, 1, i))
-        used = (size_t)snprintf(missing, sizeof missing, "does not tell the holder of a lock");
-    say(audit, address, "kinds", used ? REDLOCK_CHECK_WARN : REDLOCK_CHECK_OK,
-        used ? missing : "shared, reentrant, semaphore",
-        used ? "give the user the rights listed in redlock(1), or do without" : "");
+    for (int kind = REDLOCK_MUTEX + 1; kind < RL_KIND_COUNT; kind++) {
+        if (is_denied(audit->kinds[kind], 3, i))
+            add_word(missing, "no locks of the kinds ", redlock_kind_text(kind));
+        else
+            add_word(granted, "", redlock_kind_text(kind));
+    }
+    if (!missing[0] && is_denied(&audit->look, 1, i))
+        add_word(missing, "", "does not tell the holder of a lock");
+    say(audit, address, "kinds", missing[0] ? REDLOCK_CHECK_WARN : REDLOCK_CHECK_OK,
+        missing[0] ? missing : granted,
+        missing[0] ? "give the user the rights listed in redlock(1), or do without" : "");
 }
 
 static void check_guard(const struct rl_audit *audit, uint8_t i)

@@ -4,6 +4,7 @@
 
 #include "client/options.h"
 #include "client/request.h"
+#include "core/kind.h"
 #include "drive/detail.h"
 
 bool rl_is_reserved(const redlock *client, const char *name, size_t length)
@@ -111,7 +112,7 @@ int rl_names_read(const redlock *client, const char *name, redlock_request *r,
             return error;
         insert_name(out, (struct rl_slice){r->more_names[i], length});
     }
-    if (out->count > 1 && r->kind != REDLOCK_MUTEX)
+    if (out->count > 1 && !(rl_kind_is_known(r->kind) && rl_kind(r->kind)->single))
         return rl_detail(REDLOCK_INVAL,
                          "several names can be locked together as a mutex only, not as %s",
                          redlock_kind_text(r->kind));
@@ -123,7 +124,7 @@ static int read_owner(redlock *client, const redlock_request *r, struct rl_names
     const char *owner = r->owner ? r->owner : client->engine.id;
     size_t length = strnlen(owner, REDLOCK_OWNER_MAX + 1);
 
-    if (r->kind != REDLOCK_REENTRANT)
+    if (!rl_kind(r->kind)->has_owner)
         return r->owner ? rl_detail(REDLOCK_INVAL, "an owner is for REDLOCK_REENTRANT only")
                         : REDLOCK_OK;
     if (length == 0 || length > REDLOCK_OWNER_MAX)
@@ -135,21 +136,22 @@ static int read_owner(redlock *client, const redlock_request *r, struct rl_names
 static int check_kind(const redlock_request *r)
 {
     const uint32_t known = REDLOCK_RENEW | REDLOCK_FENCED | REDLOCK_BOUND | REDLOCK_FAIR;
-    bool several_hold = r->kind == REDLOCK_SHARED || r->kind == REDLOCK_SEMAPHORE;
+    const struct rl_kind *kind;
 
-    if (r->kind < REDLOCK_MUTEX || r->kind > REDLOCK_SEMAPHORE)
+    if (!rl_kind_is_known(r->kind))
         return rl_detail(REDLOCK_INVAL, "unknown kind of lock %d", r->kind);
+    kind = rl_kind(r->kind);
     if (r->flags & ~known)
         return rl_detail(REDLOCK_INVAL, "unknown flags 0x%x in redlock_request",
                          r->flags & ~known);
-    if (several_hold && (r->flags & REDLOCK_FENCED))
+    if (!kind->exclusive && (r->flags & REDLOCK_FENCED))
         return rl_detail(REDLOCK_INVAL,
                          "a %s lock has several holders at once: no order of fencing tokens "
                          "could keep a late one out",
                          redlock_kind_text(r->kind));
-    if (r->kind != REDLOCK_SEMAPHORE && r->slots)
+    if (!kind->has_slots && r->slots)
         return rl_detail(REDLOCK_INVAL, "slots are for REDLOCK_SEMAPHORE only");
-    if (r->kind == REDLOCK_SEMAPHORE && (r->slots == 0 || r->slots > REDLOCK_SLOTS_MAX))
+    if (kind->has_slots && (r->slots == 0 || r->slots > REDLOCK_SLOTS_MAX))
         return rl_detail(REDLOCK_INVAL, "a semaphore has 1 to %d slots, not %u",
                          REDLOCK_SLOTS_MAX, r->slots);
     return REDLOCK_OK;

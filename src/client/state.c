@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sys/eventfd.h>
 
+#include "core/kind.h"
 #include "drive/client.h"
 #include "drive/detail.h"
 #include "drive/enter.h"
@@ -112,7 +113,7 @@ int redlock_slot(const redlock_lock *lock)
 
     if (!lock || rl_client_enter(lock->client, false) != REDLOCK_OK)
         return 0;
-    if (lock->handle.lock.terms.kind == REDLOCK_SEMAPHORE && lock->handle.lock.state == RL_HELD)
+    if (rl_kind(lock->handle.lock.terms.kind)->has_slots && lock->handle.lock.state == RL_HELD)
         slot = lock->handle.lock.slot;
     rl_client_leave(lock->client);
     return slot;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* From the first attempt to the hold, or to the end of the wait (A2-A4, A9). */
+#include "core/kind.h"
 #include "core/lock_internal.h"
 #include "core/rules.h"
 
@@ -46,7 +47,7 @@ void rl_acquire_attempt(struct rl_lock *lock, int64_t now_ns, uint32_t random,
     acquisition->woken = acquisition->again_count = 0;
     acquisition->ahead_ms = 0;
     acquisition->grace_ends_ns = RL_NEVER_NS;
-    if (lock->terms.kind == REDLOCK_SEMAPHORE)
+    if (rl_kind(lock->terms.kind)->has_slots)
         choose_slot(lock, random);
     rl_send(out, RL_OP_ACQUIRE, rl_all_nodes(lock), lock->round);
 }
@@ -95,7 +96,7 @@ static int64_t retry_at_ns(const struct rl_lock *lock, int64_t now_ns, uint32_t 
 
 static enum rl_verdict verdict(const struct rl_lock *lock)
 {
-    if (!RL_RULE(READERS_MAJORITY) && lock->terms.kind == REDLOCK_SHARED &&
+    if (!RL_RULE(READERS_MAJORITY) && rl_kind(lock->terms.kind)->waiter == 'r' &&
         lock->tally.yes_count > 0)
         return RL_TALLY_WON;
     return rl_tally_verdict(&lock->tally);

@@ -11,6 +11,7 @@
  * A waiter that is queued on a quorum before another begins has the smaller ticket on at least one
  * node of the other's quorum: no waiter that begins later is served first.
  */
+#include "core/kind.h"
 #include "core/lock_internal.h"
 
 /* Heartbeats per waiter TTL: every attempt from the queue is one. */
@@ -52,8 +53,7 @@ void rl_queue_forget(struct rl_lock *lock)
  */
 void rl_queue_served(struct rl_lock *lock, struct rl_actions *out)
 {
-    bool is_shared =
-        lock->terms.kind == REDLOCK_SHARED || lock->terms.kind == REDLOCK_SEMAPHORE;
+    bool is_shared = !rl_kind(lock->terms.kind)->exclusive;
 
     lock->came_from_queue = true;
     lock->unanswered = is_shared ? 0 : rl_tally_pending(&lock->tally);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Giving the lock back, and telling released, expired and taken by another apart (A6). */
+#include "core/kind.h"
 #include "core/lock_internal.h"
 
 static int64_t timeout_ns(const struct rl_lock *lock)
@@ -51,7 +52,7 @@ static void decide(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
         end(lock, out, lock->released_late ? REDLOCK_EXPIRED : REDLOCK_OK);
     } else if (missing_count > spare) {
         /* Our key cannot have been on a majority any more. Is another's there now? */
-        if (lock->terms.kind != REDLOCK_MUTEX) {
+        if (!rl_kind(lock->terms.kind)->single) {
             /* Others may hold it beside us: their presence says nothing. */
             end(lock, out, REDLOCK_EXPIRED);
             return;

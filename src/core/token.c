@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The fencing token of a grant, and what it takes for it to hold over a quorum. */
+#include "core/kind.h"
 #include "core/lock_internal.h"
 #include "core/rules.h"
 
@@ -123,7 +124,7 @@ void rl_token_straggler(struct rl_lock *lock, const struct rl_event *event,
     const struct rl_answer *answer = &event->answer;
     bool tells_another = answer->owners_token && answer->owners_token != lock->token;
 
-    if (lock->terms.kind == REDLOCK_REENTRANT && answer->vote == REDLOCK_VOTE_GRANTED &&
+    if (rl_kind(lock->terms.kind)->has_owner && answer->vote == REDLOCK_VOTE_GRANTED &&
         (answer->token != lock->token || tells_another))
         rl_send(out, RL_OP_ALIGN, (uint16_t)(1u << event->node), lock->round);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "engine/ask.h"
 
+#include "core/kind.h"
 #include "core/rules.h"
 #include "engine/engine.h"
 #include "engine/survey.h"
@@ -11,7 +12,7 @@
 
 size_t rl_value_max(uint8_t kind)
 {
-    return kind == REDLOCK_SEMAPHORE ? RL_VALUE_DRAWN + RL_SLOT_MAX : RL_VALUE_DRAWN;
+    return rl_kind(kind)->has_slots ? RL_VALUE_DRAWN + RL_SLOT_MAX : RL_VALUE_DRAWN;
 }
 
 /* The slot of a semaphore is part of its value, so that a release by value finds it. */
@@ -58,7 +59,7 @@ static int begin_claim(struct rl_engine *engine, struct rl_handle *handle, int64
     claim = handle->claim;
     if ((RL_RULE(FRESH_VALUE) || !claim->value_size) &&
         rl_claim_draw_value(engine, claim,
-                            claim->kind == REDLOCK_SEMAPHORE ? handle->lock.slot : 0) < 0)
+                            rl_kind(claim->kind)->has_slots ? handle->lock.slot : 0) < 0)
         return REDLOCK_SYSTEM;
     claim->ttl_ns = rl_ttl_ns(&handle->lock);
     rl_claim_seen(claim, now_ns);

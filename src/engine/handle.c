@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "engine/handle.h"
 
+#include "core/kind.h"
 #include "engine/ask.h"
 #include "engine/engine.h"
 #include "engine/survey.h"
@@ -154,7 +155,7 @@ void rl_handle_step(struct rl_engine *engine, struct rl_handle *handle, struct r
     struct rl_actions actions;
 
     /* Randomness only spreads attempts; it is drawn where one can be decided. */
-    if (is_waiting(&handle->lock) || handle->lock.terms.kind == REDLOCK_SEMAPHORE)
+    if (is_waiting(&handle->lock) || rl_kind(handle->lock.terms.kind)->has_slots)
         engine->random(engine->random_data, &event->random, sizeof event->random);
     rl_lock_step(&handle->lock, event, &actions);
     perform(engine, handle, &actions, event->now_ns);
@@ -256,7 +257,7 @@ void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64
     if (wait_deadline_ns) {
         /* An owner that holds the lock already must not stand behind a waiter for it. */
         queue = rl_local_queue_join(&engine->local_queues, handle,
-                                    handle->lock.terms.kind == REDLOCK_REENTRANT);
+                                    rl_kind(handle->lock.terms.kind)->has_owner);
         if (!queue) {
             handle->done = true;
             handle->done_error = REDLOCK_NOMEM;
@@ -265,7 +266,7 @@ void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64
         }
         rl_acquirer_of(handle)->waiter = rl_local_queue_number(queue);
         yields =
-            rl_is_yielding(engine, handle, now_ns) && handle->lock.terms.kind == REDLOCK_MUTEX;
+            rl_is_yielding(engine, handle, now_ns) && rl_kind(handle->lock.terms.kind)->single;
     }
     rl_handle_step(engine, handle,
                    &(struct rl_event){

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/kind.h"
 #include "engine/engine.h"
 #include "engine/handle.h"
 
@@ -174,7 +175,7 @@ void rl_local_queue_leave(struct rl_engine *engine, struct rl_handle *handle, in
     head->waiter = rl_local_queue_number(queue);
     head->has_turn = true;
     head->client_holds =
-        handle->lock.state == RL_HELD && handle->lock.terms.kind == REDLOCK_MUTEX;
+        handle->lock.state == RL_HELD && rl_kind(handle->lock.terms.kind)->single;
     rl_timers_set(&engine->timers, &head->handle->timer, now_ns);
 }
 
@@ -260,7 +261,7 @@ void rl_local_queue_hand_over(struct rl_engine *engine, const struct rl_handle *
         .now_ns = now_ns,
         .nodes = (uint16_t)((1u << engine->policy.node_count) - 1),
         .slot = released->lock.slot,
-        .behind_release = released->lock.terms.kind == REDLOCK_MUTEX,
+        .behind_release = rl_kind(released->lock.terms.kind)->single,
     };
     struct rl_handle *next = queue ? rl_local_queue_head(queue) : NULL;
 
@@ -288,7 +289,7 @@ bool rl_may_follow_release(const struct rl_engine *engine, const struct rl_handl
 {
     const struct rl_claim *claim = handle->claim;
 
-    return claim->kind == REDLOCK_MUTEX && claim->name_count == 1 &&
+    return rl_kind(claim->kind)->single && claim->name_count == 1 &&
            !rl_is_yielding(engine, handle, now_ns);
 }
 

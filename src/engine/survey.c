@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/kind.h"
 #include "engine/ask.h"
 #include "engine/engine.h"
 #include "engine/vote.h"
@@ -259,7 +260,7 @@ void rl_survey_conclude(const struct rl_survey *survey, redlock_info *out)
     /* Single nodes may be ahead: grants that were rolled back count there too. */
     out->fence = reached_by_majority(survey, fences);
     out->holder_count = (uint32_t)reached_by_majority(survey, counts);
-    if (typical->kind == REDLOCK_SEMAPHORE)
+    if (rl_kind_is_known(typical->kind) && rl_kind(typical->kind)->has_slots)
         out->slots = read_number(typical->group);
     else
         memcpy(out->owner, typical->group, sizeof out->owner);

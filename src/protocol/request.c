@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/kind.h"
 #include "protocol/resp.h"
 
 #define TEXT(literal) ((struct rl_slice){(literal), sizeof(literal) - 1})
@@ -94,7 +95,7 @@ static struct rl_slice write_waiter(const struct rl_request *request, char *out)
 {
     char *at = out;
 
-    *at++ = request->kind == REDLOCK_SHARED ? 'r' : 'w';
+    *at++ = rl_kind((int)request->kind)->waiter;
     memcpy(at, request->client_id, RL_CLIENT_ID_SIZE);
     at += RL_CLIENT_ID_SIZE;
     *at++ = '.';
@@ -114,7 +115,7 @@ void rl_words_write(const struct rl_request *request, struct rl_words *out)
         out->token = write_decimal(request->token, out->number_digits[0]);
     out->group = request->owner;
     out->slot = TEXT("0");
-    if (request->kind == REDLOCK_SEMAPHORE) {
+    if (rl_kind((int)request->kind)->has_slots) {
         out->group = write_decimal(request->slots, out->number_digits[0]);
         out->slot = write_decimal(request->slot, out->number_digits[1]);
     }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/kind.h"
 #include "core/op.h"
 #include "core/slice.h"
 #include "redlock.h"
@@ -103,7 +104,8 @@ void rl_words_write(const struct rl_request *request, struct rl_words *out);
 /* The lock of the specification: one plain key. */
 static inline bool rl_request_is_plain(const struct rl_request *request)
 {
-    return request->kind == REDLOCK_MUTEX && !request->kind_unknown && request->name_count == 1;
+    return rl_kind((int)request->kind)->single && !request->kind_unknown &&
+           request->name_count == 1;
 }
 
 /* One plain key, and no place in the queue: commands that know one key will do. */

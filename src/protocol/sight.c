@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/answer.h"
+#include "core/kind.h"
 
 static void copy_text(const struct rl_reply *reply, uint32_t index, char *out, size_t max)
 {
@@ -20,19 +21,9 @@ static void copy_text(const struct rl_reply *reply, uint32_t index, char *out, s
 
 static int32_t kind_of(struct rl_slice type)
 {
-    static const struct {
-        const char *type;
-        int32_t kind;
-    } kinds[] = {
-        {"string", REDLOCK_MUTEX},
-        {"zset", REDLOCK_SHARED},
-        {"hash", REDLOCK_REENTRANT},
-        {"slots", REDLOCK_SEMAPHORE},
-    };
-
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        if (rl_slice_equals(type, kinds[i].type))
-            return kinds[i].kind;
+    for (int32_t kind = 0; kind < RL_KIND_COUNT; kind++)
+        if (rl_slice_equals(type, rl_kind(kind)->key_type))
+            return kind;
     return -1;
 }
 
