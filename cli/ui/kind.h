@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "redlock.h"
+#include <redlock.h>
 
 struct kind_words {
     const char

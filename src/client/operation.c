@@ -147,17 +147,21 @@ int redlock_start_release(redlock_lock *lock, redlock_done_fn *done, void *data)
     return operate_async(lock, RL_RELEASE, 0, done, data);
 }
 
+struct cancel_call {
+    struct rl_call call; /* first */
+    redlock_lock *lock;
+};
+
+static void carry_out_cancel(redlock *client, struct rl_order *order)
+{
+    rl_handle_cancel(&client->engine, &((struct cancel_call *)order)->lock->handle,
+                     rl_now_ns());
+}
+
 int redlock_cancel(redlock_lock *lock)
 {
-    int error;
+    struct cancel_call c = {.call.order.carry_out = carry_out_cancel, .lock = lock};
 
-    if (!lock)
-        return rl_detail(REDLOCK_INVAL, "the lock is NULL");
-    error = rl_client_enter(lock->client, false);
-    if (error)
-        return error;
-    rl_handle_cancel(&lock->client->engine, &lock->handle, rl_now_ns());
-    rl_wake(lock->client);
-    rl_client_leave(lock->client);
-    return REDLOCK_OK;
+    return lock ? rl_call_now(lock->client, &c.call)
+                : rl_detail(REDLOCK_INVAL, "the lock is NULL");
 }

@@ -343,7 +343,7 @@ void rl_acquire_answer(struct rl_lock *lock, const struct rl_event *event,
         !rl_tally_vote(&lock->tally, event->node, event->answer.vote == REDLOCK_VOTE_GRANTED))
         return;
     rl_note_answer(lock, event->node, &event->answer, event->now_ns - lock->round_start_ns);
-    /* ALIGNING: a late grant joins the hold. Else it is for the report: its rollback is behind it. */
+    /* ALIGNING: a late grant joins the hold. Decided otherwise: only for the report. */
     if (lock->state == RL_ALIGNING)
         rl_token_straggler(lock, event, out);
     if (lock->state != RL_ACQUIRING)

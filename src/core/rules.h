@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The rules that keep the promise, by name, each at the line that implements it.
+ * The rules that keep the promise, by name, each at the line that implements it; a rule that is a
+ * line of a script is an edit of its text (sim/planted/NAME.cmake).
  *
  * RL_RULE(NAME) is the constant true, and the compiler leaves nothing of it. Only one build of
  * the simulator (RL_PLANTED, sim/planted.c) can switch a rule off, one at a time: a simulator

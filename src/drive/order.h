@@ -2,9 +2,10 @@
 /*
  * How a public call is carried out.
  *
- * Every public call that starts something is an order: a function that runs with the mutex held. One
- * driver at a time carries orders out, reads and writes the sockets, and runs timers and callbacks:
- * the I/O thread, the caller of redlock_process(), or one of the blocked callers.
+ * Every public call that starts or ends something is an order: a function that runs with the mutex
+ * held. One driver at a time reads and writes the sockets, runs timers and callbacks, and carries out
+ * the orders of blocked callers: the I/O thread, the caller of redlock_process(), or one of the
+ * blocked callers.
  *
  *   rl_call_wait()  A blocking call puts its order into the inbox, without the mutex, and sleeps until
  *                   the driver has the outcome. Without an I/O thread the caller drives as soon as no
@@ -57,7 +58,7 @@ int rl_call_now(redlock *client, struct rl_call *call);
 /* Tells the caller the outcome. Its stack, and so the call, may be gone afterwards. */
 void rl_call_finish(redlock *client, struct rl_call *call, int result);
 
-/* An order without an outcome, for the I/O thread; the mutex is not needed. */
+/* Puts an order into the inbox. The mutex is not needed. */
 void rl_order_put(redlock *client, struct rl_order *order);
 /* For the driver: carries out all orders, in the order in which they came. */
 void rl_orders_carry_out(redlock *client);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Everything between a reply and the tally.
+ * What a grant is worth: every check between a reply and the tally that is about the node.
  *
  * A reply is that of the oldest request on its connection (protocol/session.c), and no request is
  * answered before the greeting's checks of the node. A grant is counted by the lock's tally
@@ -16,12 +16,12 @@
  *  6. check_marker     strict mode: the node has told its marker and identity.
  *  7. check_guard      the node may vote: its memory (G1, G2) and its clock (G6) are trusted.
  *
- * After them come the attempt and the round: rl_hear_answer() drops what belongs to a claim that
- * its lock has given up, core/lock.c what belongs to another round, and the tally counts one vote
- * of a node in a round.
+ * After them come the checks that are about the lock: rl_hear_answer() drops the answer to a claim
+ * that its lock has given up, rl_acquire_answer() (core/acquire.c) the answer of another round, and
+ * the tally counts one vote of a node in a round.
  *
  * A grant that does not pass is turned into the vote that says why. The key that it has set stays
- * on the node until the rollback, which goes to all nodes.
+ * on the node until the attempt is rolled back or the lock is released.
  */
 #include "engine/vote.h"
 
