@@ -234,13 +234,12 @@ static void check_fencing(const struct rl_audit *audit, uint8_t i)
             "give the user the rights listed in libredlock(3), or do without tokens");
     else if (counters->bad_count > 0)
         say(audit, address, "fencing", REDLOCK_CHECK_WARN, text,
-            "find out what wrote that; a counter starts again at the node's clock with the next "
-            "fenced lock of its name, or at once after DEL");
+            "find out what wrote that, and DEL it: the counter starts again at the node's clock");
     else if (!counters->complete)
-        say(audit, address, "fencing", REDLOCK_CHECK_OK,
+        say(audit, address, "fencing", REDLOCK_CHECK_UNKNOWN,
             "gives fencing tokens; not every counter was looked at (no right to SCAN, too "
             "slow, or too many keys)",
-            "");
+            "give the user that runs the audit +scan, or look at redlock.fence* by hand");
     else
         say(audit, address, "fencing", REDLOCK_CHECK_OK, "gives fencing tokens", "");
 }
