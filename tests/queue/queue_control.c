@@ -20,6 +20,7 @@ enum {
     TTL_MS = 20000,
     EXACT_MS = CHECK_SANITIZED ? 60 : 6, /* the best of READINGS is as late as this, at most */
     READINGS = 3,
+    EXCUSES_MAX = 10,
     AT_ONCE_MS = CHECK_SANITIZED ? 200 : 60,
 };
 
@@ -51,14 +52,24 @@ static bool only_the_lock(void *data)
 static void keep_deadlines(redlock *r, int expected)
 {
     static const int lengths_ms[] = {7, 30, 150};
+    int excused = 0;
     for (size_t k = 0; k < sizeof lengths_ms / sizeof lengths_ms[0]; k++) {
         int64_t late_us[READINGS];
         for (int i = 0; i < READINGS; i++) {
             redlock_request q = {.size = sizeof q, .wait_ms = lengths_ms[k]};
             redlock_lock *lock = NULL;
-            int64_t start_ns = now_ns();
+            int64_t start_ns = now_ns(), late_ms = pulse_late_ms();
             int error = redlock_acquire(r, "x", TTL_MS, &q, &lock);
             late_us[i] = (now_ns() - start_ns) / 1000 - lengths_ms[k] * 1000;
+            /* A machine that stood still for the whole wait let no node answer: once more. */
+            if (error != expected && lock == NULL && excused < EXCUSES_MAX) {
+                sleep_ms(50); /* until the pulse has noted it */
+                if (pulse_late_ms() > late_ms) {
+                    excused++;
+                    i--;
+                    continue;
+                }
+            }
             CHECK_ERR(expected, error);
             CHECK_BETWEEN(0, 1000 * (1000 + SLACK_MS), late_us[i]);
         }
