@@ -86,9 +86,9 @@ static int explain_held(const redlock_lock *lock, const struct rl_node_vote *vot
     if (held_count == 0)
         return rl_detail(error, "'%s' was still held by another when the wait ended",
                          rl_lock_name(lock));
-    return rl_detail(error, "'%s' is held by another on %u of %u nodes%s%s", rl_lock_name(lock),
-                     held_count, policy->node_count, rl_of_quorum(lock->client, of_quorum),
-                     when);
+    return rl_detail(error, "'%s' is %sheld by another on %u of %u nodes%s%s",
+                     rl_lock_name(lock), error == REDLOCK_TIMEOUT ? "still " : "", held_count,
+                     policy->node_count, rl_of_quorum(lock->client, of_quorum), when);
 }
 
 static int explain_no_quorum(const redlock_lock *lock, const struct rl_node_vote *votes,
