@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "client/query.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "client/options.h"
@@ -10,60 +11,168 @@
 #include "drive/enter.h"
 #include "drive/explain.h"
 #include "drive/handles.h"
-#include "io/clock.h"
 
-struct question_call {
-    struct rl_call call; /* first */
-    redlock_lock *lock;
-    enum rl_op question;
-    struct rl_survey *survey;
+/* What a query needs once its turn has come, with room for what every node saw. */
+struct work {
+    struct rl_survey survey;
+    redlock_info info;
+    redlock_report report;
+    struct rl_sight sight[];
 };
 
-static void carry_out_question(redlock *client, struct rl_order *order)
-{
-    struct question_call *q = (struct question_call *)order;
+/* RL_OP_LOOK, RL_OP_PING or RL_OP_ADMIT. */
+struct query {
+    struct rl_question question; /* first */
+    enum rl_op op;
+    struct work *work; /* NULL: its turn has not come */
+    size_t name_size;
+    char name[];
+};
 
-    if (client->closing) {
-        rl_call_finish(client, &q->call, REDLOCK_CANCELED);
-        return;
-    }
-    q->lock->operation = RL_QUESTION;
-    q->lock->call = &q->call;
-    if (rl_handle_ask(&client->engine, &q->lock->handle, q->question, q->survey, rl_now_ns()) >=
-        0)
-        return;
-    q->lock->operation = RL_NO_OPERATION;
-    q->lock->call = NULL;
-    rl_call_finish(client, &q->call, REDLOCK_NOMEM);
-}
+/* ---- asking ---- */
 
-int rl_ask(redlock *client, redlock_lock *lock, enum rl_op question, struct rl_survey *survey)
-{
-    struct question_call q = {
-        .call.order.carry_out = carry_out_question,
-        .lock = lock,
-        .question = question,
-        .survey = survey,
-    };
-    int error = rl_call_wait_locked(client, &q.call);
-
-    return error == REDLOCK_NOMEM ? rl_detail(error, "out of memory") : error;
-}
-
-/* The mutex is held. */
-static int ask(redlock *client, enum rl_op question, const char *name, size_t name_size,
-               struct rl_survey *survey)
+static bool begin(redlock *client, struct query *q)
 {
     struct rl_lock_terms terms = {0};
-    redlock_lock *lock = rl_lock_new_for(client, name, name_size, &terms);
+    size_t sights = q->op == RL_OP_LOOK ? client->engine.policy.node_count : 0;
+
+    q->work = calloc(1, sizeof *q->work + sights * sizeof q->work->sight[0]);
+    if (!q->work) {
+        q->question.error = rl_detail(REDLOCK_NOMEM, "out of memory");
+        return false;
+    }
+    q->work->survey.sight = sights ? q->work->sight : NULL;
+    q->question.survey = &q->work->survey;
+    /* PING first: a node's identity is known once it has answered the greeting. */
+    q->question.op = q->op == RL_OP_ADMIT ? RL_OP_PING : q->op;
+    return rl_question_set_lock(client, &q->question,
+                                rl_lock_new_for(client, q->name, q->name_size, &terms));
+}
+
+static int judge_admission(const redlock *client, const struct rl_survey *survey)
+{
+    uint8_t node_count = client->engine.policy.node_count;
+    uint8_t admitted_count = 0;
+    char text[RL_OF_QUORUM_MAX];
+
+    for (uint8_t i = 0; i < node_count; i++)
+        admitted_count += survey->node[i].vote == REDLOCK_VOTE_GRANTED;
+    if (admitted_count == node_count)
+        return REDLOCK_OK;
+    return rl_detail(REDLOCK_NOQUORUM, "only %u of %u nodes%s took the marker", admitted_count,
+                     node_count, rl_of_quorum(client, text));
+}
+
+static void conclude(redlock *client, struct query *q)
+{
+    struct work *work = q->work;
+
+    rl_explain(q->question.lock, RL_QUESTION, q->question.error);
+    if (!q->question.error && q->op == RL_OP_ADMIT)
+        q->question.error = judge_admission(client, &work->survey);
+    work->info.size = sizeof work->info;
+    if (!q->question.error && q->op == RL_OP_LOOK)
+        rl_survey_conclude(&work->survey, &work->info);
+    work->report.size = sizeof work->report;
+    rl_report_survey(client, &work->survey, &work->report);
+}
+
+static bool next(redlock *client, struct rl_question *question)
+{
+    struct query *q = (struct query *)question;
+
+    if (!question->lock)
+        return begin(client, q);
+    if (question->op != q->op) {
+        question->op = q->op;
+        return true;
+    }
+    conclude(client, q);
+    return false;
+}
+
+/* ---- telling ---- */
+
+/* NULL: no node was asked. */
+static const redlock_report *report_of(const struct query *q)
+{
+    return q->work && q->work->report.size ? &q->work->report : NULL;
+}
+
+static void tell(struct rl_question *question)
+{
+    const struct query *q = (struct query *)question;
+    redlock_answer answer = {
+        .size = sizeof answer,
+        .name = q->op == RL_OP_LOOK ? q->name : NULL,
+        .info = q->op == RL_OP_LOOK && !question->error ? &q->work->info : NULL,
+        .report = report_of(q),
+    };
+
+    question->asker.done(question->error, &answer, question->asker.data);
+}
+
+static void free_query(struct rl_question *question)
+{
+    struct query *q = (struct query *)question;
+
+    free(q->work);
+    free(q);
+}
+
+static const struct rl_question_kind query_kind = {
+    .next = next,
+    .tell = tell,
+    .free = free_query,
+};
+
+/* ---- the calls ---- */
+
+static struct query *new_query(enum rl_op op, const char *name, size_t name_size,
+                               const struct rl_asker *asker)
+{
+    struct query *q = calloc(1, sizeof *q + name_size + 1);
+
+    if (!q) {
+        rl_detail(REDLOCK_NOMEM, "out of memory");
+        return NULL;
+    }
+    q->question.kind = &query_kind;
+    if (asker)
+        q->question.asker = *asker;
+    q->op = op;
+    q->name_size = name_size;
+    memcpy(q->name, name, name_size);
+    return q;
+}
+
+struct rl_question *rl_poll_new(enum rl_op op, const struct rl_asker *asker)
+{
+    struct query *q = new_query(op, "", 0, asker);
+
+    return q ? &q->question : NULL;
+}
+
+int rl_done_check(redlock_answer_fn *done)
+{
+    return done ? REDLOCK_OK : rl_detail(REDLOCK_INVAL, "a done function is needed");
+}
+
+/* Asks and waits; the answers go to the caller's structs. */
+static int ask(redlock *client, struct query *q, redlock_info *info, redlock_report *report)
+{
+    const redlock_report *found;
     int error;
 
-    if (!lock)
+    if (!q)
         return REDLOCK_NOMEM;
-    error = rl_ask(client, lock, question, survey);
-    if (error != REDLOCK_NOMEM)
-        rl_explain(lock, RL_QUESTION, error);
-    rl_lock_discard(client, lock, false);
+    error = rl_question_wait(client, &q->question);
+    found = report_of(q);
+    if (info && !error)
+        rl_struct_fill(info, &q->work->info, sizeof q->work->info);
+    if (report && found)
+        rl_struct_fill(report, found, sizeof *found);
+    rl_question_free(&q->question);
     return error;
 }
 
@@ -75,74 +184,50 @@ static int check_report(const redlock_report *report)
 int rl_client_query(redlock *client, const char *name, redlock_info *info,
                     redlock_report *report)
 {
-    struct rl_sight sights[REDLOCK_NODES_MAX];
-    struct rl_survey survey = {.sight = sights};
-    redlock_info known = {.size = sizeof known};
     size_t name_size = 0;
-    int error = rl_client_enter(client, true);
+    int error = rl_client_check(client);
 
-    if (error)
-        return error;
-    error = rl_name_check(client, name, &name_size);
+    if (!error)
+        error = rl_name_check(client, name, &name_size);
     if (!error)
         error = rl_struct_check("redlock_info", info);
     if (!error)
         error = check_report(report);
-    if (!error) {
-        error = ask(client, RL_OP_LOOK, name, name_size, &survey);
-        if (!error) {
-            rl_survey_conclude(&survey, &known);
-            rl_struct_fill(info, &known, sizeof known);
-        }
-        if (report && survey.policy)
-            rl_report_survey(client, &survey, report);
-    }
-    rl_client_leave(client);
-    return error;
+    return error ? error
+                 : ask(client, new_query(RL_OP_LOOK, name, name_size, NULL), info, report);
+}
+
+int rl_client_start_query(redlock *client, const char *name, const struct rl_asker *asker)
+{
+    struct query *q;
+    size_t name_size = 0;
+    int error = rl_client_check(client);
+
+    if (!error)
+        error = rl_done_check(asker->done);
+    if (!error)
+        error = rl_name_check(client, name, &name_size);
+    if (error)
+        return error;
+    q = new_query(RL_OP_LOOK, name, name_size, asker);
+    return q ? rl_question_start(client, &q->question) : REDLOCK_NOMEM;
+}
+
+static int poll(redlock *client, enum rl_op op, redlock_report *report)
+{
+    int error = rl_client_check(client);
+
+    if (!error)
+        error = check_report(report);
+    return error ? error : ask(client, new_query(op, "", 0, NULL), NULL, report);
 }
 
 int rl_client_ping(redlock *client, redlock_report *report)
 {
-    struct rl_survey survey = {0};
-    int error = rl_client_enter(client, true);
-
-    if (error)
-        return error;
-    error = check_report(report);
-    if (!error) {
-        error = ask(client, RL_OP_PING, "", 0, &survey);
-        if (report && survey.policy)
-            rl_report_survey(client, &survey, report);
-    }
-    rl_client_leave(client);
-    return error;
+    return poll(client, RL_OP_PING, report);
 }
 
 int rl_client_admit(redlock *client, redlock_report *report)
 {
-    struct rl_survey survey = {0};
-    char text[RL_OF_QUORUM_MAX];
-    uint8_t admitted_count = 0;
-    int error;
-
-    error = rl_client_enter(client, true);
-    if (error)
-        return error;
-    error = check_report(report);
-    if (error)
-        goto cleanup;
-    /* PING first: a node's identity is known once it has answered the greeting. */
-    ask(client, RL_OP_PING, "", 0, &survey);
-    error = ask(client, RL_OP_ADMIT, "", 0, &survey);
-    for (uint8_t i = 0; i < client->engine.policy.node_count; i++)
-        admitted_count += survey.node[i].vote == REDLOCK_VOTE_GRANTED;
-    if (!error && admitted_count < client->engine.policy.node_count)
-        error =
-            rl_detail(REDLOCK_NOQUORUM, "only %u of %u nodes%s took the marker", admitted_count,
-                      client->engine.policy.node_count, rl_of_quorum(client, text));
-    if (report && survey.policy)
-        rl_report_survey(client, &survey, report);
-cleanup:
-    rl_client_leave(client);
-    return error;
+    return poll(client, RL_OP_ADMIT, report);
 }

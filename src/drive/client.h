@@ -16,6 +16,7 @@
 
 #include "drive/bound.h"
 #include "drive/order.h"
+#include "drive/question.h"
 #include "engine/engine.h"
 #include "io/conn.h"
 #include "io/entropy.h"
@@ -51,6 +52,7 @@ struct redlock_lock {
     union {
         struct rl_call *call;     /* `done` is NULL: the call that waits; NULL: none does */
         int64_t wait_deadline_ns; /* `done` waits for an acquisition: until when; 0: no end */
+        struct rl_question *question; /* RL_QUESTION: it asks for this one */
     };
     redlock_lost_fn *lost;
     redlock_jeopardy_fn *jeopardy;
@@ -110,6 +112,7 @@ struct redlock {
     uint32_t warned[REDLOCK_NODES_MAX]; /* doubts that were reported, a bit each */
     struct rl_call *callers;            /* blocked calls that could drive */
     struct rl_bound_threads bound;      /* threads that locks are bound to */
+    struct rl_questions questions;
 
     bool threaded;
     bool stopping;

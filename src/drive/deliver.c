@@ -126,6 +126,11 @@ static int deliver(redlock *client, redlock_lock *lock)
     int count = 0;
 
     lock->handle.done = false;
+    if (operation == RL_QUESTION) {
+        if (done)
+            rl_question_hear(client, lock, error);
+        return 0;
+    }
     if (done && operation == RL_ACQUISITION) {
         count += deliver_acquired(client, lock, error);
         done = false;
@@ -151,6 +156,7 @@ int rl_deliver_all(redlock *client)
 
     while ((handle = rl_engine_take_ready(&client->engine)) != NULL)
         count += deliver(client, (redlock_lock *)handle);
+    count += rl_questions_tell(client);
     if (client->warn)
         count += rl_tell_doubts(client);
     if (count > 0)

@@ -122,13 +122,24 @@ void rl_hand_over(redlock *client)
         wake_caller(client->callers, RL_CALL_DRIVES);
 }
 
-/* So that a request does not go into a connection that ended while no thread looked. */
 static void look_first(redlock *client)
 {
     if (client->turning || rl_now_ns() - client->turned_ns <= STALE_NS)
         return;
     rl_turn(client, 0);
     rl_hand_over(client);
+}
+
+int rl_look_first(redlock *client)
+{
+    int error = rl_client_enter(client, true);
+
+    if (error)
+        return error;
+    if (!client->threaded)
+        look_first(client);
+    rl_client_leave(client);
+    return REDLOCK_OK;
 }
 
 /* The mutex is held; afterwards it is not. There is no I/O thread. */

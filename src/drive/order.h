@@ -67,6 +67,12 @@ bool rl_orders_are_waiting(redlock *client);
 /* Has the client an I/O thread that would take an order of this thread? Not in a callback. */
 bool rl_order_is_for_thread(const redlock *client);
 
+/*
+ * So that a request does not go into a connection that ended while no thread looked: makes a turn if
+ * the last one was a while ago. For blocking calls; the mutex is not held.
+ */
+int rl_look_first(redlock *client);
+
 /* This thread does not drive any more: a blocked caller takes over. The mutex is held. */
 void rl_hand_over(redlock *client);
 

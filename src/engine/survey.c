@@ -305,7 +305,7 @@ static void survey_progress(struct rl_engine *engine, struct rl_handle *handle)
     rl_engine_add_ready(engine, handle);
 }
 
-int rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_op question,
+void rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_op question,
                   struct rl_survey *survey, int64_t now_ns)
 {
     handle->done = false;
@@ -317,7 +317,7 @@ int rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_op
         handle->done = true;
         handle->done_error = REDLOCK_SYSTEM;
         rl_engine_add_ready(engine, handle);
-        return 0;
+        return;
     }
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
         /* A node that has listed everything is not asked any more. */
@@ -327,7 +327,6 @@ int rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_op
             ask_node(engine, handle, i, question, now_ns);
     }
     survey_progress(engine, handle);
-    return 0;
 }
 
 void rl_survey_hear(struct rl_engine *engine, struct rl_handle *handle, uint8_t node,
