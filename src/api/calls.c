@@ -12,6 +12,7 @@
 #include "client/options.h"
 #include "client/query.h"
 #include "client/report.h"
+#include "client/stats.h"
 #include "drive/detail.h"
 #include "drive/enter.h"
 #include "drive/turn.h"
@@ -77,6 +78,19 @@ int redlock_node(redlock *client, size_t index, redlock_node_info *out)
 {
     return is_front(client) ? rl_front_node(client, index, out)
                             : rl_client_node(client, index, out);
+}
+
+int redlock_stats_get(redlock *client, redlock_stats *out)
+{
+    size_t count = is_front(client) ? client->front->count : 1;
+    redlock_stats sum = {.size = sizeof sum};
+    int error = rl_struct_check("redlock_stats", out);
+
+    for (size_t i = 0; i < count && !error; i++)
+        error = rl_client_add_stats(is_front(client) ? client->front->member[i] : client, &sum);
+    if (!error)
+        rl_struct_fill(out, &sum, sizeof sum);
+    return error;
 }
 
 int redlock_quorum_of(redlock *client, const char *name)
@@ -155,10 +169,10 @@ int redlock_start_query(redlock *client, const char *name, redlock_answer_fn *do
 {
     int error = rl_front_route_question(&client, name);
 
-    return error ? error
-                 : rl_client_start_query(
-                       client, name,
-                       &(struct rl_asker){.done = done, .data = data, .key = data});
+    return error
+               ? error
+               : rl_client_start_query(
+                     client, name, &(struct rl_asker){.done = done, .data = data, .key = data});
 }
 
 /* RL_OP_PING, RL_OP_ADMIT or RL_OP_LIST. */

@@ -33,7 +33,7 @@ struct rl_audit {
     int32_t rtt_us[REDLOCK_NODES_MAX]; /* the quickest; -1: no answer */
     struct rl_survey rights[3];        /* acquire, extend, release */
     struct rl_survey fencing[3];       /* acquire with a token, release, forget the counter */
-    struct rl_survey search; /* for counters: */
+    struct rl_survey search;           /* for counters: */
     struct rl_audit_counters counters[REDLOCK_NODES_MAX];
     struct rl_survey kinds[RL_KIND_COUNT][3]; /* acquire, extend, release; not of the mutex */
     struct rl_survey queue[3];                /* a ticket, acquire from the queue, release */

@@ -306,7 +306,7 @@ static void survey_progress(struct rl_engine *engine, struct rl_handle *handle)
 }
 
 void rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_op question,
-                  struct rl_survey *survey, int64_t now_ns)
+                   struct rl_survey *survey, int64_t now_ns)
 {
     handle->done = false;
     rl_acquirer_of(handle)->survey = survey;

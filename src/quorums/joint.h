@@ -35,8 +35,8 @@ enum rl_joint_question {
 struct rl_joint {
     const struct rl_front *front;
     enum rl_joint_question question;
-    int64_t ttl_ms;         /* AUDIT */
-    redlock_check_fn *each; /* AUDIT */
+    int64_t ttl_ms;          /* AUDIT */
+    redlock_check_fn *each;  /* AUDIT */
     redlock_answer_fn *done; /* NULL: a thread is blocked in the call, to which it belongs */
     void *data;
     atomic_uint left; /* parts that are not answered */
