@@ -163,7 +163,8 @@ static void count_check(const redlock_check *check, void *data)
     ++*(int *)data;
 }
 
-CASE(audit_of_both_kinds, "An audit says as much asynchronously as it does to a blocked caller.")
+CASE(audit_of_both_kinds,
+     "An audit says as much asynchronously as it does to a blocked caller.")
 {
     struct cluster c;
     struct told t = {0};
@@ -352,7 +353,8 @@ static void again(int error, const redlock_answer *answer, void *data)
     CHECK_OK(redlock_start_query(t->client, "x", again, t));
 }
 
-CASE(asks_again, "A callback that asks nodes which are down once more lets redlock_process() end.")
+CASE(asks_again,
+     "A callback that asks nodes which are down once more lets redlock_process() end.")
 {
     struct cluster c;
     redlock *r = client_start(&c, 3, 0);
@@ -417,7 +419,8 @@ CASE(killed_nodes, "Queries end once each when a majority is killed while they a
     die_amid(0);
 }
 
-CASE(killed_nodes_io_thread, "An I/O thread ends each query when a majority is killed meanwhile.")
+CASE(killed_nodes_io_thread,
+     "An I/O thread ends each query when a majority is killed meanwhile.")
 {
     die_amid(REDLOCK_THREAD);
 }
@@ -501,7 +504,8 @@ CASE(close_in_flight, "Closing ends every question with CANCELED before it retur
     close_amid(0);
 }
 
-CASE(close_in_flight_io_thread, "Closing a client with an I/O thread ends its questions as well.")
+CASE(close_in_flight_io_thread,
+     "Closing a client with an I/O thread ends its questions as well.")
 {
     close_amid(REDLOCK_THREAD);
 }
@@ -551,7 +555,8 @@ static void forget_rest(int error, const redlock_answer *answer, void *data)
     CHECK_INT(0, redlock_forget(t->client, t));
 }
 
-CASE(forget_from_callback, "A callback forgets the rest of its page without waiting for itself.")
+CASE(forget_from_callback,
+     "A callback forgets the rest of its page without waiting for itself.")
 {
     struct cluster c;
     redlock *r = client_start(&c, 3, 0);
@@ -593,7 +598,8 @@ static void *let_end(void *data)
     return NULL;
 }
 
-CASE(forget_waits, "Forgetting waits for a callback that runs on the I/O thread at that moment.")
+CASE(forget_waits,
+     "Forgetting waits for a callback that runs on the I/O thread at that moment.")
 {
     struct cluster c;
     struct slow s = {0};
@@ -610,7 +616,8 @@ CASE(forget_waits, "Forgetting waits for a callback that runs on the I/O thread 
 
 /* ---- together with blocking calls ---- */
 
-CASE(beside_blocked_caller, "A caller blocked in a query runs the callbacks of other questions.")
+CASE(beside_blocked_caller,
+     "A caller blocked in a query runs the callbacks of other questions.")
 {
     struct cluster c;
     struct told t = {0};
