@@ -122,7 +122,7 @@ static int end_acquire(redlock *client, redlock_lock *lock, int error,
     } else {
         rl_lock_discard(client, lock, false);
     }
-    pthread_mutex_unlock(&client->mutex);
+    rl_client_leave(client);
     return error;
 }
 

@@ -102,8 +102,8 @@ void rl_close_in_child(redlock *client)
     forget_locks(client, 0);
     client->closed = true;
     rl_client_tear_down(client);
-    pthread_mutex_unlock(&client->mutex);
-    rl_client_unref(client);
+    client->references--;
+    rl_client_leave(client);
 }
 
 void rl_close_announce(redlock *client)
@@ -131,8 +131,8 @@ void rl_close_end(redlock *client, int64_t end_ns)
     forget_locks(client, rl_now_ns());
     client->closed = true;
     rl_client_tear_down(client);
-    pthread_mutex_unlock(&client->mutex);
-    rl_client_unref(client);
+    client->references--;
+    rl_client_leave(client);
 }
 
 void rl_client_close(redlock *client)

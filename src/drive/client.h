@@ -143,7 +143,5 @@ static inline char *rl_lock_name(const redlock_lock *lock)
 
 /* The end of a client that was closed, apart from the memory of the struct and of its handles. */
 void rl_client_tear_down(redlock *client);
-/* Frees the struct once neither its owner nor a handle needs it. */
-void rl_client_unref(redlock *client);
 
 #endif

@@ -128,7 +128,6 @@ redlock_lock *rl_lock_new(redlock *client, const struct rl_names *names,
     return lock;
 }
 
-/* The mutex is held; the client may be gone afterwards only if it was closed before. */
 void rl_lock_discard(redlock *client, redlock_lock *lock, bool give_up)
 {
     if (lock->bond)
@@ -179,7 +178,6 @@ static void end_handle(redlock_lock *lock, bool give_up)
 {
     redlock *client = lock->client;
     bool wake;
-    bool gone;
 
     /*
      * An owner with callbacks must know that none runs any more when the handle is gone;
@@ -213,12 +211,7 @@ static void end_handle(redlock_lock *lock, bool give_up)
     rl_lock_discard(client, lock, give_up);
     if (wake)
         rl_wake(client);
-    gone = client->references == 0;
-    pthread_mutex_unlock(&client->mutex);
-    if (gone) {
-        client->references = 1;
-        rl_client_unref(client);
-    }
+    rl_client_leave(client);
 }
 
 void redlock_lock_free(redlock_lock *lock)
