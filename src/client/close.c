@@ -82,7 +82,7 @@ static void forget_locks(redlock *client, int64_t now_ns)
         struct rl_claim *claim = lock->handle.claim;
 
         /* Its value stays readable until the handle is freed. */
-        rl_claim_ref(claim);
+        claim->references++;
         rl_handle_drop(&client->engine, &lock->handle, false, now_ns);
         lock->handle.claim = claim;
         lock->dropped = true;

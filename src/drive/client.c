@@ -27,10 +27,5 @@ void rl_client_tear_down(redlock *client)
     wipe(&client->client_name);
     wipe(&client->tls_server_name);
     explicit_bzero(&client->entropy, sizeof client->entropy);
-    while (client->spare) {
-        redlock_lock *lock = client->spare;
-
-        client->spare = rl_next_lock(lock);
-        free(lock);
-    }
+    rl_pool_close(&client->spare);
 }
