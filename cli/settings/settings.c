@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "settings/settings.h"
 
+#include <stdio.h>
+
 #include "ui/exit.h"
 #include "ui/message.h"
 #include "ui/text.h"
@@ -111,22 +113,39 @@ int settings_complete(struct settings *s)
     return message_fail(error == REDLOCK_INVAL ? EXIT_CONFIG : EXIT_INTERNAL, "%s", safe);
 }
 
+/* As it is written on a command line. */
+static void write_duration(char out[TEXT_TIME_MAX], int64_t time_ms)
+{
+    bool minutes = time_ms % 60000 == 0, seconds = time_ms % 1000 == 0;
+    snprintf(out, TEXT_TIME_MAX, "%lld%s",
+             (long long)(time_ms / (minutes   ? 60000
+                                    : seconds ? 1000
+                                              : 1)),
+             minutes   ? "m"
+             : seconds ? "s"
+                       : "ms");
+}
+
 int settings_check_ttl(const struct settings *s)
 {
     int64_t max_ttl_ms = s->config.max_ttl_ms ? s->config.max_ttl_ms : SETTINGS_MAX_TTL_MS;
     bool from_file =
         (s->config.given & (1u << RL_SETTING_TTL)) && !settings_is_given(s, SETTING_TTL);
     int status = from_file ? EXIT_CONFIG : EXIT_USAGE;
-    char ttl[TEXT_TIME_MAX], limit[TEXT_TIME_MAX];
+    char ttl[TEXT_TIME_MAX], limit[TEXT_TIME_MAX], wanted[TEXT_TIME_MAX];
     text_time(ttl, s->ttl_ms);
+    write_duration(wanted, s->ttl_ms);
     if (s->ttl_ms < REDLOCK_TTL_MIN_MS)
         return message_fail(status, "a TTL of %s is too short: at least %d ms", ttl,
                             REDLOCK_TTL_MIN_MS);
     text_time(limit, max_ttl_ms);
     if (s->ttl_ms > max_ttl_ms)
-        return message_fail(status,
-                            "a TTL of %s is beyond the maximum of %s; raise it with "
-                            "--max-ttl, for every client of these nodes alike",
-                            ttl, limit);
+        return message_fail(
+            status,
+            "a TTL of %s is beyond the maximum of %s. The TTL is not how long the work may "
+            "take: `redlock run` renews the lock by itself while COMMAND runs, and 10 s is "
+            "enough. In the rare case that it is not: `redlock init --max-ttl %s` while nothing "
+            "is held, then --max-ttl %s (or max-ttl in redlock.conf) for every client",
+            ttl, limit, wanted, wanted);
     return 0;
 }
