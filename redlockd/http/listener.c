@@ -94,10 +94,9 @@ static void pause_listener(struct http_listener *listener)
         listener->is_paused = true;
 }
 
-/* True: there is room for a connection, if need be that of an idle one. */
-static bool make_room(struct http_server *server)
+static bool is_full(const struct http_server *server)
 {
-    return server->counts.connections < server->connections_max || http_server_evict(server);
+    return server->counts.connections >= server->connections_max;
 }
 
 static void ready(struct loop_source *source, uint32_t events)
@@ -106,14 +105,14 @@ static void ready(struct loop_source *source, uint32_t events)
     struct http_server *server = listener->server;
 
     (void)events;
-    for (int i = 0; i < ACCEPTS_PER_TURN; i++) {
-        int fd;
+    /* The event says that a client waits: only for one that does an idle connection is closed. */
+    if (is_full(server) && !http_server_evict(server)) {
+        pause_listener(listener);
+        return;
+    }
+    for (int i = 0; i < ACCEPTS_PER_TURN && !is_full(server); i++) {
+        int fd = accept4(source->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
-        if (!make_room(server)) {
-            pause_listener(listener);
-            return;
-        }
-        fd = accept4(source->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0) {
             serve(listener, fd);
             continue;
