@@ -80,7 +80,7 @@ static void finish(redlock *client, struct rl_question *q)
     drop_lock(client, q);
     if (q->call) {
         leave(client, q);
-        rl_call_finish(client, q->call, q->error);
+        rl_call_finish(q->call, q->error);
     } else {
         move_to(q, &client->questions.finished);
     }
@@ -188,7 +188,7 @@ static void carry_out_question(redlock *client, struct rl_order *order)
 
     c->refused = client->closing || is_full(client);
     if (c->refused)
-        rl_call_finish(client, &c->call, client->closing ? REDLOCK_CANCELED : REDLOCK_NOMEM);
+        rl_call_finish(&c->call, client->closing ? REDLOCK_CANCELED : REDLOCK_NOMEM);
     else
         add(client, c->q);
 }

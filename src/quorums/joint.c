@@ -66,7 +66,7 @@ static void end(struct rl_joint *joint)
         pthread_mutex_lock(&first->mutex);
         joint->is_complete = true;
         if (joint->call) {
-            rl_call_finish(first, joint->call, REDLOCK_OK);
+            rl_call_finish(joint->call, REDLOCK_OK);
             rl_wake(first);
         }
         pthread_mutex_unlock(&first->mutex);
@@ -280,8 +280,9 @@ static void carry_out_joint(redlock *client, struct rl_order *order)
 {
     struct joint_call *j = (struct joint_call *)order;
 
+    (void)client; /* the first member, whose mutex is held */
     if (j->joint->is_complete)
-        rl_call_finish(client, &j->call, REDLOCK_OK);
+        rl_call_finish(&j->call, REDLOCK_OK);
     else
         j->joint->call = &j->call;
 }
