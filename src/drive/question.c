@@ -282,14 +282,14 @@ static int forget_all(redlock *client, const void *key, bool all)
 
 int rl_client_forget(redlock *client, const void *key)
 {
-    const struct rl_questions *questions = &client->questions;
     int count = rl_client_enter(client, false);
 
     if (count)
         return count;
     for (;;) {
         count += forget_all(client, key, false);
-        if (!questions->is_telling || questions->telling != key || rl_is_in_callback_of(client))
+        if (!client->questions.is_telling || client->questions.telling != key ||
+            rl_is_in_callback_of(client))
             break;
         pthread_cond_wait(&client->turn_cond, &client->mutex);
     }

@@ -336,8 +336,9 @@ CASE(late, "A lock that was granted after its wait is counted as late, not as re
     CHECK_OK(redlock_start(r, "first", 20000, &first, &lock[0]));
     CHECK_OK(redlock_start(r, "second", 20000, &second, &lock[1]));
     CHECK(redlock_process(r, 0) >= 0);
-    CHECK(cluster_await(&c, "redlock:second", 3, LONG_MS));
-    /* Both are granted by what is read now; the callback of the first lasts too long. */
+    /* Both are granted by what is read next, unless the first call has read some of it already. */
+    if (!stayed)
+        CHECK(cluster_await(&c, "redlock:second", 3, LONG_MS));
     for (int64_t end_ms = now_ms() + LONG_MS; !told.calls;) {
         CHECK(now_ms() < end_ms);
         CHECK(redlock_process(r, 100) >= 0);
