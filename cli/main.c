@@ -36,8 +36,8 @@ static int overview(void)
     for (size_t i = 0; i < COMMANDS; i++)
         printf("  %-8s %s\n", commands[i]->name, commands[i]->summary);
     printf("  %-8s %s\n", "help", "explain a subcommand: redlock help run");
-    printf("\nExample, one of many machines makes the report:\n"
-           "  redlock run -n nightly-report -- make report\n\n"
+    printf("\nExample, from cron on many machines, one of them makes the report:\n"
+           "  redlock run -n --skip-ok --every 23h nightly -- make report\n\n"
            "No servers at hand? Try it with five of your own:\n"
            "  redlock dev -- sh -c 'redlock run demo -- echo locked; redlock nodes'\n\n"
            "redlock --version prints the version; redlock(1) has the rest.\n");

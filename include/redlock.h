@@ -7,14 +7,15 @@
  *     redlock_options o = { .size = sizeof o, .nodes = urls, .node_count = 5 };
  *     redlock *r;
  *     redlock_lock *lock;
- *     if (redlock_open(&o, &r) == REDLOCK_OK) {
- *         if (redlock_acquire(r, "nightly-report", 30000, NULL, &lock) == REDLOCK_OK) {
- *             ... work that ends within redlock_remaining_ms(lock) ...
- *             redlock_release(lock);
- *             redlock_lock_free(lock);
- *         }
- *         redlock_close(r);
+ *     if (redlock_open(&o, &r) != REDLOCK_OK ||
+ *         redlock_acquire(r, "nightly-report", 30000, NULL, &lock) != REDLOCK_OK) {
+ *         fprintf(stderr, "%s\n", redlock_detail());
+ *         exit(EXIT_FAILURE);
  *     }
+ *     ... work that ends within redlock_remaining_ms(lock) ...
+ *     redlock_release(lock);
+ *     redlock_lock_free(lock);
+ *     redlock_close(r);
  *
  * Conventions, true of every call:
  *
