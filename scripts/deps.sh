@@ -7,8 +7,8 @@
 # with its fuzzer, which is for `fuzz`, and the model checker, which is for `proof`; `plots` is what
 # draws the results of benchmarks, `peers` what other lock clients run with and are watched by. Does
 # nothing, quickly and without the network, when all is there. What is missing is installed with
-# apt-get, as root or through sudo; on other systems, and without the rights, the exact command is
-# printed and the status is 1.
+# apt-get, as root or through sudo, after a line that says so; on other systems, without the rights
+# and with REDLOCK_NO_INSTALL set, the exact command is printed and the status is 1.
 set -eu
 
 have() { command -v "$1" >/dev/null 2>&1; }
@@ -205,7 +205,7 @@ elif have sudo && { sudo -n true 2>/dev/null || [ -t 0 ]; }; then
 else
     rights=no
 fi
-if ! have apt-get || [ $rights = no ]; then
+if ! have apt-get || [ $rights = no ] || [ -n "${REDLOCK_NO_INSTALL:-}" ]; then
     echo "deps: missing:$missing. As root, run:" >&2
     echo "    $install" >&2
     exit 1
@@ -236,7 +236,8 @@ apt() {
     $root env DEBIAN_FRONTEND=noninteractive apt-get -q "$@"
 }
 
-echo "deps: installing $wanted"
+echo "deps: missing:$missing. Installing packages with ${root:+$root }apt-get: $wanted"
+echo "deps: (to do that yourself: Ctrl-C, and REDLOCK_NO_INSTALL=1 prints the command)"
 case " $wanted " in
 *" redis-server "*)
     if [ ! -e "$policy" ]; then
