@@ -69,6 +69,9 @@ check_test() {
     have c++ || miss c++
     have clang-format || have clang-format-14 || miss clang-format
     have_header hiredis/hiredis.h || miss hiredis-dev
+    have_header http_parser.h || miss http-parser-dev
+    have curl || miss curl
+    have python3 || miss python3
 }
 
 check_fuzz() {
@@ -80,6 +83,9 @@ check_fuzz() {
     fi
     if ! have cc || ! have_header hiredis/hiredis.h; then
         miss hiredis-dev
+    fi
+    if ! have cc || ! have_header http_parser.h; then
+        miss http-parser-dev
     fi
 }
 
@@ -131,6 +137,7 @@ package() {
     apt:libc) echo libc6-dev ;;
     apt:openssl-dev) echo libssl-dev ;;
     apt:hiredis-dev) echo libhiredis-dev ;;
+    apt:http-parser-dev) echo libhttp-parser-dev ;;
     apt:lua-dev) echo liblua5.1-0-dev ;;
     apt:clang-runtime) echo libclang-rt-14-dev ;;
     apt:node) echo nodejs ;;
@@ -142,6 +149,7 @@ package() {
     dnf:pkg-config) echo pkgconf-pkg-config ;;
     dnf:openssl-dev) echo openssl-devel ;;
     dnf:hiredis-dev) echo hiredis-devel ;;
+    dnf:http-parser-dev) echo http-parser-devel ;;
     dnf:lua-dev) echo compat-lua-devel ;;
     dnf:server | dnf:server-cli) echo valkey ;;
     dnf:clang-format) echo clang-tools-extra ;;
@@ -165,6 +173,7 @@ package() {
     pacman:pkg-config) echo pkgconf ;;
     pacman:openssl-dev) echo openssl ;;
     pacman:hiredis-dev) echo hiredis ;;
+    pacman:http-parser-dev) echo http-parser ;;
     pacman:lua-dev) echo lua51 ;;
     pacman:server | pacman:server-cli) echo valkey ;;
     pacman:clang-format) echo clang ;;
