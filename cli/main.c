@@ -14,9 +14,9 @@
 #include "ui/text.h"
 
 static const struct command *const commands[] = {
-    &command_run,    &command_lock,  &command_extend, &command_unlock,
-    &command_status, &command_top,   &command_nodes,  &command_doctor,
-    &command_init,   &command_bench, &command_dev,
+    &command_run,    &command_hold,   &command_lock,  &command_extend,
+    &command_unlock, &command_status, &command_top,   &command_nodes,
+    &command_doctor, &command_init,   &command_bench, &command_dev,
 };
 #define COMMANDS (sizeof commands / sizeof commands[0])
 
@@ -93,8 +93,9 @@ int main(int argc, char **argv)
     signals_ignore_pipe();
     message_setup(NULL, wants_json(argc, argv));
     if (argc < 2)
-        return message_usage("a subcommand is missing: run, lock, extend, unlock, status, top, "
-                             "nodes, doctor, init, bench or dev");
+        return message_usage(
+            "a subcommand is missing: run, hold, lock, extend, unlock, status, top, "
+            "nodes, doctor, init, bench or dev");
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
         return overview();
     if (strcmp(argv[1], "help") == 0)
