@@ -14,16 +14,17 @@
 #include "ui/text.h"
 
 static const struct command *const commands[] = {
-    &command_run,    &command_lock,  &command_extend, &command_unlock,
-    &command_status, &command_top,   &command_nodes,  &command_doctor,
-    &command_init,   &command_bench, &command_dev,
+    &command_run,    &command_lock, &command_extend, &command_unlock,
+    &command_status, &command_list, &command_top,    &command_nodes,
+    &command_doctor, &command_init, &command_bench,  &command_dev,
 };
 #define COMMANDS (sizeof commands / sizeof commands[0])
 
 static const struct command *find(const char *name)
 {
     for (size_t i = 0; i < COMMANDS; i++) {
-        if (strcmp(commands[i]->name, name) == 0)
+        const char *alias = commands[i]->alias;
+        if (strcmp(commands[i]->name, name) == 0 || (alias && strcmp(alias, name) == 0))
             return commands[i];
     }
     return NULL;

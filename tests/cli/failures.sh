@@ -16,7 +16,7 @@ for sub in 'lock -n x' 'run -n x true' 'extend x 00' 'unlock x 00' 'status x'; d
     try "$redlock" $sub
     expect "$sub, one of three left: 69" 69 'next: '
     row '   the dead one' 1 'connection refused'
-    row '   the hung one' 2 '(timed out|no answer yet)'
+    row '   the hung one' 2 '(timed out|not waited for)'
     is '   nothing on standard output' "$out" ''
 done
 try "$redlock" nodes
