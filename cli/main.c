@@ -8,6 +8,7 @@
 
 #include "settings/command.h"
 #include "system/signals.h"
+#include "system/title.h"
 #include "ui/errors.h"
 #include "ui/exit.h"
 #include "ui/message.h"
@@ -90,6 +91,7 @@ static void open_standard_files(void)
 
 int main(int argc, char **argv)
 {
+    title_keep(argc, argv);
     open_standard_files();
     signals_ignore_pipe();
     message_setup(NULL, wants_json(argc, argv));

@@ -21,8 +21,7 @@
 /* One lock of the table. */
 struct found {
     const char *name;
-    redlock_info info;
-    int64_t left_ms;
+    struct lock_brief brief;
 };
 
 struct list {
@@ -54,9 +53,11 @@ static bool keep(struct list *l, const char *name, const redlock_info *info,
     if (!more)
         return false;
     l->found = more;
-    l->found[l->count++] =
-        (struct found){.name = name, .info = *info, .left_ms = report_longest_ms(info, report)};
-    return true;
+    more[l->count].name = name;
+    l->out_of_memory =
+        !lock_brief_copy(&more[l->count].brief, info, report_longest_ms(info, report));
+    l->count += !l->out_of_memory;
+    return !l->out_of_memory;
 }
 
 static bool on_answer(const char *name, int error, const redlock_info *info,
@@ -95,18 +96,18 @@ static void print_table(const struct list *l)
     lock_rows_begin(&rows, false);
     for (size_t i = 0; i < l->count; i++) {
         const struct found *f = &l->found[i];
-        lock_rows_measure(&rows, &(struct lock_row){f->name, &f->info, f->left_ms, NULL});
+        lock_rows_measure(&rows, &(struct lock_row){f->name, &f->brief, NULL});
     }
     lock_rows_fit(&rows, on_terminal ? text_columns(STDOUT_FILENO) : SIZE_MAX);
     lock_rows_heading(&rows, line);
     print_line(line, TEXT_PLAIN, false);
     for (size_t i = 0; i < l->count; i++) {
         const struct found *f = &l->found[i];
-        lock_rows_line(&rows, &(struct lock_row){f->name, &f->info, f->left_ms, NULL}, line);
+        lock_rows_line(&rows, &(struct lock_row){f->name, &f->brief, NULL}, line);
         print_line(line,
-                   f->info.disagree      ? TEXT_BAD
-                   : f->info.waiters > 0 ? TEXT_WAIT
-                                         : TEXT_PLAIN,
+                   f->brief.disagree           ? TEXT_BAD
+                   : f->brief.waiter_count > 0 ? TEXT_WAIT
+                                               : TEXT_PLAIN,
                    coloured);
     }
 }
@@ -120,7 +121,7 @@ static void print_rest(const struct list *l, const struct names *names)
     if (l->status == 0 && l->count == 0 && !s->json)
         message_line(l->pattern_count > 0 ? "no lock has such a name" : "no locks");
     for (size_t i = 0; l->found && i < l->count; i++)
-        disagree = disagree || l->found[i].info.disagree;
+        disagree = disagree || l->found[i].brief.disagree;
     if (disagree)
         message_warn(
             "the nodes disagree about locks marked with !; `redlock status NAME` shows "
@@ -143,6 +144,8 @@ int list_locks(const struct settings *s, redlock *client, char *const *pattern, 
     if (l.found && !s->quiet)
         print_table(&l);
     print_rest(&l, &names);
+    for (size_t i = 0; l.found && i < l.count; i++)
+        lock_brief_free(&l.found[i].brief);
     free(l.found);
     names_free(&names);
     status = message_flush();

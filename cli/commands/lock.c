@@ -109,6 +109,8 @@ static int lock_main(const struct command *command, int argc, char **argv)
     if (status == 0)
         status = settings_check_ttl(&s);
     if (status == 0)
+        terms_label_of_parent(&t);
+    if (status == 0)
         status = acquire(&h, &s, &t);
     held_lock_close(&h);
     settings_free(&s);

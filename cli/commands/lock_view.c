@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "commands/lock_view.h"
 
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "report/holders.h"
 #include "report/report.h"
 #include "ui/exit.h"
 #include "ui/json.h"
-#include "ui/kind.h"
 #include "ui/message.h"
 #include "ui/text.h"
+
+#define LINE_MAX_BYTES (2 * REDLOCK_NAME_MAX + 2 * HOLDERS_TEXT_MAX + 256)
 
 static bool all_answered(const redlock_report *report)
 {
@@ -25,33 +28,60 @@ static bool all_answered(const redlock_report *report)
 
 /* ---- for people ---- */
 
-static void print_votes(const redlock_info *info, const redlock_report *report)
+static size_t output_columns(void)
+{
+    return isatty(STDOUT_FILENO) ? text_columns(STDOUT_FILENO) : SIZE_MAX;
+}
+
+static void add(char line[LINE_MAX_BYTES], const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void add(char line[LINE_MAX_BYTES], const char *format, ...)
+{
+    size_t used = strlen(line);
+    va_list list;
+    va_start(list, format);
+    vsnprintf(line + used, LINE_MAX_BYTES - used, format, list);
+    va_end(list);
+}
+
+static void add_votes(char line[LINE_MAX_BYTES], const redlock_info *info,
+                      const redlock_report *report)
 {
     if (info->votes > 0 && (uint32_t)info->votes < report->node_count)
-        printf(", %son %d of %u nodes", info->held ? "" : "though set ", info->votes,
-               report->node_count);
+        add(line, ", %son %d of %u nodes", info->held ? "" : "though set ", info->votes,
+            report->node_count);
     if (report->quorum_name[0])
-        printf(", in quorum %s", report->quorum_name);
+        add(line, ", in quorum %s", report->quorum_name);
+}
+
+static void add_waiters(char line[LINE_MAX_BYTES], const struct lock_brief *brief)
+{
+    char names[HOLDERS_TEXT_MAX];
+    if (brief->waiter_count == 0)
+        return;
+    holders_waiters(names, brief);
+    add(line, ", %u waiting%s%s%s", brief->waiter_count, *names ? " (" : "", names,
+        *names ? ")" : "");
 }
 
 static void print_sentence(const char *name, const redlock_info *info,
                            const redlock_report *report)
 {
-    char shown[2 * REDLOCK_NAME_MAX], holders[HOLDERS_TEXT_MAX];
-    text_safe(shown, sizeof shown, name);
-    holders_text(holders, info, report_longest_ms(info, report), (struct holders_style){0});
-    printf("%s: %s", shown, holders);
-    print_votes(info, report);
+    char line[LINE_MAX_BYTES], holders[HOLDERS_TEXT_MAX];
+    struct lock_brief brief = lock_brief_of(info, report_longest_ms(info, report));
+    text_safe(line, 2 * REDLOCK_NAME_MAX, name);
+    holders_text(holders, &brief, (struct holders_style){0});
+    add(line, ": %s", holders);
+    add_votes(line, info, report);
     if (info->fence > 0)
-        printf(", fence %lld", (long long)info->fence);
-    if (info->waiters > 0) {
-        holders_name(holders, info->head, 0);
-        printf(", %u waiting (first: %s)", info->waiters, holders);
-    }
+        add(line, ", fence %lld", (long long)info->fence);
+    add_waiters(line, &brief);
     bool coloured = text_colours(isatty(STDOUT_FILENO));
     if (info->disagree)
-        printf(", %snodes disagree%s", coloured ? text_colour_code(TEXT_BAD) : "",
-               coloured ? text_colour_code(TEXT_PLAIN) : "");
+        add(line, ", %snodes disagree%s", coloured ? text_colour_code(TEXT_BAD) : "",
+            coloured ? text_colour_code(TEXT_PLAIN) : "");
+    text_wrap(stdout, line, 0, 2, output_columns());
     putchar('\n');
 }
 
@@ -91,11 +121,10 @@ void lock_view_quarantine(redlock *client)
 {
     redlock_node_info info = {.size = sizeof info};
     char address[REDLOCK_ADDRESS_MAX], line[REDLOCK_ADDRESS_MAX + REDLOCK_TEXT_MAX + 32];
-    size_t columns = isatty(STDOUT_FILENO) ? text_columns(STDOUT_FILENO) : SIZE_MAX;
     for (size_t i = 0; next_quarantined(client, &i, &info);) {
         text_safe(address, sizeof address, info.address);
         snprintf(line, sizeof line, "in quarantine: %s (%s)", address, info.text);
-        text_wrap(stdout, line, 0, 2, columns);
+        text_wrap(stdout, line, 0, 2, output_columns());
         putchar('\n');
     }
 }
@@ -120,24 +149,10 @@ void lock_view_json(redlock *client, const char *name, const redlock_info *info,
                     const redlock_report *report)
 {
     struct json j = {.out = stdout};
-    char holder[TEXT_HOLDER_MAX], head[TEXT_HOLDER_MAX], owner[TEXT_OWNER_MAX];
-    text_holder(holder, info->holder);
-    text_holder(head, info->head);
-    text_owner(owner, info->owner);
+    struct lock_brief brief = lock_brief_of(info, report_longest_ms(info, report));
     message_json_success(&j);
     json_string(&j, "name", name);
-    json_bool(&j, "held", info->held);
-    json_string(&j, "kind", info->kind < 0 ? NULL : redlock_kind_text(info->kind));
-    json_integer(&j, "votes", info->votes);
-    json_string(&j, "holder", info->holder[0] ? holder : NULL);
-    json_integer(&j, "holders", info->holder_count);
-    json_string(&j, "owner", info->owner[0] ? owner : NULL);
-    json_known(&j, "slots", kind_words(info->kind)->has_slots ? (int64_t)info->slots : -1);
-    json_known(&j, "ttl_ms", report_longest_ms(info, report));
-    json_known(&j, "fence", info->fence > 0 ? info->fence : -1);
-    json_integer(&j, "waiters", info->waiters);
-    json_string(&j, "head", info->head[0] ? head : NULL);
-    json_bool(&j, "disagree", info->disagree);
+    lock_brief_json(&brief, &j);
     report_json_found(report, &j);
     json_quarantine(client, &j);
     json_finish(&j);

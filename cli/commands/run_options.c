@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "commands/run.h"
 #include "settings/duration.h"
@@ -169,6 +170,7 @@ static int check_options(struct run *r)
         status = settings_check_ttl(&r->settings);
     if (status == 0)
         status = terms_complete(&r->terms, true);
+    terms_label(&r->terms, getpid(), r->command[0]);
     if (status)
         return status;
     int64_t ttl_ms = r->settings.ttl_ms;

@@ -25,8 +25,9 @@ static void describe_busy(const redlock_info *info, const redlock_report *report
 {
     char holders[HOLDERS_TEXT_MAX], waited[TEXT_TIME_MAX];
     size_t used;
+    struct lock_brief brief = lock_brief_of(info, report_longest_ms(info, report));
     if (info->held)
-        holders_text(holders, info, report_longest_ms(info, report), (struct holders_style){0});
+        holders_text(holders, &brief, (struct holders_style){0});
     else
         snprintf(holders, sizeof holders,
                  info->waiters > 0 ? "others wait for it" : "held by another; free now");

@@ -85,10 +85,11 @@ static void add_holders(const struct live *l, char line[LIVE_LINE_MAX], int64_t 
                         struct holders_style style)
 {
     char text[HOLDERS_TEXT_MAX];
-    redlock_info info = l->info;
+    const redlock_info *info = &l->info;
     int64_t since_ms = (now_ns - l->asked_ns) / NS_PER_MS;
-    int64_t left_ms = info.ttl_ms > since_ms ? info.ttl_ms - since_ms : 0;
-    holders_text(text, &info, info.ttl_ms < 0 ? -1 : left_ms, style);
+    int64_t left_ms = info->ttl_ms > since_ms ? info->ttl_ms - since_ms : 0;
+    struct lock_brief brief = lock_brief_of(info, info->ttl_ms < 0 ? -1 : left_ms);
+    holders_text(text, &brief, style);
     add(line, "%s", text);
 }
 

@@ -57,7 +57,7 @@ void lock_rows_measure(struct lock_rows *rows, const struct lock_row *row)
 {
     char holder[HOLDERS_TEXT_MAX];
     size_t name = shown_width(row->name);
-    holders_cell(holder, row->info);
+    holders_cell(holder, row->brief);
     size_t width = shown_width(holder);
     if (name > rows->name_columns)
         rows->name_columns = name;
@@ -128,21 +128,21 @@ void lock_rows_heading(const struct lock_rows *rows, char out[LOCK_ROWS_LINE_MAX
 void lock_rows_line(const struct lock_rows *rows, const struct lock_row *row,
                     char out[LOCK_ROWS_LINE_MAX])
 {
-    const redlock_info *info = row->info;
-    char holder[HOLDERS_TEXT_MAX], age[TEXT_TIME_MAX], left[TEXT_TIME_MAX];
-    holders_cell(holder, info);
-    text_time_short(age, holders_age_ms(info));
-    text_time_short(left, info->held ? row->left_ms : -1);
+    const struct lock_brief *b = row->brief;
+    char holder[HOLDERS_TEXT_MAX], age[HOLDERS_AGE_MAX], left[TEXT_TIME_MAX];
+    holders_cell(holder, b);
+    holders_age(age, b);
+    text_time_short(left, b->held ? b->left_ms : -1);
     add_cells(rows, row->name, holder, out);
     if (rows->kind)
-        add(out, "  %-9s", info->held ? kind_words(info->kind)->shown : "free");
+        add(out, "  %-9s", b->held ? kind_words(b->kind)->shown : "free");
     if (rows->age)
         add(out, "%*s", AGE_COLUMNS, age);
     add(out, "%*s", LEFT_COLUMNS, left);
     if (rows->waiters)
-        add(out, "%*u", WAITERS_COLUMNS, info->waiters);
+        add(out, "%*u", WAITERS_COLUMNS, b->waiter_count);
     if (rows->changes)
         add(out, "%*s", CHANGES_COLUMNS, row->changes ? row->changes : "-");
-    if (info->disagree)
+    if (b->disagree)
         add(out, " !");
 }

@@ -7,17 +7,16 @@
 #ifndef CLI_LOCK_ROWS_H
 #define CLI_LOCK_ROWS_H
 
-#include <redlock.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
+
+#include "report/lock_brief.h"
 
 #define LOCK_ROWS_LINE_MAX 2048
 
 struct lock_row {
     const char *name;
-    const redlock_info *info;
-    int64_t left_ms;     /* of the last holder; -1: unknown or without expiry */
+    const struct lock_brief *brief;
     const char *changes; /* of the holder per second; NULL: there is no such column */
 };
 

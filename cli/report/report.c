@@ -145,7 +145,7 @@ static void set_found(struct table *t, const redlock_node_report *n, bool differ
 {
     char count[16];
     enum text_colour colour = different ? TEXT_BAD : TEXT_PLAIN;
-    table_set(t, 2, colour, n->kind < 0 ? "" : kind_words(n->kind)->shown);
+    table_set(t, 3, colour, n->kind < 0 ? "" : kind_words(n->kind)->shown);
     if (n->holder_count > 0) {
         snprintf(count, sizeof count, "%u", n->holder_count);
         table_set(t, 4, colour, count);
@@ -158,11 +158,12 @@ static void set_found(struct table *t, const redlock_node_report *n, bool differ
 
 void report_table(const redlock_report *report, FILE *out)
 {
-    static const char *const heading[] = {"NODE",    "ANSWER", "KIND", "HOLDER", "HOLDERS",
-                                          "WAITERS", "LEFT",   "RTT",  "WHY",    NULL};
+    static const char *const heading[] = {"NODE",    "ANSWER", "HOLDER", "KIND", "HOLDERS",
+                                          "WAITERS", "LEFT",   "RTT",    "WHY",  NULL};
     struct table t;
     table_begin(&t, heading);
     table_spare(&t, 2);
+    table_spare(&t, 3);
     table_spare(&t, 4);
     table_spare(&t, 5);
     table_spare(&t, 7);
@@ -180,7 +181,7 @@ void report_table(const redlock_report *report, FILE *out)
         table_set(&t, 0, TEXT_PLAIN, n->address);
         table_set(&t, 1, different ? TEXT_BAD : vote_colour(n->vote), answer_text(n));
         set_found(&t, n, different);
-        table_set(&t, 3, different ? TEXT_BAD : TEXT_PLAIN, holder);
+        table_set(&t, 2, different ? TEXT_BAD : TEXT_PLAIN, holder);
         table_set(&t, 6, TEXT_PLAIN, left);
         table_set(&t, 7, TEXT_PLAIN, rtt);
         table_set(&t, 8, different ? TEXT_BAD : TEXT_PLAIN,
