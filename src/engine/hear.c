@@ -34,7 +34,10 @@ static bool lets_live(const struct rl_pending *request)
 
 /* ---- to the lock ---- */
 
-/* A native delete wakes no waiter: what it leaves to be done. */
+/*
+ * A release that found waiters has woken one; this client yields to them. A native delete wakes
+ * none: what it leaves to be done.
+ */
 static void wake_waiters(struct rl_engine *engine, struct rl_claim *claim, uint8_t node,
                          enum rl_op op, const struct rl_answer *answer, int64_t now_ns)
 {
@@ -58,8 +61,10 @@ void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pend
     enum rl_op op = (enum rl_op)request->op;
 
     if (outlives_its_handle(op)) {
-        wake_waiters(engine, claim, node, op, answer, now_ns);
-        rl_local_queue_note_release(engine, node, request, answer);
+        if (op != RL_OP_RELEASE || answer->contended)
+            wake_waiters(engine, claim, node, op, answer, now_ns);
+        if (claim->handed_over)
+            rl_local_queue_note_release(engine, node, request, answer);
         if (op != RL_OP_RELEASE)
             return;
     }
@@ -123,14 +128,14 @@ static bool repeat_with_text(struct rl_engine *engine, uint8_t node,
 }
 
 /*
- * A server whose memory is used up refuses every SET, also one that only renews. The script
+ * Of an error: a server whose memory is used up refuses every SET, also one that only renews. The script
  * renews without new memory: from now on this connection uses that.
  */
 static bool wants_script(struct rl_session *session, const struct rl_pending *request,
                          const struct rl_reply *reply)
 {
     if (request->op == RL_OP_EXTEND && !request->by_script &&
-        reply->scalar.type == RL_REPLY_ERROR && rl_slice_starts(reply->scalar.text, "OOM")) {
+        rl_slice_starts(reply->scalar.text, "OOM")) {
         session->abilities.set_ifeq = false;
         return true;
     }
@@ -164,7 +169,7 @@ static void note_rtt(struct rl_node *node, const struct rl_pending *request, int
 static void note_error(struct rl_session *session, const struct rl_reply *reply)
 {
     /* A forgotten script is no failure: it is sent again with its text. */
-    if (reply->scalar.type == RL_REPLY_ERROR && !rl_reply_is_noscript(reply))
+    if (!rl_reply_is_noscript(reply))
         rl_session_fail(session, rl_answer_error_vote(reply->scalar.text), reply->scalar.text);
 }
 
@@ -175,7 +180,8 @@ static void hear(struct rl_engine *engine, uint8_t node, const struct rl_pending
     struct rl_claim *claim = request->subject;
     struct rl_answer answer;
 
-    if (wants_script(&engine->node[node].session, request, reply) &&
+    if (reply->scalar.type == RL_REPLY_ERROR &&
+        wants_script(&engine->node[node].session, request, reply) &&
         repeat_with_text(engine, node, request, now_ns)) {
         /* The release is behind the attempt that was to follow it now. */
         rl_local_queue_note_release(engine, node, request,
@@ -198,9 +204,10 @@ int rl_engine_received(struct rl_engine *engine, uint8_t node, size_t size, int6
     struct rl_reply reply;
     int status;
 
-    rl_session_received(&at->session, size);
+    at->session.input_end += size;
     while ((status = rl_session_next(&at->session, &request, &reply, now_ns)) > 0) {
-        note_error(&at->session, &reply);
+        if (reply.scalar.type == RL_REPLY_ERROR)
+            note_error(&at->session, &reply);
         if (request.subject)
             hear(engine, node, &request, &reply, now_ns);
         else

@@ -24,7 +24,7 @@ void rl_node_keep_undelivered(struct rl_engine *engine, uint8_t node, struct rl_
         if (!at->undelivered)
             return;
     }
-    rl_claim_ref(claim);
+    claim->references++;
     at->undelivered[at->undelivered_count++] = claim;
 }
 

@@ -172,7 +172,7 @@ static void start(struct rl_conn *conn, int64_t now_ns)
 {
     rl_link_connecting(&conn->link, now_ns);
     /* No memory for the greeting: a connection without it would be silent for ever. */
-    if (rl_link_session(&conn->link)->state == RL_SESSION_DOWN) {
+    if (conn->link.session->state == RL_SESSION_DOWN) {
         rl_conn_fail(conn, REDLOCK_VOTE_ERROR, "out of memory", now_ns);
         return;
     }
@@ -202,12 +202,10 @@ static void give_up_connecting(struct rl_conn *conn, int64_t now_ns)
     rl_conn_fail(conn, REDLOCK_VOTE_TIMEDOUT, text, now_ns);
 }
 
-static void check_open(struct rl_conn *conn, int64_t now_ns)
+static void give_up_waiting(struct rl_conn *conn, int64_t now_ns)
 {
     char text[REDLOCK_TEXT_MAX];
 
-    if (rl_link_check(&conn->link, now_ns) == 0)
-        return;
     snprintf(text, sizeof text, "no answer for %lld ms",
              (long long)(conn->link.engine->stall_ns / RL_NS_PER_MS));
     rl_conn_fail(conn, REDLOCK_VOTE_TIMEDOUT, text, now_ns);
@@ -215,41 +213,19 @@ static void check_open(struct rl_conn *conn, int64_t now_ns)
 
 void rl_conn_tick(struct rl_conn *conn, int64_t now_ns)
 {
-    switch (conn->state) {
-    case RL_CONN_WAITING:
-        if (now_ns >= rl_link_due_ns(&conn->link))
-            start(conn, now_ns);
-        return;
-    case RL_CONN_RESOLVING:
+    if (conn->state == RL_CONN_RESOLVING)
         check_resolved(conn, now_ns);
-        if (conn->state != RL_CONN_RESOLVING)
-            return;
-        /* fall through */
-    case RL_CONN_CONNECTING:
-    case RL_CONN_HANDSHAKE:
-        if (now_ns >= conn->link.deadline_ns)
-            give_up_connecting(conn, now_ns);
+    if (now_ns < rl_link_due_ns(&conn->link))
         return;
-    case RL_CONN_OPEN:
-        check_open(conn, now_ns);
-        return;
-    }
+    if (conn->state == RL_CONN_WAITING)
+        start(conn, now_ns);
+    else if (conn->state == RL_CONN_OPEN)
+        give_up_waiting(conn, now_ns);
+    else
+        give_up_connecting(conn, now_ns);
 }
 
-int64_t rl_conn_next_ns(const struct rl_conn *conn)
-{
-    switch (conn->state) {
-    case RL_CONN_WAITING:
-        return rl_link_due_ns(&conn->link);
-    case RL_CONN_OPEN:
-        return RL_NEVER_NS;
-    default:
-        return conn->link.deadline_ns;
-    }
-}
-
-/* The result of a connect that was under way. */
-static void check_connected(struct rl_conn *conn, int64_t now_ns)
+void rl_conn_check_connected(struct rl_conn *conn, int64_t now_ns)
 {
     int error = 0;
     socklen_t size = sizeof error;
@@ -267,20 +243,4 @@ static void check_connected(struct rl_conn *conn, int64_t now_ns)
     close_socket(conn);
     conn->address = conn->address->ai_next;
     try_addresses(conn, now_ns);
-}
-
-void rl_conn_ready(struct rl_conn *conn, uint32_t events, int64_t now_ns)
-{
-    if (conn->state == RL_CONN_CONNECTING) {
-        check_connected(conn, now_ns);
-        return;
-    }
-    if (conn->state != RL_CONN_HANDSHAKE && conn->state != RL_CONN_OPEN)
-        return;
-    if (events & EPOLLOUT) {
-        rl_conn_want_write(conn, false);
-        rl_conn_flush(conn, now_ns);
-    }
-    if (conn->fd >= 0 && (events & (EPOLLIN | EPOLLHUP | EPOLLERR)))
-        rl_conn_receive(conn);
 }

@@ -43,10 +43,8 @@ struct rl_conn {
 /* WAITING, due at once, with nothing open. The fields above `state` are set by the caller. */
 void rl_conn_init(struct rl_conn *conn);
 
-/* Does what time or a resolver has made due. */
+/* Does what time (rl_link_due_ns()) or a resolver has made due. */
 void rl_conn_tick(struct rl_conn *conn, int64_t now_ns);
-/* When rl_conn_tick() has something to do next. */
-int64_t rl_conn_next_ns(const struct rl_conn *conn);
 
 /* The socket is ready for what epoll said. */
 void rl_conn_ready(struct rl_conn *conn, uint32_t events, int64_t now_ns);

@@ -84,7 +84,7 @@ static void flush_encrypted(struct rl_conn *conn, struct rl_session *session, in
 
 void rl_conn_flush(struct rl_conn *conn, int64_t now_ns)
 {
-    struct rl_session *session = rl_link_session(&conn->link);
+    struct rl_session *session = conn->link.session;
     const char *bytes;
     size_t size;
 
@@ -134,7 +134,7 @@ static ssize_t receive_some(struct rl_conn *conn, char *bytes, size_t size, int6
 /* -1: the session refused the bytes, and the connection is over. */
 static int pass_on(struct rl_conn *conn, size_t size, int64_t now_ns)
 {
-    struct rl_session *session = rl_link_session(&conn->link);
+    struct rl_session *session = conn->link.session;
 
     if (rl_link_received(&conn->link, size, now_ns) == 0)
         return 0;
@@ -144,7 +144,7 @@ static int pass_on(struct rl_conn *conn, size_t size, int64_t now_ns)
 
 static void receive_plain(struct rl_conn *conn)
 {
-    struct rl_session *session = rl_link_session(&conn->link);
+    struct rl_session *session = conn->link.session;
 
     for (int i = 0; i < READS_PER_TURN; i++) {
         char *room;
@@ -159,7 +159,7 @@ static void receive_plain(struct rl_conn *conn)
 
 static int decrypt(struct rl_conn *conn, int64_t now_ns)
 {
-    struct rl_session *session = rl_link_session(&conn->link);
+    struct rl_session *session = conn->link.session;
 
     for (;;) {
         char *room;
@@ -202,8 +202,20 @@ static void receive_encrypted(struct rl_conn *conn)
     }
 }
 
-void rl_conn_receive(struct rl_conn *conn)
+void rl_conn_ready(struct rl_conn *conn, uint32_t events, int64_t now_ns)
 {
+    if (conn->state == RL_CONN_CONNECTING) {
+        rl_conn_check_connected(conn, now_ns);
+        return;
+    }
+    if (conn->state != RL_CONN_HANDSHAKE && conn->state != RL_CONN_OPEN)
+        return;
+    if (events & EPOLLOUT) {
+        rl_conn_want_write(conn, false);
+        rl_conn_flush(conn, now_ns);
+    }
+    if (conn->fd < 0 || !(events & (EPOLLIN | EPOLLHUP | EPOLLERR)))
+        return;
     if (conn->tls)
         receive_encrypted(conn);
     else

@@ -14,7 +14,8 @@ nodes() {
 }
 
 if [ ! -e /etc/redlock.conf ]; then
-    is 'default' "$(nodes)" 127.0.0.1:6379
+    try "$redlock" nodes
+    expect 'there is no default node' 78 "^redlock nodes: no nodes: set REDLOCK_NODES, --nodes, or nodes in redlock.conf \\(looked in $conf and /etc/redlock.conf\\); to try things: redlock dev\$"
 fi
 echo 'nodes = 127.0.0.1:11' >"$conf"
 is 'the file in the home directory' "$(nodes)" 127.0.0.1:11
