@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lock/value_word.h"
 #include "report/holders.h"
 #include "report/report.h"
 #include "settings/open_client.h"
@@ -20,7 +21,7 @@ struct adopted_locks {
     const char *name[REDLOCK_NAMES_MAX];
     size_t name_count;
     const char *last_word; /* VALUE, unless another word follows; NULL: only NAME so far */
-    char value[REDLOCK_VALUE_MAX + 1];
+    char value[REDLOCK_VALUE_MAX + 2]; /* one more to find out that it is too long */
     redlock *client;
     redlock_lock *lock[REDLOCK_NAMES_MAX]; /* of each name */
 };
@@ -46,7 +47,7 @@ static size_t read_input(char *line, size_t size)
 
 static int take_value(struct adopted_locks *h, const char *word)
 {
-    char line[2 * REDLOCK_VALUE_MAX];
+    char line[2 * VALUE_WORD_MAX];
     const char *value = word ? word : getenv("REDLOCK_VALUE");
     if (!value)
         return message_usage(
@@ -59,13 +60,14 @@ static int take_value(struct adopted_locks *h, const char *word)
     }
     if (length == 0)
         return message_usage("the value is empty");
-    if (length > REDLOCK_VALUE_MAX)
-        return message_usage("the value is too long: a lock value has at most %d bytes",
-                             REDLOCK_VALUE_MAX);
     if (memchr(value, '\0', length))
         return message_usage("the value contains a NUL byte");
-    memcpy(h->value, value, length);
-    h->value[length] = '\0';
+    size_t size = value_word_read(value, length, h->value);
+    if (size > REDLOCK_VALUE_MAX)
+        return message_usage("the value is too long: a lock value has at most %d bytes",
+                             REDLOCK_VALUE_MAX);
+    if (memchr(h->value, '\0', size))
+        return message_usage("the value contains a NUL byte, as %%00");
     return 0;
 }
 

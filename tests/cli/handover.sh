@@ -9,7 +9,7 @@ try "$redlock" lock -t 5s a
 expect 'lock' 0
 is '   and nothing but one line' "$(wc -l <"$tmp/out"):$err" 1:
 value=$out
-like '   which is the value' "$value" '^[0-9a-f]{40}$'
+like '   which is the value' "$value" '^[0-9a-f]{40}@[0-9a-f]{11}%20[^ ]+$'
 is 'the key is there after the process has ended' "$(ask "$(port 1)" EXISTS redlock:a)" :1
 ttl=$(ask "$(port 2)" PTTL redlock:a)
 between '   and expires' "${ttl#:}" 1000 5000

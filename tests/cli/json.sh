@@ -28,7 +28,7 @@ done
 that 'the checker takes what is well-formed' json_lines <<<'{"a":[0,-1.5e-3,10,true,null,"1. +.0\"01"]}'
 ok 'the checker refuses what is broken'
 
-json 'lock' 0 '^\{"ok":true,"command":"lock","name":"a","kind":"mutex","value":"[0-9a-f]{40}","ttl_ms":5000,"validity_ms":[0-9]+,' \
+json 'lock' 0 '^\{"ok":true,"command":"lock","name":"a","kind":"mutex","value":"[0-9a-f]{40}@[0-9a-f]{11}%20[^ "]+","ttl_ms":5000,"validity_ms":[0-9]+,' \
     "$redlock" lock --json -t 5 a
 value=$(grep -o '"value":"[^"]*"' <<<"$out" | cut -d'"' -f4)
 like '   with its nodes' "$out" "\"nodes\":\[\{\"address\":\"127.0.0.1:$(port 1)\",\"vote\":\".*\"GRANTED\""

@@ -57,7 +57,7 @@ other=$("$redlock" lock -t 30s --slots 2 x)
 refused '   a third may not' --slots 2 x
 refused '   nor a holder with another number of slots' --slots 3 x
 refused '   nor a reader' -s x
-like 'status counts them' "$("$redlock" status x)" '^x: 2 of 2 slots taken, '
+like 'status counts them' "$("$redlock" status x)" '^x: 2 of 2 slots taken '
 "$redlock" unlock x "$other"
 enters '   when one is given back there is room' --slots 2 x
 let_go

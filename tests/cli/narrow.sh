@@ -13,7 +13,7 @@ widest() {
     grep -av '^Script' "$tmp/screen" | tr '\r' '\n' | sed $'s/\033\\[[0-9;?]*[A-Za-z]//g' | wc -L
 }
 
-"$redlock" lock -t 50s --label "$(printf '%064d' 7)" long >/dev/null
+"$redlock" lock -t 50s --label 'a label of several words, and of as many bytes as it may have:64' long >/dev/null
 "$redlock" lock -t 50s --label 'deploy@web3.example.com:4711 (make)' "$(printf 'name%060d' 7)" >/dev/null
 "$redlock" run --label 'somebody@else:1 (true)' long -- true 2>/dev/null &
 waiter=$!

@@ -45,7 +45,7 @@ is 'a name of 512 bytes' "$("$redlock" run "$(printf '%0512d' 7)" echo yes)" yes
 "$redlock" run a -- sh -c 'echo "$REDLOCK_NAME $REDLOCK_VALUE $REDLOCK_DEADLINE"' >"$tmp/env"
 read -r name value deadline <"$tmp/env"
 is 'REDLOCK_NAME' "$name" a
-like 'REDLOCK_VALUE' "$value" '^[0-9a-f]{40}$'
+like 'REDLOCK_VALUE' "$value" '^[0-9a-f]{40}@[0-9a-f]{11}%20[^ ]+$'
 left=$((deadline / 1000000 - $(now_ms)))
 between 'REDLOCK_DEADLINE is within the TTL' $left 5000 10000
 fence() {

@@ -45,7 +45,7 @@ like 'in a pipeline it gets the terminal when it reads' "$screen" '<piped>'
 value=$("$redlock" lock -t 30s busy)
 terminal "$redlock run busy -- true"
 that 'waiting is shown' shows 'waiting for busy'
-that '   with the holder and the time left' shows "held by ${value:0:8}"
+that '   with the holder and the time left' shows "held by [^ ]*@[^ ]*:$$ (bash)"
 printf '\003' >&"$keys"
 finish
 is 'Ctrl-C ends the wait' "$status" 130
