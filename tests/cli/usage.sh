@@ -70,7 +70,7 @@ mistake 64 'redlock lock: NAME is missing' lock
 mistake 64 'redlock extend: NAME is missing' extend
 mistake 64 'VALUE is missing' unlock name
 mistake 64 'the value is empty' unlock name ''
-mistake 64 'the value is too long' unlock name "$(printf '%065d' 0)"
+mistake 64 'the value is too long' unlock name "$(printf '%0161d' 0)"
 mistake 64 'NAME is missing: --held is' status --held
 mistake 64 'nodes are named with --nodes' nodes 127.0.0.1:1
 mistake 64 '\-n takes a number from 1 to 15' dev -n 16
