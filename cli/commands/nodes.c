@@ -141,14 +141,16 @@ static int report_answers(const struct settings *s, const struct answer *answers
     int unwritten = message_flush();
     for (size_t i = 0; i < count && !s->json; i++) {
         const struct answer *a = &answers[i];
+        char late[REPORT_ADVICE_MAX];
         struct failure f = {
             .error = a->error,
             .status = exit_status_of(a->error),
             .text = a->detail,
-            .advice = a->error == REDLOCK_NOQUORUM
-                          ? "bring back enough nodes for a majority, or correct --nodes"
-                          : NULL,
         };
+        if (a->error == REDLOCK_NOQUORUM)
+            f.advice = report_lateness(&a->report, late);
+        if (a->error == REDLOCK_NOQUORUM && !f.advice)
+            f.advice = "bring back enough nodes for a majority, or correct --nodes";
         if (a->error != REDLOCK_OK)
             report_failure(s, &f);
     }
@@ -167,6 +169,9 @@ static int show(const struct settings *s, redlock *client)
         a->member = member;
         a->report.size = sizeof a->report;
         a->error = redlock_ping(member, &a->report);
+        /* What was only late is there by now, and is told as late. */
+        if (a->error == REDLOCK_NOQUORUM)
+            a->error = redlock_ping(member, &a->report);
         snprintf(a->detail, sizeof a->detail, "%s", a->error ? redlock_detail() : "");
     }
     int status = report_answers(s, answers, count);

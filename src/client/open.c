@@ -248,7 +248,9 @@ int rl_client_open(const redlock_options *o, const struct rl_membership *members
     error = set_up(client, o);
     if (error) {
         rl_client_tear_down(client);
-        rl_client_unref(client);
+        pthread_mutex_lock(&client->mutex);
+        client->references--;
+        rl_client_leave(client);
         return error;
     }
     *out = client;

@@ -126,8 +126,11 @@ static int check_texts(redlock_options *o)
 static int check_nodes(const redlock_options *o)
 {
     if (o->node_count == 0 || !o->nodes)
-        return rl_detail(REDLOCK_INVAL, "no nodes: give at least one URL such as "
-                                        "redis://127.0.0.1:6379");
+        return rl_detail(REDLOCK_INVAL,
+                         o->nodes ? "node_count is 0: give at least one node, or leave nodes "
+                                    "NULL for those of the configuration"
+                                  : "nodes is NULL, but node_count is %zu",
+                         o->node_count);
     if (o->node_count > REDLOCK_NODES_MAX)
         return rl_detail(REDLOCK_INVAL, "%zu nodes; at most %d are allowed in one quorum",
                          o->node_count, REDLOCK_NODES_MAX);
@@ -138,11 +141,8 @@ int rl_options_read(const redlock_options *given, redlock_options *out)
 {
     const uint32_t known =
         REDLOCK_THREAD | REDLOCK_NO_NATIVE | REDLOCK_STRICT | REDLOCK_NO_GUARD;
-    int error;
+    int error = rl_struct_read("redlock_options", given, given->size, out, sizeof *out);
 
-    if (!given)
-        return rl_detail(REDLOCK_INVAL, "the options are NULL");
-    error = rl_struct_read("redlock_options", given, given->size, out, sizeof *out);
     if (error)
         return error;
     if (out->flags & ~known)
@@ -151,8 +151,14 @@ int rl_options_read(const redlock_options *given, redlock_options *out)
     if ((out->flags & REDLOCK_STRICT) && (out->flags & REDLOCK_NO_GUARD))
         return rl_detail(REDLOCK_INVAL,
                          "REDLOCK_STRICT and REDLOCK_NO_GUARD exclude each other");
-    error = out->quorum_count ? REDLOCK_OK : check_nodes(out);
+    return REDLOCK_OK;
+}
+
+int rl_options_check(redlock_options *o)
+{
+    int error = o->quorum_count ? REDLOCK_OK : check_nodes(o);
+
     if (!error)
-        error = check_numbers(out);
-    return error ? error : check_texts(out);
+        error = check_numbers(o);
+    return error ? error : check_texts(o);
 }

@@ -8,7 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Copies what the caller gave, zero where its header is older; flags are checked. */
 int rl_options_read(const redlock_options *given, redlock_options *out);
+
+/* Puts defaults in place of zeros and checks bounds, once nothing is missing any more. */
+int rl_options_check(redlock_options *o);
 
 /* Structs that callers fill, and structs that are filled for them. */
 int rl_struct_read(const char *what, const void *given, size_t given_size, void *out,

@@ -25,7 +25,7 @@ static void carry_out_question(redlock *client, struct rl_order *order)
     struct question_call *q = (struct question_call *)order;
 
     if (client->closing) {
-        rl_call_finish(client, &q->call, REDLOCK_CANCELED);
+        rl_call_finish(&q->call, REDLOCK_CANCELED);
         return;
     }
     q->lock->operation = RL_QUESTION;
@@ -35,7 +35,7 @@ static void carry_out_question(redlock *client, struct rl_order *order)
         return;
     q->lock->operation = RL_NO_OPERATION;
     q->lock->call = NULL;
-    rl_call_finish(client, &q->call, REDLOCK_NOMEM);
+    rl_call_finish(&q->call, REDLOCK_NOMEM);
 }
 
 int rl_ask(redlock *client, redlock_lock *lock, enum rl_op question, struct rl_survey *survey)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "drive/enter.h"
 
+#include <stdlib.h>
+
 #include "drive/client.h"
 #include "drive/detail.h"
 #include "io/process.h"
@@ -38,7 +40,16 @@ int rl_client_enter(redlock *client, bool blocking)
 
 void rl_client_leave(redlock *client)
 {
+    bool is_last = client->references == 0;
+
     pthread_mutex_unlock(&client->mutex);
+    if (!is_last)
+        return;
+    if (!rl_client_is_forked(client)) {
+        pthread_cond_destroy(&client->turn_cond);
+        pthread_mutex_destroy(&client->mutex);
+    }
+    free(client);
 }
 
 /* ---- callbacks ---- */

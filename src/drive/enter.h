@@ -13,6 +13,7 @@ bool rl_client_is_forked(const redlock *client);
 /* The same, and that it is open; a call that blocks is refused in a callback. On success the mutex
  * is held. */
 int rl_client_enter(redlock *client, bool blocking);
+/* Gives the mutex back, and frees the struct if neither its owner nor a handle needs it any more. */
 void rl_client_leave(redlock *client);
 
 /*

@@ -31,13 +31,13 @@ static void arm(redlock *client)
     int64_t next_ns = rl_engine_next_ns(&client->engine);
 
     for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
-        int64_t conn_ns = rl_conn_next_ns(&client->conn[i]);
+        int64_t due_ns = rl_link_due_ns(&client->conn[i].link);
+        int64_t subscriber_ns = rl_link_due_ns(&client->subscriber[i].link);
 
-        if (conn_ns < next_ns)
-            next_ns = conn_ns;
-        conn_ns = rl_conn_next_ns(&client->subscriber[i]);
-        if (conn_ns < next_ns)
-            next_ns = conn_ns;
+        if (due_ns < next_ns)
+            next_ns = due_ns;
+        if (subscriber_ns < next_ns)
+            next_ns = subscriber_ns;
     }
     rl_reactor_arm(&client->reactor, next_ns);
 }
@@ -51,9 +51,11 @@ static void send_all(redlock *client)
 
 void rl_tick(redlock *client, int64_t now_ns)
 {
-    for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
-        rl_conn_tick(&client->conn[i], now_ns);
-        rl_conn_tick(&client->subscriber[i], now_ns);
+    for (uint32_t i = 0; i < 2u * client->engine.policy.node_count; i++) {
+        struct rl_conn *conn = i % 2 ? &client->subscriber[i / 2] : &client->conn[i / 2];
+
+        if (conn->state == RL_CONN_RESOLVING || now_ns >= rl_link_due_ns(&conn->link))
+            rl_conn_tick(conn, now_ns);
     }
     rl_engine_tick(&client->engine, now_ns);
 }

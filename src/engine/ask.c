@@ -216,7 +216,7 @@ static bool push(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
         claim->touched |= (uint16_t)(1u << node);
     if (rl_op_gives_back(op))
         claim->returned |= (uint16_t)(1u << node);
-    rl_claim_ref(claim);
+    claim->references++;
     return true;
 }
 
@@ -283,7 +283,7 @@ static void forget_place(struct rl_engine *engine, struct rl_handle *handle)
     if (!queue || rl_local_queue_head(queue) != handle)
         return;
     rl_local_queue_renumber(&engine->local_queues, queue);
-    rl_acquirer_of(handle)->waiter = rl_local_queue_number(queue);
+    rl_acquirer_of(handle)->waiter = queue->number;
 }
 
 uint16_t rl_ask_nodes(struct rl_engine *engine, struct rl_handle *handle,

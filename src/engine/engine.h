@@ -29,7 +29,7 @@
 #include "engine/node.h"
 #include "engine/timers.h"
 
-typedef void rl_random_fn(void *data, void *bytes, size_t size);
+typedef uint32_t rl_random_fn(void *data);
 typedef int rl_secret_fn(void *data, void *bytes, size_t size); /* -1: there is none */
 typedef int64_t rl_wall_fn(
     void *data); /* CLOCK_REALTIME: what people compare between machines */
@@ -64,6 +64,7 @@ struct rl_engine {
     struct rl_pool acquirers;
     struct rl_local_queues local_queues;
     struct rl_yield yield[RL_YIELDS]; /* by the hash of a key */
+    int64_t yields_until_ns;          /* the last of them */
 
     /* Keeping an eye on the nodes (watch.c). */
     int64_t watch_at_ns; /* when to look again; RL_NEVER_NS: nothing to look at */
@@ -85,11 +86,6 @@ static inline bool rl_engine_has_ready(const struct rl_engine *engine)
     return !TAILQ_EMPTY(&engine->ready);
 }
 
-/* Connected, asked, and silent for so long that the driver should close it: how long; 0: not. */
-int64_t rl_engine_stalled_ms(const struct rl_engine *engine, uint8_t node, int64_t now_ns);
-
-/* A number that may be guessed. */
-uint32_t rl_engine_draw_random(struct rl_engine *engine);
 /* Random bytes that cannot be guessed, two characters each, not terminated. -1: there are none. */
 int rl_engine_draw_hex(struct rl_engine *engine, size_t byte_count, char *out);
 

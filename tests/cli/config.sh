@@ -14,7 +14,8 @@ nodes() {
 }
 
 if [ ! -e /etc/redlock.conf ]; then
-    is 'default' "$(nodes)" 127.0.0.1:6379
+    try "$redlock" nodes
+    expect 'there is no default node' 78 "^redlock nodes: no nodes: set REDLOCK_NODES, --nodes, or nodes in redlock.conf \\(looked in $conf and /etc/redlock.conf\\); to try things: redlock dev\$"
 fi
 echo 'nodes = 127.0.0.1:11' >"$conf"
 is 'the file in the home directory' "$(nodes)" 127.0.0.1:11
@@ -48,7 +49,7 @@ mistake "2: unknown key 'noddes'; did you mean 'nodes'"
 printf '\n\nttl = banana\n' >"$conf"
 mistake "3: ttl: 'banana' is not a duration"
 printf 'ttl = 0\n' >"$conf"
-mistake "1: ttl: '0' is zero"
+mistake "1: ttl: '0' must be more than zero"
 printf 'wait = -1\n' >"$conf"
 mistake "1: wait: '-1' is negative"
 printf 'no-native = maybe\n' >"$conf"
