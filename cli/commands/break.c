@@ -83,12 +83,12 @@ static int choose(struct breaking *b)
         return 0;
     if (b->chosen_count == 0 && !b->holder)
         return message_fail(EXIT_INTERNAL, "%s: the nodes do not tell what holds it", shown);
-    int status =
-        b->chosen_count == 0
-            ? message_usage("%s: --holder names none of its holders", shown)
-            : message_usage("%s has several holders: name one with --holder, as HOLDER "
-                            "or WHO, or all with --all",
-                            shown);
+    int status = b->chosen_count == 0
+                     ? message_fail(EXIT_USAGE, "%s: --holder names none of its holders", shown)
+                     : message_fail(EXIT_USAGE,
+                                    "%s has several holders: name one with --holder, as HOLDER "
+                                    "or WHO, or all with --all",
+                                    shown);
     if (!b->settings.json)
         print_holders(info);
     return status;

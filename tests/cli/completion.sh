@@ -17,7 +17,7 @@ offered() {
 
 listed=$("$redlock" --help | sed -n 's/^  \([a-z]*\) .*/\1/p' | grep -v redlock | sort | paste -sd' ')
 is 'subcommands' "$(offered redlock '' | sed 's/--[a-z]* *//g; s/ $//')" "$listed"
-for sub in run lock extend unlock status list top nodes doctor init bench dev; do
+for sub in run lock extend unlock status list break top nodes doctor init bench dev; do
     has=$("$redlock" $sub --help | grep -Eo '^  (-., |    )--[a-z-]+' | grep -o -- '--.*' | sort | paste -sd' ')
     is "options of $sub" "$(offered redlock $sub --)" "$has"
     for option in $has; do
