@@ -14,6 +14,7 @@
 #include "client/options.h"
 #include "client/query.h"
 #include "client/report.h"
+#include "client/request.h"
 #include "client/stats.h"
 #include "config/config.h"
 #include "drive/detail.h"
@@ -175,6 +176,13 @@ int redlock_query(redlock *client, const char *name, redlock_info *info, redlock
     return error ? error : rl_client_query(client, name, info, report);
 }
 
+int redlock_break(redlock *client, const char *name, const char *mark, redlock_report *report)
+{
+    int error = rl_front_route_question(&client, name);
+
+    return error ? error : rl_client_break(client, name, mark, report);
+}
+
 int redlock_ping(redlock *client, redlock_report *report)
 {
     return is_front(client) ? rl_front_poll(client, RL_OP_PING, report)
@@ -209,6 +217,17 @@ int redlock_start_query(redlock *client, const char *name, redlock_answer_fn *do
                ? error
                : rl_client_start_query(
                      client, name, &(struct rl_asker){.done = done, .data = data, .key = data});
+}
+
+int redlock_start_break(redlock *client, const char *name, const char *mark,
+                        redlock_answer_fn *done, void *data)
+{
+    int error = rl_front_route_question(&client, name);
+
+    return error ? error
+                 : rl_client_start_break(
+                       client, name, mark,
+                       &(struct rl_asker){.done = done, .data = data, .key = data});
 }
 
 /* RL_OP_PING, RL_OP_ADMIT or RL_OP_LIST. */

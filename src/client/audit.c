@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/options.h"
 #include "client/request.h"
 #include "drive/detail.h"
 #include "drive/enter.h"

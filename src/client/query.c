@@ -4,27 +4,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/options.h"
 #include "client/report.h"
 #include "client/request.h"
 #include "drive/detail.h"
 #include "drive/enter.h"
 #include "drive/explain.h"
 #include "drive/handles.h"
+#include "io/clock.h"
 
 /* What a query needs once its turn has come, with room for what every node saw. */
 struct work {
     struct rl_survey survey;
     redlock_info info;
+    redlock_holder evicted;
     redlock_report report;
     struct rl_sight sight[];
 };
 
-/* RL_OP_LOOK, RL_OP_PING or RL_OP_ADMIT. */
+/* RL_OP_LOOK, RL_OP_BREAK, RL_OP_PING or RL_OP_ADMIT. */
 struct query {
     struct rl_question question; /* first */
     enum rl_op op;
-    struct work *work; /* NULL: its turn has not come */
+    struct work *work;            /* NULL: its turn has not come */
+    char mark[REDLOCK_MARK_SIZE]; /* BREAK */
     size_t name_size;
     char name[];
 };
@@ -42,6 +44,9 @@ static bool begin(redlock *client, struct query *q)
         return false;
     }
     q->work->survey.sight = sights ? q->work->sight : NULL;
+    q->work->survey.evicted = &q->work->evicted;
+    q->work->evicted = (redlock_holder){.ttl_ms = -1, .held_ms = -1};
+    q->work->survey.mark = (struct rl_slice){q->mark, sizeof q->mark};
     q->question.survey = &q->work->survey;
     /* PING first: a node's identity is known once it has answered the greeting. */
     q->question.op = q->op == RL_OP_ADMIT ? RL_OP_PING : q->op;
@@ -63,6 +68,21 @@ static int judge_admission(const redlock *client, const struct rl_survey *survey
                      node_count, rl_of_quorum(client, text));
 }
 
+/* A majority has answered: was there a holder to evict? */
+static int judge_break(const struct rl_survey *survey, const char *name)
+{
+    uint8_t other_count = 0;
+
+    if (survey->evicted->votes > 0)
+        return REDLOCK_OK;
+    for (uint8_t i = 0; i < survey->policy->node_count; i++)
+        other_count += survey->node[i].vote == REDLOCK_VOTE_HELD;
+    return rl_detail(REDLOCK_EXPIRED,
+                     other_count ? "that holder of '%s' was gone already; another is there now"
+                                 : "that holder of '%s' was gone already; '%s' is free",
+                     name, name);
+}
+
 static void conclude(redlock *client, struct query *q)
 {
     struct work *work = q->work;
@@ -70,11 +90,19 @@ static void conclude(redlock *client, struct query *q)
     rl_explain(q->question.lock, RL_QUESTION, q->question.error);
     if (!q->question.error && q->op == RL_OP_ADMIT)
         q->question.error = judge_admission(client, &work->survey);
+    if (!q->question.error && q->op == RL_OP_BREAK)
+        q->question.error = judge_break(&work->survey, q->name);
     work->info.size = sizeof work->info;
     if (!q->question.error && q->op == RL_OP_LOOK)
-        rl_survey_conclude(&work->survey, &work->info);
+        rl_survey_conclude(&work->survey, rl_wall_ms(NULL), &work->info);
     work->report.size = sizeof work->report;
-    rl_report_survey(client, &work->survey, &work->report);
+    if (q->op == RL_OP_LOOK)
+        rl_report_query(client, &work->survey, q->question.error ? NULL : &work->info,
+                        &work->report);
+    else if (q->op == RL_OP_BREAK)
+        rl_report_break(client, &work->survey, &work->report);
+    else
+        rl_report_survey(client, &work->survey, &work->report);
 }
 
 static bool next(redlock *client, struct rl_question *question)
@@ -104,7 +132,7 @@ static void tell(struct rl_question *question)
     const struct query *q = (struct query *)question;
     redlock_answer answer = {
         .size = sizeof answer,
-        .name = q->op == RL_OP_LOOK ? q->name : NULL,
+        .name = q->name_size ? q->name : NULL,
         .info = q->op == RL_OP_LOOK && !question->error ? &q->work->info : NULL,
         .report = report_of(q),
     };
@@ -211,6 +239,58 @@ int rl_client_start_query(redlock *client, const char *name, const struct rl_ask
         return error;
     q = new_query(RL_OP_LOOK, name, name_size, asker);
     return q ? rl_question_start(client, &q->question) : REDLOCK_NOMEM;
+}
+
+static int check_mark(const char *mark)
+{
+    size_t length = mark ? strnlen(mark, REDLOCK_MARK_SIZE + 1) : 0;
+
+    if (length == REDLOCK_MARK_SIZE && strspn(mark, "0123456789abcdef") == length)
+        return REDLOCK_OK;
+    return rl_detail(REDLOCK_INVAL,
+                     "a mark has %d hex digits; it is what redlock_query() tells of a holder",
+                     REDLOCK_MARK_SIZE);
+}
+
+/* *out: to be asked or started. */
+static int prepare_break(redlock *client, const char *name, const char *mark,
+                         const struct rl_asker *asker, struct query **out)
+{
+    size_t name_size = 0;
+    int error = rl_client_check(client);
+
+    if (!error)
+        error = rl_name_check(client, name, &name_size);
+    if (!error)
+        error = check_mark(mark);
+    if (error)
+        return error;
+    *out = new_query(RL_OP_BREAK, name, name_size, asker);
+    if (!*out)
+        return REDLOCK_NOMEM;
+    memcpy((*out)->mark, mark, sizeof(*out)->mark);
+    return REDLOCK_OK;
+}
+
+int rl_client_break(redlock *client, const char *name, const char *mark, redlock_report *report)
+{
+    struct query *q = NULL;
+    int error = check_report(report);
+
+    if (!error)
+        error = prepare_break(client, name, mark, NULL, &q);
+    return error ? error : ask(client, q, NULL, report);
+}
+
+int rl_client_start_break(redlock *client, const char *name, const char *mark,
+                          const struct rl_asker *asker)
+{
+    struct query *q = NULL;
+    int error = rl_done_check(asker->done);
+
+    if (!error)
+        error = prepare_break(client, name, mark, asker, &q);
+    return error ? error : rl_question_start(client, &q->question);
 }
 
 static int poll(redlock *client, enum rl_op op, redlock_report *report)

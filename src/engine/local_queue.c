@@ -162,6 +162,9 @@ void rl_local_queue_leave(struct rl_engine *engine, struct rl_handle *handle, in
     if (!queue)
         return;
     was_head = TAILQ_FIRST(&queue->waiters) == acquirer;
+    /* Only the head knows what is in the way: the others take it along, for their reports. */
+    if (!was_head && !acquirer->blocker.nodes)
+        acquirer->blocker = TAILQ_FIRST(&queue->waiters)->blocker;
     TAILQ_REMOVE(&queue->waiters, acquirer, in_queue);
     acquirer->queue = NULL;
     head = TAILQ_FIRST(&queue->waiters);

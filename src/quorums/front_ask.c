@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "client/audit.h"
-#include "client/options.h"
 #include "client/query.h"
 #include "client/report.h"
+#include "client/request.h"
 #include "drive/detail.h"
 #include "quorums/joint.h"
 

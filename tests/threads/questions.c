@@ -97,6 +97,27 @@ static int ask_and_await(redlock *r, uint32_t flags, const char *name, struct to
 
 /* ---- answers ---- */
 
+static void break_holder(redlock *r, uint32_t flags, const struct cluster *c)
+{
+    struct told t;
+    char mark[REDLOCK_MARK_SIZE + 1];
+    redlock_lock *lock = client_lock(r, "broken", 20000);
+
+    CHECK_OK(ask_and_await(r, flags, "broken", &t));
+    CHECK_INT(1, t.info.shown_holder_count);
+    memcpy(mark, t.info.shown_holder[0].mark, sizeof mark);
+    for (int i = 0; i < 2; i++) {
+        t = (struct told){0};
+        CHECK_OK(redlock_start_break(r, "broken", mark, note, &t));
+        await(r, flags, is_told, &t);
+        CHECK_ERR(i == 0 ? REDLOCK_OK : REDLOCK_EXPIRED, t.error);
+        CHECK_STR("broken", t.name);
+        CHECK(t.has_report && !t.has_info);
+    }
+    CHECK_INT(0, cluster_count(c, "redlock:broken"));
+    redlock_lock_free(lock);
+}
+
 static void each_question(uint32_t flags)
 {
     struct cluster c;
@@ -116,6 +137,8 @@ static void each_question(uint32_t flags)
 
     CHECK_OK(ask_and_await(r, flags, "c", &t));
     CHECK_INT(0, t.info.held);
+
+    break_holder(r, flags, &c);
 
     t = (struct told){0};
     CHECK_OK(redlock_start_list(r, note, &t));
@@ -687,6 +710,8 @@ CASE(bad_input, "What makes no sense is refused at once, and nothing is started.
     CHECK_ERR(REDLOCK_INVAL, redlock_start_query(r, "", note, &t));
     CHECK_ERR(REDLOCK_INVAL, redlock_start_query(r, "x", NULL, &t));
     CHECK_HAS("done", redlock_detail());
+    CHECK_ERR(REDLOCK_INVAL, redlock_start_break(r, "x", "no mark", note, &t));
+    CHECK_ERR(REDLOCK_INVAL, redlock_start_break(r, "x", NULL, note, &t));
     CHECK_ERR(REDLOCK_INVAL, redlock_start_list(NULL, note, &t));
     CHECK_ERR(REDLOCK_INVAL, redlock_start_list(r, NULL, &t));
     CHECK_ERR(REDLOCK_INVAL, redlock_start_ping(r, NULL, &t));
