@@ -6,14 +6,15 @@
  *
  *     redlock *r;
  *     redlock_lock *lock;
- *     if (redlock_open(NULL, &r) == REDLOCK_OK) { // nodes as configured for the command
- *         if (redlock_acquire(r, "nightly-report", 30000, NULL, &lock) == REDLOCK_OK) {
- *             ... work that ends within redlock_remaining_ms(lock) ...
- *             redlock_release(lock);
- *             redlock_lock_free(lock);
- *         }
- *         redlock_close(r);
+ *     if (redlock_open(NULL, &r) != REDLOCK_OK || // nodes as configured for the command
+ *         redlock_acquire(r, "nightly-report", 30000, NULL, &lock) != REDLOCK_OK) {
+ *         fprintf(stderr, "%s\n", redlock_detail());
+ *         exit(EXIT_FAILURE);
  *     }
+ *     ... work that ends within redlock_remaining_ms(lock) ...
+ *     redlock_release(lock);
+ *     redlock_lock_free(lock);
+ *     redlock_close(r);
  *
  * Conventions, true of every call:
  *

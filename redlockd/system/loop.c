@@ -93,10 +93,6 @@ static void dispatch(struct loop *loop, const struct epoll_event *event)
     uint32_t tag = event->data.u32;
     struct loop_source *source;
 
-    if (tag == RL_REACTOR_TIMER) {
-        rl_reactor_fired(&loop->reactor);
-        return;
-    }
     if (tag < TAG_FIRST)
         return;
     source = loop->slots[tag - TAG_FIRST].source;
@@ -162,7 +158,6 @@ void loop_turn(struct loop *loop, int timeout_ms)
         timeout_ms = 0;
     } else if (next_ns != RL_NEVER_NS) {
         rl_reactor_arm(&loop->reactor, next_ns);
-        timeout_ms = rl_reactor_patience_ms(&loop->reactor, timeout_ms);
     }
     count = rl_reactor_wait(&loop->reactor, events, timeout_ms);
     for (int i = 0; i < count; i++)

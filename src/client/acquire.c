@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "client/options.h"
 #include "client/report.h"
 #include "client/request.h"
 #include "drive/client.h"

@@ -16,7 +16,6 @@
 #include "drive/turn.h"
 #include "io/clock.h"
 #include "io/exposed.h"
-#include "io/process.h"
 
 #define PASSWORD_MAX 512
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The public calls about a lock that is there: extend, release, cancel. */
-#include "client/options.h"
 #include "client/request.h"
 #include "drive/client.h"
 #include "drive/detail.h"

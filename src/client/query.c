@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/options.h"
 #include "client/report.h"
 #include "client/request.h"
 #include "drive/detail.h"

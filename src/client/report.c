@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "client/options.h"
+#include "client/request.h"
 #include "drive/detail.h"
 #include "drive/enter.h"
 #include "drive/explain.h"

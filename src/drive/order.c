@@ -24,11 +24,6 @@ void rl_order_put(redlock *client, struct rl_order *order)
     while (!atomic_compare_exchange_weak(&client->inbox, &first, order));
 }
 
-bool rl_orders_are_waiting(redlock *client)
-{
-    return atomic_load(&client->inbox) != NULL;
-}
-
 static struct rl_order *reversed(struct rl_order *order)
 {
     struct rl_order *first = NULL;

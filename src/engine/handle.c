@@ -108,8 +108,7 @@ static struct rl_acquirer *new_acquirer(struct rl_engine *engine, struct rl_hand
 /* Held, or given up: the memory is for the next acquisition. */
 static void end_acquisition(struct rl_engine *engine, struct rl_handle *handle)
 {
-    if (handle->lock.acquisition)
-        rl_pool_give(&engine->acquirers, rl_acquirer_of(handle), ACQUIRERS_KEPT);
+    rl_pool_give(&engine->acquirers, rl_acquirer_of(handle), ACQUIRERS_KEPT);
     handle->lock.acquisition = NULL;
 }
 
@@ -343,8 +342,10 @@ void rl_handle_drop(struct rl_engine *engine, struct rl_handle *handle, bool giv
         else
             rl_handle_cancel(engine, handle, now_ns);
     }
-    rl_local_queue_leave(engine, handle, now_ns);
-    end_acquisition(engine, handle);
+    if (rl_local_queue_of(handle))
+        rl_local_queue_leave(engine, handle, now_ns);
+    if (handle->lock.acquisition)
+        end_acquisition(engine, handle);
     rl_engine_forget_ready(engine, handle);
     rl_timers_set(&engine->timers, &handle->timer, RL_NEVER_NS);
     handle->claim->handle = NULL;

@@ -73,7 +73,7 @@ struct rl_yield {
  */
 struct rl_local_queue *rl_local_queue_join(struct rl_local_queues *queues,
                                            struct rl_handle *handle, bool is_private);
-/* Takes the handle out, if it waits. A new head has its turn when the timers are looked at. */
+/* Takes the handle out, which waits. A new head has its turn when the timers are looked at. */
 void rl_local_queue_leave(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns);
 struct rl_handle *rl_local_queue_head(const struct rl_local_queue *queue);
 
