@@ -110,7 +110,8 @@ static void json_quorum(const struct answer *a, struct json *j)
 }
 
 /* The members of one object: with a failure they follow its own. */
-static void print_json(const struct answer *answers, size_t count, const struct answer *failed)
+static void print_json(const struct settings *s, const struct answer *answers, size_t count,
+                       const struct answer *failed)
 {
     struct json j = {.out = stdout};
     if (!failed)
@@ -118,6 +119,7 @@ static void print_json(const struct answer *answers, size_t count, const struct 
     else
         message_json_failure(&j, redlock_error_name(failed->error), failed->detail,
                              exit_status_of(failed->error));
+    json_string(&j, "nodes_from", s->config.source);
     if (answers[0].report.quorum_name[0]) {
         json_array(&j, "quorums");
         for (size_t i = 0; i < count; i++)
@@ -135,7 +137,9 @@ static int report_answers(const struct settings *s, const struct answer *answers
     for (size_t i = 0; i < count && !failed; i++)
         failed = answers[i].error ? &answers[i] : NULL;
     if (s->json)
-        print_json(answers, count, failed);
+        print_json(s, answers, count, failed);
+    if (!s->json && s->verbose)
+        printf("nodes named by %s\n", s->config.source);
     for (size_t i = 0; i < count && !s->json && !s->quiet; i++)
         print_quorum(s, &answers[i], i == 0);
     int unwritten = message_flush();
