@@ -121,12 +121,12 @@ REDLOCK_API const char *redlock_detail(void);
 
 /* One line per answer: name, printable word. A vote is what one node did for one operation. */
 #define REDLOCK_VOTES(X)                                                                       \
-    X(NONE, "not asked")        /* the operation did not involve this node (yet) */            \
-    X(PENDING, "no answer yet") /* asked, and the operation was decided without it */          \
-    X(GRANTED, "granted")       /* set, renewed, deleted: what was asked */                    \
-    X(HELD, "held by another")  /* the key exists with another value */                        \
-    X(MISSING, "no such key")   /* the key is gone: expired, deleted or never set */           \
-    X(TIMEDOUT, "timed out")    /* no answer within the per-node deadline */                   \
+    X(NONE, "not asked")         /* the operation did not involve this node (yet) */           \
+    X(PENDING, "not waited for") /* asked, and the operation was decided without it */         \
+    X(GRANTED, "granted")        /* set, renewed, deleted: what was asked */                   \
+    X(HELD, "held by another")   /* the key exists with another value */                       \
+    X(MISSING, "no such key")    /* the key is gone: expired, deleted or never set */          \
+    X(TIMEDOUT, "timed out")     /* no answer within the per-node deadline */                  \
     X(REFUSED, "connection refused")                                                           \
     X(UNREACHABLE, "unreachable")    /* resolve, connect, TLS or I/O failure */                \
     X(AUTH, "authentication failed") /* NOAUTH, WRONGPASS, NOPERM */                           \
@@ -248,7 +248,8 @@ typedef struct redlock_options {
     size_t size;
 
     /*
-     * The nodes, 1 to REDLOCK_NODES_MAX URLs; an odd number is best:
+     * The nodes, 1 to REDLOCK_NODES_MAX URLs; an odd number is best. NULL and 0, without quorums:
+     * those of the environment and the configuration file, see redlock_open().
      *     redis://[user[:password]@]host[:port][/db]     also valkey://, or plain host[:port]
      *     rediss://...                                    also valkeys://: the same over TLS
      *     unix:///path/to/socket[?db=N]                   also user[:password]@ before the path

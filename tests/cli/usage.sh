@@ -124,7 +124,7 @@ expect '78: REDLOCK_NODES set but empty' 78 'REDLOCK_NODES names no node'
 last=$(ask "$(port 1)" CLIENT ID)
 is 'nothing was sent' $((${last#:} - ${first#:})) 1
 
-for sub in run lock extend unlock status top nodes doctor init bench dev; do
+for sub in run lock extend unlock status list break top nodes doctor init bench dev; do
     try "$redlock" $sub --help
     expect "$sub --help" 0
     like "   it has an example" "$out" "^Examples?:"
