@@ -3,6 +3,7 @@
 
 #include "engine/ask.h"
 #include "engine/engine.h"
+#include "engine/sets.h"
 #include "engine/survey.h"
 #include "engine/vote.h"
 #include "engine/watch.h"
@@ -200,12 +201,14 @@ int rl_engine_received(struct rl_engine *engine, uint8_t node, size_t size, int6
 
     rl_session_received(&at->session, size);
     while ((status = rl_session_next(&at->session, &request, &reply, now_ns)) > 0) {
+        rl_sets_hear(engine, node, now_ns);
         note_error(&at->session, &reply);
         if (request.subject)
             hear(engine, node, &request, &reply, now_ns);
         else
             rl_vote_hear_witness(engine, node, &reply, now_ns);
     }
+    rl_sets_hear(engine, node, now_ns);
     if (at->session.state == RL_SESSION_UP)
         at->warming = false;
     if (status == 0)

@@ -31,7 +31,7 @@ for i = 1, taken and waiter ~= '' and #idle or 0 do
   end
 end
 if taken or blocked then
-  return {0, left, id, max_ttl, identity, next_ticket, place, ahead_ms}
+  return {0, left, id, max_ttl, identity, set, next_ticket, place, ahead_ms}
 end
 
 for i = 1, #KEYS - 1, 4 do
@@ -42,4 +42,4 @@ for i = 1, #KEYS - 1, 4 do
   end
 end
 -- include served
-return {1, draw_token(), id, max_ttl, identity, 0}
+return {1, draw_token(), id, max_ttl, identity, set, 0}
