@@ -62,11 +62,8 @@ static void fail(struct demo *demo, const char *what)
 
 static int start_workers(struct demo *demo, bool locked)
 {
-    struct job job = {.nodes = demo->fleet.node,
-                      .node_count = demo->fleet.count,
-                      .counter_path = demo->counter_path,
-                      .board = demo->board,
-                      .locked = locked};
+    struct job job = {
+        .counter_path = demo->counter_path, .board = demo->board, .locked = locked};
     pid_t parent = getpid();
     fflush(stdout);
     for (unsigned i = 0; i < WORKERS; i++) {
@@ -142,9 +139,7 @@ static void tell_quarantine(struct demo *demo)
     if (!demo->fleet.quarantined[VICTIM - 1])
         view_event(&demo->view, "server %d votes again", VICTIM);
     else
-        view_event(&demo->view,
-                   "server %d is in quarantine: no vote for %lld s, it may have "
-                   "forgotten locks",
+        view_event(&demo->view, "server %d may have forgotten locks: in quarantine for %lld s",
                    VICTIM, (long long)(left_ms > 0 ? (left_ms + 999) / 1000 : 0));
 }
 
@@ -335,6 +330,6 @@ int main(int argc, char **argv)
         status = run(&demo);
         clean_up(&demo);
     }
-    fleet_free(&demo.fleet);
+    fleet_unwatch(&demo.fleet);
     return status;
 }

@@ -41,9 +41,9 @@ static int confirm(redlock *client, const char *only)
     fprintf(errors_stream(), "These nodes will vote from now on:\n");
     print_addresses(client, only);
     fprintf(errors_stream(),
-            "You state that no client holds a lock on them: new servers, or servers that "
-            "were\nempty for longer than the longest TTL. If that is wrong, two can hold "
-            "the same lock.\nIs nothing held on them? [y/N] ");
+            "This is right for new servers, and for servers that were empty for longer than\n"
+            "the longest TTL. If a client still holds a lock on them, a second can get it.\n"
+            "Are they free of locks, and may they vote now? [y/N] ");
     fflush(errors_stream());
     if (fgets(answer, sizeof answer, stdin)) {
         answer[strcspn(answer, "\n")] = '\0';
@@ -118,8 +118,8 @@ static int admit_all(const struct settings *s, redlock *client, const char *only
 
 static bool has_quorum(const struct settings *s, const char *name)
 {
-    for (size_t i = 0; i < s->quorum_count; i++) {
-        if (strcmp(s->quorum[i], name) == 0)
+    for (size_t i = 0; i < s->config.quorum_count; i++) {
+        if (strcmp(s->config.quorum[i], name) == 0)
             return true;
     }
     return false;
@@ -165,7 +165,7 @@ static int init_main(const struct command *command, int argc, char **argv)
     if (status == 0)
         status = check(&s, &i);
     /* An operator who may only write markers would be refused the script that asks for these. */
-    s.no_native = true;
+    s.config.no_native = true;
     if (status == 0)
         status = client_open(&s, &client);
     if (status == 0 && !i.yes)

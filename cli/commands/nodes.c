@@ -28,11 +28,13 @@ static const char *clock_text(const struct node_view *v, char out[NODE_VIEW_TEXT
 
 static void print_table(const struct settings *s, redlock *client, const redlock_report *report)
 {
-    static const char *const heading[] = {"NODE",     "STATE", "GUARD", "VERSION",
+    static const char *const heading[] = {"NODE",     "STATE", "VOTES", "VERSION",
                                           "RTT",      "CLOCK", "TLS",   "NATIVE",
                                           "CONNECTS", "WHY",   NULL};
     struct table t;
     table_begin(&t, heading);
+    for (size_t column = 3; column <= 8; column++)
+        table_spare(&t, column);
     for (uint32_t i = 0; i < report->node_count; i++) {
         struct node_view v;
         char rtt[TEXT_TIME_MAX], connects[16], guard[NODE_VIEW_TEXT_MAX],
@@ -44,7 +46,7 @@ static void print_table(const struct settings *s, redlock *client, const redlock
         table_set(&t, 0, TEXT_PLAIN, report->node[i].address);
         table_set(&t, 1, v.answered ? TEXT_GOOD : TEXT_BAD, node_view_state(&v));
         table_set(&t, 2, v.info.quarantined ? TEXT_WAIT : TEXT_PLAIN,
-                  node_view_guard(&v, s, guard));
+                  node_view_votes(&v, s, guard));
         table_set(&t, 3, TEXT_PLAIN, v.info.version[0] ? v.info.version : "-");
         table_set(&t, 4, TEXT_PLAIN, rtt);
         table_set(&t, 5, TEXT_PLAIN, clock_text(&v, clock));
@@ -110,7 +112,8 @@ static void json_quorum(const struct answer *a, struct json *j)
 }
 
 /* The members of one object: with a failure they follow its own. */
-static void print_json(const struct answer *answers, size_t count, const struct answer *failed)
+static void print_json(const struct settings *s, const struct answer *answers, size_t count,
+                       const struct answer *failed)
 {
     struct json j = {.out = stdout};
     if (!failed)
@@ -118,6 +121,7 @@ static void print_json(const struct answer *answers, size_t count, const struct 
     else
         message_json_failure(&j, redlock_error_name(failed->error), failed->detail,
                              exit_status_of(failed->error));
+    json_string(&j, "nodes_from", s->config.source);
     if (answers[0].report.quorum_name[0]) {
         json_array(&j, "quorums");
         for (size_t i = 0; i < count; i++)
@@ -135,20 +139,24 @@ static int report_answers(const struct settings *s, const struct answer *answers
     for (size_t i = 0; i < count && !failed; i++)
         failed = answers[i].error ? &answers[i] : NULL;
     if (s->json)
-        print_json(answers, count, failed);
+        print_json(s, answers, count, failed);
+    if (!s->json && s->verbose)
+        printf("nodes named by %s\n", s->config.source);
     for (size_t i = 0; i < count && !s->json && !s->quiet; i++)
         print_quorum(s, &answers[i], i == 0);
     int unwritten = message_flush();
     for (size_t i = 0; i < count && !s->json; i++) {
         const struct answer *a = &answers[i];
+        char late[REPORT_ADVICE_MAX];
         struct failure f = {
             .error = a->error,
             .status = exit_status_of(a->error),
             .text = a->detail,
-            .advice = a->error == REDLOCK_NOQUORUM
-                          ? "bring back enough nodes for a majority, or correct --nodes"
-                          : NULL,
         };
+        if (a->error == REDLOCK_NOQUORUM)
+            f.advice = report_lateness(&a->report, late);
+        if (a->error == REDLOCK_NOQUORUM && !f.advice)
+            f.advice = "bring back enough nodes for a majority, or correct --nodes";
         if (a->error != REDLOCK_OK)
             report_failure(s, &f);
     }
@@ -167,6 +175,9 @@ static int show(const struct settings *s, redlock *client)
         a->member = member;
         a->report.size = sizeof a->report;
         a->error = redlock_ping(member, &a->report);
+        /* What was only late is there by now, and is told as late. */
+        if (a->error == REDLOCK_NOQUORUM)
+            a->error = redlock_ping(member, &a->report);
         snprintf(a->detail, sizeof a->detail, "%s", a->error ? redlock_detail() : "");
     }
     int status = report_answers(s, answers, count);

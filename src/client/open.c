@@ -16,7 +16,6 @@
 #include "drive/turn.h"
 #include "io/clock.h"
 #include "io/exposed.h"
-#include "io/process.h"
 
 #define PASSWORD_MAX 512
 
@@ -135,6 +134,7 @@ static void set_policy(redlock *client, const redlock_options *o)
                                                             : RL_GUARD_DEFAULT;
     client->engine.random = rl_entropy_jitter;
     client->engine.secret = rl_entropy_draw;
+    client->engine.wall_ms = rl_wall_ms;
     client->engine.random_data = &client->entropy;
     client->engine.stall_ns = rl_link_stall_ns((int64_t)o->node_timeout_ms * RL_NS_PER_MS);
     client->engine.policy = (struct rl_policy){
@@ -247,7 +247,9 @@ int rl_client_open(const redlock_options *o, const struct rl_membership *members
     error = set_up(client, o);
     if (error) {
         rl_client_tear_down(client);
-        rl_client_unref(client);
+        pthread_mutex_lock(&client->mutex);
+        client->references--;
+        rl_client_leave(client);
         return error;
     }
     *out = client;

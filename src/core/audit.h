@@ -25,7 +25,8 @@
                 "`redlock init`")                                                              \
     X(MAX_TTL, "the max_ttl that it was initialised with is not this client's; give all "      \
                "clients the same, or after a change `redlock init`")                           \
-    X(EVEN, "an even number of nodes tolerates no more failures than one less; use an odd one")
+    X(EVEN,                                                                                    \
+      "with an even number of nodes no more may fail than with one less; use an odd number")
 
 enum rl_doubt {
 #define RL_DOUBT_ENUM(name, text) RL_DOUBT_##name,

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "engine/handle.h"
 
+#include <string.h>
+
 #include "core/kind.h"
 #include "engine/ask.h"
 #include "engine/engine.h"
 #include "engine/survey.h"
 #include "engine/vote.h"
+#include "protocol/value.h"
 
 #define ACQUIRERS_KEPT 1024
 
@@ -80,7 +83,8 @@ static bool is_waiting(const struct rl_lock *lock)
 }
 
 /* The core's part is left to rl_lock_init(). NULL: out of memory. */
-static struct rl_acquirer *new_acquirer(struct rl_engine *engine, struct rl_handle *handle)
+static struct rl_acquirer *new_acquirer(struct rl_engine *engine, struct rl_handle *handle,
+                                        const struct rl_about *about)
 {
     struct rl_acquirer *acquirer = rl_pool_take(&engine->acquirers);
 
@@ -93,14 +97,18 @@ static struct rl_acquirer *new_acquirer(struct rl_engine *engine, struct rl_hand
     acquirer->queue = NULL;
     acquirer->waiter = 0;
     acquirer->has_turn = acquirer->client_holds = acquirer->behind_release = false;
+    acquirer->tag_size = (uint8_t)about->tag.size;
+    acquirer->label_size = (uint8_t)about->label.size;
+    memcpy(acquirer->tag, about->tag.data, about->tag.size);
+    memcpy(acquirer->label, about->label.data, about->label.size);
+    rl_blocker_begin(&acquirer->blocker);
     return acquirer;
 }
 
 /* Held, or given up: the memory is for the next acquisition. */
 static void end_acquisition(struct rl_engine *engine, struct rl_handle *handle)
 {
-    if (handle->lock.acquisition)
-        rl_pool_give(&engine->acquirers, rl_acquirer_of(handle), ACQUIRERS_KEPT);
+    rl_pool_give(&engine->acquirers, rl_acquirer_of(handle), ACQUIRERS_KEPT);
     handle->lock.acquisition = NULL;
 }
 
@@ -156,7 +164,7 @@ void rl_handle_step(struct rl_engine *engine, struct rl_handle *handle, struct r
 
     /* Randomness only spreads attempts; it is drawn where one can be decided. */
     if (is_waiting(&handle->lock) || rl_kind(handle->lock.terms.kind)->has_slots)
-        engine->random(engine->random_data, &event->random, sizeof event->random);
+        event->random = engine->random(engine->random_data);
     rl_lock_step(&handle->lock, event, &actions);
     perform(engine, handle, &actions, event->now_ns);
 }
@@ -206,15 +214,17 @@ int rl_handle_init(struct rl_engine *engine, struct rl_handle *handle,
                    const struct rl_about *about, const struct rl_lock_terms *terms,
                    struct rl_node_vote *votes)
 {
+    size_t value_max =
+        rl_value_size(rl_kind(terms->kind)->has_slots, about->tag.size, about->label.size);
     struct rl_acquirer *acquirer;
 
     if (!rl_timers_reserve(&engine->timers, engine->handle_count + 1))
         return -1;
-    acquirer = new_acquirer(engine, handle);
+    acquirer = new_acquirer(engine, handle, about);
     if (!acquirer)
         return -1;
     *handle = (struct rl_handle){
-        .claim = rl_claim_new(&engine->claims, about, rl_value_max(terms->kind), handle),
+        .claim = rl_claim_new(&engine->claims, about, value_max, handle),
     };
     if (!handle->claim) {
         rl_pool_give(&engine->acquirers, acquirer, ACQUIRERS_KEPT);
@@ -263,32 +273,29 @@ void rl_handles_our_clock(struct rl_engine *engine, int64_t now_ns)
 void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64_t ttl_ns,
                        int64_t wait_deadline_ns, int64_t now_ns)
 {
-    struct rl_local_queue *queue = NULL;
-    bool yields = false;
+    struct rl_acquirer *acquirer = rl_acquirer_of(handle);
+    const struct rl_kind *kind = rl_kind(handle->lock.terms.kind);
+    struct rl_event event = {
+        .type = RL_EVENT_ACQUIRE,
+        .now_ns = now_ns,
+        .ttl_ns = ttl_ns,
+        .wait_deadline_ns = wait_deadline_ns,
+    };
 
     if (wait_deadline_ns) {
         /* An owner that holds the lock already must not stand behind a waiter for it. */
-        queue = rl_local_queue_join(&engine->local_queues, handle,
-                                    rl_kind(handle->lock.terms.kind)->has_owner);
-        if (!queue) {
+        if (!rl_local_queue_join(&engine->local_queues, handle, kind->has_owner)) {
             handle->done = true;
             handle->done_error = REDLOCK_NOMEM;
             rl_engine_add_ready(engine, handle);
             return;
         }
-        rl_acquirer_of(handle)->waiter = rl_local_queue_number(queue);
-        yields =
-            rl_is_yielding(engine, handle, now_ns) && rl_kind(handle->lock.terms.kind)->single;
+        acquirer->waiter = acquirer->queue->number;
+        event.parked = TAILQ_FIRST(&acquirer->queue->waiters) != acquirer;
+        event.yields = kind->single && now_ns < engine->yields_until_ns &&
+                       rl_is_yielding(engine, handle, now_ns);
     }
-    rl_handle_step(engine, handle,
-                   &(struct rl_event){
-                       .type = RL_EVENT_ACQUIRE,
-                       .now_ns = now_ns,
-                       .ttl_ns = ttl_ns,
-                       .wait_deadline_ns = wait_deadline_ns,
-                       .parked = queue && rl_local_queue_head(queue) != handle,
-                       .yields = yields,
-                   });
+    rl_handle_step(engine, handle, &event);
 }
 
 int rl_handle_adopt(struct rl_engine *engine, struct rl_handle *handle, const char *value,
@@ -321,7 +328,8 @@ void rl_handle_release(struct rl_engine *engine, struct rl_handle *handle, int64
 {
     rl_handle_step(engine, handle,
                    &(struct rl_event){.type = RL_EVENT_RELEASE, .now_ns = now_ns});
-    rl_local_queue_hand_over(engine, handle, now_ns);
+    if (engine->local_queues.count)
+        rl_local_queue_hand_over(engine, handle, now_ns);
 }
 
 void rl_handle_cancel(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
@@ -346,8 +354,10 @@ void rl_handle_drop(struct rl_engine *engine, struct rl_handle *handle, bool giv
         else
             rl_handle_cancel(engine, handle, now_ns);
     }
-    rl_local_queue_leave(engine, handle, now_ns);
-    end_acquisition(engine, handle);
+    if (rl_local_queue_of(handle))
+        rl_local_queue_leave(engine, handle, now_ns);
+    if (handle->lock.acquisition)
+        end_acquisition(engine, handle);
     rl_engine_forget_ready(engine, handle);
     rl_timers_set(&engine->timers, &handle->timer, RL_NEVER_NS);
     handle->claim->handle = NULL;
