@@ -10,6 +10,7 @@
 #include "drive/enter.h"
 #include "drive/handles.h"
 #include "engine/ask.h"
+#include "engine/sets.h"
 #include "io/clock.h"
 #include "protocol/vetting.h"
 
@@ -242,7 +243,8 @@ static void judge(struct rl_audit *audit)
         audit->nodes[i] = (struct rl_audit_node){
             .reachable = audit->rtt_us[i] >= 0,
             .facts = &session->facts,
-            .placement = client->placement,
+            .objection = rl_sets_objection(&client->engine, i),
+            .max_ttl_ms = client->max_ttl_ms,
             .window = &session->guard.window,
         };
     }
@@ -300,7 +302,7 @@ static void free_audit(struct rl_question *question)
 }
 
 static const struct rl_question_kind audit_kind = {
-    .is_search = true,
+    .turn = RL_TURN_SEARCH,
     .next = next,
     .tell = tell,
     .free = free_audit,

@@ -250,7 +250,7 @@ static void free_list(struct rl_question *question)
 }
 
 static const struct rl_question_kind list_kind = {
-    .is_search = true,
+    .turn = RL_TURN_SEARCH,
     .next = next,
     .tell = tell,
     .free = free_list,

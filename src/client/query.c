@@ -10,6 +10,7 @@
 #include "drive/enter.h"
 #include "drive/explain.h"
 #include "drive/handles.h"
+#include "engine/sets.h"
 #include "io/clock.h"
 
 /* What a query needs once its turn has come, with room for what every node saw. */
@@ -27,6 +28,7 @@ struct query {
     enum rl_op op;
     struct work *work;            /* NULL: its turn has not come */
     char mark[REDLOCK_MARK_SIZE]; /* BREAK */
+    bool pending; /* ADMIT: the set that is written is put in force by a second round */
     size_t name_size;
     char name[];
 };
@@ -48,10 +50,42 @@ static bool begin(redlock *client, struct query *q)
     q->work->evicted = (redlock_holder){.ttl_ms = -1, .held_ms = -1};
     q->work->survey.mark = (struct rl_slice){q->mark, sizeof q->mark};
     q->question.survey = &q->work->survey;
-    /* PING first: a node's identity is known once it has answered the greeting. */
+    /* PING first: a node's identity and set are known once it has answered the greeting. */
     q->question.op = q->op == RL_OP_ADMIT ? RL_OP_PING : q->op;
     return rl_question_set_lock(client, &q->question,
                                 rl_lock_new_for(client, q->name, q->name_size, &terms));
+}
+
+/* Which set of nodes do they become (G8)? Nothing is written when there is none. */
+static int plan_set(redlock *client, bool *pending)
+{
+    struct rl_engine *engine = &client->engine;
+    uint8_t culprit = 0;
+    char text[RL_OF_QUORUM_MAX];
+    const char *set;
+
+    switch (rl_sets_plan(engine, pending, &culprit)) {
+    case REDLOCK_OK:
+        return REDLOCK_OK;
+    case REDLOCK_SYSTEM:
+        return rl_detail(REDLOCK_SYSTEM, "the kernel has no randomness (getrandom)");
+    case REDLOCK_NOQUORUM:
+        return rl_detail(REDLOCK_NOQUORUM,
+                         "not all nodes%s answer, and they are a new set: all of them have to "
+                         "be there. Nothing was changed",
+                         rl_of_quorum(client, text));
+    default:
+        break;
+    }
+    set = engine->node[culprit].said.set;
+    return rl_detail(
+        REDLOCK_GUARDED,
+        "%s belongs to another set, of %u nodes, and most of those are not among "
+        "these or do not answer: two sets must not share a node. Nothing was "
+        "changed. Name the right nodes. If the other nodes of that set have gone for "
+        "good, and no client uses them, delete the key %s on %s first",
+        engine->node[culprit].address, rl_set_number(set), RL_MARKER_KEY,
+        engine->node[culprit].address);
 }
 
 static int judge_admission(const redlock *client, const struct rl_survey *survey)
@@ -83,6 +117,20 @@ static int judge_break(const struct rl_survey *survey, const char *name)
                      name, name);
 }
 
+static void fill_report(redlock *client, const struct query *q)
+{
+    struct work *work = q->work;
+
+    work->report.size = sizeof work->report;
+    if (q->op == RL_OP_LOOK)
+        rl_report_query(client, &work->survey, q->question.error ? NULL : &work->info,
+                        &work->report);
+    else if (q->op == RL_OP_BREAK)
+        rl_report_break(client, &work->survey, &work->report);
+    else
+        rl_report_survey(client, &work->survey, &work->report);
+}
+
 static void conclude(redlock *client, struct query *q)
 {
     struct work *work = q->work;
@@ -95,14 +143,6 @@ static void conclude(redlock *client, struct query *q)
     work->info.size = sizeof work->info;
     if (!q->question.error && q->op == RL_OP_LOOK)
         rl_survey_conclude(&work->survey, rl_wall_ms(NULL), &work->info);
-    work->report.size = sizeof work->report;
-    if (q->op == RL_OP_LOOK)
-        rl_report_query(client, &work->survey, q->question.error ? NULL : &work->info,
-                        &work->report);
-    else if (q->op == RL_OP_BREAK)
-        rl_report_break(client, &work->survey, &work->report);
-    else
-        rl_report_survey(client, &work->survey, &work->report);
 }
 
 static bool next(redlock *client, struct rl_question *question)
@@ -113,9 +153,18 @@ static bool next(redlock *client, struct rl_question *question)
         return begin(client, q);
     if (question->op != q->op) {
         question->op = q->op;
+        question->error = plan_set(client, &q->pending);
+        if (!question->error)
+            return true;
+    } else {
+        conclude(client, q);
+    }
+    if (!question->error && q->pending) {
+        q->pending = false;
+        rl_sets_put_in_force(&client->engine);
         return true;
     }
-    conclude(client, q);
+    fill_report(client, q);
     return false;
 }
 
@@ -149,6 +198,14 @@ static void free_query(struct rl_question *question)
 }
 
 static const struct rl_question_kind query_kind = {
+    .turn = RL_TURN_QUERY,
+    .next = next,
+    .tell = tell,
+    .free = free_query,
+};
+
+static const struct rl_question_kind admission_kind = {
+    .turn = RL_TURN_ADMISSION,
     .next = next,
     .tell = tell,
     .free = free_query,
@@ -165,7 +222,7 @@ static struct query *new_query(enum rl_op op, const char *name, size_t name_size
         rl_detail(REDLOCK_NOMEM, "out of memory");
         return NULL;
     }
-    q->question.kind = &query_kind;
+    q->question.kind = op == RL_OP_ADMIT ? &admission_kind : &query_kind;
     if (asker)
         q->question.asker = *asker;
     q->op = op;

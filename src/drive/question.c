@@ -12,12 +12,16 @@
 #include "engine/survey.h"
 #include "io/clock.h"
 
-static const uint32_t turns_max[2] = {REDLOCK_QUESTIONS_SENT, REDLOCK_SEARCHES_SENT};
+static const uint32_t turns_max[RL_TURN_KINDS] = {
+    [RL_TURN_QUERY] = REDLOCK_QUESTIONS_SENT,
+    [RL_TURN_SEARCH] = REDLOCK_SEARCHES_SENT,
+    [RL_TURN_ADMISSION] = 1,
+};
 
 void rl_questions_init(redlock *client)
 {
-    TAILQ_INIT(&client->questions.waiting[0]);
-    TAILQ_INIT(&client->questions.waiting[1]);
+    for (int i = 0; i < RL_TURN_KINDS; i++)
+        TAILQ_INIT(&client->questions.waiting[i]);
     TAILQ_INIT(&client->questions.asked);
     TAILQ_INIT(&client->questions.finished);
 }
@@ -42,7 +46,7 @@ static bool has_turn(const redlock *client, const struct rl_question *q)
 static void leave(redlock *client, struct rl_question *q)
 {
     if (has_turn(client, q))
-        client->questions.turn_count[q->kind->is_search]--;
+        client->questions.turn_count[q->kind->turn]--;
     client->questions.count--;
     move_to(q, NULL);
 }
@@ -99,7 +103,7 @@ static void go_on(redlock *client, struct rl_question *q)
 
 static void take_turn(redlock *client, struct rl_question *q)
 {
-    client->questions.turn_count[q->kind->is_search]++;
+    client->questions.turn_count[q->kind->turn]++;
     move_to(q, &client->questions.asked);
 }
 
@@ -108,7 +112,7 @@ static void give_turns(redlock *client)
 {
     struct rl_questions *questions = &client->questions;
 
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < RL_TURN_KINDS; i++) {
         struct rl_question *q;
 
         while (questions->turn_count[i] < turns_max[i] &&
@@ -135,7 +139,7 @@ void rl_question_hear(redlock *client, redlock_lock *lock, int error)
 static void add(redlock *client, struct rl_question *q)
 {
     client->questions.count++;
-    move_to(q, &client->questions.waiting[q->kind->is_search]);
+    move_to(q, &client->questions.waiting[q->kind->turn]);
     give_turns(client);
 }
 
@@ -233,14 +237,16 @@ static void tell(redlock *client, struct rl_question *q)
 int rl_questions_tell(redlock *client)
 {
     struct rl_questions *questions = &client->questions;
+    uint32_t left = 0;
     int count = 0;
 
     /*
      * No more than had their turn when this began: a callback that asks again, of nodes that are all
      * down, has the answer at once, and would keep the driver here for ever.
      */
-    for (uint32_t left = questions->turn_count[0] + questions->turn_count[1];
-         left > 0 && rl_questions_have_news(questions); left--) {
+    for (int i = 0; i < RL_TURN_KINDS; i++)
+        left += questions->turn_count[i];
+    for (; left > 0 && rl_questions_have_news(questions); left--) {
         tell(client, TAILQ_FIRST(&questions->finished));
         give_turns(client);
         count++;
@@ -273,10 +279,10 @@ static int forget_in(redlock *client, struct rl_question_list *list, const void 
 static int forget_all(redlock *client, const void *key, bool all)
 {
     struct rl_questions *questions = &client->questions;
-    int count = forget_in(client, &questions->waiting[0], key, all);
+    int count = forget_in(client, &questions->asked, key, all);
 
-    count += forget_in(client, &questions->waiting[1], key, all);
-    count += forget_in(client, &questions->asked, key, all);
+    for (int i = 0; i < RL_TURN_KINDS; i++)
+        count += forget_in(client, &questions->waiting[i], key, all);
     return count + forget_in(client, &questions->finished, key, all);
 }
 
@@ -299,22 +305,24 @@ int rl_client_forget(redlock *client, const void *key)
     return count;
 }
 
+static void cancel_in(redlock *client, const struct rl_question_list *list)
+{
+    struct rl_question *q;
+
+    while ((q = TAILQ_FIRST(list)) != NULL) {
+        if (!has_turn(client, q))
+            take_turn(client, q);
+        q->error = rl_detail(REDLOCK_CANCELED, "the client has been closed");
+        finish(client, q);
+    }
+}
+
 void rl_questions_cancel(redlock *client)
 {
-    struct rl_questions *questions = &client->questions;
-    struct rl_question_list *lists[] = {&questions->asked, &questions->waiting[0],
-                                        &questions->waiting[1]};
-
-    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
-        struct rl_question *q;
-
-        while ((q = TAILQ_FIRST(lists[i])) != NULL) {
-            if (!has_turn(client, q))
-                take_turn(client, q);
-            q->error = rl_detail(REDLOCK_CANCELED, "the client has been closed");
-            finish(client, q);
-        }
-    }
+    /* What waits takes its turn, and so joins those that were asked. */
+    for (int i = 0; i < RL_TURN_KINDS; i++)
+        cancel_in(client, &client->questions.waiting[i]);
+    cancel_in(client, &client->questions.asked);
 }
 
 void rl_questions_drop(redlock *client)

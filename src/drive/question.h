@@ -36,8 +36,16 @@ struct rl_asker {
     bool (*forgotten)(void *data);
 };
 
+/* Which questions wait for each other's turns. */
+enum rl_turn_kind {
+    RL_TURN_QUERY,
+    RL_TURN_SEARCH, /* of many steps: few are asked at a time */
+    RL_TURN_ADMISSION, /* one at a time: the engine has one plan of what to write (engine/sets.h) */
+    RL_TURN_KINDS,
+};
+
 struct rl_question_kind {
-    bool is_search; /* of many steps: few are asked at a time */
+    enum rl_turn_kind turn;
     /*
      * With the mutex: at first without a lock, then after each survey, whose error is q->error. Sets
      * lock, op and survey of what to ask; false: it is over, q->error is the outcome, and an error
@@ -66,12 +74,12 @@ struct rl_question {
 
 /* The questions of a client. */
 struct rl_questions {
-    struct rl_question_list waiting[2]; /* those that are searches: the second */
+    struct rl_question_list waiting[RL_TURN_KINDS];
     struct rl_question_list asked;
-    struct rl_question_list finished; /* to be told by the driver */
-    uint32_t count;                   /* in all lists */
-    uint32_t turn_count[2];           /* asked or finished, not yet told */
-    bool is_telling;                  /* `done` of a question with this key runs: */
+    struct rl_question_list finished;   /* to be told by the driver */
+    uint32_t count;                     /* in all lists */
+    uint32_t turn_count[RL_TURN_KINDS]; /* asked or finished, not yet told */
+    bool is_telling;                    /* `done` of a question with this key runs: */
     const void *telling;
 };
 

@@ -307,6 +307,21 @@ CASE(many_lists, "Lists that are started together are all answered, a few at a t
     redlock_close(r);
 }
 
+CASE(many_admissions, "Admissions that are started together are carried out one after another.")
+{
+    struct cluster c;
+    struct told t[5] = {0};
+    redlock *r = client_start(&c, 3, 0);
+    for (int i = 0; i < 5; i++)
+        CHECK_OK(redlock_start_admit(r, note, &t[i]));
+    for (int i = 0; i < 5; i++) {
+        await(r, 0, is_told, &t[i]);
+        CHECK_OK(t[i].error);
+    }
+    client_unlock(client_lock(r, "x", 10000)); /* so they are one set (G8) */
+    redlock_close(r);
+}
+
 /* ---- from callbacks ---- */
 
 static void then_audit(int error, const redlock_answer *answer, void *data)
