@@ -7,8 +7,8 @@
 # with its fuzzer, which is for `fuzz`, and the model checker, which is for `proof`; `plots` is what
 # draws the results of benchmarks, `peers` what other lock clients run with and are watched by. Does
 # nothing, quickly and without the network, when all is there. What is missing is installed with
-# apt-get, as root or through sudo; on other systems, and without the rights, the exact command is
-# printed and the status is 1.
+# apt-get, as root or through sudo, after a line that says so; on other systems, without the rights
+# and with REDLOCK_NO_INSTALL set, the exact command is printed and the status is 1.
 set -eu
 
 have() { command -v "$1" >/dev/null 2>&1; }
@@ -68,6 +68,7 @@ check_test() {
     check_bench
     have openssl || miss openssl
     have jq || miss jq
+    have python3 || miss python3
     have c++ || miss c++
     have clang-format || have clang-format-14 || miss clang-format
     have_header hiredis/hiredis.h || miss hiredis-dev
@@ -219,7 +220,7 @@ elif have sudo && { sudo -n true 2>/dev/null || [ -t 0 ]; }; then
 else
     rights=no
 fi
-if ! have apt-get || [ $rights = no ]; then
+if ! have apt-get || [ $rights = no ] || [ -n "${REDLOCK_NO_INSTALL:-}" ]; then
     echo "deps: missing:$missing. As root, run:" >&2
     echo "    $install" >&2
     exit 1
@@ -250,7 +251,8 @@ apt() {
     $root env DEBIAN_FRONTEND=noninteractive apt-get -q "$@"
 }
 
-echo "deps: installing $wanted"
+echo "deps: missing:$missing. Installing packages with ${root:+$root }apt-get: $wanted"
+echo "deps: (to do that yourself: Ctrl-C, and REDLOCK_NO_INSTALL=1 prints the command)"
 case " $wanted " in
 *" redis-server "*)
     if [ ! -e "$policy" ]; then

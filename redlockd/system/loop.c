@@ -11,6 +11,7 @@
 #define NO_SLOT UINT32_MAX
 #define SLOTS_FIRST 64
 /* Above every tag that the reactor uses itself. */
+#define UNARMED_WAIT_MS 10
 #define TAG_FIRST 0x1000u
 #define PASSES_MAX 4
 
@@ -93,10 +94,8 @@ static void dispatch(struct loop *loop, const struct epoll_event *event)
     uint32_t tag = event->data.u32;
     struct loop_source *source;
 
-    if (tag == RL_REACTOR_TIMER) {
-        rl_reactor_fired(&loop->reactor);
-        return;
-    }
+    if (tag == RL_REACTOR_TIMER)
+        loop->reactor.armed_ns = RL_NEVER_NS;
     if (tag < TAG_FIRST)
         return;
     source = loop->slots[tag - TAG_FIRST].source;
@@ -162,7 +161,9 @@ void loop_turn(struct loop *loop, int timeout_ms)
         timeout_ms = 0;
     } else if (next_ns != RL_NEVER_NS) {
         rl_reactor_arm(&loop->reactor, next_ns);
-        timeout_ms = rl_reactor_patience_ms(&loop->reactor, timeout_ms);
+        /* Nothing would end the wait for a deadline: look at the clock instead. */
+        if (loop->reactor.unarmed && (timeout_ms < 0 || timeout_ms > UNARMED_WAIT_MS))
+            timeout_ms = UNARMED_WAIT_MS;
     }
     count = rl_reactor_wait(&loop->reactor, events, timeout_ms);
     for (int i = 0; i < count; i++)
