@@ -16,9 +16,9 @@
 #include "ui/text.h"
 
 static const struct command *const commands[] = {
-    &command_run,  &command_lock,  &command_extend, &command_unlock, &command_status,
-    &command_list, &command_break, &command_top,    &command_nodes,  &command_doctor,
-    &command_init, &command_bench, &command_dev,
+    &command_run,    &command_hold, &command_lock,  &command_extend, &command_unlock,
+    &command_status, &command_list, &command_break, &command_top,    &command_nodes,
+    &command_doctor, &command_init, &command_bench, &command_dev,
 };
 #define COMMANDS (sizeof commands / sizeof commands[0])
 
@@ -152,7 +152,7 @@ int main(int argc, char **argv)
     if (leading < 0)
         return -leading;
     if (argc - leading < 2)
-        return message_usage("a subcommand is missing; `redlock help` lists them");
+        return message_usage("a subcommand is missing: `redlock help` lists them");
     const char *name = argv[1];
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
         return overview();

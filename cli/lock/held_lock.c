@@ -144,6 +144,7 @@ static int wait_for_lock(struct held_lock *h, struct waiting *w)
         {.fd = redlock_fd(h->client), .events = POLLIN},
         {.fd = w->signal_fd, .events = POLLIN},
         {.fd = w->timer_fd, .events = POLLIN},
+        {.fd = h->watch ? h->watch->fd : -1, .events = POLLIN},
     };
     while (h->pending) {
         int error = redlock_process(h->client, 0);
@@ -156,8 +157,12 @@ static int wait_for_lock(struct held_lock *h, struct waiting *w)
         if (!h->pending)
             break;
         timer_set(w->timer_fd, next_due_ns(w));
-        if (poll(watched, 3, -1) < 0 && errno != EINTR)
+        if (poll(watched, 4, -1) < 0 && errno != EINTR)
             return not_started(h, REDLOCK_SYSTEM);
+        if (h->watch && h->watch->is_over(h->watch->data)) {
+            watched[3].fd = -1;
+            redlock_cancel(h->lock);
+        }
         if (watched[1].revents)
             on_signals(h, w);
         if (watched[2].revents)
