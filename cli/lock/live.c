@@ -93,6 +93,24 @@ static void add_holders(const struct live *l, char line[LIVE_LINE_MAX], int64_t 
     add(line, "%s", text);
 }
 
+/* What the nodes said when they refused us: less than a question tells, and free. */
+static void add_blocker(const struct live *l, char line[LIVE_LINE_MAX], const char *before,
+                        struct holders_style style)
+{
+    redlock_report report = {.size = sizeof report};
+    char text[HOLDERS_TEXT_MAX];
+    if (redlock_lock_report(l->lock, &report) != REDLOCK_OK || !report.holder.value[0])
+        return;
+    struct lock_brief brief = {.held = true,
+                               .kind = -1,
+                               .left_ms = report.holder.ttl_ms,
+                               .holder = &report.holder,
+                               .shown_holders = 1};
+    style.brief = true;
+    holders_text(text, &brief, style);
+    add(line, "%s%s", before, text);
+}
+
 static void describe(struct live *l, char line[LIVE_LINE_MAX], int64_t now_ns,
                      struct holders_style style)
 {
@@ -112,6 +130,8 @@ static void describe(struct live *l, char line[LIVE_LINE_MAX], int64_t now_ns,
     } else if (l->known) {
         add(line, "%s", before);
         add_holders(l, line, now_ns, style);
+    } else if (!l->asked) {
+        add_blocker(l, line, before, style);
     }
 }
 
