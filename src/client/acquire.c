@@ -15,7 +15,7 @@
 #include "io/clock.h"
 
 /* An acquisition that was asked for. The names and the request are the caller's. */
-struct acquisition {
+struct wanted {
     const struct rl_names *names;
     int64_t ttl_ms;
     const redlock_request *request;
@@ -32,7 +32,7 @@ static int64_t wait_deadline_ns(int64_t wait_ms)
 }
 
 /* The mutex is held; the request has been read. NULL: out of memory. */
-static redlock_lock *start_acquire(redlock *client, const struct acquisition *wanted)
+static redlock_lock *start_acquire(redlock *client, const struct wanted *wanted)
 {
     const redlock_request *request = wanted->request;
     struct rl_lock_terms terms = {
@@ -89,7 +89,7 @@ static void give_back(redlock *client, redlock_lock *lock)
         return;
     }
     rl_turn(client, 0);
-    rl_hand_over(client);
+    rl_stop_driving(client);
 }
 
 /*
@@ -97,7 +97,7 @@ static void give_back(redlock *client, redlock_lock *lock)
  * nothing but a look at the clock, the last before the caller has its lock (A9).
  */
 static int end_acquire(redlock *client, redlock_lock *lock, int error,
-                       const struct acquisition *wanted, redlock_lock **out)
+                       const struct wanted *wanted, redlock_lock **out)
 {
     const redlock_request *request = wanted->request;
     bool granted = error == REDLOCK_OK;
@@ -127,7 +127,7 @@ static int end_acquire(redlock *client, redlock_lock *lock, int error,
 
 struct acquire_call {
     struct rl_call call; /* first */
-    const struct acquisition *wanted;
+    const struct wanted *wanted;
     redlock_lock *lock;
 };
 
@@ -147,7 +147,7 @@ static void carry_out_acquire(redlock *client, struct rl_order *order)
 }
 
 /* About a call that made no handle. */
-static int explain_no_handle(const struct acquisition *wanted, int error)
+static int explain_no_handle(const struct wanted *wanted, int error)
 {
     if (error == REDLOCK_CANCELED)
         return rl_detail(error, "the client has been closed");
@@ -157,7 +157,7 @@ static int explain_no_handle(const struct acquisition *wanted, int error)
 }
 
 /* What only the calling thread can do for its order. */
-static int prepare(struct acquisition *wanted)
+static int prepare(struct wanted *wanted)
 {
     wanted->wait_deadline_ns = wait_deadline_ns(wanted->request->wait_ms);
     if (!(wanted->request->flags & REDLOCK_BOUND))
@@ -171,7 +171,7 @@ int rl_client_acquire(redlock *client, const char *name, int64_t ttl_ms,
 {
     struct rl_names names;
     redlock_request r;
-    struct acquisition wanted = {.names = &names, .ttl_ms = ttl_ms, .request = &r};
+    struct wanted wanted = {.names = &names, .ttl_ms = ttl_ms, .request = &r};
     struct acquire_call a = {.call.order.carry_out = carry_out_acquire, .wanted = &wanted};
     int error = rl_client_check(client);
 
@@ -196,7 +196,7 @@ int rl_client_start(redlock *client, const char *name, int64_t ttl_ms,
 {
     struct rl_names names;
     redlock_request r;
-    struct acquisition wanted = {.names = &names, .ttl_ms = ttl_ms, .request = &r};
+    struct wanted wanted = {.names = &names, .ttl_ms = ttl_ms, .request = &r};
     struct acquire_call a = {.call.order.carry_out = carry_out_acquire, .wanted = &wanted};
     int error = rl_client_check(client);
 

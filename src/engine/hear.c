@@ -128,8 +128,8 @@ static bool repeat_with_text(struct rl_engine *engine, uint8_t node,
 }
 
 /*
- * Of an error: a server whose memory is used up refuses every SET, also one that only renews. The script
- * renews without new memory: from now on this connection uses that.
+ * Of an error: a server whose memory is used up refuses every SET, also one that only renews.
+ * The script renews without new memory: from now on this connection uses that.
  */
 static bool wants_script(struct rl_session *session, const struct rl_pending *request,
                          const struct rl_reply *reply)
