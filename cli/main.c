@@ -38,8 +38,8 @@ static int overview(void)
         printf("  %-8s %s\n", commands[i]->name, commands[i]->summary);
     printf("  %-8s %s\n", "help", "explain a subcommand: redlock help run");
     printf("  %-8s %s\n", "version", "print the version");
-    printf("\nExample, one of many machines makes the report:\n"
-           "  redlock run -n nightly-report -- make report\n\n"
+    printf("\nExample, from cron on many machines, one of them makes the report:\n"
+           "  redlock run -n --skip-ok --every 23h nightly -- make report\n\n"
            "No servers at hand? Try it with five of your own:\n"
            "  redlock dev -- sh -c 'redlock run demo -- echo locked; redlock nodes'\n\n"
            "Options that all subcommands share, --nodes or --json for instance, may stand\n"

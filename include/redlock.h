@@ -6,14 +6,15 @@
  *
  *     redlock *r;
  *     redlock_lock *lock;
- *     if (redlock_open(NULL, &r) == REDLOCK_OK) { // nodes as configured for the command
- *         if (redlock_acquire(r, "nightly-report", 30000, NULL, &lock) == REDLOCK_OK) {
- *             ... work that ends within redlock_remaining_ms(lock) ...
- *             redlock_release(lock);
- *             redlock_lock_free(lock);
- *         }
- *         redlock_close(r);
+ *     if (redlock_open(NULL, &r) != REDLOCK_OK || // nodes as configured for the command
+ *         redlock_acquire(r, "nightly-report", 30000, NULL, &lock) != REDLOCK_OK) {
+ *         fprintf(stderr, "%s\n", redlock_detail());
+ *         exit(EXIT_FAILURE);
  *     }
+ *     ... work that ends within redlock_remaining_ms(lock) ...
+ *     redlock_release(lock);
+ *     redlock_lock_free(lock);
+ *     redlock_close(r);
  *
  * Conventions, true of every call:
  *
@@ -143,7 +144,8 @@ REDLOCK_API const char *redlock_vote_text(int vote);
 typedef struct redlock_node_report {
     char address[REDLOCK_ADDRESS_MAX];  /* host:port, [ipv6]:port or path; never credentials */
     int32_t vote;                       /* enum redlock_vote */
-    int32_t rtt_us;                     /* time to this node's answer; -1 without one */
+    int32_t rtt_us;                     /* time to this node's answer; -1 without one. TIMEDOUT:
+                                           what its answers take, if they are known to come late */
     int64_t key_ttl_ms;                 /* remaining life of the key where asked; -1 unknown */
     char holder[REDLOCK_VALUE_MAX + 1]; /* redlock_query(): the value found; else empty */
     char text[REDLOCK_TEXT_MAX];        /* the server's or system's words; may be empty */
@@ -581,7 +583,7 @@ typedef struct redlock_node_info {
     uint32_t connects;           /* connections made so far */
     uint32_t pending;            /* requests without an answer */
     char version[32];            /* "redis 7.0.15", "valkey 8.1.1"; empty: unknown */
-    char text[REDLOCK_TEXT_MAX]; /* why it is down or in quarantine; else empty */
+    char text[REDLOCK_TEXT_MAX]; /* why it is down, late or in quarantine; else empty */
     int32_t quarantined;         /* 1: its grants are not counted */
     int64_t quarantine_ms;   /* until it may vote, if nothing happens; -1: not by itself, or it
                               may already */

@@ -35,6 +35,9 @@ static int report_not_acquired(struct run *r, int error, int signal)
 /* What became of the lock and of the command when the lock ended too early. */
 static const char *describe_loss(const struct supervision *w)
 {
+    if (w->survived && w->overtime)
+        return "the command ran for longer than --max-hold allows, and some of what it has started "
+               "could not be killed; the lock was given back";
     if (w->survived)
         return "the lock was lost, and some of what the command has started could not be killed";
     if (w->on_lost == ON_LOST_IGNORE)
@@ -62,6 +65,7 @@ static void fill_gaps(redlock_report *report, const redlock_report *failed_renew
 
 static int report_lost(struct run *r, int error, const char *text)
 {
+    r->ended = !r->supervision.survived;
     struct failure f = {
         .name = r->terms.name[0],
         .error = error,
@@ -72,6 +76,25 @@ static int report_lost(struct run *r, int error, const char *text)
                       : NULL,
         .report = &r->held.report,
     };
+    return report_failure(&r->settings, &f);
+}
+
+/* The lock was there to the end, and has been given back. */
+static int report_overtime(struct run *r)
+{
+    const struct supervision *w = &r->supervision;
+    char text[160], limit[TEXT_TIME_MAX];
+    text_time(limit, r->max_hold_ms);
+    snprintf(text, sizeof text, "the command ran for longer than %s (--max-hold), and was %s",
+             limit, w->killed && !w->obeyed ? "killed" : "stopped");
+    struct failure f = {
+        .name = r->terms.name[0],
+        .error = REDLOCK_EXPIRED,
+        .status = EXIT_LOST,
+        .text = w->survived ? describe_loss(w) : text,
+        .advice = "check what it has done so far; --max-hold says how long it may run",
+    };
+    r->ended = !w->survived;
     return report_failure(&r->settings, &f);
 }
 
@@ -92,6 +115,10 @@ static bool is_taken(struct run *r)
 static int finish(struct run *r)
 {
     const struct supervision *w = &r->supervision;
+    if (w->overtime && !r->held.lost) {
+        held_lock_release(&r->held);
+        return report_overtime(r);
+    }
     bool lost = r->held.lost || w->terminated;
     int lost_error = r->held.lost ? r->held.lost_error : REDLOCK_NOQUORUM;
     /* What the failed renewal met says more than the release to come. */
@@ -125,6 +152,7 @@ static int finish(struct run *r)
 static int report_too_late(struct run *r)
 {
     int error = r->held.lost ? r->held.lost_error : REDLOCK_LOST;
+    period_undo(&r->period);
     held_lock_release(&r->held);
     return report_lost(r, error,
                        "too little was left of the lock when the command could be started; it "
@@ -137,6 +165,7 @@ static int report_not_run(struct run *r)
     int error = r->supervision.child.start_error;
     if (error == ETIME)
         return report_too_late(r);
+    period_undo(&r->period);
     held_lock_release(&r->held);
     return child_explain(r->command[0], error);
 }
@@ -152,7 +181,10 @@ static bool set_number(const char *variable, int64_t number)
 static int set_environment(const struct run *r)
 {
     const redlock_lock *lock = r->held.lock;
-    if (!set_number("REDLOCK_FENCE", redlock_fence(lock)) ||
+    /* What this run added the last time is not held around it. */
+    bool found = r->held_around ? setenv("REDLOCK_HELD", r->held_around, 1) == 0
+                                : unsetenv("REDLOCK_HELD") == 0;
+    if (!found || !set_number("REDLOCK_FENCE", redlock_fence(lock)) ||
         !set_number("REDLOCK_SLOT", redlock_slot(lock)) ||
         !set_number("REDLOCK_DEADLINE", redlock_deadline_ns(lock)) ||
         setenv("REDLOCK_VALUE", redlock_value(lock), 1) != 0 ||
@@ -163,31 +195,51 @@ static int set_environment(const struct run *r)
     return 0;
 }
 
+/* The lock was granted, but it has run within the period, or that it runs could not be recorded. */
+static int report_not_recorded(struct run *r, int error)
+{
+    if (error == REDLOCK_LOST)
+        return report_too_late(r);
+    held_lock_release(&r->held);
+    if (error == REDLOCK_BUSY && r->skip_ok)
+        return 0;
+    return period_report(&r->period, &r->settings, r->terms.name[0], error,
+                         (int)r->busy_status);
+}
+
 /* The lock is held; the caller releases it if it still is on return. */
 static int run_held(struct run *r)
 {
     struct supervision *w = &r->supervision;
     w->held = &r->held;
     w->name = r->terms.name[0];
-    w->hold_until_ns = timer_now_ns() + r->min_hold_ms * NS_PER_MS;
+    int64_t now_ns = timer_now_ns();
+    w->hold_until_ns = now_ns + r->min_hold_ms * NS_PER_MS;
+    w->end_ns = r->max_hold_ms ? now_ns + r->max_hold_ms * NS_PER_MS : 0;
     if (r->settings.verbose) {
         char shown[TERMS_TEXT_MAX];
         terms_text(&r->terms, shown);
         message_line("%s: locked", shown);
         report_table(&r->held.report, errors_stream());
     }
+    int error = period_begin(&r->period, &r->held);
+    if (error != REDLOCK_OK)
+        return report_not_recorded(r, error);
     /* The process may have been stopped since the grant: look before the fork, and the child looks
      * again before it executes the command. */
     int64_t margin_ms = supervise_start_margin_ms(w);
     if (!held_lock_freshen(&r->held, margin_ms))
         return report_too_late(r);
     int status = set_environment(r);
-    if (status)
+    if (status) {
+        period_undo(&r->period);
         return status;
+    }
     process_tree_adopt_orphans();
-    int error = child_fork(&w->child, r->command,
-                           redlock_deadline_ns(r->held.lock) - margin_ms * NS_PER_MS);
+    error = child_fork(&w->child, r->command,
+                       redlock_deadline_ns(r->held.lock) - margin_ms * NS_PER_MS);
     if (error) {
+        period_undo(&r->period);
         held_lock_release(&r->held);
         return child_explain(r->command[0], error);
     }
@@ -202,15 +254,51 @@ static int run_held(struct run *r)
 static int acquire_and_run(struct run *r)
 {
     int signal = 0;
+    int error = held_lock_acquire(&r->held, &r->settings, &r->terms, REDLOCK_RENEW,
+                                  r->supervision.signal_fd, &signal);
+    return error == REDLOCK_OK ? run_held(r) : report_not_acquired(r, error, signal);
+}
+
+/* The next round begins as the first did, on the connections that there are. */
+static void begin_anew(struct run *r)
+{
+    struct supervision *w = &r->supervision;
+    redlock_lock_free(r->held.lock);
+    r->held = (struct held_lock){.client = r->held.client};
+    r->ended = false;
+    child_close(&w->child);
+    *w = (struct supervision){
+        .signal_fd = w->signal_fd,
+        .timer_fd = w->timer_fd,
+        .on_lost = w->on_lost,
+        .signal = w->signal,
+        .grace_ms = w->grace_ms,
+        .kill_margin_ms = w->kill_margin_ms,
+    };
+    child_prepare(&w->child, -1, r->reaper_fd);
+}
+
+static int run_rounds(struct run *r)
+{
     /* Before there are connections that it would inherit. */
     r->reaper_fd = reaper_start();
     child_prepare(&r->supervision.child, -1, r->reaper_fd);
     int status = client_open(&r->settings, &r->held.client);
+    if (status == 0)
+        status = period_open(&r->period, &r->settings, r->terms.name[0]);
     if (status)
         return status;
-    int error = held_lock_acquire(&r->held, &r->settings, &r->terms, REDLOCK_RENEW,
-                                  r->supervision.signal_fd, &signal);
-    return error == REDLOCK_OK ? run_held(r) : report_not_acquired(r, error, signal);
+    if (period_look(&r->period) == REDLOCK_BUSY)
+        return r->skip_ok ? 0
+                          : period_report(&r->period, &r->settings, r->terms.name[0],
+                                          REDLOCK_BUSY, (int)r->busy_status);
+    status = acquire_and_run(r);
+    while (r->again && r->ended && !r->supervision.asked_to_end) {
+        message_warn("waiting for the lock again (--again)");
+        begin_anew(r);
+        status = acquire_and_run(r);
+    }
+    return status;
 }
 
 static int run_main(const struct command *command, int argc, char **argv)
@@ -219,6 +307,8 @@ static int run_main(const struct command *command, int argc, char **argv)
                     .supervision = {.signal_fd = -1,
                                     .timer_fd = -1,
                                     .child = {.tty_fd = -1, .outcome_fd = -1}}};
+    char *held_around = getenv("REDLOCK_HELD") ? strdup(getenv("REDLOCK_HELD")) : NULL;
+    r.held_around = held_around;
     int status = run_read(&r, command, argc, argv);
     if (status)
         goto cleanup;
@@ -226,10 +316,12 @@ static int run_main(const struct command *command, int argc, char **argv)
     r.supervision.timer_fd = timer_open();
     status = r.supervision.signal_fd < 0 || r.supervision.timer_fd < 0
                  ? message_fail(EXIT_INTERNAL, "cannot wait for signals: %s", strerror(errno))
-                 : acquire_and_run(&r);
+                 : run_rounds(&r);
 cleanup:
     child_close(&r.supervision.child);
     held_lock_close(&r.held);
+    period_close(&r.period);
+    free(held_around);
     settings_free(&r.settings);
     if (r.reaper_fd >= 0)
         close(r.reaper_fd);
@@ -266,7 +358,7 @@ const struct command command_run = {
         "64 and 78 for a wrong command line or configuration, 77 when the nodes refuse the "
         "credentials, 126 or 127 when COMMAND cannot be run.\n",
     .examples = "redlock run backup -- /usr/local/bin/backup --all\n"
-                "redlock run -n --skip-ok --min-hold 30s nightly -- make report   # from cron\n"
+                "redlock run -n --skip-ok --every 23h nightly -- make report   # from cron\n"
                 "redlock run -t 30s --on-lost INT --grace 8s import -- ./import.sh\n"
                 "redlock run --shared index -- ./search        # many readers, or one writer\n"
                 "redlock run --slots 2 gpu -- sh -c './train --gpu $REDLOCK_SLOT'\n"

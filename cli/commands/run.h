@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "lock/held_lock.h"
+#include "lock/period.h"
 #include "lock/terms.h"
 #include "run/supervise.h"
 #include "settings/command.h"
@@ -18,8 +19,13 @@ struct run {
     long busy_status;
     bool skip_ok;
     bool hide_settings; /* the command does not get the nodes and the password */
+    bool again;         /* after a loss the lock is waited for, and the command run, anew */
+    bool ended;         /* the lock ended under the command, or before it could be started */
     int64_t min_hold_ms;
-    int reaper_fd; /* -1: none */
+    int64_t max_hold_ms; /* 0: no limit */
+    struct period period;
+    const char *held_around; /* REDLOCK_HELD as it was found; NULL: it was not set */
+    int reaper_fd;           /* -1: none */
     struct held_lock held;
     struct supervision supervision;
 };

@@ -13,6 +13,9 @@ enum {
     OPTION_BUSY_STATUS = OPTION_OWN,
     OPTION_SKIP_OK,
     OPTION_MIN_HOLD,
+    OPTION_MAX_HOLD,
+    OPTION_EVERY,
+    OPTION_AGAIN,
     OPTION_GRACE,
     OPTION_ON_LOST,
     OPTION_NO_FENCE,
@@ -29,7 +32,10 @@ const struct cli_option run_options[] = {
     {OPTION_BUSY_STATUS, 'E', "busy-status", "N",
      "exit status when it is held by another (75)"},
     {OPTION_SKIP_OK, 0, "skip-ok", NULL, "exit with 0 when it is held by another"},
+    {OPTION_EVERY, 0, "every", "TIME", "start it at most once in this time, up to 1d"},
     {OPTION_MIN_HOLD, 0, "min-hold", "TIME", "keep the lock at least this long"},
+    {OPTION_MAX_HOLD, 0, "max-hold", "TIME", "stop the command after this time, with 76"},
+    {OPTION_AGAIN, 0, "again", NULL, "after a loss, wait for the lock and run it anew"},
     {OPTION_ON_LOST, 0, "on-lost", "WHAT", "term, kill, ignore or a signal, if not renewed"},
     {OPTION_GRACE, 0, "grace", "TIME", "TERM this long before the end (TTL/3, at most 5s)"},
     {OPTION_NO_FENCE, 0, "no-fence", NULL, "no fencing token: cheaper for the servers"},
@@ -146,8 +152,15 @@ static int take(void *data, struct args *a, int id, const char *value)
     case OPTION_NO_ENV:
         r->hide_settings = true;
         return 0;
+    case OPTION_AGAIN:
+        r->again = true;
+        return 0;
+    case OPTION_EVERY:
+        return read_time("every", value, &r->period.period_ms);
     case OPTION_MIN_HOLD:
         return read_time("min-hold", value, &r->min_hold_ms);
+    case OPTION_MAX_HOLD:
+        return read_time("max-hold", value, &r->max_hold_ms);
     case OPTION_GRACE:
         return read_time("grace", value, &r->supervision.grace_ms);
     case OPTION_ON_LOST:
@@ -155,6 +168,32 @@ static int take(void *data, struct args *a, int id, const char *value)
     default:
         return terms_option(&r->terms, id, value);
     }
+}
+
+/* What the options that say when the command runs, and for how long, mean together. */
+static int check_times(const struct run *r)
+{
+    const struct terms *t = &r->terms;
+    int64_t period_ms = r->period.period_ms;
+    if (period_ms && (period_ms < PERIOD_MIN_MS || period_ms > PERIOD_MAX_MS))
+        return message_usage("--every takes a time from 1s to 1d");
+    if (period_ms && (t->shared || t->slots || t->name_count > 1))
+        return message_usage("--every goes with one exclusive lock: leave out %s",
+                             t->shared  ? "--shared"
+                             : t->slots ? "--slots"
+                                        : "all names but one");
+    if (r->max_hold_ms && r->max_hold_ms < r->min_hold_ms)
+        return message_usage("--max-hold is shorter than --min-hold");
+    if (r->supervision.on_lost == ON_LOST_IGNORE && (r->max_hold_ms || r->again))
+        return message_usage("--on-lost ignore lets the command run on, and %s ends it; leave "
+                             "one of them out",
+                             r->again ? "--again" : "--max-hold");
+    if (r->again && period_ms)
+        return message_usage("--again and --every exclude each other; leave one of them out");
+    if (r->again && r->settings.wait_ms == 0)
+        return message_usage(
+            "--again waits for the lock: leave -n out, or wait for a while (-w)");
+    return 0;
 }
 
 static int check_options(struct run *r)
@@ -169,6 +208,9 @@ static int check_options(struct run *r)
         status = settings_check_ttl(&r->settings);
     if (status == 0)
         status = terms_complete(&r->terms, true);
+    if (status)
+        return status;
+    status = check_times(r);
     if (status)
         return status;
     int64_t ttl_ms = r->settings.ttl_ms;

@@ -120,6 +120,13 @@ static int64_t enforce_deadline(struct supervision *w)
     int64_t now_ns = timer_now_ns();
     if (w->on_lost == ON_LOST_IGNORE || (w->child.ended && !w->terminated))
         return TIMER_NEVER;
+    if (w->end_ns && !w->held->lost) {
+        int64_t end_kill_ns = w->end_ns + w->grace_ms * NS_PER_MS;
+        w->overtime =
+            w->overtime || (!w->terminated && now_ns >= w->end_ns && now_ns < terminate_ns);
+        terminate_ns = w->end_ns < terminate_ns ? w->end_ns : terminate_ns;
+        kill_ns = end_kill_ns < kill_ns ? end_kill_ns : kill_ns;
+    }
     if (w->on_lost == ON_LOST_KILL && terminate_ns < kill_ns)
         kill_ns = terminate_ns;
     /* Once the child itself has obeyed, what it left has had its time as well. */
@@ -130,6 +137,11 @@ static int64_t enforce_deadline(struct supervision *w)
     if (now_ns >= terminate_ns)
         terminate_child(w);
     return w->terminated || kill_ns < terminate_ns ? kill_ns : terminate_ns;
+}
+
+static bool asks_to_end(int signal)
+{
+    return signal == SIGINT || signal == SIGTERM || signal == SIGQUIT;
 }
 
 static void on_signals(struct supervision *w)
@@ -143,11 +155,13 @@ static void on_signals(struct supervision *w)
             }
             process_tree_reap(w->child.ended ? 0 : w->child.pid);
         } else if (w->child.ended) {
+            w->asked_to_end = w->asked_to_end || asks_to_end(signal);
             w->cut_short = w->cut_short || signals_is_fatal(signal);
         } else if (signal == SIGCONT) {
             enforce_deadline(w);
             child_continue(&w->child);
         } else {
+            w->asked_to_end = w->asked_to_end || asks_to_end(signal);
             child_signal(&w->child, signal);
         }
     }

@@ -29,15 +29,18 @@ struct supervision {
     int64_t grace_ms;       /* it goes out this long before the validity ends */
     int64_t kill_margin_ms; /* and KILL this long before */
     int64_t hold_until_ns;  /* the lock is kept until then, even if the child ends before */
+    int64_t end_ns;         /* the child is stopped then, with the lock held; 0: never */
+    bool overtime;          /* it was */
+    bool asked_to_end;      /* by a signal: INT, TERM or QUIT */
     bool cut_short;         /* a signal cut that short */
-    bool terminated;        /* the signal or KILL was sent because the lock was ending */
-    bool killed;            /* KILL was sent for that reason */
-    int64_t deadline_ns;    /* end of the validity, as last known; kept after the loss */
-    bool late;              /* something of the command was alive when the lock had ended */
-    bool obeyed;            /* the child itself had ended before KILL was due */
-    bool loss_announced;    /* the user knows that it has been lost */
-    int64_t give_up_ns;     /* until then KILL is repeated for what does not go away */
-    bool survived;          /* something did not */
+    bool terminated; /* the signal or KILL was sent because the lock was ending, or end_ns */
+    bool killed;     /* KILL was sent for that reason */
+    int64_t deadline_ns; /* end of the validity, as last known; kept after the loss */
+    bool late;           /* something of the command was alive when the lock had ended */
+    bool obeyed;         /* the child itself had ended before KILL was due */
+    bool loss_announced; /* the user knows that it has been lost */
+    int64_t give_up_ns;  /* until then KILL is repeated for what does not go away */
+    bool survived;       /* something did not */
 };
 
 /*

@@ -90,9 +90,7 @@ int rl_name_check(const redlock *client, const char *name, size_t *length)
 int rl_ttl_check(const redlock *client, int64_t ttl_ms)
 {
     if (ttl_ms <= 0)
-        return rl_detail(REDLOCK_INVAL,
-                         "a TTL of %lld ms is no time at all; a lock needs at "
-                         "least %d ms",
+        return rl_detail(REDLOCK_INVAL, "the TTL must be positive, not %lld ms: at least %d ms",
                          (long long)ttl_ms, REDLOCK_TTL_MIN_MS);
     if (ttl_ms < REDLOCK_TTL_MIN_MS)
         return rl_detail(REDLOCK_INVAL,

@@ -71,7 +71,7 @@ static const char *set_time(int64_t *target_ms, const char *value, int64_t most_
     if (problem)
         return problem;
     if (parsed_ms == 0)
-        return "is zero, which is too short";
+        return "must be more than zero";
     if (parsed_ms > most_ms)
         return too_much;
     if (store)

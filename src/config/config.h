@@ -17,6 +17,7 @@
 /* More than a client takes, so that a message can say how many. */
 #define RL_CONFIG_NODES_MAX (REDLOCK_QUORUMS_MAX * (REDLOCK_NODES_MAX + 1))
 #define RL_CONFIG_PATH_MAX 4096
+#define RL_CONFIG_SOURCE_MAX 448
 #define RL_CONFIG_TTL_MS 10000 /* what the command asks for unless told otherwise */
 
 /* The keys of the configuration file. */
@@ -62,6 +63,8 @@ struct rl_config {
     bool has_options;      /* the program has --nodes: messages may name it */
     redlock_warn_fn *warn; /* told which file shows a secret to others; may be NULL */
     void *warn_data;
+
+    char source[RL_CONFIG_SOURCE_MAX]; /* what named the nodes, for people */
 
     uint32_t given;  /* bit per setting that has a value */
     uint32_t closed; /* bit per setting that a stronger source has decided */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -100,13 +101,16 @@ int rl_config_load(struct rl_config *c)
 {
     char looked[RL_LOOKED_MAX] = "";
     c->closed |= c->given;
+    const char *source = c->node_count > 0 ? "--nodes" : "REDLOCK_NODES";
     int error = read_environment(c);
     if (error)
         return error;
     c->closed |= c->given;
+    bool named = c->node_count > 0;
     error = rl_config_read_file(c, looked);
     if (error)
         return error;
+    snprintf(c->source, sizeof c->source, "%s", named ? source : looked);
     /* A server that happens to run on this machine is no default: two machines would each lock
      * their own. */
     if (c->node_count == 0)

@@ -137,10 +137,11 @@ int rl_deliver_all(redlock *client)
     struct rl_handle *handle;
     int count = 0;
 
-    while ((handle = rl_engine_take_ready(&client->engine)) != NULL)
-        count += deliver(client, (redlock_lock *)handle);
+    /* First: what is granted may be acted on at once. */
     if (client->warn)
         count += rl_tell_doubts(client);
+    while ((handle = rl_engine_take_ready(&client->engine)) != NULL)
+        count += deliver(client, (redlock_lock *)handle);
     if (count > 0)
         pthread_cond_broadcast(&client->turn_cond);
     return count;

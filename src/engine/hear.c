@@ -145,20 +145,23 @@ static bool wants_script(struct rl_session *session, const struct rl_pending *re
 /* ---- from the connection ---- */
 
 /* How long the node took, for requests that are the first of their round. */
-static void note_rtt(struct rl_node *node, const struct rl_pending *request, int64_t now_ns)
+static void note_rtt(struct rl_engine *engine, struct rl_node *node,
+                     const struct rl_pending *request, int64_t now_ns)
 {
     const struct rl_claim *claim = request->subject;
     int64_t start_ns;
     int32_t rtt_us;
 
-    if (!claim->handle)
+    if (!claim->handle || request->round != claim->handle->lock.round)
         return;
     if (rl_survey_of(claim->handle))
         start_ns = rl_survey_of(claim->handle)->start_ns;
-    else if (request->op == RL_OP_ACQUIRE && request->round == claim->handle->lock.round)
+    else if (request->op == RL_OP_ACQUIRE)
         start_ns = claim->handle->lock.round_start_ns;
     else
         return;
+    if (now_ns - start_ns <= engine->policy.node_timeout_ns)
+        node->late_us = 0;
     rtt_us = rl_rtt_us(now_ns - start_ns);
     if (node->rtt_us < 0)
         node->rtt_us = rtt_us;
@@ -187,7 +190,7 @@ static void hear(struct rl_engine *engine, uint8_t node, const struct rl_pending
         rl_local_queue_note_release(engine, node, request,
                                     &(struct rl_answer){.vote = REDLOCK_VOTE_ERROR});
     } else {
-        note_rtt(&engine->node[node], request, now_ns);
+        note_rtt(engine, &engine->node[node], request, now_ns);
         if (lets_live(request))
             rl_claim_seen(claim, now_ns);
         if (!rl_vote_judge(engine, node, request, reply, now_ns, &answer))
@@ -204,6 +207,10 @@ int rl_engine_received(struct rl_engine *engine, uint8_t node, size_t size, int6
     struct rl_reply reply;
     int status;
 
+    /* At least so long: with several requests under way it was longer. */
+    if (now_ns - at->session.progress_ns > engine->policy.node_timeout_ns &&
+        rl_session_is_waiting(&at->session))
+        rl_node_note_delay(engine, node, now_ns - at->session.progress_ns);
     at->session.input_end += size;
     while ((status = rl_session_next(&at->session, &request, &reply, now_ns)) > 0) {
         if (reply.scalar.type == RL_REPLY_ERROR)

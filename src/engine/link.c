@@ -43,6 +43,11 @@ void rl_link_connecting(struct rl_link *link, int64_t now_ns)
         rl_engine_connecting(link->engine, link->node, now_ns);
 }
 
+void rl_link_reached(struct rl_link *link, int64_t round_trip_ns)
+{
+    rl_node_note_delay(link->engine, link->node, round_trip_ns);
+}
+
 void rl_link_connected(struct rl_link *link, int64_t now_ns)
 {
     link->state = RL_LINK_UP;

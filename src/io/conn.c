@@ -47,6 +47,7 @@ void rl_conn_close(struct rl_conn *conn)
     rl_resolve_free(conn->resolve);
     conn->resolve = NULL;
     conn->address = NULL;
+    conn->heard = false;
     rl_buffer_free(&conn->cipher);
     conn->state = RL_CONN_WAITING;
 }
@@ -62,11 +63,19 @@ void rl_conn_fail(struct rl_conn *conn, enum redlock_vote vote, const char *text
     rl_link_failed(&conn->link, vote, kept, now_ns);
 }
 
+const char *rl_conn_doubt(const struct rl_conn *conn)
+{
+    if (conn->heard || conn->url->is_unix || conn->state < RL_CONN_HANDSHAKE)
+        return "";
+    return conn->tls_context ? ": is it a port without TLS? use redis://"
+                             : ": is it a TLS port? use rediss://";
+}
+
 void rl_conn_fail_errno(struct rl_conn *conn, int error, int64_t now_ns)
 {
     char text[REDLOCK_TEXT_MAX];
 
-    snprintf(text, sizeof text, "%s", strerror(error));
+    snprintf(text, sizeof text, "%s%s", strerror(error), rl_conn_doubt(conn));
     rl_conn_fail(conn, error == ECONNREFUSED ? REDLOCK_VOTE_REFUSED : REDLOCK_VOTE_UNREACHABLE,
                  text, now_ns);
 }
@@ -78,9 +87,20 @@ static void transport_up(struct rl_conn *conn, int64_t now_ns)
     rl_conn_flush(conn, now_ns);
 }
 
+/* The kernel has measured the way to the node while it connected. */
+static void note_round_trip(struct rl_conn *conn)
+{
+    struct tcp_info info;
+    socklen_t size = sizeof info;
+
+    if (!conn->url->is_unix && getsockopt(conn->fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0)
+        rl_link_reached(&conn->link, (int64_t)info.tcpi_rtt * 1000);
+}
+
 static void socket_up(struct rl_conn *conn, int64_t now_ns)
 {
     rl_conn_want_write(conn, false);
+    note_round_trip(conn);
     if (!conn->tls_context) {
         transport_up(conn, now_ns);
         return;
@@ -197,8 +217,9 @@ static void give_up_connecting(struct rl_conn *conn, int64_t now_ns)
     };
     char text[REDLOCK_TEXT_MAX];
 
-    snprintf(text, sizeof text, "%s within %lld ms", what[conn->state],
-             (long long)(conn->link.connect_timeout_ns / RL_NS_PER_MS));
+    snprintf(text, sizeof text, "%s within %lld ms%s", what[conn->state],
+             (long long)(conn->link.connect_timeout_ns / RL_NS_PER_MS),
+             conn->state == RL_CONN_HANDSHAKE ? rl_conn_doubt(conn) : "");
     rl_conn_fail(conn, REDLOCK_VOTE_TIMEDOUT, text, now_ns);
 }
 

@@ -34,6 +34,7 @@ struct rl_conn {
     enum rl_conn_state state;
     int fd; /* -1: none */
     bool wants_write;
+    bool heard; /* something came back on this connection */
     struct rl_resolve *resolve;
     const struct addrinfo *address; /* the one being tried; more may follow */
     struct rl_tls *tls;
@@ -51,6 +52,9 @@ void rl_conn_ready(struct rl_conn *conn, uint32_t events, int64_t now_ns);
 
 /* Sends what the session has. */
 void rl_conn_flush(struct rl_conn *conn, int64_t now_ns);
+
+/* Behind the words for a connection that ended: what may be wrong if nothing ever came back. */
+const char *rl_conn_doubt(const struct rl_conn *conn);
 
 /* What the reactor calls it. */
 uint32_t rl_conn_tag(const struct rl_conn *conn);

@@ -16,8 +16,9 @@ cat >"$tmp/one_machine" <<'END'
 ip link set lo up
 mkdir "$1.data"
 "$2" --port 6379 --dir "$1.data" --save '' --daemonize no >"$1.log" 2>&1 &
+server=$!
 until (exec 3<>/dev/tcp/127.0.0.1/6379) 2>/dev/null; do
-    kill -0 $! || exit 1
+    kill -0 "$server" || exit 1
     read -r -t 0.05 <> <(:) || :
 done
 # The server is new, so it is vouched for: otherwise the guard, not the missing nodes, would refuse.

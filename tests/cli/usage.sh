@@ -51,7 +51,7 @@ mistake 64 '\-\-skip-ok takes no value' run --skip-ok=yes name -- true
 mistake 64 '\-n and -w contradict' run -n -w 3 name -- true
 mistake 64 '\-q and -v contradict' run -q -v name -- true
 mistake 64 'takes an exit status from 0 to 255' run -E 256 name -- true
-mistake 64 "'0' is zero" run -t 0 name -- true
+mistake 64 "'0' must be more than zero" run -t 0 name -- true
 mistake 64 "ttl: '-1' is negative" run -t -1 name -- true
 mistake 64 "'banana' is not a duration" run -t banana name -- true
 mistake 64 "'1e3' is not a duration" run -t 1e3 name -- true

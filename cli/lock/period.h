@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * At most once per period. That a name was run is recorded on the nodes as one more lock, NAME.every,
+ * which is taken under the lock NAME right before the command starts and left to expire when the
+ * period has passed. So it needs neither this process nor this machine afterwards, and no clock but
+ * those of the nodes, which count its time to live.
+ *
+ * A period may be longer than the max_ttl of the nodes. That is a bound on acquiring, because a node
+ * that forgot a lock stays in quarantine for so long; the record is acquired with the TTL of the lock
+ * and then extended. A node that restarts has forgotten the record when its quarantine ends, so the
+ * record rests on a majority that remembers, not on the guard, and its client has none.
+ */
+#ifndef CLI_PERIOD_H
+#define CLI_PERIOD_H
+
+#include <redlock.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lock/held_lock.h"
+#include "settings/settings.h"
+
+#define PERIOD_SUFFIX ".every"
+#define PERIOD_MIN_MS 1000
+#define PERIOD_MAX_MS REDLOCK_TTL_LIMIT_MS
+
+struct period {
+    int64_t period_ms; /* 0: there is none, and none of these calls does anything */
+    int64_t first_ms;  /* TTL with which the record is acquired */
+    char name[REDLOCK_NAME_MAX + 1]; /* of the record */
+    redlock *client;
+    redlock_lock *lock;
+    bool pending;
+    int error; /* enum redlock_error of the last operation that ended */
+    char detail[HELD_LOCK_DETAIL_MAX];
+    redlock_report report; /* of the same */
+};
+
+/* Before there is a lock: connections take time. Returns 0 or an exit status, after saying why. */
+int period_open(struct period *p, const struct settings *s, const char *name);
+
+/* Before it is waited for: REDLOCK_BUSY if the record is there, else OK. Waits for the nodes. */
+int period_look(struct period *p);
+
+/*
+ * Under the lock: writes the record on a majority, and renews the lock meanwhile. BUSY: it is there
+ * already. LOST: the lock ended. Any other error: it could not be written. Only OK leaves a record.
+ */
+int period_begin(struct period *p, struct held_lock *held);
+
+/* The command never started: takes the record back. */
+void period_undo(struct period *p);
+
+/* Reports why period_look() or period_begin() failed, and returns the exit status. */
+int period_report(struct period *p, const struct settings *s, const char *name, int error,
+                  int busy_status);
+
+/* Frees it; a record that was written stays on the nodes. */
+void period_close(struct period *p);
+
+#endif

@@ -1,0 +1,92 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# `run --again`: a command on one of many machines, on another when that fails, and anew after a loss.
+. "$(dirname "$0")/lib.bash" "$@"
+inside_dev 3 "$@"
+unhurried
+
+# Each start of the command is a line: machine, token, REDLOCK_HELD. It ends with 7 when told to.
+cat >"$tmp/command" <<END
+#!/bin/bash
+trap 'exit 0' TERM
+echo "\$1 \$REDLOCK_FENCE \$REDLOCK_HELD" >>'$tmp/starts'
+until [ -e '$tmp/enough' ]; do sleep 0.05; done
+exit 7
+END
+chmod +x "$tmp/command"
+starts() { [ "$(wc -l <"$tmp/starts")" -ge "$1" ]; }
+# afresh: no start yet.
+afresh() {
+    rm -f "$tmp/enough"
+    : >"$tmp/starts"
+}
+
+afresh
+"$redlock" run --again -t 3s a -- "$tmp/command" one 2>"$tmp/errors" &
+leader=$!
+that 'it runs' eventually starts 1
+free_all a
+that 'its keys are deleted: it runs again' eventually starts 2
+for k in 1 2; do "$redlock" dev hang $k >/dev/null; done
+that 'too few nodes answer: the loss is reported' eventually grep -q 'could not be renewed, and the command was stopped in time' "$tmp/errors"
+for k in 1 2; do "$redlock" dev resume $k >/dev/null; done
+that '   and it runs again when enough do' eventually starts 3
+touch "$tmp/enough"
+wait $leader
+is 'it ends by itself: so does redlock, with its status' $? 7
+that '   and the lock is free' free a
+that 'every start has a larger token' sort -c -u -n -k2,2 "$tmp/starts"
+is 'REDLOCK_HELD is the same every time' "$(cut -d' ' -f3- "$tmp/starts" | sort -u | wc -l)" 1
+is 'every loss is told, and that it waits' "$(grep -c 'waiting for the lock again' "$tmp/errors")" 2
+
+# A second machine.
+afresh
+"$redlock" run --again -t 2s b -- "$tmp/command" one 2>/dev/null &
+one=$!
+eventually starts 1
+"$redlock" run --again -t 2s b -- "$tmp/command" two 2>/dev/null &
+two=$!
+that 'the second one waits' eventually queued b
+kill -KILL $one
+wait $one 2>/dev/null
+that 'the first one is killed: the second one runs' eventually starts 2
+is '   and it is the second one' "$(tail -n1 "$tmp/starts" | cut -d' ' -f1)" two
+kill -TERM $two
+wait $two
+is 'TERM ends it: with what the command made of it' $? 0
+that '   and the lock is free' free b
+
+# TERM in the wait after a loss.
+afresh
+"$redlock" run --again -t 3s c -- "$tmp/command" one 2>"$tmp/errors" &
+one=$!
+eventually starts 1
+free_all c
+value=$("$redlock" lock -t 30s c)
+that 'another takes the lock: it waits' eventually grep -q 'waiting for the lock again' "$tmp/errors"
+eventually queued c
+kill -TERM $one
+wait $one
+is 'TERM ends the wait' $? 143
+is '   and nothing was started meanwhile' "$(wc -l <"$tmp/starts")" 1
+"$redlock" unlock c "$value"
+
+# The office goes around.
+pids=()
+afresh
+for machine in one two; do
+    "$redlock" run --again --fair --max-hold 1s d -- "$tmp/command" $machine 2>>"$tmp/errors" &
+    pids+=($!)
+    eventually starts 1
+done
+that '--max-hold: they take turns' eventually starts 4
+is '   strictly' "$(head -n4 "$tmp/starts" | cut -d' ' -f1 | paste -sd' ')" 'one two one two'
+kill -TERM "${pids[@]}"
+wait
+
+for wrong in '-n' '--every 1h' '--on-lost ignore'; do
+    # shellcheck disable=SC2086
+    try "$redlock" run --again $wrong a -- true
+    expect "--again $wrong is refused" 64 'again'
+done
+done_testing

@@ -1,0 +1,183 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# readme.sh REDLOCK BUILD-DIRECTORY FILE: the examples of a Markdown file, run as they are written.
+#
+# Every fenced block with the name of a language is run, in order, from a directory of its own:
+#   sh, bash  by bash -e, one after another. A program ./NAME of the block, and every target of make,
+#             is one that writes its name to `ran`; *.c is the last C block above it.
+#   c         compiled with the library; it ends with 0, and without nodes with another status.
+#   python    by python3. js: by node, if there is one.
+# A block that cannot be run says why in the line above its fence, <!-- not run: WHY -->; any other
+# language needs that, too. The nodes are six servers, 10.0.0.1 to 10.0.0.6 or redis1 to redis6, in a
+# network of their own; each block begins with empty ones that may vote.
+. "$(dirname "$0")/../cli/lib.bash" "$1"
+build=$(readlink -f "${2:?}") file=$(readlink -f "${3:?}")
+needs unshare ip mount "${CC:-cc}" pkg-config
+server=${REDLOCK_SERVER:-$(command -v redis-server || command -v valkey-server)} ||
+    skip 'no server is installed'
+if [ -z "${REDLOCK_README_INSIDE:-}" ]; then
+    unshare --map-root-user --net --mount true 2>/dev/null ||
+        skip 'network and mount namespaces are not permitted'
+    rm -rf "$tmp"
+    REDLOCK_README_INSIDE=1 exec unshare --map-root-user --net --mount bash "$0" "$@"
+fi
+
+# ---- six servers on six addresses ----
+
+cp /etc/hosts "$tmp/hosts"
+ip link set lo up || exit 1
+for k in 1 2 3 4 5 6; do
+    ip address add 10.0.0.$k/32 dev lo || exit 1
+    echo "10.0.0.$k redis$k" >>"$tmp/hosts"
+    "$server" --bind 10.0.0.$k --port 6379 --save '' --dir "$tmp" --protected-mode no >/dev/null &
+    servers+=($!)
+done
+mount --bind "$tmp/hosts" /etc/hosts || exit 1
+trap 'kill "${servers[@]}"; wait "${servers[@]}" 2>/dev/null; umount /etc/hosts; rm -rf "$tmp"' EXIT
+
+# tell K WORD...: sends a command to a server; prints the first line back.
+tell() {
+    local fd line k=$1
+    shift
+    { exec {fd}<>"/dev/tcp/10.0.0.$k/6379"; } 2>/dev/null || return 1
+    printf '%s\r\n' "$*" >&"$fd"
+    IFS= read -r -t 5 line <&"$fd"
+    exec {fd}>&-
+    printf '%s' "${line%$'\r'}"
+}
+answers() { [ "$(tell "$1" PING)" = +PONG ]; }
+for k in 1 2 3 4 5 6; do eventually answers $k || { not_ok "server $k is up"; exit 1; }; done
+
+# afresh NODES: nothing is on the servers, and those named may vote.
+afresh() {
+    local k
+    for k in 1 2 3 4 5 6; do tell $k FLUSHALL >/dev/null; done
+    "$redlock" init --yes --nodes "$1" >/dev/null || not_ok "redlock init --nodes $1"
+}
+
+# ---- the blocks, as files N.LANGUAGE, and N.why of those that are not run ----
+
+awk -v dir="$tmp/block" '
+    BEGIN { system("mkdir -p " dir) }
+    inside && /^ *```/ { inside = 0; close(name); next }
+    inside { print substr($0, indent + 1) >name; next }
+    match($0, /^ *```[a-z]+ *$/) {
+        match($0, /^ */); indent = RLENGTH
+        language = $0; gsub(/[` ]/, "", language)
+        inside = 1; name = sprintf("%s/%03d.%s", dir, ++count, language); printf "" >name
+        if (match(before, /^ *<!-- not run: .*[^ ].* -->$/))
+            print substr(before, RSTART) >sprintf("%s/%03d.why", dir, count)
+        next
+    }
+    /^ *```/ { inside = 1; indent = 0; name = "/dev/null"; next }
+    { before = $0 }' "$file"
+
+# pkg-config finds the library where it was built; scripts/check-install.sh installs it.
+export PKG_CONFIG_PATH=$tmp LD_LIBRARY_PATH
+LD_LIBRARY_PATH=$(dirname "$(find "$build" -name libredlock.so | head -n1)")
+printf 'Name: redlock\nDescription: as built\nVersion: 0\nCflags: -I%s\nLibs: -L%s -lredlock\n' \
+    "$(readlink -f "$here/../../include")" "$LD_LIBRARY_PATH" >"$tmp/redlock.pc"
+default=redis://10.0.0.1,redis://10.0.0.2,redis://10.0.0.3
+export REDLOCK_NODES=$default
+work=$tmp/work source=
+mkdir "$work"
+cd "$work" || exit 1
+printf '%%: FORCE ; @sleep 0.2; echo make $@ >>ran\nFORCE Makefile: ;\n' >Makefile
+
+# programs FILE: makes the ./NAMEs and the C source that it mentions.
+programs() {
+    local name
+    for name in $(grep -oE '(^|[ "'\''=(])\./[A-Za-z0-9_.-]+' "$1" | grep -oE '[A-Za-z0-9_-][A-Za-z0-9_.-]*$'); do
+        [ -e "$name" ] || { printf '#!/bin/sh\necho "%s" >>ran\n' "$name" >"$name"; chmod +x "$name"; }
+    done
+    for name in $(grep -oE '[A-Za-z0-9_-]+\.c\b' "$1"); do
+        [ -z "$source" ] || cp "$source" "$name"
+    done
+}
+
+# nodes_of FILE: those that it exports; else those of the blocks before it.
+nodes_of() {
+    local line
+    line=$(grep -oE '^(export )?REDLOCK_NODES=.*' "$1" | tail -n1)
+    [ -z "$line" ] || eval "${line%%#*}"
+    printf '%s' "$REDLOCK_NODES"
+}
+
+compile_and_run() {
+    source=$1
+    try "${CC:-cc}" -std=c11 -Wall -Wextra -Werror -o example "$1" $(pkg-config --cflags --libs redlock)
+    expect "block $2 (c) compiles" 0
+    try timeout 60 ./example
+    expect "block $2 (c) runs" 0
+    for k in 1 2 3; do kill -STOP "${servers[k - 1]}"; done
+    try timeout 60 ./example
+    for k in 1 2 3; do kill -CONT "${servers[k - 1]}"; done
+    that "block $2 (c) does not exit with 0 when it failed" [ "$status" != 0 ]
+}
+
+ran=0 left=0
+for block in "$tmp"/block/*.*; do
+    number=$(basename "${block%.*}") language=${block##*.}
+    [ "$language" != why ] || continue
+    if [ -e "${block%.*}.why" ]; then
+        left=$((left + 1))
+        printf '# not run: block %s (%s): %s\n' "$number" "$language" "$(sed 's/.*not run: //; s/ -->//' "${block%.*}.why")"
+        continue
+    fi
+    ran=$((ran + 1))
+    REDLOCK_NODES=$(nodes_of "$block")
+    afresh "$REDLOCK_NODES"
+    case $language in
+    c) compile_and_run "$block" "$number" ;;
+    sh | bash)
+        programs "$block"
+        try timeout 100 bash -e "$block" </dev/null
+        expect "block $number ($language) runs" 0
+        ;;
+    python)
+        try timeout 60 python3 "$block" </dev/null
+        expect "block $number ($language) runs" 0
+        ;;
+    js | javascript)
+        if ! command -v node >/dev/null; then
+            printf '# left out: block %s: node is not installed\n' "$number"
+            continue
+        fi
+        try timeout 60 node "$block" </dev/null
+        expect "block $number ($language) runs" 0
+        ;;
+    *) not_ok "block $number: how is $language run? <!-- not run: WHY --> above it says why not" ;;
+    esac
+done
+printf '# %d blocks were run, %d were not\n' "$ran" "$left"
+that 'there are examples' [ "$ran" -gt 0 ]
+
+# ---- the line for cron, on ten machines that start within a second ----
+
+REDLOCK_NODES=$default
+cron=$(grep -hE '^redlock run .*--every .* -- ' "$tmp"/block/*.sh | head -n1)
+that 'an example has a line for cron' [ -n "$cron" ]
+programs <(printf '%s\n' "$cron")
+rm -f ran
+afresh "$default"
+for k in 0 1 2 3 4 5 6 7 8 9; do
+    (
+        read -r -t "0.$k" _ <> <(:)
+        bash -ec "$cron" </dev/null
+    ) >"$tmp/cron.$k" 2>&1 &
+    machines[k]=$!
+done
+wrong=0
+for k in "${!machines[@]}"; do wait "${machines[k]}" || wrong=$((wrong + 1)); done
+is 'the line for cron runs its job once on ten machines' "$(wc -l <ran)" 1
+is '   and each of them ends with 0' "$wrong" 0
+is '   without a word' "$(cat "$tmp"/cron.? | grep -v '^$')" ''
+command=$(sed -E 's/ +#.*//' <<<"$cron")
+for where in 'redlock help' 'redlock help run' 'redlock(1)'; do
+    case $where in
+    'redlock(1)') text=$(cat "$here/../../man/redlock.1") ;;
+    *) text=$($where) ;;
+    esac
+    that "$where has the same line" grep -qF -- "$command" <<<"$text"
+done
+done_testing
