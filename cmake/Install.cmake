@@ -33,6 +33,10 @@ endforeach()
 install(TARGETS redlock)
 install(FILES "${PROJECT_SOURCE_DIR}/packaging/completions/redlock"
     DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
+install(FILES "${PROJECT_SOURCE_DIR}/packaging/completions/_redlock"
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
+install(FILES "${PROJECT_SOURCE_DIR}/packaging/completions/redlock.fish"
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
 
 if(PROJECT_IS_TOP_LEVEL AND NOT REDLOCK_SANITIZE)
     redlock_add_test(NAME install.consumers SECONDS 120

@@ -66,6 +66,7 @@ check_test() {
     check_bench
     have openssl || miss openssl
     have jq || miss jq
+    have python3 || miss python3
     have c++ || miss c++
     have clang-format || have clang-format-14 || miss clang-format
     have_header hiredis/hiredis.h || miss hiredis-dev

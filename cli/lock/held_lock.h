@@ -15,6 +15,13 @@
 
 #define HELD_LOCK_DETAIL_MAX 512
 
+/* What may end a wait besides a signal; asked again whenever the process wakes up. */
+struct held_lock_watch {
+    int fd; /* becomes readable when it should be asked */
+    bool (*is_over)(void *data);
+    void *data;
+};
+
 struct held_lock {
     redlock *client;
     redlock_lock *lock;
@@ -22,11 +29,12 @@ struct held_lock {
     int error;    /* enum redlock_error of the last operation that ended */
     bool lost;    /* the lock ended before it was released */
     int lost_error;
-    bool jeopardy;                     /* the last renewal failed */
-    bool jeopardy_changed;             /* since the user was last warned */
-    char detail[HELD_LOCK_DETAIL_MAX]; /* the library's sentence about the last failure */
-    redlock_report report;             /* of the last operation that ended */
-    redlock_report failed_renewal;     /* of the first renewal of a row that failed */
+    bool jeopardy;                       /* the last renewal failed */
+    bool jeopardy_changed;               /* since the user was last warned */
+    char detail[HELD_LOCK_DETAIL_MAX];   /* the library's sentence about the last failure */
+    redlock_report report;               /* of the last operation that ended */
+    redlock_report failed_renewal;       /* of the first renewal of a row that failed */
+    const struct held_lock_watch *watch; /* NULL: none; a wait that it ends is CANCELED */
 };
 
 /*

@@ -2,16 +2,12 @@
 #include "ui/errors.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "ui/outlet.h"
 #include "ui/text.h"
 
 /* A reader that takes longer than this at the end has stopped reading: let signals end the wait. */
@@ -20,43 +16,10 @@
 static struct {
     FILE *stream;
     bool detached;
-    int queue_fd; /* where the stream writes while detached; never blocks */
-    pthread_t writer;
+    struct outlet outlet; /* where the stream writes while detached */
     size_t dropped_lines;
     bool drawn; /* a live line is there to be erased */
 } errors;
-
-/* Waits for the reader as long as it takes. A reader that is gone gets nothing. */
-static void write_through(const char *bytes, size_t size)
-{
-    while (size > 0) {
-        ssize_t wrote = write(STDERR_FILENO, bytes, size);
-        if (wrote < 0 && errno == EAGAIN) {
-            struct pollfd watched = {.fd = STDERR_FILENO, .events = POLLOUT};
-            poll(&watched, 1, -1);
-        } else if (wrote < 0 && errno != EINTR) {
-            return;
-        } else if (wrote > 0) {
-            bytes += wrote;
-            size -= (size_t)wrote;
-        }
-    }
-}
-
-static void *copy_queue(void *data)
-{
-    int fd = *(int *)data;
-    char bytes[PIPE_BUF];
-    ssize_t size;
-    while ((size = read(fd, bytes, sizeof bytes)) != 0) {
-        if (size > 0)
-            write_through(bytes, (size_t)size);
-        else if (errno != EINTR)
-            break;
-    }
-    close(fd);
-    return NULL;
-}
 
 static size_t count_lines(const char *bytes, size_t size)
 {
@@ -79,11 +42,11 @@ static bool enqueue(const char *bytes, size_t size)
     char note[128];
     if (errors.dropped_lines > 0) {
         size_t length = dropped_note(note, sizeof note);
-        if (write(errors.queue_fd, note, length) < 0)
+        if (!outlet_put(&errors.outlet, note, length))
             return false;
         errors.dropped_lines = 0;
     }
-    return write(errors.queue_fd, bytes, size) >= 0;
+    return outlet_put(&errors.outlet, bytes, size);
 }
 
 /* What the stream calls. It always succeeds: an error would stop the stream for good. */
@@ -91,7 +54,7 @@ static ssize_t on_write(void *cookie, const char *bytes, size_t size)
 {
     (void)cookie;
     if (!errors.detached) {
-        write_through(bytes, size);
+        outlet_write(STDERR_FILENO, bytes, size);
         return (ssize_t)size;
     }
     for (size_t at = 0; at < size;) {
@@ -117,28 +80,15 @@ FILE *errors_stream(void)
 
 int errors_detach(void)
 {
-    static int reading_fd; /* the thread's from its start on */
-    int ends[2];
     if (errors.detached)
         return 0;
     errors_stream();
     if (!errors.stream)
         return ENOMEM;
     fflush(errors.stream);
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return errno;
-    fcntl(ends[1], F_SETFL, O_NONBLOCK);
-    fcntl(ends[1], F_SETPIPE_SZ, ERRORS_QUEUE_BYTES);
-    reading_fd = ends[0];
-    int error = pthread_create(&errors.writer, NULL, copy_queue, &reading_fd);
-    if (error) {
-        close(ends[0]);
-        close(ends[1]);
-        return error;
-    }
-    errors.queue_fd = ends[1];
-    errors.detached = true;
-    return 0;
+    int error = outlet_open(&errors.outlet, STDERR_FILENO);
+    errors.detached = error == 0;
+    return error;
 }
 
 /* A process whose last messages are not read must still end when it is signalled. */
@@ -155,28 +105,23 @@ static void let_signals_end_us(void)
 void errors_drain(void)
 {
     char note[128];
-    struct timespec until;
     if (!errors.detached)
         return;
     fflush(errors.stream);
-    close(errors.queue_fd);
     errors.detached = false;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += DRAIN_LIMIT_S;
-    if (pthread_timedjoin_np(errors.writer, NULL, &until) != 0) {
+    if (!outlet_close(&errors.outlet, DRAIN_LIMIT_S)) {
         let_signals_end_us();
-        pthread_join(errors.writer, NULL);
+        outlet_join(&errors.outlet);
     }
     if (errors.dropped_lines > 0)
-        write_through(note, dropped_note(note, sizeof note));
+        outlet_write(STDERR_FILENO, note, dropped_note(note, sizeof note));
     errors.dropped_lines = 0;
 }
 
 void errors_draw(const char *line)
 {
     size_t columns = errors_columns(), used;
-    int unread = 0;
-    if (errors.detached && ioctl(errors.queue_fd, FIONREAD, &unread) == 0 && unread > 0)
+    if (errors.detached && !outlet_is_empty(&errors.outlet))
         return;
     /* A line that wraps could not be erased. */
     size_t size = text_fitting(line, columns > 0 ? columns - 1 : 0, &used);
@@ -197,6 +142,11 @@ void errors_erase(void)
 bool errors_are_on_terminal(void)
 {
     return isatty(STDERR_FILENO);
+}
+
+bool errors_can_draw(void)
+{
+    return text_can_steer(errors_are_on_terminal());
 }
 
 size_t errors_columns(void)

@@ -2,11 +2,9 @@
 /*
  * Standard error: the one file of the command that writes to it, checked by tests/cli/errors.sh.
  *
- * A reader of standard error may stop reading: a full pipe, a terminal stopped by Ctrl-S. A process
- * that holds a lock must not wait for such a reader, so held_lock_acquire() detaches the stream first:
- * from then on text goes into a pipe of this process, which holds ERRORS_QUEUE_BYTES, and a thread
- * copies it to standard error, waiting as long as it takes. Text that finds the pipe full is dropped,
- * and a line says so as soon as there is room again.
+ * A process that holds a lock must not wait for a reader that stops reading, so held_lock_acquire()
+ * detaches the stream first: from then on text goes through an outlet (ui/outlet.h). Text for which
+ * that has no room is dropped, and a line says so as soon as there is room again.
  */
 #ifndef CLI_ERRORS_H
 #define CLI_ERRORS_H
@@ -14,8 +12,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
-
-#define ERRORS_QUEUE_BYTES 65536
 
 /* The stream of everything that is meant for standard error. Line-buffered. */
 FILE *errors_stream(void);
@@ -39,6 +35,8 @@ void errors_draw(const char *line);
 void errors_erase(void);
 
 bool errors_are_on_terminal(void);
+/* And can a line be drawn there? Not on a dumb terminal. */
+bool errors_can_draw(void);
 size_t errors_columns(void);
 
 #endif

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Completion and manual know every subcommand and option that the command has, and no other.
+# Completion, of three shells, and manual know every subcommand and option that the command has, and no
+# other.
 . "$(dirname "$0")/lib.bash" "$@"
 root=$here/../..
 # shellcheck disable=SC1091
@@ -15,15 +16,49 @@ offered() {
     printf '%s\n' "${COMPREPLY[@]}" | sort | paste -sd' '
 }
 
+# in_zsh COMMAND, in_fish COMMAND: with the completions of that shell.
+in_zsh() {
+    zsh -fc ". '$root/packaging/completions/_redlock'; $1"
+}
+in_fish() {
+    fish --no-config -c "source '$root/packaging/completions/redlock.fish'; $1"
+}
+# sorted: the lines of standard input on one line.
+sorted() {
+    sort -u | paste -sd' '
+}
+
 listed=$("$redlock" --help | sed -n 's/^  \([a-z]*\) .*/\1/p' | grep -v redlock | sort | paste -sd' ')
-is 'subcommands' "$(offered redlock '' | sed 's/--[a-z]* *//g; s/ $//')" "$listed"
-for sub in run lock extend unlock status top nodes doctor init bench dev; do
-    has=$("$redlock" $sub --help | grep -Eo '^  (-., |    )--[a-z-]+' | grep -o -- '--.*' | sort | paste -sd' ')
-    is "options of $sub" "$(offered redlock $sub --)" "$has"
+is 'bash: subcommands' "$(offered redlock '' | sed 's/--[a-z]* *//g; s/ $//')" "$listed"
+shells=bash
+if command -v zsh >/dev/null; then
+    shells+=' zsh'
+    is 'zsh: subcommands' "$(in_zsh _redlock_commands | cut -d: -f1 | sorted)" "$listed"
+else
+    printf '# left out: zsh is not installed\n'
+fi
+if command -v fish >/dev/null; then
+    shells+=' fish'
+    is 'fish: subcommands' "$(in_fish 'complete -C "redlock "' | cut -f1 | sorted)" "$listed"
+else
+    printf '# left out: fish is not installed\n'
+fi
+for sub in $listed; do
+    [ $sub != help ] || continue
+    has=$("$redlock" $sub --help | grep -Eo '^  (-., |    )--[a-z-]+' | grep -o -- '--.*' | sorted)
+    for shell in $shells; do
+        case $shell in
+        bash) offers=$(offered redlock $sub --) ;;
+        zsh) offers=$(in_zsh "_redlock_specs $sub" | grep -o '^--[a-z-]*' | sorted) ;;
+        fish) offers=$(in_fish "complete -C 'redlock $sub --'" | cut -f1 | sorted) ;;
+        esac
+        is "$shell: options of $sub" "$offers" "$has"
+    done
     for option in $has; do
         name=${option#--}
         grep -q "^\.It.* Fl -$name\b" "$root/man/redlock.1" || not_ok "the manual has $option of $sub"
     done
+    grep -q "^\.It Cm $sub\b" "$root/man/redlock.1" || not_ok "the manual has $sub"
 done
 is 'actions of dev' "$(offered redlock dev '')" 'hang kill list resume start'
 is 'the values of --on-lost' "$(offered redlock run --on-lost i)" ignore
@@ -31,6 +66,27 @@ is 'the start of a word' "$(offered redlock sta)" status
 is 'the value of an option is not a word' "$(offered redlock dev -n 3 k)" kill
 like 'run NAME is followed by a command' "$(offered redlock run -t 3 name ls)" '\bls\b'
 like 'as is --' "$(offered redlock dev -n 3 -- ls)" '\bls\b'
+is 'options before the subcommand' "$(offered redlock --prefix x sta)" status
+if [[ $shells == *fish* ]]; then
+    is 'fish: actions of dev' "$(in_fish 'complete -C "redlock dev -n 3 "' | sorted)" 'hang kill list resume start'
+    is 'fish: the values of --on-lost' "$(in_fish 'complete -C "redlock run --on-lost ig"' | cut -f1)" ignore
+    like 'fish: run NAME is followed by a command' "$(in_fish 'complete -C "redlock run -t 3 name ls"' | cut -f1 | sorted)" '\bls\b'
+    like 'fish: as is --' "$(in_fish 'complete -C "redlock dev -- ls"' | cut -f1 | sorted)" '\bls\b'
+fi
+if [[ $shells == *zsh* ]] && has_terminal; then
+    # One real Tab each for a subcommand, an option and the value of an option.
+    terminal "cd '$tmp' && PATH='$PATH' ZDOTDIR=/nonexistent zsh -f -i"
+    echo "PS1=ready; fpath=('$(readlink -f "$root/packaging/completions")' \$fpath); autoload -Uz compinit; compinit -u -D; bindkey '^I' complete-word" >&"$keys"
+    shows '[^=]ready' || :
+    printf 'redlock hol\t--no-fe\t; redlock run --on-lost ign\t; echo a""ll typed\n' >&"$keys"
+    shows 'all typed' || :
+    printf 'exit\n' >&"$keys"
+    finish
+    like 'zsh: a Tab behind a subcommand and an option' "$screen" 'hold.*--no-fence'
+    like 'zsh: a Tab behind the value of an option' "$screen" '--on-lost ignore'
+else
+    left_out 'a Tab in zsh'
+fi
 
 for page in "$root"/man/redlock.1; do
     command -v mandoc >/dev/null || break

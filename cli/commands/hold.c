@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lock/held_lock.h"
+#include "report/report.h"
+#include "settings/command.h"
+#include "settings/open_client.h"
+#include "system/input.h"
+#include "system/signals.h"
+#include "ui/errors.h"
+#include "ui/exit.h"
+#include "ui/json.h"
+#include "ui/message.h"
+#include "ui/outlet.h"
+#include "ui/text.h"
+
+enum { OPTION_NO_FENCE = OPTION_OWN };
+
+/* A reader of the last lines that takes longer than this does not read them. */
+#define LAST_LINES_S 1
+
+struct hold {
+    struct settings settings;
+    struct terms terms;
+    struct held_lock held;
+    int signal_fd;
+    int64_t told_ns; /* the end of the validity, as last told */
+    int signal;      /* that ended it; 0: none */
+};
+
+/* Threads use them until the process ends. */
+static struct outlet out;
+static struct input input;
+
+/* ---- what is told ---- */
+
+/* Nothing waits for the reader: a line for which there is no room is not told. The first one, which
+ * may have many names, always finds room. */
+static void put_line(FILE *line, char **text, size_t *size)
+{
+    bool ok = fclose(line) == 0;
+    for (size_t at = 0; ok && at < *size; at += PIPE_BUF)
+        ok = outlet_put(&out, *text + at, *size - at < PIPE_BUF ? *size - at : PIPE_BUF);
+    free(*text);
+}
+
+static void json_lock(struct json *j, const struct hold *h)
+{
+    const struct terms *t = &h->terms;
+    const redlock_lock *lock = h->held.lock;
+    if (t->name_count > 1) {
+        json_array(j, "names");
+        for (size_t i = 0; i < t->name_count; i++)
+            json_string(j, NULL, t->name[i]);
+        json_end_array(j);
+    }
+    json_string(j, "kind", redlock_kind_text(terms_kind(t)));
+    json_string(j, "value", redlock_value(lock));
+    json_known(j, "fence", redlock_fence(lock) > 0 ? redlock_fence(lock) : -1);
+    json_known(j, "slot", redlock_slot(lock) > 0 ? redlock_slot(lock) : -1);
+    json_integer(j, "ttl_ms", h->settings.ttl_ms);
+}
+
+/* A line about the lock; `lost` has the reason of a loss, `text` more about the event. */
+static void tell(const struct hold *h, const char *event, int lost, const char *text)
+{
+    char *bytes = NULL;
+    size_t size = 0;
+    FILE *line = open_memstream(&bytes, &size);
+    bool held = strcmp(event, "held") == 0;
+    if (!line)
+        return;
+    if (h->settings.json) {
+        struct json j = {.out = line};
+        if (lost)
+            message_json_failure(&j, redlock_error_name(lost), text, EXIT_LOST);
+        else
+            message_json_success(&j);
+        json_string(&j, "event", event);
+        json_string(&j, "name", h->terms.name[0]);
+        if (held)
+            json_lock(&j, h);
+        if (text && !lost)
+            json_string(&j, "message", text);
+        if (!lost && strcmp(event, "released") != 0) {
+            json_integer(&j, "deadline_ns", redlock_deadline_ns(h->held.lock));
+            json_integer(&j, "validity_ms", redlock_remaining_ms(h->held.lock));
+        }
+        json_finish(&j);
+    } else {
+        fprintf(line, "%s", event);
+        if (held)
+            fprintf(line, " %s", redlock_value(h->held.lock));
+        if (held && redlock_fence(h->held.lock) > 0)
+            fprintf(line, " %lld", (long long)redlock_fence(h->held.lock));
+        fputc('\n', line);
+    }
+    put_line(line, &bytes, &size);
+}
+
+static void tell_changes(struct hold *h)
+{
+    char nodes[512];
+    int64_t deadline_ns = redlock_deadline_ns(h->held.lock);
+    if (h->held.jeopardy_changed && !h->held.lost) {
+        report_failed_nodes(&h->held.failed_renewal, nodes, sizeof nodes);
+        tell(h, h->held.jeopardy ? "jeopardy" : "recovered", 0,
+             h->held.jeopardy ? nodes : NULL);
+    } else if (h->settings.verbose && deadline_ns > h->told_ns) {
+        tell(h, "renewed", 0, NULL);
+    }
+    h->held.jeopardy_changed = false;
+    if (deadline_ns > h->told_ns)
+        h->told_ns = deadline_ns;
+}
+
+/* ---- while it is held ---- */
+
+static bool has_ended(void *data)
+{
+    return input_is_over(data);
+}
+
+static void on_signals(struct hold *h)
+{
+    for (int signal = signals_next(); signal; signal = signals_next()) {
+        if (signals_is_stop(signal))
+            signals_stop_self(signal);
+        else if (signals_is_fatal(signal))
+            h->signal = signal;
+    }
+}
+
+/* Renews the lock until the program that wants it, a signal or the loss of it says otherwise. */
+static void keep(struct hold *h)
+{
+    struct pollfd watched[] = {
+        {.fd = redlock_fd(h->held.client), .events = POLLIN},
+        {.fd = h->signal_fd, .events = POLLIN},
+        {.fd = input.over_fd, .events = POLLIN},
+    };
+    while (!h->held.lost && !h->signal && !input_is_over(&input)) {
+        if (poll(watched, 3, -1) < 0 && errno != EINTR)
+            return;
+        if (watched[1].revents)
+            on_signals(h);
+        if (redlock_process(h->held.client, 0) < 0)
+            h->held.lost = true; /* it cannot be renewed any more */
+        tell_changes(h);
+    }
+}
+
+static int report_lost(struct hold *h, int error, const char *text)
+{
+    tell(h, "lost", error, text);
+    struct failure f = {
+        .name = h->terms.name[0],
+        .error = error,
+        .status = EXIT_LOST,
+        .text = text,
+        .report = &h->held.report,
+    };
+    return h->settings.json ? EXIT_LOST : report_failure(&h->settings, &f);
+}
+
+static int give_back(struct hold *h)
+{
+    bool lost = h->held.lost;
+    int lost_error = h->held.lost_error ? h->held.lost_error : REDLOCK_LOST;
+    int error = held_lock_release(&h->held);
+    if (lost)
+        return report_lost(h, lost_error, "the lock was lost");
+    if (error == REDLOCK_LOST || error == REDLOCK_EXPIRED)
+        return report_lost(h, error, "the lock was gone before it was given back");
+    if (error != REDLOCK_OK)
+        message_warn("too few nodes confirmed the release; what is left of the lock expires "
+                     "within its TTL");
+    tell(h, "released", 0, NULL);
+    return h->signal ? EXIT_SIGNAL + h->signal : 0;
+}
+
+static int hold_it(struct hold *h)
+{
+    struct held_lock_watch watch = {.fd = input.over_fd, .is_over = has_ended, .data = &input};
+    h->held.watch = &watch;
+    int error = held_lock_acquire(&h->held, &h->settings, &h->terms, REDLOCK_RENEW,
+                                  h->signal_fd, &h->signal);
+    if (h->signal)
+        return EXIT_SIGNAL + h->signal;
+    if (error == REDLOCK_CANCELED)
+        return EXIT_BUSY; /* the program that asked for it is gone, or no longer wants it */
+    if (error != REDLOCK_OK)
+        return held_lock_report_failure(&h->held, &h->settings, &h->terms, error, EXIT_BUSY);
+    error = outlet_open(&out, STDOUT_FILENO);
+    if (error) {
+        held_lock_release(&h->held);
+        return message_fail(EXIT_INTERNAL, "%s", strerror(error));
+    }
+    h->told_ns = redlock_deadline_ns(h->held.lock);
+    tell(h, "held", 0, NULL);
+    if (h->settings.verbose)
+        report_table(&h->held.report, errors_stream());
+    keep(h);
+    int status = give_back(h);
+    outlet_close(&out, LAST_LINES_S);
+    return status;
+}
+
+/* ---- the command line ---- */
+
+static int take(void *data, struct args *a, int id, const char *value)
+{
+    struct hold *h = data;
+    (void)a;
+    if (id == ARGS_WORD)
+        return terms_add_name(&h->terms, value);
+    if (id == OPTION_NO_FENCE)
+        h->terms.fenced = false;
+    return terms_option(&h->terms, id, value);
+}
+
+static int begin(struct hold *h)
+{
+    if (input_is_at_end())
+        return message_usage(
+            "standard input is at its end, and the lock would be given back at once: hold it "
+            "open, with a pipe, for as long as the lock is needed");
+    h->signal_fd = signals_take();
+    int error = h->signal_fd < 0 ? errno : input_watch(&input);
+    if (error)
+        return message_fail(EXIT_INTERNAL, "cannot wait for input and signals: %s",
+                            strerror(error));
+    return client_open(&h->settings, &h->held.client);
+}
+
+static int hold_main(const struct command *command, int argc, char **argv)
+{
+    struct hold h = {.signal_fd = -1, .terms = {.fenced = true}};
+    int status = args_read(command, &h.settings, argc, argv, take, &h);
+    if (status == 0)
+        status = terms_complete(&h.terms, false);
+    if (status == 0)
+        status = settings_complete(&h.settings);
+    if (status == 0)
+        status = settings_check_ttl(&h.settings);
+    if (status == 0)
+        status = begin(&h);
+    if (status == 0)
+        status = hold_it(&h);
+    held_lock_close(&h.held);
+    settings_free(&h.settings);
+    return status;
+}
+
+static const struct cli_option options[] = {
+    NO_WAIT_OPTION,
+    WAIT_OPTION,
+    TTL_OPTION,
+    TERMS_OPTIONS,
+    {OPTION_NO_FENCE, 0, "no-fence", NULL, "no fencing token: cheaper for the servers"},
+    {0},
+};
+
+const struct command command_hold = {
+    .name = "hold",
+    .summary = "hold a lock for a program at the other end of a pipe",
+    .usage = "[OPTION...] NAME...",
+    .about =
+        "Waits for the lock NAME, for ever unless the wait is limited, and prints a line when it "
+        "has it: `held`, the value and the fencing token. It renews the lock and gives it back "
+        "when its standard input ends or the process that started it does, in whatever way; then "
+        "the last line is `released`. `jeopardy` says that a renewal failed, `recovered` that a "
+        "later one worked, and `lost` that the lock is no longer held: that is the last line, "
+        "and the exit status is 76. The end of the output without a last line means that this "
+        "process was killed: the lock is not renewed any more.\n\n"
+        "For programs in languages that have no library: they start it, read a line, work, and "
+        "close its input. What they write there means nothing. A reader that does not read does "
+        "not keep the lock from being renewed. With --json each line is an object that also has "
+        "the deadline; -v adds `renewed` with every new one.\n\n"
+        "Exits with 0 when the lock was given back, 76 when it was lost, 75 when it is held by "
+        "another or the input ended during the wait, 69 when too few nodes could vote.\n",
+    .examples = "redlock hold --json -w 10s report\n"
+                "coproc redlock hold deploy; read -r held value token <&\"${COPROC[0]}\"",
+    .options = options,
+    .run = hold_main,
+};
