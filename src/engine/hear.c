@@ -57,7 +57,8 @@ void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pend
 {
     struct rl_claim *claim = request->subject;
     struct rl_handle *handle = claim->handle;
-    struct rl_survey *survey = handle ? rl_survey_of(handle) : NULL;
+    struct rl_acquirer *acquirer = handle ? rl_acquirer_of(handle) : NULL;
+    struct rl_survey *survey = acquirer ? acquirer->survey : NULL;
     enum rl_op op = (enum rl_op)request->op;
 
     if (outlives_its_handle(op)) {
@@ -77,8 +78,9 @@ void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pend
             rl_survey_hear(engine, handle, node, op, reply, *answer, now_ns);
         return;
     }
-    if (handle->lock.acquisition && (rl_op_is_acquire(op) || op == RL_OP_INQUIRE))
-        rl_blocker_note(&rl_acquirer_of(handle)->blocker, node, answer, now_ns);
+    if (acquirer && (answer->tells_holder || acquirer->blocker.nodes) &&
+        (rl_op_is_acquire(op) || op == RL_OP_INQUIRE))
+        rl_blocker_note(&acquirer->blocker, node, answer, now_ns);
     rl_handle_step(engine, handle,
                    &(struct rl_event){
                        .type = RL_EVENT_ANSWER,
