@@ -50,8 +50,8 @@ struct redlock_lock {
         struct rl_order free_order; /* its owner has freed it */
     };
     union {
-        struct rl_call *call;     /* `done` is NULL: the call that waits; NULL: none does */
-        int64_t wait_deadline_ns; /* `done` waits for an acquisition: until when; 0: no end */
+        struct rl_call *call;         /* `done` is NULL: the call that waits; NULL: none does */
+        int64_t wait_deadline_ns;     /* `done` is given: as struct rl_acquisition has it */
         struct rl_question *question; /* RL_QUESTION: it asks for this one */
     };
     redlock_lost_fn *lost;
@@ -74,8 +74,8 @@ struct redlock_lock {
 };
 
 /*
- * A client of one quorum. The mutex guards everything but `inbox` and `dozing`, and what never changes
- * between open and close.
+ * A client of one quorum. The mutex guards everything but `inbox` and `dozing`, and what never
+ * changes between open and close.
  */
 struct redlock {
     pthread_mutex_t mutex;
