@@ -157,16 +157,21 @@ typedef struct redlock_holder {
     char value[REDLOCK_VALUE_MAX + 1]; /* empty: there is none, or it is unknown */
     char label[REDLOCK_LABEL_MAX + 1]; /* empty: none */
     char mark[REDLOCK_MARK_SIZE + 1];  /* for redlock_break(); told by redlock_query() only */
-    int64_t held_ms; /* how long it has held the lock, from the clock of its machine when the
-                              attempt that won began to the clock of this machine now: as right as
-                              these two agree. -1: unknown, as always of a value without label. */
-    int32_t
-        held_at_least; /* 1: held_ms is a lower bound: REENTRANT (an earlier hold of the owner
-                              may have been given back), a clock that is ahead of ours, or a value
-                              without label that refused us for so long */
-    int32_t votes;     /* on how many nodes it was found */
-    int64_t ttl_ms;    /* how long it stays on a majority (or on any node, if it never was on
-                              one); -1: without expiry, or unknown */
+    /*
+     * How long it has held the lock: from the wall clock of its machine when the attempt that won
+     * began, to the wall clock of this machine now; as right as these two agree. -1: unknown, as
+     * always of a value without label.
+     */
+    int64_t held_ms;
+    /*
+     * 1: held_ms is a lower bound. In a query of REENTRANT an earlier hold of the owner may have been
+     * given back; a clock may be ahead of ours; and of a value without label a waiter knows how long
+     * it has been refused for it.
+     */
+    int32_t held_at_least;
+    int32_t votes;  /* on how many nodes it was found */
+    int64_t ttl_ms; /* how long it stays on a majority (or on any node, if it never was on one);
+                       -1: without expiry, or unknown */
 } redlock_holder;
 
 typedef struct redlock_waiter {

@@ -131,6 +131,7 @@ static const struct command {
     {"PEXPIREAT", 3, 3, WRITES, sim_command_pexpireat},
     {"INCR", 2, 2, WRITES, sim_command_incr},
     {"HSET", 4, SIM_WORDS_MAX, WRITES, sim_command_hset},
+    {"HSETNX", 4, 4, WRITES, sim_command_hsetnx},
     {"HGET", 3, 3, 0, sim_command_hget},
     {"HGETALL", 2, 2, 0, sim_command_hgetall},
     {"HLEN", 2, 2, 0, sim_command_hlen},

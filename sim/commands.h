@@ -23,8 +23,9 @@ sim_command_fn sim_command_get, sim_command_set, sim_command_getrange, sim_comma
     sim_command_pexpire, sim_command_pexpireat, sim_command_incr;
 
 /* command_hash.c */
-sim_command_fn sim_command_hset, sim_command_hget, sim_command_hmget, sim_command_hgetall,
-    sim_command_hlen, sim_command_hdel, sim_command_hexists, sim_command_hincrby;
+sim_command_fn sim_command_hset, sim_command_hsetnx, sim_command_hget, sim_command_hmget,
+    sim_command_hgetall, sim_command_hlen, sim_command_hdel, sim_command_hexists,
+    sim_command_hincrby;
 
 /* command_zset.c */
 sim_command_fn sim_command_zadd, sim_command_zscore, sim_command_zrank, sim_command_zcard,

@@ -10,6 +10,7 @@
 #include "drive/enter.h"
 #include "drive/handles.h"
 #include "engine/ask.h"
+#include "engine/sets.h"
 #include "io/clock.h"
 #include "protocol/vetting.h"
 
@@ -201,7 +202,8 @@ static int gather(struct rl_audit *audit)
         audit->nodes[i] = (struct rl_audit_node){
             .reachable = audit->rtt_us[i] >= 0,
             .facts = &session->facts,
-            .placement = client->placement,
+            .objection = rl_sets_objection(&client->engine, i),
+            .max_ttl_ms = client->max_ttl_ms,
             .window = &session->guard.window,
         };
     }

@@ -10,6 +10,7 @@
 #include "drive/enter.h"
 #include "drive/explain.h"
 #include "drive/handles.h"
+#include "engine/sets.h"
 #include "io/clock.h"
 
 struct question_call {
@@ -174,11 +175,57 @@ int rl_client_ping(redlock *client, redlock_report *report)
     return error;
 }
 
+/* Which set of nodes do they become (G8)? Nothing is written when there is none. */
+static int plan_set(redlock *client, bool *pending)
+{
+    struct rl_engine *engine = &client->engine;
+    uint8_t culprit = 0;
+    char text[RL_OF_QUORUM_MAX];
+    const char *set;
+
+    switch (rl_sets_plan(engine, pending, &culprit)) {
+    case REDLOCK_OK:
+        return REDLOCK_OK;
+    case REDLOCK_SYSTEM:
+        return rl_detail(REDLOCK_SYSTEM, "the kernel has no randomness (getrandom)");
+    case REDLOCK_NOQUORUM:
+        return rl_detail(REDLOCK_NOQUORUM,
+                         "not all nodes%s answer, and they are a new set: all of them have to "
+                         "be there. Nothing was changed",
+                         rl_of_quorum(client, text));
+    default:
+        break;
+    }
+    set = engine->node[culprit].said.set;
+    return rl_detail(
+        REDLOCK_GUARDED,
+        "%s belongs to another set, of %u nodes, and most of those are not among "
+        "these or do not answer: two sets must not share a node. Nothing was "
+        "changed. Name the right nodes. If the other nodes of that set have gone for "
+        "good, and no client uses them, delete the key %s on %s first",
+        engine->node[culprit].address, rl_set_number(set), RL_MARKER_KEY,
+        engine->node[culprit].address);
+}
+
+static int write_markers(redlock *client, struct rl_survey *survey)
+{
+    uint8_t node_count = client->engine.policy.node_count;
+    uint8_t admitted_count = 0;
+    char text[RL_OF_QUORUM_MAX];
+    int error = ask(client, RL_OP_ADMIT, "", 0, survey);
+
+    for (uint8_t i = 0; i < node_count; i++)
+        admitted_count += survey->node[i].vote == REDLOCK_VOTE_GRANTED;
+    if (!error && admitted_count < node_count)
+        error = rl_detail(REDLOCK_NOQUORUM, "only %u of %u nodes%s took the marker",
+                          admitted_count, node_count, rl_of_quorum(client, text));
+    return error;
+}
+
 int rl_client_admit(redlock *client, redlock_report *report)
 {
     struct rl_survey survey = {0};
-    char text[RL_OF_QUORUM_MAX];
-    uint8_t admitted_count = 0;
+    bool pending;
     int error;
 
     error = rl_client_enter(client, true);
@@ -187,18 +234,19 @@ int rl_client_admit(redlock *client, redlock_report *report)
     error = check_report(report);
     if (error)
         goto cleanup;
-    /* PING first: a node's identity is known once it has answered the greeting. */
+    /* PING first: a node's identity and set are known once it has answered the greeting. */
     ask(client, RL_OP_PING, "", 0, &survey);
-    error = ask(client, RL_OP_ADMIT, "", 0, &survey);
-    for (uint8_t i = 0; i < client->engine.policy.node_count; i++)
-        admitted_count += survey.node[i].vote == REDLOCK_VOTE_GRANTED;
-    if (!error && admitted_count < client->engine.policy.node_count)
-        error =
-            rl_detail(REDLOCK_NOQUORUM, "only %u of %u nodes%s took the marker", admitted_count,
-                      client->engine.policy.node_count, rl_of_quorum(client, text));
+    error = plan_set(client, &pending);
+    if (error)
+        goto cleanup;
+    error = write_markers(client, &survey);
+    if (!error && pending) {
+        rl_sets_put_in_force(&client->engine);
+        error = write_markers(client, &survey);
+    }
+cleanup:
     if (report && survey.policy)
         rl_report_survey(client, &survey, report);
-cleanup:
     rl_client_leave(client);
     return error;
 }

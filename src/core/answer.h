@@ -34,6 +34,7 @@ struct rl_answer {
     struct rl_slice marker;  /* points into the reply */
     struct rl_slice present; /* the node's identity at that moment; points into the reply */
     int64_t marker_max_ttl_ms;
+    struct rl_slice set; /* of nodes that it belongs to (G8); points into the reply */
     bool beyond_max_ttl; /* the node does not allow such a long TTL */
     bool in_quarantine;  /* a renewal by a node that may not grant */
 

@@ -31,6 +31,7 @@
     X(CHECK_FIRST, "a node once checked is not checked on its next connection (G1)")           \
     X(STRICT_MARKER, "strict mode ignores the marker of an acquire (G2)")                      \
     X(WITNESS, "strict mode counts a grant before its witness has answered (G2)")              \
+    X(NODE_SET, "nodes of another set are counted (G8)")                                       \
     X(CLOCK_GUARD, "a node's clock may be set unnoticed (G6)")                                 \
     X(STEADY_CLOCK, "the client goes by its wall clock")                                       \
     X(ALIGN, "no alignment of fence counters")                                                 \

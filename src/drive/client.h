@@ -86,7 +86,7 @@ struct redlock {
     const void *group; /* their callbacks must not wait for one another; NULL: only its own */
     uint32_t quorum_index;                    /* in the group */
     char quorum_name[REDLOCK_QUORUM_MAX + 1]; /* empty: it has none */
-    char placement[RL_PLACEMENT_MAX];         /* what the nodes' markers should say of that */
+    char placement[RL_SET_TAIL_MAX];          /* that and the set of quorums; may be empty */
     size_t prefix_size;
     char prefix[REDLOCK_PREFIX_MAX + 1];
 

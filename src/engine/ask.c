@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "engine/ask.h"
 
+#include <string.h>
+
 #include "core/kind.h"
 #include "core/rules.h"
 #include "engine/engine.h"
@@ -185,7 +187,8 @@ static void fill_node(struct rl_engine *engine, const struct rl_handle *handle, 
     if (out->fenced)
         out->in_doubt = !rl_guard_check_vote(guard, now_ns);
     if (survey) {
-        out->placement = engine->placement;
+        out->set =
+            (struct rl_slice){engine->node[node].new_set, strlen(engine->node[node].new_set)};
         out->cursor = survey->cursor[node];
         out->pattern = survey->pattern;
         out->mark = survey->mark;

@@ -248,6 +248,18 @@ void rl_handles_node_out(struct rl_engine *engine, uint8_t node, int64_t now_ns)
             &(struct rl_event){.type = RL_EVENT_NODE_OUT, .now_ns = now_ns, .node = node});
 }
 
+void rl_handles_set_changed(struct rl_engine *engine, uint8_t node, int64_t now_ns)
+{
+    struct rl_handle *handle;
+
+    LIST_FOREACH(handle, &engine->handles, all)
+    if (!rl_survey_of(handle) &&
+        (handle->lock.state == RL_ACQUIRING || handle->lock.state == RL_ALIGNING))
+        rl_handle_step(
+            engine, handle,
+            &(struct rl_event){.type = RL_EVENT_NODE_OUT, .now_ns = now_ns, .node = node});
+}
+
 void rl_handles_our_clock(struct rl_engine *engine, int64_t now_ns)
 {
     struct rl_handle *handle;

@@ -108,6 +108,8 @@ void rl_handle_step(struct rl_engine *engine, struct rl_handle *handle, struct r
 void rl_handle_timer(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns);
 /* A node's memory or clock is not to be trusted: holds that lean on it are told. */
 void rl_handles_node_out(struct rl_engine *engine, uint8_t node, int64_t now_ns);
+/* A node belongs to another set than it did: its grants to attempts under way are taken out. */
+void rl_handles_set_changed(struct rl_engine *engine, uint8_t node, int64_t now_ns);
 /* Our own clock is not to be trusted: all holds are over. */
 void rl_handles_our_clock(struct rl_engine *engine, int64_t now_ns);
 

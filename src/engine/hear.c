@@ -3,6 +3,7 @@
 
 #include "engine/ask.h"
 #include "engine/engine.h"
+#include "engine/sets.h"
 #include "engine/survey.h"
 #include "engine/vote.h"
 #include "engine/watch.h"
@@ -218,6 +219,7 @@ int rl_engine_received(struct rl_engine *engine, uint8_t node, size_t size, int6
         rl_node_note_delay(engine, node, now_ns - at->session.progress_ns);
     at->session.input_end += size;
     while ((status = rl_session_next(&at->session, &request, &reply, now_ns)) > 0) {
+        rl_sets_hear(engine, node, now_ns);
         if (reply.scalar.type == RL_REPLY_ERROR)
             note_error(&at->session, &reply);
         if (request.subject)
@@ -225,6 +227,7 @@ int rl_engine_received(struct rl_engine *engine, uint8_t node, size_t size, int6
         else
             rl_vote_hear_witness(engine, node, &reply, now_ns);
     }
+    rl_sets_hear(engine, node, now_ns);
     if (at->session.state == RL_SESSION_UP)
         at->warming = false;
     if (status == 0)

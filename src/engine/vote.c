@@ -14,7 +14,8 @@
  *  5. await_witness    strict mode: the witness behind the grant has answered (G2), and
  *     judge_by_witness what it found allows this TTL.
  *  6. check_marker     strict mode: the node has told its marker and identity.
- *  7. check_guard      the node may vote: its memory (G1, G2) and its clock (G6) are trusted.
+ *  7. check_guard      the node may vote: its memory (G1, G2) and its clock (G6) are trusted, and
+ *                      it belongs to the set of nodes that is in force (G8; sets.c).
  *
  * After them come the checks that are about the lock: rl_hear_answer() drops the answer to a claim
  * that its lock has given up, rl_acquire_answer() (core/acquire.c) the answer of another round, and
@@ -32,8 +33,10 @@
 #include "core/rules.h"
 #include "engine/engine.h"
 #include "engine/hear.h"
+#include "engine/sets.h"
 #include "engine/watch.h"
 #include "protocol/answer.h"
+#include "protocol/vetting.h"
 
 #define CAPACITY_FIRST 64
 
@@ -139,6 +142,26 @@ static void check_guard(struct rl_session *session, int64_t now_ns, struct rl_an
     rl_session_fail(session, REDLOCK_VOTE_GUARDED, (struct rl_slice){text, strlen(text)});
 }
 
+/* Strict: the set that the node was in when it granted. */
+static void hear_set(struct rl_engine *engine, uint8_t node, const struct rl_answer *answer,
+                     int64_t now_ns)
+{
+    if (!engine->strict || !answer->has_marker)
+        return;
+    rl_vetting_note_set(&engine->node[node].session, answer->set);
+    rl_sets_hear(engine, node, now_ns);
+}
+
+static void hear_admitted(struct rl_engine *engine, uint8_t node, int64_t now_ns)
+{
+    struct rl_session *session = &engine->node[node].session;
+
+    rl_guard_vouched(&session->guard);
+    rl_vetting_note_set(session, (struct rl_slice){engine->node[node].new_set,
+                                                   strlen(engine->node[node].new_set)});
+    rl_sets_hear(engine, node, now_ns);
+}
+
 /* Checks 6 and 7, and what the guard has to do with other replies. */
 static void check_node(struct rl_engine *engine, uint8_t node, enum rl_op op, int64_t now_ns,
                        struct rl_answer *answer)
@@ -149,10 +172,14 @@ static void check_node(struct rl_engine *engine, uint8_t node, enum rl_op op, in
     case RL_OP_EXTEND:
         /* Compare-and-renew may count in quarantine too (G3): core/hold.c knows. */
         answer->in_quarantine = !rl_guard_check_vote(&session->guard, now_ns);
+        /* But not on a node that is in another set now: others may hold the lock there (G8). */
+        if (session->guard.objection != RL_GUARD_NONE_REASON &&
+            answer->vote == REDLOCK_VOTE_GRANTED)
+            answer->vote = REDLOCK_VOTE_GUARDED;
         return;
     case RL_OP_ADMIT:
         if (answer->vote == REDLOCK_VOTE_GRANTED)
-            rl_guard_vouched(&session->guard);
+            hear_admitted(engine, node, now_ns);
         return;
     case RL_OP_HEAL:
         /*
@@ -169,6 +196,7 @@ static void check_node(struct rl_engine *engine, uint8_t node, enum rl_op op, in
         return;
     }
     check_marker(engine, answer);
+    hear_set(engine, node, answer, now_ns);
     check_guard(session, now_ns, answer);
 }
 
@@ -269,6 +297,7 @@ void rl_vote_hear_witness(struct rl_engine *engine, uint8_t node, const struct r
     }
     witness = rl_answer_read_witness(reply);
     /* Also when no grant waits for it: one that came out of turn is renewed like any other. */
+    hear_set(engine, node, &witness, now_ns);
     if (witness.has_marker)
         rl_guard_marker(&at->session.guard, witness.marker, witness.present,
                         witness.marker_max_ttl_ms, now_ns);

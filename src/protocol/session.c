@@ -84,6 +84,7 @@ int rl_session_begin(struct rl_session *session, int64_t now_ns)
     session->progress_ns = now_ns;
     session->clock_asked_ns = 0;
     session->check_asked = session->admission_asked = session->wants_witness = false;
+    session->restore_asked = false;
     session->sent_mark = session->pending.head;
     session->state = RL_SESSION_GREETING;
     rl_guard_connected(&session->guard);

@@ -87,7 +87,10 @@ static void draw_command(const char **argv)
         ASK("INCR", key);
         return;
     case 13:
-        ASK("HSET", "redlock.admit", "id", value, "max_ttl", "60000");
+        if (value[0] & 1)
+            ASK("HSETNX", "redlock.admit", PICK("id", "set"), value);
+        else
+            ASK("HSET", "redlock.admit", "id", value, "max_ttl", "60000");
         return;
     case 14:
         ASK("HGET", key, "id");
