@@ -275,6 +275,8 @@ static void look_around(struct walk *w, redlock *r)
     if (error == REDLOCK_OK)
         CHECK_STR("somebody", info.holder);
     check_error(w, "ping", redlock_ping(r, NULL));
+    error = redlock_break(r, "occupied", "0123456789012345678901234567890123456789", &report);
+    check_error(w, "break", error == REDLOCK_EXPIRED ? REDLOCK_OK : error);
     name_of(w, "adopted", name);
     error = redlock_adopt(r, name, "a value from elsewhere", &lock);
     check_error(w, "adopt", error);
