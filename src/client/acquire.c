@@ -166,6 +166,18 @@ static int prepare(struct acquisition *wanted)
     return wanted->thread ? REDLOCK_OK : explain_no_handle(wanted, REDLOCK_NOMEM);
 }
 
+/* A renewal is a timer of the engine: between two calls only a driver looks at it. */
+static int check_renewal(redlock *client, const redlock_request *r)
+{
+    if (!(r->flags & REDLOCK_RENEW) || client->threaded || atomic_load(&client->driven))
+        return REDLOCK_OK;
+    return rl_detail(
+        REDLOCK_INVAL,
+        "REDLOCK_RENEW on a client that nothing drives: the lock would not be "
+        "renewed. Open the client with REDLOCK_THREAD, or ask for redlock_fd() and "
+        "call redlock_process() when it is readable");
+}
+
 int rl_client_acquire(redlock *client, const char *name, int64_t ttl_ms,
                       const redlock_request *request, redlock_lock **out)
 {
@@ -182,6 +194,8 @@ int rl_client_acquire(redlock *client, const char *name, int64_t ttl_ms,
         error = rl_detail(REDLOCK_INVAL, out ? "redlock_acquire() takes no done function; that "
                                                "is for redlock_start()"
                                              : "there is nowhere to put the lock");
+    if (!error)
+        error = check_renewal(client, &r);
     if (!error)
         error = prepare(&wanted);
     if (error)

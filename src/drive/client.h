@@ -111,6 +111,7 @@ struct redlock {
     struct rl_bound_threads bound;      /* threads that locks are bound to */
 
     bool threaded;
+    atomic_bool driven; /* the caller has asked for redlock_fd() or called redlock_process() */
     bool stopping;
     bool closing; /* nothing new begins */
     pthread_t thread;
