@@ -12,6 +12,7 @@
 #include "ui/exit.h"
 #include "ui/json.h"
 #include "ui/message.h"
+#include "ui/table.h"
 #include "ui/text.h"
 
 #define LINE_MAX_BYTES (2 * REDLOCK_NAME_MAX + 2 * HOLDERS_TEXT_MAX + 256)
@@ -85,12 +86,34 @@ static void print_sentence(const char *name, const redlock_info *info,
     putchar('\n');
 }
 
+/* From the head of the queue on. */
+static void print_waiters(const redlock_info *info)
+{
+    static const char *const heading[] = {"WAITER", "WAITS FOR", NULL};
+    struct table t;
+    table_begin(&t, heading);
+    for (uint32_t i = 0; i < info->shown_waiter_count; i++) {
+        const redlock_waiter *w = &info->shown_waiter[i];
+        char name[HOLDERS_NAME_MAX], waited[TEXT_TIME_MAX];
+        holders_name(name, w->label, w->name);
+        text_time(waited, w->waited_ms);
+        table_row(&t);
+        table_set(&t, 0, TEXT_PLAIN, name);
+        table_set(&t, 1, TEXT_PLAIN, waited);
+    }
+    table_print(&t, "  ", stdout);
+    if (info->waiters > info->shown_waiter_count)
+        printf("  and %u more\n", info->waiters - info->shown_waiter_count);
+}
+
 void lock_view_text(const struct settings *s, const char *name, const redlock_info *info,
                     const redlock_report *report)
 {
     print_sentence(name, info, report);
     if (s->verbose || info->disagree || !all_answered(report))
         report_table(report, stdout);
+    if (s->verbose && info->shown_waiter_count > 0)
+        print_waiters(info);
 }
 
 int lock_view_failure(const struct settings *s, const char *name, int error,

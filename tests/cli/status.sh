@@ -66,6 +66,9 @@ eventually queued plain 1
 eventually queued plain 2
 like 'how many wait, and the first of them' "$("$redlock" status plain)" 'up to [0-9.]+ s more, 2 waiting'
 like '   in JSON' "$("$redlock" status --json plain)" '"waiters":2,'
+like '   who they are' "$("$redlock" status plain)" ', 2 waiting \([^@ ]+@[^ ]+:[0-9]+ \(true\), [^@ ]+@[^ ]+ \(true\)\)$'
+like '   -v: and for how long each' "$("$redlock" status -v plain)" "^  [^@ ]+@[^ ]+:$one \\(true\\) +[0-9.]+ (s|ms)$"
+is '   in JSON' "$("$redlock" status --json plain | grep -o '"waiting":.*"quorum"' | grep -o '"label":"[^"]*(true)"' | wc -l)" 2
 kill $one
 wait $one
 like '   one less' "$("$redlock" status plain)" ', 1 waiting'

@@ -349,7 +349,7 @@ CASE(many_holders, "A query tells the holders on most nodes first, and of these 
     redlock *r = client_start(&c, 3, 0);
     redlock_lock *lock[REDLOCK_SHOWN_MAX + 4];
     for (int i = 0; i < REDLOCK_SHOWN_MAX + 4; i++) {
-        char label[16];
+        char label[32];
         snprintf(label, sizeof label, "reader %d", i);
         redlock_request q = {.size = sizeof q, .kind = REDLOCK_SHARED, .label = label};
         lock[i] = lock_with(r, &q);
