@@ -357,8 +357,11 @@ REDLOCK_API const char *redlock_kind_text(int kind);
 
 /* redlock_request.flags */
 #define REDLOCK_RENEW                                                                          \
-    0x1u                    /* renew at a third of the TTL while held (needs the I/O thread or
-                               a caller of redlock_process()) */
+    0x1u                    /* renew at a third of the TTL while held. Needs a driver: the I/O
+                               thread, or a loop that calls redlock_process(). redlock_acquire()
+                               answers INVAL on a client without REDLOCK_THREAD as long as neither
+                               redlock_fd() nor redlock_process() has been called: nothing would
+                               renew. */
 #define REDLOCK_FENCED 0x2u /* with a fencing token, redlock_fence() */
 #define REDLOCK_BOUND                                                                          \
     0x4u /* bound to the calling thread: when that ends without releasing,
@@ -705,9 +708,15 @@ REDLOCK_API int redlock_ping(redlock *client, redlock_report *report);
 /*
  * States that nothing is held on these nodes: each reachable one gets the marker that lets it
  * vote at once (`redlock init`). Only an operator can know that. Brand-new nodes look exactly
- * like nodes that have just lost everything. Each also learns which quorum of which set it belongs
- * to, so that clients with another set can be warned. OK when every node took it, else NOQUORUM (AUTH,
- * PROTO) and the report says which did not.
+ * like nodes that have just lost everything.
+ *
+ * It also makes them a set: each learns an id and how many they are, and of several quorums which
+ * one it is in. From then on a client counts no node of another set, nor of a set that has another
+ * number of nodes than the client (GUARDED), unless REDLOCK_NO_GUARD. Done again for the same nodes,
+ * it keeps their set. OK when every node took it, else NOQUORUM (AUTH, PROTO) and the report says
+ * which did not. A new set needs all its nodes (NOQUORUM), and takes none from another set most of
+ * whose nodes stay behind (GUARDED): then nothing is changed. docs/operations.md says how to change
+ * the nodes.
  */
 REDLOCK_API int redlock_admit(redlock *client, redlock_report *report);
 
@@ -743,7 +752,7 @@ typedef struct redlock_check {
     const char *address; /* the node; empty: all of them together */
     const char *name;    /* reachable, role, identity, eviction, persistence, clock, latency,
                             rights, fencing, waiting, kinds, guard, number,
-                            versions, membership, placement */
+                            versions, membership, placement, max_ttl */
     int32_t verdict;     /* enum redlock_verdict */
     const char *text;    /* what was found */
     const char *remedy;  /* what to do; empty when nothing has to be done */

@@ -120,7 +120,7 @@ static void check_membership(const struct rl_audit *audit, uint8_t i, uint32_t d
                  rl_guard_reason_text(rl_sets_objection(engine, i)), counts);
         say(audit, address, "membership", REDLOCK_CHECK_FAIL, text,
             "give this client the nodes that the others have; after a change of the set: redlock "
-            "init (redlock(1), CHANGING THE NODES)");
+            "init (redlock(1), Changing the nodes)");
     } else if (set[0]) {
         say(audit, address, "membership", REDLOCK_CHECK_OK, found, "");
     } else {

@@ -114,6 +114,7 @@ struct redlock {
     struct rl_questions questions;
 
     bool threaded;
+    atomic_bool driven; /* the caller has asked for redlock_fd() or called redlock_process() */
     bool stopping;
     bool closing; /* nothing new begins */
     pthread_t thread;

@@ -156,6 +156,7 @@ int rl_client_fd(redlock *client)
     fd = client->threaded ? rl_detail(REDLOCK_INVAL, "with REDLOCK_THREAD the thread does the "
                                                      "watching; there is nothing to poll")
                           : client->reactor.epoll_fd;
+    atomic_store(&client->driven, true);
     rl_client_leave(client);
     return fd;
 }
@@ -192,6 +193,7 @@ int rl_client_process(redlock *client, int timeout_ms)
         rl_client_leave(client);
         return rl_detail(REDLOCK_INVAL, "with REDLOCK_THREAD the thread does the processing");
     }
+    atomic_store(&client->driven, true);
     /* A thread blocked in a call may be driving: it does what is due for us as well. */
     if (client->turning && !await_turn(client, timeout_ms)) {
         rl_client_leave(client);

@@ -27,6 +27,13 @@ int rl_front_enter(const redlock *client, bool blocking)
     return REDLOCK_OK;
 }
 
+/* The caller's loop drives all of them. */
+static void note_driven(const struct rl_front *front)
+{
+    for (size_t i = 0; i < front->count; i++)
+        atomic_store(&front->member[i]->driven, true);
+}
+
 int rl_front_fd(redlock *client)
 {
     int error = rl_front_enter(client, false);
@@ -36,6 +43,7 @@ int rl_front_fd(redlock *client)
     if (client->front->epoll_fd < 0)
         return rl_detail(REDLOCK_INVAL, "with REDLOCK_THREAD the threads do the watching; "
                                         "there is nothing to poll");
+    note_driven(client->front);
     return client->front->epoll_fd;
 }
 
@@ -72,6 +80,7 @@ int rl_front_process(redlock *client, int timeout_ms)
         return total;
     if (front->epoll_fd < 0)
         return rl_detail(REDLOCK_INVAL, "with REDLOCK_THREAD the threads do the processing");
+    note_driven(front);
     due = find_unarmed(front);
     if (due && (timeout_ms < 0 || timeout_ms > UNARMED_WAIT_MS))
         timeout_ms = UNARMED_WAIT_MS;

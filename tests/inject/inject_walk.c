@@ -435,6 +435,8 @@ void walk_renewing(struct walk *w, enum inject_call call, int nth, int error)
     w->ttl_ms = RENEWED_TTL_MS;
     client_warm(r);
     name_of(w, "renewed", name);
+    if (!(w->flags & REDLOCK_THREAD))
+        CHECK(redlock_fd(r) >= 0); /* driven by let_renew() */
     CHECK_OK(redlock_acquire(r, name, RENEWED_TTL_MS, &q, &lock));
     inject_arm(call, nth, error, false);
     while (!inject_fired() && now_ms() < end_ms)

@@ -197,6 +197,7 @@ CASE(blocked_driver_in_a_callback,
     pthread_t thread;
 
     driver.client = client_start(&c, 3, 0);
+    CHECK(redlock_fd(driver.client) >= 0); /* else a lock that is to be renewed is refused */
     cluster_set(&c, 0, 3, "redlock:held", "another", 60000);
     slow_start(driver.client, &slow);
     CHECK_INT(0, pthread_create(&thread, NULL, drive, &driver));
