@@ -93,31 +93,13 @@ void sim_command_hgetall(struct sim_server *server, const struct sim_words *word
 void sim_command_hlen(struct sim_server *server, const struct sim_words *words,
                       struct sim_bytes *out)
 {
-    struct sim_key *key;
-
-    if (sim_find_typed(server, words->word[1], SIM_HASH, &key, out))
-        sim_reply_integer(out, key ? key->item_count : 0);
+    sim_count_items(server, words, SIM_HASH, out);
 }
 
 void sim_command_hdel(struct sim_server *server, const struct sim_words *words,
                       struct sim_bytes *out)
 {
-    struct sim_key *key;
-    int64_t count = 0;
-
-    if (!sim_find_typed(server, words->word[1], SIM_HASH, &key, out))
-        return;
-    for (uint32_t i = 2; key && i < words->count; i++) {
-        struct sim_item *item = sim_key_find(key, words->word[i]);
-
-        if (!item)
-            continue;
-        sim_key_remove(key, item);
-        count++;
-    }
-    if (key && key->item_count == 0)
-        sim_store_remove(&server->store, key);
-    sim_reply_integer(out, count);
+    sim_remove_items(server, words, SIM_HASH, out);
 }
 
 void sim_command_hexists(struct sim_server *server, const struct sim_words *words,

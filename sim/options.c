@@ -196,9 +196,9 @@ static void draw_relapse(struct sim_options *o, const struct sim_rng *rng)
 }
 
 /*
- * Fence counters are overwritten with what no clock has reached: they start again at the clock. So
- * the clocks agree here; where they do not, a lost counter may bring smaller tokens (guarantees.md).
- * Drawn aside as well.
+ * Fence counters are overwritten with what no clock has reached: they start again at the clock.
+ * So the clocks agree here; where they do not, a lost counter may bring smaller tokens
+ * (guarantees.md). Drawn aside as well.
  */
 static void draw_bad_counters(struct sim_options *o, const struct sim_rng *rng)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The public calls about a client. A client of one quorum carries them out itself; a front of several
- * quorums passes them on to the client of the quorum where a name lives, or to all of them. Calls
- * about a handle need no way to be found: a handle knows its client (client/operation.c, state.c).
+ * The public calls about a client. A client of one quorum carries them out itself; a front of
+ * several quorums passes them on to the client of the quorum where a name lives, or to all of
+ * them. Calls about a handle need no way to be found: a handle knows its client
+ * (client/operation.c, state.c).
  */
 #include <stdlib.h>
 

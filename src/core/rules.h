@@ -42,7 +42,7 @@
     X(QUEUE_ROLLBACK, "a failed round from the queue keeps what it got")                       \
     X(QUEUE_NEEDS_QUORUM, "a waiter that reaches too few nodes keeps its place in the queue")  \
     X(QUEUE_HEAD, "a node grants to any waiter in its queue")                                  \
-    X(OUT_OF_TURN, "an attempt behind our own release counts grants where others wait")        \
+    X(NO_OVERTAKING, "an attempt behind our own release counts grants where others wait")      \
     X(LIVENESS, "the dead stay in the queue")                                                  \
     X(READERS_MAJORITY, "one node is enough for a reader")                                     \
     X(HOLD_IDS, "the holds of an owner are counted, not named")                                \

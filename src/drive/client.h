@@ -50,7 +50,7 @@ struct redlock_lock {
     };
     union {
         struct rl_call *call;     /* `done` is NULL: the call that waits; NULL: none does */
-        int64_t wait_deadline_ns; /* `done` waits for an acquisition: until when; 0: no end */
+        int64_t wait_deadline_ns; /* `done` is given: as struct rl_acquisition has it */
     };
     redlock_lost_fn *lost;
     redlock_jeopardy_fn *jeopardy;
@@ -72,8 +72,8 @@ struct redlock_lock {
 };
 
 /*
- * A client of one quorum. The mutex guards everything but `inbox` and `dozing`, and what never changes
- * between open and close.
+ * A client of one quorum. The mutex guards everything but `inbox` and `dozing`, and what never
+ * changes between open and close.
  */
 struct redlock {
     pthread_mutex_t mutex;

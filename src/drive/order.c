@@ -87,7 +87,7 @@ static void wake_caller(struct rl_call *call, enum rl_call_state state)
 
 /* ---- callers that could drive ---- */
 
-void rl_hand_over(redlock *client)
+void rl_stop_driving(redlock *client)
 {
     if (client->turning)
         return;
@@ -102,7 +102,7 @@ static void look_first(redlock *client)
     if (client->turning || rl_now_ns() - client->turned_ns <= STALE_NS)
         return;
     rl_turn(client, 0);
-    rl_hand_over(client);
+    rl_stop_driving(client);
 }
 
 /* The mutex is held; afterwards it is not. There is no I/O thread. */
@@ -124,7 +124,7 @@ static int drive_until_finished(redlock *client, struct rl_call *call)
             return call->result;
         pthread_mutex_lock(&client->mutex);
     }
-    rl_hand_over(client);
+    rl_stop_driving(client);
     pthread_mutex_unlock(&client->mutex);
     return call->result;
 }

@@ -86,7 +86,10 @@ static void serve_events(redlock *client, const struct epoll_event *events, int 
 static void serve_sockets(redlock *client, int timeout_ms)
 {
     struct epoll_event events[RL_REACTOR_EVENTS_MAX];
-    /* A client that is being closed has only itself left, and without a timer it must look often. */
+    /*
+     * A client that is being closed has only itself left, and without a timer it must look
+     * often.
+     */
     bool waits_for_all =
         client->wait && timeout_ms != 0 && !client->closing && !client->reactor.unarmed;
     int count;
@@ -94,7 +97,10 @@ static void serve_sockets(redlock *client, int timeout_ms)
     /* Nothing would wake the driver for a deadline: it looks at the clock instead. */
     if (client->reactor.unarmed && (timeout_ms < 0 || timeout_ms > UNARMED_WAIT_MS))
         timeout_ms = UNARMED_WAIT_MS;
-    /* A thread that puts an order after this store wakes us, and so does one that gets the mutex. */
+    /*
+     * A thread that puts an order after this store wakes us, and so does one that gets the
+     * mutex.
+     */
     atomic_store(&client->dozing, true);
     if (atomic_load(&client->inbox))
         timeout_ms = 0;
@@ -183,7 +189,7 @@ int rl_client_process(redlock *client, int timeout_ms)
         return 0;
     }
     result = rl_turn(client, timeout_ms);
-    rl_hand_over(client);
+    rl_stop_driving(client);
     rl_client_leave(client);
     return result;
 }

@@ -62,9 +62,9 @@ static void answer_unasked(struct rl_engine *engine, struct rl_handle *handle,
     }
 }
 
-static bool has_turn(const struct rl_handle *handle)
+static bool is_new_head(const struct rl_handle *handle)
 {
-    return handle->lock.acquisition && rl_acquirer_of(handle)->has_turn;
+    return handle->lock.acquisition && rl_acquirer_of(handle)->became_head;
 }
 
 static bool is_waiting(const struct rl_lock *lock)
@@ -96,7 +96,7 @@ static struct rl_acquirer *new_acquirer(struct rl_engine *engine, struct rl_hand
     acquirer->survey = NULL;
     acquirer->queue = NULL;
     acquirer->waiter = 0;
-    acquirer->has_turn = acquirer->client_holds = acquirer->behind_release = false;
+    acquirer->became_head = acquirer->client_holds = acquirer->behind_release = false;
     acquirer->tag_size = (uint8_t)about->tag.size;
     acquirer->label_size = (uint8_t)about->label.size;
     memcpy(acquirer->tag, about->tag.data, about->tag.size);
@@ -150,7 +150,7 @@ static void perform(struct rl_engine *engine, struct rl_handle *handle,
     if (actions->done || actions->lost || actions->jeopardy || actions->recovered)
         note_news(engine, handle, actions);
     rl_timers_set(&engine->timers, &handle->timer,
-                  has_turn(handle) ? now_ns : rl_lock_timer_ns(&handle->lock));
+                  is_new_head(handle) ? now_ns : rl_lock_timer_ns(&handle->lock));
     if (handle->lock.acquisition)
         follow_acquisition(engine, handle, now_ns);
     for (uint32_t i = 0; i < actions->send_count; i++)
@@ -198,9 +198,9 @@ void rl_handle_timer(struct rl_engine *engine, struct rl_handle *handle, int64_t
         rl_survey_tick(engine, handle, event.warming, event.warm_at_ns, now_ns);
         return;
     }
-    if (has_turn(handle)) {
-        rl_acquirer_of(handle)->has_turn = false;
-        event.type = RL_EVENT_TURN;
+    if (is_new_head(handle)) {
+        rl_acquirer_of(handle)->became_head = false;
+        event.type = RL_EVENT_UNPARK;
         event.client_holds = rl_acquirer_of(handle)->client_holds;
     } else if (queue && rl_local_queue_head(queue) != handle) {
         event.leader_error = rl_local_queue_head(queue)->lock.acquisition->attempt_error;

@@ -51,7 +51,7 @@ struct rl_acquirer {
     struct rl_local_queue *queue; /* NULL: not waiting */
     TAILQ_ENTRY(rl_acquirer) in_queue;
     uint64_t waiter;     /* the name of the head of the local queue at the nodes */
-    bool has_turn;       /* it has become the head ... */
+    bool became_head;    /* it has become the head ... */
     bool client_holds;   /* ... because the one before it holds the lock now */
     bool behind_release; /* what it sends now travels right behind our own release */
 

@@ -58,7 +58,8 @@ void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pend
 {
     struct rl_claim *claim = request->subject;
     struct rl_handle *handle = claim->handle;
-    struct rl_survey *survey = handle ? rl_survey_of(handle) : NULL;
+    struct rl_acquirer *acquirer = handle ? rl_acquirer_of(handle) : NULL;
+    struct rl_survey *survey = acquirer ? acquirer->survey : NULL;
     enum rl_op op = (enum rl_op)request->op;
 
     if (outlives_its_handle(op)) {
@@ -78,8 +79,9 @@ void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pend
             rl_survey_hear(engine, handle, node, op, reply, *answer, now_ns);
         return;
     }
-    if (handle->lock.acquisition && (rl_op_is_acquire(op) || op == RL_OP_INQUIRE))
-        rl_blocker_note(&rl_acquirer_of(handle)->blocker, node, answer, now_ns);
+    if (acquirer && (answer->tells_holder || acquirer->blocker.nodes) &&
+        (rl_op_is_acquire(op) || op == RL_OP_INQUIRE))
+        rl_blocker_note(&acquirer->blocker, node, answer, now_ns);
     rl_handle_step(engine, handle,
                    &(struct rl_event){
                        .type = RL_EVENT_ANSWER,
@@ -134,8 +136,8 @@ static bool repeat_with_text(struct rl_engine *engine, uint8_t node,
 }
 
 /*
- * Of an error: a server whose memory is used up refuses every SET, also one that only renews. The script
- * renews without new memory: from now on this connection uses that.
+ * Of an error: a server whose memory is used up refuses every SET, also one that only renews.
+ * The script renews without new memory: from now on this connection uses that.
  */
 static bool wants_script(struct rl_session *session, const struct rl_pending *request,
                          const struct rl_reply *reply)

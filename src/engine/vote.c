@@ -10,7 +10,7 @@
  *                      the number of a script. Anything else is no grant.
  *  2. check_token      a fenced grant has a token that a counter may have given.
  *  3. check_max_ttl    the TTL asked for is one that the node allows (G4).
- *  4. check_turn       behind our own release, no other client waits on that node.
+ *  4. check_overtaking       behind our own release, no other client waits on that node.
  *  5. await_witness    strict mode: the witness behind the grant has answered (G2), and
  *     judge_by_witness what it found allows this TTL.
  *  6. check_marker     strict mode: the node has told its marker and identity.
@@ -97,19 +97,20 @@ static void check_max_ttl(const struct rl_session *session, const struct rl_clai
 /* ---- 4: the turn ---- */
 
 /* A grant behind our own release, of a node where other clients may wait, belongs to them. */
-static void check_turn(const struct rl_claim *claim, uint8_t node, struct rl_answer *answer)
+static void check_overtaking(const struct rl_claim *claim, uint8_t node,
+                             struct rl_answer *answer)
 {
     const struct rl_local_queue *queue;
 
     /* Once the lock is held, a late grant only adds to it. */
     if (!claim->behind_release || !claim->handle || claim->handle->lock.state != RL_ACQUIRING ||
-        !RL_RULE(OUT_OF_TURN))
+        !RL_RULE(NO_OVERTAKING))
         return;
     queue = rl_local_queue_of(claim->handle);
     if (queue && (queue->nodes_without_waiters & (1u << node)))
         return;
     answer->vote = REDLOCK_VOTE_HELD;
-    answer->out_of_turn = true;
+    answer->overtakes = true;
 }
 
 /* ---- 6 and 7: marker and guard ---- */
@@ -339,7 +340,7 @@ bool rl_vote_judge(struct rl_engine *engine, uint8_t node, const struct rl_pendi
     if (is_grant(op, out))
         check_max_ttl(&at->session, claim, out);
     if (op == RL_OP_ACQUIRE && is_grant(op, out))
-        check_turn(claim, node, out);
+        check_overtaking(claim, node, out);
     if (await_witness(at, request, out))
         return false;
     check_node(engine, node, op, now_ns, out);

@@ -234,7 +234,10 @@ struct rl_answer rl_answer_read(enum rl_op op, bool by_script, const struct rl_r
     case RL_OP_ACQUIRE:
     case RL_OP_ACQUIRE_AGAIN:
     case RL_OP_HEAL:
-        /* An OK to a script would be a grant without the token and the marker that were asked for. */
+        /*
+         * An OK to a script would be a grant without the token and the marker that were asked
+         * for.
+         */
         if (by_script)
             return script_acquire_answer(reply);
         answer.vote = set_vote(scalar);

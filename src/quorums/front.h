@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Several quorums behind one client. What the caller has is a *front*: it owns an ordinary client
- * per quorum, its *members*, and nothing else. A call about one lock goes straight to the member
- * where that lives (core/rendezvous.h), without a mutex of the front: members share nothing, which is
- * why they scale. Handles belong to their member, and know no front.
+ * Several quorums behind one client. What the caller has is a *front*: it owns an ordinary
+ * client per quorum, its *members*, and nothing else. A call about one lock goes straight to the
+ * member where that lives (core/rendezvous.h), without a mutex of the front: members share
+ * nothing, which is why they scale. Handles belong to their member, and know no front.
  *
  * With REDLOCK_THREAD each member has its thread. Without, the front has an epoll set with the
  * members' descriptors in it, which is what redlock_fd() answers. All that is written here stays

@@ -84,7 +84,7 @@ static void draw_command(const char **argv)
         ASK("PEXPIRE", key, PICK("60000", "900000", "0", "x"));
         return;
     case 12:
-        ASK("INCR", key);
+        ASK("GETRANGE", key, "0", PICK("3", "40", "0"));
         return;
     case 13:
         if (value[0] & 1)

@@ -257,7 +257,7 @@ CASE(strict_remembers_a_set_clock,
     CHECK(!rl_guard_check_vote(&guard, 71 * S_NS));
 }
 
-CASE(switched_off_everybody_votes, "With the guard off every node votes.")
+CASE(switched_off_all_nodes_vote, "With the guard off every node votes.")
 {
     struct rl_guard guard = guard_of(RL_GUARD_OFF);
     struct rl_facts facts = healthy(0);
