@@ -90,7 +90,7 @@ static void print_line(const char *line, enum text_colour colour, bool coloured)
 
 static void print_table(const struct list *l)
 {
-    bool on_terminal = isatty(STDOUT_FILENO), coloured = text_colours(on_terminal);
+    bool coloured = text_colours(isatty(STDOUT_FILENO));
     char line[LOCK_ROWS_LINE_MAX];
     struct lock_rows rows;
     lock_rows_begin(&rows, false);
@@ -98,7 +98,7 @@ static void print_table(const struct list *l)
         const struct found *f = &l->found[i];
         lock_rows_measure(&rows, &(struct lock_row){f->name, &f->brief, NULL});
     }
-    lock_rows_fit(&rows, on_terminal ? text_columns(STDOUT_FILENO) : SIZE_MAX);
+    lock_rows_fit(&rows, text_line_columns(STDOUT_FILENO));
     lock_rows_heading(&rows, line);
     print_line(line, TEXT_PLAIN, false);
     for (size_t i = 0; i < l->count; i++) {
