@@ -12,6 +12,7 @@
 #include "drive/explain.h"
 #include "drive/handles.h"
 #include "drive/turn.h"
+#include "engine/stats.h"
 #include "io/clock.h"
 
 /* An acquire as it was asked for, and what became of it. The texts are the caller's. */
@@ -83,7 +84,11 @@ static void let_callbacks_come(redlock *client, redlock_lock *lock)
 /* Granted, but this caller woke after the end of its wait: the lock is taken back (A9). */
 static void give_back(redlock *client, redlock_lock *lock)
 {
+    bool is_held = lock->handle.lock.state == RL_HELD;
+
     rl_lock_discard(client, lock, true);
+    if (is_held)
+        rl_stats_late(&client->engine.stats);
     if (client->closed)
         return;
     if (client->threaded || client->turning) {

@@ -26,10 +26,7 @@ static void say(const struct rl_audit *audit, const char *address, const char *n
         .quorum = audit->client->quorum_name,
     };
 
-    /* Like every callback: with no internal lock held. */
-    pthread_mutex_unlock(&audit->client->mutex);
-    audit->each(&check, audit->data);
-    pthread_mutex_lock(&audit->client->mutex);
+    rl_check_list_add(audit->checks, &check);
 }
 
 /* ---- judging, node by node ---- */
