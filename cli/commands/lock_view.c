@@ -111,17 +111,14 @@ void lock_view_text(const struct settings *s, const char *name, const redlock_in
         print_waiters(info);
 }
 
-int lock_view_failure(const struct settings *s, const char *name, int error,
-                      const redlock_report *report)
+int lock_view_failure(const struct settings *s, const struct inquiry_answer *answer)
 {
-    char detail[512];
-    snprintf(detail, sizeof detail, "%s", redlock_detail());
     struct failure f = {
-        .name = name,
-        .error = error,
-        .status = exit_status_of(error),
-        .text = detail,
-        .report = report,
+        .name = answer->name,
+        .error = answer->error,
+        .status = exit_status_of(answer->error),
+        .text = answer->detail,
+        .report = answer->report,
     };
     return report_failure(s, &f);
 }

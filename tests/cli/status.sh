@@ -40,7 +40,7 @@ is 'another prefix' "$("$redlock" status --prefix redlock:od 2>/dev/null | tail 
 is 'a prefix of wildcards' "$("$redlock" status --prefix 'redlock?' 2>&1)" 'redlock status: no locks'
 like 'without a prefix, keys as they are' "$("$redlock" status --prefix '')" '^redlock:plain  '
 unlike '   but not our own' "$("$redlock" status --prefix '')" '^redlock\.'
-like '-v: node by node' "$("$redlock" status -v mine)" "127.0.0.1:$(port 2) +held +[^ ]+ +exclusive +2 +49"
+like '-v: node by node' "$("$redlock" status -v mine)" "127.0.0.1:$(port 2) +held +[^ ]+ +exclusive +2 +4[0-9]"
 try "$redlock" status --held
 expect '--held needs a name' 64 'NAME is missing: --held'
 
