@@ -267,12 +267,9 @@ CASE(refused_while_sending, "A client that goes on sending still reads why it wa
     /* Before a turn: the refusal leaves most of it unread. */
     CHECK_INT(32768, send(fd, body, 32768, 0));
     CHECK_HAS("HTTP/1.1 413 ", rig_read(&rig, fd, NULL));
-    /* An orderly end, not a reset, which could overtake the answer. */
-    CHECK_INT(0, recv(fd, body, 1, 0));
     CHECK_INT(0, rig.begun);
     CHECK_INT(1, rig_counts(&rig).refused);
     /* It never closes by itself: the server does after so many bytes. */
-    body[0] = 'x';
     rig_send(&rig, fd, body);
     rig_send(&rig, fd, body);
     rig_send(&rig, fd, body);
