@@ -62,13 +62,17 @@ extern "C" {
 #define REDLOCK_QUORUM_MAX 32   /* bytes of the name of a quorum */
 #define REDLOCK_NAME_MAX 512    /* bytes of a lock name, without prefix and terminator */
 #define REDLOCK_PREFIX_MAX 64   /* bytes of the key prefix */
-#define REDLOCK_VALUE_MAX 64    /* bytes of a lock value, without terminator */
+#define REDLOCK_VALUE_MAX 160   /* bytes of a lock value, without terminator */
+#define REDLOCK_LABEL_MAX 64    /* bytes of a label, without terminator */
+#define REDLOCK_TAG_SIZE 22     /* characters of a tag */
+#define REDLOCK_MARK_SIZE 40    /* characters of a mark, without terminator */
 #define REDLOCK_ADDRESS_MAX 128 /* printable node address, with terminator */
 #define REDLOCK_TEXT_MAX 160    /* explanation inside a report, with terminator */
 #define REDLOCK_OWNER_MAX 64    /* bytes of an owner id, without terminator */
 #define REDLOCK_NAMES_MAX 16    /* names of one request */
 #define REDLOCK_SLOTS_MAX 1024  /* permits of a semaphore */
 #define REDLOCK_LIST_MAX 10000  /* names that redlock_list() tells */
+#define REDLOCK_SHOWN_MAX 16 /* holders, and waiters, that redlock_query() tells one by one */
 #define REDLOCK_TTL_MIN_MS 10
 #define REDLOCK_TTL_LIMIT_MS 86400000     /* one day: the most max_ttl_ms may be */
 #define REDLOCK_WAIT_FOREVER (-1)         /* request.wait_ms: no deadline */
@@ -117,12 +121,12 @@ REDLOCK_API const char *redlock_detail(void);
 
 /* One line per answer: name, printable word. A vote is what one node did for one operation. */
 #define REDLOCK_VOTES(X)                                                                       \
-    X(NONE, "not asked")        /* the operation did not involve this node (yet) */            \
-    X(PENDING, "no answer yet") /* asked, and the operation was decided without it */          \
-    X(GRANTED, "granted")       /* set, renewed, deleted: what was asked */                    \
-    X(HELD, "held by another")  /* the key exists with another value */                        \
-    X(MISSING, "no such key")   /* the key is gone: expired, deleted or never set */           \
-    X(TIMEDOUT, "timed out")    /* no answer within the per-node deadline */                   \
+    X(NONE, "not asked")         /* the operation did not involve this node (yet) */           \
+    X(PENDING, "not waited for") /* asked, and the operation was decided without it */         \
+    X(GRANTED, "granted")        /* set, renewed, deleted: what was asked */                   \
+    X(HELD, "held by another")   /* the key exists with another value */                       \
+    X(MISSING, "no such key")    /* the key is gone: expired, deleted or never set */          \
+    X(TIMEDOUT, "timed out")     /* no answer within the per-node deadline */                  \
     X(REFUSED, "connection refused")                                                           \
     X(UNREACHABLE, "unreachable")    /* resolve, connect, TLS or I/O failure */                \
     X(AUTH, "authentication failed") /* NOAUTH, WRONGPASS, NOPERM */                           \
@@ -141,13 +145,49 @@ enum redlock_vote {
 /* The printable word of a vote; "unknown" for any other number. Never NULL. */
 REDLOCK_API const char *redlock_vote_text(int vote);
 
+/*
+ * Values, labels and names of waiters come from the nodes, where any program can write. A label is
+ * told only if it is one that redlock_request.label accepts. Other texts are told as they are if
+ * they are printable UTF-8; else with \xHH for every byte that is not part of a printable
+ * character, and cut at REDLOCK_VALUE_MAX. So none of them ever steers a terminal.
+ *
+ * Elements of arrays: these two have no `size` and will not grow.
+ */
+typedef struct redlock_holder {
+    char value[REDLOCK_VALUE_MAX + 1]; /* empty: there is none, or it is unknown */
+    char label[REDLOCK_LABEL_MAX + 1]; /* empty: none */
+    char mark[REDLOCK_MARK_SIZE + 1];  /* for redlock_break(); told by redlock_query() only */
+    /*
+     * How long it has held the lock: from the wall clock of its machine when the attempt that won
+     * began, to the wall clock of this machine now; as right as these two agree. -1: unknown, as
+     * always of a value without label.
+     */
+    int64_t held_ms;
+    /*
+     * 1: held_ms is a lower bound. In a query of REENTRANT an earlier hold of the owner may have been
+     * given back; a clock may be ahead of ours; and of a value without label a waiter knows how long
+     * it has been refused for it.
+     */
+    int32_t held_at_least;
+    int32_t votes;  /* on how many nodes it was found */
+    int64_t ttl_ms; /* how long it stays on a majority (or on any node, if it never was on one);
+                       -1: without expiry, or unknown */
+} redlock_holder;
+
+typedef struct redlock_waiter {
+    char name[REDLOCK_VALUE_MAX + 1];  /* as the nodes' queues have it, with its label */
+    char label[REDLOCK_LABEL_MAX + 1]; /* empty: none */
+    int64_t waited_ms; /* since it was queued, by the clock of the node; -1: unknown */
+} redlock_waiter;
+
 typedef struct redlock_node_report {
     char address[REDLOCK_ADDRESS_MAX];  /* host:port, [ipv6]:port or path; never credentials */
     int32_t vote;                       /* enum redlock_vote */
     int32_t rtt_us;                     /* time to this node's answer; -1 without one. TIMEDOUT:
                                            what its answers take, if they are known to come late */
     int64_t key_ttl_ms;                 /* remaining life of the key where asked; -1 unknown */
-    char holder[REDLOCK_VALUE_MAX + 1]; /* redlock_query(): the value found; else empty */
+    char holder[REDLOCK_VALUE_MAX + 1]; /* the value that is in the way, as in redlock_holder;
+                                           empty: none, or it was not told */
     char text[REDLOCK_TEXT_MAX];        /* the server's or system's words; may be empty */
     int32_t kind;          /* redlock_query(): what is under the key; -1: unknown */
     uint32_t holder_count; /* redlock_query(): how many hold it here */
@@ -162,6 +202,13 @@ typedef struct redlock_report {
     redlock_node_report node[REDLOCK_NODES_MAX];
     uint32_t quorum_index;                    /* of several quorums: which one, from 0 */
     char quorum_name[REDLOCK_QUORUM_MAX + 1]; /* its name; empty: it has none */
+    /*
+     * The holder that an acquire waits for, or was refused for (BUSY, TIMEOUT); for redlock_query()
+     * the same as in redlock_info; for redlock_break() the one that was evicted, and in its ttl_ms
+     * how long that may still believe that it holds the lock. Of several holders, one of them.
+     */
+    redlock_holder holder;
+    uint32_t waiters; /* how many wait, on the node that told most; 0 also if none told */
 } redlock_report;
 
 /* ---- client ------------------------------------------------------------------------- */
@@ -201,7 +248,8 @@ typedef struct redlock_options {
     size_t size;
 
     /*
-     * The nodes, 1 to REDLOCK_NODES_MAX URLs; an odd number is best:
+     * The nodes, 1 to REDLOCK_NODES_MAX URLs; an odd number is best. NULL and 0, without quorums:
+     * those of the environment and the configuration file, see redlock_open().
      *     redis://[user[:password]@]host[:port][/db]     also valkey://, or plain host[:port]
      *     rediss://...                                    also valkeys://: the same over TLS
      *     unix:///path/to/socket[?db=N]                   also user[:password]@ before the path
@@ -280,6 +328,8 @@ REDLOCK_API int redlock_open(const redlock_options *options, redlock **out);
  * held locks are given up (released, best effort, for at most node_timeout_ms), connections
  * are closed, the I/O thread is joined. Handles still have to be freed, before or after.
  * NULL is fine. Not from a callback, and not while another thread is inside a call.
+ * An event loop that must not stand still for so long releases its locks first, by
+ * redlock_start_release(): when nothing is held and no answer is due, there is nothing to wait for.
  */
 REDLOCK_API void redlock_close(redlock *client);
 
@@ -359,6 +409,20 @@ typedef struct redlock_request {
                                       have to live in one: {a}x and {a}y do, since only what
                                       stands in braces is hashed then. */
     size_t more_name_count;
+
+    /*
+     * Who asks, in words: up to REDLOCK_LABEL_MAX bytes of printable UTF-8 (no controls, line
+     * separators or direction marks, else INVAL); NULL or empty: none. It becomes part of the value
+     * on the nodes, together with the time of the attempt, so that redlock_query(), and a client
+     * that is refused, can tell who holds the lock and for how long. A waiter has it, too. It costs
+     * bytes, no command, and proves nothing.
+     */
+    const char *label;
+    /*
+     * The value shall begin with these REDLOCK_TAG_SIZE characters of A-Z a-z 0-9 _ - and a colon,
+     * by which a program that did not see the value can recognise it; NULL: none.
+     */
+    const char *tag;
 } redlock_request;
 
 /*
@@ -499,7 +563,10 @@ REDLOCK_API const char *redlock_name(const redlock_lock *lock);
 /* On how many nodes the lock is known to be set beyond a bare majority; negative: fewer. */
 REDLOCK_API int redlock_margin(const redlock_lock *lock);
 
-/* Node by node, the last operation on this handle. The caller sets out->size. */
+/*
+ * Node by node, the last operation on this handle. The caller sets out->size. While it waits, and
+ * after BUSY and TIMEOUT, out->holder is the holder that is in the way, as far as the nodes told.
+ */
 REDLOCK_API int redlock_lock_report(const redlock_lock *lock, redlock_report *out);
 
 /* ---- driving the client from an event loop ------------------------------------------ */
@@ -537,6 +604,15 @@ typedef struct redlock_info {
     uint32_t waiters;                  /* in the queue, on the node with the longest one */
     char head[REDLOCK_VALUE_MAX +
               1]; /* the first waiter in the queue, on most nodes; or empty */
+
+    char label[REDLOCK_LABEL_MAX + 1]; /* of `holder`, as the next two; see redlock_holder */
+    int64_t held_ms;
+    int32_t held_at_least;
+    uint32_t shown_holder_count; /* of holder_count, how many follow: those on most nodes first,
+                                    and of these the one that has held for longest */
+    redlock_holder shown_holder[REDLOCK_SHOWN_MAX];
+    uint32_t shown_waiter_count; /* of the node with the longest queue, from its head */
+    redlock_waiter shown_waiter[REDLOCK_SHOWN_MAX];
 } redlock_info;
 
 /*
@@ -545,6 +621,25 @@ typedef struct redlock_info {
  * NOQUORUM (AUTH, PROTO), with *info untouched and the report filled.
  */
 REDLOCK_API int redlock_query(redlock *client, const char *name, redlock_info *info,
+                              redlock_report *report);
+
+/*
+ * Evicts the holder of `name` that has this mark (redlock_holder.mark, of an earlier
+ * redlock_query()), and never one that came after it: its value is compared on the node in the step
+ * that deletes it. A reader or a slot goes alone; of REENTRANT all holds of its owner go; of several
+ * names locked together only this one, and the holder loses the others with it. Wakes waiters, as a
+ * release does. report may be NULL.
+ *
+ *   OK        evicted: it is on no majority of the nodes any more
+ *   EXPIRED   no node that answered had it, and a majority did: it was gone already
+ *   NOQUORUM  (AUTH, PROTO) too few nodes answered; the report says which did. What is left
+ *             expires, or goes when this is called again.
+ *
+ * The holder is not asked, and may act on: it learns of it at its next renewal (LOST), and without
+ * one when its validity ends. report->holder.ttl_ms is the longest that it may still believe in the
+ * lock. Only a resource that checks fencing tokens is safe from it meanwhile.
+ */
+REDLOCK_API int redlock_break(redlock *client, const char *name, const char *mark,
                               redlock_report *report);
 
 /* The name of a lock, terminated; valid during the call only. */
@@ -626,7 +721,8 @@ REDLOCK_API int redlock_quorum_of(redlock *client, const char *name);
 
 /*
  * One quorum by itself, as a client for redlock_ping(), redlock_admit(), redlock_audit(),
- * redlock_list(), redlock_query() and redlock_node(); NULL past the last one. It is `client`
+ * redlock_list(), redlock_query(), their redlock_start twins, redlock_node() and
+ * redlock_stats_get(); NULL past the last one. It is `client`
  * itself when that has one quorum only. It takes no locks (INVAL): `client` knows where they
  * live. It belongs to `client` and ends with it.
  */
@@ -664,6 +760,121 @@ typedef void redlock_check_fn(const redlock_check *check, void *data);
  */
 REDLOCK_API int redlock_audit(redlock *client, int64_t ttl_ms, redlock_check_fn *each,
                               void *data);
+
+/* ---- asking without waiting --------------------------------------------------------- */
+
+/*
+ * The twins of redlock_query(), redlock_list(), redlock_break(), redlock_ping(), redlock_admit() and
+ * redlock_audit() that do not wait. With redlock_start() and the other redlock_start calls above, every call that
+ * waits for the nodes has one.
+ *
+ *  - OK: `done` runs exactly once, later, with the outcome that the blocking call would have
+ *    returned; where and how callbacks run is told at redlock_done_fn. Any other result: nothing
+ *    was started, and `done` does not run. May be called from callbacks.
+ *  - There is no handle: `data` is the name of what was started. redlock_forget() ends it.
+ *  - redlock_close() ends what is not answered yet with CANCELED, before it returns.
+ *  - Any number may be started at once, up to REDLOCK_QUESTIONS_MAX of each quorum (NOMEM past that).
+ *    They are answered in no particular order. REDLOCK_QUESTIONS_SENT of them are asked at a time,
+ *    so that nodes are not late because of their number; the others wait for their turn, and the
+ *    per-node deadline of each counts from there. Of lists and audits, REDLOCK_SEARCHES_SENT are
+ *    under way at a time.
+ */
+#define REDLOCK_QUESTIONS_MAX 10000
+#define REDLOCK_QUESTIONS_SENT 64
+#define REDLOCK_SEARCHES_SENT 4
+
+/*
+ * What was found. The library fills in `size` and what belongs to the question; the rest is NULL
+ * or 0. It belongs to the library and is valid during the call only.
+ */
+typedef struct redlock_answer {
+    size_t size;
+    const char *name;             /* query, break: the one that was asked for */
+    const redlock_info *info;     /* query, with OK */
+    const redlock_report *report; /* not of list and audit; NULL: no node was asked */
+    const char *const *names;     /* list, with OK: in the order of the bytes, each once */
+    size_t name_count;
+} redlock_answer;
+
+typedef void redlock_answer_fn(int error, const redlock_answer *answer, void *data);
+
+REDLOCK_API int redlock_start_query(redlock *client, const char *name, redlock_answer_fn *done,
+                                    void *data);
+REDLOCK_API int redlock_start_break(redlock *client, const char *name, const char *mark,
+                                    redlock_answer_fn *done, void *data);
+REDLOCK_API int redlock_start_list(redlock *client, redlock_answer_fn *done, void *data);
+REDLOCK_API int redlock_start_ping(redlock *client, redlock_answer_fn *done, void *data);
+REDLOCK_API int redlock_start_admit(redlock *client, redlock_answer_fn *done, void *data);
+
+/* `each` gets every check, right before `done` and with the same `data`; with an error, none. */
+REDLOCK_API int redlock_start_audit(redlock *client, int64_t ttl_ms, redlock_check_fn *each,
+                                    redlock_answer_fn *done, void *data);
+
+/*
+ * Forgets what was started with this `data` by the calls of this section and is not answered yet:
+ * once this returns, no `done` runs with it. If one is running on another thread, this waits for its
+ * end, unless it is called from a callback itself. Returns the number of those that were forgotten, or
+ * INVAL, FORKED. What nodes have been asked to do they may still do; the lock that an audit took
+ * expires.
+ */
+REDLOCK_API int redlock_forget(redlock *client, const void *data);
+
+/* ---- counters ----------------------------------------------------------------------- */
+
+/*
+ * Upper bounds, inclusive, of the buckets of a histogram, in microseconds; the last bucket has none.
+ * As seconds they are what Prometheus calls `le`; its buckets are the sums of these up to there.
+ */
+#define REDLOCK_BUCKET_BOUNDS_US                                                               \
+    {                                                                                          \
+        100, 250, 500, 1000, 2500, 5000, 10000, 25000, 50000, 100000, 250000, 500000, 1000000, \
+            2500000, 5000000, 10000000, 30000000, 60000000, 300000000, 3600000000              \
+    }
+#define REDLOCK_BUCKETS 21
+
+/* An element of redlock_stats, it has no `size` and will not grow. */
+typedef struct redlock_histogram {
+    uint64_t count;  /* how many were measured */
+    uint64_t sum_us; /* all of them together */
+    uint64_t bucket[REDLOCK_BUCKETS];
+} redlock_histogram;
+
+/*
+ * What a client has done since it was opened. Counters only grow; `waiting` and `held` tell of this
+ * moment. Every acquisition that was begun is waiting, acquired or refused. Every lock that was
+ * acquired or adopted is held, late, released, lost or left.
+ */
+typedef struct redlock_stats {
+    size_t size;
+    uint64_t acquired;     /* granted by a majority; `late` of them after the end of the wait */
+    uint64_t refused_busy; /* acquisitions that ended with BUSY ... */
+    uint64_t refused_timeout;  /* ... TIMEOUT, but for those that are counted as late ... */
+    uint64_t refused_noquorum; /* ... NOQUORUM ... */
+    uint64_t refused_guarded;  /* ... GUARDED ... */
+    uint64_t refused_canceled; /* ... CANCELED, or whose handle was freed meanwhile ... */
+    uint64_t refused_other;    /* ... AUTH, PROTO, INVAL of the nodes, NOMEM, SYSTEM */
+    uint64_t late;            /* granted, but the wait had ended: given back, told as TIMEOUT */
+    uint64_t adopted;         /* taken over by redlock_adopt() */
+    uint64_t renewed;         /* renewals and extensions that succeeded */
+    uint64_t renewals_failed; /* those that a majority did not confirm, or not in time */
+    uint64_t released;        /* given back: by a release, by freeing, by the end of a thread */
+    uint64_t
+        releases_failed;   /* releases that ended otherwise than OK: EXPIRED, LOST, NOQUORUM */
+    uint64_t left;         /* redlock_lock_leave(), and adopted ones that were freed */
+    uint64_t lost_expired; /* the validity ended */
+    uint64_t lost_missing; /* found gone from so many nodes that no majority can have it */
+    uint64_t lost_doubt;   /* nodes or clocks that it rested on could not be trusted any more */
+    uint64_t waiting;      /* acquisitions under way */
+    uint64_t held;         /* locks held by handles of this client, adopted ones too */
+    redlock_histogram wait; /* of what was acquired: from the request to the grant */
+    redlock_histogram hold; /* from the request that was granted to the end of the hold */
+} redlock_stats;
+
+/*
+ * The counters, of all quorums together; redlock_member() gives those of one. Asks no node. From any
+ * thread, also from callbacks. The caller sets out->size.
+ */
+REDLOCK_API int redlock_stats_get(redlock *client, redlock_stats *out);
 
 /* "0.1.0": the library in use, which may differ from the header's numbers. */
 REDLOCK_API const char *redlock_version(void);

@@ -118,7 +118,8 @@ static int set_up_tls(redlock *client, const redlock_options *o)
         return REDLOCK_OK;
     }
     if (o->tls_ca_file || o->tls_cert_file)
-        return rl_detail(REDLOCK_INVAL, "TLS files are given but no node is a rediss:// URL");
+        return rl_detail(REDLOCK_INVAL,
+                         "TLS files are given but no node has a rediss:// or valkeys:// URL");
     return REDLOCK_OK;
 }
 
@@ -134,6 +135,7 @@ static void set_policy(redlock *client, const redlock_options *o)
                                                             : RL_GUARD_DEFAULT;
     client->engine.random = rl_entropy_jitter;
     client->engine.secret = rl_entropy_draw;
+    client->engine.wall_ms = rl_wall_ms;
     client->engine.random_data = &client->entropy;
     client->engine.stall_ns = rl_link_stall_ns((int64_t)o->node_timeout_ms * RL_NS_PER_MS);
     client->engine.policy = (struct rl_policy){
@@ -241,6 +243,7 @@ int rl_client_open(const redlock_options *o, const struct rl_membership *members
         rl_conn_init(&client->conn[i]);
         rl_conn_init(&client->subscriber[i]);
     }
+    rl_questions_init(client);
     pthread_mutex_init(&client->mutex, NULL);
     init_cond(&client->turn_cond);
     error = set_up(client, o);

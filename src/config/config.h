@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a client is opened with when its program leaves it open: which nodes, how to talk to them.
- * A setting comes from the program (for the command: its command line), else from the environment,
- * else from the configuration file, else it has its default. redlock_open() and the command use this
- * room alike, so that both find the same nodes and complain in the same words.
+ * What a client is opened with when its program leaves it open: which nodes, how to talk to
+ * them. A setting comes from the program (for the command: its command line), else from the
+ * environment, else from the configuration file, else it has its default. redlock_open() and the
+ * command use this room alike, so that both find the same nodes and complain in the same words.
  */
 #ifndef RL_CONFIG_CONFIG_H
 #define RL_CONFIG_CONFIG_H
@@ -84,6 +84,10 @@ void rl_config_free(struct rl_config *c);
  * alone.
  */
 const char *rl_config_set(struct rl_config *c, enum rl_setting setting, const char *value);
+
+/* What rl_config_set() says if there is no memory, and the error that its words stand for. */
+extern const char rl_config_no_memory[];
+int rl_config_error(const char *problem);
 
 /* The setting that a line of the configuration file names; RL_SETTING_NONE when there is none. */
 enum rl_setting rl_config_key(const char *name);

@@ -159,6 +159,9 @@ void rl_local_queue_leave(struct rl_engine *engine, struct rl_handle *handle, in
     struct rl_acquirer *head;
     bool was_head = TAILQ_FIRST(&queue->waiters) == acquirer;
 
+    /* Only the head knows what is in the way: the others take it along, for their reports. */
+    if (!was_head && !acquirer->blocker.nodes)
+        acquirer->blocker = TAILQ_FIRST(&queue->waiters)->blocker;
     TAILQ_REMOVE(&queue->waiters, acquirer, in_queue);
     acquirer->queue = NULL;
     head = TAILQ_FIRST(&queue->waiters);
@@ -170,7 +173,7 @@ void rl_local_queue_leave(struct rl_engine *engine, struct rl_handle *handle, in
         return;
     rl_local_queue_renumber(&engine->local_queues, queue);
     head->waiter = queue->number;
-    head->has_turn = true;
+    head->became_head = true;
     head->client_holds =
         handle->lock.state == RL_HELD && rl_kind(handle->lock.terms.kind)->single;
     rl_timers_set(&engine->timers, &head->handle->timer, now_ns);
@@ -261,7 +264,7 @@ void rl_local_queue_hand_over(struct rl_engine *engine, const struct rl_handle *
         return;
     released->claim->handed_over = true;
     if (next->lock.state == RL_PARKED && event.behind_release) {
-        rl_acquirer_of(next)->has_turn = false;
+        rl_acquirer_of(next)->became_head = false;
         rl_acquirer_of(next)->behind_release = true;
     } else if (next->lock.state != RL_QUEUED || next->lock.acquisition->place != 1) {
         return;

@@ -16,7 +16,7 @@
 /* A member whose timer could not be set depends on its driver to look at the clock. */
 #define UNARMED_WAIT_MS 10
 
-static int check_front(const redlock *client, bool blocking)
+int rl_front_enter(const redlock *client, bool blocking)
 {
     if (rl_client_is_forked(client))
         return rl_detail(REDLOCK_FORKED, "this client was opened by the parent process; a "
@@ -29,7 +29,7 @@ static int check_front(const redlock *client, bool blocking)
 
 int rl_front_fd(redlock *client)
 {
-    int error = check_front(client, false);
+    int error = rl_front_enter(client, false);
 
     if (error)
         return error;
@@ -64,7 +64,7 @@ int rl_front_process(redlock *client, int timeout_ms)
 {
     const struct rl_front *front = client->front;
     struct epoll_event events[REDLOCK_QUORUMS_MAX];
-    int total = check_front(client, true);
+    int total = rl_front_enter(client, true);
     uint64_t due;
     int count;
 

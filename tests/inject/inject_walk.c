@@ -215,6 +215,50 @@ static void wait_and_cancel(struct walk *w, redlock *r)
     redlock_lock_free(lock);
 }
 
+static void note_answer(int error, const redlock_answer *answer, void *data)
+{
+    struct outcome *outcome = data;
+
+    if (error)
+        CHECK(redlock_detail()[0] != '\0');
+    for (size_t i = 0; !error && i < answer->name_count; i++)
+        CHECK(answer->names[i][0] != '\0');
+    outcome->error = error;
+    outcome->count++;
+}
+
+static void ignore_check(const redlock_check *check, void *data)
+{
+    (void)data;
+    CHECK(check->text[0] != '\0');
+}
+
+/* Each is started or refused, and what was started is told once. */
+static void ask_asynchronously(struct walk *w, redlock *r)
+{
+    for (int i = 0; i < 4; i++) {
+        struct outcome outcome = {0};
+        int error;
+
+        switch (i) {
+        case 0:
+            error = redlock_start_query(r, "occupied", note_answer, &outcome);
+            break;
+        case 1:
+            error = redlock_start_list(r, note_answer, &outcome);
+            break;
+        case 2:
+            error = redlock_start_ping(r, note_answer, &outcome);
+            break;
+        default:
+            error = redlock_start_audit(r, w->ttl_ms, ignore_check, note_answer, &outcome);
+        }
+        check_error(w, "start of a question", error);
+        if (error == REDLOCK_OK)
+            check_outcome(w, "a question", drive(w, r, &outcome));
+    }
+}
+
 static void look_around(struct walk *w, redlock *r)
 {
     redlock_info info = {.size = sizeof info};
@@ -300,6 +344,7 @@ static void walk(struct walk *w)
     lock_asynchronously(w, r);
     wait_and_cancel(w, r);
     look_around(w, r);
+    ask_asynchronously(w, r);
     await_all_up(w, r);
     redlock_close(r);
 }

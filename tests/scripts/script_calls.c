@@ -120,9 +120,9 @@ static const char *as_take(const char *reply)
 {
     static char out[PART_SIZE];
     if (part_count(reply) == 1)
-        snprintf(out, sizeof out, "1\n%s\n\n0\n\n0", strcmp(reply, "1") == 0 ? "0" : reply);
+        snprintf(out, sizeof out, "1\n%s\n\n0\n\n\n0", strcmp(reply, "1") == 0 ? "0" : reply);
     else
-        snprintf(out, sizeof out, "0\n%s\n\n0\n\n%s\n%s\n%s", part(reply, 1), part(reply, 2),
+        snprintf(out, sizeof out, "0\n%s\n\n0\n\n\n%s\n%s\n%s", part(reply, 1), part(reply, 2),
                  part(reply, 3), part(reply, 4));
     return out;
 }
@@ -231,6 +231,25 @@ const char *call_look(const struct server *s, const char *name)
     eval_begin(&e, RL_SCRIPT_LOOK);
     add_list(&e, name, "redlock:", "redlock.fence:");
     add_list(&e, name, "redlock.queue:", "redlock.alive:");
+    return eval_send(&e, s);
+}
+
+const char *call_peek(const struct server *s, const char *name)
+{
+    struct eval e;
+    eval_begin(&e, RL_SCRIPT_PEEK);
+    add_list(&e, name, "redlock:", "redlock.queue:");
+    return eval_send(&e, s);
+}
+
+const char *call_break(const struct server *s, const char *name, const char *mark)
+{
+    struct eval e;
+    eval_begin(&e, RL_SCRIPT_BREAK);
+    add_key(&e, "redlock:", name);
+    add_key(&e, "redlock.queue:", name);
+    add_key(&e, "redlock.alive:", name);
+    add(&e, mark, NULL);
     return eval_send(&e, s);
 }
 
