@@ -287,6 +287,7 @@ static int run_rounds(struct run *r)
     r->reaper_fd = reaper_start();
     child_prepare(&r->supervision.child, -1, r->reaper_fd);
     int status = client_open(&r->settings, &r->held.client);
+    r->period.label = r->terms.label;
     if (status == 0)
         status = period_open(&r->period, &r->settings, r->terms.name[0]);
     if (status)

@@ -27,6 +27,7 @@
 struct period {
     int64_t period_ms; /* 0: there is none, and none of these calls does anything */
     int64_t first_ms;  /* TTL with which the record is acquired */
+    const char *label; /* who runs it; of the record too */
     char name[REDLOCK_NAME_MAX + 1]; /* of the record */
     redlock *client;
     redlock_lock *lock;
