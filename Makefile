@@ -14,7 +14,10 @@ RELEASE := build/release
 MAKEFLAGS += --no-print-directory
 
 # $(call configured,PRESET,EXTRA) and $(call built,PRESET,EXTRA).
-configured = cmake --preset $(1) $(2) >/dev/null
+# A build directory that was copied along with the tree is of no use: its cache names the other place.
+configured = { cmake --preset $(1) $(2) >/dev/null || { test ! -f build/$(1)/CMakeCache.txt || \
+    grep -qx 'CMAKE_HOME_DIRECTORY:INTERNAL=$(CURDIR)' build/$(1)/CMakeCache.txt || \
+    echo 'build/ was made in another directory: make clean, then try again' >&2; false; }; }
 built = $(call configured,$(1)) && cmake --build --preset $(1) --parallel $(JOBS) $(2)
 
 .PHONY: help

@@ -10,6 +10,7 @@
 #include "system/signals.h"
 #include "ui/errors.h"
 #include "ui/exit.h"
+#include "ui/json.h"
 #include "ui/message.h"
 #include "ui/text.h"
 
@@ -31,39 +32,103 @@ static const struct command *find(const char *name)
 
 static int overview(void)
 {
-    printf("Usage: redlock SUBCOMMAND [OPTION...] [ARGUMENT...]\n\n"
+    printf("Usage: redlock [OPTION...] SUBCOMMAND [OPTION...] [ARGUMENT...]\n\n"
            "Locks that a majority of independent Redis or Valkey servers agree on.\n\n");
     for (size_t i = 0; i < COMMANDS; i++)
         printf("  %-8s %s\n", commands[i]->name, commands[i]->summary);
     printf("  %-8s %s\n", "help", "explain a subcommand: redlock help run");
+    printf("  %-8s %s\n", "version", "print the version");
     printf("\nExample, from cron on many machines, one of them makes the report:\n"
            "  redlock run -n --skip-ok --every 23h nightly -- make report\n\n"
            "No servers at hand? Try it with five of your own:\n"
            "  redlock dev -- sh -c 'redlock run demo -- echo locked; redlock nodes'\n\n"
-           "redlock --version prints the version; redlock(1) has the rest.\n");
+           "Options that all subcommands share, --nodes or --json for instance, may stand\n"
+           "before it. redlock(1) has the rest.\n");
     return message_flush();
+}
+
+static int version(bool json)
+{
+    if (json) {
+        struct json j = {.out = stdout};
+        message_json_success(&j);
+        json_string(&j, "version", redlock_version());
+        json_finish(&j);
+    } else {
+        printf("redlock %d.%d.%d (library %s)\n", REDLOCK_VERSION_MAJOR, REDLOCK_VERSION_MINOR,
+               REDLOCK_VERSION_PATCH, redlock_version());
+    }
+    return message_flush();
+}
+
+/* What other lock programs call it, or NULL. */
+static const char *synonym(const char *name)
+{
+    static const char *const words[][2] = {
+        {"acquire", "lock"}, {"check", "doctor"},   {"exec", "run"},
+        {"ping", "nodes"},   {"release", "unlock"}, {"renew", "extend"},
+    };
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (strcmp(words[i][0], name) == 0)
+            return words[i][1];
+    }
+    return NULL;
+}
+
+static int missing(void)
+{
+    char names[256] = "";
+    for (size_t i = 0, used = 0; i < COMMANDS && used < sizeof names; i++)
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s",
+                                 i == 0              ? ""
+                                 : i + 1 == COMMANDS ? " or "
+                                                     : ", ",
+                                 commands[i]->name);
+    return message_usage("a subcommand is missing: %s", names);
 }
 
 static int unknown(const char *name)
 {
-    const char *known[COMMANDS + 2] = {"help"};
+    const char *known[COMMANDS + 3] = {"help", "version"};
     char shown[TEXT_QUOTE_MAX];
     for (size_t i = 0; i < COMMANDS; i++)
-        known[i + 1] = commands[i]->name;
-    const char *nearest = text_nearest(name, known);
+        known[i + 2] = commands[i]->name;
+    const char *nearest = synonym(name);
+    if (!nearest)
+        nearest = text_nearest(name, known);
     text_quote(shown, name);
-    const char *what = *name == '-' ? "option" : "subcommand";
     if (nearest)
-        return message_usage("unknown %s '%s'; did you mean '%s'?", what, shown, nearest);
-    return message_usage("unknown %s '%s'", what, shown);
+        return message_usage("unknown subcommand '%s'; did you mean '%s'?", shown, nearest);
+    return message_usage("unknown subcommand '%s'", shown);
 }
 
 static int help(int argc, char **argv)
 {
-    if (argc < 3)
+    if (argc < 2)
         return overview();
-    const struct command *command = find(argv[2]);
-    return command ? command_help(command) : unknown(argv[2]);
+    const struct command *command = find(argv[1]);
+    return command ? command_help(command) : unknown(argv[1]);
+}
+
+/* Options in front of the subcommand go behind it, where its own are read. Returns how many words
+ * of argv they are, 0 or more, or the negative of an exit status after saying why. */
+static int move_leading(int argc, char **argv)
+{
+    int words = 0;
+    while (1 + words < argc && argv[1 + words][0] == '-') {
+        int taken = args_leading(argv + 1 + words, argc - 1 - words);
+        if (taken < 0)
+            return taken;
+        if (taken == 0)
+            break;
+        words += taken;
+    }
+    if (words == 0 || 1 + words >= argc)
+        return words;
+    char *subcommand = argv[1 + words];
+    memmove(argv + 2, argv + 1, (size_t)words * sizeof *argv);
+    argv[1] = subcommand;
+    return words;
 }
 
 /* Mistakes must be reported in JSON too, also those found before --json has been reached. */
@@ -92,22 +157,24 @@ int main(int argc, char **argv)
     open_standard_files();
     signals_ignore_pipe();
     message_setup(NULL, wants_json(argc, argv));
-    if (argc < 2)
-        return message_usage(
-            "a subcommand is missing: run, hold, lock, extend, unlock, status, top, "
-            "nodes, doctor, init, bench or dev");
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+    int leading = move_leading(argc, argv);
+    if (leading < 0)
+        return -leading;
+    if (argc - leading < 2)
+        return missing();
+    const char *name = argv[1];
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
         return overview();
-    if (strcmp(argv[1], "help") == 0)
-        return help(argc, argv);
-    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
-        printf("redlock %d.%d.%d (library %s)\n", REDLOCK_VERSION_MAJOR, REDLOCK_VERSION_MINOR,
-               REDLOCK_VERSION_PATCH, redlock_version());
-        return message_flush();
+    if (strcmp(name, "help") == 0)
+        return help(argc - leading - 1, argv + leading + 1);
+    if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0 ||
+        strcmp(name, "version") == 0) {
+        message_setup("version", wants_json(argc, argv));
+        return version(wants_json(argc, argv));
     }
-    const struct command *command = find(argv[1]);
+    const struct command *command = find(name);
     if (!command)
-        return unknown(argv[1]);
+        return unknown(name);
     message_setup(command->name, wants_json(argc, argv));
     int status = command->run(command, argc - 1, argv + 1);
     errors_drain();

@@ -30,27 +30,25 @@ static void find_command(char *out, size_t size)
 
 int fleet_find(struct fleet *fleet)
 {
-    const char *nodes = getenv("REDLOCK_NODES");
     memset(fleet, 0, sizeof *fleet);
-    if (!getenv("REDLOCK_DEV") || !nodes) {
+    if (!getenv("REDLOCK_DEV")) {
         fputs("redlock-demo: run it inside a local quorum: redlock dev -n 5 -- redlock-demo\n",
               stderr);
         return -1;
     }
-    fleet->text = strdup(nodes);
-    char *rest = fleet->text;
-    for (char *word; rest && (word = strsep(&rest, ", \t\n"));)
-        if (*word && fleet->count < REDLOCK_NODES_MAX)
-            fleet->node[fleet->count++] = word;
+    if (fleet_watch(fleet) != 0)
+        return -1;
+    redlock_node_info info = {.size = sizeof info};
+    while (fleet->count < REDLOCK_NODES_MAX &&
+           redlock_node(fleet->client, fleet->count, &info) == REDLOCK_OK) {
+        const char *colon = strrchr(info.address, ':');
+        snprintf(fleet->label[fleet->count++], sizeof fleet->label[0], "%.15s",
+                 colon ? colon : "");
+    }
+    fleet_unwatch(fleet);
     if (fleet->count < 3) {
         fputs("redlock-demo: one server will be killed, so it takes three or more\n", stderr);
-        fleet_free(fleet);
         return -1;
-    }
-    for (size_t i = 0; i < fleet->count; i++) {
-        const char *colon = strrchr(fleet->node[i], ':');
-        if (colon && colon[1] != '/')
-            snprintf(fleet->label[i], sizeof fleet->label[i], "%s", colon);
     }
     find_command(fleet->command, sizeof fleet->command);
     return 0;
@@ -58,11 +56,8 @@ int fleet_find(struct fleet *fleet)
 
 int fleet_watch(struct fleet *fleet)
 {
-    redlock_options options = {.size = sizeof options,
-                               .nodes = fleet->node,
-                               .node_count = fleet->count,
-                               .flags = REDLOCK_THREAD,
-                               .client_name = "redlock-demo"};
+    redlock_options options = {
+        .size = sizeof options, .flags = REDLOCK_THREAD, .client_name = "redlock-demo"};
     int error = redlock_open(&options, &fleet->client);
     if (error != REDLOCK_OK)
         fprintf(stderr, "redlock-demo: %s: %s\n", redlock_strerror(error), redlock_detail());
@@ -113,11 +108,4 @@ pid_t fleet_command(const struct fleet *fleet, const char *verb, size_t number)
     posix_spawnattr_destroy(&attributes);
     errno = error;
     return error == 0 ? pid : -1;
-}
-
-void fleet_free(struct fleet *fleet)
-{
-    fleet_unwatch(fleet);
-    free(fleet->text);
-    fleet->text = NULL;
 }

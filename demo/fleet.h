@@ -14,8 +14,6 @@
 #include "redlock.h"
 
 struct fleet {
-    char *text; /* of REDLOCK_NODES, cut into node[] */
-    const char *node[REDLOCK_NODES_MAX];
     size_t count;
     redlock *client; /* watches; NULL: not open */
     bool up[REDLOCK_NODES_MAX];
@@ -25,7 +23,7 @@ struct fleet {
     char command[4096];                       /* the redlock executable */
 };
 
-/* Reads the environment that `redlock dev` gives. 0, or -1 with a message on stderr. */
+/* Finds the servers that `redlock dev` has started. 0, or -1 with a message on stderr. */
 int fleet_find(struct fleet *fleet);
 
 /* Starts and ends watching; to be done in no process that forks workers meanwhile. */
@@ -37,7 +35,5 @@ size_t fleet_look(struct fleet *fleet);
 
 /* Runs `redlock dev VERB NUMBER` (from 1) in the background; its pid, or -1 with errno set. */
 pid_t fleet_command(const struct fleet *fleet, const char *verb, size_t number);
-
-void fleet_free(struct fleet *fleet);
 
 #endif

@@ -62,11 +62,8 @@ static void fail(struct demo *demo, const char *what)
 
 static int start_workers(struct demo *demo, bool locked)
 {
-    struct job job = {.nodes = demo->fleet.node,
-                      .node_count = demo->fleet.count,
-                      .counter_path = demo->counter_path,
-                      .board = demo->board,
-                      .locked = locked};
+    struct job job = {
+        .counter_path = demo->counter_path, .board = demo->board, .locked = locked};
     pid_t parent = getpid();
     fflush(stdout);
     for (unsigned i = 0; i < WORKERS; i++) {
@@ -335,6 +332,6 @@ int main(int argc, char **argv)
         status = run(&demo);
         clean_up(&demo);
     }
-    fleet_free(&demo.fleet);
+    fleet_unwatch(&demo.fleet);
     return status;
 }

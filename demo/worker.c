@@ -105,11 +105,8 @@ static int update(struct worker *worker)
 
 static int open_client(struct worker *worker)
 {
-    redlock_options options = {.size = sizeof options,
-                               .nodes = worker->job->nodes,
-                               .node_count = worker->job->node_count,
-                               .retry_max_ms = RETRY_MAX_MS,
-                               .client_name = "redlock-demo"};
+    redlock_options options = {
+        .size = sizeof options, .retry_max_ms = RETRY_MAX_MS, .client_name = "redlock-demo"};
     int error = redlock_open(&options, &worker->client);
     return error == REDLOCK_OK ? 0 : fail_lock(worker, "redlock_open", error);
 }

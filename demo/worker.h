@@ -9,8 +9,6 @@
 #include "board.h"
 
 struct job {
-    const char *const *nodes;
-    size_t node_count;
     const char *counter_path;
     struct board *board;
     bool locked;

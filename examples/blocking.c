@@ -3,7 +3,8 @@
  * The shortest whole program: take a lock, work, give it back.
  *
  *     redlock dev -n 3 -- ./blocking
- *     ./blocking redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3
+ *
+ * The nodes are those of the environment and the configuration file, as for the command.
  *
  * This file is also compiled as C++, to show that the header allows it.
  */
@@ -12,10 +13,14 @@
 #include <string.h>
 #include <time.h>
 
-#include "nodes.h"
-
 #define TTL_MS 10000
 #define WAIT_MS 5000
+
+/* "what: the error and its explanation" on stderr. */
+static void complain(const char *what, int error)
+{
+    fprintf(stderr, "%s: %s: %s\n", what, redlock_strerror(error), redlock_detail());
+}
 
 /* What every node said: the answer to "why did that fail?" */
 static void print_report(const redlock_report *report)
@@ -75,19 +80,10 @@ static int run(redlock *client)
     return error == REDLOCK_OK ? 0 : 1;
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
-    struct nodes nodes;
-    redlock_options options;
     redlock *client = NULL;
-
-    nodes_find(&nodes, argc, argv);
-    memset(&options, 0, sizeof options);
-    options.size = sizeof options;
-    options.nodes = nodes.url;
-    options.node_count = nodes.count;
-
-    int error = redlock_open(&options, &client);
+    int error = redlock_open(NULL, &client);
     if (error != REDLOCK_OK) {
         complain("open", error);
         return 1;

@@ -24,12 +24,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "nodes.h"
-
 #define LOCK_NAME "example:fencing"
 #define TTL_MS 1000
 #define WAIT_MS 20000
 #define STORAGE_PROGRAM "example_storage"
+
+/* "what: the error and its explanation" on stderr. */
+static void complain(const char *what, int error)
+{
+    fprintf(stderr, "%s: %s: %s\n", what, redlock_strerror(error), redlock_detail());
+}
 
 static char storage_path[512]; /* the program beside this one */
 static char register_path[512];
@@ -69,12 +73,10 @@ static int store(const char *holder, int64_t token, const char *text)
 }
 
 /* Everything up to the lock, the same for both. Ends the process if that fails. */
-static redlock_lock *acquire(const char *holder, const struct nodes *nodes, redlock **client)
+static redlock_lock *acquire(const char *holder, redlock **client)
 {
     redlock_options options = {
         .size = sizeof options,
-        .nodes = nodes->url,
-        .node_count = nodes->count,
         .flags = REDLOCK_THREAD,
     };
     redlock_request request = {
@@ -95,10 +97,10 @@ static redlock_lock *acquire(const char *holder, const struct nodes *nodes, redl
     return lock;
 }
 
-static int holder_a(const struct nodes *nodes)
+static int holder_a(void)
 {
     redlock *client;
-    redlock_lock *lock = acquire("A", nodes, &client);
+    redlock_lock *lock = acquire("A", &client);
     bool ok = store("A", redlock_fence(lock), "A, in time") == 0;
 
     say("A", "has %lld ms left, so it may write once more ...",
@@ -115,10 +117,10 @@ static int holder_a(const struct nodes *nodes)
     return ok && told && refused ? 0 : 1;
 }
 
-static int holder_b(const struct nodes *nodes)
+static int holder_b(void)
 {
     redlock *client;
-    redlock_lock *lock = acquire("B", nodes, &client);
+    redlock_lock *lock = acquire("B", &client);
     bool ok = store("B", redlock_fence(lock), "B") == 0;
 
     redlock_release(lock);
@@ -128,12 +130,12 @@ static int holder_b(const struct nodes *nodes)
 }
 
 /* Each holder is a process of its own and opens its own client. */
-static pid_t start(int (*holder)(const struct nodes *), const struct nodes *nodes)
+static pid_t start(int (*holder)(void))
 {
     fflush(stdout);
     pid_t pid = fork();
     if (pid == 0)
-        exit(holder(nodes));
+        exit(holder());
     if (pid < 0)
         perror("fork");
     return pid;
@@ -146,15 +148,15 @@ static bool succeeded(pid_t pid)
     return waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-static int tell_the_story(const struct nodes *nodes)
+static int tell_the_story(void)
 {
     int status;
-    pid_t a = start(holder_a, nodes);
+    pid_t a = start(holder_a);
 
     if (a < 0 || waitpid(a, &status, WUNTRACED) != a || !WIFSTOPPED(status))
         return 1;
     say(" ", "(A is stopped; B asks for the lock and waits until A's has expired)");
-    pid_t b = start(holder_b, nodes);
+    pid_t b = start(holder_b);
     bool b_ok = b > 0 && succeeded(b);
     say(" ", "(A is continued)");
     kill(a, SIGCONT);
@@ -166,13 +168,11 @@ static int tell_the_story(const struct nodes *nodes)
     return a_ok && b_ok ? 0 : 1;
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
-    struct nodes nodes;
     char directory[] = "/tmp/redlock-fencing-XXXXXX";
     ssize_t size = readlink("/proc/self/exe", storage_path, sizeof storage_path - 64);
 
-    nodes_find(&nodes, argc, argv);
     if (size < 0 || !mkdtemp(directory)) {
         perror("fencing");
         return 1;
@@ -180,7 +180,7 @@ int main(int argc, char **argv)
     storage_path[size] = '\0';
     strcpy(strrchr(storage_path, '/') + 1, STORAGE_PROGRAM);
     snprintf(register_path, sizeof register_path, "%s/register", directory);
-    int status = tell_the_story(&nodes);
+    int status = tell_the_story();
     unlink(register_path);
     rmdir(directory);
     return status;

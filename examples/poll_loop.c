@@ -17,12 +17,16 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "nodes.h"
-
 #define TTL_MS 5000
 #define WAIT_MS 10000
 #define TICK_NS 20000000
 #define LOOP_TIMEOUT_MS 30000
+
+/* "what: the error and its explanation" on stderr. */
+static void complain(const char *what, int error)
+{
+    fprintf(stderr, "%s: %s: %s\n", what, redlock_strerror(error), redlock_detail());
+}
 
 struct app {
     bool finished;
@@ -134,24 +138,17 @@ static int run(redlock *client, int timer_fd)
     return status;
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
-    struct nodes nodes;
     redlock *client;
     struct itimerspec tick = {.it_value.tv_nsec = 1, .it_interval.tv_nsec = TICK_NS};
 
-    nodes_find(&nodes, argc, argv);
     int timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
     if (timer_fd < 0 || timerfd_settime(timer_fd, 0, &tick, NULL) != 0) {
         perror("timerfd");
         return 1;
     }
-    redlock_options options = {
-        .size = sizeof options,
-        .nodes = nodes.url,
-        .node_count = nodes.count,
-    };
-    int error = redlock_open(&options, &client);
+    int error = redlock_open(NULL, &client);
     if (error != REDLOCK_OK) {
         complain("open", error);
         close(timer_fd);

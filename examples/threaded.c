@@ -14,12 +14,16 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "nodes.h"
-
 #define THREADS 4
 #define ROUNDS 10
 #define TTL_MS 10000
 #define WAIT_MS 30000
+
+/* "what: the error and its explanation" on stderr. */
+static void complain(const char *what, int error)
+{
+    fprintf(stderr, "%s: %s: %s\n", what, redlock_strerror(error), redlock_detail());
+}
 
 struct shared {
     redlock *client;
@@ -73,16 +77,12 @@ static int count_together(struct shared *shared)
     return shared->counter == THREADS * ROUNDS ? 0 : 1;
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
-    struct nodes nodes;
     struct shared shared = {.counter = 0};
-
-    nodes_find(&nodes, argc, argv);
+    /* No nodes here: they come from the environment and the configuration file. */
     redlock_options options = {
         .size = sizeof options,
-        .nodes = nodes.url,
-        .node_count = nodes.count,
         .flags = REDLOCK_THREAD,
         .retry_max_ms = 50, /* the lock is held for moments: look again soon */
     };

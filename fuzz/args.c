@@ -8,10 +8,10 @@
 
 #include "capture.h"
 #include "commands/run.h"
+#include "config/file.h"
 #include "fuzz.h"
 #include "json_check.h"
 #include "settings/command.h"
-#include "settings/config.h"
 #include "ui/exit.h"
 #include "ui/json.h"
 #include "ui/message.h"
@@ -21,11 +21,12 @@
 
 enum { CHOICE_COMMAND = 0x0f, CHOICE_JSON = 0x10, CHOICE_WRITER = 0x20 };
 
-/* The linker sends the settings' search for a file here: there is none. */
-int __wrap_config_load(struct settings *s);
-int __wrap_config_load(struct settings *s)
+/* The linker sends the settings' search for a file here: one that names a node. */
+int __wrap_rl_config_read_file(struct rl_config *c, char looked[RL_LOOKED_MAX]);
+int __wrap_rl_config_read_file(struct rl_config *c, char looked[RL_LOOKED_MAX])
 {
-    (void)s;
+    (void)looked;
+    FUZZ_CHECK(!rl_config_set(c, RL_SETTING_NODES, "127.0.0.1"));
     return 0;
 }
 
@@ -60,8 +61,10 @@ static int read_run(int argc, char **argv)
         FUZZ_CHECK(r.busy_status >= 0 && r.busy_status <= 255 && r.min_hold_ms >= 0);
         FUZZ_CHECK(r.supervision.grace_ms >= 0 &&
                    r.supervision.grace_ms <= r.settings.ttl_ms / 2);
-        FUZZ_CHECK(r.settings.node_count > 0 && r.settings.node_count <= SETTINGS_NODES_MAX);
-        FUZZ_CHECK(r.settings.quorum_count > 0 || r.settings.node_count <= REDLOCK_NODES_MAX);
+        FUZZ_CHECK(r.settings.config.node_count > 0 &&
+                   r.settings.config.node_count <= RL_CONFIG_NODES_MAX);
+        FUZZ_CHECK(r.settings.config.quorum_count > 0 ||
+                   r.settings.config.node_count <= REDLOCK_NODES_MAX);
         FUZZ_CHECK(r.settings.ttl_ms >= REDLOCK_TTL_MIN_MS);
     }
     settings_free(&r.settings);

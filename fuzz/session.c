@@ -4,7 +4,7 @@
  * users, answers and raw bytes of servers, connections that break, time that passes. Checked
  * after every step: `done` once per operation and `lost` at most once per hold; a lock is held
  * only while a majority has really delivered grants of its value that reach to its deadline;
- * nothing lasts longer than was asked for; and a driver that sleeps until rl_engine_next_ns() would
+ * nothing lasts longer than was asked for; and a driver that sleeps until what is due next would
  * not spin.
  */
 #include "session.h"
@@ -16,7 +16,7 @@
 #define END_STEP_NS (250 * (int64_t)MS_NS)
 #define END_TURNS_MAX 20000
 
-static void draw(void *data, void *bytes, size_t size)
+static int draw_secret(void *data, void *bytes, size_t size)
 {
     struct world *world = data;
     uint8_t *out = bytes;
@@ -26,12 +26,15 @@ static void draw(void *data, void *bytes, size_t size)
         world->random = world->random * 6364136223846793005u + 1442695040888963407u;
         out[i] = (uint8_t)(world->random >> 56);
     }
+    return 0;
 }
 
-static int draw_secret(void *data, void *bytes, size_t size)
+static uint32_t draw_number(void *data)
 {
-    draw(data, bytes, size);
-    return 0;
+    uint32_t number;
+
+    draw_secret(data, &number, sizeof number);
+    return number;
 }
 
 /* ---- what must be true after every step ---- */
@@ -97,22 +100,22 @@ void world_look(struct world *world)
 static void disconnect(struct world *world, uint8_t node, enum redlock_vote vote,
                        const char *text)
 {
-    rl_engine_disconnected(&world->engine, node, vote, text, world->now_ns);
+    rl_link_failed(&world->link[node], vote, text, world->now_ns);
     evil_connect(&world->node[node]);
-    world->connecting[node] = false;
     world_look(world);
 }
 
 static void connect_further(struct world *world, uint8_t node)
 {
-    if (world->engine.node[node].connected)
+    struct rl_link *link = &world->link[node];
+
+    if (link->state == RL_LINK_UP)
         return;
-    if (world->connecting[node]) {
-        rl_engine_connected(&world->engine, node, world->now_ns);
+    if (link->state == RL_LINK_CONNECTING) {
+        rl_link_connected(link, world->now_ns);
     } else {
         evil_connect(&world->node[node]);
-        rl_engine_connecting(&world->engine, node, world->now_ns);
-        world->connecting[node] = true;
+        rl_link_connecting(link, world->now_ns);
     }
     world_look(world);
 }
@@ -149,7 +152,7 @@ static void deliver(struct world *world, uint8_t node, const char *bytes, size_t
             part = size;
         memcpy(room, bytes, part);
         evil_deliver(&world->node[node], bytes, part, &world->ledger, guarded);
-        if (rl_engine_received(&world->engine, node, part, world->now_ns) < 0) {
+        if (rl_link_received(&world->link[node], part, world->now_ns) < 0) {
             FUZZ_CHECK(session->failure_text[0] != '\0' || session->failure);
             disconnect(world, node, session->failure, session->failure_text);
             return;
@@ -162,25 +165,36 @@ static void deliver(struct world *world, uint8_t node, const char *bytes, size_t
 
 /* ---- time ---- */
 
+/* Connections are made when the input says so, and given up when the link says so. */
+static int64_t next_ns(const struct world *world)
+{
+    int64_t next_ns = rl_engine_next_ns(&world->engine);
+
+    for (uint8_t i = 0; i < world->engine.policy.node_count; i++)
+        if (world->link[i].state == RL_LINK_UP && rl_link_due_ns(&world->link[i]) < next_ns)
+            next_ns = rl_link_due_ns(&world->link[i]);
+    return next_ns;
+}
+
 static void pass_time(struct world *world, int64_t by_ns)
 {
     world->now_ns += by_ns;
     for (uint8_t i = 0; i < world->engine.policy.node_count; i++)
-        if (rl_engine_stalled_ms(&world->engine, i, world->now_ns) > 0)
+        if (world->link[i].state == RL_LINK_UP &&
+            world->now_ns >= rl_link_due_ns(&world->link[i]))
             disconnect(world, i, REDLOCK_VOTE_TIMEDOUT, "no answer");
     rl_engine_tick(&world->engine, world->now_ns);
     world_look(world);
-    FUZZ_CHECK(rl_engine_next_ns(&world->engine) > world->now_ns);
+    FUZZ_CHECK(next_ns(world) > world->now_ns);
 }
 
 /* To the next moment that matters, or `least_ns` further if that is later. */
 static void pass_to_next(struct world *world, int64_t least_ns)
 {
-    int64_t next_ns = rl_engine_next_ns(&world->engine);
+    int64_t at_ns = next_ns(world);
 
-    if (next_ns != RL_NEVER_NS)
-        pass_time(world,
-                  next_ns - world->now_ns > least_ns ? next_ns - world->now_ns : least_ns);
+    if (at_ns != RL_NEVER_NS)
+        pass_time(world, at_ns - world->now_ns > least_ns ? at_ns - world->now_ns : least_ns);
 }
 
 /* ---- servers ---- */
@@ -223,7 +237,7 @@ static void server_step(struct world *world, struct fuzz_input *input, uint8_t c
         send_some(world, node, fuzz_number(input, 2));
         break;
     case 2:
-        if (world->connecting[node] || world->engine.node[node].connected)
+        if (world->link[node].state != RL_LINK_DOWN)
             disconnect(world, node, REDLOCK_VOTE_UNREACHABLE, "it broke");
         break;
     case 3:
@@ -309,11 +323,16 @@ static void begin(struct world *world, struct fuzz_input *input)
     engine->guard_mode = (enum rl_guard_mode)(choice % 3);
     engine->max_ttl_ns = 80000 * (int64_t)MS_NS;
     engine->stall_ns = 1000 * (int64_t)MS_NS;
-    engine->random = draw;
+    engine->random = draw_number;
     engine->secret = draw_secret;
     engine->random_data = world;
     for (uint8_t i = 0; i < count; i++) {
         world->node[i].index = i;
+        world->link[i] = (struct rl_link){
+            .engine = engine,
+            .node = i,
+            .connect_timeout_ns = RL_CONNECT_TIMEOUT_MS * (int64_t)MS_NS,
+        };
         engine->node[i].login = (struct rl_login){
             .user = choice & 4 ? "user" : NULL,
             .password = choice & 8 ? "password" : NULL,
@@ -331,7 +350,7 @@ static void end(struct world *world)
     int turns = 0;
 
     for (uint8_t i = 0; i < world->engine.policy.node_count; i++)
-        if (world->connecting[i])
+        if (world->link[i].state != RL_LINK_DOWN)
             disconnect(world, i, REDLOCK_VOTE_REFUSED, "the end");
     for (int i = 0; i < SLOTS; i++) {
         const struct rl_acquisition *acquisition = world->slot[i].handle.lock.acquisition;
@@ -340,7 +359,7 @@ static void end(struct world *world)
             rl_handle_cancel(&world->engine, &world->slot[i].handle, world->now_ns);
     }
     world_look(world);
-    while (rl_engine_next_ns(&world->engine) != RL_NEVER_NS && turns++ < END_TURNS_MAX)
+    while (next_ns(world) != RL_NEVER_NS && turns++ < END_TURNS_MAX)
         pass_to_next(world, END_STEP_NS);
     FUZZ_CHECK(turns < END_TURNS_MAX);
     for (int i = 0; i < SLOTS; i++) {

@@ -4,7 +4,7 @@
 #define REDLOCK_FUZZ_SESSION_H
 
 #include "engine/engine.h"
-#include "engine/hear.h"
+#include "engine/link.h"
 #include "engine/survey.h"
 #include "evil.h"
 #include "fuzz.h"
@@ -34,7 +34,7 @@ struct world {
     struct evil_node node[NODES_MAX];
     struct ledger ledger;
     struct slot slot[SLOTS];
-    bool connecting[NODES_MAX];
+    struct rl_link link[NODES_MAX];
     int64_t now_ns;
     uint64_t random;
 };

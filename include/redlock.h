@@ -4,10 +4,9 @@
  *
  * This header is the whole public interface and its contract.
  *
- *     redlock_options o = { .size = sizeof o, .nodes = urls, .node_count = 5 };
  *     redlock *r;
  *     redlock_lock *lock;
- *     if (redlock_open(&o, &r) != REDLOCK_OK ||
+ *     if (redlock_open(NULL, &r) != REDLOCK_OK || // nodes as configured for the command
  *         redlock_acquire(r, "nightly-report", 30000, NULL, &lock) != REDLOCK_OK) {
  *         fprintf(stderr, "%s\n", redlock_detail());
  *         exit(EXIT_FAILURE);
@@ -145,7 +144,8 @@ REDLOCK_API const char *redlock_vote_text(int vote);
 typedef struct redlock_node_report {
     char address[REDLOCK_ADDRESS_MAX];  /* host:port, [ipv6]:port or path; never credentials */
     int32_t vote;                       /* enum redlock_vote */
-    int32_t rtt_us;                     /* time to this node's answer; -1 without one */
+    int32_t rtt_us;                     /* time to this node's answer; -1 without one. TIMEDOUT:
+                                           what its answers take, if they are known to come late */
     int64_t key_ttl_ms;                 /* remaining life of the key where asked; -1 unknown */
     char holder[REDLOCK_VALUE_MAX + 1]; /* redlock_query(): the value found; else empty */
     char text[REDLOCK_TEXT_MAX];        /* the server's or system's words; may be empty */
@@ -182,7 +182,8 @@ typedef struct redlock_lock redlock_lock;
     0x8u /* trust every node, however young or suspect: for tests, and
                                   for clusters whose operator restarts nodes with a delay */
 
-/* One doubt about one node: what it is and what to do. */
+/* One doubt about one node, or about the file at `address` whose secret others can read: what it
+ * is and what to do. */
 typedef void redlock_warn_fn(const char *address, const char *text, void *data);
 
 /*
@@ -201,8 +202,8 @@ typedef struct redlock_options {
 
     /*
      * The nodes, 1 to REDLOCK_NODES_MAX URLs; an odd number is best:
-     *     redis://[user[:password]@]host[:port][/db]     also plain host[:port]
-     *     rediss://...                                    the same over TLS
+     *     redis://[user[:password]@]host[:port][/db]     also valkey://, or plain host[:port]
+     *     rediss://...                                    also valkeys://: the same over TLS
      *     unix:///path/to/socket[?db=N]                   also user[:password]@ before the path
      * IPv6 addresses go in brackets. Percent-encoding is understood in user, password and path.
      * The same address twice is refused.
@@ -254,10 +255,21 @@ typedef struct redlock_options {
      */
     const redlock_quorum *quorums;
     size_t quorum_count;
+
+    const char *config_file; /* without nodes and quorums: read this configuration file and no
+                                other; it must exist. Default: as the command finds it */
 } redlock_options;
 
 /*
- * Opens a client. Connecting goes on in the background: this call does not wait for the
+ * Opens a client. If neither nodes nor quorums are given, or options is NULL, everything that the
+ * options leave at zero comes from the configuration of the machine, as with the command: the
+ * environment (REDLOCK_NODES, REDLOCK_PASSWORD), then the configuration file (REDLOCK_CONFIG, else
+ * the user's, else /etc/redlock.conf; redlock.conf(5)). So { .size = sizeof o, .flags =
+ * REDLOCK_THREAD } is the fleet's nodes with a thread. There is no default node: INVAL if none is
+ * named anywhere, and for what is wrong with the configuration. Nodes given in the options are
+ * used as they are, and neither environment nor file is looked at.
+ *
+ * Connecting goes on in the background: this call does not wait for the
  * network, and unreachable nodes are no error here. On success *out is the caller's, to be
  * ended by redlock_close(). INVAL, NOMEM, SYSTEM.
  */
@@ -571,7 +583,7 @@ typedef struct redlock_node_info {
     uint32_t connects;           /* connections made so far */
     uint32_t pending;            /* requests without an answer */
     char version[32];            /* "redis 7.0.15", "valkey 8.1.1"; empty: unknown */
-    char text[REDLOCK_TEXT_MAX]; /* why it is down or in quarantine; else empty */
+    char text[REDLOCK_TEXT_MAX]; /* why it is down, late or in quarantine; else empty */
     int32_t quarantined;         /* 1: its grants are not counted */
     int64_t quarantine_ms;   /* until it may vote, if nothing happens; -1: not by itself, or it
                               may already */

@@ -30,6 +30,7 @@ DESTDIR=$stage cmake --install "$build_dir" >/dev/null
 root=$stage$prefix
 
 for file in include/redlock.h bin/redlock share/man/man1/redlock.1 share/man/man3/libredlock.3 \
+    share/man/man5/redlock.conf.5 \
     share/bash-completion/completions/redlock share/zsh/site-functions/_redlock \
     share/fish/vendor_completions.d/redlock.fish; do
     [ -s "$root/$file" ] || fail "$file is not installed"
@@ -59,12 +60,11 @@ PKG_CONFIG_PATH=$libdir/pkgconfig
 PKG_CONFIG_SYSROOT_DIR=$stage
 export PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR
 program=$source_dir/examples/blocking.c
-includes=-I$source_dir/examples
 
 # shellcheck disable=SC2046 # flags are words
-cc "$includes" "$program" $(pkg-config --cflags --libs redlock) -o "$stage/shared"
+cc "$program" $(pkg-config --cflags --libs redlock) -o "$stage/shared"
 # shellcheck disable=SC2046
-cc "$includes" "$program" $(pkg-config --cflags redlock) "$libdir/libredlock.a" \
+cc "$program" $(pkg-config --cflags redlock) "$libdir/libredlock.a" \
     $(pkg-config --libs-only-l --libs-only-other --static redlock | sed 's/-lredlock//') \
     -o "$stage/static"
 
@@ -77,7 +77,6 @@ project(consumer C)
 find_package(redlock $("$root/bin/redlock" --version | grep -Eo '[0-9]+\.[0-9]+' | head -n 1) REQUIRED)
 foreach(kind IN ITEMS redlock redlock-static)
     add_executable(with-\${kind} "$program")
-    target_include_directories(with-\${kind} PRIVATE "$source_dir/examples")
     target_link_libraries(with-\${kind} PRIVATE redlock::\${kind})
 endforeach()
 END
@@ -86,11 +85,13 @@ cmake --build "$stage/consumer/build" >/dev/null
 
 # ---- do they start? ------------------------------------------------------------------------
 
-# Without nodes the program prints its usage and ends with 64.
+# Without nodes the program says so and ends with 1.
 unset REDLOCK_NODES
+export REDLOCK_CONFIG=/dev/null
 for made in shared static consumer/build/with-redlock consumer/build/with-redlock-static; do
     status=0
-    LD_LIBRARY_PATH=$libdir "$stage/$made" 2>/dev/null || status=$?
-    [ $status = 64 ] || fail "$made ended with $status"
+    LD_LIBRARY_PATH=$libdir "$stage/$made" 2>"$stage/said" || status=$?
+    [ $status = 1 ] && grep -q '^open: .*no nodes: set REDLOCK_NODES' "$stage/said" ||
+        fail "$made ended with $status: $(cat "$stage/said")"
 done
 echo "installed files, exported names, pkg-config and CMake package are good"

@@ -7,8 +7,8 @@
 # with its fuzzer, which is for `fuzz`, and the model checker, which is for `proof`; `plots` is what
 # draws the results of benchmarks, `peers` what other lock clients run with and are watched by. Does
 # nothing, quickly and without the network, when all is there. What is missing is installed with
-# apt-get, as root or through sudo; on other systems, and without the rights, the exact command is
-# printed and the status is 1.
+# apt-get, as root or through sudo, after a line that says so; on other systems, without the rights
+# and with REDLOCK_NO_INSTALL set, the exact command is printed and the status is 1.
 set -eu
 
 have() { command -v "$1" >/dev/null 2>&1; }
@@ -70,6 +70,9 @@ check_test() {
     have c++ || miss c++
     have clang-format || have clang-format-14 || miss clang-format
     have_header hiredis/hiredis.h || miss hiredis-dev
+    have_header http_parser.h || miss http-parser-dev
+    have curl || miss curl
+    have python3 || miss python3
 }
 
 check_fuzz() {
@@ -81,6 +84,9 @@ check_fuzz() {
     fi
     if ! have cc || ! have_header hiredis/hiredis.h; then
         miss hiredis-dev
+    fi
+    if ! have cc || ! have_header http_parser.h; then
+        miss http-parser-dev
     fi
 }
 
@@ -132,6 +138,7 @@ package() {
     apt:libc) echo libc6-dev ;;
     apt:openssl-dev) echo libssl-dev ;;
     apt:hiredis-dev) echo libhiredis-dev ;;
+    apt:http-parser-dev) echo libhttp-parser-dev ;;
     apt:lua-dev) echo liblua5.1-0-dev ;;
     apt:clang-runtime) echo libclang-rt-14-dev ;;
     apt:node) echo nodejs ;;
@@ -143,6 +150,7 @@ package() {
     dnf:pkg-config) echo pkgconf-pkg-config ;;
     dnf:openssl-dev) echo openssl-devel ;;
     dnf:hiredis-dev) echo hiredis-devel ;;
+    dnf:http-parser-dev) echo http-parser-devel ;;
     dnf:lua-dev) echo compat-lua-devel ;;
     dnf:server | dnf:server-cli) echo valkey ;;
     dnf:clang-format) echo clang-tools-extra ;;
@@ -166,6 +174,7 @@ package() {
     pacman:pkg-config) echo pkgconf ;;
     pacman:openssl-dev) echo openssl ;;
     pacman:hiredis-dev) echo hiredis ;;
+    pacman:http-parser-dev) echo http-parser ;;
     pacman:lua-dev) echo lua51 ;;
     pacman:server | pacman:server-cli) echo valkey ;;
     pacman:clang-format) echo clang ;;
@@ -206,7 +215,7 @@ elif have sudo && { sudo -n true 2>/dev/null || [ -t 0 ]; }; then
 else
     rights=no
 fi
-if ! have apt-get || [ $rights = no ]; then
+if ! have apt-get || [ $rights = no ] || [ -n "${REDLOCK_NO_INSTALL:-}" ]; then
     echo "deps: missing:$missing. As root, run:" >&2
     echo "    $install" >&2
     exit 1
@@ -237,7 +246,8 @@ apt() {
     $root env DEBIAN_FRONTEND=noninteractive apt-get -q "$@"
 }
 
-echo "deps: installing $wanted"
+echo "deps: missing:$missing. Installing packages with ${root:+$root }apt-get: $wanted"
+echo "deps: (to do that yourself: Ctrl-C, and REDLOCK_NO_INSTALL=1 prints the command)"
 case " $wanted " in
 *" redis-server "*)
     if [ ! -e "$policy" ]; then

@@ -22,7 +22,7 @@ ${CC:-cc} -gdwarf-4 -no-pie -Iinclude -o "$build/cycles" scripts/walk.c "$build/
 # Two lines an address: the function, then FILE:LINE. An inline function has an address in every
 # file that uses it, and counts once.
 grep '^0x' "$build/addresses" | addr2line -f -e "$build/cycles" | paste - - |
-    sed -n "s|^\([^	]*\)	$PWD/src/\([^:]*\):.*|\2 \1|p" |
+    sed -n 's|^\([^	]*\)	.*/src/\([^:]*\):.*|\2 \1|p' |
     awk '!seen[$0]++' >"$build/functions"
 
 awk '

@@ -42,7 +42,6 @@ static void peer_fail(struct sim_world *world, struct sim_client *client, struct
               peer->link.is_subscriber ? " (subscriber)" : "", kept);
     sim_net_client_closes(world, peer->conn);
     peer->conn = NULL;
-    peer->state = SIM_PEER_WAITING;
     rl_link_failed(&peer->link, vote, kept, now_ns);
 }
 
@@ -50,29 +49,22 @@ static void peer_tick(struct sim_world *world, struct sim_client *client, struct
 {
     int64_t now_ns = sim_client_now_ns(world, client);
 
-    switch (peer->state) {
-    case SIM_PEER_WAITING:
-        if (now_ns < rl_link_due_ns(&peer->link))
-            return;
+    if (now_ns < rl_link_due_ns(&peer->link))
+        return;
+    if (peer->link.state == RL_LINK_DOWN) {
         rl_link_connecting(&peer->link, now_ns);
         peer->conn = sim_net_connect(world, client, &world->node[peer->link.node]);
-        peer->state = SIM_PEER_CONNECTING;
-        return;
-    case SIM_PEER_CONNECTING:
-        if (now_ns >= peer->link.deadline_ns)
-            peer_fail(world, client, peer, REDLOCK_VOTE_TIMEDOUT, "no connection in time");
-        return;
-    case SIM_PEER_OPEN:
-        if (rl_link_check(&peer->link, now_ns) < 0)
-            peer_fail(world, client, peer, REDLOCK_VOTE_TIMEDOUT, "no answer, given up");
-        return;
+    } else {
+        peer_fail(world, client, peer, REDLOCK_VOTE_TIMEDOUT,
+                  peer->link.state == RL_LINK_UP ? "no answer, given up"
+                                                 : "no connection in time");
     }
 }
 
 /* False: the session refused what came, and the connection is over. */
 static bool peer_read(struct sim_world *world, struct sim_client *client, struct sim_peer *peer)
 {
-    struct rl_session *session = rl_link_session(&peer->link);
+    struct rl_session *session = peer->link.session;
     struct sim_bytes *input = &peer->conn->client_input;
 
     while (input->size > 0) {
@@ -104,11 +96,9 @@ static void peer_ready(struct sim_world *world, struct sim_client *client,
         peer_fail(world, client, peer, REDLOCK_VOTE_REFUSED, "connection refused");
         return;
     }
-    if (peer->state == SIM_PEER_CONNECTING && conn->connected) {
-        peer->state = SIM_PEER_OPEN;
+    if (peer->link.state == RL_LINK_CONNECTING && conn->connected)
         rl_link_connected(&peer->link, sim_client_now_ns(world, client));
-    }
-    if (peer->state != SIM_PEER_OPEN)
+    if (peer->link.state != RL_LINK_UP)
         return;
     if (peer_read(world, client, peer) && conn->ended)
         peer_fail(world, client, peer, REDLOCK_VOTE_UNREACHABLE, "the connection broke");
@@ -117,28 +107,16 @@ static void peer_ready(struct sim_world *world, struct sim_client *client,
 static void peer_flush(struct sim_world *world, struct sim_client *client,
                        struct sim_peer *peer)
 {
-    struct rl_session *session = rl_link_session(&peer->link);
+    struct rl_session *session = peer->link.session;
     const char *bytes;
     size_t size;
 
-    if (peer->state != SIM_PEER_OPEN)
+    if (peer->link.state != RL_LINK_UP)
         return;
     while ((size = rl_session_output(session, &bytes)) > 0) {
         sim_net_send(world, peer->conn, SIM_UP, bytes, size);
         rl_session_sent(session, size, sim_client_now_ns(world, client));
         client->sent = true;
-    }
-}
-
-static int64_t peer_next_ns(const struct sim_peer *peer)
-{
-    switch (peer->state) {
-    case SIM_PEER_WAITING:
-        return rl_link_due_ns(&peer->link);
-    case SIM_PEER_CONNECTING:
-        return peer->link.deadline_ns;
-    default:
-        return RL_NEVER_NS;
     }
 }
 
@@ -193,8 +171,8 @@ static void arm(struct sim_world *world, struct sim_client *client)
     int64_t at_ns;
 
     for (uint8_t i = 0; i < world->options.node_count; i++) {
-        int64_t peer_ns = peer_next_ns(&client->peer[i]);
-        int64_t subscriber_ns = peer_next_ns(&client->subscriber[i]);
+        int64_t peer_ns = rl_link_due_ns(&client->peer[i].link);
+        int64_t subscriber_ns = rl_link_due_ns(&client->subscriber[i].link);
 
         if (peer_ns < next_ns)
             next_ns = peer_ns;
@@ -236,23 +214,27 @@ void sim_client_turn(struct sim_world *world, struct sim_client *client)
 /* ---- processes ---- */
 
 /* A value names its client and process, for the reader of a trace and for the oracles. */
-static void draw(void *data, void *bytes, size_t size)
+static int draw_secret(void *data, void *bytes, size_t size)
 {
     struct sim_client *client = data;
     uint8_t *value = bytes;
 
     sim_rng_fill(&client->rng, bytes, size);
-    if (size != RL_VALUE_RANDOM_BYTES)
-        return;
-    value[0] = (uint8_t)(client->index + 1);
-    value[1] = (uint8_t)(client->life >> 8);
-    value[2] = (uint8_t)client->life;
+    if (size == RL_VALUE_RANDOM_BYTES) {
+        value[0] = (uint8_t)(client->index + 1);
+        value[1] = (uint8_t)(client->life >> 8);
+        value[2] = (uint8_t)client->life;
+    }
+    return 0;
 }
 
-static int draw_secret(void *data, void *bytes, size_t size)
+static uint32_t draw_number(void *data)
 {
-    draw(data, bytes, size);
-    return 0;
+    struct sim_client *client = data;
+    uint32_t number;
+
+    sim_rng_fill(&client->rng, &number, sizeof number);
+    return number;
 }
 
 static void set_policy(struct rl_engine *engine, const struct sim_options *o)
@@ -285,7 +267,7 @@ void sim_client_start(struct sim_world *world, struct sim_client *client)
     client->clock.step_ns = 0;
     client->engine = sim_alloc(sizeof *client->engine);
     set_policy(client->engine, o);
-    client->engine->random = draw;
+    client->engine->random = draw_number;
     client->engine->secret = draw_secret;
     client->engine->random_data = client;
     for (uint8_t i = 0; i < o->node_count; i++) {
@@ -296,7 +278,6 @@ void sim_client_start(struct sim_world *world, struct sim_client *client)
             .probe_native = true,
         };
         client->peer[i] = (struct sim_peer){
-            .state = SIM_PEER_WAITING,
             .link = {.engine = client->engine,
                      .node = i,
                      .connect_timeout_ns = RL_CONNECT_TIMEOUT_MS * MS_NS},

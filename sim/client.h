@@ -13,11 +13,8 @@
 #include "sim/options.h"
 #include "sim/rng.h"
 
-enum sim_peer_state { SIM_PEER_WAITING, SIM_PEER_CONNECTING, SIM_PEER_OPEN };
-
 /* The transport of one node: io/conn.c without sockets. */
 struct sim_peer {
-    enum sim_peer_state state;
     struct sim_conn *conn;
     struct rl_link link;
 };

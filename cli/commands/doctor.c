@@ -108,10 +108,10 @@ static void print_text(const struct doctor *d)
         group = f;
         print_finding(f);
     }
-    printf("%zu nodes, %zu checks: %zu ok, %zu warn, %zu fail, %zu unknown%s\n", d->nodes,
-           d->count, d->verdicts[REDLOCK_CHECK_OK], d->verdicts[REDLOCK_CHECK_WARN],
-           d->verdicts[REDLOCK_CHECK_FAIL], d->verdicts[REDLOCK_CHECK_UNKNOWN],
-           d->settings.verbose ? "" : " (-v shows all)");
+    printf("%zu node%s, %zu checks: %zu ok, %zu warn, %zu fail, %zu unknown%s\n", d->nodes,
+           d->nodes == 1 ? "" : "s", d->count, d->verdicts[REDLOCK_CHECK_OK],
+           d->verdicts[REDLOCK_CHECK_WARN], d->verdicts[REDLOCK_CHECK_FAIL],
+           d->verdicts[REDLOCK_CHECK_UNKNOWN], d->settings.verbose ? "" : " (-v shows all)");
 }
 
 /* ---- for programs ---- */

@@ -108,8 +108,8 @@ static int admit_all(const struct settings *s, redlock *client, const char *only
 
 static bool has_quorum(const struct settings *s, const char *name)
 {
-    for (size_t i = 0; i < s->quorum_count; i++) {
-        if (strcmp(s->quorum[i], name) == 0)
+    for (size_t i = 0; i < s->config.quorum_count; i++) {
+        if (strcmp(s->config.quorum[i], name) == 0)
             return true;
     }
     return false;
@@ -155,7 +155,7 @@ static int init_main(const struct command *command, int argc, char **argv)
     if (status == 0)
         status = check(&s, &i);
     /* An operator who may only write markers would be refused the script that asks for these. */
-    s.no_native = true;
+    s.config.no_native = true;
     if (status == 0)
         status = client_open(&s, &client);
     if (status == 0 && !i.yes)

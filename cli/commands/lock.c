@@ -80,7 +80,7 @@ static int hand_over(struct held_lock *h, const struct settings *s, const struct
     return EXIT_INTERNAL;
 }
 
-static int acquire(struct held_lock *h, const struct settings *s, const struct terms *t)
+static int acquire(struct held_lock *h, struct settings *s, const struct terms *t)
 {
     int signal = 0;
     int signal_fd = signals_take();

@@ -110,7 +110,8 @@ static void json_quorum(const struct answer *a, struct json *j)
 }
 
 /* The members of one object: with a failure they follow its own. */
-static void print_json(const struct answer *answers, size_t count, const struct answer *failed)
+static void print_json(const struct settings *s, const struct answer *answers, size_t count,
+                       const struct answer *failed)
 {
     struct json j = {.out = stdout};
     if (!failed)
@@ -118,6 +119,7 @@ static void print_json(const struct answer *answers, size_t count, const struct 
     else
         message_json_failure(&j, redlock_error_name(failed->error), failed->detail,
                              exit_status_of(failed->error));
+    json_string(&j, "nodes_from", s->config.source);
     if (answers[0].report.quorum_name[0]) {
         json_array(&j, "quorums");
         for (size_t i = 0; i < count; i++)
@@ -135,20 +137,24 @@ static int report_answers(const struct settings *s, const struct answer *answers
     for (size_t i = 0; i < count && !failed; i++)
         failed = answers[i].error ? &answers[i] : NULL;
     if (s->json)
-        print_json(answers, count, failed);
+        print_json(s, answers, count, failed);
+    if (!s->json && s->verbose)
+        printf("nodes named by %s\n", s->config.source);
     for (size_t i = 0; i < count && !s->json && !s->quiet; i++)
         print_quorum(s, &answers[i], i == 0);
     int unwritten = message_flush();
     for (size_t i = 0; i < count && !s->json; i++) {
         const struct answer *a = &answers[i];
+        char late[REPORT_ADVICE_MAX];
         struct failure f = {
             .error = a->error,
             .status = exit_status_of(a->error),
             .text = a->detail,
-            .advice = a->error == REDLOCK_NOQUORUM
-                          ? "bring back enough nodes for a majority, or correct --nodes"
-                          : NULL,
         };
+        if (a->error == REDLOCK_NOQUORUM)
+            f.advice = report_lateness(&a->report, late);
+        if (a->error == REDLOCK_NOQUORUM && !f.advice)
+            f.advice = "bring back enough nodes for a majority, or correct --nodes";
         if (a->error != REDLOCK_OK)
             report_failure(s, &f);
     }
@@ -167,6 +173,9 @@ static int show(const struct settings *s, redlock *client)
         a->member = member;
         a->report.size = sizeof a->report;
         a->error = redlock_ping(member, &a->report);
+        /* What was only late is there by now, and is told as late. */
+        if (a->error == REDLOCK_NOQUORUM)
+            a->error = redlock_ping(member, &a->report);
         snprintf(a->detail, sizeof a->detail, "%s", a->error ? redlock_detail() : "");
     }
     int status = report_answers(s, answers, count);

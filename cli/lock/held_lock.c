@@ -18,6 +18,7 @@
 
 #define WARN_AFTER_NS 2000000000LL
 #define LOOK_AGAIN_NS 20000000LL
+#define SILENCE_RETRIES 2
 
 /* A wait for a lock, while it lasts. */
 struct waiting {
@@ -170,8 +171,21 @@ static int64_t wait_deadline_ns(const struct settings *s)
                                               : timer_now_ns() + s->wait_ms * NS_PER_MS;
 }
 
-int held_lock_acquire(struct held_lock *h, const struct settings *s, const struct terms *terms,
-                      uint32_t flags, int signal_fd, int *signal_out)
+/* Could the nodes that did not answer in time make the difference? */
+static bool silence_decided(const redlock_report *report)
+{
+    uint32_t answered = 0, silent = 0;
+    for (uint32_t i = 0; i < report->node_count; i++) {
+        silent += report->node[i].vote == REDLOCK_VOTE_TIMEDOUT;
+        answered += report->node[i].vote != REDLOCK_VOTE_TIMEDOUT &&
+                    report_may_vote(report->node[i].vote);
+    }
+    return answered < report->quorum && answered + silent >= report->quorum;
+}
+
+static int acquire_once(struct held_lock *h, const struct settings *s,
+                        const struct terms *terms, uint32_t flags, int signal_fd,
+                        int *signal_out)
 {
     struct waiting w = {.signal_fd = signal_fd,
                         .timer_fd = timer_open(),
@@ -216,6 +230,24 @@ int held_lock_acquire(struct held_lock *h, const struct settings *s, const struc
     if (w.signal && error == REDLOCK_OK) {
         held_lock_release(h); /* it was won in the same moment */
         error = REDLOCK_CANCELED;
+    }
+    return error;
+}
+
+/*
+ * -n does not wait for the holder of a lock. Nodes that were slow for a moment are another matter: too
+ * few answers are no answer, so they are asked again, for at most a node timeout each time.
+ */
+int held_lock_acquire(struct held_lock *h, const struct settings *s, const struct terms *terms,
+                      uint32_t flags, int signal_fd, int *signal_out)
+{
+    int error = acquire_once(h, s, terms, flags, signal_fd, signal_out);
+    for (int again = 0; again < SILENCE_RETRIES && s->wait_ms == 0 &&
+                        error == REDLOCK_NOQUORUM && silence_decided(&h->report);
+         again++) {
+        redlock_lock_free(h->lock);
+        h->lock = NULL;
+        error = acquire_once(h, s, terms, flags, signal_fd, signal_out);
     }
     return error;
 }

@@ -22,10 +22,10 @@ int period_open(struct period *p, const struct settings *s, const char *name)
     snprintf(p->name, sizeof p->name, "%s" PERIOD_SUFFIX, name);
     p->first_ms = s->ttl_ms < p->period_ms ? s->ttl_ms : p->period_ms;
     struct settings own = *s;
-    own.guard = GUARD_OFF;
+    own.config.guard = RL_SUSPICION_OFF;
     own.no_node_warnings = true; /* the client of the lock tells them */
-    if (own.max_ttl_ms < p->period_ms)
-        own.max_ttl_ms = p->period_ms;
+    if (own.config.max_ttl_ms < p->period_ms)
+        own.config.max_ttl_ms = p->period_ms;
     return client_open(&own, &p->client);
 }
 

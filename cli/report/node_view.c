@@ -32,7 +32,7 @@ const char *node_view_guard(const struct node_view *v, const struct settings *s,
                             char out[NODE_VIEW_TEXT_MAX])
 {
     char left[TEXT_TIME_MAX];
-    if (s->guard == GUARD_OFF)
+    if (s->config.guard == RL_SUSPICION_OFF)
         return "off";
     if (v->info.state != REDLOCK_NODE_UP)
         return "-";
@@ -52,7 +52,7 @@ void node_view_look(struct node_view *v, redlock *client, const redlock_report *
     if (redlock_node(client, index, &v->info) != REDLOCK_OK)
         v->info.rtt_us = v->info.clock_error_us = -1;
     v->answered = v->ping->vote == REDLOCK_VOTE_GRANTED;
-    v->rtt_us = report_is_answer(v->ping->vote) ? v->ping->rtt_us : -1;
+    v->rtt_us = report_rtt_us(v->ping);
     v->why = v->ping->text[0] ? v->ping->text : v->info.text;
     if (!*v->why && !v->answered)
         v->why = redlock_vote_text(v->ping->vote);

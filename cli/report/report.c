@@ -53,6 +53,11 @@ bool report_is_answer(int vote)
     }
 }
 
+int32_t report_rtt_us(const redlock_node_report *n)
+{
+    return report_is_answer(n->vote) || n->vote == REDLOCK_VOTE_TIMEDOUT ? n->rtt_us : -1;
+}
+
 bool report_may_vote(int vote)
 {
     switch (vote) {
@@ -154,7 +159,7 @@ void report_table(const redlock_report *report, FILE *out)
             text_holder(holder, n->holder);
         if (n->key_ttl_ms >= 0)
             text_time(left, n->key_ttl_ms);
-        if (n->rtt_us >= 0 && report_is_answer(n->vote))
+        if (report_rtt_us(n) >= 0)
             text_rtt(rtt, n->rtt_us);
         bool different = differs(report, n);
         table_row(&t);
@@ -210,7 +215,7 @@ static void write_json(const redlock_report *report, struct json *j, bool found)
             json_string(j, "holder", holder);
         }
         json_known(j, "key_ttl_ms", n->key_ttl_ms);
-        json_known(j, "rtt_us", report_is_answer(n->vote) ? n->rtt_us : -1);
+        json_known(j, "rtt_us", report_rtt_us(n));
         if (found)
             json_found(report, n, j);
         json_string(j, "text", n->text);
@@ -259,10 +264,32 @@ static const char *usual_advice(int error)
     }
 }
 
+const char *report_lateness(const redlock_report *report, char out[REPORT_ADVICE_MAX])
+{
+    int32_t latest_us = -1;
+    for (uint32_t i = 0; i < report->node_count; i++) {
+        const redlock_node_report *n = &report->node[i];
+        if (n->vote == REDLOCK_VOTE_TIMEDOUT && n->rtt_us > latest_us)
+            latest_us = n->rtt_us;
+    }
+    if (latest_us < 0)
+        return NULL;
+    /* Room for jitter, and a round number. */
+    snprintf(out, REPORT_ADVICE_MAX,
+             "the nodes answer, but too late: give them longer, as with --node-timeout %dms",
+             (latest_us / 1000 * 2 / 50 + 1) * 50);
+    return out;
+}
+
 int report_failure(const struct settings *s, const struct failure *f)
 {
+    char late[REPORT_ADVICE_MAX];
     const char *text = f->text && *f->text ? f->text : redlock_strerror(f->error);
-    const char *advice = f->advice ? f->advice : usual_advice(f->error);
+    const char *advice = f->advice;
+    if (!advice && f->report && f->error == REDLOCK_NOQUORUM)
+        advice = report_lateness(f->report, late);
+    if (!advice)
+        advice = usual_advice(f->error);
     if (s->json) {
         struct json j = {.out = stdout};
         message_json_failure(&j, redlock_error_name(f->error), text, f->status);

@@ -29,6 +29,9 @@ void report_table(const redlock_report *report, FILE *out);
 /* Did the node itself say something? Only then its round trip means anything. */
 bool report_is_answer(int vote);
 
+/* The time to its answer, or that of its late answers; -1: unknown. */
+int32_t report_rtt_us(const redlock_node_report *n);
+
 /* Could it still vote for a lock, as far as this answer tells? */
 bool report_may_vote(int vote);
 
@@ -41,6 +44,10 @@ void report_failed_nodes(const redlock_report *report, char *out, size_t size);
  */
 #define REPORT_ADVICE_MAX 256
 bool report_quarantine(redlock *client, redlock_report *report, char advice[REPORT_ADVICE_MAX]);
+
+/* Nodes that answer, but too late for their votes: which --node-timeout would do; NULL: none is
+ * known to. */
+const char *report_lateness(const redlock_report *report, char advice[REPORT_ADVICE_MAX]);
 
 /*
  * Asks the nodes anew about `name` and completes a report on a lock that is held by another:

@@ -11,6 +11,7 @@
 #include "ui/text.h"
 
 #define NAME_MAX_BYTES 32 /* of a long option */
+#define OPTIONS_MAX 64    /* of one subcommand */
 
 /* args_next(): the end of the command line, and the end of reading it. */
 enum { ARGS_END = 0, ARGS_STOP = -1 };
@@ -49,18 +50,24 @@ static const struct cli_option *find(const struct command *command, const char *
     return NULL;
 }
 
-static int unknown_name(struct args *a, const char *name)
+static const char *const *option_names(const struct command *command,
+                                       const char *known[OPTIONS_MAX])
 {
-    const char *known[64];
-    char shown[TEXT_QUOTE_MAX];
     size_t count = 0;
     for (int i = 0; i < HELP_TABLES; i++) {
-        const struct cli_option *o = table(a->command, i);
-        for (; o && o->id && count + 1 < sizeof known / sizeof known[0]; o++)
+        const struct cli_option *o = table(command, i);
+        for (; o && o->id && count + 1 < OPTIONS_MAX; o++)
             known[count++] = o->name;
     }
     known[count] = NULL;
-    const char *nearest = text_nearest(name, known);
+    return known;
+}
+
+static int unknown_name(struct args *a, const char *name)
+{
+    const char *known[OPTIONS_MAX];
+    char shown[TEXT_QUOTE_MAX];
+    const char *nearest = text_nearest(name, option_names(a->command, known));
     text_quote(shown, name);
     if (nearest)
         return stop(a,
@@ -167,6 +174,41 @@ int args_read(const struct command *command, struct settings *s, int argc, char 
     while (status == 0 && (id = args_next(&a, &value)) != ARGS_END)
         status = id == ARGS_STOP ? a.status : take(data, &a, id, value);
     return status;
+}
+
+/* The options that may stand in front of a subcommand: those of all of them. */
+static const struct command no_command = {.name = ""};
+
+static int unknown_leading(const char *word)
+{
+    char shown[TEXT_QUOTE_MAX];
+    const char *known[OPTIONS_MAX];
+    const char *nearest =
+        word[1] == '-' ? text_nearest(word + 2, option_names(&no_command, known)) : NULL;
+    text_quote(shown, word);
+    if (nearest)
+        return message_usage("unknown option %s; did you mean --%s?", shown, nearest);
+    return message_usage("unknown option %s; options of a subcommand go behind it", shown);
+}
+
+int args_leading(char **words, int count)
+{
+    const char *word = words[0];
+    char name[NAME_MAX_BYTES] = "";
+    size_t length = strcspn(word, "=");
+    if (strcmp(word, "-h") == 0 || strcmp(word, "-V") == 0 || strcmp(word, "--help") == 0 ||
+        strcmp(word, "--version") == 0)
+        return 0;
+    bool is_long = word[1] == '-';
+    if (is_long && length - 2 < sizeof name)
+        snprintf(name, sizeof name, "%.*s", (int)(length - 2), word + 2);
+    const struct cli_option *o =
+        find(&no_command, is_long ? name : NULL, word[1] ? word[1] : '-');
+    if (!o)
+        return -unknown_leading(word);
+    if (!o->argument || word[length] == '=')
+        return 1;
+    return count > 1 ? 2 : -message_usage("--%s needs a value: %s", o->name, o->argument);
 }
 
 bool args_number(const char *value, long low, long high, long *out)

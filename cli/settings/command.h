@@ -78,6 +78,12 @@ typedef int args_take_fn(void *data, struct args *a, int id, const char *value);
 int args_read(const struct command *command, struct settings *s, int argc, char **argv,
               args_take_fn *take, void *data);
 
+/*
+ * How many of the words are one shared option in front of a subcommand, with its value; 0: the first
+ * is --help or --version. The negative of an exit status, after saying why, if it is neither.
+ */
+int args_leading(char **words, int count);
+
 /* Reads a decimal number from low to high; false: it is none. */
 bool args_number(const char *value, long low, long high, long *out);
 

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Durations as people write them: 2.5, 250ms, 30s, 5m, 2h, 1d. */
+/* Durations of the command line, written as those of the configuration file. */
 #ifndef CLI_DURATION_H
 #define CLI_DURATION_H
 
-#include <stdint.h>
+#include "config/duration.h"
 
-/*
- * Reads a non-negative duration of at most a year into *out_ms; a number without a unit is in
- * seconds. Returns NULL, or what is wrong with the text (and *out_ms is untouched). What is
- * finer than a millisecond is cut off, but never down to zero.
- */
-const char *duration_parse(const char *text, int64_t *out_ms);
+/* NULL, or what is wrong with the text; see rl_duration_parse(). */
+static inline const char *duration_parse(const char *text, int64_t *out_ms)
+{
+    return rl_duration_parse(text, out_ms);
+}
 
 #endif

@@ -87,9 +87,9 @@ int command_help(const struct command *command)
         print_options(help_shared_options);
         print_options(help_general_options);
         printf(
-            "\nNodes come from --nodes, else REDLOCK_NODES, else the configuration file, else\n"
-            "127.0.0.1:6379. A URL is [redis://][user[:password]@]host[:port][/db], the same\n"
-            "with rediss:// for TLS, or unix:///path.\n");
+            "\nNodes come from --nodes, else REDLOCK_NODES, else the configuration file, see\n"
+            "redlock.conf(5). A URL is [redis://][user[:password]@]host[:port][/db], the same\n"
+            "with rediss:// for TLS, or unix:///path; valkey:// and valkeys:// are as good.\n");
         printf("\nTIME and TTL are seconds (2.5) or carry a unit: 250ms, 30s, 5m, 2h.\n");
     }
     const char *line = command->examples;

@@ -8,7 +8,7 @@
 #include "settings/settings.h"
 
 /* Opens a client without a thread. Returns 0 or an exit status, after saying what is wrong. */
-int client_open(const struct settings *s, redlock **out);
+int client_open(struct settings *s, redlock **out);
 
 /* Says what the library's last call of this thread, which failed with `error`, said about it.
  * Returns the exit status. */

@@ -238,7 +238,7 @@ const char *text_nearest(const char *word, const char *const *candidates)
 {
     const char *nearest = NULL;
     size_t length = strlen(word);
-    size_t best = length < 4 ? 2 : 3; /* a guess further away than that is no help */
+    size_t best = length < 6 ? 2 : 3; /* a guess further away than that is no help */
     for (; *candidates; candidates++) {
         size_t d = distance(word, *candidates);
         /* A word that was cut short or only begun right is a good guess as well. */

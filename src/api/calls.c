@@ -4,6 +4,8 @@
  * quorums passes them on to the client of the quorum where a name lives, or to all of them. Calls
  * about a handle need no way to be found: a handle knows its client (client/operation.c, state.c).
  */
+#include <stdlib.h>
+
 #include "client/acquire.h"
 #include "client/audit.h"
 #include "client/close.h"
@@ -12,6 +14,7 @@
 #include "client/options.h"
 #include "client/query.h"
 #include "client/report.h"
+#include "config/config.h"
 #include "drive/detail.h"
 #include "drive/turn.h"
 #include "quorums/front.h"
@@ -29,28 +32,61 @@ static int route(redlock **client, const char *name, const redlock_request *requ
 
 /* ---- the client ---- */
 
-int redlock_open(const redlock_options *options, redlock **out)
+/* The options are complete. */
+static int open_complete(redlock_options *o, redlock **out)
 {
     struct rl_membership alone = {.name = ""};
-    redlock_options o;
-    int error = rl_options_read(options, &o);
+    int error = rl_options_check(o);
 
-    if (!error && o.quorum_count)
-        error = rl_front_check(&o);
+    if (!error && o->quorum_count)
+        error = rl_front_check(o);
     if (error)
         return error;
     if (!out)
         return rl_detail(REDLOCK_INVAL, "there is nowhere to put the client");
-    if (o.quorum_count > 1)
-        return rl_front_open(&o, out);
+    if (o->quorum_count > 1)
+        return rl_front_open(o, out);
     /* One quorum is an ordinary client that happens to have a name. */
-    if (o.quorum_count == 1) {
-        o.nodes = o.quorums[0].nodes;
-        o.node_count = o.quorums[0].node_count;
-        alone.name = o.quorums[0].name;
-        alone.set = rl_front_fingerprint(&o);
+    if (o->quorum_count == 1) {
+        o->nodes = o->quorums[0].nodes;
+        o->node_count = o->quorums[0].node_count;
+        alone.name = o->quorums[0].name;
+        alone.set = rl_front_fingerprint(o);
     }
-    return rl_client_open(&o, &alone, out);
+    return rl_client_open(o, &alone, out);
+}
+
+/* A program that names no nodes uses those of the machine, as the command does. */
+static int open_configured(redlock_options *o, redlock **out)
+{
+    struct rl_config *config = malloc(sizeof *config);
+    int error;
+
+    if (!config)
+        return rl_detail(REDLOCK_NOMEM, "out of memory");
+    rl_config_init(config);
+    error = rl_config_complete(config, o);
+    if (!error)
+        error = open_complete(o, out);
+    rl_config_free(config);
+    free(config);
+    return error;
+}
+
+int redlock_open(const redlock_options *options, redlock **out)
+{
+    static const redlock_options nothing = {.size = sizeof nothing};
+    redlock_options o;
+    int error = rl_options_read(options ? options : &nothing, &o);
+
+    if (error)
+        return error;
+    if (!o.nodes && !o.node_count && !o.quorums && !o.quorum_count)
+        return open_configured(&o, out);
+    if (o.config_file)
+        return rl_detail(REDLOCK_INVAL, "config_file is given, but so are the nodes: what "
+                                        "would be taken from it?");
+    return open_complete(&o, out);
 }
 
 void redlock_close(redlock *client)

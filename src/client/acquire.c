@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "client/options.h"
 #include "client/report.h"
 #include "client/request.h"
 #include "drive/client.h"
@@ -122,7 +121,7 @@ static int end_acquire(redlock *client, redlock_lock *lock, int error,
     } else {
         rl_lock_discard(client, lock, false);
     }
-    pthread_mutex_unlock(&client->mutex);
+    rl_client_leave(client);
     return error;
 }
 
@@ -137,12 +136,12 @@ static void carry_out_acquire(redlock *client, struct rl_order *order)
     struct acquire_call *a = (struct acquire_call *)order;
 
     if (client->closing) {
-        rl_call_finish(client, &a->call, REDLOCK_CANCELED);
+        rl_call_finish(&a->call, REDLOCK_CANCELED);
         return;
     }
     a->lock = start_acquire(client, a->wanted);
     if (!a->lock)
-        rl_call_finish(client, &a->call, REDLOCK_NOMEM);
+        rl_call_finish(&a->call, REDLOCK_NOMEM);
     else if (!a->wanted->request->done)
         a->lock->call = &a->call;
 }

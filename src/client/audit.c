@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "client/options.h"
 #include "client/query.h"
 #include "client/request.h"
 #include "drive/detail.h"
@@ -91,15 +90,10 @@ static int try_rights(struct rl_audit *audit, redlock_lock *lock, const enum rl_
 /* A lock of a name that no other client uses. */
 static redlock_lock *new_lock(redlock *client, struct rl_lock_terms terms)
 {
-    static const char hex[] = "0123456789abcdef";
-    uint8_t bytes[NAME_RANDOM_BYTES];
     char name[] = "doctor.0123456789abcdef";
 
-    /* Without randomness the first question fails, for want of a value. */
-    if (rl_entropy_draw(&client->entropy, bytes, sizeof bytes) < 0)
-        rl_entropy_jitter(&client->entropy, bytes, sizeof bytes);
-    for (size_t i = 0; i < 2 * sizeof bytes; i++)
-        name[7 + i] = hex[i % 2 ? bytes[i / 2] & 15 : bytes[i / 2] >> 4];
+    /* Without randomness it stays as it is, and the first question fails for want of a value. */
+    rl_engine_draw_hex(&client->engine, NAME_RANDOM_BYTES, name + sizeof "doctor." - 1);
     return rl_lock_new_for(client, name, sizeof name - 1, &terms);
 }
 

@@ -45,6 +45,12 @@ static bool check_reachable(const struct rl_audit *audit, uint8_t i)
         say(audit, node->address, "reachable", REDLOCK_CHECK_OK, text, "");
         return true;
     }
+    rl_node_describe_late(&audit->client->engine, i, text, sizeof text);
+    if (vote == REDLOCK_VOTE_TIMEDOUT && text[0]) {
+        say(audit, node->address, "reachable", REDLOCK_CHECK_FAIL, text,
+            "raise --node-timeout (node_timeout_ms), or use a server that is nearer");
+        return false;
+    }
     snprintf(text, sizeof text, "%s%s%s", redlock_vote_text(vote),
              node->session.failure_text[0] ? ": " : "", node->session.failure_text);
     say(audit, node->address, "reachable", REDLOCK_CHECK_FAIL, text,
@@ -82,7 +88,8 @@ static void check_identity(const struct rl_audit *audit, uint8_t i, uint32_t dou
             "the same server as another node (same run_id): it votes twice",
             "give every node a server of its own");
     else
-        say(audit, address, "identity", REDLOCK_CHECK_OK, "a server of its own", "");
+        say(audit, address, "identity", REDLOCK_CHECK_OK, "no other node is the same server",
+            "");
 }
 
 /* Was it initialised as what it is used for? Only `redlock init` writes that down. */
@@ -199,10 +206,27 @@ static bool is_held_by_duplicate(const struct rl_audit *audit, uint8_t i, uint32
            audit->rights[0].node[i].vote == REDLOCK_VOTE_HELD;
 }
 
+/* Servers name the command that a user may not run: "... to run the 'eval' command". */
+static void describe_missing_right(const struct rl_audit *audit, uint8_t i,
+                                   char remedy[SENTENCE_MAX])
+{
+    static const char before[] = "run the '";
+    const struct rl_login *login = &audit->client->engine.node[i].login;
+    const char *word = strstr(audit->refusal[i], before);
+    int length = word ? (int)strcspn(word + sizeof before - 1, "'| ") : 0;
+
+    if (length > 0)
+        snprintf(remedy, SENTENCE_MAX,
+                 "on the node: ACL SETUSER %.64s +%.*s; redlock(1) lists all rights",
+                 login->user ? login->user : "default", length, word + sizeof before - 1);
+    else
+        snprintf(remedy, SENTENCE_MAX, "give the user the rights listed in redlock(1)");
+}
+
 static void check_rights(const struct rl_audit *audit, uint8_t i)
 {
     const struct rl_node *node = &audit->client->engine.node[i];
-    char text[SENTENCE_MAX];
+    char text[SENTENCE_MAX], remedy[SENTENCE_MAX];
 
     for (int op = 0; op < 3; op++) {
         uint8_t vote = audit->rights[op].node[i].vote;
@@ -211,9 +235,11 @@ static void check_rights(const struct rl_audit *audit, uint8_t i)
             continue;
         snprintf(text, sizeof text, "cannot %s: %s%s%s", rights_names[op],
                  redlock_vote_text(vote), audit->refusal[i][0] ? ": " : "", audit->refusal[i]);
+        describe_missing_right(audit, i, remedy);
         say(audit, node->address, "rights", REDLOCK_CHECK_FAIL, text,
-            vote == REDLOCK_VOTE_AUTH ? "give the user the rights listed in libredlock(3)"
-                                      : "see what the server says");
+            vote == REDLOCK_VOTE_AUTH       ? remedy
+            : vote == REDLOCK_VOTE_READONLY ? "locks need a master: see role"
+                                            : "see what the server says");
         return;
     }
     say(audit, node->address, "rights", REDLOCK_CHECK_OK, "acquire, extend, release", "");
@@ -231,7 +257,7 @@ static void check_fencing(const struct rl_audit *audit, uint8_t i)
              counters->bad_count == 1 ? "" : ", ...");
     if (vote != REDLOCK_VOTE_GRANTED && vote != REDLOCK_VOTE_GUARDED)
         say(audit, address, "fencing", REDLOCK_CHECK_WARN, "gives no fencing tokens",
-            "give the user the rights listed in libredlock(3), or do without tokens");
+            "give the user the rights listed in redlock(1), or do without tokens");
     else if (counters->bad_count > 0)
         say(audit, address, "fencing", REDLOCK_CHECK_WARN, text,
             "find out what wrote that, and DEL it: the counter starts again at the node's clock");
@@ -260,14 +286,14 @@ static void check_waiting(const struct rl_audit *audit, uint8_t i)
 
     if (is_denied(audit->queue, 3, i))
         say(audit, address, "waiting", REDLOCK_CHECK_WARN,
-            "has no queue for us: a request that has to wait is refused",
+            "this user may not queue here: a request that has to wait is refused",
             "give the user the rights listed in redlock(1), or never wait");
     else if (!audit->woken[i])
         say(audit, address, "waiting", REDLOCK_CHECK_WARN,
             "does not tell us when a lock becomes free: a waiter looks about once a second",
             "allow +subscribe and the channels &redlock* for this user");
     else
-        say(audit, address, "waiting", REDLOCK_CHECK_OK, "in line, and woken", "");
+        say(audit, address, "waiting", REDLOCK_CHECK_OK, "queues waiters and wakes them", "");
 }
 
 /* The next of a list of words; `head` stands before the first. */
@@ -297,7 +323,7 @@ static void check_kinds(const struct rl_audit *audit, uint8_t i)
         missing[0] ? "give the user the rights listed in redlock(1), or do without" : "");
 }
 
-static void check_guard(const struct rl_audit *audit, uint8_t i)
+static void check_guard(const struct rl_audit *audit, uint8_t i, uint32_t doubts)
 {
     const struct rl_node *node = &audit->client->engine.node[i];
     char text[SENTENCE_MAX];
@@ -305,6 +331,9 @@ static void check_guard(const struct rl_audit *audit, uint8_t i)
     rl_watch_describe(&node->session.guard, rl_now_ns(), text, sizeof text);
     if (audit->client->engine.guard_mode == RL_GUARD_OFF)
         say(audit, node->address, "guard", REDLOCK_CHECK_WARN, "the restart guard is off", "");
+    else if (text[0] && (doubts & (1u << RL_DOUBT_REPLICA)))
+        say(audit, node->address, "guard", REDLOCK_CHECK_WARN, text,
+            "a replica never votes: see role");
     else if (text[0])
         say(audit, node->address, "guard", REDLOCK_CHECK_WARN, text,
             "wait, or if nothing can be held on it: redlock init");
@@ -322,17 +351,18 @@ static void check_number(const struct rl_audit *audit)
 
     for (uint8_t i = 0; i < policy->node_count; i++)
         reachable_count += audit->nodes[i].reachable;
-    snprintf(text, sizeof text, "%u of %u nodes reachable, %u are needed, %u may fail",
-             reachable_count, policy->node_count, policy->quorum,
-             policy->node_count - policy->quorum);
+    snprintf(text, sizeof text, "%u of %u node%s reachable, %u needed, %u may fail",
+             reachable_count, policy->node_count, policy->node_count == 1 ? "" : "s",
+             policy->quorum, policy->node_count - policy->quorum);
     if (reachable_count < policy->quorum)
         say(audit, "", "number", REDLOCK_CHECK_FAIL, text, "no lock can be acquired");
     else if (policy->node_count % 2 == 0)
         say(audit, "", "number", REDLOCK_CHECK_WARN, text,
-            "an even number tolerates no more failures than one less: use an odd one");
+            "no more may fail than with one node less: use an odd number");
     else if (policy->node_count == 1)
         say(audit, "", "number", REDLOCK_CHECK_WARN, text,
-            "a single node is a single point of failure: use three or five");
+            "one node cannot promise what several do: while it is down no lock can be taken, and "
+            "what it forgets is forgotten; use three or five");
     else
         say(audit, "", "number", REDLOCK_CHECK_OK, text, "");
 }
@@ -382,6 +412,6 @@ void rl_audit_judge(const struct rl_audit *audit)
             check_waiting(audit, i);
             check_kinds(audit, i);
         }
-        check_guard(audit, i);
+        check_guard(audit, i, doubts);
     }
 }

@@ -82,7 +82,7 @@ static void forget_locks(redlock *client, int64_t now_ns)
         struct rl_claim *claim = lock->handle.claim;
 
         /* Its value stays readable until the handle is freed. */
-        rl_claim_ref(claim);
+        claim->references++;
         rl_handle_drop(&client->engine, &lock->handle, false, now_ns);
         lock->handle.claim = claim;
         lock->dropped = true;
@@ -102,8 +102,8 @@ void rl_close_in_child(redlock *client)
     forget_locks(client, 0);
     client->closed = true;
     rl_client_tear_down(client);
-    pthread_mutex_unlock(&client->mutex);
-    rl_client_unref(client);
+    client->references--;
+    rl_client_leave(client);
 }
 
 void rl_close_announce(redlock *client)
@@ -131,8 +131,8 @@ void rl_close_end(redlock *client, int64_t end_ns)
     forget_locks(client, rl_now_ns());
     client->closed = true;
     rl_client_tear_down(client);
-    pthread_mutex_unlock(&client->mutex);
-    rl_client_unref(client);
+    client->references--;
+    rl_client_leave(client);
 }
 
 void rl_client_close(redlock *client)

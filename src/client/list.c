@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "client/list.h"
-#include "client/options.h"
 #include "client/query.h"
 #include "client/request.h"
 #include "drive/detail.h"

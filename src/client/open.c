@@ -16,7 +16,6 @@
 #include "drive/turn.h"
 #include "io/clock.h"
 #include "io/exposed.h"
-#include "io/process.h"
 
 #define PASSWORD_MAX 512
 
@@ -247,7 +246,9 @@ int rl_client_open(const redlock_options *o, const struct rl_membership *members
     error = set_up(client, o);
     if (error) {
         rl_client_tear_down(client);
-        rl_client_unref(client);
+        pthread_mutex_lock(&client->mutex);
+        client->references--;
+        rl_client_leave(client);
         return error;
     }
     *out = client;

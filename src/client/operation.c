@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The public calls about a lock that is there: extend, release, cancel. */
-#include "client/options.h"
 #include "client/request.h"
 #include "drive/client.h"
 #include "drive/detail.h"
@@ -39,17 +38,6 @@ static void start_operation(redlock_lock *lock, enum rl_operation operation, int
         rl_handle_release(engine, &lock->handle, rl_now_ns());
 }
 
-/* The outcome for the caller. The mutex is not held, and success needs nothing. */
-static int end_operation(redlock_lock *lock, enum rl_operation operation, int error)
-{
-    if (!error)
-        return error;
-    pthread_mutex_lock(&lock->client->mutex);
-    rl_explain(lock, operation, error);
-    pthread_mutex_unlock(&lock->client->mutex);
-    return error;
-}
-
 struct operation_call {
     struct rl_call call; /* first */
     redlock_lock *lock;
@@ -67,7 +55,7 @@ static void carry_out_operation(redlock *client, struct rl_order *order)
 
     o->objection = client->closing ? "the client has been closed" : objection(o->lock);
     if (o->objection) {
-        rl_call_finish(client, &o->call, REDLOCK_INVAL);
+        rl_call_finish(&o->call, REDLOCK_INVAL);
         return;
     }
     if (!o->done)
@@ -104,7 +92,12 @@ static int operate_blocking(redlock_lock *lock, enum rl_operation operation, int
     error = rl_call_wait(lock->client, &o.call);
     if (o.objection)
         return rl_detail(error, "%s", o.objection);
-    return o.started ? end_operation(lock, operation, error) : error;
+    if (!error || !o.started)
+        return error;
+    pthread_mutex_lock(&lock->client->mutex);
+    rl_explain(lock, operation, error);
+    pthread_mutex_unlock(&lock->client->mutex);
+    return error;
 }
 
 static int operate_async(redlock_lock *lock, enum rl_operation operation, int64_t ttl_ms,

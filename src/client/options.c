@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "client/request.h"
 #include "drive/client.h"
 #include "drive/detail.h"
 
@@ -14,51 +15,6 @@
 #define TIMEOUT_LIMIT_MS 60000
 #define DRIFT_LIMIT_PPM 500000
 #define CLIENT_NAME_MAX 64
-#define STRUCT_LIMIT 65536 /* a larger size is an uninitialised one */
-
-/* A struct of a newer header is fine as long as what this library does not know is zero. */
-int rl_struct_read(const char *what, const void *given, size_t given_size, void *out,
-                   size_t known_size)
-{
-    const unsigned char *bytes = given;
-
-    if (given_size < sizeof(size_t) || given_size > STRUCT_LIMIT)
-        return rl_detail(REDLOCK_INVAL, "%s.size is %zu; set it to sizeof the struct", what,
-                         given_size);
-    for (size_t i = known_size; i < given_size; i++)
-        if (bytes[i])
-            return rl_detail(REDLOCK_INVAL,
-                             "%s uses a field that this library (%s) does not know; build "
-                             "against its own header",
-                             what, redlock_version());
-    memset(out, 0, known_size);
-    memcpy(out, given, given_size < known_size ? given_size : known_size);
-    return REDLOCK_OK;
-}
-
-/* Structs that are filled by us: any size that has room for its own field is fine. */
-int rl_struct_check(const char *what, const void *out)
-{
-    size_t size;
-
-    if (!out)
-        return rl_detail(REDLOCK_INVAL, "the %s is NULL", what);
-    memcpy(&size, out, sizeof size);
-    if (size > sizeof size && size <= STRUCT_LIMIT)
-        return REDLOCK_OK;
-    return rl_detail(REDLOCK_INVAL, "%s.size is %zu; set it to sizeof the struct", what, size);
-}
-
-/* What the caller's header knows of it; its size field stays as it is. */
-void rl_struct_fill(void *out, const void *known, size_t known_size)
-{
-    size_t size;
-
-    memcpy(&size, out, sizeof size);
-    if (size > known_size)
-        size = known_size;
-    memcpy((char *)out + sizeof size, (const char *)known + sizeof size, size - sizeof size);
-}
 
 static void set_default(uint32_t *field, uint32_t value)
 {
@@ -126,8 +82,11 @@ static int check_texts(redlock_options *o)
 static int check_nodes(const redlock_options *o)
 {
     if (o->node_count == 0 || !o->nodes)
-        return rl_detail(REDLOCK_INVAL, "no nodes: give at least one URL such as "
-                                        "redis://127.0.0.1:6379");
+        return rl_detail(REDLOCK_INVAL,
+                         o->nodes ? "node_count is 0: give at least one node, or leave nodes "
+                                    "NULL for those of the configuration"
+                                  : "nodes is NULL, but node_count is %zu",
+                         o->node_count);
     if (o->node_count > REDLOCK_NODES_MAX)
         return rl_detail(REDLOCK_INVAL, "%zu nodes; at most %d are allowed in one quorum",
                          o->node_count, REDLOCK_NODES_MAX);
@@ -138,11 +97,8 @@ int rl_options_read(const redlock_options *given, redlock_options *out)
 {
     const uint32_t known =
         REDLOCK_THREAD | REDLOCK_NO_NATIVE | REDLOCK_STRICT | REDLOCK_NO_GUARD;
-    int error;
+    int error = rl_struct_read("redlock_options", given, given->size, out, sizeof *out);
 
-    if (!given)
-        return rl_detail(REDLOCK_INVAL, "the options are NULL");
-    error = rl_struct_read("redlock_options", given, given->size, out, sizeof *out);
     if (error)
         return error;
     if (out->flags & ~known)
@@ -151,8 +107,14 @@ int rl_options_read(const redlock_options *given, redlock_options *out)
     if ((out->flags & REDLOCK_STRICT) && (out->flags & REDLOCK_NO_GUARD))
         return rl_detail(REDLOCK_INVAL,
                          "REDLOCK_STRICT and REDLOCK_NO_GUARD exclude each other");
-    error = out->quorum_count ? REDLOCK_OK : check_nodes(out);
+    return REDLOCK_OK;
+}
+
+int rl_options_check(redlock_options *o)
+{
+    int error = o->quorum_count ? REDLOCK_OK : check_nodes(o);
+
     if (!error)
-        error = check_numbers(out);
-    return error ? error : check_texts(out);
+        error = check_numbers(o);
+    return error ? error : check_texts(o);
 }

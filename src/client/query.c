@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "client/options.h"
 #include "client/report.h"
 #include "client/request.h"
 #include "drive/detail.h"
@@ -24,7 +23,7 @@ static void carry_out_question(redlock *client, struct rl_order *order)
     struct question_call *q = (struct question_call *)order;
 
     if (client->closing) {
-        rl_call_finish(client, &q->call, REDLOCK_CANCELED);
+        rl_call_finish(&q->call, REDLOCK_CANCELED);
         return;
     }
     q->lock->operation = RL_QUESTION;
@@ -34,7 +33,7 @@ static void carry_out_question(redlock *client, struct rl_order *order)
         return;
     q->lock->operation = RL_NO_OPERATION;
     q->lock->call = NULL;
-    rl_call_finish(client, &q->call, REDLOCK_NOMEM);
+    rl_call_finish(&q->call, REDLOCK_NOMEM);
 }
 
 int rl_ask(redlock *client, redlock_lock *lock, enum rl_op question, struct rl_survey *survey)

@@ -4,15 +4,18 @@
 #include <string.h>
 #include <time.h>
 
-#include "client/options.h"
+#include "client/request.h"
 #include "drive/detail.h"
 #include "drive/enter.h"
 #include "engine/watch.h"
 #include "io/clock.h"
 
-static void describe_node(const struct rl_node *node, const struct rl_node_vote *vote,
-                          int64_t key_ttl_ms, redlock_node_report *out)
+static void describe_node(const struct rl_engine *engine, uint8_t index,
+                          const struct rl_node_vote *vote, int64_t key_ttl_ms,
+                          redlock_node_report *out)
 {
+    const struct rl_node *node = &engine->node[index];
+
     memset(out, 0, sizeof *out);
     memcpy(out->address, node->address, sizeof out->address);
     out->vote = (int32_t)vote->vote;
@@ -22,6 +25,11 @@ static void describe_node(const struct rl_node *node, const struct rl_node_vote 
     /* A node's last words belong to this vote only if they are of its kind. */
     if (node->session.failure == vote->vote)
         memcpy(out->text, node->session.failure_text, sizeof out->text);
+    if (vote->vote == REDLOCK_VOTE_TIMEDOUT) {
+        out->rtt_us = node->late_us > 0 ? node->late_us : -1;
+        if (node->late_us > 0)
+            rl_node_describe_late(engine, index, out->text, sizeof out->text);
+    }
 }
 
 /* key_ttls_ms: NULL where the operation asked for none. */
@@ -35,8 +43,7 @@ static void describe(const redlock *client, const struct rl_node_vote *votes,
     out->node_count = engine->policy.node_count;
     out->quorum = engine->policy.quorum;
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
-        describe_node(&engine->node[i], &votes[i], key_ttls_ms ? key_ttls_ms[i] : -1,
-                      &out->node[i]);
+        describe_node(engine, i, &votes[i], key_ttls_ms ? key_ttls_ms[i] : -1, &out->node[i]);
 }
 
 void rl_report_lock(const redlock_lock *lock, redlock_report *out)
@@ -137,6 +144,8 @@ static void describe_info(redlock *client, size_t index, redlock_node_info *out)
     memcpy(out->version, node->session.version, sizeof out->version);
     if (out->state == REDLOCK_NODE_DOWN)
         memcpy(out->text, node->session.failure_text, sizeof out->text);
+    else
+        rl_node_describe_late(&client->engine, (uint8_t)index, out->text, sizeof out->text);
     out->quorum_index = client->quorum_index;
     memcpy(out->quorum_name, client->quorum_name, sizeof out->quorum_name);
     describe_guard(&node->session.guard, out);

@@ -1,11 +1,60 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reading what an acquire is asked for: which names, which kind, which combinations make sense. */
+#include "client/request.h"
+
 #include <string.h>
 
-#include "client/options.h"
-#include "client/request.h"
 #include "core/kind.h"
 #include "drive/detail.h"
+
+#define STRUCT_LIMIT 65536 /* a larger size is an uninitialised one */
+
+/* ---- structs of callers ---- */
+
+/* A struct of a newer header is fine as long as what this library does not know is zero. */
+int rl_struct_read(const char *what, const void *given, size_t given_size, void *out,
+                   size_t known_size)
+{
+    const unsigned char *bytes = given;
+
+    if (given_size < sizeof(size_t) || given_size > STRUCT_LIMIT)
+        return rl_detail(REDLOCK_INVAL, "%s.size is %zu; set it to sizeof the struct", what,
+                         given_size);
+    for (size_t i = known_size; i < given_size; i++)
+        if (bytes[i])
+            return rl_detail(REDLOCK_INVAL,
+                             "%s uses a field that this library (%s) does not know; build "
+                             "against its own header",
+                             what, redlock_version());
+    memset(out, 0, known_size);
+    memcpy(out, given, given_size < known_size ? given_size : known_size);
+    return REDLOCK_OK;
+}
+
+/* Structs that are filled by us: any size that has room for its own field is fine. */
+int rl_struct_check(const char *what, const void *out)
+{
+    size_t size;
+
+    if (!out)
+        return rl_detail(REDLOCK_INVAL, "the %s is NULL", what);
+    memcpy(&size, out, sizeof size);
+    if (size > sizeof size && size <= STRUCT_LIMIT)
+        return REDLOCK_OK;
+    return rl_detail(REDLOCK_INVAL, "%s.size is %zu; set it to sizeof the struct", what, size);
+}
+
+/* What the caller's header knows of it; its size field stays as it is. */
+void rl_struct_fill(void *out, const void *known, size_t known_size)
+{
+    size_t size;
+
+    memcpy(&size, out, sizeof size);
+    if (size > known_size)
+        size = known_size;
+    memcpy((char *)out + sizeof size, (const char *)known + sizeof size, size - sizeof size);
+}
+
+/* ---- an acquire: which names, which kind, which combinations make sense ---- */
 
 bool rl_is_reserved(const redlock *client, const char *name, size_t length)
 {
@@ -41,9 +90,7 @@ int rl_name_check(const redlock *client, const char *name, size_t *length)
 int rl_ttl_check(const redlock *client, int64_t ttl_ms)
 {
     if (ttl_ms <= 0)
-        return rl_detail(REDLOCK_INVAL,
-                         "a TTL of %lld ms is no time at all; a lock needs at "
-                         "least %d ms",
+        return rl_detail(REDLOCK_INVAL, "the TTL must be positive, not %lld ms: at least %d ms",
                          (long long)ttl_ms, REDLOCK_TTL_MIN_MS);
     if (ttl_ms < REDLOCK_TTL_MIN_MS)
         return rl_detail(REDLOCK_INVAL,

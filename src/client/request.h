@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reading what an acquire is asked for. */
+/* Reading what a call is asked for, each mistake with its own complaint. */
 #ifndef RL_CLIENT_REQUEST_H
 #define RL_CLIENT_REQUEST_H
 
 #include "drive/handles.h"
+
+/* Structs that callers fill, and structs that are filled for them. */
+int rl_struct_read(const char *what, const void *given, size_t given_size, void *out,
+                   size_t known_size);
+int rl_struct_check(const char *what, const void *out);
+void rl_struct_fill(void *out, const void *known, size_t known_size);
 
 int rl_request_read(redlock *client, const char *name, int64_t ttl_ms,
                     const redlock_request *given, redlock_request *out, struct rl_names *names);

@@ -23,7 +23,8 @@
       "it was initialised for another set of quorums than this client has: clients "           \
       "with different sets do not exclude each other; give all the same, or after a "          \
       "change `redlock init`")                                                                 \
-    X(EVEN, "an even number of nodes tolerates no more failures than one less; use an odd one")
+    X(EVEN,                                                                                    \
+      "with an even number of nodes no more may fail than with one less; use an odd number")
 
 enum rl_doubt {
 #define RL_DOUBT_ENUM(name, text) RL_DOUBT_##name,

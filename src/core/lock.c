@@ -114,7 +114,8 @@ int64_t rl_lock_node_timeout_ns(const struct rl_policy *policy, int64_t ttl_ns)
 {
     int64_t quarter_ns = ttl_ns / 4;
 
-    return quarter_ns < policy->node_timeout_ns ? quarter_ns : policy->node_timeout_ns;
+    return ttl_ns && quarter_ns < policy->node_timeout_ns ? quarter_ns
+                                                          : policy->node_timeout_ns;
 }
 
 void rl_lock_init(struct rl_lock *lock, const struct rl_policy *policy,

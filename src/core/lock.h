@@ -253,7 +253,7 @@ static inline int32_t rl_rtt_us(int64_t rtt_ns)
     return rtt_ns / 1000 < RL_RTT_MAX_US ? (int32_t)(rtt_ns / 1000) : RL_RTT_MAX_US;
 }
 
-/* The per-node deadline for a TTL: the policy's, but small against the TTL (A2). */
+/* The per-node deadline for a TTL (0: unknown): the policy's, but small against the TTL (A2). */
 int64_t rl_lock_node_timeout_ns(const struct rl_policy *policy, int64_t ttl_ns);
 
 #endif

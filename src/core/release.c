@@ -3,12 +3,6 @@
 #include "core/kind.h"
 #include "core/lock_internal.h"
 
-static int64_t timeout_ns(const struct rl_lock *lock)
-{
-    return lock->ttl_ms ? rl_lock_node_timeout_ns(lock->policy, rl_ttl_ns(lock))
-                        : lock->policy->node_timeout_ns;
-}
-
 void rl_release_begin(struct rl_lock *lock, const struct rl_event *event,
                       struct rl_actions *out)
 {
@@ -18,7 +12,7 @@ void rl_release_begin(struct rl_lock *lock, const struct rl_event *event,
     lock->renew_at_ns = RL_NEVER_NS;
     lock->carriers = 0;
     lock->state = RL_RELEASING;
-    rl_round_begin(lock, event->now_ns, timeout_ns(lock));
+    rl_round_begin(lock, event->now_ns, rl_lock_node_timeout_ns(lock->policy, rl_ttl_ns(lock)));
     /* All nodes, also those that never granted: a lost reply is no proof of a lost SET. */
     rl_send(out, RL_OP_RELEASE, rl_all_nodes(lock), lock->round);
     rl_send(out, RL_OP_LEAVE, lock->unanswered, lock->round);
@@ -45,12 +39,18 @@ static void decide(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
 {
     uint8_t quorum = lock->policy->quorum;
     uint8_t spare = (uint8_t)(lock->policy->node_count - quorum);
-    uint16_t missing = nodes_without_our_key(lock);
-    uint8_t missing_count = rl_count_nodes(missing);
+    uint16_t missing;
+    uint8_t missing_count;
 
     if (lock->tally.yes_count >= quorum) {
         end(lock, out, lock->released_late ? REDLOCK_EXPIRED : REDLOCK_OK);
-    } else if (missing_count > spare) {
+        return;
+    }
+    if (lock->tally.no_count == 0)
+        return;
+    missing = nodes_without_our_key(lock);
+    missing_count = rl_count_nodes(missing);
+    if (missing_count > spare) {
         /* Our key cannot have been on a majority any more. Is another's there now? */
         if (!rl_kind(lock->terms.kind)->single) {
             /* Others may hold it beside us: their presence says nothing. */
@@ -59,7 +59,8 @@ static void decide(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
         }
         lock->state = RL_CHECKING;
         lock->asked = missing;
-        lock->round_deadline_ns = now_ns + timeout_ns(lock);
+        lock->round_deadline_ns =
+            now_ns + rl_lock_node_timeout_ns(lock->policy, rl_ttl_ns(lock));
         rl_send(out, RL_OP_INQUIRE, missing, lock->round);
     } else if (!rl_tally_pending(&lock->tally)) {
         /* Deleted or absent on a majority: no client is kept out any more. */

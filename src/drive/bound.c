@@ -11,7 +11,6 @@
 #include "drive/client.h"
 #include "drive/enter.h"
 #include "drive/handles.h"
-#include "io/process.h"
 
 /* A thread, as long as it lives or a client watches it. */
 struct rl_thread {

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drive/enter.h"
-
 static void wipe(char **text)
 {
     if (*text)
@@ -29,21 +27,5 @@ void rl_client_tear_down(redlock *client)
     wipe(&client->client_name);
     wipe(&client->tls_server_name);
     explicit_bzero(&client->entropy, sizeof client->entropy);
-    while (client->spare) {
-        redlock_lock *lock = client->spare;
-
-        client->spare = rl_next_lock(lock);
-        free(lock);
-    }
-}
-
-void rl_client_unref(redlock *client)
-{
-    if (--client->references > 0)
-        return;
-    if (!rl_client_is_forked(client)) {
-        pthread_cond_destroy(&client->turn_cond);
-        pthread_mutex_destroy(&client->mutex);
-    }
-    free(client);
+    rl_pool_close(&client->spare);
 }

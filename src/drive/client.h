@@ -103,12 +103,11 @@ struct redlock {
     char *client_name;
     char *tls_server_name;
 
-    redlock_lock *spare; /* for reuse: a busy client allocates nothing */
-    size_t spare_count;
+    struct rl_pool spare; /* locks for reuse: a busy client allocates nothing */
     redlock_warn_fn *warn;
     void *warn_data;
     uint32_t warned[REDLOCK_NODES_MAX]; /* doubts that were reported, a bit each */
-    struct rl_call *callers;            /* blocked calls that could drive */
+    struct rl_callers callers;          /* blocked calls that could drive */
     struct rl_bound_threads bound;      /* threads that locks are bound to */
 
     bool threaded;
@@ -124,7 +123,7 @@ struct redlock {
     int (*wait)(redlock *client, struct epoll_event *events, int timeout_ms);
 };
 
-/* Every handle, and the spare ones: the engine's lists are of handles, which begin locks. */
+/* Every handle: the engine's list is of handles, which begin locks. */
 static inline redlock_lock *rl_first_lock(const redlock *client)
 {
     return (redlock_lock *)LIST_FIRST(&client->engine.handles);
@@ -143,7 +142,5 @@ static inline char *rl_lock_name(const redlock_lock *lock)
 
 /* The end of a client that was closed, apart from the memory of the struct and of its handles. */
 void rl_client_tear_down(redlock *client);
-/* Frees the struct once neither its owner nor a handle needs it. */
-void rl_client_unref(redlock *client);
 
 #endif

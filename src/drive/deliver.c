@@ -44,8 +44,6 @@ static int deliver_jeopardy(redlock *client, redlock_lock *lock, bool lost)
     const struct rl_lock *core = &lock->handle.lock;
     int error = core->jeopardy ? core->jeopardy_error : REDLOCK_OK;
 
-    if (!lock->handle.jeopardy && !lock->handle.recovered)
-        return 0;
     lock->handle.jeopardy = lock->handle.recovered = false;
     signal_event(lock);
     /* A loss replaces the jeopardy that led to it. */
@@ -81,39 +79,25 @@ static int last_look(redlock *client, redlock_lock *lock, int error)
     return REDLOCK_TIMEOUT;
 }
 
-static void finish_call(redlock *client, redlock_lock *lock, int result)
-{
-    struct rl_call *call = lock->call;
-
-    lock->call = NULL;
-    if (call)
-        rl_call_finish(client, call, result);
-}
-
 static int deliver_done(redlock *client, redlock_lock *lock, enum rl_operation operation,
                         int error)
 {
     bool calls_later = !error && operation == RL_ACQUISITION && (lock->lost || lock->jeopardy);
+    struct rl_call *call = lock->done ? NULL : lock->call;
 
     if (operation == RL_NO_OPERATION || lock->doomed)
         return 0;
     lock->operation = calls_later && !lock->done ? RL_RETURNING : RL_NO_OPERATION;
     lock->released |= operation == RL_RELEASE && error == REDLOCK_OK;
     if (!lock->done) {
-        finish_call(client, lock, error);
+        lock->call = NULL;
+        if (call)
+            rl_call_finish(call, error);
         return 0;
     }
     rl_explain(lock, operation, error);
     rl_run_callback(client, lock, lock->done, error, lock->done_data);
     return 1;
-}
-
-/* The outcome of an acquisition comes before a loss of the same lock. */
-static int deliver_acquired(redlock *client, redlock_lock *lock, int error)
-{
-    if (lock->done && !lock->doomed)
-        error = last_look(client, lock, error);
-    return deliver_done(client, lock, RL_ACQUISITION, error);
 }
 
 /* Brings one handle's news to its owner; the number of callbacks that ran. */
@@ -126,14 +110,18 @@ static int deliver(redlock *client, redlock_lock *lock)
     int count = 0;
 
     lock->handle.done = false;
+    /* The outcome of an acquisition comes before a loss of the same lock. */
     if (done && operation == RL_ACQUISITION) {
-        count += deliver_acquired(client, lock, error);
+        if (lock->done && !lock->doomed)
+            error = last_look(client, lock, error);
+        count += deliver_done(client, lock, operation, error);
         done = false;
     }
     if (lock->operation != RL_RETURNING) {
         lost = lock->handle.lost;
         lock->handle.lost = false;
-        count += deliver_jeopardy(client, lock, lost);
+        if (lock->handle.jeopardy || lock->handle.recovered)
+            count += deliver_jeopardy(client, lock, lost);
         if (lost)
             count += deliver_lost(client, lock, operation);
     }
@@ -149,10 +137,11 @@ int rl_deliver_all(redlock *client)
     struct rl_handle *handle;
     int count = 0;
 
-    while ((handle = rl_engine_take_ready(&client->engine)) != NULL)
-        count += deliver(client, (redlock_lock *)handle);
+    /* First: what is granted may be acted on at once. */
     if (client->warn)
         count += rl_tell_doubts(client);
+    while ((handle = rl_engine_take_ready(&client->engine)) != NULL)
+        count += deliver(client, (redlock_lock *)handle);
     if (count > 0)
         pthread_cond_broadcast(&client->turn_cond);
     return count;

@@ -1,10 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What every public call checks first, and which callbacks its thread is in. */
+/* What every public call checks first: its process, the client, the callbacks its thread is in. */
 #ifndef RL_DRIVE_ENTER_H
 #define RL_DRIVE_ENTER_H
 
-#include "redlock.h"
 #include <stdbool.h>
+#include <stdint.h>
+
+#include "redlock.h"
+
+/*
+ * Which process is this? A number that differs between a process and its forked children,
+ * without a system call per question, and is never 0. It also notices a bare clone(2) that runs no
+ * atfork handlers: the number lives in a page that the kernel wipes in the child.
+ */
+uint32_t rl_process_stamp(void);
 
 /* May this process use the client? Without the mutex. */
 int rl_client_check(const redlock *client);
@@ -13,6 +22,7 @@ bool rl_client_is_forked(const redlock *client);
 /* The same, and that it is open; a call that blocks is refused in a callback. On success the mutex
  * is held. */
 int rl_client_enter(redlock *client, bool blocking);
+/* Gives the mutex back, and frees the struct if neither its owner nor a handle needs it any more. */
 void rl_client_leave(redlock *client);
 
 /*

@@ -30,14 +30,23 @@ static void list_silent_nodes(const redlock_lock *lock, const struct rl_node_vot
 {
     const struct rl_engine *engine = &lock->client->engine;
     size_t used = 0;
+    bool is_late = false;
 
     out[0] = '\0';
     for (uint8_t i = 0; i < engine->policy.node_count && used < size; i++) {
+        char late[REDLOCK_TEXT_MAX] = "";
+
         if (could_vote(votes[i].vote))
             continue;
-        used += (size_t)snprintf(out + used, size - used, "%s%s %s", used ? "; " : "",
-                                 engine->node[i].address, redlock_vote_text(votes[i].vote));
+        if (votes[i].vote == REDLOCK_VOTE_TIMEDOUT)
+            rl_node_describe_late(engine, i, late, sizeof late);
+        is_late |= late[0] != '\0';
+        used += (size_t)snprintf(out + used, size - used, "%s%s %s%s%s%s", used ? "; " : "",
+                                 engine->node[i].address, redlock_vote_text(votes[i].vote),
+                                 late[0] ? " (" : "", late, late[0] ? ")" : "");
     }
+    if (is_late && used < size)
+        snprintf(out + used, size - used, ": raise node_timeout_ms (--node-timeout)");
 }
 
 static uint8_t count_votes(const struct rl_policy *policy, const struct rl_node_vote *votes,
@@ -106,8 +115,9 @@ static int explain_no_quorum(const redlock_lock *lock, const struct rl_node_vote
         return rl_detail(error, "%u of %u nodes%s voted, but not in time to be worth anything",
                          voters, policy->node_count, of_quorum);
     list_silent_nodes(lock, votes, nodes, sizeof nodes);
-    return rl_detail(error, "only %u of %u nodes%s could vote and %u are needed: %s", voters,
-                     policy->node_count, of_quorum, policy->quorum, nodes);
+    return rl_detail(error, "%u of %u node%s%s could vote, %u needed: %s", voters,
+                     policy->node_count, policy->node_count == 1 ? "" : "s", of_quorum,
+                     policy->quorum, nodes);
 }
 
 /* The way out for young nodes has to be in the message: wait, or vouch for them (G5). */

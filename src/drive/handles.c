@@ -30,13 +30,9 @@ static redlock_lock *allocate(redlock *client, size_t name_size)
 /* A spare one, if it has room for the name; else it makes way for one that has. */
 static redlock_lock *take_memory(redlock *client, size_t name_size)
 {
-    redlock_lock *lock = client->spare;
+    redlock_lock *lock = rl_pool_take(&client->spare);
 
-    if (!lock)
-        return allocate(client, name_size);
-    client->spare = rl_next_lock(lock);
-    client->spare_count--;
-    if (lock->name_room > name_size)
+    if (lock && lock->name_room > name_size)
         return lock;
     free(lock);
     return allocate(client, name_size);
@@ -46,14 +42,10 @@ static void give_memory_back(redlock *client, redlock_lock *lock)
 {
     if (lock->event_fd >= 0)
         close(lock->event_fd);
-    if (client->closed || client->spare_count >= RL_LOCKS_KEPT ||
-        lock->name_room == UINT8_MAX) { /* long names are rare: their memory is given back */
+    if (lock->name_room == UINT8_MAX) /* long names are rare: their memory is given back */
         free(lock);
-        return;
-    }
-    LIST_NEXT(&lock->handle, all) = (struct rl_handle *)client->spare;
-    client->spare = lock;
-    client->spare_count++;
+    else
+        rl_pool_give(&client->spare, lock, RL_LOCKS_KEPT);
 }
 
 static char *append(char *at, const char *bytes, size_t size)
@@ -128,7 +120,6 @@ redlock_lock *rl_lock_new(redlock *client, const struct rl_names *names,
     return lock;
 }
 
-/* The mutex is held; the client may be gone afterwards only if it was closed before. */
 void rl_lock_discard(redlock *client, redlock_lock *lock, bool give_up)
 {
     if (lock->bond)
@@ -137,7 +128,8 @@ void rl_lock_discard(redlock *client, redlock_lock *lock, bool give_up)
     if (lock->dropped)
         rl_claim_unref(&client->engine.claims, lock->handle.claim);
     else
-        rl_handle_drop(&client->engine, &lock->handle, give_up && !lock->adopted, rl_now_ns());
+        rl_handle_drop(&client->engine, &lock->handle,
+                       give_up && !lock->adopted && !lock->released, rl_now_ns());
     give_memory_back(client, lock);
     client->references--;
 }
@@ -179,7 +171,6 @@ static void end_handle(redlock_lock *lock, bool give_up)
 {
     redlock *client = lock->client;
     bool wake;
-    bool gone;
 
     /*
      * An owner with callbacks must know that none runs any more when the handle is gone;
@@ -213,12 +204,7 @@ static void end_handle(redlock_lock *lock, bool give_up)
     rl_lock_discard(client, lock, give_up);
     if (wake)
         rl_wake(client);
-    gone = client->references == 0;
-    pthread_mutex_unlock(&client->mutex);
-    if (gone) {
-        client->references = 1;
-        rl_client_unref(client);
-    }
+    rl_client_leave(client);
 }
 
 void redlock_lock_free(redlock_lock *lock)

@@ -24,11 +24,6 @@ void rl_order_put(redlock *client, struct rl_order *order)
     while (!atomic_compare_exchange_weak(&client->inbox, &first, order));
 }
 
-bool rl_orders_are_waiting(redlock *client)
-{
-    return atomic_load(&client->inbox) != NULL;
-}
-
 static struct rl_order *reversed(struct rl_order *order)
 {
     struct rl_order *first = NULL;
@@ -92,34 +87,13 @@ static void wake_caller(struct rl_call *call, enum rl_call_state state)
 
 /* ---- callers that could drive ---- */
 
-static void enlist(redlock *client, struct rl_call *call)
-{
-    call->is_listed = true;
-    call->previous = NULL;
-    call->next = client->callers;
-    if (client->callers)
-        client->callers->previous = call;
-    client->callers = call;
-}
-
-static void delist(redlock *client, struct rl_call *call)
-{
-    call->is_listed = false;
-    if (call->previous)
-        call->previous->next = call->next;
-    else
-        client->callers = call->next;
-    if (call->next)
-        call->next->previous = call->previous;
-}
-
 void rl_hand_over(redlock *client)
 {
     if (client->turning)
         return;
     pthread_cond_broadcast(&client->turn_cond);
-    if (client->callers)
-        wake_caller(client->callers, RL_CALL_DRIVES);
+    if (!LIST_EMPTY(&client->callers))
+        wake_caller(LIST_FIRST(&client->callers), RL_CALL_DRIVES);
 }
 
 /* So that a request does not go into a connection that ended while no thread looked. */
@@ -135,7 +109,8 @@ static void look_first(redlock *client)
 static int drive_until_finished(redlock *client, struct rl_call *call)
 {
     look_first(client);
-    enlist(client, call);
+    call->is_listed = true;
+    LIST_INSERT_HEAD(&client->callers, call, callers);
     rl_order_put(client, &call->order);
     while (atomic_load(&call->state) != RL_CALL_FINISHED) {
         if (!client->turning) {
@@ -156,10 +131,10 @@ static int drive_until_finished(redlock *client, struct rl_call *call)
 
 /* ---- calls ---- */
 
-void rl_call_finish(redlock *client, struct rl_call *call, int result)
+void rl_call_finish(struct rl_call *call, int result)
 {
     if (call->is_listed)
-        delist(client, call);
+        LIST_REMOVE(call, callers);
     call->result = result;
     wake_caller(call, RL_CALL_FINISHED);
 }

@@ -23,6 +23,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/queue.h>
 
 #include "redlock.h"
 
@@ -44,9 +45,10 @@ struct rl_call {
     atomic_uint state;     /* enum rl_call_state; what the caller sleeps on */
     int result;            /* once it is FINISHED */
     bool is_listed;        /* among the callers that could drive */
-    struct rl_call *next;
-    struct rl_call *previous;
+    LIST_ENTRY(rl_call) callers;
 };
+
+LIST_HEAD(rl_callers, rl_call);
 
 /* Waits for the outcome. The mutex is not held. */
 int rl_call_wait(redlock *client, struct rl_call *call);
@@ -56,13 +58,12 @@ int rl_call_wait_locked(redlock *client, struct rl_call *call);
 int rl_call_now(redlock *client, struct rl_call *call);
 
 /* Tells the caller the outcome. Its stack, and so the call, may be gone afterwards. */
-void rl_call_finish(redlock *client, struct rl_call *call, int result);
+void rl_call_finish(struct rl_call *call, int result);
 
 /* Puts an order into the inbox. The mutex is not needed. */
 void rl_order_put(redlock *client, struct rl_order *order);
 /* For the driver: carries out all orders, in the order in which they came. */
 void rl_orders_carry_out(redlock *client);
-bool rl_orders_are_waiting(redlock *client);
 
 /* Has the client an I/O thread that would take an order of this thread? Not in a callback. */
 bool rl_order_is_for_thread(const redlock *client);

@@ -10,6 +10,8 @@
 #include "drive/enter.h"
 #include "io/clock.h"
 
+#define UNARMED_WAIT_MS 10
+
 void rl_wake(redlock *client)
 {
     /* A driver that is awake carries out and sends everything before it sleeps again. */
@@ -31,13 +33,13 @@ static void arm(redlock *client)
     int64_t next_ns = rl_engine_next_ns(&client->engine);
 
     for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
-        int64_t conn_ns = rl_conn_next_ns(&client->conn[i]);
+        int64_t due_ns = rl_link_due_ns(&client->conn[i].link);
+        int64_t subscriber_ns = rl_link_due_ns(&client->subscriber[i].link);
 
-        if (conn_ns < next_ns)
-            next_ns = conn_ns;
-        conn_ns = rl_conn_next_ns(&client->subscriber[i]);
-        if (conn_ns < next_ns)
-            next_ns = conn_ns;
+        if (due_ns < next_ns)
+            next_ns = due_ns;
+        if (subscriber_ns < next_ns)
+            next_ns = subscriber_ns;
     }
     rl_reactor_arm(&client->reactor, next_ns);
 }
@@ -51,9 +53,11 @@ static void send_all(redlock *client)
 
 void rl_tick(redlock *client, int64_t now_ns)
 {
-    for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
-        rl_conn_tick(&client->conn[i], now_ns);
-        rl_conn_tick(&client->subscriber[i], now_ns);
+    for (uint32_t i = 0; i < 2u * client->engine.policy.node_count; i++) {
+        struct rl_conn *conn = i % 2 ? &client->subscriber[i / 2] : &client->conn[i / 2];
+
+        if (conn->state == RL_CONN_RESOLVING || now_ns >= rl_link_due_ns(&conn->link))
+            rl_conn_tick(conn, now_ns);
     }
     rl_engine_tick(&client->engine, now_ns);
 }
@@ -67,7 +71,7 @@ static void serve_events(redlock *client, const struct epoll_event *events, int 
         uint32_t tag = events[i].data.u32;
 
         if (tag == RL_REACTOR_TIMER)
-            rl_reactor_fired(&client->reactor);
+            client->reactor.armed_ns = RL_NEVER_NS;
         else if (tag == RL_REACTOR_THREAD)
             rl_release_bound(client, now_ns);
         else if (tag < client->engine.policy.node_count)
@@ -87,10 +91,12 @@ static void serve_sockets(redlock *client, int timeout_ms)
         client->wait && timeout_ms != 0 && !client->closing && !client->reactor.unarmed;
     int count;
 
-    timeout_ms = rl_reactor_patience_ms(&client->reactor, timeout_ms);
+    /* Nothing would wake the driver for a deadline: it looks at the clock instead. */
+    if (client->reactor.unarmed && (timeout_ms < 0 || timeout_ms > UNARMED_WAIT_MS))
+        timeout_ms = UNARMED_WAIT_MS;
     /* A thread that puts an order after this store wakes us, and so does one that gets the mutex. */
     atomic_store(&client->dozing, true);
-    if (rl_orders_are_waiting(client))
+    if (atomic_load(&client->inbox))
         timeout_ms = 0;
     pthread_mutex_unlock(&client->mutex);
     count = waits_for_all ? client->wait(client, events, timeout_ms)
@@ -112,7 +118,7 @@ int rl_turn(redlock *client, int timeout_ms)
      * Sockets before timers: after a pause of the caller, replies may be waiting that came in
      * time, and a node that has long answered must not be taken for a silent one.
      */
-    serve_sockets(client, rl_engine_has_ready(&client->engine) ? 0 : timeout_ms);
+    serve_sockets(client, TAILQ_EMPTY(&client->engine.ready) ? timeout_ms : 0);
     rl_tick(client, rl_now_ns());
     count = rl_deliver_all(client);
     rl_orders_carry_out(client);

@@ -209,7 +209,7 @@ static bool push(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
         claim->touched |= (uint16_t)(1u << node);
     if (rl_op_gives_back(op))
         claim->returned |= (uint16_t)(1u << node);
-    rl_claim_ref(claim);
+    claim->references++;
     return true;
 }
 
@@ -260,12 +260,12 @@ bool rl_ask_node_by_text(struct rl_engine *engine, uint8_t node, struct rl_claim
  * Healing is for nodes that may vote: on others the key would prove nothing (A8, G3). And for
  * holders that know which kind of lock they hold.
  */
-static bool is_left_out(struct rl_engine *engine, const struct rl_handle *handle, uint8_t node,
-                        enum rl_op op, int64_t now_ns)
+static bool may_heal(struct rl_engine *engine, const struct rl_handle *handle, uint8_t node,
+                     int64_t now_ns)
 {
-    return RL_RULE(HEAL_IS_NO_PROOF) && op == RL_OP_HEAL &&
-           (handle->claim->kind_unknown ||
-            !rl_guard_check_vote(&engine->node[node].session.guard, now_ns));
+    return !RL_RULE(HEAL_IS_NO_PROOF) ||
+           (!handle->claim->kind_unknown &&
+            rl_guard_check_vote(&engine->node[node].session.guard, now_ns));
 }
 
 /* A place that was given up is not asked for again: late wake-ups for it must find no waiter. */
@@ -276,7 +276,7 @@ static void forget_place(struct rl_engine *engine, struct rl_handle *handle)
     if (!queue || rl_local_queue_head(queue) != handle)
         return;
     rl_local_queue_renumber(&engine->local_queues, queue);
-    rl_acquirer_of(handle)->waiter = rl_local_queue_number(queue);
+    rl_acquirer_of(handle)->waiter = queue->number;
 }
 
 uint16_t rl_ask_nodes(struct rl_engine *engine, struct rl_handle *handle,
@@ -295,7 +295,8 @@ uint16_t rl_ask_nodes(struct rl_engine *engine, struct rl_handle *handle,
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
         const struct rl_abilities *abilities = &engine->node[i].session.abilities;
 
-        if (!(send->nodes & (1u << i)) || is_left_out(engine, handle, i, op, now_ns))
+        if (!(send->nodes & (1u << i)) ||
+            (op == RL_OP_HEAL && !may_heal(engine, handle, i, now_ns)))
             continue;
         /* In front: a clock that was set must be known before the vote that leans on it. */
         if (op == RL_OP_ACQUIRE || op == RL_OP_EXTEND)

@@ -56,7 +56,8 @@ struct rl_claim *rl_claim_new(struct rl_pool *pool, const struct rl_about *about
     claim->owner_size = (uint8_t)about->owner.size;
     claim->kind = REDLOCK_MUTEX;
     claim->name_count = about->name_count;
-    claim->kind_unknown = claim->contended = claim->behind_release = false;
+    claim->kind_unknown = claim->contended = false;
+    claim->behind_release = claim->handed_over = false;
     memcpy(claim->text, about->key.data, about->key.size);
     at = claim->text + about->key.size;
     *at++ = '\0';
@@ -98,11 +99,6 @@ void rl_claim_seen(struct rl_claim *claim, int64_t now_ns)
 {
     if (claim->gone_ns < now_ns + 2 * claim->ttl_ns)
         claim->gone_ns = now_ns + 2 * claim->ttl_ns;
-}
-
-void rl_claim_ref(struct rl_claim *claim)
-{
-    claim->references++;
 }
 
 void rl_claim_unref(struct rl_pool *pool, struct rl_claim *claim)

@@ -47,6 +47,7 @@ struct rl_claim {
     bool kind_unknown : 1; /* taken over by value */
     bool contended : 1;    /* there are waiters, or were: a release must be quick to wake one */
     bool behind_release : 1; /* asked for behind our own release, which tells of waiters */
+    bool handed_over : 1;    /* such an attempt may travel behind its release */
     char text[];             /* key, terminated, owner, and value, terminated */
 };
 
@@ -82,7 +83,6 @@ void rl_claim_set_value(struct rl_claim *claim, const char *value, size_t size);
  * (twice for a node whose clock is slow).
  */
 void rl_claim_seen(struct rl_claim *claim, int64_t now_ns);
-void rl_claim_ref(struct rl_claim *claim);
 void rl_claim_unref(struct rl_pool *pool, struct rl_claim *claim);
 
 #endif

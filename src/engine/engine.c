@@ -9,14 +9,6 @@
 
 #define DRAWN_BYTES_MAX 20
 
-uint32_t rl_engine_draw_random(struct rl_engine *engine)
-{
-    uint32_t random;
-
-    engine->random(engine->random_data, &random, sizeof random);
-    return random;
-}
-
 int rl_engine_draw_hex(struct rl_engine *engine, size_t byte_count, char *out)
 {
     static const char hex[] = "0123456789abcdef";
@@ -92,34 +84,11 @@ void rl_engine_free(struct rl_engine *engine)
     rl_pool_close(&engine->acquirers);
 }
 
-/* When the node will have been silent for too long; RL_NEVER_NS: it owes no reply. */
-static int64_t stalled_at_ns(const struct rl_engine *engine, const struct rl_node *node)
-{
-    if (!node->connected || !rl_session_is_waiting(&node->session))
-        return RL_NEVER_NS;
-    return node->session.progress_ns + engine->stall_ns;
-}
-
-int64_t rl_engine_stalled_ms(const struct rl_engine *engine, uint8_t node, int64_t now_ns)
-{
-    if (now_ns < stalled_at_ns(engine, &engine->node[node]))
-        return 0;
-    return engine->stall_ns / RL_NS_PER_MS;
-}
-
 int64_t rl_engine_next_ns(const struct rl_engine *engine)
 {
     int64_t next_ns = rl_timers_next_ns(&engine->timers);
 
-    if (engine->watch_at_ns < next_ns)
-        next_ns = engine->watch_at_ns;
-    for (uint8_t i = 0; i < engine->policy.node_count; i++) {
-        int64_t stalled_ns = stalled_at_ns(engine, &engine->node[i]);
-
-        if (stalled_ns < next_ns)
-            next_ns = stalled_ns;
-    }
-    return next_ns;
+    return engine->watch_at_ns < next_ns ? engine->watch_at_ns : next_ns;
 }
 
 void rl_engine_tick(struct rl_engine *engine, int64_t now_ns)

@@ -29,7 +29,7 @@
 #include "engine/node.h"
 #include "engine/timers.h"
 
-typedef void rl_random_fn(void *data, void *bytes, size_t size);
+typedef uint32_t rl_random_fn(void *data);
 typedef int rl_secret_fn(void *data, void *bytes, size_t size); /* -1: there is none */
 
 /*
@@ -61,6 +61,7 @@ struct rl_engine {
     struct rl_pool acquirers;
     struct rl_local_queues local_queues;
     struct rl_yield yield[RL_YIELDS]; /* by the hash of a key */
+    int64_t yields_until_ns;          /* the last of them */
 
     /* Keeping an eye on the nodes (watch.c). */
     int64_t watch_at_ns; /* when to look again; RL_NEVER_NS: nothing to look at */
@@ -77,16 +78,6 @@ void rl_engine_free(struct rl_engine *engine);
 int64_t rl_engine_next_ns(const struct rl_engine *engine);
 void rl_engine_tick(struct rl_engine *engine, int64_t now_ns);
 
-static inline bool rl_engine_has_ready(const struct rl_engine *engine)
-{
-    return !TAILQ_EMPTY(&engine->ready);
-}
-
-/* Connected, asked, and silent for so long that the driver should close it: how long; 0: not. */
-int64_t rl_engine_stalled_ms(const struct rl_engine *engine, uint8_t node, int64_t now_ns);
-
-/* A number that may be guessed. */
-uint32_t rl_engine_draw_random(struct rl_engine *engine);
 /* Random bytes that cannot be guessed, two characters each, not terminated. -1: there are none. */
 int rl_engine_draw_hex(struct rl_engine *engine, size_t byte_count, char *out);
 

@@ -99,8 +99,7 @@ static struct rl_acquirer *new_acquirer(struct rl_engine *engine, struct rl_hand
 /* Held, or given up: the memory is for the next acquisition. */
 static void end_acquisition(struct rl_engine *engine, struct rl_handle *handle)
 {
-    if (handle->lock.acquisition)
-        rl_pool_give(&engine->acquirers, rl_acquirer_of(handle), ACQUIRERS_KEPT);
+    rl_pool_give(&engine->acquirers, rl_acquirer_of(handle), ACQUIRERS_KEPT);
     handle->lock.acquisition = NULL;
 }
 
@@ -156,7 +155,7 @@ void rl_handle_step(struct rl_engine *engine, struct rl_handle *handle, struct r
 
     /* Randomness only spreads attempts; it is drawn where one can be decided. */
     if (is_waiting(&handle->lock) || rl_kind(handle->lock.terms.kind)->has_slots)
-        engine->random(engine->random_data, &event->random, sizeof event->random);
+        event->random = engine->random(engine->random_data);
     rl_lock_step(&handle->lock, event, &actions);
     perform(engine, handle, &actions, event->now_ns);
 }
@@ -251,32 +250,29 @@ void rl_handles_our_clock(struct rl_engine *engine, int64_t now_ns)
 void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64_t ttl_ns,
                        int64_t wait_deadline_ns, int64_t now_ns)
 {
-    struct rl_local_queue *queue = NULL;
-    bool yields = false;
+    struct rl_acquirer *acquirer = rl_acquirer_of(handle);
+    const struct rl_kind *kind = rl_kind(handle->lock.terms.kind);
+    struct rl_event event = {
+        .type = RL_EVENT_ACQUIRE,
+        .now_ns = now_ns,
+        .ttl_ns = ttl_ns,
+        .wait_deadline_ns = wait_deadline_ns,
+    };
 
     if (wait_deadline_ns) {
         /* An owner that holds the lock already must not stand behind a waiter for it. */
-        queue = rl_local_queue_join(&engine->local_queues, handle,
-                                    rl_kind(handle->lock.terms.kind)->has_owner);
-        if (!queue) {
+        if (!rl_local_queue_join(&engine->local_queues, handle, kind->has_owner)) {
             handle->done = true;
             handle->done_error = REDLOCK_NOMEM;
             rl_engine_add_ready(engine, handle);
             return;
         }
-        rl_acquirer_of(handle)->waiter = rl_local_queue_number(queue);
-        yields =
-            rl_is_yielding(engine, handle, now_ns) && rl_kind(handle->lock.terms.kind)->single;
+        acquirer->waiter = acquirer->queue->number;
+        event.parked = TAILQ_FIRST(&acquirer->queue->waiters) != acquirer;
+        event.yields = kind->single && now_ns < engine->yields_until_ns &&
+                       rl_is_yielding(engine, handle, now_ns);
     }
-    rl_handle_step(engine, handle,
-                   &(struct rl_event){
-                       .type = RL_EVENT_ACQUIRE,
-                       .now_ns = now_ns,
-                       .ttl_ns = ttl_ns,
-                       .wait_deadline_ns = wait_deadline_ns,
-                       .parked = queue && rl_local_queue_head(queue) != handle,
-                       .yields = yields,
-                   });
+    rl_handle_step(engine, handle, &event);
 }
 
 int rl_handle_adopt(struct rl_engine *engine, struct rl_handle *handle, const char *value,
@@ -309,7 +305,8 @@ void rl_handle_release(struct rl_engine *engine, struct rl_handle *handle, int64
 {
     rl_handle_step(engine, handle,
                    &(struct rl_event){.type = RL_EVENT_RELEASE, .now_ns = now_ns});
-    rl_local_queue_hand_over(engine, handle, now_ns);
+    if (engine->local_queues.count)
+        rl_local_queue_hand_over(engine, handle, now_ns);
 }
 
 void rl_handle_cancel(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
@@ -334,8 +331,10 @@ void rl_handle_drop(struct rl_engine *engine, struct rl_handle *handle, bool giv
         else
             rl_handle_cancel(engine, handle, now_ns);
     }
-    rl_local_queue_leave(engine, handle, now_ns);
-    end_acquisition(engine, handle);
+    if (rl_local_queue_of(handle))
+        rl_local_queue_leave(engine, handle, now_ns);
+    if (handle->lock.acquisition)
+        end_acquisition(engine, handle);
     rl_engine_forget_ready(engine, handle);
     rl_timers_set(&engine->timers, &handle->timer, RL_NEVER_NS);
     handle->claim->handle = NULL;

@@ -34,7 +34,10 @@ static bool lets_live(const struct rl_pending *request)
 
 /* ---- to the lock ---- */
 
-/* A native delete wakes no waiter: what it leaves to be done. */
+/*
+ * A release that found waiters has woken one; this client yields to them. A native delete wakes
+ * none: what it leaves to be done.
+ */
 static void wake_waiters(struct rl_engine *engine, struct rl_claim *claim, uint8_t node,
                          enum rl_op op, const struct rl_answer *answer, int64_t now_ns)
 {
@@ -58,8 +61,10 @@ void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pend
     enum rl_op op = (enum rl_op)request->op;
 
     if (outlives_its_handle(op)) {
-        wake_waiters(engine, claim, node, op, answer, now_ns);
-        rl_local_queue_note_release(engine, node, request, answer);
+        if (op != RL_OP_RELEASE || answer->contended)
+            wake_waiters(engine, claim, node, op, answer, now_ns);
+        if (claim->handed_over)
+            rl_local_queue_note_release(engine, node, request, answer);
         if (op != RL_OP_RELEASE)
             return;
     }
@@ -123,14 +128,14 @@ static bool repeat_with_text(struct rl_engine *engine, uint8_t node,
 }
 
 /*
- * A server whose memory is used up refuses every SET, also one that only renews. The script
+ * Of an error: a server whose memory is used up refuses every SET, also one that only renews. The script
  * renews without new memory: from now on this connection uses that.
  */
 static bool wants_script(struct rl_session *session, const struct rl_pending *request,
                          const struct rl_reply *reply)
 {
     if (request->op == RL_OP_EXTEND && !request->by_script &&
-        reply->scalar.type == RL_REPLY_ERROR && rl_slice_starts(reply->scalar.text, "OOM")) {
+        rl_slice_starts(reply->scalar.text, "OOM")) {
         session->abilities.set_ifeq = false;
         return true;
     }
@@ -140,20 +145,23 @@ static bool wants_script(struct rl_session *session, const struct rl_pending *re
 /* ---- from the connection ---- */
 
 /* How long the node took, for requests that are the first of their round. */
-static void note_rtt(struct rl_node *node, const struct rl_pending *request, int64_t now_ns)
+static void note_rtt(struct rl_engine *engine, struct rl_node *node,
+                     const struct rl_pending *request, int64_t now_ns)
 {
     const struct rl_claim *claim = request->subject;
     int64_t start_ns;
     int32_t rtt_us;
 
-    if (!claim->handle)
+    if (!claim->handle || request->round != claim->handle->lock.round)
         return;
     if (rl_survey_of(claim->handle))
         start_ns = rl_survey_of(claim->handle)->start_ns;
-    else if (request->op == RL_OP_ACQUIRE && request->round == claim->handle->lock.round)
+    else if (request->op == RL_OP_ACQUIRE)
         start_ns = claim->handle->lock.round_start_ns;
     else
         return;
+    if (now_ns - start_ns <= engine->policy.node_timeout_ns)
+        node->late_us = 0;
     rtt_us = rl_rtt_us(now_ns - start_ns);
     if (node->rtt_us < 0)
         node->rtt_us = rtt_us;
@@ -164,7 +172,7 @@ static void note_rtt(struct rl_node *node, const struct rl_pending *request, int
 static void note_error(struct rl_session *session, const struct rl_reply *reply)
 {
     /* A forgotten script is no failure: it is sent again with its text. */
-    if (reply->scalar.type == RL_REPLY_ERROR && !rl_reply_is_noscript(reply))
+    if (!rl_reply_is_noscript(reply))
         rl_session_fail(session, rl_answer_error_vote(reply->scalar.text), reply->scalar.text);
 }
 
@@ -175,13 +183,14 @@ static void hear(struct rl_engine *engine, uint8_t node, const struct rl_pending
     struct rl_claim *claim = request->subject;
     struct rl_answer answer;
 
-    if (wants_script(&engine->node[node].session, request, reply) &&
+    if (reply->scalar.type == RL_REPLY_ERROR &&
+        wants_script(&engine->node[node].session, request, reply) &&
         repeat_with_text(engine, node, request, now_ns)) {
         /* The release is behind the attempt that was to follow it now. */
         rl_local_queue_note_release(engine, node, request,
                                     &(struct rl_answer){.vote = REDLOCK_VOTE_ERROR});
     } else {
-        note_rtt(&engine->node[node], request, now_ns);
+        note_rtt(engine, &engine->node[node], request, now_ns);
         if (lets_live(request))
             rl_claim_seen(claim, now_ns);
         if (!rl_vote_judge(engine, node, request, reply, now_ns, &answer))
@@ -198,9 +207,14 @@ int rl_engine_received(struct rl_engine *engine, uint8_t node, size_t size, int6
     struct rl_reply reply;
     int status;
 
-    rl_session_received(&at->session, size);
+    /* At least so long: with several requests under way it was longer. */
+    if (now_ns - at->session.progress_ns > engine->policy.node_timeout_ns &&
+        rl_session_is_waiting(&at->session))
+        rl_node_note_delay(engine, node, now_ns - at->session.progress_ns);
+    at->session.input_end += size;
     while ((status = rl_session_next(&at->session, &request, &reply, now_ns)) > 0) {
-        note_error(&at->session, &reply);
+        if (reply.scalar.type == RL_REPLY_ERROR)
+            note_error(&at->session, &reply);
         if (request.subject)
             hear(engine, node, &request, &reply, now_ns);
         else

@@ -14,21 +14,28 @@
 #define STALL_MIN_NS (1000 * RL_NS_PER_MS)
 #define STALL_NODE_TIMEOUTS 2
 
-struct rl_session *rl_link_session(const struct rl_link *link)
-{
-    struct rl_node *node = &link->engine->node[link->node];
-
-    return link->is_subscriber ? &node->subscriber.session : &node->session;
-}
-
 int64_t rl_link_due_ns(const struct rl_link *link)
 {
-    return !link->is_subscriber || link->engine->wants_subscribers ? link->retry_at_ns
-                                                                   : RL_NEVER_NS;
+    switch (link->state) {
+    case RL_LINK_DOWN:
+        return !link->is_subscriber || link->engine->wants_subscribers ? link->retry_at_ns
+                                                                       : RL_NEVER_NS;
+    case RL_LINK_CONNECTING:
+        return link->deadline_ns;
+    case RL_LINK_UP:
+        break;
+    }
+    return !link->is_subscriber && rl_session_is_waiting(link->session)
+               ? link->session->progress_ns + link->engine->stall_ns
+               : RL_NEVER_NS;
 }
 
 void rl_link_connecting(struct rl_link *link, int64_t now_ns)
 {
+    struct rl_node *node = &link->engine->node[link->node];
+
+    link->state = RL_LINK_CONNECTING;
+    link->session = link->is_subscriber ? &node->subscriber.session : &node->session;
     link->deadline_ns = now_ns + link->connect_timeout_ns;
     if (link->is_subscriber)
         rl_subscriber_connecting(link->engine, link->node, now_ns);
@@ -36,31 +43,29 @@ void rl_link_connecting(struct rl_link *link, int64_t now_ns)
         rl_engine_connecting(link->engine, link->node, now_ns);
 }
 
+void rl_link_reached(struct rl_link *link, int64_t round_trip_ns)
+{
+    rl_node_note_delay(link->engine, link->node, round_trip_ns);
+}
+
 void rl_link_connected(struct rl_link *link, int64_t now_ns)
 {
+    link->state = RL_LINK_UP;
     if (!link->is_subscriber)
         rl_engine_connected(link->engine, link->node, now_ns);
 }
 
 int rl_link_received(struct rl_link *link, size_t size, int64_t now_ns)
 {
-    int status;
+    int status = link->is_subscriber
+                     ? rl_subscriber_received(link->engine, link->node, size, now_ns)
+                     : rl_engine_received(link->engine, link->node, size, now_ns);
 
-    if (!link->is_subscriber)
-        return rl_engine_received(link->engine, link->node, size, now_ns);
-    status = rl_subscriber_received(link->engine, link->node, size, now_ns);
+    if (link->session->state == RL_SESSION_UP)
+        link->failure_count = 0;
     if (status == RL_SUBSCRIBER_FLOODED)
         link->failure_count = FAILURES_OF_LONGEST_DELAY;
     return status;
-}
-
-int rl_link_check(struct rl_link *link, int64_t now_ns)
-{
-    if (rl_link_session(link)->state == RL_SESSION_UP)
-        link->failure_count = 0;
-    return !link->is_subscriber && rl_engine_stalled_ms(link->engine, link->node, now_ns) > 0
-               ? -1
-               : 0;
 }
 
 static int64_t retry_delay_ns(const struct rl_link *link)
@@ -71,13 +76,15 @@ static int64_t retry_delay_ns(const struct rl_link *link)
         bound_ns *= 2;
     if (bound_ns > RETRY_MAX_NS)
         bound_ns = RETRY_MAX_NS;
-    return bound_ns / 2 +
-           bound_ns / 2 * (int64_t)(rl_engine_draw_random(link->engine) >> 16) / 65536;
+    return bound_ns / 2 + bound_ns / 2 *
+                              (int64_t)(link->engine->random(link->engine->random_data) >> 16) /
+                              65536;
 }
 
 void rl_link_failed(struct rl_link *link, enum redlock_vote vote, const char *text,
                     int64_t now_ns)
 {
+    link->state = RL_LINK_DOWN;
     link->failure_count++;
     link->retry_at_ns = now_ns + retry_delay_ns(link);
     if (link->is_subscriber)

@@ -12,6 +12,8 @@
 /* For making a connection, unless the application says otherwise. */
 #define RL_CONNECT_TIMEOUT_MS 1000
 
+enum rl_link_state { RL_LINK_DOWN, RL_LINK_CONNECTING, RL_LINK_UP };
+
 struct rl_link {
     /* Set by the driver, once. */
     struct rl_engine *engine;
@@ -19,24 +21,26 @@ struct rl_link {
     bool is_subscriber; /* the connection that only listens; made when a lock has to wait */
     int64_t connect_timeout_ns;
 
-    int64_t deadline_ns;    /* of making the connection */
-    int64_t retry_at_ns;    /* no attempt before; 0 in the beginning */
-    uint32_t failure_count; /* since the last session that came up */
+    enum rl_link_state state;
+    struct rl_session *session; /* that it carries; NULL before the first attempt */
+    int64_t deadline_ns;        /* of making the connection */
+    int64_t retry_at_ns;        /* no attempt before; 0 in the beginning */
+    uint32_t failure_count;     /* since the last session that came up */
 };
 
-/* The session that this connection carries. */
-struct rl_session *rl_link_session(const struct rl_link *link);
-
-/* When it is to be made, while there is none; RL_NEVER_NS: it is not wanted. */
+/*
+ * When the driver has to act: DOWN, to make the connection; CONNECTING or UP, to close it because it
+ * takes too long or the node is silent. RL_NEVER_NS: not wanted, or no reply is owed.
+ */
 int64_t rl_link_due_ns(const struct rl_link *link);
 /* It is being made. Without memory for the greeting the session is down afterwards. */
 void rl_link_connecting(struct rl_link *link, int64_t now_ns);
+/* The node took the connection after one round trip of so long. */
+void rl_link_reached(struct rl_link *link, int64_t round_trip_ns);
 /* The transport is there: bytes can flow. */
 void rl_link_connected(struct rl_link *link, int64_t now_ns);
 /* Bytes were put into rl_session_room(). -1: the driver must close it and call rl_link_failed(). */
 int rl_link_received(struct rl_link *link, size_t size, int64_t now_ns);
-/* Looks at a connection that is there. -1: silent for too long, the driver must close it. */
-int rl_link_check(struct rl_link *link, int64_t now_ns);
 /* The driver has closed it, or could not make it; the next attempt is put off. */
 void rl_link_failed(struct rl_link *link, enum redlock_vote vote, const char *text,
                     int64_t now_ns);

@@ -117,7 +117,7 @@ static struct rl_local_queue *new_queue(struct rl_local_queues *queues, uint64_t
     *queue = (struct rl_local_queue){.hash = hash, .is_private = is_private};
     TAILQ_INIT(&queue->waiters);
     queue->index = queues->spare[--queues->spare_count];
-    queue->generation = ++queues->generation[queue->index];
+    rl_local_queue_renumber(queues, queue);
     queues->all[queue->index] = queue;
     queues->count++;
     if (!is_private)
@@ -154,14 +154,11 @@ struct rl_local_queue *rl_local_queue_join(struct rl_local_queues *queues,
 
 void rl_local_queue_leave(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
 {
-    struct rl_local_queue *queue = rl_local_queue_of(handle);
     struct rl_acquirer *acquirer = rl_acquirer_of(handle);
+    struct rl_local_queue *queue = acquirer->queue;
     struct rl_acquirer *head;
-    bool was_head;
+    bool was_head = TAILQ_FIRST(&queue->waiters) == acquirer;
 
-    if (!queue)
-        return;
-    was_head = TAILQ_FIRST(&queue->waiters) == acquirer;
     TAILQ_REMOVE(&queue->waiters, acquirer, in_queue);
     acquirer->queue = NULL;
     head = TAILQ_FIRST(&queue->waiters);
@@ -172,21 +169,16 @@ void rl_local_queue_leave(struct rl_engine *engine, struct rl_handle *handle, in
     if (!was_head)
         return;
     rl_local_queue_renumber(&engine->local_queues, queue);
-    head->waiter = rl_local_queue_number(queue);
+    head->waiter = queue->number;
     head->has_turn = true;
     head->client_holds =
         handle->lock.state == RL_HELD && rl_kind(handle->lock.terms.kind)->single;
     rl_timers_set(&engine->timers, &head->handle->timer, now_ns);
 }
 
-uint64_t rl_local_queue_number(const struct rl_local_queue *queue)
-{
-    return (uint64_t)queue->generation << 32 | queue->index;
-}
-
 void rl_local_queue_renumber(struct rl_local_queues *queues, struct rl_local_queue *queue)
 {
-    queue->generation = ++queues->generation[queue->index];
+    queue->number = (uint64_t)++queues->generation[queue->index] << 32 | queue->index;
 }
 
 struct rl_local_queue *rl_local_queue_by_number(const struct rl_local_queues *queues,
@@ -195,7 +187,7 @@ struct rl_local_queue *rl_local_queue_by_number(const struct rl_local_queues *qu
     uint32_t index = (uint32_t)number;
     struct rl_local_queue *queue = index < queues->capacity ? queues->all[index] : NULL;
 
-    return queue && queue->generation == (uint32_t)(number >> 32) ? queue : NULL;
+    return queue && queue->number == number ? queue : NULL;
 }
 
 void rl_local_queues_free(struct rl_local_queues *queues)
@@ -267,6 +259,7 @@ void rl_local_queue_hand_over(struct rl_engine *engine, const struct rl_handle *
 
     if (!next)
         return;
+    released->claim->handed_over = true;
     if (next->lock.state == RL_PARKED && event.behind_release) {
         rl_acquirer_of(next)->has_turn = false;
         rl_acquirer_of(next)->behind_release = true;
@@ -322,6 +315,7 @@ void rl_yield_begin(struct rl_engine *engine, const struct rl_claim *claim, int6
     uint64_t hash = hash_of(rl_claim_key(claim));
 
     engine->yield[hash % RL_YIELDS] = (struct rl_yield){hash, now_ns + YIELD_NS};
+    engine->yields_until_ns = now_ns + YIELD_NS;
 }
 
 bool rl_is_yielding(const struct rl_engine *engine, const struct rl_handle *handle,

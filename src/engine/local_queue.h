@@ -35,8 +35,9 @@ struct rl_local_queue {
     struct rl_waiters waiters; /* never empty */
     uint64_t hash;             /* of the key */
     LIST_ENTRY(rl_local_queue) bucket;
+    uint64_t
+        number; /* the name of its head in the nodes' queues: generation and index; never 0 */
     uint32_t index;                 /* in rl_local_queues.all */
-    uint32_t generation;            /* of the index */
     bool is_private;                /* in no bucket: no other waiter may join */
     uint16_t nodes_without_waiters; /* where our last release found the nodes' queue empty */
 };
@@ -72,12 +73,11 @@ struct rl_yield {
  */
 struct rl_local_queue *rl_local_queue_join(struct rl_local_queues *queues,
                                            struct rl_handle *handle, bool is_private);
-/* Takes the handle out, if it waits. A new head has its turn when the timers are looked at. */
+/* Takes the handle out, which waits. A new head has its turn when the timers are looked at. */
 void rl_local_queue_leave(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns);
 struct rl_handle *rl_local_queue_head(const struct rl_local_queue *queue);
 
-/* The name of the head in the nodes' queues; never 0. */
-uint64_t rl_local_queue_number(const struct rl_local_queue *queue);
+/* A place was given up: late wake-ups for it find no waiter. */
 void rl_local_queue_renumber(struct rl_local_queues *queues, struct rl_local_queue *queue);
 /* The local queue of that number, or NULL. */
 struct rl_local_queue *rl_local_queue_by_number(const struct rl_local_queues *queues,
@@ -100,7 +100,7 @@ void rl_local_queue_hand_over(struct rl_engine *engine, const struct rl_handle *
 /* May the attempt that begins now be a plain one, because our own release is in front of it? */
 bool rl_may_follow_release(const struct rl_engine *engine, const struct rl_handle *handle,
                            int64_t now_ns);
-/* What a release in front of such an attempt found: are there waiters on that node? */
+/* What a release that was handed over found: are there waiters on that node? */
 void rl_local_queue_note_release(struct rl_engine *engine, uint8_t node,
                                  const struct rl_pending *request,
                                  const struct rl_answer *answer);

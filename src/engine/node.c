@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "engine/node.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,22 @@
 #include "engine/engine.h"
 #include "engine/hear.h"
 #include "engine/vote.h"
+
+void rl_node_note_delay(struct rl_engine *engine, uint8_t node, int64_t delay_ns)
+{
+    if (delay_ns > engine->policy.node_timeout_ns)
+        engine->node[node].late_us = rl_rtt_us(delay_ns);
+}
+
+void rl_node_describe_late(const struct rl_engine *engine, uint8_t node, char *out, size_t size)
+{
+    int32_t late_us = engine->node[node].late_us;
+
+    out[0] = '\0';
+    if (late_us > 0)
+        snprintf(out, size, "answers after %d ms, %d ms are allowed", late_us / 1000,
+                 (int)(engine->policy.node_timeout_ns / RL_NS_PER_MS));
+}
 
 void rl_node_keep_undelivered(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
                               int64_t now_ns)
@@ -24,7 +41,7 @@ void rl_node_keep_undelivered(struct rl_engine *engine, uint8_t node, struct rl_
         if (!at->undelivered)
             return;
     }
-    rl_claim_ref(claim);
+    claim->references++;
     at->undelivered[at->undelivered_count++] = claim;
 }
 
@@ -88,6 +105,7 @@ void rl_engine_disconnected(struct rl_engine *engine, uint8_t node, enum redlock
     rl_session_end(&at->session);
     at->connected = false;
     at->warming = false;
+    at->late_us = 0; /* it may not answer at all any more */
     rl_vote_lose_witness(engine, node, now_ns);
     rl_hear_nothing(engine, node, nothing_was_sent, now_ns);
 }

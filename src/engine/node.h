@@ -38,6 +38,9 @@ struct rl_node {
     int64_t connected_ns; /* since when */
     uint32_t connects;
     int32_t rtt_us; /* smoothed; -1: none yet */
+    int32_t
+        late_us; /* how long an answer took that came after the node timeout; 0: none did since
+                        the last that came in time */
 };
 
 /* A connection is being made: requests may be queued from now on, behind the greeting. */
@@ -47,6 +50,13 @@ void rl_engine_connected(struct rl_engine *engine, uint8_t node, int64_t now_ns)
 /* The connection failed or broke: everything without a reply gets `vote`. */
 void rl_engine_disconnected(struct rl_engine *engine, uint8_t node, enum redlock_vote vote,
                             const char *text, int64_t now_ns);
+
+/* The node took so long to answer, or to take the connection. */
+void rl_node_note_delay(struct rl_engine *engine, uint8_t node, int64_t delay_ns);
+
+/* "answers after 80 ms, 50 ms are allowed", or empty: it is not known to be late. */
+void rl_node_describe_late(const struct rl_engine *engine, uint8_t node, char *out,
+                           size_t size);
 
 /* Keeps a release for the node's next connection. */
 void rl_node_keep_undelivered(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,

@@ -113,7 +113,7 @@ int rl_subscriber_received(struct rl_engine *engine, uint8_t node, size_t size, 
     struct rl_reply reply;
     int status;
 
-    rl_session_received(&subscriber->session, size);
+    subscriber->session.input_end += size;
     while ((status = rl_session_next(&subscriber->session, &entry, &reply, now_ns)) > 0)
         if (!hear(engine, node, &reply, now_ns))
             return RL_SUBSCRIBER_FLOODED;

@@ -6,7 +6,7 @@
  * answered before the greeting's checks of the node. A grant is counted by the lock's tally
  * (core/acquire.c) only if it passes these checks, in this order:
  *
- *  1. read_shape       it has the shape of a grant for what was asked: +OK to a SET, the array or
+ *  1. rl_answer_read   it has the shape of a grant for what was asked: +OK to a SET, the array or
  *                      the number of a script. Anything else is no grant.
  *  2. check_token      a fenced grant has a token that a counter may have given.
  *  3. check_max_ttl    the TTL asked for is one that the node allows (G4).
@@ -52,14 +52,6 @@ struct rl_answer rl_vote_when_unreachable(const struct rl_engine *engine, uint8_
     if (session->state != RL_SESSION_DOWN)
         answer.vote = REDLOCK_VOTE_TIMEDOUT;
     return answer;
-}
-
-/* ---- 1: the shape ---- */
-
-static struct rl_answer read_shape(const struct rl_pending *request,
-                                   const struct rl_reply *reply)
-{
-    return rl_answer_read((enum rl_op)request->op, request->by_script, reply);
 }
 
 /* ---- 2: the token ---- */
@@ -312,7 +304,7 @@ bool rl_vote_judge(struct rl_engine *engine, uint8_t node, const struct rl_pendi
     const struct rl_claim *claim = request->subject;
     enum rl_op op = (enum rl_op)request->op;
 
-    *out = read_shape(request, reply);
+    *out = rl_answer_read(op, request->by_script, reply);
     if (is_grant(op, out))
         check_token(&at->session, claim, out);
     if (is_grant(op, out))

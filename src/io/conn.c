@@ -47,6 +47,7 @@ void rl_conn_close(struct rl_conn *conn)
     rl_resolve_free(conn->resolve);
     conn->resolve = NULL;
     conn->address = NULL;
+    conn->heard = false;
     rl_buffer_free(&conn->cipher);
     conn->state = RL_CONN_WAITING;
 }
@@ -62,11 +63,19 @@ void rl_conn_fail(struct rl_conn *conn, enum redlock_vote vote, const char *text
     rl_link_failed(&conn->link, vote, kept, now_ns);
 }
 
+const char *rl_conn_doubt(const struct rl_conn *conn)
+{
+    if (conn->heard || conn->url->is_unix || conn->state < RL_CONN_HANDSHAKE)
+        return "";
+    return conn->tls_context ? ": is it a port without TLS? use redis://"
+                             : ": is it a TLS port? use rediss://";
+}
+
 void rl_conn_fail_errno(struct rl_conn *conn, int error, int64_t now_ns)
 {
     char text[REDLOCK_TEXT_MAX];
 
-    snprintf(text, sizeof text, "%s", strerror(error));
+    snprintf(text, sizeof text, "%s%s", strerror(error), rl_conn_doubt(conn));
     rl_conn_fail(conn, error == ECONNREFUSED ? REDLOCK_VOTE_REFUSED : REDLOCK_VOTE_UNREACHABLE,
                  text, now_ns);
 }
@@ -78,9 +87,20 @@ static void transport_up(struct rl_conn *conn, int64_t now_ns)
     rl_conn_flush(conn, now_ns);
 }
 
+/* The kernel has measured the way to the node while it connected. */
+static void note_round_trip(struct rl_conn *conn)
+{
+    struct tcp_info info;
+    socklen_t size = sizeof info;
+
+    if (!conn->url->is_unix && getsockopt(conn->fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0)
+        rl_link_reached(&conn->link, (int64_t)info.tcpi_rtt * 1000);
+}
+
 static void socket_up(struct rl_conn *conn, int64_t now_ns)
 {
     rl_conn_want_write(conn, false);
+    note_round_trip(conn);
     if (!conn->tls_context) {
         transport_up(conn, now_ns);
         return;
@@ -172,7 +192,7 @@ static void start(struct rl_conn *conn, int64_t now_ns)
 {
     rl_link_connecting(&conn->link, now_ns);
     /* No memory for the greeting: a connection without it would be silent for ever. */
-    if (rl_link_session(&conn->link)->state == RL_SESSION_DOWN) {
+    if (conn->link.session->state == RL_SESSION_DOWN) {
         rl_conn_fail(conn, REDLOCK_VOTE_ERROR, "out of memory", now_ns);
         return;
     }
@@ -197,17 +217,16 @@ static void give_up_connecting(struct rl_conn *conn, int64_t now_ns)
     };
     char text[REDLOCK_TEXT_MAX];
 
-    snprintf(text, sizeof text, "%s within %lld ms", what[conn->state],
-             (long long)(conn->link.connect_timeout_ns / RL_NS_PER_MS));
+    snprintf(text, sizeof text, "%s within %lld ms%s", what[conn->state],
+             (long long)(conn->link.connect_timeout_ns / RL_NS_PER_MS),
+             conn->state == RL_CONN_HANDSHAKE ? rl_conn_doubt(conn) : "");
     rl_conn_fail(conn, REDLOCK_VOTE_TIMEDOUT, text, now_ns);
 }
 
-static void check_open(struct rl_conn *conn, int64_t now_ns)
+static void give_up_waiting(struct rl_conn *conn, int64_t now_ns)
 {
     char text[REDLOCK_TEXT_MAX];
 
-    if (rl_link_check(&conn->link, now_ns) == 0)
-        return;
     snprintf(text, sizeof text, "no answer for %lld ms",
              (long long)(conn->link.engine->stall_ns / RL_NS_PER_MS));
     rl_conn_fail(conn, REDLOCK_VOTE_TIMEDOUT, text, now_ns);
@@ -215,41 +234,19 @@ static void check_open(struct rl_conn *conn, int64_t now_ns)
 
 void rl_conn_tick(struct rl_conn *conn, int64_t now_ns)
 {
-    switch (conn->state) {
-    case RL_CONN_WAITING:
-        if (now_ns >= rl_link_due_ns(&conn->link))
-            start(conn, now_ns);
-        return;
-    case RL_CONN_RESOLVING:
+    if (conn->state == RL_CONN_RESOLVING)
         check_resolved(conn, now_ns);
-        if (conn->state != RL_CONN_RESOLVING)
-            return;
-        /* fall through */
-    case RL_CONN_CONNECTING:
-    case RL_CONN_HANDSHAKE:
-        if (now_ns >= conn->link.deadline_ns)
-            give_up_connecting(conn, now_ns);
+    if (now_ns < rl_link_due_ns(&conn->link))
         return;
-    case RL_CONN_OPEN:
-        check_open(conn, now_ns);
-        return;
-    }
+    if (conn->state == RL_CONN_WAITING)
+        start(conn, now_ns);
+    else if (conn->state == RL_CONN_OPEN)
+        give_up_waiting(conn, now_ns);
+    else
+        give_up_connecting(conn, now_ns);
 }
 
-int64_t rl_conn_next_ns(const struct rl_conn *conn)
-{
-    switch (conn->state) {
-    case RL_CONN_WAITING:
-        return rl_link_due_ns(&conn->link);
-    case RL_CONN_OPEN:
-        return RL_NEVER_NS;
-    default:
-        return conn->link.deadline_ns;
-    }
-}
-
-/* The result of a connect that was under way. */
-static void check_connected(struct rl_conn *conn, int64_t now_ns)
+void rl_conn_check_connected(struct rl_conn *conn, int64_t now_ns)
 {
     int error = 0;
     socklen_t size = sizeof error;
@@ -267,20 +264,4 @@ static void check_connected(struct rl_conn *conn, int64_t now_ns)
     close_socket(conn);
     conn->address = conn->address->ai_next;
     try_addresses(conn, now_ns);
-}
-
-void rl_conn_ready(struct rl_conn *conn, uint32_t events, int64_t now_ns)
-{
-    if (conn->state == RL_CONN_CONNECTING) {
-        check_connected(conn, now_ns);
-        return;
-    }
-    if (conn->state != RL_CONN_HANDSHAKE && conn->state != RL_CONN_OPEN)
-        return;
-    if (events & EPOLLOUT) {
-        rl_conn_want_write(conn, false);
-        rl_conn_flush(conn, now_ns);
-    }
-    if (conn->fd >= 0 && (events & (EPOLLIN | EPOLLHUP | EPOLLERR)))
-        rl_conn_receive(conn);
 }

@@ -34,6 +34,7 @@ struct rl_conn {
     enum rl_conn_state state;
     int fd; /* -1: none */
     bool wants_write;
+    bool heard; /* something came back on this connection */
     struct rl_resolve *resolve;
     const struct addrinfo *address; /* the one being tried; more may follow */
     struct rl_tls *tls;
@@ -43,16 +44,17 @@ struct rl_conn {
 /* WAITING, due at once, with nothing open. The fields above `state` are set by the caller. */
 void rl_conn_init(struct rl_conn *conn);
 
-/* Does what time or a resolver has made due. */
+/* Does what time (rl_link_due_ns()) or a resolver has made due. */
 void rl_conn_tick(struct rl_conn *conn, int64_t now_ns);
-/* When rl_conn_tick() has something to do next. */
-int64_t rl_conn_next_ns(const struct rl_conn *conn);
 
 /* The socket is ready for what epoll said. */
 void rl_conn_ready(struct rl_conn *conn, uint32_t events, int64_t now_ns);
 
 /* Sends what the session has. */
 void rl_conn_flush(struct rl_conn *conn, int64_t now_ns);
+
+/* Behind the words for a connection that ended: what may be wrong if nothing ever came back. */
+const char *rl_conn_doubt(const struct rl_conn *conn);
 
 /* What the reactor calls it. */
 uint32_t rl_conn_tag(const struct rl_conn *conn);

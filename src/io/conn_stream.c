@@ -2,6 +2,7 @@
 #include "io/conn_stream.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <sys/socket.h>
 
 #include "io/clock.h"
@@ -84,7 +85,7 @@ static void flush_encrypted(struct rl_conn *conn, struct rl_session *session, in
 
 void rl_conn_flush(struct rl_conn *conn, int64_t now_ns)
 {
-    struct rl_session *session = rl_link_session(&conn->link);
+    struct rl_session *session = conn->link.session;
     const char *bytes;
     size_t size;
 
@@ -109,6 +110,14 @@ void rl_conn_flush(struct rl_conn *conn, int64_t now_ns)
     }
 }
 
+static void fail_closed(struct rl_conn *conn, int64_t now_ns)
+{
+    char text[REDLOCK_TEXT_MAX];
+
+    snprintf(text, sizeof text, "the server closed the connection%s", rl_conn_doubt(conn));
+    rl_conn_fail(conn, REDLOCK_VOTE_UNREACHABLE, text, now_ns);
+}
+
 /* Bytes read, 0 when there are none now, -1 when the connection has ended. */
 static ssize_t receive_some(struct rl_conn *conn, char *bytes, size_t size, int64_t *now_ns)
 {
@@ -119,22 +128,23 @@ static ssize_t receive_some(struct rl_conn *conn, char *bytes, size_t size, int6
     while (got < 0 && errno == EINTR);
     /* After the read: no reply may be dated earlier than it came (A3). */
     *now_ns = rl_now_ns();
-    if (got > 0)
+    if (got > 0) {
+        conn->heard = true;
         return got;
+    }
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
         return 0;
     if (got < 0)
         rl_conn_fail_errno(conn, errno, *now_ns);
     else
-        rl_conn_fail(conn, REDLOCK_VOTE_UNREACHABLE, "the server closed the connection",
-                     *now_ns);
+        fail_closed(conn, *now_ns);
     return -1;
 }
 
 /* -1: the session refused the bytes, and the connection is over. */
 static int pass_on(struct rl_conn *conn, size_t size, int64_t now_ns)
 {
-    struct rl_session *session = rl_link_session(&conn->link);
+    struct rl_session *session = conn->link.session;
 
     if (rl_link_received(&conn->link, size, now_ns) == 0)
         return 0;
@@ -142,16 +152,28 @@ static int pass_on(struct rl_conn *conn, size_t size, int64_t now_ns)
     return -1;
 }
 
+/* An alert, or a handshake: what a TLS server says to a client that speaks in plain text. */
+static bool is_tls_record(const char *bytes, size_t size)
+{
+    return size >= 2 && (bytes[0] == 0x15 || bytes[0] == 0x16) && bytes[1] == 0x03;
+}
+
 static void receive_plain(struct rl_conn *conn)
 {
-    struct rl_session *session = rl_link_session(&conn->link);
+    struct rl_session *session = conn->link.session;
 
     for (int i = 0; i < READS_PER_TURN; i++) {
         char *room;
         size_t size = rl_session_room(session, &room);
+        bool first = !conn->heard;
         int64_t now_ns;
         ssize_t got = receive_some(conn, room, size, &now_ns);
 
+        if (got > 0 && first && is_tls_record(room, (size_t)got)) {
+            rl_conn_fail(conn, REDLOCK_VOTE_PROTO, "the node speaks TLS here: use rediss://",
+                         now_ns);
+            return;
+        }
         if (got <= 0 || pass_on(conn, (size_t)got, now_ns) < 0 || (size_t)got < size)
             return;
     }
@@ -159,7 +181,7 @@ static void receive_plain(struct rl_conn *conn)
 
 static int decrypt(struct rl_conn *conn, int64_t now_ns)
 {
-    struct rl_session *session = rl_link_session(&conn->link);
+    struct rl_session *session = conn->link.session;
 
     for (;;) {
         char *room;
@@ -202,8 +224,20 @@ static void receive_encrypted(struct rl_conn *conn)
     }
 }
 
-void rl_conn_receive(struct rl_conn *conn)
+void rl_conn_ready(struct rl_conn *conn, uint32_t events, int64_t now_ns)
 {
+    if (conn->state == RL_CONN_CONNECTING) {
+        rl_conn_check_connected(conn, now_ns);
+        return;
+    }
+    if (conn->state != RL_CONN_HANDSHAKE && conn->state != RL_CONN_OPEN)
+        return;
+    if (events & EPOLLOUT) {
+        rl_conn_want_write(conn, false);
+        rl_conn_flush(conn, now_ns);
+    }
+    if (conn->fd < 0 || !(events & (EPOLLIN | EPOLLHUP | EPOLLERR)))
+        return;
     if (conn->tls)
         receive_encrypted(conn);
     else

@@ -10,11 +10,11 @@ void rl_conn_fail(struct rl_conn *conn, enum redlock_vote vote, const char *text
                   int64_t now_ns);
 void rl_conn_fail_errno(struct rl_conn *conn, int error, int64_t now_ns);
 void rl_conn_handshake(struct rl_conn *conn, int64_t now_ns);
+/* The result of a connect that was under way. */
+void rl_conn_check_connected(struct rl_conn *conn, int64_t now_ns);
 
 /* conn_stream.c */
 void rl_conn_want_write(struct rl_conn *conn, bool wanted);
-/* Reads what is there and passes it on. */
-void rl_conn_receive(struct rl_conn *conn);
 /* Moves TLS output to the socket. -1: the connection has failed. */
 int rl_conn_send_cipher(struct rl_conn *conn, int64_t now_ns);
 

@@ -73,26 +73,12 @@ void rl_entropy_forget(struct rl_entropy *entropy)
 }
 
 /* splitmix64: any state is a good one. */
-static uint64_t next(uint64_t *state)
+uint32_t rl_entropy_jitter(void *data)
 {
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    struct rl_entropy *entropy = data;
+    uint64_t z = entropy->jitter += 0x9e3779b97f4a7c15u;
 
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
-void rl_entropy_jitter(void *data, void *bytes, size_t size)
-{
-    struct rl_entropy *entropy = data;
-    uint8_t *at = bytes;
-
-    while (size > 0) {
-        uint64_t word = next(&entropy->jitter);
-        size_t part = size < sizeof word ? size : sizeof word;
-
-        memcpy(at, &word, part);
-        at += part;
-        size -= part;
-    }
+    return (uint32_t)(z ^ (z >> 31));
 }

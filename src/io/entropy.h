@@ -36,6 +36,6 @@ int rl_entropy_draw(void *entropy, void *bytes, size_t size);
 void rl_entropy_forget(struct rl_entropy *entropy);
 
 /* An rl_random_fn over a struct rl_entropy, for what may be guessed. */
-void rl_entropy_jitter(void *entropy, void *bytes, size_t size);
+uint32_t rl_entropy_jitter(void *entropy);
 
 #endif

@@ -10,8 +10,6 @@
 
 #include "core/time.h"
 
-#define UNARMED_WAIT_MS 10
-
 int rl_reactor_init(struct rl_reactor *reactor)
 {
     int error;
@@ -82,24 +80,11 @@ void rl_reactor_arm(struct rl_reactor *reactor, int64_t due_ns)
         reactor->armed_ns = due_ns;
 }
 
-int rl_reactor_patience_ms(const struct rl_reactor *reactor, int timeout_ms)
-{
-    /* Without its timer nothing would wake the driver for a deadline: it looks at the clock instead. */
-    if (reactor->unarmed && (timeout_ms < 0 || timeout_ms > UNARMED_WAIT_MS))
-        return UNARMED_WAIT_MS;
-    return timeout_ms;
-}
-
 int rl_reactor_wait(struct rl_reactor *reactor, struct epoll_event *events, int timeout_ms)
 {
     int count = epoll_wait(reactor->epoll_fd, events, RL_REACTOR_EVENTS_MAX, timeout_ms);
 
     return count < 0 ? 0 : count;
-}
-
-void rl_reactor_fired(struct rl_reactor *reactor)
-{
-    reactor->armed_ns = INT64_MAX;
 }
 
 void rl_reactor_wake(struct rl_reactor *reactor)

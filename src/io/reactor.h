@@ -16,8 +16,8 @@ struct rl_reactor {
     int epoll_fd;
     int timer_fd;
     int wake_fd;      /* eventfd: new work, or a name that was resolved */
-    int64_t armed_ns; /* what the timer is set to; RL_NEVER_NS: nothing */
-    bool unarmed;     /* it could not be set to what is due */
+    int64_t armed_ns; /* what the timer is set to; RL_NEVER_NS: nothing, or it has fired */
+    bool unarmed;     /* it could not be set to what is due: the driver must look by itself */
 };
 
 /* What epoll hands back in data.u32: a node's number, that of its subscriber, or one of these. */
@@ -37,12 +37,8 @@ int rl_reactor_change(struct rl_reactor *reactor, int fd, uint32_t events, uint3
 /* Makes sure that a wait ends by this time. Costs nothing when it does so already. */
 void rl_reactor_arm(struct rl_reactor *reactor, int64_t due_ns);
 
-/* How long a wait may be that should be timeout_ms (-1: for ever): less without a timer. */
-int rl_reactor_patience_ms(const struct rl_reactor *reactor, int timeout_ms);
 /* Waits; the number of events. Looks at the descriptors only: everything else may change. */
 int rl_reactor_wait(struct rl_reactor *reactor, struct epoll_event *events, int timeout_ms);
-/* RL_REACTOR_TIMER was among them. */
-void rl_reactor_fired(struct rl_reactor *reactor);
 
 void rl_reactor_wake(struct rl_reactor *reactor);
 

@@ -199,11 +199,6 @@ size_t rl_session_room(struct rl_session *session, char **bytes)
     return RL_SESSION_INPUT_SIZE - session->input_end;
 }
 
-void rl_session_received(struct rl_session *session, size_t size)
-{
-    session->input_end += size;
-}
-
 static int refuse(struct rl_session *session, const char *why)
 {
     rl_session_fail(session, REDLOCK_VOTE_PROTO, (struct rl_slice){why, strlen(why)});

@@ -131,9 +131,11 @@ void rl_session_sent(struct rl_session *session, size_t size, int64_t now_ns);
 /* Requests have been sent and are not answered. */
 bool rl_session_is_waiting(const struct rl_session *session);
 
-/* Where received bytes go; never 0 after rl_session_next() has returned 0. */
+/*
+ * Where received bytes go: input_end is to be moved behind them. Never 0 after rl_session_next() has
+ * returned 0.
+ */
 size_t rl_session_room(struct rl_session *session, char **bytes);
-void rl_session_received(struct rl_session *session, size_t size);
 
 /*
  * Takes the next reply to a request: 1 with *entry and *reply (valid until the next call), 0

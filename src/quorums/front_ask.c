@@ -6,8 +6,8 @@
 
 #include "client/audit.h"
 #include "client/list.h"
-#include "client/options.h"
 #include "client/report.h"
+#include "client/request.h"
 #include "drive/detail.h"
 #include "quorums/front.h"
 

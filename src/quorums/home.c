@@ -6,7 +6,6 @@
  */
 #include <string.h>
 
-#include "client/options.h"
 #include "client/request.h"
 #include "core/rendezvous.h"
 #include "drive/detail.h"

@@ -15,7 +15,8 @@ io: engine protocol core
 drive: io engine protocol core
 client: drive io engine protocol core
 quorums: client drive io engine protocol core
-api: quorums client drive io engine protocol core
+config: drive io engine protocol core
+api: config quorums client drive io engine protocol core
 '
 # Generated: the scripts' texts are words.
 scripts_room=protocol

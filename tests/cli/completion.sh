@@ -29,7 +29,7 @@ sorted() {
 }
 
 listed=$("$redlock" --help | sed -n 's/^  \([a-z]*\) .*/\1/p' | grep -v redlock | sort | paste -sd' ')
-is 'bash: subcommands' "$(offered redlock '' | sed 's/--[a-z]* *//g; s/ $//')" "$listed"
+is 'bash: subcommands' "$(offered redlock '')" "$listed"
 shells=bash
 if command -v zsh >/dev/null; then
     shells+=' zsh'
@@ -44,7 +44,7 @@ else
     printf '# left out: fish is not installed\n'
 fi
 for sub in $listed; do
-    [ $sub != help ] || continue
+    [[ $sub != @(help|version) ]] || continue
     has=$("$redlock" $sub --help | grep -Eo '^  (-., |    )--[a-z-]+' | grep -o -- '--.*' | sorted)
     for shell in $shells; do
         case $shell in

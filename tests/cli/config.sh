@@ -14,7 +14,8 @@ nodes() {
 }
 
 if [ ! -e /etc/redlock.conf ]; then
-    is 'default' "$(nodes)" 127.0.0.1:6379
+    try "$redlock" nodes
+    expect 'there is no default node' 78 "^redlock nodes: no nodes: set REDLOCK_NODES, --nodes, or nodes in redlock.conf \\(looked in $conf and /etc/redlock.conf\\); to try things: redlock dev\$"
 fi
 echo 'nodes = 127.0.0.1:11' >"$conf"
 is 'the file in the home directory' "$(nodes)" 127.0.0.1:11
@@ -38,6 +39,16 @@ is 'comments, blanks, CRLF, several lines of nodes' "$(nodes)" 127.0.0.1:1,127.0
 printf 'nodes = 127.0.0.1:1' >"$conf"
 is 'no newline at the end' "$(nodes)" 127.0.0.1:1
 
+# from OPTION...: what named them?
+from() {
+    "$redlock" nodes --json --connect-timeout 200ms "$@" | grep -o '"nodes_from":"[^"]*"' | cut -d'"' -f4
+}
+is 'what named the nodes: the file' "$(from)" "$conf"
+is '   the environment' "$(REDLOCK_NODES=127.0.0.1:1 from)" REDLOCK_NODES
+is '   the command line' "$(REDLOCK_NODES=127.0.0.1:1 from --nodes 127.0.0.1:2)" --nodes
+try "$redlock" nodes -v --connect-timeout 200ms
+like '   for people, with -v' "$out" "^nodes named by $conf$"
+
 # mistake PATTERN: the file in $conf is refused.
 mistake() {
     try "$redlock" lock -n x
@@ -48,7 +59,7 @@ mistake "2: unknown key 'noddes'; did you mean 'nodes'"
 printf '\n\nttl = banana\n' >"$conf"
 mistake "3: ttl: 'banana' is not a duration"
 printf 'ttl = 0\n' >"$conf"
-mistake "1: ttl: '0' is zero"
+mistake "1: ttl: '0' must be more than zero"
 printf 'wait = -1\n' >"$conf"
 mistake "1: wait: '-1' is negative"
 printf 'no-native = maybe\n' >"$conf"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # The rooms of the command lie in layers: each includes itself and rooms below it, and no room knows
-# more of the library than its public header.
+# more of the library than its public header, except that cli/settings uses the library's room that reads
+# the configuration.
 . "$(dirname "$0")/lib.bash" "$@"
 cd "$here/../.." || exit 1
 
@@ -10,7 +11,7 @@ allowed() {
     case $1 in
     cli/ui) echo ui ;;
     cli/system) echo system ui ;;
-    cli/settings) echo settings ui ;;
+    cli/settings) echo settings config ui ;;
     cli/report) echo report settings ui ;;
     cli/lock) echo lock report settings system ui ;;
     cli/run) echo run lock report system ui ;;

@@ -46,7 +46,7 @@ read_by_others() {
     shift 3
     chmod "$mode" "$file"
     lock "$@"
-    expect "$what that others can read: a warning" 0 "warning: others can read $what in $file; forbid it with: chmod $who-rwx $file"
+    expect "$what that others can read: a warning" 0 "warning: $file: others can read $what; forbid it with: chmod $who-rwx $file"
     unlike '   without the secret' "$out$err" "$secret"
     lock -q "$@"
     is '   which -q leaves out' "$status:$err" 0:
@@ -107,8 +107,8 @@ refused_if_writable 'the TLS certificate file' "$tmp/cert.pem" --tls-cert "$tmp/
 refused_if_writable 'the TLS key file' "$tmp/key.pem" --tls-cert "$tmp/cert.pem" --tls-key "$tmp/key.pem"
 chmod 644 "$tmp/cert.pem" "$tmp/key.pem"
 lock --tls-cert "$tmp/cert.pem" --tls-key "$tmp/key.pem"
-like 'a key that others can read' "$err" "others can read the TLS key in $tmp/key.pem; forbid it with: chmod g?o-rwx $tmp/key.pem"
-unlike '   the certificate beside it is no secret' "$err" 'cert\.pem;'
+like 'a key that others can read' "$err" "warning: $tmp/key.pem: others can read the TLS key; forbid it with: chmod g?o-rwx $tmp/key.pem"
+unlike '   the certificate beside it is no secret' "$err" 'cert\.pem:'
 lock --tls-cert "$tmp/cert.pem"
-like '   unless the key is in it' "$err" "others can read the TLS key in $tmp/cert.pem"
+like '   unless the key is in it' "$err" "warning: $tmp/cert.pem: others can read the TLS key"
 done_testing

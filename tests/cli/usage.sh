@@ -28,7 +28,14 @@ mistake() {
 mistake 64 'subcommand is missing'
 mistake 64 "unknown subcommand 'rum'; did you mean 'run'" rum
 mistake 64 "unknown subcommand 'frobnicate'" frobnicate
-mistake 64 "unknown option '--josn'" --josn
+mistake 64 "unknown subcommand 'zait'$" zait
+mistake 64 "unknown subcommand 'release'; did you mean 'unlock'" release
+mistake 64 'unknown option --josn; did you mean --json' --josn status
+mistake 64 'unknown option --skip-ok; options of a subcommand go behind it' --skip-ok run
+mistake 64 'unknown option -n; options of a subcommand go behind it' -n run name -- true
+mistake 64 'unknown option -; options' - run
+mistake 64 '\-\-prefix needs a value' --prefix
+mistake 64 'redlock dev: unknown option --nodes' --nodes x dev
 mistake 64 'redlock run: NAME is missing: which lock' run
 mistake 64 'COMMAND is missing' run name
 mistake 64 'NAME is missing in front of --' run -- true
@@ -44,7 +51,7 @@ mistake 64 '\-\-skip-ok takes no value' run --skip-ok=yes name -- true
 mistake 64 '\-n and -w contradict' run -n -w 3 name -- true
 mistake 64 '\-q and -v contradict' run -q -v name -- true
 mistake 64 'takes an exit status from 0 to 255' run -E 256 name -- true
-mistake 64 "'0' is zero" run -t 0 name -- true
+mistake 64 "'0' must be more than zero" run -t 0 name -- true
 mistake 64 "ttl: '-1' is negative" run -t -1 name -- true
 mistake 64 "'banana' is not a duration" run -t banana name -- true
 mistake 64 "'1e3' is not a duration" run -t 1e3 name -- true
@@ -52,6 +59,8 @@ mistake 64 "'5 s' is not a duration" run -t '5 s' name -- true
 mistake 64 "'0.0001' is shorter than a millisecond" run -t 0.0001 name -- true
 mistake 64 'a TTL of 9 ms is too short: at least 10 ms' run -t 9ms name -- true
 mistake 64 'a TTL of 1 min 1 s is beyond the maximum of 1 min 0 s' run -t 61s name -- true
+mistake 64 'renews the lock by itself while COMMAND runs, and 10 s is enough.* `redlock init --max-ttl 5m` .* then --max-ttl 5m' \
+    run -t 5m name -- true
 mistake 64 "'25h' is too long: at most 1d" run -t 25h name -- true
 mistake 64 "wait: '366d' is too long: at most 365d" run -w 366d name -- true
 mistake 64 "'99999999999999999999' is too long" run -w 99999999999999999999 name -- true
@@ -126,8 +135,19 @@ for sub in run lock extend unlock status top nodes doctor init bench dev; do
 done
 try "$redlock" --help
 expect '--help' 0
-try "$redlock" --version
-like '--version' "$out" '^redlock [0-9]+\.[0-9]+\.[0-9]+ '
+for way in --version -V version '--json --version' '--prefix x version'; do
+    # shellcheck disable=SC2086 # words
+    try "$redlock" $way
+    like "$way" "$status:$out" '^0:(redlock [0-9]+\.[0-9]+\.[0-9]+ |\{"ok":true,"command":"version","version":"[0-9.]+"\})'
+done
+try "$redlock" --json --nodes "$REDLOCK_NODES" --node-timeout=3s nodes
+like 'shared options before the subcommand' "$status:$out" '^0:\{"ok":true,"command":"nodes"'
+try "$redlock" --json --nodes '' nodes
+like '   are those of the subcommand' "$status:$out" '^78:\{"ok":false,"command":"nodes".*names no node'
+try "$redlock" -q --prefix a: run --node-timeout 3s -n name -- echo --json
+is '   and leave COMMAND alone' "$status:$out:$err" 0:--json:
+try "$redlock" --json help lock
+like '   help too' "$status:$out" '^0:Usage: redlock lock '
 try "$redlock" run -n -q --nodes 127.0.0.1:1 name true --help
 unlike 'an option behind COMMAND is not ours' "$out" Usage
 done_testing

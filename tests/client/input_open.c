@@ -30,8 +30,10 @@ CASE(bad_options, "Options that make no sense are refused one by one.")
     memset(long_text, 'p', sizeof long_text - 1);
     long_text[sizeof long_text - 1] = '\0';
 
-    INVALID(redlock_open(NULL, &r));
     INVALID(redlock_open(&o, NULL));
+    o.config_file = "/dev/null";
+    INVALID(redlock_open(&o, &r));
+    o = one_node(nodes);
     o.size = 0;
     INVALID(redlock_open(&o, &r));
     o.size = 3;
@@ -103,7 +105,6 @@ CASE(node_counts, "No node and sixteen nodes are refused, fifteen are accepted."
     o.node_count = 0;
     INVALID(redlock_open(&o, &r));
     o.nodes = NULL;
-    INVALID_TOO(redlock_open(&o, &r));
     o.node_count = 3;
     INVALID_TOO(redlock_open(&o, &r));
     urls[1] = NULL;

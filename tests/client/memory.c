@@ -38,14 +38,13 @@ static void settle(redlock *client)
 /* Kept for the next locks: not of those that are held. */
 static size_t memory_kept(const redlock *client)
 {
+    const struct rl_pool *pool[] = {&client->engine.claims, &client->engine.acquirers,
+                                    &client->spare};
     size_t bytes = 0;
 
-    for (struct rl_kept *at = client->engine.claims.first; at; at = at->next)
-        bytes += malloc_usable_size(at) + OVERHEAD;
-    for (struct rl_kept *at = client->engine.acquirers.first; at; at = at->next)
-        bytes += malloc_usable_size(at) + OVERHEAD;
-    for (redlock_lock *at = client->spare; at; at = rl_next_lock(at))
-        bytes += malloc_usable_size(at) + OVERHEAD;
+    for (size_t i = 0; i < sizeof pool / sizeof pool[0]; i++)
+        for (struct rl_kept *at = pool[i]->first; at; at = at->next)
+            bytes += malloc_usable_size(at) + OVERHEAD;
     return bytes;
 }
 

@@ -153,6 +153,7 @@ CASE(replica, "The audit of a replica fails its role and its rights.")
     expect(&all, &c, 2, "role", REDLOCK_CHECK_FAIL);
     expect(&all, &c, 0, "role", REDLOCK_CHECK_OK);
     CHECK_HAS("master", find(&all, &c, 2, "role")->remedy);
+    CHECK_LACKS("init", find(&all, &c, 2, "guard")->remedy);
     expect_only(&all, (const char *const[]){"role", "rights", "fencing", "guard", NULL});
 }
 
@@ -308,7 +309,8 @@ static void add_user(struct cluster *c, int node, const char *const *rights)
              s->port.number);
 }
 
-static void lacks_right(const char *const *rights, const char *word)
+/* `word` is in what was found, `remedy` in what to do about it. */
+static void lacks_right(const char *const *rights, const char *word, const char *remedy)
 {
     struct cluster c;
     struct findings all;
@@ -321,6 +323,8 @@ static void lacks_right(const char *const *rights, const char *word)
         print(&all);
         FAIL("expected \"%s\" in the text", word);
     }
+    CHECK_HAS(remedy, find(&all, &c, 1, "rights")->remedy);
+    CHECK_HAS("redlock(1)", find(&all, &c, 1, "rights")->remedy);
     expect_only(&all, (const char *const[]){"rights", "fencing", "waiting", "kinds", NULL});
 }
 
@@ -330,14 +334,14 @@ CASE(no_right_to_set,
     static const char *const rights[] = {"+get",   "+pttl",    "+del",  "+pexpire",
                                          "+eval",  "+ping",    "+info", "+time",
                                          "+hmget", "+evalsha", NULL};
-    lacks_right(rights, "acquire");
+    lacks_right(rights, "acquire", "ACL SETUSER locker +set");
 }
 
 CASE(no_right_to_scripts, "The audit fails the rights of a user without EVAL and EVALSHA.")
 {
     static const char *const rights[] = {"+get",  "+set",  "+pttl", "+del",   "+pexpire",
                                          "+ping", "+info", "+time", "+hmget", NULL};
-    lacks_right(rights, "extend");
+    lacks_right(rights, "extend", "ACL SETUSER locker +eval");
 }
 
 CASE(no_right_inside_scripts,
@@ -346,7 +350,7 @@ CASE(no_right_inside_scripts,
     static const char *const rights[] = {"+get",   "+set",     "+pttl", "+pexpire",
                                          "+eval",  "+evalsha", "+ping", "+info",
                                          "+hmget", "+time",    NULL};
-    lacks_right(rights, "release");
+    lacks_right(rights, "release", "rights");
 }
 
 #define MUTEX_RIGHTS                                                                           \

@@ -9,14 +9,14 @@
 set -euo pipefail
 cd "$1"
 
-folders='bench|chaos|cli|cmake|demo|docs|examples|fuzz|include|man|packaging|proof|scripts|sim|src|tests|tools'
+folders='bench|chaos|cli|cmake|demo|docs|examples|fuzz|include|man|packaging|proof|redlockd|scripts|sim|src|tests|tools'
 rooms=$(cd src && printf '%s\n' */ | tr -d / | paste -sd '|')
 path="(^|[^[:alnum:]_./:\$}~-])(($folders)/[[:alnum:]_.*/-]+|($rooms)/[[:alnum:]_*-]+[.](c|h|lua))"
 
 words() {
     grep -rnoIE --include='*.md' --include='*.[1-9]' --include='*.[ch]' --include='*.lua' \
         --include='*.sh' --include='*.pml' --include=Makefile "$path" -- *.md Makefile docs man \
-        include src cli tools sim fuzz proof bench chaos examples demo tests scripts
+        include src cli redlockd tools sim fuzz proof bench chaos examples demo tests scripts
 }
 
 seen=0 missing=0

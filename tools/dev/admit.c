@@ -15,7 +15,7 @@ int dev_quorum_admit(const struct dev_quorum *q)
     char nodes[DEV_NODES_MAX];
     dev_quorum_nodes(q, nodes);
     settings_init(&s);
-    s.node_timeout_ms = NODE_TIMEOUT_MS;
+    s.config.node_timeout_ms = NODE_TIMEOUT_MS;
     s.no_node_warnings = true;
     int status = settings_set(&s, SETTING_NODES, nodes)
                      ? message_fail(EXIT_INTERNAL, "out of memory")

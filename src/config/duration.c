@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "settings/duration.h"
+#include "config/duration.h"
 
 #include <redlock.h>
 #include <stdbool.h>
@@ -27,7 +27,7 @@ static int64_t unit_of(const char *name)
     return 0;
 }
 
-const char *duration_parse(const char *text, int64_t *out_ms)
+const char *rl_duration_parse(const char *text, int64_t *out_ms)
 {
     static const char shape[] =
         "is not a duration: write seconds (2.5) or a number with ms, s, m, h or d (250ms, 5m)";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "settings/config.h"
+#include "config/file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,19 +7,17 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "settings/settings.h"
-#include "settings/trust.h"
-#include "ui/exit.h"
-#include "ui/message.h"
-#include "ui/text.h"
+#include "config/quote.h"
+#include "config/trust.h"
+#include "drive/detail.h"
+#include "protocol/nearest.h"
 
 #define LINE_MAX_BYTES 4096
-#define PATH_MAX_BYTES 4096
 #define SYSTEM_FILE "/etc/redlock.conf"
 
 struct source {
     FILE *file;
-    char path[PATH_MAX_BYTES];
+    char path[RL_CONFIG_PATH_MAX];
     unsigned line;
     uint32_t seen; /* bit per setting that this file has given */
     bool secret;   /* there is a password in it */
@@ -27,16 +25,16 @@ struct source {
 
 static int complain(const struct source *f, const char *problem)
 {
-    char path[PATH_MAX_BYTES];
-    text_safe(path, sizeof path, f->path);
-    return message_fail(EXIT_CONFIG, "%.512s:%u: %s", path, f->line, problem);
+    char path[RL_QUOTE_PATH_MAX];
+    rl_quote_path(path, f->path);
+    return rl_detail(REDLOCK_INVAL, "%s:%u: %s", path, f->line, problem);
 }
 
 /*
  * Reads a line without its end into `line`. Returns 1, 0 at the end of the file, or -1 with
- * *status set after a message.
+ * *error set.
  */
-static int read_line(struct source *f, char line[LINE_MAX_BYTES], int *status)
+static int read_line(struct source *f, char line[LINE_MAX_BYTES], int *error)
 {
     size_t used = 0;
     int c = getc(f->file);
@@ -45,17 +43,17 @@ static int read_line(struct source *f, char line[LINE_MAX_BYTES], int *status)
     f->line++;
     for (; c != EOF && c != '\n'; c = getc(f->file)) {
         if (c == '\0') {
-            *status = complain(f, "the line contains a NUL byte");
+            *error = complain(f, "the line contains a NUL byte");
             return -1;
         }
         if (used == LINE_MAX_BYTES - 1) {
-            *status = complain(f, "the line is too long: at most 4095 bytes");
+            *error = complain(f, "the line is too long: at most 4095 bytes");
             return -1;
         }
         line[used++] = (char)c;
     }
     if (ferror(f->file)) {
-        *status = complain(f, strerror(errno));
+        *error = complain(f, strerror(errno));
         return -1;
     }
     line[used] = '\0';
@@ -93,19 +91,19 @@ static bool looks_like_key(const char *key)
 
 static int complain_key(const struct source *f, const char *key)
 {
-    const char *known[SETTING_FILE_END];
+    const char *known[RL_SETTING_END];
     char problem[160];
     size_t count = 0;
-    for (int i = SETTING_NONE + 1; i < SETTING_FILE_END; i++)
-        known[count++] = settings_name((enum setting)i);
+    for (int i = RL_SETTING_NONE + 1; i < RL_SETTING_END; i++)
+        known[count++] = rl_config_name((enum rl_setting)i);
     known[count] = NULL;
-    const char *nearest = text_nearest(key, known);
+    const char *nearest = rl_nearest((struct rl_span){key, strlen(key)}, known);
     snprintf(problem, sizeof problem, "unknown key '%s'%s%s%s", key,
              nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
     return complain(f, problem);
 }
 
-static int apply_line(struct source *f, struct settings *s, char *line)
+static int apply_line(struct source *f, struct rl_config *c, char *line)
 {
     char *text = trim(line);
     if (*text == '\0')
@@ -117,23 +115,23 @@ static int apply_line(struct source *f, struct settings *s, char *line)
     char *key = trim(text), *value = trim(equals + 1);
     if (!looks_like_key(key))
         return complain(f, "expected: key = value");
-    enum setting setting = settings_key(key);
-    if (setting == SETTING_NONE)
+    enum rl_setting setting = rl_config_key(key);
+    if (setting == RL_SETTING_NONE)
         return complain_key(f, key);
 
-    char problem[TEXT_QUOTE_MAX + 160];
-    if (setting != SETTING_NODES && (f->seen & (1u << setting))) {
+    char problem[RL_QUOTE_MAX + 160];
+    if (setting != RL_SETTING_NODES && (f->seen & (1u << setting))) {
         snprintf(problem, sizeof problem, "'%s' is given twice", key);
         return complain(f, problem);
     }
     f->seen |= 1u << setting;
-    f->secret = f->secret || (setting == SETTING_NODES && settings_have_password(value));
-    const char *wrong = settings_set(s, setting, value);
+    f->secret = f->secret || (setting == RL_SETTING_NODES && rl_config_has_password(value));
+    const char *wrong = rl_config_set(c, setting, value);
     if (!wrong)
         return 0;
-    char shown[TEXT_QUOTE_MAX];
-    text_quote(shown, value);
-    if (setting == SETTING_NODES || *value == '\0')
+    char shown[RL_QUOTE_MAX];
+    rl_quote(shown, value);
+    if (setting == RL_SETTING_NODES || *value == '\0')
         snprintf(problem, sizeof problem, "'%s' %s", key, wrong);
     else
         snprintf(problem, sizeof problem, "%s: '%s' %s", key, shown, wrong);
@@ -144,7 +142,7 @@ static int apply_line(struct source *f, struct settings *s, char *line)
 static int open_source(struct source *f, bool needed)
 {
     struct stat info;
-    char path[TEXT_PATH_MAX];
+    char path[RL_QUOTE_PATH_MAX];
     f->file = fopen(f->path, "re");
     if (f->file && (fstat(fileno(f->file), &info) != 0 || !S_ISDIR(info.st_mode)))
         return 0;
@@ -154,56 +152,58 @@ static int open_source(struct source *f, bool needed)
     f->file = NULL;
     if (!needed && (error == ENOENT || error == ENOTDIR))
         return 0;
-    text_path(path, f->path);
-    return message_fail(EXIT_CONFIG, "cannot read the configuration file %s: %s", path,
-                        strerror(error));
+    rl_quote_path(path, f->path);
+    return rl_detail(REDLOCK_INVAL, "cannot read the configuration file %s: %s", path,
+                     strerror(error));
 }
 
 static int set_path(struct source *f, const char *directory, const char *file)
 {
     int length = snprintf(f->path, sizeof f->path, "%s%s", directory, file);
     if (length < 0 || (size_t)length >= sizeof f->path)
-        return message_fail(EXIT_CONFIG, "the path of the configuration file is too long");
+        return rl_detail(REDLOCK_INVAL, "the path of the configuration file is too long");
     return 0;
 }
 
-/* The file that was named, or the first of the usual ones that exists. */
-static int find_source(struct source *f, const struct settings *s)
+/* The file that was named, or the first of the usual ones that exists. Notes where it looked. */
+static int find_source(struct source *f, const struct rl_config *c, char looked[RL_LOOKED_MAX])
 {
-    const char *named = s->text[SETTING_CONFIG];
-    if (!named)
-        named = getenv("REDLOCK_CONFIG");
+    const char *named = c->file ? c->file : secure_getenv("REDLOCK_CONFIG");
     if (named && *named) {
-        int status = set_path(f, "", named);
-        return status ? status : open_source(f, true);
+        int error = set_path(f, "", named);
+        return error ? error : open_source(f, true);
     }
-    const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-    int status = 0;
+    const char *xdg = secure_getenv("XDG_CONFIG_HOME"), *home = secure_getenv("HOME");
+    char shown[RL_QUOTE_PATH_MAX];
+    int error = 0;
     if (xdg && *xdg)
-        status = set_path(f, xdg, "/redlock/redlock.conf");
+        error = set_path(f, xdg, "/redlock/redlock.conf");
     else if (home && *home)
-        status = set_path(f, home, "/.config/redlock/redlock.conf");
-    if (status == 0 && f->path[0])
-        status = open_source(f, false);
-    if (status || f->file)
-        return status;
-    status = set_path(f, "", SYSTEM_FILE);
-    return status ? status : open_source(f, false);
+        error = set_path(f, home, "/.config/redlock/redlock.conf");
+    if (error == 0 && f->path[0])
+        error = open_source(f, false);
+    if (error || f->file)
+        return error;
+    rl_quote_path(shown, f->path);
+    snprintf(looked, RL_LOOKED_MAX, "%s%s%s", shown, *shown ? " and " : "", SYSTEM_FILE);
+    error = set_path(f, "", SYSTEM_FILE);
+    return error ? error : open_source(f, false);
 }
 
-int config_load(struct settings *s)
+int rl_config_read_file(struct rl_config *c, char looked[RL_LOOKED_MAX])
 {
     struct source f = {.file = NULL};
     char line[LINE_MAX_BYTES];
-    int status = find_source(&f, s);
-    if (status || !f.file)
-        return status;
-    status = trust_check("the configuration file", f.path, fileno(f.file));
-    while (status == 0 && read_line(&f, line, &status) > 0)
-        status = apply_line(&f, s, line);
-    if (status == 0 && f.secret)
-        trust_warn("the password", f.path, fileno(f.file));
+    int error = find_source(&f, c, looked);
+    if (error || !f.file)
+        return error;
+    error = rl_trust_check("the configuration file", f.path, fileno(f.file));
+    while (error == 0 && read_line(&f, line, &error) > 0)
+        error = apply_line(&f, c, line);
+    if (error == 0 && f.secret)
+        rl_trust_warn(c, "the password", f.path, fileno(f.file));
     explicit_bzero(line, sizeof line);
     fclose(f.file);
-    return status;
+    rl_quote_path(looked, f.path);
+    return error;
 }

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "http/body.h"
+
+#include <stdlib.h>
+
+int http_body_init(struct http_body *body)
+{
+    *body = (struct http_body){0};
+    body->json.out = open_memstream(&body->text, &body->size);
+    return body->json.out ? 0 : -1;
+}
+
+void http_body_free(struct http_body *body)
+{
+    if (body->json.out)
+        fclose(body->json.out);
+    free(body->text);
+    *body = (struct http_body){0};
+}
+
+void http_body_begin(struct http_body *body)
+{
+    rewind(body->json.out);
+    body->json.comma = false;
+    json_object(&body->json, NULL);
+}
+
+void http_body_answer(struct http_body *body, struct http_exchange *exchange, int status,
+                      const char *type, const char *extra)
+{
+    long size;
+
+    json_finish(&body->json);
+    size = ftell(body->json.out);
+    if (size < 0 || fflush(body->json.out) != 0) {
+        http_answer_problem(exchange, 500, "OUT_OF_MEMORY", "the answer could not be written",
+                            NULL);
+        return;
+    }
+    http_answer(exchange, &(struct http_answer){.status = status,
+                                                .type = type,
+                                                .extra = extra,
+                                                .body = body->text,
+                                                .body_size = (size_t)size});
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * JSON answers with the JSON writer of the command. All are written to one stream in memory, which
+ * grows to the largest answer and is used again: an answer allocates nothing.
+ */
+#ifndef REDLOCKD_HTTP_BODY_H
+#define REDLOCKD_HTTP_BODY_H
+
+#include <stddef.h>
+
+#include "http/server.h"
+#include "ui/json.h"
+
+struct http_body {
+    struct json json; /* json.out is the stream */
+    char *text;
+    size_t size;
+};
+
+/* 0, or -1: out of memory. */
+int http_body_init(struct http_body *body);
+void http_body_free(struct http_body *body);
+
+/* Begins anew: an object is open. Members are written to &body->json. */
+void http_body_begin(struct http_body *body);
+
+/* Closes the object and answers with it. */
+void http_body_answer(struct http_body *body, struct http_exchange *exchange, int status,
+                      const char *type, const char *extra);
+
+#endif

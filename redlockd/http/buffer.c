@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "http/buffer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const uint32_t sizes[2] = {HTTP_BLOCK_SMALL, HTTP_BLOCK_LARGE};
+
+/* The pool's number for blocks of this capacity, or 2: allocated by itself. */
+static unsigned class_of(uint32_t capacity)
+{
+    return capacity == HTTP_BLOCK_SMALL ? 0 : capacity == HTTP_BLOCK_LARGE ? 1 : 2;
+}
+
+static char *take_block(struct http_pool *pool, uint32_t capacity)
+{
+    unsigned class = class_of(capacity);
+    struct http_block *block = class < 2 ? pool->free[class] : NULL;
+
+    if (!block)
+        return malloc(capacity);
+    pool->free[class] = block->next;
+    pool->count[class]--;
+    return (char *)block;
+}
+
+static void give_block(struct http_pool *pool, char *bytes, uint32_t capacity)
+{
+    unsigned class = class_of(capacity);
+    struct http_block *block = (struct http_block *)(void *)bytes;
+
+    if (!bytes)
+        return;
+    if (class == 2 || pool->count[class] >= HTTP_BLOCKS_KEPT) {
+        free(bytes);
+        return;
+    }
+    block->next = pool->free[class];
+    pool->free[class] = block;
+    pool->count[class]++;
+}
+
+void http_pool_free(struct http_pool *pool)
+{
+    for (unsigned class = 0; class < 2; class ++) {
+        while (pool->free[class])
+            free(take_block(pool, sizes[class]));
+    }
+}
+
+/* Moves the bytes to a block of another size. 0/-1. */
+static int move(struct http_pool *pool, struct http_buffer *buffer, uint32_t capacity)
+{
+    size_t size = http_buffer_size(buffer);
+    char *bytes = take_block(pool, capacity);
+
+    if (!bytes)
+        return -1;
+    if (size > 0)
+        memcpy(bytes, buffer->bytes + buffer->start, size);
+    give_block(pool, buffer->bytes, buffer->capacity);
+    *buffer = (struct http_buffer){bytes, capacity, 0, (uint32_t)size};
+    return 0;
+}
+
+/* At least twice what there was, so that many small additions cost little. */
+static uint32_t grown(const struct http_buffer *buffer, size_t needed)
+{
+    if (needed <= HTTP_BLOCK_LARGE)
+        return HTTP_BLOCK_LARGE;
+    /* Never exactly a size of the pool, which would take it for its own. */
+    return (uint32_t)(needed > 2 * (size_t)buffer->capacity ? needed + 1
+                                                            : 2 * (size_t)buffer->capacity);
+}
+
+char *http_buffer_room(struct http_pool *pool, struct http_buffer *buffer, size_t size,
+                       size_t *room)
+{
+    size_t needed = http_buffer_size(buffer) + size;
+
+    if (buffer->capacity < needed || buffer->capacity == HTTP_BLOCK_SMALL) {
+        if (move(pool, buffer, grown(buffer, needed)) < 0)
+            return NULL;
+    } else if (buffer->end + size > buffer->capacity) {
+        memmove(buffer->bytes, buffer->bytes + buffer->start, http_buffer_size(buffer));
+        buffer->end -= buffer->start;
+        buffer->start = 0;
+    }
+    *room = buffer->capacity - buffer->end;
+    return buffer->bytes + buffer->end;
+}
+
+void http_buffer_commit(struct http_buffer *buffer, size_t size)
+{
+    buffer->end += (uint32_t)size;
+}
+
+void http_buffer_take(struct http_buffer *buffer, size_t size)
+{
+    buffer->start += (uint32_t)size;
+    if (buffer->start == buffer->end)
+        buffer->start = buffer->end = 0;
+}
+
+void http_buffer_park(struct http_pool *pool, struct http_buffer *buffer)
+{
+    size_t size = http_buffer_size(buffer);
+
+    if (size == 0)
+        http_buffer_clear(pool, buffer);
+    else if (size <= HTTP_BLOCK_SMALL && buffer->capacity > HTTP_BLOCK_SMALL)
+        move(pool, buffer, HTTP_BLOCK_SMALL); /* without memory it stays where it is */
+}
+
+void http_buffer_clear(struct http_pool *pool, struct http_buffer *buffer)
+{
+    give_block(pool, buffer->bytes, buffer->capacity);
+    *buffer = (struct http_buffer){NULL, 0, 0, 0};
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The bytes of connections, and the pool that their memory comes from.
+ *
+ * A connection has memory for bytes only while it has bytes: it takes a block when something arrives or
+ * is to be sent, and gives it back when it is empty. The block that was given back last is handed out
+ * first, so that a busy server works in a few warm blocks and allocates nothing. What has to stay (half
+ * a request, what a slow client does not take) moves to a small block if it fits. Only an answer that is
+ * larger than a large block is allocated by itself.
+ */
+#ifndef REDLOCKD_HTTP_BUFFER_H
+#define REDLOCKD_HTTP_BUFFER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define HTTP_BLOCK_SMALL 1024u
+#define HTTP_BLOCK_LARGE 16384u
+#define HTTP_BLOCKS_KEPT 64u /* free blocks of each size; more are given back to the system */
+
+struct http_block {
+    struct http_block *next;
+};
+
+struct http_pool {
+    struct http_block *free[2]; /* small, large */
+    unsigned count[2];
+};
+
+struct http_buffer {
+    char *bytes; /* NULL while it is empty */
+    uint32_t capacity;
+    uint32_t start; /* the first byte that was not taken */
+    uint32_t end;
+};
+
+void http_pool_free(struct http_pool *pool);
+
+static inline size_t http_buffer_size(const struct http_buffer *buffer)
+{
+    return buffer->end - buffer->start;
+}
+
+/* Room for at least `size` more bytes at the end, *room of them; NULL when out of memory. */
+char *http_buffer_room(struct http_pool *pool, struct http_buffer *buffer, size_t size,
+                       size_t *room);
+
+/* Bytes written into the room belong to the buffer. */
+void http_buffer_commit(struct http_buffer *buffer, size_t size);
+
+void http_buffer_take(struct http_buffer *buffer, size_t size);
+
+/* For a while nothing will be added: keeps as little memory as its bytes need. */
+void http_buffer_park(struct http_pool *pool, struct http_buffer *buffer);
+
+void http_buffer_clear(struct http_pool *pool, struct http_buffer *buffer);
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One connection: bytes in, one exchange at a time, bytes out, and its end.
+ *
+ *     READING --request--> SUSPENDED --answer--> READING (or ANSWERED until a byte is sent)
+ *        |                     '--stream--> STREAMING --end--> ENDING --all sent--.
+ *        '--refused, last answer, nothing more to come----------------> CLOSING <-'
+ *     CLOSING --all sent--> LINGERING --the client has closed, too, or 2 s--> CLOSED
+ *     every state --the client is gone, or takes too long--> CLOSED
+ *
+ * The socket is watched edge-triggered, registered once for reading and for the client's end: a request
+ * that is suspended and continued costs no system call. `readable` remembers an edge that was not used
+ * yet. Only a full socket is watched for writing, as long as it is full: a unix socket reports
+ * every read of its peer otherwise.
+ *
+ * LINGERING: closing a socket with unread bytes would reset the connection, and the client may lose the
+ * answer that says why its request was refused. So the sending side is closed first, and what
+ * still comes is thrown away for a moment.
+ */
+#ifndef REDLOCKD_HTTP_CONNECTION_H
+#define REDLOCKD_HTTP_CONNECTION_H
+
+#include "http/buffer.h"
+#include "http/deadlines.h"
+#include "http/parse.h"
+#include "http/server.h"
+#include "system/loop.h"
+
+enum http_state {
+    HTTP_READING,
+    HTTP_SUSPENDED,
+    HTTP_ANSWERED,
+    HTTP_STREAMING,
+    HTTP_ENDING,
+    HTTP_CLOSING,
+    HTTP_LINGERING,
+    HTTP_CLOSED,
+};
+
+/* The part of a connection that handlers hold. */
+struct http_exchange {
+    void *user; /* the handler's; NULL: it does not want to hear of the end */
+};
+
+struct http_connection {
+    struct loop_source source;
+    struct http_exchange exchange;
+    struct http_server *server;
+    struct http_deadline deadline;
+    struct http_connection *next_dirty; /* in server->dirty while is_dirty */
+    struct http_connection *next_free;  /* in server->closed or server->free once CLOSED */
+    struct http_peer peer;
+    struct http_buffer in;
+    struct http_buffer out;
+    uint64_t written;     /* bytes queued since the connection was accepted */
+    uint64_t sent;        /* of them taken by the kernel */
+    uint64_t answer_mark; /* `written` before the answer whose first byte ANSWERED waits for */
+    uint64_t stall_sent;  /* `sent` when the deadline for a stalled client was set */
+    int64_t read_ns;      /* when bytes were read last; 0: never */
+    uint32_t lingered;    /* bytes thrown away */
+    enum http_state state;
+    bool readable;     /* an edge of epoll that was not used up */
+    bool eof;          /* the client has closed its sending side */
+    bool wants_write;  /* the socket is full, and watched for room */
+    bool is_dirty;     /* has something to do in the next turn of the server */
+    bool is_broken;    /* to be closed in that turn, whatever its state */
+    bool is_advancing; /* http_connection_advance() is on the stack: it will see what changed */
+    bool is_last;      /* the answer of this exchange ends the connection */
+    bool is_head;      /* the request was HEAD */
+    bool said_continue; /* 100 Continue was sent for this request */
+    struct http_parser parser;
+};
+
+/* Prepares a connection for an accepted socket, whose owner it becomes on success. 0, or -1. */
+int http_connection_open(struct http_connection *connection, struct http_server *server, int fd,
+                         const struct http_peer *peer, int64_t now_ns);
+
+/* Reads, begins and writes as far as it gets without waiting. */
+void http_connection_advance(struct http_connection *connection);
+
+/* CLOSED: nothing of it is left but its memory, which goes back to the server. An exchange that is
+ * open ends as gone. */
+void http_connection_close(struct http_connection *connection);
+
+/* Answers a request that no handler has seen, and closes. */
+void http_connection_refuse(struct http_connection *connection, int status, const char *code,
+                            const char *detail);
+
+/* Closes it once what is queued was sent. */
+void http_connection_finish(struct http_connection *connection);
+
+/* Makes the server come back to it in its next turn. */
+void http_connection_mark(struct http_connection *connection);
+
+/* Room for `size` bytes of output, of which all must be committed; NULL: out of memory. */
+char *http_connection_room(struct http_connection *connection, size_t size);
+void http_connection_commit(struct http_connection *connection, size_t size);
+
+void http_connection_set_state(struct http_connection *connection, enum http_state state);
+
+static inline bool http_is_open(const struct http_connection *connection)
+{
+    return connection->state >= HTTP_SUSPENDED && connection->state <= HTTP_ENDING;
+}
+
+#endif

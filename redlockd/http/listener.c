@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "http/listener.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "http/server_internal.h"
+#include "http/tls.h"
+#include "io/clock.h"
+
+#define ACCEPTS_PER_TURN 32
+
+/* A client whose machine vanished must be noticed while its request waits: 15 + 3 * 5 s, and no later
+ * than that after bytes that are not acknowledged. */
+#define PROBE_AFTER_S 15
+#define PROBE_EVERY_S 5
+#define PROBES 3
+#define UNACKNOWLEDGED_MS 30000
+
+/* Failures are ignored: each of these improves a connection that works without. */
+static void prepare_tcp(int fd)
+{
+    static const struct {
+        int level, name, value;
+    } options[] = {
+        {IPPROTO_TCP, TCP_NODELAY, 1},
+        {SOL_SOCKET, SO_KEEPALIVE, 1},
+        {IPPROTO_TCP, TCP_KEEPIDLE, PROBE_AFTER_S},
+        {IPPROTO_TCP, TCP_KEEPINTVL, PROBE_EVERY_S},
+        {IPPROTO_TCP, TCP_KEEPCNT, PROBES},
+        {IPPROTO_TCP, TCP_USER_TIMEOUT, UNACKNOWLEDGED_MS},
+    };
+
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        setsockopt(fd, options[i].level, options[i].name, &options[i].value,
+                   sizeof options[i].value);
+}
+
+/* 0, or -1: it cannot be served. */
+static int identify(struct http_listener *listener, int fd, struct http_peer *peer)
+{
+    struct ucred credentials;
+    socklen_t size = sizeof credentials;
+
+    *peer = (struct http_peer){.listener = listener->number, .is_unix = listener->is_unix};
+    if (listener->is_unix) {
+        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0)
+            return -1;
+        peer->uid = credentials.uid;
+        peer->gid = credentials.gid;
+    } else {
+        prepare_tcp(fd);
+    }
+    if (listener->tls) {
+        peer->ssl = http_tls_new(listener->tls, fd);
+        if (!peer->ssl)
+            return -1;
+    }
+    return 0;
+}
+
+static void serve(struct http_listener *listener, int fd)
+{
+    struct http_server *server = listener->server;
+    struct http_connection *connection = http_server_take(server);
+    struct http_peer peer;
+
+    if (!connection) {
+        close(fd);
+        return;
+    }
+    if (identify(listener, fd, &peer) < 0) {
+        close(fd);
+        http_server_give(server, connection);
+        return;
+    }
+    server->now_ns = rl_now_ns();
+    if (http_connection_open(connection, server, fd, &peer, server->now_ns) < 0) {
+        if (peer.ssl)
+            http_tls_free(peer.ssl);
+        close(fd);
+        http_server_give(server, connection);
+        return;
+    }
+    server->counts.accepted++;
+}
+
+static void pause_listener(struct http_listener *listener)
+{
+    if (loop_change(listener->server->loop, &listener->source, 0) == 0)
+        listener->is_paused = true;
+}
+
+static bool is_full(const struct http_server *server)
+{
+    return server->counts.connections >= server->connections_max;
+}
+
+static void ready(struct loop_source *source, uint32_t events)
+{
+    struct http_listener *listener = (struct http_listener *)(void *)source;
+    struct http_server *server = listener->server;
+
+    (void)events;
+    /* The event says that a client waits: only for one that does an idle connection is closed. */
+    if (is_full(server) && !http_server_evict(server)) {
+        pause_listener(listener);
+        return;
+    }
+    for (int i = 0; i < ACCEPTS_PER_TURN && !is_full(server); i++) {
+        int fd = accept4(source->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+        if (fd >= 0) {
+            serve(listener, fd);
+            continue;
+        }
+        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+            if (!http_server_evict(server))
+                pause_listener(listener);
+            return;
+        }
+        if (errno != EINTR && errno != ECONNABORTED)
+            return;
+    }
+}
+
+int http_listener_open(struct http_listener *listener, struct http_server *server, int fd,
+                       int number, struct http_tls_context *tls)
+{
+    struct sockaddr_storage address;
+    socklen_t size = sizeof address;
+    int error;
+
+    *listener = (struct http_listener){
+        .source = {ready, -1, 0}, .server = server, .tls = tls, .number = number};
+    if (getsockname(fd, (struct sockaddr *)&address, &size) == 0) {
+        listener->is_unix = address.ss_family == AF_UNIX;
+        if (loop_add(server->loop, &listener->source, fd, EPOLLIN) == 0)
+            return 0;
+    }
+    error = errno;
+    close(fd);
+    errno = error;
+    return -1;
+}
+
+void http_listener_continue(struct http_listener *listener)
+{
+    if (listener->is_paused &&
+        loop_change(listener->server->loop, &listener->source, EPOLLIN) == 0)
+        listener->is_paused = false;
+}
+
+void http_listener_close(struct http_listener *listener)
+{
+    if (listener->source.fd < 0)
+        return;
+    loop_remove(listener->server->loop, &listener->source);
+    close(listener->source.fd);
+    listener->source.fd = -1;
+}

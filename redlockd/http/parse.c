@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "http/parse.h"
+
+#include <string.h>
+
+#include "http/characters.h"
+
+#define METHOD_MAX 16
+/* More digits than any length that is allowed: the number itself no longer matters. */
+#define LENGTH_DIGITS_MAX 18
+
+void http_parser_reset(struct http_parser *parser)
+{
+    memset(parser, 0, offsetof(struct http_parser, field));
+}
+
+/* -1, which is what the readers below return when they refuse. */
+static int refuse(struct http_parser *parser, enum http_refusal_name why)
+{
+    parser->refusal = why;
+    return -1;
+}
+
+static bool only(struct rl_span text, unsigned what)
+{
+    for (size_t i = 0; i < text.length; i++)
+        if (!http_is(text.at[i], what))
+            return false;
+    return text.length > 0;
+}
+
+/* The start of *text up to the first `stop`; *text keeps the rest, the stop included. */
+static struct rl_span until(struct rl_span *text, char stop)
+{
+    const char *found = text->length > 0 ? memchr(text->at, stop, text->length) : NULL;
+    struct rl_span head = {text->at, found ? (size_t)(found - text->at) : text->length};
+
+    rl_span_skip(text, head.length);
+    return head;
+}
+
+/* ---- the first line ------------------------------------------------------------------ */
+
+static int read_method(struct http_parser *parser, struct rl_span word)
+{
+    static const char *const names[] = {
+        [HTTP_GET] = "GET",   [HTTP_HEAD] = "HEAD",     [HTTP_PUT] = "PUT",
+        [HTTP_POST] = "POST", [HTTP_DELETE] = "DELETE",
+    };
+
+    if (word.length > METHOD_MAX || !only(word, HTTP_TOKEN))
+        return refuse(parser, HTTP_REFUSED_REQUEST_LINE);
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+        if (word.length == strlen(names[i]) && memcmp(word.at, names[i], word.length) == 0) {
+            parser->method = (enum http_method)i;
+            return 0;
+        }
+    }
+    return refuse(parser, HTTP_REFUSED_METHOD);
+}
+
+static int read_version(struct http_parser *parser, struct rl_span word)
+{
+    if (word.length != 8 || memcmp(word.at, "HTTP/", 5) != 0 || !rl_is_digit(word.at[5]) ||
+        word.at[6] != '.' || !rl_is_digit(word.at[7]))
+        return refuse(parser, HTTP_REFUSED_REQUEST_LINE);
+    if (word.at[5] != '1' || word.at[7] > '1')
+        return refuse(parser, HTTP_REFUSED_VERSION);
+    parser->is_http10 = word.at[7] == '0';
+    return 0;
+}
+
+static int read_target(struct http_parser *parser, struct rl_span word)
+{
+    if (word.length > HTTP_TARGET_MAX)
+        return refuse(parser, HTTP_REFUSED_TARGET_TOO_LONG);
+    if (word.length == 0 || word.at[0] != '/')
+        return refuse(parser, HTTP_REFUSED_TARGET_FORM);
+    if (!only(word, HTTP_TARGET))
+        return refuse(parser, HTTP_REFUSED_TARGET_CHARACTER);
+    parser->target_size = (uint16_t)word.length;
+    return 0;
+}
+
+/* METHOD SP target SP version: exactly two blanks. */
+static int read_request_line(struct http_parser *parser, struct rl_span line)
+{
+    struct rl_span rest = line;
+    struct rl_span method = until(&rest, ' ');
+    struct rl_span target;
+
+    if (rest.length == 0)
+        return refuse(parser, HTTP_REFUSED_REQUEST_LINE);
+    rl_span_skip(&rest, 1);
+    target = until(&rest, ' ');
+    if (rest.length == 0)
+        return refuse(parser, HTTP_REFUSED_REQUEST_LINE);
+    rl_span_skip(&rest, 1);
+    parser->target_at = (uint16_t)(parser->line_at + (target.at - line.at));
+    /* The version first: it decides how the rest would have to be read. */
+    if (read_version(parser, rest) < 0 || read_method(parser, method) < 0 ||
+        read_target(parser, target) < 0)
+        return -1;
+    parser->stage = HTTP_STAGE_FIELDS;
+    return 0;
+}
+
+/* ---- fields -------------------------------------------------------------------------- */
+
+static int read_length(struct http_parser *parser, struct rl_span value)
+{
+    uint64_t length = 0;
+
+    if (parser->has_length)
+        return refuse(parser, HTTP_REFUSED_LENGTH_TWICE);
+    parser->has_length = true;
+    if (value.length == 0 || (value.at[0] == '0' && value.length > 1))
+        return refuse(parser, HTTP_REFUSED_LENGTH);
+    for (size_t i = 0; i < value.length; i++)
+        if (!rl_is_digit(value.at[i]))
+            return refuse(parser, HTTP_REFUSED_LENGTH);
+    if (value.length > LENGTH_DIGITS_MAX)
+        return refuse(parser, HTTP_REFUSED_BODY_TOO_LARGE);
+    for (size_t i = 0; i < value.length; i++)
+        length = length * 10 + (uint64_t)(value.at[i] - '0');
+    if (length > HTTP_BODY_MAX)
+        return refuse(parser, HTTP_REFUSED_BODY_TOO_LARGE);
+    parser->body_size = (uint16_t)length;
+    return 0;
+}
+
+static struct rl_span trim(struct rl_span text)
+{
+    while (text.length > 0 && (text.at[0] == ' ' || text.at[0] == '\t'))
+        rl_span_skip(&text, 1);
+    while (text.length > 0 &&
+           (text.at[text.length - 1] == ' ' || text.at[text.length - 1] == '\t'))
+        text.length--;
+    return text;
+}
+
+/* A list of words with commas; only `close` means something here. */
+static void read_connection(struct http_parser *parser, struct rl_span value)
+{
+    while (value.length > 0) {
+        struct rl_span word = trim(until(&value, ','));
+
+        if (rl_span_is(word, "close"))
+            parser->says_close = true;
+        if (value.length > 0)
+            rl_span_skip(&value, 1);
+    }
+}
+
+static bool is_json(struct rl_span value)
+{
+    struct rl_span type = trim(until(&value, ';'));
+
+    if (!rl_span_is(type, "application/json"))
+        return false;
+    if (value.length == 0)
+        return true;
+    rl_span_skip(&value, 1);
+    value = trim(value);
+    return rl_span_is(value, "charset=utf-8") || rl_span_is(value, "charset=\"utf-8\"");
+}
+
+static int interpret(struct http_parser *parser, struct rl_span name, struct rl_span value)
+{
+    /* The first letter spares most fields the comparisons. */
+    switch (rl_lower(name.at[0])) {
+    case 'c':
+        if (rl_span_is(name, "content-length"))
+            return read_length(parser, value);
+        if (rl_span_is(name, "content-type")) {
+            parser->type_count++;
+            parser->type_is_json = is_json(value);
+        }
+        if (rl_span_is(name, "connection"))
+            read_connection(parser, value);
+        return 0;
+    case 'e':
+        if (rl_span_is(name, "expect")) {
+            parser->says_continue = rl_span_is(value, "100-continue");
+            if (!parser->says_continue)
+                return refuse(parser, HTTP_REFUSED_EXPECTATION);
+        }
+        return 0;
+    case 'h':
+        if (rl_span_is(name, "host")) {
+            parser->host_count++;
+            if (parser->host_count > 1 || !only(value, HTTP_HOST))
+                return refuse(parser, HTTP_REFUSED_HOST);
+        }
+        return 0;
+    case 't':
+        if (rl_span_is(name, "transfer-encoding"))
+            return refuse(parser, HTTP_REFUSED_TRANSFER_ENCODING);
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+static int read_field(struct http_parser *parser, struct rl_span line)
+{
+    struct rl_span rest = line;
+    struct rl_span name;
+    struct http_field *field;
+
+    if (line.at[0] == ' ' || line.at[0] == '\t')
+        return refuse(parser, HTTP_REFUSED_FOLDED);
+    name = until(&rest, ':');
+    if (rest.length == 0 || !only(name, HTTP_TOKEN))
+        return refuse(parser, HTTP_REFUSED_FIELD_NAME);
+    if (parser->field_count == HTTP_FIELDS_MAX)
+        return refuse(parser, HTTP_REFUSED_HEAD_TOO_LARGE);
+    rl_span_skip(&rest, 1);
+    rest = trim(rest);
+    field = &parser->field[parser->field_count++];
+    field->name_at = parser->line_at;
+    field->name_size = (uint16_t)name.length;
+    field->value_at = (uint16_t)(parser->line_at + (rest.at - line.at));
+    field->value_size = (uint16_t)rest.length;
+    return interpret(parser, name, rest);
+}
+
+/* The empty line: what only the whole head can tell. */
+static int finish_head(struct http_parser *parser)
+{
+    bool may_have_body = parser->method == HTTP_PUT || parser->method == HTTP_POST;
+
+    if (parser->host_count == 0 && !parser->is_http10)
+        return refuse(parser, HTTP_REFUSED_HOST);
+    if (may_have_body && !parser->has_length)
+        return refuse(parser, HTTP_REFUSED_LENGTH_MISSING);
+    if (parser->body_size > 0 && (parser->method == HTTP_GET || parser->method == HTTP_HEAD))
+        return refuse(parser, HTTP_REFUSED_BODY_UNEXPECTED);
+    if (parser->body_size > 0 && (parser->type_count != 1 || !parser->type_is_json))
+        return refuse(parser, HTTP_REFUSED_TYPE);
+    parser->stage = HTTP_STAGE_BODY;
+    parser->head_size = parser->scanned;
+    return 0;
+}
+
+/* ---- lines --------------------------------------------------------------------------- */
+
+static int read_line(struct http_parser *parser, struct rl_span line)
+{
+    if (parser->stage == HTTP_STAGE_LINE)
+        return read_request_line(parser, line);
+    if (line.length == 0)
+        return finish_head(parser);
+    return read_field(parser, line);
+}
+
+/* No more bytes, or so many that the head has no end. */
+static enum http_progress wait_for_more(struct http_parser *parser, size_t known)
+{
+    if (known < HTTP_HEAD_MAX)
+        return HTTP_MORE;
+    refuse(parser, parser->stage == HTTP_STAGE_LINE ? HTTP_REFUSED_TARGET_TOO_LONG
+                                                    : HTTP_REFUSED_HEAD_TOO_LARGE);
+    return HTTP_REFUSED;
+}
+
+/* Line by line until the head is complete. Sees the first HTTP_HEAD_MAX bytes only, so that the result does
+ * not depend on how many came at once. */
+static enum http_progress parse_head(struct http_parser *parser, const char *bytes, size_t size)
+{
+    size_t known = size < HTTP_HEAD_MAX ? size : HTTP_HEAD_MAX;
+
+    while (parser->stage != HTTP_STAGE_BODY) {
+        size_t at = parser->scanned;
+
+        while (at < known && !http_is(bytes[at], HTTP_CONTROL))
+            at++;
+        parser->scanned = (uint16_t)at;
+        if (at == known)
+            return wait_for_more(parser, known);
+        if (bytes[at] != '\r') {
+            refuse(parser, bytes[at] == '\n' ? HTTP_REFUSED_BARE_LF : HTTP_REFUSED_CONTROL);
+            return HTTP_REFUSED;
+        }
+        if (at + 1 == known)
+            return wait_for_more(parser, known);
+        if (bytes[at + 1] != '\n') {
+            refuse(parser, HTTP_REFUSED_BARE_CR);
+            return HTTP_REFUSED;
+        }
+        parser->scanned = (uint16_t)(at + 2);
+        if (read_line(parser, (struct rl_span){bytes + parser->line_at, at - parser->line_at}) <
+            0)
+            return HTTP_REFUSED;
+        parser->line_at = parser->scanned;
+    }
+    return HTTP_DONE;
+}
+
+enum http_progress http_parse(struct http_parser *parser, const char *bytes, size_t size)
+{
+    if (parser->refusal != HTTP_REFUSED_NOTHING)
+        return HTTP_REFUSED;
+    if (parser->stage != HTTP_STAGE_BODY) {
+        enum http_progress progress = parse_head(parser, bytes, size);
+
+        if (progress != HTTP_DONE)
+            return progress;
+    }
+    return size >= http_size(parser) ? HTTP_DONE : HTTP_MORE;
+}
+
+/* ---- what a complete head says --------------------------------------------------------- */
+
+size_t http_size(const struct http_parser *parser)
+{
+    return (size_t)parser->head_size + parser->body_size;
+}
+
+bool http_expects_continue(const struct http_parser *parser, size_t size)
+{
+    return parser->stage == HTTP_STAGE_BODY && parser->says_continue && !parser->is_http10 &&
+           parser->body_size > 0 && size == parser->head_size;
+}
+
+bool http_is_last(const struct http_parser *parser)
+{
+    return parser->says_close || parser->is_http10;
+}
+
+int http_field(const struct http_parser *parser, const char *bytes, const char *name,
+               struct rl_span *value)
+{
+    int count = 0;
+
+    for (unsigned i = 0; i < parser->field_count; i++) {
+        const struct http_field *field = &parser->field[i];
+
+        if (!rl_span_is((struct rl_span){bytes + field->name_at, field->name_size}, name))
+            continue;
+        if (count++ == 0)
+            *value = (struct rl_span){bytes + field->value_at, field->value_size};
+    }
+    return count;
+}
+
+bool http_has_field_like(const struct http_parser *parser, const char *bytes,
+                         const char *prefix)
+{
+    size_t length = strlen(prefix);
+
+    for (unsigned i = 0; i < parser->field_count; i++) {
+        const struct http_field *field = &parser->field[i];
+
+        if (field->name_size >= length &&
+            rl_span_is((struct rl_span){bytes + field->name_at, length}, prefix))
+            return true;
+    }
+    return false;
+}

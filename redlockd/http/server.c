@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "http/server.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/time.h"
+#include "http/server_internal.h"
+#include "io/clock.h"
+
+#define SLAB_CONNECTIONS 64
+#define HEAD_TIMEOUT_NS (10 * RL_NS_PER_S)
+#define IDLE_TIMEOUT_NS (75 * RL_NS_PER_S)
+#define STALL_TIMEOUT_NS (30 * RL_NS_PER_S)
+#define LINGER_NS (2 * RL_NS_PER_S)
+
+struct http_slab {
+    struct http_slab *next;
+    struct http_connection connections[SLAB_CONNECTIONS];
+};
+
+/* ---- memory ---------------------------------------------------------------------------- */
+
+void http_server_give(struct http_server *server, struct http_connection *connection)
+{
+    connection->state = HTTP_CLOSED;
+    connection->next_free = server->free;
+    server->free = connection;
+}
+
+static bool add_slab(struct http_server *server)
+{
+    struct http_slab *slab = calloc(1, sizeof *slab);
+
+    if (!slab)
+        return false;
+    slab->next = server->slabs;
+    server->slabs = slab;
+    for (int i = SLAB_CONNECTIONS; i-- > 0;)
+        http_server_give(server, &slab->connections[i]);
+    return true;
+}
+
+struct http_connection *http_server_take(struct http_server *server)
+{
+    struct http_connection *connection;
+
+    if (!server->free && !add_slab(server))
+        return NULL;
+    connection = server->free;
+    server->free = connection->next_free;
+    return connection;
+}
+
+/* What was closed in the last turn is on no stack any more; what stands in the list of the next turn
+ * is kept until then. */
+static void reclaim(struct http_server *server)
+{
+    struct http_connection *connection = server->closed;
+
+    if (!connection)
+        return;
+    server->closed = NULL;
+    while (connection) {
+        struct http_connection *next = connection->next_free;
+
+        if (connection->is_dirty) {
+            connection->next_free = server->closed;
+            server->closed = connection;
+        } else {
+            http_server_give(server, connection);
+        }
+        connection = next;
+    }
+    for (unsigned i = 0; i < server->listener_count; i++)
+        http_listener_continue(&server->listeners[i]);
+}
+
+/* ---- deadlines ------------------------------------------------------------------------- */
+
+static struct http_connection *owner(struct http_deadline *deadline)
+{
+    return (struct http_connection *)(void *)((char *)deadline -
+                                              offsetof(struct http_connection, deadline));
+}
+
+bool http_server_evict(struct http_server *server)
+{
+    if (!server->idle.first)
+        return false;
+    server->counts.evicted++;
+    http_connection_close(owner(server->idle.first));
+    return true;
+}
+
+static void expire(struct http_server *server, int64_t now_ns)
+{
+    struct http_deadlines *closing[] = {&server->idle, &server->stall, &server->linger};
+    struct http_deadline *due;
+
+    while ((due = http_deadlines_due(&server->head, now_ns)) != NULL) {
+        struct http_connection *connection = owner(due);
+
+        server->counts.timed_out++;
+        http_deadline_remove(due);
+        if (http_buffer_size(&connection->in) == 0) {
+            http_connection_close(connection); /* a handshake that does not end */
+            continue;
+        }
+        http_connection_refuse(connection, 408, "TIMEOUT",
+                               "the request did not arrive in time");
+    }
+    for (size_t i = 0; i < sizeof closing / sizeof *closing; i++) {
+        while ((due = http_deadlines_due(closing[i], now_ns)) != NULL) {
+            server->counts.timed_out++;
+            http_connection_close(owner(due));
+        }
+    }
+}
+
+static int64_t next_deadline(const struct http_server *server)
+{
+    const struct http_deadlines *lists[] = {&server->head, &server->idle, &server->stall,
+                                            &server->linger};
+    int64_t next_ns = RL_NEVER_NS;
+
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        int64_t list_ns = http_deadlines_next_ns(lists[i]);
+
+        if (list_ns < next_ns)
+            next_ns = list_ns;
+    }
+    return next_ns;
+}
+
+/* ---- turns ----------------------------------------------------------------------------- */
+
+/* The Date of answers is at most a second old. It decides nothing: the only use of the wall clock. */
+static void tell_date(struct http_server *server, int64_t now_ns)
+{
+    static const char days[] = "SunMonTueWedThuFriSat";
+    static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    time_t seconds;
+    struct tm utc;
+    char text[32];
+
+    if (server->date_ns != 0 && now_ns - server->date_ns < RL_NS_PER_S)
+        return;
+    server->date_ns = now_ns;
+    seconds = time(NULL);
+    gmtime_r(&seconds, &utc);
+    /* Not %a and %b: these depend on the locale. */
+    strftime(text, sizeof text, "XXX, %d XXX %Y %H:%M:%S GMT", &utc);
+    memcpy(text, days + (size_t)utc.tm_wday * 3, 3);
+    memcpy(text + 8, months + (size_t)utc.tm_mon * 3, 3);
+    memcpy(server->date, text, HTTP_DATE_SIZE);
+}
+
+static void serve_dirty(struct http_server *server)
+{
+    struct http_connection *connection = server->dirty;
+
+    server->dirty = NULL;
+    while (connection) {
+        struct http_connection *next = connection->next_dirty;
+
+        connection->is_dirty = false;
+        if (connection->is_broken)
+            http_connection_close(connection);
+        else if (connection->state != HTTP_CLOSED)
+            http_connection_advance(connection);
+        connection = next;
+    }
+}
+
+static int64_t turn(void *context, int64_t now_ns)
+{
+    struct http_server *server = context;
+
+    server->now_ns = now_ns;
+    tell_date(server, now_ns);
+    serve_dirty(server);
+    expire(server, now_ns);
+    reclaim(server);
+    return server->dirty ? 0 : next_deadline(server);
+}
+
+/* ---- the public part -------------------------------------------------------------------- */
+
+static int64_t or_default(int64_t value_ns, int64_t default_ns)
+{
+    return value_ns > 0 ? value_ns : default_ns;
+}
+
+struct http_server *http_server_new(struct loop *loop, const struct http_handler *handler,
+                                    const struct http_options *options)
+{
+    struct http_server *server = calloc(1, sizeof *server);
+
+    if (!server)
+        return NULL;
+    server->loop = loop;
+    server->handler = *handler;
+    server->connections_max =
+        options->connections_max ? options->connections_max : HTTP_CONNECTIONS_DEFAULT;
+    server->head.span_ns = or_default(options->head_timeout_ns, HEAD_TIMEOUT_NS);
+    server->idle.span_ns = or_default(options->idle_timeout_ns, IDLE_TIMEOUT_NS);
+    server->stall.span_ns = or_default(options->stall_timeout_ns, STALL_TIMEOUT_NS);
+    server->linger.span_ns = LINGER_NS;
+    server->now_ns = rl_now_ns();
+    tell_date(server, server->now_ns);
+    loop_add_part(loop, server, turn);
+    return server;
+}
+
+int http_server_listen(struct http_server *server, int fd, int number,
+                       struct http_tls_context *tls)
+{
+    struct http_listener *listener = &server->listeners[server->listener_count];
+
+    if (server->listener_count == HTTP_LISTENERS_MAX) {
+        close(fd);
+        errno = ENOSPC;
+        return -1;
+    }
+    if (http_listener_open(listener, server, fd, number, tls) < 0)
+        return -1;
+    server->listener_count++;
+    return 0;
+}
+
+void http_server_drain(struct http_server *server)
+{
+    server->is_draining = true;
+}
+
+void http_server_stop(struct http_server *server)
+{
+    server->is_draining = true;
+    for (unsigned i = 0; i < server->listener_count; i++)
+        http_listener_close(&server->listeners[i]);
+    server->listener_count = 0;
+    while (server->idle.first)
+        http_connection_close(owner(server->idle.first));
+}
+
+bool http_server_is_done(const struct http_server *server)
+{
+    return server->counts.connections == 0;
+}
+
+void http_server_counts(const struct http_server *server, struct http_counts *counts)
+{
+    *counts = server->counts;
+}
+
+void http_server_free(struct http_server *server)
+{
+    if (!server)
+        return;
+    http_server_stop(server);
+    for (struct http_slab *slab = server->slabs, *next; slab; slab = next) {
+        next = slab->next;
+        for (int i = 0; i < SLAB_CONNECTIONS; i++)
+            http_connection_close(&slab->connections[i]);
+    }
+    while (server->slabs) {
+        struct http_slab *slab = server->slabs;
+
+        server->slabs = slab->next;
+        free(slab);
+    }
+    http_pool_free(&server->pool);
+    free(server);
+}

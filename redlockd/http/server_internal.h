@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the files of the HTTP server share. */
+#ifndef REDLOCKD_HTTP_SERVER_INTERNAL_H
+#define REDLOCKD_HTTP_SERVER_INTERNAL_H
+
+#include "http/answer.h"
+#include "http/connection.h"
+#include "http/listener.h"
+#include "http/server.h"
+
+/*
+ * All listeners and connections. Connections are taken from slabs and go back to `free`; a slab is
+ * freed with the server. One that was closed stays in `closed` until the turn is over, since functions
+ * on the stack may still look at its state.
+ */
+struct http_server {
+    struct loop *loop;
+    struct http_handler handler;
+    struct http_pool pool;
+    struct http_listener listeners[HTTP_LISTENERS_MAX];
+    unsigned listener_count;
+    unsigned connections_max;
+    struct http_slab *slabs;
+    struct http_connection *free;
+    struct http_connection *closed;
+    struct http_connection *dirty; /* connections with something to do in the next turn */
+    struct http_deadlines head, idle, stall, linger;
+    struct http_counts counts;
+    int64_t now_ns;  /* the last reading of the clock: for deadlines */
+    int64_t date_ns; /* when `date` was written */
+    char date[HTTP_DATE_SIZE + 1];
+    bool is_draining;
+    bool is_stopped;
+};
+
+/* A connection to open, or NULL: no memory, or too many. */
+struct http_connection *http_server_take(struct http_server *server);
+/* It was not opened, or is CLOSED. */
+void http_server_give(struct http_server *server, struct http_connection *connection);
+
+/* Closes the connection that has been idle for longest; false if none is idle. */
+bool http_server_evict(struct http_server *server);
+
+#endif

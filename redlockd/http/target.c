@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "http/target.h"
+
+#include <stdint.h>
+#include <string.h>
+
+void http_target_split(struct rl_span target, struct rl_span *path, struct rl_span *query)
+{
+    const char *mark = target.length > 0 ? memchr(target.at, '?', target.length) : NULL;
+
+    *path = target;
+    *query = (struct rl_span){target.at + target.length, 0};
+    if (!mark)
+        return;
+    path->length = (size_t)(mark - target.at);
+    *query = (struct rl_span){mark + 1, target.length - path->length - 1};
+}
+
+bool http_path_below(struct rl_span path, const char *prefix, struct rl_span *rest)
+{
+    size_t length = strlen(prefix);
+
+    if (path.length < length || memcmp(path.at, prefix, length) != 0)
+        return false;
+    *rest = (struct rl_span){path.at + length, path.length - length};
+    return true;
+}
+
+/* Decodes %XX once. The length, or -1: broken, or more than size - 1 bytes. NUL-terminated. */
+static int decode(struct rl_span text, char *out, size_t size)
+{
+    size_t length = 0;
+
+    for (size_t i = 0; i < text.length; i++) {
+        char c = text.at[i];
+
+        if (c == '%') {
+            int high = i + 2 < text.length ? rl_hex_value(text.at[i + 1]) : -1;
+            int low = i + 2 < text.length ? rl_hex_value(text.at[i + 2]) : -1;
+
+            if (high < 0 || low < 0)
+                return -1;
+            c = (char)(high * 16 + low);
+            i += 2;
+        }
+        if (length + 1 >= size)
+            return -1;
+        out[length++] = c;
+    }
+    out[length] = '\0';
+    return (int)length;
+}
+
+/* ---- UTF-8 ----------------------------------------------------------------------------- */
+
+/* Bytes of the character that begins here, 0 if it is not well-formed: overlong, a surrogate, beyond
+ * U+10FFFF, or cut. *code is what it means. */
+static size_t utf8_length(const char *text, size_t size, uint32_t *code)
+{
+    unsigned char first = (unsigned char)text[0];
+    size_t length = first < 0x80   ? 1
+                    : first < 0xc2 ? 0
+                    : first < 0xe0 ? 2
+                    : first < 0xf0 ? 3
+                                   : 4;
+
+    if (length == 0 || first > 0xf4 || length > size)
+        return 0;
+    *code = length == 1 ? first : first & (0x7fu >> length);
+    for (size_t i = 1; i < length; i++) {
+        unsigned char next = (unsigned char)text[i];
+
+        if ((next & 0xc0) != 0x80)
+            return 0;
+        *code = *code << 6 | (next & 0x3f);
+    }
+    if ((length == 3 && *code < 0x800) || (length == 4 && *code < 0x10000) ||
+        (*code >= 0xd800 && *code <= 0xdfff) || *code > 0x10ffff)
+        return 0;
+    return length;
+}
+
+/* U+0080 to U+009F are controls as well: some terminals obey them. */
+static const char *check_characters(const char *name, size_t size, bool allow_utf8)
+{
+    size_t at = 0;
+
+    while (at < size) {
+        uint32_t code = 0;
+        size_t length = utf8_length(name + at, size - at, &code);
+
+        if (!allow_utf8 && ((unsigned char)name[at] & 0x80))
+            return "a name is ASCII unless the daemon is set to names = utf8";
+        if (length == 0)
+            return "a name must be well-formed UTF-8";
+        if (code < 0x20 || (code >= 0x7f && code < 0xa0))
+            return "a name has no control characters";
+        if (code == '\\' || code == '%')
+            return "a name has no backslash and, once decoded, no percent sign";
+        at += length;
+    }
+    return NULL;
+}
+
+/* ---- names ----------------------------------------------------------------------------- */
+
+static const char *check_segments(const char *name)
+{
+    if (name[0] == '\0')
+        return "a name is missing";
+    for (;;) {
+        size_t length = strcspn(name, "/");
+
+        if (length == 0)
+            return "a name has no slash at either end and no two in a row";
+        if ((length == 1 && name[0] == '.') ||
+            (length == 2 && name[0] == '.' && name[1] == '.'))
+            return "a name has no segment that is . or ..";
+        if (name[length] == '\0')
+            return NULL;
+        name += length + 1;
+    }
+}
+
+const char *http_name_decode(struct rl_span encoded, bool allow_utf8, char *out, size_t size)
+{
+    int length = decode(encoded, out, size);
+    const char *why;
+
+    if (length < 0)
+        return "a name is too long, or a % in it is not followed by two hexadecimal digits";
+    /* In this order: after the first there is no NUL inside, and strings can be used. */
+    why = check_characters(out, (size_t)length, allow_utf8);
+    return why ? why : check_segments(out);
+}
+
+/* ---- parameters ------------------------------------------------------------------------ */
+
+/* Takes the next parameter off the front; false at the end. */
+static bool next_parameter(struct rl_span *query, struct rl_span *name, struct rl_span *value)
+{
+    const char *end, *equals;
+    size_t length;
+
+    if (query->length == 0)
+        return false;
+    end = memchr(query->at, '&', query->length);
+    length = end ? (size_t)(end - query->at) : query->length;
+    equals = length > 0 ? memchr(query->at, '=', length) : NULL;
+    name->at = query->at;
+    name->length = equals ? (size_t)(equals - query->at) : length;
+    value->at = equals ? equals + 1 : query->at + length;
+    value->length = length - (size_t)(value->at - query->at);
+    rl_span_skip(query, end ? length + 1 : length);
+    return true;
+}
+
+static bool is_exactly(struct rl_span text, const char *word)
+{
+    return text.length == strlen(word) && memcmp(text.at, word, text.length) == 0;
+}
+
+static int decode_value(struct rl_span value, char *out, size_t size)
+{
+    int length;
+
+    if (rl_span_has(value, '+'))
+        return HTTP_QUERY_BAD;
+    length = decode(value, out, size);
+    if (length < 0)
+        return HTTP_QUERY_BAD;
+    for (int i = 0; i < length; i++)
+        if (rl_is_control(out[i]))
+            return HTTP_QUERY_BAD;
+    return length;
+}
+
+int http_query_get(struct rl_span query, const char *name, char *out, size_t size)
+{
+    struct rl_span key, value;
+    int found = HTTP_QUERY_ABSENT;
+
+    while (next_parameter(&query, &key, &value)) {
+        if (!is_exactly(key, name))
+            continue;
+        if (found != HTTP_QUERY_ABSENT)
+            return HTTP_QUERY_BAD;
+        found = decode_value(value, out, size);
+        if (found == HTTP_QUERY_BAD)
+            return found;
+    }
+    return found;
+}
+
+bool http_query_only(struct rl_span query, const char *const *names)
+{
+    struct rl_span key, value;
+
+    while (next_parameter(&query, &key, &value)) {
+        const char *const *name = names;
+
+        while (*name && !is_exactly(key, *name))
+            name++;
+        if (!*name)
+            return false;
+    }
+    return true;
+}

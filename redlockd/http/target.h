@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Targets: the path, the name of a lock inside it, and the parameters behind the question mark.
+ *
+ * A name is decoded exactly once, and then refused or taken as it is, never normalised. A proxy in
+ * front may rewrite a path: it removes ".." and doubled slashes, decodes %2F or %2e, encodes what it
+ * likes. A name which such rewriting could change into another name would be one lock to the client
+ * and another to the daemon, so those names do not exist:
+ *     empty; empty segments and a slash at either end; the segments "." and "..";
+ *     controls; a backslash (some proxies make a slash of it); a percent sign after decoding
+ *     (a second decoding would read on). ASCII only, unless the daemon is set to `names = utf8`:
+ *     then well-formed UTF-8, compared byte by byte, and no control of it either.
+ */
+#ifndef REDLOCKD_HTTP_TARGET_H
+#define REDLOCKD_HTTP_TARGET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "protocol/span.h"
+
+/* Splits a target at its first question mark. Without one the query is empty. */
+void http_target_split(struct rl_span target, struct rl_span *path, struct rl_span *query);
+
+/* True if `path` begins with `prefix`; *rest is what is behind it, untouched otherwise. */
+bool http_path_below(struct rl_span path, const char *prefix, struct rl_span *rest);
+
+/*
+ * Decodes a name into out, with a terminating NUL. Returns NULL, or why it is refused as a sentence
+ * that says what to do; out then has no meaning. The size of out bounds the name.
+ */
+const char *http_name_decode(struct rl_span encoded, bool allow_utf8, char *out, size_t size);
+
+/* Results of http_query_get() besides the length of a value. */
+#define HTTP_QUERY_ABSENT (-1)
+#define HTTP_QUERY_BAD (-2) /* twice, too long, a broken %XX, a control, or a plus sign */
+
+/*
+ * The decoded value of a parameter, NUL-terminated in out: its length, or one of the above. A parameter
+ * without "=" has an empty value. A plus sign means a blank to one half of the world and itself to the
+ * other half, and is refused: %20 and %2B are clear.
+ */
+int http_query_get(struct rl_span query, const char *name, char *out, size_t size);
+
+/* True if every parameter is one of `names`, a list ended by NULL: a misspelt one must not be ignored. */
+bool http_query_only(struct rl_span query, const char *const *names);
+
+#endif

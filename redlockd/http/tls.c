@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "http/tls.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "io/exposed.h"
+
+struct http_tls_context {
+    SSL_CTX *ctx;
+};
+
+/* Without this, OpenSSL asks for the passphrase of a key on the terminal. */
+static int no_passphrase(char *buffer, int size, int writing, void *data)
+{
+    (void)buffer, (void)size, (void)writing, (void)data;
+    return -1;
+}
+
+/* A file that others can write may hold their key, or the authority that vouches for them. */
+static int check_file(const char *what, const char *file, char *why, size_t why_size)
+{
+    struct stat info;
+
+    if (stat(file, &info) != 0) {
+        snprintf(why, why_size, "cannot read the TLS %s file %s: %s", what, file,
+                 strerror(errno));
+        return -1;
+    }
+    if (rl_file_is_exposed(&info)) {
+        snprintf(why, why_size,
+                 "others can write to the TLS %s file %s: give it to this user or to root, and "
+                 "chmod go-w",
+                 what, file);
+        return -1;
+    }
+    return 0;
+}
+
+static int load_key(SSL_CTX *ctx, const char *cert_file, const char *key_file, char *why,
+                    size_t why_size)
+{
+    if (check_file("certificate", cert_file, why, why_size) < 0 ||
+        check_file("key", key_file, why, why_size) < 0)
+        return -1;
+    if (SSL_CTX_use_certificate_chain_file(ctx, cert_file) != 1) {
+        snprintf(why, why_size, "there is no usable PEM in the TLS certificate file %s",
+                 cert_file);
+        return -1;
+    }
+    if (SSL_CTX_use_PrivateKey_file(ctx, key_file, SSL_FILETYPE_PEM) != 1 ||
+        SSL_CTX_check_private_key(ctx) != 1) {
+        snprintf(why, why_size,
+                 "the TLS key file %s has no key without a passphrase that belongs to the "
+                 "certificate in %s",
+                 key_file, cert_file);
+        return -1;
+    }
+    return 0;
+}
+
+static int load_client_ca(SSL_CTX *ctx, const char *file, char *why, size_t why_size)
+{
+    STACK_OF(X509_NAME) * names;
+
+    if (!file)
+        return 0;
+    if (check_file("client CA", file, why, why_size) < 0)
+        return -1;
+    names = SSL_load_client_CA_file(file);
+    if (!names || SSL_CTX_load_verify_file(ctx, file) != 1) {
+        sk_X509_NAME_pop_free(names, X509_NAME_free);
+        snprintf(why, why_size, "there is no usable PEM in the TLS client CA file %s", file);
+        return -1;
+    }
+    SSL_CTX_set_client_CA_list(ctx, names); /* owns them now */
+    SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+    return 0;
+}
+
+/* NULL with a sentence. */
+static SSL_CTX *load(const char *cert_file, const char *key_file, const char *client_ca_file,
+                     char *why, size_t why_size)
+{
+    SSL_CTX *ctx = SSL_CTX_new(TLS_server_method());
+
+    if (!ctx) {
+        snprintf(why, why_size, "out of memory");
+        return NULL;
+    }
+    SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION);
+    SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
+                                 SSL_OP_CIPHER_SERVER_PREFERENCE);
+    /* A ticket would carry a client's certificate past a reload that took its right away. */
+    SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_options(ctx, SSL_OP_NO_TICKET);
+    SSL_CTX_set_num_tickets(ctx, 0);
+    /* A record may leave in parts and from a buffer that moved; idle connections keep none. */
+    SSL_CTX_set_mode(ctx, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+                              SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_set_default_passwd_cb(ctx, no_passphrase);
+    if (load_key(ctx, cert_file, key_file ? key_file : cert_file, why, why_size) < 0 ||
+        load_client_ca(ctx, client_ca_file, why, why_size) < 0) {
+        SSL_CTX_free(ctx);
+        ctx = NULL;
+    }
+    ERR_clear_error();
+    return ctx;
+}
+
+int http_tls_context_new(const char *cert_file, const char *key_file,
+                         const char *client_ca_file, char *why, size_t why_size,
+                         struct http_tls_context **out)
+{
+    struct http_tls_context *context = malloc(sizeof *context);
+
+    if (!context) {
+        snprintf(why, why_size, "out of memory");
+        return -1;
+    }
+    context->ctx = load(cert_file, key_file, client_ca_file, why, why_size);
+    if (!context->ctx) {
+        free(context);
+        return -1;
+    }
+    *out = context;
+    return 0;
+}
+
+int http_tls_context_reload(struct http_tls_context *context, const char *cert_file,
+                            const char *key_file, const char *client_ca_file, char *why,
+                            size_t why_size)
+{
+    SSL_CTX *ctx = load(cert_file, key_file, client_ca_file, why, why_size);
+
+    if (!ctx)
+        return -1;
+    SSL_CTX_free(context->ctx); /* connections hold it for as long as they need it */
+    context->ctx = ctx;
+    return 0;
+}
+
+void http_tls_context_free(struct http_tls_context *context)
+{
+    if (context) {
+        SSL_CTX_free(context->ctx);
+        free(context);
+    }
+}
+
+struct ssl_st *http_tls_new(struct http_tls_context *context, int fd)
+{
+    SSL *ssl = SSL_new(context->ctx);
+
+    if (!ssl || SSL_set_fd(ssl, fd) != 1) {
+        SSL_free(ssl);
+        ERR_clear_error();
+        return NULL;
+    }
+    SSL_set_accept_state(ssl);
+    return ssl;
+}
+
+void http_tls_free(struct ssl_st *ssl)
+{
+    SSL_free(ssl);
+}
+
+/* Leaves the thread's error queue empty, for its next user. */
+static ssize_t judge(SSL *ssl, int result)
+{
+    int error = SSL_get_error(ssl, result);
+
+    ERR_clear_error();
+    if (error == SSL_ERROR_WANT_READ)
+        return HTTP_TLS_WANTS_READ;
+    return error == SSL_ERROR_WANT_WRITE ? HTTP_TLS_WANTS_WRITE : HTTP_TLS_ENDED;
+}
+
+ssize_t http_tls_read(struct ssl_st *ssl, void *bytes, size_t size)
+{
+    int result;
+
+    ERR_clear_error();
+    result = SSL_read(ssl, bytes, size > INT_MAX ? INT_MAX : (int)size);
+    return result > 0 ? result : judge(ssl, result);
+}
+
+ssize_t http_tls_write(struct ssl_st *ssl, const void *bytes, size_t size)
+{
+    int result;
+
+    ERR_clear_error();
+    result = SSL_write(ssl, bytes, size > INT_MAX ? INT_MAX : (int)size);
+    return result > 0 ? result : judge(ssl, result);
+}
+
+void http_tls_close(struct ssl_st *ssl)
+{
+    if (SSL_is_init_finished(ssl))
+        SSL_shutdown(ssl);
+    ERR_clear_error();
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The server's side of TLS. The library has the client's side only, without sockets; here OpenSSL reads and
+ * writes the socket itself, which saves a copy and a buffer per connection.
+ *
+ * At least TLS 1.2, no renegotiation, no compression, no early data. With a client CA every client
+ * must show a certificate that it signed; names in it are for the access rules.
+ */
+#ifndef REDLOCKD_HTTP_TLS_H
+#define REDLOCKD_HTTP_TLS_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+struct http_tls_context;
+struct ssl_st;
+
+/* key_file: NULL for a key inside cert_file. client_ca_file: NULL for clients without a certificate.
+ * 0 and *out, the caller's; or -1, a sentence in why, and *out untouched. */
+int http_tls_context_new(const char *cert_file, const char *key_file,
+                         const char *client_ca_file, char *why, size_t why_size,
+                         struct http_tls_context **out);
+/* Reads files again; connections from now on use them. -1 and a sentence: all is as it was. */
+int http_tls_context_reload(struct http_tls_context *context, const char *cert_file,
+                            const char *key_file, const char *client_ca_file, char *why,
+                            size_t why_size);
+/* NULL is fine. Connections stay usable. */
+void http_tls_context_free(struct http_tls_context *context);
+
+/* For an accepted socket; NULL when out of memory. Freed by http_tls_free(), the socket by its owner. */
+struct ssl_st *http_tls_new(struct http_tls_context *context, int fd);
+void http_tls_free(struct ssl_st *ssl);
+
+/* Results besides a number of bytes. */
+#define HTTP_TLS_WANTS_READ 0
+#define HTTP_TLS_ENDED (-1) /* close_notify, or the connection broke, or it is no TLS */
+#define HTTP_TLS_WANTS_WRITE (-2)
+
+/* Both make the handshake first, as far as they come. */
+ssize_t http_tls_read(struct ssl_st *ssl, void *bytes, size_t size);
+ssize_t http_tls_write(struct ssl_st *ssl, const void *bytes, size_t size);
+
+/* Says goodbye if that takes no waiting. */
+void http_tls_close(struct ssl_st *ssl);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The life of the process: from settings to listeners, until TERM, and the time in which requests finish.
+ *
+ *     life_open()  sockets, TLS, loop     life_run()  READY, turns, HUP: TLS files again
+ *     TERM         STOPPING, no new connections, idle ones closed, the others after their answer;
+ *                  ends when none is left, or after `drain`. A second TERM ends at once.
+ */
+#ifndef REDLOCKD_LIFE_H
+#define REDLOCKD_LIFE_H
+
+#include "http/server.h"
+#include "http/tls.h"
+#include "life/routes.h"
+#include "settings/settings.h"
+#include "system/loop.h"
+#include "system/notify.h"
+#include "system/signals.h"
+
+struct life {
+    const struct settings *settings;
+    struct loop loop;
+    struct signals signals;
+    struct notify notify;
+    struct routes routes;
+    struct http_tls_context *tls; /* NULL: no certificate is set */
+    struct http_server *server;
+    int64_t end_ns; /* when draining ends; RL_NEVER_NS: not draining */
+};
+
+/* What --check looks at: TLS files can be used, addresses are allowed. 0, or -1 with a sentence. */
+int life_check(const struct settings *settings, char *why, size_t why_size);
+
+/* 0, or -1 with a sentence in why and nothing left open. */
+int life_open(struct life *life, const struct settings *settings, char *why, size_t why_size);
+void life_run(struct life *life);
+void life_close(struct life *life);
+
+#endif

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "system/loop.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/clock.h"
+
+#define NO_SLOT UINT32_MAX
+#define SLOTS_FIRST 64
+/* Above every tag that the reactor uses itself. */
+#define UNARMED_WAIT_MS 10
+#define TAG_FIRST 0x1000u
+#define PASSES_MAX 4
+
+int loop_init(struct loop *loop)
+{
+    memset(loop, 0, sizeof *loop);
+    loop->free_slot = loop->freed_slot = NO_SLOT;
+    return rl_reactor_init(&loop->reactor);
+}
+
+void loop_free(struct loop *loop)
+{
+    rl_reactor_free(&loop->reactor);
+    free(loop->slots);
+    loop->slots = NULL;
+}
+
+/* ---- sources --------------------------------------------------------------------------- */
+
+static bool grow(struct loop *loop)
+{
+    uint32_t count = loop->slot_count ? 2 * loop->slot_count : SLOTS_FIRST;
+    struct loop_slot *slots = realloc(loop->slots, count * sizeof *slots);
+
+    if (!slots)
+        return false;
+    for (uint32_t i = loop->slot_count; i < count; i++)
+        slots[i] = (struct loop_slot){NULL, i + 1 < count ? i + 1 : loop->free_slot};
+    loop->free_slot = loop->slot_count;
+    loop->slots = slots;
+    loop->slot_count = count;
+    return true;
+}
+
+int loop_add(struct loop *loop, struct loop_source *source, int fd, uint32_t events)
+{
+    uint32_t slot;
+
+    if (loop->free_slot == NO_SLOT && !grow(loop)) {
+        errno = ENOMEM;
+        return -1;
+    }
+    slot = loop->free_slot;
+    if (rl_reactor_add(&loop->reactor, fd, events, TAG_FIRST + slot) != 0)
+        return -1;
+    loop->free_slot = loop->slots[slot].next_free;
+    loop->slots[slot].source = source;
+    source->fd = fd;
+    source->slot = slot;
+    return 0;
+}
+
+int loop_change(struct loop *loop, struct loop_source *source, uint32_t events)
+{
+    return rl_reactor_change(&loop->reactor, source->fd, events, TAG_FIRST + source->slot);
+}
+
+void loop_remove(struct loop *loop, struct loop_source *source)
+{
+    struct loop_slot *slot = &loop->slots[source->slot];
+
+    assert(slot->source == source);
+    rl_reactor_remove(&loop->reactor, source->fd);
+    slot->source = NULL;
+    slot->next_free = loop->freed_slot;
+    loop->freed_slot = source->slot;
+}
+
+/* ---- turns ----------------------------------------------------------------------------- */
+
+void loop_add_part(struct loop *loop, void *context,
+                   int64_t (*turn)(void *context, int64_t now_ns))
+{
+    assert(loop->part_count < LOOP_PARTS_MAX);
+    loop->parts[loop->part_count++] = (struct loop_part){context, turn};
+}
+
+static void dispatch(struct loop *loop, const struct epoll_event *event)
+{
+    uint32_t tag = event->data.u32;
+    struct loop_source *source;
+
+    if (tag == RL_REACTOR_TIMER)
+        loop->reactor.armed_ns = RL_NEVER_NS;
+    if (tag < TAG_FIRST)
+        return;
+    source = loop->slots[tag - TAG_FIRST].source;
+    if (source)
+        source->ready(source, event->events);
+}
+
+/* What was freed in this turn can be used from the next on. */
+static void release_slots(struct loop *loop)
+{
+    while (loop->freed_slot != NO_SLOT) {
+        uint32_t slot = loop->freed_slot;
+
+        loop->freed_slot = loop->slots[slot].next_free;
+        loop->slots[slot].next_free = loop->free_slot;
+        loop->free_slot = slot;
+    }
+}
+
+void loop_again(struct loop *loop)
+{
+    loop->again = true;
+}
+
+/* Each once. The earliest time that a part asks for. */
+static int64_t run_each_part(struct loop *loop)
+{
+    int64_t next_ns = RL_NEVER_NS;
+
+    for (unsigned i = 0; i < loop->part_count; i++) {
+        int64_t wanted_ns = loop->parts[i].turn(loop->parts[i].context, rl_now_ns());
+
+        if (wanted_ns < next_ns)
+            next_ns = wanted_ns;
+    }
+    return next_ns;
+}
+
+/* 0: parts still have work for each other, and others should have a turn meanwhile. */
+static int64_t run_parts(struct loop *loop)
+{
+    for (int pass = 0; pass < PASSES_MAX; pass++) {
+        int64_t next_ns;
+
+        loop->again = false;
+        next_ns = run_each_part(loop);
+        if (!loop->again)
+            return next_ns;
+    }
+    return 0;
+}
+
+void loop_turn(struct loop *loop, int timeout_ms)
+{
+    struct epoll_event events[RL_REACTOR_EVENTS_MAX];
+    /* Parts first: what they were given since the last turn may be due. */
+    int64_t next_ns = run_parts(loop);
+    int count;
+
+    if (loop->stopped)
+        return;
+    if (next_ns <= 0) {
+        timeout_ms = 0;
+    } else if (next_ns != RL_NEVER_NS) {
+        rl_reactor_arm(&loop->reactor, next_ns);
+        /* Nothing would end the wait for a deadline: look at the clock instead. */
+        if (loop->reactor.unarmed && (timeout_ms < 0 || timeout_ms > UNARMED_WAIT_MS))
+            timeout_ms = UNARMED_WAIT_MS;
+    }
+    count = rl_reactor_wait(&loop->reactor, events, timeout_ms);
+    for (int i = 0; i < count; i++)
+        dispatch(loop, &events[i]);
+    release_slots(loop);
+}
+
+void loop_run(struct loop *loop)
+{
+    while (!loop->stopped)
+        loop_turn(loop, -1);
+}
+
+void loop_stop(struct loop *loop)
+{
+    loop->stopped = true;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The one event loop of the daemon, on the library's reactor and clock.
+ *
+ * A *source* is a descriptor and what is called when epoll reports it. A *part* is a piece of the daemon
+ * that has deadlines or work left over from a turn: the HTTP server, the library's client, the
+ * watchdog. A turn waits for events, calls their sources, and then every part once; the loop
+ * waits no longer than the earliest time that a part asks for.
+ *
+ * A source that is removed during a turn gets no event of that turn any more, and its number is not
+ * given to another before the turn is over: events of a batch cannot reach the wrong one.
+ */
+#ifndef REDLOCKD_SYSTEM_LOOP_H
+#define REDLOCKD_SYSTEM_LOOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "io/reactor.h"
+
+#define LOOP_PARTS_MAX 8
+
+/* Lives inside of what it serves. Its owner sets `ready`; the rest is the loop's. */
+struct loop_source {
+    void (*ready)(struct loop_source *source, uint32_t events);
+    int fd;
+    uint32_t slot; /* index in loop->slots */
+};
+
+/* `turn` does what is due at now_ns and returns when it wants to be called next: RL_NEVER_NS for
+ * "after an event", 0 for "at once, after a look at what else is ready". */
+struct loop_part {
+    void *context;
+    int64_t (*turn)(void *context, int64_t now_ns);
+};
+
+struct loop_slot {
+    struct loop_source *source; /* NULL: free, or freed in this turn */
+    uint32_t next_free;
+};
+
+struct loop {
+    struct rl_reactor reactor;
+    struct loop_slot *slots;
+    uint32_t slot_count;
+    uint32_t free_slot;  /* UINT32_MAX: none */
+    uint32_t freed_slot; /* freed in this turn, free after it */
+    struct loop_part parts[LOOP_PARTS_MAX];
+    unsigned part_count;
+    bool again; /* loop_again() was called */
+    bool stopped;
+};
+
+/* -1 with errno, also below. */
+int loop_init(struct loop *loop);
+void loop_free(struct loop *loop);
+
+/* events as for epoll; `source` must stay where it is until it is removed. */
+int loop_add(struct loop *loop, struct loop_source *source, int fd, uint32_t events);
+int loop_change(struct loop *loop, struct loop_source *source, uint32_t events);
+/* Before its descriptor is closed. */
+void loop_remove(struct loop *loop, struct loop_source *source);
+
+void loop_add_part(struct loop *loop, void *context,
+                   int64_t (*turn)(void *context, int64_t now_ns));
+
+/* A part was given work by another: it is called once more before the loop waits. */
+void loop_again(struct loop *loop);
+
+/* Turns until loop_stop(). */
+void loop_run(struct loop *loop);
+/* One turn, which waits for at most timeout_ms (-1: for the next event). For tests. */
+void loop_turn(struct loop *loop, int timeout_ms);
+void loop_stop(struct loop *loop);
+
+#endif

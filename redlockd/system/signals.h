@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Signals as events of the loop: TERM and INT ask the daemon to end, HUP to read its files again. */
+#ifndef REDLOCKD_SYSTEM_SIGNALS_H
+#define REDLOCKD_SYSTEM_SIGNALS_H
+
+#include "system/loop.h"
+
+struct signals {
+    struct loop_source source;
+    struct loop *loop; /* NULL: not open */
+    void *context;
+    void (*on_end)(void *context);
+    void (*on_reload)(void *context);
+};
+
+/* The fields below `loop` are set by the caller. Also ignores PIPE. 0, or -1 with errno. */
+int signals_open(struct signals *signals, struct loop *loop);
+/* Also of one that is not open. */
+void signals_close(struct signals *signals);
+
+#endif

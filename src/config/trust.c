@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "config/trust.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "config/quote.h"
+#include "drive/detail.h"
+#include "io/exposed.h"
+
+int rl_trust_check(const char *what, const char *path, int fd)
+{
+    struct stat info;
+    char shown[RL_QUOTE_PATH_MAX];
+
+    if (fstat(fd, &info) != 0 || !rl_file_is_exposed(&info))
+        return REDLOCK_OK;
+    rl_quote_path(shown, path);
+    if (info.st_uid != 0 && info.st_uid != geteuid())
+        return rl_detail(REDLOCK_INVAL,
+                         "%s %s belongs to another user, who can change it; chown it to "
+                         "root or to yourself",
+                         what, shown);
+    return rl_detail(REDLOCK_INVAL, "others can write to %s %s; forbid it with: chmod go-w %s",
+                     what, shown, shown);
+}
+
+void rl_trust_warn(const struct rl_config *c, const char *secret, const char *path, int fd)
+{
+    struct stat info;
+    char shown[RL_QUOTE_PATH_MAX], text[2 * RL_QUOTE_PATH_MAX];
+
+    if (!c->warn || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))
+        return;
+    bool of_root = info.st_uid == 0;
+    if (!(info.st_mode & (of_root ? S_IROTH : S_IRGRP | S_IROTH)))
+        return;
+    rl_quote_path(shown, path);
+    snprintf(text, sizeof text, "others can read %s; forbid it with: chmod %s-rwx %s", secret,
+             of_root ? "o" : "go", shown);
+    c->warn(shown, text, c->warn_data);
+}

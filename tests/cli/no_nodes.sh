@@ -1,0 +1,42 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# No nodes are configured: there is no default, and every subcommand says so at once.
+. "$(dirname "$0")/lib.bash" "$@"
+unset REDLOCK_CONFIG REDLOCK_NODES REDLOCK_DEV XDG_CONFIG_HOME
+[ ! -e /etc/redlock.conf ] || skip 'this machine has a configuration of its own'
+said='no nodes: set REDLOCK_NODES, --nodes, or nodes in redlock.conf \(looked in .*/etc/redlock.conf\); to try things: redlock dev$'
+
+# As cron starts a job: hardly any environment.
+cron=(env -i HOME="$tmp" LOGNAME=user SHELL=/bin/sh PATH=/usr/bin:/bin timeout 20)
+
+# none WORD...: this command line ends with 78, whatever it would have waited for.
+none() {
+    try "${cron[@]}" "$redlock" "$@"
+    expect "78 without nodes: redlock $*" 78 "^redlock $1: $said"
+}
+none run -n name -- touch "$tmp/ran"
+none run name -- touch "$tmp/ran"
+none lock name
+none lock -w forever name
+none extend name value
+none unlock name value
+none status
+none status name
+none top
+none nodes
+none nodes --where name
+none doctor
+none init --yes
+none bench
+is 'nothing was run' "$(ls "$tmp/ran" 2>&1 | grep -c 'No such')" 1
+try "${cron[@]}" "$redlock" lock --json name
+is '   with --json it is one object' "$status:$(grep -c '"ok":false,"command":"lock","error":"CONFIG","message":"no nodes: .*"exit_status":78' <<<"$out")" 78:1
+mkdir -p "$tmp/.config/redlock"
+echo 'prefix = a:' >"$tmp/.config/redlock/redlock.conf"
+try "${cron[@]}" "$redlock" lock name
+expect 'a file without nodes is named' 78 "nodes in redlock.conf \\(looked in $tmp/.config/redlock/redlock.conf\\)"
+rm -r "$tmp/.config"
+try env -i PATH=/usr/bin:/bin "$redlock" lock name
+expect 'without HOME there is the file of the system only' 78 '\(looked in /etc/redlock.conf\)'
+
+done_testing

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Nodes that answer, but later than the node timeout allows: errors, reports and the audit say so, and
+ * what to do. A node that does not answer at all is not called late.
+ */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+#include "proxy.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { NODES = 3, ALLOWED_MS = 100, DELAY_MS = 400, TTL_MS = 10000, PATIENCE_MS = 20000 };
+
+#define SAID "answers after "
+#define LIMIT " ms, 100 ms are allowed"
+
+struct late {
+    struct cluster cluster;
+    struct proxy proxy[NODES];
+    redlock_options options;
+};
+
+static void start(struct late *l)
+{
+    cluster_start(&l->cluster, NODES);
+    proxies_start(l->proxy, &l->cluster, NODES);
+    for (int i = 0; i < NODES; i++)
+        l->proxy[i].switches->down_delay_ms = DELAY_MS;
+    l->options = client_options(&l->cluster);
+    l->options.node_timeout_ms = ALLOWED_MS;
+}
+
+/* Tries until the detail calls nodes late, or not: that is known once an answer has come. */
+static void try_until(redlock *r, bool wanted, redlock_report *report)
+{
+    int64_t end_ms = now_ms() + PATIENCE_MS;
+    redlock_request q = {.size = sizeof q, .report = report};
+    do {
+        redlock_lock *lock = NULL;
+        CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", TTL_MS, &q, &lock));
+        if ((strstr(redlock_detail(), SAID) != NULL) == wanted)
+            return;
+    } while (now_ms() < end_ms);
+    FAIL("expected %s\"%s\" in \"%s\"", wanted ? "" : "no ", SAID, redlock_detail());
+}
+
+CASE(acquire_tells_it, "An acquire that late nodes prevent names their delay and the limit.")
+{
+    struct late l;
+    redlock_report report = {.size = sizeof report};
+    start(&l);
+    redlock *r = client_open_with(&l.options);
+    try_until(r, true, &report);
+    CHECK_HAS(LIMIT, redlock_detail());
+    CHECK_HAS("raise node_timeout_ms (--node-timeout)", redlock_detail());
+    bool known = false;
+    for (uint32_t i = 0; i < report.node_count; i++) {
+        CHECK_INT(REDLOCK_VOTE_TIMEDOUT, report.node[i].vote);
+        if (report.node[i].rtt_us < 0)
+            continue;
+        known = true;
+        CHECK(report.node[i].rtt_us > ALLOWED_MS * 1000);
+        CHECK_HAS(SAID, report.node[i].text);
+    }
+    CHECK(known);
+    redlock_close(r);
+}
+
+CASE(it_is_forgotten, "A node that answers in time again, or breaks off, is not called late.")
+{
+    struct late l;
+    redlock_report report = {.size = sizeof report};
+    redlock_node_info info = {.size = sizeof info};
+    start(&l);
+    redlock *r = client_open_with(&l.options);
+    try_until(r, true, &report);
+    for (int i = 0; i < NODES; i++)
+        l.proxy[i].switches->down_delay_ms = 0;
+    int64_t end_ms = now_ms() + PATIENCE_MS;
+    for (size_t i = 0; i < NODES; i++) {
+        do {
+            client_warm(r);
+            CHECK_OK(redlock_node(r, i, &info));
+        } while (strstr(info.text, SAID) && now_ms() < end_ms);
+        CHECK_LACKS(SAID, info.text);
+    }
+    cluster_each(&l.cluster, 0, NODES, server_freeze);
+    try_until(r, false, &report);
+    CHECK_HAS("timed out", redlock_detail());
+    cluster_each(&l.cluster, 0, NODES, server_thaw);
+    redlock_close(r);
+}
+
+static int unreachable, late, starting;
+
+static void note(const redlock_check *check, void *data)
+{
+    (void)data;
+    if (strcmp(check->name, "reachable") != 0 || check->verdict != REDLOCK_CHECK_FAIL)
+        return;
+    unreachable++;
+    late += strstr(check->text, SAID) && strstr(check->text, LIMIT) &&
+            strstr(check->remedy, "raise --node-timeout");
+    starting += strstr(check->remedy, "start the server") != NULL;
+}
+
+CASE(audit_tells_it, "The audit calls a late node late and does not ask to start it.")
+{
+    struct late l;
+    start(&l);
+    /* A busy machine may delay one answer beyond the audit: then it is asked once more. */
+    int64_t end_ms = now_ms() + PATIENCE_MS;
+    do {
+        unreachable = late = starting = 0;
+        redlock *r = client_open_with(&l.options);
+        CHECK_OK(redlock_audit(r, TTL_MS, note, NULL));
+        redlock_close(r);
+        CHECK_INT(NODES, unreachable);
+    } while (late < NODES && now_ms() < end_ms);
+    CHECK_INT(NODES, late);
+    CHECK_INT(0, starting);
+}

@@ -1,0 +1,44 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Each room of redlockd/ includes itself, rooms below it, and of the library and the command only what
+# this table names; only one file writes to standard error.
+#
+# usage: layers.sh TREE
+set -eu
+cd "$1/redlockd"
+
+# The reactor, clock, TLS files and words of the library; the JSON writer of the command.
+library='core/time.h|io/(reactor|clock|exposed).h|protocol/span.h|redlock.h'
+
+# allowed ROOM: the headers that its files may include, as an extended regular expression.
+allowed() {
+    case $1 in
+    system) echo "system/.*|$library" ;;
+    settings) echo "settings/.*|$library" ;;
+    http) echo "(http|system)/.*|ui/json.h|$library" ;;
+    life) echo "(life|http|settings|system)/.*|ui/json.h|$library" ;;
+    esac
+}
+
+failed=0
+for room in */; do
+    room=${room%/}
+    pattern=$(allowed "$room")
+    if [ -z "$pattern" ]; then
+        echo "not ok - room $room is not in the table of tests/service/layers.sh"
+        failed=1
+        continue
+    fi
+    for file in "$room"/*.[ch]; do
+        sed -n 's/^#include "\([^"]*\)".*/\1/p' "$file" | grep -vE "^($pattern)\$" |
+            sed "s|^|not ok - redlockd/$file includes |" | grep . && failed=1
+    done
+done
+for file in $(grep -rlE --include='*.c' '\bstderr\b|STDERR_FILENO|perror\(' .); do
+    if [ "$file" != ./system/log.c ]; then
+        echo "not ok - redlockd/$file writes to standard error"
+        failed=1
+    fi
+done
+[ $failed = 0 ] && echo "ok - every room of redlockd includes only rooms below it"
+exit $failed

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
+# Sourced by the tests of redlockd, which take the paths of redlockd and of the script that makes
+# certificates. Starts the program, waits until it listens, and ends it.
+. "$(dirname "${BASH_SOURCE[0]}")/../cli/lib.bash" "$@"
+redlockd=$redlock
+certs=${2:?usage: $0 REDLOCKD CERTS-SCRIPT}
+unset NOTIFY_SOCKET LISTEN_FDS LISTEN_PID WATCHDOG_USEC WATCHDOG_PID
+socket=$tmp/socket
+
+# start OPTION...: on a unix socket and a free loopback port; sets pid, tcp and tls (ports).
+start() {
+    : >"$tmp/log"
+    "$redlockd" "$@" --listen "unix:$socket" --listen 127.0.0.1:0 2>"$tmp/log" &
+    pid=$!
+    eventually listens
+    tcp=$(sed -n 's/.*listening on 127.0.0.1:\([0-9]*\)$/\1/p' "$tmp/log")
+    tls=$(sed -n 's/.*listening on tls:127.0.0.1:\([0-9]*\)$/\1/p' "$tmp/log")
+}
+
+# The plain port is the last that is opened.
+listens() {
+    grep -qs 'listening on 127.0.0.1' "$tmp/log" || gone "$pid"
+}
+
+# stop: TERM; $status is what it ended with.
+stop() {
+    kill -TERM "$pid"
+    status=0
+    wait "$pid" || status=$?
+}

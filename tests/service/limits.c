@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What one client, or many, can cost the server: time, memory, connections. */
+#include "check.h"
+#include "rig.h"
+
+#include "core/time.h"
+
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* ---- counted allocations ------------------------------------------------------------------ */
+
+static size_t allocations;
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *memory, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *memory, size_t size);
+
+void *__wrap_malloc(size_t size)
+{
+    allocations++;
+    return __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    allocations++;
+    return __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *memory, size_t size)
+{
+    allocations++;
+    return __real_realloc(memory, size);
+}
+
+/* ---- time --------------------------------------------------------------------------------- */
+
+CASE(slow_head, "A head that trickles in is refused with 408 when its time is over.")
+{
+    struct http_options options = {.head_timeout_ns = 80 * RL_NS_PER_MS};
+    struct rig rig;
+    int fd;
+
+    rig_open(&rig, &options);
+    fd = rig_connect(&rig);
+    rig_send(&rig, fd, "GET /now HTTP/1.1\r\n");
+    /* Bytes that come in the meantime buy no time: the deadline is that of the first. */
+    for (int i = 0; i < 8; i++) {
+        loop_turn(&rig.loop, 5);
+        rig_send(&rig, fd, "X: 1\r\n");
+    }
+    CHECK_HAS("\"code\":\"TIMEOUT\"", rig_read_until(&rig, fd, "in time"));
+    rig_read_end(&rig, fd);
+    CHECK_INT(1, rig_counts(&rig).timed_out);
+    close(fd);
+    rig_close(&rig);
+}
+
+CASE(idle, "An idle connection is closed, one that waits for its answer is not.")
+{
+    struct http_options options = {.idle_timeout_ns = 30 * RL_NS_PER_MS,
+                                   .head_timeout_ns = 30 * RL_NS_PER_MS};
+    struct rig rig;
+    int idle_fd, waiting_fd;
+
+    rig_open(&rig, &options);
+    idle_fd = rig_connect(&rig);
+    waiting_fd = rig_connect(&rig);
+    rig_send(&rig, waiting_fd, rig_get("/wait"));
+    rig_read_end(&rig, idle_fd);
+    for (int i = 0; i < 10; i++)
+        loop_turn(&rig.loop, 10);
+    CHECK_INT(1, rig_counts(&rig).suspended);
+    rig_answer(&rig, "waited");
+    CHECK_HAS("waited", rig_read(&rig, waiting_fd, NULL));
+    rig_read_end(&rig, waiting_fd);
+    close(idle_fd);
+    close(waiting_fd);
+    rig_close(&rig);
+}
+
+CASE(stalled, "A client that does not take its answer is given up.")
+{
+    struct http_options options = {.stall_timeout_ns = 50 * RL_NS_PER_MS};
+    struct rig rig;
+    int fd;
+
+    rig_open(&rig, &options);
+    fd = rig_connect(&rig);
+    for (int i = 0; i < 5; i++)
+        rig_send(&rig, fd, rig_get("/big"));
+    CHECK_INT(1, rig_counts(&rig).connections);
+    for (int i = 0; i < 1000 && rig_counts(&rig).connections > 0; i++)
+        loop_turn(&rig.loop, 10);
+    CHECK_INT(0, rig_counts(&rig).connections);
+    close(fd);
+    rig_close(&rig);
+}
+
+/* ---- memory ------------------------------------------------------------------------------- */
+
+CASE(back_pressure, "Requests of a client that does not read are not begun.")
+{
+    struct rig rig;
+    char text[64 * 64] = "";
+    size_t begun, got = 0;
+    int fd;
+
+    rig_open(&rig, NULL);
+    fd = rig_connect(&rig);
+    for (int i = 0; i < 64; i++)
+        strcat(text, rig_get("/big"));
+    CHECK_INT(strlen(text), send(fd, text, strlen(text), 0));
+    rig_settle(&rig);
+    begun = rig.begun;
+    /* As many as the socket takes, and one more that waits. */
+    CHECK_BETWEEN(1, 8, begun);
+    while (got < 64 * (size_t)RIG_BIG) {
+        char bytes[65536];
+        ssize_t n = recv(fd, bytes, sizeof bytes, 0);
+
+        if (n > 0)
+            got += (size_t)n;
+        else
+            loop_turn(&rig.loop, 10);
+    }
+    rig_settle(&rig);
+    CHECK_INT(64, rig.begun);
+    close(fd);
+    rig_close(&rig);
+}
+
+CASE(no_allocation, "Requests on connections that exist allocate nothing.")
+{
+    struct rig rig;
+    int fds[4];
+
+    rig_open(&rig, NULL);
+    for (int i = 0; i < 4; i++)
+        fds[i] = rig_connect(&rig);
+    for (int round = 0; round < 20; round++) {
+        if (round == 5)
+            allocations = 0;
+        for (int i = 0; i < 4; i++) {
+            rig_send(&rig, fds[i], rig_get(i % 2 ? "/now" : "/wait"));
+            /* In two pieces, as many clients send them. */
+            rig_send(&rig, fds[i],
+                     "PUT /echo HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
+                     "Content-Length: 2\r\n\r\n");
+            rig_send(&rig, fds[i], "{}");
+        }
+        while (rig.waiting_count > 0) {
+            rig_answer(&rig, "waited");
+            rig_settle(&rig);
+        }
+        for (int i = 0; i < 4; i++)
+            CHECK_HAS("{}", rig_read(&rig, fds[i], NULL));
+    }
+    CHECK_INT(0, allocations);
+    for (int i = 0; i < 4; i++)
+        close(fds[i]);
+    rig_close(&rig);
+}
+
+#define CROWD 400
+#define WAITING_BYTES_MAX 3072
+
+CASE(waiting_memory, "A waiting request costs less than 3 KiB.")
+{
+    struct rig rig;
+    struct mallinfo2 before;
+    static int fds[CROWD];
+
+    if (CHECK_SANITIZED)
+        check_skip("a sanitizer's allocator counts otherwise");
+    rig_open(&rig, NULL);
+    close(rig_connect(&rig));
+    rig_settle(&rig);
+    before = mallinfo2();
+    for (int i = 0; i < CROWD; i++) {
+        fds[i] = rig_connect(&rig);
+        rig_send(&rig, fds[i], rig_get("/wait"));
+    }
+    CHECK_INT(CROWD, rig_counts(&rig).suspended);
+    CHECK_BETWEEN(0, WAITING_BYTES_MAX, (mallinfo2().uordblks - before.uordblks) / CROWD);
+    for (int i = 0; i < CROWD; i++)
+        close(fds[i]);
+    rig_settle(&rig);
+    for (int i = 0; i < 1000 && rig_counts(&rig).connections > 0; i++)
+        loop_turn(&rig.loop, 0);
+    CHECK_INT(0, rig_counts(&rig).suspended);
+    rig_close(&rig);
+}
+
+/* ---- connections -------------------------------------------------------------------------- */
+
+CASE(evicted, "At the limit of connections the one that is idle for longest makes room.")
+{
+    struct http_options options = {.connections_max = 3};
+    struct rig rig;
+    int fds[4];
+    bool end;
+
+    rig_open(&rig, &options);
+    for (int i = 0; i < 3; i++)
+        fds[i] = rig_connect(&rig);
+    rig_send(&rig, fds[0], rig_get("/now")); /* now the second is the oldest */
+    fds[3] = rig_connect(&rig);
+    rig_send(&rig, fds[3], rig_get("/now"));
+    CHECK_HAS("200 OK", rig_read(&rig, fds[3], NULL));
+    rig_read(&rig, fds[1], &end);
+    CHECK(end);
+    CHECK_HAS("200 OK", rig_read(&rig, fds[0], &end));
+    CHECK(!end);
+    CHECK_INT(1, rig_counts(&rig).evicted);
+    for (int i = 0; i < 4; i++)
+        close(fds[i]);
+    rig_close(&rig);
+}
+
+CASE(full, "A client that finds no room waits until a connection ends.")
+{
+    struct http_options options = {.connections_max = 2};
+    struct rig rig;
+    int fds[3];
+
+    rig_open(&rig, &options);
+    for (int i = 0; i < 2; i++) {
+        fds[i] = rig_connect(&rig);
+        rig_send(&rig, fds[i], rig_get("/wait"));
+    }
+    fds[2] = rig_connect(&rig);
+    rig_send(&rig, fds[2], rig_get("/now"));
+    CHECK_STR("", rig_read(&rig, fds[2], NULL));
+    CHECK_INT(2, rig_counts(&rig).connections);
+    close(fds[0]);
+    CHECK_HAS("200 OK", rig_read(&rig, fds[2], NULL));
+    close(fds[1]);
+    close(fds[2]);
+    rig_close(&rig);
+}
+
+/* ---- refusals ----------------------------------------------------------------------------- */
+
+CASE(refused_while_sending, "A client that goes on sending still reads why it was refused.")
+{
+    struct rig rig;
+    char *body = malloc(32769);
+    int fd;
+
+    memset(body, 'x', 32768);
+    body[32768] = '\0';
+    rig_open(&rig, NULL);
+    fd = rig_connect(&rig);
+    rig_send(&rig, fd,
+             "PUT /echo HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
+             "Content-Length: 1000000\r\n\r\n");
+    rig_send(&rig, fd, body);
+    CHECK_HAS("HTTP/1.1 413 ", rig_read(&rig, fd, NULL));
+    CHECK_INT(0, rig.begun);
+    CHECK_INT(1, rig_counts(&rig).refused);
+    /* It never closes by itself: the server does after so many bytes. */
+    rig_send(&rig, fd, body);
+    rig_send(&rig, fd, body);
+    rig_send(&rig, fd, body);
+    CHECK_INT(0, rig_counts(&rig).connections);
+    close(fd);
+    free(body);
+    rig_close(&rig);
+}
+
+CASE(refused_in_order, "A refusal leaves behind the answers of requests before it.")
+{
+    struct rig rig;
+    char text[512];
+    const char *got;
+    bool end;
+    int fd;
+
+    rig_open(&rig, NULL);
+    fd = rig_connect(&rig);
+    snprintf(text, sizeof text, "%s%s", rig_get("/now"),
+             "GET / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+             "GET /smuggled HTTP/1.1\r\nHost: h\r\n\r\n");
+    rig_send(&rig, fd, text);
+    got = rig_read(&rig, fd, &end);
+    CHECK(strstr(got, "200 OK") < strstr(got, "501 Not Implemented"));
+    CHECK_STR("begin /now; ", rig_trace(&rig));
+    CHECK(end);
+    close(fd);
+    rig_close(&rig);
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "rig.h"
+
+#include "check.h"
+#include "clock.h"
+#include "system/sockets.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define SETTLE_TURNS 6
+#define PATIENCE_TURNS 1000 /* of 10 ms */
+
+/* ---- the handler ------------------------------------------------------------------------- */
+
+static void note(struct rig *rig, const char *what, struct rl_span text)
+{
+    size_t used = strlen(rig->trace);
+
+    if (used + text.length + 32 < sizeof rig->trace)
+        snprintf(rig->trace + used, sizeof rig->trace - used, "%s%.*s; ", what,
+                 (int)text.length, text.at);
+}
+
+static bool is(const struct http_request *request, const char *path)
+{
+    return rl_span_is(request->path, path);
+}
+
+static void answer(struct http_exchange *exchange, const char *body, size_t size)
+{
+    http_answer(exchange,
+                &(struct http_answer){
+                    .status = 200, .type = "text/plain", .body = body, .body_size = size});
+}
+
+static void keep(struct rig *rig, struct http_exchange *exchange)
+{
+    CHECK(rig->waiting_count < RIG_WAITING_MAX);
+    rig->waiting[rig->waiting_count++] = exchange;
+    http_set_user(exchange, rig);
+}
+
+static void begin(void *context, struct http_exchange *exchange,
+                  const struct http_request *request)
+{
+    static const char big[RIG_BIG];
+    static char huge[HTTP_ANSWER_MAX + 1];
+    struct rig *rig = context;
+
+    rig->begun++;
+    note(rig, "begin ", request->path);
+    if (is(request, "/wait")) {
+        keep(rig, exchange);
+    } else if (is(request, "/stream")) {
+        keep(rig, exchange);
+        http_stream_begin(exchange);
+    } else if (is(request, "/echo")) {
+        answer(exchange, request->body.at, request->body.length);
+    } else if (is(request, "/big")) {
+        answer(exchange, big, sizeof big);
+    } else if (is(request, "/huge")) {
+        answer(exchange, huge, sizeof huge);
+    } else if (is(request, "/careful") && request->eof) {
+        http_drop(exchange);
+    } else {
+        if (is(request, "/told"))
+            http_set_user(exchange, rig);
+        answer(exchange, request->path.at, request->path.length);
+    }
+    /* All that the request points to lives until begin() returns, also behind an answer. */
+    CHECK_INT('/', request->path.at[0]);
+}
+
+static void ended(void *context, struct http_exchange *exchange, void *user,
+                  enum http_ended how)
+{
+    struct rig *rig = context;
+    size_t kept = 0;
+
+    CHECK(user == rig);
+    for (size_t i = 0; i < rig->waiting_count; i++)
+        if (rig->waiting[i] != exchange)
+            rig->waiting[kept++] = rig->waiting[i];
+    rig->waiting_count = kept;
+    note(rig, how == HTTP_ENDED_SENT ? "sent" : "gone", (struct rl_span){"", 0});
+}
+
+/* ---- the rig ----------------------------------------------------------------------------- */
+
+void rig_open(struct rig *rig, const struct http_options *options)
+{
+    struct http_handler handler = {rig, begin, ended};
+    struct http_options defaults = {0};
+    char address[128], why[256];
+    int fd;
+
+    memset(rig, 0, sizeof *rig);
+    snprintf(rig->path, sizeof rig->path, "%s/socket", check_dir());
+    snprintf(address, sizeof address, "unix:%s", rig->path);
+    CHECK_INT(0, loop_init(&rig->loop));
+    rig->server = http_server_new(&rig->loop, &handler, options ? options : &defaults);
+    CHECK(rig->server);
+    fd = sockets_open(address, why, sizeof why);
+    if (fd < 0)
+        FAIL("%s", why);
+    CHECK_INT(0, http_server_listen(rig->server, fd, 7, NULL));
+}
+
+void rig_close(struct rig *rig)
+{
+    http_server_free(rig->server);
+    loop_free(&rig->loop);
+}
+
+int rig_connect(struct rig *rig)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    CHECK(fd >= 0);
+    strcpy(address.sun_path, rig->path);
+    CHECK_INT(0, connect(fd, (struct sockaddr *)&address, sizeof address));
+    rig_settle(rig);
+    return fd;
+}
+
+void rig_settle(struct rig *rig)
+{
+    for (int i = 0; i < SETTLE_TURNS; i++)
+        loop_turn(&rig->loop, 0);
+}
+
+void rig_send(struct rig *rig, int fd, const char *text)
+{
+    size_t left = strlen(text);
+
+    for (int i = 0; left > 0 && i < PATIENCE_TURNS; i++) {
+        ssize_t sent = send(fd, text, left, MSG_NOSIGNAL);
+
+        if (sent > 0) {
+            text += sent;
+            left -= (size_t)sent;
+        } else if (errno != EAGAIN) {
+            break; /* closed: the test looks at what was said before */
+        }
+        if (left > 0)
+            loop_turn(&rig->loop, 10);
+    }
+    rig_settle(rig);
+}
+
+/* Appends to text; true at the end of the connection. */
+static bool collect(int fd, char *text, size_t size)
+{
+    size_t used = strlen(text);
+
+    for (;;) {
+        char bytes[4096];
+        ssize_t got = recv(fd, bytes, sizeof bytes, 0);
+
+        if (got <= 0)
+            return got == 0 || errno == ECONNRESET;
+        for (ssize_t i = 0; i < got && used + 1 < size; i++)
+            text[used++] = bytes[i] ? bytes[i] : '.';
+        text[used] = '\0';
+    }
+}
+
+const char *rig_read(struct rig *rig, int fd, bool *is_end)
+{
+    static char text[16 * RIG_TEXT_MAX];
+    bool end;
+
+    rig_settle(rig);
+    text[0] = '\0';
+    end = collect(fd, text, sizeof text);
+    if (is_end)
+        *is_end = end;
+    return text;
+}
+
+const char *rig_read_until(struct rig *rig, int fd, const char *needle)
+{
+    static char text[16 * RIG_TEXT_MAX];
+
+    text[0] = '\0';
+    for (int i = 0; i < PATIENCE_TURNS; i++) {
+        bool end = collect(fd, text, sizeof text);
+
+        if (strstr(text, needle))
+            return text;
+        if (end)
+            FAIL("the connection ended before \"%s\": %s", needle, text);
+        loop_turn(&rig->loop, 10);
+    }
+    FAIL("no \"%s\" came: %s", needle, text);
+}
+
+void rig_read_end(struct rig *rig, int fd)
+{
+    for (int i = 0; i < PATIENCE_TURNS; i++) {
+        char text[RIG_TEXT_MAX] = "";
+
+        if (collect(fd, text, sizeof text))
+            return;
+        loop_turn(&rig->loop, 10);
+    }
+    FAIL("the server did not close the connection");
+}
+
+void rig_answer(struct rig *rig, const char *body)
+{
+    CHECK(rig->waiting_count > 0);
+    answer(rig->waiting[0], body, strlen(body));
+}
+
+bool rig_event(struct rig *rig, const char *text)
+{
+    CHECK(rig->waiting_count > 0);
+    return http_stream_send(rig->waiting[0], text, strlen(text));
+}
+
+const char *rig_trace(struct rig *rig)
+{
+    static char copy[RIG_TEXT_MAX];
+
+    strcpy(copy, rig->trace);
+    rig->trace[0] = '\0';
+    return copy;
+}
+
+struct http_counts rig_counts(const struct rig *rig)
+{
+    struct http_counts counts;
+
+    http_server_counts(rig->server, &counts);
+    return counts;
+}
+
+const char *rig_get(const char *path)
+{
+    static char texts[8][256];
+    static unsigned next;
+    char *text = texts[next++ % 8];
+
+    snprintf(text, sizeof texts[0], "GET %s HTTP/1.1\r\nHost: h\r\n\r\n", path);
+    return text;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Streams of events, and the end of the server. */
+#include "check.h"
+#include "rig.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+CASE(events, "Events of a stream arrive one by one until its end.")
+{
+    struct rig rig;
+    const char *got;
+    bool end;
+    int fd;
+
+    rig_open(&rig, NULL);
+    fd = rig_connect(&rig);
+    rig_send(&rig, fd, rig_get("/stream"));
+    got = rig_read(&rig, fd, &end);
+    CHECK_HAS("Content-Type: text/event-stream\r\n", got);
+    CHECK_HAS("Connection: close\r\n", got);
+    CHECK_LACKS("Content-Length", got);
+    CHECK_INT(1, rig_counts(&rig).streams);
+    CHECK(rig_event(&rig, "event: queued\n\n"));
+    CHECK_STR("event: queued\n\n", rig_read(&rig, fd, &end));
+    CHECK(rig_event(&rig, "event: granted\n\n"));
+    http_stream_end(rig.waiting[0]);
+    CHECK_STR("event: granted\n\n", rig_read(&rig, fd, &end));
+    CHECK(end);
+    CHECK_STR("begin /stream; sent; ", rig_trace(&rig));
+    CHECK_INT(0, rig_counts(&rig).streams);
+    close(fd);
+    rig_close(&rig);
+}
+
+CASE(stream_left, "The close of a stream by its client is noticed at once.")
+{
+    struct rig rig;
+    int fd;
+
+    rig_open(&rig, NULL);
+    fd = rig_connect(&rig);
+    rig_send(&rig, fd, rig_get("/stream"));
+    close(fd);
+    loop_turn(&rig.loop, 0);
+    CHECK_STR("begin /stream; gone; ", rig_trace(&rig));
+    rig_close(&rig);
+}
+
+CASE(stream_marks, "A handler can tell whether a byte of an event was sent.")
+{
+    struct rig rig;
+    uint64_t mark;
+    int fd;
+
+    rig_open(&rig, NULL);
+    fd = rig_connect(&rig);
+    rig_send(&rig, fd, rig_get("/stream"));
+    mark = http_written(rig.waiting[0]);
+    CHECK_INT(mark, http_sent(rig.waiting[0]));
+    CHECK(rig_event(&rig, "event: granted\n\n"));
+    CHECK_INT(mark, http_sent(rig.waiting[0]));
+    rig_settle(&rig);
+    CHECK(http_sent(rig.waiting[0]) > mark);
+    CHECK_INT(0, http_unacknowledged(rig.waiting[0]));
+    close(fd);
+    rig_close(&rig);
+}
+
+CASE(stream_unread, "A stream whose client does not read is given up at its bound.")
+{
+    struct rig rig;
+    char event[1001];
+    size_t taken = 0;
+    int fd;
+
+    memset(event, 'e', 1000);
+    event[1000] = '\0';
+    rig_open(&rig, NULL);
+    fd = rig_connect(&rig);
+    rig_send(&rig, fd, rig_get("/stream"));
+    while (rig_event(&rig, event)) {
+        rig_settle(&rig);
+        CHECK(++taken < 2000); /* what the socket takes, and HTTP_STREAM_BACKLOG */
+    }
+    CHECK_INT(false, rig_event(&rig, event));
+    http_stream_end(rig.waiting[0]); /* allowed, and without effect */
+    rig_settle(&rig);
+    CHECK_STR("begin /stream; gone; ", rig_trace(&rig));
+    close(fd);
+    rig_close(&rig);
+}
+
+CASE(drained, "While the server drains, each answer ends its connection.")
+{
+    struct rig rig;
+    int waiting_fd, new_fd;
+    bool end;
+
+    rig_open(&rig, NULL);
+    waiting_fd = rig_connect(&rig);
+    rig_send(&rig, waiting_fd, rig_get("/wait"));
+    http_server_drain(rig.server);
+    new_fd = rig_connect(&rig);
+    rig_send(&rig, new_fd, rig_get("/now"));
+    CHECK_HAS("Connection: close\r\n", rig_read(&rig, new_fd, &end));
+    CHECK(end);
+    rig_answer(&rig, "waited");
+    CHECK_HAS("Connection: close\r\n", rig_read(&rig, waiting_fd, &end));
+    CHECK(end);
+    close(waiting_fd);
+    close(new_fd);
+    rig_close(&rig);
+}
+
+CASE(stopped, "A server that stops closes idle connections and finishes the others.")
+{
+    struct rig rig;
+    int idle_fd, waiting_fd;
+    bool end;
+
+    rig_open(&rig, NULL);
+    idle_fd = rig_connect(&rig);
+    waiting_fd = rig_connect(&rig);
+    rig_send(&rig, waiting_fd, rig_get("/wait"));
+    http_server_stop(rig.server);
+    rig_read(&rig, idle_fd, &end);
+    CHECK(end);
+    CHECK(!http_server_is_done(rig.server));
+    rig_answer(&rig, "waited");
+    CHECK_HAS("waited", rig_read(&rig, waiting_fd, &end));
+    CHECK(end);
+    close(waiting_fd);
+    rig_settle(&rig);
+    CHECK(http_server_is_done(rig.server));
+    close(idle_fd);
+    rig_close(&rig);
+}
+
+CASE(freed, "A server that is freed ends what waits as gone.")
+{
+    struct rig rig;
+    int fds[2];
+
+    rig_open(&rig, NULL);
+    for (int i = 0; i < 2; i++) {
+        fds[i] = rig_connect(&rig);
+        rig_send(&rig, fds[i], rig_get(i ? "/wait" : "/stream"));
+    }
+    rig_close(&rig);
+    CHECK_HAS("gone; gone; ", rig_trace(&rig));
+    close(fds[0]);
+    close(fds[1]);
+}
