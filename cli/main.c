@@ -8,6 +8,7 @@
 
 #include "settings/command.h"
 #include "system/signals.h"
+#include "system/title.h"
 #include "ui/errors.h"
 #include "ui/exit.h"
 #include "ui/json.h"
@@ -15,16 +16,17 @@
 #include "ui/text.h"
 
 static const struct command *const commands[] = {
-    &command_run,    &command_hold,   &command_lock,  &command_extend,
-    &command_unlock, &command_status, &command_top,   &command_nodes,
-    &command_doctor, &command_init,   &command_bench, &command_dev,
+    &command_run,    &command_hold, &command_lock,  &command_extend, &command_unlock,
+    &command_status, &command_list, &command_break, &command_top,    &command_nodes,
+    &command_doctor, &command_init, &command_bench, &command_dev,
 };
 #define COMMANDS (sizeof commands / sizeof commands[0])
 
 static const struct command *find(const char *name)
 {
     for (size_t i = 0; i < COMMANDS; i++) {
-        if (strcmp(commands[i]->name, name) == 0)
+        const char *alias = commands[i]->alias;
+        if (strcmp(commands[i]->name, name) == 0 || (alias && strcmp(alias, name) == 0))
             return commands[i];
     }
     return NULL;
@@ -73,18 +75,6 @@ static const char *synonym(const char *name)
             return words[i][1];
     }
     return NULL;
-}
-
-static int missing(void)
-{
-    char names[256] = "";
-    for (size_t i = 0, used = 0; i < COMMANDS && used < sizeof names; i++)
-        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s",
-                                 i == 0              ? ""
-                                 : i + 1 == COMMANDS ? " or "
-                                                     : ", ",
-                                 commands[i]->name);
-    return message_usage("a subcommand is missing: %s", names);
 }
 
 static int unknown(const char *name)
@@ -154,6 +144,7 @@ static void open_standard_files(void)
 
 int main(int argc, char **argv)
 {
+    title_keep(argc, argv);
     open_standard_files();
     signals_ignore_pipe();
     message_setup(NULL, wants_json(argc, argv));
@@ -161,7 +152,7 @@ int main(int argc, char **argv)
     if (leading < 0)
         return -leading;
     if (argc - leading < 2)
-        return missing();
+        return message_usage("a subcommand is missing: `redlock help` lists them");
     const char *name = argv[1];
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
         return overview();

@@ -139,9 +139,7 @@ static void tell_quarantine(struct demo *demo)
     if (!demo->fleet.quarantined[VICTIM - 1])
         view_event(&demo->view, "server %d votes again", VICTIM);
     else
-        view_event(&demo->view,
-                   "server %d is in quarantine: no vote for %lld s, it may have "
-                   "forgotten locks",
+        view_event(&demo->view, "server %d may have forgotten locks: in quarantine for %lld s",
                    VICTIM, (long long)(left_ms > 0 ? (left_ms + 999) / 1000 : 0));
 }
 

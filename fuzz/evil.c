@@ -98,6 +98,8 @@ static void read_script(struct evil_request *request, const struct rl_slice *wor
         request->kind = EVIL_TICKET;
     else if (is_script(word[1], RL_SCRIPT_LOOK, RL_SCRIPT_LOOK_SHA1))
         request->kind = EVIL_LOOK;
+    else if (is_script(word[1], RL_SCRIPT_PEEK, RL_SCRIPT_PEEK_SHA1))
+        request->kind = EVIL_PEEK;
     else if (is(word[1], RL_SCRIPT_PROBE))
         request->kind = EVIL_SCRIPT;
     else if (is(word[1], RL_SCRIPT_NATIVE))
@@ -128,11 +130,11 @@ static void understand(struct evil_request *request, const struct rl_slice *word
         const char *name;
         enum evil_kind kind;
     } plain[] = {
-        {"AUTH", EVIL_OK},     {"SELECT", EVIL_OK},      {"CLIENT", EVIL_OK},
-        {"SCRIPT", EVIL_LOAD}, {"INFO", EVIL_INFO},      {"HMGET", EVIL_MARKER},
-        {"TIME", EVIL_TIME},   {"PTTL", EVIL_PTTL},      {"GETRANGE", EVIL_TEXT},
-        {"GET", EVIL_TEXT},    {"PING", EVIL_PING},      {"HSET", EVIL_NUMBER},
-        {"DEL", EVIL_NUMBER},  {"DELIFEQ", EVIL_DELETE}, {"DELEX", EVIL_DELETE},
+        {"AUTH", EVIL_OK},        {"SELECT", EVIL_OK},     {"CLIENT", EVIL_OK},
+        {"SCRIPT", EVIL_LOAD},    {"INFO", EVIL_INFO},     {"HMGET", EVIL_MARKER},
+        {"TIME", EVIL_TIME},      {"GETRANGE", EVIL_TEXT}, {"GET", EVIL_TEXT},
+        {"PING", EVIL_PING},      {"HSET", EVIL_NUMBER},   {"DEL", EVIL_NUMBER},
+        {"DELIFEQ", EVIL_DELETE}, {"DELEX", EVIL_DELETE},
     };
 
     if (is(word[0], "SET")) {

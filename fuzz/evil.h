@@ -40,7 +40,7 @@ enum evil_kind {
     EVIL_ACQUIRE, /* by script */
     EVIL_EXTEND,
     EVIL_DELETE,
-    EVIL_PTTL,
+    EVIL_PEEK,
     EVIL_TEXT, /* GETRANGE, GET */
     EVIL_PING,
     EVIL_NUMBER, /* HSET, DEL and scripts that answer a number */

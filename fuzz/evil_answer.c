@@ -159,8 +159,12 @@ static void put_fitting(struct writer *w, struct evil_node *node,
         else
             put(w, ":%d\r\n", !bad);
         return;
-    case EVIL_PTTL:
-        put(w, ":%d\r\n", bad ? -2 : (int)fuzz_number(input, 2));
+    case EVIL_PEEK:
+        put(w, "*3\r\n:%d\r\n", bad ? -2 : (int)fuzz_number(input, 2));
+        put_bulk(w, bad ? ""
+                        : "\x1b[2J"
+                          "a holder");
+        put(w, ":%d\r\n", fuzz_byte(input));
         return;
     case EVIL_TEXT:
         put_bulk(w, bad ? "" : "12345");
@@ -179,14 +183,17 @@ static void put_fitting(struct writer *w, struct evil_node *node,
         put(w, "*2\r\n:%d\r\n:%d\r\n", bad ? 0 : 1 + fuzz_byte(input), fuzz_byte(input));
         return;
     case EVIL_LOOK:
-        put(w, "*9\r\n");
+        put(w, "*12\r\n");
         put_bulk(w, bad ? "none" : "string");
         put(w, ":100\r\n:%d\r\n:%d\r\n", fuzz_byte(input), fuzz_byte(input));
-        put_bulk(w, "head");
+        put(w, ":%d\r\n", bad ? fuzz_byte(input) : 1);
         put_bulk(w, "");
         put(w, ":%d\r\n", bad ? fuzz_byte(input) : 1);
         put_bulk(w, "holder");
         put(w, ":100\r\n");
+        put_bulk(w, "0123456789012345678901234567890123456789");
+        put_bulk(w, "w0123456789abcdef.1 \x1b[2J");
+        put(w, ":%d\r\n", fuzz_byte(input));
         return;
     }
 }

@@ -37,6 +37,12 @@ static uint32_t draw_number(void *data)
     return number;
 }
 
+static int64_t tell_wall_ms(void *data)
+{
+    (void)data;
+    return 1790000000000;
+}
+
 /* ---- what must be true after every step ---- */
 
 static void check_held(struct world *world, struct slot *slot)
@@ -325,6 +331,7 @@ static void begin(struct world *world, struct fuzz_input *input)
     engine->stall_ns = 1000 * (int64_t)MS_NS;
     engine->random = draw_number;
     engine->secret = draw_secret;
+    engine->wall_ms = tell_wall_ms;
     engine->random_data = world;
     for (uint8_t i = 0; i < count; i++) {
         world->node[i].index = i;

@@ -28,6 +28,8 @@ static bool begin_slot(struct world *world, struct slot *slot, uint8_t choice)
         .key = {key, sizeof key - 1},
         .name_count = 1,
         .owner = {"", 0},
+        .tag = {"", 0},
+        .label = {"a label #1", choice & 32 ? sizeof "a label #1" - 1 : 0},
     };
 
     if (slot->used)

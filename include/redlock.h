@@ -62,13 +62,17 @@ extern "C" {
 #define REDLOCK_QUORUM_MAX 32   /* bytes of the name of a quorum */
 #define REDLOCK_NAME_MAX 512    /* bytes of a lock name, without prefix and terminator */
 #define REDLOCK_PREFIX_MAX 64   /* bytes of the key prefix */
-#define REDLOCK_VALUE_MAX 64    /* bytes of a lock value, without terminator */
+#define REDLOCK_VALUE_MAX 160   /* bytes of a lock value, without terminator */
+#define REDLOCK_LABEL_MAX 64    /* bytes of a label, without terminator */
+#define REDLOCK_TAG_SIZE 22     /* characters of a tag */
+#define REDLOCK_MARK_SIZE 40    /* characters of a mark, without terminator */
 #define REDLOCK_ADDRESS_MAX 128 /* printable node address, with terminator */
 #define REDLOCK_TEXT_MAX 160    /* explanation inside a report, with terminator */
 #define REDLOCK_OWNER_MAX 64    /* bytes of an owner id, without terminator */
 #define REDLOCK_NAMES_MAX 16    /* names of one request */
 #define REDLOCK_SLOTS_MAX 1024  /* permits of a semaphore */
 #define REDLOCK_LIST_MAX 10000  /* names that redlock_list() tells */
+#define REDLOCK_SHOWN_MAX 16 /* holders, and waiters, that redlock_query() tells one by one */
 #define REDLOCK_TTL_MIN_MS 10
 #define REDLOCK_TTL_LIMIT_MS 86400000     /* one day: the most max_ttl_ms may be */
 #define REDLOCK_WAIT_FOREVER (-1)         /* request.wait_ms: no deadline */
@@ -117,12 +121,12 @@ REDLOCK_API const char *redlock_detail(void);
 
 /* One line per answer: name, printable word. A vote is what one node did for one operation. */
 #define REDLOCK_VOTES(X)                                                                       \
-    X(NONE, "not asked")        /* the operation did not involve this node (yet) */            \
-    X(PENDING, "no answer yet") /* asked, and the operation was decided without it */          \
-    X(GRANTED, "granted")       /* set, renewed, deleted: what was asked */                    \
-    X(HELD, "held by another")  /* the key exists with another value */                        \
-    X(MISSING, "no such key")   /* the key is gone: expired, deleted or never set */           \
-    X(TIMEDOUT, "timed out")    /* no answer within the per-node deadline */                   \
+    X(NONE, "not asked")         /* the operation did not involve this node (yet) */           \
+    X(PENDING, "not waited for") /* asked, and the operation was decided without it */         \
+    X(GRANTED, "granted")        /* set, renewed, deleted: what was asked */                   \
+    X(HELD, "held by another")   /* the key exists with another value */                       \
+    X(MISSING, "no such key")    /* the key is gone: expired, deleted or never set */          \
+    X(TIMEDOUT, "timed out")     /* no answer within the per-node deadline */                  \
     X(REFUSED, "connection refused")                                                           \
     X(UNREACHABLE, "unreachable")    /* resolve, connect, TLS or I/O failure */                \
     X(AUTH, "authentication failed") /* NOAUTH, WRONGPASS, NOPERM */                           \
@@ -141,13 +145,44 @@ enum redlock_vote {
 /* The printable word of a vote; "unknown" for any other number. Never NULL. */
 REDLOCK_API const char *redlock_vote_text(int vote);
 
+/*
+ * Values, labels and names of waiters come from the nodes, where any program can write. A label is
+ * told only if it is one that redlock_request.label accepts. Other texts are told as they are if
+ * they are printable UTF-8; else with \xHH for every byte that is not part of a printable
+ * character, and cut at REDLOCK_VALUE_MAX. So none of them ever steers a terminal.
+ *
+ * Elements of arrays: these two have no `size` and will not grow.
+ */
+typedef struct redlock_holder {
+    char value[REDLOCK_VALUE_MAX + 1]; /* empty: there is none, or it is unknown */
+    char label[REDLOCK_LABEL_MAX + 1]; /* empty: none */
+    char mark[REDLOCK_MARK_SIZE + 1];  /* for redlock_break(); told by redlock_query() only */
+    int64_t held_ms; /* how long it has held the lock, from the clock of its machine when the
+                              attempt that won began to the clock of this machine now: as right as
+                              these two agree. -1: unknown, as always of a value without label. */
+    int32_t
+        held_at_least; /* 1: held_ms is a lower bound: REENTRANT (an earlier hold of the owner
+                              may have been given back), a clock that is ahead of ours, or a value
+                              without label that refused us for so long */
+    int32_t votes;     /* on how many nodes it was found */
+    int64_t ttl_ms;    /* how long it stays on a majority (or on any node, if it never was on
+                              one); -1: without expiry, or unknown */
+} redlock_holder;
+
+typedef struct redlock_waiter {
+    char name[REDLOCK_VALUE_MAX + 1];  /* as the nodes' queues have it, with its label */
+    char label[REDLOCK_LABEL_MAX + 1]; /* empty: none */
+    int64_t waited_ms; /* since it was queued, by the clock of the node; -1: unknown */
+} redlock_waiter;
+
 typedef struct redlock_node_report {
     char address[REDLOCK_ADDRESS_MAX];  /* host:port, [ipv6]:port or path; never credentials */
     int32_t vote;                       /* enum redlock_vote */
     int32_t rtt_us;                     /* time to this node's answer; -1 without one. TIMEDOUT:
                                            what its answers take, if they are known to come late */
     int64_t key_ttl_ms;                 /* remaining life of the key where asked; -1 unknown */
-    char holder[REDLOCK_VALUE_MAX + 1]; /* redlock_query(): the value found; else empty */
+    char holder[REDLOCK_VALUE_MAX + 1]; /* the value that is in the way, as in redlock_holder;
+                                           empty: none, or it was not told */
     char text[REDLOCK_TEXT_MAX];        /* the server's or system's words; may be empty */
     int32_t kind;          /* redlock_query(): what is under the key; -1: unknown */
     uint32_t holder_count; /* redlock_query(): how many hold it here */
@@ -162,6 +197,13 @@ typedef struct redlock_report {
     redlock_node_report node[REDLOCK_NODES_MAX];
     uint32_t quorum_index;                    /* of several quorums: which one, from 0 */
     char quorum_name[REDLOCK_QUORUM_MAX + 1]; /* its name; empty: it has none */
+    /*
+     * The holder that an acquire waits for, or was refused for (BUSY, TIMEOUT); for redlock_query()
+     * the same as in redlock_info; for redlock_break() the one that was evicted, and in its ttl_ms
+     * how long that may still believe that it holds the lock. Of several holders, one of them.
+     */
+    redlock_holder holder;
+    uint32_t waiters; /* how many wait, on the node that told most; 0 also if none told */
 } redlock_report;
 
 /* ---- client ------------------------------------------------------------------------- */
@@ -359,6 +401,20 @@ typedef struct redlock_request {
                                       have to live in one: {a}x and {a}y do, since only what
                                       stands in braces is hashed then. */
     size_t more_name_count;
+
+    /*
+     * Who asks, in words: up to REDLOCK_LABEL_MAX bytes of printable UTF-8 (no controls, line
+     * separators or direction marks, else INVAL); NULL or empty: none. It becomes part of the value
+     * on the nodes, together with the time of the attempt, so that redlock_query(), and a client
+     * that is refused, can tell who holds the lock and for how long. A waiter has it, too. It costs
+     * bytes, no command, and proves nothing.
+     */
+    const char *label;
+    /*
+     * The value shall begin with these REDLOCK_TAG_SIZE characters of A-Z a-z 0-9 _ - and a colon,
+     * by which a program that did not see the value can recognise it; NULL: none.
+     */
+    const char *tag;
 } redlock_request;
 
 /*
@@ -499,7 +555,10 @@ REDLOCK_API const char *redlock_name(const redlock_lock *lock);
 /* On how many nodes the lock is known to be set beyond a bare majority; negative: fewer. */
 REDLOCK_API int redlock_margin(const redlock_lock *lock);
 
-/* Node by node, the last operation on this handle. The caller sets out->size. */
+/*
+ * Node by node, the last operation on this handle. The caller sets out->size. While it waits, and
+ * after BUSY and TIMEOUT, out->holder is the holder that is in the way, as far as the nodes told.
+ */
 REDLOCK_API int redlock_lock_report(const redlock_lock *lock, redlock_report *out);
 
 /* ---- driving the client from an event loop ------------------------------------------ */
@@ -537,6 +596,15 @@ typedef struct redlock_info {
     uint32_t waiters;                  /* in the queue, on the node with the longest one */
     char head[REDLOCK_VALUE_MAX +
               1]; /* the first waiter in the queue, on most nodes; or empty */
+
+    char label[REDLOCK_LABEL_MAX + 1]; /* of `holder`, as the next two; see redlock_holder */
+    int64_t held_ms;
+    int32_t held_at_least;
+    uint32_t shown_holder_count; /* of holder_count, how many follow: those on most nodes first,
+                                    and of these the one that has held for longest */
+    redlock_holder shown_holder[REDLOCK_SHOWN_MAX];
+    uint32_t shown_waiter_count; /* of the node with the longest queue, from its head */
+    redlock_waiter shown_waiter[REDLOCK_SHOWN_MAX];
 } redlock_info;
 
 /*
@@ -545,6 +613,25 @@ typedef struct redlock_info {
  * NOQUORUM (AUTH, PROTO), with *info untouched and the report filled.
  */
 REDLOCK_API int redlock_query(redlock *client, const char *name, redlock_info *info,
+                              redlock_report *report);
+
+/*
+ * Evicts the holder of `name` that has this mark (redlock_holder.mark, of an earlier
+ * redlock_query()), and never one that came after it: its value is compared on the node in the step
+ * that deletes it. A reader or a slot goes alone; of REENTRANT all holds of its owner go; of several
+ * names locked together only this one, and the holder loses the others with it. Wakes waiters, as a
+ * release does. report may be NULL.
+ *
+ *   OK        evicted: it is on no majority of the nodes any more
+ *   EXPIRED   no node that answered had it, and a majority did: it was gone already
+ *   NOQUORUM  (AUTH, PROTO) too few nodes answered; the report says which did. What is left
+ *             expires, or goes when this is called again.
+ *
+ * The holder is not asked, and may act on: it learns of it at its next renewal (LOST), and without
+ * one when its validity ends. report->holder.ttl_ms is the longest that it may still believe in the
+ * lock. Only a resource that checks fencing tokens is safe from it meanwhile.
+ */
+REDLOCK_API int redlock_break(redlock *client, const char *name, const char *mark,
                               redlock_report *report);
 
 /* The name of a lock, terminated; valid during the call only. */

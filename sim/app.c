@@ -168,6 +168,10 @@ static void acquire(struct sim_world *world, struct sim_worker *worker)
     about.name_count = write_keys(worker, &about.key.size);
     about.key.data = worker->key;
     about.owner = (struct rl_slice){worker->owner, strlen(worker->owner)};
+    about.tag = (struct rl_slice){"", 0};
+    /* Half of them have a label, with everything in it that could be taken for something else. */
+    about.label =
+        (struct rl_slice){"job #7@x: 1", worker->index % 2 ? sizeof "job #7@x: 1" - 1 : 0};
     worker->ttl_ns = sim_between(rng, o->ttl_min_ms, o->ttl_max_ms) * MS_NS;
     worker->wait_deadline_ns = draw_wait_deadline_ns(world, now_ns);
     draw_terms(world, worker, &terms);

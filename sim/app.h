@@ -22,7 +22,7 @@ struct sim_footprint {
     int64_t queued_ns;   /* since then, without a gap */
     int64_t alive_ms;    /* until then, by the node's clock */
     bool in_key;         /* a grant of a round that may fail took the place along ... */
-    char value[48];      /* ... with this value; the rollback puts it back */
+    char value[96];      /* ... with this value; the rollback puts it back */
     bool beside;         /* granted where its owner had another hold */
     int64_t executed_ns; /* when its last attempt was granted */
     int64_t renewed_ns;

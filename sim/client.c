@@ -7,6 +7,7 @@
 #include "core/rules.h"
 #include "engine/ask.h"
 #include "engine/hear.h"
+#include "protocol/value.h"
 #include "sim/world.h"
 
 #define MS_NS ((int64_t)1000000)
@@ -237,6 +238,12 @@ static uint32_t draw_number(void *data)
     return number;
 }
 
+/* It decides nothing: any time will do. */
+static int64_t tell_wall_ms(void *data)
+{
+    return ((struct sim_client *)data)->wall_step_ns / MS_NS + 1;
+}
+
 static void set_policy(struct rl_engine *engine, const struct sim_options *o)
 {
     engine->max_ttl_ns = o->max_ttl_ms * MS_NS;
@@ -269,6 +276,7 @@ void sim_client_start(struct sim_world *world, struct sim_client *client)
     set_policy(client->engine, o);
     client->engine->random = draw_number;
     client->engine->secret = draw_secret;
+    client->engine->wall_ms = tell_wall_ms;
     client->engine->random_data = client;
     for (uint8_t i = 0; i < o->node_count; i++) {
         client->engine->node[i].login = (struct rl_login){

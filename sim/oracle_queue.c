@@ -48,13 +48,13 @@ static struct rl_slice key_of(char *out, size_t size, const char *head, uint8_t 
 static bool carries(struct sim_node *node, uint8_t lock, const char *value)
 {
     char name[64];
-    char field[64];
+    char field[128];
     const struct sim_key *key =
         sim_server_find(&node->server, key_of(name, sizeof name, "redlock", lock));
 
     if (!key)
         return false;
-    snprintf(field, sizeof field, "h:%.50s", value);
+    snprintf(field, sizeof field, "h:%.100s", value);
     for (uint32_t i = 0; i < key->item_count; i++) {
         const struct sim_item *item = &key->item[i];
         const char *colon = strchr(item->value, ':');

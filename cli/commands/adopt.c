@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lock/value_word.h"
+#include "report/holders.h"
 #include "report/report.h"
 #include "settings/open_client.h"
 #include "ui/errors.h"
@@ -19,7 +21,7 @@ struct adopted_locks {
     const char *name[REDLOCK_NAMES_MAX];
     size_t name_count;
     const char *last_word; /* VALUE, unless another word follows; NULL: only NAME so far */
-    char value[REDLOCK_VALUE_MAX + 1];
+    char value[REDLOCK_VALUE_MAX + 2]; /* one more to find out that it is too long */
     redlock *client;
     redlock_lock *lock[REDLOCK_NAMES_MAX]; /* of each name */
 };
@@ -45,7 +47,7 @@ static size_t read_input(char *line, size_t size)
 
 static int take_value(struct adopted_locks *h, const char *word)
 {
-    char line[2 * REDLOCK_VALUE_MAX];
+    char line[2 * VALUE_WORD_MAX];
     const char *value = word ? word : getenv("REDLOCK_VALUE");
     if (!value)
         return message_usage(
@@ -58,13 +60,14 @@ static int take_value(struct adopted_locks *h, const char *word)
     }
     if (length == 0)
         return message_usage("the value is empty");
-    if (length > REDLOCK_VALUE_MAX)
-        return message_usage("the value is too long: a lock value has at most %d bytes",
-                             REDLOCK_VALUE_MAX);
     if (memchr(value, '\0', length))
         return message_usage("the value contains a NUL byte");
-    memcpy(h->value, value, length);
-    h->value[length] = '\0';
+    size_t size = value_word_read(value, length, h->value);
+    if (size > REDLOCK_VALUE_MAX)
+        return message_usage("the value is too long: a lock value has at most %d bytes",
+                             REDLOCK_VALUE_MAX);
+    if (memchr(h->value, '\0', size))
+        return message_usage("the value contains a NUL byte, as %%00");
     return 0;
 }
 
@@ -141,23 +144,43 @@ static void report_success(const struct adopted_locks *h, size_t index, bool ren
     }
 }
 
+/*
+ * A lock that is not ours: who holds it now? Nodes that compared our value with theirs only said that
+ * ours is not there. Returns the sentence, in `out` if it is a new one.
+ */
+static const char *find_holder(const struct adopted_locks *h, size_t index,
+                               const struct adopt_words *words, redlock_report *report,
+                               char out[REPORT_TEXT_MAX])
+{
+    char holders[HOLDERS_TEXT_MAX];
+    redlock_info info = {.size = sizeof info};
+    if (!words->held || report_complete(h->client, h->name[index], report, &info) != REDLOCK_OK)
+        return words->text;
+    struct lock_brief brief = lock_brief_of(&info, report_longest_ms(&info, report));
+    holders_text(holders, &brief, (struct holders_style){0});
+    snprintf(out, REPORT_TEXT_MAX, "%s: %s", words->held, holders);
+    return info.held ? out : words->text;
+}
+
 static int report_error(const struct adopted_locks *h, size_t index, int error,
                         const struct adopt_words *words)
 {
     redlock_report report = {.size = sizeof report};
-    char detail[REDLOCK_TEXT_MAX * 2];
+    char detail[REDLOCK_TEXT_MAX * 2], text[REPORT_TEXT_MAX];
+    snprintf(detail, sizeof detail, "%s", redlock_detail());
     while (words->error && words->error != error)
         words++;
-    snprintf(detail, sizeof detail, "%s", words->text ? words->text : redlock_detail());
     if (redlock_lock_report(h->lock[index], &report) != REDLOCK_OK)
         report.node_count = 0;
+    const char *said = find_holder(h, index, words, &report, text);
     struct failure f = {
         .name = h->name[index],
         .error = error,
         .status = exit_status_of(error),
-        .text = detail,
+        .text = said ? said : detail,
         .advice = words->advice,
         .report = &report,
+        .brief = words->held && report_agrees(&report),
     };
     return report_failure(&h->settings, &f);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 
 #define WORDS_MAX 320 /* of a finding or a remedy */
 #define NAME_MAX_BYTES 24
+#define WORDS_COLUMN 24 /* where a finding stands in its line */
 
 /* One finding of the audit, kept until all are there. */
 struct finding {
@@ -72,6 +74,11 @@ static bool is_shown(const struct doctor *d, const struct finding *f)
     return d->settings.verbose || f->verdict != REDLOCK_CHECK_OK;
 }
 
+static size_t output_columns(void)
+{
+    return isatty(STDOUT_FILENO) ? text_columns(STDOUT_FILENO) : SIZE_MAX;
+}
+
 static void print_finding(const struct finding *f)
 {
     static const enum text_colour colours[] = {
@@ -81,11 +88,16 @@ static void print_finding(const struct finding *f)
         [REDLOCK_CHECK_UNKNOWN] = TEXT_UNKNOWN,
     };
     bool coloured = text_colours(isatty(STDOUT_FILENO));
-    printf("  %s%-7s%s  %-11s  %s\n", coloured ? text_colour_code(colours[f->verdict]) : "",
-           verdict_words[f->verdict], coloured ? text_colour_code(TEXT_PLAIN) : "", f->name,
-           f->text);
-    if (f->remedy[0])
-        printf("  %-7s  %-11s  -> %s\n", "", "", f->remedy);
+    size_t columns = output_columns();
+    printf("  %s%-7s%s  %-11s  ", coloured ? text_colour_code(colours[f->verdict]) : "",
+           verdict_words[f->verdict], coloured ? text_colour_code(TEXT_PLAIN) : "", f->name);
+    text_wrap(stdout, f->text, WORDS_COLUMN, WORDS_COLUMN, columns);
+    putchar('\n');
+    if (!f->remedy[0])
+        return;
+    printf("  %-7s  %-11s  -> ", "", "");
+    text_wrap(stdout, f->remedy, WORDS_COLUMN + 3, WORDS_COLUMN + 3, columns);
+    putchar('\n');
 }
 
 /* "10.0.0.1:6379", "all nodes together", both perhaps with "quorum east: " before. */
@@ -98,6 +110,7 @@ static void print_group(const struct finding *f)
 static void print_text(const struct doctor *d)
 {
     const struct finding *group = NULL;
+    char sum[160];
     for (size_t i = 0; i < d->count; i++) {
         const struct finding *f = &d->findings[i];
         if (!is_shown(d, f))
@@ -108,10 +121,13 @@ static void print_text(const struct doctor *d)
         group = f;
         print_finding(f);
     }
-    printf("%zu node%s, %zu checks: %zu ok, %zu warn, %zu fail, %zu unknown%s\n", d->nodes,
-           d->nodes == 1 ? "" : "s", d->count, d->verdicts[REDLOCK_CHECK_OK],
-           d->verdicts[REDLOCK_CHECK_WARN], d->verdicts[REDLOCK_CHECK_FAIL],
-           d->verdicts[REDLOCK_CHECK_UNKNOWN], d->settings.verbose ? "" : " (-v shows all)");
+    snprintf(sum, sizeof sum,
+             "%zu node%s, %zu checks: %zu ok, %zu warn, %zu fail, %zu unknown%s", d->nodes,
+             d->nodes == 1 ? "" : "s", d->count, d->verdicts[REDLOCK_CHECK_OK],
+             d->verdicts[REDLOCK_CHECK_WARN], d->verdicts[REDLOCK_CHECK_FAIL],
+             d->verdicts[REDLOCK_CHECK_UNKNOWN], d->settings.verbose ? "" : " (-v shows all)");
+    text_wrap(stdout, sum, 0, 2, output_columns());
+    putchar('\n');
 }
 
 /* ---- for programs ---- */

@@ -4,9 +4,9 @@
 static int extend_main(const struct command *command, int argc, char **argv)
 {
     static const struct adopt_words words[] = {
-        {REDLOCK_LOST, "not renewed: it has expired or is held by another",
+        {REDLOCK_LOST, "not renewed: it has expired", "not renewed, it has another value",
          "stop what it protects, and take it again with `redlock lock`"},
-        {REDLOCK_NOQUORUM, NULL,
+        {REDLOCK_NOQUORUM, NULL, NULL,
          "try again before it expires; `redlock nodes` shows the state of the nodes"},
         {0},
     };

@@ -41,9 +41,9 @@ static int confirm(redlock *client, const char *only)
     fprintf(errors_stream(), "These nodes will vote from now on:\n");
     print_addresses(client, only);
     fprintf(errors_stream(),
-            "You state that no client holds a lock on them: new servers, or servers that "
-            "were\nempty for longer than the longest TTL. If that is wrong, two can hold "
-            "the same lock.\nIs nothing held on them? [y/N] ");
+            "This is right for new servers, and for servers that were empty for longer than\n"
+            "the longest TTL. If a client still holds a lock on them, a second can get it.\n"
+            "Are they free of locks, and may they vote now? [y/N] ");
     fflush(errors_stream());
     if (fgets(answer, sizeof answer, stdin)) {
         answer[strcspn(answer, "\n")] = '\0';

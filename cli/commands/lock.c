@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "lock/held_lock.h"
+#include "lock/value_word.h"
 #include "report/report.h"
 #include "settings/command.h"
 #include "settings/open_client.h"
@@ -24,6 +25,7 @@ static void print_json(const struct held_lock *h, const struct settings *s,
                        const struct terms *t)
 {
     struct json j = {.out = stdout};
+    char value[VALUE_WORD_MAX];
     message_json_success(&j);
     json_string(&j, "name", t->name[0]);
     if (t->name_count > 1) {
@@ -33,7 +35,8 @@ static void print_json(const struct held_lock *h, const struct settings *s,
         json_end_array(&j);
     }
     json_string(&j, "kind", redlock_kind_text(terms_kind(t)));
-    json_string(&j, "value", redlock_value(h->lock));
+    value_word_write(value, redlock_value(h->lock));
+    json_string(&j, "value", value);
     if (t->slots)
         json_integer(&j, "slot", redlock_slot(h->lock));
     if (t->fenced)
@@ -59,12 +62,14 @@ static int report_late(struct held_lock *h, const struct settings *s, const stru
 /* Hands the value over. Returns 0 or an exit status; then the lock has been given back. */
 static int hand_over(struct held_lock *h, const struct settings *s, const struct terms *t)
 {
+    char value[VALUE_WORD_MAX];
+    value_word_write(value, redlock_value(h->lock));
     if (s->json)
         print_json(h, s, t);
     else if (t->fenced)
-        printf("%s %lld\n", redlock_value(h->lock), (long long)redlock_fence(h->lock));
+        printf("%s %lld\n", value, (long long)redlock_fence(h->lock));
     else
-        printf("%s\n", redlock_value(h->lock));
+        printf("%s\n", value);
     int status = message_flush();
     if (status == 0) {
         if (s->verbose)
@@ -108,6 +113,8 @@ static int lock_main(const struct command *command, int argc, char **argv)
         status = settings_complete(&s);
     if (status == 0)
         status = settings_check_ttl(&s);
+    if (status == 0)
+        terms_label_of_parent(&t);
     if (status == 0)
         status = acquire(&h, &s, &t);
     held_lock_close(&h);

@@ -28,11 +28,13 @@ static const char *clock_text(const struct node_view *v, char out[NODE_VIEW_TEXT
 
 static void print_table(const struct settings *s, redlock *client, const redlock_report *report)
 {
-    static const char *const heading[] = {"NODE",     "STATE", "GUARD", "VERSION",
+    static const char *const heading[] = {"NODE",     "STATE", "VOTES", "VERSION",
                                           "RTT",      "CLOCK", "TLS",   "NATIVE",
                                           "CONNECTS", "WHY",   NULL};
     struct table t;
     table_begin(&t, heading);
+    for (size_t column = 3; column <= 8; column++)
+        table_spare(&t, column);
     for (uint32_t i = 0; i < report->node_count; i++) {
         struct node_view v;
         char rtt[TEXT_TIME_MAX], connects[16], guard[NODE_VIEW_TEXT_MAX],
@@ -44,7 +46,7 @@ static void print_table(const struct settings *s, redlock *client, const redlock
         table_set(&t, 0, TEXT_PLAIN, report->node[i].address);
         table_set(&t, 1, v.answered ? TEXT_GOOD : TEXT_BAD, node_view_state(&v));
         table_set(&t, 2, v.info.quarantined ? TEXT_WAIT : TEXT_PLAIN,
-                  node_view_guard(&v, s, guard));
+                  node_view_votes(&v, s, guard));
         table_set(&t, 3, TEXT_PLAIN, v.info.version[0] ? v.info.version : "-");
         table_set(&t, 4, TEXT_PLAIN, rtt);
         table_set(&t, 5, TEXT_PLAIN, clock_text(&v, clock));

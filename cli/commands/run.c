@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "lock/value_word.h"
 #include "report/report.h"
 #include "run/process_tree.h"
 #include "run/reaper.h"
@@ -181,13 +182,15 @@ static bool set_number(const char *variable, int64_t number)
 static int set_environment(const struct run *r)
 {
     const redlock_lock *lock = r->held.lock;
+    char value[VALUE_WORD_MAX];
+    value_word_write(value, redlock_value(lock));
     /* What this run added the last time is not held around it. */
     bool found = r->held_around ? setenv("REDLOCK_HELD", r->held_around, 1) == 0
                                 : unsetenv("REDLOCK_HELD") == 0;
     if (!found || !set_number("REDLOCK_FENCE", redlock_fence(lock)) ||
         !set_number("REDLOCK_SLOT", redlock_slot(lock)) ||
         !set_number("REDLOCK_DEADLINE", redlock_deadline_ns(lock)) ||
-        setenv("REDLOCK_VALUE", redlock_value(lock), 1) != 0 ||
+        setenv("REDLOCK_VALUE", value, 1) != 0 ||
         (r->hide_settings &&
          (unsetenv("REDLOCK_NODES") != 0 || unsetenv("REDLOCK_PASSWORD") != 0)) ||
         !terms_set_environment(&r->terms))

@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "commands/run.h"
 #include "settings/duration.h"
@@ -208,6 +209,7 @@ static int check_options(struct run *r)
         status = settings_check_ttl(&r->settings);
     if (status == 0)
         status = terms_complete(&r->terms, true);
+    terms_label(&r->terms, getpid(), r->command[0]);
     if (status)
         return status;
     status = check_times(r);

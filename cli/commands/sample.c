@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "commands/sample.h"
 
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +17,22 @@ static int compare_names(const void *a, const void *b)
     return strcmp(((const struct sample_lock *)a)->name, ((const struct sample_lock *)b)->name);
 }
 
+static bool is_wanted(const struct sample *s, const char *name)
+{
+    for (size_t i = 0; i < s->pattern_count; i++) {
+        if (fnmatch(s->pattern[i], name, 0) == 0)
+            return true;
+    }
+    return s->pattern_count == 0;
+}
+
 /* The first `known_count` locks are in the order of their names while names are listed. */
 static void on_name(const char *name, void *data)
 {
     struct sample *s = data;
     struct sample_lock wanted = {.name = (char *)name};
+    if (!is_wanted(s, name))
+        return;
     if (s->known_count > 0 &&
         bsearch(&wanted, s->locks, s->known_count, sizeof wanted, compare_names))
         return;
@@ -32,29 +44,39 @@ static void on_name(const char *name, void *data)
         return;
     }
     s->locks = more;
-    s->locks[s->count++] = (struct sample_lock){.name = copy, .changes = -1, .left_ms = -1};
+    s->locks[s->count++] = (struct sample_lock){.name = copy, .changes = -1};
 }
 
 /* Has the holder changed? The token shows it even if the lock is free at the moment of looking. */
-static bool has_changed(const redlock_info *before, const redlock_info *now)
+static bool has_changed(const struct lock_brief *before, const redlock_info *now)
 {
-    return now->fence > before->fence ||
-           (now->held && strcmp(before->holder, now->holder) != 0);
+    return now->fence > before->fence || (now->held && strcmp(before->value, now->holder) != 0);
 }
 
 static void ask(struct sample *s, struct sample_lock *lock)
 {
     redlock_info info = {.size = sizeof info};
     redlock_report report = {.size = sizeof report};
+    struct lock_brief brief;
     if (redlock_query(s->client, lock->name, &info, &report) != REDLOCK_OK)
         return;
+    if (!lock_brief_copy(&brief, &info, report_longest_ms(&info, &report))) {
+        s->out_of_memory = true;
+        return;
+    }
     int64_t now_ns = timer_now_ns();
-    lock->changes = lock->asked_ns ? has_changed(&lock->info, &info) : -1;
+    lock->changes = lock->asked_ns ? has_changed(&lock->brief, &info) : -1;
     lock->span_ms = (now_ns - lock->asked_ns) / NS_PER_MS;
     lock->asked_ns = now_ns;
-    lock->left_ms = report_longest_ms(&info, &report);
     lock->idle = info.votes > 0 || info.waiters > 0 || lock->changes > 0 ? 0 : lock->idle + 1;
-    lock->info = info;
+    lock_brief_free(&lock->brief);
+    lock->brief = brief;
+}
+
+static void free_lock(struct sample_lock *lock)
+{
+    lock_brief_free(&lock->brief);
+    free(lock->name);
 }
 
 int64_t sample_rate_tenths(const struct sample_lock *lock)
@@ -64,17 +86,62 @@ int64_t sample_rate_tenths(const struct sample_lock *lock)
     return (lock->changes * 10000 + lock->span_ms / 2) / lock->span_ms;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_busy(const void *a, const void *b)
 {
     const struct sample_lock *x = a, *y = b;
     int64_t x_rate = sample_rate_tenths(x), y_rate = sample_rate_tenths(y);
-    if (x->info.waiters != y->info.waiters)
-        return x->info.waiters < y->info.waiters ? 1 : -1;
+    if (x->brief.waiter_count != y->brief.waiter_count)
+        return x->brief.waiter_count < y->brief.waiter_count ? 1 : -1;
     if (x_rate != y_rate)
         return x_rate < y_rate ? 1 : -1;
-    if (x->info.holder_count != y->info.holder_count)
-        return x->info.holder_count < y->info.holder_count ? 1 : -1;
+    if (x->brief.holder_count != y->brief.holder_count)
+        return x->brief.holder_count < y->brief.holder_count ? 1 : -1;
     return strcmp(x->name, y->name);
+}
+
+/* The longest hold of a lock; one that is unknown comes last. */
+static int64_t age_ms(const struct lock_brief *b)
+{
+    int64_t longest = -1;
+    for (uint32_t i = 0; i < b->shown_holders && b->held; i++) {
+        if (b->holder[i].held_ms > longest)
+            longest = b->holder[i].held_ms;
+    }
+    return longest;
+}
+
+static int compare_age(const void *a, const void *b)
+{
+    int64_t x = age_ms(&((const struct sample_lock *)a)->brief);
+    int64_t y = age_ms(&((const struct sample_lock *)b)->brief);
+    return x == y ? compare_names(a, b) : x < y ? 1 : -1;
+}
+
+static int64_t left_ms(const struct lock_brief *b)
+{
+    return b->held && b->left_ms >= 0 ? b->left_ms : INT64_MAX;
+}
+
+static int compare_left(const void *a, const void *b)
+{
+    int64_t x = left_ms(&((const struct sample_lock *)a)->brief);
+    int64_t y = left_ms(&((const struct sample_lock *)b)->brief);
+    return x == y ? compare_names(a, b) : x > y ? 1 : -1;
+}
+
+void sample_sort(struct sample *s, enum sample_order order)
+{
+    static int (*const compare[])(const void *, const void *) = {compare_busy, compare_names,
+                                                                 compare_age, compare_left};
+    s->order = order;
+    if (s->count > 0)
+        qsort(s->locks, s->count, sizeof *s->locks, compare[order]);
+}
+
+const char *sample_order_word(enum sample_order order)
+{
+    static const char *const words[] = {"busy", "name", "age", "left"};
+    return words[order];
 }
 
 /* Of several failures the first is kept. */
@@ -100,7 +167,7 @@ static void list(struct sample *s)
         fail(s, error);
     }
     if (s->count > 0)
-        qsort(s->locks, s->count, sizeof *s->locks, compare);
+        qsort(s->locks, s->count, sizeof *s->locks, compare_busy);
 }
 
 static void forget_idle(struct sample *s)
@@ -110,7 +177,7 @@ static void forget_idle(struct sample *s)
         if (s->locks[i].idle <= IDLE_MAX)
             s->locks[kept++] = s->locks[i];
         else
-            free(s->locks[i].name);
+            free_lock(&s->locks[i]);
     }
     s->count = kept;
 }
@@ -160,9 +227,10 @@ void sample_take(struct sample *s, int64_t budget_ms, sample_stop_fn *stop, void
     }
     forget_idle(s);
     if (s->count > 0)
-        qsort(s->locks, s->count, sizeof *s->locks, compare);
+        qsort(s->locks, s->count, sizeof *s->locks, compare_busy);
     while (s->count > LOCKS_MAX)
-        free(s->locks[--s->count].name);
+        free_lock(&s->locks[--s->count]);
+    sample_sort(s, s->order);
 }
 
 bool sample_has_locks(const struct sample *s)
@@ -177,7 +245,7 @@ bool sample_has_locks(const struct sample *s)
 void sample_free(struct sample *s)
 {
     for (size_t i = 0; i < s->count; i++)
-        free(s->locks[i].name);
+        free_lock(&s->locks[i]);
     free(s->locks);
     free(s->pings);
     s->pings = NULL;

@@ -12,24 +12,37 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "report/lock_brief.h"
+
 struct sample_lock {
-    char *name;        /* owned */
-    redlock_info info; /* of the last time it was asked for */
-    int64_t left_ms;   /* of the last holder; -1: unknown or without expiry */
-    int64_t asked_ns;  /* 0: not yet */
+    char *name;              /* owned */
+    struct lock_brief brief; /* owned; of the last time it was asked for */
+    int64_t asked_ns;        /* 0: not yet */
     int64_t changes; /* of the holder, as seen since the time before: 1 at most; -1: unknown */
     int64_t span_ms; /* that these took */
     uint32_t idle;   /* samples in a row in which it had neither holder nor waiter */
 };
 
+/* In which order the locks are shown. */
+enum sample_order {
+    SAMPLE_BUSY, /* those for which most wait, then those whose holder changes most often */
+    SAMPLE_NAME,
+    SAMPLE_AGE,  /* held for longest first */
+    SAMPLE_LEFT, /* what ends next first */
+    SAMPLE_ORDERS,
+};
+
 struct sample {
     redlock *client;
+    char *const *pattern; /* only names that match one of these; none: all */
+    size_t pattern_count;
+    enum sample_order order;
     redlock_report *pings; /* owned; of each quorum */
     size_t quorum_count;
     bool available[REDLOCK_QUORUMS_MAX]; /* has a majority that answers: its locks are here */
     int error; /* why locks are missing, all or those of some quorum: enum redlock_error */
     char detail[REDLOCK_TEXT_MAX * 2];
-    struct sample_lock *locks; /* owned; the busiest first */
+    struct sample_lock *locks; /* owned; in `order` */
     size_t count;
     size_t known_count; /* before the listing under way */
     size_t unasked;     /* of them, that there was no time for */
@@ -44,6 +57,12 @@ void sample_take(struct sample *s, int64_t budget_ms, sample_stop_fn *stop, void
 
 /* Changes per second, a tenth exactly; -1: unknown. */
 int64_t sample_rate_tenths(const struct sample_lock *lock);
+
+/* Shows them in another order from now on. */
+void sample_sort(struct sample *s, enum sample_order order);
+
+/* "busy", "name", "age", "left" */
+const char *sample_order_word(enum sample_order order);
 
 /* Could any quorum be asked for its locks? */
 bool sample_has_locks(const struct sample *s);

@@ -6,7 +6,6 @@
 #include "report/node_view.h"
 #include "ui/exit.h"
 #include "ui/json.h"
-#include "ui/kind.h"
 #include "ui/message.h"
 
 static void write_nodes(const struct sample *s, size_t quorum, struct json *j)
@@ -44,17 +43,9 @@ void sample_json(const struct sample *s)
             continue;
         json_object(&j, NULL);
         json_string(&j, "name", lock->name);
-        json_string(&j, "kind",
-                    lock->info.kind < 0 ? NULL : redlock_kind_text(lock->info.kind));
-        json_bool(&j, "held", lock->info.held);
-        json_integer(&j, "holders", lock->info.holder_count);
-        json_known(&j, "slots",
-                   kind_words(lock->info.kind)->has_slots ? (int64_t)lock->info.slots : -1);
-        json_integer(&j, "waiters", lock->info.waiters);
-        json_known(&j, "ttl_ms", lock->info.held ? lock->left_ms : -1);
+        lock_brief_json(&lock->brief, &j);
         json_known(&j, "changes", lock->changes);
         json_known(&j, "span_ms", lock->changes < 0 ? -1 : lock->span_ms);
-        json_bool(&j, "disagree", lock->info.disagree);
         json_end_object(&j);
     }
     json_end_array(&j);

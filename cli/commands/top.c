@@ -3,37 +3,25 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "commands/sample.h"
-#include "report/node_view.h"
-#include "report/report.h"
+#include "commands/top_view.h"
 #include "settings/command.h"
 #include "settings/duration.h"
 #include "settings/open_client.h"
 #include "system/signals.h"
 #include "system/timer.h"
 #include "ui/exit.h"
-#include "ui/kind.h"
 #include "ui/message.h"
 #include "ui/screen.h"
-#include "ui/table.h"
-#include "ui/text.h"
 
-enum { OPTION_DELAY = OPTION_OWN, OPTION_FRAMES };
+enum { OPTION_DELAY = OPTION_OWN, OPTION_FRAMES, OPTION_SORT };
 
 #define DELAY_MS 1000
 #define DELAY_MIN_MS 100
 #define DELAY_MAX_MS 3600000
-#define LOCK_ROWS_KEPT 4 /* of a small window, for locks: nodes are summed up then */
-#define NAME_MIN 16
-#define NAME_COLUMNS_MAX 120
-#define NAME_TEXT_MAX (4 * NAME_COLUMNS_MAX + 4) /* bytes of them */
-#define OTHER_COLUMNS 54                         /* that stand behind the name of a lock */
 
 struct top {
     struct settings settings;
@@ -45,171 +33,11 @@ struct top {
     int status;
     struct sample sample;
     struct screen screen;
-    enum text_colour node_colour[REDLOCK_NODES_MAX];
 };
-
-/* ---- what is shown ---- */
-
-/* "4 of 5 nodes answer, 3 needed", "6 of 6 nodes answer, 2 of 2 quorums" */
-static int describe_nodes(const struct sample *s, char *out, size_t size)
-{
-    uint32_t nodes = 0, answered = 0;
-    size_t available = 0;
-    for (size_t quorum = 0; quorum < s->quorum_count; quorum++) {
-        const redlock_report *ping = &s->pings[quorum];
-        uint32_t here = 0;
-        for (uint32_t i = 0; i < ping->node_count; i++)
-            here += ping->node[i].vote == REDLOCK_VOTE_GRANTED;
-        nodes += ping->node_count;
-        answered += here;
-        available += here >= ping->quorum;
-    }
-    if (s->quorum_count == 1)
-        return snprintf(out, size, "%u of %u nodes answer, %u needed", answered, nodes,
-                        s->pings[0].quorum);
-    return snprintf(out, size, "%u of %u nodes answer, %zu of %zu quorums", answered, nodes,
-                    available, s->quorum_count);
-}
-
-static void print_title(struct top *t)
-{
-    const struct sample *s = &t->sample;
-    char line[SCREEN_LINE_MAX], nodes[80], clock[16] = "";
-    uint64_t waiters = 0, held = 0;
-    time_t now = time(NULL);
-    struct tm local;
-    for (size_t i = 0; i < s->count; i++) {
-        held += s->locks[i].info.held;
-        waiters += s->locks[i].info.waiters;
-    }
-    if (localtime_r(&now, &local))
-        strftime(clock, sizeof clock, "%H:%M:%S", &local);
-    describe_nodes(s, nodes, sizeof nodes);
-    int used = snprintf(line, sizeof line, "redlock top %s  %s; %llu held, %llu waiting", clock,
-                        nodes, (unsigned long long)held, (unsigned long long)waiters);
-    if (s->unasked > 0 && used > 0)
-        snprintf(line + used, sizeof line - (size_t)used, "; %zu not looked at", s->unasked);
-    screen_line(&t->screen, TEXT_TITLE, line);
-}
-
-static void print_node(struct top *t, struct table *table, size_t quorum, uint32_t index)
-{
-    const redlock_report *ping = &t->sample.pings[quorum];
-    char guard[NODE_VIEW_TEXT_MAX], rtt[TEXT_TIME_MAX];
-    struct node_view v;
-    node_view_look(&v, redlock_member(t->sample.client, quorum), ping, index);
-    text_rtt(rtt, v.rtt_us);
-    table_row(table);
-    table_set(table, 0, TEXT_PLAIN, ping->quorum_name);
-    table_set(table, 1, TEXT_PLAIN, v.ping->address);
-    table_set(table, 2, TEXT_PLAIN, node_view_state(&v));
-    table_set(table, 3, TEXT_PLAIN, node_view_guard(&v, &t->settings, guard));
-    table_set(table, 4, TEXT_PLAIN, v.info.version[0] ? v.info.version : "-");
-    table_set(table, 5, TEXT_PLAIN, rtt);
-    table_set(table, 6, TEXT_PLAIN, v.why);
-    t->node_colour[index] = !v.answered          ? TEXT_BAD
-                            : v.info.quarantined ? TEXT_WAIT
-                                                 : TEXT_PLAIN;
-}
-
-/* The nodes of one quorum, if there is room for all of them. */
-static void print_quorum(struct top *t, size_t quorum)
-{
-    static const char *const heading[] = {"QUORUM",  "NODE", "STATE", "GUARD",
-                                          "VERSION", "RTT",  "WHY",   NULL};
-    uint32_t count = t->sample.pings[quorum].node_count;
-    struct table table;
-    char *text = NULL;
-    size_t size;
-    if (screen_left(&t->screen) < count + LOCK_ROWS_KEPT + 3)
-        return;
-    table_begin(&table, heading);
-    for (uint32_t i = 0; i < count; i++)
-        print_node(t, &table, quorum, i);
-    FILE *memory = open_memstream(&text, &size);
-    if (!memory)
-        return;
-    table_print(&table, "", memory);
-    if (fclose(memory) == 0) {
-        char *rest = text, *line;
-        for (uint32_t row = 0; (line = strsep(&rest, "\n")) && rest; row++)
-            screen_line(&t->screen, row == 0 ? TEXT_HEADING : t->node_colour[row - 1], line);
-    }
-    free(text);
-    screen_line(&t->screen, TEXT_PLAIN, "");
-}
-
-static void print_nodes(struct top *t)
-{
-    for (size_t i = 0; i < t->sample.quorum_count; i++)
-        print_quorum(t, i);
-}
-
-static void print_lock(struct top *t, const struct sample_lock *lock, size_t name_columns)
-{
-    const redlock_info *info = &lock->info;
-    char line[SCREEN_LINE_MAX], name[NAME_TEXT_MAX], holders[24], left[TEXT_TIME_MAX];
-    char rate[24] = "-";
-    int64_t tenths = sample_rate_tenths(lock);
-    text_fit(name, sizeof name, lock->name, name_columns);
-    if (kind_words(info->kind)->has_slots)
-        snprintf(holders, sizeof holders, "%u/%u", info->holder_count, info->slots);
-    else
-        snprintf(holders, sizeof holders, "%u", info->holder_count);
-    text_time(left, info->held ? lock->left_ms : -1);
-    if (tenths >= 0)
-        snprintf(rate, sizeof rate, "%lld.%d", (long long)(tenths / 10), (int)(tenths % 10));
-    snprintf(line, sizeof line, "%s %-9s %7s %7u %12s %9s%s", name,
-             info->kind < 0 ? "free" : redlock_kind_text(info->kind), holders, info->waiters,
-             left, rate, info->disagree ? " !" : "");
-    screen_line(&t->screen,
-                info->disagree      ? TEXT_BAD
-                : info->waiters > 0 ? TEXT_WAIT
-                                    : TEXT_PLAIN,
-                line);
-}
-
-static void print_locks(struct top *t)
-{
-    const struct sample *s = &t->sample;
-    char line[SCREEN_LINE_MAX], name[NAME_TEXT_MAX];
-    size_t columns = t->screen.full ? t->screen.columns : 80;
-    size_t name_columns =
-        columns > OTHER_COLUMNS + NAME_MIN ? columns - OTHER_COLUMNS : NAME_MIN;
-    if (s->error != REDLOCK_OK) {
-        char safe[sizeof s->detail];
-        text_safe(safe, sizeof safe, s->detail);
-        screen_line(&t->screen, TEXT_BAD, safe);
-        if (!sample_has_locks(s))
-            return;
-    }
-    if (name_columns > NAME_COLUMNS_MAX)
-        name_columns = NAME_COLUMNS_MAX;
-    text_fit(name, sizeof name, "NAME", name_columns);
-    snprintf(line, sizeof line, "%s %-9s %7s %7s %12s %9s", name, "KIND", "HOLDERS", "WAITERS",
-             "LEFT", "CHANGES/S");
-    screen_line(&t->screen, TEXT_HEADING, line);
-    for (size_t i = 0; i < s->count; i++) {
-        size_t left = screen_left(&t->screen);
-        if (left == 1 && s->count - i > 1) {
-            snprintf(line, sizeof line, "and %zu more", s->count - i);
-            screen_line(&t->screen, TEXT_PLAIN, line);
-            return;
-        }
-        if (s->locks[i].asked_ns)
-            print_lock(t, &s->locks[i], name_columns);
-    }
-    if (s->count == 0)
-        screen_line(&t->screen, TEXT_PLAIN, "no locks");
-}
 
 static void draw(struct top *t)
 {
-    screen_begin(&t->screen);
-    print_title(t);
-    print_nodes(t);
-    print_locks(t);
-    screen_end(&t->screen);
+    top_view_draw(&t->screen, &t->sample, &t->settings);
 }
 
 /* ---- going on ---- */
@@ -238,8 +66,13 @@ static void on_keys(struct top *t)
 {
     char key;
     ssize_t got;
-    while ((got = read(STDIN_FILENO, &key, 1)) == 1)
+    while ((got = read(STDIN_FILENO, &key, 1)) == 1) {
         t->quit = t->quit || key == 'q' || key == 'Q';
+        if (key == 's' || key == 'S') {
+            sample_sort(&t->sample, (t->sample.order + 1) % SAMPLE_ORDERS);
+            t->redraw = true;
+        }
+    }
     if (got < 0 && errno != EAGAIN && errno != EINTR)
         t->quit = true; /* the terminal has gone */
 }
@@ -297,13 +130,28 @@ static int show_frames(struct top *t)
     return t->status;
 }
 
+static int read_order(struct top *t, const char *value)
+{
+    for (int order = 0; order < SAMPLE_ORDERS; order++) {
+        if (strcmp(value, sample_order_word(order)) == 0) {
+            t->sample.order = order;
+            return 0;
+        }
+    }
+    return message_usage("--sort takes busy, name, age or left");
+}
+
 static int take(void *data, struct args *a, int id, const char *value)
 {
     struct top *t = data;
-    (void)a;
     switch (id) {
     case ARGS_WORD:
-        return message_usage("unexpected word; top shows all locks");
+        /* Moves the patterns to the front of argv. */
+        t->sample.pattern = a->argv;
+        a->argv[t->sample.pattern_count++] = a->argv[a->at - 1];
+        return 0;
+    case OPTION_SORT:
+        return read_order(t, value);
     case OPTION_DELAY:
         if (duration_parse(value, &t->delay_ms) || t->delay_ms < DELAY_MIN_MS ||
             t->delay_ms > DELAY_MAX_MS)
@@ -349,21 +197,24 @@ static int top_main(const struct command *command, int argc, char **argv)
 static const struct cli_option options[] = {
     {OPTION_DELAY, 'd', "delay", "TIME", "look again after this time (1s)"},
     {OPTION_FRAMES, 'n', "count", "N", "stop after N frames"},
+    {OPTION_SORT, 0, "sort", "ORDER", "by name, age, left, or busy first (the default)"},
     {0},
 };
 
 const struct command command_top = {
     .name = "top",
     .summary = "watch the nodes and the busiest locks",
-    .usage = "[OPTION...]",
+    .usage = "[OPTION...] [PATTERN...]",
     .about =
-        "Shows the nodes and the locks on them, again every second: how many hold each, how "
-        "many wait, how long the last holder has left, and how often the holder changes. The "
-        "locks for which most wait come first. On a terminal, q or Ctrl-C ends it; elsewhere "
-        "one frame is printed after another.\n\n"
+        "Shows the nodes and the locks on them, again every second: who holds each, of which kind, "
+        "for how long (FOR), what the last holder has left (LEFT), how many wait and who, and how "
+        "often the holder changes in a second (CHG/S). With PATTERN, as for `redlock list`, only "
+        "locks of such names. The locks for which most wait come first. On a terminal, q or Ctrl-C "
+        "ends it and s changes the order; elsewhere one frame is printed after another.\n\n"
         "Exits with 0, or after --count frames with 69 or 77 when too few nodes answered for "
         "the last one.\n",
     .examples = "redlock top\n"
+                "redlock top --sort age 'deploy-*'\n"
                 "redlock top -n 1 --json | jq '.locks[] | select(.waiters > 0)'",
     .options = options,
     .run = top_main,

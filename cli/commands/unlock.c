@@ -4,9 +4,11 @@
 static int unlock_main(const struct command *command, int argc, char **argv)
 {
     static const struct adopt_words words[] = {
-        {REDLOCK_LOST, "not released: another holds it now", NULL},
-        {REDLOCK_EXPIRED, "not released: it had already expired, or was never held", NULL},
-        {REDLOCK_NOQUORUM, NULL,
+        {REDLOCK_LOST, "not released: another holds it now",
+         "not released, it has another value", NULL},
+        {REDLOCK_EXPIRED, "not released: it had already expired, or was never held",
+         "not released, it has another value", NULL},
+        {REDLOCK_NOQUORUM, NULL, NULL,
          "nothing: what is left of it expires with its TTL; `redlock nodes` shows the state of "
          "the nodes"},
         {0},

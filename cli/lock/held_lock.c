@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lock/busy.h"
 #include "lock/live.h"
 #include "report/report.h"
 #include "system/signals.h"
@@ -18,6 +19,8 @@
 
 #define WARN_AFTER_NS 2000000000LL
 #define LOOK_AGAIN_NS 20000000LL
+#define ANNOUNCE_AFTER_NS 1000000000LL /* a shorter wait is not worth a mail from cron */
+#define ANNOUNCE_EVERY_NS 60000000000LL
 #define SILENCE_RETRIES 2
 
 /* A wait for a lock, while it lasts. */
@@ -26,7 +29,8 @@ struct waiting {
     int signal;      /* that ended it; 0: none */
     int64_t draw_ns; /* when to draw the live line anew */
     int64_t warn_ns; /* when to look whether the nodes are there at all */
-    bool announced;  /* that we wait, where no terminal shows it */
+    bool announce_at_once;
+    int64_t announce_ns; /* when to say that we wait, where no terminal shows it */
     struct live live;
 };
 
@@ -97,9 +101,10 @@ static bool warn_without_quorum(struct held_lock *h)
 {
     redlock_report report = {.size = sizeof report};
     char advice[REPORT_ADVICE_MAX];
+    int64_t wait_ms;
     if (redlock_lock_report(h->lock, &report) != REDLOCK_OK)
         return true;
-    bool guarded = report_quarantine(h->client, &report, advice);
+    bool guarded = report_quarantine(h->client, &report, &wait_ms);
     uint32_t usable = 0, silent = 0;
     for (uint32_t i = 0; i < report.node_count; i++) {
         usable += report_may_vote(report.node[i].vote);
@@ -110,21 +115,27 @@ static bool warn_without_quorum(struct held_lock *h)
         return usable - silent >= report.quorum;
     message_warn("too few nodes can vote; trying until they can (-w TIME would limit that)");
     report_table(&report, errors_stream());
-    if (guarded)
+    if (guarded) {
+        report_quarantine_advice(wait_ms, advice);
         message_warn("next: %s", advice);
+    }
     return true;
 }
 
-/* Where nothing is drawn, one line says that the waiting has begun. */
+/* Where nothing is drawn, a line says now and then what is waited for. */
 static void announce_waiting(struct held_lock *h, struct waiting *w)
 {
     char line[LIVE_LINE_MAX];
-    if (w->announced || redlock_position(h->lock) == 0)
-        return;
-    w->announced = true;
-    live_describe(&w->live, line);
+    live_describe(&w->live, line, SIZE_MAX);
     if (h->pending)
         message_line("%s", line);
+    w->announce_ns = timer_now_ns() + ANNOUNCE_EVERY_NS;
+}
+
+static int64_t next_due_ns(const struct waiting *w)
+{
+    int64_t due_ns = w->draw_ns < w->warn_ns ? w->draw_ns : w->warn_ns;
+    return due_ns < w->announce_ns ? due_ns : w->announce_ns;
 }
 
 static int wait_for_lock(struct held_lock *h, struct waiting *w)
@@ -139,10 +150,13 @@ static int wait_for_lock(struct held_lock *h, struct waiting *w)
         int error = redlock_process(h->client, 0);
         if (error < 0)
             return not_started(h, error);
-        announce_waiting(h, w);
+        if (w->announce_at_once && redlock_position(h->lock) > 0) {
+            w->announce_at_once = false;
+            announce_waiting(h, w);
+        }
         if (!h->pending)
             break;
-        timer_set(w->timer_fd, w->draw_ns < w->warn_ns ? w->draw_ns : w->warn_ns);
+        timer_set(w->timer_fd, next_due_ns(w));
         if (poll(watched, 4, -1) < 0 && errno != EINTR)
             return not_started(h, REDLOCK_SYSTEM);
         if (h->watch && h->watch->is_over(h->watch->data)) {
@@ -157,6 +171,8 @@ static int wait_for_lock(struct held_lock *h, struct waiting *w)
             errors_erase();
             w->warn_ns = warn_without_quorum(h) ? TIMER_NEVER : timer_now_ns() + LOOK_AGAIN_NS;
         }
+        if (timer_now_ns() >= w->announce_ns)
+            announce_waiting(h, w);
         if (timer_now_ns() >= w->draw_ns) {
             live_draw(&w->live);
             w->draw_ns = timer_now_ns() + LIVE_TICK_NS;
@@ -190,7 +206,8 @@ static int acquire_once(struct held_lock *h, const struct settings *s,
     struct waiting w = {.signal_fd = signal_fd,
                         .timer_fd = timer_open(),
                         .draw_ns = TIMER_NEVER,
-                        .warn_ns = TIMER_NEVER};
+                        .warn_ns = TIMER_NEVER,
+                        .announce_ns = TIMER_NEVER};
     redlock_request request = {
         .size = sizeof request,
         .flags = flags,
@@ -218,9 +235,11 @@ static int acquire_once(struct held_lock *h, const struct settings *s,
     }
     live_begin(&w.live, terms, h->client, h->lock, !s->quiet && !s->json && s->wait_ms != 0,
                deadline_ns);
-    w.announced = w.live.on || !s->verbose || s->quiet;
     if (w.live.on)
         w.draw_ns = timer_now_ns() + LIVE_TICK_NS;
+    else if (w.live.wanted)
+        w.announce_ns = timer_now_ns() + ANNOUNCE_AFTER_NS;
+    w.announce_at_once = w.live.wanted && !w.live.on && s->verbose;
     if (s->wait_ms == REDLOCK_WAIT_FOREVER && !s->quiet)
         w.warn_ns = timer_now_ns() + WARN_AFTER_NS;
     error = wait_for_lock(h, &w);
@@ -264,41 +283,24 @@ bool held_lock_freshen(struct held_lock *h, int64_t least_ms)
     return false;
 }
 
-/* Of several names, the first that is held at this moment. */
-static const char *find_held(struct held_lock *h, const struct terms *terms)
-{
-    for (size_t i = 0; i < terms->name_count && terms->name_count > 1; i++) {
-        redlock_info info = {.size = sizeof info};
-        if (redlock_query(h->client, terms->name[i], &info, NULL) == REDLOCK_OK && info.held)
-            return terms->name[i];
-    }
-    return terms->name[0];
-}
-
 int held_lock_report_failure(struct held_lock *h, const struct settings *s,
                              const struct terms *terms, int error, int busy_status)
 {
-    bool busy = error == REDLOCK_BUSY || error == REDLOCK_TIMEOUT;
-    char advice[REPORT_ADVICE_MAX], text[HELD_LOCK_DETAIL_MAX], shown[TEXT_QUOTE_MAX];
+    char advice[REPORT_ADVICE_MAX];
+    int64_t wait_ms;
     struct failure f = {
         .name = terms->name[0],
         .error = error,
-        .status = busy ? busy_status : exit_status_of(error),
+        .status = exit_status_of(error),
         .text = h->detail,
         .report = &h->report,
     };
-    if (busy && !s->quiet) {
-        f.name = find_held(h, terms);
-        report_complete(h->client, f.name, &h->report);
-    }
-    if (busy && terms->name_count > 1) {
-        text_quote(shown, f.name);
-        snprintf(text, sizeof text, "'%s' is held by another: none of the %zu names was locked",
-                 shown, terms->name_count);
-        f.text = text;
-    }
-    if (!busy && report_quarantine(h->client, &h->report, advice))
+    if (error == REDLOCK_BUSY || error == REDLOCK_TIMEOUT)
+        return busy_report(h, s, terms, error, busy_status);
+    if (report_quarantine(h->client, &h->report, &wait_ms)) {
+        report_quarantine_advice(wait_ms, advice);
         f.advice = advice;
+    }
     return report_failure(s, &f);
 }
 

@@ -6,14 +6,16 @@
 #include <string.h>
 
 #include "lock/terms.h"
+#include "report/holders.h"
+#include "report/report.h"
 #include "system/timer.h"
 #include "ui/errors.h"
-#include "ui/kind.h"
 #include "ui/text.h"
 
 #define ASK_EVERY_NS 1000000000LL
 /* A question takes as long as the slowest node may; the end of the wait does not wait for it. */
 #define LAST_QUESTION_NS 250000000LL
+#define NAME_COLUMNS 16 /* of a holder, where the line is too long otherwise */
 
 void live_begin(struct live *l, const struct terms *terms, redlock *client,
                 const redlock_lock *lock, bool wanted, int64_t deadline_ns)
@@ -22,7 +24,8 @@ void live_begin(struct live *l, const struct terms *terms, redlock *client,
         .terms = terms,
         .client = client,
         .lock = lock,
-        .on = wanted && errors_are_on_terminal(),
+        .wanted = wanted,
+        .on = wanted && errors_can_draw(),
         .started_ns = timer_now_ns(),
         .quiet_ns = deadline_ns == TIMER_NEVER ? TIMER_NEVER : deadline_ns - LAST_QUESTION_NS,
     };
@@ -37,7 +40,7 @@ static void ask(struct live *l, int64_t now_ns)
     for (size_t i = 0; i < l->terms->name_count && !l->known; i++) {
         redlock_info info = {.size = sizeof info};
         l->error = redlock_query(l->client, l->terms->name[i], &info, NULL);
-        l->known = l->error == REDLOCK_OK && info.holder[0];
+        l->known = l->error == REDLOCK_OK && info.held;
         l->info = info;
     }
     l->asked = true;
@@ -62,32 +65,38 @@ static const char *ordinal(int number)
     return last == 1 ? "st" : last == 2 ? "nd" : last == 3 ? "rd" : "th";
 }
 
-static void add_holders(const struct live *l, char line[LIVE_LINE_MAX], int64_t now_ns)
+/* The nodes that answer are too young to vote: what is waited for is the end of that. */
+static bool add_quarantine(const struct live *l, char line[LIVE_LINE_MAX])
 {
-    const redlock_info *info = &l->info;
-    char holder[TEXT_HOLDER_MAX], left[TEXT_TIME_MAX];
-    int64_t left_ms = info->ttl_ms - (now_ns - l->asked_ns) / NS_PER_MS;
-    if (kind_words(info->kind)->has_slots) {
-        add(line, "%u of %u slots taken", info->holder_count, info->slots);
-        return;
-    }
-    if (kind_words(info->kind)->holders && info->holder_count > 1) {
-        add(line, "held by %u %ss", info->holder_count, kind_words(info->kind)->holders);
-        return;
-    }
-    text_holder(holder, info->holder);
-    add(line, "held by %s", holder);
-    if (info->ttl_ms < 0)
-        return;
-    text_time(left, left_ms > 0 ? left_ms : 0);
-    add(line, " for up to %s more", left);
+    redlock_report report = {.size = sizeof report};
+    char left[TEXT_TIME_MAX];
+    int64_t wait_ms;
+    if (redlock_lock_report(l->lock, &report) != REDLOCK_OK ||
+        !report_quarantine(l->client, &report, &wait_ms))
+        return false;
+    add(line, ": the nodes are in quarantine");
+    text_time(left, (wait_ms + 999) / 1000 * 1000);
+    if (wait_ms >= 0)
+        add(line, ", %s more", left);
+    return true;
 }
 
-void live_describe(struct live *l, char line[LIVE_LINE_MAX])
+static void add_holders(const struct live *l, char line[LIVE_LINE_MAX], int64_t now_ns,
+                        struct holders_style style)
+{
+    char text[HOLDERS_TEXT_MAX];
+    const redlock_info *info = &l->info;
+    int64_t since_ms = (now_ns - l->asked_ns) / NS_PER_MS;
+    int64_t left_ms = info->ttl_ms > since_ms ? info->ttl_ms - since_ms : 0;
+    struct lock_brief brief = lock_brief_of(info, info->ttl_ms < 0 ? -1 : left_ms);
+    holders_text(text, &brief, style);
+    add(line, "%s", text);
+}
+
+static void describe(struct live *l, char line[LIVE_LINE_MAX], int64_t now_ns,
+                     struct holders_style style)
 {
     char names[TERMS_TEXT_MAX];
-    ask(l, timer_now_ns());
-    int64_t now_ns = timer_now_ns();
     int place = redlock_position(l->lock);
     terms_text(l->terms, names);
     snprintf(line, LIVE_LINE_MAX, "waiting for %s", names);
@@ -95,13 +104,27 @@ void live_describe(struct live *l, char line[LIVE_LINE_MAX])
     if (place > 0) {
         add(line, "%s%d%s in line", before, place, ordinal(place));
         before = ", ";
+    } else if (add_quarantine(l, line)) {
+        return;
     }
     if (l->error) {
         add(line, "%s%s", before, redlock_strerror(l->error));
-        before = ", ";
     } else if (l->known) {
         add(line, "%s", before);
-        add_holders(l, line, now_ns);
+        add_holders(l, line, now_ns, style);
+    }
+}
+
+void live_describe(struct live *l, char line[LIVE_LINE_MAX], size_t columns)
+{
+    static const struct holders_style styles[] = {
+        {0}, {.brief = true}, {.brief = true, .name_columns = NAME_COLUMNS}};
+    ask(l, timer_now_ns());
+    int64_t now_ns = timer_now_ns();
+    for (size_t i = 0; i < sizeof styles / sizeof styles[0]; i++) {
+        describe(l, line, now_ns, styles[i]);
+        if (text_width(line) < columns)
+            return;
     }
 }
 
@@ -121,7 +144,7 @@ void live_draw(struct live *l)
     if (!l->on)
         return;
     size_t columns = errors_columns();
-    live_describe(l, line);
+    live_describe(l, line, columns);
     add_waited(l, line, columns);
     errors_draw(line);
 }

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #define LIVE_TICK_NS 100000000LL
-#define LIVE_LINE_MAX 512
+#define LIVE_LINE_MAX 1024
 
 struct terms;
 
@@ -16,9 +16,10 @@ struct live {
     const struct terms *terms;
     redlock *client;
     const redlock_lock *lock;
-    bool on;    /* standard error is a terminal, and neither -q nor --json was given */
-    bool known; /* `info` describes a holder */
-    int error;  /* of the last question */
+    bool wanted; /* neither -q nor --json nor -n was given */
+    bool on;     /* and standard error is a terminal on which a line can be drawn */
+    bool known;  /* `info` describes a holder */
+    int error;   /* of the last question */
     bool asked;
     int64_t started_ns;
     int64_t asked_ns;
@@ -33,7 +34,10 @@ void live_begin(struct live *l, const struct terms *terms, redlock *client,
 /* Draws the line anew. Asks the nodes once a second who holds the lock. */
 void live_draw(struct live *l);
 
-/* "waiting for backup: 3rd in line, held by 1a2b3c4d... for up to 12.0 s more" */
-void live_describe(struct live *l, char line[LIVE_LINE_MAX]);
+/*
+ * "waiting for backup: 3rd in line, held by alice@web1:17 (make), for 3.1 s, up to 12.0 s more", with
+ * less of it where it would not fit into `columns`.
+ */
+void live_describe(struct live *l, char line[LIVE_LINE_MAX], size_t columns);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "lock/nest.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,42 +8,14 @@
 #include "lock/terms.h"
 #include "ui/kind.h"
 #include "ui/message.h"
+#include "ui/percent.h"
 #include "ui/text.h"
 
 #define HELD_MAX 65536 /* far from what a program can be given; more is not remembered */
 
-/* The end of what was written: at most three bytes for each of the name. */
 static char *encode(char *at, const char *name)
 {
-    for (; *name; name++) {
-        unsigned char c = (unsigned char)*name;
-        if (isalnum(c) || strchr("._-", c))
-            *at++ = (char)c;
-        else
-            at += sprintf(at, "%%%02X", c);
-    }
-    *at = '\0';
-    return at;
-}
-
-static int hex_digit(char c)
-{
-    const char *digits = "0123456789ABCDEF", *at = c ? strchr(digits, c) : NULL;
-    return at ? (int)(at - digits) : -1;
-}
-
-/* Back to what encode() was given, as far as it fits. */
-static void decode(const char *text, size_t length, char *out, size_t size)
-{
-    size_t used = 0;
-    for (size_t i = 0; i < length && used + 1 < size; i++) {
-        bool escaped = text[i] == '%' && i + 2 < length && hex_digit(text[i + 1]) >= 0 &&
-                       hex_digit(text[i + 2]) >= 0;
-        out[used++] =
-            escaped ? (char)(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2])) : text[i];
-        i += escaped ? 2 : 0;
-    }
-    out[used] = '\0';
+    return percent_encode(at, name, "._-");
 }
 
 /* One of REDLOCK_HELD, kind:name or kind:name:owner, without changing it. */
@@ -87,7 +58,7 @@ int32_t nest_held(const char *name, char owner[REDLOCK_OWNER_MAX + 1])
             kind_of(&e) < 0)
             continue;
         found = kind_of(&e);
-        decode(e.owner ? e.owner : "", e.owner_length, owner, REDLOCK_OWNER_MAX + 1);
+        percent_decode(e.owner ? e.owner : "", e.owner_length, owner, REDLOCK_OWNER_MAX + 1);
     }
     return found;
 }
@@ -98,7 +69,7 @@ bool nest_is_owner(const char *owner)
     char found[REDLOCK_OWNER_MAX + 1];
     struct entry e;
     while (next_entry(&at, &e)) {
-        decode(e.owner ? e.owner : "", e.owner_length, found, sizeof found);
+        percent_decode(e.owner ? e.owner : "", e.owner_length, found, sizeof found);
         if (e.owner && strcmp(found, owner) == 0)
             return true;
     }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "lock/label.h"
 #include "lock/nest.h"
 #include "ui/exit.h"
 #include "ui/kind.h"
@@ -57,6 +58,11 @@ int terms_option(struct terms *t, int id, const char *value)
     case OPTION_OWNER:
         t->owner = value;
         return check_owner("--owner", value);
+    case OPTION_LABEL:
+        t->labelled = true;
+        if (!label_set(t->label, value))
+            return message_usage("--label takes printable text, in UTF-8 and in one line");
+        return 0;
     default:
         return 0;
     }
@@ -134,6 +140,18 @@ int terms_complete(struct terms *t, bool make)
     return status ? status : nest_check(t);
 }
 
+void terms_label(struct terms *t, pid_t pid, const char *command)
+{
+    if (!t->labelled)
+        label_make(t->label, pid, command);
+}
+
+void terms_label_of_parent(struct terms *t)
+{
+    if (!t->labelled)
+        label_make_of_parent(t->label);
+}
+
 int32_t terms_kind(const struct terms *t)
 {
     return t->shared  ? REDLOCK_SHARED
@@ -148,6 +166,7 @@ void terms_request(const struct terms *t, redlock_request *request)
     request->flags |= (t->fenced ? REDLOCK_FENCED : 0) | (t->fair ? REDLOCK_FAIR : 0);
     request->slots = t->slots;
     request->owner = t->owner;
+    request->label = t->label;
     request->more_names = t->name + 1;
     request->more_name_count = t->name_count - 1;
 }

@@ -10,6 +10,7 @@
 #include <redlock.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "settings/command.h"
 
@@ -19,12 +20,14 @@ enum {
     OPTION_SLOTS,
     OPTION_OWNER,
     OPTION_FENCE,
+    OPTION_LABEL,
 };
 
 #define TERMS_OPTIONS                                                                          \
     {OPTION_SHARED, 's', "shared", NULL, "together with other readers only"},                  \
         {OPTION_SLOTS, 0, "slots", "K", "at most K at once"},                                  \
         {OPTION_FAIR, 0, "fair", NULL, "never before a waiter that came earlier"},             \
+        {OPTION_LABEL, 0, "label", "TEXT", "who has it, for others (user@host:pid, command)"}, \
         {OPTION_OWNER, 0, "owner", "ID",                                                       \
          "owner of the lock: the same owner may take it again"},                               \
     {                                                                                          \
@@ -40,6 +43,8 @@ struct terms {
     uint32_t slots;    /* 0: not a semaphore */
     const char *owner; /* NULL: none; points to the command line, the environment or: */
     char owner_made[REDLOCK_OWNER_MAX + 1];
+    bool labelled;                     /* --label: as it was given */
+    char label[REDLOCK_LABEL_MAX + 1]; /* empty: none */
 };
 
 /* Takes a further name. Returns 0 or an exit status, after saying why. */
@@ -56,9 +61,14 @@ int terms_option(struct terms *t, int id, const char *value);
  */
 int terms_complete(struct terms *t, bool make_owner);
 
+/* Gives the request of process `pid` for `command` a label, unless --label has. */
+void terms_label(struct terms *t, pid_t pid, const char *command);
+/* The same of the process that started this one. */
+void terms_label_of_parent(struct terms *t);
+
 int32_t terms_kind(const struct terms *t);
 
-/* Fills kind, flags, owner, slots and further names of a request for t->name[0]. */
+/* Fills kind, flags, owner, slots, label and further names of a request for t->name[0]. */
 void terms_request(const struct terms *t, redlock_request *request);
 
 /* "a", "a and b", "a, b and 3 more": safe for a terminal. */

@@ -28,20 +28,20 @@ const char *node_view_state(const struct node_view *v)
     return node_state_text(v->info.state);
 }
 
-const char *node_view_guard(const struct node_view *v, const struct settings *s,
+const char *node_view_votes(const struct node_view *v, const struct settings *s,
                             char out[NODE_VIEW_TEXT_MAX])
 {
     char left[TEXT_TIME_MAX];
     if (s->config.guard == RL_SUSPICION_OFF)
-        return "off";
+        return "unchecked";
     if (v->info.state != REDLOCK_NODE_UP)
         return "-";
     if (!v->info.quarantined)
-        return "votes";
+        return "yes";
     if (v->info.quarantine_ms < 0)
-        return "quarantine";
+        return "no";
     text_time(left, (v->info.quarantine_ms + 999) / 1000 * 1000);
-    snprintf(out, NODE_VIEW_TEXT_MAX, "quarantine, %s", left);
+    snprintf(out, NODE_VIEW_TEXT_MAX, "in %s", left);
     return out;
 }
 

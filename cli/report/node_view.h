@@ -30,8 +30,8 @@ const char *node_state_text(int32_t state);
 /* "up", "down", "timed out" */
 const char *node_view_state(const struct node_view *v);
 
-/* May its grants be counted? "votes", "quarantine, 12.0 s", "off" */
-const char *node_view_guard(const struct node_view *v, const struct settings *s,
+/* Do its grants count? "yes", "in 12.0 s", "no"; "unchecked" without the guard; "-" if it is down. */
+const char *node_view_votes(const struct node_view *v, const struct settings *s,
                             char out[NODE_VIEW_TEXT_MAX]);
 
 /* Its members of the object being written. */

@@ -21,7 +21,7 @@ static int64_t quorum_wait_ms(int64_t *waits_ms, size_t count, size_t quorum)
     return waits_ms[quorum - 1];
 }
 
-static void advise(char advice[REPORT_ADVICE_MAX], int64_t wait_ms)
+void report_quarantine_advice(int64_t wait_ms, char advice[REPORT_ADVICE_MAX])
 {
     char left[TEXT_TIME_MAX];
     if (wait_ms < 0) {
@@ -38,7 +38,7 @@ static void advise(char advice[REPORT_ADVICE_MAX], int64_t wait_ms)
              left);
 }
 
-bool report_quarantine(redlock *client, redlock_report *report, char advice[REPORT_ADVICE_MAX])
+bool report_quarantine(redlock *client, redlock_report *report, int64_t *wait_ms)
 {
     int64_t waits_ms[REDLOCK_NODES_MAX];
     uint32_t guarded = 0, silent = 0;
@@ -59,6 +59,6 @@ bool report_quarantine(redlock *client, redlock_report *report, char advice[REPO
     }
     if (guarded == 0 || report->node_count - guarded - silent >= report->quorum)
         return false;
-    advise(advice, quorum_wait_ms(waits_ms, report->node_count, report->quorum));
+    *wait_ms = quorum_wait_ms(waits_ms, report->node_count, report->quorum);
     return true;
 }

@@ -86,6 +86,12 @@ void report_failed_nodes(const redlock_report *report, char *out, size_t size)
     }
 }
 
+/* A node that was asked what is there says that it is held, by whichever holder. */
+static const char *answer_text(const redlock_node_report *n)
+{
+    return n->vote == REDLOCK_VOTE_HELD && n->holder[0] ? "held" : redlock_vote_text(n->vote);
+}
+
 /* The words of the server or the system, where they say more than the answer does. */
 static const char *report_why(const redlock_node_report *n)
 {
@@ -130,12 +136,21 @@ static bool differs(const redlock_report *report, const redlock_node_report *n)
     return looked && has_looked(n) && usual && !found_same(n, usual);
 }
 
+bool report_agrees(const redlock_report *report)
+{
+    for (uint32_t i = 0; i < report->node_count; i++) {
+        if (!found_same(&report->node[0], &report->node[i]))
+            return false;
+    }
+    return true;
+}
+
 /* What a node found under the key: kind, how many hold it, how many wait. */
 static void set_found(struct table *t, const redlock_node_report *n, bool different)
 {
     char count[16];
     enum text_colour colour = different ? TEXT_BAD : TEXT_PLAIN;
-    table_set(t, 2, colour, n->kind < 0 ? "" : redlock_kind_text(n->kind));
+    table_set(t, 3, colour, n->kind < 0 ? "" : kind_words(n->kind)->shown);
     if (n->holder_count > 0) {
         snprintf(count, sizeof count, "%u", n->holder_count);
         table_set(t, 4, colour, count);
@@ -148,10 +163,15 @@ static void set_found(struct table *t, const redlock_node_report *n, bool differ
 
 void report_table(const redlock_report *report, FILE *out)
 {
-    static const char *const heading[] = {"NODE",    "ANSWER", "KIND", "HOLDER", "HOLDERS",
-                                          "WAITERS", "LEFT",   "RTT",  "WHY",    NULL};
+    static const char *const heading[] = {"NODE",    "ANSWER", "HOLDER", "KIND", "HOLDERS",
+                                          "WAITERS", "LEFT",   "RTT",    "WHY",  NULL};
     struct table t;
     table_begin(&t, heading);
+    table_spare(&t, 2);
+    table_spare(&t, 3);
+    table_spare(&t, 4);
+    table_spare(&t, 5);
+    table_spare(&t, 7);
     for (uint32_t i = 0; i < report->node_count && i < REDLOCK_NODES_MAX; i++) {
         const redlock_node_report *n = &report->node[i];
         char holder[TEXT_HOLDER_MAX] = "", left[TEXT_TIME_MAX] = "", rtt[TEXT_TIME_MAX] = "";
@@ -164,10 +184,9 @@ void report_table(const redlock_report *report, FILE *out)
         bool different = differs(report, n);
         table_row(&t);
         table_set(&t, 0, TEXT_PLAIN, n->address);
-        table_set(&t, 1, different ? TEXT_BAD : vote_colour(n->vote),
-                  redlock_vote_text(n->vote));
+        table_set(&t, 1, different ? TEXT_BAD : vote_colour(n->vote), answer_text(n));
         set_found(&t, n, different);
-        table_set(&t, 3, different ? TEXT_BAD : TEXT_PLAIN, holder);
+        table_set(&t, 2, different ? TEXT_BAD : TEXT_PLAIN, holder);
         table_set(&t, 6, TEXT_PLAIN, left);
         table_set(&t, 7, TEXT_PLAIN, rtt);
         table_set(&t, 8, different ? TEXT_BAD : TEXT_PLAIN,
@@ -209,7 +228,7 @@ static void write_json(const redlock_report *report, struct json *j, bool found)
         json_object(j, NULL);
         json_string(j, "address", n->address);
         json_string(j, "vote", vote_name(n->vote));
-        json_string(j, "answer", redlock_vote_text(n->vote));
+        json_string(j, "answer", answer_text(n));
         if (n->holder[0]) {
             text_holder(holder, n->holder);
             json_string(j, "holder", holder);
@@ -301,7 +320,7 @@ int report_failure(const struct settings *s, const struct failure *f)
         json_finish(&j);
         fflush(stdout);
     } else if (!s->quiet) {
-        char name[TEXT_QUOTE_MAX] = "", safe[512], quoted[REDLOCK_NAME_MAX + 3];
+        char name[TEXT_QUOTE_MAX] = "", safe[REPORT_TEXT_MAX], quoted[REDLOCK_NAME_MAX + 3];
         /* The library names the lock itself where its name matters. */
         snprintf(quoted, sizeof quoted, "'%s'", f->name ? f->name : "");
         bool named = !f->name || strstr(text, quoted);
@@ -309,9 +328,10 @@ int report_failure(const struct settings *s, const struct failure *f)
             text_quote(name, f->name);
         text_safe(safe, sizeof safe, text);
         message_line("%s%s%s", name, named ? "" : ": ", safe);
-        if (f->report && f->report->node_count > 0)
+        bool brief = f->brief && !s->verbose;
+        if (f->report && f->report->node_count > 0 && !brief)
             report_table(f->report, errors_stream());
-        if (advice)
+        if (advice && !brief)
             message_line("next: %s", advice);
     }
     return f->status;
@@ -323,19 +343,23 @@ static bool is_incomplete(const redlock_node_report *n)
            (n->vote == REDLOCK_VOTE_HELD && n->key_ttl_ms < 0);
 }
 
-void report_complete(redlock *client, const char *name, redlock_report *report)
+int report_complete(redlock *client, const char *name, redlock_report *report,
+                    redlock_info *info)
 {
-    redlock_info info = {.size = sizeof info};
     redlock_report now = {.size = sizeof now};
-    redlock_query(client, name, &info, &now);
+    int error = redlock_query(client, name, info, &now);
     for (uint32_t i = 0; i < report->node_count && i < now.node_count; i++) {
         redlock_node_report *then = &report->node[i];
-        if (is_incomplete(then) && now.node[i].vote != REDLOCK_VOTE_MISSING)
-            *then = now.node[i];
-        else if (then->vote == REDLOCK_VOTE_HELD && now.node[i].vote == REDLOCK_VOTE_HELD)
-            memcpy(then->holder, now.node[i].holder, sizeof then->holder);
-        then->kind = now.node[i].kind;
-        then->holder_count = now.node[i].holder_count;
-        then->waiters = now.node[i].waiters;
+        const redlock_node_report *found = &now.node[i];
+        bool held = found->vote == REDLOCK_VOTE_HELD;
+        if ((is_incomplete(then) && found->vote != REDLOCK_VOTE_MISSING) ||
+            (then->vote == REDLOCK_VOTE_MISSING && held))
+            *then = *found;
+        else if (then->vote == REDLOCK_VOTE_HELD && held)
+            memcpy(then->holder, found->holder, sizeof then->holder);
+        then->kind = found->kind;
+        then->holder_count = found->holder_count;
+        then->waiters = found->waiters;
     }
+    return error;
 }

@@ -19,7 +19,10 @@ struct failure {
     const char *text;             /* a sentence; NULL: redlock_strerror() */
     const char *advice;           /* what to do next; NULL: the usual for this error */
     const redlock_report *report; /* NULL: no node was involved */
+    bool brief; /* the sentence says it all: node by node and with advice only on -v */
 };
+
+#define REPORT_TEXT_MAX 768 /* of that sentence */
 
 /* Reports it as the settings ask for and returns its status. */
 int report_failure(const struct settings *s, const struct failure *f);
@@ -40,10 +43,13 @@ void report_failed_nodes(const redlock_report *report, char *out, size_t size);
 
 /*
  * Marks the nodes that are in quarantine, also those that were not waited for. True when they
- * keep a majority from voting; `advice` then says for how long, and the ways out.
+ * keep a majority from voting; *wait_ms is then for how long, -1: not by waiting alone.
  */
+bool report_quarantine(redlock *client, redlock_report *report, int64_t *wait_ms);
+
+/* For how long, and the ways out. */
 #define REPORT_ADVICE_MAX 256
-bool report_quarantine(redlock *client, redlock_report *report, char advice[REPORT_ADVICE_MAX]);
+void report_quarantine_advice(int64_t wait_ms, char advice[REPORT_ADVICE_MAX]);
 
 /* Nodes that answer, but too late for their votes: which --node-timeout would do; NULL: none is
  * known to. */
@@ -51,9 +57,14 @@ const char *report_lateness(const redlock_report *report, char advice[REPORT_ADV
 
 /*
  * Asks the nodes anew about `name` and completes a report on a lock that is held by another:
- * what is left of the other's time, and the answers that came too late to matter.
+ * the holder, what is left of its time, and the answers that came too late to matter. A node that
+ * only said that our key is not there may have the key of another. Returns as redlock_query().
  */
-void report_complete(redlock *client, const char *name, redlock_report *report);
+int report_complete(redlock *client, const char *name, redlock_report *report,
+                    redlock_info *info);
+
+/* Have all nodes found the same? Then one line says it for all of them. */
+bool report_agrees(const redlock_report *report);
 
 /* How long the lock stays held at most: its last holder, on the node that keeps it longest. */
 int64_t report_longest_ms(const redlock_info *info, const redlock_report *report);

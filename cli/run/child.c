@@ -216,7 +216,10 @@ int child_explain(const char *command, int error)
         error = ENOENT;
     text_quote(shown, command);
     int status = error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
-    return message_fail(status, "cannot run %s: %s", shown, strerror(error));
+    /* A whole command line in one word is what a shell is for. */
+    bool line = error == ENOENT && strpbrk(command, " \t|&;<>$(");
+    return message_fail(status, "cannot run '%s': %s%s", shown, strerror(error),
+                        line ? "; for a command line in one word: -- sh -c 'LINE'" : "");
 }
 
 void child_close(struct child *c)

@@ -5,9 +5,10 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "system/title.h"
 
 #define DISMISSED 0 /* instead of the number of a group */
 
@@ -33,7 +34,7 @@ static void wait_for_death(int fd)
 {
     pid_t group = DISMISSED, word;
     ssize_t size;
-    prctl(PR_SET_NAME, "redlock-reaper");
+    title_set("redlock reaper");
     setsid();
     let_go(fd);
     while ((size = read(fd, &word, sizeof word)) != 0) {

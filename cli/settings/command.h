@@ -20,6 +20,7 @@ struct cli_option {
 
 struct command {
     const char *name;
+    const char *alias;                /* another name for it; NULL: none */
     const char *summary;              /* for the list of subcommands */
     const char *usage;                /* what follows `redlock NAME` */
     const char *about;                /* what it does: paragraphs, each ends with a newline */
@@ -30,8 +31,8 @@ struct command {
 };
 
 extern const struct command command_run, command_hold, command_lock, command_extend,
-    command_unlock, command_status, command_top, command_nodes, command_init, command_doctor,
-    command_bench, command_dev;
+    command_unlock, command_status, command_list, command_break, command_top, command_nodes,
+    command_init, command_doctor, command_bench, command_dev;
 
 /* Options that several subcommands have. */
 #define TTL_OPTION                                                                             \

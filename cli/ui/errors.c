@@ -144,6 +144,11 @@ bool errors_are_on_terminal(void)
     return isatty(STDERR_FILENO);
 }
 
+bool errors_can_draw(void)
+{
+    return text_can_steer(errors_are_on_terminal());
+}
+
 size_t errors_columns(void)
 {
     return text_columns(STDERR_FILENO);

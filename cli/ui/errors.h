@@ -35,6 +35,8 @@ void errors_draw(const char *line);
 void errors_erase(void);
 
 bool errors_are_on_terminal(void);
+/* And can a line be drawn there? Not on a dumb terminal. */
+bool errors_can_draw(void);
 size_t errors_columns(void);
 
 #endif

@@ -6,7 +6,7 @@
 enum exit_status {
     EXIT_NOT_HELD = 1,     /* status --held: some name is free */
     EXIT_UNHEALTHY = 1,    /* doctor: a check failed */
-    EXIT_DECLINED = 1,     /* init: the user said no */
+    EXIT_DECLINED = 1,     /* init, break: the user said no, or there was nothing to break */
     EXIT_USAGE = 64,       /* the command line is wrong */
     EXIT_UNAVAILABLE = 69, /* too few nodes could vote */
     EXIT_INTERNAL = 70,    /* memory, a system call, an output that cannot be written */

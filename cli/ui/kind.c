@@ -4,17 +4,21 @@
 #include <string.h>
 
 static const struct kind_words words[] = {
-    [REDLOCK_MUTEX] = {.inside =
+    [REDLOCK_MUTEX] = {.shown = "exclusive",
+                       .inside =
                            "together with other names: such a lock cannot be taken again"},
-    [REDLOCK_SHARED] = {.inside =
+    [REDLOCK_SHARED] = {.shown = "shared",
+                        .inside =
                             "as a reader: inside it, a wait for the same name can be a wait "
                             "for itself",
                         .holders = "reader"},
-    [REDLOCK_REENTRANT] = {.inside =
+    [REDLOCK_REENTRANT] = {.shown = "exclusive",
+                           .inside =
                                "exclusively: only a plain `redlock run` of this one name may "
                                "take it again",
                            .same_owner_may = true},
-    [REDLOCK_SEMAPHORE] = {.inside =
+    [REDLOCK_SEMAPHORE] = {.shown = "slots",
+                           .inside =
                                "as one of its slots: a wait for a second one can be a wait "
                                "for itself",
                            .holders = "slot",
@@ -27,7 +31,7 @@ _Static_assert(sizeof words / sizeof words[0] == 0 REDLOCK_KINDS(ONE), "a row fo
 
 const struct kind_words *kind_words(int32_t kind)
 {
-    static const struct kind_words none;
+    static const struct kind_words none = {.shown = "unknown"};
     return kind >= 0 && (size_t)kind < sizeof words / sizeof words[0] ? &words[kind] : &none;
 }
 

@@ -11,7 +11,8 @@
 
 struct kind_words {
     const char
-        *inside; /* why a lock of the same name cannot be taken inside one of this kind */
+        *inside;       /* why a lock of the same name cannot be taken inside one of this kind */
+    const char *shown; /* in a table: a plain lock of `run` is exclusive like any other */
     const char *holders; /* several at once are counted as these; NULL: one holder is named */
     bool has_slots;      /* and they are counted out of so many */
     bool same_owner_may; /* the same owner may take it again inside */

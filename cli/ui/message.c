@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <redlock.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,8 +14,10 @@
 #include "ui/errors.h"
 #include "ui/exit.h"
 #include "ui/json.h"
+#include "ui/text.h"
 
 #define MESSAGE_MAX 1024
+#define CONTINUED_INDENT 2 /* of a sentence that goes on in the next line */
 
 static struct {
     const char *command;
@@ -37,10 +41,22 @@ void message_be_quiet(void)
     state.quiet = true;
 }
 
+/* A terminal would break long lines within words. */
+static void print_wrapped(const char *before, const char *text)
+{
+    FILE *out = errors_stream();
+    size_t columns = errors_are_on_terminal() ? errors_columns() : SIZE_MAX;
+    fputs(before, out);
+    text_wrap(out, text, text_width(before), CONTINUED_INDENT, columns);
+    putc('\n', out);
+}
+
 static void print_line(const char *text)
 {
-    fprintf(errors_stream(), state.command ? "redlock %s: " : "redlock: ", state.command);
-    fprintf(errors_stream(), "%s\n", text);
+    char before[64];
+    snprintf(before, sizeof before, "redlock%s%s: ", state.command ? " " : "",
+             state.command ? state.command : "");
+    print_wrapped(before, text);
 }
 
 static void fail(int status, const char *text)
@@ -94,7 +110,9 @@ void message_warn(const char *format, ...)
 
 void message_node_warning(const char *address, const char *text)
 {
-    fprintf(errors_stream(), "redlock: warning: %s: %s\n", address, text);
+    char before[REDLOCK_ADDRESS_MAX + 32];
+    snprintf(before, sizeof before, "redlock: warning: %s: ", address);
+    print_wrapped(before, text);
 }
 
 void message_line(const char *format, ...)

@@ -29,7 +29,7 @@ static void take(struct screen *s)
 
 void screen_open(struct screen *s)
 {
-    *s = (struct screen){.full = isatty(STDOUT_FILENO),
+    *s = (struct screen){.full = text_can_steer(isatty(STDOUT_FILENO)),
                          .colours = text_colours(isatty(STDOUT_FILENO))};
     if (s->full)
         take(s);

@@ -120,6 +120,23 @@ void text_time(char out[TEXT_TIME_MAX], int64_t time_ms)
         snprintf(out, TEXT_TIME_MAX, "%lld d %lld h", s / 86400, s % 86400 / 3600);
 }
 
+void text_time_short(char out[TEXT_TIME_MAX], int64_t time_ms)
+{
+    long long s = time_ms / 1000;
+    if (time_ms < 0)
+        snprintf(out, TEXT_TIME_MAX, "-");
+    else if (time_ms < 1000)
+        snprintf(out, TEXT_TIME_MAX, "%dms", (int)time_ms);
+    else if (s < 60)
+        snprintf(out, TEXT_TIME_MAX, "%lld.%ds", s, (int)(time_ms % 1000 / 100));
+    else if (s < 3600)
+        snprintf(out, TEXT_TIME_MAX, "%lldm%llds", s / 60, s % 60);
+    else if (s < 86400)
+        snprintf(out, TEXT_TIME_MAX, "%lldh%lldm", s / 3600, s % 3600 / 60);
+    else
+        snprintf(out, TEXT_TIME_MAX, "%lldd%lldh", s / 86400, s % 86400 / 3600);
+}
+
 void text_rtt(char out[TEXT_TIME_MAX], int32_t rtt_us)
 {
     if (rtt_us < 0)
@@ -178,6 +195,29 @@ void text_fit(char *out, size_t size, const char *text, size_t columns)
     out[at] = '\0';
 }
 
+size_t text_line(const char *text, size_t columns)
+{
+    size_t used, size = text_fitting(text, columns, &used), at = size;
+    if (!text[size])
+        return size;
+    while (at > 0 && text[at] != ' ')
+        at--;
+    return at > 0 ? at : strcspn(text, " ");
+}
+
+void text_wrap(FILE *out, const char *text, size_t used, size_t indent, size_t columns)
+{
+    for (;;) {
+        size_t size = text_line(text, columns > used ? columns - used : 1);
+        fwrite(text, 1, size, out);
+        text += size + strspn(text + size, " ");
+        if (!*text)
+            return;
+        fprintf(out, "\n%*s", (int)indent, "");
+        used = indent;
+    }
+}
+
 size_t text_columns(int fd)
 {
     struct winsize size;
@@ -190,11 +230,16 @@ bool text_is_utf8(void)
     return setlocale(LC_CTYPE, "") && strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }
 
+bool text_can_steer(bool on_terminal)
+{
+    const char *term = getenv("TERM");
+    return on_terminal && term && *term && strcmp(term, "dumb") != 0;
+}
+
 bool text_colours(bool on_terminal)
 {
     const char *no_color = getenv("NO_COLOR");
-    const char *term = getenv("TERM");
-    return on_terminal && !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
+    return text_can_steer(on_terminal) && !(no_color && *no_color);
 }
 
 const char *text_colour_code(enum text_colour colour)

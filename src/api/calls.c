@@ -160,6 +160,13 @@ int redlock_query(redlock *client, const char *name, redlock_info *info, redlock
     return error ? error : rl_client_query(client, name, info, report);
 }
 
+int redlock_break(redlock *client, const char *name, const char *mark, redlock_report *report)
+{
+    int error = rl_front_route_question(&client, name);
+
+    return error ? error : rl_client_break(client, name, mark, report);
+}
+
 int redlock_ping(redlock *client, redlock_report *report)
 {
     return is_front(client) ? rl_front_each(client, rl_client_ping, report)

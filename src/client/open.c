@@ -134,6 +134,7 @@ static void set_policy(redlock *client, const redlock_options *o)
                                                             : RL_GUARD_DEFAULT;
     client->engine.random = rl_entropy_jitter;
     client->engine.secret = rl_entropy_draw;
+    client->engine.wall_ms = rl_wall_ms;
     client->engine.random_data = &client->entropy;
     client->engine.stall_ns = rl_link_stall_ns((int64_t)o->node_timeout_ms * RL_NS_PER_MS);
     client->engine.policy = (struct rl_policy){

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "client/query.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "client/report.h"
@@ -74,8 +75,7 @@ static int check_report(const redlock_report *report)
 int rl_client_query(redlock *client, const char *name, redlock_info *info,
                     redlock_report *report)
 {
-    struct rl_sight sights[REDLOCK_NODES_MAX];
-    struct rl_survey survey = {.sight = sights};
+    struct rl_survey survey = {0};
     redlock_info known = {.size = sizeof known};
     size_t name_size = 0;
     int error = rl_client_enter(client, true);
@@ -88,13 +88,70 @@ int rl_client_query(redlock *client, const char *name, redlock_info *info,
     if (!error)
         error = check_report(report);
     if (!error) {
+        survey.sight = calloc(client->engine.policy.node_count, sizeof *survey.sight);
+        if (!survey.sight)
+            error = rl_detail(REDLOCK_NOMEM, "out of memory");
+    }
+    if (!error) {
         error = ask(client, RL_OP_LOOK, name, name_size, &survey);
         if (!error) {
-            rl_survey_conclude(&survey, &known);
+            rl_survey_conclude(&survey, rl_wall_ms(NULL), &known);
             rl_struct_fill(info, &known, sizeof known);
         }
         if (report && survey.policy)
-            rl_report_survey(client, &survey, report);
+            rl_report_query(client, &survey, error ? NULL : &known, report);
+    }
+    rl_client_leave(client);
+    free(survey.sight);
+    return error;
+}
+
+static int check_mark(const char *mark)
+{
+    size_t length = mark ? strnlen(mark, REDLOCK_MARK_SIZE + 1) : 0;
+
+    if (length == REDLOCK_MARK_SIZE && strspn(mark, "0123456789abcdef") == length)
+        return REDLOCK_OK;
+    return rl_detail(REDLOCK_INVAL,
+                     "a mark has %d hex digits; it is what redlock_query() tells of a holder",
+                     REDLOCK_MARK_SIZE);
+}
+
+/* A majority has answered: was there a holder to evict? */
+static int judge_break(const struct rl_survey *survey, const char *name)
+{
+    uint8_t other_count = 0;
+
+    if (survey->evicted->votes > 0)
+        return REDLOCK_OK;
+    for (uint8_t i = 0; i < survey->policy->node_count; i++)
+        other_count += survey->node[i].vote == REDLOCK_VOTE_HELD;
+    return rl_detail(REDLOCK_EXPIRED,
+                     other_count ? "that holder of '%s' was gone already; another is there now"
+                                 : "that holder of '%s' was gone already; '%s' is free",
+                     name, name);
+}
+
+int rl_client_break(redlock *client, const char *name, const char *mark, redlock_report *report)
+{
+    redlock_holder evicted = {.ttl_ms = -1, .held_ms = -1};
+    struct rl_survey survey = {.evicted = &evicted, .mark = {mark, REDLOCK_MARK_SIZE}};
+    size_t name_size = 0;
+    int error = rl_client_enter(client, true);
+
+    if (error)
+        return error;
+    error = rl_name_check(client, name, &name_size);
+    if (!error)
+        error = check_mark(mark);
+    if (!error)
+        error = check_report(report);
+    if (!error) {
+        error = ask(client, RL_OP_BREAK, name, name_size, &survey);
+        if (!error)
+            error = judge_break(&survey, name);
+        if (report && survey.policy)
+            rl_report_break(client, &survey, report);
     }
     rl_client_leave(client);
     return error;

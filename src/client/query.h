@@ -8,6 +8,8 @@
 
 int rl_client_query(redlock *client, const char *name, redlock_info *info,
                     redlock_report *report);
+int rl_client_break(redlock *client, const char *name, const char *mark,
+                    redlock_report *report);
 int rl_client_ping(redlock *client, redlock_report *report);
 int rl_client_admit(redlock *client, redlock_report *report);
 

@@ -7,6 +7,7 @@
 #include "client/request.h"
 #include "drive/detail.h"
 #include "drive/enter.h"
+#include "drive/explain.h"
 #include "engine/watch.h"
 #include "io/clock.h"
 
@@ -33,17 +34,29 @@ static void describe_node(const struct rl_engine *engine, uint8_t index,
 }
 
 /* key_ttls_ms: NULL where the operation asked for none. */
+static const redlock_holder no_holder = {.held_ms = -1, .ttl_ms = -1};
+
 static void describe(const redlock *client, const struct rl_node_vote *votes,
                      const int64_t *key_ttls_ms, redlock_report *out)
 {
     const struct rl_engine *engine = &client->engine;
 
+    out->holder = no_holder;
     out->quorum_index = client->quorum_index;
     memcpy(out->quorum_name, client->quorum_name, sizeof out->quorum_name);
     out->node_count = engine->policy.node_count;
     out->quorum = engine->policy.quorum;
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
         describe_node(engine, i, &votes[i], key_ttls_ms ? key_ttls_ms[i] : -1, &out->node[i]);
+}
+
+/* Which nodes named the holder that is in the way? */
+static void name_blocker(const struct rl_blocker *blocker, redlock_report *out)
+{
+    out->waiters = blocker->waiters;
+    for (uint32_t i = 0; i < out->node_count; i++)
+        if (blocker->nodes & (1u << i))
+            memcpy(out->node[i].holder, out->holder.value, sizeof out->node[i].holder);
 }
 
 void rl_report_lock(const redlock_lock *lock, redlock_report *out)
@@ -53,6 +66,8 @@ void rl_report_lock(const redlock_lock *lock, redlock_report *out)
 
     describe(lock->client, lock->handle.lock.node, acquisition ? acquisition->key_ttl_ms : NULL,
              &report);
+    if (rl_lock_holder(lock, &report.holder))
+        name_blocker(rl_blocker_of(&lock->handle), &report);
     rl_struct_fill(out, &report, sizeof report);
 }
 
@@ -61,12 +76,36 @@ void rl_report_survey(redlock *client, const struct rl_survey *survey, redlock_r
     redlock_report report = {.size = sizeof report};
 
     describe(client, survey->node, survey->key_ttl_ms, &report);
-    for (uint8_t i = 0; survey->sight && i < report.node_count; i++) {
-        memcpy(report.node[i].holder, survey->sight[i].holder[0], sizeof report.node[i].holder);
+    rl_struct_fill(out, &report, sizeof report);
+}
+
+void rl_report_query(redlock *client, const struct rl_survey *survey, const redlock_info *info,
+                     redlock_report *out)
+{
+    redlock_report report = {.size = sizeof report};
+
+    describe(client, survey->node, survey->key_ttl_ms, &report);
+    for (uint8_t i = 0; i < report.node_count; i++) {
+        memcpy(report.node[i].holder, survey->sight[i].holder[0].value,
+               sizeof report.node[i].holder);
         report.node[i].kind = survey->sight[i].kind;
         report.node[i].holder_count = survey->sight[i].holder_count;
         report.node[i].waiters = survey->sight[i].waiters;
     }
+    if (info && info->shown_holder_count)
+        report.holder = info->shown_holder[0];
+    if (info)
+        report.waiters = info->waiters;
+    rl_struct_fill(out, &report, sizeof report);
+}
+
+void rl_report_break(redlock *client, const struct rl_survey *survey, redlock_report *out)
+{
+    redlock_report report = {.size = sizeof report};
+
+    describe(client, survey->node, survey->key_ttl_ms, &report);
+    report.holder = *survey->evicted;
+    rl_holder_settle(&report.holder, rl_wall_ms(NULL));
     rl_struct_fill(out, &report, sizeof report);
 }
 

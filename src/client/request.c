@@ -5,6 +5,7 @@
 
 #include "core/kind.h"
 #include "drive/detail.h"
+#include "protocol/value.h"
 
 #define STRUCT_LIMIT 65536 /* a larger size is an uninitialised one */
 
@@ -180,6 +181,26 @@ static int read_owner(redlock *client, const redlock_request *r, struct rl_names
     return REDLOCK_OK;
 }
 
+/* Label and tag: what the caller wants in its values. */
+static int read_texts(const redlock_request *r, struct rl_names *out)
+{
+    const char *objection;
+
+    out->label = (struct rl_slice){"", 0};
+    out->tag = out->label;
+    if (r->label)
+        out->label = (struct rl_slice){r->label, strnlen(r->label, REDLOCK_LABEL_MAX + 1)};
+    if (r->tag)
+        out->tag = (struct rl_slice){r->tag, strnlen(r->tag, REDLOCK_TAG_SIZE + 1)};
+    objection = rl_label_objection(out->label);
+    if (objection)
+        return rl_detail(REDLOCK_INVAL, "the label %s", objection);
+    if (r->tag && !rl_tag_is_valid(out->tag))
+        return rl_detail(REDLOCK_INVAL, "a tag has %d characters of A-Z a-z 0-9 _ -",
+                         REDLOCK_TAG_SIZE);
+    return REDLOCK_OK;
+}
+
 static int check_kind(const redlock_request *r)
 {
     const uint32_t known = REDLOCK_RENEW | REDLOCK_FENCED | REDLOCK_BOUND | REDLOCK_FAIR;
@@ -237,6 +258,8 @@ int rl_request_read(redlock *client, const char *name, int64_t ttl_ms,
         error = rl_ttl_check(client, ttl_ms);
     if (!error)
         error = read_owner(client, out, names);
+    if (!error)
+        error = read_texts(out, names);
     if (!error)
         error = check_times(out);
     if (!error && out->report)

@@ -40,10 +40,13 @@ struct rl_answer {
     /* The queue, from nodes that were asked about it. */
     bool contended;   /* given back, and there are waiters */
     bool out_of_turn; /* granted, but not counted: other clients wait, it is to be taken back */
-    int64_t owners_token; /* REENTRANT: of the first hold of the owner here; 0: none */
-    int64_t ticket;       /* the next that this node would give; 0: unknown */
-    uint32_t place;       /* ours in its queue, from 1; 0: unknown */
-    int64_t ahead_ms;     /* the waiter ahead of us may live this long; 0: none is */
+    int64_t owners_token;   /* REENTRANT: of the first hold of the owner here; 0: none */
+    int64_t ticket;         /* the next that this node would give; 0: unknown */
+    uint32_t place;         /* ours in its queue, from 1; 0: unknown */
+    int64_t ahead_ms;       /* the waiter ahead of us may live this long; 0: none is */
+    bool tells_holder;      /* the refusal says who is in the way: */
+    struct rl_slice holder; /* its value, cut; of size 0: only the queue is. Into the reply */
+    uint32_t waiters;       /* how many wait here, where asked */
     uint16_t free_slot[RL_FREE_SLOTS_MAX]; /* of a semaphore, from 1; 0: none */
 };
 

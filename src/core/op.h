@@ -21,8 +21,9 @@ enum rl_op {
     RL_OP_WAKE,     /* wakes the head of the queue */
     RL_OP_HEAL,     /* set our key where a node misses it (A8) */
     RL_OP_ALIGN,    /* raise the fence counter to the token */
-    RL_OP_INQUIRE,  /* the remaining life of whatever is under the key */
+    RL_OP_INQUIRE,  /* the remaining life of whatever is under the key, and who holds it */
     RL_OP_LOOK,     /* everything about a name */
+    RL_OP_BREAK,    /* delete the hold that has a mark, whosever it is */
     RL_OP_LIST,     /* names of locks on this node, from a cursor on */
     RL_OP_FORGET,   /* delete the fence counter: only of names that the audit made up */
     RL_OP_ADMIT,    /* write the marker of this incarnation (G5) */

@@ -7,8 +7,12 @@
 
 #include "drive/detail.h"
 #include "engine/survey.h"
+#include "io/clock.h"
+#include "protocol/sight.h"
 
 #define NODES_TEXT_MAX 640
+#define TIME_TEXT_MAX 32
+#define TIMES_TEXT_MAX 96
 
 const char *rl_of_quorum(const redlock *client, char text[RL_OF_QUORUM_MAX])
 {
@@ -71,33 +75,87 @@ static int64_t longest_ttl_ms(const redlock_lock *lock, const struct rl_node_vot
     return longest_ms;
 }
 
+bool rl_lock_holder(const redlock_lock *lock, redlock_holder *out)
+{
+    const struct rl_blocker *blocker = rl_blocker_of(&lock->handle);
+    int64_t now_ns = rl_now_ns();
+
+    if (!blocker)
+        return false;
+    rl_holder_read((struct rl_slice){blocker->value, blocker->size}, out);
+    rl_holder_settle(out, rl_wall_ms(NULL));
+    if (out->held_ms < 0) {
+        out->held_ms = (now_ns - blocker->since_ns) / RL_NS_PER_MS;
+        out->held_at_least = 1;
+    }
+    if (blocker->ends_ns)
+        out->ttl_ms =
+            blocker->ends_ns > now_ns ? (blocker->ends_ns - now_ns) / RL_NS_PER_MS : 0;
+    for (uint8_t i = 0; i < REDLOCK_NODES_MAX; i++)
+        out->votes += blocker->nodes >> i & 1;
+    return true;
+}
+
+/* "12.3 s", "2 min", "3 h", "4 d" */
+static void write_time(int64_t time_ms, char out[TIME_TEXT_MAX])
+{
+    int64_t s = time_ms / 1000;
+
+    if (s < 60)
+        snprintf(out, TIME_TEXT_MAX, "%" PRId64 ".%d s", s, (int)(time_ms % 1000 / 100));
+    else if (s < 2 * 3600)
+        snprintf(out, TIME_TEXT_MAX, "%" PRId64 " min", s / 60);
+    else if (s < 2 * 86400)
+        snprintf(out, TIME_TEXT_MAX, "%" PRId64 " h", s / 3600);
+    else
+        snprintf(out, TIME_TEXT_MAX, "%" PRId64 " d", s / 86400);
+}
+
+/* ", for 2 min, up to 8.4 s more": how long it has been held, where known, and may still be. */
+static void write_times(const redlock_holder *holder, int64_t ttl_ms, char out[TIMES_TEXT_MAX])
+{
+    char held[TIME_TEXT_MAX];
+    char left[TIME_TEXT_MAX];
+    bool tells_age = holder->label[0] && holder->held_ms >= 0;
+
+    write_time(holder->held_ms, held);
+    write_time(ttl_ms, left);
+    snprintf(out, TIMES_TEXT_MAX, "%s%s%s%s%s%s", tells_age ? ", for " : "",
+             tells_age && holder->held_at_least ? "at least " : "", tells_age ? held : "",
+             ttl_ms <= 0 ? ""
+             : tells_age ? ", up to "
+                         : ", for up to ",
+             ttl_ms > 0 ? left : "", ttl_ms > 0 ? " more" : "");
+}
+
 static int explain_held(const redlock_lock *lock, const struct rl_node_vote *votes, int error)
 {
     const struct rl_policy *policy = &lock->client->engine.policy;
     uint8_t held_count = count_votes(policy, votes, REDLOCK_VOTE_HELD);
     int64_t ttl_ms = longest_ttl_ms(lock, votes);
-    char when[64] = "";
+    redlock_holder holder = {.held_ms = -1, .ttl_ms = -1};
+    char times[TIMES_TEXT_MAX];
     char of_quorum[RL_OF_QUORUM_MAX];
+    bool is_told = rl_lock_holder(lock, &holder);
+    const char *who = holder.label[0] ? holder.label : "another";
 
     if (count_votes(policy, votes, REDLOCK_VOTE_GRANTED) >= policy->quorum)
         return rl_detail(error, "'%s' was granted after the wait had ended, and given back",
                          rl_lock_name(lock));
-    if (count_votes(policy, votes, REDLOCK_VOTE_NONE) == policy->node_count)
+    if (count_votes(policy, votes, REDLOCK_VOTE_NONE) == policy->node_count && !is_told)
         return rl_detail(error, "the wait for '%s' ended before its first attempt could start",
                          rl_lock_name(lock));
     if (held_count > 0 && ttl_ms == 0)
         return rl_detail(error,
                          "'%s' is free or about to be, but others are ahead in its queue",
                          rl_lock_name(lock));
-    if (ttl_ms > 0)
-        snprintf(when, sizeof when, ", for up to %" PRId64 ".%03d s more", ttl_ms / 1000,
-                 (int)(ttl_ms % 1000));
+    write_times(&holder, held_count ? ttl_ms : holder.ttl_ms, times);
     if (held_count == 0)
-        return rl_detail(error, "'%s' was still held by another when the wait ended",
-                         rl_lock_name(lock));
-    return rl_detail(error, "'%s' is %sheld by another on %u of %u nodes%s%s",
-                     rl_lock_name(lock), error == REDLOCK_TIMEOUT ? "still " : "", held_count,
-                     policy->node_count, rl_of_quorum(lock->client, of_quorum), when);
+        return rl_detail(error, "'%s' was still held by %s when the wait ended%s",
+                         rl_lock_name(lock), who, times);
+    return rl_detail(error, "'%s' is %sheld by %s on %u of %u nodes%s%s", rl_lock_name(lock),
+                     error == REDLOCK_TIMEOUT ? "still " : "", who, held_count,
+                     policy->node_count, rl_of_quorum(lock->client, of_quorum), times);
 }
 
 static int explain_no_quorum(const redlock_lock *lock, const struct rl_node_vote *votes,

@@ -9,6 +9,9 @@
 /* " of quorum 'east'", or nothing where there is only one. */
 const char *rl_of_quorum(const redlock *client, char text[RL_OF_QUORUM_MAX]);
 
+/* The holder that an acquire waits for or was refused for. False: no node has told. */
+bool rl_lock_holder(const redlock_lock *lock, redlock_holder *out);
+
 int rl_explain(const redlock_lock *lock, enum rl_operation operation, int error);
 
 #endif

@@ -87,8 +87,11 @@ static void reset(redlock_lock *lock)
 redlock_lock *rl_lock_new_for(redlock *client, const char *name, size_t name_size,
                               const struct rl_lock_terms *terms)
 {
-    struct rl_names names = {
-        .count = name_size > 0, .name = {{name, name_size}}, .owner = {"", 0}};
+    struct rl_names names = {.count = name_size > 0,
+                             .name = {{name, name_size}},
+                             .owner = {"", 0},
+                             .tag = {"", 0},
+                             .label = {"", 0}};
 
     return rl_lock_new(client, &names, terms);
 }
@@ -103,6 +106,8 @@ redlock_lock *rl_lock_new(redlock *client, const struct rl_names *names,
         .key = write_keys(client, names, keys),
         .name_count = (uint8_t)(names->count ? names->count : 1),
         .owner = names->owner,
+        .tag = names->tag,
+        .label = names->label,
     };
 
     if (!lock) {

@@ -10,6 +10,8 @@ struct rl_names {
     size_t count;
     struct rl_slice name[REDLOCK_NAMES_MAX];
     struct rl_slice owner; /* REENTRANT */
+    struct rl_slice tag;   /* of its values, as the label; of size 0: none */
+    struct rl_slice label;
 };
 
 /* NULL: out of memory. */

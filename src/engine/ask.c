@@ -7,28 +7,36 @@
 #include "engine/survey.h"
 #include "engine/watch.h"
 #include "protocol/command.h"
+#include "protocol/value.h"
 
 /* ---- claims: every attempt has its own value ---- */
 
-size_t rl_value_max(uint8_t kind)
+int rl_claim_draw_value(struct rl_engine *engine, struct rl_claim *claim,
+                        const struct rl_acquirer *acquirer, uint16_t slot)
 {
-    return rl_kind(kind)->has_slots ? RL_VALUE_DRAWN + RL_SLOT_MAX : RL_VALUE_DRAWN;
+    char random[RL_VALUE_DRAWN];
+    char text[RL_VALUE_WRITTEN_MAX];
+    struct rl_value value = {
+        .tag = {acquirer->tag, acquirer->tag_size},
+        .random = {random, sizeof random},
+        .slot = slot,
+        .label = {acquirer->label, acquirer->label_size},
+    };
+
+    if (rl_engine_draw_hex(engine, RL_VALUE_RANDOM_BYTES, random) < 0)
+        return -1;
+    if (value.label.size)
+        value.stamp_ms = engine->wall_ms(engine->random_data);
+    rl_claim_set_value(claim, text, rl_value_write(&value, text));
+    return 0;
 }
 
-/* The slot of a semaphore is part of its value, so that a release by value finds it. */
-int rl_claim_draw_value(struct rl_engine *engine, struct rl_claim *claim, uint16_t slot)
+static size_t value_max(const struct rl_handle *handle)
 {
-    char text[RL_VALUE_DRAWN + 1 + RL_DIGITS_MAX];
-    char *end = text + RL_VALUE_DRAWN;
+    const struct rl_acquirer *acquirer = rl_acquirer_of(handle);
 
-    if (rl_engine_draw_hex(engine, RL_VALUE_RANDOM_BYTES, text) < 0)
-        return -1;
-    if (slot) {
-        *end++ = '#';
-        end = rl_resp_decimal(slot, end);
-    }
-    rl_claim_set_value(claim, text, (size_t)(end - text));
-    return 0;
+    return rl_value_size(rl_kind(handle->claim->kind)->has_slots, acquirer->tag_size,
+                         acquirer->label_size);
 }
 
 int rl_handle_renew_claim(struct rl_engine *engine, struct rl_handle *handle, size_t value_max)
@@ -54,22 +62,20 @@ static int begin_claim(struct rl_engine *engine, struct rl_handle *handle, int64
     struct rl_claim *claim;
 
     if (handle->claim->value_size &&
-        rl_handle_renew_claim(engine, handle, rl_value_max(handle->claim->kind)) < 0)
+        rl_handle_renew_claim(engine, handle, value_max(handle)) < 0)
         return REDLOCK_NOMEM;
     claim = handle->claim;
     if ((RL_RULE(FRESH_VALUE) || !claim->value_size) &&
-        rl_claim_draw_value(engine, claim,
+        rl_claim_draw_value(engine, claim, acquirer,
                             rl_kind(claim->kind)->has_slots ? handle->lock.slot : 0) < 0)
         return REDLOCK_SYSTEM;
     claim->ttl_ns = rl_ttl_ns(&handle->lock);
     rl_claim_seen(claim, now_ns);
-    if (acquirer) {
-        claim->ticket = acquirer->acquisition.ticket;
-        claim->waiter = claim->ticket ? acquirer->waiter : 0;
-        claim->contended = claim->ticket != 0;
-        claim->behind_release =
-            acquirer->behind_release && rl_may_follow_release(engine, handle, now_ns);
-    }
+    claim->ticket = acquirer->acquisition.ticket;
+    claim->waiter = claim->ticket ? acquirer->waiter : 0;
+    claim->contended = claim->ticket != 0;
+    claim->behind_release =
+        acquirer->behind_release && rl_may_follow_release(engine, handle, now_ns);
     return REDLOCK_OK;
 }
 
@@ -182,6 +188,7 @@ static void fill_node(struct rl_engine *engine, const struct rl_handle *handle, 
         out->placement = engine->placement;
         out->cursor = survey->cursor[node];
         out->pattern = survey->pattern;
+        out->mark = survey->mark;
         out->bad_counters = survey->bad_counters;
     }
 }

@@ -14,10 +14,7 @@
 #include "core/lock.h"
 #include "engine/claim.h"
 
-#define RL_VALUE_RANDOM_BYTES 20
-#define RL_VALUE_DRAWN (2 * RL_VALUE_RANDOM_BYTES)
-#define RL_SLOT_MAX 5 /* the slot of a semaphore behind it: #1024 */
-
+struct rl_acquirer;
 struct rl_engine;
 struct rl_handle;
 
@@ -41,10 +38,12 @@ bool rl_ask_node_by_text(struct rl_engine *engine, uint8_t node, struct rl_claim
 bool rl_node_deletes_natively(const struct rl_engine *engine, uint8_t node,
                               const struct rl_claim *claim);
 
-/* The size of the longest value that is drawn for this kind of lock. */
-size_t rl_value_max(uint8_t kind);
-/* A value that cannot be guessed and that no other claim has (A1). -1: there is no randomness. */
-int rl_claim_draw_value(struct rl_engine *engine, struct rl_claim *claim, uint16_t slot);
+/*
+ * A value that cannot be guessed and that no other claim has (A1), with the tag and the label of the
+ * acquisition, and with the time if there is a label. -1: there is no randomness.
+ */
+int rl_claim_draw_value(struct rl_engine *engine, struct rl_claim *claim,
+                        const struct rl_acquirer *acquirer, uint16_t slot);
 /* A copy of the handle's claim in its place; requests under way keep the old one. -1: no memory. */
 int rl_handle_renew_claim(struct rl_engine *engine, struct rl_handle *handle, size_t value_max);
 

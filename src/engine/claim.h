@@ -22,6 +22,8 @@ struct rl_handle;
 struct rl_about {
     struct rl_slice key;   /* of several names: one behind the other, with separators */
     struct rl_slice owner; /* REENTRANT */
+    struct rl_slice tag;   /* of its values, as the label; of size 0: none */
+    struct rl_slice label;
     uint8_t name_count;
 };
 

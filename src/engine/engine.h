@@ -31,6 +31,8 @@
 
 typedef uint32_t rl_random_fn(void *data);
 typedef int rl_secret_fn(void *data, void *bytes, size_t size); /* -1: there is none */
+typedef int64_t rl_wall_fn(
+    void *data); /* CLOCK_REALTIME: what people compare between machines */
 
 /*
  * One client's locks and nodes. Constant after init: policy to stall_ns, random to channel. The
@@ -44,7 +46,8 @@ struct rl_engine {
     int64_t stall_ns;          /* a node this long silent with requests pending is given up */
     rl_random_fn *random;      /* spreads attempts; may be guessed */
     rl_secret_fn *secret;      /* values and names: unguessable, and never the same twice */
-    void *random_data;         /* for both */
+    rl_wall_fn *wall_ms;       /* for the stamps of values with a label */
+    void *random_data;         /* for the three */
     bool strict;               /* grants need the node's marker (G2) */
     char id[RL_CLIENT_ID_SIZE + 1]; /* of this client in the nodes' queues; random */
     char channel[sizeof RL_WAKE_PREFIX + RL_CLIENT_ID_SIZE];

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "engine/handle.h"
 
+#include <string.h>
+
 #include "core/kind.h"
 #include "engine/ask.h"
 #include "engine/engine.h"
 #include "engine/survey.h"
 #include "engine/vote.h"
+#include "protocol/value.h"
 
 #define ACQUIRERS_KEPT 1024
 
@@ -80,7 +83,8 @@ static bool is_waiting(const struct rl_lock *lock)
 }
 
 /* The core's part is left to rl_lock_init(). NULL: out of memory. */
-static struct rl_acquirer *new_acquirer(struct rl_engine *engine, struct rl_handle *handle)
+static struct rl_acquirer *new_acquirer(struct rl_engine *engine, struct rl_handle *handle,
+                                        const struct rl_about *about)
 {
     struct rl_acquirer *acquirer = rl_pool_take(&engine->acquirers);
 
@@ -93,6 +97,11 @@ static struct rl_acquirer *new_acquirer(struct rl_engine *engine, struct rl_hand
     acquirer->queue = NULL;
     acquirer->waiter = 0;
     acquirer->has_turn = acquirer->client_holds = acquirer->behind_release = false;
+    acquirer->tag_size = (uint8_t)about->tag.size;
+    acquirer->label_size = (uint8_t)about->label.size;
+    memcpy(acquirer->tag, about->tag.data, about->tag.size);
+    memcpy(acquirer->label, about->label.data, about->label.size);
+    rl_blocker_begin(&acquirer->blocker);
     return acquirer;
 }
 
@@ -205,15 +214,17 @@ int rl_handle_init(struct rl_engine *engine, struct rl_handle *handle,
                    const struct rl_about *about, const struct rl_lock_terms *terms,
                    struct rl_node_vote *votes)
 {
+    size_t value_max =
+        rl_value_size(rl_kind(terms->kind)->has_slots, about->tag.size, about->label.size);
     struct rl_acquirer *acquirer;
 
     if (!rl_timers_reserve(&engine->timers, engine->handle_count + 1))
         return -1;
-    acquirer = new_acquirer(engine, handle);
+    acquirer = new_acquirer(engine, handle, about);
     if (!acquirer)
         return -1;
     *handle = (struct rl_handle){
-        .claim = rl_claim_new(&engine->claims, about, rl_value_max(terms->kind), handle),
+        .claim = rl_claim_new(&engine->claims, about, value_max, handle),
     };
     if (!handle->claim) {
         rl_pool_give(&engine->acquirers, acquirer, ACQUIRERS_KEPT);

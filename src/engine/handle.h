@@ -10,6 +10,7 @@
 #include <sys/queue.h>
 
 #include "core/lock.h"
+#include "engine/blocker.h"
 #include "engine/claim.h"
 #include "engine/local_queue.h"
 #include "engine/timers.h"
@@ -53,6 +54,13 @@ struct rl_acquirer {
     bool has_turn;       /* it has become the head ... */
     bool client_holds;   /* ... because the one before it holds the lock now */
     bool behind_release; /* what it sends now travels right behind our own release */
+
+    /* For the values of its attempts (protocol/value.h); of size 0: none. */
+    uint8_t tag_size;
+    uint8_t label_size;
+    char tag[REDLOCK_TAG_SIZE];
+    char label[REDLOCK_LABEL_MAX];
+    struct rl_blocker blocker;
 };
 
 /* NULL once its lock is held. */

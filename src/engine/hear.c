@@ -77,6 +77,8 @@ void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pend
             rl_survey_hear(engine, handle, node, op, reply, *answer, now_ns);
         return;
     }
+    if (handle->lock.acquisition && (rl_op_is_acquire(op) || op == RL_OP_INQUIRE))
+        rl_blocker_note(&rl_acquirer_of(handle)->blocker, node, answer, now_ns);
     rl_handle_step(engine, handle,
                    &(struct rl_event){
                        .type = RL_EVENT_ANSWER,
@@ -103,6 +105,9 @@ static bool is_round_alive(const struct rl_handle *handle, const struct rl_pendi
     case RL_TICKETING:
     case RL_HELD:
         return true;
+    case RL_ASKING:
+    case RL_CHECKING:
+        return request->op == RL_OP_INQUIRE;
     default:
         return false;
     }

@@ -154,11 +154,17 @@ struct rl_local_queue *rl_local_queue_join(struct rl_local_queues *queues,
 
 void rl_local_queue_leave(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
 {
+    struct rl_local_queue *queue = rl_local_queue_of(handle);
     struct rl_acquirer *acquirer = rl_acquirer_of(handle);
-    struct rl_local_queue *queue = acquirer->queue;
     struct rl_acquirer *head;
-    bool was_head = TAILQ_FIRST(&queue->waiters) == acquirer;
+    bool was_head;
 
+    if (!queue)
+        return;
+    was_head = TAILQ_FIRST(&queue->waiters) == acquirer;
+    /* Only the head knows what is in the way: the others take it along, for their reports. */
+    if (!was_head && !acquirer->blocker.nodes)
+        acquirer->blocker = TAILQ_FIRST(&queue->waiters)->blocker;
     TAILQ_REMOVE(&queue->waiters, acquirer, in_queue);
     acquirer->queue = NULL;
     head = TAILQ_FIRST(&queue->waiters);

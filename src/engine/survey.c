@@ -95,22 +95,27 @@ static bool has_answered(const struct rl_survey *survey, uint8_t node)
            survey->node[node].vote == REDLOCK_VOTE_MISSING;
 }
 
-/* Where in a node's list a holder is; -1: not there. */
-static int find_holder(const struct rl_sight *sight, const char *holder)
+static uint32_t shown_holders(const struct rl_sight *sight)
 {
-    for (uint32_t i = 0; i < RL_SEEN_HOLDERS_MAX && i < sight->holder_count; i++)
-        if (strcmp(sight->holder[i], holder) == 0)
+    return sight->holder_count < REDLOCK_SHOWN_MAX ? sight->holder_count : REDLOCK_SHOWN_MAX;
+}
+
+/* Where in a node's list a holder is; -1: not there. */
+static int find_holder(const struct rl_sight *sight, const char *value)
+{
+    for (uint32_t i = 0; i < shown_holders(sight); i++)
+        if (strcmp(sight->holder[i].value, value) == 0)
             return (int)i;
     return -1;
 }
 
-static uint8_t count_holder(const struct rl_survey *survey, const char *holder)
+static uint8_t count_holder(const struct rl_survey *survey, const char *value)
 {
     uint8_t count = 0;
 
     for (uint8_t i = 0; i < survey->policy->node_count; i++)
         count += survey->node[i].vote == REDLOCK_VOTE_HELD &&
-                 find_holder(&survey->sight[i], holder) >= 0;
+                 find_holder(&survey->sight[i], value) >= 0;
     return count;
 }
 
@@ -127,7 +132,7 @@ static int64_t remaining_ms(const struct rl_survey *survey, const char *holder, 
 
     for (uint8_t i = 0; i < survey->policy->node_count; i++) {
         int found = find_holder(&survey->sight[i], holder);
-        int64_t ttl_ms = found < 0 ? 0 : survey->sight[i].ttl_ms[found];
+        int64_t ttl_ms = found < 0 ? 0 : survey->sight[i].holder[found].ttl_ms;
         uint8_t at = count;
 
         if (survey->node[i].vote != REDLOCK_VOTE_HELD || found < 0)
@@ -163,8 +168,8 @@ static bool looks_like(const struct rl_sight *a, const struct rl_sight *b)
     if (a->kind != b->kind || a->holder_count != b->holder_count ||
         strcmp(a->group, b->group) != 0)
         return false;
-    for (uint32_t i = 0; i < RL_SEEN_HOLDERS_MAX && i < a->holder_count; i++)
-        if (strcmp(a->holder[i], b->holder[i]) != 0)
+    for (uint32_t i = 0; i < shown_holders(a); i++)
+        if (strcmp(a->holder[i].value, b->holder[i].value) != 0)
             return false;
     return true;
 }
@@ -194,6 +199,11 @@ static uint8_t typical_node(const struct rl_survey *survey, bool *disagree)
     return best;
 }
 
+static const char *head_of(const struct rl_sight *sight)
+{
+    return sight->shown_waiter_count ? sight->waiter[0].name : "";
+}
+
 static void conclude_queue(const struct rl_survey *survey, redlock_info *out)
 {
     uint8_t best_count = 0;
@@ -202,34 +212,73 @@ static void conclude_queue(const struct rl_survey *survey, redlock_info *out)
         const struct rl_sight *sight = &survey->sight[i];
         uint8_t count = 0;
 
-        if (sight->waiters > out->waiters)
+        if (sight->waiters > out->waiters) {
             out->waiters = sight->waiters;
-        for (uint8_t j = 0; sight->head[0] && j < survey->policy->node_count; j++)
-            count += strcmp(survey->sight[j].head, sight->head) == 0;
+            out->shown_waiter_count = sight->shown_waiter_count;
+            memcpy(out->shown_waiter, sight->waiter, sizeof out->shown_waiter);
+        }
+        for (uint8_t j = 0; head_of(sight)[0] && j < survey->policy->node_count; j++)
+            count += strcmp(head_of(&survey->sight[j]), head_of(sight)) == 0;
         if (count > best_count) {
             best_count = count;
-            memcpy(out->head, sight->head, sizeof out->head);
+            memcpy(out->head, head_of(sight), sizeof out->head);
         }
     }
 }
 
-/* The holder that is on most nodes. */
-static void conclude_holder(const struct rl_survey *survey, redlock_info *out)
+/* On more nodes, or on as many and for longer; a holder without a stamp comes last. */
+static bool comes_before(const redlock_holder *a, const redlock_holder *b)
 {
+    if (a->votes != b->votes)
+        return a->votes > b->votes;
+    return a->held_ms >= 0 && (b->held_ms < 0 || a->held_ms < b->held_ms);
+}
+
+/* Where the holders that come first are; of those beyond the end of the list, the last goes. */
+static void insert_holder(redlock_info *out, const redlock_holder *holder)
+{
+    uint32_t at = out->shown_holder_count;
+
+    for (uint32_t i = 0; i < at; i++)
+        if (strcmp(out->shown_holder[i].value, holder->value) == 0)
+            return;
+    if (at == REDLOCK_SHOWN_MAX && !comes_before(holder, &out->shown_holder[--at]))
+        return;
+    for (; at > 0 && comes_before(holder, &out->shown_holder[at - 1]); at--)
+        out->shown_holder[at] = out->shown_holder[at - 1];
+    out->shown_holder[at] = *holder;
+    if (out->shown_holder_count < REDLOCK_SHOWN_MAX)
+        out->shown_holder_count++;
+}
+
+/* The holders of all nodes, the one that is on most nodes first. */
+static void conclude_holders(const struct rl_survey *survey, int64_t wall_ms, redlock_info *out)
+{
+    const redlock_holder *first = &out->shown_holder[0];
+
     for (uint8_t i = 0; i < survey->policy->node_count; i++) {
         const struct rl_sight *sight = &survey->sight[i];
 
-        for (uint32_t h = 0; h < RL_SEEN_HOLDERS_MAX && h < sight->holder_count; h++) {
-            uint8_t votes = count_holder(survey, sight->holder[h]);
+        for (uint32_t h = 0; has_answered(survey, i) && h < shown_holders(sight); h++) {
+            redlock_holder holder = sight->holder[h];
 
-            if (survey->node[i].vote != REDLOCK_VOTE_HELD || votes <= out->votes)
-                continue;
-            out->votes = votes;
-            memcpy(out->holder, sight->holder[h], sizeof out->holder);
+            holder.votes = count_holder(survey, holder.value);
+            holder.ttl_ms = remaining_ms(survey, holder.value, (uint8_t)holder.votes);
+            insert_holder(out, &holder);
         }
     }
+    for (uint32_t h = 0; h < out->shown_holder_count; h++)
+        rl_holder_settle(&out->shown_holder[h], wall_ms);
+    out->ttl_ms = out->held_ms = -1;
+    if (out->shown_holder_count == 0)
+        return;
+    out->votes = first->votes;
     out->held = out->votes >= survey->policy->quorum;
-    out->ttl_ms = out->votes ? remaining_ms(survey, out->holder, (uint8_t)out->votes) : -1;
+    memcpy(out->holder, first->value, sizeof out->holder);
+    memcpy(out->label, first->label, sizeof out->label);
+    out->ttl_ms = first->ttl_ms;
+    out->held_ms = first->held_ms;
+    out->held_at_least = first->held_at_least;
 }
 
 static uint32_t read_number(const char *digits)
@@ -241,7 +290,7 @@ static uint32_t read_number(const char *digits)
     return number;
 }
 
-void rl_survey_conclude(const struct rl_survey *survey, redlock_info *out)
+void rl_survey_conclude(const struct rl_survey *survey, int64_t wall_ms, redlock_info *out)
 {
     int64_t fences[REDLOCK_NODES_MAX];
     int64_t counts[REDLOCK_NODES_MAX];
@@ -255,7 +304,7 @@ void rl_survey_conclude(const struct rl_survey *survey, redlock_info *out)
     typical = &survey->sight[typical_node(survey, &disagree)];
     out->disagree = disagree;
     out->kind = typical->kind;
-    conclude_holder(survey, out);
+    conclude_holders(survey, wall_ms, out);
     conclude_queue(survey, out);
     /* Single nodes may be ahead: grants that were rolled back count there too. */
     out->fence = reached_by_majority(survey, fences);
@@ -313,7 +362,8 @@ int rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_op
     handle->lock.round++;
     rl_survey_begin(survey, &engine->policy, now_ns);
     /* A series of questions is about one claim. */
-    if (!handle->claim->value_size && rl_claim_draw_value(engine, handle->claim, 0) < 0) {
+    if (!handle->claim->value_size &&
+        rl_claim_draw_value(engine, handle->claim, rl_acquirer_of(handle), 0) < 0) {
         handle->done = true;
         handle->done_error = REDLOCK_SYSTEM;
         rl_engine_add_ready(engine, handle);
@@ -330,6 +380,23 @@ int rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_op
     return 0;
 }
 
+/*
+ * A hold that was renewed last on a majority has the renewed key on a node that answers now, since
+ * two majorities share one: so long may its holder believe in it.
+ */
+static void note_evicted(struct rl_survey *survey, const struct rl_answer *answer)
+{
+    redlock_holder *evicted = survey->evicted;
+    int64_t longest_ms = evicted->ttl_ms;
+
+    if (answer->vote != REDLOCK_VOTE_GRANTED)
+        return;
+    if (evicted->votes == 0)
+        rl_holder_read(answer->holder, evicted);
+    evicted->votes++;
+    evicted->ttl_ms = answer->key_ttl_ms > longest_ms ? answer->key_ttl_ms : longest_ms;
+}
+
 void rl_survey_hear(struct rl_engine *engine, struct rl_handle *handle, uint8_t node,
                     enum rl_op op, const struct rl_reply *reply, struct rl_answer answer,
                     int64_t now_ns)
@@ -339,6 +406,8 @@ void rl_survey_hear(struct rl_engine *engine, struct rl_handle *handle, uint8_t 
         if (answer.key_ttl_ms > REDLOCK_WAIT_MAX_MS)
             answer.key_ttl_ms = REDLOCK_WAIT_MAX_MS;
     }
+    if (op == RL_OP_BREAK)
+        note_evicted(rl_survey_of(handle), &answer);
     rl_survey_answer(rl_survey_of(handle), node, answer, reply, now_ns);
     survey_progress(engine, handle);
 }

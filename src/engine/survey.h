@@ -27,6 +27,9 @@ struct rl_survey {
 
     /* Set by the asker; they stay from question to question. */
     struct rl_sight *sight; /* LOOK: one for every node */
+    struct rl_slice mark;   /* BREAK */
+    redlock_holder
+        *evicted; /* BREAK: the holder that had it; of all nodes, the longest ttl_ms */
     struct rl_slice pattern;
     bool bad_counters; /* LIST: only fence counters that no clock can have reached */
     struct rl_slice cursor[REDLOCK_NODES_MAX]; /* LIST; of size 0: do not ask this node */
@@ -49,8 +52,8 @@ bool rl_survey_complete(const struct rl_survey *survey);
 /* OK when a majority answered; else why not. */
 int rl_survey_error(const struct rl_survey *survey);
 
-/* What the answers say together. */
-void rl_survey_conclude(const struct rl_survey *survey, redlock_info *out);
+/* What the answers to LOOK say together; wall_ms: this machine's wall clock. */
+void rl_survey_conclude(const struct rl_survey *survey, int64_t wall_ms, redlock_info *out);
 
 /* One question to every node (RL_OP_LOOK, RL_OP_PING, RL_OP_ADMIT, ...), asked by a handle. */
 int rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_op question,

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The only source of time: CLOCK_BOOTTIME, which cannot be set and which goes on in suspend. */
+/*
+ * The only source of time: CLOCK_BOOTTIME, which cannot be set and which goes on in suspend. The wall
+ * clock is for people: it says when a holder began, and decides nothing.
+ */
 #ifndef RL_IO_CLOCK_H
 #define RL_IO_CLOCK_H
 
@@ -14,6 +17,16 @@ static inline int64_t rl_now_ns(void)
 
     clock_gettime(CLOCK_BOOTTIME, &now);
     return (int64_t)now.tv_sec * RL_NS_PER_S + now.tv_nsec;
+}
+
+/* CLOCK_REALTIME; data is not used. */
+static inline int64_t rl_wall_ms(void *data)
+{
+    struct timespec now;
+
+    (void)data;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / RL_NS_PER_MS;
 }
 
 #endif

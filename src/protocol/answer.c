@@ -53,7 +53,16 @@ static int64_t believable_ticket(int64_t ticket)
     return rl_is_token(ticket) ? ticket : 0;
 }
 
-/* queue: the element from which on the reply tells of the queue, and then of free slots. */
+/* Which value is in the way, cut. */
+static void note_holder(const struct rl_reply *reply, uint32_t index, struct rl_answer *answer)
+{
+    if (index >= reply->element_count || reply->element[index].type != RL_REPLY_BULK)
+        return;
+    answer->tells_holder = true;
+    answer->holder = reply->element[index].text;
+}
+
+/* queue: the element from which on the reply tells of the queue, the holder and free slots. */
 static void note_refusal(const struct rl_reply *reply, uint32_t queue, struct rl_answer *answer)
 {
     answer->vote = REDLOCK_VOTE_HELD;
@@ -61,8 +70,9 @@ static void note_refusal(const struct rl_reply *reply, uint32_t queue, struct rl
     answer->ticket = believable_ticket(rl_reply_integer(reply, queue, 0));
     answer->place = (uint32_t)rl_reply_integer(reply, queue + 1, 0);
     answer->ahead_ms = at_most(rl_reply_integer(reply, queue + 2, 0), RL_WAITER_TTL_MS);
+    note_holder(reply, queue + 3, answer);
     for (uint32_t i = 0; i < RL_FREE_SLOTS_MAX; i++)
-        answer->free_slot[i] = (uint16_t)rl_reply_integer(reply, queue + 3 + i, 0);
+        answer->free_slot[i] = (uint16_t)rl_reply_integer(reply, queue + 4 + i, 0);
 }
 
 /* The node's marker and identity, from an element on. False: that is not what is there. */
@@ -82,8 +92,8 @@ static bool read_marker(const struct rl_reply *reply, uint32_t first, struct rl_
 
 /*
  * {1, token, id, max_ttl, identity, ...}, {0, remaining ms, ...} or {-2, max_ttl}: request.lua.
- * A token or {0, remaining ms}: acquire.lua, and with the queue behind it wait.lua, which say
- * nothing of the marker.
+ * A token or {0, remaining ms, holder}: acquire.lua, and with the queue before the holder
+ * wait.lua, which say nothing of the marker.
  */
 static struct rl_answer script_acquire_answer(const struct rl_reply *reply)
 {
@@ -104,8 +114,10 @@ static struct rl_answer script_acquire_answer(const struct rl_reply *reply)
         return answer;
     }
     if (!read_marker(reply, 2, &answer)) {
-        if ((reply->element_count == 2 || reply->element_count == 5) && element[0].integer == 0)
+        if ((reply->element_count == 3 || reply->element_count == 6) && element[0].integer == 0)
             note_refusal(reply, 2, &answer);
+        if (reply->element_count == 3)
+            note_holder(reply, 2, &answer);
     } else if (element[0].integer == 1) {
         answer.vote = REDLOCK_VOTE_GRANTED;
         answer.token = element[1].integer;
@@ -155,16 +167,41 @@ static enum redlock_vote compare_vote(const struct rl_scalar *reply)
     return REDLOCK_VOTE_PROTO;
 }
 
-static struct rl_answer inquire_answer(const struct rl_scalar *reply)
+/* {remaining ms, holder, waiters}: peek.lua. */
+static struct rl_answer inquire_answer(const struct rl_reply *reply)
 {
     struct rl_answer answer = {.vote = REDLOCK_VOTE_PROTO, .key_ttl_ms = -1};
+    int64_t pttl;
 
-    if (reply->type != RL_REPLY_INTEGER)
+    if (reply->scalar.type != RL_REPLY_ARRAY || reply->element_count != 3 ||
+        reply->element[0].type != RL_REPLY_INTEGER)
         return answer;
-    answer.vote = reply->integer == -2 ? REDLOCK_VOTE_MISSING : REDLOCK_VOTE_HELD;
+    pttl = reply->element[0].integer;
+    answer.vote = pttl == -2 ? REDLOCK_VOTE_MISSING : REDLOCK_VOTE_HELD;
     /* -1 is a key without expiry: held, for an unknown time. */
-    if (reply->integer >= 0)
-        answer.key_ttl_ms = at_most(reply->integer, REDLOCK_WAIT_MAX_MS);
+    if (pttl >= 0)
+        answer.key_ttl_ms = at_most(pttl, REDLOCK_WAIT_MAX_MS);
+    note_holder(reply, 1, &answer);
+    answer.waiters = (uint32_t)rl_reply_integer(reply, 2, 0);
+    return answer;
+}
+
+/* {1, ms that the evicted holder had left, its value} or {0, remaining ms, ''}: break.lua. */
+static struct rl_answer break_answer(const struct rl_reply *reply)
+{
+    struct rl_answer answer = {.vote = REDLOCK_VOTE_PROTO, .key_ttl_ms = -1};
+    int64_t found = rl_reply_integer(reply, 0, -1);
+    int64_t left_ms = rl_reply_integer(reply, 1, -1);
+
+    if (reply->scalar.type != RL_REPLY_ARRAY || reply->element_count != 3 || found < 0 ||
+        found > 1)
+        return answer;
+    answer.vote = found           ? REDLOCK_VOTE_GRANTED
+                  : left_ms == -2 ? REDLOCK_VOTE_MISSING
+                                  : REDLOCK_VOTE_HELD;
+    if (left_ms >= 0)
+        answer.key_ttl_ms = at_most(left_ms, REDLOCK_WAIT_MAX_MS);
+    note_holder(reply, 2, &answer);
     return answer;
 }
 
@@ -219,7 +256,9 @@ struct rl_answer rl_answer_read(enum rl_op op, bool by_script, const struct rl_r
         answer.contended = scalar->type == RL_REPLY_INTEGER && scalar->integer == 2;
         break;
     case RL_OP_INQUIRE:
-        return inquire_answer(scalar);
+        return inquire_answer(reply);
+    case RL_OP_BREAK:
+        return break_answer(reply);
     case RL_OP_LOOK:
         answer.vote = look_vote(reply);
         break;

@@ -367,6 +367,25 @@ static void look_command(const struct rl_words *words, const struct rl_abilities
     add(out, words->name[0].alive);
 }
 
+/* Less than a look: what a refused client wants to know. */
+static void peek_command(const struct rl_words *words, const struct rl_abilities *abilities,
+                         struct rl_command *out)
+{
+    SCRIPT_HEAD(out, abilities, PEEK, 2);
+    add(out, words->name[0].lock);
+    add(out, words->name[0].queue);
+}
+
+static void break_command(const struct rl_words *words, const struct rl_abilities *abilities,
+                          struct rl_command *out)
+{
+    SCRIPT_HEAD(out, abilities, BREAK, 3);
+    add(out, words->name[0].lock);
+    add(out, words->name[0].queue);
+    add(out, words->name[0].alive);
+    add(out, words->request->mark);
+}
+
 static void list_command(const struct rl_request *request, const struct rl_abilities *abilities,
                          struct rl_command *out)
 {
@@ -447,8 +466,10 @@ void rl_command_write(const struct rl_words *words, const struct rl_abilities *a
         add(out, words->name[0].queue);
         return;
     case RL_OP_INQUIRE:
-        ADD_TEXT(out, "PTTL");
-        add(out, words->name[0].lock);
+        peek_command(words, abilities, out);
+        return;
+    case RL_OP_BREAK:
+        break_command(words, abilities, out);
         return;
     case RL_OP_LOOK:
         look_command(words, abilities, out);

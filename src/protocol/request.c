@@ -5,6 +5,7 @@
 
 #include "core/kind.h"
 #include "protocol/resp.h"
+#include "protocol/value.h"
 
 #define TEXT(literal) ((struct rl_slice){(literal), sizeof(literal) - 1})
 
@@ -34,6 +35,10 @@ static unsigned beside_of(const struct rl_request *request)
     case RL_OP_ALIGN:
     case RL_OP_FORGET:
         return BESIDE_FENCE;
+    case RL_OP_INQUIRE:
+        return BESIDE_QUEUE;
+    case RL_OP_BREAK:
+        return BESIDE_QUEUE | BESIDE_ALIVE;
     case RL_OP_LOOK:
         return BESIDE_FENCE | BESIDE_QUEUE | BESIDE_ALIVE;
     default:
@@ -90,9 +95,13 @@ static struct rl_slice write_decimal(int64_t number, char *out)
     return (struct rl_slice){out, (size_t)(rl_resp_decimal((uint64_t)number, out) - out)};
 }
 
-/* The letter tells readers from exclusive waiters; the client's id is its channel. */
+/*
+ * The letter tells readers from exclusive waiters; the client's id is its channel. The label is for
+ * readers of the queue: who is woken is told by the first word alone.
+ */
 static struct rl_slice write_waiter(const struct rl_request *request, char *out)
 {
+    struct rl_slice label = rl_label_of(request->value);
     char *at = out;
 
     *at++ = rl_kind((int)request->kind)->waiter;
@@ -100,6 +109,11 @@ static struct rl_slice write_waiter(const struct rl_request *request, char *out)
     at += RL_CLIENT_ID_SIZE;
     *at++ = '.';
     at = rl_resp_decimal(request->waiter, at);
+    if (label.size) {
+        *at++ = ' ';
+        memcpy(at, label.data, label.size);
+        at += label.size;
+    }
     return (struct rl_slice){out, (size_t)(at - out)};
 }
 

@@ -32,7 +32,7 @@
 #define RL_INCARNATION_PART 8 /* of the server's run_id, and of its replid: both are random */
 #define RL_INCARNATION_SIZE (2 * RL_INCARNATION_PART)
 #define RL_CLIENT_ID_SIZE 16
-#define RL_WAITER_MAX (1 + RL_CLIENT_ID_SIZE + 1 + RL_DIGITS_MAX)
+#define RL_WAITER_MAX (1 + RL_CLIENT_ID_SIZE + 1 + RL_DIGITS_MAX + 1 + REDLOCK_LABEL_MAX)
 /* Fence counter, queue and liveness of every name. */
 #define RL_BESIDE_KEYS_MAX (3 * REDLOCK_NAMES_MAX * (sizeof RL_FENCE_HEAD + RL_KEY_MAX))
 
@@ -71,6 +71,7 @@ struct rl_request {
     struct rl_slice pattern;   /* LIST */
     struct rl_slice cursor;    /* LIST */
     bool bad_counters;         /* LIST: only fence counters that no clock can have reached */
+    struct rl_slice mark;      /* BREAK: of the holder to be evicted */
 };
 
 /* The keys of one name. Only those that the request needs are filled. */

@@ -6,17 +6,38 @@
 
 #include "core/answer.h"
 #include "core/kind.h"
+#include "protocol/value.h"
 
-static void copy_text(const struct rl_reply *reply, uint32_t index, char *out, size_t max)
+/* Elements of a reply of look.lua. */
+enum {
+    FIELDS = 7,
+    FIELDS_OF_HOLDER = 3,
+    FIELDS_OF_WAITER = 2,
+};
+
+static struct rl_slice text_at(const struct rl_reply *reply, uint32_t index)
 {
-    struct rl_slice text = {"", 0};
-
     if (index < reply->element_count && reply->element[index].type == RL_REPLY_BULK)
-        text = reply->element[index].text;
-    if (text.size > max)
-        text.size = max;
-    memcpy(out, text.data, text.size);
-    out[text.size] = '\0';
+        return reply->element[index].text;
+    return (struct rl_slice){"", 0};
+}
+
+static void copy_text(struct rl_slice text, char *out, size_t size)
+{
+    memcpy(out, text.data, text.size < size ? text.size : size - 1);
+    out[text.size < size ? text.size : size - 1] = '\0';
+}
+
+static uint32_t at_most(int64_t number, uint32_t limit)
+{
+    return number < 0 ? 0 : number < limit ? (uint32_t)number : limit;
+}
+
+static int64_t believable_ms(int64_t time_ms)
+{
+    if (time_ms < 0)
+        return -1;
+    return time_ms < REDLOCK_WAIT_MAX_MS ? time_ms : REDLOCK_WAIT_MAX_MS;
 }
 
 static int32_t kind_of(struct rl_slice type)
@@ -27,22 +48,68 @@ static int32_t kind_of(struct rl_slice type)
     return -1;
 }
 
+void rl_holder_read(struct rl_slice value, redlock_holder *out)
+{
+    struct rl_value parts;
+
+    *out = (redlock_holder){.ttl_ms = -1};
+    rl_value_read(value, &parts);
+    rl_text_show(value, out->value, sizeof out->value);
+    copy_text(parts.label, out->label, sizeof out->label);
+    out->held_ms = parts.stamp_ms;
+}
+
+void rl_holder_settle(redlock_holder *holder, int64_t wall_ms)
+{
+    if (holder->held_ms < 0) {
+        holder->held_at_least = 0;
+        return;
+    }
+    holder->held_at_least |= holder->held_ms > wall_ms;
+    holder->held_ms = holder->held_ms > wall_ms ? 0 : wall_ms - holder->held_ms;
+}
+
+/* A mark is hex, whatever the node says. */
+static void copy_mark(struct rl_slice mark, char *out)
+{
+    if (mark.size == REDLOCK_MARK_SIZE && rl_text_is_printable(mark))
+        copy_text(mark, out, REDLOCK_MARK_SIZE + 1);
+}
+
+static void read_waiters(const struct rl_reply *reply, uint32_t first, struct rl_sight *out)
+{
+    out->shown_waiter_count = at_most(rl_reply_integer(reply, 4, 0), REDLOCK_SHOWN_MAX);
+    for (uint32_t i = 0; i < out->shown_waiter_count; i++) {
+        struct rl_slice name = text_at(reply, first + FIELDS_OF_WAITER * i);
+
+        rl_text_show(name, out->waiter[i].name, sizeof out->waiter[i].name);
+        copy_text(rl_label_of(name), out->waiter[i].label, sizeof out->waiter[i].label);
+        out->waiter[i].waited_ms =
+            believable_ms(rl_reply_integer(reply, first + FIELDS_OF_WAITER * i + 1, -1));
+    }
+}
+
 void rl_sight_read(const struct rl_reply *reply, struct rl_sight *out)
 {
+    uint32_t shown;
+
     out->kind = kind_of(reply->element[0].text);
     out->fence = rl_reply_integer(reply, 2, 0);
     if (!rl_is_token(out->fence))
         out->fence = 0;
     out->waiters = (uint32_t)rl_reply_integer(reply, 3, 0);
-    copy_text(reply, 4, out->head, sizeof out->head - 1);
-    copy_text(reply, 5, out->group, sizeof out->group - 1);
+    rl_text_show(text_at(reply, 5), out->group, sizeof out->group);
     out->holder_count = (uint32_t)rl_reply_integer(reply, 6, 0);
-    for (uint32_t i = 0; i < RL_SEEN_HOLDERS_MAX; i++) {
-        copy_text(reply, 7 + 2 * i, out->holder[i], REDLOCK_VALUE_MAX);
-        out->ttl_ms[i] = rl_reply_integer(reply, 8 + 2 * i, -1);
-        if (out->ttl_ms[i] < 0)
-            out->ttl_ms[i] = -1;
-        if (out->ttl_ms[i] > REDLOCK_WAIT_MAX_MS)
-            out->ttl_ms[i] = REDLOCK_WAIT_MAX_MS;
+    shown = at_most(out->holder_count, REDLOCK_SHOWN_MAX);
+    for (uint32_t i = 0; i < shown; i++) {
+        uint32_t at = FIELDS + FIELDS_OF_HOLDER * i;
+
+        rl_holder_read(text_at(reply, at), &out->holder[i]);
+        out->holder[i].ttl_ms = believable_ms(rl_reply_integer(reply, at + 1, -1));
+        copy_mark(text_at(reply, at + 2), out->holder[i].mark);
+        /* The owner's holds: an earlier one may have been given back. */
+        if (out->kind >= 0)
+            out->holder[i].held_at_least = rl_kind(out->kind)->has_owner;
     }
+    read_waiters(reply, FIELDS + FIELDS_OF_HOLDER * shown, out);
 }

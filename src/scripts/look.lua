@@ -1,15 +1,17 @@
 -- What is there, for somebody who only looks: changes nothing.
 -- KEYS[1] lock  KEYS[2] fence counter  KEYS[3] queue  KEYS[4] liveness
--- -> {type, remaining ms, fence, waiters, head, owner or number of slots, holders,
---     then up to four times: holder, ms it has left}
+-- -> {type, remaining ms, fence, waiters, waiters told, owner or number of slots, holders,
+--     then up to sixteen times: holder, ms it has left, its mark; and for each of the waiters told,
+--     up to sixteen from the head on: its name, ms since it was queued}
 local call = redis.call
 local key = KEYS[1]
 -- include clock
+-- include mark
 local type = call('TYPE', key).ok
 local group, holders = '', {}
 if type == 'string' then
   -- Somebody else's key may hold megabytes.
-  holders[1] = {call('GETRANGE', key, 0, 64), now + call('PTTL', key)}
+  holders[1] = {call('GETRANGE', key, 0, 1023), now + call('PTTL', key)}
 elseif type == 'zset' then
   local members = call('ZRANGEBYSCORE', key, '(' .. now, '+inf', 'WITHSCORES', 'LIMIT', 0, 1024)
   for i = 1, #members, 2 do
@@ -47,20 +49,27 @@ local fence = tonumber(call('HGETALL', KEYS[2])[2] or '') or 0
 if fence % 1 ~= 0 or fence < 0 or fence >= 4503599627370496 then
   fence = 0 -- no counter goes on from that (acquire.lua)
 end
-local head, waiters = '', 0
-for _, waiter in ipairs(call('ZRANGE', KEYS[3], 0, 63)) do
-  if tonumber(call('ZSCORE', KEYS[4], waiter) or '0') > now then
-    head = waiter
-    break
+local queue, waiters = {}, 0
+local queued = call('ZRANGE', KEYS[3], 0, 63, 'WITHSCORES')
+for i = 1, #queued, 2 do
+  if #queue < 32 and tonumber(call('ZSCORE', KEYS[4], queued[i]) or '0') > now then
+    queue[#queue + 1] = string.sub(queued[i], 1, 161)
+    -- A ticket is the clock in microseconds, or one more than the last.
+    local since = math.floor(tonumber(queued[i + 1]) / 1000)
+    queue[#queue + 1] = since > 0 and math.max(now - since, 0) or -1
   end
 end
-if head ~= '' then
+if #queue > 0 then
   -- The largest ticket is kept there too; it is no time in milliseconds.
   waiters = call('ZCOUNT', KEYS[4], '(' .. now, now + 86400000)
 end
-local reply = {type, call('PTTL', key), fence, waiters, head, group, #live}
-for i = 1, math.min(#live, 4) do
-  reply[#reply + 1] = string.sub(live[i][1], 1, 65)
+local reply = {type, call('PTTL', key), fence, waiters, #queue / 2, group, #live}
+for i = 1, math.min(#live, 16) do
+  reply[#reply + 1] = string.sub(live[i][1], 1, 161)
   reply[#reply + 1] = math.min(live[i][2] - now, 4503599627370496)
+  reply[#reply + 1] = mark_of(live[i][1])
+end
+for i = 1, #queue do
+  reply[#reply + 1] = queue[i]
 end
 return reply

@@ -21,7 +21,7 @@ local function find(key)
   if ends then
     return ends, function(later) call('HSET', key, 'h:' .. value, later) end
   end
-  local slot = string.match(value, '#(%d+)$')
+  local slot = string.match(value, '^[^ ]*#(%d+)')
   local content = slot and call('HGET', key, 's:' .. slot)
   local until_ms, holder = string.match(content or '', '^(%d+):(.*)$')
   if holder ~= value then

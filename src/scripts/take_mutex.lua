@@ -8,13 +8,13 @@ if life ~= 'heal' and waiter ~= '' then
   end
 end
 
-local taken, left, idle = false, -2, {}
+local taken, left, idle = nil, -2, {}
 for i = 1, #KEYS - 1, 4 do
   -- What is no string is another kind's: GET fails, and it is there.
   local there = redis.pcall('GET', KEYS[i])
   if there and there ~= value then
     left = math.max(left, call('PTTL', KEYS[i]))
-    taken = true
+    taken = taken or KEYS[i]
   else
     idle[#idle + 1] = i
   end
@@ -27,11 +27,12 @@ for i = 1, taken and waiter ~= '' and #idle or 0 do
   call('ZREM', alive, waiter)
   local head = call('ZREM', queue, waiter) == 1 and call('ZRANGE', queue, 0, 0)[1]
   if head then
-    redis.pcall('PUBLISH', 'redlock.wake:' .. string.sub(head, 2, 17), head)
+    redis.pcall('PUBLISH', 'redlock.wake:' .. string.sub(head, 2, 17), string.match(head, '^[^ ]+'))
   end
 end
 if taken or blocked then
-  return {0, left, id, max_ttl, identity, next_ticket, place, ahead_ms}
+  -- include holder
+  return {0, left, id, max_ttl, identity, next_ticket, place, ahead_ms, holder_of(taken or KEYS[1])}
 end
 
 for i = 1, #KEYS - 1, 4 do

@@ -16,7 +16,9 @@ if type == 'hash' and call('HGET', key, 'owner') == owner then
   taken, blocked = false, false
 end
 if taken or blocked then
-  return {0, taken and call('PTTL', key) or -2, id, max_ttl, identity, next_ticket, place, ahead_ms}
+  -- include holder
+  return {0, taken and call('PTTL', key) or -2, id, max_ttl, identity, next_ticket, place, ahead_ms,
+    holder_of(key)}
 end
 call('HSET', key, 'owner', owner, 'h:' .. value, decimal(now + ttl))
 -- include served

@@ -15,8 +15,9 @@ end
 local type = call('TYPE', KEYS[1]).ok
 local taken = type ~= 'none' and type ~= 'zset'
 if taken or blocked then
+  -- include holder
   return {0, taken and call('PTTL', KEYS[1]) or -2, id, max_ttl, identity, next_ticket, place,
-    ahead_ms}
+    ahead_ms, holder_of(KEYS[1])}
 end
 -- Beside readers others are served: the place in the queue stays until the client leaves.
 call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)

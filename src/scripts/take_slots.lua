@@ -37,7 +37,8 @@ if taken and left == -2 then
   left = call('PTTL', key)
 end
 if taken or blocked then
-  return {0, left, id, max_ttl, identity, next_ticket, place, ahead_ms, unpack(free)}
+  -- include holder
+  return {0, left, id, max_ttl, identity, next_ticket, place, ahead_ms, holder_of(key), unpack(free)}
 end
 -- Beside slots others are served: the place in the queue stays until the client leaves.
 call('HSET', key, 'slots', slots, 's:' .. want, decimal(now + ttl) .. ':' .. value)

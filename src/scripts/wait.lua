@@ -3,7 +3,8 @@
 -- ARGV[1] value  ARGV[2] ttl in ms  ARGV[3] waiter  ARGV[4] ticket, 0 for none yet
 -- ARGV[5] life of a waiter in ms  ARGV[6], ARGV[7] with KEYS[4]: ARGV[3], ARGV[4] of acquire.lua
 -- -> token, or 1 without one: granted
---    {0, remaining ms, next ticket or 0, place in the queue, ms that the waiter ahead may live}
+--    {0, remaining ms, next ticket or 0, place in the queue, ms that the waiter ahead may live,
+--        holder}
 local call = redis.call
 local queue, alive, waiter, ticket, life = KEYS[2], KEYS[3], ARGV[3], ARGV[4], ARGV[5]
 local queued = ticket ~= '0'
@@ -28,7 +29,8 @@ local is_first = call('ZRANGE', queue, '0', '0')[1] == (queued and waiter or nil
 if not (is_first and grant()) then
   -- include place
   if is_first or rank > 0 or not grant() then
-    return {0, call('PTTL', KEYS[1]), next_ticket, rank + 1, ahead_ms}
+    -- include holder
+    return {0, call('PTTL', KEYS[1]), next_ticket, rank + 1, ahead_ms, holder_of(KEYS[1])}
   end
 end
 if not KEYS[4] then

@@ -32,7 +32,7 @@ that '   whatever was put into it' [ ! -e "$out" ]
 try "$redlock" dev -n 3 --no-init -- redlock lock -n x
 expect '--no-init: they are as young as any' 69 'in quarantine'
 is 'other settings are kept out' \
-    "$(REDLOCK_PASSWORD=x REDLOCK_CONFIG=/nonexistent "$redlock" dev -n 1 -- redlock lock -n x | wc -c)" 41
+    "$(REDLOCK_PASSWORD=x REDLOCK_CONFIG=/nonexistent "$redlock" dev -n 1 -- redlock lock -n --label "" x | wc -c)" 41
 
 # Verbs.
 cat >"$tmp/verbs" <<'EOF'

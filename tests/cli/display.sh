@@ -37,9 +37,9 @@ value=$("$redlock" lock -t 50s "$name")
 calm 'status' 0 "$redlock" status "$name"
 like '   shows the name' "$out" "^$shown: "
 calm 'status of all' 0 "$redlock" status
-like '   shows the name' "$out" "^$shown: "
+like '   shows the name' "$out" "^$shown  .*exclusive"
 calm 'top' 0 "$redlock" top -n 1
-like '   shows the name' "$out" "^$shown +mutex"
+like '   shows the name' "$out" '^a\?\[31m\?{10,}…  .*exclusive'
 calm 'lock, busy' 75 "$redlock" lock -n "$name"
 like '   shows the name' "$err" "$shown"
 calm 'run, busy' 75 "$redlock" run -n "$name" -- true

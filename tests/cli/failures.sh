@@ -16,12 +16,12 @@ for sub in 'lock -n x' 'run -n x true' 'extend x 00' 'unlock x 00' 'status x'; d
     try "$redlock" $sub
     expect "$sub, one of three left: 69" 69 'next: '
     row '   the dead one' 1 'connection refused'
-    row '   the hung one' 2 '(timed out|no answer yet)'
+    row '   the hung one' 2 '(timed out|not waited for)'
     is '   nothing on standard output' "$out" ''
 done
 try "$redlock" nodes
 expect 'nodes, one of three left: 69' 69 'next: '
-like 'the table is on standard output' "$out" "127.0.0.1:$(port 3) +up +votes +(redis|valkey) [0-9.]+"
+like 'the table is on standard output' "$out" "127.0.0.1:$(port 3) +up +yes +(redis|valkey) [0-9.]+"
 like 'the dead one' "$out" "127.0.0.1:$(port 1) +(down|connecting) .*[Cc]onnection refused"
 like 'the hung one' "$out" "127.0.0.1:$(port 2) .*timed out"
 try "$redlock" lock -n -q x

@@ -26,18 +26,19 @@ for sub in 'lock -n x' 'run -n x true' 'run -w 300ms x true'; do
     like '   the ways out: wait, or vouch for them' "$err" 'next: wait (1 min|[0-9]+)[^,]* s .*`redlock init`'
 done
 ("$redlock" run patient -- echo at last >"$tmp/patient" 2>"$tmp/warning"; echo $? >>"$tmp/patient") &
-that 'waiting for ever is not silent' eventually grep -qs 'in quarantine' "$tmp/warning"
+that 'waiting for ever is not silent' eventually grep -qs 'waiting for patient: the nodes are in quarantine, .* more' "$tmp/warning"
+that '   and names them' eventually grep -qs 'next: wait' "$tmp/warning"
 like '   and says what to do' "$(cat "$tmp/warning")" 'next: wait .*`redlock init`'
 
 try "$redlock" nodes
 expect 'nodes: a majority answers' 0
-like '   quarantine and the time that is left' "$out" "127.0.0.1:$(port 2) +up +quarantine, [^ ].* restarted not long ago; may vote in"
-like '   the others vote' "$out" "127.0.0.1:$(port 4) +up +votes "
+like '   quarantine and the time that is left' "$out" "127.0.0.1:$(port 2) +up +in [^ ].* restarted not long ago; may vote in"
+like '   the others vote' "$out" "127.0.0.1:$(port 4) +up +yes "
 like '   with their clocks' "$out" "127.0.0.1:$(port 5) .* [+-]0\.0[0-9]+ s "
 try "$redlock" status x
 like 'status: which node is in quarantine, why and for how long' "$out" "^in quarantine: 127.0.0.1:$(port 2) .restarted not long ago; may vote in [0-9]+ s"
 try "$redlock" nodes --no-guard
-like 'nodes --no-guard' "$out" "127.0.0.1:$(port 2) +up +off "
+like 'nodes --no-guard' "$out" "127.0.0.1:$(port 2) +up +unchecked "
 try "$redlock" lock -n --no-guard trusting
 expect '--no-guard: they count' 0
 printf 'guard = off\nnode-timeout = 1s\n' >"$tmp/conf"
@@ -59,7 +60,7 @@ if has_terminal; then
     }
     asked n
     is 'init on a terminal asks, and n is no' "$status" 1
-    like '   what is stated is explained' "$out" 'no client holds a lock on them'
+    like '   what is stated is explained' "$out" 'If a client still holds a lock on them'
     like '   for which nodes' "$out" "127.0.0.1:$(port 1)"
     like '   the user learns that nothing was changed' "$out" 'nothing was changed'
     asked y

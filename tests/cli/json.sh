@@ -28,7 +28,7 @@ done
 that 'the checker takes what is well-formed' json_lines <<<'{"a":[0,-1.5e-3,10,true,null,"1. +.0\"01"]}'
 ok 'the checker refuses what is broken'
 
-json 'lock' 0 '^\{"ok":true,"command":"lock","name":"a","kind":"mutex","value":"[0-9a-f]{40}","ttl_ms":5000,"validity_ms":[0-9]+,' \
+json 'lock' 0 '^\{"ok":true,"command":"lock","name":"a","kind":"mutex","value":"[0-9a-f]{40}@[0-9a-f]{11}%20[^ "]+","ttl_ms":5000,"validity_ms":[0-9]+,' \
     "$redlock" lock --json -t 5 a
 value=$(grep -o '"value":"[^"]*"' <<<"$out" | cut -d'"' -f4)
 like '   with its nodes' "$out" "\"nodes\":\[\{\"address\":\"127.0.0.1:$(port 1)\",\"vote\":\".*\"GRANTED\""
@@ -36,9 +36,9 @@ json 'lock, busy' 75 '"ok":false,"command":"lock","error":"BUSY",.*"exit_status"
     "$redlock" lock --json -n a
 json 'run, busy' 75 '"error":"BUSY"' "$redlock" run --json -n a -- echo ran
 json 'run, wait elapsed' 5 '"error":"TIMEOUT".*"exit_status":5' "$redlock" run --json -E 5 -w 200ms a true
-json 'status' 0 '"name":"a","held":true,"kind":"mutex","votes":3,"holder":"[0-9a-f]{8}…","holders":1,"owner":null,"slots":null,"ttl_ms":[0-9]+,"fence":null,"waiters":0,"head":null,"disagree":false,"quorum":2' \
+json 'status' 0 '"name":"a","held":true,"kind":"mutex","votes":3,"label":[^,]+,"holder":"[^"]+…","holders":1,"owner":null,"slots":null,"held_ms":[^,]+,"held_at_least":[a-z]+,"ttl_ms":[0-9]+,"fence":null,"waiters":0,"disagree":false,"held_by":.*"quorum":2' \
     "$redlock" status --json a b
-like '   of each name' "$out" '"name":"b","held":false,"kind":null,"votes":0,"holder":null,'
+like '   of each name' "$out" '"name":"b","held":false,"kind":null,"votes":0,"label":null,"holder":null,'
 unlike '   without the value' "$out" "$value"
 json 'extend' 0 '"ok":true,"command":"extend","name":"a","ttl_ms":9000,"validity_ms":' \
     "$redlock" extend --json -t 9 a "$value"

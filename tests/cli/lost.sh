@@ -34,7 +34,7 @@ end=$((${EPOCHREALTIME/./} / 1000))
 err=$(cat "$tmp/errors")
 like 'the message says so' "$err" 'the command was killed'
 like 'the table says which node was gone' "$err" "127.0.0.1:$(port 1) +(connection refused|unreachable)"
-like '   and which was hung' "$err" "127.0.0.1:$(port 2) +(timed out|unreachable|no answer yet)"
+like '   and which was hung' "$err" "127.0.0.1:$(port 2) +(timed out|unreachable|not waited for)"
 like '   and what to do next' "$err" 'next: '
 that 'TERM came first' grep -q TERM "$tmp/log"
 last=$(grep alive "$tmp/log" | tail -n1 | cut -d' ' -f2)

@@ -92,7 +92,7 @@ for process in command group daemon; do
     between "term: $process had all of its time" "$(last term $process)" 1 900
 done
 like 'term: the message' "$err" 'the command was killed before it ended'
-for k in 2 3 5; do like "term: the table names node $k" "$err" "^ +127.0.0.1:$(port $k) +(timed out|unreachable|no answer yet)"; done
+for k in 2 3 5; do like "term: the table names node $k" "$err" "^ +127.0.0.1:$(port $k) +(timed out|unreachable|not waited for)"; done
 for k in 1 4; do like "term: and node $k, which did its part" "$err" "^ +127.0.0.1:$(port $k) +granted"; done
 like 'term: and what to do' "$err" 'next: check what it protected'
 ends ignore 76

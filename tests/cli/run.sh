@@ -21,7 +21,7 @@ try "$redlock" run a -- sh -c 'kill -KILL $$'
 expect 'a command killed by KILL: 128 + 9' 137
 
 try "$redlock" run a -- "$tmp/nothing"
-expect 'no such command: 127' 127 'cannot run .*/nothing: No such file'
+expect 'no such command: 127' 127 "cannot run '.*/nothing': No such file"
 that '   and the lock was released' free a
 try "$redlock" run a no-such-command-anywhere
 expect 'no such command in PATH: 127' 127
@@ -45,7 +45,7 @@ is 'a name of 512 bytes' "$("$redlock" run "$(printf '%0512d' 7)" echo yes)" yes
 "$redlock" run a -- sh -c 'echo "$REDLOCK_NAME $REDLOCK_VALUE $REDLOCK_DEADLINE"' >"$tmp/env"
 read -r name value deadline <"$tmp/env"
 is 'REDLOCK_NAME' "$name" a
-like 'REDLOCK_VALUE' "$value" '^[0-9a-f]{40}$'
+like 'REDLOCK_VALUE' "$value" '^[0-9a-f]{40}@[0-9a-f]{11}%20[^ ]+$'
 left=$((deadline / 1000000 - $(now_ms)))
 between 'REDLOCK_DEADLINE is within the TTL' $left 5000 10000
 fence() {
@@ -76,18 +76,34 @@ is 'no descriptor of ours is left open' "$("$redlock" run a -- ls /proc/self/fd 
 try "$redlock" run a -- sh -c 'exit 5' 0<&- 1>&- 2>&-
 is 'closed standard files do no harm' $status 5
 
+try "$redlock" run a -- 'echo hi'
+expect 'a command line in one word: the way to write it' 127 "cannot run 'echo hi': No such file.*; for a command line in one word: -- sh -c"
+"$redlock" run a -- sh -c 'sleep 20' &
+runner=$!
+eventually held a
+like 'ps shows one redlock run' "$(ps -ww -o pid=,args= -C redlock)" "^ *$runner .* run a -- sh"
+others=$(pgrep -f "run a -- sh -c sleep 20" | grep -vx $runner)
+is '   and its helper is not a second one' "$others" ''
+that '   but has a name of its own' pgrep -fx 'redlock reaper' >/dev/null
+kill $runner
+wait $runner
+
 # Held by another.
 other=$("$redlock" lock -t 30s busy)
 try "$redlock" run -n busy -- echo ran
-expect '-n: busy is 75' 75 'held by another'
+expect '-n: busy is 75' 75 '^redlock run: busy: held by [^,]+,.* up to (2[0-9]|30)\.[0-9] s more$'
 is '   and nothing ran' "$out" ''
-like 'the table names every node' "$err" "127.0.0.1:$(port 3) +held by another"
-like '   with the time that is left' "$err" '(2[0-9]|30)\.[0-9] s'
-like '   and says what to do' "$err" 'next: .*-w TIME'
+is '   in one line' "$(wc -l <"$tmp/err")" 1
 unlike '   without giving the value away' "$err" "$other"
+try "$redlock" run -n -v busy -- echo ran
+like '-v: the table names every node' "$err" "127.0.0.1:$(port 3) +held "
+like '   and says what to do' "$err" 'next: .*-w TIME'
+ask "$(port 3)" DEL redlock:busy >/dev/null
+try "$redlock" run -n busy -- echo ran
+like 'nodes that differ are shown without -v' "$err" "127.0.0.1:$(port 2) +held "
 start=$(now_ms)
 try "$redlock" run -w 0.3 busy -- echo ran
-expect '-w: elapsed is 75 as well' 75 'held by another'
+expect '-w: elapsed is 75 as well' 75 'busy: held by .*; gave up after 300 ms$'
 took=$(($(now_ms) - start))
 between 'after the time given' $took 290 3000
 try "$redlock" run -w 0 busy -- true

@@ -13,13 +13,13 @@ for i in 1 2; do
 done
 terminal "stty cols 80; $redlock run w -- true"
 that 'on a terminal: the place in line' shows 'waiting for w: 3rd in line, held by'
-that '   and how long it may take' shows "held by ${value:0:8}… for up to [0-9.]* s more"
+that '   and how long it may take' shows 'held by [^,]*,.* up to [0-9.]* s more'
 printf '\003' >&"$keys"
 finish
 is '   Ctrl-C: 130' "$status" 130
 that '   gone from the line' queued w 2
 line=$(tr '\r' '\n' <"$tmp/screen" | grep -a waiting | tail -n 1)
-that '   a line that fits' [ "$(sed $'s/\033\\[K//; s/ *$//' <<<"$line" | wc -m)" -le 81 ]
+that '   a line that fits' [ "$(sed $'s/\033\\[K//; s/ *$//' <<<"$line" | LC_ALL=C.UTF-8 wc -m)" -le 81 ]
 last=$(grep -a -v '^Script' "$tmp/screen" | tr '\r' '\n' | grep -a -v '^$' | tail -n 1)
 unlike '   and it is erased' "$last" waiting
 "$redlock" unlock w "$value"

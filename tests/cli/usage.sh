@@ -79,7 +79,7 @@ mistake 64 'redlock lock: NAME is missing' lock
 mistake 64 'redlock extend: NAME is missing' extend
 mistake 64 'VALUE is missing' unlock name
 mistake 64 'the value is empty' unlock name ''
-mistake 64 'the value is too long' unlock name "$(printf '%065d' 0)"
+mistake 64 'the value is too long' unlock name "$(printf '%0161d' 0)"
 mistake 64 'NAME is missing: --held is' status --held
 mistake 64 'nodes are named with --nodes' nodes 127.0.0.1:1
 mistake 64 '\-n takes a number from 1 to 15' dev -n 16
@@ -124,7 +124,7 @@ expect '78: REDLOCK_NODES set but empty' 78 'REDLOCK_NODES names no node'
 last=$(ask "$(port 1)" CLIENT ID)
 is 'nothing was sent' $((${last#:} - ${first#:})) 1
 
-for sub in run lock extend unlock status top nodes doctor init bench dev; do
+for sub in run lock extend unlock status list break top nodes doctor init bench dev; do
     try "$redlock" $sub --help
     expect "$sub --help" 0
     like "   it has an example" "$out" "^Examples?:"

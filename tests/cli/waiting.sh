@@ -77,14 +77,23 @@ wait
 is 'in the order in which they came' "$(paste -sd' ' "$tmp/order")" '1 2 3'
 that 'no waiter is left in the queue' unqueued w
 
-# One line on standard error, with -v, where no terminal shows it.
+# One line on standard error where no terminal shows it.
 value=$("$redlock" lock -t 40s w)
-"$redlock" run -v w -- true 2>"$tmp/said" &
-eventually queued w
-that '-v: one line when the waiting begins' eventually grep -q "^redlock run: waiting for w: 1st in line, held by ${value:0:8}… for up to" "$tmp/said"
+for option in -v --fair; do
+    "$redlock" run $option w -- true 2>"$tmp/said$option" &
+done
+"$redlock" run -q w -- true 2>"$tmp/quiet" &
+eventually queued w 3
+for option in -v --fair; do
+    that "run $option: one line when the waiting begins" \
+        eventually grep -q "^redlock run: waiting for w: [123].. in line, held by [^,]*,.* up to" "$tmp/said$option"
+done
 "$redlock" unlock w "$value"
 wait
-is '   and only one' "$(grep -c waiting "$tmp/said")" 1
-try "$redlock" run -v w -- true
-unlike '   none when there is nothing to wait for' "$err" waiting
+is '   and only one' "$(grep -c waiting "$tmp/said--fair")" 1
+is '   none with -q' "$(cat "$tmp/quiet")" ''
+for option in -v --fair; do
+    try "$redlock" run $option w -- true
+    unlike "run $option: none when there is nothing to wait for" "$err" waiting
+done
 done_testing

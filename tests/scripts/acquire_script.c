@@ -47,9 +47,10 @@ CASE(counts,
         CHECK_INT(first + i, DRAW(.incarnation = "i1"));
     CHECK_STR("OK", server_cmd(&node, "SET", KEY, "w", "PX", "5000", NULL));
     const char *reply = call_acquire(&node, (struct acquire){.incarnation = "i1"});
-    CHECK_INT(2, part_count(reply));
+    CHECK_INT(3, part_count(reply));
     CHECK_INT(0, part_int(reply, 0));
     CHECK_BETWEEN(4000, 5000, part_int(reply, 1));
+    CHECK_STR("w", part(reply, 2));
     server_cmd(&node, "DEL", KEY, NULL);
     CHECK_INT(first + 41, DRAW(.incarnation = "i1"));
 }

@@ -262,7 +262,7 @@ CASE(look_at_nothing, "Looking at a free name finds no holder and no waiter.")
     CHECK_INT(-2, part_int(reply, 1));
     CHECK_INT(0, part_int(reply, 2));
     CHECK_INT(0, part_int(reply, 3));
-    CHECK_STR("", part(reply, 4));
+    CHECK_INT(0, part_int(reply, 4));
     CHECK_INT(0, part_int(reply, 6));
 }
 
@@ -287,8 +287,8 @@ CASE(look_at_kinds, "Looking finds the holders of each kind and how long each ha
     CHECK_INT(2, part_int(reply, 6));
     CHECK_STR("a", part(reply, 7));
     CHECK_BETWEEN(8000, 9000, part_int(reply, 8));
-    CHECK_STR("b", part(reply, 9));
-    CHECK_BETWEEN(3000, 4000, part_int(reply, 10));
+    CHECK_STR("b", part(reply, 10));
+    CHECK_BETWEEN(3000, 4000, part_int(reply, 11));
     CHECK_INT(3, server_int(&node, "ZCARD", KEY, NULL)); /* looking changes nothing */
     server_cmd(&node, "DEL", KEY, NULL);
 
@@ -308,32 +308,40 @@ CASE(look_at_kinds, "Looking finds the holders of each kind and how long each ha
     CHECK_STR("a#2", part(reply, 7));
 }
 
-CASE(look_at_many, "Looking at many holders finds their number and four of them.")
+CASE(look_at_many, "Looking at many holders finds their number and sixteen of them.")
 {
     begin();
-    for (int i = 0; i < 9; i++) {
+    for (int i = 0; i < 19; i++) {
         char value[16];
-        snprintf(value, sizeof value, "r%d", i);
+        snprintf(value, sizeof value, "r%02d", i);
         GRANTED(.value = value, .kind = "s");
     }
     const char *reply = call_look(&node, "x");
-    CHECK_INT(9, part_int(reply, 6));
-    CHECK_INT(7 + 2 * 4, part_count(reply));
+    CHECK_INT(19, part_int(reply, 6));
+    CHECK_INT(7 + 3 * 16, part_count(reply));
+    CHECK_STR("r15", part(reply, 7 + 3 * 15));
+    CHECK_INT(40, strlen(part(reply, 9 + 3 * 15)));
 }
 
-CASE(look_at_the_queue, "Looking counts the living waiters and names the head of the queue.")
+CASE(look_at_the_queue, "Looking counts the living waiters and names them from the head on.")
 {
     begin();
     GRANTED(.value = "held");
-    server_cmd(&node, "ZADD", "redlock.queue:x", "1", "wdead", "2", "wfirst", "3", "wsecond",
-               NULL);
     char later[32];
+    char ticket[32];
+    snprintf(ticket, sizeof ticket, "%lld", (server_now_ms(&node) - 7000) * 1000);
+    server_cmd(&node, "ZADD", "redlock.queue:x", "1", "wdead", "2", "wfirst", ticket,
+               "wsecond me", NULL);
     snprintf(later, sizeof later, "%lld", server_now_ms(&node) + 100000);
     server_cmd(&node, "ZADD", "redlock.alive:x", "5", "wdead", later, "wfirst", later,
-               "wsecond", "9e15", "t", NULL);
+               "wsecond me", "9e15", "t", NULL);
     const char *reply = call_look(&node, "x");
     CHECK_INT(2, part_int(reply, 3));
-    CHECK_STR("wfirst", part(reply, 4));
+    CHECK_INT(2, part_int(reply, 4));
+    CHECK_STR("wfirst", part(reply, 10));
+    CHECK_INT(-1, part_int(reply, 11)); /* such a ticket is no time */
+    CHECK_STR("wsecond me", part(reply, 12));
+    CHECK_BETWEEN(7000, 60000, part_int(reply, 13));
     CHECK_INT(3, server_int(&node, "ZCARD", "redlock.queue:x", NULL));
 }
 
@@ -351,7 +359,7 @@ CASE(look_at_strangers, "Looking shows keys of other types as such, and cuts a h
     CHECK_STR("list", part(reply, 0));
     CHECK_STR("(list)", part(reply, 7));
     reply = call_look(&node, "huge");
-    CHECK_INT(65, strlen(part(reply, 7)));
+    CHECK_INT(REDLOCK_VALUE_MAX + 1, strlen(part(reply, 7)));
     CHECK_INT(-1, part_int(reply, 8)); /* no expiry */
 }
 

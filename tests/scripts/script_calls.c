@@ -234,6 +234,25 @@ const char *call_look(const struct server *s, const char *name)
     return eval_send(&e, s);
 }
 
+const char *call_peek(const struct server *s, const char *name)
+{
+    struct eval e;
+    eval_begin(&e, RL_SCRIPT_PEEK);
+    add_list(&e, name, "redlock:", "redlock.queue:");
+    return eval_send(&e, s);
+}
+
+const char *call_break(const struct server *s, const char *name, const char *mark)
+{
+    struct eval e;
+    eval_begin(&e, RL_SCRIPT_BREAK);
+    add_key(&e, "redlock:", name);
+    add_key(&e, "redlock.queue:", name);
+    add_key(&e, "redlock.alive:", name);
+    add(&e, mark, NULL);
+    return eval_send(&e, s);
+}
+
 const char *call_release(const struct server *s, const char *name, const char *value)
 {
     struct eval e;

@@ -57,6 +57,8 @@ const char *call_align(const struct server *s, const char *names, const char *va
                        const char *token);
 const char *call_ticket(const struct server *s, const char *names);
 const char *call_look(const struct server *s, const char *name);
+const char *call_peek(const struct server *s, const char *name);
+const char *call_break(const struct server *s, const char *name, const char *mark);
 
 /* value "": releases nothing and only wakes waiters. */
 const char *call_release(const struct server *s, const char *name, const char *value);

@@ -3,8 +3,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "bench/bar.h"
 #include "bench/bench.h"
@@ -18,9 +16,8 @@
 
 void progress_begin(struct progress *p, bool wanted)
 {
-    const char *term = getenv("TERM");
     *p = (struct progress){
-        .on = wanted && errors_are_on_terminal() && term && strcmp(term, "dumb") != 0,
+        .on = wanted && errors_can_draw(),
         .utf8 = text_is_utf8(),
         .due_ns = timer_now_ns() + PROGRESS_TICK_NS,
     };

@@ -6,7 +6,7 @@
 --       8 incarnation of the node, "?" behind it or alone: in doubt
 -- -> {1, token, marker id, marker max_ttl, identity, token of the owner's first hold or 0}
 --    {0, remaining ms, marker id, marker max_ttl, identity, next ticket or 0, place in the queue,
---        ms that the waiter ahead may live, up to four free slots}
+--        ms that the waiter ahead may live, holder, up to four free slots}
 --    {-2, max_ttl} the ttl is beyond what this node allows
 local call = redis.call
 local value, ttl, waiter, ticket, life = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]

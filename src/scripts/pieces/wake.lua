@@ -26,7 +26,9 @@ local function wake(key, queue, alive)
       if not is_free_for(head, key) then
         return
       end
-      redis.pcall('PUBLISH', 'redlock.wake:' .. string.sub(head, 2, 17), head .. slot)
+      -- Without its label, so that the slot is where the client looks for it.
+      redis.pcall('PUBLISH', 'redlock.wake:' .. string.sub(head, 2, 17),
+        string.match(head, '^[^ ]+') .. slot)
       if string.sub(head, 1, 1) ~= 'r' then
         return
       end

@@ -26,6 +26,7 @@ enum script {
     SCRIPT_RENEW,
     SCRIPT_TICKET,
     SCRIPT_WAIT,
+    SCRIPT_PEEK,
     SCRIPT_GIVE_BACK,
     SCRIPT_NATIVE
 };
@@ -194,6 +195,8 @@ static enum script script_of(const char *text)
         return SCRIPT_NATIVE;
     if (strstr(text, "local is_first"))
         return SCRIPT_WAIT;
+    if (strstr(text, "call('ZCARD', KEYS[2])}"))
+        return SCRIPT_PEEK;
     if (strstr(text, "return {ticket, left}"))
         return SCRIPT_TICKET;
     if (strstr(text, "give_back"))
@@ -243,8 +246,8 @@ static void wait_for(struct context *c)
         say_int(c, 1);
         return;
     }
-    snprintf(c->reply, FAKE_REPLY_MAX, "*5\r\n:0\r\n:%lld\r\n:%lld\r\n:1\r\n:0\r\n", left,
-             now_us());
+    snprintf(c->reply, FAKE_REPLY_MAX, "*6\r\n:0\r\n:%lld\r\n:%lld\r\n:1\r\n:0\r\n$0\r\n\r\n",
+             left, now_us());
 }
 
 static void run_script(struct context *c, enum script script)
@@ -261,6 +264,10 @@ static void run_script(struct context *c, enum script script)
         return;
     case SCRIPT_WAIT:
         wait_for(c);
+        return;
+    case SCRIPT_PEEK:
+        snprintf(c->reply, FAKE_REPLY_MAX, "*3\r\n:%lld\r\n$0\r\n\r\n:0\r\n",
+                 pttl_of(arg(c, 3)));
         return;
     case SCRIPT_NATIVE:
         say_int(c, (c->shared->delifeq == FAKE_PRESENT ? 1 : 0) +

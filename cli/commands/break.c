@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "report/holders.h"
+#include "report/report.h"
+#include "settings/command.h"
+#include "settings/open_client.h"
+#include "ui/errors.h"
+#include "ui/exit.h"
+#include "ui/json.h"
+#include "ui/kind.h"
+#include "ui/message.h"
+#include "ui/table.h"
+#include "ui/text.h"
+
+enum { OPTION_YES = OPTION_OWN, OPTION_HOLDER, OPTION_ALL };
+
+#define ANSWER_MAX 64
+#define MARK_SHOWN 8 /* characters of a mark: enough to tell a few holders apart */
+
+struct breaking {
+    struct settings settings;
+    redlock *client;
+    const char *name;
+    const char *holder; /* --holder: a label, or the start of a mark; NULL: the only one */
+    bool yes, all;
+    redlock_info info;
+    const redlock_holder *chosen[REDLOCK_SHOWN_MAX]; /* of info */
+    size_t chosen_count;
+};
+
+/* ---- which ---- */
+
+/* All holds of a re-entrant lock are its owner's, and go together. */
+static uint32_t count_holders(const redlock_info *info)
+{
+    bool several = kind_words(info->kind)->holders;
+    return several || info->shown_holder_count == 0 ? info->shown_holder_count : 1;
+}
+
+static void print_holders(const redlock_info *info)
+{
+    static const char *const heading[] = {"HOLDER", "LEFT", "WHO", NULL};
+    struct table t;
+    table_begin(&t, heading);
+    for (uint32_t i = 0; i < count_holders(info); i++) {
+        const redlock_holder *h = &info->shown_holder[i];
+        char mark[MARK_SHOWN + 1], left[TEXT_TIME_MAX], who[HOLDERS_NAME_MAX];
+        snprintf(mark, sizeof mark, "%.*s", MARK_SHOWN, h->mark);
+        text_time(left, h->ttl_ms);
+        holders_name(who, h->label, h->value);
+        table_row(&t);
+        table_set(&t, 0, TEXT_PLAIN, mark);
+        table_set(&t, 1, TEXT_PLAIN, left);
+        table_set(&t, 2, TEXT_PLAIN, who);
+    }
+    table_print(&t, "  ", errors_stream());
+    if (info->holder_count > info->shown_holder_count)
+        fprintf(errors_stream(), "  and %u more\n",
+                info->holder_count - info->shown_holder_count);
+}
+
+static bool is_meant(const struct breaking *b, const redlock_holder *h)
+{
+    return b->all || !b->holder || strcmp(h->label, b->holder) == 0 ||
+           strncmp(h->mark, b->holder, strlen(b->holder)) == 0;
+}
+
+/* Returns 0 or an exit status, after saying why. */
+static int choose(struct breaking *b)
+{
+    const redlock_info *info = &b->info;
+    char shown[TEXT_QUOTE_MAX];
+    text_quote(shown, b->name);
+    for (uint32_t i = 0; i < count_holders(info); i++) {
+        if (is_meant(b, &info->shown_holder[i]))
+            b->chosen[b->chosen_count++] = &info->shown_holder[i];
+    }
+    if (b->chosen_count == 1 || (b->chosen_count > 1 && b->all))
+        return 0;
+    if (b->chosen_count == 0 && !b->holder)
+        return message_fail(EXIT_INTERNAL, "%s: the nodes do not tell what holds it", shown);
+    int status = b->chosen_count == 0
+                     ? message_fail(EXIT_USAGE, "%s: --holder names none of its holders", shown)
+                     : message_fail(EXIT_USAGE,
+                                    "%s has several holders: name one with --holder, as HOLDER "
+                                    "or WHO, or all with --all",
+                                    shown);
+    if (!b->settings.json)
+        print_holders(info);
+    return status;
+}
+
+/* ---- asking ---- */
+
+static int confirm(const struct breaking *b)
+{
+    char answer[ANSWER_MAX], shown[TEXT_QUOTE_MAX], holders[HOLDERS_TEXT_MAX];
+    struct lock_brief brief = lock_brief_of(&b->info, b->info.ttl_ms);
+    text_quote(shown, b->name);
+    holders_text(holders, &brief, (struct holders_style){0});
+    message_line("%s: %s", shown, holders);
+    if (count_holders(&b->info) > 1)
+        print_holders(&b->info);
+    message_line(
+        "the holder is not asked: until its next renewal, or until its time is over, it "
+        "may go on as if it had the lock, beside the next holder");
+    fprintf(errors_stream(),
+            b->chosen_count > 1 ? "Evict all %zu of them? [y/N] " : "Evict it? [y/N] ",
+            b->chosen_count);
+    fflush(errors_stream());
+    if (fgets(answer, sizeof answer, stdin)) {
+        answer[strcspn(answer, "\n")] = '\0';
+        if (strcasecmp(answer, "y") == 0 || strcasecmp(answer, "yes") == 0)
+            return 0;
+    } else {
+        fputc('\n', errors_stream());
+    }
+    return message_fail(EXIT_DECLINED, "nothing was changed");
+}
+
+/* ---- doing ---- */
+
+static void print_json(const struct breaking *b, const redlock_holder *h,
+                       const redlock_report *report)
+{
+    struct json j = {.out = stdout};
+    char value[TEXT_HOLDER_MAX];
+    text_holder(value, h->value);
+    message_json_success(&j);
+    json_string(&j, "name", b->name);
+    json_string(&j, "label", h->label[0] ? h->label : NULL);
+    json_string(&j, "holder", value);
+    json_string(&j, "mark", h->mark);
+    json_known(&j, "may_act_ms", report->holder.ttl_ms);
+    report_json(report, &j);
+    json_finish(&j);
+}
+
+static void print_text(const struct breaking *b, const redlock_holder *h,
+                       const redlock_report *report)
+{
+    char shown[TEXT_QUOTE_MAX], who[HOLDERS_NAME_MAX], left[TEXT_TIME_MAX];
+    text_quote(shown, b->name);
+    holders_name(who, h->label, h->value);
+    text_time(left, report->holder.ttl_ms);
+    if (report->holder.ttl_ms >= 0)
+        printf("%s: evicted %s; it may still act for up to %s\n", shown, who, left);
+    else
+        printf("%s: evicted %s; for how long it may still act is not known\n", shown, who);
+    if (b->settings.verbose)
+        report_table(report, stdout);
+}
+
+static int evict(const struct breaking *b, const redlock_holder *h)
+{
+    redlock_report report = {.size = sizeof report};
+    char detail[REPORT_TEXT_MAX];
+    int error = redlock_break(b->client, b->name, h->mark, &report);
+    if (error == REDLOCK_OK) {
+        if (b->settings.json)
+            print_json(b, h, &report);
+        else if (!b->settings.quiet)
+            print_text(b, h, &report);
+        return 0;
+    }
+    bool gone = error == REDLOCK_EXPIRED;
+    snprintf(detail, sizeof detail, "%s",
+             gone ? "not evicted: it had given the lock back, or its time was over"
+                  : redlock_detail());
+    struct failure f = {
+        .name = b->name,
+        .error = error,
+        .status = gone ? EXIT_DECLINED : exit_status_of(error),
+        .text = detail,
+        .advice =
+            error == REDLOCK_NOQUORUM
+                ? "do it again when more nodes answer; on the others the lock stays until "
+                  "its holder fails to renew it there"
+                : NULL,
+        .report = &report,
+        .brief = gone,
+    };
+    return report_failure(&b->settings, &f);
+}
+
+static int break_lock(struct breaking *b)
+{
+    redlock_report report = {.size = sizeof report};
+    char detail[REPORT_TEXT_MAX];
+    b->info.size = sizeof b->info;
+    int error = redlock_query(b->client, b->name, &b->info, &report);
+    if (error != REDLOCK_OK) {
+        snprintf(detail, sizeof detail, "%s", redlock_detail());
+        struct failure f = {.name = b->name,
+                            .error = error,
+                            .status = exit_status_of(error),
+                            .text = detail,
+                            .report = &report};
+        return report_failure(&b->settings, &f);
+    }
+    if (!b->info.held) {
+        char shown[TEXT_QUOTE_MAX];
+        text_quote(shown, b->name);
+        return message_fail(EXIT_DECLINED, "%s is free: there is nothing to break", shown);
+    }
+    int status = choose(b);
+    if (status == 0 && !b->yes)
+        status = confirm(b);
+    for (size_t i = 0; status == 0 && i < b->chosen_count; i++)
+        status = evict(b, b->chosen[i]);
+    int unwritten = message_flush();
+    return status ? status : unwritten;
+}
+
+static int take(void *data, struct args *a, int id, const char *value)
+{
+    struct breaking *b = data;
+    (void)a;
+    switch (id) {
+    case ARGS_WORD:
+        if (b->name)
+            return message_usage("one NAME at a time");
+        b->name = value;
+        return command_check_name(value);
+    case OPTION_YES:
+        b->yes = true;
+        return 0;
+    case OPTION_ALL:
+        b->all = true;
+        return 0;
+    case OPTION_HOLDER:
+        b->holder = value;
+        return *value ? 0 : message_usage("--holder is empty");
+    }
+    return 0;
+}
+
+static int check(const struct breaking *b)
+{
+    if (!b->name)
+        return message_usage("NAME is missing: which lock?");
+    if (b->all && b->holder)
+        return message_usage("--all and --holder contradict each other");
+    if (!b->yes && (b->settings.json || !isatty(STDIN_FILENO) || !errors_are_on_terminal()))
+        return message_usage("there is no terminal to ask on; --yes does it without asking");
+    return 0;
+}
+
+static int break_main(const struct command *command, int argc, char **argv)
+{
+    static struct breaking b; /* large, and there is one */
+    int status = args_read(command, &b.settings, argc, argv, take, &b);
+    if (status == 0)
+        status = check(&b);
+    if (status == 0)
+        status = settings_complete(&b.settings);
+    if (status == 0)
+        status = client_open(&b.settings, &b.client);
+    if (status == 0)
+        status = break_lock(&b);
+    redlock_close(b.client);
+    settings_free(&b.settings);
+    return status;
+}
+
+static const struct cli_option options[] = {
+    {OPTION_HOLDER, 0, "holder", "WHICH",
+     "of several holders this one: its label, or its mark"},
+    {OPTION_ALL, 0, "all", NULL, "of several holders all"},
+    {OPTION_YES, 'y', "yes", NULL, "do not ask"},
+    {0},
+};
+
+const struct command command_break = {
+    .name = "break",
+    .summary = "take a lock away from its holder",
+    .usage = "[OPTION...] NAME",
+    .about =
+        "Shows who holds the lock NAME, asks, and evicts that holder: its key is deleted on every "
+        "node where it still has this holder's value, so a holder that came after it stays. Waiters "
+        "are woken. Several readers or slots are listed, and --holder or --all says which.\n\n"
+        "The holder is not asked. A `redlock run` notices at its next renewal, at a third of its "
+        "TTL, ends its command and exits with 76; any other may act on until its time is over, "
+        "which is told. Only a resource that checks fencing tokens is safe from it "
+        "meanwhile.\n\n"
+        "Asks on a terminal, and needs --yes elsewhere. Exits with 0 when it was evicted, 1 when "
+        "you said no or there was nothing to evict, 69 or 77 when no majority answered: then the "
+        "report says what is left.\n",
+    .examples = "redlock break deploy\n"
+                "redlock break --yes --holder alice@web1:17 gpu",
+    .options = options,
+    .run = break_main,
+};

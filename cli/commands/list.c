@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "commands/list.h"
+
+#include <fnmatch.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "commands/inquiry.h"
+#include "commands/lock_view.h"
+#include "report/lock_rows.h"
+#include "report/report.h"
+#include "settings/command.h"
+#include "settings/open_client.h"
+#include "ui/exit.h"
+#include "ui/message.h"
+#include "ui/text.h"
+
+/* One lock of the table. */
+struct found {
+    const char *name;
+    struct lock_brief brief;
+};
+
+struct list {
+    const struct settings *settings;
+    redlock *client;
+    char *const *pattern;
+    size_t pattern_count;
+    struct found *found; /* owned */
+    size_t count;
+    bool out_of_memory;
+    int status;
+};
+
+static bool matches(const char *name, void *data)
+{
+    const struct list *l = data;
+    for (size_t i = 0; i < l->pattern_count; i++) {
+        if (fnmatch(l->pattern[i], name, 0) == 0)
+            return true;
+    }
+    return l->pattern_count == 0;
+}
+
+static bool keep(struct list *l, const char *name, const redlock_info *info,
+                 const redlock_report *report)
+{
+    struct found *more = reallocarray(l->found, l->count + 1, sizeof *more);
+    l->out_of_memory = !more;
+    if (!more)
+        return false;
+    l->found = more;
+    more[l->count].name = name;
+    l->out_of_memory =
+        !lock_brief_copy(&more[l->count].brief, info, report_longest_ms(info, report));
+    l->count += !l->out_of_memory;
+    return !l->out_of_memory;
+}
+
+static bool on_answer(const char *name, int error, const redlock_info *info,
+                      const redlock_report *report, void *data)
+{
+    struct list *l = data;
+    if (error != REDLOCK_OK) {
+        l->status = lock_view_failure(l->settings, name, error, report);
+        return false;
+    }
+    /* What was listed may be gone by now. */
+    if (info->votes == 0 && info->waiters == 0)
+        return true;
+    if (!l->settings->json && !l->settings->verbose)
+        return keep(l, name, info, report);
+    if (l->settings->json)
+        lock_view_json(l->client, name, info, report);
+    else
+        lock_view_text(l->settings, name, info, report);
+    l->count++;
+    return true;
+}
+
+static void print_line(const char *line, enum text_colour colour, bool coloured)
+{
+    coloured = coloured && colour != TEXT_PLAIN;
+    printf("%s%s%s\n", coloured ? text_colour_code(colour) : "", line,
+           coloured ? text_colour_code(TEXT_PLAIN) : "");
+}
+
+static void print_table(const struct list *l)
+{
+    bool on_terminal = isatty(STDOUT_FILENO), coloured = text_colours(on_terminal);
+    char line[LOCK_ROWS_LINE_MAX];
+    struct lock_rows rows;
+    lock_rows_begin(&rows, false);
+    for (size_t i = 0; i < l->count; i++) {
+        const struct found *f = &l->found[i];
+        lock_rows_measure(&rows, &(struct lock_row){f->name, &f->brief, NULL});
+    }
+    lock_rows_fit(&rows, on_terminal ? text_columns(STDOUT_FILENO) : SIZE_MAX);
+    lock_rows_heading(&rows, line);
+    print_line(line, TEXT_PLAIN, false);
+    for (size_t i = 0; i < l->count; i++) {
+        const struct found *f = &l->found[i];
+        lock_rows_line(&rows, &(struct lock_row){f->name, &f->brief, NULL}, line);
+        print_line(line,
+                   f->brief.disagree           ? TEXT_BAD
+                   : f->brief.waiter_count > 0 ? TEXT_WAIT
+                                               : TEXT_PLAIN,
+                   coloured);
+    }
+}
+
+static void print_rest(const struct list *l, const struct names *names)
+{
+    const struct settings *s = l->settings;
+    bool disagree = false;
+    if (s->quiet)
+        return;
+    if (l->status == 0 && l->count == 0 && !s->json)
+        message_line(l->pattern_count > 0 ? "no lock has such a name" : "no locks");
+    for (size_t i = 0; l->found && i < l->count; i++)
+        disagree = disagree || l->found[i].brief.disagree;
+    if (disagree)
+        message_warn(
+            "the nodes disagree about locks marked with !; `redlock status NAME` shows "
+            "each");
+    names_warn(names);
+    if (!s->json)
+        lock_view_quarantine(l->client);
+}
+
+int list_locks(const struct settings *s, redlock *client, char *const *pattern, size_t count)
+{
+    struct list l = {
+        .settings = s, .client = client, .pattern = pattern, .pattern_count = count};
+    struct names names;
+    int status = names_list(&names, client, s, matches, &l);
+    inquire(client, names.name, names.count, on_answer, &l);
+    if (l.out_of_memory)
+        l.status = message_fail(EXIT_INTERNAL, "out of memory");
+    l.status = status ? status : l.status;
+    if (l.found && !s->quiet)
+        print_table(&l);
+    print_rest(&l, &names);
+    for (size_t i = 0; l.found && i < l.count; i++)
+        lock_brief_free(&l.found[i].brief);
+    free(l.found);
+    names_free(&names);
+    status = message_flush();
+    return l.status ? l.status : status;
+}
+
+/* ---- the subcommand ---- */
+
+struct list_options {
+    struct settings settings;
+    size_t pattern_count;
+};
+
+/* Moves the patterns to the front of argv. */
+static int take(void *data, struct args *a, int id, const char *value)
+{
+    struct list_options *o = data;
+    (void)value;
+    if (id == ARGS_WORD)
+        a->argv[o->pattern_count++] = a->argv[a->at - 1];
+    return 0;
+}
+
+static int list_main(const struct command *command, int argc, char **argv)
+{
+    struct list_options o = {.pattern_count = 0};
+    redlock *client = NULL;
+    int status = args_read(command, &o.settings, argc, argv, take, &o);
+    if (status == 0)
+        status = settings_complete(&o.settings);
+    if (status == 0)
+        status = client_open(&o.settings, &client);
+    if (status == 0)
+        status = list_locks(&o.settings, client, argv, o.pattern_count);
+    redlock_close(client);
+    settings_free(&o.settings);
+    return status;
+}
+
+static const struct cli_option options[] = {{0}};
+
+const struct command command_list = {
+    .name = "list",
+    .alias = "ls",
+    .summary = "show all locks that are there, a line each",
+    .usage = "[OPTION...] [PATTERN...]",
+    .about =
+        "Shows every lock that any node has a key for, or those whose names match a PATTERN "
+        "(with * ? and [...], as file names do in a shell; put it in quotes): who holds it, of which "
+        "kind, for how long (FOR), what the holder has left (LEFT) and how many wait. With -v "
+        "as `redlock status -v` shows each. At most 10,000. The nodes disagree about a lock that "
+        "is marked with an exclamation mark.\n\n"
+        "Exits with 0 when a majority answered, else with 69 or 77.\n",
+    .examples = "redlock list\n"
+                "redlock ls 'deploy-*'\n"
+                "redlock list --json | jq -r 'select(.waiters > 0) | .name'",
+    .options = options,
+    .run = list_main,
+};

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "commands/lock_view.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "report/holders.h"
+#include "report/report.h"
+#include "ui/exit.h"
+#include "ui/json.h"
+#include "ui/message.h"
+#include "ui/text.h"
+
+#define LINE_MAX_BYTES (2 * REDLOCK_NAME_MAX + 2 * HOLDERS_TEXT_MAX + 256)
+
+static bool all_answered(const redlock_report *report)
+{
+    for (uint32_t i = 0; i < report->node_count; i++) {
+        int vote = report->node[i].vote;
+        if (vote != REDLOCK_VOTE_HELD && vote != REDLOCK_VOTE_MISSING)
+            return false;
+    }
+    return true;
+}
+
+/* ---- for people ---- */
+
+static size_t output_columns(void)
+{
+    return isatty(STDOUT_FILENO) ? text_columns(STDOUT_FILENO) : SIZE_MAX;
+}
+
+static void add(char line[LINE_MAX_BYTES], const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void add(char line[LINE_MAX_BYTES], const char *format, ...)
+{
+    size_t used = strlen(line);
+    va_list list;
+    va_start(list, format);
+    vsnprintf(line + used, LINE_MAX_BYTES - used, format, list);
+    va_end(list);
+}
+
+static void add_votes(char line[LINE_MAX_BYTES], const redlock_info *info,
+                      const redlock_report *report)
+{
+    if (info->votes > 0 && (uint32_t)info->votes < report->node_count)
+        add(line, ", %son %d of %u nodes", info->held ? "" : "though set ", info->votes,
+            report->node_count);
+    if (report->quorum_name[0])
+        add(line, ", in quorum %s", report->quorum_name);
+}
+
+static void add_waiters(char line[LINE_MAX_BYTES], const struct lock_brief *brief)
+{
+    char names[HOLDERS_TEXT_MAX];
+    if (brief->waiter_count == 0)
+        return;
+    holders_waiters(names, brief);
+    add(line, ", %u waiting%s%s%s", brief->waiter_count, *names ? " (" : "", names,
+        *names ? ")" : "");
+}
+
+static void print_sentence(const char *name, const redlock_info *info,
+                           const redlock_report *report)
+{
+    char line[LINE_MAX_BYTES], holders[HOLDERS_TEXT_MAX];
+    struct lock_brief brief = lock_brief_of(info, report_longest_ms(info, report));
+    text_safe(line, 2 * REDLOCK_NAME_MAX, name);
+    holders_text(holders, &brief, (struct holders_style){0});
+    add(line, ": %s", holders);
+    add_votes(line, info, report);
+    if (info->fence > 0)
+        add(line, ", fence %lld", (long long)info->fence);
+    add_waiters(line, &brief);
+    bool coloured = text_colours(isatty(STDOUT_FILENO));
+    if (info->disagree)
+        add(line, ", %snodes disagree%s", coloured ? text_colour_code(TEXT_BAD) : "",
+            coloured ? text_colour_code(TEXT_PLAIN) : "");
+    text_wrap(stdout, line, 0, 2, output_columns());
+    putchar('\n');
+}
+
+void lock_view_text(const struct settings *s, const char *name, const redlock_info *info,
+                    const redlock_report *report)
+{
+    print_sentence(name, info, report);
+    if (s->verbose || info->disagree || !all_answered(report))
+        report_table(report, stdout);
+}
+
+int lock_view_failure(const struct settings *s, const char *name, int error,
+                      const redlock_report *report)
+{
+    char detail[512];
+    snprintf(detail, sizeof detail, "%s", redlock_detail());
+    struct failure f = {
+        .name = name,
+        .error = error,
+        .status = exit_status_of(error),
+        .text = detail,
+        .report = report,
+    };
+    return report_failure(s, &f);
+}
+
+/* The next node from *at on that is in quarantine; false when there is none left. */
+static bool next_quarantined(redlock *client, size_t *at, redlock_node_info *info)
+{
+    while (redlock_node(client, (*at)++, info) == REDLOCK_OK)
+        if (info->quarantined)
+            return true;
+    return false;
+}
+
+void lock_view_quarantine(redlock *client)
+{
+    redlock_node_info info = {.size = sizeof info};
+    char address[REDLOCK_ADDRESS_MAX], line[REDLOCK_ADDRESS_MAX + REDLOCK_TEXT_MAX + 32];
+    for (size_t i = 0; next_quarantined(client, &i, &info);) {
+        text_safe(address, sizeof address, info.address);
+        snprintf(line, sizeof line, "in quarantine: %s (%s)", address, info.text);
+        text_wrap(stdout, line, 0, 2, output_columns());
+        putchar('\n');
+    }
+}
+
+/* ---- for programs ---- */
+
+static void json_quarantine(redlock *client, struct json *j)
+{
+    redlock_node_info info = {.size = sizeof info};
+    json_array(j, "quarantine");
+    for (size_t i = 0; next_quarantined(client, &i, &info);) {
+        json_object(j, NULL);
+        json_string(j, "address", info.address);
+        json_string(j, "text", info.text);
+        json_known(j, "left_ms", info.quarantine_ms);
+        json_end_object(j);
+    }
+    json_end_array(j);
+}
+
+void lock_view_json(redlock *client, const char *name, const redlock_info *info,
+                    const redlock_report *report)
+{
+    struct json j = {.out = stdout};
+    struct lock_brief brief = lock_brief_of(info, report_longest_ms(info, report));
+    message_json_success(&j);
+    json_string(&j, "name", name);
+    lock_brief_json(&brief, &j);
+    report_json_found(report, &j);
+    json_quarantine(client, &j);
+    json_finish(&j);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What `redlock top` draws of one look at the nodes. */
+#ifndef CLI_TOP_VIEW_H
+#define CLI_TOP_VIEW_H
+
+#include "commands/sample.h"
+#include "settings/settings.h"
+#include "ui/screen.h"
+
+void top_view_draw(struct screen *screen, const struct sample *sample,
+                   const struct settings *settings);
+
+#endif

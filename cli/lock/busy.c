@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "lock/busy.h"
+
+#include <stdio.h>
+
+#include "report/holders.h"
+#include "report/report.h"
+#include "ui/text.h"
+
+/* Of several names, the first that is held at this moment. */
+static const char *find_held(struct held_lock *h, const struct terms *terms)
+{
+    for (size_t i = 0; i < terms->name_count && terms->name_count > 1; i++) {
+        redlock_info info = {.size = sizeof info};
+        if (redlock_query(h->client, terms->name[i], &info, NULL) == REDLOCK_OK && info.held)
+            return terms->name[i];
+    }
+    return terms->name[0];
+}
+
+/* Who holds it, for how long, and how many wait: one line, unless the nodes found different things. */
+static void describe_busy(const redlock_info *info, const redlock_report *report,
+                          const struct settings *s, const struct terms *terms, int error,
+                          char out[REPORT_TEXT_MAX])
+{
+    char holders[HOLDERS_TEXT_MAX], waited[TEXT_TIME_MAX];
+    size_t used;
+    struct lock_brief brief = lock_brief_of(info, report_longest_ms(info, report));
+    if (info->held)
+        holders_text(holders, &brief, (struct holders_style){0});
+    else
+        snprintf(holders, sizeof holders,
+                 info->waiters > 0 ? "others wait for it" : "held by another; free now");
+    used = (size_t)snprintf(out, REPORT_TEXT_MAX, "%s", holders);
+    if (info->waiters > 0)
+        used +=
+            (size_t)snprintf(out + used, REPORT_TEXT_MAX - used, "; %u waiting", info->waiters);
+    text_time(waited, s->wait_ms);
+    if (error == REDLOCK_TIMEOUT)
+        used +=
+            (size_t)snprintf(out + used, REPORT_TEXT_MAX - used, "; gave up after %s", waited);
+    if (terms->name_count > 1)
+        snprintf(out + used, REPORT_TEXT_MAX - used, "; none of the %zu names was locked",
+                 terms->name_count);
+}
+
+int busy_report(struct held_lock *h, const struct settings *s, const struct terms *terms,
+                int error, int status)
+{
+    char text[REPORT_TEXT_MAX];
+    redlock_info info = {.size = sizeof info};
+    struct failure f = {
+        .name = terms->name[0],
+        .error = error,
+        .status = status,
+        .text = h->detail,
+        .report = &h->report,
+    };
+    if (s->quiet)
+        return report_failure(s, &f);
+    f.name = find_held(h, terms);
+    if (report_complete(h->client, f.name, &h->report, &info) == REDLOCK_OK) {
+        describe_busy(&info, &h->report, s, terms, error, text);
+        f.text = text;
+        f.brief = !info.held || report_agrees(&h->report);
+    }
+    return report_failure(s, &f);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "lock/label.h"
+
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ui/text.h"
+
+#define PART_MAX 65 /* of a user, a host or a command, with terminator */
+
+static bool is_printable(const char *text)
+{
+    while (*text) {
+        size_t length = text_utf8(text);
+        if (length == 0 || text_steers(text_code(text, length)))
+            return false;
+        text += length;
+    }
+    return true;
+}
+
+bool label_set(char out[REDLOCK_LABEL_MAX + 1], const char *text)
+{
+    if (!is_printable(text))
+        return false;
+    text_safe(out, REDLOCK_LABEL_MAX + 1, text);
+    return true;
+}
+
+/* From the environment first: a directory service may take long to answer, or not at all. */
+static const char *user_name(char out[PART_MAX])
+{
+    const char *name = getenv("LOGNAME");
+    if (!name || !*name)
+        name = getenv("USER");
+    if (!name || !*name) {
+        const struct passwd *entry = getpwuid(geteuid());
+        name = entry ? entry->pw_name : NULL;
+    }
+    if (!name) {
+        snprintf(out, PART_MAX, "%ld", (long)geteuid());
+        return out;
+    }
+    text_safe(out, PART_MAX, name);
+    return out;
+}
+
+static const char *host_name(char out[PART_MAX])
+{
+    char name[256] = "";
+    gethostname(name, sizeof name - 1);
+    name[strcspn(name, ".")] = '\0';
+    text_safe(out, PART_MAX, *name ? name : "?");
+    return out;
+}
+
+void label_make(char out[REDLOCK_LABEL_MAX + 1], pid_t pid, const char *word)
+{
+    char user[PART_MAX], host[PART_MAX], command[PART_MAX] = "";
+    char whole[4 * PART_MAX];
+    const char *slash = word ? strrchr(word, '/') : NULL;
+    if (word)
+        text_safe(command, sizeof command, slash && slash[1] ? slash + 1 : word);
+    snprintf(whole, sizeof whole, "%s@%s:%ld%s%s%s", user_name(user), host_name(host),
+             (long)pid, *command ? " (" : "", command, *command ? ")" : "");
+    text_safe(out, REDLOCK_LABEL_MAX + 1, whole);
+}
+
+void label_make_of_parent(char out[REDLOCK_LABEL_MAX + 1])
+{
+    char path[64], name[PART_MAX] = "";
+    pid_t parent = getppid();
+    snprintf(path, sizeof path, "/proc/%ld/comm", (long)parent);
+    FILE *file = fopen(path, "re");
+    if (file && fgets(name, sizeof name, file))
+        name[strcspn(name, "\n")] = '\0';
+    if (file)
+        fclose(file);
+    label_make(out, parent, *name ? name : NULL);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report/lock_brief.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ui/json.h"
+#include "ui/kind.h"
+#include "ui/text.h"
+
+struct lock_brief lock_brief_of(const redlock_info *info, int64_t left_ms)
+{
+    struct lock_brief b = {
+        .held = info->held,
+        .disagree = info->disagree,
+        .kind = info->kind,
+        .votes = info->votes,
+        .holder_count = info->holder_count,
+        .slots = info->slots,
+        .waiter_count = info->waiters,
+        .left_ms = left_ms,
+        .fence = info->fence,
+        .holder = info->shown_holder,
+        .waiter = info->shown_waiter,
+        .shown_holders = info->shown_holder_count,
+        .shown_waiters = info->shown_waiter_count,
+    };
+    memcpy(b.value, info->holder, sizeof b.value);
+    memcpy(b.owner, info->owner, sizeof b.owner);
+    return b;
+}
+
+bool lock_brief_copy(struct lock_brief *out, const redlock_info *info, int64_t left_ms)
+{
+    struct lock_brief b = lock_brief_of(info, left_ms);
+    size_t holders = b.shown_holders * sizeof *b.holder;
+    size_t waiters = b.shown_waiters * sizeof *b.waiter;
+    char *memory = malloc(holders + waiters + 1);
+    if (!memory)
+        return false;
+    memcpy(memory, b.holder, holders);
+    memcpy(memory + holders, b.waiter, waiters);
+    b.holder = (const redlock_holder *)memory;
+    b.waiter = (const redlock_waiter *)(memory + holders);
+    b.owned = memory;
+    *out = b;
+    return true;
+}
+
+void lock_brief_free(struct lock_brief *b)
+{
+    free(b->owned);
+    *b = (struct lock_brief){0};
+}
+
+static void json_holders(const struct lock_brief *b, struct json *j)
+{
+    json_array(j, "held_by");
+    for (uint32_t i = 0; i < b->shown_holders; i++) {
+        const redlock_holder *h = &b->holder[i];
+        char value[TEXT_HOLDER_MAX];
+        text_holder(value, h->value);
+        json_object(j, NULL);
+        json_string(j, "label", h->label[0] ? h->label : NULL);
+        json_string(j, "value", value);
+        json_string(j, "mark", h->mark);
+        json_known(j, "held_ms", h->held_ms);
+        json_bool(j, "held_at_least", h->held_at_least);
+        json_known(j, "ttl_ms", h->ttl_ms);
+        json_integer(j, "votes", h->votes);
+        json_end_object(j);
+    }
+    json_end_array(j);
+}
+
+static void json_waiters(const struct lock_brief *b, struct json *j)
+{
+    json_array(j, "waiting");
+    for (uint32_t i = 0; i < b->shown_waiters; i++) {
+        const redlock_waiter *w = &b->waiter[i];
+        char name[TEXT_HOLDER_MAX];
+        text_holder(name, w->name);
+        json_object(j, NULL);
+        json_string(j, "label", w->label[0] ? w->label : NULL);
+        json_string(j, "waiter", name);
+        json_known(j, "waited_ms", w->waited_ms);
+        json_end_object(j);
+    }
+    json_end_array(j);
+}
+
+void lock_brief_json(const struct lock_brief *b, struct json *j)
+{
+    char value[TEXT_HOLDER_MAX], owner[TEXT_OWNER_MAX];
+    const redlock_holder *first = b->held && b->shown_holders > 0 ? &b->holder[0] : NULL;
+    text_holder(value, b->value);
+    text_owner(owner, b->owner);
+    json_bool(j, "held", b->held);
+    json_string(j, "kind", b->kind < 0 ? NULL : redlock_kind_text(b->kind));
+    json_integer(j, "votes", b->votes);
+    json_string(j, "label", first && first->label[0] ? first->label : NULL);
+    json_string(j, "holder", b->value[0] ? value : NULL);
+    json_integer(j, "holders", b->holder_count);
+    json_string(j, "owner", b->owner[0] ? owner : NULL);
+    json_known(j, "slots", kind_words(b->kind)->has_slots ? (int64_t)b->slots : -1);
+    json_known(j, "held_ms", first ? first->held_ms : -1);
+    json_bool(j, "held_at_least", first && first->held_at_least);
+    json_known(j, "ttl_ms", b->held ? b->left_ms : -1);
+    json_known(j, "fence", b->fence > 0 ? b->fence : -1);
+    json_integer(j, "waiters", b->waiter_count);
+    json_bool(j, "disagree", b->disagree);
+    json_holders(b, j);
+    json_waiters(b, j);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "system/title.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#define NAME_MAX_BYTES 16 /* of a thread, with terminator */
+
+static struct {
+    char *begin;
+    size_t size; /* of all arguments, which lie one behind the other */
+} room;
+
+void title_keep(int argc, char **argv)
+{
+    char *end = argv[0];
+    room.begin = argv[0];
+    for (int i = 0; i < argc && argv[i] == end; i++)
+        end += strlen(argv[i]) + 1;
+    room.size = (size_t)(end - room.begin);
+}
+
+void title_set(const char *title)
+{
+    char name[NAME_MAX_BYTES] = "";
+    strncat(name, title, sizeof name - 1);
+    prctl(PR_SET_NAME, name);
+    if (room.size == 0)
+        return;
+    size_t length = strlen(title) < room.size ? strlen(title) : room.size - 1;
+    memset(room.begin, 0, room.size);
+    memcpy(room.begin, title, length);
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Who holds a lock, since when, and who waits: labels from the request to queries and refusals. */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TTL_MS = 20000 };
+#define LABEL "deploy@web3:4711 (make) #7"
+#define TAG "AZaz09_-AZaz09_-AZaz09"
+#define HEX_DIGITS "0123456789abcdef"
+
+static redlock_lock *lock_with(redlock *r, const redlock_request *q)
+{
+    redlock_lock *lock = NULL;
+    CHECK_OK(client_acquire(r, "x", TTL_MS, q, &lock));
+    return lock;
+}
+
+static redlock_info query(redlock *r)
+{
+    redlock_info info = {.size = sizeof info};
+    CHECK_OK(redlock_query(r, "x", &info, NULL));
+    return info;
+}
+
+static void check_holder(const redlock_info *info, const char *value, const char *label)
+{
+    CHECK_STR(value, info->holder);
+    CHECK_STR(label, info->label);
+    CHECK_INT(1, info->held);
+    CHECK_BETWEEN(1, REDLOCK_SHOWN_MAX, info->shown_holder_count);
+    CHECK_STR(value, info->shown_holder[0].value);
+    CHECK_STR(label, info->shown_holder[0].label);
+    CHECK_INT(REDLOCK_MARK_SIZE, strspn(info->shown_holder[0].mark, HEX_DIGITS));
+}
+
+CASE(every_kind, "A lock of every kind has its label, alone and beside other holders.")
+{
+    struct cluster c;
+    redlock *r = client_start(&c, 3, 0);
+    const redlock_request kinds[] = {
+        {.size = sizeof kinds[0], .label = LABEL},
+        {.size = sizeof kinds[0], .label = LABEL, .flags = REDLOCK_FENCED | REDLOCK_FAIR},
+        {.size = sizeof kinds[0], .label = LABEL, .kind = REDLOCK_SHARED},
+        {.size = sizeof kinds[0], .label = LABEL, .kind = REDLOCK_REENTRANT, .owner = "me"},
+        {.size = sizeof kinds[0], .label = LABEL, .kind = REDLOCK_SEMAPHORE, .slots = 5},
+        {.size = sizeof kinds[0],
+         .label = LABEL,
+         .more_names = (const char *[]){"y"},
+         .more_name_count = 1},
+        {.size = sizeof kinds[0], .label = LABEL, .tag = TAG},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        redlock_lock *lock = lock_with(r, &kinds[i]);
+        redlock_info info = query(r);
+        check_holder(&info, redlock_value(lock), LABEL);
+        CHECK_BETWEEN(0, 5000 + pulse_late_ms(), info.held_ms);
+        CHECK_INT(kinds[i].kind == REDLOCK_REENTRANT, info.held_at_least);
+        CHECK_OK(redlock_extend(lock, TTL_MS));
+        client_unlock(lock);
+        CHECK(cluster_await(&c, "redlock:x", 0, 10000));
+    }
+    redlock_close(r);
+}
+
+CASE(value_forms,
+     "Without label and tag a value is as ever; with them it begins and ends with them.")
+{
+    struct cluster c;
+    redlock *r = client_start(&c, 3, 0);
+    redlock_lock *lock = client_lock(r, "x", TTL_MS);
+    CHECK_INT(40, strlen(redlock_value(lock)));
+    CHECK_INT(40, strspn(redlock_value(lock), HEX_DIGITS));
+    redlock_info info = query(r);
+    CHECK_STR("", info.label);
+    CHECK_INT(-1, info.held_ms); /* no stamp, so it is not known */
+    CHECK_INT(0, info.held_at_least);
+    client_unlock(lock);
+
+    redlock_request q = {.size = sizeof q, .tag = TAG, .label = ""};
+    lock = lock_with(r, &q);
+    CHECK_INT(0, strncmp(TAG ":", redlock_value(lock), strlen(TAG) + 1));
+    CHECK_INT(strlen(TAG) + 41, strlen(redlock_value(lock)));
+    CHECK_INT(3, cluster_count_value(&c, "redlock:x", redlock_value(lock)));
+    client_unlock(lock);
+
+    q = (redlock_request){.size = sizeof q, .label = "a b"};
+    lock = lock_with(r, &q);
+    CHECK_STR(" a b", redlock_value(lock) + strlen(redlock_value(lock)) - 4);
+    CHECK_INT(3, cluster_count_value(&c, "redlock:x", redlock_value(lock)));
+    client_unlock(lock);
+    CHECK(cluster_await_empty(&c, 10000));
+    redlock_close(r);
+}
+
+CASE(longest, "The longest tag, slot, label and name fit, for every kind and while waiting.")
+{
+    struct cluster c;
+    redlock *r = client_start(&c, 3, 0);
+    redlock *other = client_open_warm(&c, 0);
+    char label[REDLOCK_LABEL_MAX + 1];
+    char name[REDLOCK_NAME_MAX + 1];
+    memset(label, 'l', REDLOCK_LABEL_MAX);
+    memset(name, 'n', REDLOCK_NAME_MAX);
+    label[REDLOCK_LABEL_MAX] = name[REDLOCK_NAME_MAX] = '\0';
+    for (int kind = REDLOCK_MUTEX; kind <= REDLOCK_SEMAPHORE; kind++) {
+        redlock_request q = {.size = sizeof q, .kind = kind, .label = label, .tag = TAG};
+        redlock_lock *lock = NULL, *refused = NULL;
+        q.slots = kind == REDLOCK_SEMAPHORE ? REDLOCK_SLOTS_MAX : 0;
+        CHECK_OK(client_acquire(r, name, TTL_MS, &q, &lock));
+        redlock_request wait = {.size = sizeof wait, .label = label, .wait_ms = 300};
+        CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(other, name, TTL_MS, &wait, &refused));
+        CHECK_HAS(label, redlock_detail());
+        redlock_info info = {.size = sizeof info};
+        CHECK_OK(redlock_query(r, name, &info, NULL));
+        CHECK_STR(redlock_value(lock), info.holder);
+        CHECK_STR(label, info.label);
+        client_unlock(lock);
+    }
+    redlock_close(other);
+    redlock_close(r);
+}
+
+CASE(bad_labels, "Labels and tags that are not what they should be are INVAL, with the reason.")
+{
+    struct cluster c;
+    redlock *r = client_start(&c, 1, 0);
+    redlock_lock *lock = NULL;
+    char long_label[REDLOCK_LABEL_MAX + 2];
+    memset(long_label, 'x', sizeof long_label - 1);
+    long_label[sizeof long_label - 1] = '\0';
+    const char *const bad[] = {long_label, "a\nb", "\x1b[31m", "\xff",
+                               "\xe2\x80\xae"
+                               "exe"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        redlock_request q = {.size = sizeof q, .label = bad[i]};
+        CHECK_ERR(REDLOCK_INVAL, redlock_acquire(r, "x", TTL_MS, &q, &lock));
+        CHECK_HAS(i == 0 ? "64 bytes" : "printable UTF-8", redlock_detail());
+    }
+    const char *const tags[] = {"", "short", TAG "x", "AZaz09_-AZaz09_-AZaz0:"};
+    for (size_t i = 0; i < sizeof tags / sizeof tags[0]; i++) {
+        redlock_request q = {.size = sizeof q, .tag = tags[i]};
+        CHECK_ERR(REDLOCK_INVAL, redlock_acquire(r, "x", TTL_MS, &q, &lock));
+        CHECK_HAS("22 characters", redlock_detail());
+    }
+    redlock_close(r);
+}
+
+CASE(adopt, "A lock with a label is extended and released by another client through its value.")
+{
+    struct cluster c;
+    redlock *r = client_start(&c, 3, 0);
+    redlock *other = client_open_warm(&c, 0);
+    for (int kind = REDLOCK_MUTEX; kind <= REDLOCK_SEMAPHORE; kind++) {
+        redlock_request q = {.size = sizeof q, .kind = kind, .label = LABEL};
+        redlock_lock *adopted = NULL;
+        q.slots = kind == REDLOCK_SEMAPHORE ? 3 : 0;
+        redlock_lock *lock = lock_with(r, &q);
+        CHECK_OK(redlock_adopt(other, "x", redlock_value(lock), &adopted));
+        CHECK_OK(redlock_extend(adopted, TTL_MS));
+        redlock_info info = query(other);
+        CHECK_STR(LABEL, info.label);
+        client_unlock(adopted);
+        redlock_lock_leave(lock);
+        CHECK(cluster_await(&c, "redlock:x", 0, 10000));
+    }
+    redlock_close(other);
+    redlock_close(r);
+}
+
+CASE(refusals_name_the_holder,
+     "BUSY and TIMEOUT name the holder and how long it has held, and may.")
+{
+    struct cluster c;
+    redlock *r = client_start(&c, 3, 0);
+    redlock *other = client_open_warm(&c, 0);
+    redlock_request q = {.size = sizeof q, .label = LABEL};
+    redlock_lock *held = lock_with(r, &q), *lock = NULL;
+    const redlock_request refused[] = {
+        {.size = sizeof refused[0]},
+        {.size = sizeof refused[0], .flags = REDLOCK_FENCED},
+        {.size = sizeof refused[0], .flags = REDLOCK_FAIR},
+        {.size = sizeof refused[0], .kind = REDLOCK_SHARED},
+        {.size = sizeof refused[0], .kind = REDLOCK_REENTRANT},
+        {.size = sizeof refused[0], .kind = REDLOCK_SEMAPHORE, .slots = 2},
+        {.size = sizeof refused[0], .more_names = (const char *[]){"a"}, .more_name_count = 1},
+        {.size = sizeof refused[0], .wait_ms = 300},
+        {.size = sizeof refused[0], .wait_ms = 300, .kind = REDLOCK_SHARED},
+    };
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        redlock_report report = {.size = sizeof report};
+        redlock_request request = refused[i];
+        request.report = &report;
+        CHECK_ERR(request.wait_ms ? REDLOCK_TIMEOUT : REDLOCK_BUSY,
+                  redlock_acquire(other, "x", TTL_MS, &request, &lock));
+        CHECK_HAS("held by " LABEL " on ", redlock_detail());
+        CHECK_HAS(" s, up to ", redlock_detail());
+        CHECK_STR(LABEL, report.holder.label);
+        CHECK_STR(redlock_value(held), report.holder.value);
+        CHECK_BETWEEN(2, 3, report.holder.votes);
+        CHECK_BETWEEN(0, 60000, report.holder.held_ms);
+        CHECK_INT(0, report.holder.held_at_least);
+        CHECK_BETWEEN(1, TTL_MS, report.holder.ttl_ms);
+        int named = 0;
+        for (int n = 0; n < 3; n++)
+            named += strcmp(redlock_value(held), report.node[n].holder) == 0;
+        CHECK_INT(report.holder.votes, named);
+    }
+    client_unlock(held);
+
+    /* Another program's value is shown as it is; how long is known from the wait only. */
+    cluster_set(&c, 0, 3, "redlock:x", "7f6c-theirs", TTL_MS);
+    redlock_report report = {.size = sizeof report};
+    q = (redlock_request){.size = sizeof q, .wait_ms = 300, .report = &report};
+    CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(other, "x", TTL_MS, &q, &lock));
+    CHECK_HAS("held by another", redlock_detail());
+    CHECK_STR("7f6c-theirs", report.holder.value);
+    CHECK_STR("", report.holder.label);
+    CHECK_INT(1, report.holder.held_at_least);
+    CHECK_BETWEEN(200, 60000, report.holder.held_ms);
+    redlock_close(other);
+    redlock_close(r);
+}
+
+static bool is_refused(void *data)
+{
+    redlock_report report = {.size = sizeof report};
+    CHECK_OK(redlock_lock_report(data, &report));
+    return report.holder.label[0] != '\0';
+}
+
+static bool has_waiter(void *data)
+{
+    return query(data).shown_waiter_count > 0;
+}
+
+CASE(waiters, "A waiter knows whom it waits for, and a query tells who waits and how long.")
+{
+    static const int kinds[] = {REDLOCK_MUTEX, REDLOCK_SHARED, REDLOCK_REENTRANT,
+                                REDLOCK_SEMAPHORE};
+    struct cluster c;
+    redlock *r = client_start(&c, 3, 0);
+    redlock *other = client_open_warm(&c, REDLOCK_THREAD);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        redlock_request q = {.size = sizeof q, .label = LABEL};
+        redlock_lock *held = lock_with(r, &q), *first = NULL, *second = NULL;
+        struct result result[2] = {{0}, {0}};
+        q = (redlock_request){.size = sizeof q,
+                              .kind = kinds[i],
+                              .slots = kinds[i] == REDLOCK_SEMAPHORE ? 1 : 0,
+                              .label = "the waiter #3",
+                              .wait_ms = REDLOCK_WAIT_FOREVER,
+                              .done = result_note,
+                              .data = &result[0]};
+        CHECK_OK(redlock_start(other, "x", TTL_MS, &q, &first));
+        CHECK(wait_until(is_refused, first, 10000));
+        CHECK(wait_until(has_waiter, r, 10000));
+        q.label = "the second";
+        q.data = &result[1];
+        CHECK_OK(redlock_start(other, "x", TTL_MS, &q, &second));
+        CHECK(wait_until(is_refused, second, 10000)); /* behind the first, in its client */
+        redlock_info info = query(r);
+        CHECK_STR("the waiter #3", info.shown_waiter[0].label);
+        CHECK_STR(info.head, info.shown_waiter[0].name);
+        CHECK_HAS(" the waiter #3", info.head);
+        CHECK_BETWEEN(0, 60000, info.shown_waiter[0].waited_ms);
+        client_unlock(held);
+        CHECK(wait_until(result_is_told, &result[0], 10000));
+        CHECK_OK(result[0].error);
+        CHECK_OK(redlock_release(first));
+        CHECK(wait_until(result_is_told, &result[1], 10000));
+        CHECK_OK(result[1].error);
+        info = query(r);
+        CHECK_STR("the second", info.label);
+        redlock_lock_free(first);
+        client_unlock(second);
+        CHECK(cluster_await_empty(&c, 10000)); /* no place was left behind */
+    }
+    redlock_close(other);
+    redlock_close(r);
+}
+
+CASE(leaving_with_a_label,
+     "A waiter with a label leaves no place behind, canceled or too late.")
+{
+    struct cluster c;
+    redlock *r = client_start(&c, 3, 0);
+    redlock *other = client_open_warm(&c, 0);
+    redlock_lock *held = client_lock(r, "x", TTL_MS), *lock = NULL;
+    for (int kind = REDLOCK_MUTEX; kind <= REDLOCK_SEMAPHORE; kind++) {
+        redlock_request q = {.size = sizeof q, .kind = kind, .wait_ms = 200, .label = LABEL};
+        q.slots = kind == REDLOCK_SEMAPHORE ? 2 : 0;
+        CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(other, "x", TTL_MS, &q, &lock));
+        CHECK(cluster_await(&c, "redlock.queue:x", 0, 10000));
+    }
+    client_unlock(held);
+    redlock_close(other);
+    redlock_close(r);
+}
+
+CASE(hostile_values, "Hostile values are told harmless: escaped, without label, and cut.")
+{
+    struct cluster c;
+    redlock *r = client_start(&c, 3, 0);
+    char evil[] = "0123456789012345678901234567890123456789@01a0c44f7b1 \x1b[2Jgone\n";
+    cluster_set(&c, 0, 3, "redlock:x", evil, TTL_MS);
+    redlock_info info = query(r);
+    CHECK_STR("0123456789012345678901234567890123456789@01a0c44f7b1 \\x1b[2Jgone\\x0a",
+              info.holder);
+    CHECK_STR("", info.label);
+    CHECK_INT(-1, info.held_ms);
+    redlock_lock *lock = NULL;
+    redlock_report report = {.size = sizeof report};
+    redlock_request q = {.size = sizeof q, .report = &report};
+    CHECK_ERR(REDLOCK_BUSY, redlock_acquire(r, "x", TTL_MS, &q, &lock));
+    CHECK_HAS("held by another", redlock_detail());
+    CHECK_STR(info.holder, report.holder.value);
+
+    char huge[400];
+    memset(huge, '\x01', sizeof huge - 1);
+    huge[sizeof huge - 1] = '\0';
+    cluster_set(&c, 0, 3, "redlock:x", huge, TTL_MS);
+    info = query(r);
+    CHECK_INT(REDLOCK_VALUE_MAX, strlen(info.holder));
+    CHECK_ERR(REDLOCK_BUSY, redlock_acquire(r, "x", TTL_MS, &q, &lock));
+    CHECK_STR(info.holder, report.holder.value);
+
+    /* A stamp of the future: its clock is ahead of ours, and at least nothing has passed. */
+    cluster_set(&c, 0, 3, "redlock:x",
+                "0123456789012345678901234567890123456789@fffffffffff me", TTL_MS);
+    info = query(r);
+    CHECK_STR("me", info.label);
+    CHECK_INT(0, info.held_ms);
+    CHECK_INT(1, info.held_at_least);
+    /* And one of the past. */
+    cluster_set(&c, 0, 3, "redlock:x",
+                "0123456789012345678901234567890123456789@00000000001 me", TTL_MS);
+    CHECK(query(r).held_ms > 1700000000000);
+    redlock_close(r);
+}
+
+CASE(many_holders, "A query tells the holders on most nodes first, and of these the oldest.")
+{
+    struct cluster c;
+    redlock *r = client_start(&c, 3, 0);
+    redlock_lock *lock[REDLOCK_SHOWN_MAX + 4];
+    for (int i = 0; i < REDLOCK_SHOWN_MAX + 4; i++) {
+        char label[16];
+        snprintf(label, sizeof label, "reader %d", i);
+        redlock_request q = {.size = sizeof q, .kind = REDLOCK_SHARED, .label = label};
+        lock[i] = lock_with(r, &q);
+        sleep_ms(2);
+    }
+    redlock_info info = query(r);
+    CHECK_INT(REDLOCK_SHOWN_MAX + 4, info.holder_count);
+    CHECK_INT(REDLOCK_SHOWN_MAX, info.shown_holder_count);
+    for (int i = 1; i < REDLOCK_SHOWN_MAX; i++) {
+        CHECK(info.shown_holder[i].votes <= info.shown_holder[i - 1].votes);
+        CHECK(info.shown_holder[i].votes < info.shown_holder[i - 1].votes ||
+              info.shown_holder[i].held_ms <= info.shown_holder[i - 1].held_ms);
+        CHECK_HAS("reader ", info.shown_holder[i].label);
+    }
+    for (int i = 0; i < REDLOCK_SHOWN_MAX + 4; i++)
+        client_unlock(lock[i]);
+    redlock_close(r);
+}

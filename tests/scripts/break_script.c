@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* break.lua and peek.lua by hand, and the scripts that meet labels in values and waiters. */
+#include "check.h"
+#include "clock.h"
+#include "resp.h"
+#include "script_calls.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The mark of a holder, as looking tells it. */
+static const char *mark_of(const char *value)
+{
+    const char *reply = call_look(&node, "x");
+    for (int i = 0; i < part_int(reply, 6); i++)
+        if (strcmp(part(reply, 7 + 3 * i), value) == 0)
+            return part(reply, 9 + 3 * i);
+    FAIL("no holder %s", value);
+}
+
+static void check_broken(const char *reply, const char *value, long long left_ms)
+{
+    CHECK_INT(1, part_int(reply, 0));
+    CHECK_BETWEEN(left_ms - 1500, left_ms, part_int(reply, 1));
+    CHECK_STR(value, part(reply, 2));
+}
+
+static void check_not_broken(const char *reply)
+{
+    CHECK_INT(0, part_int(reply, 0));
+    CHECK_STR("", part(reply, 2));
+}
+
+CASE(break_mutex, "Breaking deletes the mutex with the mark, and tells what it had left.")
+{
+    char mark[64];
+    begin();
+    GRANTED(.value = "a me", .ttl = "9000");
+    snprintf(mark, sizeof mark, "%s", mark_of("a me"));
+    check_broken(call_break(&node, "x", mark), "a me", 9000);
+    CHECK_INT(0, server_int(&node, "EXISTS", KEY, NULL));
+    check_not_broken(call_break(&node, "x", mark));
+    CHECK_INT(-2, part_int(call_break(&node, "x", mark), 1));
+}
+
+CASE(break_spares_the_next,
+     "Breaking by the mark of a holder that is gone spares the next one.")
+{
+    static const char *const kinds[] = {"m", "s", "o", "k"};
+    begin();
+    for (int i = 0; i < 4; i++) {
+        char mark[64];
+        GRANTED(.value = "a#1", .kind = kinds[i], .group = "1", .slot = "1");
+        snprintf(mark, sizeof mark, "%s", mark_of("a#1"));
+        CHECK_STR("1", GIVE(.value = "a#1"));
+        GRANTED(.value = "b#1", .kind = kinds[i], .group = "1", .slot = "1", .ttl = "9000");
+        check_not_broken(call_break(&node, "x", mark));
+        CHECK_BETWEEN(7000, 9000, part_int(call_break(&node, "x", mark), 1));
+        CHECK_STR("1", GIVE(.value = "b#1"));
+    }
+}
+
+CASE(break_reader,
+     "Breaking a reader leaves the other readers, and the key as long as they live.")
+{
+    begin();
+    GRANTED(.value = "a", .kind = "s", .ttl = "20000");
+    GRANTED(.value = "b", .kind = "s", .ttl = "5000");
+    check_broken(call_break(&node, "x", mark_of("a")), "a", 20000);
+    CHECK_STR("b", server_cmd(&node, "ZRANGE", KEY, "0", "-1", NULL));
+    CHECK_BETWEEN(3000, 5000, pttl(KEY));
+    check_broken(call_break(&node, "x", mark_of("b")), "b", 5000);
+    CHECK_INT(0, server_int(&node, "EXISTS", KEY, NULL));
+}
+
+CASE(break_owner, "Breaking any hold of a re-entrant lock ends all holds of its owner.")
+{
+    begin();
+    GRANTED(.value = "a", .kind = "o", .group = "me", .ttl = "4000");
+    GRANTED(.value = "b", .kind = "o", .group = "me", .ttl = "20000");
+    check_broken(call_break(&node, "x", mark_of("a")), "a", 20000);
+    CHECK_INT(0, server_int(&node, "EXISTS", KEY, NULL));
+}
+
+CASE(break_slot, "Breaking a slot leaves the other slots.")
+{
+    begin();
+    GRANTED(.value = "a#1@0 me #2", .kind = "k", .group = "2", .slot = "1", .ttl = "9000");
+    GRANTED(.value = "b#2", .kind = "k", .group = "2", .slot = "2", .ttl = "5000");
+    check_broken(call_break(&node, "x", mark_of("a#1@0 me #2")), "a#1@0 me #2", 9000);
+    CHECK_INT(0, server_int(&node, "HEXISTS", KEY, "s:1", NULL));
+    CHECK_INT(1, server_int(&node, "HEXISTS", KEY, "s:2", NULL));
+    CHECK_BETWEEN(3000, 5000, pttl(KEY));
+}
+
+CASE(break_strangers,
+     "Breaking deletes what another program left, of any length and without expiry.")
+{
+    begin();
+    char *huge = malloc(5001);
+    CHECK(huge != NULL);
+    memset(huge, 'h', 5000);
+    huge[5000] = '\0';
+    server_cmd(&node, "SET", KEY, huge, NULL);
+    free(huge);
+    const char *reply = call_look(&node, "x");
+    reply = call_break(&node, "x", part(reply, 9));
+    CHECK_INT(1, part_int(reply, 0));
+    CHECK_INT(-1, part_int(reply, 1));
+    CHECK_INT(0, server_int(&node, "EXISTS", KEY, NULL));
+}
+
+static struct resp *listen_to(const char *channel)
+{
+    struct resp *r = resp_unix(node.socket_path);
+    char reply[256];
+    CHECK(r != NULL);
+    CHECK_INT(0, resp_send(r, (const char *const[]){"SUBSCRIBE", channel, NULL}));
+    CHECK_INT(0, resp_read(r, reply, sizeof reply));
+    return r;
+}
+
+static void check_heard(struct resp *r, const char *expected)
+{
+    char reply[256];
+    CHECK_INT(0, resp_read(r, reply, sizeof reply));
+    CHECK_STR(expected, part(reply, 2));
+}
+
+/* One waiter with a label, first in the queue of x. */
+static void put_waiter(void)
+{
+    char later[32];
+    snprintf(later, sizeof later, "%lld", server_now_ms(&node) + 100000);
+    server_cmd(&node, "ZADD", "redlock.queue:x", "5", "w0123456789abcdef.7 me #9", NULL);
+    server_cmd(&node, "ZADD", "redlock.alive:x", later, "w0123456789abcdef.7 me #9", NULL);
+}
+
+CASE(waiters_are_woken_without_label,
+     "Every script that wakes a waiter tells its name without label.")
+{
+    begin();
+    put_waiter();
+    struct resp *r = listen_to("redlock.wake:0123456789abcdef");
+    GRANTED(.value = "a");
+    check_broken(call_break(&node, "x", mark_of("a")), "a", 20000);
+    check_heard(r, "w0123456789abcdef.7");
+    GRANTED(.value = "b me #3");
+    CHECK_STR("2", GIVE(.value = "b me #3"));
+    check_heard(r, "w0123456789abcdef.7"); /* and a label is no slot */
+    GRANTED(.value = "c");
+    CHECK_STR("2", call_release(&node, "x", "c"));
+    check_heard(r, "w0123456789abcdef.7");
+    GRANTED(.value = "d#2@0 me #3", .kind = "k", .group = "2", .slot = "2");
+    CHECK_STR("2", GIVE(.value = "d#2@0 me #3"));
+    check_heard(r, "w0123456789abcdef.7#2");
+    resp_free(r);
+}
+
+CASE(slots_beside_labels,
+     "A slot is renewed and given back by its value, whatever its label says.")
+{
+    begin();
+    GRANTED(.value = "a#1@0 #2", .kind = "k", .group = "3", .slot = "1", .ttl = "3000");
+    GRANTED(.value = "b#2@0 #1", .kind = "k", .group = "3", .slot = "2", .ttl = "3000");
+    CHECK_STR("1", call_renew(&node, "x", "a#1@0 #2", "30000"));
+    CHECK_STR("0", call_renew(&node, "x", "c#1@0 #2", "30000"));
+    CHECK_STR("1", GIVE(.value = "b#2@0 #1"));
+    CHECK_INT(1, server_int(&node, "HEXISTS", KEY, "s:1", NULL));
+    CHECK_STR("1", GIVE(.value = "a#1@0 #2"));
+    CHECK_INT(0, server_int(&node, "EXISTS", KEY, NULL));
+}
+
+CASE(peek_at_kinds, "Peeking names a holder of every kind, the one that lasts longest.")
+{
+    static const char *const kinds[] = {"m", "s", "o", "k"};
+    begin();
+    CHECK_INT(-2, part_int(call_peek(&node, "x"), 0));
+    CHECK_STR("", part(call_peek(&node, "x"), 1));
+    for (int i = 0; i < 4; i++) {
+        GRANTED(.value = "a#1", .kind = kinds[i], .group = "2", .slot = "1", .ttl = "9000");
+        if (i > 0)
+            GRANTED(.value = "b#2", .kind = kinds[i], .group = "2", .slot = "2", .ttl = "4000");
+        put_waiter();
+        const char *reply = call_peek(&node, "x");
+        CHECK_BETWEEN(7000, 9000, part_int(reply, 0));
+        CHECK_STR("a#1", part(reply, 1));
+        CHECK_INT(1, part_int(reply, 2));
+        server_cmd(&node, "DEL", KEY, "redlock.queue:x", "redlock.alive:x", NULL);
+    }
+    server_cmd(&node, "RPUSH", KEY, "v", NULL);
+    CHECK_STR("", part(call_peek(&node, "x"), 1));
+}
