@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "lock/held_lock.h"
+#include "lock/value_word.h"
 #include "report/report.h"
 #include "settings/command.h"
 #include "settings/open_client.h"
@@ -54,6 +55,7 @@ static void json_lock(struct json *j, const struct hold *h)
 {
     const struct terms *t = &h->terms;
     const redlock_lock *lock = h->held.lock;
+    char value[VALUE_WORD_MAX];
     if (t->name_count > 1) {
         json_array(j, "names");
         for (size_t i = 0; i < t->name_count; i++)
@@ -61,7 +63,8 @@ static void json_lock(struct json *j, const struct hold *h)
         json_end_array(j);
     }
     json_string(j, "kind", redlock_kind_text(terms_kind(t)));
-    json_string(j, "value", redlock_value(lock));
+    value_word_write(value, redlock_value(lock));
+    json_string(j, "value", value);
     json_known(j, "fence", redlock_fence(lock) > 0 ? redlock_fence(lock) : -1);
     json_known(j, "slot", redlock_slot(lock) > 0 ? redlock_slot(lock) : -1);
     json_integer(j, "ttl_ms", h->settings.ttl_ms);
@@ -94,9 +97,9 @@ static void tell(const struct hold *h, const char *event, int lost, const char *
         }
         json_finish(&j);
     } else {
-        fprintf(line, "%s", event);
-        if (held)
-            fprintf(line, " %s", redlock_value(h->held.lock));
+        char value[VALUE_WORD_MAX];
+        value_word_write(value, redlock_value(h->held.lock));
+        fprintf(line, held ? "%s %s" : "%s", event, value);
         if (held && redlock_fence(h->held.lock) > 0)
             fprintf(line, " %lld", (long long)redlock_fence(h->held.lock));
         fputc('\n', line);
@@ -249,6 +252,8 @@ static int hold_main(const struct command *command, int argc, char **argv)
         status = settings_complete(&h.settings);
     if (status == 0)
         status = settings_check_ttl(&h.settings);
+    if (status == 0)
+        terms_label_of_parent(&h.terms);
     if (status == 0)
         status = begin(&h);
     if (status == 0)

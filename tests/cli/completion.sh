@@ -88,6 +88,19 @@ else
     left_out 'a Tab in zsh'
 fi
 
+# Names of locks come from the nodes.
+cat >"$tmp/names" <<END
+. '$root/packaging/completions/redlock'
+redlock lock -t 60s deploy-web >/dev/null
+COMP_WORDS=(redlock status dep) COMP_CWORD=2
+_redlock
+echo "bash \${COMPREPLY[*]}"
+! command -v fish >/dev/null || fish --no-config -c "source '$root/packaging/completions/redlock.fish'; complete -C 'redlock run dep'" | sed 's/^/fish /'
+END
+try "$redlock" dev -n 1 -- bash "$tmp/names"
+is 'names of locks, in bash' "$(grep bash <<<"$out")" 'bash deploy-web'
+[[ $shells != *fish* ]] || is 'names of locks, in fish' "$(grep fish <<<"$out")" 'fish deploy-web'
+
 for page in "$root"/man/redlock.1; do
     command -v mandoc >/dev/null || break
     try mandoc -T lint -W warning "$page"

@@ -155,7 +155,7 @@ expect 'no input at all: refused' 64 'standard input is at its end'
 value=$("$redlock" lock -t 60s busy)
 hold -n busy
 finished
-expect '-n: 75' 75 'held by another'
+expect '-n: 75' 75 'busy: held by '
 is '   and nothing is printed' "$out" ''
 ends
 hold --json -w 200ms busy
