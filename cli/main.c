@@ -153,7 +153,7 @@ int main(int argc, char **argv)
     if (leading < 0)
         return -leading;
     if (argc - leading < 2)
-        return message_usage("a subcommand is missing: `redlock help` lists them");
+        return message_usage("a subcommand is missing; `redlock help` lists them");
     const char *name = argv[1];
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
         return overview();

@@ -243,7 +243,8 @@ typedef struct redlock_options {
     size_t size;
 
     /*
-     * The nodes, 1 to REDLOCK_NODES_MAX URLs; an odd number is best:
+     * The nodes, 1 to REDLOCK_NODES_MAX URLs; an odd number is best. NULL and 0, without quorums:
+     * those of the environment and the configuration file, see redlock_open().
      *     redis://[user[:password]@]host[:port][/db]     also valkey://, or plain host[:port]
      *     rediss://...                                    also valkeys://: the same over TLS
      *     unix:///path/to/socket[?db=N]                   also user[:password]@ before the path

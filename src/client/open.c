@@ -118,7 +118,8 @@ static int set_up_tls(redlock *client, const redlock_options *o)
         return REDLOCK_OK;
     }
     if (o->tls_ca_file || o->tls_cert_file)
-        return rl_detail(REDLOCK_INVAL, "TLS files are given but no node is a rediss:// URL");
+        return rl_detail(REDLOCK_INVAL,
+                         "TLS files are given but no node has a rediss:// or valkeys:// URL");
     return REDLOCK_OK;
 }
 

@@ -9,6 +9,8 @@
 
 #define TIMEOUT_MAX_MS 60000
 
+const char rl_config_no_memory[] = "does not fit in memory";
+
 static const char *const names[RL_SETTING_END] = {
     [RL_SETTING_NODES] = "nodes",
     [RL_SETTING_PREFIX] = "prefix",
@@ -26,6 +28,11 @@ static const char *const names[RL_SETTING_END] = {
     [RL_SETTING_TTL] = "ttl",
     [RL_SETTING_WAIT] = "wait",
 };
+
+int rl_config_error(const char *problem)
+{
+    return problem == rl_config_no_memory ? REDLOCK_NOMEM : REDLOCK_INVAL;
+}
 
 enum rl_setting rl_config_key(const char *name)
 {
@@ -127,7 +134,7 @@ static const char *set_text(struct rl_config *c, enum rl_setting setting, const 
         return NULL;
     char *copy = strdup(value);
     if (!copy)
-        return "does not fit in memory";
+        return rl_config_no_memory;
     free(c->text[setting]);
     c->text[setting] = copy;
     return NULL;

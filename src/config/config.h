@@ -85,6 +85,10 @@ void rl_config_free(struct rl_config *c);
  */
 const char *rl_config_set(struct rl_config *c, enum rl_setting setting, const char *value);
 
+/* What rl_config_set() says if there is no memory, and the error that its words stand for. */
+extern const char rl_config_no_memory[];
+int rl_config_error(const char *problem);
+
 /* The setting that a line of the configuration file names; RL_SETTING_NONE when there is none. */
 enum rl_setting rl_config_key(const char *name);
 const char *rl_config_name(enum rl_setting setting);

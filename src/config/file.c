@@ -135,7 +135,8 @@ static int apply_line(struct source *f, struct rl_config *c, char *line)
         snprintf(problem, sizeof problem, "'%s' %s", key, wrong);
     else
         snprintf(problem, sizeof problem, "%s: '%s' %s", key, shown, wrong);
-    return complain(f, problem);
+    complain(f, problem);
+    return rl_config_error(wrong);
 }
 
 /* Opens f->path. Returns 0; f->file stays NULL when a file that need not exist does not. */

@@ -32,8 +32,8 @@ static int read_environment(struct rl_config *c)
          * of the fleet uses would be a lock that excludes no other client. */
         const char *problem = rl_config_set(c, RL_SETTING_NODES, nodes);
         if (problem)
-            return rl_detail(REDLOCK_INVAL, "the environment variable REDLOCK_NODES %s",
-                             problem);
+            return rl_detail(rl_config_error(problem),
+                             "the environment variable REDLOCK_NODES %s", problem);
     }
     const char *password = secure_getenv("REDLOCK_PASSWORD");
     if (password && *password && !is_closed(c, RL_SETTING_PASSWORD_FILE)) {

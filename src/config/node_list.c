@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "config/node_list.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "drive/detail.h"
@@ -68,9 +69,11 @@ static const char *add_list(struct rl_config *c, const char *list, size_t size, 
         if (c->node_count == RL_CONFIG_NODES_MAX)
             return "names far too many nodes";
         if (store) {
-            char *node = strndup(list, length);
+            char *node = malloc(length + 1);
             if (!node)
-                return "does not fit in memory";
+                return rl_config_no_memory;
+            memcpy(node, list, length);
+            node[length] = '\0';
             c->quorum_of[c->node_count] = quorum;
             c->nodes[c->node_count++] = node;
         }

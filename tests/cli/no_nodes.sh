@@ -18,16 +18,22 @@ none run -n name -- touch "$tmp/ran"
 none run name -- touch "$tmp/ran"
 none lock name
 none lock -w forever name
-none extend name value
-none unlock name value
-none status
-none status name
-none top
-none nodes
 none nodes --where name
-none doctor
-none init --yes
-none bench
+
+# Every subcommand that talks to nodes, with whatever words make a whole command line of it.
+for sub in $("$redlock" help | sed -n 's/^  \([a-z]\+\)  *[a-z].*/\1/p'); do
+    case $sub in
+    dev | help | version | redlock) continue ;; # the last: examples
+    run) none run name -- true && continue ;;
+    esac
+    for words in '' '--yes' 'name' '--yes name' 'name value'; do
+        # shellcheck disable=SC2086 # words
+        try "${cron[@]}" "$redlock" $sub $words </dev/null
+        [ $status != 64 ] || continue
+        break
+    done
+    expect "78 without nodes: redlock $sub $words" 78 "^redlock $sub: $said"
+done
 is 'nothing was run' "$(ls "$tmp/ran" 2>&1 | grep -c 'No such')" 1
 try "${cron[@]}" "$redlock" lock --json name
 is '   with --json it is one object' "$status:$(grep -c '"ok":false,"command":"lock","error":"CONFIG","message":"no nodes: .*"exit_status":78' <<<"$out")" 78:1

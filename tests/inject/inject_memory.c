@@ -7,6 +7,9 @@
 #include "check.h"
 #include "inject_walk.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 enum { ALLOCATIONS_MAX = 500 };
 
 static void run_out(uint32_t flags, bool lasting)
@@ -47,4 +50,33 @@ CASE(once_strict,
      "In strict mode, with scripts only, any single allocation may fail without harm.")
 {
     run_out(REDLOCK_STRICT | REDLOCK_NO_NATIVE, false);
+}
+
+CASE(configured, "Any allocation may fail while the configuration is read, and it is NOMEM.")
+{
+    char path[256];
+    int n = 0;
+    bool fired = true;
+
+    snprintf(path, sizeof path, "%s/given.conf", check_dir());
+    FILE *file = fopen(path, "w");
+    CHECK(file && fputs("prefix = a:\nuser = b\nttl = 1s\nnodes = x\n", file) >= 0 &&
+          fclose(file) == 0);
+    setenv("REDLOCK_CONFIG", path, 1);
+    setenv("REDLOCK_NODES", "east=127.0.0.1:1,127.0.0.1:2;west=127.0.0.1:3", 1);
+    setenv("REDLOCK_PASSWORD", "secret", 1);
+    while (fired) {
+        redlock *r = NULL;
+
+        CHECK(++n < ALLOCATIONS_MAX);
+        inject_arm(INJECT_MEMORY, n, 12 /* ENOMEM */, false);
+        int error = redlock_open(NULL, &r);
+        fired = inject_fired();
+        inject_disarm();
+        /* What comes after the set-up may fail and be tried again: connecting does. */
+        if (error)
+            CHECK_ERR(REDLOCK_NOMEM, error);
+        redlock_close(r);
+    }
+    CHECK(n > 10);
 }

@@ -8,8 +8,11 @@
 #include "clock.h"
 #include "proxy.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 
 enum { NODES = 3, ALLOWED_MS = 100, DELAY_MS = 400, TTL_MS = 10000, PATIENCE_MS = 20000 };
 
@@ -30,6 +33,34 @@ static void start(struct late *l)
         l->proxy[i].switches->down_delay_ms = DELAY_MS;
     l->options = client_options(&l->cluster);
     l->options.node_timeout_ms = ALLOWED_MS;
+}
+
+/* What the kernel is made to say of the way to every node; 0: the truth. */
+static uint32_t pretended_rtt_us;
+
+int __real_getsockopt(int fd, int level, int name, void *value, socklen_t *size);
+int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *size);
+int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *size)
+{
+    int status = __real_getsockopt(fd, level, name, value, size);
+    if (status == 0 && level == IPPROTO_TCP && name == TCP_INFO && pretended_rtt_us)
+        ((struct tcp_info *)value)->tcpi_rtt = pretended_rtt_us;
+    return status;
+}
+
+CASE(a_long_way_is_known_at_once,
+     "Nodes that are far away are called late by the first attempt.")
+{
+    struct late l;
+    redlock_lock *lock = NULL;
+    start(&l);
+    for (int i = 0; i < NODES; i++)
+        l.proxy[i].switches->swallow = 1;
+    pretended_rtt_us = 280000;
+    redlock *r = client_open_with(&l.options);
+    CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", TTL_MS, NULL, &lock));
+    CHECK_HAS("timed out (" SAID "280" LIMIT ")", redlock_detail());
+    redlock_close(r);
 }
 
 /* Tries until the detail calls nodes late, or not: that is known once an answer has come. */
