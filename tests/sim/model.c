@@ -8,6 +8,7 @@
 #include "model_both.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
