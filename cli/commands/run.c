@@ -225,7 +225,7 @@ static int run_held(struct run *r)
         message_line("%s: locked", shown);
         report_table(&r->held.report, errors_stream());
     }
-    int error = period_begin(&r->period, &r->held);
+    int error = period_begin(&r->period, &r->held, r->terms.label);
     if (error != REDLOCK_OK)
         return report_not_recorded(r, error);
     /* The process may have been stopped since the grant: look before the fork, and the child looks
@@ -287,7 +287,6 @@ static int run_rounds(struct run *r)
     r->reaper_fd = reaper_start();
     child_prepare(&r->supervision.child, -1, r->reaper_fd);
     int status = client_open(&r->settings, &r->held.client);
-    r->period.label = r->terms.label;
     if (status == 0)
         status = period_open(&r->period, &r->settings, r->terms.name[0]);
     if (status)

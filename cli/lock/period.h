@@ -27,7 +27,6 @@
 struct period {
     int64_t period_ms; /* 0: there is none, and none of these calls does anything */
     int64_t first_ms;  /* TTL with which the record is acquired */
-    const char *label; /* who runs it; of the record too */
     char name[REDLOCK_NAME_MAX + 1]; /* of the record */
     redlock *client;
     redlock_lock *lock;
@@ -47,7 +46,7 @@ int period_look(struct period *p);
  * Under the lock: writes the record on a majority, and renews the lock meanwhile. BUSY: it is there
  * already. LOST: the lock ended. Any other error: it could not be written. Only OK leaves a record.
  */
-int period_begin(struct period *p, struct held_lock *held);
+int period_begin(struct period *p, struct held_lock *held, const char *label);
 
 /* The command never started: takes the record back. */
 void period_undo(struct period *p);
