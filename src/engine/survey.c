@@ -351,6 +351,8 @@ static void survey_progress(struct rl_engine *engine, struct rl_handle *handle)
         return;
     handle->done = true;
     handle->done_error = (int8_t)rl_survey_error(survey);
+    /* The survey may go while answers are still to come: they belong to a round that is over. */
+    handle->lock.round++;
     rl_engine_add_ready(engine, handle);
 }
 

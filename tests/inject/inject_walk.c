@@ -40,6 +40,10 @@ static int count_descriptors(void)
 /* Too little memory, a failed call, nodes that could not be asked: nothing else has happened. */
 static void check_outcome(const struct walk *w, const char *what, int error)
 {
+    /* A wait this short ends before it has begun when the I/O thread gets no CPU. */
+    if (error == REDLOCK_TIMEOUT && w->wait_ms == WAIT_IN_VAIN_MS &&
+        pulse_late_ms() >= WAIT_IN_VAIN_MS / 2)
+        return;
     switch (error) {
     case REDLOCK_OK:
         return;
@@ -271,6 +275,8 @@ static void look_around(struct walk *w, redlock *r)
     if (error == REDLOCK_OK)
         CHECK_STR("somebody", info.holder);
     check_error(w, "ping", redlock_ping(r, NULL));
+    error = redlock_break(r, "occupied", "0123456789012345678901234567890123456789", &report);
+    check_error(w, "break", error == REDLOCK_EXPIRED ? REDLOCK_OK : error);
     name_of(w, "adopted", name);
     error = redlock_adopt(r, name, "a value from elsewhere", &lock);
     check_error(w, "adopt", error);
