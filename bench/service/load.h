@@ -24,6 +24,10 @@ void load_close(struct load *load);
 uint64_t load_run(struct load *load, const char *request, size_t request_size,
                   size_t answer_size, int64_t duration_ns);
 
+/* Sends the request on every connection; takes all answers. In between they are served. */
+void load_send(struct load *load, const char *request, size_t request_size);
+void load_take(struct load *load, size_t answer_size);
+
 /* Sends one request and returns the size of its answer, which is copied to out. */
 size_t load_ask(struct load *load, const char *request, size_t request_size, char *out,
                 size_t size);

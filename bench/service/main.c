@@ -23,6 +23,7 @@
 #define ROUNDS_DEFAULT 15
 #define ROUNDS_MAX 1000
 #define GOAL 0.8
+#define BATCHES 200
 
 static const char body[] = "{\"name\":\"billing/nightly\",\"grant\":\"Kx9vTq0Zb3m7u1Yd5r8sWA\","
                            "\"fence\":1790000000123456,\"after_ms\":1,\"valid_ms\":29629,"
@@ -38,7 +39,9 @@ struct row {
     pid_t pid;
     struct load load;
     double per_s[ROUNDS_MAX];
-    double cpu_us[ROUNDS_MAX]; /* of the server, per request */
+    struct floor floor; /* the same server in this process */
+    struct load floor_load;
+    double alone_us[ROUNDS_MAX]; /* what a request costs there, from epoll_wait() to send() */
 };
 
 static int by_size(const void *a, const void *b)
@@ -56,24 +59,37 @@ static double median(double *values, int count)
 
 static void measure(struct row *row, int round, size_t answer_size)
 {
-    int64_t cpu_ns = floors_cpu_ns(row->pid);
     int64_t from_ns = rl_now_ns();
     uint64_t answers = load_run(&row->load, request, sizeof request - 1, answer_size, ROUND_NS);
-    int64_t took_ns = rl_now_ns() - from_ns;
 
-    cpu_ns = floors_cpu_ns(row->pid) - cpu_ns;
-    row->per_s[round] = (double)answers * 1e9 / (double)took_ns;
-    row->cpu_us[round] = (double)cpu_ns / 1e3 / (double)answers;
+    row->per_s[round] = (double)answers * 1e9 / (double)(rl_now_ns() - from_ns);
+}
+
+/* All requests are there before the clock starts, and no other process is needed. */
+static void measure_alone(struct row *row, int round, size_t answer_size)
+{
+    static double batch_us[BATCHES];
+
+    for (int i = 0; i < BATCHES; i++) {
+        int64_t from_ns;
+
+        load_send(&row->floor_load, request, sizeof request - 1);
+        from_ns = rl_now_ns();
+        row->floor.serve(&row->floor);
+        batch_us[i] = (double)(rl_now_ns() - from_ns) / 1e3 / CONNECTIONS;
+        load_take(&row->floor_load, answer_size);
+    }
+    row->alone_us[round] = median(batch_us, BATCHES);
 }
 
 static void print(struct row *row, int rounds, const struct row *floor)
 {
-    double per_s = median(row->per_s, rounds), cpu_us = median(row->cpu_us, rounds);
+    double per_s = median(row->per_s, rounds), alone_us = median(row->alone_us, rounds);
 
-    printf("%-34s %10.0f /s %8.2f us", row->name, per_s, cpu_us);
+    printf("%-34s %10.0f /s %8.2f us", row->name, per_s, alone_us);
     if (floor)
         printf(" %8.2f %8.2f", per_s / floor->per_s[rounds / 2],
-               floor->cpu_us[rounds / 2] / cpu_us);
+               floor->alone_us[rounds / 2] / alone_us);
     printf("\n");
 }
 
@@ -81,14 +97,14 @@ int main(int argc, char **argv)
 {
     static struct row rows[2] = {{.name = "E0 raw epoll echo"}, {.name = "E1 HTTP layer"}};
     int rounds = argc > 1 ? atoi(argv[1]) : ROUNDS_DEFAULT;
-    char directory[] = "/tmp/redlock-bench-XXXXXX", paths[2][64], answer[4096];
+    char directory[] = "/tmp/redlock-bench-XXXXXX", paths[4][64], answer[4096];
     size_t size;
 
     if (rounds < 1 || rounds > ROUNDS_MAX)
         errx(64, "rounds: from 1 to %d", ROUNDS_MAX);
     if (!mkdtemp(directory))
         err(1, "%s", directory);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 4; i++)
         snprintf(paths[i], sizeof paths[i], "%s/e%d", directory, i);
     rows[1].pid = floors_http(paths[1], body, sizeof body - 1);
     load_open(&rows[1].load, paths[1], CONNECTIONS);
@@ -97,23 +113,36 @@ int main(int argc, char **argv)
         errx(1, "unexpected answer: %.*s", (int)size, answer);
     rows[0].pid = floors_echo(paths[0], answer, size);
     load_open(&rows[0].load, paths[0], CONNECTIONS);
-    for (int round = 0; round < rounds; round++)
-        for (int i = 0; i < 2; i++)
+    floors_echo_here(&rows[0].floor, paths[2], answer, size);
+    floors_http_here(&rows[1].floor, paths[3], body, sizeof body - 1);
+    for (int i = 0; i < 2; i++) {
+        load_open(&rows[i].floor_load, paths[2 + i], CONNECTIONS);
+        for (int k = 0; k < CONNECTIONS; k++)
+            rows[i].floor.serve(&rows[i].floor); /* accepts all */
+    }
+    for (int round = 0; round < rounds; round++) {
+        for (int i = 0; i < 2; i++) {
             measure(&rows[i], round, size);
+            measure_alone(&rows[i], round, size);
+        }
+    }
 
     printf("%d keep-alive connections on a unix socket, %zu bytes up, %zu down, median of %d\n"
            "%-34s %13s %11s %8s %8s\n",
-           CONNECTIONS, sizeof request - 1, size, rounds, "", "requests", "server", "of E0",
-           "CPU of E0");
+           CONNECTIONS, sizeof request - 1, size, rounds, "", "requests", "alone", "of E0",
+           "alone");
     print(&rows[0], rounds, NULL);
     print(&rows[1], rounds, &rows[0]);
     printf("goal: E1 at least %.1f of E0\n", GOAL);
+    printf(
+        "alone: batches of all connections in one process, so that no scheduler is measured\n");
     for (int i = 0; i < 2; i++) {
         load_close(&rows[i].load);
         kill(rows[i].pid, SIGKILL);
         waitpid(rows[i].pid, NULL, 0);
-        unlink(paths[i]);
     }
+    for (int i = 0; i < 4; i++)
+        unlink(paths[i]);
     rmdir(directory);
     return 0;
 }

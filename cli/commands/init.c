@@ -77,7 +77,7 @@ static const char *advice_for(int error)
         return "bring back the nodes that did not take it, and do it again; those that did may "
                "vote already";
     case REDLOCK_GUARDED:
-        return "see CHANGING THE NODES in redlock(1); `redlock doctor` shows which set each "
+        return "see Changing the nodes in redlock(1); `redlock doctor` shows which set each "
                "node belongs to";
     default:
         return NULL;
@@ -194,7 +194,7 @@ const struct command command_init = {
              "once. If that is wrong, two can hold the same lock.\n\n"
              "From then on the nodes know that they belong together: a client with other "
              "nodes, or with another number of them, does not count their votes, and `redlock "
-             "doctor` tells. Run it with the new nodes whenever the nodes change (CHANGING THE "
+             "doctor` tells. Run it with the new nodes whenever the nodes change ("
              "NODES in redlock(1)). A new set needs all its nodes; and none is taken from "
              "another set that may live on without it.\n\n"
              "Asks for confirmation on a terminal, and needs --yes elsewhere. Exits with 0 "

@@ -29,11 +29,6 @@ static bool all_answered(const redlock_report *report)
 
 /* ---- for people ---- */
 
-static size_t output_columns(void)
-{
-    return isatty(STDOUT_FILENO) ? text_columns(STDOUT_FILENO) : SIZE_MAX;
-}
-
 static void add(char line[LINE_MAX_BYTES], const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -82,7 +77,7 @@ static void print_sentence(const char *name, const redlock_info *info,
     if (info->disagree)
         add(line, ", %snodes disagree%s", coloured ? text_colour_code(TEXT_BAD) : "",
             coloured ? text_colour_code(TEXT_PLAIN) : "");
-    text_wrap(stdout, line, 0, 2, output_columns());
+    text_wrap(stdout, line, 0, 2, text_line_columns(STDOUT_FILENO));
     putchar('\n');
 }
 
@@ -116,17 +111,14 @@ void lock_view_text(const struct settings *s, const char *name, const redlock_in
         print_waiters(info);
 }
 
-int lock_view_failure(const struct settings *s, const char *name, int error,
-                      const redlock_report *report)
+int lock_view_failure(const struct settings *s, const struct inquiry_answer *answer)
 {
-    char detail[512];
-    snprintf(detail, sizeof detail, "%s", redlock_detail());
     struct failure f = {
-        .name = name,
-        .error = error,
-        .status = exit_status_of(error),
-        .text = detail,
-        .report = report,
+        .name = answer->name,
+        .error = answer->error,
+        .status = exit_status_of(answer->error),
+        .text = answer->detail,
+        .report = answer->report,
     };
     return report_failure(s, &f);
 }
@@ -147,7 +139,7 @@ void lock_view_quarantine(redlock *client)
     for (size_t i = 0; next_quarantined(client, &i, &info);) {
         text_safe(address, sizeof address, info.address);
         snprintf(line, sizeof line, "in quarantine: %s (%s)", address, info.text);
-        text_wrap(stdout, line, 0, 2, output_columns());
+        text_wrap(stdout, line, 0, 2, text_line_columns(STDOUT_FILENO));
         putchar('\n');
     }
 }

@@ -39,6 +39,20 @@ static struct rl_span until(struct rl_span *text, char stop)
     return head;
 }
 
+/* In any case. `word` has small letters and characters that stay what they are with bit 0x20; of what
+ * becomes one of those by that bit, only capitals can stand in a head. */
+static bool is_word(struct rl_span text, const char *word, size_t length)
+{
+    if (text.length != length)
+        return false;
+    for (size_t i = 0; i < length; i++)
+        if ((text.at[i] | 0x20) != word[i])
+            return false;
+    return true;
+}
+
+#define IS(text, literal) is_word(text, literal, sizeof(literal) - 1)
+
 /* ---- the first line ------------------------------------------------------------------ */
 
 static int read_method(struct http_parser *parser, struct rl_span word)
@@ -145,7 +159,7 @@ static void read_connection(struct http_parser *parser, struct rl_span value)
     while (value.length > 0) {
         struct rl_span word = trim(until(&value, ','));
 
-        if (rl_span_is(word, "close"))
+        if (IS(word, "close"))
             parser->says_close = true;
         if (value.length > 0)
             rl_span_skip(&value, 1);
@@ -154,20 +168,23 @@ static void read_connection(struct http_parser *parser, struct rl_span value)
 
 static bool is_json(struct rl_span value)
 {
-    struct rl_span type = trim(until(&value, ';'));
+    struct rl_span type;
 
-    if (!rl_span_is(type, "application/json"))
+    if (IS(value, "application/json"))
+        return true;
+    type = trim(until(&value, ';'));
+    if (!IS(type, "application/json"))
         return false;
     if (value.length == 0)
-        return true;
+        return false;
     rl_span_skip(&value, 1);
     value = trim(value);
-    return rl_span_is(value, "charset=utf-8") || rl_span_is(value, "charset=\"utf-8\"");
+    return IS(value, "charset=utf-8") || IS(value, "charset=\"utf-8\"");
 }
 
 static int read_expect(struct http_parser *parser, struct rl_span value)
 {
-    if (!rl_span_is(value, "100-continue"))
+    if (!IS(value, "100-continue"))
         return refuse(parser, HTTP_REFUSED_EXPECTATION);
     parser->says_continue = true;
     return 0;
@@ -179,8 +196,6 @@ static int read_host(struct http_parser *parser, struct rl_span value)
         return refuse(parser, HTTP_REFUSED_HOST);
     return 0;
 }
-
-#define IS(name, literal) ((name).length == sizeof(literal) - 1 && rl_span_is(name, literal))
 
 /* The length spares nearly all fields the comparison. */
 static int interpret(struct http_parser *parser, struct rl_span name, struct rl_span value)
@@ -265,35 +280,6 @@ static enum http_progress wait_for_more(struct http_parser *parser, size_t known
     return HTTP_REFUSED;
 }
 
-/* The first byte from `at` on that is a control; `end` if there is none. Eight at a time: a byte below
- * 0x20 borrows when 0x20 is taken from it, and 0x7f becomes zero. HTAB is among them, hence the loop. */
-static size_t find_control(const char *bytes, size_t at, size_t end)
-{
-    const uint64_t ones = UINT64_C(0x0101010101010101);
-
-    while (at < end) {
-        if (at + 8 <= end) {
-            uint64_t word, rubouts;
-
-            memcpy(&word, bytes + at, 8);
-            rubouts = word ^ 0x7f * ones;
-            if ((((word - 0x20 * ones) & ~word) | ((rubouts - ones) & ~rubouts)) &
-                0x80 * ones) {
-                for (size_t stop = at + 8; at < stop; at++)
-                    if (http_is(bytes[at], HTTP_CONTROL))
-                        return at;
-            } else {
-                at += 8;
-            }
-        } else if (http_is(bytes[at], HTTP_CONTROL)) {
-            return at;
-        } else {
-            at++;
-        }
-    }
-    return end;
-}
-
 /* Line by line until the head is complete. Sees the first HTTP_HEAD_MAX bytes only, so that the result does
  * not depend on how many came at once. */
 static enum http_progress parse_head(struct http_parser *parser, const char *bytes, size_t size)
@@ -301,7 +287,7 @@ static enum http_progress parse_head(struct http_parser *parser, const char *byt
     size_t known = size < HTTP_HEAD_MAX ? size : HTTP_HEAD_MAX;
 
     while (parser->stage != HTTP_STAGE_BODY) {
-        size_t at = find_control(bytes, parser->scanned, known);
+        size_t at = http_find_control(bytes, parser->scanned, known);
 
         parser->scanned = (uint16_t)at;
         if (at == known)

@@ -12,6 +12,7 @@
 #include "drive/explain.h"
 #include "drive/handles.h"
 #include "drive/turn.h"
+#include "engine/stats.h"
 #include "io/clock.h"
 
 /* An acquire as it was asked for, and what became of it. The texts are the caller's. */
@@ -83,7 +84,11 @@ static void let_callbacks_come(redlock *client, redlock_lock *lock)
 /* Granted, but this caller woke after the end of its wait: the lock is taken back (A9). */
 static void give_back(redlock *client, redlock_lock *lock)
 {
+    bool is_held = lock->handle.lock.state == RL_HELD;
+
     rl_lock_discard(client, lock, true);
+    if (is_held)
+        rl_stats_late(&client->engine.stats);
     if (client->closed)
         return;
     if (client->threaded || client->turning) {
@@ -176,6 +181,18 @@ static int prepare(redlock *client, const char *name, int64_t ttl_ms,
     return a->thread ? REDLOCK_OK : explain_no_handle(a, REDLOCK_NOMEM);
 }
 
+/* A renewal is a timer of the engine: between two calls only a driver looks at it. */
+static int check_renewal(redlock *client, const redlock_request *r)
+{
+    if (!(r->flags & REDLOCK_RENEW) || client->threaded || atomic_load(&client->driven))
+        return REDLOCK_OK;
+    return rl_detail(
+        REDLOCK_INVAL,
+        "REDLOCK_RENEW on a client that nothing drives: the lock would not be "
+        "renewed. Open the client with REDLOCK_THREAD, or ask for redlock_fd() and "
+        "call redlock_process() when it is readable");
+}
+
 int rl_client_acquire(redlock *client, const char *name, int64_t ttl_ms,
                       const redlock_request *request, redlock_lock **out)
 {
@@ -187,6 +204,9 @@ int rl_client_acquire(redlock *client, const char *name, int64_t ttl_ms,
     if (a.request.done)
         return rl_detail(REDLOCK_INVAL, "redlock_acquire() takes no done function; that is for "
                                         "redlock_start()");
+    error = check_renewal(client, &a.request);
+    if (error)
+        return error;
     error = rl_call_wait(client, &a.call);
     return a.lock ? end_acquire(client, &a, error, out) : explain_no_handle(&a, error);
 }

@@ -26,10 +26,7 @@ static void say(const struct rl_audit *audit, const char *address, const char *n
         .quorum = audit->client->quorum_name,
     };
 
-    /* Like every callback: with no internal lock held. */
-    pthread_mutex_unlock(&audit->client->mutex);
-    audit->each(&check, audit->data);
-    pthread_mutex_lock(&audit->client->mutex);
+    rl_check_list_add(audit->checks, &check);
 }
 
 /* ---- judging, node by node ---- */
@@ -123,7 +120,7 @@ static void check_membership(const struct rl_audit *audit, uint8_t i, uint32_t d
                  rl_guard_reason_text(rl_sets_objection(engine, i)), counts);
         say(audit, address, "membership", REDLOCK_CHECK_FAIL, text,
             "give this client the nodes that the others have; after a change of the set: redlock "
-            "init (redlock(1), CHANGING THE NODES)");
+            "init (redlock(1), Changing the nodes)");
     } else if (set[0]) {
         say(audit, address, "membership", REDLOCK_CHECK_OK, found, "");
     } else {

@@ -44,7 +44,8 @@ static bool is_over(const struct rl_lock *lock, int64_t now_ns)
  * The hold is over and was not released. What may remain of it goes from all nodes, but not
  * before the end that was promised: an owner that reads the deadline once and trusts it is safe.
  */
-static void lose(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
+static void lose(struct rl_lock *lock, int64_t now_ns, enum rl_loss loss,
+                 struct rl_actions *out)
 {
     bool caller_waits = lock->extending && !lock->by_watchdog;
 
@@ -59,6 +60,7 @@ static void lose(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
         lock->sweep_at_ns = RL_NEVER_NS;
     rl_hold_sweep(lock, now_ns, out);
     out->lost = true;
+    out->loss = loss;
     if (caller_waits)
         rl_finish(out, REDLOCK_LOST);
 }
@@ -118,7 +120,7 @@ void rl_hold_extend(struct rl_lock *lock, const struct rl_event *event, struct r
         return;
     }
     if (is_over(lock, event->now_ns)) {
-        lose(lock, event->now_ns, out);
+        lose(lock, event->now_ns, RL_LOSS_EXPIRED, out);
         rl_finish(out, REDLOCK_LOST);
         return;
     }
@@ -209,7 +211,7 @@ static void decide_extension(struct rl_lock *lock, int64_t now_ns, struct rl_act
         if (rl_votes_of(lock, REDLOCK_VOTE_MISSING) > spare) {
             /* The rest protects no hold any more: it goes at once. */
             lock->deadline_ns = now_ns;
-            lose(lock, now_ns, out);
+            lose(lock, now_ns, RL_LOSS_MISSING, out);
         } else {
             extension_failed(lock, now_ns, out);
         }
@@ -300,7 +302,7 @@ void rl_hold_answer(struct rl_lock *lock, const struct rl_event *event, struct r
     }
     /* A reply that came after the end renews nothing (A10): the hold is over by our clock. */
     if (RL_RULE(EXTEND_WHILE_VALID) && is_over(lock, event->now_ns)) {
-        lose(lock, event->now_ns, out);
+        lose(lock, event->now_ns, RL_LOSS_EXPIRED, out);
         return;
     }
     /* Only a renewal is a vote: a key that had to be set again proves nothing (A8, G3). */
@@ -337,7 +339,7 @@ void rl_hold_timer(struct rl_lock *lock, const struct rl_event *event, struct rl
     int64_t now_ns = event->now_ns;
 
     if (is_over(lock, now_ns)) {
-        lose(lock, now_ns, out);
+        lose(lock, now_ns, RL_LOSS_EXPIRED, out);
         return;
     }
     if (lock->extending) {
@@ -368,7 +370,7 @@ void rl_hold_node_out(struct rl_lock *lock, const struct rl_event *event,
     }
     lock->nodes_with_key &= (uint16_t) ~(1u << event->node);
     if (!lock->adopted && rl_count_nodes(lock->nodes_with_key) < lock->policy->quorum)
-        lose(lock, event->now_ns, out);
+        lose(lock, event->now_ns, RL_LOSS_DOUBT, out);
     else if (lock->extending)
         decide_extension(lock, event->now_ns, out);
 }
@@ -376,7 +378,7 @@ void rl_hold_node_out(struct rl_lock *lock, const struct rl_event *event,
 void rl_hold_our_clock(struct rl_lock *lock, const struct rl_event *event,
                        struct rl_actions *out)
 {
-    lose(lock, event->now_ns, out);
+    lose(lock, event->now_ns, RL_LOSS_DOUBT, out);
 }
 
 int64_t rl_hold_timer_ns(const struct rl_lock *lock)

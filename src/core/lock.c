@@ -209,6 +209,7 @@ void rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_
     out->done = false;
     out->done_error = REDLOCK_OK;
     out->lost = out->jeopardy = out->recovered = false;
+    out->loss = RL_LOSS_EXPIRED;
 
     switch (event->type) {
     case RL_EVENT_ACQUIRE:

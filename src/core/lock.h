@@ -214,14 +214,22 @@ struct rl_send {
     uint32_t round;
 };
 
+/* Why a hold ended before it was released. */
+enum rl_loss {
+    RL_LOSS_EXPIRED, /* its validity was over */
+    RL_LOSS_MISSING, /* a majority cannot have the key any more */
+    RL_LOSS_DOUBT,   /* nodes or a clock that it leant on are not to be trusted (G6) */
+};
+
 struct rl_actions {
     uint32_t send_count;
     struct rl_send send[RL_SENDS_MAX]; /* in this order; an ACQUIRE gets a fresh value (A1) */
     bool done;                         /* the operation the caller asked for is over */
     int done_error;
-    bool lost;      /* the hold ended before it was released */
-    bool jeopardy;  /* a renewal failed ... */
-    bool recovered; /* ... and one succeeded again */
+    bool lost;         /* the hold ended before it was released ... */
+    enum rl_loss loss; /* ... for this reason */
+    bool jeopardy;     /* a renewal failed ... */
+    bool recovered;    /* ... and one succeeded again */
 };
 
 /* votes: one for every node; they and the acquisition stay the caller's. */

@@ -16,6 +16,7 @@
 
 #include "drive/bound.h"
 #include "drive/order.h"
+#include "drive/question.h"
 #include "engine/engine.h"
 #include "io/conn.h"
 #include "io/entropy.h"
@@ -49,8 +50,9 @@ struct redlock_lock {
         struct rl_order free_order; /* its owner has freed it */
     };
     union {
-        struct rl_call *call;     /* `done` is NULL: the call that waits; NULL: none does */
-        int64_t wait_deadline_ns; /* `done` is given: as struct rl_acquisition has it */
+        struct rl_call *call;         /* `done` is NULL: the call that waits; NULL: none does */
+        int64_t wait_deadline_ns;     /* `done` is given: as struct rl_acquisition has it */
+        struct rl_question *question; /* RL_QUESTION: it asks for this one */
     };
     redlock_lost_fn *lost;
     redlock_jeopardy_fn *jeopardy;
@@ -109,8 +111,10 @@ struct redlock {
     uint32_t warned[REDLOCK_NODES_MAX]; /* doubts that were reported, a bit each */
     struct rl_callers callers;          /* blocked calls that could drive */
     struct rl_bound_threads bound;      /* threads that locks are bound to */
+    struct rl_questions questions;
 
     bool threaded;
+    atomic_bool driven; /* the caller has asked for redlock_fd() or called redlock_process() */
     bool stopping;
     bool closing; /* nothing new begins */
     pthread_t thread;

@@ -52,8 +52,6 @@ LIST_HEAD(rl_callers, rl_call);
 
 /* Waits for the outcome. The mutex is not held. */
 int rl_call_wait(redlock *client, struct rl_call *call);
-/* The same for a caller that holds the mutex, and holds it again afterwards. */
-int rl_call_wait_locked(redlock *client, struct rl_call *call);
 /* The mutex is not held. Returns what carry_out() left in `result`. */
 int rl_call_now(redlock *client, struct rl_call *call);
 
@@ -67,6 +65,12 @@ void rl_orders_carry_out(redlock *client);
 
 /* Has the client an I/O thread that would take an order of this thread? Not in a callback. */
 bool rl_order_is_for_thread(const redlock *client);
+
+/*
+ * So that a request does not go into a connection that ended while no thread looked: makes a turn if
+ * the last one was a while ago. For blocking calls; the mutex is not held.
+ */
+int rl_look_first(redlock *client);
 
 /* This thread does not drive any more: a blocked caller takes over. The mutex is held. */
 void rl_stop_driving(redlock *client);

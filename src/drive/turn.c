@@ -112,6 +112,12 @@ static void serve_sockets(redlock *client, int timeout_ms)
     serve_events(client, events, count);
 }
 
+/* Is there anything to tell that the last delivery has not told? */
+static bool has_news(const redlock *client)
+{
+    return !TAILQ_EMPTY(&client->engine.ready) || rl_questions_have_news(&client->questions);
+}
+
 int rl_turn(redlock *client, int timeout_ms)
 {
     int count;
@@ -124,15 +130,18 @@ int rl_turn(redlock *client, int timeout_ms)
      * Sockets before timers: after a pause of the caller, replies may be waiting that came in
      * time, and a node that has long answered must not be taken for a silent one.
      */
-    serve_sockets(client, TAILQ_EMPTY(&client->engine.ready) ? timeout_ms : 0);
+    serve_sockets(client, has_news(client) ? 0 : timeout_ms);
     rl_tick(client, rl_now_ns());
     count = rl_deliver_all(client);
     rl_orders_carry_out(client);
     send_all(client);
     client->turning = false;
     /* Until the next turn no thread looks: what is started makes the descriptor readable. */
-    if (!client->threaded)
+    if (!client->threaded) {
         atomic_store(&client->dozing, true);
+        if (has_news(client))
+            rl_wake(client);
+    }
     return count;
 }
 
@@ -147,6 +156,7 @@ int rl_client_fd(redlock *client)
     fd = client->threaded ? rl_detail(REDLOCK_INVAL, "with REDLOCK_THREAD the thread does the "
                                                      "watching; there is nothing to poll")
                           : client->reactor.epoll_fd;
+    atomic_store(&client->driven, true);
     rl_client_leave(client);
     return fd;
 }
@@ -183,6 +193,7 @@ int rl_client_process(redlock *client, int timeout_ms)
         rl_client_leave(client);
         return rl_detail(REDLOCK_INVAL, "with REDLOCK_THREAD the thread does the processing");
     }
+    atomic_store(&client->driven, true);
     /* A thread blocked in a call may be driving: it does what is due for us as well. */
     if (client->turning && !await_turn(client, timeout_ms)) {
         rl_client_leave(client);

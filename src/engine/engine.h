@@ -11,7 +11,7 @@
  *
  * Beside these stand the local queue of the waiters of this client (local_queue.c), nodes as they
  * come and go (node.c), the connections that only listen (subscriber.c), what is found out about
- * nodes between requests (watch.c), and questions to all of them (survey.c).
+ * nodes between requests (watch.c), questions to all of them (survey.c), and counting (stats.c).
  *
  * It makes no system call. Its caller (the client with real sockets, a simulator with imagined
  * ones) tells it the time, what arrived and which connections came and went, and takes away the
@@ -68,6 +68,7 @@ struct rl_engine {
     struct rl_local_queues local_queues;
     struct rl_yield yield[RL_YIELDS]; /* by the hash of a key */
     int64_t yields_until_ns;          /* the last of them */
+    redlock_stats stats;
 
     /* Keeping an eye on the nodes (watch.c). */
     int64_t watch_at_ns; /* when to look again; RL_NEVER_NS: nothing to look at */

@@ -6,6 +6,7 @@
 #include "core/kind.h"
 #include "engine/ask.h"
 #include "engine/engine.h"
+#include "engine/stats.h"
 #include "engine/survey.h"
 #include "engine/vote.h"
 #include "protocol/value.h"
@@ -160,12 +161,14 @@ static void perform(struct rl_engine *engine, struct rl_handle *handle,
 
 void rl_handle_step(struct rl_engine *engine, struct rl_handle *handle, struct rl_event *event)
 {
+    struct rl_past past = rl_past_of(&handle->lock);
     struct rl_actions actions;
 
     /* Randomness only spreads attempts; it is drawn where one can be decided. */
     if (is_waiting(&handle->lock) || rl_kind(handle->lock.terms.kind)->has_slots)
         event->random = engine->random(engine->random_data);
     rl_lock_step(&handle->lock, event, &actions);
+    rl_stats_step(&engine->stats, handle, &past, event, &actions);
     perform(engine, handle, &actions, event->now_ns);
 }
 
@@ -282,12 +285,14 @@ void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64
         .wait_deadline_ns = wait_deadline_ns,
     };
 
+    rl_acquirer_of(handle)->asked_ns = now_ns;
     if (wait_deadline_ns) {
         /* An owner that holds the lock already must not stand behind a waiter for it. */
         if (!rl_local_queue_join(&engine->local_queues, handle, kind->has_owner)) {
             handle->done = true;
             handle->done_error = REDLOCK_NOMEM;
             rl_engine_add_ready(engine, handle);
+            rl_stats_refused(&engine->stats, REDLOCK_NOMEM);
             return;
         }
         acquirer->waiter = acquirer->queue->number;
@@ -313,6 +318,7 @@ int rl_handle_adopt(struct rl_engine *engine, struct rl_handle *handle, const ch
     claim->gone_ns = RL_NEVER_NS;
     rl_lock_adopt(&handle->lock);
     end_acquisition(engine, handle);
+    rl_stats_adopted(&engine->stats);
     return 0;
 }
 
@@ -354,6 +360,7 @@ void rl_handle_drop(struct rl_engine *engine, struct rl_handle *handle, bool giv
         else
             rl_handle_cancel(engine, handle, now_ns);
     }
+    rl_stats_dropped(&engine->stats, handle, now_ns);
     if (rl_local_queue_of(handle))
         rl_local_queue_leave(engine, handle, now_ns);
     if (handle->lock.acquisition)

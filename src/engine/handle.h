@@ -46,6 +46,7 @@ struct rl_acquirer {
     struct rl_acquisition acquisition; /* first: what the lock points to is its acquirer */
     struct rl_handle *handle;
     struct rl_survey *survey; /* a question to the nodes instead of a lock; NULL: a lock */
+    int64_t asked_ns;         /* when it was begun */
 
     /* Waiting. */
     struct rl_local_queue *queue; /* NULL: not waiting */

@@ -24,6 +24,7 @@ for _ in $(seq 500); do
     redlock status --json a | grep -q '"waiters":1' && break
     read -r -t 0.02 -u 9 _
 done
+redlock lock --json -n a
 redlock status --json a nothing
 redlock list --json
 redlock top --json -n 2 -d 100ms

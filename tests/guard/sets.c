@@ -198,6 +198,8 @@ CASE(a_change_is_noticed, "A connected client notices within seconds that the se
     CHECK_OK(client_try(r, "x", TTL_MS));
     CHECK_OK(init_nodes(&c, 0, 5));
     await_outcome(r, REDLOCK_GUARDED);
+    for (int i = 0; i < 5; i++)
+        CHECK_REFUSED(REDLOCK_GUARDED, client_try(r, "x", TTL_MS));
     CHECK_OK(init_nodes(&c, 0, 3));
     await_outcome(r, REDLOCK_OK);
     redlock_close(r);

@@ -166,6 +166,19 @@ CASE(tls_pipelined, "Requests in one TLS record are answered one by one, also la
     close_client(&client);
 }
 
+CASE(tls_records, "Requests in several TLS records that arrive together are all answered.")
+{
+    struct client client;
+
+    open_client(&client);
+    for (int i = 0; i < 5; i++)
+        send_text(&client, rig_get(i < 4 ? "/a" : "/last"));
+    expect_text(&client, "\r\n\r\n/last");
+    CHECK_INT(5, client.rig.begun);
+    close(client.fd);
+    close_client(&client);
+}
+
 CASE(tls_closed, "A TLS client that closes while its request waits is noticed.")
 {
     struct client client;
