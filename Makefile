@@ -169,6 +169,12 @@ capacity: ## what one lock costs, and what that comes to for a million a second
 	@$(call built,release,--target redlock redlock-capacity) >/dev/null
 	@$(RELEASE)/redlock dev -n 5 -- $(RELEASE)/bench/redlock-capacity
 
+.PHONY: bench-service
+bench-service: ## what redlockd costs: its HTTP layer beside a raw echo of the same bytes
+	@scripts/deps.sh build
+	@$(call built,release,--target redlock-bench-service) >/dev/null
+	@$(RELEASE)/bench/redlock-bench-service
+
 .PHONY: bench-peers
 bench-peers: ## other lock clients, ours and the floor on the same servers (about 5 minutes)
 	@scripts/deps.sh run plots

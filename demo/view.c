@@ -73,7 +73,7 @@ static void describe_holder(const struct view *view, const struct board *board, 
         }
     }
     if (inside == 0)
-        snprintf(out, size, "%s", view->locked ? "nobody" : "nobody inside");
+        snprintf(out, size, "%s", view->locked ? "no worker" : "no worker inside");
     else if (view->locked && inside == 1)
         snprintf(out, size, "worker %u", number);
     else if (inside == 1)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The world of the target `session`: one engine, its users, and servers that are not to be trusted. */
+/*
+ * The world of the target `session`: one engine, its users, and servers that are not to be
+ * trusted.
+ */
 #ifndef REDLOCK_FUZZ_SESSION_H
 #define REDLOCK_FUZZ_SESSION_H
 

@@ -157,16 +157,21 @@ typedef struct redlock_holder {
     char value[REDLOCK_VALUE_MAX + 1]; /* empty: there is none, or it is unknown */
     char label[REDLOCK_LABEL_MAX + 1]; /* empty: none */
     char mark[REDLOCK_MARK_SIZE + 1];  /* for redlock_break(); told by redlock_query() only */
-    int64_t held_ms; /* how long it has held the lock, from the clock of its machine when the
-                              attempt that won began to the clock of this machine now: as right as
-                              these two agree. -1: unknown, as always of a value without label. */
-    int32_t
-        held_at_least; /* 1: held_ms is a lower bound: REENTRANT (an earlier hold of the owner
-                              may have been given back), a clock that is ahead of ours, or a value
-                              without label that refused us for so long */
-    int32_t votes;     /* on how many nodes it was found */
-    int64_t ttl_ms;    /* how long it stays on a majority (or on any node, if it never was on
-                              one); -1: without expiry, or unknown */
+    /*
+     * How long it has held the lock: from the wall clock of its machine when the attempt that won
+     * began, to the wall clock of this machine now; as right as these two agree. -1: unknown, as
+     * always of a value without label.
+     */
+    int64_t held_ms;
+    /*
+     * 1: held_ms is a lower bound. In a query of REENTRANT an earlier hold of the owner may have been
+     * given back; a clock may be ahead of ours; and of a value without label a waiter knows how long
+     * it has been refused for it.
+     */
+    int32_t held_at_least;
+    int32_t votes;  /* on how many nodes it was found */
+    int64_t ttl_ms; /* how long it stays on a majority (or on any node, if it never was on one);
+                       -1: without expiry, or unknown */
 } redlock_holder;
 
 typedef struct redlock_waiter {
@@ -323,6 +328,8 @@ REDLOCK_API int redlock_open(const redlock_options *options, redlock **out);
  * held locks are given up (released, best effort, for at most node_timeout_ms), connections
  * are closed, the I/O thread is joined. Handles still have to be freed, before or after.
  * NULL is fine. Not from a callback, and not while another thread is inside a call.
+ * An event loop that must not stand still for so long releases its locks first, by
+ * redlock_start_release(): when nothing is held and no answer is due, there is nothing to wait for.
  */
 REDLOCK_API void redlock_close(redlock *client);
 
@@ -350,8 +357,11 @@ REDLOCK_API const char *redlock_kind_text(int kind);
 
 /* redlock_request.flags */
 #define REDLOCK_RENEW                                                                          \
-    0x1u                    /* renew at a third of the TTL while held (needs the I/O thread or
-                               a caller of redlock_process()) */
+    0x1u                    /* renew at a third of the TTL while held. Needs a driver: the I/O
+                               thread, or a loop that calls redlock_process(). redlock_acquire()
+                               answers INVAL on a client without REDLOCK_THREAD as long as neither
+                               redlock_fd() nor redlock_process() has been called: nothing would
+                               renew. */
 #define REDLOCK_FENCED 0x2u /* with a fencing token, redlock_fence() */
 #define REDLOCK_BOUND                                                                          \
     0x4u /* bound to the calling thread: when that ends without releasing,
@@ -698,9 +708,15 @@ REDLOCK_API int redlock_ping(redlock *client, redlock_report *report);
 /*
  * States that nothing is held on these nodes: each reachable one gets the marker that lets it
  * vote at once (`redlock init`). Only an operator can know that. Brand-new nodes look exactly
- * like nodes that have just lost everything. Each also learns which quorum of which set it belongs
- * to, so that clients with another set can be warned. OK when every node took it, else NOQUORUM (AUTH,
- * PROTO) and the report says which did not.
+ * like nodes that have just lost everything.
+ *
+ * It also makes them a set: each learns an id and how many they are, and of several quorums which
+ * one it is in. From then on a client counts no node of another set, nor of a set that has another
+ * number of nodes than the client (GUARDED), unless REDLOCK_NO_GUARD. Done again for the same nodes,
+ * it keeps their set. OK when every node took it, else NOQUORUM (AUTH, PROTO) and the report says
+ * which did not. A new set needs all its nodes (NOQUORUM), and takes none from another set most of
+ * whose nodes stay behind (GUARDED): then nothing is changed. docs/operations.md says how to change
+ * the nodes.
  */
 REDLOCK_API int redlock_admit(redlock *client, redlock_report *report);
 
@@ -714,7 +730,8 @@ REDLOCK_API int redlock_quorum_of(redlock *client, const char *name);
 
 /*
  * One quorum by itself, as a client for redlock_ping(), redlock_admit(), redlock_audit(),
- * redlock_list(), redlock_query() and redlock_node(); NULL past the last one. It is `client`
+ * redlock_list(), redlock_query(), their redlock_start twins, redlock_node() and
+ * redlock_stats_get(); NULL past the last one. It is `client`
  * itself when that has one quorum only. It takes no locks (INVAL): `client` knows where they
  * live. It belongs to `client` and ends with it.
  */
@@ -735,7 +752,7 @@ typedef struct redlock_check {
     const char *address; /* the node; empty: all of them together */
     const char *name;    /* reachable, role, identity, eviction, persistence, clock, latency,
                             rights, fencing, waiting, kinds, guard, number,
-                            versions, membership, placement */
+                            versions, membership, placement, max_ttl */
     int32_t verdict;     /* enum redlock_verdict */
     const char *text;    /* what was found */
     const char *remedy;  /* what to do; empty when nothing has to be done */
@@ -752,6 +769,121 @@ typedef void redlock_check_fn(const redlock_check *check, void *data);
  */
 REDLOCK_API int redlock_audit(redlock *client, int64_t ttl_ms, redlock_check_fn *each,
                               void *data);
+
+/* ---- asking without waiting --------------------------------------------------------- */
+
+/*
+ * The twins of redlock_query(), redlock_list(), redlock_break(), redlock_ping(), redlock_admit() and
+ * redlock_audit() that do not wait. With redlock_start() and the other redlock_start calls above, every call that
+ * waits for the nodes has one.
+ *
+ *  - OK: `done` runs exactly once, later, with the outcome that the blocking call would have
+ *    returned; where and how callbacks run is told at redlock_done_fn. Any other result: nothing
+ *    was started, and `done` does not run. May be called from callbacks.
+ *  - There is no handle: `data` is the name of what was started. redlock_forget() ends it.
+ *  - redlock_close() ends what is not answered yet with CANCELED, before it returns.
+ *  - Any number may be started at once, up to REDLOCK_QUESTIONS_MAX of each quorum (NOMEM past that).
+ *    They are answered in no particular order. REDLOCK_QUESTIONS_SENT of them are asked at a time,
+ *    so that nodes are not late because of their number; the others wait for their turn, and the
+ *    per-node deadline of each counts from there. Of lists and audits, REDLOCK_SEARCHES_SENT are
+ *    under way at a time.
+ */
+#define REDLOCK_QUESTIONS_MAX 10000
+#define REDLOCK_QUESTIONS_SENT 64
+#define REDLOCK_SEARCHES_SENT 4
+
+/*
+ * What was found. The library fills in `size` and what belongs to the question; the rest is NULL
+ * or 0. It belongs to the library and is valid during the call only.
+ */
+typedef struct redlock_answer {
+    size_t size;
+    const char *name;             /* query, break: the one that was asked for */
+    const redlock_info *info;     /* query, with OK */
+    const redlock_report *report; /* not of list and audit; NULL: no node was asked */
+    const char *const *names;     /* list, with OK: in the order of the bytes, each once */
+    size_t name_count;
+} redlock_answer;
+
+typedef void redlock_answer_fn(int error, const redlock_answer *answer, void *data);
+
+REDLOCK_API int redlock_start_query(redlock *client, const char *name, redlock_answer_fn *done,
+                                    void *data);
+REDLOCK_API int redlock_start_break(redlock *client, const char *name, const char *mark,
+                                    redlock_answer_fn *done, void *data);
+REDLOCK_API int redlock_start_list(redlock *client, redlock_answer_fn *done, void *data);
+REDLOCK_API int redlock_start_ping(redlock *client, redlock_answer_fn *done, void *data);
+REDLOCK_API int redlock_start_admit(redlock *client, redlock_answer_fn *done, void *data);
+
+/* `each` gets every check, right before `done` and with the same `data`; with an error, none. */
+REDLOCK_API int redlock_start_audit(redlock *client, int64_t ttl_ms, redlock_check_fn *each,
+                                    redlock_answer_fn *done, void *data);
+
+/*
+ * Forgets what was started with this `data` by the calls of this section and is not answered yet:
+ * once this returns, no `done` runs with it. If one is running on another thread, this waits for its
+ * end, unless it is called from a callback itself. Returns the number of those that were forgotten, or
+ * INVAL, FORKED. What nodes have been asked to do they may still do; the lock that an audit took
+ * expires.
+ */
+REDLOCK_API int redlock_forget(redlock *client, const void *data);
+
+/* ---- counters ----------------------------------------------------------------------- */
+
+/*
+ * Upper bounds, inclusive, of the buckets of a histogram, in microseconds; the last bucket has none.
+ * As seconds they are what Prometheus calls `le`; its buckets are the sums of these up to there.
+ */
+#define REDLOCK_BUCKET_BOUNDS_US                                                               \
+    {                                                                                          \
+        100, 250, 500, 1000, 2500, 5000, 10000, 25000, 50000, 100000, 250000, 500000, 1000000, \
+            2500000, 5000000, 10000000, 30000000, 60000000, 300000000, 3600000000              \
+    }
+#define REDLOCK_BUCKETS 21
+
+/* An element of redlock_stats, it has no `size` and will not grow. */
+typedef struct redlock_histogram {
+    uint64_t count;  /* how many were measured */
+    uint64_t sum_us; /* all of them together */
+    uint64_t bucket[REDLOCK_BUCKETS];
+} redlock_histogram;
+
+/*
+ * What a client has done since it was opened. Counters only grow; `waiting` and `held` tell of this
+ * moment. Every acquisition that was begun is waiting, acquired or refused. Every lock that was
+ * acquired or adopted is held, late, released, lost or left.
+ */
+typedef struct redlock_stats {
+    size_t size;
+    uint64_t acquired;     /* granted by a majority; `late` of them after the end of the wait */
+    uint64_t refused_busy; /* acquisitions that ended with BUSY ... */
+    uint64_t refused_timeout;  /* ... TIMEOUT, but for those that are counted as late ... */
+    uint64_t refused_noquorum; /* ... NOQUORUM ... */
+    uint64_t refused_guarded;  /* ... GUARDED ... */
+    uint64_t refused_canceled; /* ... CANCELED, or whose handle was freed meanwhile ... */
+    uint64_t refused_other;    /* ... AUTH, PROTO, INVAL of the nodes, NOMEM, SYSTEM */
+    uint64_t late;            /* granted, but the wait had ended: given back, told as TIMEOUT */
+    uint64_t adopted;         /* taken over by redlock_adopt() */
+    uint64_t renewed;         /* renewals and extensions that succeeded */
+    uint64_t renewals_failed; /* those that a majority did not confirm, or not in time */
+    uint64_t released;        /* given back: by a release, by freeing, by the end of a thread */
+    uint64_t
+        releases_failed;   /* releases that ended otherwise than OK: EXPIRED, LOST, NOQUORUM */
+    uint64_t left;         /* redlock_lock_leave(), and adopted ones that were freed */
+    uint64_t lost_expired; /* the validity ended */
+    uint64_t lost_missing; /* found gone from so many nodes that no majority can have it */
+    uint64_t lost_doubt;   /* nodes or clocks that it rested on could not be trusted any more */
+    uint64_t waiting;      /* acquisitions under way */
+    uint64_t held;         /* locks held by handles of this client, adopted ones too */
+    redlock_histogram wait; /* of what was acquired: from the request to the grant */
+    redlock_histogram hold; /* from the request that was granted to the end of the hold */
+} redlock_stats;
+
+/*
+ * The counters, of all quorums together; redlock_member() gives those of one. Asks no node. From any
+ * thread, also from callbacks. The caller sets out->size.
+ */
+REDLOCK_API int redlock_stats_get(redlock *client, redlock_stats *out);
 
 /* "0.1.0": the library in use, which may differ from the header's numbers. */
 REDLOCK_API const char *redlock_version(void);

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # deps.sh [build|sim|run|bench|test|fuzz|proof|plots|peers]...
 #
-# Makes sure that what a purpose needs is installed: `build` the library and the command, `sim` the
-# simulator, `run` a local quorum, `bench` what it is measured against, `test` everything but clang
+# Makes sure that what a purpose needs is installed: `build` the library, the command and the service,
+# `sim` the simulator, `run` a local quorum, `bench` what it is measured against, `test` everything but clang
 # with its fuzzer, which is for `fuzz`, and the model checker, which is for `proof`; `plots` is what
 # draws the results of benchmarks, `peers` what other lock clients run with and are watched by. Does
 # nothing, quickly and without the network, when all is there. What is missing is installed with
@@ -34,9 +34,11 @@ check_build() {
     if have cc; then
         have_header stdio.h || miss libc
         have_header openssl/ssl.h || miss openssl-dev
+        have_header jansson.h || miss jansson-dev
     else
         miss libc
         miss openssl-dev
+        miss jansson-dev
     fi
     have make || miss make
     if have cmake; then
@@ -137,6 +139,7 @@ package() {
     apt:c++) echo g++ ;;
     apt:libc) echo libc6-dev ;;
     apt:openssl-dev) echo libssl-dev ;;
+    apt:jansson-dev) echo libjansson-dev ;;
     apt:hiredis-dev) echo libhiredis-dev ;;
     apt:http-parser-dev) echo libhttp-parser-dev ;;
     apt:lua-dev) echo liblua5.1-0-dev ;;
@@ -149,6 +152,7 @@ package() {
     dnf:libc) echo glibc-devel ;;
     dnf:pkg-config) echo pkgconf-pkg-config ;;
     dnf:openssl-dev) echo openssl-devel ;;
+    dnf:jansson-dev) echo jansson-devel ;;
     dnf:hiredis-dev) echo hiredis-devel ;;
     dnf:http-parser-dev) echo http-parser-devel ;;
     dnf:lua-dev) echo compat-lua-devel ;;
@@ -173,6 +177,7 @@ package() {
     pacman:libc) echo glibc ;;
     pacman:pkg-config) echo pkgconf ;;
     pacman:openssl-dev) echo openssl ;;
+    pacman:jansson-dev) echo jansson ;;
     pacman:hiredis-dev) echo hiredis ;;
     pacman:http-parser-dev) echo http-parser ;;
     pacman:lua-dev) echo lua51 ;;

@@ -8,8 +8,6 @@
 #include <redlock.h>
 #include <stdio.h>
 
-#include "../examples/nodes.h"
-
 #define FUNCTIONS_MAX 4096
 #define WARM_UP_CYCLES 100
 #define CYCLES 100
@@ -53,17 +51,11 @@ static int cycle(redlock *client)
     return error;
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
-    struct nodes nodes;
-    redlock_options options = {.size = sizeof options};
     redlock *client = NULL;
-    int error;
+    int error = redlock_open(NULL, &client);
 
-    nodes_find(&nodes, argc, argv);
-    options.nodes = nodes.url;
-    options.node_count = nodes.count;
-    error = redlock_open(&options, &client);
     for (int i = 0; !error && i < WARM_UP_CYCLES; i++)
         error = cycle(client);
     is_recording = 1;
@@ -71,7 +63,7 @@ int main(int argc, char **argv)
         error = cycle(client);
     is_recording = 0;
     if (error) {
-        complain("walk", error);
+        fprintf(stderr, "walk: %s\n", redlock_detail());
         return 1;
     }
     for (int i = 0; i < entered_count; i++)

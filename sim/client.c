@@ -8,6 +8,7 @@
 #include "engine/ask.h"
 #include "engine/hear.h"
 #include "protocol/value.h"
+#include "sim/sets.h"
 #include "sim/world.h"
 
 #define MS_NS ((int64_t)1000000)
@@ -126,7 +127,7 @@ typedef void peer_fn(struct sim_world *world, struct sim_client *client, struct 
 /* In the order of src/drive/turn.c: a node's two connections one after the other. */
 static void for_each_peer(struct sim_world *world, struct sim_client *client, peer_fn *run)
 {
-    for (uint8_t i = 0; i < world->options.node_count; i++) {
+    for (uint8_t i = 0; i < client->node_count; i++) {
         run(world, client, &client->peer[i]);
         run(world, client, &client->subscriber[i]);
     }
@@ -171,7 +172,7 @@ static void arm(struct sim_world *world, struct sim_client *client)
     int64_t next_ns = rl_engine_next_ns(client->engine);
     int64_t at_ns;
 
-    for (uint8_t i = 0; i < world->options.node_count; i++) {
+    for (uint8_t i = 0; i < client->node_count; i++) {
         int64_t peer_ns = rl_link_due_ns(&client->peer[i].link);
         int64_t subscriber_ns = rl_link_due_ns(&client->subscriber[i].link);
 
@@ -244,14 +245,15 @@ static int64_t tell_wall_ms(void *data)
     return ((struct sim_client *)data)->wall_step_ns / MS_NS + 1;
 }
 
-static void set_policy(struct rl_engine *engine, const struct sim_options *o)
+static void set_policy(struct rl_engine *engine, const struct sim_options *o,
+                       uint8_t node_count)
 {
     engine->max_ttl_ns = o->max_ttl_ms * MS_NS;
     engine->guard_mode = o->guard;
     engine->stall_ns = rl_link_stall_ns(o->node_timeout_ns);
     engine->policy = (struct rl_policy){
-        .node_count = o->node_count,
-        .quorum = rl_quorum(o->node_count),
+        .node_count = node_count,
+        .quorum = rl_quorum(node_count),
         .drift_ppm = o->drift_ppm,
         .node_timeout_ns = o->node_timeout_ns,
         .retry_min_ns = o->retry_min_ns,
@@ -266,6 +268,7 @@ void sim_client_start(struct sim_world *world, struct sim_client *client)
 
     client->life++;
     client->alive = true;
+    client->node_count = sim_client_node_count(world, client);
     client->paused = client->poked = client->stops_next = false;
     client->paused_ns = client->resumed_ns = client->wall_step_ns = 0;
     sim_rng_seed(&client->rng, sim_rng_next(&world->rng));
@@ -273,12 +276,12 @@ void sim_client_start(struct sim_world *world, struct sim_client *client)
     client->clock.rate_ppb = sim_between(&world->rng, -rate_max, rate_max);
     client->clock.step_ns = 0;
     client->engine = sim_alloc(sizeof *client->engine);
-    set_policy(client->engine, o);
+    set_policy(client->engine, o, client->node_count);
     client->engine->random = draw_number;
     client->engine->secret = draw_secret;
     client->engine->wall_ms = tell_wall_ms;
     client->engine->random_data = client;
-    for (uint8_t i = 0; i < o->node_count; i++) {
+    for (uint8_t i = 0; i < client->node_count; i++) {
         client->engine->node[i].login = (struct rl_login){
             .client_name = "redlock",
             .database = sim_chance(&world->rng, 100) ? 1 : 0,
@@ -352,9 +355,9 @@ void sim_client_resume(struct sim_world *world, struct sim_client *client)
         sim_app_resume(world, &client->worker[i]);
 }
 
-bool sim_client_is_quiet(const struct sim_world *world, const struct sim_client *client)
+bool sim_client_is_quiet(const struct sim_client *client)
 {
-    for (uint8_t i = 0; i < world->options.node_count; i++) {
+    for (uint8_t i = 0; i < client->node_count; i++) {
         const struct rl_session *session = &client->engine->node[i].session;
 
         if (session->state != RL_SESSION_UP || rl_pending_count(&session->pending) > 0)

@@ -23,6 +23,7 @@ struct sim_client {
     uint8_t index;
     uint16_t life; /* number of the process: each crash is followed by a new one */
     bool alive;
+    uint8_t node_count; /* of its process: a stranger has only the first ones */
     bool paused;
     struct sim_rng rng; /* of the engine: values, delays */
     struct sim_clock clock;
@@ -58,6 +59,6 @@ void sim_client_poke(struct sim_world *world, struct sim_client *client);
 /* What rl_turn() does. */
 void sim_client_turn(struct sim_world *world, struct sim_client *client);
 /* Connected everywhere, with nothing asked that is not answered. */
-bool sim_client_is_quiet(const struct sim_world *world, const struct sim_client *client);
+bool sim_client_is_quiet(const struct sim_client *client);
 
 #endif

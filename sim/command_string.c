@@ -186,27 +186,3 @@ void sim_command_pexpireat(struct sim_server *server, const struct sim_words *wo
 {
     expire(server, words, 0, out);
 }
-
-void sim_command_incr(struct sim_server *server, const struct sim_words *words,
-                      struct sim_bytes *out)
-{
-    bool wrong;
-    const char *old = sim_server_get(server, words->word[1], &wrong);
-    int64_t number = 0;
-    char text[24];
-
-    if (wrong) {
-        sim_reply_error(out, SIM_WRONGTYPE);
-        return;
-    }
-    if (old && !sim_read_number(sim_slice(old), &number)) {
-        sim_reply_error(out, "ERR value is not an integer or out of range");
-        return;
-    }
-    snprintf(text, sizeof text, "%" PRId64, number + 1);
-    if (old)
-        sim_item_set(sim_server_find(server, words->word[1])->item, sim_slice(text));
-    else
-        sim_server_set(server, words->word[1], sim_slice(text), 0);
-    sim_reply_integer(out, number + 1);
-}

@@ -107,36 +107,13 @@ void sim_command_zrank(struct sim_server *server, const struct sim_words *words,
 void sim_command_zcard(struct sim_server *server, const struct sim_words *words,
                        struct sim_bytes *out)
 {
-    struct sim_key *key;
-
-    if (sim_find_typed(server, words->word[1], SIM_ZSET, &key, out))
-        sim_reply_integer(out, key ? key->item_count : 0);
-}
-
-static void remove_if_empty(struct sim_server *server, struct sim_key *key)
-{
-    if (key && key->item_count == 0)
-        sim_store_remove(&server->store, key);
+    sim_count_items(server, words, SIM_ZSET, out);
 }
 
 void sim_command_zrem(struct sim_server *server, const struct sim_words *words,
                       struct sim_bytes *out)
 {
-    struct sim_key *key;
-    int64_t count = 0;
-
-    if (!sim_find_typed(server, words->word[1], SIM_ZSET, &key, out))
-        return;
-    for (uint32_t i = 2; key && i < words->count; i++) {
-        struct sim_item *item = sim_key_find(key, words->word[i]);
-
-        if (!item)
-            continue;
-        sim_key_remove(key, item);
-        count++;
-    }
-    remove_if_empty(server, key);
-    sim_reply_integer(out, count);
+    sim_remove_items(server, words, SIM_ZSET, out);
 }
 
 /* ---- ranges ---- */
@@ -253,7 +230,7 @@ void sim_command_zremrangebyscore(struct sim_server *server, const struct sim_wo
         return;
     for (uint32_t i = 0; i < count; i++)
         sim_key_remove(key, &key->item[first]);
-    if (count)
-        remove_if_empty(server, key);
+    if (count && key->item_count == 0)
+        sim_store_remove(&server->store, key);
     sim_reply_integer(out, count);
 }

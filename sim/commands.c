@@ -102,6 +102,36 @@ bool sim_find_typed(struct sim_server *server, struct rl_slice name, enum sim_ty
     return false;
 }
 
+void sim_count_items(struct sim_server *server, const struct sim_words *words,
+                     enum sim_type type, struct sim_bytes *out)
+{
+    struct sim_key *key;
+
+    if (sim_find_typed(server, words->word[1], type, &key, out))
+        sim_reply_integer(out, key ? key->item_count : 0);
+}
+
+void sim_remove_items(struct sim_server *server, const struct sim_words *words,
+                      enum sim_type type, struct sim_bytes *out)
+{
+    struct sim_key *key;
+    int64_t count = 0;
+
+    if (!sim_find_typed(server, words->word[1], type, &key, out))
+        return;
+    for (uint32_t i = 2; key && i < words->count; i++) {
+        struct sim_item *item = sim_key_find(key, words->word[i]);
+
+        if (!item)
+            continue;
+        sim_key_remove(key, item);
+        count++;
+    }
+    if (key && key->item_count == 0)
+        sim_store_remove(&server->store, key);
+    sim_reply_integer(out, count);
+}
+
 enum { WRITES = 1, WHILE_LOADING = 2 };
 
 static const struct command {
@@ -129,8 +159,8 @@ static const struct command {
     {"EXISTS", 2, SIM_WORDS_MAX, 0, sim_command_exists},
     {"PEXPIRE", 3, 3, WRITES, sim_command_pexpire},
     {"PEXPIREAT", 3, 3, WRITES, sim_command_pexpireat},
-    {"INCR", 2, 2, WRITES, sim_command_incr},
     {"HSET", 4, SIM_WORDS_MAX, WRITES, sim_command_hset},
+    {"HSETNX", 4, 4, WRITES, sim_command_hsetnx},
     {"HGET", 3, 3, 0, sim_command_hget},
     {"HGETALL", 2, 2, 0, sim_command_hgetall},
     {"HLEN", 2, 2, 0, sim_command_hlen},

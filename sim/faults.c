@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "protocol/command.h"
+#include "sim/sets.h"
 #include "sim/world.h"
 
 #define MS_NS ((int64_t)1000000)
@@ -352,6 +353,7 @@ static void (*const apply[SIM_FAULT_COUNT])(struct sim_world *) = {
     [SIM_FAULT_EVICTION] = evict,
     [SIM_FAULT_NODE_STEP] = step_node,
     [SIM_FAULT_COUNTER] = overwrite_counter,
+    [SIM_FAULT_INIT] = sim_sets_init,
 };
 
 static void next(struct sim_world *world, enum sim_fault fault);

@@ -142,25 +142,17 @@ void sim_net_send(struct sim_world *world, struct sim_conn *conn, enum sim_direc
 
 /* ---- connections ---- */
 
-static void told_accepted(struct sim_world *world, void *subject, uint64_t stamp)
+/* What a server answers to a knock. */
+enum { REFUSED, ACCEPTED };
+
+static void answered(struct sim_world *world, void *subject, uint64_t answer)
 {
     struct sim_conn *conn = subject;
 
-    (void)stamp;
     if (!conn->client_open || sim_net_link(world, conn->client, conn->node)->blocked[SIM_DOWN])
         return;
-    conn->connected = true;
-    sim_client_poke(world, conn->client);
-}
-
-static void told_refused(struct sim_world *world, void *subject, uint64_t stamp)
-{
-    struct sim_conn *conn = subject;
-
-    (void)stamp;
-    if (!conn->client_open || sim_net_link(world, conn->client, conn->node)->blocked[SIM_DOWN])
-        return;
-    conn->refused = true;
+    conn->connected = answer == ACCEPTED;
+    conn->refused = answer == REFUSED;
     sim_client_poke(world, conn->client);
 }
 
@@ -175,8 +167,8 @@ static void knock(struct sim_world *world, void *subject, uint64_t stamp)
         return;
     /* A hung process has a kernel that accepts for it. */
     conn->node_open = conn->node->up;
-    sim_events_add(&world->events, back_ns, conn->node->up ? told_accepted : told_refused, conn,
-                   0);
+    sim_events_add(&world->events, back_ns, answered, conn,
+                   conn->node->up ? ACCEPTED : REFUSED);
     conn->pipe[SIM_DOWN].last_ns = back_ns;
 }
 

@@ -49,7 +49,8 @@ bool sim_promises_memory(const struct sim_options *options)
 {
     static const enum sim_fault losses[] = {SIM_FAULT_NODE_RESTART, SIM_FAULT_HIDDEN_RESTART,
                                             SIM_FAULT_FLUSHALL,     SIM_FAULT_PROMOTION,
-                                            SIM_FAULT_EVICTION,     SIM_FAULT_NODE_STEP};
+                                            SIM_FAULT_EVICTION,     SIM_FAULT_NODE_STEP,
+                                            SIM_FAULT_INIT};
 
     if (options->regime == SIM_REGIME_PLAIN)
         return true;
@@ -195,9 +196,9 @@ static void draw_relapse(struct sim_options *o, const struct sim_rng *rng)
 }
 
 /*
- * Fence counters are overwritten with what no clock has reached: they start again at the clock. So
- * the clocks agree here; where they do not, a lost counter may bring smaller tokens (guarantees.md).
- * Drawn aside as well.
+ * Fence counters are overwritten with what no clock has reached: they start again at the clock.
+ * So the clocks agree here; where they do not, a lost counter may bring smaller tokens
+ * (guarantees.md). Drawn aside as well.
  */
 static void draw_bad_counters(struct sim_options *o, const struct sim_rng *rng)
 {
@@ -209,6 +210,32 @@ static void draw_bad_counters(struct sim_options *o, const struct sim_rng *rng)
     o->drift_ppm = 0;
     o->fenced_permille = 1000;
     o->every_ns[SIM_FAULT_COUNTER] = sim_spread(&aside, 50, 2000) * MS_NS;
+}
+
+static bool loses_memory(const struct sim_options *o)
+{
+    return o->every_ns[SIM_FAULT_NODE_RESTART] || o->every_ns[SIM_FAULT_HIDDEN_RESTART] ||
+           o->every_ns[SIM_FAULT_FLUSHALL] || o->every_ns[SIM_FAULT_PROMOTION];
+}
+
+/*
+ * Nodes that know which set they are, and are told another now and then. Where they keep their
+ * memory there are also clients with so few of them that a majority of all nodes, and a majority of
+ * theirs, need not have one in common. Drawn aside as well.
+ */
+static void draw_sets(struct sim_options *o, const struct sim_rng *rng)
+{
+    struct sim_rng aside = *rng;
+
+    if (o->guard == RL_GUARD_OFF || o->node_count == 1 || sim_below(&aside, 4) != 1)
+        return;
+    o->has_sets = true;
+    if (sim_chance(&aside, 500))
+        o->every_ns[SIM_FAULT_INIT] = sim_spread(&aside, 500, 5000) * MS_NS;
+    if (o->regime == SIM_REGIME_ANYTHING || loses_memory(o))
+        return;
+    o->stranger_count = (uint8_t)sim_between(&aside, 1, o->client_count - 1);
+    o->strangers_nodes = (uint8_t)sim_between(&aside, 1, o->node_count / 2);
 }
 
 /* Half of the worlds have plain mutexes only, so that the others do not dilute what they find. */
@@ -245,6 +272,7 @@ void sim_options_draw(struct sim_options *options, struct sim_rng *rng)
     draw_uses(options, rng);
     draw_relapse(options, rng);
     draw_bad_counters(options, rng);
+    draw_sets(options, rng);
     options->calm_delay_ns = options->node_timeout_ns / 6;
     if (options->calm_delay_ns > options->ttl_min_ms * MS_NS / 24)
         options->calm_delay_ns = options->ttl_min_ms * MS_NS / 24;

@@ -62,7 +62,8 @@ enum sim_regime {
     X(PROMOTION, "SA")       /* a node is a replica for a while, then a master again */        \
     X(EVICTION, "A")         /* a node loses one key */                                        \
     X(NODE_STEP, "TA")       /* a node's clock is set */                                       \
-    X(COUNTER, "")           /* a fence counter is overwritten: drawn aside, options.c */
+    X(COUNTER, "")           /* a fence counter is overwritten: drawn aside, options.c */      \
+    X(INIT, "")              /* `redlock init` draws a new set: drawn aside as well */
 
 enum sim_fault {
 #define SIM_FAULT_ENUM(name, regimes) SIM_FAULT_##name,
@@ -98,6 +99,9 @@ struct sim_options {
     uint32_t fenced_permille;
     uint32_t renew_permille;
     uint32_t young_permille; /* nodes that start without a past */
+    bool has_sets;           /* the nodes know which set they are (G8) */
+    uint8_t stranger_count;  /* clients that have only some of the nodes, until the calm */
+    uint8_t strangers_nodes; /* how many */
 
     int64_t delay_min_ns; /* one way */
     int64_t delay_max_ns;

@@ -163,7 +163,7 @@ void sim_proof_executed(struct sim_world *world, const struct sim_conn *conn,
     if (!script)
         return;
     if (strncmp(script, "TAKE_", 5) == 0)
-        note_take(world, conn, words, word + 3 + keys, rl_slice_starts(reply, "*6\r\n:1\r\n"));
+        note_take(world, conn, words, word + 3 + keys, rl_slice_starts(reply, "*7\r\n:1\r\n"));
     else if (strcmp(script, "WAIT") == 0)
         note_take(world, conn, words, word + 3 + keys, rl_slice_starts(reply, ":"));
     else if (strcmp(script, "ACQUIRE") == 0 && rl_slice_starts(reply, ":"))

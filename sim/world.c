@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/sets.h"
+
 #define MS_NS ((int64_t)1000000)
 #define SECOND_NS (1000 * MS_NS)
 #define LOOK_EVERY_NS (20 * MS_NS)
@@ -63,7 +65,7 @@ static bool all_idle(const struct sim_world *world)
 static bool all_quiet(const struct sim_world *world)
 {
     for (uint8_t i = 0; i < world->options.client_count; i++)
-        if (!sim_client_is_quiet(world, &world->client[i]))
+        if (!sim_client_is_quiet(&world->client[i]))
             return false;
     return true;
 }
@@ -116,6 +118,7 @@ static void calm_down(struct sim_world *world, void *subject, uint64_t stamp)
     world->calm = true;
     world->calm_at_ns = world->now_ns;
     sim_faults_end(world);
+    sim_sets_end(world);
     for (uint8_t i = 0; i < world->options.client_count; i++)
         for (uint8_t j = 0; j < world->options.worker_count; j++)
             sim_app_calm(world, &world->client[i].worker[j]);
@@ -131,6 +134,7 @@ static void begin(struct sim_world *world)
     describe(world);
     for (uint8_t i = 0; i < o->node_count; i++)
         sim_node_init(world, i);
+    sim_sets_begin(world);
     for (uint8_t i = 0; i < o->client_count; i++)
         for (uint8_t j = 0; j < o->node_count; j++)
             world->link[i][j].delay_ns =

@@ -40,6 +40,7 @@ struct sim_world {
     FILE *trace; /* NULL: none is written */
     uint64_t grants;
     uint64_t event_count;
+    uint32_t set_count; /* that `redlock init` has drawn */
 
     bool failed;
     const char *failed_oracle;

@@ -146,42 +146,44 @@ static void report_success(const struct adopted_locks *h, size_t index, bool ren
 
 /*
  * A lock that is not ours: who holds it now? Nodes that compared our value with theirs only said that
- * ours is not there. Returns the sentence, in `out` if it is a new one.
+ * ours is not there. False: it is free, or cannot be asked for.
  */
-static const char *find_holder(const struct adopted_locks *h, size_t index,
-                               const struct adopt_words *words, redlock_report *report,
-                               char out[REPORT_TEXT_MAX])
+static bool find_holder(const struct adopted_locks *h, size_t index, redlock_report *report,
+                        redlock_info *info, struct lock_brief *lock)
 {
-    char holders[HOLDERS_TEXT_MAX];
-    redlock_info info = {.size = sizeof info};
-    if (!words->held || report_complete(h->client, h->name[index], report, &info) != REDLOCK_OK)
-        return words->text;
-    struct lock_brief brief = lock_brief_of(&info, report_longest_ms(&info, report));
-    holders_text(holders, &brief, (struct holders_style){0});
-    snprintf(out, REPORT_TEXT_MAX, "%s: %s", words->held, holders);
-    return info.held ? out : words->text;
+    if (report_complete(h->client, h->name[index], report, info) != REDLOCK_OK || !info->held)
+        return false;
+    *lock = lock_brief_of(info, report_longest_ms(info, report));
+    return true;
 }
 
 static int report_error(const struct adopted_locks *h, size_t index, int error,
                         const struct adopt_words *words)
 {
     redlock_report report = {.size = sizeof report};
-    char detail[REDLOCK_TEXT_MAX * 2], text[REPORT_TEXT_MAX];
+    redlock_info info = {.size = sizeof info};
+    struct lock_brief lock;
+    char detail[REDLOCK_TEXT_MAX * 2], holders[HOLDERS_TEXT_MAX], text[REPORT_TEXT_MAX];
     snprintf(detail, sizeof detail, "%s", redlock_detail());
     while (words->error && words->error != error)
         words++;
     if (redlock_lock_report(h->lock[index], &report) != REDLOCK_OK)
         report.node_count = 0;
-    const char *said = find_holder(h, index, words, &report, text);
     struct failure f = {
         .name = h->name[index],
         .error = error,
         .status = exit_status_of(error),
-        .text = said ? said : detail,
+        .text = words->text ? words->text : detail,
         .advice = words->advice,
         .report = &report,
-        .brief = words->held && report_agrees(&report),
     };
+    if (words->held && find_holder(h, index, &report, &info, &lock)) {
+        holders_text(holders, &lock, (struct holders_style){0});
+        snprintf(text, sizeof text, "%s: %s", words->held, holders);
+        f.text = text;
+        f.lock = &lock;
+    }
+    f.brief = words->held && report_agrees(&report);
     return report_failure(&h->settings, &f);
 }
 

@@ -74,11 +74,6 @@ static bool is_shown(const struct doctor *d, const struct finding *f)
     return d->settings.verbose || f->verdict != REDLOCK_CHECK_OK;
 }
 
-static size_t output_columns(void)
-{
-    return isatty(STDOUT_FILENO) ? text_columns(STDOUT_FILENO) : SIZE_MAX;
-}
-
 static void print_finding(const struct finding *f)
 {
     static const enum text_colour colours[] = {
@@ -88,7 +83,7 @@ static void print_finding(const struct finding *f)
         [REDLOCK_CHECK_UNKNOWN] = TEXT_UNKNOWN,
     };
     bool coloured = text_colours(isatty(STDOUT_FILENO));
-    size_t columns = output_columns();
+    size_t columns = text_line_columns(STDOUT_FILENO);
     printf("  %s%-7s%s  %-11s  ", coloured ? text_colour_code(colours[f->verdict]) : "",
            verdict_words[f->verdict], coloured ? text_colour_code(TEXT_PLAIN) : "", f->name);
     text_wrap(stdout, f->text, WORDS_COLUMN, WORDS_COLUMN, columns);
@@ -126,7 +121,7 @@ static void print_text(const struct doctor *d)
              d->nodes == 1 ? "" : "s", d->count, d->verdicts[REDLOCK_CHECK_OK],
              d->verdicts[REDLOCK_CHECK_WARN], d->verdicts[REDLOCK_CHECK_FAIL],
              d->verdicts[REDLOCK_CHECK_UNKNOWN], d->settings.verbose ? "" : " (-v shows all)");
-    text_wrap(stdout, sum, 0, 2, output_columns());
+    text_wrap(stdout, sum, 0, 2, text_line_columns(STDOUT_FILENO));
     putchar('\n');
 }
 

@@ -99,7 +99,9 @@ static void tell(const struct hold *h, const char *event, int lost, const char *
     } else {
         char value[VALUE_WORD_MAX];
         value_word_write(value, redlock_value(h->held.lock));
-        fprintf(line, held ? "%s %s" : "%s", event, value);
+        fprintf(line, "%s", event);
+        if (held)
+            fprintf(line, " %s", value);
         if (held && redlock_fence(h->held.lock) > 0)
             fprintf(line, " %lld", (long long)redlock_fence(h->held.lock));
         fputc('\n', line);
@@ -252,8 +254,7 @@ static int hold_main(const struct command *command, int argc, char **argv)
         status = settings_complete(&h.settings);
     if (status == 0)
         status = settings_check_ttl(&h.settings);
-    if (status == 0)
-        terms_label_of_parent(&h.terms);
+    terms_label_of_parent(&h.terms);
     if (status == 0)
         status = begin(&h);
     if (status == 0)

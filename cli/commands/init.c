@@ -70,6 +70,20 @@ static int succeeded(const struct settings *s, const redlock_report *report)
     return message_flush();
 }
 
+static const char *advice_for(int error)
+{
+    switch (error) {
+    case REDLOCK_NOQUORUM:
+        return "bring back the nodes that did not take it, and do it again; those that did may "
+               "vote already";
+    case REDLOCK_GUARDED:
+        return "see Changing the nodes in redlock(1); `redlock doctor` shows which set each "
+               "node belongs to";
+    default:
+        return NULL;
+    }
+}
+
 /* One quorum. */
 static int admit(const struct settings *s, redlock *client)
 {
@@ -83,11 +97,7 @@ static int admit(const struct settings *s, redlock *client)
         .error = error,
         .status = exit_status_of(error),
         .text = detail,
-        .advice =
-            error == REDLOCK_NOQUORUM
-                ? "bring back the nodes that did not take it, and do it again; those that "
-                  "did may vote already"
-                : NULL,
+        .advice = advice_for(error),
         .report = &report,
     };
     return report_failure(s, &f);
@@ -175,15 +185,18 @@ static const struct cli_option options[] = {
 
 const struct command command_init = {
     .name = "init",
-    .summary = "state that nothing is held on the nodes, so that they may vote",
+    .summary = "make nodes a set that votes, stating that nothing is held on them",
     .usage = "[OPTION...]",
     .about = "A server that has just started may have forgotten locks that are still held. "
              "It does not vote until the longest TTL has passed (--max-ttl and two "
              "seconds). Brand-new servers look exactly the same. With this command you, "
              "who can know, state that no client holds a lock on the nodes, and they vote at "
-             "once. If that is wrong, two can hold the same lock. Of several "
-             "quorums each node learns which one of which set it belongs to, and a client with "
-             "another set is warned.\n\n"
+             "once. If that is wrong, two can hold the same lock.\n\n"
+             "From then on the nodes know that they belong together: a client with other "
+             "nodes, or with another number of them, does not count their votes, and `redlock "
+             "doctor` tells. Run it with the new nodes whenever the nodes change ("
+             "NODES in redlock(1)). A new set needs all its nodes; and none is taken from "
+             "another set that may live on without it.\n\n"
              "Asks for confirmation on a terminal, and needs --yes elsewhere. Exits with 0 "
              "when every node took it, 69 or 77 when not, 1 when you said no.\n",
     .examples = "redlock init --yes --nodes redis1,redis2,redis3",

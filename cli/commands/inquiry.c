@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "commands/inquiry.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/report.h"
 #include "ui/exit.h"
 #include "ui/message.h"
+
+#define ASKED_AT_ONCE REDLOCK_QUESTIONS_SENT
+#define DETAIL_MAX 512
 
 /* One listing of one quorum. */
 struct listing {
@@ -91,13 +95,85 @@ void names_free(struct names *names)
     *names = (struct names){0};
 }
 
-void inquire(redlock *client, char *const *name, size_t count, inquiry_fn *each, void *data)
+/* ---- asking ---- */
+
+/* One question and what came of it. */
+struct question {
+    struct inquiry *inquiry;
+    int error;
+    char detail[DETAIL_MAX];
+    redlock_info info;
+    redlock_report report;
+};
+
+struct inquiry {
+    redlock *client;
+    size_t pending;
+    struct question question[ASKED_AT_ONCE];
+};
+
+static void on_answer(int error, const redlock_answer *answer, void *data)
 {
-    for (size_t i = 0; i < count; i++) {
-        redlock_info info = {.size = sizeof info};
-        redlock_report report = {.size = sizeof report};
-        int error = redlock_query(client, name[i], &info, &report);
-        if (!each(name[i], error, &info, &report, data))
-            return;
+    struct question *q = data;
+    q->inquiry->pending--;
+    q->error = error;
+    if (error != REDLOCK_OK)
+        snprintf(q->detail, sizeof q->detail, "%s", redlock_detail());
+    if (answer->info)
+        q->info = *answer->info;
+    if (answer->report)
+        q->report = *answer->report;
+}
+
+/* All of them at once: the answers take one round trip, not one each. */
+static int ask(struct inquiry *i, char *const *name, size_t count)
+{
+    for (size_t at = 0; at < count; at++) {
+        struct question *q = &i->question[at];
+        *q = (struct question){
+            .inquiry = i, .info.size = sizeof q->info, .report.size = sizeof q->report};
+        q->error = redlock_start_query(i->client, name[at], on_answer, q);
+        if (q->error != REDLOCK_OK)
+            snprintf(q->detail, sizeof q->detail, "%s", redlock_detail());
+        i->pending += q->error == REDLOCK_OK;
     }
+    int error = 0;
+    while (i->pending > 0 && error >= 0)
+        error = redlock_process(i->client, -1);
+    for (size_t at = 0; at < count && error < 0; at++)
+        redlock_forget(i->client, &i->question[at]);
+    return error < 0 ? error : REDLOCK_OK;
+}
+
+static bool tell(const struct inquiry *i, char *const *name, size_t count, inquiry_fn *each,
+                 void *data)
+{
+    bool go_on = true;
+    for (size_t at = 0; at < count && go_on; at++) {
+        const struct question *q = &i->question[at];
+        struct inquiry_answer answer = {.name = name[at],
+                                        .error = q->error,
+                                        .detail = q->detail,
+                                        .info = &q->info,
+                                        .report = &q->report};
+        go_on = each(&answer, data);
+    }
+    return go_on;
+}
+
+int inquire(redlock *client, char *const *name, size_t count, inquiry_fn *each, void *data)
+{
+    struct inquiry *i = calloc(1, sizeof *i);
+    int error = i ? REDLOCK_OK : REDLOCK_NOMEM;
+    bool go_on = true;
+    for (size_t at = 0; at < count && go_on && error == REDLOCK_OK; at += ASKED_AT_ONCE) {
+        size_t part = count - at < ASKED_AT_ONCE ? count - at : ASKED_AT_ONCE;
+        i->client = client;
+        error = ask(i, name + at, part);
+        go_on = error == REDLOCK_OK && tell(i, name + at, part, each, data);
+    }
+    free(i);
+    return error == REDLOCK_NOMEM ? message_fail(EXIT_INTERNAL, "out of memory")
+           : error                ? message_fail(exit_status_of(error), "%s", redlock_detail())
+                                  : 0;
 }

@@ -32,11 +32,20 @@ void names_warn(const struct names *names);
 
 void names_free(struct names *names);
 
-/* One answer: `error` as redlock_query(). False ends the inquiry. */
-typedef bool inquiry_fn(const char *name, int error, const redlock_info *info,
-                        const redlock_report *report, void *data);
+/* One answer: `error` as redlock_query(), and the library's words for it. False ends the inquiry. */
+struct inquiry_answer {
+    const char *name;
+    int error;
+    const char *detail;
+    const redlock_info *info;
+    const redlock_report *report;
+};
+typedef bool inquiry_fn(const struct inquiry_answer *answer, void *data);
 
-/* Asks for each name and tells the answers in that order. */
-void inquire(redlock *client, char *const *name, size_t count, inquiry_fn *each, void *data);
+/*
+ * Asks for each name, many at a time, and tells the answers in that order. Returns 0, or an exit
+ * status after saying why.
+ */
+int inquire(redlock *client, char *const *name, size_t count, inquiry_fn *each, void *data);
 
 #endif

@@ -60,23 +60,22 @@ static bool keep(struct list *l, const char *name, const redlock_info *info,
     return !l->out_of_memory;
 }
 
-static bool on_answer(const char *name, int error, const redlock_info *info,
-                      const redlock_report *report, void *data)
+static bool on_answer(const struct inquiry_answer *a, void *data)
 {
     struct list *l = data;
-    if (error != REDLOCK_OK) {
-        l->status = lock_view_failure(l->settings, name, error, report);
+    if (a->error != REDLOCK_OK) {
+        l->status = lock_view_failure(l->settings, a);
         return false;
     }
     /* What was listed may be gone by now. */
-    if (info->votes == 0 && info->waiters == 0)
+    if (a->info->votes == 0 && a->info->waiters == 0)
         return true;
     if (!l->settings->json && !l->settings->verbose)
-        return keep(l, name, info, report);
+        return keep(l, a->name, a->info, a->report);
     if (l->settings->json)
-        lock_view_json(l->client, name, info, report);
+        lock_view_json(l->client, a->name, a->info, a->report);
     else
-        lock_view_text(l->settings, name, info, report);
+        lock_view_text(l->settings, a->name, a->info, a->report);
     l->count++;
     return true;
 }
@@ -90,7 +89,7 @@ static void print_line(const char *line, enum text_colour colour, bool coloured)
 
 static void print_table(const struct list *l)
 {
-    bool on_terminal = isatty(STDOUT_FILENO), coloured = text_colours(on_terminal);
+    bool coloured = text_colours(isatty(STDOUT_FILENO));
     char line[LOCK_ROWS_LINE_MAX];
     struct lock_rows rows;
     lock_rows_begin(&rows, false);
@@ -98,7 +97,7 @@ static void print_table(const struct list *l)
         const struct found *f = &l->found[i];
         lock_rows_measure(&rows, &(struct lock_row){f->name, &f->brief, NULL});
     }
-    lock_rows_fit(&rows, on_terminal ? text_columns(STDOUT_FILENO) : SIZE_MAX);
+    lock_rows_fit(&rows, text_line_columns(STDOUT_FILENO));
     lock_rows_heading(&rows, line);
     print_line(line, TEXT_PLAIN, false);
     for (size_t i = 0; i < l->count; i++) {
@@ -137,7 +136,8 @@ int list_locks(const struct settings *s, redlock *client, char *const *pattern, 
         .settings = s, .client = client, .pattern = pattern, .pattern_count = count};
     struct names names;
     int status = names_list(&names, client, s, matches, &l);
-    inquire(client, names.name, names.count, on_answer, &l);
+    int failed = inquire(client, names.name, names.count, on_answer, &l);
+    status = status ? status : failed;
     if (l.out_of_memory)
         l.status = message_fail(EXIT_INTERNAL, "out of memory");
     l.status = status ? status : l.status;

@@ -12,6 +12,7 @@
 #include "ui/exit.h"
 #include "ui/json.h"
 #include "ui/message.h"
+#include "ui/table.h"
 #include "ui/text.h"
 
 #define LINE_MAX_BYTES (2 * REDLOCK_NAME_MAX + 2 * HOLDERS_TEXT_MAX + 256)
@@ -27,11 +28,6 @@ static bool all_answered(const redlock_report *report)
 }
 
 /* ---- for people ---- */
-
-static size_t output_columns(void)
-{
-    return isatty(STDOUT_FILENO) ? text_columns(STDOUT_FILENO) : SIZE_MAX;
-}
 
 static void add(char line[LINE_MAX_BYTES], const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -81,8 +77,28 @@ static void print_sentence(const char *name, const redlock_info *info,
     if (info->disagree)
         add(line, ", %snodes disagree%s", coloured ? text_colour_code(TEXT_BAD) : "",
             coloured ? text_colour_code(TEXT_PLAIN) : "");
-    text_wrap(stdout, line, 0, 2, output_columns());
+    text_wrap(stdout, line, 0, 2, text_line_columns(STDOUT_FILENO));
     putchar('\n');
+}
+
+/* From the head of the queue on. */
+static void print_waiters(const redlock_info *info)
+{
+    static const char *const heading[] = {"WAITER", "WAITS FOR", NULL};
+    struct table t;
+    table_begin(&t, heading);
+    for (uint32_t i = 0; i < info->shown_waiter_count; i++) {
+        const redlock_waiter *w = &info->shown_waiter[i];
+        char name[HOLDERS_NAME_MAX], waited[TEXT_TIME_MAX];
+        holders_name(name, w->label, w->name);
+        text_time(waited, w->waited_ms);
+        table_row(&t);
+        table_set(&t, 0, TEXT_PLAIN, name);
+        table_set(&t, 1, TEXT_PLAIN, waited);
+    }
+    table_print(&t, "  ", stdout);
+    if (info->waiters > info->shown_waiter_count)
+        printf("  and %u more\n", info->waiters - info->shown_waiter_count);
 }
 
 void lock_view_text(const struct settings *s, const char *name, const redlock_info *info,
@@ -91,19 +107,18 @@ void lock_view_text(const struct settings *s, const char *name, const redlock_in
     print_sentence(name, info, report);
     if (s->verbose || info->disagree || !all_answered(report))
         report_table(report, stdout);
+    if (s->verbose && info->shown_waiter_count > 0)
+        print_waiters(info);
 }
 
-int lock_view_failure(const struct settings *s, const char *name, int error,
-                      const redlock_report *report)
+int lock_view_failure(const struct settings *s, const struct inquiry_answer *answer)
 {
-    char detail[512];
-    snprintf(detail, sizeof detail, "%s", redlock_detail());
     struct failure f = {
-        .name = name,
-        .error = error,
-        .status = exit_status_of(error),
-        .text = detail,
-        .report = report,
+        .name = answer->name,
+        .error = answer->error,
+        .status = exit_status_of(answer->error),
+        .text = answer->detail,
+        .report = answer->report,
     };
     return report_failure(s, &f);
 }
@@ -124,7 +139,7 @@ void lock_view_quarantine(redlock *client)
     for (size_t i = 0; next_quarantined(client, &i, &info);) {
         text_safe(address, sizeof address, info.address);
         snprintf(line, sizeof line, "in quarantine: %s (%s)", address, info.text);
-        text_wrap(stdout, line, 0, 2, output_columns());
+        text_wrap(stdout, line, 0, 2, text_line_columns(STDOUT_FILENO));
         putchar('\n');
     }
 }

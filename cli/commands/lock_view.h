@@ -5,6 +5,7 @@
 
 #include <redlock.h>
 
+#include "commands/inquiry.h"
 #include "settings/settings.h"
 
 /* A sentence, and node by node what each found where they differ, or with -v. */
@@ -16,8 +17,7 @@ void lock_view_json(redlock *client, const char *name, const redlock_info *info,
                     const redlock_report *report);
 
 /* Reports that a lock could not be asked for, and returns the exit status. */
-int lock_view_failure(const struct settings *s, const char *name, int error,
-                      const redlock_report *report);
+int lock_view_failure(const struct settings *s, const struct inquiry_answer *answer);
 
 /* A line for each node that is in quarantine: its grants do not count. */
 void lock_view_quarantine(redlock *client);

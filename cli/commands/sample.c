@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "commands/inquiry.h"
 #include "report/report.h"
 #include "system/timer.h"
 
@@ -53,22 +54,19 @@ static bool has_changed(const struct lock_brief *before, const redlock_info *now
     return now->fence > before->fence || (now->held && strcmp(before->value, now->holder) != 0);
 }
 
-static void ask(struct sample *s, struct sample_lock *lock)
+static void take_answer(struct sample *s, struct sample_lock *lock, const redlock_info *info,
+                        const redlock_report *report)
 {
-    redlock_info info = {.size = sizeof info};
-    redlock_report report = {.size = sizeof report};
     struct lock_brief brief;
-    if (redlock_query(s->client, lock->name, &info, &report) != REDLOCK_OK)
-        return;
-    if (!lock_brief_copy(&brief, &info, report_longest_ms(&info, &report))) {
+    if (!lock_brief_copy(&brief, info, report_longest_ms(info, report))) {
         s->out_of_memory = true;
         return;
     }
     int64_t now_ns = timer_now_ns();
-    lock->changes = lock->asked_ns ? has_changed(&lock->brief, &info) : -1;
+    lock->changes = lock->asked_ns ? has_changed(&lock->brief, info) : -1;
     lock->span_ms = (now_ns - lock->asked_ns) / NS_PER_MS;
     lock->asked_ns = now_ns;
-    lock->idle = info.votes > 0 || info.waiters > 0 || lock->changes > 0 ? 0 : lock->idle + 1;
+    lock->idle = info->votes > 0 || info->waiters > 0 || lock->changes > 0 ? 0 : lock->idle + 1;
     lock_brief_free(&lock->brief);
     lock->brief = brief;
 }
@@ -207,24 +205,57 @@ static bool ping(struct sample *s)
     return any;
 }
 
+/* One round of questions: the locks are answered in their order. */
+struct round {
+    struct sample *sample;
+    size_t next;
+    int64_t end_ns;
+    sample_stop_fn *stop;
+    void *data;
+    bool stopped;
+};
+
+static bool on_answer(const struct inquiry_answer *a, void *data)
+{
+    struct round *r = data;
+    if (a->error == REDLOCK_OK)
+        take_answer(r->sample, &r->sample->locks[r->next], a->info, a->report);
+    r->next++;
+    r->stopped = r->stop(r->data);
+    return !r->stopped && timer_now_ns() < r->end_ns;
+}
+
+/* The busiest of the last time come first: they are seen whatever the rest costs. */
+static void ask_all(struct round *r)
+{
+    struct sample *s = r->sample;
+    char **names = calloc(s->count + 1, sizeof *names);
+    if (!names) {
+        s->out_of_memory = true;
+        return;
+    }
+    for (size_t i = 0; i < s->count; i++)
+        names[i] = s->locks[i].name;
+    inquire(s->client, names, s->count, on_answer, r);
+    s->unasked = s->count - r->next;
+    free(names);
+}
+
 void sample_take(struct sample *s, int64_t budget_ms, sample_stop_fn *stop, void *data)
 {
-    int64_t end_ns = timer_now_ns() + budget_ms * NS_PER_MS;
+    struct round r = {.sample = s,
+                      .end_ns = timer_now_ns() + budget_ms * NS_PER_MS,
+                      .stop = stop,
+                      .data = data};
     s->unasked = 0;
     s->error = REDLOCK_OK;
     s->detail[0] = '\0';
     if (!ping(s))
         return;
     list(s);
-    /* The busiest of the last time come first: they are seen whatever the rest costs. */
-    for (size_t i = 0; i < s->count; i++) {
-        if (stop(data))
-            return;
-        if (timer_now_ns() >= end_ns)
-            s->unasked++;
-        else
-            ask(s, &s->locks[i]);
-    }
+    ask_all(&r);
+    if (r.stopped)
+        return;
     forget_idle(s);
     if (s->count > 0)
         qsort(s->locks, s->count, sizeof *s->locks, compare_busy);

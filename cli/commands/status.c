@@ -20,20 +20,19 @@ struct status {
     int status;
 };
 
-static bool on_answer(const char *name, int error, const redlock_info *info,
-                      const redlock_report *report, void *data)
+static bool on_answer(const struct inquiry_answer *a, void *data)
 {
     struct status *c = data;
-    if (error != REDLOCK_OK) {
-        int failed = lock_view_failure(&c->settings, name, error, report);
+    if (a->error != REDLOCK_OK) {
+        int failed = lock_view_failure(&c->settings, a);
         c->status = c->status ? c->status : failed;
         return true;
     }
-    c->some_free = c->some_free || !info->held;
+    c->some_free = c->some_free || !a->info->held;
     if (c->settings.json)
-        lock_view_json(c->client, name, info, report);
+        lock_view_json(c->client, a->name, a->info, a->report);
     else if (!c->settings.quiet)
-        lock_view_text(&c->settings, name, info, report);
+        lock_view_text(&c->settings, a->name, a->info, a->report);
     return true;
 }
 
@@ -53,7 +52,8 @@ static int show(struct status *c, char **names)
 {
     if (c->name_count == 0)
         return list_locks(&c->settings, c->client, NULL, 0);
-    inquire(c->client, names, (size_t)c->name_count, on_answer, c);
+    int failed = inquire(c->client, names, (size_t)c->name_count, on_answer, c);
+    c->status = c->status ? c->status : failed;
     if (!c->settings.json && !c->settings.quiet)
         lock_view_quarantine(c->client);
     int status = c->status ? c->status : message_flush();

@@ -29,22 +29,21 @@ struct look {
     char holders[HOLDERS_TEXT_MAX]; /* of the first that is held */
 };
 
-static bool on_answer(const char *name, int error, const redlock_info *info,
-                      const redlock_report *report, void *data)
+static bool on_answer(const struct inquiry_answer *a, void *data)
 {
     struct look *l = data;
-    if (error != REDLOCK_OK && !l->error) {
-        l->error = error;
-        l->failed = name;
-        l->report = *report;
-        snprintf(l->detail, sizeof l->detail, "%s", redlock_detail());
+    if (a->error != REDLOCK_OK && !l->error) {
+        l->error = a->error;
+        l->failed = a->name;
+        l->report = *a->report;
+        snprintf(l->detail, sizeof l->detail, "%s", a->detail);
     }
-    if (error != REDLOCK_OK)
+    if (a->error != REDLOCK_OK)
         return true;
-    observer_note(l->observer, info, report);
-    if (info->held && !l->held) {
-        struct lock_brief brief = lock_brief_of(info, report_longest_ms(info, report));
-        l->held = name;
+    observer_note(l->observer, a->info, a->report);
+    if (a->info->held && !l->held) {
+        struct lock_brief brief = lock_brief_of(a->info, report_longest_ms(a->info, a->report));
+        l->held = a->name;
         holders_text(l->holders, &brief, (struct holders_style){0});
     }
     return true;
@@ -112,7 +111,9 @@ static int wait_until_free(struct observer *o)
     bool warned = o->settings.quiet || wait_ms != REDLOCK_WAIT_FOREVER;
     for (;;) {
         struct look l = {.observer = o};
-        inquire(o->client, o->names, o->count, on_answer, &l);
+        int status = inquire(o->client, o->names, o->count, on_answer, &l);
+        if (status)
+            return status;
         int64_t now_ns = timer_now_ns();
         if (!l.held && !l.error)
             return report_free(o, (now_ns - start_ns) / NS_PER_MS);

@@ -70,9 +70,10 @@ static bool is_same(const struct seen *a, const struct seen *b)
            a->waiter_count == b->waiter_count && strcmp(a->who, b->who) == 0;
 }
 
-static void print_json(const char *name, int error, const redlock_info *info,
-                       const redlock_report *report)
+static void print_json(const struct inquiry_answer *a)
 {
+    int error = a->error;
+    const redlock_info *info = a->info;
     struct json j = {.out = stdout};
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
@@ -81,52 +82,49 @@ static void print_json(const char *name, int error, const redlock_info *info,
                              exit_status_of(error));
     else
         message_json_success(&j);
-    json_string(&j, "name", name);
+    json_string(&j, "name", a->name);
     json_integer(&j, "time_ms", (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000);
     json_string(&j, "state", error ? "unknown" : info->held ? "held" : "free");
     if (!error) {
-        struct lock_brief brief = lock_brief_of(info, report_longest_ms(info, report));
+        struct lock_brief brief = lock_brief_of(info, report_longest_ms(info, a->report));
         lock_brief_json(&brief, &j);
     }
     json_finish(&j);
 }
 
-static void print_text(const char *name, int error, const redlock_info *info,
-                       const redlock_report *report)
+static void print_text(const struct inquiry_answer *a)
 {
     char shown[2 * REDLOCK_NAME_MAX], text[HOLDERS_TEXT_MAX], clock[32] = "";
     time_t now = time(NULL);
     struct tm local;
     if (localtime_r(&now, &local))
         strftime(clock, sizeof clock, "%Y-%m-%d %H:%M:%S", &local);
-    text_safe(shown, sizeof shown, name);
-    if (error) {
-        printf("%s %s: unknown: %s\n", clock, shown, redlock_strerror(error));
+    text_safe(shown, sizeof shown, a->name);
+    if (a->error) {
+        printf("%s %s: unknown: %s\n", clock, shown, redlock_strerror(a->error));
         return;
     }
-    struct lock_brief brief = lock_brief_of(info, -1);
-    (void)report;
+    struct lock_brief brief = lock_brief_of(a->info, -1);
     holders_text(text, &brief, (struct holders_style){.brief = true});
     printf("%s %s: %s", clock, shown, text);
-    if (info->waiters > 0)
-        printf(", %u waiting", info->waiters);
+    if (a->info->waiters > 0)
+        printf(", %u waiting", a->info->waiters);
     putchar('\n');
 }
 
-static bool on_answer(const char *name, int error, const redlock_info *info,
-                      const redlock_report *report, void *data)
+static bool on_answer(const struct inquiry_answer *a, void *data)
 {
     struct watch *w = data;
-    struct seen *before = &w->seen[w->at++], now = seen_of(error, info);
-    if (!error)
-        observer_note(&w->observer, info, report);
+    struct seen *before = &w->seen[w->at++], now = seen_of(a->error, a->info);
+    if (!a->error)
+        observer_note(&w->observer, a->info, a->report);
     if (is_same(before, &now))
         return true;
     *before = now;
     if (w->observer.settings.json)
-        print_json(name, error, info, report);
+        print_json(a);
     else
-        print_text(name, error, info, report);
+        print_text(a);
     w->line_count++;
     w->unwritten = message_flush();
     return w->unwritten == 0 && w->line_count != w->line_limit;
@@ -141,7 +139,9 @@ static int watch_names(struct watch *w)
         return message_fail(EXIT_INTERNAL, "out of memory");
     do {
         w->at = 0;
-        inquire(o->client, o->names, o->count, on_answer, w);
+        int status = inquire(o->client, o->names, o->count, on_answer, w);
+        if (status)
+            return status;
         if (w->unwritten || (w->line_limit > 0 && w->line_count >= w->line_limit))
             return w->unwritten;
     } while (observer_sleep(o, w->delay_ms, TIMER_NEVER));

@@ -19,22 +19,20 @@ static const char *find_held(struct held_lock *h, const struct terms *terms)
 }
 
 /* Who holds it, for how long, and how many wait: one line, unless the nodes found different things. */
-static void describe_busy(const redlock_info *info, const redlock_report *report,
-                          const struct settings *s, const struct terms *terms, int error,
-                          char out[REPORT_TEXT_MAX])
+static void describe_busy(const struct lock_brief *lock, const struct settings *s,
+                          const struct terms *terms, int error, char out[REPORT_TEXT_MAX])
 {
     char holders[HOLDERS_TEXT_MAX], waited[TEXT_TIME_MAX];
     size_t used;
-    struct lock_brief brief = lock_brief_of(info, report_longest_ms(info, report));
-    if (info->held)
-        holders_text(holders, &brief, (struct holders_style){0});
+    if (lock->held)
+        holders_text(holders, lock, (struct holders_style){0});
     else
         snprintf(holders, sizeof holders,
-                 info->waiters > 0 ? "others wait for it" : "held by another; free now");
+                 lock->waiter_count > 0 ? "others wait for it" : "held by another; free now");
     used = (size_t)snprintf(out, REPORT_TEXT_MAX, "%s", holders);
-    if (info->waiters > 0)
-        used +=
-            (size_t)snprintf(out + used, REPORT_TEXT_MAX - used, "; %u waiting", info->waiters);
+    if (lock->waiter_count > 0)
+        used += (size_t)snprintf(out + used, REPORT_TEXT_MAX - used, "; %u waiting",
+                                 lock->waiter_count);
     text_time(waited, s->wait_ms);
     if (error == REDLOCK_TIMEOUT)
         used +=
@@ -49,6 +47,7 @@ int busy_report(struct held_lock *h, const struct settings *s, const struct term
 {
     char text[REPORT_TEXT_MAX];
     redlock_info info = {.size = sizeof info};
+    struct lock_brief lock;
     struct failure f = {
         .name = terms->name[0],
         .error = error,
@@ -60,8 +59,10 @@ int busy_report(struct held_lock *h, const struct settings *s, const struct term
         return report_failure(s, &f);
     f.name = find_held(h, terms);
     if (report_complete(h->client, f.name, &h->report, &info) == REDLOCK_OK) {
-        describe_busy(&info, &h->report, s, terms, error, text);
+        lock = lock_brief_of(&info, report_longest_ms(&info, &h->report));
+        describe_busy(&lock, s, terms, error, text);
         f.text = text;
+        f.lock = &lock;
         f.brief = !info.held || report_agrees(&h->report);
     }
     return report_failure(s, &f);

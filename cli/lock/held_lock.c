@@ -261,7 +261,7 @@ int held_lock_acquire(struct held_lock *h, const struct settings *s, const struc
                       uint32_t flags, int signal_fd, int *signal_out)
 {
     int error = acquire_once(h, s, terms, flags, signal_fd, signal_out);
-    for (int again = 0; again < SILENCE_RETRIES && s->wait_ms == 0 &&
+    for (int again = 0; again < SILENCE_RETRIES && s->wait_ms == 0 && *signal_out == 0 &&
                         error == REDLOCK_NOQUORUM && silence_decided(&h->report);
          again++) {
         redlock_lock_free(h->lock);

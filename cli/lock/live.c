@@ -15,7 +15,7 @@
 #define ASK_EVERY_NS 1000000000LL
 /* A question takes as long as the slowest node may; the end of the wait does not wait for it. */
 #define LAST_QUESTION_NS 250000000LL
-#define NAME_COLUMNS 16 /* of a holder, where the line is too long otherwise */
+#define NAME_LEAST 8 /* columns of a holder, in however narrow a window */
 
 void live_begin(struct live *l, const struct terms *terms, redlock *client,
                 const redlock_lock *lock, bool wanted, int64_t deadline_ns)
@@ -93,6 +93,24 @@ static void add_holders(const struct live *l, char line[LIVE_LINE_MAX], int64_t 
     add(line, "%s", text);
 }
 
+/* What the nodes said when they refused us: less than a question tells, and free. */
+static void add_blocker(const struct live *l, char line[LIVE_LINE_MAX], const char *before,
+                        struct holders_style style)
+{
+    redlock_report report = {.size = sizeof report};
+    char text[HOLDERS_TEXT_MAX];
+    if (redlock_lock_report(l->lock, &report) != REDLOCK_OK || !report.holder.value[0])
+        return;
+    struct lock_brief brief = {.held = true,
+                               .kind = -1,
+                               .left_ms = report.holder.ttl_ms,
+                               .holder = &report.holder,
+                               .shown_holders = 1};
+    style.brief = true;
+    holders_text(text, &brief, style);
+    add(line, "%s%s", before, text);
+}
+
 static void describe(struct live *l, char line[LIVE_LINE_MAX], int64_t now_ns,
                      struct holders_style style)
 {
@@ -112,20 +130,28 @@ static void describe(struct live *l, char line[LIVE_LINE_MAX], int64_t now_ns,
     } else if (l->known) {
         add(line, "%s", before);
         add_holders(l, line, now_ns, style);
+    } else if (!l->asked) {
+        add_blocker(l, line, before, style);
     }
 }
 
 void live_describe(struct live *l, char line[LIVE_LINE_MAX], size_t columns)
 {
-    static const struct holders_style styles[] = {
-        {0}, {.brief = true}, {.brief = true, .name_columns = NAME_COLUMNS}};
     ask(l, timer_now_ns());
     int64_t now_ns = timer_now_ns();
-    for (size_t i = 0; i < sizeof styles / sizeof styles[0]; i++) {
-        describe(l, line, now_ns, styles[i]);
-        if (text_width(line) < columns)
-            return;
-    }
+    describe(l, line, now_ns, (struct holders_style){0});
+    if (text_width(line) < columns)
+        return;
+    describe(l, line, now_ns, (struct holders_style){.brief = true});
+    if (text_width(line) < columns)
+        return;
+    /* What the rest leaves for the name of the holder. */
+    describe(l, line, now_ns, (struct holders_style){.brief = true, .name_columns = 1});
+    size_t width = text_width(line);
+    size_t room = width < columns ? columns - width : 0;
+    describe(l, line, now_ns,
+             (struct holders_style){.brief = true,
+                                    .name_columns = room < NAME_LEAST ? NAME_LEAST : room});
 }
 
 /* How long it has been, where there is room for it. */

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "report/lock_brief.h"
 #include "ui/errors.h"
 #include "ui/json.h"
 #include "ui/kind.h"
@@ -315,6 +316,11 @@ int report_failure(const struct settings *s, const struct failure *f)
         if (f->name)
             json_string(&j, "name", f->name);
         json_string(&j, "advice", advice);
+        if (f->lock) {
+            json_object(&j, "lock");
+            lock_brief_json(f->lock, &j);
+            json_end_object(&j);
+        }
         if (f->report)
             report_json(f->report, &j);
         json_finish(&j);

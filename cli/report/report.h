@@ -10,15 +10,17 @@
 #include "settings/settings.h"
 
 struct json;
+struct lock_brief;
 
 /* An operation that did not succeed. */
 struct failure {
-    const char *name;             /* of the lock; NULL: of none */
-    int error;                    /* enum redlock_error */
-    int status;                   /* exit status that goes with it */
-    const char *text;             /* a sentence; NULL: redlock_strerror() */
-    const char *advice;           /* what to do next; NULL: the usual for this error */
-    const redlock_report *report; /* NULL: no node was involved */
+    const char *name;              /* of the lock; NULL: of none */
+    int error;                     /* enum redlock_error */
+    int status;                    /* exit status that goes with it */
+    const char *text;              /* a sentence; NULL: redlock_strerror() */
+    const char *advice;            /* what to do next; NULL: the usual for this error */
+    const redlock_report *report;  /* NULL: no node was involved */
+    const struct lock_brief *lock; /* NULL: nothing is known of what is in the way */
     bool brief; /* the sentence says it all: node by node and with advice only on -v */
 };
 

@@ -153,3 +153,8 @@ size_t errors_columns(void)
 {
     return text_columns(STDERR_FILENO);
 }
+
+size_t errors_line_columns(void)
+{
+    return text_line_columns(STDERR_FILENO);
+}

@@ -38,5 +38,7 @@ bool errors_are_on_terminal(void);
 /* And can a line be drawn there? Not on a dumb terminal. */
 bool errors_can_draw(void);
 size_t errors_columns(void);
+/* Of a line: as many as it needs where there is no terminal. */
+size_t errors_line_columns(void);
 
 #endif

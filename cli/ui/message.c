@@ -45,9 +45,8 @@ void message_be_quiet(void)
 static void print_wrapped(const char *before, const char *text)
 {
     FILE *out = errors_stream();
-    size_t columns = errors_are_on_terminal() ? errors_columns() : SIZE_MAX;
     fputs(before, out);
-    text_wrap(out, text, text_width(before), CONTINUED_INDENT, columns);
+    text_wrap(out, text, text_width(before), CONTINUED_INDENT, errors_line_columns());
     putc('\n', out);
 }
 

@@ -141,10 +141,9 @@ void table_print(const struct table *t, const char *margin, FILE *out)
     bool errors = out == errors_stream();
     bool on_terminal = errors ? errors_are_on_terminal() : isatty(fileno(out));
     struct layout l = {.colours = text_colours(on_terminal)};
-    l.limit = t->limit       ? t->limit
-              : !on_terminal ? SIZE_MAX
-              : errors       ? errors_columns()
-                             : text_columns(fileno(out));
+    l.limit = t->limit ? t->limit
+              : errors ? errors_line_columns()
+                       : text_line_columns(fileno(out));
     fit(t, text_width(margin), &l);
     for (size_t row = 0; row < t->rows; row++) {
         fputs(margin, out);

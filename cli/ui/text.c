@@ -225,6 +225,11 @@ size_t text_columns(int fd)
     return known ? size.ws_col : COLUMNS_DEFAULT;
 }
 
+size_t text_line_columns(int fd)
+{
+    return isatty(fd) ? text_columns(fd) : SIZE_MAX;
+}
+
 bool text_is_utf8(void)
 {
     return setlocale(LC_CTYPE, "") && strcmp(nl_langinfo(CODESET), "UTF-8") == 0;

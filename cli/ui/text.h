@@ -73,6 +73,9 @@ void text_wrap(FILE *out, const char *text, size_t used, size_t indent, size_t c
 /* Columns of the terminal behind a descriptor; 80 where there is none. */
 size_t text_columns(int fd);
 
+/* Columns of a line that is written there: those of the terminal, else as many as it needs. */
+size_t text_line_columns(int fd);
+
 /* Do the locale's characters include more than ASCII, as UTF-8? */
 bool text_is_utf8(void);
 

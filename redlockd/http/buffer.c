@@ -90,18 +90,6 @@ char *http_buffer_room(struct http_pool *pool, struct http_buffer *buffer, size_
     return buffer->bytes + buffer->end;
 }
 
-void http_buffer_commit(struct http_buffer *buffer, size_t size)
-{
-    buffer->end += (uint32_t)size;
-}
-
-void http_buffer_take(struct http_buffer *buffer, size_t size)
-{
-    buffer->start += (uint32_t)size;
-    if (buffer->start == buffer->end)
-        buffer->start = buffer->end = 0;
-}
-
 void http_buffer_park(struct http_pool *pool, struct http_buffer *buffer)
 {
     size_t size = http_buffer_size(buffer);

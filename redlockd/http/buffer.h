@@ -46,9 +46,17 @@ char *http_buffer_room(struct http_pool *pool, struct http_buffer *buffer, size_
                        size_t *room);
 
 /* Bytes written into the room belong to the buffer. */
-void http_buffer_commit(struct http_buffer *buffer, size_t size);
+static inline void http_buffer_commit(struct http_buffer *buffer, size_t size)
+{
+    buffer->end += (uint32_t)size;
+}
 
-void http_buffer_take(struct http_buffer *buffer, size_t size);
+static inline void http_buffer_take(struct http_buffer *buffer, size_t size)
+{
+    buffer->start += (uint32_t)size;
+    if (buffer->start == buffer->end)
+        buffer->start = buffer->end = 0;
+}
 
 /* For a while nothing will be added: keeps as little memory as its bytes need. */
 void http_buffer_park(struct http_pool *pool, struct http_buffer *buffer);

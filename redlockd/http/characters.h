@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a byte may be in a request (RFC 9110, RFC 3986), as one table. */
+/* What a byte may be in a request (RFC 9110, RFC 3986), as one table; and the walk over many. */
 #ifndef REDLOCKD_HTTP_CHARACTERS_H
 #define REDLOCKD_HTTP_CHARACTERS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define HTTP_TOKEN 0x1u   /* tchar: methods and names of fields */
@@ -16,5 +17,8 @@ static inline int http_is(char c, unsigned what)
 {
     return (http_characters[(unsigned char)c] & what) != 0;
 }
+
+/* The first byte from `at` on that is HTTP_CONTROL, or `end`. Eight bytes at a time. */
+size_t http_find_control(const char *bytes, size_t at, size_t end);
 
 #endif

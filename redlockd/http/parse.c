@@ -39,6 +39,20 @@ static struct rl_span until(struct rl_span *text, char stop)
     return head;
 }
 
+/* In any case. `word` has small letters and characters that stay what they are with bit 0x20; of what
+ * becomes one of those by that bit, only capitals can stand in a head. */
+static bool is_word(struct rl_span text, const char *word, size_t length)
+{
+    if (text.length != length)
+        return false;
+    for (size_t i = 0; i < length; i++)
+        if ((text.at[i] | 0x20) != word[i])
+            return false;
+    return true;
+}
+
+#define IS(text, literal) is_word(text, literal, sizeof(literal) - 1)
+
 /* ---- the first line ------------------------------------------------------------------ */
 
 static int read_method(struct http_parser *parser, struct rl_span word)
@@ -145,7 +159,7 @@ static void read_connection(struct http_parser *parser, struct rl_span value)
     while (value.length > 0) {
         struct rl_span word = trim(until(&value, ','));
 
-        if (rl_span_is(word, "close"))
+        if (IS(word, "close"))
             parser->says_close = true;
         if (value.length > 0)
             rl_span_skip(&value, 1);
@@ -154,75 +168,77 @@ static void read_connection(struct http_parser *parser, struct rl_span value)
 
 static bool is_json(struct rl_span value)
 {
-    struct rl_span type = trim(until(&value, ';'));
+    struct rl_span type;
 
-    if (!rl_span_is(type, "application/json"))
+    if (IS(value, "application/json"))
+        return true;
+    type = trim(until(&value, ';'));
+    if (!IS(type, "application/json"))
         return false;
     if (value.length == 0)
-        return true;
+        return false;
     rl_span_skip(&value, 1);
     value = trim(value);
-    return rl_span_is(value, "charset=utf-8") || rl_span_is(value, "charset=\"utf-8\"");
+    return IS(value, "charset=utf-8") || IS(value, "charset=\"utf-8\"");
 }
 
+static int read_expect(struct http_parser *parser, struct rl_span value)
+{
+    if (!IS(value, "100-continue"))
+        return refuse(parser, HTTP_REFUSED_EXPECTATION);
+    parser->says_continue = true;
+    return 0;
+}
+
+static int read_host(struct http_parser *parser, struct rl_span value)
+{
+    if (++parser->host_count > 1 || !only(value, HTTP_HOST))
+        return refuse(parser, HTTP_REFUSED_HOST);
+    return 0;
+}
+
+/* The length spares nearly all fields the comparison. */
 static int interpret(struct http_parser *parser, struct rl_span name, struct rl_span value)
 {
-    /* The first letter spares most fields the comparisons. */
-    switch (rl_lower(name.at[0])) {
-    case 'c':
-        if (rl_span_is(name, "content-length"))
-            return read_length(parser, value);
-        if (rl_span_is(name, "content-type")) {
-            parser->type_count++;
-            parser->type_is_json = is_json(value);
-        }
-        if (rl_span_is(name, "connection"))
-            read_connection(parser, value);
-        return 0;
-    case 'e':
-        if (rl_span_is(name, "expect")) {
-            parser->says_continue = rl_span_is(value, "100-continue");
-            if (!parser->says_continue)
-                return refuse(parser, HTTP_REFUSED_EXPECTATION);
-        }
-        return 0;
-    case 'h':
-        if (rl_span_is(name, "host")) {
-            parser->host_count++;
-            if (parser->host_count > 1 || !only(value, HTTP_HOST))
-                return refuse(parser, HTTP_REFUSED_HOST);
-        }
-        return 0;
-    case 't':
-        if (rl_span_is(name, "transfer-encoding"))
-            return refuse(parser, HTTP_REFUSED_TRANSFER_ENCODING);
-        return 0;
-    default:
-        return 0;
+    if (IS(name, "host"))
+        return read_host(parser, value);
+    if (IS(name, "content-length"))
+        return read_length(parser, value);
+    if (IS(name, "transfer-encoding"))
+        return refuse(parser, HTTP_REFUSED_TRANSFER_ENCODING);
+    if (IS(name, "expect"))
+        return read_expect(parser, value);
+    if (IS(name, "content-type")) {
+        parser->type_count++;
+        parser->type_is_json = is_json(value);
     }
+    if (IS(name, "connection"))
+        read_connection(parser, value);
+    return 0;
 }
 
 static int read_field(struct http_parser *parser, struct rl_span line)
 {
-    struct rl_span rest = line;
-    struct rl_span name;
+    struct rl_span name = {line.at, 0};
+    struct rl_span value;
     struct http_field *field;
 
     if (line.at[0] == ' ' || line.at[0] == '\t')
         return refuse(parser, HTTP_REFUSED_FOLDED);
-    name = until(&rest, ':');
-    if (rest.length == 0 || !only(name, HTTP_TOKEN))
+    while (name.length < line.length && http_is(line.at[name.length], HTTP_TOKEN))
+        name.length++;
+    if (name.length == 0 || name.length == line.length || line.at[name.length] != ':')
         return refuse(parser, HTTP_REFUSED_FIELD_NAME);
     if (parser->field_count == HTTP_FIELDS_MAX)
         return refuse(parser, HTTP_REFUSED_HEAD_TOO_LARGE);
-    rl_span_skip(&rest, 1);
-    rest = trim(rest);
+    rl_span_skip(&line, name.length + 1);
+    value = trim(line);
     field = &parser->field[parser->field_count++];
     field->name_at = parser->line_at;
     field->name_size = (uint16_t)name.length;
-    field->value_at = (uint16_t)(parser->line_at + (rest.at - line.at));
-    field->value_size = (uint16_t)rest.length;
-    return interpret(parser, name, rest);
+    field->value_at = (uint16_t)(parser->line_at + (value.at - name.at));
+    field->value_size = (uint16_t)value.length;
+    return interpret(parser, name, value);
 }
 
 /* The empty line: what only the whole head can tell. */
@@ -271,10 +287,8 @@ static enum http_progress parse_head(struct http_parser *parser, const char *byt
     size_t known = size < HTTP_HEAD_MAX ? size : HTTP_HEAD_MAX;
 
     while (parser->stage != HTTP_STAGE_BODY) {
-        size_t at = parser->scanned;
+        size_t at = http_find_control(bytes, parser->scanned, known);
 
-        while (at < known && !http_is(bytes[at], HTTP_CONTROL))
-            at++;
         parser->scanned = (uint16_t)at;
         if (at == known)
             return wait_for_more(parser, known);

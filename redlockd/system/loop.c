@@ -124,9 +124,10 @@ void loop_again(struct loop *loop)
 static int64_t run_each_part(struct loop *loop)
 {
     int64_t next_ns = RL_NEVER_NS;
+    int64_t now_ns = rl_now_ns();
 
     for (unsigned i = 0; i < loop->part_count; i++) {
-        int64_t wanted_ns = loop->parts[i].turn(loop->parts[i].context, rl_now_ns());
+        int64_t wanted_ns = loop->parts[i].turn(loop->parts[i].context, now_ns);
 
         if (wanted_ns < next_ns)
             next_ns = wanted_ns;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The public calls about a client. A client of one quorum carries them out itself; a front of several
- * quorums passes them on to the client of the quorum where a name lives, or to all of them. Calls
- * about a handle need no way to be found: a handle knows its client (client/operation.c, state.c).
+ * The public calls about a client. A client of one quorum carries them out itself; a front of
+ * several quorums passes them on to the client of the quorum where a name lives, or to all of
+ * them. Calls about a handle need no way to be found: a handle knows its client
+ * (client/operation.c, state.c).
  */
 #include <stdlib.h>
 
@@ -14,8 +15,11 @@
 #include "client/options.h"
 #include "client/query.h"
 #include "client/report.h"
+#include "client/request.h"
+#include "client/stats.h"
 #include "config/config.h"
 #include "drive/detail.h"
+#include "drive/enter.h"
 #include "drive/turn.h"
 #include "quorums/front.h"
 
@@ -114,6 +118,19 @@ int redlock_node(redlock *client, size_t index, redlock_node_info *out)
                             : rl_client_node(client, index, out);
 }
 
+int redlock_stats_get(redlock *client, redlock_stats *out)
+{
+    size_t count = is_front(client) ? client->front->count : 1;
+    redlock_stats sum = {.size = sizeof sum};
+    int error = rl_struct_check("redlock_stats", out);
+
+    for (size_t i = 0; i < count && !error; i++)
+        error = rl_client_add_stats(is_front(client) ? client->front->member[i] : client, &sum);
+    if (!error)
+        rl_struct_fill(out, &sum, sizeof sum);
+    return error;
+}
+
 int redlock_quorum_of(redlock *client, const char *name)
 {
     return rl_front_quorum_of(client, name);
@@ -169,13 +186,13 @@ int redlock_break(redlock *client, const char *name, const char *mark, redlock_r
 
 int redlock_ping(redlock *client, redlock_report *report)
 {
-    return is_front(client) ? rl_front_each(client, rl_client_ping, report)
+    return is_front(client) ? rl_front_poll(client, RL_OP_PING, report)
                             : rl_client_ping(client, report);
 }
 
 int redlock_admit(redlock *client, redlock_report *report)
 {
-    return is_front(client) ? rl_front_each(client, rl_client_admit, report)
+    return is_front(client) ? rl_front_poll(client, RL_OP_ADMIT, report)
                             : rl_client_admit(client, report);
 }
 
@@ -189,4 +206,85 @@ int redlock_audit(redlock *client, int64_t ttl_ms, redlock_check_fn *each, void 
 {
     return is_front(client) ? rl_front_audit(client, ttl_ms, each, data)
                             : rl_client_audit(client, ttl_ms, each, data);
+}
+
+/* ---- questions without waiting ---- */
+
+int redlock_start_query(redlock *client, const char *name, redlock_answer_fn *done, void *data)
+{
+    int error = rl_front_route_question(&client, name);
+
+    return error
+               ? error
+               : rl_client_start_query(
+                     client, name, &(struct rl_asker){.done = done, .data = data, .key = data});
+}
+
+int redlock_start_break(redlock *client, const char *name, const char *mark,
+                        redlock_answer_fn *done, void *data)
+{
+    int error = rl_front_route_question(&client, name);
+
+    return error ? error
+                 : rl_client_start_break(
+                       client, name, mark,
+                       &(struct rl_asker){.done = done, .data = data, .key = data});
+}
+
+/* RL_OP_PING, RL_OP_ADMIT or RL_OP_LIST. */
+static int start(redlock *client, enum rl_op op, redlock_answer_fn *done, void *data)
+{
+    struct rl_asker asker = {.done = done, .data = data, .key = data};
+    struct rl_question *question;
+    int error;
+
+    if (is_front(client))
+        return rl_front_start(client, op, done, data);
+    error = rl_client_check(client);
+    if (!error)
+        error = rl_done_check(done);
+    if (error)
+        return error;
+    question = op == RL_OP_LIST ? rl_list_new(&asker) : rl_poll_new(op, &asker);
+    return question ? rl_question_start(client, question) : REDLOCK_NOMEM;
+}
+
+int redlock_start_list(redlock *client, redlock_answer_fn *done, void *data)
+{
+    return start(client, RL_OP_LIST, done, data);
+}
+
+int redlock_start_ping(redlock *client, redlock_answer_fn *done, void *data)
+{
+    return start(client, RL_OP_PING, done, data);
+}
+
+int redlock_start_admit(redlock *client, redlock_answer_fn *done, void *data)
+{
+    return start(client, RL_OP_ADMIT, done, data);
+}
+
+int redlock_start_audit(redlock *client, int64_t ttl_ms, redlock_check_fn *each,
+                        redlock_answer_fn *done, void *data)
+{
+    struct rl_asker asker = {.done = done, .data = data, .key = data};
+    struct rl_question *question;
+    int error;
+
+    if (is_front(client))
+        return rl_front_start_audit(client, ttl_ms, each, done, data);
+    error = rl_client_check(client);
+    if (!error)
+        error = rl_audit_check(client, ttl_ms, each);
+    if (!error)
+        error = rl_done_check(done);
+    if (error)
+        return error;
+    question = rl_audit_new(ttl_ms, each, &asker);
+    return question ? rl_question_start(client, question) : REDLOCK_NOMEM;
+}
+
+int redlock_forget(redlock *client, const void *data)
+{
+    return is_front(client) ? rl_front_forget(client, data) : rl_client_forget(client, data);
 }

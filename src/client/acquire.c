@@ -12,15 +12,18 @@
 #include "drive/explain.h"
 #include "drive/handles.h"
 #include "drive/turn.h"
+#include "engine/stats.h"
 #include "io/clock.h"
 
-/* An acquisition that was asked for. The names and the request are the caller's. */
-struct acquisition {
-    const struct rl_names *names;
+/* An acquire as it was asked for, and what became of it. The texts are the caller's. */
+struct acquire_call {
+    struct rl_call call; /* first */
+    struct rl_names names;
     int64_t ttl_ms;
-    const redlock_request *request;
+    redlock_request request;
     int64_t wait_deadline_ns; /* from the public call on; 0: try once; RL_NEVER_NS: no end */
     struct rl_thread *thread; /* BOUND: to this one */
+    redlock_lock *lock;       /* once the order is carried out; NULL: there is none */
 };
 
 /* Taken at the public call: what delays its order, a driver in a callback say, counts as well. */
@@ -32,9 +35,9 @@ static int64_t wait_deadline_ns(int64_t wait_ms)
 }
 
 /* The mutex is held; the request has been read. NULL: out of memory. */
-static redlock_lock *start_acquire(redlock *client, const struct acquisition *wanted)
+static redlock_lock *start_acquire(redlock *client, const struct acquire_call *a)
 {
-    const redlock_request *request = wanted->request;
+    const redlock_request *request = &a->request;
     struct rl_lock_terms terms = {
         .renew = request->flags & REDLOCK_RENEW,
         .fenced = request->flags & REDLOCK_FENCED,
@@ -44,7 +47,7 @@ static redlock_lock *start_acquire(redlock *client, const struct acquisition *wa
         .max_extensions = request->max_extensions,
         .max_hold_ns = request->max_hold_ms * RL_NS_PER_MS,
     };
-    redlock_lock *lock = rl_lock_new(client, wanted->names, &terms);
+    redlock_lock *lock = rl_lock_new(client, &a->names, &terms);
 
     if (!lock)
         return NULL;
@@ -55,14 +58,14 @@ static redlock_lock *start_acquire(redlock *client, const struct acquisition *wa
     lock->jeopardy = request->jeopardy;
     lock->is_simple = !request->done && !request->lost && !request->jeopardy &&
                       !(request->flags & REDLOCK_BOUND);
-    if (wanted->thread && rl_bind(client, lock, wanted->thread) < 0) {
+    if (a->thread && rl_bind(client, lock, a->thread) < 0) {
         rl_lock_discard(client, lock, false);
         return NULL;
     }
     if (request->done)
-        lock->wait_deadline_ns = wanted->wait_deadline_ns;
-    rl_handle_acquire(&client->engine, &lock->handle, wanted->ttl_ms * RL_NS_PER_MS,
-                      wanted->wait_deadline_ns, rl_now_ns());
+        lock->wait_deadline_ns = a->wait_deadline_ns;
+    rl_handle_acquire(&client->engine, &lock->handle, a->ttl_ms * RL_NS_PER_MS,
+                      a->wait_deadline_ns, rl_now_ns());
     return lock;
 }
 
@@ -81,7 +84,11 @@ static void let_callbacks_come(redlock *client, redlock_lock *lock)
 /* Granted, but this caller woke after the end of its wait: the lock is taken back (A9). */
 static void give_back(redlock *client, redlock_lock *lock)
 {
+    bool is_held = lock->handle.lock.state == RL_HELD;
+
     rl_lock_discard(client, lock, true);
+    if (is_held)
+        rl_stats_late(&client->engine.stats);
     if (client->closed)
         return;
     if (client->threaded || client->turning) {
@@ -89,26 +96,27 @@ static void give_back(redlock *client, redlock_lock *lock)
         return;
     }
     rl_turn(client, 0);
-    rl_hand_over(client);
+    rl_stop_driving(client);
 }
 
 /*
  * The outcome for the caller. The mutex is not held: success without report and callbacks needs
  * nothing but a look at the clock, the last before the caller has its lock (A9).
  */
-static int end_acquire(redlock *client, redlock_lock *lock, int error,
-                       const struct acquisition *wanted, redlock_lock **out)
+static int end_acquire(redlock *client, const struct acquire_call *a, int error,
+                       redlock_lock **out)
 {
-    const redlock_request *request = wanted->request;
+    const redlock_request *request = &a->request;
+    redlock_lock *lock = a->lock;
     bool granted = error == REDLOCK_OK;
 
     if (granted && !request->report && !request->lost && !request->jeopardy &&
-        !rl_is_too_late(wanted->wait_deadline_ns)) {
+        !rl_is_too_late(a->wait_deadline_ns)) {
         *out = lock;
         return REDLOCK_OK;
     }
     pthread_mutex_lock(&client->mutex);
-    if (granted && rl_is_too_late(wanted->wait_deadline_ns))
+    if (granted && rl_is_too_late(a->wait_deadline_ns))
         error = REDLOCK_TIMEOUT;
     if (request->report)
         rl_report_lock(lock, request->report);
@@ -125,12 +133,6 @@ static int end_acquire(redlock *client, redlock_lock *lock, int error,
     return error;
 }
 
-struct acquire_call {
-    struct rl_call call; /* first */
-    const struct acquisition *wanted;
-    redlock_lock *lock;
-};
-
 static void carry_out_acquire(redlock *client, struct rl_order *order)
 {
     struct acquire_call *a = (struct acquire_call *)order;
@@ -139,78 +141,89 @@ static void carry_out_acquire(redlock *client, struct rl_order *order)
         rl_call_finish(&a->call, REDLOCK_CANCELED);
         return;
     }
-    a->lock = start_acquire(client, a->wanted);
+    a->lock = start_acquire(client, a);
     if (!a->lock)
         rl_call_finish(&a->call, REDLOCK_NOMEM);
-    else if (!a->wanted->request->done)
+    else if (!a->request.done)
         a->lock->call = &a->call;
 }
 
 /* About a call that made no handle. */
-static int explain_no_handle(const struct acquisition *wanted, int error)
+static int explain_no_handle(const struct acquire_call *a, int error)
 {
     if (error == REDLOCK_CANCELED)
         return rl_detail(error, "the client has been closed");
-    if (error == REDLOCK_NOMEM && (wanted->request->flags & REDLOCK_BOUND))
+    if (error == REDLOCK_NOMEM && (a->request.flags & REDLOCK_BOUND))
         return rl_detail(error, "no memory or descriptor left to bind the lock to its thread");
     return error == REDLOCK_NOMEM ? rl_detail(error, "out of memory") : error;
 }
 
-/* What only the calling thread can do for its order. */
-static int prepare(struct acquisition *wanted)
+/* Reads the request, and does what only the calling thread can do for its order. */
+static int prepare(redlock *client, const char *name, int64_t ttl_ms,
+                   const redlock_request *request, redlock_lock **out, struct acquire_call *a)
 {
-    wanted->wait_deadline_ns = wait_deadline_ns(wanted->request->wait_ms);
-    if (!(wanted->request->flags & REDLOCK_BOUND))
+    int error = rl_client_check(client);
+
+    a->call = (struct rl_call){.order.carry_out = carry_out_acquire};
+    a->ttl_ms = ttl_ms;
+    a->thread = NULL;
+    a->lock = NULL;
+    if (!error)
+        error = rl_request_read(client, name, ttl_ms, request, &a->request, &a->names);
+    if (!error && !out)
+        error = rl_detail(REDLOCK_INVAL, "there is nowhere to put the lock");
+    if (error)
+        return error;
+    a->wait_deadline_ns = wait_deadline_ns(a->request.wait_ms);
+    if (!(a->request.flags & REDLOCK_BOUND))
         return REDLOCK_OK;
-    wanted->thread = rl_thread_own();
-    return wanted->thread ? REDLOCK_OK : explain_no_handle(wanted, REDLOCK_NOMEM);
+    a->thread = rl_thread_own();
+    return a->thread ? REDLOCK_OK : explain_no_handle(a, REDLOCK_NOMEM);
+}
+
+/* A renewal is a timer of the engine: between two calls only a driver looks at it. */
+static int check_renewal(redlock *client, const redlock_request *r)
+{
+    if (!(r->flags & REDLOCK_RENEW) || client->threaded || atomic_load(&client->driven))
+        return REDLOCK_OK;
+    return rl_detail(
+        REDLOCK_INVAL,
+        "REDLOCK_RENEW on a client that nothing drives: the lock would not be "
+        "renewed. Open the client with REDLOCK_THREAD, or ask for redlock_fd() and "
+        "call redlock_process() when it is readable");
 }
 
 int rl_client_acquire(redlock *client, const char *name, int64_t ttl_ms,
                       const redlock_request *request, redlock_lock **out)
 {
-    struct rl_names names;
-    redlock_request r;
-    struct acquisition wanted = {.names = &names, .ttl_ms = ttl_ms, .request = &r};
-    struct acquire_call a = {.call.order.carry_out = carry_out_acquire, .wanted = &wanted};
-    int error = rl_client_check(client);
+    struct acquire_call a;
+    int error = prepare(client, name, ttl_ms, request, out, &a);
 
     if (error)
         return error;
-    error = rl_request_read(client, name, ttl_ms, request, &r, &names);
-    if (!error && (!out || r.done))
-        error = rl_detail(REDLOCK_INVAL, out ? "redlock_acquire() takes no done function; that "
-                                               "is for redlock_start()"
-                                             : "there is nowhere to put the lock");
-    if (!error)
-        error = prepare(&wanted);
+    if (a.request.done)
+        return rl_detail(REDLOCK_INVAL, "redlock_acquire() takes no done function; that is for "
+                                        "redlock_start()");
+    error = check_renewal(client, &a.request);
     if (error)
         return error;
     error = rl_call_wait(client, &a.call);
-    return a.lock ? end_acquire(client, a.lock, error, &wanted, out)
-                  : explain_no_handle(&wanted, error);
+    return a.lock ? end_acquire(client, &a, error, out) : explain_no_handle(&a, error);
 }
 
 int rl_client_start(redlock *client, const char *name, int64_t ttl_ms,
                     const redlock_request *request, redlock_lock **out)
 {
-    struct rl_names names;
-    redlock_request r;
-    struct acquisition wanted = {.names = &names, .ttl_ms = ttl_ms, .request = &r};
-    struct acquire_call a = {.call.order.carry_out = carry_out_acquire, .wanted = &wanted};
-    int error = rl_client_check(client);
+    struct acquire_call a;
+    int error = prepare(client, name, ttl_ms, request, out, &a);
 
-    if (!error)
-        error = rl_request_read(client, name, ttl_ms, request, &r, &names);
-    if (!error && (!out || !r.done))
-        error = rl_detail(REDLOCK_INVAL, out ? "redlock_start() needs a done function"
-                                             : "there is nowhere to put the lock");
-    if (!error)
-        error = prepare(&wanted);
-    if (!error)
-        error = rl_call_now(client, &a.call);
     if (error)
-        return explain_no_handle(&wanted, error);
+        return error;
+    if (!a.request.done)
+        return rl_detail(REDLOCK_INVAL, "redlock_start() needs a done function");
+    error = rl_call_now(client, &a.call);
+    if (error)
+        return explain_no_handle(&a, error);
     *out = a.lock;
     return REDLOCK_OK;
 }

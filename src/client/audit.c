@@ -2,14 +2,15 @@
 /* The audit: asks every node what can be asked, and says of each answer what it means (G7). */
 #include "client/audit.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-#include "client/query.h"
 #include "client/request.h"
 #include "drive/detail.h"
 #include "drive/enter.h"
 #include "drive/handles.h"
 #include "engine/ask.h"
+#include "engine/sets.h"
 #include "io/clock.h"
 #include "protocol/vetting.h"
 
@@ -25,19 +26,23 @@ static const enum rl_op queue_ops[3] = {RL_OP_TICKET, RL_OP_ACQUIRE, RL_OP_RELEA
 /* How long a subscriber connection may take to come up. */
 #define SUBSCRIBER_WAIT_NS (500 * (int64_t)RL_NS_PER_MS)
 
-/* What the nodes answered is judged later; only a question that could not be asked is an error. */
-static int ask(redlock *client, redlock_lock *lock, enum rl_op question,
-               struct rl_survey *survey)
+/* ---- the phases ---- */
+
+/* A lock of a name that no other client uses. */
+static redlock_lock *new_lock(redlock *client, struct rl_lock_terms terms)
 {
-    return rl_ask(client, lock, question, survey) == REDLOCK_NOMEM ? REDLOCK_NOMEM : REDLOCK_OK;
+    char name[] = "doctor.0123456789abcdef";
+
+    /* Without randomness it stays as it is, and the first question fails for want of a value. */
+    rl_engine_draw_hex(&client->engine, NAME_RANDOM_BYTES, name + sizeof "doctor." - 1);
+    return rl_lock_new_for(client, name, sizeof name - 1, &terms);
 }
 
-static int measure(struct rl_audit *audit, redlock_lock *lock)
+/* The greeting may be old: the facts are asked for again, in front of the next ping. */
+static void ask_for_facts(struct rl_audit *audit)
 {
     struct rl_engine *engine = &audit->client->engine;
-    int error = ask(audit->client, lock, RL_OP_PING, &audit->ping);
 
-    /* The greeting may be old: the facts are asked for again, in front of the next ping. */
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
         struct rl_session *session = &engine->node[i].session;
 
@@ -47,17 +52,28 @@ static int measure(struct rl_audit *audit, redlock_lock *lock)
         rl_vetting_check(session, rl_now_ns());
         rl_vetting_sample_clock(session, rl_now_ns());
     }
-    for (int ping = 0; ping < PINGS && !error; ping++) {
-        error = ask(audit->client, lock, RL_OP_PING, &audit->ping);
-        for (uint8_t i = 0; i < engine->policy.node_count; i++) {
-            int32_t rtt_us = audit->ping.node[i].rtt_us;
+}
 
-            if (audit->ping.node[i].vote == REDLOCK_VOTE_GRANTED &&
-                (audit->rtt_us[i] < 0 || rtt_us < audit->rtt_us[i]))
-                audit->rtt_us[i] = rtt_us;
-        }
+static void note_quickest(struct rl_audit *audit)
+{
+    for (uint8_t i = 0; i < audit->client->engine.policy.node_count; i++) {
+        int32_t rtt_us = audit->ping.node[i].rtt_us;
+
+        if (audit->ping.node[i].vote == REDLOCK_VOTE_GRANTED &&
+            (audit->rtt_us[i] < 0 || rtt_us < audit->rtt_us[i]))
+            audit->rtt_us[i] = rtt_us;
     }
-    return error;
+}
+
+static bool measure(struct rl_audit *audit, struct rl_question *q)
+{
+    if (audit->step == 1)
+        ask_for_facts(audit);
+    else if (audit->step > 1)
+        note_quickest(audit);
+    q->op = RL_OP_PING;
+    q->survey = &audit->ping;
+    return audit->step <= PINGS;
 }
 
 /* The words are the session's, and the next question changes them. */
@@ -72,50 +88,39 @@ static void keep_refusals(struct rl_audit *audit, const struct rl_survey *survey
 }
 
 /* Does with a key of its own what a lock does, on every node. */
-static int try_rights(struct rl_audit *audit, redlock_lock *lock, const enum rl_op *ops,
-                      struct rl_survey *surveys)
+static bool try_rights(struct rl_audit *audit, struct rl_question *q, const enum rl_op *ops,
+                       struct rl_survey *surveys)
 {
-    int error = REDLOCK_OK;
+    struct rl_lock *lock = &q->lock->handle.lock;
 
-    lock->handle.lock.ttl_ms = lock->handle.lock.extension_ttl_ms = (uint32_t)audit->ttl_ms;
-    lock->handle.lock.longest_ttl_ms = RL_LONGEST_TTL_MS;
-    for (int i = 0; i < 3 && !error; i++) {
-        error = ask(audit->client, lock, ops[i], &surveys[i]);
-        if (surveys == audit->rights)
-            keep_refusals(audit, &surveys[i]);
-    }
-    return error;
+    if (audit->step > 0 && surveys == audit->rights)
+        keep_refusals(audit, &surveys[audit->step - 1]);
+    if (audit->step == 3)
+        return false;
+    lock->ttl_ms = lock->extension_ttl_ms = (uint32_t)audit->ttl_ms;
+    lock->longest_ttl_ms = RL_LONGEST_TTL_MS;
+    q->op = ops[audit->step];
+    q->survey = &surveys[audit->step];
+    return true;
 }
 
-/* A lock of a name that no other client uses. */
-static redlock_lock *new_lock(redlock *client, struct rl_lock_terms terms)
+static bool try_plain(struct rl_audit *audit, struct rl_question *q)
 {
-    char name[] = "doctor.0123456789abcdef";
-
-    /* Without randomness it stays as it is, and the first question fails for want of a value. */
-    rl_engine_draw_hex(&client->engine, NAME_RANDOM_BYTES, name + sizeof "doctor." - 1);
-    return rl_lock_new_for(client, name, sizeof name - 1, &terms);
+    return try_rights(audit, q, rights_ops, audit->rights);
 }
 
-/* Every kind does what a lock does, with the scripts that it has for that. */
-static int try_kinds(struct rl_audit *audit)
+static bool try_fencing(struct rl_audit *audit, struct rl_question *q)
 {
-    int error = REDLOCK_OK;
+    return try_rights(audit, q, fencing_ops, audit->fencing);
+}
 
-    for (uint8_t kind = REDLOCK_MUTEX + 1; kind < RL_KIND_COUNT && !error; kind++) {
-        redlock_lock *lock =
-            new_lock(audit->client,
-                     (struct rl_lock_terms){.kind = kind, .slots = rl_kind(kind)->has_slots});
-
-        if (!lock)
-            return REDLOCK_NOMEM;
-        lock->handle.lock.slot = 1;
-        error = try_rights(audit, lock, rights_ops, audit->kinds[kind]);
-        if (!error && kind == REDLOCK_MUTEX + 1)
-            error = ask(audit->client, lock, RL_OP_LOOK, &audit->look);
-        rl_lock_discard(audit->client, lock, false);
-    }
-    return error;
+static bool look_at_counters(struct rl_audit *audit, struct rl_question *q)
+{
+    if (audit->step == 0)
+        rl_audit_begin_counters(audit);
+    q->op = RL_OP_LIST;
+    q->survey = &audit->search;
+    return audit->step == 0 || rl_audit_heard_counters(audit);
 }
 
 /* The place that the audit took in the queues goes; the audit does not wait for that. */
@@ -129,22 +134,30 @@ static void leave_queue(redlock *client, redlock_lock *lock)
         rl_ask_node(engine, i, claim, NULL, RL_OP_LEAVE, 0, rl_now_ns());
 }
 
-static int try_queue(struct rl_audit *audit)
+static bool try_queue(struct rl_audit *audit, struct rl_question *q)
 {
-    redlock_lock *lock =
-        new_lock(audit->client, (struct rl_lock_terms){.kind = REDLOCK_SHARED});
-    int error;
+    struct rl_acquirer *acquirer = rl_acquirer_of(&q->lock->handle);
 
-    if (!lock)
-        return REDLOCK_NOMEM;
-    audit->client->engine.wants_subscribers = true;
-    rl_acquirer_of(&lock->handle)->acquisition.ticket = 1;
-    rl_acquirer_of(&lock->handle)->waiter = AUDIT_WAITER;
-    error = try_rights(audit, lock, queue_ops, audit->queue);
-    if (!error)
-        leave_queue(audit->client, lock);
-    rl_lock_discard(audit->client, lock, false);
-    return error;
+    if (audit->step == 0) {
+        audit->client->engine.wants_subscribers = true;
+        acquirer->acquisition.ticket = 1;
+        acquirer->waiter = AUDIT_WAITER;
+    }
+    if (try_rights(audit, q, queue_ops, audit->queue))
+        return true;
+    leave_queue(audit->client, q->lock);
+    return false;
+}
+
+/* Every kind does what a lock does, with the scripts that it has for that. */
+static bool try_kind(struct rl_audit *audit, struct rl_question *q)
+{
+    q->lock->handle.lock.slot = 1;
+    if (audit->step < 3 || audit->kind != REDLOCK_MUTEX + 1)
+        return try_rights(audit, q, rights_ops, audit->kinds[audit->kind]);
+    q->op = RL_OP_LOOK;
+    q->survey = &audit->look;
+    return audit->step == 3;
 }
 
 static bool are_subscribers_settled(struct rl_audit *audit)
@@ -161,68 +174,181 @@ static bool are_subscribers_settled(struct rl_audit *audit)
 }
 
 /* Are we told when a lock becomes free? The listening connections were asked for before. */
-static int try_ears(struct rl_audit *audit, redlock_lock *lock)
+static bool await_subscribers(struct rl_audit *audit, struct rl_question *q)
 {
-    int64_t end_ns = rl_now_ns() + SUBSCRIBER_WAIT_NS;
-    struct rl_survey ping = {0};
-    int error = REDLOCK_OK;
-
-    while (!error && !are_subscribers_settled(audit) && rl_now_ns() < end_ns)
-        error = ask(audit->client, lock, RL_OP_PING, &ping);
-    return error;
+    if (audit->step == 0)
+        audit->settled_by_ns = rl_now_ns() + SUBSCRIBER_WAIT_NS;
+    q->op = RL_OP_PING;
+    q->survey = &audit->meanwhile;
+    return !are_subscribers_settled(audit) && rl_now_ns() < audit->settled_by_ns;
 }
 
-static int gather(struct rl_audit *audit)
+/* ---- as a question ---- */
+
+static const struct {
+    bool (*ask)(struct rl_audit *audit, struct rl_question *q); /* false: the phase is over */
+    struct rl_lock_terms terms;
+    bool of_each_kind;
+} phases[] = {
+    {.ask = measure},
+    {.ask = try_plain},
+    {.ask = try_fencing, .terms = {.fenced = true}},
+    {.ask = look_at_counters},
+    {.ask = try_queue, .terms = {.kind = REDLOCK_SHARED}},
+    {.ask = try_kind, .of_each_kind = true},
+    {.ask = await_subscribers},
+};
+
+enum { PHASES = sizeof phases / sizeof phases[0] };
+
+struct audit {
+    struct rl_question question; /* first */
+    int64_t ttl_ms;
+    redlock_check_fn *each;
+    struct rl_audit *work; /* NULL: its turn has not come */
+    struct rl_check_list checks;
+};
+
+static bool begin_phase(struct rl_audit *audit, struct rl_question *q)
+{
+    struct rl_lock_terms terms = phases[audit->phase].terms;
+
+    audit->step = 0;
+    if (phases[audit->phase].of_each_kind) {
+        terms.kind = audit->kind;
+        terms.slots = rl_kind(audit->kind)->has_slots;
+    }
+    return rl_question_set_lock(audit->client, q, new_lock(audit->client, terms));
+}
+
+/* Goes on to the next question, in this phase or a later one. False: there is none, or no memory. */
+static bool go_on(struct rl_audit *audit, struct rl_question *q)
+{
+    while (!phases[audit->phase].ask(audit, q)) {
+        if (!phases[audit->phase].of_each_kind || ++audit->kind == RL_KIND_COUNT)
+            audit->phase++;
+        if (audit->phase == PHASES || !begin_phase(audit, q))
+            return false;
+    }
+    return true;
+}
+
+static void judge(struct rl_audit *audit)
 {
     redlock *client = audit->client;
-    redlock_lock *plain = new_lock(client, (struct rl_lock_terms){0});
-    redlock_lock *fenced = new_lock(client, (struct rl_lock_terms){.fenced = true});
-    int error = plain && fenced ? measure(audit, plain) : REDLOCK_NOMEM;
 
-    if (!error)
-        error = try_rights(audit, plain, rights_ops, audit->rights);
-    if (!error)
-        error = try_rights(audit, fenced, fencing_ops, audit->fencing);
-    if (!error)
-        error = rl_audit_counters(audit, plain);
-    if (!error)
-        error = try_queue(audit);
-    if (!error)
-        error = try_kinds(audit);
-    if (!error)
-        error = try_ears(audit, plain);
-    if (plain)
-        rl_lock_discard(client, plain, false);
-    if (fenced)
-        rl_lock_discard(client, fenced, false);
     for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
         const struct rl_session *session = &client->engine.node[i].session;
 
         audit->nodes[i] = (struct rl_audit_node){
             .reachable = audit->rtt_us[i] >= 0,
             .facts = &session->facts,
-            .placement = client->placement,
+            .objection = rl_sets_objection(&client->engine, i),
+            .max_ttl_ms = client->max_ttl_ms,
             .window = &session->guard.window,
         };
     }
+    rl_audit_judge(audit);
+}
+
+static bool begin(redlock *client, struct audit *a)
+{
+    a->work = calloc(1, sizeof *a->work);
+    if (!a->work)
+        return rl_question_set_lock(client, &a->question, NULL);
+    a->work->client = client;
+    a->work->ttl_ms = a->ttl_ms;
+    a->work->kind = REDLOCK_MUTEX + 1;
+    a->work->checks = &a->checks;
+    return begin_phase(a->work, &a->question) && go_on(a->work, &a->question);
+}
+
+static bool next(redlock *client, struct rl_question *question)
+{
+    struct audit *a = (struct audit *)question;
+
+    if (!a->work)
+        return begin(client, a);
+    /* What the nodes answered is judged at the end: no answer is an error of the audit. */
+    question->error = REDLOCK_OK;
+    a->work->step++;
+    if (go_on(a->work, question))
+        return true;
+    if (question->error)
+        return false;
+    judge(a->work);
+    if (a->checks.out_of_memory)
+        question->error = rl_detail(REDLOCK_NOMEM, "out of memory");
+    return false;
+}
+
+static void tell(struct rl_question *question)
+{
+    const struct audit *a = (struct audit *)question;
+    redlock_answer answer = {.size = sizeof answer};
+
+    if (!question->error)
+        rl_check_list_tell(&a->checks, a->each, question->asker.data);
+    question->asker.done(question->error, &answer, question->asker.data);
+}
+
+static void free_audit(struct rl_question *question)
+{
+    struct audit *a = (struct audit *)question;
+
+    rl_check_list_free(&a->checks);
+    free(a->work);
+    free(a);
+}
+
+static const struct rl_question_kind audit_kind = {
+    .turn = RL_TURN_SEARCH,
+    .next = next,
+    .tell = tell,
+    .free = free_audit,
+};
+
+struct rl_question *rl_audit_new(int64_t ttl_ms, redlock_check_fn *each,
+                                 const struct rl_asker *asker)
+{
+    struct audit *a = calloc(1, sizeof *a);
+
+    if (!a) {
+        rl_detail(REDLOCK_NOMEM, "out of memory");
+        return NULL;
+    }
+    a->question.kind = &audit_kind;
+    if (asker)
+        a->question.asker = *asker;
+    a->ttl_ms = ttl_ms;
+    a->each = each;
+    return &a->question;
+}
+
+int rl_audit_check(const redlock *client, int64_t ttl_ms, redlock_check_fn *each)
+{
+    int error = rl_ttl_check(client, ttl_ms);
+
+    if (!error && !each)
+        error = rl_detail(REDLOCK_INVAL, "there is no function to tell the checks to");
     return error;
 }
 
 int rl_client_audit(redlock *client, int64_t ttl_ms, redlock_check_fn *each, void *data)
 {
-    struct rl_audit audit = {.client = client, .each = each, .data = data, .ttl_ms = ttl_ms};
-    int error;
+    struct rl_question *question;
+    int error = rl_client_check(client);
 
-    error = rl_client_enter(client, true);
+    if (!error)
+        error = rl_audit_check(client, ttl_ms, each);
     if (error)
         return error;
-    error = rl_ttl_check(client, ttl_ms);
-    if (!error && !each)
-        error = rl_detail(REDLOCK_INVAL, "there is no function to tell the checks to");
+    question = rl_audit_new(ttl_ms, each, NULL);
+    if (!question)
+        return REDLOCK_NOMEM;
+    error = rl_question_wait(client, question);
     if (!error)
-        error = gather(&audit);
-    if (!error)
-        rl_audit_judge(&audit);
-    rl_client_leave(client);
+        rl_check_list_tell(&((struct audit *)question)->checks, each, data);
+    rl_question_free(question);
     return error;
 }

@@ -3,6 +3,7 @@
 #ifndef RL_CLIENT_AUDIT_H
 #define RL_CLIENT_AUDIT_H
 
+#include "client/check_list.h"
 #include "core/audit.h"
 #include "core/kind.h"
 #include "drive/client.h"
@@ -16,19 +17,28 @@ struct rl_audit_counters {
     char example[REDLOCK_TEXT_MAX]; /* the key of one of them */
 };
 
+/*
+ * What an audit needs once its turn has come. It goes through phases, each with a lock of its own
+ * that no other client uses, and asks one question after another.
+ */
 struct rl_audit {
     redlock *client;
-    redlock_check_fn *each;
-    void *data;
     int64_t ttl_ms;
+    int phase; /* of audit.c */
+    int step;  /* questions of this phase that were answered */
+    uint8_t kind;
+    int64_t settled_by_ns;             /* how long subscriber connections may take to come up */
+    struct rl_check_list *checks;      /* the verdicts */
     struct rl_survey ping;             /* of the last ping */
     int32_t rtt_us[REDLOCK_NODES_MAX]; /* the quickest; -1: no answer */
     struct rl_survey rights[3];        /* acquire, extend, release */
     struct rl_survey fencing[3];       /* acquire with a token, release, forget the counter */
+    struct rl_survey search;           /* for counters: */
     struct rl_audit_counters counters[REDLOCK_NODES_MAX];
     struct rl_survey kinds[RL_KIND_COUNT][3]; /* acquire, extend, release; not of the mutex */
     struct rl_survey queue[3];                /* a ticket, acquire from the queue, release */
     struct rl_survey look;                    /* the holder */
+    struct rl_survey meanwhile;               /* pings until the subscribers are up */
     bool woken[REDLOCK_NODES_MAX];            /* the node lets us subscribe */
     struct rl_audit_node nodes[REDLOCK_NODES_MAX];
     char refusal[REDLOCK_NODES_MAX][REDLOCK_TEXT_MAX]; /* in the node's words, of a right */
@@ -36,8 +46,15 @@ struct rl_audit {
 
 int rl_client_audit(redlock *client, int64_t ttl_ms, redlock_check_fn *each, void *data);
 
-/* counters.c: looks at every fence counter of every node. */
-int rl_audit_counters(struct rl_audit *audit, redlock_lock *lock);
+/* To be started; `each` gets the checks before the asker. NULL: out of memory. */
+struct rl_question *rl_audit_new(int64_t ttl_ms, redlock_check_fn *each,
+                                 const struct rl_asker *asker);
+int rl_audit_check(const redlock *client, int64_t ttl_ms, redlock_check_fn *each);
+
+/* counters.c: looks at every fence counter of every node, `search` by `search`. */
+void rl_audit_begin_counters(struct rl_audit *audit);
+/* After one: is there more to look at? */
+bool rl_audit_heard_counters(struct rl_audit *audit);
 
 /* Says of everything that was gathered what it means. */
 void rl_audit_judge(const struct rl_audit *audit);

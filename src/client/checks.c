@@ -5,6 +5,7 @@
 
 #include "client/audit.h"
 #include "client/report.h"
+#include "engine/sets.h"
 #include "engine/watch.h"
 #include "io/clock.h"
 
@@ -25,10 +26,7 @@ static void say(const struct rl_audit *audit, const char *address, const char *n
         .quorum = audit->client->quorum_name,
     };
 
-    /* Like every callback: with no internal lock held. */
-    pthread_mutex_unlock(&audit->client->mutex);
-    audit->each(&check, audit->data);
-    pthread_mutex_lock(&audit->client->mutex);
+    rl_check_list_add(audit->checks, &check);
 }
 
 /* ---- judging, node by node ---- */
@@ -92,25 +90,63 @@ static void check_identity(const struct rl_audit *audit, uint8_t i, uint32_t dou
             "");
 }
 
-/* Was it initialised as what it is used for? Only `redlock init` writes that down. */
+/* "set 0123456789abcdef of 3 nodes", of several quorums with the name of this one. */
+static void describe_set(const char *set, char *out, size_t size)
+{
+    const char *quorum = strchr(set, ' ');
+
+    snprintf(out, size, "set %.*s of %u nodes%s%s", RL_SET_ID_SIZE, set, rl_set_number(set),
+             quorum ? ", quorum" : "", quorum ? quorum : "");
+}
+
+/* Does it belong to the nodes that it is used with? Only `redlock init` writes that down. */
 static void check_membership(const struct rl_audit *audit, uint8_t i, uint32_t doubts)
 {
-    const char *address = audit->client->engine.node[i].address;
-    const char *ours = audit->client->placement;
-    const struct rl_facts *facts = audit->nodes[i].facts;
+    const struct rl_engine *engine = &audit->client->engine;
+    const char *address = engine->node[i].address;
+    const char *set = engine->node[i].said.set;
+    const char *counts = engine->guard_mode == RL_GUARD_OFF ? "" : "; its votes do not count";
+    char found[SENTENCE_MAX / 2];
     char text[SENTENCE_MAX];
 
-    if (!facts->has_placement)
-        return;
-    snprintf(text, sizeof text, "initialised for %s%s%s", facts->placement[0] ? "quorum " : "",
-             facts->placement[0] ? facts->placement : "no quorum of several",
-             doubts & (1u << RL_DOUBT_MISPLACED) ? "; this client has another set" : "");
-    if (doubts & (1u << RL_DOUBT_MISPLACED))
+    describe_set(set, found, sizeof found);
+    if (doubts & (1u << RL_DOUBT_UNPLACED)) {
+        snprintf(text, sizeof text, "belongs to no set of nodes, and others do%s", counts);
         say(audit, address, "membership", REDLOCK_CHECK_FAIL, text,
-            "clients with different sets of quorums do not exclude each other: give all the same, "
-            "or after a change, when nothing is held: redlock init");
-    else if (ours[0])
-        say(audit, address, "membership", REDLOCK_CHECK_OK, text, "");
+            "if it is one of them, once nothing can be held that it has forgotten: redlock init; "
+            "else give this client the nodes that the others have");
+    } else if (doubts & (1u << RL_DOUBT_MISPLACED)) {
+        snprintf(text, sizeof text, "%s: %s%s", found,
+                 rl_guard_reason_text(rl_sets_objection(engine, i)), counts);
+        say(audit, address, "membership", REDLOCK_CHECK_FAIL, text,
+            "give this client the nodes that the others have; after a change of the set: redlock "
+            "init (redlock(1), Changing the nodes)");
+    } else if (set[0]) {
+        say(audit, address, "membership", REDLOCK_CHECK_OK, found, "");
+    } else {
+        say(audit, address, "membership", REDLOCK_CHECK_WARN,
+            "belongs to no set of nodes: a client with other nodes goes unnoticed",
+            "when nothing is held: redlock init");
+    }
+}
+
+/* G4 has the smaller one of a client and a node bound what is granted. */
+static void check_max_ttl(const struct rl_audit *audit, uint8_t i, uint32_t doubts)
+{
+    const char *address = audit->client->engine.node[i].address;
+    int64_t marked_ms = audit->nodes[i].facts->marker_max_ttl_ms;
+    char text[SENTENCE_MAX];
+
+    if (marked_ms <= 0)
+        return;
+    snprintf(text, sizeof text, "initialised with %.3f s, this client has %.3f s",
+             (double)marked_ms / 1e3, (double)audit->client->max_ttl_ms / 1e3);
+    if (doubts & (1u << RL_DOUBT_MAX_TTL))
+        say(audit, address, "max_ttl", REDLOCK_CHECK_WARN, text,
+            "give all clients the same --max-ttl, or after a change, when nothing is held: redlock "
+            "init");
+    else
+        say(audit, address, "max_ttl", REDLOCK_CHECK_OK, text, "");
 }
 
 static void check_eviction(const struct rl_audit *audit, uint8_t i, uint32_t doubts)
@@ -402,6 +438,7 @@ void rl_audit_judge(const struct rl_audit *audit)
         check_role(audit, i, doubts);
         check_identity(audit, i, doubts);
         check_membership(audit, i, doubts);
+        check_max_ttl(audit, i, doubts);
         check_eviction(audit, i, doubts);
         check_persistence(audit, i);
         check_clock(audit, i, doubts);

@@ -99,6 +99,7 @@ void rl_close_in_child(redlock *client)
         return;
     /* The epoll set is the parent's as well: without it, closing changes nothing there. */
     rl_reactor_free(&client->reactor);
+    rl_questions_drop(client);
     forget_locks(client, 0);
     client->closed = true;
     rl_client_tear_down(client);
@@ -117,6 +118,7 @@ void rl_close_begin(redlock *client)
 {
     pthread_mutex_lock(&client->mutex);
     rl_thread_stop(client);
+    rl_questions_cancel(client);
     end_locks(client, rl_now_ns());
     hurry_orphans(client);
     rl_turn(client, 0);

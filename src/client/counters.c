@@ -7,8 +7,6 @@
 #include <string.h>
 
 #include "client/audit.h"
-#include "client/query.h"
-#include "io/clock.h"
 #include "protocol/answer.h"
 
 /* A node with more keys than about a million is not searched to its end. */
@@ -39,32 +37,32 @@ static void hear(struct rl_survey *survey, uint8_t node, const struct rl_reply *
     }
 }
 
-int rl_audit_counters(struct rl_audit *audit, redlock_lock *lock)
+void rl_audit_begin_counters(struct rl_audit *audit)
 {
-    redlock *client = audit->client;
-    struct rl_survey survey = {
+    audit->search = (struct rl_survey){
         .pattern = {pattern, sizeof pattern - 1},
         .bad_counters = true,
         .heard = hear,
         .heard_data = audit->counters,
     };
-    bool more = true;
-
-    for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
+    for (uint8_t i = 0; i < audit->client->engine.policy.node_count; i++) {
         audit->counters[i].cursor[0] = '0';
-        survey.cursor[i] = (struct rl_slice){audit->counters[i].cursor, 1};
+        audit->search.cursor[i] = (struct rl_slice){audit->counters[i].cursor, 1};
     }
-    for (int round = 0; more && round < ROUNDS_MAX; round++) {
-        if (rl_ask(client, lock, RL_OP_LIST, &survey) == REDLOCK_NOMEM)
-            return REDLOCK_NOMEM;
-        more = false;
-        for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
-            if (survey.cursor[i].size == 0)
-                continue;
-            if (survey.node[i].vote != REDLOCK_VOTE_GRANTED || audit->counters[i].complete)
-                survey.cursor[i].size = 0;
-            more |= survey.cursor[i].size > 0;
-        }
+}
+
+bool rl_audit_heard_counters(struct rl_audit *audit)
+{
+    bool more = false;
+
+    for (uint8_t i = 0; i < audit->client->engine.policy.node_count; i++) {
+        struct rl_slice *cursor = &audit->search.cursor[i];
+
+        if (cursor->size == 0)
+            continue;
+        if (audit->search.node[i].vote != REDLOCK_VOTE_GRANTED || audit->counters[i].complete)
+            cursor->size = 0;
+        more |= cursor->size > 0;
     }
-    return REDLOCK_OK;
+    return more && audit->step < ROUNDS_MAX;
 }

@@ -8,13 +8,12 @@
 #include <string.h>
 
 #include "client/list.h"
-#include "client/query.h"
 #include "client/request.h"
 #include "drive/detail.h"
 #include "drive/enter.h"
 #include "drive/explain.h"
 #include "drive/handles.h"
-#include "io/clock.h"
+#include "engine/survey.h"
 
 #define CURSOR_MAX 24
 #define PATTERN_MAX (2 * REDLOCK_PREFIX_MAX + 2)
@@ -23,9 +22,10 @@
 #define ROUNDS_MAX 20000
 #define MISSES_MAX 4
 
-/* A listing under way. */
+/* What a list needs once its turn has come. */
 struct listing {
     const redlock *client;
+    int round;
     struct rl_survey survey;
     char pattern[PATTERN_MAX];
     char cursor[REDLOCK_NODES_MAX][CURSOR_MAX];
@@ -148,45 +148,23 @@ static bool prepare_next(struct listing *l)
     return more && l->name_count < REDLOCK_LIST_MAX && !l->out_of_memory;
 }
 
-/* The mutex is held. */
-static int gather(redlock *client, struct listing *l)
+/* ---- as a question ---- */
+
+struct list {
+    struct rl_question question; /* first */
+    struct listing *listing;     /* NULL: its turn has not come */
+};
+
+static struct listing *new_listing(redlock *client)
 {
-    struct rl_lock_terms terms = {0};
-    redlock_lock *lock;
-    int error = REDLOCK_OK;
-    int round = 0;
+    struct listing *l = calloc(1, sizeof *l);
 
-    lock = rl_lock_new_for(client, "", 0, &terms);
-    if (!lock)
-        return REDLOCK_NOMEM;
-    do {
-        if (rl_ask(client, lock, RL_OP_LIST, &l->survey) == REDLOCK_NOMEM)
-            error = REDLOCK_NOMEM;
-    } while (!error && prepare_next(l) && ++round < ROUNDS_MAX);
-    if (!error && l->out_of_memory)
-        error = rl_detail(REDLOCK_NOMEM, "out of memory");
-    if (!error) {
-        memcpy(l->survey.node, l->vote, sizeof l->vote);
-        error = rl_explain(lock, RL_QUESTION, rl_survey_error(&l->survey));
-    }
-    rl_lock_discard(client, lock, false);
-    return error;
-}
-
-/* ---- telling ---- */
-
-static int compare(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static int begin(redlock *client, struct listing *l)
-{
+    if (!l)
+        return NULL;
     l->client = client;
     l->names = malloc(REDLOCK_LIST_MAX * sizeof *l->names);
     l->slots = calloc(SET_SLOTS, sizeof *l->slots);
-    if (!l->names || !l->slots)
-        return rl_detail(REDLOCK_NOMEM, "out of memory");
+    l->out_of_memory = !l->names || !l->slots;
     l->survey.heard = hear;
     l->survey.heard_data = l;
     for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
@@ -194,42 +172,123 @@ static int begin(redlock *client, struct listing *l)
         l->survey.cursor[i] = (struct rl_slice){l->cursor[i], 1};
     }
     set_pattern(l);
-    return REDLOCK_OK;
+    return l;
 }
 
-static void end(struct listing *l)
+static bool begin(redlock *client, struct list *list)
 {
-    for (size_t i = 0; i < l->name_count; i++)
-        free(l->names[i]);
-    free(l->names);
-    free(l->slots);
-    free(l);
+    struct rl_lock_terms terms = {0};
+
+    list->listing = new_listing(client);
+    if (!list->listing || list->listing->out_of_memory)
+        return rl_question_set_lock(client, &list->question, NULL);
+    list->question.op = RL_OP_LIST;
+    list->question.survey = &list->listing->survey;
+    return rl_question_set_lock(client, &list->question,
+                                rl_lock_new_for(client, "", 0, &terms));
+}
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Without the mutex: ten thousand names take a while. */
+static void sort(struct listing *l)
+{
+    qsort(l->names, l->name_count, sizeof *l->names, compare);
+}
+
+static int conclude(struct list *list)
+{
+    struct listing *l = list->listing;
+
+    if (l->out_of_memory)
+        return rl_detail(REDLOCK_NOMEM, "out of memory");
+    memcpy(l->survey.node, l->vote, sizeof l->vote);
+    return rl_explain(list->question.lock, RL_QUESTION, rl_survey_error(&l->survey));
+}
+
+static bool next(redlock *client, struct rl_question *question)
+{
+    struct list *list = (struct list *)question;
+
+    if (!question->lock)
+        return begin(client, list);
+    if (prepare_next(list->listing) && ++list->listing->round < ROUNDS_MAX)
+        return true;
+    question->error = conclude(list);
+    return false;
+}
+
+static void tell(struct rl_question *question)
+{
+    struct listing *l = ((struct list *)question)->listing;
+    redlock_answer answer = {.size = sizeof answer};
+
+    if (!question->error) {
+        sort(l);
+        answer.names = (const char *const *)l->names;
+        answer.name_count = l->name_count;
+    }
+    question->asker.done(question->error, &answer, question->asker.data);
+}
+
+static void free_list(struct rl_question *question)
+{
+    struct list *list = (struct list *)question;
+    struct listing *l = list->listing;
+
+    if (l) {
+        for (size_t i = 0; i < l->name_count; i++)
+            free(l->names[i]);
+        free(l->names);
+        free(l->slots);
+        free(l);
+    }
+    free(list);
+}
+
+static const struct rl_question_kind list_kind = {
+    .turn = RL_TURN_SEARCH,
+    .next = next,
+    .tell = tell,
+    .free = free_list,
+};
+
+struct rl_question *rl_list_new(const struct rl_asker *asker)
+{
+    struct list *list = calloc(1, sizeof *list);
+
+    if (!list) {
+        rl_detail(REDLOCK_NOMEM, "out of memory");
+        return NULL;
+    }
+    list->question.kind = &list_kind;
+    if (asker)
+        list->question.asker = *asker;
+    return &list->question;
 }
 
 int rl_client_list(redlock *client, redlock_name_fn *each, void *data)
 {
+    struct rl_question *question;
     struct listing *l;
-    int error;
+    int error = rl_client_check(client);
 
-    error = rl_client_enter(client, true);
+    if (!error && !each)
+        error = rl_detail(REDLOCK_INVAL, "there is no function to tell the names to");
     if (error)
         return error;
-    l = calloc(1, sizeof *l);
-    if (!each)
-        error = rl_detail(REDLOCK_INVAL, "there is no function to tell the names to");
-    else if (!l)
-        error = rl_detail(REDLOCK_NOMEM, "out of memory");
+    question = rl_list_new(NULL);
+    if (!question)
+        return REDLOCK_NOMEM;
+    error = rl_question_wait(client, question);
+    l = ((struct list *)question)->listing;
     if (!error)
-        error = begin(client, l);
-    if (!error)
-        error = gather(client, l);
-    rl_client_leave(client);
-    if (!error) {
-        qsort(l->names, l->name_count, sizeof *l->names, compare);
-        for (size_t i = 0; i < l->name_count; i++)
-            each(l->names[i], data);
-    }
-    if (l)
-        end(l);
+        sort(l);
+    for (size_t i = 0; !error && i < l->name_count; i++)
+        each(l->names[i], data);
+    rl_question_free(question);
     return error;
 }

@@ -3,8 +3,11 @@
 #ifndef RL_CLIENT_LIST_H
 #define RL_CLIENT_LIST_H
 
-#include "redlock.h"
+#include "drive/question.h"
 
 int rl_client_list(redlock *client, redlock_name_fn *each, void *data);
+
+/* To be started. NULL: out of memory. */
+struct rl_question *rl_list_new(const struct rl_asker *asker);
 
 #endif

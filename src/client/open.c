@@ -243,6 +243,7 @@ int rl_client_open(const redlock_options *o, const struct rl_membership *members
         rl_conn_init(&client->conn[i]);
         rl_conn_init(&client->subscriber[i]);
     }
+    rl_questions_init(client);
     pthread_mutex_init(&client->mutex, NULL);
     init_cond(&client->turn_cond);
     error = set_up(client, o);

@@ -10,111 +10,96 @@
 #include "drive/enter.h"
 #include "drive/explain.h"
 #include "drive/handles.h"
+#include "engine/sets.h"
 #include "io/clock.h"
 
-struct question_call {
-    struct rl_call call; /* first */
-    redlock_lock *lock;
-    enum rl_op question;
-    struct rl_survey *survey;
+/* What a query needs once its turn has come, with room for what every node saw. */
+struct work {
+    struct rl_survey survey;
+    redlock_info info;
+    redlock_holder evicted;
+    redlock_report report;
+    struct rl_sight sight[];
 };
 
-static void carry_out_question(redlock *client, struct rl_order *order)
-{
-    struct question_call *q = (struct question_call *)order;
+/* RL_OP_LOOK, RL_OP_BREAK, RL_OP_PING or RL_OP_ADMIT. */
+struct query {
+    struct rl_question question; /* first */
+    enum rl_op op;
+    struct work *work;            /* NULL: its turn has not come */
+    char mark[REDLOCK_MARK_SIZE]; /* BREAK */
+    bool pending; /* ADMIT: the set that is written is put in force by a second round */
+    size_t name_size;
+    char name[];
+};
 
-    if (client->closing) {
-        rl_call_finish(&q->call, REDLOCK_CANCELED);
-        return;
-    }
-    q->lock->operation = RL_QUESTION;
-    q->lock->call = &q->call;
-    if (rl_handle_ask(&client->engine, &q->lock->handle, q->question, q->survey, rl_now_ns()) >=
-        0)
-        return;
-    q->lock->operation = RL_NO_OPERATION;
-    q->lock->call = NULL;
-    rl_call_finish(&q->call, REDLOCK_NOMEM);
-}
+/* ---- asking ---- */
 
-int rl_ask(redlock *client, redlock_lock *lock, enum rl_op question, struct rl_survey *survey)
-{
-    struct question_call q = {
-        .call.order.carry_out = carry_out_question,
-        .lock = lock,
-        .question = question,
-        .survey = survey,
-    };
-    int error = rl_call_wait_locked(client, &q.call);
-
-    return error == REDLOCK_NOMEM ? rl_detail(error, "out of memory") : error;
-}
-
-/* The mutex is held. */
-static int ask(redlock *client, enum rl_op question, const char *name, size_t name_size,
-               struct rl_survey *survey)
+static bool begin(redlock *client, struct query *q)
 {
     struct rl_lock_terms terms = {0};
-    redlock_lock *lock = rl_lock_new_for(client, name, name_size, &terms);
-    int error;
+    size_t sights = q->op == RL_OP_LOOK ? client->engine.policy.node_count : 0;
 
-    if (!lock)
-        return REDLOCK_NOMEM;
-    error = rl_ask(client, lock, question, survey);
-    if (error != REDLOCK_NOMEM)
-        rl_explain(lock, RL_QUESTION, error);
-    rl_lock_discard(client, lock, false);
-    return error;
-}
-
-static int check_report(const redlock_report *report)
-{
-    return report ? rl_struct_check("redlock_report", report) : REDLOCK_OK;
-}
-
-int rl_client_query(redlock *client, const char *name, redlock_info *info,
-                    redlock_report *report)
-{
-    struct rl_survey survey = {0};
-    redlock_info known = {.size = sizeof known};
-    size_t name_size = 0;
-    int error = rl_client_enter(client, true);
-
-    if (error)
-        return error;
-    error = rl_name_check(client, name, &name_size);
-    if (!error)
-        error = rl_struct_check("redlock_info", info);
-    if (!error)
-        error = check_report(report);
-    if (!error) {
-        survey.sight = calloc(client->engine.policy.node_count, sizeof *survey.sight);
-        if (!survey.sight)
-            error = rl_detail(REDLOCK_NOMEM, "out of memory");
+    q->work = calloc(1, sizeof *q->work + sights * sizeof q->work->sight[0]);
+    if (!q->work) {
+        q->question.error = rl_detail(REDLOCK_NOMEM, "out of memory");
+        return false;
     }
-    if (!error) {
-        error = ask(client, RL_OP_LOOK, name, name_size, &survey);
-        if (!error) {
-            rl_survey_conclude(&survey, rl_wall_ms(NULL), &known);
-            rl_struct_fill(info, &known, sizeof known);
-        }
-        if (report && survey.policy)
-            rl_report_query(client, &survey, error ? NULL : &known, report);
-    }
-    rl_client_leave(client);
-    free(survey.sight);
-    return error;
+    q->work->survey.sight = sights ? q->work->sight : NULL;
+    q->work->survey.evicted = &q->work->evicted;
+    q->work->evicted = (redlock_holder){.ttl_ms = -1, .held_ms = -1};
+    q->work->survey.mark = (struct rl_slice){q->mark, sizeof q->mark};
+    q->question.survey = &q->work->survey;
+    /* PING first: a node's identity and set are known once it has answered the greeting. */
+    q->question.op = q->op == RL_OP_ADMIT ? RL_OP_PING : q->op;
+    return rl_question_set_lock(client, &q->question,
+                                rl_lock_new_for(client, q->name, q->name_size, &terms));
 }
 
-static int check_mark(const char *mark)
+/* Which set of nodes do they become (G8)? Nothing is written when there is none. */
+static int plan_set(redlock *client, bool *pending)
 {
-    size_t length = mark ? strnlen(mark, REDLOCK_MARK_SIZE + 1) : 0;
+    struct rl_engine *engine = &client->engine;
+    uint8_t culprit = 0;
+    char text[RL_OF_QUORUM_MAX];
+    const char *set;
 
-    if (length == REDLOCK_MARK_SIZE && strspn(mark, "0123456789abcdef") == length)
+    switch (rl_sets_plan(engine, pending, &culprit)) {
+    case REDLOCK_OK:
         return REDLOCK_OK;
-    return rl_detail(REDLOCK_INVAL,
-                     "a mark has %d hex digits; it is what redlock_query() tells of a holder",
-                     REDLOCK_MARK_SIZE);
+    case REDLOCK_SYSTEM:
+        return rl_detail(REDLOCK_SYSTEM, "the kernel has no randomness (getrandom)");
+    case REDLOCK_NOQUORUM:
+        return rl_detail(REDLOCK_NOQUORUM,
+                         "not all nodes%s answer, and they are a new set: all of them have to "
+                         "be there. Nothing was changed",
+                         rl_of_quorum(client, text));
+    default:
+        break;
+    }
+    set = engine->node[culprit].said.set;
+    return rl_detail(
+        REDLOCK_GUARDED,
+        "%s belongs to another set, of %u nodes, and most of those are not among "
+        "these or do not answer: two sets must not share a node. Nothing was "
+        "changed. Name the right nodes. If the other nodes of that set have gone for "
+        "good, and no client uses them, delete the key %s on %s first",
+        engine->node[culprit].address, rl_set_number(set), RL_MARKER_KEY,
+        engine->node[culprit].address);
+}
+
+static int judge_admission(const redlock *client, const struct rl_survey *survey)
+{
+    uint8_t node_count = client->engine.policy.node_count;
+    uint8_t admitted_count = 0;
+    char text[RL_OF_QUORUM_MAX];
+
+    for (uint8_t i = 0; i < node_count; i++)
+        admitted_count += survey->node[i].vote == REDLOCK_VOTE_GRANTED;
+    if (admitted_count == node_count)
+        return REDLOCK_OK;
+    return rl_detail(REDLOCK_NOQUORUM, "only %u of %u nodes%s took the marker", admitted_count,
+                     node_count, rl_of_quorum(client, text));
 }
 
 /* A majority has answered: was there a holder to evict? */
@@ -132,73 +117,254 @@ static int judge_break(const struct rl_survey *survey, const char *name)
                      name, name);
 }
 
-int rl_client_break(redlock *client, const char *name, const char *mark, redlock_report *report)
+static void fill_report(redlock *client, const struct query *q)
 {
-    redlock_holder evicted = {.ttl_ms = -1, .held_ms = -1};
-    struct rl_survey survey = {.evicted = &evicted, .mark = {mark, REDLOCK_MARK_SIZE}};
-    size_t name_size = 0;
-    int error = rl_client_enter(client, true);
+    struct work *work = q->work;
 
-    if (error)
-        return error;
-    error = rl_name_check(client, name, &name_size);
+    work->report.size = sizeof work->report;
+    if (q->op == RL_OP_LOOK)
+        rl_report_query(client, &work->survey, q->question.error ? NULL : &work->info,
+                        &work->report);
+    else if (q->op == RL_OP_BREAK)
+        rl_report_break(client, &work->survey, &work->report);
+    else
+        rl_report_survey(client, &work->survey, &work->report);
+}
+
+static void conclude(redlock *client, struct query *q)
+{
+    struct work *work = q->work;
+
+    rl_explain(q->question.lock, RL_QUESTION, q->question.error);
+    if (!q->question.error && q->op == RL_OP_ADMIT)
+        q->question.error = judge_admission(client, &work->survey);
+    if (!q->question.error && q->op == RL_OP_BREAK)
+        q->question.error = judge_break(&work->survey, q->name);
+    work->info.size = sizeof work->info;
+    if (!q->question.error && q->op == RL_OP_LOOK)
+        rl_survey_conclude(&work->survey, rl_wall_ms(NULL), &work->info);
+}
+
+static bool next(redlock *client, struct rl_question *question)
+{
+    struct query *q = (struct query *)question;
+
+    if (!question->lock)
+        return begin(client, q);
+    if (question->op != q->op) {
+        question->op = q->op;
+        question->error = plan_set(client, &q->pending);
+        if (!question->error)
+            return true;
+    } else {
+        conclude(client, q);
+    }
+    if (!question->error && q->pending) {
+        q->pending = false;
+        rl_sets_put_in_force(&client->engine);
+        return true;
+    }
+    fill_report(client, q);
+    return false;
+}
+
+/* ---- telling ---- */
+
+/* NULL: no node was asked. */
+static const redlock_report *report_of(const struct query *q)
+{
+    return q->work && q->work->report.size ? &q->work->report : NULL;
+}
+
+static void tell(struct rl_question *question)
+{
+    const struct query *q = (struct query *)question;
+    redlock_answer answer = {
+        .size = sizeof answer,
+        .name = q->name_size ? q->name : NULL,
+        .info = q->op == RL_OP_LOOK && !question->error ? &q->work->info : NULL,
+        .report = report_of(q),
+    };
+
+    question->asker.done(question->error, &answer, question->asker.data);
+}
+
+static void free_query(struct rl_question *question)
+{
+    struct query *q = (struct query *)question;
+
+    free(q->work);
+    free(q);
+}
+
+static const struct rl_question_kind query_kind = {
+    .turn = RL_TURN_QUERY,
+    .next = next,
+    .tell = tell,
+    .free = free_query,
+};
+
+static const struct rl_question_kind admission_kind = {
+    .turn = RL_TURN_ADMISSION,
+    .next = next,
+    .tell = tell,
+    .free = free_query,
+};
+
+/* ---- the calls ---- */
+
+static struct query *new_query(enum rl_op op, const char *name, size_t name_size,
+                               const struct rl_asker *asker)
+{
+    struct query *q = calloc(1, sizeof *q + name_size + 1);
+
+    if (!q) {
+        rl_detail(REDLOCK_NOMEM, "out of memory");
+        return NULL;
+    }
+    q->question.kind = op == RL_OP_ADMIT ? &admission_kind : &query_kind;
+    if (asker)
+        q->question.asker = *asker;
+    q->op = op;
+    q->name_size = name_size;
+    memcpy(q->name, name, name_size);
+    return q;
+}
+
+struct rl_question *rl_poll_new(enum rl_op op, const struct rl_asker *asker)
+{
+    struct query *q = new_query(op, "", 0, asker);
+
+    return q ? &q->question : NULL;
+}
+
+int rl_done_check(redlock_answer_fn *done)
+{
+    return done ? REDLOCK_OK : rl_detail(REDLOCK_INVAL, "a done function is needed");
+}
+
+/* Asks and waits; the answers go to the caller's structs. */
+static int ask(redlock *client, struct query *q, redlock_info *info, redlock_report *report)
+{
+    const redlock_report *found;
+    int error;
+
+    if (!q)
+        return REDLOCK_NOMEM;
+    error = rl_question_wait(client, &q->question);
+    found = report_of(q);
+    if (info && !error)
+        rl_struct_fill(info, &q->work->info, sizeof q->work->info);
+    if (report && found)
+        rl_struct_fill(report, found, sizeof *found);
+    rl_question_free(&q->question);
+    return error;
+}
+
+static int check_report(const redlock_report *report)
+{
+    return report ? rl_struct_check("redlock_report", report) : REDLOCK_OK;
+}
+
+int rl_client_query(redlock *client, const char *name, redlock_info *info,
+                    redlock_report *report)
+{
+    size_t name_size = 0;
+    int error = rl_client_check(client);
+
     if (!error)
-        error = check_mark(mark);
+        error = rl_name_check(client, name, &name_size);
+    if (!error)
+        error = rl_struct_check("redlock_info", info);
     if (!error)
         error = check_report(report);
-    if (!error) {
-        error = ask(client, RL_OP_BREAK, name, name_size, &survey);
-        if (!error)
-            error = judge_break(&survey, name);
-        if (report && survey.policy)
-            rl_report_break(client, &survey, report);
-    }
-    rl_client_leave(client);
-    return error;
+    return error ? error
+                 : ask(client, new_query(RL_OP_LOOK, name, name_size, NULL), info, report);
+}
+
+int rl_client_start_query(redlock *client, const char *name, const struct rl_asker *asker)
+{
+    struct query *q;
+    size_t name_size = 0;
+    int error = rl_client_check(client);
+
+    if (!error)
+        error = rl_done_check(asker->done);
+    if (!error)
+        error = rl_name_check(client, name, &name_size);
+    if (error)
+        return error;
+    q = new_query(RL_OP_LOOK, name, name_size, asker);
+    return q ? rl_question_start(client, &q->question) : REDLOCK_NOMEM;
+}
+
+static int check_mark(const char *mark)
+{
+    size_t length = mark ? strnlen(mark, REDLOCK_MARK_SIZE + 1) : 0;
+
+    if (length == REDLOCK_MARK_SIZE && strspn(mark, "0123456789abcdef") == length)
+        return REDLOCK_OK;
+    return rl_detail(REDLOCK_INVAL,
+                     "a mark has %d hex digits; it is what redlock_query() tells of a holder",
+                     REDLOCK_MARK_SIZE);
+}
+
+/* *out: to be asked or started. */
+static int prepare_break(redlock *client, const char *name, const char *mark,
+                         const struct rl_asker *asker, struct query **out)
+{
+    size_t name_size = 0;
+    int error = rl_client_check(client);
+
+    if (!error)
+        error = rl_name_check(client, name, &name_size);
+    if (!error)
+        error = check_mark(mark);
+    if (error)
+        return error;
+    *out = new_query(RL_OP_BREAK, name, name_size, asker);
+    if (!*out)
+        return REDLOCK_NOMEM;
+    memcpy((*out)->mark, mark, sizeof(*out)->mark);
+    return REDLOCK_OK;
+}
+
+int rl_client_break(redlock *client, const char *name, const char *mark, redlock_report *report)
+{
+    struct query *q = NULL;
+    int error = check_report(report);
+
+    if (!error)
+        error = prepare_break(client, name, mark, NULL, &q);
+    return error ? error : ask(client, q, NULL, report);
+}
+
+int rl_client_start_break(redlock *client, const char *name, const char *mark,
+                          const struct rl_asker *asker)
+{
+    struct query *q = NULL;
+    int error = rl_done_check(asker->done);
+
+    if (!error)
+        error = prepare_break(client, name, mark, asker, &q);
+    return error ? error : rl_question_start(client, &q->question);
+}
+
+static int poll(redlock *client, enum rl_op op, redlock_report *report)
+{
+    int error = rl_client_check(client);
+
+    if (!error)
+        error = check_report(report);
+    return error ? error : ask(client, new_query(op, "", 0, NULL), NULL, report);
 }
 
 int rl_client_ping(redlock *client, redlock_report *report)
 {
-    struct rl_survey survey = {0};
-    int error = rl_client_enter(client, true);
-
-    if (error)
-        return error;
-    error = check_report(report);
-    if (!error) {
-        error = ask(client, RL_OP_PING, "", 0, &survey);
-        if (report && survey.policy)
-            rl_report_survey(client, &survey, report);
-    }
-    rl_client_leave(client);
-    return error;
+    return poll(client, RL_OP_PING, report);
 }
 
 int rl_client_admit(redlock *client, redlock_report *report)
 {
-    struct rl_survey survey = {0};
-    char text[RL_OF_QUORUM_MAX];
-    uint8_t admitted_count = 0;
-    int error;
-
-    error = rl_client_enter(client, true);
-    if (error)
-        return error;
-    error = check_report(report);
-    if (error)
-        goto cleanup;
-    /* PING first: a node's identity is known once it has answered the greeting. */
-    ask(client, RL_OP_PING, "", 0, &survey);
-    error = ask(client, RL_OP_ADMIT, "", 0, &survey);
-    for (uint8_t i = 0; i < client->engine.policy.node_count; i++)
-        admitted_count += survey.node[i].vote == REDLOCK_VOTE_GRANTED;
-    if (!error && admitted_count < client->engine.policy.node_count)
-        error =
-            rl_detail(REDLOCK_NOQUORUM, "only %u of %u nodes%s took the marker", admitted_count,
-                      client->engine.policy.node_count, rl_of_quorum(client, text));
-    if (report && survey.policy)
-        rl_report_survey(client, &survey, report);
-cleanup:
-    rl_client_leave(client);
-    return error;
+    return poll(client, RL_OP_ADMIT, report);
 }

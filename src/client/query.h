@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Asking the nodes without changing anything. */
+/* Questions of one step, or two: a query, a break, a ping, an admission. */
 #ifndef RL_CLIENT_QUERY_H
 #define RL_CLIENT_QUERY_H
 
-#include "drive/client.h"
-#include "engine/survey.h"
+#include "drive/question.h"
 
 int rl_client_query(redlock *client, const char *name, redlock_info *info,
                     redlock_report *report);
@@ -13,7 +12,14 @@ int rl_client_break(redlock *client, const char *name, const char *mark,
 int rl_client_ping(redlock *client, redlock_report *report);
 int rl_client_admit(redlock *client, redlock_report *report);
 
-/* Asks all nodes and waits for the answers. The mutex is held, before and after. */
-int rl_ask(redlock *client, redlock_lock *lock, enum rl_op question, struct rl_survey *survey);
+int rl_client_start_query(redlock *client, const char *name, const struct rl_asker *asker);
+int rl_client_start_break(redlock *client, const char *name, const char *mark,
+                          const struct rl_asker *asker);
+
+/* RL_OP_PING or RL_OP_ADMIT, to be started. NULL: out of memory. */
+struct rl_question *rl_poll_new(enum rl_op op, const struct rl_asker *asker);
+
+/* The caller must have given a function. */
+int rl_done_check(redlock_answer_fn *done);
 
 #endif

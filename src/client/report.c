@@ -146,8 +146,10 @@ static void describe_guard(const struct rl_guard *guard, redlock_node_info *out)
     int64_t now_ns = rl_now_ns();
     int64_t ends_ns = rl_guard_ends_ns(guard);
 
-    out->quarantined = out->state == REDLOCK_NODE_UP && guard->state == RL_GUARD_QUARANTINED &&
-                       (ends_ns == INT64_MAX || ends_ns > now_ns);
+    out->quarantined =
+        out->state == REDLOCK_NODE_UP &&
+        (guard->state == RL_GUARD_QUARANTINED || guard->objection != RL_GUARD_NONE_REASON) &&
+        (ends_ns == INT64_MAX || ends_ns > now_ns);
     out->quarantine_ms = -1;
     if (out->quarantined && ends_ns != INT64_MAX)
         out->quarantine_ms = (ends_ns - now_ns) / RL_NS_PER_MS;

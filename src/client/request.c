@@ -184,15 +184,16 @@ static int read_owner(redlock *client, const redlock_request *r, struct rl_names
 /* Label and tag: what the caller wants in its values. */
 static int read_texts(const redlock_request *r, struct rl_names *out)
 {
-    const char *objection;
+    const char *objection = NULL;
 
     out->label = (struct rl_slice){"", 0};
     out->tag = out->label;
-    if (r->label)
+    if (r->label) {
         out->label = (struct rl_slice){r->label, strnlen(r->label, REDLOCK_LABEL_MAX + 1)};
+        objection = rl_label_objection(out->label);
+    }
     if (r->tag)
         out->tag = (struct rl_slice){r->tag, strnlen(r->tag, REDLOCK_TAG_SIZE + 1)};
-    objection = rl_label_objection(out->label);
     if (objection)
         return rl_detail(REDLOCK_INVAL, "the label %s", objection);
     if (r->tag && !rl_tag_is_valid(out->tag))

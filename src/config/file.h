@@ -12,9 +12,9 @@
 #define RL_LOOKED_MAX (RL_QUOTE_PATH_MAX + 32)
 
 /*
- * Finds the file (c->file, REDLOCK_CONFIG, the user's, the system's) and applies it to what is still
- * open in `c`. OK also when there is none; an error names file and line. `looked` becomes the file
- * that was read, or those that were looked for.
+ * Finds the file (c->file, REDLOCK_CONFIG, the user's, the system's) and applies it to what is
+ * still open in `c`. OK also when there is none; an error names file and line. `looked` becomes
+ * the file that was read, or those that were looked for.
  */
 int rl_config_read_file(struct rl_config *c, char looked[RL_LOOKED_MAX]);
 

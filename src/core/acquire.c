@@ -43,7 +43,7 @@ void rl_acquire_attempt(struct rl_lock *lock, int64_t now_ns, uint32_t random,
     acquisition->owners[0] = acquisition->owners[1] = (struct rl_owners_token){0};
     acquisition->nested = 0;
     acquisition->beyond_max_ttl = 0;
-    acquisition->out_of_turn = 0;
+    acquisition->overtakes = 0;
     acquisition->woken = acquisition->again_count = 0;
     acquisition->ahead_ms = 0;
     acquisition->grace_ends_ns = RL_NEVER_NS;
@@ -61,7 +61,10 @@ void rl_acquire_begin(struct rl_lock *lock, const struct rl_event *event,
     acquisition->wait_deadline_ns = event->wait_deadline_ns;
     acquisition->attempt_error = REDLOCK_NOQUORUM; /* no node has answered anything yet */
     if (acquisition->wait_deadline_ns && event->now_ns >= acquisition->wait_deadline_ns)
-        /* The call has waited too long for its driver: no attempt starts after the deadline (A9). */
+        /*
+         * The call has waited too long for its driver: no attempt starts after the deadline
+         * (A9).
+         */
         rl_acquire_give_up(lock, out, REDLOCK_TIMEOUT);
     else if (event->parked)
         rl_queue_park(lock, event);
@@ -140,7 +143,7 @@ static uint16_t nodes_that_refused(const struct rl_lock *lock)
     for (uint8_t i = 0; i < lock->policy->node_count; i++)
         if (lock->node[i].vote == REDLOCK_VOTE_HELD)
             nodes |= (uint16_t)(1u << i);
-    return (uint16_t)(nodes & ~lock->acquisition->out_of_turn);
+    return (uint16_t)(nodes & ~lock->acquisition->overtakes);
 }
 
 /*
@@ -152,7 +155,7 @@ static void roll_back(struct rl_lock *lock, struct rl_actions *out)
     struct rl_acquisition *acquisition = lock->acquisition;
     uint16_t nodes = RL_RULE(ROLLBACK_EVERYWHERE) ? rl_all_nodes(lock) : lock->tally.yes;
 
-    if (acquisition->ticket || lock->terms.fair || lock->respects_queue)
+    if (acquisition->ticket || lock->terms.fair || lock->overtakes_none)
         nodes &= (uint16_t)~nodes_that_refused(lock);
     if (!RL_RULE(QUEUE_ROLLBACK) && acquisition->ticket)
         return;
@@ -258,7 +261,7 @@ void rl_acquire_fail(struct rl_lock *lock, const struct rl_event *event, struct 
 void rl_acquire_hold(struct rl_lock *lock, int64_t end_ns, struct rl_actions *out)
 {
     lock->acquire_round = lock->round;
-    lock->carriers = lock->proven = lock->tally.yes;
+    lock->nodes_with_key = lock->nodes_proven = lock->tally.yes;
     lock->acquisition->grace_ends_ns = RL_NEVER_NS;
     if (lock->acquisition->ticket)
         rl_queue_served(lock, out);
@@ -266,7 +269,8 @@ void rl_acquire_hold(struct rl_lock *lock, int64_t end_ns, struct rl_actions *ou
     rl_finish(out, REDLOCK_OK);
 }
 
-static void decide(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
+static void decide_attempt(struct rl_lock *lock, const struct rl_event *event,
+                           struct rl_actions *out)
 {
     struct rl_acquisition *acquisition = lock->acquisition;
     int64_t end_ns =
@@ -320,8 +324,8 @@ static void note_details(struct rl_lock *lock, const struct rl_event *event)
 
     if (answer->beyond_max_ttl)
         lock->acquisition->beyond_max_ttl |= (uint16_t)(1u << event->node);
-    if (answer->out_of_turn)
-        lock->acquisition->out_of_turn |= (uint16_t)(1u << event->node);
+    if (answer->overtakes)
+        lock->acquisition->overtakes |= (uint16_t)(1u << event->node);
     if (answer->vote == REDLOCK_VOTE_GRANTED && answer->owners_token)
         rl_token_note_owners(lock, event->node, answer->owners_token);
 }
@@ -351,7 +355,7 @@ void rl_acquire_answer(struct rl_lock *lock, const struct rl_event *event,
     note_details(lock, event);
     if (event->answer.vote == REDLOCK_VOTE_HELD)
         rl_queue_refused(lock, event, out);
-    decide(lock, event, out);
+    decide_attempt(lock, event, out);
 }
 
 static void attempt_timer(struct rl_lock *lock, const struct rl_event *event,
@@ -370,7 +374,7 @@ static void attempt_timer(struct rl_lock *lock, const struct rl_event *event,
         rl_time_out_silent_nodes(lock, event);
     if (event->now_ns >= acquisition->grace_ends_ns)
         acquisition->grace_ends_ns = RL_NEVER_NS;
-    decide(lock, event, out);
+    decide_attempt(lock, event, out);
 }
 
 void rl_acquire_timer(struct rl_lock *lock, const struct rl_event *event,
@@ -419,7 +423,7 @@ void rl_acquire_node_out(struct rl_lock *lock, const struct rl_event *event,
     acquisition->aligned &= (uint16_t)~bit;
     lock->asked &= (uint16_t)~bit;
     if (lock->state == RL_ACQUIRING)
-        decide(lock, event, out);
+        decide_attempt(lock, event, out);
     else if (rl_count_nodes(acquisition->aligned | lock->asked) < lock->policy->quorum)
         rl_acquire_fail(lock, event, out);
 }

@@ -34,12 +34,13 @@ struct rl_answer {
     struct rl_slice marker;  /* points into the reply */
     struct rl_slice present; /* the node's identity at that moment; points into the reply */
     int64_t marker_max_ttl_ms;
+    struct rl_slice set; /* of nodes that it belongs to (G8); points into the reply */
     bool beyond_max_ttl; /* the node does not allow such a long TTL */
     bool in_quarantine;  /* a renewal by a node that may not grant */
 
     /* The queue, from nodes that were asked about it. */
-    bool contended;   /* given back, and there are waiters */
-    bool out_of_turn; /* granted, but not counted: other clients wait, it is to be taken back */
+    bool contended; /* given back, and there are waiters */
+    bool overtakes; /* granted, but not counted: other clients wait, it is to be taken back */
     int64_t owners_token;   /* REENTRANT: of the first hold of the owner here; 0: none */
     int64_t ticket;         /* the next that this node would give; 0: unknown */
     uint32_t place;         /* ours in its queue, from 1; 0: unknown */

@@ -62,8 +62,12 @@ uint32_t rl_audit_doubts(const struct rl_audit_node *nodes, uint8_t node_count, 
         doubts |= 1u << RL_DOUBT_EVICTING;
     if (is_skewed(nodes, node_count, node))
         doubts |= 1u << RL_DOUBT_SKEWED;
-    if (facts->has_placement && strcmp(facts->placement, nodes[node].placement) != 0)
+    if (nodes[node].objection == RL_GUARD_NO_SET_REASON)
+        doubts |= 1u << RL_DOUBT_UNPLACED;
+    else if (nodes[node].objection != RL_GUARD_NONE_REASON)
         doubts |= 1u << RL_DOUBT_MISPLACED;
+    if (facts->marker_max_ttl_ms > 0 && facts->marker_max_ttl_ms != nodes[node].max_ttl_ms)
+        doubts |= 1u << RL_DOUBT_MAX_TTL;
     if (node == 0 && node_count % 2 == 0)
         doubts |= 1u << RL_DOUBT_EVEN;
     return doubts;

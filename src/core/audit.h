@@ -19,10 +19,12 @@
     X(EVICTING, "maxmemory is set and its policy evicts keys with an expiry, locks among "     \
                 "them; set maxmemory-policy noeviction")                                       \
     X(SKEWED, "its clock differs from the other nodes' by more than half a second; run NTP")   \
-    X(MISPLACED,                                                                               \
-      "it was initialised for another set of quorums than this client has: clients "           \
-      "with different sets do not exclude each other; give all the same, or after a "          \
-      "change `redlock init`")                                                                 \
+    X(MISPLACED, "it belongs to another set of nodes than this client has, and does not "      \
+                 "count; give all clients the same nodes, or after a change `redlock init`")   \
+    X(UNPLACED, "it belongs to no set of nodes, the others do, and it does not count; "        \
+                "`redlock init`")                                                              \
+    X(MAX_TTL, "the max_ttl that it was initialised with is not this client's; give all "      \
+               "clients the same, or after a change `redlock init`")                           \
     X(EVEN,                                                                                    \
       "with an even number of nodes no more may fail than with one less; use an odd number")
 
@@ -36,7 +38,8 @@ struct rl_audit_node {
     bool reachable; /* and greeted: its facts are there */
     const struct rl_facts *facts;
     const struct rl_clock_window *window;
-    const char *placement; /* where it belongs, by this client's configuration */
+    enum rl_guard_reason objection; /* to its set (G8), whether or not the guard is on */
+    int64_t max_ttl_ms;             /* of this client */
 };
 
 /* The doubts about one node among all, a bit per enum rl_doubt. */

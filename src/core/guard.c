@@ -227,6 +227,8 @@ static bool ends_by_itself(const struct rl_guard *guard)
 
 int64_t rl_guard_ends_ns(const struct rl_guard *guard)
 {
+    if (guard->objection != RL_GUARD_NONE_REASON)
+        return INT64_MAX;
     if (guard->state != RL_GUARD_QUARANTINED)
         return guard->state == RL_GUARD_VOTING ? 0 : INT64_MAX;
     if (!ends_by_itself(guard) && !guard->probation[0])
@@ -241,7 +243,7 @@ bool rl_guard_check_vote(struct rl_guard *guard, int64_t now_ns)
     if (guard->state == RL_GUARD_QUARANTINED && ends_by_itself(guard) &&
         now_ns - guard->watched_since_ns >= guard_time_ns(guard))
         admit(guard);
-    return guard->state == RL_GUARD_VOTING;
+    return rl_guard_is_voting(guard);
 }
 
 void rl_guard_sample(struct rl_guard *guard, int64_t node_us, int64_t sent_ns,

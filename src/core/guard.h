@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * May this node vote? One guard per connection (G1-G6).
+ * May this node vote? One guard per connection (G1-G6, G8).
  *
  * A node that lost its memory votes for locks it has already granted. It looks exactly like a
  * healthy young node, so every node whose past is unknown is kept from voting until whatever
@@ -52,16 +52,18 @@ enum rl_guard_state {
     X(REPLICA, "a replica, not a master")                                                      \
     X(NOT_ADMITTED, "not admitted (no marker, or that of another incarnation)")                \
     X(MAX_TTL, "the node's max_ttl is smaller than the TTL asked for")                         \
-    X(CLOCK, "its clock was set")
+    X(CLOCK, "its clock was set")                                                              \
+    X(OTHER_SET, "it belongs to another set of nodes")                                         \
+    X(OTHER_NUMBER, "it belongs to a set of another number of nodes than this client has")     \
+    X(OTHER_QUORUM, "it belongs to another quorum, or to another set of quorums")              \
+    X(HALF_SET, "`redlock init` has not finished on its set of nodes; do it again")            \
+    X(NO_SET, "it belongs to no set of nodes, and other nodes do")
 
 enum rl_guard_reason {
 #define RL_GUARD_REASON_ENUM(name, text) RL_GUARD_##name##_REASON,
     RL_GUARD_REASONS(RL_GUARD_REASON_ENUM)
 #undef RL_GUARD_REASON_ENUM
 };
-
-/* Name of a quorum, @, the sixteen digits of the set it is one of. */
-#define RL_PLACEMENT_MAX 56
 
 /* What the node said about itself on this connection, before anything else. */
 struct rl_facts {
@@ -77,10 +79,8 @@ struct rl_facts {
     bool has_memory;         /* INFO memory was answered */
     int64_t maxmemory_bytes; /* 0: no limit */
     char maxmemory_policy[24];
-    char marker[RL_IDENTITY_MAX];     /* redlock.admit, field id; empty: none */
-    int64_t marker_max_ttl_ms;        /* field max_ttl; 0: none */
-    bool has_placement;               /* field quorums was there, ... */
-    char placement[RL_PLACEMENT_MAX]; /* ... and says where the node belongs; empty: nowhere */
+    char marker[RL_IDENTITY_MAX]; /* redlock.admit, field id; empty: none */
+    int64_t marker_max_ttl_ms;    /* field max_ttl; 0: none */
 };
 
 struct rl_clock_window {
@@ -100,6 +100,8 @@ struct rl_guard {
     char identity[RL_IDENTITY_MAX]; /* of this connection; empty: unknown */
     int64_t node_max_ttl_ns;        /* what the marker says; 0: nothing */
     int64_t watched_since_ns;       /* on this connection, without a break */
+    /* Why its votes do not count although its memory may be trusted (G8); NONE: they do. */
+    enum rl_guard_reason objection;
 
     /* Strict: the probation string that is being watched; empty: none yet. */
     char probation[RL_PROBATION_MAX];
@@ -142,10 +144,11 @@ bool rl_guard_wants_admission(const struct rl_guard *guard, int64_t now_ns);
 /* May the node's new grants be counted now? Ends a quarantine whose time has come. */
 bool rl_guard_check_vote(struct rl_guard *guard, int64_t now_ns);
 
-/* It votes, and neither its memory nor its clock is in doubt. */
+/* It votes, and neither its memory, its clock nor its set is in doubt. */
 static inline bool rl_guard_is_voting(const struct rl_guard *guard)
 {
-    return guard->state == RL_GUARD_VOTING && guard->step_ns == 0;
+    return guard->state == RL_GUARD_VOTING && guard->step_ns == 0 &&
+           guard->objection == RL_GUARD_NONE_REASON;
 }
 
 /* When the quarantine ends if nothing happens; INT64_MAX: not by itself. */

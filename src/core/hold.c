@@ -44,7 +44,8 @@ static bool is_over(const struct rl_lock *lock, int64_t now_ns)
  * The hold is over and was not released. What may remain of it goes from all nodes, but not
  * before the end that was promised: an owner that reads the deadline once and trusts it is safe.
  */
-static void lose(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
+static void lose(struct rl_lock *lock, int64_t now_ns, enum rl_loss loss,
+                 struct rl_actions *out)
 {
     bool caller_waits = lock->extending && !lock->by_watchdog;
 
@@ -53,12 +54,13 @@ static void lose(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
     lock->jeopardy = false;
     lock->sweep_at_ns = lock->deadline_ns; /* instead of the next renewal */
     lock->deadline_ns = 0;
-    lock->carriers = 0;
+    lock->nodes_with_key = 0;
     /* What another process acquired is not ours to delete: it may hold it for longer. */
     if (lock->foreign)
         lock->sweep_at_ns = RL_NEVER_NS;
     rl_hold_sweep(lock, now_ns, out);
     out->lost = true;
+    out->loss = loss;
     if (caller_waits)
         rl_finish(out, REDLOCK_LOST);
 }
@@ -81,7 +83,7 @@ void rl_hold_take_back(struct rl_lock *lock, const struct rl_event *event,
     lock->extending = lock->jeopardy = false;
     lock->acquired_ns = lock->deadline_ns = 0;
     lock->token = 0;
-    lock->carriers = 0;
+    lock->nodes_with_key = 0;
     lock->sweep_at_ns = event->now_ns;
     rl_hold_sweep(lock, event->now_ns, out);
 }
@@ -118,7 +120,7 @@ void rl_hold_extend(struct rl_lock *lock, const struct rl_event *event, struct r
         return;
     }
     if (is_over(lock, event->now_ns)) {
-        lose(lock, event->now_ns, out);
+        lose(lock, event->now_ns, RL_LOSS_EXPIRED, out);
         rl_finish(out, REDLOCK_LOST);
         return;
     }
@@ -174,11 +176,11 @@ static void extension_won(struct rl_lock *lock, int64_t now_ns, struct rl_action
     }
     if (end_ns > lock->deadline_ns) {
         lock->deadline_ns = end_ns;
-        lock->carriers = lock->tally.yes;
+        lock->nodes_with_key = lock->tally.yes;
         heal(lock, out);
     } else {
         /* Shorter than what stands: it proves nothing about the time up to the deadline. */
-        lock->carriers &= (uint16_t)~lock->tally.no;
+        lock->nodes_with_key &= (uint16_t)~lock->tally.no;
     }
     if (lock->extension_ttl_ms > lock->longest_ttl_ms)
         lock->longest_ttl_ms = lock->extension_ttl_ms;
@@ -191,7 +193,7 @@ static void extension_won(struct rl_lock *lock, int64_t now_ns, struct rl_action
         rl_finish(out, REDLOCK_OK);
 }
 
-static void decide(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
+static void decide_extension(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
 {
     uint8_t spare = (uint8_t)(lock->policy->node_count - lock->policy->quorum);
 
@@ -209,7 +211,7 @@ static void decide(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
         if (rl_votes_of(lock, REDLOCK_VOTE_MISSING) > spare) {
             /* The rest protects no hold any more: it goes at once. */
             lock->deadline_ns = now_ns;
-            lose(lock, now_ns, out);
+            lose(lock, now_ns, RL_LOSS_MISSING, out);
         } else {
             extension_failed(lock, now_ns, out);
         }
@@ -239,13 +241,13 @@ static struct rl_answer weigh(struct rl_lock *lock, const struct rl_event *event
     /* A renewal may have overtaken the reply that says that the key was healed in quarantine. */
     if (answer.vote == REDLOCK_VOTE_MISSING ||
         (event->op == RL_OP_HEAL && answer.vote == REDLOCK_VOTE_GUARDED))
-        lock->proven &= (uint16_t)~bit;
+        lock->nodes_proven &= (uint16_t)~bit;
     if (answer.vote != REDLOCK_VOTE_GRANTED)
         return answer;
-    if (RL_RULE(RENEWAL_OF_COUNTED) && answer.in_quarantine && !(lock->proven & bit))
+    if (RL_RULE(RENEWAL_OF_COUNTED) && answer.in_quarantine && !(lock->nodes_proven & bit))
         answer.vote = REDLOCK_VOTE_GUARDED;
     else
-        lock->proven |= bit;
+        lock->nodes_proven |= bit;
     return answer;
 }
 
@@ -258,9 +260,9 @@ static void note_straggler(struct rl_lock *lock, const struct rl_event *event,
     /* A grant that an extension has overtaken says nothing about what is there now. */
     if (answer.vote == REDLOCK_VOTE_GRANTED &&
         (rl_op_is_acquire(event->op) ? lock->extension_count == 0 : carries_deadline(lock)))
-        lock->carriers |= bit;
+        lock->nodes_with_key |= bit;
     else if (answer.vote == REDLOCK_VOTE_MISSING)
-        lock->carriers &= (uint16_t)~bit;
+        lock->nodes_with_key &= (uint16_t)~bit;
     if (event->round == lock->round)
         rl_note_answer(lock, event->node, &answer, event->now_ns - lock->round_start_ns);
     /* It answered too late to be healed with the others. */
@@ -286,7 +288,7 @@ void rl_hold_answer(struct rl_lock *lock, const struct rl_event *event, struct r
     }
     if (event->op == RL_OP_HEAL) {
         if (event->answer.vote == REDLOCK_VOTE_GRANTED)
-            lock->carriers |= (uint16_t)(1u << event->node);
+            lock->nodes_with_key |= (uint16_t)(1u << event->node);
         if (lock->terms.fenced)
             rl_token_straggler(lock, event, out);
         if (RL_RULE(HEAL_IS_NO_PROOF) || !lock->extending)
@@ -300,7 +302,7 @@ void rl_hold_answer(struct rl_lock *lock, const struct rl_event *event, struct r
     }
     /* A reply that came after the end renews nothing (A10): the hold is over by our clock. */
     if (RL_RULE(EXTEND_WHILE_VALID) && is_over(lock, event->now_ns)) {
-        lose(lock, event->now_ns, out);
+        lose(lock, event->now_ns, RL_LOSS_EXPIRED, out);
         return;
     }
     /* Only a renewal is a vote: a key that had to be set again proves nothing (A8, G3). */
@@ -311,7 +313,7 @@ void rl_hold_answer(struct rl_lock *lock, const struct rl_event *event, struct r
     if (!rl_tally_vote(&lock->tally, event->node, answer.vote == REDLOCK_VOTE_GRANTED))
         return;
     rl_note_answer(lock, event->node, &answer, event->now_ns - lock->round_start_ns);
-    decide(lock, event->now_ns, out);
+    decide_extension(lock, event->now_ns, out);
 }
 
 /*
@@ -337,7 +339,7 @@ void rl_hold_timer(struct rl_lock *lock, const struct rl_event *event, struct rl
     int64_t now_ns = event->now_ns;
 
     if (is_over(lock, now_ns)) {
-        lose(lock, now_ns, out);
+        lose(lock, now_ns, RL_LOSS_EXPIRED, out);
         return;
     }
     if (lock->extending) {
@@ -345,7 +347,7 @@ void rl_hold_timer(struct rl_lock *lock, const struct rl_event *event, struct rl
             leave_open(lock, out);
         } else if (now_ns >= lock->round_deadline_ns) {
             rl_time_out_silent_nodes(lock, event);
-            decide(lock, now_ns, out);
+            decide_extension(lock, now_ns, out);
         }
         return;
     }
@@ -366,17 +368,17 @@ void rl_hold_node_out(struct rl_lock *lock, const struct rl_event *event,
         rl_note_answer(lock, event->node,
                        &(struct rl_answer){.vote = REDLOCK_VOTE_GUARDED, .key_ttl_ms = -1}, -1);
     }
-    lock->carriers &= (uint16_t) ~(1u << event->node);
-    if (!lock->adopted && rl_count_nodes(lock->carriers) < lock->policy->quorum)
-        lose(lock, event->now_ns, out);
+    lock->nodes_with_key &= (uint16_t) ~(1u << event->node);
+    if (!lock->adopted && rl_count_nodes(lock->nodes_with_key) < lock->policy->quorum)
+        lose(lock, event->now_ns, RL_LOSS_DOUBT, out);
     else if (lock->extending)
-        decide(lock, event->now_ns, out);
+        decide_extension(lock, event->now_ns, out);
 }
 
 void rl_hold_our_clock(struct rl_lock *lock, const struct rl_event *event,
                        struct rl_actions *out)
 {
-    lose(lock, event->now_ns, out);
+    lose(lock, event->now_ns, RL_LOSS_DOUBT, out);
 }
 
 int64_t rl_hold_timer_ns(const struct rl_lock *lock)

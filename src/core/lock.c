@@ -50,7 +50,7 @@ void rl_await_answer(struct rl_lock *lock, uint8_t node)
     if (!lock->acquisition)
         return;
     lock->acquisition->key_ttl_ms[node] = -1;
-    lock->acquisition->token[node] = 0;
+    lock->acquisition->token_or_ticket[node] = 0;
 }
 
 void rl_note_answer(struct rl_lock *lock, uint8_t node, const struct rl_answer *answer,
@@ -63,7 +63,7 @@ void rl_note_answer(struct rl_lock *lock, uint8_t node, const struct rl_answer *
     if (!lock->acquisition)
         return;
     lock->acquisition->key_ttl_ms[node] = answer->key_ttl_ms;
-    lock->acquisition->token[node] =
+    lock->acquisition->token_or_ticket[node] =
         answer->vote == REDLOCK_VOTE_HELD ? answer->ticket : answer->token;
 }
 
@@ -209,6 +209,7 @@ void rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_
     out->done = false;
     out->done_error = REDLOCK_OK;
     out->lost = out->jeopardy = out->recovered = false;
+    out->loss = RL_LOSS_EXPIRED;
 
     switch (event->type) {
     case RL_EVENT_ACQUIRE:
@@ -241,8 +242,8 @@ void rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_
         else
             rl_acquire_our_clock(lock, event, out);
         return;
-    case RL_EVENT_TURN:
-        rl_queue_turn(lock, event, out);
+    case RL_EVENT_UNPARK:
+        rl_queue_unpark(lock, event, out);
         return;
     case RL_EVENT_WAKE:
         rl_queue_wake(lock, event, out);

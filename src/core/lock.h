@@ -109,14 +109,14 @@ struct rl_acquisition {
     uint8_t again_count;     /* requests of this round that were repeated */
     uint16_t beyond_max_ttl; /* nodes that do not allow such a long TTL */
     uint16_t woken;          /* nodes that said, during the round, that the lock is free */
-    uint16_t out_of_turn;    /* nodes whose grant is not counted, because other clients wait */
+    uint16_t overtakes;      /* nodes whose grant is not counted, because other clients wait */
     uint16_t aligned;        /* ALIGNING: nodes whose counter is the token */
     uint16_t slot_tries;     /* SEMAPHORE: in a row, without waiting */
     uint16_t free_slot;      /* one that nodes said is free; 0: none */
     uint16_t nested;         /* REENTRANT: nodes that named the owner's first hold ... */
-    struct rl_owners_token owners[2];      /* ... and what they said */
-    int64_t key_ttl_ms[REDLOCK_NODES_MAX]; /* -1: unknown */
-    int64_t token[REDLOCK_NODES_MAX]; /* of a fenced grant, or the ticket offered; 0: none */
+    struct rl_owners_token owners[2];           /* ... and what they said */
+    int64_t key_ttl_ms[REDLOCK_NODES_MAX];      /* -1: unknown */
+    int64_t token_or_ticket[REDLOCK_NODES_MAX]; /* of a grant, or offered; 0: none */
 };
 
 /* By size, not by subject: there may be a hundred thousand of these. */
@@ -146,14 +146,14 @@ struct rl_lock {
     uint32_t longest_ttl_ms;   /* of any request for this key: a shorter may not be native */
     uint32_t extension_count;
 
-    uint16_t asked;    /* ASKING, CHECKING and so on: nodes whose answer is still out */
-    uint16_t slot;     /* SEMAPHORE: the one that is tried or held, from 1 */
-    uint16_t carriers; /* nodes known to carry our key, a bit each */
+    uint16_t asked;          /* ASKING, CHECKING and so on: nodes whose answer is still out */
+    uint16_t slot;           /* SEMAPHORE: the one that is tried or held, from 1 */
+    uint16_t nodes_with_key; /* nodes known to carry our key, a bit each */
     /*
      * Nodes that had our key while they could vote and were not found without it since. Only on
      * these does a renewal count in quarantine: a key that was set there proves nothing (G3).
      */
-    uint16_t proven;
+    uint16_t nodes_proven;
     uint16_t unanswered; /* of a hold that was waited for: nodes where a place may remain */
     enum rl_state state : 8;
     int8_t jeopardy_error;    /* why the last renewal failed */
@@ -161,7 +161,7 @@ struct rl_lock {
     bool extending : 1;       /* an extension is under way ... */
     bool by_watchdog : 1;     /* ... started by the watchdog: no caller waits for it */
     bool came_from_queue : 1; /* the hold was waited for */
-    bool respects_queue : 1;  /* an attempt behind our own release overtakes no waiter */
+    bool overtakes_none : 1;  /* an attempt behind our own release overtakes no waiter */
     bool released_late : 1;   /* RELEASING: the validity was already over */
     bool adopted : 1;         /* taken over by value: validity unknown until extended */
     bool foreign : 1; /* taken over: only a release may delete it, never our loss of it */
@@ -176,7 +176,7 @@ enum rl_event_type {
     RL_EVENT_CANCEL,
     RL_EVENT_NODE_OUT,  /* node: its memory or clock cannot be trusted any more */
     RL_EVENT_OUR_CLOCK, /* our own clock is wrong: nothing that was held can be trusted */
-    RL_EVENT_TURN,      /* PARKED: at the head of the local queue now; client_holds */
+    RL_EVENT_UNPARK,    /* PARKED: at the head of the local queue now; client_holds */
     RL_EVENT_WAKE,      /* nodes: there the lock may be free, and we are at the head; slot */
     RL_EVENT_TOO_LATE,  /* granted, but the wait's deadline passed before its owner knew (A9) */
 };
@@ -214,14 +214,22 @@ struct rl_send {
     uint32_t round;
 };
 
+/* Why a hold ended before it was released. */
+enum rl_loss {
+    RL_LOSS_EXPIRED, /* its validity was over */
+    RL_LOSS_MISSING, /* a majority cannot have the key any more */
+    RL_LOSS_DOUBT,   /* nodes or a clock that it leant on are not to be trusted (G6) */
+};
+
 struct rl_actions {
     uint32_t send_count;
     struct rl_send send[RL_SENDS_MAX]; /* in this order; an ACQUIRE gets a fresh value (A1) */
     bool done;                         /* the operation the caller asked for is over */
     int done_error;
-    bool lost;      /* the hold ended before it was released */
-    bool jeopardy;  /* a renewal failed ... */
-    bool recovered; /* ... and one succeeded again */
+    bool lost;         /* the hold ended before it was released ... */
+    enum rl_loss loss; /* ... for this reason */
+    bool jeopardy;     /* a renewal failed ... */
+    bool recovered;    /* ... and one succeeded again */
 };
 
 /* votes: one for every node; they and the acquisition stay the caller's. */

@@ -43,7 +43,8 @@ void rl_token_note_owners(struct rl_lock *lock, uint8_t node, int64_t token);
 void rl_queue_park(struct rl_lock *lock, const struct rl_event *event);
 /* Nothing is tried: the queue is asked for a place. */
 void rl_queue_begin(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out);
-void rl_queue_turn(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
+void rl_queue_unpark(struct rl_lock *lock, const struct rl_event *event,
+                     struct rl_actions *out);
 void rl_queue_join(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
 void rl_queue_answer(struct rl_lock *lock, const struct rl_event *event,
                      struct rl_actions *out);

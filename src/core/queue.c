@@ -100,11 +100,11 @@ static int64_t agreed_ticket(const struct rl_lock *lock)
     uint8_t offers = 0;
 
     for (uint8_t i = 0; i < lock->policy->node_count; i++) {
-        if (lock->node[i].vote != REDLOCK_VOTE_HELD || acquisition->token[i] == 0)
+        if (lock->node[i].vote != REDLOCK_VOTE_HELD || acquisition->token_or_ticket[i] == 0)
             continue;
         offers++;
-        if (acquisition->token[i] > ticket)
-            ticket = acquisition->token[i];
+        if (acquisition->token_or_ticket[i] > ticket)
+            ticket = acquisition->token_or_ticket[i];
     }
     return offers >= lock->policy->quorum ? ticket : 0;
 }
@@ -122,7 +122,7 @@ void rl_queue_begin(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out
     ask_for_tickets(lock, now_ns, out);
 }
 
-void rl_queue_turn(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
+void rl_queue_unpark(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
 {
     if (lock->state != RL_PARKED)
         return;
@@ -289,7 +289,7 @@ void rl_queue_wake(struct rl_lock *lock, const struct rl_event *event, struct rl
 
     if (lock->state == RL_PARKED && event->behind_release &&
         event->now_ns < acquisition->wait_deadline_ns) {
-        lock->respects_queue = true;
+        lock->overtakes_none = true;
         rl_acquire_attempt(lock, event->now_ns, event->random, out);
         return;
     }

@@ -10,7 +10,7 @@ void rl_release_begin(struct rl_lock *lock, const struct rl_event *event,
     lock->deadline_ns = 0;
     lock->extending = false;
     lock->renew_at_ns = RL_NEVER_NS;
-    lock->carriers = 0;
+    lock->nodes_with_key = 0;
     lock->state = RL_RELEASING;
     rl_round_begin(lock, event->now_ns, rl_lock_node_timeout_ns(lock->policy, rl_ttl_ns(lock)));
     /* All nodes, also those that never granted: a lost reply is no proof of a lost SET. */
@@ -35,7 +35,7 @@ static uint16_t nodes_without_our_key(const struct rl_lock *lock)
     return nodes;
 }
 
-static void decide(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
+static void decide_release(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
 {
     uint8_t quorum = lock->policy->quorum;
     uint8_t spare = (uint8_t)(lock->policy->node_count - quorum);
@@ -100,7 +100,7 @@ void rl_release_answer(struct rl_lock *lock, const struct rl_event *event,
         return;
     rl_note_answer(lock, event->node, &event->answer, event->now_ns - lock->round_start_ns);
     if (lock->state == RL_RELEASING)
-        decide(lock, event->now_ns, out);
+        decide_release(lock, event->now_ns, out);
 }
 
 void rl_release_timer(struct rl_lock *lock, const struct rl_event *event,
@@ -113,5 +113,5 @@ void rl_release_timer(struct rl_lock *lock, const struct rl_event *event,
         return;
     }
     rl_time_out_silent_nodes(lock, event);
-    decide(lock, event->now_ns, out);
+    decide_release(lock, event->now_ns, out);
 }

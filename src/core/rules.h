@@ -31,6 +31,7 @@
     X(CHECK_FIRST, "a node once checked is not checked on its next connection (G1)")           \
     X(STRICT_MARKER, "strict mode ignores the marker of an acquire (G2)")                      \
     X(WITNESS, "strict mode counts a grant before its witness has answered (G2)")              \
+    X(NODE_SET, "nodes of another set are counted (G8)")                                       \
     X(CLOCK_GUARD, "a node's clock may be set unnoticed (G6)")                                 \
     X(STEADY_CLOCK, "the client goes by its wall clock")                                       \
     X(ALIGN, "no alignment of fence counters")                                                 \
@@ -41,7 +42,7 @@
     X(QUEUE_ROLLBACK, "a failed round from the queue keeps what it got")                       \
     X(QUEUE_NEEDS_QUORUM, "a waiter that reaches too few nodes keeps its place in the queue")  \
     X(QUEUE_HEAD, "a node grants to any waiter in its queue")                                  \
-    X(OUT_OF_TURN, "an attempt behind our own release counts grants where others wait")        \
+    X(NO_OVERTAKING, "an attempt behind our own release counts grants where others wait")      \
     X(LIVENESS, "the dead stay in the queue")                                                  \
     X(READERS_MAJORITY, "one node is enough for a reader")                                     \
     X(HOLD_IDS, "the holds of an owner are counted, not named")                                \

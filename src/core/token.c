@@ -63,13 +63,13 @@ void rl_token_settle(struct rl_lock *lock, const struct rl_event *event, int64_t
         return;
     lock->token = 0;
     for (uint8_t i = 0; i < lock->policy->node_count; i++)
-        if ((lock->tally.yes & (1u << i)) && acquisition->token[i] > lock->token)
-            lock->token = acquisition->token[i];
+        if ((lock->tally.yes & (1u << i)) && acquisition->token_or_ticket[i] > lock->token)
+            lock->token = acquisition->token_or_ticket[i];
     acquisition->aligned = 0;
     for (uint8_t i = 0; i < lock->policy->node_count; i++) {
         bool granted = lock->tally.yes & (1u << i);
 
-        if (granted && acquisition->token[i] == lock->token &&
+        if (granted && acquisition->token_or_ticket[i] == lock->token &&
             !(acquisition->nested & (1u << i)))
             acquisition->aligned |= (uint16_t)(1u << i);
         else if (granted == RL_RULE(ALIGN_WHERE_GRANTED))

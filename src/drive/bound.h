@@ -2,10 +2,10 @@
 /*
  * Locks that end with the thread that acquired them (REDLOCK_BOUND).
  *
- * Each thread that binds locks has a struct with an eventfd. When the thread ends, a destructor marks
- * it and signals the eventfd, which every client with locks of that thread watches; the driver of the
- * client then releases what was left behind. The ending thread takes no client's mutex, so it does
- * not matter what else it was doing.
+ * Each thread that binds locks has a struct with an eventfd. When the thread ends, a destructor
+ * marks it and signals the eventfd, which every client with locks of that thread watches; the
+ * driver of the client then releases what was left behind. The ending thread takes no client's
+ * mutex, so it does not matter what else it was doing.
  */
 #ifndef RL_DRIVE_BOUND_H
 #define RL_DRIVE_BOUND_H

@@ -16,6 +16,7 @@
 
 #include "drive/bound.h"
 #include "drive/order.h"
+#include "drive/question.h"
 #include "engine/engine.h"
 #include "io/conn.h"
 #include "io/entropy.h"
@@ -49,8 +50,9 @@ struct redlock_lock {
         struct rl_order free_order; /* its owner has freed it */
     };
     union {
-        struct rl_call *call;     /* `done` is NULL: the call that waits; NULL: none does */
-        int64_t wait_deadline_ns; /* `done` waits for an acquisition: until when; 0: no end */
+        struct rl_call *call;         /* `done` is NULL: the call that waits; NULL: none does */
+        int64_t wait_deadline_ns;     /* `done` is given: as struct rl_acquisition has it */
+        struct rl_question *question; /* RL_QUESTION: it asks for this one */
     };
     redlock_lost_fn *lost;
     redlock_jeopardy_fn *jeopardy;
@@ -72,8 +74,8 @@ struct redlock_lock {
 };
 
 /*
- * A client of one quorum. The mutex guards everything but `inbox` and `dozing`, and what never changes
- * between open and close.
+ * A client of one quorum. The mutex guards everything but `inbox` and `dozing`, and what never
+ * changes between open and close.
  */
 struct redlock {
     pthread_mutex_t mutex;
@@ -86,7 +88,7 @@ struct redlock {
     const void *group; /* their callbacks must not wait for one another; NULL: only its own */
     uint32_t quorum_index;                    /* in the group */
     char quorum_name[REDLOCK_QUORUM_MAX + 1]; /* empty: it has none */
-    char placement[RL_PLACEMENT_MAX];         /* what the nodes' markers should say of that */
+    char placement[RL_SET_TAIL_MAX];          /* that and the set of quorums; may be empty */
     size_t prefix_size;
     char prefix[REDLOCK_PREFIX_MAX + 1];
 
@@ -109,8 +111,10 @@ struct redlock {
     uint32_t warned[REDLOCK_NODES_MAX]; /* doubts that were reported, a bit each */
     struct rl_callers callers;          /* blocked calls that could drive */
     struct rl_bound_threads bound;      /* threads that locks are bound to */
+    struct rl_questions questions;
 
     bool threaded;
+    atomic_bool driven; /* the caller has asked for redlock_fd() or called redlock_process() */
     bool stopping;
     bool closing; /* nothing new begins */
     pthread_t thread;

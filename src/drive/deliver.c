@@ -110,6 +110,11 @@ static int deliver(redlock *client, redlock_lock *lock)
     int count = 0;
 
     lock->handle.done = false;
+    if (operation == RL_QUESTION) {
+        if (done)
+            rl_question_hear(client, lock, error);
+        return 0;
+    }
     /* The outcome of an acquisition comes before a loss of the same lock. */
     if (done && operation == RL_ACQUISITION) {
         if (lock->done && !lock->doomed)
@@ -142,6 +147,7 @@ int rl_deliver_all(redlock *client)
         count += rl_tell_doubts(client);
     while ((handle = rl_engine_take_ready(&client->engine)) != NULL)
         count += deliver(client, (redlock_lock *)handle);
+    count += rl_questions_tell(client);
     if (count > 0)
         pthread_cond_broadcast(&client->turn_cond);
     return count;

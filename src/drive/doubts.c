@@ -5,6 +5,7 @@
 #include "core/audit.h"
 #include "drive/client.h"
 #include "drive/enter.h"
+#include "engine/sets.h"
 
 static void gather(const redlock *client, struct rl_audit_node *out)
 {
@@ -14,7 +15,8 @@ static void gather(const redlock *client, struct rl_audit_node *out)
         out[i] = (struct rl_audit_node){
             .reachable = node->session.state == RL_SESSION_UP,
             .facts = &node->session.facts,
-            .placement = client->placement,
+            .objection = rl_sets_objection(&client->engine, i),
+            .max_ttl_ms = client->max_ttl_ms,
             .window = &node->session.guard.window,
         };
     }

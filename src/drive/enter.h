@@ -22,14 +22,17 @@ bool rl_client_is_forked(const redlock *client);
 /* The same, and that it is open; a call that blocks is refused in a callback. On success the mutex
  * is held. */
 int rl_client_enter(redlock *client, bool blocking);
-/* Gives the mutex back, and frees the struct if neither its owner nor a handle needs it any more. */
+/*
+ * Gives the mutex back, and frees the struct if neither its owner nor a handle needs it any
+ * more.
+ */
 void rl_client_leave(redlock *client);
 
 /*
- * Which callbacks is this thread in? A blocking call inside a callback would wait for the driver that
- * runs the callback. Members of one group know of each other: the threads of two quorums, each in a
- * callback that waits for the other quorum, would wait for ever. Frames lie on the stack of the
- * driver.
+ * Which callbacks is this thread in? A blocking call inside a callback would wait for the driver
+ * that runs the callback. Members of one group know of each other: the threads of two quorums,
+ * each in a callback that waits for the other quorum, would wait for ever. Frames lie on the
+ * stack of the driver.
  */
 struct rl_frame {
     const redlock *client;

@@ -87,7 +87,7 @@ static void wake_caller(struct rl_call *call, enum rl_call_state state)
 
 /* ---- callers that could drive ---- */
 
-void rl_hand_over(redlock *client)
+void rl_stop_driving(redlock *client)
 {
     if (client->turning)
         return;
@@ -96,13 +96,24 @@ void rl_hand_over(redlock *client)
         wake_caller(LIST_FIRST(&client->callers), RL_CALL_DRIVES);
 }
 
-/* So that a request does not go into a connection that ended while no thread looked. */
 static void look_first(redlock *client)
 {
     if (client->turning || rl_now_ns() - client->turned_ns <= STALE_NS)
         return;
     rl_turn(client, 0);
-    rl_hand_over(client);
+    rl_stop_driving(client);
+}
+
+int rl_look_first(redlock *client)
+{
+    int error = rl_client_enter(client, true);
+
+    if (error)
+        return error;
+    if (!client->threaded)
+        look_first(client);
+    rl_client_leave(client);
+    return REDLOCK_OK;
 }
 
 /* The mutex is held; afterwards it is not. There is no I/O thread. */
@@ -124,7 +135,7 @@ static int drive_until_finished(redlock *client, struct rl_call *call)
             return call->result;
         pthread_mutex_lock(&client->mutex);
     }
-    rl_hand_over(client);
+    rl_stop_driving(client);
     pthread_mutex_unlock(&client->mutex);
     return call->result;
 }
@@ -161,16 +172,6 @@ int rl_call_wait(redlock *client, struct rl_call *call)
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     result = for_thread ? leave_to_thread(client, call) : drive_until_finished(client, call);
     pthread_setcancelstate(cancel_state, &cancel_state);
-    return result;
-}
-
-int rl_call_wait_locked(redlock *client, struct rl_call *call)
-{
-    int result;
-
-    pthread_mutex_unlock(&client->mutex);
-    result = rl_call_wait(client, call);
-    pthread_mutex_lock(&client->mutex);
     return result;
 }
 

@@ -2,21 +2,21 @@
 /*
  * How a public call is carried out.
  *
- * Every public call that starts or ends something is an order: a function that runs with the mutex
- * held. One driver at a time reads and writes the sockets, runs timers and callbacks, and carries out
- * the orders of blocked callers: the I/O thread, the caller of redlock_process(), or one of the
- * blocked callers.
+ * Every public call that starts or ends something is an order: a function that runs with the
+ * mutex held. One driver at a time reads and writes the sockets, runs timers and callbacks, and
+ * carries out the orders of blocked callers: the I/O thread, the caller of redlock_process(), or
+ * one of the blocked callers.
  *
- *   rl_call_wait()  A blocking call puts its order into the inbox, without the mutex, and sleeps until
- *                   the driver has the outcome. Without an I/O thread the caller drives as soon as no
- *                   other thread does, and hands over to another blocked caller when its own call is
- *                   finished.
+ *   rl_call_wait()  A blocking call puts its order into the inbox, without the mutex, and sleeps
+ *                   until the driver has the outcome. Without an I/O thread the caller drives as
+ *                   soon as no other thread does, and hands over to another blocked caller when
+ *                   its own call is finished.
  *   rl_call_now()   A call that does not block has its order carried out at once, by its own thread
  *                   with the mutex held, and wakes the driver, which writes what came of it.
  *
  * A blocked caller sleeps on a word of its own and learns the outcome from it alone: it does not
- * queue for the mutex that the driver still holds. That is two futex calls an operation, however many
- * threads share the client.
+ * queue for the mutex that the driver still holds. That is two futex calls an operation, however
+ * many threads share the client.
  */
 #ifndef RL_DRIVE_ORDER_H
 #define RL_DRIVE_ORDER_H
@@ -52,8 +52,6 @@ LIST_HEAD(rl_callers, rl_call);
 
 /* Waits for the outcome. The mutex is not held. */
 int rl_call_wait(redlock *client, struct rl_call *call);
-/* The same for a caller that holds the mutex, and holds it again afterwards. */
-int rl_call_wait_locked(redlock *client, struct rl_call *call);
 /* The mutex is not held. Returns what carry_out() left in `result`. */
 int rl_call_now(redlock *client, struct rl_call *call);
 
@@ -68,7 +66,13 @@ void rl_orders_carry_out(redlock *client);
 /* Has the client an I/O thread that would take an order of this thread? Not in a callback. */
 bool rl_order_is_for_thread(const redlock *client);
 
+/*
+ * So that a request does not go into a connection that ended while no thread looked: makes a turn if
+ * the last one was a while ago. For blocking calls; the mutex is not held.
+ */
+int rl_look_first(redlock *client);
+
 /* This thread does not drive any more: a blocked caller takes over. The mutex is held. */
-void rl_hand_over(redlock *client);
+void rl_stop_driving(redlock *client);
 
 #endif

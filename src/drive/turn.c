@@ -86,7 +86,10 @@ static void serve_events(redlock *client, const struct epoll_event *events, int 
 static void serve_sockets(redlock *client, int timeout_ms)
 {
     struct epoll_event events[RL_REACTOR_EVENTS_MAX];
-    /* A client that is being closed has only itself left, and without a timer it must look often. */
+    /*
+     * A client that is being closed has only itself left, and without a timer it must look
+     * often.
+     */
     bool waits_for_all =
         client->wait && timeout_ms != 0 && !client->closing && !client->reactor.unarmed;
     int count;
@@ -94,7 +97,10 @@ static void serve_sockets(redlock *client, int timeout_ms)
     /* Nothing would wake the driver for a deadline: it looks at the clock instead. */
     if (client->reactor.unarmed && (timeout_ms < 0 || timeout_ms > UNARMED_WAIT_MS))
         timeout_ms = UNARMED_WAIT_MS;
-    /* A thread that puts an order after this store wakes us, and so does one that gets the mutex. */
+    /*
+     * A thread that puts an order after this store wakes us, and so does one that gets the
+     * mutex.
+     */
     atomic_store(&client->dozing, true);
     if (atomic_load(&client->inbox))
         timeout_ms = 0;
@@ -104,6 +110,12 @@ static void serve_sockets(redlock *client, int timeout_ms)
     atomic_store_explicit(&client->dozing, false, memory_order_relaxed);
     pthread_mutex_lock(&client->mutex);
     serve_events(client, events, count);
+}
+
+/* Is there anything to tell that the last delivery has not told? */
+static bool has_news(const redlock *client)
+{
+    return !TAILQ_EMPTY(&client->engine.ready) || rl_questions_have_news(&client->questions);
 }
 
 int rl_turn(redlock *client, int timeout_ms)
@@ -118,15 +130,18 @@ int rl_turn(redlock *client, int timeout_ms)
      * Sockets before timers: after a pause of the caller, replies may be waiting that came in
      * time, and a node that has long answered must not be taken for a silent one.
      */
-    serve_sockets(client, TAILQ_EMPTY(&client->engine.ready) ? timeout_ms : 0);
+    serve_sockets(client, has_news(client) ? 0 : timeout_ms);
     rl_tick(client, rl_now_ns());
     count = rl_deliver_all(client);
     rl_orders_carry_out(client);
     send_all(client);
     client->turning = false;
     /* Until the next turn no thread looks: what is started makes the descriptor readable. */
-    if (!client->threaded)
+    if (!client->threaded) {
         atomic_store(&client->dozing, true);
+        if (has_news(client))
+            rl_wake(client);
+    }
     return count;
 }
 
@@ -141,6 +156,7 @@ int rl_client_fd(redlock *client)
     fd = client->threaded ? rl_detail(REDLOCK_INVAL, "with REDLOCK_THREAD the thread does the "
                                                      "watching; there is nothing to poll")
                           : client->reactor.epoll_fd;
+    atomic_store(&client->driven, true);
     rl_client_leave(client);
     return fd;
 }
@@ -177,13 +193,14 @@ int rl_client_process(redlock *client, int timeout_ms)
         rl_client_leave(client);
         return rl_detail(REDLOCK_INVAL, "with REDLOCK_THREAD the thread does the processing");
     }
+    atomic_store(&client->driven, true);
     /* A thread blocked in a call may be driving: it does what is due for us as well. */
     if (client->turning && !await_turn(client, timeout_ms)) {
         rl_client_leave(client);
         return 0;
     }
     result = rl_turn(client, timeout_ms);
-    rl_hand_over(client);
+    rl_stop_driving(client);
     rl_client_leave(client);
     return result;
 }

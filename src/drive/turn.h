@@ -12,7 +12,10 @@ int rl_turn(redlock *client, int timeout_ms);
 /* What is due by now: deadlines, reconnects, renewals. The mutex is held. */
 void rl_tick(redlock *client, int64_t now_ns);
 
-/* Makes the driver look at what has been started, or the descriptor readable where there is none. */
+/*
+ * Makes the driver look at what has been started, or the descriptor readable where there is
+ * none.
+ */
 void rl_wake(redlock *client);
 
 /* redlock_fd() and redlock_process() of one client. */

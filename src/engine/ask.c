@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "engine/ask.h"
 
+#include <string.h>
+
 #include "core/kind.h"
 #include "core/rules.h"
 #include "engine/engine.h"
@@ -115,14 +117,14 @@ static int64_t key_ttl_ms(const struct rl_lock *lock, enum rl_op op, int64_t now
  * Only a first attempt may overtake the queue: one that reaches few nodes would do so for ever.
  * Behind our own release the queue need not be asked: the reply to the release decides.
  */
-static bool respects_queue(const struct rl_handle *handle)
+static bool must_respect_queue(const struct rl_handle *handle)
 {
     const struct rl_lock *lock = &handle->lock;
     const struct rl_acquirer *acquirer = rl_acquirer_of(handle);
 
     if (handle->claim->behind_release)
         return false;
-    if (lock->terms.fair || lock->respects_queue)
+    if (lock->terms.fair || lock->overtakes_none)
         return true;
     return acquirer && (lock->acquisition->ticket ||
                         (acquirer->queue && lock->acquisition->attempt_count > 1));
@@ -144,7 +146,7 @@ static void fill_from_handle(const struct rl_engine *engine, const struct rl_han
     out->slot = lock->slot;
     if (out->op != RL_OP_ACQUIRE && out->op != RL_OP_ACQUIRE_AGAIN)
         return;
-    out->as_waiter = respects_queue(handle);
+    out->as_waiter = must_respect_queue(handle);
     out->waiter = acquirer ? acquirer->waiter : handle->claim->waiter;
     out->ticket = acquirer ? lock->acquisition->ticket : 0;
 }
@@ -185,7 +187,8 @@ static void fill_node(struct rl_engine *engine, const struct rl_handle *handle, 
     if (out->fenced)
         out->in_doubt = !rl_guard_check_vote(guard, now_ns);
     if (survey) {
-        out->placement = engine->placement;
+        out->set =
+            (struct rl_slice){engine->node[node].new_set, strlen(engine->node[node].new_set)};
         out->cursor = survey->cursor[node];
         out->pattern = survey->pattern;
         out->mark = survey->mark;

@@ -37,10 +37,15 @@ static int draw_id(struct rl_engine *engine)
 
 int rl_engine_init(struct rl_engine *engine)
 {
+    const char *addresses[REDLOCK_NODES_MAX];
+
     if (draw_id(engine) < 0)
         return REDLOCK_SYSTEM;
     engine->strict = engine->guard_mode == RL_GUARD_STRICT;
     engine->watch_at_ns = RL_NEVER_NS;
+    for (uint8_t i = 0; i < engine->policy.node_count; i++)
+        addresses[i] = engine->node[i].address;
+    rl_set_init(&engine->set_self, addresses, engine->policy.node_count, engine->placement);
     LIST_INIT(&engine->handles);
     TAILQ_INIT(&engine->ready);
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {

@@ -11,7 +11,7 @@
  *
  * Beside these stand the local queue of the waiters of this client (local_queue.c), nodes as they
  * come and go (node.c), the connections that only listen (subscriber.c), what is found out about
- * nodes between requests (watch.c), and questions to all of them (survey.c).
+ * nodes between requests (watch.c), questions to all of them (survey.c), and counting (stats.c).
  *
  * It makes no system call. Its driver (the client with real sockets, a simulator with imagined
  * ones) tells it the time, what arrived and which connections came and went, and takes away the
@@ -41,18 +41,21 @@ typedef int64_t rl_wall_fn(
 struct rl_engine {
     struct rl_policy policy;
     enum rl_guard_mode guard_mode;
-    int64_t max_ttl_ns;        /* of any client of the nodes */
-    struct rl_slice placement; /* which quorum of which set this is; empty: the only one */
-    int64_t stall_ns;          /* a node this long silent with requests pending is given up */
-    rl_random_fn *random;      /* spreads attempts; may be guessed */
-    rl_secret_fn *secret;      /* values and names: unguessable, and never the same twice */
-    rl_wall_fn *wall_ms;       /* for the stamps of values with a label */
-    void *random_data;         /* for the three */
-    bool strict;               /* grants need the node's marker (G2) */
+    int64_t max_ttl_ns;          /* of any client of the nodes */
+    struct rl_slice placement;   /* which quorum of which set this is; empty: the only one */
+    struct rl_set_self set_self; /* what it knows of its set of nodes (G8) */
+    int64_t stall_ns;            /* a node this long silent with requests pending is given up */
+    rl_random_fn *random;        /* spreads attempts; may be guessed */
+    rl_secret_fn *secret;        /* values and names: unguessable, and never the same twice */
+    rl_wall_fn *wall_ms;         /* for the stamps of values with a label */
+    void *random_data;           /* for the three */
+    bool strict;                 /* grants need the node's marker (G2) */
     char id[RL_CLIENT_ID_SIZE + 1]; /* of this client in the nodes' queues; random */
     char channel[sizeof RL_WAKE_PREFIX + RL_CLIENT_ID_SIZE];
 
     struct rl_node node[REDLOCK_NODES_MAX];
+    char set[RL_SET_MAX];     /* of nodes, in force (G8); empty: none */
+    char new_set[RL_SET_MAX]; /* what `redlock init` makes of them */
     bool wants_subscribers;   /* a lock had to wait: the subscriber connections are wanted */
     uint8_t subscriber_count; /* that are up */
 
@@ -65,6 +68,7 @@ struct rl_engine {
     struct rl_local_queues local_queues;
     struct rl_yield yield[RL_YIELDS]; /* by the hash of a key */
     int64_t yields_until_ns;          /* the last of them */
+    redlock_stats stats;
 
     /* Keeping an eye on the nodes (watch.c). */
     int64_t watch_at_ns; /* when to look again; RL_NEVER_NS: nothing to look at */

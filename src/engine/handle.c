@@ -6,6 +6,7 @@
 #include "core/kind.h"
 #include "engine/ask.h"
 #include "engine/engine.h"
+#include "engine/stats.h"
 #include "engine/survey.h"
 #include "engine/vote.h"
 #include "protocol/value.h"
@@ -62,9 +63,9 @@ static void answer_unasked(struct rl_engine *engine, struct rl_handle *handle,
     }
 }
 
-static bool has_turn(const struct rl_handle *handle)
+static bool is_new_head(const struct rl_handle *handle)
 {
-    return handle->lock.acquisition && rl_acquirer_of(handle)->has_turn;
+    return handle->lock.acquisition && rl_acquirer_of(handle)->became_head;
 }
 
 static bool is_waiting(const struct rl_lock *lock)
@@ -96,7 +97,7 @@ static struct rl_acquirer *new_acquirer(struct rl_engine *engine, struct rl_hand
     acquirer->survey = NULL;
     acquirer->queue = NULL;
     acquirer->waiter = 0;
-    acquirer->has_turn = acquirer->client_holds = acquirer->behind_release = false;
+    acquirer->became_head = acquirer->client_holds = acquirer->behind_release = false;
     acquirer->tag_size = (uint8_t)about->tag.size;
     acquirer->label_size = (uint8_t)about->label.size;
     memcpy(acquirer->tag, about->tag.data, about->tag.size);
@@ -150,7 +151,7 @@ static void perform(struct rl_engine *engine, struct rl_handle *handle,
     if (actions->done || actions->lost || actions->jeopardy || actions->recovered)
         note_news(engine, handle, actions);
     rl_timers_set(&engine->timers, &handle->timer,
-                  has_turn(handle) ? now_ns : rl_lock_timer_ns(&handle->lock));
+                  is_new_head(handle) ? now_ns : rl_lock_timer_ns(&handle->lock));
     if (handle->lock.acquisition)
         follow_acquisition(engine, handle, now_ns);
     for (uint32_t i = 0; i < actions->send_count; i++)
@@ -160,12 +161,14 @@ static void perform(struct rl_engine *engine, struct rl_handle *handle,
 
 void rl_handle_step(struct rl_engine *engine, struct rl_handle *handle, struct rl_event *event)
 {
+    struct rl_past past = rl_past_of(&handle->lock);
     struct rl_actions actions;
 
     /* Randomness only spreads attempts; it is drawn where one can be decided. */
     if (is_waiting(&handle->lock) || rl_kind(handle->lock.terms.kind)->has_slots)
         event->random = engine->random(engine->random_data);
     rl_lock_step(&handle->lock, event, &actions);
+    rl_stats_step(&engine->stats, handle, &past, event, &actions);
     perform(engine, handle, &actions, event->now_ns);
 }
 
@@ -198,9 +201,9 @@ void rl_handle_timer(struct rl_engine *engine, struct rl_handle *handle, int64_t
         rl_survey_tick(engine, handle, event.warming, event.warm_at_ns, now_ns);
         return;
     }
-    if (has_turn(handle)) {
-        rl_acquirer_of(handle)->has_turn = false;
-        event.type = RL_EVENT_TURN;
+    if (is_new_head(handle)) {
+        rl_acquirer_of(handle)->became_head = false;
+        event.type = RL_EVENT_UNPARK;
         event.client_holds = rl_acquirer_of(handle)->client_holds;
     } else if (queue && rl_local_queue_head(queue) != handle) {
         event.leader_error = rl_local_queue_head(queue)->lock.acquisition->attempt_error;
@@ -248,6 +251,18 @@ void rl_handles_node_out(struct rl_engine *engine, uint8_t node, int64_t now_ns)
             &(struct rl_event){.type = RL_EVENT_NODE_OUT, .now_ns = now_ns, .node = node});
 }
 
+void rl_handles_set_changed(struct rl_engine *engine, uint8_t node, int64_t now_ns)
+{
+    struct rl_handle *handle;
+
+    LIST_FOREACH(handle, &engine->handles, all)
+    if (!rl_survey_of(handle) &&
+        (handle->lock.state == RL_ACQUIRING || handle->lock.state == RL_ALIGNING))
+        rl_handle_step(
+            engine, handle,
+            &(struct rl_event){.type = RL_EVENT_NODE_OUT, .now_ns = now_ns, .node = node});
+}
+
 void rl_handles_our_clock(struct rl_engine *engine, int64_t now_ns)
 {
     struct rl_handle *handle;
@@ -270,12 +285,14 @@ void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64
         .wait_deadline_ns = wait_deadline_ns,
     };
 
+    rl_acquirer_of(handle)->asked_ns = now_ns;
     if (wait_deadline_ns) {
         /* An owner that holds the lock already must not stand behind a waiter for it. */
         if (!rl_local_queue_join(&engine->local_queues, handle, kind->has_owner)) {
             handle->done = true;
             handle->done_error = REDLOCK_NOMEM;
             rl_engine_add_ready(engine, handle);
+            rl_stats_refused(&engine->stats, REDLOCK_NOMEM);
             return;
         }
         acquirer->waiter = acquirer->queue->number;
@@ -301,6 +318,7 @@ int rl_handle_adopt(struct rl_engine *engine, struct rl_handle *handle, const ch
     claim->gone_ns = RL_NEVER_NS;
     rl_lock_adopt(&handle->lock);
     end_acquisition(engine, handle);
+    rl_stats_adopted(&engine->stats);
     return 0;
 }
 
@@ -342,6 +360,7 @@ void rl_handle_drop(struct rl_engine *engine, struct rl_handle *handle, bool giv
         else
             rl_handle_cancel(engine, handle, now_ns);
     }
+    rl_stats_dropped(&engine->stats, handle, now_ns);
     if (rl_local_queue_of(handle))
         rl_local_queue_leave(engine, handle, now_ns);
     if (handle->lock.acquisition)

@@ -46,12 +46,13 @@ struct rl_acquirer {
     struct rl_acquisition acquisition; /* first: what the lock points to is its acquirer */
     struct rl_handle *handle;
     struct rl_survey *survey; /* a question to the nodes instead of a lock; NULL: a lock */
+    int64_t asked_ns;         /* when it was begun */
 
     /* Waiting. */
     struct rl_local_queue *queue; /* NULL: not waiting */
     TAILQ_ENTRY(rl_acquirer) in_queue;
     uint64_t waiter;     /* the name of the head of the local queue at the nodes */
-    bool has_turn;       /* it has become the head ... */
+    bool became_head;    /* it has become the head ... */
     bool client_holds;   /* ... because the one before it holds the lock now */
     bool behind_release; /* what it sends now travels right behind our own release */
 
@@ -108,6 +109,8 @@ void rl_handle_step(struct rl_engine *engine, struct rl_handle *handle, struct r
 void rl_handle_timer(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns);
 /* A node's memory or clock is not to be trusted: holds that lean on it are told. */
 void rl_handles_node_out(struct rl_engine *engine, uint8_t node, int64_t now_ns);
+/* A node belongs to another set than it did: its grants to attempts under way are taken out. */
+void rl_handles_set_changed(struct rl_engine *engine, uint8_t node, int64_t now_ns);
 /* Our own clock is not to be trusted: all holds are over. */
 void rl_handles_our_clock(struct rl_engine *engine, int64_t now_ns);
 

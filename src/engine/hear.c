@@ -3,6 +3,7 @@
 
 #include "engine/ask.h"
 #include "engine/engine.h"
+#include "engine/sets.h"
 #include "engine/survey.h"
 #include "engine/vote.h"
 #include "engine/watch.h"
@@ -57,7 +58,8 @@ void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pend
 {
     struct rl_claim *claim = request->subject;
     struct rl_handle *handle = claim->handle;
-    struct rl_survey *survey = handle ? rl_survey_of(handle) : NULL;
+    struct rl_acquirer *acquirer = handle ? rl_acquirer_of(handle) : NULL;
+    struct rl_survey *survey = acquirer ? acquirer->survey : NULL;
     enum rl_op op = (enum rl_op)request->op;
 
     if (outlives_its_handle(op)) {
@@ -77,8 +79,9 @@ void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pend
             rl_survey_hear(engine, handle, node, op, reply, *answer, now_ns);
         return;
     }
-    if (handle->lock.acquisition && (rl_op_is_acquire(op) || op == RL_OP_INQUIRE))
-        rl_blocker_note(&rl_acquirer_of(handle)->blocker, node, answer, now_ns);
+    if (acquirer && (answer->tells_holder || acquirer->blocker.nodes) &&
+        (rl_op_is_acquire(op) || op == RL_OP_INQUIRE))
+        rl_blocker_note(&acquirer->blocker, node, answer, now_ns);
     rl_handle_step(engine, handle,
                    &(struct rl_event){
                        .type = RL_EVENT_ANSWER,
@@ -133,8 +136,8 @@ static bool repeat_with_text(struct rl_engine *engine, uint8_t node,
 }
 
 /*
- * Of an error: a server whose memory is used up refuses every SET, also one that only renews. The script
- * renews without new memory: from now on this connection uses that.
+ * Of an error: a server whose memory is used up refuses every SET, also one that only renews.
+ * The script renews without new memory: from now on this connection uses that.
  */
 static bool wants_script(struct rl_session *session, const struct rl_pending *request,
                          const struct rl_reply *reply)
@@ -218,6 +221,7 @@ int rl_engine_received(struct rl_engine *engine, uint8_t node, size_t size, int6
         rl_node_note_delay(engine, node, now_ns - at->session.progress_ns);
     at->session.input_end += size;
     while ((status = rl_session_next(&at->session, &request, &reply, now_ns)) > 0) {
+        rl_sets_hear(engine, node, now_ns);
         if (reply.scalar.type == RL_REPLY_ERROR)
             note_error(&at->session, &reply);
         if (request.subject)
@@ -225,6 +229,7 @@ int rl_engine_received(struct rl_engine *engine, uint8_t node, size_t size, int6
         else
             rl_vote_hear_witness(engine, node, &reply, now_ns);
     }
+    rl_sets_hear(engine, node, now_ns);
     if (at->session.state == RL_SESSION_UP)
         at->warming = false;
     if (status == 0)

@@ -29,8 +29,8 @@ struct rl_link {
 };
 
 /*
- * When the driver has to act: DOWN, to make the connection; CONNECTING or UP, to close it because it
- * takes too long or the node is silent. RL_NEVER_NS: not wanted, or no reply is owed.
+ * When the driver has to act: DOWN, to make the connection; CONNECTING or UP, to close it
+ * because it takes too long or the node is silent. RL_NEVER_NS: not wanted, or no reply is owed.
  */
 int64_t rl_link_due_ns(const struct rl_link *link);
 /* It is being made. Without memory for the greeting the session is down afterwards. */

@@ -154,14 +154,11 @@ struct rl_local_queue *rl_local_queue_join(struct rl_local_queues *queues,
 
 void rl_local_queue_leave(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
 {
-    struct rl_local_queue *queue = rl_local_queue_of(handle);
     struct rl_acquirer *acquirer = rl_acquirer_of(handle);
+    struct rl_local_queue *queue = acquirer->queue;
     struct rl_acquirer *head;
-    bool was_head;
+    bool was_head = TAILQ_FIRST(&queue->waiters) == acquirer;
 
-    if (!queue)
-        return;
-    was_head = TAILQ_FIRST(&queue->waiters) == acquirer;
     /* Only the head knows what is in the way: the others take it along, for their reports. */
     if (!was_head && !acquirer->blocker.nodes)
         acquirer->blocker = TAILQ_FIRST(&queue->waiters)->blocker;
@@ -176,7 +173,7 @@ void rl_local_queue_leave(struct rl_engine *engine, struct rl_handle *handle, in
         return;
     rl_local_queue_renumber(&engine->local_queues, queue);
     head->waiter = queue->number;
-    head->has_turn = true;
+    head->became_head = true;
     head->client_holds =
         handle->lock.state == RL_HELD && rl_kind(handle->lock.terms.kind)->single;
     rl_timers_set(&engine->timers, &head->handle->timer, now_ns);
@@ -267,7 +264,7 @@ void rl_local_queue_hand_over(struct rl_engine *engine, const struct rl_handle *
         return;
     released->claim->handed_over = true;
     if (next->lock.state == RL_PARKED && event.behind_release) {
-        rl_acquirer_of(next)->has_turn = false;
+        rl_acquirer_of(next)->became_head = false;
         rl_acquirer_of(next)->behind_release = true;
     } else if (next->lock.state != RL_QUEUED || next->lock.acquisition->place != 1) {
         return;

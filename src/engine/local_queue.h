@@ -11,7 +11,7 @@
  * Handover. When this client releases a lock, the head of its local queue need not wait for a
  * wake-up: its attempt travels right behind the release. It overtakes no other client: the
  * release says of every node whether others wait there (nodes_without_waiters), and where they do
- * the grant is not counted (vote.c, check_turn).
+ * the grant is not counted (vote.c, check_overtaking).
  */
 #ifndef RL_ENGINE_LOCAL_QUEUE_H
 #define RL_ENGINE_LOCAL_QUEUE_H

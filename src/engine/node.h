@@ -20,6 +20,8 @@ struct rl_node {
     struct rl_session session;
     struct rl_subscriber subscriber;
     char address[REDLOCK_ADDRESS_MAX];
+    struct rl_said said;       /* the set it belongs to (G8), as sets.c has judged it */
+    char new_set[RL_SAID_MAX]; /* what ADMIT writes on it */
 
     /*
      * Claims whose release was not delivered because their connection broke: it goes on the next

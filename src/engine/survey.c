@@ -351,11 +351,13 @@ static void survey_progress(struct rl_engine *engine, struct rl_handle *handle)
         return;
     handle->done = true;
     handle->done_error = (int8_t)rl_survey_error(survey);
+    /* The survey may go while answers are still to come: they belong to a round that is over. */
+    handle->lock.round++;
     rl_engine_add_ready(engine, handle);
 }
 
-int rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_op question,
-                  struct rl_survey *survey, int64_t now_ns)
+void rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_op question,
+                   struct rl_survey *survey, int64_t now_ns)
 {
     handle->done = false;
     rl_acquirer_of(handle)->survey = survey;
@@ -367,7 +369,7 @@ int rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_op
         handle->done = true;
         handle->done_error = REDLOCK_SYSTEM;
         rl_engine_add_ready(engine, handle);
-        return 0;
+        return;
     }
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
         /* A node that has listed everything is not asked any more. */
@@ -377,7 +379,6 @@ int rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_op
             ask_node(engine, handle, i, question, now_ns);
     }
     survey_progress(engine, handle);
-    return 0;
 }
 
 /*

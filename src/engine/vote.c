@@ -10,11 +10,12 @@
  *                      the number of a script. Anything else is no grant.
  *  2. check_token      a fenced grant has a token that a counter may have given.
  *  3. check_max_ttl    the TTL asked for is one that the node allows (G4).
- *  4. check_turn       behind our own release, no other client waits on that node.
+ *  4. check_overtaking       behind our own release, no other client waits on that node.
  *  5. await_witness    strict mode: the witness behind the grant has answered (G2), and
  *     judge_by_witness what it found allows this TTL.
  *  6. check_marker     strict mode: the node has told its marker and identity.
- *  7. check_guard      the node may vote: its memory (G1, G2) and its clock (G6) are trusted.
+ *  7. check_guard      the node may vote: its memory (G1, G2) and its clock (G6) are trusted, and
+ *                      it belongs to the set of nodes that is in force (G8; sets.c).
  *
  * After them come the checks that are about the lock: rl_hear_answer() drops the answer to a claim
  * that its lock has given up, rl_acquire_answer() (core/acquire.c) the answer of another round, and
@@ -32,8 +33,10 @@
 #include "core/rules.h"
 #include "engine/engine.h"
 #include "engine/hear.h"
+#include "engine/sets.h"
 #include "engine/watch.h"
 #include "protocol/answer.h"
+#include "protocol/vetting.h"
 
 #define CAPACITY_FIRST 64
 
@@ -94,19 +97,20 @@ static void check_max_ttl(const struct rl_session *session, const struct rl_clai
 /* ---- 4: the turn ---- */
 
 /* A grant behind our own release, of a node where other clients may wait, belongs to them. */
-static void check_turn(const struct rl_claim *claim, uint8_t node, struct rl_answer *answer)
+static void check_overtaking(const struct rl_claim *claim, uint8_t node,
+                             struct rl_answer *answer)
 {
     const struct rl_local_queue *queue;
 
     /* Once the lock is held, a late grant only adds to it. */
     if (!claim->behind_release || !claim->handle || claim->handle->lock.state != RL_ACQUIRING ||
-        !RL_RULE(OUT_OF_TURN))
+        !RL_RULE(NO_OVERTAKING))
         return;
     queue = rl_local_queue_of(claim->handle);
     if (queue && (queue->nodes_without_waiters & (1u << node)))
         return;
     answer->vote = REDLOCK_VOTE_HELD;
-    answer->out_of_turn = true;
+    answer->overtakes = true;
 }
 
 /* ---- 6 and 7: marker and guard ---- */
@@ -139,6 +143,26 @@ static void check_guard(struct rl_session *session, int64_t now_ns, struct rl_an
     rl_session_fail(session, REDLOCK_VOTE_GUARDED, (struct rl_slice){text, strlen(text)});
 }
 
+/* Strict: the set that the node was in when it granted. */
+static void hear_set(struct rl_engine *engine, uint8_t node, const struct rl_answer *answer,
+                     int64_t now_ns)
+{
+    if (!engine->strict || !answer->has_marker)
+        return;
+    rl_vetting_note_set(&engine->node[node].session, answer->set);
+    rl_sets_hear(engine, node, now_ns);
+}
+
+static void hear_admitted(struct rl_engine *engine, uint8_t node, int64_t now_ns)
+{
+    struct rl_session *session = &engine->node[node].session;
+
+    rl_guard_vouched(&session->guard);
+    rl_vetting_note_set(session, (struct rl_slice){engine->node[node].new_set,
+                                                   strlen(engine->node[node].new_set)});
+    rl_sets_hear(engine, node, now_ns);
+}
+
 /* Checks 6 and 7, and what the guard has to do with other replies. */
 static void check_node(struct rl_engine *engine, uint8_t node, enum rl_op op, int64_t now_ns,
                        struct rl_answer *answer)
@@ -149,10 +173,14 @@ static void check_node(struct rl_engine *engine, uint8_t node, enum rl_op op, in
     case RL_OP_EXTEND:
         /* Compare-and-renew may count in quarantine too (G3): core/hold.c knows. */
         answer->in_quarantine = !rl_guard_check_vote(&session->guard, now_ns);
+        /* But not on a node that is in another set now: others may hold the lock there (G8). */
+        if (session->guard.objection != RL_GUARD_NONE_REASON &&
+            answer->vote == REDLOCK_VOTE_GRANTED)
+            answer->vote = REDLOCK_VOTE_GUARDED;
         return;
     case RL_OP_ADMIT:
         if (answer->vote == REDLOCK_VOTE_GRANTED)
-            rl_guard_vouched(&session->guard);
+            hear_admitted(engine, node, now_ns);
         return;
     case RL_OP_HEAL:
         /*
@@ -169,6 +197,7 @@ static void check_node(struct rl_engine *engine, uint8_t node, enum rl_op op, in
         return;
     }
     check_marker(engine, answer);
+    hear_set(engine, node, answer, now_ns);
     check_guard(session, now_ns, answer);
 }
 
@@ -269,6 +298,7 @@ void rl_vote_hear_witness(struct rl_engine *engine, uint8_t node, const struct r
     }
     witness = rl_answer_read_witness(reply);
     /* Also when no grant waits for it: one that came out of turn is renewed like any other. */
+    hear_set(engine, node, &witness, now_ns);
     if (witness.has_marker)
         rl_guard_marker(&at->session.guard, witness.marker, witness.present,
                         witness.marker_max_ttl_ms, now_ns);
@@ -310,7 +340,7 @@ bool rl_vote_judge(struct rl_engine *engine, uint8_t node, const struct rl_pendi
     if (is_grant(op, out))
         check_max_ttl(&at->session, claim, out);
     if (op == RL_OP_ACQUIRE && is_grant(op, out))
-        check_turn(claim, node, out);
+        check_overtaking(claim, node, out);
     if (await_witness(at, request, out))
         return false;
     check_node(engine, node, op, now_ns, out);

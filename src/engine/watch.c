@@ -7,6 +7,7 @@
 
 #include "core/rules.h"
 #include "engine/engine.h"
+#include "engine/sets.h"
 #include "protocol/vetting.h"
 
 #define CHECK_EVERY_NS RL_NS_PER_S
@@ -18,6 +19,10 @@ void rl_watch_describe(const struct rl_guard *guard, int64_t now_ns, char *out, 
     int64_t ends_ns = rl_guard_ends_ns(guard);
     const char *reason = rl_guard_reason_text(guard->reason);
 
+    if (guard->objection != RL_GUARD_NONE_REASON) {
+        snprintf(out, size, "%s", rl_guard_reason_text(guard->objection));
+        return;
+    }
     out[0] = '\0';
     if (guard->state == RL_GUARD_VOTING)
         return;
@@ -58,13 +63,22 @@ static void seek_admission(struct rl_engine *engine, struct rl_session *session,
 
 /* ---- clocks (G6) ---- */
 
+/* What may change while a connection lasts: the clock (G6), the set that the node is in (G8). */
+static void ask_again(struct rl_session *session, int64_t now_ns)
+{
+    if (session->clock_asked_ns != 0)
+        return;
+    rl_vetting_ask_set(session);
+    rl_vetting_sample_clock(session, now_ns);
+}
+
 void rl_watch_sample(struct rl_engine *engine, uint8_t node, int64_t now_ns)
 {
     struct rl_session *session = &engine->node[node].session;
 
     if (session->state == RL_SESSION_UP &&
         now_ns - session->clock_answered_ns >= RL_CLOCK_SAMPLE_EVERY_NS)
-        rl_vetting_sample_clock(session, now_ns);
+        ask_again(session, now_ns);
     if (engine->watch_at_ns > now_ns + RL_CLOCK_SAMPLE_EVERY_NS)
         engine->watch_at_ns = now_ns + RL_CLOCK_SAMPLE_EVERY_NS;
 }
@@ -164,15 +178,17 @@ static void outlaw(struct rl_session *session)
 }
 
 /* True: this node wants to be looked at again soon. */
-static bool watch_node(struct rl_engine *engine, struct rl_session *session, int64_t now_ns)
+static bool watch_node(struct rl_engine *engine, uint8_t node, int64_t now_ns)
 {
-    bool needed = engine->handle_count > 0;
+    struct rl_session *session = &engine->node[node].session;
+    bool needed = engine->handle_count > 0 || session->guard.objection != RL_GUARD_NONE_REASON;
 
     if (session->state != RL_SESSION_UP)
         return session->state == RL_SESSION_GREETING;
     /* The tick comes every second, and the last answer came somewhat after the tick before. */
     if (needed && now_ns - session->clock_answered_ns >= RL_CLOCK_SAMPLE_EVERY_NS / 2)
-        rl_vetting_sample_clock(session, now_ns);
+        ask_again(session, now_ns);
+    rl_sets_restore(engine, node, now_ns);
     if (session->guard.state != RL_GUARD_QUARANTINED)
         return needed;
     if (session->guard.reason == RL_GUARD_NOT_ADMITTED_REASON) {
@@ -197,7 +213,7 @@ void rl_watch_tick(struct rl_engine *engine, int64_t now_ns)
     if (engine->clock_trial && is_trial_complete(engine, now_ns))
         end_trial(engine, now_ns);
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
-        again |= watch_node(engine, &engine->node[i].session, now_ns);
+        again |= watch_node(engine, i, now_ns);
     if (engine->clock_trial)
         engine->watch_at_ns = engine->clock_trial_since_ns + engine->policy.node_timeout_ns;
     else if (again)

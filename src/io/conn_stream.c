@@ -56,7 +56,7 @@ int rl_conn_send_cipher(struct rl_conn *conn, int64_t now_ns)
                 return -1;
             }
             size = rl_tls_output(conn->tls, room, CIPHER_CHUNK);
-            rl_buffer_commit(&conn->cipher, size);
+            conn->cipher.end += size;
         }
         if (rl_buffer_size(&conn->cipher) == 0)
             return 0;

@@ -75,23 +75,25 @@ static void note_refusal(const struct rl_reply *reply, uint32_t queue, struct rl
         answer->free_slot[i] = (uint16_t)rl_reply_integer(reply, queue + 4 + i, 0);
 }
 
-/* The node's marker and identity, from an element on. False: that is not what is there. */
+/* The node's marker, identity and set, from an element on. False: that is not what is there. */
 static bool read_marker(const struct rl_reply *reply, uint32_t first, struct rl_answer *answer)
 {
     const struct rl_scalar *element = reply->element + first;
 
-    if (reply->element_count < first + 3 || element[0].type != RL_REPLY_BULK ||
-        element[1].type != RL_REPLY_INTEGER || element[2].type != RL_REPLY_BULK)
+    if (reply->element_count < first + 4 || element[0].type != RL_REPLY_BULK ||
+        element[1].type != RL_REPLY_INTEGER || element[2].type != RL_REPLY_BULK ||
+        element[3].type != RL_REPLY_BULK)
         return false;
     answer->has_marker = true;
     answer->marker = element[0].text;
     answer->marker_max_ttl_ms = element[1].integer;
     answer->present = element[2].text;
+    answer->set = element[3].text;
     return true;
 }
 
 /*
- * {1, token, id, max_ttl, identity, ...}, {0, remaining ms, ...} or {-2, max_ttl}: request.lua.
+ * {1, token, id, max_ttl, identity, set, ...}, {0, remaining ms, ...} or {-2, max_ttl}: request.lua.
  * A token or {0, remaining ms, holder}: acquire.lua, and with the queue before the holder
  * wait.lua, which say nothing of the marker.
  */
@@ -121,9 +123,9 @@ static struct rl_answer script_acquire_answer(const struct rl_reply *reply)
     } else if (element[0].integer == 1) {
         answer.vote = REDLOCK_VOTE_GRANTED;
         answer.token = element[1].integer;
-        answer.owners_token = rl_reply_integer(reply, 5, 0);
+        answer.owners_token = rl_reply_integer(reply, 6, 0);
     } else if (element[0].integer == 0) {
-        note_refusal(reply, 5, &answer);
+        note_refusal(reply, 6, &answer);
     }
     return answer;
 }
@@ -134,7 +136,7 @@ struct rl_answer rl_answer_read_witness(const struct rl_reply *reply)
 
     if (reply->scalar.type == RL_REPLY_ERROR)
         answer.vote = rl_answer_error_vote(reply->scalar.text);
-    else if (reply->scalar.type == RL_REPLY_ARRAY && reply->element_count == 3 &&
+    else if (reply->scalar.type == RL_REPLY_ARRAY && reply->element_count == 4 &&
              read_marker(reply, 0, &answer))
         answer.vote = REDLOCK_VOTE_GRANTED;
     return answer;
@@ -232,7 +234,10 @@ struct rl_answer rl_answer_read(enum rl_op op, bool by_script, const struct rl_r
     case RL_OP_ACQUIRE:
     case RL_OP_ACQUIRE_AGAIN:
     case RL_OP_HEAL:
-        /* An OK to a script would be a grant without the token and the marker that were asked for. */
+        /*
+         * An OK to a script would be a grant without the token and the marker that were asked
+         * for.
+         */
         if (by_script)
             return script_acquire_answer(reply);
         answer.vote = set_vote(scalar);

@@ -63,22 +63,6 @@ char *rl_buffer_reserve(struct rl_buffer *buffer, size_t size)
     return buffer->bytes + buffer->end;
 }
 
-void rl_buffer_commit(struct rl_buffer *buffer, size_t size)
-{
-    buffer->end += size;
-}
-
-bool rl_buffer_append(struct rl_buffer *buffer, const void *bytes, size_t size)
-{
-    char *room = rl_buffer_reserve(buffer, size);
-
-    if (!room)
-        return false;
-    memcpy(room, bytes, size);
-    rl_buffer_commit(buffer, size);
-    return true;
-}
-
 size_t rl_buffer_size(const struct rl_buffer *buffer)
 {
     return buffer->end - buffer->start;

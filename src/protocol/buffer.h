@@ -21,13 +21,11 @@ struct rl_buffer {
     bool secret; /* set by its owner, until it is empty or the owner says so */
 };
 
-/* Room for `size` more bytes at the end, or NULL (bound reached, or out of memory). */
+/*
+ * Room for `size` more bytes at the end, or NULL (bound reached, or out of memory). What is written
+ * there belongs to the buffer once `end` has been moved behind it.
+ */
 char *rl_buffer_reserve(struct rl_buffer *buffer, size_t size);
-
-/* The bytes written into the reserved room now belong to the buffer. */
-void rl_buffer_commit(struct rl_buffer *buffer, size_t size);
-
-bool rl_buffer_append(struct rl_buffer *buffer, const void *bytes, size_t size);
 
 size_t rl_buffer_size(const struct rl_buffer *buffer);
 void rl_buffer_take(struct rl_buffer *buffer, size_t size);

@@ -406,8 +406,8 @@ static void admit_command(const struct rl_words *words, struct rl_command *out)
     add(out, (struct rl_slice){request->identity, strlen(request->identity)});
     ADD_TEXT(out, "max_ttl");
     add(out, words->ttl_ms);
-    ADD_TEXT(out, "quorums");
-    add(out, request->placement.data ? request->placement : TEXT(""));
+    ADD_TEXT(out, "set");
+    add(out, request->set);
 }
 
 static void begin(struct rl_command *out)

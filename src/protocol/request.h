@@ -65,13 +65,13 @@ struct rl_request {
     bool may_shorten; /* EXTEND with a smaller TTL than the key may already have */
 
     /* Of the node that it goes to; these may change from one node to the next. */
-    const char *identity;      /* of its connection, run_id:replid; empty: unknown */
-    bool in_doubt;             /* it may not vote now: its counters begin in doubt */
-    struct rl_slice placement; /* ADMIT: the quorum that the node belongs to */
-    struct rl_slice pattern;   /* LIST */
-    struct rl_slice cursor;    /* LIST */
-    bool bad_counters;         /* LIST: only fence counters that no clock can have reached */
-    struct rl_slice mark;      /* BREAK: of the holder to be evicted */
+    const char *identity;    /* of its connection, run_id:replid; empty: unknown */
+    bool in_doubt;           /* it may not vote now: its counters begin in doubt */
+    struct rl_slice set;     /* ADMIT: the set of nodes that it belongs to (G8) */
+    struct rl_slice pattern; /* LIST */
+    struct rl_slice cursor;  /* LIST */
+    bool bad_counters;       /* LIST: only fence counters that no clock can have reached */
+    struct rl_slice mark;    /* BREAK: of the holder to be evicted */
 };
 
 /* The keys of one name. Only those that the request needs are filled. */

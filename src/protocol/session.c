@@ -84,6 +84,7 @@ int rl_session_begin(struct rl_session *session, int64_t now_ns)
     session->progress_ns = now_ns;
     session->clock_asked_ns = 0;
     session->check_asked = session->admission_asked = session->wants_witness = false;
+    session->restore_asked = false;
     session->sent_mark = session->pending.head;
     session->state = RL_SESSION_GREETING;
     rl_guard_connected(&session->guard);
@@ -119,21 +120,28 @@ void rl_session_fail(struct rl_session *session, enum redlock_vote vote, struct 
     session->failure_text[size] = '\0';
 }
 
+/* Room first: an entry without its bytes would shift every later reply. */
+static bool queue(struct rl_session *session, const struct rl_command *command,
+                  struct rl_pending entry)
+{
+    size_t size = rl_resp_encoded_size(command);
+    char *room = rl_buffer_reserve(&session->output, size);
+
+    if (!room || !rl_pending_push(&session->pending, entry))
+        return false;
+    rl_resp_encode(command, room);
+    session->output.end += size;
+    return true;
+}
+
 int rl_session_say(struct rl_session *session, uint16_t step, const char *const *words)
 {
     struct rl_command command = {0};
-    struct rl_pending entry = {.op = step};
-    size_t size;
-    char *room;
 
     for (; *words; words++)
         command.argument[command.argument_count++] = (struct rl_slice){*words, strlen(*words)};
-    size = rl_resp_encoded_size(&command);
-    room = rl_buffer_reserve(&session->output, size);
-    if (!room || !rl_pending_push(&session->pending, entry))
+    if (!queue(session, &command, (struct rl_pending){.op = step}))
         return -1;
-    rl_resp_encode(&command, room);
-    rl_buffer_commit(&session->output, size);
     if (session->state == RL_SESSION_GREETING)
         session->greeting_left++;
     return 0;
@@ -142,21 +150,11 @@ int rl_session_say(struct rl_session *session, uint16_t step, const char *const 
 bool rl_session_push(struct rl_session *session, const struct rl_command *command,
                      struct rl_pending entry)
 {
-    size_t size = rl_resp_encoded_size(command);
-    char *room;
-    uint32_t count = rl_pending_count(&session->pending);
-
-    if (session->state == RL_SESSION_DOWN)
+    if (session->state == RL_SESSION_DOWN ||
+        (entry.op <= RL_OP_ACQUIRE_AGAIN &&
+         rl_pending_count(&session->pending) >= RL_SESSION_ACQUIRES_MAX))
         return false;
-    if (entry.op <= RL_OP_ACQUIRE_AGAIN && count >= RL_SESSION_ACQUIRES_MAX)
-        return false;
-    /* Room first: an entry without its bytes would shift every later reply. */
-    room = rl_buffer_reserve(&session->output, size);
-    if (!room || !rl_pending_push(&session->pending, entry))
-        return false;
-    rl_resp_encode(command, room);
-    rl_buffer_commit(&session->output, size);
-    return true;
+    return queue(session, command, entry);
 }
 
 size_t rl_session_output(struct rl_session *session, const char **bytes)

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "core/guard.h"
+#include "core/set.h"
 #include "protocol/answer.h"
 #include "protocol/buffer.h"
 #include "protocol/resp.h"
@@ -89,10 +90,13 @@ struct rl_session {
     uint32_t sent_mark;
     int64_t progress_ns; /* the last reply, or the first request sent since the one before */
 
-    struct rl_facts facts;      /* what the node says of itself, as far as it has answered */
-    struct rl_guard guard;      /* may it vote? */
-    int64_t checked_ns;         /* when it was last asked for the facts */
-    int64_t clock_asked_ns;     /* when the clock sample under way was asked for; 0: none is */
+    struct rl_facts facts;  /* what the node says of itself, as far as it has answered */
+    struct rl_guard guard;  /* may it vote? */
+    struct rl_said said;    /* the set it belongs to, on whatever connection it told it (G8) */
+    bool said_news;         /* the engine has not looked at that yet */
+    bool restore_asked;     /* it was told its set on this connection */
+    int64_t checked_ns;     /* when it was last asked for the facts */
+    int64_t clock_asked_ns; /* when the clock sample under way was asked for; 0: none is */
     int64_t clock_answered_ns;  /* when the last one came */
     bool check_asked;           /* a check is under way */
     bool wants_witness;         /* acquires were queued that need one behind them (G2) */
@@ -132,8 +136,8 @@ void rl_session_sent(struct rl_session *session, size_t size, int64_t now_ns);
 bool rl_session_is_waiting(const struct rl_session *session);
 
 /*
- * Where received bytes go: input_end is to be moved behind them. Never 0 after rl_session_next() has
- * returned 0.
+ * Where received bytes go: input_end is to be moved behind them. Never 0 after rl_session_next()
+ * has returned 0.
  */
 size_t rl_session_room(struct rl_session *session, char **bytes);
 

@@ -16,6 +16,8 @@ enum step {
     STEP_PERSISTENCE,
     STEP_MEMORY,
     STEP_MARKER, /* the last of a check: its answer leads to the judgement */
+    STEP_SET,
+    STEP_RESTORE,
     STEP_TIME,
     STEP_PROBE,
     STEP_ADMIT,
@@ -33,11 +35,30 @@ int rl_vetting_check(struct rl_session *session, int64_t now_ns)
         SAY(session, STEP_REPLICATION, "INFO", "replication") < 0 ||
         SAY(session, STEP_PERSISTENCE, "INFO", "persistence") < 0 ||
         SAY(session, STEP_MEMORY, "INFO", "memory") < 0 ||
-        SAY(session, STEP_MARKER, "HMGET", RL_MARKER_KEY, "id", "max_ttl", "quorums") < 0)
+        SAY(session, STEP_MARKER, "HMGET", RL_MARKER_KEY, "id", "max_ttl", "set") < 0)
         return -1;
     /* Only a whole check is waited for: one that memory did not suffice for is made again. */
     session->check_asked = true;
     return 0;
+}
+
+int rl_vetting_ask_set(struct rl_session *session)
+{
+    return SAY(session, STEP_SET, "HMGET", RL_MARKER_KEY, "set");
+}
+
+int rl_vetting_restore_set(struct rl_session *session, const char *set)
+{
+    if (SAY(session, STEP_RESTORE, "HSETNX", RL_MARKER_KEY, "set", set) < 0)
+        return -1;
+    session->restore_asked = true;
+    return rl_vetting_ask_set(session);
+}
+
+void rl_vetting_note_set(struct rl_session *session, struct rl_slice set)
+{
+    rl_said_note(&session->said, set);
+    session->said_news = true;
 }
 
 int rl_vetting_witness(struct rl_session *session)
@@ -138,11 +159,18 @@ static int64_t read_number(struct rl_slice text)
     return number;
 }
 
-static void note_marker(struct rl_facts *facts, const struct rl_reply *reply)
+/* A field that is not there is told as well: the node belongs to no set. */
+static void note_set(struct rl_session *session, const struct rl_scalar *set)
 {
+    rl_vetting_note_set(session,
+                        set->type == RL_REPLY_BULK ? set->text : (struct rl_slice){"", 0});
+}
+
+static void note_marker(struct rl_session *session, const struct rl_reply *reply)
+{
+    struct rl_facts *facts = &session->facts;
     const struct rl_scalar *id = &reply->element[0];
     const struct rl_scalar *max_ttl = &reply->element[1];
-    const struct rl_scalar *placement = &reply->element[2];
 
     if (id->type == RL_REPLY_BULK && id->text.size < sizeof facts->marker) {
         memcpy(facts->marker, id->text.data, id->text.size);
@@ -150,11 +178,7 @@ static void note_marker(struct rl_facts *facts, const struct rl_reply *reply)
     }
     if (max_ttl->type == RL_REPLY_BULK)
         facts->marker_max_ttl_ms = read_number(max_ttl->text);
-    if (placement->type == RL_REPLY_BULK && placement->text.size < sizeof facts->placement) {
-        memcpy(facts->placement, placement->text.data, placement->text.size);
-        facts->placement[placement->text.size] = '\0';
-        facts->has_placement = true;
-    }
+    note_set(session, &reply->element[2]);
 }
 
 static void note_time(struct rl_session *session, const struct rl_reply *reply, int64_t now_ns)
@@ -186,10 +210,13 @@ static bool makes_sense(enum step step, const struct rl_reply *reply)
         return type == RL_REPLY_BULK;
     case STEP_MARKER:
         return type == RL_REPLY_ARRAY && reply->element_count == 3;
+    case STEP_SET:
+        return type == RL_REPLY_ARRAY && reply->element_count == 1;
     case STEP_TIME:
         return type == RL_REPLY_ARRAY && reply->element_count == 2 &&
                reply->element[0].type == RL_REPLY_BULK &&
                reply->element[1].type == RL_REPLY_BULK;
+    case STEP_RESTORE:
     case STEP_ADMIT:
     case STEP_EXPEL:
         return type == RL_REPLY_INTEGER;
@@ -224,9 +251,16 @@ int rl_vetting_answer(struct rl_session *session, uint16_t step, const struct rl
         break;
     case STEP_MARKER:
         if (told)
-            note_marker(&session->facts, reply);
+            note_marker(session, reply);
+        else
+            rl_vetting_note_set(session,
+                                (struct rl_slice){"", 0}); /* forbidden: it tells none */
         session->check_asked = false;
         rl_guard_judge(&session->guard, &session->facts, now_ns);
+        break;
+    case STEP_SET:
+        if (told)
+            note_set(session, &reply->element[0]);
         break;
     case STEP_TIME:
         if (told)
@@ -242,6 +276,7 @@ int rl_vetting_answer(struct rl_session *session, uint16_t step, const struct rl
         session->admission_asked = false;
         rl_guard_admitted(&session->guard, told && scalar->integer == 1, now_ns);
         break;
+    case STEP_RESTORE:
     case STEP_EXPEL:
         break;
     }

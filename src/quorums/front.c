@@ -16,7 +16,7 @@
 /* A member whose timer could not be set depends on its driver to look at the clock. */
 #define UNARMED_WAIT_MS 10
 
-static int check_front(const redlock *client, bool blocking)
+int rl_front_enter(const redlock *client, bool blocking)
 {
     if (rl_client_is_forked(client))
         return rl_detail(REDLOCK_FORKED, "this client was opened by the parent process; a "
@@ -27,15 +27,23 @@ static int check_front(const redlock *client, bool blocking)
     return REDLOCK_OK;
 }
 
+/* The caller's loop drives all of them. */
+static void note_driven(const struct rl_front *front)
+{
+    for (size_t i = 0; i < front->count; i++)
+        atomic_store(&front->member[i]->driven, true);
+}
+
 int rl_front_fd(redlock *client)
 {
-    int error = check_front(client, false);
+    int error = rl_front_enter(client, false);
 
     if (error)
         return error;
     if (client->front->epoll_fd < 0)
         return rl_detail(REDLOCK_INVAL, "with REDLOCK_THREAD the threads do the watching; "
                                         "there is nothing to poll");
+    note_driven(client->front);
     return client->front->epoll_fd;
 }
 
@@ -64,7 +72,7 @@ int rl_front_process(redlock *client, int timeout_ms)
 {
     const struct rl_front *front = client->front;
     struct epoll_event events[REDLOCK_QUORUMS_MAX];
-    int total = check_front(client, true);
+    int total = rl_front_enter(client, true);
     uint64_t due;
     int count;
 
@@ -72,6 +80,7 @@ int rl_front_process(redlock *client, int timeout_ms)
         return total;
     if (front->epoll_fd < 0)
         return rl_detail(REDLOCK_INVAL, "with REDLOCK_THREAD the threads do the processing");
+    note_driven(front);
     due = find_unarmed(front);
     if (due && (timeout_ms < 0 || timeout_ms > UNARMED_WAIT_MS))
         timeout_ms = UNARMED_WAIT_MS;

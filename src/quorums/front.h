@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Several quorums behind one client. What the caller has is a *front*: it owns an ordinary client
- * per quorum, its *members*, and nothing else. A call about one lock goes straight to the member
- * where that lives (core/rendezvous.h), without a mutex of the front: members share nothing, which is
- * why they scale. Handles belong to their member, and know no front.
+ * Several quorums behind one client. What the caller has is a *front*: it owns an ordinary
+ * client per quorum, its *members*, and nothing else. A call about one lock goes straight to the
+ * member where that lives (core/rendezvous.h), without a mutex of the front: members share
+ * nothing, which is why they scale. Handles belong to their member, and know no front.
  *
  * With REDLOCK_THREAD each member has its thread. Without, the front has an epoll set with the
  * members' descriptors in it, which is what redlock_fd() answers. All that is written here stays
@@ -28,6 +28,7 @@ uint64_t rl_front_fingerprint(const redlock_options *o);
 int rl_front_open(const redlock_options *o, redlock **out);
 
 /* front.c: what a public call does for a front */
+int rl_front_enter(const redlock *client, bool blocking); /* what it checks first */
 void rl_front_close(redlock *client);
 int rl_front_fd(redlock *client);
 int rl_front_process(redlock *client, int timeout_ms);
@@ -37,10 +38,14 @@ int rl_front_wait(redlock *member, struct epoll_event *events, int timeout_ms);
 
 /* front_ask.c */
 int rl_front_node(redlock *client, size_t index, redlock_node_info *out);
-int rl_front_each(redlock *client, int (*ask)(redlock *, redlock_report *),
-                  redlock_report *report);
+int rl_front_poll(redlock *client, enum rl_op op, redlock_report *report);
 int rl_front_list(redlock *client, redlock_name_fn *each, void *data);
 int rl_front_audit(redlock *client, int64_t ttl_ms, redlock_check_fn *each, void *data);
+/* Without waiting: RL_OP_PING, RL_OP_ADMIT or RL_OP_LIST. */
+int rl_front_start(redlock *client, enum rl_op op, redlock_answer_fn *done, void *data);
+int rl_front_start_audit(redlock *client, int64_t ttl_ms, redlock_check_fn *each,
+                         redlock_answer_fn *done, void *data);
+int rl_front_forget(redlock *client, const void *data);
 
 /* home.c: the member where a key lives */
 size_t rl_front_home(const struct rl_front *front, const char *name, size_t name_size);

@@ -24,7 +24,7 @@ static bool serve(redlock *member)
     is_free = !member->turning;
     if (is_free) {
         rl_turn(member, 0);
-        rl_hand_over(member);
+        rl_stop_driving(member);
     }
     rl_client_leave(member);
     return is_free;

@@ -32,7 +32,8 @@ for i = 1, taken and waiter ~= '' and #idle or 0 do
 end
 if taken or blocked then
   -- include holder
-  return {0, left, id, max_ttl, identity, next_ticket, place, ahead_ms, holder_of(taken or KEYS[1])}
+  return {0, left, id, max_ttl, identity, set, next_ticket, place, ahead_ms,
+    holder_of(taken or KEYS[1])}
 end
 
 for i = 1, #KEYS - 1, 4 do
@@ -43,4 +44,4 @@ for i = 1, #KEYS - 1, 4 do
   end
 end
 -- include served
-return {1, draw_token(), id, max_ttl, identity, 0}
+return {1, draw_token(), id, max_ttl, identity, set, 0}

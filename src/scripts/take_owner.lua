@@ -17,8 +17,8 @@ if type == 'hash' and call('HGET', key, 'owner') == owner then
 end
 if taken or blocked then
   -- include holder
-  return {0, taken and call('PTTL', key) or -2, id, max_ttl, identity, next_ticket, place, ahead_ms,
-    holder_of(key)}
+  return {0, taken and call('PTTL', key) or -2, id, max_ttl, identity, set, next_ticket, place,
+    ahead_ms, holder_of(key)}
 end
 call('HSET', key, 'owner', owner, 'h:' .. value, decimal(now + ttl))
 -- include served
@@ -36,4 +36,4 @@ if token > 0 then
     call('HSET', key, 'fence', decimal(token))
   end
 end
-return {1, token, id, max_ttl, identity, first}
+return {1, token, id, max_ttl, identity, set, first}

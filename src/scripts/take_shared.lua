@@ -16,11 +16,11 @@ local type = call('TYPE', KEYS[1]).ok
 local taken = type ~= 'none' and type ~= 'zset'
 if taken or blocked then
   -- include holder
-  return {0, taken and call('PTTL', KEYS[1]) or -2, id, max_ttl, identity, next_ticket, place,
+  return {0, taken and call('PTTL', KEYS[1]) or -2, id, max_ttl, identity, set, next_ticket, place,
     ahead_ms, holder_of(KEYS[1])}
 end
 -- Beside readers others are served: the place in the queue stays until the client leaves.
 call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
 call('ZADD', KEYS[1], decimal(now + ttl), value)
 -- include longest
-return {1, 0, id, max_ttl, identity, 0}
+return {1, 0, id, max_ttl, identity, set, 0}

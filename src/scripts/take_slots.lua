@@ -38,9 +38,10 @@ if taken and left == -2 then
 end
 if taken or blocked then
   -- include holder
-  return {0, left, id, max_ttl, identity, next_ticket, place, ahead_ms, holder_of(key), unpack(free)}
+  return {0, left, id, max_ttl, identity, set, next_ticket, place, ahead_ms,
+    holder_of(key), unpack(free)}
 end
 -- Beside slots others are served: the place in the queue stays until the client leaves.
 call('HSET', key, 'slots', slots, 's:' .. want, decimal(now + ttl) .. ':' .. value)
 -- include longest
-return {1, 0, id, max_ttl, identity, 0}
+return {1, 0, id, max_ttl, identity, set, 0}

@@ -1,13 +1,13 @@
 -- Who the node is, and whom its marker names, in one step (G2). It goes behind acquires, on their
 -- connection: what it says is true of the memory that they were granted by.
 -- KEYS[1] marker
--- -> {marker id, marker max_ttl, identity}
+-- -> {marker id, marker max_ttl, identity, set of nodes}
 local function tell(section, name)
   local info = redis.call('INFO', section)
   -- Where it stands is found without a pattern, which would cost as much as the rest.
   local _, at = string.find(info, name, 1, true)
   return at and string.match(info, '^%x+', at + 1) or ''
 end
-local marker = redis.call('HMGET', KEYS[1], 'id', 'max_ttl')
+local marker = redis.call('HMGET', KEYS[1], 'id', 'max_ttl', 'set')
 return {marker[1] or '', tonumber(marker[2] or '') or 0,
-  tell('server', 'run_id:') .. ':' .. tell('replication', 'master_replid:')}
+  tell('server', 'run_id:') .. ':' .. tell('replication', 'master_replid:'), marker[3] or ''}

@@ -67,13 +67,14 @@ CASE(one_place, "When every waiter is sent to the nodes, one client fills the qu
     CHECK(local_queue_run(20).longest > 1);
 }
 
-CASE(courtesy,
+CASE(yielding,
      "A waiter starves when a client may ask again at once after a contended release.")
 {
     CHECK_INT(0, hog_beside_asker(0, 1, 3000));
 }
 
-CASE(late_ears, "Wake-ups are lost when a waiter does not look once after it has subscribed.")
+CASE(late_subscribers,
+     "Wake-ups are lost when a waiter does not look once after it has subscribed.")
 {
     /* More than what the test forgives, however long it takes. */
     CHECK_INT(2, wakeup_lost(REDLOCK_FAIR, 4 * WAKEUP_ROUNDS, 2));

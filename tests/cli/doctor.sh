@@ -26,20 +26,32 @@ like '   which counts' "$out" '3 nodes, [0-9]+ checks: [0-9]+ ok, 0 warn, 0 fail
 unlike 'no colours without a terminal' "$out" $'\033'
 is 'nothing is left behind' "$(ask "$(port 1)" KEYS 'redlock:*')" '*0'
 try "$redlock" doctor -v
-for check in reachable role identity eviction persistence clock latency rights fencing waiting kinds guard; do
+for check in reachable role identity membership max_ttl eviction persistence clock latency rights fencing waiting kinds guard; do
     is "-v: $check of every node" "$(grep -c "^  ok  *$check " "$tmp/out")" 3
 done
 try "$redlock" doctor -q
 is '-q: the status alone' "$status:$out$err" 0:
 
-finds 'an even number' 0 '^  warn +number ' 'odd' --nodes "$first,$second"
-try "$redlock" lock -n --nodes "$first,$second" even
+# Some of the nodes only: the wrong number of them, and an even one.
+finds 'some of the nodes' 1 '^  fail +membership +set [0-9a-f]{16} of 3 nodes: .*another number' 'init' \
+    --nodes "$first,$second"
+is '   of each' "$(grep -c 'fail *membership' "$tmp/out")" 2
+try "$redlock" lock -n --nodes "$first,$second" some
+expect '   and they do not count' 69 'set of another number of nodes .*`redlock doctor` shows'
+finds 'an even number' 1 '^  warn +number ' 'odd' --nodes "$first,$second"
+try "$redlock" lock -n --no-guard --nodes "$first,$second" even
 expect 'a subcommand that opens a client warns' 0 '^redlock: warning: .*even number'
-is '   once' "$(grep -c warning "$tmp/err")" 1
-try "$redlock" lock -n -q --nodes "$first,$second" even-quiet
+is '   once' "$(grep -c 'warning.*even' "$tmp/err")" 1
+try "$redlock" lock -n -q --no-guard --nodes "$first,$second" even-quiet
 is '   none with -q' "$status:$err" 0:
-try "$redlock" lock -n --json --nodes "$first,$second" even-json
+try "$redlock" lock -n --json --no-guard --nodes "$first,$second" even-json
 is '   nor with --json' "$status:$err" 0:
+
+finds 'another max_ttl' 0 '^  warn +max_ttl +initialised with 60.000 s, this client has 300.000 s' 'max-ttl' \
+    --max-ttl 5m
+is '   of each' "$(grep -c 'warn *max_ttl' "$tmp/out")" 3
+try "$redlock" lock -n --max-ttl 5m longer
+expect '   and a warning' 0 '^redlock: warning: .*max_ttl'
 
 finds 'the same server twice' 1 '^  fail +identity +the same server' 'server of its own' \
     --nodes "$nodes,localhost:$(port 1),127.0.0.2:1"

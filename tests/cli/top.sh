@@ -18,8 +18,8 @@ eventually queued busy
 "$redlock" lock -t 50s "$(printf '%0200d' 7)" >/dev/null
 
 try "$redlock" top -n 1
-like 'readers' "$out" '^readers +2 readers.* shared +[^ ]+ +49\.[0-9]s +0 +-$'
-like 'slots' "$out" '^gpu +1 of 3.* slots +[^ ]+ +49\.[0-9]s +0 +-$'
+like 'readers' "$out" '^readers +2 readers.* shared +[^ ]+ +4[0-9]\.[0-9]s +0 +-$'
+like 'slots' "$out" '^gpu +1 of 3.* slots +[^ ]+ +4[0-9]\.[0-9]s +0 +-$'
 like 'a long name is cut' "$out" '^0{10,}…  .*exclusive'
 is 'what most wait for comes first' "$(sed -n '/^NAME/{n;p}' <<<"$out" | cut -d' ' -f1)" busy
 that 'a frame is 80 columns wide' [ "$(wc -L <<<"$out")" -le 80 ]

@@ -92,6 +92,10 @@ done
 wait
 is '   and only one' "$(grep -c waiting "$tmp/said--fair")" 1
 is '   none with -q' "$(cat "$tmp/quiet")" ''
+value=$("$redlock" lock -t 40s --label 'me, here' w)
+try "$redlock" run -w 1100ms w -- true
+expect '   also right before the end of the wait' 75 'waiting for w: 1st in line, held by me, here, up to'
+"$redlock" unlock w "$value"
 for option in -v --fair; do
     try "$redlock" run $option w -- true
     unlike "run $option: none when there is nothing to wait for" "$err" waiting

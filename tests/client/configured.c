@@ -17,7 +17,10 @@
 
 static redlock *const untouched = (redlock *)(uintptr_t)0x5a5a;
 
-/* No variable of the user that runs the tests counts; the usual files are in the case's directory. */
+/*
+ * No variable of the user that runs the tests counts; the usual files are in the case's
+ * directory.
+ */
 static void clean_environment(void)
 {
     unsetenv("REDLOCK_NODES");

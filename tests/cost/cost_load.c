@@ -263,6 +263,7 @@ void load_renewed(void *data)
     redlock *r = open_client(load);
     redlock_request q = {.size = sizeof q, .flags = REDLOCK_RENEW};
     redlock_lock *lock;
+    CHECK(redlock_fd(r) >= 0); /* driven by the loop below */
     CHECK_OK(redlock_acquire(r, "cost-000", TTL_MS, &q, &lock));
     await_renewals(r, lock, 1);
     begin(load);

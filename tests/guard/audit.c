@@ -99,6 +99,9 @@ static void expect_only(const struct findings *all, const char *const *suspects)
         bool named = false;
         for (size_t n = 0; suspects[n] != NULL; n++)
             named = named || strcmp(all->each[i].name, suspects[n]) == 0;
+        /* The servers of the tests are admitted one by one: they belong to no set. */
+        named = named || (strcmp(all->each[i].name, "membership") == 0 &&
+                          all->each[i].verdict == REDLOCK_CHECK_WARN);
         if (!named && all->each[i].verdict != REDLOCK_CHECK_OK) {
             print(all);
             FAIL("%s: expected ok, got %s", all->each[i].name, verdicts[all->each[i].verdict]);

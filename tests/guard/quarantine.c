@@ -174,6 +174,9 @@ CASE(admit_says_who_did_not,
 {
     struct cluster c;
     cluster_start_young(&c, 3, NULL);
+    for (int i = 0; i < 3; i++) /* that they are a set is known */
+        CHECK_INT(1, server_int(&c.node[i], "HSET", "redlock.admit", "set",
+                                "0123456789abcdef:0000000000000000/3", NULL));
     server_kill(&c.node[1]);
     redlock_options o = client_options(&c);
     o.node_timeout_ms = 500;

@@ -160,6 +160,7 @@ static void break_renewal(struct cluster *c, redlock *r, struct worries *worries
     redlock_lock *lock = NULL;
     int64_t end_ms;
 
+    CHECK(redlock_fd(r) >= 0); /* driven by the loop below */
     CHECK_OK(client_acquire(r, "broken", BROKEN_TTL_MS, &q, &lock));
     server_freeze(&c->node[0]);
     server_freeze(&c->node[1]);

@@ -11,6 +11,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdatomic.h>
 
 enum { CALLS_MAX = 400, TTL_MS = 1000 };
 
@@ -50,6 +51,34 @@ static void ignore_name(const char *name, void *data)
     (void)data;
 }
 
+static void note_answer(int error, const redlock_answer *answer, void *data)
+{
+    (void)answer;
+    check_error("answer", error);
+    ++*(_Atomic int *)data;
+}
+
+static bool is_told(void *data)
+{
+    return *(_Atomic int *)data > 0;
+}
+
+/* Started or refused; what was started is told once, by whichever quorum answers last. */
+static void ask(struct walk *w, redlock *r)
+{
+    _Atomic int told = 0;
+    int error = redlock_start_list(r, note_answer, &told);
+    int64_t end_ms = now_ms() + 10000;
+    check_error("start of a list", error);
+    if (error)
+        return;
+    if (w->flags & REDLOCK_THREAD)
+        wait_until(is_told, &told, 10000);
+    while (!(w->flags & REDLOCK_THREAD) && !told && now_ms() < end_ms)
+        CHECK(redlock_process(r, 50) >= 0);
+    CHECK_INT(1, told);
+}
+
 static void use(struct walk *w, redlock *r)
 {
     for (size_t i = 0; i < w->fleet.count; i++) {
@@ -63,6 +92,8 @@ static void use(struct walk *w, redlock *r)
         redlock_lock_free(lock);
     }
     check_error("list", redlock_list(r, ignore_name, NULL));
+    check_error("ping", redlock_ping(r, NULL));
+    ask(w, r);
     if (!(w->flags & REDLOCK_THREAD))
         CHECK(redlock_process(r, 0) >= 0);
 }

@@ -134,7 +134,10 @@ CASE(given_up, "Freeing the handle or closing the client releases a held lock of
 
 CASE(released_late, "A release after the end of the validity says so, whatever the kind.")
 {
-    /* All at once, each under a name of its own, because a node has a quarter of the TTL to answer. */
+    /*
+     * All at once, each under a name of its own, because a node has a quarter of the TTL to
+     * answer.
+     */
     static const char *const name[SHAPES] = {"mutex", "shared", "owner", "slots", "x"};
     redlock_lock *lock[SHAPES];
     begin();

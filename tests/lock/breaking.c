@@ -3,6 +3,7 @@
 #include "check.h"
 #include "client.h"
 #include "clock.h"
+#include "fleet.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,6 +103,47 @@ CASE(beside_others,
         redlock_lock_free(beside);
         client_warm(r); /* what was freed is released by now */
         CHECK(cluster_await(&c, "redlock:x", 0, 10000));
+    }
+    redlock_close(r);
+}
+
+CASE(several_names,
+     "Of several names the one that is broken goes, and the holder has lost them all.")
+{
+    struct cluster c;
+    redlock *r = client_start(&c, 3, 0);
+    redlock_request q = {
+        .size = sizeof q, .more_names = (const char *[]){"y"}, .more_name_count = 1};
+    redlock_lock *lock = lock_with(r, &q);
+    CHECK_OK(redlock_break(r, "x", first_holder(r).mark, NULL));
+    CHECK_INT(0, cluster_count(&c, "redlock:x"));
+    CHECK_INT(3, cluster_count(&c, "redlock:y"));
+    CHECK_ERR(REDLOCK_LOST, redlock_extend(lock, TTL_MS));
+    redlock_lock_free(lock);
+    redlock_close(r);
+}
+
+CASE(several_quorums, "A holder is found and evicted in the quorum where its name lives.")
+{
+    struct fleet f;
+    fleet_start(&f, 3, 1);
+    redlock *r = fleet_open_warm(&f, 0);
+    for (size_t i = 0; i < 3; i++) {
+        const char *name = fleet_name(&f, i, 0);
+        redlock_request q = {.size = sizeof q, .label = LABEL};
+        redlock_info info = {.size = sizeof info};
+        redlock_report report = {.size = sizeof report};
+        redlock_lock *lock = NULL;
+        CHECK_OK(client_acquire(r, name, TTL_MS, &q, &lock));
+        CHECK_ERR(REDLOCK_BUSY, client_try(r, name, TTL_MS));
+        CHECK_HAS("held by " LABEL, redlock_detail());
+        CHECK_OK(redlock_query(r, name, &info, NULL));
+        CHECK_STR(LABEL, info.label);
+        CHECK_OK(redlock_break(r, name, info.shown_holder[0].mark, &report));
+        CHECK_INT(i, report.quorum_index);
+        CHECK_STR(LABEL, report.holder.label);
+        CHECK_ERR(REDLOCK_LOST, redlock_extend(lock, TTL_MS));
+        redlock_lock_free(lock);
     }
     redlock_close(r);
 }

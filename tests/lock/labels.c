@@ -38,10 +38,10 @@ static void check_holder(const redlock_info *info, const char *value, const char
     CHECK_INT(REDLOCK_MARK_SIZE, strspn(info->shown_holder[0].mark, HEX_DIGITS));
 }
 
-CASE(every_kind, "A lock of every kind has its label, alone and beside other holders.")
+static void check_every_kind(uint32_t flags)
 {
     struct cluster c;
-    redlock *r = client_start(&c, 3, 0);
+    redlock *r = client_start(&c, 3, flags);
     const redlock_request kinds[] = {
         {.size = sizeof kinds[0], .label = LABEL},
         {.size = sizeof kinds[0], .label = LABEL, .flags = REDLOCK_FENCED | REDLOCK_FAIR},
@@ -65,6 +65,21 @@ CASE(every_kind, "A lock of every kind has its label, alone and beside other hol
         CHECK(cluster_await(&c, "redlock:x", 0, 10000));
     }
     redlock_close(r);
+}
+
+CASE(every_kind, "A lock of every kind has its label, taken natively or by scripts.")
+{
+    check_every_kind(0);
+}
+
+CASE(every_kind_by_script, "A lock of every kind has its label where only scripts are used.")
+{
+    check_every_kind(REDLOCK_NO_NATIVE);
+}
+
+CASE(every_kind_strict, "A lock of every kind has its label in strict mode.")
+{
+    check_every_kind(REDLOCK_STRICT);
 }
 
 CASE(value_forms,
@@ -349,7 +364,7 @@ CASE(many_holders, "A query tells the holders on most nodes first, and of these 
     redlock *r = client_start(&c, 3, 0);
     redlock_lock *lock[REDLOCK_SHOWN_MAX + 4];
     for (int i = 0; i < REDLOCK_SHOWN_MAX + 4; i++) {
-        char label[16];
+        char label[32];
         snprintf(label, sizeof label, "reader %d", i);
         redlock_request q = {.size = sizeof q, .kind = REDLOCK_SHARED, .label = label};
         lock[i] = lock_with(r, &q);

@@ -197,6 +197,7 @@ CASE(blocked_driver_in_a_callback,
     pthread_t thread;
 
     driver.client = client_start(&c, 3, 0);
+    CHECK(redlock_fd(driver.client) >= 0); /* else a lock that is to be renewed is refused */
     cluster_set(&c, 0, 3, "redlock:held", "another", 60000);
     slow_start(driver.client, &slow);
     CHECK_INT(0, pthread_create(&thread, NULL, drive, &driver));
@@ -370,6 +371,7 @@ static void grant_to_a_sleeper(uint32_t flags, int64_t ttl_ms)
     struct told told = {0};
     struct sleeper s = {.request = request(&told, flags), .ttl_ms = ttl_ms};
     struct cluster c;
+    redlock_stats stats = {.size = sizeof stats};
     pthread_t thread;
     redlock *other;
     redlock_lock *held;
@@ -393,6 +395,10 @@ static void grant_to_a_sleeper(uint32_t flags, int64_t ttl_ms)
     CHECK_ERR(REDLOCK_TIMEOUT, s.error);
     CHECK(s.lock == NULL);
     check_given_back(&c, &told);
+    /* It is counted as late, or as lost: its owner never released it. */
+    CHECK_OK(redlock_stats_get(s.client, &stats));
+    CHECK_INT(0, stats.released + stats.held);
+    CHECK_INT(1, stats.late + stats.lost_expired + stats.refused_timeout);
     redlock_close(other);
     redlock_close(s.client);
 }

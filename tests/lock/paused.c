@@ -72,6 +72,8 @@ static void hold_and_sleep(void *data)
     redlock *r = client_open_warm(&p->cluster, p->client_flags);
     redlock_request q = {.size = sizeof q, .flags = REDLOCK_FENCED | REDLOCK_RENEW};
     redlock_lock *lock = NULL;
+    if (!(p->client_flags & REDLOCK_THREAD))
+        CHECK(redlock_fd(r) >= 0); /* else a lock that is to be renewed is refused */
     CHECK_OK(client_acquire(r, "x", TTL_MS, &q, &lock));
     p->token = redlock_fence(lock);
     p->wrote_before = storage_write(&p->storage, p->token, 1);

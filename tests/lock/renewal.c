@@ -59,6 +59,7 @@ CASE(renew_in_a_poll_loop,
     redlock_request q = {.size = sizeof q, .flags = REDLOCK_RENEW};
     redlock_lock *lock = NULL;
     int64_t ttl_ms = CHECK_SANITIZED ? 900 : 300;
+    CHECK(redlock_fd(r) >= 0);
     CHECK_OK(redlock_acquire(r, "x", ttl_ms, &q, &lock));
     for (int64_t end_ms = now_ms() + 4 * ttl_ms; now_ms() < end_ms;) {
         CHECK(redlock_process(r, 20) >= 0);
@@ -66,6 +67,55 @@ CASE(renew_in_a_poll_loop,
     }
     client_unlock(lock);
     redlock_close(r);
+}
+
+static void refuses_to_renew(const redlock_options *o, bool by_process)
+{
+    redlock *r = client_open_with(o);
+    redlock_request q = {.size = sizeof q, .flags = REDLOCK_RENEW};
+    redlock_lock *lock = NULL;
+    CHECK_OK(client_try(r, "x", 10000)); /* blocked callers drive, but only while they block */
+    CHECK_ERR(REDLOCK_INVAL, redlock_acquire(r, "x", 10000, &q, &lock));
+    CHECK_HAS("REDLOCK_THREAD", redlock_detail());
+    CHECK_HAS("redlock_fd()", redlock_detail());
+    CHECK(lock == NULL);
+    /* What waits for its outcome has to be driven anyhow. */
+    struct result result = {0};
+    redlock_request start = {
+        .size = sizeof start, .flags = REDLOCK_RENEW, .done = result_note, .data = &result};
+    CHECK_OK(redlock_start(r, "y", 10000, &start, &lock));
+    redlock_lock_free(lock);
+    if (by_process)
+        CHECK(redlock_process(r, 0) >= 0);
+    else
+        CHECK(redlock_fd(r) >= 0);
+    CHECK_OK(client_acquire(r, "x", 10000, &q, &lock));
+    client_unlock(lock);
+    redlock_close(r);
+}
+
+CASE(renew_needs_a_driver, "REDLOCK_RENEW is INVAL on a client that nothing drives.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    redlock_options o = client_options(&c);
+    refuses_to_renew(&o, false);
+    refuses_to_renew(&o, true);
+}
+
+CASE(renew_needs_a_driver_of_quorums,
+     "REDLOCK_RENEW is INVAL on a client of several quorums that nothing drives.")
+{
+    struct cluster c;
+    cluster_start(&c, 2);
+    redlock_quorum quorums[2] = {{"a", c.urls, 1}, {"b", c.urls + 1, 1}};
+    redlock_options o = client_options(&c);
+    o.nodes = NULL;
+    o.node_count = 0;
+    o.quorums = quorums;
+    o.quorum_count = 2;
+    refuses_to_renew(&o, false);
+    refuses_to_renew(&o, true);
 }
 
 CASE(renew_respects_caps, "A capped renewal ends, and the end is told as a loss.")

@@ -71,7 +71,7 @@ CASE(fair_with_a_node_hung,
     serve_in_order(ONE_HUNG, TURNS);
 }
 
-static void serve_everybody(enum trouble trouble, int turns)
+static void serve_all(enum trouble trouble, int turns)
 {
     struct crowd *crowd = run(0, trouble, turns);
     int least, most;
@@ -83,11 +83,11 @@ static void serve_everybody(enum trouble trouble, int turns)
 
 CASE(nobody_starves, "Without REDLOCK_FAIR newcomers may overtake, but every waiter is served.")
 {
-    serve_everybody(ALL_UP, TURNS);
+    serve_all(ALL_UP, TURNS);
 }
 
 CASE(nobody_starves_with_a_node_killed,
      "With one of five nodes down every waiter is served, fair or not.")
 {
-    serve_everybody(ONE_KILLED, TURNS);
+    serve_all(ONE_KILLED, TURNS);
 }

@@ -206,6 +206,7 @@ CASE(blocking_wait_renews_all,
     enum { TTL_MS = CHECK_SANITIZED ? 1500 : 600 };
     fleet_start(&f, 3, 3);
     redlock *r = fleet_open_warm(&f, 0), *s = fleet_open_warm(&f, 0);
+    CHECK(redlock_fd(r) >= 0); /* else a lock that is to be renewed is refused */
     redlock_lock *kept[3], *other = client_lock(s, fleet_name(&f, 0, 1), 20000), *got = NULL;
     for (size_t i = 0; i < 3; i++) {
         redlock_request q = {.size = sizeof q, .flags = REDLOCK_RENEW, .lost = never_lost};

@@ -281,7 +281,7 @@ CASE(forked_child_of_threads,
 static void on_warning(const char *address, const char *text, void *data)
 {
     (void)address;
-    if (strstr(text, "another set of quorums"))
+    if (strstr(text, "another set of nodes"))
         ++*(_Atomic int *)data;
 }
 
@@ -333,6 +333,42 @@ CASE(different_sets_are_noticed,
     redlock_close(r);
     CHECK_INT(0, warnings(fewer));
     CHECK_INT(6, warnings(all)); /* the third was not asked, and knows of three still */
+}
+
+static void refuse_votes(redlock_options o, const char *name, uint32_t flags)
+{
+    o.flags = flags;
+    redlock *r = client_open_with(&o);
+    for (size_t i = 0; redlock_member(r, i); i++)
+        client_warm(redlock_member(r, i));
+    if (flags & REDLOCK_NO_GUARD) {
+        CHECK_OK(client_try(r, name, 20000));
+    } else {
+        CHECK_REFUSED(REDLOCK_GUARDED, client_try(r, name, 20000));
+        CHECK_HAS("another quorum, or to another set of quorums", redlock_detail());
+        CHECK_HAS("redlock doctor", redlock_detail());
+    }
+    redlock_close(r);
+}
+
+CASE(different_sets_do_not_count,
+     "A client with another set of quorums counts no node, unless its guard is off.")
+{
+    static const uint32_t modes[] = {0, REDLOCK_STRICT, REDLOCK_NO_GUARD};
+    struct fleet f;
+    fleet_start(&f, 3, 3);
+    redlock_options all = fleet_options(&f), plain = client_options(&f.cluster[0]);
+    redlock_options fewer = all;
+    fewer.quorum_count = 2;
+    redlock *r = fleet_open_warm(&f, 0);
+    CHECK_OK(redlock_admit(r, NULL));
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        refuse_votes(plain, "x", modes[i]);
+        refuse_votes(fewer, fleet_name(&f, 0, 0), modes[i]);
+    }
+    for (size_t i = 0; i < 3; i++)
+        CHECK_OK(client_try(r, fleet_name(&f, i, 0), 20000));
+    redlock_close(r);
 }
 
 /* ---- what is refused ---- */
@@ -401,7 +437,7 @@ CASE(tls_in_one_of_them,
     CHECK_OK(redlock_open(&o, &r));
     redlock_close(r);
     q[1].nodes = other;
-    refuse(&o, "no node is a rediss:// URL");
+    refuse(&o, "no node has a rediss:// or valkeys:// URL");
 }
 
 CASE(one_named_quorum,

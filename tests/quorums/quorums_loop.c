@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Several quorums in an event loop: one descriptor, one redlock_process(), timers of all of them. */
+/*
+ * Several quorums in an event loop: one descriptor, one redlock_process(), timers of all of
+ * them.
+ */
 #include "check.h"
 #include "client.h"
 #include "clock.h"

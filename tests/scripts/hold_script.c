@@ -245,7 +245,7 @@ CASE(align_owner, "Aligning raises an owner's token with the counter, for later 
     CHECK_STR("0", call_align(&node, "x", "b", "4000000000000000"));
     CHECK_STR("1", call_align(&node, "x", "a", "4000000000000000"));
     const char *reply = TAKE(.value = "b", .kind = "o", .group = "me", .fence_life = "1000");
-    CHECK_STR("4000000000000000", part(reply, 5));
+    CHECK_STR("4000000000000000", part(reply, 6));
     CHECK_STR("4000000000000001", part(reply, 1));
     server_cmd(&node, "RPUSH", "redlock:list", "v", NULL);
     CHECK_STR("0", call_align(&node, "list", "v", "4"));

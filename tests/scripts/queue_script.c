@@ -42,15 +42,15 @@ CASE(place,
     GRANTED(.value = "held", .ttl = "9000");
     const char *reply = TAKE(.waiter = W2, .ticket = "20", .life = "3000");
     CHECK_INT(0, part_int(reply, 0));
-    CHECK_INT(1, part_int(reply, 6)); /* place */
-    CHECK_INT(0, part_int(reply, 7)); /* no waiter ahead */
+    CHECK_INT(1, part_int(reply, 7)); /* place */
+    CHECK_INT(0, part_int(reply, 8)); /* no waiter ahead */
     CHECK_BETWEEN(2000, 3000, server_int(&node, "PTTL", QUEUE, NULL));
     CHECK_BETWEEN(2000, 3000, server_int(&node, "PTTL", ALIVE, NULL));
     reply = TAKE(.waiter = W1, .ticket = "10", .life = "1000");
-    CHECK_INT(1, part_int(reply, 6)); /* an earlier ticket goes first */
+    CHECK_INT(1, part_int(reply, 7)); /* an earlier ticket goes first */
     reply = TAKE(.waiter = W2, .ticket = "5", .life = "3000");
-    CHECK_INT(2, part_int(reply, 6)); /* a second ticket does not improve the place */
-    CHECK_BETWEEN(500, 1000, part_int(reply, 7));
+    CHECK_INT(2, part_int(reply, 7)); /* a second ticket does not improve the place */
+    CHECK_BETWEEN(500, 1000, part_int(reply, 8));
 }
 
 CASE(head_first, "A free lock is granted to the head of the queue alone.")
@@ -61,7 +61,7 @@ CASE(head_first, "A free lock is granted to the head of the queue alone.")
     const char *reply = TAKE(.value = "b", .waiter = W2, .ticket = "20");
     CHECK_INT(0, part_int(reply, 0));
     CHECK_INT(-2, part_int(reply, 1)); /* only the queue is in the way */
-    CHECK_INT(2, part_int(reply, 6));
+    CHECK_INT(2, part_int(reply, 7));
     REFUSED(.value = "f", .waiter = "wcccccccccccccccc.9"); /* fair, without a ticket yet */
     CHECK_INT(2, server_int(&node, "ZCARD", QUEUE, NULL));
     GRANTED(.value = "a", .waiter = W1, .ticket = "10");
@@ -81,8 +81,8 @@ CASE(overtaking, "Requests that are not fair may overtake the queue, except read
     server_cmd(&node, "DEL", KEY, NULL);
     const char *reply = TAKE(.value = "s", .kind = "s");
     CHECK_INT(0, part_int(reply, 0)); /* a waiting writer is a writer */
-    CHECK_INT(2, part_int(reply, 6));
-    CHECK(part_int(reply, 7) > 0);
+    CHECK_INT(2, part_int(reply, 7));
+    CHECK(part_int(reply, 8) > 0);
 }
 
 CASE(next_ticket,
@@ -92,9 +92,9 @@ CASE(next_ticket,
     GRANTED(.value = "held");
     long long before_us = server_now_ms(&node) * 1000;
     const char *reply = TAKE(.waiter = W1);
-    CHECK_BETWEEN(before_us, before_us + 10000000, part_int(reply, 5));
+    CHECK_BETWEEN(before_us, before_us + 10000000, part_int(reply, 6));
     REFUSED(.value = "v", .waiter = W1, .ticket = "4000000000000000");
-    CHECK_INT(4000000000000001, part_int(TAKE(.waiter = W2), 5));
+    CHECK_INT(4000000000000001, part_int(TAKE(.waiter = W2), 6));
     CHECK_INT(4000000000000001, part_int(call_ticket(&node, "x"), 0));
     CHECK_BETWEEN(19000, 20000, part_int(call_ticket(&node, "x"), 1));
     CHECK_INT(1, server_int(&node, "ZCARD", QUEUE, NULL)); /* asking is not joining */
@@ -133,9 +133,9 @@ CASE(dead_waiters_go, "A waiter without a heartbeat for its TTL is evicted from 
     begin();
     GRANTED(.value = "held");
     REFUSED(.waiter = W1, .ticket = "10", .life = "30");
-    CHECK_INT(2, part_int(TAKE(.waiter = W2, .ticket = "20", .life = "3000"), 6));
+    CHECK_INT(2, part_int(TAKE(.waiter = W2, .ticket = "20", .life = "3000"), 7));
     sleep_ms(40);
-    CHECK_INT(1, part_int(TAKE(.waiter = W2, .ticket = "20", .life = "3000"), 6));
+    CHECK_INT(1, part_int(TAKE(.waiter = W2, .ticket = "20", .life = "3000"), 7));
     CHECK_INT(1, server_int(&node, "ZCARD", QUEUE, NULL));
     CHECK_INT(1, server_int(&node, "ZCARD", ALIVE, NULL));
 }
@@ -190,7 +190,7 @@ CASE(queue_of_several,
     server_cmd(&node, "DEL", "redlock:a", "redlock:b", NULL);
     const char *reply = TAKE({"b"}, .value = "u", .waiter = W2, .ticket = "20");
     CHECK_INT(0, part_int(reply, 0)); /* free, but another waiter was first */
-    CHECK_INT(2, part_int(reply, 6));
+    CHECK_INT(2, part_int(reply, 7));
     GRANTED({"a", "b"}, .value = "v", .waiter = W1, .ticket = "10");
 }
 

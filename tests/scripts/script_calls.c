@@ -120,9 +120,9 @@ static const char *as_take(const char *reply)
 {
     static char out[PART_SIZE];
     if (part_count(reply) == 1)
-        snprintf(out, sizeof out, "1\n%s\n\n0\n\n0", strcmp(reply, "1") == 0 ? "0" : reply);
+        snprintf(out, sizeof out, "1\n%s\n\n0\n\n\n0", strcmp(reply, "1") == 0 ? "0" : reply);
     else
-        snprintf(out, sizeof out, "0\n%s\n\n0\n\n%s\n%s\n%s", part(reply, 1), part(reply, 2),
+        snprintf(out, sizeof out, "0\n%s\n\n0\n\n\n%s\n%s\n%s", part(reply, 1), part(reply, 2),
                  part(reply, 3), part(reply, 4));
     return out;
 }

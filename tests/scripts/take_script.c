@@ -13,20 +13,20 @@ CASE(mutex,
 {
     begin();
     const char *reply = TAKE(.value = "a", .ttl = "5000");
-    CHECK_INT(6, part_count(reply));
+    CHECK_INT(7, part_count(reply));
     CHECK_INT(1, part_int(reply, 0));
     CHECK_INT(0, part_int(reply, 1)); /* no token was asked for */
     CHECK_STR("", part(reply, 2));    /* nor the marker */
     CHECK_INT(0, part_int(reply, 3));
     CHECK_STR("", part(reply, 4));
-    CHECK_INT(0, part_int(reply, 5));
+    CHECK_INT(0, part_int(reply, 6));
     CHECK_STR("a", server_cmd(&node, "GET", KEY, NULL));
     CHECK_BETWEEN(4000, 5000, pttl(KEY));
     reply = TAKE(.value = "b", .ttl = "9000");
     CHECK_INT(0, part_int(reply, 0));
     CHECK_BETWEEN(4000, 5000, part_int(reply, 1));
-    CHECK_INT(0, part_int(reply, 5)); /* no ticket: it did not look at the queue */
-    CHECK_INT(0, part_int(reply, 6));
+    CHECK_INT(0, part_int(reply, 6)); /* no ticket: it did not look at the queue */
+    CHECK_INT(0, part_int(reply, 7));
     CHECK_STR("a", server_cmd(&node, "GET", KEY, NULL));
     GRANTED(.value = "a", .ttl = "9000"); /* the same attempt again */
     CHECK_BETWEEN(4000, 5000, pttl(KEY)); /* which does not renew it */
@@ -181,18 +181,18 @@ CASE(nested_token, "take_owner.lua tells a nested hold the first hold's token, a
         TAKE(.value = "a", .kind = "o", .group = "me", .fence_life = "86400000");
     char token[32];
     snprintf(token, sizeof token, "%s", part(reply, 1));
-    CHECK_INT(0, part_int(reply, 5));
+    CHECK_INT(0, part_int(reply, 6));
     CHECK_STR(token, server_cmd(&node, "HGET", "redlock.fence:x", "i1", NULL));
     CHECK_STR(token, server_cmd(&node, "HGET", KEY, "fence", NULL));
     reply = TAKE(.value = "b", .kind = "o", .group = "me", .fence_life = "86400000");
-    CHECK_STR(token, part(reply, 5));
+    CHECK_STR(token, part(reply, 6));
     CHECK_INT(atoll(token) + 1, part_int(reply, 1)); /* in case it only looks nested */
     CHECK_STR(token, server_cmd(&node, "HGET", KEY, "fence", NULL));
     CHECK_INT(0, part_int(TAKE(.value = "c", .kind = "o", .group = "me"), 1)); /* not asked */
     server_cmd(&node, "DEL", KEY, NULL);
     reply = TAKE(.value = "c", .kind = "o", .group = "you", .fence_life = "86400000");
     CHECK_INT(atoll(token) + 2, part_int(reply, 1));
-    CHECK_INT(0, part_int(reply, 5));
+    CHECK_INT(0, part_int(reply, 6));
 }
 
 CASE(token_inside_a_plain_hold,
@@ -202,7 +202,7 @@ CASE(token_inside_a_plain_hold,
     GRANTED(.value = "a", .kind = "o", .group = "me");
     const char *reply = TAKE(.value = "b", .kind = "o", .group = "me", .fence_life = "1000");
     CHECK(part_int(reply, 1) > 0);
-    CHECK_INT(0, part_int(reply, 5));
+    CHECK_INT(0, part_int(reply, 6));
     CHECK_STR(part(reply, 1), server_cmd(&node, "HGET", KEY, "fence", NULL));
 }
 
@@ -252,14 +252,14 @@ CASE(slots,
     const char *reply = TAKE(.value = "b#2", .kind = "k", .group = "7", .slot = "2");
     CHECK_INT(0, part_int(reply, 0));
     CHECK_INT(0, part_int(reply, 1)); /* at once, elsewhere */
-    CHECK_STR("a#2", part(reply, 8));
-    CHECK_INT(13, part_count(reply)); /* four hints, the next ones in turn */
+    CHECK_STR("a#2", part(reply, 9));
+    CHECK_INT(14, part_count(reply)); /* four hints, the next ones in turn */
     for (int i = 0; i < 4; i++)
-        CHECK_INT(3 + i, part_int(reply, 9 + i));
+        CHECK_INT(3 + i, part_int(reply, 10 + i));
     GRANTED(.value = "c#7", .kind = "k", .group = "7", .slot = "7", .ttl = "9000");
     reply = TAKE(.value = "d#7", .kind = "k", .group = "7", .slot = "7");
-    CHECK_INT(1, part_int(reply, 9)); /* round the corner, and past the one that is taken */
-    CHECK_INT(3, part_int(reply, 10));
+    CHECK_INT(1, part_int(reply, 10)); /* round the corner, and past the one that is taken */
+    CHECK_INT(3, part_int(reply, 11));
     CHECK_BETWEEN(8000, 9000, pttl(KEY));
 }
 
@@ -272,8 +272,8 @@ CASE(full_semaphore,
     const char *reply = TAKE(.value = "c#1", .kind = "k", .group = "2", .slot = "1");
     CHECK_INT(0, part_int(reply, 0));
     CHECK_BETWEEN(2000, 3000, part_int(reply, 1));
-    CHECK_STR("a#1", part(reply, 8));                                /* lasts longest */
-    CHECK_INT(9, part_count(reply));                                 /* no hint */
+    CHECK_STR("a#1", part(reply, 9));                                /* lasts longest */
+    CHECK_INT(10, part_count(reply));                                /* no hint */
     REFUSED(.value = "c#1", .kind = "k", .group = "3", .slot = "3"); /* another k */
     REFUSED(.value = "c#1", .kind = "k", .group = "1", .slot = "1");
     CHECK_INT(3, server_int(&node, "HLEN", KEY, NULL));
@@ -289,7 +289,7 @@ CASE(expired_slot,
     CHECK_HAS(":a#1", server_cmd(&node, "HGET", KEY, "s:1", NULL));
     const char *reply = TAKE(.value = "d#2", .kind = "k", .group = "2", .slot = "2");
     CHECK_INT(0, part_int(reply, 0));
-    CHECK_INT(1, part_int(reply, 9)); /* the hint knows it, too */
+    CHECK_INT(1, part_int(reply, 10)); /* the hint knows it, too */
     GRANTED(.value = "c#1", .kind = "k", .group = "2", .slot = "1", .ttl = "5000");
     CHECK_HAS(":c#1", server_cmd(&node, "HGET", KEY, "s:1", NULL));
 }

@@ -114,6 +114,12 @@ CASE(line_ends, "Bare LF, bare CR, NUL and other controls are refused at that by
     expect_bytes("GET /\0 HTTP/1.1\r\n", 17, "400 a control character in the head");
     expect("GET / HTTP/1.1\r\nX: a\vb\r\n", "400 a control character in the head");
     expect("GET / HTTP/1.1\r\nX: a\x7f", "400 a control character in the head");
+    expect("GET / HTTP/1.1\r\nX: aaaaaaaaaaaa\x7f"
+           "aaaaaaaaaaaaaaaaaaaa",
+           "400 a control character in the head");
+    expect("GET / HTTP/1.1\r\nX: aaaaaaaaaaaa\x1f"
+           "aaaaaaaaaaaaaaaaaaaa",
+           "400 a control character in the head");
     expect("\x16\x03\x01\x02", "400 a control character in the head");
 }
 

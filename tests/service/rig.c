@@ -155,7 +155,7 @@ void rig_send(struct rig *rig, int fd, const char *text)
 }
 
 /* Appends to text; true at the end of the connection. */
-static bool collect(int fd, char *text, size_t size)
+static bool collect(const struct rig *rig, int fd, char *text, size_t size)
 {
     size_t used = strlen(text);
 
@@ -163,8 +163,11 @@ static bool collect(int fd, char *text, size_t size)
         char bytes[4096];
         ssize_t got = recv(fd, bytes, sizeof bytes, 0);
 
+        /* A reset could overtake what was sent before it: only a server in need may send one. */
+        if (got < 0 && errno != EAGAIN && !rig->may_break)
+            FAIL("the connection broke: %s", strerror(errno));
         if (got <= 0)
-            return got == 0 || errno == ECONNRESET;
+            return got == 0 || errno != EAGAIN;
         for (ssize_t i = 0; i < got && used + 1 < size; i++)
             text[used++] = bytes[i] ? bytes[i] : '.';
         text[used] = '\0';
@@ -178,7 +181,7 @@ const char *rig_read(struct rig *rig, int fd, bool *is_end)
 
     rig_settle(rig);
     text[0] = '\0';
-    end = collect(fd, text, sizeof text);
+    end = collect(rig, fd, text, sizeof text);
     if (is_end)
         *is_end = end;
     return text;
@@ -190,7 +193,7 @@ const char *rig_read_until(struct rig *rig, int fd, const char *needle)
 
     text[0] = '\0';
     for (int i = 0; i < PATIENCE_TURNS; i++) {
-        bool end = collect(fd, text, sizeof text);
+        bool end = collect(rig, fd, text, sizeof text);
 
         if (strstr(text, needle))
             return text;
@@ -206,7 +209,7 @@ void rig_read_end(struct rig *rig, int fd)
     for (int i = 0; i < PATIENCE_TURNS; i++) {
         char text[RIG_TEXT_MAX] = "";
 
-        if (collect(fd, text, sizeof text))
+        if (collect(rig, fd, text, sizeof text))
             return;
         loop_turn(&rig->loop, 10);
     }

@@ -27,6 +27,7 @@ struct rig {
     struct http_exchange *waiting[RIG_WAITING_MAX]; /* suspended or streaming, oldest first */
     size_t waiting_count;
     size_t begun;
+    bool may_break;           /* clients may see their connection reset */
     char trace[RIG_TEXT_MAX]; /* what the handler saw: "begin /wait; gone; " */
 };
 

@@ -84,10 +84,13 @@ static void draw_command(const char **argv)
         ASK("PEXPIRE", key, PICK("60000", "900000", "0", "x"));
         return;
     case 12:
-        ASK("INCR", key);
+        ASK("GETRANGE", key, "0", PICK("3", "40", "0"));
         return;
     case 13:
-        ASK("HSET", "redlock.admit", "id", value, "max_ttl", "60000");
+        if (value[0] & 1)
+            ASK("HSETNX", "redlock.admit", PICK("id", "set"), value);
+        else
+            ASK("HSET", "redlock.admit", "id", value, "max_ttl", "60000");
         return;
     case 14:
         ASK("HGET", key, "id");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The I/O thread is told of every call, from whichever thread and in whichever way: a wake-up that got lost would
- * be made good by the next clock sample, up to a second later, and nothing else would show it.
+ * The I/O thread is told of every call, from whichever thread and in whichever way: a wake-up
+ * that got lost would be made good by the next clock sample, up to a second later, and nothing
+ * else would show it.
  */
 #include "check.h"
 #include "client.h"

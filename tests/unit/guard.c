@@ -257,7 +257,7 @@ CASE(strict_remembers_a_set_clock,
     CHECK(!rl_guard_check_vote(&guard, 71 * S_NS));
 }
 
-CASE(switched_off_everybody_votes, "With the guard off every node votes.")
+CASE(switched_off_all_nodes_vote, "With the guard off every node votes.")
 {
     struct rl_guard guard = guard_of(RL_GUARD_OFF);
     struct rl_facts facts = healthy(0);
@@ -333,7 +333,7 @@ CASE(doubts_are_raised_by_what_is_told,
 
     for (int i = 0; i < 3; i++) {
         sprintf(facts[i].run_id, "r%d", i);
-        nodes[i] = (struct rl_audit_node){true, &facts[i], &windows[i], "a@1"};
+        nodes[i] = (struct rl_audit_node){true, &facts[i], &windows[i], .max_ttl_ms = 60000};
     }
     CHECK_INT(0, rl_audit_doubts(nodes, 3, 0));
     CHECK_INT(1 << RL_DOUBT_SKEWED, rl_audit_doubts(nodes, 3, 2));
@@ -348,10 +348,13 @@ CASE(doubts_are_raised_by_what_is_told,
               rl_audit_doubts(nodes, 3, 0));
     facts[0] = (struct rl_facts){0};
     CHECK_INT(0, rl_audit_doubts(nodes, 3, 0));
-    facts[0].has_placement = true; /* initialised, and not as one of several quorums */
+    nodes[0].objection = RL_GUARD_OTHER_NUMBER_REASON;
     CHECK_INT(1 << RL_DOUBT_MISPLACED, rl_audit_doubts(nodes, 3, 0));
-    strcpy(facts[0].placement, "a@1");
+    nodes[0].objection = RL_GUARD_NO_SET_REASON;
+    CHECK_INT(1 << RL_DOUBT_UNPLACED, rl_audit_doubts(nodes, 3, 0));
+    nodes[0].objection = RL_GUARD_NONE_REASON;
+    facts[0].marker_max_ttl_ms = 60000;
     CHECK_INT(0, rl_audit_doubts(nodes, 3, 0));
-    strcpy(facts[0].placement, "b@1");
-    CHECK_INT(1 << RL_DOUBT_MISPLACED, rl_audit_doubts(nodes, 3, 0));
+    facts[0].marker_max_ttl_ms = 30000;
+    CHECK_INT(1 << RL_DOUBT_MAX_TTL, rl_audit_doubts(nodes, 3, 0));
 }

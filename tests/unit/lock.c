@@ -184,7 +184,7 @@ CASE(nothing_is_tried_after_the_wait,
     trace_run(&three, "[30]   acquire 1000 wait -10 -> done TIMEOUT\n"
                       "[30]   state ended\n");
     trace_run(&three, "[30]   acquire 1000 wait -10 parked -> done TIMEOUT\n");
-    trace_run(&three, "[30]   acquire 1000 wait -10 courteous -> done TIMEOUT\n");
+    trace_run(&three, "[30]   acquire 1000 wait -10 yields -> done TIMEOUT\n");
 }
 
 CASE(untold_in_time_is_taken_back,

@@ -269,18 +269,18 @@ CASE(only_the_first_of_a_client_is_sent,
     trace_run(&three, "[0]   acquire 1000 wait 100 parked\n"
                       "[0]   state parked\n"
                       "[0]   timer-at 100\n"
-                      "[50]  turn                 -> send ACQUIRE 123\n");
+                      "[50]  unpark               -> send ACQUIRE 123\n");
     trace_run(&three, "[0]   acquire 1000 wait 100 parked\n"
                       "[100] timer                -> done TIMEOUT\n");
     trace_run(&three, "[0]   acquire 1000 wait 100 parked\n"
-                      "[101] turn                 -> done TIMEOUT\n");
+                      "[101] unpark               -> done TIMEOUT\n");
 }
 
 CASE(what_we_hold_ourselves_is_not_tried,
      "A waiter whose own client holds the lock asks for a ticket a moment later.")
 {
     trace_run(&three, "[0]   acquire 1000 wait 100 parked\n"
-                      "[5]   turn held\n"
+                      "[5]   unpark held\n"
                       "[5]   timer-at 6\n"
                       "[6]   timer                -> send TICKET 123\n"
                       "[6]   1 held 900 #7\n"
@@ -291,36 +291,36 @@ CASE(our_own_release_hands_over,
      "A release of the same client hands the lock over without a ticket.")
 {
     trace_run(&three, "[0]   acquire 1000 wait 100 parked\n"
-                      "[5]   turn held\n"
+                      "[5]   unpark held\n"
                       "[5]   wake 123 over        -> send ACQUIRE 123\n"
                       "[6]   1 granted\n"
                       "[6]   2 granted            -> done OK\n");
     /* Others wait on the nodes: then it queues behind them. */
     trace_run(&three, "[0]   acquire 1000 wait 100 parked\n"
-                      "[5]   turn held\n"
+                      "[5]   unpark held\n"
                       "[5]   wake 123 over        -> send ACQUIRE 123\n"
                       "[6]   1 held 900 #7\n"
                       "[6]   2 held 900 #7        -> send ROLLBACK 3, send ACQUIRE 123\n");
     /* Not a release of ours, or the wait is over. */
     trace_run(&three, "[0]   acquire 1000 wait 100 parked\n"
-                      "[5]   turn held\n"
+                      "[5]   unpark held\n"
                       "[5]   wake 1\n"
                       "[100] wake 123 over\n"
                       "[100] timer                -> done TIMEOUT\n");
 }
 
-CASE(who_is_courteous_begins_in_the_queue,
-     "A courteous acquire begins with a ticket, and holds nothing if its wait ends there.")
+CASE(yielding_begins_in_the_queue,
+     "An acquire that yields begins with a ticket, and holds nothing if its wait ends there.")
 {
-    trace_run(&three, "[0]   acquire 1000 wait 10 courteous -> send TICKET 123\n"
+    trace_run(&three, "[0]   acquire 1000 wait 10 yields -> send TICKET 123\n"
                       "[10]  timer                -> done TIMEOUT\n");
-    trace_run(&three, "[0]   acquire 1000 wait 100 courteous -> send TICKET 123\n"
+    trace_run(&three, "[0]   acquire 1000 wait 100 yields -> send TICKET 123\n"
                       "[1]   1 refused\n"
                       "[1]   2 refused\n"
                       "[1]   3 refused\n"
                       "[1]   state backoff\n"
                       "[100] timer                -> done NOQUORUM\n");
-    trace_run(&three, "[0]   acquire 1000 wait 100 courteous -> send TICKET 123\n"
+    trace_run(&three, "[0]   acquire 1000 wait 100 yields -> send TICKET 123\n"
                       "[1]   1 held 900 #7\n"
                       "[1]   3 held 900 #9        -> send ACQUIRE 123\n");
 }

@@ -208,7 +208,7 @@ static bool check(struct trace *t, char **words, int64_t now_ns)
     } else if (strcmp(words[0], "token") == 0) {
         CHECK_INT(atoll(words[1]), t->lock.token);
     } else if (strcmp(words[0], "held") == 0) {
-        print_nodes(t->lock.carriers, nodes);
+        print_nodes(t->lock.nodes_with_key, nodes);
         CHECK_STR(words[1], nodes);
     } else if (strcmp(words[0], "timer-at") == 0) {
         int64_t due_ns = rl_lock_timer_ns(&t->lock);
@@ -235,7 +235,7 @@ static void event_line(struct trace *t, char **words, int64_t now_ns, const char
                                          : now_ns + atoll(words[3]) * MS_NS;
         if (words[2] && words[3] && words[4]) {
             event.parked = strcmp(words[4], "parked") == 0;
-            event.yields = strcmp(words[4], "courteous") == 0;
+            event.yields = strcmp(words[4], "yields") == 0;
         }
         step(t, &event, expected);
     } else if (strcmp(words[0], "extend") == 0) {
@@ -261,8 +261,8 @@ static void event_line(struct trace *t, char **words, int64_t now_ns, const char
     } else if (strcmp(words[0], "abandon") == 0) {
         event.type = RL_EVENT_OUR_CLOCK;
         step(t, &event, expected);
-    } else if (strcmp(words[0], "turn") == 0) {
-        event.type = RL_EVENT_TURN;
+    } else if (strcmp(words[0], "unpark") == 0) {
+        event.type = RL_EVENT_UNPARK;
         event.client_holds = words[1] != NULL;
         step(t, &event, expected);
     } else if (strcmp(words[0], "wake") == 0) {

@@ -9,7 +9,7 @@
  * The number in brackets is the time in ms, the words are the event, what follows the arrow is
  * everything that the step must ask for. A step without an arrow must ask for nothing.
  *
- *     acquire TTL [wait MS|forever [parked|courteous]]    turn [held]    wake NODES [SLOT]
+ *     acquire TTL [wait MS|forever [parked|yields]]    unpark [held]    wake NODES [SLOT]
  *     extend TTL    release    cancel    timer [warming NODES]
  *     NODE VOTE [TTL] [@TOKEN] [#TICKET] [place=N] [ahead=MS] [slot=N] [owners=TOKEN]
  *                  an answer to the last request: granted held missing timedout refused auth

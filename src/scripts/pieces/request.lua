@@ -4,9 +4,9 @@
 --       6 life of an idle counter in ms, 0 for no token
 --       7 1 to be told the identity of the node at this moment (G2)
 --       8 incarnation of the node, "?" behind it or alone: in doubt
--- -> {1, token, marker id, marker max_ttl, identity, token of the owner's first hold or 0}
---    {0, remaining ms, marker id, marker max_ttl, identity, next ticket or 0, place in the queue,
---        ms that the waiter ahead may live, holder, up to four free slots}
+-- -> {1, token, marker id, marker max_ttl, identity, set, token of the owner's first hold or 0}
+--    {0, remaining ms, marker id, marker max_ttl, identity, set, next ticket or 0, place in the
+--        queue, ms that the waiter ahead may live, holder, up to four free slots}
 --    {-2, max_ttl} the ttl is beyond what this node allows
 local call = redis.call
 local value, ttl, waiter, ticket, life = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
@@ -17,10 +17,10 @@ local function decimal(number)
   return string.format('%.0f', number)
 end
 
-local id, max_ttl, identity = '', 0, ''
+local id, max_ttl, identity, set = '', 0, '', ''
 if ARGV[6] ~= '0' or ARGV[7] == '1' then
-  local marker = call('HMGET', KEYS[#KEYS], 'id', 'max_ttl')
-  id, max_ttl = marker[1] or '', tonumber(marker[2] or '') or 0
+  local marker = call('HMGET', KEYS[#KEYS], 'id', 'max_ttl', 'set')
+  id, max_ttl, set = marker[1] or '', tonumber(marker[2] or '') or 0, marker[3] or ''
   if max_ttl > 0 and ttl > max_ttl then
     return {-2, max_ttl}
   end

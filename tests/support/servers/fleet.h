@@ -28,7 +28,10 @@ redlock *fleet_open_warm(const struct fleet *f, uint32_t flags);
  */
 const char *fleet_name(const struct fleet *f, size_t quorum, int number);
 
-/* On how many nodes of which quorum `key` is: fails unless on `wanted` of `quorum`, and on no other. */
+/*
+ * On how many nodes of which quorum `key` is: fails unless on `wanted` of `quorum`, and on no
+ * other.
+ */
 void fleet_check_only(const struct fleet *f, size_t quorum, const char *key, int wanted);
 
 #endif

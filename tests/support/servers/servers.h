@@ -59,7 +59,10 @@ __attribute__((sentinel)) long long server_int(const struct server *s, const cha
 /* Keys in database 0 without the marker. */
 long long server_keys(const struct server *s);
 
-/* How many connections to its port have bytes that it has not read: requests to a stopped server. */
+/*
+ * How many connections to its port have bytes that it has not read: requests to a stopped
+ * server.
+ */
 int server_unread(const struct server *s);
 
 /* How many clients other than the test's own eyes are connected. */

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sim/sets.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/set.h"
+#include "sim/world.h"
+
+#define MS_NS ((int64_t)1000000)
+#define WRITTEN_WITHIN_NS (50 * MS_NS)
+
+/* The stamp of an event that writes a set: its number, and whether it is for good. */
+#define STAMP(number, for_good) ((uint64_t)(number) << 1 | (for_good))
+
+bool sim_is_stranger(const struct sim_world *world, const struct sim_client *client)
+{
+    return !world->calm &&
+           client->index + world->options.stranger_count >= world->options.client_count;
+}
+
+uint8_t sim_client_node_count(const struct sim_world *world, const struct sim_client *client)
+{
+    return sim_is_stranger(world, client) ? world->options.strangers_nodes
+                                          : world->options.node_count;
+}
+
+static struct sim_key *marker_of(struct sim_world *world, struct sim_node *node)
+{
+    struct sim_key *marker = sim_store_find(&node->server.store, sim_slice(RL_MARKER_KEY),
+                                            sim_node_now_ms(world, node));
+
+    return marker ? marker
+                  : sim_store_create(&node->server.store, sim_slice(RL_MARKER_KEY), SIM_HASH);
+}
+
+/* As src/engine/sets.c has it; the simulator's nodes have no names, and are the same by them. */
+static void write_set(struct sim_world *world, struct sim_node *node, uint32_t number,
+                      bool for_good)
+{
+    const char *names[REDLOCK_NODES_MAX];
+    bool is_new;
+    struct sim_item *item = sim_key_item(marker_of(world, node), sim_slice("set"), &is_new);
+    struct rl_set_self self;
+    char id[RL_SET_ID_SIZE + 1];
+    char set[RL_SET_MAX];
+    char pending[RL_SAID_MAX];
+
+    for (int i = 0; i < REDLOCK_NODES_MAX; i++)
+        names[i] = "";
+    rl_set_init(&self, names, world->options.node_count, (struct rl_slice){"", 0});
+    snprintf(id, sizeof id, "%016x", number);
+    rl_set_write(&self, id, set);
+    rl_set_write_pending(set, is_new ? "" : item->value, pending);
+    sim_item_set(item, sim_slice(for_good ? set : pending));
+    sim_trace(world, "n%u: is in set %u%s", node->index + 1, number, for_good ? "" : ", soon");
+}
+
+static void written(struct sim_world *world, void *subject, uint64_t stamp)
+{
+    struct sim_node *node = subject;
+
+    if (!world->calm && node->up && !node->server.replica)
+        write_set(world, node, (uint32_t)(stamp >> 1), stamp & 1);
+}
+
+void sim_sets_init(struct sim_world *world)
+{
+    uint32_t number = ++world->set_count;
+    bool finishes = sim_chance(&world->rng, 900);
+
+    for (uint8_t i = 0; i < world->options.node_count; i++) {
+        int64_t first_ns = world->now_ns + sim_between(&world->rng, 0, WRITTEN_WITHIN_NS);
+        int64_t second_ns =
+            world->now_ns + WRITTEN_WITHIN_NS + sim_between(&world->rng, 1, WRITTEN_WITHIN_NS);
+
+        sim_events_add(&world->events, first_ns, written, &world->node[i],
+                       STAMP(number, false));
+        if (finishes)
+            sim_events_add(&world->events, second_ns, written, &world->node[i],
+                           STAMP(number, true));
+    }
+}
+
+void sim_sets_begin(struct sim_world *world)
+{
+    if (!world->options.has_sets)
+        return;
+    for (uint8_t i = 0; i < world->options.node_count; i++)
+        write_set(world, &world->node[i], 0, true);
+}
+
+void sim_sets_end(struct sim_world *world)
+{
+    uint32_t number = ++world->set_count;
+
+    if (!world->options.has_sets)
+        return;
+    for (uint8_t i = 0; i < world->options.node_count; i++)
+        write_set(world, &world->node[i], number, true);
+    for (uint8_t i = 0; i < world->options.client_count; i++) {
+        struct sim_client *client = &world->client[i];
+
+        if (i + world->options.stranger_count < world->options.client_count)
+            continue;
+        sim_client_crash(world, client);
+        sim_client_start(world, client);
+    }
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "core/set.h"
+
+#include <string.h>
+
+#include "core/rendezvous.h"
+#include "core/rules.h"
+#include "redlock.h"
+
+/* ---- a client's own ---- */
+
+/* What another machine would take for another server. */
+static bool is_local(const char *address)
+{
+    return address[0] == '/' || strncmp(address, "127.", 4) == 0 ||
+           strncmp(address, "localhost", 9) == 0 || strncmp(address, "[::1]", 5) == 0;
+}
+
+static void write_hex(uint64_t number, char out[RL_SET_NAMES_SIZE])
+{
+    for (int i = RL_SET_NAMES_SIZE - 1; i >= 0; i--, number >>= 4)
+        out[i] = "0123456789abcdef"[number & 15];
+}
+
+void rl_set_init(struct rl_set_self *self, const char *const *addresses, uint8_t node_count,
+                 struct rl_slice quorum)
+{
+    uint64_t sum = 0;
+    uint8_t local_count = 0;
+    char *at = self->tail;
+
+    *self = (struct rl_set_self){.node_count = node_count};
+    for (uint8_t i = 0; i < node_count; i++) {
+        sum += rl_rendezvous_quorum((struct rl_slice){addresses[i], strlen(addresses[i])});
+        local_count += is_local(addresses[i]);
+    }
+    /* "a,b,127.0.0.1" is another server on every machine. */
+    if (local_count == 0 || local_count == node_count)
+        write_hex(sum, self->names);
+    *at++ = '/';
+    if (node_count >= 10)
+        *at++ = (char)('0' + node_count / 10);
+    *at++ = (char)('0' + node_count % 10);
+    if (quorum.size > 0 && quorum.size < RL_SET_TAIL_MAX - sizeof "/15 ?") {
+        *at++ = ' ';
+        memcpy(at, quorum.data, quorum.size);
+    }
+}
+
+/* ---- the text of a set ---- */
+
+void rl_said_note(struct rl_said *said, struct rl_slice set)
+{
+    size_t size = set.size < sizeof said->set ? set.size : sizeof said->set - 1;
+
+    memset(said->set, 0, sizeof said->set);
+    if (size > 0)
+        memcpy(said->set, set.data, size);
+    said->told = true;
+}
+
+static bool has_tail(const char *set)
+{
+    return strlen(set) > RL_SET_HEAD_SIZE;
+}
+
+static bool fits(const struct rl_set_self *self, const char *set)
+{
+    return has_tail(set) && strcmp(set + RL_SET_HEAD_SIZE, self->tail) == 0;
+}
+
+bool rl_set_has_names(const struct rl_set_self *self, const char *set)
+{
+    return self->names[0] && has_tail(set) &&
+           strncmp(set + RL_SET_ID_SIZE + 1, self->names, RL_SET_NAMES_SIZE) == 0;
+}
+
+uint8_t rl_set_number(const char *set)
+{
+    unsigned number = 0;
+
+    if (!has_tail(set) || set[RL_SET_HEAD_SIZE] != '/')
+        return 0;
+    for (const char *at = set + RL_SET_HEAD_SIZE + 1;
+         *at && *at != ' ' && *at != RL_SET_PENDING; at++) {
+        if (*at < '0' || *at > '9')
+            return 0;
+        number = number * 10 + (unsigned)(*at - '0');
+        if (number > REDLOCK_NODES_MAX)
+            return 0;
+    }
+    return (uint8_t)number;
+}
+
+void rl_set_write(const struct rl_set_self *self, const char id[RL_SET_ID_SIZE],
+                  char out[RL_SET_MAX])
+{
+    memset(out, 0, RL_SET_MAX);
+    memcpy(out, id, RL_SET_ID_SIZE);
+    out[RL_SET_ID_SIZE] = ':';
+    write_hex(0, out + RL_SET_ID_SIZE + 1);
+    if (self->names[0])
+        memcpy(out + RL_SET_ID_SIZE + 1, self->names, RL_SET_NAMES_SIZE);
+    memcpy(out + RL_SET_HEAD_SIZE, self->tail, strlen(self->tail));
+}
+
+/* What a pending set is to replace; empty: nothing. */
+static const char *set_before(const char *said)
+{
+    const char *mark = strchr(said, RL_SET_PENDING);
+
+    return mark ? mark + 1 : "";
+}
+
+bool rl_set_is_pending(const char *said)
+{
+    return strchr(said, RL_SET_PENDING) != NULL;
+}
+
+void rl_set_write_pending(const char *set, const char *said, char out[RL_SAID_MAX])
+{
+    const char *before = rl_set_is_pending(said) ? set_before(said) : said;
+    size_t size = strlen(set);
+    size_t before_size = strlen(before);
+
+    if (before_size > RL_SAID_MAX - 2 - size)
+        before_size = RL_SAID_MAX - 2 - size;
+    memcpy(out, set, size);
+    out[size] = RL_SET_PENDING;
+    memcpy(out + size + 1, before, before_size);
+    out[size + 1 + before_size] = '\0';
+}
+
+/* ---- what counts ---- */
+
+static uint8_t count_sayers(const struct rl_set_self *self, const struct rl_said *said,
+                            const char *set)
+{
+    uint8_t count = 0;
+
+    for (uint8_t i = 0; i < self->node_count; i++)
+        count += said[i].told && strcmp(said[i].set, set) == 0;
+    return count;
+}
+
+int rl_set_in_force(const struct rl_set_self *self, const struct rl_said *said,
+                    const char *current)
+{
+    int best = -1;
+    uint8_t best_count = 0;
+
+    for (uint8_t i = 0; i < self->node_count; i++) {
+        uint8_t count;
+
+        if (!said[i].told || !fits(self, said[i].set))
+            continue;
+        count = count_sayers(self, said, said[i].set);
+        if (count > best_count || (count == best_count && strcmp(said[i].set, current) == 0)) {
+            best = i;
+            best_count = count;
+        }
+    }
+    return best;
+}
+
+/* A node that belongs to none: does any of the others to any? */
+static enum rl_guard_reason judge_none(const struct rl_set_self *self,
+                                       const struct rl_said *said, const char *in_force)
+{
+    if (rl_set_has_names(self, in_force))
+        return RL_GUARD_NONE_REASON;
+    for (uint8_t i = 0; i < self->node_count; i++)
+        if (said[i].told && said[i].set[0])
+            return RL_GUARD_NO_SET_REASON;
+    return RL_GUARD_NONE_REASON;
+}
+
+/* A set of another tail: is it at least of as many nodes? */
+static enum rl_guard_reason judge_misfit(const struct rl_set_self *self, const char *set)
+{
+    size_t number_size = strcspn(self->tail, " ");
+
+    if (!has_tail(set))
+        return RL_GUARD_OTHER_SET_REASON;
+    if (rl_set_is_pending(set))
+        return RL_GUARD_HALF_SET_REASON;
+    if (strncmp(set + RL_SET_HEAD_SIZE, self->tail, number_size) == 0 &&
+        strcspn(set + RL_SET_HEAD_SIZE, " ") == number_size)
+        return RL_GUARD_OTHER_QUORUM_REASON;
+    return RL_GUARD_OTHER_NUMBER_REASON;
+}
+
+enum rl_guard_reason rl_set_objection(const struct rl_set_self *self,
+                                      const struct rl_said *said, uint8_t node,
+                                      const char *in_force)
+{
+    const char *set = said[node].set;
+
+    if (!said[node].told || !RL_RULE(NODE_SET))
+        return RL_GUARD_NONE_REASON;
+    if (!set[0])
+        return judge_none(self, said, in_force);
+    if (!fits(self, set))
+        return judge_misfit(self, set);
+    return strcmp(set, in_force) == 0 ? RL_GUARD_NONE_REASON : RL_GUARD_OTHER_SET_REASON;
+}
+
+/* ---- init ---- */
+
+static bool has_id(const char *set, const char *id)
+{
+    return strncmp(set, id, RL_SET_ID_SIZE) == 0;
+}
+
+/* Would this set have a majority left if the nodes that are reached were taken? */
+static bool lives_on(const struct rl_set_self *self, const struct rl_said *reached,
+                     const char *set)
+{
+    uint8_t number = rl_set_number(set);
+    uint8_t taken_count = 0;
+
+    for (uint8_t i = 0; i < self->node_count; i++)
+        taken_count += reached[i].told &&
+                       (has_id(reached[i].set, set) || has_id(set_before(reached[i].set), set));
+    return number > 0 && taken_count < number / 2 + 1 && !rl_set_has_names(self, set);
+}
+
+/* Where a set is in force on a node, it had been written on all, and none is in an older one. */
+static bool is_in_force(const struct rl_set_self *self, const struct rl_said *reached,
+                        const char *set)
+{
+    for (uint8_t i = 0; i < self->node_count; i++)
+        if (reached[i].told && has_id(reached[i].set, set) &&
+            !rl_set_is_pending(reached[i].set))
+            return true;
+    return false;
+}
+
+static bool must_not_take(const struct rl_set_self *self, const struct rl_said *reached,
+                          const char *said)
+{
+    return lives_on(self, reached, said) ||
+           (rl_set_is_pending(said) && !is_in_force(self, reached, said) &&
+            lives_on(self, reached, set_before(said)));
+}
+
+/* A set that all nodes say which say any, and that those which say none were in, by their names. */
+static bool is_kept(const struct rl_set_self *self, const struct rl_said *reached,
+                    uint8_t *node)
+{
+    const char *set = NULL;
+
+    for (uint8_t i = 0; i < self->node_count; i++) {
+        if (!reached[i].told || !reached[i].set[0])
+            continue;
+        if (set && strcmp(reached[i].set, set) != 0)
+            return false;
+        set = reached[i].set;
+        *node = i;
+    }
+    if (!set || !fits(self, set))
+        return false;
+    for (uint8_t i = 0; i < self->node_count; i++)
+        if (reached[i].told && !reached[i].set[0] && !rl_set_has_names(self, set))
+            return false;
+    return true;
+}
+
+enum rl_set_plan rl_set_plan(const struct rl_set_self *self, const struct rl_said *reached,
+                             uint8_t *node)
+{
+    if (is_kept(self, reached, node))
+        return RL_SET_KEEP;
+    for (uint8_t i = 0; i < self->node_count; i++)
+        if (reached[i].told && must_not_take(self, reached, reached[i].set)) {
+            *node = i;
+            return RL_SET_REFUSE;
+        }
+    return RL_SET_DRAW;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which nodes decide together (G8)?
+ *
+ * Two majorities have a node in common only if they are majorities of the same nodes. So
+ * `redlock init` draws an id and writes it on all of them, with their number:
+ *
+ *     ID:NAMES/NUMBER                of several quorums: ID:NAMES/NUMBER QUORUM@QUORUMS
+ *
+ * What follows the names is the *tail*, and a client knows its own: a set whose tail is another is
+ * not the client's, whatever its id. QUORUMS is a fingerprint of the names of all quorums.
+ *
+ * Each init draws its own id and writes it on as many nodes as it says. So no id is on more nodes
+ * than its number, and two majorities that carry one id share a node. A client counts nodes of one
+ * id only, the one in force: that which most of its nodes say.
+ *
+ * A node without a set counts while no node of the client has one, as if there were none. Else it
+ * counts only if the client has the very nodes, by name, that init was run with: then it is the
+ * node of that name, which has forgotten. That is all that NAMES, a fingerprint, is for: names are
+ * what a client happens to call the nodes, and clients that call them otherwise are none the worse.
+ *
+ * Sets with different ids must not have nodes in common that either still counts on. So init takes
+ * no node from a set that may live on without it (rl_set_plan()), and it writes the set twice:
+ * first as pending, which no client counts, and once every node has it, for good. An init that
+ * fails half-way leaves a set that is not in force, or one that is on all its nodes; and while it
+ * is not in force, its nodes remember the set that they were taken from.
+ */
+#ifndef RL_CORE_SET_H
+#define RL_CORE_SET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/guard.h"
+#include "core/slice.h"
+
+#define RL_SET_ID_SIZE 16
+#define RL_SET_NAMES_SIZE 16
+#define RL_SET_HEAD_SIZE (RL_SET_ID_SIZE + 1 + RL_SET_NAMES_SIZE)
+/* "/15 ", the name of a quorum, @, sixteen digits, RL_SET_PENDING. */
+#define RL_SET_TAIL_MAX 56
+#define RL_SET_MAX (RL_SET_HEAD_SIZE + RL_SET_TAIL_MAX)
+/* Behind a set that is not yet on all its nodes: it fits no client. What the node said before
+ * follows. */
+#define RL_SET_PENDING '?'
+#define RL_SAID_MAX (2 * RL_SET_MAX)
+
+/* What a node has said last about the set it belongs to. */
+struct rl_said {
+    bool told;             /* it was asked and has answered */
+    char set[RL_SAID_MAX]; /* empty: it belongs to none */
+};
+
+/* Longer ones are cut: they fit no client. */
+void rl_said_note(struct rl_said *said, struct rl_slice set);
+
+/* What a client knows of its own set. */
+struct rl_set_self {
+    uint8_t node_count;
+    char
+        names[RL_SET_NAMES_SIZE + 1]; /* fingerprint; empty: they do not tell the nodes apart */
+    char tail[RL_SET_TAIL_MAX];       /* "/3", or "/3 blue@0123456789abcdef" */
+};
+
+/* The order of the addresses means nothing. quorum: "NAME@QUORUMS", or empty. */
+void rl_set_init(struct rl_set_self *self, const char *const *addresses, uint8_t node_count,
+                 struct rl_slice quorum);
+
+/*
+ * The node whose set is in force: of the sets with the client's tail the one that most nodes say;
+ * of equals `current`, which was in force before. -1: no node says any.
+ */
+int rl_set_in_force(const struct rl_set_self *self, const struct rl_said *said,
+                    const char *current);
+
+/* Why the vote of a node does not count, `in_force` being that set or empty; NONE: it does. */
+enum rl_guard_reason rl_set_objection(const struct rl_set_self *self,
+                                      const struct rl_said *said, uint8_t node,
+                                      const char *in_force);
+
+/* Is it the set of nodes that have the names of this client's? */
+bool rl_set_has_names(const struct rl_set_self *self, const char *set);
+
+/* How many nodes a set has; 0: that is no set. */
+uint8_t rl_set_number(const char *set);
+
+/* The set with this id. */
+void rl_set_write(const struct rl_set_self *self, const char id[RL_SET_ID_SIZE],
+                  char out[RL_SET_MAX]);
+/* What is first written of it, on a node that says `said`. */
+void rl_set_write_pending(const char *set, const char *said, char out[RL_SAID_MAX]);
+bool rl_set_is_pending(const char *said);
+
+/* What `redlock init` does to the nodes that it reaches (G5, G8). */
+enum rl_set_plan {
+    RL_SET_KEEP,   /* the set that they are in, and have perhaps forgotten */
+    RL_SET_DRAW,   /* a new set */
+    RL_SET_REFUSE, /* a node is in a set that may live on without it */
+};
+
+/*
+ * A new set may be made of the nodes of an old one if a majority of those is among them, or if by
+ * name they all are: what is left of the old set has no majority any more. Otherwise two sets with
+ * a node in common, each with a majority, would decide about the same locks. *node: the one that
+ * says what is to be kept, or that is refused.
+ */
+enum rl_set_plan rl_set_plan(const struct rl_set_self *self, const struct rl_said *reached,
+                             uint8_t *node);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "engine/sets.h"
+
+#include <string.h>
+
+#include "protocol/vetting.h"
+
+static void gather(const struct rl_engine *engine, struct rl_said *out)
+{
+    for (uint8_t i = 0; i < engine->policy.node_count; i++)
+        out[i] = engine->node[i].said;
+}
+
+/* The set that most nodes say. */
+static void choose(struct rl_engine *engine)
+{
+    struct rl_said said[REDLOCK_NODES_MAX];
+    int best;
+
+    gather(engine, said);
+    best = rl_set_in_force(&engine->set_self, said, engine->set);
+    if (best >= 0)
+        memcpy(engine->set, said[best].set, sizeof engine->set);
+    else
+        memset(engine->set, 0, sizeof engine->set);
+}
+
+enum rl_guard_reason rl_sets_objection(const struct rl_engine *engine, uint8_t node)
+{
+    struct rl_said said[REDLOCK_NODES_MAX];
+
+    gather(engine, said);
+    return rl_set_objection(&engine->set_self, said, node, engine->set);
+}
+
+static void object(struct rl_engine *engine, uint8_t node, bool changed, int64_t now_ns)
+{
+    struct rl_node *at = &engine->node[node];
+    struct rl_guard *guard = &at->session.guard;
+    const char *text;
+    bool counted = guard->objection == RL_GUARD_NONE_REASON;
+
+    guard->objection = engine->guard_mode == RL_GUARD_OFF ? RL_GUARD_NONE_REASON
+                                                          : rl_sets_objection(engine, node);
+    text = rl_guard_reason_text(guard->objection);
+    if (counted && text[0] && at->session.state != RL_SESSION_DOWN)
+        rl_session_fail(&at->session, REDLOCK_VOTE_GUARDED,
+                        (struct rl_slice){text, strlen(text)});
+    /* All grants that an attempt counts are of one set: of the one in force now. */
+    if (counted && (changed || guard->objection != RL_GUARD_NONE_REASON))
+        rl_handles_set_changed(engine, node, now_ns);
+}
+
+void rl_sets_judge(struct rl_engine *engine, uint8_t node, int64_t now_ns)
+{
+    struct rl_node *at = &engine->node[node];
+    bool was_told = at->said.told;
+    bool changed = strcmp(at->said.set, at->session.said.set) != 0;
+
+    at->session.said_news = false;
+    if (was_told && !changed)
+        return;
+    at->said = at->session.said;
+    choose(engine);
+    for (uint8_t i = 0; i < engine->policy.node_count; i++)
+        object(engine, i, i == node && was_told, now_ns);
+    rl_sets_restore(engine, node, now_ns);
+}
+
+void rl_sets_restore(struct rl_engine *engine, uint8_t node, int64_t now_ns)
+{
+    struct rl_node *at = &engine->node[node];
+    struct rl_guard *guard = &at->session.guard;
+
+    if (at->session.restore_asked || !at->said.told || at->said.set[0] ||
+        engine->guard_mode == RL_GUARD_OFF || !rl_set_has_names(&engine->set_self, engine->set))
+        return;
+    if (rl_guard_check_vote(guard, now_ns))
+        rl_vetting_restore_set(&at->session, engine->set);
+}
+
+void rl_sets_put_in_force(struct rl_engine *engine)
+{
+    for (uint8_t i = 0; i < engine->policy.node_count; i++)
+        memcpy(engine->node[i].new_set, engine->new_set, sizeof engine->new_set);
+}
+
+int rl_sets_plan(struct rl_engine *engine, bool *pending, uint8_t *culprit)
+{
+    struct rl_said reached[REDLOCK_NODES_MAX];
+    char id[RL_SET_ID_SIZE];
+
+    *pending = false;
+    gather(engine, reached);
+    for (uint8_t i = 0; i < engine->policy.node_count; i++)
+        reached[i].told = reached[i].told && engine->node[i].session.state == RL_SESSION_UP;
+    switch (rl_set_plan(&engine->set_self, reached, culprit)) {
+    case RL_SET_KEEP:
+        memcpy(engine->new_set, reached[*culprit].set, sizeof engine->new_set);
+        rl_sets_put_in_force(engine);
+        return REDLOCK_OK;
+    case RL_SET_REFUSE:
+        return REDLOCK_GUARDED;
+    case RL_SET_DRAW:
+        break;
+    }
+    for (uint8_t i = 0; i < engine->policy.node_count; i++)
+        if (!reached[i].told)
+            return REDLOCK_NOQUORUM;
+    if (rl_engine_draw_hex(engine, RL_SET_ID_SIZE / 2, id) < 0)
+        return REDLOCK_SYSTEM;
+    rl_set_write(&engine->set_self, id, engine->new_set);
+    for (uint8_t i = 0; i < engine->policy.node_count; i++)
+        rl_set_write_pending(engine->new_set, reached[i].set, engine->node[i].new_set);
+    *pending = true;
+    return REDLOCK_OK;
+}

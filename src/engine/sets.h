@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which of this client's nodes decide together (G8, core/set.h): what they say, heard and judged. */
+#ifndef RL_ENGINE_SETS_H
+#define RL_ENGINE_SETS_H
+
+#include "engine/engine.h"
+
+/* Looks at what the nodes say, as one of them has said something. */
+void rl_sets_judge(struct rl_engine *engine, uint8_t node, int64_t now_ns);
+
+static inline void rl_sets_hear(struct rl_engine *engine, uint8_t node, int64_t now_ns)
+{
+    if (engine->node[node].session.said_news)
+        rl_sets_judge(engine, node, now_ns);
+}
+
+/* What there is to be said against a node's set, whether or not the guard is on. */
+enum rl_guard_reason rl_sets_objection(const struct rl_engine *engine, uint8_t node);
+
+/* A node that has forgotten its set, and whose memory is trusted again, is told once a connection. */
+void rl_sets_restore(struct rl_engine *engine, uint8_t node, int64_t now_ns);
+
+/*
+ * What `redlock init` is to write on each node: a set that is pending first, unless they are in it
+ * already; then rl_sets_put_in_force() and once more. GUARDED when it must not (*culprit is the
+ * node), NOQUORUM when it is a new set and not all its nodes are reached, SYSTEM without
+ * randomness, or OK.
+ */
+int rl_sets_plan(struct rl_engine *engine, bool *pending, uint8_t *culprit);
+void rl_sets_put_in_force(struct rl_engine *engine);
+
+#endif

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The counters of a client: exact numbers for scripted sequences. */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+#include "nodeclock.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LONG_MS = 15000 };
+
+static redlock_stats stats_of(redlock *r)
+{
+    redlock_stats s = {.size = sizeof s};
+
+    CHECK_OK(redlock_stats_get(r, &s));
+    CHECK_INT(sizeof s, s.size);
+    return s;
+}
+
+static uint64_t sum(const redlock_histogram *h)
+{
+    uint64_t total = 0;
+
+    for (int i = 0; i < REDLOCK_BUCKETS; i++)
+        total += h->bucket[i];
+    return total;
+}
+
+static uint64_t refused(const redlock_stats *s)
+{
+    return s->refused_busy + s->refused_timeout + s->refused_noquorum + s->refused_guarded +
+           s->refused_canceled + s->refused_other;
+}
+
+/* What the header promises at any moment, of `begun` acquisitions. */
+static void check_books(const redlock_stats *s, uint64_t begun)
+{
+    CHECK_INT(begun, s->waiting + s->acquired + refused(s));
+    CHECK_INT(s->acquired + s->adopted, s->held + s->late + s->released + s->lost_expired +
+                                            s->lost_missing + s->lost_doubt + s->left);
+    CHECK_INT(s->acquired, s->wait.count);
+    CHECK_INT(s->wait.count, sum(&s->wait));
+    CHECK_INT(s->hold.count, sum(&s->hold));
+}
+
+/* ---- acquisitions ---- */
+
+static void refusals(uint32_t flags)
+{
+    struct cluster c;
+    redlock_request wait = {.size = sizeof wait, .wait_ms = 50};
+    redlock_lock *lock = NULL;
+    redlock *r = client_start(&c, 3, flags);
+    redlock_stats s = stats_of(r);
+    check_books(&s, 0);
+
+    client_unlock(client_lock(r, "x", 10000));
+    cluster_set(&c, 0, 3, "redlock:taken", "somebody", 600000);
+    for (int i = 0; i < 3; i++)
+        CHECK_ERR(REDLOCK_BUSY, client_try(r, "taken", 10000));
+    CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(r, "taken", 10000, &wait, &lock));
+    /* What is refused as an argument was never begun. */
+    CHECK_ERR(REDLOCK_INVAL, client_try(r, "", 10000));
+    s = stats_of(r);
+    CHECK_INT(1, s.acquired);
+    CHECK_INT(1, s.released);
+    CHECK_INT(3, s.refused_busy);
+    CHECK_INT(1, s.refused_timeout);
+    check_books(&s, 5);
+
+    cluster_each(&c, 0, 2, server_kill);
+    CHECK_ERR(REDLOCK_NOQUORUM, client_try(r, "x", 10000));
+    s = stats_of(r);
+    CHECK_INT(1, s.refused_noquorum);
+    check_books(&s, 6);
+    redlock_close(r);
+}
+
+CASE(acquisitions, "Each acquisition is counted once, by its outcome.")
+{
+    refusals(0);
+}
+
+CASE(acquisitions_io_thread, "The I/O thread counts each acquisition once, by its outcome.")
+{
+    refusals(REDLOCK_THREAD);
+}
+
+CASE(guarded, "An acquisition that young nodes prevent is counted as guarded.")
+{
+    struct cluster c;
+    cluster_start_young(&c, 3, NULL);
+    redlock *r = client_open(&c, 0);
+    client_warm(r);
+    CHECK_ERR(REDLOCK_GUARDED, client_try(r, "x", 10000));
+    redlock_stats s = stats_of(r);
+    CHECK_INT(1, s.refused_guarded);
+    check_books(&s, 1);
+    redlock_close(r);
+}
+
+static void waiting(uint32_t flags)
+{
+    struct cluster c;
+    struct result told[4] = {0};
+    redlock_lock *lock[4];
+    redlock *r = client_start(&c, 3, flags);
+    cluster_set(&c, 0, 3, "redlock:taken", "somebody", 600000);
+    for (int i = 0; i < 4; i++) {
+        redlock_request q = {.size = sizeof q,
+                             .wait_ms = REDLOCK_WAIT_FOREVER,
+                             .done = result_note,
+                             .data = &told[i]};
+        CHECK_OK(redlock_start(r, i < 2 ? "taken" : "taken too", 10000, &q, &lock[i]));
+        cluster_set(&c, 0, 3, "redlock:taken too", "somebody", 600000);
+    }
+    if (!flags)
+        CHECK(redlock_process(r, 10) >= 0);
+    redlock_stats s = stats_of(r);
+    CHECK_INT(4, s.waiting);
+    check_books(&s, 4);
+    CHECK_OK(redlock_cancel(lock[0]));
+    s = stats_of(r);
+    CHECK_INT(3, s.waiting);
+    CHECK_INT(1, s.refused_canceled);
+    for (int i = 0; i < 4; i++)
+        redlock_lock_free(lock[i]);
+    s = stats_of(r);
+    CHECK_INT(0, s.waiting);
+    CHECK_INT(4, s.refused_canceled);
+    check_books(&s, 4);
+    redlock_close(r);
+}
+
+CASE(waiters, "Waiters are counted while they wait, and as canceled when they are given up.")
+{
+    waiting(0);
+}
+
+CASE(waiters_io_thread, "Waiters of an I/O thread are counted, canceled and freed.")
+{
+    waiting(REDLOCK_THREAD);
+}
+
+/* ---- holds ---- */
+
+static void extensions(uint32_t flags)
+{
+    struct cluster c;
+    redlock_request capped = {.size = sizeof capped, .max_extensions = 1};
+    redlock_lock *lock = NULL;
+    redlock *r = client_start(&c, 3, flags);
+    CHECK_OK(client_acquire(r, "x", 20000, &capped, &lock));
+    CHECK_OK(redlock_extend(lock, 20000));
+    CHECK_ERR(REDLOCK_INVAL, redlock_extend(lock, 20000)); /* by the cap: not tried */
+    redlock_stats s = stats_of(r);
+    CHECK_INT(1, s.held);
+    CHECK_INT(1, s.renewed);
+    CHECK_INT(0, s.renewals_failed);
+    CHECK_INT(0, s.hold.count);
+    client_unlock(lock);
+
+    lock = client_lock(r, "y", 30000);
+    cluster_each(&c, 0, 2, server_kill);
+    CHECK_ERR(REDLOCK_NOQUORUM, redlock_extend(lock, 30000));
+    CHECK_ERR(REDLOCK_NOQUORUM, redlock_release(lock));
+    redlock_lock_free(lock);
+    s = stats_of(r);
+    CHECK_INT(1, s.renewed);
+    CHECK_INT(1, s.renewals_failed);
+    CHECK_INT(2, s.released);
+    CHECK_INT(1, s.releases_failed);
+    CHECK_INT(2, s.hold.count);
+    check_books(&s, 2);
+    redlock_close(r);
+}
+
+CASE(extended, "Extensions and releases are counted, and those that failed beside them.")
+{
+    extensions(0);
+}
+
+CASE(extended_io_thread,
+     "The I/O thread counts extensions and releases, and those that failed.")
+{
+    extensions(REDLOCK_THREAD);
+}
+
+static bool has_renewed(void *data)
+{
+    return stats_of(data).renewed >= 3;
+}
+
+CASE(renewed, "Renewals of the watchdog are counted, and a lock that is freed was released.")
+{
+    struct cluster c;
+    redlock_request q = {.size = sizeof q, .flags = REDLOCK_RENEW};
+    redlock_lock *lock = NULL;
+    redlock *r = client_start(&c, 3, REDLOCK_THREAD);
+    CHECK_OK(client_acquire(r, "x", 1500, &q, &lock));
+    CHECK(wait_until(has_renewed, r, LONG_MS));
+    redlock_lock_free(lock);
+    CHECK(cluster_await_empty(&c, 5000));
+    redlock_stats s = stats_of(r);
+    CHECK_INT(1, s.released);
+    CHECK_INT(0, s.held);
+    check_books(&s, s.acquired + refused(&s));
+    redlock_close(r);
+}
+
+static bool is_lost(void *data)
+{
+    return redlock_state(data) == REDLOCK_STATE_LOST;
+}
+
+CASE(lost,
+     "Losses are counted by their reason: the end of the validity, or keys that are gone.")
+{
+    struct cluster c;
+    redlock *r = client_start(&c, 3, REDLOCK_THREAD);
+    redlock_lock *expired = client_lock(r, "expired", 300);
+    redlock_lock *deleted = client_lock(r, "deleted", 20000);
+    cluster_del(&c, 0, 3, "redlock:deleted");
+    CHECK_ERR(REDLOCK_LOST, redlock_extend(deleted, 20000));
+    CHECK(wait_until(is_lost, expired, LONG_MS));
+    CHECK_ERR(REDLOCK_EXPIRED, redlock_release(expired));
+    redlock_stats s = stats_of(r);
+    CHECK_INT(1, s.lost_expired);
+    CHECK_INT(1, s.lost_missing);
+    CHECK_INT(0, s.lost_doubt);
+    CHECK_INT(0, s.released);
+    CHECK_INT(1, s.releases_failed);
+    CHECK_INT(0, s.held);
+    CHECK_INT(2, s.hold.count);
+    check_books(&s, s.acquired + refused(&s));
+    redlock_lock_free(expired);
+    redlock_lock_free(deleted);
+    s = stats_of(r);
+    check_books(&s, s.acquired + refused(&s));
+    redlock_close(r);
+}
+
+CASE(doubted, "A hold that rests on clocks which stepped is counted as lost in doubt.")
+{
+    struct cluster c;
+    nodeclock_cluster(&c, 3);
+    redlock *r = client_open_warm(&c, REDLOCK_THREAD);
+    redlock_lock *lock = client_lock(r, "x", 30000);
+    for (size_t i = 0; i < 2; i++)
+        nodeclock_step(&c.node[i], 3600000);
+    CHECK(wait_until(is_lost, lock, LONG_MS));
+    redlock_stats s = stats_of(r);
+    CHECK_INT(1, s.lost_doubt);
+    check_books(&s, s.acquired + refused(&s));
+    redlock_lock_free(lock);
+    redlock_close(r);
+}
+
+CASE(adopted, "A lock that is taken over is held, and left or released as others are.")
+{
+    struct cluster c;
+    redlock *r = client_start(&c, 3, 0);
+    redlock_lock *lock = client_lock(r, "x", 20000);
+    char value[REDLOCK_VALUE_MAX + 1];
+    snprintf(value, sizeof value, "%s", redlock_value(lock));
+    redlock_lock_leave(lock);
+    redlock_stats s = stats_of(r);
+    CHECK_INT(1, s.left);
+    CHECK_INT(1, s.hold.count);
+    CHECK_OK(redlock_adopt(r, "x", value, &lock));
+    s = stats_of(r);
+    CHECK_INT(1, s.adopted);
+    CHECK_INT(1, s.held);
+    redlock_lock_free(lock);
+    CHECK_INT(2, stats_of(r).left);
+    CHECK_OK(redlock_adopt(r, "x", value, &lock));
+    client_unlock(lock);
+    s = stats_of(r);
+    CHECK_INT(1, s.released);
+    CHECK_INT(1, s.hold.count); /* since when an adopted lock is held is unknown */
+    check_books(&s, 1);
+    redlock_close(r);
+}
+
+/* ---- times ---- */
+
+CASE(times, "Waits and holds are in the buckets of their bounds, and add up.")
+{
+    static const int64_t bounds_us[] = REDLOCK_BUCKET_BOUNDS_US;
+    struct cluster c;
+    redlock *r = client_start(&c, 3, 0);
+    redlock_request q = {.size = sizeof q, .wait_ms = LONG_MS};
+    redlock_lock *lock = NULL;
+    int64_t start_ns = now_ns();
+    cluster_set(&c, 0, 3, "redlock:x", "somebody", 60);
+    CHECK_OK(redlock_acquire(r, "x", 20000, &q, &lock));
+    redlock_stats s = stats_of(r);
+    CHECK_BETWEEN(1, (now_ns() - start_ns) / 1000, s.wait.sum_us);
+    sleep_ms(30);
+    client_unlock(lock);
+    s = stats_of(r);
+    CHECK_BETWEEN(30000, (now_ns() - start_ns) / 1000, s.hold.sum_us);
+    for (int i = 0; i < REDLOCK_BUCKETS; i++) {
+        bool above = i == 0 || (int64_t)s.hold.sum_us > bounds_us[i - 1];
+        bool below = i == REDLOCK_BUCKETS - 1 || (int64_t)s.hold.sum_us <= bounds_us[i];
+        CHECK_INT(above && below, s.hold.bucket[i]);
+    }
+    redlock_close(r);
+}
+
+/* ---- late ---- */
+
+static void stay(redlock_lock *lock, int error, void *data)
+{
+    (void)lock;
+    CHECK_OK(error);
+    sleep_ms(600);
+    ++*(_Atomic int *)data;
+}
+
+CASE(late, "A lock that was granted after its wait is counted as late, not as released.")
+{
+    struct cluster c;
+    _Atomic int stayed = 0;
+    struct result told = {0};
+    redlock_lock *lock[2] = {0};
+    redlock_request first = {.size = sizeof first, .done = stay, .data = &stayed};
+    redlock_request second = {
+        .size = sizeof second, .wait_ms = 500, .done = result_note, .data = &told};
+    redlock *r = client_start(&c, 3, 0);
+    CHECK_OK(redlock_start(r, "first", 20000, &first, &lock[0]));
+    CHECK_OK(redlock_start(r, "second", 20000, &second, &lock[1]));
+    CHECK(redlock_process(r, 0) >= 0);
+    /* Both are granted by what is read next, unless the first call has read some of it already. */
+    if (!stayed)
+        CHECK(cluster_await(&c, "redlock:second", 3, LONG_MS));
+    for (int64_t end_ms = now_ms() + LONG_MS; !told.calls;) {
+        CHECK(now_ms() < end_ms);
+        CHECK(redlock_process(r, 100) >= 0);
+    }
+    redlock_stats s = stats_of(r);
+    CHECK_INT(REDLOCK_TIMEOUT, told.error);
+    CHECK_INT(1, s.late + s.refused_timeout); /* refused: the machine was late before that */
+    CHECK_INT(1, s.held);
+    CHECK_INT(0, s.released);
+    check_books(&s, 2);
+    for (int i = 0; i < 2; i++)
+        redlock_lock_free(lock[i]);
+    redlock_close(r);
+}
+
+/* ---- threads ---- */
+
+enum { THREADS = 4, CYCLES = 100 };
+
+static void *cycle(void *data)
+{
+    for (int i = 0; i < CYCLES; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "n%lx-%d", (unsigned long)pthread_self(), i);
+        client_unlock(client_lock(data, name, 20000));
+    }
+    return NULL;
+}
+
+CASE(threads,
+     "Counters can be read at any moment while threads take locks, and never disagree.")
+{
+    struct cluster c;
+    pthread_t thread[THREADS];
+    redlock *r = client_start(&c, 3, REDLOCK_THREAD);
+    redlock_stats s = {0};
+    for (int i = 0; i < THREADS; i++)
+        CHECK_INT(0, pthread_create(&thread[i], NULL, cycle, r));
+    for (uint64_t last = 0; last < THREADS * CYCLES; last = s.released) {
+        s = stats_of(r);
+        CHECK(s.released >= last);
+        check_books(&s, s.waiting + s.acquired + refused(&s));
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(thread[i], NULL);
+    CHECK_INT(THREADS * CYCLES, s.acquired - s.held);
+    redlock_close(r);
+}
+
+CASE(sizes, "A caller of an older header gets what it knows, and a wrong size is refused.")
+{
+    struct cluster c;
+    redlock *r = client_start(&c, 1, 0);
+    union {
+        redlock_stats stats;
+        unsigned char bytes[sizeof(redlock_stats)];
+    } s;
+    memset(&s, 0xab, sizeof s);
+    s.stats.size = sizeof s.stats.size + sizeof s.stats.acquired;
+    client_unlock(client_lock(r, "x", 10000));
+    CHECK_OK(redlock_stats_get(r, &s.stats));
+    CHECK_INT(1, s.stats.acquired);
+    for (size_t i = s.stats.size; i < sizeof s; i++)
+        CHECK_INT(0xab, s.bytes[i]);
+    s.stats.size = 0;
+    CHECK_ERR(REDLOCK_INVAL, redlock_stats_get(r, &s.stats));
+    CHECK_ERR(REDLOCK_INVAL, redlock_stats_get(r, NULL));
+    s.stats.size = sizeof s.stats;
+    CHECK_ERR(REDLOCK_INVAL, redlock_stats_get(NULL, &s.stats));
+    redlock_close(r);
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The nodes are changed as docs/operations.md says, while processes take a lock again and again: no
+ * two ever hold it at once, and clients that were not told of the change get nothing.
+ */
+#include "check.h"
+#include "client.h"
+#include "clock.h"
+#include "helper.h"
+#include "holds.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+enum {
+    SERVERS = 5,
+    MAX_TTL_MS = 600,
+    GUARD_MS = MAX_TTL_MS + 2000,
+    RECORDS = 200000,
+    SOME_GRANTS = 20,
+    PATIENCE_MS = 20000,
+};
+
+/* Which of the servers, by number; -1 ends. */
+struct list {
+    int node[SERVERS + 1];
+};
+
+static const struct list three = {{0, 1, 2, -1}};
+static const struct list replaced = {{0, 1, 3, -1}};
+static const struct list five = {{0, 1, 2, 3, 4, -1}};
+
+/* A process with a client of its own, and what it tells. */
+struct worker {
+    struct cluster *cluster;
+    struct holds *holds;
+    struct list list;
+    uint32_t flags;
+    pid_t pid;
+    _Atomic int stop;
+    _Atomic int grants;
+    _Atomic int error; /* of the last attempt */
+};
+
+static redlock *open_list(const struct cluster *c, const struct list *list, uint32_t flags)
+{
+    const char *urls[SERVERS];
+    redlock_options o = client_options(c);
+    o.nodes = urls;
+    o.flags = flags;
+    o.max_ttl_ms = MAX_TTL_MS;
+    o.node_timeout_ms = 0;
+    for (o.node_count = 0; list->node[o.node_count] >= 0; o.node_count++)
+        urls[o.node_count] = c->urls[list->node[o.node_count]];
+    return client_open_with(&o);
+}
+
+static void hold_once(struct worker *w, redlock *r)
+{
+    redlock_lock *lock = NULL;
+    int64_t asked_ns = now_ns();
+    w->error = redlock_acquire(r, "x", MAX_TTL_MS - 100, NULL, &lock);
+    if (w->error != REDLOCK_OK) {
+        sleep_ms(3);
+        return;
+    }
+    struct hold_record *record = holds_add(w->holds);
+    CHECK(record != NULL);
+    *record = (struct hold_record){
+        .asked_ns = asked_ns, .granted_ns = now_ns(), .ended_ns = redlock_deadline_ns(lock)};
+    w->grants++;
+    sleep_ms(2);
+    int64_t end_ns = now_ns();
+    if (end_ns < record->ended_ns)
+        record->ended_ns = end_ns;
+    redlock_release(lock);
+    redlock_lock_free(lock);
+    sleep_ms(1);
+}
+
+static void work(void *data)
+{
+    struct worker *w = data;
+    redlock *r = open_list(w->cluster, &w->list, w->flags);
+    client_warm_nodes(r, 2);
+    while (!w->stop)
+        hold_once(w, r);
+    redlock_close(r);
+}
+
+static struct worker *start(struct cluster *c, struct holds *h, const struct list *list,
+                            uint32_t flags)
+{
+    struct worker *w = helper_memory(sizeof *w);
+    w->cluster = c;
+    w->holds = h;
+    w->list = *list;
+    w->flags = flags;
+    w->pid = helper_start(work, w);
+    return w;
+}
+
+static void stop(struct worker *w)
+{
+    w->stop = 1;
+    helpers_join(&w->pid, 1);
+}
+
+static bool has_grants(void *data)
+{
+    return ((struct worker *)data)->grants >= SOME_GRANTS;
+}
+
+/* It takes the lock, from now on. */
+static void await_grants(struct worker *w)
+{
+    w->grants = 0;
+    if (!wait_until(has_grants, w, PATIENCE_MS))
+        FAIL("%d grants; the last error is %s", w->grants, redlock_strerror(w->error));
+}
+
+static bool is_guarded(void *data)
+{
+    return ((struct worker *)data)->error == REDLOCK_GUARDED;
+}
+
+static void init_list(const struct cluster *c, const struct list *list)
+{
+    redlock *r = open_list(c, list, 0);
+    int count = 0;
+    while (list->node[count] >= 0)
+        count++;
+    client_warm_nodes(r, count);
+    CHECK_OK(redlock_admit(r, NULL));
+    redlock_close(r);
+}
+
+/* ---- replacing a node ---- */
+
+static void replace(uint32_t flags)
+{
+    struct cluster c;
+    struct holds *h = holds_new(RECORDS);
+    cluster_start_limited(&c, SERVERS, "600");
+    init_list(&c, &three);
+    struct worker *old[2] = {start(&c, h, &three, flags), start(&c, h, &three, flags)};
+    await_grants(old[0]);
+    await_grants(old[1]);
+    server_stop(&c.node[2]);
+    sleep_ms(GUARD_MS);
+    init_list(&c, &replaced);
+    struct worker *young[2] = {start(&c, h, &replaced, flags), start(&c, h, &replaced, flags)};
+    for (int i = 0; i < 2; i++) {
+        await_grants(young[i]);
+        await_grants(old[i]); /* they go on, with the nodes that are left */
+    }
+    for (int i = 0; i < 2; i++) {
+        stop(old[i]);
+        await_grants(young[i]);
+        stop(young[i]);
+    }
+    CHECK_NEVER(holds_doubles(h));
+}
+
+CASE(replace_a_node, "A node is replaced while clients with the old and the new list work.")
+{
+    replace(0);
+}
+
+CASE(replace_a_node_strict,
+     "In strict mode a node is replaced while clients with both lists work.")
+{
+    replace(REDLOCK_STRICT);
+}
+
+/* ---- any change ---- */
+
+static void change(const struct list *before, const struct list *after, uint32_t flags)
+{
+    struct cluster c;
+    struct holds *h = holds_new(RECORDS);
+    cluster_start_limited(&c, SERVERS, "600");
+    init_list(&c, before);
+    struct worker *old = start(&c, h, before, flags), *forgotten = start(&c, h, before, flags);
+    await_grants(old);
+    await_grants(forgotten);
+    stop(old);
+    sleep_ms(MAX_TTL_MS);
+    init_list(&c, after);
+    /* Strict: at once. By default it has read the set up to a second ago. */
+    if (!(flags & REDLOCK_STRICT))
+        CHECK(wait_until(is_guarded, forgotten, PATIENCE_MS));
+    struct worker *young = start(&c, h, after, flags);
+    await_grants(young);
+    CHECK(wait_until(is_guarded, forgotten, PATIENCE_MS));
+    forgotten->grants = 0;
+    await_grants(young);
+    CHECK_NEVER(forgotten->grants);
+    stop(forgotten);
+    /* A process that is started with the old list gets nothing either. */
+    struct worker *late = start(&c, h, before, flags);
+    CHECK(wait_until(is_guarded, late, PATIENCE_MS));
+    await_grants(young);
+    CHECK_NEVER(late->grants);
+    stop(late);
+    stop(young);
+    CHECK_NEVER(holds_doubles(h));
+}
+
+CASE(add_nodes, "Three nodes become five: a forgotten client with three gets nothing any more.")
+{
+    change(&three, &five, 0);
+}
+
+CASE(add_nodes_strict, "In strict mode three nodes become five, beside a forgotten client.")
+{
+    change(&three, &five, REDLOCK_STRICT);
+}
+
+CASE(remove_nodes, "Five nodes become three: a forgotten client with five gets nothing.")
+{
+    change(&five, &three, 0);
+}
+
+CASE(remove_nodes_strict, "In strict mode five nodes become three, beside a forgotten client.")
+{
+    change(&five, &three, REDLOCK_STRICT);
+}

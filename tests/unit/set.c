@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which nodes decide together (G8): what counts, and what `redlock init` may do. */
+#include "check.h"
+
+#include "core/set.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Their names are not the names of the clients here, but for THESE. */
+#define A "aaaaaaaaaaaaaaaa:0000000000000001"
+#define B "bbbbbbbbbbbbbbbb:0000000000000001"
+#define THESE "ffffffffffffffff:1234567890abcdef"
+
+/* What the nodes say, one word each: "" none, "-" not heard yet. */
+#define SAY(...)                                                                               \
+    const char *const words[] = {__VA_ARGS__};                                                 \
+    enum { COUNT = sizeof words / sizeof words[0] };                                           \
+    struct rl_said said[COUNT];                                                                \
+    say(said, COUNT, words)
+
+static void say(struct rl_said *said, uint8_t count, const char *const *words)
+{
+    for (uint8_t i = 0; i < count; i++) {
+        said[i] = (struct rl_said){0};
+        if (strcmp(words[i], "-") != 0)
+            rl_said_note(&said[i], (struct rl_slice){words[i], strlen(words[i])});
+    }
+}
+
+static struct rl_set_self self_of(uint8_t count, const char *quorum)
+{
+    static const char *const addresses[] = {"n1", "n2", "n3", "n4", "n5"};
+    struct rl_set_self self;
+    rl_set_init(&self, addresses, count, (struct rl_slice){quorum, strlen(quorum)});
+    strcpy(self.names, "1234567890abcdef");
+    return self;
+}
+
+/* One letter for each node: Y counts, or the first of the reason why not. */
+static const char *judge(const struct rl_said *said, uint8_t count, const char *quorum,
+                         const char *current)
+{
+    static char verdicts[16];
+    struct rl_set_self self = self_of(count, quorum);
+    int best = rl_set_in_force(&self, said, current);
+    for (uint8_t i = 0; i < count; i++) {
+        switch (rl_set_objection(&self, said, i, best < 0 ? "" : said[best].set)) {
+        case RL_GUARD_NONE_REASON:
+            verdicts[i] = 'Y';
+            break;
+        case RL_GUARD_OTHER_SET_REASON:
+            verdicts[i] = 's';
+            break;
+        case RL_GUARD_OTHER_NUMBER_REASON:
+            verdicts[i] = 'n';
+            break;
+        case RL_GUARD_OTHER_QUORUM_REASON:
+            verdicts[i] = 'q';
+            break;
+        case RL_GUARD_HALF_SET_REASON:
+            verdicts[i] = 'h';
+            break;
+        case RL_GUARD_NO_SET_REASON:
+            verdicts[i] = '0';
+            break;
+        default:
+            verdicts[i] = '!';
+        }
+    }
+    verdicts[count] = '\0';
+    return verdicts;
+}
+
+#define COUNTS(verdicts, quorum, ...)                                                          \
+    do {                                                                                       \
+        SAY(__VA_ARGS__);                                                                      \
+        CHECK_STR(verdicts, judge(said, COUNT, quorum, ""));                                   \
+    } while (0)
+
+CASE(one_set_counts, "G8: of all nodes those count that say the set which most of them say.")
+{
+    COUNTS("YYY", "", "", "", "");
+    COUNTS("YYY", "", A "/3", A "/3", A "/3");
+    COUNTS("YYs", "", A "/3", A "/3", B "/3");
+    COUNTS("sYY", "", A "/3", B "/3", B "/3");
+    COUNTS("nnn", "", A "/5", A "/5", A "/5");
+    COUNTS("nYY", "", A "/5", B "/3", B "/3");
+    COUNTS("hYY", "", B "/3?", A "/3", A "/3");
+    COUNTS("sYYY", "", "junk", A "/4", A "/4", A "/4");
+}
+
+CASE(nodes_without_a_set, "G8: a node without a set counts only while no node has one.")
+{
+    COUNTS("Y00", "", A "/3", "", "");
+    COUNTS("YY0", "", A "/3", A "/3", "");
+    COUNTS("n00", "", A "/5", "", "");
+    COUNTS("YYY", "", "", "", "-");
+    COUNTS("YYY", "", "-", "-", "-");
+}
+
+CASE(nodes_that_have_forgotten,
+     "G8: a node without a set is in that of all the client's names.")
+{
+    COUNTS("YYY", "", THESE "/3", "", "");
+    COUNTS("YYY", "", THESE "/3", THESE "/3", "");
+    COUNTS("sYY0", "", THESE "/4", A "/4", A "/4", "");
+    COUNTS("n00", "", THESE "/5", "", "");
+    COUNTS("h00", "", THESE "/3?", "", "");
+}
+
+static const char *names_of(const char *a, const char *b, const char *c)
+{
+    static struct rl_set_self self;
+    const char *const addresses[] = {a, b, c};
+    rl_set_init(&self, addresses, 3, (struct rl_slice){"", 0});
+    return self.names;
+}
+
+CASE(names_of_nodes, "G8: names are known in any order, unless only some of them are local.")
+{
+    char names[RL_SET_NAMES_SIZE + 1];
+    strcpy(names, names_of("n1:1", "n2:1", "n3:1"));
+    CHECK_INT(16, strlen(names));
+    CHECK_STR(names, names_of("n3:1", "n1:1", "n2:1"));
+    CHECK(strcmp(names, names_of("n1:1", "n2:1", "n3:2")) != 0);
+    CHECK_INT(16, strlen(names_of("127.0.0.1:1", "localhost:2", "/run/redis")));
+    CHECK_STR("", names_of("n1:1", "n2:1", "127.0.0.1:1"));
+    CHECK_STR("", names_of("n1:1", "n2:1", "localhost:1"));
+    CHECK_STR("", names_of("n1:1", "n2:1", "[::1]:1"));
+    CHECK_STR("", names_of("n1:1", "n2:1", "/run/redis"));
+}
+
+CASE(quorums_by_name, "G8: a set is one quorum's, of one set of quorums.")
+{
+    COUNTS("YYY", "a@1", A "/3 a@1", A "/3 a@1", A "/3 a@1");
+    COUNTS("qYY", "a@1", B "/3 b@1", A "/3 a@1", A "/3 a@1");
+    COUNTS("qqq", "a@1", A "/3 a@2", A "/3 a@2", A "/3 a@2");
+    COUNTS("qqq", "a@1", A "/3", A "/3", A "/3");
+    COUNTS("qqq", "", A "/3 a@1", A "/3 a@1", A "/3 a@1");
+    COUNTS("nYY", "a@1", B "/5 a@1", A "/3 a@1", A "/3 a@1");
+}
+
+CASE(equals_stay, "G8: of two sets that equally many nodes say, the one in force stays.")
+{
+    SAY(A "/4", B "/4", "-", "-");
+    CHECK_STR("YsYY", judge(said, COUNT, "", A "/4"));
+    CHECK_STR("sYYY", judge(said, COUNT, "", B "/4"));
+}
+
+#define PLAN(expected, ...)                                                                    \
+    do {                                                                                       \
+        uint8_t node = 0;                                                                      \
+        SAY(__VA_ARGS__);                                                                      \
+        struct rl_set_self self = self_of(COUNT, "");                                          \
+        CHECK_INT(expected, rl_set_plan(&self, said, &node));                                  \
+    } while (0)
+
+CASE(init_keeps_or_draws, "G8: init keeps a set that all say, else draws; it splits no set.")
+{
+    PLAN(RL_SET_KEEP, A "/3", A "/3", A "/3");
+    PLAN(RL_SET_KEEP, A "/3", A "/3", "-"); /* writes nothing new */
+    PLAN(RL_SET_KEEP, THESE "/3", "", "");  /* the others have forgotten */
+    PLAN(RL_SET_KEEP, THESE "/3", "-", "");
+    PLAN(RL_SET_DRAW, THESE "/3", A "/3", A "/3");
+    PLAN(RL_SET_DRAW, THESE "/3?", "", "");
+    PLAN(RL_SET_DRAW, "", "", "");
+    PLAN(RL_SET_DRAW, A "/3", A "/3", "");
+    PLAN(RL_SET_DRAW, A "/3", A "/3", A "/3", "", "");
+    PLAN(RL_SET_DRAW, A "/5", A "/5", A "/5");
+    PLAN(RL_SET_DRAW, A "/1", "", "");
+    PLAN(RL_SET_DRAW, A "/3?", A "/3", "");
+    PLAN(RL_SET_DRAW, "junk", "", "");
+    PLAN(RL_SET_DRAW, "-", "-", "-");
+    PLAN(RL_SET_REFUSE, A "/3", "", "");
+    PLAN(RL_SET_REFUSE, A "/3?", "", "");
+    PLAN(RL_SET_REFUSE, A "/3", B "/3", B "/3");
+    PLAN(RL_SET_REFUSE, A "/5", A "/5", "");
+    PLAN(RL_SET_REFUSE, A "/3", "-", "-", "");
+}
+
+/* ---- every way to run init a few times ---- */
+
+enum { WORLD_MAX = 5, INITS_MAX = 3 };
+
+struct world {
+    uint8_t node_count;
+    uint8_t depth;
+    struct rl_said said[WORLD_MAX];
+    unsigned list[INITS_MAX]; /* of the set with this number as its id; 0: none */
+    uint64_t states;
+};
+
+static uint8_t size_of(unsigned list)
+{
+    return (uint8_t)__builtin_popcount(list);
+}
+
+static bool carries(const struct rl_said *said, int id)
+{
+    return said->set[0] == 'a' + id;
+}
+
+/* No id on more nodes than it says; no two in force, each with a majority, with a node in common. */
+static void check_world(struct world *w)
+{
+    unsigned living = 0;
+    w->states++;
+    for (int id = 0; id < INITS_MAX; id++) {
+        uint8_t voters = 0, carriers = 0;
+        for (int n = 0; n < w->node_count; n++) {
+            carriers += carries(&w->said[n], id);
+            voters += carries(&w->said[n], id) && !rl_set_is_pending(w->said[n].set);
+        }
+        CHECK(carriers <= size_of(w->list[id]));
+        if (!w->list[id] || voters < size_of(w->list[id]) / 2 + 1)
+            continue;
+        if (w->list[id] & living)
+            FAIL("two sets that decide have a node in common: %s %s %s %s %s, lists %x %x %x",
+                 w->said[0].set, w->said[1].set, w->said[2].set, w->said[3].set,
+                 w->node_count > 4 ? w->said[4].set : "", w->list[0], w->list[1], w->list[2]);
+        living |= w->list[id];
+    }
+}
+
+static void write_set(struct rl_said *said, int id, const struct rl_set_self *self,
+                      bool pending)
+{
+    char drawn[RL_SET_ID_SIZE], set[RL_SAID_MAX], text[RL_SAID_MAX];
+    memset(drawn, 'a' + id, sizeof drawn);
+    rl_set_write(self, drawn, set);
+    if (pending) {
+        rl_set_write_pending(set, said->set, text);
+        strcpy(set, text);
+    }
+    rl_said_note(said, (struct rl_slice){set, strlen(set)});
+}
+
+static void run_inits(struct world *w, int id);
+
+/* init on these nodes; it fails when it has written `writes` times. */
+static void run_init(const struct world *before, int id, unsigned list, int writes)
+{
+    struct world w = *before;
+    static const char *const names[] = {"n1", "n2", "n3", "n4", "n5"};
+    struct rl_said reached[WORLD_MAX];
+    const char *addresses[WORLD_MAX];
+    uint8_t where[WORLD_MAX], count = 0, node;
+    struct rl_set_self self;
+    for (uint8_t n = 0; n < w.node_count; n++) {
+        if (list & (1u << n)) {
+            where[count] = n;
+            addresses[count] = names[n];
+            reached[count++] = w.said[n];
+        }
+    }
+    rl_set_init(&self, addresses, count, (struct rl_slice){"", 0});
+    if (rl_set_plan(&self, reached, &node) != RL_SET_DRAW)
+        return;
+    w.list[id] = list;
+    for (int i = 0; i < writes; i++)
+        write_set(&w.said[where[i % count]], id, &self, i < count);
+    check_world(&w);
+    run_inits(&w, id + 1);
+    ((struct world *)before)->states = w.states;
+}
+
+static void run_inits(struct world *w, int id)
+{
+    if (id == w->depth)
+        return;
+    for (unsigned list = 1; list < 1u << w->node_count; list++)
+        for (int writes = 1; writes <= 2 * size_of(list); writes++)
+            run_init(w, id, list, writes);
+}
+
+static void explore(uint8_t node_count, uint8_t depth)
+{
+    struct world w = {.node_count = node_count, .depth = depth};
+    for (int n = 0; n < node_count; n++)
+        rl_said_note(&w.said[n], (struct rl_slice){"", 0});
+    run_inits(&w, 0);
+    CHECK(w.states > 1000);
+}
+
+CASE(no_init_makes_two_sets, "G8: no two or three inits, whole or failed, split the nodes.")
+{
+    explore(5, 3);
+    explore(4, 3);
+}
