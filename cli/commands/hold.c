@@ -255,8 +255,6 @@ static int hold_main(const struct command *command, int argc, char **argv)
     if (status == 0)
         status = settings_check_ttl(&h.settings);
     if (status == 0)
-        terms_label_of_parent(&h.terms);
-    if (status == 0)
         status = begin(&h);
     if (status == 0)
         status = hold_it(&h);

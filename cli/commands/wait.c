@@ -111,9 +111,9 @@ static int wait_until_free(struct observer *o)
     bool warned = o->settings.quiet || wait_ms != REDLOCK_WAIT_FOREVER;
     for (;;) {
         struct look l = {.observer = o};
-        int failed = inquire(o->client, o->names, o->count, on_answer, &l);
-        if (failed)
-            return failed;
+        int status = inquire(o->client, o->names, o->count, on_answer, &l);
+        if (status)
+            return status;
         int64_t now_ns = timer_now_ns();
         if (!l.held && !l.error)
             return report_free(o, (now_ns - start_ns) / NS_PER_MS);

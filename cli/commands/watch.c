@@ -72,19 +72,21 @@ static bool is_same(const struct seen *a, const struct seen *b)
 
 static void print_json(const struct inquiry_answer *a)
 {
+    int error = a->error;
+    const redlock_info *info = a->info;
     struct json j = {.out = stdout};
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    if (a->error)
-        message_json_failure(&j, redlock_error_name(a->error), redlock_strerror(a->error),
-                             exit_status_of(a->error));
+    if (error)
+        message_json_failure(&j, redlock_error_name(error), redlock_strerror(error),
+                             exit_status_of(error));
     else
         message_json_success(&j);
     json_string(&j, "name", a->name);
     json_integer(&j, "time_ms", (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000);
-    json_string(&j, "state", a->error ? "unknown" : a->info->held ? "held" : "free");
-    if (!a->error) {
-        struct lock_brief brief = lock_brief_of(a->info, report_longest_ms(a->info, a->report));
+    json_string(&j, "state", error ? "unknown" : info->held ? "held" : "free");
+    if (!error) {
+        struct lock_brief brief = lock_brief_of(info, report_longest_ms(info, a->report));
         lock_brief_json(&brief, &j);
     }
     json_finish(&j);
@@ -137,9 +139,9 @@ static int watch_names(struct watch *w)
         return message_fail(EXIT_INTERNAL, "out of memory");
     do {
         w->at = 0;
-        int failed = inquire(o->client, o->names, o->count, on_answer, w);
-        if (failed)
-            return failed;
+        int status = inquire(o->client, o->names, o->count, on_answer, w);
+        if (status)
+            return status;
         if (w->unwritten || (w->line_limit > 0 && w->line_count >= w->line_limit))
             return w->unwritten;
     } while (observer_sleep(o, w->delay_ms, TIMER_NEVER));

@@ -52,14 +52,20 @@ compiles() {
 
 plain=$tmp/plain
 configure "$plain"
-cmake --build "$plain" --parallel 2 --target redlock redlock_shared >"$tmp/log" 2>&1 || {
+files='libredlock.so redlock' targets='redlock redlock_shared'
+# The service, where what it needs is installed.
+if grep -q '/redlockd/main\.c' "$plain/compile_commands.json"; then
+    files="$files redlockd" targets="$targets redlockd"
+fi
+# shellcheck disable=SC2086 # lists of names
+cmake --build "$plain" --parallel 2 --target $targets >"$tmp/log" 2>&1 || {
     cat "$tmp/log"
     exit 1
 }
 that 'no warnings' lacks "$(cat "$tmp/log")" 'warning:'
 objects=$(find "$plain/src" "$plain/cli" -name '*.o')
 commands=$(cat "$plain/compile_commands.json")
-for file in libredlock.so redlock; do
+for file in $files; do
     symbols=$(nm -D "$plain/$file")
     dynamic=$(readelf -dW "$plain/$file")
     segments=$(readelf -lW "$plain/$file")
@@ -86,7 +92,7 @@ if compiles -fcf-protection=full; then
     is_marked() { [ -n "$objects" ] && ! grep -qv '^1$' <<<"$marked"; }
     that 'every object is marked for IBT and SHSTK' is_marked
     if readelf -nW "$tmp/probe" | grep -q 'x86 feature.*IBT, SHSTK'; then
-        for file in libredlock.so redlock; do
+        for file in $files; do
             that "$file: IBT and SHSTK" has "$(readelf -nW "$plain/$file")" 'IBT, SHSTK'
         done
     else

@@ -27,8 +27,8 @@ done
 redlock lock --json -n a
 redlock status --json a nothing
 redlock list --json
-redlock watch --json -n 1 a
-redlock wait --json nothing
+redlock watch --json -n 2 a nothing
+redlock wait --json nothing none
 redlock wait --json -n a
 redlock top --json -n 2 -d 100ms
 redlock nodes --json
