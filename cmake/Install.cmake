@@ -30,6 +30,21 @@ foreach(page IN LISTS pages)
     install(FILES "${page}" DESTINATION "${CMAKE_INSTALL_MANDIR}/man${section}")
 endforeach()
 
+# `man redlock_acquire` shows libredlock(3): a page for each function, as the header declares them.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
+    "${PROJECT_SOURCE_DIR}/include/redlock.h")
+file(STRINGS "${PROJECT_SOURCE_DIR}/include/redlock.h" declarations REGEX "^REDLOCK_API ")
+set(links)
+foreach(declaration IN LISTS declarations)
+    if(NOT declaration MATCHES "(redlock_[a-z_]+)\\(")
+        message(FATAL_ERROR "No function in: ${declaration}")
+    endif()
+    set(link "${PROJECT_BINARY_DIR}/man3/${CMAKE_MATCH_1}.3")
+    file(CONFIGURE OUTPUT "${link}" CONTENT ".so man3/libredlock.3\n")
+    list(APPEND links "${link}")
+endforeach()
+install(FILES ${links} DESTINATION "${CMAKE_INSTALL_MANDIR}/man3")
+
 install(TARGETS redlock)
 install(FILES "${PROJECT_SOURCE_DIR}/packaging/completions/redlock"
     DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
@@ -44,6 +59,11 @@ if(PROJECT_IS_TOP_LEVEL AND NOT REDLOCK_SANITIZE)
     set_tests_properties(install.consumers PROPERTIES LABELS unit)
 endif()
 
+if(PROJECT_IS_TOP_LEVEL)
+    redlock_add_test(NAME man.names COMMAND "${PROJECT_SOURCE_DIR}/tests/tools/manual.sh"
+        "${CMAKE_C_COMPILER}" "${PROJECT_SOURCE_DIR}/include/redlock.h" "${PROJECT_SOURCE_DIR}/man")
+    set_tests_properties(man.names PROPERTIES LABELS unit)
+endif()
 find_program(MANDOC mandoc)
 if(PROJECT_IS_TOP_LEVEL AND MANDOC)
     redlock_add_test(NAME man.lint COMMAND "${MANDOC}" -T lint -W warning ${pages})

@@ -7,10 +7,12 @@ async function work(token) {
   console.log("ours, with token", token);
 }
 
-const lock = spawn("redlock", ["hold", "--json", "report"], { stdio: ["pipe", "pipe", "inherit"] });
+const lock = spawn("redlock", ["hold", "--json", "report"],
+                   { stdio: ["pipe", "pipe", "inherit"] });
 createInterface({ input: lock.stdout }).on("line", (line) => {
   const told = JSON.parse(line);
-  if (!told.ok) console.error(told.message); // not had, or lost: redlock ends
-  if (told.event === "held") work(told.fence).finally(() => lock.stdin.end());
+  if (!told.ok) console.error(told.message); // busy, or lost
+  if (told.event === "held")
+    work(told.fence).finally(() => lock.stdin.end());
 });
 lock.on("exit", (status) => process.exit(status ?? 76));

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A lock for a Python program, through `redlock hold`; redlock(1) shows it as well.
-import json, os, subprocess, sys, threading
+import json, os, sys, threading
+from subprocess import PIPE, Popen
 
-lock = subprocess.Popen(["redlock", "hold", "--json", "report"], text=True,
-                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-held = json.loads(lock.stdout.readline() or '{"ok": false, "message": "redlock was killed"}')
+lock = Popen(["redlock", "hold", "--json", "report"],
+             stdin=PIPE, stdout=PIPE)
+held = json.loads(lock.stdout.readline() or '{"ok": false}')
 if not held["ok"]:
-    sys.exit(held["message"])
+    sys.exit(held.get("message", "redlock was killed"))
 
-def watch():  # a lock that is lost, or a redlock that is killed, ends this program
-    if '"released"' not in lock.stdout.read():
+def watch():  # end with the lock, or with redlock
+    if b'"released"' not in lock.stdout.read():
         os._exit(76)
 threading.Thread(target=watch, daemon=True).start()
 

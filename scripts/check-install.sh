@@ -48,6 +48,7 @@ stray=$(nm -D --defined-only "$library" | awk '{print $3}' |
 declared=$(sed -n 's/^REDLOCK_API .*[ *]\(redlock_[a-z_]*\)(.*/\1/p' "$root/include/redlock.h")
 for name in $declared; do
     nm -D --defined-only "$library" | grep -q " $name\\(@@.*\\)\\?\$" || fail "$name is not exported"
+    [ "$(cat "$root/share/man/man3/$name.3")" = '.so man3/libredlock.3' ] || fail "man $name: no page"
 done
 # Names that the static library adds to a program are its own too.
 stray=$(nm -g --defined-only "$libdir/libredlock.a" | awk 'NF == 3 {print $3}' |

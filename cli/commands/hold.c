@@ -254,7 +254,6 @@ static int hold_main(const struct command *command, int argc, char **argv)
         status = settings_complete(&h.settings);
     if (status == 0)
         status = settings_check_ttl(&h.settings);
-    terms_label_of_parent(&h.terms);
     if (status == 0)
         status = begin(&h);
     if (status == 0)

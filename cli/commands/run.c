@@ -225,7 +225,7 @@ static int run_held(struct run *r)
         message_line("%s: locked", shown);
         report_table(&r->held.report, errors_stream());
     }
-    int error = period_begin(&r->period, &r->held);
+    int error = period_begin(&r->period, &r->held, r->terms.label);
     if (error != REDLOCK_OK)
         return report_not_recorded(r, error);
     /* The process may have been stopped since the grant: look before the fork, and the child looks

@@ -78,9 +78,10 @@ static int wait_for_record(struct period *p, struct held_lock *held, int error)
     return p->error;
 }
 
-int period_begin(struct period *p, struct held_lock *held)
+int period_begin(struct period *p, struct held_lock *held, const char *label)
 {
-    redlock_request request = {.size = sizeof request, .done = on_done, .data = p};
+    redlock_request request = {
+        .size = sizeof request, .done = on_done, .data = p, .label = label};
     if (p->period_ms == 0)
         return REDLOCK_OK;
     int error = redlock_start(p->client, p->name, p->first_ms, &request, &p->lock);
@@ -103,13 +104,15 @@ void period_undo(struct period *p)
 int period_report(struct period *p, const struct settings *s, const char *name, int error,
                   int busy_status)
 {
-    char text[HELD_LOCK_DETAIL_MAX + 64], left[TEXT_TIME_MAX];
+    char text[HELD_LOCK_DETAIL_MAX + 64], left[TEXT_TIME_MAX], by[REDLOCK_LABEL_MAX + 1];
     redlock_info info = {.size = sizeof info, .ttl_ms = -1};
     struct failure f = {.name = name, .error = error, .status = exit_status_of(error)};
     if (error == REDLOCK_BUSY) {
         redlock_query(p->client, p->name, &info, NULL);
         text_time(left, info.ttl_ms);
-        snprintf(text, sizeof text, "it has run already; --every allows it again in %s", left);
+        text_safe(by, sizeof by, info.label);
+        snprintf(text, sizeof text, "it has run already%s%s; --every allows it again in %s",
+                 *by ? ", by " : "", by, left);
         f.status = busy_status;
         f.advice = "to run it now all the same, leave --every out";
     } else {

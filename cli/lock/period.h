@@ -46,7 +46,7 @@ int period_look(struct period *p);
  * Under the lock: writes the record on a majority, and renews the lock meanwhile. BUSY: it is there
  * already. LOST: the lock ended. Any other error: it could not be written. Only OK leaves a record.
  */
-int period_begin(struct period *p, struct held_lock *held);
+int period_begin(struct period *p, struct held_lock *held, const char *label);
 
 /* The command never started: takes the record back. */
 void period_undo(struct period *p);

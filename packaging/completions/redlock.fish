@@ -44,8 +44,8 @@ end
 
 # The locks that are there, if the nodes answer at once.
 function __redlock_names
-    timeout 1 redlock status --json 2>/dev/null |
-        sed -nE 's/^\{"ok":true,"command":"status","name":"([^"\\]*)".*/\1/p'
+    timeout 1 redlock list --json 2>/dev/null |
+        sed -nE 's/^\{"ok":true,"command":"list","name":"([^"\\]*)".*/\1/p'
 end
 
 # The name of the value of an option, as the help has it, says what it may be.

@@ -147,7 +147,7 @@ static void extension_failed(struct rl_lock *lock, int64_t now_ns, struct rl_act
 
 /*
  * The hold was just proven on a quorum and is valid: nodes that miss our key get it back, for
- * what is left of its time (A8). The driver leaves out nodes in quarantine: a healed key there
+ * what is left of its time (A8). The engine leaves out nodes in quarantine: a healed key there
  * would prove nothing, and a later renewal of it must not count.
  */
 static void heal(struct rl_lock *lock, struct rl_actions *out)

@@ -147,7 +147,8 @@ int rl_deliver_all(redlock *client)
         count += rl_tell_doubts(client);
     while ((handle = rl_engine_take_ready(&client->engine)) != NULL)
         count += deliver(client, (redlock_lock *)handle);
-    count += rl_questions_tell(client);
+    if (rl_questions_have_news(&client->questions))
+        count += rl_questions_tell(client);
     if (count > 0)
         pthread_cond_broadcast(&client->turn_cond);
     return count;

@@ -13,7 +13,7 @@
  * come and go (node.c), the connections that only listen (subscriber.c), what is found out about
  * nodes between requests (watch.c), questions to all of them (survey.c), and counting (stats.c).
  *
- * It makes no system call. Its driver (the client with real sockets, a simulator with imagined
+ * It makes no system call. Its caller (the client with real sockets, a simulator with imagined
  * ones) tells it the time, what arrived and which connections came and went, and takes away the
  * bytes to send and the handles that have news.
  *
@@ -36,7 +36,7 @@ typedef int64_t rl_wall_fn(
 
 /*
  * One client's locks and nodes. Constant after init: policy to stall_ns, random to channel. The
- * rest changes with every event that the driver brings.
+ * rest changes with every event that the caller brings.
  */
 struct rl_engine {
     struct rl_policy policy;

@@ -14,7 +14,7 @@
 struct rl_engine;
 
 /*
- * Bytes were put into rl_session_room(). -1: the driver must close the connection and call
+ * Bytes were put into rl_session_room(). -1: the caller must close the connection and call
  * rl_engine_disconnected().
  */
 int rl_engine_received(struct rl_engine *engine, uint8_t node, size_t size, int64_t now_ns);

@@ -15,7 +15,7 @@
 enum rl_link_state { RL_LINK_DOWN, RL_LINK_CONNECTING, RL_LINK_UP };
 
 struct rl_link {
-    /* Set by the driver, once. */
+    /* Set by the caller, once. */
     struct rl_engine *engine;
     uint8_t node;
     bool is_subscriber; /* the connection that only listens; made when a lock has to wait */
@@ -29,7 +29,7 @@ struct rl_link {
 };
 
 /*
- * When the driver has to act: DOWN, to make the connection; CONNECTING or UP, to close it
+ * When the caller has to act: DOWN, to make the connection; CONNECTING or UP, to close it
  * because it takes too long or the node is silent. RL_NEVER_NS: not wanted, or no reply is owed.
  */
 int64_t rl_link_due_ns(const struct rl_link *link);
@@ -39,9 +39,9 @@ void rl_link_connecting(struct rl_link *link, int64_t now_ns);
 void rl_link_reached(struct rl_link *link, int64_t round_trip_ns);
 /* The transport is there: bytes can flow. */
 void rl_link_connected(struct rl_link *link, int64_t now_ns);
-/* Bytes were put into rl_session_room(). -1: the driver must close it and call rl_link_failed(). */
+/* Bytes were put into rl_session_room(). -1: the caller must close it and call rl_link_failed(). */
 int rl_link_received(struct rl_link *link, size_t size, int64_t now_ns);
-/* The driver has closed it, or could not make it; the next attempt is put off. */
+/* The caller has closed it, or could not make it; the next attempt is put off. */
 void rl_link_failed(struct rl_link *link, enum redlock_vote vote, const char *text,
                     int64_t now_ns);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One node as its connections come and go, which the driver tells the engine. */
+/* One node as its connections come and go, which its caller tells the engine. */
 #ifndef RL_ENGINE_NODE_H
 #define RL_ENGINE_NODE_H
 

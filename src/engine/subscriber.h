@@ -2,7 +2,7 @@
 /*
  * The subscriber connection: the second connection to a node, which only listens. It is made when
  * a lock of this client first has to wait, and shared by all waiters. Its messages only make
- * waiting shorter. The driver calls these functions as it calls node.h's for the other connection.
+ * waiting shorter. These functions are called as node.h's are for the other connection.
  */
 #ifndef RL_ENGINE_SUBSCRIBER_H
 #define RL_ENGINE_SUBSCRIBER_H
@@ -26,7 +26,7 @@ struct rl_subscriber {
 /* The session stays down when there is no memory. */
 void rl_subscriber_connecting(struct rl_engine *engine, uint8_t node, int64_t now_ns);
 void rl_subscriber_disconnected(struct rl_engine *engine, uint8_t node);
-/* -1 and RL_SUBSCRIBER_FLOODED: the driver must close it and call rl_subscriber_disconnected(). */
+/* -1 and RL_SUBSCRIBER_FLOODED: the caller must close it and call rl_subscriber_disconnected(). */
 int rl_subscriber_received(struct rl_engine *engine, uint8_t node, size_t size, int64_t now_ns);
 
 #endif

@@ -115,10 +115,9 @@ static void check_overtaking(const struct rl_claim *claim, uint8_t node,
 
 /* ---- 6 and 7: marker and guard ---- */
 
-static void check_marker(const struct rl_engine *engine, struct rl_answer *answer)
+static void check_marker(struct rl_answer *answer)
 {
-    if (engine->strict && !answer->has_marker && answer->vote == REDLOCK_VOTE_GRANTED &&
-        RL_RULE(WITNESS))
+    if (!answer->has_marker && answer->vote == REDLOCK_VOTE_GRANTED && RL_RULE(WITNESS))
         answer->vote = REDLOCK_VOTE_PROTO;
 }
 
@@ -196,8 +195,10 @@ static void check_node(struct rl_engine *engine, uint8_t node, enum rl_op op, in
     default:
         return;
     }
-    check_marker(engine, answer);
-    hear_set(engine, node, answer, now_ns);
+    if (engine->strict) {
+        check_marker(answer);
+        hear_set(engine, node, answer, now_ns);
+    }
     check_guard(session, now_ns, answer);
 }
 

@@ -71,6 +71,16 @@ is 'TERM ends the wait' $? 143
 is '   and nothing was started meanwhile' "$(wc -l <"$tmp/starts")" 1
 "$redlock" unlock c "$value"
 
+# TERM between the end of the lock and the next wait for it.
+afresh
+rm -f "$tmp/told"
+"$redlock" run --again --max-hold 1s d -- bash -c "trap 'echo >\"$tmp/told\"; sleep 1; exit 0' TERM; echo one >>'$tmp/starts'; while :; do sleep 0.05; done" 2>/dev/null &
+one=$!
+eventually [ -e "$tmp/told" ]
+kill -TERM $one
+wait $one
+is 'TERM while the command is being stopped: it does not wait again' "$?:$(wc -l <"$tmp/starts")" 76:1
+
 # The office goes around.
 pids=()
 afresh

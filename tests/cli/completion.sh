@@ -29,7 +29,7 @@ sorted() {
 }
 
 listed=$("$redlock" --help | sed -n 's/^  \([a-z]*\) .*/\1/p' | grep -v redlock | sort | paste -sd' ')
-is 'bash: subcommands' "$(offered redlock '' | sed 's/--[a-z]* *//g; s/ $//')" "$listed"
+is 'bash: subcommands' "$(offered redlock '')" "$listed"
 shells=bash
 if command -v zsh >/dev/null; then
     shells+=' zsh'
@@ -39,18 +39,29 @@ else
 fi
 if command -v fish >/dev/null; then
     shells+=' fish'
-    is 'fish: subcommands' "$(in_fish 'complete -C "redlock "' | cut -f1 | sorted)" "$listed"
+    # One process for all: each asks the command for the help of every subcommand.
+    in_fish "for line in '' ' --'; for sub in '' $listed; complete -C \"redlock \$sub\$line\" |
+            string replace -r '^' \"\$sub\$line:\"; end; end
+        complete -C 'redlock dev -n 3 ' | string replace -r '^' 'actions:'
+        complete -C 'redlock run --on-lost ig' | string replace -r '^' 'values:'
+        complete -C 'redlock run -t 3 name ls' | string replace -r '^' 'command:'
+        complete -C 'redlock dev -- ls' | string replace -r '^' 'dashes:'" | cut -f1 >"$tmp/fish"
+    is 'fish: subcommands' "$(sed -n 's/^://p' "$tmp/fish" | sorted)" "$listed"
+    is 'fish: actions of dev' "$(sed -n 's/^actions://p' "$tmp/fish" | sorted)" 'hang kill list resume start'
+    is 'fish: the values of --on-lost' "$(sed -n 's/^values://p' "$tmp/fish")" ignore
+    like 'fish: run NAME is followed by a command' "$(sed -n 's/^command://p' "$tmp/fish" | sorted)" '\bls\b'
+    like 'fish: as is --' "$(sed -n 's/^dashes://p' "$tmp/fish" | sorted)" '\bls\b'
 else
     printf '# left out: fish is not installed\n'
 fi
 for sub in $listed; do
-    [ $sub != help ] || continue
+    [[ $sub != @(help|version) ]] || continue
     has=$("$redlock" $sub --help | grep -Eo '^  (-., |    )--[a-z-]+' | grep -o -- '--.*' | sorted)
     for shell in $shells; do
         case $shell in
         bash) offers=$(offered redlock $sub --) ;;
         zsh) offers=$(in_zsh "_redlock_specs $sub" | grep -o '^--[a-z-]*' | sorted) ;;
-        fish) offers=$(in_fish "complete -C 'redlock $sub --'" | cut -f1 | sorted) ;;
+        fish) offers=$(sed -n "s/^$sub --://p" "$tmp/fish" | sorted) ;;
         esac
         is "$shell: options of $sub" "$offers" "$has"
     done
@@ -67,12 +78,6 @@ is 'the value of an option is not a word' "$(offered redlock dev -n 3 k)" kill
 like 'run NAME is followed by a command' "$(offered redlock run -t 3 name ls)" '\bls\b'
 like 'as is --' "$(offered redlock dev -n 3 -- ls)" '\bls\b'
 is 'options before the subcommand' "$(offered redlock --prefix x sta)" status
-if [[ $shells == *fish* ]]; then
-    is 'fish: actions of dev' "$(in_fish 'complete -C "redlock dev -n 3 "' | sorted)" 'hang kill list resume start'
-    is 'fish: the values of --on-lost' "$(in_fish 'complete -C "redlock run --on-lost ig"' | cut -f1)" ignore
-    like 'fish: run NAME is followed by a command' "$(in_fish 'complete -C "redlock run -t 3 name ls"' | cut -f1 | sorted)" '\bls\b'
-    like 'fish: as is --' "$(in_fish 'complete -C "redlock dev -- ls"' | cut -f1 | sorted)" '\bls\b'
-fi
 if [[ $shells == *zsh* ]] && has_terminal; then
     # One real Tab each for a subcommand, an option and the value of an option.
     terminal "cd '$tmp' && PATH='$PATH' ZDOTDIR=/nonexistent zsh -f -i"
@@ -87,6 +92,19 @@ if [[ $shells == *zsh* ]] && has_terminal; then
 else
     left_out 'a Tab in zsh'
 fi
+
+# Names of locks come from the nodes.
+cat >"$tmp/names" <<END
+. '$root/packaging/completions/redlock'
+redlock lock -t 60s deploy-web >/dev/null
+COMP_WORDS=(redlock status dep) COMP_CWORD=2
+_redlock
+echo "bash \${COMPREPLY[*]}"
+! command -v fish >/dev/null || fish --no-config -c "source '$root/packaging/completions/redlock.fish'; complete -C 'redlock run dep'" | sed 's/^/fish /'
+END
+try "$redlock" dev -n 1 -- bash "$tmp/names"
+is 'names of locks, in bash' "$(grep bash <<<"$out")" 'bash deploy-web'
+[[ $shells != *fish* ]] || is 'names of locks, in fish' "$(grep fish <<<"$out")" 'fish deploy-web'
 
 for page in "$root"/man/redlock.1; do
     command -v mandoc >/dev/null || break

@@ -27,6 +27,9 @@ done
 redlock lock --json -n a
 redlock status --json a nothing
 redlock list --json
+redlock watch --json -n 2 a nothing
+redlock wait --json nothing none
+redlock wait --json -n a
 redlock top --json -n 2 -d 100ms
 redlock nodes --json
 redlock nodes --json --where a
@@ -63,7 +66,7 @@ END
 # In quarantine, and with too few nodes.
 cat >"$tmp/gather_failures" <<'END'
 for sub in 'lock -n x' 'run -n x -- true' 'extend x 00' 'unlock x 00' 'status x' list nodes 'top -n 1' \
-    doctor 'init --yes' 'break --yes x' 'bench -n 1' 'hold -n x'; do
+    doctor 'init --yes' 'break --yes x' 'bench -n 1' 'hold -n x' 'watch -n 1 x' 'wait -n x'; do
     redlock ${sub%% *} --json ${sub#"${sub%% *}"}
 done
 END

@@ -13,8 +13,12 @@ widest() {
     grep -av '^Script' "$tmp/screen" | tr '\r' '\n' | sed $'s/\033\\[[0-9;?]*[A-Za-z]//g' | wc -L
 }
 
-"$redlock" lock -t 50s --label 'a label of several words, and of as many bytes as it may have:64' long >/dev/null
-"$redlock" lock -t 50s --label 'deploy@web3.example.com:4711 (make)' "$(printf 'name%060d' 7)" >/dev/null
+"$redlock" run -t 50s --label 'a label of several words, and of as many bytes as it may have:64' long -- sleep 600 2>/dev/null &
+holders=$!
+"$redlock" run -t 50s --label 'deploy@web3.example.com:4711 (make)' "$(printf 'name%060d' 7)" -- sleep 600 2>/dev/null &
+holders+=" $!"
+eventually held long
+eventually held "$(printf 'name%060d' 7)"
 "$redlock" run --label 'somebody@else:1 (true)' long -- true 2>/dev/null &
 waiter=$!
 eventually queued long
@@ -61,6 +65,7 @@ for sub in list nodes doctor 'status -v long'; do
     finish
     unlike "   nor of $sub" "$screen" $'\033'
 done
-kill $waiter
-wait $waiter
+# shellcheck disable=SC2086
+kill $waiter $holders
+wait
 done_testing

@@ -28,7 +28,7 @@ mistake() {
 mistake 64 'subcommand is missing'
 mistake 64 "unknown subcommand 'rum'; did you mean 'run'" rum
 mistake 64 "unknown subcommand 'frobnicate'" frobnicate
-mistake 64 "unknown subcommand 'zait'$" zait
+mistake 64 "unknown subcommand 'zzyzx'$" zzyzx
 mistake 64 "unknown subcommand 'release'; did you mean 'unlock'" release
 mistake 64 'unknown option --josn; did you mean --json' --josn status
 mistake 64 'unknown option --skip-ok; options of a subcommand go behind it' --skip-ok run

@@ -8,7 +8,6 @@
 #include "clock.h"
 
 #include <dirent.h>
-#include <pthread.h>
 #include <stdio.h>
 
 static int open_descriptors(void)
@@ -283,49 +282,6 @@ CASE(close_while_waiting_io_thread,
      "With the I/O thread, closing ends waits with CANCELED before it returns.")
 {
     close_waiting(REDLOCK_THREAD);
-}
-
-struct blocked {
-    redlock *client;
-    char name[16];
-    pthread_t thread;
-    int error;
-};
-
-static void *wait_for_ever(void *data)
-{
-    struct blocked *b = data;
-    redlock_request q = {.size = sizeof q, .wait_ms = REDLOCK_WAIT_FOREVER};
-    redlock_lock *lock = NULL;
-    b->error = redlock_acquire(b->client, b->name, 10000, &q, &lock);
-    return NULL;
-}
-
-CASE(close_ends_blocked_calls_io_thread,
-     "Closing ends calls that wait for the I/O thread, and leaves nothing allocated.")
-{
-    struct cluster c;
-    struct blocked b[8];
-    char key[32];
-    cluster_start(&c, 3);
-    redlock *r = client_open(&c, REDLOCK_THREAD);
-    for (int i = 0; i < 8; i++) {
-        b[i] = (struct blocked){.client = r};
-        snprintf(b[i].name, sizeof b[i].name, "n%d", i);
-        snprintf(key, sizeof key, "redlock:%s", b[i].name);
-        cluster_set(&c, 0, 3, key, "another", 60000);
-        CHECK_INT(0, pthread_create(&b[i].thread, NULL, wait_for_ever, &b[i]));
-    }
-    /* All of them are inside their call. */
-    for (int i = 0; i < 8; i++) {
-        snprintf(key, sizeof key, "redlock.queue:%s", b[i].name);
-        CHECK(cluster_await(&c, key, 3, 5000));
-    }
-    redlock_close(r);
-    for (int i = 0; i < 8; i++) {
-        CHECK_INT(0, pthread_join(b[i].thread, NULL));
-        CHECK_ERR(REDLOCK_CANCELED, b[i].error);
-    }
 }
 
 CASE(close_before_anything_was_sent,

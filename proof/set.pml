@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Sets of nodes: do clients with different lists of nodes exclude each other (G8)?
+ *
+ * Modelled: two clients with lists of three nodes that overlap; inits on either list, and on a third
+ * that has nodes of both, one after the other, in any order of writes and ending after any of them; what a node says of its set, read in the step that
+ * grants. The first list is a set from the beginning.
+ *
+ * Abstracted: time, expiry, restarts: an init is run when nothing is held (the operator's
+ * statement, G5), so that it finds the nodes without keys and no attempt under way. A client knows
+ * whether any of its nodes has a set. All sets have three nodes: the number is not needed here.
+ *
+ * Bounds: five nodes, three lists, INITS inits.
+ *
+ * Property: no two clients hold the lock.
+ *
+ * Switches:
+ *   SECOND       the nodes of the second list, a bit each: 28 is n3,n4,n5, 14 is n2,n3,n4
+ *   THIRD        those of the third: 14, or 11 for n1,n2,n4
+ *   NO_SETS      sets are not looked at
+ *   NONE_COUNTS  a node without a set counts beside nodes that have one
+ *   MIXED        grants of different sets are added up
+ *   TAKE_ANY     init takes nodes from any set
+ *   ONE_PASS     init puts the set in force node by node
+ *   NO_MEMORY    a node whose set is pending does not remember the one before
+ */
+#ifndef INITS
+#define INITS 3
+#endif
+#ifndef SECOND
+#define SECOND 28
+#endif
+#define N 5
+#define QUORUM 2
+#ifndef THIRD
+#define THIRD 14
+#endif
+#define LIST(c) ((c) == 0 -> 7 : ((c) == 1 -> SECOND : THIRD))
+#define IN(list, n) (((list) >> (n)) & 1)
+
+byte set[N];      /* the id of its set; 0: none */
+bool pending[N];  /* it is not in force yet, ... */
+byte before[N];   /* ... and this was */
+byte owner[N];    /* 1 + the client whose key is there */
+byte list_of[INITS + 2]; /* the nodes of each id */
+byte inits;
+bool busy; /* an init is under way */
+
+bool holds[2];
+byte votes[2];
+byte counted[2]; /* the id of the votes; 0 with votes: of nodes without a set */
+byte asked[2];   /* a bit for each node */
+
+#define ANY_SET(c)                                                                              \
+    ((IN(LIST(c), 0) && set[0]) || (IN(LIST(c), 1) && set[1]) || (IN(LIST(c), 2) && set[2]) ||  \
+     (IN(LIST(c), 3) && set[3]) || (IN(LIST(c), 4) && set[4]))
+
+#ifdef NO_SETS
+#define COUNTS(c, n) true
+#else
+#ifdef MIXED
+#define SAME(c, n) true
+#else
+#define SAME(c, n) (votes[c] == 0 || counted[c] == set[n])
+#endif
+#ifdef NONE_COUNTS
+#define NONE_MAY(c) true
+#else
+#define NONE_MAY(c) (!ANY_SET(c))
+#endif
+#define COUNTS(c, n) (!pending[n] && SAME(c, n) && (set[n] != 0 || NONE_MAY(c)))
+#endif
+
+inline ask(c, n)
+{
+    asked[c] = asked[c] | (1 << n);
+    if
+    :: owner[n] == 0 ->
+        owner[n] = 1 + c;
+        if
+        :: COUNTS(c, n) ->
+            counted[c] = set[n];
+            votes[c]++;
+            printf("node %d of set %d: grants %c, a vote\n", n + 1, set[n], 65 + c)
+        :: else -> printf("node %d of set %d: grants %c, no vote\n", n + 1, set[n], 65 + c)
+        fi
+    :: else
+    fi;
+    if
+    :: votes[c] == QUORUM && !holds[c] ->
+        holds[c] = true;
+        printf("%c: HOLDS\n", 65 + c);
+        assert(!holds[1 - c])
+    :: else
+    fi
+}
+
+inline give_up(c)
+{
+    byte k;
+    for (k : 0 .. N - 1) {
+        if
+        :: owner[k] == 1 + c -> owner[k] = 0
+        :: else
+        fi
+    }
+    votes[c] = 0;
+    counted[c] = 0;
+    asked[c] = 0;
+    holds[c] = false
+}
+
+proctype client(byte c)
+{
+end:
+    do
+    :: d_step { !busy && IN(LIST(c), 0) && !IN(asked[c], 0) -> ask(c, 0) }
+    :: d_step { !busy && IN(LIST(c), 1) && !IN(asked[c], 1) -> ask(c, 1) }
+    :: d_step { !busy && IN(LIST(c), 2) && !IN(asked[c], 2) -> ask(c, 2) }
+    :: d_step { !busy && IN(LIST(c), 3) && !IN(asked[c], 3) -> ask(c, 3) }
+    :: d_step { !busy && IN(LIST(c), 4) && !IN(asked[c], 4) -> ask(c, 4) }
+    :: d_step { !busy && asked[c] != 0 -> give_up(c) }
+    od
+}
+
+/* How many of the nodes of init's list are in this set, or were until it became pending. */
+inline count_taken(list, id)
+{
+    taken = 0;
+    for (j : 0 .. N - 1) {
+        if
+        :: IN(list, j) && (set[j] == id || (pending[j] && before[j] == id)) -> taken++
+        :: else
+        fi
+    }
+}
+
+inline look_at(list, id)
+{
+    if
+    :: id != 0 && list_of[id] != list ->
+        count_taken(list, id);
+        if
+        :: taken < QUORUM -> refused = true
+        :: else
+        fi
+    :: else
+    fi
+}
+
+/* Is a set that is pending here in force on another node of the list? */
+inline look_for(list, id)
+{
+    in_force = false;
+    for (j : 0 .. N - 1) {
+        if
+        :: IN(list, j) && set[j] == id && !pending[j] -> in_force = true
+        :: else
+        fi
+    }
+}
+
+inline plan(list)
+{
+    refused = false;
+#ifndef TAKE_ANY
+    for (i : 0 .. N - 1) {
+        if
+        :: IN(list, i) ->
+            look_at(list, set[i]);
+            look_for(list, set[i]);
+            if
+            :: pending[i] && !in_force -> look_at(list, before[i])
+            :: else
+            fi
+        :: else
+        fi
+    }
+#endif
+}
+
+inline write_pending(n, id)
+{
+#ifndef NO_MEMORY
+    if
+    :: !pending[n] -> before[n] = set[n]
+    :: else
+    fi;
+#endif
+    set[n] = id;
+    pending[n] = true;
+    printf("init: node %d is to be in set %d\n", n + 1, id)
+}
+
+inline write_set(n, id)
+{
+    set[n] = id;
+    pending[n] = false;
+    before[n] = 0;
+    printf("init: node %d is in set %d\n", n + 1, id)
+}
+
+#define LEFT(n) (IN(LIST(c), n) && !IN(written, n))
+#define PENDING(n)                                                                              \
+    :: d_step { LEFT(n) -> write_pending(n, id); written = written | (1 << n) }
+#define IN_FORCE(n) :: d_step { LEFT(n) -> write_set(n, id); written = written | (1 << n) }
+
+proctype operator(byte c)
+{
+    byte i, j, taken, written;
+    byte id;
+    bool refused, in_force;
+
+end:
+    do
+    :: d_step {
+            !busy && inits < INITS ->
+            inits++;
+            give_up(0);
+            give_up(1);
+            plan(LIST(c));
+            busy = !refused;
+            id = inits + 1;
+            if
+            :: busy -> list_of[id] = LIST(c)
+            :: else
+            fi;
+            i = 0; j = 0; taken = 0; in_force = false; refused = false
+        };
+        if
+        :: !(busy && list_of[inits + 1] == LIST(c) && id == inits + 1) -> goto next
+        :: else
+        fi;
+#ifndef ONE_PASS
+        written = 0;
+        do
+        PENDING(0) PENDING(1) PENDING(2) PENDING(3) PENDING(4)
+        :: written == LIST(c) -> break
+        :: goto failed
+        od;
+#endif
+        written = 0;
+        do
+        IN_FORCE(0) IN_FORCE(1) IN_FORCE(2) IN_FORCE(3) IN_FORCE(4)
+        :: written == LIST(c) -> break
+        :: goto failed
+        od;
+failed:
+        skip;
+        d_step { busy = false; written = 0 };
+next:
+        skip
+    od
+}
+
+init
+{
+    atomic {
+        set[0] = 1;
+        set[1] = 1;
+        set[2] = 1;
+        list_of[1] = 7;
+        run client(0);
+        run client(1);
+        run operator(0);
+        run operator(1);
+        run operator(2)
+    }
+}
