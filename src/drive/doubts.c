@@ -9,13 +9,17 @@
 
 static void gather(const redlock *client, struct rl_audit_node *out)
 {
+    /* An admission changes the nodes' sets one by one: what it has not reached yet is no doubt. */
+    bool are_sets_settled = client->questions.turn_count[RL_TURN_ADMISSION] == 0;
+
     for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
         const struct rl_node *node = &client->engine.node[i];
 
         out[i] = (struct rl_audit_node){
             .reachable = node->session.state == RL_SESSION_UP,
             .facts = &node->session.facts,
-            .objection = rl_sets_objection(&client->engine, i),
+            .objection =
+                are_sets_settled ? rl_sets_objection(&client->engine, i) : RL_GUARD_NONE_REASON,
             .max_ttl_ms = client->max_ttl_ms,
             .window = &node->session.guard.window,
         };

@@ -431,6 +431,26 @@ static void on_warn(const char *address, const char *text, void *data)
     strncat(all, text, 2000 - strlen(all));
 }
 
+CASE(init_is_silent, "Making nodes a set warns of none of the sets that they are in meanwhile.")
+{
+    struct cluster c;
+    char warnings[2048] = "";
+    cluster_start(&c, 3);
+    for (int i = 0; i < 10; i++) {
+        for (size_t k = 0; k < 3; k++)
+            CHECK(server_int(&c.node[k], "DEL", "redlock.admit", NULL) >= 0);
+        redlock_options o = client_options(&c);
+        o.warn = on_warn;
+        o.warn_data = warnings;
+        redlock *r = client_open_with(&o);
+        CHECK_OK(redlock_admit(r, NULL));
+        CHECK_OK(redlock_ping(r, NULL));
+        redlock_process(r, 0);
+        redlock_close(r);
+        CHECK_STR("", warnings);
+    }
+}
+
 CASE(max_ttl_is_told, "A max_ttl other than the nodes' is warned of and found by the audit.")
 {
     struct cluster c;

@@ -173,9 +173,9 @@ is 'the line for cron runs its job once on ten machines' "$(wc -l <ran)" 1
 is '   and each of them ends with 0' "$wrong" 0
 is '   without a word' "$(cat "$tmp"/cron.? | grep -v '^$')" ''
 command=$(sed -E 's/ +#.*//' <<<"$cron")
-for where in 'redlock help' 'redlock help run' 'redlock(1)'; do
+for where in 'redlock help' 'redlock help run' redlock.1 redlock-quickstart.7; do
     case $where in
-    'redlock(1)') text=$(cat "$here/../../man/redlock.1") ;;
+    *.[1-9]) text=$(cat "$here/../../man/$where") ;;
     *) text=$($where) ;;
     esac
     that "$where has the same line" grep -qF -- "$command" <<<"$text"
