@@ -178,6 +178,8 @@ static void keep(struct hold *h)
 static int report_lost(struct hold *h, int error, const char *text)
 {
     tell(h, "lost", error, text);
+    if (!h->settings.json)
+        held_lock_find_successor(&h->held, &h->terms);
     struct failure f = {
         .name = h->terms.name[0],
         .error = error,

@@ -233,6 +233,15 @@ that 'its keys are deleted: lost' eventually told lost
 finished
 is '   with error, message and status' "$(tail -n1 <<<"$out" | jq -r '[.ok, .event, .error, .exit_status] | @tsv')" $'false\tlost\tLOST\t76'
 ends
+hold -t 3s taken
+eventually told '^held'
+for k in 1 2 3; do ask "$(port $k)" SET redlock:taken another PX 50000 >/dev/null; done
+that 'its keys are those of another: lost' eventually told '^lost'
+finished
+is '   with 76' "$status" 76
+is '   and every node says whose it is' "$(grep -Ec '^ +127.* held +another… ' <<<"$err")" 3
+unlike '   not that it has none' "$err" 'no such key'
+ends
 
 # The examples, as the manual has them.
 examples=$here/../../examples
