@@ -45,16 +45,18 @@ redlock break --json --yes gpu
 redlock break --json --yes gpu
 kill $waiter
 wait $waiter
-# until PATTERN FILE: it is there, after twenty seconds at most.
+# until_there PATTERN FILE: it is there, or the holder has ended, after twenty seconds at most.
 until_there() {
     for _ in $(seq 1000); do
         grep -q "$1" "$2" && return
+        kill -0 $holder 2>/dev/null || return
         read -r -t 0.02 -u 9 _
     done
 }
 rm -f "$2.in"
 mkfifo "$2.in"
 redlock hold --json -t 2s x y <"$2.in" >"$2.out" &
+holder=$!
 exec 8>"$2.in"
 until_there '"held"' "$2.out"
 for k in 1 2; do redlock dev hang $k >/dev/null; done
@@ -73,11 +75,11 @@ END
 unhurried
 exec 9<> <(:)
 {
-    timeout 100 "$redlock" dev -n 3 -- bash "$tmp/gather" "$tmp/unhurried" "$tmp/hold" 9<&9 2> >(grep '^{')
-    timeout 100 "$redlock" dev -n 1 --quorums 2 -- bash "$tmp/gather" "$tmp/unhurried" "$tmp/hold" 9<&9 2> >(grep '^{')
-    timeout 100 "$redlock" dev -n 3 -- bash -c "redlock dev kill 1; redlock dev kill 2; bash '$tmp/gather_failures'"
-    timeout 100 "$redlock" dev -n 3 --no-init -- bash -c "redlock lock --no-guard x >/dev/null; redlock list --json; redlock nodes --json; bash '$tmp/gather_failures'"
-    timeout 100 "$redlock" dev -n 1 --quorums 2 -- bash -c "redlock dev kill 1; redlock dev kill 2; bash '$tmp/gather_failures'"
+    timeout 200 "$redlock" dev -n 3 -- bash "$tmp/gather" "$tmp/unhurried" "$tmp/hold" 9<&9 2> >(grep '^{')
+    timeout 200 "$redlock" dev -n 1 --quorums 2 -- bash "$tmp/gather" "$tmp/unhurried" "$tmp/hold" 9<&9 2> >(grep '^{')
+    timeout 200 "$redlock" dev -n 3 -- bash -c "redlock dev kill 1; redlock dev kill 2; bash '$tmp/gather_failures'"
+    timeout 200 "$redlock" dev -n 3 --no-init -- bash -c "redlock lock --no-guard x >/dev/null; redlock list --json; redlock nodes --json; bash '$tmp/gather_failures'"
+    timeout 200 "$redlock" dev -n 1 --quorums 2 -- bash -c "redlock dev kill 1; redlock dev kill 2; bash '$tmp/gather_failures'"
     "$redlock" dev --json -n 1 >"$tmp/dev" &
     server=$!
     eventually [ -s "$tmp/dev" ]
