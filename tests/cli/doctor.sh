@@ -38,6 +38,7 @@ finds 'some of the nodes' 1 '^  fail +membership +set [0-9a-f]{16} of 3 nodes: .
 is '   of each' "$(grep -c 'fail *membership' "$tmp/out")" 2
 try "$redlock" lock -n --nodes "$first,$second" some
 expect '   and they do not count' 69 'set of another number of nodes .*`redlock doctor` shows'
+unlike '   and init is not what to do next' "$(grep next: "$tmp/err")" 'redlock init'
 finds 'an even number' 1 '^  warn +number ' 'odd' --nodes "$first,$second"
 try "$redlock" lock -n --no-guard --nodes "$first,$second" even
 expect 'a subcommand that opens a client warns' 0 '^redlock: warning: .*even number'
@@ -69,6 +70,9 @@ ask "$(port 2)" CONFIG SET maxmemory-policy noeviction >/dev/null
 
 ask "$(port 2)" REPLICAOF 127.0.0.1 "$(port 1)" >/dev/null
 finds 'a replica' 1 '^  fail +role +a replica' 'REPLICAOF NO ONE'
+unlike '   neither rights nor init would help' "$(sed -n "/^$second/,/^127/p" "$tmp/out")" '-> .*(rights listed|redlock init)'
+try "$redlock" lock -n --no-guard --nodes "$second" replica
+like '   nor would it help to bring it back' "$err" 'next: a replica grants nothing: name its master'
 ask "$(port 2)" REPLICAOF NO ONE >/dev/null
 
 for k in 1 2 3; do
@@ -81,6 +85,12 @@ like 'no INFO: unknown, neither ok nor a crash' "$out" '^  unknown +role '
 unlike '   and not ok' "$(grep 'role' "$tmp/out")" ' ok '
 finds 'rights are missing' 1 '^  fail +rights ' '' --user poor
 unset REDLOCK_PASSWORD
+
+finds 'TLS to a port without it' 69 '^  fail +reachable .*use redis://' 'write its address as the text says' \
+    --nodes "rediss://$first"
+unlike '   not that it should be started' "$out" 'start the server'
+try "$redlock" status --nodes "rediss://$first" x
+expect '   and other subcommands say so' 69 'next: write the addresses as the table says'
 
 "$redlock" dev kill 3 >/dev/null
 finds 'a dead node' 1 "^  fail +reachable +connection refused" 'start the server'
