@@ -7,7 +7,8 @@ static int extend_main(const struct command *command, int argc, char **argv)
         {REDLOCK_LOST, "not renewed: it has expired", "not renewed, it has another value",
          "stop what it protects, and take it again with `redlock lock`"},
         {REDLOCK_NOQUORUM, NULL, NULL,
-         "try again before it expires; `redlock nodes` shows the state of the nodes"},
+         "try again before it expires; `redlock nodes` shows the state of the nodes, and slow "
+         "ones need a longer --node-timeout"},
         {0},
     };
     return adopt_each(command, argc, argv, true, words);

@@ -74,7 +74,8 @@ static const char *advice_for(int error)
 {
     switch (error) {
     case REDLOCK_NOQUORUM:
-        return "bring back the nodes that failed, and do it again";
+        return "bring back the nodes that failed, or, if they are only slow, give them longer with "
+               "--node-timeout, and do it again";
     case REDLOCK_GUARDED:
         return "see Changing the nodes in redlock(1); `redlock doctor` shows which set each "
                "node belongs to";

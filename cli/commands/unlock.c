@@ -10,7 +10,7 @@ static int unlock_main(const struct command *command, int argc, char **argv)
          "not released, it has another value", NULL},
         {REDLOCK_NOQUORUM, NULL, NULL,
          "nothing: what is left of it expires with its TTL; `redlock nodes` shows the state of "
-         "the nodes"},
+         "the nodes, and slow ones need a longer --node-timeout"},
         {0},
     };
     return adopt_each(command, argc, argv, false, words);

@@ -28,6 +28,7 @@ enum { OPTION_DELAY = OPTION_OWN, OPTION_LINES };
 /* What a line was printed for. */
 struct seen {
     bool known;
+    bool doubtful; /* the look after it had too few answers: once is no news */
     int error;
     bool held;
     int32_t kind;
@@ -42,6 +43,7 @@ struct watch {
     long line_limit; /* 0: none */
     long line_count;
     size_t at;         /* the name whose answer is next */
+    bool hurry;        /* too few answers: look again before the delay is over */
     struct seen *seen; /* owned; of each name */
     int unwritten;     /* exit status for output that could not be written; 0: it could */
 };
@@ -118,6 +120,12 @@ static bool on_answer(const struct inquiry_answer *a, void *data)
     struct seen *before = &w->seen[w->at++], now = seen_of(a->error, a->info);
     if (!a->error)
         observer_note(&w->observer, a->info, a->report);
+    bool is_doubtful = a->error && !before->error && !before->doubtful;
+    before->doubtful = is_doubtful;
+    if (is_doubtful) {
+        w->hurry = true;
+        return true;
+    }
     if (is_same(before, &now))
         return true;
     *before = now;
@@ -139,12 +147,13 @@ static int watch_names(struct watch *w)
         return message_fail(EXIT_INTERNAL, "out of memory");
     do {
         w->at = 0;
+        w->hurry = false;
         int status = inquire(o->client, o->names, o->count, on_answer, w);
         if (status)
             return status;
         if (w->unwritten || (w->line_limit > 0 && w->line_count >= w->line_limit))
             return w->unwritten;
-    } while (observer_sleep(o, w->delay_ms, TIMER_NEVER));
+    } while (observer_sleep(o, w->hurry ? DELAY_MIN_MS : w->delay_ms, TIMER_NEVER));
     return o->signal == SIGPIPE ? EXIT_SIGNAL + SIGPIPE : 0;
 }
 

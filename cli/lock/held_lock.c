@@ -116,7 +116,7 @@ static bool warn_without_quorum(struct held_lock *h)
     message_warn("too few nodes can vote; trying until they can (-w TIME would limit that)");
     report_table(&report, errors_stream());
     if (guarded) {
-        report_quarantine_advice(wait_ms, advice);
+        report_quarantine_advice(&report, wait_ms, advice);
         message_warn("next: %s", advice);
     }
     return true;
@@ -298,7 +298,7 @@ int held_lock_report_failure(struct held_lock *h, const struct settings *s,
     if (error == REDLOCK_BUSY || error == REDLOCK_TIMEOUT)
         return busy_report(h, s, terms, error, busy_status);
     if (report_quarantine(h->client, &h->report, &wait_ms)) {
-        report_quarantine_advice(wait_ms, advice);
+        report_quarantine_advice(&h->report, wait_ms, advice);
         f.advice = advice;
     }
     return report_failure(s, &f);

@@ -21,9 +21,28 @@ static int64_t quorum_wait_ms(int64_t *waits_ms, size_t count, size_t quorum)
     return waits_ms[quorum - 1];
 }
 
-void report_quarantine_advice(int64_t wait_ms, char advice[REPORT_ADVICE_MAX])
+/* `redlock init` on nodes of another set would take them from the clients that are right. */
+static bool has_other_set(const redlock_report *report)
+{
+    for (uint32_t i = 0; i < report->node_count; i++) {
+        const char *text = report->node[i].text;
+        if (strstr(text, "belongs to another") || strstr(text, "belongs to a set of another"))
+            return true;
+    }
+    return false;
+}
+
+void report_quarantine_advice(const redlock_report *report, int64_t wait_ms,
+                              char advice[REPORT_ADVICE_MAX])
 {
     char left[TEXT_TIME_MAX];
+    if (has_other_set(report)) {
+        snprintf(
+            advice, REPORT_ADVICE_MAX,
+            "give this client the nodes that the others have; `redlock doctor` shows which "
+            "node belongs where");
+        return;
+    }
     if (wait_ms < 0) {
         snprintf(
             advice, REPORT_ADVICE_MAX,

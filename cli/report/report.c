@@ -301,13 +301,48 @@ const char *report_lateness(const redlock_report *report, char out[REPORT_ADVICE
     return out;
 }
 
+static bool has_word(const redlock_report *report, const char *word)
+{
+    for (uint32_t i = 0; i < report->node_count; i++) {
+        if (strstr(report->node[i].text, word))
+            return true;
+    }
+    return false;
+}
+
+static bool has_vote(const redlock_report *report, int32_t vote)
+{
+    for (uint32_t i = 0; i < report->node_count; i++) {
+        if (report->node[i].vote == vote)
+            return true;
+    }
+    return false;
+}
+
+/* Too few nodes: bringing them back helps only if they are away. NULL: they are. */
+static const char *advice_of_report(const redlock_report *report, char late[REPORT_ADVICE_MAX])
+{
+    if (report_lateness(report, late))
+        return late;
+    if (has_word(report, "rediss://") || has_word(report, "redis://"))
+        return "write the addresses as the table says: rediss:// is with TLS, redis:// without";
+    if (has_word(report, "certificate"))
+        return "check the certificates of the nodes, and which authority is trusted (--tls-ca)";
+    if (has_vote(report, REDLOCK_VOTE_READONLY))
+        return "a replica grants nothing: name its master, or make it one (REPLICAOF NO ONE)";
+    if (has_vote(report, REDLOCK_VOTE_TIMEDOUT))
+        return "bring back enough nodes for a majority, or, if they are only slow, which `redlock "
+               "nodes` shows, give them longer with --node-timeout";
+    return NULL;
+}
+
 int report_failure(const struct settings *s, const struct failure *f)
 {
     char late[REPORT_ADVICE_MAX];
     const char *text = f->text && *f->text ? f->text : redlock_strerror(f->error);
     const char *advice = f->advice;
     if (!advice && f->report && f->error == REDLOCK_NOQUORUM)
-        advice = report_lateness(f->report, late);
+        advice = advice_of_report(f->report, late);
     if (!advice)
         advice = usual_advice(f->error);
     if (s->json) {

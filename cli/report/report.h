@@ -51,7 +51,8 @@ bool report_quarantine(redlock *client, redlock_report *report, int64_t *wait_ms
 
 /* For how long, and the ways out. */
 #define REPORT_ADVICE_MAX 256
-void report_quarantine_advice(int64_t wait_ms, char advice[REPORT_ADVICE_MAX]);
+void report_quarantine_advice(const redlock_report *report, int64_t wait_ms,
+                              char advice[REPORT_ADVICE_MAX]);
 
 /* Nodes that answer, but too late for their votes: which --node-timeout would do; NULL: none is
  * known to. */

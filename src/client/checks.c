@@ -31,6 +31,21 @@ static void say(const struct rl_audit *audit, const char *address, const char *n
 
 /* ---- judging, node by node ---- */
 
+/* For a node that does not answer as it should; `why` are its last words. */
+static const char *remedy_of_silence(uint8_t vote, const char *why)
+{
+    if (vote == REDLOCK_VOTE_AUTH)
+        return "check user and password, and the node's ACL";
+    if (strstr(why, "redis://") || strstr(why, "rediss://"))
+        return "write its address as the text says";
+    if (strstr(why, "certificate"))
+        return "check the certificates, and which authority this client trusts";
+    if (vote == REDLOCK_VOTE_TIMEDOUT)
+        return "start the server, check its address and the network, or if it is only slow "
+               "raise --node-timeout (node_timeout_ms)";
+    return "start the server, or check its address and the network";
+}
+
 static bool check_reachable(const struct rl_audit *audit, uint8_t i)
 {
     const struct rl_node *node = &audit->client->engine.node[i];
@@ -52,8 +67,7 @@ static bool check_reachable(const struct rl_audit *audit, uint8_t i)
     snprintf(text, sizeof text, "%s%s%s", redlock_vote_text(vote),
              node->session.failure_text[0] ? ": " : "", node->session.failure_text);
     say(audit, node->address, "reachable", REDLOCK_CHECK_FAIL, text,
-        vote == REDLOCK_VOTE_AUTH ? "check user and password, and the node's ACL"
-                                  : "start the server, or check its address and the network");
+        remedy_of_silence(vote, node->session.failure_text));
     return false;
 }
 
@@ -105,6 +119,8 @@ static void check_membership(const struct rl_audit *audit, uint8_t i, uint32_t d
     const struct rl_engine *engine = &audit->client->engine;
     const char *address = engine->node[i].address;
     const char *set = engine->node[i].said.set;
+    const char *replica =
+        doubts & (1u << RL_DOUBT_REPLICA) ? "a replica never votes: see role" : NULL;
     const char *counts = engine->guard_mode == RL_GUARD_OFF ? "" : "; its votes do not count";
     char found[SENTENCE_MAX / 2];
     char text[SENTENCE_MAX];
@@ -113,8 +129,9 @@ static void check_membership(const struct rl_audit *audit, uint8_t i, uint32_t d
     if (doubts & (1u << RL_DOUBT_UNPLACED)) {
         snprintf(text, sizeof text, "belongs to no set of nodes, and others do%s", counts);
         say(audit, address, "membership", REDLOCK_CHECK_FAIL, text,
-            "if it is one of them, once nothing can be held that it has forgotten: redlock init; "
-            "else give this client the nodes that the others have");
+            replica ? replica
+                    : "if it is one of them, once nothing can be held that it has forgotten: "
+                      "redlock init; else give this client the nodes that the others have");
     } else if (doubts & (1u << RL_DOUBT_MISPLACED)) {
         snprintf(text, sizeof text, "%s: %s%s", found,
                  rl_guard_reason_text(rl_sets_objection(engine, i)), counts);
@@ -132,7 +149,7 @@ static void check_membership(const struct rl_audit *audit, uint8_t i, uint32_t d
     } else {
         say(audit, address, "membership", REDLOCK_CHECK_WARN,
             "belongs to no set of nodes: a client with other nodes goes unnoticed",
-            "when nothing is held: redlock init");
+            replica ? replica : "when nothing is held: redlock init");
     }
 }
 
@@ -299,7 +316,9 @@ static void check_fencing(const struct rl_audit *audit, uint8_t i)
              counters->bad_count == 1 ? "" : ", ...");
     if (vote != REDLOCK_VOTE_GRANTED && vote != REDLOCK_VOTE_GUARDED)
         say(audit, address, "fencing", REDLOCK_CHECK_WARN, "gives no fencing tokens",
-            "give the user the rights listed in redlock(1), or do without tokens");
+            vote == REDLOCK_VOTE_READONLY
+                ? "tokens need a master: see role"
+                : "give the user the rights listed in redlock(1), or do without tokens");
     else if (counters->bad_count > 0)
         say(audit, address, "fencing", REDLOCK_CHECK_WARN, text,
             "find out what wrote that, and DEL it: the counter starts again at the node's clock");

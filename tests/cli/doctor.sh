@@ -39,6 +39,7 @@ is '   of each' "$(grep -c 'fail *membership' "$tmp/out")" 2
 like '   for which waiting is no remedy' "$out" '-> waiting does not help: see membership'
 try "$redlock" lock -n --nodes "$first,$second" some
 expect '   and they do not count' 69 'too few nodes count\. 127.* set of another number of nodes .*`redlock doctor` shows'
+unlike '   and init is not what to do next' "$(grep next: "$tmp/err")" 'redlock init'
 finds 'an even number' 1 '^  warn +number ' 'odd' --nodes "$first,$second"
 try "$redlock" lock -n --no-guard --nodes "$first,$second" even
 expect 'a subcommand that opens a client warns' 0 '^redlock: warning: .*even number'
@@ -75,6 +76,9 @@ ask "$(port 2)" CONFIG SET maxmemory-policy noeviction >/dev/null
 
 ask "$(port 2)" REPLICAOF 127.0.0.1 "$(port 1)" >/dev/null
 finds 'a replica' 1 '^  fail +role +a replica' 'REPLICAOF NO ONE'
+unlike '   neither rights nor init would help' "$(sed -n "/^$second/,/^127/p" "$tmp/out")" '-> .*(rights listed|redlock init)'
+try "$redlock" lock -n --no-guard --nodes "$second" replica
+like '   nor would it help to bring it back' "$err" 'next: a replica grants nothing: name its master'
 ask "$(port 2)" REPLICAOF NO ONE >/dev/null
 
 for k in 1 2 3; do
@@ -87,6 +91,12 @@ like 'no INFO: unknown, neither ok nor a crash' "$out" '^  unknown +role '
 unlike '   and not ok' "$(grep 'role' "$tmp/out")" ' ok '
 finds 'rights are missing' 1 '^  fail +rights ' '' --user poor
 unset REDLOCK_PASSWORD
+
+finds 'TLS to a port without it' 69 '^  fail +reachable .*use redis://' 'write its address as the text says' \
+    --nodes "rediss://$first"
+unlike '   not that it should be started' "$out" 'start the server'
+try "$redlock" status --nodes "rediss://$first" x
+expect '   and other subcommands say so' 69 'next: write the addresses as the table says'
 
 "$redlock" dev kill 3 >/dev/null
 finds 'a dead node' 1 "^  fail +reachable +connection refused" 'start the server'

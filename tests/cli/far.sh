@@ -53,6 +53,17 @@ is 'one of them' "$(grep -c '^many-' <<<"$out")" 1
 took 'many-*'
 is 'all of them' "$(grep -c '^many-' <<<"$out")" 40
 that '   in much less than forty round trips' [ $((best - one)) -lt 2000 ]
+
+# A node timeout that is too short for them: every subcommand names the way out.
+export REDLOCK_CONFIG=/dev/null
+for sub in 'status a' 'list' 'unlock a b' 'extend a b' 'break --yes a' 'init --yes' 'run -n a -- true' 'lock -n a'; do
+    # shellcheck disable=SC2086
+    try timeout 60 "$redlock" ${sub%% *} --nodes "$nodes" ${sub#* }
+    expect "$sub: 69, and what would help" 69 '--node-timeout'
+done
+try timeout 60 "$redlock" doctor --nodes "$nodes"
+like 'doctor says how late they answer' "$out" 'reachable +answers after [1-9][0-9][0-9]+ ms, 50 ms are allowed'
+unlike '   and no shorter time' "$out" 'answers after [0-9]{2} ms'
 kill $proxy
 wait $proxy
 done_testing

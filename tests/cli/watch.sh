@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # `redlock watch`: a line for every change of holder, state or number of waiters, and no other.
 . "$(dirname "$0")/lib.bash" "$@"
+needs python3
 inside_dev 3 "$@"
 unhurried
 
@@ -69,6 +70,44 @@ kill $watcher
 wait
 timeout 20 "$redlock" watch -d 50ms a | head -n1 >/dev/null
 is 'a reader that goes away ends it, though nothing changes' "${PIPESTATUS[0]}" 141
+
+# A node that is silent for one look: it answers the first when the second is asked for.
+cat >"$tmp/silent.py" <<'END'
+import asyncio, sys
+
+async def serve(reader, writer):
+    there, out = await asyncio.open_connection("127.0.0.1", int(sys.argv[1]))
+    looks, held = 0, b""
+    async def back():
+        nonlocal held
+        while data := await there.read(65536):
+            held += data
+            if looks != 1:
+                writer.write(held)
+                held = b""
+    asyncio.create_task(back())
+    while data := await reader.read(65536):
+        looks += b"redlock:silent" in data
+        if looks != 1:
+            writer.write(held)
+            held = b""
+        out.write(data)
+    out.close()
+
+async def main():
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await asyncio.Event().wait()
+
+asyncio.run(main())
+END
+python3 "$tmp/silent.py" "$(port 1)" >"$tmp/silent" 2>/dev/null &
+silent=$!
+eventually [ -s "$tmp/silent" ]
+try timeout 30 "$redlock" watch --nodes "127.0.0.1:$(cat "$tmp/silent")" --node-timeout 2s -d 1h -n 1 silent
+is 'one look without an answer is no news, and the next one does not wait' "$status:${out#* * }" '0:silent: free'
+kill $silent
+wait $silent 2>/dev/null
 
 try "$redlock" watch
 expect 'without a name: 64' 64 'NAME is missing'

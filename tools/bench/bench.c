@@ -160,7 +160,7 @@ static int try_name(struct bench *b, redlock *client, const char *name)
     int64_t wait_ms;
     bool guarded = report_quarantine(client, &report, &wait_ms);
     if (guarded)
-        report_quarantine_advice(wait_ms, advice);
+        report_quarantine_advice(&report, wait_ms, advice);
     return report_failure(&b->settings, &(struct failure){.error = error,
                                                           .status = exit_status_of(error),
                                                           .text = detail,
