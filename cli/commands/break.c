@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "report/holders.h"
@@ -13,12 +12,12 @@
 #include "ui/json.h"
 #include "ui/kind.h"
 #include "ui/message.h"
+#include "ui/question.h"
 #include "ui/table.h"
 #include "ui/text.h"
 
 enum { OPTION_YES = OPTION_OWN, OPTION_HOLDER, OPTION_ALL };
 
-#define ANSWER_MAX 64
 #define MARK_SHOWN 8 /* characters of a mark: enough to tell a few holders apart */
 
 struct breaking {
@@ -98,7 +97,7 @@ static int choose(struct breaking *b)
 
 static int confirm(const struct breaking *b)
 {
-    char answer[ANSWER_MAX], shown[TEXT_QUOTE_MAX], holders[HOLDERS_TEXT_MAX];
+    char question[64], shown[TEXT_QUOTE_MAX], holders[HOLDERS_TEXT_MAX];
     struct lock_brief brief = lock_brief_of(&b->info, b->info.ttl_ms);
     text_quote(shown, b->name);
     holders_text(holders, &brief, (struct holders_style){0});
@@ -108,18 +107,11 @@ static int confirm(const struct breaking *b)
     message_line(
         "the holder is not asked: until its next renewal, or until its time is over, it "
         "may go on as if it had the lock, beside the next holder");
-    fprintf(errors_stream(),
-            b->chosen_count > 1 ? "Evict all %zu of them? [y/N] " : "Evict it? [y/N] ",
-            b->chosen_count);
-    fflush(errors_stream());
-    if (fgets(answer, sizeof answer, stdin)) {
-        answer[strcspn(answer, "\n")] = '\0';
-        if (strcasecmp(answer, "y") == 0 || strcasecmp(answer, "yes") == 0)
-            return 0;
-    } else {
-        fputc('\n', errors_stream());
-    }
-    return message_fail(EXIT_DECLINED, "nothing was changed");
+    if (b->chosen_count > 1)
+        snprintf(question, sizeof question, "Evict all %zu of them?", b->chosen_count);
+    else
+        snprintf(question, sizeof question, "Evict it?");
+    return question_confirm(question);
 }
 
 /* ---- doing ---- */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "report/report.h"
@@ -12,11 +11,10 @@
 #include "ui/exit.h"
 #include "ui/json.h"
 #include "ui/message.h"
+#include "ui/question.h"
 #include "ui/text.h"
 
 enum { OPTION_YES = OPTION_OWN, OPTION_QUORUM };
-
-#define ANSWER_MAX 64
 
 static bool is_wanted(const char *only, const char *quorum)
 {
@@ -37,22 +35,12 @@ static void print_addresses(redlock *client, const char *only)
 /* The operator knows what no program can find out. Returns 0 or an exit status. */
 static int confirm(redlock *client, const char *only)
 {
-    char answer[ANSWER_MAX];
     fprintf(errors_stream(), "These nodes will vote from now on:\n");
     print_addresses(client, only);
     fprintf(errors_stream(),
             "This is right for new servers, and for servers that were empty for longer than\n"
-            "the longest TTL. If a client still holds a lock on them, a second can get it.\n"
-            "Are they free of locks, and may they vote now? [y/N] ");
-    fflush(errors_stream());
-    if (fgets(answer, sizeof answer, stdin)) {
-        answer[strcspn(answer, "\n")] = '\0';
-        if (strcasecmp(answer, "y") == 0 || strcasecmp(answer, "yes") == 0)
-            return 0;
-    } else {
-        fputc('\n', errors_stream());
-    }
-    return message_fail(EXIT_DECLINED, "nothing was changed");
+            "the longest TTL. If a client still holds a lock on them, a second can get it.\n");
+    return question_confirm("Are they free of locks, and may they vote now?");
 }
 
 static int succeeded(const struct settings *s, const redlock_report *report)

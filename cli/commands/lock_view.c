@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "commands/lock_view.h"
 
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,18 +29,6 @@ static bool all_answered(const redlock_report *report)
 
 /* ---- for people ---- */
 
-static void add(char line[LINE_MAX_BYTES], const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void add(char line[LINE_MAX_BYTES], const char *format, ...)
-{
-    size_t used = strlen(line);
-    va_list list;
-    va_start(list, format);
-    vsnprintf(line + used, LINE_MAX_BYTES - used, format, list);
-    va_end(list);
-}
-
 /* On how many nodes there is a key; `exclusive`: one that keeps every other holder out. */
 static uint32_t count_set(const redlock_report *report, bool exclusive)
 {
@@ -62,7 +49,7 @@ static void add_holders(char line[LINE_MAX_BYTES], const redlock_info *info,
     holders_text(holders, brief, (struct holders_style){0});
     if (!info->held && taken > 0 && report->node_count - taken < report->quorum)
         snprintf(holders, sizeof holders, "no holder has a majority");
-    add(line, ": %s", holders);
+    text_add(line, LINE_MAX_BYTES, ": %s", holders);
 }
 
 static void add_votes(char line[LINE_MAX_BYTES], const redlock_info *info,
@@ -70,10 +57,10 @@ static void add_votes(char line[LINE_MAX_BYTES], const redlock_info *info,
 {
     uint32_t set = info->held ? (uint32_t)info->votes : count_set(report, false);
     if (set > 0 && (!info->held || set < report->node_count))
-        add(line, ", %son %u of %u nodes", info->held ? "" : "though set ", set,
-            report->node_count);
+        text_add(line, LINE_MAX_BYTES, ", %son %u of %u nodes", info->held ? "" : "though set ",
+                 set, report->node_count);
     if (report->quorum_name[0])
-        add(line, ", in quorum %s", report->quorum_name);
+        text_add(line, LINE_MAX_BYTES, ", in quorum %s", report->quorum_name);
 }
 
 static void add_waiters(char line[LINE_MAX_BYTES], const struct lock_brief *brief)
@@ -82,8 +69,8 @@ static void add_waiters(char line[LINE_MAX_BYTES], const struct lock_brief *brie
     if (brief->waiter_count == 0)
         return;
     holders_waiters(names, brief);
-    add(line, ", %u waiting%s%s%s", brief->waiter_count, *names ? " (" : "", names,
-        *names ? ")" : "");
+    text_add(line, LINE_MAX_BYTES, ", %u waiting%s%s%s", brief->waiter_count,
+             *names ? " (" : "", names, *names ? ")" : "");
 }
 
 static void print_sentence(const char *name, const redlock_info *info,
@@ -95,12 +82,13 @@ static void print_sentence(const char *name, const redlock_info *info,
     add_holders(line, info, report, &brief);
     add_votes(line, info, report);
     if (info->fence > 0)
-        add(line, ", fence %lld", (long long)info->fence);
+        text_add(line, LINE_MAX_BYTES, ", fence %lld", (long long)info->fence);
     add_waiters(line, &brief);
     bool coloured = text_colours(isatty(STDOUT_FILENO));
     if (info->disagree)
-        add(line, ", %snodes disagree%s", coloured ? text_colour_code(TEXT_BAD) : "",
-            coloured ? text_colour_code(TEXT_PLAIN) : "");
+        text_add(line, LINE_MAX_BYTES, ", %snodes disagree%s",
+                 coloured ? text_colour_code(TEXT_BAD) : "",
+                 coloured ? text_colour_code(TEXT_PLAIN) : "");
     text_wrap(stdout, line, 0, 2, text_line_columns(STDOUT_FILENO));
     putchar('\n');
 }

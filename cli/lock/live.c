@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "lock/live.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -47,18 +46,6 @@ static void ask(struct live *l, int64_t now_ns)
     l->asked_ns = timer_now_ns();
 }
 
-static void add(char line[LIVE_LINE_MAX], const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void add(char line[LIVE_LINE_MAX], const char *format, ...)
-{
-    size_t used = strlen(line);
-    va_list list;
-    va_start(list, format);
-    vsnprintf(line + used, LIVE_LINE_MAX - used, format, list);
-    va_end(list);
-}
-
 static const char *ordinal(int number)
 {
     int last = number % 100 >= 11 && number % 100 <= 13 ? 0 : number % 10;
@@ -74,10 +61,10 @@ static bool add_quarantine(const struct live *l, char line[LIVE_LINE_MAX])
     if (redlock_lock_report(l->lock, &report) != REDLOCK_OK ||
         !report_quarantine(l->client, &report, &wait_ms))
         return false;
-    add(line, ": the nodes are in quarantine");
+    text_add(line, LIVE_LINE_MAX, ": the nodes are in quarantine");
     text_time(left, (wait_ms + 999) / 1000 * 1000);
     if (wait_ms >= 0)
-        add(line, ", %s more", left);
+        text_add(line, LIVE_LINE_MAX, ", %s more", left);
     return true;
 }
 
@@ -90,7 +77,7 @@ static void add_holders(const struct live *l, char line[LIVE_LINE_MAX], int64_t 
     int64_t left_ms = info->ttl_ms > since_ms ? info->ttl_ms - since_ms : 0;
     struct lock_brief brief = lock_brief_of(info, info->ttl_ms < 0 ? -1 : left_ms);
     holders_text(text, &brief, style);
-    add(line, "%s", text);
+    text_add(line, LIVE_LINE_MAX, "%s", text);
 }
 
 /* What the nodes said when they refused us: less than a question tells, and free. */
@@ -108,7 +95,7 @@ static void add_blocker(const struct live *l, char line[LIVE_LINE_MAX], const ch
                                .shown_holders = 1};
     style.brief = true;
     holders_text(text, &brief, style);
-    add(line, "%s%s", before, text);
+    text_add(line, LIVE_LINE_MAX, "%s%s", before, text);
 }
 
 static void describe(struct live *l, char line[LIVE_LINE_MAX], int64_t now_ns,
@@ -120,15 +107,15 @@ static void describe(struct live *l, char line[LIVE_LINE_MAX], int64_t now_ns,
     snprintf(line, LIVE_LINE_MAX, "waiting for %s", names);
     const char *before = ": ";
     if (place > 0) {
-        add(line, "%s%d%s in line", before, place, ordinal(place));
+        text_add(line, LIVE_LINE_MAX, "%s%d%s in line", before, place, ordinal(place));
         before = ", ";
     } else if (add_quarantine(l, line)) {
         return;
     }
     if (l->error) {
-        add(line, "%s%s", before, redlock_strerror(l->error));
+        text_add(line, LIVE_LINE_MAX, "%s%s", before, redlock_strerror(l->error));
     } else if (l->known) {
-        add(line, "%s", before);
+        text_add(line, LIVE_LINE_MAX, "%s", before);
         add_holders(l, line, now_ns, style);
     } else if (!l->asked) {
         add_blocker(l, line, before, style);
@@ -161,7 +148,7 @@ static void add_waited(const struct live *l, char line[LIVE_LINE_MAX], size_t co
     text_time(waited, (timer_now_ns() - l->started_ns) / NS_PER_MS);
     snprintf(note, sizeof note, " (%s so far)", waited);
     if (text_width(line) + text_width(note) < columns)
-        add(line, "%s", note);
+        text_add(line, LIVE_LINE_MAX, "%s", note);
 }
 
 void live_draw(struct live *l)

@@ -3,6 +3,8 @@
 
 #include <langinfo.h>
 #include <locale.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -60,6 +62,15 @@ bool text_steers(uint32_t code)
                              (code >= 0x2028 && code <= 0x202e) ||
                              (code >= 0x2066 && code <= 0x2069);
     return control || line_or_direction;
+}
+
+void text_add(char *line, size_t size, const char *format, ...)
+{
+    size_t used = strlen(line);
+    va_list list;
+    va_start(list, format);
+    vsnprintf(line + used, size - used, format, list);
+    va_end(list);
 }
 
 bool text_safe(char *out, size_t size, const char *text)

@@ -24,6 +24,10 @@ uint32_t text_code(const char *text, size_t length);
  * with one of them in it could be shown as another name. */
 bool text_steers(uint32_t code);
 
+/* Formats behind what `line` of `size` bytes has; cut where it is full. */
+void text_add(char *line, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* Copies what fits, with characters that steer and broken UTF-8 as `?`: the words of a server
  * and the names of locks must not be able to drive the terminal. False when something was cut
  * off. */
