@@ -414,7 +414,7 @@ typedef struct redlock_request {
     size_t more_name_count;
 
     /*
-     * Who asks, in words: up to REDLOCK_LABEL_MAX bytes of printable UTF-8 (no controls, line
+     * A name for the holder or waiter, for people to read: up to REDLOCK_LABEL_MAX bytes of printable UTF-8 (no controls, line
      * separators or direction marks, else INVAL); NULL or empty: none. It becomes part of the value
      * on the nodes, together with the time of the attempt, so that redlock_query(), and a client
      * that is refused, can tell who holds the lock and for how long. A waiter has it, too. It costs

@@ -150,7 +150,7 @@ static void print_lock(struct view *w, const struct lock_rows *rows,
                 line);
 }
 
-/* Who waits, where there is a row for it. */
+/* The waiters of a lock, if the screen has a row for them. */
 static void print_waiters(struct view *w, const struct sample_lock *lock, size_t rows_left)
 {
     char names[HOLDERS_TEXT_MAX], line[HOLDERS_TEXT_MAX + 32], cut[4 * SCREEN_LINE_MAX];

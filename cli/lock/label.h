@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Who asks for a lock, in words that everybody sees who looks at it: user@host:pid and what for. It is
- * part of the value of the lock, and proves nothing.
+ * The label of a lock's holder or waiter, shown to every user of the nodes: user@host:pid and the
+ * command. It is part of the value of the lock, and proves nothing.
  */
 #ifndef CLI_LABEL_H
 #define CLI_LABEL_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* In words, who holds a lock and who waits: one way to say it for every subcommand. */
+/* The holders and waiters of a lock, in the same words in every subcommand. */
 #ifndef CLI_HOLDERS_H
 #define CLI_HOLDERS_H
 

@@ -153,7 +153,7 @@ static void tell_date(struct http_server *server, int64_t now_ns)
     seconds = time(NULL);
     gmtime_r(&seconds, &utc);
     /* Not %a and %b: these depend on the locale. */
-    strftime(text, sizeof text, "XXX, %d XXX %Y %H:%M:%S GMT", &utc);
+    strftime(text, sizeof text, "day, %d mon %Y %H:%M:%S GMT", &utc);
     memcpy(text, days + (size_t)utc.tm_wday * 3, 3);
     memcpy(text + 8, months + (size_t)utc.tm_mon * 3, 3);
     memcpy(server->date, text, HTTP_DATE_SIZE);

@@ -97,7 +97,7 @@ static struct rl_slice write_decimal(int64_t number, char *out)
 
 /*
  * The letter tells readers from exclusive waiters; the client's id is its channel. The label is for
- * readers of the queue: who is woken is told by the first word alone.
+ * people who look at the queue: a wake-up goes by the first word alone.
  */
 static struct rl_slice write_waiter(const struct rl_request *request, char *out)
 {

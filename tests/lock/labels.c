@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Who holds a lock, since when, and who waits: labels from the request to queries and refusals. */
+/* Labels and times of holders and waiters, from the request to queries and refusals. */
 #include "check.h"
 #include "client.h"
 #include "clock.h"

@@ -42,7 +42,7 @@ local function give_back(key)
   elseif type == 'hash' then
     return give_back_field(key)
   elseif type == 'zset' then
-    -- What has expired was not ours any more, whoever else keeps the key alive.
+    -- An expired slot is not ours any more, even if other holders keep the key alive.
     call('ZREMRANGEBYSCORE', key, '-inf', now)
     if call('ZREM', key, value) == 0 then
       return 0
