@@ -326,7 +326,8 @@ REDLOCK_API int redlock_open(const redlock_options *options, redlock **out);
 
 /*
  * Ends a client: waiting requests end with CANCELED (their `done` runs before this returns),
- * held locks are given up (released, best effort, for at most node_timeout_ms), connections
+ * held locks are given up (released, best effort, for at most node_timeout_ms; adopted ones and those
+ * with REDLOCK_KEEP are left), connections
  * are closed, the I/O thread is joined. Handles still have to be freed, before or after.
  * NULL is fine. Not from a callback, and not while another thread is inside a call.
  * An event loop that must not stand still for so long releases its locks first, by
@@ -539,7 +540,7 @@ REDLOCK_API int redlock_cancel(redlock_lock *lock);
 
 /*
  * Frees the handle. A lock still held is given up: its release is sent to every node, and
- * its outcome is not told; a waiting acquire is canceled without calling `done`.
+ * its outcome is not told (an adopted lock and REDLOCK_KEEP: it is left); a waiting acquire is canceled without calling `done`.
  * NULL is fine.
  */
 REDLOCK_API void redlock_lock_free(redlock_lock *lock);
