@@ -24,7 +24,7 @@
                  "change `redlock init`")                                                      \
     X(UNPLACED, "it belongs to no set of nodes, the others do, and it does not count while "   \
                 "the guard is on; `redlock init`")                                             \
-    X(BY_CLIENT, "it had forgotten its set of nodes, and a client has told it, by its name "   \
+    X(BY_CLIENT, "it had forgotten its set of nodes, and clients know it by its name "         \
                  "alone; if every client means this server by that name, `redlock init` "      \
                  "confirms it")                                                                \
     X(MAX_TTL, "the max_ttl that it was initialised with is not this client's; give all "      \
@@ -43,8 +43,8 @@ struct rl_audit_node {
     const struct rl_facts *facts;
     const struct rl_clock_window *window;
     enum rl_guard_reason objection; /* to its set (G8), whether or not the guard is on */
-    bool set_by_client;             /* a client has told it its set, no init */
-    int64_t max_ttl_ms;             /* of this client */
+    bool set_by_client; /* no init has told it its set: a client has, or is about to */
+    int64_t max_ttl_ms; /* of this client */
 };
 
 /* The doubts about one node among all, a bit per enum rl_doubt. */

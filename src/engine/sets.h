@@ -17,6 +17,14 @@ static inline void rl_sets_hear(struct rl_engine *engine, uint8_t node, int64_t 
 /* What there is to be said against a node's set, whether or not the guard is on. */
 enum rl_guard_reason rl_sets_objection(const struct rl_engine *engine, uint8_t node);
 
+/* It counts by its name: a client has told it the set in force, or is about to. */
+static inline bool rl_sets_is_by_client(const struct rl_engine *engine, uint8_t node)
+{
+    const struct rl_said *said = &engine->node[node].said;
+
+    return said->by_client || (said->told && !said->set[0] && engine->set[0]);
+}
+
 /* A node that has forgotten its set, and whose memory is trusted again, is told once a connection. */
 void rl_sets_restore(struct rl_engine *engine, uint8_t node, int64_t now_ns);
 
