@@ -42,6 +42,7 @@ static redlock_lock *start_acquire(redlock *client, const struct acquire_call *a
         .renew = request->flags & REDLOCK_RENEW,
         .fenced = request->flags & REDLOCK_FENCED,
         .fair = request->flags & REDLOCK_FAIR,
+        .tagged = request->tag != NULL,
         .keep = request->flags & REDLOCK_KEEP,
         .kind = (uint8_t)request->kind,
         .slots = (uint16_t)request->slots,

@@ -319,6 +319,10 @@ static void decide_attempt(struct rl_lock *lock, const struct rl_event *event,
             rl_acquire_hold(lock, end_ns, out);
         return;
     case RL_TALLY_LOST:
+        /* Is it our own tag that is in the way? Nodes that have not answered may say so. */
+        if (valid && lock->terms.tagged && rl_tally_pending(&lock->tally) &&
+            event->now_ns < lock->round_deadline_ns)
+            return;
         if (!valid || !rl_queue_has_grace(lock, event->now_ns))
             rl_acquire_fail(lock, event, out);
         return;

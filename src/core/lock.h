@@ -71,6 +71,7 @@ struct rl_lock_terms {
     uint8_t kind;            /* enum redlock_kind */
     bool renew : 1;          /* watchdog: extend at a third of the TTL (A11) */
     bool fenced : 1;         /* with a fencing token */
+    bool tagged : 1;         /* its values have a tag, which is granted once */
     bool fair : 1;           /* the first attempt respects the queue */
     bool keep : 1;           /* others may renew it: our loss of it deletes nothing */
 };
