@@ -95,7 +95,8 @@ extern "C" {
     X(PROTO, -10, "the nodes do not speak the Redis protocol")                                 \
     X(NOMEM, -11, "out of memory")                                                             \
     X(SYSTEM, -12, "a system call failed")                                                     \
-    X(FORKED, -13, "used in a child of the process that opened it")
+    X(FORKED, -13, "used in a child of the process that opened it")                            \
+    X(YOURS, -14, "held already under the tag of this request")
 
 enum redlock_error {
 #define REDLOCK_ERROR_ENUM(name, number, text) REDLOCK_##name = (number),
@@ -204,8 +205,8 @@ typedef struct redlock_report {
     char quorum_name[REDLOCK_QUORUM_MAX + 1]; /* its name; empty: it has none */
     /*
      * The holder that an acquire waits for, or was refused for (BUSY, TIMEOUT); for redlock_query()
-     * the same as in redlock_info; for redlock_break() the one that was evicted, and in its ttl_ms
-     * how long that may still believe that it holds the lock. Of several holders, one of them.
+     * the same as in redlock_info; for redlock_break() and redlock_release_tagged() the one that was
+     * deleted, and in its ttl_ms how long that may still believe that it holds the lock. Of several holders, one of them.
      */
     redlock_holder holder;
     uint32_t waiters; /* how many wait, on the node that told most; 0 also if none told */
@@ -325,7 +326,8 @@ REDLOCK_API int redlock_open(const redlock_options *options, redlock **out);
 
 /*
  * Ends a client: waiting requests end with CANCELED (their `done` runs before this returns),
- * held locks are given up (released, best effort, for at most node_timeout_ms), connections
+ * held locks are given up (released, best effort, for at most node_timeout_ms; adopted ones and those
+ * with REDLOCK_KEEP are left), connections
  * are closed, the I/O thread is joined. Handles still have to be freed, before or after.
  * NULL is fine. Not from a callback, and not while another thread is inside a call.
  * An event loop that must not stand still for so long releases its locks first, by
@@ -371,6 +373,14 @@ REDLOCK_API const char *redlock_kind_text(int kind);
                                waiters. Without it a newcomer may overtake them when the
                                lock happens to be free; no waiter starves either way. (Several names at
                                once may be overtaken by requests for one of them.) */
+#define REDLOCK_KEEP                                                                           \
+    0x10u /* once the caller has been told of the grant, only redlock_release() deletes the
+                               lock: for one whose value goes to programs that renew it elsewhere
+                               (redlock_adopt_as()), so that the end of this handle says nothing
+                               about the lock. Its loss, redlock_lock_free() and redlock_close()
+                               leave it on the nodes until its TTL ends there. What is still
+                               deleted: attempts that failed, were canceled or freed, and a grant
+                               of which the caller was not told. Not with REDLOCK_BOUND. */
 
 /*
  * `done` runs exactly once for every operation that was started, `lost` at most once for a
@@ -389,7 +399,7 @@ typedef void redlock_jeopardy_fn(redlock_lock *lock, int error, void *data);
 typedef struct redlock_request {
     size_t size;
     int32_t kind;    /* enum redlock_kind */
-    uint32_t flags;  /* REDLOCK_RENEW | REDLOCK_FENCED | REDLOCK_BOUND | REDLOCK_FAIR */
+    uint32_t flags;  /* REDLOCK_RENEW | _FENCED | _BOUND | _FAIR | _KEEP */
     int64_t wait_ms; /* 0: try once. > 0: until so long after the call. REDLOCK_WAIT_FOREVER. */
     size_t name_length;     /* 0: the name is a C string */
     redlock_report *report; /* blocking calls: filled on success and on failure; may be NULL */
@@ -423,9 +433,13 @@ typedef struct redlock_request {
     const char *label;
     /*
      * The value shall begin with these REDLOCK_TAG_SIZE characters of A-Z a-z 0-9 _ - and a colon,
-     * by which a program that did not see the value can recognise it; NULL: none.
+     * by which a program that did not see the value can recognise it; NULL: none. A tag names one
+     * acquisition: while a lock of this tag that another request acquired is on a majority of the
+     * nodes, the request is not granted, of no kind, but ends with YOURS.
      */
     const char *tag;
+
+    int64_t fence; /* redlock_adopt_as(): the token that it was granted with; 0: none */
 } redlock_request;
 
 /*
@@ -445,6 +459,11 @@ typedef struct redlock_request {
  *   AUTH      a majority is impossible because nodes refuse the credentials (not retried)
  *   PROTO     the same because nodes do not speak the protocol (not retried)
  *   GUARDED   the same because nodes are in quarantine: young, or suspect (retried)
+ *   YOURS     redlock_request.tag: a majority of the nodes has the lock with this very tag, of another
+ *             request; at once, whatever wait_ms (behind another waiter of this client: when it is
+ *             the first of them). What attempts of this request left, or fewer nodes have, does not
+ *             count. It was granted before, or another program uses the tag:
+ *             redlock_release_tagged() ends it, and the next request takes a new tag.
  *   CANCELED  redlock_close()
  *   INVAL     also: the nodes do not allow so long a TTL (their max_ttl; not retried), or a
  *             combination that makes no sense: REDLOCK_FENCED with SHARED or SEMAPHORE (several
@@ -471,6 +490,25 @@ REDLOCK_API int redlock_start(redlock *client, const char *name, int64_t ttl_ms,
  */
 REDLOCK_API int redlock_adopt(redlock *client, const char *name, const char *value,
                               redlock_lock **out);
+
+/*
+ * The same for a lock of which the caller knows more than the value: `request` says what it was
+ * acquired with, and has to say it right. redlock_adopt() treats every lock as one of unknown kind,
+ * so that
+ *  - extending it puts the key back on no node that lacks it; with the kind, nodes that miss the key
+ *    after an extension that a majority confirmed get it back, as with the handle that acquired it;
+ *  - releasing it says LOST when another holds the name, even beside it; with the kind, LOST is said
+ *    of a mutex only.
+ *
+ * Of the request count: kind, slots, owner (needed for REENTRANT), more_names, fence (for
+ * redlock_fence(), and for the token of an owner on nodes that get the key back), lost, jeopardy and
+ * data, max_extensions, and of the flags REDLOCK_RENEW (from the first extension on, which says for
+ * how long). The rest has to be zero (INVAL). As with redlock_adopt() nothing is sent, and only
+ * redlock_release() gives the lock up: its loss deletes nothing.
+ *   INVAL     also: the value cannot be of that kind (the slot of a semaphore is part of it)
+ */
+REDLOCK_API int redlock_adopt_as(redlock *client, const char *name, const char *value,
+                                 const redlock_request *request, redlock_lock **out);
 
 /*
  * Renews the lock for ttl_ms from now on a majority. Never shortens it, never re-creates it.
@@ -502,7 +540,7 @@ REDLOCK_API int redlock_cancel(redlock_lock *lock);
 
 /*
  * Frees the handle. A lock still held is given up: its release is sent to every node, and
- * its outcome is not told; a waiting acquire is canceled without calling `done`.
+ * its outcome is not told (an adopted lock and REDLOCK_KEEP: it is left); a waiting acquire is canceled without calling `done`.
  * NULL is fine.
  */
 REDLOCK_API void redlock_lock_free(redlock_lock *lock);
@@ -645,6 +683,26 @@ REDLOCK_API int redlock_query(redlock *client, const char *name, redlock_info *i
 REDLOCK_API int redlock_break(redlock *client, const char *name, const char *mark,
                               redlock_report *report);
 
+/*
+ * Deletes whatever holds `name` with a value that begins with this tag (redlock_request.tag): of any
+ * kind, of whichever client, also what attempts that failed have left. The tag is compared on the node
+ * in the step that deletes, so nothing else goes. Of several names locked together only this one goes.
+ * Wakes waiters, as a release does. A request that waits has no value yet and waits on: its own client
+ * cancels it. report may be NULL.
+ *
+ * Only a program that knows that its holder wants the lock gone may call it; then it is safe at any
+ * time. What a late acquire with this tag sets afterwards stays: a tag should be used for one
+ * acquisition only.
+ *
+ *   OK        released: a node had it, and a majority of the nodes does not have it now. The report
+ *             tells in holder.votes how many nodes had it.
+ *   EXPIRED   no node that answered had it, and a majority did: it was gone already
+ *   NOQUORUM  (AUTH, PROTO) too few nodes answered; the report says which did. What is left
+ *             expires, or goes when this is called again.
+ */
+REDLOCK_API int redlock_release_tagged(redlock *client, const char *name, const char *tag,
+                                       redlock_report *report);
+
 /* The name of a lock, terminated; valid during the call only. */
 typedef void redlock_name_fn(const char *name, void *data);
 
@@ -774,8 +832,8 @@ REDLOCK_API int redlock_audit(redlock *client, int64_t ttl_ms, redlock_check_fn 
 /* ---- asking without waiting --------------------------------------------------------- */
 
 /*
- * The twins of redlock_query(), redlock_list(), redlock_break(), redlock_ping(), redlock_admit() and
- * redlock_audit() that do not wait. With redlock_start() and the other redlock_start calls above, every call that
+ * The twins of redlock_query(), redlock_list(), redlock_break(), redlock_release_tagged(),
+ * redlock_ping(), redlock_admit() and redlock_audit() that do not wait. With redlock_start() and the other redlock_start calls above, every call that
  * waits for the nodes has one.
  *
  *  - OK: `done` runs exactly once, later, with the outcome that the blocking call would have
@@ -799,7 +857,7 @@ REDLOCK_API int redlock_audit(redlock *client, int64_t ttl_ms, redlock_check_fn 
  */
 typedef struct redlock_answer {
     size_t size;
-    const char *name;             /* query, break: the one that was asked for */
+    const char *name;             /* query, break, release: the one that was asked for */
     const redlock_info *info;     /* query, with OK */
     const redlock_report *report; /* not of list and audit; NULL: no node was asked */
     const char *const *names;     /* list, with OK: in the order of the bytes, each once */
@@ -812,6 +870,8 @@ REDLOCK_API int redlock_start_query(redlock *client, const char *name, redlock_a
                                     void *data);
 REDLOCK_API int redlock_start_break(redlock *client, const char *name, const char *mark,
                                     redlock_answer_fn *done, void *data);
+REDLOCK_API int redlock_start_release_tagged(redlock *client, const char *name, const char *tag,
+                                             redlock_answer_fn *done, void *data);
 REDLOCK_API int redlock_start_list(redlock *client, redlock_answer_fn *done, void *data);
 REDLOCK_API int redlock_start_ping(redlock *client, redlock_answer_fn *done, void *data);
 REDLOCK_API int redlock_start_admit(redlock *client, redlock_answer_fn *done, void *data);
@@ -862,15 +922,15 @@ typedef struct redlock_stats {
     uint64_t refused_noquorum; /* ... NOQUORUM ... */
     uint64_t refused_guarded;  /* ... GUARDED ... */
     uint64_t refused_canceled; /* ... CANCELED, or whose handle was freed meanwhile ... */
-    uint64_t refused_other;    /* ... AUTH, PROTO, INVAL of the nodes, NOMEM, SYSTEM */
+    uint64_t refused_other;    /* ... AUTH, PROTO, YOURS, INVAL of the nodes, NOMEM, SYSTEM */
     uint64_t late;            /* granted, but the wait had ended: given back, told as TIMEOUT */
-    uint64_t adopted;         /* taken over by redlock_adopt() */
+    uint64_t adopted;         /* taken over by redlock_adopt() and redlock_adopt_as() */
     uint64_t renewed;         /* renewals and extensions that succeeded */
     uint64_t renewals_failed; /* those that a majority did not confirm, or not in time */
     uint64_t released;        /* given back: by a release, by freeing, by the end of a thread */
     uint64_t
         releases_failed;   /* releases that ended otherwise than OK: EXPIRED, LOST, NOQUORUM */
-    uint64_t left;         /* redlock_lock_leave(), and adopted ones that were freed */
+    uint64_t left;         /* redlock_lock_leave(), and adopted or kept ones that were freed */
     uint64_t lost_expired; /* the validity ended */
     uint64_t lost_missing; /* found gone from so many nodes that no majority can have it */
     uint64_t lost_doubt;   /* nodes or clocks that it rested on could not be trusted any more */

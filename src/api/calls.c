@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "client/acquire.h"
+#include "client/adopt.h"
 #include "client/audit.h"
 #include "client/close.h"
 #include "client/list.h"
@@ -168,6 +169,14 @@ int redlock_adopt(redlock *client, const char *name, const char *value, redlock_
     return error ? error : rl_client_adopt(client, name, value, out);
 }
 
+int redlock_adopt_as(redlock *client, const char *name, const char *value,
+                     const redlock_request *request, redlock_lock **out)
+{
+    int error = route(&client, name, request);
+
+    return error ? error : rl_client_adopt_as(client, name, value, request, out);
+}
+
 /* ---- questions ---- */
 
 int redlock_query(redlock *client, const char *name, redlock_info *info, redlock_report *report)
@@ -182,6 +191,14 @@ int redlock_break(redlock *client, const char *name, const char *mark, redlock_r
     int error = rl_front_route_question(&client, name);
 
     return error ? error : rl_client_break(client, name, mark, report);
+}
+
+int redlock_release_tagged(redlock *client, const char *name, const char *tag,
+                           redlock_report *report)
+{
+    int error = rl_front_route_question(&client, name);
+
+    return error ? error : rl_client_release_tagged(client, name, tag, report);
 }
 
 int redlock_ping(redlock *client, redlock_report *report)
@@ -228,6 +245,17 @@ int redlock_start_break(redlock *client, const char *name, const char *mark,
     return error ? error
                  : rl_client_start_break(
                        client, name, mark,
+                       &(struct rl_asker){.done = done, .data = data, .key = data});
+}
+
+int redlock_start_release_tagged(redlock *client, const char *name, const char *tag,
+                                 redlock_answer_fn *done, void *data)
+{
+    int error = rl_front_route_question(&client, name);
+
+    return error ? error
+                 : rl_client_start_release_tagged(
+                       client, name, tag,
                        &(struct rl_asker){.done = done, .data = data, .key = data});
 }
 

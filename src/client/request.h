@@ -13,6 +13,11 @@ void rl_struct_fill(void *out, const void *known, size_t known_size);
 
 int rl_request_read(redlock *client, const char *name, int64_t ttl_ms,
                     const redlock_request *given, redlock_request *out, struct rl_names *names);
+/* What redlock_adopt_as() is told. */
+int rl_adoption_read(redlock *client, const char *name, const redlock_request *given,
+                     redlock_request *out, struct rl_names *names);
+/* Does anything drive the client, so that REDLOCK_RENEW renews? */
+int rl_renewal_check(redlock *client, const redlock_request *r);
 int rl_names_read(const redlock *client, const char *name, redlock_request *r,
                   struct rl_names *out);
 
@@ -20,6 +25,7 @@ int rl_names_read(const redlock *client, const char *name, redlock_request *r,
 bool rl_is_reserved(const redlock *client, const char *name, size_t length);
 /* *length 0: the name is a C string; it becomes its length. */
 int rl_name_check(const redlock *client, const char *name, size_t *length);
+int rl_tag_check(const char *tag);
 int rl_ttl_check(const redlock *client, int64_t ttl_ms);
 
 #endif

@@ -71,7 +71,9 @@ struct rl_lock_terms {
     uint8_t kind;            /* enum redlock_kind */
     bool renew : 1;          /* watchdog: extend at a third of the TTL (A11) */
     bool fenced : 1;         /* with a fencing token */
+    bool tagged : 1;         /* its values have a tag, which is granted once */
     bool fair : 1;           /* the first attempt respects the queue */
+    bool keep : 1;           /* others may renew it: our loss of it deletes nothing */
 };
 
 #define RL_VOTE_BITS 4
@@ -117,6 +119,7 @@ struct rl_acquisition {
     struct rl_owners_token owners[2];           /* ... and what they said */
     int64_t key_ttl_ms[REDLOCK_NODES_MAX];      /* -1: unknown */
     int64_t token_or_ticket[REDLOCK_NODES_MAX]; /* of a grant, or offered; 0: none */
+    uint32_t yours[REDLOCK_NODES_MAX]; /* which value of our tag was in the way; 0: none */
 };
 
 /* By size, not by subject: there may be a hundred thousand of these. */

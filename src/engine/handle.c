@@ -98,6 +98,7 @@ static struct rl_acquirer *new_acquirer(struct rl_engine *engine, struct rl_hand
     acquirer->queue = NULL;
     acquirer->waiter = 0;
     acquirer->became_head = acquirer->client_holds = acquirer->behind_release = false;
+    acquirer->drew = false;
     acquirer->tag_size = (uint8_t)about->tag.size;
     acquirer->label_size = (uint8_t)about->label.size;
     memcpy(acquirer->tag, about->tag.data, about->tag.size);
@@ -304,14 +305,14 @@ void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64
 }
 
 int rl_handle_adopt(struct rl_engine *engine, struct rl_handle *handle, const char *value,
-                    size_t size)
+                    size_t size, bool knows_kind)
 {
     struct rl_claim *claim;
 
     if (rl_handle_renew_claim(engine, handle, size) < 0)
         return -1;
     claim = handle->claim;
-    claim->kind_unknown = true;
+    claim->kind_unknown = !knows_kind;
     rl_claim_set_value(claim, value, size);
     /* Where and until when the other process set it is unknown: everywhere, for ever. */
     claim->touched = UINT16_MAX;

@@ -14,6 +14,7 @@
 #include "engine/claim.h"
 #include "engine/local_queue.h"
 #include "engine/timers.h"
+#include "protocol/value.h"
 
 struct rl_survey;
 
@@ -59,7 +60,9 @@ struct rl_acquirer {
     /* For the values of its attempts (protocol/value.h); of size 0: none. */
     uint8_t tag_size;
     uint8_t label_size;
+    bool drew; /* with a tag: `digits` are drawn */
     char tag[REDLOCK_TAG_SIZE];
+    char digits[RL_VALUE_REQUEST_DIGITS]; /* with a tag: what the values of all attempts have */
     char label[REDLOCK_LABEL_MAX];
     struct rl_blocker blocker;
 };
@@ -91,8 +94,9 @@ int rl_handle_init(struct rl_engine *engine, struct rl_handle *handle,
                    struct rl_node_vote *votes);
 void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64_t ttl_ns,
                        int64_t wait_deadline_ns, int64_t now_ns);
+/* knows_kind: its terms say what it was acquired with; else it may be of any kind. */
 int rl_handle_adopt(struct rl_engine *engine, struct rl_handle *handle, const char *value,
-                    size_t size);
+                    size_t size, bool knows_kind);
 void rl_handle_extend(struct rl_engine *engine, struct rl_handle *handle, int64_t ttl_ns,
                       int64_t now_ns);
 void rl_handle_release(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns);
