@@ -16,7 +16,8 @@ allowed() {
     system) echo "system/.*|$library" ;;
     settings) echo "settings/.*|$library" ;;
     http) echo "(http|system)/.*|ui/json.h|$library" ;;
-    life) echo "(life|http|settings|system)/.*|ui/json.h|$library" ;;
+    leases) echo "(leases|http|system)/.*|ui/json.h|$library" ;;
+    life) echo "(life|leases|http|settings|system)/.*|ui/json.h|$library" ;;
     esac
 }
 
