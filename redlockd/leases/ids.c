@@ -197,9 +197,13 @@ void ids_forget(struct ids *ids, const struct lease_tag *tag)
 
 void *ids_any_wait(struct ids *ids)
 {
-    for (size_t i = 0; i < ids->bucket_count; i++)
-        for (struct ids_entry *entry = ids->buckets[i]; entry; entry = entry->next)
-            if (entry->state == IDS_WAITING)
-                return entry->wait;
+    for (size_t i = 0; i < ids->bucket_count; i++, ids->cursor++) {
+        struct ids_entry *entry = ids->buckets[ids->cursor & (ids->bucket_count - 1)];
+
+        while (entry && entry->state != IDS_WAITING)
+            entry = entry->next;
+        if (entry)
+            return entry->wait;
+    }
     return NULL;
 }

@@ -34,6 +34,7 @@ struct ids {
     size_t bucket_count; /* a power of two */
     size_t count;        /* all entries */
     size_t spent_count;
+    size_t cursor;            /* the bucket in which ids_any_wait() looks first */
     uint64_t key;             /* random and odd: clients choose tags, not buckets */
     struct ids_entry *oldest; /* of the spent ones, in the order of their time */
     struct ids_entry *newest;
@@ -55,7 +56,7 @@ int ids_set_spent(struct ids *ids, const struct lease_tag *tag, enum ids_state s
 /* A wait that was refused or is gone. Only of a tag that waits. */
 void ids_forget(struct ids *ids, const struct lease_tag *tag);
 
-/* Any wait; NULL: there is none left. For the end of the process, not for every day. */
+/* Any wait; NULL: there is none. To end them all: each call goes on where the last one was. */
 void *ids_any_wait(struct ids *ids);
 
 #endif

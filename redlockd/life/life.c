@@ -128,6 +128,7 @@ static void on_end(void *context)
     log_line("ending: requests under way have %lld s",
              (long long)(life->settings->drain_ns / RL_NS_PER_S));
     life->end_ns = rl_now_ns() + life->settings->drain_ns;
+    leases_drain(&life->leases);
     http_server_stop(life->server);
 }
 
@@ -177,7 +178,7 @@ int life_open(struct life *life, const struct settings *settings, char *why, siz
     life->signals.on_end = on_end;
     life->signals.on_reload = on_reload;
     if (loop_init(&life->loop) < 0 || signals_open(&life->signals, &life->loop) < 0 ||
-        routes_init(&life->routes) < 0) {
+        routes_init(&life->routes, &life->leases) < 0) {
         snprintf(why, why_size, "cannot start: %s", strerror(errno));
         life_close(life);
         return -1;
@@ -189,7 +190,9 @@ int life_open(struct life *life, const struct settings *settings, char *why, siz
         life_close(life);
         return -1;
     }
-    if (open_tls(settings, &life->tls, why, why_size) < 0 ||
+    if (leases_open(&life->leases, &life->loop, or_null(settings->quorum_config),
+                    settings->drift_ppm, why, why_size) < 0 ||
+        open_tls(settings, &life->tls, why, why_size) < 0 ||
         open_listeners(life, why, why_size) < 0) {
         life_close(life);
         return -1;
@@ -208,7 +211,9 @@ void life_run(struct life *life)
 
 void life_close(struct life *life)
 {
+    /* The server first: what its clients left under way is taken back while the library still works. */
     http_server_free(life->server);
+    leases_close(&life->leases);
     http_tls_context_free(life->tls);
     routes_free(&life->routes);
     signals_close(&life->signals);

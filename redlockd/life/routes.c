@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "access/access.h"
 #include "redlock.h"
 
 #define READ_ONLY "Allow: GET, HEAD\r\n"
@@ -41,12 +42,34 @@ static void answer_version(struct routes *routes, struct http_exchange *exchange
     http_body_answer(&routes->body, exchange, 200, "application/json", NULL);
 }
 
+_Static_assert(ACCESS_PRINCIPAL_MAX <= LEASE_PRINCIPAL_MAX,
+               "an owner has room for a principal");
+
+/* True: it is for leases, and answered, refused or under way. */
+static bool begin_lock(struct routes *routes, struct http_exchange *exchange,
+                       const struct http_request *request)
+{
+    char principal[ACCESS_PRINCIPAL_MAX + 1];
+    struct rl_span name;
+
+    if (!http_path_below(request->path, "/v1/locks/", &name))
+        return false;
+    if (access_allows(request->peer, principal))
+        leases_begin(routes->leases, exchange, request, name, principal);
+    else
+        http_answer_problem(exchange, 403, "FORBIDDEN",
+                            "only the daemon's own user may, through its unix socket", NULL);
+    return true;
+}
+
 static void begin(void *context, struct http_exchange *exchange,
                   const struct http_request *request)
 {
     struct routes *routes = context;
     bool is_livez = is_path(request, "/livez");
 
+    if (begin_lock(routes, exchange, request))
+        return;
     if (!is_livez && !is_path(request, "/version")) {
         http_answer_problem(exchange, 404, "NOT_FOUND", "there is nothing at this path", NULL);
         return;
@@ -59,15 +82,19 @@ static void begin(void *context, struct http_exchange *exchange,
         answer_version(routes, exchange);
 }
 
-/* No exchange here has a user. */
+/* Only leases are users of exchanges. */
 static void ended(void *context, struct http_exchange *exchange, void *user,
                   enum http_ended how)
 {
-    (void)context, (void)exchange, (void)user, (void)how;
+    struct routes *routes = context;
+
+    (void)exchange;
+    leases_ended(routes->leases, user, how);
 }
 
-int routes_init(struct routes *routes)
+int routes_init(struct routes *routes, struct leases *leases)
 {
+    routes->leases = leases;
     return http_body_init(&routes->body);
 }
 

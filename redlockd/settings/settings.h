@@ -29,11 +29,14 @@ struct settings {
     char tls_key[SETTINGS_TEXT_MAX];
     char tls_client_ca[SETTINGS_TEXT_MAX];
     char config[SETTINGS_TEXT_MAX];
-    unsigned connections; /* 0: the default of the HTTP layer */
-    int64_t drain_ns;     /* how long TERM lets requests finish */
-    bool insecure;        /* plain TCP beyond loopback */
-    bool check;           /* look at the settings and end */
-    uint32_t given;       /* a bit per key that the command line has set */
+    char quorum_config
+        [SETTINGS_TEXT_MAX]; /* the library's file; empty: as the command finds it */
+    unsigned drift_ppm;      /* how much slower than ours the clock of a client may be */
+    unsigned connections;    /* 0: the default of the HTTP layer */
+    int64_t drain_ns;        /* how long TERM lets requests finish */
+    bool insecure;           /* plain TCP beyond loopback */
+    bool check;              /* look at the settings and end */
+    uint32_t given;          /* a bit per key that the command line has set */
 };
 
 /*

@@ -17,7 +17,8 @@ allowed() {
     settings) echo "settings/.*|$library" ;;
     http) echo "(http|system)/.*|ui/json.h|$library" ;;
     leases) echo "(leases|http|system)/.*|ui/json.h|$library" ;;
-    life) echo "(life|leases|http|settings|system)/.*|ui/json.h|$library" ;;
+    access) echo "(access|http|system)/.*|$library" ;;
+    life) echo "(life|leases|access|http|settings|system)/.*|ui/json.h|$library" ;;
     esac
 }
 
