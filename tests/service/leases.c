@@ -82,7 +82,7 @@ CASE(cycle, "A lease is granted, renewed and released, and then it is gone.")
     CHECK_HAS("HTTP/1.1 201 ", answer);
     CHECK_STR("job", lease_member(answer, "name"));
     CHECK_INT(20000, lease_number(answer, "ttl_ms"));
-    CHECK_BETWEEN(1000, 19597, lease_number(answer, "valid_ms"));
+    CHECK_BETWEEN(1000, 19599, lease_number(answer, "valid_ms"));
     CHECK(lease_number(answer, "fence") > 0);
     CHECK(lease_number(answer, "deadline_boottime_ns") > 0);
     grant = lease_member(answer, "grant");
