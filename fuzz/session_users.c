@@ -60,12 +60,15 @@ static void acquire(struct world *world, struct slot *slot, struct fuzz_input *i
 static void adopt(struct world *world, struct slot *slot, struct fuzz_input *input)
 {
     char value[24];
+    unsigned number;
 
     if (!begin_slot(world, slot, 0))
         return;
-    snprintf(value, sizeof value, "adopted-%u", fuzz_byte(input));
+    number = fuzz_byte(input);
+    snprintf(value, sizeof value, "adopted-%u", number);
     slot->adopted = true;
-    FUZZ_CHECK(rl_handle_adopt(&world->engine, &slot->handle, value, strlen(value)) == 0);
+    FUZZ_CHECK(rl_handle_adopt(&world->engine, &slot->handle, value, strlen(value),
+                               number % 2 == 1) == 0);
 }
 
 /* What the public calls allow: nothing under way, acquired once, not released. */

@@ -371,6 +371,14 @@ REDLOCK_API const char *redlock_kind_text(int kind);
                                waiters. Without it a newcomer may overtake them when the
                                lock happens to be free; no waiter starves either way. (Several names at
                                once may be overtaken by requests for one of them.) */
+#define REDLOCK_KEEP                                                                           \
+    0x10u /* once the caller has been told of the grant, only redlock_release() deletes the
+                               lock: for one whose value goes to programs that renew it elsewhere
+                               (redlock_adopt_as()), so that the end of this handle says nothing
+                               about the lock. Its loss, redlock_lock_free() and redlock_close()
+                               leave it on the nodes until its TTL ends there. What is still
+                               deleted: attempts that failed, were canceled or freed, and a grant
+                               of which the caller was not told. Not with REDLOCK_BOUND. */
 
 /*
  * `done` runs exactly once for every operation that was started, `lost` at most once for a
@@ -389,7 +397,7 @@ typedef void redlock_jeopardy_fn(redlock_lock *lock, int error, void *data);
 typedef struct redlock_request {
     size_t size;
     int32_t kind;    /* enum redlock_kind */
-    uint32_t flags;  /* REDLOCK_RENEW | REDLOCK_FENCED | REDLOCK_BOUND | REDLOCK_FAIR */
+    uint32_t flags;  /* REDLOCK_RENEW | _FENCED | _BOUND | _FAIR | _KEEP */
     int64_t wait_ms; /* 0: try once. > 0: until so long after the call. REDLOCK_WAIT_FOREVER. */
     size_t name_length;     /* 0: the name is a C string */
     redlock_report *report; /* blocking calls: filled on success and on failure; may be NULL */
@@ -426,6 +434,8 @@ typedef struct redlock_request {
      * by which a program that did not see the value can recognise it; NULL: none.
      */
     const char *tag;
+
+    int64_t fence; /* redlock_adopt_as(): the token that it was granted with; 0: none */
 } redlock_request;
 
 /*
@@ -471,6 +481,25 @@ REDLOCK_API int redlock_start(redlock *client, const char *name, int64_t ttl_ms,
  */
 REDLOCK_API int redlock_adopt(redlock *client, const char *name, const char *value,
                               redlock_lock **out);
+
+/*
+ * The same for a lock of which the caller knows more than the value: `request` says what it was
+ * acquired with, and has to say it right. redlock_adopt() treats every lock as one of unknown kind,
+ * so that
+ *  - extending it puts the key back on no node that lacks it; with the kind, nodes that miss the key
+ *    after an extension that a majority confirmed get it back, as with the handle that acquired it;
+ *  - releasing it says LOST when another holds the name, even beside it; with the kind, LOST is said
+ *    of a mutex only.
+ *
+ * Of the request count: kind, slots, owner (needed for REENTRANT), more_names, fence (for
+ * redlock_fence(), and for the token of an owner on nodes that get the key back), lost, jeopardy and
+ * data, max_extensions, and of the flags REDLOCK_RENEW (from the first extension on, which says for
+ * how long). The rest has to be zero (INVAL). As with redlock_adopt() nothing is sent, and only
+ * redlock_release() gives the lock up: its loss deletes nothing.
+ *   INVAL     also: the value cannot be of that kind (the slot of a semaphore is part of it)
+ */
+REDLOCK_API int redlock_adopt_as(redlock *client, const char *name, const char *value,
+                                 const redlock_request *request, redlock_lock **out);
 
 /*
  * Renews the lock for ttl_ms from now on a majority. Never shortens it, never re-creates it.
@@ -863,13 +892,13 @@ typedef struct redlock_stats {
     uint64_t refused_canceled; /* ... CANCELED, or whose handle was freed meanwhile ... */
     uint64_t refused_other;    /* ... AUTH, PROTO, INVAL of the nodes, NOMEM, SYSTEM */
     uint64_t late;            /* granted, but the wait had ended: given back, told as TIMEOUT */
-    uint64_t adopted;         /* taken over by redlock_adopt() */
+    uint64_t adopted;         /* taken over by redlock_adopt() and redlock_adopt_as() */
     uint64_t renewed;         /* renewals and extensions that succeeded */
     uint64_t renewals_failed; /* those that a majority did not confirm, or not in time */
     uint64_t released;        /* given back: by a release, by freeing, by the end of a thread */
     uint64_t
         releases_failed;   /* releases that ended otherwise than OK: EXPIRED, LOST, NOQUORUM */
-    uint64_t left;         /* redlock_lock_leave(), and adopted ones that were freed */
+    uint64_t left;         /* redlock_lock_leave(), and adopted or kept ones that were freed */
     uint64_t lost_expired; /* the validity ended */
     uint64_t lost_missing; /* found gone from so many nodes that no majority can have it */
     uint64_t lost_doubt;   /* nodes or clocks that it rested on could not be trusted any more */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "client/acquire.h"
+#include "client/adopt.h"
 #include "client/audit.h"
 #include "client/close.h"
 #include "client/list.h"
@@ -166,6 +167,14 @@ int redlock_adopt(redlock *client, const char *name, const char *value, redlock_
     int error = route(&client, name, NULL);
 
     return error ? error : rl_client_adopt(client, name, value, out);
+}
+
+int redlock_adopt_as(redlock *client, const char *name, const char *value,
+                     const redlock_request *request, redlock_lock **out)
+{
+    int error = route(&client, name, request);
+
+    return error ? error : rl_client_adopt_as(client, name, value, request, out);
 }
 
 /* ---- questions ---- */

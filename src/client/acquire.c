@@ -42,6 +42,7 @@ static redlock_lock *start_acquire(redlock *client, const struct acquire_call *a
         .renew = request->flags & REDLOCK_RENEW,
         .fenced = request->flags & REDLOCK_FENCED,
         .fair = request->flags & REDLOCK_FAIR,
+        .keep = request->flags & REDLOCK_KEEP,
         .kind = (uint8_t)request->kind,
         .slots = (uint16_t)request->slots,
         .max_extensions = request->max_extensions,
@@ -86,6 +87,7 @@ static void give_back(redlock *client, redlock_lock *lock)
 {
     bool is_held = lock->handle.lock.state == RL_HELD;
 
+    lock->adopted = false; /* KEEP is about grants that the caller was told of */
     rl_lock_discard(client, lock, true);
     if (is_held)
         rl_stats_late(&client->engine.stats);
@@ -181,18 +183,6 @@ static int prepare(redlock *client, const char *name, int64_t ttl_ms,
     return a->thread ? REDLOCK_OK : explain_no_handle(a, REDLOCK_NOMEM);
 }
 
-/* A renewal is a timer of the engine: between two calls only a driver looks at it. */
-static int check_renewal(redlock *client, const redlock_request *r)
-{
-    if (!(r->flags & REDLOCK_RENEW) || client->threaded || atomic_load(&client->driven))
-        return REDLOCK_OK;
-    return rl_detail(
-        REDLOCK_INVAL,
-        "REDLOCK_RENEW on a client that nothing drives: the lock would not be "
-        "renewed. Open the client with REDLOCK_THREAD, or ask for redlock_fd() and "
-        "call redlock_process() when it is readable");
-}
-
 int rl_client_acquire(redlock *client, const char *name, int64_t ttl_ms,
                       const redlock_request *request, redlock_lock **out)
 {
@@ -204,7 +194,7 @@ int rl_client_acquire(redlock *client, const char *name, int64_t ttl_ms,
     if (a.request.done)
         return rl_detail(REDLOCK_INVAL, "redlock_acquire() takes no done function; that is for "
                                         "redlock_start()");
-    error = check_renewal(client, &a.request);
+    error = rl_renewal_check(client, &a.request);
     if (error)
         return error;
     error = rl_call_wait(client, &a.call);
@@ -226,40 +216,4 @@ int rl_client_start(redlock *client, const char *name, int64_t ttl_ms,
         return explain_no_handle(&a, error);
     *out = a.lock;
     return REDLOCK_OK;
-}
-
-int rl_client_adopt(redlock *client, const char *name, const char *value, redlock_lock **out)
-{
-    struct rl_lock_terms terms = {0};
-    redlock_lock *lock = NULL;
-    size_t name_size = 0;
-    int error = rl_client_enter(client, false);
-
-    if (error)
-        return error;
-    error = rl_name_check(client, name, &name_size);
-    if (!error && (!value || !*value || strlen(value) > REDLOCK_VALUE_MAX))
-        error = rl_detail(REDLOCK_INVAL,
-                          "a value has 1 to %d characters; it is what the "
-                          "acquiring side printed",
-                          REDLOCK_VALUE_MAX);
-    if (!error && !out)
-        error = rl_detail(REDLOCK_INVAL, "there is nowhere to put the lock");
-    if (error)
-        goto cleanup;
-    lock = rl_lock_new_for(client, name, name_size, &terms);
-    if (!lock) {
-        error = REDLOCK_NOMEM;
-        goto cleanup;
-    }
-    lock->adopted = true;
-    if (rl_handle_adopt(&client->engine, &lock->handle, value, strlen(value)) < 0) {
-        rl_lock_discard(client, lock, false);
-        error = rl_detail(REDLOCK_NOMEM, "out of memory");
-        goto cleanup;
-    }
-    *out = lock;
-cleanup:
-    rl_client_leave(client);
-    return error;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The calls that make a handle: acquire, start, adopt. */
+/* The calls that acquire a lock. */
 #ifndef RL_CLIENT_ACQUIRE_H
 #define RL_CLIENT_ACQUIRE_H
 
@@ -9,6 +9,5 @@ int rl_client_acquire(redlock *client, const char *name, int64_t ttl_ms,
                       const redlock_request *request, redlock_lock **out);
 int rl_client_start(redlock *client, const char *name, int64_t ttl_ms,
                     const redlock_request *request, redlock_lock **out);
-int rl_client_adopt(redlock *client, const char *name, const char *value, redlock_lock **out);
 
 #endif

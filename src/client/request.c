@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/answer.h"
 #include "core/kind.h"
 #include "drive/detail.h"
 #include "protocol/value.h"
@@ -204,7 +205,8 @@ static int read_texts(const redlock_request *r, struct rl_names *out)
 
 static int check_kind(const redlock_request *r)
 {
-    const uint32_t known = REDLOCK_RENEW | REDLOCK_FENCED | REDLOCK_BOUND | REDLOCK_FAIR;
+    const uint32_t known =
+        REDLOCK_RENEW | REDLOCK_FENCED | REDLOCK_BOUND | REDLOCK_FAIR | REDLOCK_KEEP;
     const struct rl_kind *kind;
 
     if (!rl_kind_is_known(r->kind))
@@ -213,6 +215,9 @@ static int check_kind(const redlock_request *r)
     if (r->flags & ~known)
         return rl_detail(REDLOCK_INVAL, "unknown flags 0x%x in redlock_request",
                          r->flags & ~known);
+    if ((r->flags & REDLOCK_KEEP) && (r->flags & REDLOCK_BOUND))
+        return rl_detail(REDLOCK_INVAL, "REDLOCK_KEEP and REDLOCK_BOUND contradict each other: "
+                                        "the end of a thread would delete what is to be kept");
     if (!kind->exclusive && (r->flags & REDLOCK_FENCED))
         return rl_detail(REDLOCK_INVAL,
                          "a %s lock has several holders at once: no order of fencing tokens "
@@ -263,7 +268,65 @@ int rl_request_read(redlock *client, const char *name, int64_t ttl_ms,
         error = read_texts(out, names);
     if (!error)
         error = check_times(out);
+    if (!error && out->fence)
+        error =
+            rl_detail(REDLOCK_INVAL, "redlock_request.fence is for redlock_adopt_as() only; "
+                                     "REDLOCK_FENCED asks for a token");
     if (!error && out->report)
         error = rl_struct_check("redlock_report", out->report);
     return error;
+}
+
+/* ---- an adoption ---- */
+
+static int check_adoption(const redlock_request *r)
+{
+    if (r->flags & ~REDLOCK_RENEW)
+        return rl_detail(REDLOCK_INVAL, "flags 0x%x: an adoption knows REDLOCK_RENEW only",
+                         r->flags & ~REDLOCK_RENEW);
+    if (r->wait_ms || r->max_hold_ms || r->report || r->done || r->label || r->tag)
+        return rl_detail(REDLOCK_INVAL,
+                         "an adoption has no wait_ms, max_hold_ms, report, done, label or tag: "
+                         "nothing is asked of the nodes");
+    if (r->fence && !rl_is_token(r->fence))
+        return rl_detail(REDLOCK_INVAL, "%lld is no fencing token", (long long)r->fence);
+    if (r->fence && !rl_kind(r->kind)->exclusive)
+        return rl_detail(REDLOCK_INVAL, "a %s lock has no fencing token",
+                         redlock_kind_text(r->kind));
+    if (rl_kind(r->kind)->has_owner && !r->owner)
+        return rl_detail(REDLOCK_INVAL, "the owner of the lock is needed to adopt it");
+    return REDLOCK_OK;
+}
+
+int rl_adoption_read(redlock *client, const char *name, const redlock_request *given,
+                     redlock_request *out, struct rl_names *names)
+{
+    int error;
+
+    if (!given)
+        return rl_detail(REDLOCK_INVAL, "the request is NULL; redlock_adopt() needs none");
+    error = rl_struct_read("redlock_request", given, given->size, out, sizeof *out);
+    if (!error)
+        error = check_kind(out);
+    if (!error)
+        error = check_adoption(out);
+    if (!error)
+        error = rl_names_read(client, name, out, names);
+    if (!error)
+        error = read_owner(client, out, names);
+    if (!error)
+        error = read_texts(out, names);
+    return error;
+}
+
+/* A renewal is a timer of the engine: between two calls only a driver looks at it. */
+int rl_renewal_check(redlock *client, const redlock_request *r)
+{
+    if (!(r->flags & REDLOCK_RENEW) || client->threaded || atomic_load(&client->driven))
+        return REDLOCK_OK;
+    return rl_detail(
+        REDLOCK_INVAL,
+        "REDLOCK_RENEW on a client that nothing drives: the lock would not be "
+        "renewed. Open the client with REDLOCK_THREAD, or ask for redlock_fd() and "
+        "call redlock_process() when it is readable");
 }

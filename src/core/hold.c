@@ -55,8 +55,8 @@ static void lose(struct rl_lock *lock, int64_t now_ns, enum rl_loss loss,
     lock->sweep_at_ns = lock->deadline_ns; /* instead of the next renewal */
     lock->deadline_ns = 0;
     lock->nodes_with_key = 0;
-    /* What another process acquired is not ours to delete: it may hold it for longer. */
-    if (lock->foreign)
+    /* What other processes hold or renew is not ours to delete: they may have it for longer. */
+    if (lock->foreign || lock->terms.keep)
         lock->sweep_at_ns = RL_NEVER_NS;
     rl_hold_sweep(lock, now_ns, out);
     out->lost = true;
@@ -173,6 +173,8 @@ static void extension_won(struct rl_lock *lock, int64_t now_ns, struct rl_action
     if (lock->adopted) {
         lock->adopted = false;
         lock->acquired_ns = lock->round_start_ns;
+        if (lock->terms.renew)
+            lock->ttl_ms = lock->extension_ttl_ms;
     }
     if (end_ns > lock->deadline_ns) {
         lock->deadline_ns = end_ns;

@@ -72,6 +72,7 @@ struct rl_lock_terms {
     bool renew : 1;          /* watchdog: extend at a third of the TTL (A11) */
     bool fenced : 1;         /* with a fencing token */
     bool fair : 1;           /* the first attempt respects the queue */
+    bool keep : 1;           /* others may renew it: our loss of it deletes nothing */
 };
 
 #define RL_VOTE_BITS 4

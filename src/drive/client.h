@@ -65,7 +65,7 @@ struct redlock_lock {
     /* One byte, to be touched with the mutex held only: */
     enum rl_operation operation : 3;
     bool given_up : 1;    /* by us: an operation that was under way ends with CANCELED */
-    bool adopted : 1;     /* freeing it gives nothing up */
+    bool adopted : 1;     /* or KEEP, and granted: freeing it gives nothing up */
     bool dropped : 1;     /* the client is closed: the engine has forgotten it */
     bool in_callback : 1; /* it cannot be freed before that returns ... */
     bool doomed : 1;      /* ... and was asked to be, from inside */

@@ -89,6 +89,8 @@ static int deliver_done(redlock *client, redlock_lock *lock, enum rl_operation o
         return 0;
     lock->operation = calls_later && !lock->done ? RL_RETURNING : RL_NO_OPERATION;
     lock->released |= operation == RL_RELEASE && error == REDLOCK_OK;
+    lock->adopted |=
+        operation == RL_ACQUISITION && error == REDLOCK_OK && lock->handle.lock.terms.keep;
     if (!lock->done) {
         lock->call = NULL;
         if (call)

@@ -304,14 +304,14 @@ void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64
 }
 
 int rl_handle_adopt(struct rl_engine *engine, struct rl_handle *handle, const char *value,
-                    size_t size)
+                    size_t size, bool knows_kind)
 {
     struct rl_claim *claim;
 
     if (rl_handle_renew_claim(engine, handle, size) < 0)
         return -1;
     claim = handle->claim;
-    claim->kind_unknown = true;
+    claim->kind_unknown = !knows_kind;
     rl_claim_set_value(claim, value, size);
     /* Where and until when the other process set it is unknown: everywhere, for ever. */
     claim->touched = UINT16_MAX;

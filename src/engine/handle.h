@@ -91,8 +91,9 @@ int rl_handle_init(struct rl_engine *engine, struct rl_handle *handle,
                    struct rl_node_vote *votes);
 void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64_t ttl_ns,
                        int64_t wait_deadline_ns, int64_t now_ns);
+/* knows_kind: its terms say what it was acquired with; else it may be of any kind. */
 int rl_handle_adopt(struct rl_engine *engine, struct rl_handle *handle, const char *value,
-                    size_t size);
+                    size_t size, bool knows_kind);
 void rl_handle_extend(struct rl_engine *engine, struct rl_handle *handle, int64_t ttl_ns,
                       int64_t now_ns);
 void rl_handle_release(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns);

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Handles for locks that other processes acquired. */
+#ifndef RL_CLIENT_ADOPT_H
+#define RL_CLIENT_ADOPT_H
+
+#include "redlock.h"
+
+int rl_client_adopt(redlock *client, const char *name, const char *value, redlock_lock **out);
+int rl_client_adopt_as(redlock *client, const char *name, const char *value,
+                       const redlock_request *request, redlock_lock **out);
+
+#endif
