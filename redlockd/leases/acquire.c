@@ -37,24 +37,6 @@ static void undo(struct lease *lease)
         leases_wake(lease->leases);
 }
 
-/*
- * No handle of the daemon sweeps at its deadline: another replica may have renewed the lock by then. So
- * the handle that acquired it is left before the answer is written. The adopted one that stands
- * for the value until the answer is sent deletes nothing unless it is told to.
- */
-static int leave(struct lease *lease)
-{
-    redlock_lock *acquired = lease->lock, *adopted;
-    int error = redlock_adopt(lease->leases->client, redlock_name(acquired),
-                              redlock_value(acquired), &adopted);
-
-    if (error)
-        return error;
-    redlock_lock_leave(acquired);
-    lease->lock = adopted;
-    return REDLOCK_OK;
-}
-
 static void tell_grant(struct lease *lease)
 {
     struct leases *leases = lease->leases;
@@ -69,11 +51,9 @@ static void tell_grant(struct lease *lease)
     strcpy(grant.value, redlock_value(lease->lock));
     told.deadline =
         lease_deadline_of(lease->received_ns, rl_now_ns(), deadline_ns, leases->drift_ppm);
-    if (told.deadline.valid_ms == 0 || !lease_grant_write(&grant, text) ||
-        leave(lease) != REDLOCK_OK) {
-        /* Freed while held: given up. No answer has told of it. */
+    if (told.deadline.valid_ms == 0 || !lease_grant_write(&grant, text)) {
         lease_reply_refusal(lease_take_exchange(lease), &late);
-        lease_free(lease);
+        undo(lease);
         return;
     }
     lease->state = LEASE_TOLD;
@@ -130,7 +110,7 @@ static void on_acquired(redlock_lock *lock, int error, void *data)
     if (ids_set_spent(&leases->ids, &lease->tag, IDS_GRANTED, rl_now_ns()) < 0) {
         ids_forget(&leases->ids, &lease->tag);
         lease_reply_refusal(lease_take_exchange(lease), &no_memory);
-        lease_free(lease);
+        undo(lease);
         return;
     }
     tell_grant(lease);
@@ -180,7 +160,9 @@ static int start(struct lease *lease, const struct lease_terms *terms)
     redlock_request request = {
         .size = sizeof request,
         .kind = terms->kind,
-        .flags = terms->flags,
+        /* No handle of the daemon sweeps at its deadline, or when it is freed: another replica may
+         * have renewed the lock by then. Only an explicit release deletes what was granted. */
+        .flags = terms->flags | REDLOCK_KEEP,
         .wait_ms = terms->wait_ms,
         .done = on_acquired,
         .data = lease,

@@ -60,7 +60,21 @@ static void on_renewed(redlock_lock *lock, int error, void *data)
         told.grant = text;
         lease_reply_held(&leases->body, exchange, 200, &told);
     }
-    lease_free(lease);
+    lease_rest(lease);
+}
+
+/* A value with what it was acquired with, so that nodes which miss it get it back. */
+static int adopt_as(struct lease *lease, const char *name, const char *value)
+{
+    redlock_request request = {
+        .size = sizeof request,
+        .kind = lease->kind,
+        .slots = lease->slots,
+        .owner = lease->owner[0] ? lease->owner : NULL,
+        .fence = lease->fence,
+    };
+
+    return redlock_adopt_as(lease->leases->client, name, value, &request, &lease->lock);
 }
 
 /* With the terms of its grant. NULL: answered. */
@@ -77,7 +91,7 @@ static struct lease *adopt(struct leases *leases, struct http_exchange *exchange
     lease->slots = (uint16_t)terms->grant.slots;
     lease->fence = terms->grant.fence;
     strcpy(lease->owner, terms->grant.owner);
-    error = redlock_adopt(leases->client, terms->name, terms->grant.value, &lease->lock);
+    error = adopt_as(lease, terms->name, terms->grant.value);
     if (!error)
         return lease;
     reply_error(lease, error);

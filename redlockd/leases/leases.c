@@ -8,6 +8,7 @@
 #include <sys/epoll.h>
 
 #include "core/time.h"
+#include "io/clock.h"
 #include "leases/acquire.h"
 #include "leases/keep.h"
 #include "leases/reply.h"
@@ -45,6 +46,26 @@ void lease_free(struct lease *lease)
 {
     redlock_lock_free(lease->lock);
     free(lease);
+}
+
+void lease_rest(struct lease *lease)
+{
+    struct leases *leases = lease->leases;
+
+    lease->next = NULL;
+    lease->rested_ns = rl_now_ns() + LEASE_REST_NS;
+    *(leases->resting ? &leases->last_resting->next : &leases->resting) = lease;
+    leases->last_resting = lease;
+}
+
+static void free_rested(struct leases *leases, int64_t now_ns)
+{
+    while (leases->resting && leases->resting->rested_ns <= now_ns) {
+        struct lease *lease = leases->resting;
+
+        leases->resting = lease->next;
+        lease_free(lease);
+    }
 }
 
 struct http_exchange *lease_take_exchange(struct lease *lease)
@@ -135,10 +156,10 @@ static int64_t turn(void *context, int64_t now_ns)
 {
     struct leases *leases = context;
 
-    (void)now_ns;
     if (leases->is_due)
         process(leases);
-    return RL_NEVER_NS;
+    free_rested(leases, now_ns);
+    return leases->resting ? leases->resting->rested_ns : RL_NEVER_NS;
 }
 
 static void on_warn(const char *address, const char *text, void *data)
@@ -184,7 +205,9 @@ void leases_close(struct leases *leases)
 {
     if (leases->is_watched)
         loop_remove(leases->loop, &leases->source);
+    free_rested(leases, RL_NEVER_NS);
     redlock_close(leases->client);
+    free_rested(leases, RL_NEVER_NS);
     http_body_free(&leases->body);
     ids_free(&leases->ids);
     *leases = (struct leases){0};

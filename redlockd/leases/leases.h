@@ -11,8 +11,8 @@
  *                 |  DELETE of the id: ended, 410
  *                 |  refused: 423, 5xx
  *                 v
- *              TOLD       granted: the handle is left, so that nothing here ends the lock any more, and
- *                 |       then 201 is written. `lock` is now an adopted handle of the same value.
+ *              TOLD       granted, and 201 is written. The handle deletes nothing by itself any more
+ *                 |       (REDLOCK_KEEP): neither its deadline nor its end does.
  *                 |  a byte of it was sent: forgotten. From here on only the client knows the lease
  *                 v  none was, and the client is gone
  *              UNDONE     released by its value: no answer gave it to a client
@@ -21,7 +21,7 @@
  *     an id that was granted once is never granted again    lease_begin_acquire(), on_acquired()
  *     no 200 or 201 from memory                             memory only refuses: leases/ids.h
  *     no replica prolongs a value that it found by its tag  POST needs the grant: leases/terms.c
- *     no handle sweeps                                      tell_grant()
+ *     no handle sweeps                                      REDLOCK_KEEP: start()
  *     an extension is never rolled back                     on_renewed()
  *     a client that disconnects while it waits is cancelled lease_acquire_ended()
  *     granted in that instant: released unless a byte was sent    lease_acquire_ended()
@@ -41,6 +41,9 @@
 #include "redlock.h"
 #include "system/loop.h"
 
+/* How long a handle outlives its renewal: nodes that answer late and miss the key get it back. */
+#define LEASE_REST_NS INT64_C(1000000000)
+
 enum lease_state {
     LEASE_WAITING,  /* PUT: the library acquires */
     LEASE_TOLD,     /* PUT: 201 is written, perhaps not sent */
@@ -53,8 +56,10 @@ enum lease_state {
 struct lease {
     struct leases *leases;
     struct http_exchange *exchange; /* NULL: the client is gone, and the rest goes on without */
-    redlock_lock *lock;             /* WAITING: its acquisition; else adopted */
+    redlock_lock *lock;             /* PUT: its acquisition; else adopted */
     int64_t received_ns;            /* of the request that will be answered */
+    struct lease *next;             /* of those that rest */
+    int64_t rested_ns;              /* when it is freed */
     int64_t ttl_ms;
     int64_t fence; /* of the grant that is renewed; 0: none */
     enum lease_state state;
@@ -76,6 +81,7 @@ struct leases {
     struct loop_source source; /* the library's descriptor */
     redlock *client;
     struct ids ids;
+    struct lease *resting, *last_resting; /* oldest first; the last only if there is a first */
     struct http_body body;
     redlock_report report; /* what is being answered with; too large for a stack in a loop */
     uint32_t drift_ppm;    /* how much slower than ours a client's clock may be */
@@ -104,8 +110,11 @@ void leases_ended(struct leases *leases, struct lease *lease, enum http_ended ho
 struct lease *lease_new(struct leases *leases, struct http_exchange *exchange,
                         const struct http_request *request, const struct lease_terms *terms,
                         enum lease_state state);
-/* Frees the handle, too: held or waiting, it is given up; adopted, it is not. */
+/* Frees the handle, too: a waiting one is canceled, and what is held stays on the nodes. */
 void lease_free(struct lease *lease);
+
+/* Frees it once the nodes have had time to answer. It is answered, or its client is gone. */
+void lease_rest(struct lease *lease);
 
 /* The exchange, which gets an answer now, and of which the lease hears no more; NULL: gone. */
 struct http_exchange *lease_take_exchange(struct lease *lease);

@@ -367,13 +367,14 @@ CASE(delete_ends_a_wait, "DELETE ends the wait of its id on this replica, which 
 
 CASE(no_sweep, "The replica that granted does not delete at its deadline what another renewed.")
 {
-    const char *answer;
+    const char *answer, *grant;
 
     begin_two();
     answer = lease_ask(&one, lease_request("PUT", ID_A, NULL, "{\"ttl_ms\":3000}"));
     CHECK_HAS("HTTP/1.1 201 ", answer);
-    answer = lease_ask(
-        &two, lease_request("POST", ID_A, lease_member(answer, "grant"), "{\"ttl_ms\":50000}"));
+    grant = lease_member(answer, "grant");
+    await_nodes(&one, 3);
+    answer = lease_ask(&two, lease_request("POST", ID_A, grant, "{\"ttl_ms\":50000}"));
     CHECK_HAS("HTTP/1.1 200 ", answer);
     replica_run(&one, 3500);
     CHECK_INT(3, cluster_count(&cluster, KEY));
@@ -406,6 +407,30 @@ CASE(no_rollback, "A renewal that too few nodes confirmed is 503 and deletes not
     replica_run(&one, 200);
     CHECK_INT(1, server_int(&cluster.node[0], "EXISTS", KEY, NULL));
     end();
+}
+
+CASE(heals, "A renewal puts the key back on a node that has lost it.")
+{
+    static const char *const kinds[] = {"{}", "{\"kind\":\"shared\"}",
+                                        "{\"kind\":\"semaphore\",\"slots\":2}",
+                                        "{\"kind\":\"reentrant\",\"owner\":\"me\"}"};
+
+    begin_two();
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const char *grant;
+        char id[64];
+
+        snprintf(id, sizeof id, "some-lease-id-of-a-client-%zu", i);
+        grant =
+            lease_member(lease_ask(&one, lease_request("PUT", id, NULL, kinds[i])), "grant");
+        await_nodes(&one, 3);
+        cluster_del(&cluster, i % 3, 1, KEY);
+        CHECK_HAS("HTTP/1.1 200 ", lease_ask(&two, lease_request("POST", id, grant, "{}")));
+        await_nodes(&two, 3);
+        CHECK_HAS("HTTP/1.1 204 ", lease_ask(&two, lease_request("DELETE", id, NULL, NULL)));
+        await_nodes(&two, 0);
+    }
+    end_two();
 }
 
 CASE(drain, "At the end of the process waits end with 503, and renewals go on.")
