@@ -59,7 +59,7 @@ static void tell_grant(struct lease *lease)
     lease->state = LEASE_TOLD;
     told.name = redlock_name(lease->lock);
     told.grant = text;
-    /* The exchange keeps its user: leases_ended() hears whether a byte of this was sent. */
+    /* The exchange keeps its user: lease_acquire_ended() hears whether a byte of this was sent. */
     lease_reply_held(&leases->body, lease->exchange, 201, &told);
 }
 
@@ -130,7 +130,7 @@ static void take_over(struct lease *lease, struct http_exchange *exchange,
     lease->exchange = exchange;
     lease->received_ns = request->received_ns;
     lease->is_local = request->peer->is_unix;
-    http_set_user(exchange, lease);
+    http_set_user(exchange, &lease->user);
 }
 
 /* True: answered, by what this replica remembers of the id. It only refuses. */

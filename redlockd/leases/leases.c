@@ -14,9 +14,17 @@
 #include "leases/reply.h"
 #include "system/log.h"
 
-#define ALLOWED "Allow: PUT, POST, DELETE\r\n"
-
 /* ---- leases ------------------------------------------------------------------------------ */
+
+static void on_ended(struct http_user *user, enum http_ended how)
+{
+    struct lease *lease = (struct lease *)(void *)user;
+
+    if (lease->state == LEASE_WAITING || lease->state == LEASE_TOLD)
+        lease_acquire_ended(lease, how);
+    else
+        lease->exchange = NULL; /* a renewal or a release goes on without its client */
+}
 
 struct lease *lease_new(struct leases *leases, struct http_exchange *exchange,
                         const struct http_request *request, const struct lease_terms *terms,
@@ -38,7 +46,8 @@ struct lease *lease_new(struct leases *leases, struct http_exchange *exchange,
     lease->slots = (uint16_t)terms->slots;
     lease->tag = terms->tag;
     strcpy(lease->owner, terms->owner);
-    http_set_user(exchange, lease);
+    lease->user.ended = on_ended;
+    http_set_user(exchange, &lease->user);
     return lease;
 }
 
@@ -95,11 +104,6 @@ void leases_begin(struct leases *leases, struct http_exchange *exchange,
     struct lease_refusal refusal;
     struct lease_terms terms;
 
-    if (request->method == HTTP_GET || request->method == HTTP_HEAD) {
-        http_answer_problem(exchange, 405, "METHOD_NOT_ALLOWED", "PUT, POST or DELETE a lock",
-                            ALLOWED);
-        return;
-    }
     if (request->query.length > 0) {
         http_answer_problem(exchange, 400, "QUERY", "there is no such parameter", NULL);
         return;
@@ -118,15 +122,6 @@ void leases_begin(struct leases *leases, struct http_exchange *exchange,
         lease_begin_renew(leases, exchange, request, &terms);
     else
         lease_begin_release(leases, exchange, request, &terms);
-}
-
-void leases_ended(struct leases *leases, struct lease *lease, enum http_ended how)
-{
-    (void)leases;
-    if (lease->state == LEASE_WAITING || lease->state == LEASE_TOLD)
-        lease_acquire_ended(lease, how);
-    else
-        lease->exchange = NULL; /* a renewal or a release goes on without its client */
 }
 
 /* ---- the library in the loop ------------------------------------------------------------- */

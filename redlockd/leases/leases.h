@@ -36,6 +36,7 @@
 
 #include "http/body.h"
 #include "http/server.h"
+#include "http/user.h"
 #include "leases/ids.h"
 #include "leases/terms.h"
 #include "redlock.h"
@@ -54,6 +55,7 @@ enum lease_state {
 
 /* A request that is under way. Small: thousands of them wait. */
 struct lease {
+    struct http_user user; /* first: what http_set_user() is given */
     struct leases *leases;
     struct http_exchange *exchange; /* NULL: the client is gone, and the rest goes on without */
     redlock_lock *lock;             /* PUT: its acquisition; else adopted */
@@ -101,9 +103,6 @@ void leases_close(struct leases *leases);
 void leases_begin(struct leases *leases, struct http_exchange *exchange,
                   const struct http_request *request, struct rl_span name,
                   const char *principal);
-/* `lease` is what http_set_user() was given. */
-void leases_ended(struct leases *leases, struct lease *lease, enum http_ended how);
-
 /* ---- for acquire.c and keep.c ------------------------------------------------------------- */
 
 /* A request that waits for the nodes, with the exchange as its user. NULL: out of memory, answered. */

@@ -128,6 +128,7 @@ static void on_end(void *context)
     log_line("ending: requests under way have %lld s",
              (long long)(life->settings->drain_ns / RL_NS_PER_S));
     life->end_ns = rl_now_ns() + life->settings->drain_ns;
+    life->routes.view.is_draining = true;
     leases_drain(&life->leases);
     http_server_stop(life->server);
 }
@@ -197,6 +198,7 @@ int life_open(struct life *life, const struct settings *settings, char *why, siz
         life_close(life);
         return -1;
     }
+    routes_open(&life->routes, life->server);
     notify_init(&life->notify);
     loop_add_part(&life->loop, &life->notify, notify_turn);
     loop_add_part(&life->loop, life, turn);

@@ -45,62 +45,127 @@ static void answer_version(struct routes *routes, struct http_exchange *exchange
 _Static_assert(ACCESS_PRINCIPAL_MAX <= LEASE_PRINCIPAL_MAX,
                "an owner has room for a principal");
 
-/* True: it is for leases, and answered, refused or under way. */
-static bool begin_lock(struct routes *routes, struct http_exchange *exchange,
-                       const struct http_request *request)
+static void begin_lock(struct routes *routes, struct http_exchange *exchange,
+                       const struct http_request *request, struct rl_span name,
+                       const char *principal)
 {
-    char principal[ACCESS_PRINCIPAL_MAX + 1];
+    if (request->method == HTTP_GET || request->method == HTTP_HEAD)
+        view_begin_lock(&routes->view, exchange, name);
+    else if (request->method == HTTP_DELETE && request->query.length > 0)
+        view_begin_break(&routes->view, exchange, request, name);
+    else
+        leases_begin(routes->leases, exchange, request, name, principal);
+}
+
+static void answer_metrics(struct routes *routes, struct http_exchange *exchange)
+{
+    struct metrics_counts counts = {
+        .yours = routes->leases->counts.yours,
+        .disconnected_waiters = routes->leases->counts.disconnected_waiters,
+        .waiting = routes->leases->counts.waiting,
+    };
+
+    if (routes->server)
+        http_server_counts(routes->server, &counts.http);
+    metrics_answer(&routes->metrics, exchange, routes->leases->client, &counts);
+}
+
+/* What needs a right, and exists. */
+static void begin_allowed(struct routes *routes, struct http_exchange *exchange,
+                          const struct http_request *request, const char *principal)
+{
     struct rl_span name;
 
-    if (!http_path_below(request->path, "/v1/locks/", &name))
-        return false;
-    if (access_allows(request->peer, principal))
-        leases_begin(routes->leases, exchange, request, name, principal);
+    if (http_path_below(request->path, "/v1/locks/", &name))
+        begin_lock(routes, exchange, request, name, principal);
+    else if (!is_read(exchange, request))
+        return;
+    else if (is_path(request, "/v1/locks"))
+        view_begin_list(&routes->view, exchange, request);
+    else if (is_path(request, "/v1/nodes"))
+        view_begin_nodes(&routes->view, exchange);
+    else if (is_path(request, "/v1/status"))
+        view_begin_status(&routes->view, exchange);
     else
-        http_answer_problem(exchange, 403, "FORBIDDEN",
-                            "only the daemon's own user may, through its unix socket", NULL);
-    return true;
+        answer_metrics(routes, exchange);
+}
+
+static bool needs_right(const struct http_request *request)
+{
+    struct rl_span name;
+
+    return http_path_below(request->path, "/v1/locks/", &name) ||
+           is_path(request, "/v1/locks") || is_path(request, "/v1/nodes") ||
+           is_path(request, "/v1/status") || is_path(request, "/metrics");
 }
 
 static void begin(void *context, struct http_exchange *exchange,
                   const struct http_request *request)
 {
     struct routes *routes = context;
-    bool is_livez = is_path(request, "/livez");
+    char principal[ACCESS_PRINCIPAL_MAX + 1];
 
-    if (begin_lock(routes, exchange, request))
-        return;
-    if (!is_livez && !is_path(request, "/version")) {
-        http_answer_problem(exchange, 404, "NOT_FOUND", "there is nothing at this path", NULL);
+    if (needs_right(request)) {
+        if (access_allows(request->peer, principal))
+            begin_allowed(routes, exchange, request, principal);
+        else
+            http_answer_problem(exchange, 403, "FORBIDDEN",
+                                "only the daemon's own user may, through its unix socket",
+                                NULL);
         return;
     }
-    if (!is_read(exchange, request))
-        return;
-    if (is_livez)
-        answer_livez(exchange);
-    else
-        answer_version(routes, exchange);
+    if (is_path(request, "/livez")) {
+        if (is_read(exchange, request))
+            answer_livez(exchange);
+    } else if (is_path(request, "/readyz")) {
+        if (is_read(exchange, request))
+            view_begin_ready(&routes->view, exchange, request);
+    } else if (is_path(request, "/version")) {
+        if (is_read(exchange, request))
+            answer_version(routes, exchange);
+    } else {
+        http_answer_problem(exchange, 404, "NOT_FOUND", "there is nothing at this path", NULL);
+    }
 }
 
-/* Only leases are users of exchanges. */
 static void ended(void *context, struct http_exchange *exchange, void *user,
                   enum http_ended how)
 {
-    struct routes *routes = context;
+    struct http_user *kept = user;
 
-    (void)exchange;
-    leases_ended(routes->leases, user, how);
+    (void)context, (void)exchange;
+    kept->ended(kept, how);
+}
+
+static void wake(void *context)
+{
+    leases_wake(context);
 }
 
 int routes_init(struct routes *routes, struct leases *leases)
 {
-    routes->leases = leases;
-    return http_body_init(&routes->body);
+    *routes = (struct routes){.leases = leases};
+    if (http_body_init(&routes->body) < 0 || view_init(&routes->view) < 0 ||
+        metrics_init(&routes->metrics) < 0) {
+        routes_free(routes);
+        return -1;
+    }
+    routes->view.wake = wake;
+    routes->view.wake_context = leases;
+    return 0;
+}
+
+void routes_open(struct routes *routes, struct http_server *server)
+{
+    routes->server = server;
+    routes->view.client = routes->leases->client;
 }
 
 void routes_free(struct routes *routes)
 {
     http_body_free(&routes->body);
+    view_free(&routes->view);
+    metrics_free(&routes->metrics);
 }
 
 struct http_handler routes_handler(struct routes *routes)

@@ -18,7 +18,9 @@ allowed() {
     http) echo "(http|system)/.*|ui/json.h|$library" ;;
     leases) echo "(leases|http|system)/.*|ui/json.h|$library" ;;
     access) echo "(access|http|system)/.*|$library" ;;
-    life) echo "(life|leases|access|http|settings|system)/.*|ui/json.h|$library" ;;
+    view) echo "(view|http|system)/.*|ui/json.h|$library" ;;
+    metrics) echo "(metrics|view|http|system)/.*|$library" ;;
+    life) echo "(life|metrics|view|leases|access|http|settings|system)/.*|ui/json.h|$library" ;;
     esac
 }
 

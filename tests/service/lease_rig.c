@@ -37,6 +37,7 @@ void replica_open(struct replica *replica, const char *name, const struct cluste
     rig_open_with(&replica->rig, name, &handler, NULL);
     if (leases_open(&replica->leases, &replica->rig.loop, path, DRIFT_PPM, why, sizeof why) < 0)
         FAIL("%s", why);
+    routes_open(&replica->routes, replica->rig.server);
     client_warm(replica->leases.client);
 }
 

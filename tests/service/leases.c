@@ -338,11 +338,14 @@ CASE(eof_behind_put, "A PUT behind which the client has closed is not begun.")
     int fd;
 
     begin();
+    server_forget_commands(&cluster.node[0]);
     fd = rig_connect(&one.rig);
     CHECK_INT((long long)strlen(text), send(fd, text, strlen(text), 0));
     CHECK_INT(0, shutdown(fd, SHUT_WR));
     rig_read_end(&one.rig, fd);
     replica_run(&one, 100);
+    /* No node was asked: a script is what acquires with a fence. */
+    CHECK_LACKS("eval", server_commands(&cluster.node[0]));
     CHECK_INT(0, cluster_count(&cluster, KEY));
     CHECK_INT(0, one.leases.counts.waiting);
     close(fd);
