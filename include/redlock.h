@@ -204,8 +204,8 @@ typedef struct redlock_report {
     char quorum_name[REDLOCK_QUORUM_MAX + 1]; /* its name; empty: it has none */
     /*
      * The holder that an acquire waits for, or was refused for (BUSY, TIMEOUT); for redlock_query()
-     * the same as in redlock_info; for redlock_break() the one that was evicted, and in its ttl_ms
-     * how long that may still believe that it holds the lock. Of several holders, one of them.
+     * the same as in redlock_info; for redlock_break() and redlock_release_tagged() the one that was
+     * deleted, and in its ttl_ms how long that may still believe that it holds the lock. Of several holders, one of them.
      */
     redlock_holder holder;
     uint32_t waiters; /* how many wait, on the node that told most; 0 also if none told */
@@ -674,6 +674,26 @@ REDLOCK_API int redlock_query(redlock *client, const char *name, redlock_info *i
 REDLOCK_API int redlock_break(redlock *client, const char *name, const char *mark,
                               redlock_report *report);
 
+/*
+ * Deletes whatever holds `name` with a value that begins with this tag (redlock_request.tag): of any
+ * kind, of whichever client, also what attempts that failed have left. The tag is compared on the node
+ * in the step that deletes, so nothing else goes. Of several names locked together only this one goes.
+ * Wakes waiters, as a release does. A request that waits has no value yet and waits on: its own client
+ * cancels it. report may be NULL.
+ *
+ * Only a program that knows that its holder wants the lock gone may call it; then it is safe at any
+ * time. What a late acquire with this tag sets afterwards stays: a tag should be used for one
+ * acquisition only.
+ *
+ *   OK        released: a node had it, and a majority of the nodes does not have it now. The report
+ *             tells in holder.votes how many nodes had it.
+ *   EXPIRED   no node that answered had it, and a majority did: it was gone already
+ *   NOQUORUM  (AUTH, PROTO) too few nodes answered; the report says which did. What is left
+ *             expires, or goes when this is called again.
+ */
+REDLOCK_API int redlock_release_tagged(redlock *client, const char *name, const char *tag,
+                                       redlock_report *report);
+
 /* The name of a lock, terminated; valid during the call only. */
 typedef void redlock_name_fn(const char *name, void *data);
 
@@ -802,8 +822,8 @@ REDLOCK_API int redlock_audit(redlock *client, int64_t ttl_ms, redlock_check_fn 
 /* ---- asking without waiting --------------------------------------------------------- */
 
 /*
- * The twins of redlock_query(), redlock_list(), redlock_break(), redlock_ping(), redlock_admit() and
- * redlock_audit() that do not wait. With redlock_start() and the other redlock_start calls above, every call that
+ * The twins of redlock_query(), redlock_list(), redlock_break(), redlock_release_tagged(),
+ * redlock_ping(), redlock_admit() and redlock_audit() that do not wait. With redlock_start() and the other redlock_start calls above, every call that
  * waits for the nodes has one.
  *
  *  - OK: `done` runs exactly once, later, with the outcome that the blocking call would have
@@ -827,7 +847,7 @@ REDLOCK_API int redlock_audit(redlock *client, int64_t ttl_ms, redlock_check_fn 
  */
 typedef struct redlock_answer {
     size_t size;
-    const char *name;             /* query, break: the one that was asked for */
+    const char *name;             /* query, break, release: the one that was asked for */
     const redlock_info *info;     /* query, with OK */
     const redlock_report *report; /* not of list and audit; NULL: no node was asked */
     const char *const *names;     /* list, with OK: in the order of the bytes, each once */
@@ -840,6 +860,8 @@ REDLOCK_API int redlock_start_query(redlock *client, const char *name, redlock_a
                                     void *data);
 REDLOCK_API int redlock_start_break(redlock *client, const char *name, const char *mark,
                                     redlock_answer_fn *done, void *data);
+REDLOCK_API int redlock_start_release_tagged(redlock *client, const char *name, const char *tag,
+                                             redlock_answer_fn *done, void *data);
 REDLOCK_API int redlock_start_list(redlock *client, redlock_answer_fn *done, void *data);
 REDLOCK_API int redlock_start_ping(redlock *client, redlock_answer_fn *done, void *data);
 REDLOCK_API int redlock_start_admit(redlock *client, redlock_answer_fn *done, void *data);

@@ -193,6 +193,14 @@ int redlock_break(redlock *client, const char *name, const char *mark, redlock_r
     return error ? error : rl_client_break(client, name, mark, report);
 }
 
+int redlock_release_tagged(redlock *client, const char *name, const char *tag,
+                           redlock_report *report)
+{
+    int error = rl_front_route_question(&client, name);
+
+    return error ? error : rl_client_release_tagged(client, name, tag, report);
+}
+
 int redlock_ping(redlock *client, redlock_report *report)
 {
     return is_front(client) ? rl_front_poll(client, RL_OP_PING, report)
@@ -237,6 +245,17 @@ int redlock_start_break(redlock *client, const char *name, const char *mark,
     return error ? error
                  : rl_client_start_break(
                        client, name, mark,
+                       &(struct rl_asker){.done = done, .data = data, .key = data});
+}
+
+int redlock_start_release_tagged(redlock *client, const char *name, const char *tag,
+                                 redlock_answer_fn *done, void *data)
+{
+    int error = rl_front_route_question(&client, name);
+
+    return error ? error
+                 : rl_client_start_release_tagged(
+                       client, name, tag,
                        &(struct rl_asker){.done = done, .data = data, .key = data});
 }
 

@@ -28,6 +28,8 @@ struct query {
     enum rl_op op;
     struct work *work;            /* NULL: its turn has not come */
     char mark[REDLOCK_MARK_SIZE]; /* BREAK */
+    size_t tag_size;              /* 0: by the mark */
+    char tag[REDLOCK_TAG_SIZE + 1];
     bool pending; /* ADMIT: the set that is written is put in force by a second round */
     size_t name_size;
     char name[];
@@ -48,7 +50,8 @@ static bool begin(redlock *client, struct query *q)
     q->work->survey.sight = sights ? q->work->sight : NULL;
     q->work->survey.evicted = &q->work->evicted;
     q->work->evicted = (redlock_holder){.ttl_ms = -1, .held_ms = -1};
-    q->work->survey.mark = (struct rl_slice){q->mark, sizeof q->mark};
+    q->work->survey.mark = (struct rl_slice){q->mark, q->tag_size ? 0 : sizeof q->mark};
+    q->work->survey.tag = (struct rl_slice){q->tag, q->tag_size};
     q->question.survey = &q->work->survey;
     /* PING first: a node's identity and set are known once it has answered the greeting. */
     q->question.op = q->op == RL_OP_ADMIT ? RL_OP_PING : q->op;
@@ -109,6 +112,8 @@ static int judge_break(const struct rl_survey *survey, const char *name)
 
     if (survey->evicted->votes > 0)
         return REDLOCK_OK;
+    if (survey->tag.size)
+        return rl_detail(REDLOCK_EXPIRED, "no holder of '%s' has that tag", name);
     for (uint8_t i = 0; i < survey->policy->node_count; i++)
         other_count += survey->node[i].vote == REDLOCK_VOTE_HELD;
     return rl_detail(REDLOCK_EXPIRED,
@@ -347,6 +352,49 @@ int rl_client_start_break(redlock *client, const char *name, const char *mark,
 
     if (!error)
         error = prepare_break(client, name, mark, asker, &q);
+    return error ? error : rl_question_start(client, &q->question);
+}
+
+static int prepare_release(redlock *client, const char *name, const char *tag,
+                           const struct rl_asker *asker, struct query **out)
+{
+    size_t name_size = 0;
+    int error = rl_client_check(client);
+
+    if (!error)
+        error = rl_name_check(client, name, &name_size);
+    if (!error)
+        error = rl_tag_check(tag);
+    if (error)
+        return error;
+    *out = new_query(RL_OP_BREAK, name, name_size, asker);
+    if (!*out)
+        return REDLOCK_NOMEM;
+    memcpy((*out)->tag, tag, REDLOCK_TAG_SIZE);
+    (*out)->tag[REDLOCK_TAG_SIZE] = ':';
+    (*out)->tag_size = sizeof(*out)->tag;
+    return REDLOCK_OK;
+}
+
+int rl_client_release_tagged(redlock *client, const char *name, const char *tag,
+                             redlock_report *report)
+{
+    struct query *q = NULL;
+    int error = check_report(report);
+
+    if (!error)
+        error = prepare_release(client, name, tag, NULL, &q);
+    return error ? error : ask(client, q, NULL, report);
+}
+
+int rl_client_start_release_tagged(redlock *client, const char *name, const char *tag,
+                                   const struct rl_asker *asker)
+{
+    struct query *q = NULL;
+    int error = rl_done_check(asker->done);
+
+    if (!error)
+        error = prepare_release(client, name, tag, asker, &q);
     return error ? error : rl_question_start(client, &q->question);
 }
 

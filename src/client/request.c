@@ -182,6 +182,14 @@ static int read_owner(redlock *client, const redlock_request *r, struct rl_names
     return REDLOCK_OK;
 }
 
+int rl_tag_check(const char *tag)
+{
+    if (tag && rl_tag_is_valid((struct rl_slice){tag, strnlen(tag, REDLOCK_TAG_SIZE + 1)}))
+        return REDLOCK_OK;
+    return rl_detail(REDLOCK_INVAL, "a tag has %d characters of A-Z a-z 0-9 _ -",
+                     REDLOCK_TAG_SIZE);
+}
+
 /* Label and tag: what the caller wants in its values. */
 static int read_texts(const redlock_request *r, struct rl_names *out)
 {
@@ -197,10 +205,7 @@ static int read_texts(const redlock_request *r, struct rl_names *out)
         out->tag = (struct rl_slice){r->tag, strnlen(r->tag, REDLOCK_TAG_SIZE + 1)};
     if (objection)
         return rl_detail(REDLOCK_INVAL, "the label %s", objection);
-    if (r->tag && !rl_tag_is_valid(out->tag))
-        return rl_detail(REDLOCK_INVAL, "a tag has %d characters of A-Z a-z 0-9 _ -",
-                         REDLOCK_TAG_SIZE);
-    return REDLOCK_OK;
+    return r->tag ? rl_tag_check(r->tag) : REDLOCK_OK;
 }
 
 static int check_kind(const redlock_request *r)

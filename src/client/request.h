@@ -25,6 +25,7 @@ int rl_names_read(const redlock *client, const char *name, redlock_request *r,
 bool rl_is_reserved(const redlock *client, const char *name, size_t length);
 /* *length 0: the name is a C string; it becomes its length. */
 int rl_name_check(const redlock *client, const char *name, size_t *length);
+int rl_tag_check(const char *tag);
 int rl_ttl_check(const redlock *client, int64_t ttl_ms);
 
 #endif

@@ -192,6 +192,7 @@ static void fill_node(struct rl_engine *engine, const struct rl_handle *handle, 
         out->cursor = survey->cursor[node];
         out->pattern = survey->pattern;
         out->mark = survey->mark;
+        out->tag = survey->tag;
         out->bad_counters = survey->bad_counters;
     }
 }

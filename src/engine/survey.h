@@ -28,6 +28,7 @@ struct rl_survey {
     /* Set by the asker; they stay from question to question. */
     struct rl_sight *sight; /* LOOK: one for every node */
     struct rl_slice mark;   /* BREAK */
+    struct rl_slice tag;    /* BREAK: with a colon; of size 0: by the mark */
     redlock_holder
         *evicted; /* BREAK: the holder that had it; of all nodes, the longest ttl_ms */
     struct rl_slice pattern;

@@ -384,6 +384,8 @@ static void break_command(const struct rl_words *words, const struct rl_abilitie
     add(out, words->name[0].queue);
     add(out, words->name[0].alive);
     add(out, words->request->mark);
+    if (words->request->tag.size)
+        add(out, words->request->tag);
 }
 
 static void list_command(const struct rl_request *request, const struct rl_abilities *abilities,

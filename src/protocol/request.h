@@ -72,6 +72,7 @@ struct rl_request {
     struct rl_slice cursor;  /* LIST */
     bool bad_counters;       /* LIST: only fence counters that no clock can have reached */
     struct rl_slice mark;    /* BREAK: of the holder to be evicted */
+    struct rl_slice tag; /* BREAK: with a colon; evict what has it. Of size 0: by the mark */
 };
 
 /* The keys of one name. Only those that the request needs are filled. */

@@ -1,50 +1,72 @@
--- Evict the holder that has the mark and no other, then wake the waiter that can be served. Of a
--- re-entrant lock all holds of the owner go.
--- KEYS[1] lock  KEYS[2] queue  KEYS[3] liveness  ARGV[1] mark
--- -> {1, ms that it had left, its value, cut}, {0, remaining ms of what is there, ''}
+-- Evict the holder that has the mark and no other, or what has a tag, then wake the waiter that can be
+-- served. By the mark, all holds of the owner of a re-entrant lock go.
+-- KEYS[1] lock  KEYS[2] queue  KEYS[3] liveness
+-- ARGV[1] mark  ARGV[2] instead of it: tag and colon, with which every value goes that begins so
+-- -> {1, ms that it had left, its value, cut}: of several the longest; {0, remaining ms of what is there, ''}
 local call = redis.call
-local key, waiter = KEYS[1], ''
+local key, tag, waiter = KEYS[1], ARGV[2], ''
+local value, slot = nil, ''
 -- include clock
 -- include mark
 
--- The value of the holder, and how long it had left; nil: no holder has the mark.
+local function is_wanted(text)
+  if tag then
+    return string.sub(text, 1, #tag) == tag
+  end
+  return mark_of(text) == ARGV[1]
+end
+
+-- The value of a holder, and how long it had left; nil: none is wanted.
 local function find()
   local type = call('TYPE', key).ok
   if type == 'string' then
     -- Another program's key may have megabytes.
-    local value = call('GETRANGE', key, 0, 1023)
-    return mark_of(value) == ARGV[1] and value, call('PTTL', key)
+    local text = call('GETRANGE', key, 0, 1023)
+    return is_wanted(text) and text or nil, call('PTTL', key)
   end
   local holds = type == 'zset' and call('ZRANGE', key, 0, -1, 'WITHSCORES') or
     type == 'hash' and call('HGETALL', key) or {}
   for i = 1, #holds, 2 do
-    local value, ends, left = holds[i], holds[i + 1], nil
-    if type == 'hash' and string.sub(value, 1, 2) == 'h:' then
-      value, left = string.sub(value, 3), call('PTTL', key)
+    local text, ends, left = holds[i], holds[i + 1], nil
+    if type == 'hash' and string.sub(text, 1, 2) == 'h:' then
+      text, left = string.sub(text, 3), call('PTTL', key)
     elseif type == 'hash' then
-      ends, value = string.match(ends, '^(%d+):(.*)$')
+      ends, text = string.match(ends, '^(%d+):(.*)$')
     end
     ends = tonumber(ends or '') or 0
-    if ends > now and mark_of(value) == ARGV[1] then
-      return value, left or ends - now
+    if ends > now and is_wanted(text) then
+      return text, left or ends - now
     end
   end
 end
 
-local value, left = find()
-if not value then
-  return {0, call('PTTL', key), ''}
-end
-local slot = string.match(value, '^[^ ]*(#%d+)') or ''
 -- include give_back
 -- include forget
 -- include wake
-local type = call('TYPE', key).ok
-if type == 'string' or type == 'hash' and call('HEXISTS', key, 'h:' .. value) == 1 then
-  call('DEL', key)
-else
-  give_back(key)
+local function evict()
+  local type = call('TYPE', key).ok
+  if type == 'string' or
+    not tag and type == 'hash' and call('HEXISTS', key, 'h:' .. value) == 1 then
+    return call('DEL', key)
+  end
+  return give_back(key)
+end
+
+-- Several attempts may have left values of one tag; a second request finds more than these.
+local evicted, longest = nil, 0
+for _ = 1, 16 do
+  local left
+  value, left = find()
+  if not value or evict() == 0 then break end
+  slot = string.match(value, '^[^ ]*(#%d+)') or ''
+  if not evicted or left > longest then
+    evicted, longest = value, left
+  end
+  if not tag then break end
+end
+if not evicted then
+  return {0, call('PTTL', key), ''}
 end
 forget(key, KEYS[2], KEYS[3])
 wake(key, KEYS[2], KEYS[3])
-return {1, left, string.sub(value, 1, 161)}
+return {1, longest, string.sub(evicted, 1, 161)}

@@ -273,6 +273,12 @@ CASE(done_behind_a_slow_callback_bound,
     start_behind_slow(REDLOCK_BOUND, TTL_MS);
 }
 
+CASE(done_behind_a_slow_callback_kept,
+     "A kept lock's result delayed past the wait by a callback is TIMEOUT.")
+{
+    start_behind_slow(REDLOCK_KEEP, TTL_MS);
+}
+
 CASE(done_and_lost_behind_a_slow_callback,
      "A lock that expired before its late result is told is not told as lost.")
 {
@@ -412,6 +418,12 @@ CASE(caller_wakes_late_bound,
      "A caller that wakes after its wait gives back a lock bound to its thread.")
 {
     grant_to_a_sleeper(REDLOCK_BOUND | REDLOCK_RENEW, TTL_MS);
+}
+
+CASE(caller_wakes_late_kept,
+     "A caller that wakes after its wait gives back a lock that was to be kept.")
+{
+    grant_to_a_sleeper(REDLOCK_KEEP | REDLOCK_RENEW, TTL_MS);
 }
 
 CASE(caller_wakes_after_the_loss,

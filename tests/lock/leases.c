@@ -357,3 +357,163 @@ CASE(bad_keep, "A kept lock cannot be bound to a thread.")
     CHECK_HAS("contradict", redlock_detail());
     end();
 }
+
+/* ---- released by the tag ---- */
+
+#define OTHER_TAG "BZaz09_-AZaz09_-AZaz09"
+
+static redlock_lock *tagged(enum shape shape, const char *tag)
+{
+    redlock_request q = shape_request(shape);
+    q.tag = tag;
+    q.label = "AZaz09_-AZaz09_-AZaz09:"; /* a tag in a label is none */
+    redlock_lock *lock = kind_lock(a, "x", TTL_MS, q);
+    CHECK(kind_await_holds(&c, "x", redlock_value(lock), 3, 10000));
+    return lock;
+}
+
+CASE(by_tag, "A lock of any kind is released by its tag, once, and its holder finds it lost.")
+{
+    begin();
+    FOR_SHAPES(shape)
+    {
+        redlock_report report = {.size = sizeof report};
+        redlock_lock *lock = tagged(shape, TAG);
+        CHECK_ERR(REDLOCK_EXPIRED, redlock_release_tagged(b, "x", OTHER_TAG, &report));
+        CHECK_HAS("has that tag", redlock_detail());
+        CHECK_INT(3, report_votes(&report, REDLOCK_VOTE_HELD));
+        CHECK_OK(redlock_release_tagged(b, "x", TAG, &report));
+        CHECK_INT(3, report.holder.votes);
+        CHECK_STR(redlock_value(lock), report.holder.value);
+        CHECK_BETWEEN(1, TTL_MS, report.holder.ttl_ms);
+        CHECK_INT(0, kind_count_holds(&c, "x", redlock_value(lock)));
+        CHECK_ERR(REDLOCK_EXPIRED, redlock_release_tagged(b, "x", TAG, &report));
+        CHECK_INT(3, report_votes(&report, REDLOCK_VOTE_MISSING));
+        CHECK_ERR(REDLOCK_LOST, redlock_extend(lock, TTL_MS));
+        redlock_lock_free(lock);
+        client_warm(a);
+        CHECK(kind_await_clean(&c, 10000));
+    }
+    end();
+}
+
+CASE(by_tag_beside_others, "Beside a lock with the tag, those of other tags and of none stay.")
+{
+    begin();
+    for (enum shape shape = SHAPE_SHARED; shape <= SHAPE_SEMAPHORE; shape++) {
+        redlock_request q = shape_request(shape);
+        q.slots = q.slots ? 4 : 0;
+        q.tag = TAG;
+        redlock_lock *lock = kind_lock(a, "x", TTL_MS, q);
+        q.tag = OTHER_TAG;
+        redlock_lock *other = kind_lock(a, "x", TTL_MS, q);
+        q.tag = NULL;
+        redlock_lock *plain = kind_lock(a, "x", TTL_MS, q);
+        CHECK(kind_await_holds(&c, "x", redlock_value(lock), 3, 10000));
+        CHECK_OK(redlock_release_tagged(b, "x", TAG, NULL));
+        CHECK_INT(0, kind_count_holds(&c, "x", redlock_value(lock)));
+        CHECK_OK(redlock_extend(other, TTL_MS));
+        CHECK_OK(redlock_extend(plain, TTL_MS));
+        redlock_lock_free(lock);
+        client_unlock(other);
+        client_unlock(plain);
+        CHECK(kind_await_clean(&c, 10000));
+    }
+    end();
+}
+
+CASE(by_tag_leftovers,
+     "Different values with one tag on different nodes all go, and it is told.")
+{
+    begin();
+    redlock_report report = {.size = sizeof report};
+    const char *values[] = {TAG ":one", TAG ":two", "another"};
+    for (int i = 0; i < 3; i++)
+        server_cmd(&c.node[i], "SET", "redlock:x", values[i], "PX", "20000", NULL);
+    CHECK_OK(redlock_release_tagged(b, "x", TAG, &report));
+    CHECK_INT(2, report.holder.votes);
+    CHECK_INT(1, cluster_count(&c, "redlock:x"));
+    CHECK_STR("another", server_cmd(&c.node[2], "GET", "redlock:x", NULL));
+    cluster_del(&c, 2, 1, "redlock:x");
+    /* One node may have several: readers of two attempts. */
+    for (int i = 0; i < 3; i++)
+        server_cmd(&c.node[i], "ZADD", "redlock:x", "9000000000000", TAG ":1", "9000000000000",
+                   TAG ":2", "9000000000000", OTHER_TAG ":3", NULL);
+    CHECK_OK(redlock_release_tagged(b, "x", TAG, NULL));
+    for (int i = 0; i < 3; i++)
+        CHECK_INT(1, server_int(&c.node[i], "ZCARD", "redlock:x", NULL));
+    end();
+}
+
+CASE(by_tag_wakes, "Releasing by the tag wakes the waiter, as a release does.")
+{
+    begin();
+    redlock_lock *lock = tagged(SHAPE_MUTEX, TAG), *next = NULL;
+    struct result result = {0};
+    redlock_request q = {.size = sizeof q,
+                         .wait_ms = REDLOCK_WAIT_FOREVER,
+                         .done = result_note,
+                         .data = &result};
+    CHECK_OK(redlock_start(b, "x", TTL_MS, &q, &next));
+    CHECK(cluster_await(&c, "redlock.queue:x", 3, 10000));
+    CHECK_OK(redlock_release_tagged(a, "x", TAG, NULL));
+    CHECK(wait_until(result_is_told, &result, 10000)); /* long before the TTL */
+    CHECK_OK(result.error);
+    redlock_lock_leave(lock);
+    release(next);
+    end();
+}
+
+struct answered {
+    _Atomic int calls, error, votes;
+};
+
+static void note_answer(int error, const redlock_answer *answer, void *data)
+{
+    struct answered *told = data;
+    CHECK_STR("x", answer->name);
+    told->error = error;
+    told->votes = answer->report ? (int)answer->report->holder.votes : -1;
+    told->calls++;
+}
+
+static bool is_answered(void *data)
+{
+    return ((struct answered *)data)->calls > 0;
+}
+
+CASE(by_tag_async, "The asynchronous release by tag answers what the blocking one returns.")
+{
+    begin();
+    struct answered told = {0};
+    redlock_lock *lock = tagged(SHAPE_MUTEX, TAG);
+    CHECK_OK(redlock_start_release_tagged(b, "x", TAG, note_answer, &told));
+    CHECK(wait_until(is_answered, &told, 10000));
+    CHECK_OK(told.error);
+    CHECK_INT(3, told.votes);
+    told.calls = 0;
+    CHECK_OK(redlock_start_release_tagged(b, "x", TAG, note_answer, &told));
+    CHECK(wait_until(is_answered, &told, 10000));
+    CHECK_INT(REDLOCK_EXPIRED, told.error);
+    CHECK_INT(0, told.votes);
+    CHECK_ERR(REDLOCK_INVAL, redlock_start_release_tagged(b, "x", TAG, NULL, &told));
+    redlock_lock_leave(lock);
+    end();
+}
+
+CASE(by_bad_tag, "What is no tag is INVAL, and too few nodes are NOQUORUM.")
+{
+    redlock *r = client_start_hasty(&c, 3, 0, STEADY_MS);
+    redlock_report report = {.size = sizeof report};
+    const char *bad[] = {NULL, "", "short", TAG "x", "AZaz09_-AZaz09_-AZaz0:"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        CHECK_ERR(REDLOCK_INVAL, redlock_release_tagged(r, "x", bad[i], NULL));
+        CHECK_HAS("22 characters", redlock_detail());
+    }
+    CHECK_ERR(REDLOCK_INVAL, redlock_release_tagged(r, "", TAG, NULL));
+    server_kill(&c.node[0]);
+    server_kill(&c.node[1]);
+    CHECK_ERR(REDLOCK_NOQUORUM, redlock_release_tagged(r, "x", TAG, &report));
+    CHECK_INT(1, report_votes(&report, REDLOCK_VOTE_MISSING));
+    redlock_close(r);
+}
