@@ -189,7 +189,7 @@ void check_workers(struct checking *c)
     for (int i = 0; i < WORKERS; i++)
         if (alive[i])
             breach_add(c, BREACH_WORKER, v->over_ns, -1, "worker %d has not ended", i + 1);
-    for (int kind = 0; kind < 4; kind++)
+    for (int kind = 0; kind < KIND_COUNT; kind++)
         if (v->grants[kind] == 0)
             breach_add(c, BREACH_IDLE, v->over_ns, -1, "%s", redlock_kind_text(kind));
 }

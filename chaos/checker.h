@@ -3,6 +3,8 @@
 #ifndef REDLOCK_CHAOS_CHECKER_H
 #define REDLOCK_CHAOS_CHECKER_H
 
+#include <redlock.h>
+
 #include "claims.h"
 #include "names.h"
 #include "schedule.h"
@@ -42,14 +44,18 @@ struct mark {
     int name;
 };
 
+#define COUNT_KIND(name, number, text) +1
+enum { KIND_COUNT = REDLOCK_KINDS(COUNT_KIND) };
+#undef COUNT_KIND
+
 struct verdict {
     size_t breaches[BREACH_COUNT];
     size_t breach_count;
     struct note note[NOTES_MAX]; /* the first ones */
     size_t note_count;
 
-    size_t grants[4]; /* by kind */
-    size_t several;   /* of those: more than one name */
+    size_t grants[KIND_COUNT]; /* by kind */
+    size_t several;            /* of those: more than one name */
     size_t denied, lost, killed;
     size_t forgiven; /* two holders within BLIND_MS of a clock that was set forward */
     size_t fenced_writes, fenced_refused, plain_writes;

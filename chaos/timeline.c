@@ -301,6 +301,14 @@ static void draw_legend(struct canvas *c)
     legend(c, &x, box, "#2c3e5080", "readers: the darker, the more");
 }
 
+static size_t all_grants(const struct verdict *v)
+{
+    size_t sum = 0;
+    for (int kind = 0; kind < KIND_COUNT; kind++)
+        sum += v->grants[kind];
+    return sum;
+}
+
 bool timeline_write(const char *path, const struct history *h, const struct verdict *v,
                     const char *title)
 {
@@ -323,8 +331,7 @@ bool timeline_write(const char *path, const struct history *h, const struct verd
         out,
         "<text x='8' y='46'>%zu acquisitions, %zu faults, %zu promises broken. Updates lost: "
         "%zu with tokens (%zu late writes refused), %zu without.</text>\n",
-        v->grants[0] + v->grants[1] + v->grants[2] + v->grants[3],
-        c.stretches.count - v->faults[FAULT_MACHINE], v->breach_count,
+        all_grants(v), c.stretches.count - v->faults[FAULT_MACHINE], v->breach_count,
         v->breaches[BREACH_FENCED], v->fenced_refused, v->plain_lost);
     draw_grid(&c, TOP + 12, bottom);
     c.y = TOP - 14;

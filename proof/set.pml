@@ -4,7 +4,10 @@
  *
  * Modelled: two clients with lists of three nodes that overlap; inits on either list, and on a third
  * that has nodes of both, one after the other, in any order of writes and ending after any of them; what a node says of its set, read in the step that
- * grants. The first list is a set from the beginning.
+ * grants. The first list is a set from the beginning. With FORGETS a node forgets its set, one at a
+ * time, and keeps its keys (what it forgets of those is in guard.pml); a client whose list has the
+ * names of the set counts it, and tells it the set at any moment, also in the middle of an attempt:
+ * what the node has granted stays counted.
  *
  * Abstracted: time, expiry, restarts: an init is run when nothing is held (the operator's
  * statement, G5), so that it finds the nodes without keys and no attempt under way. A client knows
@@ -23,6 +26,9 @@
  *   TAKE_ANY     init takes nodes from any set
  *   ONE_PASS     init puts the set in force node by node
  *   NO_MEMORY    a node whose set is pending does not remember the one before
+ *   FORGETS      so often a node forgets its set
+ *   TELL_ANY     a client counts and tells any node without a set
+ *   ALIAS        the second list has the names of the first: one name means two servers
  */
 #ifndef INITS
 #define INITS 3
@@ -36,6 +42,14 @@
 #define THIRD 14
 #endif
 #define LIST(c) ((c) == 0 -> 7 : ((c) == 1 -> SECOND : THIRD))
+#ifndef FORGETS
+#define FORGETS 0
+#endif
+#ifdef ALIAS
+#define NAMES(c) ((c) == 1 -> LIST(0) : LIST(c))
+#else
+#define NAMES(c) LIST(c)
+#endif
 #define IN(list, n) (((list) >> (n)) & 1)
 
 byte set[N];      /* the id of its set; 0: none */
@@ -45,6 +59,8 @@ byte owner[N];    /* 1 + the client whose key is there */
 byte list_of[INITS + 2]; /* the nodes of each id */
 byte inits;
 bool busy; /* an init is under way */
+byte forgets;
+byte forgetful = N; /* the node that has forgotten its set; N: none */
 
 bool holds[2];
 byte votes[2];
@@ -55,20 +71,32 @@ byte asked[2];   /* a bit for each node */
     ((IN(LIST(c), 0) && set[0]) || (IN(LIST(c), 1) && set[1]) || (IN(LIST(c), 2) && set[2]) ||  \
      (IN(LIST(c), 3) && set[3]) || (IN(LIST(c), 4) && set[4]))
 
+/* The set that a client takes a node without one to have been in; 0: none. */
+#ifdef TELL_ANY
+#define HAS_NAMES(c, m) true
+#else
+#define HAS_NAMES(c, m) (list_of[set[m]] == NAMES(c))
+#endif
+#define NAMED(c, m) (IN(LIST(c), m) && set[m] != 0 && !pending[m] && HAS_NAMES(c, m))
+#define FORGOTTEN(c)                                                                            \
+    (NAMED(c, 0) -> set[0] : (NAMED(c, 1) -> set[1] : (NAMED(c, 2) -> set[2] :                  \
+    (NAMED(c, 3) -> set[3] : (NAMED(c, 4) -> set[4] : 0)))))
+#define SET(c, n) (set[n] != 0 -> set[n] : FORGOTTEN(c))
+
 #ifdef NO_SETS
 #define COUNTS(c, n) true
 #else
 #ifdef MIXED
 #define SAME(c, n) true
 #else
-#define SAME(c, n) (votes[c] == 0 || counted[c] == set[n])
+#define SAME(c, n) (votes[c] == 0 || counted[c] == SET(c, n))
 #endif
 #ifdef NONE_COUNTS
 #define NONE_MAY(c) true
 #else
 #define NONE_MAY(c) (!ANY_SET(c))
 #endif
-#define COUNTS(c, n) (!pending[n] && SAME(c, n) && (set[n] != 0 || NONE_MAY(c)))
+#define COUNTS(c, n) (!pending[n] && SAME(c, n) && (SET(c, n) != 0 || NONE_MAY(c)))
 #endif
 
 inline ask(c, n)
@@ -79,7 +107,7 @@ inline ask(c, n)
         owner[n] = 1 + c;
         if
         :: COUNTS(c, n) ->
-            counted[c] = set[n];
+            counted[c] = SET(c, n);
             votes[c]++;
             printf("node %d of set %d: grants %c, a vote\n", n + 1, set[n], 65 + c)
         :: else -> printf("node %d of set %d: grants %c, no vote\n", n + 1, set[n], 65 + c)
@@ -110,6 +138,40 @@ inline give_up(c)
     holds[c] = false
 }
 
+/* A node loses its set, and a client that knows it by name tells it again. */
+inline forget(n)
+{
+    forgets++;
+    forgetful = n;
+    set[n] = 0;
+    printf("node %d: forgets its set\n", n + 1)
+}
+
+inline tell(c, n)
+{
+    set[n] = FORGOTTEN(c);
+    if
+    :: forgetful == n -> forgetful = N
+    :: else
+    fi;
+    printf("%c: tells node %d that it is in set %d\n", 65 + c, n + 1, set[n])
+}
+
+#define FORGET(n)                                                                               \
+    :: d_step {                                                                                 \
+        !busy && forgets < FORGETS && forgetful == N && set[n] != 0 && !pending[n] -> forget(n) \
+    }
+#define TELL(n)                                                                                 \
+    :: d_step { !busy && IN(LIST(c), n) && set[n] == 0 && FORGOTTEN(c) != 0 -> tell(c, n) }
+
+proctype memory()
+{
+end:
+    do
+    FORGET(0) FORGET(1) FORGET(2) FORGET(3) FORGET(4)
+    od
+}
+
 proctype client(byte c)
 {
 end:
@@ -120,6 +182,7 @@ end:
     :: d_step { !busy && IN(LIST(c), 3) && !IN(asked[c], 3) -> ask(c, 3) }
     :: d_step { !busy && IN(LIST(c), 4) && !IN(asked[c], 4) -> ask(c, 4) }
     :: d_step { !busy && asked[c] != 0 -> give_up(c) }
+    TELL(0) TELL(1) TELL(2) TELL(3) TELL(4)
     od
 }
 
@@ -260,6 +323,10 @@ init
         set[1] = 1;
         set[2] = 1;
         list_of[1] = 7;
+        if
+        :: FORGETS > 0 -> run memory()
+        :: else
+        fi;
         run client(0);
         run client(1);
         run operator(0);

@@ -74,8 +74,7 @@ static const char *advice_for(int error)
 {
     switch (error) {
     case REDLOCK_NOQUORUM:
-        return "bring back the nodes that did not take it, and do it again; those that did may "
-               "vote already";
+        return "bring back the nodes that failed, and do it again";
     case REDLOCK_GUARDED:
         return "see Changing the nodes in redlock(1); `redlock doctor` shows which set each "
                "node belongs to";

@@ -106,6 +106,10 @@ int settings_complete(struct settings *s)
     s->config.warn = s->quiet ? NULL : on_warning;
     int error = rl_config_load(&s->config);
     s->ttl_ms = s->config.ttl_ms;
+    /* The default gives way to a smaller maximum. */
+    if (!(s->config.given & (1u << RL_SETTING_TTL)) && s->config.max_ttl_ms &&
+        s->ttl_ms > s->config.max_ttl_ms)
+        s->ttl_ms = s->config.max_ttl_ms;
     s->wait_ms = s->config.wait_ms;
     if (error == REDLOCK_OK)
         return 0;

@@ -121,6 +121,12 @@ static void check_membership(const struct rl_audit *audit, uint8_t i, uint32_t d
         say(audit, address, "membership", REDLOCK_CHECK_FAIL, text,
             "give this client the nodes that the others have; after a change of the set: redlock "
             "init (redlock(1), Changing the nodes)");
+    } else if (doubts & (1u << RL_DOUBT_BY_CLIENT)) {
+        snprintf(text, sizeof text,
+                 "%s: it had forgotten, and a client has told it, by its name", found);
+        say(audit, address, "membership", REDLOCK_CHECK_WARN, text,
+            "see that this name means this server on every machine (better: name nodes by their "
+            "addresses, or let the server keep its data); then: redlock init");
     } else if (set[0]) {
         say(audit, address, "membership", REDLOCK_CHECK_OK, found, "");
     } else {
@@ -370,6 +376,9 @@ static void check_guard(const struct rl_audit *audit, uint8_t i, uint32_t doubts
     else if (text[0] && (doubts & (1u << RL_DOUBT_REPLICA)))
         say(audit, node->address, "guard", REDLOCK_CHECK_WARN, text,
             "a replica never votes: see role");
+    else if (node->session.guard.objection != RL_GUARD_NONE_REASON)
+        say(audit, node->address, "guard", REDLOCK_CHECK_WARN, text,
+            "waiting does not help: see membership");
     else if (text[0])
         say(audit, node->address, "guard", REDLOCK_CHECK_WARN, text,
             "wait, or if nothing can be held on it: redlock init");

@@ -91,7 +91,8 @@ static int plan_set(redlock *client, bool *pending)
         engine->node[culprit].address);
 }
 
-static int judge_admission(const redlock *client, const struct rl_survey *survey)
+/* pending: they took a set that does not count yet. */
+static int judge_admission(const redlock *client, const struct rl_survey *survey, bool pending)
 {
     uint8_t node_count = client->engine.policy.node_count;
     uint8_t admitted_count = 0;
@@ -101,8 +102,19 @@ static int judge_admission(const redlock *client, const struct rl_survey *survey
         admitted_count += survey->node[i].vote == REDLOCK_VOTE_GRANTED;
     if (admitted_count == node_count)
         return REDLOCK_OK;
-    return rl_detail(REDLOCK_NOQUORUM, "only %u of %u nodes%s took the marker", admitted_count,
-                     node_count, rl_of_quorum(client, text));
+    return rl_detail(REDLOCK_NOQUORUM, "only %u of %u nodes%s took the marker%s",
+                     admitted_count, node_count, rl_of_quorum(client, text),
+                     admitted_count == 0 ? ""
+                     : pending           ? "; they do not count until all have it"
+                                         : "; they may vote already");
+}
+
+/* Nodes that have answered were asked for no more than that. */
+static void forget_grants(struct rl_survey *survey)
+{
+    for (uint8_t i = 0; i < survey->policy->node_count; i++)
+        if (survey->node[i].vote == REDLOCK_VOTE_GRANTED)
+            survey->node[i].vote = REDLOCK_VOTE_NONE;
 }
 
 /* A majority has answered: was there a holder to evict? */
@@ -142,7 +154,7 @@ static void conclude(redlock *client, struct query *q)
 
     rl_explain(q->question.lock, RL_QUESTION, q->question.error);
     if (!q->question.error && q->op == RL_OP_ADMIT)
-        q->question.error = judge_admission(client, &work->survey);
+        q->question.error = judge_admission(client, &work->survey, q->pending);
     if (!q->question.error && q->op == RL_OP_BREAK)
         q->question.error = judge_break(&work->survey, q->name);
     work->info.size = sizeof work->info;
@@ -161,6 +173,7 @@ static bool next(redlock *client, struct rl_question *question)
         question->error = plan_set(client, &q->pending);
         if (!question->error)
             return true;
+        forget_grants(&q->work->survey);
     } else {
         conclude(client, q);
     }

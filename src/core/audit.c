@@ -66,6 +66,8 @@ uint32_t rl_audit_doubts(const struct rl_audit_node *nodes, uint8_t node_count, 
         doubts |= 1u << RL_DOUBT_UNPLACED;
     else if (nodes[node].objection != RL_GUARD_NONE_REASON)
         doubts |= 1u << RL_DOUBT_MISPLACED;
+    else if (nodes[node].set_by_client)
+        doubts |= 1u << RL_DOUBT_BY_CLIENT;
     if (facts->marker_max_ttl_ms > 0 && facts->marker_max_ttl_ms != nodes[node].max_ttl_ms)
         doubts |= 1u << RL_DOUBT_MAX_TTL;
     if (node == 0 && node_count % 2 == 0)

@@ -20,9 +20,13 @@
                 "them; set maxmemory-policy noeviction")                                       \
     X(SKEWED, "its clock differs from the other nodes' by more than half a second; run NTP")   \
     X(MISPLACED, "it belongs to another set of nodes than this client has, and does not "      \
-                 "count; give all clients the same nodes, or after a change `redlock init`")   \
-    X(UNPLACED, "it belongs to no set of nodes, the others do, and it does not count; "        \
-                "`redlock init`")                                                              \
+                 "count while the guard is on; give all clients the same nodes, or after a "   \
+                 "change `redlock init`")                                                      \
+    X(UNPLACED, "it belongs to no set of nodes, the others do, and it does not count while "   \
+                "the guard is on; `redlock init`")                                             \
+    X(BY_CLIENT, "it had forgotten its set of nodes, and a client has told it, by its name "   \
+                 "alone; if every client means this server by that name, `redlock init` "      \
+                 "confirms it")                                                                \
     X(MAX_TTL, "the max_ttl that it was initialised with is not this client's; give all "      \
                "clients the same, or after a change `redlock init`")                           \
     X(EVEN,                                                                                    \
@@ -39,6 +43,7 @@ struct rl_audit_node {
     const struct rl_facts *facts;
     const struct rl_clock_window *window;
     enum rl_guard_reason objection; /* to its set (G8), whether or not the guard is on */
+    bool set_by_client;             /* a client has told it its set, no init */
     int64_t max_ttl_ms;             /* of this client */
 };
 

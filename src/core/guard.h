@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * May this node vote? One guard per connection (G1-G6, G8).
+ * May this node vote (G1-G6, G8)? A new connection begins unchecked; what was learned of the node's
+ * clock and set outlives the connection.
  *
  * A node that lost its memory votes for locks it has already granted. It looks exactly like a
  * healthy young node, so every node whose past is unknown is kept from voting until whatever

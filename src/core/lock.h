@@ -6,12 +6,12 @@
  *   IDLE ------------> ACQUIRING ------------------> HELD --RELEASE--> RELEASING --> ENDED
  *     |                 ^     |  \\_ ALIGNING ____/   | validity over     | gone
  *     |                 |     | lost                  v                   v
- *     v      TURN       |     v                     ENDED (lost)       CHECKING --> ENDED
+ *     v      UNPARK     |     v                     ENDED (lost)       CHECKING --> ENDED
  *   PARKED -------------+- TICKETING, QUEUED: another holds it, and we wait
  *                       +- BACKOFF: too few nodes answered, and we wait
  *                          ASKING: tried once, and another holds it
  *
- * ALIGNING: a fenced lock whose granting nodes disagree about the token (section "Fencing").
+ * ALIGNING: a fenced lock whose granting nodes disagree about the token (docs/design.md, Fencing).
  * PARKED: behind another waiter in the client's local queue; only its head is sent to the nodes.
  *
  * Pure: the time and the random number come with the event, and the caller carries out the

@@ -47,7 +47,7 @@
     X(READERS_MAJORITY, "one node is enough for a reader")                                     \
     X(HOLD_IDS, "the holds of an owner are counted, not named")                                \
     X(NESTED_BY_QUORUM, "one node is believed about the token of the owner's first hold")      \
-    X(COMMON_SLOT, "a node gives any free permit of a semaphore")                              \
+    X(COMMON_SLOT, "a node gives any free slot of a semaphore")                                \
     X(ALL_OR_NOTHING, "a node that has the first of several names free grants them all")
 
 enum rl_rule {

@@ -2,6 +2,7 @@
 #include "core/set.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "core/rendezvous.h"
 #include "core/rules.h"
@@ -9,11 +10,20 @@
 
 /* ---- a client's own ---- */
 
-/* What another machine would take for another server. */
+/* What another machine would take for another server, as far as it can be seen. */
 static bool is_local(const char *address)
 {
-    return address[0] == '/' || strncmp(address, "127.", 4) == 0 ||
-           strncmp(address, "localhost", 9) == 0 || strncmp(address, "[::1]", 5) == 0;
+    static const char *const beginnings[] = {
+        "/",          "127.",      "localhost",        "ip6-l",
+        "0.0.0.0",    "0:",        "169.254.",         "[::1]",
+        "[::]",       "[0:0:",     "[0000:",           "[::ffff:127.",
+        "[::ffff:7f", "[::ffff:0", "[::ffff:169.254.", "[fe80:",
+    };
+
+    for (size_t i = 0; i < sizeof beginnings / sizeof beginnings[0]; i++)
+        if (strncasecmp(address, beginnings[i], strlen(beginnings[i])) == 0)
+            return true;
+    return false;
 }
 
 static void write_hex(uint64_t number, char out[RL_SET_NAMES_SIZE])
@@ -57,6 +67,15 @@ void rl_said_note(struct rl_said *said, struct rl_slice set)
     if (size > 0)
         memcpy(said->set, set.data, size);
     said->told = true;
+    said->by_client = said->set[0] && said->set[RL_SET_ID_SIZE] == RL_SET_BY_CLIENT;
+    if (said->by_client)
+        said->set[RL_SET_ID_SIZE] = RL_SET_BY_INIT;
+}
+
+void rl_set_write_restored(const char set[RL_SET_MAX], char out[RL_SET_MAX])
+{
+    memcpy(out, set, RL_SET_MAX);
+    out[RL_SET_ID_SIZE] = RL_SET_BY_CLIENT;
 }
 
 static bool has_tail(const char *set)
@@ -97,7 +116,7 @@ void rl_set_write(const struct rl_set_self *self, const char id[RL_SET_ID_SIZE],
 {
     memset(out, 0, RL_SET_MAX);
     memcpy(out, id, RL_SET_ID_SIZE);
-    out[RL_SET_ID_SIZE] = ':';
+    out[RL_SET_ID_SIZE] = RL_SET_BY_INIT;
     write_hex(0, out + RL_SET_ID_SIZE + 1);
     if (self->names[0])
         memcpy(out + RL_SET_ID_SIZE + 1, self->names, RL_SET_NAMES_SIZE);
@@ -244,26 +263,24 @@ static bool must_not_take(const struct rl_set_self *self, const struct rl_said *
             lives_on(self, reached, set_before(said)));
 }
 
-/* A set that all nodes say which say any, and that those which say none were in, by their names. */
+/*
+ * A set that init has written on every node that is reached. One on a node that was told by a
+ * client may be on a server too many, and is replaced: that server does not count any more.
+ */
 static bool is_kept(const struct rl_set_self *self, const struct rl_said *reached,
                     uint8_t *node)
 {
     const char *set = NULL;
 
     for (uint8_t i = 0; i < self->node_count; i++) {
-        if (!reached[i].told || !reached[i].set[0])
+        if (!reached[i].told)
             continue;
-        if (set && strcmp(reached[i].set, set) != 0)
+        if (reached[i].by_client || (set && strcmp(reached[i].set, set) != 0))
             return false;
         set = reached[i].set;
         *node = i;
     }
-    if (!set || !fits(self, set))
-        return false;
-    for (uint8_t i = 0; i < self->node_count; i++)
-        if (reached[i].told && !reached[i].set[0] && !rl_set_has_names(self, set))
-            return false;
-    return true;
+    return set && fits(self, set);
 }
 
 enum rl_set_plan rl_set_plan(const struct rl_set_self *self, const struct rl_said *reached,

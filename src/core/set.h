@@ -10,14 +10,18 @@
  * What follows the names is the *tail*, and a client knows its own: a set whose tail is another is
  * not the client's, whatever its id. QUORUMS is a fingerprint of the names of all quorums.
  *
- * Each init draws its own id and writes it on as many nodes as it says. So no id is on more nodes
- * than its number, and two majorities that carry one id share a node. A client counts nodes of one
+ * Each init draws its own id and writes it on as many nodes as it says. While no id is on more nodes
+ * than its number, two majorities that carry one id share a node. A client counts nodes of one
  * id only, the one in force: that which most of its nodes say.
  *
  * A node without a set counts while no node of the client has one, as if there were none. Else it
- * counts only if the client has the very nodes, by name, that init was run with: then it is the
- * node of that name, which has forgotten. That is all that NAMES, a fingerprint, is for: names are
+ * counts only if the client has the very nodes, by name, that init was run with: then it is taken
+ * for the node of that name, which has forgotten, and the client tells it the set, in a spelling of
+ * its own: ID~NAMES/NUMBER. That is all that NAMES, a fingerprint, is for: names are
  * what a client happens to call the nodes, and clients that call them otherwise are none the worse.
+ * But a name that means one server here and another there puts the id on a server too many. So a
+ * client and `redlock doctor` warn of a node that was told by a client, until init draws a new id,
+ * which is on the nodes of its own list and no others.
  *
  * Sets with different ids must not have nodes in common that either still counts on. So init takes
  * no node from a set that may live on without it (rl_set_plan()), and it writes the set twice:
@@ -44,14 +48,18 @@
  * follows. */
 #define RL_SET_PENDING '?'
 #define RL_SAID_MAX (2 * RL_SET_MAX)
+/* Between id and names: which of the two has written the set on this node. */
+#define RL_SET_BY_INIT ':'
+#define RL_SET_BY_CLIENT '~'
 
 /* What a node has said last about the set it belongs to. */
 struct rl_said {
     bool told;             /* it was asked and has answered */
+    bool by_client;        /* no init has written it there: a client has told the node */
     char set[RL_SAID_MAX]; /* empty: it belongs to none */
 };
 
-/* Longer ones are cut: they fit no client. */
+/* Longer ones are cut: they fit no client. RL_SET_BY_CLIENT is taken out, and noted. */
 void rl_said_note(struct rl_said *said, struct rl_slice set);
 
 /* What a client knows of its own set. */
@@ -90,10 +98,12 @@ void rl_set_write(const struct rl_set_self *self, const char id[RL_SET_ID_SIZE],
 /* What is first written of it, on a node that says `said`. */
 void rl_set_write_pending(const char *set, const char *said, char out[RL_SAID_MAX]);
 bool rl_set_is_pending(const char *said);
+/* What a client writes on a node that has forgotten this set. */
+void rl_set_write_restored(const char set[RL_SET_MAX], char out[RL_SET_MAX]);
 
 /* What `redlock init` does to the nodes that it reaches (G5, G8). */
 enum rl_set_plan {
-    RL_SET_KEEP,   /* the set that they are in, and have perhaps forgotten */
+    RL_SET_KEEP,   /* the set that an init has put them all in */
     RL_SET_DRAW,   /* a new set */
     RL_SET_REFUSE, /* a node is in a set that may live on without it */
 };

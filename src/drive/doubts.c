@@ -20,6 +20,7 @@ static void gather(const redlock *client, struct rl_audit_node *out)
             .facts = &node->session.facts,
             .objection =
                 are_sets_settled ? rl_sets_objection(&client->engine, i) : RL_GUARD_NONE_REASON,
+            .set_by_client = are_sets_settled && node->said.by_client,
             .max_ttl_ms = client->max_ttl_ms,
             .window = &node->session.guard.window,
         };

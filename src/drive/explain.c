@@ -185,23 +185,25 @@ static int explain_guarded(const redlock_lock *lock, const struct rl_node_vote *
     const struct rl_engine *engine = &lock->client->engine;
     uint8_t guarded_count = count_votes(&engine->policy, votes, REDLOCK_VOTE_GUARDED);
     char of_quorum[RL_OF_QUORUM_MAX];
-    const char *objection = "";
-    const char *text = "";
+    const struct rl_node *misplaced = NULL;
+    const char *text = "not trusted a moment ago";
 
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
         if (votes[i].vote != REDLOCK_VOTE_GUARDED)
             continue;
-        text = engine->node[i].session.failure_text;
+        if (engine->node[i].session.failure_text[0])
+            text = engine->node[i].session.failure_text;
         if (engine->node[i].session.guard.objection != RL_GUARD_NONE_REASON)
-            objection = rl_guard_reason_text(engine->node[i].session.guard.objection);
+            misplaced = &engine->node[i];
     }
-    if (objection[0])
+    /* No number of nodes: those that have not answered yet do perhaps not count either. */
+    if (misplaced)
         return rl_detail(
             error,
-            "%u of %u nodes%s do not count (%s): give all clients the same nodes, or after a "
-            "change of the set run `redlock init`; `redlock doctor` shows which node belongs where",
-            guarded_count, engine->policy.node_count, rl_of_quorum(lock->client, of_quorum),
-            objection);
+            "too few nodes%s count. %s: %s. Give all clients the same nodes, or after a change "
+            "of the set run `redlock init`; `redlock doctor` shows which node belongs where",
+            rl_of_quorum(lock->client, of_quorum), misplaced->address,
+            rl_guard_reason_text(misplaced->session.guard.objection));
     return rl_detail(
         error,
         "%u of %u nodes%s are in quarantine (%s): wait, or if nothing can be held on "

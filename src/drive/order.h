@@ -14,8 +14,8 @@
  *   rl_call_now()   A call that does not block has its order carried out at once, by its own thread
  *                   with the mutex held, and wakes the driver, which writes what came of it.
  *
- * A blocked caller sleeps on a word of its own and learns the outcome from it alone: it does not
- * queue for the mutex that the driver still holds. That is two futex calls an operation, however
+ * A blocked caller sleeps on a word of its own and learns from it that all went well: it does not
+ * queue for the mutex that the driver still holds, which only an error makes it take, to explain it. That is two futex calls an operation, however
  * many threads share the client.
  */
 #ifndef RL_DRIVE_ORDER_H

@@ -209,13 +209,13 @@ static bool push(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
         .round = round,
         .op = (uint16_t)op,
         .by_script = command->script != 0,
-        .witnessed = command->witnessed,
+        .needs_witness = command->needs_witness,
     };
 
     if (!rl_session_push(session, command, entry))
         return false;
     session->abilities.known_scripts |= command->script;
-    session->wants_witness |= command->witnessed;
+    session->wants_witness |= command->needs_witness;
     if (rl_op_sets_key(op))
         claim->touched |= (uint16_t)(1u << node);
     if (rl_op_gives_back(op))

@@ -75,7 +75,7 @@ static inline struct rl_slice rl_claim_value(const struct rl_claim *claim)
  */
 struct rl_claim *rl_claim_new(struct rl_pool *pool, const struct rl_about *about,
                               size_t value_max, struct rl_handle *handle);
-/* The same for another attempt: about the same, and with the same value. */
+/* The same for another attempt, about the same; its value is the old one until it gets its own (A1). */
 struct rl_claim *rl_claim_copy(struct rl_pool *pool, const struct rl_claim *claim,
                                size_t value_max, struct rl_handle *handle);
 void rl_claim_set_value(struct rl_claim *claim, const char *value, size_t size);

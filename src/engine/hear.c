@@ -11,7 +11,7 @@
 
 #define RTT_SMOOTHING 8
 
-/* Steps that tidy up: they are carried out although no lock counts their replies. */
+/* Steps that tidy up: they are carried out even if their lock is gone and counts no reply. */
 static bool outlives_its_handle(enum rl_op op)
 {
     switch (op) {

@@ -33,8 +33,10 @@ enum rl_guard_reason rl_sets_objection(const struct rl_engine *engine, uint8_t n
     return rl_set_objection(&engine->set_self, said, node, engine->set);
 }
 
-static void object(struct rl_engine *engine, uint8_t node, bool changed, int64_t now_ns)
+/* moved: it was in another set until now. */
+static void object(struct rl_engine *engine, uint8_t node, bool moved, int64_t now_ns)
 {
+    static const char moved_text[] = "its set of nodes has just changed";
     struct rl_node *at = &engine->node[node];
     struct rl_guard *guard = &at->session.guard;
     const char *text;
@@ -43,11 +45,13 @@ static void object(struct rl_engine *engine, uint8_t node, bool changed, int64_t
     guard->objection = engine->guard_mode == RL_GUARD_OFF ? RL_GUARD_NONE_REASON
                                                           : rl_sets_objection(engine, node);
     text = rl_guard_reason_text(guard->objection);
+    if (moved && !text[0])
+        text = moved_text;
     if (counted && text[0] && at->session.state != RL_SESSION_DOWN)
         rl_session_fail(&at->session, REDLOCK_VOTE_GUARDED,
                         (struct rl_slice){text, strlen(text)});
     /* All grants that an attempt counts are of one set: of the one in force now. */
-    if (counted && (changed || guard->objection != RL_GUARD_NONE_REASON))
+    if (counted && (moved || guard->objection != RL_GUARD_NONE_REASON))
         rl_handles_set_changed(engine, node, now_ns);
 }
 
@@ -55,15 +59,20 @@ void rl_sets_judge(struct rl_engine *engine, uint8_t node, int64_t now_ns)
 {
     struct rl_node *at = &engine->node[node];
     bool was_told = at->said.told;
+    bool was_in_set = at->said.set[0];
     bool changed = strcmp(at->said.set, at->session.said.set) != 0;
 
     at->session.said_news = false;
+    at->said = at->session.said;
     if (was_told && !changed)
         return;
-    at->said = at->session.said;
     choose(engine);
+    /*
+     * A node that was in no set, and counted, has its grants still when it is in the set in force:
+     * a client tells it that while it tries to get a lock.
+     */
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
-        object(engine, i, i == node && was_told, now_ns);
+        object(engine, i, i == node && was_in_set, now_ns);
     rl_sets_restore(engine, node, now_ns);
 }
 
@@ -71,12 +80,15 @@ void rl_sets_restore(struct rl_engine *engine, uint8_t node, int64_t now_ns)
 {
     struct rl_node *at = &engine->node[node];
     struct rl_guard *guard = &at->session.guard;
+    char set[RL_SET_MAX];
 
     if (at->session.restore_asked || !at->said.told || at->said.set[0] ||
         engine->guard_mode == RL_GUARD_OFF || !rl_set_has_names(&engine->set_self, engine->set))
         return;
-    if (rl_guard_check_vote(guard, now_ns))
-        rl_vetting_restore_set(&at->session, engine->set);
+    if (!rl_guard_check_vote(guard, now_ns))
+        return;
+    rl_set_write_restored(engine->set, set);
+    rl_vetting_restore_set(&at->session, set);
 }
 
 void rl_sets_put_in_force(struct rl_engine *engine)

@@ -326,11 +326,14 @@ static void ask_node(struct rl_engine *engine, struct rl_handle *handle, uint8_t
 
     /* A marker without an identity would admit no node, and shut out the one it named before. */
     if (op == RL_OP_ADMIT && !session->guard.identity[0]) {
-        if (session->state != RL_SESSION_DOWN)
+        if (session->state == RL_SESSION_UP)
             rl_session_fail(session, REDLOCK_VOTE_ERROR,
                             (struct rl_slice){NO_IDENTITY, sizeof NO_IDENTITY - 1});
         else
             unknown = rl_vote_when_unreachable(engine, node);
+        /* Being connected to again: the last attempt tells why it has not answered. */
+        if (session->state == RL_SESSION_GREETING && session->failure_text[0])
+            unknown.vote = session->failure;
         rl_survey_answer(survey, node, unknown, NULL, now_ns);
         return;
     }

@@ -10,7 +10,7 @@
  *                      the number of a script. Anything else is no grant.
  *  2. check_token      a fenced grant has a token that a counter may have given.
  *  3. check_max_ttl    the TTL asked for is one that the node allows (G4).
- *  4. check_overtaking       behind our own release, no other client waits on that node.
+ *  4. check_overtaking behind our own release, no other client waits on that node.
  *  5. await_witness    strict mode: the witness behind the grant has answered (G2), and
  *     judge_by_witness what it found allows this TTL.
  *  6. check_marker     strict mode: the node has told its marker and identity.
@@ -20,6 +20,9 @@
  * After them come the checks that are about the lock: rl_hear_answer() drops the answer to a claim
  * that its lock has given up, rl_acquire_answer() (core/acquire.c) the answer of another round, and
  * the tally counts one vote of a node in a round.
+ *
+ * A grant that was counted can be revoked while its attempt is open: its node's clock was set, or its
+ * set has changed (rl_tally_revoke()).
  *
  * A grant that does not pass is turned into the vote that says why. The key that it has set stays
  * on the node until the attempt is rolled back or the lock is released.
@@ -94,7 +97,7 @@ static void check_max_ttl(const struct rl_session *session, const struct rl_clai
     answer->beyond_max_ttl = true;
 }
 
-/* ---- 4: the turn ---- */
+/* ---- 4: overtaking ---- */
 
 /* A grant behind our own release, of a node where other clients may wait, belongs to them. */
 static void check_overtaking(const struct rl_claim *claim, uint8_t node,
@@ -251,7 +254,7 @@ static bool await_witness(struct rl_node *at, const struct rl_pending *request,
 {
     if (answer->vote != REDLOCK_VOTE_GRANTED || !RL_RULE(WITNESS))
         return false;
-    if (!request->witnessed &&
+    if (!request->needs_witness &&
         (request->op != RL_OP_EXTEND || !is_unconfirmed(at, request->subject)))
         return false;
     if (keep_unconfirmed(at, request, answer))
@@ -298,7 +301,7 @@ void rl_vote_hear_witness(struct rl_engine *engine, uint8_t node, const struct r
         return;
     }
     witness = rl_answer_read_witness(reply);
-    /* Also when no grant waits for it: one that came out of turn is renewed like any other. */
+    /* Also when no grant waits for it: one that overtook other waiters is renewed like any other. */
     hear_set(engine, node, &witness, now_ns);
     if (witness.has_marker)
         rl_guard_marker(&at->session.guard, witness.marker, witness.present,

@@ -204,7 +204,7 @@ static void acquire_command(const struct rl_words *words, const struct rl_abilit
         take_command(words, abilities, out);
         return;
     }
-    out->witnessed = request->marked;
+    out->needs_witness = request->marked;
     if (request->as_waiter)
         wait_command(words, abilities, out);
     else if (request->fenced && request->op != RL_OP_HEAL)
@@ -416,7 +416,7 @@ static void begin(struct rl_command *out)
 {
     out->argument_count = 0;
     out->script = 0;
-    out->witnessed = false;
+    out->needs_witness = false;
 }
 
 void rl_command_write_witness(const struct rl_abilities *abilities, struct rl_command *out)

@@ -52,8 +52,8 @@ enum rl_script {
 struct rl_command {
     uint32_t argument_count;
     struct rl_slice argument[RL_ARGUMENTS_MAX];
-    uint32_t script; /* a bit: the script that it runs; 0: none */
-    bool witnessed;  /* its grant counts once the witness behind it has answered */
+    uint32_t script;    /* a bit: the script that it runs; 0: none */
+    bool needs_witness; /* its grant counts once the witness behind it has answered */
     char incarnation[RL_INCARNATION_SIZE + 1];
 };
 

@@ -43,9 +43,9 @@ struct rl_login {
 struct rl_pending {
     void *subject; /* the claim it is about; NULL for the session's own requests */
     uint32_t round;
-    uint16_t op;    /* enum rl_op, or a step of the greeting */
-    bool by_script; /* how it was asked */
-    bool witnessed; /* a grant counts once the witness behind it has answered */
+    uint16_t op;        /* enum rl_op, or a step of the greeting */
+    bool by_script;     /* how it was asked */
+    bool needs_witness; /* a grant counts once the witness behind it has answered */
 };
 
 /* The requests of one connection that have no reply yet, oldest first: servers answer in order. */

@@ -87,7 +87,7 @@ that '   has left counters of one name' [ "$(ask "$(port 1)" KEYS '*redlock-benc
 
 start=$(now_ms)
 try "$redlock" bench -d 500ms --json
-between '-d 500ms ends in time' $(($(now_ms) - start)) 500 20000
+within '-d 500ms ends in time' $(($(now_ms) - start)) 500 20000
 between '   and says so' "$(number elapsed_ns)" 500000000 10000000000
 that '   it measured something' [ "$(number locks_per_s)" -gt 0 ]
 adds_up '   it'
@@ -184,7 +184,7 @@ kill -TERM $pid
 ended
 expect 'a second signal ends it at once' 143
 is '   without results' "$out" ''
-between '   and without waiting' $(($(now_ms) - start)) 0 3000
+within '   and without waiting' $(($(now_ms) - start)) 0 3000
 "$redlock" dev resume 1 >/dev/null
 "$redlock" dev resume 2 >/dev/null
 that '   what it leaves expires' eventually clean
@@ -194,7 +194,7 @@ ended
 that 'killed, it leaves nothing for long' eventually clean
 
 # Nodes that hang.
-measures -d 6s -c 4 --hold 20ms --node-timeout 50ms
+measures -d 6s -c 4 --hold 20ms --node-timeout 300ms
 "$redlock" dev hang 1 >/dev/null
 "$redlock" dev hang 2 >/dev/null
 ended

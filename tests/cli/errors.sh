@@ -138,11 +138,11 @@ wait $wrapper
 is 'stopped before the fork until the lock has ended: 76' $? 76
 that '   and the command never ran' [ ! -e "$tmp/forked.ran" ]
 
-stall child born -t 1s
+stall child born -t 2s
 child_of() { child=$(pgrep -P "$wrapper") && stopped "$child"; }
 eventually child_of
 before=$(now_ms)
-past_the_ttl() { [ $(($(now_ms) - before)) -gt 1000 ]; }
+past_the_ttl() { [ $(($(now_ms) - before)) -gt 2000 ]; }
 eventually past_the_ttl
 that 'a child that is slow to begin: the lock is renewed meanwhile' held born
 kill -CONT "$child"

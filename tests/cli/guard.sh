@@ -83,6 +83,10 @@ expect '--strict: with markers they vote' 0
 for k in 1 2 3; do ask "$(port $k)" FLUSHALL >/dev/null; done
 try "$redlock" lock -n --strict flushed
 expect '--strict: FLUSHALL is noticed' 69 'in quarantine'
+"$redlock" dev hang 4 >/dev/null
+try "$redlock" init --yes --node-timeout 1s
+expect 'init with a node that hangs: 69' 69 "127.0.0.1:$(port 4) +timed out"
+"$redlock" dev resume 4 >/dev/null
 "$redlock" dev kill 4 >/dev/null
 try "$redlock" init --yes
 expect 'init with a node down: 69' 69 "127.0.0.1:$(port 4) +connection refused"

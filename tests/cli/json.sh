@@ -28,8 +28,8 @@ done
 that 'the checker takes what is well-formed' json_lines <<<'{"a":[0,-1.5e-3,10,true,null,"1. +.0\"01"]}'
 ok 'the checker refuses what is broken'
 
-json 'lock' 0 '^\{"ok":true,"command":"lock","name":"a","kind":"mutex","value":"[0-9a-f]{40}@[0-9a-f]{11}%20[^ "]+","ttl_ms":5000,"validity_ms":[0-9]+,' \
-    "$redlock" lock --json -t 5 a
+json 'lock' 0 '^\{"ok":true,"command":"lock","name":"a","kind":"mutex","value":"[0-9a-f]{40}@[0-9a-f]{11}%20[^ "]+","ttl_ms":50000,"validity_ms":[0-9]+,' \
+    "$redlock" lock --json -t 50 a
 value=$(grep -o '"value":"[^"]*"' <<<"$out" | cut -d'"' -f4)
 like '   with its nodes' "$out" "\"nodes\":\[\{\"address\":\"127.0.0.1:$(port 1)\",\"vote\":\".*\"GRANTED\""
 json 'lock, busy' 75 '"ok":false,"command":"lock","error":"BUSY",.*"exit_status":75,"name":"a",.*"key_ttl_ms":[0-9]+' \
@@ -40,8 +40,8 @@ json 'status' 0 '"name":"a","held":true,"kind":"mutex","votes":3,"label":[^,]+,"
     "$redlock" status --json a b
 like '   of each name' "$out" '"name":"b","held":false,"kind":null,"votes":0,"label":null,"holder":null,'
 unlike '   without the value' "$out" "$value"
-json 'extend' 0 '"ok":true,"command":"extend","name":"a","ttl_ms":9000,"validity_ms":' \
-    "$redlock" extend --json -t 9 a "$value"
+json 'extend' 0 '"ok":true,"command":"extend","name":"a","ttl_ms":60000,"validity_ms":' \
+    "$redlock" extend --json -t 60 a "$value"
 json 'unlock' 0 '"ok":true,"command":"unlock","name":"a"' "$redlock" unlock --json a "$value"
 json 'unlock again' 76 '"error":"EXPIRED".*"exit_status":76.*"vote":"MISSING"' \
     "$redlock" unlock --json a "$value"

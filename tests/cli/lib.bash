@@ -86,6 +86,19 @@ between() {
     fi
 }
 
+# stalled_ms: for how long something on this machine has wanted a processor and waited for one, since
+# it started. within WHAT MS LOWEST HIGHEST: between, of a time that began after the test did; the
+# machine may add to it by as much as it stalled meanwhile.
+stalled_ms() {
+    local line='total=0'
+    { read -r line </proc/pressure/cpu; } 2>/dev/null
+    printf '%s' $((${line##*total=} / 1000))
+}
+stalled_before=$(stalled_ms)
+within() {
+    between "$1" "$2" "$3" $(($4 + $(stalled_ms) - stalled_before))
+}
+
 # like WHAT TEXT PATTERN, unlike WHAT TEXT PATTERN
 like() {
     if grep -Eq -- "$3" <<<"$2"; then ok "$1"; else not_ok "$1" "no '$3' in: $2"; fi
@@ -195,9 +208,9 @@ gone() {
     ! kill -0 "$1" 2>/dev/null
 }
 
-# eventually COMMAND...: until it succeeds, for at most ten seconds.
+# eventually COMMAND...: until it succeeds, for at most thirty seconds.
 eventually() {
-    local until=$((SECONDS + 10))
+    local until=$((SECONDS + 30))
     exec {never}<> <(:)
     while ! "$@"; do
         [ $SECONDS -lt $until ] || return 1

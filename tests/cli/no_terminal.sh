@@ -22,7 +22,7 @@ for test in $(grep -l '^needs .*terminal' "$here"/*.sh); do
     try without bash "$test" "$redlock"
     is "${test##*/} is skipped" "$status" 77
     like '   with a sentence' "$out" '^# skipped: .*pseudo-terminal'
-    between '   at once' $(($(now_ms) - start)) 0 5000
+    within '   at once' $(($(now_ms) - start)) 0 5000
 done
 try without bash "$here/status.sh" "$redlock"
 is 'status.sh runs without a terminal' "$status" 0

@@ -110,7 +110,7 @@ try "$redlock" unlock "$second" "$value2"
 expect 'unlock' 0
 is '   it is gone' "$(spot "$second")" '0 0'
 "$redlock" unlock "$first" "$value"
-try "$redlock" run -t 2s "$second" -- sh -c 'sleep 3; redlock status --held -q "$1"' sh "$second"
+try "$redlock" run -t 4s "$second" -- sh -c 'sleep 5; redlock status --held -q "$1"' sh "$second"
 expect 'run renews in its quorum' 0
 try "$redlock" lock -n "$first" "$second"
 expect 'names of two quorums are refused' 64 "braces, such as"

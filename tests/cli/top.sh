@@ -18,8 +18,8 @@ eventually queued busy
 "$redlock" lock -t 50s "$(printf '%0200d' 7)" >/dev/null
 
 try "$redlock" top -n 1
-like 'readers' "$out" '^readers +2 readers.* shared +[^ ]+ +4[0-9]\.[0-9]s +0 +-$'
-like 'slots' "$out" '^gpu +1 of 3.* slots +[^ ]+ +4[0-9]\.[0-9]s +0 +-$'
+like 'readers' "$out" '^readers +2 readers.* shared +[^ ]+ +[2-4][0-9]\.[0-9]s +0 +-$'
+like 'slots' "$out" '^gpu +1 of 3.* slots +[^ ]+ +[2-4][0-9]\.[0-9]s +0 +-$'
 like 'a long name is cut' "$out" '^0{10,}…  .*exclusive'
 is 'what most wait for comes first' "$(sed -n '/^NAME/{n;p}' <<<"$out" | cut -d' ' -f1)" busy
 that 'a frame is 80 columns wide' [ "$(wc -L <<<"$out")" -le 80 ]
@@ -32,7 +32,7 @@ try "$redlock" top -n 1 --sort name
 is 'in the order of their names' "$(sed -n '/^NAME/,$p' <<<"$out" | grep -Ev '^(NAME|  waiting|$)' | cut -c1-3 | paste -sd,)" 000,bus,gpu,rea
 start=$(now_ms)
 try "$redlock" top -n 3 -d 300ms
-between '-n 3 -d 300ms: three frames' $(($(now_ms) - start)) 600 4000
+within '-n 3 -d 300ms: three frames' $(($(now_ms) - start)) 600 4000
 is '   one after another' "$(grep -c '^redlock top' <<<"$out")" 3
 like '   the second knows what has changed' "$out" '^readers .* 0\.0$'
 
@@ -49,7 +49,7 @@ like '   and kinds' "$(head -n 1 "$tmp/frames")" '"name":"gpu","held":true,"kind
 "$redlock" run --min-hold 20s turns -- true &
 holder=$!
 eventually held turns
-"$redlock" top --json -n 3 -d 2s >"$tmp/frames" &
+"$redlock" top --json -n 3 -d 3s >"$tmp/frames" &
 watcher=$!
 frames() { [ "$(wc -l <"$tmp/frames")" -ge "$1" ]; }
 eventually frames 2
@@ -58,7 +58,7 @@ wait $holder
 for i in 1 2 3; do "$redlock" run turns -- true; done
 wait $watcher
 like 'the same holder is no change' "$(sed -n 2p "$tmp/frames")" '"name":"turns","held":true,"kind":"reentrant",.*"changes":0,'
-like 'holders between two looks are one, though none is seen' "$(sed -n 3p "$tmp/frames")" '"name":"turns","held":false,"kind":null,.*"changes":1,"span_ms":(19|20|21)[0-9][0-9]\}'
+like 'holders between two looks are one, though none is seen' "$(sed -n 3p "$tmp/frames")" '"name":"turns","held":false,"kind":null,.*"changes":1,"span_ms":(29|3[0-9]|4[0-9])[0-9][0-9]\}'
 
 # A node that is down, nodes that disagree.
 ask "$(port 1)" DEL redlock:readers >/dev/null

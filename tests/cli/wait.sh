@@ -13,7 +13,7 @@ expect '-n: 75, with the holder' 75 'a: held by alice, '
 start=$(now_ms)
 try "$redlock" wait -w 300ms a
 expect '-w: 75 as well' 75 'held by alice'
-between '   after that time' $(($(now_ms) - start)) 290 5000
+within '   after that time' $(($(now_ms) - start)) 290 5000
 try "$redlock" wait --json -w 100ms a
 is '--json' "$(jq -r '[.ok, .error, .exit_status, .name] | @tsv' <<<"$out")" $'false\tTIMEOUT\t75\ta'
 "$redlock" wait --json a b >"$tmp/out" 2>"$tmp/err" &

@@ -19,7 +19,7 @@ for signal in INT TERM HUP; do
     status=$?
     took=$(($(now_ms) - start))
     is "$signal ends the wait: 128 + its number" $status $((128 + $(kill -l $signal)))
-    between '   at once' $took 0 1000
+    within '   at once' $took 0 1000
     that '   without a place left behind' unqueued w
     is '   and nothing ran' "$(cat "$tmp/ran")" ''
 done

@@ -18,7 +18,7 @@ patiently() {
     done
 }
 
-"$redlock" run --label 'the holder' long -- sleep 300 &
+"$redlock" run -t 60s --label 'the holder' long -- sleep 300 &
 holder=$!
 eventually held long
 "$redlock" run long -- true 2>"$tmp/said" &

@@ -52,7 +52,7 @@ for k in 1 2 3 4 5 6; do eventually answers $k || { not_ok "server $k is up"; ex
 afresh() {
     local k
     for k in 1 2 3 4 5 6; do tell $k FLUSHALL >/dev/null; done
-    "$redlock" init --yes --nodes "$1" >/dev/null || not_ok "redlock init --nodes $1"
+    "$redlock" init --yes -q --nodes "$1" >/dev/null || not_ok "redlock init --nodes $1"
 }
 
 # ---- the blocks, as files N.LANGUAGE, and N.why of those that are not run ----

@@ -14,8 +14,9 @@ typed() { shown "$1" | grep -A1 '@web[12]\$$'; }
 try timeout 100 "$tree/scripts/record-terminal.py" "$redlock"
 expect 'the terminal can be recorded' 0
 cp "$tmp/out" "$tmp/terminal.svg"
-that 'it says who holds the lock' grep -q 'held by alice@web1:[0-9]* (deploy.sh)' <(shown "$tmp/terminal.svg")
-that 'it shows the place in line' grep -q '1st in line' <(shown "$tmp/terminal.svg")
-that 'a majority goes on' grep -qx 'it still works' <(shown "$tmp/terminal.svg")
+text=$(shown "$tmp/terminal.svg")
+that 'it says who holds the lock' grep -q 'held by alice@web1:[0-9]* (deploy.sh)' <<<"$text"
+that 'it shows the place in line' grep -q '1st in line' <<<"$text"
+that 'a majority goes on' grep -qx 'it still works' <<<"$text"
 is 'the picture of README.md has the same commands' "$(typed "$tree/docs/terminal.svg")" "$(typed "$tmp/terminal.svg")"
 done_testing

@@ -11,6 +11,7 @@
 #define A "aaaaaaaaaaaaaaaa:0000000000000001"
 #define B "bbbbbbbbbbbbbbbb:0000000000000001"
 #define THESE "ffffffffffffffff:1234567890abcdef"
+#define TOLD "ffffffffffffffff~1234567890abcdef" /* by a client */
 
 /* What the nodes say, one word each: "" none, "-" not heard yet. */
 #define SAY(...)                                                                               \
@@ -104,6 +105,8 @@ CASE(nodes_that_have_forgotten,
 {
     COUNTS("YYY", "", THESE "/3", "", "");
     COUNTS("YYY", "", THESE "/3", THESE "/3", "");
+    COUNTS("YYY", "", THESE "/3", TOLD "/3", "");
+    COUNTS("YYs", "", TOLD "/3", THESE "/3", B "/3");
     COUNTS("sYY0", "", THESE "/4", A "/4", A "/4", "");
     COUNTS("n00", "", THESE "/5", "", "");
     COUNTS("h00", "", THESE "/3?", "", "");
@@ -129,6 +132,31 @@ CASE(names_of_nodes, "G8: names are known in any order, unless only some of them
     CHECK_STR("", names_of("n1:1", "n2:1", "localhost:1"));
     CHECK_STR("", names_of("n1:1", "n2:1", "[::1]:1"));
     CHECK_STR("", names_of("n1:1", "n2:1", "/run/redis"));
+    CHECK_STR("", names_of("n1:1", "n2:1", "LocalHost:1"));
+    CHECK_STR("", names_of("n1:1", "n2:1", "0.0.0.0:1"));
+    CHECK_STR("", names_of("n1:1", "n2:1", "[::]:1"));
+    CHECK_STR("", names_of("n1:1", "n2:1", "[::ffff:127.0.0.1]:1"));
+    CHECK_STR("", names_of("n1:1", "n2:1", "[::FFFF:7f00:1]:1"));
+    CHECK_STR("", names_of("n1:1", "n2:1", "[0:0:0:0:0:0:0:1]:1"));
+    CHECK_STR("", names_of("n1:1", "n2:1", "ip6-localhost:1"));
+    CHECK_STR("", names_of("n1:1", "n2:1", "[fe80::1%eth0]:1"));
+    CHECK_STR("", names_of("n1:1", "n2:1", "169.254.1.1:1"));
+    CHECK_INT(16, strlen(names_of("n1:1", "[2001:db8::1]:1", "10.0.0.1:1")));
+}
+
+CASE(told_sets, "G8: a set that a client has told is the same set, and known as told.")
+{
+    char set[RL_SET_MAX] = THESE "/3", told[RL_SET_MAX];
+    struct rl_said said = {0};
+    rl_said_note(&said, (struct rl_slice){set, strlen(set)});
+    CHECK(!said.by_client);
+    rl_set_write_restored(set, told);
+    CHECK_STR(TOLD "/3", told);
+    rl_said_note(&said, (struct rl_slice){told, strlen(told)});
+    CHECK(said.by_client);
+    CHECK_STR(set, said.set);
+    rl_said_note(&said, (struct rl_slice){"", 0});
+    CHECK(!said.by_client);
 }
 
 CASE(quorums_by_name, "G8: a set is one quorum's, of one set of quorums.")
@@ -160,8 +188,10 @@ CASE(init_keeps_or_draws, "G8: init keeps a set that all say, else draws; it spl
 {
     PLAN(RL_SET_KEEP, A "/3", A "/3", A "/3");
     PLAN(RL_SET_KEEP, A "/3", A "/3", "-"); /* writes nothing new */
-    PLAN(RL_SET_KEEP, THESE "/3", "", "");  /* the others have forgotten */
-    PLAN(RL_SET_KEEP, THESE "/3", "-", "");
+    PLAN(RL_SET_DRAW, THESE "/3", "", "");  /* the others have forgotten */
+    PLAN(RL_SET_DRAW, THESE "/3", THESE "/3", "");
+    PLAN(RL_SET_DRAW, TOLD "/3", TOLD "/3", TOLD "/3");
+    PLAN(RL_SET_DRAW, THESE "/3", THESE "/3", TOLD "/3");
     PLAN(RL_SET_DRAW, THESE "/3", A "/3", A "/3");
     PLAN(RL_SET_DRAW, THESE "/3?", "", "");
     PLAN(RL_SET_DRAW, "", "", "");
