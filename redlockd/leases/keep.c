@@ -10,8 +10,6 @@
 static const struct lease_refusal ended = {410, "ENDED",
                                            "this lease has ended: stop what it protected"};
 static const struct lease_refusal gone = {410, "EXPIRED", "it was gone already"};
-static const struct lease_refusal crowded = {
-    503, "CROWDED", "too many hold this lock to find this lease without its Grant"};
 static const struct lease_refusal no_memory = {503, "NOMEM", "out of memory"};
 
 static void reply_error(struct lease *lease, int error)
@@ -174,48 +172,16 @@ static void release_by_grant(struct leases *leases, struct http_exchange *exchan
 
 /* ---- released by its tag ----------------------------------------------------------------- */
 
-static const char *value_of(const redlock_info *info, const struct lease_tag *tag)
-{
-    if (lease_has_tag(info->holder, tag))
-        return info->holder;
-    for (uint32_t i = 0; i < info->shown_holder_count; i++)
-        if (lease_has_tag(info->shown_holder[i].value, tag))
-            return info->shown_holder[i].value;
-    return NULL;
-}
-
-/* A value with the tag was found: it is released, and nothing else is ever done with it. */
-static int release_found(struct lease *lease, const char *name, const char *value)
-{
-    int error = redlock_adopt(lease->leases->client, name, value, &lease->lock);
-
-    if (!error)
-        error = redlock_start_release(lease->lock, on_released, lease);
-    return error;
-}
-
-static void on_found(int error, const redlock_answer *answer, void *data)
+static void on_released_by_tag(int error, const redlock_answer *answer, void *data)
 {
     struct lease *lease = data;
-    const redlock_info *info = answer->info;
-    const char *value = error ? NULL : value_of(info, &lease->tag);
 
-    if (value) {
-        error = release_found(lease, answer->name, value);
-        if (!error) {
-            leases_wake(lease->leases);
-            return;
-        }
-    } else if (!error && info->shown_holder_count < info->holder_count && lease->exchange) {
-        lease_reply_refusal(lease_take_exchange(lease), &crowded);
-    } else if (!error) {
-        error = REDLOCK_EXPIRED;
-    }
-    if (error)
-        reply_released(lease, error);
+    (void)answer;
+    reply_released(lease, error);
     lease_free(lease);
 }
 
+/* The nodes compare the tag in the step that deletes: nothing else is ever done with what they find. */
 static void release_by_tag(struct leases *leases, struct http_exchange *exchange,
                            const struct http_request *request, const struct lease_terms *terms,
                            bool had_wait)
@@ -226,7 +192,8 @@ static void release_by_tag(struct leases *leases, struct http_exchange *exchange
     if (!lease)
         return;
     lease->had_wait = had_wait;
-    error = redlock_start_query(leases->client, terms->name, on_found, lease);
+    error = redlock_start_release_tagged(leases->client, terms->name, terms->tag.text,
+                                         on_released_by_tag, lease);
     if (error) {
         reply_error(lease, error);
         lease_free(lease);
