@@ -17,6 +17,7 @@ const struct lease_refusal lease_draining = {503, "DRAINING",
                                              "this replica is about to end: ask another"};
 static const struct lease_refusal late = {
     503, "LATE", "the nodes granted it too late to be of use: it was given back"};
+static const struct lease_refusal busy = {423, "BUSY", "held by another"};
 static const struct lease_refusal no_memory = {503, "NOMEM", "out of memory"};
 
 /* ---- granted ----------------------------------------------------------------------------- */
@@ -87,6 +88,8 @@ static void refuse(struct lease *lease, int error)
                (error == REDLOCK_BUSY || error == REDLOCK_TIMEOUT) && is_ours(lease, report)) {
         leases->counts.yours++;
         lease_reply_refusal(exchange, &yours);
+    } else if ((error == REDLOCK_BUSY || error == REDLOCK_TIMEOUT) && !lease->may_read) {
+        lease_reply_refusal(exchange, &busy);
     } else {
         lease_reply_error(&leases->body, exchange, error, report);
     }
@@ -177,7 +180,8 @@ static int start(struct lease *lease, const struct lease_terms *terms)
 }
 
 void lease_begin_acquire(struct leases *leases, struct http_exchange *exchange,
-                         const struct http_request *request, const struct lease_terms *terms)
+                         const struct http_request *request, const struct lease_terms *terms,
+                         bool may_read)
 {
     struct lease *lease;
     int error;
@@ -196,6 +200,7 @@ void lease_begin_acquire(struct leases *leases, struct http_exchange *exchange,
     lease = lease_new(leases, exchange, request, terms, LEASE_WAITING);
     if (!lease)
         return;
+    lease->may_read = may_read;
     error = start(lease, terms);
     if (!error && ids_set_waiting(&leases->ids, &terms->tag, lease) < 0)
         error = REDLOCK_NOMEM;

@@ -9,7 +9,8 @@
 extern const struct lease_refusal lease_draining;
 
 void lease_begin_acquire(struct leases *leases, struct http_exchange *exchange,
-                         const struct http_request *request, const struct lease_terms *terms);
+                         const struct http_request *request, const struct lease_terms *terms,
+                         bool may_read);
 
 /* The exchange of a lease that waits or was told has ended. */
 void lease_acquire_ended(struct lease *lease, enum http_ended how);

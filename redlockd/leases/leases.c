@@ -99,7 +99,7 @@ static bool wants_stream(const struct http_request *request)
 
 void leases_begin(struct leases *leases, struct http_exchange *exchange,
                   const struct http_request *request, struct rl_span name,
-                  const char *principal)
+                  const char *principal, bool may_read)
 {
     struct lease_refusal refusal;
     struct lease_terms terms;
@@ -117,7 +117,7 @@ void leases_begin(struct leases *leases, struct http_exchange *exchange,
     if (!lease_terms_read(request, name, principal, &terms, &refusal))
         lease_reply_refusal(exchange, &refusal);
     else if (request->method == HTTP_PUT)
-        lease_begin_acquire(leases, exchange, request, &terms);
+        lease_begin_acquire(leases, exchange, request, &terms, may_read);
     else if (request->method == HTTP_POST)
         lease_begin_renew(leases, exchange, request, &terms);
     else

@@ -66,6 +66,7 @@ struct lease {
     int64_t fence; /* of the grant that is renewed; 0: none */
     enum lease_state state;
     bool is_local; /* it came through a unix socket */
+    bool may_read; /* it may be told who is in its way */
     bool had_wait; /* ENDING: a wait of the id was ended on the way */
     uint16_t slots;
     int8_t kind;
@@ -102,7 +103,7 @@ void leases_close(struct leases *leases);
 /* From the handler of the server; `name` is what stands behind /v1/locks/ in the path. */
 void leases_begin(struct leases *leases, struct http_exchange *exchange,
                   const struct http_request *request, struct rl_span name,
-                  const char *principal);
+                  const char *principal, bool may_read);
 /* ---- for acquire.c and keep.c ------------------------------------------------------------- */
 
 /* A request that waits for the nodes, with the exchange as its user. NULL: out of memory, answered. */

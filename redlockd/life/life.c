@@ -55,11 +55,24 @@ static int check_listeners(const struct settings *settings, char *why, size_t wh
     return 0;
 }
 
+static int read_access(struct access *access, const struct settings *settings, char *why,
+                       size_t why_size)
+{
+    *access = (struct access){0};
+    for (unsigned i = 0; i < settings->allow_count; i++)
+        if (access_add_rule(access, settings->allow[i], why, why_size) < 0)
+            return -1;
+    return settings->tokens[0] ? access_read_tokens(access, settings->tokens, why, why_size)
+                               : 0;
+}
+
 int life_check(const struct settings *settings, char *why, size_t why_size)
 {
     struct http_tls_context *tls = NULL;
+    struct access access;
 
     if (check_listeners(settings, why, why_size) < 0 ||
+        read_access(&access, settings, why, why_size) < 0 ||
         open_tls(settings, &tls, why, why_size) < 0)
         return -1;
     http_tls_context_free(tls);
@@ -173,13 +186,14 @@ int life_open(struct life *life, const struct settings *settings, char *why, siz
     life->settings = settings;
     life->end_ns = RL_NEVER_NS;
     life->notify.fd = -1;
-    if (check_listeners(settings, why, why_size) < 0)
+    if (check_listeners(settings, why, why_size) < 0 ||
+        read_access(&life->access, settings, why, why_size) < 0)
         return -1;
     life->signals.context = life;
     life->signals.on_end = on_end;
     life->signals.on_reload = on_reload;
     if (loop_init(&life->loop) < 0 || signals_open(&life->signals, &life->loop) < 0 ||
-        routes_init(&life->routes, &life->leases) < 0) {
+        routes_init(&life->routes, &life->leases, &life->access) < 0) {
         snprintf(why, why_size, "cannot start: %s", strerror(errno));
         life_close(life);
         return -1;

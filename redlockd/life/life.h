@@ -9,6 +9,7 @@
 #ifndef REDLOCKD_LIFE_H
 #define REDLOCKD_LIFE_H
 
+#include "access/access.h"
 #include "http/server.h"
 #include "http/tls.h"
 #include "life/routes.h"
@@ -23,6 +24,7 @@ struct life {
     struct signals signals;
     struct notify notify;
     struct leases leases;
+    struct access access;
     struct routes routes;
     struct http_tls_context *tls; /* NULL: no certificate is set */
     struct http_server *server;

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "access/access.h"
 #include "redlock.h"
 
 #define READ_ONLY "Allow: GET, HEAD\r\n"
@@ -45,16 +44,34 @@ static void answer_version(struct routes *routes, struct http_exchange *exchange
 _Static_assert(ACCESS_PRINCIPAL_MAX <= LEASE_PRINCIPAL_MAX,
                "an owner has room for a principal");
 
+/* 403 unless the principal has the right. */
+static bool may(struct routes *routes, struct http_exchange *exchange, const char *principal,
+                enum access_right right, const char *name)
+{
+    if (access_may(routes->access, principal, right, name))
+        return true;
+    http_answer_problem(exchange, 403, "FORBIDDEN", "no rule allows that", NULL);
+    return false;
+}
+
 static void begin_lock(struct routes *routes, struct http_exchange *exchange,
-                       const struct http_request *request, struct rl_span name,
+                       const struct http_request *request, struct rl_span encoded,
                        const char *principal)
 {
-    if (request->method == HTTP_GET || request->method == HTTP_HEAD)
-        view_begin_lock(&routes->view, exchange, name);
-    else if (request->method == HTTP_DELETE && request->query.length > 0)
-        view_begin_break(&routes->view, exchange, request, name);
-    else
-        leases_begin(routes->leases, exchange, request, name, principal);
+    bool is_look = request->method == HTTP_GET || request->method == HTTP_HEAD;
+    bool is_break = request->method == HTTP_DELETE && request->query.length > 0;
+    char name[REDLOCK_NAME_MAX + 1];
+    const char *why = http_name_decode(encoded, false, name, sizeof name);
+
+    if (why)
+        http_answer_problem(exchange, 400, "NAME", why, NULL);
+    else if (is_look && may(routes, exchange, principal, ACCESS_READ, name))
+        view_begin_lock(&routes->view, exchange, encoded);
+    else if (is_break && may(routes, exchange, principal, ACCESS_BREAK, name))
+        view_begin_break(&routes->view, exchange, request, encoded);
+    else if (!is_look && !is_break && may(routes, exchange, principal, ACCESS_ACQUIRE, name))
+        leases_begin(routes->leases, exchange, request, encoded, principal,
+                     access_may(routes->access, principal, ACCESS_READ, name));
 }
 
 static void answer_metrics(struct routes *routes, struct http_exchange *exchange)
@@ -81,7 +98,9 @@ static void begin_allowed(struct routes *routes, struct http_exchange *exchange,
     else if (!is_read(exchange, request))
         return;
     else if (is_path(request, "/v1/locks"))
-        view_begin_list(&routes->view, exchange, request);
+        view_begin_list(&routes->view, exchange, request, principal);
+    else if (!may(routes, exchange, principal, ACCESS_ADMIN, NULL))
+        return;
     else if (is_path(request, "/v1/nodes"))
         view_begin_nodes(&routes->view, exchange);
     else if (is_path(request, "/v1/status"))
@@ -106,12 +125,12 @@ static void begin(void *context, struct http_exchange *exchange,
     char principal[ACCESS_PRINCIPAL_MAX + 1];
 
     if (needs_right(request)) {
-        if (access_allows(request->peer, principal))
+        if (access_identify(routes->access, request, principal))
             begin_allowed(routes, exchange, request, principal);
         else
-            http_answer_problem(exchange, 403, "FORBIDDEN",
-                                "only the daemon's own user may, through its unix socket",
-                                NULL);
+            http_answer_problem(exchange, 401, "UNAUTHORIZED",
+                                "send a bearer token, or use the unix socket",
+                                "WWW-Authenticate: Bearer\r\n");
         return;
     }
     if (is_path(request, "/livez")) {
@@ -137,14 +156,21 @@ static void ended(void *context, struct http_exchange *exchange, void *user,
     kept->ended(kept, how);
 }
 
+static bool may_read(void *context, const char *principal, const char *name)
+{
+    struct routes *routes = context;
+
+    return access_may(routes->access, principal, ACCESS_READ, name);
+}
+
 static void wake(void *context)
 {
     leases_wake(context);
 }
 
-int routes_init(struct routes *routes, struct leases *leases)
+int routes_init(struct routes *routes, struct leases *leases, const struct access *access)
 {
-    *routes = (struct routes){.leases = leases};
+    *routes = (struct routes){.leases = leases, .access = access};
     if (http_body_init(&routes->body) < 0 || view_init(&routes->view) < 0 ||
         metrics_init(&routes->metrics) < 0) {
         routes_free(routes);
@@ -152,6 +178,8 @@ int routes_init(struct routes *routes, struct leases *leases)
     }
     routes->view.wake = wake;
     routes->view.wake_context = leases;
+    routes->view.may_read = may_read;
+    routes->view.read_context = routes;
     return 0;
 }
 

@@ -7,6 +7,7 @@
 #ifndef REDLOCKD_LIFE_ROUTES_H
 #define REDLOCKD_LIFE_ROUTES_H
 
+#include "access/access.h"
 #include "http/body.h"
 #include "http/server.h"
 #include "leases/leases.h"
@@ -15,6 +16,7 @@
 
 struct routes {
     struct leases *leases;
+    const struct access *access;
     struct http_server *server; /* NULL until it is there; for its counters */
     struct view view;
     struct metrics metrics;
@@ -22,7 +24,7 @@ struct routes {
 };
 
 /* 0, or -1: out of memory. */
-int routes_init(struct routes *routes, struct leases *leases);
+int routes_init(struct routes *routes, struct leases *leases, const struct access *access);
 /* Once the library and the server are there, before the first turn of the loop. */
 void routes_open(struct routes *routes, struct http_server *server);
 void routes_free(struct routes *routes);

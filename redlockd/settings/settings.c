@@ -29,6 +29,10 @@ static const char usage[] =
     "  --tls-client-ca FILE   clients must show a certificate of this authority\n"
     "  --insecure yes         plain TCP on other addresses than loopback, too\n"
     "  --quorum-config FILE   the nodes, as redlock.conf; left out: as the command finds them\n"
+    "  --allow RULE           PRINCIPAL NAME RIGHTS: uid:NUMBER or token:NAME; a name, a prefix that\n"
+    "                         ends in a slash, or *; acquire,read,break,admin. The first that fits\n"
+    "                         decides. Without any: this user on a unix socket may do everything\n"
+    "  --tokens FILE          lines of NAME and the SHA-256 of its bearer token in hex\n"
     "  --drift-ppm N          how much slower than ours a client's clock may be (10000)\n"
     "  --connections N        at most so many at a time (16384)\n"
     "  --drain SECONDS        on TERM, let requests finish for so long (10)\n"
@@ -82,6 +86,13 @@ static int set_listen(struct settings *settings, const char *value, char *why, s
     return 0;
 }
 
+static int set_allow(struct settings *settings, const char *value, char *why, size_t why_size)
+{
+    if (settings->allow_count == SETTINGS_RULES_MAX)
+        return complain(why, why_size, "allow", "at most 64 rules");
+    return set_text(settings->allow[settings->allow_count++], "allow", value, why, why_size);
+}
+
 static int set_yes(bool *out, const char *key, const char *value, char *why, size_t why_size)
 {
     if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
@@ -126,6 +137,8 @@ enum key {
     TLS_KEY,
     TLS_CLIENT_CA,
     QUORUM_CONFIG,
+    TOKENS,
+    ALLOW,
     INSECURE,
     DRIFT_PPM,
     CONNECTIONS,
@@ -133,9 +146,9 @@ enum key {
     KEYS
 };
 
-static const char *const keys[KEYS] = {"listen",        "tls-cert",      "tls-key",
-                                       "tls-client-ca", "quorum-config", "insecure",
-                                       "drift-ppm",     "connections",   "drain"};
+static const char *const keys[KEYS] = {
+    "listen", "tls-cert", "tls-key",   "tls-client-ca", "quorum-config", "tokens",
+    "allow",  "insecure", "drift-ppm", "connections",   "drain"};
 
 static int key_of(const char *name)
 {
@@ -159,6 +172,10 @@ static int apply(struct settings *settings, int key, const char *value, char *wh
         return set_text(settings->tls_client_ca, keys[key], value, why, why_size);
     case QUORUM_CONFIG:
         return set_text(settings->quorum_config, keys[key], value, why, why_size);
+    case TOKENS:
+        return set_text(settings->tokens, keys[key], value, why, why_size);
+    case ALLOW:
+        return set_allow(settings, value, why, why_size);
     case DRIFT_PPM:
         return set_drift(settings, value, why, why_size);
     case INSECURE:

@@ -18,7 +18,8 @@ struct question {
     struct http_user user;
     struct view *view;
     struct http_exchange *exchange; /* NULL: the client is gone, and the answer is dropped */
-    unsigned limit;                 /* list */
+    unsigned limit;                 /* list, as what follows */
+    char principal[VIEW_PRINCIPAL_MAX + 1];
     char prefix[REDLOCK_NAME_MAX + 1];
     char after[REDLOCK_NAME_MAX + 1];
 };
@@ -256,7 +257,8 @@ static void on_list(int error, const redlock_answer *answer, void *data)
         const char *name = answer->names[i];
 
         if (strncmp(name, question->prefix, prefix_size) != 0 ||
-            (question->after[0] && strcmp(name, question->after) <= 0))
+            (question->after[0] && strcmp(name, question->after) <= 0) ||
+            !view->may_read(view->read_context, question->principal, name))
             continue;
         more = count == question->limit;
         if (!more)
@@ -286,7 +288,7 @@ static int read_limit(struct rl_span query, unsigned *limit)
 }
 
 void view_begin_list(struct view *view, struct http_exchange *exchange,
-                     const struct http_request *request)
+                     const struct http_request *request, const char *principal)
 {
     static const char *const names[] = {"prefix", "limit", "after", NULL};
     struct question *question = question_new(view, exchange);
@@ -294,6 +296,7 @@ void view_begin_list(struct view *view, struct http_exchange *exchange,
 
     if (!question)
         return;
+    strcpy(question->principal, principal);
     if (!http_query_only(query, names) || read_limit(query, &question->limit) < 0 ||
         http_query_get(query, "prefix", question->prefix, sizeof question->prefix) ==
             HTTP_QUERY_BAD ||

@@ -20,6 +20,7 @@
 #include "http/server.h"
 #include "redlock.h"
 
+#define VIEW_PRINCIPAL_MAX 128
 #define VIEW_LIST_DEFAULT 100
 #define VIEW_LIST_MAX 1000
 
@@ -28,6 +29,8 @@ struct view {
     struct http_body body;
     void *wake_context; /* the library was given something to do */
     void (*wake)(void *context);
+    void *read_context; /* lists are filtered name by name */
+    bool (*may_read)(void *context, const char *principal, const char *name);
     bool is_draining;
 };
 
@@ -37,7 +40,7 @@ void view_free(struct view *view);
 
 void view_begin_lock(struct view *view, struct http_exchange *exchange, struct rl_span name);
 void view_begin_list(struct view *view, struct http_exchange *exchange,
-                     const struct http_request *request);
+                     const struct http_request *request, const char *principal);
 void view_begin_break(struct view *view, struct http_exchange *exchange,
                       const struct http_request *request, struct rl_span name);
 void view_begin_nodes(struct view *view, struct http_exchange *exchange);

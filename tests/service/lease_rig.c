@@ -30,10 +30,11 @@ void replica_open(struct replica *replica, const char *name, const struct cluste
     struct http_handler handler = routes_handler(&replica->routes);
     char path[256], why[512];
 
+    replica->access = (struct access){0};
     unsetenv("REDLOCK_NODES");
     snprintf(path, sizeof path, "%s/nodes.conf", check_dir());
     write_config(path, cluster);
-    CHECK_INT(0, routes_init(&replica->routes, &replica->leases));
+    CHECK_INT(0, routes_init(&replica->routes, &replica->leases, &replica->access));
     rig_open_with(&replica->rig, name, &handler, NULL);
     if (leases_open(&replica->leases, &replica->rig.loop, path, DRIFT_PPM, why, sizeof why) < 0)
         FAIL("%s", why);

@@ -16,6 +16,7 @@
 struct replica {
     struct rig rig;
     struct leases leases;
+    struct access access;
     struct routes routes;
 };
 

@@ -129,9 +129,9 @@ refused 're-entrant without an owner' 422 INVALID PUT /v1/locks/a "$id" -d '{"ki
 refused 'a stream, which is not served' 406 NO_STREAMS PUT /v1/locks/a "$id" \
     -H 'Accept: text/event-stream' -d '{}'
 refused 'a parameter that does not exist' 400 QUERY PUT '/v1/locks/a?x=1' "$id" -d '{}'
-is 'TCP has no rights without a rule' "$(curl -sS -m 20 -X PUT -H "Lease-Id: $id" -d '{}' \
-    -H 'Content-Type: application/json' "http://127.0.0.1:$tcp/v1/locks/a" | jq -r .code)" FORBIDDEN
-is '   nor to look' "$(curl -sS -m 20 "http://127.0.0.1:$tcp/metrics" | jq -r .code)" FORBIDDEN
+is 'TCP has no rights without a token' "$(curl -sS -m 20 -X PUT -H "Lease-Id: $id" -d '{}' \
+    -H 'Content-Type: application/json' "http://127.0.0.1:$tcp/v1/locks/a" | jq -r .code)" UNAUTHORIZED
+is '   nor to look' "$(curl -sS -m 20 "http://127.0.0.1:$tcp/metrics" | jq -r .code)" UNAUTHORIZED
 ask GET /v1/locks/a ''
 is '   nothing of that is held' "$(field held)" false
 
