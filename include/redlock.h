@@ -95,7 +95,8 @@ extern "C" {
     X(PROTO, -10, "the nodes do not speak the Redis protocol")                                 \
     X(NOMEM, -11, "out of memory")                                                             \
     X(SYSTEM, -12, "a system call failed")                                                     \
-    X(FORKED, -13, "used in a child of the process that opened it")
+    X(FORKED, -13, "used in a child of the process that opened it")                            \
+    X(YOURS, -14, "held already under the tag of this request")
 
 enum redlock_error {
 #define REDLOCK_ERROR_ENUM(name, number, text) REDLOCK_##name = (number),
@@ -431,7 +432,9 @@ typedef struct redlock_request {
     const char *label;
     /*
      * The value shall begin with these REDLOCK_TAG_SIZE characters of A-Z a-z 0-9 _ - and a colon,
-     * by which a program that did not see the value can recognise it; NULL: none.
+     * by which a program that did not see the value can recognise it; NULL: none. A tag names one
+     * acquisition: while a lock of this tag that another request acquired is on a majority of the
+     * nodes, the request is not granted, of no kind, but ends with YOURS.
      */
     const char *tag;
 
@@ -455,6 +458,11 @@ typedef struct redlock_request {
  *   AUTH      a majority is impossible because nodes refuse the credentials (not retried)
  *   PROTO     the same because nodes do not speak the protocol (not retried)
  *   GUARDED   the same because nodes are in quarantine: young, or suspect (retried)
+ *   YOURS     redlock_request.tag: a majority of the nodes has the lock with this very tag, of another
+ *             request; at once, whatever wait_ms (behind another waiter of this client: when it is
+ *             the first of them). What attempts of this request left, or fewer nodes have, does not
+ *             count. It was granted before, or another program uses the tag:
+ *             redlock_release_tagged() ends it, and the next request takes a new tag.
  *   CANCELED  redlock_close()
  *   INVAL     also: the nodes do not allow so long a TTL (their max_ttl; not retried), or a
  *             combination that makes no sense: REDLOCK_FENCED with SHARED or SEMAPHORE (several
@@ -912,7 +920,7 @@ typedef struct redlock_stats {
     uint64_t refused_noquorum; /* ... NOQUORUM ... */
     uint64_t refused_guarded;  /* ... GUARDED ... */
     uint64_t refused_canceled; /* ... CANCELED, or whose handle was freed meanwhile ... */
-    uint64_t refused_other;    /* ... AUTH, PROTO, INVAL of the nodes, NOMEM, SYSTEM */
+    uint64_t refused_other;    /* ... AUTH, PROTO, YOURS, INVAL of the nodes, NOMEM, SYSTEM */
     uint64_t late;            /* granted, but the wait had ended: given back, told as TIMEOUT */
     uint64_t adopted;         /* taken over by redlock_adopt() and redlock_adopt_as() */
     uint64_t renewed;         /* renewals and extensions that succeeded */

@@ -105,12 +105,30 @@ static enum rl_verdict verdict(const struct rl_lock *lock)
     return rl_tally_verdict(&lock->tally);
 }
 
+/* Is one value of our tag, that another request made, on a majority of the nodes? */
+static bool is_yours(const struct rl_lock *lock)
+{
+    const uint32_t *yours = lock->acquisition->yours;
+
+    for (uint8_t i = 0; i < lock->policy->node_count; i++) {
+        uint8_t count = 0;
+
+        for (uint8_t j = 0; yours[i] && j < lock->policy->node_count; j++)
+            count += yours[j] == yours[i];
+        if (count >= lock->policy->quorum)
+            return true;
+    }
+    return false;
+}
+
 /* Enough nodes could have voted for us, but another's keys are there: busy, not broken. */
 static int attempt_error(const struct rl_lock *lock)
 {
     uint8_t taken_count = rl_votes_of(lock, REDLOCK_VOTE_HELD);
     uint8_t failed_count = (uint8_t)(lock->tally.no_count - taken_count);
 
+    if (is_yours(lock))
+        return REDLOCK_YOURS;
     if (taken_count > 0 && lock->policy->node_count - failed_count >= lock->policy->quorum)
         return REDLOCK_BUSY;
     return rl_no_quorum_error(lock);
@@ -120,6 +138,8 @@ int rl_acquire_final_error(const struct rl_lock *lock)
 {
     const struct rl_acquisition *acquisition = lock->acquisition;
 
+    if (is_yours(lock))
+        return REDLOCK_YOURS;
     /* After a wait, "busy" means that the wait was not long enough. */
     if (acquisition->attempt_error == REDLOCK_BUSY && acquisition->wait_deadline_ns)
         return REDLOCK_TIMEOUT;
@@ -201,10 +221,11 @@ static void ask_how_long(struct rl_lock *lock, int64_t now_ns, struct rl_actions
     lock->round_deadline_ns = now_ns + rl_lock_node_timeout_ns(lock->policy, rl_ttl_ns(lock));
 }
 
-/* Waiting does not make the nodes allow a longer TTL, nor accept a password. */
+/* Waiting does not make the nodes allow a longer TTL, accept a password or grant a tag twice. */
 static bool is_final(int error)
 {
-    return error == REDLOCK_INVAL || error == REDLOCK_AUTH || error == REDLOCK_PROTO;
+    return error == REDLOCK_INVAL || error == REDLOCK_AUTH || error == REDLOCK_PROTO ||
+           error == REDLOCK_YOURS;
 }
 
 /* Another took the slot, but nodes said that there is a free one: false when that is not so. */
@@ -312,8 +333,10 @@ static void note_remaining_time(struct rl_lock *lock, const struct rl_event *eve
     if (!(lock->asked & bit))
         return;
     lock->asked &= (uint16_t)~bit;
-    if (event->answer.vote == REDLOCK_VOTE_HELD)
+    if (event->answer.vote == REDLOCK_VOTE_HELD) {
         lock->acquisition->key_ttl_ms[event->node] = event->answer.key_ttl_ms;
+        lock->acquisition->yours[event->node] = event->answer.yours;
+    }
     if (lock->state == RL_ASKING && !lock->asked)
         rl_acquire_give_up(lock, out, rl_acquire_final_error(lock));
 }

@@ -47,7 +47,10 @@ struct rl_answer {
     int64_t ahead_ms;       /* the waiter ahead of us may live this long; 0: none is */
     bool tells_holder;      /* the refusal says who is in the way: */
     struct rl_slice holder; /* its value, cut; of size 0: only the queue is. Into the reply */
-    uint32_t waiters;       /* how many wait here, where asked */
+    uint32_t
+        yours; /* that value has the tag of this request, but another made it: a number that
+                       stands for the value; 0: not so */
+    uint32_t waiters;                      /* how many wait here, where asked */
     uint16_t free_slot[RL_FREE_SLOTS_MAX]; /* of a semaphore, from 1; 0: none */
 };
 

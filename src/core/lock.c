@@ -51,6 +51,7 @@ void rl_await_answer(struct rl_lock *lock, uint8_t node)
         return;
     lock->acquisition->key_ttl_ms[node] = -1;
     lock->acquisition->token_or_ticket[node] = 0;
+    lock->acquisition->yours[node] = 0;
 }
 
 void rl_note_answer(struct rl_lock *lock, uint8_t node, const struct rl_answer *answer,
@@ -63,6 +64,7 @@ void rl_note_answer(struct rl_lock *lock, uint8_t node, const struct rl_answer *
     if (!lock->acquisition)
         return;
     lock->acquisition->key_ttl_ms[node] = answer->key_ttl_ms;
+    lock->acquisition->yours[node] = answer->yours;
     lock->acquisition->token_or_ticket[node] =
         answer->vote == REDLOCK_VOTE_HELD ? answer->ticket : answer->token;
 }

@@ -249,6 +249,13 @@ int rl_explain(const redlock_lock *lock, enum rl_operation operation, int error)
                          "the kernel has no randomness (getrandom) for the value of '%s', "
                          "which must not be guessable",
                          rl_lock_name(lock));
+    case REDLOCK_YOURS:
+        return rl_detail(
+            error,
+            "'%s' is held under the tag of this request: it was granted before, or "
+            "another program uses the tag. Release it by its tag, and acquire with "
+            "a new one",
+            rl_lock_name(lock));
     case REDLOCK_CANCELED:
         return rl_detail(error, "the wait for '%s' was canceled", rl_lock_name(lock));
     case REDLOCK_INVAL:

@@ -14,7 +14,7 @@
 /* ---- claims: every attempt has its own value ---- */
 
 int rl_claim_draw_value(struct rl_engine *engine, struct rl_claim *claim,
-                        const struct rl_acquirer *acquirer, uint16_t slot)
+                        struct rl_acquirer *acquirer, uint16_t slot)
 {
     char random[RL_VALUE_DRAWN];
     char text[RL_VALUE_WRITTEN_MAX];
@@ -27,6 +27,10 @@ int rl_claim_draw_value(struct rl_engine *engine, struct rl_claim *claim,
 
     if (rl_engine_draw_hex(engine, RL_VALUE_RANDOM_BYTES, random) < 0)
         return -1;
+    if (acquirer->tag_size && acquirer->drew)
+        memcpy(random, acquirer->digits, sizeof acquirer->digits);
+    memcpy(acquirer->digits, random, sizeof acquirer->digits);
+    acquirer->drew = true;
     if (value.label.size)
         value.stamp_ms = engine->wall_ms(engine->random_data);
     rl_claim_set_value(claim, text, rl_value_write(&value, text));
@@ -60,7 +64,7 @@ int rl_handle_renew_claim(struct rl_engine *engine, struct rl_handle *handle, si
  */
 static int begin_claim(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
 {
-    const struct rl_acquirer *acquirer = rl_acquirer_of(handle);
+    struct rl_acquirer *acquirer = rl_acquirer_of(handle);
     struct rl_claim *claim;
 
     if (handle->claim->value_size &&

@@ -43,7 +43,7 @@ bool rl_node_deletes_natively(const struct rl_engine *engine, uint8_t node,
  * acquisition, and with the time if there is a label. -1: there is no randomness.
  */
 int rl_claim_draw_value(struct rl_engine *engine, struct rl_claim *claim,
-                        const struct rl_acquirer *acquirer, uint16_t slot);
+                        struct rl_acquirer *acquirer, uint16_t slot);
 /* A copy of the handle's claim in its place; requests under way keep the old one. -1: no memory. */
 int rl_handle_renew_claim(struct rl_engine *engine, struct rl_handle *handle, size_t value_max);
 

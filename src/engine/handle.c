@@ -98,6 +98,7 @@ static struct rl_acquirer *new_acquirer(struct rl_engine *engine, struct rl_hand
     acquirer->queue = NULL;
     acquirer->waiter = 0;
     acquirer->became_head = acquirer->client_holds = acquirer->behind_release = false;
+    acquirer->drew = false;
     acquirer->tag_size = (uint8_t)about->tag.size;
     acquirer->label_size = (uint8_t)about->label.size;
     memcpy(acquirer->tag, about->tag.data, about->tag.size);

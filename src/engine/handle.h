@@ -14,6 +14,7 @@
 #include "engine/claim.h"
 #include "engine/local_queue.h"
 #include "engine/timers.h"
+#include "protocol/value.h"
 
 struct rl_survey;
 
@@ -59,7 +60,9 @@ struct rl_acquirer {
     /* For the values of its attempts (protocol/value.h); of size 0: none. */
     uint8_t tag_size;
     uint8_t label_size;
+    bool drew; /* with a tag: `digits` are drawn */
     char tag[REDLOCK_TAG_SIZE];
+    char digits[RL_VALUE_REQUEST_DIGITS]; /* with a tag: what the values of all attempts have */
     char label[REDLOCK_LABEL_MAX];
     struct rl_blocker blocker;
 };

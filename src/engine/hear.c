@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "engine/hear.h"
 
+#include <string.h>
+
 #include "engine/ask.h"
 #include "engine/engine.h"
 #include "engine/sets.h"
@@ -8,6 +10,7 @@
 #include "engine/vote.h"
 #include "engine/watch.h"
 #include "protocol/answer.h"
+#include "protocol/value.h"
 
 #define RTT_SMOOTHING 8
 
@@ -52,6 +55,26 @@ static void wake_waiters(struct rl_engine *engine, struct rl_claim *claim, uint8
         rl_ask_node(engine, node, claim, NULL, RL_OP_WAKE, 0, now_ns);
 }
 
+/*
+ * Does the holder that a node names have the tag of this request, while another request made its
+ * value? A number that stands for that value; 0: no.
+ */
+static uint32_t number_if_yours(const struct rl_acquirer *acquirer,
+                                const struct rl_answer *answer)
+{
+    struct rl_value holder;
+    uint32_t number = 0;
+
+    if (!acquirer->tag_size || !answer->tells_holder ||
+        !rl_value_read(answer->holder, &holder) || holder.tag.size != acquirer->tag_size ||
+        memcmp(holder.tag.data, acquirer->tag, holder.tag.size) != 0 ||
+        memcmp(holder.random.data, acquirer->digits, sizeof acquirer->digits) == 0)
+        return 0;
+    for (size_t i = 0; i < holder.random.size; i++)
+        number = number * 31 + (unsigned char)holder.random.data[i];
+    return number ? number : 1;
+}
+
 void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pending *request,
                     const struct rl_reply *reply, const struct rl_answer *answer,
                     int64_t now_ns)
@@ -61,6 +84,13 @@ void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pend
     struct rl_acquirer *acquirer = handle ? rl_acquirer_of(handle) : NULL;
     struct rl_survey *survey = acquirer ? acquirer->survey : NULL;
     enum rl_op op = (enum rl_op)request->op;
+    struct rl_event event = {
+        .type = RL_EVENT_ANSWER,
+        .now_ns = now_ns,
+        .node = node,
+        .op = op,
+        .round = request->round,
+    };
 
     if (outlives_its_handle(op)) {
         if (op != RL_OP_RELEASE || answer->contended)
@@ -82,15 +112,10 @@ void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pend
     if (acquirer && (answer->tells_holder || acquirer->blocker.nodes) &&
         (rl_op_is_acquire(op) || op == RL_OP_INQUIRE))
         rl_blocker_note(&acquirer->blocker, node, answer, now_ns);
-    rl_handle_step(engine, handle,
-                   &(struct rl_event){
-                       .type = RL_EVENT_ANSWER,
-                       .now_ns = now_ns,
-                       .node = node,
-                       .op = op,
-                       .round = request->round,
-                       .answer = *answer,
-                   });
+    event.answer = *answer;
+    if (acquirer)
+        event.answer.yours = number_if_yours(acquirer, answer);
+    rl_handle_step(engine, handle, &event);
 }
 
 /* ---- a request whose script the server needs ---- */

@@ -10,15 +10,17 @@ end
 
 local key, owner = KEYS[1], ARGV[9]
 local type = call('TYPE', key).ok
+-- include yours
+local mine = yours(key, type)
 local taken = type ~= 'none'
-if type == 'hash' and call('HGET', key, 'owner') == owner then
+if not mine and type == 'hash' and call('HGET', key, 'owner') == owner then
   -- An owner that holds it already cannot wait for those that wait for it.
   taken, blocked = false, false
 end
 if taken or blocked then
   -- include holder
   return {0, taken and call('PTTL', key) or -2, id, max_ttl, identity, set, next_ticket, place,
-    ahead_ms, holder_of(key)}
+    ahead_ms, mine or holder_of(key)}
 end
 call('HSET', key, 'owner', owner, 'h:' .. value, decimal(now + ttl))
 -- include served

@@ -13,11 +13,13 @@ if life ~= 'heal' then
 end
 
 local type = call('TYPE', KEYS[1]).ok
-local taken = type ~= 'none' and type ~= 'zset'
+-- include yours
+local mine = yours(KEYS[1], type)
+local taken = type ~= 'none' and type ~= 'zset' or mine
 if taken or blocked then
   -- include holder
   return {0, taken and call('PTTL', KEYS[1]) or -2, id, max_ttl, identity, set, next_ticket, place,
-    ahead_ms, holder_of(KEYS[1])}
+    ahead_ms, mine or holder_of(KEYS[1])}
 end
 -- Beside readers others are served: the place in the queue stays until the client leaves.
 call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)

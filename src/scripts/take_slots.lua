@@ -9,8 +9,10 @@ end
 
 local key, slots, want = KEYS[1], ARGV[9], ARGV[10]
 local type = call('TYPE', key).ok
+-- include yours
+local mine = yours(key, type)
 local taken, left, free = type ~= 'none', -2, {}
-if type == 'hash' and call('HGET', key, 'slots') == slots then
+if not mine and type == 'hash' and call('HGET', key, 'slots') == slots then
   local at, soonest = {}, nil
   local fields = call('HGETALL', key)
   for i = 1, #fields, 2 do
@@ -39,7 +41,7 @@ end
 if taken or blocked then
   -- include holder
   return {0, left, id, max_ttl, identity, set, next_ticket, place, ahead_ms,
-    holder_of(key), unpack(free)}
+    mine or holder_of(key), unpack(free)}
 end
 -- Beside slots others are served: the place in the queue stays until the client leaves.
 call('HSET', key, 'slots', slots, 's:' .. want, decimal(now + ttl) .. ':' .. value)

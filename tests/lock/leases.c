@@ -517,3 +517,91 @@ CASE(by_bad_tag, "What is no tag is INVAL, and too few nodes are NOQUORUM.")
     CHECK_INT(1, report_votes(&report, REDLOCK_VOTE_MISSING));
     redlock_close(r);
 }
+
+/* ---- a tag is granted once ---- */
+
+/* Which client flags the second request comes with, and whether it waits. */
+static void ask_again(uint32_t flags, uint32_t request_flags)
+{
+    a = client_start(&c, 3, REDLOCK_THREAD);
+    b = client_open_warm(&c, flags);
+    FOR_SHAPES(shape)
+    {
+        redlock_request q = shape_request(shape);
+        redlock_report report = {.size = sizeof report};
+        redlock_lock *lock = tagged(shape, TAG), *again = NULL;
+        q.tag = TAG;
+        q.report = &report;
+        q.flags = request_flags;
+        CHECK_ERR(REDLOCK_YOURS, client_acquire(b, "x", TTL_MS, &q, &again));
+        CHECK_HAS("under the tag of this request", redlock_detail());
+        CHECK_STR(redlock_value(lock), report.holder.value);
+        q.wait_ms = REDLOCK_WAIT_FOREVER; /* and yet it ends at once */
+        CHECK_ERR(REDLOCK_YOURS, client_acquire(b, "x", TTL_MS, &q, &again));
+        CHECK(cluster_await(&c, "redlock.queue:x", 0, 10000));
+        CHECK_INT(3, kind_count_holds(&c, "x", redlock_value(lock)));
+        CHECK_OK(redlock_extend(lock, TTL_MS));
+        release(lock);
+    }
+    end();
+}
+
+CASE(granted_once,
+     "A request of any kind with a tag that is held is YOURS, and waits for nothing.")
+{
+    ask_again(0, 0);
+}
+
+CASE(granted_once_strict, "In strict mode a request with a tag that is held is YOURS.")
+{
+    ask_again(REDLOCK_STRICT, 0);
+}
+
+CASE(granted_once_fair, "A fair request with a tag that is held is YOURS.")
+{
+    ask_again(REDLOCK_NO_NATIVE, REDLOCK_FAIR);
+}
+
+CASE(granted_once_while_waiting, "A request that waits is told YOURS once its tag is granted.")
+{
+    begin();
+    redlock_lock *other = client_lock(a, "x", TTL_MS), *late = NULL;
+    struct result result = {0};
+    redlock_request q = {.size = sizeof q,
+                         .tag = TAG,
+                         .wait_ms = REDLOCK_WAIT_FOREVER,
+                         .done = result_note,
+                         .data = &result};
+    CHECK_OK(redlock_start(b, "x", TTL_MS, &q, &late));
+    CHECK(cluster_await(&c, "redlock.queue:x", 3, 10000));
+    /* The same request came to another client, and was granted there. */
+    for (int i = 0; i < 3; i++)
+        server_cmd(&c.node[i], "SET", "redlock:x",
+                   TAG ":0123456789abcdef0123456789abcdef01234567", "PX", "20000", NULL);
+    CHECK(wait_until(result_is_told, &result, 15000)); /* at a heartbeat, not at the TTL */
+    CHECK_INT(REDLOCK_YOURS, result.error);
+    redlock_lock_free(late);
+    redlock_lock_leave(other);
+    end();
+}
+
+CASE(tag_on_a_minority, "A tag that fewer nodes have, or different values of it, is not YOURS.")
+{
+    begin();
+    redlock_request q = {.size = sizeof q, .tag = TAG};
+    redlock_lock *lock = NULL;
+    const char *values[] = {TAG ":0123456789abcdef0123456789abcdef01234567",
+                            TAG ":1123456789abcdef0123456789abcdef01234567",
+                            OTHER_TAG ":0123456789abcdef0123456789abcdef01234567"};
+    server_cmd(&c.node[0], "SET", "redlock:x", values[0], "PX", "20000", NULL);
+    CHECK_OK(client_acquire(b, "x", TTL_MS, &q, &lock));
+    client_unlock(lock);
+    server_cmd(&c.node[1], "SET", "redlock:x", values[1], "PX", "20000", NULL);
+    CHECK_ERR(REDLOCK_BUSY, redlock_acquire(b, "x", TTL_MS, &q, &lock));
+    server_cmd(&c.node[2], "SET", "redlock:x", values[2], "PX", "20000", NULL);
+    CHECK_ERR(REDLOCK_BUSY, redlock_acquire(b, "x", TTL_MS, &q, &lock));
+    server_cmd(&c.node[1], "SET", "redlock:x", values[0], "PX", "20000", NULL);
+    CHECK_ERR(REDLOCK_YOURS, redlock_acquire(b, "x", TTL_MS, &q, &lock));
+    CHECK_INT(3, cluster_count(&c, "redlock:x"));
+    end();
+}

@@ -341,3 +341,34 @@ CASE(heal, "Every take script heals past the queue and overwrites no other holde
         server_cmd(&node, "FLUSHALL", NULL);
     }
 }
+
+#define TAG "AZaz09_-AZaz09_-AZaz09:"
+#define REST "0123456789abcdef0123456789abcdef"
+
+CASE(granted_once,
+     "Beside a hold of its tag no request is granted, but for other attempts of the same one.")
+{
+    static const char *const kinds[] = {"s", "o", "k"};
+    begin();
+    for (int i = 0; i < 3; i++) {
+        const char *kind = kinds[i];
+        GRANTED(.value = TAG "aaaaaaaa" REST "#1", .kind = kind, .group = "4", .slot = "1");
+        const char *reply =
+            TAKE(.value = TAG "bbbbbbbb" REST "#2", .kind = kind, .group = "4", .slot = "2");
+        CHECK_INT(0, part_int(reply, 0));
+        CHECK_STR(TAG "aaaaaaaa" REST "#1", part(reply, 9));
+        GRANTED(.value = TAG "aaaaaaaa"
+                             "1" REST "#2",
+                .kind = kind, .group = "4", .slot = "2");
+        GRANTED(.value = "B" TAG "bbbbbbb" REST "#3", .kind = kind, .group = "4", .slot = "3");
+        GRANTED(.value = "c#4", .kind = kind, .group = "4", .slot = "4");
+        server_cmd(&node, "DEL", KEY, NULL);
+        /* What has expired holds nothing. */
+        GRANTED(.value = TAG "aaaaaaaa" REST "#1", .kind = kind, .group = "4", .slot = "1",
+                .ttl = "20");
+        GRANTED(.value = "c#4", .kind = kind, .group = "4", .slot = "4", .ttl = "9000");
+        sleep_ms(40);
+        GRANTED(.value = TAG "bbbbbbbb" REST "#2", .kind = kind, .group = "4", .slot = "2");
+        server_cmd(&node, "DEL", KEY, NULL);
+    }
+}
