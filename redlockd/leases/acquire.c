@@ -64,16 +64,6 @@ static void tell_grant(struct lease *lease)
     lease_reply_held(&leases->body, lease->exchange, 201, &told);
 }
 
-/*
- * The lock is held by a value of this very id: another replica granted it, or this one did before it
- * was restarted. Only a majority counts, since a round that was lost leaves values behind.
- */
-static bool is_ours(const struct lease *lease, const redlock_report *report)
-{
-    return lease_has_tag(report->holder.value, &lease->tag) &&
-           report->holder.votes >= (int32_t)report->quorum;
-}
-
 static void refuse(struct lease *lease, int error)
 {
     struct leases *leases = lease->leases;
@@ -84,13 +74,14 @@ static void refuse(struct lease *lease, int error)
     report->node_count = 0;
     if (error == REDLOCK_CANCELED) {
         lease_reply_refusal(exchange, &lease_draining);
-    } else if (redlock_lock_report(lease->lock, report) == REDLOCK_OK &&
-               (error == REDLOCK_BUSY || error == REDLOCK_TIMEOUT) && is_ours(lease, report)) {
+    } else if (error == REDLOCK_YOURS) {
+        /* A majority has it under this tag: another replica granted it, or this one, long ago. */
         leases->counts.yours++;
         lease_reply_refusal(exchange, &yours);
     } else if ((error == REDLOCK_BUSY || error == REDLOCK_TIMEOUT) && !lease->may_read) {
         lease_reply_refusal(exchange, &busy);
     } else {
+        redlock_lock_report(lease->lock, report);
         lease_reply_error(&leases->body, exchange, error, report);
     }
 }

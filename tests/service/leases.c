@@ -185,6 +185,58 @@ CASE(yours_from_nodes, "An id that another replica granted is told as yours, not
     end_two();
 }
 
+CASE(yours_of_every_kind,
+     "An id that another replica granted is yours where others could hold, too.")
+{
+    static const char *const kinds[] = {"{\"kind\":\"shared\"}",
+                                        "{\"kind\":\"semaphore\",\"slots\":2}",
+                                        "{\"kind\":\"reentrant\",\"owner\":\"me\"}"};
+
+    begin_two();
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        char id[64];
+
+        snprintf(id, sizeof id, "some-lease-id-of-a-client-%zu", i);
+        CHECK_HAS("HTTP/1.1 201 ", lease_ask(&one, lease_request("PUT", id, NULL, kinds[i])));
+        await_nodes(&one, 3);
+        CHECK_HAS("\"code\":\"yours\"",
+                  lease_ask(&two, lease_request("PUT", id, NULL, kinds[i])));
+        CHECK_HAS("HTTP/1.1 204 ", lease_ask(&two, lease_request("DELETE", id, NULL, NULL)));
+        await_nodes(&two, 0);
+    }
+    end_two();
+}
+
+CASE(yours_while_waiting,
+     "Of two replicas that wait with one id, one grants and the other says yours.")
+{
+    const char *grant;
+    int first, second;
+    int granted = 0, yours = 0;
+
+    begin_two();
+    grant = take(&one, ID_A);
+    first = wait_for(&one, ID_B);
+    replica_run(&one, 100);
+    second = wait_for(&two, ID_B);
+    replica_run(&two, 100);
+    CHECK_HAS("HTTP/1.1 204 ", lease_ask(&one, lease_request("DELETE", ID_A, grant, NULL)));
+    for (int i = 0; i < SOON_MS / 10 && granted + yours < 2; i++) {
+        const char *answer = rig_read(&one.rig, first, NULL);
+
+        granted += strstr(answer, "HTTP/1.1 201 ") != NULL;
+        yours += strstr(answer, "\"yours\"") != NULL;
+        answer = rig_read(&two.rig, second, NULL);
+        granted += strstr(answer, "HTTP/1.1 201 ") != NULL;
+        yours += strstr(answer, "\"yours\"") != NULL;
+        replica_run(&one, 5);
+        replica_run(&two, 5);
+    }
+    CHECK_INT(1, granted);
+    CHECK_INT(1, yours);
+    end_two();
+}
+
 CASE(leftovers_are_not_yours, "A value of the same id on a minority of the nodes is no grant.")
 {
     struct lease_tag tag;
