@@ -165,14 +165,31 @@ static void on_warn(const char *address, const char *text, void *data)
 
 /* ---- the process ------------------------------------------------------------------------- */
 
-int leases_open(struct leases *leases, struct loop *loop, const char *config,
-                uint32_t drift_ppm, char *why, size_t why_size)
+/* The library's client for the nodes of this file; NULL with a sentence. */
+static redlock *open_client(const char *config, char *why, size_t why_size)
 {
     redlock_options options = {.size = sizeof options,
                                .config_file = config,
                                .client_name = "redlockd",
                                .warn = on_warn};
+    redlock *client = NULL;
 
+    if (redlock_open(&options, &client) != REDLOCK_OK)
+        snprintf(why, why_size, "%s", redlock_detail());
+    return client;
+}
+
+int leases_check(const char *config, char *why, size_t why_size)
+{
+    redlock *client = open_client(config, why, why_size);
+
+    redlock_close(client);
+    return client ? 0 : -1;
+}
+
+int leases_open(struct leases *leases, struct loop *loop, const char *config,
+                uint32_t drift_ppm, char *why, size_t why_size)
+{
     *leases = (struct leases){.loop = loop, .drift_ppm = drift_ppm};
     leases->source.ready = on_ready;
     lease_terms_init();
@@ -180,10 +197,9 @@ int leases_open(struct leases *leases, struct loop *loop, const char *config,
         snprintf(why, why_size, "out of memory");
         goto cleanup;
     }
-    if (redlock_open(&options, &leases->client) != REDLOCK_OK) {
-        snprintf(why, why_size, "%s", redlock_detail());
+    leases->client = open_client(config, why, why_size);
+    if (!leases->client)
         goto cleanup;
-    }
     if (loop_add(loop, &leases->source, redlock_fd(leases->client), EPOLLIN) < 0) {
         snprintf(why, why_size, "cannot start: %s", strerror(errno));
         goto cleanup;

@@ -94,6 +94,9 @@ struct leases {
     struct leases_counts counts;
 };
 
+/* What --check looks at: the nodes are named, and their files can be used. No node is asked. */
+int leases_check(const char *config, char *why, size_t why_size);
+
 /* 0, or -1 with a sentence in why and nothing left open. config: NULL for the machine's. */
 int leases_open(struct leases *leases, struct loop *loop, const char *config,
                 uint32_t drift_ppm, char *why, size_t why_size);

@@ -73,6 +73,7 @@ int life_check(const struct settings *settings, char *why, size_t why_size)
 
     if (check_listeners(settings, why, why_size) < 0 ||
         read_access(&access, settings, why, why_size) < 0 ||
+        leases_check(or_null(settings->quorum_config), why, why_size) < 0 ||
         open_tls(settings, &tls, why, why_size) < 0)
         return -1;
     http_tls_context_free(tls);
