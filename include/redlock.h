@@ -770,7 +770,8 @@ REDLOCK_API int redlock_ping(redlock *client, redlock_report *report);
  * It also makes them a set: each learns an id and how many they are, and of several quorums which
  * one it is in. From then on a client counts no node of another set, nor of a set that has another
  * number of nodes than the client (GUARDED), unless REDLOCK_NO_GUARD. Done again for the same nodes,
- * it keeps their set. OK when every node took it, else NOQUORUM (AUTH, PROTO) and the report says
+ * it keeps their set, unless one has forgotten it or was told it by a client and all are there: then
+ * they become a new one. OK when every node took it, else NOQUORUM (AUTH, PROTO) and the report says
  * which did not. A new set needs all its nodes (NOQUORUM), and takes none from another set most of
  * whose nodes stay behind (GUARDED): then nothing is changed. docs/operations.md says how to change
  * the nodes.

@@ -31,8 +31,9 @@ struct hold {
     struct terms terms;
     struct held_lock held;
     int signal_fd;
-    int64_t told_ns; /* the end of the validity, as last told */
-    int signal;      /* that ended it; 0: none */
+    int64_t told_ns;   /* the end of the validity, as last told */
+    size_t first_size; /* bytes of the line that says that it is held */
+    int signal;        /* that ended it; 0: none */
 };
 
 /* Threads use them until the process ends. */
@@ -49,6 +50,13 @@ static void put_line(FILE *line, char **text, size_t *size)
     for (size_t at = 0; ok && at < *size; at += PIPE_BUF)
         ok = outlet_put(&out, *text + at, *size - at < PIPE_BUF ? *size - at : PIPE_BUF);
     free(*text);
+}
+
+/* Could the line that says that it is held not be written? Then no program works under the lock. A
+ * later line is not worth the lock: a program that reads only the first one works under it. */
+static bool is_untold(const struct hold *h)
+{
+    return out.error && out.written < h->first_size;
 }
 
 static void json_lock(struct json *j, const struct hold *h)
@@ -71,7 +79,7 @@ static void json_lock(struct json *j, const struct hold *h)
 }
 
 /* A line about the lock; `lost` has the reason of a loss, `text` more about the event. */
-static void tell(const struct hold *h, const char *event, int lost, const char *text)
+static void tell(struct hold *h, const char *event, int lost, const char *text)
 {
     char *bytes = NULL;
     size_t size = 0;
@@ -106,6 +114,9 @@ static void tell(const struct hold *h, const char *event, int lost, const char *
             fprintf(line, " %lld", (long long)redlock_fence(h->held.lock));
         fputc('\n', line);
     }
+    fflush(line);
+    if (held)
+        h->first_size = size;
     put_line(line, &bytes, &size);
 }
 
@@ -149,12 +160,15 @@ static void keep(struct hold *h)
         {.fd = redlock_fd(h->held.client), .events = POLLIN},
         {.fd = h->signal_fd, .events = POLLIN},
         {.fd = input.over_fd, .events = POLLIN},
+        {.fd = out.failed_fd, .events = POLLIN},
     };
-    while (!h->held.lost && !h->signal && !input_is_over(&input)) {
-        if (poll(watched, 3, -1) < 0 && errno != EINTR)
+    while (!h->held.lost && !h->signal && !input_is_over(&input) && !is_untold(h)) {
+        if (poll(watched, 4, -1) < 0 && errno != EINTR)
             return;
         if (watched[1].revents)
             on_signals(h);
+        if (watched[3].revents)
+            watched[3].fd = -1; /* it is told once */
         if (redlock_process(h->held.client, 0) < 0)
             h->held.lost = true; /* it cannot be renewed any more */
         tell_changes(h);
@@ -164,6 +178,8 @@ static void keep(struct hold *h)
 static int report_lost(struct hold *h, int error, const char *text)
 {
     tell(h, "lost", error, text);
+    if (!h->settings.json)
+        held_lock_find_successor(&h->held, &h->terms);
     struct failure f = {
         .name = h->terms.name[0],
         .error = error,
@@ -214,6 +230,11 @@ static int hold_it(struct hold *h)
     keep(h);
     int status = give_back(h);
     outlet_close(&out, LAST_LINES_S);
+    if (status == 0 && is_untold(h)) {
+        message_line("%s: standard output: %s; the lock was given back", h->terms.name[0],
+                     strerror(out.error));
+        status = EXIT_INTERNAL;
+    }
     return status;
 }
 
@@ -255,6 +276,8 @@ static int hold_main(const struct command *command, int argc, char **argv)
     if (status == 0)
         status = settings_check_ttl(&h.settings);
     if (status == 0)
+        terms_label_of_parent(&h.terms);
+    if (status == 0)
         status = begin(&h);
     if (status == 0)
         status = hold_it(&h);
@@ -289,7 +312,8 @@ const struct command command_hold = {
         "not keep the lock from being renewed. With --json each line is an object that also has "
         "the deadline; -v adds `renewed` with every new one.\n\n"
         "Exits with 0 when the lock was given back, 76 when it was lost, 75 when it is held by "
-        "another or the input ended during the wait, 69 when too few nodes could vote.\n",
+        "another or the input ended during the wait, 69 when too few nodes could vote, 70 when "
+        "the first line could not be written: the lock is given back.\n",
     .examples = "redlock hold --json -w 10s report\n"
                 "coproc redlock hold deploy; read -r held value token <&\"${COPROC[0]}\"",
     .options = options,

@@ -11,6 +11,7 @@
 #include "report/report.h"
 #include "ui/exit.h"
 #include "ui/json.h"
+#include "ui/kind.h"
 #include "ui/message.h"
 #include "ui/table.h"
 #include "ui/text.h"
@@ -41,11 +42,35 @@ static void add(char line[LINE_MAX_BYTES], const char *format, ...)
     va_end(list);
 }
 
+/* On how many nodes there is a key; `exclusive`: one that keeps every other holder out. */
+static uint32_t count_set(const redlock_report *report, bool exclusive)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < report->node_count; i++) {
+        const redlock_node_report *n = &report->node[i];
+        count += n->vote == REDLOCK_VOTE_HELD && !(exclusive && kind_words(n->kind)->holders);
+    }
+    return count;
+}
+
+/* Who holds it. Where each of several holders has too few nodes, it is not held, nor can it be had. */
+static void add_holders(char line[LINE_MAX_BYTES], const redlock_info *info,
+                        const redlock_report *report, const struct lock_brief *brief)
+{
+    char holders[HOLDERS_TEXT_MAX];
+    uint32_t taken = count_set(report, true);
+    holders_text(holders, brief, (struct holders_style){0});
+    if (!info->held && taken > 0 && report->node_count - taken < report->quorum)
+        snprintf(holders, sizeof holders, "no holder has a majority");
+    add(line, ": %s", holders);
+}
+
 static void add_votes(char line[LINE_MAX_BYTES], const redlock_info *info,
                       const redlock_report *report)
 {
-    if (info->votes > 0 && (uint32_t)info->votes < report->node_count)
-        add(line, ", %son %d of %u nodes", info->held ? "" : "though set ", info->votes,
+    uint32_t set = info->held ? (uint32_t)info->votes : count_set(report, false);
+    if (set > 0 && (!info->held || set < report->node_count))
+        add(line, ", %son %u of %u nodes", info->held ? "" : "though set ", set,
             report->node_count);
     if (report->quorum_name[0])
         add(line, ", in quorum %s", report->quorum_name);
@@ -64,11 +89,10 @@ static void add_waiters(char line[LINE_MAX_BYTES], const struct lock_brief *brie
 static void print_sentence(const char *name, const redlock_info *info,
                            const redlock_report *report)
 {
-    char line[LINE_MAX_BYTES], holders[HOLDERS_TEXT_MAX];
+    char line[LINE_MAX_BYTES];
     struct lock_brief brief = lock_brief_of(info, report_longest_ms(info, report));
     text_safe(line, 2 * REDLOCK_NAME_MAX, name);
-    holders_text(holders, &brief, (struct holders_style){0});
-    add(line, ": %s", holders);
+    add_holders(line, info, report, &brief);
     add_votes(line, info, report);
     if (info->fence > 0)
         add(line, ", fence %lld", (long long)info->fence);

@@ -132,6 +132,7 @@ static int finish(struct run *r)
         fill_gaps(&renewal, &r->held.failed_renewal);
         if (renewal.node_count > 0)
             r->held.report = renewal;
+        held_lock_find_successor(&r->held, &r->terms);
         return report_lost(r, lost_error, describe_loss(w));
     }
     if (error == REDLOCK_EXPIRED && is_taken(r))

@@ -33,7 +33,7 @@ const struct cli_option run_options[] = {
     {OPTION_BUSY_STATUS, 'E', "busy-status", "N",
      "exit status when it is held by another (75)"},
     {OPTION_SKIP_OK, 0, "skip-ok", NULL, "exit with 0 when it is held by another"},
-    {OPTION_EVERY, 0, "every", "TIME", "start it at most once in this time, up to 1d"},
+    {OPTION_EVERY, 0, "every", "TIME", "start it at most once in this time, 1s to 1d"},
     {OPTION_MIN_HOLD, 0, "min-hold", "TIME", "keep the lock at least this long"},
     {OPTION_MAX_HOLD, 0, "max-hold", "TIME", "stop the command after this time, with 76"},
     {OPTION_AGAIN, 0, "again", NULL, "after a loss, wait for the lock and run it anew"},
@@ -52,6 +52,15 @@ static int read_time(const char *option, const char *value, int64_t *out_ms)
         return 0;
     text_quote(shown, value);
     return message_usage("--%s: '%s' %s", option, shown, problem);
+}
+
+/* For options without which there is no limit: 0 would ask for one, and not get it. */
+static int read_limit(const char *option, const char *value, int64_t *out_ms)
+{
+    int status = read_time(option, value, out_ms);
+    if (status == 0 && *out_ms == 0)
+        return message_usage("--%s: 0 is no limit; give a time, or leave it out", option);
+    return status;
 }
 
 /* Signals that a command may want instead of TERM. */
@@ -157,11 +166,11 @@ static int take(void *data, struct args *a, int id, const char *value)
         r->again = true;
         return 0;
     case OPTION_EVERY:
-        return read_time("every", value, &r->period.period_ms);
+        return read_limit("every", value, &r->period.period_ms);
     case OPTION_MIN_HOLD:
         return read_time("min-hold", value, &r->min_hold_ms);
     case OPTION_MAX_HOLD:
-        return read_time("max-hold", value, &r->max_hold_ms);
+        return read_limit("max-hold", value, &r->max_hold_ms);
     case OPTION_GRACE:
         return read_time("grace", value, &r->supervision.grace_ms);
     case OPTION_ON_LOST:

@@ -304,6 +304,17 @@ int held_lock_report_failure(struct held_lock *h, const struct settings *s,
     return report_failure(s, &f);
 }
 
+void held_lock_find_successor(struct held_lock *h, const struct terms *terms)
+{
+    redlock_report report = h->report;
+    redlock_info info = {.size = sizeof info};
+    if (terms->shared || terms->slots || terms->name_count > 1)
+        return;
+    if (report_complete(h->client, terms->name[0], &report, &info) == REDLOCK_OK && info.held &&
+        (!terms->owner || strcmp(info.owner, terms->owner) != 0))
+        h->report = report;
+}
+
 int held_lock_release(struct held_lock *h)
 {
     h->pending = true;

@@ -59,6 +59,10 @@ bool held_lock_freshen(struct held_lock *h, int64_t least_ms);
 int held_lock_report_failure(struct held_lock *h, const struct settings *s,
                              const struct terms *terms, int error, int busy_status);
 
+/* After a loss: nodes that only said that our key is gone may have that of a successor by now. Puts it
+ * into the report. Only an exclusive lock has one. */
+void held_lock_find_successor(struct held_lock *h, const struct terms *terms);
+
 /* Releases it and waits for the outcome, which it returns. */
 int held_lock_release(struct held_lock *h);
 

@@ -5,23 +5,39 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
-void outlet_write(int fd, const char *bytes, size_t size)
+size_t outlet_write(int fd, const char *bytes, size_t size)
 {
-    while (size > 0) {
-        ssize_t wrote = write(fd, bytes, size);
+    size_t done = 0;
+    while (done < size) {
+        ssize_t wrote = write(fd, bytes + done, size - done);
         if (wrote < 0 && errno == EAGAIN) {
             struct pollfd watched = {.fd = fd, .events = POLLOUT};
             poll(&watched, 1, -1);
         } else if (wrote < 0 && errno != EINTR) {
-            return;
+            break;
         } else if (wrote > 0) {
-            bytes += wrote;
-            size -= (size_t)wrote;
+            done += (size_t)wrote;
         }
+    }
+    return done;
+}
+
+/* What follows is tried all the same: a disk may have room again. */
+static void copy_text(struct outlet *o, const char *bytes, size_t size)
+{
+    size_t written = outlet_write(o->fd, bytes, size);
+    int error = written < size ? errno : 0;
+    if (o->error)
+        return;
+    o->written += written;
+    if (error) {
+        o->error = error;
+        eventfd_write(o->failed_fd, 1);
     }
 }
 
@@ -32,7 +48,7 @@ static void *copy_queue(void *data)
     ssize_t size;
     while ((size = read(o->reading_fd, bytes, sizeof bytes)) != 0) {
         if (size > 0)
-            outlet_write(o->fd, bytes, (size_t)size);
+            copy_text(o, bytes, (size_t)size);
         else if (errno != EINTR)
             break;
     }
@@ -48,10 +64,12 @@ int outlet_open(struct outlet *o, int fd)
     fcntl(ends[1], F_SETFL, O_NONBLOCK);
     fcntl(ends[1], F_SETPIPE_SZ, OUTLET_BYTES);
     *o = (struct outlet){.fd = fd, .queue_fd = ends[1], .reading_fd = ends[0]};
-    int error = pthread_create(&o->writer, NULL, copy_queue, o);
+    o->failed_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    int error = o->failed_fd < 0 ? errno : pthread_create(&o->writer, NULL, copy_queue, o);
     if (error) {
         close(ends[0]);
         close(ends[1]);
+        close(o->failed_fd);
     }
     return error;
 }

@@ -16,9 +16,12 @@
 
 /* Must live as long as the process: the thread may wait for its reader until the end. */
 struct outlet {
-    int fd;         /* where the text is to go */
-    int queue_fd;   /* of the pipe; never blocks */
-    int reading_fd; /* the thread's */
+    int fd;                 /* where the text is to go */
+    int queue_fd;           /* of the pipe; never blocks */
+    int reading_fd;         /* the thread's */
+    int failed_fd;          /* readable as soon as some text could not be written */
+    _Atomic int error;      /* errno of the first text that could not; 0: none */
+    _Atomic size_t written; /* bytes before that */
     pthread_t writer;
 };
 
@@ -37,7 +40,8 @@ bool outlet_is_empty(const struct outlet *o);
 bool outlet_close(struct outlet *o, int limit_s);
 void outlet_join(struct outlet *o);
 
-/* Without a thread: waits for the reader as long as it takes. A reader that is gone gets nothing. */
-void outlet_write(int fd, const char *bytes, size_t size);
+/* Without a thread: waits for the reader as long as it takes. A reader that is gone gets nothing.
+ * Returns how many bytes were written; if not all, errno says why. */
+size_t outlet_write(int fd, const char *bytes, size_t size);
 
 #endif

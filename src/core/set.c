@@ -264,23 +264,32 @@ static bool must_not_take(const struct rl_set_self *self, const struct rl_said *
 }
 
 /*
- * A set that init has written on every node that is reached. One on a node that was told by a
- * client may be on a server too many, and is replaced: that server does not count any more.
+ * A set that init has written on every node that is reached. One that a client has told a node, or
+ * would tell it, may be on a server too many: it is replaced, and that server does not count any
+ * more. But a new set needs all nodes: without one of them, names have to do.
  */
 static bool is_kept(const struct rl_set_self *self, const struct rl_said *reached,
                     uint8_t *node)
 {
     const char *set = NULL;
+    bool are_all_reached = true;
+    bool is_by_init = true;
 
     for (uint8_t i = 0; i < self->node_count; i++) {
+        are_all_reached &= reached[i].told;
         if (!reached[i].told)
             continue;
-        if (reached[i].by_client || (set && strcmp(reached[i].set, set) != 0))
+        is_by_init &= reached[i].set[0] && !reached[i].by_client;
+        if (!reached[i].set[0])
+            continue;
+        if (set && strcmp(reached[i].set, set) != 0)
             return false;
         set = reached[i].set;
         *node = i;
     }
-    return set && fits(self, set);
+    if (!set || !fits(self, set))
+        return false;
+    return is_by_init || (!are_all_reached && rl_set_has_names(self, set));
 }
 
 enum rl_set_plan rl_set_plan(const struct rl_set_self *self, const struct rl_said *reached,

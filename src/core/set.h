@@ -103,7 +103,7 @@ void rl_set_write_restored(const char set[RL_SET_MAX], char out[RL_SET_MAX]);
 
 /* What `redlock init` does to the nodes that it reaches (G5, G8). */
 enum rl_set_plan {
-    RL_SET_KEEP,   /* the set that an init has put them all in */
+    RL_SET_KEEP,   /* the set that they are in, and have perhaps forgotten */
     RL_SET_DRAW,   /* a new set */
     RL_SET_REFUSE, /* a node is in a set that may live on without it */
 };

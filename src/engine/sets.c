@@ -110,6 +110,9 @@ int rl_sets_plan(struct rl_engine *engine, bool *pending, uint8_t *culprit)
     case RL_SET_KEEP:
         memcpy(engine->new_set, reached[*culprit].set, sizeof engine->new_set);
         rl_sets_put_in_force(engine);
+        for (uint8_t i = 0; i < engine->policy.node_count; i++)
+            if (reached[i].by_client || !reached[i].set[0])
+                rl_set_write_restored(engine->new_set, engine->node[i].new_set);
         return REDLOCK_OK;
     case RL_SET_REFUSE:
         return REDLOCK_GUARDED;

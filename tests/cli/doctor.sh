@@ -36,12 +36,14 @@ is '-q: the status alone' "$status:$out$err" 0:
 finds 'some of the nodes' 1 '^  fail +membership +set [0-9a-f]{16} of 3 nodes: .*another number' 'init' \
     --nodes "$first,$second"
 is '   of each' "$(grep -c 'fail *membership' "$tmp/out")" 2
+like '   for which waiting is no remedy' "$out" '-> waiting does not help: see membership'
 try "$redlock" lock -n --nodes "$first,$second" some
-expect '   and they do not count' 69 'set of another number of nodes .*`redlock doctor` shows'
+expect '   and they do not count' 69 'too few nodes count\. 127.* set of another number of nodes .*`redlock doctor` shows'
 finds 'an even number' 1 '^  warn +number ' 'odd' --nodes "$first,$second"
 try "$redlock" lock -n --no-guard --nodes "$first,$second" even
 expect 'a subcommand that opens a client warns' 0 '^redlock: warning: .*even number'
 is '   once' "$(grep -c 'warning.*even' "$tmp/err")" 1
+like '   and that only the guard leaves them out' "$err" 'does not count while the guard is on'
 try "$redlock" lock -n -q --no-guard --nodes "$first,$second" even-quiet
 is '   none with -q' "$status:$err" 0:
 try "$redlock" lock -n --json --no-guard --nodes "$first,$second" even-json
@@ -50,6 +52,10 @@ is '   nor with --json' "$status:$err" 0:
 finds 'another max_ttl' 0 '^  warn +max_ttl +initialised with 60.000 s, this client has 300.000 s' 'max-ttl' \
     --max-ttl 5m
 is '   of each' "$(grep -c 'warn *max_ttl' "$tmp/out")" 3
+finds 'a max_ttl below the default TTL' 0 '^  warn +max_ttl +initialised with 60.000 s, this client has 3.000 s' \
+    'max-ttl' --max-ttl 3s
+try "$redlock" lock -n --max-ttl 3s shorter
+expect '   which gives way' 0
 try "$redlock" lock -n --max-ttl 5m longer
 expect '   and a warning' 0 '^redlock: warning: .*max_ttl'
 

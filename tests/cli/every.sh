@@ -90,7 +90,7 @@ expect 'nodes that refuse the record' 77 'could not be recorded'
 that '   and nothing runs' [ ! -e "$tmp/denied" ]
 that '   and the lock was given back' free denied
 
-for wrong in '--every 500ms a' '--every 2d a' '--every 1h --shared a' '--every 1h --slots 2 a' '--every 1h a b'; do
+for wrong in '--every 0 a' '--every 0s a' '--every 500ms a' '--every 2d a' '--every 1h --shared a' '--every 1h --slots 2 a' '--every 1h a b'; do
     # shellcheck disable=SC2086
     try "$redlock" run $wrong -- true
     expect "$wrong is refused" 64 'every'

@@ -93,4 +93,8 @@ expect 'init with a node down: 69' 69 "127.0.0.1:$(port 4) +connection refused"
 like '   and what to do' "$err" 'next: bring back'
 try "$redlock" lock -n --strict admitted
 expect '   the others took it' 0
+for k in 1 2 3 5; do ask "$(port $k)" DEL redlock.admit >/dev/null; done
+try "$redlock" init --yes
+expect 'a new set with a node down: 69' 69 'Nothing was changed'
+unlike '   none is said to have granted it' "$err" 'granted|may vote'
 done_testing

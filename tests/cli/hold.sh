@@ -32,6 +32,8 @@ hold a
 that 'it has the lock' eventually told '^held'
 that '   on the nodes' held a
 like '   and one line says so, with value and token' "$(cat "$tmp/lines")" '^held [0-9a-f]{40}[^ ]* [0-9]+$'
+comm=$(cat /proc/$$/comm)
+like 'its label names the process that started it' "$("$redlock" status a)" "held by [^ ]+@[^ ]+:$$ \\($comm\\), for "
 ends
 finished
 expect 'its input ends: 0' 0
@@ -86,6 +88,46 @@ wait $holder
 is '   and gives it back without a reader' $? 0
 that '   and so it is free' free full
 exec {full}>&-
+
+# A lock of which no program can know is given back. Its input stays open all the time.
+rm -f "$tmp/in" && mkfifo "$tmp/in"
+exec {in}<>"$tmp/in"
+# untold HOW: the holder has ended, with $status.
+untold() {
+    is "$1: 70" "$status" 70
+    like '   and a message says so' "$(cat "$tmp/err")" '^redlock hold: untold: standard output: .*; the lock was given back$'
+    that '   and so it is' free untold
+}
+for json in '' --json; do
+    status=0
+    timeout 30 "$redlock" hold -t 30s $json untold <"$tmp/in" >&- 2>"$tmp/err" || status=$?
+    untold "standard output is closed${json:+, --json}"
+    status=0
+    timeout 30 "$redlock" hold -t 30s $json untold <"$tmp/in" >/dev/full 2>"$tmp/err" || status=$?
+    untold "standard output cannot be written${json:+, --json}"
+done
+value=$("$redlock" lock -t 60s untold)
+mkfifo "$tmp/reader"
+timeout 30 "$redlock" hold -t 30s untold <"$tmp/in" >"$tmp/reader" 2>"$tmp/err" &
+holder=$!
+exec {reader}<"$tmp/reader"
+eventually queued untold
+exec {reader}<&-
+"$redlock" unlock untold "$value"
+wait $holder
+status=$?
+untold 'the reader left before it could be told'
+"$redlock" hold -v -t 6s told <"$tmp/in" 2>/dev/null > >(head -n1 >"$tmp/lines") {in}>&- &
+holder=$!
+that 'a reader that takes only the first line' eventually grep -q '^held' "$tmp/lines"
+past_a_renewal() { [ $(($(now_ms) - before)) -gt 3200 ]; }
+before=$(now_ms)
+eventually past_a_renewal # for that line there was no reader
+that '   keeps the lock' held told
+kill -TERM $holder
+wait $holder
+that '   until the end' free told
+exec {in}>&-
 
 # Signals and other ends.
 for signal in TERM INT HUP; do
@@ -190,6 +232,15 @@ free_all j
 that 'its keys are deleted: lost' eventually told lost
 finished
 is '   with error, message and status' "$(tail -n1 <<<"$out" | jq -r '[.ok, .event, .error, .exit_status] | @tsv')" $'false\tlost\tLOST\t76'
+ends
+hold -t 3s taken
+eventually told '^held'
+for k in 1 2 3; do ask "$(port $k)" SET redlock:taken another PX 50000 >/dev/null; done
+that 'its keys are those of another: lost' eventually told '^lost'
+finished
+is '   with 76' "$status" 76
+is '   and every node says whose it is' "$(grep -Ec '^ +127.* held +another… ' <<<"$err")" 3
+unlike '   not that it has none' "$err" 'no such key'
 ends
 
 # The examples, as the manual has them.

@@ -41,4 +41,9 @@ try "$redlock" run --max-hold 1s --min-hold 2s a -- true
 expect 'a maximum below the minimum is refused' 64 'shorter than --min-hold'
 try "$redlock" run --max-hold 1s --on-lost ignore a -- true
 expect '   and --on-lost ignore' 64 'leave one of them out'
+for none in 0 0s 0m; do
+    try "$redlock" run --max-hold $none a -- sh -c "echo ran >'$tmp/unlimited'"
+    expect "   and $none, which would be no limit" 64 '--max-hold: 0 is no limit'
+done
+that '   and then nothing runs' [ ! -e "$tmp/unlimited" ]
 done_testing

@@ -43,6 +43,14 @@ unlike '   but not our own' "$("$redlock" status --prefix '')" '^redlock\.'
 like '-v: node by node' "$("$redlock" status -v mine)" "127.0.0.1:$(port 2) +held +[^ ]+ +exclusive +2 +[2-4][0-9]"
 try "$redlock" status --held
 expect '--held needs a name' 64 'NAME is missing: --held'
+for k in 1 2 3; do ask "$(port $k)" SET redlock:split "value-of-$k" PX 50000 >/dev/null; done
+like 'three values on three nodes: not free, and held by none' "$("$redlock" status split | paste -sd' ')" \
+    '^split: no holder has a majority, though set on 3 of 3 nodes, nodes disagree'
+ask "$(port 3)" DEL redlock:split >/dev/null
+like '   two of them' "$("$redlock" status split | paste -sd' ')" '^split: no holder has a majority, though set on 2 of 3 nodes'
+ask "$(port 2)" DEL redlock:split >/dev/null
+like '   one of them: it can be had' "$("$redlock" status split | paste -sd' ')" '^split: free, though set on 1 of 3 nodes'
+ask "$(port 1)" DEL redlock:split >/dev/null
 
 # JSON.
 try "$redlock" status --json readers

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NODES = 3, TTL_MS = CHECK_SANITIZED ? 900 : 300 };
+enum { NODES = 3, TTL_MS = CHECK_SANITIZED ? 1500 : 900 };
 
 struct ending {
     struct cluster c;

@@ -101,7 +101,7 @@ CASE(renewals_and_losses_in_a_loop,
     struct fleet f;
     struct task task[3];
     int finished = 0, lost = 0;
-    enum { TTL_MS = CHECK_SANITIZED ? 1500 : 600 };
+    enum { TTL_MS = CHECK_SANITIZED ? 2400 : 1500 };
     fleet_start(&f, 3, 1);
     redlock *r = fleet_open(&f, 0);
     for (size_t i = 0; i < 3; i++) {

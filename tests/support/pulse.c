@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/mman.h>
 
 enum {
@@ -61,6 +62,23 @@ void pulse_stop(void)
     if (runs)
         pthread_join(thread, NULL);
     runs = false;
+}
+
+static int64_t stalled_us(const char *path)
+{
+    long long total_us = 0;
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return 0;
+    if (fscanf(file, "some avg10=%*s avg60=%*s avg300=%*s total=%lld", &total_us) != 1)
+        total_us = 0;
+    fclose(file);
+    return total_us;
+}
+
+int64_t pulse_stalled_ms(void)
+{
+    return (stalled_us("/proc/pressure/cpu") + stalled_us("/proc/pressure/io")) / 1000;
 }
 
 int64_t pulse_late_ms(void)

@@ -73,12 +73,12 @@ static void *work(void *data)
     for (int i = 0; i < w->rounds; i++) {
         char name[32];
         snprintf(name, sizeof name, "w%d-%d", w->number, i);
-        int64_t start_ms = now_ms(), late_ms = pulse_late_ms();
+        int64_t late_ms = pulse_late_ms() + pulse_stalled_ms(), start_ms = now_ms();
         w->failed_count += (w->async ? cycle_async : cycle_blocking)(w, name) != REDLOCK_OK;
         int64_t took_ms = now_ms() - start_ms;
         if (took_ms > LATE_MS) {
             sleep_ms(50); /* until the pulse has noted it, if it was the machine */
-            took_ms -= pulse_late_ms() - late_ms;
+            took_ms -= pulse_late_ms() + pulse_stalled_ms() - late_ms;
         }
         w->slowest_ms = took_ms > w->slowest_ms ? took_ms : w->slowest_ms;
         if (w->pause_ms > 0)

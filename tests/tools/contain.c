@@ -105,7 +105,9 @@ CASE(late_with_a_daemon, "A test that hangs is killed together with the daemon i
 
 CASE(ended_with_a_daemon, "A daemon that a test leaves behind is killed when the test ends.")
 {
-    pid_t contain = start("20", DAEMON "while [ ! -e \"$1\" ]; do sleep 0.01; done; exit 3",
+    pid_t contain = start("20",
+                          DAEMON "until grep -qs sleep \"/proc/$(cat \"$1\")/comm\"; "
+                                 "do sleep 0.01; done; exit 3",
                           path("daemon"));
     pid_t daemon = number_in("daemon");
     CHECK_INT(3, WEXITSTATUS(end_of(contain)));

@@ -190,6 +190,8 @@ CASE(init_keeps_or_draws, "G8: init keeps a set that all say, else draws; it spl
     PLAN(RL_SET_KEEP, A "/3", A "/3", "-"); /* writes nothing new */
     PLAN(RL_SET_DRAW, THESE "/3", "", "");  /* the others have forgotten */
     PLAN(RL_SET_DRAW, THESE "/3", THESE "/3", "");
+    PLAN(RL_SET_KEEP, THESE "/3", "-", ""); /* not all are there to be a new one */
+    PLAN(RL_SET_KEEP, THESE "/3", "-", TOLD "/3");
     PLAN(RL_SET_DRAW, TOLD "/3", TOLD "/3", TOLD "/3");
     PLAN(RL_SET_DRAW, THESE "/3", THESE "/3", TOLD "/3");
     PLAN(RL_SET_DRAW, THESE "/3", A "/3", A "/3");
