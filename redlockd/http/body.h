@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "http/server.h"
-#include "ui/json.h"
+#include "http/writer.h"
 
 struct http_body {
     struct json json; /* json.out is the stream */

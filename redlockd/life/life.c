@@ -55,11 +55,25 @@ static int check_listeners(const struct settings *settings, char *why, size_t wh
     return 0;
 }
 
+static int read_access(struct access *access, const struct settings *settings, char *why,
+                       size_t why_size)
+{
+    *access = (struct access){0};
+    for (unsigned i = 0; i < settings->allow_count; i++)
+        if (access_add_rule(access, settings->allow[i], why, why_size) < 0)
+            return -1;
+    return settings->tokens[0] ? access_read_tokens(access, settings->tokens, why, why_size)
+                               : 0;
+}
+
 int life_check(const struct settings *settings, char *why, size_t why_size)
 {
     struct http_tls_context *tls = NULL;
+    struct access access;
 
     if (check_listeners(settings, why, why_size) < 0 ||
+        read_access(&access, settings, why, why_size) < 0 ||
+        leases_check(or_null(settings->quorum_config), why, why_size) < 0 ||
         open_tls(settings, &tls, why, why_size) < 0)
         return -1;
     http_tls_context_free(tls);
@@ -128,6 +142,8 @@ static void on_end(void *context)
     log_line("ending: requests under way have %lld s",
              (long long)(life->settings->drain_ns / RL_NS_PER_S));
     life->end_ns = rl_now_ns() + life->settings->drain_ns;
+    life->routes.view.is_draining = true;
+    leases_drain(&life->leases);
     http_server_stop(life->server);
 }
 
@@ -171,13 +187,14 @@ int life_open(struct life *life, const struct settings *settings, char *why, siz
     life->settings = settings;
     life->end_ns = RL_NEVER_NS;
     life->notify.fd = -1;
-    if (check_listeners(settings, why, why_size) < 0)
+    if (check_listeners(settings, why, why_size) < 0 ||
+        read_access(&life->access, settings, why, why_size) < 0)
         return -1;
     life->signals.context = life;
     life->signals.on_end = on_end;
     life->signals.on_reload = on_reload;
     if (loop_init(&life->loop) < 0 || signals_open(&life->signals, &life->loop) < 0 ||
-        routes_init(&life->routes) < 0) {
+        routes_init(&life->routes, &life->leases, &life->access) < 0) {
         snprintf(why, why_size, "cannot start: %s", strerror(errno));
         life_close(life);
         return -1;
@@ -189,11 +206,14 @@ int life_open(struct life *life, const struct settings *settings, char *why, siz
         life_close(life);
         return -1;
     }
-    if (open_tls(settings, &life->tls, why, why_size) < 0 ||
+    if (leases_open(&life->leases, &life->loop, or_null(settings->quorum_config),
+                    settings->drift_ppm, why, why_size) < 0 ||
+        open_tls(settings, &life->tls, why, why_size) < 0 ||
         open_listeners(life, why, why_size) < 0) {
         life_close(life);
         return -1;
     }
+    routes_open(&life->routes, life->server);
     notify_init(&life->notify);
     loop_add_part(&life->loop, &life->notify, notify_turn);
     loop_add_part(&life->loop, life, turn);
@@ -208,7 +228,9 @@ void life_run(struct life *life)
 
 void life_close(struct life *life)
 {
+    /* The server first: what its clients left under way is taken back while the library still works. */
     http_server_free(life->server);
+    leases_close(&life->leases);
     http_tls_context_free(life->tls);
     routes_free(&life->routes);
     signals_close(&life->signals);

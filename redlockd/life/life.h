@@ -3,12 +3,13 @@
  * The life of the process: from settings to listeners, until TERM, and the time in which requests finish.
  *
  *     life_open()  sockets, TLS, loop     life_run()  READY, turns, HUP: TLS files again
- *     TERM         STOPPING, no new connections, idle ones closed, the others after their answer;
+ *     TERM         STOPPING, waits end with 503, no new connections, idle ones closed, the others after their answer;
  *                  ends when none is left, or after `drain`. A second TERM ends at once.
  */
 #ifndef REDLOCKD_LIFE_H
 #define REDLOCKD_LIFE_H
 
+#include "access/access.h"
 #include "http/server.h"
 #include "http/tls.h"
 #include "life/routes.h"
@@ -22,6 +23,8 @@ struct life {
     struct loop loop;
     struct signals signals;
     struct notify notify;
+    struct leases leases;
+    struct access access;
     struct routes routes;
     struct http_tls_context *tls; /* NULL: no certificate is set */
     struct http_server *server;

@@ -41,39 +41,159 @@ static void answer_version(struct routes *routes, struct http_exchange *exchange
     http_body_answer(&routes->body, exchange, 200, "application/json", NULL);
 }
 
+_Static_assert(ACCESS_PRINCIPAL_MAX <= LEASE_PRINCIPAL_MAX,
+               "an owner has room for a principal");
+
+/* 403 unless the principal has the right. */
+static bool may(struct routes *routes, struct http_exchange *exchange, const char *principal,
+                enum access_right right, const char *name)
+{
+    if (access_may(routes->access, principal, right, name))
+        return true;
+    http_answer_problem(exchange, 403, "FORBIDDEN", "no rule allows that", NULL);
+    return false;
+}
+
+static void begin_lock(struct routes *routes, struct http_exchange *exchange,
+                       const struct http_request *request, struct rl_span encoded,
+                       const char *principal)
+{
+    bool is_look = request->method == HTTP_GET || request->method == HTTP_HEAD;
+    bool is_break = request->method == HTTP_DELETE && request->query.length > 0;
+    char name[REDLOCK_NAME_MAX + 1];
+    const char *why = http_name_decode(encoded, false, name, sizeof name);
+
+    if (why)
+        http_answer_problem(exchange, 400, "NAME", why, NULL);
+    else if (is_look && may(routes, exchange, principal, ACCESS_READ, name))
+        view_begin_lock(&routes->view, exchange, encoded);
+    else if (is_break && may(routes, exchange, principal, ACCESS_BREAK, name))
+        view_begin_break(&routes->view, exchange, request, encoded);
+    else if (!is_look && !is_break && may(routes, exchange, principal, ACCESS_ACQUIRE, name))
+        leases_begin(routes->leases, exchange, request, encoded, principal,
+                     access_may(routes->access, principal, ACCESS_READ, name));
+}
+
+static void answer_metrics(struct routes *routes, struct http_exchange *exchange)
+{
+    struct metrics_counts counts = {
+        .yours = routes->leases->counts.yours,
+        .disconnected_waiters = routes->leases->counts.disconnected_waiters,
+        .waiting = routes->leases->counts.waiting,
+    };
+
+    if (routes->server)
+        http_server_counts(routes->server, &counts.http);
+    metrics_answer(&routes->metrics, exchange, routes->leases->client, &counts);
+}
+
+/* What needs a right, and exists. */
+static void begin_allowed(struct routes *routes, struct http_exchange *exchange,
+                          const struct http_request *request, const char *principal)
+{
+    struct rl_span name;
+
+    if (http_path_below(request->path, "/v1/locks/", &name))
+        begin_lock(routes, exchange, request, name, principal);
+    else if (!is_read(exchange, request))
+        return;
+    else if (is_path(request, "/v1/locks"))
+        view_begin_list(&routes->view, exchange, request, principal);
+    else if (!may(routes, exchange, principal, ACCESS_ADMIN, NULL))
+        return;
+    else if (is_path(request, "/v1/nodes"))
+        view_begin_nodes(&routes->view, exchange);
+    else if (is_path(request, "/v1/status"))
+        view_begin_status(&routes->view, exchange);
+    else
+        answer_metrics(routes, exchange);
+}
+
+static bool needs_right(const struct http_request *request)
+{
+    struct rl_span name;
+
+    return http_path_below(request->path, "/v1/locks/", &name) ||
+           is_path(request, "/v1/locks") || is_path(request, "/v1/nodes") ||
+           is_path(request, "/v1/status") || is_path(request, "/metrics");
+}
+
 static void begin(void *context, struct http_exchange *exchange,
                   const struct http_request *request)
 {
     struct routes *routes = context;
-    bool is_livez = is_path(request, "/livez");
+    char principal[ACCESS_PRINCIPAL_MAX + 1];
 
-    if (!is_livez && !is_path(request, "/version")) {
-        http_answer_problem(exchange, 404, "NOT_FOUND", "there is nothing at this path", NULL);
+    if (needs_right(request)) {
+        if (access_identify(routes->access, request, principal))
+            begin_allowed(routes, exchange, request, principal);
+        else
+            http_answer_problem(exchange, 401, "UNAUTHORIZED",
+                                "send a bearer token, or use the unix socket",
+                                "WWW-Authenticate: Bearer\r\n");
         return;
     }
-    if (!is_read(exchange, request))
-        return;
-    if (is_livez)
-        answer_livez(exchange);
-    else
-        answer_version(routes, exchange);
+    if (is_path(request, "/livez")) {
+        if (is_read(exchange, request))
+            answer_livez(exchange);
+    } else if (is_path(request, "/readyz")) {
+        if (is_read(exchange, request))
+            view_begin_ready(&routes->view, exchange, request);
+    } else if (is_path(request, "/version")) {
+        if (is_read(exchange, request))
+            answer_version(routes, exchange);
+    } else {
+        http_answer_problem(exchange, 404, "NOT_FOUND", "there is nothing at this path", NULL);
+    }
 }
 
-/* No exchange here has a user. */
 static void ended(void *context, struct http_exchange *exchange, void *user,
                   enum http_ended how)
 {
-    (void)context, (void)exchange, (void)user, (void)how;
+    struct http_user *kept = user;
+
+    (void)context, (void)exchange;
+    kept->ended(kept, how);
 }
 
-int routes_init(struct routes *routes)
+static bool may_read(void *context, const char *principal, const char *name)
 {
-    return http_body_init(&routes->body);
+    struct routes *routes = context;
+
+    return access_may(routes->access, principal, ACCESS_READ, name);
+}
+
+static void wake(void *context)
+{
+    leases_wake(context);
+}
+
+int routes_init(struct routes *routes, struct leases *leases, const struct access *access)
+{
+    *routes = (struct routes){.leases = leases, .access = access};
+    if (http_body_init(&routes->body) < 0 || view_init(&routes->view) < 0 ||
+        metrics_init(&routes->metrics) < 0) {
+        routes_free(routes);
+        return -1;
+    }
+    routes->view.wake = wake;
+    routes->view.wake_context = leases;
+    routes->view.may_read = may_read;
+    routes->view.read_context = routes;
+    return 0;
+}
+
+void routes_open(struct routes *routes, struct http_server *server)
+{
+    routes->server = server;
+    routes->view.client = routes->leases->client;
 }
 
 void routes_free(struct routes *routes)
 {
     http_body_free(&routes->body);
+    view_free(&routes->view);
+    metrics_free(&routes->metrics);
 }
 
 struct http_handler routes_handler(struct routes *routes)

@@ -1,20 +1,32 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which request is for whom. What is here needs no lock: /livez says that the process runs its loop and
- * depends on nothing else, /version what it is.
+ * Which request is for whom. /livez says that the process runs its loop and depends on nothing else,
+ * /readyz that a majority of the nodes votes, /version what it is; they need no right. What is below
+ * /v1/ and /metrics need one, and are asked for it here.
  */
 #ifndef REDLOCKD_LIFE_ROUTES_H
 #define REDLOCKD_LIFE_ROUTES_H
 
+#include "access/access.h"
 #include "http/body.h"
 #include "http/server.h"
+#include "leases/leases.h"
+#include "metrics/metrics.h"
+#include "view/view.h"
 
 struct routes {
+    struct leases *leases;
+    const struct access *access;
+    struct http_server *server; /* NULL until it is there; for its counters */
+    struct view view;
+    struct metrics metrics;
     struct http_body body;
 };
 
 /* 0, or -1: out of memory. */
-int routes_init(struct routes *routes);
+int routes_init(struct routes *routes, struct leases *leases, const struct access *access);
+/* Once the library and the server are there, before the first turn of the loop. */
+void routes_open(struct routes *routes, struct http_server *server);
 void routes_free(struct routes *routes);
 
 /* The server's handler; routes must outlive the server. */

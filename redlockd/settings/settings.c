@@ -13,12 +13,14 @@
 #define DRAIN_DEFAULT_NS (10 * RL_NS_PER_S)
 #define DRAIN_MAX_S 3600
 #define CONNECTIONS_MAX 1000000
+#define DRIFT_DEFAULT_PPM 10000
+#define DRIFT_MAX_PPM 500000
 
 static const char usage[] =
     "usage: redlockd --listen ADDRESS... [--option VALUE...]\n"
     "       redlockd --config FILE [--check]\n"
     "\n"
-    "The HTTP layer of the lock service. It answers /livez and /version.\n"
+    "Gives the locks of the nodes that redlock.conf names to programs in any language, over HTTP.\n"
     "\n"
     "  --listen ADDRESS       unix:/path, ADDRESS:PORT (loopback), or tls:ADDRESS:PORT;\n"
     "                         several times for several\n"
@@ -26,6 +28,12 @@ static const char usage[] =
     "  --tls-key FILE         its key, PEM; left out: in the file of the certificate\n"
     "  --tls-client-ca FILE   clients must show a certificate of this authority\n"
     "  --insecure yes         plain TCP on other addresses than loopback, too\n"
+    "  --quorum-config FILE   the nodes, as redlock.conf; left out: as the command finds them\n"
+    "  --allow RULE           PRINCIPAL NAME RIGHTS: uid:NUMBER or token:NAME; a name, a prefix that\n"
+    "                         ends in a slash, or *; acquire,read,break,admin. The first that fits\n"
+    "                         decides. Without any: this user on a unix socket may do everything\n"
+    "  --tokens FILE          lines of NAME and the SHA-256 of its bearer token in hex\n"
+    "  --drift-ppm N          how much slower than ours a client's clock may be (10000)\n"
     "  --connections N        at most so many at a time (16384)\n"
     "  --drain SECONDS        on TERM, let requests finish for so long (10)\n"
     "  --config FILE          lines of `listen = ADDRESS` and so on\n"
@@ -78,6 +86,13 @@ static int set_listen(struct settings *settings, const char *value, char *why, s
     return 0;
 }
 
+static int set_allow(struct settings *settings, const char *value, char *why, size_t why_size)
+{
+    if (settings->allow_count == SETTINGS_RULES_MAX)
+        return complain(why, why_size, "allow", "at most 64 rules");
+    return set_text(settings->allow[settings->allow_count++], "allow", value, why, why_size);
+}
+
 static int set_yes(bool *out, const char *key, const char *value, char *why, size_t why_size)
 {
     if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
@@ -104,12 +119,36 @@ static int set_numbers(struct settings *settings, bool is_drain, const char *val
                              : "is a number from 1 to 1000000");
 }
 
+static int set_drift(struct settings *settings, const char *value, char *why, size_t why_size)
+{
+    long long number = number_of(value, DRIFT_MAX_PPM);
+
+    if (number < 0)
+        return complain(why, why_size, "drift-ppm", "is a number up to 500000");
+    settings->drift_ppm = (unsigned)number;
+    return 0;
+}
+
 /* ---- keys -------------------------------------------------------------------------------- */
 
-enum key { LISTEN, TLS_CERT, TLS_KEY, TLS_CLIENT_CA, INSECURE, CONNECTIONS, DRAIN, KEYS };
+enum key {
+    LISTEN,
+    TLS_CERT,
+    TLS_KEY,
+    TLS_CLIENT_CA,
+    QUORUM_CONFIG,
+    TOKENS,
+    ALLOW,
+    INSECURE,
+    DRIFT_PPM,
+    CONNECTIONS,
+    DRAIN,
+    KEYS
+};
 
-static const char *const keys[KEYS] = {"listen",   "tls-cert",    "tls-key", "tls-client-ca",
-                                       "insecure", "connections", "drain"};
+static const char *const keys[KEYS] = {
+    "listen", "tls-cert", "tls-key",   "tls-client-ca", "quorum-config", "tokens",
+    "allow",  "insecure", "drift-ppm", "connections",   "drain"};
 
 static int key_of(const char *name)
 {
@@ -131,6 +170,14 @@ static int apply(struct settings *settings, int key, const char *value, char *wh
         return set_text(settings->tls_key, keys[key], value, why, why_size);
     case TLS_CLIENT_CA:
         return set_text(settings->tls_client_ca, keys[key], value, why, why_size);
+    case QUORUM_CONFIG:
+        return set_text(settings->quorum_config, keys[key], value, why, why_size);
+    case TOKENS:
+        return set_text(settings->tokens, keys[key], value, why, why_size);
+    case ALLOW:
+        return set_allow(settings, value, why, why_size);
+    case DRIFT_PPM:
+        return set_drift(settings, value, why, why_size);
     case INSECURE:
         return set_yes(&settings->insecure, keys[key], value, why, why_size);
     default:
@@ -266,7 +313,7 @@ static bool is_for_people(int argc, char **argv)
 
 int settings_read(struct settings *settings, int argc, char **argv, char *why, size_t why_size)
 {
-    *settings = (struct settings){.drain_ns = DRAIN_DEFAULT_NS};
+    *settings = (struct settings){.drain_ns = DRAIN_DEFAULT_NS, .drift_ppm = DRIFT_DEFAULT_PPM};
     if (is_for_people(argc, argv))
         return 1;
     for (int i = 1; i < argc; i++) {

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #define SETTINGS_LISTENERS_MAX 16
+#define SETTINGS_RULES_MAX 64
 #define SETTINGS_TEXT_MAX 256
 #define SETTINGS_WHY_MAX 512
 
@@ -29,6 +30,12 @@ struct settings {
     char tls_key[SETTINGS_TEXT_MAX];
     char tls_client_ca[SETTINGS_TEXT_MAX];
     char config[SETTINGS_TEXT_MAX];
+    char quorum_config
+        [SETTINGS_TEXT_MAX];        /* the library's file; empty: as the command finds it */
+    char tokens[SETTINGS_TEXT_MAX]; /* file of digests; empty: none */
+    char allow[SETTINGS_RULES_MAX][SETTINGS_TEXT_MAX];
+    unsigned allow_count;
+    unsigned drift_ppm;   /* how much slower than ours the clock of a client may be */
     unsigned connections; /* 0: the default of the HTTP layer */
     int64_t drain_ns;     /* how long TERM lets requests finish */
     bool insecure;        /* plain TCP beyond loopback */

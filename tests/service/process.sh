@@ -29,6 +29,17 @@ try "$redlockd" --check --listen tls:127.0.0.1:0 --tls-cert /nonexistent
 expect 'a certificate that cannot be read' 64 'cannot read the TLS certificate file /nonexistent'
 try "$redlockd" --listen unix:relative
 expect 'a socket needs an absolute path' 69 'absolute path'
+try env -u REDLOCK_NODES "$redlockd" --check --listen "unix:$socket"
+expect 'no nodes are named anywhere' 64 'node'
+try env -u REDLOCK_NODES "$redlockd" --listen "unix:$socket"
+expect '   it does not start, either' 69 'node'
+echo 'nodes = 127.0.0.1:1' >"$tmp/nodes"
+try env -u REDLOCK_NODES "$redlockd" --check --listen "unix:$socket" --quorum-config "$tmp/nodes"
+expect '   a file names them' 0
+try env -u REDLOCK_NODES "$redlockd" --check --listen "unix:$socket" --quorum-config "$tmp/missing"
+expect '   a file that is not there' 64 'missing'
+try "$redlockd" --check --listen "unix:$socket" --drift-ppm 600000
+expect 'a drift beyond reason' 64 'drift-ppm: is a number up to 500000'
 
 cat >"$tmp/conf" <<END
 # comment

@@ -95,15 +95,22 @@ static void ended(void *context, struct http_exchange *exchange, void *user,
 void rig_open(struct rig *rig, const struct http_options *options)
 {
     struct http_handler handler = {rig, begin, ended};
+
+    rig_open_with(rig, "socket", &handler, options);
+}
+
+void rig_open_with(struct rig *rig, const char *socket, const struct http_handler *handler,
+                   const struct http_options *options)
+{
     struct http_options defaults = {0};
     char address[128], why[256];
     int fd;
 
     memset(rig, 0, sizeof *rig);
-    snprintf(rig->path, sizeof rig->path, "%s/socket", check_dir());
+    snprintf(rig->path, sizeof rig->path, "%s/%s", check_dir(), socket);
     snprintf(address, sizeof address, "unix:%s", rig->path);
     CHECK_INT(0, loop_init(&rig->loop));
-    rig->server = http_server_new(&rig->loop, &handler, options ? options : &defaults);
+    rig->server = http_server_new(&rig->loop, handler, options ? options : &defaults);
     CHECK(rig->server);
     fd = sockets_open(address, why, sizeof why);
     if (fd < 0)

@@ -33,6 +33,9 @@ struct rig {
 
 /* options: NULL for the defaults. */
 void rig_open(struct rig *rig, const struct http_options *options);
+/* The same with another handler, and the name of its socket inside the directory of the case. */
+void rig_open_with(struct rig *rig, const char *socket, const struct http_handler *handler,
+                   const struct http_options *options);
 void rig_close(struct rig *rig);
 
 /* A non-blocking client. */

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* PUT of a lease: from the request to its answer, or to its client's end. leases.h has the picture. */
+#ifndef REDLOCKD_LEASES_ACQUIRE_H
+#define REDLOCKD_LEASES_ACQUIRE_H
+
+#include "leases/leases.h"
+
+/* 503: the process is about to end. */
+extern const struct lease_refusal lease_draining;
+
+void lease_begin_acquire(struct leases *leases, struct http_exchange *exchange,
+                         const struct http_request *request, const struct lease_terms *terms,
+                         bool may_read);
+
+/* The exchange of a lease that waits or was told has ended. */
+void lease_acquire_ended(struct lease *lease, enum http_ended how);
+
+/* Ends a wait: its request gets this answer. The id is unknown afterwards. */
+void lease_end_wait(struct lease *lease, const struct lease_refusal *refusal);
+
+#endif

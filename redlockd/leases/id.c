@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "leases/id.h"
+
+#include <assert.h>
+#include <openssl/sha.h>
+#include <stdint.h>
+#include <string.h>
+
+#define SKIPPED (REDLOCK_TAG_SIZE + 1) /* the tag and its colon */
+/* Kind, slots and fence, big-endian; the size of the owner, the owner; the value to the end. */
+#define FIXED_SIZE (1 + 2 + 8 + 1)
+#define BYTES_MAX (FIXED_SIZE + REDLOCK_TAG_SIZE + REDLOCK_VALUE_MAX - SKIPPED)
+
+_Static_assert((BYTES_MAX + 2) / 3 * 4 <= LEASE_GRANT_MAX, "a grant has room for every value");
+
+static const char alphabet[] =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/* ---- base64url, without padding ---------------------------------------------------------- */
+
+static size_t encode(const uint8_t *bytes, size_t size, char *out)
+{
+    size_t length = 0;
+    uint32_t bits = 0;
+    unsigned count = 0;
+
+    for (size_t i = 0; i < size; i++) {
+        bits = bits << 8 | bytes[i];
+        for (count += 8; count >= 6; count -= 6)
+            out[length++] = alphabet[bits >> (count - 6) & 63];
+    }
+    if (count > 0)
+        out[length++] = alphabet[bits << (6 - count) & 63];
+    return length;
+}
+
+/* Bytes in out, or -1. Bits that are left over must be 0: one grant has one form. */
+static int decode(struct rl_span text, uint8_t *out, size_t size)
+{
+    size_t length = 0;
+    uint32_t bits = 0;
+    unsigned count = 0;
+
+    for (size_t i = 0; i < text.length; i++) {
+        const char *at = text.at[i] ? strchr(alphabet, text.at[i]) : NULL;
+
+        if (!at)
+            return -1;
+        bits = bits << 6 | (uint32_t)(at - alphabet);
+        count += 6;
+        if (count < 8)
+            continue;
+        count -= 8;
+        if (length == size)
+            return -1;
+        out[length++] = (uint8_t)(bits >> count);
+    }
+    return count < 6 && (bits & ((1u << count) - 1)) == 0 ? (int)length : -1;
+}
+
+/* ---- tags -------------------------------------------------------------------------------- */
+
+static void digest_text(const char *text, size_t size, char out[REDLOCK_TAG_SIZE + 1])
+{
+    uint8_t digest[SHA256_DIGEST_LENGTH];
+    char encoded[(SHA256_DIGEST_LENGTH * 8 + 5) / 6];
+
+    SHA256((const uint8_t *)text, size, digest);
+    encode(digest, sizeof digest, encoded);
+    memcpy(out, encoded, REDLOCK_TAG_SIZE);
+    out[REDLOCK_TAG_SIZE] = '\0';
+}
+
+bool lease_tag_of(struct rl_span id, struct lease_tag *tag)
+{
+    if (id.length < LEASE_ID_MIN || id.length > LEASE_ID_MAX || !rl_span_only(id, "_-"))
+        return false;
+    digest_text(id.at, id.length, tag->text);
+    return true;
+}
+
+void lease_owner_of(const char *principal, const char *owner, char out[REDLOCK_TAG_SIZE + 1])
+{
+    char text[LEASE_PRINCIPAL_MAX + 1 + REDLOCK_OWNER_MAX + 1];
+    size_t first = strlen(principal), second = strlen(owner);
+
+    assert(first <= LEASE_PRINCIPAL_MAX && second <= REDLOCK_OWNER_MAX);
+    memcpy(text, principal, first + 1); /* with its NUL, which stands in neither */
+    memcpy(text + first + 1, owner, second);
+    digest_text(text, first + 1 + second, out);
+}
+
+bool lease_has_tag(const char *value, const struct lease_tag *tag)
+{
+    return strncmp(value, tag->text, REDLOCK_TAG_SIZE) == 0 && value[REDLOCK_TAG_SIZE] == ':';
+}
+
+/* ---- grants ------------------------------------------------------------------------------ */
+
+static void put_number(uint8_t *out, uint64_t number, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        out[i] = (uint8_t)(number >> 8 * (size - 1 - i));
+}
+
+static uint64_t get_number(const uint8_t *bytes, size_t size)
+{
+    uint64_t number = 0;
+
+    for (size_t i = 0; i < size; i++)
+        number = number << 8 | bytes[i];
+    return number;
+}
+
+bool lease_grant_write(const struct lease_grant *grant, char text[LEASE_GRANT_MAX + 1])
+{
+    uint8_t bytes[BYTES_MAX];
+    size_t owner_size = strlen(grant->owner);
+    size_t size = strlen(grant->value);
+
+    if (size <= SKIPPED || grant->value[REDLOCK_TAG_SIZE] != ':')
+        return false;
+    bytes[0] = (uint8_t)grant->kind;
+    put_number(bytes + 1, grant->slots, 2);
+    put_number(bytes + 3, (uint64_t)grant->fence, 8);
+    bytes[11] = (uint8_t)owner_size;
+    memcpy(bytes + FIXED_SIZE, grant->owner, owner_size);
+    memcpy(bytes + FIXED_SIZE + owner_size, grant->value + SKIPPED, size - SKIPPED);
+    text[encode(bytes, FIXED_SIZE + owner_size + size - SKIPPED, text)] = '\0';
+    return true;
+}
+
+static bool is_kind(int kind)
+{
+#define IS_KIND(name, number, text)                                                            \
+    if (kind == (number))                                                                      \
+        return true;
+    REDLOCK_KINDS(IS_KIND)
+#undef IS_KIND
+    return false;
+}
+
+/* Nodes are sent no control and no NUL that a client made up. */
+static bool is_text(const uint8_t *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (rl_is_control((char)bytes[i]))
+            return false;
+    return size > 0;
+}
+
+bool lease_grant_read(struct rl_span text, const struct lease_tag *tag,
+                      struct lease_grant *grant)
+{
+    uint8_t bytes[BYTES_MAX];
+    int decoded = decode(text, bytes, sizeof bytes);
+    size_t owner_size, value_size;
+
+    if (decoded < FIXED_SIZE || !is_kind(bytes[0]))
+        return false;
+    owner_size = bytes[11];
+    if ((owner_size != 0 && owner_size != REDLOCK_TAG_SIZE) ||
+        FIXED_SIZE + owner_size > (size_t)decoded)
+        return false;
+    value_size = (size_t)decoded - FIXED_SIZE - owner_size;
+    if (!is_text(bytes + FIXED_SIZE, owner_size + value_size) || value_size == 0 ||
+        value_size > REDLOCK_VALUE_MAX - SKIPPED)
+        return false;
+    *grant = (struct lease_grant){
+        .kind = bytes[0],
+        .slots = (unsigned)get_number(bytes + 1, 2),
+        .fence = (int64_t)get_number(bytes + 3, 8),
+    };
+    memcpy(grant->owner, bytes + FIXED_SIZE, owner_size);
+    memcpy(grant->value, tag->text, REDLOCK_TAG_SIZE);
+    grant->value[REDLOCK_TAG_SIZE] = ':';
+    memcpy(grant->value + SKIPPED, bytes + FIXED_SIZE + owner_size, value_size);
+    return grant->fence >= 0;
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "leases/ids.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#define BUCKETS_FIRST 256
+
+struct ids_entry {
+    struct ids_entry *next;          /* in its bucket */
+    struct ids_entry *newer, *older; /* of spent ones */
+    void *wait;                      /* IDS_WAITING only */
+    int64_t until_ns;                /* spent ones: forgotten then */
+    enum ids_state state;
+    struct lease_tag tag;
+};
+
+int ids_init(struct ids *ids)
+{
+    *ids = (struct ids){.bucket_count = BUCKETS_FIRST};
+    if (getrandom(&ids->key, sizeof ids->key, 0) != sizeof ids->key)
+        return -1;
+    ids->key |= 1;
+    ids->buckets = calloc(ids->bucket_count, sizeof(struct ids_entry *));
+    return ids->buckets ? 0 : -1;
+}
+
+void ids_free(struct ids *ids)
+{
+    for (size_t i = 0; ids->buckets && i < ids->bucket_count; i++) {
+        while (ids->buckets[i]) {
+            struct ids_entry *entry = ids->buckets[i];
+
+            ids->buckets[i] = entry->next;
+            free(entry);
+        }
+    }
+    free(ids->buckets);
+    *ids = (struct ids){0};
+}
+
+/* ---- buckets ----------------------------------------------------------------------------- */
+
+/* The upper bits of a product with a random odd number spread whatever is chosen without knowing it. */
+static size_t bucket_of(const struct ids *ids, const struct lease_tag *tag)
+{
+    uint64_t words[2];
+
+    memcpy(words, tag->text, sizeof words);
+    return (size_t)(((words[0] ^ words[1] * ids->key) * ids->key) >> 32) &
+           (ids->bucket_count - 1);
+}
+
+static struct ids_entry **place_of(const struct ids *ids, const struct lease_tag *tag)
+{
+    struct ids_entry **place = &ids->buckets[bucket_of(ids, tag)];
+
+    while (*place && memcmp((*place)->tag.text, tag->text, REDLOCK_TAG_SIZE) != 0)
+        place = &(*place)->next;
+    return place;
+}
+
+/* Without memory for more buckets, chains become longer and nothing else changes. */
+static void grow(struct ids *ids)
+{
+    struct ids larger = *ids;
+
+    larger.bucket_count = 2 * ids->bucket_count;
+    larger.buckets = calloc(larger.bucket_count, sizeof(struct ids_entry *));
+    if (!larger.buckets)
+        return;
+    for (size_t i = 0; i < ids->bucket_count; i++) {
+        while (ids->buckets[i]) {
+            struct ids_entry *entry = ids->buckets[i];
+            size_t bucket = bucket_of(&larger, &entry->tag);
+
+            ids->buckets[i] = entry->next;
+            entry->next = larger.buckets[bucket];
+            larger.buckets[bucket] = entry;
+        }
+    }
+    free(ids->buckets);
+    *ids = larger;
+}
+
+/* ---- the order of spent ones ------------------------------------------------------------- */
+
+static void unlink_spent(struct ids *ids, struct ids_entry *entry)
+{
+    if (entry->state == IDS_WAITING)
+        return;
+    *(entry->older ? &entry->older->newer : &ids->oldest) = entry->newer;
+    *(entry->newer ? &entry->newer->older : &ids->newest) = entry->older;
+    ids->spent_count--;
+}
+
+static void link_spent(struct ids *ids, struct ids_entry *entry)
+{
+    entry->newer = NULL;
+    entry->older = ids->newest;
+    *(ids->newest ? &ids->newest->newer : &ids->oldest) = entry;
+    ids->newest = entry;
+    ids->spent_count++;
+}
+
+static void drop(struct ids *ids, struct ids_entry **place)
+{
+    struct ids_entry *entry = *place;
+
+    unlink_spent(ids, entry);
+    *place = entry->next;
+    ids->count--;
+    free(entry);
+}
+
+static void expire(struct ids *ids, int64_t now_ns)
+{
+    while (ids->oldest && (ids->oldest->until_ns <= now_ns || ids->spent_count > IDS_SPENT_MAX))
+        drop(ids, place_of(ids, &ids->oldest->tag));
+}
+
+/* ---- calls ------------------------------------------------------------------------------- */
+
+enum ids_state ids_find(struct ids *ids, const struct lease_tag *tag, int64_t now_ns,
+                        void **wait)
+{
+    struct ids_entry *entry;
+
+    expire(ids, now_ns);
+    entry = *place_of(ids, tag);
+    if (!entry)
+        return IDS_UNKNOWN;
+    if (entry->state == IDS_WAITING)
+        *wait = entry->wait;
+    return entry->state;
+}
+
+/* The entry of this tag, in no order of time; NULL: out of memory. */
+static struct ids_entry *take(struct ids *ids, const struct lease_tag *tag)
+{
+    struct ids_entry *entry = *place_of(ids, tag);
+    size_t bucket;
+
+    if (entry) {
+        unlink_spent(ids, entry);
+        return entry;
+    }
+    entry = calloc(1, sizeof *entry);
+    if (!entry)
+        return NULL;
+    if (ids->count >= ids->bucket_count)
+        grow(ids);
+    bucket = bucket_of(ids, tag);
+    entry->tag = *tag;
+    entry->next = ids->buckets[bucket];
+    ids->buckets[bucket] = entry;
+    ids->count++;
+    return entry;
+}
+
+int ids_set_waiting(struct ids *ids, const struct lease_tag *tag, void *wait)
+{
+    struct ids_entry *entry = take(ids, tag);
+
+    if (!entry)
+        return -1;
+    entry->state = IDS_WAITING;
+    entry->wait = wait;
+    return 0;
+}
+
+int ids_set_spent(struct ids *ids, const struct lease_tag *tag, enum ids_state state,
+                  int64_t now_ns)
+{
+    struct ids_entry *entry = take(ids, tag);
+
+    assert(state == IDS_GRANTED || state == IDS_ENDED);
+    if (!entry)
+        return -1;
+    entry->state = state;
+    entry->wait = NULL;
+    entry->until_ns = now_ns + IDS_REMEMBERED_NS;
+    link_spent(ids, entry);
+    expire(ids, now_ns);
+    return 0;
+}
+
+void ids_forget(struct ids *ids, const struct lease_tag *tag)
+{
+    struct ids_entry **place = place_of(ids, tag);
+
+    assert(*place && (*place)->state == IDS_WAITING);
+    drop(ids, place);
+}
+
+void *ids_any_wait(struct ids *ids)
+{
+    for (size_t i = 0; i < ids->bucket_count; i++, ids->cursor++) {
+        struct ids_entry *entry = ids->buckets[ids->cursor & (ids->bucket_count - 1)];
+
+        while (entry && entry->state != IDS_WAITING)
+            entry = entry->next;
+        if (entry)
+            return entry->wait;
+    }
+    return NULL;
+}

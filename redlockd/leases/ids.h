@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What this replica remembers of lease ids, by their tags: which wait here, and which are spent.
+ *
+ *     WAITING  a PUT of this id waits here; `wait` is it. Until it is granted, refused or gone.
+ *     GRANTED  it was granted here in the last two minutes.
+ *     ENDED    it was released, or its grant could not be delivered, in the last two minutes.
+ *
+ * Memory only ever refuses: a spent id gets 409 or 410 without a question to the nodes, never 200 or 201
+ * (SERVICE.md: "never from memory"). An id that was granted once must not be granted again: a late copy
+ * of its DELETE, or of a release that is under way, would take the second grant away. Two minutes are
+ * longer than any proxy keeps a copy of a request; beyond that the nodes tell while it is held.
+ *
+ * Bounded: beyond IDS_SPENT_MAX the id that was spent first is forgotten first. Waits are bounded by the
+ * connections.
+ */
+#ifndef REDLOCKD_LEASES_IDS_H
+#define REDLOCKD_LEASES_IDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "leases/id.h"
+
+#define IDS_REMEMBERED_NS (120 * INT64_C(1000000000))
+#define IDS_SPENT_MAX (1u << 20)
+
+enum ids_state { IDS_UNKNOWN, IDS_WAITING, IDS_GRANTED, IDS_ENDED };
+
+struct ids_entry;
+
+struct ids {
+    struct ids_entry **buckets;
+    size_t bucket_count; /* a power of two */
+    size_t count;        /* all entries */
+    size_t spent_count;
+    size_t cursor;            /* the bucket in which ids_any_wait() looks first */
+    uint64_t key;             /* random and odd: clients choose tags, not buckets */
+    struct ids_entry *oldest; /* of the spent ones, in the order of their time */
+    struct ids_entry *newest;
+};
+
+/* 0, or -1: out of memory. */
+int ids_init(struct ids *ids);
+void ids_free(struct ids *ids);
+
+/* What is known of it at now_ns; *wait only for IDS_WAITING. */
+enum ids_state ids_find(struct ids *ids, const struct lease_tag *tag, int64_t now_ns,
+                        void **wait);
+
+/* Each replaces what was known of the tag. 0, or -1: out of memory, and nothing has changed. */
+int ids_set_waiting(struct ids *ids, const struct lease_tag *tag, void *wait);
+int ids_set_spent(struct ids *ids, const struct lease_tag *tag, enum ids_state state,
+                  int64_t now_ns);
+
+/* A wait that was refused or is gone. Only of a tag that waits. */
+void ids_forget(struct ids *ids, const struct lease_tag *tag);
+
+/* Any wait; NULL: there is none. To end them all: each call goes on where the last one was. */
+void *ids_any_wait(struct ids *ids);
+
+#endif

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "leases/keep.h"
+
+#include <string.h>
+
+#include "io/clock.h"
+#include "leases/acquire.h"
+#include "leases/reply.h"
+
+static const struct lease_refusal ended = {410, "ENDED",
+                                           "this lease has ended: stop what it protected"};
+static const struct lease_refusal gone = {410, "EXPIRED", "it was gone already"};
+static const struct lease_refusal no_memory = {503, "NOMEM", "out of memory"};
+
+static void reply_error(struct lease *lease, int error)
+{
+    struct leases *leases = lease->leases;
+    redlock_report *report = &leases->report;
+    struct http_exchange *exchange = lease_take_exchange(lease);
+
+    report->size = sizeof *report;
+    report->node_count = 0;
+    if (!exchange)
+        return;
+    if (lease->lock)
+        redlock_lock_report(lease->lock, report);
+    lease_reply_error(&leases->body, exchange, error, report);
+}
+
+/* ---- renewed ----------------------------------------------------------------------------- */
+
+/*
+ * An extension is never rolled back, whatever the majority said and whether or not the client is
+ * still there: to a renewal that failed, the deadline that the client knows stands.
+ */
+static void on_renewed(redlock_lock *lock, int error, void *data)
+{
+    struct lease *lease = data;
+    struct leases *leases = lease->leases;
+    struct lease_grant grant = {.kind = lease->kind, .slots = lease->slots};
+    struct lease_told told = {.ttl_ms = lease->ttl_ms, .is_local = lease->is_local};
+    char text[LEASE_GRANT_MAX + 1];
+    struct http_exchange *exchange;
+
+    told.deadline = lease_deadline_of(lease->received_ns, rl_now_ns(),
+                                      redlock_deadline_ns(lock), leases->drift_ppm);
+    if (!error && told.deadline.valid_ms == 0)
+        error = REDLOCK_NOQUORUM;
+    if (error) {
+        reply_error(lease, error);
+    } else if (lease->exchange) {
+        exchange = lease_take_exchange(lease);
+        grant.fence = told.fence = lease->fence;
+        strcpy(grant.owner, lease->owner);
+        strcpy(grant.value, redlock_value(lock));
+        lease_grant_write(&grant, text);
+        told.name = redlock_name(lock);
+        told.grant = text;
+        lease_reply_held(&leases->body, exchange, 200, &told);
+    }
+    lease_rest(lease);
+}
+
+/* A value with what it was acquired with, so that nodes which miss it get it back. */
+static int adopt_as(struct lease *lease, const char *name, const char *value)
+{
+    redlock_request request = {
+        .size = sizeof request,
+        .kind = lease->kind,
+        .slots = lease->slots,
+        .owner = lease->owner[0] ? lease->owner : NULL,
+        .fence = lease->fence,
+    };
+
+    return redlock_adopt_as(lease->leases->client, name, value, &request, &lease->lock);
+}
+
+/* With the terms of its grant. NULL: answered. */
+static struct lease *adopt(struct leases *leases, struct http_exchange *exchange,
+                           const struct http_request *request, const struct lease_terms *terms,
+                           enum lease_state state)
+{
+    struct lease *lease = lease_new(leases, exchange, request, terms, state);
+    int error;
+
+    if (!lease)
+        return NULL;
+    lease->kind = (int8_t)terms->grant.kind;
+    lease->slots = (uint16_t)terms->grant.slots;
+    lease->fence = terms->grant.fence;
+    strcpy(lease->owner, terms->grant.owner);
+    error = adopt_as(lease, terms->name, terms->grant.value);
+    if (!error)
+        return lease;
+    reply_error(lease, error);
+    lease_free(lease);
+    return NULL;
+}
+
+void lease_begin_renew(struct leases *leases, struct http_exchange *exchange,
+                       const struct http_request *request, const struct lease_terms *terms)
+{
+    void *wait = NULL;
+    struct lease *lease;
+    int error;
+
+    if (ids_find(&leases->ids, &terms->tag, rl_now_ns(), &wait) == IDS_ENDED) {
+        lease_reply_refusal(exchange, &ended);
+        return;
+    }
+    lease = adopt(leases, exchange, request, terms, LEASE_RENEWING);
+    if (!lease)
+        return;
+    error = redlock_start_extend(lease->lock, terms->ttl_ms, on_renewed, lease);
+    if (error) {
+        reply_error(lease, error);
+        lease_free(lease);
+        return;
+    }
+    leases_wake(leases);
+}
+
+/* ---- released ---------------------------------------------------------------------------- */
+
+static void reply_released(struct lease *lease, int error)
+{
+    struct http_exchange *exchange;
+
+    /* A wait that was ended on the way is something that was released. */
+    if (lease->had_wait && (error == REDLOCK_EXPIRED || error == REDLOCK_LOST))
+        error = REDLOCK_OK;
+    if (error && error != REDLOCK_EXPIRED && error != REDLOCK_LOST) {
+        reply_error(lease, error);
+        return;
+    }
+    exchange = lease_take_exchange(lease);
+    if (!exchange)
+        return;
+    if (error)
+        lease_reply_refusal(exchange, &gone);
+    else
+        http_answer(exchange, &(struct http_answer){.status = 204});
+}
+
+static void on_released(redlock_lock *lock, int error, void *data)
+{
+    struct lease *lease = data;
+
+    (void)lock;
+    reply_released(lease, error);
+    lease_free(lease);
+}
+
+static void release_by_grant(struct leases *leases, struct http_exchange *exchange,
+                             const struct http_request *request,
+                             const struct lease_terms *terms, bool had_wait)
+{
+    struct lease *lease = adopt(leases, exchange, request, terms, LEASE_ENDING);
+    int error;
+
+    if (!lease)
+        return;
+    lease->had_wait = had_wait;
+    error = redlock_start_release(lease->lock, on_released, lease);
+    if (error) {
+        reply_error(lease, error);
+        lease_free(lease);
+        return;
+    }
+    leases_wake(leases);
+}
+
+/* ---- released by its tag ----------------------------------------------------------------- */
+
+static void on_released_by_tag(int error, const redlock_answer *answer, void *data)
+{
+    struct lease *lease = data;
+
+    (void)answer;
+    reply_released(lease, error);
+    lease_free(lease);
+}
+
+/* The nodes compare the tag in the step that deletes: nothing else is ever done with what they find. */
+static void release_by_tag(struct leases *leases, struct http_exchange *exchange,
+                           const struct http_request *request, const struct lease_terms *terms,
+                           bool had_wait)
+{
+    struct lease *lease = lease_new(leases, exchange, request, terms, LEASE_ENDING);
+    int error;
+
+    if (!lease)
+        return;
+    lease->had_wait = had_wait;
+    error = redlock_start_release_tagged(leases->client, terms->name, terms->tag.text,
+                                         on_released_by_tag, lease);
+    if (error) {
+        reply_error(lease, error);
+        lease_free(lease);
+        return;
+    }
+    leases_wake(leases);
+}
+
+void lease_begin_release(struct leases *leases, struct http_exchange *exchange,
+                         const struct http_request *request, const struct lease_terms *terms)
+{
+    struct lease *wait = NULL;
+    void *found = NULL;
+    int64_t now_ns = rl_now_ns();
+    bool had_wait = ids_find(&leases->ids, &terms->tag, now_ns, &found) == IDS_WAITING;
+
+    if (had_wait) {
+        wait = found;
+        lease_end_wait(wait, &ended);
+    }
+    /* Spent before the first node is asked: a copy of the PUT that comes meanwhile is refused. */
+    if (ids_set_spent(&leases->ids, &terms->tag, IDS_ENDED, now_ns) < 0) {
+        lease_reply_refusal(exchange, &no_memory);
+        return;
+    }
+    if (terms->has_grant)
+        release_by_grant(leases, exchange, request, terms, had_wait);
+    else
+        release_by_tag(leases, exchange, request, terms, had_wait);
+}

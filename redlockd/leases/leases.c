@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "leases/leases.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "core/time.h"
+#include "io/clock.h"
+#include "leases/acquire.h"
+#include "leases/keep.h"
+#include "leases/reply.h"
+#include "system/log.h"
+
+/* ---- leases ------------------------------------------------------------------------------ */
+
+static void on_ended(struct http_user *user, enum http_ended how)
+{
+    struct lease *lease = (struct lease *)(void *)user;
+
+    if (lease->state == LEASE_WAITING || lease->state == LEASE_TOLD)
+        lease_acquire_ended(lease, how);
+    else
+        lease->exchange = NULL; /* a renewal or a release goes on without its client */
+}
+
+struct lease *lease_new(struct leases *leases, struct http_exchange *exchange,
+                        const struct http_request *request, const struct lease_terms *terms,
+                        enum lease_state state)
+{
+    struct lease *lease = calloc(1, sizeof *lease);
+
+    if (!lease) {
+        http_answer_problem(exchange, 503, "NOMEM", "out of memory", "Retry-After: 1\r\n");
+        return NULL;
+    }
+    lease->leases = leases;
+    lease->exchange = exchange;
+    lease->received_ns = request->received_ns;
+    lease->ttl_ms = terms->ttl_ms;
+    lease->state = state;
+    lease->is_local = request->peer->is_unix;
+    lease->kind = (int8_t)terms->kind;
+    lease->slots = (uint16_t)terms->slots;
+    lease->tag = terms->tag;
+    strcpy(lease->owner, terms->owner);
+    lease->user.ended = on_ended;
+    http_set_user(exchange, &lease->user);
+    return lease;
+}
+
+void lease_free(struct lease *lease)
+{
+    redlock_lock_free(lease->lock);
+    free(lease);
+}
+
+void lease_rest(struct lease *lease)
+{
+    struct leases *leases = lease->leases;
+
+    lease->next = NULL;
+    lease->rested_ns = rl_now_ns() + LEASE_REST_NS;
+    *(leases->resting ? &leases->last_resting->next : &leases->resting) = lease;
+    leases->last_resting = lease;
+}
+
+static void free_rested(struct leases *leases, int64_t now_ns)
+{
+    while (leases->resting && leases->resting->rested_ns <= now_ns) {
+        struct lease *lease = leases->resting;
+
+        leases->resting = lease->next;
+        lease_free(lease);
+    }
+}
+
+struct http_exchange *lease_take_exchange(struct lease *lease)
+{
+    struct http_exchange *exchange = lease->exchange;
+
+    if (exchange)
+        http_set_user(exchange, NULL);
+    lease->exchange = NULL;
+    return exchange;
+}
+
+/* ---- requests ---------------------------------------------------------------------------- */
+
+static bool wants_stream(const struct http_request *request)
+{
+    struct rl_span accept;
+
+    return http_request_field(request, "accept", &accept) > 0 &&
+           memmem(accept.at, accept.length, "text/event-stream", 17) != NULL;
+}
+
+void leases_begin(struct leases *leases, struct http_exchange *exchange,
+                  const struct http_request *request, struct rl_span name,
+                  const char *principal, bool may_read)
+{
+    struct lease_refusal refusal;
+    struct lease_terms terms;
+
+    if (request->query.length > 0) {
+        http_answer_problem(exchange, 400, "QUERY", "there is no such parameter", NULL);
+        return;
+    }
+    /* A client that expects the daemon to renew must not be given a lease that it does not renew. */
+    if (wants_stream(request)) {
+        http_answer_problem(exchange, 406, "NO_STREAMS", "this daemon serves leases only",
+                            NULL);
+        return;
+    }
+    if (!lease_terms_read(request, name, principal, &terms, &refusal))
+        lease_reply_refusal(exchange, &refusal);
+    else if (request->method == HTTP_PUT)
+        lease_begin_acquire(leases, exchange, request, &terms, may_read);
+    else if (request->method == HTTP_POST)
+        lease_begin_renew(leases, exchange, request, &terms);
+    else
+        lease_begin_release(leases, exchange, request, &terms);
+}
+
+/* ---- the library in the loop ------------------------------------------------------------- */
+
+/* Answers that callbacks queue leave with the parts of the loop, which run after every event. */
+static void process(struct leases *leases)
+{
+    leases->is_due = false;
+    if (redlock_process(leases->client, 0) > 0)
+        loop_again(leases->loop);
+}
+
+static void on_ready(struct loop_source *source, uint32_t events)
+{
+    (void)events;
+    process((struct leases *)(void *)((char *)source - offsetof(struct leases, source)));
+}
+
+void leases_wake(struct leases *leases)
+{
+    leases->is_due = true;
+    loop_again(leases->loop);
+}
+
+/* A part of the loop: what requests of this turn have started is sent with it. */
+static int64_t turn(void *context, int64_t now_ns)
+{
+    struct leases *leases = context;
+
+    if (leases->is_due)
+        process(leases);
+    free_rested(leases, now_ns);
+    return leases->resting ? leases->resting->rested_ns : RL_NEVER_NS;
+}
+
+static void on_warn(const char *address, const char *text, void *data)
+{
+    (void)data;
+    log_line("%s: %s", address, text);
+}
+
+/* ---- the process ------------------------------------------------------------------------- */
+
+/* The library's client for the nodes of this file; NULL with a sentence. */
+static redlock *open_client(const char *config, char *why, size_t why_size)
+{
+    redlock_options options = {.size = sizeof options,
+                               .config_file = config,
+                               .client_name = "redlockd",
+                               .warn = on_warn};
+    redlock *client = NULL;
+
+    if (redlock_open(&options, &client) != REDLOCK_OK)
+        snprintf(why, why_size, "%s", redlock_detail());
+    return client;
+}
+
+int leases_check(const char *config, char *why, size_t why_size)
+{
+    redlock *client = open_client(config, why, why_size);
+
+    redlock_close(client);
+    return client ? 0 : -1;
+}
+
+int leases_open(struct leases *leases, struct loop *loop, const char *config,
+                uint32_t drift_ppm, char *why, size_t why_size)
+{
+    *leases = (struct leases){.loop = loop, .drift_ppm = drift_ppm};
+    leases->source.ready = on_ready;
+    lease_terms_init();
+    if (ids_init(&leases->ids) < 0 || http_body_init(&leases->body) < 0) {
+        snprintf(why, why_size, "out of memory");
+        goto cleanup;
+    }
+    leases->client = open_client(config, why, why_size);
+    if (!leases->client)
+        goto cleanup;
+    if (loop_add(loop, &leases->source, redlock_fd(leases->client), EPOLLIN) < 0) {
+        snprintf(why, why_size, "cannot start: %s", strerror(errno));
+        goto cleanup;
+    }
+    leases->is_watched = true;
+    loop_add_part(loop, leases, turn);
+    return 0;
+cleanup:
+    leases_close(leases);
+    return -1;
+}
+
+void leases_close(struct leases *leases)
+{
+    if (leases->is_watched)
+        loop_remove(leases->loop, &leases->source);
+    free_rested(leases, RL_NEVER_NS);
+    redlock_close(leases->client);
+    free_rested(leases, RL_NEVER_NS);
+    http_body_free(&leases->body);
+    ids_free(&leases->ids);
+    *leases = (struct leases){0};
+}
+
+void leases_drain(struct leases *leases)
+{
+    struct lease *lease;
+
+    leases->is_draining = true;
+    while ((lease = ids_any_wait(&leases->ids)) != NULL)
+        lease_end_wait(lease, &lease_draining);
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Leases: PUT acquires, POST renews, DELETE releases, on every replica. Replicas never talk to each
+ * other; the nodes are the only state.
+ *
+ * The life of a PUT (struct lease, one per request that is under way):
+ *
+ *     begin -> WAITING    the library acquires; the exchange is suspended. The table of ids has it.
+ *                 |  the client is gone: the acquisition is freed, which takes back what it has set
+ *                 |  the same id again: the newer request takes the wait over, the older gets 409
+ *                 |  DELETE of the id: ended, 410
+ *                 |  refused: 423, 5xx
+ *                 v
+ *              TOLD       granted, and 201 is written. The handle deletes nothing by itself any more
+ *                 |       (REDLOCK_KEEP): neither its deadline nor its end does.
+ *                 |  a byte of it was sent: forgotten. From here on only the client knows the lease
+ *                 v  none was, and the client is gone
+ *              UNDONE     released by its value: no answer gave it to a client
+ *
+ * The rules in bold of the contract, and where each is:
+ *     an id that was granted once is never granted again    lease_begin_acquire(), on_acquired()
+ *     no 200 or 201 from memory                             memory only refuses: leases/ids.h
+ *     no replica prolongs a value that it found by its tag  POST needs the grant: leases/terms.c
+ *     no handle sweeps                                      REDLOCK_KEEP: start()
+ *     an extension is never rolled back                     on_renewed()
+ *     a client that disconnects while it waits is cancelled lease_acquire_ended()
+ *     granted in that instant: released unless a byte was sent    lease_acquire_ended()
+ *     a PUT behind which EOF was read is not begun          lease_begin_acquire()
+ *     a wait that was taken over counts from its own request      take_over()
+ */
+#ifndef REDLOCKD_LEASES_H
+#define REDLOCKD_LEASES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "http/body.h"
+#include "http/server.h"
+#include "http/user.h"
+#include "leases/ids.h"
+#include "leases/terms.h"
+#include "redlock.h"
+#include "system/loop.h"
+
+/* How long a handle outlives its renewal: nodes that answer late and miss the key get it back. */
+#define LEASE_REST_NS INT64_C(1000000000)
+
+enum lease_state {
+    LEASE_WAITING,  /* PUT: the library acquires */
+    LEASE_TOLD,     /* PUT: 201 is written, perhaps not sent */
+    LEASE_UNDONE,   /* PUT: being released, the client is gone */
+    LEASE_RENEWING, /* POST */
+    LEASE_ENDING,   /* DELETE */
+};
+
+/* A request that is under way. Small: thousands of them wait. */
+struct lease {
+    struct http_user user; /* first: what http_set_user() is given */
+    struct leases *leases;
+    struct http_exchange *exchange; /* NULL: the client is gone, and the rest goes on without */
+    redlock_lock *lock;             /* PUT: its acquisition; else adopted */
+    int64_t received_ns;            /* of the request that will be answered */
+    struct lease *next;             /* of those that rest */
+    int64_t rested_ns;              /* when it is freed */
+    int64_t ttl_ms;
+    int64_t fence; /* of the grant that is renewed; 0: none */
+    enum lease_state state;
+    bool is_local; /* it came through a unix socket */
+    bool may_read; /* it may be told who is in its way */
+    bool had_wait; /* ENDING: a wait of the id was ended on the way */
+    uint16_t slots;
+    int8_t kind;
+    struct lease_tag tag;
+    char owner[REDLOCK_TAG_SIZE + 1];
+};
+
+struct leases_counts {
+    uint64_t yours, disconnected_waiters;
+    unsigned waiting;
+};
+
+struct leases {
+    struct loop *loop;
+    struct loop_source source; /* the library's descriptor */
+    redlock *client;
+    struct ids ids;
+    struct lease *resting, *last_resting; /* oldest first; the last only if there is a first */
+    struct http_body body;
+    redlock_report report; /* what is being answered with; too large for a stack in a loop */
+    uint32_t drift_ppm;    /* how much slower than ours a client's clock may be */
+    bool is_due;           /* the library was given work in this turn */
+    bool is_draining;      /* no more waits */
+    bool is_watched;       /* source is in the loop */
+    struct leases_counts counts;
+};
+
+/* What --check looks at: the nodes are named, and their files can be used. No node is asked. */
+int leases_check(const char *config, char *why, size_t why_size);
+
+/* 0, or -1 with a sentence in why and nothing left open. config: NULL for the machine's. */
+int leases_open(struct leases *leases, struct loop *loop, const char *config,
+                uint32_t drift_ppm, char *why, size_t why_size);
+/* After the server is freed. Also of one that failed to open. */
+void leases_close(struct leases *leases);
+
+/* From the handler of the server; `name` is what stands behind /v1/locks/ in the path. */
+void leases_begin(struct leases *leases, struct http_exchange *exchange,
+                  const struct http_request *request, struct rl_span name,
+                  const char *principal, bool may_read);
+/* ---- for acquire.c and keep.c ------------------------------------------------------------- */
+
+/* A request that waits for the nodes, with the exchange as its user. NULL: out of memory, answered. */
+struct lease *lease_new(struct leases *leases, struct http_exchange *exchange,
+                        const struct http_request *request, const struct lease_terms *terms,
+                        enum lease_state state);
+/* Frees the handle, too: a waiting one is canceled, and what is held stays on the nodes. */
+void lease_free(struct lease *lease);
+
+/* Frees it once the nodes have had time to answer. It is answered, or its client is gone. */
+void lease_rest(struct lease *lease);
+
+/* The exchange, which gets an answer now, and of which the lease hears no more; NULL: gone. */
+struct http_exchange *lease_take_exchange(struct lease *lease);
+
+/* The library was given something to do. */
+void leases_wake(struct leases *leases);
+
+/* ---- the end of the process --------------------------------------------------------------- */
+
+/* Ends all waits with 503, and begins none any more. Renewals and releases go on. */
+void leases_drain(struct leases *leases);
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "leases/reply.h"
+
+#include "core/time.h"
+
+#define PROBLEM "application/problem+json"
+#define PPM 1000000
+
+/* ---- the deadline ------------------------------------------------------------------------ */
+
+struct lease_deadline lease_deadline_of(int64_t received_ns, int64_t now_ns,
+                                        int64_t deadline_ns, uint32_t drift_ppm)
+{
+    /* Both are cut off downwards: the sum is never later than the deadline. */
+    int64_t after_ms = (now_ns - received_ns) / RL_NS_PER_MS;
+    int64_t left_ms = deadline_ns > now_ns ? (deadline_ns - now_ns) / RL_NS_PER_MS : 0;
+    int64_t drift_ms = ((after_ms + left_ms) * drift_ppm + PPM - 1) / PPM;
+    int64_t valid_ms = left_ms - drift_ms - 1;
+
+    return (struct lease_deadline){after_ms, valid_ms > 0 ? valid_ms : 0, deadline_ns};
+}
+
+/* ---- held -------------------------------------------------------------------------------- */
+
+void lease_reply_held(struct http_body *body, struct http_exchange *exchange, int status,
+                      const struct lease_told *told)
+{
+    struct json *json = &body->json;
+
+    http_body_begin(body);
+    json_string(json, "name", told->name);
+    json_string(json, "grant", told->grant);
+    json_known(json, "fence", told->fence ? told->fence : -1);
+    json_integer(json, "after_ms", told->deadline.after_ms);
+    json_integer(json, "valid_ms", told->deadline.valid_ms);
+    json_integer(json, "ttl_ms", told->ttl_ms);
+    if (told->is_local)
+        json_integer(json, "deadline_boottime_ns", told->deadline.deadline_ns);
+    http_body_answer(body, exchange, status, "application/json", "Cache-Control: no-store\r\n");
+}
+
+/* ---- refused ----------------------------------------------------------------------------- */
+
+void lease_reply_refusal(struct http_exchange *exchange, const struct lease_refusal *refusal)
+{
+    http_answer_problem(exchange, refusal->status, refusal->code, refusal->detail,
+                        refusal->status == 503 ? "Retry-After: 1\r\n" : NULL);
+}
+
+static int status_of(int error)
+{
+    switch (error) {
+    case REDLOCK_BUSY:
+    case REDLOCK_TIMEOUT:
+        return 423;
+    case REDLOCK_LOST:
+    case REDLOCK_EXPIRED:
+        return 410;
+    case REDLOCK_INVAL:
+        return 422;
+    case REDLOCK_AUTH:
+    case REDLOCK_PROTO:
+        return 502;
+    default: /* NOQUORUM, GUARDED, CANCELED, NOMEM, SYSTEM */
+        return 503;
+    }
+}
+
+static void write_holder(struct json *json, const redlock_holder *holder)
+{
+    json_object(json, "holder");
+    json_string(json, "label", holder->label[0] ? holder->label : NULL);
+    json_known(json, "remaining_ms", holder->ttl_ms);
+    json_known(json, "held_ms", holder->held_ms);
+    json_end_object(json);
+}
+
+static void write_nodes(struct json *json, const redlock_report *report)
+{
+    json_array(json, "nodes");
+    for (uint32_t i = 0; i < report->node_count; i++) {
+        json_object(json, NULL);
+        json_string(json, "address", report->node[i].address);
+        json_string(json, "vote", redlock_vote_text(report->node[i].vote));
+        json_known(json, "rtt_us", report->node[i].rtt_us);
+        json_string(json, "text", report->node[i].text);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+void lease_reply_error(struct http_body *body, struct http_exchange *exchange, int error,
+                       const redlock_report *report)
+{
+    int status = status_of(error);
+
+    http_body_begin(body);
+    json_string(&body->json, "code", redlock_error_name(error));
+    json_string(&body->json, "detail", redlock_detail());
+    if (status == 423 && report) {
+        write_holder(&body->json, &report->holder);
+        json_integer(&body->json, "waiters", report->waiters);
+    }
+    if (report && report->node_count > 0)
+        write_nodes(&body->json, report);
+    http_body_answer(body, exchange, status, PROBLEM,
+                     status == 503 ? "Retry-After: 1\r\n" : NULL);
+}

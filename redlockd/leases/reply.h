@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The answers about leases. Each status means one thing:
+ *     200, 201, 204  renewed, granted, released: a majority of the nodes said so for this request
+ *     409            superseded, yours
+ *     410            not there any more
+ *     423            busy, or still busy when the wait ended
+ *     502, 503       the nodes refuse us; too few nodes, and the deadline that the client knows stands
+ *
+ * *The deadline* is told as two spans: after_ms, from the receipt of the request that is answered to the
+ * answer, and valid_ms, what is left then. The client adds both to the moment at which it began to send.
+ * It sent before we received, so its deadline is never later than ours, however long the answer travels.
+ * Both spans are counted by the client's clock, which may be slower than ours: valid_ms is less by
+ * drift_ppm of their sum and by 1 ms for what was cut off.
+ */
+#ifndef REDLOCKD_LEASES_REPLY_H
+#define REDLOCKD_LEASES_REPLY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "http/body.h"
+#include "leases/terms.h"
+
+struct lease_deadline {
+    int64_t after_ms;
+    int64_t valid_ms;    /* never negative */
+    int64_t deadline_ns; /* CLOCK_BOOTTIME, as the library has it */
+};
+
+struct lease_deadline lease_deadline_of(int64_t received_ns, int64_t now_ns,
+                                        int64_t deadline_ns, uint32_t drift_ppm);
+
+/* What a 200 or 201 tells. */
+struct lease_told {
+    const char *name;
+    const char *grant; /* its text */
+    int64_t fence;     /* 0: none, and null is told */
+    int64_t ttl_ms;
+    struct lease_deadline deadline;
+    bool is_local; /* the client shares our clock: told deadline_boottime_ns, too */
+};
+
+void lease_reply_held(struct http_body *body, struct http_exchange *exchange, int status,
+                      const struct lease_told *told);
+
+void lease_reply_refusal(struct http_exchange *exchange, const struct lease_refusal *refusal);
+
+/*
+ * An error of the library about an acquisition, a renewal or a release, with redlock_detail() and what
+ * each node said; report may be NULL. Inside the callback that delivers it, or right after the call.
+ */
+void lease_reply_error(struct http_body *body, struct http_exchange *exchange, int error,
+                       const redlock_report *report);
+
+#endif

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "leases/terms.h"
+
+#include <string.h>
+
+#include "http/json.h"
+
+static bool refuse(struct lease_refusal *refusal, int status, const char *code,
+                   const char *detail)
+{
+    *refusal = (struct lease_refusal){status, code, detail};
+    return false;
+}
+
+static bool invalid(struct lease_refusal *refusal, const char *detail)
+{
+    return refuse(refusal, 422, "INVALID", detail);
+}
+
+/* ---- header fields ----------------------------------------------------------------------- */
+
+static bool read_id(const struct http_request *request, struct lease_terms *terms,
+                    struct lease_refusal *refusal)
+{
+    struct rl_span id;
+
+    if (http_request_field(request, "lease-id", &id) != 1 || !lease_tag_of(id, &terms->tag))
+        return refuse(refusal, 400, "LEASE_ID",
+                      "send one Lease-Id: 22 to 128 random characters of A-Z a-z 0-9 _ -");
+    return true;
+}
+
+static bool read_grant(const struct http_request *request, struct lease_terms *terms,
+                       struct lease_refusal *refusal)
+{
+    struct rl_span grant;
+    int count = http_request_field(request, "grant", &grant);
+
+    terms->has_grant = count == 1;
+    if (count == 0 && request->method == HTTP_POST)
+        return refuse(refusal, 400, "GRANT", "send the Grant that the answer to PUT gave");
+    if (count > 1 || (count == 1 && !lease_grant_read(grant, &terms->tag, &terms->grant)))
+        return refuse(refusal, 400, "GRANT", "the Grant is not one that was given");
+    if (count == 1 && request->method == HTTP_PUT)
+        return refuse(refusal, 400, "GRANT", "a lease is renewed by POST");
+    return true;
+}
+
+/* ---- fields of the body ------------------------------------------------------------------ */
+
+static bool read_number(const json_t *body, const char *key, int64_t most, int64_t *out)
+{
+    const json_t *value = json_object_get(body, key);
+    json_int_t number;
+
+    if (!value)
+        return true;
+    number = json_integer_value(value);
+    if (!json_is_integer(value) || number < 0 || number > most)
+        return false;
+    *out = number;
+    return true;
+}
+
+static bool read_flag(const json_t *body, const char *key, uint32_t bit, uint32_t *flags)
+{
+    const json_t *value = json_object_get(body, key);
+
+    if (!value)
+        return true;
+    if (!json_is_boolean(value))
+        return false;
+    *flags = json_is_true(value) ? *flags | bit : *flags & ~bit;
+    return true;
+}
+
+/* A text, or null, or nothing: then *out stays as it is. */
+static bool read_text(const json_t *body, const char *key, size_t most, const char **out)
+{
+    const json_t *value = json_object_get(body, key);
+
+    if (!value || json_is_null(value))
+        return true;
+    if (!json_is_string(value) || json_string_length(value) > most)
+        return false;
+    *out = json_string_value(value);
+    return true;
+}
+
+static bool read_kind(const json_t *body, int *kind)
+{
+    const json_t *value = json_object_get(body, "kind");
+    const char *word = value ? json_string_value(value) : "mutex";
+
+#define READ_KIND(name, number, text)                                                          \
+    if (word && strcmp(word, text) == 0) {                                                     \
+        *kind = (number);                                                                      \
+        return true;                                                                           \
+    }
+    REDLOCK_KINDS(READ_KIND)
+#undef READ_KIND
+    return false;
+}
+
+static bool has_only(json_t *body, const char *const *names)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach(body, key, value)
+    {
+        const char *const *name = names;
+
+        while (*name && strcmp(*name, key) != 0)
+            name++;
+        if (!*name)
+            return false;
+    }
+    return true;
+}
+
+static bool read_kind_fields(const json_t *body, const char *principal,
+                             struct lease_terms *terms, struct lease_refusal *refusal)
+{
+    const char *owner = NULL;
+    int64_t slots = 0;
+
+    if (!read_kind(body, &terms->kind))
+        return invalid(refusal, "kind is mutex, shared, reentrant or semaphore");
+    if (!read_number(body, "slots", REDLOCK_SLOTS_MAX, &slots) ||
+        (slots > 0) != (terms->kind == REDLOCK_SEMAPHORE))
+        return invalid(refusal, "slots is 1 to 1024 of a semaphore, and 0 otherwise");
+    terms->slots = (uint32_t)slots;
+    /* Without an owner all clients of this daemon would be one. */
+    if (!read_text(body, "owner", REDLOCK_OWNER_MAX, &owner) ||
+        (owner && owner[0] != '\0') != (terms->kind == REDLOCK_REENTRANT))
+        return invalid(refusal,
+                       "reentrant needs an owner of at most 64 bytes, and no other has it");
+    if (terms->kind == REDLOCK_REENTRANT)
+        lease_owner_of(principal, owner, terms->owner);
+    /* Several hold the other kinds at once: no order of tokens could keep a late one out. */
+    if (terms->kind == REDLOCK_MUTEX || terms->kind == REDLOCK_REENTRANT)
+        terms->flags |= REDLOCK_FENCED;
+    if (!read_flag(body, "fenced", REDLOCK_FENCED, &terms->flags) ||
+        !read_flag(body, "fair", REDLOCK_FAIR, &terms->flags))
+        return invalid(refusal, "fenced and fair are true or false");
+    return true;
+}
+
+static bool read_acquire(json_t *body, const char *principal, struct lease_terms *terms,
+                         struct lease_refusal *refusal)
+{
+    static const char *const names[] = {"ttl_ms", "wait_ms", "kind",  "fenced", "fair",
+                                        "label",  "slots",   "owner", NULL};
+    const char *label = "";
+
+    if (!has_only(body, names))
+        return invalid(refusal,
+                       "a field is none of ttl_ms, wait_ms, kind, fenced, fair, label, "
+                       "slots, owner");
+    if (!read_number(body, "wait_ms", LEASE_WAIT_MAX_MS, &terms->wait_ms))
+        return invalid(refusal, "wait_ms is a number from 0 to 50000");
+    if (!read_text(body, "label", REDLOCK_LABEL_MAX, &label))
+        return invalid(refusal, "label is a text of at most 64 bytes");
+    strcpy(terms->label, label);
+    return read_kind_fields(body, principal, terms, refusal);
+}
+
+static bool read_body(const struct http_request *request, const char *principal,
+                      struct lease_terms *terms, struct lease_refusal *refusal)
+{
+    static const char *const renew_names[] = {"ttl_ms", NULL};
+    static const char *const no_names[] = {NULL};
+    const char *why;
+    json_t *body = http_json_read(request->body, &why);
+
+    if (!body)
+        return refuse(refusal, 400, "JSON", why);
+    if (request->method == HTTP_DELETE && !has_only(body, no_names))
+        return invalid(refusal, "a release has no fields");
+    if (request->method == HTTP_POST && !has_only(body, renew_names))
+        return invalid(refusal, "a renewal has no field but ttl_ms");
+    terms->ttl_ms = LEASE_TTL_DEFAULT_MS;
+    if (!read_number(body, "ttl_ms", REDLOCK_TTL_LIMIT_MS, &terms->ttl_ms) ||
+        terms->ttl_ms < REDLOCK_TTL_MIN_MS)
+        return invalid(refusal, "ttl_ms is a number from 10 to 86400000");
+    return request->method != HTTP_PUT || read_acquire(body, principal, terms, refusal);
+}
+
+void lease_terms_init(void)
+{
+    http_json_init();
+}
+
+bool lease_terms_read(const struct http_request *request, struct rl_span name,
+                      const char *principal, struct lease_terms *terms,
+                      struct lease_refusal *refusal)
+{
+    const char *why;
+
+    *terms = (struct lease_terms){0};
+    why = http_name_decode(name, false, terms->name, sizeof terms->name);
+    if (why)
+        return refuse(refusal, 400, "NAME", why);
+    return read_id(request, terms, refusal) && read_grant(request, terms, refusal) &&
+           read_body(request, principal, terms, refusal);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a request for a lock asks for: the name of its path, its lease id and grant, and the fields of
+ * its body, checked as far as the daemon can without the library. Nothing is guessed: a field that does
+ * not exist, or has another type, is refused, since a misspelt "fenced" would be a lock without a fence.
+ */
+#ifndef REDLOCKD_LEASES_TERMS_H
+#define REDLOCKD_LEASES_TERMS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "http/server.h"
+#include "leases/id.h"
+
+#define LEASE_WAIT_MAX_MS 50000 /* proxies cut at 60 s */
+#define LEASE_TTL_DEFAULT_MS 30000
+
+/* Why a request is refused; both texts need no escaping. */
+struct lease_refusal {
+    int status;
+    const char *code;
+    const char *detail;
+};
+
+struct lease_terms {
+    char name[REDLOCK_NAME_MAX + 1];
+    struct lease_tag tag;
+    bool has_grant; /* then `grant` is what it says */
+    struct lease_grant grant;
+    int64_t ttl_ms;
+    int64_t wait_ms;
+    int kind;       /* enum redlock_kind */
+    uint32_t flags; /* REDLOCK_FENCED, REDLOCK_FAIR */
+    uint32_t slots;
+    char owner[REDLOCK_TAG_SIZE + 1];  /* as the nodes have it; empty: none */
+    char label[REDLOCK_LABEL_MAX + 1]; /* empty: none */
+};
+
+/* Once in the process, before the first. */
+void lease_terms_init(void);
+
+/* `name` is the rest of the path. False: *refusal says why. */
+bool lease_terms_read(const struct http_request *request, struct rl_span name,
+                      const char *principal, struct lease_terms *terms,
+                      struct lease_refusal *refusal);
+
+#endif

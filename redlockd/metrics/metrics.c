@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "metrics/metrics.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "view/quorums.h"
+
+#define US_PER_S 1e6
+#define MS_PER_S 1e3
+
+int metrics_init(struct metrics *metrics)
+{
+    *metrics = (struct metrics){0};
+    metrics->out = open_memstream(&metrics->text, &metrics->size);
+    return metrics->out ? 0 : -1;
+}
+
+void metrics_free(struct metrics *metrics)
+{
+    if (metrics->out)
+        fclose(metrics->out);
+    free(metrics->text);
+    *metrics = (struct metrics){0};
+}
+
+static void head(FILE *out, const char *name, const char *type, const char *help)
+{
+    fprintf(out, "# HELP redlockd_%s %s\n# TYPE redlockd_%s %s\n", name, help, name, type);
+}
+
+static void number(FILE *out, const char *name, const char *type, const char *help,
+                   uint64_t value)
+{
+    head(out, name, type, help);
+    fprintf(out, "redlockd_%s %" PRIu64 "\n", name, value);
+}
+
+static void histogram(FILE *out, const char *name, const char *help,
+                      const redlock_histogram *values)
+{
+    static const uint64_t bounds[REDLOCK_BUCKETS - 1] = REDLOCK_BUCKET_BOUNDS_US;
+    uint64_t sum = 0;
+
+    head(out, name, "histogram", help);
+    for (unsigned i = 0; i < REDLOCK_BUCKETS - 1; i++) {
+        sum += values->bucket[i];
+        fprintf(out, "redlockd_%s_bucket{le=\"%g\"} %" PRIu64 "\n", name,
+                (double)bounds[i] / US_PER_S, sum);
+    }
+    sum += values->bucket[REDLOCK_BUCKETS - 1];
+    fprintf(out, "redlockd_%s_bucket{le=\"+Inf\"} %" PRIu64 "\n", name, sum);
+    fprintf(out, "redlockd_%s_sum %.6f\n", name, (double)values->sum_us / US_PER_S);
+    fprintf(out, "redlockd_%s_count %" PRIu64 "\n", name, sum);
+}
+
+/* Addresses and names of quorums are the operator's, and may have a quote or a backslash. */
+static void label(FILE *out, const char *metric, const char *key, const char *value)
+{
+    fprintf(out, "redlockd_%s{%s=\"", metric, key);
+    for (; *value; value++) {
+        if (*value == '"' || *value == '\\')
+            fputc('\\', out);
+        fputc(*value == '\n' ? ' ' : *value, out);
+    }
+    fputs("\"} ", out);
+}
+
+/* ---- nodes ------------------------------------------------------------------------------- */
+
+static double is_up(const redlock_node_info *node)
+{
+    return node->state == REDLOCK_NODE_UP;
+}
+
+static double votes(const redlock_node_info *node)
+{
+    return quorums_node_votes(node);
+}
+
+static double quarantine(const redlock_node_info *node)
+{
+    return node->quarantine_ms > 0 ? (double)node->quarantine_ms / MS_PER_S : 0;
+}
+
+/* NaN is how this format says that it is unknown. */
+static double rtt(const redlock_node_info *node)
+{
+    return node->rtt_us >= 0 ? node->rtt_us / US_PER_S : strtod("nan", NULL);
+}
+
+static double clock_offset(const redlock_node_info *node)
+{
+    return node->clock_error_us >= 0 ? (double)node->clock_offset_us / US_PER_S
+                                     : strtod("nan", NULL);
+}
+
+static const struct {
+    const char *name, *help;
+    double (*value)(const redlock_node_info *node);
+} gauges[] = {
+    {"node_up", "1: connected", is_up},
+    {"node_votes", "1: its grants are counted", votes},
+    {"node_quarantine_seconds", "until it may vote by itself; 0: it may, or will not",
+     quarantine},
+    {"node_rtt_seconds", "smoothed round trip", rtt},
+    {"node_clock_offset_seconds", "its clock minus ours", clock_offset},
+};
+
+static void write_nodes(FILE *out, redlock *client)
+{
+    redlock_node_info node = {.size = sizeof node};
+
+    for (size_t i = 0; i < sizeof gauges / sizeof *gauges; i++) {
+        head(out, gauges[i].name, "gauge", gauges[i].help);
+        for (size_t k = 0; redlock_node(client, k, &node) == REDLOCK_OK; k++) {
+            double value = gauges[i].value(&node);
+
+            label(out, gauges[i].name, "node", node.address);
+            if (value == value)
+                fprintf(out, "%.6f\n", value);
+            else
+                fputs("NaN\n", out);
+        }
+    }
+}
+
+static void write_quorums(FILE *out, redlock *client)
+{
+    struct quorum_view quorums[REDLOCK_QUORUMS_MAX];
+    unsigned count = quorums_look(client, quorums);
+
+    head(out, "quorum_margin", "gauge", "nodes that vote beyond a bare majority");
+    for (unsigned i = 0; i < count; i++) {
+        label(out, "quorum_margin", "quorum", quorums[i].name);
+        fprintf(out, "%d\n", (int)quorums[i].voting - (int)quorums[i].needed);
+    }
+}
+
+/* ---- the answer -------------------------------------------------------------------------- */
+
+static void write_counts(FILE *out, const struct metrics_counts *counts)
+{
+    number(out, "waiters", "gauge", "acquisitions under way", counts->waiting);
+    number(out, "yours_total", "counter", "requests with an id that was granted already",
+           counts->yours);
+    number(out, "disconnected_waiters_total", "counter", "clients that went while they waited",
+           counts->disconnected_waiters);
+    number(out, "http_requests_total", "counter", "requests", counts->http.requests);
+    number(out, "http_connections", "gauge", "open connections", counts->http.connections);
+}
+
+void metrics_answer(struct metrics *metrics, struct http_exchange *exchange, redlock *client,
+                    const struct metrics_counts *counts)
+{
+    redlock_stats stats = {.size = sizeof stats};
+    FILE *out = metrics->out;
+    long size;
+
+    redlock_stats_get(client, &stats);
+    rewind(out);
+    head(out, "build_info", "gauge", "the version of the daemon");
+    label(out, "build_info", "version", redlock_version());
+    fputs("1\n", out);
+    write_counts(out, counts);
+    number(out, "granted_total", "counter", "locks that were granted", stats.acquired);
+    number(out, "renewed_total", "counter", "renewals that a majority confirmed",
+           stats.renewed);
+    histogram(out, "acquire_wait_seconds", "from the request to the grant", &stats.wait);
+    write_nodes(out, client);
+    write_quorums(out, client);
+    size = ftell(out);
+    if (size < 0 || fflush(out) != 0) {
+        http_answer_problem(exchange, 503, "NOMEM", "out of memory", NULL);
+        return;
+    }
+    http_answer(exchange, &(struct http_answer){.status = 200,
+                                                .type = "text/plain; version=0.0.4",
+                                                .body = metrics->text,
+                                                .body_size = (size_t)size});
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How the nodes of each quorum are, as the library knows without asking them. */
+#ifndef REDLOCKD_VIEW_QUORUMS_H
+#define REDLOCKD_VIEW_QUORUMS_H
+
+#include <stdbool.h>
+
+#include "redlock.h"
+
+struct quorum_view {
+    char name[REDLOCK_QUORUM_MAX + 1]; /* empty: it has none */
+    unsigned nodes;
+    unsigned needed; /* a majority */
+    unsigned voting; /* connected and not in quarantine */
+};
+
+/* A node that is connected, and whose grants are counted. */
+bool quorums_node_votes(const redlock_node_info *node);
+
+/* How many there are in out, at most REDLOCK_QUORUMS_MAX. */
+unsigned quorums_look(redlock *client, struct quorum_view out[REDLOCK_QUORUMS_MAX]);
+
+/* A majority of each votes. */
+bool quorums_are_ready(redlock *client);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Looking: who holds a lock and who waits for it, which locks there are, how the nodes are. Advice, old
+ * when it arrives. No lease id and no value is ever told: a holder is named by its label, and by its
+ * mark, which says to a break exactly which holder is meant.
+ *
+ *     GET /v1/locks/NAME                     view_begin_lock()
+ *     GET /v1/locks?prefix=P&limit=N&after=NAME  view_begin_list()
+ *     DELETE /v1/locks/NAME?break=MARK       view_begin_break()
+ *     GET /v1/nodes, /v1/status              view_begin_nodes(), view_begin_status(): no node is asked
+ *     GET /readyz[?verbose]                  view_begin_ready(): a majority of each quorum votes, and
+ *                                            the daemon does not drain
+ */
+#ifndef REDLOCKD_VIEW_H
+#define REDLOCKD_VIEW_H
+
+#include <stdbool.h>
+
+#include "http/body.h"
+#include "http/server.h"
+#include "redlock.h"
+
+#define VIEW_PRINCIPAL_MAX 128
+#define VIEW_LIST_DEFAULT 100
+#define VIEW_LIST_MAX 1000
+
+struct view {
+    redlock *client;
+    struct http_body body;
+    void *wake_context; /* the library was given something to do */
+    void (*wake)(void *context);
+    void *read_context; /* lists are filtered name by name */
+    bool (*may_read)(void *context, const char *principal, const char *name);
+    bool is_draining;
+};
+
+/* 0, or -1: out of memory. The rest of the fields is set by the caller. */
+int view_init(struct view *view);
+void view_free(struct view *view);
+
+void view_begin_lock(struct view *view, struct http_exchange *exchange, struct rl_span name);
+void view_begin_list(struct view *view, struct http_exchange *exchange,
+                     const struct http_request *request, const char *principal);
+void view_begin_break(struct view *view, struct http_exchange *exchange,
+                      const struct http_request *request, struct rl_span name);
+void view_begin_nodes(struct view *view, struct http_exchange *exchange);
+void view_begin_status(struct view *view, struct http_exchange *exchange);
+void view_begin_ready(struct view *view, struct http_exchange *exchange,
+                      const struct http_request *request);
+
+#endif
