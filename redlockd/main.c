@@ -12,7 +12,7 @@
 int main(int argc, char **argv)
 {
     struct settings settings;
-    struct life life;
+    static struct life life; /* too large for a stack */
     char why[SETTINGS_WHY_MAX];
     int result = settings_read(&settings, argc, argv, why, sizeof why);
 
@@ -26,7 +26,7 @@ int main(int argc, char **argv)
         puts("the settings can be used");
         return 0;
     }
-    if (life_open(&life, &settings, why, sizeof why) < 0) {
+    if (life_open(&life, &settings, argc, argv, why, sizeof why) < 0) {
         log_line("%s", why);
         return EXIT_UNAVAILABLE;
     }
