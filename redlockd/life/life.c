@@ -12,8 +12,6 @@
 #include "system/log.h"
 #include "system/sockets.h"
 
-#define NAME_SIZE 128
-
 /* ---- settings ---------------------------------------------------------------------------- */
 
 static const char *or_null(const char *text)
@@ -42,18 +40,21 @@ int life_check(const struct settings *settings, char *why, size_t why_size)
 static int listen_on(struct life *life, int fd, bool tls, bool is_proxy, int number, char *why,
                      size_t why_size)
 {
+    struct life_listener *listener = &life->listeners[number];
+    size_t size = (size_t)snprintf(listener->name, sizeof listener->name, tls ? "tls:" : "");
     struct access *access = &life->inputs.access;
-    char name[NAME_SIZE];
+    bool is_tcp;
 
-    sockets_name(fd, name, sizeof name);
+    sockets_name(fd, listener->name + size, sizeof listener->name - size);
+    is_tcp = strncmp(listener->name, "unix:", 5) != 0;
     access->proxies |= (uint32_t)is_proxy << number;
-    access->checks_host |=
-        (uint32_t)(!tls && sockets_is_local(fd) && strncmp(name, "unix:", 5) != 0) << number;
+    access->checks_host |= (uint32_t)(is_tcp && !tls && sockets_is_local(fd)) << number;
     if (http_server_listen(life->server, fd, number, tls ? life->inputs.tls : NULL) < 0) {
-        snprintf(why, why_size, "cannot listen on %s: %s", name, strerror(errno));
+        snprintf(why, why_size, "cannot listen on %s: %s", listener->name, strerror(errno));
         return -1;
     }
-    log_line("listening on %s%s", tls ? "tls:" : "", name);
+    life->listener_count = (unsigned)number + 1;
+    log_line("listening on %s", listener->name);
     return 0;
 }
 
@@ -66,12 +67,17 @@ static int open_listeners(struct life *life, char *why, size_t why_size)
 
     if (count < 0)
         return -1;
+    if ((unsigned)count + settings->listener_count > SETTINGS_LISTENERS_MAX) {
+        snprintf(why, why_size, "at most %d sockets, with those of the service manager",
+                 SETTINGS_LISTENERS_MAX);
+        return -1;
+    }
     if (count == 0 && settings->listener_count == 0) {
         snprintf(why, why_size, "nothing to listen on: give --listen, or see --help");
         return -1;
     }
     for (int i = 0; i < count; i++) {
-        char name[NAME_SIZE];
+        char name[LIFE_NAME_MAX];
 
         sockets_name(fds[i], name, sizeof name);
         if (!sockets_is_local(fds[i]) && !settings->insecure)
@@ -120,7 +126,10 @@ static void tell_fixed(const char *key)
 static int reload(struct life *life, struct settings *settings, struct inputs *inputs,
                   char *why, size_t why_size)
 {
-    if (settings_read(settings, life->argc, life->argv, why, why_size) < 0)
+    *settings = life->settings;
+    /* With --dev they are made up at the start, and have no file. */
+    if (!settings->dev &&
+        settings_read(settings, settings->argc, settings->argv, why, why_size) < 0)
         return -1;
     settings_keep_fixed(&life->settings, settings, tell_fixed);
     if (inputs_read(inputs, settings, why, why_size) < 0)
@@ -167,16 +176,13 @@ static int64_t turn(void *context, int64_t now_ns)
 
 /* ---- the process ------------------------------------------------------------------------- */
 
-int life_open(struct life *life, const struct settings *settings, int argc, char **argv,
-              char *why, size_t why_size)
+int life_open(struct life *life, const struct settings *settings, char *why, size_t why_size)
 {
     struct http_options options = {.connections_max = settings->connections};
     struct http_handler handler;
 
     memset(life, 0, sizeof *life);
     life->settings = *settings;
-    life->argc = argc;
-    life->argv = argv;
     life->end_ns = RL_NEVER_NS;
     life->notify.fd = -1;
     if (inputs_read(&life->inputs, settings, why, why_size) < 0)

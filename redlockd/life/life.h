@@ -17,10 +17,15 @@
 #include "system/notify.h"
 #include "system/signals.h"
 
+#define LIFE_NAME_MAX 128
+
+/* Where it listens, as sockets_name() has it, with tls: in front; by the number of the listener. */
+struct life_listener {
+    char name[LIFE_NAME_MAX];
+};
+
 struct life {
     struct settings settings;
-    int argc; /* of the process: HUP reads them again */
-    char **argv;
     struct loop loop;
     struct signals signals;
     struct notify notify;
@@ -28,6 +33,8 @@ struct life {
     struct routes routes;
     struct inputs inputs;
     struct http_server *server;
+    struct life_listener listeners[SETTINGS_LISTENERS_MAX];
+    unsigned listener_count;
     int64_t end_ns; /* when draining ends; RL_NEVER_NS: not draining */
 };
 
@@ -35,8 +42,7 @@ struct life {
 int life_check(const struct settings *settings, char *why, size_t why_size);
 
 /* 0, or -1 with a sentence in why and nothing left open. */
-int life_open(struct life *life, const struct settings *settings, int argc, char **argv,
-              char *why, size_t why_size);
+int life_open(struct life *life, const struct settings *settings, char *why, size_t why_size);
 void life_run(struct life *life);
 void life_close(struct life *life);
 

@@ -18,6 +18,7 @@
 static const char usage[] =
     "usage: redlockd --listen ADDRESS... [--option VALUE...]\n"
     "       redlockd --config FILE [--check]\n"
+    "       redlockd --dev\n"
     "\n"
     "Gives the locks of the nodes that redlock.conf names to programs in any language, over HTTP.\n"
     "\n"
@@ -37,6 +38,7 @@ static const char usage[] =
     "  --drain SECONDS        on TERM, let requests finish for so long (10)\n"
     "  --config FILE          lines of `listen = ADDRESS` and so on\n"
     "  --check                look at the settings, say what is wrong with them, and end\n"
+    "  --dev                  start servers of its own and print what to try: a socket, a port\n"
     "  --version, --help\n"
     "\n"
     "Sockets of systemd (LISTEN_FDS) are served as well. TERM ends it, HUP reads the TLS files\n"
@@ -225,9 +227,12 @@ static int read_word(struct settings *settings, const char *word, int *key)
         *key = SETTING_COUNT;
         return 0;
     }
-    if (strcmp(word, "--check") != 0)
+    if (strcmp(word, "--check") == 0)
+        settings->check = true;
+    else if (strcmp(word, "--dev") == 0)
+        settings->dev = true;
+    else
         return -1;
-    settings->check = true;
     return 1;
 }
 
@@ -248,7 +253,10 @@ static bool is_for_people(int argc, char **argv)
 
 int settings_read(struct settings *settings, int argc, char **argv, char *why, size_t why_size)
 {
-    *settings = (struct settings){.drain_ns = DRAIN_DEFAULT_NS, .drift_ppm = DRIFT_DEFAULT_PPM};
+    *settings = (struct settings){.drain_ns = DRAIN_DEFAULT_NS,
+                                  .drift_ppm = DRIFT_DEFAULT_PPM,
+                                  .argc = argc,
+                                  .argv = argv};
     if (is_for_people(argc, argv))
         return 1;
     for (int i = 1; i < argc; i++) {

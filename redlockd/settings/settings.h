@@ -72,12 +72,15 @@ struct settings {
     char audit[SETTINGS_TEXT_MAX];  /* a path, or stderr; empty: none */
     struct settings_rule rules[SETTINGS_RULES_MAX];
     unsigned rule_count;
-    unsigned drift_ppm;           /* how much slower than ours the clock of a client may be */
-    unsigned connections;         /* 0: the default of the HTTP layer */
-    int64_t drain_ns;             /* how long TERM lets requests finish */
-    bool insecure;                /* plain TCP beyond loopback */
-    bool utf8_names;              /* names of locks beyond ASCII */
-    bool check;                   /* look at the settings and end */
+    unsigned drift_ppm;   /* how much slower than ours the clock of a client may be */
+    unsigned connections; /* 0: the default of the HTTP layer */
+    int64_t drain_ns;     /* how long TERM lets requests finish */
+    bool insecure;        /* plain TCP beyond loopback */
+    bool utf8_names;      /* names of locks beyond ASCII */
+    bool check;           /* look at the settings and end */
+    bool dev;             /* with servers of its own: life/dev.h */
+    int argc;             /* of the process: HUP reads them again */
+    char **argv;
     uint32_t given;               /* a bit per key that the command line has set */
     unsigned line[SETTING_COUNT]; /* where each was set last */
     unsigned reading;             /* the line that is being read */
