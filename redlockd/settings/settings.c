@@ -41,8 +41,8 @@ static const char usage[] =
     "  --dev                  start servers of its own and print what to try: a socket, a port\n"
     "  --version, --help\n"
     "\n"
-    "Sockets of systemd (LISTEN_FDS) are served as well. TERM ends it, HUP reads the TLS files\n"
-    "again.\n";
+    "Sockets of systemd (LISTEN_FDS) are served as well. TERM ends it, HUP reads rules, tokens and\n"
+    "TLS files again.\n";
 
 /* ---- keys -------------------------------------------------------------------------------- */
 
