@@ -175,6 +175,12 @@ bench-service: ## what redlockd costs: its HTTP layer beside a raw echo of the s
 	@$(call built,release,--target redlock-bench-service) >/dev/null
 	@$(RELEASE)/bench/redlock-bench-service
 
+.PHONY: check-service
+check-service: ## /openapi.json and /metrics of redlockd, judged by a validator from npm and by promtool
+	@scripts/deps.sh run clients
+	@$(call built,release,--target redlock redlockd) >/dev/null
+	@scripts/check-service.sh $(RELEASE)
+
 .PHONY: bench-peers
 bench-peers: ## other lock clients, ours and the floor on the same servers (about 5 minutes)
 	@scripts/deps.sh run plots
