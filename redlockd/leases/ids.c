@@ -2,6 +2,7 @@
 #include "leases/ids.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -11,7 +12,7 @@
 struct ids_entry {
     struct ids_entry *next;          /* in its bucket */
     struct ids_entry *newer, *older; /* of spent ones */
-    void *wait;                      /* IDS_WAITING only */
+    void *user;                      /* IDS_WAITING and IDS_STREAMING */
     int64_t until_ns;                /* spent ones: forgotten then */
     enum ids_state state;
     struct lease_tag tag;
@@ -87,9 +88,15 @@ static void grow(struct ids *ids)
 
 /* ---- the order of spent ones ------------------------------------------------------------- */
 
+/* A new entry has no state yet. */
+static bool is_spent(const struct ids_entry *entry)
+{
+    return entry->state == IDS_GRANTED || entry->state == IDS_ENDED;
+}
+
 static void unlink_spent(struct ids *ids, struct ids_entry *entry)
 {
-    if (entry->state == IDS_WAITING)
+    if (!is_spent(entry))
         return;
     *(entry->older ? &entry->older->newer : &ids->oldest) = entry->newer;
     *(entry->newer ? &entry->newer->older : &ids->newest) = entry->older;
@@ -124,7 +131,7 @@ static void expire(struct ids *ids, int64_t now_ns)
 /* ---- calls ------------------------------------------------------------------------------- */
 
 enum ids_state ids_find(struct ids *ids, const struct lease_tag *tag, int64_t now_ns,
-                        void **wait)
+                        void **user)
 {
     struct ids_entry *entry;
 
@@ -132,8 +139,8 @@ enum ids_state ids_find(struct ids *ids, const struct lease_tag *tag, int64_t no
     entry = *place_of(ids, tag);
     if (!entry)
         return IDS_UNKNOWN;
-    if (entry->state == IDS_WAITING)
-        *wait = entry->wait;
+    if (!is_spent(entry))
+        *user = entry->user;
     return entry->state;
 }
 
@@ -160,15 +167,26 @@ static struct ids_entry *take(struct ids *ids, const struct lease_tag *tag)
     return entry;
 }
 
-int ids_set_waiting(struct ids *ids, const struct lease_tag *tag, void *wait)
+static int set_user(struct ids *ids, const struct lease_tag *tag, enum ids_state state,
+                    void *user)
 {
     struct ids_entry *entry = take(ids, tag);
 
     if (!entry)
         return -1;
-    entry->state = IDS_WAITING;
-    entry->wait = wait;
+    entry->state = state;
+    entry->user = user;
     return 0;
+}
+
+int ids_set_waiting(struct ids *ids, const struct lease_tag *tag, void *user)
+{
+    return set_user(ids, tag, IDS_WAITING, user);
+}
+
+int ids_set_streaming(struct ids *ids, const struct lease_tag *tag, void *user)
+{
+    return set_user(ids, tag, IDS_STREAMING, user);
 }
 
 int ids_set_spent(struct ids *ids, const struct lease_tag *tag, enum ids_state state,
@@ -180,7 +198,7 @@ int ids_set_spent(struct ids *ids, const struct lease_tag *tag, enum ids_state s
     if (!entry)
         return -1;
     entry->state = state;
-    entry->wait = NULL;
+    entry->user = NULL;
     entry->until_ns = now_ns + IDS_REMEMBERED_NS;
     link_spent(ids, entry);
     expire(ids, now_ns);
@@ -203,7 +221,7 @@ void *ids_any_wait(struct ids *ids)
         while (entry && entry->state != IDS_WAITING)
             entry = entry->next;
         if (entry)
-            return entry->wait;
+            return entry->user;
     }
     return NULL;
 }

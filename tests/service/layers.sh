@@ -16,7 +16,7 @@ allowed() {
     system) echo "system/.*|$library" ;;
     settings) echo "settings/.*|$library" ;;
     http) echo "(http|system)/.*|ui/json.h|$library" ;;
-    leases) echo "(leases|http|system)/.*|ui/json.h|$library" ;;
+    leases) echo "(leases|http|system)/.*|ui/json.h|engine/timers.h|$library" ;;
     access) echo "(access|http|system)/.*|$library" ;;
     view) echo "(view|http|system)/.*|ui/json.h|$library" ;;
     metrics) echo "(metrics|view|http|system)/.*|$library" ;;
