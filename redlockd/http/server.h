@@ -180,8 +180,11 @@ int http_server_listen(struct http_server *server, int fd, int number,
  * are still taken, on new connections too. */
 void http_server_drain(struct http_server *server);
 
-/* Listens no more, closes idle connections, and the others after their answer. */
+/* Listens no more, closes connections that are idle after an answer, and the others after theirs. */
 void http_server_stop(struct http_server *server);
+
+/* No request is under way: every connection is idle. */
+bool http_server_is_idle(const struct http_server *server);
 
 /* No connection is left. */
 bool http_server_is_done(const struct http_server *server);

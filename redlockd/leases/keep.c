@@ -53,7 +53,10 @@ static void on_renewed(redlock_lock *lock, int error, void *data)
         error = REDLOCK_NOQUORUM;
     if (error) {
         lease_reply_outcome(lease, error);
-    } else if (lease->exchange) {
+    } else {
+        ids_set_held(&leases->ids, &lease->tag, told.deadline.deadline_ns, rl_now_ns());
+    }
+    if (!error && lease->exchange) {
         exchange = lease_take_exchange(lease);
         told.fence = lease->fence;
         lease_write_grant(lease, text);

@@ -3,8 +3,7 @@
  * The life of the process: from settings to listeners, until TERM, and the time in which requests finish.
  *
  *     life_open()  sockets, TLS, loop     life_run()  READY, turns, HUP: TLS files again
- *     TERM         STOPPING, waits end with 503, no new connections, idle ones closed, the others after their answer;
- *                  ends when none is left, or after `drain`. A second TERM ends at once.
+ *     TERM         STOPPING, then life/drain.h. A second TERM ends at once.
  */
 #ifndef REDLOCKD_LIFE_H
 #define REDLOCKD_LIFE_H
@@ -12,7 +11,9 @@
 #include "access/access.h"
 #include "http/server.h"
 #include "http/tls.h"
+#include "life/drain.h"
 #include "life/routes.h"
+#include "life/status.h"
 #include "settings/settings.h"
 #include "system/loop.h"
 #include "system/notify.h"
@@ -37,7 +38,8 @@ struct life {
     struct http_server *server;
     struct life_listener listeners[SETTINGS_LISTENERS_MAX];
     unsigned listener_count;
-    int64_t end_ns; /* when draining ends; RL_NEVER_NS: not draining */
+    struct status status;
+    struct drain drain;
 };
 
 /* What --check looks at: TLS files can be used, addresses are allowed. 0, or -1 with a sentence. */

@@ -236,6 +236,7 @@ until(0)
 assert ask('DELETE', id_of(9000), grant=told['grant'])[0] == 204
 status, told = ask('PUT', id_of(9002), {})
 assert status == 201, told
+assert ask('DELETE', id_of(9002), grant=told['grant'])[0] == 204
 print('fine')
 PY
 is "python: ten clients, one holder at a time, and a waiter that is killed" \
