@@ -32,7 +32,7 @@ static void on_ended(struct http_user *user, enum http_ended how)
 
 struct lease *lease_new(struct leases *leases, struct http_exchange *exchange,
                         const struct http_request *request, const struct lease_terms *terms,
-                        enum lease_state state)
+                        const struct access_who *who, enum lease_state state)
 {
     struct lease *lease = calloc(1, sizeof *lease);
 
@@ -52,6 +52,7 @@ struct lease *lease_new(struct leases *leases, struct http_exchange *exchange,
     lease->kind = (int8_t)terms->kind;
     lease->slots = (uint16_t)terms->slots;
     lease->tag = terms->tag;
+    lease->who = *who;
     strcpy(lease->owner, terms->owner);
     lease->user.ended = on_ended;
     http_set_user(exchange, &lease->user);
@@ -114,7 +115,7 @@ static const struct lease_refusal proxied = {
 
 void leases_begin(struct leases *leases, struct http_exchange *exchange,
                   const struct http_request *request, struct rl_span name,
-                  const char *principal, bool may_read)
+                  const struct access_who *who)
 {
     struct lease_refusal refusal;
     struct lease_terms terms;
@@ -123,18 +124,18 @@ void leases_begin(struct leases *leases, struct http_exchange *exchange,
         http_answer_problem(exchange, 400, "QUERY", "there is no such parameter", NULL);
         return;
     }
-    if (!lease_terms_read(request, name, principal, &terms, &refusal))
+    if (!lease_terms_read(request, name, leases->utf8_names, who->principal, &terms, &refusal))
         lease_reply_refusal(exchange, &refusal);
-    else if (terms.is_stream && leases->proxied & 1u << request->peer->listener)
+    else if (terms.is_stream && access_is_proxied(leases->access, request))
         lease_reply_refusal(exchange, &proxied);
     else if (terms.is_stream && terms.has_grant)
-        lease_begin_resume(leases, exchange, request, &terms);
+        lease_begin_resume(leases, exchange, request, &terms, who);
     else if (request->method == HTTP_PUT)
-        lease_begin_acquire(leases, exchange, request, &terms, may_read);
+        lease_begin_acquire(leases, exchange, request, &terms, who);
     else if (request->method == HTTP_POST)
-        lease_begin_renew(leases, exchange, request, &terms);
+        lease_begin_renew(leases, exchange, request, &terms, who);
     else
-        lease_begin_release(leases, exchange, request, &terms);
+        lease_begin_release(leases, exchange, request, &terms, who);
 }
 
 /* ---- the library in the loop ------------------------------------------------------------- */
@@ -203,11 +204,13 @@ int leases_check(const char *config, char *why, size_t why_size)
     return client ? 0 : -1;
 }
 
-int leases_open(struct leases *leases, struct loop *loop, const char *config,
-                uint32_t drift_ppm, char *why, size_t why_size)
+int leases_open(struct leases *leases, struct loop *loop, struct access *access,
+                const char *config, uint32_t drift_ppm, char *why, size_t why_size)
 {
-    *leases =
-        (struct leases){.loop = loop, .drift_ppm = drift_ppm, .comment_ns = STREAM_COMMENT_NS};
+    *leases = (struct leases){.loop = loop,
+                              .access = access,
+                              .drift_ppm = drift_ppm,
+                              .comment_ns = STREAM_COMMENT_NS};
     leases->source.ready = on_ready;
     lease_terms_init();
     if (ids_init(&leases->ids) < 0 || http_body_init(&leases->body) < 0) {
@@ -255,4 +258,18 @@ void leases_drain(struct leases *leases)
     while ((lease = ids_any_wait(&leases->ids)) != NULL)
         lease_end_wait(lease, &lease_draining);
     leases_send_streams_away(leases);
+}
+
+static void look_at_right(void *wait)
+{
+    struct lease *lease = wait;
+
+    if (!access_still_may(lease->leases->access, &lease->who, lease->exchange, ACCESS_ACQUIRE,
+                          redlock_name(lease->lock)))
+        lease_end_wait(lease, &lease_forbidden);
+}
+
+void leases_reload(struct leases *leases)
+{
+    ids_each_wait(&leases->ids, look_at_right);
 }

@@ -61,7 +61,8 @@ static bool is_refused(struct leases *leases, struct http_exchange *exchange,
 }
 
 void lease_begin_resume(struct leases *leases, struct http_exchange *exchange,
-                        const struct http_request *request, const struct lease_terms *terms)
+                        const struct http_request *request, const struct lease_terms *terms,
+                        const struct access_who *who)
 {
     struct lease *lease;
     int error;
@@ -72,7 +73,7 @@ void lease_begin_resume(struct leases *leases, struct http_exchange *exchange,
     }
     if (is_refused(leases, exchange, terms))
         return;
-    lease = lease_adopt(leases, exchange, request, terms, LEASE_RESUMING);
+    lease = lease_adopt(leases, exchange, request, terms, who, LEASE_RESUMING);
     if (!lease)
         return;
     lease->stream->has_returned = true;

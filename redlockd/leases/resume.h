@@ -13,6 +13,7 @@
 #include "leases/leases.h"
 
 void lease_begin_resume(struct leases *leases, struct http_exchange *exchange,
-                        const struct http_request *request, const struct lease_terms *terms);
+                        const struct http_request *request, const struct lease_terms *terms,
+                        const struct access_who *who);
 
 #endif

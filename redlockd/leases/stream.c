@@ -232,6 +232,13 @@ static bool is_old(const struct lease *lease)
 
 /* ---- renewals ---------------------------------------------------------------------------- */
 
+/* Rules, tokens and certificates may have changed, or run out, since it began. */
+static bool is_allowed(const struct lease *lease)
+{
+    return access_still_may(lease->leases->access, &lease->who, lease->exchange, ACCESS_ACQUIRE,
+                            redlock_name(lease->lock));
+}
+
 /* A local client that is gone ends its stream. Others have acknowledged the last comment. */
 static bool is_seen(const struct lease_stream *stream)
 {
@@ -301,7 +308,7 @@ static void renew(struct lease_stream *stream)
     struct lease *lease = stream->lease;
     int error;
 
-    if (!is_seen(stream)) {
+    if (!is_seen(stream) || !is_allowed(lease)) {
         stream->renew_ns = retry_ns(lease);
         return;
     }

@@ -20,7 +20,8 @@
  * ends) is left: the client may be alive, and believes until the last deadline that it was told.
  *
  * **Silence is no proof of holding.** On a local socket a client that is gone ends its stream. On TCP it is
- * seen to live while its machine has acknowledged the last comment; until then nothing is renewed.
+ * seen to live while its machine has acknowledged the last comment; until then nothing is renewed. Nor is
+ * a stream whose client has lost its right to the name: it is told `lost` when its time is over.
  *
  * `after_ms` counts from the receipt of the PUT, and the clock of a TCP client may drift from ours all that
  * time. When that allowance has eaten a third of the TTL, the stream is told `reconnect`, as by a drain:

@@ -154,6 +154,29 @@ CASE(refused_later,
     end_one();
 }
 
+CASE(queued, "A stream that waits is told its place, and its next one when that changes.")
+{
+    const char *text;
+    int holder, first, second;
+
+    begin_one();
+    holder = hold(ID_A);
+    first = stream_open(&one, lease_stream_request(ID_B, NULL, "{\"wait_ms\":60000}"));
+    text = rig_read_until(&one.rig, first, "}\n\n");
+    CHECK_HAS("HTTP/1.1 200 ", text);
+    CHECK_INT(1, lease_number(stream_event(text, "queued"), "place"));
+    second = stream_open(
+        &one, lease_stream_request("cccccccccccccccccccccccccc", NULL, "{\"wait_ms\":60000}"));
+    text = rig_read_until(&one.rig, second, "}\n\n");
+    CHECK_INT(2, lease_number(stream_event(text, "queued"), "place"));
+    close(first);
+    text = rig_read_until(&one.rig, second, "\"place\":1}\n\n");
+    close(holder);
+    rig_read_until(&one.rig, second, "event: granted");
+    close(second);
+    end_one();
+}
+
 /* ---- closing ----------------------------------------------------------------------------- */
 
 CASE(close_releases, "The close of a stream on the local socket releases, and its id is spent.")

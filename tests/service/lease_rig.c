@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #define DRIFT_PPM 10000
-#define TCP_LISTENER 1
 
 static void write_config(const char *path, const struct cluster *cluster)
 {
@@ -36,10 +35,12 @@ static void begin(void *context, struct http_exchange *exchange,
 {
     struct replica *replica = context;
     struct http_handler routes = routes_handler(&replica->routes);
+    struct access_who who = {.gid = -1};
     struct rl_span name;
 
+    snprintf(who.principal, sizeof who.principal, "uid:%u", (unsigned)geteuid());
     if (!request->peer->is_unix && http_path_below(request->path, "/v1/locks/", &name))
-        leases_begin(&replica->leases, exchange, request, name, "test", true);
+        leases_begin(&replica->leases, exchange, request, name, &who);
     else
         routes.begin(routes.context, exchange, request);
 }
@@ -63,9 +64,10 @@ void replica_open(struct replica *replica, const char *name, const struct cluste
     unsetenv("REDLOCK_NODES");
     snprintf(path, sizeof path, "%s/nodes.conf", check_dir());
     write_config(path, cluster);
-    CHECK_INT(0, routes_init(&replica->routes, &replica->leases, &replica->access));
+    CHECK_INT(0, routes_init(&replica->routes, &replica->leases, &replica->access, false));
     rig_open_with(&replica->rig, name, &handler, NULL);
-    if (leases_open(&replica->leases, &replica->rig.loop, path, DRIFT_PPM, why, sizeof why) < 0)
+    if (leases_open(&replica->leases, &replica->rig.loop, &replica->access, path, DRIFT_PPM,
+                    why, sizeof why) < 0)
         FAIL("%s", why);
     routes_open(&replica->routes, replica->rig.server);
     client_warm(replica->leases.client);
@@ -126,13 +128,13 @@ static void listen_tcp(struct replica *replica)
     struct sockaddr_in address;
     socklen_t size = sizeof address;
     char why[256];
-    int fd = sockets_open("127.0.0.1:0", why, sizeof why);
+    int fd = sockets_open("127.0.0.1:0", 0600, why, sizeof why);
 
     if (fd < 0)
         FAIL("%s", why);
     CHECK_INT(0, getsockname(fd, (struct sockaddr *)&address, &size));
     replica->port = ntohs(address.sin_port);
-    CHECK_INT(0, http_server_listen(replica->rig.server, fd, TCP_LISTENER, NULL));
+    CHECK_INT(0, http_server_listen(replica->rig.server, fd, RIG_LISTENER_TCP, NULL));
 }
 
 int stream_open_tcp(struct replica *replica, const char *request)

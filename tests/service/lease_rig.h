@@ -13,6 +13,8 @@
 #include "life/routes.h"
 #include "servers.h"
 
+#define RIG_LISTENER_TCP 1 /* the number of the loopback port */
+
 struct replica {
     struct rig rig;
     struct leases leases;

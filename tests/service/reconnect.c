@@ -114,6 +114,23 @@ CASE(unacknowledged_is_not_renewed,
     end_one();
 }
 
+CASE(forbidden_is_not_renewed,
+     "A stream whose client has lost its right to the name is not renewed.")
+{
+    char why[256];
+    int fd;
+
+    begin_one();
+    fd = hold(ID_A);
+    CHECK_INT(0,
+              access_rules_add(&one.access.rules, "uid:4294967294 * acquire", why, sizeof why));
+    renew_now(&one);
+    CHECK_LACKS("event: ", rig_read(&one.rig, fd, NULL));
+    CHECK(!one.leases.streams->is_extending);
+    close(fd);
+    end_one();
+}
+
 CASE(silence_ends, "A TCP stream that is not renewed is told lost when its time is over.")
 {
     const char *text;
@@ -332,6 +349,7 @@ CASE(proxies, "A stream that came through a proxy is refused.")
     static const char *const fields[] = {"Via: 1.1 a", "Forwarded: for=1.2.3.4",
                                          "X-Forwarded-For: 1.2.3.4", "X-Forwarded-Proto: http"};
     char text[512];
+    int fd;
 
     begin_one();
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
@@ -341,9 +359,14 @@ CASE(proxies, "A stream that came through a proxy is refused.")
                  fields[i]);
         CHECK_HAS("\"code\":\"PROXIED\"", lease_ask(&one, text));
     }
-    one.leases.proxied = 1u << RIG_LISTENER;
-    CHECK_HAS("\"code\":\"PROXIED\"", lease_ask(&one, lease_stream_request(ID_A, NULL, "{}")));
+    /* The listener of a proxy: what it says about its clients does not matter. */
+    fd = stream_open_tcp(&one, "");
+    one.access.proxies = 1u << RIG_LISTENER_TCP;
+    rig_send(&one.rig, fd, lease_stream_request(ID_A, NULL, "{}"));
+    rig_read_until(&one.rig, fd, "\"code\":\"PROXIED\"");
     CHECK_INT(0, cluster_count(&cluster, KEY));
-    CHECK_HAS("HTTP/1.1 201 ", lease_ask(&one, lease_request("PUT", ID_A, NULL, "{}")));
+    rig_send(&one.rig, fd, lease_request("PUT", ID_A, NULL, "{}"));
+    rig_read_until(&one.rig, fd, "HTTP/1.1 201 ");
+    close(fd);
     end_one();
 }

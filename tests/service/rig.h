@@ -19,7 +19,6 @@
 #define RIG_BIG 100000
 #define RIG_WAITING_MAX 4096
 #define RIG_TEXT_MAX 4096
-#define RIG_LISTENER 7 /* the number of the unix socket */
 
 struct rig {
     struct loop loop;

@@ -76,7 +76,7 @@ kill -TERM "$pid"
 that '   the holder is told to reconnect' eventually told "$tmp/leaving" reconnect
 wait "$leaving" "$waiting"
 is '   with its grant and the deadline' "$(member "$tmp/leaving" reconnect 'grant != null and .valid_ms > 0')" true
-is '   the waiter gets 503' "$(tail -1 "$tmp/waiting" | sed 's/^data: //' | jq -r .code)" DRAINING
+is '   the waiter gets 503' "$(member "$tmp/waiting" lost 'status, .code' | xargs)" '503 DRAINING'
 unlike '   and is not granted' "$(cat "$tmp/waiting")" granted
 like '   new connections are told that it is not ready' \
     "$(curls -i http://h/readyz)" '^HTTP/1.1 503 '
