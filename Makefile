@@ -170,7 +170,7 @@ capacity: ## what one lock costs, and what that comes to for a million a second
 	@$(RELEASE)/redlock dev -n 5 -- $(RELEASE)/bench/redlock-capacity
 
 .PHONY: bench-service
-bench-service: ## what redlockd costs: beside its floors, beside 10,000 waiters, beside etcd (3 min)
+bench-service: ## what redlockd costs: beside its floors, beside 10,000 waiters, beside etcd (2 min)
 	@scripts/deps.sh run
 	@scripts/deps.sh etcd || echo "etcd is missing: left out"
 	@$(call built,release,--target redlock redlockd redlock-bench-service) >/dev/null

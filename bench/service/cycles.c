@@ -51,9 +51,8 @@ static size_t write_redlockd(struct caller *caller, unsigned step, char *out, si
 
 static void take_redlockd(struct caller *caller, unsigned step, int status, const char *body)
 {
-    if (step == 0 &&
-        (status != 201 ||
-         !member(body, "grant", caller->words[GRANT], sizeof caller->words[GRANT])))
+    if (step == 0 && (status != 201 || !member(body, "grant", caller->words[GRANT],
+                                               sizeof caller->words[GRANT])))
         errx(1, "PUT: %d %s", status, body);
     /* 201: the layer that answers everything alike. */
     if (step == 1 && status != 204 && status != 201)

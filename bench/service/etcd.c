@@ -40,24 +40,15 @@ static void start_member(struct etcd *etcd, int i, int port, int peer_port, char
                          const char *directory)
 {
     char name[8], data[160], log[160], client[64], peer[64];
-    const char *argv[] = {"etcd",
-                    "--name",
-                    name,
-                    "--data-dir",
-                    data,
-                    "--listen-client-urls",
-                    client,
-                    "--advertise-client-urls",
-                    client,
-                    "--listen-peer-urls",
-                    peer,
-                    "--initial-advertise-peer-urls",
-                    peer,
-                    "--initial-cluster",
-                    cluster,
-                    "--initial-cluster-state",
-                    "new",
-                    NULL};
+    const char *argv[] = {"etcd",  "--name",
+                          name,    "--data-dir",
+                          data,    "--listen-client-urls",
+                          client,  "--advertise-client-urls",
+                          client,  "--listen-peer-urls",
+                          peer,    "--initial-advertise-peer-urls",
+                          peer,    "--initial-cluster",
+                          cluster, "--initial-cluster-state",
+                          "new",   NULL};
 
     snprintf(name, sizeof name, "m%d", i);
     snprintf(data, sizeof data, "%s/m%d", directory, i);
@@ -70,12 +61,14 @@ static void start_member(struct etcd *etcd, int i, int port, int peer_port, char
 /* True: this member is elected. */
 static bool leads(const char *address)
 {
-    static const char request[] = "POST /v3/maintenance/status HTTP/1.1\r\nHost: h\r\n"
-                                  "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
+    static const char request[] =
+        "POST /v3/maintenance/status HTTP/1.1\r\nHost: h\r\n"
+        "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
     int fd = callers_connect(address);
     char body[4096];
     int status = callers_ask(fd, request, sizeof request - 1, body, sizeof body);
-    const char *member = strstr(body, "\"member_id\":\""), *leader = strstr(body, "\"leader\":\"");
+    const char *member = strstr(body, "\"member_id\":\""),
+               *leader = strstr(body, "\"leader\":\"");
 
     close(fd);
     if (status != 200 || !member || !leader)

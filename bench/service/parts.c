@@ -185,8 +185,8 @@ void part_crowd(struct bench *bench)
     }
     table_note("one caller, unix socket, PUT p50: alone", "%.0f us", samples_median(&without));
     table_note("the same beside 10,000 waiting requests", "%.0f us", samples_median(&with));
-    table_note("what 10,000 waiting requests cost the daemon by themselves", "%.1f %% of a processor",
-               samples_median(&idle));
+    table_note("what 10,000 waiting requests cost the daemon by themselves",
+               "%.1f %% of a processor", samples_median(&idle));
     table_most("PUT p50 beside 10,000 waiting requests / without", samples_median(&ratio), 1.1,
                "");
     table_most("memory per waiting connection", samples_median(&memory), 3, " KiB");
@@ -218,7 +218,8 @@ static void kill_some(struct bench *bench, enum death kind, const char *what)
 void part_deaths(struct bench *bench)
 {
     kill_some(bench, DEATH_OF_WAITER, "waiter killed -> out of the queue of every node");
-    kill_some(bench, DEATH_OF_STREAM, "client of a stream killed -> its lock free on every node");
+    kill_some(bench, DEATH_OF_STREAM,
+              "client of a stream killed -> its lock free on every node");
 }
 
 /* ---- restarts ------------------------------------------------------------------------------ */
@@ -230,7 +231,8 @@ void part_restart(struct bench *bench)
     restart_run(bench->redlockd, bench->directory, RESTARTS, &result);
     table_note("restarts under load, with a socket that stays",
                "%u: %lu renewals, %lu cycles, %lu requests sent again, longest answer %.0f ms",
-               result.restarts, result.renewals, result.cycles, result.again, result.longest_ms);
+               result.restarts, result.renewals, result.cycles, result.again,
+               result.longest_ms);
     table_most("leases lost over the restarts", (double)result.lost, 0, "");
     table_most("connections refused over the restarts", (double)result.refused, 0, "");
 }

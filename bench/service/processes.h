@@ -14,7 +14,8 @@ pid_t process_fork(void);
 int process_end(pid_t pid, int signal);
 
 double process_cpu_us(pid_t pid);
-long process_memory_kib(pid_t pid); /* resident and its own: what other processes share is left out */
+long process_memory_kib(
+    pid_t pid); /* resident and its own: what other processes share is left out */
 
 /* Until something accepts there; ends the process after a while without. */
 void process_await(const char *address);

@@ -94,9 +94,8 @@ static unsigned take(struct board *board, unsigned lease, unsigned turn, char gr
     const char *at;
 
     for (;; turn++) {
-        int status =
-            ask(board, write_request("PUT", lease, turn, NULL, "{\"ttl_ms\":20000}"), answer,
-                sizeof answer);
+        int status = ask(board, write_request("PUT", lease, turn, NULL, "{\"ttl_ms\":20000}"),
+                         answer, sizeof answer);
 
         if (status == 201)
             break;

@@ -8,8 +8,8 @@ struct restart_result {
     unsigned long renewals, cycles; /* that went well */
     unsigned long refused;          /* connections */
     unsigned long lost;             /* leases that were gone before the client gave them back */
-    unsigned long again;            /* requests that got no answer or 503, and were sent again */
-    double longest_ms;              /* from a request's first try to its answer */
+    unsigned long again; /* requests that got no answer or 503, and were sent again */
+    double longest_ms;   /* from a request's first try to its answer */
 };
 
 /* directory: for socket and log. */

@@ -7,7 +7,8 @@
 
 void table_begin(int rounds);
 /* A figure without a goal of its own: a floor, or what a ratio is made of. */
-__attribute__((format(printf, 2, 3))) void table_note(const char *what, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void table_note(const char *what, const char *format,
+                                                      ...);
 /* value <= goal, or >= goal where more is better. */
 void table_most(const char *what, double value, double goal, const char *unit);
 void table_least(const char *what, double value, double goal, const char *unit);
