@@ -103,6 +103,13 @@ static bool is_final(int error)
     return error && error != REDLOCK_NOQUORUM && error != REDLOCK_GUARDED;
 }
 
+static void warn_of_silence(const struct look *l)
+{
+    char late[REPORT_ADVICE_MAX];
+    message_warn("too few nodes answer; asking until they do (-w TIME would limit that)");
+    message_warn("next: %s", report_advice(&l->report, late));
+}
+
 static int wait_until_free(struct observer *o)
 {
     int64_t start_ns = timer_now_ns(), wait_ms = o->settings.wait_ms;
@@ -122,8 +129,7 @@ static int wait_until_free(struct observer *o)
         if (now_ns >= end_ns)
             return report_held(&l);
         if (l.error && !warned) {
-            message_warn(
-                "too few nodes answer; asking until they do (-w TIME would limit that)");
+            warn_of_silence(&l);
             warned = true;
         }
         if (!observer_sleep(o, delay_ms((now_ns - start_ns) / NS_PER_MS), end_ns))

@@ -97,13 +97,16 @@ static void print_json(const struct inquiry_answer *a)
 static void print_text(const struct inquiry_answer *a)
 {
     char shown[2 * REDLOCK_NAME_MAX], text[HOLDERS_TEXT_MAX], clock[32] = "";
+    char late[REPORT_ADVICE_MAX];
     time_t now = time(NULL);
     struct tm local;
     if (localtime_r(&now, &local))
         strftime(clock, sizeof clock, "%Y-%m-%d %H:%M:%S", &local);
     text_safe(shown, sizeof shown, a->name);
     if (a->error) {
-        printf("%s %s: unknown: %s\n", clock, shown, redlock_strerror(a->error));
+        const char *advice = report_lateness(a->report, late);
+        printf("%s %s: unknown: %s\n", clock, shown,
+               advice ? advice : redlock_strerror(a->error));
         return;
     }
     struct lock_brief brief = lock_brief_of(a->info, -1);
