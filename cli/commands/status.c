@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdbool.h>
+#include <string.h>
 
 #include "commands/inquiry.h"
 #include "commands/list.h"
@@ -7,6 +8,7 @@
 #include "settings/command.h"
 #include "ui/exit.h"
 #include "ui/message.h"
+#include "ui/text.h"
 
 enum { OPTION_HELD = OPTION_OWN };
 
@@ -18,6 +20,15 @@ struct status {
     int name_count; /* 0: all locks on the nodes are shown */
     int status;
 };
+
+/* Someone who writes a pattern does not mean a lock of that name. */
+static void hint_at_list(const char *name)
+{
+    char shown[TEXT_QUOTE_MAX];
+    text_quote(shown, name);
+    message_warn("'%s' is the name of one lock here; `redlock list '%s'` takes it as a pattern",
+                 shown, shown);
+}
 
 static bool on_answer(const struct inquiry_answer *a, void *data)
 {
@@ -32,6 +43,8 @@ static bool on_answer(const struct inquiry_answer *a, void *data)
         lock_view_json(c->source.client, a->name, a->info, a->report);
     else if (!c->settings.quiet)
         lock_view_text(&c->settings, a->name, a->info, a->report);
+    if (!a->info->held && !c->settings.json && strpbrk(a->name, "*?["))
+        hint_at_list(a->name);
     return true;
 }
 
@@ -90,8 +103,8 @@ const struct command command_status = {
         "Asks every node about each NAME: free or held, by whom (the label, or the start of the "
         "value; the owner; how many readers or slots), for how long, what the holder has left, the "
         "fencing token that a majority has reached, and how many wait. Node by node when they do "
-        "not all agree, which is said, or with -v, which also tells who waits; and which nodes are "
-        "in quarantine. Without NAME it shows all locks, as `redlock list` does. The answer is "
+        "not all agree, which is said, or with -v, which also lists readers or slots and who waits; "
+        "and which nodes are in quarantine. Without NAME it shows all locks, as `redlock list` does. The answer is "
         "old when it arrives: never act on it, take the lock.\n\n"
         "Exits with 0 when a majority answered for every NAME, else with 69 or 77.\n",
     .examples = "redlock status\n"

@@ -235,8 +235,7 @@ static int acquire_once(struct held_lock *h, const struct settings *s,
         close(w.timer_fd);
         return not_started(h, error);
     }
-    live_begin(&w.live, terms, h->client, h->lock, !s->quiet && !s->json && s->wait_ms != 0,
-               deadline_ns);
+    live_begin(&w.live, terms, h->client, h->lock, s, deadline_ns);
     if (w.live.on)
         w.draw_ns = timer_now_ns() + LIVE_TICK_NS;
     else if (w.live.wanted)
