@@ -54,6 +54,7 @@ static int listen_on(struct life *life, int fd, bool tls, bool is_proxy, int num
         return -1;
     }
     life->listener_count = (unsigned)number + 1;
+    life->routes.listeners[number] = listener->name;
     log_line("listening on %s", listener->name);
     return 0;
 }

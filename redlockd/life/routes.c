@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "io/clock.h"
+#include "metrics/ops.h"
 #include "page/page.h"
 #include "redlock.h"
 
@@ -74,6 +76,17 @@ static void begin_lock(struct routes *routes, struct http_exchange *exchange,
         leases_begin(routes->leases, exchange, request, encoded, who);
 }
 
+static void count_leases(struct leases *leases, struct metrics_counts *counts)
+{
+    struct leases_view view = leases_look(leases, rl_now_ns());
+
+    counts->lease_waiting = view.lease_waiting;
+    counts->lease_held = view.lease_held;
+    counts->stream_waiting = view.stream_waiting;
+    counts->stream_held = view.stream_held;
+    counts->stream_jeopardy = view.stream_jeopardy;
+}
+
 static void answer_metrics(struct routes *routes, struct http_exchange *exchange)
 {
     struct metrics_counts counts = {
@@ -82,8 +95,10 @@ static void answer_metrics(struct routes *routes, struct http_exchange *exchange
         .waiting = routes->leases->counts.waiting,
     };
 
-    if (routes->server)
-        http_server_counts(routes->server, &counts.http);
+    http_server_counts(routes->server, &counts.http);
+    counts.tally = http_server_tally(routes->server);
+    memcpy(counts.listeners, routes->listeners, sizeof counts.listeners);
+    count_leases(routes->leases, &counts);
     metrics_answer(&routes->metrics, exchange, routes->leases->client, &counts);
 }
 
@@ -118,12 +133,40 @@ static bool needs_right(const struct http_request *request)
            is_path(request, "/v1/status") || is_path(request, "/metrics");
 }
 
+static enum op op_of(const struct http_request *request)
+{
+    static const struct {
+        const char *path;
+        enum op op;
+    } paths[] = {{"/v1/locks", OP_LIST},    {"/v1/events", OP_EVENTS}, {"/v1/nodes", OP_NODES},
+                 {"/v1/status", OP_STATUS}, {"/metrics", OP_METRICS},  {"/readyz", OP_READY},
+                 {"/livez", OP_LIVE},       {"/version", OP_FILE}};
+    struct rl_span name;
+
+    if (http_path_below(request->path, "/v1/locks/", &name))
+        switch (request->method) {
+        case HTTP_PUT:
+            return OP_ACQUIRE;
+        case HTTP_POST:
+            return OP_RENEW;
+        case HTTP_DELETE:
+            return request->query.length > 0 ? OP_BREAK : OP_RELEASE;
+        default:
+            return OP_LOOK;
+        }
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+        if (is_path(request, paths[i].path))
+            return paths[i].op;
+    return page_is_at(request->path) ? OP_FILE : OP_NONE;
+}
+
 static void begin(void *context, struct http_exchange *exchange,
                   const struct http_request *request)
 {
     struct routes *routes = context;
     struct access_who who;
 
+    http_set_op(exchange, op_of(request));
     if (!access_host_is_ours(routes->access, request)) {
         http_answer_problem(exchange, 400, "HOST",
                             "this port serves localhost, and names that host = NAME allows",

@@ -17,8 +17,9 @@
 struct routes {
     struct leases *leases;
     struct access *access;
-    struct http_server *server; /* NULL until it is there; for its counters */
-    bool utf8_names;            /* names beyond ASCII are served */
+    struct http_server *server;                /* NULL until it is there; for its counters */
+    const char *listeners[HTTP_LISTENERS_MAX]; /* names, by number; NULL: none is open */
+    bool utf8_names;                           /* names beyond ASCII are served */
     struct view view;
     struct metrics metrics;
     struct http_body body;

@@ -21,9 +21,13 @@ struct metrics {
 /* What is counted outside of the library. */
 struct metrics_counts {
     struct http_counts http;
+    const struct http_tally *tally;
+    const char *listeners[HTTP_LISTENERS_MAX]; /* their names, by number; NULL: none is open */
     uint64_t yours;
     uint64_t disconnected_waiters;
     unsigned waiting;
+    unsigned lease_waiting, lease_held;
+    unsigned stream_waiting, stream_held, stream_jeopardy;
 };
 
 /* 0, or -1: out of memory. */
