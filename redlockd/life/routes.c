@@ -114,6 +114,8 @@ static void begin_allowed(struct routes *routes, struct http_exchange *exchange,
         return;
     else if (is_path(request, "/v1/locks"))
         view_begin_list(&routes->view, exchange, request, who);
+    else if (is_path(request, "/v1/events"))
+        events_begin(&routes->events, exchange, request, who);
     else if (!may(routes, exchange, who, ACCESS_ADMIN, NULL))
         return;
     else if (is_path(request, "/v1/nodes"))
@@ -129,8 +131,9 @@ static bool needs_right(const struct http_request *request)
     struct rl_span name;
 
     return http_path_below(request->path, "/v1/locks/", &name) ||
-           is_path(request, "/v1/locks") || is_path(request, "/v1/nodes") ||
-           is_path(request, "/v1/status") || is_path(request, "/metrics");
+           is_path(request, "/v1/locks") || is_path(request, "/v1/events") ||
+           is_path(request, "/v1/nodes") || is_path(request, "/v1/status") ||
+           is_path(request, "/metrics");
 }
 
 static enum op op_of(const struct http_request *request)
@@ -218,7 +221,7 @@ int routes_init(struct routes *routes, struct leases *leases, struct access *acc
 {
     *routes = (struct routes){.leases = leases, .access = access, .utf8_names = utf8_names};
     if (http_body_init(&routes->body) < 0 || view_init(&routes->view) < 0 ||
-        metrics_init(&routes->metrics) < 0) {
+        metrics_init(&routes->metrics) < 0 || events_init(&routes->events, access) < 0) {
         routes_free(routes);
         return -1;
     }
@@ -233,6 +236,7 @@ void routes_open(struct routes *routes, struct http_server *server)
 {
     routes->server = server;
     routes->view.client = routes->leases->client;
+    routes->events.client = routes->leases->client;
     routes->leases->utf8_names = routes->utf8_names;
 }
 
@@ -241,6 +245,7 @@ void routes_free(struct routes *routes)
     http_body_free(&routes->body);
     view_free(&routes->view);
     metrics_free(&routes->metrics);
+    events_free(&routes->events);
 }
 
 struct http_handler routes_handler(struct routes *routes)

@@ -8,6 +8,7 @@
 #define REDLOCKD_LIFE_ROUTES_H
 
 #include "access/access.h"
+#include "events/events.h"
 #include "http/body.h"
 #include "http/server.h"
 #include "leases/leases.h"
@@ -22,6 +23,7 @@ struct routes {
     bool utf8_names;                           /* names beyond ASCII are served */
     struct view view;
     struct metrics metrics;
+    struct events events;
     struct http_body body;
 };
 

@@ -17,6 +17,7 @@ good, port, refusing, lonely, capped = sys.argv[1], int(sys.argv[2]), *sys.argv[
 problems = []
 seen_responses = set()
 seen_fields = set()
+seen_events = set()
 statuses = set()
 
 
@@ -113,7 +114,7 @@ def check_answer(method, path, answer, text):
         if text:
             problems.append(f'{where} has a body')
         return
-    (kind, described), = content.items()
+    (kind, described), = [item for item in content.items() if item[0] != 'text/event-stream']
     if answer.headers['Content-Type'] != kind:
         problems.append(f'{where} is {answer.headers["Content-Type"]}')
     elif 'json' in kind:
@@ -145,6 +146,62 @@ def new_id():
 
 
 LOCK = '/v1/locks/a/b'
+
+# ---- streams ----
+
+def check_event(where, events, word, data):
+    if word not in events:
+        problems.append(f'{where}: event {word} is not in the document')
+        return
+    seen_events.add((where, word))
+    check_value(f'{where}: {word}', events[word], data)
+
+
+class Stream:
+    """A request whose answer is a stream of events."""
+
+    def __init__(self, where, method, path, lease=None, grant=None, body=None):
+        self.client = http.client.HTTPConnection('127.0.0.1', where, timeout=60) if isinstance(where, int) else Unix(where)
+        headers = {'Accept': 'text/event-stream'}
+        if lease:
+            headers.update({'Lease-Id': lease, 'Content-Type': 'application/json'})
+        if grant:
+            headers['Grant'] = grant
+        if isinstance(where, int):
+            headers['Authorization'] = 'Bearer streamer'
+        self.client.request(method, path, body, headers)
+        self.answer = self.client.getresponse()
+        self.where = (find_path(path), method.lower())
+        if self.answer.status != 200 or self.answer.headers['Content-Type'] != 'text/event-stream':
+            problems.append(f'{method} {path}: no stream: {self.answer.status} {self.answer.read()!r}')
+        statuses.add(200)
+        seen_responses.add((*self.where, '200'))
+        self.events = api['paths'][self.where[0]][self.where[1]]['responses']['200']['x-events']
+
+    def next(self):
+        word = None
+        while True:
+            line = self.answer.readline().decode()
+            if not line:
+                return None, None
+            if line.startswith('event: '):
+                word = line[7:].strip()
+            elif line.startswith('data: '):
+                data = json.loads(line[6:])
+                check_event(self.where, self.events, word, data)
+                return word, data
+
+    def until(self, wanted):
+        """Reads until this event; its data."""
+        while True:
+            word, data = self.next()
+            if word is None or word == wanted:
+                return data
+
+    def close(self):
+        self.answer.close()
+        self.client.close()
+
 
 # ---- a lease ----
 
