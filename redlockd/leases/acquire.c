@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "io/clock.h"
+#include "leases/holdings.h"
 #include "leases/reply.h"
 
 static const struct lease_refusal yours = {
@@ -16,6 +17,8 @@ static const struct lease_refusal ended = {410, "ENDED",
 const struct lease_refusal lease_draining = {503, "DRAINING",
                                              "this replica is about to end: ask another"};
 const struct lease_refusal lease_forbidden = {403, "FORBIDDEN", "no rule allows that any more"};
+static const struct lease_refusal quota = {
+    429, "QUOTA", "the rule that allows this has no room for more at present"};
 static const struct lease_refusal late = {
     503, "LATE", "the nodes granted it too late to be of use: it was given back"};
 static const struct lease_refusal busy = {423, "BUSY", "held by another"};
@@ -37,6 +40,20 @@ static void undo(struct lease *lease)
         lease_free(lease);
     else
         leases_wake(lease->leases);
+}
+
+/* The label is in the value. */
+static void note_grant(struct lease *lease, int64_t fence)
+{
+    char label[REDLOCK_LABEL_MAX + 1];
+
+    lease_label_of(redlock_value(lease->lock), label);
+    holdings_granted(lease->leases, &(struct holding){.tag = &lease->tag,
+                                                      .who = &lease->who,
+                                                      .name = redlock_name(lease->lock),
+                                                      .label = label,
+                                                      .fence = fence,
+                                                      .ttl_ms = lease->ttl_ms});
 }
 
 static void tell_grant(struct lease *lease)
@@ -63,6 +80,7 @@ static void tell_grant(struct lease *lease)
     told.grant = text;
     /* The exchange keeps its user: lease_acquire_ended() hears whether a byte of this was sent. */
     lease_reply_held(&leases->body, lease->exchange, 201, &told);
+    note_grant(lease, told.fence);
 }
 
 static void refuse(struct lease *lease, int error)
@@ -89,6 +107,31 @@ static void refuse(struct lease *lease, int error)
     }
 }
 
+void lease_refuse_quota(struct leases *leases, struct http_exchange *exchange,
+                        const struct access_who *who, const char *name)
+{
+    holdings_denied(leases, who, name, quota.code);
+    lease_reply_refusal(exchange, &quota);
+}
+
+/* It waits no more, for its rule and for the counters. */
+static void count_wait_out(struct lease *lease)
+{
+    lease->leases->counts.waiting--;
+    if (lease->rule)
+        lease->rule->waiters--;
+    lease->rule = NULL;
+}
+
+/* Others of its rule were granted while it waited. */
+static bool has_room_now(struct lease *lease)
+{
+    struct access_rule *rule =
+        access_rule_of(lease->leases->access, &lease->who, redlock_name(lease->lock));
+
+    return !rule || access_rule_has_room(rule, false);
+}
+
 /* redlock_start() is done: a majority was asked after the request came, and has said this. */
 static void on_acquired(redlock_lock *lock, int error, void *data)
 {
@@ -96,11 +139,18 @@ static void on_acquired(redlock_lock *lock, int error, void *data)
     struct leases *leases = lease->leases;
 
     (void)lock;
-    leases->counts.waiting--;
+    count_wait_out(lease);
     if (error) {
         ids_forget(&leases->ids, &lease->tag);
         refuse(lease, error);
         lease_free(lease);
+        return;
+    }
+    if (!has_room_now(lease)) {
+        ids_set_spent(&leases->ids, &lease->tag, IDS_ENDED, rl_now_ns());
+        lease_refuse_quota(leases, lease_take_exchange(lease), &lease->who,
+                           redlock_name(lease->lock));
+        undo(lease);
         return;
     }
     /* Granted once, never again: from here on the table refuses this id. */
@@ -179,6 +229,7 @@ void lease_begin_acquire(struct leases *leases, struct http_exchange *exchange,
                          const struct http_request *request, const struct lease_terms *terms,
                          const struct access_who *who)
 {
+    struct access_rule *rule;
     struct lease *lease;
     int error;
 
@@ -193,6 +244,11 @@ void lease_begin_acquire(struct leases *leases, struct http_exchange *exchange,
         lease_reply_refusal(exchange, &lease_draining);
         return;
     }
+    rule = access_rule_of(leases->access, who, terms->name);
+    if (rule && !access_rule_has_room(rule, terms->wait_ms > 0)) {
+        lease_refuse_quota(leases, exchange, who, terms->name);
+        return;
+    }
     lease = lease_new(leases, exchange, request, terms, who, LEASE_WAITING);
     if (!lease)
         return;
@@ -205,6 +261,10 @@ void lease_begin_acquire(struct leases *leases, struct http_exchange *exchange,
         return;
     }
     leases->counts.waiting++;
+    if (rule && terms->wait_ms > 0) {
+        lease->rule = rule;
+        rule->waiters++;
+    }
     leases_wake(leases);
 }
 
@@ -217,7 +277,7 @@ void lease_end_wait(struct lease *lease, const struct lease_refusal *refusal)
 
     assert(lease->state == LEASE_WAITING);
     ids_forget(&leases->ids, &lease->tag);
-    leases->counts.waiting--;
+    count_wait_out(lease);
     if (exchange)
         lease_reply_refusal(exchange, refusal);
     /* Cancels: what was set on nodes is taken back, and the place in the queue is given up. */
@@ -240,6 +300,11 @@ void lease_acquire_ended(struct lease *lease, enum http_ended how)
     } else {
         /* Granted in the instant in which the client went: no client was told of it. */
         ids_set_spent(&leases->ids, &lease->tag, IDS_ENDED, rl_now_ns());
+        holdings_ended(leases,
+                       &(struct holding){.tag = &lease->tag,
+                                         .who = &lease->who,
+                                         .name = redlock_name(lease->lock)},
+                       AUDIT_RELEASED, "UNDELIVERED");
         undo(lease);
     }
 }

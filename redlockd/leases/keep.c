@@ -5,6 +5,7 @@
 
 #include "io/clock.h"
 #include "leases/acquire.h"
+#include "leases/holdings.h"
 #include "leases/reply.h"
 
 static const struct lease_refusal ended = {410, "ENDED",
@@ -32,6 +33,19 @@ static void reply_error(struct lease *lease, int error)
     lease_reply_error(&leases->body, exchange, error, report);
 }
 
+/* For the audit log and the caps; `value` tells the label. NULL: it is unknown. */
+static struct holding holding_of(const struct lease *lease, const char *name, const char *value,
+                                 char label[REDLOCK_LABEL_MAX + 1])
+{
+    lease_label_of(value ? value : "", label);
+    return (struct holding){.tag = &lease->tag,
+                            .who = &lease->who,
+                            .name = name,
+                            .label = label,
+                            .fence = lease->fence,
+                            .ttl_ms = lease->ttl_ms};
+}
+
 /* ---- renewed ----------------------------------------------------------------------------- */
 
 /*
@@ -44,13 +58,19 @@ static void on_renewed(redlock_lock *lock, int error, void *data)
     struct leases *leases = lease->leases;
     struct lease_grant grant = {.kind = lease->kind, .slots = lease->slots};
     struct lease_told told = {.ttl_ms = lease->ttl_ms, .is_local = lease->is_local};
-    char text[LEASE_GRANT_MAX + 1];
+    char text[LEASE_GRANT_MAX + 1], label[REDLOCK_LABEL_MAX + 1];
     struct http_exchange *exchange;
+    struct holding holding;
 
     told.deadline = lease_deadline_of(lease->received_ns, rl_now_ns(),
                                       redlock_deadline_ns(lock), leases->drift_ppm);
     if (!error && told.deadline.valid_ms == 0)
         error = REDLOCK_NOQUORUM;
+    holding = holding_of(lease, redlock_name(lock), redlock_value(lock), label);
+    if (!error)
+        holdings_renewed(leases, &holding);
+    else if (error == REDLOCK_LOST || error == REDLOCK_EXPIRED)
+        holdings_ended(leases, &holding, AUDIT_LOST, redlock_error_name(error));
     if (error) {
         reply_error(lease, error);
     } else if (lease->exchange) {
@@ -136,6 +156,18 @@ void lease_begin_renew(struct leases *leases, struct http_exchange *exchange,
 
 /* ---- released ---------------------------------------------------------------------------- */
 
+/* `holding`: what was deleted, or was not there any more. */
+static void note_released(struct lease *lease, int error, const struct holding *holding)
+{
+    struct leases *leases = lease->leases;
+
+    if (!error)
+        holdings_ended(leases, holding, AUDIT_RELEASED, NULL);
+    else if ((error == REDLOCK_EXPIRED || error == REDLOCK_LOST) &&
+             ledger_find(&leases->ledger, &lease->tag))
+        holdings_ended(leases, holding, AUDIT_LOST, redlock_error_name(error));
+}
+
 static void reply_released(struct lease *lease, int error)
 {
     struct http_exchange *exchange;
@@ -159,8 +191,10 @@ static void reply_released(struct lease *lease, int error)
 static void on_released(redlock_lock *lock, int error, void *data)
 {
     struct lease *lease = data;
+    char label[REDLOCK_LABEL_MAX + 1];
+    struct holding holding = holding_of(lease, redlock_name(lock), redlock_value(lock), label);
 
-    (void)lock;
+    note_released(lease, error, &holding);
     reply_released(lease, error);
     lease_free(lease);
 }
@@ -190,8 +224,12 @@ static void release_by_grant(struct leases *leases, struct http_exchange *exchan
 static void on_released_by_tag(int error, const redlock_answer *answer, void *data)
 {
     struct lease *lease = data;
+    const redlock_report *report = answer->report;
+    char label[REDLOCK_LABEL_MAX + 1];
+    struct holding holding =
+        holding_of(lease, answer->name, report ? report->holder.value : NULL, label);
 
-    (void)answer;
+    note_released(lease, error, &holding);
     reply_released(lease, error);
     lease_free(lease);
 }

@@ -44,7 +44,8 @@ void lease_reply_held(struct http_body *body, struct http_exchange *exchange, in
 void lease_reply_refusal(struct http_exchange *exchange, const struct lease_refusal *refusal)
 {
     http_answer_problem(exchange, refusal->status, refusal->code, refusal->detail,
-                        refusal->status == 503 ? "Retry-After: 1\r\n" : NULL);
+                        refusal->status == 503 || refusal->status == 429 ? "Retry-After: 1\r\n"
+                                                                         : NULL);
 }
 
 static int status_of(int error)

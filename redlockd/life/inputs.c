@@ -96,14 +96,27 @@ static int read_quorum(struct inputs *inputs, const struct settings *settings, c
     return -1;
 }
 
+static int read_audit(struct inputs *inputs, const struct settings *settings, char *why,
+                      size_t why_size)
+{
+    int result = settings->check ? audit_check(settings->audit, why, why_size)
+                                 : audit_open(&inputs->audit, settings->audit, why, why_size);
+
+    if (result == 0)
+        return 0;
+    settings_locate(settings, settings->line[SETTING_AUDIT], why, why_size);
+    return -1;
+}
+
 int inputs_read(struct inputs *inputs, const struct settings *settings, char *why,
                 size_t why_size)
 {
-    *inputs = (struct inputs){.tls = NULL};
+    *inputs = (struct inputs){.audit = {.fd = -1}};
     if (check_listeners(settings, why, why_size) == 0 &&
         read_access(&inputs->access, settings, why, why_size) == 0 &&
         read_quorum(inputs, settings, why, why_size) == 0 &&
-        read_tls(inputs, settings, why, why_size) == 0)
+        read_tls(inputs, settings, why, why_size) == 0 &&
+        read_audit(inputs, settings, why, why_size) == 0)
         return 0;
     inputs_free(inputs);
     return -1;
@@ -113,6 +126,7 @@ void inputs_free(struct inputs *inputs)
 {
     http_tls_context_free(inputs->tls);
     inputs->tls = NULL;
+    audit_close(&inputs->audit);
 }
 
 void inputs_replace(struct inputs *running, struct inputs *fresh)
@@ -124,5 +138,6 @@ void inputs_replace(struct inputs *running, struct inputs *fresh)
         http_tls_context_replace(running->tls, fresh->tls);
         fresh->tls = NULL;
     }
+    audit_replace(&running->audit, &fresh->audit);
     inputs_free(fresh);
 }

@@ -17,6 +17,7 @@ struct replica {
     struct rig rig;
     struct leases leases;
     struct access access;
+    struct audit audit; /* writes nothing */
     struct routes routes;
 };
 
