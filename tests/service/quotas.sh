@@ -115,6 +115,23 @@ thread.join()
 assert results[0][0] == 410, results
 assert ci.ask('PUT', 'ci/2', new_id(), {'wait_ms': 1})[0] == 423
 
+# Leases of the rule that were granted while a request waited count when its turn comes.
+owner = Client('')
+status, told, _ = owner.ask('PUT', 'ci/5', (id := new_id()), {'ttl_ms': 60000})
+assert status == 201, told
+waiter, results = new_id(), []
+def wait_longer():
+    results.append(Client('secret-of-ci').ask('PUT', 'ci/5', waiter, {'wait_ms': 30000}))
+thread = threading.Thread(target=wait_longer)
+thread.start()
+until(lambda: metric('waiters') == [1])
+assert ci.ask('PUT', 'ci/6', new_id(), {})[0] == 201    # the second of two
+assert owner.ask('DELETE', 'ci/5', id, None, told['grant'])[0] == 204
+thread.join()
+assert (results[0][0], results[0][1]['code']) == (429, 'QUOTA'), results
+status, told, _ = owner.ask('PUT', 'ci/5', new_id(), {'wait_ms': 10000})
+assert status == 201, told                              # what it was granted was given back
+
 # ---- a flood ----
 
 holder = Client('secret-of-flood')
