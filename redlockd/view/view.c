@@ -399,6 +399,7 @@ void view_begin_ready(struct view *view, struct http_exchange *exchange,
     static const char *const names[] = {"verbose", NULL};
     bool is_ready = !view->is_draining && quorums_are_ready(view->client);
     struct json *json = &view->body.json;
+    bool is_guarded;
     char verbose[8];
 
     if (!http_query_only(request->query, names)) {
@@ -406,12 +407,18 @@ void view_begin_ready(struct view *view, struct http_exchange *exchange,
         return;
     }
     http_body_begin(&view->body);
+    is_guarded = !is_ready && !view->is_draining && quorums_are_of_another_set(view->client);
     if (!is_ready)
-        json_string(json, "code", view->is_draining ? "DRAINING" : "NOQUORUM");
+        json_string(json, "code",
+                    view->is_draining ? "DRAINING"
+                    : is_guarded      ? "GUARDED"
+                                      : "NOQUORUM");
     json_string(json, is_ready ? "status" : "detail",
                 is_ready            ? "ready"
                 : view->is_draining ? "this replica is about to end"
-                                    : "too few nodes vote");
+                : is_guarded
+                    ? "nodes belong to another set than this replica is configured with"
+                    : "too few nodes vote");
     if (http_query_get(request->query, "verbose", verbose, sizeof verbose) >= 0)
         write_quorums(view);
     http_body_answer(&view->body, exchange, is_ready ? 200 : 503, is_ready ? JSON : PROBLEM,
