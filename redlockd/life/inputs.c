@@ -69,6 +69,15 @@ _Static_assert(SETTINGS_TEXT_MAX <= ACCESS_HOST_MAX + 1 &&
                    SETTINGS_HOSTS_MAX <= ACCESS_HOSTS_MAX,
                "every host of the settings has room");
 
+/* Which of the three files the sentence is about. */
+static enum settings_key tls_key_of(const struct settings *settings, const char *why)
+{
+    if (settings->tls_client_ca[0] && strstr(why, settings->tls_client_ca))
+        return SETTING_TLS_CLIENT_CA;
+    return settings->tls_key[0] && strstr(why, settings->tls_key) ? SETTING_TLS_KEY
+                                                                  : SETTING_TLS_CERT;
+}
+
 static int read_tls(struct inputs *inputs, const struct settings *settings, char *why,
                     size_t why_size)
 {
@@ -82,7 +91,7 @@ static int read_tls(struct inputs *inputs, const struct settings *settings, char
                              or_null(settings->tls_client_ca), why, why_size,
                              &inputs->tls) == 0)
         return 0;
-    settings_locate(settings, settings->line[SETTING_TLS_CERT], why, why_size);
+    settings_locate(settings, settings->line[tls_key_of(settings, why)], why, why_size);
     return -1;
 }
 
