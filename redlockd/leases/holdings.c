@@ -19,6 +19,19 @@ static int64_t forgotten_ns(int64_t now_ns, int64_t ttl_ms)
     return now_ns + (ttl_ms + ttl_ms / CLOCK_RATE + SLACK_MS) * RL_NS_PER_MS;
 }
 
+struct holding holding_of(const struct lease *lease, const char *name, const char *value,
+                          char label[REDLOCK_LABEL_MAX + 1])
+{
+    lease_label_of(value ? value : "", label);
+    return (struct holding){.tag = &lease->tag,
+                            .who = &lease->who,
+                            .name = name,
+                            .label = label,
+                            .fence = lease->fence,
+                            .ttl_ms = lease->ttl_ms,
+                            .is_stream = lease->stream != NULL};
+}
+
 /* ---- entries ----------------------------------------------------------------------------- */
 
 static void count_for(struct leases *leases, struct ledger_entry *entry)
@@ -76,21 +89,45 @@ void holdings_reload(struct leases *leases)
     }
 }
 
-/* ---- what is told ------------------------------------------------------------------------ */
-
-void holdings_granted(struct leases *leases, const struct holding *holding)
+void holdings_left(struct leases *leases, const struct lease_tag *tag)
 {
-    keep(leases, holding);
-    audit_write(leases->audit, &(struct audit_line){.event = AUDIT_GRANTED,
-                                                    .principal = holding->who->principal,
-                                                    .name = holding->name,
-                                                    .label = holding->label,
-                                                    .fence = holding->fence});
+    struct ledger_entry *entry = ledger_find(&leases->ledger, tag);
+
+    if (!entry)
+        return;
+    entry->expires_ns = forgotten_ns(rl_now_ns(), entry->ttl_ms);
+    ledger_set_due(&leases->ledger, entry, entry->expires_ns);
 }
 
-void holdings_renewed(struct leases *leases, const struct holding *holding)
+/* ---- what is told ------------------------------------------------------------------------ */
+
+void holdings_held(struct leases *leases, const struct holding *holding, bool is_granted)
 {
     keep(leases, holding);
+    if (is_granted)
+        audit_write(leases->audit, &(struct audit_line){.event = AUDIT_GRANTED,
+                                                        .principal = holding->who->principal,
+                                                        .name = holding->name,
+                                                        .label = holding->label,
+                                                        .fence = holding->fence});
+}
+
+void holdings_begin(struct lease *lease, bool is_granted)
+{
+    char label[REDLOCK_LABEL_MAX + 1];
+    struct holding holding =
+        holding_of(lease, redlock_name(lease->lock), redlock_value(lease->lock), label);
+
+    holdings_held(lease->leases, &holding, is_granted);
+}
+
+void holdings_end(struct lease *lease, enum audit_event event, const char *reason)
+{
+    char label[REDLOCK_LABEL_MAX + 1];
+    struct holding holding =
+        holding_of(lease, redlock_name(lease->lock), redlock_value(lease->lock), label);
+
+    holdings_ended(lease->leases, &holding, event, reason);
 }
 
 void holdings_ended(struct leases *leases, const struct holding *holding,

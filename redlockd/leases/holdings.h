@@ -13,7 +13,7 @@
 #include "audit/audit.h"
 #include "leases/leases.h"
 
-/* Of a lease that is held: what holdings_granted() and holdings_renewed() are told. */
+/* Of a lease that is held: what holdings_held() is told. */
 struct holding {
     const struct lease_tag *tag;
     const struct access_who *who;
@@ -25,9 +25,19 @@ struct holding {
     bool is_stream;
 };
 
-void holdings_granted(struct leases *leases, const struct holding *holding);
-/* Also of one that another replica granted. */
-void holdings_renewed(struct leases *leases, const struct holding *holding);
+/* Of a lease under way; `value` tells the label, and may be NULL. Valid as long as these are. */
+struct holding holding_of(const struct lease *lease, const char *name, const char *value,
+                          char label[REDLOCK_LABEL_MAX + 1]);
+
+/* It is held: granted now, or renewed, also by this replica after another. */
+void holdings_held(struct leases *leases, const struct holding *holding, bool is_granted);
+
+/* The same two of a lease that has its lock: holdings_held() and holdings_ended(). */
+void holdings_begin(struct lease *lease, bool is_granted);
+void holdings_end(struct lease *lease, enum audit_event event, const char *reason);
+
+/* A stream that the daemon renews no more and has not released: its time runs out, or it comes back. */
+void holdings_left(struct leases *leases, const struct lease_tag *tag);
 
 /*
  * The end of one: AUDIT_RELEASED or AUDIT_LOST (told as AUDIT_EXPIRED if its time is over here), or

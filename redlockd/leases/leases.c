@@ -13,6 +13,8 @@
 #include "leases/holdings.h"
 #include "leases/keep.h"
 #include "leases/reply.h"
+#include "leases/resume.h"
+#include "leases/stream.h"
 #include "system/log.h"
 
 /* ---- leases ------------------------------------------------------------------------------ */
@@ -23,6 +25,8 @@ static void on_ended(struct http_user *user, enum http_ended how)
 
     if (lease->state == LEASE_WAITING || lease->state == LEASE_TOLD)
         lease_acquire_ended(lease, how);
+    else if (lease->state == LEASE_STREAMING || lease->state == LEASE_RESUMING)
+        lease_stream_ended(lease, how);
     else
         lease->exchange = NULL; /* a renewal or a release goes on without its client */
 }
@@ -33,15 +37,18 @@ struct lease *lease_new(struct leases *leases, struct http_exchange *exchange,
 {
     struct lease *lease = calloc(1, sizeof *lease);
 
-    if (!lease) {
+    if (lease) {
+        lease->leases = leases;
+        lease->state = state;
+    }
+    if (!lease || (terms->is_stream && lease_stream_attach(lease) < 0)) {
+        free(lease);
         http_answer_problem(exchange, 503, "NOMEM", "out of memory", "Retry-After: 1\r\n");
         return NULL;
     }
-    lease->leases = leases;
     lease->exchange = exchange;
     lease->received_ns = request->received_ns;
     lease->ttl_ms = terms->ttl_ms;
-    lease->state = state;
     lease->is_local = request->peer->is_unix;
     lease->kind = (int8_t)terms->kind;
     lease->slots = (uint16_t)terms->slots;
@@ -53,8 +60,21 @@ struct lease *lease_new(struct leases *leases, struct http_exchange *exchange,
     return lease;
 }
 
+bool lease_write_grant(const struct lease *lease, char text[LEASE_GRANT_MAX + 1])
+{
+    struct lease_grant grant = {.kind = lease->kind,
+                                .is_stream = lease->stream != NULL,
+                                .slots = lease->slots,
+                                .fence = lease->fence};
+
+    strcpy(grant.owner, lease->owner);
+    strcpy(grant.value, redlock_value(lease->lock));
+    return lease_grant_write(&grant, text);
+}
+
 void lease_free(struct lease *lease)
 {
+    lease_stream_detach(lease);
     redlock_lock_free(lease->lock);
     free(lease);
 }
@@ -91,13 +111,8 @@ struct http_exchange *lease_take_exchange(struct lease *lease)
 
 /* ---- requests ---------------------------------------------------------------------------- */
 
-static bool wants_stream(const struct http_request *request)
-{
-    struct rl_span accept;
-
-    return http_request_field(request, "accept", &accept) > 0 &&
-           memmem(accept.at, accept.length, "text/event-stream", 17) != NULL;
-}
+static const struct lease_refusal proxied = {
+    400, "PROXIED", "no stream through a proxy: connect directly, or use a lease"};
 
 /* The caps of its rule on the TTL; a TTL that the request leaves open is as long as it may be. */
 static bool fit_ttl(struct lease_terms *terms, const struct access_rule *rule,
@@ -122,7 +137,8 @@ static bool is_within_quota(struct leases *leases, const struct http_request *re
 
     if (!rule || request->method == HTTP_DELETE)
         return true;
-    if (request->method == HTTP_POST &&
+    /* A stream that comes back is a renewal. */
+    if ((request->method == HTTP_POST || terms->has_grant) &&
         pace_is_free(&leases->pace, terms->tag.text, terms->ttl_ms, now_ns))
         return true;
     return access_rule_take(rule, now_ns);
@@ -140,19 +156,17 @@ void leases_begin(struct leases *leases, struct http_exchange *exchange,
         http_answer_problem(exchange, 400, "QUERY", "there is no such parameter", NULL);
         return;
     }
-    /* A client that expects the daemon to renew must not be given a lease that it does not renew. */
-    if (wants_stream(request)) {
-        http_answer_problem(exchange, 406, "NO_STREAMS", "this daemon serves leases only",
-                            NULL);
-        return;
-    }
     if (!lease_terms_read(request, name, leases->utf8_names, who->principal, &terms, &refusal))
         lease_reply_refusal(exchange, &refusal);
+    else if (terms.is_stream && access_is_proxied(leases->access, request))
+        lease_reply_refusal(exchange, &proxied);
     else if (!is_within_quota(leases, request, &terms,
                               rule = access_rule_of(leases->access, who, terms.name)))
         lease_refuse_quota(leases, exchange, who, terms.name);
     else if (!fit_ttl(&terms, rule, &refusal))
         lease_reply_refusal(exchange, &refusal);
+    else if (terms.is_stream && terms.has_grant)
+        lease_begin_resume(leases, exchange, request, &terms, who);
     else if (request->method == HTTP_PUT)
         lease_begin_acquire(leases, exchange, request, &terms, who);
     else if (request->method == HTTP_POST)
@@ -187,11 +201,15 @@ void leases_wake(struct leases *leases)
 static int64_t turn(void *context, int64_t now_ns)
 {
     struct leases *leases = context;
-    int64_t next_ns = holdings_turn(leases, now_ns);
+    int64_t next_ns, looks_ns;
 
     if (leases->is_due)
         process(leases);
     free_rested(leases, now_ns);
+    next_ns = leases_turn_streams(leases, now_ns);
+    looks_ns = holdings_turn(leases, now_ns);
+    if (looks_ns < next_ns)
+        next_ns = looks_ns;
     return leases->resting && leases->resting->rested_ns < next_ns ? leases->resting->rested_ns
                                                                    : next_ns;
 }
@@ -230,8 +248,11 @@ int leases_open(struct leases *leases, struct loop *loop, struct access *access,
                 struct audit *audit, const char *config, uint32_t drift_ppm, char *why,
                 size_t why_size)
 {
-    *leases =
-        (struct leases){.loop = loop, .access = access, .audit = audit, .drift_ppm = drift_ppm};
+    *leases = (struct leases){.loop = loop,
+                              .access = access,
+                              .audit = audit,
+                              .drift_ppm = drift_ppm,
+                              .comment_ns = STREAM_COMMENT_NS};
     leases->source.ready = on_ready;
     lease_terms_init();
     if (ids_init(&leases->ids) < 0 || ledger_init(&leases->ledger) < 0 ||
@@ -261,10 +282,16 @@ void leases_close(struct leases *leases)
     free_rested(leases, RL_NEVER_NS);
     redlock_close(leases->client);
     free_rested(leases, RL_NEVER_NS);
+    rl_timers_free(&leases->timers);
     http_body_free(&leases->body);
     ledger_free(&leases->ledger);
     ids_free(&leases->ids);
     *leases = (struct leases){0};
+}
+
+size_t leases_held(struct leases *leases, int64_t now_ns)
+{
+    return leases->counts.streaming + ids_count_held(&leases->ids, now_ns);
 }
 
 void leases_drain(struct leases *leases)
@@ -274,6 +301,7 @@ void leases_drain(struct leases *leases)
     leases->is_draining = true;
     while ((lease = ids_any_wait(&leases->ids)) != NULL)
         lease_end_wait(lease, &lease_draining);
+    leases_send_streams_away(leases);
 }
 
 static void look_at_right(void *wait)

@@ -36,7 +36,7 @@ static const char usage[] =
     "                         The first that fits decides. Without any: this user on a unix\n"
     "                         socket may do everything\n"
     "  --tokens FILE          lines of NAME and the SHA-256 of its bearer token in hex\n"
-    "  --audit FILE           one line of JSON per grant, release, loss, denial...; or stderr\n"
+    "  --audit FILE           one line of JSON per grant, release, loss, denial and so on\n"
     "  --names utf8           names of locks beyond ASCII\n"
     "  --drift-ppm N          how much slower than ours a client's clock may be (10000)\n"
     "  --connections N        at most so many at a time (16384)\n"
