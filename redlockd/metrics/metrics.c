@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "metrics/ops.h"
 #include "view/quorums.h"
@@ -12,7 +13,12 @@
 
 int metrics_init(struct metrics *metrics)
 {
+    static const int reasons[] = {REDLOCK_LOST, REDLOCK_EXPIRED, REDLOCK_NOQUORUM};
+
     *metrics = (struct metrics){0};
+    /* Those that are usual are there before they happen, so that their rise is seen. */
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        metrics->lost[i].word = redlock_error_name(reasons[i]);
     metrics->out = open_memstream(&metrics->text, &metrics->size);
     return metrics->out ? 0 : -1;
 }
@@ -204,7 +210,46 @@ static void write_leases(FILE *out, const struct metrics_counts *counts)
                 rows[i].state, rows[i].count);
 }
 
+static void count_loss(struct metrics *metrics, const char *reason)
+{
+    size_t i = 0;
+
+    while (i < METRICS_REASONS_MAX - 1 && metrics->lost[i].word &&
+           strcmp(metrics->lost[i].word, reason) != 0)
+        i++;
+    if (!metrics->lost[i].word)
+        metrics->lost[i].word = reason;
+    metrics->lost[i].count++;
+}
+
+void metrics_note(struct metrics *metrics, const struct audit_line *line)
+{
+    if (line->held_ns > 0)
+        http_histogram_add(&metrics->hold, line->held_ns);
+    if (line->event == AUDIT_LOST)
+        count_loss(metrics, line->reason ? line->reason : "UNKNOWN");
+}
+
+static void write_lost(FILE *out, const struct metrics *metrics)
+{
+    head(out, "lost_total", "counter",
+         "locks that were gone before their time, as a renewal or release found");
+    for (size_t i = 0; i < METRICS_REASONS_MAX && metrics->lost[i].word; i++)
+        fprintf(out, "redlockd_lost_total{reason=\"%s\"} %" PRIu64 "\n", metrics->lost[i].word,
+                metrics->lost[i].count);
+}
+
 /* ---- the answer -------------------------------------------------------------------------- */
+
+/* By the number of the rule, from 1: principals and names are not for everyone who sees metrics. */
+static void write_quotas(FILE *out, const struct access_rules *rules)
+{
+    head(out, "quota_rejected_total", "counter",
+         "requests beyond a cap of a rule, by its number");
+    for (unsigned i = 0; i < rules->count; i++)
+        fprintf(out, "redlockd_quota_rejected_total{rule=\"%u\"} %" PRIu64 "\n", i + 1,
+                rules->rule[i].rejected);
+}
 
 static void write_counts(FILE *out, const struct metrics_counts *counts)
 {
@@ -213,6 +258,17 @@ static void write_counts(FILE *out, const struct metrics_counts *counts)
            counts->yours);
     number(out, "disconnected_waiters_total", "counter", "clients that went while they waited",
            counts->disconnected_waiters);
+    number(
+        out, "expired_unreleased_total", "counter",
+        "leases that ran out without a release, as the nodes were seen to have forgotten them",
+        counts->audit->count[AUDIT_EXPIRED]);
+    number(out, "broken_total", "counter", "holders that an operator evicted",
+           counts->audit->count[AUDIT_BROKEN]);
+    number(out, "denied_total", "counter", "requests that got 401, 403 or 429",
+           counts->audit->count[AUDIT_DENIED]);
+    number(out, "audit_dropped_total", "counter",
+           "lines of the audit log that its target did not take", counts->audit->dropped);
+    write_quotas(out, counts->rules);
     write_leases(out, counts);
     write_requests(out, counts->tally);
     write_connections(out, counts);
@@ -234,6 +290,9 @@ void metrics_answer(struct metrics *metrics, struct http_exchange *exchange, red
     number(out, "granted_total", "counter", "locks that were granted", stats.acquired);
     number(out, "renewed_total", "counter", "renewals that a majority confirmed",
            stats.renewed);
+    write_lost(out, metrics);
+    histogram(out, "hold_seconds", "from the grant to the end, of locks granted here",
+              &metrics->hold);
     histogram(out, "acquire_wait_seconds", "from the request to the grant", &stats.wait);
     write_nodes(out, client);
     write_quorums(out, client);

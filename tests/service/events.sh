@@ -24,7 +24,7 @@ eventually serves
 
 # feed FILE QUERY [CURL-ARGUMENT...]: in the background; $begun is its number.
 feed() {
-    curl -sSN -m 120 --unix-socket "$socket" "${@:3}" "http://h/v1/events$2" >"$tmp/$1" 2>"$tmp/$1.err" &
+    curl -sSN -m 250 --unix-socket "$socket" "${@:3}" "http://h/v1/events$2" >"$tmp/$1" 2>"$tmp/$1.err" &
     begun=$!
 }
 feeds() { [ "$(curl -s --unix-socket "$socket" http://h/metrics | sed -n 's/^redlockd_requests_total{op="events",code="200"} //p')" = "$1" ]; }
@@ -65,33 +65,6 @@ that 'a principal sees what it may read' eventually has few expired '.name == "p
 unlike '   and nothing else' "$(cat "$tmp/few")" 'private|event: node'
 is '   without any right to read, nothing' "$(grep -c '^event' "$tmp/none")" 0
 
-# ---- a stream in trouble ----
-
-curl -sSN -m 60 --unix-socket "$socket" -X PUT -H 'Lease-Id: lease-of-the-events-test-9' -H 'Accept: text/event-stream' \
-    --json '{"ttl_ms":3000}' http://h/v1/locks/public/stream >"$tmp/stream" &
-stream=$!
-that 'a stream is granted, too' eventually has all granted '.name == "public/stream"'
-"$redlock" dev kill 1 >/dev/null
-"$redlock" dev kill 2 >/dev/null
-that 'a node is down' eventually has all node '.state == "down"'
-that 'a stream in jeopardy' eventually has all jeopardy '.name == "public/stream" and .reason == "NOQUORUM"'
-that '   and lost' eventually has all lost '.name == "public/stream"'
-"$redlock" dev start 1 >/dev/null
-"$redlock" dev start 2 >/dev/null
-that 'a node that comes back is in quarantine' eventually has all node '.state == "quarantined"'
-wait "$stream" 2>/dev/null
-
-# ---- rights that end, and what is refused ----
-
-sed -i '/token:reader/d' "$tmp/conf"
-kill -HUP "$pid"
-that 'a feed without right ends' eventually gone "$few"
-that '   the others go on' kill -0 "$all"
-code() { curl -sS -m 20 -o "$tmp/body" -w '%{http_code}' --unix-socket "$socket" "$@"; }
-is 'a parameter that does not exist' "$(code 'http://h/v1/events?name=x') $(jq -r .code "$tmp/body")" '400 QUERY'
-is 'HEAD is no way to read a feed' "$(code -I http://h/v1/events)" 405
-is 'no principal, no feed' "$(curl -sS -m 20 "http://127.0.0.1:$tcp/v1/events" | jq -r .code)" UNAUTHORIZED
-
 # ---- a reader that does not read ----
 
 cat >"$tmp/slow.py" <<'PY'
@@ -129,6 +102,33 @@ for i in range(100000):
     assert time.monotonic() < end, 'it is still there'
 PY
 is 'a reader that does not read is cut off' "$(timeout 100 python3 "$tmp/slow.py" "$socket" 2>&1 | tail -1)" cut
+
+# ---- a stream in trouble ----
+
+curl -sSN -m 60 --unix-socket "$socket" -X PUT -H 'Lease-Id: lease-of-the-events-test-9' -H 'Accept: text/event-stream' \
+    --json '{"ttl_ms":3000}' http://h/v1/locks/public/stream >"$tmp/stream" &
+stream=$!
+that 'a stream is granted, too' eventually has all granted '.name == "public/stream"'
+"$redlock" dev kill 1 >/dev/null
+"$redlock" dev kill 2 >/dev/null
+that 'a node is down' eventually has all node '.state == "down"'
+that 'a stream in jeopardy' eventually has all jeopardy '.name == "public/stream" and .reason == "NOQUORUM"'
+that '   and lost' eventually has all lost '.name == "public/stream"'
+"$redlock" dev start 1 >/dev/null
+"$redlock" dev start 2 >/dev/null
+that 'a node that comes back is in quarantine' eventually has all node '.state == "quarantined"'
+wait "$stream" 2>/dev/null
+
+# ---- rights that end, and what is refused ----
+
+sed -i '/token:reader/d' "$tmp/conf"
+kill -HUP "$pid"
+that 'a feed without right ends' eventually gone "$few"
+that '   the others go on' kill -0 "$all"
+code() { curl -sS -m 20 -o "$tmp/body" -w '%{http_code}' --unix-socket "$socket" "$@"; }
+is 'a parameter that does not exist' "$(code 'http://h/v1/events?name=x') $(jq -r .code "$tmp/body")" '400 QUERY'
+is 'HEAD is no way to read a feed' "$(code -I http://h/v1/events)" 405
+is 'no principal, no feed' "$(curl -sS -m 20 "http://127.0.0.1:$tcp/v1/events" | jq -r .code)" UNAUTHORIZED
 
 stop
 is 'TERM ends it' "$status" 0
