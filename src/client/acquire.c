@@ -66,6 +66,7 @@ static redlock_lock *start_acquire(redlock *client, const struct acquire_call *a
     }
     if (request->done)
         lock->wait_deadline_ns = a->wait_deadline_ns;
+    rl_acquirer_of(&lock->handle)->queued = request->queued;
     rl_handle_acquire(&client->engine, &lock->handle, a->ttl_ms * RL_NS_PER_MS,
                       a->wait_deadline_ns, rl_now_ns());
     return lock;
@@ -192,9 +193,11 @@ int rl_client_acquire(redlock *client, const char *name, int64_t ttl_ms,
 
     if (error)
         return error;
-    if (a.request.done)
-        return rl_detail(REDLOCK_INVAL, "redlock_acquire() takes no done function; that is for "
-                                        "redlock_start()");
+    if (a.request.done || a.request.queued)
+        return rl_detail(REDLOCK_INVAL,
+                         "redlock_acquire() takes no %s function; that is for "
+                         "redlock_start()",
+                         a.request.done ? "done" : "queued");
     error = rl_renewal_check(client, &a.request);
     if (error)
         return error;

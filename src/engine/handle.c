@@ -21,6 +21,7 @@ void rl_engine_add_ready(struct rl_engine *engine, struct rl_handle *handle)
     if (handle->ready)
         return;
     handle->ready = true;
+    engine->ready_count++;
     TAILQ_INSERT_TAIL(&engine->ready, handle, in_ready);
 }
 
@@ -29,6 +30,7 @@ void rl_engine_forget_ready(struct rl_engine *engine, struct rl_handle *handle)
     if (!handle->ready)
         return;
     handle->ready = false;
+    engine->ready_count--;
     TAILQ_REMOVE(&engine->ready, handle, in_ready);
 }
 
@@ -98,6 +100,8 @@ static struct rl_acquirer *new_acquirer(struct rl_engine *engine, struct rl_hand
     acquirer->survey = NULL;
     acquirer->queue = NULL;
     acquirer->waiter = 0;
+    acquirer->queued = NULL;
+    acquirer->told_place = 0;
     acquirer->became_head = acquirer->client_holds = acquirer->behind_release = false;
     acquirer->drew = false;
     acquirer->tag_size = (uint8_t)about->tag.size;
@@ -122,6 +126,8 @@ static void follow_acquisition(struct rl_engine *engine, struct rl_handle *handl
 
     if (acquirer->queue && !is_waiting(&handle->lock))
         rl_local_queue_leave(engine, handle, now_ns);
+    if (acquirer->queue)
+        rl_local_queue_tell_places(engine, handle, now_ns);
     engine->wants_subscribers |=
         acquirer->acquisition.ticket != 0 || handle->lock.state == RL_TICKETING;
     if (handle->lock.state == RL_HELD)
