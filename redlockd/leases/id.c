@@ -10,6 +10,7 @@
 #define SKIPPED (REDLOCK_TAG_SIZE + 1) /* the tag and its colon */
 /* Kind, slots and fence, big-endian; the size of the owner, the owner; the value to the end. */
 #define FIXED_SIZE (1 + 2 + 8 + 1)
+#define STREAM_BIT 0x80 /* in the byte of the kind */
 #define BYTES_MAX (FIXED_SIZE + REDLOCK_TAG_SIZE + REDLOCK_VALUE_MAX - SKIPPED)
 
 _Static_assert((BYTES_MAX + 2) / 3 * 4 <= LEASE_GRANT_MAX, "a grant has room for every value");
@@ -149,7 +150,7 @@ bool lease_grant_write(const struct lease_grant *grant, char text[LEASE_GRANT_MA
 
     if (size <= SKIPPED || grant->value[REDLOCK_TAG_SIZE] != ':')
         return false;
-    bytes[0] = (uint8_t)grant->kind;
+    bytes[0] = (uint8_t)(grant->kind | (grant->is_stream ? STREAM_BIT : 0));
     put_number(bytes + 1, grant->slots, 2);
     put_number(bytes + 3, (uint64_t)grant->fence, 8);
     bytes[11] = (uint8_t)owner_size;
@@ -185,7 +186,7 @@ bool lease_grant_read(struct rl_span text, const struct lease_tag *tag,
     int decoded = decode(text, bytes, sizeof bytes);
     size_t owner_size, value_size;
 
-    if (decoded < FIXED_SIZE || !is_kind(bytes[0]))
+    if (decoded < FIXED_SIZE || !is_kind(bytes[0] & ~STREAM_BIT))
         return false;
     owner_size = bytes[11];
     if ((owner_size != 0 && owner_size != REDLOCK_TAG_SIZE) ||
@@ -196,7 +197,8 @@ bool lease_grant_read(struct rl_span text, const struct lease_tag *tag,
         value_size > REDLOCK_VALUE_MAX - SKIPPED)
         return false;
     *grant = (struct lease_grant){
-        .kind = bytes[0],
+        .kind = bytes[0] & ~STREAM_BIT,
+        .is_stream = (bytes[0] & STREAM_BIT) != 0,
         .slots = (unsigned)get_number(bytes + 1, 2),
         .fence = (int64_t)get_number(bytes + 3, 8),
     };
