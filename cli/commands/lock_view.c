@@ -165,7 +165,7 @@ int lock_view_failure(const struct settings *s, const struct inquiry_answer *ans
 /* The next node from *at on that is in quarantine; false when there is none left. */
 static bool next_quarantined(redlock *client, size_t *at, redlock_node_info *info)
 {
-    while (redlock_node(client, (*at)++, info) == REDLOCK_OK)
+    while (client && redlock_node(client, (*at)++, info) == REDLOCK_OK)
         if (info->quarantined)
             return true;
     return false;

@@ -6,7 +6,6 @@
 #include "commands/list.h"
 #include "commands/lock_view.h"
 #include "settings/command.h"
-#include "settings/open_client.h"
 #include "ui/exit.h"
 #include "ui/message.h"
 #include "ui/text.h"
@@ -15,7 +14,7 @@ enum { OPTION_HELD = OPTION_OWN };
 
 struct status {
     struct settings settings;
-    redlock *client;
+    struct source source;
     bool test; /* --held: the exit status says whether all are held */
     bool some_free;
     int name_count; /* 0: all locks on the nodes are shown */
@@ -41,7 +40,7 @@ static bool on_answer(const struct inquiry_answer *a, void *data)
     }
     c->some_free = c->some_free || !a->info->held;
     if (c->settings.json)
-        lock_view_json(c->client, a->name, a->info, a->report);
+        lock_view_json(c->source.client, a->name, a->info, a->report);
     else if (!c->settings.quiet)
         lock_view_text(&c->settings, a->name, a->info, a->report);
     if (!a->info->held && !c->settings.json && strpbrk(a->name, "*?["))
@@ -64,11 +63,11 @@ static int take(void *data, struct args *a, int id, const char *value)
 static int show(struct status *c, char **names)
 {
     if (c->name_count == 0)
-        return list_locks(&c->settings, c->client, NULL, 0);
-    int failed = inquire(c->client, names, (size_t)c->name_count, on_answer, c);
+        return list_locks(&c->settings, &c->source, NULL, 0);
+    int failed = inquire(&c->source, names, (size_t)c->name_count, on_answer, c);
     c->status = c->status ? c->status : failed;
     if (!c->settings.json && !c->settings.quiet)
-        lock_view_quarantine(c->client);
+        lock_view_quarantine(c->source.client);
     int status = c->status ? c->status : message_flush();
     return status == 0 && c->test && c->some_free ? EXIT_NOT_HELD : status;
 }
@@ -82,16 +81,17 @@ static int status_main(const struct command *command, int argc, char **argv)
     if (status == 0)
         status = settings_complete(&c.settings);
     if (status == 0)
-        status = client_open(&c.settings, &c.client);
+        status = source_open(&c.source, &c.settings);
     if (status == 0)
         status = show(&c, argv);
-    redlock_close(c.client);
+    source_close(&c.source);
     settings_free(&c.settings);
     return status;
 }
 
 static const struct cli_option options[] = {
     {OPTION_HELD, 0, "held", NULL, "exit with 0 only if every NAME is held, else with 1"},
+    SERVICE_OPTIONS,
     {0},
 };
 

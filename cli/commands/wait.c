@@ -118,7 +118,7 @@ static int wait_until_free(struct observer *o)
     bool warned = o->settings.quiet || wait_ms != REDLOCK_WAIT_FOREVER;
     for (;;) {
         struct look l = {.observer = o};
-        int status = inquire(o->client, o->names, o->count, on_answer, &l);
+        int status = inquire(&o->source, o->names, o->count, on_answer, &l);
         if (status)
             return status;
         int64_t now_ns = timer_now_ns();
@@ -157,6 +157,7 @@ static int wait_main(const struct command *command, int argc, char **argv)
 static const struct cli_option options[] = {
     {SETTING_NO_WAIT, 'n', "no-wait", NULL, "do not wait: look once"},
     {SETTING_WAIT, 'w', "wait", "TIME", "wait at most this long (forever)"},
+    SERVICE_OPTIONS,
     {0},
 };
 

@@ -151,7 +151,7 @@ static int watch_names(struct watch *w)
     do {
         w->at = 0;
         w->hurry = false;
-        int status = inquire(o->client, o->names, o->count, on_answer, w);
+        int status = inquire(&o->source, o->names, o->count, on_answer, w);
         if (status)
             return status;
         if (w->unwritten || (w->line_limit > 0 && w->line_count >= w->line_limit))
@@ -195,6 +195,7 @@ static int watch_main(const struct command *command, int argc, char **argv)
 
 static const struct cli_option options[] = {
     {OPTION_DELAY, 'd', "delay", "TIME", "look again after this time (1s)"},
+    SERVICE_OPTIONS,
     {OPTION_LINES, 'n', "count", "N", "stop after N lines"},
     {0},
 };
