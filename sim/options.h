@@ -20,6 +20,7 @@
 #define SIM_LOCKS_MAX 4 /* contended names */
 #define SIM_SLOTS_MAX 4
 #define SIM_OWNERS_MAX 3
+#define SIM_LEASES_MAX 4
 
 /* What a name is used for. */
 enum sim_use {
@@ -102,6 +103,7 @@ struct sim_options {
     bool has_sets;           /* the nodes know which set they are (G8) */
     uint8_t stranger_count;  /* clients that have only some of the nodes, until the calm */
     uint8_t strangers_nodes; /* how many */
+    uint8_t lease_count;     /* workers serve so many holders of leases; 0: they want locks */
 
     int64_t delay_min_ns; /* one way */
     int64_t delay_max_ns;
