@@ -6,6 +6,7 @@
 
 #include "io/clock.h"
 #include "leases/reply.h"
+#include "leases/stream.h"
 
 static const struct lease_refusal yours = {
     409, "yours", "this lease id was granted already: DELETE it and acquire with a new one"};
@@ -15,6 +16,7 @@ static const struct lease_refusal ended = {410, "ENDED",
                                            "this lease has ended: acquire with a new lease id"};
 const struct lease_refusal lease_draining = {503, "DRAINING",
                                              "this replica is about to end: ask another"};
+const struct lease_refusal lease_forbidden = {403, "FORBIDDEN", "no rule allows that any more"};
 static const struct lease_refusal late = {
     503, "LATE", "the nodes granted it too late to be of use: it was given back"};
 static const struct lease_refusal busy = {423, "BUSY", "held by another"};
@@ -29,9 +31,13 @@ static void on_undone(redlock_lock *lock, int error, void *data)
     lease_free(data);
 }
 
-static void undo(struct lease *lease)
+void lease_undo(struct lease *lease)
 {
+    bool must_wait = lease_stream_stop(lease);
+
     lease->state = LEASE_UNDONE;
+    if (must_wait)
+        return;
     if (redlock_start_release(lease->lock, on_undone, lease) != REDLOCK_OK)
         lease_free(lease);
     else
@@ -41,23 +47,20 @@ static void undo(struct lease *lease)
 static void tell_grant(struct lease *lease)
 {
     struct leases *leases = lease->leases;
-    struct lease_grant grant = {
-        .kind = lease->kind, .slots = lease->slots, .fence = redlock_fence(lease->lock)};
     struct lease_told told = {
-        .fence = grant.fence, .ttl_ms = lease->ttl_ms, .is_local = lease->is_local};
+        .fence = lease->fence, .ttl_ms = lease->ttl_ms, .is_local = lease->is_local};
     int64_t deadline_ns = redlock_deadline_ns(lease->lock);
     char text[LEASE_GRANT_MAX + 1];
 
-    strcpy(grant.owner, lease->owner);
-    strcpy(grant.value, redlock_value(lease->lock));
     told.deadline =
         lease_deadline_of(lease->received_ns, rl_now_ns(), deadline_ns, leases->drift_ppm);
-    if (told.deadline.valid_ms == 0 || !lease_grant_write(&grant, text)) {
+    if (told.deadline.valid_ms == 0 || !lease_write_grant(lease, text)) {
         lease_reply_refusal(lease_take_exchange(lease), &late);
-        undo(lease);
+        lease_undo(lease);
         return;
     }
     lease->state = LEASE_TOLD;
+    ids_set_held(&leases->ids, &lease->tag, deadline_ns, rl_now_ns());
     told.name = redlock_name(lease->lock);
     told.grant = text;
     /* The exchange keeps its user: lease_acquire_ended() hears whether a byte of this was sent. */
@@ -78,12 +81,23 @@ static void refuse(struct lease *lease, int error)
         /* A majority has it under this tag: another replica granted it, or this one, long ago. */
         leases->counts.yours++;
         lease_reply_refusal(exchange, &yours);
-    } else if ((error == REDLOCK_BUSY || error == REDLOCK_TIMEOUT) && !lease->may_read) {
+    } else if ((error == REDLOCK_BUSY || error == REDLOCK_TIMEOUT) &&
+               !access_may(leases->access, &lease->who, ACCESS_READ,
+                           redlock_name(lease->lock))) {
         lease_reply_refusal(exchange, &busy);
     } else {
         redlock_lock_report(lease->lock, report);
         lease_reply_error(&leases->body, exchange, error, report);
     }
+}
+
+/* Granted once, never again: from here on the table refuses this id. */
+static int set_granted(struct lease *lease)
+{
+    struct ids *ids = &lease->leases->ids;
+
+    return lease->stream ? ids_set_streaming(ids, &lease->tag, lease)
+                         : ids_set_spent(ids, &lease->tag, IDS_GRANTED, rl_now_ns());
 }
 
 /* redlock_start() is done: a majority was asked after the request came, and has said this. */
@@ -92,7 +106,6 @@ static void on_acquired(redlock_lock *lock, int error, void *data)
     struct lease *lease = data;
     struct leases *leases = lease->leases;
 
-    (void)lock;
     leases->counts.waiting--;
     if (error) {
         ids_forget(&leases->ids, &lease->tag);
@@ -100,14 +113,17 @@ static void on_acquired(redlock_lock *lock, int error, void *data)
         lease_free(lease);
         return;
     }
-    /* Granted once, never again: from here on the table refuses this id. */
-    if (ids_set_spent(&leases->ids, &lease->tag, IDS_GRANTED, rl_now_ns()) < 0) {
+    if (set_granted(lease) < 0) {
         ids_forget(&leases->ids, &lease->tag);
         lease_reply_refusal(lease_take_exchange(lease), &no_memory);
-        undo(lease);
+        lease_undo(lease);
         return;
     }
-    tell_grant(lease);
+    lease->fence = redlock_fence(lock);
+    if (lease->stream)
+        lease_stream_granted(lease);
+    else
+        tell_grant(lease);
 }
 
 /* ---- begun ------------------------------------------------------------------------------- */
@@ -118,18 +134,22 @@ static void on_acquired(redlock_lock *lock, int error, void *data)
  * wait when it sent this one.
  */
 static void take_over(struct lease *lease, struct http_exchange *exchange,
-                      const struct http_request *request)
+                      const struct http_request *request, const struct access_who *who)
 {
     lease_reply_refusal(lease_take_exchange(lease), &superseded);
     lease->exchange = exchange;
+    lease->who = *who;
     lease->received_ns = request->received_ns;
     lease->is_local = request->peer->is_unix;
     http_set_user(exchange, &lease->user);
+    if (lease->stream)
+        lease_stream_wait(lease);
 }
 
 /* True: answered, by what this replica remembers of the id. It only refuses. */
 static bool is_known(struct leases *leases, struct http_exchange *exchange,
-                     const struct http_request *request, const struct lease_terms *terms)
+                     const struct http_request *request, const struct lease_terms *terms,
+                     const struct access_who *who)
 {
     void *wait = NULL;
     enum ids_state state = ids_find(&leases->ids, &terms->tag, rl_now_ns(), &wait);
@@ -139,10 +159,11 @@ static bool is_known(struct leases *leases, struct http_exchange *exchange,
         return false;
     if (state == IDS_ENDED) {
         lease_reply_refusal(exchange, &ended);
-    } else if (state == IDS_WAITING && strcmp(redlock_name(lease->lock), terms->name) == 0) {
-        take_over(lease, exchange, request);
+    } else if (state == IDS_WAITING && strcmp(redlock_name(lease->lock), terms->name) == 0 &&
+               !lease->stream == !terms->is_stream) {
+        take_over(lease, exchange, request, who);
     } else {
-        /* Granted; or it waits for another name: one id, one acquisition. */
+        /* Granted; or it waits for another name, or another way to hold: one id, one acquisition. */
         leases->counts.yours++;
         lease_reply_refusal(exchange, &yours);
     }
@@ -159,6 +180,8 @@ static int start(struct lease *lease, const struct lease_terms *terms)
         .flags = terms->flags | REDLOCK_KEEP,
         .wait_ms = terms->wait_ms,
         .done = on_acquired,
+        .queued = terms->is_stream ? lease_stream_queued : NULL,
+        .lost = terms->is_stream ? lease_stream_lost : NULL,
         .data = lease,
         .slots = terms->slots,
         .owner = terms->owner[0] ? terms->owner : NULL,
@@ -172,7 +195,7 @@ static int start(struct lease *lease, const struct lease_terms *terms)
 
 void lease_begin_acquire(struct leases *leases, struct http_exchange *exchange,
                          const struct http_request *request, const struct lease_terms *terms,
-                         bool may_read)
+                         const struct access_who *who)
 {
     struct lease *lease;
     int error;
@@ -182,16 +205,15 @@ void lease_begin_acquire(struct leases *leases, struct http_exchange *exchange,
         http_drop(exchange);
         return;
     }
-    if (is_known(leases, exchange, request, terms))
+    if (is_known(leases, exchange, request, terms, who))
         return;
     if (leases->is_draining) {
         lease_reply_refusal(exchange, &lease_draining);
         return;
     }
-    lease = lease_new(leases, exchange, request, terms, LEASE_WAITING);
+    lease = lease_new(leases, exchange, request, terms, who, LEASE_WAITING);
     if (!lease)
         return;
-    lease->may_read = may_read;
     error = start(lease, terms);
     if (!error && ids_set_waiting(&leases->ids, &terms->tag, lease) < 0)
         error = REDLOCK_NOMEM;
@@ -201,6 +223,8 @@ void lease_begin_acquire(struct leases *leases, struct http_exchange *exchange,
         return;
     }
     leases->counts.waiting++;
+    if (lease->stream)
+        lease_stream_wait(lease);
     leases_wake(leases);
 }
 
@@ -236,6 +260,6 @@ void lease_acquire_ended(struct lease *lease, enum http_ended how)
     } else {
         /* Granted in the instant in which the client went: no client was told of it. */
         ids_set_spent(&leases->ids, &lease->tag, IDS_ENDED, rl_now_ns());
-        undo(lease);
+        lease_undo(lease);
     }
 }

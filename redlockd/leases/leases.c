@@ -12,6 +12,8 @@
 #include "leases/acquire.h"
 #include "leases/keep.h"
 #include "leases/reply.h"
+#include "leases/resume.h"
+#include "leases/stream.h"
 #include "system/log.h"
 
 /* ---- leases ------------------------------------------------------------------------------ */
@@ -22,37 +24,56 @@ static void on_ended(struct http_user *user, enum http_ended how)
 
     if (lease->state == LEASE_WAITING || lease->state == LEASE_TOLD)
         lease_acquire_ended(lease, how);
+    else if (lease->state == LEASE_STREAMING || lease->state == LEASE_RESUMING)
+        lease_stream_ended(lease, how);
     else
         lease->exchange = NULL; /* a renewal or a release goes on without its client */
 }
 
 struct lease *lease_new(struct leases *leases, struct http_exchange *exchange,
                         const struct http_request *request, const struct lease_terms *terms,
-                        enum lease_state state)
+                        const struct access_who *who, enum lease_state state)
 {
     struct lease *lease = calloc(1, sizeof *lease);
 
-    if (!lease) {
+    if (lease) {
+        lease->leases = leases;
+        lease->state = state;
+    }
+    if (!lease || (terms->is_stream && lease_stream_attach(lease) < 0)) {
+        free(lease);
         http_answer_problem(exchange, 503, "NOMEM", "out of memory", "Retry-After: 1\r\n");
         return NULL;
     }
-    lease->leases = leases;
     lease->exchange = exchange;
     lease->received_ns = request->received_ns;
     lease->ttl_ms = terms->ttl_ms;
-    lease->state = state;
     lease->is_local = request->peer->is_unix;
     lease->kind = (int8_t)terms->kind;
     lease->slots = (uint16_t)terms->slots;
     lease->tag = terms->tag;
+    lease->who = *who;
     strcpy(lease->owner, terms->owner);
     lease->user.ended = on_ended;
     http_set_user(exchange, &lease->user);
     return lease;
 }
 
+bool lease_write_grant(const struct lease *lease, char text[LEASE_GRANT_MAX + 1])
+{
+    struct lease_grant grant = {.kind = lease->kind,
+                                .is_stream = lease->stream != NULL,
+                                .slots = lease->slots,
+                                .fence = lease->fence};
+
+    strcpy(grant.owner, lease->owner);
+    strcpy(grant.value, redlock_value(lease->lock));
+    return lease_grant_write(&grant, text);
+}
+
 void lease_free(struct lease *lease)
 {
+    lease_stream_detach(lease);
     redlock_lock_free(lease->lock);
     free(lease);
 }
@@ -89,17 +110,12 @@ struct http_exchange *lease_take_exchange(struct lease *lease)
 
 /* ---- requests ---------------------------------------------------------------------------- */
 
-static bool wants_stream(const struct http_request *request)
-{
-    struct rl_span accept;
-
-    return http_request_field(request, "accept", &accept) > 0 &&
-           memmem(accept.at, accept.length, "text/event-stream", 17) != NULL;
-}
+static const struct lease_refusal proxied = {
+    400, "PROXIED", "no stream through a proxy: connect directly, or use a lease"};
 
 void leases_begin(struct leases *leases, struct http_exchange *exchange,
                   const struct http_request *request, struct rl_span name,
-                  const char *principal, bool may_read)
+                  const struct access_who *who)
 {
     struct lease_refusal refusal;
     struct lease_terms terms;
@@ -108,20 +124,18 @@ void leases_begin(struct leases *leases, struct http_exchange *exchange,
         http_answer_problem(exchange, 400, "QUERY", "there is no such parameter", NULL);
         return;
     }
-    /* A client that expects the daemon to renew must not be given a lease that it does not renew. */
-    if (wants_stream(request)) {
-        http_answer_problem(exchange, 406, "NO_STREAMS", "this daemon serves leases only",
-                            NULL);
-        return;
-    }
-    if (!lease_terms_read(request, name, principal, &terms, &refusal))
+    if (!lease_terms_read(request, name, leases->utf8_names, who->principal, &terms, &refusal))
         lease_reply_refusal(exchange, &refusal);
+    else if (terms.is_stream && access_is_proxied(leases->access, request))
+        lease_reply_refusal(exchange, &proxied);
+    else if (terms.is_stream && terms.has_grant)
+        lease_begin_resume(leases, exchange, request, &terms, who);
     else if (request->method == HTTP_PUT)
-        lease_begin_acquire(leases, exchange, request, &terms, may_read);
+        lease_begin_acquire(leases, exchange, request, &terms, who);
     else if (request->method == HTTP_POST)
-        lease_begin_renew(leases, exchange, request, &terms);
+        lease_begin_renew(leases, exchange, request, &terms, who);
     else
-        lease_begin_release(leases, exchange, request, &terms);
+        lease_begin_release(leases, exchange, request, &terms, who);
 }
 
 /* ---- the library in the loop ------------------------------------------------------------- */
@@ -150,11 +164,14 @@ void leases_wake(struct leases *leases)
 static int64_t turn(void *context, int64_t now_ns)
 {
     struct leases *leases = context;
+    int64_t next_ns;
 
     if (leases->is_due)
         process(leases);
     free_rested(leases, now_ns);
-    return leases->resting ? leases->resting->rested_ns : RL_NEVER_NS;
+    next_ns = leases_turn_streams(leases, now_ns);
+    return leases->resting && leases->resting->rested_ns < next_ns ? leases->resting->rested_ns
+                                                                   : next_ns;
 }
 
 static void on_warn(const char *address, const char *text, void *data)
@@ -187,10 +204,13 @@ int leases_check(const char *config, char *why, size_t why_size)
     return client ? 0 : -1;
 }
 
-int leases_open(struct leases *leases, struct loop *loop, const char *config,
-                uint32_t drift_ppm, char *why, size_t why_size)
+int leases_open(struct leases *leases, struct loop *loop, struct access *access,
+                const char *config, uint32_t drift_ppm, char *why, size_t why_size)
 {
-    *leases = (struct leases){.loop = loop, .drift_ppm = drift_ppm};
+    *leases = (struct leases){.loop = loop,
+                              .access = access,
+                              .drift_ppm = drift_ppm,
+                              .comment_ns = STREAM_COMMENT_NS};
     leases->source.ready = on_ready;
     lease_terms_init();
     if (ids_init(&leases->ids) < 0 || http_body_init(&leases->body) < 0) {
@@ -219,9 +239,15 @@ void leases_close(struct leases *leases)
     free_rested(leases, RL_NEVER_NS);
     redlock_close(leases->client);
     free_rested(leases, RL_NEVER_NS);
+    rl_timers_free(&leases->timers);
     http_body_free(&leases->body);
     ids_free(&leases->ids);
     *leases = (struct leases){0};
+}
+
+size_t leases_held(struct leases *leases, int64_t now_ns)
+{
+    return leases->counts.streaming + ids_count_held(&leases->ids, now_ns);
 }
 
 void leases_drain(struct leases *leases)
@@ -231,4 +257,19 @@ void leases_drain(struct leases *leases)
     leases->is_draining = true;
     while ((lease = ids_any_wait(&leases->ids)) != NULL)
         lease_end_wait(lease, &lease_draining);
+    leases_send_streams_away(leases);
+}
+
+static void look_at_right(void *wait)
+{
+    struct lease *lease = wait;
+
+    if (!access_still_may(lease->leases->access, &lease->who, lease->exchange, ACCESS_ACQUIRE,
+                          redlock_name(lease->lock)))
+        lease_end_wait(lease, &lease_forbidden);
+}
+
+void leases_reload(struct leases *leases)
+{
+    ids_each_wait(&leases->ids, look_at_right);
 }
