@@ -279,7 +279,7 @@ static bool may_heal(struct rl_engine *engine, const struct rl_handle *handle, u
                      int64_t now_ns)
 {
     return !RL_RULE(HEAL_IS_NO_PROOF) ||
-           (!handle->claim->kind_unknown &&
+           ((!handle->claim->kind_unknown || !RL_RULE(HEALED_AS_IT_WAS)) &&
             rl_guard_check_vote(&engine->node[node].session.guard, now_ns));
 }
 
