@@ -205,9 +205,9 @@ static bool read_body(const struct http_request *request, const char *principal,
     static const char *const renew_names[] = {"ttl_ms", NULL};
     static const char *const no_names[] = {NULL};
     const char *why;
-    json_t *body = http_json_read(request->body, &why);
+    json_t *body = NULL; /* of no body, as most releases have it: every field is left out */
 
-    if (!body)
+    if (request->body.length > 0 && !(body = http_json_read(request->body, &why)))
         return refuse(refusal, 400, "JSON", why);
     if (request->method == HTTP_DELETE && !has_only(body, no_names))
         return invalid(refusal, "a release has no fields");

@@ -20,6 +20,7 @@ void rl_engine_add_ready(struct rl_engine *engine, struct rl_handle *handle)
     if (handle->ready)
         return;
     handle->ready = true;
+    engine->ready_count++;
     TAILQ_INSERT_TAIL(&engine->ready, handle, in_ready);
 }
 
@@ -28,6 +29,7 @@ void rl_engine_forget_ready(struct rl_engine *engine, struct rl_handle *handle)
     if (!handle->ready)
         return;
     handle->ready = false;
+    engine->ready_count--;
     TAILQ_REMOVE(&engine->ready, handle, in_ready);
 }
 
