@@ -191,6 +191,12 @@ check-service: ## /openapi.json and /metrics of redlockd, judged by a validator 
 	@$(call built,release,--target redlock redlockd) >/dev/null
 	@scripts/check-service.sh $(RELEASE)
 
+.PHONY: bench-disconnect
+bench-disconnect: ## 1,000 clients of redlockd killed with -9: how soon their locks are free
+	@scripts/deps.sh run
+	@$(call built,release,--target redlock redlockd) >/dev/null
+	@$(RELEASE)/redlock dev -n 3 -- python3 -B tests/service/disconnect.py $(RELEASE)/redlockd
+
 .PHONY: bench-peers
 bench-peers: ## other lock clients, ours and the floor on the same servers (about 5 minutes)
 	@scripts/deps.sh run plots
