@@ -63,7 +63,7 @@ struct sim_worker {
     int64_t extending_ns; /* since then an extension is under way; 0: none is */
     int64_t watched_ns;   /* the deadline that an event waits for */
     uint64_t grants;
-    struct sim_footprint footprint[SIM_NODES_MAX];
+    struct sim_footprint footprint[SIM_SERVERS_MAX];
     int64_t unserved_ns; /* since then it waits for something that is free; 0: it does not */
 
     /* For a holder of a lease. */

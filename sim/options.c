@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "core/quorum.h"
+
 #define US_NS ((int64_t)1000)
 #define MS_NS ((int64_t)1000000)
 #define SECOND_NS ((int64_t)1000000000)
@@ -219,9 +221,50 @@ static bool loses_memory(const struct sim_options *o)
 }
 
 /*
+ * A neighbour decides with outsiders as soon as it cannot hear a node of the set (guarantees.md): so
+ * it always can here, and begins anew often.
+ */
+static void draw_neighbours(struct sim_options *o, struct sim_rng *rng)
+{
+    int64_t init_every_ns = o->every_ns[SIM_FAULT_INIT];
+
+    o->strangers = SIM_STRANGERS_NEIGHBOURS;
+    o->strangers_nodes = o->node_count;
+    o->outsider_count = rl_quorum(o->node_count);
+    memset(o->every_ns, 0, sizeof o->every_ns);
+    o->every_ns[SIM_FAULT_INIT] = init_every_ns;
+    o->every_ns[SIM_FAULT_CLIENT_CRASH] = sim_spread(rng, 50, 500) * MS_NS;
+    o->node_timeout_ns = 500 * MS_NS;
+    o->max_ttl_ms = o->ttl_max_ms = 3000;
+    o->ttl_min_ms = 2500;
+    o->hold_max_ns = 500 * MS_NS;
+    o->spike_permille = 0;
+    o->young_permille = 0;
+}
+
+static void draw_strangers(struct sim_options *o, struct sim_rng *rng)
+{
+    bool is_steady = o->regime == SIM_REGIME_DEFAULT || o->regime == SIM_REGIME_STRICT;
+
+    switch (sim_below(rng, 3)) {
+    case 1:
+        if (is_steady && rl_quorum(o->node_count) <= SIM_OUTSIDERS_MAX)
+            draw_neighbours(o, rng);
+        return;
+    case 2:
+        o->strangers = SIM_STRANGERS_TWICE;
+        o->strangers_nodes = o->node_count;
+        o->use[0] = SIM_USE_REENTRANT;
+        return;
+    default:
+        return;
+    }
+}
+
+/*
  * Nodes that know which set they are, and are told another now and then. Where they keep their
- * memory there are also clients with so few of them that a majority of all nodes, and a majority of
- * theirs, need not have one in common. Drawn aside as well.
+ * memory there are also clients with other nodes: a majority of those, and a majority of the
+ * others', need not have one in common. Drawn aside as well.
  */
 static void draw_sets(struct sim_options *o, const struct sim_rng *rng)
 {
@@ -236,6 +279,7 @@ static void draw_sets(struct sim_options *o, const struct sim_rng *rng)
         return;
     o->stranger_count = (uint8_t)sim_between(&aside, 1, o->client_count - 1);
     o->strangers_nodes = (uint8_t)sim_between(&aside, 1, o->node_count / 2);
+    draw_strangers(o, &aside);
 }
 
 /*

@@ -29,9 +29,9 @@ struct sim_world {
     struct sim_rng rng;
     int64_t now_ns; /* true time */
     struct sim_events events;
-    struct sim_node node[SIM_NODES_MAX];
+    struct sim_node node[SIM_SERVERS_MAX]; /* the outsiders last */
     struct sim_client client[SIM_CLIENTS_MAX];
-    struct sim_link link[SIM_CLIENTS_MAX][SIM_NODES_MAX];
+    struct sim_link link[SIM_CLIENTS_MAX][SIM_SERVERS_MAX];
     struct sim_conn *conns; /* all that ever were */
     uint32_t conn_count;
     struct sim_lease lease[SIM_LEASES_MAX];

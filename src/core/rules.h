@@ -32,6 +32,8 @@
     X(STRICT_MARKER, "strict mode ignores the marker of an acquire (G2)")                      \
     X(WITNESS, "strict mode counts a grant before its witness has answered (G2)")              \
     X(NODE_SET, "nodes of another set are counted (G8)")                                       \
+    X(SETS_HEARD, "nodes without a set decide before the others have said theirs (G8)")        \
+    X(SAME_SERVER, "a server that a client has two names for votes twice (G8)")                \
     X(CLOCK_GUARD, "a node's clock may be set unnoticed (G6)")                                 \
     X(STEADY_CLOCK, "the client goes by its wall clock")                                       \
     X(ALIGN, "no alignment of fence counters")                                                 \
