@@ -189,7 +189,7 @@ int life_open(struct life *life, const struct settings *settings, char *why, siz
         life_close(life);
         return -1;
     }
-    if (leases_open(&life->leases, &life->loop, &life->inputs.access,
+    if (leases_open(&life->leases, &life->loop, &life->inputs.access, &life->inputs.audit,
                     or_null(settings->quorum_config), settings->drift_ppm, why, why_size) < 0 ||
         open_listeners(life, why, why_size) < 0) {
         life_close(life);
