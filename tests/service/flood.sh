@@ -66,6 +66,12 @@ def metric(pattern):
     assert status == 200, text
     return sum(float(value) for value in re.findall(r'(?m)^redlockd_%s(?:{[^}]*})? (\S+)$' % pattern, text))
 
+def memory_kib():
+    """What is the daemon's own; None: a sanitizer's memory is in it."""
+    if int(re.search(r'VmSize:\s+(\d+)', open('/proc/%s/status' % pid).read())[1]) > 1 << 30:
+        return None
+    return sum(map(int, re.findall(r'Private_\w+:\s+(\d+)', open('/proc/%s/smaps_rollup' % pid).read())))
+
 def lease(number):
     return 'lease-of-the-good-client-%d' % number
 
@@ -101,6 +107,7 @@ status, _, text = ask('PUT', '/v1/locks/greedy/held', 'lease-that-is-waited-for'
                       who='greedy')
 assert status == 201, text
 waiting = []
+before_kib = memory_kib()
 for number in range(200):
     client = connect()
     client.sendall(request('PUT', '/v1/locks/greedy/held', 'lease-that-waits-here-%d' % number, who='greedy',
@@ -110,6 +117,8 @@ until = time.monotonic() + 30
 while metric('waiters') < 200:
     assert time.monotonic() < until, metric('waiters')
     time.sleep(0.02)
+# 2 KiB each (make bench-service measures 10,000 of them), and what the first ones need for all.
+assert before_kib is None or memory_kib() - before_kib <= 200 * 6, memory_kib() - before_kib
 time.sleep(1)  # so that the next is refused for its wait, not for the rate of requests
 status, head, text = ask('PUT', '/v1/locks/greedy/held', 'lease-that-waits-too-much', who='greedy',
                          body='{"wait_ms":50000}')
