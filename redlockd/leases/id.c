@@ -105,8 +105,11 @@ static void digest_text(const char *text, size_t size, char out[REDLOCK_TAG_SIZE
 
 bool lease_tag_of(struct rl_span id, struct lease_tag *tag)
 {
-    if (id.length < LEASE_ID_MIN || id.length > LEASE_ID_MAX || !rl_span_only(id, "_-"))
+    if (id.length < LEASE_ID_MIN || id.length > LEASE_ID_MAX)
         return false;
+    for (size_t i = 0; i < id.length; i++)
+        if (number_of(id.at[i]) < 0)
+            return false;
     digest_text(id.at, id.length, tag->text);
     return true;
 }
