@@ -26,14 +26,6 @@ struct acquire_call {
     redlock_lock *lock;       /* once the order is carried out; NULL: there is none */
 };
 
-/* Taken at the public call: what delays its order, a driver in a callback say, counts as well. */
-static int64_t wait_deadline_ns(int64_t wait_ms)
-{
-    if (wait_ms == 0)
-        return 0;
-    return wait_ms == REDLOCK_WAIT_FOREVER ? RL_NEVER_NS : rl_now_ns() + wait_ms * RL_NS_PER_MS;
-}
-
 /* The mutex is held; the request has been read. NULL: out of memory. */
 static redlock_lock *start_acquire(redlock *client, const struct acquire_call *a)
 {
@@ -177,7 +169,12 @@ static int prepare(redlock *client, const char *name, int64_t ttl_ms,
         error = rl_detail(REDLOCK_INVAL, "there is nowhere to put the lock");
     if (error)
         return error;
-    a->wait_deadline_ns = wait_deadline_ns(a->request.wait_ms);
+    /* From the public call on: what delays its order, a driver in a callback say, counts too. */
+    a->wait_deadline_ns = 0;
+    if (a->request.wait_ms == REDLOCK_WAIT_FOREVER)
+        a->wait_deadline_ns = RL_NEVER_NS;
+    else if (a->request.wait_ms)
+        a->wait_deadline_ns = rl_now_ns() + a->request.wait_ms * RL_NS_PER_MS;
     if (!(a->request.flags & REDLOCK_BOUND))
         return REDLOCK_OK;
     a->thread = rl_thread_own();
@@ -195,7 +192,8 @@ int rl_client_acquire(redlock *client, const char *name, int64_t ttl_ms,
     if (a.request.done)
         return rl_detail(REDLOCK_INVAL, "redlock_acquire() takes no done function; that is for "
                                         "redlock_start()");
-    error = rl_renewal_check(client, &a.request);
+    if (a.request.flags & REDLOCK_RENEW)
+        error = rl_renewal_check(client);
     if (error)
         return error;
     error = rl_call_wait(client, &a.call);

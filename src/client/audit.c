@@ -216,7 +216,7 @@ static bool begin_phase(struct rl_audit *audit, struct rl_question *q)
     audit->step = 0;
     if (phases[audit->phase].of_each_kind) {
         terms.kind = audit->kind;
-        terms.slots = rl_kind(audit->kind)->has_slots;
+        terms.slots = rl_kinds[audit->kind].has_slots;
     }
     return rl_question_set_lock(audit->client, q, new_lock(audit->client, terms));
 }

@@ -34,6 +34,8 @@ void rl_acquire_attempt(struct rl_lock *lock, int64_t now_ns, uint32_t random,
 
     /* t0 is noted before anything is sent (A2): the validity counts from here. */
     rl_round_begin(lock, now_ns, rl_lock_node_timeout_ns(lock->policy, rl_ttl_ns(lock)));
+    if (!RL_RULE(READERS_MAJORITY) && rl_kinds[lock->terms.kind].waiter == RL_WAITER_READS)
+        lock->tally.quorum = 1;
     lock->state = RL_ACQUIRING;
     acquisition->attempt_count++;
     lock->longest_ttl_ms = lock->ttl_ms;
@@ -47,7 +49,7 @@ void rl_acquire_attempt(struct rl_lock *lock, int64_t now_ns, uint32_t random,
     acquisition->woken = acquisition->again_count = 0;
     acquisition->ahead_ms = 0;
     acquisition->grace_ends_ns = RL_NEVER_NS;
-    if (rl_kind(lock->terms.kind)->has_slots)
+    if (rl_kinds[lock->terms.kind].has_slots)
         choose_slot(lock, random);
     rl_send(out, RL_OP_ACQUIRE, rl_all_nodes(lock), lock->round);
 }
@@ -95,14 +97,6 @@ static int64_t retry_at_ns(const struct rl_lock *lock, int64_t now_ns, uint32_t 
     if (bound_ns > left_ns)
         bound_ns = left_ns;
     return now_ns + RETRY_FLOOR_NS + bound_ns / 65536 * (random >> 16);
-}
-
-static enum rl_verdict verdict(const struct rl_lock *lock)
-{
-    if (!RL_RULE(READERS_MAJORITY) && rl_kind(lock->terms.kind)->waiter == 'r' &&
-        lock->tally.yes_count > 0)
-        return RL_TALLY_WON;
-    return rl_tally_verdict(&lock->tally);
 }
 
 /* Is one value of our tag, that another request made, on a majority of the nodes? */
@@ -245,7 +239,7 @@ void rl_acquire_fail(struct rl_lock *lock, const struct rl_event *event, struct 
 
     acquisition->attempt_error = attempt_error(lock);
     /* The nodes granted it, and too late for this wait only. */
-    if (over && verdict(lock) == RL_TALLY_WON)
+    if (over && rl_tally_verdict(&lock->tally) == RL_TALLY_WON)
         acquisition->attempt_error = REDLOCK_TIMEOUT;
     if (rl_count_nodes(acquisition->beyond_max_ttl) >
         lock->policy->node_count - lock->policy->quorum)
@@ -279,17 +273,6 @@ void rl_acquire_fail(struct rl_lock *lock, const struct rl_event *event, struct 
         rl_acquire_back_off(lock, event);
 }
 
-void rl_acquire_hold(struct rl_lock *lock, int64_t end_ns, struct rl_actions *out)
-{
-    lock->acquire_round = lock->round;
-    lock->nodes_with_key = lock->nodes_proven = lock->tally.yes;
-    lock->acquisition->grace_ends_ns = RL_NEVER_NS;
-    if (lock->acquisition->ticket)
-        rl_queue_served(lock, out);
-    rl_hold_begin(lock, end_ns, lock->round_start_ns);
-    rl_finish(out, REDLOCK_OK);
-}
-
 static void decide_attempt(struct rl_lock *lock, const struct rl_event *event,
                            struct rl_actions *out)
 {
@@ -301,7 +284,7 @@ static void decide_attempt(struct rl_lock *lock, const struct rl_event *event,
     bool in_time =
         !acquisition->wait_deadline_ns || event->now_ns <= acquisition->wait_deadline_ns;
 
-    switch (verdict(lock)) {
+    switch (rl_tally_verdict(&lock->tally)) {
     case RL_TALLY_PENDING:
         /* Validity gone while nodes are still silent: no answer can win any more (A4). */
         if (!valid)
@@ -316,7 +299,7 @@ static void decide_attempt(struct rl_lock *lock, const struct rl_event *event,
         if (lock->terms.fenced)
             rl_token_settle(lock, event, end_ns, out);
         else
-            rl_acquire_hold(lock, end_ns, out);
+            rl_hold_begin(lock, end_ns, out);
         return;
     case RL_TALLY_LOST:
         /* Is it our own tag that is in the way? Nodes that have not answered may say so. */
@@ -345,21 +328,12 @@ static void note_remaining_time(struct rl_lock *lock, const struct rl_event *eve
         rl_acquire_give_up(lock, out, rl_acquire_final_error(lock));
 }
 
-static void note_details(struct rl_lock *lock, const struct rl_event *event)
-{
-    const struct rl_answer *answer = &event->answer;
-
-    if (answer->beyond_max_ttl)
-        lock->acquisition->beyond_max_ttl |= (uint16_t)(1u << event->node);
-    if (answer->overtakes)
-        lock->acquisition->overtakes |= (uint16_t)(1u << event->node);
-    if (answer->vote == REDLOCK_VOTE_GRANTED && answer->owners_token)
-        rl_token_note_owners(lock, event->node, answer->owners_token);
-}
-
 void rl_acquire_answer(struct rl_lock *lock, const struct rl_event *event,
                        struct rl_actions *out)
 {
+    const struct rl_answer *answer = &event->answer;
+    uint16_t bit = (uint16_t)(1u << event->node);
+
     if (RL_RULE(ROUNDS) && event->round != lock->round)
         return;
     if (event->op == RL_OP_ALIGN) {
@@ -370,17 +344,22 @@ void rl_acquire_answer(struct rl_lock *lock, const struct rl_event *event,
         note_remaining_time(lock, event, out);
         return;
     }
-    if (!rl_op_is_acquire(event->op) ||
-        !rl_tally_vote(&lock->tally, event->node, event->answer.vote == REDLOCK_VOTE_GRANTED))
+    if (!rl_ops[event->op].acquires ||
+        !rl_tally_vote(&lock->tally, event->node, answer->vote == REDLOCK_VOTE_GRANTED))
         return;
-    rl_note_answer(lock, event->node, &event->answer, event->now_ns - lock->round_start_ns);
+    rl_note_answer(lock, event->node, answer, event->now_ns - lock->round_start_ns);
     /* ALIGNING: a late grant joins the hold. Decided otherwise: only for the report. */
     if (lock->state == RL_ALIGNING)
         rl_token_straggler(lock, event, out);
     if (lock->state != RL_ACQUIRING)
         return;
-    note_details(lock, event);
-    if (event->answer.vote == REDLOCK_VOTE_HELD)
+    if (answer->beyond_max_ttl)
+        lock->acquisition->beyond_max_ttl |= bit;
+    if (answer->overtakes)
+        lock->acquisition->overtakes |= bit;
+    if (answer->vote == REDLOCK_VOTE_GRANTED && answer->owners_token)
+        rl_token_note_owners(lock, event->node, answer->owners_token);
+    if (answer->vote == REDLOCK_VOTE_HELD)
         rl_queue_refused(lock, event, out);
     decide_attempt(lock, event, out);
 }

@@ -18,13 +18,19 @@ static void plan_renewal(struct rl_lock *lock, int64_t at_ns)
     lock->renew_at_ns = lock->terms.renew ? at_ns : RL_NEVER_NS;
 }
 
-void rl_hold_begin(struct rl_lock *lock, int64_t deadline_ns, int64_t start_ns)
+void rl_hold_begin(struct rl_lock *lock, int64_t deadline_ns, struct rl_actions *out)
 {
+    lock->acquire_round = lock->round;
+    lock->nodes_with_key = lock->nodes_proven = lock->tally.yes;
+    lock->acquisition->grace_ends_ns = RL_NEVER_NS;
+    if (lock->acquisition->ticket)
+        rl_queue_served(lock, out);
     lock->state = RL_HELD;
-    lock->acquired_ns = start_ns;
+    lock->acquired_ns = lock->round_start_ns;
     lock->deadline_ns = deadline_ns;
     lock->jeopardy = false;
-    plan_renewal(lock, start_ns + rl_ttl_ns(lock) / 3);
+    plan_renewal(lock, lock->round_start_ns + rl_ttl_ns(lock) / 3);
+    rl_finish(out, REDLOCK_OK);
 }
 
 int64_t rl_hold_loss_notice_ns(const struct rl_lock *lock, int64_t deadline_ns)
@@ -261,7 +267,7 @@ static void note_straggler(struct rl_lock *lock, const struct rl_event *event,
 
     /* A grant that an extension has overtaken says nothing about what is there now. */
     if (answer.vote == REDLOCK_VOTE_GRANTED &&
-        (rl_op_is_acquire(event->op) ? lock->extension_count == 0 : carries_deadline(lock)))
+        (rl_ops[event->op].acquires ? lock->extension_count == 0 : carries_deadline(lock)))
         lock->nodes_with_key |= bit;
     else if (answer.vote == REDLOCK_VOTE_MISSING)
         lock->nodes_with_key &= (uint16_t)~bit;
@@ -275,12 +281,12 @@ static void note_straggler(struct rl_lock *lock, const struct rl_event *event,
 
 void rl_hold_answer(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
 {
-    bool of_the_hold = rl_op_is_acquire(event->op)
+    bool of_the_hold = rl_ops[event->op].acquires
                            ? event->round == lock->acquire_round
                            : event->op == RL_OP_EXTEND || event->op == RL_OP_HEAL;
     struct rl_answer answer = of_the_hold ? weigh(lock, event) : event->answer;
 
-    if (rl_op_is_acquire(event->op) && event->round == lock->acquire_round) {
+    if (rl_ops[event->op].acquires && event->round == lock->acquire_round) {
         note_straggler(lock, event, answer, out);
         if (lock->unanswered)
             rl_queue_straggler(lock, event, out);

@@ -7,6 +7,8 @@
 _Static_assert((0 REDLOCK_VOTES(COUNT_VOTE)) <= 1 << RL_VOTE_BITS, "every vote has its number");
 #undef COUNT_VOTE
 
+const struct rl_answer rl_no_answer = {REDLOCK_VOTE_PENDING, .key_ttl_ms = -1};
+
 uint16_t rl_all_nodes(const struct rl_lock *lock)
 {
     return (uint16_t)((1u << lock->policy->node_count) - 1);
@@ -39,19 +41,12 @@ void rl_round_begin(struct rl_lock *lock, int64_t now_ns, int64_t timeout_ns)
     lock->round++;
     lock->round_start_ns = now_ns;
     lock->round_deadline_ns = now_ns + timeout_ns;
-    rl_tally_begin(&lock->tally, lock->policy->node_count);
+    lock->tally = (struct rl_tally){
+        .node_count = lock->policy->node_count,
+        .quorum = lock->policy->quorum,
+    };
     for (uint8_t i = 0; i < lock->policy->node_count; i++)
-        rl_await_answer(lock, i);
-}
-
-void rl_await_answer(struct rl_lock *lock, uint8_t node)
-{
-    lock->node[node] = (struct rl_node_vote){REDLOCK_VOTE_PENDING, -1};
-    if (!lock->acquisition)
-        return;
-    lock->acquisition->key_ttl_ms[node] = -1;
-    lock->acquisition->token_or_ticket[node] = 0;
-    lock->acquisition->yours[node] = 0;
+        rl_note_answer(lock, i, &rl_no_answer, -1);
 }
 
 void rl_note_answer(struct rl_lock *lock, uint8_t node, const struct rl_answer *answer,
@@ -261,11 +256,12 @@ int64_t rl_earlier(int64_t a_ns, int64_t b_ns)
     return a_ns < b_ns ? a_ns : b_ns;
 }
 
-static int64_t acquisition_timer_ns(const struct rl_lock *lock)
+int64_t rl_lock_timer_ns(const struct rl_lock *lock)
 {
     const struct rl_acquisition *acquisition = lock->acquisition;
-    int64_t wait_ns =
-        acquisition->wait_deadline_ns ? acquisition->wait_deadline_ns : RL_NEVER_NS;
+    int64_t wait_ns = acquisition && acquisition->wait_deadline_ns
+                          ? acquisition->wait_deadline_ns
+                          : RL_NEVER_NS;
 
     switch (lock->state) {
     case RL_ACQUIRING:
@@ -282,21 +278,6 @@ static int64_t acquisition_timer_ns(const struct rl_lock *lock)
         return rl_earlier(acquisition->retry_at_ns, wait_ns);
     case RL_TICKETING:
         return rl_earlier(lock->round_deadline_ns, wait_ns);
-    default:
-        return wait_ns;
-    }
-}
-
-int64_t rl_lock_timer_ns(const struct rl_lock *lock)
-{
-    switch (lock->state) {
-    case RL_ACQUIRING:
-    case RL_ALIGNING:
-    case RL_BACKOFF:
-    case RL_QUEUED:
-    case RL_PARKED:
-    case RL_TICKETING:
-        return acquisition_timer_ns(lock);
     case RL_HELD:
         return rl_hold_timer_ns(lock);
     case RL_ASKING:

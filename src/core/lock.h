@@ -40,7 +40,7 @@
 
 enum rl_state {
     RL_IDLE,
-    RL_ACQUIRING,
+    RL_ACQUIRING, /* from here to HELD: an acquisition is under way */
     RL_ALIGNING,
     RL_ASKING,    /* tried once and refused: the remaining times are on their way */
     RL_BACKOFF,   /* between two attempts */

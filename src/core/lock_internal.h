@@ -28,7 +28,6 @@ void rl_acquire_our_clock(struct rl_lock *lock, const struct rl_event *event,
 
 void rl_acquire_fail(struct rl_lock *lock, const struct rl_event *event,
                      struct rl_actions *out);
-void rl_acquire_hold(struct rl_lock *lock, int64_t end_ns, struct rl_actions *out);
 
 /* token.c: which token the grants of a quorum amount to */
 void rl_token_settle(struct rl_lock *lock, const struct rl_event *event, int64_t end_ns,
@@ -63,7 +62,8 @@ void rl_queue_straggler(struct rl_lock *lock, const struct rl_event *event,
                         struct rl_actions *out);
 
 /* hold.c: extension, renewal, loss */
-void rl_hold_begin(struct rl_lock *lock, int64_t deadline_ns, int64_t start_ns);
+/* Acquired: held from the start of the round that won. */
+void rl_hold_begin(struct rl_lock *lock, int64_t deadline_ns, struct rl_actions *out);
 /* When the owner is told that a hold with this deadline is over: somewhat before it is. */
 int64_t rl_hold_loss_notice_ns(const struct rl_lock *lock, int64_t deadline_ns);
 void rl_hold_extend(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
@@ -89,13 +89,13 @@ void rl_release_timer(struct rl_lock *lock, const struct rl_event *event,
                       struct rl_actions *out);
 
 /* lock.c */
+extern const struct rl_answer rl_no_answer;
 uint16_t rl_all_nodes(const struct rl_lock *lock);
 uint8_t rl_count_nodes(uint16_t nodes);
 void rl_send(struct rl_actions *out, enum rl_op op, uint16_t nodes, uint32_t round);
 void rl_finish(struct rl_actions *out, int error);
 void rl_round_begin(struct rl_lock *lock, int64_t now_ns, int64_t timeout_ns);
-/* The node has been asked, or is asked once more. */
-void rl_await_answer(struct rl_lock *lock, uint8_t node);
+/* rl_no_answer: the node has been asked, or is asked once more. */
 void rl_note_answer(struct rl_lock *lock, uint8_t node, const struct rl_answer *answer,
                     int64_t rtt_ns);
 /* Nodes that have not voted vote no, except those that are still warming up. */

@@ -53,7 +53,7 @@ void rl_queue_forget(struct rl_lock *lock)
  */
 void rl_queue_served(struct rl_lock *lock, struct rl_actions *out)
 {
-    bool is_shared = !rl_kind(lock->terms.kind)->exclusive;
+    bool is_shared = !rl_kinds[lock->terms.kind].exclusive;
 
     lock->came_from_queue = true;
     lock->unanswered = is_shared ? 0 : rl_tally_pending(&lock->tally);
@@ -270,7 +270,7 @@ static void ask_again(struct rl_lock *lock, uint16_t nodes, struct rl_actions *o
             continue;
         /* The same value as before: nothing of this round has been rolled back (A1). */
         rl_tally_reconsider(&lock->tally, i);
-        rl_await_answer(lock, i);
+        rl_note_answer(lock, i, &rl_no_answer, -1);
         acquisition->again_count++;
     }
     acquisition->woken &= (uint16_t)~nodes;

@@ -52,7 +52,7 @@ static void decide_release(struct rl_lock *lock, int64_t now_ns, struct rl_actio
     missing_count = rl_count_nodes(missing);
     if (missing_count > spare) {
         /* Our key cannot have been on a majority any more. Is another's there now? */
-        if (!rl_kind(lock->terms.kind)->single) {
+        if (!rl_kinds[lock->terms.kind].single) {
             /* Others may hold it beside us: their presence says nothing. */
             end(lock, out, REDLOCK_EXPIRED);
             return;

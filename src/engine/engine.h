@@ -81,11 +81,4 @@ struct rl_engine {
 int rl_engine_init(struct rl_engine *engine);
 void rl_engine_free(struct rl_engine *engine);
 
-/* When rl_engine_tick() has something to do next. */
-int64_t rl_engine_next_ns(const struct rl_engine *engine);
-void rl_engine_tick(struct rl_engine *engine, int64_t now_ns);
-
-/* Random bytes that cannot be guessed, two characters each, not terminated. -1: there are none. */
-int rl_engine_draw_hex(struct rl_engine *engine, size_t byte_count, char *out);
-
 #endif

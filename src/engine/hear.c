@@ -14,28 +14,6 @@
 
 #define RTT_SMOOTHING 8
 
-/* Steps that tidy up: they are carried out even if their lock is gone and counts no reply. */
-static bool outlives_its_handle(enum rl_op op)
-{
-    switch (op) {
-    case RL_OP_RELEASE:
-    case RL_OP_ROLLBACK:
-    case RL_OP_QUIT:
-    case RL_OP_LEAVE:
-    case RL_OP_WAITERS:
-    case RL_OP_WAKE:
-        return true;
-    default:
-        return false;
-    }
-}
-
-/* After it the key may live for a whole TTL. */
-static bool lets_live(const struct rl_pending *request)
-{
-    return rl_op_sets_key((enum rl_op)request->op) || request->op == RL_OP_EXTEND;
-}
-
 /* ---- to the lock ---- */
 
 /*
@@ -65,8 +43,7 @@ static uint32_t number_if_yours(const struct rl_acquirer *acquirer,
     struct rl_value holder;
     uint32_t number = 0;
 
-    if (!acquirer->tag_size || !answer->tells_holder ||
-        !rl_value_read(answer->holder, &holder) || holder.tag.size != acquirer->tag_size ||
+    if (!rl_value_read(answer->holder, &holder) || holder.tag.size != acquirer->tag_size ||
         memcmp(holder.tag.data, acquirer->tag, holder.tag.size) != 0 ||
         memcmp(holder.random.data, acquirer->digits, sizeof acquirer->digits) == 0)
         return 0;
@@ -92,7 +69,7 @@ void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pend
         .round = request->round,
     };
 
-    if (outlives_its_handle(op)) {
+    if (rl_ops[op].tidies_up) {
         if (op != RL_OP_RELEASE || answer->contended)
             wake_waiters(engine, claim, node, op, answer, now_ns);
         if (claim->handed_over)
@@ -110,10 +87,10 @@ void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pend
         return;
     }
     if (acquirer && (answer->tells_holder || acquirer->blocker.nodes) &&
-        (rl_op_is_acquire(op) || op == RL_OP_INQUIRE))
+        (rl_ops[op].acquires || op == RL_OP_INQUIRE))
         rl_blocker_note(&acquirer->blocker, node, answer, now_ns);
     event.answer = *answer;
-    if (acquirer)
+    if (acquirer && acquirer->tag_size && answer->tells_holder)
         event.answer.yours = number_if_yours(acquirer, answer);
     rl_handle_step(engine, handle, &event);
 }
@@ -152,10 +129,10 @@ static bool repeat_with_text(struct rl_engine *engine, uint8_t node,
     struct rl_claim *claim = request->subject;
     enum rl_op op = (enum rl_op)request->op;
 
-    if (!outlives_its_handle(op) && (!claim->handle || !is_round_alive(claim->handle, request)))
+    if (!rl_ops[op].tidies_up && (!claim->handle || !is_round_alive(claim->handle, request)))
         return false;
     /* An acquire behind its own release would stay for its whole TTL (A5). */
-    if (rl_op_sets_key(op) && (claim->returned & (1u << node)))
+    if (rl_ops[op].sets_key && (claim->returned & (1u << node)))
         return false;
     return rl_ask_node_by_text(engine, node, claim, claim->handle, op, request->round, now_ns);
 }
@@ -177,29 +154,18 @@ static bool wants_script(struct rl_session *session, const struct rl_pending *re
 
 /* ---- from the connection ---- */
 
-/* How long the node took, for requests that are the first of their round. */
-static void note_rtt(struct rl_engine *engine, struct rl_node *node,
-                     const struct rl_pending *request, int64_t now_ns)
+/* How long the node took. */
+static void note_rtt(struct rl_engine *engine, struct rl_node *node, const struct rl_lock *lock,
+                     int64_t now_ns)
 {
-    const struct rl_claim *claim = request->subject;
-    int64_t start_ns;
-    int32_t rtt_us;
+    int64_t took_ns = now_ns - lock->round_start_ns;
 
-    if (!claim->handle || request->round != claim->handle->lock.round)
-        return;
-    if (rl_survey_of(claim->handle))
-        start_ns = rl_survey_of(claim->handle)->start_ns;
-    else if (request->op == RL_OP_ACQUIRE)
-        start_ns = claim->handle->lock.round_start_ns;
-    else
-        return;
-    if (now_ns - start_ns <= engine->policy.node_timeout_ns)
+    if (took_ns <= engine->policy.node_timeout_ns)
         node->late_us = 0;
-    rtt_us = rl_rtt_us(now_ns - start_ns);
     if (node->rtt_us < 0)
-        node->rtt_us = rtt_us;
+        node->rtt_us = rl_rtt_us(took_ns);
     else
-        node->rtt_us += (rtt_us - node->rtt_us) / RTT_SMOOTHING;
+        node->rtt_us += (rl_rtt_us(took_ns) - node->rtt_us) / RTT_SMOOTHING;
 }
 
 static void note_error(struct rl_session *session, const struct rl_reply *reply)
@@ -223,8 +189,10 @@ static void hear(struct rl_engine *engine, uint8_t node, const struct rl_pending
         rl_local_queue_note_release(engine, node, request,
                                     &(struct rl_answer){.vote = REDLOCK_VOTE_ERROR});
     } else {
-        note_rtt(engine, &engine->node[node], request, now_ns);
-        if (lets_live(request))
+        if (rl_ops[request->op].times_node && claim->handle &&
+            request->round == claim->handle->lock.round)
+            note_rtt(engine, &engine->node[node], &claim->handle->lock, now_ns);
+        if (rl_ops[request->op].lets_live)
             rl_claim_seen(claim, now_ns);
         if (!rl_vote_judge(engine, node, request, reply, now_ns, &answer))
             return;
@@ -257,8 +225,9 @@ int rl_engine_received(struct rl_engine *engine, uint8_t node, size_t size, int6
     rl_sets_hear(engine, node, now_ns);
     if (at->session.state == RL_SESSION_UP)
         at->warming = false;
-    if (status == 0)
-        rl_watch_after_replies(engine, node, now_ns);
+    if (status == 0 && (engine->clock_trial || at->session.guard.step_ns != 0 ||
+                        at->session.guard.state == RL_GUARD_QUARANTINED))
+        rl_watch_look(engine, node, now_ns);
     return status;
 }
 
@@ -274,11 +243,11 @@ void rl_hear_nothing(struct rl_engine *engine, uint8_t node, bool nothing_was_se
 
         if (!claim)
             continue;
-        if (rl_op_is_acquire((enum rl_op)request.op) && nothing_was_sent)
+        if (rl_ops[request.op].acquires && nothing_was_sent)
             claim->touched &= (uint16_t) ~(1u << node);
-        else if (lets_live(&request))
+        else if (rl_ops[request.op].lets_live)
             rl_claim_seen(claim, now_ns);
-        if (rl_op_gives_back((enum rl_op)request.op))
+        if (rl_ops[request.op].gives_back)
             rl_node_keep_undelivered(engine, node, claim, now_ns);
         rl_hear_answer(engine, node, &request, NULL, &answer, now_ns);
         rl_claim_unref(&engine->claims, claim);

@@ -40,13 +40,12 @@ static struct rl_bucket *bucket_of(const struct rl_local_queues *queues, uint64_
     return &queues->bucket[hash & (queues->bucket_count - 1)];
 }
 
+/* There is at least one. */
 static struct rl_local_queue *find(const struct rl_local_queues *queues, uint64_t hash,
                                    struct rl_slice key)
 {
     struct rl_local_queue *queue;
 
-    if (queues->count == 0)
-        return NULL;
     LIST_FOREACH(queue, bucket_of(queues, hash), bucket)
     if (has_key(queue, hash, key))
         return queue;
@@ -125,24 +124,16 @@ static struct rl_local_queue *new_queue(struct rl_local_queues *queues, uint64_t
     return queue;
 }
 
-static void free_queue(struct rl_local_queues *queues, struct rl_local_queue *queue)
-{
-    if (!queue->is_private)
-        LIST_REMOVE(queue, bucket);
-    queues->all[queue->index] = NULL;
-    queues->spare[queues->spare_count++] = queue->index;
-    queues->count--;
-    rl_pool_give(&queues->pool, queue, QUEUES_KEPT);
-}
-
 struct rl_local_queue *rl_local_queue_join(struct rl_local_queues *queues,
                                            struct rl_handle *handle, bool is_private)
 {
     struct rl_acquirer *acquirer = rl_acquirer_of(handle);
     struct rl_slice key = rl_claim_key(handle->claim);
     uint64_t hash = hash_of(key);
-    struct rl_local_queue *queue = is_private ? NULL : find(queues, hash, key);
+    struct rl_local_queue *queue = NULL;
 
+    if (queues->count > 0 && !is_private)
+        queue = find(queues, hash, key);
     if (!queue)
         queue = new_queue(queues, hash, is_private);
     if (!queue)
@@ -155,6 +146,7 @@ struct rl_local_queue *rl_local_queue_join(struct rl_local_queues *queues,
 void rl_local_queue_leave(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
 {
     struct rl_acquirer *acquirer = rl_acquirer_of(handle);
+    struct rl_local_queues *queues = &engine->local_queues;
     struct rl_local_queue *queue = acquirer->queue;
     struct rl_acquirer *head;
     bool was_head = TAILQ_FIRST(&queue->waiters) == acquirer;
@@ -166,16 +158,21 @@ void rl_local_queue_leave(struct rl_engine *engine, struct rl_handle *handle, in
     acquirer->queue = NULL;
     head = TAILQ_FIRST(&queue->waiters);
     if (!head) {
-        free_queue(&engine->local_queues, queue);
+        if (!queue->is_private)
+            LIST_REMOVE(queue, bucket);
+        queues->all[queue->index] = NULL;
+        queues->spare[queues->spare_count++] = queue->index;
+        queues->count--;
+        rl_pool_give(&queues->pool, queue, QUEUES_KEPT);
         return;
     }
     if (!was_head)
         return;
-    rl_local_queue_renumber(&engine->local_queues, queue);
+    rl_local_queue_renumber(queues, queue);
     head->waiter = queue->number;
     head->became_head = true;
     head->client_holds =
-        handle->lock.state == RL_HELD && rl_kind(handle->lock.terms.kind)->single;
+        handle->lock.state == RL_HELD && rl_kinds[handle->lock.terms.kind].single;
     rl_timers_set(&engine->timers, &head->handle->timer, now_ns);
 }
 
@@ -256,7 +253,7 @@ void rl_local_queue_hand_over(struct rl_engine *engine, const struct rl_handle *
         .now_ns = now_ns,
         .nodes = (uint16_t)((1u << engine->policy.node_count) - 1),
         .slot = released->lock.slot,
-        .behind_release = rl_kind(released->lock.terms.kind)->single,
+        .behind_release = rl_kinds[released->lock.terms.kind].single,
     };
     struct rl_handle *next = queue ? rl_local_queue_head(queue) : NULL;
 
@@ -285,7 +282,7 @@ bool rl_may_follow_release(const struct rl_engine *engine, const struct rl_handl
 {
     const struct rl_claim *claim = handle->claim;
 
-    return rl_kind(claim->kind)->single && claim->name_count == 1 &&
+    return rl_kinds[claim->kind].single && claim->name_count == 1 &&
            !rl_is_yielding(engine, handle, now_ns);
 }
 

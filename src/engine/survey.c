@@ -309,7 +309,7 @@ void rl_survey_conclude(const struct rl_survey *survey, int64_t wall_ms, redlock
     /* Single nodes may be ahead: grants that were rolled back count there too. */
     out->fence = reached_by_majority(survey, fences);
     out->holder_count = (uint32_t)reached_by_majority(survey, counts);
-    if (rl_kind_is_known(typical->kind) && rl_kind(typical->kind)->has_slots)
+    if (rl_kind_is_known(typical->kind) && rl_kinds[typical->kind].has_slots)
         out->slots = read_number(typical->group);
     else
         memcpy(out->owner, typical->group, sizeof out->owner);
@@ -365,6 +365,7 @@ void rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_o
     handle->done = false;
     rl_acquirer_of(handle)->survey = survey;
     handle->lock.round++;
+    handle->lock.round_start_ns = now_ns;
     rl_survey_begin(survey, &engine->policy, now_ns);
     /* A series of questions is about one claim. */
     if (!handle->claim->value_size &&

@@ -43,11 +43,6 @@
 
 #define CAPACITY_FIRST 64
 
-static bool is_grant(enum rl_op op, const struct rl_answer *answer)
-{
-    return rl_op_is_acquire(op) && answer->vote == REDLOCK_VOTE_GRANTED;
-}
-
 struct rl_answer rl_vote_when_unreachable(const struct rl_engine *engine, uint8_t node)
 {
     const struct rl_session *session = &engine->node[node].session;
@@ -66,13 +61,12 @@ struct rl_answer rl_vote_when_unreachable(const struct rl_engine *engine, uint8_
  * A fenced grant must carry a token that a counter may have given: aligned to any other, the
  * counters of all nodes would end there. The node counts as one that answered an error.
  */
-static void check_token(struct rl_session *session, const struct rl_claim *claim,
-                        struct rl_answer *answer)
+static void check_token(struct rl_session *session, struct rl_answer *answer)
 {
     static const char text[] = "its fencing token is no number that a counter may have "
                                "reached: see `redlock doctor`, check fencing";
 
-    if (!claim->handle || !claim->handle->lock.terms.fenced || !RL_RULE(TOKEN_RANGE) ||
+    if (!RL_RULE(TOKEN_RANGE) ||
         (rl_is_token(answer->token) &&
          (answer->owners_token == 0 || rl_is_token(answer->owners_token))))
         return;
@@ -91,7 +85,7 @@ static void check_max_ttl(const struct rl_session *session, const struct rl_clai
 {
     int64_t max_ttl_ns = session->guard.node_max_ttl_ns;
 
-    if (max_ttl_ns <= 0 || claim->ttl_ns <= max_ttl_ns)
+    if (answer->vote != REDLOCK_VOTE_GRANTED || max_ttl_ns <= 0 || claim->ttl_ns <= max_ttl_ns)
         return;
     answer->vote = REDLOCK_VOTE_GUARDED;
     answer->beyond_max_ttl = true;
@@ -106,8 +100,8 @@ static void check_overtaking(const struct rl_claim *claim, uint8_t node,
     const struct rl_local_queue *queue;
 
     /* Once the lock is held, a late grant only adds to it. */
-    if (!claim->behind_release || !claim->handle || claim->handle->lock.state != RL_ACQUIRING ||
-        !RL_RULE(NO_OVERTAKING))
+    if (answer->vote != REDLOCK_VOTE_GRANTED || !claim->handle ||
+        claim->handle->lock.state != RL_ACQUIRING || !RL_RULE(NO_OVERTAKING))
         return;
     queue = rl_local_queue_of(claim->handle);
     if (queue && (queue->nodes_without_waiters & (1u << node)))
@@ -339,13 +333,14 @@ bool rl_vote_judge(struct rl_engine *engine, uint8_t node, const struct rl_pendi
     enum rl_op op = (enum rl_op)request->op;
 
     *out = rl_answer_read(op, request->by_script, reply);
-    if (is_grant(op, out))
-        check_token(&at->session, claim, out);
-    if (is_grant(op, out))
+    if (out->vote == REDLOCK_VOTE_GRANTED && rl_ops[op].acquires) {
+        if (claim->handle && claim->handle->lock.terms.fenced)
+            check_token(&at->session, out);
         check_max_ttl(&at->session, claim, out);
-    if (op == RL_OP_ACQUIRE && is_grant(op, out))
-        check_overtaking(claim, node, out);
-    if (await_witness(at, request, out))
+        if (op == RL_OP_ACQUIRE && claim->behind_release)
+            check_overtaking(claim, node, out);
+    }
+    if (engine->strict && await_witness(at, request, out))
         return false;
     check_node(engine, node, op, now_ns, out);
     return true;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "protocol/command.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "core/kind.h"
@@ -18,12 +19,8 @@
 
 static void add(struct rl_command *command, struct rl_slice argument)
 {
+    assert(command->argument_count < RL_ARGUMENTS_MAX);
     command->argument[command->argument_count++] = argument;
-}
-
-static void add_flag(struct rl_command *command, bool flag)
-{
-    add(command, flag ? TEXT("1") : TEXT("0"));
 }
 
 /* Small numbers in decimal: how many keys a script gets. */
@@ -165,7 +162,7 @@ static void take_command(const struct rl_words *words, const struct rl_abilities
                          struct rl_command *out)
 {
     const struct rl_request *request = words->request;
-    const struct rl_kind *kind = rl_kind((int)request->kind);
+    const struct rl_kind *kind = &rl_kinds[request->kind];
     bool healing = request->op == RL_OP_HEAL;
 
     take_head(request, abilities, out);
@@ -182,7 +179,7 @@ static void take_command(const struct rl_words *words, const struct rl_abilities
     add(out, words->ticket);
     add(out, healing ? TEXT("heal") : TEXT(STRINGIFY(RL_WAITER_TTL_MS)));
     add(out, request->fenced && !healing ? TEXT(RL_FENCE_LIFE_MS) : TEXT("0"));
-    add_flag(out, request->marked);
+    add(out, request->marked ? TEXT("1") : TEXT("0"));
     add_incarnation(request, out);
     if (kind->has_owner || kind->has_slots)
         add(out, words->group);
@@ -200,7 +197,7 @@ static void acquire_command(const struct rl_words *words, const struct rl_abilit
 {
     const struct rl_request *request = words->request;
 
-    if (!rl_request_is_plain(request) || (request->as_waiter && request->marked)) {
+    if (!request->is_plain || (request->as_waiter && request->marked)) {
         take_command(words, abilities, out);
         return;
     }
@@ -234,7 +231,7 @@ static void extend_command(const struct rl_words *words, const struct rl_abiliti
 {
     const struct rl_request *request = words->request;
 
-    if (!rl_request_is_plain(request) && RL_RULE(EXTEND_COMPARES)) {
+    if (!request->is_plain && RL_RULE(EXTEND_COMPARES)) {
         SCRIPT_HEAD(out, abilities, RENEW, request->name_count);
         for (uint8_t i = 0; i < request->name_count; i++)
             add(out, words->name[i].lock);
@@ -263,7 +260,7 @@ static void extend_command(const struct rl_words *words, const struct rl_abiliti
 bool rl_command_deletes_natively(const struct rl_request *request,
                                  const struct rl_abilities *abilities)
 {
-    return abilities->delete_style != RL_DELETE_SCRIPT && rl_request_is_plain(request) &&
+    return abilities->delete_style != RL_DELETE_SCRIPT && request->is_plain &&
            !request->contended;
 }
 
@@ -292,7 +289,7 @@ static void release_command(const struct rl_words *words, const struct rl_abilit
     add(out, words->name[0].queue);
     add(out, words->name[0].alive);
     add(out, value);
-    add_flag(out, words->request->contended);
+    add(out, words->request->contended ? TEXT("1") : TEXT("0"));
 }
 
 /* Everything about giving back that a compare-and-delete of one key cannot do. */
@@ -336,7 +333,7 @@ static void delete_command(const struct rl_words *words, const struct rl_abiliti
     if (!RL_RULE(RELEASE_COMPARES)) {
         ADD_TEXT(out, "DEL");
         add(out, words->name[0].lock);
-    } else if (!rl_request_is_simple(request)) {
+    } else if (!request->is_plain || request->as_waiter) {
         give_back_command(words, abilities, out);
     } else if (rl_command_deletes_natively(request, abilities)) {
         native_delete_command(words, abilities, out);
@@ -412,16 +409,9 @@ static void admit_command(const struct rl_words *words, struct rl_command *out)
     add(out, request->set);
 }
 
-static void begin(struct rl_command *out)
-{
-    out->argument_count = 0;
-    out->script = 0;
-    out->needs_witness = false;
-}
-
 void rl_command_write_witness(const struct rl_abilities *abilities, struct rl_command *out)
 {
-    begin(out);
+    out->argument_count = 0;
     SCRIPT_HEAD(out, abilities, WITNESS, 1);
     ADD_TEXT(out, RL_MARKER_KEY);
 }
@@ -429,7 +419,9 @@ void rl_command_write_witness(const struct rl_abilities *abilities, struct rl_co
 void rl_command_write(const struct rl_words *words, const struct rl_abilities *abilities,
                       struct rl_command *out)
 {
-    begin(out);
+    out->argument_count = 0;
+    out->script = 0;
+    out->needs_witness = false;
     switch (words->request->op) {
     case RL_OP_ACQUIRE:
     case RL_OP_ACQUIRE_AGAIN:

@@ -196,8 +196,7 @@ char *rl_resp_encode(const struct rl_command *command, char *out)
         struct rl_slice argument = command->argument[i];
 
         out = put_header('$', argument.size, out);
-        memcpy(out, argument.data, argument.size);
-        out += argument.size;
+        out = rl_slice_append(out, argument);
         *out++ = '\r';
         *out++ = '\n';
     }

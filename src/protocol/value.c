@@ -144,21 +144,15 @@ size_t rl_value_size(bool has_slots, size_t tag_size, size_t label_size)
            (label_size ? RL_STAMP_SIZE + label_size : 0);
 }
 
-static char *append(char *at, struct rl_slice text)
-{
-    memcpy(at, text.data, text.size);
-    return at + text.size;
-}
-
 size_t rl_value_write(const struct rl_value *value, char *out)
 {
     char *at = out;
 
     if (value->tag.size) {
-        at = append(at, value->tag);
+        at = rl_slice_append(at, value->tag);
         *at++ = ':';
     }
-    at = append(at, value->random);
+    at = rl_slice_append(at, value->random);
     if (value->slot) {
         *at++ = '#';
         at = rl_resp_decimal(value->slot, at);
@@ -168,7 +162,7 @@ size_t rl_value_write(const struct rl_value *value, char *out)
         for (int shift = 4 * (RL_STAMP_DIGITS - 1); shift >= 0; shift -= 4)
             *at++ = hex_digits[value->stamp_ms >> shift & 15];
         *at++ = ' ';
-        at = append(at, value->label);
+        at = rl_slice_append(at, value->label);
     }
     return (size_t)(at - out);
 }
