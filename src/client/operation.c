@@ -23,21 +23,6 @@ static const char *objection(const redlock_lock *lock)
     return NULL;
 }
 
-static void start_operation(redlock_lock *lock, enum rl_operation operation, int64_t ttl_ms,
-                            redlock_done_fn *done, void *data)
-{
-    struct rl_engine *engine = &lock->client->engine;
-
-    lock->operation = operation;
-    lock->done = done;
-    lock->is_simple &= !done;
-    lock->done_data = data;
-    if (operation == RL_EXTENSION)
-        rl_handle_extend(engine, &lock->handle, ttl_ms * RL_NS_PER_MS, rl_now_ns());
-    else
-        rl_handle_release(engine, &lock->handle, rl_now_ns());
-}
-
 struct operation_call {
     struct rl_call call; /* first */
     redlock_lock *lock;
@@ -52,6 +37,7 @@ struct operation_call {
 static void carry_out_operation(redlock *client, struct rl_order *order)
 {
     struct operation_call *o = (struct operation_call *)order;
+    redlock_lock *lock = o->lock;
 
     o->objection = client->closing ? "the client has been closed" : objection(o->lock);
     if (o->objection) {
@@ -59,9 +45,16 @@ static void carry_out_operation(redlock *client, struct rl_order *order)
         return;
     }
     if (!o->done)
-        o->lock->call = &o->call;
+        lock->call = &o->call;
     o->started = true;
-    start_operation(o->lock, o->operation, o->ttl_ms, o->done, o->data);
+    lock->operation = o->operation;
+    lock->done = o->done;
+    lock->is_simple &= !o->done;
+    lock->done_data = o->data;
+    if (o->operation == RL_EXTENSION)
+        rl_handle_extend(&client->engine, &lock->handle, o->ttl_ms * RL_NS_PER_MS, rl_now_ns());
+    else
+        rl_handle_release(&client->engine, &lock->handle, rl_now_ns());
 }
 
 static int check_operation(const redlock_lock *lock, enum rl_operation operation,

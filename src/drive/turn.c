@@ -19,15 +19,6 @@ void rl_wake(redlock *client)
         rl_reactor_wake(&client->reactor);
 }
 
-/* One write per node for everything that this turn produced. */
-static void flush(redlock *client, int64_t now_ns)
-{
-    for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
-        rl_conn_flush(&client->conn[i], now_ns);
-        rl_conn_flush(&client->subscriber[i], now_ns);
-    }
-}
-
 static void arm(redlock *client)
 {
     int64_t next_ns = rl_engine_next_ns(&client->engine);
@@ -44,10 +35,16 @@ static void arm(redlock *client)
     rl_reactor_arm(&client->reactor, next_ns);
 }
 
+/* One write per node for everything that this turn produced. */
 static void send_all(redlock *client)
 {
+    int64_t now_ns = rl_now_ns();
+
     rl_entropy_forget(&client->entropy);
-    flush(client, rl_now_ns());
+    for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
+        rl_conn_flush(&client->conn[i], now_ns);
+        rl_conn_flush(&client->subscriber[i], now_ns);
+    }
     arm(client);
 }
 
