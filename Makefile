@@ -191,7 +191,7 @@ bench-plots: ## draw what the benchmarks measured: tables and pictures of docs/p
 install: ## install below PREFIX (default /usr/local), staged in DESTDIR if given
 	@scripts/deps.sh build
 	@$(call configured,release,-DCMAKE_INSTALL_PREFIX="$(PREFIX)")
-	@cmake --build --preset release --parallel $(JOBS) --target redlock redlock_shared
+	@cmake --build --preset release --parallel $(JOBS) --target redlock_installed
 	@DESTDIR="$(DESTDIR)" cmake --install $(RELEASE)
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
 

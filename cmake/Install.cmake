@@ -46,6 +46,15 @@ endforeach()
 install(FILES ${links} DESTINATION "${CMAKE_INSTALL_MANDIR}/man3")
 
 install(TARGETS redlock)
+if(TARGET redlockd)
+    install(TARGETS redlockd)
+endif()
+# What `make install` builds.
+add_custom_target(redlock_installed)
+add_dependencies(redlock_installed redlock redlock_shared redlock_static)
+if(TARGET redlockd)
+    add_dependencies(redlock_installed redlockd)
+endif()
 install(FILES "${PROJECT_SOURCE_DIR}/packaging/completions/redlock"
     DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
 install(FILES "${PROJECT_SOURCE_DIR}/packaging/completions/_redlock"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdio.h>
 
+#include "life/dev.h"
 #include "life/life.h"
 #include "settings/settings.h"
 #include "system/log.h"
@@ -9,10 +10,26 @@
 #define EXIT_USAGE 64
 #define EXIT_UNAVAILABLE 69
 
+/* From listening to the end. The status. */
+static int serve(const struct settings *settings, struct dev *dev, char *why, size_t why_size)
+{
+    struct life life;
+
+    if (life_open(&life, settings, why, why_size) < 0) {
+        log_line("%s", why);
+        return EXIT_UNAVAILABLE;
+    }
+    if (settings->dev)
+        dev_announce(dev, life.listeners[life.listener_count - 1].name);
+    life_run(&life);
+    life_close(&life);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     struct settings settings;
-    struct life life;
+    struct dev dev = {0};
     char why[SETTINGS_WHY_MAX];
     int result = settings_read(&settings, argc, argv, why, sizeof why);
 
@@ -26,11 +43,12 @@ int main(int argc, char **argv)
         puts("the settings can be used");
         return 0;
     }
-    if (life_open(&life, &settings, why, sizeof why) < 0) {
+    if (settings.dev && dev_begin(&dev, &settings, argv, why, sizeof why) < 0) {
         log_line("%s", why);
-        return EXIT_UNAVAILABLE;
+        result = EXIT_UNAVAILABLE;
+    } else {
+        result = serve(&settings, &dev, why, sizeof why);
     }
-    life_run(&life);
-    life_close(&life);
-    return 0;
+    dev_end(&dev);
+    return result;
 }

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# deps.sh [build|sim|run|bench|test|fuzz|proof|plots|peers]...
+# deps.sh [build|sim|run|bench|test|fuzz|proof|plots|peers|clients|etcd]...
 #
 # Makes sure that what a purpose needs is installed: `build` the library, the command and the service,
 # `sim` the simulator, `run` a local quorum, `bench` what it is measured against, `test` everything but clang
 # with its fuzzer, which is for `fuzz`, and the model checker, which is for `proof`; `plots` is what
-# draws the results of benchmarks, `peers` what other lock clients run with and are watched by. Does
-# nothing, quickly and without the network, when all is there. What is missing is installed with
+# draws the results of benchmarks, `peers` what other lock clients run with and are watched by, `clients`
+# what stands before the service and asks it, `etcd` what the service is measured against. Does nothing, quickly and without the network, when all is there. What is missing is installed with
 # apt-get, as root or through sudo, after a line that says so; on other systems, without the rights
 # and with REDLOCK_NO_INSTALL set, the exact command is printed and the status is 1.
 set -eu
@@ -112,6 +112,21 @@ check_peers() {
         miss python3-redis
 }
 
+# The service's tests run without these, too, and say what they leave out.
+check_clients() {
+    have nginx || have /usr/sbin/nginx || miss nginx
+    have haproxy || have /usr/sbin/haproxy || miss haproxy
+    have node || miss node
+    have promtool || miss promtool
+    { have python3 && python3 -c 'import requests' 2>/dev/null; } ||
+        { have /usr/bin/python3 && /usr/bin/python3 -c 'import requests' 2>/dev/null; } ||
+        miss python3-requests
+}
+
+check_etcd() {
+    have etcd || miss etcd
+}
+
 for purpose in "${@:-test}"; do
     case $purpose in
     build) check_build ;;
@@ -123,8 +138,10 @@ for purpose in "${@:-test}"; do
     proof) check_proof ;;
     plots) check_plots ;;
     peers) check_peers ;;
+    clients) check_clients ;;
+    etcd) check_etcd ;;
     *)
-        echo "usage: deps.sh [build|sim|run|bench|test|fuzz|proof|plots|peers]..." >&2
+        echo "usage: deps.sh [build|sim|run|bench|test|fuzz|proof|plots|peers|clients|etcd]..." >&2
         exit 64
         ;;
     esac
@@ -145,6 +162,9 @@ package() {
     apt:lua-dev) echo liblua5.1-0-dev ;;
     apt:clang-runtime) echo libclang-rt-14-dev ;;
     apt:node) echo nodejs ;;
+    apt:nginx) echo nginx-light ;;
+    apt:promtool) echo prometheus ;;
+    apt:etcd) echo etcd-server ;;
     apt:server) echo redis-server ;;
     apt:server-cli) echo redis-tools ;;
     dnf:cc) echo gcc ;;
@@ -159,6 +179,7 @@ package() {
     dnf:server | dnf:server-cli) echo valkey ;;
     dnf:clang-format) echo clang-tools-extra ;;
     dnf:node) echo nodejs ;;
+    dnf:promtool) echo golang-github-prometheus ;;
     dnf:npm) echo nodejs-npm ;;
     dnf:clang-runtime | apk:clang-runtime | pacman:clang-runtime) echo compiler-rt ;;
     apk:cc) echo gcc ;;
@@ -173,6 +194,8 @@ package() {
     apk:clang-format) echo clang-extra-tools ;;
     apk:node) echo nodejs ;;
     apk:python3-redis) echo py3-redis ;;
+    apk:python3-requests) echo py3-requests ;;
+    apk:promtool) echo prometheus ;;
     pacman:cc | pacman:c++) echo gcc ;;
     pacman:libc) echo glibc ;;
     pacman:pkg-config) echo pkgconf ;;
@@ -186,6 +209,8 @@ package() {
     pacman:node) echo nodejs ;;
     pacman:python3) echo python ;;
     pacman:python3-redis) echo python-redis ;;
+    pacman:python3-requests) echo python-requests ;;
+    pacman:promtool) echo prometheus ;;
     *) echo "$2" ;;
     esac
 }
@@ -228,8 +253,8 @@ fi
 
 # ---- Debian and its relatives --------------------------------------------------------------
 
-# The server's package wants to start a system service on port 6379, now and at every boot.
-# Nobody who builds this tree asked for that. policy-rc.d is what Debian provides to keep an
+# The packages of servers want to start system services, now and at every boot (redis-server on port
+# 6379). Nobody who builds this tree asked for that. policy-rc.d is what Debian provides to keep an
 # installation from starting services ("invoke-rc.d" and "deb-systemd-invoke" both ask it; they
 # ignore RUNLEVEL under systemd): it exists only while apt-get runs here, and one that is
 # already there is somebody's decision and stays. Starting at boot is switched off afterwards,
@@ -253,15 +278,19 @@ apt() {
 
 echo "deps: missing:$missing. Installing packages with ${root:+$root }apt-get: $wanted"
 echo "deps: (to do that yourself: Ctrl-C, and REDLOCK_NO_INSTALL=1 prints the command)"
-case " $wanted " in
-*" redis-server "*)
-    if [ ! -e "$policy" ]; then
-        made_policy=1
-        printf '#!/bin/sh\nexit 101\n' | $root tee "$policy" >/dev/null
-        $root chmod 755 "$policy"
-    fi
-    ;;
-esac
+services=
+for package in $wanted; do
+    case $package in
+    redis-server | haproxy | prometheus) services="$services $package" ;;
+    nginx-light) services="$services nginx" ;;
+    etcd-server) services="$services etcd" ;;
+    esac
+done
+if [ -n "$services" ] && [ ! -e "$policy" ]; then
+    made_policy=1
+    printf '#!/bin/sh\nexit 101\n' | $root tee "$policy" >/dev/null
+    $root chmod 755 "$policy"
+fi
 
 # The lists of a fresh or long unused machine are absent or stale: only then are they fetched.
 # shellcheck disable=SC2086 # a list of package names
@@ -272,5 +301,7 @@ if ! apt install -y --no-install-recommends $wanted; then
 fi
 
 if [ -n "$made_policy" ]; then
-    $root update-rc.d redis-server disable >/dev/null 2>&1 || true
+    for service in $services; do
+        $root update-rc.d "$service" disable >/dev/null 2>&1 || true
+    done
 fi

@@ -11,6 +11,11 @@ static const struct lease_refusal ended = {410, "ENDED",
                                            "this lease has ended: stop what it protected"};
 static const struct lease_refusal gone = {410, "EXPIRED", "it was gone already"};
 static const struct lease_refusal no_memory = {503, "NOMEM", "out of memory"};
+static const struct lease_refusal ahead = {
+    400, "GRANT", "the fence of the Grant is later than the clock of this host"};
+
+/* Fences are microseconds of the nodes' clocks. As far as these may be ahead of the clock here. */
+#define FENCE_AHEAD_MS INT64_C(86400000)
 
 static void reply_error(struct lease *lease, int error)
 {
@@ -80,9 +85,17 @@ static struct lease *adopt(struct leases *leases, struct http_exchange *exchange
                            const struct http_request *request, const struct lease_terms *terms,
                            enum lease_state state)
 {
-    struct lease *lease = lease_new(leases, exchange, request, terms, state);
+    struct lease *lease;
     int error;
 
+    /* Healing raises the counter of a node to this fence. A made-up one near the end of the range
+     * would let the tokens of this name begin again from below. */
+    if (state == LEASE_RENEWING &&
+        terms->grant.fence / 1000 > rl_wall_ms(NULL) + FENCE_AHEAD_MS) {
+        lease_reply_refusal(exchange, &ahead);
+        return NULL;
+    }
+    lease = lease_new(leases, exchange, request, terms, state);
     if (!lease)
         return NULL;
     lease->kind = (int8_t)terms->grant.kind;

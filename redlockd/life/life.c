@@ -11,8 +11,6 @@
 #include "system/log.h"
 #include "system/sockets.h"
 
-#define NAME_SIZE 128
-
 /* ---- settings ---------------------------------------------------------------------------- */
 
 static const char *or_null(const char *text)
@@ -85,14 +83,16 @@ int life_check(const struct settings *settings, char *why, size_t why_size)
 static int listen_on(struct life *life, int fd, bool tls, int number, char *why,
                      size_t why_size)
 {
-    char name[NAME_SIZE];
+    struct life_listener *listener = &life->listeners[number];
+    size_t size = (size_t)snprintf(listener->name, sizeof listener->name, tls ? "tls:" : "");
 
-    sockets_name(fd, name, sizeof name);
+    sockets_name(fd, listener->name + size, sizeof listener->name - size);
     if (http_server_listen(life->server, fd, number, tls ? life->tls : NULL) < 0) {
-        snprintf(why, why_size, "cannot listen on %s: %s", name, strerror(errno));
+        snprintf(why, why_size, "cannot listen on %s: %s", listener->name, strerror(errno));
         return -1;
     }
-    log_line("listening on %s%s", tls ? "tls:" : "", name);
+    life->listener_count = (unsigned)number + 1;
+    log_line("listening on %s", listener->name);
     return 0;
 }
 
@@ -110,7 +110,7 @@ static int open_listeners(struct life *life, char *why, size_t why_size)
         return -1;
     }
     for (int i = 0; i < count; i++) {
-        char name[NAME_SIZE];
+        char name[LIFE_NAME_MAX];
 
         sockets_name(fds[i], name, sizeof name);
         if (!sockets_is_local(fds[i]) && !settings->insecure)

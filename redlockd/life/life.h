@@ -18,6 +18,13 @@
 #include "system/notify.h"
 #include "system/signals.h"
 
+#define LIFE_NAME_MAX 128
+
+/* Where it listens, as sockets_name() has it, with tls: in front; by the number of the listener. */
+struct life_listener {
+    char name[LIFE_NAME_MAX];
+};
+
 struct life {
     const struct settings *settings;
     struct loop loop;
@@ -28,6 +35,8 @@ struct life {
     struct routes routes;
     struct http_tls_context *tls; /* NULL: no certificate is set */
     struct http_server *server;
+    struct life_listener listeners[SETTINGS_LISTENERS_MAX];
+    unsigned listener_count;
     int64_t end_ns; /* when draining ends; RL_NEVER_NS: not draining */
 };
 

@@ -19,6 +19,7 @@
 static const char usage[] =
     "usage: redlockd --listen ADDRESS... [--option VALUE...]\n"
     "       redlockd --config FILE [--check]\n"
+    "       redlockd --dev\n"
     "\n"
     "Gives the locks of the nodes that redlock.conf names to programs in any language, over HTTP.\n"
     "\n"
@@ -38,6 +39,7 @@ static const char usage[] =
     "  --drain SECONDS        on TERM, let requests finish for so long (10)\n"
     "  --config FILE          lines of `listen = ADDRESS` and so on\n"
     "  --check                look at the settings, say what is wrong with them, and end\n"
+    "  --dev                  start servers of its own and print what to try: a socket, a port\n"
     "  --version, --help\n"
     "\n"
     "Sockets of systemd (LISTEN_FDS) are served as well. TERM ends it, HUP reads the TLS files\n"
@@ -290,9 +292,12 @@ static int read_word(struct settings *settings, const char *word, int *key)
         *key = KEYS;
         return 0;
     }
-    if (strcmp(word, "--check") != 0)
+    if (strcmp(word, "--check") == 0)
+        settings->check = true;
+    else if (strcmp(word, "--dev") == 0)
+        settings->dev = true;
+    else
         return -1;
-    settings->check = true;
     return 1;
 }
 

@@ -40,6 +40,7 @@ struct settings {
     int64_t drain_ns;     /* how long TERM lets requests finish */
     bool insecure;        /* plain TCP beyond loopback */
     bool check;           /* look at the settings and end */
+    bool dev;             /* with servers of its own: life/dev.h */
     uint32_t given;       /* a bit per key that the command line has set */
 };
 

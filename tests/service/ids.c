@@ -107,7 +107,7 @@ CASE(grants_are_checked,
 }
 
 CASE(owners_have_principals,
-     "The same owner of two principals is two owners, however it is cut.")
+     "Equal owner words of two principals are two owners, however the text is cut.")
 {
     char a[REDLOCK_TAG_SIZE + 1], b[REDLOCK_TAG_SIZE + 1];
 

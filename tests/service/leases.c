@@ -488,6 +488,25 @@ CASE(heals, "A renewal puts the key back on a node that has lost it.")
     end_two();
 }
 
+CASE(made_up_fence, "A renewal cannot raise the fences of a name beyond the nodes' clocks.")
+{
+    struct lease_grant grant;
+    struct lease_tag tag;
+    char text[LEASE_GRANT_MAX + 1];
+    const char *given;
+
+    begin();
+    given = take(&one, ID_A);
+    CHECK(lease_tag_of((struct rl_span){ID_A, strlen(ID_A)}, &tag));
+    CHECK(lease_grant_read((struct rl_span){given, strlen(given)}, &tag, &grant));
+    grant.fence = (INT64_C(1) << 52) - 8;
+    CHECK(lease_grant_write(&grant, text));
+    CHECK_HAS("HTTP/1.1 400 ", lease_ask(&one, lease_request("POST", ID_A, text, "{}")));
+    /* A release raises nothing, and is always allowed. */
+    CHECK_HAS("HTTP/1.1 204 ", lease_ask(&one, lease_request("DELETE", ID_A, text, NULL)));
+    end();
+}
+
 CASE(drain, "At the end of the process waits end with 503, and renewals go on.")
 {
     const char *grant;

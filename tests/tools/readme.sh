@@ -12,7 +12,7 @@
 # network of their own; each block begins with empty ones that may vote.
 . "$(dirname "$0")/../cli/lib.bash" "$1"
 build=$(readlink -f "${2:?}") file=$(readlink -f "${3:?}")
-needs unshare ip mount "${CC:-cc}" pkg-config
+needs unshare ip mount curl openssl "${CC:-cc}" pkg-config
 server=${REDLOCK_SERVER:-$(command -v redis-server || command -v valkey-server)} ||
     skip 'no server is installed'
 if [ -z "${REDLOCK_README_INSIDE:-}" ]; then
@@ -80,7 +80,8 @@ printf 'Name: redlock\nDescription: as built\nVersion: 0\nCflags: -I%s\nLibs: -L
 default=redis://10.0.0.1,redis://10.0.0.2,redis://10.0.0.3
 export REDLOCK_NODES=$default
 work=$tmp/work source=
-mkdir "$work"
+mkdir -m 700 "$work" "$tmp/run"
+export XDG_RUNTIME_DIR=$tmp/run
 cd "$work" || exit 1
 printf '%%: FORCE ; @sleep 0.2; echo make $@ >>ran\nFORCE Makefile: ;\n' >Makefile
 
