@@ -388,13 +388,3 @@ void rl_hold_our_clock(struct rl_lock *lock, const struct rl_event *event,
 {
     lose(lock, event->now_ns, RL_LOSS_DOUBT, out);
 }
-
-int64_t rl_hold_timer_ns(const struct rl_lock *lock)
-{
-    int64_t next_ns = lock->extending ? lock->round_deadline_ns : lock->renew_at_ns;
-
-    if (RL_RULE(LOSS_TIMER) && !lock->adopted &&
-        rl_hold_loss_notice_ns(lock, lock->deadline_ns) < next_ns)
-        next_ns = rl_hold_loss_notice_ns(lock, lock->deadline_ns);
-    return next_ns;
-}

@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#include "core/rules.h"
+
 #define COUNT_VOTE(name, text) +1
 _Static_assert((0 REDLOCK_VOTES(COUNT_VOTE)) <= 1 << RL_VOTE_BITS, "every vote has its number");
 #undef COUNT_VOTE
@@ -262,6 +264,7 @@ int64_t rl_lock_timer_ns(const struct rl_lock *lock)
     int64_t wait_ns = acquisition && acquisition->wait_deadline_ns
                           ? acquisition->wait_deadline_ns
                           : RL_NEVER_NS;
+    int64_t held_ns;
 
     switch (lock->state) {
     case RL_ACQUIRING:
@@ -279,7 +282,10 @@ int64_t rl_lock_timer_ns(const struct rl_lock *lock)
     case RL_TICKETING:
         return rl_earlier(lock->round_deadline_ns, wait_ns);
     case RL_HELD:
-        return rl_hold_timer_ns(lock);
+        held_ns = lock->extending ? lock->round_deadline_ns : lock->renew_at_ns;
+        if (!RL_RULE(LOSS_TIMER) || lock->adopted)
+            return held_ns;
+        return rl_earlier(held_ns, rl_hold_loss_notice_ns(lock, lock->deadline_ns));
     case RL_ASKING:
     case RL_RELEASING:
     case RL_CHECKING:

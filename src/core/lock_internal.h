@@ -78,7 +78,6 @@ void rl_hold_sweep(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
 /* The owner never learnt of the hold: ends it as a failed acquisition, on every node at once. */
 void rl_hold_take_back(struct rl_lock *lock, const struct rl_event *event,
                        struct rl_actions *out);
-int64_t rl_hold_timer_ns(const struct rl_lock *lock);
 
 /* release.c: giving back, and finding out what became of a lost key */
 void rl_release_begin(struct rl_lock *lock, const struct rl_event *event,

@@ -27,17 +27,6 @@ static redlock_lock *allocate(redlock *client, size_t name_size)
     return lock;
 }
 
-/* A spare one, if it has room for the name; else it makes way for one that has. */
-static redlock_lock *take_memory(redlock *client, size_t name_size)
-{
-    redlock_lock *lock = rl_pool_take(&client->spare);
-
-    if (lock && lock->name_room > name_size)
-        return lock;
-    free(lock);
-    return allocate(client, name_size);
-}
-
 static void give_memory_back(redlock *client, redlock_lock *lock)
 {
     if (lock->event_fd >= 0)
@@ -80,7 +69,7 @@ redlock_lock *rl_lock_new(redlock *client, const struct rl_names *names,
                           const struct rl_lock_terms *terms)
 {
     struct rl_slice name = names->count ? names->name[0] : (struct rl_slice){"", 0};
-    redlock_lock *lock = take_memory(client, name.size);
+    redlock_lock *lock = rl_pool_take(&client->spare);
     char keys[RL_KEYS_MAX];
     struct rl_about about = {
         .key = write_keys(client, names, keys),
@@ -90,6 +79,11 @@ redlock_lock *rl_lock_new(redlock *client, const struct rl_names *names,
         .label = names->label,
     };
 
+    /* One that was kept, if it has room for the name; else it makes way for one that has. */
+    if (!lock || lock->name_room <= name.size) {
+        free(lock);
+        lock = allocate(client, name.size);
+    }
     if (!lock) {
         rl_detail(REDLOCK_NOMEM, "out of memory");
         return NULL;

@@ -13,20 +13,6 @@
 
 /* ---- the request ---- */
 
-/* How long the key should live from now on. */
-static int64_t key_ttl_ms(const struct rl_lock *lock, enum rl_op op, int64_t now_ns)
-{
-    int64_t ttl_ns = rl_ttl_ns(lock);
-
-    if (op == RL_OP_EXTEND)
-        ttl_ns = rl_extension_ttl_ns(lock);
-    else if (op == RL_OP_HEAL)
-        /* What is left of the extension that was just won (A8). */
-        ttl_ns = lock->round_start_ns + rl_extension_ttl_ns(lock) - now_ns;
-    /* Never zero, which would be an error: at the very end it is a key for a millisecond. */
-    return ttl_ns < RL_NS_PER_MS ? 1 : ttl_ns / RL_NS_PER_MS;
-}
-
 /*
  * Only a first attempt may overtake the queue: one that reaches few nodes would do so for ever.
  * Behind our own release the queue need not be asked: the reply to the release decides.
@@ -49,13 +35,22 @@ static void fill_from_handle(const struct rl_engine *engine, const struct rl_han
 {
     const struct rl_lock *lock = &handle->lock;
     const struct rl_acquirer *acquirer = rl_acquirer_of(handle);
+    int64_t ttl_ns = rl_ttl_ns(lock);
 
-    out->ttl_ms = key_ttl_ms(lock, out->op, now_ns);
+    /* How long the key should live from now on. */
+    if (out->op == RL_OP_EXTEND)
+        ttl_ns = rl_extension_ttl_ns(lock);
+    else if (out->op == RL_OP_HEAL)
+        /* What is left of the extension that was just won (A8). */
+        ttl_ns = lock->round_start_ns + rl_extension_ttl_ns(lock) - now_ns;
+    /* Never zero, which would be an error: at the very end it is a key for a millisecond. */
+    out->ttl_ms = ttl_ns < RL_NS_PER_MS ? 1 : ttl_ns / RL_NS_PER_MS;
     out->may_shorten = out->op == RL_OP_EXTEND && lock->extension_ttl_ms < lock->longest_ttl_ms;
     out->fenced = lock->terms.fenced;
     out->marked = engine->strict;
     out->token = lock->token;
-    out->owner = rl_claim_owner(handle->claim);
+    if (handle->claim->owner_size)
+        out->owner = rl_claim_owner(handle->claim);
     out->slots = lock->terms.slots;
     out->slot = lock->slot;
     if (out->op != RL_OP_ACQUIRE && out->op != RL_OP_ACQUIRE_AGAIN)

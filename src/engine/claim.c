@@ -176,21 +176,33 @@ int rl_handle_renew_claim(struct rl_engine *engine, struct rl_handle *handle, si
 
 /*
  * Every attempt gets a value of its own (A1): with a reused one, the late rollback of an
- * earlier attempt would delete the key of the later, successful one. NOMEM, SYSTEM or OK.
+ * earlier attempt would delete the key of the later, successful one.
  */
-static int begin_claim(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
+bool rl_claim_prepare(struct rl_engine *engine, struct rl_handle *handle, enum rl_op op,
+                      int64_t now_ns)
 {
     struct rl_acquirer *acquirer = rl_acquirer_of(handle);
-    struct rl_claim *claim;
+    struct rl_claim *claim = handle->claim;
 
-    if (handle->claim->value_size &&
-        rl_handle_renew_claim(engine, handle, value_max(handle)) < 0)
-        return REDLOCK_NOMEM;
+    if (op == RL_OP_EXTEND && claim->value_size) {
+        if (claim->ttl_ns < rl_extension_ttl_ns(&handle->lock))
+            claim->ttl_ns = rl_extension_ttl_ns(&handle->lock);
+        rl_claim_seen(claim, now_ns);
+    }
+    if (op != RL_OP_ACQUIRE && claim->value_size)
+        return true;
+    if (claim->value_size && rl_handle_renew_claim(engine, handle, value_max(handle)) < 0) {
+        handle->prepare_error = REDLOCK_NOMEM;
+        return false;
+    }
     claim = handle->claim;
     if ((RL_RULE(FRESH_VALUE) || !claim->value_size) &&
         rl_claim_draw_value(engine, claim, acquirer,
-                            rl_kinds[claim->kind].has_slots ? handle->lock.slot : 0) < 0)
-        return REDLOCK_SYSTEM;
+                            rl_kinds[claim->kind].has_slots ? handle->lock.slot : 0) < 0) {
+        handle->prepare_error = REDLOCK_SYSTEM;
+        return false;
+    }
+    handle->prepare_error = REDLOCK_OK;
     claim->ttl_ns = rl_ttl_ns(&handle->lock);
     rl_claim_seen(claim, now_ns);
     claim->ticket = acquirer->acquisition.ticket;
@@ -198,20 +210,5 @@ static int begin_claim(struct rl_engine *engine, struct rl_handle *handle, int64
     claim->contended = claim->ticket != 0;
     claim->behind_release =
         acquirer->behind_release && rl_may_follow_release(engine, handle, now_ns);
-    return REDLOCK_OK;
-}
-
-bool rl_claim_prepare(struct rl_engine *engine, struct rl_handle *handle, enum rl_op op,
-                      int64_t now_ns)
-{
-    if (op == RL_OP_ACQUIRE || !handle->claim->value_size) {
-        handle->prepare_error = (int8_t)begin_claim(engine, handle, now_ns);
-        return handle->prepare_error == REDLOCK_OK;
-    }
-    if (op == RL_OP_EXTEND) {
-        if (handle->claim->ttl_ns < rl_extension_ttl_ns(&handle->lock))
-            handle->claim->ttl_ns = rl_extension_ttl_ns(&handle->lock);
-        rl_claim_seen(handle->claim, now_ns);
-    }
     return true;
 }

@@ -24,18 +24,14 @@ void rl_engine_add_ready(struct rl_engine *engine, struct rl_handle *handle)
     TAILQ_INSERT_TAIL(&engine->ready, handle, in_ready);
 }
 
-static void remove_ready(struct rl_engine *engine, struct rl_handle *handle)
-{
-    handle->ready = false;
-    TAILQ_REMOVE(&engine->ready, handle, in_ready);
-}
-
 struct rl_handle *rl_engine_take_ready(struct rl_engine *engine)
 {
     struct rl_handle *handle = TAILQ_FIRST(&engine->ready);
 
-    if (handle)
-        remove_ready(engine, handle);
+    if (!handle)
+        return NULL;
+    handle->ready = false;
+    TAILQ_REMOVE(&engine->ready, handle, in_ready);
     return handle;
 }
 
@@ -95,21 +91,6 @@ static void end_acquisition(struct rl_engine *engine, struct rl_handle *handle)
     handle->lock.acquisition = NULL;
 }
 
-static void note_news(struct rl_engine *engine, struct rl_handle *handle,
-                      const struct rl_actions *actions)
-{
-    if (actions->done) {
-        handle->done = true;
-        handle->done_error = (int8_t)actions->done_error;
-        if (actions->done_error != REDLOCK_OK && handle->prepare_error)
-            handle->done_error = handle->prepare_error;
-    }
-    handle->lost |= actions->lost;
-    handle->jeopardy |= actions->jeopardy;
-    handle->recovered |= actions->recovered;
-    rl_engine_add_ready(engine, handle);
-}
-
 static void perform(struct rl_engine *engine, struct rl_handle *handle,
                     const struct rl_actions *actions, int64_t now_ns)
 {
@@ -118,8 +99,17 @@ static void perform(struct rl_engine *engine, struct rl_handle *handle,
 
     for (uint32_t i = 0; i < actions->send_count; i++)
         unasked[i] = rl_ask_nodes(engine, handle, &actions->send[i], now_ns);
+    if (actions->done) {
+        handle->done = true;
+        handle->done_error = (int8_t)(actions->done_error != REDLOCK_OK && handle->prepare_error
+                                          ? handle->prepare_error
+                                          : actions->done_error);
+    }
+    handle->lost |= actions->lost;
+    handle->jeopardy |= actions->jeopardy;
+    handle->recovered |= actions->recovered;
     if (actions->done || actions->lost || actions->jeopardy || actions->recovered)
-        note_news(engine, handle, actions);
+        rl_engine_add_ready(engine, handle);
     rl_timers_set(&engine->timers, &handle->timer,
                   acquirer && acquirer->became_head ? now_ns : rl_lock_timer_ns(&handle->lock));
     if (acquirer) {
@@ -363,7 +353,7 @@ void rl_handle_drop(struct rl_engine *engine, struct rl_handle *handle, bool giv
         end_acquisition(engine, handle);
     }
     if (handle->ready)
-        remove_ready(engine, handle);
+        TAILQ_REMOVE(&engine->ready, handle, in_ready);
     rl_timers_set(&engine->timers, &handle->timer, RL_NEVER_NS);
     handle->claim->handle = NULL;
     rl_claim_unref(&engine->claims, handle->claim);

@@ -5,6 +5,7 @@
 
 #include "engine/ask.h"
 #include "engine/engine.h"
+#include "engine/link.h"
 #include "engine/sets.h"
 #include "engine/survey.h"
 #include "engine/vote.h"
@@ -201,7 +202,8 @@ static void hear(struct rl_engine *engine, uint8_t node, const struct rl_pending
     rl_claim_unref(&engine->claims, claim);
 }
 
-int rl_engine_received(struct rl_engine *engine, uint8_t node, size_t size, int64_t now_ns)
+/* -1: the session has failed. */
+static int receive(struct rl_engine *engine, uint8_t node, size_t size, int64_t now_ns)
 {
     struct rl_node *at = &engine->node[node];
     struct rl_pending request;
@@ -214,7 +216,8 @@ int rl_engine_received(struct rl_engine *engine, uint8_t node, size_t size, int6
         rl_node_note_delay(engine, node, now_ns - at->session.progress_ns);
     at->session.input_end += size;
     while ((status = rl_session_next(&at->session, &request, &reply, now_ns)) > 0) {
-        rl_sets_hear(engine, node, now_ns);
+        if (at->session.said_news)
+            rl_sets_judge(engine, node, now_ns);
         if (reply.scalar.type == RL_REPLY_ERROR)
             note_error(&at->session, &reply);
         if (request.subject)
@@ -222,12 +225,26 @@ int rl_engine_received(struct rl_engine *engine, uint8_t node, size_t size, int6
         else
             rl_vote_hear_witness(engine, node, &reply, now_ns);
     }
-    rl_sets_hear(engine, node, now_ns);
+    if (at->session.said_news)
+        rl_sets_judge(engine, node, now_ns);
     if (at->session.state == RL_SESSION_UP)
         at->warming = false;
     if (status == 0 && (engine->clock_trial || at->session.guard.step_ns != 0 ||
                         at->session.guard.state == RL_GUARD_QUARANTINED))
         rl_watch_look(engine, node, now_ns);
+    return status;
+}
+
+int rl_link_received(struct rl_link *link, size_t size, int64_t now_ns)
+{
+    int status = link->is_subscriber
+                     ? rl_subscriber_received(link->engine, link->node, size, now_ns)
+                     : receive(link->engine, link->node, size, now_ns);
+
+    if (link->session->state == RL_SESSION_UP)
+        link->failure_count = 0;
+    if (status == RL_SUBSCRIBER_FLOODED)
+        link->failure_count = RL_LINK_FAILURES_OF_LONGEST_DELAY;
     return status;
 }
 

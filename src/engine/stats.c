@@ -47,18 +47,13 @@ void rl_stats_refused(redlock_stats *stats, int error)
     }
 }
 
-static void end_hold(redlock_stats *stats, int64_t acquired_ns, int64_t now_ns)
-{
-    stats->held--;
-    /* Since when an adopted lock is held is not known before it was extended. */
-    if (acquired_ns)
-        measure(&stats->hold, now_ns - acquired_ns);
-}
-
 static void count_end(redlock_stats *stats, const struct rl_lock *past,
                       const struct rl_event *event, const struct rl_actions *actions)
 {
-    end_hold(stats, past->acquired_ns, event->now_ns);
+    stats->held--;
+    /* Since when an adopted lock is held is not known before it was extended. */
+    if (past->acquired_ns)
+        measure(&stats->hold, event->now_ns - past->acquired_ns);
     if (!actions->lost)
         ++*(event->type == RL_EVENT_TOO_LATE ? &stats->late : &stats->released);
     else if (actions->loss == RL_LOSS_EXPIRED)
@@ -123,8 +118,10 @@ void rl_stats_dropped(redlock_stats *stats, const struct rl_handle *handle, int6
         stats->waiting--;
         stats->refused_canceled++;
     } else if (handle->lock.state == RL_HELD) {
-        end_hold(stats, handle->lock.acquired_ns, now_ns);
+        stats->held--;
         stats->left++;
+        if (handle->lock.acquired_ns)
+            measure(&stats->hold, now_ns - handle->lock.acquired_ns);
     }
 }
 

@@ -23,23 +23,17 @@ static void add(struct rl_command *command, struct rl_slice argument)
     command->argument[command->argument_count++] = argument;
 }
 
-/* Small numbers in decimal: how many keys a script gets. */
-static struct rl_slice number(unsigned value)
-{
-    static const char digits[] =
-        "00010203040506070809101112131415161718192021222324252627282930"
-        "3132333435363738394041424344454647484950515253545556575859"
-        "60616263646566";
-    const char *at = digits + (size_t)2 * value;
-
-    return value < 10 ? (struct rl_slice){at + 1, 1} : (struct rl_slice){at, 2};
-}
-
 /* A script that this connection has not used before goes with its text, and the server keeps it. */
 static void script_head(struct rl_command *out, const struct rl_abilities *abilities,
                         enum rl_script script, struct rl_slice text, struct rl_slice sha1,
                         unsigned key_count)
 {
+    static const char digits[] =
+        "00010203040506070809101112131415161718192021222324252627282930"
+        "3132333435363738394041424344454647484950515253545556575859"
+        "60616263646566";
+    const char *count = digits + (size_t)2 * key_count;
+
     out->script = 1u << script;
     if (abilities->script_by_text || !(abilities->known_scripts & out->script)) {
         ADD_TEXT(out, "EVAL");
@@ -48,7 +42,7 @@ static void script_head(struct rl_command *out, const struct rl_abilities *abili
         ADD_TEXT(out, "EVALSHA");
         add(out, sha1);
     }
-    add(out, number(key_count));
+    add(out, key_count < 10 ? (struct rl_slice){count + 1, 1} : (struct rl_slice){count, 2});
 }
 
 #define SCRIPT_HEAD(out, abilities, NAME, key_count)                                           \
