@@ -9,6 +9,9 @@
 #include "drive/client.h"
 #include "engine/survey.h"
 
+/* The first of the kinds that are tried apart: the mutex is what the user's rights are tried with. */
+#define RL_AUDIT_FIRST_KIND (REDLOCK_MUTEX + 1)
+
 /* A node's fence counters. */
 struct rl_audit_counters {
     char cursor[24];                /* where its SCAN goes on */

@@ -371,7 +371,7 @@ static void check_kinds(const struct rl_audit *audit, uint8_t i)
     char granted[SENTENCE_MAX] = "";
     char missing[SENTENCE_MAX] = "";
 
-    for (int kind = REDLOCK_MUTEX + 1; kind < RL_KIND_COUNT; kind++) {
+    for (int kind = RL_AUDIT_FIRST_KIND; kind < RL_KIND_COUNT; kind++) {
         if (is_denied(audit->kinds[kind], 3, i))
             add_word(missing, "no locks of the kinds ", redlock_kind_text(kind));
         else

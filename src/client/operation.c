@@ -9,7 +9,7 @@
 #include "io/clock.h"
 
 /* Why no operation can begin now; NULL: one can. */
-static const char *objection(const redlock_lock *lock)
+static const char *reason_against(const redlock_lock *lock)
 {
     if (lock->operation != RL_NO_OPERATION)
         return "another operation on this lock is under way";
@@ -30,7 +30,7 @@ struct operation_call {
     int64_t ttl_ms;
     redlock_done_fn *done; /* NULL: the caller is blocked */
     void *data;
-    const char *objection;
+    const char *reason;
     bool started;
 };
 
@@ -39,8 +39,8 @@ static void carry_out_operation(redlock *client, struct rl_order *order)
     struct operation_call *o = (struct operation_call *)order;
     redlock_lock *lock = o->lock;
 
-    o->objection = client->closing ? "the client has been closed" : objection(o->lock);
-    if (o->objection) {
+    o->reason = client->closing ? "the client has been closed" : reason_against(o->lock);
+    if (o->reason) {
         rl_call_finish(&o->call, REDLOCK_INVAL);
         return;
     }
@@ -83,8 +83,8 @@ static int operate_blocking(redlock_lock *lock, enum rl_operation operation, int
     if (error)
         return error;
     error = rl_call_wait(lock->client, &o.call);
-    if (o.objection)
-        return rl_detail(error, "%s", o.objection);
+    if (o.reason)
+        return rl_detail(error, "%s", o.reason);
     if (!error || !o.started)
         return error;
     pthread_mutex_lock(&lock->client->mutex);
@@ -110,7 +110,7 @@ static int operate_async(redlock_lock *lock, enum rl_operation operation, int64_
         error = rl_detail(REDLOCK_INVAL, "a done function is needed");
     if (!error)
         error = rl_call_now(lock->client, &o.call);
-    return o.objection ? rl_detail(error, "%s", o.objection) : error;
+    return o.reason ? rl_detail(error, "%s", o.reason) : error;
 }
 
 int redlock_extend(redlock_lock *lock, int64_t ttl_ms)

@@ -198,16 +198,16 @@ int rl_tag_check(const char *tag)
 /* Label and tag: what the caller wants in its values. */
 static int read_texts(const redlock_request *r, struct rl_names *out)
 {
-    const char *objection = NULL;
+    const char *fault = NULL;
 
     if (r->label) {
         out->label = (struct rl_slice){r->label, strnlen(r->label, REDLOCK_LABEL_MAX + 1)};
-        objection = rl_label_objection(out->label);
+        fault = rl_label_fault(out->label);
     }
     if (r->tag)
         out->tag = (struct rl_slice){r->tag, strnlen(r->tag, REDLOCK_TAG_SIZE + 1)};
-    if (objection)
-        return rl_detail(REDLOCK_INVAL, "the label %s", objection);
+    if (fault)
+        return rl_detail(REDLOCK_INVAL, "the label %s", fault);
     return r->tag ? rl_tag_check(r->tag) : REDLOCK_OK;
 }
 

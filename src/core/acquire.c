@@ -41,7 +41,7 @@ void rl_acquire_attempt(struct rl_lock *lock, int64_t now_ns, uint32_t random,
     lock->longest_ttl_ms = lock->ttl_ms;
     lock->token = 0;
     lock->came_from_queue = false;
-    lock->unanswered = 0;
+    lock->maybe_queued = 0;
     acquisition->owners[0] = acquisition->owners[1] = (struct rl_owners_token){0};
     acquisition->nested = 0;
     acquisition->beyond_max_ttl = 0;

@@ -203,7 +203,7 @@ static void extension_won(struct rl_lock *lock, int64_t now_ns, struct rl_action
 
 static void decide_extension(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
 {
-    uint8_t spare = (uint8_t)(lock->policy->node_count - lock->policy->quorum);
+    uint8_t tolerated = (uint8_t)(lock->policy->node_count - lock->policy->quorum);
 
     switch (rl_tally_verdict(&lock->tally)) {
     case RL_TALLY_PENDING:
@@ -216,7 +216,7 @@ static void decide_extension(struct rl_lock *lock, int64_t now_ns, struct rl_act
          * So many nodes say that our key is not there that it cannot be on a majority: another
          * may hold the lock at this moment. That is proof of loss, not a failed extension.
          */
-        if (rl_votes_of(lock, REDLOCK_VOTE_MISSING) > spare) {
+        if (rl_votes_of(lock, REDLOCK_VOTE_MISSING) > tolerated) {
             /* The rest protects no hold any more: it goes at once. */
             lock->deadline_ns = now_ns;
             lose(lock, now_ns, RL_LOSS_MISSING, out);
@@ -288,7 +288,7 @@ void rl_hold_answer(struct rl_lock *lock, const struct rl_event *event, struct r
 
     if (rl_ops[event->op].acquires && event->round == lock->acquire_round) {
         note_straggler(lock, event, answer, out);
-        if (lock->unanswered)
+        if (lock->maybe_queued)
             rl_queue_straggler(lock, event, out);
         if (lock->terms.fenced && event->round == lock->round)
             rl_token_straggler(lock, event, out);

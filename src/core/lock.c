@@ -96,15 +96,15 @@ uint8_t rl_votes_of(const struct rl_lock *lock, enum redlock_vote vote)
  */
 int rl_no_quorum_error(const struct rl_lock *lock)
 {
-    uint8_t spare = (uint8_t)(lock->policy->node_count - lock->policy->quorum);
+    uint8_t tolerated = (uint8_t)(lock->policy->node_count - lock->policy->quorum);
     uint8_t guarded_count = rl_votes_of(lock, REDLOCK_VOTE_GUARDED);
 
-    if (rl_votes_of(lock, REDLOCK_VOTE_AUTH) > spare)
+    if (rl_votes_of(lock, REDLOCK_VOTE_AUTH) > tolerated)
         return REDLOCK_AUTH;
-    if (rl_votes_of(lock, REDLOCK_VOTE_PROTO) > spare)
+    if (rl_votes_of(lock, REDLOCK_VOTE_PROTO) > tolerated)
         return REDLOCK_PROTO;
     /* Nodes in quarantine answered: with their votes it would have been a quorum. */
-    if (guarded_count > 0 && lock->tally.no_count - guarded_count <= spare)
+    if (guarded_count > 0 && lock->tally.no_count - guarded_count <= tolerated)
         return REDLOCK_GUARDED;
     return REDLOCK_NOQUORUM;
 }

@@ -34,7 +34,7 @@ static void give_memory_back(redlock *client, redlock_lock *lock)
     if (lock->name_room == UINT8_MAX) /* long names are rare: their memory is given back */
         free(lock);
     else
-        rl_pool_give(&client->spare, lock, RL_LOCKS_KEPT);
+        rl_pool_give(&client->kept_locks, lock, RL_LOCKS_KEPT);
 }
 
 /* The keys of all names, one behind the other. */
@@ -69,7 +69,7 @@ redlock_lock *rl_lock_new(redlock *client, const struct rl_names *names,
                           const struct rl_lock_terms *terms)
 {
     struct rl_slice name = names->count ? names->name[0] : (struct rl_slice){"", 0};
-    redlock_lock *lock = rl_pool_take(&client->spare);
+    redlock_lock *lock = rl_pool_take(&client->kept_locks);
     char keys[RL_KEYS_MAX];
     struct rl_about about = {
         .key = write_keys(client, names, keys),

@@ -47,7 +47,7 @@ static void fill_from_handle(const struct rl_engine *engine, const struct rl_han
     out->ttl_ms = ttl_ns < RL_NS_PER_MS ? 1 : ttl_ns / RL_NS_PER_MS;
     out->may_shorten = out->op == RL_OP_EXTEND && lock->extension_ttl_ms < lock->longest_ttl_ms;
     out->fenced = lock->terms.fenced;
-    out->marked = engine->strict;
+    out->needs_marker = engine->strict;
     out->token = lock->token;
     if (handle->claim->owner_size)
         out->owner = rl_claim_owner(handle->claim);

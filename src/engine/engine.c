@@ -44,16 +44,16 @@ int rl_engine_init(struct rl_engine *engine)
 
 static void free_node(struct rl_engine *engine, struct rl_node *node)
 {
-    struct rl_pending request;
+    struct rl_pending pending;
 
-    while (rl_session_take_unanswered(&node->session, &request))
-        if (request.subject)
-            rl_claim_unref(&engine->claims, request.subject);
+    while (rl_session_take_pending(&node->session, &pending))
+        if (pending.subject)
+            rl_claim_unref(&engine->claims, pending.subject);
     for (uint32_t i = 0; i < node->undelivered_count; i++)
         rl_claim_unref(&engine->claims, node->undelivered[i]);
     free(node->undelivered);
     for (uint32_t i = 0; i < node->unconfirmed_count; i++)
-        rl_claim_unref(&engine->claims, node->unconfirmed[i].request.subject);
+        rl_claim_unref(&engine->claims, node->unconfirmed[i].pending.subject);
     free(node->unconfirmed);
     rl_session_free(&node->session);
     rl_session_free(&node->subscriber.session);

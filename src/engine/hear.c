@@ -53,28 +53,28 @@ static uint32_t number_if_yours(const struct rl_acquirer *acquirer,
     return number ? number : 1;
 }
 
-void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pending *request,
+void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pending *pending,
                     const struct rl_reply *reply, const struct rl_answer *answer,
                     int64_t now_ns)
 {
-    struct rl_claim *claim = request->subject;
+    struct rl_claim *claim = pending->subject;
     struct rl_handle *handle = claim->handle;
     struct rl_acquirer *acquirer = handle ? rl_acquirer_of(handle) : NULL;
     struct rl_survey *survey = acquirer ? acquirer->survey : NULL;
-    enum rl_op op = (enum rl_op)request->op;
+    enum rl_op op = (enum rl_op)pending->op;
     struct rl_event event = {
         .type = RL_EVENT_ANSWER,
         .now_ns = now_ns,
         .node = node,
         .op = op,
-        .round = request->round,
+        .round = pending->round,
     };
 
     if (rl_ops[op].tidies_up) {
         if (op != RL_OP_RELEASE || answer->contended)
             wake_waiters(engine, claim, node, op, answer, now_ns);
         if (claim->handed_over)
-            rl_local_queue_note_release(engine, node, request, answer);
+            rl_local_queue_note_release(engine, node, pending, answer);
         if (op != RL_OP_RELEASE)
             return;
     }
@@ -83,7 +83,7 @@ void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pend
         return;
     if (survey) {
         /* A late answer to a question that is over says nothing about the next one. */
-        if (request->round == handle->lock.round && !rl_survey_complete(survey))
+        if (pending->round == handle->lock.round && !rl_survey_complete(survey))
             rl_survey_hear(engine, handle, node, op, reply, *answer, now_ns);
         return;
     }
@@ -99,11 +99,11 @@ void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pend
 /* ---- a request whose script the server needs ---- */
 
 /* Is the round of this request still on, that is, is no rollback or release behind it? */
-static bool is_round_alive(const struct rl_handle *handle, const struct rl_pending *request)
+static bool is_round_alive(const struct rl_handle *handle, const struct rl_pending *pending)
 {
     if (rl_survey_of(handle))
         return true;
-    if (request->round != handle->lock.round)
+    if (pending->round != handle->lock.round)
         return false;
     switch (handle->lock.state) {
     case RL_ACQUIRING:
@@ -113,7 +113,7 @@ static bool is_round_alive(const struct rl_handle *handle, const struct rl_pendi
         return true;
     case RL_ASKING:
     case RL_CHECKING:
-        return request->op == RL_OP_INQUIRE;
+        return pending->op == RL_OP_INQUIRE;
     default:
         return false;
     }
@@ -125,27 +125,27 @@ static bool is_round_alive(const struct rl_handle *handle, const struct rl_pendi
  * rollback.
  */
 static bool repeat_with_text(struct rl_engine *engine, uint8_t node,
-                             const struct rl_pending *request, int64_t now_ns)
+                             const struct rl_pending *pending, int64_t now_ns)
 {
-    struct rl_claim *claim = request->subject;
-    enum rl_op op = (enum rl_op)request->op;
+    struct rl_claim *claim = pending->subject;
+    enum rl_op op = (enum rl_op)pending->op;
 
-    if (!rl_ops[op].tidies_up && (!claim->handle || !is_round_alive(claim->handle, request)))
+    if (!rl_ops[op].tidies_up && (!claim->handle || !is_round_alive(claim->handle, pending)))
         return false;
     /* An acquire behind its own release would stay for its whole TTL (A5). */
     if (rl_ops[op].sets_key && (claim->returned & (1u << node)))
         return false;
-    return rl_ask_node_by_text(engine, node, claim, claim->handle, op, request->round, now_ns);
+    return rl_ask_node_by_text(engine, node, claim, claim->handle, op, pending->round, now_ns);
 }
 
 /*
  * Of an error: a server whose memory is used up refuses every SET, also one that only renews.
  * The script renews without new memory: from now on this connection uses that.
  */
-static bool wants_script(struct rl_session *session, const struct rl_pending *request,
+static bool wants_script(struct rl_session *session, const struct rl_pending *pending,
                          const struct rl_reply *reply)
 {
-    if (request->op == RL_OP_EXTEND && !request->by_script &&
+    if (pending->op == RL_OP_EXTEND && !pending->by_script &&
         rl_slice_starts(reply->scalar.text, "OOM")) {
         session->abilities.set_ifeq = false;
         return true;
@@ -177,27 +177,27 @@ static void note_error(struct rl_session *session, const struct rl_reply *reply)
 }
 
 /* One reply to a request of a claim. */
-static void hear(struct rl_engine *engine, uint8_t node, const struct rl_pending *request,
+static void hear(struct rl_engine *engine, uint8_t node, const struct rl_pending *pending,
                  const struct rl_reply *reply, int64_t now_ns)
 {
-    struct rl_claim *claim = request->subject;
+    struct rl_claim *claim = pending->subject;
     struct rl_answer answer;
 
     if (reply->scalar.type == RL_REPLY_ERROR &&
-        wants_script(&engine->node[node].session, request, reply) &&
-        repeat_with_text(engine, node, request, now_ns)) {
+        wants_script(&engine->node[node].session, pending, reply) &&
+        repeat_with_text(engine, node, pending, now_ns)) {
         /* The release is behind the attempt that was to follow it now. */
-        rl_local_queue_note_release(engine, node, request,
+        rl_local_queue_note_release(engine, node, pending,
                                     &(struct rl_answer){.vote = REDLOCK_VOTE_ERROR});
     } else {
-        if (rl_ops[request->op].times_node && claim->handle &&
-            request->round == claim->handle->lock.round)
+        if (rl_ops[pending->op].times_node && claim->handle &&
+            pending->round == claim->handle->lock.round)
             note_rtt(engine, &engine->node[node], &claim->handle->lock, now_ns);
-        if (rl_ops[request->op].lets_live)
+        if (rl_ops[pending->op].lets_live)
             rl_claim_seen(claim, now_ns);
-        if (!rl_vote_judge(engine, node, request, reply, now_ns, &answer))
+        if (!rl_vote_judge(engine, node, pending, reply, now_ns, &answer))
             return;
-        rl_hear_answer(engine, node, request, reply, &answer, now_ns);
+        rl_hear_answer(engine, node, pending, reply, &answer, now_ns);
     }
     rl_claim_unref(&engine->claims, claim);
 }
@@ -206,7 +206,7 @@ static void hear(struct rl_engine *engine, uint8_t node, const struct rl_pending
 static int receive(struct rl_engine *engine, uint8_t node, size_t size, int64_t now_ns)
 {
     struct rl_node *at = &engine->node[node];
-    struct rl_pending request;
+    struct rl_pending pending;
     struct rl_reply reply;
     int status;
 
@@ -215,13 +215,13 @@ static int receive(struct rl_engine *engine, uint8_t node, size_t size, int64_t 
         rl_session_is_waiting(&at->session))
         rl_node_note_delay(engine, node, now_ns - at->session.progress_ns);
     at->session.input_end += size;
-    while ((status = rl_session_next(&at->session, &request, &reply, now_ns)) > 0) {
+    while ((status = rl_session_next(&at->session, &pending, &reply, now_ns)) > 0) {
         if (at->session.said_news)
             rl_sets_judge(engine, node, now_ns);
         if (reply.scalar.type == RL_REPLY_ERROR)
             note_error(&at->session, &reply);
-        if (request.subject)
-            hear(engine, node, &request, &reply, now_ns);
+        if (pending.subject)
+            hear(engine, node, &pending, &reply, now_ns);
         else
             rl_vote_hear_witness(engine, node, &reply, now_ns);
     }
@@ -252,21 +252,21 @@ void rl_hear_nothing(struct rl_engine *engine, uint8_t node, bool nothing_was_se
                      int64_t now_ns)
 {
     struct rl_node *at = &engine->node[node];
-    struct rl_pending request;
+    struct rl_pending pending;
 
-    while (rl_session_take_unanswered(&at->session, &request)) {
-        struct rl_claim *claim = request.subject;
+    while (rl_session_take_pending(&at->session, &pending)) {
+        struct rl_claim *claim = pending.subject;
         struct rl_answer answer = rl_vote_when_unreachable(engine, node);
 
         if (!claim)
             continue;
-        if (rl_ops[request.op].acquires && nothing_was_sent)
+        if (rl_ops[pending.op].acquires && nothing_was_sent)
             claim->touched &= (uint16_t) ~(1u << node);
-        else if (rl_ops[request.op].lets_live)
+        else if (rl_ops[pending.op].lets_live)
             rl_claim_seen(claim, now_ns);
-        if (rl_ops[request.op].gives_back)
+        if (rl_ops[pending.op].gives_back)
             rl_node_keep_undelivered(engine, node, claim, now_ns);
-        rl_hear_answer(engine, node, &request, NULL, &answer, now_ns);
+        rl_hear_answer(engine, node, &pending, NULL, &answer, now_ns);
         rl_claim_unref(&engine->claims, claim);
     }
 }

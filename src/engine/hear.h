@@ -28,7 +28,7 @@ void rl_hear_nothing(struct rl_engine *engine, uint8_t node, bool nothing_was_se
  * One node's answer to one request of a claim, for the lock or the survey that counts it. reply:
  * NULL when there is none, or it has been judged before.
  */
-void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pending *request,
+void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pending *pending,
                     const struct rl_reply *reply, const struct rl_answer *answer,
                     int64_t now_ns);
 

@@ -67,22 +67,23 @@ static bool grow(struct rl_local_queues *queues)
     struct rl_local_queue **all = realloc(queues->all, capacity * sizeof *all);
     uint32_t *generation =
         all ? realloc(queues->generation, capacity * sizeof *generation) : NULL;
-    uint32_t *spare = generation ? realloc(queues->spare, capacity * sizeof *spare) : NULL;
-    struct rl_bucket *bucket = spare ? malloc(capacity * sizeof *bucket) : NULL;
+    uint32_t *free_index =
+        generation ? realloc(queues->free_index, capacity * sizeof *free_index) : NULL;
+    struct rl_bucket *bucket = free_index ? malloc(capacity * sizeof *bucket) : NULL;
 
     /* What has moved already is kept where it is now, also when the rest fails. */
     if (all)
         queues->all = all;
     if (generation)
         queues->generation = generation;
-    if (spare)
-        queues->spare = spare;
+    if (free_index)
+        queues->free_index = free_index;
     if (!bucket)
         return false;
     for (uint32_t i = capacity; i-- > queues->capacity;) {
         queues->all[i] = NULL;
         queues->generation[i] = 1;
-        queues->spare[queues->spare_count++] = i;
+        queues->free_index[queues->free_count++] = i;
     }
     for (uint32_t i = 0; i < capacity; i++)
         LIST_INIT(&bucket[i]);
@@ -106,7 +107,7 @@ static struct rl_local_queue *new_queue(struct rl_local_queues *queues, uint64_t
 {
     struct rl_local_queue *queue;
 
-    if (queues->spare_count == 0 && !grow(queues))
+    if (queues->free_count == 0 && !grow(queues))
         return NULL;
     queue = rl_pool_take(&queues->pool);
     if (!queue)
@@ -115,7 +116,7 @@ static struct rl_local_queue *new_queue(struct rl_local_queues *queues, uint64_t
         return NULL;
     *queue = (struct rl_local_queue){.hash = hash, .is_private = is_private};
     TAILQ_INIT(&queue->waiters);
-    queue->index = queues->spare[--queues->spare_count];
+    queue->index = queues->free_index[--queues->free_count];
     rl_local_queue_renumber(queues, queue);
     queues->all[queue->index] = queue;
     queues->count++;
@@ -161,7 +162,7 @@ void rl_local_queue_leave(struct rl_engine *engine, struct rl_handle *handle, in
         if (!queue->is_private)
             LIST_REMOVE(queue, bucket);
         queues->all[queue->index] = NULL;
-        queues->spare[queues->spare_count++] = queue->index;
+        queues->free_index[queues->free_count++] = queue->index;
         queues->count--;
         rl_pool_give(&queues->pool, queue, QUEUES_KEPT);
         return;
@@ -197,7 +198,7 @@ void rl_local_queues_free(struct rl_local_queues *queues)
     rl_pool_close(&queues->pool);
     free(queues->all);
     free(queues->generation);
-    free(queues->spare);
+    free(queues->free_index);
     free(queues->bucket);
     *queues = (struct rl_local_queues){0};
 }
@@ -287,21 +288,21 @@ bool rl_may_follow_release(const struct rl_engine *engine, const struct rl_handl
 }
 
 void rl_local_queue_note_release(struct rl_engine *engine, uint8_t node,
-                                 const struct rl_pending *request,
+                                 const struct rl_pending *pending,
                                  const struct rl_answer *answer)
 {
-    struct rl_local_queue *queue = find_for(engine, request->subject);
+    struct rl_local_queue *queue = find_for(engine, pending->subject);
     uint16_t bit = (uint16_t)(1u << node);
     bool is_empty;
 
-    if (!queue || (request->op != RL_OP_RELEASE && request->op != RL_OP_WAITERS))
+    if (!queue || (pending->op != RL_OP_RELEASE && pending->op != RL_OP_WAITERS))
         return;
     /* A native delete says nothing of waiters: that is asked behind it. */
-    if (request->op == RL_OP_WAITERS)
+    if (pending->op == RL_OP_WAITERS)
         is_empty = answer->vote == REDLOCK_VOTE_MISSING;
     else
         is_empty =
-            request->by_script && answer->vote == REDLOCK_VOTE_GRANTED && !answer->contended;
+            pending->by_script && answer->vote == REDLOCK_VOTE_GRANTED && !answer->contended;
     if (is_empty)
         queue->nodes_without_waiters |= bit;
     else

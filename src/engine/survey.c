@@ -73,16 +73,16 @@ static uint8_t count_votes(const struct rl_survey *survey, enum redlock_vote vot
 int rl_survey_error(const struct rl_survey *survey)
 {
     uint8_t quorum = survey->policy->quorum;
-    uint8_t spare = (uint8_t)(survey->policy->node_count - quorum);
+    uint8_t tolerated = (uint8_t)(survey->policy->node_count - quorum);
     uint8_t answered = (uint8_t)(count_votes(survey, REDLOCK_VOTE_GRANTED) +
                                  count_votes(survey, REDLOCK_VOTE_HELD) +
                                  count_votes(survey, REDLOCK_VOTE_MISSING));
 
     if (answered >= quorum)
         return REDLOCK_OK;
-    if (count_votes(survey, REDLOCK_VOTE_AUTH) > spare)
+    if (count_votes(survey, REDLOCK_VOTE_AUTH) > tolerated)
         return REDLOCK_AUTH;
-    if (count_votes(survey, REDLOCK_VOTE_PROTO) > spare)
+    if (count_votes(survey, REDLOCK_VOTE_PROTO) > tolerated)
         return REDLOCK_PROTO;
     return REDLOCK_NOQUORUM;
 }

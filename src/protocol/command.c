@@ -104,10 +104,10 @@ static void fenced_command(const struct rl_words *words, const struct rl_abiliti
 {
     const struct rl_request *request = words->request;
 
-    SCRIPT_HEAD(out, abilities, ACQUIRE, request->marked ? 3 : 2);
+    SCRIPT_HEAD(out, abilities, ACQUIRE, request->needs_marker ? 3 : 2);
     add(out, words->name[0].lock);
     add(out, words->name[0].fence);
-    if (request->marked)
+    if (request->needs_marker)
         ADD_TEXT(out, RL_MARKER_KEY);
     add(out, request->value);
     add(out, words->ttl_ms);
@@ -173,7 +173,7 @@ static void take_command(const struct rl_words *words, const struct rl_abilities
     add(out, words->ticket);
     add(out, healing ? TEXT("heal") : TEXT(STRINGIFY(RL_WAITER_TTL_MS)));
     add(out, request->fenced && !healing ? TEXT(RL_FENCE_LIFE_MS) : TEXT("0"));
-    add(out, request->marked ? TEXT("1") : TEXT("0"));
+    add(out, request->needs_marker ? TEXT("1") : TEXT("0"));
     add_incarnation(request, out);
     if (kind->has_owner || kind->has_slots)
         add(out, words->group);
@@ -191,11 +191,11 @@ static void acquire_command(const struct rl_words *words, const struct rl_abilit
 {
     const struct rl_request *request = words->request;
 
-    if (!request->is_plain || (request->as_waiter && request->marked)) {
+    if (!request->is_plain || (request->as_waiter && request->needs_marker)) {
         take_command(words, abilities, out);
         return;
     }
-    out->needs_witness = request->marked;
+    out->needs_witness = request->needs_marker;
     if (request->as_waiter)
         wait_command(words, abilities, out);
     else if (request->fenced && request->op != RL_OP_HEAL)

@@ -60,10 +60,10 @@ struct rl_request {
     const char *client_id; /* RL_CLIENT_ID_SIZE characters */
     int64_t ticket;        /* what the place was asked for with; 0: none yet */
 
-    bool fenced;      /* ACQUIRE gives a token */
-    bool marked;      /* a grant counts only with the node's marker (G2) */
-    bool contended;   /* there are waiters: a release must be quick to wake one */
-    bool may_shorten; /* EXTEND with a smaller TTL than the key may already have */
+    bool fenced;       /* ACQUIRE gives a token */
+    bool needs_marker; /* a grant counts only with the node's marker (G2) */
+    bool contended;    /* there are waiters: a release must be quick to wake one */
+    bool may_shorten;  /* EXTEND with a smaller TTL than the key may already have */
 
     /* Of the node that it goes to; these may change from one node to the next. */
     const char *identity;    /* of its connection, run_id:replid; empty: unknown */

@@ -101,7 +101,7 @@ void rl_session_end(struct rl_session *session)
     session->input_start = session->input_end = 0;
 }
 
-bool rl_session_take_unanswered(struct rl_session *session, struct rl_pending *out)
+bool rl_session_take_pending(struct rl_session *session, struct rl_pending *out)
 {
     return rl_pending_pop(&session->pending, out);
 }
