@@ -396,6 +396,15 @@ typedef void redlock_done_fn(redlock_lock *lock, int error, void *data);
 typedef void redlock_lost_fn(redlock_lock *lock, int error, void *data);
 typedef void redlock_jeopardy_fn(redlock_lock *lock, int error, void *data);
 
+/*
+ * A request that waits: its place in the queue, 1 is the head, as redlock_position() counts. Runs, as
+ * the others do, when the place is first known and when it has changed: at once for the first waiter of
+ * this client for the name, at most once a second for those behind it. It costs no request: the nodes
+ * tell it with every attempt. Not after `done`. When too few nodes answer, the place is lost; the next
+ * place that is known is told.
+ */
+typedef void redlock_queued_fn(redlock_lock *lock, int place, void *data);
+
 typedef struct redlock_request {
     size_t size;
     int32_t kind;    /* enum redlock_kind */
@@ -440,6 +449,8 @@ typedef struct redlock_request {
     const char *tag;
 
     int64_t fence; /* redlock_adopt_as(): the token that it was granted with; 0: none */
+
+    redlock_queued_fn *queued; /* redlock_start() only, with `data`; may be NULL */
 } redlock_request;
 
 /*

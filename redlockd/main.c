@@ -13,7 +13,7 @@
 /* From listening to the end. The status. */
 static int serve(const struct settings *settings, struct dev *dev, char *why, size_t why_size)
 {
-    struct life life;
+    static struct life life; /* rules and tokens make it too large for a stack */
 
     if (life_open(&life, settings, why, why_size) < 0) {
         log_line("%s", why);

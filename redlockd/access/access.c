@@ -1,198 +1,149 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "access/access.h"
 
-#include <openssl/crypto.h>
-#include <openssl/sha.h>
+#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
-#define LINE_MAX_BYTES 512
+#include "access/certificate.h"
+
 #define BEARER "Bearer "
+#define TOKEN "token:"
 
-static int complain(char *why, size_t why_size, const char *what)
+/* ---- who --------------------------------------------------------------------------------- */
+
+static bool is_in(uint32_t listeners, const struct http_peer *peer)
 {
-    snprintf(why, why_size, "%s", what);
-    return -1;
+    return peer->listener >= 0 && peer->listener < 32 && listeners >> peer->listener & 1;
 }
 
-/* ---- rules ------------------------------------------------------------------------------- */
-
-static unsigned right_of(const char *word, size_t size)
+bool access_is_proxied(const struct access *access, const struct http_request *request)
 {
-    static const struct {
-        const char *word;
-        enum access_right right;
-    } rights[] = {{"acquire", ACCESS_ACQUIRE},
-                  {"read", ACCESS_READ},
-                  {"break", ACCESS_BREAK},
-                  {"admin", ACCESS_ADMIN}};
-
-    for (size_t i = 0; i < sizeof rights / sizeof *rights; i++)
-        if (strlen(rights[i].word) == size && memcmp(rights[i].word, word, size) == 0)
-            return rights[i].right;
-    return 0;
+    return is_in(access->proxies, request->peer);
 }
 
-/* 0: a word is no right. */
-static unsigned rights_of(const char *text)
+static bool identify_peer(const struct access *access, const struct http_peer *peer,
+                          struct access_who *who)
 {
-    unsigned rights = 0;
-
-    for (;;) {
-        size_t size = strcspn(text, ",");
-        unsigned right = right_of(text, size);
-
-        if (!right)
-            return 0;
-        rights |= right;
-        if (!text[size])
-            return rights;
-        text += size + 1;
-    }
-}
-
-int access_add_rule(struct access *access, const char *text, char *why, size_t why_size)
-{
-    struct access_rule *rule = &access->rules[access->rule_count];
-    char rights[64], rest[2];
-
-    if (access->rule_count == ACCESS_RULES_MAX)
-        return complain(why, why_size, "allow: at most 64 rules");
-    /* The widths are ACCESS_PRINCIPAL_MAX and ACCESS_NAME_MAX. */
-    if (sscanf(text, "%128s %128s %63s %1s", rule->principal, rule->name, rights, rest) != 3)
-        return complain(
-            why, why_size,
-            "allow: expected PRINCIPAL NAME RIGHTS, as in uid:1000 billing/ acquire");
-    if (strncmp(rule->principal, "uid:", 4) != 0 && strncmp(rule->principal, "token:", 6) != 0)
-        return complain(why, why_size, "allow: a principal is uid:NUMBER or token:NAME");
-    rule->rights = rights_of(rights);
-    if (!rule->rights)
-        return complain(why, why_size,
-                        "allow: rights are acquire, read, break, admin, with commas between");
-    if (rule->rights & ACCESS_ADMIN && strcmp(rule->name, "*") != 0)
-        return complain(why, why_size, "allow: admin is for all names: *");
-    access->rule_count++;
-    return 0;
-}
-
-static bool fits(const struct access_rule *rule, const char *name)
-{
-    size_t size = strlen(rule->name);
-
-    if (strcmp(rule->name, "*") == 0)
-        return true;
-    if (!name)
+    if (peer->ssl)
+        return certificate_principal(peer->ssl, who->principal, sizeof who->principal);
+    if (!peer->is_unix || is_in(access->proxies, peer))
         return false;
-    return rule->name[size - 1] == '/' ? strncmp(rule->name, name, size) == 0
-                                       : strcmp(rule->name, name) == 0;
-}
-
-bool access_may(const struct access *access, const char *principal, enum access_right right,
-                const char *name)
-{
-    char own[ACCESS_PRINCIPAL_MAX + 1];
-
-    for (unsigned i = 0; i < access->rule_count; i++) {
-        const struct access_rule *rule = &access->rules[i];
-
-        /* The first that fits decides, also against a later one. */
-        if (strcmp(rule->principal, principal) == 0 && fits(rule, name))
-            return rule->rights & right;
-    }
-    snprintf(own, sizeof own, "uid:%lu", (unsigned long)geteuid());
-    return access->rule_count == 0 && strcmp(own, principal) == 0;
-}
-
-/* ---- tokens ------------------------------------------------------------------------------ */
-
-static bool read_digest(const char *hex, uint8_t *digest)
-{
-    if (strlen(hex) != 2 * (size_t)ACCESS_DIGEST_SIZE)
-        return false;
-    for (size_t i = 0; i < ACCESS_DIGEST_SIZE; i++) {
-        int high = rl_hex_value(hex[2 * i]), low = rl_hex_value(hex[2 * i + 1]);
-
-        if (high < 0 || low < 0)
-            return false;
-        digest[i] = (uint8_t)(high * 16 + low);
-    }
+    snprintf(who->principal, sizeof who->principal, "uid:%lu", (unsigned long)peer->uid);
+    who->gid = peer->gid;
     return true;
 }
 
-/* 1: a comment or nothing. */
-static int read_token(const char *line, struct access_token *token)
-{
-    char hex[2 * ACCESS_DIGEST_SIZE + 2], rest[2];
-    int words = sscanf(line, "%122s %65s %1s", token->name, hex, rest);
-
-    if (words <= 0 || token->name[0] == '#')
-        return 1;
-    return words == 2 && read_digest(hex, token->digest) ? 0 : -1;
-}
-
-int access_read_tokens(struct access *access, const char *path, char *why, size_t why_size)
-{
-    FILE *file = fopen(path, "re");
-    char line[LINE_MAX_BYTES];
-    int result = 0;
-
-    if (!file) {
-        snprintf(why, why_size, "tokens: %.200s cannot be read", path);
-        return -1;
-    }
-    for (unsigned number = 1; result == 0 && fgets(line, sizeof line, file); number++) {
-        int read;
-
-        if (access->token_count == ACCESS_TOKENS_MAX) {
-            result = complain(why, why_size, "tokens: at most 64");
-            break;
-        }
-        read = read_token(line, &access->tokens[access->token_count]);
-        access->token_count += read == 0;
-        if (read < 0) {
-            /* The line is not quoted: a token may stand there by mistake. */
-            snprintf(why, why_size, "tokens: line %u of %.200s is not NAME and SHA-256 in hex",
-                     number, path);
-            result = -1;
-        }
-    }
-    fclose(file);
-    return result;
-}
-
-/* NULL: none of them. All are compared, so that the time tells nothing. */
-static const struct access_token *find_token(const struct access *access, struct rl_span secret)
-{
-    const struct access_token *found = NULL;
-    uint8_t digest[SHA256_DIGEST_LENGTH];
-
-    SHA256((const uint8_t *)secret.at, secret.length, digest);
-    for (unsigned i = 0; i < access->token_count; i++)
-        if (CRYPTO_memcmp(digest, access->tokens[i].digest, sizeof digest) == 0)
-            found = &access->tokens[i];
-    return found;
-}
-
 bool access_identify(const struct access *access, const struct http_request *request,
-                     char principal[ACCESS_PRINCIPAL_MAX + 1])
+                     struct access_who *who)
 {
     const struct access_token *token;
     struct rl_span field;
     int count = http_request_field(request, "authorization", &field);
 
-    if (count == 0 && request->peer->is_unix) {
-        snprintf(principal, ACCESS_PRINCIPAL_MAX + 1, "uid:%lu",
-                 (unsigned long)request->peer->uid);
-        return true;
-    }
+    *who = (struct access_who){.gid = -1};
+    if (count == 0)
+        return identify_peer(access, request->peer, who);
     /* A token that is wrong is not made up for by a uid: the client meant to be another. */
     if (count != 1 || field.length <= strlen(BEARER) ||
         memcmp(field.at, BEARER, strlen(BEARER)) != 0)
         return false;
     rl_span_skip(&field, strlen(BEARER));
-    token = find_token(access, field);
-    if (token)
-        snprintf(principal, ACCESS_PRINCIPAL_MAX + 1, "token:%s", token->name);
-    return token != NULL;
+    token = access_tokens_find(&access->tokens, field);
+    if (!token)
+        return false;
+    snprintf(who->principal, sizeof who->principal, TOKEN "%s", token->name);
+    who->proof = access_token_proof(token);
+    return true;
+}
+
+/* ---- what -------------------------------------------------------------------------------- */
+
+struct access_rule *access_rule_of(struct access *access, const struct access_who *who,
+                                   const char *name)
+{
+    return access_rules_find(&access->rules, who->principal, who->gid, name);
+}
+
+bool access_may(const struct access *access, const struct access_who *who,
+                enum access_right right, const char *name)
+{
+    /* The first that fits decides, also against a later one. */
+    const struct access_rule *rule = access_rule_of((struct access *)access, who, name);
+    char own[ACCESS_PRINCIPAL_MAX + 1];
+
+    if (rule)
+        return rule->rights & right;
+    snprintf(own, sizeof own, "uid:%lu", (unsigned long)geteuid());
+    return access->rules.count == 0 && strcmp(own, who->principal) == 0;
+}
+
+bool access_still_may(const struct access *access, const struct access_who *who,
+                      const struct http_exchange *exchange, enum access_right right,
+                      const char *name)
+{
+    const struct http_peer *peer = exchange ? http_exchange_peer(exchange) : NULL;
+    char principal[ACCESS_PRINCIPAL_MAX + 1];
+
+    if (strncmp(who->principal, TOKEN, strlen(TOKEN)) == 0 &&
+        !access_tokens_have(&access->tokens, who->principal + strlen(TOKEN), who->proof))
+        return false;
+    if (strncmp(who->principal, CERTIFICATE, strlen(CERTIFICATE)) == 0 &&
+        (!peer || !peer->ssl ||
+         !certificate_principal(peer->ssl, principal, sizeof principal) ||
+         strcmp(principal, who->principal) != 0))
+        return false;
+    return access_may(access, who, right, name);
+}
+
+/* ---- for which host ---------------------------------------------------------------------- */
+
+/* Without its port, and the brackets of an IPv6 address. */
+static bool split_host(struct rl_span field, char *host, size_t size)
+{
+    const char *end = field.at + field.length;
+    const char *colon = memrchr(field.at, ':', field.length);
+
+    if (field.length > 0 && field.at[0] == '[') {
+        field.at++;
+        end = memchr(field.at, ']', (size_t)(end - field.at));
+    } else if (colon) {
+        end = colon;
+    }
+    if (!end || (size_t)(end - field.at) >= size)
+        return false;
+    memcpy(host, field.at, (size_t)(end - field.at));
+    host[end - field.at] = '\0';
+    return true;
+}
+
+static bool is_this_machine(const char *host)
+{
+    struct in6_addr v6;
+    struct in_addr v4;
+
+    if (inet_pton(AF_INET, host, &v4) == 1)
+        return ntohl(v4.s_addr) >> 24 == 127;
+    if (inet_pton(AF_INET6, host, &v6) == 1)
+        return IN6_IS_ADDR_LOOPBACK(&v6);
+    return strcasecmp(host, "localhost") == 0;
+}
+
+bool access_host_is_ours(const struct access *access, const struct http_request *request)
+{
+    char host[ACCESS_HOST_MAX + 1];
+    struct rl_span field;
+
+    /* HTTP/1.0 may leave it out; no browser does. */
+    if (!is_in(access->checks_host, request->peer) ||
+        http_request_field(request, "host", &field) != 1)
+        return true;
+    if (!split_host(field, host, sizeof host))
+        return false;
+    for (unsigned i = 0; i < access->host_count; i++)
+        if (strcasecmp(host, access->hosts[i]) == 0)
+            return true;
+    return is_this_machine(host);
 }

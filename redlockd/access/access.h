@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Who may do what. A *principal* is who asks, as far as that is proven: "uid:1000" by the kernel, on a unix
- * socket; "token:NAME" by a bearer token, on any listener. Another request has none, and no right.
+ * Who may do what. A *principal* is who asks, as far as that is proven: "uid:1000" by the kernel, on a
+ * unix socket, which proves the group "gid:100" as well; "cert:NAME" by a certificate of the authority
+ * that tls-client-ca names; "token:NAME" by a bearer token, on any listener. Another request has none,
+ * and no right. Where what connects is a proxy (peer=proxy), the kernel proves nothing about clients.
  *
  * Rules say what a principal may do with which names; the first that fits both decides. No rule, no
  * access. Without any rules the daemon's own user may do everything through a unix socket, and no other
  * may do anything: loopback TCP is open to every user of the machine, and to every page in its browsers.
  *
- * The file of tokens has a line `NAME DIGEST` each, the SHA-256 of the token in hex: what is read there
- * opens nothing. A token is compared with all of them, in the same time whichever fits.
+ * Rules and tokens change with HUP. What was begun before asks access_still_may() whether it may go on:
+ * waits and feeds are ended, streams are no longer renewed.
  */
 #ifndef REDLOCKD_ACCESS_H
 #define REDLOCKD_ACCESS_H
@@ -17,49 +19,57 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "access/rules.h"
+#include "access/tokens.h"
 #include "http/server.h"
 
-#define ACCESS_PRINCIPAL_MAX 128
-#define ACCESS_NAME_MAX 128
-#define ACCESS_RULES_MAX 64
-#define ACCESS_TOKENS_MAX 64
-#define ACCESS_DIGEST_SIZE 32
+#define ACCESS_HOSTS_MAX 16
+#define ACCESS_HOST_MAX 255
 
-enum access_right {
-    ACCESS_ACQUIRE = 1, /* acquire, renew, release */
-    ACCESS_READ = 2,    /* who holds and waits; names in lists */
-    ACCESS_BREAK = 4,   /* evict a holder */
-    ACCESS_ADMIN = 8,   /* nodes, status, metrics; the rule must be for all names */
-};
-
-struct access_rule {
+/* Who has sent a request, and by what that was proven. */
+struct access_who {
     char principal[ACCESS_PRINCIPAL_MAX + 1];
-    char name[ACCESS_NAME_MAX + 1]; /* a name; a prefix, which ends in a slash; or * for all */
-    unsigned rights;
-};
-
-struct access_token {
-    char name[ACCESS_NAME_MAX - 6 + 1]; /* with "token:" in front, a principal */
-    uint8_t digest[ACCESS_DIGEST_SIZE];
+    int64_t gid;    /* -1: none */
+    uint64_t proof; /* of a token: the beginning of its digest */
 };
 
 struct access {
-    struct access_rule rules[ACCESS_RULES_MAX];
-    unsigned rule_count;
-    struct access_token tokens[ACCESS_TOKENS_MAX];
-    unsigned token_count;
+    struct access_rules rules;
+    struct access_tokens tokens;
+    /* Fixed at start: bits by the number of the listener, and names of the Host field. */
+    uint32_t proxies;
+    uint32_t checks_host;
+    char hosts[ACCESS_HOSTS_MAX][ACCESS_HOST_MAX + 1];
+    unsigned host_count;
 };
 
-/* "PRINCIPAL NAME RIGHT[,RIGHT...]". 0, or -1 with a sentence, also below. */
-int access_add_rule(struct access *access, const char *text, char *why, size_t why_size);
-int access_read_tokens(struct access *access, const char *path, char *why, size_t why_size);
-
-/* False: it proves nothing, or its token is wrong (401). */
+/* False: it proves nothing, or its token or certificate is wrong or too old (401). */
 bool access_identify(const struct access *access, const struct http_request *request,
-                     char principal[ACCESS_PRINCIPAL_MAX + 1]);
+                     struct access_who *who);
+
+/* The rule that decides about `name` (NULL: what is about all of them); NULL: there is none. */
+struct access_rule *access_rule_of(struct access *access, const struct access_who *who,
+                                   const char *name);
 
 /* name: NULL for what is about all of them. */
-bool access_may(const struct access *access, const char *principal, enum access_right right,
-                const char *name);
+bool access_may(const struct access *access, const struct access_who *who,
+                enum access_right right, const char *name);
+
+/*
+ * May what was begun go on? Its proof still counts, and a rule gives the right. `exchange` is the one by
+ * which it came: its certificate is looked at again; NULL: the exchange has ended, and so has that proof.
+ */
+bool access_still_may(const struct access *access, const struct access_who *who,
+                      const struct http_exchange *exchange, enum access_right right,
+                      const char *name);
+
+/* What connects to the listener of this request is a proxy: its end is not the client's. */
+bool access_is_proxied(const struct access *access, const struct http_request *request);
+
+/*
+ * False: a request on a plain loopback port for a host that is not this machine: a page of another
+ * origin, whose name was made to point here, and its browser believes that it talks to that origin.
+ */
+bool access_host_is_ours(const struct access *access, const struct http_request *request);
 
 #endif

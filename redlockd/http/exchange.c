@@ -37,6 +37,11 @@ void http_set_user(struct http_exchange *exchange, void *user)
     exchange->user = user;
 }
 
+const struct http_peer *http_exchange_peer(const struct http_exchange *exchange)
+{
+    return &of(exchange)->peer;
+}
+
 /* The answer cannot be written: the client gets none, and the handler hears that. */
 static void give_up(struct http_connection *connection)
 {

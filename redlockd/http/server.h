@@ -96,6 +96,9 @@ struct http_handler {
 /* What the handler keeps of this exchange; NULL (at first): ended() is not called. */
 void http_set_user(struct http_exchange *exchange, void *user);
 
+/* Where its request came from; as long as the exchange. */
+const struct http_peer *http_exchange_peer(const struct http_exchange *exchange);
+
 struct http_answer {
     int status;
     const char *type; /* NULL: no body, and no Content-Type */

@@ -5,6 +5,8 @@
 #include <limits.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +14,11 @@
 
 #include "io/exposed.h"
 
+/* `ctx` is replaced by a reload; connections keep the one that they began with. */
 struct http_tls_context {
-    SSL_CTX *ctx;
+    SSL_CTX *ctx; /* its app data is this context */
+    uintptr_t
+        generation; /* counts reloads, from 1: what the app data of a connection was verified by */
 };
 
 /* Without this, OpenSSL asks for the passphrase of a key on the terminal. */
@@ -129,20 +134,30 @@ int http_tls_context_new(const char *cert_file, const char *key_file,
         free(context);
         return -1;
     }
+    context->generation = 1;
+    SSL_CTX_set_app_data(context->ctx, context);
     *out = context;
     return 0;
+}
+
+void http_tls_context_replace(struct http_tls_context *context, struct http_tls_context *fresh)
+{
+    SSL_CTX_free(context->ctx); /* connections hold it for as long as they need it */
+    context->ctx = fresh->ctx;
+    context->generation++;
+    SSL_CTX_set_app_data(context->ctx, context);
+    free(fresh);
 }
 
 int http_tls_context_reload(struct http_tls_context *context, const char *cert_file,
                             const char *key_file, const char *client_ca_file, char *why,
                             size_t why_size)
 {
-    SSL_CTX *ctx = load(cert_file, key_file, client_ca_file, why, why_size);
+    struct http_tls_context *fresh;
 
-    if (!ctx)
+    if (http_tls_context_new(cert_file, key_file, client_ca_file, why, why_size, &fresh) < 0)
         return -1;
-    SSL_CTX_free(context->ctx); /* connections hold it for as long as they need it */
-    context->ctx = ctx;
+    http_tls_context_replace(context, fresh);
     return 0;
 }
 
@@ -163,6 +178,7 @@ struct ssl_st *http_tls_new(struct http_tls_context *context, int fd)
         ERR_clear_error();
         return NULL;
     }
+    SSL_set_app_data(ssl, (void *)context->generation);
     SSL_set_accept_state(ssl);
     return ssl;
 }
@@ -170,6 +186,38 @@ struct ssl_st *http_tls_new(struct http_tls_context *context, int fd)
 void http_tls_free(struct ssl_st *ssl)
 {
     SSL_free(ssl);
+}
+
+/* As the handshake did, by what is trusted now. */
+static bool verify_again(SSL *ssl, SSL_CTX *ctx, X509 *certificate)
+{
+    X509_STORE_CTX *look = X509_STORE_CTX_new();
+    bool is_good = look &&
+                   X509_STORE_CTX_init(look, SSL_CTX_get_cert_store(ctx), certificate,
+                                       SSL_get_peer_cert_chain(ssl)) == 1 &&
+                   X509_STORE_CTX_set_default(look, "ssl_client") == 1 &&
+                   X509_verify_cert(look) == 1;
+
+    X509_STORE_CTX_free(look);
+    ERR_clear_error();
+    return is_good;
+}
+
+bool http_tls_peer_counts(struct ssl_st *ssl)
+{
+    const struct http_tls_context *context = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
+    X509 *certificate = SSL_get0_peer_certificate(ssl);
+
+    if (!certificate || SSL_get_verify_result(ssl) != X509_V_OK ||
+        X509_cmp_current_time(X509_get0_notAfter(certificate)) <= 0)
+        return false;
+    if ((uintptr_t)SSL_get_app_data(ssl) == context->generation)
+        return true;
+    if (SSL_CTX_get_verify_mode(context->ctx) == SSL_VERIFY_NONE ||
+        !verify_again(ssl, context->ctx, certificate))
+        return false;
+    SSL_set_app_data(ssl, (void *)context->generation);
+    return true;
 }
 
 /* Leaves the thread's error queue empty, for its next user. */

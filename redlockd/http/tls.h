@@ -9,6 +9,7 @@
 #ifndef REDLOCKD_HTTP_TLS_H
 #define REDLOCKD_HTTP_TLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -24,12 +25,20 @@ int http_tls_context_new(const char *cert_file, const char *key_file,
 int http_tls_context_reload(struct http_tls_context *context, const char *cert_file,
                             const char *key_file, const char *client_ca_file, char *why,
                             size_t why_size);
+/* Connections of `context` from now on use what `fresh` has read; `fresh` is freed. */
+void http_tls_context_replace(struct http_tls_context *context, struct http_tls_context *fresh);
 /* NULL is fine. Connections stay usable. */
 void http_tls_context_free(struct http_tls_context *context);
 
 /* For an accepted socket; NULL when out of memory. Freed by http_tls_free(), the socket by its owner. */
 struct ssl_st *http_tls_new(struct http_tls_context *context, int fd);
 void http_tls_free(struct ssl_st *ssl);
+
+/*
+ * Does the client's certificate count now: not too old, and vouched for by the authority that is trusted
+ * now, which may be another than at the handshake? False also without one.
+ */
+bool http_tls_peer_counts(struct ssl_st *ssl);
 
 /* Results besides a number of bytes. */
 #define HTTP_TLS_WANTS_READ 0

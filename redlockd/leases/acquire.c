@@ -15,6 +15,7 @@ static const struct lease_refusal ended = {410, "ENDED",
                                            "this lease has ended: acquire with a new lease id"};
 const struct lease_refusal lease_draining = {503, "DRAINING",
                                              "this replica is about to end: ask another"};
+const struct lease_refusal lease_forbidden = {403, "FORBIDDEN", "no rule allows that any more"};
 static const struct lease_refusal late = {
     503, "LATE", "the nodes granted it too late to be of use: it was given back"};
 static const struct lease_refusal busy = {423, "BUSY", "held by another"};
@@ -78,7 +79,9 @@ static void refuse(struct lease *lease, int error)
         /* A majority has it under this tag: another replica granted it, or this one, long ago. */
         leases->counts.yours++;
         lease_reply_refusal(exchange, &yours);
-    } else if ((error == REDLOCK_BUSY || error == REDLOCK_TIMEOUT) && !lease->may_read) {
+    } else if ((error == REDLOCK_BUSY || error == REDLOCK_TIMEOUT) &&
+               !access_may(leases->access, &lease->who, ACCESS_READ,
+                           redlock_name(lease->lock))) {
         lease_reply_refusal(exchange, &busy);
     } else {
         redlock_lock_report(lease->lock, report);
@@ -118,10 +121,11 @@ static void on_acquired(redlock_lock *lock, int error, void *data)
  * wait when it sent this one.
  */
 static void take_over(struct lease *lease, struct http_exchange *exchange,
-                      const struct http_request *request)
+                      const struct http_request *request, const struct access_who *who)
 {
     lease_reply_refusal(lease_take_exchange(lease), &superseded);
     lease->exchange = exchange;
+    lease->who = *who;
     lease->received_ns = request->received_ns;
     lease->is_local = request->peer->is_unix;
     http_set_user(exchange, &lease->user);
@@ -129,7 +133,8 @@ static void take_over(struct lease *lease, struct http_exchange *exchange,
 
 /* True: answered, by what this replica remembers of the id. It only refuses. */
 static bool is_known(struct leases *leases, struct http_exchange *exchange,
-                     const struct http_request *request, const struct lease_terms *terms)
+                     const struct http_request *request, const struct lease_terms *terms,
+                     const struct access_who *who)
 {
     void *wait = NULL;
     enum ids_state state = ids_find(&leases->ids, &terms->tag, rl_now_ns(), &wait);
@@ -140,7 +145,7 @@ static bool is_known(struct leases *leases, struct http_exchange *exchange,
     if (state == IDS_ENDED) {
         lease_reply_refusal(exchange, &ended);
     } else if (state == IDS_WAITING && strcmp(redlock_name(lease->lock), terms->name) == 0) {
-        take_over(lease, exchange, request);
+        take_over(lease, exchange, request, who);
     } else {
         /* Granted; or it waits for another name: one id, one acquisition. */
         leases->counts.yours++;
@@ -172,7 +177,7 @@ static int start(struct lease *lease, const struct lease_terms *terms)
 
 void lease_begin_acquire(struct leases *leases, struct http_exchange *exchange,
                          const struct http_request *request, const struct lease_terms *terms,
-                         bool may_read)
+                         const struct access_who *who)
 {
     struct lease *lease;
     int error;
@@ -182,16 +187,15 @@ void lease_begin_acquire(struct leases *leases, struct http_exchange *exchange,
         http_drop(exchange);
         return;
     }
-    if (is_known(leases, exchange, request, terms))
+    if (is_known(leases, exchange, request, terms, who))
         return;
     if (leases->is_draining) {
         lease_reply_refusal(exchange, &lease_draining);
         return;
     }
-    lease = lease_new(leases, exchange, request, terms, LEASE_WAITING);
+    lease = lease_new(leases, exchange, request, terms, who, LEASE_WAITING);
     if (!lease)
         return;
-    lease->may_read = may_read;
     error = start(lease, terms);
     if (!error && ids_set_waiting(&leases->ids, &terms->tag, lease) < 0)
         error = REDLOCK_NOMEM;

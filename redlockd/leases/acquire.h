@@ -7,10 +7,12 @@
 
 /* 503: the process is about to end. */
 extern const struct lease_refusal lease_draining;
+/* 403: rules or tokens have changed. */
+extern const struct lease_refusal lease_forbidden;
 
 void lease_begin_acquire(struct leases *leases, struct http_exchange *exchange,
                          const struct http_request *request, const struct lease_terms *terms,
-                         bool may_read);
+                         const struct access_who *who);
 
 /* The exchange of a lease that waits or was told has ended. */
 void lease_acquire_ended(struct lease *lease, enum http_ended how);

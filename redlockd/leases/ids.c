@@ -195,6 +195,19 @@ void ids_forget(struct ids *ids, const struct lease_tag *tag)
     drop(ids, place);
 }
 
+void ids_each_wait(struct ids *ids, void (*look)(void *wait))
+{
+    for (size_t i = 0; i < ids->bucket_count; i++) {
+        struct ids_entry *next;
+
+        for (struct ids_entry *entry = ids->buckets[i]; entry; entry = next) {
+            next = entry->next;
+            if (entry->state == IDS_WAITING)
+                look(entry->wait);
+        }
+    }
+}
+
 void *ids_any_wait(struct ids *ids)
 {
     for (size_t i = 0; i < ids->bucket_count; i++, ids->cursor++) {

@@ -56,6 +56,9 @@ int ids_set_spent(struct ids *ids, const struct lease_tag *tag, enum ids_state s
 /* A wait that was refused or is gone. Only of a tag that waits. */
 void ids_forget(struct ids *ids, const struct lease_tag *tag);
 
+/* Each wait once; `look` may end the one that it is given, and none else. */
+void ids_each_wait(struct ids *ids, void (*look)(void *wait));
+
 /* Any wait; NULL: there is none. To end them all: each call goes on where the last one was. */
 void *ids_any_wait(struct ids *ids);
 

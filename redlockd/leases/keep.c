@@ -83,7 +83,7 @@ static int adopt_as(struct lease *lease, const char *name, const char *value)
 /* With the terms of its grant. NULL: answered. */
 static struct lease *adopt(struct leases *leases, struct http_exchange *exchange,
                            const struct http_request *request, const struct lease_terms *terms,
-                           enum lease_state state)
+                           const struct access_who *who, enum lease_state state)
 {
     struct lease *lease;
     int error;
@@ -95,7 +95,7 @@ static struct lease *adopt(struct leases *leases, struct http_exchange *exchange
         lease_reply_refusal(exchange, &ahead);
         return NULL;
     }
-    lease = lease_new(leases, exchange, request, terms, state);
+    lease = lease_new(leases, exchange, request, terms, who, state);
     if (!lease)
         return NULL;
     lease->kind = (int8_t)terms->grant.kind;
@@ -111,7 +111,8 @@ static struct lease *adopt(struct leases *leases, struct http_exchange *exchange
 }
 
 void lease_begin_renew(struct leases *leases, struct http_exchange *exchange,
-                       const struct http_request *request, const struct lease_terms *terms)
+                       const struct http_request *request, const struct lease_terms *terms,
+                       const struct access_who *who)
 {
     void *wait = NULL;
     struct lease *lease;
@@ -121,7 +122,7 @@ void lease_begin_renew(struct leases *leases, struct http_exchange *exchange,
         lease_reply_refusal(exchange, &ended);
         return;
     }
-    lease = adopt(leases, exchange, request, terms, LEASE_RENEWING);
+    lease = adopt(leases, exchange, request, terms, who, LEASE_RENEWING);
     if (!lease)
         return;
     error = redlock_start_extend(lease->lock, terms->ttl_ms, on_renewed, lease);
@@ -166,9 +167,10 @@ static void on_released(redlock_lock *lock, int error, void *data)
 
 static void release_by_grant(struct leases *leases, struct http_exchange *exchange,
                              const struct http_request *request,
-                             const struct lease_terms *terms, bool had_wait)
+                             const struct lease_terms *terms, const struct access_who *who,
+                             bool had_wait)
 {
-    struct lease *lease = adopt(leases, exchange, request, terms, LEASE_ENDING);
+    struct lease *lease = adopt(leases, exchange, request, terms, who, LEASE_ENDING);
     int error;
 
     if (!lease)
@@ -197,9 +199,9 @@ static void on_released_by_tag(int error, const redlock_answer *answer, void *da
 /* The nodes compare the tag in the step that deletes: nothing else is ever done with what they find. */
 static void release_by_tag(struct leases *leases, struct http_exchange *exchange,
                            const struct http_request *request, const struct lease_terms *terms,
-                           bool had_wait)
+                           const struct access_who *who, bool had_wait)
 {
-    struct lease *lease = lease_new(leases, exchange, request, terms, LEASE_ENDING);
+    struct lease *lease = lease_new(leases, exchange, request, terms, who, LEASE_ENDING);
     int error;
 
     if (!lease)
@@ -216,7 +218,8 @@ static void release_by_tag(struct leases *leases, struct http_exchange *exchange
 }
 
 void lease_begin_release(struct leases *leases, struct http_exchange *exchange,
-                         const struct http_request *request, const struct lease_terms *terms)
+                         const struct http_request *request, const struct lease_terms *terms,
+                         const struct access_who *who)
 {
     struct lease *wait = NULL;
     void *found = NULL;
@@ -233,7 +236,7 @@ void lease_begin_release(struct leases *leases, struct http_exchange *exchange,
         return;
     }
     if (terms->has_grant)
-        release_by_grant(leases, exchange, request, terms, had_wait);
+        release_by_grant(leases, exchange, request, terms, who, had_wait);
     else
-        release_by_tag(leases, exchange, request, terms, had_wait);
+        release_by_tag(leases, exchange, request, terms, who, had_wait);
 }

@@ -12,8 +12,10 @@
 #include "leases/leases.h"
 
 void lease_begin_renew(struct leases *leases, struct http_exchange *exchange,
-                       const struct http_request *request, const struct lease_terms *terms);
+                       const struct http_request *request, const struct lease_terms *terms,
+                       const struct access_who *who);
 void lease_begin_release(struct leases *leases, struct http_exchange *exchange,
-                         const struct http_request *request, const struct lease_terms *terms);
+                         const struct http_request *request, const struct lease_terms *terms,
+                         const struct access_who *who);
 
 #endif

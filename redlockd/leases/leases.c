@@ -28,7 +28,7 @@ static void on_ended(struct http_user *user, enum http_ended how)
 
 struct lease *lease_new(struct leases *leases, struct http_exchange *exchange,
                         const struct http_request *request, const struct lease_terms *terms,
-                        enum lease_state state)
+                        const struct access_who *who, enum lease_state state)
 {
     struct lease *lease = calloc(1, sizeof *lease);
 
@@ -45,6 +45,7 @@ struct lease *lease_new(struct leases *leases, struct http_exchange *exchange,
     lease->kind = (int8_t)terms->kind;
     lease->slots = (uint16_t)terms->slots;
     lease->tag = terms->tag;
+    lease->who = *who;
     strcpy(lease->owner, terms->owner);
     lease->user.ended = on_ended;
     http_set_user(exchange, &lease->user);
@@ -99,7 +100,7 @@ static bool wants_stream(const struct http_request *request)
 
 void leases_begin(struct leases *leases, struct http_exchange *exchange,
                   const struct http_request *request, struct rl_span name,
-                  const char *principal, bool may_read)
+                  const struct access_who *who)
 {
     struct lease_refusal refusal;
     struct lease_terms terms;
@@ -114,14 +115,14 @@ void leases_begin(struct leases *leases, struct http_exchange *exchange,
                             NULL);
         return;
     }
-    if (!lease_terms_read(request, name, principal, &terms, &refusal))
+    if (!lease_terms_read(request, name, leases->utf8_names, who->principal, &terms, &refusal))
         lease_reply_refusal(exchange, &refusal);
     else if (request->method == HTTP_PUT)
-        lease_begin_acquire(leases, exchange, request, &terms, may_read);
+        lease_begin_acquire(leases, exchange, request, &terms, who);
     else if (request->method == HTTP_POST)
-        lease_begin_renew(leases, exchange, request, &terms);
+        lease_begin_renew(leases, exchange, request, &terms, who);
     else
-        lease_begin_release(leases, exchange, request, &terms);
+        lease_begin_release(leases, exchange, request, &terms, who);
 }
 
 /* ---- the library in the loop ------------------------------------------------------------- */
@@ -187,10 +188,10 @@ int leases_check(const char *config, char *why, size_t why_size)
     return client ? 0 : -1;
 }
 
-int leases_open(struct leases *leases, struct loop *loop, const char *config,
-                uint32_t drift_ppm, char *why, size_t why_size)
+int leases_open(struct leases *leases, struct loop *loop, struct access *access,
+                const char *config, uint32_t drift_ppm, char *why, size_t why_size)
 {
-    *leases = (struct leases){.loop = loop, .drift_ppm = drift_ppm};
+    *leases = (struct leases){.loop = loop, .access = access, .drift_ppm = drift_ppm};
     leases->source.ready = on_ready;
     lease_terms_init();
     if (ids_init(&leases->ids) < 0 || http_body_init(&leases->body) < 0) {
@@ -231,4 +232,18 @@ void leases_drain(struct leases *leases)
     leases->is_draining = true;
     while ((lease = ids_any_wait(&leases->ids)) != NULL)
         lease_end_wait(lease, &lease_draining);
+}
+
+static void look_at_right(void *wait)
+{
+    struct lease *lease = wait;
+
+    if (!access_still_may(lease->leases->access, &lease->who, lease->exchange, ACCESS_ACQUIRE,
+                          redlock_name(lease->lock)))
+        lease_end_wait(lease, &lease_forbidden);
+}
+
+void leases_reload(struct leases *leases)
+{
+    ids_each_wait(&leases->ids, look_at_right);
 }

@@ -34,6 +34,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "access/access.h"
 #include "http/body.h"
 #include "http/server.h"
 #include "http/user.h"
@@ -65,9 +66,9 @@ struct lease {
     int64_t ttl_ms;
     int64_t fence; /* of the grant that is renewed; 0: none */
     enum lease_state state;
-    bool is_local; /* it came through a unix socket */
-    bool may_read; /* it may be told who is in its way */
-    bool had_wait; /* ENDING: a wait of the id was ended on the way */
+    bool is_local;         /* it came through a unix socket */
+    struct access_who who; /* of the request that will be answered */
+    bool had_wait;         /* ENDING: a wait of the id was ended on the way */
     uint16_t slots;
     int8_t kind;
     struct lease_tag tag;
@@ -81,6 +82,7 @@ struct leases_counts {
 
 struct leases {
     struct loop *loop;
+    struct access *access;     /* rules, which HUP replaces */
     struct loop_source source; /* the library's descriptor */
     redlock *client;
     struct ids ids;
@@ -91,6 +93,7 @@ struct leases {
     bool is_due;           /* the library was given work in this turn */
     bool is_draining;      /* no more waits */
     bool is_watched;       /* source is in the loop */
+    bool utf8_names;       /* names beyond ASCII are served */
     struct leases_counts counts;
 };
 
@@ -98,21 +101,25 @@ struct leases {
 int leases_check(const char *config, char *why, size_t why_size);
 
 /* 0, or -1 with a sentence in why and nothing left open. config: NULL for the machine's. */
-int leases_open(struct leases *leases, struct loop *loop, const char *config,
-                uint32_t drift_ppm, char *why, size_t why_size);
+int leases_open(struct leases *leases, struct loop *loop, struct access *access,
+                const char *config, uint32_t drift_ppm, char *why, size_t why_size);
 /* After the server is freed. Also of one that failed to open. */
 void leases_close(struct leases *leases);
 
 /* From the handler of the server; `name` is what stands behind /v1/locks/ in the path. */
 void leases_begin(struct leases *leases, struct http_exchange *exchange,
                   const struct http_request *request, struct rl_span name,
-                  const char *principal, bool may_read);
+                  const struct access_who *who);
+
+/* Rules or tokens are new: waits whose principal may not acquire any more end with 403. */
+void leases_reload(struct leases *leases);
+
 /* ---- for acquire.c and keep.c ------------------------------------------------------------- */
 
 /* A request that waits for the nodes, with the exchange as its user. NULL: out of memory, answered. */
 struct lease *lease_new(struct leases *leases, struct http_exchange *exchange,
                         const struct http_request *request, const struct lease_terms *terms,
-                        enum lease_state state);
+                        const struct access_who *who, enum lease_state state);
 /* Frees the handle, too: a waiting one is canceled, and what is held stays on the nodes. */
 void lease_free(struct lease *lease);
 

@@ -192,14 +192,14 @@ void lease_terms_init(void)
     http_json_init();
 }
 
-bool lease_terms_read(const struct http_request *request, struct rl_span name,
+bool lease_terms_read(const struct http_request *request, struct rl_span name, bool allow_utf8,
                       const char *principal, struct lease_terms *terms,
                       struct lease_refusal *refusal)
 {
     const char *why;
 
     *terms = (struct lease_terms){0};
-    why = http_name_decode(name, false, terms->name, sizeof terms->name);
+    why = http_name_decode(name, allow_utf8, terms->name, sizeof terms->name);
     if (why)
         return refuse(refusal, 400, "NAME", why);
     return read_id(request, terms, refusal) && read_grant(request, terms, refusal) &&

@@ -41,7 +41,7 @@ struct lease_terms {
 void lease_terms_init(void);
 
 /* `name` is the rest of the path. False: *refusal says why. */
-bool lease_terms_read(const struct http_request *request, struct rl_span name,
+bool lease_terms_read(const struct http_request *request, struct rl_span name, bool allow_utf8,
                       const char *principal, struct lease_terms *terms,
                       struct lease_refusal *refusal);
 

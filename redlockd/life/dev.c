@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "settings/file.h"
+
 #define SECRET_BYTES 16
 #define HEX_SIZE(bytes) (2 * (bytes) + 1)
 #define SOCKET_NAME "redlockd-dev.sock"

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,76 +19,37 @@ static const char *or_null(const char *text)
     return text[0] ? text : NULL;
 }
 
-static int open_tls(const struct settings *settings, struct http_tls_context **out, char *why,
-                    size_t why_size)
-{
-    if (!settings->tls_cert[0])
-        return 0;
-    return http_tls_context_new(settings->tls_cert, or_null(settings->tls_key),
-                                or_null(settings->tls_client_ca), why, why_size, out);
-}
-
-/* Passwords of locks and who holds them do not travel in the clear unless that was asked for. */
-static int refuse_open(const char *address, char *why, size_t why_size)
-{
-    snprintf(why, why_size, "%s: plain TCP is for loopback: use tls:%s, or set insecure to yes",
-             address, address);
-    return -1;
-}
-
-static int check_listeners(const struct settings *settings, char *why, size_t why_size)
-{
-    for (unsigned i = 0; i < settings->listener_count; i++) {
-        const struct settings_listener *listener = &settings->listeners[i];
-        int is_local = sockets_check(listener->address, why, why_size);
-
-        if (is_local < 0)
-            return -1;
-        if (listener->tls && !settings->tls_cert[0]) {
-            snprintf(why, why_size, "tls:%s needs tls-cert", listener->address);
-            return -1;
-        }
-        if (!is_local && !listener->tls && !settings->insecure)
-            return refuse_open(listener->address, why, why_size);
-    }
-    return 0;
-}
-
-static int read_access(struct access *access, const struct settings *settings, char *why,
-                       size_t why_size)
-{
-    *access = (struct access){0};
-    for (unsigned i = 0; i < settings->allow_count; i++)
-        if (access_add_rule(access, settings->allow[i], why, why_size) < 0)
-            return -1;
-    return settings->tokens[0] ? access_read_tokens(access, settings->tokens, why, why_size)
-                               : 0;
-}
-
 int life_check(const struct settings *settings, char *why, size_t why_size)
 {
-    struct http_tls_context *tls = NULL;
-    struct access access;
+    struct inputs *inputs = malloc(sizeof *inputs);
+    int result = -1;
 
-    if (check_listeners(settings, why, why_size) < 0 ||
-        read_access(&access, settings, why, why_size) < 0 ||
-        leases_check(or_null(settings->quorum_config), why, why_size) < 0 ||
-        open_tls(settings, &tls, why, why_size) < 0)
-        return -1;
-    http_tls_context_free(tls);
-    return 0;
+    if (!inputs)
+        snprintf(why, why_size, "out of memory");
+    else if (inputs_read(inputs, settings, why, why_size) == 0 &&
+             leases_check(or_null(settings->quorum_config), why, why_size) == 0)
+        result = 0;
+    if (result == 0)
+        inputs_free(inputs);
+    free(inputs);
+    return result;
 }
 
 /* ---- listeners --------------------------------------------------------------------------- */
 
-static int listen_on(struct life *life, int fd, bool tls, int number, char *why,
+static int listen_on(struct life *life, int fd, bool tls, bool is_proxy, int number, char *why,
                      size_t why_size)
 {
     struct life_listener *listener = &life->listeners[number];
     size_t size = (size_t)snprintf(listener->name, sizeof listener->name, tls ? "tls:" : "");
+    struct access *access = &life->inputs.access;
+    bool is_tcp;
 
     sockets_name(fd, listener->name + size, sizeof listener->name - size);
-    if (http_server_listen(life->server, fd, number, tls ? life->tls : NULL) < 0) {
+    is_tcp = strncmp(listener->name, "unix:", 5) != 0;
+    access->proxies |= (uint32_t)is_proxy << number;
+    access->checks_host |= (uint32_t)(is_tcp && !tls && sockets_is_local(fd)) << number;
+    if (http_server_listen(life->server, fd, number, tls ? life->inputs.tls : NULL) < 0) {
         snprintf(why, why_size, "cannot listen on %s: %s", listener->name, strerror(errno));
         return -1;
     }
@@ -99,12 +61,17 @@ static int listen_on(struct life *life, int fd, bool tls, int number, char *why,
 /* The manager's first, then ours; numbered in this order. */
 static int open_listeners(struct life *life, char *why, size_t why_size)
 {
-    const struct settings *settings = life->settings;
+    const struct settings *settings = &life->settings;
     int fds[SETTINGS_LISTENERS_MAX];
     int count = sockets_inherited(fds, SETTINGS_LISTENERS_MAX, why, why_size);
 
     if (count < 0)
         return -1;
+    if ((unsigned)count + settings->listener_count > SETTINGS_LISTENERS_MAX) {
+        snprintf(why, why_size, "at most %d sockets, with those of the service manager",
+                 SETTINGS_LISTENERS_MAX);
+        return -1;
+    }
     if (count == 0 && settings->listener_count == 0) {
         snprintf(why, why_size, "nothing to listen on: give --listen, or see --help");
         return -1;
@@ -114,15 +81,16 @@ static int open_listeners(struct life *life, char *why, size_t why_size)
 
         sockets_name(fds[i], name, sizeof name);
         if (!sockets_is_local(fds[i]) && !settings->insecure)
-            return refuse_open(name, why, why_size);
-        if (listen_on(life, fds[i], false, i, why, why_size) < 0)
+            return inputs_refuse_open(name, why, why_size);
+        if (listen_on(life, fds[i], false, false, i, why, why_size) < 0)
             return -1;
     }
     for (unsigned i = 0; i < settings->listener_count; i++) {
         const struct settings_listener *listener = &settings->listeners[i];
-        int fd = sockets_open(listener->address, why, why_size);
+        int fd = sockets_open(listener->address, listener->mode, why, why_size);
 
-        if (fd < 0 || listen_on(life, fd, listener->tls, count + (int)i, why, why_size) < 0)
+        if (fd < 0 || listen_on(life, fd, listener->tls, listener->is_proxy, count + (int)i,
+                                why, why_size) < 0)
             return -1;
     }
     return 0;
@@ -140,27 +108,57 @@ static void on_end(void *context)
     }
     notify_stopping(&life->notify);
     log_line("ending: requests under way have %lld s",
-             (long long)(life->settings->drain_ns / RL_NS_PER_S));
-    life->end_ns = rl_now_ns() + life->settings->drain_ns;
+             (long long)(life->settings.drain_ns / RL_NS_PER_S));
+    life->end_ns = rl_now_ns() + life->settings.drain_ns;
     life->routes.view.is_draining = true;
     leases_drain(&life->leases);
     http_server_stop(life->server);
 }
 
+static void tell_fixed(const char *key)
+{
+    log_line(
+        "%s has changed: it is read at the start only, and stays as it was until a restart",
+        key);
+}
+
+/* 0, or -1 with a sentence and nothing changed. */
+static int reload(struct life *life, struct settings *settings, struct inputs *inputs,
+                  char *why, size_t why_size)
+{
+    *settings = life->settings;
+    /* With --dev they are made up at the start, and have no file. */
+    if (!settings->dev &&
+        settings_read(settings, settings->argc, settings->argv, why, why_size) < 0)
+        return -1;
+    settings_keep_fixed(&life->settings, settings, tell_fixed);
+    if (inputs_read(inputs, settings, why, why_size) < 0)
+        return -1;
+    quorum_print_compare(&life->inputs.quorum, &inputs->quorum, tell_fixed);
+    inputs_replace(&life->inputs, inputs);
+    life->settings = *settings;
+    return 0;
+}
+
 static void on_reload(void *context)
 {
     struct life *life = context;
-    const struct settings *settings = life->settings;
-    char why[SETTINGS_WHY_MAX];
+    struct settings *settings = malloc(sizeof *settings);
+    struct inputs *inputs = malloc(sizeof *inputs);
+    char why[SETTINGS_WHY_MAX] = "out of memory";
 
     notify_reloading(&life->notify);
-    if (!life->tls)
-        log_line("reloaded: there are no TLS files to read again");
-    else if (http_tls_context_reload(life->tls, settings->tls_cert, or_null(settings->tls_key),
-                                     or_null(settings->tls_client_ca), why, sizeof why) == 0)
-        log_line("reloaded the TLS files");
-    else
+    if (settings && inputs && reload(life, settings, inputs, why, sizeof why) == 0) {
+        /* What was begun by rights that are gone ends before the next request is read. */
+        leases_reload(&life->leases);
+        log_line("reloaded: %u rules, %u tokens%s", life->inputs.access.rules.count,
+                 life->inputs.access.tokens.count,
+                 life->inputs.tls ? ", and the TLS files" : "");
+    } else {
         log_line("not reloaded, nothing has changed: %s", why);
+    }
+    free(settings);
+    free(inputs);
     notify_ready(&life->notify);
 }
 
@@ -184,17 +182,17 @@ int life_open(struct life *life, const struct settings *settings, char *why, siz
     struct http_handler handler;
 
     memset(life, 0, sizeof *life);
-    life->settings = settings;
+    life->settings = *settings;
     life->end_ns = RL_NEVER_NS;
     life->notify.fd = -1;
-    if (check_listeners(settings, why, why_size) < 0 ||
-        read_access(&life->access, settings, why, why_size) < 0)
+    if (inputs_read(&life->inputs, settings, why, why_size) < 0)
         return -1;
     life->signals.context = life;
     life->signals.on_end = on_end;
     life->signals.on_reload = on_reload;
     if (loop_init(&life->loop) < 0 || signals_open(&life->signals, &life->loop) < 0 ||
-        routes_init(&life->routes, &life->leases, &life->access) < 0) {
+        routes_init(&life->routes, &life->leases, &life->inputs.access, settings->utf8_names) <
+            0) {
         snprintf(why, why_size, "cannot start: %s", strerror(errno));
         life_close(life);
         return -1;
@@ -206,9 +204,8 @@ int life_open(struct life *life, const struct settings *settings, char *why, siz
         life_close(life);
         return -1;
     }
-    if (leases_open(&life->leases, &life->loop, or_null(settings->quorum_config),
-                    settings->drift_ppm, why, why_size) < 0 ||
-        open_tls(settings, &life->tls, why, why_size) < 0 ||
+    if (leases_open(&life->leases, &life->loop, &life->inputs.access,
+                    or_null(settings->quorum_config), settings->drift_ppm, why, why_size) < 0 ||
         open_listeners(life, why, why_size) < 0) {
         life_close(life);
         return -1;
@@ -231,7 +228,7 @@ void life_close(struct life *life)
     /* The server first: what its clients left under way is taken back while the library still works. */
     http_server_free(life->server);
     leases_close(&life->leases);
-    http_tls_context_free(life->tls);
+    inputs_free(&life->inputs);
     routes_free(&life->routes);
     signals_close(&life->signals);
     notify_free(&life->notify);

@@ -2,16 +2,15 @@
 /*
  * The life of the process: from settings to listeners, until TERM, and the time in which requests finish.
  *
- *     life_open()  sockets, TLS, loop     life_run()  READY, turns, HUP: TLS files again
+ *     life_open()  sockets, TLS, loop     life_run()  READY, turns, HUP: rules, tokens, TLS files again
  *     TERM         STOPPING, waits end with 503, no new connections, idle ones closed, the others after their answer;
  *                  ends when none is left, or after `drain`. A second TERM ends at once.
  */
 #ifndef REDLOCKD_LIFE_H
 #define REDLOCKD_LIFE_H
 
-#include "access/access.h"
 #include "http/server.h"
-#include "http/tls.h"
+#include "life/inputs.h"
 #include "life/routes.h"
 #include "settings/settings.h"
 #include "system/loop.h"
@@ -26,21 +25,20 @@ struct life_listener {
 };
 
 struct life {
-    const struct settings *settings;
+    struct settings settings;
     struct loop loop;
     struct signals signals;
     struct notify notify;
     struct leases leases;
-    struct access access;
     struct routes routes;
-    struct http_tls_context *tls; /* NULL: no certificate is set */
+    struct inputs inputs;
     struct http_server *server;
     struct life_listener listeners[SETTINGS_LISTENERS_MAX];
     unsigned listener_count;
     int64_t end_ns; /* when draining ends; RL_NEVER_NS: not draining */
 };
 
-/* What --check looks at: TLS files can be used, addresses are allowed. 0, or -1 with a sentence. */
+/* What --check looks at: what inputs_read() reads, and the nodes are named. 0, or -1 with a sentence. */
 int life_check(const struct settings *settings, char *why, size_t why_size);
 
 /* 0, or -1 with a sentence in why and nothing left open. */

@@ -45,10 +45,10 @@ _Static_assert(ACCESS_PRINCIPAL_MAX <= LEASE_PRINCIPAL_MAX,
                "an owner has room for a principal");
 
 /* 403 unless the principal has the right. */
-static bool may(struct routes *routes, struct http_exchange *exchange, const char *principal,
-                enum access_right right, const char *name)
+static bool may(struct routes *routes, struct http_exchange *exchange,
+                const struct access_who *who, enum access_right right, const char *name)
 {
-    if (access_may(routes->access, principal, right, name))
+    if (access_may(routes->access, who, right, name))
         return true;
     http_answer_problem(exchange, 403, "FORBIDDEN", "no rule allows that", NULL);
     return false;
@@ -56,22 +56,21 @@ static bool may(struct routes *routes, struct http_exchange *exchange, const cha
 
 static void begin_lock(struct routes *routes, struct http_exchange *exchange,
                        const struct http_request *request, struct rl_span encoded,
-                       const char *principal)
+                       const struct access_who *who)
 {
     bool is_look = request->method == HTTP_GET || request->method == HTTP_HEAD;
     bool is_break = request->method == HTTP_DELETE && request->query.length > 0;
     char name[REDLOCK_NAME_MAX + 1];
-    const char *why = http_name_decode(encoded, false, name, sizeof name);
+    const char *why = http_name_decode(encoded, routes->utf8_names, name, sizeof name);
 
     if (why)
         http_answer_problem(exchange, 400, "NAME", why, NULL);
-    else if (is_look && may(routes, exchange, principal, ACCESS_READ, name))
+    else if (is_look && may(routes, exchange, who, ACCESS_READ, name))
         view_begin_lock(&routes->view, exchange, encoded);
-    else if (is_break && may(routes, exchange, principal, ACCESS_BREAK, name))
+    else if (is_break && may(routes, exchange, who, ACCESS_BREAK, name))
         view_begin_break(&routes->view, exchange, request, encoded);
-    else if (!is_look && !is_break && may(routes, exchange, principal, ACCESS_ACQUIRE, name))
-        leases_begin(routes->leases, exchange, request, encoded, principal,
-                     access_may(routes->access, principal, ACCESS_READ, name));
+    else if (!is_look && !is_break && may(routes, exchange, who, ACCESS_ACQUIRE, name))
+        leases_begin(routes->leases, exchange, request, encoded, who);
 }
 
 static void answer_metrics(struct routes *routes, struct http_exchange *exchange)
@@ -89,17 +88,17 @@ static void answer_metrics(struct routes *routes, struct http_exchange *exchange
 
 /* What needs a right, and exists. */
 static void begin_allowed(struct routes *routes, struct http_exchange *exchange,
-                          const struct http_request *request, const char *principal)
+                          const struct http_request *request, const struct access_who *who)
 {
     struct rl_span name;
 
     if (http_path_below(request->path, "/v1/locks/", &name))
-        begin_lock(routes, exchange, request, name, principal);
+        begin_lock(routes, exchange, request, name, who);
     else if (!is_read(exchange, request))
         return;
     else if (is_path(request, "/v1/locks"))
-        view_begin_list(&routes->view, exchange, request, principal);
-    else if (!may(routes, exchange, principal, ACCESS_ADMIN, NULL))
+        view_begin_list(&routes->view, exchange, request, who);
+    else if (!may(routes, exchange, who, ACCESS_ADMIN, NULL))
         return;
     else if (is_path(request, "/v1/nodes"))
         view_begin_nodes(&routes->view, exchange);
@@ -122,11 +121,17 @@ static void begin(void *context, struct http_exchange *exchange,
                   const struct http_request *request)
 {
     struct routes *routes = context;
-    char principal[ACCESS_PRINCIPAL_MAX + 1];
+    struct access_who who;
 
+    if (!access_host_is_ours(routes->access, request)) {
+        http_answer_problem(exchange, 400, "HOST",
+                            "this port serves localhost, and names that host = NAME allows",
+                            NULL);
+        return;
+    }
     if (needs_right(request)) {
-        if (access_identify(routes->access, request, principal))
-            begin_allowed(routes, exchange, request, principal);
+        if (access_identify(routes->access, request, &who))
+            begin_allowed(routes, exchange, request, &who);
         else
             http_answer_problem(exchange, 401, "UNAUTHORIZED",
                                 "send a bearer token, or use the unix socket",
@@ -156,21 +161,15 @@ static void ended(void *context, struct http_exchange *exchange, void *user,
     kept->ended(kept, how);
 }
 
-static bool may_read(void *context, const char *principal, const char *name)
-{
-    struct routes *routes = context;
-
-    return access_may(routes->access, principal, ACCESS_READ, name);
-}
-
 static void wake(void *context)
 {
     leases_wake(context);
 }
 
-int routes_init(struct routes *routes, struct leases *leases, const struct access *access)
+int routes_init(struct routes *routes, struct leases *leases, struct access *access,
+                bool utf8_names)
 {
-    *routes = (struct routes){.leases = leases, .access = access};
+    *routes = (struct routes){.leases = leases, .access = access, .utf8_names = utf8_names};
     if (http_body_init(&routes->body) < 0 || view_init(&routes->view) < 0 ||
         metrics_init(&routes->metrics) < 0) {
         routes_free(routes);
@@ -178,8 +177,8 @@ int routes_init(struct routes *routes, struct leases *leases, const struct acces
     }
     routes->view.wake = wake;
     routes->view.wake_context = leases;
-    routes->view.may_read = may_read;
-    routes->view.read_context = routes;
+    routes->view.access = access;
+    routes->view.utf8_names = utf8_names;
     return 0;
 }
 
@@ -187,6 +186,7 @@ void routes_open(struct routes *routes, struct http_server *server)
 {
     routes->server = server;
     routes->view.client = routes->leases->client;
+    routes->leases->utf8_names = routes->utf8_names;
 }
 
 void routes_free(struct routes *routes)

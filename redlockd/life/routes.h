@@ -16,15 +16,17 @@
 
 struct routes {
     struct leases *leases;
-    const struct access *access;
+    struct access *access;
     struct http_server *server; /* NULL until it is there; for its counters */
+    bool utf8_names;            /* names beyond ASCII are served */
     struct view view;
     struct metrics metrics;
     struct http_body body;
 };
 
 /* 0, or -1: out of memory. */
-int routes_init(struct routes *routes, struct leases *leases, const struct access *access);
+int routes_init(struct routes *routes, struct leases *leases, struct access *access,
+                bool utf8_names);
 /* Once the library and the server are there, before the first turn of the loop. */
 void routes_open(struct routes *routes, struct http_server *server);
 void routes_free(struct routes *routes);

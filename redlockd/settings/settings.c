@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "settings/settings.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/time.h"
 #include "redlock.h"
+#include "settings/file.h"
+#include "settings/values.h"
 
-#define FILE_MAX_BYTES 65536
 #define DRAIN_DEFAULT_NS (10 * RL_NS_PER_S)
 #define DRAIN_MAX_S 3600
 #define CONNECTIONS_MAX 1000000
@@ -42,242 +41,178 @@ static const char usage[] =
     "  --dev                  start servers of its own and print what to try: a socket, a port\n"
     "  --version, --help\n"
     "\n"
-    "Sockets of systemd (LISTEN_FDS) are served as well. TERM ends it, HUP reads the TLS files\n"
-    "again.\n";
-
-/* ---- values ------------------------------------------------------------------------------ */
-
-static int complain(char *why, size_t why_size, const char *key, const char *what)
-{
-    snprintf(why, why_size, "%s: %s", key, what);
-    return -1;
-}
-
-/* The whole text is a number of at most `most`; -1 otherwise. */
-static long long number_of(const char *text, long long most)
-{
-    char *end;
-    long long number;
-
-    if (text[0] < '0' || text[0] > '9')
-        return -1;
-    errno = 0;
-    number = strtoll(text, &end, 10);
-    return *end == '\0' && errno == 0 && number <= most ? number : -1;
-}
-
-static int set_text(char *out, const char *key, const char *value, char *why, size_t why_size)
-{
-    if (value[0] == '\0' || strlen(value) >= SETTINGS_TEXT_MAX)
-        return complain(why, why_size, key, "needs a value of at most 255 bytes");
-    strcpy(out, value);
-    return 0;
-}
-
-static int set_listen(struct settings *settings, const char *value, char *why, size_t why_size)
-{
-    struct settings_listener *listener = &settings->listeners[settings->listener_count];
-
-    if (settings->listener_count == SETTINGS_LISTENERS_MAX)
-        return complain(why, why_size, "listen", "at most 16 addresses");
-    listener->tls = strncmp(value, "tls:", 4) == 0;
-    if (set_text(listener->address, "listen", value + (listener->tls ? 4 : 0), why, why_size) <
-        0)
-        return -1;
-    settings->listener_count++;
-    return 0;
-}
-
-static int set_allow(struct settings *settings, const char *value, char *why, size_t why_size)
-{
-    if (settings->allow_count == SETTINGS_RULES_MAX)
-        return complain(why, why_size, "allow", "at most 64 rules");
-    return set_text(settings->allow[settings->allow_count++], "allow", value, why, why_size);
-}
-
-static int set_yes(bool *out, const char *key, const char *value, char *why, size_t why_size)
-{
-    if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
-        return complain(why, why_size, key, "is yes or no");
-    *out = value[0] == 'y';
-    return 0;
-}
-
-static int set_numbers(struct settings *settings, bool is_drain, const char *value, char *why,
-                       size_t why_size)
-{
-    long long number = number_of(value, is_drain ? DRAIN_MAX_S : CONNECTIONS_MAX);
-
-    if (is_drain && number >= 0) {
-        settings->drain_ns = number * RL_NS_PER_S;
-        return 0;
-    }
-    if (!is_drain && number > 0) {
-        settings->connections = (unsigned)number;
-        return 0;
-    }
-    return complain(why, why_size, is_drain ? "drain" : "connections",
-                    is_drain ? "is a number of seconds up to 3600"
-                             : "is a number from 1 to 1000000");
-}
-
-static int set_drift(struct settings *settings, const char *value, char *why, size_t why_size)
-{
-    long long number = number_of(value, DRIFT_MAX_PPM);
-
-    if (number < 0)
-        return complain(why, why_size, "drift-ppm", "is a number up to 500000");
-    settings->drift_ppm = (unsigned)number;
-    return 0;
-}
+    "Sockets of systemd (LISTEN_FDS) are served as well. TERM ends it, HUP reads rules, tokens and\n"
+    "TLS files again.\n";
 
 /* ---- keys -------------------------------------------------------------------------------- */
 
-enum key {
-    LISTEN,
-    TLS_CERT,
-    TLS_KEY,
-    TLS_CLIENT_CA,
-    QUORUM_CONFIG,
-    TOKENS,
-    ALLOW,
-    INSECURE,
-    DRIFT_PPM,
-    CONNECTIONS,
-    DRAIN,
-    KEYS
+static const char *const keys[SETTING_COUNT] = {
+#define X(name, key) key,
+    SETTINGS_KEYS(X)
+#undef X
 };
 
-static const char *const keys[KEYS] = {
-    "listen", "tls-cert", "tls-key",   "tls-client-ca", "quorum-config", "tokens",
-    "allow",  "insecure", "drift-ppm", "connections",   "drain"};
-
-static int key_of(const char *name)
+int settings_key_of(const char *name)
 {
-    for (int i = 0; i < KEYS; i++)
+    for (int i = 0; i < SETTING_COUNT; i++)
         if (strcmp(name, keys[i]) == 0)
             return i;
     return -1;
 }
 
-static int apply(struct settings *settings, int key, const char *value, char *why,
-                 size_t why_size)
+const char *settings_key_name(enum settings_key key)
 {
-    switch (key) {
-    case LISTEN:
-        return set_listen(settings, value, why, why_size);
-    case TLS_CERT:
-        return set_text(settings->tls_cert, keys[key], value, why, why_size);
-    case TLS_KEY:
-        return set_text(settings->tls_key, keys[key], value, why, why_size);
-    case TLS_CLIENT_CA:
-        return set_text(settings->tls_client_ca, keys[key], value, why, why_size);
-    case QUORUM_CONFIG:
-        return set_text(settings->quorum_config, keys[key], value, why, why_size);
-    case TOKENS:
-        return set_text(settings->tokens, keys[key], value, why, why_size);
-    case ALLOW:
-        return set_allow(settings, value, why, why_size);
-    case DRIFT_PPM:
-        return set_drift(settings, value, why, why_size);
-    case INSECURE:
-        return set_yes(&settings->insecure, keys[key], value, why, why_size);
-    default:
-        return set_numbers(settings, key == DRAIN, value, why, why_size);
-    }
+    return keys[key];
 }
 
-/* ---- the file ---------------------------------------------------------------------------- */
-
-static char *trim(char *text)
+static int add_listener(struct settings *settings, const char *value, char *why,
+                        size_t why_size)
 {
-    char *end = text + strlen(text);
+    struct settings_listener *listener = &settings->listeners[settings->listener_count];
 
-    while (end > text && strchr(" \t\r", end[-1]))
-        *--end = '\0';
-    return text + strspn(text, " \t");
-}
-
-static void cut_comment(char *line)
-{
-    for (char *at = line; *at; at++) {
-        if (*at == '#' && (at == line || at[-1] == ' ' || at[-1] == '\t')) {
-            *at = '\0';
-            return;
-        }
-    }
-}
-
-/* Line is changed. */
-static int read_line(struct settings *settings, char *line, char *why, size_t why_size)
-{
-    char *equals, *name;
-    int key;
-
-    cut_comment(line);
-    line = trim(line);
-    if (line[0] == '\0')
-        return 0;
-    equals = strchr(line, '=');
-    if (!equals)
-        return complain(why, why_size, line, "expected key = value");
-    *equals = '\0';
-    name = trim(line);
-    key = key_of(name);
-    if (key < 0)
-        return complain(why, why_size, name, "there is no such key");
-    if (settings->given & 1u << key)
-        return 0;
-    return apply(settings, key, trim(equals + 1), why, why_size);
-}
-
-int settings_read_text(struct settings *settings, const char *text, char *why, size_t why_size)
-{
-    unsigned number = 0;
-
-    while (*text) {
-        size_t length = strcspn(text, "\n");
-        char line[1024], detail[SETTINGS_WHY_MAX / 2];
-
-        number++;
-        if (length >= sizeof line) {
-            snprintf(why, why_size, "line %u: too long", number);
-            return -1;
-        }
-        memcpy(line, text, length);
-        line[length] = '\0';
-        if (read_line(settings, line, detail, sizeof detail) < 0) {
-            snprintf(why, why_size, "line %u: %s", number, detail);
-            return -1;
-        }
-        text += length + (text[length] == '\n');
-    }
+    if (settings->listener_count == SETTINGS_LISTENERS_MAX)
+        return value_complain(why, why_size, "listen", "at most 16 addresses");
+    if (value_listener(listener, value, why, why_size) < 0)
+        return -1;
+    listener->line = settings->reading;
+    settings->listener_count++;
     return 0;
 }
 
-static int read_file(struct settings *settings, char *why, size_t why_size)
+static int add_rule(struct settings *settings, const char *value, char *why, size_t why_size)
 {
-    FILE *file = fopen(settings->config, "re");
-    char *text = malloc(FILE_MAX_BYTES);
-    char detail[SETTINGS_WHY_MAX / 2] = "cannot be read";
-    int result = -1;
-    size_t size;
+    struct settings_rule *rule = &settings->rules[settings->rule_count];
 
-    if (file && text) {
-        size = fread(text, 1, FILE_MAX_BYTES, file);
-        if (size == FILE_MAX_BYTES) {
-            snprintf(detail, sizeof detail, "is larger than %d bytes", FILE_MAX_BYTES - 1);
-        } else if (!ferror(file) && !memchr(text, '\0', size)) {
-            text[size] = '\0';
-            result = settings_read_text(settings, text, detail, sizeof detail);
-        }
+    if (settings->rule_count == SETTINGS_RULES_MAX)
+        return value_complain(why, why_size, "allow", "at most 64 rules");
+    if (value_text(rule->text, "allow", value, why, why_size) < 0)
+        return -1;
+    rule->line = settings->reading;
+    settings->rule_count++;
+    return 0;
+}
+
+static int add_host(struct settings *settings, const char *value, char *why, size_t why_size)
+{
+    if (settings->host_count == SETTINGS_HOSTS_MAX)
+        return value_complain(why, why_size, "host", "at most 16 names");
+    return value_text(settings->hosts[settings->host_count++], "host", value, why, why_size);
+}
+
+static int set_names(struct settings *settings, const char *value, char *why, size_t why_size)
+{
+    if (strcmp(value, "ascii") != 0 && strcmp(value, "utf8") != 0)
+        return value_complain(why, why_size, "names", "is ascii or utf8");
+    settings->utf8_names = value[0] == 'u';
+    return 0;
+}
+
+static int set_drain(struct settings *settings, const char *value, char *why, size_t why_size)
+{
+    unsigned seconds;
+
+    if (value_number(&seconds, "drain", value, 0, DRAIN_MAX_S, why, why_size) < 0)
+        return -1;
+    settings->drain_ns = seconds * RL_NS_PER_S;
+    return 0;
+}
+
+int settings_apply(struct settings *settings, enum settings_key key, const char *value,
+                   char *why, size_t why_size)
+{
+    char *const texts[SETTING_COUNT] = {
+        [SETTING_QUORUM_CONFIG] = settings->quorum_config,
+        [SETTING_TLS_CERT] = settings->tls_cert,
+        [SETTING_TLS_KEY] = settings->tls_key,
+        [SETTING_TLS_CLIENT_CA] = settings->tls_client_ca,
+        [SETTING_TOKENS] = settings->tokens,
+        [SETTING_AUDIT] = settings->audit,
+    };
+
+    settings->line[key] = settings->reading;
+    if (texts[key])
+        return value_text(texts[key], keys[key], value, why, why_size);
+    switch (key) {
+    case SETTING_LISTEN:
+        return add_listener(settings, value, why, why_size);
+    case SETTING_HOST:
+        return add_host(settings, value, why, why_size);
+    case SETTING_ALLOW:
+        return add_rule(settings, value, why, why_size);
+    case SETTING_NAMES:
+        return set_names(settings, value, why, why_size);
+    case SETTING_INSECURE:
+        return value_yes(&settings->insecure, keys[key], value, why, why_size);
+    case SETTING_DRIFT_PPM:
+        return value_number(&settings->drift_ppm, keys[key], value, 0, DRIFT_MAX_PPM, why,
+                            why_size);
+    case SETTING_CONNECTIONS:
+        return value_number(&settings->connections, keys[key], value, 1, CONNECTIONS_MAX, why,
+                            why_size);
+    default:
+        return set_drain(settings, value, why, why_size);
     }
-    if (result < 0)
-        snprintf(why, why_size, "%.200s: %s", settings->config, detail);
-    if (file)
-        fclose(file);
-    free(text);
-    return result;
+}
+
+void settings_locate(const struct settings *settings, unsigned line, char *why, size_t why_size)
+{
+    char sentence[SETTINGS_WHY_MAX];
+
+    if (line == 0 || !settings->config[0])
+        return;
+    snprintf(sentence, sizeof sentence, "%s", why);
+    snprintf(why, why_size, "%s:%u: %.*s", settings->config, line, SETTINGS_TEXT_MAX, sentence);
+}
+
+/* ---- what HUP does not change ------------------------------------------------------------ */
+
+static bool has_same_listeners(const struct settings *a, const struct settings *b)
+{
+    bool same = a->listener_count == b->listener_count;
+
+    for (unsigned i = 0; same && i < a->listener_count; i++) {
+        const struct settings_listener *one = &a->listeners[i], *other = &b->listeners[i];
+
+        same = strcmp(one->address, other->address) == 0 && one->tls == other->tls &&
+               one->is_proxy == other->is_proxy && one->mode == other->mode;
+    }
+    return same;
+}
+
+static bool has_same_hosts(const struct settings *a, const struct settings *b)
+{
+    bool same = a->host_count == b->host_count;
+
+    for (unsigned i = 0; same && i < a->host_count; i++)
+        same = strcmp(a->hosts[i], b->hosts[i]) == 0;
+    return same;
+}
+
+void settings_keep_fixed(const struct settings *running, struct settings *fresh,
+                         void (*differs)(const char *key))
+{
+    const bool same[SETTING_TLS_CERT] = {
+        [SETTING_LISTEN] = has_same_listeners(running, fresh),
+        [SETTING_HOST] = has_same_hosts(running, fresh),
+        [SETTING_QUORUM_CONFIG] = strcmp(running->quorum_config, fresh->quorum_config) == 0,
+        [SETTING_NAMES] = running->utf8_names == fresh->utf8_names,
+        [SETTING_INSECURE] = running->insecure == fresh->insecure,
+        [SETTING_DRIFT_PPM] = running->drift_ppm == fresh->drift_ppm,
+        [SETTING_CONNECTIONS] = running->connections == fresh->connections,
+    };
+
+    for (int key = 0; key < SETTING_TLS_CERT; key++)
+        if (!same[key])
+            differs(keys[key]);
+    memcpy(fresh->listeners, running->listeners, sizeof fresh->listeners);
+    fresh->listener_count = running->listener_count;
+    memcpy(fresh->hosts, running->hosts, sizeof fresh->hosts);
+    fresh->host_count = running->host_count;
+    strcpy(fresh->quorum_config, running->quorum_config);
+    fresh->utf8_names = running->utf8_names;
+    fresh->insecure = running->insecure;
+    fresh->drift_ppm = running->drift_ppm;
+    fresh->connections = running->connections;
 }
 
 /* ---- the command line -------------------------------------------------------------------- */
@@ -285,11 +220,11 @@ static int read_file(struct settings *settings, char *why, size_t why_size)
 /* 1: an option without a value; 0: the next argument is its value; -1. */
 static int read_word(struct settings *settings, const char *word, int *key)
 {
-    *key = strncmp(word, "--", 2) == 0 ? key_of(word + 2) : -1;
+    *key = strncmp(word, "--", 2) == 0 ? settings_key_of(word + 2) : -1;
     if (*key >= 0)
         return 0;
     if (strcmp(word, "--config") == 0) {
-        *key = KEYS;
+        *key = SETTING_COUNT;
         return 0;
     }
     if (strcmp(word, "--check") == 0)
@@ -318,7 +253,10 @@ static bool is_for_people(int argc, char **argv)
 
 int settings_read(struct settings *settings, int argc, char **argv, char *why, size_t why_size)
 {
-    *settings = (struct settings){.drain_ns = DRAIN_DEFAULT_NS, .drift_ppm = DRIFT_DEFAULT_PPM};
+    *settings = (struct settings){.drain_ns = DRAIN_DEFAULT_NS,
+                                  .drift_ppm = DRIFT_DEFAULT_PPM,
+                                  .argc = argc,
+                                  .argv = argv};
     if (is_for_people(argc, argv))
         return 1;
     for (int i = 1; i < argc; i++) {
@@ -333,13 +271,14 @@ int settings_read(struct settings *settings, int argc, char **argv, char *why, s
             return -1;
         }
         i++;
-        if (key == KEYS)
-            result = set_text(settings->config, "config", argv[i], why, why_size);
+        if (key == SETTING_COUNT)
+            result = value_text(settings->config, "config", argv[i], why, why_size);
         else
-            result = apply(settings, key, argv[i], why, why_size);
+            result = settings_apply(settings, (enum settings_key)key, argv[i], why, why_size);
         if (result < 0)
             return -1;
-        settings->given |= 1u << key;
+        if (key < SETTING_COUNT)
+            settings->given |= 1u << key;
     }
-    return settings->config[0] ? read_file(settings, why, why_size) : 0;
+    return settings->config[0] ? settings_file_read(settings, why, why_size) : 0;
 }

@@ -16,7 +16,6 @@
 
 #define FIRST_INHERITED 3
 #define BACKLOG 1024
-#define SOCKET_MODE 0600
 
 /* ---- of the manager --------------------------------------------------------------------- */
 
@@ -85,7 +84,7 @@ static bool is_served(const struct sockaddr_un *address)
     return !refused;
 }
 
-static int open_unix(const char *path, char *why, size_t why_size)
+static int open_unix(const char *path, unsigned mode, char *why, size_t why_size)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     struct stat info;
@@ -109,7 +108,7 @@ static int open_unix(const char *path, char *why, size_t why_size)
     if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0)
         return fail(fd, "listen on", path, why, why_size);
     /* Before it listens: until then a connection is refused. */
-    if (chmod(path, SOCKET_MODE) != 0 || listen(fd, BACKLOG) != 0)
+    if (chmod(path, mode) != 0 || listen(fd, BACKLOG) != 0)
         return fail(fd, "listen on", path, why, why_size);
     return fd;
 }
@@ -171,10 +170,10 @@ static int open_tcp(const char *address, char *why, size_t why_size)
     return fail(fd, "listen on", address, why, why_size);
 }
 
-int sockets_open(const char *address, char *why, size_t why_size)
+int sockets_open(const char *address, unsigned mode, char *why, size_t why_size)
 {
     if (strncmp(address, "unix:", 5) == 0)
-        return open_unix(address + 5, why, why_size);
+        return open_unix(address + 5, mode, why, why_size);
     return open_tcp(address, why, why_size);
 }
 

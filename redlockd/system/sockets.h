@@ -17,10 +17,10 @@ int sockets_inherited(int *fds, int most, char *why, size_t why_size);
 
 /*
  * Opens what `address` names: unix:/path, or HOST:PORT with a literal address ([::1]:9402), port 0 for any.
- * A socket file that no process listens on is replaced; a unix socket gets mode 0600:
- * only this user and root can connect. The descriptor, or -1 with a sentence in why.
+ * A socket file that no process listens on is replaced; a unix socket gets this mode (0600:
+ * only this user and root can connect). The descriptor, or -1 with a sentence in why.
  */
-int sockets_open(const char *address, char *why, size_t why_size);
+int sockets_open(const char *address, unsigned mode, char *why, size_t why_size);
 
 /* Only processes of this machine can reach it: a unix socket, or loopback. */
 bool sockets_is_local(int fd);

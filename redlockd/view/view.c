@@ -19,7 +19,7 @@ struct question {
     struct view *view;
     struct http_exchange *exchange; /* NULL: the client is gone, and the answer is dropped */
     unsigned limit;                 /* list, as what follows */
-    char principal[VIEW_PRINCIPAL_MAX + 1];
+    struct access_who who;
     char prefix[REDLOCK_NAME_MAX + 1];
     char after[REDLOCK_NAME_MAX + 1];
 };
@@ -92,9 +92,10 @@ static void asked(struct question *question, int error)
 }
 
 /* False: answered. */
-static bool read_name(struct http_exchange *exchange, struct rl_span encoded, char *name)
+static bool read_name(const struct view *view, struct http_exchange *exchange,
+                      struct rl_span encoded, char *name)
 {
-    const char *why = http_name_decode(encoded, false, name, REDLOCK_NAME_MAX + 1);
+    const char *why = http_name_decode(encoded, view->utf8_names, name, REDLOCK_NAME_MAX + 1);
 
     if (why)
         http_answer_problem(exchange, 400, "NAME", why, NULL);
@@ -181,7 +182,7 @@ void view_begin_lock(struct view *view, struct http_exchange *exchange, struct r
     char decoded[REDLOCK_NAME_MAX + 1];
     struct question *question;
 
-    if (!read_name(exchange, name, decoded))
+    if (!read_name(view, exchange, name, decoded))
         return;
     question = question_new(view, exchange);
     if (question)
@@ -220,7 +221,7 @@ void view_begin_break(struct view *view, struct http_exchange *exchange,
     char decoded[REDLOCK_NAME_MAX + 1], mark[REDLOCK_MARK_SIZE + 1];
     struct question *question;
 
-    if (!read_name(exchange, name, decoded))
+    if (!read_name(view, exchange, name, decoded))
         return;
     if (!http_query_only(request->query, names) ||
         http_query_get(request->query, "break", mark, sizeof mark) < 0) {
@@ -258,7 +259,7 @@ static void on_list(int error, const redlock_answer *answer, void *data)
 
         if (strncmp(name, question->prefix, prefix_size) != 0 ||
             (question->after[0] && strcmp(name, question->after) <= 0) ||
-            !view->may_read(view->read_context, question->principal, name))
+            !access_may(view->access, &question->who, ACCESS_READ, name))
             continue;
         more = count == question->limit;
         if (!more)
@@ -288,7 +289,7 @@ static int read_limit(struct rl_span query, unsigned *limit)
 }
 
 void view_begin_list(struct view *view, struct http_exchange *exchange,
-                     const struct http_request *request, const char *principal)
+                     const struct http_request *request, const struct access_who *who)
 {
     static const char *const names[] = {"prefix", "limit", "after", NULL};
     struct question *question = question_new(view, exchange);
@@ -296,7 +297,7 @@ void view_begin_list(struct view *view, struct http_exchange *exchange,
 
     if (!question)
         return;
-    strcpy(question->principal, principal);
+    question->who = *who;
     if (!http_query_only(query, names) || read_limit(query, &question->limit) < 0 ||
         http_query_get(query, "prefix", question->prefix, sizeof question->prefix) ==
             HTTP_QUERY_BAD ||

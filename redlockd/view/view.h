@@ -16,11 +16,11 @@
 
 #include <stdbool.h>
 
+#include "access/access.h"
 #include "http/body.h"
 #include "http/server.h"
 #include "redlock.h"
 
-#define VIEW_PRINCIPAL_MAX 128
 #define VIEW_LIST_DEFAULT 100
 #define VIEW_LIST_MAX 1000
 
@@ -29,9 +29,9 @@ struct view {
     struct http_body body;
     void *wake_context; /* the library was given something to do */
     void (*wake)(void *context);
-    void *read_context; /* lists are filtered name by name */
-    bool (*may_read)(void *context, const char *principal, const char *name);
+    const struct access *access; /* lists are filtered name by name */
     bool is_draining;
+    bool utf8_names; /* names beyond ASCII are served */
 };
 
 /* 0, or -1: out of memory. The rest of the fields is set by the caller. */
@@ -40,7 +40,7 @@ void view_free(struct view *view);
 
 void view_begin_lock(struct view *view, struct http_exchange *exchange, struct rl_span name);
 void view_begin_list(struct view *view, struct http_exchange *exchange,
-                     const struct http_request *request, const char *principal);
+                     const struct http_request *request, const struct access_who *who);
 void view_begin_break(struct view *view, struct http_exchange *exchange,
                       const struct http_request *request, struct rl_span name);
 void view_begin_nodes(struct view *view, struct http_exchange *exchange);

@@ -132,6 +132,7 @@ static void carry_out_acquire(redlock *client, struct rl_order *order)
         lock->wait_deadline_ns = a->wait_deadline_ns;
     else
         lock->call = &a->call;
+    rl_acquirer_of(&lock->handle)->queued = request->queued;
     rl_handle_acquire(&client->engine, &lock->handle, a->ttl_ms * RL_NS_PER_MS,
                       a->wait_deadline_ns, rl_now_ns());
 }
@@ -182,9 +183,11 @@ int rl_client_acquire(redlock *client, const char *name, int64_t ttl_ms,
 
     if (error)
         return error;
-    if (a.request.done)
-        return rl_detail(REDLOCK_INVAL, "redlock_acquire() takes no done function; that is for "
-                                        "redlock_start()");
+    if (a.request.done || a.request.queued)
+        return rl_detail(REDLOCK_INVAL,
+                         "redlock_acquire() takes no %s function; that is for "
+                         "redlock_start()",
+                         a.request.done ? "done" : "queued");
     if (a.request.flags & REDLOCK_RENEW)
         error = rl_renewal_check(client);
     if (error)

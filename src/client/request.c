@@ -292,10 +292,11 @@ static int check_adoption(const redlock_request *r)
     if (r->flags & ~REDLOCK_RENEW)
         return rl_detail(REDLOCK_INVAL, "flags 0x%x: an adoption knows REDLOCK_RENEW only",
                          r->flags & ~REDLOCK_RENEW);
-    if (r->wait_ms || r->max_hold_ms || r->report || r->done || r->label || r->tag)
-        return rl_detail(REDLOCK_INVAL,
-                         "an adoption has no wait_ms, max_hold_ms, report, done, label or tag: "
-                         "nothing is asked of the nodes");
+    if (r->wait_ms || r->max_hold_ms || r->report || r->done || r->queued || r->label || r->tag)
+        return rl_detail(
+            REDLOCK_INVAL,
+            "an adoption has no wait_ms, max_hold_ms, report, done, queued, label or "
+            "tag: nothing is asked of the nodes");
     if (r->fence && !rl_is_token(r->fence))
         return rl_detail(REDLOCK_INVAL, "%lld is no fencing token", (long long)r->fence);
     if (r->fence && !rl_kinds[r->kind].exclusive)

@@ -54,6 +54,19 @@ static int deliver_jeopardy(redlock *client, redlock_lock *lock, bool lost)
     return 1;
 }
 
+/* The place of a waiter. Once its acquisition is decided, it says nothing any more. */
+static int deliver_place(redlock *client, redlock_lock *lock)
+{
+    const struct rl_acquirer *acquirer = rl_acquirer_of(&lock->handle);
+
+    lock->handle.placed = false;
+    if (!acquirer || lock->operation != RL_ACQUISITION || lock->handle.done || lock->doomed ||
+        lock->given_up)
+        return 0;
+    rl_run_callback(client, lock, acquirer->queued, (int)acquirer->told_place, lock->lost_data);
+    return 1;
+}
+
 static int deliver_lost(redlock *client, redlock_lock *lock, enum rl_operation operation)
 {
     signal_event(lock);
@@ -109,7 +122,7 @@ static int deliver(redlock *client, redlock_lock *lock)
     bool lost;
     int error = lock->given_up ? REDLOCK_CANCELED : lock->handle.done_error;
     enum rl_operation operation = lock->operation;
-    int count = 0;
+    int count = lock->handle.placed ? deliver_place(client, lock) : 0;
 
     lock->handle.done = false;
     if (operation == RL_QUESTION) {

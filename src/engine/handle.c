@@ -72,6 +72,8 @@ static struct rl_acquirer *new_acquirer(struct rl_engine *engine, struct rl_hand
     acquirer->survey = NULL;
     acquirer->queue = NULL;
     acquirer->waiter = 0;
+    acquirer->queued = NULL;
+    acquirer->told_place = 0;
     acquirer->became_head = acquirer->client_holds = acquirer->behind_release = false;
     acquirer->drew = false;
     acquirer->tag_size = (uint8_t)about->tag.size;
@@ -118,6 +120,9 @@ static void perform(struct rl_engine *engine, struct rl_handle *handle,
         if (acquirer->queue &&
             (handle->lock.state == RL_HELD || handle->lock.state == RL_ENDED))
             rl_local_queue_leave(engine, handle, now_ns);
+        else if (acquirer->queue &&
+                 (handle->lock.state == RL_QUEUED || handle->lock.state == RL_PARKED))
+            rl_local_queue_tell_places(engine, handle, now_ns);
         if (handle->lock.state == RL_HELD)
             end_acquisition(engine, handle);
     }
@@ -225,37 +230,39 @@ int rl_handle_init(struct rl_engine *engine, struct rl_handle *handle,
     return 0;
 }
 
-void rl_handles_node_out(struct rl_engine *engine, uint8_t node, int64_t now_ns)
+/* The same event for every lock; of_attempts: only for those that are being acquired. */
+static void step_all(struct rl_engine *engine, const struct rl_event *event, bool of_attempts)
 {
     struct rl_handle *handle;
 
     LIST_FOREACH(handle, &engine->handles, all)
-    if (!rl_survey_of(handle))
-        rl_handle_step(
-            engine, handle,
-            &(struct rl_event){.type = RL_EVENT_NODE_OUT, .now_ns = now_ns, .node = node});
+    {
+        enum rl_state state = handle->lock.state;
+        struct rl_event copy = *event;
+
+        if (!rl_survey_of(handle) &&
+            (!of_attempts || state == RL_ACQUIRING || state == RL_ALIGNING))
+            rl_handle_step(engine, handle, &copy);
+    }
+}
+
+void rl_handles_node_out(struct rl_engine *engine, uint8_t node, int64_t now_ns)
+{
+    step_all(engine,
+             &(struct rl_event){.type = RL_EVENT_NODE_OUT, .now_ns = now_ns, .node = node},
+             false);
 }
 
 void rl_handles_set_changed(struct rl_engine *engine, uint8_t node, int64_t now_ns)
 {
-    struct rl_handle *handle;
-
-    LIST_FOREACH(handle, &engine->handles, all)
-    if (!rl_survey_of(handle) &&
-        (handle->lock.state == RL_ACQUIRING || handle->lock.state == RL_ALIGNING))
-        rl_handle_step(
-            engine, handle,
-            &(struct rl_event){.type = RL_EVENT_NODE_OUT, .now_ns = now_ns, .node = node});
+    step_all(engine,
+             &(struct rl_event){.type = RL_EVENT_NODE_OUT, .now_ns = now_ns, .node = node},
+             true);
 }
 
 void rl_handles_our_clock(struct rl_engine *engine, int64_t now_ns)
 {
-    struct rl_handle *handle;
-
-    LIST_FOREACH(handle, &engine->handles, all)
-    if (!rl_survey_of(handle))
-        rl_handle_step(engine, handle,
-                       &(struct rl_event){.type = RL_EVENT_OUR_CLOCK, .now_ns = now_ns});
+    step_all(engine, &(struct rl_event){.type = RL_EVENT_OUR_CLOCK, .now_ns = now_ns}, false);
 }
 
 void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64_t ttl_ns,

@@ -31,6 +31,7 @@ struct rl_handle {
     bool lost : 1;
     bool jeopardy : 1;
     bool recovered : 1;
+    bool placed : 1; /* its acquirer's told_place has changed */
     int8_t done_error;
     int8_t prepare_error; /* the last attempt could not even be made: NOMEM, SYSTEM; or OK */
 };
@@ -52,10 +53,12 @@ struct rl_acquirer {
     /* Waiting. */
     struct rl_local_queue *queue; /* NULL: not waiting */
     TAILQ_ENTRY(rl_acquirer) in_queue;
-    uint64_t waiter;     /* the name of the head of the local queue at the nodes */
-    bool became_head;    /* it has become the head ... */
-    bool client_holds;   /* ... because the one before it holds the lock now */
-    bool behind_release; /* what it sends now travels right behind our own release */
+    uint64_t waiter;           /* the name of the head of the local queue at the nodes */
+    bool became_head;          /* it has become the head ... */
+    bool client_holds;         /* ... because the one before it holds the lock now */
+    bool behind_release;       /* what it sends now travels right behind our own release */
+    redlock_queued_fn *queued; /* of the owner, who is told its place; NULL: is not */
+    uint32_t told_place;       /* the last that was news for the owner; 0: none */
 
     /* For the values of its attempts (protocol/value.h); of size 0: none. */
     uint8_t tag_size;

@@ -10,6 +10,8 @@
 #define QUEUES_FIRST 16
 #define QUEUES_KEPT 1024
 #define YIELD_NS RL_NS_PER_S
+/* Thousands may wait for one name, and every holder that ends moves all of them. */
+#define TELL_ALL_NS RL_NS_PER_S
 
 struct rl_handle *rl_local_queue_head(const struct rl_local_queue *queue)
 {
@@ -141,6 +143,7 @@ struct rl_local_queue *rl_local_queue_join(struct rl_local_queues *queues,
         return NULL;
     acquirer->queue = queue;
     TAILQ_INSERT_TAIL(&queue->waiters, acquirer, in_queue);
+    queue->waiter_count++;
     return queue;
 }
 
@@ -156,6 +159,7 @@ void rl_local_queue_leave(struct rl_engine *engine, struct rl_handle *handle, in
     if (!was_head && !acquirer->blocker.nodes)
         acquirer->blocker = TAILQ_FIRST(&queue->waiters)->blocker;
     TAILQ_REMOVE(&queue->waiters, acquirer, in_queue);
+    queue->waiter_count--;
     acquirer->queue = NULL;
     head = TAILQ_FIRST(&queue->waiters);
     if (!head) {
@@ -220,6 +224,44 @@ uint32_t rl_handle_position(const struct rl_handle *handle)
     }
     place = rl_local_queue_head(queue)->lock.acquisition->place;
     return ahead > 0 && place == 0 ? ahead + 1 : ahead + place;
+}
+
+static void tell_place(struct rl_engine *engine, struct rl_acquirer *acquirer, uint32_t place)
+{
+    if (!acquirer->queued || acquirer->told_place == place)
+        return;
+    acquirer->told_place = place;
+    acquirer->handle->placed = true;
+    rl_engine_add_ready(engine, acquirer->handle);
+}
+
+/*
+ * Only the head learns its place from the nodes; it is sure when a round is over (QUEUED). The places
+ * of the others follow from it.
+ */
+void rl_local_queue_tell_places(struct rl_engine *engine, struct rl_handle *handle,
+                                int64_t now_ns)
+{
+    struct rl_acquirer *acquirer = rl_acquirer_of(handle);
+    struct rl_local_queue *queue = acquirer->queue;
+    struct rl_acquirer *at = TAILQ_FIRST(&queue->waiters);
+    uint32_t place = at->acquisition.place;
+
+    if (!place)
+        return;
+    if (acquirer != at) { /* it has just come */
+        if (!acquirer->told_place && !TAILQ_NEXT(acquirer, in_queue))
+            tell_place(engine, acquirer, place + queue->waiter_count - 1);
+        return;
+    }
+    if (handle->lock.state != RL_QUEUED)
+        return;
+    tell_place(engine, at, place);
+    if (now_ns < queue->tell_at_ns)
+        return;
+    queue->tell_at_ns = now_ns + TELL_ALL_NS;
+    while ((at = TAILQ_NEXT(at, in_queue)) != NULL)
+        tell_place(engine, at, ++place);
 }
 
 /* ---- waking ---- */

@@ -26,13 +26,13 @@ bad() { # WHAT PATTERN OPTION...
     expect "$what" 64 "$pattern"
 }
 bad 'a rule of two words' 'expected PRINCIPAL NAME RIGHTS' --allow 'uid:1 acquire'
-bad 'a rule of four words' 'expected PRINCIPAL NAME RIGHTS' --allow 'uid:1 a acquire read'
+bad 'a rule of four words' 'caps are leases=N' --allow 'uid:1 a acquire read'
 bad 'a right that does not exist' 'rights are acquire' --allow 'uid:1 a acquire,reed'
-bad 'a principal that does not exist' 'uid:NUMBER or token:NAME' --allow 'root a acquire'
+bad 'a principal that does not exist' 'uid:NUMBER, gid:NUMBER, cert:NAME or token:NAME' --allow 'root a acquire'
 bad 'admin of some names' 'admin is for all names' --allow 'uid:1 a/ admin'
 bad 'a file of tokens that is not there' 'cannot be read' --tokens "$tmp/missing"
 echo 'ci secret-in-the-clear' >"$tmp/clear"
-bad 'a token in the clear' 'line 1 of .* is not NAME and SHA-256' --tokens "$tmp/clear"
+bad 'a token in the clear' 'clear:1: expected NAME and the SHA-256' --tokens "$tmp/clear"
 unlike '   is not repeated' "$err" 'secret-in-the-clear'
 try "$redlockd" --check --listen "unix:$socket" --tokens "$tmp/tokens" --allow 'token:ci * acquire'
 expect 'good ones' 0

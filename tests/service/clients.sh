@@ -79,7 +79,7 @@ for client in (Unix('localhost'), http.client.HTTPConnection('127.0.0.1', int(tc
 
 # Pipelined and cut at odd places.
 raw = socket.create_connection(('127.0.0.1', int(tcp)), timeout=20)
-text = b'GET /livez HTTP/1.1\r\nHost: h\r\n\r\n' * 100
+text = b'GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n' * 100
 for at in range(0, len(text), 37):
     raw.sendall(text[at:at + 37])
 raw.shutdown(socket.SHUT_WR)

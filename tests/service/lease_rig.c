@@ -34,9 +34,10 @@ void replica_open(struct replica *replica, const char *name, const struct cluste
     unsetenv("REDLOCK_NODES");
     snprintf(path, sizeof path, "%s/nodes.conf", check_dir());
     write_config(path, cluster);
-    CHECK_INT(0, routes_init(&replica->routes, &replica->leases, &replica->access));
+    CHECK_INT(0, routes_init(&replica->routes, &replica->leases, &replica->access, false));
     rig_open_with(&replica->rig, name, &handler, NULL);
-    if (leases_open(&replica->leases, &replica->rig.loop, path, DRIFT_PPM, why, sizeof why) < 0)
+    if (leases_open(&replica->leases, &replica->rig.loop, &replica->access, path, DRIFT_PPM,
+                    why, sizeof why) < 0)
         FAIL("%s", why);
     routes_open(&replica->routes, replica->rig.server);
     client_warm(replica->leases.client);

@@ -112,7 +112,7 @@ void rig_open_with(struct rig *rig, const char *socket, const struct http_handle
     CHECK_INT(0, loop_init(&rig->loop));
     rig->server = http_server_new(&rig->loop, handler, options ? options : &defaults);
     CHECK(rig->server);
-    fd = sockets_open(address, why, sizeof why);
+    fd = sockets_open(address, 0600, why, sizeof why);
     if (fd < 0)
         FAIL("%s", why);
     CHECK_INT(0, http_server_listen(rig->server, fd, 7, NULL));

@@ -23,7 +23,7 @@ static int listen_tcp(struct rig *rig, struct http_tls_context *tls)
     struct sockaddr_in address;
     socklen_t size = sizeof address;
     char why[256];
-    int fd = sockets_open("127.0.0.1:0", why, sizeof why);
+    int fd = sockets_open("127.0.0.1:0", 0600, why, sizeof why);
 
     CHECK(fd >= 0);
     CHECK_INT(0, getsockname(fd, (struct sockaddr *)&address, &size));

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "access/rules.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/duration.h"
+#include "core/time.h"
+#include "redlock.h"
+
+#define COUNT_MAX 1000000u
+#define WORDS_MAX 8
+#define TEXT_MAX 1024
+
+static int complain(char *why, size_t why_size, const char *what)
+{
+    snprintf(why, why_size, "allow: %s", what);
+    return -1;
+}
+
+/* ---- words ------------------------------------------------------------------------------- */
+
+static unsigned right_of(const char *word, size_t size)
+{
+    static const struct {
+        const char *word;
+        enum access_right right;
+    } rights[] = {{"acquire", ACCESS_ACQUIRE},
+                  {"read", ACCESS_READ},
+                  {"break", ACCESS_BREAK},
+                  {"admin", ACCESS_ADMIN}};
+
+    for (size_t i = 0; i < sizeof rights / sizeof *rights; i++)
+        if (strlen(rights[i].word) == size && memcmp(rights[i].word, word, size) == 0)
+            return rights[i].right;
+    return 0;
+}
+
+/* 0: a word is no right. */
+static unsigned rights_of(const char *text)
+{
+    unsigned rights = 0;
+
+    for (;;) {
+        size_t size = strcspn(text, ",");
+        unsigned right = right_of(text, size);
+
+        if (!right)
+            return 0;
+        rights |= right;
+        if (!text[size])
+            return rights;
+        text += size + 1;
+    }
+}
+
+static bool is_number(const char *text)
+{
+    return text[0] != '\0' && text[strspn(text, "0123456789")] == '\0' && strlen(text) <= 10;
+}
+
+static bool is_principal(const char *text)
+{
+    if (strlen(text) > ACCESS_PRINCIPAL_MAX)
+        return false;
+    if (strncmp(text, "uid:", 4) == 0 || strncmp(text, "gid:", 4) == 0)
+        return is_number(text + 4);
+    return (strncmp(text, "token:", 6) == 0 && text[6] != '\0') ||
+           (strncmp(text, "cert:", 5) == 0 && text[5] != '\0');
+}
+
+/* NAME=VALUE. NULL, or what is wrong with it. */
+static const char *read_cap(struct access_rule *rule, const char *word)
+{
+    static const char unknown[] =
+        "caps are leases=N, waiters=N, ttl=TIME and requests=N (per second), N from 1 to "
+        "1000000";
+    const char *value = strchr(word, '=');
+    size_t size = value ? (size_t)(value - word) : 0;
+    int64_t ttl_ms;
+    unsigned *number = NULL;
+    unsigned long count;
+
+    if (size == 6 && memcmp(word, "leases", size) == 0)
+        number = &rule->leases_max;
+    else if (size == 7 && memcmp(word, "waiters", size) == 0)
+        number = &rule->waiters_max;
+    else if (size == 8 && memcmp(word, "requests", size) == 0)
+        number = &rule->requests_max;
+    else if (size != 3 || memcmp(word, "ttl", size) != 0)
+        return unknown;
+    value++;
+    if (!number) {
+        if (rl_duration_parse(value, &ttl_ms) || ttl_ms < REDLOCK_TTL_MIN_MS ||
+            ttl_ms > REDLOCK_TTL_LIMIT_MS)
+            return "ttl= is a time from 10ms to 1d";
+        rule->ttl_max_ms = ttl_ms;
+        return NULL;
+    }
+    count = is_number(value) ? strtoul(value, NULL, 10) : 0;
+    if (count < 1 || count > COUNT_MAX)
+        return unknown;
+    *number = (unsigned)count;
+    return NULL;
+}
+
+static const char *read_rule(struct access_rule *rule, char *text)
+{
+    char *words[WORDS_MAX], *save = NULL;
+    const char *wrong = NULL;
+    unsigned count = 0;
+
+    for (char *word = strtok_r(text, " \t", &save); word; word = strtok_r(NULL, " \t", &save)) {
+        if (count == WORDS_MAX)
+            return "too many words";
+        words[count++] = word;
+    }
+    if (count < 3 || strlen(words[1]) > ACCESS_NAME_MAX)
+        return "expected PRINCIPAL NAME RIGHTS, as in uid:1000 billing/ acquire";
+    if (!is_principal(words[0]))
+        return "a principal is uid:NUMBER, gid:NUMBER, cert:NAME or token:NAME";
+    rule->rights = rights_of(words[2]);
+    if (!rule->rights)
+        return "rights are acquire, read, break, admin, with commas between";
+    if (rule->rights & ACCESS_ADMIN && strcmp(words[1], "*") != 0)
+        return "admin is for all names: *";
+    if (strcmp(words[1], "*") != 0 && strchr(words[1], '*'))
+        return "a name is one name, a prefix that ends in a slash, or * by itself";
+    strcpy(rule->principal, words[0]);
+    strcpy(rule->name, words[1]);
+    for (unsigned i = 3; i < count && !wrong; i++)
+        wrong = read_cap(rule, words[i]);
+    return wrong;
+}
+
+int access_rules_add(struct access_rules *rules, const char *text, char *why, size_t why_size)
+{
+    struct access_rule rule = {.rights = 0};
+    char copy[TEXT_MAX];
+    const char *wrong;
+
+    if (rules->count == ACCESS_RULES_MAX)
+        return complain(why, why_size, "at most 64 rules");
+    if (strlen(text) >= sizeof copy)
+        return complain(why, why_size, "too long");
+    strcpy(copy, text);
+    wrong = read_rule(&rule, copy);
+    if (wrong)
+        return complain(why, why_size, wrong);
+    rules->rule[rules->count++] = rule;
+    return 0;
+}
+
+/* ---- which one --------------------------------------------------------------------------- */
+
+static bool is_of(const struct access_rule *rule, const char *principal, int64_t gid)
+{
+    if (strncmp(rule->principal, "gid:", 4) == 0)
+        return gid >= 0 && strtoll(rule->principal + 4, NULL, 10) == gid;
+    return strcmp(rule->principal, principal) == 0;
+}
+
+static bool covers(const struct access_rule *rule, const char *name)
+{
+    size_t size = strlen(rule->name);
+
+    if (strcmp(rule->name, "*") == 0)
+        return true;
+    if (!name)
+        return false;
+    return rule->name[size - 1] == '/' ? strncmp(rule->name, name, size) == 0
+                                       : strcmp(rule->name, name) == 0;
+}
+
+struct access_rule *access_rules_find(struct access_rules *rules, const char *principal,
+                                      int64_t gid, const char *name)
+{
+    for (unsigned i = 0; i < rules->count; i++)
+        if (is_of(&rules->rule[i], principal, gid) && covers(&rules->rule[i], name))
+            return &rules->rule[i];
+    return NULL;
+}
+
+struct access_rule *access_rules_any(struct access_rules *rules, const char *principal,
+                                     int64_t gid)
+{
+    for (unsigned i = 0; i < rules->count; i++)
+        if (is_of(&rules->rule[i], principal, gid))
+            return &rules->rule[i];
+    return NULL;
+}
+
+/* ---- caps -------------------------------------------------------------------------------- */
+
+bool access_rule_take(struct access_rule *rule, int64_t now_ns, unsigned *wait_s)
+{
+    double most = rule->requests_max;
+
+    if (rule->requests_max == 0)
+        return true;
+    if (rule->filled_ns == 0)
+        rule->tokens = most;
+    else if (now_ns > rule->filled_ns)
+        rule->tokens += (double)(now_ns - rule->filled_ns) / (double)RL_NS_PER_S * most;
+    if (rule->tokens > most)
+        rule->tokens = most;
+    rule->filled_ns = now_ns;
+    if (rule->tokens < 1) {
+        /* At least one comes back each second. */
+        *wait_s = 1;
+        rule->rejected++;
+        return false;
+    }
+    rule->tokens--;
+    return true;
+}
+
+static bool is_same(const struct access_rule *a, const struct access_rule *b)
+{
+    return strcmp(a->principal, b->principal) == 0 && strcmp(a->name, b->name) == 0;
+}
+
+void access_rules_inherit(struct access_rules *fresh, const struct access_rules *old)
+{
+    for (unsigned i = 0; i < fresh->count; i++) {
+        for (unsigned k = 0; k < old->count; k++) {
+            if (!is_same(&fresh->rule[i], &old->rule[k]))
+                continue;
+            fresh->rule[i].tokens = old->rule[k].tokens;
+            fresh->rule[i].filled_ns = old->rule[k].filled_ns;
+            fresh->rule[i].rejected = old->rule[k].rejected;
+            break;
+        }
+    }
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Rules: PRINCIPAL NAME RIGHTS [CAP...], as in
+ *
+ *     token:ci  ci/  acquire,read  leases=20 waiters=100 ttl=5m requests=50
+ *
+ * Caps are of the rule, for all that it allows together, on this replica: how many leases are held and
+ * how many requests wait at a time, how long a TTL may be, how many requests a second. They are there so
+ * that one client cannot take what others need: of memory, of connections, and of the nodes.
+ */
+#ifndef REDLOCKD_ACCESS_RULES_H
+#define REDLOCKD_ACCESS_RULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ACCESS_PRINCIPAL_MAX 128
+#define ACCESS_NAME_MAX 512
+#define ACCESS_RULES_MAX 64
+
+enum access_right {
+    ACCESS_ACQUIRE = 1, /* acquire, renew, release */
+    ACCESS_READ = 2,    /* who holds and waits; names in lists */
+    ACCESS_BREAK = 4,   /* evict a holder */
+    ACCESS_ADMIN = 8,   /* nodes, status, metrics; the rule must be for all names */
+};
+
+struct access_rule {
+    char principal[ACCESS_PRINCIPAL_MAX + 1];
+    char name[ACCESS_NAME_MAX + 1]; /* a name; a prefix, which ends in a slash; or * for all */
+    unsigned rights;
+    /* Caps; 0: none. */
+    unsigned leases_max;
+    unsigned waiters_max;
+    unsigned requests_max; /* per second, and as many at once */
+    int64_t ttl_max_ms;
+    /* What is used of them now. */
+    unsigned leases;
+    unsigned waiters;
+    double tokens;     /* requests that may still come */
+    int64_t filled_ns; /* when that was true; 0: never, then it is full */
+    uint64_t rejected; /* requests that got 429 since the start */
+};
+
+struct access_rules {
+    struct access_rule rule[ACCESS_RULES_MAX];
+    unsigned count;
+};
+
+/* 0, or -1 with a sentence in why. */
+int access_rules_add(struct access_rules *rules, const char *text, char *why, size_t why_size);
+
+/* The first whose principal this is, or whose group (-1: none), and that covers the name. */
+struct access_rule *access_rules_find(struct access_rules *rules, const char *principal,
+                                      int64_t gid, const char *name);
+/* The first of the principal, whatever names it is for: requests that are about no name count there. */
+struct access_rule *access_rules_any(struct access_rules *rules, const char *principal,
+                                     int64_t gid);
+
+/* A request comes. True: it is within the cap, and counted; false: *wait_s is when to come again. */
+bool access_rule_take(struct access_rule *rule, int64_t now_ns, unsigned *wait_s);
+
+/* After HUP: a rule with the same text goes on with what its caps have counted. */
+void access_rules_inherit(struct access_rules *fresh, const struct access_rules *old);
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "life/inputs.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "system/sockets.h"
+
+static const char *or_null(const char *text)
+{
+    return text[0] ? text : NULL;
+}
+
+/* Passwords of locks and who holds them do not travel in the clear unless that was asked for. */
+int inputs_refuse_open(const char *address, char *why, size_t why_size)
+{
+    snprintf(why, why_size, "%s: plain TCP is for loopback: use tls:%s, or set insecure to yes",
+             address, address);
+    return -1;
+}
+
+static int check_listener(const struct settings *settings,
+                          const struct settings_listener *listener, char *why, size_t why_size)
+{
+    int is_local = sockets_check(listener->address, why, why_size);
+
+    if (is_local < 0)
+        return -1;
+    if (listener->tls && !settings->tls_cert[0]) {
+        snprintf(why, why_size, "tls:%s needs tls-cert", listener->address);
+        return -1;
+    }
+    if (!is_local && !listener->tls && !settings->insecure)
+        return inputs_refuse_open(listener->address, why, why_size);
+    return 0;
+}
+
+static int check_listeners(const struct settings *settings, char *why, size_t why_size)
+{
+    for (unsigned i = 0; i < settings->listener_count; i++) {
+        if (check_listener(settings, &settings->listeners[i], why, why_size) < 0) {
+            settings_locate(settings, settings->listeners[i].line, why, why_size);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int read_access(struct access *access, const struct settings *settings, char *why,
+                       size_t why_size)
+{
+    for (unsigned i = 0; i < settings->rule_count; i++) {
+        if (access_rules_add(&access->rules, settings->rules[i].text, why, why_size) < 0) {
+            settings_locate(settings, settings->rules[i].line, why, why_size);
+            return -1;
+        }
+    }
+    for (unsigned i = 0; i < settings->host_count; i++)
+        strcpy(access->hosts[i], settings->hosts[i]);
+    access->host_count = settings->host_count;
+    if (!settings->tokens[0] ||
+        access_tokens_read(&access->tokens, settings->tokens, why, why_size) == 0)
+        return 0;
+    settings_locate(settings, settings->line[SETTING_TOKENS], why, why_size);
+    return -1;
+}
+
+_Static_assert(SETTINGS_TEXT_MAX <= ACCESS_HOST_MAX + 1 &&
+                   SETTINGS_HOSTS_MAX <= ACCESS_HOSTS_MAX,
+               "every host of the settings has room");
+
+static int read_tls(struct inputs *inputs, const struct settings *settings, char *why,
+                    size_t why_size)
+{
+    if (!settings->tls_cert[0]) {
+        if (!settings->tls_key[0] && !settings->tls_client_ca[0])
+            return 0;
+        snprintf(why, why_size, "tls-key and tls-client-ca need tls-cert");
+        return -1;
+    }
+    if (http_tls_context_new(settings->tls_cert, or_null(settings->tls_key),
+                             or_null(settings->tls_client_ca), why, why_size,
+                             &inputs->tls) == 0)
+        return 0;
+    settings_locate(settings, settings->line[SETTING_TLS_CERT], why, why_size);
+    return -1;
+}
+
+static int read_quorum(struct inputs *inputs, const struct settings *settings, char *why,
+                       size_t why_size)
+{
+    if (quorum_print_read(or_null(settings->quorum_config), &inputs->quorum, why, why_size) ==
+        0)
+        return 0;
+    settings_locate(settings, settings->line[SETTING_QUORUM_CONFIG], why, why_size);
+    return -1;
+}
+
+int inputs_read(struct inputs *inputs, const struct settings *settings, char *why,
+                size_t why_size)
+{
+    *inputs = (struct inputs){.tls = NULL};
+    if (check_listeners(settings, why, why_size) == 0 &&
+        read_access(&inputs->access, settings, why, why_size) == 0 &&
+        read_quorum(inputs, settings, why, why_size) == 0 &&
+        read_tls(inputs, settings, why, why_size) == 0)
+        return 0;
+    inputs_free(inputs);
+    return -1;
+}
+
+void inputs_free(struct inputs *inputs)
+{
+    http_tls_context_free(inputs->tls);
+    inputs->tls = NULL;
+}
+
+void inputs_replace(struct inputs *running, struct inputs *fresh)
+{
+    access_rules_inherit(&fresh->access.rules, &running->access.rules);
+    running->access.rules = fresh->access.rules;
+    running->access.tokens = fresh->access.tokens;
+    if (running->tls && fresh->tls) {
+        http_tls_context_replace(running->tls, fresh->tls);
+        fresh->tls = NULL;
+    }
+    inputs_free(fresh);
+}
