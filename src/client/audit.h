@@ -62,4 +62,10 @@ bool rl_audit_heard_counters(struct rl_audit *audit);
 /* Says of everything that was gathered what it means. */
 void rl_audit_judge(const struct rl_audit *audit);
 
+#define RL_SENTENCE_MAX 256
+
+/* One verdict, copied. */
+void rl_audit_say(const struct rl_audit *audit, const char *address, const char *name,
+                  int verdict, const char *text, const char *remedy);
+
 #endif
