@@ -158,12 +158,7 @@ static void extension_failed(struct rl_lock *lock, int64_t now_ns, struct rl_act
  */
 static void heal(struct rl_lock *lock, struct rl_actions *out)
 {
-    uint16_t missing = 0;
-
-    for (uint8_t i = 0; i < lock->policy->node_count; i++)
-        if (lock->node[i].vote == REDLOCK_VOTE_MISSING)
-            missing |= (uint16_t)(1u << i);
-    rl_send(out, RL_OP_HEAL, missing, lock->round);
+    rl_send(out, RL_OP_HEAL, rl_nodes_of(lock, REDLOCK_VOTE_MISSING), lock->round);
 }
 
 static void extension_won(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)

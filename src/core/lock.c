@@ -81,13 +81,19 @@ void rl_time_out_silent_nodes(struct rl_lock *lock, const struct rl_event *event
     }
 }
 
-uint8_t rl_votes_of(const struct rl_lock *lock, enum redlock_vote vote)
+uint16_t rl_nodes_of(const struct rl_lock *lock, enum redlock_vote vote)
 {
-    uint8_t count = 0;
+    uint16_t nodes = 0;
 
     for (uint8_t i = 0; i < lock->policy->node_count; i++)
-        count += lock->node[i].vote == vote;
-    return count;
+        if (lock->node[i].vote == vote)
+            nodes |= (uint16_t)(1u << i);
+    return nodes;
+}
+
+uint8_t rl_votes_of(const struct rl_lock *lock, enum redlock_vote vote)
+{
+    return rl_count_nodes(rl_nodes_of(lock, vote));
 }
 
 /*

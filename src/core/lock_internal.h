@@ -16,18 +16,23 @@ void rl_acquire_cancel(struct rl_lock *lock, struct rl_actions *out);
 /* One attempt: a fresh value (A1) to every node. */
 void rl_acquire_attempt(struct rl_lock *lock, int64_t now_ns, uint32_t random,
                         struct rl_actions *out);
-/* The end of the wait, or of the chance to win. */
-void rl_acquire_give_up(struct rl_lock *lock, struct rl_actions *out, int error);
-int rl_acquire_final_error(const struct rl_lock *lock);
-/* Too few nodes answered: another attempt after a random delay (A9). */
-void rl_acquire_back_off(struct rl_lock *lock, const struct rl_event *event);
 void rl_acquire_node_out(struct rl_lock *lock, const struct rl_event *event,
                          struct rl_actions *out);
 void rl_acquire_our_clock(struct rl_lock *lock, const struct rl_event *event,
                           struct rl_actions *out);
 
+/* failure.c: after an attempt that failed */
 void rl_acquire_fail(struct rl_lock *lock, const struct rl_event *event,
                      struct rl_actions *out);
+/* The end of the wait in the middle of an attempt. */
+void rl_acquire_cut_short(struct rl_lock *lock, struct rl_actions *out);
+/* The attempt under way is the last, and is rolled back. */
+void rl_acquire_quit(struct rl_lock *lock, struct rl_actions *out, int error);
+/* The end of the wait, or of the chance to win, between attempts. */
+void rl_acquire_give_up(struct rl_lock *lock, struct rl_actions *out, int error);
+int rl_acquire_final_error(const struct rl_lock *lock);
+/* Too few nodes answered: another attempt after a random delay (A9). */
+void rl_acquire_back_off(struct rl_lock *lock, const struct rl_event *event);
 
 /* token.c: which token the grants of a quorum amount to */
 void rl_token_settle(struct rl_lock *lock, const struct rl_event *event, int64_t end_ns,
@@ -99,6 +104,8 @@ void rl_note_answer(struct rl_lock *lock, uint8_t node, const struct rl_answer *
                     int64_t rtt_ns);
 /* Nodes that have not voted vote no, except those that are still warming up. */
 void rl_time_out_silent_nodes(struct rl_lock *lock, const struct rl_event *event);
+/* The nodes that gave this vote, a bit each; how many. */
+uint16_t rl_nodes_of(const struct rl_lock *lock, enum redlock_vote vote);
 uint8_t rl_votes_of(const struct rl_lock *lock, enum redlock_vote vote);
 int rl_no_quorum_error(const struct rl_lock *lock);
 int64_t rl_earlier(int64_t a_ns, int64_t b_ns);

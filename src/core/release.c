@@ -25,16 +25,6 @@ static void end(struct rl_lock *lock, struct rl_actions *out, int error)
     rl_finish(out, error);
 }
 
-static uint16_t nodes_without_our_key(const struct rl_lock *lock)
-{
-    uint16_t nodes = 0;
-
-    for (uint8_t i = 0; i < lock->policy->node_count; i++)
-        if (lock->node[i].vote == REDLOCK_VOTE_MISSING)
-            nodes |= (uint16_t)(1u << i);
-    return nodes;
-}
-
 static void decide_release(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
 {
     uint8_t quorum = lock->policy->quorum;
@@ -48,7 +38,7 @@ static void decide_release(struct rl_lock *lock, int64_t now_ns, struct rl_actio
     }
     if (lock->tally.no_count == 0)
         return;
-    missing = nodes_without_our_key(lock);
+    missing = rl_nodes_of(lock, REDLOCK_VOTE_MISSING);
     missing_count = rl_count_nodes(missing);
     if (missing_count > tolerated) {
         /* Our key cannot have been on a majority any more. Is another's there now? */

@@ -67,25 +67,6 @@ struct rl_claim *rl_claim_new(struct rl_pool *pool, const struct rl_about *about
     return claim;
 }
 
-struct rl_claim *rl_claim_copy(struct rl_pool *pool, const struct rl_claim *claim,
-                               size_t value_max, struct rl_handle *handle)
-{
-    struct rl_slice value = rl_claim_value(claim);
-    struct rl_about about = {
-        .key = rl_claim_key(claim),
-        .owner = rl_claim_owner(claim),
-        .name_count = claim->name_count,
-    };
-    struct rl_claim *copy =
-        rl_claim_new(pool, &about, value.size > value_max ? value.size : value_max, handle);
-
-    if (!copy)
-        return NULL;
-    copy->kind = claim->kind;
-    rl_claim_set_value(copy, value.data, value.size);
-    return copy;
-}
-
 void rl_claim_set_value(struct rl_claim *claim, const char *value, size_t size)
 {
     char *at = claim->text + claim->key_size + 1 + claim->owner_size;
@@ -163,13 +144,23 @@ static size_t value_max(const struct rl_handle *handle)
 
 int rl_handle_renew_claim(struct rl_engine *engine, struct rl_handle *handle, size_t value_max)
 {
-    struct rl_claim *claim = rl_claim_copy(&engine->claims, handle->claim, value_max, handle);
+    struct rl_claim *old = handle->claim;
+    struct rl_slice value = rl_claim_value(old);
+    struct rl_about about = {
+        .key = rl_claim_key(old),
+        .owner = rl_claim_owner(old),
+        .name_count = old->name_count,
+    };
+    struct rl_claim *claim = rl_claim_new(
+        &engine->claims, &about, value.size > value_max ? value.size : value_max, handle);
 
     if (!claim)
         return -1;
+    claim->kind = old->kind;
+    rl_claim_set_value(claim, value.data, value.size);
     if (RL_RULE(ROUNDS))
-        handle->claim->handle = NULL;
-    rl_claim_unref(&engine->claims, handle->claim);
+        old->handle = NULL;
+    rl_claim_unref(&engine->claims, old);
     handle->claim = claim;
     return 0;
 }

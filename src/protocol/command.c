@@ -23,6 +23,22 @@ static void add(struct rl_command *command, struct rl_slice argument)
     command->argument[command->argument_count++] = argument;
 }
 
+enum keys { LOCK = 1, FENCE = 2, QUEUE = 4, ALIVE = 8 };
+
+/* Those keys of every name, for a script. */
+static void add_keys(struct rl_command *command, const struct rl_words *words, unsigned keys)
+{
+    for (uint8_t i = 0; i < words->request->name_count; i++) {
+        add(command, words->name[i].lock);
+        if (keys & FENCE)
+            add(command, words->name[i].fence);
+        if (keys & QUEUE)
+            add(command, words->name[i].queue);
+        if (keys & ALIVE)
+            add(command, words->name[i].alive);
+    }
+}
+
 /* A script that this connection has not used before goes with its text, and the server keeps it. */
 static void script_head(struct rl_command *out, const struct rl_abilities *abilities,
                         enum rl_script script, struct rl_slice text, struct rl_slice sha1,
@@ -160,12 +176,7 @@ static void take_command(const struct rl_words *words, const struct rl_abilities
     bool healing = request->op == RL_OP_HEAL;
 
     take_head(request, abilities, out);
-    for (uint8_t i = 0; i < request->name_count; i++) {
-        add(out, words->name[i].lock);
-        add(out, words->name[i].fence);
-        add(out, words->name[i].queue);
-        add(out, words->name[i].alive);
-    }
+    add_keys(out, words, LOCK | FENCE | QUEUE | ALIVE);
     ADD_TEXT(out, RL_MARKER_KEY);
     add(out, request->value);
     add(out, words->ttl_ms);
@@ -210,10 +221,7 @@ static void align_command(const struct rl_words *words, const struct rl_abilitie
     const struct rl_request *request = words->request;
 
     SCRIPT_HEAD(out, abilities, ALIGN, 2u * request->name_count);
-    for (uint8_t i = 0; i < request->name_count; i++) {
-        add(out, words->name[i].lock);
-        add(out, words->name[i].fence);
-    }
+    add_keys(out, words, LOCK | FENCE);
     add(out, request->value);
     add(out, words->token);
     ADD_TEXT(out, RL_FENCE_LIFE_MS);
@@ -227,8 +235,7 @@ static void extend_command(const struct rl_words *words, const struct rl_abiliti
 
     if (!request->is_plain && RL_RULE(EXTEND_COMPARES)) {
         SCRIPT_HEAD(out, abilities, RENEW, request->name_count);
-        for (uint8_t i = 0; i < request->name_count; i++)
-            add(out, words->name[i].lock);
+        add_keys(out, words, LOCK);
     } else if ((abilities->set_ifeq && !request->may_shorten) || !RL_RULE(EXTEND_COMPARES)) {
         /* It replaces the expiry, so it serves only where it cannot shorten a life (A7). */
         ADD_TEXT(out, "SET");
@@ -293,11 +300,7 @@ static void give_back_command(const struct rl_words *words,
     const struct rl_request *request = words->request;
 
     SCRIPT_HEAD(out, abilities, GIVEBACK, 3u * request->name_count);
-    for (uint8_t i = 0; i < request->name_count; i++) {
-        add(out, words->name[i].lock);
-        add(out, words->name[i].queue);
-        add(out, words->name[i].alive);
-    }
+    add_keys(out, words, LOCK | QUEUE | ALIVE);
     add(out, request->value);
     add(out, words->waiter);
     /* A rollback gets our place back, which a grant has taken (served.lua). */
@@ -311,11 +314,7 @@ static void leave_command(const struct rl_words *words, const struct rl_abilitie
     const struct rl_request *request = words->request;
 
     SCRIPT_HEAD(out, abilities, LEAVE, 3u * request->name_count);
-    for (uint8_t i = 0; i < request->name_count; i++) {
-        add(out, words->name[i].lock);
-        add(out, words->name[i].queue);
-        add(out, words->name[i].alive);
-    }
+    add_keys(out, words, LOCK | QUEUE | ALIVE);
     add(out, words->waiter);
 }
 
@@ -337,47 +336,6 @@ static void delete_command(const struct rl_words *words, const struct rl_abiliti
 }
 
 /* ---- the rest ---- */
-
-static void ticket_command(const struct rl_words *words, const struct rl_abilities *abilities,
-                           struct rl_command *out)
-{
-    SCRIPT_HEAD(out, abilities, TICKET, 2u * words->request->name_count);
-    for (uint8_t i = 0; i < words->request->name_count; i++) {
-        add(out, words->name[i].lock);
-        add(out, words->name[i].alive);
-    }
-}
-
-static void look_command(const struct rl_words *words, const struct rl_abilities *abilities,
-                         struct rl_command *out)
-{
-    SCRIPT_HEAD(out, abilities, LOOK, 4);
-    add(out, words->name[0].lock);
-    add(out, words->name[0].fence);
-    add(out, words->name[0].queue);
-    add(out, words->name[0].alive);
-}
-
-/* Less than a look: what a refused client wants to know. */
-static void peek_command(const struct rl_words *words, const struct rl_abilities *abilities,
-                         struct rl_command *out)
-{
-    SCRIPT_HEAD(out, abilities, PEEK, 2);
-    add(out, words->name[0].lock);
-    add(out, words->name[0].queue);
-}
-
-static void break_command(const struct rl_words *words, const struct rl_abilities *abilities,
-                          struct rl_command *out)
-{
-    SCRIPT_HEAD(out, abilities, BREAK, 3);
-    add(out, words->name[0].lock);
-    add(out, words->name[0].queue);
-    add(out, words->name[0].alive);
-    add(out, words->request->mark);
-    if (words->request->tag.size)
-        add(out, words->request->tag);
-}
 
 static void list_command(const struct rl_request *request, const struct rl_abilities *abilities,
                          struct rl_command *out)
@@ -444,7 +402,8 @@ void rl_command_write(const struct rl_words *words, const struct rl_abilities *a
         leave_command(words, abilities, out);
         return;
     case RL_OP_TICKET:
-        ticket_command(words, abilities, out);
+        SCRIPT_HEAD(out, abilities, TICKET, 2u * words->request->name_count);
+        add_keys(out, words, LOCK | ALIVE);
         return;
     case RL_OP_WAKE:
         release_command(words, abilities, TEXT(""), out);
@@ -454,13 +413,20 @@ void rl_command_write(const struct rl_words *words, const struct rl_abilities *a
         add(out, words->name[0].queue);
         return;
     case RL_OP_INQUIRE:
-        peek_command(words, abilities, out);
+        /* Less than a look: what a refused client wants to know. */
+        SCRIPT_HEAD(out, abilities, PEEK, 2);
+        add_keys(out, words, LOCK | QUEUE);
         return;
     case RL_OP_BREAK:
-        break_command(words, abilities, out);
+        SCRIPT_HEAD(out, abilities, BREAK, 3);
+        add_keys(out, words, LOCK | QUEUE | ALIVE);
+        add(out, words->request->mark);
+        if (words->request->tag.size)
+            add(out, words->request->tag);
         return;
     case RL_OP_LOOK:
-        look_command(words, abilities, out);
+        SCRIPT_HEAD(out, abilities, LOOK, 4);
+        add_keys(out, words, LOCK | FENCE | QUEUE | ALIVE);
         return;
     case RL_OP_LIST:
         list_command(words->request, abilities, out);
