@@ -170,10 +170,13 @@ capacity: ## what one lock costs, and what that comes to for a million a second
 	@$(RELEASE)/redlock dev -n 5 -- $(RELEASE)/bench/redlock-capacity
 
 .PHONY: bench-service
-bench-service: ## what redlockd costs: its HTTP layer beside a raw echo of the same bytes
-	@scripts/deps.sh build
-	@$(call built,release,--target redlock-bench-service) >/dev/null
-	@$(RELEASE)/bench/redlock-bench-service
+bench-service: ## what redlockd costs: beside its floors, beside 10,000 waiters, beside etcd (2 min)
+	@scripts/deps.sh run
+	@scripts/deps.sh etcd || echo "etcd is missing: left out"
+	@$(call built,release,--target redlock redlockd redlock-bench-service) >/dev/null
+	@rm -rf build/bench/service && mkdir -p build/bench/service
+	@$(RELEASE)/redlock dev -n 3 -- $(RELEASE)/bench/redlock-bench-service $(RELEASE)/redlockd \
+	    $(CURDIR)/build/bench/service $(BENCH_OPTIONS)
 
 .PHONY: bench-peers
 bench-peers: ## other lock clients, ours and the floor on the same servers (about 5 minutes)

@@ -558,7 +558,8 @@ REDLOCK_API void redlock_lock_free(redlock_lock *lock);
 
 /*
  * Frees the handle of a held lock and leaves the lock as it is: on the nodes until its TTL
- * ends, or until a program that was given its value releases it through redlock_adopt().
+ * ends, or until a program that was given its value releases it through redlock_adopt(). An acquire
+ * whose outcome has not been told is canceled, as by redlock_lock_free().
  */
 REDLOCK_API void redlock_lock_leave(redlock_lock *lock);
 

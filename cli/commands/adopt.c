@@ -144,9 +144,18 @@ static void report_success(const struct adopted_locks *h, size_t index, bool ren
     }
 }
 
+static bool has_missing(const redlock_report *report)
+{
+    for (uint32_t i = 0; i < report->node_count; i++) {
+        if (report->node[i].vote == REDLOCK_VOTE_MISSING)
+            return true;
+    }
+    return false;
+}
+
 /*
  * A lock that is not ours: who holds it now? Nodes that compared our value with theirs only said that
- * ours is not there. False: it is free, or cannot be asked for.
+ * ours is not there, whatever the outcome was. False: it is free, or cannot be asked for.
  */
 static bool find_holder(const struct adopted_locks *h, size_t index, redlock_report *report,
                         redlock_info *info, struct lock_brief *lock)
@@ -177,7 +186,8 @@ static int report_error(const struct adopted_locks *h, size_t index, int error,
         .advice = words->advice,
         .report = &report,
     };
-    if (words->held && find_holder(h, index, &report, &info, &lock)) {
+    if ((words->held || has_missing(&report)) && find_holder(h, index, &report, &info, &lock) &&
+        words->held) {
         holders_text(holders, &lock, (struct holders_style){0});
         snprintf(text, sizeof text, "%s: %s", words->held, holders);
         f.text = text;

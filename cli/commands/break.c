@@ -3,10 +3,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "commands/source.h"
 #include "report/holders.h"
 #include "report/report.h"
 #include "settings/command.h"
-#include "settings/open_client.h"
 #include "ui/errors.h"
 #include "ui/exit.h"
 #include "ui/json.h"
@@ -22,7 +22,7 @@ enum { OPTION_YES = OPTION_OWN, OPTION_HOLDER, OPTION_ALL };
 
 struct breaking {
     struct settings settings;
-    redlock *client;
+    struct source source;
     const char *name;
     const char *holder; /* --holder: a label, or the start of a mark; NULL: the only one */
     bool yes, all;
@@ -147,11 +147,11 @@ static void print_text(const struct breaking *b, const redlock_holder *h,
         report_table(report, stdout);
 }
 
-static int evict(const struct breaking *b, const redlock_holder *h)
+static int evict(struct breaking *b, const redlock_holder *h)
 {
     redlock_report report = {.size = sizeof report};
     char detail[REPORT_TEXT_MAX];
-    int error = redlock_break(b->client, b->name, h->mark, &report);
+    int error = source_break(&b->source, b->name, h->mark, &report);
     if (error == REDLOCK_OK) {
         if (b->settings.json)
             print_json(b, h, &report);
@@ -162,7 +162,7 @@ static int evict(const struct breaking *b, const redlock_holder *h)
     bool gone = error == REDLOCK_EXPIRED;
     snprintf(detail, sizeof detail, "%s",
              gone ? "not evicted: it had given the lock back, or its time was over"
-                  : redlock_detail());
+                  : b->source.detail);
     struct failure f = {
         .name = b->name,
         .error = error,
@@ -184,9 +184,9 @@ static int break_lock(struct breaking *b)
     redlock_report report = {.size = sizeof report};
     char detail[REPORT_TEXT_MAX];
     b->info.size = sizeof b->info;
-    int error = redlock_query(b->client, b->name, &b->info, &report);
+    int error = source_query(&b->source, b->name, &b->info, &report);
     if (error != REDLOCK_OK) {
-        snprintf(detail, sizeof detail, "%s", redlock_detail());
+        snprintf(detail, sizeof detail, "%s", b->source.detail);
         struct failure f = {.name = b->name,
                             .error = error,
                             .status = exit_status_of(error),
@@ -251,10 +251,10 @@ static int break_main(const struct command *command, int argc, char **argv)
     if (status == 0)
         status = settings_complete(&b.settings);
     if (status == 0)
-        status = client_open(&b.settings, &b.client);
+        status = source_open(&b.source, &b.settings);
     if (status == 0)
         status = break_lock(&b);
-    redlock_close(b.client);
+    source_close(&b.source);
     settings_free(&b.settings);
     return status;
 }
@@ -264,6 +264,7 @@ static const struct cli_option options[] = {
      "of several holders this one: its label, or its mark"},
     {OPTION_ALL, 0, "all", NULL, "of several holders all"},
     {OPTION_YES, 'y', "yes", NULL, "do not ask"},
+    SERVICE_OPTIONS,
     {0},
 };
 

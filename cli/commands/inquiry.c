@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/report.h"
+#include "service/look.h"
 #include "ui/exit.h"
 #include "ui/message.h"
 
@@ -28,7 +29,7 @@ static void on_name(const char *name, void *data)
     struct listing *l = data;
     struct names *names = l->names;
     l->seen++;
-    if (redlock_quorum_of(l->client, name) != l->quorum) {
+    if (l->client && redlock_quorum_of(l->client, name) != l->quorum) {
         names->misplaced++;
         return;
     }
@@ -50,24 +51,38 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-int names_list(struct names *names, redlock *client, const struct settings *s,
+/* Reports what ended a listing, and returns the exit status; 0: nothing did. */
+static int end_listing(struct listing *l, const struct settings *s, int error,
+                       const char *detail)
+{
+    struct failure f = {.error = error, .status = exit_status_of(error), .text = detail};
+    if (l->out_of_memory)
+        return message_fail(EXIT_INTERNAL, "out of memory");
+    l->names->cut = l->names->cut || l->seen >= REDLOCK_LIST_MAX;
+    return error == REDLOCK_OK ? 0 : report_failure(s, &f);
+}
+
+int names_list(struct names *names, struct source *source, const struct settings *s,
                names_want_fn *want, void *data)
 {
+    struct listing l = {.names = names, .want = want, .data = data};
     redlock *member;
     int status = 0;
     *names = (struct names){0};
-    for (size_t i = 0; (member = redlock_member(client, i)); i++) {
-        struct listing l = {
-            .client = client, .quorum = (int)i, .names = names, .want = want, .data = data};
+    if (!source->client) {
+        int error = service_list(&source->service, on_name, &l, source->detail);
+        return end_listing(&l, s, error, source->detail);
+    }
+    for (size_t i = 0; (member = redlock_member(source->client, i)); i++) {
+        l = (struct listing){.client = source->client,
+                             .quorum = (int)i,
+                             .names = names,
+                             .want = want,
+                             .data = data};
         int error = redlock_list(member, on_name, &l);
+        int failed = end_listing(&l, s, error, redlock_detail());
         if (l.out_of_memory)
-            return message_fail(EXIT_INTERNAL, "out of memory");
-        names->cut = names->cut || l.seen >= REDLOCK_LIST_MAX;
-        if (error == REDLOCK_OK)
-            continue;
-        struct failure f = {
-            .error = error, .status = exit_status_of(error), .text = redlock_detail()};
-        int failed = report_failure(s, &f);
+            return failed;
         status = status ? status : failed;
     }
     if (names->count > 0)
@@ -161,14 +176,36 @@ static bool tell(const struct inquiry *i, char *const *name, size_t count, inqui
     return go_on;
 }
 
-int inquire(redlock *client, char *const *name, size_t count, inquiry_fn *each, void *data)
+/* A service answers for one name at a time. */
+static int inquire_service(struct source *source, char *const *name, size_t count,
+                           inquiry_fn *each, void *data)
 {
+    bool go_on = true;
+    for (size_t at = 0; at < count && go_on; at++) {
+        redlock_info info = {.size = sizeof info};
+        redlock_report report = {.size = sizeof report};
+        int error = source_query(source, name[at], &info, &report);
+        struct inquiry_answer answer = {.name = name[at],
+                                        .error = error,
+                                        .detail = source->detail,
+                                        .info = &info,
+                                        .report = &report};
+        go_on = each(&answer, data);
+    }
+    return 0;
+}
+
+int inquire(struct source *source, char *const *name, size_t count, inquiry_fn *each,
+            void *data)
+{
+    if (!source->client)
+        return inquire_service(source, name, count, each, data);
     struct inquiry *i = calloc(1, sizeof *i);
     int error = i ? REDLOCK_OK : REDLOCK_NOMEM;
     bool go_on = true;
     for (size_t at = 0; at < count && go_on && error == REDLOCK_OK; at += ASKED_AT_ONCE) {
         size_t part = count - at < ASKED_AT_ONCE ? count - at : ASKED_AT_ONCE;
-        i->client = client;
+        i->client = source->client;
         error = ask(i, name + at, part);
         go_on = error == REDLOCK_OK && tell(i, name + at, part, each, data);
     }

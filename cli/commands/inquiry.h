@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "commands/source.h"
 #include "settings/settings.h"
 
 /* Names of locks, gathered first: the nodes cannot be asked while they are listed. */
@@ -24,7 +25,7 @@ typedef bool names_want_fn(const char *name, void *data);
  * The names of every quorum that answers. Returns 0, or an exit status after saying why: a quorum that
  * does not answer hides only its own, and `names` has the others.
  */
-int names_list(struct names *names, redlock *client, const struct settings *s,
+int names_list(struct names *names, struct source *source, const struct settings *s,
                names_want_fn *want, void *data);
 
 /* Warns of names that are misplaced or missing. */
@@ -46,6 +47,7 @@ typedef bool inquiry_fn(const struct inquiry_answer *answer, void *data);
  * Asks for each name, many at a time, and tells the answers in that order. Returns 0, or an exit
  * status after saying why.
  */
-int inquire(redlock *client, char *const *name, size_t count, inquiry_fn *each, void *data);
+int inquire(struct source *source, char *const *name, size_t count, inquiry_fn *each,
+            void *data);
 
 #endif

@@ -13,7 +13,6 @@
 #include "report/lock_rows.h"
 #include "report/report.h"
 #include "settings/command.h"
-#include "settings/open_client.h"
 #include "ui/exit.h"
 #include "ui/message.h"
 #include "ui/text.h"
@@ -26,7 +25,7 @@ struct found {
 
 struct list {
     const struct settings *settings;
-    redlock *client;
+    struct source *source;
     char *const *pattern;
     size_t pattern_count;
     struct found *found; /* owned */
@@ -73,7 +72,7 @@ static bool on_answer(const struct inquiry_answer *a, void *data)
     if (!l->settings->json && !l->settings->verbose)
         return keep(l, a->name, a->info, a->report);
     if (l->settings->json)
-        lock_view_json(l->client, a->name, a->info, a->report);
+        lock_view_json(l->source->client, a->name, a->info, a->report);
     else
         lock_view_text(l->settings, a->name, a->info, a->report);
     l->count++;
@@ -127,16 +126,17 @@ static void print_rest(const struct list *l, const struct names *names)
             "each");
     names_warn(names);
     if (!s->json)
-        lock_view_quarantine(l->client);
+        lock_view_quarantine(l->source->client);
 }
 
-int list_locks(const struct settings *s, redlock *client, char *const *pattern, size_t count)
+int list_locks(const struct settings *s, struct source *source, char *const *pattern,
+               size_t count)
 {
     struct list l = {
-        .settings = s, .client = client, .pattern = pattern, .pattern_count = count};
+        .settings = s, .source = source, .pattern = pattern, .pattern_count = count};
     struct names names;
-    int status = names_list(&names, client, s, matches, &l);
-    int failed = inquire(client, names.name, names.count, on_answer, &l);
+    int status = names_list(&names, source, s, matches, &l);
+    int failed = inquire(source, names.name, names.count, on_answer, &l);
     status = status ? status : failed;
     if (l.out_of_memory)
         l.status = message_fail(EXIT_INTERNAL, "out of memory");
@@ -172,20 +172,20 @@ static int take(void *data, struct args *a, int id, const char *value)
 static int list_main(const struct command *command, int argc, char **argv)
 {
     struct list_options o = {.pattern_count = 0};
-    redlock *client = NULL;
+    struct source source = {0};
     int status = args_read(command, &o.settings, argc, argv, take, &o);
     if (status == 0)
         status = settings_complete(&o.settings);
     if (status == 0)
-        status = client_open(&o.settings, &client);
+        status = source_open(&source, &o.settings);
     if (status == 0)
-        status = list_locks(&o.settings, client, argv, o.pattern_count);
-    redlock_close(client);
+        status = list_locks(&o.settings, &source, argv, o.pattern_count);
+    source_close(&source);
     settings_free(&o.settings);
     return status;
 }
 
-static const struct cli_option options[] = {{0}};
+static const struct cli_option options[] = {SERVICE_OPTIONS, {0}};
 
 const struct command command_list = {
     .name = "list",

@@ -6,9 +6,11 @@
 #include <redlock.h>
 #include <stddef.h>
 
+#include "commands/source.h"
 #include "settings/settings.h"
 
 /* Shows those whose name matches one of the patterns, or all. Returns the exit status. */
-int list_locks(const struct settings *s, redlock *client, char *const *pattern, size_t count);
+int list_locks(const struct settings *s, struct source *source, char *const *pattern,
+               size_t count);
 
 #endif

@@ -93,6 +93,31 @@ static void print_sentence(const char *name, const redlock_info *info,
     putchar('\n');
 }
 
+/* Of a kind that several processes hold at a time. */
+static void print_holders(const redlock_info *info)
+{
+    static const char *const heading[] = {"HOLDER", "HELD FOR", "LEFT", NULL};
+    struct table t;
+    table_begin(&t, heading);
+    for (uint32_t i = 0; i < info->shown_holder_count; i++) {
+        const redlock_holder *h = &info->shown_holder[i];
+        char name[HOLDERS_NAME_MAX], held[TEXT_TIME_MAX], left[TEXT_TIME_MAX];
+        char shown[TEXT_TIME_MAX + 16];
+        holders_name(name, h->label, h->value);
+        text_time(held, h->held_ms);
+        text_time(left, h->ttl_ms);
+        snprintf(shown, sizeof shown, "%s%s",
+                 h->held_ms >= 0 && h->held_at_least ? "at least " : "", held);
+        table_row(&t);
+        table_set(&t, 0, TEXT_PLAIN, name);
+        table_set(&t, 1, TEXT_PLAIN, shown);
+        table_set(&t, 2, TEXT_PLAIN, left);
+    }
+    table_print(&t, "  ", stdout);
+    if (info->holder_count > info->shown_holder_count)
+        printf("  and %u more\n", info->holder_count - info->shown_holder_count);
+}
+
 /* From the head of the queue on. */
 static void print_waiters(const redlock_info *info)
 {
@@ -119,6 +144,8 @@ void lock_view_text(const struct settings *s, const char *name, const redlock_in
     print_sentence(name, info, report);
     if (s->verbose || info->disagree || !all_answered(report))
         report_table(report, stdout);
+    if (s->verbose && info->held && kind_words(info->kind)->holders)
+        print_holders(info);
     if (s->verbose && info->shown_waiter_count > 0)
         print_waiters(info);
 }
@@ -138,7 +165,7 @@ int lock_view_failure(const struct settings *s, const struct inquiry_answer *ans
 /* The next node from *at on that is in quarantine; false when there is none left. */
 static bool next_quarantined(redlock *client, size_t *at, redlock_node_info *info)
 {
-    while (redlock_node(client, (*at)++, info) == REDLOCK_OK)
+    while (client && redlock_node(client, (*at)++, info) == REDLOCK_OK)
         if (info->quarantined)
             return true;
     return false;

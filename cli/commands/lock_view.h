@@ -12,7 +12,7 @@
 void lock_view_text(const struct settings *s, const char *name, const redlock_info *info,
                     const redlock_report *report);
 
-/* An object on a line of its own. */
+/* An object on a line of its own. `client`: NULL if a service was asked, here and below. */
 void lock_view_json(redlock *client, const char *name, const redlock_info *info,
                     const redlock_report *report);
 

@@ -7,6 +7,7 @@
 #include "settings/command.h"
 #include "settings/open_client.h"
 #include "settings/quorums.h"
+#include "system/timer.h"
 #include "ui/exit.h"
 #include "ui/json.h"
 #include "ui/message.h"
@@ -15,6 +16,7 @@
 
 enum { OPTION_WHERE = OPTION_OWN };
 
+#define LATE_NS (500 * NS_PER_MS) /* how long silent nodes are asked again */
 #define NAMES_MAX 64
 
 /* How far its clock is from ours. */
@@ -163,6 +165,17 @@ static int report_answers(const struct settings *s, const struct answer *answers
     return failed ? exit_status_of(failed->error) : unwritten;
 }
 
+/* An answer that was only late comes while the nodes are asked again: then it is told as late. */
+static bool has_silent(const redlock_report *report)
+{
+    for (uint32_t i = 0; i < report->node_count; i++) {
+        const redlock_node_report *n = &report->node[i];
+        if (n->vote == REDLOCK_VOTE_TIMEDOUT && n->rtt_us < 0 && !n->text[0])
+            return true;
+    }
+    return false;
+}
+
 static int show(const struct settings *s, redlock *client)
 {
     struct answer *answers = calloc(REDLOCK_QUORUMS_MAX, sizeof *answers);
@@ -174,10 +187,10 @@ static int show(const struct settings *s, redlock *client)
         struct answer *a = &answers[count++];
         a->member = member;
         a->report.size = sizeof a->report;
-        a->error = redlock_ping(member, &a->report);
-        /* What was only late is there by now, and is told as late. */
-        if (a->error == REDLOCK_NOQUORUM)
+        int64_t end_ns = timer_now_ns() + LATE_NS;
+        do
             a->error = redlock_ping(member, &a->report);
+        while (has_silent(&a->report) && timer_now_ns() < end_ns);
         snprintf(a->detail, sizeof a->detail, "%s", a->error ? redlock_detail() : "");
     }
     int status = report_answers(s, answers, count);

@@ -9,7 +9,6 @@
 
 #include "report/report.h"
 #include "settings/command.h"
-#include "settings/open_client.h"
 #include "system/signals.h"
 #include "system/timer.h"
 #include "ui/exit.h"
@@ -31,7 +30,7 @@ int observer_open(struct observer *o)
         return message_usage("NAME is missing: which lock?");
     int status = settings_complete(&o->settings);
     if (status == 0)
-        status = client_open(&o->settings, &o->client);
+        status = source_open(&o->source, &o->settings);
     if (status)
         return status;
     o->signal_fd = signals_take();
@@ -43,7 +42,7 @@ int observer_open(struct observer *o)
 
 void observer_close(struct observer *o)
 {
-    redlock_close(o->client);
+    source_close(&o->source);
     settings_free(&o->settings);
 }
 

@@ -11,11 +11,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "commands/source.h"
 #include "settings/settings.h"
 
 struct observer {
     struct settings settings;
-    redlock *client;
+    struct source source;
     char **names; /* in front of argv */
     size_t count;
     int signal_fd;

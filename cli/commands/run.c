@@ -12,7 +12,6 @@
 #include "report/report.h"
 #include "run/process_tree.h"
 #include "run/reaper.h"
-#include "settings/open_client.h"
 #include "system/signals.h"
 #include "system/timer.h"
 #include "ui/errors.h"
@@ -104,7 +103,7 @@ static bool is_taken(struct run *r)
 {
     redlock_info info = {.size = sizeof info};
     redlock_report report = {.size = sizeof report};
-    if (!r->terms.owner ||
+    if (!r->terms.owner || !r->held.client ||
         redlock_query(r->held.client, r->terms.name[0], &info, &report) != REDLOCK_OK ||
         !info.held || strcmp(info.owner, r->terms.owner) == 0)
         return false;
@@ -124,7 +123,7 @@ static int finish(struct run *r)
     int lost_error = r->held.lost ? r->held.lost_error : REDLOCK_NOQUORUM;
     /* What the failed renewal met says more than the release to come. */
     redlock_report renewal = {.size = sizeof renewal};
-    if (!lost || redlock_lock_report(r->held.lock, &renewal) != REDLOCK_OK)
+    if (!lost || !r->held.lock || redlock_lock_report(r->held.lock, &renewal) != REDLOCK_OK)
         renewal.node_count = 0;
 
     int error = held_lock_release(&r->held);
@@ -180,21 +179,27 @@ static bool set_number(const char *variable, int64_t number)
     return number > 0 ? setenv(variable, text, 1) == 0 : unsetenv(variable) == 0;
 }
 
+/* --no-env: what says where locks are, and proves who may have them. */
+static bool hide_settings(void)
+{
+    return unsetenv("REDLOCK_NODES") == 0 && unsetenv("REDLOCK_PASSWORD") == 0 &&
+           unsetenv("REDLOCK_SERVICE") == 0 && unsetenv("REDLOCK_TOKEN_FILE") == 0;
+}
+
 static int set_environment(const struct run *r)
 {
-    const redlock_lock *lock = r->held.lock;
-    char value[VALUE_WORD_MAX];
-    value_word_write(value, redlock_value(lock));
+    const struct held_lock *held = &r->held;
+    char value[VALUE_WORD_MAX] = "";
+    if (held->lock)
+        value_word_write(value, redlock_value(held->lock));
     /* What this run added the last time is not held around it. */
     bool found = r->held_around ? setenv("REDLOCK_HELD", r->held_around, 1) == 0
                                 : unsetenv("REDLOCK_HELD") == 0;
-    if (!found || !set_number("REDLOCK_FENCE", redlock_fence(lock)) ||
-        !set_number("REDLOCK_SLOT", redlock_slot(lock)) ||
-        !set_number("REDLOCK_DEADLINE", redlock_deadline_ns(lock)) ||
-        setenv("REDLOCK_VALUE", value, 1) != 0 ||
-        (r->hide_settings &&
-         (unsetenv("REDLOCK_NODES") != 0 || unsetenv("REDLOCK_PASSWORD") != 0)) ||
-        !terms_set_environment(&r->terms))
+    if (!found || !set_number("REDLOCK_FENCE", held_lock_fence(held)) ||
+        !set_number("REDLOCK_SLOT", held_lock_slot(held)) ||
+        !set_number("REDLOCK_DEADLINE", held_lock_deadline_ns(held)) ||
+        (value[0] ? setenv("REDLOCK_VALUE", value, 1) : unsetenv("REDLOCK_VALUE")) != 0 ||
+        (r->hide_settings && !hide_settings()) || !terms_set_environment(&r->terms))
         return message_fail(EXIT_INTERNAL, "out of memory");
     return 0;
 }
@@ -241,7 +246,7 @@ static int run_held(struct run *r)
     }
     process_tree_adopt_orphans();
     error = child_fork(&w->child, r->command,
-                       redlock_deadline_ns(r->held.lock) - margin_ms * NS_PER_MS);
+                       held_lock_deadline_ns(&r->held) - margin_ms * NS_PER_MS);
     if (error) {
         period_undo(&r->period);
         held_lock_release(&r->held);
@@ -268,7 +273,8 @@ static void begin_anew(struct run *r)
 {
     struct supervision *w = &r->supervision;
     redlock_lock_free(r->held.lock);
-    r->held = (struct held_lock){.client = r->held.client};
+    service_lease_free(r->held.lease);
+    r->held = (struct held_lock){.client = r->held.client, .service = r->held.service};
     r->ended = false;
     child_close(&w->child);
     *w = (struct supervision){
@@ -287,7 +293,7 @@ static int run_rounds(struct run *r)
     /* Before there are connections that it would inherit. */
     r->reaper_fd = reaper_start();
     child_prepare(&r->supervision.child, -1, r->reaper_fd);
-    int status = client_open(&r->settings, &r->held.client);
+    int status = held_lock_open(&r->held, &r->settings);
     if (status == 0)
         status = period_open(&r->period, &r->settings, r->terms.name[0]);
     if (status)

@@ -30,6 +30,7 @@ const struct cli_option run_options[] = {
     WAIT_OPTION,
     TTL_OPTION,
     TERMS_OPTIONS,
+    SERVICE_OPTIONS,
     {OPTION_BUSY_STATUS, 'E', "busy-status", "N",
      "exit status when it is held by another (75)"},
     {OPTION_SKIP_OK, 0, "skip-ok", NULL, "exit with 0 when it is held by another"},
@@ -40,7 +41,7 @@ const struct cli_option run_options[] = {
     {OPTION_ON_LOST, 0, "on-lost", "WHAT", "term, kill, ignore or a signal, if not renewed"},
     {OPTION_GRACE, 0, "grace", "TIME", "TERM this long before the end (TTL/3, at most 5s)"},
     {OPTION_NO_FENCE, 0, "no-fence", NULL, "no fencing token: cheaper for the servers"},
-    {OPTION_NO_ENV, 0, "no-env", NULL, "hide REDLOCK_NODES and REDLOCK_PASSWORD from it"},
+    {OPTION_NO_ENV, 0, "no-env", NULL, "hide from it where locks are, and passwords"},
     {0},
 };
 
@@ -206,6 +207,21 @@ static int check_times(const struct run *r)
     return 0;
 }
 
+/* What a service does not do. */
+static int check_service(const struct run *r)
+{
+    if (r->terms.name_count > 1)
+        return message_usage(
+            "a service locks one name at a time: leave out all others, or nest "
+            "one `redlock run` in another, always in one order");
+    if (r->period.period_ms)
+        return message_usage("--every needs the nodes: leave it out, or --service");
+    if (r->settings.config.guard != RL_SUSPICION_ON)
+        return message_usage("the service decides about its nodes: leave out --strict and "
+                             "--no-guard");
+    return 0;
+}
+
 static int check_options(struct run *r)
 {
     int status = 0;
@@ -222,6 +238,8 @@ static int check_options(struct run *r)
     if (status)
         return status;
     status = check_times(r);
+    if (status == 0 && r->settings.service)
+        status = check_service(r);
     if (status)
         return status;
     int64_t ttl_ms = r->settings.ttl_ms;

@@ -236,7 +236,7 @@ static void ask_all(struct round *r)
     }
     for (size_t i = 0; i < s->count; i++)
         names[i] = s->locks[i].name;
-    inquire(s->client, names, s->count, on_answer, r);
+    inquire(&(struct source){.client = s->client}, names, s->count, on_answer, r);
     s->unasked = s->count - r->next;
     free(names);
 }

@@ -1,24 +1,34 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdbool.h>
+#include <string.h>
 
 #include "commands/inquiry.h"
 #include "commands/list.h"
 #include "commands/lock_view.h"
 #include "settings/command.h"
-#include "settings/open_client.h"
 #include "ui/exit.h"
 #include "ui/message.h"
+#include "ui/text.h"
 
 enum { OPTION_HELD = OPTION_OWN };
 
 struct status {
     struct settings settings;
-    redlock *client;
+    struct source source;
     bool test; /* --held: the exit status says whether all are held */
     bool some_free;
     int name_count; /* 0: all locks on the nodes are shown */
     int status;
 };
+
+/* Someone who writes a pattern does not mean a lock of that name. */
+static void hint_at_list(const char *name)
+{
+    char shown[TEXT_QUOTE_MAX];
+    text_quote(shown, name);
+    message_warn("'%s' is the name of one lock here; `redlock list '%s'` takes it as a pattern",
+                 shown, shown);
+}
 
 static bool on_answer(const struct inquiry_answer *a, void *data)
 {
@@ -30,9 +40,11 @@ static bool on_answer(const struct inquiry_answer *a, void *data)
     }
     c->some_free = c->some_free || !a->info->held;
     if (c->settings.json)
-        lock_view_json(c->client, a->name, a->info, a->report);
+        lock_view_json(c->source.client, a->name, a->info, a->report);
     else if (!c->settings.quiet)
         lock_view_text(&c->settings, a->name, a->info, a->report);
+    if (!a->info->held && !c->settings.json && strpbrk(a->name, "*?["))
+        hint_at_list(a->name);
     return true;
 }
 
@@ -51,11 +63,11 @@ static int take(void *data, struct args *a, int id, const char *value)
 static int show(struct status *c, char **names)
 {
     if (c->name_count == 0)
-        return list_locks(&c->settings, c->client, NULL, 0);
-    int failed = inquire(c->client, names, (size_t)c->name_count, on_answer, c);
+        return list_locks(&c->settings, &c->source, NULL, 0);
+    int failed = inquire(&c->source, names, (size_t)c->name_count, on_answer, c);
     c->status = c->status ? c->status : failed;
     if (!c->settings.json && !c->settings.quiet)
-        lock_view_quarantine(c->client);
+        lock_view_quarantine(c->source.client);
     int status = c->status ? c->status : message_flush();
     return status == 0 && c->test && c->some_free ? EXIT_NOT_HELD : status;
 }
@@ -69,16 +81,17 @@ static int status_main(const struct command *command, int argc, char **argv)
     if (status == 0)
         status = settings_complete(&c.settings);
     if (status == 0)
-        status = client_open(&c.settings, &c.client);
+        status = source_open(&c.source, &c.settings);
     if (status == 0)
         status = show(&c, argv);
-    redlock_close(c.client);
+    source_close(&c.source);
     settings_free(&c.settings);
     return status;
 }
 
 static const struct cli_option options[] = {
     {OPTION_HELD, 0, "held", NULL, "exit with 0 only if every NAME is held, else with 1"},
+    SERVICE_OPTIONS,
     {0},
 };
 
@@ -90,8 +103,8 @@ const struct command command_status = {
         "Asks every node about each NAME: free or held, by whom (the label, or the start of the "
         "value; the owner; how many readers or slots), for how long, what the holder has left, the "
         "fencing token that a majority has reached, and how many wait. Node by node when they do "
-        "not all agree, which is said, or with -v, which also tells who waits; and which nodes are "
-        "in quarantine. Without NAME it shows all locks, as `redlock list` does. The answer is "
+        "not all agree, which is said, or with -v, which also lists readers or slots and who waits; "
+        "and which nodes are in quarantine. Without NAME it shows all locks, as `redlock list` does. The answer is "
         "old when it arrives: never act on it, take the lock.\n\n"
         "Exits with 0 when a majority answered for every NAME, else with 69 or 77.\n",
     .examples = "redlock status\n"

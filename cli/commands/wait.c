@@ -103,6 +103,13 @@ static bool is_final(int error)
     return error && error != REDLOCK_NOQUORUM && error != REDLOCK_GUARDED;
 }
 
+static void warn_of_silence(const struct look *l)
+{
+    char late[REPORT_ADVICE_MAX];
+    message_warn("too few nodes answer; asking until they do (-w TIME would limit that)");
+    message_warn("next: %s", report_advice(&l->report, late));
+}
+
 static int wait_until_free(struct observer *o)
 {
     int64_t start_ns = timer_now_ns(), wait_ms = o->settings.wait_ms;
@@ -111,7 +118,7 @@ static int wait_until_free(struct observer *o)
     bool warned = o->settings.quiet || wait_ms != REDLOCK_WAIT_FOREVER;
     for (;;) {
         struct look l = {.observer = o};
-        int status = inquire(o->client, o->names, o->count, on_answer, &l);
+        int status = inquire(&o->source, o->names, o->count, on_answer, &l);
         if (status)
             return status;
         int64_t now_ns = timer_now_ns();
@@ -122,8 +129,7 @@ static int wait_until_free(struct observer *o)
         if (now_ns >= end_ns)
             return report_held(&l);
         if (l.error && !warned) {
-            message_warn(
-                "too few nodes answer; asking until they do (-w TIME would limit that)");
+            warn_of_silence(&l);
             warned = true;
         }
         if (!observer_sleep(o, delay_ms((now_ns - start_ns) / NS_PER_MS), end_ns))
@@ -151,6 +157,7 @@ static int wait_main(const struct command *command, int argc, char **argv)
 static const struct cli_option options[] = {
     {SETTING_NO_WAIT, 'n', "no-wait", NULL, "do not wait: look once"},
     {SETTING_WAIT, 'w', "wait", "TIME", "wait at most this long (forever)"},
+    SERVICE_OPTIONS,
     {0},
 };
 
@@ -162,8 +169,8 @@ const struct command command_wait = {
         "Ends when NAME is free: when no process holds it, of whatever kind it is. Of several "
         "NAMEs all have to be free at the same look. Nothing is taken, no place in the queue "
         "either, so the next process to ask may have the lock already when this one ends: to act "
-        "alone, `redlock run`. The nodes are asked when what they have must have expired, and "
-        "else a tenth of the time waited so far after the last look, once a second at least.\n\n"
+        "alone, `redlock run`. It polls: the next look follows when the lock must have expired, or "
+        "after a tenth of the time waited so far, from 20 ms to a second.\n\n"
         "Exits with 0 when it is free, 75 when it is still held after -w TIME, 69 when too few "
         "nodes answer by then, 77 when they refuse the credentials.\n",
     .examples = "redlock wait -w 10m deploy && ./announce\n"

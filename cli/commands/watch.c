@@ -97,13 +97,16 @@ static void print_json(const struct inquiry_answer *a)
 static void print_text(const struct inquiry_answer *a)
 {
     char shown[2 * REDLOCK_NAME_MAX], text[HOLDERS_TEXT_MAX], clock[32] = "";
+    char late[REPORT_ADVICE_MAX];
     time_t now = time(NULL);
     struct tm local;
     if (localtime_r(&now, &local))
         strftime(clock, sizeof clock, "%Y-%m-%d %H:%M:%S", &local);
     text_safe(shown, sizeof shown, a->name);
     if (a->error) {
-        printf("%s %s: unknown: %s\n", clock, shown, redlock_strerror(a->error));
+        const char *advice = report_lateness(a->report, late);
+        printf("%s %s: unknown: %s\n", clock, shown,
+               advice ? advice : redlock_strerror(a->error));
         return;
     }
     struct lock_brief brief = lock_brief_of(a->info, -1);
@@ -148,7 +151,7 @@ static int watch_names(struct watch *w)
     do {
         w->at = 0;
         w->hurry = false;
-        int status = inquire(o->client, o->names, o->count, on_answer, w);
+        int status = inquire(&o->source, o->names, o->count, on_answer, w);
         if (status)
             return status;
         if (w->unwritten || (w->line_limit > 0 && w->line_count >= w->line_limit))
@@ -192,6 +195,7 @@ static int watch_main(const struct command *command, int argc, char **argv)
 
 static const struct cli_option options[] = {
     {OPTION_DELAY, 'd', "delay", "TIME", "look again after this time (1s)"},
+    SERVICE_OPTIONS,
     {OPTION_LINES, 'n', "count", "N", "stop after N lines"},
     {0},
 };
@@ -203,8 +207,8 @@ const struct command command_watch = {
     .about =
         "Prints what is known of each NAME, and a further line whenever its holder, its state or "
         "the number of its waiters has changed: with the time of day, the holder and how many "
-        "wait. Takes nothing. It looks every second, and when a lock must have expired; what comes "
-        "and goes between two looks is not seen. Ctrl-C ends it.\n\n"
+        "wait. Takes nothing. It polls, every second (--delay) and when a lock must have expired; "
+        "what comes and goes between two looks is not seen. Ctrl-C ends it.\n\n"
         "Exits with 0 when a signal or --count ended it.\n",
     .examples = "redlock watch leader\n"
                 "redlock watch --json leader | jq -r --unbuffered .label\n"

@@ -57,6 +57,21 @@ int busy_report(struct held_lock *h, const struct settings *s, const struct term
     };
     if (s->quiet)
         return report_failure(s, &f);
+    if (!h->client) {
+        /* What the service told of the holder with its refusal. */
+        const redlock_holder *holder = &h->report.holder;
+        lock = (struct lock_brief){.held = holder->label[0] || holder->ttl_ms >= 0,
+                                   .kind = -1,
+                                   .left_ms = holder->ttl_ms,
+                                   .waiter_count = h->report.waiters,
+                                   .holder = holder,
+                                   .shown_holders = 1};
+        describe_busy(&lock, s, terms, error, text);
+        f.text = text;
+        f.lock = &lock;
+        f.brief = true;
+        return report_failure(s, &f);
+    }
     f.name = find_held(h, terms);
     if (report_complete(h->client, f.name, &h->report, &info) == REDLOCK_OK) {
         lock = lock_brief_of(&info, report_longest_ms(&info, &h->report));

@@ -9,7 +9,9 @@
 
 #include "lock/busy.h"
 #include "lock/live.h"
+#include "lock/served_lock.h"
 #include "report/report.h"
+#include "settings/open_client.h"
 #include "system/signals.h"
 #include "system/timer.h"
 #include "ui/errors.h"
@@ -233,8 +235,7 @@ static int acquire_once(struct held_lock *h, const struct settings *s,
         close(w.timer_fd);
         return not_started(h, error);
     }
-    live_begin(&w.live, terms, h->client, h->lock, !s->quiet && !s->json && s->wait_ms != 0,
-               deadline_ns);
+    live_begin(&w.live, terms, h->client, h->lock, s, deadline_ns);
     if (w.live.on)
         w.draw_ns = timer_now_ns() + LIVE_TICK_NS;
     else if (w.live.wanted)
@@ -260,6 +261,8 @@ static int acquire_once(struct held_lock *h, const struct settings *s,
 int held_lock_acquire(struct held_lock *h, const struct settings *s, const struct terms *terms,
                       uint32_t flags, int signal_fd, int *signal_out)
 {
+    if (!h->client)
+        return served_lock_acquire(h, s, terms, signal_fd, signal_out);
     int error = acquire_once(h, s, terms, flags, signal_fd, signal_out);
     for (int again = 0; again < SILENCE_RETRIES && s->wait_ms == 0 && *signal_out == 0 &&
                         error == REDLOCK_NOQUORUM && silence_decided(&h->report);
@@ -271,8 +274,43 @@ int held_lock_acquire(struct held_lock *h, const struct settings *s, const struc
     return error;
 }
 
+int held_lock_open(struct held_lock *h, struct settings *s)
+{
+    return s->service ? service_open(&h->service, s) : client_open(s, &h->client);
+}
+
+int64_t held_lock_deadline_ns(const struct held_lock *h)
+{
+    return h->lease ? service_lease_deadline_ns(h->lease) : redlock_deadline_ns(h->lock);
+}
+
+int64_t held_lock_fence(const struct held_lock *h)
+{
+    return h->lease ? h->fence : redlock_fence(h->lock);
+}
+
+int64_t held_lock_slot(const struct held_lock *h)
+{
+    return h->lease ? 0 : redlock_slot(h->lock);
+}
+
+int held_lock_fd(const struct held_lock *h)
+{
+    return h->lease ? service_lease_fd(h->lease) : redlock_fd(h->client);
+}
+
+bool held_lock_process(struct held_lock *h)
+{
+    if (!h->lease)
+        return redlock_process(h->client, 0) >= 0;
+    served_lock_process(h);
+    return true;
+}
+
 bool held_lock_freshen(struct held_lock *h, int64_t least_ms)
 {
+    if (h->lease)
+        return served_lock_freshen(h, least_ms);
     while (!h->lost) {
         int64_t left_ms = redlock_remaining_ms(h->lock);
         if (left_ms > least_ms)
@@ -297,7 +335,7 @@ int held_lock_report_failure(struct held_lock *h, const struct settings *s,
     };
     if (error == REDLOCK_BUSY || error == REDLOCK_TIMEOUT)
         return busy_report(h, s, terms, error, busy_status);
-    if (report_quarantine(h->client, &h->report, &wait_ms)) {
+    if (h->client && report_quarantine(h->client, &h->report, &wait_ms)) {
         report_quarantine_advice(&h->report, wait_ms, advice);
         f.advice = advice;
     }
@@ -308,7 +346,7 @@ void held_lock_find_successor(struct held_lock *h, const struct terms *terms)
 {
     redlock_report report = h->report;
     redlock_info info = {.size = sizeof info};
-    if (terms->shared || terms->slots || terms->name_count > 1)
+    if (terms->shared || terms->slots || terms->name_count > 1 || !h->client)
         return;
     if (report_complete(h->client, terms->name[0], &report, &info) == REDLOCK_OK && info.held &&
         (!terms->owner || strcmp(info.owner, terms->owner) != 0))
@@ -317,6 +355,8 @@ void held_lock_find_successor(struct held_lock *h, const struct terms *terms)
 
 int held_lock_release(struct held_lock *h)
 {
+    if (h->lease)
+        return served_lock_release(h);
     h->pending = true;
     int error = redlock_start_release(h->lock, on_done, h);
     if (error != REDLOCK_OK) {
@@ -339,6 +379,8 @@ void held_lock_leave(struct held_lock *h)
 
 void held_lock_close(struct held_lock *h)
 {
+    served_lock_close(h);
+    service_close(&h->service);
     redlock_lock_free(h->lock);
     redlock_close(h->client);
     *h = (struct held_lock){0};

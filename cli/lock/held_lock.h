@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "lock/terms.h"
+#include "service/lease.h"
 #include "settings/settings.h"
 
 #define HELD_LOCK_DETAIL_MAX 512
@@ -22,12 +23,17 @@ struct held_lock_watch {
     void *data;
 };
 
+/* Of the nodes (client and lock), or of a service (lease): the other is NULL. */
 struct held_lock {
     redlock *client;
     redlock_lock *lock;
-    bool pending; /* an operation is under way */
-    int error;    /* enum redlock_error of the last operation that ended */
-    bool lost;    /* the lock ended before it was released */
+    struct service service;
+    struct service_terms served; /* what the lease is for */
+    struct service_lease *lease;
+    int64_t fence; /* of the lease */
+    bool pending;  /* an operation is under way */
+    int error;     /* enum redlock_error of the last operation that ended */
+    bool lost;     /* the lock ended before it was released */
     int lost_error;
     bool jeopardy;                       /* the last renewal failed */
     bool jeopardy_changed;               /* since the user was last warned */
@@ -45,6 +51,19 @@ struct held_lock {
  */
 int held_lock_acquire(struct held_lock *h, const struct settings *s, const struct terms *terms,
                       uint32_t flags, int signal_fd, int *signal_out);
+
+/* Before held_lock_acquire(): the nodes or the service, as the settings say. 0, or an exit status after
+ * saying why. */
+int held_lock_open(struct held_lock *h, struct settings *s);
+
+/* Until when it is held, as timer_now_ns(); 0: it is not. Also: its token, its slot, 0 if it has none. */
+int64_t held_lock_deadline_ns(const struct held_lock *h);
+int64_t held_lock_fence(const struct held_lock *h);
+int64_t held_lock_slot(const struct held_lock *h);
+
+/* Readable when held_lock_process() has something to do. False: it cannot be kept any more. */
+int held_lock_fd(const struct held_lock *h);
+bool held_lock_process(struct held_lock *h);
 
 /*
  * Drives the client until more than `least_ms` are left of the validity: a process that was stopped

@@ -31,7 +31,7 @@ bool label_set(char out[REDLOCK_LABEL_MAX + 1], const char *text)
 }
 
 /* From the environment first: a directory service may take long to answer, or not at all. */
-static const char *user_name(char out[PART_MAX])
+static void user_name(char out[PART_MAX])
 {
     const char *name = getenv("LOGNAME");
     if (!name || !*name)
@@ -42,31 +42,45 @@ static const char *user_name(char out[PART_MAX])
     }
     if (!name) {
         snprintf(out, PART_MAX, "%ld", (long)geteuid());
-        return out;
+        return;
     }
     text_safe(out, PART_MAX, name);
-    return out;
 }
 
-static const char *host_name(char out[PART_MAX])
+static void host_name(char out[PART_MAX])
 {
     char name[256] = "";
     gethostname(name, sizeof name - 1);
     name[strcspn(name, ".")] = '\0';
     text_safe(out, PART_MAX, *name ? name : "?");
-    return out;
+}
+
+/* By one character: what identifies the process, its number, is never cut. */
+static void shorten_longest(char *const *part, size_t count)
+{
+    char *longest = part[0];
+    for (size_t i = 1; i < count; i++) {
+        if (strlen(part[i]) > strlen(longest))
+            longest = part[i];
+    }
+    char shorter[PART_MAX];
+    text_safe(shorter, strlen(longest), longest);
+    memcpy(longest, shorter, strlen(shorter) + 1);
 }
 
 void label_make(char out[REDLOCK_LABEL_MAX + 1], pid_t pid, const char *word)
 {
     char user[PART_MAX], host[PART_MAX], command[PART_MAX] = "";
-    char whole[4 * PART_MAX];
     const char *slash = word ? strrchr(word, '/') : NULL;
     if (word)
         text_safe(command, sizeof command, slash && slash[1] ? slash + 1 : word);
-    snprintf(whole, sizeof whole, "%s@%s:%ld%s%s%s", user_name(user), host_name(host),
-             (long)pid, *command ? " (" : "", command, *command ? ")" : "");
-    text_safe(out, REDLOCK_LABEL_MAX + 1, whole);
+    user_name(user);
+    host_name(host);
+    char *part[] = {user, host, command};
+    while ((size_t)snprintf(out, REDLOCK_LABEL_MAX + 1, "%s@%s:%ld%s%s%s", user, host,
+                            (long)pid, *command ? " (" : "", command,
+                            *command ? ")" : "") > REDLOCK_LABEL_MAX)
+        shorten_longest(part, sizeof part / sizeof part[0]);
 }
 
 void label_make_of_parent(char out[REDLOCK_LABEL_MAX + 1])

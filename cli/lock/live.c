@@ -7,6 +7,7 @@
 #include "lock/terms.h"
 #include "report/holders.h"
 #include "report/report.h"
+#include "settings/settings.h"
 #include "system/timer.h"
 #include "ui/errors.h"
 #include "ui/text.h"
@@ -17,14 +18,15 @@
 #define NAME_LEAST 8 /* columns of a holder, in however narrow a window */
 
 void live_begin(struct live *l, const struct terms *terms, redlock *client,
-                const redlock_lock *lock, bool wanted, int64_t deadline_ns)
+                const redlock_lock *lock, const struct settings *s, int64_t deadline_ns)
 {
+    bool wanted = !s->quiet && s->wait_ms != 0;
     *l = (struct live){
         .terms = terms,
         .client = client,
         .lock = lock,
         .wanted = wanted,
-        .on = wanted && errors_can_draw(),
+        .on = wanted && !s->json && errors_can_draw(),
         .started_ns = timer_now_ns(),
         .quiet_ns = deadline_ns == TIMER_NEVER ? TIMER_NEVER : deadline_ns - LAST_QUESTION_NS,
     };

@@ -10,13 +10,14 @@
 #define LIVE_TICK_NS 100000000LL
 #define LIVE_LINE_MAX 1024
 
+struct settings;
 struct terms;
 
 struct live {
     const struct terms *terms;
     redlock *client;
     const redlock_lock *lock;
-    bool wanted; /* neither -q nor --json nor -n was given */
+    bool wanted; /* neither -q nor -n was given */
     bool on;     /* and standard error is a terminal on which a line can be drawn */
     bool known;  /* `info` describes a holder */
     int error;   /* of the last question */
@@ -29,7 +30,7 @@ struct live {
 
 /* `deadline_ns` is the end of the wait; TIMER_NEVER: there is none. */
 void live_begin(struct live *l, const struct terms *terms, redlock *client,
-                const redlock_lock *lock, bool wanted, int64_t deadline_ns);
+                const redlock_lock *lock, const struct settings *s, int64_t deadline_ns);
 
 /* Draws the line anew. Asks the nodes once a second who holds the lock. */
 void live_draw(struct live *l);

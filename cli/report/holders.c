@@ -100,12 +100,25 @@ static void add_who(char out[HOLDERS_TEXT_MAX], const struct lock_brief *b, size
         add(out, ", %u times", b->holder_count);
 }
 
+/* The one that has held it for longest, of those that are shown; NULL: none. */
+static const redlock_holder *longest_holder(const struct lock_brief *b)
+{
+    const redlock_holder *longest = NULL;
+    for (uint32_t i = 0; i < b->shown_holders && b->held; i++) {
+        if (!longest || b->holder[i].held_ms > longest->held_ms)
+            longest = &b->holder[i];
+    }
+    return longest;
+}
+
 void holders_text(char out[HOLDERS_TEXT_MAX], const struct lock_brief *b,
                   struct holders_style style)
 {
     char time[TEXT_TIME_MAX];
-    const redlock_holder *one =
-        b->shown_holders > 0 && !kind_words(b->kind)->holders ? &b->holder[0] : NULL;
+    bool several = kind_words(b->kind)->holders && b->holder_count > 1;
+    const redlock_holder *one = kind_words(b->kind)->holders ? longest_holder(b)
+                                : b->shown_holders > 0       ? &b->holder[0]
+                                                             : NULL;
     out[0] = '\0';
     if (!b->held) {
         add(out, "free");
@@ -114,7 +127,8 @@ void holders_text(char out[HOLDERS_TEXT_MAX], const struct lock_brief *b,
     add_who(out, b, style.name_columns);
     if (one && one->held_ms >= 0 && !style.brief) {
         text_time(time, one->held_ms);
-        add(out, ", for %s%s", one->held_at_least ? "at least " : "", time);
+        add(out, ", %sfor %s%s", several ? "the first " : "",
+            one->held_at_least ? "at least " : "", time);
     }
     text_time(time, b->left_ms);
     if (b->left_ms >= 0)
@@ -144,12 +158,8 @@ void holders_cell(char out[HOLDERS_TEXT_MAX], const struct lock_brief *b)
 
 void holders_age(char out[HOLDERS_AGE_MAX], const struct lock_brief *b)
 {
-    const redlock_holder *longest = NULL;
+    const redlock_holder *longest = longest_holder(b);
     char time[TEXT_TIME_MAX];
-    for (uint32_t i = 0; i < b->shown_holders && b->held; i++) {
-        if (!longest || b->holder[i].held_ms > longest->held_ms)
-            longest = &b->holder[i];
-    }
     text_time_short(time, longest ? longest->held_ms : -1);
     snprintf(out, HOLDERS_AGE_MAX, "%s%s", time,
              longest && longest->held_ms >= 0 && longest->held_at_least ? "+" : "");

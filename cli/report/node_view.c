@@ -20,6 +20,8 @@ const char *node_state_text(int32_t state)
 
 const char *node_view_state(const struct node_view *v)
 {
+    if (v->ping->vote == REDLOCK_VOTE_TIMEDOUT && v->ping->rtt_us >= 0)
+        return "late";
     if (v->info.state == REDLOCK_NODE_UP && !v->answered)
         return redlock_vote_text(v->ping->vote);
     /* The next try is under way, but what matters is how the last one ended. */

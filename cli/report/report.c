@@ -284,6 +284,21 @@ static const char *usual_advice(int error)
     }
 }
 
+/* Where a redlockd was asked: what is different then. NULL: nothing is. */
+static const char *service_advice(int error)
+{
+    switch (error) {
+    case REDLOCK_NOQUORUM:
+    case REDLOCK_GUARDED:
+    case REDLOCK_PROTO:
+        return "is redlockd running, and are its nodes? Its /readyz?verbose says";
+    case REDLOCK_AUTH:
+        return "check the token (--token-file, REDLOCK_TOKEN_FILE), and the rules of the service";
+    default:
+        return NULL;
+    }
+}
+
 const char *report_lateness(const redlock_report *report, char out[REPORT_ADVICE_MAX])
 {
     int32_t latest_us = -1;
@@ -319,8 +334,7 @@ static bool has_vote(const redlock_report *report, int32_t vote)
     return false;
 }
 
-/* Too few nodes: bringing them back helps only if they are away. NULL: they are. */
-static const char *advice_of_report(const redlock_report *report, char late[REPORT_ADVICE_MAX])
+const char *report_advice(const redlock_report *report, char late[REPORT_ADVICE_MAX])
 {
     if (report_lateness(report, late))
         return late;
@@ -333,7 +347,7 @@ static const char *advice_of_report(const redlock_report *report, char late[REPO
     if (has_vote(report, REDLOCK_VOTE_TIMEDOUT))
         return "bring back enough nodes for a majority, or, if they are only slow, which `redlock "
                "nodes` shows, give them longer with --node-timeout";
-    return NULL;
+    return usual_advice(REDLOCK_NOQUORUM);
 }
 
 int report_failure(const struct settings *s, const struct failure *f)
@@ -341,8 +355,10 @@ int report_failure(const struct settings *s, const struct failure *f)
     char late[REPORT_ADVICE_MAX];
     const char *text = f->text && *f->text ? f->text : redlock_strerror(f->error);
     const char *advice = f->advice;
-    if (!advice && f->report && f->error == REDLOCK_NOQUORUM)
-        advice = advice_of_report(f->report, late);
+    if (!advice && f->report && f->error == REDLOCK_NOQUORUM && !s->service)
+        advice = report_advice(f->report, late);
+    if (!advice && s->service)
+        advice = service_advice(f->error);
     if (!advice)
         advice = usual_advice(f->error);
     if (s->json) {

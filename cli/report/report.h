@@ -58,6 +58,9 @@ void report_quarantine_advice(const redlock_report *report, int64_t wait_ms,
  * known to. */
 const char *report_lateness(const redlock_report *report, char advice[REPORT_ADVICE_MAX]);
 
+/* What to do about too few nodes: bringing them back helps only if they are away. */
+const char *report_advice(const redlock_report *report, char late[REPORT_ADVICE_MAX]);
+
 /*
  * Asks the nodes anew about `name` and completes a report on a lock that is held by another:
  * the holder, what is left of its time, and the answers that came too late to matter. A node that

@@ -53,12 +53,15 @@ int64_t supervise_start_margin_ms(const struct supervision *w)
 static void announce_jeopardy(const struct supervision *w)
 {
     char name[TEXT_QUOTE_MAX], nodes[512], when[TEXT_TIME_MAX];
-    int64_t left_ms = redlock_remaining_ms(w->held->lock);
+    int64_t left_ms = (held_lock_deadline_ns(w->held) - timer_now_ns()) / NS_PER_MS;
     if (w->on_lost != ON_LOST_IGNORE)
         left_ms -= w->grace_ms;
     text_quote(name, w->name);
     text_time(when, left_ms > 0 ? left_ms : 0);
-    report_failed_nodes(&w->held->failed_renewal, nodes, sizeof nodes);
+    if (w->held->failed_renewal.node_count > 0)
+        report_failed_nodes(&w->held->failed_renewal, nodes, sizeof nodes);
+    else
+        text_safe(nodes, sizeof nodes, w->held->detail);
     message_warn("warning: %s could not be renewed (%s); in %s %s unless it can be", name,
                  nodes, when,
                  w->on_lost == ON_LOST_IGNORE ? "it is lost" : "the command is stopped");
@@ -112,7 +115,7 @@ static void terminate_child(struct supervision *w)
 /* Compares the clock with the end of the validity. Returns when to look again. */
 static int64_t enforce_deadline(struct supervision *w)
 {
-    int64_t deadline_ns = redlock_deadline_ns(w->held->lock);
+    int64_t deadline_ns = held_lock_deadline_ns(w->held);
     if (deadline_ns > 0)
         w->deadline_ns = deadline_ns;
     int64_t terminate_ns = deadline_ns - w->grace_ms * NS_PER_MS;
@@ -191,7 +194,7 @@ static bool is_over(struct supervision *w, int64_t *wake_ns)
 int supervise_child(struct supervision *w)
 {
     struct pollfd watched[] = {
-        {.fd = redlock_fd(w->held->client), .events = POLLIN},
+        {.fd = held_lock_fd(w->held), .events = POLLIN},
         {.fd = w->signal_fd, .events = POLLIN},
         {.fd = w->timer_fd, .events = POLLIN},
         {.fd = w->child.outcome_fd, .events = POLLIN},
@@ -214,7 +217,7 @@ int supervise_child(struct supervision *w)
             timer_drain(w->timer_fd);
         if (watched[1].revents)
             on_signals(w);
-        if (redlock_process(w->held->client, 0) < 0)
+        if (!held_lock_process(w->held))
             w->held->lost = true; /* it cannot be renewed any more */
     }
 }

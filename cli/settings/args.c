@@ -171,6 +171,8 @@ int args_read(const struct command *command, struct settings *s, int argc, char 
     const char *value = NULL;
     int id, status = 0;
     settings_init(s);
+    for (const struct cli_option *o = command->options; o && o->id; o++)
+        s->config.may_use_service = s->config.may_use_service || o->id == SETTING_SERVICE;
     while (status == 0 && (id = args_next(&a, &value)) != ARGS_END)
         status = id == ARGS_STOP ? a.status : take(data, &a, id, value);
     return status;

@@ -43,6 +43,11 @@ extern const struct command command_run, command_hold, command_lock, command_ext
     {                                                                                          \
         SETTING_WAIT, 'w', "wait", "TIME", "wait at most this long for the lock (forever)"     \
     }
+#define SERVICE_OPTIONS                                                                        \
+    {SETTING_SERVICE, 0, "service", "URL", "ask this redlockd instead of the nodes"},          \
+    {                                                                                          \
+        SETTING_TOKEN_FILE, 0, "token-file", "FILE", "its first line is the service's token"   \
+    }
 #define NO_WAIT_OPTION                                                                         \
     {                                                                                          \
         SETTING_NO_WAIT, 'n', "no-wait", NULL, "do not wait: try once"                         \

@@ -89,7 +89,8 @@ int command_help(const struct command *command)
         printf(
             "\nNodes come from --nodes, else REDLOCK_NODES, else the configuration file, see\n"
             "redlock.conf(5). A URL is [redis://][user[:password]@]host[:port][/db], the same\n"
-            "with rediss:// for TLS, or unix:///path; valkey:// and valkeys:// are as good.\n");
+            "with rediss:// for TLS, or unix:///path; valkey:// and valkeys:// are as good.\n"
+            "--service, or REDLOCK_SERVICE, names a redlockd(8) to ask instead of them.\n");
         printf("\nTIME and TTL are seconds (2.5) or carry a unit: 250ms, 30s, 5m, 2h.\n");
     }
     const char *line = command->examples;

@@ -1,16 +1,42 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "settings/open_client.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "ui/exit.h"
 #include "ui/message.h"
 #include "ui/text.h"
 
 #define CLIENT_NAME "redlock-cli"
+#define WARNINGS_MAX 32 /* different texts; later ones are told for each node */
 #define DETAIL_MAX 1024 /* as much as the library says of a failure */
 
-/* The library tells every doubt once. */
+/* Has this text not been told yet? */
+static bool is_news(const char *text)
+{
+    static uint64_t told[WARNINGS_MAX];
+    static size_t told_count;
+    uint64_t digest = 14695981039346656037u; /* FNV-1a */
+    for (const char *at = text; *at; at++)
+        digest = (digest ^ (unsigned char)*at) * 1099511628211u;
+    for (size_t i = 0; i < told_count; i++) {
+        if (told[i] == digest)
+            return false;
+    }
+    if (told_count < WARNINGS_MAX)
+        told[told_count++] = digest;
+    return true;
+}
+
+/*
+ * The library tells every doubt once for each node. What is wrong with one is mostly wrong with all:
+ * one line says it, with the first of them, and `redlock doctor` names the rest.
+ */
 static void on_warning(const char *address, const char *text, void *data)
 {
+    if (!is_news(text))
+        return;
     char safe[2 * REDLOCK_TEXT_MAX], node[REDLOCK_ADDRESS_MAX];
     (void)data;
     text_safe(safe, sizeof safe, text);

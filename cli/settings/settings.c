@@ -2,6 +2,7 @@
 #include "settings/settings.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "ui/exit.h"
 #include "ui/message.h"
@@ -79,7 +80,29 @@ static int check_contradictions(const struct settings *s)
         return message_usage("--strict and --no-guard contradict each other");
     if (s->quiet && s->verbose)
         return message_usage("-q and -v contradict each other");
+    if (settings_is_given(s, SETTING_SERVICE) && settings_is_given(s, SETTING_NODES))
+        return message_usage("--service and --nodes contradict each other: a service has its "
+                             "own nodes");
     return 0;
+}
+
+/* Whatever names a service or nodes first: the command line, the environment, the file. */
+static const char *find_service(struct settings *s)
+{
+    static const enum rl_setting from_environment[] = {RL_SETTING_SERVICE,
+                                                       RL_SETTING_TOKEN_FILE};
+    static const char *const variables[] = {"REDLOCK_SERVICE", "REDLOCK_TOKEN_FILE"};
+    struct rl_config *c = &s->config;
+    bool named = c->node_count > 0;
+    for (size_t i = 0; i < 2 && c->may_use_service && !named; i++) {
+        const char *value = secure_getenv(variables[i]);
+        if (value && *value && !settings_is_given(s, (enum setting)from_environment[i]) &&
+            rl_config_set(c, from_environment[i], value))
+            return rl_config_no_memory;
+    }
+    if (named || (secure_getenv("REDLOCK_NODES") && !c->text[RL_SETTING_SERVICE]))
+        c->closed |= 1u << RL_SETTING_SERVICE;
+    return NULL;
 }
 
 static void warn_of_passwords(const struct settings *s)
@@ -104,7 +127,10 @@ int settings_complete(struct settings *s)
         message_be_quiet();
     warn_of_passwords(s);
     s->config.warn = s->quiet ? NULL : on_warning;
+    if (find_service(s))
+        return message_fail(EXIT_INTERNAL, "out of memory");
     int error = rl_config_load(&s->config);
+    s->service = s->config.may_use_service ? s->config.text[RL_SETTING_SERVICE] : NULL;
     s->ttl_ms = s->config.ttl_ms;
     /* The default gives way to a smaller maximum. */
     if (!(s->config.given & (1u << RL_SETTING_TTL)) && s->config.max_ttl_ms &&
@@ -132,7 +158,9 @@ static void write_duration(char out[TEXT_TIME_MAX], int64_t time_ms)
 
 int settings_check_ttl(const struct settings *s)
 {
-    int64_t max_ttl_ms = s->config.max_ttl_ms ? s->config.max_ttl_ms : SETTINGS_MAX_TTL_MS;
+    int64_t max_ttl_ms = s->service             ? REDLOCK_TTL_LIMIT_MS /* it knows its own */
+                         : s->config.max_ttl_ms ? s->config.max_ttl_ms
+                                                : SETTINGS_MAX_TTL_MS;
     bool from_file =
         (s->config.given & (1u << RL_SETTING_TTL)) && !settings_is_given(s, SETTING_TTL);
     int status = from_file ? EXIT_CONFIG : EXIT_USAGE;

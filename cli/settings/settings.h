@@ -32,6 +32,8 @@ enum setting {
     SETTING_NO_NATIVE = RL_SETTING_NO_NATIVE,
     SETTING_TTL = RL_SETTING_TTL,
     SETTING_WAIT = RL_SETTING_WAIT,
+    SETTING_SERVICE = RL_SETTING_SERVICE,
+    SETTING_TOKEN_FILE = RL_SETTING_TOKEN_FILE,
     SETTING_NO_WAIT = RL_SETTING_END,
     SETTING_STRICT,
     SETTING_NO_GUARD,
@@ -44,6 +46,8 @@ enum setting {
 struct settings {
     struct rl_config config;
     int64_t ttl_ms, wait_ms; /* of the configuration, once complete */
+    const char
+        *service; /* URL of a redlockd that is asked instead of the nodes; NULL: they are */
     bool json, verbose, quiet;
     bool no_node_warnings; /* the subcommand itself tells what is doubtful about the nodes */
     uint32_t given;        /* bit per setting that the command line has */

@@ -64,6 +64,8 @@ function __redlock_add_option
             set -a add -x -a '(__fish_complete_directories)'
         case WHAT
             set -a add -x -a 'term kill ignore HUP INT QUIT USR1 USR2 ALRM ABRT'
+        case ORDER
+            set -a add -x -a 'busy name age left'
         case TIME
             set -a add -x -a '10s 1m 5m 1h'
         case '*'

@@ -6,6 +6,7 @@
 #ifndef REDLOCKD_HTTP_BODY_H
 #define REDLOCKD_HTTP_BODY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "http/server.h"
@@ -27,5 +28,10 @@ void http_body_begin(struct http_body *body);
 /* Closes the object and answers with it. */
 void http_body_answer(struct http_body *body, struct http_exchange *exchange, int status,
                       const char *type, const char *extra);
+
+/* The same for an event of a stream: begins its object, which is sent as one line of data. As
+ * http_stream_send(). */
+void http_body_begin_event(struct http_body *body, const char *event);
+bool http_body_send(struct http_body *body, struct http_exchange *exchange);
 
 #endif

@@ -50,7 +50,7 @@ static void end_exchange(struct http_connection *connection, enum http_ended how
     void *user = connection->exchange.user;
 
     connection->exchange.user = NULL;
-    if (how == HTTP_ENDED_GONE)
+    if (how != HTTP_ENDED_SENT)
         connection->server->counts.gone++;
     if (user)
         handler->ended(handler->context, &connection->exchange, user, how);
@@ -76,7 +76,9 @@ void http_connection_close(struct http_connection *connection)
     http_buffer_clear(&server->pool, &connection->out);
     server->counts.connections--;
     if (was_open)
-        end_exchange(connection, was_seen ? HTTP_ENDED_SENT : HTTP_ENDED_GONE);
+        end_exchange(connection, was_seen          ? HTTP_ENDED_SENT
+                                 : connection->eof ? HTTP_ENDED_GONE
+                                                   : HTTP_ENDED_CUT);
     connection->next_free = server->closed;
     server->closed = connection;
     loop_again(server->loop);

@@ -20,6 +20,7 @@ void http_deadline_remove(struct http_deadline *deadline)
     else
         list->last = deadline->previous;
     deadline->list = NULL;
+    list->count--;
 }
 
 void http_deadline_set(struct http_deadlines *list, struct http_deadline *deadline,
@@ -35,6 +36,7 @@ void http_deadline_set(struct http_deadlines *list, struct http_deadline *deadli
     else
         list->first = deadline;
     list->last = deadline;
+    list->count++;
 }
 
 struct http_deadline *http_deadlines_due(struct http_deadlines *list, int64_t now_ns)

@@ -20,6 +20,7 @@ struct http_deadline {
 
 struct http_deadlines {
     struct http_deadline *first, *last;
+    unsigned count;
     int64_t span_ns;
 };
 

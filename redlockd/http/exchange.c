@@ -147,7 +147,7 @@ void http_stream_begin(struct http_exchange *exchange)
         .date = connection->server->date,
         .type = "text/event-stream",
         /* nginx would keep the events until it has a page of them. */
-        .extra = "X-Accel-Buffering: no\r\n",
+        .extra = "Cache-Control: no-store\r\nX-Accel-Buffering: no\r\n",
         .is_last = true,
     };
 
@@ -157,6 +157,11 @@ void http_stream_begin(struct http_exchange *exchange)
     connection->is_last = true;
     http_connection_set_state(connection, HTTP_STREAMING);
     wake(connection);
+}
+
+bool http_is_stream(const struct http_exchange *exchange)
+{
+    return of(exchange)->state == HTTP_STREAMING;
 }
 
 bool http_stream_send(struct http_exchange *exchange, const void *bytes, size_t size)
@@ -180,6 +185,11 @@ bool http_stream_send(struct http_exchange *exchange, const void *bytes, size_t 
     http_connection_commit(connection, size);
     wake(connection);
     return true;
+}
+
+void http_stream_cut(struct http_exchange *exchange)
+{
+    give_up(of(exchange));
 }
 
 void http_stream_end(struct http_exchange *exchange)

@@ -107,9 +107,11 @@ static ssize_t transmit(struct http_connection *connection, const char *bytes, s
     do
         sent = send(connection->source.fd, bytes, size, MSG_NOSIGNAL);
     while (sent < 0 && errno == EINTR);
-    if (sent < 0)
-        return judge_errno(&ready) == HTTP_IO_NOTHING ? 0 : -1;
-    return sent;
+    if (sent >= 0)
+        return sent;
+    /* The client's end, noticed before its event. */
+    connection->eof = connection->eof || errno == EPIPE || errno == ECONNRESET;
+    return judge_errno(&ready) == HTTP_IO_NOTHING ? 0 : -1;
 }
 
 enum http_io http_io_write(struct http_connection *connection)

@@ -243,8 +243,17 @@ void http_server_stop(struct http_server *server)
     for (unsigned i = 0; i < server->listener_count; i++)
         http_listener_close(&server->listeners[i]);
     server->listener_count = 0;
-    while (server->idle.first)
-        http_connection_close(owner(server->idle.first));
+    for (struct http_deadline *at = server->idle.first, *next; at; at = next) {
+        next = at->next;
+        /* One that was accepted a moment ago may have sent its first request. */
+        if (owner(at)->read_ns != 0)
+            http_connection_close(owner(at));
+    }
+}
+
+bool http_server_is_idle(const struct http_server *server)
+{
+    return server->counts.connections == server->idle.count;
 }
 
 bool http_server_is_done(const struct http_server *server)

@@ -18,6 +18,8 @@
  *                        a whole record of it); a stream: all of it was.
  *                        HTTP_ENDED_GONE: the client is gone, and no byte of the answer was sent; a
  *                        stream: it broke. http_sent() tells how far it came.
+ *                        HTTP_ENDED_CUT: the same, but this side closed: the client does not read, there
+ *                        is no memory, or the server ends. The client may be there and not know.
  *                        The exchange must not be used afterwards.
  * An exchange without a user is forgotten once it is answered.
  *
@@ -81,7 +83,7 @@ int http_request_field(const struct http_request *request, const char *name,
                        struct rl_span *value);
 bool http_request_has_like(const struct http_request *request, const char *prefix);
 
-enum http_ended { HTTP_ENDED_SENT, HTTP_ENDED_GONE };
+enum http_ended { HTTP_ENDED_SENT, HTTP_ENDED_GONE, HTTP_ENDED_CUT };
 
 struct http_handler {
     void *context;
@@ -124,8 +126,14 @@ void http_drop(struct http_exchange *exchange);
 /* A stream of events: 200, text/event-stream, ended by the end of the connection. */
 void http_stream_begin(struct http_exchange *exchange);
 
+/* http_stream_begin() was called: events are sent, and no answer. */
+bool http_is_stream(const struct http_exchange *exchange);
+
 /* False: the client does not read, or there is no memory. The stream is given up: ended() will say so. */
 bool http_stream_send(struct http_exchange *exchange, const void *bytes, size_t size);
+
+/* Gives the stream up without its end: ended() will say HTTP_ENDED_CUT. */
+void http_stream_cut(struct http_exchange *exchange);
 
 /* The last byte was written: closed once all is sent. */
 void http_stream_end(struct http_exchange *exchange);
@@ -175,8 +183,11 @@ int http_server_listen(struct http_server *server, int fd, int number,
  * are still taken, on new connections too. */
 void http_server_drain(struct http_server *server);
 
-/* Listens no more, closes idle connections, and the others after their answer. */
+/* Listens no more, closes connections that are idle after an answer, and the others after theirs. */
 void http_server_stop(struct http_server *server);
+
+/* No request is under way: every connection is idle. */
+bool http_server_is_idle(const struct http_server *server);
 
 /* No connection is left. */
 bool http_server_is_done(const struct http_server *server);

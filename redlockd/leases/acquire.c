@@ -6,6 +6,7 @@
 
 #include "io/clock.h"
 #include "leases/reply.h"
+#include "leases/stream.h"
 
 static const struct lease_refusal yours = {
     409, "yours", "this lease id was granted already: DELETE it and acquire with a new one"};
@@ -30,9 +31,13 @@ static void on_undone(redlock_lock *lock, int error, void *data)
     lease_free(data);
 }
 
-static void undo(struct lease *lease)
+void lease_undo(struct lease *lease)
 {
+    bool must_wait = lease_stream_stop(lease);
+
     lease->state = LEASE_UNDONE;
+    if (must_wait)
+        return;
     if (redlock_start_release(lease->lock, on_undone, lease) != REDLOCK_OK)
         lease_free(lease);
     else
@@ -42,23 +47,20 @@ static void undo(struct lease *lease)
 static void tell_grant(struct lease *lease)
 {
     struct leases *leases = lease->leases;
-    struct lease_grant grant = {
-        .kind = lease->kind, .slots = lease->slots, .fence = redlock_fence(lease->lock)};
     struct lease_told told = {
-        .fence = grant.fence, .ttl_ms = lease->ttl_ms, .is_local = lease->is_local};
+        .fence = lease->fence, .ttl_ms = lease->ttl_ms, .is_local = lease->is_local};
     int64_t deadline_ns = redlock_deadline_ns(lease->lock);
     char text[LEASE_GRANT_MAX + 1];
 
-    strcpy(grant.owner, lease->owner);
-    strcpy(grant.value, redlock_value(lease->lock));
     told.deadline =
         lease_deadline_of(lease->received_ns, rl_now_ns(), deadline_ns, leases->drift_ppm);
-    if (told.deadline.valid_ms == 0 || !lease_grant_write(&grant, text)) {
+    if (told.deadline.valid_ms == 0 || !lease_write_grant(lease, text)) {
         lease_reply_refusal(lease_take_exchange(lease), &late);
-        undo(lease);
+        lease_undo(lease);
         return;
     }
     lease->state = LEASE_TOLD;
+    ids_set_held(&leases->ids, &lease->tag, deadline_ns, rl_now_ns());
     told.name = redlock_name(lease->lock);
     told.grant = text;
     /* The exchange keeps its user: lease_acquire_ended() hears whether a byte of this was sent. */
@@ -89,13 +91,21 @@ static void refuse(struct lease *lease, int error)
     }
 }
 
+/* Granted once, never again: from here on the table refuses this id. */
+static int set_granted(struct lease *lease)
+{
+    struct ids *ids = &lease->leases->ids;
+
+    return lease->stream ? ids_set_streaming(ids, &lease->tag, lease)
+                         : ids_set_spent(ids, &lease->tag, IDS_GRANTED, rl_now_ns());
+}
+
 /* redlock_start() is done: a majority was asked after the request came, and has said this. */
 static void on_acquired(redlock_lock *lock, int error, void *data)
 {
     struct lease *lease = data;
     struct leases *leases = lease->leases;
 
-    (void)lock;
     leases->counts.waiting--;
     if (error) {
         ids_forget(&leases->ids, &lease->tag);
@@ -103,14 +113,17 @@ static void on_acquired(redlock_lock *lock, int error, void *data)
         lease_free(lease);
         return;
     }
-    /* Granted once, never again: from here on the table refuses this id. */
-    if (ids_set_spent(&leases->ids, &lease->tag, IDS_GRANTED, rl_now_ns()) < 0) {
+    if (set_granted(lease) < 0) {
         ids_forget(&leases->ids, &lease->tag);
         lease_reply_refusal(lease_take_exchange(lease), &no_memory);
-        undo(lease);
+        lease_undo(lease);
         return;
     }
-    tell_grant(lease);
+    lease->fence = redlock_fence(lock);
+    if (lease->stream)
+        lease_stream_granted(lease);
+    else
+        tell_grant(lease);
 }
 
 /* ---- begun ------------------------------------------------------------------------------- */
@@ -129,6 +142,8 @@ static void take_over(struct lease *lease, struct http_exchange *exchange,
     lease->received_ns = request->received_ns;
     lease->is_local = request->peer->is_unix;
     http_set_user(exchange, &lease->user);
+    if (lease->stream)
+        lease_stream_wait(lease);
 }
 
 /* True: answered, by what this replica remembers of the id. It only refuses. */
@@ -144,10 +159,11 @@ static bool is_known(struct leases *leases, struct http_exchange *exchange,
         return false;
     if (state == IDS_ENDED) {
         lease_reply_refusal(exchange, &ended);
-    } else if (state == IDS_WAITING && strcmp(redlock_name(lease->lock), terms->name) == 0) {
+    } else if (state == IDS_WAITING && strcmp(redlock_name(lease->lock), terms->name) == 0 &&
+               !lease->stream == !terms->is_stream) {
         take_over(lease, exchange, request, who);
     } else {
-        /* Granted; or it waits for another name: one id, one acquisition. */
+        /* Granted; or it waits for another name, or another way to hold: one id, one acquisition. */
         leases->counts.yours++;
         lease_reply_refusal(exchange, &yours);
     }
@@ -164,6 +180,8 @@ static int start(struct lease *lease, const struct lease_terms *terms)
         .flags = terms->flags | REDLOCK_KEEP,
         .wait_ms = terms->wait_ms,
         .done = on_acquired,
+        .queued = terms->is_stream ? lease_stream_queued : NULL,
+        .lost = terms->is_stream ? lease_stream_lost : NULL,
         .data = lease,
         .slots = terms->slots,
         .owner = terms->owner[0] ? terms->owner : NULL,
@@ -205,6 +223,8 @@ void lease_begin_acquire(struct leases *leases, struct http_exchange *exchange,
         return;
     }
     leases->counts.waiting++;
+    if (lease->stream)
+        lease_stream_wait(lease);
     leases_wake(leases);
 }
 
@@ -240,6 +260,6 @@ void lease_acquire_ended(struct lease *lease, enum http_ended how)
     } else {
         /* Granted in the instant in which the client went: no client was told of it. */
         ids_set_spent(&leases->ids, &lease->tag, IDS_ENDED, rl_now_ns());
-        undo(lease);
+        lease_undo(lease);
     }
 }

@@ -17,6 +17,9 @@ void lease_begin_acquire(struct leases *leases, struct http_exchange *exchange,
 /* The exchange of a lease that waits or was told has ended. */
 void lease_acquire_ended(struct lease *lease, enum http_ended how);
 
+/* Releases what was granted, since no client holds it; tells no client what becomes of that. */
+void lease_undo(struct lease *lease);
+
 /* Ends a wait: its request gets this answer. The id is unknown afterwards. */
 void lease_end_wait(struct lease *lease, const struct lease_refusal *refusal);
 

@@ -2,6 +2,7 @@
 #include "leases/id.h"
 
 #include <assert.h>
+#include <openssl/evp.h>
 #include <openssl/sha.h>
 #include <stdint.h>
 #include <string.h>
@@ -9,12 +10,25 @@
 #define SKIPPED (REDLOCK_TAG_SIZE + 1) /* the tag and its colon */
 /* Kind, slots and fence, big-endian; the size of the owner, the owner; the value to the end. */
 #define FIXED_SIZE (1 + 2 + 8 + 1)
+#define STREAM_BIT 0x80 /* in the byte of the kind */
 #define BYTES_MAX (FIXED_SIZE + REDLOCK_TAG_SIZE + REDLOCK_VALUE_MAX - SKIPPED)
 
 _Static_assert((BYTES_MAX + 2) / 3 * 4 <= LEASE_GRANT_MAX, "a grant has room for every value");
 
 static const char alphabet[] =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/* The number of a character, or -1. */
+static int number_of(char character)
+{
+    if (character >= 'A' && character <= 'Z')
+        return character - 'A';
+    if (character >= 'a' && character <= 'z')
+        return character - 'a' + 26;
+    if (character >= '0' && character <= '9')
+        return character - '0' + 52;
+    return character == '-' ? 62 : character == '_' ? 63 : -1;
+}
 
 /* ---- base64url, without padding ---------------------------------------------------------- */
 
@@ -42,11 +56,11 @@ static int decode(struct rl_span text, uint8_t *out, size_t size)
     unsigned count = 0;
 
     for (size_t i = 0; i < text.length; i++) {
-        const char *at = text.at[i] ? strchr(alphabet, text.at[i]) : NULL;
+        int number = number_of(text.at[i]);
 
-        if (!at)
+        if (number < 0)
             return -1;
-        bits = bits << 6 | (uint32_t)(at - alphabet);
+        bits = bits << 6 | (uint32_t)number;
         count += 6;
         if (count < 8)
             continue;
@@ -60,13 +74,29 @@ static int decode(struct rl_span text, uint8_t *out, size_t size)
 
 /* ---- tags -------------------------------------------------------------------------------- */
 
+/* SHA256() looks its algorithm up in every call, which takes longer than the digest. One thread. */
+static bool digest(const char *text, size_t size, uint8_t out[SHA256_DIGEST_LENGTH])
+{
+    static EVP_MD_CTX *context;
+    static EVP_MD *algorithm;
+
+    if (!algorithm)
+        algorithm = EVP_MD_fetch(NULL, "SHA256", NULL);
+    if (!context)
+        context = EVP_MD_CTX_new();
+    return algorithm && context && EVP_DigestInit_ex2(context, algorithm, NULL) == 1 &&
+           EVP_DigestUpdate(context, text, size) == 1 &&
+           EVP_DigestFinal_ex(context, out, NULL) == 1;
+}
+
 static void digest_text(const char *text, size_t size, char out[REDLOCK_TAG_SIZE + 1])
 {
-    uint8_t digest[SHA256_DIGEST_LENGTH];
+    uint8_t bytes[SHA256_DIGEST_LENGTH];
     char encoded[(SHA256_DIGEST_LENGTH * 8 + 5) / 6];
 
-    SHA256((const uint8_t *)text, size, digest);
-    encode(digest, sizeof digest, encoded);
+    if (!digest(text, size, bytes))
+        SHA256((const uint8_t *)text, size, bytes);
+    encode(bytes, sizeof bytes, encoded);
     memcpy(out, encoded, REDLOCK_TAG_SIZE);
     out[REDLOCK_TAG_SIZE] = '\0';
 }
@@ -120,7 +150,7 @@ bool lease_grant_write(const struct lease_grant *grant, char text[LEASE_GRANT_MA
 
     if (size <= SKIPPED || grant->value[REDLOCK_TAG_SIZE] != ':')
         return false;
-    bytes[0] = (uint8_t)grant->kind;
+    bytes[0] = (uint8_t)(grant->kind | (grant->is_stream ? STREAM_BIT : 0));
     put_number(bytes + 1, grant->slots, 2);
     put_number(bytes + 3, (uint64_t)grant->fence, 8);
     bytes[11] = (uint8_t)owner_size;
@@ -156,7 +186,7 @@ bool lease_grant_read(struct rl_span text, const struct lease_tag *tag,
     int decoded = decode(text, bytes, sizeof bytes);
     size_t owner_size, value_size;
 
-    if (decoded < FIXED_SIZE || !is_kind(bytes[0]))
+    if (decoded < FIXED_SIZE || !is_kind(bytes[0] & ~STREAM_BIT))
         return false;
     owner_size = bytes[11];
     if ((owner_size != 0 && owner_size != REDLOCK_TAG_SIZE) ||
@@ -167,7 +197,8 @@ bool lease_grant_read(struct rl_span text, const struct lease_tag *tag,
         value_size > REDLOCK_VALUE_MAX - SKIPPED)
         return false;
     *grant = (struct lease_grant){
-        .kind = bytes[0],
+        .kind = bytes[0] & ~STREAM_BIT,
+        .is_stream = (bytes[0] & STREAM_BIT) != 0,
         .slots = (unsigned)get_number(bytes + 1, 2),
         .fence = (int64_t)get_number(bytes + 3, 8),
     };

@@ -13,6 +13,9 @@
  * tag and what it was acquired with (kind, slots, owner, fence), in base64url. With the lease id it is
  * the exact value, so that any replica can renew without a search. The tag is left out for two reasons:
  * a grant without its lease id is useless, and a client can name no value but those of its own lease.
+ *
+ * The grant of a stream is marked as one: it serves for coming back, never for POST, since no client
+ * may renew what the close of a stream may be deleting.
  */
 #ifndef REDLOCKD_LEASES_ID_H
 #define REDLOCKD_LEASES_ID_H
@@ -38,7 +41,8 @@ bool lease_tag_of(struct rl_span id, struct lease_tag *tag);
 
 /* What a grant says, of one lock that was acquired. */
 struct lease_grant {
-    int kind; /* enum redlock_kind */
+    int kind;       /* enum redlock_kind */
+    bool is_stream; /* of a stream, else of a lease */
     unsigned slots;
     int64_t fence;                     /* 0: none */
     char owner[REDLOCK_TAG_SIZE + 1];  /* as the nodes have it; empty: none */

@@ -2,16 +2,20 @@
 #include "leases/ids.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
+#include "core/time.h"
+
 #define BUCKETS_FIRST 256
 
 struct ids_entry {
+    struct rl_timer deadline;        /* first: in ids->held */
     struct ids_entry *next;          /* in its bucket */
     struct ids_entry *newer, *older; /* of spent ones */
-    void *wait;                      /* IDS_WAITING only */
+    void *user;                      /* IDS_WAITING and IDS_STREAMING */
     int64_t until_ns;                /* spent ones: forgotten then */
     enum ids_state state;
     struct lease_tag tag;
@@ -37,6 +41,7 @@ void ids_free(struct ids *ids)
             free(entry);
         }
     }
+    rl_timers_free(&ids->held);
     free(ids->buckets);
     *ids = (struct ids){0};
 }
@@ -87,9 +92,15 @@ static void grow(struct ids *ids)
 
 /* ---- the order of spent ones ------------------------------------------------------------- */
 
+/* A new entry has no state yet. */
+static bool is_spent(const struct ids_entry *entry)
+{
+    return entry->state == IDS_GRANTED || entry->state == IDS_ENDED;
+}
+
 static void unlink_spent(struct ids *ids, struct ids_entry *entry)
 {
-    if (entry->state == IDS_WAITING)
+    if (!is_spent(entry))
         return;
     *(entry->older ? &entry->older->newer : &ids->oldest) = entry->newer;
     *(entry->newer ? &entry->newer->older : &ids->newest) = entry->older;
@@ -109,6 +120,7 @@ static void drop(struct ids *ids, struct ids_entry **place)
 {
     struct ids_entry *entry = *place;
 
+    rl_timers_set(&ids->held, &entry->deadline, RL_NEVER_NS);
     unlink_spent(ids, entry);
     *place = entry->next;
     ids->count--;
@@ -124,7 +136,7 @@ static void expire(struct ids *ids, int64_t now_ns)
 /* ---- calls ------------------------------------------------------------------------------- */
 
 enum ids_state ids_find(struct ids *ids, const struct lease_tag *tag, int64_t now_ns,
-                        void **wait)
+                        void **user)
 {
     struct ids_entry *entry;
 
@@ -132,8 +144,8 @@ enum ids_state ids_find(struct ids *ids, const struct lease_tag *tag, int64_t no
     entry = *place_of(ids, tag);
     if (!entry)
         return IDS_UNKNOWN;
-    if (entry->state == IDS_WAITING)
-        *wait = entry->wait;
+    if (!is_spent(entry))
+        *user = entry->user;
     return entry->state;
 }
 
@@ -144,6 +156,7 @@ static struct ids_entry *take(struct ids *ids, const struct lease_tag *tag)
     size_t bucket;
 
     if (entry) {
+        rl_timers_set(&ids->held, &entry->deadline, RL_NEVER_NS);
         unlink_spent(ids, entry);
         return entry;
     }
@@ -160,15 +173,26 @@ static struct ids_entry *take(struct ids *ids, const struct lease_tag *tag)
     return entry;
 }
 
-int ids_set_waiting(struct ids *ids, const struct lease_tag *tag, void *wait)
+static int set_user(struct ids *ids, const struct lease_tag *tag, enum ids_state state,
+                    void *user)
 {
     struct ids_entry *entry = take(ids, tag);
 
     if (!entry)
         return -1;
-    entry->state = IDS_WAITING;
-    entry->wait = wait;
+    entry->state = state;
+    entry->user = user;
     return 0;
+}
+
+int ids_set_waiting(struct ids *ids, const struct lease_tag *tag, void *user)
+{
+    return set_user(ids, tag, IDS_WAITING, user);
+}
+
+int ids_set_streaming(struct ids *ids, const struct lease_tag *tag, void *user)
+{
+    return set_user(ids, tag, IDS_STREAMING, user);
 }
 
 int ids_set_spent(struct ids *ids, const struct lease_tag *tag, enum ids_state state,
@@ -180,11 +204,30 @@ int ids_set_spent(struct ids *ids, const struct lease_tag *tag, enum ids_state s
     if (!entry)
         return -1;
     entry->state = state;
-    entry->wait = NULL;
+    entry->user = NULL;
     entry->until_ns = now_ns + IDS_REMEMBERED_NS;
     link_spent(ids, entry);
     expire(ids, now_ns);
     return 0;
+}
+
+void ids_set_held(struct ids *ids, const struct lease_tag *tag, int64_t deadline_ns,
+                  int64_t now_ns)
+{
+    void *user;
+    enum ids_state state = ids_find(ids, tag, now_ns, &user);
+
+    if ((state == IDS_UNKNOWN || state == IDS_GRANTED) &&
+        rl_timers_reserve(&ids->held, ids->held.count + 1) &&
+        ids_set_spent(ids, tag, IDS_GRANTED, now_ns) == 0)
+        rl_timers_set(&ids->held, &(*place_of(ids, tag))->deadline, deadline_ns);
+}
+
+size_t ids_count_held(struct ids *ids, int64_t now_ns)
+{
+    while (rl_timers_due(&ids->held, now_ns))
+        continue;
+    return ids->held.count;
 }
 
 void ids_forget(struct ids *ids, const struct lease_tag *tag)
@@ -203,7 +246,7 @@ void ids_each_wait(struct ids *ids, void (*look)(void *wait))
         for (struct ids_entry *entry = ids->buckets[i]; entry; entry = next) {
             next = entry->next;
             if (entry->state == IDS_WAITING)
-                look(entry->wait);
+                look(entry->user);
         }
     }
 }
@@ -216,7 +259,7 @@ void *ids_any_wait(struct ids *ids)
         while (entry && entry->state != IDS_WAITING)
             entry = entry->next;
         if (entry)
-            return entry->wait;
+            return entry->user;
     }
     return NULL;
 }

@@ -2,17 +2,21 @@
 /*
  * What this replica remembers of lease ids, by their tags: which wait here, and which are spent.
  *
- *     WAITING  a PUT of this id waits here; `wait` is it. Until it is granted, refused or gone.
- *     GRANTED  it was granted here in the last two minutes.
- *     ENDED    it was released, or its grant could not be delivered, in the last two minutes.
+ *     WAITING    a PUT of this id waits here; `user` is it. Until it is granted, refused or gone.
+ *     STREAMING  a stream of this id holds it, or comes back with its grant; `user` is it. Until it ends.
+ *     GRANTED    it was granted here in the last two minutes, or its stream was left.
+ *     ENDED      it was released or lost, or its grant could not be delivered, in the last two minutes.
  *
  * Memory only ever refuses: a spent id gets 409 or 410 without a question to the nodes, never 200 or 201
  * (SERVICE.md: "never from memory"). An id that was granted once must not be granted again: a late copy
  * of its DELETE, or of a release that is under way, would take the second grant away. Two minutes are
  * longer than any proxy keeps a copy of a request; beyond that the nodes tell while it is held.
  *
- * Bounded: beyond IDS_SPENT_MAX the id that was spent first is forgotten first. Waits are bounded by the
- * connections.
+ * What was granted or renewed here is *held* until its deadline, or until it ends here: that is only counted,
+ * for the operator and for the end of the process.
+ *
+ * Bounded: beyond IDS_SPENT_MAX the id that was spent first is forgotten first. Waits and
+ * streams are bounded by the connections.
  */
 #ifndef REDLOCKD_LEASES_IDS_H
 #define REDLOCKD_LEASES_IDS_H
@@ -20,12 +24,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "engine/timers.h"
 #include "leases/id.h"
 
 #define IDS_REMEMBERED_NS (120 * INT64_C(1000000000))
 #define IDS_SPENT_MAX (1u << 20)
 
-enum ids_state { IDS_UNKNOWN, IDS_WAITING, IDS_GRANTED, IDS_ENDED };
+enum ids_state { IDS_UNKNOWN, IDS_WAITING, IDS_STREAMING, IDS_GRANTED, IDS_ENDED };
 
 struct ids_entry;
 
@@ -38,20 +43,30 @@ struct ids {
     uint64_t key;             /* random and odd: clients choose tags, not buckets */
     struct ids_entry *oldest; /* of the spent ones, in the order of their time */
     struct ids_entry *newest;
+    struct rl_timers held; /* the deadlines of entries that are held */
 };
 
 /* 0, or -1: out of memory. */
 int ids_init(struct ids *ids);
 void ids_free(struct ids *ids);
 
-/* What is known of it at now_ns; *wait only for IDS_WAITING. */
+/* What is known of it at now_ns; *user only for IDS_WAITING and IDS_STREAMING. */
 enum ids_state ids_find(struct ids *ids, const struct lease_tag *tag, int64_t now_ns,
-                        void **wait);
+                        void **user);
 
-/* Each replaces what was known of the tag. 0, or -1: out of memory, and nothing has changed. */
-int ids_set_waiting(struct ids *ids, const struct lease_tag *tag, void *wait);
+/* Each replaces what was known of the tag. 0, or -1: out of memory, and nothing has changed; never of a
+ * tag that is known. */
+int ids_set_waiting(struct ids *ids, const struct lease_tag *tag, void *user);
+int ids_set_streaming(struct ids *ids, const struct lease_tag *tag, void *user);
 int ids_set_spent(struct ids *ids, const struct lease_tag *tag, enum ids_state state,
                   int64_t now_ns);
+
+/* Granted or renewed here, and valid until then; does nothing to a tag that is waiting, streaming or ended.
+ * Without memory it is not counted. */
+void ids_set_held(struct ids *ids, const struct lease_tag *tag, int64_t deadline_ns,
+                  int64_t now_ns);
+/* How many are held. */
+size_t ids_count_held(struct ids *ids, int64_t now_ns);
 
 /* A wait that was refused or is gone. Only of a tag that waits. */
 void ids_forget(struct ids *ids, const struct lease_tag *tag);

@@ -6,6 +6,7 @@
 #include "io/clock.h"
 #include "leases/acquire.h"
 #include "leases/reply.h"
+#include "leases/stream.h"
 
 static const struct lease_refusal ended = {410, "ENDED",
                                            "this lease has ended: stop what it protected"};
@@ -17,7 +18,7 @@ static const struct lease_refusal ahead = {
 /* Fences are microseconds of the nodes' clocks. As far as these may be ahead of the clock here. */
 #define FENCE_AHEAD_MS INT64_C(86400000)
 
-static void reply_error(struct lease *lease, int error)
+void lease_reply_outcome(struct lease *lease, int error)
 {
     struct leases *leases = lease->leases;
     redlock_report *report = &leases->report;
@@ -42,7 +43,6 @@ static void on_renewed(redlock_lock *lock, int error, void *data)
 {
     struct lease *lease = data;
     struct leases *leases = lease->leases;
-    struct lease_grant grant = {.kind = lease->kind, .slots = lease->slots};
     struct lease_told told = {.ttl_ms = lease->ttl_ms, .is_local = lease->is_local};
     char text[LEASE_GRANT_MAX + 1];
     struct http_exchange *exchange;
@@ -52,13 +52,14 @@ static void on_renewed(redlock_lock *lock, int error, void *data)
     if (!error && told.deadline.valid_ms == 0)
         error = REDLOCK_NOQUORUM;
     if (error) {
-        reply_error(lease, error);
-    } else if (lease->exchange) {
+        lease_reply_outcome(lease, error);
+    } else {
+        ids_set_held(&leases->ids, &lease->tag, told.deadline.deadline_ns, rl_now_ns());
+    }
+    if (!error && lease->exchange) {
         exchange = lease_take_exchange(lease);
-        grant.fence = told.fence = lease->fence;
-        strcpy(grant.owner, lease->owner);
-        strcpy(grant.value, redlock_value(lock));
-        lease_grant_write(&grant, text);
+        told.fence = lease->fence;
+        lease_write_grant(lease, text);
         told.name = redlock_name(lock);
         told.grant = text;
         lease_reply_held(&leases->body, exchange, 200, &told);
@@ -75,22 +76,23 @@ static int adopt_as(struct lease *lease, const char *name, const char *value)
         .slots = lease->slots,
         .owner = lease->owner[0] ? lease->owner : NULL,
         .fence = lease->fence,
+        .lost = lease->stream ? lease_stream_lost : NULL,
+        .data = lease,
     };
 
     return redlock_adopt_as(lease->leases->client, name, value, &request, &lease->lock);
 }
 
-/* With the terms of its grant. NULL: answered. */
-static struct lease *adopt(struct leases *leases, struct http_exchange *exchange,
-                           const struct http_request *request, const struct lease_terms *terms,
-                           const struct access_who *who, enum lease_state state)
+struct lease *lease_adopt(struct leases *leases, struct http_exchange *exchange,
+                          const struct http_request *request, const struct lease_terms *terms,
+                          const struct access_who *who, enum lease_state state)
 {
     struct lease *lease;
     int error;
 
     /* Healing raises the counter of a node to this fence. A made-up one near the end of the range
      * would let the tokens of this name begin again from below. */
-    if (state == LEASE_RENEWING &&
+    if (state != LEASE_ENDING &&
         terms->grant.fence / 1000 > rl_wall_ms(NULL) + FENCE_AHEAD_MS) {
         lease_reply_refusal(exchange, &ahead);
         return NULL;
@@ -105,7 +107,7 @@ static struct lease *adopt(struct leases *leases, struct http_exchange *exchange
     error = adopt_as(lease, terms->name, terms->grant.value);
     if (!error)
         return lease;
-    reply_error(lease, error);
+    lease_reply_outcome(lease, error);
     lease_free(lease);
     return NULL;
 }
@@ -122,12 +124,12 @@ void lease_begin_renew(struct leases *leases, struct http_exchange *exchange,
         lease_reply_refusal(exchange, &ended);
         return;
     }
-    lease = adopt(leases, exchange, request, terms, who, LEASE_RENEWING);
+    lease = lease_adopt(leases, exchange, request, terms, who, LEASE_RENEWING);
     if (!lease)
         return;
     error = redlock_start_extend(lease->lock, terms->ttl_ms, on_renewed, lease);
     if (error) {
-        reply_error(lease, error);
+        lease_reply_outcome(lease, error);
         lease_free(lease);
         return;
     }
@@ -144,7 +146,7 @@ static void reply_released(struct lease *lease, int error)
     if (lease->had_wait && (error == REDLOCK_EXPIRED || error == REDLOCK_LOST))
         error = REDLOCK_OK;
     if (error && error != REDLOCK_EXPIRED && error != REDLOCK_LOST) {
-        reply_error(lease, error);
+        lease_reply_outcome(lease, error);
         return;
     }
     exchange = lease_take_exchange(lease);
@@ -170,7 +172,7 @@ static void release_by_grant(struct leases *leases, struct http_exchange *exchan
                              const struct lease_terms *terms, const struct access_who *who,
                              bool had_wait)
 {
-    struct lease *lease = adopt(leases, exchange, request, terms, who, LEASE_ENDING);
+    struct lease *lease = lease_adopt(leases, exchange, request, terms, who, LEASE_ENDING);
     int error;
 
     if (!lease)
@@ -178,7 +180,7 @@ static void release_by_grant(struct leases *leases, struct http_exchange *exchan
     lease->had_wait = had_wait;
     error = redlock_start_release(lease->lock, on_released, lease);
     if (error) {
-        reply_error(lease, error);
+        lease_reply_outcome(lease, error);
         lease_free(lease);
         return;
     }
@@ -210,7 +212,7 @@ static void release_by_tag(struct leases *leases, struct http_exchange *exchange
     error = redlock_start_release_tagged(leases->client, terms->name, terms->tag.text,
                                          on_released_by_tag, lease);
     if (error) {
-        reply_error(lease, error);
+        lease_reply_outcome(lease, error);
         lease_free(lease);
         return;
     }
@@ -221,15 +223,15 @@ void lease_begin_release(struct leases *leases, struct http_exchange *exchange,
                          const struct http_request *request, const struct lease_terms *terms,
                          const struct access_who *who)
 {
-    struct lease *wait = NULL;
     void *found = NULL;
     int64_t now_ns = rl_now_ns();
-    bool had_wait = ids_find(&leases->ids, &terms->tag, now_ns, &found) == IDS_WAITING;
+    enum ids_state state = ids_find(&leases->ids, &terms->tag, now_ns, &found);
+    bool had_wait = state == IDS_WAITING;
 
-    if (had_wait) {
-        wait = found;
-        lease_end_wait(wait, &ended);
-    }
+    if (state == IDS_WAITING)
+        lease_end_wait(found, &ended);
+    else if (state == IDS_STREAMING)
+        lease_stream_end(found, &ended, IDS_ENDED);
     /* Spent before the first node is asked: a copy of the PUT that comes meanwhile is refused. */
     if (ids_set_spent(&leases->ids, &terms->tag, IDS_ENDED, now_ns) < 0) {
         lease_reply_refusal(exchange, &no_memory);

@@ -11,6 +11,13 @@
 
 #include "leases/leases.h"
 
+/* A lease with the terms of its grant, whose handle the caller extends or releases. NULL: answered. */
+struct lease *lease_adopt(struct leases *leases, struct http_exchange *exchange,
+                          const struct http_request *request, const struct lease_terms *terms,
+                          const struct access_who *who, enum lease_state state);
+/* Answers with what the library said, and frees nothing. */
+void lease_reply_outcome(struct lease *lease, int error);
+
 void lease_begin_renew(struct leases *leases, struct http_exchange *exchange,
                        const struct http_request *request, const struct lease_terms *terms,
                        const struct access_who *who);

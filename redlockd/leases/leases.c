@@ -12,6 +12,8 @@
 #include "leases/acquire.h"
 #include "leases/keep.h"
 #include "leases/reply.h"
+#include "leases/resume.h"
+#include "leases/stream.h"
 #include "system/log.h"
 
 /* ---- leases ------------------------------------------------------------------------------ */
@@ -22,6 +24,8 @@ static void on_ended(struct http_user *user, enum http_ended how)
 
     if (lease->state == LEASE_WAITING || lease->state == LEASE_TOLD)
         lease_acquire_ended(lease, how);
+    else if (lease->state == LEASE_STREAMING || lease->state == LEASE_RESUMING)
+        lease_stream_ended(lease, how);
     else
         lease->exchange = NULL; /* a renewal or a release goes on without its client */
 }
@@ -32,15 +36,18 @@ struct lease *lease_new(struct leases *leases, struct http_exchange *exchange,
 {
     struct lease *lease = calloc(1, sizeof *lease);
 
-    if (!lease) {
+    if (lease) {
+        lease->leases = leases;
+        lease->state = state;
+    }
+    if (!lease || (terms->is_stream && lease_stream_attach(lease) < 0)) {
+        free(lease);
         http_answer_problem(exchange, 503, "NOMEM", "out of memory", "Retry-After: 1\r\n");
         return NULL;
     }
-    lease->leases = leases;
     lease->exchange = exchange;
     lease->received_ns = request->received_ns;
     lease->ttl_ms = terms->ttl_ms;
-    lease->state = state;
     lease->is_local = request->peer->is_unix;
     lease->kind = (int8_t)terms->kind;
     lease->slots = (uint16_t)terms->slots;
@@ -52,8 +59,21 @@ struct lease *lease_new(struct leases *leases, struct http_exchange *exchange,
     return lease;
 }
 
+bool lease_write_grant(const struct lease *lease, char text[LEASE_GRANT_MAX + 1])
+{
+    struct lease_grant grant = {.kind = lease->kind,
+                                .is_stream = lease->stream != NULL,
+                                .slots = lease->slots,
+                                .fence = lease->fence};
+
+    strcpy(grant.owner, lease->owner);
+    strcpy(grant.value, redlock_value(lease->lock));
+    return lease_grant_write(&grant, text);
+}
+
 void lease_free(struct lease *lease)
 {
+    lease_stream_detach(lease);
     redlock_lock_free(lease->lock);
     free(lease);
 }
@@ -90,13 +110,8 @@ struct http_exchange *lease_take_exchange(struct lease *lease)
 
 /* ---- requests ---------------------------------------------------------------------------- */
 
-static bool wants_stream(const struct http_request *request)
-{
-    struct rl_span accept;
-
-    return http_request_field(request, "accept", &accept) > 0 &&
-           memmem(accept.at, accept.length, "text/event-stream", 17) != NULL;
-}
+static const struct lease_refusal proxied = {
+    400, "PROXIED", "no stream through a proxy: connect directly, or use a lease"};
 
 void leases_begin(struct leases *leases, struct http_exchange *exchange,
                   const struct http_request *request, struct rl_span name,
@@ -109,14 +124,12 @@ void leases_begin(struct leases *leases, struct http_exchange *exchange,
         http_answer_problem(exchange, 400, "QUERY", "there is no such parameter", NULL);
         return;
     }
-    /* A client that expects the daemon to renew must not be given a lease that it does not renew. */
-    if (wants_stream(request)) {
-        http_answer_problem(exchange, 406, "NO_STREAMS", "this daemon serves leases only",
-                            NULL);
-        return;
-    }
     if (!lease_terms_read(request, name, leases->utf8_names, who->principal, &terms, &refusal))
         lease_reply_refusal(exchange, &refusal);
+    else if (terms.is_stream && access_is_proxied(leases->access, request))
+        lease_reply_refusal(exchange, &proxied);
+    else if (terms.is_stream && terms.has_grant)
+        lease_begin_resume(leases, exchange, request, &terms, who);
     else if (request->method == HTTP_PUT)
         lease_begin_acquire(leases, exchange, request, &terms, who);
     else if (request->method == HTTP_POST)
@@ -151,11 +164,14 @@ void leases_wake(struct leases *leases)
 static int64_t turn(void *context, int64_t now_ns)
 {
     struct leases *leases = context;
+    int64_t next_ns;
 
     if (leases->is_due)
         process(leases);
     free_rested(leases, now_ns);
-    return leases->resting ? leases->resting->rested_ns : RL_NEVER_NS;
+    next_ns = leases_turn_streams(leases, now_ns);
+    return leases->resting && leases->resting->rested_ns < next_ns ? leases->resting->rested_ns
+                                                                   : next_ns;
 }
 
 static void on_warn(const char *address, const char *text, void *data)
@@ -191,7 +207,10 @@ int leases_check(const char *config, char *why, size_t why_size)
 int leases_open(struct leases *leases, struct loop *loop, struct access *access,
                 const char *config, uint32_t drift_ppm, char *why, size_t why_size)
 {
-    *leases = (struct leases){.loop = loop, .access = access, .drift_ppm = drift_ppm};
+    *leases = (struct leases){.loop = loop,
+                              .access = access,
+                              .drift_ppm = drift_ppm,
+                              .comment_ns = STREAM_COMMENT_NS};
     leases->source.ready = on_ready;
     lease_terms_init();
     if (ids_init(&leases->ids) < 0 || http_body_init(&leases->body) < 0) {
@@ -220,9 +239,15 @@ void leases_close(struct leases *leases)
     free_rested(leases, RL_NEVER_NS);
     redlock_close(leases->client);
     free_rested(leases, RL_NEVER_NS);
+    rl_timers_free(&leases->timers);
     http_body_free(&leases->body);
     ids_free(&leases->ids);
     *leases = (struct leases){0};
+}
+
+size_t leases_held(struct leases *leases, int64_t now_ns)
+{
+    return leases->counts.streaming + ids_count_held(&leases->ids, now_ns);
 }
 
 void leases_drain(struct leases *leases)
@@ -232,6 +257,7 @@ void leases_drain(struct leases *leases)
     leases->is_draining = true;
     while ((lease = ids_any_wait(&leases->ids)) != NULL)
         lease_end_wait(lease, &lease_draining);
+    leases_send_streams_away(leases);
 }
 
 static void look_at_right(void *wait)

@@ -17,6 +17,8 @@
  *                 v  none was, and the client is gone
  *              UNDONE     released by its value: no answer gave it to a client
  *
+ * Of a PUT that asks for a stream, WAITING is followed by STREAMING instead: leases/stream.h.
+ *
  * The rules in bold of the contract, and where each is:
  *     an id that was granted once is never granted again    lease_begin_acquire(), on_acquired()
  *     no 200 or 201 from memory                             memory only refuses: leases/ids.h
@@ -27,6 +29,9 @@
  *     granted in that instant: released unless a byte was sent    lease_acquire_ended()
  *     a PUT behind which EOF was read is not begun          lease_begin_acquire()
  *     a wait that was taken over counts from its own request      take_over()
+ *     where closing releases, belief ends with the stream         lease_stream_ended()
+ *     and the grant is told with `reconnect` only                 lease_stream_granted()
+ *     all are left, and only then told `reconnect`                tell_reconnect()
  */
 #ifndef REDLOCKD_LEASES_H
 #define REDLOCKD_LEASES_H
@@ -35,6 +40,7 @@
 #include <stdint.h>
 
 #include "access/access.h"
+#include "engine/timers.h"
 #include "http/body.h"
 #include "http/server.h"
 #include "http/user.h"
@@ -43,15 +49,20 @@
 #include "redlock.h"
 #include "system/loop.h"
 
+/* A comment on every stream so often. */
+#define STREAM_COMMENT_NS (10 * INT64_C(1000000000))
+
 /* How long a handle outlives its renewal: nodes that answer late and miss the key get it back. */
 #define LEASE_REST_NS INT64_C(1000000000)
 
 enum lease_state {
-    LEASE_WAITING,  /* PUT: the library acquires */
-    LEASE_TOLD,     /* PUT: 201 is written, perhaps not sent */
-    LEASE_UNDONE,   /* PUT: being released, the client is gone */
-    LEASE_RENEWING, /* POST */
-    LEASE_ENDING,   /* DELETE */
+    LEASE_WAITING,   /* PUT: the library acquires */
+    LEASE_TOLD,      /* PUT: 201 is written, perhaps not sent */
+    LEASE_STREAMING, /* PUT: granted, renewed while its client lives */
+    LEASE_RESUMING,  /* PUT with the grant of a stream: the library extends */
+    LEASE_UNDONE,    /* PUT: being released, the client is gone */
+    LEASE_RENEWING,  /* POST */
+    LEASE_ENDING,    /* DELETE */
 };
 
 /* A request that is under way. Small: thousands of them wait. */
@@ -64,7 +75,8 @@ struct lease {
     struct lease *next;             /* of those that rest */
     int64_t rested_ns;              /* when it is freed */
     int64_t ttl_ms;
-    int64_t fence; /* of the grant that is renewed; 0: none */
+    int64_t fence;               /* of the grant; 0: none */
+    struct lease_stream *stream; /* NULL: a lease */
     enum lease_state state;
     bool is_local;         /* it came through a unix socket */
     struct access_who who; /* of the request that will be answered */
@@ -77,7 +89,9 @@ struct lease {
 
 struct leases_counts {
     uint64_t yours, disconnected_waiters;
-    unsigned waiting;
+    uint64_t lost; /* streams that were told so */
+    unsigned waiting, streaming;
+    unsigned jeopardy; /* of the streams */
 };
 
 struct leases {
@@ -87,6 +101,10 @@ struct leases {
     redlock *client;
     struct ids ids;
     struct lease *resting, *last_resting; /* oldest first; the last only if there is a first */
+    struct rl_timers timers;              /* of streams */
+    struct lease_stream *streams;         /* all, also those that wait */
+    size_t stream_count;
+    int64_t comment_ns; /* a sign of life so often on every stream */
     struct http_body body;
     redlock_report report; /* what is being answered with; too large for a stack in a loop */
     uint32_t drift_ppm;    /* how much slower than ours a client's clock may be */
@@ -120,6 +138,9 @@ void leases_reload(struct leases *leases);
 struct lease *lease_new(struct leases *leases, struct http_exchange *exchange,
                         const struct http_request *request, const struct lease_terms *terms,
                         const struct access_who *who, enum lease_state state);
+/* The text of its grant; false: none can be written. */
+bool lease_write_grant(const struct lease *lease, char text[LEASE_GRANT_MAX + 1]);
+
 /* Frees the handle, too: a waiting one is canceled, and what is held stays on the nodes. */
 void lease_free(struct lease *lease);
 
@@ -132,9 +153,12 @@ struct http_exchange *lease_take_exchange(struct lease *lease);
 /* The library was given something to do. */
 void leases_wake(struct leases *leases);
 
+/* How many locks are held as far as this replica knows: granted or renewed here, valid, and not ended here. */
+size_t leases_held(struct leases *leases, int64_t now_ns);
+
 /* ---- the end of the process --------------------------------------------------------------- */
 
-/* Ends all waits with 503, and begins none any more. Renewals and releases go on. */
+/* Ends all waits with 503, sends the streams away, and begins none any more. Renewals and releases go on. */
 void leases_drain(struct leases *leases);
 
 #endif

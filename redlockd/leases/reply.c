@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "leases/reply.h"
 
+#include <assert.h>
+#include <stdio.h>
+
 #include "core/time.h"
 
 #define PROBLEM "application/problem+json"
@@ -22,27 +25,60 @@ struct lease_deadline lease_deadline_of(int64_t received_ns, int64_t now_ns,
 
 /* ---- held -------------------------------------------------------------------------------- */
 
-void lease_reply_held(struct http_body *body, struct http_exchange *exchange, int status,
-                      const struct lease_told *told)
+static void write_held(struct json *json, const struct lease_told *told)
 {
-    struct json *json = &body->json;
-
-    http_body_begin(body);
     json_string(json, "name", told->name);
-    json_string(json, "grant", told->grant);
+    if (told->grant)
+        json_string(json, "grant", told->grant);
     json_known(json, "fence", told->fence ? told->fence : -1);
     json_integer(json, "after_ms", told->deadline.after_ms);
     json_integer(json, "valid_ms", told->deadline.valid_ms);
     json_integer(json, "ttl_ms", told->ttl_ms);
     if (told->is_local)
         json_integer(json, "deadline_boottime_ns", told->deadline.deadline_ns);
+}
+
+void lease_reply_held(struct http_body *body, struct http_exchange *exchange, int status,
+                      const struct lease_told *told)
+{
+    http_body_begin(body);
+    write_held(&body->json, told);
     http_body_answer(body, exchange, status, "application/json", "Cache-Control: no-store\r\n");
+}
+
+void lease_tell_held(struct http_body *body, struct http_exchange *exchange, const char *event,
+                     const struct lease_told *told, int error)
+{
+    http_body_begin_event(body, event);
+    write_held(&body->json, told);
+    if (error) {
+        json_string(&body->json, "code", redlock_error_name(error));
+        json_string(&body->json, "detail", redlock_detail());
+    }
+    http_body_send(body, exchange);
 }
 
 /* ---- refused ----------------------------------------------------------------------------- */
 
+static void end_stream(struct http_exchange *exchange, const struct lease_refusal *refusal)
+{
+    char event[512];
+    int size =
+        snprintf(event, sizeof event,
+                 "event: lost\ndata: {\"status\":%d,\"code\":\"%s\",\"detail\":\"%s\"}\n\n",
+                 refusal->status, refusal->code, refusal->detail);
+
+    assert(size > 0 && (size_t)size < sizeof event);
+    http_stream_send(exchange, event, (size_t)size);
+    http_stream_end(exchange);
+}
+
 void lease_reply_refusal(struct http_exchange *exchange, const struct lease_refusal *refusal)
 {
+    if (http_is_stream(exchange)) {
+        end_stream(exchange, refusal);
+        return;
+    }
     http_answer_problem(exchange, refusal->status, refusal->code, refusal->detail,
                         refusal->status == 503 ? "Retry-After: 1\r\n" : NULL);
 }
@@ -93,8 +129,14 @@ void lease_reply_error(struct http_body *body, struct http_exchange *exchange, i
                        const redlock_report *report)
 {
     int status = status_of(error);
+    bool is_stream = http_is_stream(exchange);
 
-    http_body_begin(body);
+    if (is_stream) {
+        http_body_begin_event(body, "lost");
+        json_integer(&body->json, "status", status);
+    } else {
+        http_body_begin(body);
+    }
     json_string(&body->json, "code", redlock_error_name(error));
     json_string(&body->json, "detail", redlock_detail());
     if (status == 423 && report) {
@@ -103,6 +145,11 @@ void lease_reply_error(struct http_body *body, struct http_exchange *exchange, i
     }
     if (report && report->node_count > 0)
         write_nodes(&body->json, report);
-    http_body_answer(body, exchange, status, PROBLEM,
-                     status == 503 ? "Retry-After: 1\r\n" : NULL);
+    if (!is_stream) {
+        http_body_answer(body, exchange, status, PROBLEM,
+                         status == 503 ? "Retry-After: 1\r\n" : NULL);
+        return;
+    }
+    http_body_send(body, exchange);
+    http_stream_end(exchange);
 }

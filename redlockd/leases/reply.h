@@ -34,7 +34,7 @@ struct lease_deadline lease_deadline_of(int64_t received_ns, int64_t now_ns,
 /* What a 200 or 201 tells. */
 struct lease_told {
     const char *name;
-    const char *grant; /* its text */
+    const char *grant; /* its text; NULL: it is not told */
     int64_t fence;     /* 0: none, and null is told */
     int64_t ttl_ms;
     struct lease_deadline deadline;
@@ -44,6 +44,11 @@ struct lease_told {
 void lease_reply_held(struct http_body *body, struct http_exchange *exchange, int status,
                       const struct lease_told *told);
 
+/* The same as an event of a stream; error: what endangers it, with redlock_detail(); 0: nothing does. */
+void lease_tell_held(struct http_body *body, struct http_exchange *exchange, const char *event,
+                     const struct lease_told *told, int error);
+
+/* Here and below: a stream that has begun gets the event `lost` with the status, and ends. */
 void lease_reply_refusal(struct http_exchange *exchange, const struct lease_refusal *refusal);
 
 /*

@@ -41,8 +41,37 @@ static bool read_grant(const struct http_request *request, struct lease_terms *t
         return refuse(refusal, 400, "GRANT", "send the Grant that the answer to PUT gave");
     if (count > 1 || (count == 1 && !lease_grant_read(grant, &terms->tag, &terms->grant)))
         return refuse(refusal, 400, "GRANT", "the Grant is not one that was given");
-    if (count == 1 && request->method == HTTP_PUT)
+    if (count == 1 && request->method == HTTP_PUT && !terms->is_stream)
         return refuse(refusal, 400, "GRANT", "a lease is renewed by POST");
+    /* A lease has one way to be renewed, and a stream the other: while a close may be deleting what a
+     * stream held, no POST may tell a client that it holds it. */
+    if (count == 1 && request->method == HTTP_POST && terms->grant.is_stream)
+        return refuse(refusal, 400, "GRANT", "the grant of a stream serves for coming back");
+    if (count == 1 && request->method == HTTP_PUT && !terms->grant.is_stream)
+        return refuse(refusal, 400, "GRANT", "the grant of a lease is renewed by POST");
+    return true;
+}
+
+/*
+ * A proxy can hide the death of a client, or close a stream that is in use: the rest of the ways through
+ * it are leases.
+ */
+static bool read_accept(const struct http_request *request, struct lease_terms *terms,
+                        struct lease_refusal *refusal)
+{
+    struct rl_span field;
+
+    if (http_request_field(request, "accept", &field) == 0 ||
+        !memmem(field.at, field.length, "text/event-stream", 17))
+        return true;
+    if (request->method != HTTP_PUT)
+        return refuse(refusal, 400, "NO_STREAM", "only PUT is answered with a stream");
+    if (http_request_field(request, "via", &field) > 0 ||
+        http_request_field(request, "forwarded", &field) > 0 ||
+        http_request_has_like(request, "x-forwarded-"))
+        return refuse(refusal, 400, "PROXIED",
+                      "no stream through a proxy: connect directly, or use a lease");
+    terms->is_stream = true;
     return true;
 }
 
@@ -158,8 +187,12 @@ static bool read_acquire(json_t *body, const char *principal, struct lease_terms
         return invalid(refusal,
                        "a field is none of ttl_ms, wait_ms, kind, fenced, fair, label, "
                        "slots, owner");
-    if (!read_number(body, "wait_ms", LEASE_WAIT_MAX_MS, &terms->wait_ms))
-        return invalid(refusal, "wait_ms is a number from 0 to 50000");
+    if (!read_number(body, "wait_ms",
+                     terms->is_stream ? REDLOCK_WAIT_MAX_MS : LEASE_WAIT_MAX_MS,
+                     &terms->wait_ms))
+        return invalid(refusal, terms->is_stream
+                                    ? "wait_ms is a number from 0 to 31536000000"
+                                    : "wait_ms is a number from 0 to 50000, or use a stream");
     if (!read_text(body, "label", REDLOCK_LABEL_MAX, &label))
         return invalid(refusal, "label is a text of at most 64 bytes");
     strcpy(terms->label, label);
@@ -172,19 +205,20 @@ static bool read_body(const struct http_request *request, const char *principal,
     static const char *const renew_names[] = {"ttl_ms", NULL};
     static const char *const no_names[] = {NULL};
     const char *why;
-    json_t *body = http_json_read(request->body, &why);
+    json_t *body = NULL; /* of no body, as most releases have it: every field is left out */
 
-    if (!body)
+    if (request->body.length > 0 && !(body = http_json_read(request->body, &why)))
         return refuse(refusal, 400, "JSON", why);
     if (request->method == HTTP_DELETE && !has_only(body, no_names))
         return invalid(refusal, "a release has no fields");
-    if (request->method == HTTP_POST && !has_only(body, renew_names))
+    if ((request->method == HTTP_POST || terms->has_grant) && !has_only(body, renew_names))
         return invalid(refusal, "a renewal has no field but ttl_ms");
     terms->ttl_ms = LEASE_TTL_DEFAULT_MS;
     if (!read_number(body, "ttl_ms", REDLOCK_TTL_LIMIT_MS, &terms->ttl_ms) ||
         terms->ttl_ms < REDLOCK_TTL_MIN_MS)
         return invalid(refusal, "ttl_ms is a number from 10 to 86400000");
-    return request->method != HTTP_PUT || read_acquire(body, principal, terms, refusal);
+    return request->method != HTTP_PUT || terms->has_grant ||
+           read_acquire(body, principal, terms, refusal);
 }
 
 void lease_terms_init(void)
@@ -202,6 +236,6 @@ bool lease_terms_read(const struct http_request *request, struct rl_span name, b
     why = http_name_decode(name, allow_utf8, terms->name, sizeof terms->name);
     if (why)
         return refuse(refusal, 400, "NAME", why);
-    return read_id(request, terms, refusal) && read_grant(request, terms, refusal) &&
-           read_body(request, principal, terms, refusal);
+    return read_accept(request, terms, refusal) && read_id(request, terms, refusal) &&
+           read_grant(request, terms, refusal) && read_body(request, principal, terms, refusal);
 }

@@ -13,7 +13,7 @@
 #include "http/server.h"
 #include "leases/id.h"
 
-#define LEASE_WAIT_MAX_MS 50000 /* proxies cut at 60 s */
+#define LEASE_WAIT_MAX_MS 50000 /* proxies cut at 60 s; of a stream: REDLOCK_WAIT_MAX_MS */
 #define LEASE_TTL_DEFAULT_MS 30000
 
 /* Why a request is refused; both texts need no escaping. */
@@ -26,6 +26,7 @@ struct lease_refusal {
 struct lease_terms {
     char name[REDLOCK_NAME_MAX + 1];
     struct lease_tag tag;
+    bool is_stream; /* PUT: it asks for events */
     bool has_grant; /* then `grant` is what it says */
     struct lease_grant grant;
     int64_t ttl_ms;

@@ -102,17 +102,15 @@ static void on_end(void *context)
 {
     struct life *life = context;
 
-    if (life->end_ns != RL_NEVER_NS) {
+    if (drain_has_begun(&life->drain)) {
         loop_stop(&life->loop);
         return;
     }
     notify_stopping(&life->notify);
-    log_line("ending: requests under way have %lld s",
+    log_line("ending: renewals and releases go on for at most %lld s",
              (long long)(life->settings.drain_ns / RL_NS_PER_S));
-    life->end_ns = rl_now_ns() + life->settings.drain_ns;
     life->routes.view.is_draining = true;
-    leases_drain(&life->leases);
-    http_server_stop(life->server);
+    drain_begin(&life->drain, life->settings.drain_ns);
 }
 
 static void tell_fixed(const char *key)
@@ -162,18 +160,6 @@ static void on_reload(void *context)
     notify_ready(&life->notify);
 }
 
-/* A part of the loop: ends it when the last request has its answer, or the time is over. */
-static int64_t turn(void *context, int64_t now_ns)
-{
-    struct life *life = context;
-
-    if (life->end_ns == RL_NEVER_NS)
-        return RL_NEVER_NS;
-    if (http_server_is_done(life->server) || now_ns >= life->end_ns)
-        loop_stop(&life->loop);
-    return life->end_ns;
-}
-
 /* ---- the process ------------------------------------------------------------------------- */
 
 int life_open(struct life *life, const struct settings *settings, char *why, size_t why_size)
@@ -183,7 +169,6 @@ int life_open(struct life *life, const struct settings *settings, char *why, siz
 
     memset(life, 0, sizeof *life);
     life->settings = *settings;
-    life->end_ns = RL_NEVER_NS;
     life->notify.fd = -1;
     if (inputs_read(&life->inputs, settings, why, why_size) < 0)
         return -1;
@@ -213,7 +198,10 @@ int life_open(struct life *life, const struct settings *settings, char *why, siz
     routes_open(&life->routes, life->server);
     notify_init(&life->notify);
     loop_add_part(&life->loop, &life->notify, notify_turn);
-    loop_add_part(&life->loop, life, turn);
+    life->status = (struct status){.notify = &life->notify, .leases = &life->leases};
+    loop_add_part(&life->loop, &life->status, status_turn);
+    drain_init(&life->drain, &life->loop, life->server, &life->leases);
+    loop_add_part(&life->loop, &life->drain, drain_turn);
     return 0;
 }
 

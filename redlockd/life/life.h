@@ -3,15 +3,16 @@
  * The life of the process: from settings to listeners, until TERM, and the time in which requests finish.
  *
  *     life_open()  sockets, TLS, loop     life_run()  READY, turns, HUP: rules, tokens, TLS files again
- *     TERM         STOPPING, waits end with 503, no new connections, idle ones closed, the others after their answer;
- *                  ends when none is left, or after `drain`. A second TERM ends at once.
+ *     TERM         STOPPING, then life/drain.h. A second TERM ends at once.
  */
 #ifndef REDLOCKD_LIFE_H
 #define REDLOCKD_LIFE_H
 
 #include "http/server.h"
+#include "life/drain.h"
 #include "life/inputs.h"
 #include "life/routes.h"
+#include "life/status.h"
 #include "settings/settings.h"
 #include "system/loop.h"
 #include "system/notify.h"
@@ -35,7 +36,8 @@ struct life {
     struct http_server *server;
     struct life_listener listeners[SETTINGS_LISTENERS_MAX];
     unsigned listener_count;
-    int64_t end_ns; /* when draining ends; RL_NEVER_NS: not draining */
+    struct status status;
+    struct drain drain;
 };
 
 /* What --check looks at: what inputs_read() reads, and the nodes are named. 0, or -1 with a sentence. */

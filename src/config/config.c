@@ -27,6 +27,8 @@ static const char *const names[RL_SETTING_END] = {
     [RL_SETTING_GUARD] = "guard",
     [RL_SETTING_TTL] = "ttl",
     [RL_SETTING_WAIT] = "wait",
+    [RL_SETTING_SERVICE] = "service",
+    [RL_SETTING_TOKEN_FILE] = "token-file",
 };
 
 int rl_config_error(const char *problem)

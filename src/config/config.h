@@ -36,8 +36,10 @@ enum rl_setting {
     RL_SETTING_MAX_TTL,
     RL_SETTING_NO_NATIVE,
     RL_SETTING_GUARD,
-    RL_SETTING_TTL,  /* of the command only: a program names its own with every lock */
-    RL_SETTING_WAIT, /* the same */
+    RL_SETTING_TTL,        /* of the command only: a program names its own with every lock */
+    RL_SETTING_WAIT,       /* the same */
+    RL_SETTING_SERVICE,    /* of the command only: a redlockd to ask instead of the nodes */
+    RL_SETTING_TOKEN_FILE, /* its bearer token */
     RL_SETTING_END,
 };
 
@@ -59,6 +61,7 @@ struct rl_config {
     enum rl_suspicion guard;
     bool no_native;
 
+    bool may_use_service;  /* with a service, there need be no nodes */
     const char *file;      /* to be read instead of the usual ones, or NULL; not owned */
     bool has_options;      /* the program has --nodes: messages may name it */
     redlock_warn_fn *warn; /* told which file shows a secret to others; may be NULL */

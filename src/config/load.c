@@ -55,7 +55,7 @@ static int check_file(const struct rl_config *c, enum rl_setting setting, const 
 {
     const char *path = c->text[setting];
     struct stat info;
-    if (!path)
+    if (!path || (setting == RL_SETTING_TOKEN_FILE && !c->may_use_service))
         return REDLOCK_OK;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     int problem = fd < 0 || fstat(fd, &info) != 0 ? errno : S_ISDIR(info.st_mode) ? EISDIR : 0;
@@ -63,6 +63,8 @@ static int check_file(const struct rl_config *c, enum rl_setting setting, const 
         int error = rl_trust_check(what, path, fd);
         if (error == REDLOCK_OK && setting == RL_SETTING_PASSWORD_FILE)
             rl_trust_warn(c, "the password", path, fd);
+        if (error == REDLOCK_OK && setting == RL_SETTING_TOKEN_FILE)
+            rl_trust_warn(c, "the token", path, fd);
         if (error == REDLOCK_OK && setting == key_setting(c))
             rl_trust_warn(c, "the TLS key", path, fd);
         close(fd);
@@ -83,11 +85,12 @@ static int check(const struct rl_config *c)
         const char *what;
     } files[] = {
         {RL_SETTING_PASSWORD_FILE, "the password file"},
+        {RL_SETTING_TOKEN_FILE, "the token file"},
         {RL_SETTING_TLS_CA, "the TLS CA file"},
         {RL_SETTING_TLS_CERT, "the TLS certificate file"},
         {RL_SETTING_TLS_KEY, "the TLS key file"},
     };
-    int error = rl_node_list_check(c);
+    int error = c->node_count > 0 ? rl_node_list_check(c) : REDLOCK_OK;
     if (error)
         return error;
     if (c->text[RL_SETTING_TLS_KEY] && !c->text[RL_SETTING_TLS_CERT])
@@ -113,7 +116,7 @@ int rl_config_load(struct rl_config *c)
     snprintf(c->source, sizeof c->source, "%s", named ? source : looked);
     /* A server that happens to run on this machine is no default: two machines would each lock
      * their own. */
-    if (c->node_count == 0)
+    if (c->node_count == 0 && !(c->may_use_service && c->text[RL_SETTING_SERVICE]))
         return rl_detail(REDLOCK_INVAL,
                          "no nodes: set REDLOCK_NODES, %sor nodes in redlock.conf (looked in "
                          "%s); to try things: redlock dev",

@@ -27,8 +27,7 @@
     X(BY_CLIENT, "it had forgotten its set of nodes, and clients know it by its name "         \
                  "alone; if every client means this server by that name, `redlock init` "      \
                  "confirms it")                                                                \
-    X(MAX_TTL, "the max_ttl that it was initialised with is not this client's; give all "      \
-               "clients the same, or after a change `redlock init`")                           \
+    X(MAX_TTL, "give all clients the same, or after a change `redlock init`")                  \
     X(EVEN,                                                                                    \
       "with an even number of nodes no more may fail than with one less; use an odd number")
 

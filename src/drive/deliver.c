@@ -155,12 +155,18 @@ static int deliver(redlock *client, redlock_lock *lock)
 int rl_deliver_all(redlock *client)
 {
     struct rl_handle *handle;
+    uint32_t left;
     int count = 0;
 
     /* First: what is granted may be acted on at once. */
     if (client->warn)
         count += rl_tell_doubts(client);
-    while ((handle = rl_engine_take_ready(&client->engine)) != NULL)
+    left = client->engine.ready_count;
+    /*
+     * No more than were ready when this began: a callback that starts again, on nodes that are all
+     * down, has the outcome at once, and would keep the driver here for ever.
+     */
+    for (; left > 0 && (handle = rl_engine_take_ready(&client->engine)) != NULL; left--)
         count += deliver(client, (redlock_lock *)handle);
     if (!TAILQ_EMPTY(&client->questions.finished))
         count += rl_questions_tell(client);

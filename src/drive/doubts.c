@@ -2,6 +2,8 @@
 /* The cheap part of the audit: what a look at the greeting shows to be doubtful. */
 #include "drive/doubts.h"
 
+#include <stdio.h>
+
 #include "core/audit.h"
 #include "drive/client.h"
 #include "drive/enter.h"
@@ -27,6 +29,20 @@ static void gather(const redlock *client, struct rl_audit_node *out)
     }
 }
 
+static const char *doubt_text(const redlock *client, uint8_t node, int doubt,
+                              char out[REDLOCK_TEXT_MAX])
+{
+    const struct rl_facts *facts = &client->engine.node[node].session.facts;
+
+    if (doubt != RL_DOUBT_MAX_TTL)
+        return rl_audit_doubt_text(doubt);
+    snprintf(out, REDLOCK_TEXT_MAX,
+             "initialised with a max_ttl of %lld ms, here it is %lld ms: %s",
+             (long long)facts->marker_max_ttl_ms, (long long)client->max_ttl_ms,
+             rl_audit_doubt_text(doubt));
+    return out;
+}
+
 int rl_tell_doubts(redlock *client)
 {
     struct rl_audit_node nodes[REDLOCK_NODES_MAX];
@@ -40,13 +56,14 @@ int rl_tell_doubts(redlock *client)
         client->warned[i] |= news;
         for (int doubt = 0; news >> doubt; doubt++) {
             struct rl_frame frame;
+            char room[REDLOCK_TEXT_MAX];
+            const char *text = doubt_text(client, i, doubt, room);
 
             if (!(news & (1u << doubt)))
                 continue;
             pthread_mutex_unlock(&client->mutex);
             rl_frame_enter(&frame, client);
-            client->warn(client->engine.node[i].address, rl_audit_doubt_text(doubt),
-                         client->warn_data);
+            client->warn(client->engine.node[i].address, text, client->warn_data);
             rl_frame_leave(&frame);
             pthread_mutex_lock(&client->mutex);
             count++;

@@ -170,6 +170,8 @@ static void end_handle(redlock_lock *lock, bool give_up)
         give_up = false;
     } else {
         pthread_mutex_lock(&client->mutex);
+        /* No program can have the value of a lock before its grant is told. */
+        give_up |= lock->operation == RL_ACQUISITION;
         if (lock->in_callback && rl_is_in_callback_of(client)) {
             lock->adopted |= !give_up;
             lock->doomed = true;

@@ -61,7 +61,8 @@ struct rl_engine {
 
     struct rl_handles handles; /* every one, the newest first */
     size_t handle_count;
-    struct rl_ready ready;   /* handles with news */
+    struct rl_ready ready; /* handles with news */
+    uint32_t ready_count;
     struct rl_timers timers; /* one of every handle */
     struct rl_pool claims;   /* of earlier attempts */
     struct rl_pool acquirers;

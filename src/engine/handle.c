@@ -21,17 +21,23 @@ void rl_engine_add_ready(struct rl_engine *engine, struct rl_handle *handle)
     if (handle->ready)
         return;
     handle->ready = true;
+    engine->ready_count++;
     TAILQ_INSERT_TAIL(&engine->ready, handle, in_ready);
+}
+
+static void remove_ready(struct rl_engine *engine, struct rl_handle *handle)
+{
+    handle->ready = false;
+    engine->ready_count--;
+    TAILQ_REMOVE(&engine->ready, handle, in_ready);
 }
 
 struct rl_handle *rl_engine_take_ready(struct rl_engine *engine)
 {
     struct rl_handle *handle = TAILQ_FIRST(&engine->ready);
 
-    if (!handle)
-        return NULL;
-    handle->ready = false;
-    TAILQ_REMOVE(&engine->ready, handle, in_ready);
+    if (handle)
+        remove_ready(engine, handle);
     return handle;
 }
 
@@ -360,7 +366,7 @@ void rl_handle_drop(struct rl_engine *engine, struct rl_handle *handle, bool giv
         end_acquisition(engine, handle);
     }
     if (handle->ready)
-        TAILQ_REMOVE(&engine->ready, handle, in_ready);
+        remove_ready(engine, handle);
     rl_timers_set(&engine->timers, &handle->timer, RL_NEVER_NS);
     handle->claim->handle = NULL;
     rl_claim_unref(&engine->claims, handle->claim);

@@ -101,10 +101,10 @@ void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pend
 /* Is the round of this request still on, that is, is no rollback or release behind it? */
 static bool is_round_alive(const struct rl_handle *handle, const struct rl_pending *pending)
 {
-    if (rl_survey_of(handle))
-        return true;
     if (pending->round != handle->lock.round)
         return false;
+    if (rl_survey_of(handle))
+        return true;
     switch (handle->lock.state) {
     case RL_ACQUIRING:
     case RL_ALIGNING:

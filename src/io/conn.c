@@ -201,8 +201,8 @@ static void start(struct rl_conn *conn, int64_t now_ns)
         return;
     }
     conn->state = RL_CONN_RESOLVING;
-    if (rl_resolve_start(conn->url->host, conn->url->port, conn->reactor->wake_fd,
-                         &conn->resolve) < 0)
+    if (!conn->resolve && rl_resolve_start(conn->url->host, conn->url->port,
+                                           conn->reactor->wake_fd, &conn->resolve) < 0)
         rl_conn_fail_errno(conn, errno, now_ns);
     else
         check_resolved(conn, now_ns);
@@ -215,12 +215,20 @@ static void give_up_connecting(struct rl_conn *conn, int64_t now_ns)
         [RL_CONN_CONNECTING] = "no TCP connection",
         [RL_CONN_HANDSHAKE] = "no TLS handshake",
     };
+    struct rl_resolve *lookup = conn->state == RL_CONN_RESOLVING ? conn->resolve : NULL;
     char text[REDLOCK_TEXT_MAX];
 
     snprintf(text, sizeof text, "%s within %lld ms%s", what[conn->state],
              (long long)(conn->link.connect_timeout_ns / RL_NS_PER_MS),
              conn->state == RL_CONN_HANDSHAKE ? rl_conn_doubt(conn) : "");
+    /*
+     * A lookup cannot be interrupted, only abandoned, and each has a thread: the next attempt waits
+     * for the same one, so that no more than one is under way for a connection.
+     */
+    if (conn->state == RL_CONN_RESOLVING)
+        conn->resolve = NULL;
     rl_conn_fail(conn, REDLOCK_VOTE_TIMEDOUT, text, now_ns);
+    conn->resolve = lookup;
 }
 
 static void give_up_waiting(struct rl_conn *conn, int64_t now_ns)

@@ -34,8 +34,8 @@ struct rl_conn {
     enum rl_conn_state state;
     int fd; /* -1: none */
     bool wants_write;
-    bool heard; /* something came back on this connection */
-    struct rl_resolve *resolve;
+    bool heard;                     /* something came back on this connection */
+    struct rl_resolve *resolve;     /* in WAITING: a lookup that outlasted its attempt */
     const struct addrinfo *address; /* the one being tried; more may follow */
     struct rl_tls *tls;
     struct rl_buffer cipher; /* TLS bytes that the socket did not take yet */

@@ -161,50 +161,80 @@ static size_t count_strangers(const struct rl_part *part, const redlock_answer *
 /*
  * A lock that is where no client of this configuration would look for it was put there by a client
  * that has another set of quorums: those two do not exclude each other. It is the one sign of that
- * mistake which the nodes can show.
+ * mistake which the nodes can show, and its label says which client that is.
  */
-static void check_placement(struct rl_part *part, int error, const redlock_answer *answer)
+static void describe_stranger(struct rl_part *part, const char *example,
+                              const redlock_info *info, char text[SENTENCE_MAX])
 {
-    const redlock *member = part->joint->front->member[part->index];
-    const char *example = "";
-    size_t count = error ? 0 : count_strangers(part, answer, &example);
-    char text[SENTENCE_MAX] = "every lock on it lives here";
+    const redlock_holder *holder =
+        info && info->shown_holder_count > 0 ? &info->shown_holder[0] : NULL;
+    size_t count = part->stranger_count;
+
+    snprintf(text, SENTENCE_MAX, "%zu lock%s on it that live%s in another quorum: '%.128s'%s%s",
+             count, count == 1 ? "" : "s", count == 1 ? "s" : "", example,
+             holder ? ", held by " : "",
+             !holder            ? ""
+             : holder->label[0] ? holder->label
+                                : "a client without a label");
+}
+
+static void end_audit(struct rl_part *part, int32_t verdict, const char *text,
+                      const char *remedy)
+{
     redlock_check check = {
         .size = sizeof check,
         .address = "",
         .name = "placement",
-        .verdict = REDLOCK_CHECK_OK,
+        .verdict = verdict,
         .text = text,
-        .remedy = "",
-        .quorum = member->quorum_name,
+        .remedy = remedy,
+        .quorum = part->joint->front->member[part->index]->quorum_name,
     };
 
-    if (member->prefix_size == 0) {
-        check.verdict = REDLOCK_CHECK_UNKNOWN;
-        check.text = "without a prefix, keys of other programs cannot be told from locks";
-    } else if (error) {
-        check.verdict = REDLOCK_CHECK_UNKNOWN;
-        check.text = "too few nodes list their locks";
-    } else if (count > 0) {
-        check.verdict = REDLOCK_CHECK_FAIL;
-        snprintf(text, sizeof text, "%zu lock%s on it that live%s in another quorum: '%.128s'",
-                 count, count == 1 ? "" : "s", count == 1 ? "s" : "", example);
-        check.remedy =
-            "another client has a different set of quorums, and does not exclude "
-            "this one; give all the same set (after a change of it: wait for max_ttl)";
-    }
     keep_check(&check, part);
+    end_part(part->joint);
+}
+
+/* Other errors of these questions are findings of the audit. */
+static void note_cancellation(struct rl_part *part, int error)
+{
+    if (error != REDLOCK_CANCELED)
+        return;
+    part->error = error;
+    part->detail = strdup(redlock_detail());
+}
+
+static void hear_stranger(int error, const redlock_answer *answer, void *data)
+{
+    struct rl_part *part = data;
+    char text[SENTENCE_MAX];
+
+    note_cancellation(part, error);
+    describe_stranger(part, answer->name, error ? NULL : answer->info, text);
+    end_audit(
+        part, REDLOCK_CHECK_FAIL, text,
+        "another client has a different set of quorums, and does not exclude this one; give "
+        "all the same set (after a change of it: wait for max_ttl)");
 }
 
 static void hear_names(int error, const redlock_answer *answer, void *data)
 {
     struct rl_part *part = data;
+    redlock *member = part->joint->front->member[part->index];
+    struct rl_asker asker = asker_of(part, hear_stranger);
+    const char *example = "";
 
-    part->error = error == REDLOCK_CANCELED ? error : REDLOCK_OK;
-    if (part->error)
-        part->detail = strdup(redlock_detail());
-    check_placement(part, error, answer);
-    end_part(part->joint);
+    note_cancellation(part, error);
+    part->stranger_count = error ? 0 : count_strangers(part, answer, &example);
+    if (member->prefix_size == 0)
+        end_audit(part, REDLOCK_CHECK_UNKNOWN,
+                  "without a prefix, keys of other programs cannot be told from locks", "");
+    else if (error)
+        end_audit(part, REDLOCK_CHECK_UNKNOWN, "too few nodes list their locks", "");
+    else if (part->stranger_count == 0)
+        end_audit(part, REDLOCK_CHECK_OK, "every lock on it lives here", "");
+    else if (rl_client_start_query(member, example, &asker) != REDLOCK_OK)
+        hear_stranger(REDLOCK_NOMEM, &(redlock_answer){.name = example}, part);
 }
 
 static void hear_audit(int error, const redlock_answer *answer, void *data)

@@ -23,6 +23,7 @@ struct rl_part {
     char **names; /* LIST */
     size_t name_count;
     struct rl_check_list checks; /* AUDIT */
+    size_t stranger_count;       /* AUDIT: locks on its nodes that live in another quorum */
 };
 
 enum rl_joint_question {

@@ -44,11 +44,13 @@ if command -v fish >/dev/null; then
             string replace -r '^' \"\$sub\$line:\"; end; end
         complete -C 'redlock dev -n 3 ' | string replace -r '^' 'actions:'
         complete -C 'redlock run --on-lost ig' | string replace -r '^' 'values:'
+        complete -C 'redlock top --sort a' | string replace -r '^' 'orders:'
         complete -C 'redlock run -t 3 name ls' | string replace -r '^' 'command:'
         complete -C 'redlock dev -- ls' | string replace -r '^' 'dashes:'" | cut -f1 >"$tmp/fish"
     is 'fish: subcommands' "$(sed -n 's/^://p' "$tmp/fish" | sorted)" "$listed"
     is 'fish: actions of dev' "$(sed -n 's/^actions://p' "$tmp/fish" | sorted)" 'hang kill list resume start'
     is 'fish: the values of --on-lost' "$(sed -n 's/^values://p' "$tmp/fish")" ignore
+    is 'fish: the values of --sort' "$(sed -n 's/^orders://p' "$tmp/fish")" age
     like 'fish: run NAME is followed by a command' "$(sed -n 's/^command://p' "$tmp/fish" | sorted)" '\bls\b'
     like 'fish: as is --' "$(sed -n 's/^dashes://p' "$tmp/fish" | sorted)" '\bls\b'
 else
@@ -73,6 +75,7 @@ for sub in $listed; do
 done
 is 'actions of dev' "$(offered redlock dev '')" 'hang kill list resume start'
 is 'the values of --on-lost' "$(offered redlock run --on-lost i)" ignore
+is 'the values of --sort' "$(offered redlock top --sort a)" age
 is 'the start of a word' "$(offered redlock sta)" status
 is 'the value of an option is not a word' "$(offered redlock dev -n 3 k)" kill
 like 'run NAME is followed by a command' "$(offered redlock run -t 3 name ls)" '\bls\b'

@@ -58,7 +58,8 @@ finds 'a max_ttl below the default TTL' 0 '^  warn +max_ttl +initialised with 60
 try "$redlock" lock -n --max-ttl 3s shorter
 expect '   which gives way' 0
 try "$redlock" lock -n --max-ttl 5m longer
-expect '   and a warning' 0 '^redlock: warning: .*max_ttl'
+expect '   and a warning' 0 '^redlock: warning: .*max_ttl of 60000 ms, here it is 300000 ms'
+is '   in one line for all nodes' "$(grep -c warning "$tmp/err")" 1
 
 finds 'the same server twice' 1 '^  fail +identity +the same server' 'server of its own' \
     --nodes "$nodes,localhost:$(port 1),127.0.0.2:1"

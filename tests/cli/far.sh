@@ -56,7 +56,7 @@ that '   in much less than forty round trips' [ $((best - one)) -lt 2000 ]
 
 # A node timeout that is too short for them: every subcommand names the way out.
 export REDLOCK_CONFIG=/dev/null
-for sub in 'status a' 'list' 'unlock a b' 'extend a b' 'break --yes a' 'init --yes' 'run -n a -- true' 'lock -n a'; do
+for sub in 'status a' 'list' 'unlock a b' 'extend a b' 'break --yes a' 'init --yes' 'run -n a -- true' 'lock -n a' 'wait -w 200ms a'; do
     # shellcheck disable=SC2086
     try timeout 60 "$redlock" ${sub%% *} --nodes "$nodes" ${sub#* }
     expect "$sub: 69, and what would help" 69 '--node-timeout'
@@ -64,6 +64,16 @@ done
 try timeout 60 "$redlock" doctor --nodes "$nodes"
 like 'doctor says how late they answer' "$out" 'reachable +answers after [1-9][0-9][0-9]+ ms, 50 ms are allowed'
 unlike '   and no shorter time' "$out" 'answers after [0-9]{2} ms'
+try timeout 60 "$redlock" watch -n 1 --nodes "$nodes" a
+like 'watch names the way out' "$out" 'a: unknown: .*--node-timeout'
+timeout 2 "$redlock" wait --nodes "$nodes" a >/dev/null 2>"$tmp/waits"
+like 'wait without a limit names the way out' "$(cat "$tmp/waits")" '--node-timeout'
+for sub in nodes 'top -n 2 -d 300ms'; do
+    # shellcheck disable=SC2086
+    try timeout 60 "$redlock" $sub --nodes "$nodes"
+    is "$sub: each node is late" "$(grep -cE '^ *127[.0-9:]+ +late ' <<<"$out")" 3
+    like "$sub: and by how much" "$out" 'answers after [0-9.]+ ms'
+done
 kill $proxy
 wait $proxy
 done_testing

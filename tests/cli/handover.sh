@@ -52,6 +52,13 @@ is '   and it was not made' "$(ask "$(port 1)" EXISTS redlock:never)" :0
 try "$redlock" unlock a 0000
 expect 'unlock with a wrong value: 76' 76 'it has another value: held by '
 is '   and the lock is untouched' "$(ask "$(port 1)" EXISTS redlock:a)" :1
+for k in 1 2; do "$redlock" dev hang $k >/dev/null; done
+for sub in unlock extend; do
+    try "$redlock" $sub a 0000
+    expect "$sub with a wrong value, and one node that answers: 69" 69 "127.0.0.1:$(port 3) +held"
+    unlike '   it does not say that the key is missing' "$err" 'no such key'
+done
+for k in 1 2; do "$redlock" dev resume $k >/dev/null; done
 printf '%s\r\n' "$value" >"$tmp/value"
 try "$redlock" unlock a - <"$tmp/value"
 expect 'unlock, the value from standard input' 0

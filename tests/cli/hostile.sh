@@ -107,4 +107,12 @@ like '   and the value is shown' "$("$redlock" status none)" '^none: held by [0-
 like 'by default: user, host, process and what started it' "$("$redlock" status --json d | jq -r .label)" "^[^@]+@[^.:]+:$$ \\(bash\\)$"
 like '   or which command runs' "$("$redlock" run e -- sh -c 'redlock status --json e' | jq -r .label)" '^[^@]+@[^.:]+:[0-9]+ \(sh\)$'
 like '   by its name, not by its path' "$("$redlock" run e -- /bin/sh -c 'redlock status --json e' | jq -r .label)" '\(sh\)$'
+long=$(printf 'w%.0s' {1..63})
+if unshare -u true 2>/dev/null; then
+    label=$(unshare -u sh -c "hostname $long && redlock run e -- sh -c 'redlock status --json e'" | jq -r .label)
+    like 'of a long host name the process and the command are left' "$label" '^[^@]+@w+:[0-9]+ \(sh\)$'
+    is '   and as much of the rest as there is room for' "${#label}" 64
+else
+    printf '# left out: no right to a host name of its own\n'
+fi
 done_testing

@@ -13,9 +13,10 @@ allowed() {
     cli/system) echo system ui ;;
     cli/settings) echo settings config ui ;;
     cli/report) echo report settings ui ;;
-    cli/lock) echo lock report settings system ui ;;
+    cli/service) echo service settings system ui ;;
+    cli/lock) echo lock service report settings system ui ;;
     cli/run) echo run lock report system ui ;;
-    cli/commands) echo commands run lock report settings system ui ;;
+    cli/commands) echo commands run lock service report settings system ui ;;
     tools/dev) echo dev run settings system ui ;;
     tools/bench) echo bench lock report settings system ui ;;
     esac

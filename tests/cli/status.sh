@@ -12,7 +12,7 @@ mutex=$("$redlock" lock -t 50s plain)
 for k in 1 2 3; do ask "$(port $k)" SCRIPT FLUSH >/dev/null; done
 like 'everything that is there, also before the servers know the script' "$("$redlock" status)" '^plain  .* exclusive'
 "$redlock" lock -t 50s -s readers >/dev/null
-like 'one reader' "$("$redlock" status readers)" '^readers: held by 1 reader.*, up to [2-4][0-9]\.[0-9] s more$'
+like 'one reader' "$("$redlock" status readers)" '^readers: held by 1 reader.*, for [0-9.]+ m?s, up to [2-4][0-9]\.[0-9] s more$'
 "$redlock" lock -t 20s -s readers >/dev/null
 "$redlock" lock -t 50s --owner me mine >/dev/null
 "$redlock" lock -t 50s --owner me mine >/dev/null
@@ -32,8 +32,15 @@ is 'a pattern' "$("$redlock" list 'p*' '?pu' | tail -n +2 | cut -d' ' -f1 | past
 try "$redlock" list 'x*'
 expect 'a pattern that matches nothing' 0 'no lock has such a name'
 like 'status of one: the owner, and how often' "$("$redlock" status mine)" '^mine: held by [^,]+,.* 2 times,.* up to [2-4][0-9]\.[0-9] s more$'
-like '   slots' "$("$redlock" status gpu)" '^gpu: 1 of 4 slots taken.*, up to [2-4][0-9]\.[0-9] s more$'
-like '   readers' "$("$redlock" status readers)" '^readers: held by 2 readers.*, up to [2-4][0-9]\.[0-9] s more$'
+like '   slots' "$("$redlock" status gpu)" '^gpu: 1 of 4 slots taken.*, for [0-9.]+ m?s, up to [2-4][0-9]\.[0-9] s more$'
+like '   readers' "$("$redlock" status readers)" '^readers: held by 2 readers.*, the first for [0-9.]+ m?s, up to [2-4][0-9]\.[0-9] s more$'
+is '   -v: each of them, for how long, and what it has left' \
+    "$("$redlock" status -v readers | grep -cE '^  [^@ ]+@[^ ]+ \([a-z]+\) +[0-9.]+ m?s +[0-9.]+ s$')" 2
+try "$redlock" status 'rea*'
+expect 'a pattern is taken as a name, and list is named' 0 "redlock list 'rea\*'"
+is '   which is said beside the answer' "$out" 'rea*: free'
+try "$redlock" status --json 'rea*'
+is '   but not with --json' "$err" ''
 is '   and nothing else' "$("$redlock" status --prefix nobody: 2>&1)" 'redlock status: no locks'
 like 'what stands beside locks is no prefix' "$("$redlock" status --prefix redlock.fence: 2>&1)" 'beside locks'
 is 'another prefix' "$("$redlock" status --prefix redlock:od 2>/dev/null | tail -n +2 | sed 's/  .*//')" 'd *?[x] name'

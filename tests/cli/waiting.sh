@@ -95,6 +95,9 @@ is '   none with -q' "$(cat "$tmp/quiet")" ''
 value=$("$redlock" lock -t 40s --label 'me, here' w)
 try "$redlock" run -w 1100ms w -- true
 expect '   also right before the end of the wait' 75 'waiting for w: 1st in line, held by me, here, up to'
+try "$redlock" hold --json -w 1100ms w </dev/zero
+expect '   and with --json, beside it' 75 '^redlock hold: waiting for w: 1st in line, held by me, here, up to'
+is '   which is one line' "$(jq -r .error <<<"$out")" TIMEOUT
 "$redlock" unlock w "$value"
 for option in -v --fair; do
     try "$redlock" run $option w -- true

@@ -253,6 +253,41 @@ CASE(free_while_waiting_io_thread,
     free_waiting(REDLOCK_THREAD);
 }
 
+static bool has_keys(void *server)
+{
+    return server_keys(server) > 0;
+}
+
+static void leave_acquiring(uint32_t flags)
+{
+    struct cluster c;
+    redlock *r = client_start(&c, 3, flags);
+    struct result w = {0};
+    cluster_each(&c, 1, 2, server_freeze);
+    redlock_lock *lock = start_waiting(r, &w);
+    if (flags == 0)
+        process_for(r, 1);
+    CHECK(wait_until(has_keys, &c.node[0], 2000));
+    redlock_lock_leave(lock);
+    cluster_each(&c, 1, 2, server_thaw);
+    if (flags == 0)
+        process_for(r, 30);
+    CHECK(cluster_await_empty(&c, 5000));
+    CHECK_INT(0, w.calls);
+    redlock_close(r);
+}
+
+CASE(leave_while_acquiring, "Leaving a lock that is not held yet takes back what it has set.")
+{
+    leave_acquiring(0);
+}
+
+CASE(leave_while_acquiring_io_thread,
+     "With the I/O thread, leaving a lock that is not held yet takes it back.")
+{
+    leave_acquiring(REDLOCK_THREAD);
+}
+
 static void close_waiting(uint32_t flags)
 {
     struct cluster c;

@@ -11,10 +11,13 @@
 
 #include <dlfcn.h>
 #include <netdb.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { SLOW_MS = CHECK_SANITIZED ? 2500 : 1000 };
+
+static atomic_int lookups, most_lookups; /* of slow.test: under way now, and at most */
 
 typedef int getaddrinfo_fn(const char *, const char *, const struct addrinfo *,
                            struct addrinfo **);
@@ -34,7 +37,11 @@ int getaddrinfo(const char *restrict node, const char *restrict service,
     if (node == NULL || strstr(node, ".test") == NULL || !asked_for_a_name)
         return real_getaddrinfo(node, service, hints, out);
     if (strcmp(node, "slow.test") == 0) {
+        int now = ++lookups;
+        if (now > most_lookups)
+            most_lookups = now;
         sleep_ms(SLOW_MS);
+        lookups--;
         return real_getaddrinfo("127.0.0.1", service, hints, out);
     }
     struct addrinfo *first = NULL, *second = NULL;
@@ -75,6 +82,25 @@ CASE(slow_name_joins_later, "The node behind a slow name votes once it is resolv
     start_with_name(&c, 3, "slow.test");
     redlock *r = client_open_warm(&c, REDLOCK_THREAD);
     redlock_lock *lock = client_lock_on(r, &c, 3, "x", 20000);
+    client_unlock(lock);
+    redlock_close(r);
+}
+
+CASE(slow_name_is_looked_up_once,
+     "A lookup that outlasts its attempt serves the next one, which starts no other.")
+{
+    struct cluster c;
+    start_with_name(&c, 1, "slow.test");
+    redlock_options o = client_options(&c);
+    o.flags |= REDLOCK_THREAD;
+    o.connect_timeout_ms = SLOW_MS / 10;
+    redlock *r = NULL;
+    most_lookups = 0;
+    CHECK_OK(redlock_open(&o, &r));
+    redlock_request q = {.size = sizeof q, .wait_ms = SLOW_MS * 10};
+    redlock_lock *lock = NULL;
+    CHECK_OK(redlock_acquire(r, "x", 20000, &q, &lock));
+    CHECK_BETWEEN(1, 2, most_lookups); /* the second: for the subscriber connection */
     client_unlock(lock);
     redlock_close(r);
 }

@@ -18,7 +18,7 @@ allowed() {
     http) echo "(http|system)/.*|ui/json.h|$library" ;;
     access) echo "(access|http|system)/.*|$library" ;;
     audit) echo "(audit|system)/.*|ui/json.h|$library" ;;
-    leases) echo "(leases|audit|access|http|system)/.*|ui/json.h|$library" ;;
+    leases) echo "(leases|audit|access|http|system)/.*|ui/json.h|engine/timers.h|$library" ;;
     view) echo "(view|audit|access|http|system)/.*|ui/json.h|$library" ;;
     metrics) echo "(metrics|view|http|system)/.*|$library" ;;
     life) echo "(life|metrics|view|leases|audit|access|http|settings|system)/.*|ui/json.h|$library" ;;

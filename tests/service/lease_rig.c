@@ -5,7 +5,11 @@
 #include "client.h"
 #include "clock.h"
 #include "io/clock.h"
+#include "ports.h"
+#include "system/sockets.h"
 
+#include <fcntl.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,12 +29,38 @@ static void write_config(const char *path, const struct cluster *cluster)
     CHECK_INT(0, fclose(file));
 }
 
+/* A request through TCP needs a token: here it goes straight to the leases. */
+static void begin(void *context, struct http_exchange *exchange,
+                  const struct http_request *request)
+{
+    struct replica *replica = context;
+    struct http_handler routes = routes_handler(&replica->routes);
+    struct access_who who = {.gid = -1};
+    struct rl_span name;
+
+    snprintf(who.principal, sizeof who.principal, "uid:%u", (unsigned)geteuid());
+    if (!request->peer->is_unix && http_path_below(request->path, "/v1/locks/", &name))
+        leases_begin(&replica->leases, exchange, request, name, &who);
+    else
+        routes.begin(routes.context, exchange, request);
+}
+
+static void ended(void *context, struct http_exchange *exchange, void *user,
+                  enum http_ended how)
+{
+    struct replica *replica = context;
+    struct http_handler routes = routes_handler(&replica->routes);
+
+    routes.ended(routes.context, exchange, user, how);
+}
+
 void replica_open(struct replica *replica, const char *name, const struct cluster *cluster)
 {
-    struct http_handler handler = routes_handler(&replica->routes);
+    struct http_handler handler = {replica, begin, ended};
     char path[256], why[512];
 
     replica->access = (struct access){0};
+    replica->port = 0;
     unsetenv("REDLOCK_NODES");
     snprintf(path, sizeof path, "%s/nodes.conf", check_dir());
     write_config(path, cluster);
@@ -59,19 +89,78 @@ void replica_run(struct replica *replica, int64_t ms)
         loop_turn(&replica->rig.loop, 5);
 }
 
-const char *lease_request(const char *method, const char *id, const char *grant,
-                          const char *body)
+static const char *write_request(const char *method, const char *accept, const char *id,
+                                 const char *grant, const char *body)
 {
     static char texts[8][1024];
     static unsigned next;
     char *text = texts[next++ % 8];
 
     snprintf(text, sizeof texts[0],
-             "%s /v1/locks/job HTTP/1.1\r\nHost: h\r\nLease-Id: %s\r\n%s%s%s"
+             "%s /v1/locks/job HTTP/1.1\r\nHost: h\r\n%sLease-Id: %s\r\n%s%s%s"
              "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
-             method, id, grant ? "Grant: " : "", grant ? grant : "", grant ? "\r\n" : "",
-             body ? strlen(body) : 0, body ? body : "");
+             method, accept, id, grant ? "Grant: " : "", grant ? grant : "",
+             grant ? "\r\n" : "", body ? strlen(body) : 0, body ? body : "");
     return text;
+}
+
+const char *lease_request(const char *method, const char *id, const char *grant,
+                          const char *body)
+{
+    return write_request(method, "", id, grant, body);
+}
+
+const char *lease_stream_request(const char *id, const char *grant, const char *body)
+{
+    return write_request("PUT", "Accept: text/event-stream\r\n", id, grant, body);
+}
+
+int stream_open(struct replica *replica, const char *request)
+{
+    int fd = rig_connect(&replica->rig);
+
+    rig_send(&replica->rig, fd, request);
+    return fd;
+}
+
+static void listen_tcp(struct replica *replica)
+{
+    struct sockaddr_in address;
+    socklen_t size = sizeof address;
+    char why[256];
+    int fd = sockets_open("127.0.0.1:0", 0600, why, sizeof why);
+
+    if (fd < 0)
+        FAIL("%s", why);
+    CHECK_INT(0, getsockname(fd, (struct sockaddr *)&address, &size));
+    replica->port = ntohs(address.sin_port);
+    CHECK_INT(0, http_server_listen(replica->rig.server, fd, RIG_LISTENER_TCP, NULL));
+}
+
+int stream_open_tcp(struct replica *replica, const char *request)
+{
+    int fd;
+
+    if (replica->port == 0)
+        listen_tcp(replica);
+    fd = port_connect(replica->port);
+    CHECK(fd >= 0);
+    CHECK_INT(0, fcntl(fd, F_SETFL, O_NONBLOCK));
+    rig_send(&replica->rig, fd, request);
+    return fd;
+}
+
+const char *stream_event(const char *text, const char *name)
+{
+    char needle[64];
+    const char *found = NULL;
+
+    snprintf(needle, sizeof needle, "event: %s\ndata: {", name);
+    for (const char *at = strstr(text, needle); at; at = strstr(at + 1, needle))
+        found = at;
+    if (!found)
+        FAIL("no event %s in %s", name, text);
+    return found;
 }
 
 const char *lease_ask(struct replica *replica, const char *request)

@@ -13,11 +13,14 @@
 #include "life/routes.h"
 #include "servers.h"
 
+#define RIG_LISTENER_TCP 1 /* the number of the loopback port */
+
 struct replica {
     struct rig rig;
     struct leases leases;
     struct access access;
     struct routes routes;
+    int port; /* loopback; 0 until stream_open_tcp() */
 };
 
 /* `name` is that of its socket. Its connections to the nodes are up. */
@@ -27,6 +30,16 @@ void replica_close(struct replica *replica);
 /* The bytes of a request for the lock "job"; grant and body may be NULL. Valid for 8 calls. */
 const char *lease_request(const char *method, const char *id, const char *grant,
                           const char *body);
+
+/* The same for a stream: PUT with Accept: text/event-stream. */
+const char *lease_stream_request(const char *id, const char *grant, const char *body);
+
+/* A connection that has sent it, through the unix socket or through TCP. */
+int stream_open(struct replica *replica, const char *request);
+int stream_open_tcp(struct replica *replica, const char *request);
+
+/* The last event of this name among what came, from its name on; fails if there is none. */
+const char *stream_event(const char *text, const char *name);
 
 /* Sends it on a connection of its own, waits for the answer, and closes. Valid until the next. */
 const char *lease_ask(struct replica *replica, const char *request);

@@ -156,8 +156,11 @@ printf 'GET /livez HTTP/1.1\r\nHost: localhost\r\n' >&$slow
 answered() { [ "$(curl -sS -m 20 --unix-socket "$socket" http://h/livez)" = '{"status":"alive"}' ]; }
 that 'beside a half-sent request others are served' answered
 kill -TERM "$pid"
-that 'TERM is logged' eventually grep -qs 'ending: requests under way have 30 s' "$tmp/log"
-that '   new connections are refused' eval '! curl -s -m 20 "http://127.0.0.1:$tcp/livez"'
+that 'TERM is logged' eventually grep -qs 'ending: renewals and releases go on for at most 30 s' "$tmp/log"
+like '   new connections are served, once each' \
+    "$(curl -sSi -m 20 "http://127.0.0.1:$tcp/livez")" 'Connection: close'
+is '   and told that it is not ready' \
+    "$(curl -s -m 20 -o /dev/null -w '%{http_code}' "http://127.0.0.1:$tcp/readyz")" 503
 printf '\r\n' >&$slow
 like '   the request that was under way is answered' "$(timeout 20 cat <&$slow)" 'Connection: close'
 exec {slow}>&-

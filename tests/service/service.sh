@@ -126,8 +126,10 @@ refused 'a TTL of 0' 422 INVALID PUT /v1/locks/a "$id" -d '{"ttl_ms":0}'
 refused 'a TTL that the nodes do not allow' 422 INVAL PUT /v1/locks/a "$id" -d '{"ttl_ms":80000000}'
 refused 'a label that steers terminals' 422 INVAL PUT /v1/locks/a "$id" -d '{"label":"\u001b[2J"}'
 refused 're-entrant without an owner' 422 INVALID PUT /v1/locks/a "$id" -d '{"kind":"reentrant"}'
-refused 'a stream, which is not served' 406 NO_STREAMS PUT /v1/locks/a "$id" \
-    -H 'Accept: text/event-stream' -d '{}'
+refused 'a stream through a proxy' 400 PROXIED PUT /v1/locks/a "$id" \
+    -H 'Accept: text/event-stream' -H 'Via: 1.1 proxy' -d '{}'
+refused 'a renewal as a stream' 400 NO_STREAM POST /v1/locks/a "$id" \
+    -H 'Accept: text/event-stream' -H "Grant: $grant" -d '{}'
 refused 'a parameter that does not exist' 400 QUERY PUT '/v1/locks/a?x=1' "$id" -d '{}'
 is 'TCP has no rights without a token' "$(curl -sS -m 20 -X PUT -H "Lease-Id: $id" -d '{}' \
     -H 'Content-Type: application/json' "http://127.0.0.1:$tcp/v1/locks/a" | jq -r .code)" UNAUTHORIZED
@@ -234,6 +236,7 @@ until(0)
 assert ask('DELETE', id_of(9000), grant=told['grant'])[0] == 204
 status, told = ask('PUT', id_of(9002), {})
 assert status == 201, told
+assert ask('DELETE', id_of(9002), grant=told['grant'])[0] == 204
 print('fine')
 PY
 is "python: ten clients, one holder at a time, and a waiter that is killed" \

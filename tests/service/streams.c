@@ -119,14 +119,24 @@ CASE(drained, "While the server drains, each answer ends its connection.")
 CASE(stopped, "A server that stops closes idle connections and finishes the others.")
 {
     struct rig rig;
-    int idle_fd, waiting_fd;
+    int idle_fd, waiting_fd, new_fd;
     bool end;
 
     rig_open(&rig, NULL);
     idle_fd = rig_connect(&rig);
+    rig_send(&rig, idle_fd, rig_get("/now"));
+    CHECK_HAS("HTTP/1.1 200 ", rig_read(&rig, idle_fd, NULL));
+    CHECK(http_server_is_idle(rig.server));
     waiting_fd = rig_connect(&rig);
     rig_send(&rig, waiting_fd, rig_get("/wait"));
+    CHECK(!http_server_is_idle(rig.server));
+    new_fd = rig_connect(&rig);
     http_server_stop(rig.server);
+    /* Its first request may be on the way: it gets its answer. */
+    rig_send(&rig, new_fd, rig_get("/now"));
+    CHECK_HAS("HTTP/1.1 200 ", rig_read(&rig, new_fd, &end));
+    CHECK(end);
+    close(new_fd);
     rig_read(&rig, idle_fd, &end);
     CHECK(end);
     CHECK(!http_server_is_done(rig.server));

@@ -253,6 +253,42 @@ static void block_inside(redlock_lock *lock, int error, void *data)
     (*t->finished)++;
 }
 
+struct restarts {
+    redlock *client;
+    redlock_lock *lock[64];
+    int calls;
+};
+
+static void start_again(redlock_lock *lock, int error, void *data)
+{
+    struct restarts *t = data;
+    redlock_request q = {.size = sizeof q, .done = start_again, .data = t};
+    (void)lock;
+    CHECK_ERR(REDLOCK_NOQUORUM, error);
+    if (++t->calls < (int)(sizeof t->lock / sizeof t->lock[0]))
+        CHECK_OK(redlock_start(t->client, "x", 20000, &q, &t->lock[t->calls]));
+}
+
+CASE(starts_again,
+     "A done that starts anew on nodes which are down lets redlock_process() return.")
+{
+    struct cluster c;
+    redlock *r = client_start(&c, 3, 0);
+    struct restarts t = {.client = r};
+    redlock_request q = {.size = sizeof q, .done = start_again, .data = &t};
+    struct pollfd p = {.fd = redlock_fd(r), .events = POLLIN};
+    cluster_each(&c, 0, 3, server_kill);
+    CHECK_OK(redlock_start(r, "x", 20000, &q, &t.lock[0]));
+    for (int64_t end_ms = now_ms() + 15000; t.calls < 64;) {
+        CHECK(now_ms() < end_ms);
+        CHECK(poll(&p, 1, 5000) == 1);
+        CHECK_BETWEEN(0, 1, redlock_process(r, 0));
+    }
+    for (int i = 0; i < t.calls; i++)
+        redlock_lock_free(t.lock[i]);
+    redlock_close(r);
+}
+
 CASE(no_blocking_in_callbacks, "Blocking calls from a callback are INVAL and do nothing.")
 {
     struct cluster c;

@@ -5,7 +5,7 @@
 #
 #   functions       in SYNOPSIS, with their arguments, and explained behind it
 #   types           explained, and each field of a struct in a section that names the struct
-#   enum constants  and macros: named
+#   enums           and their constants, macros, and variables of the environment: named
 set -u
 compiler=${1:?} header=${2:?} man=${3:?}
 page=$man/libredlock.3
@@ -24,10 +24,13 @@ text=$(sed -n '/^\.Sh DESCRIPTION/,$p' "$page")
 functions() { sed -nE 's/^REDLOCK_API .*[ *](redlock_[a-z_]+)\(.*/\1/p' "$1"; }
 types() { grep -oE '\b(struct redlock_[a-z_]+ \{|redlock_[a-z_]+_fn\()' | grep -oE 'redlock_[a-z_]+' | sort -u; }
 constants() { grep -oE '\bREDLOCK_[A-Z0-9_]+\b' | sort -u; }
-# Those without parameters; the others are lists that the constants are made of.
+# Those at the start of a line: the rest is made and undone where the lists become enums.
 macros() {
-    sed -nE 's/^#define (REDLOCK_[A-Z0-9_]+)( .*)?$/\1/p' "$1" | grep -vxE 'REDLOCK_(API|H)'
+    sed -nE '/_ENUM\(/d; s/^#define (REDLOCK_[A-Z0-9_]+)([ (].*)?$/\1/p' "$1" | grep -vxE 'REDLOCK_(API|H)'
 }
+enums() { grep -oE '\benum redlock_[a-z_]+ \{' | sed 's/ {//' | tr ' ' '~'; }
+# What the comments of the header call REDLOCK_, whatever it is; beginnings of names end in a line.
+spoken() { grep -oE '\bREDLOCK_[A-Z0-9_]*[A-Z0-9]\b' "$1" | grep -vE '^REDLOCK_(API|H|.*_ENUM)$' | sort -u; }
 # A line for each: struct field.
 fields() {
     tr '\n' ' ' | grep -oE 'typedef struct redlock_[a-z_]+ \{[^}]*\}' |
@@ -52,9 +55,10 @@ for name in $(functions "$header"); do
     grep -qE "^\.F[on] $name( |\$)" <<<"$synopsis" || not_ok "$name() is not in SYNOPSIS"
     grep -qE "^\.(Fn|It Fn|Pq Fn) $name\\b" <<<"$text" || not_ok "$name() is not explained"
 done
-for name in $(types <<<"$declarations") $(constants <<<"$declarations") $(macros "$header"); do
+for name in $(types <<<"$declarations") $(constants <<<"$declarations") $(macros "$header") \
+    $(enums <<<"$declarations") $(spoken "$header"); do
     count=$((count + 1))
-    grep -qw -- "$name" "$page" || not_ok "$name is not mentioned"
+    grep -qw -- "${name/\~/ }" "$page" || not_ok "${name/\~/ } is not mentioned"
 done
 while read -r struct field; do
     count=$((count + 1))

@@ -12,48 +12,8 @@
 # network of their own; each block begins with empty ones that may vote.
 . "$(dirname "$0")/../cli/lib.bash" "$1"
 build=$(readlink -f "${2:?}") file=$(readlink -f "${3:?}")
-needs unshare ip mount curl openssl "${CC:-cc}" pkg-config
-server=${REDLOCK_SERVER:-$(command -v redis-server || command -v valkey-server)} ||
-    skip 'no server is installed'
-if [ -z "${REDLOCK_README_INSIDE:-}" ]; then
-    unshare --map-root-user --net --mount true 2>/dev/null ||
-        skip 'network and mount namespaces are not permitted'
-    rm -rf "$tmp"
-    REDLOCK_README_INSIDE=1 exec unshare --map-root-user --net --mount bash "$0" "$@"
-fi
-
-# ---- six servers on six addresses ----
-
-cp /etc/hosts "$tmp/hosts"
-ip link set lo up || exit 1
-for k in 1 2 3 4 5 6; do
-    ip address add 10.0.0.$k/32 dev lo || exit 1
-    echo "10.0.0.$k redis$k" >>"$tmp/hosts"
-    "$server" --bind 10.0.0.$k --port 6379 --save '' --dir "$tmp" --protected-mode no >/dev/null &
-    servers+=($!)
-done
-mount --bind "$tmp/hosts" /etc/hosts || exit 1
-trap 'kill "${servers[@]}"; wait "${servers[@]}" 2>/dev/null; umount /etc/hosts; rm -rf "$tmp"' EXIT
-
-# tell K WORD...: sends a command to a server; prints the first line back.
-tell() {
-    local fd line k=$1
-    shift
-    { exec {fd}<>"/dev/tcp/10.0.0.$k/6379"; } 2>/dev/null || return 1
-    printf '%s\r\n' "$*" >&"$fd"
-    IFS= read -r -t 5 line <&"$fd"
-    exec {fd}>&-
-    printf '%s' "${line%$'\r'}"
-}
-answers() { [ "$(tell "$1" PING)" = +PONG ]; }
-for k in 1 2 3 4 5 6; do eventually answers $k || { not_ok "server $k is up"; exit 1; }; done
-
-# afresh NODES: nothing is on the servers, and those named may vote.
-afresh() {
-    local k
-    for k in 1 2 3 4 5 6; do tell $k FLUSHALL >/dev/null; done
-    "$redlock" init --yes -q --nodes "$1" >/dev/null || not_ok "redlock init --nodes $1"
-}
+needs curl openssl "${CC:-cc}" pkg-config
+. "$(dirname "$0")/six.bash"
 
 # ---- the blocks, as files N.LANGUAGE, and N.why of those that are not run ----
 
@@ -79,23 +39,7 @@ printf 'Name: redlock\nDescription: as built\nVersion: 0\nCflags: -I%s\nLibs: -L
     "$(readlink -f "$here/../../include")" "$LD_LIBRARY_PATH" >"$tmp/redlock.pc"
 default=redis://10.0.0.1,redis://10.0.0.2,redis://10.0.0.3
 export REDLOCK_NODES=$default
-work=$tmp/work source=
-mkdir -m 700 "$work" "$tmp/run"
-export XDG_RUNTIME_DIR=$tmp/run
-cd "$work" || exit 1
-printf '%%: FORCE ; @sleep 0.2; echo make $@ >>ran\nFORCE Makefile: ;\n' >Makefile
-
-# programs FILE: makes the ./NAMEs and the C source that it mentions.
-programs() {
-    local name
-    for name in $(grep -oE '(^|[ "'\''=(])\./[A-Za-z0-9_.-]+' "$1" | grep -oE '[A-Za-z0-9_-][A-Za-z0-9_.-]*$'); do
-        [ -e "$name" ] || { printf '#!/bin/sh\necho "%s" >>ran\n' "$name" >"$name"; chmod +x "$name"; }
-    done
-    for name in $(grep -oE '[A-Za-z0-9_-]+\.c\b' "$1"); do
-        [ -z "$source" ] || cp "$source" "$name"
-    done
-}
-
+source=
 # nodes_of FILE: those that it exports; else those of the blocks before it.
 nodes_of() {
     local line

@@ -178,7 +178,7 @@ static int run_command(struct dev *d, const char *nodes)
     /* Settings for other servers must not get in the way of these. */
     if (setenv("REDLOCK_NODES", nodes, 1) != 0 || setenv("REDLOCK_DEV", q->directory, 1) != 0 ||
         setenv("REDLOCK_CONFIG", "/dev/null", 1) != 0 || unsetenv("REDLOCK_PASSWORD") != 0 ||
-        unsetenv("REDLOCK_HELD") != 0)
+        unsetenv("REDLOCK_SERVICE") != 0 || unsetenv("REDLOCK_HELD") != 0)
         return message_fail(EXIT_INTERNAL, "out of memory");
     int error = child_start(&q->command, d->command, -1, -1);
     if (error) {

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "callers.h"
+
+#include <arpa/inet.h>
+#include <err.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "io/clock.h"
+
+#define PATIENCE_MS 60000
+
+static int connect_unix(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+    if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) != 0)
+        err(1, "connect to %s", path);
+    return fd;
+}
+
+int callers_connect(const char *address)
+{
+    struct sockaddr_in place = {.sin_family = AF_INET};
+    const char *colon = strchr(address, ':');
+    int fd, on = 1;
+
+    if (address[0] == '/')
+        return connect_unix(address);
+    place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    place.sin_port = htons((uint16_t)atoi(colon + 1));
+    fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || connect(fd, (struct sockaddr *)&place, sizeof place) != 0)
+        err(1, "connect to %s", address);
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    return fd;
+}
+
+void callers_open(struct callers *callers, const char *address, unsigned count)
+{
+    static unsigned serial;
+
+    *callers = (struct callers){.epoll_fd = epoll_create1(EPOLL_CLOEXEC), .count = count};
+    if (callers->epoll_fd < 0)
+        err(1, "epoll");
+    for (unsigned i = 0; i < count; i++) {
+        struct epoll_event event = {.events = EPOLLIN, .data.u32 = i};
+        struct caller *caller = &callers->caller[i];
+
+        caller->index = i;
+        caller->serial = ++serial;
+        caller->fd = callers_connect(address);
+        if (epoll_ctl(callers->epoll_fd, EPOLL_CTL_ADD, caller->fd, &event) != 0)
+            err(1, "epoll");
+    }
+}
+
+void callers_close(struct callers *callers)
+{
+    for (unsigned i = 0; i < callers->count; i++)
+        close(callers->caller[i].fd);
+    close(callers->epoll_fd);
+}
+
+/* ---- answers ------------------------------------------------------------------------------- */
+
+/* True: the answer is whole. */
+static bool parse(char *bytes, size_t got, int *status, char **body)
+{
+    char *end, *length;
+
+    bytes[got] = '\0';
+    end = strstr(bytes, "\r\n\r\n");
+    if (!end)
+        return false;
+    *end = '\0';
+    length = strcasestr(bytes, "\r\nContent-Length:");
+    *status = got > 12 ? atoi(bytes + 9) : 0;
+    *body = end + 4;
+    if (length && got - (size_t)(*body - bytes) < strtoul(length + 17, NULL, 10)) {
+        *end = '\r';
+        return false;
+    }
+    if (!length && *status != 204)
+        errx(1, "an answer without a length: %s", bytes);
+    return true;
+}
+
+static void send_all(int fd, const char *bytes, size_t size)
+{
+    if (send(fd, bytes, size, MSG_NOSIGNAL) != (ssize_t)size)
+        err(1, "send");
+}
+
+static void receive(int fd, char *bytes, size_t size, size_t *got)
+{
+    ssize_t count = recv(fd, bytes + *got, size - 1 - *got, 0);
+
+    if (count <= 0)
+        errx(1, "the server closed a connection");
+    *got += (size_t)count;
+}
+
+int callers_ask(int fd, const char *request, size_t size, char *body, size_t body_size)
+{
+    static char bytes[65536];
+    size_t got = 0;
+    char *at = NULL;
+    int status = 0;
+
+    send_all(fd, request, size);
+    do
+        receive(fd, bytes, sizeof bytes, &got);
+    while (!parse(bytes, got, &status, &at));
+    snprintf(body, body_size, "%s", at);
+    return status;
+}
+
+/* ---- cycles -------------------------------------------------------------------------------- */
+
+static void send_step(struct caller *caller, const struct cycle *cycle)
+{
+    char request[2048];
+    size_t size = cycle->write(caller, caller->step, request, sizeof request);
+
+    caller->got = 0;
+    caller->sent_ns = rl_now_ns();
+    if (caller->step == 0)
+        caller->began_ns = caller->sent_ns;
+    send_all(caller->fd, request, size);
+}
+
+/* The whole answer is there. True: the cycle is over. */
+static bool end_step(struct caller *caller, const struct cycle *cycle, int status,
+                     const char *body, struct callers_result *result)
+{
+    int64_t now_ns = rl_now_ns();
+
+    cycle->take(caller, caller->step, status, body);
+    if (caller->step == 0)
+        samples_add(&result->first_us, (double)(now_ns - caller->sent_ns) / 1e3);
+    if (++caller->step < cycle->steps)
+        return false;
+    caller->step = 0;
+    caller->number++;
+    result->cycles++;
+    samples_add(&result->cycle_us, (double)(now_ns - caller->began_ns) / 1e3);
+    return true;
+}
+
+void callers_run(struct callers *callers, const struct cycle *cycle, int64_t duration_ns,
+                 struct callers_result *result)
+{
+    int64_t from_ns = rl_now_ns(), end_ns = from_ns + duration_ns;
+    unsigned busy = callers->count;
+
+    for (unsigned i = 0; i < callers->count; i++)
+        send_step(&callers->caller[i], cycle);
+    while (busy > 0) {
+        struct epoll_event events[CALLERS_MAX];
+        int count = epoll_wait(callers->epoll_fd, events, CALLERS_MAX, PATIENCE_MS);
+
+        if (count <= 0)
+            errx(1, "%s: no answer came", cycle->name);
+        for (int k = 0; k < count; k++) {
+            struct caller *caller = &callers->caller[events[k].data.u32];
+            int status = 0;
+            char *body = NULL;
+
+            receive(caller->fd, caller->bytes, sizeof caller->bytes, &caller->got);
+            if (!parse(caller->bytes, caller->got, &status, &body))
+                continue;
+            if (end_step(caller, cycle, status, body, result) && rl_now_ns() >= end_ns)
+                busy--;
+            else
+                send_step(caller, cycle);
+        }
+    }
+    result->seconds += (double)(rl_now_ns() - from_ns) / 1e9;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "deaths.h"
+
+#include <err.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "callers.h"
+#include "cycles.h"
+#include "io/clock.h"
+#include "processes.h"
+
+#define NODES_MAX 16
+#define STREAM_NAME "bench/stream"
+#define PATIENCE_NS (INT64_C(20) * 1000000000)
+
+struct nodes {
+    int fds[NODES_MAX];
+    unsigned count;
+};
+
+static void connect_nodes(struct nodes *nodes)
+{
+    char text[1024], *next = text, *word;
+
+    snprintf(text, sizeof text, "%s", getenv("REDLOCK_NODES"));
+    nodes->count = 0;
+    while ((word = strsep(&next, ",")) != NULL && nodes->count < NODES_MAX)
+        nodes->fds[nodes->count++] = callers_connect(word);
+}
+
+/* On how many nodes is the key? */
+static unsigned count_of(const struct nodes *nodes, const char *key)
+{
+    char command[256];
+    int size = snprintf(command, sizeof command, "*2\r\n$6\r\nEXISTS\r\n$%zu\r\n%s\r\n",
+                        strlen(key), key);
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < nodes->count; i++)
+        if (send(nodes->fds[i], command, (size_t)size, MSG_NOSIGNAL) != size)
+            err(1, "send");
+    for (unsigned i = 0; i < nodes->count; i++) {
+        char answer[64] = "";
+
+        if (recv(nodes->fds[i], answer, sizeof answer - 1, 0) <= 0)
+            err(1, "recv");
+        count += answer[1] == '1';
+    }
+    return count;
+}
+
+/* Until all nodes have the key, or none. */
+static void await(const struct nodes *nodes, const char *key, bool wanted)
+{
+    int64_t end_ns = rl_now_ns() + PATIENCE_NS;
+
+    while (count_of(nodes, key) != (wanted ? nodes->count : 0))
+        if (rl_now_ns() > end_ns)
+            errx(1, "%s stays %s", key, wanted ? "away" : "there");
+}
+
+static size_t write_request(enum death kind, unsigned number, char *out, size_t size)
+{
+    static const char body[] = "{\"wait_ms\":50000,\"fair\":true}";
+    bool stream = kind == DEATH_OF_STREAM;
+
+    return (size_t)snprintf(out, size,
+                            "PUT /v1/locks/%s HTTP/1.1\r\nHost: localhost\r\n"
+                            "Lease-Id: lease-to-be-killed-%010u-%u-%u\r\n%s"
+                            "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
+                            stream ? STREAM_NAME : CYCLES_HELD, (unsigned)getppid(), kind,
+                            number, stream ? "Accept: text/event-stream\r\n" : "",
+                            sizeof body - 1, body);
+}
+
+/* The client: sends its request and waits for its end. */
+static pid_t start_client(enum death kind, const char *address, unsigned number)
+{
+    pid_t pid = process_fork();
+
+    if (pid == 0) {
+        char request[512], bytes[4096];
+        size_t size = write_request(kind, number, request, sizeof request);
+        int fd = callers_connect(address);
+
+        if (send(fd, request, size, MSG_NOSIGNAL) != (ssize_t)size)
+            _exit(1);
+        while (recv(fd, bytes, sizeof bytes, 0) > 0)
+            continue;
+        _exit(1);
+    }
+    return pid;
+}
+
+static bool is_served(enum death kind, const char *address)
+{
+    char request[512], bytes[256] = "";
+    size_t size = write_request(kind, 0, request, sizeof request);
+    int fd;
+
+    if (kind == DEATH_OF_WAITER)
+        return true;
+    fd = callers_connect(address);
+    if (send(fd, request, size, MSG_NOSIGNAL) != (ssize_t)size ||
+        recv(fd, bytes, sizeof bytes - 1, 0) <= 0)
+        err(1, "stream");
+    close(fd);
+    return strncmp(bytes, "HTTP/1.1 200", 12) == 0;
+}
+
+bool deaths_run(enum death kind, const char *address, unsigned count, struct samples *ms)
+{
+    const char *key =
+        kind == DEATH_OF_STREAM ? "redlock:" STREAM_NAME : "redlock.queue:" CYCLES_HELD;
+    struct nodes nodes;
+
+    if (!is_served(kind, address))
+        return false;
+    connect_nodes(&nodes);
+    await(&nodes, key, false);
+    for (unsigned i = 1; i <= count; i++) {
+        pid_t pid = start_client(kind, address, i);
+        int64_t from_ns;
+
+        await(&nodes, key, true);
+        from_ns = rl_now_ns();
+        process_end(pid, SIGKILL);
+        await(&nodes, key, false);
+        samples_add(ms, (double)(rl_now_ns() - from_ns) / 1e6);
+    }
+    for (unsigned i = 0; i < nodes.count; i++)
+        close(nodes.fds[i]);
+    return true;
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The HTTP layer beside a raw echo, and the daemon beside the HTTP layer and the library. */
+#include <err.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "callers.h"
+#include "core/time.h"
+#include "cycles.h"
+#include "floors.h"
+#include "io/clock.h"
+#include "library.h"
+#include "load.h"
+#include "parts.h"
+#include "processes.h"
+#include "table.h"
+
+#define MANY 64
+#define SLICE_NS (300 * RL_NS_PER_MS)
+#define BATCHES 100
+
+static const char body[] = "{\"name\":\"billing/nightly\",\"grant\":\"Kx9vTq0Zb3m7u1Yd5r8sWA\","
+                           "\"fence\":1790000000123456,\"after_ms\":1,\"valid_ms\":29629,"
+                           "\"ttl_ms\":30000}\n";
+
+static const char request[] =
+    "PUT /v1/locks/billing/nightly HTTP/1.1\r\nHost: localhost\r\nUser-Agent: bench\r\n"
+    "Accept: */*\r\nLease-Id: 5f0cQw8Zb3m7u1Yd5r8sWA\r\nContent-Type: application/json\r\n"
+    "Content-Length: 58\r\n\r\n{\"ttl_ms\":30000,\"wait_ms\":0,\"fenced\":true,\"label\":\"bench\"}";
+
+struct row {
+    char path[BENCH_PATH_MAX], here[BENCH_PATH_MAX];
+    pid_t pid;
+    struct load load;
+    struct samples per_s;
+    struct floor floor; /* the same server in this process */
+    struct load floor_load;
+    struct samples alone_us; /* what a request costs there, from epoll_wait() to send() */
+};
+
+struct floors {
+    struct row e0, e1;
+    size_t answer_size;
+    struct samples e1_of_e0, alone;
+    struct callers e1_many, e1_one, daemon_many, daemon_one;
+    struct samples e1_cpu, r_cpu, daemon_cpu, cpu_ratio;
+    struct samples e1_p50, r_p50, daemon_p50, p50_ratio;
+    struct samples e1_rate, r_rate, daemon_rate;
+};
+
+static struct floors floors;
+
+/* ---- E0 and E1 ----------------------------------------------------------------------------- */
+
+static double measure_rate(struct row *row)
+{
+    int64_t from_ns = rl_now_ns();
+    uint64_t answers =
+        load_run(&row->load, request, sizeof request - 1, floors.answer_size, SLICE_NS);
+    double per_s = (double)answers * 1e9 / (double)(rl_now_ns() - from_ns);
+
+    samples_add(&row->per_s, per_s);
+    return per_s;
+}
+
+/* All requests are there before the clock starts, and no other process is needed. */
+static double measure_alone(struct row *row)
+{
+    struct samples batch_us = {0};
+    double median;
+
+    for (int i = 0; i < BATCHES; i++) {
+        int64_t from_ns;
+
+        load_send(&row->floor_load, request, sizeof request - 1);
+        from_ns = rl_now_ns();
+        row->floor.serve(&row->floor);
+        samples_add(&batch_us, (double)(rl_now_ns() - from_ns) / 1e3 / MANY);
+        load_take(&row->floor_load, floors.answer_size);
+    }
+    median = samples_median(&batch_us);
+    samples_free(&batch_us);
+    samples_add(&row->alone_us, median);
+    return median;
+}
+
+static void name_paths(struct row *row, const struct bench *bench, const char *name)
+{
+    snprintf(row->path, sizeof row->path, "%s/%s", bench->directory, name);
+    snprintf(row->here, sizeof row->here, "%s/%s-here", bench->directory, name);
+}
+
+static void open_load(struct row *row)
+{
+    load_open(&row->floor_load, row->here, MANY);
+    for (int k = 0; k < MANY; k++)
+        row->floor.serve(&row->floor); /* accepts all */
+}
+
+static void open_servers(const struct bench *bench)
+{
+    static char answer[4096];
+    struct row *e0 = &floors.e0, *e1 = &floors.e1;
+
+    name_paths(e0, bench, "e0");
+    name_paths(e1, bench, "e1");
+    e1->pid = floors_http(e1->path, body, sizeof body - 1);
+    load_open(&e1->load, e1->path, MANY);
+    floors.answer_size =
+        load_ask(&e1->load, request, sizeof request - 1, answer, sizeof answer);
+    if (floors.answer_size < 12 || memcmp(answer, "HTTP/1.1 201", 12) != 0)
+        errx(1, "unexpected answer: %.*s", (int)floors.answer_size, answer);
+    e0->pid = floors_echo(e0->path, answer, floors.answer_size);
+    load_open(&e0->load, e0->path, MANY);
+    floors_echo_here(&e0->floor, e0->here, answer, floors.answer_size);
+    floors_http_here(&e1->floor, e1->here, body, sizeof body - 1);
+    open_load(e0);
+    open_load(e1);
+    callers_open(&floors.e1_many, e1->path, MANY);
+    callers_open(&floors.e1_one, e1->path, 1);
+    callers_open(&floors.daemon_many, bench->address, MANY);
+    callers_open(&floors.daemon_one, bench->address, 1);
+}
+
+static void close_row(struct row *row)
+{
+    load_close(&row->load);
+    load_close(&row->floor_load);
+    process_end(row->pid, SIGKILL);
+    unlink(row->path);
+    unlink(row->here);
+}
+
+/* ---- the daemon ---------------------------------------------------------------------------- */
+
+/* Of the process that serves, per cycle. */
+static double cpu_of(struct callers *callers, pid_t pid, struct samples *rates)
+{
+    struct callers_result result = {0};
+    double before_us = process_cpu_us(pid), us;
+
+    callers_run(callers, &cycle_redlockd, SLICE_NS, &result);
+    us = (process_cpu_us(pid) - before_us) / (double)result.cycles;
+    samples_add(rates, (double)result.cycles / result.seconds);
+    samples_free(&result.first_us);
+    samples_free(&result.cycle_us);
+    return us;
+}
+
+static double p50_of(struct callers *callers)
+{
+    struct callers_result result = {0};
+    double us;
+
+    callers_run(callers, &cycle_redlockd, SLICE_NS, &result);
+    us = samples_median(&result.first_us);
+    samples_free(&result.first_us);
+    samples_free(&result.cycle_us);
+    return us;
+}
+
+static void measure_cpu(const struct bench *bench)
+{
+    struct library_result result = {0};
+    double daemon_us, e1_us, r_us;
+
+    e1_us = cpu_of(&floors.e1_many, floors.e1.pid, &floors.e1_rate);
+    daemon_us = cpu_of(&floors.daemon_many, bench->daemon, &floors.daemon_rate);
+    library_run(bench->client, MANY, SLICE_NS, &result);
+    r_us = result.cpu_us / (double)result.cycles;
+    samples_add(&floors.r_rate, (double)result.cycles / result.seconds);
+    samples_add(&floors.e1_cpu, e1_us);
+    samples_add(&floors.daemon_cpu, daemon_us);
+    samples_add(&floors.r_cpu, r_us);
+    samples_add(&floors.cpu_ratio, daemon_us / (e1_us + r_us));
+    samples_free(&result.acquire_us);
+}
+
+static void measure_p50(const struct bench *bench)
+{
+    struct library_result result = {0};
+    double e1_us = p50_of(&floors.e1_one), daemon_us = p50_of(&floors.daemon_one), r_us;
+
+    library_run(bench->client, 1, SLICE_NS, &result);
+    r_us = samples_median(&result.acquire_us);
+    samples_add(&floors.e1_p50, e1_us);
+    samples_add(&floors.daemon_p50, daemon_us);
+    samples_add(&floors.r_p50, r_us);
+    samples_add(&floors.p50_ratio, daemon_us / (e1_us + r_us));
+    samples_free(&result.acquire_us);
+}
+
+static void print_rows(void)
+{
+    table_note("E0 raw echo, 64 connections", "%.0f requests/s, alone %.2f us each",
+               samples_median(&floors.e0.per_s), samples_median(&floors.e0.alone_us));
+    table_note("E1 HTTP layer, 64 connections", "%.0f requests/s, alone %.2f us each",
+               samples_median(&floors.e1.per_s), samples_median(&floors.e1.alone_us));
+    table_least("E1 / E0, requests/s", samples_median(&floors.e1_of_e0), 0.8, "");
+    table_note("the same alone: in one process, so that no scheduler is measured", "%.2f",
+               samples_median(&floors.alone));
+    table_note("CPU of 2 E1, 64 in flight", "%.1f us per PUT + DELETE, %.0f/s",
+               samples_median(&floors.e1_cpu), samples_median(&floors.e1_rate));
+    table_note("CPU of R, 64 in flight", "%.1f us per acquire + release, %.0f/s",
+               samples_median(&floors.r_cpu), samples_median(&floors.r_rate));
+    table_note("CPU of redlockd, 64 in flight", "%.1f us per PUT + DELETE, %.0f/s",
+               samples_median(&floors.daemon_cpu), samples_median(&floors.daemon_rate));
+    table_most("CPU of redlockd / (2 E1 + R)", samples_median(&floors.cpu_ratio), 1.25, "");
+    table_note("one caller, p50: E1, R, PUT to redlockd", "%.0f us, %.0f us, %.0f us",
+               samples_median(&floors.e1_p50), samples_median(&floors.r_p50),
+               samples_median(&floors.daemon_p50));
+    table_most("one caller, PUT p50 / (E1 + R)", samples_median(&floors.p50_ratio), 1.2, "");
+}
+
+void part_floors(struct bench *bench)
+{
+    open_servers(bench);
+    for (int round = 0; round < bench->rounds; round++) {
+        double e0 = measure_rate(&floors.e0), e1 = measure_rate(&floors.e1);
+        double e0_us = measure_alone(&floors.e0), e1_us = measure_alone(&floors.e1);
+
+        samples_add(&floors.e1_of_e0, e1 / e0);
+        samples_add(&floors.alone, e0_us / e1_us);
+        measure_cpu(bench);
+        measure_p50(bench);
+    }
+    print_rows();
+    callers_close(&floors.e1_many);
+    callers_close(&floors.e1_one);
+    callers_close(&floors.daemon_many);
+    callers_close(&floors.daemon_one);
+    close_row(&floors.e0);
+    close_row(&floors.e1);
+}

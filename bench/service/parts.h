@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The parts of the table, in its order. Each prints its rows. */
+#ifndef REDLOCK_BENCH_SERVICE_PARTS_H
+#define REDLOCK_BENCH_SERVICE_PARTS_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "redlock.h"
+
+#define BENCH_PATH_MAX 192
+
+struct bench {
+    const char *redlockd;
+    const char *directory;
+    int rounds;
+    char address[BENCH_PATH_MAX]; /* of the daemon's unix socket */
+    pid_t daemon, holder;
+    redlock *client; /* R */
+};
+
+/* A daemon that is ready, and a client of the library with its connections up. */
+void bench_open(struct bench *bench);
+void bench_close(struct bench *bench);
+
+void part_floors(struct bench *bench);  /* E0, E1, R and the daemon */
+void part_crowd(struct bench *bench);   /* beside 10,000 that wait */
+void part_deaths(struct bench *bench);  /* clients that are killed */
+void part_restart(struct bench *bench); /* the daemon replaced under load */
+void part_etcd(struct bench *bench);    /* what a user would pick instead */
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "processes.h"
+
+#include <arpa/inet.h>
+#include <err.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define INHERITED 3
+#define AWAIT_TURNS 3000 /* of 10 ms */
+
+pid_t process_fork(void)
+{
+    pid_t parent = getpid();
+    pid_t pid = fork();
+
+    if (pid < 0)
+        err(1, "fork");
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent)
+            _exit(1);
+    }
+    return pid;
+}
+
+static void pass_on(int listener)
+{
+    char self[32];
+
+    if (listener == INHERITED)
+        fcntl(INHERITED, F_SETFD, 0);
+    else
+        dup2(listener, INHERITED);
+    snprintf(self, sizeof self, "%d", (int)getpid());
+    setenv("LISTEN_PID", self, 1);
+    setenv("LISTEN_FDS", "1", 1);
+}
+
+pid_t process_start(const char *const *argv, int listener, const char *log)
+{
+    pid_t pid = process_fork();
+
+    if (pid == 0) {
+        int fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+
+        if (fd >= 0) {
+            dup2(fd, STDOUT_FILENO);
+            dup2(fd, STDERR_FILENO);
+        }
+        if (listener >= 0)
+            pass_on(listener);
+        execvp(argv[0], (char *const *)(uintptr_t)argv);
+        err(1, "%s", argv[0]);
+    }
+    return pid;
+}
+
+int process_end(pid_t pid, int signal)
+{
+    int status = 0;
+
+    kill(pid, signal);
+    waitpid(pid, &status, 0);
+    return status;
+}
+
+double process_cpu_us(pid_t pid)
+{
+    clockid_t clock;
+    struct timespec used;
+
+    if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0)
+        errx(1, "process %d is gone", (int)pid);
+    return (double)used.tv_sec * 1e6 + (double)used.tv_nsec / 1e3;
+}
+
+long process_memory_kib(pid_t pid)
+{
+    char path[64], line[256];
+    long sum = 0, kib;
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/%d/smaps_rollup", (int)pid);
+    file = fopen(path, "re");
+    if (!file)
+        err(1, "%s", path);
+    while (fgets(line, sizeof line, file))
+        if (sscanf(line, "Private_Clean: %ld", &kib) == 1 ||
+            sscanf(line, "Private_Dirty: %ld", &kib) == 1)
+            sum += kib;
+    fclose(file);
+    return sum;
+}
+
+static int try_connect(const char *address)
+{
+    struct sockaddr_un path = {.sun_family = AF_UNIX};
+    struct sockaddr_in place = {.sin_family = AF_INET};
+    bool is_unix = address[0] == '/';
+    int fd = socket(is_unix ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int result;
+
+    if (is_unix) {
+        snprintf(path.sun_path, sizeof path.sun_path, "%s", address);
+        result = connect(fd, (struct sockaddr *)&path, sizeof path);
+    } else {
+        place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        place.sin_port = htons((uint16_t)atoi(strchr(address, ':') + 1));
+        result = connect(fd, (struct sockaddr *)&place, sizeof place);
+    }
+    close(fd);
+    return result;
+}
+
+void process_await(const char *address)
+{
+    for (int i = 0; i < AWAIT_TURNS; i++) {
+        if (try_connect(address) == 0)
+            return;
+        usleep(10000);
+    }
+    errx(1, "nothing listens on %s", address);
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "restart.h"
+
+#include <err.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "io/clock.h"
+#include "processes.h"
+
+#define LEASES 16
+#define BETWEEN_US 700000
+
+/* What the load tells the process that restarts. */
+struct board {
+    struct restart_result result;
+    _Atomic bool stop;
+};
+
+static struct sockaddr_un place;
+
+/* ---- the load ------------------------------------------------------------------------------ */
+
+/* On a connection of its own. The status; 0: no answer; -1: the connection was refused. */
+static int try_request(const char *request, char *answer, size_t size)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    size_t got = 0;
+    ssize_t count;
+
+    answer[0] = '\0';
+    if (fd < 0)
+        err(1, "socket");
+    if (connect(fd, (struct sockaddr *)&place, sizeof place) != 0) {
+        close(fd);
+        return -1;
+    }
+    if (send(fd, request, strlen(request), MSG_NOSIGNAL) == (ssize_t)strlen(request))
+        while (got < size - 1 && (count = recv(fd, answer + got, size - 1 - got, 0)) > 0)
+            got += (size_t)count;
+    answer[got] = '\0';
+    close(fd);
+    return got > 12 ? atoi(answer + 9) : 0;
+}
+
+/* Until there is an answer that decides. */
+static int ask(struct board *board, const char *request, char *answer, size_t size)
+{
+    int64_t from_ns = rl_now_ns();
+    double ms;
+    int status;
+
+    for (;;) {
+        status = try_request(request, answer, size);
+        if (status > 0 && status != 503)
+            break;
+        board->result.refused += status < 0;
+        board->result.again += status >= 0;
+        usleep(1000);
+    }
+    ms = (double)(rl_now_ns() - from_ns) / 1e6;
+    if (ms > board->result.longest_ms)
+        board->result.longest_ms = ms;
+    return status;
+}
+
+static const char *write_request(const char *method, unsigned lease, unsigned turn,
+                                 const char *grant, const char *body)
+{
+    static char text[1024];
+
+    snprintf(text, sizeof text,
+             "%s /v1/locks/restart/%u HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+             "Lease-Id: lease-over-restarts-%010u-%u-%u\r\n%s%s%s"
+             "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
+             method, lease, (unsigned)getpid(), lease, turn, grant ? "Grant: " : "",
+             grant ? grant : "", grant ? "\r\n" : "", strlen(body), body);
+    return text;
+}
+
+/* Acquires with new ids until one is granted: an answer that was lost leaves its id spent. */
+static unsigned take(struct board *board, unsigned lease, unsigned turn, char grant[256])
+{
+    char answer[4096];
+    const char *at;
+
+    for (;; turn++) {
+        int status = ask(board, write_request("PUT", lease, turn, NULL, "{\"ttl_ms\":20000}"),
+                         answer, sizeof answer);
+
+        if (status == 201)
+            break;
+        if (status != 409)
+            errx(1, "PUT: %s", answer);
+        ask(board, write_request("DELETE", lease, turn, NULL, ""), answer, sizeof answer);
+    }
+    at = strstr(answer, "\"grant\":\"") + strlen("\"grant\":\"");
+    snprintf(grant, 256, "%.*s", (int)strcspn(at, "\""), at);
+    return turn;
+}
+
+static void load(struct board *board)
+{
+    static char grants[LEASES][256];
+    unsigned turns[LEASES], turn = 1000;
+    char answer[4096], grant[256];
+
+    for (unsigned i = 0; i < LEASES; i++)
+        turns[i] = take(board, i, 0, grants[i]);
+    while (!board->stop) {
+        for (unsigned i = 0; i < LEASES; i++) {
+            int status =
+                ask(board, write_request("POST", i, turns[i], grants[i], "{\"ttl_ms\":20000}"),
+                    answer, sizeof answer);
+
+            board->result.renewals += status == 200;
+            board->result.lost += status == 410;
+            if (status != 200 && status != 410)
+                errx(1, "POST: %s", answer);
+        }
+        turn = take(board, LEASES, turn, grant);
+        /* A repeated DELETE finds it gone: its first answer was lost. */
+        ask(board, write_request("DELETE", LEASES, turn++, grant, ""), answer, sizeof answer);
+        board->result.cycles++;
+    }
+    for (unsigned i = 0; i < LEASES; i++)
+        if (ask(board, write_request("DELETE", i, turns[i], grants[i], ""), answer,
+                sizeof answer) == 410 &&
+            !strstr(answer, "ENDED"))
+            board->result.lost++;
+}
+
+/* ---- the restarts -------------------------------------------------------------------------- */
+
+static int open_listener(const char *path)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    place.sun_family = AF_UNIX;
+    snprintf(place.sun_path, sizeof place.sun_path, "%s", path);
+    unlink(path);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&place, sizeof place) != 0 ||
+        listen(fd, 4096) != 0)
+        err(1, "%s", path);
+    return fd;
+}
+
+void restart_run(const char *redlockd, const char *directory, unsigned restarts,
+                 struct restart_result *result)
+{
+    struct board *board =
+        mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    char path[108], log[160];
+    const char *argv[] = {redlockd, "--drain", "5", NULL};
+    int listener, status = 0;
+    pid_t daemon, client;
+
+    if (board == MAP_FAILED)
+        err(1, "mmap");
+    snprintf(path, sizeof path, "%.96s/restart", directory);
+    snprintf(log, sizeof log, "%s/restart.log", directory);
+    listener = open_listener(path);
+    daemon = process_start(argv, listener, log);
+    client = process_fork();
+    if (client == 0) {
+        load(board);
+        _exit(0);
+    }
+    for (unsigned i = 0; i < restarts; i++) {
+        usleep(BETWEEN_US);
+        /* As systemd does: the old one first, whose socket stays. */
+        if (process_end(daemon, SIGTERM) != 0)
+            errx(1, "redlockd did not end well: see %s", log);
+        daemon = process_start(argv, listener, log);
+        board->result.restarts++;
+    }
+    usleep(BETWEEN_US);
+    board->stop = true;
+    waitpid(client, &status, 0);
+    if (status != 0)
+        errx(1, "the load of the restarts ended early");
+    process_end(daemon, SIGTERM);
+    close(listener);
+    unlink(path);
+    *result = board->result;
+    munmap(board, sizeof *board);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The part of lock/held_lock.h that is different where a redlockd is asked instead of the nodes. */
+#ifndef CLI_SERVED_LOCK_H
+#define CLI_SERVED_LOCK_H
+
+#include "lock/held_lock.h"
+
+/* As held_lock_acquire(). */
+int served_lock_acquire(struct held_lock *h, const struct settings *s,
+                        const struct terms *terms, int signal_fd, int *signal_out);
+
+/* Takes over what its thread has found out: lost, in jeopardy, renewed. */
+void served_lock_process(struct held_lock *h);
+
+/* As held_lock_freshen() and held_lock_release(). */
+bool served_lock_freshen(struct held_lock *h, int64_t least_ms);
+int served_lock_release(struct held_lock *h);
+
+/* Ends the lease, and with it its thread. */
+void served_lock_close(struct held_lock *h);
+
+#endif

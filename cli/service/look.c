@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "service/look.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "ui/percent.h"
+
+#define LIMIT_MS 10000
+#define NAMES_AT_ONCE 1000 /* of a list: as many as the service gives */
+
+static int get(const struct service *s, const char *method, const char *path,
+               struct service_answer *a, char detail[SERVICE_DETAIL_MAX])
+{
+    struct service_question q = {
+        .method = method, .path = path, .limit_ms = LIMIT_MS, .cancel_fd = -1};
+    service_ask(s, &q, a);
+    snprintf(detail, SERVICE_DETAIL_MAX, "%s", a->detail);
+    return a->error;
+}
+
+/* ---- one lock ---- */
+
+static int32_t read_kind(struct json_value value)
+{
+    char word[16];
+    json_text(value, word, sizeof word);
+#define SAME_KIND(name, number, text)                                                          \
+    if (strcmp(word, text) == 0)                                                               \
+        return number;
+    REDLOCK_KINDS(SAME_KIND)
+#undef SAME_KIND
+    return -1;
+}
+
+static int32_t read_vote(struct json_value value)
+{
+    char words[64];
+    int32_t vote = 0;
+    json_text(value, words, sizeof words);
+#define SAME_VOTE(name, text)                                                                  \
+    if (strcmp(words, text) == 0)                                                              \
+        return vote;                                                                           \
+    vote++;
+    REDLOCK_VOTES(SAME_VOTE)
+#undef SAME_VOTE
+    return REDLOCK_VOTE_NONE;
+}
+
+void service_read_nodes(struct json_value body, redlock_report *report)
+{
+    struct json_value nodes = json_member(body, "nodes"), node;
+    report->node_count = 0;
+    while (report->node_count < REDLOCK_NODES_MAX && json_next(&nodes, &node)) {
+        redlock_node_report *n = &report->node[report->node_count++];
+        *n = (redlock_node_report){.kind = -1};
+        json_text(json_member(node, "address"), n->address, sizeof n->address);
+        n->vote = read_vote(json_member(node, "vote"));
+        n->rtt_us = (int32_t)json_number(json_member(node, "rtt_us"), -1);
+        n->key_ttl_ms = json_number(json_member(node, "remaining_ms"), -1);
+        n->holder_count = (uint32_t)json_number(json_member(node, "holder_count"), 0);
+        n->waiters = (uint32_t)json_number(json_member(node, "waiters"), 0);
+        json_text(json_member(node, "text"), n->text, sizeof n->text);
+    }
+    report->quorum = report->node_count / 2 + 1;
+}
+
+static void read_holders(struct json_value body, redlock_info *info)
+{
+    struct json_value holders = json_member(body, "holders"), holder;
+    while (info->shown_holder_count < REDLOCK_SHOWN_MAX && json_next(&holders, &holder)) {
+        redlock_holder *h = &info->shown_holder[info->shown_holder_count++];
+        *h = (redlock_holder){0};
+        json_text(json_member(holder, "label"), h->label, sizeof h->label);
+        json_text(json_member(holder, "mark"), h->mark, sizeof h->mark);
+        strcpy(h->value, h->mark);
+        h->held_ms = json_number(json_member(holder, "held_ms"), -1);
+        h->ttl_ms = json_number(json_member(holder, "remaining_ms"), -1);
+        h->votes = (int32_t)json_number(json_member(holder, "votes"), 0);
+    }
+    if (info->shown_holder_count == 0)
+        return;
+    info->ttl_ms = info->shown_holder[0].ttl_ms;
+    info->votes = info->shown_holder[0].votes;
+    strcpy(info->holder, info->shown_holder[0].mark);
+}
+
+static void read_queue(struct json_value body, redlock_info *info)
+{
+    struct json_value queue = json_member(body, "queue"), waiter;
+    while (info->shown_waiter_count < REDLOCK_SHOWN_MAX && json_next(&queue, &waiter)) {
+        redlock_waiter *w = &info->shown_waiter[info->shown_waiter_count++];
+        *w = (redlock_waiter){0};
+        json_text(json_member(waiter, "label"), w->label, sizeof w->label);
+        w->waited_ms = json_number(json_member(waiter, "waited_ms"), -1);
+    }
+}
+
+static void read_lock(struct json_value body, redlock_info *info)
+{
+    *info = (redlock_info){.size = sizeof *info, .ttl_ms = -1, .held_ms = -1};
+    info->held = json_true(json_member(body, "held"));
+    info->kind = read_kind(json_member(body, "kind"));
+    info->fence = json_number(json_member(body, "fence"), 0);
+    info->holder_count = (uint32_t)json_number(json_member(body, "holder_count"), 0);
+    info->slots = (uint32_t)json_number(json_member(body, "slots"), 0);
+    info->waiters = (uint32_t)json_number(json_member(body, "waiters"), 0);
+    info->disagree = json_true(json_member(body, "disagree"));
+    read_holders(body, info);
+    read_queue(body, info);
+}
+
+int service_look(const struct service *s, const char *name, redlock_info *info,
+                 redlock_report *report, char detail[SERVICE_DETAIL_MAX])
+{
+    char path[SERVICE_PATH_MAX];
+    struct service_answer a;
+    service_path(path, name);
+    int error = get(s, "GET", path, &a, detail);
+    *report = (redlock_report){.size = sizeof *report};
+    service_read_nodes(a.body, report);
+    if (error == REDLOCK_OK)
+        read_lock(a.body, info);
+    /* What a node has is told only in number: where all agree, it is what is held. */
+    for (uint32_t i = 0; error == REDLOCK_OK && !info->disagree && i < report->node_count;
+         i++) {
+        redlock_node_report *n = &report->node[i];
+        if (n->vote != REDLOCK_VOTE_HELD)
+            continue;
+        n->kind = info->kind;
+        strcpy(n->holder, info->holder);
+    }
+    service_answer_free(&a);
+    return error;
+}
+
+/* ---- all of them ---- */
+
+int service_list(const struct service *s, service_name_fn *each, void *data,
+                 char detail[SERVICE_DETAIL_MAX])
+{
+    char after[REDLOCK_NAME_MAX + 1] = "";
+    int error = REDLOCK_OK;
+    bool more = true;
+    for (size_t seen = 0; more && error == REDLOCK_OK && seen < REDLOCK_LIST_MAX;) {
+        char path[SERVICE_PATH_MAX], name[REDLOCK_NAME_MAX + 1];
+        struct service_answer a;
+        struct json_value names, value;
+        int size = snprintf(path, sizeof path, "/v1/locks?limit=%d", NAMES_AT_ONCE);
+        if (after[0])
+            percent_encode(stpcpy(path + size, "&after="), after, "._-");
+        error = get(s, "GET", path, &a, detail);
+        more = json_true(json_member(a.body, "more"));
+        names = json_member(a.body, "names");
+        while (error == REDLOCK_OK && json_next(&names, &value)) {
+            json_text(value, name, sizeof name);
+            each(name, data);
+            strcpy(after, name);
+            seen++;
+        }
+        service_answer_free(&a);
+    }
+    return error;
+}
+
+/* ---- break ---- */
+
+int service_break(const struct service *s, const char *name, const char *mark,
+                  redlock_report *report, char detail[SERVICE_DETAIL_MAX])
+{
+    char path[SERVICE_PATH_MAX + REDLOCK_MARK_SIZE + 16];
+    struct service_answer a;
+    service_path(path, name);
+    snprintf(path + strlen(path), sizeof path - strlen(path), "?break=%s", mark);
+    int error = get(s, "DELETE", path, &a, detail);
+    *report = (redlock_report){.size = sizeof *report};
+    json_text(json_member(a.body, "label"), report->holder.label, sizeof report->holder.label);
+    report->holder.ttl_ms = json_number(json_member(a.body, "may_act_ms"), -1);
+    service_answer_free(&a);
+    return error;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a service tells of locks, as the library would tell it of the nodes. */
+#ifndef CLI_SERVICE_LOOK_H
+#define CLI_SERVICE_LOOK_H
+
+#include <redlock.h>
+
+#include "service/ask.h"
+
+/* As redlock_query(); in `detail` the words for an error. The value of a holder is not told: its mark
+ * stands in its place. */
+int service_look(const struct service *s, const char *name, redlock_info *info,
+                 redlock_report *report, char detail[SERVICE_DETAIL_MAX]);
+
+/* As redlock_list(), in the order of bytes. */
+typedef void service_name_fn(const char *name, void *data);
+int service_list(const struct service *s, service_name_fn *each, void *data,
+                 char detail[SERVICE_DETAIL_MAX]);
+
+/* As redlock_break(); only the holder's label and ttl_ms are in the report. */
+int service_break(const struct service *s, const char *name, const char *mark,
+                  redlock_report *report, char detail[SERVICE_DETAIL_MAX]);
+
+/* The nodes of an answer that has them. */
+void service_read_nodes(struct json_value body, redlock_report *report);
+
+#endif

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "leases/stream.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/time.h"
+#include "io/clock.h"
+#include "leases/acquire.h"
+#include "leases/reply.h"
+
+#define PPM 1000000
+
+static const struct lease_refusal late = {503, "LATE",
+                                          "the nodes answered too late for this to be of use"};
+
+/* ---- memory and timers ------------------------------------------------------------------- */
+
+int lease_stream_attach(struct lease *lease)
+{
+    struct leases *leases = lease->leases;
+    struct lease_stream *stream;
+
+    if (!rl_timers_reserve(&leases->timers, leases->stream_count + 1))
+        return -1;
+    stream = calloc(1, sizeof *stream);
+    if (!stream)
+        return -1;
+    stream->lease = lease;
+    stream->renew_ns = RL_NEVER_NS;
+    stream->next = leases->streams;
+    if (leases->streams)
+        leases->streams->previous = stream;
+    leases->streams = stream;
+    leases->stream_count++;
+    lease->stream = stream;
+    return 0;
+}
+
+bool lease_stream_stop(struct lease *lease)
+{
+    struct lease_stream *stream = lease->stream;
+
+    if (!stream)
+        return false;
+    rl_timers_set(&lease->leases->timers, &stream->timer, RL_NEVER_NS);
+    lease->leases->counts.streaming -= lease->state == LEASE_STREAMING;
+    lease->leases->counts.jeopardy -= stream->in_jeopardy;
+    stream->in_jeopardy = false;
+    return stream->is_extending;
+}
+
+void lease_stream_detach(struct lease *lease)
+{
+    struct leases *leases = lease->leases;
+    struct lease_stream *stream = lease->stream;
+
+    if (!stream)
+        return;
+    lease_stream_stop(lease);
+    *(stream->previous ? &stream->previous->next : &leases->streams) = stream->next;
+    if (stream->next)
+        stream->next->previous = stream->previous;
+    leases->stream_count--;
+    lease->stream = NULL;
+    free(stream);
+}
+
+static void set_timer(struct lease_stream *stream)
+{
+    struct leases *leases = stream->lease->leases;
+    int64_t due_ns =
+        stream->comment_ns < stream->renew_ns ? stream->comment_ns : stream->renew_ns;
+
+    rl_timers_set(&leases->timers, &stream->timer, due_ns);
+}
+
+static int64_t retry_ns(const struct lease *lease)
+{
+    return rl_now_ns() + lease->ttl_ms * RL_NS_PER_MS / STREAM_RETRIES_PER_TTL;
+}
+
+/* At a third of the TTL, as the library's watchdog (A11). */
+static int64_t next_renewal_ns(const struct lease *lease)
+{
+    return redlock_deadline_ns(lease->lock) - lease->ttl_ms * RL_NS_PER_MS * 2 / 3;
+}
+
+/* ---- events ------------------------------------------------------------------------------ */
+
+static void begin_events(struct lease *lease)
+{
+    if (!http_is_stream(lease->exchange))
+        http_stream_begin(lease->exchange);
+}
+
+static struct lease_deadline deadline_of(const struct lease *lease)
+{
+    /* A local client counts by the same clock. */
+    return lease_deadline_of(lease->received_ns, rl_now_ns(), redlock_deadline_ns(lease->lock),
+                             lease->is_local ? 0 : lease->leases->drift_ppm);
+}
+
+/* An event about a lock that is held; error: why it is in jeopardy. */
+static void tell(struct lease *lease, const char *event, const char *grant, int error,
+                 struct lease_deadline deadline)
+{
+    struct lease_told told = {.name = redlock_name(lease->lock),
+                              .grant = grant,
+                              .fence = lease->fence,
+                              .ttl_ms = lease->ttl_ms,
+                              .deadline = deadline,
+                              .is_local = lease->is_local};
+
+    lease_tell_held(&lease->leases->body, lease->exchange, event, &told, error);
+}
+
+static void comment(struct lease_stream *stream, int64_t now_ns)
+{
+    static const char text[] = ": alive\n\n";
+    struct lease *lease = stream->lease;
+
+    begin_events(lease);
+    http_stream_send(lease->exchange, text, sizeof text - 1);
+    stream->comment_end = http_written(lease->exchange);
+    stream->comment_ns = now_ns + lease->leases->comment_ns;
+}
+
+void lease_stream_wait(struct lease *lease)
+{
+    lease->stream->comment_ns = rl_now_ns() + lease->leases->comment_ns;
+    set_timer(lease->stream);
+}
+
+void lease_stream_queued(redlock_lock *lock, int place, void *data)
+{
+    struct lease *lease = data;
+
+    (void)lock;
+    if (!lease->stream || lease->state != LEASE_WAITING)
+        return;
+    begin_events(lease);
+    http_body_begin_event(&lease->leases->body, "queued");
+    json_integer(&lease->leases->body.json, "place", place);
+    http_body_send(&lease->leases->body, lease->exchange);
+}
+
+/* ---- ends -------------------------------------------------------------------------------- */
+
+/* The table keeps the id as spent: it is known there, so that needs no memory. */
+static void spend(struct lease *lease, enum ids_state state)
+{
+    ids_set_spent(&lease->leases->ids, &lease->tag, state, rl_now_ns());
+}
+
+void lease_stream_end(struct lease *lease, const struct lease_refusal *refusal,
+                      enum ids_state state)
+{
+    struct http_exchange *exchange = lease_take_exchange(lease);
+
+    spend(lease, state);
+    if (exchange)
+        lease_reply_refusal(exchange, refusal);
+    lease_free(lease); /* left: the handle keeps what it holds (REDLOCK_KEEP) */
+}
+
+/* No sweep, no release: its client believes until the last deadline that it was told. */
+void lease_stream_lost(redlock_lock *lock, int error, void *data)
+{
+    struct lease *lease = data;
+    struct leases *leases = lease->leases;
+    redlock_report *report = &leases->report;
+
+    if (lease->state != LEASE_STREAMING)
+        return; /* released, or coming back: then the outcome of that is told */
+    leases->counts.lost++;
+    spend(lease, IDS_ENDED);
+    report->size = sizeof *report;
+    report->node_count = 0;
+    redlock_lock_report(lock, report);
+    lease_reply_error(&leases->body, lease_take_exchange(lease), error, report);
+    lease_free(lease);
+}
+
+void lease_stream_ended(struct lease *lease, enum http_ended how)
+{
+    struct lease_stream *stream = lease->stream;
+    bool was_told = http_sent(lease->exchange) > stream->granted_mark;
+
+    lease->exchange = NULL;
+    if (lease->state == LEASE_STREAMING &&
+        ((how == HTTP_ENDED_GONE && !stream->closing_leaves) ||
+         (!was_told && !stream->has_returned))) {
+        spend(lease, IDS_ENDED);
+        lease_undo(lease);
+        return;
+    }
+    spend(lease, IDS_GRANTED);
+    lease_free(lease);
+}
+
+/* ---- away -------------------------------------------------------------------------------- */
+
+/* Left first: once the client knows its grant, a close must delete nothing. */
+static void tell_reconnect(struct lease *lease)
+{
+    struct lease_told told = {.fence = lease->fence,
+                              .ttl_ms = lease->ttl_ms,
+                              .deadline = deadline_of(lease),
+                              .is_local = lease->is_local};
+    struct http_exchange *exchange = lease_take_exchange(lease);
+    char name[REDLOCK_NAME_MAX + 1], grant[LEASE_GRANT_MAX + 1];
+    bool has_grant = lease_write_grant(lease, grant);
+    struct leases *leases = lease->leases;
+
+    snprintf(name, sizeof name, "%s", redlock_name(lease->lock));
+    told.name = name;
+    told.grant = has_grant ? grant : NULL;
+    spend(lease, IDS_GRANTED);
+    lease_free(lease);
+    lease_tell_held(&leases->body, exchange, "reconnect", &told, 0);
+    http_stream_end(exchange);
+}
+
+/* The drift of a client's clock since its PUT takes so much of what it is told that it should begin anew. */
+static bool is_old(const struct lease *lease)
+{
+    int64_t age_ms = (rl_now_ns() - lease->received_ns) / RL_NS_PER_MS;
+
+    return !lease->is_local && age_ms * lease->leases->drift_ppm / PPM > lease->ttl_ms / 3;
+}
+
+/* ---- renewals ---------------------------------------------------------------------------- */
+
+/* Rules, tokens and certificates may have changed, or run out, since it began. */
+static bool is_allowed(const struct lease *lease)
+{
+    return access_still_may(lease->leases->access, &lease->who, lease->exchange, ACCESS_ACQUIRE,
+                            redlock_name(lease->lock));
+}
+
+/* A local client that is gone ends its stream. Others have acknowledged the last comment. */
+static bool is_seen(const struct lease_stream *stream)
+{
+    const struct lease *lease = stream->lease;
+    long unacknowledged = http_unacknowledged(lease->exchange);
+
+    return lease->is_local ||
+           (unacknowledged >= 0 &&
+            http_sent(lease->exchange) >= stream->comment_end + (uint64_t)unacknowledged);
+}
+
+static void endanger(struct lease *lease, int error)
+{
+    struct lease_stream *stream = lease->stream;
+
+    stream->renew_ns = retry_ns(lease);
+    if (stream->in_jeopardy)
+        return;
+    stream->in_jeopardy = true;
+    lease->leases->counts.jeopardy++;
+    tell(lease, "jeopardy", NULL, error, deadline_of(lease));
+}
+
+static void tell_renewed(struct lease *lease)
+{
+    struct lease_stream *stream = lease->stream;
+    struct lease_deadline deadline = deadline_of(lease);
+    bool was_in_jeopardy = stream->in_jeopardy;
+
+    if (deadline.valid_ms == 0) {
+        endanger(lease, REDLOCK_NOQUORUM);
+        return;
+    }
+    stream->renew_ns = next_renewal_ns(lease);
+    lease->leases->counts.jeopardy -= was_in_jeopardy;
+    stream->in_jeopardy = false;
+    tell(lease, was_in_jeopardy ? "recovered" : "renewed", NULL, 0, deadline);
+}
+
+static void on_extended(redlock_lock *lock, int error, void *data)
+{
+    struct lease *lease = data;
+    struct lease_stream *stream = lease->stream;
+
+    (void)lock;
+    stream->is_extending = false;
+    if (lease->state == LEASE_UNDONE) { /* the client closed meanwhile */
+        lease_undo(lease);
+        return;
+    }
+    if (error == REDLOCK_LOST) {
+        lease_stream_lost(lock, error, lease);
+        return;
+    }
+    if (error)
+        endanger(lease, error);
+    else
+        tell_renewed(lease);
+    if (stream->is_going || is_old(lease))
+        tell_reconnect(lease);
+    else
+        set_timer(stream);
+}
+
+static void renew(struct lease_stream *stream)
+{
+    struct lease *lease = stream->lease;
+    int error;
+
+    if (!is_seen(stream) || !is_allowed(lease)) {
+        stream->renew_ns = retry_ns(lease);
+        return;
+    }
+    error = redlock_start_extend(lease->lock, lease->ttl_ms, on_extended, lease);
+    if (error) {
+        endanger(lease, error);
+        return;
+    }
+    stream->is_extending = true;
+    stream->renew_ns = RL_NEVER_NS;
+    leases_wake(lease->leases);
+}
+
+/* Not worth telling. What came back is left, as always: another request may have it. */
+static void refuse_late(struct lease *lease)
+{
+    lease_reply_refusal(lease_take_exchange(lease), &late);
+    spend(lease, lease->stream->has_returned ? IDS_GRANTED : IDS_ENDED);
+    if (lease->stream->has_returned)
+        lease_free(lease);
+    else
+        lease_undo(lease);
+}
+
+void lease_stream_granted(struct lease *lease)
+{
+    struct lease_stream *stream = lease->stream;
+    struct lease_deadline deadline = deadline_of(lease);
+    char grant[LEASE_GRANT_MAX + 1];
+
+    if (deadline.valid_ms == 0 || !lease_write_grant(lease, grant)) {
+        refuse_late(lease);
+        return;
+    }
+    lease->state = LEASE_STREAMING;
+    lease->leases->counts.streaming++;
+    stream->closing_leaves = stream->has_returned || !lease->is_local;
+    begin_events(lease);
+    stream->granted_mark = http_written(lease->exchange);
+    tell(lease, "granted", stream->closing_leaves ? grant : NULL, 0, deadline);
+    stream->comment_end = http_written(lease->exchange);
+    stream->comment_ns = rl_now_ns() + lease->leases->comment_ns;
+    stream->renew_ns = next_renewal_ns(lease);
+    set_timer(stream);
+}
+
+/* ---- all of them ------------------------------------------------------------------------- */
+
+void leases_send_streams_away(struct leases *leases)
+{
+    struct lease_stream *next;
+
+    for (struct lease_stream *stream = leases->streams; stream; stream = next) {
+        next = stream->next;
+        if (stream->lease->state != LEASE_STREAMING)
+            continue;
+        stream->is_going = true;
+        if (!stream->is_extending)
+            renew(stream);
+        if (!stream->is_extending)
+            tell_reconnect(stream->lease);
+    }
+}
+
+static void turn(struct lease_stream *stream, int64_t now_ns)
+{
+    if (now_ns >= stream->renew_ns)
+        renew(stream);
+    if (now_ns >= stream->comment_ns)
+        comment(stream, now_ns);
+    set_timer(stream);
+}
+
+int64_t leases_turn_streams(struct leases *leases, int64_t now_ns)
+{
+    struct rl_timer *timer;
+
+    while ((timer = rl_timers_due(&leases->timers, now_ns)) != NULL)
+        turn((struct lease_stream *)(void *)timer, now_ns);
+    return rl_timers_next_ns(&leases->timers);
+}

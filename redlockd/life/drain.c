@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "life/drain.h"
+
+#include "core/time.h"
+#include "io/clock.h"
+
+#define FINISH_NS RL_NS_PER_S              /* for requests that are under way when it stops */
+#define LOOK_AGAIN_NS (100 * RL_NS_PER_MS) /* leases end without an event */
+
+void drain_init(struct drain *drain, struct loop *loop, struct http_server *server,
+                struct leases *leases)
+{
+    *drain =
+        (struct drain){.loop = loop, .server = server, .leases = leases, .end_ns = RL_NEVER_NS};
+}
+
+bool drain_has_begun(const struct drain *drain)
+{
+    return drain->end_ns != RL_NEVER_NS;
+}
+
+void drain_begin(struct drain *drain, int64_t span_ns)
+{
+    drain->end_ns = rl_now_ns() + span_ns;
+    leases_drain(drain->leases);
+    http_server_drain(drain->server);
+}
+
+static void stop(struct drain *drain, int64_t now_ns)
+{
+    http_server_stop(drain->server);
+    drain->is_stopped = true;
+    drain->end_ns = now_ns + FINISH_NS;
+}
+
+int64_t drain_turn(void *context, int64_t now_ns)
+{
+    struct drain *drain = context;
+
+    if (!drain_has_begun(drain))
+        return RL_NEVER_NS;
+    if (!drain->is_stopped &&
+        (now_ns >= drain->end_ns ||
+         (http_server_is_idle(drain->server) && leases_held(drain->leases, now_ns) == 0)))
+        stop(drain, now_ns);
+    if (drain->is_stopped && (http_server_is_done(drain->server) || now_ns >= drain->end_ns))
+        loop_stop(drain->loop);
+    return drain->is_stopped || now_ns + LOOK_AGAIN_NS >= drain->end_ns
+               ? drain->end_ns
+               : now_ns + LOOK_AGAIN_NS;
+}

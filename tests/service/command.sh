@@ -1,0 +1,229 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# redlock --service: a host with no rights on the nodes uses locks through redlockd.
+. "$(dirname "$0")/lib.bash" "$@"
+needs curl python3 jq openssl
+if [ -z "${REDLOCK_DEV:-}" ]; then
+    rm -rf "$tmp"
+    unset REDLOCK_NODES
+    exec "$(dirname "$redlockd")/redlock" dev -n 3 -- bash "$0" "$@"
+fi
+unhurried
+redlock=$(dirname "$redlockd")/redlock
+nodes=$REDLOCK_NODES
+mkdir "$tmp/certs"
+"$certs" "$tmp/certs" >/dev/null
+printf 'a-token-of-the-test' >"$tmp/token"
+chmod 600 "$tmp/token"
+printf 'tester %s\n' "$(sha256sum <"$tmp/token" | cut -d' ' -f1)" >"$tmp/tokens"
+rules=(--tokens "$tmp/tokens" --allow "uid:$(id -u) * acquire,read,break,admin"
+    --allow 'token:tester * acquire,read' --drain 0)
+secure=(--listen tls:127.0.0.1:0 --tls-cert "$tmp/certs/good.crt" --tls-key "$tmp/certs/good.key")
+start "${rules[@]}" "${secure[@]}"
+# The command knows no nodes.
+unset REDLOCK_NODES
+export REDLOCK_SERVICE=unix:$socket
+serves() { [ "$(curl -s -m 20 -o /dev/null -w '%{http_code}' --unix-socket "$socket" http://h/readyz)" = 200 ]; }
+eventually serves
+# again: the daemon anew, on the same socket and port.
+again() {
+    REDLOCK_NODES=$nodes "$redlockd" "${rules[@]}" --listen "unix:$socket" 2>>"$tmp/log" &
+    pid=$!
+    eventually serves
+}
+
+# ---- run ----
+
+try "$redlock" run job -- sh -c 'echo "$REDLOCK_NAME $REDLOCK_KIND ${REDLOCK_FENCE:+fenced} ${REDLOCK_VALUE-none}"; exit 7'
+expect 'run: the status is that of the command' 7
+is '   it knows what it has' "$out" 'job reentrant fenced none'
+try "$redlock" status job
+is '   and gives it back' "$status ${out%%,*}" '0 job: free'
+try "$redlock" run -t 1s job -- sh -c 'sleep 1.6; redlock status -q --held job'
+expect 'run renews past the first deadline' 0
+try "$redlock" run job -- "$redlock" run -n job -- echo inner
+is 'a run inside enters the lock that it already has' "$status $out" '0 inner'
+try "$redlock" run job -- env -u REDLOCK_OWNER -u REDLOCK_HELD "$redlock" run -n job -- echo no
+expect 'held by another: 75, with the holder' 75 'job: held by .*@.* \(env\)'
+try "$redlock" run job -- env -u REDLOCK_OWNER -u REDLOCK_HELD "$redlock" run -w 0.3s --json job -- echo no
+is '   also after a wait' "$status $(jq -r .error <<<"$out")" '75 TIMEOUT'
+try "$redlock" run job -- env -u REDLOCK_OWNER -u REDLOCK_HELD "$redlock" run -n --skip-ok job -- echo no
+is '   --skip-ok' "$status$out" 0
+try "$redlock" run --shared r -- env -u REDLOCK_HELD "$redlock" run --shared -n r -- echo two
+is 'two readers' "$status $out" '0 two'
+try "$redlock" run --slots 1 s -- env -u REDLOCK_HELD "$redlock" run --slots 1 -n s -- echo two
+expect 'one slot' 75
+try "$redlock" run --label 'a "label" \ of it' job -- "$redlock" status --json job
+is 'a label arrives as it is' "$(jq -r .label <<<"$out")" 'a "label" \ of it'
+
+# ---- loss ----
+
+try "$redlock" run -t 2s job -- sh -c '"$0" break --yes job >/dev/null; sleep 20' "$redlock"
+expect 'evicted by break: 76, and the command is ended' 76 'lost'
+"$redlock" run -t 6s job -- sh -c 'touch "$0/runs"; while [ -e "$0/runs" ]; do sleep 0.05; done; exit 3' "$tmp" &
+runner=$!
+eventually test -e "$tmp/runs"
+kill -KILL "$pid"
+wait "$pid" 2>/dev/null
+again
+# Renewed by a daemon that has never heard of it: the value is on the nodes, the grant at the client.
+renewed() { [ "$(curl -s --unix-socket "$socket" http://h/metrics | sed -n 's/^redlockd_renewed_total //p')" -gt 0 ]; }
+that 'a restarted daemon renews the lease' eventually renewed
+rm "$tmp/runs"
+wait "$runner"
+is '   and the command never notices' $? 3
+"$redlock" run -t 1s job -- sh -c 'touch "$0/runs"; trap "" TERM; while :; do sleep 0.05; done' "$tmp" 2>"$tmp/err" &
+runner=$!
+eventually test -e "$tmp/runs"
+kill -STOP "$pid"
+wait "$runner"
+is 'a service that hangs: the command is killed before the lock ends' $? 76
+like '   it says why' "$(cat "$tmp/err")" 'could not be renewed \(the service does not answer'
+kill -CONT "$pid"
+rm "$tmp/runs"
+
+# ---- signals while it waits ----
+
+"$redlock" run job -- sh -c 'touch "$0/held"; while [ -e "$0/held" ]; do sleep 0.05; done' "$tmp" &
+holder=$!
+eventually test -e "$tmp/held"
+"$redlock" run job -- echo no 2>/dev/null &
+waiter=$!
+waits() { [ "$(curl -s --unix-socket "$socket" http://h/metrics | sed -n 's/^redlockd_waiters //p')" = "$1" ]; }
+that 'it waits in the queue' eventually waits 1
+kill -TERM "$waiter"
+wait "$waiter"
+is '   TERM ends it' $? 143
+that '   and its place in the queue' eventually waits 0
+rm "$tmp/held"
+wait "$holder"
+
+# ---- looking ----
+
+"$redlock" run look -- sh -c 'touch "$0/held"; while [ -e "$0/held" ]; do sleep 0.05; done' "$tmp" &
+holder=$!
+eventually test -e "$tmp/held"
+try "$redlock" list
+like 'list' "$out" '^look +.*@.* \(sh\) +exclusive'
+try "$redlock" status -v look
+like 'status -v tells what each node says' "$out" 'look: held by .*\(sh\).*fence'
+is '   of all three' "$(grep -c '127.0.0.1:.* held' <<<"$out")" 3
+try "$redlock" watch -n 1 --json look
+is 'watch' "$(jq -r .state <<<"$out")" held
+try "$redlock" wait -w 0.1s look
+expect 'wait' 75
+rm "$tmp/held"
+wait "$holder"
+try "$redlock" break --yes look
+expect 'break: there is nothing to break' 1 'is free'
+
+# ---- ways to it ----
+
+url=http://127.0.0.1:$tcp
+kill -KILL "$pid"
+wait "$pid" 2>/dev/null
+export REDLOCK_NODES=$nodes
+start "${rules[@]}" "${secure[@]}"
+unset REDLOCK_NODES
+url=http://127.0.0.1:$tcp
+try "$redlock" run --service "$url" --token-file "$tmp/token" job -- echo tcp
+is 'TCP with a token' "$status $out" '0 tcp'
+try env REDLOCK_SERVICE="$url" REDLOCK_TOKEN_FILE="$tmp/token" "$redlock" list
+expect '   both from the environment' 0
+printf 'service = %s\ntoken-file = %s\n' "$url" "$tmp/token" >"$tmp/redlock.conf"
+try env -u REDLOCK_SERVICE REDLOCK_CONFIG="$tmp/redlock.conf" "$redlock" run job -- echo file
+is '   both from the file' "$status $out" '0 file'
+try "$redlock" break --yes --service "$url" --token-file "$tmp/token" job
+expect '   without the right to' 1
+try "$redlock" run -n --service "$url" job -- echo no
+expect '   no token: 77' 77 'check the token'
+chmod 644 "$tmp/token"
+try "$redlock" list --service "$url" --token-file "$tmp/token"
+like '   a token that others can read is warned of' "$err" 'the token'
+chmod 600 "$tmp/token"
+try "$redlock" run --service "https://localhost:$tls" --tls-ca "$tmp/certs/ca.crt" --token-file "$tmp/token" job -- echo tls
+is 'TLS' "$status $out$err" '0 tls'
+try "$redlock" run -n --service "https://localhost:$tls" --token-file "$tmp/token" job -- echo no
+expect '   a certificate of an authority that is not known' 69 'certificate'
+try "$redlock" run -n --service "https://127.0.0.2:$tls" --tls-ca "$tmp/certs/ca.crt" job -- echo no
+expect '   and of another host' 69
+encoded=http+unix://${socket//\//%2F}
+try "$redlock" run --service "$encoded" job -- echo encoded
+is 'a socket in a URL' "$status $out" '0 encoded'
+
+# ---- what is refused ----
+
+try "$redlock" run -n --service unix:/nonexistent/socket job -- echo no
+expect 'no service there: 69' 69 'cannot be reached: /nonexistent/socket: No such file'
+try "$redlock" run -n --service ftp://h job -- echo no
+expect 'another kind of URL' 78 'none of unix:/path'
+try "$redlock" run -n --service http://user:secret@h job -- echo no
+expect 'a secret in the URL' 78 'token goes into --token-file'
+try "$redlock" run --service "unix:$socket" --nodes 127.0.0.1:1 job -- echo no
+expect '--nodes beside it' 64 'contradict'
+try "$redlock" run a b -- echo no
+expect 'several names' 64 'one name at a time'
+try "$redlock" run --every 1h a -- echo no
+expect '--every' 64 'needs the nodes'
+try "$redlock" run -n a/../b -- echo no
+expect 'a name that a proxy would rewrite' 64 'segment'
+try "$redlock" run -n -t 1d a -- echo no
+expect 'a TTL beyond what the nodes allow' 64
+
+# ---- a proxy between them: a lost answer costs a DELETE and a new id, not the TTL ----
+
+cat >"$tmp/proxy.py" <<'PY'
+# Passes requests on, one per connection. The first PUT gets no answer, the second one of its own making,
+# the fourth one that comes late.
+import socket, sys, time
+path, upstream, log = sys.argv[1:]
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(path)
+listener.listen(10)
+puts = 0
+while True:
+    client, _ = listener.accept()
+    request = b''
+    while b'\r\n\r\n' not in request:
+        request += client.recv(65536)
+    head, body = request.split(b'\r\n\r\n', 1)
+    fields = dict(line.split(b': ', 1) for line in head.split(b'\r\n')[1:])
+    while len(body) < int(fields.get(b'Content-Length', 0)):
+        body += client.recv(65536)
+    method = head.split(b' ')[0].decode()
+    with open(log, 'a') as out:
+        print(method, fields[b'Lease-Id'].decode(), time.clock_gettime_ns(time.CLOCK_BOOTTIME), file=out)
+    server = socket.socket(socket.AF_UNIX)
+    server.connect(upstream)
+    server.sendall(head + b'\r\n\r\n' + body)
+    answer = b''
+    while (part := server.recv(65536)):
+        answer += part
+    puts += method == 'PUT'
+    if method == 'PUT' and puts == 2:
+        answer = b'HTTP/1.1 502 Bad Gateway\r\nContent-Length: 3\r\n\r\nno\n'
+    if method == 'PUT' and puts == 4:
+        time.sleep(1)
+    if method != 'PUT' or puts != 1:
+        client.sendall(answer)
+    client.close()
+    server.close()
+PY
+python3 "$tmp/proxy.py" "$tmp/proxy" "$socket" "$tmp/requests" &
+proxy=$!
+eventually test -S "$tmp/proxy"
+before=$(now_ms)
+try "$redlock" run -t 60s --service "unix:$tmp/proxy" job -- echo at last
+is 'two answers to PUT are lost: the third has it' "$status $out" '0 at last'
+that '   long before the TTL is over' [ $(($(now_ms) - before)) -lt 50000 ]
+is '   each was deleted' "$(cut -d' ' -f1 "$tmp/requests" | tr '\n' ' ')" 'PUT DELETE PUT DELETE PUT DELETE '
+is '   and no id was used twice' "$(grep PUT "$tmp/requests" | cut -d' ' -f2 | sort -u | wc -l)" 3
+try "$redlock" run -t 5s --service "unix:$tmp/proxy" job -- sh -c 'echo $REDLOCK_DEADLINE'
+sent=$(grep PUT "$tmp/requests" | sed -n '4s/.* //p')
+that 'the deadline counts from the request, however late its answer comes' [ "$out" -lt $((sent + 5000000000)) ]
+kill "$proxy"
+wait "$proxy" 2>/dev/null
+stop
+unlike 'no sanitizer complains' "$(cat "$tmp/log")" 'Sanitizer|runtime error'
+unlike 'no token is in the log' "$(cat "$tmp/log")" 'a-token'
+done_testing

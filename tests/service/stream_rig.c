@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "stream_rig.h"
+
+#include "check.h"
+#include "io/clock.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+struct cluster cluster;
+struct replica one, two;
+
+int unacknowledged = -1;
+
+int __real_ioctl(int fd, unsigned long request, void *argument);
+int __wrap_ioctl(int fd, unsigned long request, void *argument);
+
+int __wrap_ioctl(int fd, unsigned long request, void *argument)
+{
+    int result = __real_ioctl(fd, request, argument);
+
+    if (request == TIOCOUTQ && unacknowledged >= 0)
+        *(int *)argument = unacknowledged;
+    return result;
+}
+
+void begin_one(void)
+{
+    cluster_start(&cluster, 3);
+    replica_open(&one, "one", &cluster);
+}
+
+void begin_two(void)
+{
+    begin_one();
+    replica_open(&two, "two", &cluster);
+}
+
+void end_one(void)
+{
+    replica_close(&one);
+}
+
+void end_two(void)
+{
+    end_one();
+    replica_close(&two);
+}
+
+void await_nodes(struct replica *replica, int wanted)
+{
+    for (int i = 0; i < SOON_MS / 10 && cluster_count(&cluster, KEY) != wanted; i++)
+        replica_run(replica, 10);
+    CHECK_INT(wanted, cluster_count(&cluster, KEY));
+}
+
+void renew_now(struct replica *replica)
+{
+    struct lease_stream *stream = replica->leases.streams;
+
+    CHECK(stream);
+    stream->renew_ns = 0;
+    rl_timers_set(&replica->leases.timers, &stream->timer, 0);
+    replica_run(replica, 5);
+}
+
+int hold(const char *id)
+{
+    int fd = stream_open(&one, lease_stream_request(id, NULL, "{}"));
+
+    rig_read_until(&one.rig, fd, "event: granted");
+    await_nodes(&one, 3);
+    return fd;
+}
+
+int hold_tcp(const char *id, char grant[LEASE_GRANT_MAX + 1])
+{
+    int fd = stream_open_tcp(&one, lease_stream_request(id, NULL, "{}"));
+    const char *text = rig_read_until(&one.rig, fd, "}\n\n");
+
+    snprintf(grant, LEASE_GRANT_MAX + 1, "%s",
+             lease_member(stream_event(text, "granted"), "grant"));
+    CHECK(grant[0] != '\0');
+    await_nodes(&one, 3);
+    return fd;
+}
+
+const char *come_back(struct replica *replica, const char *id, const char *grant, int *fd)
+{
+    const char *text;
+
+    *fd = stream_open(replica, lease_stream_request(id, grant, "{}"));
+    text = rig_read_until(&replica->rig, *fd, "}\n\n");
+    return stream_event(text, "granted");
+}
