@@ -62,6 +62,9 @@ static int attempt_error(const struct rl_lock *lock)
 
     if (is_yours(lock))
         return REDLOCK_YOURS;
+    /* By its second name a server refuses what it has just granted us by the first. */
+    if (lock->acquisition->counts_once)
+        return REDLOCK_GUARDED;
     if (taken_count > 0 && lock->policy->node_count - failed_count >= lock->policy->quorum)
         return REDLOCK_BUSY;
     return rl_no_quorum_error(lock);

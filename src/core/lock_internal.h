@@ -18,6 +18,8 @@ void rl_acquire_attempt(struct rl_lock *lock, int64_t now_ns, uint32_t random,
                         struct rl_actions *out);
 void rl_acquire_node_out(struct rl_lock *lock, const struct rl_event *event,
                          struct rl_actions *out);
+void rl_acquire_sets_heard(struct rl_lock *lock, const struct rl_event *event,
+                           struct rl_actions *out);
 void rl_acquire_our_clock(struct rl_lock *lock, const struct rl_event *event,
                           struct rl_actions *out);
 

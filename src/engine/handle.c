@@ -6,6 +6,7 @@
 #include "core/kind.h"
 #include "engine/ask.h"
 #include "engine/engine.h"
+#include "engine/sets.h"
 #include "engine/stats.h"
 #include "engine/survey.h"
 #include "engine/vote.h"
@@ -145,6 +146,7 @@ void rl_handle_step(struct rl_engine *engine, struct rl_handle *handle, struct r
     /* Randomness only spreads attempts: a lock that is held makes none. */
     if (past.acquisition)
         event->random = engine->random(engine->random_data);
+    event->awaits_sets = engine->awaits_sets;
     rl_lock_step(&handle->lock, event, &actions);
     rl_stats_step(&engine->stats, handle, &past, event, &actions);
     perform(engine, handle, &actions, event->now_ns);
@@ -173,13 +175,19 @@ static void handle_timer(struct rl_engine *engine, struct rl_handle *handle, int
 {
     struct rl_event event = {.type = RL_EVENT_TIMER, .now_ns = now_ns};
     struct rl_acquirer *acquirer = rl_acquirer_of(handle);
-    const struct rl_local_queue *queue = acquirer ? acquirer->queue : NULL;
+    const struct rl_local_queue *queue;
 
     find_warming(engine, now_ns, &event.warming, &event.warm_at_ns);
     if (acquirer && acquirer->survey) {
         rl_survey_tick(engine, handle, event.warming, event.warm_at_ns, now_ns);
         return;
     }
+    if (engine->awaits_sets && handle->lock.state == RL_ACQUIRING &&
+        now_ns >= handle->lock.round_deadline_ns) {
+        rl_sets_wait_no_more(engine, event.warming, now_ns);
+        acquirer = rl_acquirer_of(handle); /* it may be decided now */
+    }
+    queue = acquirer ? acquirer->queue : NULL;
     if (acquirer && acquirer->became_head) {
         acquirer->became_head = false;
         event.type = RL_EVENT_UNPARK;
@@ -264,6 +272,11 @@ void rl_handles_set_changed(struct rl_engine *engine, uint8_t node, int64_t now_
     step_all(engine,
              &(struct rl_event){.type = RL_EVENT_NODE_OUT, .now_ns = now_ns, .node = node},
              true);
+}
+
+void rl_handles_sets_heard(struct rl_engine *engine, int64_t now_ns)
+{
+    step_all(engine, &(struct rl_event){.type = RL_EVENT_SETS_HEARD, .now_ns = now_ns}, true);
 }
 
 void rl_handles_our_clock(struct rl_engine *engine, int64_t now_ns)
