@@ -98,6 +98,11 @@ ask POST brief-name 6 --json '{}' -H "Grant: $short" >/dev/null
 shows 'a renewal that comes too late' "value('requests_total', op='renew', code='410') == 1"
 unlike 'no name of a lock is a label' "$(curl -sS --unix-socket "$socket" http://h/metrics)" '(secret|stream|brief)-name'
 shows 'all of it is well-formed'
+unnamed=
+for name in $(curl -sS --unix-socket "$socket" http://h/metrics | sed -n 's/^# TYPE redlockd_\([a-z_]*\) .*/\1/p'); do
+    grep -qE "(Li|,) $name( |\$)" "$here/../../man/redlockd.8" || unnamed+=" $name"
+done
+is 'redlockd(8) names all of them' "$unnamed" ''
 if command -v promtool >/dev/null; then
     curl -sS --unix-socket "$socket" http://h/metrics >"$tmp/metrics"
     is '   promtool thinks so, too' "$(promtool check metrics <"$tmp/metrics" 2>&1)" ''
