@@ -39,7 +39,7 @@ expect 'run: the status is that of the command' 7
 is '   it knows what it has' "$out" 'job reentrant fenced none'
 try "$redlock" status job
 is '   and gives it back' "$status ${out%%,*}" '0 job: free'
-try "$redlock" run -t 1s job -- sh -c 'sleep 1.6; redlock status -q --held job'
+try "$redlock" run -t 2s job -- sh -c 'sleep 2.6; redlock status -q --held job'
 expect 'run renews past the first deadline' 0
 try "$redlock" run job -- "$redlock" run -n job -- echo inner
 is 'a run inside enters the lock that it already has' "$status $out" '0 inner'
