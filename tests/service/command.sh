@@ -162,6 +162,8 @@ try "$redlock" run -n --service http://user:secret@h job -- echo no
 expect 'a secret in the URL' 78 'token goes into --token-file'
 try "$redlock" run --service "unix:$socket" --nodes 127.0.0.1:1 job -- echo no
 expect '--nodes beside it' 64 'contradict'
+try "$redlock" lock job
+expect 'a subcommand that needs nodes' 78 'no nodes.*a service is for run, status'
 try "$redlock" run a b -- echo no
 expect 'several names' 64 'one name at a time'
 try "$redlock" run --every 1h a -- echo no
