@@ -61,6 +61,13 @@ check: ## the release tests alone, for the quick round while working
 	@$(call built,release)
 	@scripts/test.sh release $(TEST_JOBS)
 
+.PHONY: test-clients
+test-clients: ## the service's tests with nginx, HAProxy, node and promtool, which it installs
+	@scripts/deps.sh test
+	@scripts/deps.sh clients || echo "what is missing is left out"
+	@$(call built,release)
+	@ctest --test-dir $(RELEASE) --tests-regex '^redlockd\.' --parallel $(TEST_JOBS) --output-on-failure
+
 .PHONY: stress
 stress: ## minutes of stress: guards, clocks and tokens under faults (about 20 minutes)
 	@scripts/deps.sh test
