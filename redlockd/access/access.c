@@ -88,9 +88,8 @@ bool access_may(const struct access *access, const struct access_who *who,
     return access->rules.count == 0 && strcmp(own_principal(), who->principal) == 0;
 }
 
-bool access_still_may(const struct access *access, const struct access_who *who,
-                      const struct http_exchange *exchange, enum access_right right,
-                      const char *name)
+static bool is_still_proven(const struct access *access, const struct access_who *who,
+                            const struct http_exchange *exchange)
 {
     const struct http_peer *peer = exchange ? http_exchange_peer(exchange) : NULL;
     char principal[ACCESS_PRINCIPAL_MAX + 1];
@@ -103,7 +102,23 @@ bool access_still_may(const struct access *access, const struct access_who *who,
          !certificate_principal(peer->ssl, principal, sizeof principal) ||
          strcmp(principal, who->principal) != 0))
         return false;
-    return access_may(access, who, right, name);
+    return true;
+}
+
+bool access_still_may(const struct access *access, const struct access_who *who,
+                      const struct http_exchange *exchange, enum access_right right,
+                      const char *name)
+{
+    return is_still_proven(access, who, exchange) && access_may(access, who, right, name);
+}
+
+bool access_still_reads(const struct access *access, const struct access_who *who,
+                        const struct http_exchange *exchange)
+{
+    return is_still_proven(access, who, exchange) &&
+           (access->rules.count > 0
+                ? access_rules_give(&access->rules, who->principal, who->gid, ACCESS_READ)
+                : access_may(access, who, ACCESS_READ, NULL));
 }
 
 /* ---- for which host ---------------------------------------------------------------------- */
