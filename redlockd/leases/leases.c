@@ -289,11 +289,6 @@ void leases_close(struct leases *leases)
     *leases = (struct leases){0};
 }
 
-size_t leases_held(struct leases *leases, int64_t now_ns)
-{
-    return leases->counts.streaming + ids_count_held(&leases->ids, now_ns);
-}
-
 void leases_drain(struct leases *leases)
 {
     struct lease *lease;

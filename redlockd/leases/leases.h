@@ -162,9 +162,6 @@ struct http_exchange *lease_take_exchange(struct lease *lease);
 /* The library was given something to do. */
 void leases_wake(struct leases *leases);
 
-/* How many locks are held as far as this replica knows: granted or renewed here, valid, and not ended here. */
-size_t leases_held(struct leases *leases, int64_t now_ns);
-
 /* ---- the end of the process --------------------------------------------------------------- */
 
 /* Ends all waits with 503, sends the streams away, and begins none any more. Renewals and releases go on. */
