@@ -48,7 +48,7 @@ bool access_identify(const struct access *access, const struct http_request *req
         return identify_peer(access, request->peer, who);
     /* A token that is wrong is not made up for by a uid: the client meant to be another. */
     if (count != 1 || field.length <= strlen(BEARER) ||
-        memcmp(field.at, BEARER, strlen(BEARER)) != 0)
+        strncasecmp(field.at, BEARER, strlen(BEARER)) != 0)
         return false;
     rl_span_skip(&field, strlen(BEARER));
     token = access_tokens_find(&access->tokens, field);

@@ -8,8 +8,8 @@
  *      "label":"robot 7","fence":1790000000123456,"reason":null}
  *
  *     granted   the grant was written to its client
- *     released  by a DELETE; or a grant that could not be delivered ("UNDELIVERED"); or the end of a
- *               stream
+ *     released  by a DELETE; by the close of a stream ("CLOSED"); or because the grant could not be
+ *               delivered ("UNDELIVERED")
  *     expired   its time was over without a release; the nodes were looked at, and do not have it
  *     lost      a renewal or a release found that it was gone before its time, or a stream lost it
  *     broken    by an operator, who is the principal
