@@ -193,6 +193,8 @@ static void fill_node(struct rl_engine *engine, const struct rl_handle *handle, 
     if (survey) {
         out->set =
             (struct rl_slice){engine->node[node].new_set, strlen(engine->node[node].new_set)};
+        out->set_so_far = (struct rl_slice){engine->node[node].set_so_far,
+                                            strlen(engine->node[node].set_so_far)};
         out->cursor = survey->cursor[node];
         out->pattern = survey->pattern;
         out->mark = survey->mark;
