@@ -215,14 +215,17 @@ void sim_client_turn(struct sim_world *world, struct sim_client *client)
 
 /* ---- processes ---- */
 
-/* A value names its client and process, for the reader of a trace and for the oracles. */
+/*
+ * A value names its client and process, for the reader of a trace and for the oracles. Not with
+ * leases: there its first digits tell two requests of one client and tag apart.
+ */
 static int draw_secret(void *data, void *bytes, size_t size)
 {
     struct sim_client *client = data;
     uint8_t *value = bytes;
 
     sim_rng_fill(&client->rng, bytes, size);
-    if (size == RL_VALUE_RANDOM_BYTES) {
+    if (size == RL_VALUE_RANDOM_BYTES && client->signs_values) {
         value[0] = (uint8_t)(client->index + 1);
         value[1] = (uint8_t)(client->life >> 8);
         value[2] = (uint8_t)client->life;
@@ -268,6 +271,7 @@ void sim_client_start(struct sim_world *world, struct sim_client *client)
 
     client->life++;
     client->alive = true;
+    client->signs_values = o->lease_count == 0;
     client->node_count = sim_client_node_count(world, client);
     client->paused = client->poked = client->stops_next = false;
     client->paused_ns = client->resumed_ns = client->wall_step_ns = 0;

@@ -27,6 +27,7 @@ struct sim_client {
     uint8_t node_count; /* of its process: a stranger has others */
     bool paused;
     struct sim_rng rng; /* of the engine: values, delays */
+    bool signs_values;  /* a value names its client and process */
     struct sim_clock clock;
     int64_t wall_step_ns; /* how far its wall clock was set forward */
     int64_t paused_ns;    /* the last pause, by its own clock: from */

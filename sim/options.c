@@ -282,6 +282,34 @@ static void draw_sets(struct sim_options *o, const struct sim_rng *rng)
     draw_strangers(o, &aside);
 }
 
+/*
+ * Clients that are replicas of a service: their workers acquire, renew and release for holders of
+ * leases, each of which uses any of them. Drawn aside as well.
+ */
+static void draw_leases(struct sim_options *o, const struct sim_rng *rng)
+{
+    static const enum sim_fault losses[] = {SIM_FAULT_NODE_RESTART, SIM_FAULT_HIDDEN_RESTART,
+                                            SIM_FAULT_FLUSHALL, SIM_FAULT_PROMOTION};
+    struct sim_rng aside = *rng;
+    bool keeps;
+
+    if (o->regime == SIM_REGIME_STEPS || o->regime == SIM_REGIME_ANYTHING || o->has_sets ||
+        o->every_ns[SIM_FAULT_COUNTER] || sim_below(&aside, 6) != 2)
+        return;
+    o->lease_count = (uint8_t)sim_between(&aside, 2, SIM_LEASES_MAX);
+    o->client_count = (uint8_t)sim_between(&aside, 2, 4);
+    o->worker_count = SIM_WORKERS_MAX;
+    o->lock_count = 1;
+    o->several_permille = 0;
+    o->ttl_min_ms = o->ttl_max_ms / 2;
+    o->hold_max_ns = sim_spread(&aside, 5, 1000) * MS_NS;
+    o->think_max_ns = sim_spread(&aside, 1, 300) * MS_NS;
+    /* Where nodes keep what they have, an answer can be compared with it. */
+    keeps = sim_chance(&aside, 600);
+    for (size_t i = 0; keeps && i < sizeof losses / sizeof losses[0]; i++)
+        o->every_ns[losses[i]] = 0;
+}
+
 /* Half of the worlds have plain mutexes only, so that the others do not dilute what they find. */
 static void draw_uses(struct sim_options *o, struct sim_rng *rng)
 {
@@ -317,6 +345,7 @@ void sim_options_draw(struct sim_options *options, struct sim_rng *rng)
     draw_relapse(options, rng);
     draw_bad_counters(options, rng);
     draw_sets(options, rng);
+    draw_leases(options, rng);
     options->calm_delay_ns = options->node_timeout_ns / 6;
     if (options->calm_delay_ns > options->ttl_min_ms * MS_NS / 24)
         options->calm_delay_ns = options->ttl_min_ms * MS_NS / 24;

@@ -22,6 +22,7 @@
 #define SIM_LOCKS_MAX 4 /* contended names */
 #define SIM_SLOTS_MAX 4
 #define SIM_OWNERS_MAX 3
+#define SIM_LEASES_MAX 4
 
 /* What a name is used for. */
 enum sim_use {
@@ -113,6 +114,7 @@ struct sim_options {
     uint8_t stranger_count;  /* clients that have other nodes than the rest, until the calm */
     uint8_t strangers_nodes; /* how many */
     uint8_t outsider_count;  /* nodes beside the others that are in no set */
+    uint8_t lease_count;     /* workers serve so many holders of leases; 0: they want locks */
 
     int64_t delay_min_ns; /* one way */
     int64_t delay_max_ns;

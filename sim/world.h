@@ -13,6 +13,7 @@
 #include "sim/client.h"
 #include "sim/events.h"
 #include "sim/faults.h"
+#include "sim/lease.h"
 #include "sim/net.h"
 #include "sim/node.h"
 #include "sim/options.h"
@@ -33,6 +34,7 @@ struct sim_world {
     struct sim_link link[SIM_CLIENTS_MAX][SIM_SERVERS_MAX];
     struct sim_conn *conns; /* all that ever were */
     uint32_t conn_count;
+    struct sim_lease lease[SIM_LEASES_MAX];
     struct sim_oracle oracle;
     bool calm;          /* the faults are over */
     int64_t calm_at_ns; /* since when */

@@ -177,7 +177,7 @@ static int init_main(const struct command *command, int argc, char **argv)
         status = settings_complete(&s);
     if (status == 0)
         status = check(&s, &i);
-    /* No lock is taken: native commands are not asked for. */
+    /* An operator who may only write markers would be refused the script that asks for these. */
     s.config.no_native = true;
     if (status == 0)
         status = client_open(&s, &client);
@@ -200,19 +200,20 @@ const struct command command_init = {
     .name = "init",
     .summary = "make nodes a set that votes, stating that nothing is held on them",
     .usage = "[OPTION...]",
-    .about = "A server that has just started may have forgotten locks that are still held. "
-             "It does not vote until the longest TTL has passed (--max-ttl and two "
-             "seconds). Brand-new servers look exactly the same. With this command you, "
-             "who can know, state that no client holds a lock on the nodes, and they vote at "
-             "once. If that is wrong, two can hold the same lock.\n\n"
-             "From then on the nodes know that they belong together: a client with other "
-             "nodes, or with another number of them, does not count their votes, and `redlock "
-             "doctor` tells. Run it with the new nodes whenever the nodes change ("
-             "NODES in redlock(1)). A new set needs all its nodes; and none is taken from "
-             "another set that may live on without it.\n\n"
-             "Asks for confirmation on a terminal, and needs --yes elsewhere. Exits with 0 "
-             "when every node took it, 69 or 77 when not, 75 when another init was at work on "
-             "them, 1 when you said no.\n",
+    .about =
+        "A server that has just started may have forgotten locks that are still held. "
+        "It does not vote until the longest TTL has passed (--max-ttl and two "
+        "seconds). Brand-new servers look exactly the same. With this command you "
+        "state, since only you can know, that no client holds a lock on the nodes, and they "
+        "vote at once. If that is wrong, two processes can hold the same lock.\n\n"
+        "From then on the nodes know that they belong together: a client with other "
+        "nodes, or with another number of them, does not count their votes, and `redlock "
+        "doctor` says so. Run it with the new nodes whenever the nodes change "
+        "(Changing the nodes, in redlock(1)). A new set needs all its nodes; and none is taken from "
+        "another set that may live on without it.\n\n"
+        "Asks for confirmation on a terminal, and needs --yes elsewhere. Exits with 0 "
+        "when every node took it, 69 or 77 when not, 75 when another init was at work on them, 1 "
+        "when you said no.\n",
     .examples = "redlock init --yes --nodes redis1,redis2,redis3",
     .options = options,
     .run = init_main,

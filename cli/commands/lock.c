@@ -131,8 +131,8 @@ const struct command command_lock = {
     .usage = "[OPTION...] NAME...",
     .about =
         "Waits for the lock NAME, for ever unless the wait is limited, and prints its value, "
-        "which `redlock extend` and `redlock unlock` want to see; with --fence, a blank and "
-        "the token behind it. It is not renewed: it expires after its TTL. Any process "
+        "which `redlock extend` and `redlock unlock` need; with --fence, a space and the token "
+        "follow. It is not renewed: it expires after its TTL. Any process "
         "that knows the value can unlock, so treat it as a secret.\n\n"
         "Several NAMEs are locked together, all or none, and have one value. With --shared, "
         "others may hold NAME with --shared at the same time; with --slots K, K may. With "

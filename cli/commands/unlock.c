@@ -9,7 +9,7 @@ static int unlock_main(const struct command *command, int argc, char **argv)
         {REDLOCK_EXPIRED, "not released: it had already expired, or was never held",
          "not released, it has another value", NULL},
         {REDLOCK_NOQUORUM, NULL, NULL,
-         "nothing: what is left of it expires with its TTL; `redlock nodes` shows the state of "
+         "what is left of it expires with its TTL; `redlock nodes` shows the state of "
          "the nodes, and slow ones need a longer --node-timeout"},
         {0},
     };

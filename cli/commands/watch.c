@@ -211,7 +211,7 @@ const struct command command_watch = {
         "what comes and goes between two looks is not seen. Ctrl-C ends it.\n\n"
         "Exits with 0 when a signal or --count ended it.\n",
     .examples = "redlock watch leader\n"
-                "redlock watch --json leader | jq -r --unbuffered .label\n"
+                "redlock watch --json leader | jq -r 'select(.ok) | .label // \"none\"'\n"
                 "redlock watch -d 200ms -n 1 deploy backup",
     .options = options,
     .run = watch_main,

@@ -50,7 +50,13 @@
     X(HOLD_IDS, "the holds of an owner are counted, not named")                                \
     X(NESTED_BY_QUORUM, "one node is believed about the token of the owner's first hold")      \
     X(COMMON_SLOT, "a node gives any free slot of a semaphore")                                \
-    X(ALL_OR_NOTHING, "a node that has the first of several names free grants them all")
+    X(ALL_OR_NOTHING, "a node that has the first of several names free grants them all")       \
+    X(KEPT_IS_LEFT, "the loss of a kept lock deletes what others renew (REDLOCK_KEEP)")        \
+    X(ADOPTED_IS_LEFT, "the loss of an adopted lock deletes what others renew")                \
+    X(EXTENSION_STAYS, "an extension that was not confirmed is rolled back")                   \
+    X(TAG_ONCE, "a tag is granted again beside its own lock (REDLOCK_YOURS)")                  \
+    X(TAG_COMPARED, "a release by tag deletes every holder")                                   \
+    X(HEALED_AS_IT_WAS, "a lock of unknown kind is put back as a mutex")
 
 enum rl_rule {
     RL_RULE_NONE,

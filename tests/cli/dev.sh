@@ -49,6 +49,7 @@ redlock init -q --yes
 redlock nodes | awk 'NR == 3 { print $2 }'
 redlock status -v marker | awk 'NR == 4 { print $2, $3, $4 }'
 redlock dev hang 3
+redlock dev start 3 || echo "start=$?"
 redlock dev list | awk 'NR == 4 { print $3 }'
 redlock dev kill 1
 redlock lock -n other || echo "lock=$?"
@@ -73,6 +74,7 @@ young=69
 up
 no such key
 node 3 () is hung
+start=69
 hung
 node 1 () is down
 lock=69
@@ -85,6 +87,7 @@ up
 hang=69
 kill=64'
 like '   hang of a dead one says how to start it' "$err" 'node 1 is down; `redlock dev start 1`'
+like '   start of a hung one says how to let it go on' "$err" 'node 3 is hung; `redlock dev resume 3`'
 is '   a server started again is said to be in quarantine, once' \
     "$(grep -c 'it is empty and in quarantine.*`redlock init`' "$tmp/err")" 2
 like '   a number too high says what there is' "$err" 'they are 1 to 3'

@@ -58,6 +58,12 @@ void dev_rows_json(struct json *j, const struct dev_row *rows, size_t count)
 static int act(struct dev_quorum *q, struct dev_server *s, const char *verb, char *problem)
 {
     bool up = dev_server_is_up(s), in_time = true;
+    if (strcmp(verb, "start") == 0 && up && s->hung) {
+        snprintf(problem, DEV_PROBLEM_MAX,
+                 "node %d is hung; `redlock dev resume %d` lets it go on", s->number,
+                 s->number);
+        return EXIT_UNAVAILABLE;
+    }
     if (strcmp(verb, "start") == 0)
         return up ? 0 : dev_quorum_start(q, s, problem);
     if (strcmp(verb, "kill") == 0) {
