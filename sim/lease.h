@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Holders of leases, as programs that use a lock service: each names its acquisition by a tag and asks
- * any of the clients, which are the replicas of the service, to acquire (PUT), to renew by the value
- * that an answer gave (POST), and to release by tag or value (DELETE). Requests are repeated elsewhere,
- * copied and late; answers are lost; replicas die. docs/simulator.md has what is checked.
+ * Holders of leases, as programs that use a lock service: each names its acquisition by a tag and
+ * asks any of the clients, which are the replicas of the service, to acquire (PUT), to renew by the
+ * value that an answer gave (POST), and to release by tag or value (DELETE). Requests are repeated
+ * elsewhere, copied and late; answers are lost; replicas die. docs/simulator.md has what is checked.
  */
 #ifndef SIM_LEASE_H
 #define SIM_LEASE_H

@@ -135,7 +135,7 @@ void lease_label_of(const char *value, char label[REDLOCK_LABEL_MAX + 1])
     struct rl_slice text = rl_label_of((struct rl_slice){value, strlen(value)});
 
     /* The value of a grant is the client's: it may be made up. */
-    if (text.size > REDLOCK_LABEL_MAX || (text.size > 0 && rl_label_objection(text)))
+    if (text.size > REDLOCK_LABEL_MAX || (text.size > 0 && rl_label_fault(text)))
         text.size = 0;
     memcpy(label, text.size > 0 ? text.data : "", text.size);
     label[text.size] = '\0';
