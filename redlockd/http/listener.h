@@ -12,7 +12,6 @@
 
 #include "system/loop.h"
 
-#define HTTP_LISTENERS_MAX 16
 #define HTTP_PAUSE_NS (100 * INT64_C(1000000))
 
 struct http_server;
