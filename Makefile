@@ -178,6 +178,12 @@ bench-service: ## what redlockd costs: beside its floors, beside 10,000 waiters,
 	@$(RELEASE)/redlock dev -n 3 -- $(RELEASE)/bench/redlock-bench-service $(RELEASE)/redlockd \
 	    $(CURDIR)/build/bench/service $(BENCH_OPTIONS)
 
+.PHONY: check-service
+check-service: ## /openapi.json and /metrics of redlockd, judged by a validator from npm and by promtool
+	@scripts/deps.sh run clients
+	@$(call built,release,--target redlock redlockd) >/dev/null
+	@scripts/check-service.sh $(RELEASE)
+
 .PHONY: bench-peers
 bench-peers: ## other lock clients, ours and the floor on the same servers (about 5 minutes)
 	@scripts/deps.sh run plots

@@ -117,6 +117,7 @@ check_clients() {
     have nginx || have /usr/sbin/nginx || miss nginx
     have haproxy || have /usr/sbin/haproxy || miss haproxy
     have node || miss node
+    have npm || miss npm
     have promtool || miss promtool
     { have python3 && python3 -c 'import requests' 2>/dev/null; } ||
         { have /usr/bin/python3 && /usr/bin/python3 -c 'import requests' 2>/dev/null; } ||

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "page/page.h"
 #include "redlock.h"
 
 #define READ_ONLY "Allow: GET, HEAD\r\n"
@@ -147,6 +148,9 @@ static void begin(void *context, struct http_exchange *exchange,
     } else if (is_path(request, "/version")) {
         if (is_read(exchange, request))
             answer_version(routes, exchange);
+    } else if (page_is_at(request->path)) {
+        if (is_read(exchange, request))
+            page_answer(exchange, request->path);
     } else {
         http_answer_problem(exchange, 404, "NOT_FOUND", "there is nothing at this path", NULL);
     }

@@ -21,7 +21,8 @@ allowed() {
     leases) echo "(leases|audit|access|http|system)/.*|ui/json.h|engine/timers.h|$library" ;;
     view) echo "(view|audit|access|http|system)/.*|ui/json.h|$library" ;;
     metrics) echo "(metrics|view|http|system)/.*|$library" ;;
-    life) echo "(life|metrics|view|leases|audit|access|http|settings|system)/.*|ui/json.h|$library" ;;
+    page) echo "(page|http)/.*|openapi.json.inc|$library" ;;
+    life) echo "(life|page|metrics|view|leases|audit|access|http|settings|system)/.*|ui/json.h|$library" ;;
     esac
 }
 
