@@ -61,6 +61,13 @@ check: ## the release tests alone, for the quick round while working
 	@$(call built,release)
 	@scripts/test.sh release $(TEST_JOBS)
 
+.PHONY: test-clients
+test-clients: ## the service's tests with nginx, HAProxy, node and promtool, which it installs
+	@scripts/deps.sh test
+	@scripts/deps.sh clients || echo "what is missing is left out"
+	@$(call built,release)
+	@ctest --test-dir $(RELEASE) --tests-regex '^redlockd\.' --parallel $(TEST_JOBS) --output-on-failure
+
 .PHONY: stress
 stress: ## minutes of stress: guards, clocks and tokens under faults (about 20 minutes)
 	@scripts/deps.sh test
@@ -108,12 +115,19 @@ chaos: ## CHAOS_SECONDS=120 of faults on real servers and processes, checked; CH
 	@$(call built,release,--target redlock-chaos) >/dev/null
 	@$(call chaos_run,build/chaos) CHAOS_SECONDS=$(CHAOS_SECONDS) $(CHAOS) chaos
 
+.PHONY: chaos-service
+chaos-service: ## the same with HTTP clients, three replicas of redlockd and a lossy balancer
+	@scripts/deps.sh test
+	@$(call built,release,--target redlock-chaos) >/dev/null
+	@$(call chaos_run,build/chaos/service) CHAOS_SECONDS=$(CHAOS_SECONDS) $(CHAOS) service
+
 .PHONY: chaos-broken
 chaos-broken: ## the same with clients that are set up wrongly: does the checker notice?
 	@scripts/deps.sh test
 	@$(call built,release,--target redlock-chaos) >/dev/null
 	@$(call chaos_run,build/chaos/broken-guard) $(CHAOS) broken_guard
 	@$(call chaos_run,build/chaos/broken-nodes) $(CHAOS) broken_nodes
+	@$(call chaos_run,build/chaos/broken-deadline) $(CHAOS) broken_deadline
 
 .PHONY: proof
 proof: ## have Spin decide every claim of docs/safety.md (some minutes)
@@ -183,6 +197,12 @@ check-service: ## /openapi.json and /metrics of redlockd, judged by a validator 
 	@scripts/deps.sh run clients
 	@$(call built,release,--target redlock redlockd) >/dev/null
 	@scripts/check-service.sh $(RELEASE)
+
+.PHONY: bench-disconnect
+bench-disconnect: ## 1,000 clients of redlockd killed with -9: how soon their locks are free
+	@scripts/deps.sh run
+	@$(call built,release,--target redlock redlockd) >/dev/null
+	@$(RELEASE)/redlock dev -n 3 -- python3 -B tests/service/disconnect.py $(RELEASE)/redlockd
 
 .PHONY: bench-peers
 bench-peers: ## other lock clients, ours and the floor on the same servers (about 5 minutes)

@@ -60,7 +60,7 @@ static bool exclude(const struct claim *a, const struct claim *b)
     case REDLOCK_REENTRANT:
         return a->worker != b->worker || a->life != b->life;
     case REDLOCK_SEMAPHORE:
-        return a->slot == b->slot;
+        return a->slot == b->slot && a->slot != 0; /* HTTP clients are not told theirs */
     }
     return true;
 }
@@ -133,6 +133,44 @@ void check_overlaps(struct checking *c)
 {
     for (int name = 0; name < NAMES; name++)
         check_name(c, name);
+}
+
+/*
+ * How long a name was claimed by no worker although one waited for it: the stretches of its wait that no
+ * claim covers.
+ */
+static int64_t longest_unclaimed_ns(const struct listing *l, const struct claim *waiter)
+{
+    int64_t end_ns = waiter->granted_ns != 0 ? waiter->granted_ns : waiter->denied_ns;
+    int64_t covered_ns = waiter->asked_ns, longest_ns = 0;
+    for (size_t i = 0; i < l->count && covered_ns < end_ns; i++) {
+        const struct claim *k = l->claim[i];
+        if (k == waiter || k->end_ns <= covered_ns)
+            continue;
+        int64_t gap_ns = (k->granted_ns < end_ns ? k->granted_ns : end_ns) - covered_ns;
+        longest_ns = gap_ns > longest_ns ? gap_ns : longest_ns;
+        covered_ns = k->end_ns;
+    }
+    if (end_ns - covered_ns > longest_ns)
+        longest_ns = end_ns - covered_ns;
+    return longest_ns;
+}
+
+void check_unclaimed(struct checking *c)
+{
+    for (int name = 0; name < REGISTERS; name++) {
+        struct listing l = list_of(c, name);
+        qsort(l.claim, l.count, sizeof *l.claim, by_grant);
+        for (size_t i = 0; i < c->claims.count; i++) {
+            const struct claim *k = &c->claims.claim[i];
+            if (!(k->names >> name & 1) || (k->granted_ns == 0 && k->denied_ns == 0))
+                continue;
+            int64_t ms = longest_unclaimed_ns(&l, k) / 1000000;
+            c->out->unclaimed_max_ms =
+                ms > c->out->unclaimed_max_ms ? ms : c->out->unclaimed_max_ms;
+        }
+        free(l.claim);
+    }
 }
 
 /* A request made after another grant was complete has a larger token; no two are the same. */

@@ -92,7 +92,8 @@ void check_losses(struct checking *c)
     v->told_worst_ms = INT64_MIN;
     for (size_t i = 0; i < c->claims.count; i++) {
         const struct claim *k = &c->claims.claim[i];
-        if (k->granted_ns == 0 || k->deadline_ns == 0 || !is_deadline_known(k))
+        if (k->granted_ns == 0 || k->deadline_ns == 0 || k->flags & RECORD_LEASE ||
+            !is_deadline_known(k))
             continue;
         int64_t until_ns = excused_until(c, k, k->deadline_ns);
         int64_t told_ns = k->lost_ns != 0 ? k->lost_ns : k->released_ns;

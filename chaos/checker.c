@@ -76,6 +76,7 @@ void check_history(struct history *h, struct verdict *out)
     count(&c);
     check_overlaps(&c);
     check_tokens(&c);
+    check_unclaimed(&c);
     check_registers(&c);
     check_losses(&c);
     check_waits(&c);

@@ -64,7 +64,8 @@ struct verdict {
     size_t refused_count, overrun_count;
     size_t waits;
     int64_t wait_p50_ms, wait_p99_ms, wait_max_ms;
-    int64_t quiet_max_ms; /* the longest wait of the quiet phase */
+    int64_t unclaimed_max_ms; /* a mutex was free, or taken for no worker, while one waited */
+    int64_t quiet_max_ms;     /* the longest wait of the quiet phase */
     int64_t
         told_worst_ms; /* the latest loss, in a process that ran: after (before: negative) */
     size_t told;       /* how many of them there were */
@@ -89,6 +90,7 @@ __attribute__((format(printf, 5, 6))) void breach_add(struct checking *c, int br
                                                       const char *format, ...);
 void check_overlaps(struct checking *c);
 void check_tokens(struct checking *c);
+void check_unclaimed(struct checking *c);
 void check_registers(struct checking *c);
 void check_losses(struct checking *c);
 void check_waits(struct checking *c);

@@ -18,7 +18,7 @@ struct claim {
     int worker, life;
     int kind, slot;
     unsigned int names;
-    int flags; /* RECORD_FAIR, RECORD_RENEWED */
+    int flags; /* RECORD_FAIR and so on */
     int64_t asked_ns, wait_until_ns;
     int64_t granted_ns, denied_ns;
     int64_t deadline_ns; /* the last that the holder has seen */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "hold.h"
 
+#include "lease.h"
 #include "random.h"
 #include "record.h"
 #include "rig.h"
@@ -9,7 +10,7 @@
 
 enum { LOOK_MS = 20 };
 
-static struct record about(const struct crew *c, const struct hold *h, int what)
+struct record hold_record(const struct crew *c, const struct hold *h, int what)
 {
     return (struct record){
         .what = (uint8_t)what,
@@ -18,7 +19,8 @@ static struct record about(const struct crew *c, const struct hold *h, int what)
         .hold = h->number,
         .kind = (uint8_t)h->kind,
         .names = (uint8_t)h->names,
-        .flags = (uint8_t)((h->fair ? RECORD_FAIR : 0) | (h->renewed ? RECORD_RENEWED : 0)),
+        .flags = (uint8_t)((h->fair ? RECORD_FAIR : 0) | (h->renewed ? RECORD_RENEWED : 0) |
+                           (c->client == NULL ? RECORD_LEASE : 0)),
     };
 }
 
@@ -32,15 +34,28 @@ static void on_lost(redlock_lock *lock, int error, void *data)
 {
     (void)lock;
     struct hold h = {.number = (uint32_t)(uintptr_t)data};
-    struct record r = about(only_crew, &h, RECORD_LOST);
+    struct record r = hold_record(only_crew, &h, RECORD_LOST);
     r.error = error;
     record_append(only_crew->rig->history, r);
+}
+
+int64_t hold_remaining_ms(const struct hold *h)
+{
+    return h->lock != NULL ? redlock_remaining_ms(h->lock)
+                           : (h->deadline_ns - now_ns()) / 1000000;
+}
+
+int64_t hold_fence(const struct hold *h)
+{
+    return h->lock != NULL ? redlock_fence(h->lock) : h->fence;
 }
 
 bool hold_take(struct crew *c, struct hold *h)
 {
     only_crew = c;
     h->number = atomic_fetch_add(&c->rig->board->holds, 1) + 1;
+    if (c->client == NULL)
+        return lease_take(c, h);
     const char *name[NAMES];
     size_t count = 0;
     for (int i = 0; i < NAMES; i++)
@@ -59,12 +74,12 @@ bool hold_take(struct crew *c, struct hold *h)
         .more_names = count > 1 ? name + 1 : NULL,
         .more_name_count = count - 1,
     };
-    struct record r = about(c, h, RECORD_ASK);
+    struct record r = hold_record(c, h, RECORD_ASK);
     r.at_ns = now_ns();
     r.deadline_ns = h->wait_ms > 0 ? r.at_ns + h->wait_ms * 1000000 : 0;
     record_append(c->rig->history, r);
     int error = redlock_acquire(c->client, name[0], h->ttl_ms, &q, &h->lock);
-    r = about(c, h, error == REDLOCK_OK ? RECORD_GRANT : RECORD_DENY);
+    r = hold_record(c, h, error == REDLOCK_OK ? RECORD_GRANT : RECORD_DENY);
     r.at_ns = now_ns();
     r.error = error;
     if (error == REDLOCK_OK) {
@@ -79,7 +94,7 @@ bool hold_take(struct crew *c, struct hold *h)
 /* False when it is over. */
 static bool look(struct crew *c, struct hold *h)
 {
-    struct record r = about(c, h, RECORD_SEEN);
+    struct record r = hold_record(c, h, RECORD_SEEN);
     r.deadline_ns = redlock_deadline_ns(h->lock);
     record_append(c->rig->history, r);
     return r.deadline_ns != 0;
@@ -87,6 +102,10 @@ static bool look(struct crew *c, struct hold *h)
 
 void hold_stay(struct crew *c, struct hold *h)
 {
+    if (c->client == NULL) {
+        lease_stay(c, h);
+        return;
+    }
     int64_t end_ms = now_ms() + h->stay_ms;
     bool extend = !h->renewed && random_between(&c->random, 0, 3) == 0;
     for (int64_t left_ms; (left_ms = end_ms - now_ms()) > 0;) {
@@ -102,9 +121,13 @@ void hold_stay(struct crew *c, struct hold *h)
 
 void hold_end(struct crew *c, struct hold *h)
 {
-    struct record r = about(c, h, RECORD_RELEASE);
+    if (c->client == NULL) {
+        lease_end(c, h);
+        return;
+    }
+    struct record r = hold_record(c, h, RECORD_RELEASE);
     record_append(c->rig->history, r);
-    r = about(c, h, RECORD_RELEASED);
+    r = hold_record(c, h, RECORD_RELEASED);
     r.error = redlock_release(h->lock);
     record_append(c->rig->history, r);
     redlock_lock_free(h->lock);

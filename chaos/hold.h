@@ -3,6 +3,8 @@
 #ifndef REDLOCK_CHAOS_HOLD_H
 #define REDLOCK_CHAOS_HOLD_H
 
+#include "record.h"
+
 #include <redlock.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,9 +26,17 @@ struct hold {
     unsigned int names; /* mask */
     bool fair, renewed, fenced;
     int64_t ttl_ms, wait_ms, stay_ms;
-    uint32_t number; /* of all acquisitions of the run */
-    redlock_lock *lock;
+    uint32_t number;    /* of all acquisitions of the run */
+    redlock_lock *lock; /* NULL: held by HTTP, with the rest */
+    char id[40], grant[256];
+    int64_t deadline_ns, fence;
 };
+
+struct record hold_record(const struct crew *c, const struct hold *h, int what);
+
+/* How long it may still be acted upon, as far as the worker knows. */
+int64_t hold_remaining_ms(const struct hold *h);
+int64_t hold_fence(const struct hold *h);
 
 /* True when it is held; then hold_end() is due. */
 bool hold_take(struct crew *c, struct hold *h);

@@ -23,6 +23,7 @@
 enum {
     QUIET_SECONDS = 4,      /* of the run, left for the end */
     PATIENCE_SECONDS = 150, /* for a run that outlasts its time */
+    UNCLAIMED_SLACK_MS = 1500,
 };
 
 static uint64_t draw_seed(void)
@@ -58,7 +59,8 @@ static const char *describe_network(const struct network *n)
 }
 
 /* The whole run; the verdict is the caller's to judge. */
-static void run(enum regime regime, uint64_t seed, int64_t seconds, struct verdict *verdict)
+static void run(enum regime regime, bool service, uint64_t seed, int64_t seconds,
+                struct verdict *verdict)
 {
     static struct rig rig;
     static struct schedule schedule;
@@ -75,11 +77,12 @@ static void run(enum regime regime, uint64_t seed, int64_t seconds, struct verdi
                                  .regime = regime,
                                  .network = rig.network.ready,
                                  .netem = rig.network.netem,
+                                 .service = service,
                                  .faults_ms = (seconds - QUIET_SECONDS) * 1000};
     CHECK(schedule.faults_ms > 0);
     schedule_draw(&schedule);
     rig.schedule = &schedule;
-    struct report_about about = {&schedule, seconds, 0, describe_network(&rig.network)};
+    struct report_about about = {&schedule, seconds, 0, describe_network(&rig.network), NULL};
     printf("seed %llu: %lld s, regime %s, %zu faults; %s\n", (unsigned long long)seed,
            (long long)seconds, regime_text(regime), schedule.count, about.network);
     fflush(stdout);
@@ -90,6 +93,7 @@ static void run(enum regime regime, uint64_t seed, int64_t seconds, struct verdi
     struct history history = history_read(path);
     CHECK(history.count > 0);
     about.late_ms = rig.late_ms;
+    about.balancer = rig.replicas.balancer.switches;
     check_history(&history, verdict);
     report_print(stdout, verdict, &about, false);
     if (!report_write(dir, &history, verdict, &about))
@@ -109,7 +113,7 @@ CASE(chaos, "Every promise is kept while any minority of the nodes fails.")
 {
     static struct verdict verdict;
     uint64_t seed = chosen_seed();
-    run(choose_regime(seed), seed, check_setting("CHAOS_SECONDS", 120), &verdict);
+    run(choose_regime(seed), false, seed, check_setting("CHAOS_SECONDS", 120), &verdict);
     CHECK_INT(0, verdict.breach_count);
 }
 
@@ -117,7 +121,8 @@ CASE(broken_guard,
      "With the guard off, restarted nodes give two holders, and the checker reports them.")
 {
     static struct verdict verdict;
-    run(REGIME_BROKEN_GUARD, chosen_seed(), check_setting("CHAOS_SECONDS", 30), &verdict);
+    run(REGIME_BROKEN_GUARD, false, chosen_seed(), check_setting("CHAOS_SECONDS", 30),
+        &verdict);
     CHECK(verdict.breaches[BREACH_DOUBLE] > 0);
 }
 
@@ -125,6 +130,36 @@ CASE(broken_nodes,
      "Clients with different lists of nodes give two holders, and the checker reports them.")
 {
     static struct verdict verdict;
-    run(REGIME_BROKEN_NODES, chosen_seed(), check_setting("CHAOS_SECONDS", 10), &verdict);
+    run(REGIME_BROKEN_NODES, false, chosen_seed(), check_setting("CHAOS_SECONDS", 10),
+        &verdict);
+    CHECK(verdict.breaches[BREACH_DOUBLE] > 0);
+}
+
+/*
+ * "A late copy takes the lock for nobody for wait_ms + ttl_ms at most"; a request that must be repeated is
+ * one of those as well.
+ */
+static int64_t unclaimed_bound_ms(const struct verdict *v)
+{
+    return MAX_WAIT_MS + MAX_TTL_MS + UNCLAIMED_SLACK_MS +
+           (int64_t)v->faults[FAULT_MACHINE] * ALLOWANCE_MS;
+}
+
+CASE(service, "HTTP clients of three replicas keep every promise behind a lossy balancer.")
+{
+    static struct verdict verdict;
+    uint64_t seed = chosen_seed();
+    run(choose_regime(seed), true, seed, check_setting("CHAOS_SECONDS", 120), &verdict);
+    CHECK_INT(0, verdict.breach_count);
+    CHECK_BETWEEN(0, unclaimed_bound_ms(&verdict), verdict.unclaimed_max_ms);
+}
+
+CASE(
+    broken_deadline,
+    "HTTP clients that count from the answer become two holders, and the checker reports them.")
+{
+    static struct verdict verdict;
+    run(REGIME_BROKEN_DEADLINE, true, chosen_seed(), check_setting("CHAOS_SECONDS", 30),
+        &verdict);
     CHECK(verdict.breaches[BREACH_DOUBLE] > 0);
 }

@@ -10,6 +10,7 @@ enum name { NAME_ORDERS, NAME_STOCK, NAME_LEDGER, NAME_CATALOG, NAME_PRINTERS, N
 
 enum {
     NODES = 5,
+    REPLICAS = 3,  /* of redlockd, where workers ask by HTTP */
     NETWORKED = 2, /* the first ones are in namespaces, where that is possible */
     WORKERS = 8,
     NAMES = 6,
@@ -18,6 +19,7 @@ enum {
     MAX_TTL_MS = 2000,  /* small, so that quarantines end within a run */
     GUARD_MS = 4000,    /* what the library makes of it: max_ttl and two seconds */
     BLIND_MS = 1600,    /* after a clock step: "up to about a second between step and sample" */
+    MAX_WAIT_MS = 4000, /* of a worker's request while there are faults */
     ALLOWANCE_MS = 250, /* what a busy machine may add to a promised time */
 };
 

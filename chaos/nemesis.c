@@ -131,6 +131,36 @@ static void end_client(struct rig *r, const struct fault *f)
         kill(w->pid, SIGCONT);
 }
 
+static void begin_replica(struct rig *r, const struct fault *f)
+{
+    struct replicas *s = &r->replicas;
+    if (s->pid[f->target] == 0)
+        return;
+    if (f->kind == FAULT_DRAIN_REPLICA)
+        replica_drain(s, f->target);
+    else if (f->kind == FAULT_STOP_REPLICA)
+        kill(s->pid[f->target], SIGSTOP);
+    else if (f->param == 1)
+        s->balancer.switches->kill_at_grant[f->target] = 1;
+    else
+        replica_kill(s, f->target);
+}
+
+static void end_replica(struct rig *r, const struct fault *f)
+{
+    struct replicas *s = &r->replicas;
+    if (f->kind == FAULT_STOP_REPLICA) {
+        kill(s->pid[f->target], SIGCONT);
+        return;
+    }
+    /* One that granted nothing in the meantime is killed now. */
+    if (s->pid[f->target] != 0 && f->kind == FAULT_DRAIN_REPLICA)
+        replica_await_end(s, f->target);
+    else if (s->pid[f->target] != 0)
+        replica_kill(s, f->target);
+    replica_launch(s, f->target);
+}
+
 static void note(struct rig *r, const struct fault *f, size_t number, int what)
 {
     record_append(r->history, (struct record){.what = (uint8_t)what,
@@ -152,6 +182,8 @@ void fault_begin(struct rig *r, const struct fault *f, size_t number)
     note(r, f, number, RECORD_FAULT);
     if (fault_hits_client(f->kind))
         begin_client(r, f);
+    else if (fault_hits_replica(f->kind))
+        begin_replica(r, f);
     else
         begin_node(r, f);
 }
@@ -160,6 +192,8 @@ void fault_end(struct rig *r, const struct fault *f, size_t number)
 {
     if (fault_hits_client(f->kind))
         end_client(r, f);
+    else if (fault_hits_replica(f->kind))
+        end_replica(r, f);
     else
         end_node(r, f);
     note(r, f, number, RECORD_HEALED);

@@ -67,8 +67,7 @@ void history_free(struct history *h)
 static void print_fault(FILE *out, const struct record *r)
 {
     fprintf(out, "#%u %s %s %u (%lld)", r->hold, fault_text(r->kind),
-            fault_hits_client(r->kind) ? "worker" : "node", r->worker + 1u,
-            (long long)r->value);
+            fault_target_text(r->kind), r->worker + 1u, (long long)r->value);
 }
 
 void record_print(FILE *out, const struct record *r, int64_t zero_ns)

@@ -45,7 +45,8 @@ enum phase {
     PHASE_OVER,
 };
 
-enum { RECORD_FAIR = 1, RECORD_RENEWED = 2 };
+/* LEASE: held by HTTP. Its client knows the deadline, and is told of nothing else. */
+enum { RECORD_FAIR = 1, RECORD_RENEWED = 2, RECORD_LEASE = 4 };
 
 struct record {
     int64_t at_ns;

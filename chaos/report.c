@@ -10,7 +10,8 @@
 const char *regime_text(int regime)
 {
     static const char *const texts[] = {"default", "strict", "broken: no guard",
-                                        "broken: two lists of nodes"};
+                                        "broken: two lists of nodes",
+                                        "broken: deadlines counted from the answer"};
     return texts[regime];
 }
 
@@ -51,6 +52,13 @@ void report_print(FILE *out, const struct verdict *v, const struct report_about 
     struct page p = {out, html};
     print_faults(&p, v);
     row(&p, "links", "%s", about->network);
+    if (about->balancer != NULL)
+        row(&p, "balancer",
+            "%ld answers, %ld dropped, %ld requests doubled, %ld delayed, %ld ends of clients "
+            "hidden, %ld replicas killed at a grant",
+            (long)about->balancer->requests, (long)about->balancer->dropped,
+            (long)about->balancer->doubled, (long)about->balancer->delayed,
+            (long)about->balancer->hidden, (long)about->balancer->killed);
     row(&p, "acquisitions",
         "mutex %zu (%zu of two names), shared %zu, semaphore %zu, reentrant %zu",
         v->grants[REDLOCK_MUTEX], v->several, v->grants[REDLOCK_SHARED],
@@ -67,6 +75,7 @@ void report_print(FILE *out, const struct verdict *v, const struct report_about 
         (long long)v->wait_max_ms);
     row(&p, "longest wait at the end", "%lld ms, every worker served: %s",
         (long long)v->quiet_max_ms, v->breaches[BREACH_STARVED] == 0 ? "yes" : "NO");
+    row(&p, "wanted, but not claimed", "for %lld ms at most", (long long)v->unclaimed_max_ms);
     row(&p, "register with tokens", "%zu writes, %zu late ones refused, %zu updates lost",
         v->fenced_writes, v->fenced_refused, v->breaches[BREACH_FENCED]);
     row(&p, "register without tokens",

@@ -3,6 +3,7 @@
 #ifndef REDLOCK_CHAOS_REPORT_H
 #define REDLOCK_CHAOS_REPORT_H
 
+#include "balancer.h"
 #include "checker.h"
 
 /* What the run was, for the heading. */
@@ -10,7 +11,8 @@ struct report_about {
     const struct schedule *schedule;
     int64_t seconds;
     int64_t late_ms;
-    const char *network; /* one clause */
+    const char *network;                      /* one clause */
+    const struct balancer_switches *balancer; /* NULL: workers use the library */
 };
 
 const char *regime_text(int regime);

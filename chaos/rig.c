@@ -85,6 +85,9 @@ void rig_start(struct rig *r, const char *history_path)
     for (int i = 0; i < NODES; i++)
         start_node(r, i);
     start_registers(r);
+    if (r->schedule->service)
+        replicas_start(&r->replicas, &r->cluster, r->schedule->regime == REGIME_STRICT,
+                       r->schedule->seed);
     r->start_ns = now_ns();
     record_append(r->history, (struct record){.what = RECORD_PHASE, .at_ns = r->start_ns});
     for (int i = 0; i < WORKERS; i++)
@@ -149,6 +152,8 @@ static void turn(struct rig *r)
                       (struct record){.what = RECORD_LATE, .value = late_ms * 1000000});
     r->late_ms = late_ms > r->late_ms ? late_ms : r->late_ms;
     look_after_workers(r);
+    if (r->schedule->service)
+        replicas_look(&r->replicas);
 }
 
 /* Begins and ends what is due. Ends first: a target may be due again. */
@@ -184,6 +189,8 @@ void rig_run(struct rig *r)
         turn(r);
     }
     play(r, begun, ended);
+    if (r->schedule->service)
+        r->replicas.balancer.switches->lossy = 0;
     enter_phase(r, PHASE_QUIET);
     int64_t end_ms = elapsed_ms(r) + QUIET_MS;
     while (look_after_workers(r) > 0 && elapsed_ms(r) < end_ms)
@@ -196,6 +203,7 @@ void rig_stop(struct rig *r)
     for (int i = 0; i < WORKERS; i++)
         helper_stop(&r->worker[i].pid);
     helper_stop(&r->registers);
+    replicas_stop(&r->replicas);
     for (int i = 0; i < NODES; i++) {
         proxy_stop(&r->proxy[i]);
         server_kill(&r->cluster.node[i]);

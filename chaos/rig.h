@@ -10,6 +10,7 @@
 #include "names.h"
 #include "network.h"
 #include "proxy.h"
+#include "replicas.h"
 #include "schedule.h"
 #include "servers.h"
 
@@ -33,7 +34,8 @@ struct rig {
     struct network network;    /* or over real links */
     pid_t registers;
     char register_path[96];
-    int history; /* descriptor, append only */
+    int history;              /* descriptor, append only */
+    struct replicas replicas; /* of the service; none in other runs */
     struct board *board;
     struct worker worker[WORKERS];
     bool frozen[NODES];

@@ -37,6 +37,17 @@ bool fault_hits_client(int kind)
     return kind == FAULT_STOP_CLIENT || kind == FAULT_STOP_WRITER || kind == FAULT_KILL_CLIENT;
 }
 
+bool fault_hits_replica(int kind)
+{
+    return kind == FAULT_KILL_REPLICA || kind == FAULT_DRAIN_REPLICA ||
+           kind == FAULT_STOP_REPLICA;
+}
+
+const char *fault_target_text(int kind)
+{
+    return fault_hits_client(kind) ? "worker" : fault_hits_replica(kind) ? "replica" : "node";
+}
+
 /* How often, how long, how hard. A weight of 0 in a regime: never there. */
 struct manner {
     int weight, strict_weight; /* in the strict regime: the latter */
@@ -59,6 +70,9 @@ static const struct manner manners[FAULT_COUNT] = {
     [FAULT_STOP_CLIENT] = {6, 6, 50, 3500, 0, 0, 0},
     [FAULT_STOP_WRITER] = {7, 7, 2600, 4000, 0, 0, 0},
     [FAULT_KILL_CLIENT] = {5, 5, 100, 800, 0, 0, 0},
+    [FAULT_KILL_REPLICA] = {12, 12, 600, 2500, 0, 1, 300},
+    [FAULT_DRAIN_REPLICA] = {6, 6, 3600, 4000, 0, 0, 300},
+    [FAULT_STOP_REPLICA] = {6, 6, 100, 2500, 0, 0, 100},
 };
 
 /*
@@ -72,6 +86,7 @@ struct draw {
     int64_t node_ms[NODES];
     int64_t lost_ms[NODES]; /* when its last quarantine must have ended */
     int64_t worker_ms[WORKERS];
+    int64_t replica_ms; /* one of them at a time */
 };
 
 static int weight_of(const struct schedule *s, int kind)
@@ -81,7 +96,8 @@ static int weight_of(const struct schedule *s, int kind)
 
 static bool possible(const struct schedule *s, int kind)
 {
-    return (kind != FAULT_NET_DOWN || s->network) && (kind != FAULT_NET_LOSS || s->netem);
+    return (!fault_hits_replica(kind) || s->service) &&
+           (kind != FAULT_NET_DOWN || s->network) && (kind != FAULT_NET_LOSS || s->netem);
 }
 
 /* Real links have no proxy that could dawdle or swallow; the others are no real links. */
@@ -158,6 +174,16 @@ static void draw_client_fault(struct draw *d, struct fault f)
         return;
     f.whole_ms = f.end_ms + 100;
     d->worker_ms[f.target] = f.whole_ms;
+    add(d, f);
+}
+
+static void draw_replica_fault(struct draw *d, struct fault f)
+{
+    if (d->replica_ms > d->now_ms || f.end_ms > d->out->faults_ms)
+        return;
+    f.target = (int)random_between(&d->random, 0, REPLICAS - 1);
+    f.whole_ms = f.end_ms + manners[f.kind].after_ms;
+    d->replica_ms = f.whole_ms;
     add(d, f);
 }
 
@@ -240,6 +266,8 @@ static void draw_fault(struct draw *d)
     f.param = (int)random_between(&d->random, m->param_low, m->param_high);
     if (fault_hits_client(kind))
         draw_client_fault(d, f);
+    else if (fault_hits_replica(kind))
+        draw_replica_fault(d, f);
     else
         draw_node_fault(d, f);
 }
@@ -248,7 +276,7 @@ void schedule_draw(struct schedule *s)
 {
     struct draw d = {.out = s, .random = s->seed, .now_ms = 300};
     /* Too long for the short runs. */
-    bool outages = s->faults_ms >= 40000;
+    bool outages = s->faults_ms >= 40000 && !s->service;
     int64_t freeze_ms = s->faults_ms * 3 / 10, kill_ms = s->faults_ms * 6 / 10;
     s->count = 0;
     while (d.now_ms < s->faults_ms) {

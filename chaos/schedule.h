@@ -26,7 +26,10 @@
     X(STOP_CLIENT, "worker stopped", "#8e44ad")         /* SIGSTOP at any moment, SIGCONT */   \
     X(STOP_WRITER, "stopped before a write", "#e84393") /* between looking and writing */      \
     X(KILL_CLIENT, "worker killed", "#c0392b")          /* kill -9; replaced at the end */     \
-    X(MACHINE, "machine late", "#000000") /* never drawn: it happens by itself */              \
+    X(KILL_REPLICA, "replica killed", "#c0392b")   /* kill -9; `param` 1: at its next grant */ \
+    X(DRAIN_REPLICA, "replica drained", "#16a085") /* SIGTERM, and started again */            \
+    X(STOP_REPLICA, "replica stopped", "#8e44ad")  /* SIGSTOP, SIGCONT */                      \
+    X(MACHINE, "machine late", "#000000")          /* never drawn: it happens by itself */     \
     X(OUTAGE_FREEZE, "outage: all stopped", "#8e44ad")                                         \
     X(OUTAGE_KILL, "outage: all killed", "#c0392b")
 
@@ -40,6 +43,8 @@ enum fault_kind {
 const char *fault_text(int kind);
 const char *fault_colour(int kind);
 bool fault_hits_client(int kind);
+bool fault_hits_replica(int kind);
+const char *fault_target_text(int kind); /* node, worker or replica */
 
 enum { FAULTS_MAX = 4096 };
 
@@ -47,7 +52,7 @@ struct fault {
     int64_t start_ms, end_ms; /* since the run began */
     int64_t whole_ms;         /* until then it keeps others from the node or worker */
     int kind;
-    int target; /* node or worker */
+    int target; /* node, worker or replica */
     int param;
 };
 
@@ -55,8 +60,9 @@ struct fault {
 enum regime {
     REGIME_DEFAULT,
     REGIME_STRICT,
-    REGIME_BROKEN_GUARD, /* what only a guard can bear, and no guard */
-    REGIME_BROKEN_NODES, /* half of the workers know other nodes */
+    REGIME_BROKEN_GUARD,    /* what only a guard can bear, and no guard */
+    REGIME_BROKEN_NODES,    /* half of the workers know other nodes */
+    REGIME_BROKEN_DEADLINE, /* HTTP clients count from the answer instead of from the request */
 };
 
 struct schedule {
@@ -64,6 +70,7 @@ struct schedule {
     enum regime regime;
     bool network;      /* nodes in namespaces: links can go down */
     bool netem;        /* and lose packets */
+    bool service;      /* workers ask replicas of redlockd by HTTP */
     int64_t faults_ms; /* how long there are faults */
     size_t count;
     struct fault fault[FAULTS_MAX]; /* in the order of start_ms */

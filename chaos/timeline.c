@@ -95,7 +95,8 @@ static void draw_target(struct canvas *c, bool client, int target)
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < c->stretches.count; i++) {
             const struct stretch *s = &c->stretches.stretch[i];
-            if (fault_hits_client(s->kind) != client || s->target != target)
+            if (fault_hits_client(s->kind) != client || fault_hits_replica(s->kind) ||
+                s->target != target)
                 continue;
             if (pass == 1)
                 bar(c, s->from_ns, s->to_ns, fault_colour(s->kind));

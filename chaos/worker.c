@@ -30,14 +30,14 @@ static void add_one(struct crew *c, struct hold *h, int name, bool fenced)
                                    .hold = h->number,
                                    .name = (uint8_t)name,
                                    .fenced = fenced,
-                                   .token = redlock_fence(h->lock)};
+                                   .token = hold_fence(h)};
     struct register_reply reply;
-    if (redlock_remaining_ms(h->lock) < WRITE_MARGIN_MS)
+    if (hold_remaining_ms(h) < WRITE_MARGIN_MS)
         return;
     if (!register_ask(c->registers, &ask, &reply) || !reply.accepted)
         return;
     sleep_ms(random_between(&c->random, 1, 5));
-    if (redlock_remaining_ms(h->lock) < WRITE_MARGIN_MS)
+    if (hold_remaining_ms(h) < WRITE_MARGIN_MS)
         return;
     /* Here nothing can help but the token. */
     if (atomic_exchange(&c->rig->board->stop_writer[c->index], 0))
@@ -64,7 +64,7 @@ static struct hold draw_hold(struct crew *c, int kind, unsigned int names)
     struct hold h = {.kind = kind, .names = names, .fenced = names < 1u << REGISTERS};
     h.ttl_ms = random_between(&c->random, 300, MAX_TTL_MS);
     if (random_between(&c->random, 0, 3) > 0)
-        h.wait_ms = random_between(&c->random, 100, 4000);
+        h.wait_ms = random_between(&c->random, 100, MAX_WAIT_MS);
     h.fair = random_next(&c->random) % 2;
     h.renewed = random_next(&c->random) % 2;
     /* Mostly short; sometimes as long as it lasts, or longer than one TTL. */
@@ -81,6 +81,13 @@ static struct hold draw_hold(struct crew *c, int kind, unsigned int names)
     } else if (unguarded || (c->index >= 5 && random_next(&c->random) % 2)) {
         h.wait_ms = 0;
         h.stay_ms = 1;
+    }
+    /* What is believed for too long is seen only if it is used to its end, by clients that waited. */
+    if (c->rig->schedule->regime == REGIME_BROKEN_DEADLINE) {
+        h.ttl_ms = random_between(&c->random, 300, 800);
+        h.wait_ms = MAX_WAIT_MS;
+        h.renewed = false;
+        h.stay_ms = MAX_WAIT_MS;
     }
     if (c->rig->board->phase >= PHASE_LAST_CALL) {
         h.wait_ms = LAST_WAIT_MS;
@@ -118,6 +125,12 @@ static void use_nested(struct crew *c)
         hold_end(c, &h[--taken]);
 }
 
+/* Two names at once; by HTTP one. */
+static unsigned int several(const struct crew *c)
+{
+    return c->client != NULL ? 1u << NAME_ORDERS | 1u << NAME_STOCK : 1u << NAME_STOCK;
+}
+
 static void use_something(struct crew *c)
 {
     switch (random_between(&c->random, 0, 9)) {
@@ -128,7 +141,7 @@ static void use_something(struct crew *c)
         use_one(c, REDLOCK_MUTEX, 1u << random_between(&c->random, NAME_ORDERS, NAME_LEDGER));
         return;
     case 4:
-        use_one(c, REDLOCK_MUTEX, 1u << NAME_ORDERS | 1u << NAME_STOCK);
+        use_one(c, REDLOCK_MUTEX, several(c));
         return;
     case 5:
     case 6:
@@ -150,7 +163,7 @@ static void use_everything(struct crew *c)
 {
     for (int name = NAME_ORDERS; name <= NAME_LEDGER; name++)
         use_one(c, REDLOCK_MUTEX, 1u << name);
-    use_one(c, REDLOCK_MUTEX, 1u << NAME_ORDERS | 1u << NAME_STOCK);
+    use_one(c, REDLOCK_MUTEX, several(c));
     use_one(c, REDLOCK_SHARED, 1u << NAME_CATALOG);
     use_one(c, REDLOCK_MUTEX, 1u << NAME_CATALOG);
     use_one(c, REDLOCK_SEMAPHORE, 1u << NAME_PRINTERS);
@@ -193,7 +206,8 @@ void worker_run(void *data)
     c.registers = register_connect(r->register_path);
     if (c.registers < 0)
         _exit(3);
-    open_client(&c);
+    if (!r->schedule->service)
+        open_client(&c);
     record_append(r->history, (struct record){.what = RECORD_BORN,
                                               .worker = (uint16_t)c.index,
                                               .life = (uint16_t)c.life});
@@ -202,5 +216,5 @@ void worker_run(void *data)
         sleep_ms(random_between(&c.random, 1, 15));
     }
     use_everything(&c);
-    redlock_close(c.client);
+    redlock_close(c.client); /* NULL is fine */
 }

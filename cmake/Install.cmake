@@ -48,6 +48,13 @@ install(FILES ${links} DESTINATION "${CMAKE_INSTALL_MANDIR}/man3")
 install(TARGETS redlock)
 if(TARGET redlockd)
     install(TARGETS redlockd)
+    # An example: packages put it into /etc/redlock.
+    install(FILES "${PROJECT_SOURCE_DIR}/packaging/redlockd.conf"
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/redlock")
+    configure_file("${PROJECT_SOURCE_DIR}/packaging/redlockd.service.in"
+        "${PROJECT_BINARY_DIR}/redlockd.service" @ONLY)
+    install(FILES "${PROJECT_BINARY_DIR}/redlockd.service"
+        "${PROJECT_SOURCE_DIR}/packaging/redlockd.socket" DESTINATION lib/systemd/system)
 endif()
 # What `make install` builds.
 add_custom_target(redlock_installed)

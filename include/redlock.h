@@ -65,6 +65,7 @@ extern "C" {
 #define REDLOCK_VALUE_MAX 160   /* bytes of a lock value, without terminator */
 #define REDLOCK_LABEL_MAX 64    /* bytes of a label, without terminator */
 #define REDLOCK_TAG_SIZE 22     /* characters of a tag */
+#define REDLOCK_TAGGED_MAX 16   /* values that one redlock_release_tagged() deletes on a node */
 #define REDLOCK_MARK_SIZE 40    /* characters of a mark, without terminator */
 #define REDLOCK_ADDRESS_MAX 128 /* printable node address, with terminator */
 #define REDLOCK_TEXT_MAX 160    /* explanation inside a report, with terminator */
@@ -699,8 +700,14 @@ REDLOCK_API int redlock_break(redlock *client, const char *name, const char *mar
  * Deletes whatever holds `name` with a value that begins with this tag (redlock_request.tag): of any
  * kind, of whichever client, also what attempts that failed have left. The tag is compared on the node
  * in the step that deletes, so nothing else goes. Of several names locked together only this one goes.
- * Wakes waiters, as a release does. A request that waits has no value yet and waits on: its own client
- * cancels it. report may be NULL.
+ * Wakes waiters, as a release does. report may be NULL.
+ *
+ * A request with this tag that waits has no value yet: it waits on, and may be granted afterwards. Its
+ * place in the queue stays, because a waiter whose entry is taken out enters again with its next
+ * heartbeat: only its own client can end the wait (redlock_cancel(), or the end of the client).
+ *
+ * At most REDLOCK_TAGGED_MAX values of the tag go on each node; a tag that names one acquisition has
+ * fewer, and a second call finds more.
  *
  * Only a program that knows that its holder wants the lock gone may call it; then it is safe at any
  * time. What a late acquire with this tag sets afterwards stays: a tag should be used for one

@@ -31,6 +31,8 @@
  *   PROLONG           a value that was found by its tag is extended and answered
  *   REPLAY            a granted id is extended and answered again by the replica that granted it
  *   MEMORY            the same from memory, without asking the nodes
+ *   LEFT_TO_NEXT      with MEMORY: a request releases nothing once another of its id has come, and
+ *                     what is being released is not remembered
  *   ROLLBACK_EXTENDED an extension that was judged lost is rolled back
  *   RESUMED_RELEASES  a stream that came back with its grant is released when it is closed
  *   TOLD_RELEASES     a stream that was told to reconnect is released when it is closed
@@ -115,6 +117,7 @@ bool ended[2];   /* granted once, or deleted: it is not granted again */
 #if defined(REPLAY) || defined(MEMORY)
 byte granted[2]; /* the value that it granted; 0: none */
 byte granted_left[2];
+bool repeated[2]; /* the id came again after it was granted */
 #endif
 
 /* ---- the client ---- */
@@ -399,6 +402,7 @@ inline receive(x)
     :: ANSWERS_AGAIN(x) -> extend(x, key)
 #elif defined(MEMORY)
     :: ANSWERS_AGAIN(x) ->
+        repeated[replica[x]] = true;
         st[x] = RESUMED;
         value[x] = granted[replica[x]];
         ticks[x] = granted_left[replica[x]]
@@ -482,7 +486,13 @@ inline unanswered(x)
 #ifdef RESUMED_RELEASES
     :: st[x] == RESUMED -> send_release(value[x])
 #endif
+#ifdef LEFT_TO_NEXT
+    :: st[x] == GRANTED && !repeated[replica[x]] ->
+        send_release(value[x]);
+        granted[replica[x]] = 0
+#else
     :: st[x] == GRANTED -> send_release(value[x]) /* what this request created */
+#endif
     :: else
     fi;
     printf("R%d: PUT%d is closed before its answer\n", replica[x] + 1, PUT_OF(x) + 1);
@@ -695,6 +705,9 @@ inline end_id(r)
     :: else -> break
     od;
     i = 0;
+#ifdef LEFT_TO_NEXT
+    granted[r] = 0;
+#endif
     ended[r] = true
 }
 
@@ -731,6 +744,7 @@ inline crash(r)
 #if defined(REPLAY) || defined(MEMORY)
     granted[r] = 0;
     granted_left[r] = 0;
+    repeated[r] = false;
 #endif
     printf("R%d: crashes and is back\n", r + 1)
 }

@@ -3,15 +3,16 @@
  * Sets of nodes: do clients with different lists of nodes exclude each other (G8)?
  *
  * Modelled: two clients with lists of three nodes that overlap; inits on either list, and on a third
- * that has nodes of both, one after the other, in any order of writes and ending after any of them; what a node says of its set, read in the step that
- * grants. The first list is a set from the beginning. With FORGETS a node forgets its set, one at a
+ * that has nodes of both, one after the other or AT_ONCE, in any order of writes and ending after
+ * any of them; what a node says of its set, heard from the step on that grants or refuses. What the
+ * nodes heard so far say decides what the grants so far are worth. The first list is a set from the beginning. With FORGETS a node forgets its set, one at a
  * time, and keeps its keys (what it forgets of those is in guard.pml); a client whose list has the
  * names of the set counts it, and tells it the set at any moment, also in the middle of an attempt:
  * what the node has granted stays counted.
  *
  * Abstracted: time, expiry, restarts: an init is run when nothing is held (the operator's
- * statement, G5), so that it finds the nodes without keys and no attempt under way. A client knows
- * whether any of its nodes has a set. All sets have three nodes: the number is not needed here.
+ * statement, G5), so that it finds the nodes without keys and no attempt under way. All sets have
+ * three nodes: the number is not needed here.
  *
  * Bounds: five nodes, three lists, INITS inits.
  *
@@ -22,6 +23,8 @@
  *   THIRD        those of the third: 14, or 11 for n1,n2,n4
  *   NO_SETS      sets are not looked at
  *   NONE_COUNTS  a node without a set counts beside nodes that have one
+ *   EARLY        nodes without a set decide before the others of the list were heard
+ *   DEAF         a client may give a node up unheard
  *   MIXED        grants of different sets are added up
  *   TAKE_ANY     init takes nodes from any set
  *   ONE_PASS     init puts the set in force node by node
@@ -29,6 +32,11 @@
  *   FORGETS      so often a node forgets its set
  *   TELL_ANY     a client counts and tells any node without a set
  *   ALIAS        the second list has the names of the first: one name means two servers
+ *   TWICE        the second client has two names for n1, in one list
+ *   COUNT_TWICE  and counts it under both
+ *   AT_ONCE      so many inits run at the same time
+ *   BLIND_FIRST  init's first pass writes whatever a node says meanwhile
+ *   BLIND_SECOND so does the second
  */
 #ifndef INITS
 #define INITS 3
@@ -51,6 +59,9 @@
 #define NAMES(c) LIST(c)
 #endif
 #define IN(list, n) (((list) >> (n)) & 1)
+#ifndef AT_ONCE
+#define AT_ONCE 1
+#endif
 
 byte set[N];      /* the id of its set; 0: none */
 bool pending[N];  /* it is not in force yet, ... */
@@ -58,18 +69,22 @@ byte before[N];   /* ... and this was */
 byte owner[N];    /* 1 + the client whose key is there */
 byte list_of[INITS + 2]; /* the nodes of each id */
 byte inits;
-bool busy; /* an init is under way */
+byte at_work; /* inits under way */
+#define busy (at_work > 0)
 byte forgets;
 byte forgetful = N; /* the node that has forgotten its set; N: none */
 
 bool holds[2];
 byte votes[2];
 byte counted[2]; /* the id of the votes; 0 with votes: of nodes without a set */
-byte asked[2];   /* a bit for each node */
+byte asked[2];   /* a bit for each node; it has told its set, too */
+byte unheard[2]; /* DEAF: those of them that were given up */
+bool again;      /* TWICE: n1 was asked by its other name */
 
+#define HEARD(c, n) (IN(asked[c], n) && !IN(unheard[c], n))
 #define ANY_SET(c)                                                                              \
-    ((IN(LIST(c), 0) && set[0]) || (IN(LIST(c), 1) && set[1]) || (IN(LIST(c), 2) && set[2]) ||  \
-     (IN(LIST(c), 3) && set[3]) || (IN(LIST(c), 4) && set[4]))
+    ((HEARD(c, 0) && set[0]) || (HEARD(c, 1) && set[1]) || (HEARD(c, 2) && set[2]) ||           \
+     (HEARD(c, 3) && set[3]) || (HEARD(c, 4) && set[4]))
 
 /* The set that a client takes a node without one to have been in; 0: none. */
 #ifdef TELL_ANY
@@ -77,7 +92,7 @@ byte asked[2];   /* a bit for each node */
 #else
 #define HAS_NAMES(c, m) (list_of[set[m]] == NAMES(c))
 #endif
-#define NAMED(c, m) (IN(LIST(c), m) && set[m] != 0 && !pending[m] && HAS_NAMES(c, m))
+#define NAMED(c, m) (HEARD(c, m) && set[m] != 0 && !pending[m] && HAS_NAMES(c, m))
 #define FORGOTTEN(c)                                                                            \
     (NAMED(c, 0) -> set[0] : (NAMED(c, 1) -> set[1] : (NAMED(c, 2) -> set[2] :                  \
     (NAMED(c, 3) -> set[3] : (NAMED(c, 4) -> set[4] : 0)))))
@@ -85,6 +100,7 @@ byte asked[2];   /* a bit for each node */
 
 #ifdef NO_SETS
 #define COUNTS(c, n) true
+#define NONE_MAY(c) true
 #else
 #ifdef MIXED
 #define SAME(c, n) true
@@ -99,9 +115,46 @@ byte asked[2];   /* a bit for each node */
 #define COUNTS(c, n) (!pending[n] && SAME(c, n) && (SET(c, n) != 0 || NONE_MAY(c)))
 #endif
 
+/* A majority of nodes without a set decides once no other can say that there is one. */
+#ifdef EARLY
+#define MAY_DECIDE(c) true
+#else
+#define MAY_DECIDE(c) (counted[c] != 0 || (asked[c] == LIST(c) && NONE_MAY(c)))
+#endif
+
+/* Grants of nodes without a set, when a node says one: they are nodes of it, or worth nothing. */
+inline hear(c, n)
+{
+#if !defined(NONE_COUNTS) && !defined(NO_SETS)
+    if
+    :: votes[c] > 0 && counted[c] == 0 && set[n] != 0 ->
+        if
+        :: NAMED(c, n) -> counted[c] = set[n]
+        :: else ->
+            votes[c] = 0;
+            printf("node %d of set %d: what %c was granted is void\n", n + 1, set[n], 65 + c)
+        fi
+    :: else
+    fi
+#endif
+    skip
+}
+
+inline decide(c)
+{
+    if
+    :: votes[c] >= QUORUM && MAY_DECIDE(c) && !holds[c] ->
+        holds[c] = true;
+        printf("%c: HOLDS\n", 65 + c);
+        assert(!holds[1 - c])
+    :: else
+    fi
+}
+
 inline ask(c, n)
 {
     asked[c] = asked[c] | (1 << n);
+    hear(c, n);
     if
     :: owner[n] == 0 ->
         owner[n] = 1 + c;
@@ -114,13 +167,25 @@ inline ask(c, n)
         fi
     :: else
     fi;
-    if
-    :: votes[c] == QUORUM && !holds[c] ->
-        holds[c] = true;
-        printf("%c: HOLDS\n", 65 + c);
-        assert(!holds[1 - c])
-    :: else
-    fi
+    decide(c)
+}
+
+inline ask_again()
+{
+    again = true;
+#ifdef COUNT_TWICE
+    votes[1]++;
+#endif
+    printf("node 1, by another name: grants B\n");
+    decide(1)
+}
+
+inline give_up_on(c, n)
+{
+    asked[c] = asked[c] | (1 << n);
+    unheard[c] = unheard[c] | (1 << n);
+    printf("%c: does not hear node %d\n", 65 + c, n + 1);
+    decide(c)
 }
 
 inline give_up(c)
@@ -135,6 +200,8 @@ inline give_up(c)
     votes[c] = 0;
     counted[c] = 0;
     asked[c] = 0;
+    unheard[c] = 0;
+    again = again && c == 0;
     holds[c] = false
 }
 
@@ -172,6 +239,13 @@ end:
     od
 }
 
+#ifdef DEAF
+#define SKIP(n)                                                                                 \
+    :: d_step { !busy && IN(LIST(c), n) && !IN(asked[c], n) && set[n] == 1 -> give_up_on(c, n) }
+#else
+#define SKIP(n)
+#endif
+
 proctype client(byte c)
 {
 end:
@@ -183,6 +257,10 @@ end:
     :: d_step { !busy && IN(LIST(c), 4) && !IN(asked[c], 4) -> ask(c, 4) }
     :: d_step { !busy && asked[c] != 0 -> give_up(c) }
     TELL(0) TELL(1) TELL(2) TELL(3) TELL(4)
+    SKIP(0) SKIP(1) SKIP(2) SKIP(3) SKIP(4)
+#ifdef TWICE
+    :: d_step { !busy && c == 1 && votes[1] > 0 && owner[0] == 2 && !again -> ask_again() }
+#endif
     od
 }
 
@@ -264,34 +342,55 @@ inline write_set(n, id)
 }
 
 #define LEFT(n) (IN(LIST(c), n) && !IN(written, n))
+#define SAYS(n) (set[n] << 1 | pending[n])
+/* It is written where the node still says what it said: what the plan has read, our own mark. */
+#ifdef BLIND_FIRST
+#define MAY_MARK(n) true
+#else
+#define MAY_MARK(n) (SAYS(n) == seen[n])
+#endif
+#ifdef BLIND_SECOND
+#define MAY_SET(n) true
+#else
+#define MAY_SET(n) (SAYS(n) == (id << 1 | 1))
+#endif
 #define PENDING(n)                                                                              \
-    :: d_step { LEFT(n) -> write_pending(n, id); written = written | (1 << n) }
-#define IN_FORCE(n) :: d_step { LEFT(n) -> write_set(n, id); written = written | (1 << n) }
+    :: d_step {                                                                                 \
+        LEFT(n) && MAY_MARK(n) -> write_pending(n, id); written = written | (1 << n)            \
+    }
+#define IN_FORCE(n)                                                                             \
+    :: d_step { LEFT(n) && MAY_SET(n) -> write_set(n, id); written = written | (1 << n) }
 
 proctype operator(byte c)
 {
     byte i, j, taken, written;
+    byte seen[N];
     byte id;
     bool refused, in_force;
 
 end:
     do
     :: d_step {
-            !busy && inits < INITS ->
+            at_work < AT_ONCE && inits < INITS ->
             inits++;
             give_up(0);
             give_up(1);
             plan(LIST(c));
-            busy = !refused;
-            id = inits + 1;
+            id = 0;
             if
-            :: busy -> list_of[id] = LIST(c)
+            :: !refused ->
+                at_work++;
+                id = inits + 1;
+                list_of[id] = LIST(c);
+                for (i : 0 .. N - 1) {
+                    seen[i] = SAYS(i)
+                }
             :: else
             fi;
             i = 0; j = 0; taken = 0; in_force = false; refused = false
         };
         if
-        :: !(busy && list_of[inits + 1] == LIST(c) && id == inits + 1) -> goto next
+        :: id == 0 -> goto next
         :: else
         fi;
 #ifndef ONE_PASS
@@ -310,7 +409,15 @@ end:
         od;
 failed:
         skip;
-        d_step { busy = false; written = 0 };
+        d_step {
+            at_work--;
+            written = 0;
+            id = 0;
+            for (i : 0 .. N - 1) {
+                seen[i] = 0
+            }
+            i = 0
+        };
 next:
         skip
     od

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/kind.h"
+#include "sim/lease.h"
 #include "sim/world.h"
 
 #define MS_NS ((int64_t)1000000)
@@ -26,15 +27,14 @@ static void due(struct sim_world *world, void *subject, uint64_t stamp)
         act(world, worker);
 }
 
-/* The worker acts again then. */
-static void plan(struct sim_world *world, struct sim_worker *worker, int64_t delay_ns)
+void sim_app_plan(struct sim_world *world, struct sim_worker *worker, int64_t delay_ns)
 {
     worker->plan_stamp++;
     worker->late = false;
     sim_events_add(&world->events, world->now_ns + delay_ns, due, worker, worker->plan_stamp);
 }
 
-static void say(struct sim_world *world, const struct sim_worker *worker, const char *text)
+void sim_app_say(struct sim_world *world, const struct sim_worker *worker, const char *text)
 {
     sim_trace(world, "c%u.%u %s: %s", worker->client->index + 1, worker->index + 1,
               worker->label, text);
@@ -43,25 +43,28 @@ static void say(struct sim_world *world, const struct sim_worker *worker, const 
 static void think(struct sim_world *world, struct sim_worker *worker)
 {
     if (!world->calm)
-        plan(world, worker, sim_between(&world->rng, 1, world->options.think_max_ns));
+        sim_app_plan(world, worker, sim_between(&world->rng, 1, world->options.think_max_ns));
 }
 
-/* The handle is freed; whatever it holds or waits for is given up. */
-static void drop(struct sim_world *world, struct sim_worker *worker, const char *why)
+void sim_app_drop(struct sim_world *world, struct sim_worker *worker, const char *why)
 {
     struct sim_client *client = worker->client;
 
-    say(world, worker, why);
+    sim_app_say(world, worker, why);
     sim_oracle_ended(world, worker);
-    rl_handle_drop(client->engine, &worker->handle, true, sim_client_now_ns(world, client));
+    rl_handle_drop(client->engine, &worker->handle, !worker->leaves,
+                   sim_client_now_ns(world, client));
     worker->has_lock = worker->held = false;
     worker->operation = SIM_NO_OPERATION;
     worker->believed_ns = 0;
+    worker->lease = NULL;
+    worker->leaves = false;
+    worker->tag[0] = '\0';
     think(world, worker);
 }
 
-static void begin_operation(struct sim_world *world, struct sim_worker *worker,
-                            enum sim_operation operation)
+void sim_app_begin_operation(struct sim_world *world, struct sim_worker *worker,
+                             enum sim_operation operation)
 {
     worker->operation = operation;
     worker->begun_ns = sim_client_now_ns(world, worker->client);
@@ -78,7 +81,7 @@ static int64_t draw_wait_deadline_ns(struct sim_world *world, int64_t now_ns)
 }
 
 /* Which names, as which kind of lock. */
-static void draw_wish(struct sim_world *world, struct sim_worker *worker)
+void sim_app_draw_wish(struct sim_world *world, struct sim_worker *worker)
 {
     const struct sim_options *o = &world->options;
     struct sim_rng *rng = &world->rng;
@@ -151,47 +154,61 @@ static void draw_terms(struct sim_world *world, struct sim_worker *worker,
         .fair = worker->fair,
         .fenced = worker->fenced,
         .renew = worker->renews,
+        .tagged = worker->tag[0],
+        .keep = worker->lease != NULL,
         .max_extensions = sim_chance(rng, 100) ? 3 : 0,
     };
+    if (worker->lease)
+        out->renew = false;
 }
 
-static void acquire(struct sim_world *world, struct sim_worker *worker)
+void sim_app_make_handle(struct sim_world *world, struct sim_worker *worker,
+                         const struct rl_lock_terms *terms)
+{
+    struct rl_about about;
+
+    about.name_count = write_keys(worker, &about.key.size);
+    about.key.data = worker->key;
+    about.owner = (struct rl_slice){worker->owner, strlen(worker->owner)};
+    about.tag = (struct rl_slice){worker->tag, strlen(worker->tag)};
+    /* Half of them have a label, with everything in it that could be taken for something else. */
+    about.label =
+        (struct rl_slice){"job #7@x: 1", worker->index % 2 ? sizeof "job #7@x: 1" - 1 : 0};
+    if (worker->lease)
+        about.label.size = 0;
+    if (rl_handle_init(worker->client->engine, &worker->handle, &about, terms, worker->vote) <
+        0)
+        abort();
+    worker->has_lock = true;
+    (void)world;
+}
+
+void sim_app_acquire(struct sim_world *world, struct sim_worker *worker)
 {
     struct sim_client *client = worker->client;
     const struct sim_options *o = &world->options;
     struct sim_rng *rng = &world->rng;
     int64_t now_ns = sim_client_now_ns(world, client);
     struct rl_lock_terms terms;
-    struct rl_about about;
 
-    draw_wish(world, worker);
-    about.name_count = write_keys(worker, &about.key.size);
-    about.key.data = worker->key;
-    about.owner = (struct rl_slice){worker->owner, strlen(worker->owner)};
-    about.tag = (struct rl_slice){"", 0};
-    /* Half of them have a label, with everything in it that could be taken for something else. */
-    about.label =
-        (struct rl_slice){"job #7@x: 1", worker->index % 2 ? sizeof "job #7@x: 1" - 1 : 0};
     worker->ttl_ns = sim_between(rng, o->ttl_min_ms, o->ttl_max_ms) * MS_NS;
     worker->wait_deadline_ns = draw_wait_deadline_ns(world, now_ns);
     draw_terms(world, worker, &terms);
     memset(worker->footprint, 0, sizeof worker->footprint);
     worker->unserved_ns = 0;
-    if (rl_handle_init(client->engine, &worker->handle, &about, &terms, worker->vote) < 0)
-        abort();
-    worker->has_lock = true;
-    begin_operation(world, worker, SIM_ACQUIRE);
-    say(world, worker,
-        worker->wait_deadline_ns == 0 ? "tries"
-        : worker->wait_deadline_ns == RL_NEVER_NS
-            ? (worker->fair ? "waits for ever, fairly" : "waits for ever")
-            : (worker->fair ? "waits fairly" : "waits"));
+    sim_app_make_handle(world, worker, &terms);
+    sim_app_begin_operation(world, worker, SIM_ACQUIRE);
+    sim_app_say(world, worker,
+                worker->wait_deadline_ns == 0 ? "tries"
+                : worker->wait_deadline_ns == RL_NEVER_NS
+                    ? (worker->fair ? "waits for ever, fairly" : "waits for ever")
+                    : (worker->fair ? "waits fairly" : "waits"));
     rl_handle_acquire(client->engine, &worker->handle, worker->ttl_ns, worker->wait_deadline_ns,
                       now_ns);
     /* Some workers cancel their wait. */
     worker->will_cancel = sim_chance(rng, 100);
     if (worker->will_cancel)
-        plan(world, worker, sim_spread(rng, 1, 500) * MS_NS);
+        sim_app_plan(world, worker, sim_spread(rng, 1, 500) * MS_NS);
 }
 
 static void extend(struct sim_world *world, struct sim_worker *worker)
@@ -203,19 +220,19 @@ static void extend(struct sim_world *world, struct sim_worker *worker)
                          : sim_between(&world->rng, o->ttl_min_ms, o->ttl_max_ms) * MS_NS;
 
     worker->extensions_left--;
-    begin_operation(world, worker, SIM_EXTEND);
-    say(world, worker, "extends");
+    sim_app_begin_operation(world, worker, SIM_EXTEND);
+    sim_app_say(world, worker, "extends");
     rl_handle_extend(client->engine, &worker->handle, ttl_ns, sim_client_now_ns(world, client));
 }
 
-static void release(struct sim_world *world, struct sim_worker *worker)
+void sim_app_release(struct sim_world *world, struct sim_worker *worker)
 {
     struct sim_client *client = worker->client;
 
     sim_oracle_ended(world, worker);
-    begin_operation(world, worker, SIM_RELEASE);
+    sim_app_begin_operation(world, worker, SIM_RELEASE);
     worker->held = false;
-    say(world, worker, "releases");
+    sim_app_say(world, worker, "releases");
     rl_handle_release(client->engine, &worker->handle, sim_client_now_ns(world, client));
 }
 
@@ -226,7 +243,7 @@ static void plan_hold(struct sim_world *world, struct sim_worker *worker)
 
     if (left_ns > 0 && worker->extensions_left > 0)
         left_ns = sim_between(&world->rng, 1, left_ns);
-    plan(world, worker, left_ns > 0 ? left_ns : 1);
+    sim_app_plan(world, worker, left_ns > 0 ? left_ns : 1);
 }
 
 static void end_hold(struct sim_world *world, struct sim_worker *worker)
@@ -234,11 +251,11 @@ static void end_hold(struct sim_world *world, struct sim_worker *worker)
     uint64_t way = sim_below(&world->rng, 10);
 
     if (way == 0)
-        drop(world, worker, "is dropped");
+        sim_app_drop(world, worker, "is dropped");
     else if (way == 1 && worker->held && !worker->renews && !world->calm)
-        plan(world, worker, worker->ttl_ns); /* forgets it: it runs out */
+        sim_app_plan(world, worker, worker->ttl_ns); /* forgets it: it runs out */
     else
-        release(world, worker);
+        sim_app_release(world, worker);
 }
 
 static void act(struct sim_world *world, struct sim_worker *worker)
@@ -248,15 +265,21 @@ static void act(struct sim_world *world, struct sim_worker *worker)
     if (!client->alive)
         return;
     if (!worker->has_lock) {
-        if (!world->calm)
-            acquire(world, worker);
+        if (!world->calm && world->options.lease_count) {
+            sim_lease_serve(world, worker);
+        } else if (!world->calm) {
+            sim_app_draw_wish(world, worker);
+            sim_app_acquire(world, worker);
+        }
     } else if (worker->operation == SIM_ACQUIRE) {
         if (worker->will_cancel && sim_chance(&world->rng, 500)) {
-            drop(world, worker, "is dropped while waiting");
+            sim_app_drop(world, worker, "is dropped while waiting");
         } else if (worker->will_cancel) {
-            say(world, worker, "is canceled");
+            sim_app_say(world, worker, "is canceled");
             rl_handle_cancel(client->engine, &worker->handle, sim_client_now_ns(world, client));
         }
+    } else if (worker->operation == SIM_NO_OPERATION && worker->lease) {
+        sim_app_drop(world, worker, "is left");
     } else if (worker->operation == SIM_NO_OPERATION) {
         if (worker->held && worker->extensions_left > 0 &&
             world->now_ns < worker->hold_until_ns)
@@ -291,6 +314,10 @@ static void finished(struct sim_world *world, struct sim_worker *worker, int err
               : operation == SIM_EXTEND ? "extend"
                                         : "release",
               sim_error_name(error));
+    if (worker->lease) {
+        sim_lease_finished(world, worker, operation, error);
+        return;
+    }
     switch (operation) {
     case SIM_NO_OPERATION:
         return;
@@ -298,24 +325,25 @@ static void finished(struct sim_world *world, struct sim_worker *worker, int err
         if (error == REDLOCK_OK)
             granted(world, worker);
         else
-            drop(world, worker, "is free again");
+            sim_app_drop(world, worker, "is free again");
         return;
     case SIM_EXTEND:
         plan_hold(world, worker);
         return;
     case SIM_RELEASE:
-        drop(world, worker, "is free again");
+        sim_app_drop(world, worker, "is free again");
         return;
     }
 }
 
 static void told_lost(struct sim_world *world, struct sim_worker *worker)
 {
-    say(world, worker, "is LOST");
+    sim_app_say(world, worker, "is LOST");
     sim_oracle_lost(world, worker);
     worker->held = false;
-    if (worker->operation == SIM_NO_OPERATION)
-        plan(world, worker, sim_spread(&world->rng, 1000, world->options.hold_max_ns));
+    /* The handle of a lease stays for as long as was planned: it must delete nothing. */
+    if (worker->operation == SIM_NO_OPERATION && !worker->lease)
+        sim_app_plan(world, worker, sim_spread(&world->rng, 1000, world->options.hold_max_ns));
 }
 
 void sim_app_news(struct sim_world *world, struct sim_worker *worker)
@@ -359,7 +387,7 @@ void sim_app_end(struct sim_world *world, struct sim_worker *worker)
 void sim_app_resume(struct sim_world *world, struct sim_worker *worker)
 {
     if (worker->late)
-        plan(world, worker, 0);
+        sim_app_plan(world, worker, 0);
 }
 
 void sim_app_calm(struct sim_world *world, struct sim_worker *worker)
@@ -368,7 +396,7 @@ void sim_app_calm(struct sim_world *world, struct sim_worker *worker)
     worker->hold_until_ns = world->now_ns;
     worker->will_cancel = false;
     if (worker->has_lock && worker->operation == SIM_NO_OPERATION)
-        plan(world, worker, sim_between(&world->rng, 1, CALM_HOLD_NS));
+        sim_app_plan(world, worker, sim_between(&world->rng, 1, CALM_HOLD_NS));
 }
 
 bool sim_app_is_idle(const struct sim_worker *worker)

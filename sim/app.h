@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The application: workers that acquire locks, hold them for a while, extend and release them,
- * cancel, or forget them. Each does what the public calls (src/client) allow, and no more.
+ * cancel, or forget them, for themselves or for holders of leases (lease.h). Each does what the
+ * public calls (src/client) allow, and no more.
  */
 #ifndef SIM_APP_H
 #define SIM_APP_H
 
 #include "engine/engine.h"
+#include "engine/survey.h"
 #include "sim/options.h"
 
 #define SIM_KEYS_SIZE 80
 
 struct sim_client;
+struct sim_lease;
 struct sim_world;
 
 enum sim_operation { SIM_NO_OPERATION, SIM_ACQUIRE, SIM_EXTEND, SIM_RELEASE };
@@ -60,9 +63,34 @@ struct sim_worker {
     int64_t extending_ns; /* since then an extension is under way; 0: none is */
     int64_t watched_ns;   /* the deadline that an event waits for */
     uint64_t grants;
-    struct sim_footprint footprint[SIM_NODES_MAX];
+    struct sim_footprint footprint[SIM_SERVERS_MAX];
     int64_t unserved_ns; /* since then it waits for something that is free; 0: it does not */
+
+    /* For a holder of a lease. */
+    struct sim_lease *lease; /* whose request it carries out; NULL: it wants the lock itself */
+    uint32_t lease_number;   /* of the acquisition that it is about; 0: an old one */
+    char tag[REDLOCK_TAG_SIZE + 1];
+    bool is_copy; /* the holder does not hear the answer */
+    bool leaves;  /* granted with KEEP and told, or adopted: only a release deletes the lock */
+    char wanted[REDLOCK_TAG_SIZE + 2]; /* a release by tag: that, and a colon ... */
+    struct rl_survey survey;
+    redlock_holder evicted; /* ... and whom it met */
 };
+
+/* It acts again then. */
+void sim_app_plan(struct sim_world *world, struct sim_worker *worker, int64_t delay_ns);
+void sim_app_say(struct sim_world *world, const struct sim_worker *worker, const char *text);
+/* The handle is freed; whatever it holds or waits for is given up, unless it is left. */
+void sim_app_drop(struct sim_world *world, struct sim_worker *worker, const char *why);
+void sim_app_begin_operation(struct sim_world *world, struct sim_worker *worker,
+                             enum sim_operation operation);
+/* What it wants is drawn, or with a lease that lease's. */
+void sim_app_draw_wish(struct sim_world *world, struct sim_worker *worker);
+void sim_app_acquire(struct sim_world *world, struct sim_worker *worker);
+void sim_app_release(struct sim_world *world, struct sim_worker *worker);
+/* A handle for the names, kind and owner that the worker has. */
+void sim_app_make_handle(struct sim_world *world, struct sim_worker *worker,
+                         const struct rl_lock_terms *terms);
 
 void sim_app_begin(struct sim_world *world, struct sim_worker *worker,
                    struct sim_client *client, uint8_t index);

@@ -40,7 +40,7 @@ static void peer_fail(struct sim_world *world, struct sim_client *client, struct
     /* The text may be the session's own. */
     strncpy(kept, text, sizeof kept - 1);
     kept[sizeof kept - 1] = '\0';
-    sim_trace(world, "c%u n%u%s: %s", client->index + 1, peer->link.node + 1,
+    sim_trace(world, "c%u n%u%s: %s", client->index + 1, peer->node->index + 1,
               peer->link.is_subscriber ? " (subscriber)" : "", kept);
     sim_net_client_closes(world, peer->conn);
     peer->conn = NULL;
@@ -55,7 +55,7 @@ static void peer_tick(struct sim_world *world, struct sim_client *client, struct
         return;
     if (peer->link.state == RL_LINK_DOWN) {
         rl_link_connecting(&peer->link, now_ns);
-        peer->conn = sim_net_connect(world, client, &world->node[peer->link.node]);
+        peer->conn = sim_net_connect(world, client, peer->node);
     } else {
         peer_fail(world, client, peer, REDLOCK_VOTE_TIMEDOUT,
                   peer->link.state == RL_LINK_UP ? "no answer, given up"
@@ -215,14 +215,17 @@ void sim_client_turn(struct sim_world *world, struct sim_client *client)
 
 /* ---- processes ---- */
 
-/* A value names its client and process, for the reader of a trace and for the oracles. */
+/*
+ * A value names its client and process, for the reader of a trace and for the oracles. Not with
+ * leases: there its first digits tell two requests of one client and tag apart.
+ */
 static int draw_secret(void *data, void *bytes, size_t size)
 {
     struct sim_client *client = data;
     uint8_t *value = bytes;
 
     sim_rng_fill(&client->rng, bytes, size);
-    if (size == RL_VALUE_RANDOM_BYTES) {
+    if (size == RL_VALUE_RANDOM_BYTES && client->signs_values) {
         value[0] = (uint8_t)(client->index + 1);
         value[1] = (uint8_t)(client->life >> 8);
         value[2] = (uint8_t)client->life;
@@ -268,6 +271,7 @@ void sim_client_start(struct sim_world *world, struct sim_client *client)
 
     client->life++;
     client->alive = true;
+    client->signs_values = o->lease_count == 0;
     client->node_count = sim_client_node_count(world, client);
     client->paused = client->poked = client->stops_next = false;
     client->paused_ns = client->resumed_ns = client->wall_step_ns = 0;
@@ -289,10 +293,12 @@ void sim_client_start(struct sim_world *world, struct sim_client *client)
             .probe_native = true,
         };
         client->peer[i] = (struct sim_peer){
+            .node = sim_client_node(world, client, i),
             .link = {.engine = client->engine,
                      .node = i,
                      .connect_timeout_ns = RL_CONNECT_TIMEOUT_MS * MS_NS},
         };
+        sim_node_name(client->peer[i].node, client->engine->node[i].address);
         client->subscriber[i] = client->peer[i];
         client->subscriber[i].link.is_subscriber = true;
     }

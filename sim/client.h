@@ -16,6 +16,7 @@
 /* The transport of one node: io/conn.c without sockets. */
 struct sim_peer {
     struct sim_conn *conn;
+    struct sim_node *node;
     struct rl_link link;
 };
 
@@ -23,9 +24,10 @@ struct sim_client {
     uint8_t index;
     uint16_t life; /* number of the process: each crash is followed by a new one */
     bool alive;
-    uint8_t node_count; /* of its process: a stranger has only the first ones */
+    uint8_t node_count; /* of its process: a stranger has others */
     bool paused;
     struct sim_rng rng; /* of the engine: values, delays */
+    bool signs_values;  /* a value names its client and process */
     struct sim_clock clock;
     int64_t wall_step_ns; /* how far its wall clock was set forward */
     int64_t paused_ns;    /* the last pause, by its own clock: from */

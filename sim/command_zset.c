@@ -21,6 +21,13 @@ static bool read_score(struct rl_slice text, double *out)
     return *end == '\0' && !isnan(*out);
 }
 
+/* The end of a range; "(5" is without 5. */
+static bool read_bound(struct rl_slice text, double *out, bool *is_open)
+{
+    *is_open = text.size > 0 && text.data[0] == '(';
+    return read_score((struct rl_slice){text.data + *is_open, text.size - *is_open}, out);
+}
+
 static void reply_score(struct sim_bytes *out, double score)
 {
     char text[NUMBER_SIZE];
@@ -172,8 +179,11 @@ static bool find_scores(struct sim_server *server, const struct sim_words *words
 {
     double least;
     double most;
+    bool above;
+    bool below;
 
-    if (!read_score(words->word[2], &least) || !read_score(words->word[3], &most)) {
+    if (!read_bound(words->word[2], &least, &above) ||
+        !read_bound(words->word[3], &most, &below)) {
         sim_reply_error(out, "ERR min or max is not a float");
         return false;
     }
@@ -182,9 +192,12 @@ static bool find_scores(struct sim_server *server, const struct sim_words *words
     *first = *count = 0;
     if (!*key)
         return true;
-    while (*first < (*key)->item_count && (*key)->item[*first].score < least)
+    while (*first < (*key)->item_count && ((*key)->item[*first].score < least ||
+                                           (above && (*key)->item[*first].score <= least)))
         ++*first;
-    while (*first + *count < (*key)->item_count && (*key)->item[*first + *count].score <= most)
+    while (*first + *count < (*key)->item_count &&
+           ((*key)->item[*first + *count].score < most ||
+            (!below && (*key)->item[*first + *count].score <= most)))
         ++*count;
     return true;
 }

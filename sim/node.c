@@ -33,6 +33,11 @@ int64_t sim_node_now_ms(const struct sim_world *world, const struct sim_node *no
     return wall_ns(world, node) / MS_NS;
 }
 
+void sim_node_name(const struct sim_node *node, char out[SIM_NODE_NAME_MAX])
+{
+    snprintf(out, SIM_NODE_NAME_MAX, "n%u", node->index + 1);
+}
+
 void sim_node_init(struct sim_world *world, uint8_t index)
 {
     struct sim_node *node = &world->node[index];

@@ -22,6 +22,11 @@ struct sim_node {
     uint64_t stamp;            /* of the event that ends its trouble */
 };
 
+#define SIM_NODE_NAME_MAX 8
+
+/* What clients call it. */
+void sim_node_name(const struct sim_node *node, char out[SIM_NODE_NAME_MAX]);
+
 void sim_node_init(struct sim_world *world, uint8_t index);
 void sim_node_free(struct sim_node *node);
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "core/quorum.h"
+
 #define US_NS ((int64_t)1000)
 #define MS_NS ((int64_t)1000000)
 #define SECOND_NS ((int64_t)1000000000)
@@ -219,9 +221,50 @@ static bool loses_memory(const struct sim_options *o)
 }
 
 /*
+ * A neighbour decides with outsiders as soon as it cannot hear a node of the set (guarantees.md): so
+ * it always can here, and begins anew often.
+ */
+static void draw_neighbours(struct sim_options *o, struct sim_rng *rng)
+{
+    int64_t init_every_ns = o->every_ns[SIM_FAULT_INIT];
+
+    o->strangers = SIM_STRANGERS_NEIGHBOURS;
+    o->strangers_nodes = o->node_count;
+    o->outsider_count = rl_quorum(o->node_count);
+    memset(o->every_ns, 0, sizeof o->every_ns);
+    o->every_ns[SIM_FAULT_INIT] = init_every_ns;
+    o->every_ns[SIM_FAULT_CLIENT_CRASH] = sim_spread(rng, 50, 500) * MS_NS;
+    o->node_timeout_ns = 500 * MS_NS;
+    o->max_ttl_ms = o->ttl_max_ms = 3000;
+    o->ttl_min_ms = 2500;
+    o->hold_max_ns = 500 * MS_NS;
+    o->spike_permille = 0;
+    o->young_permille = 0;
+}
+
+static void draw_strangers(struct sim_options *o, struct sim_rng *rng)
+{
+    bool is_steady = o->regime == SIM_REGIME_DEFAULT || o->regime == SIM_REGIME_STRICT;
+
+    switch (sim_below(rng, 3)) {
+    case 1:
+        if (is_steady && rl_quorum(o->node_count) <= SIM_OUTSIDERS_MAX)
+            draw_neighbours(o, rng);
+        return;
+    case 2:
+        o->strangers = SIM_STRANGERS_TWICE;
+        o->strangers_nodes = o->node_count;
+        o->use[0] = SIM_USE_REENTRANT;
+        return;
+    default:
+        return;
+    }
+}
+
+/*
  * Nodes that know which set they are, and are told another now and then. Where they keep their
- * memory there are also clients with so few of them that a majority of all nodes, and a majority of
- * theirs, need not have one in common. Drawn aside as well.
+ * memory there are also clients with other nodes: a majority of those, and a majority of the
+ * others', need not have one in common. Drawn aside as well.
  */
 static void draw_sets(struct sim_options *o, const struct sim_rng *rng)
 {
@@ -236,6 +279,35 @@ static void draw_sets(struct sim_options *o, const struct sim_rng *rng)
         return;
     o->stranger_count = (uint8_t)sim_between(&aside, 1, o->client_count - 1);
     o->strangers_nodes = (uint8_t)sim_between(&aside, 1, o->node_count / 2);
+    draw_strangers(o, &aside);
+}
+
+/*
+ * Clients that are replicas of a service: their workers acquire, renew and release for holders of
+ * leases, each of which uses any of them. Drawn aside as well.
+ */
+static void draw_leases(struct sim_options *o, const struct sim_rng *rng)
+{
+    static const enum sim_fault losses[] = {SIM_FAULT_NODE_RESTART, SIM_FAULT_HIDDEN_RESTART,
+                                            SIM_FAULT_FLUSHALL, SIM_FAULT_PROMOTION};
+    struct sim_rng aside = *rng;
+    bool keeps;
+
+    if (o->regime == SIM_REGIME_STEPS || o->regime == SIM_REGIME_ANYTHING || o->has_sets ||
+        o->every_ns[SIM_FAULT_COUNTER] || sim_below(&aside, 6) != 2)
+        return;
+    o->lease_count = (uint8_t)sim_between(&aside, 2, SIM_LEASES_MAX);
+    o->client_count = (uint8_t)sim_between(&aside, 2, 4);
+    o->worker_count = SIM_WORKERS_MAX;
+    o->lock_count = 1;
+    o->several_permille = 0;
+    o->ttl_min_ms = o->ttl_max_ms / 2;
+    o->hold_max_ns = sim_spread(&aside, 5, 1000) * MS_NS;
+    o->think_max_ns = sim_spread(&aside, 1, 300) * MS_NS;
+    /* Where nodes keep what they have, an answer can be compared with it. */
+    keeps = sim_chance(&aside, 600);
+    for (size_t i = 0; keeps && i < sizeof losses / sizeof losses[0]; i++)
+        o->every_ns[losses[i]] = 0;
 }
 
 /* Half of the worlds have plain mutexes only, so that the others do not dilute what they find. */
@@ -273,6 +345,7 @@ void sim_options_draw(struct sim_options *options, struct sim_rng *rng)
     draw_relapse(options, rng);
     draw_bad_counters(options, rng);
     draw_sets(options, rng);
+    draw_leases(options, rng);
     options->calm_delay_ns = options->node_timeout_ns / 6;
     if (options->calm_delay_ns > options->ttl_min_ms * MS_NS / 24)
         options->calm_delay_ns = options->ttl_min_ms * MS_NS / 24;

@@ -15,11 +15,14 @@
 #include "sim/rng.h"
 
 #define SIM_NODES_MAX 7
+#define SIM_OUTSIDERS_MAX 3
+#define SIM_SERVERS_MAX (SIM_NODES_MAX + SIM_OUTSIDERS_MAX)
 #define SIM_CLIENTS_MAX 8
 #define SIM_WORKERS_MAX 3
 #define SIM_LOCKS_MAX 4 /* contended names */
 #define SIM_SLOTS_MAX 4
 #define SIM_OWNERS_MAX 3
+#define SIM_LEASES_MAX 4
 
 /* What a name is used for. */
 enum sim_use {
@@ -43,6 +46,13 @@ enum sim_regime {
     SIM_REGIMES(SIM_REGIME_ENUM)
 #undef SIM_REGIME_ENUM
         SIM_REGIME_COUNT,
+};
+
+/* Which nodes clients have whose list is not that of the others. */
+enum sim_strangers {
+    SIM_STRANGERS_FEW,        /* the first ones only */
+    SIM_STRANGERS_NEIGHBOURS, /* the last ones, and outsiders: as many as the others have */
+    SIM_STRANGERS_TWICE,      /* a majority of their names are names of the first node */
 };
 
 /* One line per kind of trouble: name, regimes it belongs to (a letter each, as above). */
@@ -100,8 +110,11 @@ struct sim_options {
     uint32_t renew_permille;
     uint32_t young_permille; /* nodes that start without a past */
     bool has_sets;           /* the nodes know which set they are (G8) */
-    uint8_t stranger_count;  /* clients that have only some of the nodes, until the calm */
+    enum sim_strangers strangers;
+    uint8_t stranger_count;  /* clients that have other nodes than the rest, until the calm */
     uint8_t strangers_nodes; /* how many */
+    uint8_t outsider_count;  /* nodes beside the others that are in no set */
+    uint8_t lease_count;     /* workers serve so many holders of leases; 0: they want locks */
 
     int64_t delay_min_ns; /* one way */
     int64_t delay_max_ns;

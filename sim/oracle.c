@@ -8,6 +8,8 @@
 void sim_oracle_observe(struct sim_world *world, struct sim_client *client)
 {
     sim_guard_observe(world, client);
+    if (world->options.lease_count)
+        sim_lease_observe(world);
     for (uint8_t i = 0; i < world->options.worker_count; i++) {
         struct sim_worker *worker = &client->worker[i];
 

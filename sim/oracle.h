@@ -12,6 +12,8 @@
 
 struct sim_client;
 struct sim_conn;
+struct sim_item;
+struct sim_key;
 struct sim_node;
 struct sim_worker;
 struct sim_world;
@@ -48,6 +50,9 @@ struct sim_oracle {
     int64_t pardon_until_ns;           /* a clock was set: until then the harm is documented */
 };
 
+/* May both be held at once? */
+bool sim_is_compatible(const struct sim_hold *a, const struct sim_hold *b);
+
 /* After everything that a client did. */
 void sim_oracle_observe(struct sim_world *world, struct sim_client *client);
 void sim_oracle_granted(struct sim_world *world, struct sim_worker *worker);
@@ -83,6 +88,8 @@ void sim_queue_calm(struct sim_world *world, struct sim_worker *worker);
 void sim_mutex_observe(struct sim_world *world, struct sim_worker *worker);
 void sim_mutex_lost(struct sim_world *world, struct sim_worker *worker);
 void sim_mutex_death(struct sim_world *world, struct sim_client *client);
+void sim_lease_observe(struct sim_world *world);
+void sim_lease_granted(struct sim_world *world, const struct sim_worker *worker);
 void sim_fence_granted(struct sim_world *world, struct sim_worker *worker);
 void sim_calls_watch(struct sim_world *world, struct sim_worker *worker);
 void sim_calls_granted(struct sim_world *world, struct sim_worker *worker);
@@ -91,5 +98,8 @@ void sim_calls_done(struct sim_world *world, struct sim_worker *worker, int erro
 void sim_guard_observe(struct sim_world *world, struct sim_client *client);
 void sim_keys_check(struct sim_world *world, struct sim_node *node);
 void sim_keys_final(struct sim_world *world);
+/* The value of the hold that an item is, and its end; NULL: it is none. */
+const char *sim_read_hold(const struct sim_key *key, const struct sim_item *item,
+                          int64_t *ends_ms);
 
 #endif

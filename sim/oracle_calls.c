@@ -47,7 +47,8 @@ void sim_calls_watch(struct sim_world *world, struct sim_worker *worker)
 {
     const struct rl_lock *lock = &worker->handle.lock;
 
-    if (lock->state != RL_HELD || lock->deadline_ns == worker->watched_ns)
+    /* Adopted, and not extended yet: its validity is unknown. */
+    if (lock->state != RL_HELD || lock->adopted || lock->deadline_ns == worker->watched_ns)
         return;
     worker->watched_ns = lock->deadline_ns;
     sim_events_add(&world->events, sim_client_when_ns(worker->client, lock->deadline_ns) + 1,

@@ -79,9 +79,8 @@ static bool is_of_the_living(const struct sim_world *world, const char *value)
            world->client[index].life == life;
 }
 
-/* The value of the hold that an item is, and its end; NULL: it is none. */
-static const char *read_hold(const struct sim_key *key, const struct sim_item *item,
-                             int64_t *ends_ms)
+const char *sim_read_hold(const struct sim_key *key, const struct sim_item *item,
+                          int64_t *ends_ms)
 {
     const char *colon = strchr(item->value, ':');
 
@@ -110,7 +109,7 @@ static void check_left(struct sim_world *world, const struct sim_node *node,
         return;
     for (uint32_t i = 0; i < key->item_count; i++) {
         int64_t ends_ms;
-        const char *value = read_hold(key, &key->item[i], &ends_ms);
+        const char *value = sim_read_hold(key, &key->item[i], &ends_ms);
 
         if (value && ends_ms > now_ms && is_of_the_living(world, value))
             sim_fail(world, "nothing left behind",

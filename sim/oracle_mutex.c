@@ -39,8 +39,7 @@ static struct sim_hold hold_of(const struct sim_worker *worker)
     return hold;
 }
 
-/* May both be held at once? */
-static bool is_compatible(const struct sim_hold *a, const struct sim_hold *b)
+bool sim_is_compatible(const struct sim_hold *a, const struct sim_hold *b)
 {
     if (!(a->names & b->names))
         return true;
@@ -67,7 +66,7 @@ static void check_against_the_dead(struct sim_world *world, struct sim_worker *w
     for (size_t i = 0; i < oracle->ghost_count; i++) {
         if (oracle->ghost[i].until_ns <= world->now_ns)
             oracle->ghost[i--] = oracle->ghost[--oracle->ghost_count];
-        else if (!is_compatible(&oracle->ghost[i].hold, &hold))
+        else if (!sim_is_compatible(&oracle->ghost[i].hold, &hold))
             sim_fail(world, "one holder", "c%u.%u holds %s before the end of a dead one's hold",
                      worker->client->index + 1, worker->index + 1, worker->label);
     }
@@ -90,7 +89,7 @@ static void check_one_holder(struct sim_world *world, struct sim_worker *worker)
             if (other == worker || !other->has_lock || !believes(world, other))
                 continue;
             theirs = hold_of(other);
-            if (!is_compatible(&theirs, &hold))
+            if (!sim_is_compatible(&theirs, &hold))
                 sim_fail(world, "one holder", "c%u.%u holds %s (%u) and c%u.%u holds %s (%u)",
                          worker->client->index + 1, worker->index + 1, worker->label, hold.slot,
                          i + 1, j + 1, other->label, theirs.slot);
@@ -103,6 +102,9 @@ void sim_mutex_observe(struct sim_world *world, struct sim_worker *worker)
 {
     const struct rl_lock *lock = &worker->handle.lock;
 
+    /* It is the holder of the lease that believes (oracle_lease.c). */
+    if (worker->lease)
+        return;
     if (lock->state == RL_HELD && lock->deadline_ns != worker->believed_ns) {
         if (worker->believed_ns &&
             sim_client_now_ns(world, worker->client) > worker->believed_ns)

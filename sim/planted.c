@@ -34,6 +34,7 @@ int sim_planted_replay(const char *rule, uint64_t seed)
 
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -43,7 +44,10 @@ int sim_planted_replay(const char *rule, uint64_t seed)
 
 #define WORKERS_MAX 16
 
-/* A missing rule may send a client into an endless loop: that counts as noticed. */
+/*
+ * A missing rule may send a client into an endless loop: that counts as noticed. Seconds of processor
+ * time, so that a busy machine is not taken for a loop.
+ */
 #define SEED_SECONDS_MAX 20
 
 enum rl_rule rl_rule_broken = RL_RULE_NONE;
@@ -79,11 +83,12 @@ static void hunt(enum rl_rule rule, uint64_t seeds_max, int fd)
 {
     struct finding finding = {0};
     struct sim_result result;
+    const struct itimerval limit = {.it_value.tv_sec = SEED_SECONDS_MAX};
     double start_s = seconds_now();
 
     rl_rule_broken = rule;
     for (uint64_t seed = 1; seed <= seeds_max && !finding.found; seed++) {
-        alarm(SEED_SECONDS_MAX);
+        setitimer(ITIMER_VIRTUAL, &limit, NULL);
         sim_play(seed, NULL, &result);
         /* A script that the edit made wrong Lua says nothing about the rule. */
         finding.found = result.failed && strcmp(result.oracle, SIM_ORACLE_ERRORS) != 0;

@@ -25,6 +25,19 @@ uint8_t sim_client_node_count(const struct sim_world *world, const struct sim_cl
                                           : world->options.node_count;
 }
 
+struct sim_node *sim_client_node(struct sim_world *world, const struct sim_client *client,
+                                 uint8_t i)
+{
+    const struct sim_options *o = &world->options;
+    uint8_t doubled_count = rl_quorum(o->node_count);
+
+    if (sim_is_stranger(world, client) && o->strangers == SIM_STRANGERS_NEIGHBOURS)
+        return &world->node[o->outsider_count + i];
+    if (sim_is_stranger(world, client) && o->strangers == SIM_STRANGERS_TWICE)
+        return &world->node[i < doubled_count ? 0 : i + 1 - doubled_count];
+    return &world->node[i];
+}
+
 static struct sim_key *marker_of(struct sim_world *world, struct sim_node *node)
 {
     struct sim_key *marker = sim_store_find(&node->server.store, sim_slice(RL_MARKER_KEY),
@@ -34,11 +47,12 @@ static struct sim_key *marker_of(struct sim_world *world, struct sim_node *node)
                   : sim_store_create(&node->server.store, sim_slice(RL_MARKER_KEY), SIM_HASH);
 }
 
-/* As src/engine/sets.c has it; the simulator's nodes have no names, and are the same by them. */
+/* As src/engine/sets.c has it. */
 static void write_set(struct sim_world *world, struct sim_node *node, uint32_t number,
                       bool for_good)
 {
-    const char *names[REDLOCK_NODES_MAX];
+    char name[SIM_NODES_MAX][SIM_NODE_NAME_MAX];
+    const char *names[SIM_NODES_MAX];
     bool is_new;
     struct sim_item *item = sim_key_item(marker_of(world, node), sim_slice("set"), &is_new);
     struct rl_set_self self;
@@ -46,8 +60,10 @@ static void write_set(struct sim_world *world, struct sim_node *node, uint32_t n
     char set[RL_SET_MAX];
     char pending[RL_SAID_MAX];
 
-    for (int i = 0; i < REDLOCK_NODES_MAX; i++)
-        names[i] = "";
+    for (uint8_t i = 0; i < world->options.node_count; i++) {
+        sim_node_name(&world->node[i], name[i]);
+        names[i] = name[i];
+    }
     rl_set_init(&self, names, world->options.node_count, (struct rl_slice){"", 0});
     snprintf(id, sizeof id, "%016x", number);
     rl_set_write(&self, id, set);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Sets of nodes (G8): what `redlock init` writes, first as pending and then for good, node by node
- * with delays. Clients with other nodes, the strangers, must never hold a lock.
+ * with delays. Clients with other nodes, the strangers, must never hold a lock beside another.
  */
 #ifndef SIM_SETS_H
 #define SIM_SETS_H
@@ -11,6 +11,7 @@
 
 struct sim_world;
 struct sim_client;
+struct sim_node;
 
 /* The nodes know their set from the start, if they have one. */
 void sim_sets_begin(struct sim_world *world);
@@ -20,7 +21,10 @@ void sim_sets_init(struct sim_world *world);
 void sim_sets_end(struct sim_world *world);
 
 bool sim_is_stranger(const struct sim_world *world, const struct sim_client *client);
-/* How many of the nodes this client has: the first ones. */
+/* How many nodes this client has. */
 uint8_t sim_client_node_count(const struct sim_world *world, const struct sim_client *client);
+/* The i-th of them. */
+struct sim_node *sim_client_node(struct sim_world *world, const struct sim_client *client,
+                                 uint8_t i);
 
 #endif

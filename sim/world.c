@@ -132,11 +132,11 @@ static void begin(struct sim_world *world)
     sim_rng_seed(&world->rng, world->seed);
     sim_options_draw(&world->options, &world->rng);
     describe(world);
-    for (uint8_t i = 0; i < o->node_count; i++)
+    for (uint8_t i = 0; i < o->node_count + o->outsider_count; i++)
         sim_node_init(world, i);
     sim_sets_begin(world);
     for (uint8_t i = 0; i < o->client_count; i++)
-        for (uint8_t j = 0; j < o->node_count; j++)
+        for (uint8_t j = 0; j < o->node_count + o->outsider_count; j++)
             world->link[i][j].delay_ns =
                 sim_between(&world->rng, o->delay_min_ns, o->delay_max_ns);
     for (uint8_t i = 0; i < o->client_count; i++) {
@@ -153,7 +153,7 @@ static void end(struct sim_world *world)
     for (uint8_t i = 0; i < world->options.client_count; i++)
         if (world->client[i].alive)
             sim_client_crash(world, &world->client[i]);
-    for (uint8_t i = 0; i < world->options.node_count; i++)
+    for (uint8_t i = 0; i < world->options.node_count + world->options.outsider_count; i++)
         sim_node_free(&world->node[i]);
     sim_net_free(world);
     sim_oracle_free(&world->oracle);

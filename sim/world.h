@@ -13,6 +13,7 @@
 #include "sim/client.h"
 #include "sim/events.h"
 #include "sim/faults.h"
+#include "sim/lease.h"
 #include "sim/net.h"
 #include "sim/node.h"
 #include "sim/options.h"
@@ -28,11 +29,12 @@ struct sim_world {
     struct sim_rng rng;
     int64_t now_ns; /* true time */
     struct sim_events events;
-    struct sim_node node[SIM_NODES_MAX];
+    struct sim_node node[SIM_SERVERS_MAX]; /* the outsiders last */
     struct sim_client client[SIM_CLIENTS_MAX];
-    struct sim_link link[SIM_CLIENTS_MAX][SIM_NODES_MAX];
+    struct sim_link link[SIM_CLIENTS_MAX][SIM_SERVERS_MAX];
     struct sim_conn *conns; /* all that ever were */
     uint32_t conn_count;
+    struct sim_lease lease[SIM_LEASES_MAX];
     struct sim_oracle oracle;
     bool calm;          /* the faults are over */
     int64_t calm_at_ns; /* since when */

@@ -14,6 +14,6 @@ extern const struct cycle cycle_etcd_kept;
 
 /* A PUT that waits as long as a plain request may, for the lock that the benchmark holds. */
 size_t cycles_write_wait(unsigned number, char *out, size_t size);
-#define CYCLES_HELD "bench/held"
+#define CYCLES_HELD "bench:held"
 
 #endif

@@ -15,7 +15,7 @@
 #include "processes.h"
 
 #define NODES_MAX 16
-#define STREAM_NAME "bench/stream"
+#define STREAM_NAME "bench:stream"
 #define PATIENCE_NS (INT64_C(20) * 1000000000)
 
 struct nodes {

@@ -55,7 +55,7 @@ static void begin(struct user *user)
                                .label = "bench",
                                .tag = tag};
 
-    snprintf(name, sizeof name, "bench/library/%u", user->index);
+    snprintf(name, sizeof name, "bench:library:%u", user->index);
     snprintf(tag, sizeof tag, "%04u%018llu", user->index, (unsigned long long)user->number++);
     user->began_ns = rl_now_ns();
     if (redlock_start(user->client, name, 30000, &request, &user->lock) != REDLOCK_OK)

@@ -87,7 +87,7 @@ static void warm_up(redlock *client)
     redlock_request request = {.size = sizeof request, .wait_ms = 30000};
     redlock_lock *lock = NULL;
 
-    if (redlock_acquire(client, "bench/warm", 1000, &request, &lock) != REDLOCK_OK)
+    if (redlock_acquire(client, "bench:warm", 1000, &request, &lock) != REDLOCK_OK)
         errx(1, "%s", redlock_detail());
     redlock_release(lock);
     redlock_lock_free(lock);

@@ -194,7 +194,7 @@ struct access_rule *access_rules_any(struct access_rules *rules, const char *pri
 
 /* ---- caps -------------------------------------------------------------------------------- */
 
-bool access_rule_take(struct access_rule *rule, int64_t now_ns, unsigned *wait_s)
+bool access_rule_take(struct access_rule *rule, int64_t now_ns)
 {
     double most = rule->requests_max;
 
@@ -208,13 +208,20 @@ bool access_rule_take(struct access_rule *rule, int64_t now_ns, unsigned *wait_s
         rule->tokens = most;
     rule->filled_ns = now_ns;
     if (rule->tokens < 1) {
-        /* At least one comes back each second. */
-        *wait_s = 1;
         rule->rejected++;
         return false;
     }
     rule->tokens--;
     return true;
+}
+
+bool access_rule_has_room(struct access_rule *rule, bool is_waiter)
+{
+    bool is_full = (rule->leases_max && rule->leases >= rule->leases_max) ||
+                   (is_waiter && rule->waiters_max && rule->waiters >= rule->waiters_max);
+
+    rule->rejected += is_full;
+    return !is_full;
 }
 
 static bool is_same(const struct access_rule *a, const struct access_rule *b)

@@ -58,8 +58,11 @@ struct access_rule *access_rules_find(struct access_rules *rules, const char *pr
 struct access_rule *access_rules_any(struct access_rules *rules, const char *principal,
                                      int64_t gid);
 
-/* A request comes. True: it is within the cap, and counted; false: *wait_s is when to come again. */
-bool access_rule_take(struct access_rule *rule, int64_t now_ns, unsigned *wait_s);
+/* Is there room for one more lease, for one more waiter? False: counted as rejected. */
+bool access_rule_has_room(struct access_rule *rule, bool is_waiter);
+
+/* A request comes. True: it is within the cap, and counted; false: not in this second. */
+bool access_rule_take(struct access_rule *rule, int64_t now_ns);
 
 /* After HUP: a rule with the same text goes on with what its caps have counted. */
 void access_rules_inherit(struct access_rules *fresh, const struct access_rules *old);

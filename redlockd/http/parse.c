@@ -139,6 +139,10 @@ static int read_length(struct http_parser *parser, struct rl_span value)
     for (size_t i = 0; i < value.length; i++)
         if (!rl_is_digit(value.at[i]))
             return refuse(parser, HTTP_REFUSED_LENGTH);
+    /* Blanks may follow, up to the CR; a tab, which is one, is none to some. */
+    for (const char *at = value.at + value.length; *at != '\r'; at++)
+        if (*at == '\t')
+            return refuse(parser, HTTP_REFUSED_LENGTH);
     if (value.length > LENGTH_DIGITS_MAX)
         return refuse(parser, HTTP_REFUSED_BODY_TOO_LARGE);
     for (size_t i = 0; i < value.length; i++)

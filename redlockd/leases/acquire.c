@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "io/clock.h"
+#include "leases/holdings.h"
 #include "leases/reply.h"
 #include "leases/stream.h"
 
@@ -17,6 +18,8 @@ static const struct lease_refusal ended = {410, "ENDED",
 const struct lease_refusal lease_draining = {503, "DRAINING",
                                              "this replica is about to end: ask another"};
 const struct lease_refusal lease_forbidden = {403, "FORBIDDEN", "no rule allows that any more"};
+static const struct lease_refusal quota = {
+    429, "QUOTA", "the rule that allows this has no room for more at present"};
 static const struct lease_refusal late = {
     503, "LATE", "the nodes granted it too late to be of use: it was given back"};
 static const struct lease_refusal busy = {423, "BUSY", "held by another"};
@@ -65,6 +68,7 @@ static void tell_grant(struct lease *lease)
     told.grant = text;
     /* The exchange keeps its user: lease_acquire_ended() hears whether a byte of this was sent. */
     lease_reply_held(&leases->body, lease->exchange, 201, &told);
+    holdings_begin(lease, true);
 }
 
 static void refuse(struct lease *lease, int error)
@@ -91,6 +95,31 @@ static void refuse(struct lease *lease, int error)
     }
 }
 
+void lease_refuse_quota(struct leases *leases, struct http_exchange *exchange,
+                        const struct access_who *who, const char *name)
+{
+    holdings_denied(leases, who, name, quota.code);
+    lease_reply_refusal(exchange, &quota);
+}
+
+/* It waits no more, for its rule and for the counters. */
+static void count_wait_out(struct lease *lease)
+{
+    lease->leases->counts.waiting--;
+    if (lease->rule)
+        lease->rule->waiters--;
+    lease->rule = NULL;
+}
+
+/* Others of its rule were granted while it waited. */
+static bool has_room_now(struct lease *lease)
+{
+    struct access_rule *rule =
+        access_rule_of(lease->leases->access, &lease->who, redlock_name(lease->lock));
+
+    return !rule || access_rule_has_room(rule, false);
+}
+
 /* Granted once, never again: from here on the table refuses this id. */
 static int set_granted(struct lease *lease)
 {
@@ -106,11 +135,18 @@ static void on_acquired(redlock_lock *lock, int error, void *data)
     struct lease *lease = data;
     struct leases *leases = lease->leases;
 
-    leases->counts.waiting--;
+    count_wait_out(lease);
     if (error) {
         ids_forget(&leases->ids, &lease->tag);
         refuse(lease, error);
         lease_free(lease);
+        return;
+    }
+    if (!has_room_now(lease)) {
+        ids_set_spent(&leases->ids, &lease->tag, IDS_ENDED, rl_now_ns());
+        lease_refuse_quota(leases, lease_take_exchange(lease), &lease->who,
+                           redlock_name(lease->lock));
+        lease_undo(lease);
         return;
     }
     if (set_granted(lease) < 0) {
@@ -197,6 +233,7 @@ void lease_begin_acquire(struct leases *leases, struct http_exchange *exchange,
                          const struct http_request *request, const struct lease_terms *terms,
                          const struct access_who *who)
 {
+    struct access_rule *rule;
     struct lease *lease;
     int error;
 
@@ -211,6 +248,11 @@ void lease_begin_acquire(struct leases *leases, struct http_exchange *exchange,
         lease_reply_refusal(exchange, &lease_draining);
         return;
     }
+    rule = access_rule_of(leases->access, who, terms->name);
+    if (rule && !access_rule_has_room(rule, terms->wait_ms > 0)) {
+        lease_refuse_quota(leases, exchange, who, terms->name);
+        return;
+    }
     lease = lease_new(leases, exchange, request, terms, who, LEASE_WAITING);
     if (!lease)
         return;
@@ -223,6 +265,10 @@ void lease_begin_acquire(struct leases *leases, struct http_exchange *exchange,
         return;
     }
     leases->counts.waiting++;
+    if (rule && terms->wait_ms > 0) {
+        lease->rule = rule;
+        rule->waiters++;
+    }
     if (lease->stream)
         lease_stream_wait(lease);
     leases_wake(leases);
@@ -237,7 +283,7 @@ void lease_end_wait(struct lease *lease, const struct lease_refusal *refusal)
 
     assert(lease->state == LEASE_WAITING);
     ids_forget(&leases->ids, &lease->tag);
-    leases->counts.waiting--;
+    count_wait_out(lease);
     if (exchange)
         lease_reply_refusal(exchange, refusal);
     /* Cancels: what was set on nodes is taken back, and the place in the queue is given up. */
@@ -260,6 +306,7 @@ void lease_acquire_ended(struct lease *lease, enum http_ended how)
     } else {
         /* Granted in the instant in which the client went: no client was told of it. */
         ids_set_spent(&leases->ids, &lease->tag, IDS_ENDED, rl_now_ns());
+        holdings_end(lease, AUDIT_RELEASED, "UNDELIVERED");
         lease_undo(lease);
     }
 }

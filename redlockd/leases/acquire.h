@@ -10,6 +10,10 @@ extern const struct lease_refusal lease_draining;
 /* 403: rules or tokens have changed. */
 extern const struct lease_refusal lease_forbidden;
 
+/* 429: a cap or a quota of its rule. */
+void lease_refuse_quota(struct leases *leases, struct http_exchange *exchange,
+                        const struct access_who *who, const char *name);
+
 void lease_begin_acquire(struct leases *leases, struct http_exchange *exchange,
                          const struct http_request *request, const struct lease_terms *terms,
                          const struct access_who *who);

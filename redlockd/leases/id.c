@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "protocol/value.h"
+
 #define SKIPPED (REDLOCK_TAG_SIZE + 1) /* the tag and its colon */
 /* Kind, slots and fence, big-endian; the size of the owner, the owner; the value to the end. */
 #define FIXED_SIZE (1 + 2 + 8 + 1)
@@ -123,6 +125,17 @@ void lease_owner_of(const char *principal, const char *owner, char out[REDLOCK_T
 bool lease_has_tag(const char *value, const struct lease_tag *tag)
 {
     return strncmp(value, tag->text, REDLOCK_TAG_SIZE) == 0 && value[REDLOCK_TAG_SIZE] == ':';
+}
+
+void lease_label_of(const char *value, char label[REDLOCK_LABEL_MAX + 1])
+{
+    struct rl_slice text = rl_label_of((struct rl_slice){value, strlen(value)});
+
+    /* The value of a grant is the client's: it may be made up. */
+    if (text.size > REDLOCK_LABEL_MAX || (text.size > 0 && rl_label_objection(text)))
+        text.size = 0;
+    memcpy(label, text.size > 0 ? text.data : "", text.size);
+    label[text.size] = '\0';
 }
 
 /* ---- grants ------------------------------------------------------------------------------ */

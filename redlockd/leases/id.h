@@ -52,6 +52,9 @@ struct lease_grant {
 /* The value is of the lease with this tag: by its beginning, so a cut value will do. */
 bool lease_has_tag(const char *value, const struct lease_tag *tag);
 
+/* The label of a value; empty: none, or none that a label may be. */
+void lease_label_of(const char *value, char label[REDLOCK_LABEL_MAX + 1]);
+
 /* Terminated; false only for a value without a tag. */
 bool lease_grant_write(const struct lease_grant *grant, char text[LEASE_GRANT_MAX + 1]);
 

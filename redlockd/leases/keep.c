@@ -5,6 +5,7 @@
 
 #include "io/clock.h"
 #include "leases/acquire.h"
+#include "leases/holdings.h"
 #include "leases/reply.h"
 #include "leases/stream.h"
 
@@ -44,13 +45,19 @@ static void on_renewed(redlock_lock *lock, int error, void *data)
     struct lease *lease = data;
     struct leases *leases = lease->leases;
     struct lease_told told = {.ttl_ms = lease->ttl_ms, .is_local = lease->is_local};
-    char text[LEASE_GRANT_MAX + 1];
+    char text[LEASE_GRANT_MAX + 1], label[REDLOCK_LABEL_MAX + 1];
     struct http_exchange *exchange;
+    struct holding holding;
 
     told.deadline = lease_deadline_of(lease->received_ns, rl_now_ns(),
                                       redlock_deadline_ns(lock), leases->drift_ppm);
     if (!error && told.deadline.valid_ms == 0)
         error = REDLOCK_NOQUORUM;
+    holding = holding_of(lease, redlock_name(lock), redlock_value(lock), label);
+    if (!error)
+        holdings_held(leases, &holding, false);
+    else if (error == REDLOCK_LOST || error == REDLOCK_EXPIRED)
+        holdings_ended(leases, &holding, AUDIT_LOST, redlock_error_name(error));
     if (error) {
         lease_reply_outcome(lease, error);
     } else {
@@ -138,6 +145,18 @@ void lease_begin_renew(struct leases *leases, struct http_exchange *exchange,
 
 /* ---- released ---------------------------------------------------------------------------- */
 
+/* `holding`: what was deleted, or was not there any more. */
+static void note_released(struct lease *lease, int error, const struct holding *holding)
+{
+    struct leases *leases = lease->leases;
+
+    if (!error)
+        holdings_ended(leases, holding, AUDIT_RELEASED, NULL);
+    else if ((error == REDLOCK_EXPIRED || error == REDLOCK_LOST) &&
+             ledger_find(&leases->ledger, &lease->tag))
+        holdings_ended(leases, holding, AUDIT_LOST, redlock_error_name(error));
+}
+
 static void reply_released(struct lease *lease, int error)
 {
     struct http_exchange *exchange;
@@ -161,8 +180,10 @@ static void reply_released(struct lease *lease, int error)
 static void on_released(redlock_lock *lock, int error, void *data)
 {
     struct lease *lease = data;
+    char label[REDLOCK_LABEL_MAX + 1];
+    struct holding holding = holding_of(lease, redlock_name(lock), redlock_value(lock), label);
 
-    (void)lock;
+    note_released(lease, error, &holding);
     reply_released(lease, error);
     lease_free(lease);
 }
@@ -192,8 +213,12 @@ static void release_by_grant(struct leases *leases, struct http_exchange *exchan
 static void on_released_by_tag(int error, const redlock_answer *answer, void *data)
 {
     struct lease *lease = data;
+    const redlock_report *report = answer->report;
+    char label[REDLOCK_LABEL_MAX + 1];
+    struct holding holding =
+        holding_of(lease, answer->name, report ? report->holder.value : NULL, label);
 
-    (void)answer;
+    note_released(lease, error, &holding);
     reply_released(lease, error);
     lease_free(lease);
 }

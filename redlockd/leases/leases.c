@@ -10,6 +10,7 @@
 #include "core/time.h"
 #include "io/clock.h"
 #include "leases/acquire.h"
+#include "leases/holdings.h"
 #include "leases/keep.h"
 #include "leases/reply.h"
 #include "leases/resume.h"
@@ -113,11 +114,42 @@ struct http_exchange *lease_take_exchange(struct lease *lease)
 static const struct lease_refusal proxied = {
     400, "PROXIED", "no stream through a proxy: connect directly, or use a lease"};
 
+/* The caps of its rule on the TTL; a TTL that the request leaves open is as long as it may be. */
+static bool fit_ttl(struct lease_terms *terms, const struct access_rule *rule,
+                    struct lease_refusal *refusal)
+{
+    if (!rule || !rule->ttl_max_ms || terms->ttl_ms <= rule->ttl_max_ms)
+        return true;
+    if (!terms->has_ttl) {
+        terms->ttl_ms = rule->ttl_max_ms;
+        return true;
+    }
+    *refusal = (struct lease_refusal){422, "INVALID",
+                                      "ttl_ms is beyond the cap of the rule that allows this"};
+    return false;
+}
+
+/* Quotas are never for DELETE, and for renewals only where they come much too often. */
+static bool is_within_quota(struct leases *leases, const struct http_request *request,
+                            const struct lease_terms *terms, struct access_rule *rule)
+{
+    int64_t now_ns = rl_now_ns();
+
+    if (!rule || request->method == HTTP_DELETE)
+        return true;
+    /* A stream that comes back is a renewal. */
+    if ((request->method == HTTP_POST || terms->has_grant) &&
+        pace_is_free(&leases->pace, terms->tag.text, terms->ttl_ms, now_ns))
+        return true;
+    return access_rule_take(rule, now_ns);
+}
+
 void leases_begin(struct leases *leases, struct http_exchange *exchange,
                   const struct http_request *request, struct rl_span name,
                   const struct access_who *who)
 {
     struct lease_refusal refusal;
+    struct access_rule *rule;
     struct lease_terms terms;
 
     if (request->query.length > 0) {
@@ -128,6 +160,11 @@ void leases_begin(struct leases *leases, struct http_exchange *exchange,
         lease_reply_refusal(exchange, &refusal);
     else if (terms.is_stream && access_is_proxied(leases->access, request))
         lease_reply_refusal(exchange, &proxied);
+    else if (!is_within_quota(leases, request, &terms,
+                              rule = access_rule_of(leases->access, who, terms.name)))
+        lease_refuse_quota(leases, exchange, who, terms.name);
+    else if (!fit_ttl(&terms, rule, &refusal))
+        lease_reply_refusal(exchange, &refusal);
     else if (terms.is_stream && terms.has_grant)
         lease_begin_resume(leases, exchange, request, &terms, who);
     else if (request->method == HTTP_PUT)
@@ -164,12 +201,15 @@ void leases_wake(struct leases *leases)
 static int64_t turn(void *context, int64_t now_ns)
 {
     struct leases *leases = context;
-    int64_t next_ns;
+    int64_t next_ns, looks_ns;
 
     if (leases->is_due)
         process(leases);
     free_rested(leases, now_ns);
     next_ns = leases_turn_streams(leases, now_ns);
+    looks_ns = holdings_turn(leases, now_ns);
+    if (looks_ns < next_ns)
+        next_ns = looks_ns;
     return leases->resting && leases->resting->rested_ns < next_ns ? leases->resting->rested_ns
                                                                    : next_ns;
 }
@@ -205,15 +245,18 @@ int leases_check(const char *config, char *why, size_t why_size)
 }
 
 int leases_open(struct leases *leases, struct loop *loop, struct access *access,
-                const char *config, uint32_t drift_ppm, char *why, size_t why_size)
+                struct audit *audit, const char *config, uint32_t drift_ppm, char *why,
+                size_t why_size)
 {
     *leases = (struct leases){.loop = loop,
                               .access = access,
+                              .audit = audit,
                               .drift_ppm = drift_ppm,
                               .comment_ns = STREAM_COMMENT_NS};
     leases->source.ready = on_ready;
     lease_terms_init();
-    if (ids_init(&leases->ids) < 0 || http_body_init(&leases->body) < 0) {
+    if (ids_init(&leases->ids) < 0 || ledger_init(&leases->ledger) < 0 ||
+        http_body_init(&leases->body) < 0) {
         snprintf(why, why_size, "out of memory");
         goto cleanup;
     }
@@ -241,6 +284,7 @@ void leases_close(struct leases *leases)
     free_rested(leases, RL_NEVER_NS);
     rl_timers_free(&leases->timers);
     http_body_free(&leases->body);
+    ledger_free(&leases->ledger);
     ids_free(&leases->ids);
     *leases = (struct leases){0};
 }
@@ -263,13 +307,21 @@ void leases_drain(struct leases *leases)
 static void look_at_right(void *wait)
 {
     struct lease *lease = wait;
+    const char *name = redlock_name(lease->lock);
 
-    if (!access_still_may(lease->leases->access, &lease->who, lease->exchange, ACCESS_ACQUIRE,
-                          redlock_name(lease->lock)))
-        lease_end_wait(lease, &lease_forbidden);
+    /* The counters of the new rules begin at 0. */
+    lease->rule = lease->rule ? access_rule_of(lease->leases->access, &lease->who, name) : NULL;
+    if (lease->rule)
+        lease->rule->waiters++;
+    if (access_still_may(lease->leases->access, &lease->who, lease->exchange, ACCESS_ACQUIRE,
+                         name))
+        return;
+    holdings_denied(lease->leases, &lease->who, name, lease_forbidden.code);
+    lease_end_wait(lease, &lease_forbidden);
 }
 
 void leases_reload(struct leases *leases)
 {
     ids_each_wait(&leases->ids, look_at_right);
+    holdings_reload(leases);
 }

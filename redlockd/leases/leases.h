@@ -40,11 +40,14 @@
 #include <stdint.h>
 
 #include "access/access.h"
+#include "access/pace.h"
+#include "audit/audit.h"
 #include "engine/timers.h"
 #include "http/body.h"
 #include "http/server.h"
 #include "http/user.h"
 #include "leases/ids.h"
+#include "leases/ledger.h"
 #include "leases/terms.h"
 #include "redlock.h"
 #include "system/loop.h"
@@ -78,9 +81,10 @@ struct lease {
     int64_t fence;               /* of the grant; 0: none */
     struct lease_stream *stream; /* NULL: a lease */
     enum lease_state state;
-    bool is_local;         /* it came through a unix socket */
-    struct access_who who; /* of the request that will be answered */
-    bool had_wait;         /* ENDING: a wait of the id was ended on the way */
+    bool is_local;            /* it came through a unix socket */
+    struct access_who who;    /* of the request that will be answered */
+    struct access_rule *rule; /* whose cap on waiters it counts for; NULL: none */
+    bool had_wait;            /* ENDING: a wait of the id was ended on the way */
     uint16_t slots;
     int8_t kind;
     struct lease_tag tag;
@@ -96,7 +100,11 @@ struct leases_counts {
 
 struct leases {
     struct loop *loop;
-    struct access *access;     /* rules, which HUP replaces */
+    struct access *access; /* rules, which HUP replaces */
+    struct audit *audit;
+    struct ledger ledger; /* what is held, as far as this replica knows */
+    struct pace pace;
+    unsigned looks;            /* questions about leases whose time is over */
     struct loop_source source; /* the library's descriptor */
     redlock *client;
     struct ids ids;
@@ -120,7 +128,8 @@ int leases_check(const char *config, char *why, size_t why_size);
 
 /* 0, or -1 with a sentence in why and nothing left open. config: NULL for the machine's. */
 int leases_open(struct leases *leases, struct loop *loop, struct access *access,
-                const char *config, uint32_t drift_ppm, char *why, size_t why_size);
+                struct audit *audit, const char *config, uint32_t drift_ppm, char *why,
+                size_t why_size);
 /* After the server is freed. Also of one that failed to open. */
 void leases_close(struct leases *leases);
 

@@ -2,7 +2,9 @@
 #include "leases/reply.h"
 
 #include <assert.h>
+#include <openssl/sha.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "core/time.h"
 
@@ -80,7 +82,8 @@ void lease_reply_refusal(struct http_exchange *exchange, const struct lease_refu
         return;
     }
     http_answer_problem(exchange, refusal->status, refusal->code, refusal->detail,
-                        refusal->status == 503 ? "Retry-After: 1\r\n" : NULL);
+                        refusal->status == 503 || refusal->status == 429 ? "Retry-After: 1\r\n"
+                                                                         : NULL);
 }
 
 static int status_of(int error)
@@ -102,10 +105,28 @@ static int status_of(int error)
     }
 }
 
+/* As the nodes make it of the value (src/scripts/pieces/mark.lua); NULL: the value was not told whole. */
+static const char *mark_of(const char *value, char mark[REDLOCK_MARK_SIZE + 1])
+{
+    uint8_t digest[SHA_DIGEST_LENGTH];
+
+    if (!value[0] || strlen(value) >= REDLOCK_VALUE_MAX || strstr(value, "\\x"))
+        return NULL;
+    SHA1((const uint8_t *)value, strlen(value), digest);
+    for (size_t i = 0; i < sizeof digest; i++)
+        snprintf(mark + 2 * i, 3, "%02x", digest[i]);
+    return mark;
+}
+
+_Static_assert(REDLOCK_MARK_SIZE == 2 * SHA_DIGEST_LENGTH, "a mark is a SHA-1 in hex");
+
 static void write_holder(struct json *json, const redlock_holder *holder)
 {
+    char mark[REDLOCK_MARK_SIZE + 1];
+
     json_object(json, "holder");
     json_string(json, "label", holder->label[0] ? holder->label : NULL);
+    json_string(json, "mark", mark_of(holder->value, mark));
     json_known(json, "remaining_ms", holder->ttl_ms);
     json_known(json, "held_ms", holder->held_ms);
     json_end_object(json);

@@ -7,6 +7,7 @@
 #include "core/time.h"
 #include "io/clock.h"
 #include "leases/acquire.h"
+#include "leases/holdings.h"
 #include "leases/reply.h"
 
 #define PPM 1000000
@@ -159,6 +160,7 @@ void lease_stream_end(struct lease *lease, const struct lease_refusal *refusal,
     struct http_exchange *exchange = lease_take_exchange(lease);
 
     spend(lease, state);
+    holdings_left(lease->leases, &lease->tag);
     if (exchange)
         lease_reply_refusal(exchange, refusal);
     lease_free(lease); /* left: the handle keeps what it holds (REDLOCK_KEEP) */
@@ -174,6 +176,7 @@ void lease_stream_lost(redlock_lock *lock, int error, void *data)
     if (lease->state != LEASE_STREAMING)
         return; /* released, or coming back: then the outcome of that is told */
     leases->counts.lost++;
+    holdings_end(lease, AUDIT_LOST, redlock_error_name(error));
     spend(lease, IDS_ENDED);
     report->size = sizeof *report;
     report->node_count = 0;
@@ -191,10 +194,12 @@ void lease_stream_ended(struct lease *lease, enum http_ended how)
     if (lease->state == LEASE_STREAMING &&
         ((how == HTTP_ENDED_GONE && !stream->closing_leaves) ||
          (!was_told && !stream->has_returned))) {
+        holdings_end(lease, AUDIT_RELEASED, was_told ? "CLOSED" : "UNDELIVERED");
         spend(lease, IDS_ENDED);
         lease_undo(lease);
         return;
     }
+    holdings_left(lease->leases, &lease->tag);
     spend(lease, IDS_GRANTED);
     lease_free(lease);
 }
@@ -216,6 +221,7 @@ static void tell_reconnect(struct lease *lease)
     snprintf(name, sizeof name, "%s", redlock_name(lease->lock));
     told.name = name;
     told.grant = has_grant ? grant : NULL;
+    holdings_left(leases, &lease->tag);
     spend(lease, IDS_GRANTED);
     lease_free(lease);
     lease_tell_held(&leases->body, exchange, "reconnect", &told, 0);
@@ -349,6 +355,7 @@ void lease_stream_granted(struct lease *lease)
     begin_events(lease);
     stream->granted_mark = http_written(lease->exchange);
     tell(lease, "granted", stream->closing_leaves ? grant : NULL, 0, deadline);
+    holdings_begin(lease, !stream->has_returned);
     stream->comment_end = http_written(lease->exchange);
     stream->comment_ns = rl_now_ns() + lease->leases->comment_ns;
     stream->renew_ns = next_renewal_ns(lease);

@@ -214,6 +214,7 @@ static bool read_body(const struct http_request *request, const char *principal,
     if ((request->method == HTTP_POST || terms->has_grant) && !has_only(body, renew_names))
         return invalid(refusal, "a renewal has no field but ttl_ms");
     terms->ttl_ms = LEASE_TTL_DEFAULT_MS;
+    terms->has_ttl = json_object_get(body, "ttl_ms") != NULL;
     if (!read_number(body, "ttl_ms", REDLOCK_TTL_LIMIT_MS, &terms->ttl_ms) ||
         terms->ttl_ms < REDLOCK_TTL_MIN_MS)
         return invalid(refusal, "ttl_ms is a number from 10 to 86400000");

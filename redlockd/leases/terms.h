@@ -30,6 +30,7 @@ struct lease_terms {
     bool has_grant; /* then `grant` is what it says */
     struct lease_grant grant;
     int64_t ttl_ms;
+    bool has_ttl; /* the request says it */
     int64_t wait_ms;
     int kind;       /* enum redlock_kind */
     uint32_t flags; /* REDLOCK_FENCED, REDLOCK_FAIR */

@@ -69,6 +69,15 @@ _Static_assert(SETTINGS_TEXT_MAX <= ACCESS_HOST_MAX + 1 &&
                    SETTINGS_HOSTS_MAX <= ACCESS_HOSTS_MAX,
                "every host of the settings has room");
 
+/* Which of the three files the sentence is about. */
+static enum settings_key tls_key_of(const struct settings *settings, const char *why)
+{
+    if (settings->tls_client_ca[0] && strstr(why, settings->tls_client_ca))
+        return SETTING_TLS_CLIENT_CA;
+    return settings->tls_key[0] && strstr(why, settings->tls_key) ? SETTING_TLS_KEY
+                                                                  : SETTING_TLS_CERT;
+}
+
 static int read_tls(struct inputs *inputs, const struct settings *settings, char *why,
                     size_t why_size)
 {
@@ -82,7 +91,7 @@ static int read_tls(struct inputs *inputs, const struct settings *settings, char
                              or_null(settings->tls_client_ca), why, why_size,
                              &inputs->tls) == 0)
         return 0;
-    settings_locate(settings, settings->line[SETTING_TLS_CERT], why, why_size);
+    settings_locate(settings, settings->line[tls_key_of(settings, why)], why, why_size);
     return -1;
 }
 
@@ -96,14 +105,27 @@ static int read_quorum(struct inputs *inputs, const struct settings *settings, c
     return -1;
 }
 
+static int read_audit(struct inputs *inputs, const struct settings *settings, char *why,
+                      size_t why_size)
+{
+    int result = settings->check ? audit_check(settings->audit, why, why_size)
+                                 : audit_open(&inputs->audit, settings->audit, why, why_size);
+
+    if (result == 0)
+        return 0;
+    settings_locate(settings, settings->line[SETTING_AUDIT], why, why_size);
+    return -1;
+}
+
 int inputs_read(struct inputs *inputs, const struct settings *settings, char *why,
                 size_t why_size)
 {
-    *inputs = (struct inputs){.tls = NULL};
+    *inputs = (struct inputs){.audit = {.fd = -1}};
     if (check_listeners(settings, why, why_size) == 0 &&
         read_access(&inputs->access, settings, why, why_size) == 0 &&
         read_quorum(inputs, settings, why, why_size) == 0 &&
-        read_tls(inputs, settings, why, why_size) == 0)
+        read_tls(inputs, settings, why, why_size) == 0 &&
+        read_audit(inputs, settings, why, why_size) == 0)
         return 0;
     inputs_free(inputs);
     return -1;
@@ -113,6 +135,7 @@ void inputs_free(struct inputs *inputs)
 {
     http_tls_context_free(inputs->tls);
     inputs->tls = NULL;
+    audit_close(&inputs->audit);
 }
 
 void inputs_replace(struct inputs *running, struct inputs *fresh)
@@ -124,5 +147,6 @@ void inputs_replace(struct inputs *running, struct inputs *fresh)
         http_tls_context_replace(running->tls, fresh->tls);
         fresh->tls = NULL;
     }
+    audit_replace(&running->audit, &fresh->audit);
     inputs_free(fresh);
 }

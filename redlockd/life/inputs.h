@@ -8,6 +8,7 @@
 #define REDLOCKD_LIFE_INPUTS_H
 
 #include "access/access.h"
+#include "audit/audit.h"
 #include "http/tls.h"
 #include "settings/quorum.h"
 #include "settings/settings.h"
@@ -16,6 +17,7 @@ struct inputs {
     struct access access;
     struct http_tls_context *tls; /* NULL: no certificate is set */
     struct quorum_print quorum;
+    struct audit audit; /* opened again, so that the file can be moved away */
 };
 
 /* Addresses are allowed, rules, tokens, TLS files and redlock.conf can be used. 0, or -1 with a sentence,

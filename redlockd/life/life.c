@@ -58,15 +58,46 @@ static int listen_on(struct life *life, int fd, bool tls, bool is_proxy, int num
     return 0;
 }
 
+/* The line of `listen` with this address; NULL: there is none. */
+static const struct settings_listener *listener_of(const struct settings *settings,
+                                                   const char *address)
+{
+    for (unsigned i = 0; i < settings->listener_count; i++)
+        if (strcmp(settings->listeners[i].address, address) == 0)
+            return &settings->listeners[i];
+    return NULL;
+}
+
+/* A socket of the manager: what `listen` says about its address counts for it, too. */
+static int listen_inherited(struct life *life, int fd, int number, bool *is_named, char *why,
+                            size_t why_size)
+{
+    const struct settings *settings = &life->settings;
+    const struct settings_listener *listener;
+    char name[LIFE_NAME_MAX];
+
+    sockets_name(fd, name, sizeof name);
+    listener = listener_of(settings, name);
+    if (listener)
+        is_named[listener - settings->listeners] = true;
+    if (!sockets_is_local(fd) && !settings->insecure && !(listener && listener->tls))
+        return inputs_refuse_open(name, why, why_size);
+    return listen_on(life, fd, listener && listener->tls, listener && listener->is_proxy,
+                     number, why, why_size);
+}
+
 /* The manager's first, then ours; numbered in this order. */
 static int open_listeners(struct life *life, char *why, size_t why_size)
 {
     const struct settings *settings = &life->settings;
     int fds[SETTINGS_LISTENERS_MAX];
+    bool is_named[SETTINGS_LISTENERS_MAX] = {false}; /* the manager has opened it */
     int count = sockets_inherited(fds, SETTINGS_LISTENERS_MAX, why, why_size);
+    int number;
 
     if (count < 0)
         return -1;
+    number = count;
     if ((unsigned)count + settings->listener_count > SETTINGS_LISTENERS_MAX) {
         snprintf(why, why_size, "at most %d sockets, with those of the service manager",
                  SETTINGS_LISTENERS_MAX);
@@ -76,21 +107,18 @@ static int open_listeners(struct life *life, char *why, size_t why_size)
         snprintf(why, why_size, "nothing to listen on: give --listen, or see --help");
         return -1;
     }
-    for (int i = 0; i < count; i++) {
-        char name[LIFE_NAME_MAX];
-
-        sockets_name(fds[i], name, sizeof name);
-        if (!sockets_is_local(fds[i]) && !settings->insecure)
-            return inputs_refuse_open(name, why, why_size);
-        if (listen_on(life, fds[i], false, false, i, why, why_size) < 0)
+    for (int i = 0; i < count; i++)
+        if (listen_inherited(life, fds[i], i, is_named, why, why_size) < 0)
             return -1;
-    }
     for (unsigned i = 0; i < settings->listener_count; i++) {
         const struct settings_listener *listener = &settings->listeners[i];
-        int fd = sockets_open(listener->address, listener->mode, why, why_size);
+        int fd;
 
-        if (fd < 0 || listen_on(life, fd, listener->tls, listener->is_proxy, count + (int)i,
-                                why, why_size) < 0)
+        if (is_named[i])
+            continue;
+        fd = sockets_open(listener->address, listener->mode, why, why_size);
+        if (fd < 0 ||
+            listen_on(life, fd, listener->tls, listener->is_proxy, number++, why, why_size) < 0)
             return -1;
     }
     return 0;
@@ -189,7 +217,7 @@ int life_open(struct life *life, const struct settings *settings, char *why, siz
         life_close(life);
         return -1;
     }
-    if (leases_open(&life->leases, &life->loop, &life->inputs.access,
+    if (leases_open(&life->leases, &life->loop, &life->inputs.access, &life->inputs.audit,
                     or_null(settings->quorum_config), settings->drift_ppm, why, why_size) < 0 ||
         open_listeners(life, why, why_size) < 0) {
         life_close(life);

@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "io/clock.h"
+#include "leases/acquire.h"
+#include "leases/holdings.h"
 #include "page/page.h"
 #include "redlock.h"
 
@@ -51,7 +54,22 @@ static bool may(struct routes *routes, struct http_exchange *exchange,
 {
     if (access_may(routes->access, who, right, name))
         return true;
+    holdings_denied(routes->leases, who, name, "FORBIDDEN");
     http_answer_problem(exchange, 403, "FORBIDDEN", "no rule allows that", NULL);
+    return false;
+}
+
+/* 429 if its rule has had as many requests as it may; name: NULL for what is about no lock. */
+static bool is_within_quota(struct routes *routes, struct http_exchange *exchange,
+                            const struct access_who *who, const char *name)
+{
+    struct access_rule *rule =
+        name ? access_rule_of(routes->access, who, name)
+             : access_rules_any(&routes->access->rules, who->principal, who->gid);
+
+    if (!rule || access_rule_take(rule, rl_now_ns()))
+        return true;
+    lease_refuse_quota(routes->leases, exchange, who, name);
     return false;
 }
 
@@ -66,10 +84,11 @@ static void begin_lock(struct routes *routes, struct http_exchange *exchange,
 
     if (why)
         http_answer_problem(exchange, 400, "NAME", why, NULL);
-    else if (is_look && may(routes, exchange, who, ACCESS_READ, name))
+    else if (is_look && may(routes, exchange, who, ACCESS_READ, name) &&
+             is_within_quota(routes, exchange, who, name))
         view_begin_lock(&routes->view, exchange, encoded);
     else if (is_break && may(routes, exchange, who, ACCESS_BREAK, name))
-        view_begin_break(&routes->view, exchange, request, encoded);
+        view_begin_break(&routes->view, exchange, request, encoded, who);
     else if (!is_look && !is_break && may(routes, exchange, who, ACCESS_ACQUIRE, name))
         leases_begin(routes->leases, exchange, request, encoded, who);
 }
@@ -80,6 +99,8 @@ static void answer_metrics(struct routes *routes, struct http_exchange *exchange
         .yours = routes->leases->counts.yours,
         .disconnected_waiters = routes->leases->counts.disconnected_waiters,
         .waiting = routes->leases->counts.waiting,
+        .audit = routes->leases->audit,
+        .rules = &routes->access->rules,
     };
 
     if (routes->server)
@@ -96,6 +117,8 @@ static void begin_allowed(struct routes *routes, struct http_exchange *exchange,
     if (http_path_below(request->path, "/v1/locks/", &name))
         begin_lock(routes, exchange, request, name, who);
     else if (!is_read(exchange, request))
+        return;
+    else if (!is_within_quota(routes, exchange, who, NULL))
         return;
     else if (is_path(request, "/v1/locks"))
         view_begin_list(&routes->view, exchange, request, who);
@@ -118,6 +141,14 @@ static bool needs_right(const struct http_request *request)
            is_path(request, "/v1/status") || is_path(request, "/metrics");
 }
 
+static void refuse_unknown(struct routes *routes, struct http_exchange *exchange)
+{
+    holdings_denied(routes->leases, NULL, NULL, "UNAUTHORIZED");
+    http_answer_problem(exchange, 401, "UNAUTHORIZED",
+                        "send a bearer token, or use the unix socket",
+                        "WWW-Authenticate: Bearer\r\n");
+}
+
 static void begin(void *context, struct http_exchange *exchange,
                   const struct http_request *request)
 {
@@ -134,9 +165,7 @@ static void begin(void *context, struct http_exchange *exchange,
         if (access_identify(routes->access, request, &who))
             begin_allowed(routes, exchange, request, &who);
         else
-            http_answer_problem(exchange, 401, "UNAUTHORIZED",
-                                "send a bearer token, or use the unix socket",
-                                "WWW-Authenticate: Bearer\r\n");
+            refuse_unknown(routes, exchange);
         return;
     }
     if (is_path(request, "/livez")) {
@@ -165,6 +194,19 @@ static void ended(void *context, struct http_exchange *exchange, void *user,
     kept->ended(kept, how);
 }
 
+/* Its value begins with the tag, by which this replica may know the lease. */
+static void on_broken(void *context, const struct access_who *who, const char *name,
+                      const redlock_holder *holder)
+{
+    struct lease_tag tag = {{0}};
+
+    memcpy(tag.text, holder->value, REDLOCK_TAG_SIZE);
+    holdings_ended(
+        context,
+        &(struct holding){.tag = &tag, .who = who, .name = name, .label = holder->label},
+        AUDIT_BROKEN, NULL);
+}
+
 static void wake(void *context)
 {
     leases_wake(context);
@@ -182,6 +224,8 @@ int routes_init(struct routes *routes, struct leases *leases, struct access *acc
     routes->view.wake = wake;
     routes->view.wake_context = leases;
     routes->view.access = access;
+    routes->view.on_broken = on_broken;
+    routes->view.broken_context = leases;
     routes->view.utf8_names = utf8_names;
     return 0;
 }

@@ -139,6 +139,16 @@ static void write_quorums(FILE *out, redlock *client)
 
 /* ---- the answer -------------------------------------------------------------------------- */
 
+/* By the number of the rule, from 1: principals and names are not for everyone who sees metrics. */
+static void write_quotas(FILE *out, const struct access_rules *rules)
+{
+    head(out, "quota_rejected_total", "counter",
+         "requests beyond a cap of a rule, by its number");
+    for (unsigned i = 0; i < rules->count; i++)
+        fprintf(out, "redlockd_quota_rejected_total{rule=\"%u\"} %" PRIu64 "\n", i + 1,
+                rules->rule[i].rejected);
+}
+
 static void write_counts(FILE *out, const struct metrics_counts *counts)
 {
     number(out, "waiters", "gauge", "acquisitions under way", counts->waiting);
@@ -146,6 +156,17 @@ static void write_counts(FILE *out, const struct metrics_counts *counts)
            counts->yours);
     number(out, "disconnected_waiters_total", "counter", "clients that went while they waited",
            counts->disconnected_waiters);
+    number(
+        out, "expired_unreleased_total", "counter",
+        "leases that ran out without a release, as the nodes were seen to have forgotten them",
+        counts->audit->count[AUDIT_EXPIRED]);
+    number(out, "broken_total", "counter", "holders that an operator evicted",
+           counts->audit->count[AUDIT_BROKEN]);
+    number(out, "denied_total", "counter", "requests that got 401, 403 or 429",
+           counts->audit->count[AUDIT_DENIED]);
+    number(out, "audit_dropped_total", "counter",
+           "lines of the audit log that its target did not take", counts->audit->dropped);
+    write_quotas(out, counts->rules);
     number(out, "http_requests_total", "counter", "requests", counts->http.requests);
     number(out, "http_connections", "gauge", "open connections", counts->http.connections);
 }

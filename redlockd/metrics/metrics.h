@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "access/rules.h"
+#include "audit/audit.h"
 #include "http/server.h"
 #include "redlock.h"
 
@@ -23,6 +25,8 @@ struct metrics_counts {
     struct http_counts http;
     uint64_t yours;
     uint64_t disconnected_waiters;
+    const struct audit *audit;
+    const struct access_rules *rules;
     unsigned waiting;
 };
 

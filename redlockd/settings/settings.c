@@ -22,17 +22,22 @@ static const char usage[] =
     "\n"
     "Gives the locks of the nodes that redlock.conf names to programs in any language, over HTTP.\n"
     "\n"
-    "  --listen ADDRESS       unix:/path, ADDRESS:PORT (loopback), or tls:ADDRESS:PORT;\n"
-    "                         several times for several\n"
+    "  --listen ADDRESS       unix:/path [mode=0660] [peer=proxy], ADDRESS:PORT (loopback), or\n"
+    "                         tls:ADDRESS:PORT; several times for several\n"
+    "  --host NAME            a name besides localhost for which loopback ports are asked\n"
     "  --tls-cert FILE        certificate and its chain, PEM\n"
     "  --tls-key FILE         its key, PEM; left out: in the file of the certificate\n"
     "  --tls-client-ca FILE   clients must show a certificate of this authority\n"
     "  --insecure yes         plain TCP on other addresses than loopback, too\n"
     "  --quorum-config FILE   the nodes, as redlock.conf; left out: as the command finds them\n"
-    "  --allow RULE           PRINCIPAL NAME RIGHTS: uid:NUMBER or token:NAME; a name, a prefix that\n"
-    "                         ends in a slash, or *; acquire,read,break,admin. The first that fits\n"
-    "                         decides. Without any: this user on a unix socket may do everything\n"
+    "  --allow RULE           PRINCIPAL NAME RIGHTS [CAP...]: uid:NUMBER, gid:NUMBER, cert:NAME or\n"
+    "                         token:NAME; a name, a prefix that ends in a slash, or *;\n"
+    "                         acquire,read,break,admin; leases=N waiters=N ttl=TIME requests=N.\n"
+    "                         The first that fits decides. Without any: this user on a unix\n"
+    "                         socket may do everything\n"
     "  --tokens FILE          lines of NAME and the SHA-256 of its bearer token in hex\n"
+    "  --audit FILE           one line of JSON per grant, release, loss, denial and so on\n"
+    "  --names utf8           names of locks beyond ASCII\n"
     "  --drift-ppm N          how much slower than ours a client's clock may be (10000)\n"
     "  --connections N        at most so many at a time (16384)\n"
     "  --drain SECONDS        on TERM, let requests finish for so long (10)\n"
@@ -42,7 +47,7 @@ static const char usage[] =
     "  --version, --help\n"
     "\n"
     "Sockets of systemd (LISTEN_FDS) are served as well. TERM ends it, HUP reads rules, tokens and\n"
-    "TLS files again.\n";
+    "TLS files again. redlockd.conf(5) explains all of it.\n";
 
 /* ---- keys -------------------------------------------------------------------------------- */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "system/log.h"
 
+#include <limits.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -40,4 +41,10 @@ void log_line(const char *format, ...)
     line[size++] = '\n';
     if (write(STDERR_FILENO, line, (size_t)size) == size)
         dropped = 0;
+}
+
+bool log_whole(const char *text, size_t size)
+{
+    return size <= PIPE_BUF && takes_a_line() &&
+           write(STDERR_FILENO, text, size) == (ssize_t)size;
 }

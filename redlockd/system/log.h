@@ -8,7 +8,13 @@
 #ifndef REDLOCKD_SYSTEM_LOG_H
 #define REDLOCKD_SYSTEM_LOG_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 /* One line, without its newline; cut at 1000 bytes. Text of clients never goes in here. */
 __attribute__((format(printf, 1, 2))) void log_line(const char *format, ...);
+
+/* Whole lines of at most 4096 bytes as they are. False: dropped, and not counted here. */
+bool log_whole(const char *text, size_t size);
 
 #endif

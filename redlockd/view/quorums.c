@@ -39,3 +39,14 @@ bool quorums_are_ready(redlock *client)
             return false;
     return count > 0;
 }
+
+bool quorums_are_of_another_set(redlock *client)
+{
+    static const char words[] = "it belongs to "; /* src/core/guard.h has the two sentences */
+    redlock_node_info node = {.size = sizeof node};
+
+    for (size_t i = 0; redlock_node(client, i, &node) == REDLOCK_OK; i++)
+        if (node.quarantined && strncmp(node.text, words, sizeof words - 1) == 0)
+            return true;
+    return false;
+}

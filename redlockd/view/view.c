@@ -193,9 +193,15 @@ void view_begin_lock(struct view *view, struct http_exchange *exchange, struct r
 
 static void on_broken(int error, const redlock_answer *answer, void *data)
 {
-    struct view *view = ((struct question *)data)->view;
-    struct http_exchange *exchange = question_end(data);
+    struct question *question = data;
+    struct view *view = question->view;
+    struct http_exchange *exchange;
 
+    /* Also if the operator is gone: the holder is. */
+    if (!error)
+        view->on_broken(view->broken_context, &question->who, answer->name,
+                        &answer->report->holder);
+    exchange = question_end(question);
     if (!exchange)
         return;
     if (error == REDLOCK_EXPIRED) {
@@ -215,7 +221,8 @@ static void on_broken(int error, const redlock_answer *answer, void *data)
 }
 
 void view_begin_break(struct view *view, struct http_exchange *exchange,
-                      const struct http_request *request, struct rl_span name)
+                      const struct http_request *request, struct rl_span name,
+                      const struct access_who *who)
 {
     static const char *const names[] = {"break", NULL};
     char decoded[REDLOCK_NAME_MAX + 1], mark[REDLOCK_MARK_SIZE + 1];
@@ -230,8 +237,10 @@ void view_begin_break(struct view *view, struct http_exchange *exchange,
         return;
     }
     question = question_new(view, exchange);
-    if (question)
-        asked(question, redlock_start_break(view->client, decoded, mark, on_broken, question));
+    if (!question)
+        return;
+    question->who = *who;
+    asked(question, redlock_start_break(view->client, decoded, mark, on_broken, question));
 }
 
 /* ---- which locks there are --------------------------------------------------------------- */
@@ -390,6 +399,7 @@ void view_begin_ready(struct view *view, struct http_exchange *exchange,
     static const char *const names[] = {"verbose", NULL};
     bool is_ready = !view->is_draining && quorums_are_ready(view->client);
     struct json *json = &view->body.json;
+    bool is_guarded;
     char verbose[8];
 
     if (!http_query_only(request->query, names)) {
@@ -397,12 +407,18 @@ void view_begin_ready(struct view *view, struct http_exchange *exchange,
         return;
     }
     http_body_begin(&view->body);
+    is_guarded = !is_ready && !view->is_draining && quorums_are_of_another_set(view->client);
     if (!is_ready)
-        json_string(json, "code", view->is_draining ? "DRAINING" : "NOQUORUM");
+        json_string(json, "code",
+                    view->is_draining ? "DRAINING"
+                    : is_guarded      ? "GUARDED"
+                                      : "NOQUORUM");
     json_string(json, is_ready ? "status" : "detail",
                 is_ready            ? "ready"
                 : view->is_draining ? "this replica is about to end"
-                                    : "too few nodes vote");
+                : is_guarded
+                    ? "nodes belong to another set than this replica is configured with"
+                    : "too few nodes vote");
     if (http_query_get(request->query, "verbose", verbose, sizeof verbose) >= 0)
         write_quorums(view);
     http_body_answer(&view->body, exchange, is_ready ? 200 : 503, is_ready ? JSON : PROBLEM,

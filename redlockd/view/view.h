@@ -30,6 +30,9 @@ struct view {
     void *wake_context; /* the library was given something to do */
     void (*wake)(void *context);
     const struct access *access; /* lists are filtered name by name */
+    void *broken_context;        /* a holder was evicted: who did it, which lock, whose */
+    void (*on_broken)(void *context, const struct access_who *who, const char *name,
+                      const redlock_holder *holder);
     bool is_draining;
     bool utf8_names; /* names beyond ASCII are served */
 };
@@ -42,7 +45,8 @@ void view_begin_lock(struct view *view, struct http_exchange *exchange, struct r
 void view_begin_list(struct view *view, struct http_exchange *exchange,
                      const struct http_request *request, const struct access_who *who);
 void view_begin_break(struct view *view, struct http_exchange *exchange,
-                      const struct http_request *request, struct rl_span name);
+                      const struct http_request *request, struct rl_span name,
+                      const struct access_who *who);
 void view_begin_nodes(struct view *view, struct http_exchange *exchange);
 void view_begin_status(struct view *view, struct http_exchange *exchange);
 void view_begin_ready(struct view *view, struct http_exchange *exchange,

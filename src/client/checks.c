@@ -97,7 +97,9 @@ static void check_identity(const struct rl_audit *audit, uint8_t i, uint32_t dou
             "allow +info for this user");
     else if (doubts & (1u << RL_DOUBT_DUPLICATE))
         say(audit, address, "identity", REDLOCK_CHECK_FAIL,
-            "the same server as another node (same run_id): it votes twice",
+            audit->client->engine.guard_mode == RL_GUARD_OFF
+                ? "the same server as another node (same run_id): it votes twice"
+                : "the same server as another node (same run_id): they count once",
             "give every node a server of its own");
     else
         say(audit, address, "identity", REDLOCK_CHECK_OK, "no other node is the same server",
@@ -395,6 +397,9 @@ static void check_guard(const struct rl_audit *audit, uint8_t i, uint32_t doubts
     else if (text[0] && (doubts & (1u << RL_DOUBT_REPLICA)))
         say(audit, node->address, "guard", REDLOCK_CHECK_WARN, text,
             "a replica never votes: see role");
+    else if (node->session.guard.objection == RL_GUARD_SAME_SERVER_REASON)
+        say(audit, node->address, "guard", REDLOCK_CHECK_WARN, text,
+            "waiting does not help: see identity");
     else if (node->session.guard.objection != RL_GUARD_NONE_REASON)
         say(audit, node->address, "guard", REDLOCK_CHECK_WARN, text,
             "waiting does not help: see membership");

@@ -43,6 +43,7 @@ void rl_acquire_attempt(struct rl_lock *lock, int64_t now_ns, uint32_t random,
     acquisition->owners[0] = acquisition->owners[1] = (struct rl_owners_token){0};
     acquisition->nested = 0;
     acquisition->beyond_max_ttl = 0;
+    acquisition->counts_once = 0;
     acquisition->overtakes = 0;
     acquisition->woken = acquisition->again_count = 0;
     acquisition->ahead_ms = 0;
@@ -129,6 +130,9 @@ static int attempt_error(const struct rl_lock *lock)
 
     if (is_yours(lock))
         return REDLOCK_YOURS;
+    /* By its second name a server refuses what it has just granted us by the first. */
+    if (lock->acquisition->counts_once)
+        return REDLOCK_GUARDED;
     if (taken_count > 0 && lock->policy->node_count - failed_count >= lock->policy->quorum)
         return REDLOCK_BUSY;
     return rl_no_quorum_error(lock);
@@ -313,6 +317,9 @@ static void decide_attempt(struct rl_lock *lock, const struct rl_event *event,
             rl_acquire_fail(lock, event, out);
             return;
         }
+        /* A node not yet heard may say that those that granted do not decide (G8). */
+        if (event->awaits_sets && event->now_ns < lock->round_deadline_ns)
+            return;
         if (lock->terms.fenced)
             rl_token_settle(lock, event, end_ns, out);
         else
@@ -351,6 +358,8 @@ static void note_details(struct rl_lock *lock, const struct rl_event *event)
 
     if (answer->beyond_max_ttl)
         lock->acquisition->beyond_max_ttl |= (uint16_t)(1u << event->node);
+    if (answer->counts_once)
+        lock->acquisition->counts_once |= (uint16_t)(1u << event->node);
     if (answer->overtakes)
         lock->acquisition->overtakes |= (uint16_t)(1u << event->node);
     if (answer->vote == REDLOCK_VOTE_GRANTED && answer->owners_token)
@@ -453,6 +462,13 @@ void rl_acquire_node_out(struct rl_lock *lock, const struct rl_event *event,
         decide_attempt(lock, event, out);
     else if (rl_count_nodes(acquisition->aligned | lock->asked) < lock->policy->quorum)
         rl_acquire_fail(lock, event, out);
+}
+
+void rl_acquire_sets_heard(struct rl_lock *lock, const struct rl_event *event,
+                           struct rl_actions *out)
+{
+    if (lock->state == RL_ACQUIRING)
+        decide_attempt(lock, event, out);
 }
 
 /* Our own clock was wrong, and with it the start that the validity counts from. */

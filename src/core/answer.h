@@ -36,6 +36,7 @@ struct rl_answer {
     int64_t marker_max_ttl_ms;
     struct rl_slice set; /* of nodes that it belongs to (G8); points into the reply */
     bool beyond_max_ttl; /* the node does not allow such a long TTL */
+    bool counts_once;    /* a grant of a server that votes by another name already (G8) */
     bool in_quarantine;  /* a renewal by a node that may not grant */
 
     /* The queue, from nodes that were asked about it. */

@@ -13,8 +13,8 @@
 
 /* One line per doubt: name, what it is and what to do. */
 #define RL_DOUBTS(X)                                                                           \
-    X(DUPLICATE, "the same server as another node (same run_id): it votes twice; give every "  \
-                 "node its own server")                                                        \
+    X(DUPLICATE, "the same server as another node (same run_id), and while the guard is on "   \
+                 "they count once; give every node its own server")                            \
     X(REPLICA, "a replica: it cannot grant locks; name its master, or make it one")            \
     X(EVICTING, "maxmemory is set and its policy evicts keys with an expiry, locks among "     \
                 "them; set maxmemory-policy noeviction")                                       \

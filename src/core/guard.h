@@ -26,6 +26,7 @@
 #include "redlock.h"
 
 #define RL_IDENTITY_MAX 96 /* run_id:master_replid, 81 characters, and the terminator */
+#define RL_RUN_ID_MAX 48
 #define RL_PROBATION_MAX (RL_IDENTITY_MAX + 48)
 
 /* uptime_in_seconds over-reports by up to 0.9 s; the rest is for delays on the way. */
@@ -58,7 +59,8 @@ enum rl_guard_state {
     X(OTHER_NUMBER, "it belongs to a set of another number of nodes than this client has")     \
     X(OTHER_QUORUM, "it belongs to another quorum, or to another set of quorums")              \
     X(HALF_SET, "`redlock init` has not finished on its set of nodes; do it again")            \
-    X(NO_SET, "it belongs to no set of nodes, and other nodes do")
+    X(NO_SET, "it belongs to no set of nodes, and other nodes do")                             \
+    X(SAME_SERVER, "the same server as another node of the list (same run_id): it counts once")
 
 enum rl_guard_reason {
 #define RL_GUARD_REASON_ENUM(name, text) RL_GUARD_##name##_REASON,
@@ -73,7 +75,7 @@ struct rl_facts {
     bool has_persistence; /* INFO persistence was answered */
     bool loading;
     bool master;
-    char run_id[48];
+    char run_id[RL_RUN_ID_MAX];
     char replid[48];
     int64_t uptime_s;
     bool append_only;        /* aof_enabled, as far as has_persistence */

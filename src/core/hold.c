@@ -56,7 +56,8 @@ static void lose(struct rl_lock *lock, int64_t now_ns, enum rl_loss loss,
     lock->deadline_ns = 0;
     lock->nodes_with_key = 0;
     /* What other processes hold or renew is not ours to delete: they may have it for longer. */
-    if (lock->foreign || lock->terms.keep)
+    if ((lock->foreign && RL_RULE(ADOPTED_IS_LEFT)) ||
+        (lock->terms.keep && RL_RULE(KEPT_IS_LEFT)))
         lock->sweep_at_ns = RL_NEVER_NS;
     rl_hold_sweep(lock, now_ns, out);
     out->lost = true;
@@ -135,7 +136,12 @@ static void extension_failed(struct rl_lock *lock, int64_t now_ns, struct rl_act
 {
     int error = rl_no_quorum_error(lock);
 
-    /* The old deadline stands (A7); the watchdog tries again while it lasts. */
+    /*
+     * The old deadline stands (A7), so what was renewed stays: it is the same key. The watchdog tries
+     * again while it lasts.
+     */
+    if (!RL_RULE(EXTENSION_STAYS))
+        rl_send(out, RL_OP_ROLLBACK, rl_all_nodes(lock), lock->round);
     lock->extending = false;
     plan_renewal(lock, now_ns + rl_ttl_ns(lock) / RENEWAL_RETRIES_PER_TTL);
     out->jeopardy = !lock->jeopardy;

@@ -250,6 +250,9 @@ void rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_
     case RL_EVENT_WAKE:
         rl_queue_wake(lock, event, out);
         return;
+    case RL_EVENT_SETS_HEARD:
+        rl_acquire_sets_heard(lock, event, out);
+        return;
     case RL_EVENT_TOO_LATE:
         rl_hold_take_back(lock, event, out);
         return;

@@ -110,6 +110,7 @@ struct rl_acquisition {
     uint8_t collision_count; /* rounds in a row that gave us some nodes, but no quorum */
     uint8_t again_count;     /* requests of this round that were repeated */
     uint16_t beyond_max_ttl; /* nodes that do not allow such a long TTL */
+    uint16_t counts_once;    /* nodes whose server votes by another name already */
     uint16_t woken;          /* nodes that said, during the round, that the lock is free */
     uint16_t overtakes;      /* nodes whose grant is not counted, because other clients wait */
     uint16_t aligned;        /* ALIGNING: nodes whose counter is the token */
@@ -177,11 +178,12 @@ enum rl_event_type {
     RL_EVENT_EXTEND,  /* ttl_ns */
     RL_EVENT_RELEASE,
     RL_EVENT_CANCEL,
-    RL_EVENT_NODE_OUT,  /* node: its memory or clock cannot be trusted any more */
-    RL_EVENT_OUR_CLOCK, /* our own clock is wrong: nothing that was held can be trusted */
-    RL_EVENT_UNPARK,    /* PARKED: at the head of the local queue now; client_holds */
-    RL_EVENT_WAKE,      /* nodes: there the lock may be free, and we are at the head; slot */
-    RL_EVENT_TOO_LATE,  /* granted, but the wait's deadline passed before its owner knew (A9) */
+    RL_EVENT_NODE_OUT,   /* node: its memory or clock cannot be trusted any more */
+    RL_EVENT_OUR_CLOCK,  /* our own clock is wrong: nothing that was held can be trusted */
+    RL_EVENT_UNPARK,     /* PARKED: at the head of the local queue now; client_holds */
+    RL_EVENT_WAKE,       /* nodes: there the lock may be free, and we are at the head; slot */
+    RL_EVENT_SETS_HEARD, /* every node has said its set, or had its time to (G8) */
+    RL_EVENT_TOO_LATE, /* granted, but the wait's deadline passed before its owner knew (A9) */
 };
 
 struct rl_event {
@@ -201,6 +203,8 @@ struct rl_event {
      */
     uint16_t warming;
     int64_t warm_at_ns;
+
+    bool awaits_sets; /* nodes that may say that there is a set have not been heard (G8) */
 
     bool yields;       /* other clients are known to wait: begin with a place in the queue */
     bool parked;       /* another waiter of this client is before us */

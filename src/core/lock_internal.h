@@ -23,6 +23,8 @@ int rl_acquire_final_error(const struct rl_lock *lock);
 void rl_acquire_back_off(struct rl_lock *lock, const struct rl_event *event);
 void rl_acquire_node_out(struct rl_lock *lock, const struct rl_event *event,
                          struct rl_actions *out);
+void rl_acquire_sets_heard(struct rl_lock *lock, const struct rl_event *event,
+                           struct rl_actions *out);
 void rl_acquire_our_clock(struct rl_lock *lock, const struct rl_event *event,
                           struct rl_actions *out);
 

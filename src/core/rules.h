@@ -32,6 +32,8 @@
     X(STRICT_MARKER, "strict mode ignores the marker of an acquire (G2)")                      \
     X(WITNESS, "strict mode counts a grant before its witness has answered (G2)")              \
     X(NODE_SET, "nodes of another set are counted (G8)")                                       \
+    X(SETS_HEARD, "nodes without a set decide before the others have said theirs (G8)")        \
+    X(SAME_SERVER, "a server that a client has two names for votes twice (G8)")                \
     X(CLOCK_GUARD, "a node's clock may be set unnoticed (G6)")                                 \
     X(STEADY_CLOCK, "the client goes by its wall clock")                                       \
     X(ALIGN, "no alignment of fence counters")                                                 \
@@ -48,7 +50,13 @@
     X(HOLD_IDS, "the holds of an owner are counted, not named")                                \
     X(NESTED_BY_QUORUM, "one node is believed about the token of the owner's first hold")      \
     X(COMMON_SLOT, "a node gives any free slot of a semaphore")                                \
-    X(ALL_OR_NOTHING, "a node that has the first of several names free grants them all")
+    X(ALL_OR_NOTHING, "a node that has the first of several names free grants them all")       \
+    X(KEPT_IS_LEFT, "the loss of a kept lock deletes what others renew (REDLOCK_KEEP)")        \
+    X(ADOPTED_IS_LEFT, "the loss of an adopted lock deletes what others renew")                \
+    X(EXTENSION_STAYS, "an extension that was not confirmed is rolled back")                   \
+    X(TAG_ONCE, "a tag is granted again beside its own lock (REDLOCK_YOURS)")                  \
+    X(TAG_COMPARED, "a release by tag deletes every holder")                                   \
+    X(HEALED_AS_IT_WAS, "a lock of unknown kind is put back as a mutex")
 
 enum rl_rule {
     RL_RULE_NONE,

@@ -196,6 +196,10 @@ static int explain_guarded(const redlock_lock *lock, const struct rl_node_vote *
         if (engine->node[i].session.guard.objection != RL_GUARD_NONE_REASON)
             misplaced = &engine->node[i];
     }
+    if (misplaced && misplaced->session.guard.objection == RL_GUARD_SAME_SERVER_REASON)
+        return rl_detail(error, "too few nodes%s count. %s: %s. Give every node its own server",
+                         rl_of_quorum(lock->client, of_quorum), misplaced->address,
+                         rl_guard_reason_text(RL_GUARD_SAME_SERVER_REASON));
     /* No number of nodes: those that have not answered yet do perhaps not count either. */
     if (misplaced)
         return rl_detail(

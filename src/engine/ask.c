@@ -279,8 +279,20 @@ static bool may_heal(struct rl_engine *engine, const struct rl_handle *handle, u
                      int64_t now_ns)
 {
     return !RL_RULE(HEAL_IS_NO_PROOF) ||
-           (!handle->claim->kind_unknown &&
+           ((!handle->claim->kind_unknown || !RL_RULE(HEALED_AS_IT_WAS)) &&
             rl_guard_check_vote(&engine->node[node].session.guard, now_ns));
+}
+
+/*
+ * A server that votes by another name is not asked to grant: it would refuse one of the two what it
+ * has granted to the other.
+ */
+static bool may_ask(struct rl_engine *engine, const struct rl_handle *handle, uint8_t node,
+                    enum rl_op op, int64_t now_ns)
+{
+    if (op == RL_OP_ACQUIRE)
+        return engine->node[node].session.guard.objection != RL_GUARD_SAME_SERVER_REASON;
+    return op != RL_OP_HEAL || may_heal(engine, handle, node, now_ns);
 }
 
 /* A place that was given up is not asked for again: late wake-ups for it must find no waiter. */
@@ -310,9 +322,12 @@ uint16_t rl_ask_nodes(struct rl_engine *engine, struct rl_handle *handle,
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
         const struct rl_abilities *abilities = &engine->node[i].session.abilities;
 
-        if (!(send->nodes & (1u << i)) ||
-            (op == RL_OP_HEAL && !may_heal(engine, handle, i, now_ns)))
+        if (!(send->nodes & (1u << i)))
             continue;
+        if (!may_ask(engine, handle, i, op, now_ns)) {
+            unasked |= (uint16_t)(1u << i);
+            continue;
+        }
         /* In front: a clock that was set must be known before the vote that leans on it. */
         if (op == RL_OP_ACQUIRE || op == RL_OP_EXTEND)
             rl_watch_before_use(engine, i, now_ns);

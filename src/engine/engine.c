@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/rules.h"
 #include "engine/watch.h"
 
 #define DRAWN_BYTES_MAX 20
@@ -43,6 +44,7 @@ int rl_engine_init(struct rl_engine *engine)
         return REDLOCK_SYSTEM;
     engine->strict = engine->guard_mode == RL_GUARD_STRICT;
     engine->watch_at_ns = RL_NEVER_NS;
+    engine->awaits_sets = engine->guard_mode != RL_GUARD_OFF && RL_RULE(SETS_HEARD);
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
         addresses[i] = engine->node[i].address;
     rl_set_init(&engine->set_self, addresses, engine->policy.node_count, engine->placement);

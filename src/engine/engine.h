@@ -55,6 +55,8 @@ struct rl_engine {
 
     struct rl_node node[REDLOCK_NODES_MAX];
     char set[RL_SET_MAX];     /* of nodes, in force (G8); empty: none */
+    bool awaits_sets;         /* nodes that may say one have not been heard (G8) */
+    uint32_t server_count;    /* run_ids that nodes have told: which of them told it first */
     char new_set[RL_SET_MAX]; /* what `redlock init` makes of them */
     bool wants_subscribers;   /* a lock had to wait: the subscriber connections are wanted */
     uint8_t subscriber_count; /* that are up */

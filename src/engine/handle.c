@@ -6,6 +6,7 @@
 #include "core/kind.h"
 #include "engine/ask.h"
 #include "engine/engine.h"
+#include "engine/sets.h"
 #include "engine/stats.h"
 #include "engine/survey.h"
 #include "engine/vote.h"
@@ -174,6 +175,7 @@ void rl_handle_step(struct rl_engine *engine, struct rl_handle *handle, struct r
     /* Randomness only spreads attempts; it is drawn where one can be decided. */
     if (is_waiting(&handle->lock) || rl_kind(handle->lock.terms.kind)->has_slots)
         event->random = engine->random(engine->random_data);
+    event->awaits_sets = engine->awaits_sets;
     rl_lock_step(&handle->lock, event, &actions);
     rl_stats_step(&engine->stats, handle, &past, event, &actions);
     perform(engine, handle, &actions, event->now_ns);
@@ -201,13 +203,17 @@ static void find_warming(const struct rl_engine *engine, int64_t now_ns, uint16_
 void rl_handle_timer(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
 {
     struct rl_event event = {.type = RL_EVENT_TIMER, .now_ns = now_ns};
-    const struct rl_local_queue *queue = rl_local_queue_of(handle);
+    const struct rl_local_queue *queue;
 
     find_warming(engine, now_ns, &event.warming, &event.warm_at_ns);
     if (rl_survey_of(handle)) {
         rl_survey_tick(engine, handle, event.warming, event.warm_at_ns, now_ns);
         return;
     }
+    if (engine->awaits_sets && handle->lock.state == RL_ACQUIRING &&
+        now_ns >= handle->lock.round_deadline_ns)
+        rl_sets_wait_no_more(engine, event.warming, now_ns);
+    queue = rl_local_queue_of(handle);
     if (is_new_head(handle)) {
         rl_acquirer_of(handle)->became_head = false;
         event.type = RL_EVENT_UNPARK;
@@ -268,6 +274,16 @@ void rl_handles_set_changed(struct rl_engine *engine, uint8_t node, int64_t now_
         rl_handle_step(
             engine, handle,
             &(struct rl_event){.type = RL_EVENT_NODE_OUT, .now_ns = now_ns, .node = node});
+}
+
+void rl_handles_sets_heard(struct rl_engine *engine, int64_t now_ns)
+{
+    struct rl_handle *handle;
+
+    LIST_FOREACH(handle, &engine->handles, all)
+    if (!rl_survey_of(handle) && handle->lock.state == RL_ACQUIRING)
+        rl_handle_step(engine, handle,
+                       &(struct rl_event){.type = RL_EVENT_SETS_HEARD, .now_ns = now_ns});
 }
 
 void rl_handles_our_clock(struct rl_engine *engine, int64_t now_ns)

@@ -118,6 +118,8 @@ void rl_handle_timer(struct rl_engine *engine, struct rl_handle *handle, int64_t
 void rl_handles_node_out(struct rl_engine *engine, uint8_t node, int64_t now_ns);
 /* A node belongs to another set than it did: its grants to attempts under way are taken out. */
 void rl_handles_set_changed(struct rl_engine *engine, uint8_t node, int64_t now_ns);
+/* Every node has said its set, or had its time to: attempts may be decided (G8). */
+void rl_handles_sets_heard(struct rl_engine *engine, int64_t now_ns);
 /* Our own clock is not to be trusted: all holds are over. */
 void rl_handles_our_clock(struct rl_engine *engine, int64_t now_ns);
 

@@ -8,6 +8,7 @@
 #include "engine/ask.h"
 #include "engine/engine.h"
 #include "engine/hear.h"
+#include "engine/sets.h"
 #include "engine/vote.h"
 
 void rl_node_note_delay(struct rl_engine *engine, uint8_t node, int64_t delay_ns)
@@ -111,4 +112,5 @@ void rl_engine_disconnected(struct rl_engine *engine, uint8_t node, enum redlock
     at->late_us = 0; /* it may not answer at all any more */
     rl_vote_lose_witness(engine, node, now_ns);
     rl_hear_nothing(engine, node, nothing_was_sent, now_ns);
+    rl_sets_give_up(engine, node, now_ns);
 }

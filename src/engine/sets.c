@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/rules.h"
 #include "protocol/vetting.h"
 
 static void gather(const struct rl_engine *engine, struct rl_said *out)
@@ -33,6 +34,49 @@ enum rl_guard_reason rl_sets_objection(const struct rl_engine *engine, uint8_t n
     return rl_set_objection(&engine->set_self, said, node, engine->set);
 }
 
+/* ---- one server, two names ---- */
+
+/* A check that the node refuses to answer says nothing: what it told before stands. */
+static bool note_server(struct rl_engine *engine, uint8_t node)
+{
+    struct rl_node *at = &engine->node[node];
+    const char *run_id = at->session.facts.run_id;
+
+    if (!run_id[0] || strcmp(run_id, at->run_id) == 0)
+        return false;
+    memcpy(at->run_id, run_id, sizeof at->run_id);
+    at->run_id_number = ++engine->server_count;
+    return true;
+}
+
+/*
+ * The keys of one server are one vote, by whatever names the client reaches it: the node that told
+ * the run_id first has it, also while it is not connected.
+ */
+static bool is_same_server(const struct rl_engine *engine, uint8_t node)
+{
+    const struct rl_node *at = &engine->node[node];
+
+    for (uint8_t i = 0; i < engine->policy.node_count && at->run_id[0]; i++)
+        if (engine->node[i].run_id_number < at->run_id_number &&
+            strcmp(engine->node[i].run_id, at->run_id) == 0 && RL_RULE(SAME_SERVER))
+            return true;
+    return false;
+}
+
+/* ---- what counts ---- */
+
+static enum rl_guard_reason find_objection(const struct rl_engine *engine, uint8_t node)
+{
+    enum rl_guard_reason reason = rl_sets_objection(engine, node);
+
+    if (engine->guard_mode == RL_GUARD_OFF)
+        return RL_GUARD_NONE_REASON;
+    return reason == RL_GUARD_NONE_REASON && is_same_server(engine, node)
+               ? RL_GUARD_SAME_SERVER_REASON
+               : reason;
+}
+
 /* moved: it was in another set until now. */
 static void object(struct rl_engine *engine, uint8_t node, bool moved, int64_t now_ns)
 {
@@ -42,8 +86,7 @@ static void object(struct rl_engine *engine, uint8_t node, bool moved, int64_t n
     const char *text;
     bool counted = guard->objection == RL_GUARD_NONE_REASON;
 
-    guard->objection = engine->guard_mode == RL_GUARD_OFF ? RL_GUARD_NONE_REASON
-                                                          : rl_sets_objection(engine, node);
+    guard->objection = find_objection(engine, node);
     text = rl_guard_reason_text(guard->objection);
     if (moved && !text[0])
         text = moved_text;
@@ -55,6 +98,36 @@ static void object(struct rl_engine *engine, uint8_t node, bool moved, int64_t n
         rl_handles_set_changed(engine, node, now_ns);
 }
 
+/* ---- hearing all ---- */
+
+/* A set in force decides which nodes count: nothing that is still to be heard can add to it. */
+static void settle(struct rl_engine *engine, int64_t now_ns)
+{
+    bool awaited = engine->awaits_sets;
+
+    engine->awaits_sets = false;
+    if (engine->guard_mode != RL_GUARD_OFF && !engine->set[0] && RL_RULE(SETS_HEARD))
+        for (uint8_t i = 0; i < engine->policy.node_count; i++)
+            engine->awaits_sets |= !engine->node[i].said.told && !engine->node[i].had_its_time;
+    if (awaited && !engine->awaits_sets)
+        rl_handles_sets_heard(engine, now_ns);
+}
+
+void rl_sets_give_up(struct rl_engine *engine, uint8_t node, int64_t now_ns)
+{
+    engine->node[node].had_its_time = true;
+    if (engine->awaits_sets)
+        settle(engine, now_ns);
+}
+
+void rl_sets_wait_no_more(struct rl_engine *engine, uint16_t warming, int64_t now_ns)
+{
+    for (uint8_t i = 0; i < engine->policy.node_count; i++)
+        if (!(warming & (1u << i)) || !engine->node[i].connected)
+            engine->node[i].had_its_time = true;
+    settle(engine, now_ns);
+}
+
 void rl_sets_judge(struct rl_engine *engine, uint8_t node, int64_t now_ns)
 {
     struct rl_node *at = &engine->node[node];
@@ -64,7 +137,7 @@ void rl_sets_judge(struct rl_engine *engine, uint8_t node, int64_t now_ns)
 
     at->session.said_news = false;
     at->said = at->session.said;
-    if (was_told && !changed)
+    if (!note_server(engine, node) && was_told && !changed)
         return;
     choose(engine);
     /*
@@ -74,6 +147,7 @@ void rl_sets_judge(struct rl_engine *engine, uint8_t node, int64_t now_ns)
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
         object(engine, i, i == node && was_in_set, now_ns);
     rl_sets_restore(engine, node, now_ns);
+    settle(engine, now_ns);
 }
 
 void rl_sets_restore(struct rl_engine *engine, uint8_t node, int64_t now_ns)

@@ -14,6 +14,15 @@ static inline void rl_sets_hear(struct rl_engine *engine, uint8_t node, int64_t 
         rl_sets_judge(engine, node, now_ns);
 }
 
+/*
+ * Nodes without a set decide only once every other has said that it is in none either: until then
+ * engine->awaits_sets. A node that could not be reached, or was silent for its time in a round, is
+ * not waited for again.
+ */
+void rl_sets_give_up(struct rl_engine *engine, uint8_t node, int64_t now_ns);
+/* The time of a round is over, but for nodes whose first connection has just been made. */
+void rl_sets_wait_no_more(struct rl_engine *engine, uint16_t warming, int64_t now_ns);
+
 /* What there is to be said against a node's set, whether or not the guard is on. */
 enum rl_guard_reason rl_sets_objection(const struct rl_engine *engine, uint8_t node);
 

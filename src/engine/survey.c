@@ -6,6 +6,7 @@
 #include "core/kind.h"
 #include "engine/ask.h"
 #include "engine/engine.h"
+#include "engine/sets.h"
 #include "engine/vote.h"
 
 #define NO_IDENTITY "its identity is unknown: INFO must be allowed"
@@ -419,6 +420,8 @@ void rl_survey_hear(struct rl_engine *engine, struct rl_handle *handle, uint8_t 
 void rl_survey_tick(struct rl_engine *engine, struct rl_handle *handle, uint16_t warming,
                     int64_t warm_at_ns, int64_t now_ns)
 {
+    if (now_ns >= rl_survey_of(handle)->deadline_ns)
+        rl_sets_wait_no_more(engine, warming, now_ns);
     rl_survey_timer(rl_survey_of(handle), warming, warm_at_ns, now_ns);
     survey_progress(engine, handle);
 }

@@ -14,8 +14,11 @@
  *  5. await_witness    strict mode: the witness behind the grant has answered (G2), and
  *     judge_by_witness what it found allows this TTL.
  *  6. check_marker     strict mode: the node has told its marker and identity.
- *  7. check_guard      the node may vote: its memory (G1, G2) and its clock (G6) are trusted, and
- *                      it belongs to the set of nodes that is in force (G8; sets.c).
+ *  7. check_guard      the node may vote: its memory (G1, G2) and its clock (G6) are trusted, it
+ *                      belongs to the set of nodes that is in force (G8; sets.c), and its server
+ *                      does not vote by another name already.
+ *
+ * What they have granted decides once every node has said its set (rl_sets_give_up()).
  *
  * After them come the checks that are about the lock: rl_hear_answer() drops the answer to a claim
  * that its lock has given up, rl_acquire_answer() (core/acquire.c) the answer of another round, and
@@ -57,6 +60,9 @@ struct rl_answer rl_vote_when_unreachable(const struct rl_engine *engine, uint8_
     /* Connected but full of unanswered requests: a node that does not answer. */
     if (session->state != RL_SESSION_DOWN)
         answer.vote = REDLOCK_VOTE_TIMEDOUT;
+    if (session->state != RL_SESSION_DOWN &&
+        session->guard.objection == RL_GUARD_SAME_SERVER_REASON)
+        answer.vote = REDLOCK_VOTE_GUARDED;
     return answer;
 }
 
@@ -138,6 +144,7 @@ static void check_guard(struct rl_session *session, int64_t now_ns, struct rl_an
         snprintf(text, sizeof text, "%s", rl_guard_reason_text(RL_GUARD_MAX_TTL_REASON));
     } else if (answer->vote == REDLOCK_VOTE_GRANTED && !may_vote) {
         answer->vote = REDLOCK_VOTE_GUARDED;
+        answer->counts_once = guard->objection == RL_GUARD_SAME_SERVER_REASON;
         rl_watch_describe(guard, now_ns, text, sizeof text);
     } else {
         return;

@@ -52,7 +52,8 @@ local function evict()
   return give_back(key)
 end
 
--- Several attempts may have left values of one tag; a second request finds more than these.
+-- Several attempts may have left values of one tag; a second request finds more than these sixteen
+-- (REDLOCK_TAGGED_MAX).
 local evicted, longest = nil, 0
 for _ = 1, 16 do
   local left

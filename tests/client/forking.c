@@ -10,11 +10,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define TAG "AZaz09_-AZaz09_-AZaz09"
+
 static void nothing(redlock_lock *lock, int error, void *data)
 {
     (void)lock;
     (void)error;
     (void)data;
+}
+
+static void no_answer(int error, const redlock_answer *answer, void *data)
+{
+    (void)answer;
+    (void)data;
+    FAIL("a child was told %s", redlock_error_name(error));
 }
 
 static void no_check(const redlock_check *check, void *data)
@@ -31,10 +40,16 @@ static void check_every_call(redlock *r, redlock_lock *lock)
     redlock_info info = {.size = sizeof info};
     redlock_node_info node = {.size = sizeof node};
     redlock_request q = {.size = sizeof q, .done = nothing};
+    redlock_request lease = {.size = sizeof lease, .flags = REDLOCK_KEEP, .tag = TAG};
+    redlock_request known = {.size = sizeof known};
     CHECK_ERR(REDLOCK_FORKED, redlock_acquire(r, "y", 1000, NULL, &out));
     CHECK(redlock_detail()[0] != '\0');
     CHECK_ERR(REDLOCK_FORKED, redlock_start(r, "y", 1000, &q, &out));
     CHECK_ERR(REDLOCK_FORKED, redlock_adopt(r, "y", "value", &out));
+    CHECK_ERR(REDLOCK_FORKED, redlock_acquire(r, "y", 1000, &lease, &out));
+    CHECK_ERR(REDLOCK_FORKED, redlock_adopt_as(r, "x", redlock_value(lock), &known, &out));
+    CHECK_ERR(REDLOCK_FORKED, redlock_release_tagged(r, "x", TAG, &report));
+    CHECK_ERR(REDLOCK_FORKED, redlock_start_release_tagged(r, "x", TAG, no_answer, NULL));
     CHECK_ERR(REDLOCK_FORKED, redlock_extend(lock, 1000));
     CHECK_ERR(REDLOCK_FORKED, redlock_start_extend(lock, 1000, nothing, NULL));
     CHECK_ERR(REDLOCK_FORKED, redlock_release(lock));
@@ -114,6 +129,44 @@ CASE(child_closes_first_io_thread,
      "A forked child without the I/O thread may close the client before the handle.")
 {
     fork_with(REDLOCK_THREAD, true);
+}
+
+CASE(child_of_a_lease,
+     "A forked child that frees a kept and an adopted lock leaves both to the parent.")
+{
+    struct cluster c;
+    redlock *r = client_start(&c, 3, REDLOCK_THREAD);
+    redlock_request q = {.size = sizeof q, .flags = REDLOCK_KEEP, .tag = TAG};
+    redlock_request known = {.size = sizeof known};
+    redlock_lock *kept = NULL, *adopted = NULL;
+    CHECK_OK(client_acquire(r, "x", 30000, &q, &kept));
+    CHECK_OK(redlock_adopt_as(r, "x", redlock_value(kept), &known, &adopted));
+    CHECK_OK(redlock_extend(adopted, 30000));
+    CHECK(cluster_await(&c, "redlock:x", 3, 10000));
+    pid_t pid = fork();
+    CHECK(pid >= 0);
+    if (pid == 0) {
+        alarm(20);
+        CHECK_ERR(REDLOCK_FORKED, redlock_extend(adopted, 30000));
+        CHECK_ERR(REDLOCK_FORKED, redlock_release(kept));
+        redlock_lock_free(adopted);
+        redlock_lock_free(kept);
+        redlock_close(r);
+        /* Another client knows the tag: that is what ends a lease from anywhere. */
+        redlock *own = client_open(&c, 0);
+        CHECK_ERR(REDLOCK_YOURS, client_acquire(own, "x", 30000, &q, &kept));
+        redlock_close(own);
+        _exit(0);
+    }
+    int status = -1;
+    CHECK(waitpid(pid, &status, 0) == pid);
+    CHECK_INT(0, status);
+    CHECK_INT(3, cluster_count_value(&c, "redlock:x", redlock_value(kept)));
+    CHECK_OK(redlock_extend(adopted, 30000));
+    CHECK_OK(redlock_release_tagged(r, "x", TAG, NULL));
+    redlock_lock_free(adopted);
+    redlock_lock_free(kept);
+    redlock_close(r);
 }
 
 CASE(watchdog_dies_with_fork,

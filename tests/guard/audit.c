@@ -139,7 +139,7 @@ CASE(same_server_twice, "The audit of two addresses of one server fails the iden
     expect(&all, &c, 0, "identity", REDLOCK_CHECK_FAIL);
     expect(&all, &c, 1, "identity", REDLOCK_CHECK_FAIL);
     expect(&all, &c, 2, "identity", REDLOCK_CHECK_OK);
-    expect_only(&all, (const char *const[]){"identity", "rights", "fencing", NULL});
+    expect_only(&all, (const char *const[]){"identity", "guard", "rights", "fencing", NULL});
 }
 
 CASE(replica, "The audit of a replica fails its role and its rights.")

@@ -6,50 +6,14 @@
 #include "check.h"
 #include "client.h"
 #include "clock.h"
+#include "proxy.h"
+#include "pulse.h"
+#include "set_nodes.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { TTL_MS = 10000 };
-
-static redlock_options options_of(const struct cluster *c, size_t first, size_t count)
-{
-    redlock_options o = client_options(c);
-    o.nodes = c->urls + first;
-    o.node_count = count;
-    return o;
-}
-
-/* A client of nodes [first, first + count), all of them connected. */
-static redlock *open_nodes(const struct cluster *c, size_t first, size_t count, uint32_t flags)
-{
-    redlock_options o = options_of(c, first, count);
-    o.flags = flags;
-    redlock *r = client_open_with(&o);
-    client_warm(r);
-    return r;
-}
-
-static int init_nodes(const struct cluster *c, size_t first, size_t count)
-{
-    redlock *r = open_nodes(c, first, count, 0);
-    int error = redlock_admit(r, NULL);
-    redlock_close(r);
-    return error;
-}
-
-static const char *set_of(const struct cluster *c, size_t node)
-{
-    return server_cmd(&c->node[node], "HGET", "redlock.admit", "set", NULL);
-}
-
-static void write_set(const struct cluster *c, size_t node, const char *set)
-{
-    CHECK(server_int(&c->node[node], "HSET", "redlock.admit", "set", set, NULL) >= 0);
-}
-
-#define A3 "aaaaaaaaaaaaaaaa:0000000000000001/3"
-#define B3 "bbbbbbbbbbbbbbbb:0000000000000001/3"
 
 /* ---- two lists with a node in common ---- */
 
@@ -143,6 +107,180 @@ CASE(three_of_five_strict,
     part_of_five(REDLOCK_STRICT);
 }
 
+/* ---- what is heard too late ---- */
+
+/* Each try is that of a new client, which sends it before any node has said its set. */
+static void never_beside_a_set(const struct cluster *c, int tries, uint32_t flags)
+{
+    for (int i = 0; i < tries; i++) {
+        redlock_options o = options_of(c, 2, 3);
+        o.flags = flags;
+        redlock *stray = client_open_with(&o);
+        CHECK_NEVER(client_try(stray, "x", TTL_MS) == REDLOCK_OK);
+        redlock_close(stray);
+        stray = client_open_with(&o);
+        CHECK_ERR(REDLOCK_GUARDED, client_try(stray, "free", TTL_MS));
+        redlock_close(stray);
+    }
+}
+
+static void hurried(uint32_t flags, int tries, int delay_ms)
+{
+    struct cluster c;
+    struct proxy p;
+    cluster_start(&c, 5);
+    CHECK_OK(init_nodes(&c, 0, 3));
+    redlock *r = open_nodes(&c, 0, 3, flags);
+    redlock_lock *lock = client_lock_on(r, &c, 3, "x", TTL_MS);
+    proxy_before(&p, &c, 2);
+    atomic_store(&p.switches->down_delay_ms, delay_ms);
+    never_beside_a_set(&c, tries, flags);
+    client_unlock(lock);
+    redlock_close(r);
+}
+
+CASE(a_late_set, "Nodes without a set do not decide before a late node has said its set.")
+{
+    hurried(0, 5, 20);
+}
+
+CASE(a_late_set_strict, "In strict mode nodes without a set await a late node that has one.")
+{
+    hurried(REDLOCK_STRICT, 3, 20);
+}
+
+CASE(short_lived_clients, "Of 100 clients that begin with a try none decides beside a set.")
+{
+    hurried(0, 100, 0);
+}
+
+CASE(a_silent_node_delays_once, "Nodes without a set await a silent node once, and not longer.")
+{
+    enum { NODE_TIMEOUT_MS = 500 };
+    struct cluster c;
+    cluster_start(&c, 3);
+    server_freeze(&c.node[2]);
+    redlock_options o = client_options(&c);
+    o.node_timeout_ms = NODE_TIMEOUT_MS;
+    redlock *r = client_open_with(&o);
+    int64_t start_ms = now_ms();
+    redlock_lock *lock = NULL;
+    CHECK_OK(client_acquire(r, "x", TTL_MS, NULL, &lock));
+    CHECK(now_ms() - start_ms >= NODE_TIMEOUT_MS - 50);
+    client_unlock(lock);
+    start_ms = now_ms();
+    for (int i = 0; i < 10; i++) {
+        CHECK_OK(client_acquire(r, "x", TTL_MS, NULL, &lock));
+        client_unlock(lock);
+    }
+    CHECK(now_ms() - start_ms < 5 * NODE_TIMEOUT_MS + pulse_late_ms());
+    redlock_close(r);
+}
+
+/* ---- one server, two names ---- */
+
+static int try_as(redlock *r, const char *owner, int64_t wait_ms)
+{
+    redlock_request q = {
+        .size = sizeof q, .kind = REDLOCK_REENTRANT, .owner = owner, .wait_ms = wait_ms};
+    redlock_lock *lock = NULL;
+    int error = redlock_acquire(r, "x", TTL_MS, &q, &lock);
+    redlock_lock_free(lock);
+    return error;
+}
+
+/* Node 0 by two names, and node 1: by itself it is no majority of these. */
+static redlock *open_doubled(const struct cluster *c, const struct proxy *p, uint32_t flags)
+{
+    const char *const urls[] = {c->urls[0], p->url, c->urls[1]};
+    redlock_options o = client_options(c);
+    o.nodes = urls;
+    o.node_count = 3;
+    o.flags = flags;
+    return client_open_with(&o);
+}
+
+static void doubled(uint32_t flags)
+{
+    struct cluster c;
+    struct proxy p;
+    cluster_start(&c, 3);
+    CHECK_OK(init_nodes(&c, 0, 3));
+    proxy_start(&p, c.node[0].port.number);
+    redlock *r = client_open_warm(&c, flags);
+    redlock_request q = {.size = sizeof q, .kind = REDLOCK_REENTRANT, .owner = "right"};
+    redlock_lock *lock = NULL;
+    CHECK_OK(redlock_acquire(r, "x", TTL_MS, &q, &lock));
+    CHECK(cluster_await(&c, "redlock:x", 3, 2000));
+    CHECK_INT(1, server_int(&c.node[0], "DEL", "redlock:x", NULL)); /* as if it had been away */
+    for (int i = 0; i < 20; i++) {
+        redlock *twice = open_doubled(&c, &p, flags);
+        CHECK_NEVER(try_as(twice, "wrong", 0) == REDLOCK_OK);
+        redlock_close(twice);
+    }
+    redlock *twice = open_doubled(&c, &p, flags);
+    client_warm(twice);
+    CHECK_NEVER(try_as(twice, "wrong", 0) == REDLOCK_OK);
+    proxy_cut(&p);
+    client_warm(twice);
+    CHECK_NEVER(try_as(twice, "wrong", 0) == REDLOCK_OK);
+    client_unlock(lock);
+    CHECK_OK(try_as(twice, "wrong", 5000)); /* node 0 and node 1 are a majority */
+    redlock_node_info info = {.size = sizeof info};
+    CHECK_OK(redlock_node(twice, 0, &info));
+    redlock_node_info other = {.size = sizeof other};
+    CHECK_OK(redlock_node(twice, 1, &other));
+    CHECK_INT(1, info.quarantined + other.quarantined);
+    CHECK_HAS("same server", info.quarantined ? info.text : other.text);
+    server_stop(&c.node[1]);
+    CHECK_REFUSED(REDLOCK_GUARDED, try_as(twice, "wrong", 0));
+    CHECK_HAS("its own server", redlock_detail());
+    redlock_close(twice);
+    redlock_close(r);
+}
+
+CASE(one_server_two_names, "A server that a client has two names for counts once.")
+{
+    doubled(0);
+}
+
+CASE(one_server_two_names_strict,
+     "In strict mode a server that a client has two names for counts once.")
+{
+    doubled(REDLOCK_STRICT);
+}
+
+CASE(one_server_two_names_of_a_mutex,
+     "A plain lock is had from a server with two names and another, and from no less.")
+{
+    struct cluster c;
+    struct proxy p;
+    cluster_start(&c, 2);
+    proxy_start(&p, c.node[0].port.number);
+    redlock *twice = open_doubled(&c, &p, 0);
+    redlock_request q = {.size = sizeof q, .wait_ms = 5000};
+    redlock_lock *lock = NULL;
+    CHECK_OK(redlock_acquire(twice, "x", TTL_MS, &q, &lock));
+    client_unlock(lock);
+    server_restart(&c.node[0]); /* another run_id, and the names are as doubtful as before */
+    server_stop(&c.node[1]);
+    CHECK_NEVER(client_try(twice, "x", TTL_MS) == REDLOCK_OK);
+    redlock_close(twice);
+}
+
+CASE(one_server_two_names_unguarded, "With the guard off a server votes by each of its names.")
+{
+    struct cluster c;
+    struct proxy p;
+    cluster_start(&c, 2);
+    proxy_start(&p, c.node[0].port.number);
+    redlock *twice = open_doubled(&c, &p, REDLOCK_NO_GUARD);
+    client_warm(twice);
+    server_stop(&c.node[1]);
+    CHECK_OK(try_as(twice, "wrong", 0));
+    redlock_close(twice);
+}
+
 /* ---- nodes that say different things ---- */
 
 CASE(the_set_of_most, "Nodes of another set than most do not count, and the others do.")
@@ -177,18 +315,6 @@ CASE(no_node_without_a_set, "A node without a set does not count beside nodes th
     redlock_close(r);
 }
 
-/* Tries until the outcome is this one; fails the case after 10 s. */
-static void await_outcome(redlock *r, int expected)
-{
-    int64_t end_ms = now_ms() + 10000;
-    int error;
-    while ((error = client_try(r, "x", TTL_MS)) != expected) {
-        if (now_ms() >= end_ms)
-            FAIL("still %s: %s", redlock_strerror(error), redlock_detail());
-        sleep_ms(10);
-    }
-}
-
 CASE(a_change_is_noticed, "A connected client notices within seconds that the set has changed.")
 {
     struct cluster c;
@@ -197,11 +323,11 @@ CASE(a_change_is_noticed, "A connected client notices within seconds that the se
     redlock *r = open_nodes(&c, 0, 3, 0);
     CHECK_OK(client_try(r, "x", TTL_MS));
     CHECK_OK(init_nodes(&c, 0, 5));
-    await_outcome(r, REDLOCK_GUARDED);
+    await_outcome(r, TTL_MS, REDLOCK_GUARDED);
     for (int i = 0; i < 5; i++)
         CHECK_REFUSED(REDLOCK_GUARDED, client_try(r, "x", TTL_MS));
     CHECK_OK(init_nodes(&c, 0, 3));
-    await_outcome(r, REDLOCK_OK);
+    await_outcome(r, TTL_MS, REDLOCK_OK);
     redlock_close(r);
 }
 
@@ -241,99 +367,7 @@ CASE(renewals_end_with_the_set, "A hold whose nodes are in another set now is no
     redlock_close(r);
 }
 
-/* ---- redlock_admit() ---- */
-
-CASE(init_again_keeps_the_set, "Running init again on the same nodes keeps their set.")
-{
-    struct cluster c;
-    char first[96];
-    cluster_start(&c, 3);
-    CHECK_OK(init_nodes(&c, 0, 3));
-    snprintf(first, sizeof first, "%s", set_of(&c, 0));
-    CHECK_INT(35, strlen(first));
-    CHECK_STR("/3", first + 33);
-    CHECK_STR(first, set_of(&c, 1));
-    CHECK_STR(first, set_of(&c, 2));
-    CHECK_OK(init_nodes(&c, 0, 3));
-    for (size_t i = 0; i < 3; i++)
-        CHECK_STR(first, set_of(&c, i));
-    /* Also while one of them is down: it says the same when it comes back. */
-    server_freeze(&c.node[2]);
-    redlock_options o = client_options(&c);
-    o.node_timeout_ms = 300;
-    redlock *r = client_open_with(&o);
-    client_warm_nodes(r, 2);
-    CHECK_ERR(REDLOCK_NOQUORUM, redlock_admit(r, NULL));
-    CHECK_HAS("2 of 3", redlock_detail());
-    redlock_close(r);
-    server_thaw(&c.node[2]);
-    for (size_t i = 0; i < 3; i++)
-        CHECK_STR(first, set_of(&c, i));
-}
-
-CASE(init_splits_no_set, "init takes no node from a set whose majority stays behind.")
-{
-    struct cluster c;
-    char first[96];
-    cluster_start(&c, 5);
-    CHECK_OK(init_nodes(&c, 0, 3));
-    snprintf(first, sizeof first, "%s", set_of(&c, 2));
-    CHECK_ERR(REDLOCK_GUARDED, init_nodes(&c, 2, 3));
-    CHECK_HAS("belongs to another set, of 3 nodes", redlock_detail());
-    CHECK_HAS("Nothing was changed", redlock_detail());
-    CHECK_HAS("redlock.admit", redlock_detail());
-    CHECK_STR(first, set_of(&c, 2));
-    CHECK_STR("(nil)", set_of(&c, 3));
-    /* What the message says helps. */
-    CHECK_INT(1, server_int(&c.node[2], "DEL", "redlock.admit", NULL));
-    CHECK_OK(init_nodes(&c, 2, 3));
-    CHECK_STR(set_of(&c, 2), set_of(&c, 4));
-    CHECK(strcmp(first, set_of(&c, 2)) != 0);
-}
-
-CASE(init_needs_all_of_a_new_set, "A new set is written on all its nodes or on none.")
-{
-    struct cluster c;
-    cluster_start(&c, 3);
-    server_freeze(&c.node[2]);
-    redlock_options o = client_options(&c);
-    o.node_timeout_ms = 300;
-    redlock *r = client_open_with(&o);
-    client_warm_nodes(r, 2);
-    CHECK_ERR(REDLOCK_NOQUORUM, redlock_admit(r, NULL));
-    CHECK_HAS("Nothing was changed", redlock_detail());
-    CHECK_STR("(nil)", set_of(&c, 0));
-    server_thaw(&c.node[2]);
-    client_warm(r);
-    CHECK_OK(redlock_admit(r, NULL));
-    CHECK_STR(set_of(&c, 0), set_of(&c, 2));
-    redlock_close(r);
-}
-
-CASE(half_an_init, "What a failed init has left does not count until init is done again.")
-{
-    struct cluster c;
-    cluster_start(&c, 3);
-    write_set(&c, 0, A3);
-    write_set(&c, 1, B3 "?" A3);
-    write_set(&c, 2, B3 "?" A3);
-    redlock *r = client_open_warm(&c, 0);
-    CHECK_REFUSED(REDLOCK_GUARDED, client_try(r, "x", TTL_MS));
-    CHECK_HAS("has not finished", redlock_detail());
-    CHECK_OK(init_nodes(&c, 0, 3));
-    await_outcome(r, REDLOCK_OK);
-    redlock_close(r);
-}
-
 /* ---- forgotten sets ---- */
-
-/* What a client tells a node that has forgotten the set of node 0. */
-static void restored_set(const struct cluster *c, char out[96])
-{
-    snprintf(out, 96, "%s", set_of(c, 0));
-    CHECK_INT(':', out[16]);
-    out[16] = '~';
-}
 
 static void restores(uint32_t flags)
 {
@@ -406,157 +440,4 @@ CASE(a_forgetful_node_is_needed, "A node that is told its set in the middle of a
         forget_set(&c, 2);
         try_once(&c, i);
     }
-}
-
-/* ---- telling ---- */
-
-struct findings {
-    int membership[4], max_ttl[4]; /* by verdict */
-    char text[512];                /* of the last that is not OK, with its remedy */
-};
-
-static void on_check(const redlock_check *check, void *data)
-{
-    struct findings *found = data;
-    bool membership = strcmp(check->name, "membership") == 0;
-    if (!membership && strcmp(check->name, "max_ttl") != 0)
-        return;
-    (membership ? found->membership : found->max_ttl)[check->verdict]++;
-    if (check->verdict != REDLOCK_CHECK_OK)
-        snprintf(found->text, sizeof found->text, "%s: %s", check->text, check->remedy);
-}
-
-static struct findings audit(redlock *r)
-{
-    struct findings found = {0};
-    CHECK_OK(redlock_audit(r, TTL_MS, on_check, &found));
-    printf("# %s\n", found.text);
-    return found;
-}
-
-CASE(the_audit_tells, "The audit fails for nodes of another set, and warns of none at all.")
-{
-    struct cluster c;
-    cluster_start(&c, 5);
-    redlock *r = open_nodes(&c, 0, 3, 0);
-    struct findings found = audit(r);
-    CHECK_INT(3, found.membership[REDLOCK_CHECK_WARN]);
-    CHECK_HAS("redlock init", found.text);
-    CHECK_OK(redlock_admit(r, NULL));
-    found = audit(r);
-    CHECK_INT(3, found.membership[REDLOCK_CHECK_OK]);
-    redlock_close(r);
-    r = open_nodes(&c, 2, 3, 0);
-    found = audit(r);
-    CHECK_INT(1, found.membership[REDLOCK_CHECK_OK]);
-    CHECK_INT(2, found.membership[REDLOCK_CHECK_FAIL]);
-    CHECK_HAS("do not count", found.text);
-    redlock_close(r);
-    r = open_nodes(&c, 0, 2, 0);
-    found = audit(r);
-    CHECK_INT(2, found.membership[REDLOCK_CHECK_FAIL]);
-    CHECK_HAS("of 3 nodes: it belongs to a set of another number", found.text);
-    redlock_close(r);
-    r = open_nodes(&c, 0, 2, REDLOCK_NO_GUARD); /* fails, and does not say that it helps */
-    found = audit(r);
-    CHECK_INT(2, found.membership[REDLOCK_CHECK_FAIL]);
-    CHECK_LACKS("do not count", found.text);
-    redlock_close(r);
-}
-
-static void on_warn(const char *address, const char *text, void *data)
-{
-    char *all = data;
-    (void)address;
-    strncat(all, text, 2000 - strlen(all));
-}
-
-CASE(told_by_a_client, "A set that a client has told is doubted until init draws a new one.")
-{
-    struct cluster c;
-    char old[96], told[96], warnings[2048] = "";
-    cluster_start(&c, 4);
-    CHECK_OK(init_nodes(&c, 0, 3));
-    snprintf(old, sizeof old, "%s", set_of(&c, 0));
-    restored_set(&c, told);
-    write_set(&c, 2, told);
-    write_set(&c, 3, told); /* what a client elsewhere takes for node 2 */
-    redlock_options o = options_of(&c, 0, 3);
-    o.warn = on_warn;
-    o.warn_data = warnings;
-    redlock *r = client_open_with(&o);
-    client_warm(r);
-    CHECK_OK(client_try(r, "x", TTL_MS));
-    struct findings found = audit(r);
-    CHECK_INT(2, found.membership[REDLOCK_CHECK_OK]);
-    CHECK_INT(1, found.membership[REDLOCK_CHECK_WARN]);
-    CHECK_HAS("a client has told it", found.text);
-    CHECK_HAS("redlock init", found.text);
-    redlock_process(r, 0);
-    CHECK_HAS("by its name alone", warnings);
-    CHECK_OK(redlock_admit(r, NULL));
-    CHECK_INT(3, audit(r).membership[REDLOCK_CHECK_OK]);
-    redlock_close(r);
-    CHECK(strcmp(old, set_of(&c, 0)) != 0);
-    CHECK_STR(set_of(&c, 0), set_of(&c, 2));
-    /* Nodes 0 and 1 carry the new id, and the server too many does not. */
-    const char *const urls[] = {c.urls[0], c.urls[1], c.urls[3]};
-    o.nodes = urls;
-    r = client_open_with(&o);
-    client_warm(r);
-    CHECK_OK(client_try(r, "x", TTL_MS));
-    found = audit(r);
-    CHECK_INT(2, found.membership[REDLOCK_CHECK_OK]);
-    CHECK_INT(1, found.membership[REDLOCK_CHECK_FAIL]);
-    server_stop(&c.node[0]);
-    CHECK_REFUSED(REDLOCK_GUARDED, client_try(r, "x", TTL_MS));
-    redlock_close(r);
-}
-
-CASE(init_is_silent, "Making nodes a set warns of none of the sets that they are in meanwhile.")
-{
-    struct cluster c;
-    char warnings[2048] = "";
-    cluster_start(&c, 3);
-    for (int i = 0; i < 10; i++) {
-        for (size_t k = 0; k < 3; k++)
-            CHECK(server_int(&c.node[k], "DEL", "redlock.admit", NULL) >= 0);
-        redlock_options o = client_options(&c);
-        o.warn = on_warn;
-        o.warn_data = warnings;
-        redlock *r = client_open_with(&o);
-        CHECK_OK(redlock_admit(r, NULL));
-        CHECK_OK(redlock_ping(r, NULL));
-        redlock_process(r, 0);
-        redlock_close(r);
-        CHECK_LACKS("set of nodes", warnings);
-    }
-}
-
-CASE(max_ttl_is_told, "A max_ttl other than the nodes' is warned of and found by the audit.")
-{
-    struct cluster c;
-    char warnings[2048] = "";
-    cluster_start(&c, 3);
-    CHECK_OK(init_nodes(&c, 0, 3));
-    redlock_options o = client_options(&c);
-    o.warn = on_warn;
-    o.warn_data = warnings;
-    redlock *r = client_open_with(&o);
-    client_warm(r);
-    CHECK_OK(client_try(r, "x", TTL_MS));
-    CHECK_INT(3, audit(r).max_ttl[REDLOCK_CHECK_OK]);
-    redlock_process(r, 0);
-    CHECK_STR("", warnings);
-    redlock_close(r);
-    o.max_ttl_ms = 300000;
-    r = client_open_with(&o);
-    client_warm(r);
-    CHECK_OK(client_try(r, "x", TTL_MS));
-    struct findings found = audit(r);
-    CHECK_INT(3, found.max_ttl[REDLOCK_CHECK_WARN]);
-    CHECK_HAS("60.000 s, this client has 300.000 s", found.text);
-    redlock_process(r, 0);
-    CHECK_HAS("max_ttl", warnings);
-    redlock_close(r);
 }

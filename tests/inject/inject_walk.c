@@ -23,6 +23,8 @@ enum {
     DONE_WITHIN_MS = 10000,
 };
 
+#define LEASE_TAG "AZaz09_-AZaz09_-AZaz09"
+
 /* ---- what may and may not come of a failure ---- */
 
 static int count_descriptors(void)
@@ -198,12 +200,23 @@ static void lock_asynchronously(struct walk *w, redlock *r)
     redlock_lock_free(lock);
 }
 
+/* A place that is told is one; the wait goes on. */
+static void on_queued(redlock_lock *lock, int place, void *data)
+{
+    (void)lock;
+    CHECK(place >= 1);
+    CHECK_INT(0, ((struct outcome *)data)->count);
+}
+
 /* Waits for what a test's own key keeps from it, until it is told to stop. */
 static void wait_and_cancel(struct walk *w, redlock *r)
 {
     struct outcome outcome = {0};
-    redlock_request q = {
-        .size = sizeof q, .done = on_done, .data = &outcome, .wait_ms = REDLOCK_WAIT_FOREVER};
+    redlock_request q = {.size = sizeof q,
+                         .done = on_done,
+                         .queued = on_queued,
+                         .data = &outcome,
+                         .wait_ms = REDLOCK_WAIT_FOREVER};
     redlock_lock *lock = NULL;
     int error = redlock_start(r, "occupied", w->ttl_ms, &q, &lock);
 
@@ -261,6 +274,58 @@ static void ask_asynchronously(struct walk *w, redlock *r)
         if (error == REDLOCK_OK)
             check_outcome(w, "a question", drive(w, r, &outcome));
     }
+}
+
+/* Released by its tag: OK says that no majority has it. EXPIRED: an earlier call had done it. */
+static void release_by_tag(struct walk *w, redlock *r, const char *name, const char *value)
+{
+    struct outcome outcome = {0};
+    redlock_report report = {.size = sizeof report};
+    char key[REDLOCK_NAME_MAX + 16];
+    int error = redlock_release_tagged(r, name, LEASE_TAG, &report);
+
+    check_error(w, "release by tag", error);
+    snprintf(key, sizeof key, "redlock:%s", name);
+    inject_suspend();
+    if (error == REDLOCK_OK)
+        CHECK(cluster_count_value(&w->cluster, key, value) < QUORUM);
+    inject_resume();
+    error = redlock_start_release_tagged(r, name, LEASE_TAG, note_answer, &outcome);
+    check_error(w, "start of a release by tag", error);
+    if (error)
+        return;
+    error = drive(w, r, &outcome);
+    check_outcome(w, "the release by tag", error == REDLOCK_EXPIRED ? REDLOCK_OK : error);
+}
+
+/* Acquired by one handle, renewed by another, ended by its tag: as replicas of a service do. */
+static void hold_lease(struct walk *w, redlock *r)
+{
+    redlock_request q = {
+        .size = sizeof q, .flags = REDLOCK_KEEP, .tag = LEASE_TAG, .wait_ms = w->wait_ms};
+    redlock_request known = {.size = sizeof known};
+    redlock_lock *lock = NULL, *adopted = NULL;
+    char name[REDLOCK_NAME_MAX + 1];
+    char value[REDLOCK_VALUE_MAX + 1];
+    int error;
+
+    name_of(w, "lease", name);
+    error = redlock_acquire(r, name, w->ttl_ms, &q, &lock);
+    check_error(w, "acquire a lease", error);
+    if (error)
+        return;
+    check_grant(w, lock);
+    snprintf(value, sizeof value, "%s", redlock_value(lock));
+    error = redlock_adopt_as(r, name, value, &known, &adopted);
+    check_error(w, "adopt", error);
+    CHECK((error == REDLOCK_OK) == (adopted != NULL));
+    redlock_lock_free(lock);
+    if (adopted) {
+        check_error(w, "extend what was adopted", redlock_extend(adopted, w->ttl_ms));
+        check_grant(w, adopted);
+    }
+    redlock_lock_free(adopted);
+    release_by_tag(w, r, name, value);
 }
 
 static void look_around(struct walk *w, redlock *r)
@@ -348,6 +413,7 @@ static void walk(struct walk *w)
     lock_blocking(w, r, "plain", REDLOCK_BOUND);
     lock_blocking(w, r, long_name, REDLOCK_FENCED);
     lock_asynchronously(w, r);
+    hold_lease(w, r);
     wait_and_cancel(w, r);
     look_around(w, r);
     ask_asynchronously(w, r);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { TTL_MS = 20000, SHORT_MS = 3000, LOST_MS = 6000 };
 #define TAG "AZaz09_-AZaz09_-AZaz09"
@@ -442,6 +443,51 @@ CASE(by_tag_leftovers,
     CHECK_OK(redlock_release_tagged(b, "x", TAG, NULL));
     for (int i = 0; i < 3; i++)
         CHECK_INT(1, server_int(&c.node[i], "ZCARD", "redlock:x", NULL));
+    end();
+}
+
+CASE(by_tag_bound,
+     "One release by tag deletes sixteen values on a node, the next one the rest.")
+{
+    begin();
+    enum { VALUES = REDLOCK_TAGGED_MAX + 1 };
+    char ends[32];
+    snprintf(ends, sizeof ends, "%lld", (long long)time(NULL) * 1000 + TTL_MS);
+    for (int i = 0; i < VALUES; i++) {
+        char value[64];
+        snprintf(value, sizeof value, TAG ":%040d", i);
+        for (int n = 0; n < 3; n++)
+            server_cmd(&c.node[n], "ZADD", "redlock:x", ends, value, NULL);
+    }
+    CHECK_OK(redlock_release_tagged(b, "x", TAG, NULL));
+    for (int n = 0; n < 3; n++)
+        CHECK_INT(VALUES - REDLOCK_TAGGED_MAX,
+                  server_int(&c.node[n], "ZCARD", "redlock:x", NULL));
+    CHECK_OK(redlock_release_tagged(b, "x", TAG, NULL));
+    CHECK_ERR(REDLOCK_EXPIRED, redlock_release_tagged(b, "x", TAG, NULL));
+    CHECK(kind_await_clean(&c, 10000));
+    end();
+}
+
+CASE(by_tag_waits_on,
+     "Releasing by the tag ends no request of that tag that waits: it is served later.")
+{
+    begin();
+    struct result result = {0};
+    redlock_request q = {.size = sizeof q,
+                         .wait_ms = REDLOCK_WAIT_FOREVER,
+                         .tag = TAG,
+                         .done = result_note,
+                         .data = &result};
+    redlock_lock *other = client_lock(b, "x", TTL_MS), *lock = NULL;
+    CHECK_OK(redlock_start(a, "x", TTL_MS, &q, &lock));
+    CHECK(cluster_await(&c, "redlock.queue:x", 3, 10000));
+    CHECK_ERR(REDLOCK_EXPIRED, redlock_release_tagged(b, "x", TAG, NULL));
+    CHECK_INT(3, cluster_count(&c, "redlock.queue:x"));
+    client_unlock(other);
+    CHECK(wait_until(result_is_told, &result, 10000));
+    CHECK_OK(result.error);
+    release(lock);
     end();
 }
 

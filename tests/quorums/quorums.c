@@ -241,6 +241,53 @@ CASE(adopted_by_another, "A lock is adopted by its value, in whichever quorum it
     redlock_close(s);
 }
 
+static void note_released(int error, const redlock_answer *answer, void *data)
+{
+    CHECK(answer->report != NULL);
+    *(int *)data = error;
+}
+
+CASE(leases_of_each,
+     "A lease is kept, adopted, YOURS and ended by its tag in the quorum of its name.")
+{
+    enum { PENDING = 1 };
+    static const char tag[] = "AZaz09_-AZaz09_-AZaz09";
+    struct fleet f;
+    fleet_start(&f, 2, 3);
+    redlock *r = fleet_open_warm(&f, 0), *s = fleet_open_warm(&f, 0);
+    redlock_request q = {.size = sizeof q, .flags = REDLOCK_KEEP, .tag = tag};
+    redlock_request known = {.size = sizeof known};
+    for (size_t i = 0; i < 2; i++) {
+        const char *name = fleet_name(&f, i, 0);
+        redlock_lock *lock = NULL, *adopted = NULL;
+        char key[REDLOCK_NAME_MAX + 16], value[REDLOCK_VALUE_MAX + 1];
+        int error = PENDING;
+        snprintf(key, sizeof key, "redlock:%s", name);
+        CHECK_OK(client_acquire(r, name, 20000, &q, &lock));
+        snprintf(value, sizeof value, "%s", redlock_value(lock));
+        CHECK(cluster_await(&f.cluster[i], key, 3, 10000));
+        redlock_lock_free(lock);
+        CHECK_ERR(REDLOCK_YOURS, redlock_acquire(s, name, 20000, &q, &lock));
+        server_cmd(&f.cluster[i].node[2], "DEL", key, NULL);
+        CHECK_OK(redlock_adopt_as(s, name, value, &known, &adopted));
+        CHECK_OK(redlock_extend(adopted, 20000));
+        /* The node without it answers last, and gets it back in a later turn. */
+        for (int64_t end_ms = now_ms() + 10000;
+             cluster_count_value(&f.cluster[i], key, value) < 3 && now_ms() < end_ms;)
+            CHECK(redlock_process(s, 10) >= 0);
+        CHECK_INT(3, cluster_count_value(&f.cluster[i], key, value));
+        redlock_lock_free(adopted);
+        CHECK_OK(redlock_release_tagged(s, name, tag, NULL));
+        CHECK_OK(redlock_start_release_tagged(s, name, tag, note_released, &error));
+        for (int64_t end_ms = now_ms() + 10000; error == PENDING && now_ms() < end_ms;)
+            CHECK(redlock_process(s, 100) >= 0);
+        CHECK_INT(REDLOCK_EXPIRED, error);
+        CHECK(cluster_await_empty(&f.cluster[i], 2000));
+    }
+    redlock_close(r);
+    redlock_close(s);
+}
+
 /* ---- all of them ---- */
 
 static void count_name(const char *name, void *data)

@@ -80,6 +80,84 @@ is 'a wrong token on the unix socket is not made up for by the uid' "$(curl -sS 
     -w '%{http_code}' -H 'Authorization: Bearer x' --unix-socket "$socket" http://h/v1/locks)" 401
 is 'health needs no right' "$(curl -sS -m 20 -o /dev/null -w '%{http_code}' \
     "http://127.0.0.1:$tcp/livez")" 200
+
+# ---- who is in the way ----
+
+may 'a reader that is refused is told the holder' 423 '' PUT /v1/locks/own/a '{}'
+mark=$(jq -r .holder.mark <<<"$body")
+is '   its label' "$(jq -r .holder.label <<<"$body")" mine
+may '   and its mark, by which GET names it, too' 200 '' GET /v1/locks/own/a
+is '      the same' "$(jq -r '.holders[0].mark' <<<"$body")" "$mark"
+while read -r name holder other; do
+    may "a holder: $holder" 201 '' PUT "/v1/locks/own/$name" "$holder"
+    may '   is in the way' 423 '' PUT "/v1/locks/own/$name" "$other"
+    mark=$(jq -r .holder.mark <<<"$body")
+    may '   and is broken by the mark of that answer' 200 '' DELETE "/v1/locks/own/$name?break=$mark"
+done <<'END'
+shared {"kind":"shared","label":"reader"} {}
+slots {"kind":"semaphore","slots":1,"label":"slot"} {"kind":"semaphore","slots":1}
+owner {"kind":"reentrant","owner":"me"} {"kind":"reentrant","owner":"you"}
+END
+stop
+is 'TERM ends it' "$status" 0
+unlike 'no secret is in the log' "$(cat "$tmp/log")" 'secret|lease-of'
+
+# ---- without rules, and by group ----
+
+start
+may 'without rules this user may do everything on its socket' 201 '' PUT /v1/locks/own '{}'
+may '   and a token is not known' 401 secret-of-ci PUT /v1/locks/ci/x '{}'
+is '   and TCP is nobody' "$(curl -sS -m 20 -o /dev/null -w '%{http_code}' "http://127.0.0.1:$tcp/v1/locks")" 401
+stop
+start --allow "gid:$(id -g) group/ acquire" --allow 'gid:4294967294 * acquire,read'
+may 'a group with a rule acquires' 201 '' PUT /v1/locks/group/a '{}'
+may '   and has no other rule' 403 '' PUT /v1/locks/other '{}'
+stop
+
+# ---- for which host ----
+
+start --tokens "$tmp/tokens" --allow 'token:ci * acquire,read' --host locks.example
+host() { # WHAT STATUS HOST
+    is "$1" "$(curl -sS -m 20 -o "$tmp/body" -w '%{http_code}' -H "Host: $3" \
+        -H 'Authorization: Bearer secret-of-ci' "http://127.0.0.1:$tcp/v1/locks")" "$2"
+}
+host 'a request for this machine' 200 "127.0.0.1:$tcp"
+host '   by its name' 200 localhost
+host '   in another form' 200 '[::1]:80'
+host '   or for a name that is allowed' 200 LOCKS.example:8080
+host 'a request for another host' 400 rebound.example
+is '   which is told' "$(jq -r .code "$tmp/body")" HOST
+host '   whatever it begins with' 400 localhost.rebound.example
+host '   or is an address of another machine' 400 192.0.2.1
+is 'a unix socket has no host' "$(curl -sS -m 20 -o /dev/null -w '%{http_code}' --unix-socket "$socket" \
+    http://rebound.example/livez)" 200
+stop
+
+# ---- a proxy, and the mode of the socket ----
+
+"$redlockd" --tokens "$tmp/tokens" --allow "uid:$me * acquire,read" --allow 'token:ci * acquire' \
+    --listen "unix:$tmp/proxy mode=0660 peer=proxy" --listen "unix:$socket" --listen 127.0.0.1:0 2>"$tmp/log" &
+pid=$!
+eventually listens
+is 'the mode of a socket' "$(stat -c %a "$tmp/proxy") $(stat -c %a "$socket")" '660 600'
+through() { curl -sS -m 20 -o /dev/null -w '%{http_code}' --unix-socket "$tmp/proxy" "$@" http://h/v1/locks; }
+is 'the uid of a proxy proves nothing' "$(through)" 401
+is '   a token does' "$(through -H 'Authorization: Bearer secret-of-ci')" 200
+stop
+bad 'a mode that is none' 'mode=0660 and peer=proxy' --listen "unix:$socket mode=0888"
+bad 'a proxy on TCP' 'behind other addresses nothing' --listen '127.0.0.1:0 peer=proxy'
+
+# ---- names ----
+
+start
+may 'names are ASCII' 400 '' PUT /v1/locks/caf%C3%A9 '{}'
+stop
+start --names utf8
+may '   unless it is set to utf8' 201 '' PUT /v1/locks/caf%C3%A9 '{}'
+may '   which is seen' 200 '' GET /v1/locks/caf%C3%A9
+is '      as it is' "$(jq -r .name <<<"$body")" café
+may '   well-formed' 400 '' PUT /v1/locks/caf%C3 '{}'
+may '   and bytes are compared' 201 '' PUT /v1/locks/cafe%CC%81 '{}'
 stop
 is 'TERM ends it' "$status" 0
 unlike 'no secret is in the log' "$(cat "$tmp/log")" 'secret|lease-of'

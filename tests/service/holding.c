@@ -50,7 +50,7 @@ CASE(by_itself, "A stream outlives its TTL without a word from its client.")
 
     begin_one();
     fd = stream_open(&one, lease_stream_request(ID_A, NULL, "{\"ttl_ms\":2000}"));
-    replica_run(&one, 5000);
+    replica_run(&one, 2600);
     CHECK_HAS("event: renewed", rig_read(&one.rig, fd, NULL));
     await_nodes(&one, 3);
     close(fd);

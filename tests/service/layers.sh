@@ -8,7 +8,7 @@ set -eu
 cd "$1/redlockd"
 
 # The reactor, clock, TLS files and words of the library; the JSON writer of the command.
-library='core/time.h|config/(config|duration).h|io/(reactor|clock|exposed).h|protocol/span.h|redlock.h'
+library='core/time.h|config/(config|duration).h|io/(reactor|clock|exposed).h|protocol/(span|value).h|redlock.h'
 
 # allowed ROOM: the headers that its files may include, as an extended regular expression.
 allowed() {
@@ -17,10 +17,10 @@ allowed() {
     settings) echo "settings/.*|$library" ;;
     http) echo "(http|system)/.*|ui/json.h|$library" ;;
     access) echo "(access|http|system)/.*|$library" ;;
-    audit) echo "(audit|system)/.*|ui/json.h|$library" ;;
+    audit) echo "(audit|http|system)/.*|ui/json.h|$library" ;;
     leases) echo "(leases|audit|access|http|system)/.*|ui/json.h|engine/timers.h|$library" ;;
     view) echo "(view|audit|access|http|system)/.*|ui/json.h|$library" ;;
-    metrics) echo "(metrics|view|http|system)/.*|$library" ;;
+    metrics) echo "(metrics|view|audit|access|http|system)/.*|$library" ;;
     page) echo "(page|http)/.*|openapi.json.inc|$library" ;;
     life) echo "(life|page|metrics|view|leases|audit|access|http|settings|system)/.*|ui/json.h|$library" ;;
     esac

@@ -60,14 +60,15 @@ void replica_open(struct replica *replica, const char *name, const struct cluste
     char path[256], why[512];
 
     replica->access = (struct access){0};
+    replica->audit = (struct audit){.fd = -1};
     replica->port = 0;
     unsetenv("REDLOCK_NODES");
     snprintf(path, sizeof path, "%s/nodes.conf", check_dir());
     write_config(path, cluster);
     CHECK_INT(0, routes_init(&replica->routes, &replica->leases, &replica->access, false));
     rig_open_with(&replica->rig, name, &handler, NULL);
-    if (leases_open(&replica->leases, &replica->rig.loop, &replica->access, path, DRIFT_PPM,
-                    why, sizeof why) < 0)
+    if (leases_open(&replica->leases, &replica->rig.loop, &replica->access, &replica->audit,
+                    path, DRIFT_PPM, why, sizeof why) < 0)
         FAIL("%s", why);
     routes_open(&replica->routes, replica->rig.server);
     client_warm(replica->leases.client);

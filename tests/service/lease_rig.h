@@ -19,6 +19,7 @@ struct replica {
     struct rig rig;
     struct leases leases;
     struct access access;
+    struct audit audit; /* writes nothing */
     struct routes routes;
     int port; /* loopback; 0 until stream_open_tcp() */
 };

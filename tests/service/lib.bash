@@ -5,6 +5,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/../cli/lib.bash" "$@"
 redlockd=$redlock
 certs=${2:?usage: $0 REDLOCKD CERTS-SCRIPT}
+umask 022 # files of rules and tokens that others can write are refused
 unset NOTIFY_SOCKET LISTEN_FDS LISTEN_PID WATCHDOG_USEC WATCHDOG_PID
 socket=$tmp/socket
 # Nodes that are not there, unless the test has some: the process does not depend on them.

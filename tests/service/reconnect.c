@@ -299,6 +299,29 @@ CASE(returned_too_early, "A failed return is 503, rolls nothing back, and can be
     end_one();
 }
 
+CASE(returned_and_gone,
+     "A PUT with a grant behind which the client has closed extends nothing.")
+{
+    char grant[LEASE_GRANT_MAX + 1];
+    const char *text;
+    int fd;
+
+    begin_one();
+    fd = hold_tcp(ID_A, grant);
+    close(fd);
+    rig_settle(&one.rig);
+    server_int(&cluster.node[0], "PEXPIRE", KEY, "10000", NULL);
+    fd = rig_connect(&one.rig);
+    text = lease_stream_request(ID_A, grant, "{}");
+    CHECK_INT((long long)strlen(text), send(fd, text, strlen(text), 0));
+    CHECK_INT(0, shutdown(fd, SHUT_WR));
+    rig_read_end(&one.rig, fd);
+    replica_run(&one, 50);
+    CHECK_BETWEEN(1, 10000, server_int(&cluster.node[0], "PTTL", KEY, NULL));
+    close(fd);
+    end_one();
+}
+
 CASE(grants_of_two_ways,
      "The grant of a stream renews no lease, and that of a lease no stream.")
 {

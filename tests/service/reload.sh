@@ -12,7 +12,8 @@ fi
 unhurried
 digest() { printf '%s' "$1" | sha256sum | cut -d ' ' -f 1; }
 me=$(id -u)
-echo "nodes = $REDLOCK_NODES" >"$tmp/nodes"
+nodes=$REDLOCK_NODES
+echo "nodes = $nodes" >"$tmp/nodes"
 unset REDLOCK_NODES
 
 configure() { # the rules, one per line
@@ -131,6 +132,15 @@ done
 is '   locks live where they did' "$(code '' PUT /v1/locks/ci/d -d '{}')" 423
 stop
 is 'TERM ends it' "$status" 0
+
+# ---- another set of nodes than their markers name ----
+
+echo "nodes = ${nodes%%,*}" >"$tmp/nodes"
+start --config "$tmp/conf"
+guarded() { [ "$(curl -s -m 20 --unix-socket "$socket" http://h/readyz | jq -r .code)" = GUARDED ]; }
+that 'a replica with other nodes is not ready' eventually guarded
+is '   and grants nothing' "$(code '' PUT /v1/locks/free -d '{}') $(jq -r .code "$tmp/body")" '503 GUARDED'
+stop
 unlike 'no secret is in the log' "$(cat "$tmp/log")" 'secret|lease-of|waits-in'
 unlike 'no sanitizer complains' "$(cat "$tmp/log")" 'Sanitizer|runtime error'
 done_testing

@@ -204,5 +204,35 @@ print('fine')
 PY
 is 'two restarts under load: no lease is lost, and no connection refused' \
     "$(timeout 120 python3 "$tmp/manager.py" "$redlockd" "$tmp" 2>"$tmp/errors" || tail -3 "$tmp/errors")" fine
+# ---- a socket of the manager that a proxy talks to ----
+
+cat >"$tmp/proxied.py" <<'PY'
+# Prints the status of a look through an inherited unix socket, as `listen` has it, or not at all.
+import os, signal, socket, sys
+
+redlockd, path, *options = sys.argv[1:]
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(path)
+listener.listen(10)
+pid = os.fork()
+if pid == 0:
+    os.dup2(listener.fileno(), 3, inheritable=True)
+    os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS='1')
+    os.execv(redlockd, [redlockd] + options)
+try:
+    client = socket.socket(socket.AF_UNIX)
+    client.settimeout(20)
+    client.connect(path)
+    client.sendall(b'GET /v1/status HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')
+    print(client.recv(4096).split()[1].decode())
+finally:
+    os.kill(pid, signal.SIGTERM)
+    os.waitpid(pid, 0)
+PY
+is 'a socket of the manager knows its clients by their user' \
+    "$(timeout 60 python3 "$tmp/proxied.py" "$redlockd" "$tmp/plain" 2>>"$tmp/errors")" 200
+is '   but not where listen says that a proxy connects to it' \
+    "$(timeout 60 python3 "$tmp/proxied.py" "$redlockd" "$tmp/proxy" \
+        --listen "unix:$tmp/proxy peer=proxy" 2>>"$tmp/errors")" 401
 unlike 'no sanitizer complains' "$(cat "$tmp/log" "$tmp/log-1" "$tmp/errors")" 'Sanitizer|runtime error'
 done_testing

@@ -158,8 +158,8 @@ static void draw_zset_command(const char **argv)
     const char *key = PICK("zset", "zset", "zset", "hash", "string");
     const char *member = draw_member();
     const char *score = PICK("1", "2", "2.5", "-3", "1700000000000000", "1e300", "inf", "nan");
-    const char *from = PICK("-inf", "0", "2", "x");
-    const char *to = PICK("+inf", "2", "1700000000000000", "-1");
+    const char *from = PICK("-inf", "0", "2", "(2", "x");
+    const char *to = PICK("+inf", "2", "(2", "1700000000000000", "-1");
 
     switch (sim_below(&rng, 12)) {
     case 0:

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "balancer.h"
+
+#include "random.h"
+
+#include "check.h"
+#include "clock.h"
+#include "helper.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum {
+    MESSAGE_MAX = 8192,
+    PATIENCE_MS = 60000, /* for a connection, whatever it does */
+    DROPPED_EVERY = 10,  /* answers */
+    DELAY_MAX_MS = 250,
+    LATE_COPY_MAX_MS = 600,
+};
+
+/* A request on its way. */
+struct passage {
+    struct balancer *balancer;
+    uint64_t random;
+    int client; /* -1: a copy, whose answer is thrown away */
+    int64_t delay_ms;
+    size_t size;
+    char request[MESSAGE_MAX];
+};
+
+static struct sockaddr_un address_of(const char *path)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    snprintf(a.sun_path, sizeof a.sun_path, "%s", path);
+    return a;
+}
+
+static bool one_in(struct passage *p, int n)
+{
+    return p->balancer->switches->lossy && random_between(&p->random, 1, n) == 1;
+}
+
+/* Until the head and its body are there. */
+static bool read_request(struct passage *p)
+{
+    for (;;) {
+        struct pollfd poller = {p->client, POLLIN, 0};
+        if (poll(&poller, 1, PATIENCE_MS) <= 0)
+            return false;
+        ssize_t got = recv(p->client, p->request + p->size, MESSAGE_MAX - 1 - p->size, 0);
+        if (got <= 0)
+            return false;
+        p->size += (size_t)got;
+        p->request[p->size] = '\0';
+        const char *end = strstr(p->request, "\r\n\r\n");
+        const char *length = strstr(p->request, "\r\nContent-Length: ");
+        if (end == NULL || length == NULL)
+            continue;
+        if (p->size >= (size_t)(end + 4 - p->request) + strtoul(length + 18, NULL, 10))
+            return true;
+    }
+}
+
+/* Any replica that accepts; -1: none does. */
+static int connect_any(struct passage *p, int *replica)
+{
+    int first = (int)random_between(&p->random, 0, REPLICAS - 1);
+    for (int i = 0; i < REPLICAS; i++) {
+        *replica = (first + i) % REPLICAS;
+        struct sockaddr_un a = address_of(p->balancer->replica[*replica]);
+        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (connect(fd, (struct sockaddr *)&a, sizeof a) == 0)
+            return fd;
+        close(fd);
+    }
+    return -1;
+}
+
+/* All of it, up to its end; 0: none. The client's end is passed on, unless it is hidden. */
+static size_t read_answer(struct passage *p, int fd, char *answer, bool hidden)
+{
+    size_t size = 0;
+    for (;;) {
+        struct pollfd pollers[2] = {{fd, POLLIN, 0}, {hidden ? -1 : p->client, POLLRDHUP, 0}};
+        if (poll(pollers, 2, PATIENCE_MS) <= 0 || pollers[1].revents != 0)
+            return 0;
+        ssize_t got = recv(fd, answer + size, MESSAGE_MAX - 1 - size, 0);
+        if (got <= 0)
+            return size;
+        size += (size_t)got;
+    }
+}
+
+/* True: the answer was a grant, and its replica is dead. */
+static bool kill_at_grant(struct passage *p, int replica, const char *answer, size_t size)
+{
+    struct balancer_switches *s = p->balancer->switches;
+    if (size < 12 || memcmp(answer, "HTTP/1.1 201", 12) != 0 ||
+        !atomic_exchange(&s->kill_at_grant[replica], 0))
+        return false;
+    int pid = atomic_load(&s->pid[replica]);
+    if (pid > 0)
+        kill(pid, SIGKILL);
+    s->killed++;
+    return true;
+}
+
+static void pass(struct passage *p)
+{
+    struct balancer_switches *s = p->balancer->switches;
+    char answer[MESSAGE_MAX];
+    int replica = 0;
+    sleep_ms(p->delay_ms);
+    int fd = connect_any(p, &replica);
+    if (fd < 0)
+        return;
+    bool hidden = p->client < 0 || one_in(p, 10);
+    s->hidden += hidden && p->client >= 0;
+    if (send(fd, p->request, p->size, MSG_NOSIGNAL) == (ssize_t)p->size) {
+        size_t size = read_answer(p, fd, answer, hidden);
+        bool dropped = size == 0 || kill_at_grant(p, replica, answer, size);
+        if (p->client >= 0 && !dropped && s->lossy && ++s->requests % DROPPED_EVERY == 0) {
+            s->dropped++;
+            dropped = true;
+        }
+        if (p->client >= 0 && !dropped) {
+            if (one_in(p, 5))
+                sleep_ms(random_between(&p->random, 1, DELAY_MAX_MS));
+            send(p->client, answer, size, MSG_NOSIGNAL);
+        }
+    }
+    close(fd);
+}
+
+static void *pass_copy(void *data)
+{
+    pass(data);
+    free(data);
+    return NULL;
+}
+
+static void send_copy(const struct passage *p)
+{
+    struct passage *copy = malloc(sizeof *copy);
+    pthread_t thread;
+    if (copy == NULL)
+        return;
+    *copy = *p;
+    copy->client = -1;
+    copy->random ^= 0x5bd1e995;
+    copy->delay_ms = random_between(&copy->random, 0, LATE_COPY_MAX_MS);
+    if (pthread_create(&thread, NULL, pass_copy, copy) == 0)
+        pthread_detach(thread);
+    else
+        free(copy);
+}
+
+/* One request per connection. */
+static void serve(struct helper_connection *connection)
+{
+    struct balancer *b = connection->argument;
+    struct passage p = {.balancer = b, .client = connection->fd};
+    p.random = b->seed ^ (uint64_t)connection->number * 0x9e3779b97f4a7c15u;
+    if (!read_request(&p))
+        return;
+    if (one_in(&p, 10)) {
+        b->switches->doubled++;
+        send_copy(&p);
+    }
+    if (one_in(&p, 5)) {
+        b->switches->delayed++;
+        p.delay_ms = random_between(&p.random, 1, DELAY_MAX_MS);
+    }
+    pass(&p);
+}
+
+static void run(void *data)
+{
+    struct balancer *b = data;
+    signal(SIGPIPE, SIG_IGN);
+    helper_accept_loop(b->listener, serve, b);
+}
+
+void balancer_start(struct balancer *b, const char *dir, uint64_t seed)
+{
+    snprintf(b->path, sizeof b->path, "%s/balancer", dir);
+    struct sockaddr_un a = address_of(b->path);
+    b->seed = seed;
+    b->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    CHECK(b->listener >= 0 && bind(b->listener, (struct sockaddr *)&a, sizeof a) == 0 &&
+          listen(b->listener, 128) == 0);
+    b->helper = helper_start(run, b);
+    close(b->listener);
+}
+
+void balancer_stop(struct balancer *b)
+{
+    helper_stop(&b->helper);
+}

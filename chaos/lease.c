@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "lease.h"
+
+#include "random.h"
+#include "record.h"
+#include "rig.h"
+
+#include "clock.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum {
+    LOOK_MS = 20,
+    ANSWER_MS = 1500, /* how long beyond its wait a request may take */
+    ENDING_MS = 700,  /* the same of a DELETE */
+    ENDING_TRIES = 3,
+    RENEWAL_MS = 400,
+    TAKING_MS = ANSWER_MS + ENDING_TRIES * ENDING_MS,
+};
+
+/* ---- HTTP ---------------------------------------------------------------------------------- */
+
+static int connect_to(const char *path)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    snprintf(a.sun_path, sizeof a.sun_path, "%s", path);
+    if (fd < 0 || connect(fd, (struct sockaddr *)&a, sizeof a) != 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/* Everything up to the end of the connection, in time; the status, or 0. */
+static int read_answer(int fd, int64_t end_ms, char *answer)
+{
+    size_t size = 0;
+    for (;;) {
+        struct pollfd poller = {fd, POLLIN, 0};
+        int64_t left_ms = end_ms - now_ms();
+        if (left_ms <= 0 || poll(&poller, 1, (int)left_ms) <= 0)
+            return 0;
+        ssize_t got = recv(fd, answer + size, LEASE_ANSWER_MAX - 1 - size, 0);
+        if (got < 0)
+            return 0;
+        size += (size_t)got;
+        answer[size] = '\0';
+        if (got == 0)
+            break;
+    }
+    const char *body = strstr(answer, "\r\n\r\n"), *length = strstr(answer, "Content-Length: ");
+    if (body == NULL || (length != NULL && strlen(body + 4) < strtoul(length + 16, NULL, 10)))
+        return 0;
+    return atoi(answer + 9);
+}
+
+static int ask(const char *socket, const char *request, int64_t timeout_ms, char *answer)
+{
+    int64_t end_ms = now_ms() + timeout_ms;
+    int fd = connect_to(socket), status = 0;
+    answer[0] = '\0';
+    if (fd < 0)
+        return 0;
+    if (send(fd, request, strlen(request), MSG_NOSIGNAL) == (ssize_t)strlen(request))
+        status = read_answer(fd, end_ms, answer);
+    close(fd);
+    return status;
+}
+
+int lease_get(const char *socket, const char *path, int64_t timeout_ms, char *answer)
+{
+    char request[256];
+    snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n",
+             path);
+    return ask(socket, request, timeout_ms, answer);
+}
+
+/* The number or text behind a key; empty: there is none. */
+static const char *member(const char *answer, const char *key)
+{
+    static char text[512];
+    char needle[32];
+    snprintf(needle, sizeof needle, "\"%s\":", key);
+    const char *at = strstr(answer, needle);
+    text[0] = '\0';
+    if (at != NULL) {
+        at += strlen(needle);
+        at += *at == '"';
+        snprintf(text, sizeof text, "%.*s", (int)strcspn(at, "\",}"), at);
+    }
+    return text;
+}
+
+/* ---- a lease ------------------------------------------------------------------------------- */
+
+static void choose_id(struct hold *h)
+{
+    unsigned char bytes[16];
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+        abort();
+    for (size_t i = 0; i < sizeof bytes; i++)
+        snprintf(h->id + 2 * i, 3, "%02x", bytes[i]);
+}
+
+static int lease_ask(struct crew *c, struct hold *h, const char *method, const char *body,
+                     int64_t timeout_ms, char *answer)
+{
+    char request[2048], name[32];
+    for (int i = 0; i < NAMES; i++)
+        if (h->names >> i & 1)
+            snprintf(name, sizeof name, "%s", name_text[i]);
+    snprintf(request, sizeof request,
+             "%s /v1/locks/%s HTTP/1.1\r\nHost: h\r\nConnection: close\r\nLease-Id: %s\r\n"
+             "%s%s%sContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
+             method, name, h->id, h->grant[0] ? "Grant: " : "", h->grant,
+             h->grant[0] ? "\r\n" : "", strlen(body), body);
+    return ask(c->rig->replicas.balancer.path, request, timeout_ms, answer);
+}
+
+/* Until when the client may act: from when it began to send, never from the answer. */
+static void believe(struct crew *c, struct hold *h, int64_t began_ns, const char *answer)
+{
+    int64_t told_ms = atoll(member(answer, "after_ms"));
+    told_ms += atoll(member(answer, "valid_ms"));
+    if (c->rig->schedule->regime == REGIME_BROKEN_DEADLINE)
+        began_ns = now_ns();
+    h->deadline_ns = began_ns + told_ms * 1000000;
+}
+
+/* Ends the lease of an id whose outcome is unknown. True: a replica has said that it is ended. */
+static bool end_id(struct crew *c, struct hold *h)
+{
+    char answer[LEASE_ANSWER_MAX];
+    for (int i = 0; i < ENDING_TRIES; i++) {
+        int status = lease_ask(c, h, "DELETE", "", ENDING_MS, answer);
+        if (status == 204 || status == 410)
+            return true;
+    }
+    return false;
+}
+
+static void write_terms(const struct crew *c, const struct hold *h, int64_t wait_ms, char *out,
+                        size_t size)
+{
+    static const char *const kinds[] = {[REDLOCK_MUTEX] = "mutex",
+                                        [REDLOCK_SHARED] = "shared",
+                                        [REDLOCK_REENTRANT] = "reentrant",
+                                        [REDLOCK_SEMAPHORE] = "semaphore"};
+    char more[96] = "";
+    if (h->kind == REDLOCK_REENTRANT)
+        snprintf(more, sizeof more, ",\"owner\":\"%s\"", c->owner);
+    if (h->kind == REDLOCK_SEMAPHORE)
+        snprintf(more, sizeof more, ",\"slots\":%d", PRINTERS);
+    snprintf(out, size, "{\"ttl_ms\":%lld,\"wait_ms\":%lld,\"kind\":\"%s\",\"fair\":%s%s}",
+             (long long)h->ttl_ms, (long long)wait_ms, kinds[h->kind],
+             h->fair ? "true" : "false", more);
+}
+
+/* What a PUT has come to. */
+enum outcome { GRANTED, REFUSED, UNKNOWN };
+
+static enum outcome try_to_take(struct crew *c, struct hold *h, int64_t wait_ms)
+{
+    char body[256], answer[LEASE_ANSWER_MAX];
+    choose_id(h);
+    h->grant[0] = '\0';
+    write_terms(c, h, wait_ms, body, sizeof body);
+    int64_t began_ns = now_ns();
+    int status = lease_ask(c, h, "PUT", body, wait_ms + ANSWER_MS, answer);
+    if (status == 423)
+        return REFUSED;
+    if (status == 201) {
+        believe(c, h, began_ns, answer);
+        h->fence = atoll(member(answer, "fence"));
+        snprintf(h->grant, sizeof h->grant, "%s", member(answer, "grant"));
+        if (h->deadline_ns > now_ns())
+            return GRANTED;
+    } else if (status != 0 && status != 409 && status != 410 && status != 503) {
+        fprintf(stderr, "worker %d: %s\n", c->index + 1, answer);
+        _exit(4);
+    }
+    end_id(c, h);
+    return UNKNOWN;
+}
+
+bool lease_take(struct crew *c, struct hold *h)
+{
+    enum outcome outcome;
+    struct record r = hold_record(c, h, RECORD_ASK);
+    r.at_ns = now_ns();
+    int64_t end_ns = r.at_ns + h->wait_ms * 1000000;
+    r.deadline_ns = h->wait_ms > 0 ? end_ns + TAKING_MS * 1000000LL : 0;
+    record_append(c->rig->history, r);
+    do {
+        int64_t left_ms = (end_ns - now_ns()) / 1000000;
+        left_ms = left_ms < 0 ? 0 : left_ms;
+        outcome = try_to_take(c, h, left_ms < MAX_WAIT_MS ? left_ms : MAX_WAIT_MS);
+    } while (outcome != GRANTED && now_ns() < end_ns);
+    r = hold_record(c, h, outcome == GRANTED ? RECORD_GRANT : RECORD_DENY);
+    r.at_ns = now_ns();
+    if (outcome == GRANTED) {
+        r.deadline_ns = h->deadline_ns;
+        r.token = h->fence;
+    } else {
+        r.error = outcome == REFUSED ? REDLOCK_TIMEOUT : REDLOCK_NOQUORUM;
+    }
+    record_append(c->rig->history, r);
+    return outcome == GRANTED;
+}
+
+/* True: an answer says so. Without one the deadline that is known stands. */
+static bool renew(struct crew *c, struct hold *h)
+{
+    char body[64], answer[LEASE_ANSWER_MAX];
+    int64_t left_ms = hold_remaining_ms(h) - LOOK_MS, began_ns = now_ns();
+    if (left_ms <= 0)
+        return false;
+    snprintf(body, sizeof body, "{\"ttl_ms\":%lld}", (long long)h->ttl_ms);
+    int status =
+        lease_ask(c, h, "POST", body, left_ms < RENEWAL_MS ? left_ms : RENEWAL_MS, answer);
+    if (status == 200) {
+        believe(c, h, began_ns, answer);
+    } else if (status == 410) {
+        record_append(c->rig->history, hold_record(c, h, RECORD_LOST));
+        h->deadline_ns = 0;
+    }
+    return status == 200;
+}
+
+void lease_stay(struct crew *c, struct hold *h)
+{
+    int64_t end_ms = now_ms() + h->stay_ms;
+    for (int64_t left_ms; (left_ms = end_ms - now_ms()) > 0;) {
+        sleep_ms(left_ms < LOOK_MS ? left_ms : LOOK_MS);
+        if (h->renewed && hold_remaining_ms(h) < h->ttl_ms / 2)
+            renew(c, h);
+        bool held = hold_remaining_ms(h) > 0;
+        struct record r = hold_record(c, h, RECORD_SEEN);
+        r.deadline_ns = held ? h->deadline_ns : 0;
+        record_append(c->rig->history, r);
+        if (!held)
+            return;
+    }
+}
+
+void lease_end(struct crew *c, struct hold *h)
+{
+    record_append(c->rig->history, hold_record(c, h, RECORD_RELEASE));
+    struct record r = hold_record(c, h, RECORD_RELEASED);
+    r.error = end_id(c, h) ? REDLOCK_OK : REDLOCK_NOQUORUM;
+    r.at_ns = now_ns();
+    record_append(c->rig->history, r);
+    h->deadline_ns = 0;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The audit log: one line of JSON per grant, release, expiry, loss, break and denial, as this replica sees
+ * them, in a file of its own or on standard error. Who, which lock, its label and fence; never a lease
+ * id, a grant, a value or a token.
+ *
+ *     {"time":"2026-11-16T06:00:00.123Z","event":"granted","principal":"token:ci","name":"ci/build",
+ *      "label":"robot 7","fence":1790000000123456,"reason":null}
+ *
+ *     granted   the grant was written to its client
+ *     released  by a DELETE; or a grant that could not be delivered ("UNDELIVERED"); or the end of a
+ *               stream
+ *     expired   its time was over without a release; the nodes were looked at, and do not have it
+ *     lost      a renewal or a release found that it was gone before its time, or a stream lost it
+ *     broken    by an operator, who is the principal
+ *     denied    401, 403 or 429, with the code of the answer as the reason
+ *
+ * Names and labels are other people's text: the JSON writer escapes what could end a line or steer a
+ * terminal. The loop waits for no reader: a line that the target does not take at once is dropped and
+ * counted (redlockd_audit_dropped_total).
+ */
+#ifndef REDLOCKD_AUDIT_H
+#define REDLOCKD_AUDIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "http/writer.h"
+
+#define AUDIT_STDERR "stderr"
+
+/* NAME, its word. */
+#define AUDIT_EVENTS(X)                                                                        \
+    X(GRANTED, "granted")                                                                      \
+    X(RELEASED, "released")                                                                    \
+    X(EXPIRED, "expired")                                                                      \
+    X(LOST, "lost")                                                                            \
+    X(BROKEN, "broken")                                                                        \
+    X(DENIED, "denied")
+
+enum audit_event {
+#define X(name, word) AUDIT_##name,
+    AUDIT_EVENTS(X)
+#undef X
+        AUDIT_EVENT_COUNT
+};
+
+struct audit_line {
+    enum audit_event event;
+    const char *principal; /* NULL: none is proven */
+    const char *name;      /* NULL: it is not about a lock */
+    const char *label;     /* NULL or empty: none, or unknown */
+    int64_t fence;         /* 0: none, or unknown */
+    const char *reason;    /* a word for programs; NULL: none */
+};
+
+struct audit {
+    int fd;           /* -1: none, or standard error */
+    bool is_on;       /* there is a target */
+    bool is_torn;     /* the last line was cut: a full disk */
+    struct json json; /* writes into text */
+    char *text;       /* one line; grows to the longest and is used again */
+    size_t size;
+    uint64_t count[AUDIT_EVENT_COUNT]; /* also without a target */
+    uint64_t dropped;
+};
+
+/* path: a file to append to, AUDIT_STDERR, or empty for none. 0, or -1 with a sentence in why. */
+int audit_open(struct audit *audit, const char *path, char *why, size_t why_size);
+/* For --check: could it be opened? Makes no file. */
+int audit_check(const char *path, char *why, size_t why_size);
+/* Also of one that is zero or was not opened. */
+void audit_close(struct audit *audit);
+
+/* For HUP: the target of `fresh`, which is closed otherwise; what was counted stays. */
+void audit_replace(struct audit *audit, struct audit *fresh);
+
+void audit_write(struct audit *audit, const struct audit_line *line);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Leases: answers are true. No two holders of leases that exclude each other believe in one name at
+ * one true instant, each by the deadlines that answers gave it. Where nodes keep what they have, a
+ * majority has the value that a holder believes in, as its kind, for as long. And a tag is granted
+ * once: not again while it is held, even where many may hold.
+ */
+#include <string.h>
+
+#include "sim/world.h"
+
+static bool believes(const struct sim_world *world, const struct sim_lease *lease)
+{
+    return lease->believed_ns > world->now_ns;
+}
+
+static enum sim_type type_of(uint8_t kind)
+{
+    switch ((enum redlock_kind)kind) {
+    case REDLOCK_MUTEX:
+        return SIM_STRING;
+    case REDLOCK_SHARED:
+        return SIM_ZSET;
+    case REDLOCK_REENTRANT:
+    case REDLOCK_SEMAPHORE:
+        return SIM_HASH;
+    }
+    return SIM_STRING;
+}
+
+/* Has the node this value, and for longer than until now? */
+static bool carries(struct sim_world *world, struct sim_node *node,
+                    const struct sim_lease *lease)
+{
+    int64_t now_ms = sim_node_now_ms(world, node);
+
+    for (uint32_t k = 0; k < node->server.store.count; k++) {
+        const struct sim_key *key = &node->server.store.key[k];
+
+        for (uint32_t i = 0; key->expire_ms > now_ms && i < key->item_count; i++) {
+            int64_t ends_ms = 0;
+            const char *value = sim_read_hold(key, &key->item[i], &ends_ms);
+
+            if (!value || ends_ms <= now_ms || strcmp(value, lease->grant.value) != 0)
+                continue;
+            if (key->type != type_of(lease->grant.hold.kind))
+                sim_fail(world, "answers are true", "n%u has lease %s as another kind",
+                         node->index + 1, lease->tag);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void check_kept(struct sim_world *world, const struct sim_lease *lease)
+{
+    uint8_t count = 0;
+
+    for (uint8_t i = 0; i < world->options.node_count; i++)
+        count += carries(world, &world->node[i], lease);
+    if (count <= world->options.node_count / 2)
+        sim_fail(world, "answers are true", "lease %s believes, and is on %u of %u nodes",
+                 lease->tag, count, world->options.node_count);
+}
+
+void sim_lease_observe(struct sim_world *world)
+{
+    uint8_t count = world->options.lease_count;
+
+    for (uint8_t i = 0; i < count; i++) {
+        const struct sim_lease *lease = &world->lease[i];
+
+        if (!believes(world, lease))
+            continue;
+        for (uint8_t j = 0; j < i; j++)
+            if (believes(world, &world->lease[j]) &&
+                !sim_is_compatible(&lease->grant.hold, &world->lease[j].grant.hold))
+                sim_fail(world, "one holder", "leases %s and %s believe in one lock",
+                         lease->tag, world->lease[j].tag);
+        if (sim_promises_memory(&world->options))
+            check_kept(world, lease);
+    }
+}
+
+void sim_lease_granted(struct sim_world *world, const struct sim_worker *worker)
+{
+    const struct sim_lease *lease = worker->lease;
+
+    if (worker->lease_number == lease->number && !lease->ended &&
+        lease->held_ns > world->now_ns)
+        sim_fail(world, "a tag is granted once", "c%u.%u is granted %s again",
+                 worker->client->index + 1, worker->index + 1, lease->tag);
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* `redlock init` makes nodes a set, and what clients and the audit tell of sets (G8). */
+#include "check.h"
+#include "client.h"
+#include "set_nodes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { TTL_MS = 10000 };
+
+/* ---- redlock_admit() ---- */
+
+CASE(init_again_keeps_the_set, "Running init again on the same nodes keeps their set.")
+{
+    struct cluster c;
+    char first[96];
+    cluster_start(&c, 3);
+    CHECK_OK(init_nodes(&c, 0, 3));
+    snprintf(first, sizeof first, "%s", set_of(&c, 0));
+    CHECK_INT(35, strlen(first));
+    CHECK_STR("/3", first + 33);
+    CHECK_STR(first, set_of(&c, 1));
+    CHECK_STR(first, set_of(&c, 2));
+    CHECK_OK(init_nodes(&c, 0, 3));
+    for (size_t i = 0; i < 3; i++)
+        CHECK_STR(first, set_of(&c, i));
+    /* Also while one of them is down: it says the same when it comes back. */
+    server_freeze(&c.node[2]);
+    redlock_options o = client_options(&c);
+    o.node_timeout_ms = 300;
+    redlock *r = client_open_with(&o);
+    client_warm_nodes(r, 2);
+    CHECK_ERR(REDLOCK_NOQUORUM, redlock_admit(r, NULL));
+    CHECK_HAS("2 of 3", redlock_detail());
+    redlock_close(r);
+    server_thaw(&c.node[2]);
+    for (size_t i = 0; i < 3; i++)
+        CHECK_STR(first, set_of(&c, i));
+}
+
+CASE(init_splits_no_set, "init takes no node from a set whose majority stays behind.")
+{
+    struct cluster c;
+    char first[96];
+    cluster_start(&c, 5);
+    CHECK_OK(init_nodes(&c, 0, 3));
+    snprintf(first, sizeof first, "%s", set_of(&c, 2));
+    CHECK_ERR(REDLOCK_GUARDED, init_nodes(&c, 2, 3));
+    CHECK_HAS("belongs to another set, of 3 nodes", redlock_detail());
+    CHECK_HAS("Nothing was changed", redlock_detail());
+    CHECK_HAS("redlock.admit", redlock_detail());
+    CHECK_STR(first, set_of(&c, 2));
+    CHECK_STR("(nil)", set_of(&c, 3));
+    /* What the message says helps. */
+    CHECK_INT(1, server_int(&c.node[2], "DEL", "redlock.admit", NULL));
+    CHECK_OK(init_nodes(&c, 2, 3));
+    CHECK_STR(set_of(&c, 2), set_of(&c, 4));
+    CHECK(strcmp(first, set_of(&c, 2)) != 0);
+}
+
+CASE(init_needs_all_of_a_new_set, "A new set is written on all its nodes or on none.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    server_freeze(&c.node[2]);
+    redlock_options o = client_options(&c);
+    o.node_timeout_ms = 300;
+    redlock *r = client_open_with(&o);
+    client_warm_nodes(r, 2);
+    CHECK_ERR(REDLOCK_NOQUORUM, redlock_admit(r, NULL));
+    CHECK_HAS("Nothing was changed", redlock_detail());
+    CHECK_STR("(nil)", set_of(&c, 0));
+    server_thaw(&c.node[2]);
+    client_warm(r);
+    CHECK_OK(redlock_admit(r, NULL));
+    CHECK_STR(set_of(&c, 0), set_of(&c, 2));
+    redlock_close(r);
+}
+
+CASE(half_an_init, "What a failed init has left does not count until init is done again.")
+{
+    struct cluster c;
+    cluster_start(&c, 3);
+    write_set(&c, 0, A3);
+    write_set(&c, 1, B3 "?" A3);
+    write_set(&c, 2, B3 "?" A3);
+    redlock *r = client_open_warm(&c, 0);
+    CHECK_REFUSED(REDLOCK_GUARDED, client_try(r, "x", TTL_MS));
+    CHECK_HAS("has not finished", redlock_detail());
+    CHECK_OK(init_nodes(&c, 0, 3));
+    await_outcome(r, TTL_MS, REDLOCK_OK);
+    redlock_close(r);
+}
+
+/* ---- telling ---- */
+
+struct findings {
+    int membership[4], max_ttl[4]; /* by verdict */
+    char text[512];                /* of the last that is not OK, with its remedy */
+};
+
+static void on_check(const redlock_check *check, void *data)
+{
+    struct findings *found = data;
+    bool membership = strcmp(check->name, "membership") == 0;
+    if (!membership && strcmp(check->name, "max_ttl") != 0)
+        return;
+    (membership ? found->membership : found->max_ttl)[check->verdict]++;
+    if (check->verdict != REDLOCK_CHECK_OK)
+        snprintf(found->text, sizeof found->text, "%s: %s", check->text, check->remedy);
+}
+
+static struct findings audit(redlock *r)
+{
+    struct findings found = {0};
+    CHECK_OK(redlock_audit(r, TTL_MS, on_check, &found));
+    printf("# %s\n", found.text);
+    return found;
+}
+
+CASE(the_audit_tells, "The audit fails for nodes of another set, and warns of none at all.")
+{
+    struct cluster c;
+    cluster_start(&c, 5);
+    redlock *r = open_nodes(&c, 0, 3, 0);
+    struct findings found = audit(r);
+    CHECK_INT(3, found.membership[REDLOCK_CHECK_WARN]);
+    CHECK_HAS("redlock init", found.text);
+    CHECK_OK(redlock_admit(r, NULL));
+    found = audit(r);
+    CHECK_INT(3, found.membership[REDLOCK_CHECK_OK]);
+    redlock_close(r);
+    r = open_nodes(&c, 2, 3, 0);
+    found = audit(r);
+    CHECK_INT(1, found.membership[REDLOCK_CHECK_OK]);
+    CHECK_INT(2, found.membership[REDLOCK_CHECK_FAIL]);
+    CHECK_HAS("do not count", found.text);
+    redlock_close(r);
+    r = open_nodes(&c, 0, 2, 0);
+    found = audit(r);
+    CHECK_INT(2, found.membership[REDLOCK_CHECK_FAIL]);
+    CHECK_HAS("of 3 nodes: it belongs to a set of another number", found.text);
+    redlock_close(r);
+    r = open_nodes(&c, 0, 2, REDLOCK_NO_GUARD); /* fails, and does not say that it helps */
+    found = audit(r);
+    CHECK_INT(2, found.membership[REDLOCK_CHECK_FAIL]);
+    CHECK_LACKS("do not count", found.text);
+    redlock_close(r);
+}
+
+static void on_warn(const char *address, const char *text, void *data)
+{
+    char *all = data;
+    (void)address;
+    strncat(all, text, 2000 - strlen(all));
+}
+
+CASE(told_by_a_client, "A set that a client has told is doubted until init draws a new one.")
+{
+    struct cluster c;
+    char old[96], told[96], warnings[2048] = "";
+    cluster_start(&c, 4);
+    CHECK_OK(init_nodes(&c, 0, 3));
+    snprintf(old, sizeof old, "%s", set_of(&c, 0));
+    restored_set(&c, told);
+    write_set(&c, 2, told);
+    write_set(&c, 3, told); /* what a client elsewhere takes for node 2 */
+    redlock_options o = options_of(&c, 0, 3);
+    o.warn = on_warn;
+    o.warn_data = warnings;
+    redlock *r = client_open_with(&o);
+    client_warm(r);
+    CHECK_OK(client_try(r, "x", TTL_MS));
+    struct findings found = audit(r);
+    CHECK_INT(2, found.membership[REDLOCK_CHECK_OK]);
+    CHECK_INT(1, found.membership[REDLOCK_CHECK_WARN]);
+    CHECK_HAS("a client has told it", found.text);
+    CHECK_HAS("redlock init", found.text);
+    redlock_process(r, 0);
+    CHECK_HAS("by its name alone", warnings);
+    CHECK_OK(redlock_admit(r, NULL));
+    CHECK_INT(3, audit(r).membership[REDLOCK_CHECK_OK]);
+    redlock_close(r);
+    CHECK(strcmp(old, set_of(&c, 0)) != 0);
+    CHECK_STR(set_of(&c, 0), set_of(&c, 2));
+    /* Nodes 0 and 1 carry the new id, and the server too many does not. */
+    const char *const urls[] = {c.urls[0], c.urls[1], c.urls[3]};
+    o.nodes = urls;
+    r = client_open_with(&o);
+    client_warm(r);
+    CHECK_OK(client_try(r, "x", TTL_MS));
+    found = audit(r);
+    CHECK_INT(2, found.membership[REDLOCK_CHECK_OK]);
+    CHECK_INT(1, found.membership[REDLOCK_CHECK_FAIL]);
+    server_stop(&c.node[0]);
+    CHECK_REFUSED(REDLOCK_GUARDED, client_try(r, "x", TTL_MS));
+    redlock_close(r);
+}
+
+CASE(init_is_silent, "Making nodes a set warns of none of the sets that they are in meanwhile.")
+{
+    struct cluster c;
+    char warnings[2048] = "";
+    cluster_start(&c, 3);
+    for (int i = 0; i < 10; i++) {
+        for (size_t k = 0; k < 3; k++)
+            CHECK(server_int(&c.node[k], "DEL", "redlock.admit", NULL) >= 0);
+        redlock_options o = client_options(&c);
+        o.warn = on_warn;
+        o.warn_data = warnings;
+        redlock *r = client_open_with(&o);
+        CHECK_OK(redlock_admit(r, NULL));
+        CHECK_OK(redlock_ping(r, NULL));
+        redlock_process(r, 0);
+        redlock_close(r);
+        CHECK_LACKS("set of nodes", warnings);
+    }
+}
+
+CASE(max_ttl_is_told, "A max_ttl other than the nodes' is warned of and found by the audit.")
+{
+    struct cluster c;
+    char warnings[2048] = "";
+    cluster_start(&c, 3);
+    CHECK_OK(init_nodes(&c, 0, 3));
+    redlock_options o = client_options(&c);
+    o.warn = on_warn;
+    o.warn_data = warnings;
+    redlock *r = client_open_with(&o);
+    client_warm(r);
+    CHECK_OK(client_try(r, "x", TTL_MS));
+    CHECK_INT(3, audit(r).max_ttl[REDLOCK_CHECK_OK]);
+    redlock_process(r, 0);
+    CHECK_STR("", warnings);
+    redlock_close(r);
+    o.max_ttl_ms = 300000;
+    r = client_open_with(&o);
+    client_warm(r);
+    CHECK_OK(client_try(r, "x", TTL_MS));
+    struct findings found = audit(r);
+    CHECK_INT(3, found.max_ttl[REDLOCK_CHECK_WARN]);
+    CHECK_HAS("60.000 s, this client has 300.000 s", found.text);
+    redlock_process(r, 0);
+    CHECK_HAS("max_ttl", warnings);
+    redlock_close(r);
+}

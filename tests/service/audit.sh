@@ -1,0 +1,190 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The audit log: a line for everything that happens to a lock, nothing secret in it, harmless whatever
+# clients call things, and never waited for.
+. "$(dirname "$0")/lib.bash" "$@"
+needs curl jq python3 sha256sum
+if [ -z "${REDLOCK_DEV:-}" ]; then
+    rm -rf "$tmp"
+    unset REDLOCK_NODES
+    exec "$(dirname "$redlockd")/redlock" dev -n 3 -- bash "$0" "$@"
+fi
+unhurried
+digest() { printf '%s' "$1" | sha256sum | cut -d ' ' -f 1; }
+me=$(id -u)
+echo "ci $(digest secret-of-ci)" >"$tmp/tokens"
+rules=(--tokens "$tmp/tokens" --allow "uid:$me * acquire,read,break,admin" --allow 'token:ci ci/ acquire')
+
+# ask METHOD PATH ID [CURL-ARGUMENT...]: $code and $body, from the replica at $socket.
+ask() {
+    local method=$1 path=$2 id=$3
+    shift 3
+    code=$(curl -sS -m 60 -o "$tmp/body" -w '%{http_code}' --unix-socket "$socket" -X "$method" \
+        ${id:+-H "Lease-Id: $id"} -H 'Content-Type: application/json' "$@" "http://h$path")
+    body=$(cat "$tmp/body")
+    # Metrics are no JSON.
+    jq -r '.grant // empty' <<<"$body" >>"$tmp/grants" 2>/dev/null
+}
+number=0
+new_id() {
+    number=$((number + 1))
+    id=$(printf 'lease-of-the-audit-test-%04d' "$number")
+}
+# told FILTER [FILE]: the lines that the filter of jq selects, without their time.
+told() { jq -c "select($1) | del(.time)" "${2:-$tmp/audit}"; }
+has() { [ -n "$(told "$1")" ]; }
+count() { told "$1" | wc -l; }
+
+: >"$tmp/grants"
+start "${rules[@]}" --audit "$tmp/audit"
+is 'the file is not for everyone' "$(stat -c %a "$tmp/audit" | cut -c 3)" 0
+
+# ---- every event ----
+
+new_id
+ask PUT /v1/locks/job "$id" -d '{"label":"web 1","ttl_ms":30000}'
+fence=$(jq .fence <<<"$body")
+is 'a grant' "$(told '.event == "granted"')" \
+    "{\"event\":\"granted\",\"principal\":\"uid:$me\",\"name\":\"job\",\"label\":\"web 1\",\"fence\":$fence,\"reason\":null}"
+like '   with its time' "$(jq -r .time "$tmp/audit")" '^20[0-9-]+T[0-9:]+\.[0-9]{3}Z$'
+ask DELETE /v1/locks/job "$id"
+is 'a release, by its tag' "$code $(told '.event == "released"')" \
+    "204 {\"event\":\"released\",\"principal\":\"uid:$me\",\"name\":\"job\",\"label\":\"web 1\",\"fence\":$fence,\"reason\":null}"
+ask DELETE /v1/locks/job "$id"
+is '   once' "$code $(count '.event == "released"')" '410 1'
+
+new_id
+ask PUT /v1/locks/broken "$id" -d '{"label":"web 2"}'
+fence=$(jq .fence <<<"$body")
+grant=$(jq -r .grant <<<"$body")
+ask GET /v1/locks/broken ''
+ask DELETE "/v1/locks/broken?break=$(jq -r '.holders[0].mark' <<<"$body")" ''
+is 'a break' "$code $(told '.event == "broken"')" \
+    "200 {\"event\":\"broken\",\"principal\":\"uid:$me\",\"name\":\"broken\",\"label\":\"web 2\",\"fence\":$fence,\"reason\":null}"
+ask POST /v1/locks/broken "$id" -H "Grant: $grant" -d '{}'
+is 'a loss, which the renewal finds' "$code $(told '.event == "lost"')" \
+    "410 {\"event\":\"lost\",\"principal\":\"uid:$me\",\"name\":\"broken\",\"label\":\"web 2\",\"fence\":$fence,\"reason\":\"LOST\"}"
+
+curl -sS -m 20 -o /dev/null -X PUT -H 'Authorization: Bearer secret-of-ci' -H 'Lease-Id: lease-of-the-audit-test-ci' \
+    -H 'Content-Type: application/json' -d '{}' "http://127.0.0.1:$tcp/v1/locks/not/mine"
+is 'a denial' "$(told '.event == "denied"')" \
+    '{"event":"denied","principal":"token:ci","name":"not/mine","label":null,"fence":null,"reason":"FORBIDDEN"}'
+curl -sS -m 20 -o /dev/null -H 'Authorization: Bearer secret-guess' "http://127.0.0.1:$tcp/v1/locks"
+is '   of nobody in particular' "$(told '.reason == "UNAUTHORIZED"')" \
+    '{"event":"denied","principal":null,"name":null,"label":null,"fence":null,"reason":"UNAUTHORIZED"}'
+
+# ---- expiry ----
+
+other=$tmp/other
+"$redlockd" "${rules[@]}" --audit "$tmp/audit2" --listen "unix:$other" 2>"$tmp/log2" &
+second=$!
+that 'a second replica listens' eventually test -S "$other"
+cat >"$tmp/move.py" <<'PY'
+# A short lease of one replica is renewed by another; again if the machine was too slow for that.
+import http.client, json, socket, sys
+
+class Unix(http.client.HTTPConnection):
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(30)
+        self.sock.connect(self.host)
+
+def ask(path, method, id, body, headers={}):
+    client = Unix(path)
+    client.request(method, '/v1/locks/moved', json.dumps(body),
+                   {'Lease-Id': id, 'Host': 'h', 'Content-Type': 'application/json', **headers})
+    answer = client.getresponse()
+    return answer.status, json.loads(answer.read() or '{}')
+
+for n in range(50):
+    id = 'lease-of-the-audit-test-moved-%d' % n
+    status, told = ask(sys.argv[1], 'PUT', id, {'ttl_ms': 400, 'wait_ms': 10000})
+    assert status == 201, told
+    status, told = ask(sys.argv[2], 'POST', id, {'ttl_ms': 60000}, {'Grant': told['grant']})
+    if status == 200:
+        print(told['fence'])
+        break
+PY
+moved=$(timeout 60 python3 "$tmp/move.py" "$socket" "$other" 2>&1)
+between 'a lease is renewed through the other replica' "$moved" 1 9999999999999999
+new_id
+ask PUT /v1/locks/left "$id" -d '{"ttl_ms":500,"label":"gone"}'
+fence=$(jq .fence <<<"$body")
+that 'a lease that runs out is told once the nodes have forgotten it' \
+    eventually has '.event == "expired" and .name == "left"'
+is '   with what is known of it' "$(told '.event == "expired" and .name == "left"')" \
+    "{\"event\":\"expired\",\"principal\":\"uid:$me\",\"name\":\"left\",\"label\":\"gone\",\"fence\":$fence,\"reason\":null}"
+is '   one that another replica renewed has not expired' \
+    "$(cat "$tmp/audit" "$tmp/audit2" | jq -c "select(.event == \"expired\" and .fence == $moved)")" ''
+ask GET /metrics ''
+like '   it is counted' "$body" "^redlockd_expired_unreleased_total $(count '.event == "expired"')\$"
+kill -TERM "$second"
+wait "$second"
+
+# ---- other people's text ----
+
+hostile='<script>alert(\"1\")</script>\\n{\"event\":\"granted\"}'
+new_id
+ask PUT '/v1/locks/%3Cb%3E%22,%22event%22:%22granted' "$id" -d "{\"label\":\"$hostile\",\"ttl_ms\":30000}"
+is 'a name and a label that look like markup and like a line' "$code" 201
+is '   are one line' "$(tail -1 "$tmp/audit" | jq -r '.name, .label')" \
+    $'<b>","event":"granted\n<script>alert("1")</script>\\n{"event":"granted"}'
+is '   every line is one object' "$(jq -c . "$tmp/audit" | wc -l)" "$(wc -l <"$tmp/audit")"
+new_id
+ask PUT /v1/locks/a%1b%5b2J "$id" -d '{}'
+is 'a name that steers a terminal is refused' "$code" 400
+ask PUT /v1/locks/a "$id" -d '{"label":"\u001b[2J"}'
+is '   and a label' "$code" 422
+unlike '   neither is written anywhere' "$(cat "$tmp/audit" "$tmp/log")" $'\x1b'
+
+# ---- a file that is moved away ----
+
+mv "$tmp/audit" "$tmp/audit.1"
+kill -HUP "$pid"
+that 'HUP opens the file again' eventually test -f "$tmp/audit"
+new_id
+ask PUT /v1/locks/later "$id" -d '{}'
+is '   and lines go there' "$(count '.event == "granted" and .name == "later"')" 1
+stop
+is 'TERM ends it' "$status" 0
+cat "$tmp/audit.1" "$tmp/log" >"$tmp/all"
+
+# ---- a target that nobody reads ----
+
+mkfifo "$tmp/pipe"
+exec {reader}<>"$tmp/pipe"
+start "${rules[@]}" --audit "$tmp/pipe"
+cat >"$tmp/flood.py" <<'PY'
+# Denials in one connection until lines are dropped; each is answered.
+import http.client, sys
+client = http.client.HTTPConnection('127.0.0.1', int(sys.argv[1]), timeout=30)
+for n in range(3000):
+    client.request('GET', '/v1/locks')
+    answer = client.getresponse()
+    answer.read()
+    assert answer.status == 401, answer.status
+print('fine')
+PY
+is 'a full pipe holds up no request' "$(timeout 60 python3 "$tmp/flood.py" "$tcp" 2>&1 | tail -1)" fine
+ask GET /metrics ''
+between '   what it did not take is counted' \
+    "$(sed -n 's/^redlockd_audit_dropped_total //p' <<<"$body")" 1 3000
+exec {reader}>&-
+stop
+start "${rules[@]}" --audit stderr
+new_id
+ask PUT /v1/locks/on-stderr "$id" -d '{}'
+is 'lines on standard error' "$(grep -c '"name":"on-stderr"' "$tmp/log")" 1
+stop
+
+try "$redlockd" --check --listen "unix:$socket" --audit /nonexistent/audit
+expect '--check looks at the file' 64 'audit: /nonexistent/audit: cannot be opened'
+try "$redlockd" --check --listen "unix:$socket" --audit "$tmp/new-audit"
+expect '   and makes none' 0
+that '   as said' test ! -e "$tmp/new-audit"
+
+cat "$tmp/log" "$tmp/log2" "$tmp/audit" "$tmp/audit2" >>"$tmp/all"
+unlike 'no lease id and no token is written anywhere' "$(cat "$tmp/all")" 'lease-of-the-audit|secret-'
+that '   and no grant' eval '! grep -qFf <(grep . "$tmp/grants") "$tmp/all"'
+unlike 'no sanitizer complains' "$(cat "$tmp/all")" 'Sanitizer|runtime error'
+done_testing

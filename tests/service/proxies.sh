@@ -1,0 +1,196 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# nginx and HAProxy before two replicas, with the settings that docs/service.md shows, word for word but
+# for the addresses; and nginx as it is without them, which repeats requests by itself.
+. "$(dirname "$0")/lib.bash" "$@"
+PATH=$PATH:/usr/sbin
+needs curl jq python3
+proxies=()
+for proxy in nginx haproxy; do
+    if command -v $proxy >/dev/null; then
+        proxies+=($proxy)
+    else
+        printf '# left out: %s is not installed\n' $proxy
+    fi
+done
+[ ${#proxies[@]} -gt 0 ] || skip 'neither nginx nor haproxy is installed'
+docs=$(readlink -f "$(dirname "$0")/../../docs/service.md")
+if [ -z "${REDLOCK_DEV:-}" ]; then
+    rm -rf "$tmp"
+    unset REDLOCK_NODES
+    exec "$(dirname "$redlockd")/redlock" dev -n 3 -- bash "$0" "$@"
+fi
+unhurried
+token=a-token-of-this-test
+printf 'tester %s\n' "$(printf %s "$token" | sha256sum | cut -d ' ' -f 1)" >"$tmp/tokens"
+options=(--drain 1 --tokens "$tmp/tokens" --allow 'token:tester * acquire,read,admin')
+
+# ---- two replicas and the proxies ----
+
+start "${options[@]}"
+first_pid=$pid first_tcp=$tcp first_log=$tmp/log.first
+mv "$tmp/log" "$first_log"
+socket=$tmp/second
+start "${options[@]}"
+second_tcp=$tcp
+
+# block WORD: the part of the configuration that stands in the documents, with our replicas.
+block() {
+    sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$docs" | sed '1d;$d' |
+        sed "s/10\.0\.0\.7:7400/127.0.0.1:$first_tcp/; s/10\.0\.0\.8:7400/127.0.0.1:$second_tcp/"
+}
+
+free_port() {
+    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+# The rest of a configuration that runs as any user, in the foreground, and writes into our directory only.
+around_nginx() { # PORT: the block comes from standard input
+    cat <<END
+daemon off;
+worker_processes 1;
+pid $tmp/nginx.pid;
+error_log $tmp/nginx.log;
+events { worker_connections 256; }
+http {
+    access_log $tmp/nginx.access;
+    client_body_temp_path $tmp/nginx-body;
+    proxy_temp_path $tmp/nginx-proxy;
+    fastcgi_temp_path $tmp/nginx-fastcgi;
+    uwsgi_temp_path $tmp/nginx-uwsgi;
+    scgi_temp_path $tmp/nginx-scgi;
+$(sed "s/^server {/&\n    listen 127.0.0.1:$1;/")
+}
+END
+}
+
+around_haproxy() {
+    cat
+    cat <<END
+frontend clients
+    bind 127.0.0.1:$1
+    default_backend redlockd
+END
+}
+
+# begin_proxy NAME CONFIGURATION: $at is where it listens, $proxy_pid its process.
+begin_proxy() {
+    case $1 in
+    nginx) nginx -e "$tmp/nginx.log" -c "$2" >>"$tmp/nginx.log" 2>&1 & ;;
+    haproxy) haproxy -db -f "$2" >>"$tmp/haproxy.log" 2>&1 & ;;
+    esac
+    proxy_pid=$!
+    that "$1 starts with the settings of docs/service.md" eventually answers
+}
+answers() { [ "$(curl -s -m 5 -o /dev/null -w '%{http_code}' "$at/readyz")" = 200 ] || gone $proxy_pid; }
+end_proxy() {
+    kill "$proxy_pid"
+    wait "$proxy_pid" 2>/dev/null
+}
+
+# ask METHOD NAME ID [CURL-ARGUMENT...]: through the proxy; $code and $body.
+ask_http() {
+    local method=$1 name=$2 id=$3
+    shift 3
+    code=$(curl -sS -m 60 -o "$tmp/body" -w '%{http_code}' -X "$method" -H "Lease-Id: $id" \
+        -H "Authorization: Bearer $token" -H 'Content-Type: application/json' "$@" "$at/v1/locks/$name")
+    body=$(cat "$tmp/body")
+}
+field() { jq -r ".$1" <<<"$body"; }
+
+# waiters: how many requests wait on both replicas.
+waiters() {
+    local port sum=0
+    for port in "$first_tcp" "$second_tcp"; do
+        sum=$((sum + $(curl -s -m 20 -H "Authorization: Bearer $token" "http://127.0.0.1:$port/metrics" |
+            sed -n 's/^redlockd_waiters //p')))
+    done
+    printf '%s' $sum
+}
+waits() { [ "$(waiters)" = "$1" ]; }
+
+# ---- what every proxy must carry ----
+
+carries() {
+    local id=lease-behind-$1-of-the-test grant
+    ask_http PUT "by/$1" "$id" -d '{"ttl_ms":30000}'
+    is "$1: PUT" "$code" 201
+    grant=$(field grant)
+    ask_http POST "by/$1" "$id" -H "Grant: $grant" -d '{"ttl_ms":40000}'
+    is "$1: POST" "$code $(field ttl_ms)" '200 40000'
+    ask_http PUT "by/$1" "$id-other" -d '{"wait_ms":10}'
+    is "$1: a lock that is held is 423" "$code" 423
+    # Nothing of the path is rewritten: the name has no dots, no empty segment, and one encoded blank.
+    ask_http PUT "by/$1/%41%20b" "$id-encoded" -d '{}'
+    is "$1: an encoded name arrives as it was sent" "$code $(field name)" "201 by/$1/A b"
+    curl -s -m 60 -X PUT -H "Lease-Id: $id-waiter" -H "Authorization: Bearer $token" \
+        -H 'Content-Type: application/json' -d '{"wait_ms":50000}' "$at/v1/locks/by/$1" >/dev/null &
+    local waiter=$!
+    that "$1: a request waits behind it" eventually waits 1
+    kill -KILL $waiter
+    wait $waiter 2>/dev/null
+    that "$1: a waiter that is killed behind it is out of the queue" eventually waits 0
+    ask_http PUT "by/$1-stream" "$id-stream" -H 'Accept: text/event-stream' -d '{}'
+    is "$1: a stream is refused" "$code $(field code)" '400 PROXIED'
+    ask_http DELETE "by/$1" "$id" -H "Grant: $grant"
+    is "$1: DELETE" "$code" 204
+    ask_http DELETE "by/$1" "$id-unknown-lease"
+    is "$1: DELETE of what is not there" "$code" 410
+}
+
+for proxy in "${proxies[@]}"; do
+    port=$(free_port)
+    at=http://127.0.0.1:$port
+    block $proxy | around_$proxy "$port" >"$tmp/$proxy.conf"
+    begin_proxy $proxy "$tmp/$proxy.conf"
+    carries $proxy
+    end_proxy
+done
+
+# ---- nginx as it is: a request that it repeats ----
+
+if [[ " ${proxies[*]} " == *' nginx '* ]]; then
+    port=$(free_port)
+    at=http://127.0.0.1:$port
+    block nginx | grep -v proxy_next_upstream | around_nginx "$port" >"$tmp/nginx.conf"
+    begin_proxy nginx "$tmp/nginx.conf"
+    ask_http PUT repeated lease-of-the-holder-here -d '{"ttl_ms":50000}'
+    grant=$(field grant)
+    # A PUT waits on one replica, which is killed: nginx sends it to the other one by itself.
+    curl -sS -m 60 -X PUT -H 'Lease-Id: lease-that-nginx-repeats' -H "Authorization: Bearer $token" \
+        -H 'Content-Type: application/json' -d '{"wait_ms":40000}' -o "$tmp/repeated" -w '%{http_code}' \
+        "$at/v1/locks/repeated" >"$tmp/repeated.code" &
+    waiter=$!
+    that 'nginx: a PUT waits on one of the replicas' eventually waits 1
+    on_first=$(curl -s -m 20 -H "Authorization: Bearer $token" "http://127.0.0.1:$first_tcp/metrics" |
+        sed -n 's/^redlockd_waiters //p')
+    if [ "$on_first" = 1 ]; then
+        kill -KILL "$first_pid"
+        wait "$first_pid" 2>/dev/null
+        left=$second_tcp
+    else
+        kill -KILL "$pid"
+        wait "$pid" 2>/dev/null
+        left=$first_tcp pid=$first_pid
+        mv "$first_log" "$tmp/log"
+    fi
+    here() {
+        [ "$(curl -s -m 20 -H "Authorization: Bearer $token" "http://127.0.0.1:$left/metrics" |
+            sed -n 's/^redlockd_waiters //p')" = 1 ]
+    }
+    that '   nginx repeats it on the other when that one is killed' eventually here
+    ask_http DELETE repeated lease-of-the-holder-here -H "Grant: $grant"
+    is '   the lock is released' "$code" 204
+    wait $waiter
+    is '   and the repeated PUT is granted' "$(cat "$tmp/repeated.code")" 201
+    ask_http DELETE repeated lease-that-nginx-repeats
+    is '   to its client, which releases it' "$code" 204
+    end_proxy
+else
+    kill -KILL "$first_pid"
+fi
+
+stop
+is 'TERM ends the replica that is left' "$status" 0
+unlike 'no sanitizer complains' "$(cat "$tmp/log")" 'Sanitizer|runtime error'
+done_testing
