@@ -154,9 +154,8 @@ CASE(service, "HTTP clients of three replicas keep every promise behind a lossy 
     CHECK_BETWEEN(0, unclaimed_bound_ms(&verdict), verdict.unclaimed_max_ms);
 }
 
-CASE(
-    broken_deadline,
-    "HTTP clients that count from the answer become two holders, and the checker reports them.")
+CASE(broken_deadline,
+     "HTTP clients that count from the answer become two holders, and it is reported.")
 {
     static struct verdict verdict;
     run(REGIME_BROKEN_DEADLINE, true, chosen_seed(), check_setting("CHAOS_SECONDS", 30),

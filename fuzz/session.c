@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+#include "engine/hear.h"
+
 #define STEPS_MAX 600
 #define START_NS ((int64_t)1000 * 1000 * MS_NS)
 #define END_STEP_NS (250 * (int64_t)MS_NS)

@@ -35,7 +35,7 @@ static void check_value(struct rl_slice text)
     char again[RL_VALUE_WRITTEN_MAX];
     bool is_value = rl_value_read(text, &value);
 
-    FUZZ_CHECK(!rl_label_objection(value.label));
+    FUZZ_CHECK(!rl_label_fault(value.label));
     if (!is_value) {
         FUZZ_CHECK(value.label.size == 0 && value.stamp_ms == -1);
         return;
@@ -55,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 
     check_value(text);
     check_shown(text, shown_size);
-    FUZZ_CHECK(!rl_label_objection(rl_label_of(text)));
+    FUZZ_CHECK(!rl_label_fault(rl_label_of(text)));
     free(copy);
     return 0;
 }

@@ -33,6 +33,7 @@
  *   MEMORY            the same from memory, without asking the nodes
  *   LEFT_TO_NEXT      with MEMORY: a request releases nothing once another of its id has come, and
  *                     what is being released is not remembered
+ *   SENT_RELEASES     a lease whose client is seen gone is released though its answer was sent
  *   ROLLBACK_EXTENDED an extension that was judged lost is rolled back
  *   RESUMED_RELEASES  a stream that came back with its grant is released when it is closed
  *   TOLD_RELEASES     a stream that was told to reconnect is released when it is closed
@@ -475,7 +476,13 @@ inline write_answer(x)
     sweep[x] = ticks[x];
     sweep_value[x] = value[x];
 #endif
+#ifdef SENT_RELEASES
+    st[x] = TOLD;
+    releases[x] = true;
+    ticks[x] = 0
+#else
     forget(x)
+#endif
 #endif
 }
 
@@ -629,8 +636,8 @@ end:
     :: d_step { (st[x] == GRANTED || st[x] == RESUMED) && ticks[x] > 0 -> write_answer(x) }
     :: d_step { (st[x] == GRANTED || st[x] == RESUMED) && SEEN_CLOSED(x) -> unanswered(x) }
     :: d_step { st[x] == RESUMED && lost_rounds < LOST -> judge_lost(x, value[x]) }
-#ifdef STREAMS
     :: d_step { (st[x] == STREAM || st[x] == TOLD) && SEEN_CLOSED(x) -> stream_closed(x) }
+#ifdef STREAMS
     :: d_step { st[x] == STREAM && key == value[x] && ALIVE ->
             key_left = TTL; say(x, GRANT, value[x], TTL) }
     :: d_step { st[x] == STREAM && key != value[x] -> forget(x); say(x, REFUSAL, 0, 0) }

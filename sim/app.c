@@ -145,7 +145,7 @@ static void draw_terms(struct sim_world *world, struct sim_worker *worker,
     const struct sim_options *o = &world->options;
     struct sim_rng *rng = &world->rng;
 
-    worker->fenced = sim_chance(rng, o->fenced_permille) && rl_kind(worker->kind)->exclusive;
+    worker->fenced = sim_chance(rng, o->fenced_permille) && rl_kinds[worker->kind].exclusive;
     worker->renews = sim_chance(rng, o->renew_permille);
     worker->extensions_left = sim_chance(rng, 300) ? (uint32_t)sim_between(rng, 1, 4) : 0;
     *out = (struct rl_lock_terms){

@@ -65,7 +65,7 @@ void sim_calls_granted(struct sim_world *world, struct sim_worker *worker)
 
     if ((worker->handle.lock.state != RL_HELD || deadline_ns <= now_ns) && !set)
         complain(world, worker, "valid grants", "granted, but its validity is over");
-    if (rl_kind(worker->kind)->has_slots &&
+    if (rl_kinds[worker->kind].has_slots &&
         (worker->handle.lock.slot < 1 || worker->handle.lock.slot > worker->slots))
         complain(world, worker, "valid grants", "granted a slot that there is not");
     if (worker->wait_deadline_ns && now_ns > worker->wait_deadline_ns)

@@ -97,7 +97,7 @@ static void note_take(struct sim_world *world, const struct sim_conn *conn,
     if (!print)
         return;
     if (arg[2].size && !rl_slice_equals(arg[3], "0"))
-        note_place(world, conn->node, print, words, arg, rl_kind(worker->kind)->exclusive,
+        note_place(world, conn->node, print, words, arg, rl_kinds[worker->kind].exclusive,
                    granted);
     if (!granted)
         return;

@@ -83,7 +83,7 @@ static bool is_queued(struct sim_node *node, const struct sim_worker *waiter)
     char name[64];
     char member[64];
 
-    snprintf(member, sizeof member, "%c%s.%llu", rl_kind(waiter->kind)->waiter,
+    snprintf(member, sizeof member, "%c%s.%llu", rl_kinds[waiter->kind].waiter,
              waiter->client->engine->id,
              (unsigned long long)rl_acquirer_of(&waiter->handle)->waiter);
     for (uint8_t i = 0; i < SIM_LOCKS_MAX; i++) {
@@ -138,7 +138,8 @@ void sim_queue_granted(struct sim_world *world, const struct sim_worker *served)
 
             if (waiter == served || !is_waiting(waiter) || !has_ticket(waiter) ||
                 !(waiter->names & served->names) ||
-                (rl_kind(waiter->kind)->waiter == 'r' && rl_kind(served->kind)->waiter == 'r'))
+                (rl_kinds[waiter->kind].waiter == RL_WAITER_READS &&
+                 rl_kinds[served->kind].waiter == RL_WAITER_READS))
                 continue;
             if (queued_since(world, waiter, served->begun_true_ns) >
                 world->options.node_count / 2)

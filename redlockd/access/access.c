@@ -67,17 +67,25 @@ struct access_rule *access_rule_of(struct access *access, const struct access_wh
     return access_rules_find(&access->rules, who->principal, who->gid, name);
 }
 
+/* Of the daemon's own user, which stays the same. */
+static const char *own_principal(void)
+{
+    static char own[32];
+
+    if (!own[0])
+        snprintf(own, sizeof own, "uid:%lu", (unsigned long)geteuid());
+    return own;
+}
+
 bool access_may(const struct access *access, const struct access_who *who,
                 enum access_right right, const char *name)
 {
     /* The first that fits decides, also against a later one. */
     const struct access_rule *rule = access_rule_of((struct access *)access, who, name);
-    char own[ACCESS_PRINCIPAL_MAX + 1];
 
     if (rule)
         return rule->rights & right;
-    snprintf(own, sizeof own, "uid:%lu", (unsigned long)geteuid());
-    return access->rules.count == 0 && strcmp(own, who->principal) == 0;
+    return access->rules.count == 0 && strcmp(own_principal(), who->principal) == 0;
 }
 
 bool access_still_may(const struct access *access, const struct access_who *who,

@@ -105,8 +105,11 @@ static void digest_text(const char *text, size_t size, char out[REDLOCK_TAG_SIZE
 
 bool lease_tag_of(struct rl_span id, struct lease_tag *tag)
 {
-    if (id.length < LEASE_ID_MIN || id.length > LEASE_ID_MAX || !rl_span_only(id, "_-"))
+    if (id.length < LEASE_ID_MIN || id.length > LEASE_ID_MAX)
         return false;
+    for (size_t i = 0; i < id.length; i++)
+        if (number_of(id.at[i]) < 0)
+            return false;
     digest_text(id.at, id.length, tag->text);
     return true;
 }
@@ -132,7 +135,7 @@ void lease_label_of(const char *value, char label[REDLOCK_LABEL_MAX + 1])
     struct rl_slice text = rl_label_of((struct rl_slice){value, strlen(value)});
 
     /* The value of a grant is the client's: it may be made up. */
-    if (text.size > REDLOCK_LABEL_MAX || (text.size > 0 && rl_label_objection(text)))
+    if (text.size > REDLOCK_LABEL_MAX || (text.size > 0 && rl_label_fault(text)))
         text.size = 0;
     memcpy(label, text.size > 0 ? text.data : "", text.size);
     label[text.size] = '\0';

@@ -26,52 +26,6 @@ struct acquire_call {
     redlock_lock *lock;       /* once the order is carried out; NULL: there is none */
 };
 
-/* Taken at the public call: what delays its order, a driver in a callback say, counts as well. */
-static int64_t wait_deadline_ns(int64_t wait_ms)
-{
-    if (wait_ms == 0)
-        return 0;
-    return wait_ms == REDLOCK_WAIT_FOREVER ? RL_NEVER_NS : rl_now_ns() + wait_ms * RL_NS_PER_MS;
-}
-
-/* The mutex is held; the request has been read. NULL: out of memory. */
-static redlock_lock *start_acquire(redlock *client, const struct acquire_call *a)
-{
-    const redlock_request *request = &a->request;
-    struct rl_lock_terms terms = {
-        .renew = request->flags & REDLOCK_RENEW,
-        .fenced = request->flags & REDLOCK_FENCED,
-        .fair = request->flags & REDLOCK_FAIR,
-        .tagged = request->tag != NULL,
-        .keep = request->flags & REDLOCK_KEEP,
-        .kind = (uint8_t)request->kind,
-        .slots = (uint16_t)request->slots,
-        .max_extensions = request->max_extensions,
-        .max_hold_ns = request->max_hold_ms * RL_NS_PER_MS,
-    };
-    redlock_lock *lock = rl_lock_new(client, &a->names, &terms);
-
-    if (!lock)
-        return NULL;
-    lock->operation = RL_ACQUISITION;
-    lock->done = request->done;
-    lock->done_data = lock->lost_data = request->data;
-    lock->lost = request->lost;
-    lock->jeopardy = request->jeopardy;
-    lock->is_simple = !request->done && !request->lost && !request->jeopardy &&
-                      !(request->flags & REDLOCK_BOUND);
-    if (a->thread && rl_bind(client, lock, a->thread) < 0) {
-        rl_lock_discard(client, lock, false);
-        return NULL;
-    }
-    if (request->done)
-        lock->wait_deadline_ns = a->wait_deadline_ns;
-    rl_acquirer_of(&lock->handle)->queued = request->queued;
-    rl_handle_acquire(&client->engine, &lock->handle, a->ttl_ms * RL_NS_PER_MS,
-                      a->wait_deadline_ns, rl_now_ns());
-    return lock;
-}
-
 /* The caller has its lock: callbacks about it may run, also those held back until now. */
 static void let_callbacks_come(redlock *client, redlock_lock *lock)
 {
@@ -140,16 +94,47 @@ static int end_acquire(redlock *client, const struct acquire_call *a, int error,
 static void carry_out_acquire(redlock *client, struct rl_order *order)
 {
     struct acquire_call *a = (struct acquire_call *)order;
+    const redlock_request *request = &a->request;
+    struct rl_lock_terms terms = {
+        .renew = request->flags & REDLOCK_RENEW,
+        .fenced = request->flags & REDLOCK_FENCED,
+        .fair = request->flags & REDLOCK_FAIR,
+        .tagged = request->tag != NULL,
+        .keep = request->flags & REDLOCK_KEEP,
+        .kind = (uint8_t)request->kind,
+        .slots = (uint16_t)request->slots,
+        .max_extensions = request->max_extensions,
+        .max_hold_ns = request->max_hold_ms * RL_NS_PER_MS,
+    };
+    redlock_lock *lock;
 
     if (client->closing) {
         rl_call_finish(&a->call, REDLOCK_CANCELED);
         return;
     }
-    a->lock = start_acquire(client, a);
-    if (!a->lock)
+    lock = rl_lock_new(client, &a->names, &terms);
+    if (lock && a->thread && rl_bind(client, lock, a->thread) < 0) {
+        rl_lock_discard(client, lock, false);
+        lock = NULL;
+    }
+    if (!lock) {
         rl_call_finish(&a->call, REDLOCK_NOMEM);
-    else if (!a->request.done)
-        a->lock->call = &a->call;
+        return;
+    }
+    a->lock = lock;
+    lock->operation = RL_ACQUISITION;
+    lock->done = request->done;
+    lock->done_data = lock->lost_data = request->data;
+    lock->lost = request->lost;
+    lock->jeopardy = request->jeopardy;
+    lock->is_simple = !request->done && !request->lost && !request->jeopardy && !a->thread;
+    if (request->done)
+        lock->wait_deadline_ns = a->wait_deadline_ns;
+    else
+        lock->call = &a->call;
+    rl_acquirer_of(&lock->handle)->queued = request->queued;
+    rl_handle_acquire(&client->engine, &lock->handle, a->ttl_ms * RL_NS_PER_MS,
+                      a->wait_deadline_ns, rl_now_ns());
 }
 
 /* About a call that made no handle. */
@@ -178,7 +163,12 @@ static int prepare(redlock *client, const char *name, int64_t ttl_ms,
         error = rl_detail(REDLOCK_INVAL, "there is nowhere to put the lock");
     if (error)
         return error;
-    a->wait_deadline_ns = wait_deadline_ns(a->request.wait_ms);
+    /* From the public call on: what delays its order, a driver in a callback say, counts too. */
+    a->wait_deadline_ns = 0;
+    if (a->request.wait_ms == REDLOCK_WAIT_FOREVER)
+        a->wait_deadline_ns = RL_NEVER_NS;
+    else if (a->request.wait_ms)
+        a->wait_deadline_ns = rl_now_ns() + a->request.wait_ms * RL_NS_PER_MS;
     if (!(a->request.flags & REDLOCK_BOUND))
         return REDLOCK_OK;
     a->thread = rl_thread_own();
@@ -198,7 +188,8 @@ int rl_client_acquire(redlock *client, const char *name, int64_t ttl_ms,
                          "redlock_acquire() takes no %s function; that is for "
                          "redlock_start()",
                          a.request.done ? "done" : "queued");
-    error = rl_renewal_check(client, &a.request);
+    if (a.request.flags & REDLOCK_RENEW)
+        error = rl_renewal_check(client);
     if (error)
         return error;
     error = rl_call_wait(client, &a.call);

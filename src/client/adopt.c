@@ -26,10 +26,10 @@ static int read_slot(const char *value, const redlock_request *r, uint16_t *slot
     struct rl_value parts;
 
     rl_value_read((struct rl_slice){value, strlen(value)}, &parts);
-    if (!rl_kind(r->kind)->has_slots && parts.slot)
+    if (!rl_kinds[r->kind].has_slots && parts.slot)
         return rl_detail(REDLOCK_INVAL, "the value holds slot %u of a semaphore, not a %s lock",
                          parts.slot, redlock_kind_text(r->kind));
-    if (rl_kind(r->kind)->has_slots && (parts.slot == 0 || parts.slot > r->slots))
+    if (rl_kinds[r->kind].has_slots && (parts.slot == 0 || parts.slot > r->slots))
         return rl_detail(REDLOCK_INVAL, "the value holds none of %u slots", r->slots);
     *slot = parts.slot;
     return REDLOCK_OK;
@@ -94,8 +94,8 @@ int rl_client_adopt_as(redlock *client, const char *name, const char *value,
         error = check_value(value, out);
     if (!error)
         error = read_slot(value, &r, &slot);
-    if (!error)
-        error = rl_renewal_check(client, &r);
+    if (!error && (r.flags & REDLOCK_RENEW))
+        error = rl_renewal_check(client);
     if (!error) {
         terms = (struct rl_lock_terms){
             .renew = r.flags & REDLOCK_RENEW,

@@ -153,7 +153,7 @@ static bool try_queue(struct rl_audit *audit, struct rl_question *q)
 static bool try_kind(struct rl_audit *audit, struct rl_question *q)
 {
     q->lock->handle.lock.slot = 1;
-    if (audit->step < 3 || audit->kind != REDLOCK_MUTEX + 1)
+    if (audit->step < 3 || audit->kind != RL_AUDIT_FIRST_KIND)
         return try_rights(audit, q, rights_ops, audit->kinds[audit->kind]);
     q->op = RL_OP_LOOK;
     q->survey = &audit->look;
@@ -216,7 +216,7 @@ static bool begin_phase(struct rl_audit *audit, struct rl_question *q)
     audit->step = 0;
     if (phases[audit->phase].of_each_kind) {
         terms.kind = audit->kind;
-        terms.slots = rl_kind(audit->kind)->has_slots;
+        terms.slots = rl_kinds[audit->kind].has_slots;
     }
     return rl_question_set_lock(audit->client, q, new_lock(audit->client, terms));
 }
@@ -259,7 +259,7 @@ static bool begin(redlock *client, struct audit *a)
         return rl_question_set_lock(client, &a->question, NULL);
     a->work->client = client;
     a->work->ttl_ms = a->ttl_ms;
-    a->work->kind = REDLOCK_MUTEX + 1;
+    a->work->kind = RL_AUDIT_FIRST_KIND;
     a->work->checks = &a->checks;
     return begin_phase(a->work, &a->question) && go_on(a->work, &a->question);
 }

@@ -9,6 +9,9 @@
 #include "drive/client.h"
 #include "engine/survey.h"
 
+/* The first of the kinds that are tried apart: the mutex is what the user's rights are tried with. */
+#define RL_AUDIT_FIRST_KIND (REDLOCK_MUTEX + 1)
+
 /* A node's fence counters. */
 struct rl_audit_counters {
     char cursor[24];                /* where its SCAN goes on */
@@ -58,5 +61,11 @@ bool rl_audit_heard_counters(struct rl_audit *audit);
 
 /* Says of everything that was gathered what it means. */
 void rl_audit_judge(const struct rl_audit *audit);
+
+#define RL_SENTENCE_MAX 256
+
+/* One verdict, copied. */
+void rl_audit_say(const struct rl_audit *audit, const char *address, const char *name,
+                  int verdict, const char *text, const char *remedy);
 
 #endif

@@ -4,17 +4,14 @@
 #include <string.h>
 
 #include "client/audit.h"
+#include "client/check_rights.h"
 #include "client/report.h"
 #include "engine/sets.h"
 #include "engine/watch.h"
 #include "io/clock.h"
 
-#define SENTENCE_MAX 256
-
-static const char *const rights_names[3] = {"acquire", "extend", "release"};
-
-static void say(const struct rl_audit *audit, const char *address, const char *name,
-                int verdict, const char *text, const char *remedy)
+void rl_audit_say(const struct rl_audit *audit, const char *address, const char *name,
+                  int verdict, const char *text, const char *remedy)
 {
     redlock_check check = {
         .size = sizeof check,
@@ -49,25 +46,25 @@ static const char *remedy_of_silence(uint8_t vote, const char *why)
 static bool check_reachable(const struct rl_audit *audit, uint8_t i)
 {
     const struct rl_node *node = &audit->client->engine.node[i];
-    char text[SENTENCE_MAX];
+    char text[RL_SENTENCE_MAX];
     uint8_t vote = audit->ping.node[i].vote;
 
     if (audit->rtt_us[i] >= 0) {
         snprintf(text, sizeof text, "answers, %s",
                  node->session.version[0] ? node->session.version : "version not told");
-        say(audit, node->address, "reachable", REDLOCK_CHECK_OK, text, "");
+        rl_audit_say(audit, node->address, "reachable", REDLOCK_CHECK_OK, text, "");
         return true;
     }
     rl_node_describe_late(&audit->client->engine, i, text, sizeof text);
     if (vote == REDLOCK_VOTE_TIMEDOUT && text[0]) {
-        say(audit, node->address, "reachable", REDLOCK_CHECK_FAIL, text,
-            "raise --node-timeout (node_timeout_ms), or use a server that is nearer");
+        rl_audit_say(audit, node->address, "reachable", REDLOCK_CHECK_FAIL, text,
+                     "raise --node-timeout (node_timeout_ms), or use a server that is nearer");
         return false;
     }
     snprintf(text, sizeof text, "%s%s%s", redlock_vote_text(vote),
              node->session.failure_text[0] ? ": " : "", node->session.failure_text);
-    say(audit, node->address, "reachable", REDLOCK_CHECK_FAIL, text,
-        remedy_of_silence(vote, node->session.failure_text));
+    rl_audit_say(audit, node->address, "reachable", REDLOCK_CHECK_FAIL, text,
+                 remedy_of_silence(vote, node->session.failure_text));
     return false;
 }
 
@@ -77,13 +74,14 @@ static void check_role(const struct rl_audit *audit, uint8_t i, uint32_t doubts)
     const struct rl_facts *facts = audit->nodes[i].facts;
 
     if (!facts->has_replication)
-        say(audit, address, "role", REDLOCK_CHECK_UNKNOWN, "INFO replication is not allowed",
-            "allow +info for this user");
+        rl_audit_say(audit, address, "role", REDLOCK_CHECK_UNKNOWN,
+                     "INFO replication is not allowed", "allow +info for this user");
     else if (doubts & (1u << RL_DOUBT_REPLICA))
-        say(audit, address, "role", REDLOCK_CHECK_FAIL, "a replica: it cannot grant locks",
-            "name its master instead, or make it one: REPLICAOF NO ONE");
+        rl_audit_say(audit, address, "role", REDLOCK_CHECK_FAIL,
+                     "a replica: it cannot grant locks",
+                     "name its master instead, or make it one: REPLICAOF NO ONE");
     else
-        say(audit, address, "role", REDLOCK_CHECK_OK, "master", "");
+        rl_audit_say(audit, address, "role", REDLOCK_CHECK_OK, "master", "");
 }
 
 static void check_identity(const struct rl_audit *audit, uint8_t i, uint32_t doubts)
@@ -92,18 +90,19 @@ static void check_identity(const struct rl_audit *audit, uint8_t i, uint32_t dou
     const struct rl_facts *facts = audit->nodes[i].facts;
 
     if (!facts->run_id[0])
-        say(audit, address, "identity", REDLOCK_CHECK_UNKNOWN,
+        rl_audit_say(
+            audit, address, "identity", REDLOCK_CHECK_UNKNOWN,
             "INFO server is not allowed: whether it is another node's server cannot be told",
             "allow +info for this user");
     else if (doubts & (1u << RL_DOUBT_DUPLICATE))
-        say(audit, address, "identity", REDLOCK_CHECK_FAIL,
-            audit->client->engine.guard_mode == RL_GUARD_OFF
-                ? "the same server as another node (same run_id): it votes twice"
-                : "the same server as another node (same run_id): they count once",
-            "give every node a server of its own");
+        rl_audit_say(audit, address, "identity", REDLOCK_CHECK_FAIL,
+                     audit->client->engine.guard_mode == RL_GUARD_OFF
+                         ? "the same server as another node (same run_id): it votes twice"
+                         : "the same server as another node (same run_id): they count once",
+                     "give every node a server of its own");
     else
-        say(audit, address, "identity", REDLOCK_CHECK_OK, "no other node is the same server",
-            "");
+        rl_audit_say(audit, address, "identity", REDLOCK_CHECK_OK,
+                     "no other node is the same server", "");
 }
 
 /* "set 0123456789abcdef of 3 nodes", of several quorums with the name of this one. */
@@ -124,34 +123,37 @@ static void check_membership(const struct rl_audit *audit, uint8_t i, uint32_t d
     const char *replica =
         doubts & (1u << RL_DOUBT_REPLICA) ? "a replica never votes: see role" : NULL;
     const char *counts = engine->guard_mode == RL_GUARD_OFF ? "" : "; its votes do not count";
-    char found[SENTENCE_MAX / 2];
-    char text[SENTENCE_MAX];
+    char found[RL_SENTENCE_MAX / 2];
+    char text[RL_SENTENCE_MAX];
 
     describe_set(set, found, sizeof found);
     if (doubts & (1u << RL_DOUBT_UNPLACED)) {
         snprintf(text, sizeof text, "belongs to no set of nodes, and others do%s", counts);
-        say(audit, address, "membership", REDLOCK_CHECK_FAIL, text,
+        rl_audit_say(
+            audit, address, "membership", REDLOCK_CHECK_FAIL, text,
             replica ? replica
                     : "if it is one of them, once nothing can be held that it has forgotten: "
                       "redlock init; else give this client the nodes that the others have");
     } else if (doubts & (1u << RL_DOUBT_MISPLACED)) {
         snprintf(text, sizeof text, "%s: %s%s", found,
                  rl_guard_reason_text(rl_sets_objection(engine, i)), counts);
-        say(audit, address, "membership", REDLOCK_CHECK_FAIL, text,
+        rl_audit_say(
+            audit, address, "membership", REDLOCK_CHECK_FAIL, text,
             "give this client the nodes that the others have; after a change of the set: redlock "
             "init (redlock(1), Changing the nodes)");
     } else if (doubts & (1u << RL_DOUBT_BY_CLIENT)) {
         snprintf(text, sizeof text,
                  "%s: it had forgotten, and a client has told it, by its name", found);
-        say(audit, address, "membership", REDLOCK_CHECK_WARN, text,
+        rl_audit_say(
+            audit, address, "membership", REDLOCK_CHECK_WARN, text,
             "see that this name means this server on every machine (better: name nodes by their "
             "addresses, or let the server keep its data); then: redlock init");
     } else if (set[0]) {
-        say(audit, address, "membership", REDLOCK_CHECK_OK, found, "");
+        rl_audit_say(audit, address, "membership", REDLOCK_CHECK_OK, found, "");
     } else {
-        say(audit, address, "membership", REDLOCK_CHECK_WARN,
-            "belongs to no set of nodes: a client with other nodes goes unnoticed",
-            replica ? replica : "when nothing is held: redlock init");
+        rl_audit_say(audit, address, "membership", REDLOCK_CHECK_WARN,
+                     "belongs to no set of nodes: a client with other nodes goes unnoticed",
+                     replica ? replica : "when nothing is held: redlock init");
     }
 }
 
@@ -160,38 +162,39 @@ static void check_max_ttl(const struct rl_audit *audit, uint8_t i, uint32_t doub
 {
     const char *address = audit->client->engine.node[i].address;
     int64_t marked_ms = audit->nodes[i].facts->marker_max_ttl_ms;
-    char text[SENTENCE_MAX];
+    char text[RL_SENTENCE_MAX];
 
     if (marked_ms <= 0)
         return;
     snprintf(text, sizeof text, "initialised with %.3f s, this client has %.3f s",
              (double)marked_ms / 1e3, (double)audit->client->max_ttl_ms / 1e3);
     if (doubts & (1u << RL_DOUBT_MAX_TTL))
-        say(audit, address, "max_ttl", REDLOCK_CHECK_WARN, text,
+        rl_audit_say(
+            audit, address, "max_ttl", REDLOCK_CHECK_WARN, text,
             "give all clients the same --max-ttl, or after a change, when nothing is held: redlock "
             "init");
     else
-        say(audit, address, "max_ttl", REDLOCK_CHECK_OK, text, "");
+        rl_audit_say(audit, address, "max_ttl", REDLOCK_CHECK_OK, text, "");
 }
 
 static void check_eviction(const struct rl_audit *audit, uint8_t i, uint32_t doubts)
 {
     const char *address = audit->client->engine.node[i].address;
     const struct rl_facts *facts = audit->nodes[i].facts;
-    char text[SENTENCE_MAX];
+    char text[RL_SENTENCE_MAX];
 
     if (!facts->has_memory) {
-        say(audit, address, "eviction", REDLOCK_CHECK_UNKNOWN, "INFO memory is not allowed",
-            "allow +info for this user");
+        rl_audit_say(audit, address, "eviction", REDLOCK_CHECK_UNKNOWN,
+                     "INFO memory is not allowed", "allow +info for this user");
         return;
     }
     snprintf(text, sizeof text, "maxmemory %lld, policy %s", (long long)facts->maxmemory_bytes,
              facts->maxmemory_policy);
     if (doubts & (1u << RL_DOUBT_EVICTING))
-        say(audit, address, "eviction", REDLOCK_CHECK_FAIL, text,
-            "locks can be evicted: CONFIG SET maxmemory-policy noeviction");
+        rl_audit_say(audit, address, "eviction", REDLOCK_CHECK_FAIL, text,
+                     "locks can be evicted: CONFIG SET maxmemory-policy noeviction");
     else
-        say(audit, address, "eviction", REDLOCK_CHECK_OK, text, "");
+        rl_audit_say(audit, address, "eviction", REDLOCK_CHECK_OK, text, "");
 }
 
 static void check_persistence(const struct rl_audit *audit, uint8_t i)
@@ -201,16 +204,18 @@ static void check_persistence(const struct rl_audit *audit, uint8_t i)
     bool guarded = audit->client->engine.guard_mode != RL_GUARD_OFF;
 
     if (!facts->has_persistence)
-        say(audit, address, "persistence", REDLOCK_CHECK_UNKNOWN,
-            "INFO persistence is not allowed", "allow +info for this user");
+        rl_audit_say(audit, address, "persistence", REDLOCK_CHECK_UNKNOWN,
+                     "INFO persistence is not allowed", "allow +info for this user");
     else if (facts->append_only)
-        say(audit, address, "persistence", REDLOCK_CHECK_OK, "append-only file", "");
+        rl_audit_say(audit, address, "persistence", REDLOCK_CHECK_OK, "append-only file", "");
     else if (guarded)
-        say(audit, address, "persistence", REDLOCK_CHECK_OK,
+        rl_audit_say(
+            audit, address, "persistence", REDLOCK_CHECK_OK,
             "no append-only file: a restart forgets locks, and the restart guard covers that",
             "");
     else
-        say(audit, address, "persistence", REDLOCK_CHECK_WARN,
+        rl_audit_say(
+            audit, address, "persistence", REDLOCK_CHECK_WARN,
             "no append-only file, and the restart guard is off: a restart forgets locks",
             "switch the guard on, or delay restarts by max_ttl");
 }
@@ -220,24 +225,25 @@ static void check_clock(const struct rl_audit *audit, uint8_t i, uint32_t doubts
     const char *address = audit->client->engine.node[i].address;
     const struct rl_guard *guard = &audit->client->engine.node[i].session.guard;
     redlock_node_info info = {.size = sizeof info};
-    char text[SENTENCE_MAX];
+    char text[RL_SENTENCE_MAX];
 
     if (!guard->window.known) {
-        say(audit, address, "clock", REDLOCK_CHECK_UNKNOWN, "TIME is not allowed",
-            "allow +time for this user");
+        rl_audit_say(audit, address, "clock", REDLOCK_CHECK_UNKNOWN, "TIME is not allowed",
+                     "allow +time for this user");
         return;
     }
     rl_report_clock(guard, &info);
     snprintf(text, sizeof text, "%+.3f s against this machine (+/- %.3f s)",
              (double)info.clock_offset_us / 1e6, (double)info.clock_error_us / 1e6);
     if (guard->step_ns != 0 || guard->reason == RL_GUARD_CLOCK_REASON)
-        say(audit, address, "clock", REDLOCK_CHECK_FAIL, "its clock was set while we watched",
-            "let NTP slew the clock instead of stepping it");
+        rl_audit_say(audit, address, "clock", REDLOCK_CHECK_FAIL,
+                     "its clock was set while we watched",
+                     "let NTP slew the clock instead of stepping it");
     else if (doubts & (1u << RL_DOUBT_SKEWED))
-        say(audit, address, "clock", REDLOCK_CHECK_WARN, text,
-            "it differs from the other nodes by more than 0.5 s: run NTP on it");
+        rl_audit_say(audit, address, "clock", REDLOCK_CHECK_WARN, text,
+                     "it differs from the other nodes by more than 0.5 s: run NTP on it");
     else
-        say(audit, address, "clock", REDLOCK_CHECK_OK, text, "");
+        rl_audit_say(audit, address, "clock", REDLOCK_CHECK_OK, text, "");
 }
 
 static void check_latency(const struct rl_audit *audit, uint8_t i)
@@ -245,169 +251,46 @@ static void check_latency(const struct rl_audit *audit, uint8_t i)
     const struct rl_engine *engine = &audit->client->engine;
     int64_t ttl_ns = audit->ttl_ms * RL_NS_PER_MS;
     int64_t allowed_us = rl_lock_node_timeout_ns(&engine->policy, ttl_ns) / 1000;
-    char text[SENTENCE_MAX];
+    char text[RL_SENTENCE_MAX];
 
     snprintf(text, sizeof text, "%.2f ms; %.0f ms are allowed for a TTL of %.3f s",
              (double)audit->rtt_us[i] / 1e3, (double)allowed_us / 1e3,
              (double)audit->ttl_ms / 1e3);
     if (audit->rtt_us[i] >= allowed_us)
-        say(audit, engine->node[i].address, "latency", REDLOCK_CHECK_FAIL, text,
+        rl_audit_say(
+            audit, engine->node[i].address, "latency", REDLOCK_CHECK_FAIL, text,
             "it never answers in time: raise the TTL and node_timeout_ms, or move it closer");
     else if (audit->rtt_us[i] >= allowed_us / 2)
-        say(audit, engine->node[i].address, "latency", REDLOCK_CHECK_WARN, text,
+        rl_audit_say(
+            audit, engine->node[i].address, "latency", REDLOCK_CHECK_WARN, text,
             "it often answers too late: raise the TTL and node_timeout_ms, or move it closer");
     else
-        say(audit, engine->node[i].address, "latency", REDLOCK_CHECK_OK, text, "");
-}
-
-/* The first of several addresses of one server has the key that the others find held. */
-static bool is_held_by_duplicate(const struct rl_audit *audit, uint8_t i, uint32_t doubts)
-{
-    return (doubts & (1u << RL_DOUBT_DUPLICATE)) &&
-           audit->rights[0].node[i].vote == REDLOCK_VOTE_HELD;
-}
-
-/* Servers name the command that a user may not run: "... to run the 'eval' command". */
-static void describe_missing_right(const struct rl_audit *audit, uint8_t i,
-                                   char remedy[SENTENCE_MAX])
-{
-    static const char before[] = "run the '";
-    const struct rl_login *login = &audit->client->engine.node[i].login;
-    const char *word = strstr(audit->refusal[i], before);
-    int length = word ? (int)strcspn(word + sizeof before - 1, "'| ") : 0;
-
-    if (length > 0)
-        snprintf(remedy, SENTENCE_MAX,
-                 "on the node: ACL SETUSER %.64s +%.*s; redlock(1) lists all rights",
-                 login->user ? login->user : "default", length, word + sizeof before - 1);
-    else
-        snprintf(remedy, SENTENCE_MAX, "give the user the rights listed in redlock(1)");
-}
-
-static void check_rights(const struct rl_audit *audit, uint8_t i)
-{
-    const struct rl_node *node = &audit->client->engine.node[i];
-    char text[SENTENCE_MAX], remedy[SENTENCE_MAX];
-
-    for (int op = 0; op < 3; op++) {
-        uint8_t vote = audit->rights[op].node[i].vote;
-
-        if (vote == REDLOCK_VOTE_GRANTED || vote == REDLOCK_VOTE_GUARDED)
-            continue;
-        snprintf(text, sizeof text, "cannot %s: %s%s%s", rights_names[op],
-                 redlock_vote_text(vote), audit->refusal[i][0] ? ": " : "", audit->refusal[i]);
-        describe_missing_right(audit, i, remedy);
-        say(audit, node->address, "rights", REDLOCK_CHECK_FAIL, text,
-            vote == REDLOCK_VOTE_AUTH       ? remedy
-            : vote == REDLOCK_VOTE_READONLY ? "locks need a master: see role"
-                                            : "see what the server says");
-        return;
-    }
-    say(audit, node->address, "rights", REDLOCK_CHECK_OK, "acquire, extend, release", "");
-}
-
-static void check_fencing(const struct rl_audit *audit, uint8_t i)
-{
-    const char *address = audit->client->engine.node[i].address;
-    const struct rl_audit_counters *counters = &audit->counters[i];
-    uint8_t vote = audit->fencing[0].node[i].vote;
-    char text[SENTENCE_MAX];
-
-    snprintf(text, sizeof text, "%u counter%s that no clock can have reached: %.100s%s",
-             counters->bad_count, counters->bad_count == 1 ? "" : "s", counters->example,
-             counters->bad_count == 1 ? "" : ", ...");
-    if (vote != REDLOCK_VOTE_GRANTED && vote != REDLOCK_VOTE_GUARDED)
-        say(audit, address, "fencing", REDLOCK_CHECK_WARN, "gives no fencing tokens",
-            vote == REDLOCK_VOTE_READONLY
-                ? "tokens need a master: see role"
-                : "give the user the rights listed in redlock(1), or do without tokens");
-    else if (counters->bad_count > 0)
-        say(audit, address, "fencing", REDLOCK_CHECK_WARN, text,
-            "find out what wrote that, and DEL it: the counter starts again at the node's clock");
-    else if (!counters->complete)
-        say(audit, address, "fencing", REDLOCK_CHECK_UNKNOWN,
-            "gives fencing tokens; not every counter was looked at (no right to SCAN, too "
-            "slow, or too many keys)",
-            "give the user that runs the audit +scan, or look at redlock.fence* by hand");
-    else
-        say(audit, address, "fencing", REDLOCK_CHECK_OK, "gives fencing tokens", "");
-}
-
-/* Not what was answered matters here, but whether the server refused to do it. */
-static bool is_denied(const struct rl_survey *surveys, int count, uint8_t i)
-{
-    for (int k = 0; k < count; k++)
-        if (surveys[k].node[i].vote == REDLOCK_VOTE_AUTH ||
-            surveys[k].node[i].vote == REDLOCK_VOTE_ERROR)
-            return true;
-    return false;
-}
-
-static void check_waiting(const struct rl_audit *audit, uint8_t i)
-{
-    const char *address = audit->client->engine.node[i].address;
-
-    if (is_denied(audit->queue, 3, i))
-        say(audit, address, "waiting", REDLOCK_CHECK_WARN,
-            "this user may not queue here: a request that has to wait is refused",
-            "give the user the rights listed in redlock(1), or never wait");
-    else if (!audit->woken[i])
-        say(audit, address, "waiting", REDLOCK_CHECK_WARN,
-            "does not tell us when a lock becomes free: a waiter looks about once a second",
-            "allow +subscribe and the channels &redlock* for this user");
-    else
-        say(audit, address, "waiting", REDLOCK_CHECK_OK, "queues waiters and wakes them", "");
-}
-
-/* The next of a list of words; `head` stands before the first. */
-static void add_word(char list[SENTENCE_MAX], const char *head, const char *word)
-{
-    size_t used = strlen(list);
-
-    snprintf(list + used, SENTENCE_MAX - used, "%s%s", used ? ", " : head, word);
-}
-
-static void check_kinds(const struct rl_audit *audit, uint8_t i)
-{
-    const char *address = audit->client->engine.node[i].address;
-    char granted[SENTENCE_MAX] = "";
-    char missing[SENTENCE_MAX] = "";
-
-    for (int kind = REDLOCK_MUTEX + 1; kind < RL_KIND_COUNT; kind++) {
-        if (is_denied(audit->kinds[kind], 3, i))
-            add_word(missing, "no locks of the kinds ", redlock_kind_text(kind));
-        else
-            add_word(granted, "", redlock_kind_text(kind));
-    }
-    if (!missing[0] && is_denied(&audit->look, 1, i))
-        add_word(missing, "", "does not tell the holder of a lock");
-    say(audit, address, "kinds", missing[0] ? REDLOCK_CHECK_WARN : REDLOCK_CHECK_OK,
-        missing[0] ? missing : granted,
-        missing[0] ? "give the user the rights listed in redlock(1), or do without" : "");
+        rl_audit_say(audit, engine->node[i].address, "latency", REDLOCK_CHECK_OK, text, "");
 }
 
 static void check_guard(const struct rl_audit *audit, uint8_t i, uint32_t doubts)
 {
     const struct rl_node *node = &audit->client->engine.node[i];
-    char text[SENTENCE_MAX];
+    char text[RL_SENTENCE_MAX];
 
     rl_watch_describe(&node->session.guard, rl_now_ns(), text, sizeof text);
     if (audit->client->engine.guard_mode == RL_GUARD_OFF)
-        say(audit, node->address, "guard", REDLOCK_CHECK_WARN, "the restart guard is off", "");
+        rl_audit_say(audit, node->address, "guard", REDLOCK_CHECK_WARN,
+                     "the restart guard is off", "");
     else if (text[0] && (doubts & (1u << RL_DOUBT_REPLICA)))
-        say(audit, node->address, "guard", REDLOCK_CHECK_WARN, text,
-            "a replica never votes: see role");
+        rl_audit_say(audit, node->address, "guard", REDLOCK_CHECK_WARN, text,
+                     "a replica never votes: see role");
     else if (node->session.guard.objection == RL_GUARD_SAME_SERVER_REASON)
-        say(audit, node->address, "guard", REDLOCK_CHECK_WARN, text,
-            "waiting does not help: see identity");
+        rl_audit_say(audit, node->address, "guard", REDLOCK_CHECK_WARN, text,
+                     "waiting does not help: see identity");
     else if (node->session.guard.objection != RL_GUARD_NONE_REASON)
-        say(audit, node->address, "guard", REDLOCK_CHECK_WARN, text,
-            "waiting does not help: see membership");
+        rl_audit_say(audit, node->address, "guard", REDLOCK_CHECK_WARN, text,
+                     "waiting does not help: see membership");
     else if (text[0])
-        say(audit, node->address, "guard", REDLOCK_CHECK_WARN, text,
-            "wait, or if nothing can be held on it: redlock init");
+        rl_audit_say(audit, node->address, "guard", REDLOCK_CHECK_WARN, text,
+                     "wait, or if nothing can be held on it: redlock init");
     else
-        say(audit, node->address, "guard", REDLOCK_CHECK_OK, "may vote", "");
+        rl_audit_say(audit, node->address, "guard", REDLOCK_CHECK_OK, "may vote", "");
 }
 
 /* ---- judging all together ---- */
@@ -416,7 +299,7 @@ static void check_number(const struct rl_audit *audit)
 {
     const struct rl_policy *policy = &audit->client->engine.policy;
     uint8_t reachable_count = 0;
-    char text[SENTENCE_MAX];
+    char text[RL_SENTENCE_MAX];
 
     for (uint8_t i = 0; i < policy->node_count; i++)
         reachable_count += audit->nodes[i].reachable;
@@ -424,16 +307,17 @@ static void check_number(const struct rl_audit *audit)
              reachable_count, policy->node_count, policy->node_count == 1 ? "" : "s",
              policy->quorum, policy->node_count - policy->quorum);
     if (reachable_count < policy->quorum)
-        say(audit, "", "number", REDLOCK_CHECK_FAIL, text, "no lock can be acquired");
+        rl_audit_say(audit, "", "number", REDLOCK_CHECK_FAIL, text, "no lock can be acquired");
     else if (policy->node_count % 2 == 0)
-        say(audit, "", "number", REDLOCK_CHECK_WARN, text,
-            "no more may fail than with one node less: use an odd number");
+        rl_audit_say(audit, "", "number", REDLOCK_CHECK_WARN, text,
+                     "no more may fail than with one node less: use an odd number");
     else if (policy->node_count == 1)
-        say(audit, "", "number", REDLOCK_CHECK_WARN, text,
+        rl_audit_say(
+            audit, "", "number", REDLOCK_CHECK_WARN, text,
             "one node cannot promise what several do: while it is down no lock can be taken, and "
             "what it forgets is forgotten; use three or five");
     else
-        say(audit, "", "number", REDLOCK_CHECK_OK, text, "");
+        rl_audit_say(audit, "", "number", REDLOCK_CHECK_OK, text, "");
 }
 
 static void check_versions(const struct rl_audit *audit)
@@ -447,14 +331,15 @@ static void check_versions(const struct rl_audit *audit)
         if (!audit->nodes[i].reachable || !version[0])
             continue;
         if (first[0] && strcmp(first, version) != 0) {
-            say(audit, "", "versions", REDLOCK_CHECK_WARN, "the nodes run different versions",
-                "fine during an upgrade; otherwise run the same everywhere");
+            rl_audit_say(audit, "", "versions", REDLOCK_CHECK_WARN,
+                         "the nodes run different versions",
+                         "fine during an upgrade; otherwise run the same everywhere");
             return;
         }
         memcpy(first, version, sizeof first);
     }
-    say(audit, "", "versions", first[0] ? REDLOCK_CHECK_OK : REDLOCK_CHECK_UNKNOWN,
-        first[0] ? first : "no node tells its version", "");
+    rl_audit_say(audit, "", "versions", first[0] ? REDLOCK_CHECK_OK : REDLOCK_CHECK_UNKNOWN,
+                 first[0] ? first : "no node tells its version", "");
 }
 
 void rl_audit_judge(const struct rl_audit *audit)
@@ -476,12 +361,7 @@ void rl_audit_judge(const struct rl_audit *audit)
         check_persistence(audit, i);
         check_clock(audit, i, doubts);
         check_latency(audit, i);
-        if (!is_held_by_duplicate(audit, i, doubts)) {
-            check_rights(audit, i);
-            check_fencing(audit, i);
-            check_waiting(audit, i);
-            check_kinds(audit, i);
-        }
+        rl_check_rights(audit, i, doubts);
         check_guard(audit, i, doubts);
     }
 }

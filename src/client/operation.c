@@ -9,7 +9,7 @@
 #include "io/clock.h"
 
 /* Why no operation can begin now; NULL: one can. */
-static const char *objection(const redlock_lock *lock)
+static const char *reason_against(const redlock_lock *lock)
 {
     if (lock->operation != RL_NO_OPERATION)
         return "another operation on this lock is under way";
@@ -23,21 +23,6 @@ static const char *objection(const redlock_lock *lock)
     return NULL;
 }
 
-static void start_operation(redlock_lock *lock, enum rl_operation operation, int64_t ttl_ms,
-                            redlock_done_fn *done, void *data)
-{
-    struct rl_engine *engine = &lock->client->engine;
-
-    lock->operation = operation;
-    lock->done = done;
-    lock->is_simple &= !done;
-    lock->done_data = data;
-    if (operation == RL_EXTENSION)
-        rl_handle_extend(engine, &lock->handle, ttl_ms * RL_NS_PER_MS, rl_now_ns());
-    else
-        rl_handle_release(engine, &lock->handle, rl_now_ns());
-}
-
 struct operation_call {
     struct rl_call call; /* first */
     redlock_lock *lock;
@@ -45,23 +30,31 @@ struct operation_call {
     int64_t ttl_ms;
     redlock_done_fn *done; /* NULL: the caller is blocked */
     void *data;
-    const char *objection;
+    const char *reason;
     bool started;
 };
 
 static void carry_out_operation(redlock *client, struct rl_order *order)
 {
     struct operation_call *o = (struct operation_call *)order;
+    redlock_lock *lock = o->lock;
 
-    o->objection = client->closing ? "the client has been closed" : objection(o->lock);
-    if (o->objection) {
+    o->reason = client->closing ? "the client has been closed" : reason_against(o->lock);
+    if (o->reason) {
         rl_call_finish(&o->call, REDLOCK_INVAL);
         return;
     }
     if (!o->done)
-        o->lock->call = &o->call;
+        lock->call = &o->call;
     o->started = true;
-    start_operation(o->lock, o->operation, o->ttl_ms, o->done, o->data);
+    lock->operation = o->operation;
+    lock->done = o->done;
+    lock->is_simple &= !o->done;
+    lock->done_data = o->data;
+    if (o->operation == RL_EXTENSION)
+        rl_handle_extend(&client->engine, &lock->handle, o->ttl_ms * RL_NS_PER_MS, rl_now_ns());
+    else
+        rl_handle_release(&client->engine, &lock->handle, rl_now_ns());
 }
 
 static int check_operation(const redlock_lock *lock, enum rl_operation operation,
@@ -90,8 +83,8 @@ static int operate_blocking(redlock_lock *lock, enum rl_operation operation, int
     if (error)
         return error;
     error = rl_call_wait(lock->client, &o.call);
-    if (o.objection)
-        return rl_detail(error, "%s", o.objection);
+    if (o.reason)
+        return rl_detail(error, "%s", o.reason);
     if (!error || !o.started)
         return error;
     pthread_mutex_lock(&lock->client->mutex);
@@ -117,7 +110,7 @@ static int operate_async(redlock_lock *lock, enum rl_operation operation, int64_
         error = rl_detail(REDLOCK_INVAL, "a done function is needed");
     if (!error)
         error = rl_call_now(lock->client, &o.call);
-    return o.objection ? rl_detail(error, "%s", o.objection) : error;
+    return o.reason ? rl_detail(error, "%s", o.reason) : error;
 }
 
 int redlock_extend(redlock_lock *lock, int64_t ttl_ms)

@@ -10,6 +10,7 @@
 #include "drive/enter.h"
 #include "drive/explain.h"
 #include "drive/handles.h"
+#include "engine/conclusion.h"
 #include "engine/sets.h"
 #include "io/clock.h"
 
@@ -327,88 +328,76 @@ static int check_mark(const char *mark)
                      REDLOCK_MARK_SIZE);
 }
 
-/* *out: to be asked or started. */
-static int prepare_break(redlock *client, const char *name, const char *mark,
-                         const struct rl_asker *asker, struct query **out)
+/* Evicts a holder, which a mark names, or a tag: by_tag. *out: to be asked or started. */
+static int prepare_eviction(redlock *client, const char *name, const char *text, bool by_tag,
+                            const struct rl_asker *asker, struct query **out)
 {
     size_t name_size = 0;
     int error = rl_client_check(client);
+    struct query *q;
 
     if (!error)
         error = rl_name_check(client, name, &name_size);
     if (!error)
-        error = check_mark(mark);
+        error = by_tag ? rl_tag_check(text) : check_mark(text);
     if (error)
         return error;
-    *out = new_query(RL_OP_BREAK, name, name_size, asker);
-    if (!*out)
+    *out = q = new_query(RL_OP_BREAK, name, name_size, asker);
+    if (!q)
         return REDLOCK_NOMEM;
-    memcpy((*out)->mark, mark, sizeof(*out)->mark);
+    if (by_tag) {
+        memcpy(q->tag, text, REDLOCK_TAG_SIZE);
+        q->tag[REDLOCK_TAG_SIZE] = ':';
+        q->tag_size = sizeof q->tag;
+    } else {
+        memcpy(q->mark, text, sizeof q->mark);
+    }
     return REDLOCK_OK;
 }
 
-int rl_client_break(redlock *client, const char *name, const char *mark, redlock_report *report)
+static int evict(redlock *client, const char *name, const char *text, bool by_tag,
+                 redlock_report *report)
 {
     struct query *q = NULL;
     int error = check_report(report);
 
     if (!error)
-        error = prepare_break(client, name, mark, NULL, &q);
+        error = prepare_eviction(client, name, text, by_tag, NULL, &q);
     return error ? error : ask(client, q, NULL, report);
 }
 
-int rl_client_start_break(redlock *client, const char *name, const char *mark,
+static int start_eviction(redlock *client, const char *name, const char *text, bool by_tag,
                           const struct rl_asker *asker)
 {
     struct query *q = NULL;
     int error = rl_done_check(asker->done);
 
     if (!error)
-        error = prepare_break(client, name, mark, asker, &q);
+        error = prepare_eviction(client, name, text, by_tag, asker, &q);
     return error ? error : rl_question_start(client, &q->question);
 }
 
-static int prepare_release(redlock *client, const char *name, const char *tag,
-                           const struct rl_asker *asker, struct query **out)
+int rl_client_break(redlock *client, const char *name, const char *mark, redlock_report *report)
 {
-    size_t name_size = 0;
-    int error = rl_client_check(client);
+    return evict(client, name, mark, false, report);
+}
 
-    if (!error)
-        error = rl_name_check(client, name, &name_size);
-    if (!error)
-        error = rl_tag_check(tag);
-    if (error)
-        return error;
-    *out = new_query(RL_OP_BREAK, name, name_size, asker);
-    if (!*out)
-        return REDLOCK_NOMEM;
-    memcpy((*out)->tag, tag, REDLOCK_TAG_SIZE);
-    (*out)->tag[REDLOCK_TAG_SIZE] = ':';
-    (*out)->tag_size = sizeof(*out)->tag;
-    return REDLOCK_OK;
+int rl_client_start_break(redlock *client, const char *name, const char *mark,
+                          const struct rl_asker *asker)
+{
+    return start_eviction(client, name, mark, false, asker);
 }
 
 int rl_client_release_tagged(redlock *client, const char *name, const char *tag,
                              redlock_report *report)
 {
-    struct query *q = NULL;
-    int error = check_report(report);
-
-    if (!error)
-        error = prepare_release(client, name, tag, NULL, &q);
-    return error ? error : ask(client, q, NULL, report);
+    return evict(client, name, tag, true, report);
 }
 
 int rl_client_start_release_tagged(redlock *client, const char *name, const char *tag,
                                    const struct rl_asker *asker)
 {
-    struct query *q = NULL;
-    int error = rl_done_check(asker->done);
-
-    if (!error)
-        error = prepare_release(client, name, tag, asker, &q);
-    return error ? error : rl_question_start(client, &q->question);
+    return start_eviction(client, name, tag, true, asker);
 }
 
 static int poll(redlock *client, enum rl_op op, redlock_report *report)

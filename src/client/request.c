@@ -146,7 +146,13 @@ int rl_names_read(const redlock *client, const char *name, redlock_request *r,
 
     if (error)
         return error;
-    *out = (struct rl_names){.count = 1, .name = {{name, r->name_length}}, .owner = {"", 0}};
+    *out = (struct rl_names){
+        .count = 1,
+        .name = {{name, r->name_length}},
+        .owner = {"", 0},
+        .tag = {"", 0},
+        .label = {"", 0},
+    };
     if (r->more_name_count && !r->more_names)
         return rl_detail(REDLOCK_INVAL, "more_names is NULL, but more_name_count is %zu",
                          r->more_name_count);
@@ -161,7 +167,7 @@ int rl_names_read(const redlock *client, const char *name, redlock_request *r,
             return error;
         insert_name(out, (struct rl_slice){r->more_names[i], length});
     }
-    if (out->count > 1 && !(rl_kind_is_known(r->kind) && rl_kind(r->kind)->single))
+    if (out->count > 1 && !(rl_kind_is_known(r->kind) && rl_kinds[r->kind].single))
         return rl_detail(REDLOCK_INVAL,
                          "several names can be locked together as a mutex only, not as %s",
                          redlock_kind_text(r->kind));
@@ -173,9 +179,8 @@ static int read_owner(redlock *client, const redlock_request *r, struct rl_names
     const char *owner = r->owner ? r->owner : client->engine.id;
     size_t length = strnlen(owner, REDLOCK_OWNER_MAX + 1);
 
-    if (!rl_kind(r->kind)->has_owner)
-        return r->owner ? rl_detail(REDLOCK_INVAL, "an owner is for REDLOCK_REENTRANT only")
-                        : REDLOCK_OK;
+    if (!rl_kinds[r->kind].has_owner)
+        return rl_detail(REDLOCK_INVAL, "an owner is for REDLOCK_REENTRANT only");
     if (length == 0 || length > REDLOCK_OWNER_MAX)
         return rl_detail(REDLOCK_INVAL, "an owner has 1 to %d bytes", REDLOCK_OWNER_MAX);
     out->owner = (struct rl_slice){owner, length};
@@ -193,18 +198,16 @@ int rl_tag_check(const char *tag)
 /* Label and tag: what the caller wants in its values. */
 static int read_texts(const redlock_request *r, struct rl_names *out)
 {
-    const char *objection = NULL;
+    const char *fault = NULL;
 
-    out->label = (struct rl_slice){"", 0};
-    out->tag = out->label;
     if (r->label) {
         out->label = (struct rl_slice){r->label, strnlen(r->label, REDLOCK_LABEL_MAX + 1)};
-        objection = rl_label_objection(out->label);
+        fault = rl_label_fault(out->label);
     }
     if (r->tag)
         out->tag = (struct rl_slice){r->tag, strnlen(r->tag, REDLOCK_TAG_SIZE + 1)};
-    if (objection)
-        return rl_detail(REDLOCK_INVAL, "the label %s", objection);
+    if (fault)
+        return rl_detail(REDLOCK_INVAL, "the label %s", fault);
     return r->tag ? rl_tag_check(r->tag) : REDLOCK_OK;
 }
 
@@ -216,7 +219,7 @@ static int check_kind(const redlock_request *r)
 
     if (!rl_kind_is_known(r->kind))
         return rl_detail(REDLOCK_INVAL, "unknown kind of lock %d", r->kind);
-    kind = rl_kind(r->kind);
+    kind = &rl_kinds[r->kind];
     if (r->flags & ~known)
         return rl_detail(REDLOCK_INVAL, "unknown flags 0x%x in redlock_request",
                          r->flags & ~known);
@@ -267,9 +270,9 @@ int rl_request_read(redlock *client, const char *name, int64_t ttl_ms,
         error = rl_names_read(client, name, out, names);
     if (!error)
         error = rl_ttl_check(client, ttl_ms);
-    if (!error)
+    if (!error && (out->owner || rl_kinds[out->kind].has_owner))
         error = read_owner(client, out, names);
-    if (!error)
+    if (!error && (out->label || out->tag))
         error = read_texts(out, names);
     if (!error)
         error = check_times(out);
@@ -296,10 +299,10 @@ static int check_adoption(const redlock_request *r)
             "tag: nothing is asked of the nodes");
     if (r->fence && !rl_is_token(r->fence))
         return rl_detail(REDLOCK_INVAL, "%lld is no fencing token", (long long)r->fence);
-    if (r->fence && !rl_kind(r->kind)->exclusive)
+    if (r->fence && !rl_kinds[r->kind].exclusive)
         return rl_detail(REDLOCK_INVAL, "a %s lock has no fencing token",
                          redlock_kind_text(r->kind));
-    if (rl_kind(r->kind)->has_owner && !r->owner)
+    if (rl_kinds[r->kind].has_owner && !r->owner)
         return rl_detail(REDLOCK_INVAL, "the owner of the lock is needed to adopt it");
     return REDLOCK_OK;
 }
@@ -318,17 +321,15 @@ int rl_adoption_read(redlock *client, const char *name, const redlock_request *g
         error = check_adoption(out);
     if (!error)
         error = rl_names_read(client, name, out, names);
-    if (!error)
+    if (!error && (out->owner || rl_kinds[out->kind].has_owner))
         error = read_owner(client, out, names);
-    if (!error)
-        error = read_texts(out, names);
     return error;
 }
 
 /* A renewal is a timer of the engine: between two calls only a driver looks at it. */
-int rl_renewal_check(redlock *client, const redlock_request *r)
+int rl_renewal_check(redlock *client)
 {
-    if (!(r->flags & REDLOCK_RENEW) || client->threaded || atomic_load(&client->driven))
+    if (client->threaded || atomic_load(&client->driven))
         return REDLOCK_OK;
     return rl_detail(
         REDLOCK_INVAL,

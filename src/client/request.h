@@ -17,7 +17,7 @@ int rl_request_read(redlock *client, const char *name, int64_t ttl_ms,
 int rl_adoption_read(redlock *client, const char *name, const redlock_request *given,
                      redlock_request *out, struct rl_names *names);
 /* Does anything drive the client, so that REDLOCK_RENEW renews? */
-int rl_renewal_check(redlock *client, const redlock_request *r);
+int rl_renewal_check(redlock *client);
 int rl_names_read(const redlock *client, const char *name, redlock_request *r,
                   struct rl_names *out);
 

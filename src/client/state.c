@@ -113,7 +113,7 @@ int redlock_slot(const redlock_lock *lock)
 
     if (!lock || rl_client_enter(lock->client, false) != REDLOCK_OK)
         return 0;
-    if (rl_kind(lock->handle.lock.terms.kind)->has_slots && lock->handle.lock.state == RL_HELD)
+    if (rl_kinds[lock->handle.lock.terms.kind].has_slots && lock->handle.lock.state == RL_HELD)
         slot = lock->handle.lock.slot;
     rl_client_leave(lock->client);
     return slot;

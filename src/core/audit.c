@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-bool rl_audit_evicts(const char *policy)
+/* Does this policy evict keys that have an expiry, as every lock has? */
+static bool evicts(const char *policy)
 {
     return strncmp(policy, "volatile-", 9) == 0 || strncmp(policy, "allkeys-", 8) == 0;
 }
@@ -57,8 +58,7 @@ uint32_t rl_audit_doubts(const struct rl_audit_node *nodes, uint8_t node_count, 
         doubts |= 1u << RL_DOUBT_DUPLICATE;
     if (facts->has_replication && !facts->master)
         doubts |= 1u << RL_DOUBT_REPLICA;
-    if (facts->has_memory && facts->maxmemory_bytes > 0 &&
-        rl_audit_evicts(facts->maxmemory_policy))
+    if (facts->has_memory && facts->maxmemory_bytes > 0 && evicts(facts->maxmemory_policy))
         doubts |= 1u << RL_DOUBT_EVICTING;
     if (is_skewed(nodes, node_count, node))
         doubts |= 1u << RL_DOUBT_SKEWED;

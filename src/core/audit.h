@@ -51,7 +51,4 @@ uint32_t rl_audit_doubts(const struct rl_audit_node *nodes, uint8_t node_count, 
 
 const char *rl_audit_doubt_text(int doubt);
 
-/* Does this policy evict keys that have an expiry, as every lock has? */
-bool rl_audit_evicts(const char *policy);
-
 #endif

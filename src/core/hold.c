@@ -18,13 +18,19 @@ static void plan_renewal(struct rl_lock *lock, int64_t at_ns)
     lock->renew_at_ns = lock->terms.renew ? at_ns : RL_NEVER_NS;
 }
 
-void rl_hold_begin(struct rl_lock *lock, int64_t deadline_ns, int64_t start_ns)
+void rl_hold_begin(struct rl_lock *lock, int64_t deadline_ns, struct rl_actions *out)
 {
+    lock->acquire_round = lock->round;
+    lock->nodes_with_key = lock->nodes_proven = lock->tally.yes;
+    lock->acquisition->grace_ends_ns = RL_NEVER_NS;
+    if (lock->acquisition->ticket)
+        rl_queue_served(lock, out);
     lock->state = RL_HELD;
-    lock->acquired_ns = start_ns;
+    lock->acquired_ns = lock->round_start_ns;
     lock->deadline_ns = deadline_ns;
     lock->jeopardy = false;
-    plan_renewal(lock, start_ns + rl_ttl_ns(lock) / 3);
+    plan_renewal(lock, lock->round_start_ns + rl_ttl_ns(lock) / 3);
+    rl_finish(out, REDLOCK_OK);
 }
 
 int64_t rl_hold_loss_notice_ns(const struct rl_lock *lock, int64_t deadline_ns)
@@ -158,12 +164,7 @@ static void extension_failed(struct rl_lock *lock, int64_t now_ns, struct rl_act
  */
 static void heal(struct rl_lock *lock, struct rl_actions *out)
 {
-    uint16_t missing = 0;
-
-    for (uint8_t i = 0; i < lock->policy->node_count; i++)
-        if (lock->node[i].vote == REDLOCK_VOTE_MISSING)
-            missing |= (uint16_t)(1u << i);
-    rl_send(out, RL_OP_HEAL, missing, lock->round);
+    rl_send(out, RL_OP_HEAL, rl_nodes_of(lock, REDLOCK_VOTE_MISSING), lock->round);
 }
 
 static void extension_won(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
@@ -203,7 +204,7 @@ static void extension_won(struct rl_lock *lock, int64_t now_ns, struct rl_action
 
 static void decide_extension(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
 {
-    uint8_t spare = (uint8_t)(lock->policy->node_count - lock->policy->quorum);
+    uint8_t tolerated = (uint8_t)(lock->policy->node_count - lock->policy->quorum);
 
     switch (rl_tally_verdict(&lock->tally)) {
     case RL_TALLY_PENDING:
@@ -216,7 +217,7 @@ static void decide_extension(struct rl_lock *lock, int64_t now_ns, struct rl_act
          * So many nodes say that our key is not there that it cannot be on a majority: another
          * may hold the lock at this moment. That is proof of loss, not a failed extension.
          */
-        if (rl_votes_of(lock, REDLOCK_VOTE_MISSING) > spare) {
+        if (rl_votes_of(lock, REDLOCK_VOTE_MISSING) > tolerated) {
             /* The rest protects no hold any more: it goes at once. */
             lock->deadline_ns = now_ns;
             lose(lock, now_ns, RL_LOSS_MISSING, out);
@@ -267,7 +268,7 @@ static void note_straggler(struct rl_lock *lock, const struct rl_event *event,
 
     /* A grant that an extension has overtaken says nothing about what is there now. */
     if (answer.vote == REDLOCK_VOTE_GRANTED &&
-        (rl_op_is_acquire(event->op) ? lock->extension_count == 0 : carries_deadline(lock)))
+        (rl_ops[event->op].acquires ? lock->extension_count == 0 : carries_deadline(lock)))
         lock->nodes_with_key |= bit;
     else if (answer.vote == REDLOCK_VOTE_MISSING)
         lock->nodes_with_key &= (uint16_t)~bit;
@@ -281,14 +282,14 @@ static void note_straggler(struct rl_lock *lock, const struct rl_event *event,
 
 void rl_hold_answer(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
 {
-    bool of_the_hold = rl_op_is_acquire(event->op)
+    bool of_the_hold = rl_ops[event->op].acquires
                            ? event->round == lock->acquire_round
                            : event->op == RL_OP_EXTEND || event->op == RL_OP_HEAL;
     struct rl_answer answer = of_the_hold ? weigh(lock, event) : event->answer;
 
-    if (rl_op_is_acquire(event->op) && event->round == lock->acquire_round) {
+    if (rl_ops[event->op].acquires && event->round == lock->acquire_round) {
         note_straggler(lock, event, answer, out);
-        if (lock->unanswered)
+        if (lock->maybe_queued)
             rl_queue_straggler(lock, event, out);
         if (lock->terms.fenced && event->round == lock->round)
             rl_token_straggler(lock, event, out);
@@ -387,14 +388,4 @@ void rl_hold_our_clock(struct rl_lock *lock, const struct rl_event *event,
                        struct rl_actions *out)
 {
     lose(lock, event->now_ns, RL_LOSS_DOUBT, out);
-}
-
-int64_t rl_hold_timer_ns(const struct rl_lock *lock)
-{
-    int64_t next_ns = lock->extending ? lock->round_deadline_ns : lock->renew_at_ns;
-
-    if (RL_RULE(LOSS_TIMER) && !lock->adopted &&
-        rl_hold_loss_notice_ns(lock, lock->deadline_ns) < next_ns)
-        next_ns = rl_hold_loss_notice_ns(lock, lock->deadline_ns);
-    return next_ns;
 }

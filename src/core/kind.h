@@ -13,15 +13,18 @@
 
 #include "redlock.h"
 
+#define RL_WAITER_WRITES 'w' /* waits for every waiter ahead of it */
+#define RL_WAITER_READS 'r'  /* waits only for those ahead of it that write */
+
 /*
  * One line per kind: name, what look.lua calls its key, letter of its waiters, exclusive, single,
  * has an owner, has slots, the script that takes it.
  */
 #define RL_KINDS(X)                                                                            \
-    X(MUTEX, "string", 'w', true, true, false, false, TAKE_MUTEX)                              \
-    X(SHARED, "zset", 'r', false, false, false, false, TAKE_SHARED)                            \
-    X(REENTRANT, "hash", 'w', true, false, true, false, TAKE_OWNER)                            \
-    X(SEMAPHORE, "slots", 'w', false, false, false, true, TAKE_SLOTS)
+    X(MUTEX, "string", RL_WAITER_WRITES, true, true, false, false, TAKE_MUTEX)                 \
+    X(SHARED, "zset", RL_WAITER_READS, false, false, false, false, TAKE_SHARED)                \
+    X(REENTRANT, "hash", RL_WAITER_WRITES, true, false, true, false, TAKE_OWNER)               \
+    X(SEMAPHORE, "slots", RL_WAITER_WRITES, false, false, false, true, TAKE_SLOTS)
 
 enum {
 #define RL_KIND_COUNT_ONE(name, ...) RL_KIND_INDEX_##name,
@@ -32,7 +35,7 @@ enum {
 
 struct rl_kind {
     const char *key_type; /* the Redis type, or "slots" for a hash that is a semaphore */
-    char waiter; /* 'w' waits for every waiter ahead of it, 'r' only for those of 'w' */
+    char waiter;          /* the letter of its waiters in the nodes' queues */
     bool
         exclusive; /* one holder or owner at a time. So it may have a fencing token, and a grant
                        takes its place in the queue along: no other waiter is served meanwhile */
@@ -43,17 +46,11 @@ struct rl_kind {
     bool has_slots; /* the value names the slot that it holds */
 };
 
-extern const struct rl_kind rl_kinds[RL_KIND_COUNT];
+extern const struct rl_kind rl_kinds[RL_KIND_COUNT]; /* by enum redlock_kind, a known one */
 
 static inline bool rl_kind_is_known(int kind)
 {
     return kind >= 0 && kind < RL_KIND_COUNT;
-}
-
-/* kind: a known one. */
-static inline const struct rl_kind *rl_kind(int kind)
-{
-    return &rl_kinds[kind];
 }
 
 #endif

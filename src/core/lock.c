@@ -3,9 +3,13 @@
 
 #include <assert.h>
 
+#include "core/rules.h"
+
 #define COUNT_VOTE(name, text) +1
 _Static_assert((0 REDLOCK_VOTES(COUNT_VOTE)) <= 1 << RL_VOTE_BITS, "every vote has its number");
 #undef COUNT_VOTE
+
+const struct rl_answer rl_no_answer = {REDLOCK_VOTE_PENDING, .key_ttl_ms = -1};
 
 uint16_t rl_all_nodes(const struct rl_lock *lock)
 {
@@ -39,19 +43,12 @@ void rl_round_begin(struct rl_lock *lock, int64_t now_ns, int64_t timeout_ns)
     lock->round++;
     lock->round_start_ns = now_ns;
     lock->round_deadline_ns = now_ns + timeout_ns;
-    rl_tally_begin(&lock->tally, lock->policy->node_count);
+    lock->tally = (struct rl_tally){
+        .node_count = lock->policy->node_count,
+        .quorum = lock->policy->quorum,
+    };
     for (uint8_t i = 0; i < lock->policy->node_count; i++)
-        rl_await_answer(lock, i);
-}
-
-void rl_await_answer(struct rl_lock *lock, uint8_t node)
-{
-    lock->node[node] = (struct rl_node_vote){REDLOCK_VOTE_PENDING, -1};
-    if (!lock->acquisition)
-        return;
-    lock->acquisition->key_ttl_ms[node] = -1;
-    lock->acquisition->token_or_ticket[node] = 0;
-    lock->acquisition->yours[node] = 0;
+        rl_note_answer(lock, i, &rl_no_answer, -1);
 }
 
 void rl_note_answer(struct rl_lock *lock, uint8_t node, const struct rl_answer *answer,
@@ -84,13 +81,19 @@ void rl_time_out_silent_nodes(struct rl_lock *lock, const struct rl_event *event
     }
 }
 
-uint8_t rl_votes_of(const struct rl_lock *lock, enum redlock_vote vote)
+uint16_t rl_nodes_of(const struct rl_lock *lock, enum redlock_vote vote)
 {
-    uint8_t count = 0;
+    uint16_t nodes = 0;
 
     for (uint8_t i = 0; i < lock->policy->node_count; i++)
-        count += lock->node[i].vote == vote;
-    return count;
+        if (lock->node[i].vote == vote)
+            nodes |= (uint16_t)(1u << i);
+    return nodes;
+}
+
+uint8_t rl_votes_of(const struct rl_lock *lock, enum redlock_vote vote)
+{
+    return rl_count_nodes(rl_nodes_of(lock, vote));
 }
 
 /*
@@ -99,15 +102,15 @@ uint8_t rl_votes_of(const struct rl_lock *lock, enum redlock_vote vote)
  */
 int rl_no_quorum_error(const struct rl_lock *lock)
 {
-    uint8_t spare = (uint8_t)(lock->policy->node_count - lock->policy->quorum);
+    uint8_t tolerated = (uint8_t)(lock->policy->node_count - lock->policy->quorum);
     uint8_t guarded_count = rl_votes_of(lock, REDLOCK_VOTE_GUARDED);
 
-    if (rl_votes_of(lock, REDLOCK_VOTE_AUTH) > spare)
+    if (rl_votes_of(lock, REDLOCK_VOTE_AUTH) > tolerated)
         return REDLOCK_AUTH;
-    if (rl_votes_of(lock, REDLOCK_VOTE_PROTO) > spare)
+    if (rl_votes_of(lock, REDLOCK_VOTE_PROTO) > tolerated)
         return REDLOCK_PROTO;
     /* Nodes in quarantine answered: with their votes it would have been a quorum. */
-    if (guarded_count > 0 && lock->tally.no_count - guarded_count <= spare)
+    if (guarded_count > 0 && lock->tally.no_count - guarded_count <= tolerated)
         return REDLOCK_GUARDED;
     return REDLOCK_NOQUORUM;
 }
@@ -264,11 +267,13 @@ int64_t rl_earlier(int64_t a_ns, int64_t b_ns)
     return a_ns < b_ns ? a_ns : b_ns;
 }
 
-static int64_t acquisition_timer_ns(const struct rl_lock *lock)
+int64_t rl_lock_timer_ns(const struct rl_lock *lock)
 {
     const struct rl_acquisition *acquisition = lock->acquisition;
-    int64_t wait_ns =
-        acquisition->wait_deadline_ns ? acquisition->wait_deadline_ns : RL_NEVER_NS;
+    int64_t wait_ns = acquisition && acquisition->wait_deadline_ns
+                          ? acquisition->wait_deadline_ns
+                          : RL_NEVER_NS;
+    int64_t held_ns;
 
     switch (lock->state) {
     case RL_ACQUIRING:
@@ -285,23 +290,11 @@ static int64_t acquisition_timer_ns(const struct rl_lock *lock)
         return rl_earlier(acquisition->retry_at_ns, wait_ns);
     case RL_TICKETING:
         return rl_earlier(lock->round_deadline_ns, wait_ns);
-    default:
-        return wait_ns;
-    }
-}
-
-int64_t rl_lock_timer_ns(const struct rl_lock *lock)
-{
-    switch (lock->state) {
-    case RL_ACQUIRING:
-    case RL_ALIGNING:
-    case RL_BACKOFF:
-    case RL_QUEUED:
-    case RL_PARKED:
-    case RL_TICKETING:
-        return acquisition_timer_ns(lock);
     case RL_HELD:
-        return rl_hold_timer_ns(lock);
+        held_ns = lock->extending ? lock->round_deadline_ns : lock->renew_at_ns;
+        if (!RL_RULE(LOSS_TIMER) || lock->adopted)
+            return held_ns;
+        return rl_earlier(held_ns, rl_hold_loss_notice_ns(lock, lock->deadline_ns));
     case RL_ASKING:
     case RL_RELEASING:
     case RL_CHECKING:

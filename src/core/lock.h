@@ -18,7 +18,27 @@
  * actions. Rule numbers (A1-A11) are those of docs/design.md.
  *
  * Every round of requests has a number. A reply of an older round is never counted for a newer
- * one; it can only add to the margin of the hold it belongs to.
+ * one; it can only add to the margin of the hold it belongs to. What a late answer does depends
+ * on the state that it meets:
+ *
+ *   state                     answer to           what happens
+ *   ACQUIRING                 this attempt        it is a vote, and may decide
+ *   ALIGNING                  this attempt        it joins the hold to be
+ *   ASKING, BACKOFF, QUEUED   the last attempt    only the report: its rollback is behind it
+ *   HELD                      its own acquire     a grant: the margin grows, unless extended
+ *                                                 since; a refusal: that queue is left
+ *   HELD, extension open      that extension      it is a vote, and may decide
+ *   HELD, extension decided   that extension      the margin changes; a missing key is healed
+ *   HELD                      a healing           the margin grows; no vote
+ *   RELEASING                 the release         it is a vote, and may decide
+ *   CHECKING                  the release         only the report
+ *   ASKING, CHECKING          an inquiry          who is there now; the last of them ends it
+ *   TICKETING                 a ticket            a place; other answers are dropped
+ *   any                       another round       dropped; so is all in IDLE, PARKED, ENDED
+ *
+ * A vote that comes after its node was timed out is dropped: a node votes once in a round. A late
+ * grant to an owner is given the owner's token (token.c). Answers to an earlier attempt, or to a
+ * freed handle, end in the engine (rl_hear_answer()).
  */
 #ifndef RL_CORE_LOCK_H
 #define RL_CORE_LOCK_H
@@ -40,7 +60,7 @@
 
 enum rl_state {
     RL_IDLE,
-    RL_ACQUIRING,
+    RL_ACQUIRING, /* from here to HELD: an acquisition is under way */
     RL_ALIGNING,
     RL_ASKING,    /* tried once and refused: the remaining times are on their way */
     RL_BACKOFF,   /* between two attempts */
@@ -158,7 +178,7 @@ struct rl_lock {
      * these does a renewal count in quarantine: a key that was set there proves nothing (G3).
      */
     uint16_t nodes_proven;
-    uint16_t unanswered; /* of a hold that was waited for: nodes where a place may remain */
+    uint16_t maybe_queued; /* of a hold that was waited for: nodes that may still queue us */
     enum rl_state state : 8;
     int8_t jeopardy_error;    /* why the last renewal failed */
     bool jeopardy : 1;        /* it did, and the validity runs out */

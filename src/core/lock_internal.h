@@ -16,11 +16,6 @@ void rl_acquire_cancel(struct rl_lock *lock, struct rl_actions *out);
 /* One attempt: a fresh value (A1) to every node. */
 void rl_acquire_attempt(struct rl_lock *lock, int64_t now_ns, uint32_t random,
                         struct rl_actions *out);
-/* The end of the wait, or of the chance to win. */
-void rl_acquire_give_up(struct rl_lock *lock, struct rl_actions *out, int error);
-int rl_acquire_final_error(const struct rl_lock *lock);
-/* Too few nodes answered: another attempt after a random delay (A9). */
-void rl_acquire_back_off(struct rl_lock *lock, const struct rl_event *event);
 void rl_acquire_node_out(struct rl_lock *lock, const struct rl_event *event,
                          struct rl_actions *out);
 void rl_acquire_sets_heard(struct rl_lock *lock, const struct rl_event *event,
@@ -28,9 +23,18 @@ void rl_acquire_sets_heard(struct rl_lock *lock, const struct rl_event *event,
 void rl_acquire_our_clock(struct rl_lock *lock, const struct rl_event *event,
                           struct rl_actions *out);
 
+/* failure.c: after an attempt that failed */
 void rl_acquire_fail(struct rl_lock *lock, const struct rl_event *event,
                      struct rl_actions *out);
-void rl_acquire_hold(struct rl_lock *lock, int64_t end_ns, struct rl_actions *out);
+/* The end of the wait in the middle of an attempt. */
+void rl_acquire_cut_short(struct rl_lock *lock, struct rl_actions *out);
+/* The attempt under way is the last, and is rolled back. */
+void rl_acquire_quit(struct rl_lock *lock, struct rl_actions *out, int error);
+/* The end of the wait, or of the chance to win, between attempts. */
+void rl_acquire_give_up(struct rl_lock *lock, struct rl_actions *out, int error);
+int rl_acquire_final_error(const struct rl_lock *lock);
+/* Too few nodes answered: another attempt after a random delay (A9). */
+void rl_acquire_back_off(struct rl_lock *lock, const struct rl_event *event);
 
 /* token.c: which token the grants of a quorum amount to */
 void rl_token_settle(struct rl_lock *lock, const struct rl_event *event, int64_t end_ns,
@@ -65,7 +69,8 @@ void rl_queue_straggler(struct rl_lock *lock, const struct rl_event *event,
                         struct rl_actions *out);
 
 /* hold.c: extension, renewal, loss */
-void rl_hold_begin(struct rl_lock *lock, int64_t deadline_ns, int64_t start_ns);
+/* Acquired: held from the start of the round that won. */
+void rl_hold_begin(struct rl_lock *lock, int64_t deadline_ns, struct rl_actions *out);
 /* When the owner is told that a hold with this deadline is over: somewhat before it is. */
 int64_t rl_hold_loss_notice_ns(const struct rl_lock *lock, int64_t deadline_ns);
 void rl_hold_extend(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
@@ -80,7 +85,6 @@ void rl_hold_sweep(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
 /* The owner never learnt of the hold: ends it as a failed acquisition, on every node at once. */
 void rl_hold_take_back(struct rl_lock *lock, const struct rl_event *event,
                        struct rl_actions *out);
-int64_t rl_hold_timer_ns(const struct rl_lock *lock);
 
 /* release.c: giving back, and finding out what became of a lost key */
 void rl_release_begin(struct rl_lock *lock, const struct rl_event *event,
@@ -91,17 +95,19 @@ void rl_release_timer(struct rl_lock *lock, const struct rl_event *event,
                       struct rl_actions *out);
 
 /* lock.c */
+extern const struct rl_answer rl_no_answer;
 uint16_t rl_all_nodes(const struct rl_lock *lock);
 uint8_t rl_count_nodes(uint16_t nodes);
 void rl_send(struct rl_actions *out, enum rl_op op, uint16_t nodes, uint32_t round);
 void rl_finish(struct rl_actions *out, int error);
 void rl_round_begin(struct rl_lock *lock, int64_t now_ns, int64_t timeout_ns);
-/* The node has been asked, or is asked once more. */
-void rl_await_answer(struct rl_lock *lock, uint8_t node);
+/* rl_no_answer: the node has been asked, or is asked once more. */
 void rl_note_answer(struct rl_lock *lock, uint8_t node, const struct rl_answer *answer,
                     int64_t rtt_ns);
 /* Nodes that have not voted vote no, except those that are still warming up. */
 void rl_time_out_silent_nodes(struct rl_lock *lock, const struct rl_event *event);
+/* The nodes that gave this vote, a bit each; how many. */
+uint16_t rl_nodes_of(const struct rl_lock *lock, enum redlock_vote vote);
 uint8_t rl_votes_of(const struct rl_lock *lock, enum redlock_vote vote);
 int rl_no_quorum_error(const struct rl_lock *lock);
 int64_t rl_earlier(int64_t a_ns, int64_t b_ns);

@@ -30,22 +30,18 @@ enum rl_op {
     RL_OP_PING,
 };
 
-/* A request whose grant counts for an acquisition. */
-static inline bool rl_op_is_acquire(enum rl_op op)
-{
-    return op == RL_OP_ACQUIRE || op == RL_OP_ACQUIRE_AGAIN;
-}
+#define RL_OP_COUNT (RL_OP_PING + 1)
 
-/* After it the node may carry our key. */
-static inline bool rl_op_sets_key(enum rl_op op)
-{
-    return rl_op_is_acquire(op) || op == RL_OP_HEAL;
-}
+/* What an op means for the lock and its key: one table, which every other place asks. */
+struct rl_op_traits {
+    bool acquires;   /* its grant counts for an acquisition */
+    bool sets_key;   /* after it the node may carry our key ... */
+    bool lets_live;  /* ... or may let it live for a whole TTL */
+    bool times_node; /* the first of its round: how long the reply takes tells of the node */
+    bool gives_back; /* after it the node does not carry our key any more */
+    bool tidies_up;  /* it is carried out even if its lock is gone and counts no reply */
+};
 
-/* After it the node does not carry our key any more. */
-static inline bool rl_op_gives_back(enum rl_op op)
-{
-    return op == RL_OP_RELEASE || op == RL_OP_ROLLBACK || op == RL_OP_QUIT;
-}
+extern const struct rl_op_traits rl_ops[RL_OP_COUNT];
 
 #endif

@@ -53,11 +53,11 @@ void rl_queue_forget(struct rl_lock *lock)
  */
 void rl_queue_served(struct rl_lock *lock, struct rl_actions *out)
 {
-    bool is_shared = !rl_kind(lock->terms.kind)->exclusive;
+    bool several_hold = !rl_kinds[lock->terms.kind].exclusive;
 
     lock->came_from_queue = true;
-    lock->unanswered = is_shared ? 0 : rl_tally_pending(&lock->tally);
-    rl_send(out, RL_OP_LEAVE, is_shared ? rl_all_nodes(lock) : lock->tally.no, lock->round);
+    lock->maybe_queued = several_hold ? 0 : rl_tally_pending(&lock->tally);
+    rl_send(out, RL_OP_LEAVE, several_hold ? rl_all_nodes(lock) : lock->tally.no, lock->round);
     rl_queue_forget(lock);
 }
 
@@ -66,9 +66,9 @@ void rl_queue_straggler(struct rl_lock *lock, const struct rl_event *event,
 {
     uint16_t bit = (uint16_t)(1u << event->node);
 
-    if (!(lock->unanswered & bit))
+    if (!(lock->maybe_queued & bit))
         return;
-    lock->unanswered &= (uint16_t)~bit;
+    lock->maybe_queued &= (uint16_t)~bit;
     if (event->answer.vote != REDLOCK_VOTE_GRANTED && !event->answer.is_synthetic)
         rl_send(out, RL_OP_LEAVE, bit, event->round);
 }
@@ -270,7 +270,7 @@ static void ask_again(struct rl_lock *lock, uint16_t nodes, struct rl_actions *o
             continue;
         /* The same value as before: nothing of this round has been rolled back (A1). */
         rl_tally_reconsider(&lock->tally, i);
-        rl_await_answer(lock, i);
+        rl_note_answer(lock, i, &rl_no_answer, -1);
         acquisition->again_count++;
     }
     acquisition->woken &= (uint16_t)~nodes;

@@ -11,11 +11,6 @@ uint8_t rl_quorum(uint8_t node_count)
     return (uint8_t)(node_count / 2 + RL_RULE(MAJORITY));
 }
 
-void rl_tally_begin(struct rl_tally *tally, uint8_t node_count)
-{
-    *tally = (struct rl_tally){.node_count = node_count};
-}
-
 bool rl_tally_vote(struct rl_tally *tally, uint8_t node, bool yes)
 {
     uint16_t bit = (uint16_t)(1u << node);
@@ -55,11 +50,9 @@ void rl_tally_revoke(struct rl_tally *tally, uint8_t node)
 
 enum rl_verdict rl_tally_verdict(const struct rl_tally *tally)
 {
-    uint8_t quorum = rl_quorum(tally->node_count);
-
-    if (tally->yes_count >= quorum)
+    if (tally->yes_count >= tally->quorum)
         return RL_TALLY_WON;
-    if (tally->node_count - tally->no_count < quorum)
+    if (tally->node_count - tally->no_count < tally->quorum)
         return RL_TALLY_LOST;
     return RL_TALLY_PENDING;
 }

@@ -19,6 +19,7 @@ enum rl_verdict {
 
 struct rl_tally {
     uint8_t node_count;
+    uint8_t quorum; /* so many of them win */
     uint8_t yes_count;
     uint8_t no_count;
     uint16_t yes; /* bit per node */
@@ -26,8 +27,6 @@ struct rl_tally {
 };
 
 uint8_t rl_quorum(uint8_t node_count);
-
-void rl_tally_begin(struct rl_tally *tally, uint8_t node_count);
 
 /* Counts one node's vote. False, and nothing changes, when that node has voted already. */
 bool rl_tally_vote(struct rl_tally *tally, uint8_t node, bool yes);

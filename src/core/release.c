@@ -15,8 +15,8 @@ void rl_release_begin(struct rl_lock *lock, const struct rl_event *event,
     rl_round_begin(lock, event->now_ns, rl_lock_node_timeout_ns(lock->policy, rl_ttl_ns(lock)));
     /* All nodes, also those that never granted: a lost reply is no proof of a lost SET. */
     rl_send(out, RL_OP_RELEASE, rl_all_nodes(lock), lock->round);
-    rl_send(out, RL_OP_LEAVE, lock->unanswered, lock->round);
-    lock->unanswered = 0;
+    rl_send(out, RL_OP_LEAVE, lock->maybe_queued, lock->round);
+    lock->maybe_queued = 0;
 }
 
 static void end(struct rl_lock *lock, struct rl_actions *out, int error)
@@ -25,20 +25,10 @@ static void end(struct rl_lock *lock, struct rl_actions *out, int error)
     rl_finish(out, error);
 }
 
-static uint16_t nodes_without_our_key(const struct rl_lock *lock)
-{
-    uint16_t nodes = 0;
-
-    for (uint8_t i = 0; i < lock->policy->node_count; i++)
-        if (lock->node[i].vote == REDLOCK_VOTE_MISSING)
-            nodes |= (uint16_t)(1u << i);
-    return nodes;
-}
-
 static void decide_release(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
 {
     uint8_t quorum = lock->policy->quorum;
-    uint8_t spare = (uint8_t)(lock->policy->node_count - quorum);
+    uint8_t tolerated = (uint8_t)(lock->policy->node_count - quorum);
     uint16_t missing;
     uint8_t missing_count;
 
@@ -48,11 +38,11 @@ static void decide_release(struct rl_lock *lock, int64_t now_ns, struct rl_actio
     }
     if (lock->tally.no_count == 0)
         return;
-    missing = nodes_without_our_key(lock);
+    missing = rl_nodes_of(lock, REDLOCK_VOTE_MISSING);
     missing_count = rl_count_nodes(missing);
-    if (missing_count > spare) {
+    if (missing_count > tolerated) {
         /* Our key cannot have been on a majority any more. Is another's there now? */
-        if (!rl_kind(lock->terms.kind)->single) {
+        if (!rl_kinds[lock->terms.kind].single) {
             /* Others may hold it beside us: their presence says nothing. */
             end(lock, out, REDLOCK_EXPIRED);
             return;

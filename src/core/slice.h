@@ -24,4 +24,11 @@ static inline bool rl_slice_equals(struct rl_slice slice, const char *text)
     return slice.size == strlen(text) && rl_slice_starts(slice, text);
 }
 
+/* Copies the text; returns what is behind it. */
+static inline char *rl_slice_append(char *at, struct rl_slice text)
+{
+    memcpy(at, text.data, text.size);
+    return at + text.size;
+}
+
 #endif

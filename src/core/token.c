@@ -37,7 +37,7 @@ static bool settle_nested(struct rl_lock *lock, int64_t end_ns, struct rl_action
             (RL_RULE(NESTED_BY_QUORUM) ? lock->policy->quorum : 1))
             continue;
         lock->token = acquisition->owners[i].token;
-        rl_acquire_hold(lock, end_ns, out);
+        rl_hold_begin(lock, end_ns, out);
         return true;
     }
     return acquisition->owners[0].count + silent_count >= lock->policy->quorum ||
@@ -78,7 +78,7 @@ void rl_token_settle(struct rl_lock *lock, const struct rl_event *event, int64_t
     if (!RL_RULE(ALIGN))
         acquisition->aligned = lock->tally.yes;
     if (rl_count_nodes(acquisition->aligned) >= lock->policy->quorum) {
-        rl_acquire_hold(lock, end_ns, out);
+        rl_hold_begin(lock, end_ns, out);
         return;
     }
     lock->state = RL_ALIGNING;
@@ -109,7 +109,7 @@ void rl_token_aligned(struct rl_lock *lock, const struct rl_event *event,
     if (event->now_ns >= rl_hold_loss_notice_ns(lock, end_ns) || !in_time)
         rl_acquire_fail(lock, event, out);
     else if (rl_count_nodes(acquisition->aligned) >= lock->policy->quorum)
-        rl_acquire_hold(lock, end_ns, out);
+        rl_hold_begin(lock, end_ns, out);
     else if (rl_count_nodes(acquisition->aligned | lock->asked) < lock->policy->quorum)
         rl_acquire_fail(lock, event, out);
 }
@@ -124,7 +124,7 @@ void rl_token_straggler(struct rl_lock *lock, const struct rl_event *event,
     const struct rl_answer *answer = &event->answer;
     bool tells_another = answer->owners_token && answer->owners_token != lock->token;
 
-    if (rl_kind(lock->terms.kind)->has_owner && answer->vote == REDLOCK_VOTE_GRANTED &&
+    if (rl_kinds[lock->terms.kind].has_owner && answer->vote == REDLOCK_VOTE_GRANTED &&
         (answer->token != lock->token || tells_another))
         rl_send(out, RL_OP_ALIGN, (uint16_t)(1u << event->node), lock->round);
 }

@@ -27,5 +27,5 @@ void rl_client_tear_down(redlock *client)
     wipe(&client->client_name);
     wipe(&client->tls_server_name);
     explicit_bzero(&client->entropy, sizeof client->entropy);
-    rl_pool_close(&client->spare);
+    rl_pool_close(&client->kept_locks);
 }

@@ -105,7 +105,7 @@ struct redlock {
     char *client_name;
     char *tls_server_name;
 
-    struct rl_pool spare; /* locks for reuse: a busy client allocates nothing */
+    struct rl_pool kept_locks; /* for reuse: a busy client allocates nothing */
     redlock_warn_fn *warn;
     void *warn_data;
     uint32_t warned[REDLOCK_NODES_MAX]; /* doubts that were reported, a bit each */

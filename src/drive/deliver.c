@@ -168,7 +168,7 @@ int rl_deliver_all(redlock *client)
      */
     for (; left > 0 && (handle = rl_engine_take_ready(&client->engine)) != NULL; left--)
         count += deliver(client, (redlock_lock *)handle);
-    if (rl_questions_have_news(&client->questions))
+    if (!TAILQ_EMPTY(&client->questions.finished))
         count += rl_questions_tell(client);
     if (count > 0)
         pthread_cond_broadcast(&client->turn_cond);

@@ -27,17 +27,6 @@ static redlock_lock *allocate(redlock *client, size_t name_size)
     return lock;
 }
 
-/* A spare one, if it has room for the name; else it makes way for one that has. */
-static redlock_lock *take_memory(redlock *client, size_t name_size)
-{
-    redlock_lock *lock = rl_pool_take(&client->spare);
-
-    if (lock && lock->name_room > name_size)
-        return lock;
-    free(lock);
-    return allocate(client, name_size);
-}
-
 static void give_memory_back(redlock *client, redlock_lock *lock)
 {
     if (lock->event_fd >= 0)
@@ -45,13 +34,7 @@ static void give_memory_back(redlock *client, redlock_lock *lock)
     if (lock->name_room == UINT8_MAX) /* long names are rare: their memory is given back */
         free(lock);
     else
-        rl_pool_give(&client->spare, lock, RL_LOCKS_KEPT);
-}
-
-static char *append(char *at, const char *bytes, size_t size)
-{
-    memcpy(at, bytes, size);
-    return at + size;
+        rl_pool_give(&client->kept_locks, lock, RL_LOCKS_KEPT);
 }
 
 /* The keys of all names, one behind the other. */
@@ -63,25 +46,11 @@ static struct rl_slice write_keys(const redlock *client, const struct rl_names *
     for (size_t i = 0; i < names->count; i++) {
         if (i > 0)
             *at++ = RL_KEY_SEPARATOR;
-        at = append(at, client->prefix, client->prefix_size);
-        at = append(at, names->name[i].data, names->name[i].size);
+        at = rl_slice_append(at, (struct rl_slice){client->prefix, client->prefix_size});
+        at = rl_slice_append(at, names->name[i]);
     }
     /* A question without a name has no key, not a key that is just the prefix. */
     return (struct rl_slice){out, (size_t)(at - out)};
-}
-
-static void reset(redlock_lock *lock)
-{
-    lock->operation = RL_NO_OPERATION;
-    lock->done = NULL;
-    lock->lost = NULL;
-    lock->jeopardy = NULL;
-    lock->event_fd = -1;
-    lock->bond = NULL;
-    lock->done_data = lock->lost_data = NULL;
-    lock->released = lock->given_up = lock->adopted = lock->dropped = false;
-    lock->in_callback = lock->doomed = lock->is_simple = false;
-    lock->wait_deadline_ns = 0; /* and no call is blocked */
 }
 
 redlock_lock *rl_lock_new_for(redlock *client, const char *name, size_t name_size,
@@ -100,7 +69,7 @@ redlock_lock *rl_lock_new(redlock *client, const struct rl_names *names,
                           const struct rl_lock_terms *terms)
 {
     struct rl_slice name = names->count ? names->name[0] : (struct rl_slice){"", 0};
-    redlock_lock *lock = take_memory(client, name.size);
+    redlock_lock *lock = rl_pool_take(&client->kept_locks);
     char keys[RL_KEYS_MAX];
     struct rl_about about = {
         .key = write_keys(client, names, keys),
@@ -110,12 +79,26 @@ redlock_lock *rl_lock_new(redlock *client, const struct rl_names *names,
         .label = names->label,
     };
 
+    /* One that was kept, if it has room for the name; else it makes way for one that has. */
+    if (!lock || lock->name_room <= name.size) {
+        free(lock);
+        lock = allocate(client, name.size);
+    }
     if (!lock) {
         rl_detail(REDLOCK_NOMEM, "out of memory");
         return NULL;
     }
-    reset(lock);
-    append(rl_lock_name(lock), name.data, name.size)[0] = '\0';
+    lock->operation = RL_NO_OPERATION;
+    lock->done = NULL;
+    lock->lost = NULL;
+    lock->jeopardy = NULL;
+    lock->event_fd = -1;
+    lock->bond = NULL;
+    lock->done_data = lock->lost_data = NULL;
+    lock->released = lock->given_up = lock->adopted = lock->dropped = false;
+    lock->in_callback = lock->doomed = lock->is_simple = false;
+    lock->wait_deadline_ns = 0; /* and no call is blocked */
+    *rl_slice_append(rl_lock_name(lock), name) = '\0';
     if (rl_handle_init(&client->engine, &lock->handle, &about, terms, lock->vote) < 0) {
         rl_detail(REDLOCK_NOMEM, "out of memory");
         give_memory_back(client, lock);
@@ -155,15 +138,6 @@ void rl_give_up(redlock *client, redlock_lock *lock, int64_t now_ns)
         rl_handle_cancel(&client->engine, &lock->handle, now_ns);
 }
 
-/* Is there a key on the nodes, or on its way to them, that only a release would remove? */
-static bool owes_release(const redlock_lock *lock)
-{
-    enum rl_state state = lock->handle.lock.state;
-
-    return !lock->dropped && !lock->adopted && state != RL_IDLE && state != RL_RELEASING &&
-           state != RL_ENDED;
-}
-
 static void carry_out_free(redlock *client, struct rl_order *order)
 {
     redlock_lock *lock =
@@ -182,7 +156,7 @@ static void end_handle(redlock_lock *lock, bool give_up)
      * descriptors and bindings must be gone as well. A handle with none of these can be freed a
      * moment later.
      */
-    if (give_up && lock->is_simple && rl_order_is_for_thread(client)) {
+    if (give_up && lock->is_simple && client->threaded && rl_order_is_for_thread(client)) {
         wake = !lock->released;
         lock->free_order.carry_out = carry_out_free;
         rl_order_put(client, &lock->free_order);
@@ -207,7 +181,8 @@ static void end_handle(redlock_lock *lock, bool give_up)
         while (lock->in_callback)
             pthread_cond_wait(&client->turn_cond, &client->mutex);
     }
-    wake = give_up && owes_release(lock);
+    /* A key may be on the nodes, or on its way to them, that only a release removes. */
+    wake = give_up && !lock->released;
     rl_lock_discard(client, lock, give_up);
     if (wake)
         rl_wake(client);

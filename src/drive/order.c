@@ -24,39 +24,33 @@ void rl_order_put(redlock *client, struct rl_order *order)
     while (!atomic_compare_exchange_weak(&client->inbox, &first, order));
 }
 
-static struct rl_order *reversed(struct rl_order *order)
-{
-    struct rl_order *first = NULL;
-
-    while (order) {
-        struct rl_order *next = order->next;
-
-        order->next = first;
-        first = order;
-        order = next;
-    }
-    return first;
-}
-
 void rl_orders_carry_out(redlock *client)
 {
-    struct rl_order *order = atomic_load_explicit(&client->inbox, memory_order_relaxed);
+    struct rl_order *latest;
+    struct rl_order *next = NULL; /* in the order in which they came */
 
-    if (!order)
+    if (!atomic_load_explicit(&client->inbox, memory_order_relaxed))
         return;
-    order = reversed(atomic_exchange(&client->inbox, NULL));
-    while (order) {
-        struct rl_order *next = order->next;
+    latest = atomic_exchange(&client->inbox, NULL);
+    while (latest) {
+        struct rl_order *earlier = latest->next;
 
+        latest->next = next;
+        next = latest;
+        latest = earlier;
+    }
+    while (next) {
+        struct rl_order *order = next;
+
+        next = order->next;
         order->carry_out(client, order);
-        order = next;
     }
 }
 
 bool rl_order_is_for_thread(const redlock *client)
 {
-    return client->threaded && !rl_client_is_forked(client) &&
-           !pthread_equal(client->thread, pthread_self()) && !rl_is_in_callback_of(client);
+    return !rl_client_is_forked(client) && !pthread_equal(client->thread, pthread_self()) &&
+           !rl_is_in_callback_of(client);
 }
 
 /* ---- sleeping and waking ---- */
@@ -162,7 +156,7 @@ static int leave_to_thread(redlock *client, struct rl_call *call)
 
 int rl_call_wait(redlock *client, struct rl_call *call)
 {
-    bool for_thread = rl_order_is_for_thread(client);
+    bool for_thread = client->threaded && rl_order_is_for_thread(client);
     int cancel_state;
     int result = for_thread ? REDLOCK_OK : rl_client_enter(client, true);
 

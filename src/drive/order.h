@@ -63,7 +63,7 @@ void rl_order_put(redlock *client, struct rl_order *order);
 /* For the driver: carries out all orders, in the order in which they came. */
 void rl_orders_carry_out(redlock *client);
 
-/* Has the client an I/O thread that would take an order of this thread? Not in a callback. */
+/* Would the client's I/O thread take an order of this thread? Not in a callback. */
 bool rl_order_is_for_thread(const redlock *client);
 
 /*

@@ -246,7 +246,7 @@ int rl_questions_tell(redlock *client)
      */
     for (int i = 0; i < RL_TURN_KINDS; i++)
         left += questions->turn_count[i];
-    for (; left > 0 && rl_questions_have_news(questions); left--) {
+    for (; left > 0 && !TAILQ_EMPTY(&questions->finished); left--) {
         tell(client, TAILQ_FIRST(&questions->finished));
         give_turns(client);
         count++;

@@ -97,10 +97,6 @@ void rl_question_join(redlock *client, struct rl_question *q);
 void rl_question_hear(redlock *client, redlock_lock *lock, int error);
 /* Tells what is finished; the number of callbacks that ran. */
 int rl_questions_tell(redlock *client);
-static inline bool rl_questions_have_news(const struct rl_questions *questions)
-{
-    return !TAILQ_EMPTY(&questions->finished);
-}
 
 /* For `next`: a handle that asks, in place of the one before. False: no memory, which is the outcome. */
 bool rl_question_set_lock(redlock *client, struct rl_question *q, redlock_lock *lock);

@@ -19,15 +19,6 @@ void rl_wake(redlock *client)
         rl_reactor_wake(&client->reactor);
 }
 
-/* One write per node for everything that this turn produced. */
-static void flush(redlock *client, int64_t now_ns)
-{
-    for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
-        rl_conn_flush(&client->conn[i], now_ns);
-        rl_conn_flush(&client->subscriber[i], now_ns);
-    }
-}
-
 static void arm(redlock *client)
 {
     int64_t next_ns = rl_engine_next_ns(&client->engine);
@@ -44,10 +35,16 @@ static void arm(redlock *client)
     rl_reactor_arm(&client->reactor, next_ns);
 }
 
+/* One write per node for everything that this turn produced. */
 static void send_all(redlock *client)
 {
+    int64_t now_ns = rl_now_ns();
+
     rl_entropy_forget(&client->entropy);
-    flush(client, rl_now_ns());
+    for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
+        rl_conn_flush(&client->conn[i], now_ns);
+        rl_conn_flush(&client->subscriber[i], now_ns);
+    }
     arm(client);
 }
 
@@ -62,26 +59,6 @@ void rl_tick(redlock *client, int64_t now_ns)
     rl_engine_tick(&client->engine, now_ns);
 }
 
-static void serve_events(redlock *client, const struct epoll_event *events, int count)
-{
-    int64_t now_ns = rl_now_ns();
-
-    client->turned_ns = now_ns;
-    for (int i = 0; i < count; i++) {
-        uint32_t tag = events[i].data.u32;
-
-        if (tag == RL_REACTOR_TIMER)
-            client->reactor.armed_ns = RL_NEVER_NS;
-        else if (tag == RL_REACTOR_THREAD)
-            rl_release_bound(client, now_ns);
-        else if (tag < client->engine.policy.node_count)
-            rl_conn_ready(&client->conn[tag], events[i].events, now_ns);
-        else if (tag - RL_REACTOR_SUBSCRIBER < client->engine.policy.node_count)
-            rl_conn_ready(&client->subscriber[tag - RL_REACTOR_SUBSCRIBER], events[i].events,
-                          now_ns);
-    }
-}
-
 /* Waits without the mutex and handles what the sockets have. */
 static void serve_sockets(redlock *client, int timeout_ms)
 {
@@ -93,6 +70,7 @@ static void serve_sockets(redlock *client, int timeout_ms)
     bool waits_for_all =
         client->wait && timeout_ms != 0 && !client->closing && !client->reactor.unarmed;
     int count;
+    int64_t now_ns;
 
     /* Nothing would wake the driver for a deadline: it looks at the clock instead. */
     if (client->reactor.unarmed && (timeout_ms < 0 || timeout_ms > UNARMED_WAIT_MS))
@@ -109,13 +87,27 @@ static void serve_sockets(redlock *client, int timeout_ms)
                           : rl_reactor_wait(&client->reactor, events, timeout_ms);
     atomic_store_explicit(&client->dozing, false, memory_order_relaxed);
     pthread_mutex_lock(&client->mutex);
-    serve_events(client, events, count);
+    now_ns = rl_now_ns();
+    client->turned_ns = now_ns;
+    for (int i = 0; i < count; i++) {
+        uint32_t tag = events[i].data.u32;
+
+        if (tag == RL_REACTOR_TIMER)
+            client->reactor.armed_ns = RL_NEVER_NS;
+        else if (tag == RL_REACTOR_THREAD)
+            rl_release_bound(client, now_ns);
+        else if (tag < client->engine.policy.node_count)
+            rl_conn_ready(&client->conn[tag], events[i].events, now_ns);
+        else if (tag - RL_REACTOR_SUBSCRIBER < client->engine.policy.node_count)
+            rl_conn_ready(&client->subscriber[tag - RL_REACTOR_SUBSCRIBER], events[i].events,
+                          now_ns);
+    }
 }
 
 /* Is there anything to tell that the last delivery has not told? */
 static bool has_news(const redlock *client)
 {
-    return !TAILQ_EMPTY(&client->engine.ready) || rl_questions_have_news(&client->questions);
+    return !TAILQ_EMPTY(&client->engine.ready) || !TAILQ_EMPTY(&client->questions.finished);
 }
 
 int rl_turn(redlock *client, int timeout_ms)

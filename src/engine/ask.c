@@ -11,111 +11,7 @@
 #include "protocol/command.h"
 #include "protocol/value.h"
 
-/* ---- claims: every attempt has its own value ---- */
-
-int rl_claim_draw_value(struct rl_engine *engine, struct rl_claim *claim,
-                        struct rl_acquirer *acquirer, uint16_t slot)
-{
-    char random[RL_VALUE_DRAWN];
-    char text[RL_VALUE_WRITTEN_MAX];
-    struct rl_value value = {
-        .tag = {acquirer->tag, acquirer->tag_size},
-        .random = {random, sizeof random},
-        .slot = slot,
-        .label = {acquirer->label, acquirer->label_size},
-    };
-
-    if (rl_engine_draw_hex(engine, RL_VALUE_RANDOM_BYTES, random) < 0)
-        return -1;
-    if (acquirer->tag_size && acquirer->drew)
-        memcpy(random, acquirer->digits, sizeof acquirer->digits);
-    memcpy(acquirer->digits, random, sizeof acquirer->digits);
-    acquirer->drew = true;
-    if (value.label.size)
-        value.stamp_ms = engine->wall_ms(engine->random_data);
-    rl_claim_set_value(claim, text, rl_value_write(&value, text));
-    return 0;
-}
-
-static size_t value_max(const struct rl_handle *handle)
-{
-    const struct rl_acquirer *acquirer = rl_acquirer_of(handle);
-
-    return rl_value_size(rl_kind(handle->claim->kind)->has_slots, acquirer->tag_size,
-                         acquirer->label_size);
-}
-
-int rl_handle_renew_claim(struct rl_engine *engine, struct rl_handle *handle, size_t value_max)
-{
-    struct rl_claim *claim = rl_claim_copy(&engine->claims, handle->claim, value_max, handle);
-
-    if (!claim)
-        return -1;
-    if (RL_RULE(ROUNDS))
-        handle->claim->handle = NULL;
-    rl_claim_unref(&engine->claims, handle->claim);
-    handle->claim = claim;
-    return 0;
-}
-
-/*
- * Every attempt gets a value of its own (A1): with a reused one, the late rollback of an
- * earlier attempt would delete the key of the later, successful one. NOMEM, SYSTEM or OK.
- */
-static int begin_claim(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
-{
-    struct rl_acquirer *acquirer = rl_acquirer_of(handle);
-    struct rl_claim *claim;
-
-    if (handle->claim->value_size &&
-        rl_handle_renew_claim(engine, handle, value_max(handle)) < 0)
-        return REDLOCK_NOMEM;
-    claim = handle->claim;
-    if ((RL_RULE(FRESH_VALUE) || !claim->value_size) &&
-        rl_claim_draw_value(engine, claim, acquirer,
-                            rl_kind(claim->kind)->has_slots ? handle->lock.slot : 0) < 0)
-        return REDLOCK_SYSTEM;
-    claim->ttl_ns = rl_ttl_ns(&handle->lock);
-    rl_claim_seen(claim, now_ns);
-    claim->ticket = acquirer->acquisition.ticket;
-    claim->waiter = claim->ticket ? acquirer->waiter : 0;
-    claim->contended = claim->ticket != 0;
-    claim->behind_release =
-        acquirer->behind_release && rl_may_follow_release(engine, handle, now_ns);
-    return REDLOCK_OK;
-}
-
-/* What this step needs of a claim; false: no memory or no randomness for it. */
-static bool prepare_claim(struct rl_engine *engine, struct rl_handle *handle, enum rl_op op,
-                          int64_t now_ns)
-{
-    if (op == RL_OP_ACQUIRE || !handle->claim->value_size) {
-        handle->prepare_error = (int8_t)begin_claim(engine, handle, now_ns);
-        return handle->prepare_error == REDLOCK_OK;
-    }
-    if (op == RL_OP_EXTEND) {
-        if (handle->claim->ttl_ns < rl_extension_ttl_ns(&handle->lock))
-            handle->claim->ttl_ns = rl_extension_ttl_ns(&handle->lock);
-        rl_claim_seen(handle->claim, now_ns);
-    }
-    return true;
-}
-
 /* ---- the request ---- */
-
-/* How long the key should live from now on. */
-static int64_t key_ttl_ms(const struct rl_lock *lock, enum rl_op op, int64_t now_ns)
-{
-    int64_t ttl_ns = rl_ttl_ns(lock);
-
-    if (op == RL_OP_EXTEND)
-        ttl_ns = rl_extension_ttl_ns(lock);
-    else if (op == RL_OP_HEAL)
-        /* What is left of the extension that was just won (A8). */
-        ttl_ns = lock->round_start_ns + rl_extension_ttl_ns(lock) - now_ns;
-    /* Never zero, which would be an error: at the very end it is a key for a millisecond. */
-    return ttl_ns < RL_NS_PER_MS ? 1 : ttl_ns / RL_NS_PER_MS;
-}
 
 /*
  * Only a first attempt may overtake the queue: one that reaches few nodes would do so for ever.
@@ -139,13 +35,22 @@ static void fill_from_handle(const struct rl_engine *engine, const struct rl_han
 {
     const struct rl_lock *lock = &handle->lock;
     const struct rl_acquirer *acquirer = rl_acquirer_of(handle);
+    int64_t ttl_ns = rl_ttl_ns(lock);
 
-    out->ttl_ms = key_ttl_ms(lock, out->op, now_ns);
+    /* How long the key should live from now on. */
+    if (out->op == RL_OP_EXTEND)
+        ttl_ns = rl_extension_ttl_ns(lock);
+    else if (out->op == RL_OP_HEAL)
+        /* What is left of the extension that was just won (A8). */
+        ttl_ns = lock->round_start_ns + rl_extension_ttl_ns(lock) - now_ns;
+    /* Never zero, which would be an error: at the very end it is a key for a millisecond. */
+    out->ttl_ms = ttl_ns < RL_NS_PER_MS ? 1 : ttl_ns / RL_NS_PER_MS;
     out->may_shorten = out->op == RL_OP_EXTEND && lock->extension_ttl_ms < lock->longest_ttl_ms;
     out->fenced = lock->terms.fenced;
-    out->marked = engine->strict;
+    out->needs_marker = engine->strict;
     out->token = lock->token;
-    out->owner = rl_claim_owner(handle->claim);
+    if (handle->claim->owner_size)
+        out->owner = rl_claim_owner(handle->claim);
     out->slots = lock->terms.slots;
     out->slot = lock->slot;
     if (out->op != RL_OP_ACQUIRE && out->op != RL_OP_ACQUIRE_AGAIN)
@@ -164,6 +69,8 @@ static void fill(const struct rl_engine *engine, const struct rl_claim *claim,
         .kind = (enum redlock_kind)claim->kind,
         .name_count = claim->name_count,
         .kind_unknown = claim->kind_unknown,
+        .is_plain =
+            rl_kinds[claim->kind].single && !claim->kind_unknown && claim->name_count == 1,
         .keys = rl_claim_key(claim),
         .value = rl_claim_value(claim),
         .client_id = engine->id,
@@ -181,24 +88,28 @@ static void fill(const struct rl_engine *engine, const struct rl_claim *claim,
 }
 
 /* What differs from node to node. */
-static void fill_node(struct rl_engine *engine, const struct rl_handle *handle, uint8_t node,
-                      int64_t now_ns, struct rl_request *out)
+static void fill_node(struct rl_engine *engine, uint8_t node, int64_t now_ns,
+                      struct rl_request *out)
 {
     struct rl_guard *guard = &engine->node[node].session.guard;
-    const struct rl_survey *survey = handle ? rl_survey_of(handle) : NULL;
 
     out->identity = guard->identity;
     if (out->fenced)
         out->in_doubt = !rl_guard_check_vote(guard, now_ns);
-    if (survey) {
-        out->set =
-            (struct rl_slice){engine->node[node].new_set, strlen(engine->node[node].new_set)};
-        out->cursor = survey->cursor[node];
-        out->pattern = survey->pattern;
-        out->mark = survey->mark;
-        out->tag = survey->tag;
-        out->bad_counters = survey->bad_counters;
-    }
+}
+
+/* What a question says beside that. */
+static void fill_question(const struct rl_engine *engine, const struct rl_survey *survey,
+                          uint8_t node, struct rl_request *out)
+{
+    const char *set = engine->node[node].new_set;
+
+    out->set = (struct rl_slice){set, strlen(set)};
+    out->cursor = survey->cursor[node];
+    out->pattern = survey->pattern;
+    out->mark = survey->mark;
+    out->tag = survey->tag;
+    out->bad_counters = survey->bad_counters;
 }
 
 /* ---- the session ---- */
@@ -220,9 +131,9 @@ static bool push(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
         return false;
     session->abilities.known_scripts |= command->script;
     session->wants_witness |= command->needs_witness;
-    if (rl_op_sets_key(op))
+    if (rl_ops[op].sets_key)
         claim->touched |= (uint16_t)(1u << node);
-    if (rl_op_gives_back(op))
+    if (rl_ops[op].gives_back)
         claim->returned |= (uint16_t)(1u << node);
     claim->references++;
     return true;
@@ -247,7 +158,9 @@ static bool ask_node(struct rl_engine *engine, uint8_t node, struct rl_claim *cl
 
     fill(engine, claim, handle, op, now_ns, &request);
     rl_words_write(&request, &words);
-    fill_node(engine, handle, node, now_ns, &request);
+    fill_node(engine, node, now_ns, &request);
+    if (handle && rl_survey_of(handle))
+        fill_question(engine, rl_survey_of(handle), node, &request);
     rl_command_write(&words, abilities, &command);
     if (abilities->script_by_text && !command.script)
         return false;
@@ -315,7 +228,7 @@ uint16_t rl_ask_nodes(struct rl_engine *engine, struct rl_handle *handle,
     enum rl_op op = send->op;
     uint16_t unasked = 0;
 
-    if (!prepare_claim(engine, handle, op, now_ns))
+    if (!rl_claim_prepare(engine, handle, op, now_ns))
         return send->nodes;
     fill(engine, handle->claim, handle, op, now_ns, &request);
     rl_words_write(&request, &words);
@@ -331,13 +244,13 @@ uint16_t rl_ask_nodes(struct rl_engine *engine, struct rl_handle *handle,
         /* In front: a clock that was set must be known before the vote that leans on it. */
         if (op == RL_OP_ACQUIRE || op == RL_OP_EXTEND)
             rl_watch_before_use(engine, i, now_ns);
-        fill_node(engine, handle, i, now_ns, &request);
+        fill_node(engine, i, now_ns, &request);
         rl_command_write(&words, abilities, &command);
         /* A rollback too goes on this connection, behind what it takes back (A5). */
         if ((!RL_RULE(ROLLBACK_BEHIND) && op == RL_OP_ROLLBACK) ||
             !push(engine, i, handle->claim, op, send->round, &command)) {
             unasked |= (uint16_t)(1u << i);
-            if (rl_op_gives_back(op))
+            if (rl_ops[op].gives_back)
                 rl_node_keep_undelivered(engine, i, handle->claim, now_ns);
         } else if (op == RL_OP_RELEASE && rl_command_deletes_natively(&request, abilities)) {
             /* A native delete wakes no waiter: whether there are any is asked behind it. */

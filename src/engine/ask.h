@@ -9,12 +9,9 @@
 #ifndef RL_ENGINE_ASK_H
 #define RL_ENGINE_ASK_H
 
-#include <stddef.h>
-
 #include "core/lock.h"
 #include "engine/claim.h"
 
-struct rl_acquirer;
 struct rl_engine;
 struct rl_handle;
 
@@ -37,14 +34,5 @@ bool rl_ask_node_by_text(struct rl_engine *engine, uint8_t node, struct rl_claim
 /* Does this node give the lock back without a script, and so without waking a waiter? */
 bool rl_node_deletes_natively(const struct rl_engine *engine, uint8_t node,
                               const struct rl_claim *claim);
-
-/*
- * A value that cannot be guessed and that no other claim has (A1), with the tag and the label of the
- * acquisition, and with the time if there is a label. -1: there is no randomness.
- */
-int rl_claim_draw_value(struct rl_engine *engine, struct rl_claim *claim,
-                        struct rl_acquirer *acquirer, uint16_t slot);
-/* A copy of the handle's claim in its place; requests under way keep the old one. -1: no memory. */
-int rl_handle_renew_claim(struct rl_engine *engine, struct rl_handle *handle, size_t value_max);
 
 #endif

@@ -21,13 +21,6 @@ struct rl_blocker {
     char value[REDLOCK_VALUE_MAX];
 };
 
-static inline void rl_blocker_begin(struct rl_blocker *blocker)
-{
-    blocker->nodes = 0;
-    blocker->size = 0;
-    blocker->waiters = 0;
-}
-
 /* What a node answered to an attempt or an inquiry. */
 void rl_blocker_note(struct rl_blocker *blocker, uint8_t node, const struct rl_answer *answer,
                      int64_t now_ns);

@@ -16,6 +16,8 @@
 #include "protocol/request.h"
 #include "redlock.h"
 
+struct rl_acquirer;
+struct rl_engine;
 struct rl_handle;
 
 /* What a claim is about, and every later claim of the same handle. */
@@ -75,9 +77,6 @@ static inline struct rl_slice rl_claim_value(const struct rl_claim *claim)
  */
 struct rl_claim *rl_claim_new(struct rl_pool *pool, const struct rl_about *about,
                               size_t value_max, struct rl_handle *handle);
-/* The same for another attempt, about the same; its value is the old one until it gets its own (A1). */
-struct rl_claim *rl_claim_copy(struct rl_pool *pool, const struct rl_claim *claim,
-                               size_t value_max, struct rl_handle *handle);
 void rl_claim_set_value(struct rl_claim *claim, const char *value, size_t size);
 /*
  * A node may have set or renewed the key until now: it was asked to, and has answered only now,
@@ -86,5 +85,23 @@ void rl_claim_set_value(struct rl_claim *claim, const char *value, size_t size);
  */
 void rl_claim_seen(struct rl_claim *claim, int64_t now_ns);
 void rl_claim_unref(struct rl_pool *pool, struct rl_claim *claim);
+
+/*
+ * A value that cannot be guessed and that no other claim has (A1), with the tag and the label of the
+ * acquisition, and with the time if there is a label. -1: there is no randomness.
+ */
+int rl_claim_draw_value(struct rl_engine *engine, struct rl_claim *claim,
+                        struct rl_acquirer *acquirer, uint16_t slot);
+/*
+ * Another claim about the same in the place of the handle's; its value is the old one until it gets
+ * its own (A1). Requests under way keep the old claim. -1: no memory.
+ */
+int rl_handle_renew_claim(struct rl_engine *engine, struct rl_handle *handle, size_t value_max);
+/* What a step needs of the handle's claim; false: no memory or no randomness for it. */
+bool rl_claim_prepare(struct rl_engine *engine, struct rl_handle *handle, enum rl_op op,
+                      int64_t now_ns);
+
+/* Random bytes that cannot be guessed, two characters each, not terminated. -1: there are none. */
+int rl_engine_draw_hex(struct rl_engine *engine, size_t byte_count, char *out);
 
 #endif

@@ -1,29 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "engine/engine.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/rules.h"
-#include "engine/watch.h"
-
-#define DRAWN_BYTES_MAX 20
-
-int rl_engine_draw_hex(struct rl_engine *engine, size_t byte_count, char *out)
-{
-    static const char hex[] = "0123456789abcdef";
-    uint8_t bytes[DRAWN_BYTES_MAX];
-
-    assert(byte_count <= sizeof bytes);
-    if (engine->secret(engine->random_data, bytes, byte_count) < 0)
-        return -1;
-    for (size_t i = 0; i < byte_count; i++) {
-        out[2 * i] = hex[bytes[i] >> 4];
-        out[2 * i + 1] = hex[bytes[i] & 15];
-    }
-    return 0;
-}
 
 /* A name for the nodes' queues that no other client has. */
 static int draw_id(struct rl_engine *engine)
@@ -66,16 +47,16 @@ int rl_engine_init(struct rl_engine *engine)
 
 static void free_node(struct rl_engine *engine, struct rl_node *node)
 {
-    struct rl_pending request;
+    struct rl_pending pending;
 
-    while (rl_session_take_unanswered(&node->session, &request))
-        if (request.subject)
-            rl_claim_unref(&engine->claims, request.subject);
+    while (rl_session_take_pending(&node->session, &pending))
+        if (pending.subject)
+            rl_claim_unref(&engine->claims, pending.subject);
     for (uint32_t i = 0; i < node->undelivered_count; i++)
         rl_claim_unref(&engine->claims, node->undelivered[i]);
     free(node->undelivered);
     for (uint32_t i = 0; i < node->unconfirmed_count; i++)
-        rl_claim_unref(&engine->claims, node->unconfirmed[i].request.subject);
+        rl_claim_unref(&engine->claims, node->unconfirmed[i].pending.subject);
     free(node->unconfirmed);
     rl_session_free(&node->session);
     rl_session_free(&node->subscriber.session);
@@ -89,21 +70,4 @@ void rl_engine_free(struct rl_engine *engine)
     rl_local_queues_free(&engine->local_queues);
     rl_pool_close(&engine->claims);
     rl_pool_close(&engine->acquirers);
-}
-
-int64_t rl_engine_next_ns(const struct rl_engine *engine)
-{
-    int64_t next_ns = rl_timers_next_ns(&engine->timers);
-
-    return engine->watch_at_ns < next_ns ? engine->watch_at_ns : next_ns;
-}
-
-void rl_engine_tick(struct rl_engine *engine, int64_t now_ns)
-{
-    struct rl_timer *timer;
-
-    if (now_ns >= engine->watch_at_ns)
-        rl_watch_tick(engine, now_ns);
-    while ((timer = rl_timers_due(&engine->timers, now_ns)) != NULL)
-        rl_handle_timer(engine, (struct rl_handle *)timer, now_ns);
 }

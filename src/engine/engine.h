@@ -9,9 +9,10 @@
  *     hear.c    the way back: from bytes received to the lock
  *     vote.c    what a reply is worth: every check before the tally
  *
- * Beside these stand the local queue of the waiters of this client (local_queue.c), nodes as they
- * come and go (node.c), the connections that only listen (subscriber.c), what is found out about
- * nodes between requests (watch.c), questions to all of them (survey.c), and counting (stats.c).
+ * Beside these stand what attempts may have put on the nodes (claim.c), the local queue of the
+ * waiters of this client (local_queue.c), nodes as they come and go (node.c), the connections that
+ * only listen (subscriber.c), what is found out about nodes between requests (watch.c), questions
+ * to all of them (survey.c), and counting (stats.c).
  *
  * It makes no system call. Its caller (the client with real sockets, a simulator with imagined
  * ones) tells it the time, what arrived and which connections came and went, and takes away the
@@ -83,12 +84,5 @@ struct rl_engine {
  * randomness) or OK. */
 int rl_engine_init(struct rl_engine *engine);
 void rl_engine_free(struct rl_engine *engine);
-
-/* When rl_engine_tick() has something to do next. */
-int64_t rl_engine_next_ns(const struct rl_engine *engine);
-void rl_engine_tick(struct rl_engine *engine, int64_t now_ns);
-
-/* Random bytes that cannot be guessed, two characters each, not terminated. -1: there are none. */
-int rl_engine_draw_hex(struct rl_engine *engine, size_t byte_count, char *out);
 
 #endif

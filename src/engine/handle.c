@@ -10,6 +10,7 @@
 #include "engine/stats.h"
 #include "engine/survey.h"
 #include "engine/vote.h"
+#include "engine/watch.h"
 #include "protocol/value.h"
 
 #define ACQUIRERS_KEPT 1024
@@ -25,10 +26,8 @@ void rl_engine_add_ready(struct rl_engine *engine, struct rl_handle *handle)
     TAILQ_INSERT_TAIL(&engine->ready, handle, in_ready);
 }
 
-void rl_engine_forget_ready(struct rl_engine *engine, struct rl_handle *handle)
+static void remove_ready(struct rl_engine *engine, struct rl_handle *handle)
 {
-    if (!handle->ready)
-        return;
     handle->ready = false;
     engine->ready_count--;
     TAILQ_REMOVE(&engine->ready, handle, in_ready);
@@ -39,7 +38,7 @@ struct rl_handle *rl_engine_take_ready(struct rl_engine *engine)
     struct rl_handle *handle = TAILQ_FIRST(&engine->ready);
 
     if (handle)
-        rl_engine_forget_ready(engine, handle);
+        remove_ready(engine, handle);
     return handle;
 }
 
@@ -66,26 +65,6 @@ static void answer_unasked(struct rl_engine *engine, struct rl_handle *handle,
     }
 }
 
-static bool is_new_head(const struct rl_handle *handle)
-{
-    return handle->lock.acquisition && rl_acquirer_of(handle)->became_head;
-}
-
-static bool is_waiting(const struct rl_lock *lock)
-{
-    switch (lock->state) {
-    case RL_ACQUIRING:
-    case RL_ALIGNING:
-    case RL_BACKOFF:
-    case RL_PARKED:
-    case RL_TICKETING:
-    case RL_QUEUED:
-        return true;
-    default:
-        return false;
-    }
-}
-
 /* The core's part is left to rl_lock_init(). NULL: out of memory. */
 static struct rl_acquirer *new_acquirer(struct rl_engine *engine, struct rl_handle *handle,
                                         const struct rl_about *about)
@@ -108,7 +87,9 @@ static struct rl_acquirer *new_acquirer(struct rl_engine *engine, struct rl_hand
     acquirer->label_size = (uint8_t)about->label.size;
     memcpy(acquirer->tag, about->tag.data, about->tag.size);
     memcpy(acquirer->label, about->label.data, about->label.size);
-    rl_blocker_begin(&acquirer->blocker);
+    acquirer->blocker.nodes = 0;
+    acquirer->blocker.size = 0;
+    acquirer->blocker.waiters = 0;
     return acquirer;
 }
 
@@ -119,49 +100,39 @@ static void end_acquisition(struct rl_engine *engine, struct rl_handle *handle)
     handle->lock.acquisition = NULL;
 }
 
-static void follow_acquisition(struct rl_engine *engine, struct rl_handle *handle,
-                               int64_t now_ns)
-{
-    struct rl_acquirer *acquirer = rl_acquirer_of(handle);
-
-    if (acquirer->queue && !is_waiting(&handle->lock))
-        rl_local_queue_leave(engine, handle, now_ns);
-    if (acquirer->queue)
-        rl_local_queue_tell_places(engine, handle, now_ns);
-    engine->wants_subscribers |=
-        acquirer->acquisition.ticket != 0 || handle->lock.state == RL_TICKETING;
-    if (handle->lock.state == RL_HELD)
-        end_acquisition(engine, handle);
-}
-
-static void note_news(struct rl_engine *engine, struct rl_handle *handle,
-                      const struct rl_actions *actions)
-{
-    if (actions->done) {
-        handle->done = true;
-        handle->done_error = (int8_t)actions->done_error;
-        if (actions->done_error != REDLOCK_OK && handle->prepare_error)
-            handle->done_error = handle->prepare_error;
-    }
-    handle->lost |= actions->lost;
-    handle->jeopardy |= actions->jeopardy;
-    handle->recovered |= actions->recovered;
-    rl_engine_add_ready(engine, handle);
-}
-
 static void perform(struct rl_engine *engine, struct rl_handle *handle,
                     const struct rl_actions *actions, int64_t now_ns)
 {
+    struct rl_acquirer *acquirer = rl_acquirer_of(handle);
     uint16_t unasked[RL_SENDS_MAX];
 
     for (uint32_t i = 0; i < actions->send_count; i++)
         unasked[i] = rl_ask_nodes(engine, handle, &actions->send[i], now_ns);
+    if (actions->done) {
+        handle->done = true;
+        handle->done_error = (int8_t)(actions->done_error != REDLOCK_OK && handle->prepare_error
+                                          ? handle->prepare_error
+                                          : actions->done_error);
+    }
+    handle->lost |= actions->lost;
+    handle->jeopardy |= actions->jeopardy;
+    handle->recovered |= actions->recovered;
     if (actions->done || actions->lost || actions->jeopardy || actions->recovered)
-        note_news(engine, handle, actions);
+        rl_engine_add_ready(engine, handle);
     rl_timers_set(&engine->timers, &handle->timer,
-                  is_new_head(handle) ? now_ns : rl_lock_timer_ns(&handle->lock));
-    if (handle->lock.acquisition)
-        follow_acquisition(engine, handle, now_ns);
+                  acquirer && acquirer->became_head ? now_ns : rl_lock_timer_ns(&handle->lock));
+    if (acquirer) {
+        engine->wants_subscribers |=
+            acquirer->acquisition.ticket != 0 || handle->lock.state == RL_TICKETING;
+        if (acquirer->queue &&
+            (handle->lock.state == RL_HELD || handle->lock.state == RL_ENDED))
+            rl_local_queue_leave(engine, handle, now_ns);
+        else if (acquirer->queue &&
+                 (handle->lock.state == RL_QUEUED || handle->lock.state == RL_PARKED))
+            rl_local_queue_tell_places(engine, handle, now_ns);
+        if (handle->lock.state == RL_HELD)
+            end_acquisition(engine, handle);
+    }
     for (uint32_t i = 0; i < actions->send_count; i++)
         if (unasked[i])
             answer_unasked(engine, handle, &actions->send[i], unasked[i], now_ns);
@@ -169,11 +140,11 @@ static void perform(struct rl_engine *engine, struct rl_handle *handle,
 
 void rl_handle_step(struct rl_engine *engine, struct rl_handle *handle, struct rl_event *event)
 {
-    struct rl_past past = rl_past_of(&handle->lock);
+    struct rl_lock past = handle->lock;
     struct rl_actions actions;
 
-    /* Randomness only spreads attempts; it is drawn where one can be decided. */
-    if (is_waiting(&handle->lock) || rl_kind(handle->lock.terms.kind)->has_slots)
+    /* Randomness only spreads attempts: a lock that is held makes none. */
+    if (past.acquisition)
         event->random = engine->random(engine->random_data);
     event->awaits_sets = engine->awaits_sets;
     rl_lock_step(&handle->lock, event, &actions);
@@ -200,28 +171,48 @@ static void find_warming(const struct rl_engine *engine, int64_t now_ns, uint16_
     }
 }
 
-void rl_handle_timer(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
+static void handle_timer(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
 {
     struct rl_event event = {.type = RL_EVENT_TIMER, .now_ns = now_ns};
+    struct rl_acquirer *acquirer = rl_acquirer_of(handle);
     const struct rl_local_queue *queue;
 
     find_warming(engine, now_ns, &event.warming, &event.warm_at_ns);
-    if (rl_survey_of(handle)) {
+    if (acquirer && acquirer->survey) {
         rl_survey_tick(engine, handle, event.warming, event.warm_at_ns, now_ns);
         return;
     }
     if (engine->awaits_sets && handle->lock.state == RL_ACQUIRING &&
-        now_ns >= handle->lock.round_deadline_ns)
+        now_ns >= handle->lock.round_deadline_ns) {
         rl_sets_wait_no_more(engine, event.warming, now_ns);
-    queue = rl_local_queue_of(handle);
-    if (is_new_head(handle)) {
-        rl_acquirer_of(handle)->became_head = false;
+        acquirer = rl_acquirer_of(handle); /* it may be decided now */
+    }
+    queue = acquirer ? acquirer->queue : NULL;
+    if (acquirer && acquirer->became_head) {
+        acquirer->became_head = false;
         event.type = RL_EVENT_UNPARK;
-        event.client_holds = rl_acquirer_of(handle)->client_holds;
+        event.client_holds = acquirer->client_holds;
     } else if (queue && rl_local_queue_head(queue) != handle) {
         event.leader_error = rl_local_queue_head(queue)->lock.acquisition->attempt_error;
     }
     rl_handle_step(engine, handle, &event);
+}
+
+int64_t rl_engine_next_ns(const struct rl_engine *engine)
+{
+    int64_t next_ns = rl_timers_next_ns(&engine->timers);
+
+    return engine->watch_at_ns < next_ns ? engine->watch_at_ns : next_ns;
+}
+
+void rl_engine_tick(struct rl_engine *engine, int64_t now_ns)
+{
+    struct rl_timer *timer;
+
+    if (now_ns >= engine->watch_at_ns)
+        rl_watch_tick(engine, now_ns);
+    while ((timer = rl_timers_due(&engine->timers, now_ns)) != NULL)
+        handle_timer(engine, (struct rl_handle *)timer, now_ns);
 }
 
 /* ---- what the owner asks for ---- */
@@ -231,7 +222,7 @@ int rl_handle_init(struct rl_engine *engine, struct rl_handle *handle,
                    struct rl_node_vote *votes)
 {
     size_t value_max =
-        rl_value_size(rl_kind(terms->kind)->has_slots, about->tag.size, about->label.size);
+        rl_value_size(rl_kinds[terms->kind].has_slots, about->tag.size, about->label.size);
     struct rl_acquirer *acquirer;
 
     if (!rl_timers_reserve(&engine->timers, engine->handle_count + 1))
@@ -253,54 +244,51 @@ int rl_handle_init(struct rl_engine *engine, struct rl_handle *handle,
     return 0;
 }
 
-void rl_handles_node_out(struct rl_engine *engine, uint8_t node, int64_t now_ns)
+/* The same event for every lock; of_attempts: only for those that are being acquired. */
+static void step_all(struct rl_engine *engine, const struct rl_event *event, bool of_attempts)
 {
     struct rl_handle *handle;
 
     LIST_FOREACH(handle, &engine->handles, all)
-    if (!rl_survey_of(handle))
-        rl_handle_step(
-            engine, handle,
-            &(struct rl_event){.type = RL_EVENT_NODE_OUT, .now_ns = now_ns, .node = node});
+    {
+        enum rl_state state = handle->lock.state;
+        struct rl_event copy = *event;
+
+        if (!rl_survey_of(handle) &&
+            (!of_attempts || state == RL_ACQUIRING || state == RL_ALIGNING))
+            rl_handle_step(engine, handle, &copy);
+    }
+}
+
+void rl_handles_node_out(struct rl_engine *engine, uint8_t node, int64_t now_ns)
+{
+    step_all(engine,
+             &(struct rl_event){.type = RL_EVENT_NODE_OUT, .now_ns = now_ns, .node = node},
+             false);
 }
 
 void rl_handles_set_changed(struct rl_engine *engine, uint8_t node, int64_t now_ns)
 {
-    struct rl_handle *handle;
-
-    LIST_FOREACH(handle, &engine->handles, all)
-    if (!rl_survey_of(handle) &&
-        (handle->lock.state == RL_ACQUIRING || handle->lock.state == RL_ALIGNING))
-        rl_handle_step(
-            engine, handle,
-            &(struct rl_event){.type = RL_EVENT_NODE_OUT, .now_ns = now_ns, .node = node});
+    step_all(engine,
+             &(struct rl_event){.type = RL_EVENT_NODE_OUT, .now_ns = now_ns, .node = node},
+             true);
 }
 
 void rl_handles_sets_heard(struct rl_engine *engine, int64_t now_ns)
 {
-    struct rl_handle *handle;
-
-    LIST_FOREACH(handle, &engine->handles, all)
-    if (!rl_survey_of(handle) && handle->lock.state == RL_ACQUIRING)
-        rl_handle_step(engine, handle,
-                       &(struct rl_event){.type = RL_EVENT_SETS_HEARD, .now_ns = now_ns});
+    step_all(engine, &(struct rl_event){.type = RL_EVENT_SETS_HEARD, .now_ns = now_ns}, true);
 }
 
 void rl_handles_our_clock(struct rl_engine *engine, int64_t now_ns)
 {
-    struct rl_handle *handle;
-
-    LIST_FOREACH(handle, &engine->handles, all)
-    if (!rl_survey_of(handle))
-        rl_handle_step(engine, handle,
-                       &(struct rl_event){.type = RL_EVENT_OUR_CLOCK, .now_ns = now_ns});
+    step_all(engine, &(struct rl_event){.type = RL_EVENT_OUR_CLOCK, .now_ns = now_ns}, false);
 }
 
 void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64_t ttl_ns,
                        int64_t wait_deadline_ns, int64_t now_ns)
 {
     struct rl_acquirer *acquirer = rl_acquirer_of(handle);
-    const struct rl_kind *kind = rl_kind(handle->lock.terms.kind);
+    const struct rl_kind *kind = &rl_kinds[handle->lock.terms.kind];
     struct rl_event event = {
         .type = RL_EVENT_ACQUIRE,
         .now_ns = now_ns,
@@ -308,7 +296,7 @@ void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64
         .wait_deadline_ns = wait_deadline_ns,
     };
 
-    rl_acquirer_of(handle)->asked_ns = now_ns;
+    acquirer->asked_ns = now_ns;
     if (wait_deadline_ns) {
         /* An owner that holds the lock already must not stand behind a waiter for it. */
         if (!rl_local_queue_join(&engine->local_queues, handle, kind->has_owner)) {
@@ -377,18 +365,21 @@ void rl_handle_take_back(struct rl_engine *engine, struct rl_handle *handle, int
 void rl_handle_drop(struct rl_engine *engine, struct rl_handle *handle, bool give_up,
                     int64_t now_ns)
 {
-    if (!rl_survey_of(handle) && give_up) {
+    if (give_up && !rl_survey_of(handle)) {
         if (handle->lock.state == RL_HELD)
             rl_handle_release(engine, handle, now_ns);
         else
             rl_handle_cancel(engine, handle, now_ns);
     }
-    rl_stats_dropped(&engine->stats, handle, now_ns);
-    if (rl_local_queue_of(handle))
-        rl_local_queue_leave(engine, handle, now_ns);
-    if (handle->lock.acquisition)
+    if (handle->lock.state != RL_ENDED)
+        rl_stats_dropped(&engine->stats, handle, now_ns);
+    if (handle->lock.acquisition) {
+        if (rl_acquirer_of(handle)->queue)
+            rl_local_queue_leave(engine, handle, now_ns);
         end_acquisition(engine, handle);
-    rl_engine_forget_ready(engine, handle);
+    }
+    if (handle->ready)
+        remove_ready(engine, handle);
     rl_timers_set(&engine->timers, &handle->timer, RL_NEVER_NS);
     handle->claim->handle = NULL;
     rl_claim_unref(&engine->claims, handle->claim);

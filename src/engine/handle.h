@@ -112,8 +112,6 @@ void rl_handle_drop(struct rl_engine *engine, struct rl_handle *handle, bool giv
 
 /* One event for the lock, and everything that follows from it. */
 void rl_handle_step(struct rl_engine *engine, struct rl_handle *handle, struct rl_event *event);
-/* Its timer came up. */
-void rl_handle_timer(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns);
 /* A node's memory or clock is not to be trusted: holds that lean on it are told. */
 void rl_handles_node_out(struct rl_engine *engine, uint8_t node, int64_t now_ns);
 /* A node belongs to another set than it did: its grants to attempts under way are taken out. */
@@ -127,6 +125,10 @@ void rl_handles_our_clock(struct rl_engine *engine, int64_t now_ns);
 void rl_engine_add_ready(struct rl_engine *engine, struct rl_handle *handle);
 /* The next handle with news, or NULL. */
 struct rl_handle *rl_engine_take_ready(struct rl_engine *engine);
-void rl_engine_forget_ready(struct rl_engine *engine, struct rl_handle *handle);
+
+/* When rl_engine_tick() has something to do next. */
+int64_t rl_engine_next_ns(const struct rl_engine *engine);
+/* Timers that came up: those of handles, and of the watch on the nodes. */
+void rl_engine_tick(struct rl_engine *engine, int64_t now_ns);
 
 #endif

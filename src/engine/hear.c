@@ -5,6 +5,7 @@
 
 #include "engine/ask.h"
 #include "engine/engine.h"
+#include "engine/link.h"
 #include "engine/sets.h"
 #include "engine/survey.h"
 #include "engine/vote.h"
@@ -13,28 +14,6 @@
 #include "protocol/value.h"
 
 #define RTT_SMOOTHING 8
-
-/* Steps that tidy up: they are carried out even if their lock is gone and counts no reply. */
-static bool outlives_its_handle(enum rl_op op)
-{
-    switch (op) {
-    case RL_OP_RELEASE:
-    case RL_OP_ROLLBACK:
-    case RL_OP_QUIT:
-    case RL_OP_LEAVE:
-    case RL_OP_WAITERS:
-    case RL_OP_WAKE:
-        return true;
-    default:
-        return false;
-    }
-}
-
-/* After it the key may live for a whole TTL. */
-static bool lets_live(const struct rl_pending *request)
-{
-    return rl_op_sets_key((enum rl_op)request->op) || request->op == RL_OP_EXTEND;
-}
 
 /* ---- to the lock ---- */
 
@@ -65,8 +44,7 @@ static uint32_t number_if_yours(const struct rl_acquirer *acquirer,
     struct rl_value holder;
     uint32_t number = 0;
 
-    if (!acquirer->tag_size || !answer->tells_holder ||
-        !rl_value_read(answer->holder, &holder) || holder.tag.size != acquirer->tag_size ||
+    if (!rl_value_read(answer->holder, &holder) || holder.tag.size != acquirer->tag_size ||
         memcmp(holder.tag.data, acquirer->tag, holder.tag.size) != 0 ||
         memcmp(holder.random.data, acquirer->digits, sizeof acquirer->digits) == 0)
         return 0;
@@ -75,28 +53,28 @@ static uint32_t number_if_yours(const struct rl_acquirer *acquirer,
     return number ? number : 1;
 }
 
-void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pending *request,
+void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pending *pending,
                     const struct rl_reply *reply, const struct rl_answer *answer,
                     int64_t now_ns)
 {
-    struct rl_claim *claim = request->subject;
+    struct rl_claim *claim = pending->subject;
     struct rl_handle *handle = claim->handle;
     struct rl_acquirer *acquirer = handle ? rl_acquirer_of(handle) : NULL;
     struct rl_survey *survey = acquirer ? acquirer->survey : NULL;
-    enum rl_op op = (enum rl_op)request->op;
+    enum rl_op op = (enum rl_op)pending->op;
     struct rl_event event = {
         .type = RL_EVENT_ANSWER,
         .now_ns = now_ns,
         .node = node,
         .op = op,
-        .round = request->round,
+        .round = pending->round,
     };
 
-    if (outlives_its_handle(op)) {
+    if (rl_ops[op].tidies_up) {
         if (op != RL_OP_RELEASE || answer->contended)
             wake_waiters(engine, claim, node, op, answer, now_ns);
         if (claim->handed_over)
-            rl_local_queue_note_release(engine, node, request, answer);
+            rl_local_queue_note_release(engine, node, pending, answer);
         if (op != RL_OP_RELEASE)
             return;
     }
@@ -105,15 +83,15 @@ void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pend
         return;
     if (survey) {
         /* A late answer to a question that is over says nothing about the next one. */
-        if (request->round == handle->lock.round && !rl_survey_complete(survey))
+        if (pending->round == handle->lock.round && !rl_survey_complete(survey))
             rl_survey_hear(engine, handle, node, op, reply, *answer, now_ns);
         return;
     }
     if (acquirer && (answer->tells_holder || acquirer->blocker.nodes) &&
-        (rl_op_is_acquire(op) || op == RL_OP_INQUIRE))
+        (rl_ops[op].acquires || op == RL_OP_INQUIRE))
         rl_blocker_note(&acquirer->blocker, node, answer, now_ns);
     event.answer = *answer;
-    if (acquirer)
+    if (acquirer && acquirer->tag_size && answer->tells_holder)
         event.answer.yours = number_if_yours(acquirer, answer);
     rl_handle_step(engine, handle, &event);
 }
@@ -121,9 +99,9 @@ void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pend
 /* ---- a request whose script the server needs ---- */
 
 /* Is the round of this request still on, that is, is no rollback or release behind it? */
-static bool is_round_alive(const struct rl_handle *handle, const struct rl_pending *request)
+static bool is_round_alive(const struct rl_handle *handle, const struct rl_pending *pending)
 {
-    if (request->round != handle->lock.round)
+    if (pending->round != handle->lock.round)
         return false;
     if (rl_survey_of(handle))
         return true;
@@ -135,7 +113,7 @@ static bool is_round_alive(const struct rl_handle *handle, const struct rl_pendi
         return true;
     case RL_ASKING:
     case RL_CHECKING:
-        return request->op == RL_OP_INQUIRE;
+        return pending->op == RL_OP_INQUIRE;
     default:
         return false;
     }
@@ -147,27 +125,27 @@ static bool is_round_alive(const struct rl_handle *handle, const struct rl_pendi
  * rollback.
  */
 static bool repeat_with_text(struct rl_engine *engine, uint8_t node,
-                             const struct rl_pending *request, int64_t now_ns)
+                             const struct rl_pending *pending, int64_t now_ns)
 {
-    struct rl_claim *claim = request->subject;
-    enum rl_op op = (enum rl_op)request->op;
+    struct rl_claim *claim = pending->subject;
+    enum rl_op op = (enum rl_op)pending->op;
 
-    if (!outlives_its_handle(op) && (!claim->handle || !is_round_alive(claim->handle, request)))
+    if (!rl_ops[op].tidies_up && (!claim->handle || !is_round_alive(claim->handle, pending)))
         return false;
     /* An acquire behind its own release would stay for its whole TTL (A5). */
-    if (rl_op_sets_key(op) && (claim->returned & (1u << node)))
+    if (rl_ops[op].sets_key && (claim->returned & (1u << node)))
         return false;
-    return rl_ask_node_by_text(engine, node, claim, claim->handle, op, request->round, now_ns);
+    return rl_ask_node_by_text(engine, node, claim, claim->handle, op, pending->round, now_ns);
 }
 
 /*
  * Of an error: a server whose memory is used up refuses every SET, also one that only renews.
  * The script renews without new memory: from now on this connection uses that.
  */
-static bool wants_script(struct rl_session *session, const struct rl_pending *request,
+static bool wants_script(struct rl_session *session, const struct rl_pending *pending,
                          const struct rl_reply *reply)
 {
-    if (request->op == RL_OP_EXTEND && !request->by_script &&
+    if (pending->op == RL_OP_EXTEND && !pending->by_script &&
         rl_slice_starts(reply->scalar.text, "OOM")) {
         session->abilities.set_ifeq = false;
         return true;
@@ -177,29 +155,18 @@ static bool wants_script(struct rl_session *session, const struct rl_pending *re
 
 /* ---- from the connection ---- */
 
-/* How long the node took, for requests that are the first of their round. */
-static void note_rtt(struct rl_engine *engine, struct rl_node *node,
-                     const struct rl_pending *request, int64_t now_ns)
+/* How long the node took. */
+static void note_rtt(struct rl_engine *engine, struct rl_node *node, const struct rl_lock *lock,
+                     int64_t now_ns)
 {
-    const struct rl_claim *claim = request->subject;
-    int64_t start_ns;
-    int32_t rtt_us;
+    int64_t took_ns = now_ns - lock->round_start_ns;
 
-    if (!claim->handle || request->round != claim->handle->lock.round)
-        return;
-    if (rl_survey_of(claim->handle))
-        start_ns = rl_survey_of(claim->handle)->start_ns;
-    else if (request->op == RL_OP_ACQUIRE)
-        start_ns = claim->handle->lock.round_start_ns;
-    else
-        return;
-    if (now_ns - start_ns <= engine->policy.node_timeout_ns)
+    if (took_ns <= engine->policy.node_timeout_ns)
         node->late_us = 0;
-    rtt_us = rl_rtt_us(now_ns - start_ns);
     if (node->rtt_us < 0)
-        node->rtt_us = rtt_us;
+        node->rtt_us = rl_rtt_us(took_ns);
     else
-        node->rtt_us += (rtt_us - node->rtt_us) / RTT_SMOOTHING;
+        node->rtt_us += (rl_rtt_us(took_ns) - node->rtt_us) / RTT_SMOOTHING;
 }
 
 static void note_error(struct rl_session *session, const struct rl_reply *reply)
@@ -210,33 +177,36 @@ static void note_error(struct rl_session *session, const struct rl_reply *reply)
 }
 
 /* One reply to a request of a claim. */
-static void hear(struct rl_engine *engine, uint8_t node, const struct rl_pending *request,
+static void hear(struct rl_engine *engine, uint8_t node, const struct rl_pending *pending,
                  const struct rl_reply *reply, int64_t now_ns)
 {
-    struct rl_claim *claim = request->subject;
+    struct rl_claim *claim = pending->subject;
     struct rl_answer answer;
 
     if (reply->scalar.type == RL_REPLY_ERROR &&
-        wants_script(&engine->node[node].session, request, reply) &&
-        repeat_with_text(engine, node, request, now_ns)) {
+        wants_script(&engine->node[node].session, pending, reply) &&
+        repeat_with_text(engine, node, pending, now_ns)) {
         /* The release is behind the attempt that was to follow it now. */
-        rl_local_queue_note_release(engine, node, request,
+        rl_local_queue_note_release(engine, node, pending,
                                     &(struct rl_answer){.vote = REDLOCK_VOTE_ERROR});
     } else {
-        note_rtt(engine, &engine->node[node], request, now_ns);
-        if (lets_live(request))
+        if (rl_ops[pending->op].times_node && claim->handle &&
+            pending->round == claim->handle->lock.round)
+            note_rtt(engine, &engine->node[node], &claim->handle->lock, now_ns);
+        if (rl_ops[pending->op].lets_live)
             rl_claim_seen(claim, now_ns);
-        if (!rl_vote_judge(engine, node, request, reply, now_ns, &answer))
+        if (!rl_vote_judge(engine, node, pending, reply, now_ns, &answer))
             return;
-        rl_hear_answer(engine, node, request, reply, &answer, now_ns);
+        rl_hear_answer(engine, node, pending, reply, &answer, now_ns);
     }
     rl_claim_unref(&engine->claims, claim);
 }
 
-int rl_engine_received(struct rl_engine *engine, uint8_t node, size_t size, int64_t now_ns)
+/* -1: the session has failed. */
+static int receive(struct rl_engine *engine, uint8_t node, size_t size, int64_t now_ns)
 {
     struct rl_node *at = &engine->node[node];
-    struct rl_pending request;
+    struct rl_pending pending;
     struct rl_reply reply;
     int status;
 
@@ -245,20 +215,36 @@ int rl_engine_received(struct rl_engine *engine, uint8_t node, size_t size, int6
         rl_session_is_waiting(&at->session))
         rl_node_note_delay(engine, node, now_ns - at->session.progress_ns);
     at->session.input_end += size;
-    while ((status = rl_session_next(&at->session, &request, &reply, now_ns)) > 0) {
-        rl_sets_hear(engine, node, now_ns);
+    while ((status = rl_session_next(&at->session, &pending, &reply, now_ns)) > 0) {
+        if (at->session.said_news)
+            rl_sets_judge(engine, node, now_ns);
         if (reply.scalar.type == RL_REPLY_ERROR)
             note_error(&at->session, &reply);
-        if (request.subject)
-            hear(engine, node, &request, &reply, now_ns);
+        if (pending.subject)
+            hear(engine, node, &pending, &reply, now_ns);
         else
             rl_vote_hear_witness(engine, node, &reply, now_ns);
     }
-    rl_sets_hear(engine, node, now_ns);
+    if (at->session.said_news)
+        rl_sets_judge(engine, node, now_ns);
     if (at->session.state == RL_SESSION_UP)
         at->warming = false;
-    if (status == 0)
-        rl_watch_after_replies(engine, node, now_ns);
+    if (status == 0 && (engine->clock_trial || at->session.guard.step_ns != 0 ||
+                        at->session.guard.state == RL_GUARD_QUARANTINED))
+        rl_watch_look(engine, node, now_ns);
+    return status;
+}
+
+int rl_link_received(struct rl_link *link, size_t size, int64_t now_ns)
+{
+    int status = link->is_subscriber
+                     ? rl_subscriber_received(link->engine, link->node, size, now_ns)
+                     : receive(link->engine, link->node, size, now_ns);
+
+    if (link->session->state == RL_SESSION_UP)
+        link->failure_count = 0;
+    if (status == RL_SUBSCRIBER_FLOODED)
+        link->failure_count = RL_LINK_FAILURES_OF_LONGEST_DELAY;
     return status;
 }
 
@@ -266,21 +252,21 @@ void rl_hear_nothing(struct rl_engine *engine, uint8_t node, bool nothing_was_se
                      int64_t now_ns)
 {
     struct rl_node *at = &engine->node[node];
-    struct rl_pending request;
+    struct rl_pending pending;
 
-    while (rl_session_take_unanswered(&at->session, &request)) {
-        struct rl_claim *claim = request.subject;
+    while (rl_session_take_pending(&at->session, &pending)) {
+        struct rl_claim *claim = pending.subject;
         struct rl_answer answer = rl_vote_when_unreachable(engine, node);
 
         if (!claim)
             continue;
-        if (rl_op_is_acquire((enum rl_op)request.op) && nothing_was_sent)
+        if (rl_ops[pending.op].acquires && nothing_was_sent)
             claim->touched &= (uint16_t) ~(1u << node);
-        else if (lets_live(&request))
+        else if (rl_ops[pending.op].lets_live)
             rl_claim_seen(claim, now_ns);
-        if (rl_op_gives_back((enum rl_op)request.op))
+        if (rl_ops[pending.op].gives_back)
             rl_node_keep_undelivered(engine, node, claim, now_ns);
-        rl_hear_answer(engine, node, &request, NULL, &answer, now_ns);
+        rl_hear_answer(engine, node, &pending, NULL, &answer, now_ns);
         rl_claim_unref(&engine->claims, claim);
     }
 }

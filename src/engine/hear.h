@@ -12,12 +12,13 @@
 #include "protocol/session.h"
 
 struct rl_engine;
+struct rl_link;
 
 /*
- * Bytes were put into rl_session_room(). -1: the caller must close the connection and call
- * rl_engine_disconnected().
+ * Bytes were put into rl_session_room() of the link's session. -1: the caller must close the
+ * connection and call rl_link_failed().
  */
-int rl_engine_received(struct rl_engine *engine, uint8_t node, size_t size, int64_t now_ns);
+int rl_link_received(struct rl_link *link, size_t size, int64_t now_ns);
 
 /* The connection has ended: every request without a reply gets the node's vote as unreachable. */
 void rl_hear_nothing(struct rl_engine *engine, uint8_t node, bool nothing_was_sent,
@@ -27,7 +28,7 @@ void rl_hear_nothing(struct rl_engine *engine, uint8_t node, bool nothing_was_se
  * One node's answer to one request of a claim, for the lock or the survey that counts it. reply:
  * NULL when there is none, or it has been judged before.
  */
-void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pending *request,
+void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pending *pending,
                     const struct rl_reply *reply, const struct rl_answer *answer,
                     int64_t now_ns);
 

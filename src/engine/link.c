@@ -2,33 +2,13 @@
 #include "engine/link.h"
 
 #include "core/time.h"
-#include "engine/hear.h"
 
 /* Delay before connecting again: random in the upper half of a bound that doubles. */
 #define RETRY_FIRST_NS (20 * RL_NS_PER_MS)
 #define RETRY_MAX_NS (1000 * RL_NS_PER_MS)
 
-/* As many failures in a row as make that delay the longest. */
-#define FAILURES_OF_LONGEST_DELAY 16
-
 #define STALL_MIN_NS (1000 * RL_NS_PER_MS)
 #define STALL_NODE_TIMEOUTS 2
-
-int64_t rl_link_due_ns(const struct rl_link *link)
-{
-    switch (link->state) {
-    case RL_LINK_DOWN:
-        return !link->is_subscriber || link->engine->wants_subscribers ? link->retry_at_ns
-                                                                       : RL_NEVER_NS;
-    case RL_LINK_CONNECTING:
-        return link->deadline_ns;
-    case RL_LINK_UP:
-        break;
-    }
-    return !link->is_subscriber && rl_session_is_waiting(link->session)
-               ? link->session->progress_ns + link->engine->stall_ns
-               : RL_NEVER_NS;
-}
 
 void rl_link_connecting(struct rl_link *link, int64_t now_ns)
 {
@@ -53,19 +33,6 @@ void rl_link_connected(struct rl_link *link, int64_t now_ns)
     link->state = RL_LINK_UP;
     if (!link->is_subscriber)
         rl_engine_connected(link->engine, link->node, now_ns);
-}
-
-int rl_link_received(struct rl_link *link, size_t size, int64_t now_ns)
-{
-    int status = link->is_subscriber
-                     ? rl_subscriber_received(link->engine, link->node, size, now_ns)
-                     : rl_engine_received(link->engine, link->node, size, now_ns);
-
-    if (link->session->state == RL_SESSION_UP)
-        link->failure_count = 0;
-    if (status == RL_SUBSCRIBER_FLOODED)
-        link->failure_count = FAILURES_OF_LONGEST_DELAY;
-    return status;
 }
 
 static int64_t retry_delay_ns(const struct rl_link *link)

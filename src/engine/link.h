@@ -12,6 +12,9 @@
 /* For making a connection, unless the application says otherwise. */
 #define RL_CONNECT_TIMEOUT_MS 1000
 
+/* As many failures in a row as make the delay before the next connection the longest. */
+#define RL_LINK_FAILURES_OF_LONGEST_DELAY 16
+
 enum rl_link_state { RL_LINK_DOWN, RL_LINK_CONNECTING, RL_LINK_UP };
 
 struct rl_link {
@@ -32,15 +35,28 @@ struct rl_link {
  * When the caller has to act: DOWN, to make the connection; CONNECTING or UP, to close it
  * because it takes too long or the node is silent. RL_NEVER_NS: not wanted, or no reply is owed.
  */
-int64_t rl_link_due_ns(const struct rl_link *link);
+static inline int64_t rl_link_due_ns(const struct rl_link *link)
+{
+    switch (link->state) {
+    case RL_LINK_DOWN:
+        return !link->is_subscriber || link->engine->wants_subscribers ? link->retry_at_ns
+                                                                       : RL_NEVER_NS;
+    case RL_LINK_CONNECTING:
+        return link->deadline_ns;
+    case RL_LINK_UP:
+        break;
+    }
+    return !link->is_subscriber && rl_session_is_waiting(link->session)
+               ? link->session->progress_ns + link->engine->stall_ns
+               : RL_NEVER_NS;
+}
+
 /* It is being made. Without memory for the greeting the session is down afterwards. */
 void rl_link_connecting(struct rl_link *link, int64_t now_ns);
 /* The node took the connection after one round trip of so long. */
 void rl_link_reached(struct rl_link *link, int64_t round_trip_ns);
 /* The transport is there: bytes can flow. */
 void rl_link_connected(struct rl_link *link, int64_t now_ns);
-/* Bytes were put into rl_session_room(). -1: the caller must close it and call rl_link_failed(). */
-int rl_link_received(struct rl_link *link, size_t size, int64_t now_ns);
 /* The caller has closed it, or could not make it; the next attempt is put off. */
 void rl_link_failed(struct rl_link *link, enum redlock_vote vote, const char *text,
                     int64_t now_ns);

@@ -42,13 +42,12 @@ static struct rl_bucket *bucket_of(const struct rl_local_queues *queues, uint64_
     return &queues->bucket[hash & (queues->bucket_count - 1)];
 }
 
+/* There is at least one. */
 static struct rl_local_queue *find(const struct rl_local_queues *queues, uint64_t hash,
                                    struct rl_slice key)
 {
     struct rl_local_queue *queue;
 
-    if (queues->count == 0)
-        return NULL;
     LIST_FOREACH(queue, bucket_of(queues, hash), bucket)
     if (has_key(queue, hash, key))
         return queue;
@@ -70,22 +69,23 @@ static bool grow(struct rl_local_queues *queues)
     struct rl_local_queue **all = realloc(queues->all, capacity * sizeof *all);
     uint32_t *generation =
         all ? realloc(queues->generation, capacity * sizeof *generation) : NULL;
-    uint32_t *spare = generation ? realloc(queues->spare, capacity * sizeof *spare) : NULL;
-    struct rl_bucket *bucket = spare ? malloc(capacity * sizeof *bucket) : NULL;
+    uint32_t *free_index =
+        generation ? realloc(queues->free_index, capacity * sizeof *free_index) : NULL;
+    struct rl_bucket *bucket = free_index ? malloc(capacity * sizeof *bucket) : NULL;
 
     /* What has moved already is kept where it is now, also when the rest fails. */
     if (all)
         queues->all = all;
     if (generation)
         queues->generation = generation;
-    if (spare)
-        queues->spare = spare;
+    if (free_index)
+        queues->free_index = free_index;
     if (!bucket)
         return false;
     for (uint32_t i = capacity; i-- > queues->capacity;) {
         queues->all[i] = NULL;
         queues->generation[i] = 1;
-        queues->spare[queues->spare_count++] = i;
+        queues->free_index[queues->free_count++] = i;
     }
     for (uint32_t i = 0; i < capacity; i++)
         LIST_INIT(&bucket[i]);
@@ -109,7 +109,7 @@ static struct rl_local_queue *new_queue(struct rl_local_queues *queues, uint64_t
 {
     struct rl_local_queue *queue;
 
-    if (queues->spare_count == 0 && !grow(queues))
+    if (queues->free_count == 0 && !grow(queues))
         return NULL;
     queue = rl_pool_take(&queues->pool);
     if (!queue)
@@ -118,7 +118,7 @@ static struct rl_local_queue *new_queue(struct rl_local_queues *queues, uint64_t
         return NULL;
     *queue = (struct rl_local_queue){.hash = hash, .is_private = is_private};
     TAILQ_INIT(&queue->waiters);
-    queue->index = queues->spare[--queues->spare_count];
+    queue->index = queues->free_index[--queues->free_count];
     rl_local_queue_renumber(queues, queue);
     queues->all[queue->index] = queue;
     queues->count++;
@@ -127,24 +127,16 @@ static struct rl_local_queue *new_queue(struct rl_local_queues *queues, uint64_t
     return queue;
 }
 
-static void free_queue(struct rl_local_queues *queues, struct rl_local_queue *queue)
-{
-    if (!queue->is_private)
-        LIST_REMOVE(queue, bucket);
-    queues->all[queue->index] = NULL;
-    queues->spare[queues->spare_count++] = queue->index;
-    queues->count--;
-    rl_pool_give(&queues->pool, queue, QUEUES_KEPT);
-}
-
 struct rl_local_queue *rl_local_queue_join(struct rl_local_queues *queues,
                                            struct rl_handle *handle, bool is_private)
 {
     struct rl_acquirer *acquirer = rl_acquirer_of(handle);
     struct rl_slice key = rl_claim_key(handle->claim);
     uint64_t hash = hash_of(key);
-    struct rl_local_queue *queue = is_private ? NULL : find(queues, hash, key);
+    struct rl_local_queue *queue = NULL;
 
+    if (queues->count > 0 && !is_private)
+        queue = find(queues, hash, key);
     if (!queue)
         queue = new_queue(queues, hash, is_private);
     if (!queue)
@@ -158,6 +150,7 @@ struct rl_local_queue *rl_local_queue_join(struct rl_local_queues *queues,
 void rl_local_queue_leave(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
 {
     struct rl_acquirer *acquirer = rl_acquirer_of(handle);
+    struct rl_local_queues *queues = &engine->local_queues;
     struct rl_local_queue *queue = acquirer->queue;
     struct rl_acquirer *head;
     bool was_head = TAILQ_FIRST(&queue->waiters) == acquirer;
@@ -170,16 +163,21 @@ void rl_local_queue_leave(struct rl_engine *engine, struct rl_handle *handle, in
     acquirer->queue = NULL;
     head = TAILQ_FIRST(&queue->waiters);
     if (!head) {
-        free_queue(&engine->local_queues, queue);
+        if (!queue->is_private)
+            LIST_REMOVE(queue, bucket);
+        queues->all[queue->index] = NULL;
+        queues->free_index[queues->free_count++] = queue->index;
+        queues->count--;
+        rl_pool_give(&queues->pool, queue, QUEUES_KEPT);
         return;
     }
     if (!was_head)
         return;
-    rl_local_queue_renumber(&engine->local_queues, queue);
+    rl_local_queue_renumber(queues, queue);
     head->waiter = queue->number;
     head->became_head = true;
     head->client_holds =
-        handle->lock.state == RL_HELD && rl_kind(handle->lock.terms.kind)->single;
+        handle->lock.state == RL_HELD && rl_kinds[handle->lock.terms.kind].single;
     rl_timers_set(&engine->timers, &head->handle->timer, now_ns);
 }
 
@@ -204,7 +202,7 @@ void rl_local_queues_free(struct rl_local_queues *queues)
     rl_pool_close(&queues->pool);
     free(queues->all);
     free(queues->generation);
-    free(queues->spare);
+    free(queues->free_index);
     free(queues->bucket);
     *queues = (struct rl_local_queues){0};
 }
@@ -298,7 +296,7 @@ void rl_local_queue_hand_over(struct rl_engine *engine, const struct rl_handle *
         .now_ns = now_ns,
         .nodes = (uint16_t)((1u << engine->policy.node_count) - 1),
         .slot = released->lock.slot,
-        .behind_release = rl_kind(released->lock.terms.kind)->single,
+        .behind_release = rl_kinds[released->lock.terms.kind].single,
     };
     struct rl_handle *next = queue ? rl_local_queue_head(queue) : NULL;
 
@@ -327,26 +325,26 @@ bool rl_may_follow_release(const struct rl_engine *engine, const struct rl_handl
 {
     const struct rl_claim *claim = handle->claim;
 
-    return rl_kind(claim->kind)->single && claim->name_count == 1 &&
+    return rl_kinds[claim->kind].single && claim->name_count == 1 &&
            !rl_is_yielding(engine, handle, now_ns);
 }
 
 void rl_local_queue_note_release(struct rl_engine *engine, uint8_t node,
-                                 const struct rl_pending *request,
+                                 const struct rl_pending *pending,
                                  const struct rl_answer *answer)
 {
-    struct rl_local_queue *queue = find_for(engine, request->subject);
+    struct rl_local_queue *queue = find_for(engine, pending->subject);
     uint16_t bit = (uint16_t)(1u << node);
     bool is_empty;
 
-    if (!queue || (request->op != RL_OP_RELEASE && request->op != RL_OP_WAITERS))
+    if (!queue || (pending->op != RL_OP_RELEASE && pending->op != RL_OP_WAITERS))
         return;
     /* A native delete says nothing of waiters: that is asked behind it. */
-    if (request->op == RL_OP_WAITERS)
+    if (pending->op == RL_OP_WAITERS)
         is_empty = answer->vote == REDLOCK_VOTE_MISSING;
     else
         is_empty =
-            request->by_script && answer->vote == REDLOCK_VOTE_GRANTED && !answer->contended;
+            pending->by_script && answer->vote == REDLOCK_VOTE_GRANTED && !answer->contended;
     if (is_empty)
         queue->nodes_without_waiters |= bit;
     else

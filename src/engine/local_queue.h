@@ -51,8 +51,8 @@ struct rl_local_queues {
     uint32_t capacity;
     uint32_t count; /* in use */
     uint32_t *generation;
-    uint32_t *spare; /* free indexes, a stack */
-    uint32_t spare_count;
+    uint32_t *free_index; /* a stack */
+    uint32_t free_count;
     struct rl_bucket *bucket; /* a power of two of them */
     uint32_t bucket_count;
     struct rl_pool pool;
@@ -107,7 +107,7 @@ bool rl_may_follow_release(const struct rl_engine *engine, const struct rl_handl
                            int64_t now_ns);
 /* What a release that was handed over found: are there waiters on that node? */
 void rl_local_queue_note_release(struct rl_engine *engine, uint8_t node,
-                                 const struct rl_pending *request,
+                                 const struct rl_pending *pending,
                                  const struct rl_answer *answer);
 
 /* Other clients wait for what was given back: this one yields to them for a while. */

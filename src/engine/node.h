@@ -11,7 +11,7 @@
 
 /* A grant that is not counted before its witness has answered (vote.c). */
 struct rl_unconfirmed {
-    struct rl_pending request; /* holds a reference to the claim */
+    struct rl_pending pending; /* holds a reference to the claim */
     int64_t token;
 };
 

@@ -21,18 +21,7 @@ static void measure(redlock_histogram *histogram, int64_t ns)
 
 static bool is_acquiring(enum rl_state state)
 {
-    switch (state) {
-    case RL_ACQUIRING:
-    case RL_ALIGNING:
-    case RL_ASKING:
-    case RL_BACKOFF:
-    case RL_PARKED:
-    case RL_TICKETING:
-    case RL_QUEUED:
-        return true;
-    default:
-        return false;
-    }
+    return state >= RL_ACQUIRING && state < RL_HELD;
 }
 
 void rl_stats_refused(redlock_stats *stats, int error)
@@ -58,31 +47,13 @@ void rl_stats_refused(redlock_stats *stats, int error)
     }
 }
 
-/* An acquisition has its outcome. */
-static void count_outcome(redlock_stats *stats, const struct rl_handle *handle, int64_t now_ns,
-                          int error)
-{
-    if (handle->lock.state != RL_HELD) {
-        rl_stats_refused(stats, handle->prepare_error ? handle->prepare_error : error);
-        return;
-    }
-    stats->acquired++;
-    stats->held++;
-    measure(&stats->wait, now_ns - rl_acquirer_of(handle)->asked_ns);
-}
-
-static void end_hold(redlock_stats *stats, int64_t acquired_ns, int64_t now_ns)
+static void count_end(redlock_stats *stats, const struct rl_lock *past,
+                      const struct rl_event *event, const struct rl_actions *actions)
 {
     stats->held--;
     /* Since when an adopted lock is held is not known before it was extended. */
-    if (acquired_ns)
-        measure(&stats->hold, now_ns - acquired_ns);
-}
-
-static void count_end(redlock_stats *stats, const struct rl_past *past,
-                      const struct rl_event *event, const struct rl_actions *actions)
-{
-    end_hold(stats, past->acquired_ns, event->now_ns);
+    if (past->acquired_ns)
+        measure(&stats->hold, event->now_ns - past->acquired_ns);
     if (!actions->lost)
         ++*(event->type == RL_EVENT_TOO_LATE ? &stats->late : &stats->released);
     else if (actions->loss == RL_LOSS_EXPIRED)
@@ -95,7 +66,7 @@ static void count_end(redlock_stats *stats, const struct rl_past *past,
 
 /* A renewal that is late is counted as failed once, whatever comes of it. */
 static void count_renewal(redlock_stats *stats, const struct rl_lock *lock,
-                          const struct rl_past *past)
+                          const struct rl_lock *past)
 {
     bool was_late = past->round_deadline_ns == RL_NEVER_NS;
 
@@ -106,7 +77,7 @@ static void count_renewal(redlock_stats *stats, const struct rl_lock *lock,
 }
 
 void rl_stats_step(redlock_stats *stats, const struct rl_handle *handle,
-                   const struct rl_past *past, const struct rl_event *event,
+                   const struct rl_lock *past, const struct rl_event *event,
                    const struct rl_actions *actions)
 {
     const struct rl_lock *lock = &handle->lock;
@@ -115,8 +86,17 @@ void rl_stats_step(redlock_stats *stats, const struct rl_handle *handle,
 
     stats->waiting += acquires;
     stats->waiting -= was_acquiring;
-    if (!acquires && (was_acquiring || event->type == RL_EVENT_ACQUIRE))
-        count_outcome(stats, handle, event->now_ns, actions->done_error);
+    /* An acquisition has its outcome. */
+    if (!acquires && (was_acquiring || event->type == RL_EVENT_ACQUIRE)) {
+        if (lock->state == RL_HELD) {
+            stats->acquired++;
+            stats->held++;
+            measure(&stats->wait, event->now_ns - rl_acquirer_of(handle)->asked_ns);
+        } else {
+            rl_stats_refused(stats, handle->prepare_error ? handle->prepare_error
+                                                          : actions->done_error);
+        }
+    }
     if (past->state == RL_HELD && lock->state != RL_HELD)
         count_end(stats, past, event, actions);
     else if (past->state == RL_HELD && past->extending)
@@ -138,8 +118,10 @@ void rl_stats_dropped(redlock_stats *stats, const struct rl_handle *handle, int6
         stats->waiting--;
         stats->refused_canceled++;
     } else if (handle->lock.state == RL_HELD) {
-        end_hold(stats, handle->lock.acquired_ns, now_ns);
+        stats->held--;
         stats->left++;
+        if (handle->lock.acquired_ns)
+            measure(&stats->hold, now_ns - handle->lock.acquired_ns);
     }
 }
 

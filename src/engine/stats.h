@@ -13,29 +13,11 @@
 struct rl_engine;
 struct rl_handle;
 
-/* What a lock was before a step. */
-struct rl_past {
-    enum rl_state state;
-    bool extending;
-    uint32_t extension_count;
-    int64_t round_deadline_ns;
-    int64_t acquired_ns;
-};
-
-static inline struct rl_past rl_past_of(const struct rl_lock *lock)
-{
-    return (struct rl_past){
-        .state = lock->state,
-        .extending = lock->extending,
-        .extension_count = lock->extension_count,
-        .round_deadline_ns = lock->round_deadline_ns,
-        .acquired_ns = lock->acquired_ns,
-    };
-}
-
-/* Before the actions are carried out, which may lead to further steps. */
+/*
+ * past: the lock before the step. Before the actions are carried out, which may lead to further steps.
+ */
 void rl_stats_step(redlock_stats *stats, const struct rl_handle *handle,
-                   const struct rl_past *past, const struct rl_event *event,
+                   const struct rl_lock *past, const struct rl_event *event,
                    const struct rl_actions *actions);
 /* An acquisition that could not even begin. */
 void rl_stats_refused(redlock_stats *stats, int error);

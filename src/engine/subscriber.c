@@ -29,10 +29,10 @@ void rl_subscriber_connecting(struct rl_engine *engine, uint8_t node, int64_t no
 void rl_subscriber_disconnected(struct rl_engine *engine, uint8_t node)
 {
     struct rl_subscriber *subscriber = &engine->node[node].subscriber;
-    struct rl_pending request;
+    struct rl_pending pending;
 
     rl_session_end(&subscriber->session);
-    while (rl_session_take_unanswered(&subscriber->session, &request))
+    while (rl_session_take_pending(&subscriber->session, &pending))
         ;
     if (subscriber->is_up)
         engine->subscriber_count--;

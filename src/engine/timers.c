@@ -28,30 +28,16 @@ static void put(struct rl_timers *timers, size_t at, struct rl_timer *timer)
     timer->place = (uint32_t)(at + 1);
 }
 
-static void sift_up(struct rl_timers *timers, size_t at)
+/* Moves the timer that stands there to where its time belongs. */
+static void settle(struct rl_timers *timers, size_t at)
 {
     struct rl_timer *timer = timers->heap[at];
 
-    while (at > 0) {
-        size_t parent = (at - 1) / 2;
-
-        if (timers->heap[parent]->heap_ns <= timer->heap_ns)
-            break;
-        put(timers, at, timers->heap[parent]);
-        at = parent;
+    while (at > 0 && timers->heap[(at - 1) / 2]->heap_ns > timer->heap_ns) {
+        put(timers, at, timers->heap[(at - 1) / 2]);
+        at = (at - 1) / 2;
     }
-    put(timers, at, timer);
-}
-
-static void sift_down(struct rl_timers *timers, size_t at)
-{
-    struct rl_timer *timer = timers->heap[at];
-
-    for (;;) {
-        size_t child = 2 * at + 1;
-
-        if (child >= timers->count)
-            break;
+    for (size_t child = 2 * at + 1; child < timers->count; child = 2 * at + 1) {
         if (child + 1 < timers->count &&
             timers->heap[child + 1]->heap_ns < timers->heap[child]->heap_ns)
             child++;
@@ -71,8 +57,7 @@ static void remove_at(struct rl_timers *timers, size_t at)
     if (at == timers->count)
         return;
     put(timers, at, last);
-    sift_up(timers, at);
-    sift_down(timers, last->place - 1);
+    settle(timers, at);
 }
 
 void rl_timers_set(struct rl_timers *timers, struct rl_timer *timer, int64_t due_ns)
@@ -83,17 +68,12 @@ void rl_timers_set(struct rl_timers *timers, struct rl_timer *timer, int64_t due
         return;
     }
     timer->due_ns = due_ns;
-    if (!timer->place) {
-        timer->heap_ns = due_ns;
+    if (!timer->place)
         put(timers, timers->count++, timer);
-        sift_up(timers, timer->place - 1);
-    } else if (due_ns < timer->heap_ns) {
-        timer->heap_ns = due_ns;
-        sift_up(timers, timer->place - 1);
-    } else if (timer->place == 1 && due_ns > timer->heap_ns) {
-        timer->heap_ns = due_ns;
-        sift_down(timers, 0);
-    }
+    else if (due_ns >= timer->heap_ns && timer->place != 1)
+        return;
+    timer->heap_ns = due_ns;
+    settle(timers, timer->place - 1);
 }
 
 int64_t rl_timers_next_ns(const struct rl_timers *timers)
@@ -111,7 +91,7 @@ struct rl_timer *rl_timers_due(struct rl_timers *timers, int64_t now_ns)
             return timer;
         }
         timer->heap_ns = timer->due_ns;
-        sift_down(timers, 0);
+        settle(timers, 0);
     }
     return NULL;
 }

@@ -46,11 +46,6 @@
 
 #define CAPACITY_FIRST 64
 
-static bool is_grant(enum rl_op op, const struct rl_answer *answer)
-{
-    return rl_op_is_acquire(op) && answer->vote == REDLOCK_VOTE_GRANTED;
-}
-
 struct rl_answer rl_vote_when_unreachable(const struct rl_engine *engine, uint8_t node)
 {
     const struct rl_session *session = &engine->node[node].session;
@@ -72,13 +67,12 @@ struct rl_answer rl_vote_when_unreachable(const struct rl_engine *engine, uint8_
  * A fenced grant must carry a token that a counter may have given: aligned to any other, the
  * counters of all nodes would end there. The node counts as one that answered an error.
  */
-static void check_token(struct rl_session *session, const struct rl_claim *claim,
-                        struct rl_answer *answer)
+static void check_token(struct rl_session *session, struct rl_answer *answer)
 {
     static const char text[] = "its fencing token is no number that a counter may have "
                                "reached: see `redlock doctor`, check fencing";
 
-    if (!claim->handle || !claim->handle->lock.terms.fenced || !RL_RULE(TOKEN_RANGE) ||
+    if (!RL_RULE(TOKEN_RANGE) ||
         (rl_is_token(answer->token) &&
          (answer->owners_token == 0 || rl_is_token(answer->owners_token))))
         return;
@@ -97,7 +91,7 @@ static void check_max_ttl(const struct rl_session *session, const struct rl_clai
 {
     int64_t max_ttl_ns = session->guard.node_max_ttl_ns;
 
-    if (max_ttl_ns <= 0 || claim->ttl_ns <= max_ttl_ns)
+    if (answer->vote != REDLOCK_VOTE_GRANTED || max_ttl_ns <= 0 || claim->ttl_ns <= max_ttl_ns)
         return;
     answer->vote = REDLOCK_VOTE_GUARDED;
     answer->beyond_max_ttl = true;
@@ -112,8 +106,8 @@ static void check_overtaking(const struct rl_claim *claim, uint8_t node,
     const struct rl_local_queue *queue;
 
     /* Once the lock is held, a late grant only adds to it. */
-    if (!claim->behind_release || !claim->handle || claim->handle->lock.state != RL_ACQUIRING ||
-        !RL_RULE(NO_OVERTAKING))
+    if (answer->vote != REDLOCK_VOTE_GRANTED || !claim->handle ||
+        claim->handle->lock.state != RL_ACQUIRING || !RL_RULE(NO_OVERTAKING))
         return;
     queue = rl_local_queue_of(claim->handle);
     if (queue && (queue->nodes_without_waiters & (1u << node)))
@@ -223,7 +217,7 @@ static void check_node(struct rl_engine *engine, uint8_t node, enum rl_op op, in
  * sent, it was there all the time between. (In front of them it would say nothing about the
  * moment of the grant.)
  */
-static bool keep_unconfirmed(struct rl_node *at, const struct rl_pending *request,
+static bool keep_unconfirmed(struct rl_node *at, const struct rl_pending *pending,
                              const struct rl_answer *answer)
 {
     if (at->unconfirmed_count == at->unconfirmed_capacity) {
@@ -238,7 +232,7 @@ static bool keep_unconfirmed(struct rl_node *at, const struct rl_pending *reques
         at->unconfirmed_capacity = capacity;
     }
     at->unconfirmed[at->unconfirmed_count++] = (struct rl_unconfirmed){
-        .request = *request,
+        .pending = *pending,
         .token = answer->token,
     };
     return true;
@@ -247,7 +241,7 @@ static bool keep_unconfirmed(struct rl_node *at, const struct rl_pending *reques
 static bool is_unconfirmed(const struct rl_node *at, const struct rl_claim *claim)
 {
     for (uint32_t i = 0; i < at->unconfirmed_count; i++)
-        if (at->unconfirmed[i].request.subject == claim)
+        if (at->unconfirmed[i].pending.subject == claim)
             return true;
     return false;
 }
@@ -256,15 +250,15 @@ static bool is_unconfirmed(const struct rl_node *at, const struct rl_claim *clai
  * True: the answer waits for its witness. So does the renewal of a hold that waits for one: it is
  * worth as much as that.
  */
-static bool await_witness(struct rl_node *at, const struct rl_pending *request,
+static bool await_witness(struct rl_node *at, const struct rl_pending *pending,
                           struct rl_answer *answer)
 {
     if (answer->vote != REDLOCK_VOTE_GRANTED || !RL_RULE(WITNESS))
         return false;
-    if (!request->needs_witness &&
-        (request->op != RL_OP_EXTEND || !is_unconfirmed(at, request->subject)))
+    if (!pending->needs_witness &&
+        (pending->op != RL_OP_EXTEND || !is_unconfirmed(at, pending->subject)))
         return false;
-    if (keep_unconfirmed(at, request, answer))
+    if (keep_unconfirmed(at, pending, answer))
         return true;
     answer->vote = REDLOCK_VOTE_ERROR; /* out of memory */
     return false;
@@ -274,9 +268,9 @@ static bool await_witness(struct rl_node *at, const struct rl_pending *request,
 static struct rl_answer judge_by_witness(const struct rl_unconfirmed *grant,
                                          struct rl_answer witness)
 {
-    const struct rl_claim *claim = grant->request.subject;
+    const struct rl_claim *claim = grant->pending.subject;
 
-    if (grant->request.op == RL_OP_EXTEND && witness.vote == REDLOCK_VOTE_GRANTED)
+    if (grant->pending.op == RL_OP_EXTEND && witness.vote == REDLOCK_VOTE_GRANTED)
         return (struct rl_answer){REDLOCK_VOTE_GRANTED, .key_ttl_ms = -1};
     witness.token = grant->token;
     if (witness.has_marker && witness.marker_max_ttl_ms > 0 &&
@@ -291,8 +285,8 @@ static void give_answer(struct rl_engine *engine, uint8_t node,
                         const struct rl_unconfirmed *grant, const struct rl_answer *answer,
                         int64_t now_ns)
 {
-    rl_hear_answer(engine, node, &grant->request, NULL, answer, now_ns);
-    rl_claim_unref(&engine->claims, grant->request.subject);
+    rl_hear_answer(engine, node, &grant->pending, NULL, answer, now_ns);
+    rl_claim_unref(&engine->claims, grant->pending.subject);
 }
 
 void rl_vote_hear_witness(struct rl_engine *engine, uint8_t node, const struct rl_reply *reply,
@@ -317,7 +311,7 @@ void rl_vote_hear_witness(struct rl_engine *engine, uint8_t node, const struct r
         struct rl_unconfirmed grant = at->unconfirmed[i];
         struct rl_answer answer = judge_by_witness(&grant, witness);
 
-        check_node(engine, node, (enum rl_op)grant.request.op, now_ns, &answer);
+        check_node(engine, node, (enum rl_op)grant.pending.op, now_ns, &answer);
         give_answer(engine, node, &grant, &answer, now_ns);
     }
     at->unconfirmed_count = 0;
@@ -338,21 +332,22 @@ void rl_vote_lose_witness(struct rl_engine *engine, uint8_t node, int64_t now_ns
 
 /* ---- all of them ---- */
 
-bool rl_vote_judge(struct rl_engine *engine, uint8_t node, const struct rl_pending *request,
+bool rl_vote_judge(struct rl_engine *engine, uint8_t node, const struct rl_pending *pending,
                    const struct rl_reply *reply, int64_t now_ns, struct rl_answer *out)
 {
     struct rl_node *at = &engine->node[node];
-    const struct rl_claim *claim = request->subject;
-    enum rl_op op = (enum rl_op)request->op;
+    const struct rl_claim *claim = pending->subject;
+    enum rl_op op = (enum rl_op)pending->op;
 
-    *out = rl_answer_read(op, request->by_script, reply);
-    if (is_grant(op, out))
-        check_token(&at->session, claim, out);
-    if (is_grant(op, out))
+    *out = rl_answer_read(op, pending->by_script, reply);
+    if (out->vote == REDLOCK_VOTE_GRANTED && rl_ops[op].acquires) {
+        if (claim->handle && claim->handle->lock.terms.fenced)
+            check_token(&at->session, out);
         check_max_ttl(&at->session, claim, out);
-    if (op == RL_OP_ACQUIRE && is_grant(op, out))
-        check_overtaking(claim, node, out);
-    if (await_witness(at, request, out))
+        if (op == RL_OP_ACQUIRE && claim->behind_release)
+            check_overtaking(claim, node, out);
+    }
+    if (engine->strict && await_witness(at, pending, out))
         return false;
     check_node(engine, node, op, now_ns, out);
     return true;

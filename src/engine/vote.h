@@ -14,7 +14,7 @@ struct rl_engine;
  * What a reply to a request of a claim is worth. False: the grant waits for its witness, which
  * gives the answer to rl_hear_answer() later; it has the request's reference to the claim.
  */
-bool rl_vote_judge(struct rl_engine *engine, uint8_t node, const struct rl_pending *request,
+bool rl_vote_judge(struct rl_engine *engine, uint8_t node, const struct rl_pending *pending,
                    const struct rl_reply *reply, int64_t now_ns, struct rl_answer *out);
 
 /* The witness has answered: the grants that waited for it are worth this. */

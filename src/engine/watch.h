@@ -30,13 +30,4 @@ static inline void rl_watch_before_use(struct rl_engine *engine, uint8_t node, i
         rl_watch_sample(engine, node, now_ns);
 }
 
-static inline void rl_watch_after_replies(struct rl_engine *engine, uint8_t node,
-                                          int64_t now_ns)
-{
-    const struct rl_guard *guard = &engine->node[node].session.guard;
-
-    if (engine->clock_trial || guard->step_ns != 0 || guard->state == RL_GUARD_QUARANTINED)
-        rl_watch_look(engine, node, now_ns);
-}
-
 #endif

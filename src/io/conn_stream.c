@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <sys/socket.h>
 
+#include "engine/hear.h"
 #include "io/clock.h"
 
 #define CIPHER_CHUNK 16384

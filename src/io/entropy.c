@@ -6,42 +6,27 @@
 #include <string.h>
 #include <sys/random.h>
 
-static int read_fresh(void *bytes, size_t size)
-{
-    uint8_t *at = bytes;
-
-    while (size > 0) {
-        ssize_t got = getrandom(at, size, 0);
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return -1;
-        at += got;
-        size -= (size_t)got;
-    }
-    return 0;
-}
-
-int rl_entropy_init(struct rl_entropy *entropy)
-{
-    entropy->drawn = entropy->expected = entropy->left = 0;
-    return read_fresh(&entropy->jitter, sizeof entropy->jitter);
-}
-
 /* As much as the batch before still needed from here on; a larger one doubles what it has read. */
 static int refill(struct rl_entropy *entropy, size_t size)
 {
     size_t wanted = entropy->expected > entropy->drawn ? entropy->expected - entropy->drawn
                                                        : entropy->drawn;
+    size_t have = 0;
 
     if (wanted < size)
         wanted = size;
     if (wanted > sizeof entropy->pool)
         wanted = sizeof entropy->pool;
     entropy->left = 0;
-    if (read_fresh(entropy->pool, wanted) < 0)
-        return -1;
+    while (have < wanted) {
+        ssize_t got = getrandom(entropy->pool + have, wanted - have, 0);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return -1;
+        have += (size_t)got;
+    }
     entropy->left = wanted;
     return 0;
 }
@@ -70,6 +55,15 @@ void rl_entropy_forget(struct rl_entropy *entropy)
     entropy->left = 0;
     entropy->expected = entropy->drawn;
     entropy->drawn = 0;
+}
+
+int rl_entropy_init(struct rl_entropy *entropy)
+{
+    entropy->drawn = entropy->expected = entropy->left = 0;
+    if (rl_entropy_draw(entropy, &entropy->jitter, sizeof entropy->jitter) < 0)
+        return -1;
+    entropy->drawn = 0;
+    return 0;
 }
 
 /* splitmix64: any state is a good one. */

@@ -10,8 +10,7 @@
 
 static void wipe(struct rl_buffer *buffer, size_t from, size_t to)
 {
-    if (buffer->secret)
-        rl_wipe(buffer->bytes + from, to - from);
+    rl_wipe(buffer->bytes + from, to - from);
 }
 
 /* As realloc(), which leaves behind what it copied. */
@@ -54,7 +53,8 @@ char *rl_buffer_reserve(struct rl_buffer *buffer, size_t size)
         size_t kept = buffer->end - buffer->start;
 
         memmove(buffer->bytes, buffer->bytes + buffer->start, kept);
-        wipe(buffer, kept, buffer->end);
+        if (buffer->secret)
+            wipe(buffer, kept, buffer->end);
         buffer->end = kept;
         buffer->start = 0;
     }
@@ -70,7 +70,8 @@ size_t rl_buffer_size(const struct rl_buffer *buffer)
 
 void rl_buffer_take(struct rl_buffer *buffer, size_t size)
 {
-    wipe(buffer, buffer->start, buffer->start + size);
+    if (buffer->secret)
+        wipe(buffer, buffer->start, buffer->start + size);
     buffer->start += size;
     if (buffer->start == buffer->end)
         rl_buffer_clear(buffer);
@@ -78,7 +79,8 @@ void rl_buffer_take(struct rl_buffer *buffer, size_t size)
 
 void rl_buffer_clear(struct rl_buffer *buffer)
 {
-    wipe(buffer, buffer->start, buffer->end);
+    if (buffer->secret)
+        wipe(buffer, buffer->start, buffer->end);
     buffer->secret = false;
     buffer->start = buffer->end = 0;
     if (buffer->capacity > RL_BUFFER_KEPT)
@@ -87,7 +89,8 @@ void rl_buffer_clear(struct rl_buffer *buffer)
 
 void rl_buffer_free(struct rl_buffer *buffer)
 {
-    wipe(buffer, buffer->start, buffer->end);
+    if (buffer->secret)
+        wipe(buffer, buffer->start, buffer->end);
     free(buffer->bytes);
     *buffer = (struct rl_buffer){0};
 }

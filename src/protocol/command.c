@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "protocol/command.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "core/kind.h"
@@ -18,24 +19,24 @@
 
 static void add(struct rl_command *command, struct rl_slice argument)
 {
+    assert(command->argument_count < RL_ARGUMENTS_MAX);
     command->argument[command->argument_count++] = argument;
 }
 
-static void add_flag(struct rl_command *command, bool flag)
-{
-    add(command, flag ? TEXT("1") : TEXT("0"));
-}
+enum keys { LOCK = 1, FENCE = 2, QUEUE = 4, ALIVE = 8 };
 
-/* Small numbers in decimal: how many keys a script gets. */
-static struct rl_slice number(unsigned value)
+/* Those keys of every name, for a script. */
+static void add_keys(struct rl_command *command, const struct rl_words *words, unsigned keys)
 {
-    static const char digits[] =
-        "00010203040506070809101112131415161718192021222324252627282930"
-        "3132333435363738394041424344454647484950515253545556575859"
-        "60616263646566";
-    const char *at = digits + (size_t)2 * value;
-
-    return value < 10 ? (struct rl_slice){at + 1, 1} : (struct rl_slice){at, 2};
+    for (uint8_t i = 0; i < words->request->name_count; i++) {
+        add(command, words->name[i].lock);
+        if (keys & FENCE)
+            add(command, words->name[i].fence);
+        if (keys & QUEUE)
+            add(command, words->name[i].queue);
+        if (keys & ALIVE)
+            add(command, words->name[i].alive);
+    }
 }
 
 /* A script that this connection has not used before goes with its text, and the server keeps it. */
@@ -43,6 +44,12 @@ static void script_head(struct rl_command *out, const struct rl_abilities *abili
                         enum rl_script script, struct rl_slice text, struct rl_slice sha1,
                         unsigned key_count)
 {
+    static const char digits[] =
+        "00010203040506070809101112131415161718192021222324252627282930"
+        "3132333435363738394041424344454647484950515253545556575859"
+        "60616263646566";
+    const char *count = digits + (size_t)2 * key_count;
+
     out->script = 1u << script;
     if (abilities->script_by_text || !(abilities->known_scripts & out->script)) {
         ADD_TEXT(out, "EVAL");
@@ -51,7 +58,7 @@ static void script_head(struct rl_command *out, const struct rl_abilities *abili
         ADD_TEXT(out, "EVALSHA");
         add(out, sha1);
     }
-    add(out, number(key_count));
+    add(out, key_count < 10 ? (struct rl_slice){count + 1, 1} : (struct rl_slice){count, 2});
 }
 
 #define SCRIPT_HEAD(out, abilities, NAME, key_count)                                           \
@@ -113,10 +120,10 @@ static void fenced_command(const struct rl_words *words, const struct rl_abiliti
 {
     const struct rl_request *request = words->request;
 
-    SCRIPT_HEAD(out, abilities, ACQUIRE, request->marked ? 3 : 2);
+    SCRIPT_HEAD(out, abilities, ACQUIRE, request->needs_marker ? 3 : 2);
     add(out, words->name[0].lock);
     add(out, words->name[0].fence);
-    if (request->marked)
+    if (request->needs_marker)
         ADD_TEXT(out, RL_MARKER_KEY);
     add(out, request->value);
     add(out, words->ttl_ms);
@@ -165,16 +172,11 @@ static void take_command(const struct rl_words *words, const struct rl_abilities
                          struct rl_command *out)
 {
     const struct rl_request *request = words->request;
-    const struct rl_kind *kind = rl_kind((int)request->kind);
+    const struct rl_kind *kind = &rl_kinds[request->kind];
     bool healing = request->op == RL_OP_HEAL;
 
     take_head(request, abilities, out);
-    for (uint8_t i = 0; i < request->name_count; i++) {
-        add(out, words->name[i].lock);
-        add(out, words->name[i].fence);
-        add(out, words->name[i].queue);
-        add(out, words->name[i].alive);
-    }
+    add_keys(out, words, LOCK | FENCE | QUEUE | ALIVE);
     ADD_TEXT(out, RL_MARKER_KEY);
     add(out, request->value);
     add(out, words->ttl_ms);
@@ -182,7 +184,7 @@ static void take_command(const struct rl_words *words, const struct rl_abilities
     add(out, words->ticket);
     add(out, healing ? TEXT("heal") : TEXT(STRINGIFY(RL_WAITER_TTL_MS)));
     add(out, request->fenced && !healing ? TEXT(RL_FENCE_LIFE_MS) : TEXT("0"));
-    add_flag(out, request->marked);
+    add(out, request->needs_marker ? TEXT("1") : TEXT("0"));
     add_incarnation(request, out);
     if (kind->has_owner || kind->has_slots)
         add(out, words->group);
@@ -200,11 +202,11 @@ static void acquire_command(const struct rl_words *words, const struct rl_abilit
 {
     const struct rl_request *request = words->request;
 
-    if (!rl_request_is_plain(request) || (request->as_waiter && request->marked)) {
+    if (!request->is_plain || (request->as_waiter && request->needs_marker)) {
         take_command(words, abilities, out);
         return;
     }
-    out->needs_witness = request->marked;
+    out->needs_witness = request->needs_marker;
     if (request->as_waiter)
         wait_command(words, abilities, out);
     else if (request->fenced && request->op != RL_OP_HEAL)
@@ -219,10 +221,7 @@ static void align_command(const struct rl_words *words, const struct rl_abilitie
     const struct rl_request *request = words->request;
 
     SCRIPT_HEAD(out, abilities, ALIGN, 2u * request->name_count);
-    for (uint8_t i = 0; i < request->name_count; i++) {
-        add(out, words->name[i].lock);
-        add(out, words->name[i].fence);
-    }
+    add_keys(out, words, LOCK | FENCE);
     add(out, request->value);
     add(out, words->token);
     ADD_TEXT(out, RL_FENCE_LIFE_MS);
@@ -234,10 +233,9 @@ static void extend_command(const struct rl_words *words, const struct rl_abiliti
 {
     const struct rl_request *request = words->request;
 
-    if (!rl_request_is_plain(request) && RL_RULE(EXTEND_COMPARES)) {
+    if (!request->is_plain && RL_RULE(EXTEND_COMPARES)) {
         SCRIPT_HEAD(out, abilities, RENEW, request->name_count);
-        for (uint8_t i = 0; i < request->name_count; i++)
-            add(out, words->name[i].lock);
+        add_keys(out, words, LOCK);
     } else if ((abilities->set_ifeq && !request->may_shorten) || !RL_RULE(EXTEND_COMPARES)) {
         /* It replaces the expiry, so it serves only where it cannot shorten a life (A7). */
         ADD_TEXT(out, "SET");
@@ -263,7 +261,7 @@ static void extend_command(const struct rl_words *words, const struct rl_abiliti
 bool rl_command_deletes_natively(const struct rl_request *request,
                                  const struct rl_abilities *abilities)
 {
-    return abilities->delete_style != RL_DELETE_SCRIPT && rl_request_is_plain(request) &&
+    return abilities->delete_style != RL_DELETE_SCRIPT && request->is_plain &&
            !request->contended;
 }
 
@@ -292,7 +290,7 @@ static void release_command(const struct rl_words *words, const struct rl_abilit
     add(out, words->name[0].queue);
     add(out, words->name[0].alive);
     add(out, value);
-    add_flag(out, words->request->contended);
+    add(out, words->request->contended ? TEXT("1") : TEXT("0"));
 }
 
 /* Everything about giving back that a compare-and-delete of one key cannot do. */
@@ -302,11 +300,7 @@ static void give_back_command(const struct rl_words *words,
     const struct rl_request *request = words->request;
 
     SCRIPT_HEAD(out, abilities, GIVEBACK, 3u * request->name_count);
-    for (uint8_t i = 0; i < request->name_count; i++) {
-        add(out, words->name[i].lock);
-        add(out, words->name[i].queue);
-        add(out, words->name[i].alive);
-    }
+    add_keys(out, words, LOCK | QUEUE | ALIVE);
     add(out, request->value);
     add(out, words->waiter);
     /* A rollback gets our place back, which a grant has taken (served.lua). */
@@ -320,11 +314,7 @@ static void leave_command(const struct rl_words *words, const struct rl_abilitie
     const struct rl_request *request = words->request;
 
     SCRIPT_HEAD(out, abilities, LEAVE, 3u * request->name_count);
-    for (uint8_t i = 0; i < request->name_count; i++) {
-        add(out, words->name[i].lock);
-        add(out, words->name[i].queue);
-        add(out, words->name[i].alive);
-    }
+    add_keys(out, words, LOCK | QUEUE | ALIVE);
     add(out, words->waiter);
 }
 
@@ -336,7 +326,7 @@ static void delete_command(const struct rl_words *words, const struct rl_abiliti
     if (!RL_RULE(RELEASE_COMPARES)) {
         ADD_TEXT(out, "DEL");
         add(out, words->name[0].lock);
-    } else if (!rl_request_is_simple(request)) {
+    } else if (!request->is_plain || request->as_waiter) {
         give_back_command(words, abilities, out);
     } else if (rl_command_deletes_natively(request, abilities)) {
         native_delete_command(words, abilities, out);
@@ -346,47 +336,6 @@ static void delete_command(const struct rl_words *words, const struct rl_abiliti
 }
 
 /* ---- the rest ---- */
-
-static void ticket_command(const struct rl_words *words, const struct rl_abilities *abilities,
-                           struct rl_command *out)
-{
-    SCRIPT_HEAD(out, abilities, TICKET, 2u * words->request->name_count);
-    for (uint8_t i = 0; i < words->request->name_count; i++) {
-        add(out, words->name[i].lock);
-        add(out, words->name[i].alive);
-    }
-}
-
-static void look_command(const struct rl_words *words, const struct rl_abilities *abilities,
-                         struct rl_command *out)
-{
-    SCRIPT_HEAD(out, abilities, LOOK, 4);
-    add(out, words->name[0].lock);
-    add(out, words->name[0].fence);
-    add(out, words->name[0].queue);
-    add(out, words->name[0].alive);
-}
-
-/* Less than a look: what a refused client wants to know. */
-static void peek_command(const struct rl_words *words, const struct rl_abilities *abilities,
-                         struct rl_command *out)
-{
-    SCRIPT_HEAD(out, abilities, PEEK, 2);
-    add(out, words->name[0].lock);
-    add(out, words->name[0].queue);
-}
-
-static void break_command(const struct rl_words *words, const struct rl_abilities *abilities,
-                          struct rl_command *out)
-{
-    SCRIPT_HEAD(out, abilities, BREAK, 3);
-    add(out, words->name[0].lock);
-    add(out, words->name[0].queue);
-    add(out, words->name[0].alive);
-    add(out, words->request->mark);
-    if (words->request->tag.size)
-        add(out, words->request->tag);
-}
 
 static void list_command(const struct rl_request *request, const struct rl_abilities *abilities,
                          struct rl_command *out)
@@ -412,16 +361,9 @@ static void admit_command(const struct rl_words *words, struct rl_command *out)
     add(out, request->set);
 }
 
-static void begin(struct rl_command *out)
-{
-    out->argument_count = 0;
-    out->script = 0;
-    out->needs_witness = false;
-}
-
 void rl_command_write_witness(const struct rl_abilities *abilities, struct rl_command *out)
 {
-    begin(out);
+    out->argument_count = 0;
     SCRIPT_HEAD(out, abilities, WITNESS, 1);
     ADD_TEXT(out, RL_MARKER_KEY);
 }
@@ -429,7 +371,9 @@ void rl_command_write_witness(const struct rl_abilities *abilities, struct rl_co
 void rl_command_write(const struct rl_words *words, const struct rl_abilities *abilities,
                       struct rl_command *out)
 {
-    begin(out);
+    out->argument_count = 0;
+    out->script = 0;
+    out->needs_witness = false;
     switch (words->request->op) {
     case RL_OP_ACQUIRE:
     case RL_OP_ACQUIRE_AGAIN:
@@ -458,7 +402,8 @@ void rl_command_write(const struct rl_words *words, const struct rl_abilities *a
         leave_command(words, abilities, out);
         return;
     case RL_OP_TICKET:
-        ticket_command(words, abilities, out);
+        SCRIPT_HEAD(out, abilities, TICKET, 2u * words->request->name_count);
+        add_keys(out, words, LOCK | ALIVE);
         return;
     case RL_OP_WAKE:
         release_command(words, abilities, TEXT(""), out);
@@ -468,13 +413,20 @@ void rl_command_write(const struct rl_words *words, const struct rl_abilities *a
         add(out, words->name[0].queue);
         return;
     case RL_OP_INQUIRE:
-        peek_command(words, abilities, out);
+        /* Less than a look: what a refused client wants to know. */
+        SCRIPT_HEAD(out, abilities, PEEK, 2);
+        add_keys(out, words, LOCK | QUEUE);
         return;
     case RL_OP_BREAK:
-        break_command(words, abilities, out);
+        SCRIPT_HEAD(out, abilities, BREAK, 3);
+        add_keys(out, words, LOCK | QUEUE | ALIVE);
+        add(out, words->request->mark);
+        if (words->request->tag.size)
+            add(out, words->request->tag);
         return;
     case RL_OP_LOOK:
-        look_command(words, abilities, out);
+        SCRIPT_HEAD(out, abilities, LOOK, 4);
+        add_keys(out, words, LOCK | FENCE | QUEUE | ALIVE);
         return;
     case RL_OP_LIST:
         list_command(words->request, abilities, out);

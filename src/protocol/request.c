@@ -17,11 +17,11 @@ static unsigned beside_of(const struct rl_request *request)
     switch (request->op) {
     case RL_OP_ACQUIRE:
     case RL_OP_ACQUIRE_AGAIN:
-        if (rl_request_is_simple(request))
+        if (request->is_plain && !request->as_waiter)
             return request->fenced ? BESIDE_FENCE : 0;
         return BESIDE_FENCE | BESIDE_QUEUE | BESIDE_ALIVE;
     case RL_OP_HEAL:
-        return rl_request_is_plain(request) ? 0 : BESIDE_FENCE | BESIDE_QUEUE | BESIDE_ALIVE;
+        return request->is_plain ? 0 : BESIDE_FENCE | BESIDE_QUEUE | BESIDE_ALIVE;
     case RL_OP_RELEASE:
     case RL_OP_ROLLBACK:
     case RL_OP_QUIT:
@@ -58,11 +58,9 @@ static char *write_beside(char *at, struct rl_slice head, struct rl_slice key,
     size_t skipped = is_usual ? usual_size : 0;
 
     out->data = at;
-    memcpy(at, head.data, head.size);
-    at += head.size;
+    at = rl_slice_append(at, head);
     *at++ = is_usual ? ':' : '@';
-    memcpy(at, key.data + skipped, key.size - skipped);
-    at += key.size - skipped;
+    at = rl_slice_append(at, (struct rl_slice){key.data + skipped, key.size - skipped});
     out->size = (size_t)(at - out->data);
     return at;
 }
@@ -104,15 +102,14 @@ static struct rl_slice write_waiter(const struct rl_request *request, char *out)
     struct rl_slice label = rl_label_of(request->value);
     char *at = out;
 
-    *at++ = rl_kind((int)request->kind)->waiter;
+    *at++ = rl_kinds[request->kind].waiter;
     memcpy(at, request->client_id, RL_CLIENT_ID_SIZE);
     at += RL_CLIENT_ID_SIZE;
     *at++ = '.';
     at = rl_resp_decimal(request->waiter, at);
     if (label.size) {
         *at++ = ' ';
-        memcpy(at, label.data, label.size);
-        at += label.size;
+        at = rl_slice_append(at, label);
     }
     return (struct rl_slice){out, (size_t)(at - out)};
 }
@@ -129,7 +126,7 @@ void rl_words_write(const struct rl_request *request, struct rl_words *out)
         out->token = write_decimal(request->token, out->number_digits[0]);
     out->group = request->owner;
     out->slot = TEXT("0");
-    if (rl_kind((int)request->kind)->has_slots) {
+    if (rl_kinds[request->kind].has_slots) {
         out->group = write_decimal(request->slots, out->number_digits[0]);
         out->slot = write_decimal(request->slot, out->number_digits[1]);
     }

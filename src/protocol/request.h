@@ -45,6 +45,7 @@ struct rl_request {
     enum redlock_kind kind;
     uint8_t name_count;
     bool kind_unknown;     /* the lock was taken over by its value */
+    bool is_plain;         /* the lock of the specification: one key, a plain string */
     struct rl_slice keys;  /* of several names: one behind the other, with separators */
     struct rl_slice value; /* of this attempt */
     struct rl_slice owner; /* REENTRANT */
@@ -59,10 +60,10 @@ struct rl_request {
     const char *client_id; /* RL_CLIENT_ID_SIZE characters */
     int64_t ticket;        /* what the place was asked for with; 0: none yet */
 
-    bool fenced;      /* ACQUIRE gives a token */
-    bool marked;      /* a grant counts only with the node's marker (G2) */
-    bool contended;   /* there are waiters: a release must be quick to wake one */
-    bool may_shorten; /* EXTEND with a smaller TTL than the key may already have */
+    bool fenced;       /* ACQUIRE gives a token */
+    bool needs_marker; /* a grant counts only with the node's marker (G2) */
+    bool contended;    /* there are waiters: a release must be quick to wake one */
+    bool may_shorten;  /* EXTEND with a smaller TTL than the key may already have */
 
     /* Of the node that it goes to; these may change from one node to the next. */
     const char *identity;    /* of its connection, run_id:replid; empty: unknown */
@@ -102,18 +103,5 @@ struct rl_words {
 
 /* Once for all nodes; the words point into the request, which must outlive them. */
 void rl_words_write(const struct rl_request *request, struct rl_words *out);
-
-/* The lock of the specification: one plain key. */
-static inline bool rl_request_is_plain(const struct rl_request *request)
-{
-    return rl_kind((int)request->kind)->single && !request->kind_unknown &&
-           request->name_count == 1;
-}
-
-/* One plain key, and no place in the queue: commands that know one key will do. */
-static inline bool rl_request_is_simple(const struct rl_request *request)
-{
-    return rl_request_is_plain(request) && !request->as_waiter;
-}
 
 #endif

@@ -5,6 +5,9 @@
 
 #define CRLF_SIZE 2
 
+/* What a reply that is no array begins with. */
+static const char scalar_marks[] = {'+', '-', ':', '$'};
+
 /*
  * The line that starts at *bytes, without its CRLF. Returns the bytes taken, 0 when the line is
  * not complete, -1 when it is too long or ends in a bare line feed.
@@ -102,11 +105,6 @@ static long take_scalar(const char *bytes, size_t size, struct rl_scalar *out)
     }
 }
 
-static bool starts_a_reply(char byte)
-{
-    return byte == '+' || byte == '-' || byte == ':' || byte == '$' || byte == '*';
-}
-
 static long take_array(const char *bytes, size_t size, struct rl_reply *out)
 {
     struct rl_slice line;
@@ -123,7 +121,7 @@ static long take_array(const char *bytes, size_t size, struct rl_reply *out)
     for (uint32_t i = 0; i < out->element_count; i++) {
         if ((size_t)used == size)
             return 0;
-        if (bytes[used] == '*' || !starts_a_reply(bytes[used]))
+        if (!memchr(scalar_marks, bytes[used], sizeof scalar_marks))
             return -1;
 
         long taken = take_scalar(bytes + used, size - (size_t)used, &out->element[i]);
@@ -141,11 +139,11 @@ long rl_resp_decode(const char *bytes, size_t size, struct rl_reply *out)
 {
     if (size == 0)
         return 0;
-    /* Seen before the line is complete: garbage must not be waited for. */
-    if (!starts_a_reply(bytes[0]))
-        return -1;
     if (bytes[0] == '*')
         return take_array(bytes, size, out);
+    /* Seen before the line is complete: garbage must not be waited for. */
+    if (!memchr(scalar_marks, bytes[0], sizeof scalar_marks))
+        return -1;
     out->element_count = 0;
     return take_scalar(bytes, size, &out->scalar);
 }
@@ -196,8 +194,7 @@ char *rl_resp_encode(const struct rl_command *command, char *out)
         struct rl_slice argument = command->argument[i];
 
         out = put_header('$', argument.size, out);
-        memcpy(out, argument.data, argument.size);
-        out += argument.size;
+        out = rl_slice_append(out, argument);
         *out++ = '\r';
         *out++ = '\n';
     }

@@ -101,7 +101,7 @@ void rl_session_end(struct rl_session *session)
     session->input_start = session->input_end = 0;
 }
 
-bool rl_session_take_unanswered(struct rl_session *session, struct rl_pending *out)
+bool rl_session_take_pending(struct rl_session *session, struct rl_pending *out)
 {
     return rl_pending_pop(&session->pending, out);
 }
@@ -120,13 +120,18 @@ void rl_session_fail(struct rl_session *session, enum redlock_vote vote, struct 
     session->failure_text[size] = '\0';
 }
 
-/* Room first: an entry without its bytes would shift every later reply. */
-static bool queue(struct rl_session *session, const struct rl_command *command,
-                  struct rl_pending entry)
+bool rl_session_push(struct rl_session *session, const struct rl_command *command,
+                     struct rl_pending entry)
 {
     size_t size = rl_resp_encoded_size(command);
-    char *room = rl_buffer_reserve(&session->output, size);
+    char *room;
 
+    if (session->state == RL_SESSION_DOWN ||
+        (entry.subject && entry.op <= RL_OP_ACQUIRE_AGAIN &&
+         rl_pending_count(&session->pending) >= RL_SESSION_ACQUIRES_MAX))
+        return false;
+    /* Room first: an entry without its bytes would shift every later reply. */
+    room = rl_buffer_reserve(&session->output, size);
     if (!room || !rl_pending_push(&session->pending, entry))
         return false;
     rl_resp_encode(command, room);
@@ -140,21 +145,11 @@ int rl_session_say(struct rl_session *session, uint16_t step, const char *const 
 
     for (; *words; words++)
         command.argument[command.argument_count++] = (struct rl_slice){*words, strlen(*words)};
-    if (!queue(session, &command, (struct rl_pending){.op = step}))
+    if (!rl_session_push(session, &command, (struct rl_pending){.op = step}))
         return -1;
     if (session->state == RL_SESSION_GREETING)
         session->greeting_left++;
     return 0;
-}
-
-bool rl_session_push(struct rl_session *session, const struct rl_command *command,
-                     struct rl_pending entry)
-{
-    if (session->state == RL_SESSION_DOWN ||
-        (entry.op <= RL_OP_ACQUIRE_AGAIN &&
-         rl_pending_count(&session->pending) >= RL_SESSION_ACQUIRES_MAX))
-        return false;
-    return queue(session, command, entry);
 }
 
 size_t rl_session_output(struct rl_session *session, const char **bytes)

@@ -43,7 +43,7 @@ static int64_t believable_ms(int64_t time_ms)
 static int32_t kind_of(struct rl_slice type)
 {
     for (int32_t kind = 0; kind < RL_KIND_COUNT; kind++)
-        if (rl_slice_equals(type, rl_kind(kind)->key_type))
+        if (rl_slice_equals(type, rl_kinds[kind].key_type))
             return kind;
     return -1;
 }
@@ -109,7 +109,7 @@ void rl_sight_read(const struct rl_reply *reply, struct rl_sight *out)
         copy_mark(text_at(reply, at + 2), out->holder[i].mark);
         /* The owner's holds: an earlier one may have been given back. */
         if (out->kind >= 0)
-            out->holder[i].held_at_least = rl_kind(out->kind)->has_owner;
+            out->holder[i].held_at_least = rl_kinds[out->kind].has_owner;
     }
     read_waiters(reply, FIELDS + FIELDS_OF_HOLDER * shown, out);
 }

@@ -98,7 +98,7 @@ void rl_text_show(struct rl_slice text, char *out, size_t size)
     out[used] = '\0';
 }
 
-const char *rl_label_objection(struct rl_slice label)
+const char *rl_label_fault(struct rl_slice label)
 {
     if (label.size > REDLOCK_LABEL_MAX)
         return "is too long: at most 64 bytes";
@@ -114,7 +114,7 @@ struct rl_slice rl_label_of(struct rl_slice text)
 
     if (space)
         label = behind(text, (size_t)(space + 1 - text.data));
-    return rl_label_objection(label) ? (struct rl_slice){"", 0} : label;
+    return rl_label_fault(label) ? (struct rl_slice){"", 0} : label;
 }
 
 /* ---- values ---- */
@@ -144,21 +144,15 @@ size_t rl_value_size(bool has_slots, size_t tag_size, size_t label_size)
            (label_size ? RL_STAMP_SIZE + label_size : 0);
 }
 
-static char *append(char *at, struct rl_slice text)
-{
-    memcpy(at, text.data, text.size);
-    return at + text.size;
-}
-
 size_t rl_value_write(const struct rl_value *value, char *out)
 {
     char *at = out;
 
     if (value->tag.size) {
-        at = append(at, value->tag);
+        at = rl_slice_append(at, value->tag);
         *at++ = ':';
     }
-    at = append(at, value->random);
+    at = rl_slice_append(at, value->random);
     if (value->slot) {
         *at++ = '#';
         at = rl_resp_decimal(value->slot, at);
@@ -168,7 +162,7 @@ size_t rl_value_write(const struct rl_value *value, char *out)
         for (int shift = 4 * (RL_STAMP_DIGITS - 1); shift >= 0; shift -= 4)
             *at++ = hex_digits[value->stamp_ms >> shift & 15];
         *at++ = ' ';
-        at = append(at, value->label);
+        at = rl_slice_append(at, value->label);
     }
     return (size_t)(at - out);
 }
@@ -199,7 +193,7 @@ static bool read_label(struct rl_slice text, struct rl_value *out)
         text.data[RL_STAMP_SIZE - 1] != ' ')
         return false;
     out->label = behind(text, RL_STAMP_SIZE);
-    if (rl_label_objection(out->label))
+    if (rl_label_fault(out->label))
         return false;
     out->stamp_ms = 0;
     for (size_t i = 0; i < stamp.size; i++)

@@ -45,7 +45,7 @@ bool rl_value_read(struct rl_slice text, struct rl_value *out);
 size_t rl_value_size(bool has_slots, size_t tag_size, size_t label_size);
 
 /* What is wrong with a label, as the rest of a sentence; NULL: nothing. */
-const char *rl_label_objection(struct rl_slice label);
+const char *rl_label_fault(struct rl_slice label);
 bool rl_tag_is_valid(struct rl_slice tag);
 /* What stands behind the first word of a value or of a waiter's name; of size 0: no label. */
 struct rl_slice rl_label_of(struct rl_slice text);

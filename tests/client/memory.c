@@ -39,7 +39,7 @@ static void settle(redlock *client)
 static size_t memory_kept(const redlock *client)
 {
     const struct rl_pool *pool[] = {&client->engine.claims, &client->engine.acquirers,
-                                    &client->spare};
+                                    &client->kept_locks};
     size_t bytes = 0;
 
     for (size_t i = 0; i < sizeof pool / sizeof pool[0]; i++)

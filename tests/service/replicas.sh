@@ -12,7 +12,7 @@ fi
 unhurried
 export TOKEN=a-token-of-this-test
 printf 'tester %s\n' "$(printf %s "$TOKEN" | sha256sum | cut -d ' ' -f 1)" >"$tmp/tokens"
-rules=(--tokens "$tmp/tokens" --allow 'token:tester * acquire,read,admin' --allow "uid:$(id -u) * acquire,read,admin")
+rules=(--drain 1 --tokens "$tmp/tokens" --allow 'token:tester * acquire,read,admin' --allow "uid:$(id -u) * acquire,read,admin")
 
 # The first replica is the one that lib.bash knows; the second has a socket and a log of its own.
 start "${rules[@]}"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Questions to the nodes that do not wait: their answers, their bounds, and their ends. */
+/* Questions to the nodes that do not wait: their answers and their bounds. */
+#include "asked.h"
 #include "check.h"
 #include "client.h"
 #include "clock.h"
@@ -14,86 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LONG_MS = 15000, NAMES = 400 };
-
-/* What the callbacks of one question were told. */
-struct told {
-    _Atomic int calls;
-    _Atomic int error;
-    _Atomic int checks;
-    _Atomic size_t names;
-    bool has_info, has_report, has_detail;
-    int votes; /* of the report that were answers */
-    redlock_info info;
-    char name[REDLOCK_NAME_MAX + 1];
-    char first[REDLOCK_NAME_MAX + 1], last[REDLOCK_NAME_MAX + 1];
-    redlock *client;
-};
-
-static void note(int error, const redlock_answer *answer, void *data)
-{
-    struct told *t = data;
-
-    CHECK_INT(sizeof *answer, answer->size);
-    t->has_info = answer->info != NULL;
-    if (answer->info)
-        t->info = *answer->info;
-    t->has_report = answer->report != NULL;
-    for (size_t i = 0; answer->report && i < answer->report->node_count; i++)
-        t->votes += answer->report->node[i].rtt_us >= 0;
-    snprintf(t->name, sizeof t->name, "%s", answer->name ? answer->name : "");
-    for (size_t i = 1; i < answer->name_count; i++)
-        CHECK(strcmp(answer->names[i - 1], answer->names[i]) < 0);
-    if (answer->name_count > 0) {
-        snprintf(t->first, sizeof t->first, "%s", answer->names[0]);
-        snprintf(t->last, sizeof t->last, "%s", answer->names[answer->name_count - 1]);
-    }
-    t->names = answer->name_count;
-    t->has_detail = error && redlock_detail()[0] != '\0';
-    t->error = error;
-    t->calls++;
-}
-
-static void note_check(const redlock_check *check, void *data)
-{
-    struct told *t = data;
-
-    CHECK_INT(0, t->calls); /* all of them before `done` */
-    CHECK(check->name[0] != '\0' && check->text[0] != '\0');
-    t->checks++;
-}
-
-static bool is_told(void *data)
-{
-    return ((struct told *)data)->calls > 0;
-}
-
-/* By a poll loop that never waits inside the library, or by the I/O thread. */
-static void await(redlock *r, uint32_t flags, bool (*done)(void *), void *data)
-{
-    int64_t end_ms = now_ms() + LONG_MS;
-    struct pollfd p = {.fd = flags & REDLOCK_THREAD ? -1 : redlock_fd(r), .events = POLLIN};
-
-    if (flags & REDLOCK_THREAD) {
-        CHECK(wait_until(done, data, LONG_MS));
-        return;
-    }
-    while (!done(data)) {
-        if (now_ms() >= end_ms)
-            FAIL("an answer did not come");
-        poll(&p, 1, 1000);
-        CHECK(redlock_process(r, 0) >= 0);
-    }
-}
-
-static int ask_and_await(redlock *r, uint32_t flags, const char *name, struct told *t)
-{
-    *t = (struct told){0};
-    CHECK_OK(redlock_start_query(r, name, note, t));
-    await(r, flags, is_told, t);
-    CHECK_INT(1, t->calls);
-    return t->error;
-}
+enum { NAMES = 400 };
 
 /* ---- answers ---- */
 
@@ -108,8 +30,8 @@ static void break_holder(redlock *r, uint32_t flags, const struct cluster *c)
     memcpy(mark, t.info.shown_holder[0].mark, sizeof mark);
     for (int i = 0; i < 2; i++) {
         t = (struct told){0};
-        CHECK_OK(redlock_start_break(r, "broken", mark, note, &t));
-        await(r, flags, is_told, &t);
+        CHECK_OK(redlock_start_break(r, "broken", mark, told_note, &t));
+        await_told(r, flags, is_told, &t);
         CHECK_ERR(i == 0 ? REDLOCK_OK : REDLOCK_EXPIRED, t.error);
         CHECK_STR("broken", t.name);
         CHECK(t.has_report && !t.has_info);
@@ -126,9 +48,9 @@ static void each_question(uint32_t flags)
     redlock_lock *lock = client_lock(r, "b", 20000);
     cluster_set(&c, 0, 3, "redlock:a", "somebody", 600000);
 
-    CHECK_OK(redlock_start_query(r, "b", note, &t));
+    CHECK_OK(redlock_start_query(r, "b", told_note, &t));
     CHECK(flags || t.calls == 0); /* never from within the call */
-    await(r, flags, is_told, &t);
+    await_told(r, flags, is_told, &t);
     CHECK_OK(t.error);
     CHECK_STR("b", t.name);
     CHECK_INT(1, t.info.held);
@@ -141,8 +63,8 @@ static void each_question(uint32_t flags)
     break_holder(r, flags, &c);
 
     t = (struct told){0};
-    CHECK_OK(redlock_start_list(r, note, &t));
-    await(r, flags, is_told, &t);
+    CHECK_OK(redlock_start_list(r, told_note, &t));
+    await_told(r, flags, is_told, &t);
     CHECK_OK(t.error);
     CHECK_INT(2, t.names);
     CHECK_STR("a", t.first);
@@ -150,20 +72,20 @@ static void each_question(uint32_t flags)
     CHECK(!t.has_info && !t.has_report);
 
     t = (struct told){0};
-    CHECK_OK(redlock_start_ping(r, note, &t));
-    await(r, flags, is_told, &t);
+    CHECK_OK(redlock_start_ping(r, told_note, &t));
+    await_told(r, flags, is_told, &t);
     CHECK_OK(t.error);
     CHECK(t.has_report && t.votes == 3 && !t.has_info);
 
     t = (struct told){0};
-    CHECK_OK(redlock_start_admit(r, note, &t));
-    await(r, flags, is_told, &t);
+    CHECK_OK(redlock_start_admit(r, told_note, &t));
+    await_told(r, flags, is_told, &t);
     CHECK_OK(t.error);
     CHECK(t.has_report && t.votes == 3);
 
     t = (struct told){0};
-    CHECK_OK(redlock_start_audit(r, 10000, note_check, note, &t));
-    await(r, flags, is_told, &t);
+    CHECK_OK(redlock_start_audit(r, 10000, told_check, told_note, &t));
+    await_told(r, flags, is_told, &t);
     CHECK_OK(t.error);
     CHECK(t.checks > 3 * 10);
     client_unlock(lock);
@@ -194,8 +116,8 @@ CASE(audit_of_both_kinds,
     int count = 0;
     redlock *r = client_start(&c, 3, 0);
     CHECK_OK(redlock_audit(r, 10000, count_check, &count));
-    CHECK_OK(redlock_start_audit(r, 10000, note_check, note, &t));
-    await(r, 0, is_told, &t);
+    CHECK_OK(redlock_start_audit(r, 10000, told_check, told_note, &t));
+    await_told(r, 0, is_told, &t);
     CHECK_INT(count, t.checks);
     CHECK(cluster_await_empty(&c, 2000));
     redlock_close(r);
@@ -208,7 +130,7 @@ static _Atomic int page_count;
 
 static void note_page(int error, const redlock_answer *answer, void *data)
 {
-    note(error, answer, data);
+    told_note(error, answer, data);
     page_count++;
 }
 
@@ -253,7 +175,7 @@ static void status_page(uint32_t flags)
     CHECK_BETWEEN(flags ? 0 : REDLOCK_QUESTIONS_SENT, REDLOCK_QUESTIONS_SENT + 8,
                   pending_most(r, 5));
     cluster_each(&c, 0, 5, server_thaw);
-    await(r, flags, is_page_told, NULL);
+    await_told(r, flags, is_page_told, NULL);
     for (int i = 0; i < NAMES; i++) {
         snprintf(name, sizeof name, "n%d", i);
         CHECK_INT(1, page[i].calls);
@@ -281,9 +203,9 @@ CASE(bounded, "One question past the bound is refused, and forgetting makes room
     redlock *r = client_start(&c, 3, 0);
     cluster_each(&c, 0, 3, server_freeze);
     for (int i = 0; i < REDLOCK_QUESTIONS_MAX; i++)
-        CHECK_OK(redlock_start_query(r, "x", note, &t));
-    CHECK_ERR(REDLOCK_NOMEM, redlock_start_query(r, "x", note, &t));
-    CHECK_ERR(REDLOCK_NOMEM, redlock_start_ping(r, note, &t));
+        CHECK_OK(redlock_start_query(r, "x", told_note, &t));
+    CHECK_ERR(REDLOCK_NOMEM, redlock_start_query(r, "x", told_note, &t));
+    CHECK_ERR(REDLOCK_NOMEM, redlock_start_ping(r, told_note, &t));
     CHECK_HAS("already", redlock_detail());
     CHECK_INT(REDLOCK_QUESTIONS_MAX, redlock_forget(r, &t));
     cluster_each(&c, 0, 3, server_thaw);
@@ -298,9 +220,9 @@ CASE(many_lists, "Lists that are started together are all answered, a few at a t
     redlock *r = client_start(&c, 3, 0);
     cluster_set(&c, 0, 3, "redlock:a", "somebody", 600000);
     for (int i = 0; i < 20; i++)
-        CHECK_OK(redlock_start_list(r, note, &t[i]));
+        CHECK_OK(redlock_start_list(r, told_note, &t[i]));
     for (int i = 0; i < 20; i++) {
-        await(r, 0, is_told, &t[i]);
+        await_told(r, 0, is_told, &t[i]);
         CHECK_OK(t[i].error);
         CHECK_INT(1, t[i].names);
     }
@@ -313,9 +235,9 @@ CASE(many_admissions, "Admissions that are started together are carried out one 
     struct told t[5] = {0};
     redlock *r = client_start(&c, 3, 0);
     for (int i = 0; i < 5; i++)
-        CHECK_OK(redlock_start_admit(r, note, &t[i]));
+        CHECK_OK(redlock_start_admit(r, told_note, &t[i]));
     for (int i = 0; i < 5; i++) {
-        await(r, 0, is_told, &t[i]);
+        await_told(r, 0, is_told, &t[i]);
         CHECK_OK(t[i].error);
     }
     client_unlock(client_lock(r, "x", 10000)); /* so they are one set (G8) */
@@ -331,7 +253,7 @@ static void then_audit(int error, const redlock_answer *answer, void *data)
     (void)answer;
     CHECK_OK(error);
     CHECK_ERR(REDLOCK_INVAL, redlock_ping(t->client, NULL)); /* a blocking call */
-    CHECK_OK(redlock_start_audit(t->client, 10000, note_check, note, t));
+    CHECK_OK(redlock_start_audit(t->client, 10000, told_check, told_note, t));
 }
 
 static void then_ping(int error, const redlock_answer *answer, void *data)
@@ -365,7 +287,7 @@ static void chain(uint32_t flags)
         cluster_set(&c, 0, 3, key, "somebody", 600000);
     }
     CHECK_OK(redlock_start_list(r, then_query, &t));
-    await(r, flags, is_told, &t);
+    await_told(r, flags, is_told, &t);
     CHECK_OK(t.error);
     CHECK(t.checks > 0);
     redlock_close(r);
@@ -424,8 +346,8 @@ CASE(hung_nodes, "With one node of three hung the rest answers, with two the err
     CHECK(!t.has_info && t.has_report && t.has_detail);
     CHECK_INT(1, t.votes);
     t = (struct told){0};
-    CHECK_OK(redlock_start_list(r, note, &t));
-    await(r, 0, is_told, &t);
+    CHECK_OK(redlock_start_list(r, told_note, &t));
+    await_told(r, 0, is_told, &t);
     CHECK_ERR(REDLOCK_NOQUORUM, t.error);
     CHECK_INT(0, t.names);
     redlock_close(r);
@@ -444,7 +366,7 @@ static void die_amid(uint32_t flags)
     if (!flags)
         CHECK(redlock_process(r, 10) >= 0);
     cluster_each(&c, 0, 3, server_kill);
-    await(r, flags, is_page_told, NULL);
+    await_told(r, flags, is_page_told, NULL);
     for (int i = 0; i < NAMES; i++) {
         CHECK_INT(1, page[i].calls);
         CHECK(page[i].error == REDLOCK_OK || page[i].error == REDLOCK_NOQUORUM);
@@ -497,269 +419,4 @@ CASE(no_redis, "Servers that are no Redis make a question end with PROTO.")
     redlock_close(r);
     for (size_t i = 0; i < 3; i++)
         evil_stop(&evil[i]);
-}
-
-/* ---- ends ---- */
-
-static _Atomic int canceled_count;
-
-static void note_canceled(int error, const redlock_answer *answer, void *data)
-{
-    (void)answer;
-    CHECK_ERR(REDLOCK_CANCELED, error);
-    CHECK(redlock_detail()[0] != '\0');
-    CHECK_ERR(REDLOCK_INVAL, redlock_start_query(data, "x", note_canceled, data));
-    canceled_count++;
-}
-
-static void no_check(const redlock_check *check, void *data)
-{
-    (void)data;
-    FAIL("a check of an audit that ended early: %s", check->name);
-}
-
-static void close_amid(uint32_t flags)
-{
-    struct cluster c;
-    redlock *r = client_start(&c, 3, flags);
-    canceled_count = 0;
-    cluster_each(&c, 0, 3, server_freeze);
-    for (int i = 0; i < 100; i++)
-        CHECK_OK(redlock_start_query(r, "x", note_canceled, r));
-    for (int i = 0; i < 10; i++)
-        CHECK_OK(redlock_start_list(r, note_canceled, r));
-    CHECK_OK(redlock_start_ping(r, note_canceled, r));
-    CHECK_OK(redlock_start_admit(r, note_canceled, r));
-    CHECK_OK(redlock_start_audit(r, 10000, no_check, note_canceled, r));
-    if (!flags)
-        CHECK(redlock_process(r, 10) >= 0);
-    redlock_close(r);
-    CHECK_INT(113, canceled_count);
-}
-
-CASE(close_in_flight, "Closing ends every question with CANCELED before it returns.")
-{
-    close_amid(0);
-}
-
-CASE(close_in_flight_io_thread,
-     "Closing a client with an I/O thread ends its questions as well.")
-{
-    close_amid(REDLOCK_THREAD);
-}
-
-static void forget_some(uint32_t flags)
-{
-    struct cluster c;
-    struct told forgotten = {0};
-    struct told kept = {0};
-    redlock *r = client_start(&c, 3, flags);
-    cluster_each(&c, 0, 3, server_freeze);
-    for (int i = 0; i < 100; i++)
-        CHECK_OK(redlock_start_query(r, "x", note, &forgotten));
-    for (int i = 0; i < 10; i++)
-        CHECK_OK(redlock_start_list(r, note, &forgotten));
-    CHECK_OK(redlock_start_audit(r, 10000, no_check, note, &forgotten));
-    CHECK_OK(redlock_start_query(r, "x", note, &kept));
-    if (!flags)
-        CHECK(redlock_process(r, 10) >= 0);
-    CHECK_INT(111, redlock_forget(r, &forgotten));
-    CHECK_INT(0, redlock_forget(r, &forgotten));
-    cluster_each(&c, 0, 3, server_thaw);
-    await(r, flags, is_told, &kept);
-    CHECK_OK(kept.error);
-    redlock_close(r);
-    CHECK_INT(0, forgotten.calls);
-}
-
-CASE(forget, "No callback runs for questions that were forgotten, and others go on.")
-{
-    forget_some(0);
-}
-
-CASE(forget_io_thread, "Forgetting works beside an I/O thread that has sent the questions.")
-{
-    forget_some(REDLOCK_THREAD);
-}
-
-static void forget_rest(int error, const redlock_answer *answer, void *data)
-{
-    struct told *t = data;
-
-    (void)answer;
-    CHECK_OK(error);
-    t->calls++;
-    CHECK_INT(49, redlock_forget(t->client, t)); /* not the one that is told now */
-    CHECK_INT(0, redlock_forget(t->client, t));
-}
-
-CASE(forget_from_callback,
-     "A callback forgets the rest of its page without waiting for itself.")
-{
-    struct cluster c;
-    redlock *r = client_start(&c, 3, 0);
-    struct told t = {.client = r};
-    for (int i = 0; i < 50; i++)
-        CHECK_OK(redlock_start_query(r, "x", forget_rest, &t));
-    await(r, 0, is_told, &t);
-    for (int i = 0; i < 10; i++)
-        CHECK(redlock_process(r, 10) >= 0);
-    CHECK_INT(1, t.calls);
-    redlock_close(r);
-}
-
-struct slow {
-    _Atomic bool entered, may_end, ended;
-};
-
-static void be_slow(int error, const redlock_answer *answer, void *data)
-{
-    struct slow *s = data;
-
-    (void)answer;
-    CHECK_OK(error);
-    s->entered = true;
-    while (!s->may_end)
-        sleep_ms(1);
-    s->ended = true;
-}
-
-static bool has_entered(void *data)
-{
-    return ((struct slow *)data)->entered;
-}
-
-static void *let_end(void *data)
-{
-    sleep_ms(50);
-    ((struct slow *)data)->may_end = true;
-    return NULL;
-}
-
-CASE(forget_waits,
-     "Forgetting waits for a callback that runs on the I/O thread at that moment.")
-{
-    struct cluster c;
-    struct slow s = {0};
-    pthread_t thread;
-    redlock *r = client_start(&c, 3, REDLOCK_THREAD);
-    CHECK_OK(redlock_start_ping(r, be_slow, &s));
-    CHECK(wait_until(has_entered, &s, LONG_MS));
-    CHECK_INT(0, pthread_create(&thread, NULL, let_end, &s));
-    CHECK_INT(0, redlock_forget(r, &s));
-    CHECK(s.ended);
-    pthread_join(thread, NULL);
-    redlock_close(r);
-}
-
-/* ---- together with blocking calls ---- */
-
-CASE(beside_blocked_caller,
-     "A caller blocked in a query runs the callbacks of other questions.")
-{
-    struct cluster c;
-    struct told t = {0};
-    redlock_info info = {.size = sizeof info};
-    redlock *r = client_start(&c, 3, 0);
-    CHECK_OK(redlock_start_query(r, "x", note, &t));
-    for (int i = 0; i < 10 && !t.calls; i++)
-        CHECK_OK(redlock_query(r, "y", &info, NULL));
-    CHECK_INT(1, t.calls);
-    CHECK_OK(t.error);
-    redlock_close(r);
-}
-
-enum { THREADS = 4, ROUNDS = 50 };
-
-struct asker {
-    redlock *client;
-    struct told told[ROUNDS];
-};
-
-static void *ask_much(void *data)
-{
-    struct asker *a = data;
-    redlock_info info = {.size = sizeof info};
-    int forgotten = 0;
-
-    for (int i = 0; i < ROUNDS; i++) {
-        CHECK_OK(redlock_start_query(a->client, "x", note, &a->told[i]));
-        if (i % 3 == 0)
-            forgotten += redlock_forget(a->client, &a->told[i]);
-        if (i % 5 == 0)
-            CHECK_OK(redlock_query(a->client, "x", &info, NULL));
-    }
-    for (int i = 0; i < ROUNDS; i++)
-        if (i % 3 != 0)
-            CHECK(wait_until(is_told, &a->told[i], LONG_MS));
-        else
-            forgotten += a->told[i].calls;
-    CHECK_INT((ROUNDS + 2) / 3, forgotten); /* told or forgotten, never both */
-    return NULL;
-}
-
-CASE(threads, "Threads that ask, wait and forget on one client get each answer at most once.")
-{
-    static struct asker asker[THREADS];
-    struct cluster c;
-    pthread_t thread[THREADS];
-    redlock *r = client_start(&c, 3, REDLOCK_THREAD);
-    for (int i = 0; i < THREADS; i++) {
-        asker[i].client = r;
-        CHECK_INT(0, pthread_create(&thread[i], NULL, ask_much, &asker[i]));
-    }
-    for (int i = 0; i < THREADS; i++)
-        pthread_join(thread[i], NULL);
-    redlock_close(r);
-}
-
-/* ---- refusals ---- */
-
-CASE(bad_input, "What makes no sense is refused at once, and nothing is started.")
-{
-    struct cluster c;
-    struct told t = {0};
-    redlock *r = client_start(&c, 1, 0);
-    CHECK_ERR(REDLOCK_INVAL, redlock_start_query(NULL, "x", note, &t));
-    CHECK_ERR(REDLOCK_INVAL, redlock_start_query(r, NULL, note, &t));
-    CHECK_ERR(REDLOCK_INVAL, redlock_start_query(r, "", note, &t));
-    CHECK_ERR(REDLOCK_INVAL, redlock_start_query(r, "x", NULL, &t));
-    CHECK_HAS("done", redlock_detail());
-    CHECK_ERR(REDLOCK_INVAL, redlock_start_break(r, "x", "no mark", note, &t));
-    CHECK_ERR(REDLOCK_INVAL, redlock_start_break(r, "x", NULL, note, &t));
-    CHECK_ERR(REDLOCK_INVAL, redlock_start_list(NULL, note, &t));
-    CHECK_ERR(REDLOCK_INVAL, redlock_start_list(r, NULL, &t));
-    CHECK_ERR(REDLOCK_INVAL, redlock_start_ping(r, NULL, &t));
-    CHECK_ERR(REDLOCK_INVAL, redlock_start_admit(r, NULL, &t));
-    CHECK_ERR(REDLOCK_INVAL, redlock_start_audit(r, 1, note_check, note, &t));
-    CHECK_ERR(REDLOCK_INVAL, redlock_start_audit(r, 10000, NULL, note, &t));
-    CHECK_ERR(REDLOCK_INVAL, redlock_start_audit(r, 10000, note_check, NULL, &t));
-    CHECK_ERR(REDLOCK_INVAL, redlock_forget(NULL, &t));
-    CHECK_INT(0, redlock_forget(r, &t));
-    redlock_close(r);
-    CHECK_INT(0, t.calls);
-}
-
-CASE(forked, "A child frees the parent's questions without a callback, and may ask none.")
-{
-    struct cluster c;
-    struct told t = {0};
-    int status = 0;
-    redlock *r = client_start(&c, 3, 0);
-    CHECK_OK(redlock_start_query(r, "x", note, &t));
-    CHECK_OK(redlock_start_list(r, note, &t));
-    pid_t pid = fork();
-    CHECK(pid >= 0);
-    if (pid == 0) {
-        int ok = redlock_start_query(r, "x", note, &t) == REDLOCK_FORKED &&
-                 redlock_forget(r, &t) == REDLOCK_FORKED;
-        redlock_close(r);
-        _exit(ok && t.calls == 0 ? 0 : 1);
-    }
-    CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status));
-    CHECK_INT(0, WEXITSTATUS(status));
-    await(r, 0, is_told, &t);
-    CHECK_OK(t.error);
-    redlock_close(r);
-    CHECK_INT(2, t.calls);
 }

@@ -26,9 +26,11 @@ static enum rl_verdict dumb_verdict(const int *answer, int node_count)
 
 static void check_answers(const int *answer, int node_count)
 {
-    struct rl_tally tally;
+    struct rl_tally tally = {
+        .node_count = (uint8_t)node_count,
+        .quorum = rl_quorum((uint8_t)node_count),
+    };
     int so_far[16] = {SILENT};
-    rl_tally_begin(&tally, (uint8_t)node_count);
     for (int i = 0; i < node_count; i++) {
         if (answer[i] == SILENT)
             continue;

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "client/check_rights.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const rights_names[3] = {"acquire", "extend", "release"};
+
+/* The first of several addresses of one server has the key that the others find held. */
+static bool is_held_by_duplicate(const struct rl_audit *audit, uint8_t i, uint32_t doubts)
+{
+    return (doubts & (1u << RL_DOUBT_DUPLICATE)) &&
+           audit->rights[0].node[i].vote == REDLOCK_VOTE_HELD;
+}
+
+/* Servers name the command that a user may not run: "... to run the 'eval' command". */
+static void describe_missing_right(const struct rl_audit *audit, uint8_t i,
+                                   char remedy[RL_SENTENCE_MAX])
+{
+    static const char before[] = "run the '";
+    const struct rl_login *login = &audit->client->engine.node[i].login;
+    const char *word = strstr(audit->refusal[i], before);
+    int length = word ? (int)strcspn(word + sizeof before - 1, "'| ") : 0;
+
+    if (length > 0)
+        snprintf(remedy, RL_SENTENCE_MAX,
+                 "on the node: ACL SETUSER %.64s +%.*s; redlock(1) lists all rights",
+                 login->user ? login->user : "default", length, word + sizeof before - 1);
+    else
+        snprintf(remedy, RL_SENTENCE_MAX, "give the user the rights listed in redlock(1)");
+}
+
+static void check_rights(const struct rl_audit *audit, uint8_t i)
+{
+    const struct rl_node *node = &audit->client->engine.node[i];
+    char text[RL_SENTENCE_MAX], remedy[RL_SENTENCE_MAX];
+
+    for (int op = 0; op < 3; op++) {
+        uint8_t vote = audit->rights[op].node[i].vote;
+
+        if (vote == REDLOCK_VOTE_GRANTED || vote == REDLOCK_VOTE_GUARDED)
+            continue;
+        snprintf(text, sizeof text, "cannot %s: %s%s%s", rights_names[op],
+                 redlock_vote_text(vote), audit->refusal[i][0] ? ": " : "", audit->refusal[i]);
+        describe_missing_right(audit, i, remedy);
+        rl_audit_say(audit, node->address, "rights", REDLOCK_CHECK_FAIL, text,
+                     vote == REDLOCK_VOTE_AUTH       ? remedy
+                     : vote == REDLOCK_VOTE_READONLY ? "locks need a master: see role"
+                                                     : "see what the server says");
+        return;
+    }
+    rl_audit_say(audit, node->address, "rights", REDLOCK_CHECK_OK, "acquire, extend, release",
+                 "");
+}
+
+static void check_fencing(const struct rl_audit *audit, uint8_t i)
+{
+    const char *address = audit->client->engine.node[i].address;
+    const struct rl_audit_counters *counters = &audit->counters[i];
+    uint8_t vote = audit->fencing[0].node[i].vote;
+    char text[RL_SENTENCE_MAX];
+
+    snprintf(text, sizeof text, "%u counter%s that no clock can have reached: %.100s%s",
+             counters->bad_count, counters->bad_count == 1 ? "" : "s", counters->example,
+             counters->bad_count == 1 ? "" : ", ...");
+    if (vote != REDLOCK_VOTE_GRANTED && vote != REDLOCK_VOTE_GUARDED)
+        rl_audit_say(
+            audit, address, "fencing", REDLOCK_CHECK_WARN, "gives no fencing tokens",
+            vote == REDLOCK_VOTE_READONLY
+                ? "tokens need a master: see role"
+                : "give the user the rights listed in redlock(1), or do without tokens");
+    else if (counters->bad_count > 0)
+        rl_audit_say(
+            audit, address, "fencing", REDLOCK_CHECK_WARN, text,
+            "find out what wrote that, and DEL it: the counter starts again at the node's clock");
+    else if (!counters->complete)
+        rl_audit_say(
+            audit, address, "fencing", REDLOCK_CHECK_UNKNOWN,
+            "gives fencing tokens; not every counter was looked at (no right to SCAN, too "
+            "slow, or too many keys)",
+            "give the user that runs the audit +scan, or look at redlock.fence* by hand");
+    else
+        rl_audit_say(audit, address, "fencing", REDLOCK_CHECK_OK, "gives fencing tokens", "");
+}
+
+/* Not what was answered matters here, but whether the server refused to do it. */
+static bool is_denied(const struct rl_survey *surveys, int count, uint8_t i)
+{
+    for (int k = 0; k < count; k++)
+        if (surveys[k].node[i].vote == REDLOCK_VOTE_AUTH ||
+            surveys[k].node[i].vote == REDLOCK_VOTE_ERROR)
+            return true;
+    return false;
+}
+
+static void check_waiting(const struct rl_audit *audit, uint8_t i)
+{
+    const char *address = audit->client->engine.node[i].address;
+
+    if (is_denied(audit->queue, 3, i))
+        rl_audit_say(audit, address, "waiting", REDLOCK_CHECK_WARN,
+                     "this user may not queue here: a request that has to wait is refused",
+                     "give the user the rights listed in redlock(1), or never wait");
+    else if (!audit->woken[i])
+        rl_audit_say(
+            audit, address, "waiting", REDLOCK_CHECK_WARN,
+            "does not tell us when a lock becomes free: a waiter looks about once a second",
+            "allow +subscribe and the channels &redlock* for this user");
+    else
+        rl_audit_say(audit, address, "waiting", REDLOCK_CHECK_OK,
+                     "queues waiters and wakes them", "");
+}
+
+/* The next of a list of words; `head` stands before the first. */
+static void add_word(char list[RL_SENTENCE_MAX], const char *head, const char *word)
+{
+    size_t used = strlen(list);
+
+    snprintf(list + used, RL_SENTENCE_MAX - used, "%s%s", used ? ", " : head, word);
+}
+
+static void check_kinds(const struct rl_audit *audit, uint8_t i)
+{
+    const char *address = audit->client->engine.node[i].address;
+    char granted[RL_SENTENCE_MAX] = "";
+    char missing[RL_SENTENCE_MAX] = "";
+
+    for (int kind = RL_AUDIT_FIRST_KIND; kind < RL_KIND_COUNT; kind++) {
+        if (is_denied(audit->kinds[kind], 3, i))
+            add_word(missing, "no locks of the kinds ", redlock_kind_text(kind));
+        else
+            add_word(granted, "", redlock_kind_text(kind));
+    }
+    if (!missing[0] && is_denied(&audit->look, 1, i))
+        add_word(missing, "", "does not tell the holder of a lock");
+    rl_audit_say(audit, address, "kinds", missing[0] ? REDLOCK_CHECK_WARN : REDLOCK_CHECK_OK,
+                 missing[0] ? missing : granted,
+                 missing[0] ? "give the user the rights listed in redlock(1), or do without"
+                            : "");
+}
+
+void rl_check_rights(const struct rl_audit *audit, uint8_t i, uint32_t doubts)
+{
+    if (is_held_by_duplicate(audit, i, doubts))
+        return;
+    check_rights(audit, i);
+    check_fencing(audit, i);
+    check_waiting(audit, i);
+    check_kinds(audit, i);
+}

@@ -1,0 +1,161 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Floods: connections that do nothing, requests that wait, and more requests than a rule allows. The daemon
+# stays inside its limits, and renewals and releases of others work all the while.
+. "$(dirname "$0")/lib.bash" "$@"
+needs python3
+if [ -z "${REDLOCK_DEV:-}" ]; then
+    rm -rf "$tmp"
+    unset REDLOCK_NODES
+    exec "$(dirname "$redlockd")/redlock" dev -n 3 -- bash "$0" "$@"
+fi
+unhurried
+for name in good greedy; do
+    printf '%s %s\n' $name "$(printf %s $name-token | sha256sum | cut -d ' ' -f 1)"
+done >"$tmp/tokens"
+start --drain 1 --connections 400 --tokens "$tmp/tokens" --allow 'token:good * acquire,read,admin' \
+    --allow 'token:greedy greedy/ acquire,read waiters=200 requests=300'
+ready() { [ "$(curl -s -m 20 -o /dev/null -w '%{http_code}' --unix-socket "$socket" http://h/readyz)" = 200 ]; }
+that 'the daemon is ready' eventually ready
+
+cat >"$tmp/flood.py" <<'PY'
+import json, re, socket, sys, time
+
+path, pid = sys.argv[1], sys.argv[2]
+LIMIT = 400
+
+def connect():
+    client = socket.socket(socket.AF_UNIX)
+    client.settimeout(60)
+    client.connect(path)
+    return client
+
+def request(method, target, id='', who='good', body=None, grant=None):
+    text = '%s %s HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer %s-token\r\n' % (method, target, who)
+    if id:
+        text += 'Lease-Id: %s\r\n' % id
+    if grant:
+        text += 'Grant: %s\r\n' % grant
+    if body is not None:
+        text += 'Content-Type: application/json\r\nContent-Length: %d\r\n' % len(body)
+    return (text + '\r\n' + (body or '')).encode()
+
+def answer(client):
+    got = b''
+    while b'\r\n\r\n' not in got:
+        piece = client.recv(65536)
+        if not piece:
+            raise EOFError
+        got += piece
+    head, _, body = got.partition(b'\r\n\r\n')
+    length = re.search(rb'(?i)content-length: (\d+)', head)
+    while length and len(body) < int(length[1]):
+        body += client.recv(65536)
+    return int(head.split()[1]), head.decode(), body.decode()
+
+def ask(*arguments, **named):
+    """On a new connection, as most clients do."""
+    client = connect()
+    client.sendall(request(*arguments, **named))
+    result = answer(client)
+    client.close()
+    return result
+
+def metric(pattern):
+    status, _, text = ask('GET', '/metrics')
+    assert status == 200, text
+    return sum(float(value) for value in re.findall(r'(?m)^redlockd_%s(?:{[^}]*})? (\S+)$' % pattern, text))
+
+def memory_kib():
+    """What is the daemon's own; None: a sanitizer's memory is in it."""
+    if int(re.search(r'VmSize:\s+(\d+)', open('/proc/%s/status' % pid).read())[1]) > 1 << 30:
+        return None
+    return sum(map(int, re.findall(r'Private_\w+:\s+(\d+)', open('/proc/%s/smaps_rollup' % pid).read())))
+
+def lease(number):
+    return 'lease-of-the-good-client-%d' % number
+
+held = []
+for number in range(5):
+    status, _, text = ask('PUT', '/v1/locks/keep/%d' % number, lease(number), body='{"ttl_ms":50000}')
+    assert status == 201, text
+    held.append(json.loads(text)['grant'])
+
+def renew_all(when):
+    for number, grant in enumerate(held):
+        status, _, text = ask('POST', '/v1/locks/keep/%d' % number, lease(number), body='{"ttl_ms":50000}',
+                              grant=grant)
+        assert status == 200, (when, status, text)
+    connections = metric('connections')
+    assert connections <= LIMIT, (when, connections)
+
+# Connections that do nothing: the one that is idle for longest makes room.
+idle = [connect() for _ in range(2 * LIMIT)]
+renew_all('idle')
+closed = 0
+for client in idle:
+    client.setblocking(False)
+    try:
+        closed += client.recv(1) == b''
+    except BlockingIOError:
+        pass
+    client.close()
+assert closed >= LIMIT - 1, closed
+
+# Requests that wait: as many as the rule allows, the next is told so.
+status, _, text = ask('PUT', '/v1/locks/greedy/held', 'lease-that-is-waited-for', body='{"ttl_ms":50000}',
+                      who='greedy')
+assert status == 201, text
+waiting = []
+before_kib = memory_kib()
+for number in range(200):
+    client = connect()
+    client.sendall(request('PUT', '/v1/locks/greedy/held', 'lease-that-waits-here-%d' % number, who='greedy',
+                           body='{"wait_ms":50000}'))
+    waiting.append(client)
+until = time.monotonic() + 30
+while metric('waiters') < 200:
+    assert time.monotonic() < until, metric('waiters')
+    time.sleep(0.02)
+# 2 KiB each (make bench-service measures 10,000 of them), and what the first ones need for all.
+assert before_kib is None or memory_kib() - before_kib <= 200 * 6, memory_kib() - before_kib
+time.sleep(1)  # so that the next is refused for its wait, not for the rate of requests
+status, head, text = ask('PUT', '/v1/locks/greedy/held', 'lease-that-waits-too-much', who='greedy',
+                         body='{"wait_ms":50000}')
+assert status == 429 and 'Retry-After: ' in head, (status, head)
+renew_all('waiting')
+
+# More requests than the rule allows: the others are not even slower for it, and a release is never refused.
+seen = {}
+busy = [connect() for _ in range(10)]
+for turn in range(60):
+    for client in busy:
+        client.sendall(request('GET', '/v1/locks/greedy/held', who='greedy'))
+    for client in busy:
+        status, head, _ = answer(client)
+        seen[status] = seen.get(status, 0) + 1
+        assert status != 429 or 'Retry-After: ' in head
+    if turn % 20 == 0:
+        renew_all('busy')
+assert seen.get(429, 0) > 0, seen
+status, _, text = ask('DELETE', '/v1/locks/greedy/held', 'lease-that-is-waited-for', who='greedy')
+assert status == 204, (status, text)
+
+# One of the waiters has the lock now. All go, and nothing of them is left.
+for client in waiting + busy:
+    client.close()
+while metric('waiters') > 0:
+    assert time.monotonic() < until + 30
+    time.sleep(0.02)
+for number, grant in enumerate(held):
+    status, _, text = ask('DELETE', '/v1/locks/keep/%d' % number, lease(number), grant=grant)
+    assert status == 204, (status, text)
+print('fine')
+PY
+is 'renewals and releases work beside idle, waiting and greedy clients' \
+    "$(timeout 120 python3 "$tmp/flood.py" "$socket" "$pid" 2>&1 | tail -3)" fine
+
+stop
+is 'TERM ends it' "$status" 0
+unlike 'no sanitizer complains' "$(cat "$tmp/log")" 'Sanitizer|runtime error'
+done_testing
