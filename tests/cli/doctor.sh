@@ -67,7 +67,7 @@ finds 'the same server twice' 1 '^  fail +identity +the same server' 'server of 
 is '   both of its names' "$(grep -c 'fail *identity' "$tmp/out")" 2
 try "$redlock" nodes --nodes "$first,$second,localhost:$(port 1)"
 like '   and a warning' "$err" '^redlock: warning: .*same server'
-try "$redlock" lock -n --nodes "$first,localhost:$(port 1),127.0.0.2:1" twice
+try "$redlock" run -n --nodes "$first,localhost:$(port 1),127.0.0.2:1" twice -- true
 expect '   and what to do when too few are left' 69 'next: name every server once'
 
 ask "$(port 2)" CONFIG SET maxmemory 100mb >/dev/null
