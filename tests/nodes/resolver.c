@@ -8,6 +8,7 @@
 #include "check.h"
 #include "client.h"
 #include "clock.h"
+#include "pulse.h"
 
 #include <dlfcn.h>
 #include <netdb.h>
@@ -71,7 +72,7 @@ CASE(slow_name_delays_nothing,
         for (int i = 0; i < 5; i++)
             client_unlock(client_lock(r, "x", 20000));
         redlock_close(r);
-        CHECK_BETWEEN(0, SLOW_MS - 100, now_ms() - start_ms);
+        CHECK_BETWEEN(0, SLOW_MS - 100 + pulse_late_ms(), now_ms() - start_ms);
     }
     sleep_ms(SLOW_MS + 50); /* the lookups end on their own, and free what they used */
 }
