@@ -289,6 +289,20 @@ void leases_close(struct leases *leases)
     *leases = (struct leases){0};
 }
 
+struct leases_view leases_look(struct leases *leases, int64_t now_ns)
+{
+    struct leases_view view = {
+        .lease_held = (unsigned)ids_count_held(&leases->ids, now_ns),
+        .stream_held = leases->counts.streaming - leases->counts.jeopardy,
+        .stream_jeopardy = leases->counts.jeopardy,
+    };
+
+    for (struct lease_stream *stream = leases->streams; stream; stream = stream->next)
+        view.stream_waiting += stream->lease->state == LEASE_WAITING;
+    view.lease_waiting = leases->counts.waiting - view.stream_waiting;
+    return view;
+}
+
 size_t leases_held(struct leases *leases, int64_t now_ns)
 {
     return leases->counts.streaming + ids_count_held(&leases->ids, now_ns);
