@@ -248,7 +248,7 @@ ask(good, 'PUT', LOCK, 410, lease, body='{}')
 # ---- a stream, and a feed that tells of it ----
 
 feed = Stream(good, 'GET', '/v1/events')
-stream = Stream(good, 'PUT', '/v1/locks/stream', new_id(), body='{"ttl_ms":1000,"label":"holder"}')
+stream = Stream(good, 'PUT', '/v1/locks/stream', new_id(), body='{"ttl_ms":3000,"label":"holder"}')
 stream.until('granted')
 feed.until('granted')
 behind = Stream(good, 'PUT', '/v1/locks/stream', new_id(), body='{"wait_ms":20000}')
@@ -362,7 +362,7 @@ ask(lonely, 'GET', '/v1/status', 200)
 # ---- nodes that go: the last, since it leaves the good daemon without a majority ----
 
 feed = Stream(good, 'GET', '/v1/events')
-stream = Stream(good, 'PUT', '/v1/locks/stream', new_id(), body='{"ttl_ms":2000}')
+stream = Stream(good, 'PUT', '/v1/locks/stream', new_id(), body='{"ttl_ms":3000}')
 stream.until('granted')
 for number in '1', '2':
     subprocess.run(['redlock', 'dev', 'kill', number], check=True, stdout=subprocess.DEVNULL)
