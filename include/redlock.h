@@ -793,8 +793,9 @@ REDLOCK_API int redlock_ping(redlock *client, redlock_report *report);
  * it keeps their set, unless one has forgotten it or was told it by a client and all are there: then
  * they become a new one. OK when every node took it, else NOQUORUM (AUTH, PROTO) and the report says
  * which did not. A new set needs all its nodes (NOQUORUM), and takes none from another set most of
- * whose nodes stay behind (GUARDED): then nothing is changed. docs/operations.md says how to change
- * the nodes.
+ * whose nodes stay behind (GUARDED): then nothing is changed. Of several at the same moment whose
+ * lists share a node at most one is OK, and the others are BUSY: look, and try again.
+ * docs/operations.md says how to change the nodes.
  */
 REDLOCK_API int redlock_admit(redlock *client, redlock_report *report);
 

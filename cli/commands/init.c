@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <poll.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "report/report.h"
@@ -15,6 +18,9 @@
 #include "ui/text.h"
 
 enum { OPTION_YES = OPTION_OWN, OPTION_QUORUM };
+
+/* Another init at the same moment. */
+enum { TRIES_MAX = 8, PAUSE_MIN_MS = 50, PAUSE_MS = 400 };
 
 static bool is_wanted(const char *only, const char *quorum)
 {
@@ -64,6 +70,8 @@ static const char *advice_for(int error)
     case REDLOCK_NOQUORUM:
         return "bring back the nodes that failed, or, if they are only slow, give them longer with "
                "--node-timeout, and do it again";
+    case REDLOCK_BUSY:
+        return "let one init finish, look with `redlock doctor`, and do it again if need be";
     case REDLOCK_GUARDED:
         return "see Changing the nodes in redlock(1); `redlock doctor` shows which set each "
                "node belongs to";
@@ -72,12 +80,29 @@ static const char *advice_for(int error)
     }
 }
 
+/*
+ * The same command on several machines at once: one of them succeeds, and the others find its set
+ * when they try again a moment later.
+ */
+static int admit_in_turn(redlock *client, redlock_report *report)
+{
+    uint16_t random = 0;
+    int error = redlock_admit(client, report);
+    for (int i = 0; i < TRIES_MAX - 1 && error == REDLOCK_BUSY; i++) {
+        if (getrandom(&random, sizeof random, 0) < 0)
+            random = (uint16_t)getpid();
+        poll(NULL, 0, PAUSE_MIN_MS + random % PAUSE_MS);
+        error = redlock_admit(client, report);
+    }
+    return error;
+}
+
 /* One quorum. */
 static int admit(const struct settings *s, redlock *client)
 {
     redlock_report report = {.size = sizeof report};
     char detail[512];
-    int error = redlock_admit(client, &report);
+    int error = admit_in_turn(client, &report);
     if (error == REDLOCK_OK)
         return succeeded(s, &report);
     snprintf(detail, sizeof detail, "%s", redlock_detail());
@@ -187,7 +212,8 @@ const struct command command_init = {
         "(Changing the nodes, in redlock(1)). A new set needs all its nodes; and none is taken from "
         "another set that may live on without it.\n\n"
         "Asks for confirmation on a terminal, and needs --yes elsewhere. Exits with 0 "
-        "when every node took it, 69 or 77 when not, 1 when you said no.\n",
+        "when every node took it, 69 or 77 when not, 75 when another init was at work on them, 1 "
+        "when you said no.\n",
     .examples = "redlock init --yes --nodes redis1,redis2,redis3",
     .options = options,
     .run = init_main,

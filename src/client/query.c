@@ -55,9 +55,19 @@ static bool begin(redlock *client, struct query *q)
     q->work->survey.tag = (struct rl_slice){q->tag, q->tag_size};
     q->question.survey = &q->work->survey;
     /* PING first: a node's identity and set are known once it has answered the greeting. */
+    if (q->op == RL_OP_ADMIT)
+        rl_sets_ask(&client->engine);
     q->question.op = q->op == RL_OP_ADMIT ? RL_OP_PING : q->op;
     return rl_question_set_lock(client, &q->question,
                                 rl_lock_new_for(client, q->name, q->name_size, &terms));
+}
+
+static int tell_other_init(const redlock *client, uint8_t node)
+{
+    return rl_detail(REDLOCK_BUSY,
+                     "%s: %s. Only one init can succeed: see which set the nodes are in with "
+                     "`redlock doctor`, and do it again if it is not this one",
+                     client->engine.node[node].address, RL_SETS_OTHER_INIT);
 }
 
 /* Which set of nodes do they become (G8)? Nothing is written when there is none. */
@@ -73,6 +83,8 @@ static int plan_set(redlock *client, bool *pending)
         return REDLOCK_OK;
     case REDLOCK_SYSTEM:
         return rl_detail(REDLOCK_SYSTEM, "the kernel has no randomness (getrandom)");
+    case REDLOCK_BUSY:
+        return tell_other_init(client, culprit);
     case REDLOCK_NOQUORUM:
         return rl_detail(REDLOCK_NOQUORUM,
                          "not all nodes%s answer, and they are a new set: all of them have to "
@@ -90,6 +102,15 @@ static int plan_set(redlock *client, bool *pending)
         "good, and no client uses them, delete the key %s on %s first",
         engine->node[culprit].address, rl_set_number(set), RL_MARKER_KEY,
         engine->node[culprit].address);
+}
+
+/* A node said of its set something else than the plan had heard. OK: none did. */
+static int find_other_init(const redlock *client, const struct rl_survey *survey)
+{
+    for (uint8_t i = 0; i < client->engine.policy.node_count; i++)
+        if (survey->node[i].vote == REDLOCK_VOTE_GUARDED)
+            return tell_other_init(client, i);
+    return REDLOCK_OK;
 }
 
 /* pending: they took a set that does not count yet. */
@@ -154,8 +175,15 @@ static void conclude(redlock *client, struct query *q)
     struct work *work = q->work;
 
     rl_explain(q->question.lock, RL_QUESTION, q->question.error);
-    if (!q->question.error && q->op == RL_OP_ADMIT)
-        q->question.error = judge_admission(client, &work->survey, q->pending);
+    if (q->op == RL_OP_ADMIT) {
+        int other = find_other_init(client, &work->survey);
+
+        client->engine.met_other_init |= other != REDLOCK_OK;
+        if (other)
+            q->question.error = other;
+        else if (!q->question.error)
+            q->question.error = judge_admission(client, &work->survey, q->pending);
+    }
     if (!q->question.error && q->op == RL_OP_BREAK)
         q->question.error = judge_break(&work->survey, q->name);
     work->info.size = sizeof work->info;

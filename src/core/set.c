@@ -72,6 +72,13 @@ void rl_said_note(struct rl_said *said, struct rl_slice set)
         said->set[RL_SET_ID_SIZE] = RL_SET_BY_INIT;
 }
 
+void rl_said_write(const struct rl_said *said, char out[RL_SAID_MAX])
+{
+    memcpy(out, said->set, RL_SAID_MAX);
+    if (said->by_client)
+        out[RL_SET_ID_SIZE] = RL_SET_BY_CLIENT;
+}
+
 void rl_set_write_restored(const char set[RL_SET_MAX], char out[RL_SET_MAX])
 {
     memcpy(out, set, RL_SET_MAX);

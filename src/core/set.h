@@ -62,6 +62,9 @@ struct rl_said {
 /* Longer ones are cut: they fit no client. RL_SET_BY_CLIENT is taken out, and noted. */
 void rl_said_note(struct rl_said *said, struct rl_slice set);
 
+/* The text as the node has it. */
+void rl_said_write(const struct rl_said *said, char out[RL_SAID_MAX]);
+
 /* What a client knows of its own set. */
 struct rl_set_self {
     uint8_t node_count;

@@ -104,8 +104,10 @@ static void fill_question(const struct rl_engine *engine, const struct rl_survey
                           uint8_t node, struct rl_request *out)
 {
     const char *set = engine->node[node].new_set;
+    const char *so_far = engine->node[node].set_so_far;
 
     out->set = (struct rl_slice){set, strlen(set)};
+    out->set_so_far = (struct rl_slice){so_far, strlen(so_far)};
     out->cursor = survey->cursor[node];
     out->pattern = survey->pattern;
     out->mark = survey->mark;

@@ -59,6 +59,7 @@ struct rl_engine {
     bool awaits_sets;         /* nodes that may say one have not been heard (G8) */
     uint32_t server_count;    /* run_ids that nodes have told: which of them told it first */
     char new_set[RL_SET_MAX]; /* what `redlock init` makes of them */
+    bool met_other_init;      /* the last one did not succeed: another was at work */
     bool wants_subscribers;   /* a lock had to wait: the subscriber connections are wanted */
     uint8_t subscriber_count; /* that are up */
 

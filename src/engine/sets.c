@@ -165,10 +165,26 @@ void rl_sets_restore(struct rl_engine *engine, uint8_t node, int64_t now_ns)
     rl_vetting_restore_set(&at->session, set);
 }
 
-void rl_sets_put_in_force(struct rl_engine *engine)
+static void write_new_set(struct rl_engine *engine)
 {
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
         memcpy(engine->node[i].new_set, engine->new_set, sizeof engine->new_set);
+}
+
+/* Each write compares: of inits at the same moment with a node in common at most one succeeds. */
+void rl_sets_put_in_force(struct rl_engine *engine)
+{
+    for (uint8_t i = 0; i < engine->policy.node_count; i++)
+        memcpy(engine->node[i].set_so_far, engine->node[i].new_set,
+               sizeof engine->node[i].set_so_far);
+    write_new_set(engine);
+}
+
+void rl_sets_ask(struct rl_engine *engine)
+{
+    for (uint8_t i = 0; i < engine->policy.node_count; i++)
+        if (engine->node[i].session.state == RL_SESSION_UP)
+            rl_vetting_ask_set(&engine->node[i].session);
 }
 
 int rl_sets_plan(struct rl_engine *engine, bool *pending, uint8_t *culprit)
@@ -180,10 +196,12 @@ int rl_sets_plan(struct rl_engine *engine, bool *pending, uint8_t *culprit)
     gather(engine, reached);
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
         reached[i].told = reached[i].told && engine->node[i].session.state == RL_SESSION_UP;
+    for (uint8_t i = 0; i < engine->policy.node_count; i++)
+        rl_said_write(&reached[i], engine->node[i].set_so_far);
     switch (rl_set_plan(&engine->set_self, reached, culprit)) {
     case RL_SET_KEEP:
         memcpy(engine->new_set, reached[*culprit].set, sizeof engine->new_set);
-        rl_sets_put_in_force(engine);
+        write_new_set(engine);
         for (uint8_t i = 0; i < engine->policy.node_count; i++)
             if (reached[i].by_client || !reached[i].set[0])
                 rl_set_write_restored(engine->new_set, engine->node[i].new_set);
@@ -196,6 +214,12 @@ int rl_sets_plan(struct rl_engine *engine, bool *pending, uint8_t *culprit)
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
         if (!reached[i].told)
             return REDLOCK_NOQUORUM;
+    /* Tried again, it takes no node from the set of the init that it met: that may be in use. */
+    for (uint8_t i = 0; engine->met_other_init && i < engine->policy.node_count; i++)
+        if (reached[i].set[0] && !rl_set_has_names(&engine->set_self, reached[i].set)) {
+            *culprit = i;
+            return REDLOCK_BUSY;
+        }
     if (rl_engine_draw_hex(engine, RL_SET_ID_SIZE / 2, id) < 0)
         return REDLOCK_SYSTEM;
     rl_set_write(&engine->set_self, id, engine->new_set);

@@ -37,11 +37,16 @@ static inline bool rl_sets_is_by_client(const struct rl_engine *engine, uint8_t 
 /* A node that has forgotten its set, and whose memory is trusted again, is told once a connection. */
 void rl_sets_restore(struct rl_engine *engine, uint8_t node, int64_t now_ns);
 
+#define RL_SETS_OTHER_INIT "another init, or a client, has changed its set meanwhile"
+
+/* Before a plan: what the nodes say now, not what they said a second ago. */
+void rl_sets_ask(struct rl_engine *engine);
+
 /*
  * What `redlock init` is to write on each node: a set that is pending first, unless they are in it
  * already; then rl_sets_put_in_force() and once more. GUARDED when it must not (*culprit is the
- * node), NOQUORUM when it is a new set and not all its nodes are reached, SYSTEM without
- * randomness, or OK.
+ * node), NOQUORUM when it is a new set and not all its nodes are reached, BUSY when the one before
+ * met another init and *culprit has its set, SYSTEM without randomness, or OK.
  */
 int rl_sets_plan(struct rl_engine *engine, bool *pending, uint8_t *culprit);
 void rl_sets_put_in_force(struct rl_engine *engine);

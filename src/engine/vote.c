@@ -184,6 +184,9 @@ static void check_node(struct rl_engine *engine, uint8_t node, enum rl_op op, in
     case RL_OP_ADMIT:
         if (answer->vote == REDLOCK_VOTE_GRANTED)
             hear_admitted(engine, node, now_ns);
+        else if (answer->vote == REDLOCK_VOTE_GUARDED)
+            rl_session_fail(session, REDLOCK_VOTE_GUARDED,
+                            (struct rl_slice){RL_SETS_OTHER_INIT, strlen(RL_SETS_OTHER_INIT)});
         return;
     case RL_OP_HEAL:
         /*

@@ -245,9 +245,12 @@ struct rl_answer rl_answer_read(enum rl_op op, bool by_script, const struct rl_r
     case RL_OP_TICKET:
         return ticket_answer(reply);
     case RL_OP_FORGET:
-    case RL_OP_ADMIT:
         if (scalar->type == RL_REPLY_INTEGER)
             answer.vote = REDLOCK_VOTE_GRANTED;
+        break;
+    case RL_OP_ADMIT:
+        if (scalar->type == RL_REPLY_INTEGER)
+            answer.vote = scalar->integer ? REDLOCK_VOTE_GRANTED : REDLOCK_VOTE_GUARDED;
         break;
     case RL_OP_EXTEND:
     case RL_OP_RELEASE:

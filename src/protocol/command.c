@@ -347,18 +347,17 @@ static void list_command(const struct rl_request *request, const struct rl_abili
         ADD_TEXT(out, "bad");
 }
 
-static void admit_command(const struct rl_words *words, struct rl_command *out)
+static void admit_command(const struct rl_words *words, const struct rl_abilities *abilities,
+                          struct rl_command *out)
 {
     const struct rl_request *request = words->request;
 
-    ADD_TEXT(out, "HSET");
+    SCRIPT_HEAD(out, abilities, VOUCH, 1);
     ADD_TEXT(out, RL_MARKER_KEY);
-    ADD_TEXT(out, "id");
     add(out, (struct rl_slice){request->identity, strlen(request->identity)});
-    ADD_TEXT(out, "max_ttl");
     add(out, words->ttl_ms);
-    ADD_TEXT(out, "set");
     add(out, request->set);
+    add(out, request->set_so_far);
 }
 
 void rl_command_write_witness(const struct rl_abilities *abilities, struct rl_command *out)
@@ -384,7 +383,7 @@ void rl_command_write(const struct rl_words *words, const struct rl_abilities *a
         align_command(words, abilities, out);
         return;
     case RL_OP_ADMIT:
-        admit_command(words, out);
+        admit_command(words, abilities, out);
         return;
     case RL_OP_FORGET:
         ADD_TEXT(out, "DEL");

@@ -46,6 +46,7 @@ enum rl_script {
     RL_SCRIPT_ID_BREAK,
     RL_SCRIPT_ID_LIST,
     RL_SCRIPT_ID_WITNESS,
+    RL_SCRIPT_ID_VOUCH,
 };
 
 /* The command that one node gets. Its arguments point into request, words and itself. */

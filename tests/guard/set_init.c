@@ -2,8 +2,11 @@
 /* `redlock init` makes nodes a set, and what clients and the audit tell of sets (G8). */
 #include "check.h"
 #include "client.h"
+#include "clock.h"
+#include "proxy.h"
 #include "set_nodes.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -91,6 +94,104 @@ CASE(half_an_init, "What a failed init has left does not count until init is don
     CHECK_OK(init_nodes(&c, 0, 3));
     await_outcome(r, TTL_MS, REDLOCK_OK);
     redlock_close(r);
+}
+
+/* ---- several inits at once ---- */
+
+struct init {
+    const struct cluster *cluster;
+    size_t first;
+    pthread_barrier_t *start;
+    struct proxy *slow; /* before one of its nodes, once it is connected */
+    int error;
+    char detail[512];
+};
+
+static void *run_init(void *data)
+{
+    struct init *i = data;
+    redlock *r = open_nodes(i->cluster, i->first, 3, 0);
+    if (i->start)
+        pthread_barrier_wait(i->start);
+    if (i->slow)
+        atomic_store(&i->slow->switches->up_delay_ms, 1000);
+    i->error = redlock_admit(r, NULL);
+    snprintf(i->detail, sizeof i->detail, "%s", redlock_detail());
+    redlock_close(r);
+    return NULL;
+}
+
+static bool has_mark(void *data)
+{
+    return strcmp("(nil)", set_of(data, 3)) != 0;
+}
+
+CASE(an_init_in_between,
+     "An init whose node another has made part of its set does not succeed.")
+{
+    struct cluster c, slow;
+    struct proxy p;
+    struct init late = {.cluster = &slow, .first = 2, .slow = &p};
+    pthread_t thread;
+    cluster_start(&c, 5);
+    slow = c;
+    proxy_before(&p, &slow, 2);
+    CHECK_INT(0, pthread_create(&thread, NULL, run_init, &late));
+    CHECK(wait_until(has_mark, &c, 10000)); /* on n4; what n3 is to write is on its way */
+    CHECK_OK(init_nodes(&c, 0, 3));
+    CHECK_INT(0, pthread_join(thread, NULL));
+    CHECK_ERR(REDLOCK_BUSY, late.error);
+    CHECK_HAS("another init", late.detail);
+    CHECK_HAS("redlock doctor", late.detail);
+    for (size_t i = 1; i < 3; i++)
+        CHECK_STR(set_of(&c, 0), set_of(&c, i));
+    CHECK_HAS("?", set_of(&c, 3)); /* does not count */
+    redlock *r = open_nodes(&c, 2, 3, 0);
+    CHECK_REFUSED(REDLOCK_GUARDED, client_try(r, "x", TTL_MS));
+    redlock_close(r);
+}
+
+static bool is_in_force(const struct cluster *c, size_t first)
+{
+    char set[256];
+    snprintf(set, sizeof set, "%s", set_of(c, first));
+    for (size_t i = first; i < first + 3; i++)
+        if (strcmp(set, set_of(c, i)) != 0 || strchr(set, '?') || strcmp(set, "(nil)") == 0)
+            return false;
+    return true;
+}
+
+CASE(inits_at_once, "Of two inits at once of lists that share a node at most one succeeds.")
+{
+    enum { ROUNDS = 15 };
+    struct cluster c;
+    int success_count = 0;
+    cluster_start(&c, 5);
+    for (int round = 0; round < ROUNDS; round++) {
+        pthread_barrier_t start;
+        struct init init[2];
+        pthread_t thread[2];
+        for (size_t k = 0; k < 5; k++)
+            CHECK(server_int(&c.node[k], "DEL", "redlock.admit", NULL) >= 0);
+        CHECK_INT(0, pthread_barrier_init(&start, NULL, 2));
+        for (size_t k = 0; k < 2; k++) {
+            init[k] = (struct init){.cluster = &c, .first = 2 * k, .start = &start};
+            CHECK_INT(0, pthread_create(&thread[k], NULL, run_init, &init[k]));
+        }
+        for (size_t k = 0; k < 2; k++)
+            CHECK_INT(0, pthread_join(thread[k], NULL));
+        pthread_barrier_destroy(&start);
+        CHECK_NEVER(init[0].error == REDLOCK_OK && init[1].error == REDLOCK_OK);
+        for (size_t k = 0; k < 2; k++) {
+            success_count += init[k].error == REDLOCK_OK;
+            CHECK(init[k].error == REDLOCK_OK || init[k].error == REDLOCK_BUSY ||
+                  init[k].error == REDLOCK_GUARDED);
+            if (init[k].error == REDLOCK_OK)
+                CHECK(is_in_force(&c, 2 * k));
+        }
+    }
+    printf("# %d of %d rounds had a set\n", success_count, ROUNDS);
+    CHECK(success_count > 0);
 }
 
 /* ---- telling ---- */

@@ -285,6 +285,7 @@ CASE(native_is_asked_for_once,
     read_manual(MAN_DIR "/libredlock.3", ".Li ~redlock.admit", ",\n", r.text);
     collect_rights(&r);
     add_user(&c, "operator", &r);
+    set_user(&c, "operator", "-eval");
     use_user(&c, "operator");
     redlock *client = client_open_warm(&c, 0);
     CHECK_HAS("count", server_cmd(&c.node[0], "ACL", "LOG", NULL)); /* the script was refused */
