@@ -11,8 +11,6 @@
 
 #include "system/loop.h"
 
-#define HTTP_LISTENERS_MAX 16
-
 struct http_server;
 struct http_tls_context;
 

@@ -221,7 +221,7 @@ int http_server_listen(struct http_server *server, int fd, int number,
 {
     struct http_listener *listener = &server->listeners[server->listener_count];
 
-    if (server->listener_count == HTTP_LISTENERS_MAX) {
+    if (server->listener_count == HTTP_LISTENERS_MAX || number >= HTTP_LISTENERS_MAX) {
         close(fd);
         errno = ENOSPC;
         return -1;
@@ -259,6 +259,11 @@ bool http_server_is_idle(const struct http_server *server)
 bool http_server_is_done(const struct http_server *server)
 {
     return server->counts.connections == 0;
+}
+
+const struct http_tally *http_server_tally(const struct http_server *server)
+{
+    return &server->tally;
 }
 
 void http_server_counts(const struct http_server *server, struct http_counts *counts)

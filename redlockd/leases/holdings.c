@@ -153,11 +153,28 @@ void holdings_ended(struct leases *leases, const struct holding *holding,
                               .fence = entry ? entry->fence : holding->fence,
                               .reason = reason};
 
+    if (entry)
+        line.held_ns = rl_now_ns() - entry->granted_ns;
     if (event == AUDIT_LOST && entry && entry->expires_ns <= rl_now_ns())
         line.event = AUDIT_EXPIRED;
     audit_write(leases->audit, &line);
     if (entry)
         forget(leases, entry);
+}
+
+void holdings_endangered(struct lease *lease, int error)
+{
+    char label[REDLOCK_LABEL_MAX + 1];
+    struct holding holding =
+        holding_of(lease, redlock_name(lease->lock), redlock_value(lease->lock), label);
+
+    audit_write(lease->leases->audit,
+                &(struct audit_line){.event = AUDIT_JEOPARDY,
+                                     .principal = holding.who->principal,
+                                     .name = holding.name,
+                                     .label = holding.label,
+                                     .fence = holding.fence,
+                                     .reason = redlock_error_name(error)});
 }
 
 void holdings_denied(struct leases *leases, const struct access_who *who, const char *name,

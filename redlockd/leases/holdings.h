@@ -46,6 +46,9 @@ void holdings_left(struct leases *leases, const struct lease_tag *tag);
 void holdings_ended(struct leases *leases, const struct holding *holding,
                     enum audit_event event, const char *reason);
 
+/* The renewal of a stream has failed. */
+void holdings_endangered(struct lease *lease, int error);
+
 /* A request that was refused by rights or quotas; name: NULL if it is not about one. */
 void holdings_denied(struct leases *leases, const struct access_who *who, const char *name,
                      const char *reason);

@@ -289,6 +289,23 @@ void leases_close(struct leases *leases)
     *leases = (struct leases){0};
 }
 
+struct leases_view leases_look(const struct leases *leases)
+{
+    size_t held =
+        leases->ledger.count; /* streams are in the ledger, too, while there is room */
+    struct leases_view view = {
+        .lease_held =
+            (unsigned)(held > leases->counts.streaming ? held - leases->counts.streaming : 0),
+        .stream_held = leases->counts.streaming - leases->counts.jeopardy,
+        .stream_jeopardy = leases->counts.jeopardy,
+    };
+
+    for (struct lease_stream *stream = leases->streams; stream; stream = stream->next)
+        view.stream_waiting += stream->lease->state == LEASE_WAITING;
+    view.lease_waiting = leases->counts.waiting - view.stream_waiting;
+    return view;
+}
+
 void leases_drain(struct leases *leases)
 {
     struct lease *lease;

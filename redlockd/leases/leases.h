@@ -162,6 +162,13 @@ struct http_exchange *lease_take_exchange(struct lease *lease);
 /* The library was given something to do. */
 void leases_wake(struct leases *leases);
 
+/* By the ways to hold, at this moment; in jeopardy: held, and the last renewal failed. */
+struct leases_view {
+    unsigned lease_waiting, lease_held;
+    unsigned stream_waiting, stream_held, stream_jeopardy;
+};
+struct leases_view leases_look(const struct leases *leases);
+
 /* ---- the end of the process --------------------------------------------------------------- */
 
 /* Ends all waits with 503, sends the streams away, and begins none any more. Renewals and releases go on. */

@@ -121,6 +121,17 @@ like '   it is counted' "$body" "^redlockd_expired_unreleased_total $(count '.ev
 kill -TERM "$second"
 wait "$second"
 
+# ---- streams ----
+
+new_id
+curl -sSN -m 60 -o "$tmp/events" --unix-socket "$socket" -X PUT -H "Lease-Id: $id" -H 'Accept: text/event-stream' \
+    -H 'Content-Type: application/json' -d '{"label":"a stream"}' http://h/v1/locks/streamed &
+stream=$!
+that 'the grant of a stream' eventually has '.event == "granted" and .label == "a stream"'
+kill -KILL "$stream"
+wait "$stream" 2>/dev/null
+that '   its end' eventually has '.event == "released" and .label == "a stream" and .reason == "CLOSED"'
+
 # ---- other people's text ----
 
 hostile='<script>alert(\"1\")</script>\\n{\"event\":\"granted\"}'
