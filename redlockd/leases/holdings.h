@@ -56,6 +56,9 @@ void holdings_denied(struct leases *leases, const struct access_who *who, const 
 /* Rules are new: whose cap each lease counts for. */
 void holdings_reload(struct leases *leases);
 
+/* No lease that was granted or renewed here is valid; streams that were left are renewed elsewhere. */
+bool holdings_are_over(const struct leases *leases, int64_t now_ns);
+
 /* A part of the turn: asks about leases whose time is over. When to be called next. */
 int64_t holdings_turn(struct leases *leases, int64_t now_ns);
 

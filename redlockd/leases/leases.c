@@ -289,10 +289,13 @@ void leases_close(struct leases *leases)
     *leases = (struct leases){0};
 }
 
-struct leases_view leases_look(struct leases *leases, int64_t now_ns)
+struct leases_view leases_look(const struct leases *leases)
 {
+    size_t held =
+        leases->ledger.count; /* streams are in the ledger, too, while there is room */
     struct leases_view view = {
-        .lease_held = (unsigned)ids_count_held(&leases->ids, now_ns),
+        .lease_held =
+            (unsigned)(held > leases->counts.streaming ? held - leases->counts.streaming : 0),
         .stream_held = leases->counts.streaming - leases->counts.jeopardy,
         .stream_jeopardy = leases->counts.jeopardy,
     };
@@ -301,11 +304,6 @@ struct leases_view leases_look(struct leases *leases, int64_t now_ns)
         view.stream_waiting += stream->lease->state == LEASE_WAITING;
     view.lease_waiting = leases->counts.waiting - view.stream_waiting;
     return view;
-}
-
-size_t leases_held(struct leases *leases, int64_t now_ns)
-{
-    return leases->counts.streaming + ids_count_held(&leases->ids, now_ns);
 }
 
 void leases_drain(struct leases *leases)

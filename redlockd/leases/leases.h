@@ -167,10 +167,7 @@ struct leases_view {
     unsigned lease_waiting, lease_held;
     unsigned stream_waiting, stream_held, stream_jeopardy;
 };
-struct leases_view leases_look(struct leases *leases, int64_t now_ns);
-
-/* How many locks are held as far as this replica knows: granted or renewed here, valid, and not ended here. */
-size_t leases_held(struct leases *leases, int64_t now_ns);
+struct leases_view leases_look(const struct leases *leases);
 
 /* ---- the end of the process --------------------------------------------------------------- */
 

@@ -96,7 +96,7 @@ static void begin_lock(struct routes *routes, struct http_exchange *exchange,
 
 static void count_leases(struct leases *leases, struct metrics_counts *counts)
 {
-    struct leases_view view = leases_look(leases, rl_now_ns());
+    struct leases_view view = leases_look(leases);
 
     counts->lease_waiting = view.lease_waiting;
     counts->lease_held = view.lease_held;

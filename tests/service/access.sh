@@ -137,6 +137,7 @@ stop
 
 # ---- a proxy, and the mode of the socket ----
 
+: >"$tmp/log"
 "$redlockd" --tokens "$tmp/tokens" --allow "uid:$me * acquire,read" --allow 'token:ci * acquire' \
     --listen "unix:$tmp/proxy mode=0660 peer=proxy" --listen "unix:$socket" --listen 127.0.0.1:0 2>"$tmp/log" &
 pid=$!
