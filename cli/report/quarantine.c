@@ -21,15 +21,19 @@ static int64_t quorum_wait_ms(int64_t *waits_ms, size_t count, size_t quorum)
     return waits_ms[quorum - 1];
 }
 
+static bool has_text(const redlock_report *report, const char *part)
+{
+    for (uint32_t i = 0; i < report->node_count; i++)
+        if (strstr(report->node[i].text, part))
+            return true;
+    return false;
+}
+
 /* `redlock init` on nodes of another set would take them from the clients that are right. */
 static bool has_other_set(const redlock_report *report)
 {
-    for (uint32_t i = 0; i < report->node_count; i++) {
-        const char *text = report->node[i].text;
-        if (strstr(text, "belongs to another") || strstr(text, "belongs to a set of another"))
-            return true;
-    }
-    return false;
+    return has_text(report, "belongs to another") ||
+           has_text(report, "belongs to a set of another");
 }
 
 void report_quarantine_advice(const redlock_report *report, int64_t wait_ms,
@@ -41,6 +45,11 @@ void report_quarantine_advice(const redlock_report *report, int64_t wait_ms,
             advice, REPORT_ADVICE_MAX,
             "give this client the nodes that the others have; `redlock doctor` shows which "
             "node belongs where");
+        return;
+    }
+    if (has_text(report, "the same server")) {
+        snprintf(advice, REPORT_ADVICE_MAX,
+                 "give every node its own server; `redlock doctor` shows which are the same");
         return;
     }
     if (wait_ms < 0) {
