@@ -229,7 +229,7 @@ void part_restart(struct bench *bench)
     struct restart_result result = {0};
 
     restart_run(bench->redlockd, bench->directory, RESTARTS, &result);
-    table_note("restarts under load, with a socket that stays",
+    table_note("restarts under load, with a socket that stays and a drain of 1 s",
                "%u: %lu renewals, %lu cycles, %lu requests sent again, longest answer %.0f ms",
                result.restarts, result.renewals, result.cycles, result.again,
                result.longest_ms);

@@ -160,7 +160,7 @@ void restart_run(const char *redlockd, const char *directory, unsigned restarts,
     struct board *board =
         mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     char path[108], log[160];
-    const char *argv[] = {redlockd, "--drain", "5", NULL};
+    const char *argv[] = {redlockd, "--drain", "1", NULL};
     int listener, status = 0;
     pid_t daemon, client;
 

@@ -48,7 +48,7 @@ bool access_identify(const struct access *access, const struct http_request *req
         return identify_peer(access, request->peer, who);
     /* A token that is wrong is not made up for by a uid: the client meant to be another. */
     if (count != 1 || field.length <= strlen(BEARER) ||
-        memcmp(field.at, BEARER, strlen(BEARER)) != 0)
+        strncasecmp(field.at, BEARER, strlen(BEARER)) != 0)
         return false;
     rl_span_skip(&field, strlen(BEARER));
     token = access_tokens_find(&access->tokens, field);
@@ -88,9 +88,8 @@ bool access_may(const struct access *access, const struct access_who *who,
     return access->rules.count == 0 && strcmp(own_principal(), who->principal) == 0;
 }
 
-bool access_still_may(const struct access *access, const struct access_who *who,
-                      const struct http_exchange *exchange, enum access_right right,
-                      const char *name)
+static bool is_still_proven(const struct access *access, const struct access_who *who,
+                            const struct http_exchange *exchange)
 {
     const struct http_peer *peer = exchange ? http_exchange_peer(exchange) : NULL;
     char principal[ACCESS_PRINCIPAL_MAX + 1];
@@ -103,7 +102,23 @@ bool access_still_may(const struct access *access, const struct access_who *who,
          !certificate_principal(peer->ssl, principal, sizeof principal) ||
          strcmp(principal, who->principal) != 0))
         return false;
-    return access_may(access, who, right, name);
+    return true;
+}
+
+bool access_still_may(const struct access *access, const struct access_who *who,
+                      const struct http_exchange *exchange, enum access_right right,
+                      const char *name)
+{
+    return is_still_proven(access, who, exchange) && access_may(access, who, right, name);
+}
+
+bool access_still_reads(const struct access *access, const struct access_who *who,
+                        const struct http_exchange *exchange)
+{
+    return is_still_proven(access, who, exchange) &&
+           (access->rules.count > 0
+                ? access_rules_give(&access->rules, who->principal, who->gid, ACCESS_READ)
+                : access_may(access, who, ACCESS_READ, NULL));
 }
 
 /* ---- for which host ---------------------------------------------------------------------- */

@@ -63,6 +63,10 @@ bool access_still_may(const struct access *access, const struct access_who *who,
                       const struct http_exchange *exchange, enum access_right right,
                       const char *name);
 
+/* The same of what shows all names that may be read: some name, at least. */
+bool access_still_reads(const struct access *access, const struct access_who *who,
+                        const struct http_exchange *exchange);
+
 /* What connects to the listener of this request is a proxy: its end is not the client's. */
 bool access_is_proxied(const struct access *access, const struct http_request *request);
 

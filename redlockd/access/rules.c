@@ -183,6 +183,15 @@ struct access_rule *access_rules_find(struct access_rules *rules, const char *pr
     return NULL;
 }
 
+bool access_rules_give(const struct access_rules *rules, const char *principal, int64_t gid,
+                       enum access_right right)
+{
+    for (unsigned i = 0; i < rules->count; i++)
+        if (is_of(&rules->rule[i], principal, gid) && rules->rule[i].rights & right)
+            return true;
+    return false;
+}
+
 struct access_rule *access_rules_any(struct access_rules *rules, const char *principal,
                                      int64_t gid)
 {

@@ -51,6 +51,10 @@ struct access_rules {
 /* 0, or -1 with a sentence in why. */
 int access_rules_add(struct access_rules *rules, const char *text, char *why, size_t why_size);
 
+/* Does any rule of the principal, or of its group, give this right? */
+bool access_rules_give(const struct access_rules *rules, const char *principal, int64_t gid,
+                       enum access_right right);
+
 /* The first whose principal this is, or whose group (-1: none), and that covers the name. */
 struct access_rule *access_rules_find(struct access_rules *rules, const char *principal,
                                       int64_t gid, const char *name);

@@ -21,6 +21,11 @@ static const char *const words[AUDIT_EVENT_COUNT] = {
 #undef X
 };
 
+const char *audit_word(enum audit_event event)
+{
+    return words[event];
+}
+
 int audit_open(struct audit *audit, const char *path, char *why, size_t why_size)
 {
     *audit = (struct audit){.fd = -1, .is_on = path[0] != '\0'};
@@ -135,7 +140,9 @@ void audit_write(struct audit *audit, const struct audit_line *line)
     long size;
 
     audit->count[line->event]++;
-    if (!audit->is_on)
+    if (audit->observer)
+        audit->observer(audit->observer_context, line);
+    if (!audit->is_on || line->event == AUDIT_JEOPARDY)
         return;
     size = write_line(audit, line);
     if (size < 0 || !(audit->fd >= 0 ? write_file(audit, (size_t)size)

@@ -8,8 +8,8 @@
  *      "label":"robot 7","fence":1790000000123456,"reason":null}
  *
  *     granted   the grant was written to its client
- *     released  by a DELETE; or a grant that could not be delivered ("UNDELIVERED"); or the end of a
- *               stream
+ *     released  by a DELETE; by the close of a stream ("CLOSED"); or because the grant could not be
+ *               delivered ("UNDELIVERED")
  *     expired   its time was over without a release; the nodes were looked at, and do not have it
  *     lost      a renewal or a release found that it was gone before its time, or a stream lost it
  *     broken    by an operator, who is the principal
@@ -37,7 +37,8 @@
     X(EXPIRED, "expired")                                                                      \
     X(LOST, "lost")                                                                            \
     X(BROKEN, "broken")                                                                        \
-    X(DENIED, "denied")
+    X(DENIED, "denied")                                                                        \
+    X(JEOPARDY, "jeopardy") /* of a stream; for the observer only, no line is written */
 
 enum audit_event {
 #define X(name, word) AUDIT_##name,
@@ -53,7 +54,11 @@ struct audit_line {
     const char *label;     /* NULL or empty: none, or unknown */
     int64_t fence;         /* 0: none, or unknown */
     const char *reason;    /* a word for programs; NULL: none */
+    int64_t held_ns;       /* of an end: for how long it was held; 0: unknown */
 };
+
+/* Hears of every line, also without a target. */
+typedef void audit_observer_fn(void *context, const struct audit_line *line);
 
 struct audit {
     int fd;           /* -1: none, or standard error */
@@ -64,7 +69,11 @@ struct audit {
     size_t size;
     uint64_t count[AUDIT_EVENT_COUNT]; /* also without a target */
     uint64_t dropped;
+    audit_observer_fn *observer; /* NULL: none */
+    void *observer_context;
 };
+
+const char *audit_word(enum audit_event event);
 
 /* path: a file to append to, AUDIT_STDERR, or empty for none. 0, or -1 with a sentence in why. */
 int audit_open(struct audit *audit, const char *path, char *why, size_t why_size);

@@ -38,6 +38,7 @@ int http_connection_open(struct http_connection *connection, struct http_server 
     /* A handshake is part of the first head. */
     http_deadline_set(peer->ssl ? &server->head : &server->idle, &connection->deadline, now_ns);
     server->counts.connections++;
+    server->counts.by_listener[peer->listener]++;
     return 0;
 }
 
@@ -75,6 +76,7 @@ void http_connection_close(struct http_connection *connection)
     http_buffer_clear(&server->pool, &connection->in);
     http_buffer_clear(&server->pool, &connection->out);
     server->counts.connections--;
+    server->counts.by_listener[connection->peer.listener]--;
     if (was_open)
         end_exchange(connection, was_seen          ? HTTP_ENDED_SENT
                                  : connection->eof ? HTTP_ENDED_GONE
@@ -191,6 +193,8 @@ static void begin(struct http_connection *connection)
     connection->is_last = http_is_last(parser);
     connection->is_head = parser->method == HTTP_HEAD;
     connection->exchange.user = NULL;
+    connection->op = 0;
+    connection->began_ns = connection->read_ns;
     http_connection_set_state(connection, HTTP_SUSPENDED);
     server->handler.begin(server->handler.context, &connection->exchange, &request);
     http_buffer_take(&connection->in, size);
@@ -202,6 +206,8 @@ void http_connection_refuse(struct http_connection *connection, int status, cons
                             const char *detail)
 {
     connection->server->counts.refused++;
+    connection->op = 0;
+    connection->began_ns = connection->read_ns;
     connection->is_last = true;
     connection->is_head = false;
     connection->exchange.user = NULL;

@@ -56,9 +56,11 @@ struct http_connection {
     uint64_t sent;        /* of them taken by the kernel */
     uint64_t answer_mark; /* `written` before the answer whose first byte ANSWERED waits for */
     uint64_t stall_sent;  /* `sent` when the deadline for a stalled client was set */
+    int64_t began_ns;     /* when the last bytes of the request were read */
     int64_t read_ns;      /* when bytes were read last; 0: never */
     uint32_t lingered;    /* bytes thrown away */
     enum http_state state;
+    uint8_t op;        /* what the request is counted as */
     bool readable;     /* an edge of epoll that was not used up */
     bool eof;          /* the client has closed its sending side */
     bool wants_write;  /* the socket is full, and watched for room */

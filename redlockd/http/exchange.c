@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 
 #include "http/server_internal.h"
+#include "io/clock.h"
 
 static struct http_connection *of(const struct http_exchange *exchange)
 {
@@ -30,6 +31,17 @@ int http_request_field(const struct http_request *request, const char *name,
 bool http_request_has_like(const struct http_request *request, const char *prefix)
 {
     return http_has_field_like(request->parser, request->head, prefix);
+}
+
+void http_set_op(struct http_exchange *exchange, unsigned op)
+{
+    of(exchange)->op = (uint8_t)op;
+}
+
+static void count(struct http_connection *connection, int status)
+{
+    http_tally_add(&connection->server->tally, connection->op, status,
+                   rl_now_ns() - connection->began_ns);
 }
 
 void http_set_user(struct http_exchange *exchange, void *user)
@@ -99,6 +111,7 @@ void http_answer(struct http_exchange *exchange, const struct http_answer *answe
         http_answer_problem(exchange, 500, "ANSWER_TOO_LARGE", "ask for less at a time", NULL);
         return;
     }
+    count(connection, answer->status);
     connection->is_last = connection->is_last || server->is_draining;
     connection->answer_mark = connection->written;
     head.is_last = connection->is_last;
@@ -151,6 +164,7 @@ void http_stream_begin(struct http_exchange *exchange)
         .is_last = true,
     };
 
+    count(connection, head.status);
     assert(connection->state == HTTP_SUSPENDED);
     if (!write_head(connection, &head))
         return;

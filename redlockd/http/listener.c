@@ -90,8 +90,10 @@ static void serve(struct http_listener *listener, int fd)
 
 static void pause_listener(struct http_listener *listener)
 {
-    if (loop_change(listener->server->loop, &listener->source, 0) == 0)
+    if (loop_change(listener->server->loop, &listener->source, 0) == 0) {
         listener->is_paused = true;
+        listener->paused_ns = rl_now_ns();
+    }
 }
 
 static bool is_full(const struct http_server *server)
@@ -152,6 +154,15 @@ void http_listener_continue(struct http_listener *listener)
     if (listener->is_paused &&
         loop_change(listener->server->loop, &listener->source, EPOLLIN) == 0)
         listener->is_paused = false;
+}
+
+int64_t http_listener_turn(struct http_listener *listener, int64_t now_ns)
+{
+    if (listener->is_paused && now_ns - listener->paused_ns >= HTTP_PAUSE_NS) {
+        listener->paused_ns = now_ns;
+        http_listener_continue(listener);
+    }
+    return listener->is_paused ? listener->paused_ns + HTTP_PAUSE_NS : RL_NEVER_NS;
 }
 
 void http_listener_close(struct http_listener *listener)

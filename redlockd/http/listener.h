@@ -4,14 +4,15 @@
  *
  * Where the limit of connections (or of descriptors) is reached, the connection that has been idle for
  * longest makes room, since its client can come back. If none is idle, the listener pauses: new
- * clients wait in the kernel's queue until a connection ends.
+ * clients wait in the kernel's queue until a connection ends. It tries again every HTTP_PAUSE_NS as well:
+ * descriptors also come back from elsewhere, and the last connection may have ended before the pause.
  */
 #ifndef REDLOCKD_HTTP_LISTENER_H
 #define REDLOCKD_HTTP_LISTENER_H
 
 #include "system/loop.h"
 
-#define HTTP_LISTENERS_MAX 16
+#define HTTP_PAUSE_NS (100 * INT64_C(1000000))
 
 struct http_server;
 struct http_tls_context;
@@ -23,13 +24,16 @@ struct http_listener {
     int number;
     bool is_unix;
     bool is_paused;
+    int64_t paused_ns; /* since when, if it is */
 };
 
 /* Owns the socket from now on, also on failure. 0, or -1 with errno. */
 int http_listener_open(struct http_listener *listener, struct http_server *server, int fd,
                        int number, struct http_tls_context *tls);
-/* A connection has ended: there is room again. */
+/* There may be room again. */
 void http_listener_continue(struct http_listener *listener);
+/* Continues if the pause is over; else when it will be. RL_NEVER_NS: not paused. */
+int64_t http_listener_turn(struct http_listener *listener, int64_t now_ns);
 void http_listener_close(struct http_listener *listener);
 
 #endif

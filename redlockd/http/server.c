@@ -121,7 +121,7 @@ static void expire(struct http_server *server, int64_t now_ns)
     }
 }
 
-static int64_t next_deadline(const struct http_server *server)
+static int64_t next_deadline(struct http_server *server, int64_t now_ns)
 {
     const struct http_deadlines *lists[] = {&server->head, &server->idle, &server->stall,
                                             &server->linger};
@@ -132,6 +132,12 @@ static int64_t next_deadline(const struct http_server *server)
 
         if (list_ns < next_ns)
             next_ns = list_ns;
+    }
+    for (unsigned i = 0; i < server->listener_count; i++) {
+        int64_t listener_ns = http_listener_turn(&server->listeners[i], now_ns);
+
+        if (listener_ns < next_ns)
+            next_ns = listener_ns;
     }
     return next_ns;
 }
@@ -185,7 +191,7 @@ static int64_t turn(void *context, int64_t now_ns)
     serve_dirty(server);
     expire(server, now_ns);
     reclaim(server);
-    return server->dirty ? 0 : next_deadline(server);
+    return server->dirty ? 0 : next_deadline(server, now_ns);
 }
 
 /* ---- the public part -------------------------------------------------------------------- */
@@ -221,7 +227,7 @@ int http_server_listen(struct http_server *server, int fd, int number,
 {
     struct http_listener *listener = &server->listeners[server->listener_count];
 
-    if (server->listener_count == HTTP_LISTENERS_MAX) {
+    if (server->listener_count == HTTP_LISTENERS_MAX || number >= HTTP_LISTENERS_MAX) {
         close(fd);
         errno = ENOSPC;
         return -1;
@@ -259,6 +265,11 @@ bool http_server_is_idle(const struct http_server *server)
 bool http_server_is_done(const struct http_server *server)
 {
     return server->counts.connections == 0;
+}
+
+const struct http_tally *http_server_tally(const struct http_server *server)
+{
+    return &server->tally;
 }
 
 void http_server_counts(const struct http_server *server, struct http_counts *counts)

@@ -44,6 +44,7 @@
 #include <sys/types.h>
 
 #include "http/parse.h"
+#include "http/tally.h"
 #include "http/target.h"
 
 struct http_server;
@@ -52,6 +53,7 @@ struct http_tls_context;
 struct loop;
 struct ssl_st;
 
+#define HTTP_LISTENERS_MAX 16
 #define HTTP_ANSWER_MAX (1u << 20)      /* bytes of the body of an answer */
 #define HTTP_STREAM_BACKLOG (64u << 10) /* unsent bytes at which a stream is given up */
 #define HTTP_EXTRA_MAX 512              /* bytes of additional header fields of an answer */
@@ -94,6 +96,9 @@ struct http_handler {
 };
 
 /* ---- exchanges ----------------------------------------------------------------------- */
+
+/* Which operation this is, from 1 to HTTP_OPS_MAX - 1: what it is counted as. Inside begin(), before its answer. */
+void http_set_op(struct http_exchange *exchange, unsigned op);
 
 /* What the handler keeps of this exchange; NULL (at first): ended() is not called. */
 void http_set_user(struct http_exchange *exchange, void *user);
@@ -162,6 +167,7 @@ struct http_options {
 struct http_counts {
     uint64_t accepted, requests, refused, timed_out, evicted, gone;
     unsigned connections, suspended, streams;
+    unsigned by_listener[HTTP_LISTENERS_MAX]; /* connections, by the listener's number */
 };
 
 /* NULL when out of memory. The loop and the handler must outlive the server. */
@@ -173,7 +179,7 @@ void http_server_free(struct http_server *server);
 
 /*
  * Accepts on a listening, non-blocking socket, which the server owns from now on, also on failure.
- * `number` comes back in http_peer.listener. tls: NULL for plain, else it must outlive the server.
+ * `number`, below HTTP_LISTENERS_MAX, comes back in http_peer.listener. tls: NULL for plain, else it must outlive the server.
  * 0, or -1 with errno.
  */
 int http_server_listen(struct http_server *server, int fd, int number,
@@ -193,5 +199,6 @@ bool http_server_is_idle(const struct http_server *server);
 bool http_server_is_done(const struct http_server *server);
 
 void http_server_counts(const struct http_server *server, struct http_counts *counts);
+const struct http_tally *http_server_tally(const struct http_server *server);
 
 #endif

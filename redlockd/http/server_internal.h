@@ -26,6 +26,7 @@ struct http_server {
     struct http_connection *dirty; /* connections with something to do in the next turn */
     struct http_deadlines head, idle, stall, linger;
     struct http_counts counts;
+    struct http_tally tally;
     int64_t now_ns;  /* the last reading of the clock: for deadlines */
     int64_t date_ns; /* when `date` was written */
     char date[HTTP_DATE_SIZE + 1];

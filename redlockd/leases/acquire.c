@@ -63,7 +63,6 @@ static void tell_grant(struct lease *lease)
         return;
     }
     lease->state = LEASE_TOLD;
-    ids_set_held(&leases->ids, &lease->tag, deadline_ns, rl_now_ns());
     told.name = redlock_name(lease->lock);
     told.grant = text;
     /* The exchange keeps its user: lease_acquire_ended() hears whether a byte of this was sent. */

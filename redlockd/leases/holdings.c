@@ -75,7 +75,7 @@ static void keep(struct leases *leases, const struct holding *holding)
     entry->ttl_ms = holding->ttl_ms;
     entry->expires_ns = due_ns;
     entry->looks = 0;
-    entry->is_asked = false;
+    entry->is_asked = entry->is_left = false;
     count_for(leases, entry);
 }
 
@@ -95,8 +95,20 @@ void holdings_left(struct leases *leases, const struct lease_tag *tag)
 
     if (!entry)
         return;
+    entry->is_left = true;
     entry->expires_ns = forgotten_ns(rl_now_ns(), entry->ttl_ms);
     ledger_set_due(&leases->ledger, entry, entry->expires_ns);
+}
+
+bool holdings_are_over(const struct leases *leases, int64_t now_ns)
+{
+    for (size_t i = 0; i < leases->ledger.count; i++) {
+        const struct ledger_entry *entry = ledger_at(&leases->ledger, i);
+
+        if (!entry->is_left && entry->expires_ns > now_ns)
+            return false;
+    }
+    return true;
 }
 
 /* ---- what is told ------------------------------------------------------------------------ */
@@ -141,11 +153,28 @@ void holdings_ended(struct leases *leases, const struct holding *holding,
                               .fence = entry ? entry->fence : holding->fence,
                               .reason = reason};
 
+    if (entry)
+        line.held_ns = rl_now_ns() - entry->granted_ns;
     if (event == AUDIT_LOST && entry && entry->expires_ns <= rl_now_ns())
         line.event = AUDIT_EXPIRED;
     audit_write(leases->audit, &line);
     if (entry)
         forget(leases, entry);
+}
+
+void holdings_endangered(struct lease *lease, int error)
+{
+    char label[REDLOCK_LABEL_MAX + 1];
+    struct holding holding =
+        holding_of(lease, redlock_name(lease->lock), redlock_value(lease->lock), label);
+
+    audit_write(lease->leases->audit,
+                &(struct audit_line){.event = AUDIT_JEOPARDY,
+                                     .principal = holding.who->principal,
+                                     .name = holding.name,
+                                     .label = holding.label,
+                                     .fence = holding.fence,
+                                     .reason = redlock_error_name(error)});
 }
 
 void holdings_denied(struct leases *leases, const struct access_who *who, const char *name,

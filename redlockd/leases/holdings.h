@@ -46,12 +46,18 @@ void holdings_left(struct leases *leases, const struct lease_tag *tag);
 void holdings_ended(struct leases *leases, const struct holding *holding,
                     enum audit_event event, const char *reason);
 
+/* The renewal of a stream has failed. */
+void holdings_endangered(struct lease *lease, int error);
+
 /* A request that was refused by rights or quotas; name: NULL if it is not about one. */
 void holdings_denied(struct leases *leases, const struct access_who *who, const char *name,
                      const char *reason);
 
 /* Rules are new: whose cap each lease counts for. */
 void holdings_reload(struct leases *leases);
+
+/* No lease that was granted or renewed here is valid; streams that were left are renewed elsewhere. */
+bool holdings_are_over(const struct leases *leases, int64_t now_ns);
 
 /* A part of the turn: asks about leases whose time is over. When to be called next. */
 int64_t holdings_turn(struct leases *leases, int64_t now_ns);

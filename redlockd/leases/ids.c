@@ -7,12 +7,9 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "core/time.h"
-
 #define BUCKETS_FIRST 256
 
 struct ids_entry {
-    struct rl_timer deadline;        /* first: in ids->held */
     struct ids_entry *next;          /* in its bucket */
     struct ids_entry *newer, *older; /* of spent ones */
     void *user;                      /* IDS_WAITING and IDS_STREAMING */
@@ -41,7 +38,6 @@ void ids_free(struct ids *ids)
             free(entry);
         }
     }
-    rl_timers_free(&ids->held);
     free(ids->buckets);
     *ids = (struct ids){0};
 }
@@ -120,7 +116,6 @@ static void drop(struct ids *ids, struct ids_entry **place)
 {
     struct ids_entry *entry = *place;
 
-    rl_timers_set(&ids->held, &entry->deadline, RL_NEVER_NS);
     unlink_spent(ids, entry);
     *place = entry->next;
     ids->count--;
@@ -156,7 +151,6 @@ static struct ids_entry *take(struct ids *ids, const struct lease_tag *tag)
     size_t bucket;
 
     if (entry) {
-        rl_timers_set(&ids->held, &entry->deadline, RL_NEVER_NS);
         unlink_spent(ids, entry);
         return entry;
     }
@@ -209,25 +203,6 @@ int ids_set_spent(struct ids *ids, const struct lease_tag *tag, enum ids_state s
     link_spent(ids, entry);
     expire(ids, now_ns);
     return 0;
-}
-
-void ids_set_held(struct ids *ids, const struct lease_tag *tag, int64_t deadline_ns,
-                  int64_t now_ns)
-{
-    void *user;
-    enum ids_state state = ids_find(ids, tag, now_ns, &user);
-
-    if ((state == IDS_UNKNOWN || state == IDS_GRANTED) &&
-        rl_timers_reserve(&ids->held, ids->held.count + 1) &&
-        ids_set_spent(ids, tag, IDS_GRANTED, now_ns) == 0)
-        rl_timers_set(&ids->held, &(*place_of(ids, tag))->deadline, deadline_ns);
-}
-
-size_t ids_count_held(struct ids *ids, int64_t now_ns)
-{
-    while (rl_timers_due(&ids->held, now_ns))
-        continue;
-    return ids->held.count;
 }
 
 void ids_forget(struct ids *ids, const struct lease_tag *tag)

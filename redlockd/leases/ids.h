@@ -12,9 +12,6 @@
  * of its DELETE, or of a release that is under way, would take the second grant away. Two minutes are
  * longer than any proxy keeps a copy of a request; beyond that the nodes tell while it is held.
  *
- * What was granted or renewed here is *held* until its deadline, or until it ends here: that is only counted,
- * for the operator and for the end of the process.
- *
  * Bounded: beyond IDS_SPENT_MAX the id that was spent first is forgotten first. Waits and
  * streams are bounded by the connections.
  */
@@ -24,7 +21,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "engine/timers.h"
 #include "leases/id.h"
 
 #define IDS_REMEMBERED_NS (120 * INT64_C(1000000000))
@@ -43,7 +39,6 @@ struct ids {
     uint64_t key;             /* random and odd: clients choose tags, not buckets */
     struct ids_entry *oldest; /* of the spent ones, in the order of their time */
     struct ids_entry *newest;
-    struct rl_timers held; /* the deadlines of entries that are held */
 };
 
 /* 0, or -1: out of memory. */
@@ -60,13 +55,6 @@ int ids_set_waiting(struct ids *ids, const struct lease_tag *tag, void *user);
 int ids_set_streaming(struct ids *ids, const struct lease_tag *tag, void *user);
 int ids_set_spent(struct ids *ids, const struct lease_tag *tag, enum ids_state state,
                   int64_t now_ns);
-
-/* Granted or renewed here, and valid until then; does nothing to a tag that is waiting, streaming or ended.
- * Without memory it is not counted. */
-void ids_set_held(struct ids *ids, const struct lease_tag *tag, int64_t deadline_ns,
-                  int64_t now_ns);
-/* How many are held. */
-size_t ids_count_held(struct ids *ids, int64_t now_ns);
 
 /* A wait that was refused or is gone. Only of a tag that waits. */
 void ids_forget(struct ids *ids, const struct lease_tag *tag);

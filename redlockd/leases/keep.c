@@ -60,10 +60,7 @@ static void on_renewed(redlock_lock *lock, int error, void *data)
         holdings_ended(leases, &holding, AUDIT_LOST, redlock_error_name(error));
     if (error) {
         lease_reply_outcome(lease, error);
-    } else {
-        ids_set_held(&leases->ids, &lease->tag, told.deadline.deadline_ns, rl_now_ns());
-    }
-    if (!error && lease->exchange) {
+    } else if (lease->exchange) {
         exchange = lease_take_exchange(lease);
         told.fence = lease->fence;
         lease_write_grant(lease, text);

@@ -289,9 +289,21 @@ void leases_close(struct leases *leases)
     *leases = (struct leases){0};
 }
 
-size_t leases_held(struct leases *leases, int64_t now_ns)
+struct leases_view leases_look(const struct leases *leases)
 {
-    return leases->counts.streaming + ids_count_held(&leases->ids, now_ns);
+    size_t held =
+        leases->ledger.count; /* streams are in the ledger, too, while there is room */
+    struct leases_view view = {
+        .lease_held =
+            (unsigned)(held > leases->counts.streaming ? held - leases->counts.streaming : 0),
+        .stream_held = leases->counts.streaming - leases->counts.jeopardy,
+        .stream_jeopardy = leases->counts.jeopardy,
+    };
+
+    for (struct lease_stream *stream = leases->streams; stream; stream = stream->next)
+        view.stream_waiting += stream->lease->state == LEASE_WAITING;
+    view.lease_waiting = leases->counts.waiting - view.stream_waiting;
+    return view;
 }
 
 void leases_drain(struct leases *leases)

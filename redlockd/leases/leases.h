@@ -162,8 +162,12 @@ struct http_exchange *lease_take_exchange(struct lease *lease);
 /* The library was given something to do. */
 void leases_wake(struct leases *leases);
 
-/* How many locks are held as far as this replica knows: granted or renewed here, valid, and not ended here. */
-size_t leases_held(struct leases *leases, int64_t now_ns);
+/* By the ways to hold, at this moment; in jeopardy: held, and the last renewal failed. */
+struct leases_view {
+    unsigned lease_waiting, lease_held;
+    unsigned stream_waiting, stream_held, stream_jeopardy;
+};
+struct leases_view leases_look(const struct leases *leases);
 
 /* ---- the end of the process --------------------------------------------------------------- */
 

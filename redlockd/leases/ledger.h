@@ -31,6 +31,7 @@ struct ledger_entry {
     int64_t due_ns;     /* when it is looked at: then, and again if the nodes could not tell */
     uint8_t looks;      /* times that the nodes were asked since, and could not tell */
     bool is_asked;      /* the nodes are being asked: not due */
+    bool is_left;       /* a stream that this replica renews no more */
     const char *label;  /* behind name; empty: none */
     char name[];
 };

@@ -265,6 +265,7 @@ static void endanger(struct lease *lease, int error)
         return;
     stream->in_jeopardy = true;
     lease->leases->counts.jeopardy++;
+    holdings_endangered(lease, error);
     tell(lease, "jeopardy", NULL, error, deadline_of(lease));
 }
 

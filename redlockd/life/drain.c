@@ -3,6 +3,7 @@
 
 #include "core/time.h"
 #include "io/clock.h"
+#include "leases/holdings.h"
 
 #define FINISH_NS RL_NS_PER_S              /* for requests that are under way when it stops */
 #define LOOK_AGAIN_NS (100 * RL_NS_PER_MS) /* leases end without an event */
@@ -41,7 +42,7 @@ int64_t drain_turn(void *context, int64_t now_ns)
         return RL_NEVER_NS;
     if (!drain->is_stopped &&
         (now_ns >= drain->end_ns ||
-         (http_server_is_idle(drain->server) && leases_held(drain->leases, now_ns) == 0)))
+         (http_server_is_idle(drain->server) && holdings_are_over(drain->leases, now_ns))))
         stop(drain, now_ns);
     if (drain->is_stopped && (http_server_is_done(drain->server) || now_ns >= drain->end_ns))
         loop_stop(drain->loop);

@@ -54,6 +54,7 @@ static int listen_on(struct life *life, int fd, bool tls, bool is_proxy, int num
         return -1;
     }
     life->listener_count = (unsigned)number + 1;
+    life->routes.listeners[number] = listener->name;
     log_line("listening on %s", listener->name);
     return 0;
 }
@@ -138,6 +139,7 @@ static void on_end(void *context)
     log_line("ending: renewals and releases go on for at most %lld s",
              (long long)(life->settings.drain_ns / RL_NS_PER_S));
     life->routes.view.is_draining = true;
+    events_drain(&life->routes.events);
     drain_begin(&life->drain, life->settings.drain_ns);
 }
 
@@ -177,6 +179,7 @@ static void on_reload(void *context)
     if (settings && inputs && reload(life, settings, inputs, why, sizeof why) == 0) {
         /* What was begun by rights that are gone ends before the next request is read. */
         leases_reload(&life->leases);
+        events_reload(&life->routes.events);
         log_line("reloaded: %u rules, %u tokens%s", life->inputs.access.rules.count,
                  life->inputs.access.tokens.count,
                  life->inputs.tls ? ", and the TLS files" : "");
@@ -230,6 +233,7 @@ int life_open(struct life *life, const struct settings *settings, char *why, siz
     loop_add_part(&life->loop, &life->status, status_turn);
     drain_init(&life->drain, &life->loop, life->server, &life->leases);
     loop_add_part(&life->loop, &life->drain, drain_turn);
+    loop_add_part(&life->loop, &life->routes.events, events_turn);
     return 0;
 }
 

@@ -6,6 +6,7 @@
 #include "io/clock.h"
 #include "leases/acquire.h"
 #include "leases/holdings.h"
+#include "metrics/ops.h"
 #include "page/page.h"
 #include "redlock.h"
 
@@ -93,6 +94,17 @@ static void begin_lock(struct routes *routes, struct http_exchange *exchange,
         leases_begin(routes->leases, exchange, request, encoded, who);
 }
 
+static void count_leases(struct leases *leases, struct metrics_counts *counts)
+{
+    struct leases_view view = leases_look(leases);
+
+    counts->lease_waiting = view.lease_waiting;
+    counts->lease_held = view.lease_held;
+    counts->stream_waiting = view.stream_waiting;
+    counts->stream_held = view.stream_held;
+    counts->stream_jeopardy = view.stream_jeopardy;
+}
+
 static void answer_metrics(struct routes *routes, struct http_exchange *exchange)
 {
     struct metrics_counts counts = {
@@ -103,8 +115,10 @@ static void answer_metrics(struct routes *routes, struct http_exchange *exchange
         .rules = &routes->access->rules,
     };
 
-    if (routes->server)
-        http_server_counts(routes->server, &counts.http);
+    http_server_counts(routes->server, &counts.http);
+    counts.tally = http_server_tally(routes->server);
+    memcpy(counts.listeners, routes->listeners, sizeof counts.listeners);
+    count_leases(routes->leases, &counts);
     metrics_answer(&routes->metrics, exchange, routes->leases->client, &counts);
 }
 
@@ -122,6 +136,8 @@ static void begin_allowed(struct routes *routes, struct http_exchange *exchange,
         return;
     else if (is_path(request, "/v1/locks"))
         view_begin_list(&routes->view, exchange, request, who);
+    else if (is_path(request, "/v1/events"))
+        events_begin(&routes->events, exchange, request, who);
     else if (!may(routes, exchange, who, ACCESS_ADMIN, NULL))
         return;
     else if (is_path(request, "/v1/nodes"))
@@ -137,8 +153,36 @@ static bool needs_right(const struct http_request *request)
     struct rl_span name;
 
     return http_path_below(request->path, "/v1/locks/", &name) ||
-           is_path(request, "/v1/locks") || is_path(request, "/v1/nodes") ||
-           is_path(request, "/v1/status") || is_path(request, "/metrics");
+           is_path(request, "/v1/locks") || is_path(request, "/v1/events") ||
+           is_path(request, "/v1/nodes") || is_path(request, "/v1/status") ||
+           is_path(request, "/metrics");
+}
+
+static enum op op_of(const struct http_request *request)
+{
+    static const struct {
+        const char *path;
+        enum op op;
+    } paths[] = {{"/v1/locks", OP_LIST},    {"/v1/events", OP_EVENTS}, {"/v1/nodes", OP_NODES},
+                 {"/v1/status", OP_STATUS}, {"/metrics", OP_METRICS},  {"/readyz", OP_READY},
+                 {"/livez", OP_LIVE},       {"/version", OP_FILE}};
+    struct rl_span name;
+
+    if (http_path_below(request->path, "/v1/locks/", &name))
+        switch (request->method) {
+        case HTTP_PUT:
+            return OP_ACQUIRE;
+        case HTTP_POST:
+            return OP_RENEW;
+        case HTTP_DELETE:
+            return request->query.length > 0 ? OP_BREAK : OP_RELEASE;
+        default:
+            return OP_LOOK;
+        }
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+        if (is_path(request, paths[i].path))
+            return paths[i].op;
+    return page_is_at(request->path) ? OP_FILE : OP_NONE;
 }
 
 static void refuse_unknown(struct routes *routes, struct http_exchange *exchange)
@@ -155,6 +199,7 @@ static void begin(void *context, struct http_exchange *exchange,
     struct routes *routes = context;
     struct access_who who;
 
+    http_set_op(exchange, op_of(request));
     if (!access_host_is_ours(routes->access, request)) {
         http_answer_problem(exchange, 400, "HOST",
                             "this port serves localhost, and names that host = NAME allows",
@@ -207,6 +252,20 @@ static void on_broken(void *context, const struct access_who *who, const char *n
         AUDIT_BROKEN, NULL);
 }
 
+/* audit_observer_fn: what happens to locks, for the counters and the feeds. */
+static void observe(void *context, const struct audit_line *line)
+{
+    struct routes *routes = context;
+
+    metrics_note(&routes->metrics, line);
+    if (line->event != AUDIT_DENIED && line->name)
+        events_tell(&routes->events, &(struct event){.word = audit_word(line->event),
+                                                     .name = line->name,
+                                                     .label = line->label,
+                                                     .reason = line->reason,
+                                                     .fence = line->fence});
+}
+
 static void wake(void *context)
 {
     leases_wake(context);
@@ -217,7 +276,7 @@ int routes_init(struct routes *routes, struct leases *leases, struct access *acc
 {
     *routes = (struct routes){.leases = leases, .access = access, .utf8_names = utf8_names};
     if (http_body_init(&routes->body) < 0 || view_init(&routes->view) < 0 ||
-        metrics_init(&routes->metrics) < 0) {
+        metrics_init(&routes->metrics) < 0 || events_init(&routes->events, access) < 0) {
         routes_free(routes);
         return -1;
     }
@@ -234,6 +293,9 @@ void routes_open(struct routes *routes, struct http_server *server)
 {
     routes->server = server;
     routes->view.client = routes->leases->client;
+    routes->events.client = routes->leases->client;
+    routes->leases->audit->observer = observe;
+    routes->leases->audit->observer_context = routes;
     routes->leases->utf8_names = routes->utf8_names;
 }
 
@@ -242,6 +304,7 @@ void routes_free(struct routes *routes)
     http_body_free(&routes->body);
     view_free(&routes->view);
     metrics_free(&routes->metrics);
+    events_free(&routes->events);
 }
 
 struct http_handler routes_handler(struct routes *routes)

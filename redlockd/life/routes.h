@@ -8,6 +8,7 @@
 #define REDLOCKD_LIFE_ROUTES_H
 
 #include "access/access.h"
+#include "events/events.h"
 #include "http/body.h"
 #include "http/server.h"
 #include "leases/leases.h"
@@ -17,10 +18,12 @@
 struct routes {
     struct leases *leases;
     struct access *access;
-    struct http_server *server; /* NULL until it is there; for its counters */
-    bool utf8_names;            /* names beyond ASCII are served */
+    struct http_server *server;                /* NULL until it is there; for its counters */
+    const char *listeners[HTTP_LISTENERS_MAX]; /* names, by number; NULL: none is open */
+    bool utf8_names;                           /* names beyond ASCII are served */
     struct view view;
     struct metrics metrics;
+    struct events events;
     struct http_body body;
 };
 

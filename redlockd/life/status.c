@@ -9,7 +9,7 @@
 
 #define LOOK_EVERY_NS RL_NS_PER_S
 
-static void write_status(struct leases *leases, int64_t now_ns, char text[STATUS_TEXT_MAX])
+static void write_status(const struct leases *leases, char text[STATUS_TEXT_MAX])
 {
     struct quorum_view quorums[REDLOCK_QUORUMS_MAX];
     unsigned count = quorums_look(leases->client, quorums);
@@ -20,8 +20,7 @@ static void write_status(struct leases *leases, int64_t now_ns, char text[STATUS
         nodes += quorums[i].nodes;
     }
     snprintf(text, STATUS_TEXT_MAX, "%s%u/%u nodes vote, %zu leases",
-             leases->is_draining ? "draining: " : "", voting, nodes,
-             leases_held(leases, now_ns));
+             leases->is_draining ? "draining: " : "", voting, nodes, leases->ledger.count);
 }
 
 int64_t status_turn(void *context, int64_t now_ns)
@@ -34,7 +33,7 @@ int64_t status_turn(void *context, int64_t now_ns)
     if (now_ns < status->next_ns)
         return status->next_ns;
     status->next_ns = now_ns + LOOK_EVERY_NS;
-    write_status(status->leases, now_ns, text);
+    write_status(status->leases, text);
     if (strcmp(text, status->text) != 0) {
         strcpy(status->text, text);
         notify_status(status->notify, text);

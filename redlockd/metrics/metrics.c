@@ -3,7 +3,9 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "metrics/ops.h"
 #include "view/quorums.h"
 
 #define US_PER_S 1e6
@@ -11,7 +13,12 @@
 
 int metrics_init(struct metrics *metrics)
 {
+    static const int reasons[] = {REDLOCK_LOST, REDLOCK_EXPIRED, REDLOCK_NOQUORUM};
+
     *metrics = (struct metrics){0};
+    /* Those that are usual are there before they happen, so that their rise is seen. */
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        metrics->lost[i].word = redlock_error_name(reasons[i]);
     metrics->out = open_memstream(&metrics->text, &metrics->size);
     return metrics->out ? 0 : -1;
 }
@@ -36,22 +43,32 @@ static void number(FILE *out, const char *name, const char *type, const char *he
     fprintf(out, "redlockd_%s %" PRIu64 "\n", name, value);
 }
 
-static void histogram(FILE *out, const char *name, const char *help,
-                      const redlock_histogram *values)
+/* `label`: NULL, or one as in op="acquire". */
+static void buckets(FILE *out, const char *name, const char *label,
+                    const redlock_histogram *values)
 {
     static const uint64_t bounds[REDLOCK_BUCKETS - 1] = REDLOCK_BUCKET_BOUNDS_US;
+    const char *comma = label ? "," : "", *open = label ? "{" : "", *close = label ? "}" : "";
     uint64_t sum = 0;
 
-    head(out, name, "histogram", help);
+    label = label ? label : "";
     for (unsigned i = 0; i < REDLOCK_BUCKETS - 1; i++) {
         sum += values->bucket[i];
-        fprintf(out, "redlockd_%s_bucket{le=\"%g\"} %" PRIu64 "\n", name,
+        fprintf(out, "redlockd_%s_bucket{%s%sle=\"%g\"} %" PRIu64 "\n", name, label, comma,
                 (double)bounds[i] / US_PER_S, sum);
     }
     sum += values->bucket[REDLOCK_BUCKETS - 1];
-    fprintf(out, "redlockd_%s_bucket{le=\"+Inf\"} %" PRIu64 "\n", name, sum);
-    fprintf(out, "redlockd_%s_sum %.6f\n", name, (double)values->sum_us / US_PER_S);
-    fprintf(out, "redlockd_%s_count %" PRIu64 "\n", name, sum);
+    fprintf(out, "redlockd_%s_bucket{%s%sle=\"+Inf\"} %" PRIu64 "\n", name, label, comma, sum);
+    fprintf(out, "redlockd_%s_sum%s%s%s %.6f\n", name, open, label, close,
+            (double)values->sum_us / US_PER_S);
+    fprintf(out, "redlockd_%s_count%s%s%s %" PRIu64 "\n", name, open, label, close, sum);
+}
+
+static void histogram(FILE *out, const char *name, const char *help,
+                      const redlock_histogram *values)
+{
+    head(out, name, "histogram", help);
+    buckets(out, name, NULL, values);
 }
 
 /* Addresses and names of quorums are the operator's, and may have a quote or a backslash. */
@@ -137,6 +154,91 @@ static void write_quorums(FILE *out, redlock *client)
     }
 }
 
+/* ---- requests and leases ------------------------------------------------------------------ */
+
+static const char *const ops[] = {
+#define X(name, text) text,
+    OPS(X)
+#undef X
+};
+
+static void write_requests(FILE *out, const struct http_tally *tally)
+{
+    char text[32];
+
+    head(out, "requests_total", "counter", "answers, by operation and status");
+    for (unsigned op = 0; op < OP_COUNT; op++)
+        for (unsigned i = 0; i < HTTP_STATUS_COUNT; i++)
+            if (tally->count[op][i] > 0)
+                fprintf(out, "redlockd_requests_total{op=\"%s\",code=\"%u\"} %" PRIu64 "\n",
+                        ops[op], HTTP_STATUS_FIRST + i, tally->count[op][i]);
+    head(out, "request_seconds", "histogram", "from the request to its answer, waits included");
+    for (unsigned op = 0; op < OP_COUNT; op++) {
+        if (tally->took[op].count == 0)
+            continue;
+        snprintf(text, sizeof text, "op=\"%s\"", ops[op]);
+        buckets(out, "request_seconds", text, &tally->took[op]);
+    }
+}
+
+static void write_connections(FILE *out, const struct metrics_counts *counts)
+{
+    head(out, "connections", "gauge", "open connections");
+    for (unsigned i = 0; i < HTTP_LISTENERS_MAX; i++) {
+        if (!counts->listeners[i])
+            continue;
+        label(out, "connections", "listener", counts->listeners[i]);
+        fprintf(out, "%u\n", counts->http.by_listener[i]);
+    }
+}
+
+static void write_leases(FILE *out, const struct metrics_counts *counts)
+{
+    const struct {
+        const char *way, *state;
+        unsigned count;
+    } rows[] = {{"lease", "waiting", counts->lease_waiting},
+                {"lease", "held", counts->lease_held},
+                {"stream", "waiting", counts->stream_waiting},
+                {"stream", "held", counts->stream_held},
+                {"stream", "jeopardy", counts->stream_jeopardy}};
+
+    head(out, "leases", "gauge",
+         "locks as this replica knows them; jeopardy: held, and the last renewal failed");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        fprintf(out, "redlockd_leases{way=\"%s\",state=\"%s\"} %u\n", rows[i].way,
+                rows[i].state, rows[i].count);
+}
+
+static void count_loss(struct metrics *metrics, const char *reason)
+{
+    size_t i = 0;
+
+    while (i < METRICS_REASONS_MAX - 1 && metrics->lost[i].word &&
+           strcmp(metrics->lost[i].word, reason) != 0)
+        i++;
+    if (!metrics->lost[i].word)
+        metrics->lost[i].word = reason;
+    metrics->lost[i].count++;
+}
+
+void metrics_note(struct metrics *metrics, const struct audit_line *line)
+{
+    if (line->held_ns > 0)
+        http_histogram_add(&metrics->hold, line->held_ns);
+    if (line->event == AUDIT_LOST)
+        count_loss(metrics, line->reason ? line->reason : "UNKNOWN");
+}
+
+static void write_lost(FILE *out, const struct metrics *metrics)
+{
+    head(out, "lost_total", "counter",
+         "locks that were gone before their time, as a renewal or release found");
+    for (size_t i = 0; i < METRICS_REASONS_MAX && metrics->lost[i].word; i++)
+        fprintf(out, "redlockd_lost_total{reason=\"%s\"} %" PRIu64 "\n", metrics->lost[i].word,
+                metrics->lost[i].count);
+}
+
 /* ---- the answer -------------------------------------------------------------------------- */
 
 /* By the number of the rule, from 1: principals and names are not for everyone who sees metrics. */
@@ -167,8 +269,9 @@ static void write_counts(FILE *out, const struct metrics_counts *counts)
     number(out, "audit_dropped_total", "counter",
            "lines of the audit log that its target did not take", counts->audit->dropped);
     write_quotas(out, counts->rules);
-    number(out, "http_requests_total", "counter", "requests", counts->http.requests);
-    number(out, "http_connections", "gauge", "open connections", counts->http.connections);
+    write_leases(out, counts);
+    write_requests(out, counts->tally);
+    write_connections(out, counts);
 }
 
 void metrics_answer(struct metrics *metrics, struct http_exchange *exchange, redlock *client,
@@ -187,6 +290,9 @@ void metrics_answer(struct metrics *metrics, struct http_exchange *exchange, red
     number(out, "granted_total", "counter", "locks that were granted", stats.acquired);
     number(out, "renewed_total", "counter", "renewals that a majority confirmed",
            stats.renewed);
+    write_lost(out, metrics);
+    histogram(out, "hold_seconds", "from the grant to the end, of locks granted here",
+              &metrics->hold);
     histogram(out, "acquire_wait_seconds", "from the request to the grant", &stats.wait);
     write_nodes(out, client);
     write_quorums(out, client);

@@ -32,6 +32,9 @@ int signals_open(struct signals *signals, struct loop *loop)
     if (sigprocmask(SIG_BLOCK, &set, NULL) != 0)
         return -1;
     signal(SIGPIPE, SIG_IGN);
+    signal(
+        SIGXFSZ,
+        SIG_IGN); /* an audit log at the limit of its size fails to be written, and that is all */
     fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (fd < 0)
         return -1;

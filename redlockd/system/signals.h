@@ -13,7 +13,7 @@ struct signals {
     void (*on_reload)(void *context);
 };
 
-/* The fields below `loop` are set by the caller. Also ignores PIPE. 0, or -1 with errno. */
+/* The fields below `loop` are set by the caller. Also ignores PIPE and XFSZ. 0, or -1 with errno. */
 int signals_open(struct signals *signals, struct loop *loop);
 /* Also of one that is not open. */
 void signals_close(struct signals *signals);

@@ -73,6 +73,8 @@ may 'a viewer sees all names' 200 secret-of-viewer GET /v1/locks
 is '   all of them' "$(jq -c .names <<<"$body")" '["ci/build","one","own/a"]'
 may '   and the metrics' 200 secret-of-viewer GET /metrics
 may '   but acquires nothing' 403 secret-of-viewer PUT /v1/locks/own/b '{}'
+is 'the scheme may be written in small letters' "$(curl -sS -m 20 -o /dev/null -w '%{http_code}' \
+    -H 'Authorization: bearer secret-of-viewer' "http://127.0.0.1:$tcp/v1/locks")" 200
 may 'a wrong token' 401 secret-of-nobody PUT /v1/locks/ci/x '{}'
 may 'a token that only begins right' 401 secret-of-c PUT /v1/locks/ci/x '{}'
 is 'no token on TCP' "$(curl -sS -m 20 -o /dev/null -w '%{http_code}' "http://127.0.0.1:$tcp/v1/locks")" 401
@@ -135,6 +137,7 @@ stop
 
 # ---- a proxy, and the mode of the socket ----
 
+: >"$tmp/log"
 "$redlockd" --tokens "$tmp/tokens" --allow "uid:$me * acquire,read" --allow 'token:ci * acquire' \
     --listen "unix:$tmp/proxy mode=0660 peer=proxy" --listen "unix:$socket" --listen 127.0.0.1:0 2>"$tmp/log" &
 pid=$!

@@ -160,27 +160,3 @@ CASE(spent_ids_are_bounded, "Beyond its bound the table forgets the id that was 
     CHECK_INT(IDS_ENDED, ids_find(&ids, &second, 1, &wait));
     ids_free(&ids);
 }
-
-CASE(held_ids_are_counted,
-     "A lease is counted from its grant to its deadline, or to its end here.")
-{
-    struct lease_tag first = numbered(1), second = numbered(2), third = numbered(3);
-    struct ids ids;
-
-    CHECK_INT(0, ids_init(&ids));
-    ids_set_held(&ids, &first, 100, 1);
-    ids_set_held(&ids, &second, 200, 1);
-    CHECK_INT(2, ids_count_held(&ids, 99));
-    CHECK_INT(1, ids_count_held(&ids, 100));
-    ids_set_held(&ids, &second, 300, 150);
-    CHECK_INT(1, ids_count_held(&ids, 200));
-    CHECK_INT(0, ids_set_spent(&ids, &second, IDS_ENDED, 250));
-    CHECK_INT(0, ids_count_held(&ids, 260));
-    /* A renewal that overlaps its release does not bring it back. */
-    ids_set_held(&ids, &second, 400, 260);
-    CHECK_INT(0, ids_count_held(&ids, 270));
-    CHECK_INT(0, ids_set_waiting(&ids, &third, &third));
-    ids_set_held(&ids, &third, 400, 260);
-    CHECK_INT(0, ids_count_held(&ids, 270));
-    ids_free(&ids);
-}

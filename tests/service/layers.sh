@@ -21,8 +21,9 @@ allowed() {
     leases) echo "(leases|audit|access|http|system)/.*|ui/json.h|engine/timers.h|$library" ;;
     view) echo "(view|audit|access|http|system)/.*|ui/json.h|$library" ;;
     metrics) echo "(metrics|view|audit|access|http|system)/.*|$library" ;;
+    events) echo "(events|access|http|system)/.*|ui/json.h|$library" ;;
     page) echo "(page|http)/.*|openapi.json.inc|$library" ;;
-    life) echo "(life|page|metrics|view|leases|audit|access|http|settings|system)/.*|ui/json.h|$library" ;;
+    life) echo "(life|page|events|metrics|view|leases|audit|access|http|settings|system)/.*|ui/json.h|$library" ;;
     esac
 }
 

@@ -9,6 +9,7 @@ import http.client
 import json
 import re
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -17,6 +18,7 @@ good, port, refusing, lonely, capped = sys.argv[1], int(sys.argv[2]), *sys.argv[
 problems = []
 seen_responses = set()
 seen_fields = set()
+seen_events = set()
 statuses = set()
 
 
@@ -113,7 +115,7 @@ def check_answer(method, path, answer, text):
         if text:
             problems.append(f'{where} has a body')
         return
-    (kind, described), = content.items()
+    (kind, described), = [item for item in content.items() if item[0] != 'text/event-stream']
     if answer.headers['Content-Type'] != kind:
         problems.append(f'{where} is {answer.headers["Content-Type"]}')
     elif 'json' in kind:
@@ -145,6 +147,62 @@ def new_id():
 
 
 LOCK = '/v1/locks/a/b'
+
+# ---- streams ----
+
+def check_event(where, events, word, data):
+    if word not in events:
+        problems.append(f'{where}: event {word} is not in the document')
+        return
+    seen_events.add((where, word))
+    check_value(f'{where}: {word}', events[word], data)
+
+
+class Stream:
+    """A request whose answer is a stream of events."""
+
+    def __init__(self, where, method, path, lease=None, grant=None, body=None):
+        self.client = http.client.HTTPConnection('127.0.0.1', where, timeout=60) if isinstance(where, int) else Unix(where)
+        headers = {'Accept': 'text/event-stream'}
+        if lease:
+            headers.update({'Lease-Id': lease, 'Content-Type': 'application/json'})
+        if grant:
+            headers['Grant'] = grant
+        if isinstance(where, int):
+            headers['Authorization'] = 'Bearer streamer'
+        self.client.request(method, path, body, headers)
+        self.answer = self.client.getresponse()
+        self.where = (find_path(path), method.lower())
+        if self.answer.status != 200 or self.answer.headers['Content-Type'] != 'text/event-stream':
+            problems.append(f'{method} {path}: no stream: {self.answer.status} {self.answer.read()!r}')
+        statuses.add(200)
+        seen_responses.add((*self.where, '200'))
+        self.events = api['paths'][self.where[0]][self.where[1]]['responses']['200']['x-events']
+
+    def next(self):
+        word = None
+        while True:
+            line = self.answer.readline().decode()
+            if not line:
+                return None, None
+            if line.startswith('event: '):
+                word = line[7:].strip()
+            elif line.startswith('data: '):
+                data = json.loads(line[6:])
+                check_event(self.where, self.events, word, data)
+                return word, data
+
+    def until(self, wanted):
+        """Reads until this event; its data."""
+        while True:
+            word, data = self.next()
+            if word is None or word == wanted:
+                return data
+
+    def close(self):
+        self.answer.close()
+        self.client.close()
+
 
 # ---- a lease ----
 
@@ -187,6 +245,36 @@ ask(good, 'POST', LOCK, 410, lease, grant, '{}')
 ask(good, 'DELETE', LOCK, 410, lease, grant)
 ask(good, 'PUT', LOCK, 410, lease, body='{}')
 
+# ---- a stream, and a feed that tells of it ----
+
+feed = Stream(good, 'GET', '/v1/events')
+stream = Stream(good, 'PUT', '/v1/locks/stream', new_id(), body='{"ttl_ms":3000,"label":"holder"}')
+stream.until('granted')
+feed.until('granted')
+behind = Stream(good, 'PUT', '/v1/locks/stream', new_id(), body='{"wait_ms":20000}')
+behind.until('queued')
+impatient = Stream(good, 'PUT', '/v1/locks/stream', new_id(), body='{"wait_ms":100}')
+impatient.until('lost')
+stream.until('renewed')
+mark = ask(good, 'GET', '/v1/locks/stream', 200)['holders'][0]['mark']
+ask(good, 'DELETE', '/v1/locks/stream?break=' + mark, 200)
+feed.until('broken')
+stream.until('lost')
+behind.until('granted')
+behind.close()
+feed.until('released')
+distant = Stream(port, 'PUT', '/v1/locks/distant', new_id(), body='{}')
+if 'grant' not in distant.until('granted'):
+    problems.append('a stream by TCP is not told its grant')
+distant.close()
+ask(good, 'GET', '/v1/events?x=1', 400)
+ask(port, 'GET', '/v1/events', 401)
+feeds = [Stream(good, 'GET', '/v1/events') for _ in range(255)]
+ask(good, 'GET', '/v1/events', 503)
+for each in feeds:
+    each.close()
+feed.close()
+
 # ---- what is wrong with the request ----
 
 ask(good, 'PUT', LOCK, 400, 'short', body='{}')
@@ -228,13 +316,31 @@ for method, path in [('PUT', LOCK), ('POST', LOCK), ('DELETE', LOCK), ('GET', LO
     ask(port, method, path, 401, new_id(), grant, body)
     ask(port, method, path, 200 if path == '/v1/locks' else 403, new_id(), grant, body,
         Authorization='Bearer powerless')
-import os
-if os.path.exists(capped):
-  lease = new_id()
-  held = ask(capped, 'PUT', '/v1/locks/one', 201, lease, body='{"ttl_ms":60000}')
-  ask(capped, 'PUT', '/v1/locks/two', 429, new_id(), body='{}')
-  until(lambda: ask(capped, 'POST', '/v1/locks/one', None, lease, held['grant'], '{"ttl_ms":60000}').get('code'))
-  ask(capped, 'DELETE', '/v1/locks/one', 204, lease, held['grant'])
+
+
+def flood(method, path, lease=None, grant=None, body=None):
+    """Until the rule has no room for more: one request a second, and one lease."""
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        headers = {'Lease-Id': lease or new_id(), 'Content-Type': 'application/json'}
+        if grant:
+            headers['Grant'] = grant
+        answer, text = fetch(capped, method, path, headers if lease or body else {}, body)
+        check_answer(method, path, answer, text)
+        if answer.status == 429:
+            return
+    problems.append(f'{method} {path}: no 429')
+
+
+lease = new_id()
+held = ask(capped, 'PUT', '/v1/locks/one', 201, lease, body='{"ttl_ms":60000}')
+flood('PUT', '/v1/locks/two', body='{}')
+flood('POST', '/v1/locks/one', lease, held['grant'], '{"ttl_ms":60000}')
+for path in ('/v1/locks/one', '/v1/locks', '/v1/nodes', '/v1/status', '/metrics'):
+    flood('GET', path)
+answer, text = fetch(capped, 'GET', '/v1/events')
+check_answer('GET', '/v1/events', answer, text)
+ask(capped, 'DELETE', '/v1/locks/one', 204, lease, held['grant'])
 
 # ---- how it is ----
 
@@ -253,6 +359,19 @@ for where, expected in ((refusing, 502), (lonely, 503)):
 ask(lonely, 'GET', '/readyz?verbose', 503)
 ask(lonely, 'GET', '/v1/status', 200)
 
+# ---- nodes that go: the last, since it leaves the good daemon without a majority ----
+
+feed = Stream(good, 'GET', '/v1/events')
+stream = Stream(good, 'PUT', '/v1/locks/stream', new_id(), body='{"ttl_ms":3000}')
+stream.until('granted')
+for number in '1', '2':
+    subprocess.run(['redlock', 'dev', 'kill', number], check=True, stdout=subprocess.DEVNULL)
+stream.until('jeopardy')
+stream.until('lost')
+left = {'node', 'jeopardy', 'lost'}
+while left:
+    left.discard(feed.next()[0])
+
 # ---- the other way round ----
 
 for path, item in api['paths'].items():
@@ -268,7 +387,7 @@ for name, schema in api['components']['schemas'].items():
     for field in schema.get('properties', {}):
         if (name, field) not in seen_fields:
             problems.append(f'{name}.{field} was never seen')
-table = {200, 201, 204, 400, 401, 403, 405, 409, 410, 411, 412, 413, 414, 415, 422, 423, 431, 501, 502, 503}
+table = {200, 201, 204, 400, 401, 403, 405, 409, 410, 411, 412, 413, 414, 415, 422, 423, 429, 431, 501, 502, 503}
 problems += [f'status {status} was never seen' for status in sorted(table - statuses)]
 texts = re.findall(r'"operationId": *"([^"]*)"', json.dumps(api))
 if len(texts) != len(set(texts)):

@@ -9,9 +9,11 @@ if [ -z "${REDLOCK_DEV:-}" ]; then
     exec "$(dirname "$redlockd")/redlock" dev -n 3 -- bash "$0" "$@"
 fi
 unhurried
-printf 'powerless %s\n' "$(printf powerless | sha256sum | cut -d' ' -f1)" >"$tmp/tokens"
+for token in powerless streamer; do
+    printf '%s %s\n' "$token" "$(printf '%s' "$token" | sha256sum | cut -d' ' -f1)"
+done >"$tmp/tokens"
 all="uid:$(id -u) * acquire,read,break,admin"
-start --tokens "$tmp/tokens" --allow "$all" --allow 'token:powerless nothing read'
+start --tokens "$tmp/tokens" --allow "$all" --allow 'token:powerless nothing read' --allow 'token:streamer * acquire'
 serves() { [ "$(curl -s -m 20 -o /dev/null -w '%{http_code}' --unix-socket "$1" "http://h/$2")" = 200 ]; }
 eventually serves "$socket" readyz
 
@@ -51,7 +53,7 @@ another() {
 }
 another refusing "$(cat "$tmp/ports")"
 another lonely 127.0.0.1:1
-false && another capped "$REDLOCK_NODES" --allow "uid:$(id -u) * acquire leases=1"
+another capped "$REDLOCK_NODES" --allow "uid:$(id -u) * acquire,read,admin leases=1 requests=1"
 is 'the document and the answers are the same' "$(timeout 120 python3 "$here/../service/openapi.py" "$socket" "$tcp" \
     "$tmp/refusing" "$tmp/lonely" "$tmp/capped" 2>&1)" fine
 # shellcheck disable=SC2086 # a list of numbers

@@ -118,7 +118,7 @@ carries() {
     grant=$(field grant)
     ask_http POST "by/$1" "$id" -H "Grant: $grant" -d '{"ttl_ms":40000}'
     is "$1: POST" "$code $(field ttl_ms)" '200 40000'
-    ask_http PUT "by/$1" "$id-other" -d '{"wait_ms":10}'
+    ask_http PUT "by/$1" "$id-other" -d '{}'
     is "$1: a lock that is held is 423" "$code" 423
     # Nothing of the path is rewritten: the name has no dots, no empty segment, and one encoded blank.
     ask_http PUT "by/$1/%41%20b" "$id-encoded" -d '{}'

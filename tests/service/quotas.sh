@@ -113,7 +113,7 @@ assert ci.ask('PUT', 'ci/2', new_id(), {})[0] == 423    # it does not wait
 assert ci.ask('DELETE', 'ci/2', waiter)[0] == 204       # ends the wait
 thread.join()
 assert results[0][0] == 410, results
-assert ci.ask('PUT', 'ci/2', new_id(), {'wait_ms': 1})[0] == 423
+assert ci.ask('PUT', 'ci/2', new_id(), {'wait_ms': 500})[0] == 423
 
 # Leases of the rule that were granted while a request waited count when its turn comes.
 owner = Client('')

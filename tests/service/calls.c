@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * System calls that fail under the daemon, one at a time, at every place where it or the library makes them
+ * while leases are acquired, renewed and released: no crash, no descriptor left open, no lock left behind, and
+ * the next request is served.
+ */
+#include "check.h"
+#include "client.h"
+#include "io/clock.h"
+#include "lease_rig.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define KEY "redlock:job"
+#define PLACES_MAX 8 /* of a kind that are tried one by one: they are all alike by then */
+#define TRIES 20
+#define SOON_MS 15000
+
+enum call { ACCEPT, RECV, SEND, EPOLL_CTL, EPOLL_WAIT, RANDOM, OPTION };
+
+/* ---- the calls: they fail only inside of the loop, since the test's clients make them, too ---- */
+
+static struct {
+    enum call call;
+    int nth;   /* 0: none fails */
+    int error; /* -1: half of the bytes */
+    int seen;
+    bool fired, inside;
+} armed;
+
+/* True: this one fails, and errno says how. */
+static bool fails(enum call call)
+{
+    if (armed.nth == 0 || !armed.inside || armed.call != call || ++armed.seen != armed.nth)
+        return false;
+    armed.fired = true;
+    errno = armed.error;
+    return true;
+}
+
+void __real_loop_turn(struct loop *loop, int timeout_ms);
+void __wrap_loop_turn(struct loop *loop, int timeout_ms);
+void __wrap_loop_turn(struct loop *loop, int timeout_ms)
+{
+    armed.inside = true;
+    __real_loop_turn(loop, timeout_ms);
+    armed.inside = false;
+}
+
+int __real_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags);
+int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags);
+int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags)
+{
+    return fails(ACCEPT) ? -1 : __real_accept4(fd, address, size, flags);
+}
+
+ssize_t __real_recv(int fd, void *bytes, size_t size, int flags);
+ssize_t __wrap_recv(int fd, void *bytes, size_t size, int flags);
+ssize_t __wrap_recv(int fd, void *bytes, size_t size, int flags)
+{
+    return fails(RECV) ? -1 : __real_recv(fd, bytes, size, flags);
+}
+
+ssize_t __real_send(int fd, const void *bytes, size_t size, int flags);
+ssize_t __wrap_send(int fd, const void *bytes, size_t size, int flags);
+ssize_t __wrap_send(int fd, const void *bytes, size_t size, int flags)
+{
+    if (!fails(SEND))
+        return __real_send(fd, bytes, size, flags);
+    return armed.error == -1 ? __real_send(fd, bytes, (size + 1) / 2, flags) : -1;
+}
+
+int __real_epoll_ctl(int epoll_fd, int op, int fd, struct epoll_event *event);
+int __wrap_epoll_ctl(int epoll_fd, int op, int fd, struct epoll_event *event);
+int __wrap_epoll_ctl(int epoll_fd, int op, int fd, struct epoll_event *event)
+{
+    return fails(EPOLL_CTL) ? -1 : __real_epoll_ctl(epoll_fd, op, fd, event);
+}
+
+int __real_epoll_wait(int epoll_fd, struct epoll_event *events, int count, int timeout_ms);
+int __wrap_epoll_wait(int epoll_fd, struct epoll_event *events, int count, int timeout_ms);
+int __wrap_epoll_wait(int epoll_fd, struct epoll_event *events, int count, int timeout_ms)
+{
+    return fails(EPOLL_WAIT) ? -1 : __real_epoll_wait(epoll_fd, events, count, timeout_ms);
+}
+
+ssize_t __real_getrandom(void *bytes, size_t size, unsigned flags);
+ssize_t __wrap_getrandom(void *bytes, size_t size, unsigned flags);
+ssize_t __wrap_getrandom(void *bytes, size_t size, unsigned flags)
+{
+    return fails(RANDOM) ? -1 : __real_getrandom(bytes, size, flags);
+}
+
+int __real_getsockopt(int fd, int level, int name, void *value, socklen_t *size);
+int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *size);
+int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *size)
+{
+    return fails(OPTION) ? -1 : __real_getsockopt(fd, level, name, value, size);
+}
+
+/* ---- clients whose connections may break ---------------------------------------------------- */
+
+static struct cluster cluster;
+static struct replica one;
+
+/* The status; 0: the connection ended without an answer, or none came. */
+static int ask(const char *request, char *answer, size_t size)
+{
+    int64_t end_ns = rl_now_ns() + SOON_MS * RL_NS_PER_MS;
+    int fd = rig_connect(&one.rig), status = 0;
+    size_t got = 0;
+
+    answer[0] = '\0';
+    if (send(fd, request, strlen(request), MSG_NOSIGNAL) != (ssize_t)strlen(request)) {
+        close(fd);
+        return 0;
+    }
+    while (status == 0 && rl_now_ns() < end_ns) {
+        ssize_t count;
+
+        loop_turn(&one.rig.loop, 5);
+        count = recv(fd, answer + got, size - 1 - got, MSG_DONTWAIT);
+        if (count == 0 || (count < 0 && errno != EAGAIN))
+            break;
+        got += count > 0 ? (size_t)count : 0;
+        answer[got] = '\0';
+        if (strstr(answer, "\r\n\r\n") && (strstr(answer, "}\n") || strstr(answer, " 204 ")))
+            status = atoi(answer + 9);
+    }
+    if (rl_now_ns() >= end_ns)
+        FAIL("no answer, and no end: %s", request);
+    close(fd);
+    rig_settle(&one.rig);
+    return status;
+}
+
+static const char *new_id(void)
+{
+    static char id[64];
+    static unsigned number;
+
+    snprintf(id, sizeof id, "some-lease-id-of-a-client-%u", ++number);
+    return id;
+}
+
+/* As a client does: what it does not know is ended, until a replica says that it is. */
+static void end_lease(const char *id)
+{
+    char answer[4096];
+    int status = 0;
+
+    for (int i = 0; i < TRIES && status != 204 && status != 410; i++)
+        status = ask(lease_request("DELETE", id, NULL, NULL), answer, sizeof answer);
+    if (status != 204 && status != 410)
+        FAIL("%s is not ended: %s", id, answer);
+}
+
+static void use_once(void)
+{
+    char id[64], answer[4096], grant[512];
+    int status;
+
+    strcpy(id, new_id());
+    status = ask(lease_request("PUT", id, NULL, "{\"ttl_ms\":20000}"), answer, sizeof answer);
+    if (status == 201) {
+        strcpy(grant, lease_member(answer, "grant"));
+        status =
+            ask(lease_request("POST", id, grant, "{\"ttl_ms\":20000}"), answer, sizeof answer);
+        if (status != 200 && status != 0 && status != 503)
+            FAIL("a renewal: %s", answer);
+    } else if (status != 0 && status != 503) {
+        FAIL("an acquisition: %s", answer);
+    }
+    end_lease(id);
+}
+
+static int count_descriptors(void)
+{
+    DIR *directory = opendir("/proc/self/fd");
+    int count = 0;
+
+    CHECK(directory);
+    while (readdir(directory))
+        count++;
+    closedir(directory);
+    return count;
+}
+
+/*
+ * Nothing fails any more: the lock is free on a majority, and can be had. A node whose connection broke under
+ * the release may keep the key for its TTL.
+ */
+static void check_recovered(int descriptors)
+{
+    int64_t end_ns = rl_now_ns() + SOON_MS * RL_NS_PER_MS;
+    char id[64], answer[4096];
+
+    armed.nth = 0;
+    while ((cluster_count(&cluster, KEY) > 1 || count_descriptors() != descriptors) &&
+           rl_now_ns() < end_ns)
+        replica_run(&one, 10);
+    CHECK_BETWEEN(0, 1, cluster_count(&cluster, KEY));
+    CHECK_INT(descriptors, count_descriptors());
+    for (size_t i = 0; i < cluster.count; i++)
+        server_cmd(&cluster.node[i], "DEL", KEY, NULL);
+    strcpy(id, new_id());
+    if (ask(lease_request("PUT", id, NULL, "{}"), answer, sizeof answer) != 201)
+        FAIL("afterwards: %s", answer);
+    end_lease(id);
+}
+
+static void fail_everywhere(enum call call, int error, bool every_place)
+{
+    int descriptors, n = 1;
+
+    cluster_start(&cluster, 3);
+    replica_open(&one, "one", &cluster);
+    one.rig.may_break = true;
+    use_once();
+    descriptors = count_descriptors();
+    for (; n <= PLACES_MAX; n++) {
+        armed.call = call;
+        armed.error = error;
+        armed.seen = 0;
+        armed.fired = false;
+        armed.nth = n;
+        use_once();
+        check_recovered(descriptors);
+        if (!armed.fired)
+            break;
+    }
+    /* A kind of call that is never made would make this a test of nothing. */
+    CHECK(n > (every_place ? PLACES_MAX : 1));
+    replica_close(&one);
+}
+
+CASE(accept_full, "A daemon that has no descriptor left serves the client a little later.")
+{
+    fail_everywhere(ACCEPT, EMFILE, false);
+}
+
+CASE(accept_aborted, "A client that is gone before it is accepted disturbs no other.")
+{
+    fail_everywhere(ACCEPT, ECONNABORTED, false);
+}
+
+CASE(recv_reset, "Any connection may be reset while it is read from, of a client or of a node.")
+{
+    fail_everywhere(RECV, ECONNRESET, true);
+}
+
+CASE(recv_interrupted, "Any read may be interrupted by a signal.")
+{
+    fail_everywhere(RECV, EINTR, true);
+}
+
+CASE(send_broken, "Any connection may be gone when it is written to, of a client or of a node.")
+{
+    fail_everywhere(SEND, EPIPE, true);
+}
+
+CASE(send_interrupted, "Any write may be interrupted by a signal.")
+{
+    fail_everywhere(SEND, EINTR, true);
+}
+
+CASE(send_half, "Any write may take half of the bytes.")
+{
+    fail_everywhere(SEND, -1, true);
+}
+
+CASE(epoll_full, "A descriptor that cannot be watched costs one connection at most.")
+{
+    fail_everywhere(EPOLL_CTL, ENOSPC, false);
+}
+
+CASE(wait_interrupted, "Any wait of the loop may be interrupted by a signal.")
+{
+    fail_everywhere(EPOLL_WAIT, EINTR, true);
+}
+
+CASE(random_fails, "Without random bytes no lock is granted, and a later request is served.")
+{
+    fail_everywhere(RANDOM, EIO, false);
+}
+
+CASE(peer_unknown, "A client whose user the kernel does not tell is not served, the next is.")
+{
+    fail_everywhere(OPTION, ENOPROTOOPT, false);
+}
