@@ -760,8 +760,9 @@ typedef struct redlock_node_info {
     char version[32];            /* "redis 7.0.15", "valkey 8.1.1"; empty: unknown */
     char text[REDLOCK_TEXT_MAX]; /* why it is down, late or in quarantine; else empty */
     int32_t quarantined;         /* 1: its grants are not counted */
-    int64_t quarantine_ms;   /* until it may vote, if nothing happens; -1: not by itself, or it
-                              may already */
+    int64_t quarantine_ms;   /* until this client counts it, if nothing happens: it watches for
+                              the guard time, a later one may go by the uptime; -1: not by itself,
+                              or it may already */
     int64_t clock_offset_us; /* its clock minus ours (CLOCK_REALTIME); see clock_error_us */
     int64_t clock_error_us;  /* how wrong that may be; -1: unknown */
     uint32_t quorum_index;   /* of several quorums: which one it belongs to, from 0 */
