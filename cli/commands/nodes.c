@@ -16,7 +16,7 @@
 
 enum { OPTION_WHERE = OPTION_OWN };
 
-#define LATE_NS (500 * NS_PER_MS) /* how long silent nodes are asked again */
+#define LATE_NS (1000 * NS_PER_MS) /* how long silent nodes are asked again */
 #define NAMES_MAX 64
 
 /* How far its clock is from ours. */

@@ -21,26 +21,43 @@ static int64_t quorum_wait_ms(int64_t *waits_ms, size_t count, size_t quorum)
     return waits_ms[quorum - 1];
 }
 
-/* `redlock init` on nodes of another set would take them from the clients that are right. */
-static bool has_other_set(const redlock_report *report)
+/*
+ * Reasons that neither time nor `redlock init` removes: on nodes of another set, init would take them
+ * from the clients that are right. The library tells reasons in words, and tests/cli/doctor.sh and
+ * tests/cli/quorums.sh look for what follows from each of these.
+ */
+static const struct {
+    const char *words;
+    const char *advice;
+} remedies[] = {
+    {"the same server as another node", "name every server once: one server counts once"},
+    {"belongs to another",
+     "give this client the nodes that the others have; `redlock doctor` shows which node belongs "
+     "where"},
+    {"belongs to a set of another",
+     "give this client the nodes that the others have; `redlock doctor` shows which node belongs "
+     "where"},
+};
+
+/* NULL: the nodes are in quarantine for other reasons. */
+static const char *find_remedy(const redlock_report *report)
 {
-    for (uint32_t i = 0; i < report->node_count; i++) {
-        const char *text = report->node[i].text;
-        if (strstr(text, "belongs to another") || strstr(text, "belongs to a set of another"))
-            return true;
+    for (size_t k = 0; k < sizeof remedies / sizeof remedies[0]; k++) {
+        for (uint32_t i = 0; i < report->node_count; i++) {
+            if (strstr(report->node[i].text, remedies[k].words))
+                return remedies[k].advice;
+        }
     }
-    return false;
+    return NULL;
 }
 
 void report_quarantine_advice(const redlock_report *report, int64_t wait_ms,
                               char advice[REPORT_ADVICE_MAX])
 {
     char left[TEXT_TIME_MAX];
-    if (has_other_set(report)) {
-        snprintf(
-            advice, REPORT_ADVICE_MAX,
-            "give this client the nodes that the others have; `redlock doctor` shows which "
-            "node belongs where");
+    const char *remedy = find_remedy(report);
+    if (remedy) {
+        snprintf(advice, REPORT_ADVICE_MAX, "%s", remedy);
         return;
     }
     if (wait_ms < 0) {

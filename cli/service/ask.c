@@ -176,6 +176,14 @@ static int error_of(const struct service_answer *a)
     }
 }
 
+void service_answer_is_foreign(struct service_answer *a)
+{
+    a->outcome = SERVICE_UNKNOWN;
+    a->error = REDLOCK_NOQUORUM;
+    snprintf(a->detail, sizeof a->detail, "no answer of a redlockd, but HTTP status %d",
+             a->status);
+}
+
 static void understand(struct service_answer *a, const char *body)
 {
     const char *retry = header(a->text, "Retry-After");
@@ -188,10 +196,7 @@ static void understand(struct service_answer *a, const char *body)
         return;
     }
     if (!a->code[0]) {
-        a->outcome = SERVICE_UNKNOWN;
-        a->error = REDLOCK_NOQUORUM;
-        snprintf(a->detail, sizeof a->detail, "no answer of a redlockd, but HTTP status %d",
-                 a->status);
+        service_answer_is_foreign(a);
         return;
     }
     a->outcome = SERVICE_ANSWERED;

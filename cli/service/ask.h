@@ -61,6 +61,9 @@ void service_ask(const struct service *s, const struct service_question *q,
                  struct service_answer *a);
 void service_answer_free(struct service_answer *a);
 
+/* A success that does not have what was asked for is another program's: what happened is not known. */
+void service_answer_is_foreign(struct service_answer *a);
+
 /* "/v1/locks/NAME", as a path of a URL. */
 #define SERVICE_PATH_MAX (3 * REDLOCK_NAME_MAX + 64)
 void service_path(char out[SERVICE_PATH_MAX], const char *name);

@@ -221,12 +221,14 @@ static bool acquire(struct service_lease *l, struct service_state *state)
         bool granted =
             a.outcome == SERVICE_ANSWERED && a.status == 201 && take_grant(l, &a, state);
         state->fence = json_number(json_member(a.body, "fence"), 0);
+        if (!granted && a.error == REDLOCK_OK)
+            service_answer_is_foreign(&a); /* or it came when its time was over */
         if (!granted)
             note_refusal(state, &a);
         bool known = a.outcome == SERVICE_UNREACHABLE ||
                      (a.outcome == SERVICE_ANSWERED && a.status >= 400 && a.status != 409);
         int64_t again_ns = retry_ns(&a, end_ns);
-        bool again = may_pass(&a) || a.status == 201;
+        bool again = may_pass(&a);
         service_answer_free(&a);
         if (granted)
             return true;
@@ -267,6 +269,8 @@ static int64_t renew(struct service_lease *l, struct service_state *state)
     snprintf(body, sizeof body, "{\"ttl_ms\":%lld}", (long long)ttl_ms);
     service_ask(l->service, &q, &a);
     bool renewed = a.outcome == SERVICE_ANSWERED && a.status == 200 && take_grant(l, &a, state);
+    if (!renewed && a.error == REDLOCK_OK)
+        service_answer_is_foreign(&a);
     if (renewed)
         state->error = REDLOCK_OK;
     else

@@ -9,12 +9,15 @@
 #define LIMIT_MS 10000
 #define NAMES_AT_ONCE 1000 /* of a list: as many as the service gives */
 
+/* `member`: what the answer of a redlockd has. */
 static int get(const struct service *s, const char *method, const char *path,
-               struct service_answer *a, char detail[SERVICE_DETAIL_MAX])
+               const char *member, struct service_answer *a, char detail[SERVICE_DETAIL_MAX])
 {
     struct service_question q = {
         .method = method, .path = path, .limit_ms = LIMIT_MS, .cancel_fd = -1};
     service_ask(s, &q, a);
+    if (a->error == REDLOCK_OK && !json_member(a->body, member).at)
+        service_answer_is_foreign(a);
     snprintf(detail, SERVICE_DETAIL_MAX, "%s", a->detail);
     return a->error;
 }
@@ -116,7 +119,7 @@ int service_look(const struct service *s, const char *name, redlock_info *info,
     char path[SERVICE_PATH_MAX];
     struct service_answer a;
     service_path(path, name);
-    int error = get(s, "GET", path, &a, detail);
+    int error = get(s, "GET", path, "held", &a, detail);
     *report = (redlock_report){.size = sizeof *report};
     service_read_nodes(a.body, report);
     if (error == REDLOCK_OK)
@@ -149,7 +152,7 @@ int service_list(const struct service *s, service_name_fn *each, void *data,
         int size = snprintf(path, sizeof path, "/v1/locks?limit=%d", NAMES_AT_ONCE);
         if (after[0])
             percent_encode(stpcpy(path + size, "&after="), after, "._-");
-        error = get(s, "GET", path, &a, detail);
+        error = get(s, "GET", path, "names", &a, detail);
         more = json_true(json_member(a.body, "more"));
         names = json_member(a.body, "names");
         while (error == REDLOCK_OK && json_next(&names, &value)) {
@@ -172,7 +175,7 @@ int service_break(const struct service *s, const char *name, const char *mark,
     struct service_answer a;
     service_path(path, name);
     snprintf(path + strlen(path), sizeof path - strlen(path), "?break=%s", mark);
-    int error = get(s, "DELETE", path, &a, detail);
+    int error = get(s, "DELETE", path, "may_act_ms", &a, detail);
     *report = (redlock_report){.size = sizeof *report};
     json_text(json_member(a.body, "label"), report->holder.label, sizeof report->holder.label);
     report->holder.ttl_ms = json_number(json_member(a.body, "may_act_ms"), -1);

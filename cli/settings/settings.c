@@ -140,7 +140,12 @@ int settings_complete(struct settings *s)
     if (error == REDLOCK_OK)
         return 0;
     text_safe(safe, sizeof safe, redlock_detail());
-    return message_fail(error == REDLOCK_INVAL ? EXIT_CONFIG : EXIT_INTERNAL, "%s", safe);
+    /* A service does not help a subcommand that asks the nodes. */
+    bool misled = s->config.node_count == 0 && !s->config.may_use_service &&
+                  (secure_getenv("REDLOCK_SERVICE") || s->config.text[RL_SETTING_SERVICE]);
+    return message_fail(error == REDLOCK_INVAL ? EXIT_CONFIG : EXIT_INTERNAL, "%s%s", safe,
+                        misled ? "; a service is for run, status, list, watch, wait and break"
+                               : "");
 }
 
 /* As it is written on a command line. */

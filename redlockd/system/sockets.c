@@ -84,17 +84,25 @@ static bool is_served(const struct sockaddr_un *address)
     return !refused;
 }
 
+static int check_path(const char *path, char *why, size_t why_size)
+{
+    const size_t room = sizeof((struct sockaddr_un *)NULL)->sun_path;
+
+    if (path[0] == '/' && strlen(path) < room)
+        return 0;
+    snprintf(why, why_size, "unix:%s: a unix socket needs an absolute path below %zu bytes",
+             path, room);
+    return -1;
+}
+
 static int open_unix(const char *path, unsigned mode, char *why, size_t why_size)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     struct stat info;
     int fd;
 
-    if (path[0] != '/' || strlen(path) >= sizeof address.sun_path) {
-        snprintf(why, why_size, "a unix socket needs an absolute path below %zu bytes",
-                 sizeof address.sun_path);
+    if (check_path(path, why, why_size) < 0)
         return -1;
-    }
     strcpy(address.sun_path, path);
     /* Only what is surely a leftover: a socket that refuses connections. */
     if (lstat(path, &info) == 0 && S_ISSOCK(info.st_mode)) {
@@ -207,7 +215,7 @@ int sockets_check(const char *address, char *why, size_t why_size)
     int result;
 
     if (strncmp(address, "unix:", 5) == 0)
-        return 1;
+        return check_path(address + 5, why, why_size) < 0 ? -1 : 1;
     found = find(address, why, why_size);
     if (!found)
         return -1;

@@ -73,6 +73,7 @@ static void fill(const struct rl_engine *engine, const struct rl_claim *claim,
             rl_kinds[claim->kind].single && !claim->kind_unknown && claim->name_count == 1,
         .keys = rl_claim_key(claim),
         .value = rl_claim_value(claim),
+        .owner = {"", 0},
         .client_id = engine->id,
         .contended = claim->contended,
     };

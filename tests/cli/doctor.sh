@@ -40,6 +40,7 @@ like '   for which waiting is no remedy' "$out" '-> waiting does not help: see m
 try "$redlock" lock -n --nodes "$first,$second" some
 expect '   and they do not count' 69 'too few nodes count\. 127.* set of another number of nodes .*`redlock doctor` shows'
 unlike '   and init is not what to do next' "$(grep next: "$tmp/err")" 'redlock init'
+like '   but the right nodes are' "$err" 'next: give this client the nodes that the others have'
 finds 'an even number' 1 '^  warn +number ' 'odd' --nodes "$first,$second"
 try "$redlock" lock -n --no-guard --nodes "$first,$second" even
 expect 'a subcommand that opens a client warns' 0 '^redlock: warning: .*even number'
@@ -66,6 +67,8 @@ finds 'the same server twice' 1 '^  fail +identity +the same server' 'server of 
 is '   both of its names' "$(grep -c 'fail *identity' "$tmp/out")" 2
 try "$redlock" nodes --nodes "$first,$second,localhost:$(port 1)"
 like '   and a warning' "$err" '^redlock: warning: .*same server'
+try "$redlock" run -n --nodes "$first,localhost:$(port 1),127.0.0.2:1" twice -- true
+expect '   and what to do when too few are left' 69 'next: name every server once'
 
 ask "$(port 2)" CONFIG SET maxmemory 100mb >/dev/null
 ask "$(port 2)" CONFIG SET maxmemory-policy volatile-lru >/dev/null
@@ -98,6 +101,19 @@ finds 'TLS to a port without it' 69 '^  fail +reachable .*use redis://' 'write i
 unlike '   not that it should be started' "$out" 'start the server'
 try "$redlock" status --nodes "rediss://$first" x
 expect '   and other subcommands say so' 69 'next: write the addresses as the table says'
+
+if command -v openssl >/dev/null; then
+    openssl req -x509 -newkey rsa:2048 -nodes -keyout "$tmp/key.pem" -out "$tmp/cert.pem" -subj /CN=localhost -days 1 2>/dev/null
+    openssl s_server -www -accept 127.0.0.1:0 -cert "$tmp/cert.pem" -key "$tmp/key.pem" </dev/null >"$tmp/tls" 2>&1 &
+    tls=$!
+    eventually grep -q '^ACCEPT' "$tmp/tls"
+    try "$redlock" status --nodes "rediss://$(sed -n 's/^ACCEPT //p' "$tmp/tls")" x
+    expect 'a certificate of its own making: what to check' 69 'next: check the certificates'
+    kill $tls
+    wait $tls 2>/dev/null
+else
+    printf '# left out: openssl is not installed\n'
+fi
 
 "$redlock" dev kill 3 >/dev/null
 finds 'a dead node' 1 "^  fail +reachable +connection refused" 'start the server'

@@ -8,6 +8,7 @@
 #include "check.h"
 #include "client.h"
 #include "clock.h"
+#include "pulse.h"
 
 #include <dlfcn.h>
 #include <netdb.h>
@@ -53,17 +54,27 @@ int getaddrinfo(const char *restrict node, const char *restrict service,
     return 0;
 }
 
+static void name_first(struct cluster *c, const char *name)
+{
+    snprintf(c->url[0], sizeof c->url[0], "redis://%s:%d", name, c->node[0].port.number);
+}
+
 static void start_with_name(struct cluster *c, size_t count, const char *name)
 {
     cluster_start(c, count);
-    snprintf(c->url[0], sizeof c->url[0], "redis://%s:%d", name, c->node[0].port.number);
+    name_first(c, name);
 }
 
 CASE(slow_name_delays_nothing,
      "A name that is slow to resolve delays neither an acquire nor the close.")
 {
     struct cluster c;
-    start_with_name(&c, 3, "slow.test");
+    /* Of nodes without a set, none counts before all have said so: initialised ones decide alone. */
+    cluster_start(&c, 3);
+    redlock *init = client_open(&c, 0);
+    CHECK_OK(redlock_admit(init, NULL));
+    redlock_close(init);
+    name_first(&c, "slow.test");
     for (uint32_t flags = 0; flags <= REDLOCK_THREAD; flags++) {
         int64_t start_ms = now_ms();
         redlock *r = client_open(&c, flags);
@@ -71,7 +82,7 @@ CASE(slow_name_delays_nothing,
         for (int i = 0; i < 5; i++)
             client_unlock(client_lock(r, "x", 20000));
         redlock_close(r);
-        CHECK_BETWEEN(0, SLOW_MS - 100, now_ms() - start_ms);
+        CHECK_BETWEEN(0, SLOW_MS - 100 + pulse_late_ms(), now_ms() - start_ms);
     }
     sleep_ms(SLOW_MS + 50); /* the lookups end on their own, and free what they used */
 }

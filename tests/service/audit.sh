@@ -22,6 +22,7 @@ ask() {
     code=$(curl -sS -m 60 -o "$tmp/body" -w '%{http_code}' --unix-socket "$socket" -X "$method" \
         ${id:+-H "Lease-Id: $id"} -H 'Content-Type: application/json' "$@" "http://h$path")
     body=$(cat "$tmp/body")
+    jq -c 'del(.grant)' <<<"$body" >>"$tmp/bodies" 2>/dev/null || cat "$tmp/body" >>"$tmp/bodies"
     # Metrics are no JSON.
     jq -r '.grant // empty' <<<"$body" >>"$tmp/grants" 2>/dev/null
 }
@@ -197,5 +198,16 @@ that '   as said' test ! -e "$tmp/new-audit"
 cat "$tmp/log" "$tmp/log2" "$tmp/audit" "$tmp/audit2" >>"$tmp/all"
 unlike 'no lease id and no token is written anywhere' "$(cat "$tmp/all")" 'lease-of-the-audit|secret-'
 that '   and no grant' eval '! grep -qFf <(grep . "$tmp/grants") "$tmp/all"'
+# The values on the nodes begin with a digest of the lease id.
+python3 - >"$tmp/tags" <<'PY'
+import base64, hashlib
+for n in range(1, 100):
+    digest = hashlib.sha256(b'lease-of-the-audit-test-%04d' % n).digest()
+    print(base64.urlsafe_b64encode(digest).decode()[:22])
+PY
+that '   and no value' eval '! grep -qFf "$tmp/tags" "$tmp/all"'
+unlike 'nothing of that is in an answer, or in the metrics' "$(cat "$tmp/bodies")" 'lease-of-the-audit|secret-'
+that '   the grant is in the answer to its client only' eval '! grep -qFf <(grep . "$tmp/grants") "$tmp/bodies"'
+that '   and no value' eval '! grep -qFf "$tmp/tags" "$tmp/bodies"'
 unlike 'no sanitizer complains' "$(cat "$tmp/all")" 'Sanitizer|runtime error'
 done_testing

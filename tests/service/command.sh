@@ -162,6 +162,8 @@ try "$redlock" run -n --service http://user:secret@h job -- echo no
 expect 'a secret in the URL' 78 'token goes into --token-file'
 try "$redlock" run --service "unix:$socket" --nodes 127.0.0.1:1 job -- echo no
 expect '--nodes beside it' 64 'contradict'
+try "$redlock" lock job
+expect 'a subcommand that needs nodes' 78 'no nodes.*a service is for run, status'
 try "$redlock" run a b -- echo no
 expect 'several names' 64 'one name at a time'
 try "$redlock" run --every 1h a -- echo no
@@ -170,6 +172,35 @@ try "$redlock" run -n a/../b -- echo no
 expect 'a name that a proxy would rewrite' 64 'segment'
 try "$redlock" run -n -t 1d a -- echo no
 expect 'a TTL beyond what the nodes allow' 64
+
+# ---- another program that answers with success ----
+
+cat >"$tmp/other.py" <<'PY'
+import http.server, sys
+class Other(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b'{"hello":"world"}')
+    do_PUT = do_POST = do_DELETE = do_GET
+    def log_message(self, *words):
+        pass
+server = http.server.HTTPServer(('127.0.0.1', 0), Other)
+with open(sys.argv[1], 'w') as out:
+    print(server.server_port, file=out)
+server.serve_forever()
+PY
+python3 "$tmp/other.py" "$tmp/other" &
+other=$!
+eventually test -s "$tmp/other"
+url=http://127.0.0.1:$(cat "$tmp/other")
+for subcommand in 'run -n job -- echo no' 'status job' list 'break --yes job' 'wait -n job'; do
+    # shellcheck disable=SC2086 # words
+    try "$redlock" ${subcommand%% *} --service "$url" $([[ $subcommand != *' '* ]] || printf '%s' "${subcommand#* }")
+    expect "success of another program is no answer: ${subcommand%% *}" 69 'no answer of a redlockd, but HTTP status 200'
+done
+kill "$other"
+wait "$other" 2>/dev/null
 
 # ---- a proxy between them: a lost answer costs a DELETE and a new id, not the TTL ----
 

@@ -56,6 +56,7 @@ cat "$tmp/certs/good.crt" "$tmp/certs/good.key" >"$tmp/both.pem"
 tls="tls-cert = $tmp/both.pem"
 wrong listen 127.0.0.1 '127.0.0.1 is neither unix:/path nor ADDRESS:PORT' "$tls"
 wrong listen 192.0.2.1:80 '192.0.2.1:80: plain TCP is for loopback' "$tls"
+wrong listen unix:relative 'unix:relative: a unix socket needs an absolute path' "$tls"
 wrong listen 'unix:/a mode=999' 'listen: behind unix:/path may stand' "$tls"
 wrong host '' 'host: needs a value' "$tls"
 wrong tls-cert "$tmp/nodes" 'there is no usable PEM' ''
