@@ -73,16 +73,27 @@ frontend clients
 END
 }
 
-# begin_proxy NAME CONFIGURATION: $at is where it listens, $proxy_pid its process.
+# begin_proxy NAME: with the block on standard input; $at is where it listens, $proxy_pid its process. Another
+# process may take the free port first: then it is tried again with another.
 begin_proxy() {
-    case $1 in
-    nginx) nginx -e "$tmp/nginx.log" -c "$2" >>"$tmp/nginx.log" 2>&1 & ;;
-    haproxy) haproxy -db -f "$2" >>"$tmp/haproxy.log" 2>&1 & ;;
-    esac
-    proxy_pid=$!
-    that "$1 starts with the settings of docs/service.md" eventually answers
+    local port attempt
+    cat >"$tmp/block"
+    for attempt in 1 2 3; do
+        port=$(free_port)
+        at=http://127.0.0.1:$port
+        "around_$1" "$port" <"$tmp/block" >"$tmp/$1.conf"
+        case $1 in
+        nginx) nginx -e "$tmp/nginx.log" -c "$tmp/nginx.conf" >>"$tmp/nginx.log" 2>&1 & ;;
+        haproxy) haproxy -db -f "$tmp/haproxy.conf" >>"$tmp/haproxy.log" 2>&1 & ;;
+        esac
+        proxy_pid=$!
+        eventually answers
+        gone $proxy_pid || break
+    done
+    that "$1 starts with the settings of docs/service.md" serves
 }
-answers() { [ "$(curl -s -m 5 -o /dev/null -w '%{http_code}' "$at/readyz")" = 200 ] || gone $proxy_pid; }
+serves() { [ "$(curl -s -m 5 -o /dev/null -w '%{http_code}' "$at/readyz")" = 200 ]; }
+answers() { serves || gone $proxy_pid; }
 end_proxy() {
     kill "$proxy_pid"
     wait "$proxy_pid" 2>/dev/null
@@ -139,10 +150,7 @@ carries() {
 }
 
 for proxy in "${proxies[@]}"; do
-    port=$(free_port)
-    at=http://127.0.0.1:$port
-    block $proxy | around_$proxy "$port" >"$tmp/$proxy.conf"
-    begin_proxy $proxy "$tmp/$proxy.conf"
+    begin_proxy $proxy < <(block $proxy)
     carries $proxy
     end_proxy
 done
@@ -150,10 +158,7 @@ done
 # ---- nginx as it is: a request that it repeats ----
 
 if [[ " ${proxies[*]} " == *' nginx '* ]]; then
-    port=$(free_port)
-    at=http://127.0.0.1:$port
-    block nginx | grep -v proxy_next_upstream | around_nginx "$port" >"$tmp/nginx.conf"
-    begin_proxy nginx "$tmp/nginx.conf"
+    begin_proxy nginx < <(block nginx | grep -v proxy_next_upstream)
     ask_http PUT repeated lease-of-the-holder-here -d '{"ttl_ms":50000}'
     grant=$(field grant)
     # A PUT waits on one replica, which is killed: nginx sends it to the other one by itself.
