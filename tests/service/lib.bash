@@ -14,7 +14,8 @@ export REDLOCK_NODES=${REDLOCK_NODES:-127.0.0.1:1}
 # start OPTION...: on a unix socket and a free loopback port; sets pid, tcp and tls (ports).
 start() {
     : >"$tmp/log"
-    "$redlockd" "$@" --listen "unix:$socket" --listen 127.0.0.1:0 2>"$tmp/log" &
+    # A lease that a script leaves behind keeps no process: one that is about the drain says how long.
+    "$redlockd" --drain 0 "$@" --listen "unix:$socket" --listen 127.0.0.1:0 2>"$tmp/log" &
     pid=$!
     eventually listens
     tcp=$(sed -n 's/.*listening on 127.0.0.1:\([0-9]*\)$/\1/p' "$tmp/log")
