@@ -9,7 +9,9 @@ if [ -z "${REDLOCK_DEV:-}" ]; then
     exec "$(dirname "$redlockd")/redlock" dev -n 3 -- bash "$0" "$@"
 fi
 unhurried
-start --drain 30
+printf 'reader %s\n' "$(printf %s reader-token | sha256sum | cut -d ' ' -f 1)" >"$tmp/tokens"
+start --drain 30 --tokens "$tmp/tokens" --allow 'token:reader * acquire,read' \
+    --allow "uid:$(id -u) * acquire,read,admin"
 
 curls() { curl -sS -m 60 --unix-socket "$socket" -H 'Content-Type: application/json' "$@"; }
 ready() { [ "$(curls -o /dev/null -w '%{http_code}' http://h/readyz)" = 200 ]; }
@@ -58,6 +60,63 @@ unlike '   not to the one that was killed' "$(cat "$tmp/second")" granted
 kill -KILL "$third"
 wait "$third" 2>/dev/null
 that '   and kill -9 of that one frees it' eventually held false
+
+# ---- fetch of node holds, through TCP ----
+
+cat >"$tmp/events.mjs" <<'JS'
+// Reads events as EventSource does, which itself can only GET: fields up to an empty line are one event.
+const [, , url, lease, other] = process.argv;
+const ask = (method, id, headers, body) =>
+    fetch(url, {
+        method,
+        headers: { Authorization: "Bearer reader-token", "Lease-Id": id, "Content-Type": "application/json", ...headers },
+        body,
+    });
+const give_up = setTimeout(() => process.exit(3), 60000);
+
+async function* events(answer) {
+    let text = "";
+    for await (const piece of answer.body.pipeThrough(new TextDecoderStream())) {
+        text += piece;
+        for (let end; (end = text.indexOf("\n\n")) >= 0; text = text.slice(end + 2)) {
+            const fields = text.slice(0, end).split("\n").filter((line) => !line.startsWith(":"));
+            const event = Object.fromEntries(fields.map((line) => line.split(/: (.*)/s)));
+            if (event.event) yield [event.event, JSON.parse(event.data)];
+        }
+    }
+}
+
+const body = JSON.stringify({ ttl_ms: 3000, wait_ms: 60000 });
+const stream = await ask("PUT", lease, { Accept: "text/event-stream" }, body);
+console.log(stream.status, stream.headers.get("content-type"));
+let renewed = false;
+for await (const [event, data] of events(stream)) {
+    if (event === "granted") console.log(event, data.fence > 0, data.after_ms >= 0, data.valid_ms > 0);
+    if (event === "granted") console.log("beside it", (await ask("PUT", other, {}, "{}")).status);
+    if (event === "renewed" && !renewed) {
+        renewed = true;
+        console.log(event, (await ask("DELETE", lease, {})).status);
+    }
+    if (event === "lost") console.log(event, data.status, data.code);
+}
+console.log("the end");
+clearTimeout(give_up);
+JS
+if command -v node >/dev/null && [ "$(node -p 'typeof fetch')" = function ]; then
+    new_id
+    one=$id
+    new_id
+    is 'node reads the events of its lock, is renewed, and ends it by DELETE' \
+        "$(timeout 90 node "$tmp/events.mjs" "http://127.0.0.1:$tcp/v1/locks/job" "$one" "$id" 2>&1)" \
+        '200 text/event-stream
+granted true true true
+beside it 423
+renewed 204
+lost 410 ENDED
+the end'
+else
+    printf '# left out: fetch of node, which is not installed\n'
+fi
 
 # ---- the drain ----
 
