@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # curl as the holder of a lock: streams on the local socket, the death of their processes, and the drain.
 . "$(dirname "$0")/lib.bash" "$@"
-needs curl python3 jq
+needs curl python3 jq openssl
 if [ -z "${REDLOCK_DEV:-}" ]; then
     rm -rf "$tmp"
     unset REDLOCK_NODES
@@ -10,7 +10,10 @@ if [ -z "${REDLOCK_DEV:-}" ]; then
 fi
 unhurried
 printf 'reader %s\n' "$(printf %s reader-token | sha256sum | cut -d ' ' -f 1)" >"$tmp/tokens"
-start --drain 30 --tokens "$tmp/tokens" --allow 'token:reader * acquire,read' \
+mkdir "$tmp/certs"
+"$certs" "$tmp/certs" || exit 1
+start --drain 30 --listen tls:127.0.0.1:0 --tls-cert "$tmp/certs/good.crt" --tls-key "$tmp/certs/good.key" \
+    --tokens "$tmp/tokens" --allow 'token:reader * acquire,read' \
     --allow "uid:$(id -u) * acquire,read,admin"
 
 curls() { curl -sS -m 60 --unix-socket "$socket" -H 'Content-Type: application/json' "$@"; }
@@ -60,6 +63,21 @@ unlike '   not to the one that was killed' "$(cat "$tmp/second")" granted
 kill -KILL "$third"
 wait "$third" 2>/dev/null
 that '   and kill -9 of that one frees it' eventually held false
+
+# ---- curl holds, through TLS ----
+
+new_id
+curl -sSN --cacert "$tmp/certs/ca.crt" -X PUT -H 'Accept: text/event-stream' -H "Lease-Id: $id" \
+    -H 'Authorization: Bearer reader-token' --json '{"ttl_ms":3000}' \
+    "https://127.0.0.1:$tls/v1/locks/job" >"$tmp/tls" 2>&1 &
+far=$!
+that 'curl -N holds a lock through TLS' eventually told "$tmp/tls" granted
+that '   and is renewed' eventually told "$tmp/tls" renewed
+like '   its grant is told: a connection that breaks can be followed by another' \
+    "$(member "$tmp/tls" granted grant)" '^[A-Za-z0-9_-]+$'
+kill -KILL "$far"
+wait "$far" 2>/dev/null
+that '   killed, its lock is free when the TTL has passed' eventually held false
 
 # ---- fetch of node holds, through TCP ----
 
