@@ -39,7 +39,7 @@ static int free_port(void)
 static void start_member(struct etcd *etcd, int i, int port, int peer_port, char *cluster,
                          const char *directory)
 {
-    char name[8], data[160], log[160], client[64], peer[64];
+    char name[16], data[160], log[160], client[64], peer[64];
     const char *argv[] = {"etcd",  "--name",
                           name,    "--data-dir",
                           data,    "--listen-client-urls",
