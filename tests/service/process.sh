@@ -9,6 +9,7 @@ needs curl python3 openssl
 try "$redlockd" --help
 expect '--help' 0
 like '   names the options' "$out" '--listen ADDRESS'
+unlike '   fits 80 columns' "$out" '.{81}'
 try "$redlockd" --version
 like '--version' "$out" '^redlockd [0-9]+\.[0-9]+\.[0-9]+$'
 try "$redlockd" --nonsense
