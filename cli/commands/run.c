@@ -179,7 +179,7 @@ static bool set_number(const char *variable, int64_t number)
     return number > 0 ? setenv(variable, text, 1) == 0 : unsetenv(variable) == 0;
 }
 
-/* --no-env: what says where locks are, and proves who may have them. */
+/* --no-env: the variables that name the nodes or the service, and the secrets for them. */
 static bool hide_settings(void)
 {
     return unsetenv("REDLOCK_NODES") == 0 && unsetenv("REDLOCK_PASSWORD") == 0 &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Who may do what. A *principal* is who asks, as far as that is proven: "uid:1000" by the kernel, on a
+ * Rights. A *principal* is the sender of a request, as far as it is proven: "uid:1000" by the kernel, on a
  * unix socket, which proves the group "gid:100" as well; "cert:NAME" by a certificate of the authority
  * that tls-client-ca names; "token:NAME" by a bearer token, on any listener. Another request has none,
  * and no right. Where what connects is a proxy (peer=proxy), the kernel proves nothing about clients.
@@ -26,7 +26,7 @@
 #define ACCESS_HOSTS_MAX 16
 #define ACCESS_HOST_MAX 255
 
-/* Who has sent a request, and by what that was proven. */
+/* The sender of a request, and what proves it. */
 struct access_who {
     char principal[ACCESS_PRINCIPAL_MAX + 1];
     int64_t gid;    /* -1: none */

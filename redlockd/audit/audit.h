@@ -12,7 +12,7 @@
  *               delivered ("UNDELIVERED")
  *     expired   its time was over without a release; the nodes were looked at, and do not have it
  *     lost      a renewal or a release found that it was gone before its time, or a stream lost it
- *     broken    by an operator, who is the principal
+ *     broken    by an operator; the principal is the operator
  *     denied    401, 403 or 429, with the code of the answer as the reason
  *
  * Names and labels are other people's text: the JSON writer escapes what could end a line or steer a

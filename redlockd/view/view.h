@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Looking: who holds a lock and who waits for it, which locks there are, how the nodes are. Advice, old
+ * Looking: the holder and the waiters of a lock, which locks there are, how the nodes are. Advice, old
  * when it arrives. No lease id and no value is ever told: a holder is named by its label, and by its
  * mark, which says to a break exactly which holder is meant.
  *

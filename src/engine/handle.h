@@ -57,7 +57,7 @@ struct rl_acquirer {
     bool became_head;          /* it has become the head ... */
     bool client_holds;         /* ... because the one before it holds the lock now */
     bool behind_release;       /* what it sends now travels right behind our own release */
-    redlock_queued_fn *queued; /* of the owner, who is told its place; NULL: is not */
+    redlock_queued_fn *queued; /* tells the owner its place; NULL: it did not ask */
     uint32_t told_place;       /* the last that was news for the owner; 0: none */
 
     /* For the values of its attempts (protocol/value.h); of size 0: none. */
