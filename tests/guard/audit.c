@@ -9,6 +9,7 @@
 #include "proxy.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { CHECKS_MAX = 128, TTL_MS = 10000 };
@@ -190,7 +191,9 @@ CASE(skewed_clock, "The audit warns about a clock that is a minute off, and says
     expect(&all, &c, 2, "clock", REDLOCK_CHECK_WARN);
     expect(&all, &c, 0, "clock", REDLOCK_CHECK_OK);
     expect(&all, &c, 1, "clock", REDLOCK_CHECK_OK);
-    CHECK_HAS("60.", find(&all, &c, 2, "clock")->text);
+    /* Where within the round trip the node read its clock is not known: a little less is right too. */
+    double off = strtod(find(&all, &c, 2, "clock")->text, NULL);
+    CHECK(off > 59 && off < 61);
     expect_only(&all, (const char *const[]){"clock", NULL});
 }
 
