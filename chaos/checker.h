@@ -54,10 +54,13 @@ struct verdict {
     struct note note[NOTES_MAX]; /* the first ones */
     size_t note_count;
 
-    size_t grants[KIND_COUNT]; /* by kind */
-    size_t several;            /* of those: more than one name */
+    size_t grants[KIND_COUNT];   /* by kind */
+    size_t by_lease, by_command; /* of those: by HTTP, by the command */
+    size_t several;              /* of those: more than one name */
     size_t denied, lost, killed;
-    size_t forgiven; /* two holders within BLIND_MS of a clock that was set forward */
+    size_t forgiven;   /* two holders within BLIND_MS of a clock that was set forward */
+    size_t late_kills; /* a command outlived its lock by less than the machine was late */
+    int64_t token_floor[REGISTERS]; /* the largest token so far */
     size_t fenced_writes, fenced_refused, plain_writes;
     size_t plain_lost; /* updates that a late holder overwrote: not promised otherwise */
     struct mark refused[MARKS_MAX], overrun[MARKS_MAX];
@@ -73,7 +76,7 @@ struct verdict {
     int64_t start_ns, quiet_ns, over_ns;
 };
 
-/* Sorts the history. */
+/* Sorts the history. Tokens must be larger than `token_floor` of *out, which goes on to the next round. */
 void check_history(struct history *h, struct verdict *out);
 
 /* For the parts of the checker. */
