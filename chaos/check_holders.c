@@ -201,7 +201,7 @@ static void check_tokens_of(struct checking *c, int name)
 {
     struct listing asked = list_of(c, name), granted = list_of(c, name);
     const struct claim *largest = NULL;
-    int64_t *floor = &c->out->token_floor[name];
+    int64_t *floor = &c->token_floor[name];
     size_t g = 0;
     qsort(asked.claim, asked.count, sizeof *asked.claim, by_ask);
     qsort(granted.claim, granted.count, sizeof *granted.claim, by_grant);

@@ -68,12 +68,16 @@ static void find_phases(struct checking *c)
 
 void check_history(struct history *h, struct verdict *out)
 {
-    int64_t token_floor[REGISTERS];
-    memcpy(token_floor, out->token_floor, sizeof token_floor);
+    int64_t token_floor[REGISTERS] = {0};
+    check_round(h, token_floor, out);
+}
+
+void check_round(struct history *h, int64_t token_floor[REGISTERS], struct verdict *out)
+{
     memset(out, 0, sizeof *out);
-    memcpy(out->token_floor, token_floor, sizeof token_floor);
     history_sort(h);
-    struct checking c = {.history = h, .out = out, .last_call_ns = INT64_MAX};
+    struct checking c = {
+        .history = h, .out = out, .last_call_ns = INT64_MAX, .token_floor = token_floor};
     c.allowance_ns = ALLOWANCE_MS * 1000000LL;
     c.claims = claims_read(h);
     c.stretches = stretches_read(h);

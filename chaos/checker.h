@@ -60,7 +60,6 @@ struct verdict {
     size_t denied, lost, killed;
     size_t forgiven;   /* two holders within BLIND_MS of a clock that was set forward */
     size_t late_kills; /* a command outlived its lock by less than the machine was late */
-    int64_t token_floor[REGISTERS]; /* the largest token so far */
     size_t fenced_writes, fenced_refused, plain_writes;
     size_t plain_lost; /* updates that a late holder overwrote: not promised otherwise */
     struct mark refused[MARKS_MAX], overrun[MARKS_MAX];
@@ -76,8 +75,11 @@ struct verdict {
     int64_t start_ns, quiet_ns, over_ns;
 };
 
-/* Sorts the history. Tokens must be larger than `token_floor` of *out, which goes on to the next round. */
+/* Sorts the history. */
 void check_history(struct history *h, struct verdict *out);
+
+/* The same of one round of several: tokens go on from the largest so far, which is updated. */
+void check_round(struct history *h, int64_t token_floor[REGISTERS], struct verdict *out);
 
 /* For the parts of the checker. */
 struct checking {
@@ -86,6 +88,7 @@ struct checking {
     struct stretches stretches;
     int64_t allowance_ns;
     int64_t last_call_ns;
+    int64_t *token_floor; /* REGISTERS of them */
     struct verdict *out;
 };
 __attribute__((format(printf, 5, 6))) void breach_add(struct checking *c, int breach,

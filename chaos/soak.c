@@ -58,12 +58,13 @@ static void keep_round(const struct rig *rig, const char *dir, int number, struc
     printf("report: %s/report.html\n", path);
 }
 
-static void check_round(struct soak *s, struct rig *rig, const char *dir, const char *path)
+static void judge_round(struct soak *s, struct rig *rig, const char *dir, const char *path)
 {
-    static struct verdict v; /* the largest tokens go from round to round */
+    static struct verdict v;
+    static int64_t token_floor[REGISTERS];
     struct history history = history_read(path);
     CHECK(history.count > 0);
-    check_history(&history, &v);
+    check_round(&history, token_floor, &v);
     add_round(s, &v);
     printf(
         "round %d, seed %llu: %zu faults, %zu breaches; %zu acquisitions so far, %zu by HTTP, "
@@ -112,7 +113,7 @@ void soak_run(struct rig *rig, const char *dir, struct soak *s)
         }
         rig->board->last_round = i + 1 == rounds;
         rig_run(rig);
-        check_round(s, rig, dir, path);
+        judge_round(s, rig, dir, path);
     }
     rig_stop(rig);
     s->late_ms = rig->late_ms;
