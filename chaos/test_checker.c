@@ -215,6 +215,17 @@ CASE(late_end_of_a_command,
     CHECK_INT(0, broken(BREACH_DOUBLE));
 }
 
+CASE(dead_worker_of_hold,
+     "A hold by the command ends with its worker, and one by the library with its validity.")
+{
+    hold(REDLOCK_MUTEX, NAME_ORDERS, 0, 7, 10, 1000, 0);
+    fault(FAULT_KILL_CLIENT, 0, 100, 200, 0);
+    hold(REDLOCK_MUTEX, NAME_ORDERS, 1, 8, 110, 1000, 150);
+    CHECK_INT(1, broken(BREACH_DOUBLE));
+    made[0].flags = RECORD_LEASE | RECORD_COMMAND;
+    CHECK_INT(0, broken(BREACH_DOUBLE));
+}
+
 CASE(token_of_overlapping_requests,
      "Overlapping requests may get tokens in any order, but no token twice.")
 {
