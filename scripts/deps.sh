@@ -74,7 +74,8 @@ check_test() {
     have_header hiredis/hiredis.h || miss hiredis-dev
     have_header http_parser.h || miss http-parser-dev
     have curl || miss curl
-    have python3 || miss python3
+    have node || have nodejs || miss node
+    have_header node/node_api.h || miss node-dev
 }
 
 check_fuzz() {
@@ -163,6 +164,7 @@ package() {
     apt:lua-dev) echo liblua5.1-0-dev ;;
     apt:clang-runtime) echo libclang-rt-14-dev ;;
     apt:node) echo nodejs ;;
+    apt:node-dev) echo libnode-dev ;;
     apt:nginx) echo nginx-light ;;
     apt:promtool) echo prometheus ;;
     apt:etcd) echo etcd-server ;;
@@ -180,6 +182,7 @@ package() {
     dnf:server | dnf:server-cli) echo valkey ;;
     dnf:clang-format) echo clang-tools-extra ;;
     dnf:node) echo nodejs ;;
+    dnf:node-dev) echo nodejs-devel ;;
     dnf:promtool) echo golang-github-prometheus ;;
     dnf:npm) echo nodejs-npm ;;
     dnf:clang-runtime | apk:clang-runtime | pacman:clang-runtime) echo compiler-rt ;;
@@ -194,6 +197,7 @@ package() {
     apk:server-cli) echo valkey-cli ;;
     apk:clang-format) echo clang-extra-tools ;;
     apk:node) echo nodejs ;;
+    apk:node-dev) echo nodejs-dev ;;
     apk:python3-redis) echo py3-redis ;;
     apk:python3-requests) echo py3-requests ;;
     apk:promtool) echo prometheus ;;
@@ -207,7 +211,7 @@ package() {
     pacman:lua-dev) echo lua51 ;;
     pacman:server | pacman:server-cli) echo valkey ;;
     pacman:clang-format) echo clang ;;
-    pacman:node) echo nodejs ;;
+    pacman:node | pacman:node-dev) echo nodejs ;;
     pacman:python3) echo python ;;
     pacman:python3-redis) echo python-redis ;;
     pacman:python3-requests) echo python-requests ;;
