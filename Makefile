@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # Tests wait more than they compute; what measures time runs alone.
-TEST_JOBS ?= 5
+TEST_JOBS ?= 8
 
 RELEASE := build/release
 
