@@ -29,11 +29,6 @@ const char *audit_word(enum audit_event event)
 int audit_open(struct audit *audit, const char *path, char *why, size_t why_size)
 {
     *audit = (struct audit){.fd = -1, .is_on = path[0] != '\0'};
-    audit->json.out = open_memstream(&audit->text, &audit->size);
-    if (!audit->json.out) {
-        snprintf(why, why_size, "out of memory");
-        return -1;
-    }
     if (!audit->is_on || strcmp(path, AUDIT_STDERR) == 0)
         return 0;
     /* Non-blocking for pipes: a line that does not fit is refused whole. */
@@ -63,12 +58,9 @@ int audit_check(const char *path, char *why, size_t why_size)
 
 void audit_close(struct audit *audit)
 {
-    if (audit->json.out) {
-        if (audit->fd >= 0)
-            close(audit->fd);
-        fclose(audit->json.out);
-        free(audit->text);
-    }
+    if (audit->fd >= 0)
+        close(audit->fd);
+    free(audit->json.text);
     *audit = (struct audit){.fd = -1};
 }
 
@@ -99,14 +91,12 @@ static void write_time(struct json *json)
     json_string(json, "time", text);
 }
 
-/* Bytes in audit->text, with the newline; -1: out of memory. */
-static long write_line(struct audit *audit, const struct audit_line *line)
+/* With its newline; false: out of memory. */
+static bool write_line(struct audit *audit, const struct audit_line *line)
 {
     struct json *json = &audit->json;
-    long size;
 
-    rewind(json->out);
-    json->comma = false;
+    json_restart(json);
     json_object(json, NULL);
     write_time(json);
     json_string(json, "event", words[line->event]);
@@ -116,8 +106,7 @@ static long write_line(struct audit *audit, const struct audit_line *line)
     json_known(json, "fence", line->fence ? line->fence : -1);
     json_string(json, "reason", line->reason);
     json_finish(json);
-    size = ftell(json->out);
-    return fflush(json->out) == 0 ? size : -1;
+    return !json->failed;
 }
 
 /* A short write is a full disk: the next line begins on a line of its own. */
@@ -129,7 +118,7 @@ static bool write_file(struct audit *audit, size_t size)
         return false;
     audit->is_torn = false;
     do
-        written = write(audit->fd, audit->text, size);
+        written = write(audit->fd, audit->json.text, size);
     while (written < 0 && errno == EINTR);
     audit->is_torn = written > 0 && (size_t)written < size;
     return written == (ssize_t)size;
@@ -137,15 +126,13 @@ static bool write_file(struct audit *audit, size_t size)
 
 void audit_write(struct audit *audit, const struct audit_line *line)
 {
-    long size;
-
     audit->count[line->event]++;
     if (audit->observer)
         audit->observer(audit->observer_context, line);
     if (!audit->is_on || line->event == AUDIT_JEOPARDY)
         return;
-    size = write_line(audit, line);
-    if (size < 0 || !(audit->fd >= 0 ? write_file(audit, (size_t)size)
-                                     : log_whole(audit->text, (size_t)size)))
+    if (!write_line(audit, line) ||
+        !(audit->fd >= 0 ? write_file(audit, audit->json.size)
+                         : log_whole(audit->json.text, audit->json.size)))
         audit->dropped++;
 }

@@ -61,12 +61,10 @@ struct audit_line {
 typedef void audit_observer_fn(void *context, const struct audit_line *line);
 
 struct audit {
-    int fd;           /* -1: none, or standard error */
-    bool is_on;       /* there is a target */
-    bool is_torn;     /* the last line was cut: a full disk */
-    struct json json; /* writes into text */
-    char *text;       /* one line; grows to the longest and is used again */
-    size_t size;
+    int fd;                            /* -1: none, or standard error */
+    bool is_on;                        /* there is a target */
+    bool is_torn;                      /* the last line was cut: a full disk */
+    struct json json;                  /* one line, in memory */
     uint64_t count[AUDIT_EVENT_COUNT]; /* also without a target */
     uint64_t dropped;
     audit_observer_fn *observer; /* NULL: none */
