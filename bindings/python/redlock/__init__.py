@@ -17,7 +17,7 @@ from ._errors import (AlreadyYours, AuthenticationFailed, Canceled, Error, Forke
                       InvalidRequest, LockBusy, LockExpired, LockLost, LockTimeout, NoQuorum,
                       OutOfMemory, ProtocolError, SystemFailure)
 from ._model import (Check, Histogram, Holder, Kind, LockInfo, NodeInfo, NodeReport, Report, State,
-                     Stats, Verdict, Waiter, text as _text)
+                     Stats, Verdict, Vote, Waiter, text as _text)
 from ._native import lib as _lib
 from ._once import SKIPPED, Skipped
 from ._sync import Client, Lock
@@ -30,5 +30,5 @@ __all__ = [
     "Client", "Error", "Forked", "Guarded", "Histogram", "Holder", "InvalidRequest", "Kind",
     "Lock", "LockBusy", "LockExpired", "LockInfo", "LockLost", "LockTimeout", "NoQuorum",
     "NodeInfo", "NodeReport", "OutOfMemory", "ProtocolError", "Report", "SKIPPED", "Skipped",
-    "State", "Stats", "SystemFailure", "Verdict", "Waiter",
+    "State", "Stats", "SystemFailure", "Verdict", "Vote", "Waiter",
 ]

@@ -26,6 +26,29 @@ class State(enum.IntEnum):
     RELEASED = 4
 
 
+class Vote(enum.IntEnum):
+    """What one node did for one operation; `text` says it in words."""
+
+    NONE = 0  #: the operation did not involve this node (yet)
+    PENDING = 1  #: asked, and the operation was decided without it
+    GRANTED = 2
+    HELD = 3  #: by another
+    MISSING = 4  #: the key is gone
+    TIMEDOUT = 5
+    REFUSED = 6
+    UNREACHABLE = 7
+    AUTH = 8
+    PROTO = 9
+    LOADING = 10
+    READONLY = 11
+    ERROR = 12
+    GUARDED = 13  #: in quarantine
+
+    @property
+    def text(self) -> str:
+        return text(lib.redlock_vote_text(int(self)))
+
+
 class Verdict(enum.IntEnum):
     """What an audit thinks of one thing."""
 
@@ -62,14 +85,14 @@ class NodeReport:
     """What one node said in one operation."""
 
     address: str
-    vote: str  #: "granted", "held by another", "timed out" and so on
+    vote: Vote
     rtt: Optional[float]
     key_ttl: Optional[float]
     holder: str  #: the value that is in the way; "" if there is none
     text: str  #: the server's or the system's words
 
     def __str__(self) -> str:
-        return f"{self.address}: {self.vote}" + (f" ({self.text})" if self.text else "")
+        return f"{self.address}: {self.vote.text}" + (f" ({self.text})" if self.text else "")
 
 
 @dataclass(frozen=True)
@@ -180,8 +203,8 @@ def report_of(c: Any) -> Optional[Report]:
     if c == ffi.NULL:
         return None
     nodes = tuple(
-        NodeReport(text(n.address), text(lib.redlock_vote_text(n.vote)), _microseconds(n.rtt_us),
-                   seconds(n.key_ttl_ms), text(n.holder), text(n.text))
+        NodeReport(text(n.address), Vote(n.vote), _microseconds(n.rtt_us), seconds(n.key_ttl_ms),
+                   text(n.holder), text(n.text))
         for n in (c.node[i] for i in range(c.node_count)))
     holder = holder_of(c.holder)
     return Report(nodes, c.quorum, c.quorum_index, text(c.quorum_name),

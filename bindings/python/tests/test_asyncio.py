@@ -4,7 +4,7 @@ import asyncio
 import time
 
 import redlock
-from redlock import Kind, State
+from redlock import Kind, State, Vote
 from support import PATIENCE_S, AsyncCase, async_until, fresh, nodes_with
 
 
@@ -55,7 +55,7 @@ class Life(AsyncCase):
         self.assertEqual((busy.exception.code, busy.exception.number), ("BUSY", -1))
         self.assertIn("the first", str(busy.exception))
         self.assertEqual(busy.exception.report.holder.label, "the first")
-        self.assertEqual([n.vote for n in busy.exception.report.nodes].count("held by another"), 3)
+        self.assertEqual([n.vote for n in busy.exception.report.nodes].count(Vote.HELD), 3)
         self.assertIsInstance(late.exception, redlock.LockTimeout)
 
     async def test_a_waiter_gets_it_when_it_is_released(self):
@@ -180,7 +180,7 @@ class Questions(AsyncCase):
 
     async def test_nodes_ping_stats_audit(self):
         report = await self.client.ping()
-        self.assertEqual([n.vote for n in report.nodes], ["granted"] * 3)
+        self.assertEqual([n.vote for n in report.nodes], [Vote.GRANTED] * 3)
         self.assertEqual([n.state for n in self.client.nodes()], ["up"] * 3)
         await self.free(fresh())
         stats = self.client.stats()
@@ -215,6 +215,6 @@ class Questions(AsyncCase):
             with self.assertRaises(redlock.NoQuorum) as raised:
                 await nowhere.lock("x", wait=0).acquire()
             votes = [n.vote for n in raised.exception.report.nodes]
-            self.assertGreaterEqual(votes.count("connection refused"), 2)
+            self.assertGreaterEqual(votes.count(Vote.REFUSED), 2)
             with self.assertRaises(redlock.NoQuorum):
                 await nowhere.query("x")
