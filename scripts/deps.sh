@@ -77,6 +77,21 @@ check_test() {
     have curl || miss curl
     have node || have nodejs || miss node
     have_header node/node_api.h || miss node-dev
+    have python3 || miss python3
+    check_python
+}
+
+# For the binding. A python3 that is not the system's may stand before it and have none of these.
+python_has() {
+    { have python3 && python3 -c "$1" 2>/dev/null; } ||
+        { have /usr/bin/python3 && /usr/bin/python3 -c "$1" 2>/dev/null; }
+}
+
+check_python() {
+    python_has 'import cffi' || miss python3-cffi
+    python_has 'import os, sysconfig; os.stat(sysconfig.get_paths()["include"] + "/Python.h")' ||
+        miss python3-dev
+    python_has 'import setuptools' || miss python3-setuptools
 }
 
 check_fuzz() {
@@ -187,6 +202,12 @@ package() {
     apt:etcd) echo etcd-server ;;
     apt:server) echo redis-server ;;
     apt:server-cli) echo redis-tools ;;
+    dnf:python3-dev) echo python3-devel ;;
+    apk:python3-cffi) echo py3-cffi ;;
+    apk:python3-setuptools) echo py3-setuptools ;;
+    pacman:python3-dev) echo python ;;
+    pacman:python3-cffi) echo python-cffi ;;
+    pacman:python3-setuptools) echo python-setuptools ;;
     dnf:cc) echo gcc ;;
     dnf:c++) echo gcc-c++ ;;
     dnf:libc) echo glibc-devel ;;
