@@ -6,8 +6,8 @@
 
 #include "client/request.h"
 #include "drive/detail.h"
-#include "drive/enter.h"
 #include "drive/explain.h"
+#include "drive/order.h"
 #include "engine/watch.h"
 #include "io/clock.h"
 
