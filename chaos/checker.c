@@ -45,8 +45,10 @@ static void count(struct checking *c)
         v->by_lease += (k->flags & (RECORD_LEASE | RECORD_COMMAND)) == RECORD_LEASE;
         v->several += (k->names & (k->names - 1)) != 0;
     }
-    for (size_t i = 0; i < c->stretches.count; i++)
-        v->faults[c->stretches.stretch[i].kind]++;
+    for (size_t i = 0; i < c->stretches.count; i++) {
+        const struct stretch *s = &c->stretches.stretch[i];
+        v->faults[s->kind] += s->kind != FAULT_MACHINE || s->target == -1;
+    }
 }
 
 static void find_phases(struct checking *c)

@@ -202,6 +202,23 @@ CASE(token_of_an_earlier_round,
     CHECK_INT(1, v.breaches[BREACH_TOKEN]);
 }
 
+CASE(late_worker,
+     "A wait that outlasts its deadline is a breach, but where its own process was late.")
+{
+    hold(REDLOCK_MUTEX, NAME_ORDERS, 1, 7, 10, 3000, 2100);
+    for (size_t i = 0; i < history.count; i++) {
+        if (made[i].what == RECORD_ASK)
+            made[i].deadline_ns = 500 * 1000000LL;
+        if (made[i].what == RECORD_GRANT)
+            made[i].at_ns = 2000 * 1000000LL;
+    }
+    CHECK_INT(1, broken(BREACH_WAIT_LATE));
+    add(RECORD_LATE, 1900, 1, 0)->value = 1500 * 1000000LL; /* of worker 0 */
+    CHECK_INT(1, broken(BREACH_WAIT_LATE));
+    add(RECORD_LATE, 1900, 2, 0)->value = 1500 * 1000000LL;
+    CHECK_INT(0, broken(BREACH_WAIT_LATE));
+}
+
 CASE(late_end_of_a_command,
      "A command that outlives its lock is a breach, but for as long as the machine was late.")
 {
