@@ -191,14 +191,14 @@ CASE(token_of_an_earlier_round,
     int64_t floor[REGISTERS] = {0};
     struct verdict v;
     hold(REDLOCK_MUTEX, NAME_ORDERS, 0, 7, 10, 1000, 20);
-    check_round(&history, floor, &v);
+    check_round(&history, ALLOWANCE_MS, floor, &v);
     CHECK_INT(0, v.breaches[BREACH_TOKEN]);
     int64_t largest = floor[NAME_ORDERS];
     CHECK(largest > 0);
     floor[NAME_ORDERS] = largest - 1;
-    check_round(&history, floor, &v);
+    check_round(&history, ALLOWANCE_MS, floor, &v);
     CHECK_INT(0, v.breaches[BREACH_TOKEN]);
-    check_round(&history, floor, &v);
+    check_round(&history, ALLOWANCE_MS, floor, &v);
     CHECK_INT(1, v.breaches[BREACH_TOKEN]);
 }
 

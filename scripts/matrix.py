@@ -4,6 +4,7 @@
 
 matrix.py RESULTS PAGE        writes the table and the lists below it between their marks
 matrix.py --one RESULTS NAME  says what came of one server
+matrix.py --failed FILE       a regular expression for the tests that failed
 """
 import re
 import sys
@@ -91,6 +92,10 @@ def named(servers, attribute, head):
 
 
 def main():
+    if sys.argv[1] == "--failed":
+        names = [n for n, (r, _) in cases(sys.argv[2]).items() if r == "failed"]
+        print("^(" + "|".join(re.escape(n) for n in names) + ")$")
+        return
     if sys.argv[1] == "--one":
         s = Server(Path(sys.argv[2]), sys.argv[3])
         print(f"{s.name} ({s.version}): {len(s.passed)} passed, {len(s.alone)} only alone, "

@@ -27,7 +27,8 @@ test_server() { # NAME
     env PATH="$PWD/build/servers/$name/bin:$PATH" redis-server --version >"$results/$name.version"
     if ! run_tests "$name" "$results/$name.part" --parallel "${MATRIX_JOBS:-5}" ${MATRIX_TESTS:+--tests-regex "$MATRIX_TESTS"}; then
         # What fails beside others is tried once more, alone: a fault stays one.
-        run_tests "$name" "$results/$name.again" --rerun-failed || status=1
+        run_tests "$name" "$results/$name.again" --tests-regex \
+            "$(python3 -B scripts/matrix.py --failed "$results/$name.part")" || status=1
     fi
     git rev-parse --short HEAD >"$results/$name.commit"
     mv "$results/$name.part" "$results/$name.xml"

@@ -120,7 +120,7 @@ fetch() { # NAME SUITES PROGRAM
     for deb in "$here"/debs/*.deb; do
         dpkg-deb -x "$deb" "$here/tree"
     done
-    find "$here/tree" ! -type d -name '*.so*' ! -path '*/gconv/*' ! -path '*/engines*' ! -path '*/lib64/*' \
+    find "$here/tree" ! -type d -name '*.so*' ! -path '*/gconv/*' ! -path '*/engines*' ! -path '*/lib64/*' ! -path '*/lua/*' \
         ! -path '*/ossl-modules/*' -exec cp -a -t "$here/lib" {} +
     cp -L "$here/tree/usr/bin/$3-server" "$here/tree/usr/bin/$3-cli" "$here/programs"
     rm -rf "$here/tree" "$here/debs" "$here/apt"
