@@ -68,6 +68,17 @@ test-clients: ## the service's tests with nginx, HAProxy, node and promtool, whi
 	@$(call built,release)
 	@ctest --test-dir $(RELEASE) --tests-regex '^redlockd\.' --parallel $(TEST_JOBS) --output-on-failure
 
+.PHONY: node-package
+node-package: ## build/redlock-native-VERSION.tgz for npm install, with the library's source inside
+	@scripts/deps.sh build node
+	@cd bindings/node && npm pack --silent --pack-destination "$(CURDIR)/build"
+
+.PHONY: test-node
+test-node: ## install the package of Node from its tarball, check its types, run its README in TypeScript
+	@scripts/deps.sh test node
+	@$(call built,release,--target redlock) >/dev/null
+	@scripts/check-node.sh $(RELEASE)/redlock
+
 .PHONY: stress
 stress: ## minutes of stress: guards, clocks and tokens under faults (about 20 minutes)
 	@scripts/deps.sh test
@@ -210,6 +221,14 @@ bench-peers: ## other lock clients, ours and the floor on the same servers (abou
 	@scripts/deps.sh peers || echo "what is missing is left out"
 	@$(call built,release,--target redlock redlock-peer redlock-peer-floor) >/dev/null
 	@$(RELEASE)/redlock dev -n 5 -- python3 -B bench/peers/run.py --build $(RELEASE)
+
+.PHONY: bench-bindings
+bench-bindings: ## the library in other languages beside the peers there (about 3 minutes)
+	@scripts/deps.sh run plots
+	@scripts/deps.sh peers || echo "what is missing is left out"
+	@$(call built,release,--target redlock redlock-peer redlock_node) >/dev/null
+	@$(RELEASE)/redlock dev -n 5 -- python3 -B bench/peers/run.py --build $(RELEASE) --bindings \
+	    --out build/bench/bindings.json
 
 .PHONY: bench-plots
 bench-plots: ## draw what the benchmarks measured: tables and pictures of docs/performance.md
