@@ -454,7 +454,7 @@ class LockBase:
 
     def _warn_unreleased(self) -> None:
         warnings.warn(f"{self!r} was dropped without being released", ResourceWarning,
-                      source=self, stacklevel=3)
+                      stacklevel=3)
 
 
 def answer_error(op: Any, number: int) -> Error:
