@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "client/acquire.h"
+#include "client/lock.h"
 
 #include <string.h>
 
 #include "client/report.h"
 #include "client/request.h"
 #include "drive/client.h"
-#include "drive/deliver.h"
 #include "drive/detail.h"
-#include "drive/enter.h"
 #include "drive/explain.h"
 #include "drive/handles.h"
+#include "drive/order.h"
 #include "drive/turn.h"
-#include "engine/stats.h"
 #include "io/clock.h"
+
+/* ---- acquire ---- */
 
 /* An acquire as it was asked for, and what became of it. The texts are the caller's. */
 struct acquire_call {
@@ -45,8 +45,10 @@ static void give_back(redlock *client, redlock_lock *lock)
 
     lock->adopted = false; /* KEEP is about grants that the caller was told of */
     rl_lock_discard(client, lock, true);
-    if (is_held)
-        rl_stats_late(&client->engine.stats);
+    if (is_held) { /* and was counted as released just now */
+        client->engine.stats.released--;
+        client->engine.stats.late++;
+    }
     if (client->closed)
         return;
     if (client->threaded || client->turning) {
@@ -211,4 +213,127 @@ int rl_client_start(redlock *client, const char *name, int64_t ttl_ms,
         return explain_no_handle(&a, error);
     *out = a.lock;
     return REDLOCK_OK;
+}
+
+/* ---- a lock that is there: extend, release, cancel ---- */
+
+/* Why no operation can begin now; NULL: one can. */
+static const char *reason_against(const redlock_lock *lock)
+{
+    if (lock->operation != RL_NO_OPERATION)
+        return "another operation on this lock is under way";
+    if (lock->handle.lock.state == RL_IDLE)
+        return "the lock was never acquired";
+    if (lock->released)
+        return "the lock has already been released";
+    if (lock->handle.lock.state == RL_ENDED && lock->handle.lock.acquired_ns == 0 &&
+        !lock->adopted)
+        return "the lock is not held";
+    return NULL;
+}
+
+struct operation_call {
+    struct rl_call call; /* first */
+    redlock_lock *lock;
+    enum rl_operation operation;
+    int64_t ttl_ms;
+    redlock_done_fn *done; /* NULL: the caller is blocked */
+    void *data;
+    const char *reason;
+    bool started;
+};
+
+static void carry_out_operation(redlock *client, struct rl_order *order)
+{
+    struct operation_call *o = (struct operation_call *)order;
+    redlock_lock *lock = o->lock;
+
+    o->reason = client->closing ? "the client has been closed" : reason_against(o->lock);
+    if (o->reason) {
+        rl_call_finish(&o->call, REDLOCK_INVAL);
+        return;
+    }
+    if (!o->done)
+        lock->call = &o->call;
+    o->started = true;
+    lock->operation = o->operation;
+    lock->done = o->done;
+    lock->is_simple &= !o->done;
+    lock->done_data = o->data;
+    if (o->operation == RL_EXTENSION)
+        rl_handle_extend(&client->engine, &lock->handle, o->ttl_ms * RL_NS_PER_MS, rl_now_ns());
+    else
+        rl_handle_release(&client->engine, &lock->handle, rl_now_ns());
+}
+
+static int operate(redlock_lock *lock, enum rl_operation operation, int64_t ttl_ms, bool blocks,
+                   redlock_done_fn *done, void *data)
+{
+    struct operation_call o = {
+        .call.order.carry_out = carry_out_operation,
+        .lock = lock,
+        .operation = operation,
+        .ttl_ms = ttl_ms,
+        .done = done,
+        .data = data,
+    };
+    int error;
+
+    if (!lock)
+        return rl_detail(REDLOCK_INVAL, "the lock is NULL");
+    error = rl_client_check(lock->client);
+    if (!error && operation == RL_EXTENSION)
+        error = rl_ttl_check(lock->client, ttl_ms);
+    if (!error && !blocks && !done)
+        error = rl_detail(REDLOCK_INVAL, "a done function is needed");
+    if (error)
+        return error;
+    error = done ? rl_call_now(lock->client, &o.call) : rl_call_wait(lock->client, &o.call);
+    if (o.reason)
+        return rl_detail(error, "%s", o.reason);
+    if (!error || !o.started)
+        return error;
+    pthread_mutex_lock(&lock->client->mutex);
+    rl_explain(lock, operation, error);
+    pthread_mutex_unlock(&lock->client->mutex);
+    return error;
+}
+
+int redlock_extend(redlock_lock *lock, int64_t ttl_ms)
+{
+    return operate(lock, RL_EXTENSION, ttl_ms, true, NULL, NULL);
+}
+
+int redlock_start_extend(redlock_lock *lock, int64_t ttl_ms, redlock_done_fn *done, void *data)
+{
+    return operate(lock, RL_EXTENSION, ttl_ms, false, done, data);
+}
+
+int redlock_release(redlock_lock *lock)
+{
+    return operate(lock, RL_RELEASE, 0, true, NULL, NULL);
+}
+
+int redlock_start_release(redlock_lock *lock, redlock_done_fn *done, void *data)
+{
+    return operate(lock, RL_RELEASE, 0, false, done, data);
+}
+
+struct cancel_call {
+    struct rl_call call; /* first */
+    redlock_lock *lock;
+};
+
+static void carry_out_cancel(redlock *client, struct rl_order *order)
+{
+    rl_handle_cancel(&client->engine, &((struct cancel_call *)order)->lock->handle,
+                     rl_now_ns());
+}
+
+int redlock_cancel(redlock_lock *lock)
+{
+    struct cancel_call c = {.call.order.carry_out = carry_out_cancel, .lock = lock};
+
+    return lock ? rl_call_now(lock->client, &c.call)
+                : rl_detail(REDLOCK_INVAL, "the lock is NULL");
 }

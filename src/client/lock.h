@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The calls that acquire a lock. */
-#ifndef RL_CLIENT_ACQUIRE_H
-#define RL_CLIENT_ACQUIRE_H
+/*
+ * The calls about one lock: acquire, extend, release, cancel. The last three are public and need no
+ * prototype here: a handle knows its client.
+ */
+#ifndef RL_CLIENT_LOCK_H
+#define RL_CLIENT_LOCK_H
 
 #include "redlock.h"
 
