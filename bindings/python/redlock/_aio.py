@@ -389,7 +389,11 @@ class AsyncClient(ClientBase):
             return
         locks = [lock for lock in (reference() for reference in list(self._locks.values()))
                  if isinstance(lock, AsyncLock) and lock._op is not None]
+        self._is_closing = True
         held = [lock for lock in locks if lock.held and not lock._is_ending]
+        for lock in locks:
+            if lock.state is State.IDLE:  # before the releases, which could grant it
+                self._cancel(lock._id)
         for lock in held:
             lock._be_lost(LockLost("the client was closed"))
         if held and not self._is_stranded():
@@ -402,10 +406,13 @@ class AsyncClient(ClientBase):
         self._detach()
         self._finalizer()
         # The library has ended everything with CANCELED: tell it.
-        pending, self._pending = self._pending, {}
-        for ended in pending.values():
-            if not ended.done() and not ended.get_loop().is_closed():
-                ended.set_exception(Canceled("the client was closed"))
+        for ident in list(self._pending):
+            self._cancel(ident)
+
+    def _cancel(self, ident: int) -> None:
+        ended = self._pending.pop(ident, None)
+        if ended is not None and not ended.done() and not ended.get_loop().is_closed():
+            ended.set_exception(Canceled("the client was closed"))
 
     async def __aenter__(self) -> "AsyncClient":
         self._enter()

@@ -196,6 +196,7 @@ class ClientBase:
             setattr(options, field, c_text(words, keep))
         self._label = label
         self._tells_doubts = warn
+        self._is_closing = False
         self._core = Core(options)
         self._pointer = self._core.pointer
         self._process = self._core.process
@@ -416,6 +417,8 @@ class LockBase:
             raise InvalidRequest("this lock is held or being waited for already; client.lock() "
                                  "makes another")
         client = self._client
+        if client._is_closing:
+            raise InvalidRequest("the client has been closed")
         self._id = next(client._ids)
         self._op = lib.rlpy_new(client._pointer, self._id)
         if not self._op:
