@@ -140,6 +140,23 @@ chaos-broken: ## the same with clients that are set up wrongly: does the checker
 	@$(call chaos_run,build/chaos/broken-nodes) $(CHAOS) broken_nodes
 	@$(call chaos_run,build/chaos/broken-deadline) $(CHAOS) broken_deadline
 
+# A soak: how long (an hour; days are fine), and a leak that is planted to see it found.
+SOAK_SECONDS ?= 3600
+
+.PHONY: soak
+soak: ## SOAK_SECONDS=3600 of faults on library, command and service clients; memory and descriptors
+	@scripts/deps.sh test plots
+	@$(call built,release,--target redlock-chaos) >/dev/null
+	@status=0; $(call chaos_run,build/soak) CHAOS_SECONDS=$(SOAK_SECONDS) $(CHAOS) soak || status=$$?; \
+	    python3 -B bench/soak.py build/soak/samples.csv build/soak/soak.svg; exit $$status
+
+.PHONY: soak-planted
+soak-planted: ## the same for a minute each with a leak planted in a client: is it found?
+	@scripts/deps.sh test
+	@$(call built,release,--target redlock-chaos) >/dev/null
+	@$(call chaos_run,build/soak/descriptors) CHAOS_SECONDS=60 $(CHAOS) soak_leaking_descriptors
+	@$(call chaos_run,build/soak/memory) CHAOS_SECONDS=60 $(CHAOS) soak_leaking_memory
+
 .PHONY: proof
 proof: ## have Spin decide every claim of docs/safety.md (some minutes)
 	@scripts/deps.sh proof
