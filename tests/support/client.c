@@ -135,7 +135,7 @@ void client_unlock(redlock_lock *lock)
 int client_try(redlock *r, const char *name, int64_t ttl_ms)
 {
     redlock_lock *lock = NULL;
-    int error = redlock_acquire(r, name, ttl_ms, NULL, &lock);
+    int error = client_acquire(r, name, ttl_ms, NULL, &lock);
     CHECK((error == REDLOCK_OK) == (lock != NULL));
     if (lock != NULL)
         client_unlock(lock);
