@@ -103,7 +103,7 @@ for file in $files; do
 done
 that 'redlock is PIE' has "$(readelf -dW "$plain/redlock")" 'FLAGS_1.*PIE'
 if compiles -fstack-clash-protection; then
-    that 'stack clash protection' has "$commands" '-fstack-clash-protection .*/src/core/quorum\.c'
+    that 'stack clash protection' has "$commands" '-fstack-clash-protection .*/src/core/lock\.c'
     that '   in the command too' has "$commands" '-fstack-clash-protection .*/cli/ui/text\.c'
 fi
 if compiles -O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -include string.h; then
