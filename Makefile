@@ -15,7 +15,9 @@ MAKEFLAGS += --no-print-directory
 
 # $(call configured,PRESET,EXTRA) and $(call built,PRESET,EXTRA).
 # A build directory that was copied along with the tree is of no use: its cache names the other place.
-configured = { cmake --preset $(1) $(2) >/dev/null || { test ! -f build/$(1)/CMakeCache.txt || \
+# A new one is for ninja where that is installed: it builds the tree in three quarters of the time.
+generator = if command -v ninja >/dev/null; then export CMAKE_GENERATOR="$${CMAKE_GENERATOR:-Ninja}"; fi
+configured = { $(generator); cmake --preset $(1) $(2) >/dev/null || { test ! -f build/$(1)/CMakeCache.txt || \
     grep -qx 'CMAKE_HOME_DIRECTORY:INTERNAL=$(CURDIR)' build/$(1)/CMakeCache.txt || \
     echo 'build/ was made in another directory: make clean, then try again' >&2; false; }; }
 built = $(call configured,$(1)) && cmake --build --preset $(1) --parallel $(JOBS) $(2)
