@@ -69,6 +69,7 @@ check_test() {
     check_bench
     have openssl || miss openssl
     have jq || miss jq
+    have ninja || miss ninja
     have python3 || miss python3
     have c++ || miss c++
     have clang-format || have clang-format-14 || miss clang-format
@@ -195,6 +196,7 @@ done
 package() {
     case $1:$2 in
     *:make | *:cmake) echo "$2" ;;
+    apt:ninja | dnf:ninja) echo ninja-build ;;
     apt:cc) echo gcc ;;
     apt:c++) echo g++ ;;
     apt:libc) echo libc6-dev ;;
