@@ -49,6 +49,7 @@ class Lock(LockBase):
             raise InvalidRequest("on_lost is a function, or None")
         self._on_lost = on_lost
         self._busy = threading.Lock()  # one operation at a time
+        self._handle_stays = threading.Lock()  # while another thread looks at it
         self._loss: Optional[Error] = None
         #: Is set when the lock ends before it was released.
         self.lost = threading.Event()
@@ -130,11 +131,21 @@ class Lock(LockBase):
         finally:
             self._busy.release()
 
+    def cancel(self) -> None:
+        """From any thread: ends an acquire() under way, which raises Canceled."""
+        with self._handle_stays:
+            if self._op is not None:
+                lib.rlpy_cancel(self._op)
+
     def leave(self) -> None:
         """Parts with a held lock without releasing it: it stays until its time to live ends."""
         op = self._forget()
         if op:
             lib.rlpy_leave(op)
+
+    def _forget(self) -> Any:
+        with self._handle_stays:
+            return super()._forget()
 
     def check(self) -> None:
         """Raises LockLost unless the lock is certainly held, by the local clock."""
