@@ -6,7 +6,7 @@
 # `sim` the simulator, `run` a local quorum, `bench` what it is measured against, `test` everything but clang
 # with its fuzzer, which is for `fuzz`, and the model checker, which is for `proof`; `plots` is what
 # draws the results of benchmarks, `peers` what other lock clients run with and are watched by, `clients`
-# what stands before the service and asks it, `etcd` what the service is measured against,
+# what stands before the service and asks it, `node` what makes and checks the package of Node, `etcd` what the service is measured against,
 # `deb` what builds Debian packages and `deb-test` what judges them and tries them in a bare Debian. Does nothing, quickly and without the network, when all is there. What is missing is installed with
 # apt-get, as root or through sudo, after a line that says so; on other systems, without the rights
 # and with REDLOCK_NO_INSTALL set, the exact command is printed and the status is 1.
@@ -142,6 +142,13 @@ check_clients() {
         miss python3-requests
 }
 
+# npm is big, and only packages and their types need it.
+check_node() {
+    have node || have nodejs || miss node
+    have_header node/node_api.h || miss node-dev
+    have npm || miss npm
+}
+
 check_etcd() {
     have etcd || miss etcd
 }
@@ -172,6 +179,7 @@ for purpose in "${@:-test}"; do
     plots) check_plots ;;
     peers) check_peers ;;
     clients) check_clients ;;
+    node) check_node ;;
     etcd) check_etcd ;;
     deb) check_deb ;;
     deb-test) check_deb_test ;;
