@@ -24,13 +24,13 @@ run_tests() { # NAME OUTPUT CTEST-OPTION...
 test_server() { # NAME
     local name=$1
     rm -f "$results/$name".*
+    git rev-parse --short HEAD >"$results/$name.commit"
     env PATH="$PWD/build/servers/$name/bin:$PATH" redis-server --version >"$results/$name.version"
     if ! run_tests "$name" "$results/$name.part" --parallel "${MATRIX_JOBS:-5}" ${MATRIX_TESTS:+--tests-regex "$MATRIX_TESTS"}; then
         # What fails beside others is tried once more, alone: a fault stays one.
         run_tests "$name" "$results/$name.again" --tests-regex \
             "$(python3 -B scripts/matrix.py --failed "$results/$name.part")" || status=1
     fi
-    git rev-parse --short HEAD >"$results/$name.commit"
     mv "$results/$name.part" "$results/$name.xml"
     python3 -B scripts/matrix.py --one "$results" "$name"
 }

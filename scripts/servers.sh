@@ -97,14 +97,21 @@ drop_old_libc() { # directory of libraries
     fi
 }
 
-# A script that runs PROGRAM with its own libraries, in the same process.
+# A script that runs PROGRAM with its own libraries, in the same process and under its own name: a loader that
+# comes with them is called like the program.
 write_wrapper() { # NAME PROGRAM
     local loader
     loader=$(find "$here/lib" -name 'ld-linux*' | head -n 1)
-    [ -n "$loader" ] || loader=$(readelf -p .interp /bin/sh | sed -n 's/^ *\[ *0\] *//p')
-    printf '#!/bin/sh\nexec %s --argv0 %s --library-path %s %s "$@"\n' \
-        "$loader" "$2" "$here/lib" "$here/programs/$2" >"$here/bin/$1"
-    chmod +x "$here/bin/$1"
+    if [ -n "$loader" ]; then
+        mkdir -p "$here/loader"
+        cp -L "$loader" "$here/loader/$2"
+        printf '#!/bin/sh\nexec %s --argv0 %s --library-path %s %s "$@"\n' \
+            "$here/loader/$2" "$2" "$here/lib" "$here/programs/$2"
+    else
+        printf '#!/bin/sh\nexport LD_LIBRARY_PATH=%s\nexec %s "$@"\n' "$here/lib" "$here/programs/$2"
+    fi >"$here/bin/$1.new"
+    chmod +x "$here/bin/$1.new"
+    mv "$here/bin/$1.new" "$here/bin/$1"
 }
 
 fetch() { # NAME SUITES PROGRAM
@@ -138,7 +145,6 @@ write_mixed() {
     mkdir -p "$root/mixed/bin"
     cat >"$root/mixed/bin/redis-server" <<SCRIPT
 #!/bin/sh
-set -- "\$@"
 sum=\$(echo "\$*" | cksum | cut -d' ' -f1)
 shifted=\$((sum % ${#all[@]} + 1))
 exec \$(echo "${all[*]}" | cut -d' ' -f"\$shifted")/redis-server "\$@"
@@ -148,7 +154,7 @@ SCRIPT
     cp "${all[0]}/redis-cli" "$root/mixed/bin/redis-cli"
 }
 
-for tool in apt-get dpkg-deb strings readelf; do
+for tool in apt-get dpkg-deb strings; do
     command -v $tool >/dev/null || fail "this needs $tool: Debian, or a relative of it, with binutils"
 done
 keyring=$(ls /usr/share/keyrings/debian-archive-keyring.* 2>/dev/null | head -n 1)
