@@ -42,8 +42,20 @@ const char *node_view_votes(const struct node_view *v, const struct settings *s,
         return "yes";
     if (v->info.quarantine_ms < 0)
         return "no";
-    text_time(left, (v->info.quarantine_ms + 999) / 1000 * 1000);
-    snprintf(out, NODE_VIEW_TEXT_MAX, "in %s", left);
+    long long left_s = (v->info.quarantine_ms + 999) / 1000;
+    text_time_short(left, left_s * 1000);
+    if (left_s < 60)
+        snprintf(out, NODE_VIEW_TEXT_MAX, "in %llds", left_s);
+    else
+        snprintf(out, NODE_VIEW_TEXT_MAX, "in %s", left);
+    return out;
+}
+
+const char *node_view_clock(const struct node_view *v, char out[NODE_VIEW_TEXT_MAX])
+{
+    if (v->info.clock_error_us < 0 || v->info.state != REDLOCK_NODE_UP)
+        return "-";
+    snprintf(out, NODE_VIEW_TEXT_MAX, "%+.3f s", (double)v->info.clock_offset_us / 1e6);
     return out;
 }
 

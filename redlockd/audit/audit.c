@@ -142,7 +142,7 @@ void audit_write(struct audit *audit, const struct audit_line *line)
     audit->count[line->event]++;
     if (audit->observer)
         audit->observer(audit->observer_context, line);
-    if (!audit->is_on || line->event == AUDIT_JEOPARDY)
+    if (!audit->is_on || line->event == AUDIT_JEOPARDY || line->event == AUDIT_RECOVERED)
         return;
     size = write_line(audit, line);
     if (size < 0 || !(audit->fd >= 0 ? write_file(audit, (size_t)size)
