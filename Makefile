@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # Tests wait more than they compute; what measures time runs alone.
-TEST_JOBS ?= 5
+TEST_JOBS ?= 8
 
 RELEASE := build/release
 
@@ -228,6 +228,20 @@ install: ## install below PREFIX (default /usr/local), staged in DESTDIR if give
 uninstall: ## remove what the last `make install` of this tree installed
 	@test -f $(RELEASE)/install_manifest.txt || { echo "nothing was installed from here"; exit 1; }
 	@sed 's|^|$(DESTDIR)|' $(RELEASE)/install_manifest.txt | xargs -d '\n' rm -fv
+
+.PHONY: dist
+dist: ## the source tarball of the last commit, in build/dist
+	@scripts/dist.sh
+
+.PHONY: deb
+deb: ## Debian packages of the last commit, and their source package, in build/deb
+	@scripts/deps.sh deb
+	@scripts/deb.sh
+
+.PHONY: deb-check
+deb-check: deb ## the same, judged by lintian and built a second time: the same bytes?
+	@scripts/deps.sh deb-test
+	@scripts/check-deb.sh
 
 .PHONY: format
 format: ## format every C file of the tree

@@ -46,6 +46,11 @@ endforeach()
 install(FILES ${links} DESTINATION "${CMAKE_INSTALL_MANDIR}/man3")
 
 install(TARGETS redlock)
+# `systemctl start redlock@NAME`: redlock-jobs(7).
+configure_file("${PROJECT_SOURCE_DIR}/packaging/redlock@.service.in"
+    "${PROJECT_BINARY_DIR}/redlock@.service" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/redlock@.service"
+    "${PROJECT_SOURCE_DIR}/packaging/redlock@.timer" DESTINATION lib/systemd/system)
 if(TARGET redlockd)
     install(TARGETS redlockd)
     # An example: packages put it into /etc/redlock.

@@ -32,6 +32,8 @@ root=$stage$prefix
 for file in include/redlock.h bin/redlock bin/redlockd share/man/man1/redlock.1 \
     share/man/man3/libredlock.3 share/man/man8/redlockd.8 share/man/man5/redlock.conf.5 \
     share/man/man5/redlockd.conf.5 share/redlock/redlockd.conf share/man/man7/redlock-quickstart.7 \
+    share/man/man7/redlock-jobs.7 lib/systemd/system/redlock@.service lib/systemd/system/redlock@.timer \
+    lib/systemd/system/redlockd.service lib/systemd/system/redlockd.socket \
     share/bash-completion/completions/redlock share/zsh/site-functions/_redlock \
     share/fish/vendor_completions.d/redlock.fish; do
     [ -s "$root/$file" ] || fail "$file is not installed"

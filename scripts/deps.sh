@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# deps.sh [build|sim|run|bench|test|fuzz|proof|plots|peers|clients|etcd]...
+# deps.sh [build|sim|run|bench|test|fuzz|proof|plots|peers|clients|etcd|deb|deb-test]...
 #
 # Makes sure that what a purpose needs is installed: `build` the library, the command and the service,
 # `sim` the simulator, `run` a local quorum, `bench` what it is measured against, `test` everything but clang
 # with its fuzzer, which is for `fuzz`, and the model checker, which is for `proof`; `plots` is what
 # draws the results of benchmarks, `peers` what other lock clients run with and are watched by, `clients`
-# what stands before the service and asks it, `etcd` what the service is measured against. Does nothing, quickly and without the network, when all is there. What is missing is installed with
+# what stands before the service and asks it, `etcd` what the service is measured against,
+# `deb` what builds Debian packages and `deb-test` what judges them and tries them in a bare Debian. Does nothing, quickly and without the network, when all is there. What is missing is installed with
 # apt-get, as root or through sudo, after a line that says so; on other systems, without the rights
 # and with REDLOCK_NO_INSTALL set, the exact command is printed and the status is 1.
 set -eu
@@ -74,7 +75,23 @@ check_test() {
     have_header hiredis/hiredis.h || miss hiredis-dev
     have_header http_parser.h || miss http-parser-dev
     have curl || miss curl
+    have node || have nodejs || miss node
+    have_header node/node_api.h || miss node-dev
     have python3 || miss python3
+    check_python
+}
+
+# For the binding. A python3 that is not the system's may stand before it and have none of these.
+python_has() {
+    { have python3 && python3 -c "$1" 2>/dev/null; } ||
+        { have /usr/bin/python3 && /usr/bin/python3 -c "$1" 2>/dev/null; }
+}
+
+check_python() {
+    python_has 'import cffi' || miss python3-cffi
+    python_has 'import os, sysconfig; os.stat(sysconfig.get_paths()["include"] + "/Python.h")' ||
+        miss python3-dev
+    python_has 'import setuptools' || miss python3-setuptools
 }
 
 check_fuzz() {
@@ -128,6 +145,20 @@ check_etcd() {
     have etcd || miss etcd
 }
 
+check_deb() {
+    check_build
+    have dpkg-buildpackage || miss dpkg-dev
+    have dh || miss debhelper
+    have fakeroot || miss fakeroot
+}
+
+check_deb_test() {
+    have lintian || miss lintian
+    have mmdebstrap || miss mmdebstrap
+    have autopkgtest || miss autopkgtest
+    have systemd-nspawn || miss systemd-container
+}
+
 for purpose in "${@:-test}"; do
     case $purpose in
     build) check_build ;;
@@ -141,8 +172,10 @@ for purpose in "${@:-test}"; do
     peers) check_peers ;;
     clients) check_clients ;;
     etcd) check_etcd ;;
+    deb) check_deb ;;
+    deb-test) check_deb_test ;;
     *)
-        echo "usage: deps.sh [build|sim|run|bench|test|fuzz|proof|plots|peers|clients|etcd]..." >&2
+        echo "usage: deps.sh [build|sim|run|bench|test|fuzz|proof|plots|peers|clients|etcd|deb|deb-test]..." >&2
         exit 64
         ;;
     esac
@@ -163,11 +196,18 @@ package() {
     apt:lua-dev) echo liblua5.1-0-dev ;;
     apt:clang-runtime) echo libclang-rt-14-dev ;;
     apt:node) echo nodejs ;;
+    apt:node-dev) echo libnode-dev ;;
     apt:nginx) echo nginx-light ;;
     apt:promtool) echo prometheus ;;
     apt:etcd) echo etcd-server ;;
     apt:server) echo redis-server ;;
     apt:server-cli) echo redis-tools ;;
+    dnf:python3-dev) echo python3-devel ;;
+    apk:python3-cffi) echo py3-cffi ;;
+    apk:python3-setuptools) echo py3-setuptools ;;
+    pacman:python3-dev) echo python ;;
+    pacman:python3-cffi) echo python-cffi ;;
+    pacman:python3-setuptools) echo python-setuptools ;;
     dnf:cc) echo gcc ;;
     dnf:c++) echo gcc-c++ ;;
     dnf:libc) echo glibc-devel ;;
@@ -180,6 +220,7 @@ package() {
     dnf:server | dnf:server-cli) echo valkey ;;
     dnf:clang-format) echo clang-tools-extra ;;
     dnf:node) echo nodejs ;;
+    dnf:node-dev) echo nodejs-devel ;;
     dnf:promtool) echo golang-github-prometheus ;;
     dnf:npm) echo nodejs-npm ;;
     dnf:clang-runtime | apk:clang-runtime | pacman:clang-runtime) echo compiler-rt ;;
@@ -194,6 +235,7 @@ package() {
     apk:server-cli) echo valkey-cli ;;
     apk:clang-format) echo clang-extra-tools ;;
     apk:node) echo nodejs ;;
+    apk:node-dev) echo nodejs-dev ;;
     apk:python3-redis) echo py3-redis ;;
     apk:python3-requests) echo py3-requests ;;
     apk:promtool) echo prometheus ;;
@@ -207,7 +249,7 @@ package() {
     pacman:lua-dev) echo lua51 ;;
     pacman:server | pacman:server-cli) echo valkey ;;
     pacman:clang-format) echo clang ;;
-    pacman:node) echo nodejs ;;
+    pacman:node | pacman:node-dev) echo nodejs ;;
     pacman:python3) echo python ;;
     pacman:python3-redis) echo python-redis ;;
     pacman:python3-requests) echo python-requests ;;

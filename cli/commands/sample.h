@@ -39,7 +39,7 @@ struct sample {
     enum sample_order order;
     redlock_report *pings; /* owned; of each quorum */
     size_t quorum_count;
-    bool quarantined; /* some node is */
+    bool quarantined;                    /* some node is */
     bool available[REDLOCK_QUORUMS_MAX]; /* has a majority that answers: its locks are here */
     int error; /* why locks are missing, all or those of some quorum: enum redlock_error */
     char detail[REDLOCK_TEXT_MAX * 2];

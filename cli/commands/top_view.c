@@ -44,7 +44,8 @@ static int describe_nodes(const struct sample *s, char *out, size_t size)
         available += here >= ping->quorum;
     }
     if (s->quorum_count == 1)
-        return snprintf(out, size, "%u of %u vote, %u needed", voting, nodes, s->pings[0].quorum);
+        return snprintf(out, size, "%u of %u vote, %u needed", voting, nodes,
+                        s->pings[0].quorum);
     return snprintf(out, size, "%u of %u vote, %zu of %zu quorums", voting, nodes, available,
                     s->quorum_count);
 }

@@ -2,8 +2,59 @@
 #include "ui/json.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "ui/text.h"
+
+#define CAPACITY_FIRST 1024
+
+/* ---- bytes ---- */
+
+void json_restart(struct json *j)
+{
+    j->size = 0;
+    j->comma = j->failed = false;
+}
+
+static bool grow(struct json *j, size_t needed)
+{
+    size_t capacity = j->capacity ? j->capacity : CAPACITY_FIRST;
+    while (capacity < needed)
+        capacity *= 2;
+    char *text = realloc(j->text, capacity);
+    if (!text) {
+        j->failed = true;
+        return false;
+    }
+    j->text = text;
+    j->capacity = capacity;
+    return true;
+}
+
+void json_raw(struct json *j, const char *bytes, size_t size)
+{
+    if (j->out) {
+        fwrite(bytes, 1, size, j->out);
+        return;
+    }
+    if (size > j->capacity - j->size && !grow(j, j->size + size))
+        return;
+    memcpy(j->text + j->size, bytes, size);
+    j->size += size;
+}
+
+static void put(struct json *j, char c)
+{
+    json_raw(j, &c, 1);
+}
+
+static void put_text(struct json *j, const char *text)
+{
+    json_raw(j, text, strlen(text));
+}
+
+/* ---- values ---- */
 
 /* Bytes that stand for themselves: most of a text, written at once. */
 static size_t plain_run(const char *text)
@@ -14,38 +65,43 @@ static size_t plain_run(const char *text)
     return size;
 }
 
-static void write_string(FILE *out, const char *text)
+static void write_string(struct json *j, const char *text)
 {
-    putc('"', out);
+    char escaped[8];
+    put(j, '"');
     for (;;) {
         size_t run = plain_run(text);
-        fwrite(text, 1, run, out);
+        json_raw(j, text, run);
         text += run;
         if (!*text)
             break;
         size_t length = text_utf8(text);
         unsigned char first = (unsigned char)*text;
-        if (length == 0)
-            fputs("\\ufffd", out);
-        else if (first == '"' || first == '\\')
-            fprintf(out, "\\%c", first);
-        else if (text_steers(text_code(text, length)))
-            fprintf(out, "\\u%04x", (unsigned)text_code(text, length));
-        else
-            fwrite(text, 1, length, out);
+        if (length == 0) {
+            put_text(j, "\\ufffd");
+        } else if (first == '"' || first == '\\') {
+            put(j, '\\');
+            put(j, *text);
+        } else if (text_steers(text_code(text, length))) {
+            snprintf(escaped, sizeof escaped, "\\u%04x", text_code(text, length) & 0xffff);
+            put_text(j, escaped);
+        } else {
+            json_raw(j, text, length);
+        }
         text += length ? length : 1;
     }
-    putc('"', out);
+    put(j, '"');
 }
 
-/* What stands before every value: a comma if needed, and the key. */
+/* What stands before every value: a comma if needed, and the key, which is a plain word. */
 static void begin(struct json *j, const char *key)
 {
     if (j->comma)
-        putc(',', j->out);
+        put(j, ',');
     if (key) {
-        write_string(j->out, key);
-        putc(':', j->out);
+        put(j, '"');
+        put_text(j, key);
+        json_raw(j, "\":", 2);
     }
     j->comma = true;
 }
@@ -53,13 +109,13 @@ static void begin(struct json *j, const char *key)
 static void open_level(struct json *j, const char *key, char bracket)
 {
     begin(j, key);
-    putc(bracket, j->out);
+    put(j, bracket);
     j->comma = false;
 }
 
 static void close_level(struct json *j, char bracket)
 {
-    putc(bracket, j->out);
+    put(j, bracket);
     j->comma = true;
 }
 
@@ -87,9 +143,9 @@ void json_string(struct json *j, const char *key, const char *value)
 {
     begin(j, key);
     if (value)
-        write_string(j->out, value);
+        write_string(j, value);
     else
-        fputs("null", j->out);
+        put_text(j, "null");
 }
 
 void json_integer(struct json *j, const char *key, int64_t value)
@@ -105,7 +161,7 @@ void json_integer(struct json *j, const char *key, int64_t value)
     if (value < 0)
         digits[--at] = '-';
     begin(j, key);
-    fwrite(digits + at, 1, sizeof digits - at, j->out);
+    json_raw(j, digits + at, sizeof digits - at);
 }
 
 void json_known(struct json *j, const char *key, int64_t value)
@@ -118,27 +174,29 @@ void json_known(struct json *j, const char *key, int64_t value)
 
 void json_real(struct json *j, const char *key, double value)
 {
+    char digits[32];
+    snprintf(digits, sizeof digits, "%.15g", value);
     begin(j, key);
-    fprintf(j->out, "%.15g", value);
+    put_text(j, digits);
 }
 
 void json_measured(struct json *j, const char *key, double value)
 {
-    begin(j, key);
+    char digits[32] = "null";
     if (isfinite(value) && value >= 0)
-        fprintf(j->out, "%.6g", value);
-    else
-        fputs("null", j->out);
+        snprintf(digits, sizeof digits, "%.6g", value);
+    begin(j, key);
+    put_text(j, digits);
 }
 
 void json_bool(struct json *j, const char *key, bool value)
 {
     begin(j, key);
-    fputs(value ? "true" : "false", j->out);
+    put_text(j, value ? "true" : "false");
 }
 
 void json_finish(struct json *j)
 {
-    fputs("}\n", j->out);
+    json_raw(j, "}\n", 2);
     j->comma = false;
 }

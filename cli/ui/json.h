@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writes JSON: one object per line, commas by itself. */
+/*
+ * Writes JSON: one object per line, commas by itself. To a stream; or to memory, which grows to the longest
+ * text and is used again, where a text is written for every request.
+ */
 #ifndef CLI_JSON_H
 #define CLI_JSON_H
 
@@ -8,9 +11,18 @@
 #include <stdio.h>
 
 struct json {
-    FILE *out;
-    bool comma; /* something stands before the next value at this level */
+    FILE *out;   /* NULL: to memory */
+    bool comma;  /* something stands before the next value at this level */
+    bool failed; /* memory was short: the text is not whole */
+    char *text;  /* the memory; `size` bytes of `capacity` are written */
+    size_t size;
+    size_t capacity;
 };
+
+/* Begins a text in memory anew. */
+void json_restart(struct json *j);
+/* Bytes that are no JSON, as they are, in front of or behind an object. */
+void json_raw(struct json *j, const char *bytes, size_t size);
 
 /* `key` is NULL inside arrays and at the top. */
 void json_object(struct json *j, const char *key);

@@ -8,9 +8,11 @@
 #include <unistd.h>
 
 #include "access/certificate.h"
+#include "protocol/resp.h"
 
 #define BEARER "Bearer "
 #define TOKEN "token:"
+#define UID "uid:"
 
 /* ---- who --------------------------------------------------------------------------------- */
 
@@ -31,7 +33,8 @@ static bool identify_peer(const struct access *access, const struct http_peer *p
         return certificate_principal(peer->ssl, who->principal, sizeof who->principal);
     if (!peer->is_unix || is_in(access->proxies, peer))
         return false;
-    snprintf(who->principal, sizeof who->principal, "uid:%lu", (unsigned long)peer->uid);
+    strcpy(who->principal, UID);
+    *rl_resp_decimal(peer->uid, who->principal + strlen(UID)) = '\0';
     who->gid = peer->gid;
     return true;
 }
@@ -73,7 +76,7 @@ static const char *own_principal(void)
     static char own[32];
 
     if (!own[0])
-        snprintf(own, sizeof own, "uid:%lu", (unsigned long)geteuid());
+        snprintf(own, sizeof own, UID "%lu", (unsigned long)geteuid());
     return own;
 }
 

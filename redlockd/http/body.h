@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * JSON answers with the JSON writer of the command. All are written to one stream in memory, which
- * grows to the largest answer and is used again: an answer allocates nothing.
+ * JSON answers with the JSON writer of the command. All are written to one piece of memory, which grows to
+ * the largest answer and is used again: an answer allocates nothing.
  */
 #ifndef REDLOCKD_HTTP_BODY_H
 #define REDLOCKD_HTTP_BODY_H
@@ -13,9 +13,7 @@
 #include "http/writer.h"
 
 struct http_body {
-    struct json json; /* json.out is the stream */
-    char *text;
-    size_t size;
+    struct json json; /* writes to memory */
 };
 
 /* 0, or -1: out of memory. */

@@ -187,7 +187,7 @@ static bool is_known(struct leases *leases, struct http_exchange *exchange,
                      const struct access_who *who)
 {
     void *wait = NULL;
-    enum ids_state state = ids_find(&leases->ids, &terms->tag, rl_now_ns(), &wait);
+    enum ids_state state = ids_find(&leases->ids, &terms->tag, request->received_ns, &wait);
     struct lease *lease = wait;
 
     if (state == IDS_UNKNOWN)

@@ -20,34 +20,43 @@ _Static_assert((BYTES_MAX + 2) / 3 * 4 <= LEASE_GRANT_MAX, "a grant has room for
 static const char alphabet[] =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
+/* The number of each character of the alphabet, and 1; 0: it is none. */
+static const uint8_t numbers[256] = {
+    ['-'] = 63, ['0'] = 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, ['A'] = 1,  2,
+    3,          4,          5,  6,  7,  8,  9,  10, 11, 12, 13, 14,         15,
+    16,         17,         18, 19, 20, 21, 22, 23, 24, 25, 26, ['_'] = 64, ['a'] = 27,
+    28,         29,         30, 31, 32, 33, 34, 35, 36, 37, 38, 39,         40,
+    41,         42,         43, 44, 45, 46, 47, 48, 49, 50, 51, 52,
+};
+
 /* The number of a character, or -1. */
 static int number_of(char character)
 {
-    if (character >= 'A' && character <= 'Z')
-        return character - 'A';
-    if (character >= 'a' && character <= 'z')
-        return character - 'a' + 26;
-    if (character >= '0' && character <= '9')
-        return character - '0' + 52;
-    return character == '-' ? 62 : character == '_' ? 63 : -1;
+    return numbers[(uint8_t)character] - 1;
 }
 
 /* ---- base64url, without padding ---------------------------------------------------------- */
 
 static size_t encode(const uint8_t *bytes, size_t size, char *out)
 {
-    size_t length = 0;
-    uint32_t bits = 0;
-    unsigned count = 0;
+    char *at = out;
+    uint32_t bits;
 
-    for (size_t i = 0; i < size; i++) {
-        bits = bits << 8 | bytes[i];
-        for (count += 8; count >= 6; count -= 6)
-            out[length++] = alphabet[bits >> (count - 6) & 63];
+    for (; size >= 3; size -= 3, bytes += 3) {
+        bits = (uint32_t)bytes[0] << 16 | (uint32_t)bytes[1] << 8 | bytes[2];
+        *at++ = alphabet[bits >> 18];
+        *at++ = alphabet[bits >> 12 & 63];
+        *at++ = alphabet[bits >> 6 & 63];
+        *at++ = alphabet[bits & 63];
     }
-    if (count > 0)
-        out[length++] = alphabet[bits << (6 - count) & 63];
-    return length;
+    if (size > 0) {
+        bits = (uint32_t)bytes[0] << 8 | (size > 1 ? bytes[1] : 0);
+        *at++ = alphabet[bits >> 10];
+        *at++ = alphabet[bits >> 4 & 63];
+        if (size > 1)
+            *at++ = alphabet[bits << 2 & 63];
+    }
+    return (size_t)(at - out);
 }
 
 /* Bytes in out, or -1. Bits that are left over must be 0: one grant has one form. */
@@ -76,29 +85,32 @@ static int decode(struct rl_span text, uint8_t *out, size_t size)
 
 /* ---- tags -------------------------------------------------------------------------------- */
 
-/* SHA256() looks its algorithm up in every call, which takes longer than the digest. One thread. */
+/* SHA256() looks its algorithm up in every call, which takes longer than the digest: a context that has
+ * it is used again. One thread. */
 static bool digest(const char *text, size_t size, uint8_t out[SHA256_DIGEST_LENGTH])
 {
     static EVP_MD_CTX *context;
-    static EVP_MD *algorithm;
 
-    if (!algorithm)
-        algorithm = EVP_MD_fetch(NULL, "SHA256", NULL);
-    if (!context)
+    if (!context) {
         context = EVP_MD_CTX_new();
-    return algorithm && context && EVP_DigestInit_ex2(context, algorithm, NULL) == 1 &&
+        if (!context || EVP_DigestInit_ex2(context, EVP_sha256(), NULL) != 1)
+            return false;
+    }
+    return EVP_DigestInit_ex2(context, NULL, NULL) == 1 &&
            EVP_DigestUpdate(context, text, size) == 1 &&
            EVP_DigestFinal_ex(context, out, NULL) == 1;
 }
 
+#define TAG_BYTES ((REDLOCK_TAG_SIZE * 6 + 7) / 8) /* of the digest: those that a tag shows */
+
 static void digest_text(const char *text, size_t size, char out[REDLOCK_TAG_SIZE + 1])
 {
     uint8_t bytes[SHA256_DIGEST_LENGTH];
-    char encoded[(SHA256_DIGEST_LENGTH * 8 + 5) / 6];
+    char encoded[(TAG_BYTES + 2) / 3 * 4];
 
     if (!digest(text, size, bytes))
         SHA256((const uint8_t *)text, size, bytes);
-    encode(bytes, sizeof bytes, encoded);
+    encode(bytes, TAG_BYTES, encoded);
     memcpy(out, encoded, REDLOCK_TAG_SIZE);
     out[REDLOCK_TAG_SIZE] = '\0';
 }
@@ -132,12 +144,10 @@ bool lease_has_tag(const char *value, const struct lease_tag *tag)
 
 void lease_label_of(const char *value, char label[REDLOCK_LABEL_MAX + 1])
 {
+    /* The value of a grant is the client's and may be made up: what is no label is none here. */
     struct rl_slice text = rl_label_of((struct rl_slice){value, strlen(value)});
 
-    /* The value of a grant is the client's: it may be made up. */
-    if (text.size > REDLOCK_LABEL_MAX || (text.size > 0 && rl_label_fault(text)))
-        text.size = 0;
-    memcpy(label, text.size > 0 ? text.data : "", text.size);
+    memcpy(label, text.data, text.size);
     label[text.size] = '\0';
 }
 

@@ -124,7 +124,7 @@ void lease_begin_renew(struct leases *leases, struct http_exchange *exchange,
     struct lease *lease;
     int error;
 
-    if (ids_find(&leases->ids, &terms->tag, rl_now_ns(), &wait) == IDS_ENDED) {
+    if (ids_find(&leases->ids, &terms->tag, request->received_ns, &wait) == IDS_ENDED) {
         lease_reply_refusal(exchange, &ended);
         return;
     }
@@ -246,7 +246,7 @@ void lease_begin_release(struct leases *leases, struct http_exchange *exchange,
                          const struct access_who *who)
 {
     void *found = NULL;
-    int64_t now_ns = rl_now_ns();
+    int64_t now_ns = request->received_ns;
     enum ids_state state = ids_find(&leases->ids, &terms->tag, now_ns, &found);
     bool had_wait = state == IDS_WAITING;
 

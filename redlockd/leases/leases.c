@@ -133,7 +133,7 @@ static bool fit_ttl(struct lease_terms *terms, const struct access_rule *rule,
 static bool is_within_quota(struct leases *leases, const struct http_request *request,
                             const struct lease_terms *terms, struct access_rule *rule)
 {
-    int64_t now_ns = rl_now_ns();
+    int64_t now_ns = request->received_ns;
 
     if (!rule || request->method == HTTP_DELETE)
         return true;
@@ -145,7 +145,7 @@ static bool is_within_quota(struct leases *leases, const struct http_request *re
 }
 
 void leases_begin(struct leases *leases, struct http_exchange *exchange,
-                  const struct http_request *request, struct rl_span name,
+                  const struct http_request *request, const char *name,
                   const struct access_who *who)
 {
     struct lease_refusal refusal;
@@ -156,7 +156,7 @@ void leases_begin(struct leases *leases, struct http_exchange *exchange,
         http_answer_problem(exchange, 400, "QUERY", "there is no such parameter", NULL);
         return;
     }
-    if (!lease_terms_read(request, name, leases->utf8_names, who->principal, &terms, &refusal))
+    if (!lease_terms_read(request, name, who->principal, &terms, &refusal))
         lease_reply_refusal(exchange, &refusal);
     else if (terms.is_stream && access_is_proxied(leases->access, request))
         lease_reply_refusal(exchange, &proxied);

@@ -119,7 +119,6 @@ struct leases {
     bool is_due;           /* the library was given work in this turn */
     bool is_draining;      /* no more waits */
     bool is_watched;       /* source is in the loop */
-    bool utf8_names;       /* names beyond ASCII are served */
     struct leases_counts counts;
 };
 
@@ -133,9 +132,9 @@ int leases_open(struct leases *leases, struct loop *loop, struct access *access,
 /* After the server is freed. Also of one that failed to open. */
 void leases_close(struct leases *leases);
 
-/* From the handler of the server; `name` is what stands behind /v1/locks/ in the path. */
+/* From the handler of the server; `name` is what stands behind /v1/locks/ in the path, decoded. */
 void leases_begin(struct leases *leases, struct http_exchange *exchange,
-                  const struct http_request *request, struct rl_span name,
+                  const struct http_request *request, const char *name,
                   const struct access_who *who);
 
 /* Rules or tokens are new: waits whose principal may not acquire any more end with 403. */

@@ -45,7 +45,7 @@ void lease_reply_held(struct http_body *body, struct http_exchange *exchange, in
 {
     http_body_begin(body);
     write_held(&body->json, told);
-    http_body_answer(body, exchange, status, "application/json", "Cache-Control: no-store\r\n");
+    http_body_answer(body, exchange, status, "application/json", NULL);
 }
 
 void lease_tell_held(struct http_body *body, struct http_exchange *exchange, const char *event,

@@ -77,9 +77,57 @@ static bool read_accept(const struct http_request *request, struct lease_terms *
 
 /* ---- fields of the body ------------------------------------------------------------------ */
 
-static bool read_number(const json_t *body, const char *key, int64_t most, int64_t *out)
+/* NAME, its key. */
+#define FIELDS(X)                                                                              \
+    X(TTL, "ttl_ms")                                                                           \
+    X(WAIT, "wait_ms")                                                                         \
+    X(KIND, "kind")                                                                            \
+    X(FENCED, "fenced")                                                                        \
+    X(FAIR, "fair")                                                                            \
+    X(LABEL, "label")                                                                          \
+    X(SLOTS, "slots")                                                                          \
+    X(OWNER, "owner")
+
+enum field {
+#define X(name, key) FIELD_##name,
+    FIELDS(X)
+#undef X
+        FIELD_COUNT
+};
+
+/* By their numbers; NULL: left out. */
+struct fields {
+    const json_t *of[FIELD_COUNT];
+    unsigned count;
+};
+
+/* False: there is one that does not exist. */
+static bool collect(json_t *body, struct fields *fields)
 {
-    const json_t *value = json_object_get(body, key);
+    static const char *const keys[] = {
+#define X(name, key) key,
+        FIELDS(X)
+#undef X
+    };
+    const char *key;
+    json_t *value;
+
+    json_object_foreach(body, key, value)
+    {
+        unsigned i = 0;
+
+        while (i < FIELD_COUNT && strcmp(keys[i], key) != 0)
+            i++;
+        if (i == FIELD_COUNT)
+            return false;
+        fields->of[i] = value;
+        fields->count++;
+    }
+    return true;
+}
+
+static bool read_number(const json_t *value, int64_t most, int64_t *out)
+{
     json_int_t number;
 
     if (!value)
@@ -91,10 +139,8 @@ static bool read_number(const json_t *body, const char *key, int64_t most, int64
     return true;
 }
 
-static bool read_flag(const json_t *body, const char *key, uint32_t bit, uint32_t *flags)
+static bool read_flag(const json_t *value, uint32_t bit, uint32_t *flags)
 {
-    const json_t *value = json_object_get(body, key);
-
     if (!value)
         return true;
     if (!json_is_boolean(value))
@@ -104,10 +150,8 @@ static bool read_flag(const json_t *body, const char *key, uint32_t bit, uint32_
 }
 
 /* A text, or null, or nothing: then *out stays as it is. */
-static bool read_text(const json_t *body, const char *key, size_t most, const char **out)
+static bool read_text(const json_t *value, size_t most, const char **out)
 {
-    const json_t *value = json_object_get(body, key);
-
     if (!value || json_is_null(value))
         return true;
     if (!json_is_string(value) || json_string_length(value) > most)
@@ -116,9 +160,8 @@ static bool read_text(const json_t *body, const char *key, size_t most, const ch
     return true;
 }
 
-static bool read_kind(const json_t *body, int *kind)
+static bool read_kind(const json_t *value, int *kind)
 {
-    const json_t *value = json_object_get(body, "kind");
     const char *word = value ? json_string_value(value) : "mutex";
 
 #define READ_KIND(name, number, text)                                                          \
@@ -131,37 +174,20 @@ static bool read_kind(const json_t *body, int *kind)
     return false;
 }
 
-static bool has_only(json_t *body, const char *const *names)
-{
-    const char *key;
-    json_t *value;
-
-    json_object_foreach(body, key, value)
-    {
-        const char *const *name = names;
-
-        while (*name && strcmp(*name, key) != 0)
-            name++;
-        if (!*name)
-            return false;
-    }
-    return true;
-}
-
-static bool read_kind_fields(const json_t *body, const char *principal,
+static bool read_kind_fields(const struct fields *fields, const char *principal,
                              struct lease_terms *terms, struct lease_refusal *refusal)
 {
     const char *owner = NULL;
     int64_t slots = 0;
 
-    if (!read_kind(body, &terms->kind))
+    if (!read_kind(fields->of[FIELD_KIND], &terms->kind))
         return invalid(refusal, "kind is mutex, shared, reentrant or semaphore");
-    if (!read_number(body, "slots", REDLOCK_SLOTS_MAX, &slots) ||
+    if (!read_number(fields->of[FIELD_SLOTS], REDLOCK_SLOTS_MAX, &slots) ||
         (slots > 0) != (terms->kind == REDLOCK_SEMAPHORE))
         return invalid(refusal, "slots is 1 to 1024 of a semaphore, and 0 otherwise");
     terms->slots = (uint32_t)slots;
     /* Without an owner all clients of this daemon would be one. */
-    if (!read_text(body, "owner", REDLOCK_OWNER_MAX, &owner) ||
+    if (!read_text(fields->of[FIELD_OWNER], REDLOCK_OWNER_MAX, &owner) ||
         (owner && owner[0] != '\0') != (terms->kind == REDLOCK_REENTRANT))
         return invalid(refusal,
                        "reentrant needs an owner of at most 64 bytes, and no other has it");
@@ -170,56 +196,55 @@ static bool read_kind_fields(const json_t *body, const char *principal,
     /* Several hold the other kinds at once: no order of tokens could keep a late one out. */
     if (terms->kind == REDLOCK_MUTEX || terms->kind == REDLOCK_REENTRANT)
         terms->flags |= REDLOCK_FENCED;
-    if (!read_flag(body, "fenced", REDLOCK_FENCED, &terms->flags) ||
-        !read_flag(body, "fair", REDLOCK_FAIR, &terms->flags))
+    if (!read_flag(fields->of[FIELD_FENCED], REDLOCK_FENCED, &terms->flags) ||
+        !read_flag(fields->of[FIELD_FAIR], REDLOCK_FAIR, &terms->flags))
         return invalid(refusal, "fenced and fair are true or false");
     return true;
 }
 
-static bool read_acquire(json_t *body, const char *principal, struct lease_terms *terms,
-                         struct lease_refusal *refusal)
+static bool read_acquire(const struct fields *fields, const char *principal,
+                         struct lease_terms *terms, struct lease_refusal *refusal)
 {
-    static const char *const names[] = {"ttl_ms", "wait_ms", "kind",  "fenced", "fair",
-                                        "label",  "slots",   "owner", NULL};
     const char *label = "";
 
-    if (!has_only(body, names))
-        return invalid(refusal,
-                       "a field is none of ttl_ms, wait_ms, kind, fenced, fair, label, "
-                       "slots, owner");
-    if (!read_number(body, "wait_ms",
+    if (!read_number(fields->of[FIELD_WAIT],
                      terms->is_stream ? REDLOCK_WAIT_MAX_MS : LEASE_WAIT_MAX_MS,
                      &terms->wait_ms))
         return invalid(refusal, terms->is_stream
                                     ? "wait_ms is a number from 0 to 31536000000"
                                     : "wait_ms is a number from 0 to 50000, or use a stream");
-    if (!read_text(body, "label", REDLOCK_LABEL_MAX, &label))
+    if (!read_text(fields->of[FIELD_LABEL], REDLOCK_LABEL_MAX, &label))
         return invalid(refusal, "label is a text of at most 64 bytes");
     strcpy(terms->label, label);
-    return read_kind_fields(body, principal, terms, refusal);
+    return read_kind_fields(fields, principal, terms, refusal);
 }
 
 static bool read_body(const struct http_request *request, const char *principal,
                       struct lease_terms *terms, struct lease_refusal *refusal)
 {
-    static const char *const renew_names[] = {"ttl_ms", NULL};
-    static const char *const no_names[] = {NULL};
+    bool is_acquire = request->method == HTTP_PUT && !terms->has_grant;
+    struct fields fields = {.count = 0};
     const char *why;
     json_t *body = NULL; /* of no body, as most releases have it: every field is left out */
+    bool exist;
 
     if (request->body.length > 0 && !(body = http_json_read(request->body, &why)))
         return refuse(refusal, 400, "JSON", why);
-    if (request->method == HTTP_DELETE && !has_only(body, no_names))
+    exist = collect(body, &fields);
+    if (request->method == HTTP_DELETE && (!exist || fields.count > 0))
         return invalid(refusal, "a release has no fields");
-    if ((request->method == HTTP_POST || terms->has_grant) && !has_only(body, renew_names))
+    terms->has_ttl = fields.of[FIELD_TTL] != NULL;
+    if (!is_acquire && (!exist || fields.count > terms->has_ttl))
         return invalid(refusal, "a renewal has no field but ttl_ms");
+    if (!exist)
+        return invalid(refusal,
+                       "a field is none of ttl_ms, wait_ms, kind, fenced, fair, label, "
+                       "slots, owner");
     terms->ttl_ms = LEASE_TTL_DEFAULT_MS;
-    terms->has_ttl = json_object_get(body, "ttl_ms") != NULL;
-    if (!read_number(body, "ttl_ms", REDLOCK_TTL_LIMIT_MS, &terms->ttl_ms) ||
+    if (!read_number(fields.of[FIELD_TTL], REDLOCK_TTL_LIMIT_MS, &terms->ttl_ms) ||
         terms->ttl_ms < REDLOCK_TTL_MIN_MS)
         return invalid(refusal, "ttl_ms is a number from 10 to 86400000");
-    return request->method != HTTP_PUT || terms->has_grant ||
-           read_acquire(body, principal, terms, refusal);
+    return !is_acquire || read_acquire(&fields, principal, terms, refusal);
 }
 
 void lease_terms_init(void)
@@ -227,16 +252,11 @@ void lease_terms_init(void)
     http_json_init();
 }
 
-bool lease_terms_read(const struct http_request *request, struct rl_span name, bool allow_utf8,
+bool lease_terms_read(const struct http_request *request, const char *name,
                       const char *principal, struct lease_terms *terms,
                       struct lease_refusal *refusal)
 {
-    const char *why;
-
-    *terms = (struct lease_terms){0};
-    why = http_name_decode(name, allow_utf8, terms->name, sizeof terms->name);
-    if (why)
-        return refuse(refusal, 400, "NAME", why);
+    *terms = (struct lease_terms){.name = name};
     return read_accept(request, terms, refusal) && read_id(request, terms, refusal) &&
            read_grant(request, terms, refusal) && read_body(request, principal, terms, refusal);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a request for a lock asks for: the name of its path, its lease id and grant, and the fields of
+ * What a request for a lock asks for: a name, its lease id and grant, and the fields of
  * its body, checked as far as the daemon can without the library. Nothing is guessed: a field that does
  * not exist, or has another type, is refused, since a misspelt "fenced" would be a lock without a fence.
  */
@@ -24,7 +24,7 @@ struct lease_refusal {
 };
 
 struct lease_terms {
-    char name[REDLOCK_NAME_MAX + 1];
+    const char *name; /* the caller's */
     struct lease_tag tag;
     bool is_stream; /* PUT: it asks for events */
     bool has_grant; /* then `grant` is what it says */
@@ -42,8 +42,8 @@ struct lease_terms {
 /* Once in the process, before the first. */
 void lease_terms_init(void);
 
-/* `name` is the rest of the path. False: *refusal says why. */
-bool lease_terms_read(const struct http_request *request, struct rl_span name, bool allow_utf8,
+/* False: *refusal says why. */
+bool lease_terms_read(const struct http_request *request, const char *name,
                       const char *principal, struct lease_terms *terms,
                       struct lease_refusal *refusal);
 

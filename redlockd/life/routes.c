@@ -92,7 +92,7 @@ static void begin_lock(struct routes *routes, struct http_exchange *exchange,
     else if (is_break && may(routes, exchange, who, ACCESS_BREAK, name))
         view_begin_break(&routes->view, exchange, request, encoded, who);
     else if (!is_look && !is_break && may(routes, exchange, who, ACCESS_ACQUIRE, name))
-        leases_begin(routes->leases, exchange, request, encoded, who);
+        leases_begin(routes->leases, exchange, request, name, who);
 }
 
 static void count_leases(struct leases *leases, struct metrics_counts *counts)
@@ -329,7 +329,6 @@ void routes_open(struct routes *routes, struct http_server *server)
     routes->events.client = routes->leases->client;
     routes->leases->audit->observer = observe;
     routes->leases->audit->observer_context = routes;
-    routes->leases->utf8_names = routes->utf8_names;
 }
 
 void routes_free(struct routes *routes)

@@ -67,12 +67,13 @@ static const char *page_headers(void)
         return headers;
     hash_block("<script>", "</script>", script);
     hash_block("<style>", "</style>", style);
-    snprintf(headers, sizeof headers,
-             "Content-Security-Policy: default-src 'self'; script-src 'sha256-%s'; style-src "
-             "'sha256-%s'; img-src data:; object-src 'none'; base-uri 'none'; form-action 'none'; "
-             "frame-ancestors 'none'; require-trusted-types-for 'script'\r\n"
-             "Referrer-Policy: no-referrer\r\nX-Content-Type-Options: nosniff\r\n",
-             script, style);
+    snprintf(
+        headers, sizeof headers,
+        "Content-Security-Policy: default-src 'self'; script-src 'sha256-%s'; style-src "
+        "'sha256-%s'; img-src data:; object-src 'none'; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors 'none'; require-trusted-types-for 'script'\r\n"
+        "Referrer-Policy: no-referrer\r\nX-Content-Type-Options: nosniff\r\n",
+        script, style);
     return headers;
 }
 

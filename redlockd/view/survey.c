@@ -86,9 +86,10 @@ static int compare_lock_names(const void *a, const void *b)
 void survey_count_wait(struct survey *survey, const char *name)
 {
     struct survey_lock wanted = {.name = (char *)name};
-    struct survey_lock *lock = survey->count > 0 ? bsearch(&wanted, survey->locks, survey->count,
-                                                           sizeof wanted, compare_lock_names)
-                                                 : NULL;
+    struct survey_lock *lock =
+        survey->count > 0
+            ? bsearch(&wanted, survey->locks, survey->count, sizeof wanted, compare_lock_names)
+            : NULL;
 
     if (lock)
         lock->waiters_here++;
@@ -254,10 +255,10 @@ static void choose_some(struct survey *survey)
     /* All are found before the first is taken out of the order of the names. */
     for (size_t i = 0; i < survey->count && kept < SURVEY_LOCKS_MAX / 2; i++) {
         const struct survey_lock *last = &survey->locks[i];
-        char **found = last->waiters > 0 || last->differed
-                           ? bsearch(&last->name, survey->names, count, sizeof *found,
-                                     compare_names)
-                           : NULL;
+        char **found =
+            last->waiters > 0 || last->differed
+                ? bsearch(&last->name, survey->names, count, sizeof *found, compare_names)
+                : NULL;
 
         if (found)
             contended[kept++] = (size_t)(found - survey->names);

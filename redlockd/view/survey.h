@@ -22,7 +22,7 @@
 
 #define SURVEY_LOCKS_MAX 1000
 #define SURVEY_NAMES_MAX 65536 /* remembered during a look: 64 doubled some times */
-#define SURVEY_SHOWN 3 /* holders that are named */
+#define SURVEY_SHOWN 3         /* holders that are named */
 #define SURVEY_EVERY_NS (250 * INT64_C(1000000))
 #define SURVEY_PATIENCE_NS (400 * INT64_C(1000000))
 #define SURVEY_PAUSE 9
@@ -34,7 +34,8 @@ struct survey_lock {
     char *name; /* owned */
     bool answered;
     bool held;
-    bool disagree; /* the nodes did not all say the same, in this look and in the one before, and
+    bool
+        disagree; /* the nodes did not all say the same, in this look and in the one before, and
                       no quarantine explains it */
     bool differed; /* in this look */
     bool held_at_least;
@@ -42,9 +43,10 @@ struct survey_lock {
     uint32_t holder_count, slots;
     uint32_t waiters; /* at the nodes: of one client, however many of it wait, one */
     uint32_t waiters_here;
-    uint32_t shown;       /* holders in label and mark */
-    int64_t held_ms;      /* of the one that has held for longest; -1: unknown */
-    int64_t remaining_ms; /* until the last holder's time is over; -1: unknown, or without end */
+    uint32_t shown;  /* holders in label and mark */
+    int64_t held_ms; /* of the one that has held for longest; -1: unknown */
+    int64_t
+        remaining_ms; /* until the last holder's time is over; -1: unknown, or without end */
     char label[SURVEY_SHOWN][REDLOCK_LABEL_MAX + 1]; /* empty: none */
     char mark[SURVEY_SHOWN][REDLOCK_MARK_SIZE + 1];
 };
@@ -79,7 +81,7 @@ struct survey {
     char **names; /* owned; in the order of their bytes, quorum by quorum */
     size_t name_count, name_room;
     size_t unlisted; /* names beyond these */
-    size_t cursor; /* of more names than can be asked for: where the next look begins */
+    size_t cursor;   /* of more names than can be asked for: where the next look begins */
     struct survey_lock *asked; /* owned */
     size_t asked_count, pending;
 };

@@ -298,7 +298,8 @@ void view_begin_list(struct view *view, struct http_exchange *exchange,
         return;
     question->who = *who;
     question->limit = VIEW_LIST_DEFAULT;
-    if (!http_query_only(query, names) || http_query_number(query, "limit", 1, VIEW_LIST_MAX, &question->limit) ==
+    if (!http_query_only(query, names) ||
+        http_query_number(query, "limit", 1, VIEW_LIST_MAX, &question->limit) ==
             HTTP_QUERY_BAD ||
         http_query_get(query, "prefix", question->prefix, sizeof question->prefix) ==
             HTTP_QUERY_BAD ||

@@ -119,21 +119,32 @@ struct rl_slice rl_label_of(struct rl_slice text)
 
 /* ---- values ---- */
 
+/* The value of a digit; -1: it is none. In small letters only: a value has one form. */
+static int hex_value(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
 static bool is_hex(struct rl_slice text)
 {
     for (size_t i = 0; i < text.size; i++)
-        if (!text.data[i] || !strchr(hex_digits, text.data[i]))
+        if (hex_value(text.data[i]) < 0)
             return false;
     return true;
 }
 
+static bool is_of_tag(char c)
+{
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+           c == '_' || c == '-';
+}
+
 bool rl_tag_is_valid(struct rl_slice tag)
 {
-    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-                                  "0123456789_-";
-
     for (size_t i = 0; i < tag.size; i++)
-        if (!tag.data[i] || !strchr(allowed, tag.data[i]))
+        if (!is_of_tag(tag.data[i]))
             return false;
     return tag.size == REDLOCK_TAG_SIZE;
 }
@@ -197,7 +208,7 @@ static bool read_label(struct rl_slice text, struct rl_value *out)
         return false;
     out->stamp_ms = 0;
     for (size_t i = 0; i < stamp.size; i++)
-        out->stamp_ms = out->stamp_ms << 4 | (strchr(hex_digits, stamp.data[i]) - hex_digits);
+        out->stamp_ms = out->stamp_ms << 4 | hex_value(stamp.data[i]);
     return true;
 }
 

@@ -8,7 +8,7 @@ set -eu
 cd "$1/redlockd"
 
 # The reactor, clock, TLS files and words of the library; the JSON writer of the command.
-library='core/time.h|config/(config|duration).h|io/(reactor|clock|exposed).h|protocol/(span|value).h|redlock.h'
+library='core/time.h|config/(config|duration).h|io/(reactor|clock|exposed).h|protocol/(resp|span|value).h|redlock.h'
 
 # allowed ROOM: the headers that its files may include, as an extended regular expression.
 allowed() {

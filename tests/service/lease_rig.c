@@ -36,10 +36,12 @@ static void begin(void *context, struct http_exchange *exchange,
     struct replica *replica = context;
     struct http_handler routes = routes_handler(&replica->routes);
     struct access_who who = {.gid = -1};
-    struct rl_span name;
+    char name[REDLOCK_NAME_MAX + 1];
+    struct rl_span encoded;
 
     snprintf(who.principal, sizeof who.principal, "uid:%u", (unsigned)geteuid());
-    if (!request->peer->is_unix && http_path_below(request->path, "/v1/locks/", &name))
+    if (!request->peer->is_unix && http_path_below(request->path, "/v1/locks/", &encoded) &&
+        !http_name_decode(encoded, false, name, sizeof name))
         leases_begin(&replica->leases, exchange, request, name, &who);
     else
         routes.begin(routes.context, exchange, request);
@@ -60,7 +62,7 @@ void replica_open(struct replica *replica, const char *name, const struct cluste
     char path[256], why[512];
 
     replica->access = (struct access){0};
-    replica->audit = (struct audit){.fd = -1};
+    replica->audit = (struct audit){.is_on = false};
     replica->port = 0;
     unsetenv("REDLOCK_NODES");
     snprintf(path, sizeof path, "%s/nodes.conf", check_dir());

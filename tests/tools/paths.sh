@@ -9,7 +9,7 @@
 set -euo pipefail
 cd "$1"
 
-folders='bench|chaos|cli|cmake|demo|docs|examples|fuzz|include|man|packaging|proof|redlockd|scripts|sim|src|tests|tools'
+folders='bench|chaos|cli|cmake|debian|demo|docs|examples|fuzz|include|man|packaging|proof|redlockd|scripts|sim|src|tests|tools'
 rooms=$(cd src && printf '%s\n' */ | tr -d / | paste -sd '|')
 path="(^|[^[:alnum:]_./:\$}~-])(($folders)/[[:alnum:]_.*/-]+|($rooms)/[[:alnum:]_*-]+[.](c|h|lua))"
 

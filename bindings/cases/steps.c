@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "steps.h"
+
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "expect.h"
+#include "look.h"
+
+enum { TTL_MS = 20000, NODE_TIMEOUT_MS = 2000, AGAIN_MS = 20 };
+
+extern char **environ;
+
+typedef bool step_fn(struct world *w, const json_t *step);
+
+/* ---- clients ------------------------------------------------------------------------------ */
+
+static bool step_client(struct world *w, const json_t *step)
+{
+    struct actor *actor = world_actor(w, field_text(step, "client", "a"));
+    const char *nodes[REDLOCK_NODES_MAX];
+    struct outcome out = {0};
+    redlock_options options = {
+        .size = sizeof options,
+        .node_timeout_ms = (uint32_t)field_int(step, "node_timeout_ms", NODE_TIMEOUT_MS),
+        .prefix = field_text(step, "prefix", NULL),
+        .node_count = field_texts(step, "nodes", nodes, REDLOCK_NODES_MAX),
+    };
+
+    if (options.node_count)
+        options.nodes = nodes;
+    outcome_take(&out, redlock_open(&options, &actor->client), NULL);
+    return expect_outcome(w, step, &out);
+}
+
+static bool step_close(struct world *w, const json_t *step)
+{
+    struct actor *actor = world_actor(w, field_text(step, "client", "a"));
+
+    redlock_close(actor->client);
+    actor->client = NULL;
+    return true;
+}
+
+/* ---- locks -------------------------------------------------------------------------------- */
+
+static void on_done(redlock_lock *lock, int error, void *data)
+{
+    struct held *held = data;
+    redlock_report report = {.size = sizeof report};
+    char said[SAID_MAX];
+
+    snprintf(said, sizeof said, "%s", error ? redlock_detail() : "");
+    redlock_lock_report(lock, &report);
+    outcome_take(&held->outcome, error, &report);
+    snprintf(held->outcome.said, sizeof held->outcome.said, "%s", said);
+}
+
+static void on_lost(redlock_lock *lock, int error, void *data)
+{
+    struct held *held = data;
+
+    (void)lock;
+    held->lost_calls++;
+    snprintf(held->lost_said, sizeof held->lost_said, "%s: %s", redlock_error_name(error),
+             redlock_detail());
+}
+
+static int kind_of(const json_t *step)
+{
+    const char *word = field_text(step, "kind", "mutex");
+
+    for (int kind = REDLOCK_MUTEX; kind <= REDLOCK_SEMAPHORE; kind++)
+        if (strcmp(word, redlock_kind_text(kind)) == 0)
+            return kind;
+    fprintf(stderr, "there is no kind '%s'\n", word);
+    exit(2);
+}
+
+static bool step_start(struct world *w, const json_t *step)
+{
+    struct held *held = world_held(w, field_text(step, "lock", "one"));
+    const char *more[REDLOCK_NAMES_MAX];
+    redlock_request request = {
+        .size = sizeof request,
+        .kind = kind_of(step),
+        .flags = (field_flag(step, "renew", false) ? REDLOCK_RENEW : 0u) |
+                 (field_flag(step, "fenced", false) ? REDLOCK_FENCED : 0u) |
+                 (field_flag(step, "fair", false) ? REDLOCK_FAIR : 0u),
+        .wait_ms = field_int(step, "wait_ms", 0),
+        .max_extensions = (uint32_t)field_int(step, "max_extensions", 0),
+        .max_hold_ms = field_int(step, "max_hold_ms", 0),
+        .slots = (uint32_t)field_int(step, "slots", 0),
+        .owner = field_text(step, "owner", NULL),
+        .label = field_text(step, "label", NULL),
+        .more_name_count = field_texts(step, "more_names", more, REDLOCK_NAMES_MAX),
+        .more_names = more,
+        .done = on_done,
+        .lost = on_lost,
+        .data = held,
+    };
+
+    redlock_lock_free(held->lock);
+    held->lock = NULL;
+    held->lost_calls = 0;
+    held->outcome.pending = true;
+    int error = redlock_start(step_client_of(w, step), field_text(step, "name", ""),
+                              field_int(step, "ttl_ms", TTL_MS), &request, &held->lock);
+    if (error)
+        outcome_take(&held->outcome, error, NULL);
+    return true;
+}
+
+static bool step_outcome(struct world *w, const json_t *step)
+{
+    struct held *held = world_held(w, field_text(step, "lock", "one"));
+
+    if (!world_await(w, &held->outcome) || !expect_outcome(w, step, &held->outcome))
+        return false;
+    if (held->outcome.error)
+        return true;
+    held->fence = redlock_fence(held->lock);
+    return true;
+}
+
+static bool step_acquire(struct world *w, const json_t *step)
+{
+    return step_start(w, step) && step_outcome(w, step);
+}
+
+static bool step_cancel(struct world *w, const json_t *step)
+{
+    redlock_cancel(world_held(w, field_text(step, "lock", "one"))->lock);
+    return true;
+}
+
+static bool step_extend(struct world *w, const json_t *step)
+{
+    struct held *held = world_held(w, field_text(step, "lock", "one"));
+
+    held->outcome.pending = true;
+    int error =
+        redlock_start_extend(held->lock, field_int(step, "ttl_ms", TTL_MS), on_done, held);
+    if (error)
+        outcome_take(&held->outcome, error, NULL);
+    return world_await(w, &held->outcome) && expect_outcome(w, step, &held->outcome);
+}
+
+static bool step_release(struct world *w, const json_t *step)
+{
+    struct held *held = world_held(w, field_text(step, "lock", "one"));
+
+    held->outcome.pending = true;
+    int error = redlock_start_release(held->lock, on_done, held);
+    if (error)
+        outcome_take(&held->outcome, error, NULL);
+    return world_await(w, &held->outcome) && expect_outcome(w, step, &held->outcome);
+}
+
+static bool step_state(struct world *w, const json_t *step)
+{
+    static const char *const names[] = {"idle", "held", "jeopardy", "lost", "released"};
+    redlock_lock *lock = world_held(w, field_text(step, "lock", "one"))->lock;
+    int64_t end_ms = world_now_ms() + GIVE_UP_MS;
+
+    while (strcmp(field_text(step, "is", ""), names[redlock_state(lock)]) != 0) {
+        if (world_now_ms() > end_ms)
+            return world_fail(w, "it is %s", names[redlock_state(lock)]);
+        world_turn(w, AGAIN_MS);
+    }
+    return true;
+}
+
+static bool step_lost(struct world *w, const json_t *step)
+{
+    struct held *held = world_held(w, field_text(step, "lock", "one"));
+    int64_t end_ms = world_now_ms() + GIVE_UP_MS;
+
+    while (held->lost_calls == 0 && world_now_ms() < end_ms)
+        world_turn(w, AGAIN_MS);
+    if (held->lost_calls != 1 || !strstr(held->lost_said, field_text(step, "says", "")))
+        return world_fail(w, "lost was told %d times: %s", held->lost_calls, held->lost_said);
+    return true;
+}
+
+static bool step_remaining(struct world *w, const json_t *step)
+{
+    int64_t left_ms =
+        redlock_remaining_ms(world_held(w, field_text(step, "lock", "one"))->lock);
+
+    return (left_ms >= field_int(step, "from_ms", 0) &&
+            left_ms <= field_int(step, "to_ms", 0)) ||
+           world_fail(w, "%lld ms remain", (long long)left_ms);
+}
+
+static bool step_fences(struct world *w, const json_t *step)
+{
+    const char *locks[LOCKS_MAX];
+    size_t count = field_texts(step, "locks", locks, LOCKS_MAX);
+    int64_t last = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        int64_t fence = world_held(w, locks[i])->fence;
+
+        if (fence <= last)
+            return world_fail(w, "token %lld of '%s' after %lld", (long long)fence, locks[i],
+                              (long long)last);
+        last = fence;
+    }
+    return true;
+}
+
+static bool step_no_fence(struct world *w, const json_t *step)
+{
+    return world_held(w, field_text(step, "lock", "one"))->fence == 0 ||
+           world_fail(w, "it has a token");
+}
+
+static bool step_slots(struct world *w, const json_t *step)
+{
+    const char *locks[LOCKS_MAX];
+    size_t count = field_texts(step, "locks", locks, LOCKS_MAX);
+    uint64_t seen = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        int slot = redlock_slot(world_held(w, locks[i])->lock);
+
+        if (slot < 1 || slot > field_int(step, "of", 0) || seen >> slot & 1)
+            return world_fail(w, "'%s' has slot %d", locks[i], slot);
+        seen |= UINT64_C(1) << slot;
+    }
+    return true;
+}
+
+/* ---- nodes and time ----------------------------------------------------------------------- */
+
+static bool run_command(struct world *w, const char *const *argv)
+{
+    pid_t pid;
+    int status = 0;
+
+    if (posix_spawn(&pid, w->command, NULL, NULL, (char *const *)argv, environ) != 0)
+        return world_fail(w, "%s cannot be started", w->command);
+    while (waitpid(pid, &status, WNOHANG) == 0)
+        world_turn(w, 1);
+    return status == 0 || world_fail(w, "redlock %s %s: status %d", argv[1], argv[2], status);
+}
+
+static bool act_on_node(struct world *w, const json_t *step, const char *what)
+{
+    char number[16];
+    const char *argv[] = {"redlock", "dev", what, number, NULL};
+
+    snprintf(number, sizeof number, "%d", (int)field_int(step, "node", 1));
+    return run_command(w, argv);
+}
+
+static bool step_kill(struct world *w, const json_t *step)
+{
+    return act_on_node(w, step, "kill");
+}
+
+static bool step_restart(struct world *w, const json_t *step)
+{
+    return act_on_node(w, step, "start");
+}
+
+static bool step_hang(struct world *w, const json_t *step)
+{
+    return act_on_node(w, step, "hang");
+}
+
+static bool step_resume(struct world *w, const json_t *step)
+{
+    return act_on_node(w, step, "resume");
+}
+
+static bool step_admit(struct world *w, const json_t *step)
+{
+    const char *argv[] = {"redlock", "init", "--yes", NULL};
+
+    (void)step;
+    return run_command(w, argv);
+}
+
+static bool step_pass(struct world *w, const json_t *step)
+{
+    int64_t end_ms = world_now_ms() + field_int(step, "ms", 0);
+
+    for (int64_t left_ms = 1; left_ms > 0; left_ms = end_ms - world_now_ms())
+        world_turn(w, (int)left_ms);
+    return true;
+}
+
+/* Every field that a step may have: a field that is not known here would silently expect nothing. */
+#define LOOKS " client name expect says "
+#define REQUEST                                                                                \
+    LOOKS "lock kind ttl_ms slots owner more_names wait_ms renew fenced fair label "           \
+          "max_extensions max_hold_ms votes label_in_the_way "
+
+static const struct {
+    const char *word;
+    step_fn *play;
+    const char *fields;
+} steps[] = {
+    {"client", step_client, " client prefix node_timeout_ms nodes expect says never_says "},
+    {"close", step_close, " client "},
+    {"ping", step_ping, " client expect votes "},
+    {"quorum_of", step_quorum_of, " client name is "},
+    {"start", step_start, REQUEST},
+    {"outcome", step_outcome, " lock expect says "},
+    {"acquire", step_acquire, REQUEST},
+    {"cancel", step_cancel, " lock "},
+    {"extend", step_extend, " lock ttl_ms expect says votes "},
+    {"release", step_release, " lock expect says votes "},
+    {"state", step_state, " lock is "},
+    {"lost", step_lost, " lock says "},
+    {"remaining", step_remaining, " lock from_ms to_ms "},
+    {"fences", step_fences, " locks "},
+    {"slots", step_slots, " locks of "},
+    {"no_fence", step_no_fence, " lock "},
+    {"query", step_query, LOOKS "held kind label holders waiters slots owner keep_mark "},
+    {"list", step_list, LOOKS "has lacks "},
+    {"break", step_break, LOOKS "mark literal_mark label "},
+    {"kill", step_kill, " node "},
+    {"restart", step_restart, " node "},
+    {"hang", step_hang, " node "},
+    {"resume", step_resume, " node "},
+    {"admit", step_admit, " "},
+    {"pass", step_pass, " ms "},
+};
+
+bool step_play(struct world *w, const json_t *step)
+{
+    const char *word = field_text(step, "do", "");
+    const char *name;
+    json_t *value;
+
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+        if (strcmp(word, steps[i].word) != 0)
+            continue;
+        json_object_foreach((json_t *)step, name, value)
+        {
+            char padded[NAME_MAX_BYTES];
+
+            snprintf(padded, sizeof padded, " %s ", name);
+            if (strcmp(name, "do") != 0 && !strstr(steps[i].fields, padded))
+                return world_fail(w, "this runner does not know the field '%s'", name);
+        }
+        return steps[i].play(w, step) && !w->why[0];
+    }
+    return world_fail(w, "this runner does not know the step '%s'", word);
+}
