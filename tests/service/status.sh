@@ -15,7 +15,7 @@ get() { curl -sS -m 60 --unix-socket "$socket" "$@"; }
 serves() { [ "$(get -o /dev/null -w '%{http_code}' http://h/readyz)" = 200 ]; }
 eventually serves
 count=0
-# hold NAME BODY [CURL-ARGUMENT...]
+# hold NAME BODY [CURL-ARGUMENT...]. In the background, count is raised by the caller.
 hold() {
     count=$((count + 1))
     get -X PUT -H "Lease-Id: lease-of-the-status-test-$count" --json "$2" "${@:3}" "http://h/v1/locks/$1"
@@ -37,7 +37,7 @@ hold readers '{"kind":"shared","label":"r2"}' >/dev/null
 waiters=
 for i in 1 2 3; do
     hold busy '{"wait_ms":40000}' >/dev/null &
-    waiters+=" $!"
+    waiters+=" $!" count=$((count + 1))
 done
 "$redlock" lock -w 40s old >/dev/null 2>&1 &
 waiters+=" $!"
@@ -127,9 +127,9 @@ is 'the page is only read' "$(curl -sS -m 20 -X POST -d '{}' -H 'Content-Type: a
 # ---- the words of `redlock top` ----
 
 # titles SECTION: of the columns of its table, in capitals.
-titles() { sed -n "/<section id=\"$1\"/,/<\/thead>/p" "$tmp/page" | grep -o '<th[^>]*>[^<]*' | sed 's/.*>//' | tr a-z A-Z | paste -sd' '; }
+titles() { sed -n "/<section id=\"$1\"/,/<\/thead>/p" "$tmp/page" | grep -o '<th [^>]*>[^<]*' | sed 's/.*>//' | tr a-z A-Z | paste -sd' '; }
 "$redlock" top -n 1 >"$tmp/top"
-is 'the titles of nodes are those of top' "$(titles nodes)" "QUORUM $(sed -n '/^NODE/s/  */ /gp' "$tmp/top" | sed 's/ $//')"
+is 'the titles of nodes are those of top' "$(titles nodes)" "QUORUM $(sed -n '/^NODE/s/  */ /gp' "$tmp/top" | sed 's/ $//') WHY"
 is '   and those of locks' "$(titles locks) CHG/S" "$(sed -n '/^NAME/s/  */ /gp' "$tmp/top" | sed 's/ $//')"
 like 'top has the verdict of the page' "$(head -n 1 "$tmp/top")" "$(get http://h/v1/status | jq -r '.quorums[0] | "\(.voting) of \(.nodes) vote, \(.needed) needed;"')"
 like '   which makes it of the same words' "$(cat "$tmp/page")" 'q.voting \+ " of " \+ q.nodes \+ " vote, " \+ q.needed \+ " needed"'
