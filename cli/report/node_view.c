@@ -42,12 +42,8 @@ const char *node_view_votes(const struct node_view *v, const struct settings *s,
         return "yes";
     if (v->info.quarantine_ms < 0)
         return "no";
-    long long left_s = (v->info.quarantine_ms + 999) / 1000;
-    text_time_short(left, left_s * 1000);
-    if (left_s < 60)
-        snprintf(out, NODE_VIEW_TEXT_MAX, "in %llds", left_s);
-    else
-        snprintf(out, NODE_VIEW_TEXT_MAX, "in %s", left);
+    text_time(left, (v->info.quarantine_ms + 999) / 1000 * 1000);
+    snprintf(out, NODE_VIEW_TEXT_MAX, "in %s", left);
     return out;
 }
 

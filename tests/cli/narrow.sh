@@ -37,7 +37,7 @@ done
 terminal "stty rows 40 cols 80; $redlock nodes"
 finish
 like 'what cannot be shown in 80 columns is left out from the right' "$screen" 'NODE +STATE +VOTES +VERSION +WHY'
-like '   and why a node does not vote goes on between words' "$screen" '^ {48,}(vote )?in [0-9]+ s'
+like '   and why a node does not vote goes on between words' "$screen" '^ {50,}vote in [0-9]+ s'
 terminal "stty rows 40 cols 200; $redlock nodes"
 finish
 like 'all of it in 200' "$screen" 'CONNECTS +WHY'

@@ -137,7 +137,7 @@ static void listen_tcp(struct replica *replica)
         FAIL("%s", why);
     CHECK_INT(0, getsockname(fd, (struct sockaddr *)&address, &size));
     replica->port = ntohs(address.sin_port);
-    CHECK_INT(0, http_server_listen(replica->rig.server, fd, RIG_LISTENER_TCP, NULL));
+    CHECK_INT(0, http_server_listen(replica->rig.server, fd, RIG_LISTENER_TCP, NULL, false));
 }
 
 int stream_open_tcp(struct replica *replica, const char *request)
