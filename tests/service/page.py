@@ -473,7 +473,7 @@ def take_pictures():
                          row('locks', 'gpu') + '?.[5] === "1"', row('trouble', 'mail/digest') + ' !== null'])
     check('the scene is set', page.when(ready), page.evaluate('document.body.innerText'))
     page.evaluate('scrollTo(0, 0); document.activeElement.blur()')
-    for name, width, dark in ('page', 1040, False), ('page-dark', 1040, True), ('page-phone', 390, False), ('page-phone-dark', 390, True):
+    for name, width, dark in ('page', 1040, False), ('page-dark', 1040, True), ('page-phone', 390, True):
         page.look(width, 400, dark)
         page.evaluate('new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))', promise=True)
         page.picture(os.path.join(pictures, name + '.png'))
