@@ -104,7 +104,7 @@ END
 python3 "$tmp/silent.py" "$(port 1)" >"$tmp/silent" 2>/dev/null &
 silent=$!
 eventually [ -s "$tmp/silent" ]
-try timeout 30 "$redlock" watch --nodes "127.0.0.1:$(cat "$tmp/silent")" --node-timeout 2s -d 1h -n 1 silent
+try timeout 60 "$redlock" watch --nodes "127.0.0.1:$(cat "$tmp/silent")" --node-timeout 5s -d 1h -n 1 silent
 is 'one look without an answer is no news, and the next one does not wait' "$status:${out#* * }" '0:silent: free'
 kill $silent
 wait $silent 2>/dev/null
