@@ -7,8 +7,6 @@ unset REDLOCK_NODES REDLOCK_DEV
 mkdir -m 700 "$tmp/run" "$tmp/t"
 export XDG_RUNTIME_DIR=$tmp/run TMPDIR=$tmp/t
 
-unhurried
-
 # begin [OPTION...]: sets pid, which is that of `redlock dev`, and the first of what it prints.
 begin() {
     : >"$tmp/said"
@@ -46,9 +44,9 @@ is 'the socket is in the runtime directory' "$(stat -c '%F %a' "$tmp/run/redlock
 
 take=$(line 'take a lock') look=$(line 'who holds it') give=$(line 'give it back')
 by_tcp=$(line 'the same by TCP')
-# Before the nodes are connected the answer is 503, and printed, too.
+# While too few nodes answer, at first or on a busy machine, there is a 503, which is printed, too.
 is 'the line that takes a lock' "$(bash -c "$take -sS -m 20 --retry 9" | jq -r .name | tail -n1)" demo
-is 'the line that looks at it' "$(bash -c "$look -sS -m 20" | jq -r '.held, .holders[0].label')" $'true\ntrying it'
+is 'the line that looks at it' "$(bash -c "$look -sS -m 20 --retry 9" | jq -r '.held, .holders[0].label' | tail -n2)" $'true\ntrying it'
 is 'the line that gives it back' "$(bash -c "$give -sS -m 20 -w '%{http_code}'")" 204
 is 'the line for TCP' "$(bash -c "$by_tcp -sS -m 20" | jq -r '.quorums[0].needed')" 3
 url=$(grep -o 'http://127.0.0.1:[0-9]*' <<<"$by_tcp")
