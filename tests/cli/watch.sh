@@ -68,7 +68,7 @@ like 'a reader' "$(tail -n1 "$tmp/lines")" 'd: held by 1 reader \('
 that 'and a second one' eventually grep -q 'held by 2 readers' "$tmp/lines"
 kill $watcher
 wait
-timeout 20 "$redlock" watch -d 50ms a | head -n1 >/dev/null
+timeout 60 "$redlock" watch -d 50ms a | head -n1 >/dev/null
 is 'a reader that goes away ends it, though nothing changes' "${PIPESTATUS[0]}" 141
 
 # A node that is silent for one look: it answers the first when the second is asked for.
