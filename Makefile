@@ -64,7 +64,7 @@ check: ## the release tests alone, for the quick round while working
 	@scripts/test.sh release $(TEST_JOBS)
 
 .PHONY: test-clients
-test-clients: ## the service's tests with nginx, HAProxy, node and promtool, which it installs
+test-clients: ## the service's tests with nginx, HAProxy, node, go and promtool, which it installs
 	@scripts/deps.sh test
 	@scripts/deps.sh clients || echo "what is missing is left out"
 	@$(call built,release)

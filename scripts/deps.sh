@@ -137,6 +137,7 @@ check_clients() {
     have node || miss node
     have npm || miss npm
     have promtool || miss promtool
+    have go || miss go
     { have python3 && python3 -c 'import requests' 2>/dev/null; } ||
         { have /usr/bin/python3 && /usr/bin/python3 -c 'import requests' 2>/dev/null; } ||
         miss python3-requests
@@ -210,6 +211,7 @@ package() {
     apt:node-dev) echo libnode-dev ;;
     apt:nginx) echo nginx-light ;;
     apt:promtool) echo prometheus ;;
+    apt:go) echo golang-go ;;
     apt:etcd) echo etcd-server ;;
     apt:server) echo redis-server ;;
     apt:server-cli) echo redis-tools ;;
@@ -232,6 +234,7 @@ package() {
     dnf:clang-format) echo clang-tools-extra ;;
     dnf:node) echo nodejs ;;
     dnf:node-dev) echo nodejs-devel ;;
+    dnf:go) echo golang ;;
     dnf:promtool) echo golang-github-prometheus ;;
     dnf:npm) echo nodejs-npm ;;
     dnf:clang-runtime | apk:clang-runtime | pacman:clang-runtime) echo compiler-rt ;;
