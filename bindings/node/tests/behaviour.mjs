@@ -48,7 +48,7 @@ test('using() throws what the body throws, and the lock is released.', async () 
 });
 
 test('A loss aborts the signal of the body with the reason.', async () => {
-  const waits = c.using('lose', { ttl: 1500 }, async (signal) => {
+  const waits = c.using('lose', { ttl: 1500, wait: TTL }, async (signal) => {
     await evict('lose');
     await until('the loss', () => signal.aborted);
     signal.throwIfAborted();
@@ -57,7 +57,7 @@ test('A loss aborts the signal of the body with the reason.', async () => {
 });
 
 test('using() tells of a loss that its body did not notice.', async () => {
-  const waits = c.using('lose', { ttl: 1500 }, async (signal, lock) => {
+  const waits = c.using('lose', { ttl: 1500, wait: TTL }, async (signal, lock) => {
     await evict('lose');
     await until('the loss', () => lock.lost);
     return 'work that was not protected';
@@ -66,8 +66,8 @@ test('using() tells of a loss that its body did not notice.', async () => {
 });
 
 test('A body that blocks the loop past the validity finds the lock lost.', async () => {
-  const waits = c.using('block', { ttl: 300 }, (signal, lock) => {
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600);
+  const waits = c.using('block', { ttl: 800, wait: TTL }, (signal, lock) => {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000);
     assert.equal(lock.remaining, 0);
     assert.equal(lock.state, 'lost');
   });
@@ -195,7 +195,7 @@ test('What a callback throws is an uncaught exception, and the others are told a
 test('A renewal that fails is told, and so is the one that succeeds again.', async () => {
   const hasty = new Client({ nodeTimeout: 300 });
   const told = [];
-  const lock = await hasty.acquire('jeopardy', { ttl: 6000, renew: true, onJeopardy: (error) => told.push(error?.code ?? 'OK') });
+  const lock = await hasty.acquire('jeopardy', { ttl: 6000, wait: TTL, renew: true, onJeopardy: (error) => told.push(error?.code ?? 'OK') });
   await Promise.all(['1', '2'].map((node) => command('dev', 'hang', node)));
   await until('jeopardy', () => told.length === 1);
   await Promise.all(['1', '2'].map((node) => command('dev', 'resume', node)));

@@ -85,7 +85,7 @@ const programs = {
   },
   // Until it is killed.
   async hanging() {
-    await client().acquire(name, { ttl: 700 });
+    await client().acquire(name, { ttl: 1000, wait: TTL });
     console.log('held');
     await sleep(TTL);
   },
