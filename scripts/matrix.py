@@ -34,8 +34,8 @@ def reason(text):
         match = re.search(r"(?:# )?skip(?:ped)?[: -]+(.*)", line, re.I)
         if match and match.group(1).strip():
             return match.group(1).strip()
-    lines = [line for line in text.splitlines() if line.strip()]
-    return lines[-1].lstrip("# ") if lines else "no reason given"
+    said = [line[2:] for line in text.splitlines() if line.startswith("# ")]
+    return said[0] if said else "no reason given"
 
 
 class Server:

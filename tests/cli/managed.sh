@@ -102,6 +102,7 @@ ask_service() {
 column() { # RIGHTS...
     local each
     plain_nodes=$REDLOCK_NODES
+    channel_rights || { touch "$results/no-channels"; return; }
     for each in ${plain_nodes//,/ }; do
         redis-cli -p "${each##*:}" ACL SETUSER hosted on '>pw' '~*' '&*' +@all "$@" >/dev/null
     done
@@ -152,6 +153,10 @@ while IFS='|' read -r name rights; do
     number=$((number + 1))
 done < <(columns)
 wait
+
+for each in "$tmp"/*/no-channels; do
+    [ ! -e "$each" ] || skip "$no_channel_rights"
+done
 
 # documented ROW NUMBER: the cell of the page.
 documented() {
