@@ -114,7 +114,7 @@ column() { # RIGHTS...
     printf 'node-timeout = 3s\n' >"$results/patient.conf"
     export REDLOCK_CONFIG=$results/patient.conf
     attempt lock "$redlock" run -n --no-fence lock -- true
-    attempt renew "$redlock" run -n -t 900ms renew -- sleep 1.2
+    attempt renew "$redlock" run -n -t 3s renew -- sleep 3.2
     attempt fence "$redlock" run -n fence -- sh -c '[ -n "$REDLOCK_FENCE" ]'
     attempt shared "$redlock" run -n --shared shared -- true
     attempt semaphore "$redlock" run -n --slots 2 semaphore -- true
