@@ -70,6 +70,17 @@ test-clients: ## the service's tests with nginx, HAProxy, node, go and promtool,
 	@$(call built,release)
 	@ctest --test-dir $(RELEASE) --tests-regex '^redlockd\.' --parallel $(TEST_JOBS) --output-on-failure
 
+# PICTURES=docs: take the pictures of the documentation instead.
+PICTURES ?=
+
+.PHONY: test-page
+test-page: ## the status page of redlockd in a headless Chromium, which it installs
+	@scripts/deps.sh test browser
+	@$(call configured,release,-DREDLOCK_BROWSER_TESTS=ON)
+	@cmake --build --preset release --parallel $(JOBS) --target redlock redlockd redlock_test_contain
+	@REDLOCK_PICTURES=$(if $(PICTURES),$(abspath $(PICTURES))) ctest --test-dir $(RELEASE) --tests-regex '^redlockd\.page$$' --output-on-failure
+	@$(call configured,release,-DREDLOCK_BROWSER_TESTS=OFF)
+
 .PHONY: node-package
 node-package: ## build/redlock-native-VERSION.tgz for npm install, with the library's source inside
 	@scripts/deps.sh build node
