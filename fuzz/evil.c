@@ -206,15 +206,14 @@ void evil_read(struct evil_node *node, const struct rl_session *session, struct 
                int64_t now_ns)
 {
     const struct rl_buffer *output = &session->output;
-    size_t size = output->end - output->start;
 
-    while (node->seen < size) {
+    while (node->seen < output->size) {
         struct rl_slice word[WORDS_MAX] = {{"", 0}};
         struct evil_request *request = add_request(node);
         struct ledger_entry *entry;
 
-        node->seen +=
-            read_command(output->bytes + output->start + node->seen, size - node->seen, word);
+        node->seen += read_command(output->bytes + output->start + node->seen,
+                                   output->size - node->seen, word);
         understand(request, word);
         request->queued_ns = now_ns;
         if (request->kind != EVIL_SET)

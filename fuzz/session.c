@@ -96,8 +96,10 @@ void world_look(struct world *world)
     for (uint8_t i = 0; i < world->engine.policy.node_count; i++)
         evil_read(&world->node[i], &world->engine.node[i].session, &world->ledger,
                   world->now_ns);
-    while ((handle = rl_engine_take_ready(&world->engine)) != NULL)
+    while ((handle = TAILQ_FIRST(&world->engine.ready)) != NULL) {
+        rl_engine_remove_ready(&world->engine, handle);
         take_news((struct slot *)((char *)handle - offsetof(struct slot, handle)));
+    }
     for (int i = 0; i < SLOTS; i++)
         if (world->slot[i].used)
             check_held(world, &world->slot[i]);

@@ -767,6 +767,9 @@ typedef struct redlock_node_info {
     int64_t clock_error_us;  /* how wrong that may be; -1: unknown */
     uint32_t quorum_index;   /* of several quorums: which one it belongs to, from 0 */
     char quorum_name[REDLOCK_QUORUM_MAX + 1]; /* its name; empty: it has none */
+    int32_t
+        misplaced; /* 1: quarantined since it belongs to another set of nodes, or to none while
+                        others do; see redlock_admit() */
 } redlock_node_info;
 
 /*

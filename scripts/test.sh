@@ -6,4 +6,4 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 
 preset=${1:?usage: test.sh PRESET [JOBS]}
-exec ctest --preset "$preset" --parallel "${2:-5}"
+exec ctest --preset "$preset" --parallel "${2:-8}"

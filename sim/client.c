@@ -203,8 +203,10 @@ void sim_client_turn(struct sim_world *world, struct sim_client *client)
     for_each_peer(world, client, peer_tick);
     rl_engine_tick(client->engine, now_ns);
     sim_oracle_observe(world, client);
-    while ((handle = rl_engine_take_ready(client->engine)) != NULL)
+    while ((handle = TAILQ_FIRST(&client->engine->ready)) != NULL) {
+        rl_engine_remove_ready(client->engine, handle);
         sim_app_news(world, (struct sim_worker *)handle);
+    }
     client->sent = false;
     for_each_peer(world, client, peer_flush);
     arm(world, client);

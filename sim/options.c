@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/quorum.h"
+#include "core/lock.h"
 
 #define US_NS ((int64_t)1000)
 #define MS_NS ((int64_t)1000000)

@@ -154,7 +154,7 @@ static struct loop *open_http(int fd, const char *body, size_t body_size)
     if (loop_init(&loop) < 0)
         err(1, "loop");
     server = http_server_new(&loop, &handler, &options);
-    if (!server || http_server_listen(server, fd, 0, NULL) < 0)
+    if (!server || http_server_listen(server, fd, 0, NULL, false) < 0)
         err(1, "server");
     return &loop;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/time.h"
+#include "io/clock.h"
 #include "system/log.h"
 
 #define FILE_MODE 0640
@@ -28,16 +29,22 @@ const char *audit_word(enum audit_event event)
 
 int audit_open(struct audit *audit, const char *path, char *why, size_t why_size)
 {
-    *audit = (struct audit){.fd = -1, .is_on = path[0] != '\0'};
+    int fd;
+
+    *audit = (struct audit){.is_on = path[0] != '\0'};
     if (!audit->is_on || strcmp(path, AUDIT_STDERR) == 0)
         return 0;
     /* Non-blocking for pipes: a line that does not fit is refused whole. */
-    audit->fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
-                     FILE_MODE);
-    if (audit->fd >= 0)
+    fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+              FILE_MODE);
+    if (fd < 0) {
+        snprintf(why, why_size, "audit: %.200s: cannot be opened: %s", path, strerror(errno));
+        return -1;
+    }
+    audit->sink = audit_sink_open(fd);
+    if (audit->sink)
         return 0;
-    snprintf(why, why_size, "audit: %.200s: cannot be opened: %s", path, strerror(errno));
-    audit_close(audit);
+    snprintf(why, why_size, "audit: out of memory");
     return -1;
 }
 
@@ -58,21 +65,30 @@ int audit_check(const char *path, char *why, size_t why_size)
 
 void audit_close(struct audit *audit)
 {
-    if (audit->fd >= 0)
-        close(audit->fd);
+    audit_sink_close(audit->sink, AUDIT_PATIENCE_MS);
     free(audit->json.text);
-    *audit = (struct audit){.fd = -1};
+    *audit = (struct audit){.is_on = false};
 }
 
 void audit_replace(struct audit *audit, struct audit *fresh)
 {
-    int fd = audit->fd;
-
-    audit->fd = fresh->fd;
+    audit->dropped = audit_counts(audit).dropped;
+    /* What is not written yet goes to the file that it was meant for. */
+    audit_sink_close(audit->sink, 0);
+    audit->sink = fresh->sink;
     audit->is_on = fresh->is_on;
-    audit->is_torn = false;
-    fresh->fd = fd;
+    fresh->sink = NULL;
     audit_close(fresh);
+}
+
+struct audit_sink_counts audit_counts(const struct audit *audit)
+{
+    struct audit_sink_counts counts = {0};
+
+    if (audit->sink)
+        audit_sink_count(audit->sink, &counts);
+    counts.dropped += audit->dropped;
+    return counts;
 }
 
 /* ---- lines ------------------------------------------------------------------------------- */
@@ -92,7 +108,7 @@ static void write_time(struct json *json)
 }
 
 /* With its newline; false: out of memory. */
-static bool write_line(struct audit *audit, const struct audit_line *line)
+static bool write_line(struct audit *audit, const struct audit_line *line, uint64_t left_out)
 {
     struct json *json = &audit->json;
 
@@ -105,34 +121,56 @@ static bool write_line(struct audit *audit, const struct audit_line *line)
     json_string(json, "label", line->label && line->label[0] ? line->label : NULL);
     json_known(json, "fence", line->fence ? line->fence : -1);
     json_string(json, "reason", line->reason);
+    if (left_out > 0)
+        json_integer(json, "left_out", (int64_t)left_out);
     json_finish(json);
     return !json->failed;
 }
 
-/* A short write is a full disk: the next line begins on a line of its own. */
-static bool write_file(struct audit *audit, size_t size)
+/* FNV-1a */
+static uint64_t digest_text(uint64_t digest, const char *text)
 {
-    ssize_t written;
+    for (; text && *text; text++)
+        digest = (digest ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return digest;
+}
 
-    if (audit->is_torn && write(audit->fd, "\n", 1) != 1)
+/* Is there a line for this denial? *left_out: how many had none before it. */
+static bool takes_denial(struct audit *audit, const struct audit_line *line, uint64_t *left_out)
+{
+    uint64_t key =
+        digest_text(digest_text(UINT64_C(0xcbf29ce484222325), line->principal), line->reason);
+    struct audit_denials *denials = &audit->denials[key % AUDIT_DENIAL_PLACES];
+    int64_t now_ns = rl_now_ns();
+
+    if (now_ns - denials->began_ns >= RL_NS_PER_S) {
+        denials->began_ns = now_ns;
+        denials->lines = 0;
+    }
+    if (denials->lines == AUDIT_DENIALS) {
+        denials->left_out++;
         return false;
-    audit->is_torn = false;
-    do
-        written = write(audit->fd, audit->json.text, size);
-    while (written < 0 && errno == EINTR);
-    audit->is_torn = written > 0 && (size_t)written < size;
-    return written == (ssize_t)size;
+    }
+    denials->lines++;
+    *left_out = denials->left_out;
+    denials->left_out = 0;
+    return true;
 }
 
 void audit_write(struct audit *audit, const struct audit_line *line)
 {
+    uint64_t left_out = 0;
+
     audit->count[line->event]++;
     if (audit->observer)
         audit->observer(audit->observer_context, line);
-    if (!audit->is_on || line->event == AUDIT_JEOPARDY)
+    if (!audit->is_on || line->event == AUDIT_JEOPARDY ||
+        (line->event == AUDIT_DENIED && !takes_denial(audit, line, &left_out)))
         return;
-    if (!write_line(audit, line) ||
-        !(audit->fd >= 0 ? write_file(audit, audit->json.size)
-                         : log_whole(audit->json.text, audit->json.size)))
+    if (!write_line(audit, line, left_out))
+        audit->dropped++;
+    else if (audit->sink)
+        audit_sink_put(audit->sink, audit->json.text, audit->json.size);
+    else if (!log_whole(audit->json.text, audit->json.size))
         audit->dropped++;
 }

@@ -16,8 +16,12 @@
  *     denied    401, 403 or 429, with the code of the answer as the reason
  *
  * Names and labels are other people's text: the JSON writer escapes what could end a line or steer a
- * terminal. The loop waits for no reader: a line that the target does not take at once is dropped and
+ * terminal. The loop waits for no disk and no reader (audit/sink.h): a line that finds no room is dropped and
  * counted (redlockd_audit_dropped_total).
+ *
+ * Requests that are denied cost their sender nothing, so that a flood of them could fill a disk: of
+ * one principal and reason there are at most AUDIT_DENIALS lines a second. The next line of them tells how
+ * many were left out ("left_out"), and redlockd_denied_total counts all.
  */
 #ifndef REDLOCKD_AUDIT_H
 #define REDLOCKD_AUDIT_H
@@ -26,9 +30,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "audit/sink.h"
 #include "http/writer.h"
 
 #define AUDIT_STDERR "stderr"
+#define AUDIT_DENIALS 10        /* lines a second */
+#define AUDIT_DENIAL_PLACES 256 /* two that share a place share its lines */
+#define AUDIT_PATIENCE_MS 1000  /* at the end: for what is not written yet */
 
 /* NAME, its word. */
 #define AUDIT_EVENTS(X)                                                                        \
@@ -60,14 +68,21 @@ struct audit_line {
 /* Hears of every line, also without a target. */
 typedef void audit_observer_fn(void *context, const struct audit_line *line);
 
+/* Denials of one principal for one reason, in the second that is counted. */
+struct audit_denials {
+    int64_t began_ns;
+    unsigned lines;
+    uint64_t left_out; /* since the last line */
+};
+
 struct audit {
-    int fd;                            /* -1: none, or standard error */
-    bool is_on;                        /* there is a target */
-    bool is_torn;                      /* the last line was cut: a full disk */
-    struct json json;                  /* one line, in memory */
+    struct audit_sink *sink; /* NULL: none, or standard error */
+    bool is_on;              /* there is a target */
+    struct json json;        /* one line, in memory */
+    struct audit_denials denials[AUDIT_DENIAL_PLACES];
     uint64_t count[AUDIT_EVENT_COUNT]; /* also without a target */
-    uint64_t dropped;
-    audit_observer_fn *observer; /* NULL: none */
+    uint64_t dropped;                  /* without those that `sink` counts */
+    audit_observer_fn *observer;       /* NULL: none */
     void *observer_context;
 };
 
@@ -82,6 +97,9 @@ void audit_close(struct audit *audit);
 
 /* For HUP: the target of `fresh`, which is closed otherwise; what was counted stays. */
 void audit_replace(struct audit *audit, struct audit *fresh);
+
+/* Lines that were dropped, and those that are not written yet. */
+struct audit_sink_counts audit_counts(const struct audit *audit);
 
 void audit_write(struct audit *audit, const struct audit_line *line);
 

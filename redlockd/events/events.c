@@ -69,7 +69,7 @@ static enum node_state state_of(const redlock_node_info *node)
                                           : NODE_UP;
 }
 
-/* What the nodes are when the first feed begins: from there on changes are told. */
+/* What the nodes are when the first feed begins: it is told that, and from there on changes. */
 static void look_first(struct events *events)
 {
     redlock_node_info node = {.size = sizeof node};
@@ -91,6 +91,77 @@ static void add(struct events *events, struct feed *feed)
         feed->next->previous = feed;
     events->feeds = feed;
 }
+
+/* ---- what is told ------------------------------------------------------------------------ */
+
+static bool may_see(const struct feed *feed, const char *name)
+{
+    return strncmp(name, feed->prefix, feed->prefix_size) == 0 &&
+           access_still_may(feed->events->access, &feed->who, feed->exchange, ACCESS_READ,
+                            name);
+}
+
+void events_tell(struct events *events, const struct event *event)
+{
+    struct json *json = &events->body.json;
+
+    /* A feed that does not read is given up, and leaves the list in a later turn. */
+    for (struct feed *feed = events->feeds; feed; feed = feed->next) {
+        if (!may_see(feed, event->name))
+            continue;
+        http_body_begin_event(&events->body, event->word);
+        json_string(json, "name", event->name);
+        json_string(json, "label", event->label && event->label[0] ? event->label : NULL);
+        json_known(json, "fence", event->fence ? event->fence : -1);
+        json_string(json, "reason", event->reason);
+        http_body_send(&events->body, feed->exchange);
+    }
+}
+
+static void tell_node(struct feed *feed, const redlock_node_info *node, unsigned char state)
+{
+    static const char *const words[] = {"down", "quarantined", "up"};
+    struct events *events = feed->events;
+    struct json *json = &events->body.json;
+
+    if (!access_still_may(events->access, &feed->who, feed->exchange, ACCESS_ADMIN, NULL))
+        return;
+    http_body_begin_event(&events->body, "node");
+    json_string(json, "node", node->address);
+    json_string(json, "quorum", node->quorum_name[0] ? node->quorum_name : NULL);
+    json_string(json, "state", words[state]);
+    http_body_send(&events->body, feed->exchange);
+}
+
+/* As the other feeds were told last, so that what is told next is a change for this one, too. */
+static void tell_all_nodes(struct feed *feed)
+{
+    redlock_node_info node = {.size = sizeof node};
+
+    for (size_t i = 0; i < EVENTS_NODES_MAX; i++)
+        if (redlock_node(feed->events->client, i, &node) == REDLOCK_OK)
+            tell_node(feed, &node, feed->events->node_state[i]);
+}
+
+static void look_at_nodes(struct events *events)
+{
+    redlock_node_info node = {.size = sizeof node};
+
+    for (size_t i = 0; i < EVENTS_NODES_MAX; i++) {
+        enum node_state state;
+
+        if (redlock_node(events->client, i, &node) != REDLOCK_OK)
+            return;
+        state = state_of(&node);
+        if (state == events->node_state[i])
+            continue;
+        events->node_state[i] = (unsigned char)state;
+        for (struct feed *feed = events->feeds; feed; feed = feed->next)
+            tell_node(feed, &node, events->node_state[i]);
+    }
+}
+
+/* ---- begun ------------------------------------------------------------------------------- */
 
 void events_begin(struct events *events, struct http_exchange *exchange,
                   const struct http_request *request, const struct access_who *who)
@@ -127,66 +198,7 @@ void events_begin(struct events *events, struct http_exchange *exchange,
     add(events, feed);
     http_set_user(exchange, &feed->user);
     http_stream_begin(exchange);
-}
-
-/* ---- what is told ------------------------------------------------------------------------ */
-
-static bool may_see(const struct feed *feed, const char *name)
-{
-    return strncmp(name, feed->prefix, feed->prefix_size) == 0 &&
-           access_still_may(feed->events->access, &feed->who, feed->exchange, ACCESS_READ,
-                            name);
-}
-
-void events_tell(struct events *events, const struct event *event)
-{
-    struct json *json = &events->body.json;
-
-    /* A feed that does not read is given up, and leaves the list in a later turn. */
-    for (struct feed *feed = events->feeds; feed; feed = feed->next) {
-        if (!may_see(feed, event->name))
-            continue;
-        http_body_begin_event(&events->body, event->word);
-        json_string(json, "name", event->name);
-        json_string(json, "label", event->label && event->label[0] ? event->label : NULL);
-        json_known(json, "fence", event->fence ? event->fence : -1);
-        json_string(json, "reason", event->reason);
-        http_body_send(&events->body, feed->exchange);
-    }
-}
-
-static void tell_node(struct events *events, const redlock_node_info *node,
-                      enum node_state state)
-{
-    static const char *const words[] = {"down", "quarantined", "up"};
-    struct json *json = &events->body.json;
-
-    for (struct feed *feed = events->feeds; feed; feed = feed->next) {
-        if (!access_still_may(events->access, &feed->who, feed->exchange, ACCESS_ADMIN, NULL))
-            continue;
-        http_body_begin_event(&events->body, "node");
-        json_string(json, "node", node->address);
-        json_string(json, "quorum", node->quorum_name[0] ? node->quorum_name : NULL);
-        json_string(json, "state", words[state]);
-        http_body_send(&events->body, feed->exchange);
-    }
-}
-
-static void look_at_nodes(struct events *events)
-{
-    redlock_node_info node = {.size = sizeof node};
-
-    for (size_t i = 0; i < EVENTS_NODES_MAX; i++) {
-        enum node_state state;
-
-        if (redlock_node(events->client, i, &node) != REDLOCK_OK)
-            return;
-        state = state_of(&node);
-        if (state == events->node_state[i])
-            continue;
-        events->node_state[i] = (unsigned char)state;
-        tell_node(events, &node, state);
-    }
+    tell_all_nodes(feed);
 }
 
 /* ---- turns ------------------------------------------------------------------------------- */

@@ -55,7 +55,7 @@ static int identify(struct http_listener *listener, int fd, struct http_peer *pe
         prepare_tcp(fd);
     }
     if (listener->tls) {
-        peer->ssl = http_tls_new(listener->tls, fd);
+        peer->ssl = http_tls_new(listener->tls, fd, listener->cert_optional);
         if (!peer->ssl)
             return -1;
     }
@@ -130,14 +130,19 @@ static void ready(struct loop_source *source, uint32_t events)
 }
 
 int http_listener_open(struct http_listener *listener, struct http_server *server, int fd,
-                       int number, struct http_tls_context *tls)
+                       int number, struct http_tls_context *tls, bool cert_optional)
 {
     struct sockaddr_storage address;
     socklen_t size = sizeof address;
     int error;
 
     *listener = (struct http_listener){
-        .source = {ready, -1, 0}, .server = server, .tls = tls, .number = number};
+        .source = {ready, -1, 0},
+        .server = server,
+        .tls = tls,
+        .cert_optional = cert_optional,
+        .number = number,
+    };
     if (getsockname(fd, (struct sockaddr *)&address, &size) == 0) {
         listener->is_unix = address.ss_family == AF_UNIX;
         if (loop_add(server->loop, &listener->source, fd, EPOLLIN) == 0)

@@ -21,6 +21,7 @@ struct http_listener {
     struct loop_source source; /* fd -1: closed */
     struct http_server *server;
     struct http_tls_context *tls; /* NULL: plain */
+    bool cert_optional;           /* TLS: a client may show no certificate */
     int number;
     bool is_unix;
     bool is_paused;
@@ -29,7 +30,7 @@ struct http_listener {
 
 /* Owns the socket from now on, also on failure. 0, or -1 with errno. */
 int http_listener_open(struct http_listener *listener, struct http_server *server, int fd,
-                       int number, struct http_tls_context *tls);
+                       int number, struct http_tls_context *tls, bool cert_optional);
 /* There may be room again. */
 void http_listener_continue(struct http_listener *listener);
 /* Continues if the pause is over; else when it will be. RL_NEVER_NS: not paused. */

@@ -223,7 +223,7 @@ struct http_server *http_server_new(struct loop *loop, const struct http_handler
 }
 
 int http_server_listen(struct http_server *server, int fd, int number,
-                       struct http_tls_context *tls)
+                       struct http_tls_context *tls, bool cert_optional)
 {
     struct http_listener *listener = &server->listeners[server->listener_count];
 
@@ -232,7 +232,7 @@ int http_server_listen(struct http_server *server, int fd, int number,
         errno = ENOSPC;
         return -1;
     }
-    if (http_listener_open(listener, server, fd, number, tls) < 0)
+    if (http_listener_open(listener, server, fd, number, tls, cert_optional) < 0)
         return -1;
     server->listener_count++;
     return 0;

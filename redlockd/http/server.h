@@ -179,11 +179,11 @@ void http_server_free(struct http_server *server);
 
 /*
  * Accepts on a listening, non-blocking socket, which the server owns from now on, also on failure.
- * `number`, below HTTP_LISTENERS_MAX, comes back in http_peer.listener. tls: NULL for plain, else it must outlive the server.
- * 0, or -1 with errno.
+ * `number`, below HTTP_LISTENERS_MAX, comes back in http_peer.listener. tls: NULL for plain, else it must outlive the server;
+ * cert_optional: as http_tls_new(). 0, or -1 with errno.
  */
 int http_server_listen(struct http_server *server, int fd, int number,
-                       struct http_tls_context *tls);
+                       struct http_tls_context *tls, bool cert_optional);
 
 /* From now on every answer ends its connection, so that clients come back elsewhere. Requests
  * are still taken, on new connections too. */

@@ -169,7 +169,7 @@ void http_tls_context_free(struct http_tls_context *context)
     }
 }
 
-struct ssl_st *http_tls_new(struct http_tls_context *context, int fd)
+struct ssl_st *http_tls_new(struct http_tls_context *context, int fd, bool cert_optional)
 {
     SSL *ssl = SSL_new(context->ctx);
 
@@ -179,6 +179,8 @@ struct ssl_st *http_tls_new(struct http_tls_context *context, int fd)
         return NULL;
     }
     SSL_set_app_data(ssl, (void *)context->generation);
+    if (cert_optional)
+        SSL_set_verify(ssl, SSL_get_verify_mode(ssl) & ~SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
     SSL_set_accept_state(ssl);
     return ssl;
 }

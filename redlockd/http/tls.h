@@ -4,7 +4,8 @@
  * writes the socket itself, which saves a copy and a buffer per connection.
  *
  * At least TLS 1.2, no renegotiation, no compression, no early data. With a client CA every client
- * must show a certificate that it signed; names in it are for the access rules.
+ * must show a certificate that it signed, except where a listener leaves that open: there a client that
+ * shows none has to prove itself in another way. Names in it are for the access rules.
  */
 #ifndef REDLOCKD_HTTP_TLS_H
 #define REDLOCKD_HTTP_TLS_H
@@ -30,8 +31,9 @@ void http_tls_context_replace(struct http_tls_context *context, struct http_tls_
 /* NULL is fine. Connections stay usable. */
 void http_tls_context_free(struct http_tls_context *context);
 
-/* For an accepted socket; NULL when out of memory. Freed by http_tls_free(), the socket by its owner. */
-struct ssl_st *http_tls_new(struct http_tls_context *context, int fd);
+/* For an accepted socket; NULL when out of memory. Freed by http_tls_free(), the socket by its owner.
+ * cert_optional: a client may show no certificate; one that it shows must be right all the same. */
+struct ssl_st *http_tls_new(struct http_tls_context *context, int fd, bool cert_optional);
 void http_tls_free(struct ssl_st *ssl);
 
 /*

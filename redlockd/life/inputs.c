@@ -120,7 +120,7 @@ static int read_audit(struct inputs *inputs, const struct settings *settings, ch
 int inputs_read(struct inputs *inputs, const struct settings *settings, char *why,
                 size_t why_size)
 {
-    *inputs = (struct inputs){.audit = {.fd = -1}};
+    *inputs = (struct inputs){.tls = NULL};
     if (check_listeners(settings, why, why_size) == 0 &&
         read_access(&inputs->access, settings, why, why_size) == 0 &&
         read_quorum(inputs, settings, why, why_size) == 0 &&

@@ -37,10 +37,12 @@ int life_check(const struct settings *settings, char *why, size_t why_size)
 
 /* ---- listeners --------------------------------------------------------------------------- */
 
-static int listen_on(struct life *life, int fd, bool tls, bool is_proxy, int number, char *why,
-                     size_t why_size)
+/* `how`: what `listen` says about its address; NULL: nothing. */
+static int listen_on(struct life *life, int fd, const struct settings_listener *how, int number,
+                     char *why, size_t why_size)
 {
     struct life_listener *listener = &life->listeners[number];
+    bool tls = how && how->tls, is_proxy = how && how->is_proxy;
     size_t size = (size_t)snprintf(listener->name, sizeof listener->name, tls ? "tls:" : "");
     struct access *access = &life->inputs.access;
     bool is_tcp;
@@ -49,7 +51,8 @@ static int listen_on(struct life *life, int fd, bool tls, bool is_proxy, int num
     is_tcp = strncmp(listener->name, "unix:", 5) != 0;
     access->proxies |= (uint32_t)is_proxy << number;
     access->checks_host |= (uint32_t)(is_tcp && !tls && sockets_is_local(fd)) << number;
-    if (http_server_listen(life->server, fd, number, tls ? life->inputs.tls : NULL) < 0) {
+    if (http_server_listen(life->server, fd, number, tls ? life->inputs.tls : NULL,
+                           how && how->cert_optional) < 0) {
         snprintf(why, why_size, "cannot listen on %s: %s", listener->name, strerror(errno));
         return -1;
     }
@@ -83,8 +86,7 @@ static int listen_inherited(struct life *life, int fd, int number, bool *is_name
         is_named[listener - settings->listeners] = true;
     if (!sockets_is_local(fd) && !settings->insecure && !(listener && listener->tls))
         return inputs_refuse_open(name, why, why_size);
-    return listen_on(life, fd, listener && listener->tls, listener && listener->is_proxy,
-                     number, why, why_size);
+    return listen_on(life, fd, listener, number, why, why_size);
 }
 
 /* The manager's first, then ours; numbered in this order. */
@@ -118,8 +120,7 @@ static int open_listeners(struct life *life, char *why, size_t why_size)
         if (is_named[i])
             continue;
         fd = sockets_open(listener->address, listener->mode, why, why_size);
-        if (fd < 0 ||
-            listen_on(life, fd, listener->tls, listener->is_proxy, number++, why, why_size) < 0)
+        if (fd < 0 || listen_on(life, fd, listener, number++, why, why_size) < 0)
             return -1;
     }
     return 0;

@@ -253,6 +253,8 @@ static void write_quotas(FILE *out, const struct access_rules *rules)
 
 static void write_counts(FILE *out, const struct metrics_counts *counts)
 {
+    struct audit_sink_counts lines = audit_counts(counts->audit);
+
     number(out, "waiters", "gauge", "acquisitions under way", counts->waiting);
     number(out, "yours_total", "counter", "requests with an id that was granted already",
            counts->yours);
@@ -267,7 +269,9 @@ static void write_counts(FILE *out, const struct metrics_counts *counts)
     number(out, "denied_total", "counter", "requests that got 401, 403 or 429",
            counts->audit->count[AUDIT_DENIED]);
     number(out, "audit_dropped_total", "counter",
-           "lines of the audit log that its target did not take", counts->audit->dropped);
+           "lines of the audit log that its target did not take", lines.dropped);
+    number(out, "audit_queued", "gauge", "lines of the audit log that are not written yet",
+           lines.queued);
     write_quotas(out, counts->rules);
     write_leases(out, counts);
     write_requests(out, counts->tally);

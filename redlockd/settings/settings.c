@@ -24,11 +24,13 @@ static const char usage[] =
     "language, over HTTP.\n"
     "\n"
     "  --listen ADDRESS       unix:/path [mode=0660] [peer=proxy], ADDRESS:PORT on\n"
-    "                         loopback, or tls:ADDRESS:PORT; once for each\n"
+    "                         loopback, or tls:ADDRESS:PORT [cert=optional]; once\n"
+    "                         for each\n"
     "  --host NAME            a name besides localhost that loopback ports answer to\n"
     "  --tls-cert FILE        certificate and its chain, PEM\n"
     "  --tls-key FILE         its key, PEM; left out: in the file of the certificate\n"
-    "  --tls-client-ca FILE   clients must show a certificate of this authority\n"
+    "  --tls-client-ca FILE   clients must show a certificate of this authority,\n"
+    "                         except where it is optional\n"
     "  --insecure yes         plain TCP on other addresses than loopback, too\n"
     "  --quorum-config FILE   the nodes; left out: as the redlock command finds them\n"
     "  --allow RULE           PRINCIPAL NAME RIGHTS [CAP...]. The first that fits\n"
@@ -182,7 +184,8 @@ static bool has_same_listeners(const struct settings *a, const struct settings *
         const struct settings_listener *one = &a->listeners[i], *other = &b->listeners[i];
 
         same = strcmp(one->address, other->address) == 0 && one->tls == other->tls &&
-               one->is_proxy == other->is_proxy && one->mode == other->mode;
+               one->cert_optional == other->cert_optional && one->is_proxy == other->is_proxy &&
+               one->mode == other->mode;
     }
     return same;
 }

@@ -43,13 +43,14 @@ enum settings_key {
         SETTING_COUNT
 };
 
-/* One address: unix:/path [mode=0660] [peer=proxy], ADDRESS:PORT, or tls:ADDRESS:PORT. */
+/* One address: unix:/path [mode=0660] [peer=proxy], ADDRESS:PORT, or tls:ADDRESS:PORT [cert=optional]. */
 struct settings_listener {
     char address[SETTINGS_TEXT_MAX]; /* without tls: */
     bool tls;
-    bool is_proxy; /* unix: what connects is a proxy, not the client */
-    unsigned mode; /* unix: of the socket's file */
-    unsigned line; /* 0: of the command line; also below */
+    bool cert_optional; /* tls: a client may show no certificate, also with tls-client-ca */
+    bool is_proxy;      /* unix: what connects is a proxy, not the client */
+    unsigned mode;      /* unix: of the socket's file */
+    unsigned line;      /* 0: of the command line; also below */
 };
 
 struct settings_rule {

@@ -55,6 +55,12 @@ static int listener_word(struct settings_listener *out, const char *word)
     char *end;
     unsigned long mode;
 
+    if (out->tls) {
+        out->cert_optional = strcmp(word, "cert=optional") == 0;
+        return out->cert_optional ? 0 : -1;
+    }
+    if (strncmp(out->address, "unix:", 5) != 0)
+        return -1;
     if (strcmp(word, "peer=proxy") == 0) {
         out->is_proxy = true;
         return 0;
@@ -83,10 +89,12 @@ int value_listener(struct settings_listener *out, const char *value, char *why, 
     while ((word = strsep(&rest, " \t")) != NULL) {
         if (word[0] == '\0')
             continue;
-        if (strncmp(listener.address, "unix:", 5) != 0 || listener_word(&listener, word) < 0)
-            return value_complain(why, why_size, "listen",
-                                  "behind unix:/path may stand mode=0660 and peer=proxy, and "
-                                  "behind other addresses nothing");
+        if (listener_word(&listener, word) < 0)
+            return value_complain(
+                why, why_size, "listen",
+                "behind unix:/path may stand mode=0660 and peer=proxy, behind "
+                "tls:ADDRESS:PORT cert=optional, and behind other addresses "
+                "nothing");
     }
     *out = listener;
     return 0;

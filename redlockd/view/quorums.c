@@ -42,11 +42,10 @@ bool quorums_are_ready(redlock *client)
 
 bool quorums_are_of_another_set(redlock *client)
 {
-    static const char words[] = "it belongs to "; /* src/core/guard.h has the two sentences */
     redlock_node_info node = {.size = sizeof node};
 
     for (size_t i = 0; redlock_node(client, i, &node) == REDLOCK_OK; i++)
-        if (node.quarantined && strncmp(node.text, words, sizeof words - 1) == 0)
+        if (node.misplaced)
             return true;
     return false;
 }

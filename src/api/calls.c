@@ -3,15 +3,15 @@
  * The public calls about a client. A client of one quorum carries them out itself; a front of
  * several quorums passes them on to the client of the quorum where a name lives, or to all of
  * them. Calls about a handle need no way to be found: a handle knows its client
- * (client/operation.c, state.c).
+ * (client/lock.c, state.c).
  */
 #include <stdlib.h>
 
-#include "client/acquire.h"
 #include "client/adopt.h"
 #include "client/audit.h"
 #include "client/close.h"
 #include "client/list.h"
+#include "client/lock.h"
 #include "client/open.h"
 #include "client/options.h"
 #include "client/query.h"
@@ -20,7 +20,7 @@
 #include "client/stats.h"
 #include "config/config.h"
 #include "drive/detail.h"
-#include "drive/enter.h"
+#include "drive/order.h"
 #include "drive/turn.h"
 #include "quorums/front.h"
 

@@ -7,7 +7,7 @@
 #include "core/kind.h"
 #include "drive/client.h"
 #include "drive/detail.h"
-#include "drive/enter.h"
+#include "drive/order.h"
 #include "protocol/value.h"
 
 static int check_value(const char *value, redlock_lock **out)

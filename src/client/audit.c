@@ -7,8 +7,8 @@
 
 #include "client/request.h"
 #include "drive/detail.h"
-#include "drive/enter.h"
 #include "drive/handles.h"
+#include "drive/order.h"
 #include "engine/ask.h"
 #include "engine/sets.h"
 #include "io/clock.h"

@@ -2,10 +2,9 @@
 #include "client/close.h"
 
 #include "drive/client.h"
-#include "drive/deliver.h"
-#include "drive/enter.h"
 #include "drive/explain.h"
 #include "drive/handles.h"
+#include "drive/order.h"
 #include "drive/thread.h"
 #include "drive/turn.h"
 #include "io/clock.h"

@@ -10,9 +10,9 @@
 #include "client/list.h"
 #include "client/request.h"
 #include "drive/detail.h"
-#include "drive/enter.h"
 #include "drive/explain.h"
 #include "drive/handles.h"
+#include "drive/order.h"
 #include "engine/survey.h"
 
 #define CURSOR_MAX 24

@@ -11,7 +11,7 @@
 
 #include "client/open.h"
 #include "drive/detail.h"
-#include "drive/enter.h"
+#include "drive/order.h"
 #include "drive/thread.h"
 #include "drive/turn.h"
 #include "io/clock.h"

@@ -6,8 +6,8 @@
 
 #include "client/request.h"
 #include "drive/detail.h"
-#include "drive/enter.h"
 #include "drive/explain.h"
+#include "drive/order.h"
 #include "engine/watch.h"
 #include "io/clock.h"
 
@@ -153,6 +153,8 @@ static void describe_guard(const struct rl_guard *guard, redlock_node_info *out)
     out->quarantine_ms = -1;
     if (out->quarantined && ends_ns != INT64_MAX)
         out->quarantine_ms = (ends_ns - now_ns) / RL_NS_PER_MS;
+    out->misplaced = out->quarantined && guard->objection != RL_GUARD_NONE_REASON &&
+                     guard->objection != RL_GUARD_SAME_SERVER_REASON;
     if (out->quarantined)
         rl_watch_describe(guard, now_ns, out->text, sizeof out->text);
     rl_report_clock(guard, out);

@@ -103,8 +103,7 @@ int rl_ttl_check(const redlock *client, int64_t ttl_ms)
                          "a TTL of %lld ms is beyond max_ttl_ms (%lld); shorten it and renew, "
                          "or raise max_ttl_ms on every client",
                          (long long)ttl_ms, (long long)client->max_ttl_ms);
-    if (rl_drift_ns(ttl_ms * RL_NS_PER_MS, client->engine.policy.drift_ppm) >=
-        ttl_ms * RL_NS_PER_MS)
+    if (rl_validity_end_ns(0, ttl_ms * RL_NS_PER_MS, client->engine.policy.drift_ppm) <= 0)
         return rl_detail(REDLOCK_INVAL,
                          "the drift allowance leaves nothing of a TTL of %lld ms",
                          (long long)ttl_ms);

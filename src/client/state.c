@@ -6,7 +6,7 @@
 #include "core/kind.h"
 #include "drive/client.h"
 #include "drive/detail.h"
-#include "drive/enter.h"
+#include "drive/order.h"
 #include "io/clock.h"
 
 int64_t redlock_deadline_ns(const redlock_lock *lock)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "drive/client.h"
-#include "drive/enter.h"
+#include "drive/order.h"
 
 /* Behind `size` there are only numbers of one type. */
 enum { NUMBERS = (sizeof(redlock_stats) - sizeof(size_t)) / sizeof(uint64_t) };

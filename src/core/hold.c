@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* While the lock is held: extension, the watchdog's renewals, and loss (A7, A10, A11). */
+/* A lock that is held, until it is lost (A10) or given back (A6). renew.c makes it last. */
+#include "core/kind.h"
 #include "core/lock_internal.h"
 #include "core/rules.h"
 
@@ -9,14 +10,6 @@
  */
 #define LOSS_LEAD_NS (50 * RL_NS_PER_MS)
 #define LOSS_LEADS_PER_TTL 20 /* but never more than this part of a short TTL */
-
-/* A failed renewal is repeated this many times per TTL until the validity ends. */
-#define RENEWAL_RETRIES_PER_TTL 20
-
-static void plan_renewal(struct rl_lock *lock, int64_t at_ns)
-{
-    lock->renew_at_ns = lock->terms.renew ? at_ns : RL_NEVER_NS;
-}
 
 void rl_hold_begin(struct rl_lock *lock, int64_t deadline_ns, struct rl_actions *out)
 {
@@ -29,7 +22,9 @@ void rl_hold_begin(struct rl_lock *lock, int64_t deadline_ns, struct rl_actions 
     lock->acquired_ns = lock->round_start_ns;
     lock->deadline_ns = deadline_ns;
     lock->jeopardy = false;
-    plan_renewal(lock, lock->round_start_ns + rl_ttl_ns(lock) / 3);
+    lock->renew_at_ns = lock->terms.renew
+                            ? lock->round_start_ns + rl_ttl_ns(lock) / RL_RENEWALS_PER_TTL
+                            : RL_NEVER_NS;
     rl_finish(out, REDLOCK_OK);
 }
 
@@ -41,7 +36,7 @@ int64_t rl_hold_loss_notice_ns(const struct rl_lock *lock, int64_t deadline_ns)
     return deadline_ns - (lead_ns < LOSS_LEAD_NS ? lead_ns : LOSS_LEAD_NS);
 }
 
-static bool is_over(const struct rl_lock *lock, int64_t now_ns)
+bool rl_hold_is_over(const struct rl_lock *lock, int64_t now_ns)
 {
     return !lock->adopted && now_ns >= rl_hold_loss_notice_ns(lock, lock->deadline_ns);
 }
@@ -50,8 +45,8 @@ static bool is_over(const struct rl_lock *lock, int64_t now_ns)
  * The hold is over and was not released. What may remain of it goes from all nodes, but not
  * before the end that was promised: an owner that reads the deadline once and trusts it is safe.
  */
-static void lose(struct rl_lock *lock, int64_t now_ns, enum rl_loss loss,
-                 struct rl_actions *out)
+void rl_hold_lose(struct rl_lock *lock, int64_t now_ns, enum rl_loss loss,
+                  struct rl_actions *out)
 {
     bool caller_waits = lock->extending && !lock->by_watchdog;
 
@@ -93,139 +88,6 @@ void rl_hold_take_back(struct rl_lock *lock, const struct rl_event *event,
     lock->nodes_with_key = 0;
     lock->sweep_at_ns = event->now_ns;
     rl_hold_sweep(lock, event->now_ns, out);
-}
-
-static bool is_capped(const struct rl_lock *lock, int64_t now_ns, int64_t ttl_ns)
-{
-    const struct rl_lock_terms *terms = &lock->terms;
-
-    if (terms->max_extensions && lock->extension_count >= terms->max_extensions)
-        return true;
-    return terms->max_hold_ns && !lock->adopted &&
-           now_ns + ttl_ns - lock->acquired_ns > terms->max_hold_ns;
-}
-
-static void start_extension(struct rl_lock *lock, int64_t now_ns, int64_t ttl_ns,
-                            bool by_watchdog, struct rl_actions *out)
-{
-    int64_t timeout_ns = rl_lock_node_timeout_ns(lock->policy, ttl_ns);
-
-    /* No caller waits for the watchdog: a busy node gets until the next try to answer. */
-    if (by_watchdog && timeout_ns < ttl_ns / RENEWAL_RETRIES_PER_TTL)
-        timeout_ns = ttl_ns / RENEWAL_RETRIES_PER_TTL;
-    rl_round_begin(lock, now_ns, timeout_ns);
-    lock->extending = true;
-    lock->by_watchdog = by_watchdog;
-    lock->extension_ttl_ms = (uint32_t)(ttl_ns / RL_NS_PER_MS);
-    rl_send(out, RL_OP_EXTEND, rl_all_nodes(lock), lock->round);
-}
-
-void rl_hold_extend(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
-{
-    if (lock->state != RL_HELD) {
-        rl_finish(out, REDLOCK_LOST);
-        return;
-    }
-    if (is_over(lock, event->now_ns)) {
-        lose(lock, event->now_ns, RL_LOSS_EXPIRED, out);
-        rl_finish(out, REDLOCK_LOST);
-        return;
-    }
-    if (is_capped(lock, event->now_ns, event->ttl_ns)) {
-        rl_finish(out, REDLOCK_INVAL);
-        return;
-    }
-    start_extension(lock, event->now_ns, event->ttl_ns, false, out);
-}
-
-static void extension_failed(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
-{
-    int error = rl_no_quorum_error(lock);
-
-    /*
-     * The old deadline stands (A7), so what was renewed stays: it is the same key. The watchdog tries
-     * again while it lasts.
-     */
-    if (!RL_RULE(EXTENSION_STAYS))
-        rl_send(out, RL_OP_ROLLBACK, rl_all_nodes(lock), lock->round);
-    lock->extending = false;
-    plan_renewal(lock, now_ns + rl_ttl_ns(lock) / RENEWAL_RETRIES_PER_TTL);
-    out->jeopardy = !lock->jeopardy;
-    lock->jeopardy = true;
-    lock->jeopardy_error = error;
-    if (!lock->by_watchdog)
-        rl_finish(out, error);
-}
-
-/*
- * The hold was just proven on a quorum and is valid: nodes that miss our key get it back, for
- * what is left of its time (A8). The engine leaves out nodes in quarantine: a healed key there
- * would prove nothing, and a later renewal of it must not count.
- */
-static void heal(struct rl_lock *lock, struct rl_actions *out)
-{
-    rl_send(out, RL_OP_HEAL, rl_nodes_of(lock, REDLOCK_VOTE_MISSING), lock->round);
-}
-
-static void extension_won(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
-{
-    int64_t end_ns = rl_validity_end_ns(lock->round_start_ns, rl_extension_ttl_ns(lock),
-                                        lock->policy->drift_ppm);
-
-    if (end_ns <= now_ns && (lock->adopted || lock->deadline_ns <= now_ns)) {
-        /* Confirmed too late to be worth anything. */
-        extension_failed(lock, now_ns, out);
-        return;
-    }
-    if (lock->adopted) {
-        lock->adopted = false;
-        lock->acquired_ns = lock->round_start_ns;
-        if (lock->terms.renew)
-            lock->ttl_ms = lock->extension_ttl_ms;
-    }
-    if (end_ns > lock->deadline_ns) {
-        lock->deadline_ns = end_ns;
-        lock->nodes_with_key = lock->tally.yes;
-        heal(lock, out);
-    } else {
-        /* Shorter than what stands: it proves nothing about the time up to the deadline. */
-        lock->nodes_with_key &= (uint16_t)~lock->tally.no;
-    }
-    if (lock->extension_ttl_ms > lock->longest_ttl_ms)
-        lock->longest_ttl_ms = lock->extension_ttl_ms;
-    lock->extension_count++;
-    lock->extending = false;
-    out->recovered = lock->jeopardy;
-    lock->jeopardy = false;
-    plan_renewal(lock, lock->round_start_ns + rl_ttl_ns(lock) / 3);
-    if (!lock->by_watchdog)
-        rl_finish(out, REDLOCK_OK);
-}
-
-static void decide_extension(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
-{
-    uint8_t tolerated = (uint8_t)(lock->policy->node_count - lock->policy->quorum);
-
-    switch (rl_tally_verdict(&lock->tally)) {
-    case RL_TALLY_PENDING:
-        return;
-    case RL_TALLY_WON:
-        extension_won(lock, now_ns, out);
-        return;
-    case RL_TALLY_LOST:
-        /*
-         * So many nodes say that our key is not there that it cannot be on a majority: another
-         * may hold the lock at this moment. That is proof of loss, not a failed extension.
-         */
-        if (rl_votes_of(lock, REDLOCK_VOTE_MISSING) > tolerated) {
-            /* The rest protects no hold any more: it goes at once. */
-            lock->deadline_ns = now_ns;
-            lose(lock, now_ns, RL_LOSS_MISSING, out);
-        } else {
-            extension_failed(lock, now_ns, out);
-        }
-        return;
-    }
 }
 
 /* Is the deadline the one of the last extension, or a later one that stood before it? */
@@ -310,8 +172,8 @@ void rl_hold_answer(struct rl_lock *lock, const struct rl_event *event, struct r
         return;
     }
     /* A reply that came after the end renews nothing (A10): the hold is over by our clock. */
-    if (RL_RULE(EXTEND_WHILE_VALID) && is_over(lock, event->now_ns)) {
-        lose(lock, event->now_ns, RL_LOSS_EXPIRED, out);
+    if (RL_RULE(EXTEND_WHILE_VALID) && rl_hold_is_over(lock, event->now_ns)) {
+        rl_hold_lose(lock, event->now_ns, RL_LOSS_EXPIRED, out);
         return;
     }
     /* Only a renewal is a vote: a key that had to be set again proves nothing (A8, G3). */
@@ -322,50 +184,15 @@ void rl_hold_answer(struct rl_lock *lock, const struct rl_event *event, struct r
     if (!rl_tally_vote(&lock->tally, event->node, answer.vote == REDLOCK_VOTE_GRANTED))
         return;
     rl_note_answer(lock, event->node, &answer, event->now_ns - lock->round_start_ns);
-    decide_extension(lock, event->now_ns, out);
-}
-
-/*
- * A renewal that is not confirmed in time is in jeopardy, but it stays open: nodes that were slow
- * still answer it, in order, and asking them again would only add to what keeps them busy. It
- * ends with its answers, with the connections of nodes that never answer, or with the hold.
- */
-static void leave_open(struct rl_lock *lock, struct rl_actions *out)
-{
-    uint16_t silent = rl_tally_pending(&lock->tally);
-
-    for (uint8_t i = 0; i < lock->policy->node_count; i++)
-        if (silent & (1u << i))
-            lock->node[i].vote = REDLOCK_VOTE_TIMEDOUT;
-    lock->round_deadline_ns = RL_NEVER_NS;
-    out->jeopardy = !lock->jeopardy;
-    lock->jeopardy = true;
-    lock->jeopardy_error = rl_no_quorum_error(lock);
+    rl_renew_decide(lock, event->now_ns, out);
 }
 
 void rl_hold_timer(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
 {
-    int64_t now_ns = event->now_ns;
-
-    if (is_over(lock, now_ns)) {
-        lose(lock, now_ns, RL_LOSS_EXPIRED, out);
-        return;
-    }
-    if (lock->extending) {
-        if (now_ns >= lock->round_deadline_ns && lock->by_watchdog) {
-            leave_open(lock, out);
-        } else if (now_ns >= lock->round_deadline_ns) {
-            rl_time_out_silent_nodes(lock, event);
-            decide_extension(lock, now_ns, out);
-        }
-        return;
-    }
-    if (now_ns < lock->renew_at_ns)
-        return;
-    if (is_capped(lock, now_ns, rl_ttl_ns(lock)))
-        lock->renew_at_ns = RL_NEVER_NS; /* the hold runs out, and says so */
+    if (rl_hold_is_over(lock, event->now_ns))
+        rl_hold_lose(lock, event->now_ns, RL_LOSS_EXPIRED, out);
     else
-        start_extension(lock, now_ns, rl_ttl_ns(lock), true, out);
+        rl_renew_timer(lock, event, out);
 }
 
 /* What a node holds for us may be gone without a trace (G6): it does not carry the hold. */
@@ -379,13 +206,118 @@ void rl_hold_node_out(struct rl_lock *lock, const struct rl_event *event,
     }
     lock->nodes_with_key &= (uint16_t) ~(1u << event->node);
     if (!lock->adopted && rl_count_nodes(lock->nodes_with_key) < lock->policy->quorum)
-        lose(lock, event->now_ns, RL_LOSS_DOUBT, out);
+        rl_hold_lose(lock, event->now_ns, RL_LOSS_DOUBT, out);
     else if (lock->extending)
-        decide_extension(lock, event->now_ns, out);
+        rl_renew_decide(lock, event->now_ns, out);
 }
 
 void rl_hold_our_clock(struct rl_lock *lock, const struct rl_event *event,
                        struct rl_actions *out)
 {
-    lose(lock, event->now_ns, RL_LOSS_DOUBT, out);
+    rl_hold_lose(lock, event->now_ns, RL_LOSS_DOUBT, out);
+}
+
+/* ---- giving it back, and telling released, expired and taken by another apart (A6) ---- */
+
+void rl_release_begin(struct rl_lock *lock, const struct rl_event *event,
+                      struct rl_actions *out)
+{
+    lock->released_late = !lock->adopted && event->now_ns >= lock->deadline_ns;
+    lock->deadline_ns = 0;
+    lock->extending = false;
+    lock->renew_at_ns = RL_NEVER_NS;
+    lock->nodes_with_key = 0;
+    lock->state = RL_RELEASING;
+    rl_round_begin(lock, event->now_ns, rl_lock_node_timeout_ns(lock->policy, rl_ttl_ns(lock)));
+    /* All nodes, also those that never granted: a lost reply is no proof of a lost SET. */
+    rl_send(out, RL_OP_RELEASE, rl_all_nodes(lock), lock->round);
+    rl_send(out, RL_OP_LEAVE, lock->maybe_queued, lock->round);
+    lock->maybe_queued = 0;
+}
+
+static void end(struct rl_lock *lock, struct rl_actions *out, int error)
+{
+    lock->state = RL_ENDED;
+    rl_finish(out, error);
+}
+
+static void decide_release(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
+{
+    uint8_t quorum = lock->policy->quorum;
+    uint8_t tolerated = (uint8_t)(lock->policy->node_count - quorum);
+    uint16_t missing;
+    uint8_t missing_count;
+
+    if (lock->tally.yes_count >= quorum) {
+        end(lock, out, lock->released_late ? REDLOCK_EXPIRED : REDLOCK_OK);
+        return;
+    }
+    if (lock->tally.no_count == 0)
+        return;
+    missing = rl_nodes_of(lock, REDLOCK_VOTE_MISSING);
+    missing_count = rl_count_nodes(missing);
+    if (missing_count > tolerated) {
+        /* Our key cannot have been on a majority any more. Is another's there now? */
+        if (!rl_kinds[lock->terms.kind].single) {
+            /* Others may hold it beside us: their presence says nothing. */
+            end(lock, out, REDLOCK_EXPIRED);
+            return;
+        }
+        lock->state = RL_CHECKING;
+        lock->asked = missing;
+        lock->round_deadline_ns =
+            now_ns + rl_lock_node_timeout_ns(lock->policy, rl_ttl_ns(lock));
+        rl_send(out, RL_OP_INQUIRE, missing, lock->round);
+    } else if (!rl_tally_pending(&lock->tally)) {
+        /* Deleted or absent on a majority: no client is kept out any more. */
+        if (lock->tally.yes_count + missing_count >= quorum)
+            end(lock, out, lock->released_late ? REDLOCK_EXPIRED : REDLOCK_OK);
+        else
+            end(lock, out, rl_no_quorum_error(lock));
+    }
+}
+
+static void end_check(struct rl_lock *lock, struct rl_actions *out)
+{
+    uint8_t taken_count = rl_votes_of(lock, REDLOCK_VOTE_HELD);
+    uint8_t missing_count = rl_votes_of(lock, REDLOCK_VOTE_MISSING);
+
+    end(lock, out, taken_count > missing_count ? REDLOCK_LOST : REDLOCK_EXPIRED);
+}
+
+void rl_release_answer(struct rl_lock *lock, const struct rl_event *event,
+                       struct rl_actions *out)
+{
+    uint16_t bit = (uint16_t)(1u << event->node);
+
+    if (event->round != lock->round)
+        return;
+    if (lock->state == RL_CHECKING && event->op == RL_OP_INQUIRE && (lock->asked & bit)) {
+        lock->asked &= (uint16_t)~bit;
+        if (event->answer.vote == REDLOCK_VOTE_HELD)
+            rl_note_answer(lock, event->node, &event->answer,
+                           event->now_ns - lock->round_start_ns);
+        if (!lock->asked)
+            end_check(lock, out);
+        return;
+    }
+    if (event->op != RL_OP_RELEASE ||
+        !rl_tally_vote(&lock->tally, event->node, event->answer.vote == REDLOCK_VOTE_GRANTED))
+        return;
+    rl_note_answer(lock, event->node, &event->answer, event->now_ns - lock->round_start_ns);
+    if (lock->state == RL_RELEASING)
+        decide_release(lock, event->now_ns, out);
+}
+
+void rl_release_timer(struct rl_lock *lock, const struct rl_event *event,
+                      struct rl_actions *out)
+{
+    if (event->now_ns < lock->round_deadline_ns)
+        return;
+    if (lock->state == RL_CHECKING) {
+        end_check(lock, out);
+        return;
+    }
+    rl_time_out_silent_nodes(lock, event);
+    decide_release(lock, event->now_ns, out);
 }

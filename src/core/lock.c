@@ -9,6 +9,78 @@
 _Static_assert((0 REDLOCK_VOTES(COUNT_VOTE)) <= 1 << RL_VOTE_BITS, "every vote has its number");
 #undef COUNT_VOTE
 
+#define DRIFT_FIXED_NS (2 * RL_NS_PER_MS)
+
+/* ---- the tally of a round, and validity ---- */
+
+uint8_t rl_quorum(uint8_t node_count)
+{
+    return (uint8_t)(node_count / 2 + RL_RULE(MAJORITY));
+}
+
+bool rl_tally_vote(struct rl_tally *tally, uint8_t node, bool yes)
+{
+    uint16_t bit = (uint16_t)(1u << node);
+
+    if ((tally->yes | tally->no) & bit)
+        return false;
+    if (yes) {
+        tally->yes |= bit;
+        tally->yes_count++;
+    } else {
+        tally->no |= bit;
+        tally->no_count++;
+    }
+    return true;
+}
+
+void rl_tally_reconsider(struct rl_tally *tally, uint8_t node)
+{
+    uint16_t bit = (uint16_t)(1u << node);
+
+    if (tally->no & bit) {
+        tally->no &= (uint16_t)~bit;
+        tally->no_count--;
+    }
+}
+
+void rl_tally_revoke(struct rl_tally *tally, uint8_t node)
+{
+    uint16_t bit = (uint16_t)(1u << node);
+
+    if (tally->yes & bit) {
+        tally->yes &= (uint16_t)~bit;
+        tally->yes_count--;
+    }
+    rl_tally_vote(tally, node, false);
+}
+
+enum rl_verdict rl_tally_verdict(const struct rl_tally *tally)
+{
+    if (tally->yes_count >= tally->quorum)
+        return RL_TALLY_WON;
+    if (tally->node_count - tally->no_count < tally->quorum)
+        return RL_TALLY_LOST;
+    return RL_TALLY_PENDING;
+}
+
+uint16_t rl_tally_pending(const struct rl_tally *tally)
+{
+    uint16_t all = (uint16_t)((1u << tally->node_count) - 1);
+
+    return (uint16_t)(all & ~(tally->yes | tally->no));
+}
+
+int64_t rl_validity_end_ns(int64_t start_ns, int64_t ttl_ns, uint32_t drift_ppm)
+{
+    /* A day of ttl (8.64e13 ns) divided first: no overflow for any ppm up to 100 %. */
+    int64_t drift_ns = ttl_ns / 1000000 * drift_ppm + DRIFT_FIXED_NS;
+
+    return start_ns + ttl_ns - (RL_RULE(DRIFT) ? drift_ns : 0);
+}
+
+/* ---- a round ---- */
+
 const struct rl_answer rl_no_answer = {REDLOCK_VOTE_PENDING, .key_ttl_ms = -1};
 
 uint16_t rl_all_nodes(const struct rl_lock *lock)
@@ -123,6 +195,8 @@ int64_t rl_lock_node_timeout_ns(const struct rl_policy *policy, int64_t ttl_ns)
                                                           : policy->node_timeout_ns;
 }
 
+/* ---- one step ---- */
+
 void rl_lock_init(struct rl_lock *lock, const struct rl_policy *policy,
                   const struct rl_lock_terms *terms, struct rl_node_vote *votes,
                   struct rl_acquisition *acquisition)
@@ -227,7 +301,7 @@ void rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_
         on_timer(lock, event, out);
         return;
     case RL_EVENT_EXTEND:
-        rl_hold_extend(lock, event, out);
+        rl_renew_begin(lock, event, out);
         return;
     case RL_EVENT_RELEASE:
         rl_release_begin(lock, event, out);

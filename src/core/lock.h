@@ -48,7 +48,6 @@
 
 #include "core/answer.h"
 #include "core/op.h"
-#include "core/quorum.h"
 #include "core/time.h"
 
 #define RL_LONGEST_TTL_MS UINT32_MAX /* longer than any that is allowed */
@@ -57,6 +56,26 @@
 #define RL_WAITER_TTL_MS 3000
 
 #define RL_SENDS_MAX 4 /* ask again, roll back and try another slot are three */
+
+enum rl_verdict {
+    RL_TALLY_PENDING,
+    RL_TALLY_WON,
+    RL_TALLY_LOST, /* as soon as winning is impossible, without waiting for the rest (A4) */
+};
+
+/*
+ * The tally of one round of votes. The quorum is a majority of the configured nodes, never of the
+ * connected ones (A2): two majorities of the same N nodes share a node, and that node is why two
+ * holders cannot be.
+ */
+struct rl_tally {
+    uint8_t node_count;
+    uint8_t quorum; /* so many of them win */
+    uint8_t yes_count;
+    uint8_t no_count;
+    uint16_t yes; /* bit per node */
+    uint16_t no;  /* disjoint from yes */
+};
 
 enum rl_state {
     RL_IDLE,
@@ -258,6 +277,30 @@ struct rl_actions {
     bool jeopardy;     /* a renewal failed ... */
     bool recovered;    /* ... and one succeeded again */
 };
+
+/* How many of so many nodes are a majority. */
+uint8_t rl_quorum(uint8_t node_count);
+
+/* Counts one node's vote. False, and nothing changes, when that node has voted already. */
+bool rl_tally_vote(struct rl_tally *tally, uint8_t node, bool yes);
+
+/* The node is asked again: its no is not its last word. */
+void rl_tally_reconsider(struct rl_tally *tally, uint8_t node);
+
+/* The node's vote, whatever it was or would have been, is a no. */
+void rl_tally_revoke(struct rl_tally *tally, uint8_t node);
+
+enum rl_verdict rl_tally_verdict(const struct rl_tally *tally);
+
+/* The nodes that have not voted yet, a bit each. */
+uint16_t rl_tally_pending(const struct rl_tally *tally);
+
+/*
+ * The end of the validity of a key whose request was started at start_ns. No node can have set
+ * its key earlier than start_ns, so none lets it expire earlier than start_ns + ttl by its own
+ * clock; the drift, ttl * ppm / 10^6 + 2 ms, covers the difference between its clock's rate and ours.
+ */
+int64_t rl_validity_end_ns(int64_t start_ns, int64_t ttl_ns, uint32_t drift_ppm);
 
 /* votes: one for every node; they and the acquisition stay the caller's. */
 void rl_lock_init(struct rl_lock *lock, const struct rl_policy *policy,

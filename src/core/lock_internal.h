@@ -68,12 +68,14 @@ void rl_queue_served(struct rl_lock *lock, struct rl_actions *out);
 void rl_queue_straggler(struct rl_lock *lock, const struct rl_event *event,
                         struct rl_actions *out);
 
-/* hold.c: extension, renewal, loss */
+/* hold.c: a lock that is held, until it is lost or given back */
 /* Acquired: held from the start of the round that won. */
 void rl_hold_begin(struct rl_lock *lock, int64_t deadline_ns, struct rl_actions *out);
 /* When the owner is told that a hold with this deadline is over: somewhat before it is. */
 int64_t rl_hold_loss_notice_ns(const struct rl_lock *lock, int64_t deadline_ns);
-void rl_hold_extend(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
+bool rl_hold_is_over(const struct rl_lock *lock, int64_t now_ns);
+void rl_hold_lose(struct rl_lock *lock, int64_t now_ns, enum rl_loss loss,
+                  struct rl_actions *out);
 void rl_hold_answer(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
 void rl_hold_timer(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
 void rl_hold_node_out(struct rl_lock *lock, const struct rl_event *event,
@@ -86,13 +88,21 @@ void rl_hold_sweep(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
 void rl_hold_take_back(struct rl_lock *lock, const struct rl_event *event,
                        struct rl_actions *out);
 
-/* release.c: giving back, and finding out what became of a lost key */
+/* Giving back, and finding out what became of a lost key. */
 void rl_release_begin(struct rl_lock *lock, const struct rl_event *event,
                       struct rl_actions *out);
 void rl_release_answer(struct rl_lock *lock, const struct rl_event *event,
                        struct rl_actions *out);
 void rl_release_timer(struct rl_lock *lock, const struct rl_event *event,
                       struct rl_actions *out);
+
+/* renew.c: extension, healing, the watchdog's renewals */
+#define RL_RENEWALS_PER_TTL 3
+/* An extension that the owner asks for. */
+void rl_renew_begin(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
+void rl_renew_timer(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
+/* The votes on an extension have changed. */
+void rl_renew_decide(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out);
 
 /* lock.c */
 extern const struct rl_answer rl_no_answer;

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "drive/client.h"
-#include "drive/enter.h"
 #include "drive/handles.h"
+#include "drive/order.h"
 
 /* A thread, as long as it lives or a client watches it. */
 struct rl_thread {

@@ -6,7 +6,7 @@
 
 #include "core/audit.h"
 #include "drive/client.h"
-#include "drive/enter.h"
+#include "drive/order.h"
 #include "engine/sets.h"
 
 static void gather(const redlock *client, struct rl_audit_node *out)

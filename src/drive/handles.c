@@ -8,7 +8,7 @@
 
 #include "drive/bound.h"
 #include "drive/detail.h"
-#include "drive/enter.h"
+#include "drive/order.h"
 #include "drive/turn.h"
 #include "engine/piece.h"
 #include "io/clock.h"

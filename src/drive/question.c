@@ -6,8 +6,8 @@
 
 #include "drive/client.h"
 #include "drive/detail.h"
-#include "drive/enter.h"
 #include "drive/handles.h"
+#include "drive/order.h"
 #include "drive/turn.h"
 #include "engine/survey.h"
 #include "io/clock.h"

@@ -12,7 +12,7 @@
  * Beside these stand what attempts may have put on the nodes (claim.c), the local queue of the
  * waiters of this client (local_queue.c), nodes as they come and go (node.c), the connections that
  * only listen (subscriber.c), what is found out about nodes between requests (watch.c), questions
- * to all of them (survey.c), and counting (stats.c).
+ * to all of them (survey.c), and deadlines (timers.c).
  *
  * It makes no system call. Its caller (the client with real sockets, a simulator with imagined
  * ones) tells it the time, what arrived and which connections came and went, and takes away the

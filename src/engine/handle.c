@@ -6,14 +6,136 @@
 #include "core/kind.h"
 #include "engine/ask.h"
 #include "engine/engine.h"
-#include "engine/sets.h"
-#include "engine/stats.h"
 #include "engine/survey.h"
 #include "engine/vote.h"
-#include "engine/watch.h"
 #include "protocol/value.h"
 
 #define ACQUIRERS_KEPT 1024
+
+/*
+ * ---- counting (redlock_stats) ----
+ *
+ * Every step of a lock is looked at once, before and after: what it was and what it is tells what
+ * to count. Plain numbers under the client's mutex; no clock is read for them.
+ */
+
+static const int64_t bounds_us[] = REDLOCK_BUCKET_BOUNDS_US;
+_Static_assert(sizeof bounds_us / sizeof bounds_us[0] == REDLOCK_BUCKETS - 1,
+               "the last bucket has no bound");
+
+static void measure(redlock_histogram *histogram, int64_t ns)
+{
+    int64_t us = ns > 0 ? ns / 1000 : 0;
+    int i = 0;
+
+    while (i < REDLOCK_BUCKETS - 1 && us > bounds_us[i])
+        i++;
+    histogram->bucket[i]++;
+    histogram->count++;
+    histogram->sum_us += (uint64_t)us;
+}
+
+static bool is_acquiring(enum rl_state state)
+{
+    return state >= RL_ACQUIRING && state < RL_HELD;
+}
+
+static void count_refusal(redlock_stats *stats, int error)
+{
+    switch (error) {
+    case REDLOCK_BUSY:
+        stats->refused_busy++;
+        return;
+    case REDLOCK_TIMEOUT:
+        stats->refused_timeout++;
+        return;
+    case REDLOCK_NOQUORUM:
+        stats->refused_noquorum++;
+        return;
+    case REDLOCK_GUARDED:
+        stats->refused_guarded++;
+        return;
+    case REDLOCK_CANCELED:
+        stats->refused_canceled++;
+        return;
+    default:
+        stats->refused_other++;
+    }
+}
+
+static void count_end(redlock_stats *stats, const struct rl_lock *past,
+                      const struct rl_event *event, const struct rl_actions *actions)
+{
+    stats->held--;
+    /* Since when an adopted lock is held is not known before it was extended. */
+    if (past->acquired_ns)
+        measure(&stats->hold, event->now_ns - past->acquired_ns);
+    if (!actions->lost)
+        ++*(event->type == RL_EVENT_TOO_LATE ? &stats->late : &stats->released);
+    else if (actions->loss == RL_LOSS_EXPIRED)
+        stats->lost_expired++;
+    else if (actions->loss == RL_LOSS_MISSING)
+        stats->lost_missing++;
+    else
+        stats->lost_doubt++;
+}
+
+/* A renewal that is late is counted as failed once, whatever comes of it. */
+static void count_renewal(redlock_stats *stats, const struct rl_lock *lock,
+                          const struct rl_lock *past)
+{
+    bool was_late = past->round_deadline_ns == RL_NEVER_NS;
+
+    if (lock->extension_count != past->extension_count)
+        stats->renewed++;
+    else if (!was_late && (!lock->extending || lock->round_deadline_ns == RL_NEVER_NS))
+        stats->renewals_failed++;
+}
+
+/* past: the lock before the step. Before the actions are carried out, which may lead to further steps. */
+static void count_step(redlock_stats *stats, const struct rl_handle *handle,
+                       const struct rl_lock *past, const struct rl_event *event,
+                       const struct rl_actions *actions)
+{
+    const struct rl_lock *lock = &handle->lock;
+    bool was_acquiring = is_acquiring(past->state);
+    bool acquires = is_acquiring(lock->state);
+
+    stats->waiting += acquires;
+    stats->waiting -= was_acquiring;
+    /* An acquisition has its outcome. */
+    if (!acquires && (was_acquiring || event->type == RL_EVENT_ACQUIRE)) {
+        if (lock->state == RL_HELD) {
+            stats->acquired++;
+            stats->held++;
+            measure(&stats->wait, event->now_ns - rl_acquirer_of(handle)->asked_ns);
+        } else {
+            count_refusal(stats,
+                          handle->prepare_error ? handle->prepare_error : actions->done_error);
+        }
+    }
+    if (past->state == RL_HELD && lock->state != RL_HELD)
+        count_end(stats, past, event, actions);
+    else if (past->state == RL_HELD && past->extending)
+        count_renewal(stats, lock, past);
+    if (actions->done && actions->done_error &&
+        (past->state == RL_RELEASING || past->state == RL_CHECKING))
+        stats->releases_failed++;
+}
+
+/* The handle is dropped; what it still has is left to the nodes. */
+static void count_dropped(redlock_stats *stats, const struct rl_handle *handle, int64_t now_ns)
+{
+    if (is_acquiring(handle->lock.state)) {
+        stats->waiting--;
+        stats->refused_canceled++;
+    } else if (handle->lock.state == RL_HELD) {
+        stats->held--;
+        stats->left++;
+        if (handle->lock.acquired_ns)
+            measure(&stats->hold, now_ns - handle->lock.acquired_ns);
+    }
+}
 
 /* ---- news for the owner ---- */
 
@@ -26,20 +148,11 @@ void rl_engine_add_ready(struct rl_engine *engine, struct rl_handle *handle)
     TAILQ_INSERT_TAIL(&engine->ready, handle, in_ready);
 }
 
-static void remove_ready(struct rl_engine *engine, struct rl_handle *handle)
+void rl_engine_remove_ready(struct rl_engine *engine, struct rl_handle *handle)
 {
     handle->ready = false;
     engine->ready_count--;
     TAILQ_REMOVE(&engine->ready, handle, in_ready);
-}
-
-struct rl_handle *rl_engine_take_ready(struct rl_engine *engine)
-{
-    struct rl_handle *handle = TAILQ_FIRST(&engine->ready);
-
-    if (handle)
-        remove_ready(engine, handle);
-    return handle;
 }
 
 /* Nodes that could not be asked have voted: they are unreachable, and the lock is told. */
@@ -148,71 +261,8 @@ void rl_handle_step(struct rl_engine *engine, struct rl_handle *handle, struct r
         event->random = engine->random(engine->random_data);
     event->awaits_sets = engine->awaits_sets;
     rl_lock_step(&handle->lock, event, &actions);
-    rl_stats_step(&engine->stats, handle, &past, event, &actions);
+    count_step(&engine->stats, handle, &past, event, &actions);
     perform(engine, handle, &actions, event->now_ns);
-}
-
-/* ---- timers ---- */
-
-static void find_warming(const struct rl_engine *engine, int64_t now_ns, uint16_t *nodes,
-                         int64_t *until_ns)
-{
-    *nodes = 0;
-    *until_ns = now_ns + engine->policy.node_timeout_ns;
-    for (uint8_t i = 0; i < engine->policy.node_count; i++) {
-        const struct rl_node *node = &engine->node[i];
-        int64_t ready_ns = node->connected_ns + engine->policy.node_timeout_ns;
-
-        if (!node->warming || (node->connected && now_ns >= ready_ns))
-            continue;
-        *nodes |= (uint16_t)(1u << i);
-        if (node->connected && ready_ns < *until_ns)
-            *until_ns = ready_ns;
-    }
-}
-
-static void handle_timer(struct rl_engine *engine, struct rl_handle *handle, int64_t now_ns)
-{
-    struct rl_event event = {.type = RL_EVENT_TIMER, .now_ns = now_ns};
-    struct rl_acquirer *acquirer = rl_acquirer_of(handle);
-    const struct rl_local_queue *queue;
-
-    find_warming(engine, now_ns, &event.warming, &event.warm_at_ns);
-    if (acquirer && acquirer->survey) {
-        rl_survey_tick(engine, handle, event.warming, event.warm_at_ns, now_ns);
-        return;
-    }
-    if (engine->awaits_sets && handle->lock.state == RL_ACQUIRING &&
-        now_ns >= handle->lock.round_deadline_ns) {
-        rl_sets_wait_no_more(engine, event.warming, now_ns);
-        acquirer = rl_acquirer_of(handle); /* it may be decided now */
-    }
-    queue = acquirer ? acquirer->queue : NULL;
-    if (acquirer && acquirer->became_head) {
-        acquirer->became_head = false;
-        event.type = RL_EVENT_UNPARK;
-        event.client_holds = acquirer->client_holds;
-    } else if (queue && rl_local_queue_head(queue) != handle) {
-        event.leader_error = rl_local_queue_head(queue)->lock.acquisition->attempt_error;
-    }
-    rl_handle_step(engine, handle, &event);
-}
-
-int64_t rl_engine_next_ns(const struct rl_engine *engine)
-{
-    int64_t next_ns = rl_timers_next_ns(&engine->timers);
-
-    return engine->watch_at_ns < next_ns ? engine->watch_at_ns : next_ns;
-}
-
-void rl_engine_tick(struct rl_engine *engine, int64_t now_ns)
-{
-    struct rl_timer *timer;
-
-    if (now_ns >= engine->watch_at_ns)
-        rl_watch_tick(engine, now_ns);
-    while ((timer = rl_timers_due(&engine->timers, now_ns)) != NULL)
-        handle_timer(engine, (struct rl_handle *)timer, now_ns);
 }
 
 /* ---- what the owner asks for ---- */
@@ -244,8 +294,7 @@ int rl_handle_init(struct rl_engine *engine, struct rl_handle *handle,
     return 0;
 }
 
-/* The same event for every lock; of_attempts: only for those that are being acquired. */
-static void step_all(struct rl_engine *engine, const struct rl_event *event, bool of_attempts)
+void rl_handles_step(struct rl_engine *engine, const struct rl_event *event, bool of_attempts)
 {
     struct rl_handle *handle;
 
@@ -258,30 +307,6 @@ static void step_all(struct rl_engine *engine, const struct rl_event *event, boo
             (!of_attempts || state == RL_ACQUIRING || state == RL_ALIGNING))
             rl_handle_step(engine, handle, &copy);
     }
-}
-
-void rl_handles_node_out(struct rl_engine *engine, uint8_t node, int64_t now_ns)
-{
-    step_all(engine,
-             &(struct rl_event){.type = RL_EVENT_NODE_OUT, .now_ns = now_ns, .node = node},
-             false);
-}
-
-void rl_handles_set_changed(struct rl_engine *engine, uint8_t node, int64_t now_ns)
-{
-    step_all(engine,
-             &(struct rl_event){.type = RL_EVENT_NODE_OUT, .now_ns = now_ns, .node = node},
-             true);
-}
-
-void rl_handles_sets_heard(struct rl_engine *engine, int64_t now_ns)
-{
-    step_all(engine, &(struct rl_event){.type = RL_EVENT_SETS_HEARD, .now_ns = now_ns}, true);
-}
-
-void rl_handles_our_clock(struct rl_engine *engine, int64_t now_ns)
-{
-    step_all(engine, &(struct rl_event){.type = RL_EVENT_OUR_CLOCK, .now_ns = now_ns}, false);
 }
 
 void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64_t ttl_ns,
@@ -303,7 +328,7 @@ void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64
             handle->done = true;
             handle->done_error = REDLOCK_NOMEM;
             rl_engine_add_ready(engine, handle);
-            rl_stats_refused(&engine->stats, REDLOCK_NOMEM);
+            count_refusal(&engine->stats, REDLOCK_NOMEM);
             return;
         }
         acquirer->waiter = acquirer->queue->number;
@@ -329,7 +354,8 @@ int rl_handle_adopt(struct rl_engine *engine, struct rl_handle *handle, const ch
     claim->gone_ns = RL_NEVER_NS;
     rl_lock_adopt(&handle->lock);
     end_acquisition(engine, handle);
-    rl_stats_adopted(&engine->stats);
+    engine->stats.adopted++;
+    engine->stats.held++;
     return 0;
 }
 
@@ -372,14 +398,14 @@ void rl_handle_drop(struct rl_engine *engine, struct rl_handle *handle, bool giv
             rl_handle_cancel(engine, handle, now_ns);
     }
     if (handle->lock.state != RL_ENDED)
-        rl_stats_dropped(&engine->stats, handle, now_ns);
+        count_dropped(&engine->stats, handle, now_ns);
     if (handle->lock.acquisition) {
         if (rl_acquirer_of(handle)->queue)
             rl_local_queue_leave(engine, handle, now_ns);
         end_acquisition(engine, handle);
     }
     if (handle->ready)
-        remove_ready(engine, handle);
+        rl_engine_remove_ready(engine, handle);
     rl_timers_set(&engine->timers, &handle->timer, RL_NEVER_NS);
     handle->claim->handle = NULL;
     rl_claim_unref(&engine->claims, handle->claim);

@@ -24,7 +24,7 @@ struct rl_handle {
     struct rl_claim *claim;    /* of the current attempt; before the first, without a value */
     LIST_ENTRY(rl_handle) all; /* in the engine's list */
 
-    /* News for the owner, taken by rl_engine_take_ready(). */
+    /* News for the owner, until rl_engine_remove_ready(). */
     TAILQ_ENTRY(rl_handle) in_ready;
     bool ready : 1; /* in that list */
     bool done : 1;
@@ -112,23 +112,12 @@ void rl_handle_drop(struct rl_engine *engine, struct rl_handle *handle, bool giv
 
 /* One event for the lock, and everything that follows from it. */
 void rl_handle_step(struct rl_engine *engine, struct rl_handle *handle, struct rl_event *event);
-/* A node's memory or clock is not to be trusted: holds that lean on it are told. */
-void rl_handles_node_out(struct rl_engine *engine, uint8_t node, int64_t now_ns);
-/* A node belongs to another set than it did: its grants to attempts under way are taken out. */
-void rl_handles_set_changed(struct rl_engine *engine, uint8_t node, int64_t now_ns);
-/* Every node has said its set, or had its time to: attempts may be decided (G8). */
-void rl_handles_sets_heard(struct rl_engine *engine, int64_t now_ns);
-/* Our own clock is not to be trusted: all holds are over. */
-void rl_handles_our_clock(struct rl_engine *engine, int64_t now_ns);
+/* The same event for every lock; of_attempts: only for those that are being acquired. */
+void rl_handles_step(struct rl_engine *engine, const struct rl_event *event, bool of_attempts);
 
 /* The handle has news. */
 void rl_engine_add_ready(struct rl_engine *engine, struct rl_handle *handle);
-/* The next handle with news, or NULL. */
-struct rl_handle *rl_engine_take_ready(struct rl_engine *engine);
-
-/* When rl_engine_tick() has something to do next. */
-int64_t rl_engine_next_ns(const struct rl_engine *engine);
-/* Timers that came up: those of handles, and of the watch on the nodes. */
-void rl_engine_tick(struct rl_engine *engine, int64_t now_ns);
+/* Its owner has them. */
+void rl_engine_remove_ready(struct rl_engine *engine, struct rl_handle *handle);
 
 #endif

@@ -95,7 +95,10 @@ static void object(struct rl_engine *engine, uint8_t node, bool moved, int64_t n
                         (struct rl_slice){text, strlen(text)});
     /* All grants that an attempt counts are of one set: of the one in force now. */
     if (counted && (moved || guard->objection != RL_GUARD_NONE_REASON))
-        rl_handles_set_changed(engine, node, now_ns);
+        rl_handles_step(
+            engine,
+            &(struct rl_event){.type = RL_EVENT_NODE_OUT, .now_ns = now_ns, .node = node},
+            true);
 }
 
 /* ---- hearing all ---- */
@@ -110,7 +113,8 @@ static void settle(struct rl_engine *engine, int64_t now_ns)
         for (uint8_t i = 0; i < engine->policy.node_count; i++)
             engine->awaits_sets |= !engine->node[i].said.told && !engine->node[i].had_its_time;
     if (awaited && !engine->awaits_sets)
-        rl_handles_sets_heard(engine, now_ns);
+        rl_handles_step(
+            engine, &(struct rl_event){.type = RL_EVENT_SETS_HEARD, .now_ns = now_ns}, true);
 }
 
 void rl_sets_give_up(struct rl_engine *engine, uint8_t node, int64_t now_ns)

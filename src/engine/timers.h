@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Deadlines, earliest first: a binary heap of timers that live inside what they wake.
+ * Deadlines, earliest first: a binary heap of timers that live inside what they wake, and what is
+ * done when one of a handle is due.
  *
  * Moving a timer to a later time is free: it stays where it is and, when it comes up, is put
  * back to its true time. Nearly all deadlines of a lock are moved or dropped before they pass.
@@ -38,5 +39,12 @@ int64_t rl_timers_next_ns(const struct rl_timers *timers);
 struct rl_timer *rl_timers_due(struct rl_timers *timers, int64_t now_ns);
 
 void rl_timers_free(struct rl_timers *timers);
+
+struct rl_engine;
+
+/* When rl_engine_tick() has something to do next. */
+int64_t rl_engine_next_ns(const struct rl_engine *engine);
+/* Timers that came up: those of handles, and of the watch on the nodes. */
+void rl_engine_tick(struct rl_engine *engine, int64_t now_ns);
 
 #endif

@@ -107,7 +107,9 @@ static void blame_nodes(struct rl_engine *engine, uint16_t stepped, int64_t now_
         if (engine->strict && session->state == RL_SESSION_UP)
             rl_vetting_expel(session);
         rl_guard_blame_clock(&session->guard, now_ns);
-        rl_handles_node_out(engine, i, now_ns);
+        rl_handles_step(
+            engine, &(struct rl_event){.type = RL_EVENT_NODE_OUT, .now_ns = now_ns, .node = i},
+            false);
     }
 }
 
@@ -115,7 +117,8 @@ static void blame_ourselves(struct rl_engine *engine, int64_t now_ns)
 {
     for (uint8_t i = 0; i < engine->policy.node_count; i++)
         rl_guard_forgive_clock(&engine->node[i].session.guard);
-    rl_handles_our_clock(engine, now_ns);
+    rl_handles_step(engine, &(struct rl_event){.type = RL_EVENT_OUR_CLOCK, .now_ns = now_ns},
+                    false);
 }
 
 static void end_trial(struct rl_engine *engine, int64_t now_ns)

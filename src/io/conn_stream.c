@@ -50,19 +50,19 @@ int rl_conn_send_cipher(struct rl_conn *conn, int64_t now_ns)
         size_t size = 0;
         ssize_t sent;
 
-        if (rl_buffer_size(&conn->cipher) < CIPHER_WAITING_MAX) {
+        if (conn->cipher.size < CIPHER_WAITING_MAX) {
             room = rl_buffer_reserve(&conn->cipher, CIPHER_CHUNK);
             if (!room) {
                 rl_conn_fail_errno(conn, ENOMEM, now_ns);
                 return -1;
             }
             size = rl_tls_output(conn->tls, room, CIPHER_CHUNK);
-            conn->cipher.end += size;
+            conn->cipher.size += size;
         }
-        if (rl_buffer_size(&conn->cipher) == 0)
+        if (conn->cipher.size == 0)
             return 0;
-        sent = send_some(conn, conn->cipher.bytes + conn->cipher.start,
-                         rl_buffer_size(&conn->cipher), now_ns);
+        sent =
+            send_some(conn, conn->cipher.bytes + conn->cipher.start, conn->cipher.size, now_ns);
         if (sent <= 0)
             return (int)sent;
         rl_buffer_take(&conn->cipher, (size_t)sent);
@@ -74,7 +74,7 @@ static void flush_encrypted(struct rl_conn *conn, struct rl_session *session, in
     const char *bytes;
     size_t size = rl_session_output(session, &bytes);
 
-    if (size > 0 && rl_buffer_size(&conn->cipher) < CIPHER_WAITING_MAX) {
+    if (size > 0 && conn->cipher.size < CIPHER_WAITING_MAX) {
         if (rl_tls_write(conn->tls, bytes, size) < 0) {
             rl_conn_fail(conn, REDLOCK_VOTE_UNREACHABLE, rl_tls_error(conn->tls), now_ns);
             return;

@@ -48,7 +48,7 @@ static int say_who_we_are(struct rl_session *session)
     }
     if (session->greeting_left > 0) {
         session->gated = true;
-        session->gate = rl_buffer_size(&session->output);
+        session->gate = session->output.size;
     }
     return 0;
 }

@@ -6,8 +6,87 @@
 
 #include "protocol/greeting.h"
 #include "protocol/vetting.h"
+#include "protocol/wipe.h"
 
+#define BUFFER_FIRST 4096
 #define PENDING_FIRST 64
+
+/* ---- bytes waiting to be sent ---- */
+
+/* As realloc(), which leaves behind what it copied. */
+static char *grow_secretly(struct rl_buffer *buffer, size_t capacity)
+{
+    char *bytes = malloc(capacity);
+
+    if (!bytes)
+        return NULL;
+    memcpy(bytes, buffer->bytes, buffer->start + buffer->size);
+    rl_wipe(buffer->bytes, buffer->start + buffer->size);
+    free(buffer->bytes);
+    return bytes;
+}
+
+static bool grow_buffer(struct rl_buffer *buffer, size_t needed)
+{
+    size_t capacity = buffer->capacity ? buffer->capacity : BUFFER_FIRST;
+    char *bytes;
+
+    while (capacity < needed)
+        capacity *= 2;
+    if (capacity > RL_BUFFER_MAX)
+        return false;
+    bytes = buffer->secret && buffer->bytes ? grow_secretly(buffer, capacity)
+                                            : realloc(buffer->bytes, capacity);
+    if (!bytes)
+        return false;
+    buffer->bytes = bytes;
+    buffer->capacity = capacity;
+    return true;
+}
+
+char *rl_buffer_reserve(struct rl_buffer *buffer, size_t size)
+{
+    if (size > RL_BUFFER_MAX)
+        return NULL;
+    if (buffer->start + buffer->size + size > buffer->capacity && buffer->start > 0) {
+        memmove(buffer->bytes, buffer->bytes + buffer->start, buffer->size);
+        if (buffer->secret)
+            rl_wipe(buffer->bytes + buffer->size, buffer->start);
+        buffer->start = 0;
+    }
+    if (buffer->start + buffer->size + size > buffer->capacity &&
+        !grow_buffer(buffer, buffer->size + size))
+        return NULL;
+    return buffer->bytes + buffer->start + buffer->size;
+}
+
+void rl_buffer_take(struct rl_buffer *buffer, size_t size)
+{
+    if (buffer->secret)
+        rl_wipe(buffer->bytes + buffer->start, size);
+    buffer->start += size;
+    buffer->size -= size;
+    if (buffer->size == 0)
+        rl_buffer_clear(buffer);
+}
+
+void rl_buffer_clear(struct rl_buffer *buffer)
+{
+    if (buffer->secret)
+        rl_wipe(buffer->bytes + buffer->start, buffer->size);
+    buffer->secret = false;
+    buffer->start = buffer->size = 0;
+    if (buffer->capacity > RL_BUFFER_KEPT)
+        rl_buffer_free(buffer);
+}
+
+void rl_buffer_free(struct rl_buffer *buffer)
+{
+    if (buffer->secret)
+        rl_wipe(buffer->bytes + buffer->start, buffer->size);
+    free(buffer->bytes);
+    *buffer = (struct rl_buffer){0};
+}
 
 /* ---- requests without a reply ---- */
 
@@ -16,7 +95,7 @@ uint32_t rl_pending_count(const struct rl_pending_queue *queue)
     return queue->tail - queue->head;
 }
 
-static bool grow(struct rl_pending_queue *queue)
+static bool grow_pending(struct rl_pending_queue *queue)
 {
     uint32_t capacity = queue->capacity ? queue->capacity * 2 : PENDING_FIRST;
     struct rl_pending *entry;
@@ -37,7 +116,7 @@ static bool grow(struct rl_pending_queue *queue)
 
 bool rl_pending_push(struct rl_pending_queue *queue, struct rl_pending entry)
 {
-    if (rl_pending_count(queue) == queue->capacity && !grow(queue))
+    if (rl_pending_count(queue) == queue->capacity && !grow_pending(queue))
         return false;
     queue->entry[queue->tail++ & (queue->capacity - 1)] = entry;
     return true;
@@ -135,15 +214,15 @@ bool rl_session_push(struct rl_session *session, const struct rl_command *comman
     if (!room || !rl_pending_push(&session->pending, entry))
         return false;
     rl_resp_encode(command, room);
-    session->output.end += size;
+    session->output.size += size;
     return true;
 }
 
 int rl_session_say(struct rl_session *session, uint16_t step, const char *const *words)
 {
-    struct rl_command command = {0};
+    struct rl_command command;
 
-    for (; *words; words++)
+    for (command.argument_count = 0; *words; words++)
         command.argument[command.argument_count++] = (struct rl_slice){*words, strlen(*words)};
     if (!rl_session_push(session, &command, (struct rl_pending){.op = step}))
         return -1;
@@ -157,7 +236,7 @@ size_t rl_session_output(struct rl_session *session, const char **bytes)
     if (session->wants_witness && rl_vetting_witness(session) == 0)
         session->wants_witness = false;
     *bytes = session->output.bytes + session->output.start;
-    return session->gated ? session->gate : rl_buffer_size(&session->output);
+    return session->gated ? session->gate : session->output.size;
 }
 
 bool rl_session_is_waiting(const struct rl_session *session)
@@ -176,7 +255,7 @@ void rl_session_sent(struct rl_session *session, size_t size, int64_t now_ns)
         session->gate -= size;
     if (session->gated && session->gate == 0)
         session->output.secret = false;
-    if (rl_buffer_size(&session->output) == 0)
+    if (session->output.size == 0)
         session->sent_mark = session->pending.tail;
 }
 

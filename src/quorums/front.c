@@ -9,7 +9,7 @@
 
 #include "client/close.h"
 #include "drive/detail.h"
-#include "drive/enter.h"
+#include "drive/order.h"
 #include "drive/turn.h"
 #include "io/clock.h"
 

@@ -8,7 +8,7 @@
 #include "client/open.h"
 #include "core/rendezvous.h"
 #include "drive/detail.h"
-#include "drive/enter.h"
+#include "drive/order.h"
 #include "quorums/front.h"
 
 #define DETAIL_KEPT 640

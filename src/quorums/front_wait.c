@@ -5,7 +5,6 @@
  * descriptors of all, and makes a turn of each other member that is ready and has no driver of its
  * own. So locks of other quorums are renewed meanwhile, as those of one quorum are.
  */
-#include "drive/enter.h"
 #include "drive/order.h"
 #include "drive/turn.h"
 #include "io/clock.h"

@@ -9,7 +9,7 @@
 #include "client/request.h"
 #include "core/rendezvous.h"
 #include "drive/detail.h"
-#include "drive/enter.h"
+#include "drive/order.h"
 #include "quorums/front.h"
 
 size_t rl_front_home(const struct rl_front *front, const char *name, size_t name_size)

@@ -9,7 +9,7 @@
 #include "client/list.h"
 #include "client/query.h"
 #include "drive/detail.h"
-#include "drive/enter.h"
+#include "drive/order.h"
 #include "drive/turn.h"
 
 #define SENTENCE_MAX 512

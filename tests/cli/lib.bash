@@ -87,16 +87,22 @@ between() {
 }
 
 # stalled_ms: for how long something on this machine has wanted a processor and waited for one, since
-# it started. within WHAT MS LOWEST HIGHEST: between, of a time that began after the test did; the
-# machine may add to it by as much as it stalled meanwhile.
+# it started, and for how long the machine itself had none. within WHAT MS LOWEST HIGHEST: between, of
+# a time that began after the test did; the machine may add to it by as much as it stalled meanwhile.
+# around WHAT MS LOWEST HIGHEST: the same of the distance to a moment, which gets shorter by that or longer.
 stalled_ms() {
-    local line='total=0'
+    local line='total=0' cpu
     { read -r line </proc/pressure/cpu; } 2>/dev/null
-    printf '%s' $((${line##*total=} / 1000))
+    read -r -a cpu </proc/stat # stolen ticks, of 10 ms
+    printf '%s' $((${line##*total=} / 1000 + ${cpu[8]:-0} * 10))
 }
 stalled_before=$(stalled_ms)
 within() {
     between "$1" "$2" "$3" $(($4 + $(stalled_ms) - stalled_before))
+}
+around() {
+    local late=$(($(stalled_ms) - stalled_before))
+    between "$1" "$2" $(($3 - late)) $(($4 + late))
 }
 
 # like WHAT TEXT PATTERN, unlike WHAT TEXT PATTERN
@@ -234,7 +240,7 @@ terminal() {
     mkfifo "$tmp/keys"
     # Background jobs of a shell ignore INT and QUIT; what runs on a terminal does not.
     # bash waits for what it runs before it dies of an interrupt; other shells do not.
-    SHELL=$BASH TERM=xterm env --default-signal=INT,QUIT timeout --foreground -k 1 30 \
+    SHELL=$BASH TERM=xterm env --default-signal=INT,QUIT timeout --foreground -k 1 120 \
         script -q -e -f -c "$1" "$tmp/screen" <"$tmp/keys" >/dev/null 2>&1 &
     session=$!
     exec {keys}>"$tmp/keys"

@@ -5,6 +5,9 @@
 . "$(dirname "$0")/lib.bash" "$@"
 needs "${CC:-cc}" ps pgrep setsid
 inside_dev 5 "$@"
+# Longer than a busy machine takes to answer, and soon enough for several renewals in a TTL.
+echo 'node-timeout = 500ms' >"$tmp/patient"
+export REDLOCK_CONFIG=$tmp/patient
 "${CC:-cc}" -D_GNU_SOURCE -o "$tmp/stamp" "$here/stamp.c" || exit 1
 
 hang() {
@@ -12,7 +15,7 @@ hang() {
 }
 
 # A shortage that ends in time.
-"$redlock" run -t 4s heals -- bash -c "echo up >'$tmp/up'; until [ -e '$tmp/enough' ]; do sleep 0.05; done; exit 7" \
+"$redlock" run -t 9s heals -- bash -c "echo up >'$tmp/up'; until [ -e '$tmp/enough' ]; do sleep 0.05; done; exit 7" \
     2>"$tmp/errors" &
 wrapper=$!
 eventually [ -s "$tmp/up" ]
@@ -29,8 +32,8 @@ for k in 1 4; do unlike "and not node $k" "$line" "127.0.0.1:$(port $k) "; done
 is 'two lines in all' "$(wc -l <"$tmp/errors")" 2
 
 # All the ways to go, at once. The TTL is long enough for the nodes to hang before the first
-# renewal: REDLOCK_DEADLINE stays the end of the validity.
-ttl=6
+# renewal, at a third of it: REDLOCK_DEADLINE stays the end of the validity.
+ttl=9
 # start WHAT TIME_MS obey|stubborn OPTION...
 start() {
     local what=$1 time=$2 manner=$3
@@ -41,11 +44,12 @@ start() {
     pids[$what]=$!
 }
 declare -A pids
+from=$(now_ms)
 start term 30000 stubborn
 start obey 30000 obey
 start kill 30000 stubborn --on-lost kill --grace 1500ms
 start usr1 30000 stubborn --on-lost USR1 --grace 2500ms
-start ignore 8000 stubborn --on-lost ignore
+start ignore 11000 stubborn --on-lost ignore
 start quiet 30000 obey -q
 begun() {
     local what
@@ -53,6 +57,7 @@ begun() {
 }
 eventually begun
 hang hang
+[ $(($(now_ms) - from)) -lt $((ttl * 1000 / 3)) ] || skip 'this machine is too slow to hang the nodes before the first renewal'
 
 # last WHAT [PROCESS]: how long before the end of the validity it was last alive, in milliseconds.
 last() {
@@ -72,24 +77,24 @@ ends() {
 }
 
 ends kill 76
-between 'kill: dead at the grace point' "$(last kill)" 1000 1550
+around 'kill: dead at the grace point' "$(last kill)" 1000 1550
 is 'kill: without another signal' "$(heard kill TERM)" ''
 like 'kill: the message' "$err" 'could not be renewed, and the command was killed before it ended'
 ends obey 76
-between 'obey: TERM came a third of the TTL before the end' "$(heard obey TERM)" 1500 2050
+around 'obey: TERM came a third of the TTL before the end' "$(heard obey TERM)" 2500 3050
 that 'obey: what it left behind was killed with it' [ "$(last obey)" -gt 1000 ]
 like 'obey: the message' "$err" 'could not be renewed, and the command was stopped in time'
 ends quiet 76
 is 'quiet: -q says nothing' "$err" ''
 ends usr1 76
-between 'usr1: USR1 came --grace before the end' "$(heard usr1 USR1)" 2000 2550
+around 'usr1: USR1 came --grace before the end' "$(heard usr1 USR1)" 2000 2550
 is 'usr1: instead of TERM' "$(heard usr1 TERM)" ''
 that 'usr1: and it was dead before the end' [ "$(last usr1)" -gt 0 ]
 ends term 76
-between 'term: TERM came first' "$(heard term TERM)" 1500 2050
+around 'term: TERM came first' "$(heard term TERM)" 2500 3050
 for process in command group daemon; do
     that "term: $process lived on, but not to the end ($(last term $process) ms before)" [ "$(last term $process)" -gt 0 ]
-    between "term: $process had all of its time" "$(last term $process)" 1 900
+    within "term: $process had all of its time" "$(last term $process)" 1 1200
 done
 like 'term: the message' "$err" 'the command was killed before it ended'
 for k in 2 3 5; do like "term: the table names node $k" "$err" "^ +127.0.0.1:$(port $k) +(timed out|unreachable|not waited for)"; done
@@ -106,11 +111,13 @@ hang resume
 mkfifo "$tmp/full"
 exec {full}<>"$tmp/full"
 dd if=/dev/zero of="$tmp/full" bs=4096 oflag=nonblock 2>/dev/null
-"$redlock" run -t 3s full -- bash -c "echo \$REDLOCK_DEADLINE >'$tmp/full.end'; exec '$tmp/stamp' '$tmp/full.log' 30000 obey" \
+from=$(now_ms)
+"$redlock" run -t 6s full -- bash -c "echo \$REDLOCK_DEADLINE >'$tmp/full.end'; exec '$tmp/stamp' '$tmp/full.log' 30000 obey" \
     2>"$tmp/full" &
 wrapper=$!
 eventually grep -qs daemon "$tmp/full.log"
 hang hang
+took=$(($(now_ms) - from))
 that 'standard error is full: the command is stopped all the same' eventually grep -q TERM "$tmp/full.log"
 still() { [ "$(wc -l <"$tmp/full.log")" = "$lines" ] || { lines=$(wc -l <"$tmp/full.log"); return 1; }; }
 lines=0
@@ -118,7 +125,11 @@ eventually still
 kill -KILL $wrapper
 wait $wrapper 2>/dev/null
 exec {full}>&-
-that '   and before the end' [ "$(last full)" -gt 0 ]
+if [ $took -lt 2000 ]; then
+    that '   and before the end' [ "$(last full)" -gt 0 ]
+else
+    printf '# left out: before the end: it was renewed before the nodes hung, %s ms after the start\n' $took
+fi
 hang resume
 
 # What a command leaves behind when nothing is wrong is left alone.
@@ -129,8 +140,9 @@ kill "$(cat "$tmp/left")"
 that '   in the group of the command, too' kill -0 "$(cat "$tmp/left")"
 kill "$(cat "$tmp/left")"
 # Orphans do not pile up as zombies of the wrapper.
-"$redlock" run a -- bash -c 'for i in 1 2 3 4 5; do (sleep 0.01 &) ; done; sleep 0.3; ps -o stat= --ppid $PPID' >"$tmp/stats"
-is 'orphans that ended are gone' "$(grep -c Z "$tmp/stats")" 0
+"$redlock" run a -- bash -c 'for i in 1 2 3 4 5; do (sleep 0.01 &) ; done
+    for i in {1..200}; do ps -o stat=,comm= --ppid $PPID >"$0"; grep -Eq "^Z|sleep" "$0" || break; sleep 0.1; done' "$tmp/stats"
+is 'orphans that ended are gone' "$(grep -Ec '^Z|sleep' "$tmp/stats")" 0
 
 # Killed outright, at any moment.
 for i in 0 1 2 3 4 5 6 7 8 9 10 12 14 16 18 20; do

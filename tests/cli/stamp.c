@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * stamp FILE TIME_MS obey|stubborn: three processes that write down every two milliseconds that
+ * stamp FILE TIME_MS obey|stubborn: three processes that write down every five milliseconds that
  * they are still alive, in nanoseconds of CLOCK_BOOTTIME: the command itself, a child in its
  * process group, and one that has left group and session and whose parent is gone. The command
  * writes down the signals it gets, too, and with `obey` ends with the first.
@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TICK_NS 2000000
+#define TICK_NS 5000000
 
 static volatile sig_atomic_t got;
 

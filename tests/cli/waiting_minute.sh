@@ -5,28 +5,22 @@
 inside_dev 3 "$@"
 unhurried
 
-# said N: so many lines so far; patiently FOR COMMAND...: until it succeeds, for so many seconds.
-said() {
-    [ "$(grep -c "^redlock run: waiting for long: 1st in line, held by the holder, for" "$tmp/said")" = "$1" ]
-}
-patiently() {
-    local until=$((SECONDS + $1))
-    shift
-    until "$@"; do
-        [ $SECONDS -lt $until ] || return 1
-        eventually "$@" && return 0
-    done
+# says SECONDS: the next line of the waiter comes within that time.
+says() {
+    local line
+    read -r -t "$1" line <&"$said" && grep -q '^redlock run: waiting for long: 1st in line, held by the holder, for' <<<"$line"
 }
 
 "$redlock" run -t 60s --label 'the holder' long -- sleep 300 &
 holder=$!
 eventually held long
-"$redlock" run long -- true 2>"$tmp/said" &
+mkfifo "$tmp/said"
+exec {said}<>"$tmp/said"
+"$redlock" run long -- true 2>&"$said" &
 waiter=$!
-eventually queued long
-that 'once after a second' eventually said 1
+that 'once after a second' says 30
 start=$SECONDS
-that 'and again' patiently 120 said 2
+that 'and again' says 120
 that '   not before a minute has passed' [ $((SECONDS - start)) -ge 55 ]
 kill $waiter $holder
 wait $waiter

@@ -90,6 +90,7 @@ static void part_of_five(uint32_t flags)
     redlock_node_info info = {.size = sizeof info};
     CHECK_OK(redlock_node(part, 0, &info));
     CHECK_INT(1, info.quarantined);
+    CHECK_INT(1, info.misplaced);
     CHECK_INT(-1, info.quarantine_ms);
     CHECK_HAS("another number of nodes", info.text);
     redlock_close(part);
@@ -231,6 +232,7 @@ static void doubled(uint32_t flags)
     redlock_node_info other = {.size = sizeof other};
     CHECK_OK(redlock_node(twice, 1, &other));
     CHECK_INT(1, info.quarantined + other.quarantined);
+    CHECK_INT(0, info.misplaced + other.misplaced); /* one server twice is of its own set */
     CHECK_HAS("same server", info.quarantined ? info.text : other.text);
     server_stop(&c.node[1]);
     CHECK_REFUSED(REDLOCK_GUARDED, try_as(twice, "wrong", 0));

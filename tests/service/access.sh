@@ -148,6 +148,7 @@ is 'the uid of a proxy proves nothing' "$(through)" 401
 is '   a token does' "$(through -H 'Authorization: Bearer secret-of-ci')" 200
 stop
 bad 'a mode that is none' 'mode=0660 and peer=proxy' --listen "unix:$socket mode=0888"
+bad 'a certificate without TLS' 'tls:ADDRESS:PORT cert=optional' --listen '127.0.0.1:0 cert=optional'
 bad 'a proxy on TCP' 'behind other addresses nothing' --listen '127.0.0.1:0 peer=proxy'
 
 # ---- names ----

@@ -31,8 +31,15 @@ new_id() {
     number=$((number + 1))
     id=$(printf 'lease-of-the-audit-test-%04d' "$number")
 }
+# The file is written by a thread of its own: until it has all lines.
+is_written() {
+    grep -q '^redlockd_audit_queued 0$' <<<"$(curl -sS -m 20 --unix-socket "$socket" http://h/metrics)"
+}
 # told FILTER [FILE]: the lines that the filter of jq selects, without their time.
-told() { jq -c "select($1) | del(.time)" "${2:-$tmp/audit}"; }
+told() {
+    eventually is_written
+    jq -c "select($1) | del(.time)" "${2:-$tmp/audit}"
+}
 has() { [ -n "$(told "$1")" ]; }
 count() { told "$1" | wc -l; }
 
@@ -139,6 +146,7 @@ hostile='<script>alert(\"1\")</script>\\n{\"event\":\"granted\"}'
 new_id
 ask PUT '/v1/locks/%3Cb%3E%22,%22event%22:%22granted' "$id" -d "{\"label\":\"$hostile\",\"ttl_ms\":30000}"
 is 'a name and a label that look like markup and like a line' "$code" 201
+eventually is_written
 is '   are one line' "$(tail -1 "$tmp/audit" | jq -r '.name, .label')" \
     $'<b>","event":"granted\n<script>alert("1")</script>\\n{"event":"granted"}'
 is '   every line is one object' "$(jq -c . "$tmp/audit" | wc -l)" "$(wc -l <"$tmp/audit")"
@@ -147,6 +155,7 @@ ask PUT /v1/locks/a%1b%5b2J "$id" -d '{}'
 is 'a name that steers a terminal is refused' "$code" 400
 ask PUT /v1/locks/a "$id" -d '{"label":"\u001b[2J"}'
 is '   and a label' "$code" 422
+eventually is_written
 unlike '   neither is written anywhere' "$(cat "$tmp/audit" "$tmp/log")" $'\x1b'
 
 # ---- a file that is moved away ----
@@ -161,26 +170,58 @@ stop
 is 'TERM ends it' "$status" 0
 cat "$tmp/audit.1" "$tmp/log" >"$tmp/all"
 
-# ---- a target that nobody reads ----
+# ---- a flood of denials ----
 
-mkfifo "$tmp/pipe"
-exec {reader}<>"$tmp/pipe"
-start "${rules[@]}" --audit "$tmp/pipe"
-cat >"$tmp/flood.py" <<'PY'
-# Denials in one connection until lines are dropped; each is answered.
+rm "$tmp/audit"
+start "${rules[@]}" --audit "$tmp/audit"
+cat >"$tmp/denied.py" <<'PY'
+# So many requests without a token, in one connection; each is answered.
 import http.client, sys
 client = http.client.HTTPConnection('127.0.0.1', int(sys.argv[1]), timeout=30)
-for n in range(3000):
+for n in range(int(sys.argv[2])):
     client.request('GET', '/v1/locks')
     answer = client.getresponse()
     answer.read()
     assert answer.status == 401, answer.status
 print('fine')
 PY
-is 'a full pipe holds up no request' "$(timeout 60 python3 "$tmp/flood.py" "$tcp" 2>&1 | tail -1)" fine
+began=$EPOCHREALTIME
+is '500 denials are answered' "$(timeout 60 python3 "$tmp/denied.py" "$tcp" 500 2>&1 | tail -1)" fine
+seconds=$(((${EPOCHREALTIME/./} - ${began/./}) / 1000000 + 2))
+between '   by at most ten lines a second' "$(count '.reason == "UNAUTHORIZED"')" 10 $((10 * seconds))
+curl -sS -m 20 -o /dev/null -X PUT -H 'Authorization: Bearer secret-of-ci' -H 'Lease-Id: lease-of-the-audit-test-ci' \
+    -H 'Content-Type: application/json' -d '{}' "http://127.0.0.1:$tcp/v1/locks/not/mine"
+is '   another sender has lines of its own' "$(count '.principal == "token:ci"')" 1
+# all: lines, and what they say was left out before them
+all() { told '.reason == "UNAUTHORIZED"' | jq -s 'map(1 + (.left_out // 0)) | add'; }
+one_more() {
+    asked=$((asked + 1))
+    timeout 20 python3 "$tmp/denied.py" "$tcp" 1 >/dev/null
+    [ "$(all)" = "$asked" ]
+}
+asked=500
+that '   a later line tells how many were left out' eventually one_more
 ask GET /metrics ''
-between '   what it did not take is counted' \
-    "$(sed -n 's/^redlockd_audit_dropped_total //p' <<<"$body")" 1 3000
+like '   and the metrics count each' "$body" "^redlockd_denied_total $((asked + 1))\$"
+stop
+
+# ---- a target that nobody reads ----
+
+mkfifo "$tmp/pipe"
+exec {reader}<>"$tmp/pipe"
+python3 -c 'import fcntl; fcntl.fcntl(0, 1031, 4096)' <&"$reader" # F_SETPIPE_SZ
+start "${rules[@]}" --audit "$tmp/pipe"
+for _ in {1..20}; do
+    new_id
+    ask PUT /v1/locks/flood "$id" -d '{"label":"a label of many characters, so that a pipe is full soon"}'
+    codes+=$code
+    ask DELETE /v1/locks/flood "$id"
+    codes+=$code
+done
+is 'a full pipe holds up no request' "$codes" "$(printf '201204%.0s' {1..20})"
+that '   what it did not take' eventually is_written
+ask GET /metrics ''
+between '   is counted' "$(sed -n 's/^redlockd_audit_dropped_total //p' <<<"$body")" 1 40
 exec {reader}>&-
 stop
 start "${rules[@]}" --audit stderr

@@ -56,9 +56,11 @@ is 'a token goes before the certificate' \
 is '   a wrong one is not made up for by it' "$(with client web/f -H 'Authorization: Bearer x')" 401
 is 'a certificate that has ended' "$(with expired web/g)" 000
 is 'a certificate of another authority' "$(with other web/g)" 000
-is 'the audit log has their names' \
-    "$(jq -r 'select(.event == "granted") | .principal' "$tmp/audit" | sort -u | tr '\n' ' ')" \
-    'cert:client.example cert:robot@example.org cert:spiffe://example/web token:ci '
+names='cert:client.example cert:robot@example.org cert:spiffe://example/web token:ci '
+has_names() {
+    [ "$(jq -r 'select(.event == "granted") | .principal' "$tmp/audit" | sort -u | tr '\n' ' ')" = "$names" ]
+}
+that 'the audit log has their names' eventually has_names
 
 cat >"$tmp/client.py" <<'PY'
 # Connections that outlive their certificate, and its authority.
@@ -133,6 +135,31 @@ is 'a connection and a wait whose authority is not trusted any more' \
 is '   new connections neither' "$(with client web/h)" 000
 stop
 is 'TERM ends it' "$status" 0
+
+# ---- one listener with certificates, and one where tokens will do ----
+
+cp "$tmp/certs/ca.crt" "$tmp/authority.crt"
+start --listen tls:127.0.0.1:0 --listen 'tls:127.0.0.1:0 cert=optional' --tls-cert "$tmp/certs/good.crt" \
+    --tls-key "$tmp/certs/good.key" --tls-client-ca "$tmp/authority.crt" --tokens "$tmp/tokens" \
+    --allow 'cert:client.example web/ acquire' --allow 'token:ci ci/ acquire'
+read -r strict open <<<"${tls//$'\n'/ }"
+bare() { # PORT LOCK [CURL-ARGUMENT...]
+    local port=$1 lock=$2
+    shift 2
+    curl -sS -m 60 -o /dev/null -w '%{http_code}' -X PUT --cacert "$tmp/certs/ca.crt" \
+        -H "Lease-Id: lease-of-$(cat /proc/sys/kernel/random/uuid)" -H 'Content-Type: application/json' \
+        -d '{}' "$@" "https://127.0.0.1:$port/v1/locks/$lock" 2>>"$tmp/curl.log"
+}
+token=(-H 'Authorization: Bearer secret-of-ci')
+is 'where it is optional, a token without a certificate' "$(bare "$open" ci/open-a "${token[@]}")" 201
+is '   neither is nobody' "$(bare "$open" ci/open-b)" 401
+tls=$open
+is '   a certificate counts' "$(with client web/open-a)" 201
+is '   one of another authority is refused all the same' "$(with other web/open-b)" 000
+is 'where it is not, a token does not make up for it' "$(bare "$strict" ci/open-c "${token[@]}")" 000
+tls=$strict
+is '   a certificate does' "$(with client web/open-c)" 201
+stop
 unlike 'no secret is written anywhere' "$(cat "$tmp/log" "$tmp/audit")" 'secret|lease-of|PRIVATE'
 unlike 'no sanitizer complains' "$(cat "$tmp/log")" 'Sanitizer|runtime error'
 done_testing

@@ -45,6 +45,9 @@ ask() { # METHOD NAME ID [CURL-ARGUMENT...]
     curl -sS -m 60 --unix-socket "$socket" -X "$1" -H "Lease-Id: lease-of-the-events-test-$3" "${@:4}" "http://h/v1/locks/$2"
 }
 
+all_up() { [ "$(grep -A1 '^event: node$' "$tmp/all" | sed -n 's/^data: //p' | jq -rs 'map(.state) | join(" ")')" = 'up up up' ]; }
+that 'a feed begins with the state of every node' eventually all_up
+
 # ---- locks ----
 
 ask PUT public/a 1 --json '{"label":"first \"x\""}' >"$tmp/held"

@@ -62,7 +62,7 @@ void replica_open(struct replica *replica, const char *name, const struct cluste
     char path[256], why[512];
 
     replica->access = (struct access){0};
-    replica->audit = (struct audit){.fd = -1};
+    replica->audit = (struct audit){.is_on = false};
     replica->port = 0;
     unsetenv("REDLOCK_NODES");
     snprintf(path, sizeof path, "%s/nodes.conf", check_dir());
@@ -137,7 +137,7 @@ static void listen_tcp(struct replica *replica)
         FAIL("%s", why);
     CHECK_INT(0, getsockname(fd, (struct sockaddr *)&address, &size));
     replica->port = ntohs(address.sin_port);
-    CHECK_INT(0, http_server_listen(replica->rig.server, fd, RIG_LISTENER_TCP, NULL));
+    CHECK_INT(0, http_server_listen(replica->rig.server, fd, RIG_LISTENER_TCP, NULL, false));
 }
 
 int stream_open_tcp(struct replica *replica, const char *request)

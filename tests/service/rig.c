@@ -115,7 +115,7 @@ void rig_open_with(struct rig *rig, const char *socket, const struct http_handle
     fd = sockets_open(address, 0600, why, sizeof why);
     if (fd < 0)
         FAIL("%s", why);
-    CHECK_INT(0, http_server_listen(rig->server, fd, 7, NULL));
+    CHECK_INT(0, http_server_listen(rig->server, fd, 7, NULL, false));
 }
 
 void rig_close(struct rig *rig)

@@ -27,7 +27,7 @@ static int listen_tcp(struct rig *rig, struct http_tls_context *tls)
 
     CHECK(fd >= 0);
     CHECK_INT(0, getsockname(fd, (struct sockaddr *)&address, &size));
-    CHECK_INT(0, http_server_listen(rig->server, fd, 8, tls));
+    CHECK_INT(0, http_server_listen(rig->server, fd, 8, tls, false));
     return ntohs(address.sin_port);
 }
 

@@ -2,7 +2,6 @@
 /* The two queues of a connection: requests without reply, and bytes to send. */
 #include "check.h"
 
-#include "protocol/buffer.h"
 #include "protocol/session.h"
 
 #include <stdlib.h>
@@ -53,13 +52,13 @@ CASE(bytes_come_out_in_order, "Bytes appended in pieces and taken in others are 
         CHECK(room != NULL || size == 0);
         for (size_t i = 0; i < size; i++)
             room[i] = (char)next_in++;
-        buffer.end += size;
-        size_t have = rl_buffer_size(&buffer);
+        buffer.size += size;
+        size_t have = buffer.size;
         size_t taken = have > 0 ? (size_t)random() % (have + 1) : 0;
         for (size_t i = 0; i < taken; i++)
             CHECK_INT(next_out++, (unsigned char)buffer.bytes[buffer.start + i]);
         rl_buffer_take(&buffer, taken);
-        CHECK_INT(have - taken, rl_buffer_size(&buffer));
+        CHECK_INT(have - taken, buffer.size);
     }
     rl_buffer_free(&buffer);
 }
@@ -68,12 +67,12 @@ CASE(bytes_are_bounded, "The output buffer has a bound, and gives memory back wh
 {
     struct rl_buffer buffer = {0};
     while (rl_buffer_reserve(&buffer, 65536)) {
-        buffer.end += 65536;
-        CHECK(rl_buffer_size(&buffer) <= RL_BUFFER_MAX);
+        buffer.size += 65536;
+        CHECK(buffer.size <= RL_BUFFER_MAX);
     }
-    CHECK(rl_buffer_size(&buffer) > RL_BUFFER_MAX / 2);
+    CHECK(buffer.size > RL_BUFFER_MAX / 2);
     CHECK(rl_buffer_reserve(&buffer, RL_BUFFER_MAX) == NULL);
-    rl_buffer_take(&buffer, rl_buffer_size(&buffer));
+    rl_buffer_take(&buffer, buffer.size);
     CHECK(rl_buffer_reserve(&buffer, 1) != NULL);
     CHECK(buffer.capacity <= RL_BUFFER_KEPT);
     rl_buffer_free(&buffer);

@@ -17,6 +17,7 @@ enum {
     TTL_MS = 20000,
     HOLD_MS = 2, /* the last holder is back in the queue before the next release */
     SAMPLES_MAX = 1024,
+    UNCONTENDED = 80, /* acquires that handovers are compared with */
 };
 
 struct passage {
@@ -71,10 +72,10 @@ static void wait_and_pass(void *data)
 /* After a sleep as long as a waiter's, of a name that no other process wants. */
 static int64_t uncontended_us(struct job *job, uint32_t flags)
 {
-    static int64_t took_ns[200];
+    static int64_t took_ns[UNCONTENDED];
     redlock *r = client_open_hasty(&job->c, 0, STEADY_MS);
     client_warm_nodes(r, job->up);
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < UNCONTENDED; i++) {
         redlock_request q = {.size = sizeof q, .flags = flags};
         redlock_lock *lock = NULL;
         sleep_ms(WAITERS * HOLD_MS);
@@ -84,7 +85,7 @@ static int64_t uncontended_us(struct job *job, uint32_t flags)
         client_unlock(lock);
     }
     redlock_close(r);
-    return median(took_ns, 200) / 1000;
+    return median(took_ns, UNCONTENDED) / 1000;
 }
 
 static bool all_ready(void *data)

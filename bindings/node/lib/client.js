@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-2-Clause
+'use strict';
+
+const native = require('./native.js');
+const { Core } = require('./core.js');
+const { Lock, asyncDispose } = require('./lock.js');
+const { canceled, closed, invalid, lastError } = require('./errors.js');
+const { readRequest, readClientOptions, checkText, option } = require('./request.js');
+
+const QUERY = 0; // native.ask()
+const BREAK = 1;
+const LIST = 2;
+const PING = 3;
+
+function warn(address, text) {
+  process.emitWarning(`${address}: ${text}`, 'RedlockWarning');
+}
+
+const forgotten = new FinalizationRegistry((core) => {
+  if (!core.isClosing) core.close();
+});
+
+// An error is made where the loop delivers it: the stack that helps is that of the awaiting caller.
+function rethrow(error) {
+  Error.captureStackTrace(error, rethrow);
+  throw error;
+}
+
+// Runs `body` with a signal that is aborted when one of both is.
+async function withEither(first, second, body) {
+  if (!second) return body(first);
+  const controller = new AbortController();
+  const onFirst = () => controller.abort(first.reason);
+  const onSecond = () => controller.abort(second.reason);
+  first.addEventListener('abort', onFirst, { once: true });
+  second.addEventListener('abort', onSecond, { once: true });
+  if (first.aborted) onFirst();
+  try {
+    return await body(controller.signal);
+  } finally {
+    first.removeEventListener('abort', onFirst);
+    second.removeEventListener('abort', onSecond);
+  }
+}
+
+class Client {
+  #core;
+  #closing = null;
+
+  constructor(options) {
+    const read = readClientOptions(options);
+    this.#core = new Core(read, option(options ?? {}, 'onWarning', 'function', warn));
+    forgotten.register(this, this.#core, this.#core);
+  }
+
+  async acquire(name, options) {
+    const request = readRequest(name, options);
+    const hold = await this.#core.acquire(request).catch(rethrow);
+    const { signal } = request;
+    if (!signal?.aborted) return new Lock(this, hold);
+    hold.giveUp(); // aborted after the grant and before the caller could see it
+    throw canceled(hold.name, signal);
+  }
+
+  async using(name, options, body) {
+    if (typeof options === 'function' && body === undefined) [options, body] = [{}, options];
+    if (typeof body !== 'function') throw invalid('the last argument of using() must be a function');
+    const lock = await this.acquire(name, { renew: true, ...options });
+    const { signal } = options ?? {};
+    let value;
+    try {
+      if (signal?.aborted) throw canceled(lock.name, signal);
+      value = await withEither(lock.signal, signal, (either) => body(either, lock));
+    } catch (error) {
+      await lock.release().catch(() => {});
+      throw error;
+    }
+    await lock[asyncDispose]();
+    return value;
+  }
+
+  async query(name) {
+    const { info, nodes, quorum } = await this.#core.ask(QUERY, checkText(name, 'name'));
+    return { ...info, nodes, quorum };
+  }
+
+  async list() {
+    return (await this.#core.ask(LIST)).names;
+  }
+
+  async break(name, mark) {
+    const { nodes, holder, quorum } = await this.#core.ask(BREAK, checkText(name, 'name'), checkText(mark, 'mark'));
+    return { nodes, holder, quorum };
+  }
+
+  async ping() {
+    const { nodes, quorum } = await this.#core.ask(PING);
+    return { nodes, quorum };
+  }
+
+  nodes() {
+    this.#check();
+    return native.nodes(this.#core.external);
+  }
+
+  stats() {
+    this.#check();
+    return native.stats(this.#core.external);
+  }
+
+  quorumOf(name) {
+    this.#check();
+    const index = native.quorumOf(this.#core.external, checkText(name, 'name'));
+    if (index < 0) throw lastError(index, name);
+    return index;
+  }
+
+  get closed() {
+    return this.#core.isClosing;
+  }
+
+  close() {
+    forgotten.unregister(this.#core);
+    return (this.#closing ??= this.#core.close());
+  }
+
+  async [asyncDispose]() {
+    await this.close();
+  }
+
+  #check() {
+    if (this.#core.isClosing) throw closed();
+  }
+}
+
+module.exports = { Client };

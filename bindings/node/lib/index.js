@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: BSD-2-Clause
+'use strict';
+
+const { Client } = require('./client.js');
+const { Lock } = require('./lock.js');
+const { RedlockError } = require('./errors.js');
+const native = require('./native.js');
+
+module.exports = { Client, Lock, RedlockError, version: native.version() };

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-2-Clause
+'use strict';
+// Checking what callers pass, before the library sees it: types and names of options.
+
+const { invalid } = require('./errors.js');
+
+const KINDS = ['mutex', 'shared', 'reentrant', 'semaphore'];
+const WAIT_FOREVER = -1;
+const UINT32_MAX = 0xffffffff;
+
+// redlock_request.flags and redlock_options.flags
+const FLAGS = { renew: 1, fenced: 2, fair: 8 };
+const CLIENT_FLAGS = { noNative: 2, strict: 4, noGuard: 8 };
+
+// The value of an option of this type, or `otherwise` where it is left out.
+function option(options, name, type, otherwise) {
+  const value = options[name];
+  if (value === undefined || value === null) return otherwise;
+  if (typeof value !== type) throw invalid(`${name} must be a ${type}, not ${show(value)}`);
+  return value;
+}
+
+function show(value) {
+  return typeof value === 'string' ? `'${value}'` : typeof value === 'object' ? 'an object' : String(value);
+}
+
+function number(options, name, otherwise, most = Number.MAX_SAFE_INTEGER) {
+  const value = option(options, name, 'number', otherwise);
+  if (!Number.isFinite(value) || value > most)
+    throw invalid(`${name} must be a number up to ${most}, not ${show(value)}`);
+  return Math.round(value);
+}
+
+function count(options, name) {
+  const value = number(options, name, 0, UINT32_MAX);
+  if (value < 0) throw invalid(`${name} must not be negative: ${value}`);
+  return value;
+}
+
+function checkNames(options, known, what) {
+  if (typeof options !== 'object' || options === null)
+    throw invalid(`the options of ${what} must be an object, not ${show(options)}`);
+  for (const name in options)
+    if (!known.has(name)) throw invalid(`${what} has no option '${name}'; it knows ${[...known].join(', ')}`);
+}
+
+// Every text ends at its first NUL in C.
+function checkText(text, what) {
+  if (typeof text !== 'string') throw invalid(`${what} must be a string, not ${show(text)}`);
+  if (text.includes('\0')) throw invalid(`${what} must not contain a NUL character`);
+  return text;
+}
+
+function text(options, name) {
+  const value = options[name];
+  return value === undefined || value === null ? undefined : checkText(value, name);
+}
+
+const REQUEST_OPTIONS = new Set([
+  'ttl', 'wait', 'kind', 'slots', 'owner', 'renew', 'fenced', 'fair', 'label', 'maxExtensions',
+  'maxHold', 'signal', 'onQueued', 'onJeopardy',
+]);
+const DEFAULT_TTL = 30_000;
+const NO_OPTIONS = Object.freeze({});
+
+function readWait(options) {
+  if (options.wait === Infinity) return WAIT_FOREVER;
+  const wait = number(options, 'wait', 0);
+  if (wait < 0) throw invalid(`wait must be milliseconds from 0 on, or Infinity, not ${wait}`);
+  return wait;
+}
+
+function readSignal(options) {
+  const { signal } = options;
+  if (signal === undefined || signal === null) return undefined;
+  if (typeof signal !== 'object' || typeof signal.addEventListener !== 'function' || !('aborted' in signal))
+    throw invalid(`signal must be an AbortSignal, not ${show(signal)}`);
+  return signal;
+}
+
+// What client.acquire() and client.using() were given, as native.start() wants it.
+function readRequest(name, options = NO_OPTIONS) {
+  checkNames(options, REQUEST_OPTIONS, 'acquire');
+  const names = Array.isArray(name) ? name : [name];
+  if (names.length === 0) throw invalid('name must be a string, or an array of at least one');
+  for (const one of names) checkText(one, 'name');
+  const kind = KINDS.indexOf(option(options, 'kind', 'string', 'mutex'));
+  if (kind < 0) throw invalid(`kind must be one of ${KINDS.join(', ')}, not ${show(options.kind)}`);
+  let flags = 0;
+  for (const flag in FLAGS) if (option(options, flag, 'boolean', false)) flags |= FLAGS[flag];
+  return {
+    name: names[0],
+    moreNames: names.length > 1 ? names.slice(1) : undefined,
+    ttl: number(options, 'ttl', DEFAULT_TTL),
+    wait: readWait(options),
+    kind,
+    flags,
+    slots: count(options, 'slots'),
+    owner: text(options, 'owner'),
+    label: text(options, 'label'),
+    maxExtensions: count(options, 'maxExtensions'),
+    maxHold: number(options, 'maxHold', 0),
+    signal: readSignal(options),
+    onQueued: option(options, 'onQueued', 'function', undefined),
+    onJeopardy: option(options, 'onJeopardy', 'function', undefined),
+  };
+}
+
+const CLIENT_NUMBERS = ['nodeTimeout', 'connectTimeout', 'maxTtl', 'driftPpm', 'retryMin', 'retryMax'];
+const CLIENT_TEXTS = [
+  'prefix', 'username', 'password', 'passwordFile', 'clientName', 'tlsCaFile', 'tlsCertFile',
+  'tlsKeyFile', 'tlsServerName', 'configFile',
+];
+const CLIENT_OPTIONS = new Set([
+  'nodes', 'quorums', 'onWarning', ...Object.keys(CLIENT_FLAGS), ...CLIENT_NUMBERS, ...CLIENT_TEXTS,
+]);
+
+function readNodes(nodes, what) {
+  if (!Array.isArray(nodes)) throw invalid(`${what} must be an array of URLs, not ${show(nodes)}`);
+  return nodes.map((node) => checkText(node, `each of ${what}`));
+}
+
+// What new Client() was given, as native.open() wants it.
+function readClientOptions(options = NO_OPTIONS) {
+  checkNames(options, CLIENT_OPTIONS, 'Client');
+  const out = { flags: 0 };
+  for (const flag in CLIENT_FLAGS) if (option(options, flag, 'boolean', false)) out.flags |= CLIENT_FLAGS[flag];
+  for (const name of CLIENT_NUMBERS) out[name] = count(options, name);
+  for (const name of CLIENT_TEXTS) out[name] = text(options, name);
+  // An empty list is a list that was meant to be filled: the machine's configuration is not asked.
+  if (options.nodes !== undefined && options.nodes !== null) {
+    out.nodes = readNodes(options.nodes, 'nodes');
+    if (out.nodes.length === 0)
+      throw invalid('nodes is an empty array; leave it out for the nodes that the machine is configured with');
+  }
+  if (options.quorums !== undefined && options.quorums !== null) {
+    const { quorums } = options;
+    if (typeof quorums !== 'object' || Array.isArray(quorums) || Object.keys(quorums).length === 0)
+      throw invalid('quorums must be an object: {name: [url, ...], ...}');
+    out.quorums = Object.keys(quorums).map((name) => ({
+      name,
+      nodes: readNodes(quorums[name], `quorums.${name}`),
+    }));
+  }
+  return out;
+}
+
+module.exports = { readRequest, readClientOptions, checkText, option };

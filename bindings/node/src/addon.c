@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The functions that lib/ calls. It alone knows how: nothing of this is for users of the package. */
+#include "ask.h"
+#include "client.h"
+#include "hold.h"
+
+/* detail() -> the sentence about the last call that failed */
+static napi_value detail(napi_env env, napi_callback_info info)
+{
+    (void)info;
+    return new_text(env, redlock_detail());
+}
+
+/* errorName(code), version() */
+static napi_value error_name(napi_env env, napi_callback_info info)
+{
+    napi_value argument;
+
+    values_arguments(env, info, 1, &argument);
+    return new_text(env, redlock_error_name((int)value_number(env, argument)));
+}
+
+static napi_value version(napi_env env, napi_callback_info info)
+{
+    (void)info;
+    return new_text(env, redlock_version());
+}
+
+NAPI_MODULE_INIT()
+{
+    static const struct {
+        const char *name;
+        napi_callback call;
+    } functions[] = {
+        {"open", client_open},
+        {"close", client_close},
+        {"start", hold_start},
+        {"extend", hold_extend},
+        {"release", hold_release},
+        {"cancel", hold_cancel},
+        {"drop", hold_drop},
+        {"number", hold_number},
+        {"told", hold_told},
+        {"value", hold_value},
+        {"ask", ask},
+        {"nodes", ask_nodes},
+        {"stats", ask_stats},
+        {"quorumOf", ask_quorum},
+        {"detail", detail},
+        {"errorName", error_name},
+        {"version", version},
+    };
+
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
+        napi_value function = NULL;
+
+        napi_create_function(env, functions[i].name, NAPI_AUTO_LENGTH, functions[i].call, NULL,
+                             &function);
+        put(env, exports, functions[i].name, function);
+    }
+    put_number(env, exports, "mailboxEvents", MAILBOX_EVENTS);
+    return exports;
+}

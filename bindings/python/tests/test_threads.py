@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The client for threads: one lock through its life, signals, fork."""
+import os
+import signal
+import threading
+import time
+
+import redlock
+from redlock import State
+from support import PATIENCE_S, Case, delete_everywhere, fresh, nodes_with, start, until
+
+
+class Life(Case):
+    def setUp(self):
+        super().setUp()
+        self.client = redlock.Client()
+        self.addCleanup(self.client.close)
+
+    def test_held_in_the_body_and_free_after_it(self):
+        name = fresh()
+        with self.client.lock(name, ttl=30, fence=True, label="a test") as lock:
+            self.assertTrue(lock.held)
+            self.assertGreater(lock.fence, 0)
+            self.assertTrue(0 < lock.remaining <= 30)
+            lock.extend(20)
+            lock.check()
+            self.assertEqual(self.client.query(name).label, "a test")
+            self.assertIn(name, self.client.list())
+            with self.assertRaises(redlock.LockBusy) as busy:
+                self.client.lock(name, wait=0).acquire()
+            self.assertEqual(busy.exception.report.holder.label, "a test")
+            with self.assertRaises(redlock.LockTimeout):
+                self.client.lock(name, wait=0.1).acquire()
+            with self.assertRaises(redlock.InvalidRequest):
+                lock.acquire()
+        self.assertIs(lock.state, State.RELEASED)
+        self.assertEqual(nodes_with(name), 0)
+        with self.assertRaises(redlock.InvalidRequest):
+            lock.release()
+
+    def test_kinds_and_questions(self):
+        name = fresh()
+        with self.client.shared(name), self.client.shared(name):
+            pass
+        with self.client.semaphore(name, 2) as slot:
+            self.assertIn(slot.slot, (1, 2))
+        with self.client.reentrant(name, "me"), self.client.reentrant(name, "me", wait=0):
+            pass
+        with self.client.lock(name, fresh("second"), fair=True):
+            mark = self.client.query(name).holders[0].mark
+        with self.assertRaises(redlock.LockExpired):
+            self.client.break_lock(name, mark)
+        self.assertEqual(len(self.client.ping().nodes), 3)
+        self.assertIn("reachable", {check.name for check in self.client.audit()})
+
+    def test_many_threads_never_two_at_once(self):
+        name, inside, count, wrong = fresh(), [], [], []
+
+        def worker():
+            for _ in range(10):
+                with self.client.lock(name):
+                    inside.append(1)
+                    if len(inside) != 1:
+                        wrong.append(len(inside))
+                    time.sleep(0.001)
+                    inside.pop()
+                    count.append(1)
+
+        threads = [threading.Thread(target=worker) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual((len(count), wrong), (60, []))
+
+    def test_other_threads_run_while_one_waits(self):
+        name = fresh()
+
+        def wait():
+            with self.assertRaises(redlock.LockTimeout):
+                self.client.lock(name, wait=0.5).acquire()
+
+        with self.client.lock(name):
+            waiter = threading.Thread(target=wait)
+            waiter.start()
+            turns = 0
+            while waiter.is_alive():
+                turns += 1
+            waiter.join()
+        self.assertGreater(turns, 1000)
+
+    def test_a_loss_sets_the_event_calls_back_and_raises(self):
+        name, told = fresh(), threading.Event()
+        with self.assertLogs("redlock", "WARNING"):
+            with self.assertRaises(redlock.LockLost) as raised:
+                with self.client.lock(name, ttl=2, on_lost=lambda lock: told.set()) as lock:
+                    delete_everywhere(name)
+                    self.assertTrue(lock.lost.wait(PATIENCE_S))
+                    self.assertTrue(told.wait(PATIENCE_S))
+                    self.assertIs(lock.state, State.LOST)
+                    with self.assertRaises(redlock.LockLost):
+                        lock.check()
+        self.assertTrue(raised.exception.detail)
+
+    def test_the_bodys_own_exception_is_the_one_that_is_raised(self):
+        name = fresh()
+        with self.assertRaises(ZeroDivisionError):
+            with self.client.lock(name):
+                1 / 0
+        self.assertEqual(nodes_with(name), 0)
+        with self.assertLogs("redlock", "WARNING"), self.assertRaises(ZeroDivisionError):
+            with self.client.lock(name, ttl=2) as lock:
+                delete_everywhere(name)
+                lock.lost.wait(PATIENCE_S)
+                1 / 0
+
+    def test_an_exception_in_a_callback_is_logged(self):
+        name = fresh()
+
+        def fail(lock):
+            raise ZeroDivisionError("in a callback")
+
+        with self.assertLogs("redlock", "ERROR") as logged:
+            with self.assertRaises(redlock.LockLost):
+                with self.client.lock(name, ttl=2, on_lost=fail):
+                    delete_everywhere(name)
+                    until(lambda: any("callback" in line or "function" in line
+                                      for line in logged.output), "the complaint")
+
+    def test_closing_ends_a_wait_in_another_thread(self):
+        name, caught, waiting = fresh(), [], threading.Event()
+        other = redlock.Client()
+
+        def wait():
+            try:
+                other.lock(name, on_queued=lambda *_: waiting.set()).acquire()
+            except redlock.Error as error:
+                caught.append(error)
+
+        with self.client.lock(name):
+            thread = threading.Thread(target=wait)
+            thread.start()
+            self.assertTrue(waiting.wait(PATIENCE_S))
+            other.close()
+            thread.join(PATIENCE_S)
+        self.assertIsInstance(caught[0], redlock.Canceled)
+        with self.assertRaises(redlock.InvalidRequest):
+            other.lock(name).acquire()
+
+    def test_one_lock_is_of_one_thread_at_a_time(self):
+        name, waiting = fresh(), threading.Event()
+        with self.client.lock(name):
+            shared = self.client.lock(name, wait=20, on_queued=lambda *_: waiting.set())
+            thread = threading.Thread(target=shared.acquire)
+            thread.start()
+            self.assertTrue(waiting.wait(PATIENCE_S))
+            with self.assertRaises(redlock.InvalidRequest):
+                shared.acquire()
+        thread.join(PATIENCE_S)
+        shared.release()
+
+
+class Processes(Case):
+    def test_interrupt_ends_a_wait(self):
+        name = fresh()
+        with redlock.Client() as client, client.lock(name):
+            program = start(f"""
+                import redlock, sys
+                client = redlock.Client()
+                try:
+                    client.lock({name!r}, on_queued=lambda *_: print("waits", flush=True)).acquire()
+                except KeyboardInterrupt:
+                    print("interrupted", client.stats()["waiting"], flush=True)
+                    client.close()
+                """)
+            self.assertEqual(program.stdout.readline(), "waits\n")
+            began = time.monotonic()
+            program.send_signal(signal.SIGINT)
+            self.assertEqual(program.stdout.readline(), "interrupted 0\n")
+            self.assertLess(time.monotonic() - began, 20)
+            self.assertEqual(program.communicate(timeout=PATIENCE_S)[1], "")
+            self.assertEqual(program.returncode, 0)
+
+    def test_a_child_of_fork_is_told_and_leaves_the_parents_lock_alone(self):
+        name = fresh()
+        with redlock.Client() as client, client.lock(name) as lock:
+            child = os.fork()
+            if child == 0:
+                status = 1
+                try:
+                    for forbidden in (lock.release, lock.extend, client.list, client.nodes,
+                                      lambda: client.lock(name).acquire()):
+                        try:
+                            forbidden()
+                            os._exit(2)
+                        except redlock.Forked as error:
+                            assert "child must open its own" in str(error)
+                    client.close()
+                    with redlock.Client() as own:  # as after a pre-forking server's fork
+                        with own.lock(name + "-child"):
+                            status = 0 if own.query(name).held else 3
+                finally:
+                    os._exit(status)
+            self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+            lock.check()
+            self.assertGreaterEqual(nodes_with(name), 2)
+
+    def test_counting_by_processes_is_exact(self):
+        name, path = fresh(), f"/tmp/{fresh()}.count"
+        with open(path, "w", encoding="ascii") as counter:
+            counter.write("0")
+        self.addCleanup(os.unlink, path)
+        code = """
+            import redlock, sys, time
+            with redlock.Client() as client:
+                for _ in range(15):
+                    with client.lock(sys.argv[1]):
+                        count = int(open(sys.argv[2]).read())
+                        time.sleep(0.001)
+                        open(sys.argv[2], "w").write(str(count + 1))
+            """
+        programs = [start(code, name, path) for _ in range(4)]
+        for program in programs:
+            program.communicate(timeout=PATIENCE_S)
+            self.assertEqual(program.returncode, 0)
+        with open(path, encoding="ascii") as counter:
+            self.assertEqual(counter.read(), "60")
+
+    def test_the_end_of_the_interpreter_releases_what_is_held(self):
+        name = fresh()
+        program = start(f"""
+            import redlock
+            client = redlock.Client()
+            lock = client.lock({name!r}).acquire()
+            """)
+        err = program.communicate(timeout=PATIENCE_S)[1]
+        self.assertEqual(program.returncode, 0, err)
+        self.assertEqual(nodes_with(name), 0)
+
+    def test_a_dropped_lock_is_released_with_a_warning(self):
+        name = fresh()
+        with redlock.Client() as client:
+            with self.assertWarns(ResourceWarning):
+                client.lock(name).acquire()
+            until(lambda: nodes_with(name) == 0, "the release")
+
+    def test_a_killed_holder_frees_it_with_its_ttl(self):
+        name = fresh()
+        program = start(f"""
+            import redlock, sys, time
+            with redlock.Client() as client, client.lock({name!r}, ttl=2):
+                print("held", flush=True)
+                time.sleep(1000)
+            """)
+        self.assertEqual(program.stdout.readline(), "held\n")
+        program.kill()
+        program.communicate()
+        with redlock.Client() as client, client.lock(name, wait=PATIENCE_S):
+            pass

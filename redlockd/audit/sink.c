@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "audit/sink.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/time.h"
+
+struct queue {
+    size_t size;
+    unsigned lines;
+    char bytes[SINK_BYTES];
+};
+
+/* Freed by the last of its two users: the owner, which closes it, and the thread. */
+struct audit_sink {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    struct queue queue[2];
+    unsigned filling; /* which of them the owner adds to; the other one is the thread's */
+    unsigned writing; /* lines of that other one */
+    uint64_t dropped;
+    bool is_closed; /* by the owner: the thread ends when all is written */
+    bool has_ended; /* the thread */
+    bool is_torn; /* the thread's: a line was cut by a full disk, and the next begins a line */
+    unsigned users;
+    int fd;
+};
+
+/* With the mutex, which it gives back. */
+static void leave(struct audit_sink *sink)
+{
+    bool is_last = --sink->users == 0;
+
+    pthread_cond_broadcast(&sink->changed);
+    pthread_mutex_unlock(&sink->mutex);
+    if (!is_last)
+        return;
+    pthread_cond_destroy(&sink->changed);
+    pthread_mutex_destroy(&sink->mutex);
+    close(sink->fd);
+    free(sink);
+}
+
+/* ---- the thread -------------------------------------------------------------------------- */
+
+static bool write_line(struct audit_sink *sink, const char *line, size_t size)
+{
+    ssize_t written;
+
+    if (sink->is_torn && write(sink->fd, "\n", 1) != 1)
+        return false;
+    sink->is_torn = false;
+    do
+        written = write(sink->fd, line, size);
+    while (written < 0 && errno == EINTR);
+    sink->is_torn = written > 0 && (size_t)written < size;
+    return written == (ssize_t)size;
+}
+
+/* The number of lines that were not taken. One write per line: a pipe takes it whole or not at all. */
+static unsigned write_queue(struct audit_sink *sink, const struct queue *queue)
+{
+    const char *line = queue->bytes, *end = queue->bytes + queue->size;
+    unsigned dropped = 0;
+
+    while (line < end) {
+        const char *next = (const char *)memchr(line, '\n', (size_t)(end - line)) + 1;
+
+        dropped += !write_line(sink, line, (size_t)(next - line));
+        line = next;
+    }
+    return dropped;
+}
+
+static void *run(void *data)
+{
+    struct audit_sink *sink = data;
+
+    pthread_mutex_lock(&sink->mutex);
+    for (;;) {
+        struct queue *queue = &sink->queue[sink->filling];
+        unsigned dropped;
+
+        if (queue->size == 0) {
+            if (sink->is_closed)
+                break;
+            pthread_cond_wait(&sink->changed, &sink->mutex);
+            continue;
+        }
+        sink->filling = !sink->filling;
+        sink->writing = queue->lines;
+        pthread_mutex_unlock(&sink->mutex);
+        dropped = write_queue(sink, queue);
+        pthread_mutex_lock(&sink->mutex);
+        queue->size = queue->lines = sink->writing = 0;
+        sink->dropped += dropped;
+    }
+    sink->has_ended = true;
+    leave(sink);
+    return NULL;
+}
+
+/* Detached, and with all signals blocked: they are the loop's. */
+static int start(struct audit_sink *sink)
+{
+    pthread_t thread;
+    sigset_t all, before;
+    int error;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    error = pthread_create(&thread, NULL, run, sink);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error ? error : pthread_detach(thread);
+}
+
+/* ---- the owner --------------------------------------------------------------------------- */
+
+struct audit_sink *audit_sink_open(int fd)
+{
+    struct audit_sink *sink = calloc(1, sizeof *sink);
+    pthread_condattr_t attributes;
+
+    if (!sink) {
+        close(fd);
+        return NULL;
+    }
+    sink->fd = fd;
+    sink->users = 2;
+    pthread_mutex_init(&sink->mutex, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&sink->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    if (start(sink) == 0)
+        return sink;
+    sink->users = 1;
+    pthread_mutex_lock(&sink->mutex);
+    leave(sink);
+    return NULL;
+}
+
+void audit_sink_put(struct audit_sink *sink, const char *line, size_t size)
+{
+    struct queue *queue;
+
+    pthread_mutex_lock(&sink->mutex);
+    queue = &sink->queue[sink->filling];
+    if (size > sizeof queue->bytes - queue->size) {
+        sink->dropped++;
+    } else {
+        memcpy(queue->bytes + queue->size, line, size);
+        queue->size += size;
+        /* Later ones find the thread awake, or writing. */
+        if (queue->lines++ == 0)
+            pthread_cond_broadcast(&sink->changed);
+    }
+    pthread_mutex_unlock(&sink->mutex);
+}
+
+void audit_sink_count(struct audit_sink *sink, struct audit_sink_counts *counts)
+{
+    pthread_mutex_lock(&sink->mutex);
+    counts->dropped = sink->dropped;
+    counts->queued = sink->queue[sink->filling].lines + sink->writing;
+    pthread_mutex_unlock(&sink->mutex);
+}
+
+void audit_sink_close(struct audit_sink *sink, int limit_ms)
+{
+    struct timespec until;
+
+    if (!sink)
+        return;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += limit_ms / 1000;
+    until.tv_nsec += limit_ms % 1000 * RL_NS_PER_MS;
+    if (until.tv_nsec >= RL_NS_PER_S) {
+        until.tv_sec++;
+        until.tv_nsec -= RL_NS_PER_S;
+    }
+    pthread_mutex_lock(&sink->mutex);
+    sink->is_closed = true;
+    pthread_cond_broadcast(&sink->changed);
+    while (!sink->has_ended && limit_ms > 0 &&
+           pthread_cond_timedwait(&sink->changed, &sink->mutex, &until) == 0)
+        ;
+    leave(sink);
+}

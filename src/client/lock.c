@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "client/lock.h"
+
+#include <string.h>
+
+#include "client/report.h"
+#include "client/request.h"
+#include "drive/client.h"
+#include "drive/detail.h"
+#include "drive/explain.h"
+#include "drive/handles.h"
+#include "drive/order.h"
+#include "drive/turn.h"
+#include "io/clock.h"
+
+/* ---- acquire ---- */
+
+/* An acquire as it was asked for, and what became of it. The texts are the caller's. */
+struct acquire_call {
+    struct rl_call call; /* first */
+    struct rl_names names;
+    int64_t ttl_ms;
+    redlock_request request;
+    int64_t wait_deadline_ns; /* from the public call on; 0: try once; RL_NEVER_NS: no end */
+    struct rl_thread *thread; /* BOUND: to this one */
+    redlock_lock *lock;       /* once the order is carried out; NULL: there is none */
+};
+
+/* The caller has its lock: callbacks about it may run, also those held back until now. */
+static void let_callbacks_come(redlock *client, redlock_lock *lock)
+{
+    if (lock->operation != RL_RETURNING)
+        return;
+    lock->operation = RL_NO_OPERATION;
+    if (!lock->handle.lost && !lock->handle.jeopardy && !lock->handle.recovered)
+        return;
+    rl_engine_add_ready(&client->engine, &lock->handle);
+    rl_wake(client);
+}
+
+/* Granted, but this caller woke after the end of its wait: the lock is taken back (A9). */
+static void give_back(redlock *client, redlock_lock *lock)
+{
+    bool is_held = lock->handle.lock.state == RL_HELD;
+
+    lock->adopted = false; /* KEEP is about grants that the caller was told of */
+    rl_lock_discard(client, lock, true);
+    if (is_held) { /* and was counted as released just now */
+        client->engine.stats.released--;
+        client->engine.stats.late++;
+    }
+    if (client->closed)
+        return;
+    if (client->threaded || client->turning) {
+        rl_wake(client);
+        return;
+    }
+    rl_turn(client, 0);
+    rl_stop_driving(client);
+}
+
+/*
+ * The outcome for the caller. The mutex is not held: success without report and callbacks needs
+ * nothing but a look at the clock, the last before the caller has its lock (A9).
+ */
+static int end_acquire(redlock *client, const struct acquire_call *a, int error,
+                       redlock_lock **out)
+{
+    const redlock_request *request = &a->request;
+    redlock_lock *lock = a->lock;
+    bool granted = error == REDLOCK_OK;
+
+    if (granted && !request->report && !request->lost && !request->jeopardy &&
+        !rl_is_too_late(a->wait_deadline_ns)) {
+        *out = lock;
+        return REDLOCK_OK;
+    }
+    pthread_mutex_lock(&client->mutex);
+    if (granted && rl_is_too_late(a->wait_deadline_ns))
+        error = REDLOCK_TIMEOUT;
+    if (request->report)
+        rl_report_lock(lock, request->report);
+    rl_explain(lock, RL_ACQUISITION, error);
+    if (!error) {
+        let_callbacks_come(client, lock);
+        *out = lock;
+    } else if (granted) {
+        give_back(client, lock);
+    } else {
+        rl_lock_discard(client, lock, false);
+    }
+    rl_client_leave(client);
+    return error;
+}
+
+static void carry_out_acquire(redlock *client, struct rl_order *order)
+{
+    struct acquire_call *a = (struct acquire_call *)order;
+    const redlock_request *request = &a->request;
+    struct rl_lock_terms terms = {
+        .renew = request->flags & REDLOCK_RENEW,
+        .fenced = request->flags & REDLOCK_FENCED,
+        .fair = request->flags & REDLOCK_FAIR,
+        .tagged = request->tag != NULL,
+        .keep = request->flags & REDLOCK_KEEP,
+        .kind = (uint8_t)request->kind,
+        .slots = (uint16_t)request->slots,
+        .max_extensions = request->max_extensions,
+        .max_hold_ns = request->max_hold_ms * RL_NS_PER_MS,
+    };
+    redlock_lock *lock;
+
+    if (client->closing) {
+        rl_call_finish(&a->call, REDLOCK_CANCELED);
+        return;
+    }
+    lock = rl_lock_new(client, &a->names, &terms);
+    if (lock && a->thread && rl_bind(client, lock, a->thread) < 0) {
+        rl_lock_discard(client, lock, false);
+        lock = NULL;
+    }
+    if (!lock) {
+        rl_call_finish(&a->call, REDLOCK_NOMEM);
+        return;
+    }
+    a->lock = lock;
+    lock->operation = RL_ACQUISITION;
+    lock->done = request->done;
+    lock->done_data = lock->lost_data = request->data;
+    lock->lost = request->lost;
+    lock->jeopardy = request->jeopardy;
+    lock->is_simple = !request->done && !request->lost && !request->jeopardy && !a->thread;
+    if (request->done)
+        lock->wait_deadline_ns = a->wait_deadline_ns;
+    else
+        lock->call = &a->call;
+    rl_acquirer_of(&lock->handle)->queued = request->queued;
+    rl_handle_acquire(&client->engine, &lock->handle, a->ttl_ms * RL_NS_PER_MS,
+                      a->wait_deadline_ns, rl_now_ns());
+}
+
+/* About a call that made no handle. */
+static int explain_no_handle(const struct acquire_call *a, int error)
+{
+    if (error == REDLOCK_CANCELED)
+        return rl_detail(error, "the client has been closed");
+    if (error == REDLOCK_NOMEM && (a->request.flags & REDLOCK_BOUND))
+        return rl_detail(error, "no memory or descriptor left to bind the lock to its thread");
+    return error == REDLOCK_NOMEM ? rl_detail(error, "out of memory") : error;
+}
+
+/* Reads the request, and does what only the calling thread can do for its order. */
+static int prepare(redlock *client, const char *name, int64_t ttl_ms,
+                   const redlock_request *request, redlock_lock **out, struct acquire_call *a)
+{
+    int error = rl_client_check(client);
+
+    a->call = (struct rl_call){.order.carry_out = carry_out_acquire};
+    a->ttl_ms = ttl_ms;
+    a->thread = NULL;
+    a->lock = NULL;
+    if (!error)
+        error = rl_request_read(client, name, ttl_ms, request, &a->request, &a->names);
+    if (!error && !out)
+        error = rl_detail(REDLOCK_INVAL, "there is nowhere to put the lock");
+    if (error)
+        return error;
+    /* From the public call on: what delays its order, a driver in a callback say, counts too. */
+    a->wait_deadline_ns = 0;
+    if (a->request.wait_ms == REDLOCK_WAIT_FOREVER)
+        a->wait_deadline_ns = RL_NEVER_NS;
+    else if (a->request.wait_ms)
+        a->wait_deadline_ns = rl_now_ns() + a->request.wait_ms * RL_NS_PER_MS;
+    if (!(a->request.flags & REDLOCK_BOUND))
+        return REDLOCK_OK;
+    a->thread = rl_thread_own();
+    return a->thread ? REDLOCK_OK : explain_no_handle(a, REDLOCK_NOMEM);
+}
+
+int rl_client_acquire(redlock *client, const char *name, int64_t ttl_ms,
+                      const redlock_request *request, redlock_lock **out)
+{
+    struct acquire_call a;
+    int error = prepare(client, name, ttl_ms, request, out, &a);
+
+    if (error)
+        return error;
+    if (a.request.done || a.request.queued)
+        return rl_detail(REDLOCK_INVAL,
+                         "redlock_acquire() takes no %s function; that is for "
+                         "redlock_start()",
+                         a.request.done ? "done" : "queued");
+    if (a.request.flags & REDLOCK_RENEW)
+        error = rl_renewal_check(client);
+    if (error)
+        return error;
+    error = rl_call_wait(client, &a.call);
+    return a.lock ? end_acquire(client, &a, error, out) : explain_no_handle(&a, error);
+}
+
+int rl_client_start(redlock *client, const char *name, int64_t ttl_ms,
+                    const redlock_request *request, redlock_lock **out)
+{
+    struct acquire_call a;
+    int error = prepare(client, name, ttl_ms, request, out, &a);
+
+    if (error)
+        return error;
+    if (!a.request.done)
+        return rl_detail(REDLOCK_INVAL, "redlock_start() needs a done function");
+    error = rl_call_now(client, &a.call);
+    if (error)
+        return explain_no_handle(&a, error);
+    *out = a.lock;
+    return REDLOCK_OK;
+}
+
+/* ---- a lock that is there: extend, release, cancel ---- */
+
+/* Why no operation can begin now; NULL: one can. */
+static const char *reason_against(const redlock_lock *lock)
+{
+    if (lock->operation != RL_NO_OPERATION)
+        return "another operation on this lock is under way";
+    if (lock->handle.lock.state == RL_IDLE)
+        return "the lock was never acquired";
+    if (lock->released)
+        return "the lock has already been released";
+    if (lock->handle.lock.state == RL_ENDED && lock->handle.lock.acquired_ns == 0 &&
+        !lock->adopted)
+        return "the lock is not held";
+    return NULL;
+}
+
+struct operation_call {
+    struct rl_call call; /* first */
+    redlock_lock *lock;
+    enum rl_operation operation;
+    int64_t ttl_ms;
+    redlock_done_fn *done; /* NULL: the caller is blocked */
+    void *data;
+    const char *reason;
+    bool started;
+};
+
+static void carry_out_operation(redlock *client, struct rl_order *order)
+{
+    struct operation_call *o = (struct operation_call *)order;
+    redlock_lock *lock = o->lock;
+
+    o->reason = client->closing ? "the client has been closed" : reason_against(o->lock);
+    if (o->reason) {
+        rl_call_finish(&o->call, REDLOCK_INVAL);
+        return;
+    }
+    if (!o->done)
+        lock->call = &o->call;
+    o->started = true;
+    lock->operation = o->operation;
+    lock->done = o->done;
+    lock->is_simple &= !o->done;
+    lock->done_data = o->data;
+    if (o->operation == RL_EXTENSION)
+        rl_handle_extend(&client->engine, &lock->handle, o->ttl_ms * RL_NS_PER_MS, rl_now_ns());
+    else
+        rl_handle_release(&client->engine, &lock->handle, rl_now_ns());
+}
+
+static int operate(redlock_lock *lock, enum rl_operation operation, int64_t ttl_ms, bool blocks,
+                   redlock_done_fn *done, void *data)
+{
+    struct operation_call o = {
+        .call.order.carry_out = carry_out_operation,
+        .lock = lock,
+        .operation = operation,
+        .ttl_ms = ttl_ms,
+        .done = done,
+        .data = data,
+    };
+    int error;
+
+    if (!lock)
+        return rl_detail(REDLOCK_INVAL, "the lock is NULL");
+    error = rl_client_check(lock->client);
+    if (!error && operation == RL_EXTENSION)
+        error = rl_ttl_check(lock->client, ttl_ms);
+    if (!error && !blocks && !done)
+        error = rl_detail(REDLOCK_INVAL, "a done function is needed");
+    if (error)
+        return error;
+    error = done ? rl_call_now(lock->client, &o.call) : rl_call_wait(lock->client, &o.call);
+    if (o.reason)
+        return rl_detail(error, "%s", o.reason);
+    if (!error || !o.started)
+        return error;
+    pthread_mutex_lock(&lock->client->mutex);
+    rl_explain(lock, operation, error);
+    pthread_mutex_unlock(&lock->client->mutex);
+    return error;
+}
+
+int redlock_extend(redlock_lock *lock, int64_t ttl_ms)
+{
+    return operate(lock, RL_EXTENSION, ttl_ms, true, NULL, NULL);
+}
+
+int redlock_start_extend(redlock_lock *lock, int64_t ttl_ms, redlock_done_fn *done, void *data)
+{
+    return operate(lock, RL_EXTENSION, ttl_ms, false, done, data);
+}
+
+int redlock_release(redlock_lock *lock)
+{
+    return operate(lock, RL_RELEASE, 0, true, NULL, NULL);
+}
+
+int redlock_start_release(redlock_lock *lock, redlock_done_fn *done, void *data)
+{
+    return operate(lock, RL_RELEASE, 0, false, done, data);
+}
+
+struct cancel_call {
+    struct rl_call call; /* first */
+    redlock_lock *lock;
+};
+
+static void carry_out_cancel(redlock *client, struct rl_order *order)
+{
+    rl_handle_cancel(&client->engine, &((struct cancel_call *)order)->lock->handle,
+                     rl_now_ns());
+}
+
+int redlock_cancel(redlock_lock *lock)
+{
+    struct cancel_call c = {.call.order.carry_out = carry_out_cancel, .lock = lock};
+
+    return lock ? rl_call_now(lock->client, &c.call)
+                : rl_detail(REDLOCK_INVAL, "the lock is NULL");
+}
