@@ -31,10 +31,10 @@ is 'without locks=N no node is asked' "$(get http://h/v1/status | jq -c '[.locks
 for bad in 0 1001 x '' '5&locks=5'; do
     is "locks=$bad is refused" "$(get "http://h/v1/status?locks=$bad" | jq -r .code)" QUERY
 done
-hold old '{"label":"first"}' >/dev/null
-hold busy '{"label":"it"}' >/dev/null
-hold readers '{"kind":"shared","label":"r1"}' >/dev/null
-hold readers '{"kind":"shared","label":"r2"}' >/dev/null
+hold old '{"label":"first","ttl_ms":60000}' >/dev/null
+hold busy '{"label":"it","ttl_ms":60000}' >/dev/null
+hold readers '{"kind":"shared","label":"r1","ttl_ms":60000}' >/dev/null
+hold readers '{"kind":"shared","label":"r2","ttl_ms":60000}' >/dev/null
 "$redlock" lock -t 50s --label elsewhere outside >/dev/null
 waiters=
 for i in 1 2 3; do
