@@ -256,7 +256,10 @@ bench-peers: ## other lock clients, ours and the floor on the same servers (abou
 bench-bindings: ## the library in other languages beside the peers there (about 3 minutes)
 	@scripts/deps.sh run plots
 	@scripts/deps.sh peers || echo "what is missing is left out"
-	@$(call built,release,--target redlock redlock-peer redlock_node) >/dev/null
+	@scripts/deps.sh python || echo "the binding for Python is left out"
+	@$(call configured,release) && for target in redlock redlock-peer redlock_node redlock_python; do \
+	    cmake --build --preset release --parallel $(JOBS) --target $$target >/dev/null || \
+	    echo "$$target: not built"; done
 	@$(RELEASE)/redlock dev -n 5 -- python3 -B bench/peers/run.py --build $(RELEASE) --bindings \
 	    --out build/bench/bindings.json
 
