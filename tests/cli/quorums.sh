@@ -125,7 +125,7 @@ expect 'doctor is content' 0
 try "$redlock" doctor -v
 is '   with each quorum' "$(grep -c 'placement .*lives here' <<<"$out")" 2
 try "$redlock" top -n 1
-like 'top counts the quorums' "$out" '6 of 6 nodes answer, 2 of 2 quorums'
+like 'top counts the quorums' "$out" '6 of 6 vote, 2 of 2 quorums'
 try "$redlock" top -n 1 --json
 is '   as JSON too' "$(grep -o '"quorum_name":"q2"' <<<"$out" | wc -l)" 3
 try "$redlock" init --yes

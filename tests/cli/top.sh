@@ -24,7 +24,7 @@ like 'a long name is cut' "$out" '^0{10,}…  .*exclusive'
 is 'what most wait for comes first' "$(sed -n '/^NAME/{n;p}' <<<"$out" | cut -d' ' -f1)" busy
 that 'a frame is 80 columns wide' [ "$(wc -L <<<"$out")" -le 80 ]
 unlike '   without escapes' "$out" $'\033'
-like 'the sum' "$out" '3 of 3 nodes answer, 2 needed; 4 held, 1 waiting'
+like 'the sum' "$out" '3 of 3 vote, 2 needed; 4 held, 1 waiting'
 
 try "$redlock" top -n 1 'r*' busy
 is 'names that match a pattern' "$(sed -n '/^NAME/,$p' <<<"$out" | grep -Ev '^(NAME|  waiting|$)' | cut -d' ' -f1 | paste -sd,)" busy,readers
@@ -70,7 +70,7 @@ fi
 ask "$(port 1)" DEL redlock:readers >/dev/null
 "$redlock" dev kill 3 >/dev/null
 try "$redlock" top -n 1
-like 'a node that is down' "$out" "^127.0.0.1:$(port 3) +down +- +- +- +Connection refused"
+like 'a node that is down' "$out" "^127.0.0.1:$(port 3) +down( +-){3,4} +Connection refused"
 like 'nodes that disagree' "$out" '^readers .* !$'
 "$redlock" dev kill 2 >/dev/null
 try "$redlock" top -n 1
