@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# deps.sh [build|sim|run|bench|test|fuzz|proof|plots|peers|clients|etcd|browser|deb|deb-test]...
+# deps.sh [build|sim|run|bench|test|fuzz|proof|plots|peers|clients|etcd|browser|node|python|deb|deb-test]...
 #
 # Makes sure that what a purpose needs is installed: `build` the library, the command and the service,
 # `sim` the simulator, `run` a local quorum, `bench` what it is measured against, `test` everything but clang
@@ -190,10 +190,11 @@ for purpose in "${@:-test}"; do
     node) check_node ;;
     etcd) check_etcd ;;
     browser) check_browser ;;
+    python) check_python ;;
     deb) check_deb ;;
     deb-test) check_deb_test ;;
     *)
-        echo "usage: deps.sh [build|sim|run|bench|test|fuzz|proof|plots|peers|clients|etcd|browser|deb|deb-test]..." >&2
+        echo "usage: deps.sh [build|sim|run|bench|test|fuzz|proof|plots|peers|clients|etcd|browser|node|python|deb|deb-test]..." >&2
         exit 64
         ;;
     esac
@@ -248,6 +249,7 @@ package() {
     dnf:promtool) echo golang-github-prometheus ;;
     dnf:npm) echo nodejs-npm ;;
     dnf:clang-runtime | apk:clang-runtime | pacman:clang-runtime) echo compiler-rt ;;
+    apk:ninja) echo samurai ;;
     apk:cc) echo gcc ;;
     apk:c++) echo g++ ;;
     apk:libc) echo musl-dev linux-headers ;;
