@@ -83,7 +83,7 @@ that '   together, a few times a second' [ "$moments" -lt "$answers" ]
 # ---- trouble ----
 
 is 'no trouble' "$(jq -c .trouble "$tmp/status")" '[]'
-hold gone '{"ttl_ms":300,"label":"died"}' >/dev/null
+hold gone '{"ttl_ms":1500,"label":"died"}' >/dev/null
 that 'a lease that was never released' eventually has '.trouble | any(.name == "gone" and .state == "expired" and .label == "died")'
 hold evicted '{}' >/dev/null
 mark=$(get http://h/v1/locks/evicted | jq -r '.holders[0].mark')
