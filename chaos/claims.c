@@ -115,8 +115,8 @@ struct stretches stretches_read(const struct history *h)
             s.stretch[s.count++] =
                 (struct stretch){r->at_ns, INT64_MAX, r->kind, r->worker, r->value};
         if (r->what == RECORD_LATE)
-            s.stretch[s.count++] =
-                (struct stretch){r->at_ns - r->value, r->at_ns, FAULT_MACHINE, -1, r->value};
+            s.stretch[s.count++] = (struct stretch){r->at_ns - r->value, r->at_ns,
+                                                    FAULT_MACHINE, r->worker - 1, r->value};
         for (size_t k = s.count; r->what == RECORD_HEALED && k > 0; k--) {
             struct stretch *open = &s.stretch[k - 1];
             if (open->kind == r->kind && open->target == r->worker &&

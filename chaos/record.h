@@ -25,10 +25,11 @@
     X(PLAIN, "plain")       /* the register that does not: a write happened */                 \
     X(FAULT, "fault")       /* the nemesis begins fault number `hold` */                       \
     X(HEALED, "healed")     /* and has ended it */                                             \
-    X(LATE, "late")         /* the machine stood still for the `value` ns before */            \
-    X(PHASE, "phase")       /* `value` is the phase that begins */                             \
-    X(BORN, "born")         /* a worker starts */                                              \
-    X(DIED, "died")         /* it has ended; `error` is its status, as wait() has it */
+    X(LATE,                                                                                    \
+      "late") /* it stood still for the `value` ns before: the machine, or `worker` - 1 */     \
+    X(PHASE, "phase") /* `value` is the phase that begins */                                   \
+    X(BORN, "born")   /* a worker starts */                                                    \
+    X(DIED, "died")   /* it has ended; `error` is its status, as wait() has it */
 
 enum record_what {
 #define RECORD_ENUM(name, text) RECORD_##name,
