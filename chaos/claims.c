@@ -58,6 +58,7 @@ static void find_end(struct claim *c)
     earlier(&c->end_ns, c->released_ns);
     earlier(&c->end_ns, c->lost_ns);
     earlier(&c->end_ns, c->gone_ns);
+    earlier(&c->end_ns, c->killed_ns);
     if (c->end_ns < c->granted_ns)
         c->end_ns = c->granted_ns;
 }
@@ -65,6 +66,17 @@ static void find_end(struct claim *c)
 static bool is_about_claim(const struct record *r)
 {
     return r->what <= RECORD_LOST;
+}
+
+/* Its streams end with it. */
+static void note_kill(struct claims *c, const struct record *r)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        struct claim *k = &c->claim[i];
+        if (k->flags & RECORD_STREAM && k->worker == r->worker && k->asked_ns < r->at_ns &&
+            k->killed_ns == 0)
+            k->killed_ns = r->at_ns;
+    }
 }
 
 struct claims claims_read(const struct history *h)
@@ -79,6 +91,8 @@ struct claims claims_read(const struct history *h)
     for (size_t i = 0; i < h->count; i++)
         if (is_about_claim(&h->record[i]))
             note(&c.claim[h->record[i].hold], &h->record[i]);
+        else if (h->record[i].what == RECORD_FAULT && h->record[i].kind == FAULT_KILL_CLIENT)
+            note_kill(&c, &h->record[i]);
     for (size_t i = 0; i < c.count; i++)
         find_end(&c.claim[i]);
     return c;

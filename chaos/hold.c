@@ -5,6 +5,7 @@
 #include "random.h"
 #include "record.h"
 #include "rig.h"
+#include "stream.h"
 
 #include "clock.h"
 
@@ -20,7 +21,8 @@ struct record hold_record(const struct crew *c, const struct hold *h, int what)
         .kind = (uint8_t)h->kind,
         .names = (uint8_t)h->names,
         .flags = (uint8_t)((h->fair ? RECORD_FAIR : 0) | (h->renewed ? RECORD_RENEWED : 0) |
-                           (c->client == NULL ? RECORD_LEASE : 0)),
+                           (c->client == NULL ? RECORD_LEASE : 0) |
+                           (h->streamed ? RECORD_STREAM : 0)),
     };
 }
 
@@ -55,7 +57,7 @@ bool hold_take(struct crew *c, struct hold *h)
     only_crew = c;
     h->number = atomic_fetch_add(&c->rig->board->holds, 1) + 1;
     if (c->client == NULL)
-        return lease_take(c, h);
+        return h->streamed ? stream_take(c, h) : lease_take(c, h);
     const char *name[NAMES];
     size_t count = 0;
     for (int i = 0; i < NAMES; i++)
@@ -103,7 +105,7 @@ static bool look(struct crew *c, struct hold *h)
 void hold_stay(struct crew *c, struct hold *h)
 {
     if (c->client == NULL) {
-        lease_stay(c, h);
+        (h->streamed ? stream_stay : lease_stay)(c, h);
         return;
     }
     int64_t end_ms = now_ms() + h->stay_ms;
@@ -122,7 +124,7 @@ void hold_stay(struct crew *c, struct hold *h)
 void hold_end(struct crew *c, struct hold *h)
 {
     if (c->client == NULL) {
-        lease_end(c, h);
+        (h->streamed ? stream_end : lease_end)(c, h);
         return;
     }
     struct record r = hold_record(c, h, RECORD_RELEASE);

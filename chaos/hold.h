@@ -30,6 +30,14 @@ struct hold {
     redlock_lock *lock; /* NULL: held by HTTP, with the rest */
     char id[40], grant[256];
     int64_t deadline_ns, fence;
+    /* Of a stream. */
+    bool streamed;
+    bool has_returned;  /* closing leaves it */
+    bool is_unsure;     /* no replica has refused the last request */
+    int stream;         /* connection; -1: none */
+    int64_t called_ns;  /* when the PUT of it was sent */
+    size_t events_size; /* what has come and was not looked at */
+    char events[8192];
 };
 
 struct record hold_record(const struct crew *c, const struct hold *h, int what);

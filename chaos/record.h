@@ -45,8 +45,9 @@ enum phase {
     PHASE_OVER,
 };
 
-/* LEASE: held by HTTP. Its client knows the deadline, and is told of nothing else. */
-enum { RECORD_FAIR = 1, RECORD_RENEWED = 2, RECORD_LEASE = 4 };
+/* LEASE: held by HTTP. Its client knows the deadline, and is told of nothing else.
+ * STREAM: by an open connection as well, whose end, also by the death of the worker, releases it. */
+enum { RECORD_FAIR = 1, RECORD_RENEWED = 2, RECORD_LEASE = 4, RECORD_STREAM = 8 };
 
 struct record {
     int64_t at_ns;
