@@ -58,7 +58,6 @@ static void find_end(struct claim *c)
     earlier(&c->end_ns, c->released_ns);
     earlier(&c->end_ns, c->lost_ns);
     earlier(&c->end_ns, c->gone_ns);
-    earlier(&c->end_ns, c->killed_ns);
     if (c->end_ns < c->granted_ns)
         c->end_ns = c->granted_ns;
 }
@@ -68,14 +67,16 @@ static bool is_about_claim(const struct record *r)
     return r->what <= RECORD_LOST;
 }
 
-/* Its streams end with it. */
-static void note_kill(struct claims *c, const struct record *r)
+/* `redlock hold`, and the close of a stream, give the lock back when the worker is dead. */
+static void end_of_worker(struct claims *c, const struct record *r)
 {
     for (size_t i = 0; i < c->count; i++) {
         struct claim *k = &c->claim[i];
-        if (k->flags & RECORD_STREAM && k->worker == r->worker && k->asked_ns < r->at_ns &&
-            k->killed_ns == 0)
-            k->killed_ns = r->at_ns;
+        bool by_hold = (k->flags & RECORD_COMMAND) && !(k->flags & RECORD_RUN);
+        bool by_stream = k->flags & RECORD_STREAM;
+        if ((by_hold || by_stream) && k->worker == r->worker && k->granted_ns != 0 &&
+            k->gone_ns == 0)
+            k->gone_ns = r->at_ns;
     }
 }
 
@@ -92,7 +93,7 @@ struct claims claims_read(const struct history *h)
         if (is_about_claim(&h->record[i]))
             note(&c.claim[h->record[i].hold], &h->record[i]);
         else if (h->record[i].what == RECORD_FAULT && h->record[i].kind == FAULT_KILL_CLIENT)
-            note_kill(&c, &h->record[i]);
+            end_of_worker(&c, &h->record[i]);
     for (size_t i = 0; i < c.count; i++)
         find_end(&c.claim[i]);
     return c;

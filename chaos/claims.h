@@ -3,7 +3,8 @@
  * A history read as claims: for each acquisition, when it was asked for, granted and over. A
  * holder claims a lock from the moment it knows of the grant until it begins to release it, is
  * told that it is lost, or its validity ends, whichever comes first; stopped or dead, until its
- * validity ends. What a stream holds is released when its worker is killed, and claimed no longer.
+ * validity ends. A dead worker that used `redlock hold` or a stream is an exception: that gives the lock back
+ * at once.
  */
 #ifndef REDLOCK_CHAOS_CLAIMS_H
 #define REDLOCK_CHAOS_CLAIMS_H
@@ -25,7 +26,6 @@ struct claim {
     int64_t looked_ns;   /* when it last looked */
     int64_t gone_ns;     /* when it first saw that it is over */
     int64_t released_ns, lost_ns;
-    int64_t killed_ns; /* STREAM: its worker */
     int64_t token;
     int64_t end_ns; /* of the claim; granted_ns if it never was one */
 };

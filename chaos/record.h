@@ -45,9 +45,19 @@ enum phase {
     PHASE_OVER,
 };
 
-/* LEASE: held by HTTP. Its client knows the deadline, and is told of nothing else.
- * STREAM: by an open connection as well, whose end, also by the death of the worker, releases it. */
-enum { RECORD_FAIR = 1, RECORD_RENEWED = 2, RECORD_LEASE = 4, RECORD_STREAM = 8 };
+/*
+ * LEASE: held by HTTP, or by COMMAND. Its client knows the deadline; that it is told of a loss in time is
+ * not promised. RUN: it claims the lock for as long as it runs. STREAM: by an open connection of HTTP, whose
+ * end, also by the death of the worker, releases it.
+ */
+enum {
+    RECORD_FAIR = 1,
+    RECORD_RENEWED = 2,
+    RECORD_LEASE = 4,
+    RECORD_COMMAND = 8,
+    RECORD_RUN = 16,
+    RECORD_STREAM = 32
+};
 
 struct record {
     int64_t at_ns;

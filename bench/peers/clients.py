@@ -54,7 +54,7 @@ def ours(build):
     threads = one("redlock, threads on one client, I/O thread", "thread")
     return [
         Case(*floor, "distinct", 1),
-        Case(*asynchronous, "distinct", 1),
+        Case(*asynchronous, "distinct", 1, "async_1"),
         Case(*blocking, "distinct", 1, "blocking_1"),
         Case(*floor, "distinct", 64),
         Case(*asynchronous, "distinct", 64, "async_64"),
@@ -84,7 +84,7 @@ def node_peer(label, driver, retries_ms, default_note):
     cases = [
         Case(*plain, "distinct", 1),
         Case(*plain, "distinct", 64),
-        Case(*piped, "distinct", 64),
+        Case(*piped, "distinct", 64, f"{driver}_piped_64"),
         Case(*plain, "one_name", 16, note=default_note, each=False),
         Case(f"{label}, a client each, {each_ms} ms", "peer", tuned(each_ms, "--client-each"),
              "one_name", 16, note=note, each=True),
@@ -94,6 +94,22 @@ def node_peer(label, driver, retries_ms, default_note):
         cases.append(Case(f"{label}, retry {shared_ms} ms", "peer", tuned(shared_ms), "one_name",
                           16, note=note, each=False))
     return cases
+
+
+def node_binding(build):
+    """bindings/node as it stands in the build directory; nothing without Node."""
+    package = Path(build).resolve() / "bindings/node/node_modules/redlock-native"
+    if not (package / "build/redlock.node").exists() or not shutil.which("node"):
+        return [], ["bindings/node: not built"]
+    driver = ["env", f"REDLOCK_NATIVE={package}", "node", str(HERE / "ours-node.mjs")]
+    label = "redlock in Node"
+    return [
+        Case(label, "binding", driver, "distinct", 1, "node_1"),
+        Case(label, "binding", driver, "distinct", 64, "node_64"),
+        Case(f"{label}, one client", "binding", driver, "one_name", 16, "node_one", each=False),
+        Case(f"{label}, one client, fair", "binding", [*driver, "--fair"], "one_name", 16,
+             "node_one_fair", each=False),
+    ], []
 
 
 def python_peer(python, version):
@@ -163,6 +179,9 @@ def all_clients(build, directory):
                            RETRIES["node-redlock"], "its default retry, 200 ms +- 100")
         cases += node_peer(f"redis-semaphore {versions['redis-semaphore']}", "redis-semaphore.mjs",
                            RETRIES["redis-semaphore"], "its default retry, 10 ms")
+    bindings, absent = node_binding(build)
+    cases += bindings
+    missing += absent
     python, version = python_with_redis()
     if python:
         cases += python_peer(python, version)

@@ -109,6 +109,7 @@ DECLARATIONS = """
         int quorum);
     int rlpy_start_extend(rlpy_op *op, int64_t ttl_ms);
     int rlpy_start_release(rlpy_op *op);
+    int rlpy_cancel(rlpy_op *op);
     int rlpy_wait(rlpy_op *op, int slice_ms);
     int rlpy_outcome(const rlpy_op *op);
     const char *rlpy_detail(const rlpy_op *op);

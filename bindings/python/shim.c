@@ -563,6 +563,15 @@ int rlpy_start_release(rlpy_op *op)
     return error;
 }
 
+int rlpy_cancel(rlpy_op *op)
+{
+    bool entered = enter(op->client);
+    int error = op->handle ? redlock_cancel(op->handle) : REDLOCK_INVAL;
+
+    leave(op->client, entered);
+    return error;
+}
+
 int rlpy_wait(rlpy_op *op, int slice_ms)
 {
     struct timespec end;

@@ -106,6 +106,9 @@ int rlpy_ask(rlpy_op *op, int question, const char *name, const char *word, int6
 int rlpy_start_extend(rlpy_op *op, int64_t ttl_ms);
 int rlpy_start_release(rlpy_op *op);
 
+/* redlock_cancel(): from any thread. */
+int rlpy_cancel(rlpy_op *op);
+
 /*
  * For a thread: sleeps until the operation has ended. 0: it has. 1: a signal came, or slice_ms
  * (-1: no limit) have passed.

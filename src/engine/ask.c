@@ -156,15 +156,13 @@ static bool ask_node(struct rl_engine *engine, uint8_t node, struct rl_claim *cl
                      const struct rl_abilities *abilities, int64_t now_ns)
 {
     struct rl_request request;
-    struct rl_words words;
     struct rl_command command;
 
     fill(engine, claim, handle, op, now_ns, &request);
-    rl_words_write(&request, &words);
     fill_node(engine, node, now_ns, &request);
     if (handle && rl_survey_of(handle))
         fill_question(engine, rl_survey_of(handle), node, &request);
-    rl_command_write(&words, abilities, &command);
+    rl_command_write(&request, abilities, &command);
     if (abilities->script_by_text && !command.script)
         return false;
     return push(engine, node, claim, op, round, &command);
@@ -226,7 +224,6 @@ uint16_t rl_ask_nodes(struct rl_engine *engine, struct rl_handle *handle,
                       const struct rl_send *send, int64_t now_ns)
 {
     struct rl_request request;
-    struct rl_words words;
     struct rl_command command;
     enum rl_op op = send->op;
     uint16_t unasked = 0;
@@ -234,7 +231,6 @@ uint16_t rl_ask_nodes(struct rl_engine *engine, struct rl_handle *handle,
     if (!rl_claim_prepare(engine, handle, op, now_ns))
         return send->nodes;
     fill(engine, handle->claim, handle, op, now_ns, &request);
-    rl_words_write(&request, &words);
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
         const struct rl_abilities *abilities = &engine->node[i].session.abilities;
 
@@ -248,7 +244,7 @@ uint16_t rl_ask_nodes(struct rl_engine *engine, struct rl_handle *handle,
         if (op == RL_OP_ACQUIRE || op == RL_OP_EXTEND)
             rl_watch_before_use(engine, i, now_ns);
         fill_node(engine, i, now_ns, &request);
-        rl_command_write(&words, abilities, &command);
+        rl_command_write(&request, abilities, &command);
         /* A rollback too goes on this connection, behind what it takes back (A5). */
         if ((!RL_RULE(ROLLBACK_BEHIND) && op == RL_OP_ROLLBACK) ||
             !push(engine, i, handle->claim, op, send->round, &command)) {

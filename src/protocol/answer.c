@@ -2,6 +2,7 @@
 #include "protocol/answer.h"
 
 #include "core/lock.h"
+
 enum redlock_vote rl_answer_error_vote(struct rl_slice error)
 {
     static const struct {
@@ -27,13 +28,12 @@ enum redlock_vote rl_answer_error_vote(struct rl_slice error)
     return REDLOCK_VOTE_ERROR;
 }
 
-static enum redlock_vote set_vote(const struct rl_scalar *reply)
+/* To a native command: done, or not because of what is there, which is the vote `otherwise`. */
+static enum redlock_vote native_vote(const struct rl_scalar *reply, enum redlock_vote otherwise)
 {
     if (reply->type == RL_REPLY_STATUS && rl_slice_equals(reply->text, "OK"))
         return REDLOCK_VOTE_GRANTED;
-    if (reply->type == RL_REPLY_NIL)
-        return REDLOCK_VOTE_HELD;
-    return REDLOCK_VOTE_PROTO;
+    return reply->type == RL_REPLY_NIL ? otherwise : REDLOCK_VOTE_PROTO;
 }
 
 /* What a server says is bounded before it is used in arithmetic. */
@@ -155,20 +155,6 @@ static struct rl_answer ticket_answer(const struct rl_reply *reply)
     return answer;
 }
 
-/* Scripts and native deletes answer 1 (2: and others wait) or 0; SET ... IFEQ answers OK or nil. */
-static enum redlock_vote compare_vote(const struct rl_scalar *reply)
-{
-    if (reply->type == RL_REPLY_INTEGER && (reply->integer == 1 || reply->integer == 2))
-        return REDLOCK_VOTE_GRANTED;
-    if (reply->type == RL_REPLY_INTEGER && reply->integer == 0)
-        return REDLOCK_VOTE_MISSING;
-    if (reply->type == RL_REPLY_STATUS && rl_slice_equals(reply->text, "OK"))
-        return REDLOCK_VOTE_GRANTED;
-    if (reply->type == RL_REPLY_NIL)
-        return REDLOCK_VOTE_MISSING;
-    return REDLOCK_VOTE_PROTO;
-}
-
 /* {remaining ms, holder, waiters}: peek.lua. */
 static struct rl_answer inquire_answer(const struct rl_reply *reply)
 {
@@ -240,7 +226,7 @@ struct rl_answer rl_answer_read(enum rl_op op, bool by_script, const struct rl_r
          */
         if (by_script)
             return script_acquire_answer(reply);
-        answer.vote = set_vote(scalar);
+        answer.vote = native_vote(scalar, REDLOCK_VOTE_HELD);
         break;
     case RL_OP_TICKET:
         return ticket_answer(reply);
@@ -260,7 +246,11 @@ struct rl_answer rl_answer_read(enum rl_op op, bool by_script, const struct rl_r
     case RL_OP_LEAVE:
     case RL_OP_WAITERS:
     case RL_OP_WAKE:
-        answer.vote = compare_vote(scalar);
+        /* Scripts and native deletes answer 1 (2: and others wait) or 0; SET IFEQ OK or nil. */
+        if (scalar->type != RL_REPLY_INTEGER)
+            answer.vote = native_vote(scalar, REDLOCK_VOTE_MISSING);
+        else if (scalar->integer >= 0 && scalar->integer <= 2)
+            answer.vote = scalar->integer ? REDLOCK_VOTE_GRANTED : REDLOCK_VOTE_MISSING;
         answer.contended = scalar->type == RL_REPLY_INTEGER && scalar->integer == 2;
         break;
     case RL_OP_INQUIRE:

@@ -49,17 +49,22 @@ enum rl_script {
     RL_SCRIPT_ID_VOUCH,
 };
 
-/* The command that one node gets. Its arguments point into request, words and itself. */
+/* Keys beside those of the locks, numbers, the name of a waiter, an incarnation. */
+#define RL_COMMAND_TEXT_MAX                                                                    \
+    (RL_BESIDE_KEYS_MAX + 8 * RL_DIGITS_MAX + RL_WAITER_MAX + RL_INCARNATION_SIZE + 1)
+
+/* The command that one node gets. Its arguments point into the request and into its own text. */
 struct rl_command {
     uint32_t argument_count;
     struct rl_slice argument[RL_ARGUMENTS_MAX];
     uint32_t script;    /* a bit: the script that it runs; 0: none */
     bool needs_witness; /* its grant counts once the witness behind it has answered */
-    char incarnation[RL_INCARNATION_SIZE + 1];
+    size_t text_size;
+    char text[RL_COMMAND_TEXT_MAX]; /* words that had to be written */
 };
 
 /* For one node: the fields of the request that depend on the node must be filled by now. */
-void rl_command_write(const struct rl_words *words, const struct rl_abilities *abilities,
+void rl_command_write(const struct rl_request *request, const struct rl_abilities *abilities,
                       struct rl_command *out);
 
 /* The witness: the identity of the node, and the one that its marker names. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a step of a lock asks of a node, in numbers and in words: keys, digits, names. */
+/* What a step of a lock asks of a node, before command.c puts it into words. */
 #ifndef RL_PROTOCOL_REQUEST_H
 #define RL_PROTOCOL_REQUEST_H
 
@@ -16,7 +16,7 @@
 #define RL_KEYS_MAX (REDLOCK_NAMES_MAX * (RL_KEY_MAX + 1))
 
 #define RL_USUAL_PREFIX "redlock:"
-/* What stands beside a lock's key, see write_beside(): no lock may have a key that begins so. */
+/* What stands beside a lock's key, see rl_add_beside(): no lock may have a key that begins so. */
 #define RL_RESERVED_PREFIX "redlock."
 #define RL_FENCE_HEAD "redlock.fence"
 #define RL_QUEUE_HEAD "redlock.queue"
@@ -76,33 +76,5 @@ struct rl_request {
     struct rl_slice mark;       /* BREAK: of the holder to be evicted */
     struct rl_slice tag; /* BREAK: with a colon; evict what has it. Of size 0: by the mark */
 };
-
-/* The keys of one name. Only those that the request needs are filled. */
-struct rl_name_keys {
-    struct rl_slice lock;
-    struct rl_slice fence;
-    struct rl_slice queue;
-    struct rl_slice alive; /* until when each waiter lives */
-};
-
-/* The words of a request that are the same for every node: keys, and numbers in decimal. */
-struct rl_words {
-    const struct rl_request *request;
-    struct rl_name_keys name[REDLOCK_NAMES_MAX];
-    struct rl_slice ttl_ms;
-    struct rl_slice token;
-    struct rl_slice ticket;
-    struct rl_slice group;  /* REENTRANT: the owner; SEMAPHORE: how many slots */
-    struct rl_slice slot;   /* "0": none */
-    struct rl_slice waiter; /* as the queue knows it; empty: the queue is not looked at */
-    char ttl_digits[RL_DIGITS_MAX];
-    char number_digits[2][RL_DIGITS_MAX];
-    char ticket_digits[RL_DIGITS_MAX];
-    char waiter_text[RL_WAITER_MAX];
-    char beside[RL_BESIDE_KEYS_MAX];
-};
-
-/* Once for all nodes; the words point into the request, which must outlive them. */
-void rl_words_write(const struct rl_request *request, struct rl_words *out);
 
 #endif

@@ -220,9 +220,9 @@ bool rl_session_push(struct rl_session *session, const struct rl_command *comman
 
 int rl_session_say(struct rl_session *session, uint16_t step, const char *const *words)
 {
-    struct rl_command command = {0};
+    struct rl_command command;
 
-    for (; *words; words++)
+    for (command.argument_count = 0; *words; words++)
         command.argument[command.argument_count++] = (struct rl_slice){*words, strlen(*words)};
     if (!rl_session_push(session, &command, (struct rl_pending){.op = step}))
         return -1;

@@ -49,6 +49,7 @@ class Lock(LockBase):
             raise InvalidRequest("on_lost is a function, or None")
         self._on_lost = on_lost
         self._busy = threading.Lock()  # one operation at a time
+        self._handle_stays = threading.Lock()  # while another thread looks at it
         self._loss: Optional[Error] = None
         #: Is set when the lock ends before it was released.
         self.lost = threading.Event()
@@ -130,11 +131,21 @@ class Lock(LockBase):
         finally:
             self._busy.release()
 
+    def cancel(self) -> None:
+        """From any thread: ends an acquire() under way, which raises Canceled."""
+        with self._handle_stays:
+            if self._op is not None:
+                lib.rlpy_cancel(self._op)
+
     def leave(self) -> None:
         """Parts with a held lock without releasing it: it stays until its time to live ends."""
         op = self._forget()
         if op:
             lib.rlpy_leave(op)
+
+    def _forget(self) -> Any:
+        with self._handle_stays:
+            return super()._forget()
 
     def check(self) -> None:
         """Raises LockLost unless the lock is certainly held, by the local clock."""
@@ -217,7 +228,9 @@ def _deliver(core: Core, reference: "weakref.ref[Client]") -> None:
 
 
 def _close(core: Core, thread: threading.Thread) -> None:
-    if core.is_open and core.is_parent():
+    if not core.is_parent():
+        core.close()  # only the copy of this process
+    elif core.is_open:
         core.close()
         lib.rlpy_stop_news(core.pointer)
         if thread is not threading.current_thread() and thread.is_alive():
@@ -256,7 +269,7 @@ class Client(ClientBase):
     def __del__(self) -> None:
         core = getattr(self, "_core", None)
         if core is not None and core.is_open and core.is_parent():
-            warnings.warn(f"{self!r} was not closed", ResourceWarning, source=self, stacklevel=2)
+            warnings.warn(f"{self!r} was not closed", ResourceWarning, stacklevel=2)
 
     # ---- locks ----
 
