@@ -90,7 +90,8 @@ early = socket.create_connection(('127.0.0.1', port), timeout=20)
 early.sendall(b'GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n')
 pid = os.fork()
 if pid == 0:
-    os.dup2(listener.fileno(), 3, inheritable=True)
+    os.dup2(listener.fileno(), 3)
+    os.set_inheritable(3, True)  # also if it was 3 already
     os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS='1', NOTIFY_SOCKET=path,
                       WATCHDOG_USEC='400000', WATCHDOG_PID=str(os.getpid()))
     os.execv(redlockd, [redlockd])
