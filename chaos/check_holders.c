@@ -83,6 +83,25 @@ static bool forgiven(const struct checking *c, int64_t from_ns, int64_t to_ns)
     return false;
 }
 
+/*
+ * A command that `redlock run` ends too late, because the machine did not let it run: no more than by what
+ * the machine was late in the second before.
+ */
+static bool is_late_kill(const struct checking *c, const struct claim *a, const struct claim *b,
+                         int64_t end_ns)
+{
+    int64_t late_ns = 0;
+    if (!((a->flags | b->flags) & RECORD_RUN))
+        return false;
+    for (size_t i = 0; i < c->stretches.count; i++) {
+        const struct stretch *s = &c->stretches.stretch[i];
+        if (s->kind == FAULT_MACHINE && s->to_ns > b->granted_ns - 1000000000 &&
+            s->from_ns < end_ns)
+            late_ns += s->to_ns - s->from_ns;
+    }
+    return end_ns - b->granted_ns <= late_ns;
+}
+
 static void compare_holders(struct checking *c, int name, const struct claim *a,
                             const struct claim *b)
 {
@@ -91,6 +110,10 @@ static void compare_holders(struct checking *c, int name, const struct claim *a,
         return;
     if (forgiven(c, b->granted_ns, end_ns)) {
         c->out->forgiven++;
+        return;
+    }
+    if (is_late_kill(c, a, b, end_ns)) {
+        c->out->late_kills++;
         return;
     }
     breach_add(c, BREACH_DOUBLE, b->granted_ns, name,
@@ -178,6 +201,7 @@ static void check_tokens_of(struct checking *c, int name)
 {
     struct listing asked = list_of(c, name), granted = list_of(c, name);
     const struct claim *largest = NULL;
+    int64_t *floor = &c->token_floor[name];
     size_t g = 0;
     qsort(asked.claim, asked.count, sizeof *asked.claim, by_ask);
     qsort(granted.claim, granted.count, sizeof *granted.claim, by_grant);
@@ -186,11 +210,11 @@ static void check_tokens_of(struct checking *c, int name)
         for (; g < granted.count && granted.claim[g]->granted_ns < k->asked_ns; g++)
             if (largest == NULL || granted.claim[g]->token > largest->token)
                 largest = granted.claim[g];
-        if (k->token <= (largest != NULL ? largest->token : 0))
+        if (k->token <= (largest != NULL ? largest->token : *floor))
             breach_add(c, BREACH_TOKEN, k->granted_ns, name,
                        "%s: #%u got %lld, #%u had got %lld before", name_text[name], k->number,
                        (long long)k->token, largest != NULL ? largest->number : 0,
-                       (long long)(largest != NULL ? largest->token : 0));
+                       (long long)(largest != NULL ? largest->token : *floor));
     }
     qsort(granted.claim, granted.count, sizeof *granted.claim, by_token);
     for (size_t i = 1; i < granted.count; i++)
@@ -199,6 +223,8 @@ static void check_tokens_of(struct checking *c, int name)
                        "%s: #%u and #%u both got %lld", name_text[name],
                        granted.claim[i - 1]->number, granted.claim[i]->number,
                        (long long)granted.claim[i]->token);
+    if (granted.count > 0 && granted.claim[granted.count - 1]->token > *floor)
+        *floor = granted.claim[granted.count - 1]->token;
     free(asked.claim);
     free(granted.claim);
 }

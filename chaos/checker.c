@@ -41,6 +41,8 @@ static void count(struct checking *c)
         if (k->granted_ns == 0)
             continue;
         v->grants[k->kind]++;
+        v->by_command += (k->flags & RECORD_COMMAND) != 0;
+        v->by_lease += (k->flags & (RECORD_LEASE | RECORD_COMMAND)) == RECORD_LEASE;
         v->several += (k->names & (k->names - 1)) != 0;
     }
     for (size_t i = 0; i < c->stretches.count; i++)
@@ -66,9 +68,16 @@ static void find_phases(struct checking *c)
 
 void check_history(struct history *h, struct verdict *out)
 {
+    int64_t token_floor[REGISTERS] = {0};
+    check_round(h, token_floor, out);
+}
+
+void check_round(struct history *h, int64_t token_floor[REGISTERS], struct verdict *out)
+{
     memset(out, 0, sizeof *out);
     history_sort(h);
-    struct checking c = {.history = h, .out = out, .last_call_ns = INT64_MAX};
+    struct checking c = {
+        .history = h, .out = out, .last_call_ns = INT64_MAX, .token_floor = token_floor};
     c.allowance_ns = ALLOWANCE_MS * 1000000LL;
     c.claims = claims_read(h);
     c.stretches = stretches_read(h);

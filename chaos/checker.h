@@ -54,10 +54,12 @@ struct verdict {
     struct note note[NOTES_MAX]; /* the first ones */
     size_t note_count;
 
-    size_t grants[KIND_COUNT]; /* by kind */
-    size_t several;            /* of those: more than one name */
+    size_t grants[KIND_COUNT];   /* by kind */
+    size_t by_lease, by_command; /* of those: by HTTP, by the command */
+    size_t several;              /* of those: more than one name */
     size_t denied, lost, killed;
-    size_t forgiven; /* two holders within BLIND_MS of a clock that was set forward */
+    size_t forgiven;   /* two holders within BLIND_MS of a clock that was set forward */
+    size_t late_kills; /* a command outlived its lock by less than the machine was late */
     size_t fenced_writes, fenced_refused, plain_writes;
     size_t plain_lost; /* updates that a late holder overwrote: not promised otherwise */
     struct mark refused[MARKS_MAX], overrun[MARKS_MAX];
@@ -76,6 +78,9 @@ struct verdict {
 /* Sorts the history. */
 void check_history(struct history *h, struct verdict *out);
 
+/* The same of one round of several: tokens go on from the largest so far, which is updated. */
+void check_round(struct history *h, int64_t token_floor[REGISTERS], struct verdict *out);
+
 /* For the parts of the checker. */
 struct checking {
     const struct history *history;
@@ -83,6 +88,7 @@ struct checking {
     struct stretches stretches;
     int64_t allowance_ns;
     int64_t last_call_ns;
+    int64_t *token_floor; /* REGISTERS of them */
     struct verdict *out;
 };
 __attribute__((format(printf, 5, 6))) void breach_add(struct checking *c, int breach,

@@ -67,6 +67,17 @@ static bool is_about_claim(const struct record *r)
     return r->what <= RECORD_LOST;
 }
 
+/* `redlock hold` gives the lock back when the process that started it is dead. */
+static void end_of_worker(struct claims *c, const struct record *r)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        struct claim *k = &c->claim[i];
+        bool by_hold = (k->flags & RECORD_COMMAND) && !(k->flags & RECORD_RUN);
+        if (by_hold && k->worker == r->worker && k->granted_ns != 0 && k->gone_ns == 0)
+            k->gone_ns = r->at_ns;
+    }
+}
+
 struct claims claims_read(const struct history *h)
 {
     struct claims c = {0};
@@ -79,6 +90,8 @@ struct claims claims_read(const struct history *h)
     for (size_t i = 0; i < h->count; i++)
         if (is_about_claim(&h->record[i]))
             note(&c.claim[h->record[i].hold], &h->record[i]);
+        else if (h->record[i].what == RECORD_FAULT && h->record[i].kind == FAULT_KILL_CLIENT)
+            end_of_worker(&c, &h->record[i]);
     for (size_t i = 0; i < c.count; i++)
         find_end(&c.claim[i]);
     return c;

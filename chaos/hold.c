@@ -20,7 +20,9 @@ struct record hold_record(const struct crew *c, const struct hold *h, int what)
         .kind = (uint8_t)h->kind,
         .names = (uint8_t)h->names,
         .flags = (uint8_t)((h->fair ? RECORD_FAIR : 0) | (h->renewed ? RECORD_RENEWED : 0) |
-                           (c->client == NULL ? RECORD_LEASE : 0)),
+                           (c->way == WAY_LIBRARY ? 0 : RECORD_LEASE) |
+                           (c->way == WAY_COMMAND ? RECORD_COMMAND : 0) |
+                           (h->command.run ? RECORD_RUN : 0)),
     };
 }
 
@@ -54,8 +56,10 @@ bool hold_take(struct crew *c, struct hold *h)
 {
     only_crew = c;
     h->number = atomic_fetch_add(&c->rig->board->holds, 1) + 1;
-    if (c->client == NULL)
+    if (c->way == WAY_SERVICE)
         return lease_take(c, h);
+    if (c->way == WAY_COMMAND)
+        return command_take(c, h);
     const char *name[NAMES];
     size_t count = 0;
     for (int i = 0; i < NAMES; i++)
@@ -102,8 +106,12 @@ static bool look(struct crew *c, struct hold *h)
 
 void hold_stay(struct crew *c, struct hold *h)
 {
-    if (c->client == NULL) {
+    if (c->way == WAY_SERVICE) {
         lease_stay(c, h);
+        return;
+    }
+    if (c->way == WAY_COMMAND) {
+        command_stay(c, h);
         return;
     }
     int64_t end_ms = now_ms() + h->stay_ms;
@@ -121,8 +129,12 @@ void hold_stay(struct crew *c, struct hold *h)
 
 void hold_end(struct crew *c, struct hold *h)
 {
-    if (c->client == NULL) {
+    if (c->way == WAY_SERVICE) {
         lease_end(c, h);
+        return;
+    }
+    if (c->way == WAY_COMMAND) {
+        command_end(c, h);
         return;
     }
     struct record r = hold_record(c, h, RECORD_RELEASE);

@@ -3,6 +3,7 @@
 #ifndef REDLOCK_CHAOS_HOLD_H
 #define REDLOCK_CHAOS_HOLD_H
 
+#include "command.h"
 #include "record.h"
 
 #include <redlock.h>
@@ -11,13 +12,17 @@
 
 struct rig;
 
+/* How a worker asks for locks. */
+enum way { WAY_LIBRARY, WAY_SERVICE, WAY_COMMAND };
+
 /* The worker itself: its process has one. */
 struct crew {
     struct rig *rig;
+    enum way way;
     int index, life;
-    char owner[16]; /* of re-entrant holds: this life of this worker */
-    int registers;  /* connection */
-    redlock *client;
+    char owner[16];  /* of re-entrant holds: this life of this worker */
+    int registers;   /* connection */
+    redlock *client; /* WAY_LIBRARY */
     uint64_t random;
 };
 
@@ -27,9 +32,10 @@ struct hold {
     bool fair, renewed, fenced;
     int64_t ttl_ms, wait_ms, stay_ms;
     uint32_t number;    /* of all acquisitions of the run */
-    redlock_lock *lock; /* NULL: held by HTTP, with the rest */
-    char id[40], grant[256];
+    redlock_lock *lock; /* NULL: held in another way, with the rest */
     int64_t deadline_ns, fence;
+    char id[40], grant[256]; /* by HTTP */
+    struct command command;  /* by command */
 };
 
 struct record hold_record(const struct crew *c, const struct hold *h, int what);

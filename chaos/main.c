@@ -8,9 +8,12 @@
  *     CHAOS_REGIME   default or strict (drawn from the seed)
  *     CHAOS_NETWORK  0: proxies even where namespaces are possible
  *     CHAOS_DIR      where history, report and picture go (thrown away)
+ *     SOAK_ROUND_SECONDS  of a soak, after which its history is checked (300)
+ *     SOAK_LEAK      descriptor or memory: planted, so that a soak ends badly
  */
 #include "report.h"
 #include "rig.h"
+#include "soak.h"
 
 #include "check.h"
 #include "clock.h"
@@ -58,21 +61,30 @@ static const char *describe_network(const struct network *n)
     return text;
 }
 
+static const char *chosen_dir(void)
+{
+    const char *dir = getenv("CHAOS_DIR");
+    return dir == NULL || dir[0] == '\0' ? check_dir() : dir;
+}
+
+static void open_network(struct network *network)
+{
+    if (check_setting("CHAOS_NETWORK", 1) != 0)
+        network_open(network);
+    else
+        snprintf(network->why, sizeof network->why, "not wanted");
+}
+
 /* The whole run; the verdict is the caller's to judge. */
 static void run(enum regime regime, bool service, uint64_t seed, int64_t seconds,
                 struct verdict *verdict)
 {
     static struct rig rig;
     static struct schedule schedule;
-    const char *dir = getenv("CHAOS_DIR");
+    const char *dir = chosen_dir();
     char path[512];
-    if (dir == NULL || dir[0] == '\0')
-        dir = check_dir();
     alarm((unsigned int)(seconds + PATIENCE_SECONDS));
-    if (check_setting("CHAOS_NETWORK", 1) != 0)
-        network_open(&rig.network);
-    else
-        snprintf(rig.network.why, sizeof rig.network.why, "not wanted");
+    open_network(&rig.network);
     schedule = (struct schedule){.seed = seed,
                                  .regime = regime,
                                  .network = rig.network.ready,
@@ -161,4 +173,74 @@ CASE(broken_deadline,
     run(REGIME_BROKEN_DEADLINE, true, chosen_seed(), check_setting("CHAOS_SECONDS", 30),
         &verdict);
     CHECK(verdict.breaches[BREACH_DOUBLE] > 0);
+}
+
+static enum leak chosen_leak(void)
+{
+    const char *word = getenv("SOAK_LEAK");
+    if (word == NULL || word[0] == '\0')
+        return LEAK_NONE;
+    if (strcmp(word, "descriptor") == 0)
+        return LEAK_DESCRIPTOR;
+    if (strcmp(word, "memory") != 0)
+        FAIL("SOAK_LEAK is descriptor or memory, not \"%s\"", word);
+    return LEAK_MEMORY;
+}
+
+static void write_soak_report(const struct soak *s, const char *dir)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/report.txt", dir);
+    FILE *file = fopen(path, "we");
+    if (file == NULL)
+        FAIL("cannot write %s", path);
+    soak_print(file, s);
+    CHECK_INT(0, fclose(file));
+    soak_print(stdout, s);
+}
+
+static void run_soak(enum leak leak, struct soak *s)
+{
+    static struct rig rig;
+    static struct schedule schedule;
+    uint64_t seed = chosen_seed();
+    s->seconds = check_setting("CHAOS_SECONDS", 3600);
+    alarm((unsigned int)(s->seconds + s->seconds / 10 + PATIENCE_SECONDS));
+    open_network(&rig.network);
+    schedule = (struct schedule){.seed = seed,
+                                 .regime = choose_regime(seed),
+                                 .network = rig.network.ready,
+                                 .netem = rig.network.netem,
+                                 .service = true,
+                                 .mixed = true,
+                                 .leak = leak};
+    rig.schedule = &schedule;
+    printf("seed %llu: %lld s, regime %s; %s\n", (unsigned long long)seed,
+           (long long)s->seconds, regime_text(schedule.regime), describe_network(&rig.network));
+    fflush(stdout);
+    soak_run(&rig, chosen_dir(), s);
+    write_soak_report(s, chosen_dir());
+}
+
+CASE(soak, "Library, HTTP and command clients keep every promise for long, and nothing grows.")
+{
+    static struct soak soak;
+    run_soak(chosen_leak(), &soak);
+    CHECK(soak_is_good(&soak));
+}
+
+CASE(soak_leaking_descriptors, "A descriptor that is left open in each cycle is found.")
+{
+    static struct soak soak;
+    run_soak(LEAK_DESCRIPTOR, &soak);
+    CHECK_INT(0, soak.breach_count);
+    CHECK(soak.growths.grew > 0 && !soak_is_good(&soak));
+}
+
+CASE(soak_leaking_memory, "Memory that is not freed in each cycle is found.")
+{
+    static struct soak soak;
+    run_soak(LEAK_MEMORY, &soak);
+    CHECK_INT(0, soak.breach_count);
+    CHECK(soak.growths.grew > 0 && !soak_is_good(&soak));
 }

@@ -45,8 +45,17 @@ enum phase {
     PHASE_OVER,
 };
 
-/* LEASE: held by HTTP. Its client knows the deadline, and is told of nothing else. */
-enum { RECORD_FAIR = 1, RECORD_RENEWED = 2, RECORD_LEASE = 4 };
+/*
+ * LEASE: held by HTTP, or by COMMAND. Its client knows the deadline; that it is told of a loss in time is
+ * not promised. RUN: it claims the lock for as long as it runs.
+ */
+enum {
+    RECORD_FAIR = 1,
+    RECORD_RENEWED = 2,
+    RECORD_LEASE = 4,
+    RECORD_COMMAND = 8,
+    RECORD_RUN = 16
+};
 
 struct record {
     int64_t at_ns;

@@ -64,6 +64,26 @@ static void start_node(struct rig *r, int i)
     }
 }
 
+/* What the sampler calls the processes by, and their numbers of the moment. */
+static void publish(struct rig *r)
+{
+    struct sampled *s = r->board->sampled;
+    sampled_set(s++, getpid(), "rig", 0);
+    sampled_set(s++, r->sampler, "sampler", 0);
+    sampled_set(s++, r->registers, "registers", 0);
+    sampled_set(s++, r->replicas.balancer.helper, "balancer", 0);
+    for (int i = 0; i < NODES; i++)
+        sampled_set(s++, r->cluster.node[i].pid, "server", i + 1);
+    for (int i = 0; i < NODES; i++)
+        sampled_set(s++, r->proxy[i].pid, "proxy", i + 1);
+    for (int i = 0; i < REPLICAS; i++)
+        sampled_set(s++, r->replicas.pid[i], "redlockd", i + 1);
+    for (int i = 0; i < WORKERS; i++)
+        sampled_set(s++, r->worker[i].pid, worker_words(r->schedule, i), i + 1);
+    for (int i = 0; i < STANDING; i++)
+        sampled_set(s++, r->standing.pid[i], standing_words(i), 0);
+}
+
 static void start_registers(struct rig *r)
 {
     static struct register_place place;
@@ -88,6 +108,12 @@ void rig_start(struct rig *r, const char *history_path)
     if (r->schedule->service)
         replicas_start(&r->replicas, &r->cluster, r->schedule->regime == REGIME_STRICT,
                        r->schedule->seed);
+    r->board->last_round = 1;
+    if (r->schedule->mixed) {
+        standing_start(&r->standing, &r->cluster, r->replicas.balancer.replica[0]);
+        r->sampler = sampler_start(&(struct sampling){r->board->sampled, r->samples_path,
+                                                      r->sample_every_ms, getpid()});
+    }
     r->start_ns = now_ns();
     record_append(r->history, (struct record){.what = RECORD_PHASE, .at_ns = r->start_ns});
     for (int i = 0; i < WORKERS; i++)
@@ -118,7 +144,7 @@ void rig_reap_worker(struct rig *r, int index)
     note_death(r, index, status);
 }
 
-/* Workers that ended by themselves. How many are left? */
+/* Workers that ended by themselves. How many are left that are not through with the round? */
 static int look_after_workers(struct rig *r)
 {
     int left = 0;
@@ -126,7 +152,8 @@ static int look_after_workers(struct rig *r)
         int status = 0;
         if (r->worker[i].pid != 0 && waitpid(r->worker[i].pid, &status, WNOHANG) > 0)
             note_death(r, i, status);
-        left += r->worker[i].pid != 0;
+        left += r->worker[i].pid != 0 &&
+                (r->board->last_round || r->board->done[i] <= r->board->round);
     }
     return left;
 }
@@ -154,6 +181,10 @@ static void turn(struct rig *r)
     look_after_workers(r);
     if (r->schedule->service)
         replicas_look(&r->replicas);
+    if (r->schedule->mixed) {
+        standing_look(&r->standing);
+        publish(r);
+    }
 }
 
 /* Begins and ends what is due. Ends first: a target may be due again. */
@@ -175,11 +206,23 @@ static void play(struct rig *r, bool *begun, bool *ended)
         }
 }
 
+/* Those that go on have ended well as far as this round is concerned. */
+static void note_rests(struct rig *r)
+{
+    for (int i = 0; i < WORKERS; i++)
+        if (r->worker[i].pid != 0 && r->board->done[i] > r->board->round)
+            record_append(r->history, (struct record){.what = RECORD_DIED,
+                                                      .worker = (uint16_t)i,
+                                                      .life = (uint16_t)r->worker[i].life});
+}
+
 void rig_run(struct rig *r)
 {
     static bool begun[FAULTS_MAX], ended[FAULTS_MAX];
     const struct schedule *s = r->schedule;
     bool called = false;
+    memset(begun, 0, sizeof begun);
+    memset(ended, 0, sizeof ended);
     while (elapsed_ms(r) < s->faults_ms) {
         play(r, begun, ended);
         if (!called && elapsed_ms(r) >= s->faults_ms - LAST_CALL_MS) {
@@ -195,11 +238,36 @@ void rig_run(struct rig *r)
     int64_t end_ms = elapsed_ms(r) + QUIET_MS;
     while (look_after_workers(r) > 0 && elapsed_ms(r) < end_ms)
         turn(r);
+    note_rests(r);
     enter_phase(r, PHASE_OVER);
+}
+
+void rig_next_round(struct rig *r)
+{
+    if (ftruncate(r->history, 0) != 0)
+        FAIL("cannot empty the history");
+    helper_stop(&r->registers);
+    unlink(r->register_path);
+    start_registers(r);
+    r->board->holds = 0;
+    r->replicas.balancer.switches->lossy = 1;
+    r->start_ns = now_ns();
+    record_append(r->history, (struct record){.what = RECORD_PHASE, .at_ns = r->start_ns});
+    for (int i = 0; i < WORKERS; i++)
+        record_append(r->history, (struct record){.what = RECORD_BORN,
+                                                  .worker = (uint16_t)i,
+                                                  .life = (uint16_t)r->worker[i].life});
+    r->board->phase = PHASE_FAULTS;
+    r->board->round++;
+    for (int i = 0; i < WORKERS; i++)
+        if (r->worker[i].pid == 0)
+            rig_start_worker(r, i);
 }
 
 void rig_stop(struct rig *r)
 {
+    helper_stop(&r->sampler);
+    standing_stop(&r->standing);
     for (int i = 0; i < WORKERS; i++)
         helper_stop(&r->worker[i].pid);
     helper_stop(&r->registers);

@@ -11,8 +11,10 @@
 #include "network.h"
 #include "proxy.h"
 #include "replicas.h"
+#include "sampler.h"
 #include "schedule.h"
 #include "servers.h"
+#include "standing.h"
 
 #include <stdatomic.h>
 
@@ -20,6 +22,10 @@ struct board {
     _Atomic int phase;                /* enum phase */
     _Atomic uint32_t holds;           /* acquisitions numbered so far */
     _Atomic int stop_writer[WORKERS]; /* 1: stop yourself between looking and writing */
+    _Atomic int round;                /* of a soak; other runs have one */
+    _Atomic int last_round;           /* 1: workers end after this one */
+    _Atomic int done[WORKERS];        /* rounds that the worker is through with */
+    struct sampled sampled[SAMPLED_MAX];
 };
 
 struct worker {
@@ -37,6 +43,10 @@ struct rig {
     int history;              /* descriptor, append only */
     struct replicas replicas; /* of the service; none in other runs */
     struct board *board;
+    struct standing standing; /* commands that never end; none in other runs */
+    pid_t sampler;
+    char samples_path[512];
+    int64_t sample_every_ms;
     struct worker worker[WORKERS];
     bool frozen[NODES];
     int64_t start_ns;
@@ -45,9 +55,12 @@ struct rig {
 
 void rig_start(struct rig *r, const char *history_path);
 
-/* Carries the schedule out, then the quiet phase, until every worker has ended. */
+/* Carries the schedule out, then the quiet phase, until every worker has ended or is through. */
 void rig_run(struct rig *r);
 void rig_stop(struct rig *r);
+
+/* The next round of a soak: an empty history, another schedule, new registers, the same processes. */
+void rig_next_round(struct rig *r);
 
 /* For the nemesis. */
 bool rig_is_networked(const struct rig *r, int node);

@@ -132,12 +132,22 @@ static int draw_target(struct draw *d, int kind)
     int free[WORKERS], free_count = 0, broken = 0;
     for (int i = 0; i < count; i++) {
         broken += until_ms[i] > d->now_ms;
-        if (until_ms[i] <= d->now_ms && (client || fits(d->out, kind, i)))
+        if (until_ms[i] <= d->now_ms && (client || fits(d->out, kind, i)) &&
+            !schedule_spares(d->out, kind, i))
             free[free_count++] = i;
     }
     if (broken >= max || free_count == 0)
         return -1;
     return free[random_between(&d->random, 0, free_count - 1)];
+}
+
+bool schedule_spares(const struct schedule *s, int kind, int target)
+{
+    if (!s->mixed)
+        return false;
+    if (kind == FAULT_KILL_CLIENT)
+        return target == 0 || target == WORKERS / 2 || target == WORKERS * 3 / 4;
+    return (kind == FAULT_KILL_REPLICA || kind == FAULT_DRAIN_REPLICA) && target == 0;
 }
 
 static void add(struct draw *d, struct fault f)
@@ -182,6 +192,8 @@ static void draw_replica_fault(struct draw *d, struct fault f)
     if (d->replica_ms > d->now_ms || f.end_ms > d->out->faults_ms)
         return;
     f.target = (int)random_between(&d->random, 0, REPLICAS - 1);
+    if (schedule_spares(d->out, f.kind, f.target))
+        return;
     f.whole_ms = f.end_ms + manners[f.kind].after_ms;
     d->replica_ms = f.whole_ms;
     add(d, f);

@@ -65,12 +65,16 @@ enum regime {
     REGIME_BROKEN_DEADLINE, /* HTTP clients count from the answer instead of from the request */
 };
 
+enum leak { LEAK_NONE, LEAK_DESCRIPTOR, LEAK_MEMORY };
+
 struct schedule {
     uint64_t seed;
     enum regime regime;
     bool network;      /* nodes in namespaces: links can go down */
     bool netem;        /* and lose packets */
     bool service;      /* workers ask replicas of redlockd by HTTP */
+    bool mixed;        /* with service: some of them, others use the library or the command */
+    enum leak leak;    /* planted in the workers that use the library */
     int64_t faults_ms; /* how long there are faults */
     size_t count;
     struct fault fault[FAULTS_MAX]; /* in the order of start_ms */
@@ -78,5 +82,11 @@ struct schedule {
 
 /* The fields up to faults_ms are set; the rest is drawn. */
 void schedule_draw(struct schedule *s);
+
+/*
+ * In a mixed run one worker of each way and one replica are never killed, so that what they keep shows:
+ * they are stopped and cut off like the others.
+ */
+bool schedule_spares(const struct schedule *s, int kind, int target);
 
 #endif

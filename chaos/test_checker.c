@@ -185,6 +185,47 @@ CASE(token_order,
     CHECK_INT(1, broken(BREACH_TOKEN));
 }
 
+CASE(token_of_an_earlier_round,
+     "A token that is not larger than the largest of the round before is a breach.")
+{
+    int64_t floor[REGISTERS] = {0};
+    struct verdict v;
+    hold(REDLOCK_MUTEX, NAME_ORDERS, 0, 7, 10, 1000, 20);
+    check_round(&history, floor, &v);
+    CHECK_INT(0, v.breaches[BREACH_TOKEN]);
+    int64_t largest = floor[NAME_ORDERS];
+    CHECK(largest > 0);
+    floor[NAME_ORDERS] = largest - 1;
+    check_round(&history, floor, &v);
+    CHECK_INT(0, v.breaches[BREACH_TOKEN]);
+    check_round(&history, floor, &v);
+    CHECK_INT(1, v.breaches[BREACH_TOKEN]);
+}
+
+CASE(late_end_of_a_command,
+     "A command that outlives its lock is a breach, but for as long as the machine was late.")
+{
+    hold(REDLOCK_MUTEX, NAME_ORDERS, 0, 7, 10, 1000, 50);
+    hold(REDLOCK_MUTEX, NAME_ORDERS, 1, 8, 30, 1000, 60);
+    made[0].flags = RECORD_LEASE | RECORD_COMMAND | RECORD_RUN;
+    CHECK_INT(1, broken(BREACH_DOUBLE));
+    add(RECORD_LATE, 40, 0, 0)->value = 10 * 1000000;
+    CHECK_INT(1, broken(BREACH_DOUBLE));
+    add(RECORD_LATE, 45, 0, 0)->value = 30 * 1000000;
+    CHECK_INT(0, broken(BREACH_DOUBLE));
+}
+
+CASE(dead_worker_of_hold,
+     "A hold by the command ends with its worker, and one by the library with its validity.")
+{
+    hold(REDLOCK_MUTEX, NAME_ORDERS, 0, 7, 10, 1000, 0);
+    fault(FAULT_KILL_CLIENT, 0, 100, 200, 0);
+    hold(REDLOCK_MUTEX, NAME_ORDERS, 1, 8, 110, 1000, 150);
+    CHECK_INT(1, broken(BREACH_DOUBLE));
+    made[0].flags = RECORD_LEASE | RECORD_COMMAND;
+    CHECK_INT(0, broken(BREACH_DOUBLE));
+}
+
 CASE(token_of_overlapping_requests,
      "Overlapping requests may get tokens in any order, but no token twice.")
 {

@@ -13,12 +13,15 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum {
     WRITE_MARGIN_MS = 1,   /* little on purpose: looking and acting are never one */
     LAST_WAIT_MS = 30000,  /* a wait under way when the faults end must succeed */
     NODE_TIMEOUT_MS = 150, /* a busy machine is no fault */
+    ROUND_POLL_MS = 10,
+    LEAK_BYTES = 16384,
 };
 
 /* Adds one to the register of `name`, the fenced or the plain one, as holders do: read, think,
@@ -128,7 +131,7 @@ static void use_nested(struct crew *c)
 /* Two names at once; by HTTP one. */
 static unsigned int several(const struct crew *c)
 {
-    return c->client != NULL ? 1u << NAME_ORDERS | 1u << NAME_STOCK : 1u << NAME_STOCK;
+    return c->way != WAY_SERVICE ? 1u << NAME_ORDERS | 1u << NAME_STOCK : 1u << NAME_STOCK;
 }
 
 static void use_something(struct crew *c)
@@ -196,6 +199,58 @@ static void open_client(struct crew *c)
     }
 }
 
+/* Library, service and command in the proportion 4 : 2 : 2. */
+static enum way way_of(const struct schedule *s, int index)
+{
+    if (!s->service)
+        return WAY_LIBRARY;
+    if (!s->mixed)
+        return WAY_SERVICE;
+    return index < WORKERS / 2       ? WAY_LIBRARY
+           : index < WORKERS * 3 / 4 ? WAY_SERVICE
+                                     : WAY_COMMAND;
+}
+
+const char *worker_words(const struct schedule *s, int index)
+{
+    static const char *const words[] = {[WAY_LIBRARY] = "library client",
+                                        [WAY_SERVICE] = "HTTP client",
+                                        [WAY_COMMAND] = "command client"};
+    return words[way_of(s, index)];
+}
+
+/* Planted, so that the judgement of a soak can be seen to fail. */
+static void leak(enum leak kind, enum way way)
+{
+    static void *volatile last;
+    if (kind == LEAK_NONE || way != WAY_LIBRARY)
+        return;
+    if (kind == LEAK_DESCRIPTOR) {
+        (void)!dup(STDERR_FILENO);
+        return;
+    }
+    last = malloc(LEAK_BYTES);
+    if (last != NULL)
+        memset(last, 1, LEAK_BYTES);
+}
+
+/* The round is over for this worker. False: it was the last one. */
+static bool await_round(struct crew *c)
+{
+    struct board *b = c->rig->board;
+    int round = b->round;
+    b->done[c->index] = round + 1;
+    if (b->last_round)
+        return false;
+    while (b->round == round)
+        sleep_ms(ROUND_POLL_MS);
+    close(c->registers);
+    c->registers = register_connect(c->rig->register_path);
+    if (c->registers < 0)
+        _exit(3);
+    return true;
+}
+
 void worker_run(void *data)
 {
     const struct worker_job *job = data;
@@ -206,15 +261,19 @@ void worker_run(void *data)
     c.registers = register_connect(r->register_path);
     if (c.registers < 0)
         _exit(3);
-    if (!r->schedule->service)
+    c.way = way_of(r->schedule, c.index);
+    if (c.way == WAY_LIBRARY)
         open_client(&c);
     record_append(r->history, (struct record){.what = RECORD_BORN,
                                               .worker = (uint16_t)c.index,
                                               .life = (uint16_t)c.life});
-    while (r->board->phase < PHASE_QUIET) {
-        use_something(&c);
-        sleep_ms(random_between(&c.random, 1, 15));
-    }
-    use_everything(&c);
+    do {
+        while (r->board->phase < PHASE_QUIET) {
+            use_something(&c);
+            leak(r->schedule->leak, c.way);
+            sleep_ms(random_between(&c.random, 1, 15));
+        }
+        use_everything(&c);
+    } while (await_round(&c));
     redlock_close(c.client); /* NULL is fine */
 }

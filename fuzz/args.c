@@ -114,11 +114,11 @@ static void write_json(int count, char **words)
         const char *text = words[i];
 
         json_object(&j, NULL);
-        json_string(&j, text, text[0] == '0' ? NULL : text);
+        json_string(&j, "text", text[0] == '0' ? NULL : text);
         json_integer(&j, "n", (int64_t)(strlen(text) * 0x9e3779b97f4a7c15u));
-        json_known(&j, text, (int8_t)text[0]);
+        json_known(&j, "known", (int8_t)text[0]);
         if ((text[0] & 3) == 3) {
-            json_array(&j, text);
+            json_array(&j, "array");
             json_string(&j, NULL, text);
             json_bool(&j, NULL, text[0] & 4);
             json_end_array(&j);

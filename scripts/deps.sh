@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# deps.sh [build|sim|run|bench|test|fuzz|proof|plots|peers|clients|etcd|deb|deb-test]...
+# deps.sh [build|sim|run|bench|test|fuzz|proof|plots|peers|clients|etcd|browser|node|python|deb|deb-test]...
 #
 # Makes sure that what a purpose needs is installed: `build` the library, the command and the service,
 # `sim` the simulator, `run` a local quorum, `bench` what it is measured against, `test` everything but clang
 # with its fuzzer, which is for `fuzz`, and the model checker, which is for `proof`; `plots` is what
 # draws the results of benchmarks, `peers` what other lock clients run with and are watched by, `clients`
-# what stands before the service and asks it, `etcd` what the service is measured against,
+# what stands before the service and asks it, `node` what makes and checks the package of Node,
+# `etcd` what the service is measured against, `browser` what shows its page in tests,
 # `deb` what builds Debian packages and `deb-test` what judges them and tries them in a bare Debian. Does nothing, quickly and without the network, when all is there. What is missing is installed with
 # apt-get, as root or through sudo, after a line that says so; on other systems, without the rights
 # and with REDLOCK_NO_INSTALL set, the exact command is printed and the status is 1.
@@ -69,6 +70,7 @@ check_test() {
     check_bench
     have openssl || miss openssl
     have jq || miss jq
+    have ninja || miss ninja
     have python3 || miss python3
     have c++ || miss c++
     have clang-format || have clang-format-14 || miss clang-format
@@ -136,13 +138,27 @@ check_clients() {
     have node || miss node
     have npm || miss npm
     have promtool || miss promtool
+    have go || miss go
     { have python3 && python3 -c 'import requests' 2>/dev/null; } ||
         { have /usr/bin/python3 && /usr/bin/python3 -c 'import requests' 2>/dev/null; } ||
         miss python3-requests
 }
 
+# npm is big, and only packages and their types need it.
+check_node() {
+    have node || have nodejs || miss node
+    have_header node/node_api.h || miss node-dev
+    have npm || miss npm
+}
+
 check_etcd() {
     have etcd || miss etcd
+}
+
+# Without a font there is nothing to see.
+check_browser() {
+    have chromium || miss chromium
+    [ -d /usr/share/fonts ] && [ -n "$(find /usr/share/fonts -name '*.ttf' -print -quit)" ] || miss fonts
 }
 
 check_deb() {
@@ -171,11 +187,14 @@ for purpose in "${@:-test}"; do
     plots) check_plots ;;
     peers) check_peers ;;
     clients) check_clients ;;
+    node) check_node ;;
     etcd) check_etcd ;;
+    browser) check_browser ;;
+    python) check_python ;;
     deb) check_deb ;;
     deb-test) check_deb_test ;;
     *)
-        echo "usage: deps.sh [build|sim|run|bench|test|fuzz|proof|plots|peers|clients|etcd|deb|deb-test]..." >&2
+        echo "usage: deps.sh [build|sim|run|bench|test|fuzz|proof|plots|peers|clients|etcd|browser|node|python|deb|deb-test]..." >&2
         exit 64
         ;;
     esac
@@ -186,6 +205,7 @@ done
 package() {
     case $1:$2 in
     *:make | *:cmake) echo "$2" ;;
+    apt:ninja | dnf:ninja) echo ninja-build ;;
     apt:cc) echo gcc ;;
     apt:c++) echo g++ ;;
     apt:libc) echo libc6-dev ;;
@@ -199,7 +219,11 @@ package() {
     apt:node-dev) echo libnode-dev ;;
     apt:nginx) echo nginx-light ;;
     apt:promtool) echo prometheus ;;
+    apt:go) echo golang-go ;;
     apt:etcd) echo etcd-server ;;
+    apt:fonts) echo fonts-dejavu-core ;;
+    dnf:fonts) echo dejavu-sans-fonts ;;
+    apk:fonts | pacman:fonts) echo ttf-dejavu ;;
     apt:server) echo redis-server ;;
     apt:server-cli) echo redis-tools ;;
     dnf:python3-dev) echo python3-devel ;;
@@ -221,6 +245,7 @@ package() {
     dnf:clang-format) echo clang-tools-extra ;;
     dnf:node) echo nodejs ;;
     dnf:node-dev) echo nodejs-devel ;;
+    dnf:go) echo golang ;;
     dnf:promtool) echo golang-github-prometheus ;;
     dnf:npm) echo nodejs-npm ;;
     dnf:clang-runtime | apk:clang-runtime | pacman:clang-runtime) echo compiler-rt ;;

@@ -16,6 +16,7 @@ export const { values: options } = parseArgs({
     seconds: { type: 'string', default: '1' },
     'retry-ms': { type: 'string' }, // between attempts; the peer's default where absent
     'auto-pipelining': { type: 'boolean', default: false },
+    fair: { type: 'boolean', default: false }, // ours only
     'client-each': { type: 'boolean', default: false }, // a client and its connections per caller
   },
 });

@@ -280,7 +280,7 @@ static bool step_resume(struct world *w, const json_t *step)
 
 static bool step_admit(struct world *w, const json_t *step)
 {
-    const char *argv[] = {"redlock", "init", "--yes", NULL};
+    const char *argv[] = {"redlock", "init", "--yes", "--node-timeout", "5s", NULL};
 
     (void)step;
     return run_command(w, argv);

@@ -131,11 +131,10 @@ void rl_renew_decide(struct rl_lock *lock, int64_t now_ns, struct rl_actions *ou
     case RL_TALLY_LOST:
         /*
          * So many nodes say that our key is not there that it cannot be on a majority: another
-         * may hold the lock at this moment. That is proof of loss, not a failed extension.
+         * may hold the lock at this moment. That is proof of loss, not a failed extension. Nodes in
+         * quarantine are among them: no other may hold it yet, and what is left keeps it so.
          */
         if (rl_votes_of(lock, REDLOCK_VOTE_MISSING) > tolerated) {
-            /* The rest protects no hold any more: it goes at once. */
-            lock->deadline_ns = now_ns;
             rl_hold_lose(lock, now_ns, RL_LOSS_MISSING, out);
         } else {
             extension_failed(lock, now_ns, out);

@@ -13,6 +13,7 @@ failed=0
 unset CFLAGS CPPFLAGS LDFLAGS CMAKE_BUILD_TYPE CMAKE_GENERATOR CMAKE_BUILD_PARALLEL_LEVEL
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
+generator=$(sed -n 's/^CMAKE_GENERATOR:INTERNAL=//p' "$build_dir/CMakeCache.txt")
 
 for tool in readelf nm cmake jq; do
     if ! command -v $tool >/dev/null; then
@@ -38,7 +39,7 @@ lacks() { ! has "$@"; }
 configure() {
     local directory=$1
     shift
-    cmake -S "$source_dir" -B "$directory" -G 'Unix Makefiles' -DCMAKE_C_COMPILER="$compiler" \
+    cmake -S "$source_dir" -B "$directory" -G "$generator" -DCMAKE_C_COMPILER="$compiler" \
         "$@" >"$tmp/log" 2>&1 || {
         cat "$tmp/log"
         exit 1
@@ -56,12 +57,15 @@ compiles() {
 # commands DIRECTORY: how the library, the command and the service are made there. -Werror may differ:
 # with it, a build that exists had no warning.
 commands() {
-    {
+    if [ "$generator" = Ninja ]; then
+        # shellcheck disable=SC2086 # a list of names
+        ninja -C "$1" -t commands $targets
+    else
         jq -r '.[] | select(.file | test("/(src|cli|tools|redlockd)/")) | .command' \
             "$1/compile_commands.json"
         cat "$1"/src/CMakeFiles/redlock_shared.dir/link.txt "$1"/cli/CMakeFiles/redlock.dir/link.txt \
             "$1"/redlockd.dir/CMakeFiles/redlockd.dir/link.txt 2>/dev/null
-    } | sed "s|$1|BUILD|g; s/ -Werror / /"
+    fi | sed "s|$1|BUILD|g; s/ -Werror / /"
 }
 
 plain=$tmp/plain

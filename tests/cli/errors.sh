@@ -41,7 +41,7 @@ is 'one file of the command writes to standard error' "$found" 'cli/ui/errors.c 
 
 # A doubt about a node arrives while standard error is full: a node comes back that evicts keys.
 full_pipe
-"$redlock" run -t 2s doubt -- bash "$tmp/work" "$tmp/doubt" "$tmp/never" 2>"$tmp/full" {full}>&- &
+"$redlock" run -t 3s doubt -- bash "$tmp/work" "$tmp/doubt" "$tmp/never" 2>"$tmp/full" {full}>&- &
 wrapper=$!
 eventually [ -s "$tmp/doubt.up" ]
 for k in 1 2 3; do
@@ -50,7 +50,7 @@ for k in 1 2 3; do
     ask "$(port $k)" CLIENT KILL TYPE normal >/dev/null
 done
 before=$(now_ms)
-past_two_ttls() { [ $(($(now_ms) - before)) -gt 4500 ]; }
+past_two_ttls() { [ $(($(now_ms) - before)) -gt 6500 ]; }
 eventually past_two_ttls
 that 'standard error is full: the command still runs' kill -0 "$(cat "$tmp/doubt.up")"
 try "$redlock" run -q -n doubt -- true
@@ -138,11 +138,11 @@ wait $wrapper
 is 'stopped before the fork until the lock has ended: 76' $? 76
 that '   and the command never ran' [ ! -e "$tmp/forked.ran" ]
 
-stall child born -t 2s
+stall child born -t 3s
 child_of() { child=$(pgrep -P "$wrapper") && stopped "$child"; }
 eventually child_of
 before=$(now_ms)
-past_the_ttl() { [ $(($(now_ms) - before)) -gt 2000 ]; }
+past_the_ttl() { [ $(($(now_ms) - before)) -gt 3000 ]; }
 eventually past_the_ttl
 that 'a child that is slow to begin: the lock is renewed meanwhile' held born
 kill -CONT "$child"
@@ -151,7 +151,7 @@ is '   the child compares the clock itself and does not start the command: 76' $
 that '   and the command never ran' [ ! -e "$tmp/born.ran" ]
 
 # A redlock that was stopped comes too late to kill in time, and says so.
-"$redlock" run -t 1s stopped -- bash "$tmp/work" "$tmp/stopped" "$tmp/never" 2>"$tmp/errors" &
+"$redlock" run -t 3s stopped -- bash "$tmp/work" "$tmp/stopped" "$tmp/never" 2>"$tmp/errors" &
 wrapper=$!
 eventually [ -s "$tmp/stopped.up" ]
 kill -STOP $wrapper

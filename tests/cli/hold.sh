@@ -62,7 +62,7 @@ finished
 is '   and told' "$(jq -r 'select(.event == "held") | .names | join(" ")' <<<"$out")" 'a b'
 
 # Renewed as long as it takes, whatever is written to it, and read by nobody.
-hold -v --json -t 2s a
+hold -v --json -t 3s a
 that 'every renewal is told with -v' eventually told renewed
 yes "input means nothing" | head -n 100000 >&"$in"
 enough() { [ "$(grep -c renewed "$tmp/lines")" -ge 6 ]; }
@@ -74,12 +74,12 @@ mkfifo "$tmp/full"
 exec {full}<>"$tmp/full"
 dd if=/dev/zero of="$tmp/full" bs=4096 oflag=nonblock 2>/dev/null
 rm -f "$tmp/in" && mkfifo "$tmp/in"
-"$redlock" hold -v -t 2s full <"$tmp/in" >"$tmp/full" 2>/dev/null {full}>&- &
+"$redlock" hold -v -t 3s full <"$tmp/in" >"$tmp/full" 2>/dev/null {full}>&- &
 holder=$!
 exec {in}>"$tmp/in"
 that 'standard output is full: it has the lock' eventually held full
 before=$(now_ms)
-past_the_ttl() { [ $(($(now_ms) - before)) -gt 3200 ]; }
+past_the_ttl() { [ $(($(now_ms) - before)) -gt 4500 ]; }
 eventually past_the_ttl
 try "$redlock" lock -n -q full
 is '   and still has it after its TTL' $status 75
@@ -161,7 +161,7 @@ cat >"$tmp/thread.py" <<END
 import subprocess, sys, threading
 def start():
     global holder
-    holder = subprocess.Popen([sys.argv[1], "hold", "-t", "2s", "thread"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    holder = subprocess.Popen([sys.argv[1], "hold", "-t", "3s", "thread"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 thread = threading.Thread(target=start)
 thread.start()
 thread.join()

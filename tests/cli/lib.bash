@@ -240,7 +240,7 @@ terminal() {
     mkfifo "$tmp/keys"
     # Background jobs of a shell ignore INT and QUIT; what runs on a terminal does not.
     # bash waits for what it runs before it dies of an interrupt; other shells do not.
-    SHELL=$BASH TERM=xterm env --default-signal=INT,QUIT timeout --foreground -k 1 30 \
+    SHELL=$BASH TERM=xterm env --default-signal=INT,QUIT timeout --foreground -k 1 120 \
         script -q -e -f -c "$1" "$tmp/screen" <"$tmp/keys" >/dev/null 2>&1 &
     session=$!
     exec {keys}>"$tmp/keys"

@@ -72,7 +72,7 @@ init
 
 # The keys are deleted by hand.
 rm "$tmp/up"
-"$redlock" run -t 2s a -- bash -c "echo up >'$tmp/up'; exec sleep 1000" 2>"$tmp/errors" &
+"$redlock" run -t 4s a -- bash -c "echo up >'$tmp/up'; exec sleep 1000" 2>"$tmp/errors" &
 wrapper=$!
 eventually [ -s "$tmp/up" ]
 free_all a

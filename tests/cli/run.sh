@@ -78,13 +78,15 @@ is 'closed standard files do no harm' $status 5
 
 try "$redlock" run a -- 'echo hi'
 expect 'a command line in one word: the way to write it' 127 "cannot run 'echo hi': No such file.*; for a command line in one word: -- sh -c"
-"$redlock" run a -- sh -c 'sleep 20' &
+"$redlock" run a -- sh -c "sleep 20; : $$" &
 runner=$!
 eventually held a
 like 'ps shows one redlock run' "$(ps -ww -o pid=,args= -C redlock)" "^ *$runner .* run a -- sh"
-others=$(pgrep -f "run a -- sh -c sleep 20" | grep -vx $runner)
-is '   and its helper is not a second one' "$others" ''
-that '   but has a name of its own' pgrep -fx 'redlock reaper' >/dev/null
+# Its child is one until it becomes the command.
+alone() { [ "$(pgrep -f "run a -- sh -c sleep 20; : $$\$")" = $runner ]; }
+named() { pgrep -fx 'redlock reaper' >/dev/null; }
+that '   and its helper is not a second one' eventually alone
+that '   but has a name of its own' eventually named
 kill $runner
 wait $runner
 

@@ -77,7 +77,7 @@ try "$redlock" run -w 10 a -- true
 expect '   and the lock is free after its TTL' 0
 
 # Stopped and continued, away from any terminal.
-setsid "$redlock" run -t 2s a -- bash -c "echo \$\$ >'$tmp/pid2'; trap 'exit 8' TERM; while :; do read -r -t 5 _ <>'$tmp/never'; done" &
+setsid "$redlock" run -t 6s a -- bash -c "echo \$\$ >'$tmp/pid2'; trap 'exit 8' TERM; while :; do read -r -t 5 _ <>'$tmp/never'; done" &
 wrapper=$!
 eventually [ -s "$tmp/pid2" ]
 child=$(cat "$tmp/pid2")

@@ -165,8 +165,8 @@ CASE(renewed_and_lost,
         q.flags = REDLOCK_RENEW;
         q.lost = result_note;
         q.data = &lost;
-        redlock_lock *lock = kind_lock(a, "x", 700, q);
-        sleep_ms(800);
+        redlock_lock *lock = kind_lock(a, "x", 1500, q);
+        sleep_ms(1600);
         CHECK_INT(0, lost.calls);
         CHECK(redlock_remaining_ms(lock) > 0);
         CHECK(kind_count_holds(&c, "x", redlock_value(lock)) >= 2);

@@ -65,7 +65,8 @@ CASE(try_is_quick, "A try on a held lock is BUSY at once.")
         CHECK_ERR(REDLOCK_BUSY, client_try(r, "x", 10000));
         took_ms[i] = now_ms() - start_ms;
     }
-    CHECK_BETWEEN(0, CHECK_SANITIZED ? 50 : 10, median(took_ms, 9));
+    median(took_ms, 9); /* sorts: a busy machine only ever adds */
+    CHECK_BETWEEN(0, (CHECK_SANITIZED ? 50 : 10) + pulse_late_ms(), took_ms[0]);
     redlock_close(r);
 }
 
@@ -147,11 +148,14 @@ CASE(waiting_is_cheap, "A waiter sleeps in the queue: it neither polls nor is fo
     server_forget_commands(&c.node[0]);
     redlock_request q = {.size = sizeof q, .wait_ms = 2500};
     redlock_lock *lock = NULL;
+    int64_t stalled_ms = pulse_stalled_ms();
     CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(r, "x", 10000, &q, &lock));
+    /* A node that a late machine keeps from answering is asked again, and a heartbeat comes late. */
+    int64_t odd = (pulse_stalled_ms() - stalled_ms) / 500;
     /* A try, a ticket, a place, a heartbeat every second, a departure. */
     /* The try, the place, the look after subscribing and two heartbeats: each tries the key. */
-    CHECK_BETWEEN(1, 5, calls(&c.node[0], "set"));
-    CHECK_BETWEEN(4, 8, calls(&c.node[0], "evalsha") + calls(&c.node[0], "eval"));
+    CHECK_BETWEEN(1, 5 + odd, calls(&c.node[0], "set"));
+    CHECK_BETWEEN(4 - odd, 8 + odd, calls(&c.node[0], "evalsha") + calls(&c.node[0], "eval"));
     redlock_close(r);
 }
 

@@ -39,7 +39,7 @@ expect 'run: the status is that of the command' 7
 is '   it knows what it has' "$out" 'job reentrant fenced none'
 try "$redlock" status job
 is '   and gives it back' "$status ${out%%,*}" '0 job: free'
-try "$redlock" run -t 2s job -- sh -c 'sleep 2.6; redlock status -q --held job'
+try "$redlock" run -t 4s job -- sh -c 'sleep 4.6; redlock status -q --held job'
 expect 'run renews past the first deadline' 0
 try "$redlock" run job -- "$redlock" run -n job -- echo inner
 is 'a run inside enters the lock that it already has' "$status $out" '0 inner'
@@ -58,7 +58,7 @@ is 'a label arrives as it is' "$(jq -r .label <<<"$out")" 'a "label" \ of it'
 
 # ---- loss ----
 
-try "$redlock" run -t 2s job -- sh -c '"$0" break --yes job >/dev/null; sleep 20' "$redlock"
+try "$redlock" run -t 4s job -- sh -c '"$0" break --yes job >/dev/null; sleep 20' "$redlock"
 expect 'evicted by break: 76, and the command is ended' 76 'lost'
 "$redlock" run -t 6s job -- sh -c 'touch "$0/runs"; while [ -e "$0/runs" ]; do sleep 0.05; done; exit 3' "$tmp" &
 runner=$!

@@ -52,7 +52,9 @@ redlock_lock *client_lock_on(redlock *r, const struct cluster *c, int count, con
 /* Releases and frees: must succeed. */
 void client_unlock(redlock_lock *lock);
 
-/* Tries once; the outcome, with nothing left held by us. */
+/*
+ * Tries once, with a short TTL like client_acquire(); the outcome, with nothing left held by us.
+ */
 int client_try(redlock *r, const char *name, int64_t ttl_ms);
 
 /* Acquires, waits until the key is on `wanted` nodes, releases; false: not within the time. */

@@ -311,13 +311,15 @@ CASE(a_renewal_after_the_end_changes_nothing, "A10: late replies do not resurrec
 }
 
 CASE(keys_gone_from_too_many_nodes_is_a_loss,
-     "A7: an extension that finds a quorum's keys missing is a loss.")
+     "A7, A10: a quorum's keys missing is a loss; the others stay to the promised end.")
 {
     trace_run(&five, HELD_BY_THREE "[500]  extend 1000   -> send EXTEND 12345\n"
                                    "[501]  1 missing\n"
                                    "[501]  2 missing\n"
-                                   "[501]  4 missing -> send ROLLBACK 12345, lost, done LOST\n"
-                                   "[501]  state ended\n");
+                                   "[501]  4 missing -> lost, done LOST\n"
+                                   "[501]  state ended\n"
+                                   "[900]  timer\n"
+                                   "[988]  timer -> send ROLLBACK 12345\n");
 }
 
 CASE(extensions_can_be_capped, "A7: extensions are capped by count and by total time held.")

@@ -5,7 +5,7 @@
 // and what they stood for is ended then.
 
 const native = require('./native.js');
-const { lastError, toldError, canceled, closed, invalid } = require('./errors.js');
+const { canceled, closed, invalid, lastError, toldError } = require('./errors.js');
 
 // enum event_type of src/client.h
 const ACQUIRED = 0;
@@ -25,6 +25,7 @@ const FENCE = 2;
 const SLOT = 3;
 const STATES = ['idle', 'held', 'jeopardy', 'lost', 'released'];
 const FENCED = 2; // of the flags
+const CANCELED = -7; // enum redlock_error
 
 // Clients that are open, to be closed when the program ends: their locks are given up then.
 const open = new Set();
@@ -124,7 +125,7 @@ class Hold {
     if (onAbort) signal.removeEventListener('abort', onAbort);
     if (number < 0) {
       const error =
-        number === this.core.canceledNumber && signal?.aborted
+        number === CANCELED && signal?.aborted
           ? canceled(this.name, signal)
           : this.failure(number);
       this.drop();

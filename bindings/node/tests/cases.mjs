@@ -193,7 +193,7 @@ const steps = {
   restart: ['node', (world, step) => onNode(world, step, 'start')],
   hang: ['node', (world, step) => onNode(world, step, 'hang')],
   resume: ['node', (world, step) => onNode(world, step, 'resume')],
-  admit: ['', () => run(command, ['init', '--yes'])],
+  admit: ['', () => run(command, ['init', '--yes', '--node-timeout', '5s'])],
   pass: ['ms', (world, step) => sleep(step.ms)],
 };
 

@@ -281,15 +281,14 @@ class AsyncClient(ClientBase):
 
     def _enter(self) -> asyncio.AbstractEventLoop:
         """Every call begins here: the running loop, on which the client hangs from now on."""
-        loop = asyncio.get_running_loop()
-        if loop is not self._loop or os.getpid() != self._process or not self._core.is_open:
+        if os.getpid() != self._process or not self._core.is_open:
             self._check()
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:
             self._attach(loop)
         return loop
 
     def _attach(self, loop: asyncio.AbstractEventLoop) -> None:
-        if loop is self._loop:
-            return
         if self._loop is not None and not self._loop.is_closed():
             raise RuntimeError("this client belongs to another event loop; open one for each loop")
         self._pending.clear()  # of a loop that is closed
@@ -346,7 +345,13 @@ class AsyncClient(ClientBase):
             logger.error("%s", message, exc_info=error)
 
     def _fail(self, error: Error) -> None:
-        """The library cannot go on in this process: every operation ends with that."""
+        """The library cannot go on in this process: every operation ends with that.
+
+        In a child that goes on with its parent's loop: the descriptor has to stay there, because
+        taking it out would take it out of the parent's as well.
+        """
+        if self._loop is None:
+            return
         self._detach()
         self._complain("the client cannot go on", error)
         pending, self._pending = self._pending, {}
@@ -379,10 +384,16 @@ class AsyncClient(ClientBase):
         """
         if not self._core.is_open:
             return
-        self._check()
+        if os.getpid() != self._process:
+            self._core.close()  # only the copy of this process
+            return
         locks = [lock for lock in (reference() for reference in list(self._locks.values()))
                  if isinstance(lock, AsyncLock) and lock._op is not None]
+        self._is_closing = True
         held = [lock for lock in locks if lock.held and not lock._is_ending]
+        for lock in locks:
+            if lock.state is State.IDLE:  # before the releases, which could grant it
+                self._cancel(lock._id)
         for lock in held:
             lock._be_lost(LockLost("the client was closed"))
         if held and not self._is_stranded():
@@ -395,10 +406,13 @@ class AsyncClient(ClientBase):
         self._detach()
         self._finalizer()
         # The library has ended everything with CANCELED: tell it.
-        pending, self._pending = self._pending, {}
-        for ended in pending.values():
-            if not ended.done() and not ended.get_loop().is_closed():
-                ended.set_exception(Canceled("the client was closed"))
+        for ident in list(self._pending):
+            self._cancel(ident)
+
+    def _cancel(self, ident: int) -> None:
+        ended = self._pending.pop(ident, None)
+        if ended is not None and not ended.done() and not ended.get_loop().is_closed():
+            ended.set_exception(Canceled("the client was closed"))
 
     async def __aenter__(self) -> "AsyncClient":
         self._enter()
@@ -417,7 +431,7 @@ class AsyncClient(ClientBase):
         core = getattr(self, "_core", None)
         if core is None or not core.is_open or not hasattr(self, "_finalizer"):
             return
-        warnings.warn(f"{self!r} was not closed", ResourceWarning, source=self, stacklevel=2)
+        warnings.warn(f"{self!r} was not closed", ResourceWarning, stacklevel=2)
         loop, fd = self._loop, self._fd
         if loop is None or loop.is_closed() or os.getpid() != self._process:
             return

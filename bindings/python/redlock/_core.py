@@ -149,7 +149,8 @@ class ClientBase:
                  password: Optional[str] = None, password_file: Optional[str] = None,
                  client_name: Optional[str] = None, tls_ca_file: Optional[str] = None,
                  tls_cert_file: Optional[str] = None, tls_key_file: Optional[str] = None,
-                 tls_server_name: Optional[str] = None, label: Optional[str] = None) -> None:
+                 tls_server_name: Optional[str] = None, label: Optional[str] = None,
+                 warn: bool = True) -> None:
         """Opens a client; connecting goes on in the background, so this does not wait.
 
         nodes            URLs of the nodes ("redis://10.0.0.1", ...), or a mapping of quorum names
@@ -168,6 +169,7 @@ class ClientBase:
         username, password, password_file    for nodes whose URL has none
         tls_...          files in PEM, and the name to verify instead of the URL's host
         label            of every lock that names none of its own
+        warn             False: doubts about the nodes are not logged
 
         Raises InvalidRequest for what makes no sense, also when no node is configured anywhere.
         """
@@ -193,6 +195,8 @@ class ClientBase:
                              ("tls_key_file", tls_key_file), ("tls_server_name", tls_server_name)):
             setattr(options, field, c_text(words, keep))
         self._label = label
+        self._tells_doubts = warn
+        self._is_closing = False
         self._core = Core(options)
         self._pointer = self._core.pointer
         self._process = self._core.process
@@ -250,8 +254,10 @@ class ClientBase:
 
     def _warn_of(self, address: int) -> None:
         warning = ffi.cast("rlpy_warning *", address)
-        logger.warning("%s: %s", text(warning.address), text(warning.text))
+        words = text(warning.address), text(warning.text)
         lib.rlpy_warning_free(warning)
+        if self._tells_doubts:
+            logger.warning("%s: %s", *words)
 
     def _lock_of(self, ident: int) -> "Optional[LockBase]":
         found = self._locks.get(ident)
@@ -411,6 +417,8 @@ class LockBase:
             raise InvalidRequest("this lock is held or being waited for already; client.lock() "
                                  "makes another")
         client = self._client
+        if client._is_closing:
+            raise InvalidRequest("the client has been closed")
         self._id = next(client._ids)
         self._op = lib.rlpy_new(client._pointer, self._id)
         if not self._op:
@@ -454,7 +462,7 @@ class LockBase:
 
     def _warn_unreleased(self) -> None:
         warnings.warn(f"{self!r} was dropped without being released", ResourceWarning,
-                      source=self, stacklevel=3)
+                      stacklevel=3)
 
 
 def answer_error(op: Any, number: int) -> Error:

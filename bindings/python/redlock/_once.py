@@ -65,6 +65,7 @@ class _Once:
         """The client of the record: the same nodes, longer times, no quarantine."""
         options = dict(client._options)
         options["guard"] = False
+        options["warn"] = False  # the client of the lock tells them
         options["max_ttl"] = max(options.get("max_ttl") or 0, self.every or 0, 60.0)
         return options
 

@@ -228,7 +228,9 @@ def _deliver(core: Core, reference: "weakref.ref[Client]") -> None:
 
 
 def _close(core: Core, thread: threading.Thread) -> None:
-    if core.is_open and core.is_parent():
+    if not core.is_parent():
+        core.close()  # only the copy of this process
+    elif core.is_open:
         core.close()
         lib.rlpy_stop_news(core.pointer)
         if thread is not threading.current_thread() and thread.is_alive():
@@ -267,7 +269,7 @@ class Client(ClientBase):
     def __del__(self) -> None:
         core = getattr(self, "_core", None)
         if core is not None and core.is_open and core.is_parent():
-            warnings.warn(f"{self!r} was not closed", ResourceWarning, source=self, stacklevel=2)
+            warnings.warn(f"{self!r} was not closed", ResourceWarning, stacklevel=2)
 
     # ---- locks ----
 

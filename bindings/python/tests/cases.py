@@ -283,7 +283,7 @@ def node_step(verb):
 
 
 async def do_admit(world, step):
-    await world.dev("init", "--yes")
+    await world.dev("init", "--yes", "--node-timeout", "5s")
 
 
 async def do_pass(world, step):

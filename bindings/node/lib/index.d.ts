@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// All times are milliseconds.
+
+/// <reference lib="es2018" />
+
+declare global {
+  interface SymbolConstructor {
+    readonly asyncDispose: unique symbol;
+  }
+}
+
+/** What a call failed with: a name of `enum redlock_error` of redlock.h, or CLOSED. */
+export type ErrorCode =
+  /** Another holds the lock, and `wait` was 0. */
+  | 'BUSY'
+  /** Another still held the lock when `wait` had passed. */
+  | 'TIMEOUT'
+  /** Too few nodes could vote. */
+  | 'NOQUORUM'
+  /** The same because nodes are in quarantine: young, or suspect. */
+  | 'GUARDED'
+  /** The lock is no longer ours; of a release: and another holds it. */
+  | 'LOST'
+  /** The lock had ended before it was released, or what was to be evicted was gone. */
+  | 'EXPIRED'
+  /** The wait was ended: by the caller's signal (`name` is AbortError), or by close(). */
+  | 'CANCELED'
+  /** Bad input: the message says what is wrong with it. */
+  | 'INVAL'
+  | 'AUTH'
+  | 'PROTO'
+  | 'NOMEM'
+  | 'SYSTEM'
+  /** The client has been closed. */
+  | 'CLOSED';
+
+/** What one node said: a name of `enum redlock_vote` of redlock.h. */
+export type Vote =
+  | 'NONE'
+  | 'PENDING'
+  | 'GRANTED'
+  | 'HELD'
+  | 'MISSING'
+  | 'TIMEDOUT'
+  | 'REFUSED'
+  | 'UNREACHABLE'
+  | 'AUTH'
+  | 'PROTO'
+  | 'LOADING'
+  | 'READONLY'
+  | 'ERROR'
+  | 'GUARDED';
+
+export interface NodeReport {
+  address: string;
+  vote: Vote;
+  /** The vote in words. */
+  meaning: string;
+  /** Time to its answer. */
+  rtt: number | null;
+  /** Remaining life of the key, where asked. */
+  keyTtl: number | null;
+  /** The value that is in the way. */
+  holder: string | null;
+  /** The words of the server or the system. */
+  text: string | null;
+}
+
+export interface Holder {
+  value: string | null;
+  label: string | null;
+  /** For client.break(); told by client.query() only. */
+  mark: string | null;
+  heldFor: number | null;
+  /** `heldFor` is a lower bound. */
+  heldAtLeast: boolean;
+  /** On how many nodes it was found. */
+  votes: number;
+  ttl: number | null;
+}
+
+export interface Report {
+  nodes: NodeReport[];
+  /** The holder that is in the way, or that was evicted. */
+  holder: Holder | null;
+  /** The name of the quorum, where there are several. */
+  quorum: string | null;
+}
+
+export class RedlockError extends Error {
+  constructor(code: ErrorCode, message: string, told?: object);
+  readonly code: ErrorCode;
+  /** The name of the lock. */
+  readonly lock: string | null;
+  /** What each node said. */
+  readonly nodes: NodeReport[];
+  /** BUSY, TIMEOUT: the holder that is in the way, as far as the nodes told. */
+  readonly holder: Holder | null;
+  readonly waiters: number;
+  readonly quorum: string | null;
+}
+
+export type Kind = 'mutex' | 'shared' | 'reentrant' | 'semaphore';
+
+export interface AcquireOptions {
+  /** How long the lock lasts without renewal; 30,000 by default. */
+  ttl?: number;
+  /** 0, the default: try once. Infinity: as long as it takes. */
+  wait?: number;
+  /** Ends the wait. In using() it aborts the body's signal, too. */
+  signal?: AbortSignal;
+  /** Renew at a third of the TTL while it is held. False by default; in using() true. */
+  renew?: boolean;
+  kind?: Kind;
+  /** Semaphore: how many may hold it, the same for every caller. */
+  slots?: number;
+  /** Reentrant: holds of one owner do not exclude each other. This client by default. */
+  owner?: string;
+  /** With a fencing token, lock.fence. */
+  fenced?: boolean;
+  /** First come, first served, from the first attempt on. */
+  fair?: boolean;
+  /** For people to read: told to callers that are refused, by query() and by `redlock status`. */
+  label?: string;
+  /** Renewals and extensions allowed; no limit by default. */
+  maxExtensions?: number;
+  /** No extension may carry the lock past this age; no limit by default. */
+  maxHold?: number;
+  /** The place in the queue: 1 is the head. */
+  onQueued?: (place: number) => void;
+  /** A renewal failed; null when a later one succeeded. */
+  onJeopardy?: (error: RedlockError | null) => void;
+}
+
+export type LockState = 'held' | 'jeopardy' | 'lost' | 'released';
+
+export class Lock {
+  private constructor();
+  readonly name: string;
+  readonly client: Client;
+  /** What became of the lock, by the local clock at this moment. */
+  readonly state: LockState;
+  /** How long it is still certainly ours; 0 when it is not held. Asked of the local clock. */
+  readonly remaining: number;
+  /** The fencing token of a lock acquired with `fenced`. */
+  readonly fence: number | null;
+  /** Which slot of a semaphore is held, from 1 on. */
+  readonly slot: number | null;
+  /** Aborted when the lock is lost; its reason is the RedlockError. */
+  readonly signal: AbortSignal;
+  /** Why it was lost. */
+  readonly lost: RedlockError | null;
+  /** The value on the nodes. */
+  readonly value: string | null;
+  /** On how many nodes it is known to be beyond a bare majority; negative: fewer. */
+  readonly margin: number;
+  /** Node by node, the last operation. */
+  report(): Report & { waiters: number };
+  /** For `ttl` from now on; never shortens. Resolves to what remains. */
+  extend(ttl: number): Promise<number>;
+  /** Again and again is the same. Rejects with EXPIRED or LOST if it had ended before. */
+  release(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export interface ClientOptions {
+  /** URLs: redis://[user[:password]@]host[:port][/db], rediss://, unix:///path, host:port. */
+  nodes?: string[];
+  /** Instead of `nodes`: several quorums, by name. */
+  quorums?: Record<string, string[]>;
+  /** Without nodes and quorums: this configuration file and no other. */
+  configFile?: string;
+  /** Before every name; "redlock:" by default. */
+  prefix?: string;
+  /** How long one node has to answer; 50 by default. */
+  nodeTimeout?: number;
+  connectTimeout?: number;
+  maxTtl?: number;
+  driftPpm?: number;
+  retryMin?: number;
+  retryMax?: number;
+  username?: string;
+  password?: string;
+  passwordFile?: string;
+  clientName?: string;
+  tlsCaFile?: string;
+  tlsCertFile?: string;
+  tlsKeyFile?: string;
+  tlsServerName?: string;
+  /** Read the node's marker with every acquire: catches FLUSHALL and promotion in place. */
+  strict?: boolean;
+  noGuard?: boolean;
+  noNative?: boolean;
+  /** What is doubtful about a node; process.emitWarning() by default. */
+  onWarning?: (address: string, text: string) => void;
+}
+
+export interface Query {
+  held: boolean;
+  kind: Kind | null;
+  votes: number;
+  ttl: number | null;
+  /** The nodes that answered do not all say the same. */
+  disagree: boolean;
+  /** The fence counter that a majority has reached. */
+  fence: number;
+  label: string | null;
+  heldFor: number | null;
+  heldAtLeast: boolean;
+  slots: number;
+  owner: string | null;
+  holderCount: number;
+  holders: Holder[];
+  waiterCount: number;
+  waiters: { name: string | null; label: string | null; waitedFor: number | null }[];
+  nodes: NodeReport[];
+  quorum: string | null;
+}
+
+export interface NodeInfo {
+  address: string;
+  state: 'down' | 'connecting' | 'up';
+  quorum: string | null;
+  tls: boolean;
+  native: boolean;
+  rtt: number | null;
+  connects: number;
+  pending: number;
+  version: string | null;
+  quarantined: boolean;
+  quarantineFor: number | null;
+  text: string | null;
+}
+
+export interface Stats {
+  acquired: number;
+  refusedBusy: number;
+  refusedTimeout: number;
+  refusedNoQuorum: number;
+  refusedGuarded: number;
+  refusedCanceled: number;
+  refusedOther: number;
+  late: number;
+  renewed: number;
+  renewalsFailed: number;
+  released: number;
+  releasesFailed: number;
+  lostExpired: number;
+  lostMissing: number;
+  lostDoubt: number;
+  waiting: number;
+  held: number;
+}
+
+export class Client {
+  /** Without nodes and quorums: those that the machine is configured with, as the command. */
+  constructor(options?: ClientOptions);
+  /** Several names are acquired together, all or none. */
+  acquire(name: string | string[], options?: AcquireOptions): Promise<Lock>;
+  /**
+   * Runs `body` while the lock is held, and renews it. The signal is aborted when the lock is lost, and
+   * with options.signal. Rejects with what the body throws; with the loss, if the body did not notice it.
+   */
+  using<T>(
+    name: string | string[],
+    options: AcquireOptions,
+    body: (signal: AbortSignal, lock: Lock) => Promise<T> | T,
+  ): Promise<T>;
+  using<T>(
+    name: string | string[],
+    body: (signal: AbortSignal, lock: Lock) => Promise<T> | T,
+  ): Promise<T>;
+  /** Who holds it? Advice: the answer is old when it arrives. */
+  query(name: string): Promise<Query>;
+  /** Which locks are there? */
+  list(): Promise<string[]>;
+  /** Evicts the holder with this mark, and never one that came after it. */
+  break(name: string, mark: string): Promise<Report>;
+  ping(): Promise<{ nodes: NodeReport[]; quorum: string | null }>;
+  nodes(): NodeInfo[];
+  stats(): Stats;
+  /** The index of the quorum in which the name lives. */
+  quorumOf(name: string): number;
+  readonly closed: boolean;
+  /** Waits end with CANCELED, locks are released, connections closed. */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Of the library. */
+export const version: string;

@@ -1,0 +1,59 @@
+#!/usr/bin/env node
+// SPDX-License-Identifier: BSD-2-Clause
+// hold.mjs URL COMMAND...: runs COMMAND while it holds the lock URL (http://HOST:PORT/v1/locks/NAME) of redlockd.
+// The status is that of COMMAND; 75: not acquired; 76: lost, and COMMAND was killed. TOKEN is the bearer token.
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const [url, command, ...args] = process.argv.slice(2);
+const ttl = Number(process.env.TTL_MS ?? 30_000);
+const headers = {
+  'Lease-Id': randomBytes(16).toString('hex'),
+  'Content-Type': 'application/json',
+  Authorization: `Bearer ${process.env.TOKEN ?? ''}`,
+};
+// Milliseconds of a clock that counts suspend, which performance.now() does not. It cuts off up to 10.
+const now = () => Number(readFileSync('/proc/uptime', 'utf8').split(' ')[0]) * 1000;
+
+// What was answered, with its deadline; {} if nothing was, or by something that is not redlockd.
+async function ask(limit, method, body) {
+  const sent = now();
+  try {
+    const response = await fetch(url, { method, headers, body, signal: AbortSignal.timeout(Math.max(1, limit)) });
+    const told = await response.json();
+    return { ...told, until: sent + told.after_ms + told.valid_ms - 10 }; // from the sending
+  } catch {
+    return {};
+  }
+}
+
+let renewAt = now() + ttl / 3;
+let held = await ask(60_000, 'PUT', JSON.stringify({ ttl_ms: ttl, wait_ms: 20_000, fenced: true, label: 'hold.mjs' }));
+if (!held.grant) {
+  console.error('hold.mjs:', held.detail ?? 'no answer');
+  await ask(10_000, 'DELETE'); // refused, or granted in an answer that was lost: this id is not used again
+  process.exit(75);
+}
+headers.Grant = held.grant;
+const env = { ...process.env, FENCE: String(held.fence) }; // the resource of COMMAND refuses a smaller one
+const work = spawn(command, args, { stdio: 'inherit', detached: true, env });
+const ended = new Promise((resolve) => work.on('exit', resolve).on('error', () => resolve(127)));
+let status;
+ended.then((code) => (status = code ?? 137));
+
+for (; status === undefined; await Promise.race([sleep(50), ended])) {
+  let told = {};
+  if (now() >= renewAt) {
+    renewAt = now() + ttl / 20; // 503, another's answer or none: the old deadline stands, ask again
+    told = await ask(held.until - 100 - now(), 'POST', JSON.stringify({ ttl_ms: ttl }));
+    if (told.grant) [held, renewAt] = [told, now() + ttl / 3];
+  }
+  if (now() < held.until - 100 && !['LOST', 'EXPIRED', 'ENDED'].includes(told.code)) continue;
+  process.kill(-work.pid, 'SIGKILL'); // no SIGTERM: the deadline is near
+  console.error('hold.mjs: lost:', told.detail ?? 'no answer before the deadline');
+  process.exit(76);
+}
+await ask(10_000, 'DELETE');
+process.exit(status);

@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""hold.py URL COMMAND...: runs COMMAND while it holds the lock URL (http://HOST:PORT/v1/locks/NAME) of redlockd.
+The status is that of COMMAND; 75: not acquired; 76: lost, and COMMAND was killed. TOKEN is the bearer token."""
+import http.client, json, os, secrets, signal, subprocess, sys, threading, time
+from urllib.parse import urlsplit
+
+url, ttl = urlsplit(sys.argv[1]), int(os.environ.get("TTL_MS", 30000))
+headers = {"Lease-Id": secrets.token_hex(16), "Content-Type": "application/json",
+           "Authorization": "Bearer " + os.environ.get("TOKEN", "")}
+
+def now():
+    return time.clock_gettime(time.CLOCK_BOOTTIME) * 1000  # ms of a clock that counts suspend
+
+def ask(method, seconds=5.0, body=None):
+    """What was answered, with its deadline; {} if nothing was, or by something that is not redlockd."""
+    connection, sent = http.client.HTTPConnection(url.netloc, timeout=seconds), now()
+    try:
+        connection.request(method, url.path, json.dumps(body) if body else None, headers)
+        told = json.loads(connection.getresponse().read())
+        return {**told, "until": sent + told.get("after_ms", 0) + told.get("valid_ms", 0)}  # from the sending
+    except (OSError, http.client.HTTPException, ValueError, TypeError):
+        return {}
+    finally:
+        connection.close()
+
+def stop(why):
+    os.killpg(work.pid, signal.SIGKILL)  # no SIGTERM: the deadline is near
+    print("hold.py: lost:", why, file=sys.stderr, flush=True)
+    os._exit(76)
+
+def watch():  # beside the renewals, which may take their time
+    while work.poll() is None:
+        if now() >= held["until"] - 100:
+            stop("no answer before the deadline")
+        time.sleep(0.05)
+
+renew_at = now() + ttl / 3
+held = ask("PUT", 60, {"ttl_ms": ttl, "wait_ms": 20000, "fenced": True, "label": "hold.py"})
+if "grant" not in held:
+    print("hold.py:", held.get("detail", "no answer"), file=sys.stderr)
+    ask("DELETE")  # refused, or granted in an answer that was lost: this id is not used again
+    sys.exit(75)
+headers["Grant"] = held["grant"]
+work = subprocess.Popen(sys.argv[2:], start_new_session=True,  # its resource refuses a smaller fence
+                        env={**os.environ, "FENCE": str(held["fence"])})
+threading.Thread(target=watch, daemon=True).start()
+while work.poll() is None:
+    if now() >= renew_at:
+        renew_at = now() + ttl / 20  # 503, another's answer or none: the old deadline stands, ask again
+        told = ask("POST", 5, {"ttl_ms": ttl})
+        if "grant" in told:
+            held, renew_at = told, now() + ttl / 3
+        elif told.get("code") in ("LOST", "EXPIRED", "ENDED"):
+            stop(told["detail"])
+    time.sleep(0.02)
+ask("DELETE")
+sys.exit(work.returncode if work.returncode >= 0 else 128 - work.returncode)

@@ -1,0 +1,51 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# hold.sh URL COMMAND...: runs COMMAND while it holds the lock URL (http://HOST:PORT/v1/locks/NAME) of redlockd.
+# The status is that of COMMAND; 75: not acquired; 76: lost, and COMMAND was killed. TOKEN is the bearer token.
+set -um # COMMAND is a process group of its own, to be killed as one
+url=$1 ttl=${TTL_MS:-30000} lease=$(openssl rand -hex 16)
+shift
+
+now() { read -r up _ </proc/uptime && echo "${up/./}0"; } # ms of a clock that counts suspend
+# ask SECONDS METHOD [CURL-ARGUMENT...]: the answer on standard output; empty: there was none.
+ask() { curl -sS -m "$1" -X "$2" -H "Lease-Id: $lease" -H "Authorization: Bearer ${TOKEN:-}" "${@:3}" "$url"; }
+# From the sending, not from the answer; 10 ms: what now() cuts off.
+deadline() { jq "$1 + .after_ms + .valid_ms - 10 | floor" <<<"$2"; }
+
+sent=$(now)
+answer=$(ask 60 PUT --json "{\"ttl_ms\":$ttl,\"wait_ms\":20000,\"fenced\":true,\"label\":\"hold.sh\"}")
+if ! grant=$(jq -re .grant <<<"$answer"); then
+    echo "hold.sh: ${answer:-no answer}" >&2
+    ask 10 DELETE >/dev/null # refused, or granted in an answer that was lost: this id is not used again
+    exit 75
+fi
+until=$(deadline "$sent" "$answer")
+
+FENCE=$(jq .fence <<<"$answer") "$@" & # the resource that it writes to refuses a smaller fence
+work=$!
+stop() { # no SIGTERM: what the lock protects must not be touched after the deadline
+    kill -KILL -- "-$work"
+    wait "$work"
+    echo "hold.sh: $1" >&2
+    exit 76
+} 2>/dev/null
+
+renew_at=$((sent + ttl / 3))
+while kill -0 "$work" 2>/dev/null; do
+    sent=$(now) left=$((until - 100 - sent))
+    [ "$left" -gt 0 ] || stop 'no answer before the deadline'
+    if [ "$sent" -ge "$renew_at" ]; then
+        renew_at=$((sent + ttl / 20)) # 503, a proxy's answer or none: the old deadline stands, ask again
+        answer=$(ask "$(printf '%d.%03d' $((left / 1000)) $((left % 1000)))" POST -H "Grant: $grant" \
+            --json "{\"ttl_ms\":$ttl}" 2>/dev/null)
+        case $(jq -r '.grant // .code' <<<"$answer" 2>/dev/null) in
+        "$grant") until=$(deadline "$sent" "$answer") renew_at=$((sent + ttl / 3)) ;;
+        LOST | EXPIRED | ENDED) stop "$answer" ;;
+        esac
+    fi
+    sleep 0.05
+done
+wait "$work"
+status=$?
+ask 10 DELETE -H "Grant: $grant" >/dev/null
+exit $status
