@@ -89,7 +89,7 @@ static void decide_attempt(struct rl_lock *lock, const struct rl_event *event,
             return;
         }
         /* A node not yet heard may say that those that granted do not decide (G8). */
-        if (event->awaits_sets && event->now_ns < lock->round_deadline_ns)
+        if (valid && event->awaits_sets && event->now_ns < lock->round_deadline_ns)
             return;
         if (lock->terms.fenced)
             rl_token_settle(lock, event, end_ns, out);
