@@ -304,6 +304,23 @@ deb-check: deb ## the same, judged by lintian and built a second time: the same 
 	@scripts/deps.sh deb-test
 	@scripts/check-deb.sh
 
+.PHONY: deb-test
+deb-test: deb ## the packages in a bare Debian and in a booted one: install, use, upgrade, purge (root)
+	@scripts/deps.sh deb-test
+	@scripts/check-packages.sh
+
+.PHONY: static
+static: ## the command as one file that needs no other, build/static/redlock
+	@scripts/deps.sh build
+	@$(call built,static) 2>build/static/link.log || { cat build/static/link.log; false; }
+	@ls -l build/static/redlock
+
+.PHONY: static-check
+static-check: static ## the same, taking locks in an empty root directory, over TLS too
+	@scripts/deps.sh test
+	@$(call built,release,--target redlock) >/dev/null
+	@scripts/check-static.sh build/static/redlock $(RELEASE)/redlock
+
 .PHONY: format
 format: ## format every C file of the tree
 	@scripts/deps.sh test

@@ -67,13 +67,15 @@ static bool is_about_claim(const struct record *r)
     return r->what <= RECORD_LOST;
 }
 
-/* `redlock hold` gives the lock back when the process that started it is dead. */
+/* `redlock hold`, and the close of a stream, give the lock back when the worker is dead. */
 static void end_of_worker(struct claims *c, const struct record *r)
 {
     for (size_t i = 0; i < c->count; i++) {
         struct claim *k = &c->claim[i];
         bool by_hold = (k->flags & RECORD_COMMAND) && !(k->flags & RECORD_RUN);
-        if (by_hold && k->worker == r->worker && k->granted_ns != 0 && k->gone_ns == 0)
+        bool by_stream = k->flags & RECORD_STREAM;
+        if ((by_hold || by_stream) && k->worker == r->worker && k->granted_ns != 0 &&
+            k->gone_ns == 0)
             k->gone_ns = r->at_ns;
     }
 }

@@ -48,14 +48,16 @@ enum phase {
 
 /*
  * LEASE: held by HTTP, or by COMMAND. Its client knows the deadline; that it is told of a loss in time is
- * not promised. RUN: it claims the lock for as long as it runs.
+ * not promised. RUN: it claims the lock for as long as it runs. STREAM: by an open connection of HTTP, whose
+ * end, also by the death of the worker, releases it.
  */
 enum {
     RECORD_FAIR = 1,
     RECORD_RENEWED = 2,
     RECORD_LEASE = 4,
     RECORD_COMMAND = 8,
-    RECORD_RUN = 16
+    RECORD_RUN = 16,
+    RECORD_STREAM = 32
 };
 
 struct record {

@@ -101,6 +101,20 @@ CASE(dead_holder_counts, "A holder that was killed holds until its validity ends
     CHECK_INT(0, broken(BREACH_DOUBLE));
 }
 
+CASE(dead_stream, "What a stream held is free when its holder is killed, and not before.")
+{
+    hold(REDLOCK_MUTEX, NAME_ORDERS, 0, 1, 10, 1000, 0);
+    for (size_t i = 0; i < history.count; i++)
+        made[i].flags |= RECORD_STREAM;
+    fault(FAULT_KILL_CLIENT, 0, 20, 30, 0);
+    hold(REDLOCK_MUTEX, NAME_ORDERS, 1, 2, 18, 3000, 1100);
+    CHECK_INT(1, broken(BREACH_DOUBLE));
+    for (size_t i = 0; i < history.count; i++)
+        if (made[i].what == RECORD_GRANT && made[i].worker == 1)
+            made[i].at_ns = 20 * 1000000LL;
+    CHECK_INT(0, broken(BREACH_DOUBLE));
+}
+
 CASE(lost_holder,
      "A holder that was told of its loss holds no more, whatever its deadline says.")
 {

@@ -95,6 +95,14 @@ static struct hold draw_hold(struct crew *c, int kind, unsigned int names)
         h.renewed = false;
         h.stay_ms = MAX_WAIT_MS;
     }
+    if (c->way == WAY_SERVICE && c->rig->schedule->regime != REGIME_BROKEN_DEADLINE)
+        h.streamed = random_between(&c->random, 0, 2) == 0;
+    if (h.streamed) {
+        h.renewed = true; /* by its replica */
+        if (random_between(&c->random, 0, 5) == 0)
+            h.stay_ms = random_between(&c->random, 200, 3000);
+    }
+    h.stream = -1;
     if (c->rig->board->phase >= PHASE_LAST_CALL) {
         h.wait_ms = LAST_WAIT_MS;
         h.stay_ms = 1;
