@@ -79,7 +79,7 @@ refused() {
 ask_service() {
     local try pid status=0
     said=$results/redlockd.said
-    printf 'nodes = %s\n' "$REDLOCK_NODES" >"$results/quorum.conf"
+    printf 'node-timeout = 3s\nnodes = %s\n' "$REDLOCK_NODES" >"$results/quorum.conf"
     env -u REDLOCK_NODES "$redlockd" --listen "unix:$results/socket" --quorum-config "$results/quorum.conf" \
         2>"$results/redlockd.log" &
     pid=$!
