@@ -70,6 +70,17 @@ test-clients: ## the service's tests with nginx, HAProxy, node, go and promtool,
 	@$(call built,release)
 	@ctest --test-dir $(RELEASE) --tests-regex '^redlockd\.' --parallel $(TEST_JOBS) --output-on-failure
 
+# PICTURES=docs: take the pictures of the documentation instead.
+PICTURES ?=
+
+.PHONY: test-page
+test-page: ## the status page of redlockd in a headless Chromium, which it installs
+	@scripts/deps.sh test browser
+	@$(call configured,release,-DREDLOCK_BROWSER_TESTS=ON)
+	@cmake --build --preset release --parallel $(JOBS) --target redlock redlockd redlock_test_contain
+	@REDLOCK_PICTURES=$(if $(PICTURES),$(abspath $(PICTURES))) ctest --test-dir $(RELEASE) --tests-regex '^redlockd\.page$$' --output-on-failure
+	@$(call configured,release,-DREDLOCK_BROWSER_TESTS=OFF)
+
 .PHONY: node-package
 node-package: ## build/redlock-native-VERSION.tgz for npm install, with the library's source inside
 	@scripts/deps.sh build node
@@ -245,7 +256,10 @@ bench-peers: ## other lock clients, ours and the floor on the same servers (abou
 bench-bindings: ## the library in other languages beside the peers there (about 3 minutes)
 	@scripts/deps.sh run plots
 	@scripts/deps.sh peers || echo "what is missing is left out"
-	@$(call built,release,--target redlock redlock-peer redlock_node) >/dev/null
+	@scripts/deps.sh python || echo "the binding for Python is left out"
+	@$(call configured,release) && for target in redlock redlock-peer redlock_node redlock_python; do \
+	    cmake --build --preset release --parallel $(JOBS) --target $$target >/dev/null || \
+	    echo "$$target: not built"; done
 	@$(RELEASE)/redlock dev -n 5 -- python3 -B bench/peers/run.py --build $(RELEASE) --bindings \
 	    --out build/bench/bindings.json
 
