@@ -170,6 +170,15 @@ soak-planted: ## the same for a minute each with a leak planted in a client: is 
 	@$(call chaos_run,build/soak/descriptors) CHAOS_SECONDS=60 $(CHAOS) soak_leaking_descriptors
 	@$(call chaos_run,build/soak/memory) CHAOS_SECONDS=60 $(CHAOS) soak_leaking_memory
 
+# Of scripts/servers.sh --list; all of them.
+SERVER ?=
+
+.PHONY: matrix
+matrix: ## the release tests on the servers of Debian's other suites: docs/servers.md (7 min each)
+	@scripts/deps.sh test
+	@$(call built,release) >/dev/null
+	@scripts/matrix.sh $(SERVER)
+
 .PHONY: proof
 proof: ## have Spin decide every claim of docs/safety.md (some minutes)
 	@scripts/deps.sh proof

@@ -324,6 +324,7 @@ static void begin(struct world *world, struct fuzz_input *input)
     engine->policy = (struct rl_policy){
         .node_count = count,
         .quorum = rl_quorum(count),
+        .all_nodes = rl_all_nodes(count),
         .drift_ppm = 10000,
         .node_timeout_ns = 50 * MS_NS,
         .retry_min_ns = 10 * MS_NS,

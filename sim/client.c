@@ -259,6 +259,7 @@ static void set_policy(struct rl_engine *engine, const struct sim_options *o,
     engine->policy = (struct rl_policy){
         .node_count = node_count,
         .quorum = rl_quorum(node_count),
+        .all_nodes = rl_all_nodes(node_count),
         .drift_ppm = o->drift_ppm,
         .node_timeout_ns = o->node_timeout_ns,
         .retry_min_ns = o->retry_min_ns,
@@ -368,7 +369,7 @@ bool sim_client_is_quiet(const struct sim_client *client)
     for (uint8_t i = 0; i < client->node_count; i++) {
         const struct rl_session *session = &client->engine->node[i].session;
 
-        if (session->state != RL_SESSION_UP || rl_pending_count(&session->pending) > 0)
+        if (session->state != RL_SESSION_UP || session->pending.count > 0)
             return false;
     }
     return true;

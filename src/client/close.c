@@ -36,7 +36,7 @@ static bool is_drained(const redlock *client)
                           (client->conn[i].state != RL_CONN_WAITING &&
                            client->engine.node[i].undelivered_sent);
 
-        if (worthwhile && rl_pending_count(&session->pending) > session->greeting_left)
+        if (worthwhile && session->pending.count > session->greeting_left)
             return false;
     }
     return true;

@@ -141,6 +141,7 @@ static void set_policy(redlock *client, const redlock_options *o)
     client->engine.policy = (struct rl_policy){
         .node_count = (uint8_t)o->node_count,
         .quorum = rl_quorum((uint8_t)o->node_count),
+        .all_nodes = rl_all_nodes((uint8_t)o->node_count),
         .drift_ppm = o->drift_ppm,
         .node_timeout_ns = (int64_t)o->node_timeout_ms * RL_NS_PER_MS,
         .retry_min_ns = (int64_t)o->retry_min_ms * RL_NS_PER_MS,

@@ -183,7 +183,7 @@ static void describe_info(redlock *client, size_t index, redlock_node_info *out)
     out->native = node->session.abilities.delete_style != RL_DELETE_SCRIPT;
     out->rtt_us = node->rtt_us;
     out->connects = node->connects;
-    out->pending = rl_pending_count(&node->session.pending);
+    out->pending = node->session.pending.count;
     memcpy(out->version, node->session.version, sizeof out->version);
     if (out->state == REDLOCK_NODE_DOWN)
         memcpy(out->text, node->session.failure_text, sizeof out->text);

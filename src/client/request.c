@@ -238,22 +238,6 @@ static int check_kind(const redlock_request *r)
     return REDLOCK_OK;
 }
 
-static int check_times(const redlock_request *r)
-{
-    if (r->wait_ms < REDLOCK_WAIT_FOREVER)
-        return rl_detail(REDLOCK_INVAL, "wait_ms %lld is negative; -1 waits for ever",
-                         (long long)r->wait_ms);
-    if (r->wait_ms > REDLOCK_WAIT_MAX_MS)
-        return rl_detail(
-            REDLOCK_INVAL,
-            "wait_ms %lld is more than a year; REDLOCK_WAIT_FOREVER waits for ever",
-            (long long)r->wait_ms);
-    if (r->max_hold_ms < 0 || r->max_hold_ms > REDLOCK_WAIT_MAX_MS)
-        return rl_detail(REDLOCK_INVAL, "max_hold_ms %lld is not between 0 and a year",
-                         (long long)r->max_hold_ms);
-    return REDLOCK_OK;
-}
-
 int rl_request_read(redlock *client, const char *name, int64_t ttl_ms,
                     const redlock_request *given, redlock_request *out, struct rl_names *names)
 {
@@ -273,8 +257,17 @@ int rl_request_read(redlock *client, const char *name, int64_t ttl_ms,
         error = read_owner(client, out, names);
     if (!error && (out->label || out->tag))
         error = read_texts(out, names);
-    if (!error)
-        error = check_times(out);
+    if (!error && out->wait_ms < REDLOCK_WAIT_FOREVER)
+        error = rl_detail(REDLOCK_INVAL, "wait_ms %lld is negative; -1 waits for ever",
+                          (long long)out->wait_ms);
+    if (!error && out->wait_ms > REDLOCK_WAIT_MAX_MS)
+        error =
+            rl_detail(REDLOCK_INVAL,
+                      "wait_ms %lld is more than a year; REDLOCK_WAIT_FOREVER waits for ever",
+                      (long long)out->wait_ms);
+    if (!error && (out->max_hold_ms < 0 || out->max_hold_ms > REDLOCK_WAIT_MAX_MS))
+        error = rl_detail(REDLOCK_INVAL, "max_hold_ms %lld is not between 0 and a year",
+                          (long long)out->max_hold_ms);
     if (!error && out->fence)
         error =
             rl_detail(REDLOCK_INVAL, "redlock_request.fence is for redlock_adopt_as() only; "

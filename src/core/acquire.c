@@ -40,7 +40,7 @@ void rl_acquire_attempt(struct rl_lock *lock, int64_t now_ns, uint32_t random,
     acquisition->grace_ends_ns = RL_NEVER_NS;
     if (rl_kinds[lock->terms.kind].has_slots)
         choose_slot(lock, random);
-    rl_send(out, RL_OP_ACQUIRE, rl_all_nodes(lock), lock->round);
+    rl_send(out, RL_OP_ACQUIRE, lock->policy->all_nodes, lock->round);
 }
 
 void rl_acquire_begin(struct rl_lock *lock, const struct rl_event *event,
@@ -89,7 +89,7 @@ static void decide_attempt(struct rl_lock *lock, const struct rl_event *event,
             return;
         }
         /* A node not yet heard may say that those that granted do not decide (G8). */
-        if (event->awaits_sets && event->now_ns < lock->round_deadline_ns)
+        if (valid && event->awaits_sets && event->now_ns < lock->round_deadline_ns)
             return;
         if (lock->terms.fenced)
             rl_token_settle(lock, event, end_ns, out);

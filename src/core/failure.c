@@ -86,7 +86,7 @@ void rl_acquire_give_up(struct rl_lock *lock, struct rl_actions *out, int error)
 {
     /* Waiters behind us must not wait for a waiter that has gone. */
     if (lock->acquisition->ticket)
-        rl_send(out, RL_OP_LEAVE, rl_all_nodes(lock), lock->round);
+        rl_send(out, RL_OP_LEAVE, lock->policy->all_nodes, lock->round);
     rl_queue_forget(lock);
     lock->state = RL_ENDED;
     rl_finish(out, error);
@@ -99,7 +99,7 @@ void rl_acquire_give_up(struct rl_lock *lock, struct rl_actions *out, int error)
 static void roll_back(struct rl_lock *lock, struct rl_actions *out)
 {
     struct rl_acquisition *acquisition = lock->acquisition;
-    uint16_t nodes = RL_RULE(ROLLBACK_EVERYWHERE) ? rl_all_nodes(lock) : lock->tally.yes;
+    uint16_t nodes = RL_RULE(ROLLBACK_EVERYWHERE) ? lock->policy->all_nodes : lock->tally.yes;
 
     if (acquisition->ticket || lock->terms.fair || lock->overtakes_none)
         nodes &= (uint16_t)(~rl_nodes_of(lock, REDLOCK_VOTE_HELD) | acquisition->overtakes);
@@ -111,8 +111,8 @@ static void roll_back(struct rl_lock *lock, struct rl_actions *out)
 /* The same for an attempt that is the last one: without a place in the queue. */
 void rl_acquire_quit(struct rl_lock *lock, struct rl_actions *out, int error)
 {
-    rl_send(out, lock->acquisition->ticket ? RL_OP_QUIT : RL_OP_ROLLBACK, rl_all_nodes(lock),
-            lock->round);
+    rl_send(out, lock->acquisition->ticket ? RL_OP_QUIT : RL_OP_ROLLBACK,
+            lock->policy->all_nodes, lock->round);
     rl_queue_forget(lock);
     rl_acquire_give_up(lock, out, error);
 }
@@ -178,7 +178,7 @@ void rl_acquire_fail(struct rl_lock *lock, const struct rl_event *event, struct 
     if (acquisition->attempt_error != REDLOCK_BUSY && acquisition->ticket) {
         /* Too few nodes answered: a place that we cannot use would only block others. */
         rl_send(out, RL_RULE(QUEUE_NEEDS_QUORUM) ? RL_OP_QUIT : RL_OP_ROLLBACK,
-                rl_all_nodes(lock), lock->round);
+                lock->policy->all_nodes, lock->round);
         if (RL_RULE(QUEUE_NEEDS_QUORUM))
             rl_queue_forget(lock);
         rl_acquire_back_off(lock, event);

@@ -73,7 +73,7 @@ void rl_hold_sweep(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
         return;
     lock->sweep_at_ns = RL_NEVER_NS;
     /* A rollback would get the place back that the grant has taken. */
-    rl_send(out, lock->came_from_queue ? RL_OP_QUIT : RL_OP_ROLLBACK, rl_all_nodes(lock),
+    rl_send(out, lock->came_from_queue ? RL_OP_QUIT : RL_OP_ROLLBACK, lock->policy->all_nodes,
             lock->round);
 }
 
@@ -230,7 +230,7 @@ void rl_release_begin(struct rl_lock *lock, const struct rl_event *event,
     lock->state = RL_RELEASING;
     rl_round_begin(lock, event->now_ns, rl_lock_node_timeout_ns(lock->policy, rl_ttl_ns(lock)));
     /* All nodes, also those that never granted: a lost reply is no proof of a lost SET. */
-    rl_send(out, RL_OP_RELEASE, rl_all_nodes(lock), lock->round);
+    rl_send(out, RL_OP_RELEASE, lock->policy->all_nodes, lock->round);
     rl_send(out, RL_OP_LEAVE, lock->maybe_queued, lock->round);
     lock->maybe_queued = 0;
 }

@@ -18,6 +18,11 @@ uint8_t rl_quorum(uint8_t node_count)
     return (uint8_t)(node_count / 2 + RL_RULE(MAJORITY));
 }
 
+uint16_t rl_all_nodes(uint8_t node_count)
+{
+    return (uint16_t)((1u << node_count) - 1);
+}
+
 bool rl_tally_vote(struct rl_tally *tally, uint8_t node, bool yes)
 {
     uint16_t bit = (uint16_t)(1u << node);
@@ -66,9 +71,7 @@ enum rl_verdict rl_tally_verdict(const struct rl_tally *tally)
 
 uint16_t rl_tally_pending(const struct rl_tally *tally)
 {
-    uint16_t all = (uint16_t)((1u << tally->node_count) - 1);
-
-    return (uint16_t)(all & ~(tally->yes | tally->no));
+    return (uint16_t)(rl_all_nodes(tally->node_count) & ~(tally->yes | tally->no));
 }
 
 int64_t rl_validity_end_ns(int64_t start_ns, int64_t ttl_ns, uint32_t drift_ppm)
@@ -82,11 +85,6 @@ int64_t rl_validity_end_ns(int64_t start_ns, int64_t ttl_ns, uint32_t drift_ppm)
 /* ---- a round ---- */
 
 const struct rl_answer rl_no_answer = {REDLOCK_VOTE_PENDING, .key_ttl_ms = -1};
-
-uint16_t rl_all_nodes(const struct rl_lock *lock)
-{
-    return (uint16_t)((1u << lock->policy->node_count) - 1);
-}
 
 uint8_t rl_count_nodes(uint16_t nodes)
 {

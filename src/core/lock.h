@@ -96,6 +96,7 @@ enum rl_state {
 struct rl_policy {
     uint8_t node_count;
     uint8_t quorum;
+    uint16_t all_nodes; /* a bit each */
     uint32_t drift_ppm;
     int64_t node_timeout_ns;
     int64_t retry_min_ns; /* bound of the first random delay; doubles up to ... */
@@ -280,6 +281,8 @@ struct rl_actions {
 
 /* How many of so many nodes are a majority. */
 uint8_t rl_quorum(uint8_t node_count);
+/* So many nodes, a bit each. */
+uint16_t rl_all_nodes(uint8_t node_count);
 
 /* Counts one node's vote. False, and nothing changes, when that node has voted already. */
 bool rl_tally_vote(struct rl_tally *tally, uint8_t node, bool yes);

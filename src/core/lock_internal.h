@@ -106,7 +106,6 @@ void rl_renew_decide(struct rl_lock *lock, int64_t now_ns, struct rl_actions *ou
 
 /* lock.c */
 extern const struct rl_answer rl_no_answer;
-uint16_t rl_all_nodes(const struct rl_lock *lock);
 uint8_t rl_count_nodes(uint16_t nodes);
 void rl_send(struct rl_actions *out, enum rl_op op, uint16_t nodes, uint32_t round);
 void rl_finish(struct rl_actions *out, int error);

@@ -57,7 +57,8 @@ void rl_queue_served(struct rl_lock *lock, struct rl_actions *out)
 
     lock->came_from_queue = true;
     lock->maybe_queued = several_hold ? 0 : rl_tally_pending(&lock->tally);
-    rl_send(out, RL_OP_LEAVE, several_hold ? rl_all_nodes(lock) : lock->tally.no, lock->round);
+    rl_send(out, RL_OP_LEAVE, several_hold ? lock->policy->all_nodes : lock->tally.no,
+            lock->round);
     rl_queue_forget(lock);
 }
 
@@ -87,7 +88,7 @@ void rl_queue_park(struct rl_lock *lock, const struct rl_event *event)
 static void ask_for_tickets(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out)
 {
     lock->state = RL_TICKETING;
-    lock->asked = rl_all_nodes(lock);
+    lock->asked = lock->policy->all_nodes;
     lock->round_deadline_ns = now_ns + rl_lock_node_timeout_ns(lock->policy, rl_ttl_ns(lock));
     rl_send(out, RL_OP_TICKET, lock->asked, lock->round);
 }

@@ -33,7 +33,7 @@ static void start_extension(struct rl_lock *lock, int64_t now_ns, int64_t ttl_ns
     lock->extending = true;
     lock->by_watchdog = by_watchdog;
     lock->extension_ttl_ms = (uint32_t)(ttl_ns / RL_NS_PER_MS);
-    rl_send(out, RL_OP_EXTEND, rl_all_nodes(lock), lock->round);
+    rl_send(out, RL_OP_EXTEND, lock->policy->all_nodes, lock->round);
 }
 
 void rl_renew_begin(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out)
@@ -63,7 +63,7 @@ static void extension_failed(struct rl_lock *lock, int64_t now_ns, struct rl_act
      * again while it lasts.
      */
     if (!RL_RULE(EXTENSION_STAYS))
-        rl_send(out, RL_OP_ROLLBACK, rl_all_nodes(lock), lock->round);
+        rl_send(out, RL_OP_ROLLBACK, lock->policy->all_nodes, lock->round);
     lock->extending = false;
     plan_renewal(lock, now_ns + rl_ttl_ns(lock) / RETRIES_PER_TTL);
     out->jeopardy = !lock->jeopardy;

@@ -193,10 +193,18 @@ void rl_wake(redlock *client)
         rl_reactor_wake(&client->reactor);
 }
 
-static void arm(redlock *client)
+/* One write per node for everything that this turn produced, and the timer for what is due next. */
+static void send_all(redlock *client)
 {
-    int64_t next_ns = rl_engine_next_ns(&client->engine);
+    int64_t now_ns = rl_now_ns();
+    int64_t next_ns;
 
+    rl_entropy_forget(&client->entropy);
+    for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
+        rl_conn_flush(&client->conn[i], now_ns);
+        rl_conn_flush(&client->subscriber[i], now_ns);
+    }
+    next_ns = rl_engine_next_ns(&client->engine);
     for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
         int64_t due_ns = rl_link_due_ns(&client->conn[i].link);
         int64_t subscriber_ns = rl_link_due_ns(&client->subscriber[i].link);
@@ -207,19 +215,6 @@ static void arm(redlock *client)
             next_ns = subscriber_ns;
     }
     rl_reactor_arm(&client->reactor, next_ns);
-}
-
-/* One write per node for everything that this turn produced. */
-static void send_all(redlock *client)
-{
-    int64_t now_ns = rl_now_ns();
-
-    rl_entropy_forget(&client->entropy);
-    for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
-        rl_conn_flush(&client->conn[i], now_ns);
-        rl_conn_flush(&client->subscriber[i], now_ns);
-    }
-    arm(client);
 }
 
 void rl_tick(redlock *client, int64_t now_ns)

@@ -23,16 +23,6 @@ _Static_assert(RL_KEYS_MAX + REDLOCK_OWNER_MAX + REDLOCK_VALUE_MAX + ROOM_KEPT <
 
 /* ---- memory ---- */
 
-static struct rl_claim *allocate(size_t text_size)
-{
-    size_t size = rl_piece_size(offsetof(struct rl_claim, text) + text_size);
-    struct rl_claim *claim = malloc(size);
-
-    if (claim)
-        claim->room = (uint16_t)(size - offsetof(struct rl_claim, text));
-    return claim;
-}
-
 struct rl_claim *rl_claim_new(struct rl_pool *pool, const struct rl_about *about,
                               size_t value_max, struct rl_handle *handle)
 {
@@ -42,11 +32,14 @@ struct rl_claim *rl_claim_new(struct rl_pool *pool, const struct rl_about *about
 
     /* One that was kept, if it is large enough; else it makes way for one that is. */
     if (!claim || claim->room < text_size) {
+        size_t size = rl_piece_size(offsetof(struct rl_claim, text) + text_size);
+
         free(claim);
-        claim = allocate(text_size);
+        claim = malloc(size);
+        if (!claim)
+            return NULL;
+        claim->room = (uint16_t)(size - offsetof(struct rl_claim, text));
     }
-    if (!claim)
-        return NULL;
     claim->handle = handle;
     claim->ttl_ns = claim->gone_ns = 0;
     claim->waiter = 0;

@@ -63,23 +63,6 @@ static void count_refusal(redlock_stats *stats, int error)
     }
 }
 
-static void count_end(redlock_stats *stats, const struct rl_lock *past,
-                      const struct rl_event *event, const struct rl_actions *actions)
-{
-    stats->held--;
-    /* Since when an adopted lock is held is not known before it was extended. */
-    if (past->acquired_ns)
-        measure(&stats->hold, event->now_ns - past->acquired_ns);
-    if (!actions->lost)
-        ++*(event->type == RL_EVENT_TOO_LATE ? &stats->late : &stats->released);
-    else if (actions->loss == RL_LOSS_EXPIRED)
-        stats->lost_expired++;
-    else if (actions->loss == RL_LOSS_MISSING)
-        stats->lost_missing++;
-    else
-        stats->lost_doubt++;
-}
-
 /* A renewal that is late is counted as failed once, whatever comes of it. */
 static void count_renewal(redlock_stats *stats, const struct rl_lock *lock,
                           const struct rl_lock *past)
@@ -114,10 +97,22 @@ static void count_step(redlock_stats *stats, const struct rl_handle *handle,
                           handle->prepare_error ? handle->prepare_error : actions->done_error);
         }
     }
-    if (past->state == RL_HELD && lock->state != RL_HELD)
-        count_end(stats, past, event, actions);
-    else if (past->state == RL_HELD && past->extending)
+    if (past->state == RL_HELD && lock->state == RL_HELD && past->extending)
         count_renewal(stats, lock, past);
+    if (past->state == RL_HELD && lock->state != RL_HELD) {
+        stats->held--;
+        /* Since when an adopted lock is held is not known before it was extended. */
+        if (past->acquired_ns)
+            measure(&stats->hold, event->now_ns - past->acquired_ns);
+        if (!actions->lost)
+            ++*(event->type == RL_EVENT_TOO_LATE ? &stats->late : &stats->released);
+        else if (actions->loss == RL_LOSS_EXPIRED)
+            stats->lost_expired++;
+        else if (actions->loss == RL_LOSS_MISSING)
+            stats->lost_missing++;
+        else
+            stats->lost_doubt++;
+    }
     if (actions->done && actions->done_error &&
         (past->state == RL_RELEASING || past->state == RL_CHECKING))
         stats->releases_failed++;
@@ -213,24 +208,32 @@ static void end_acquisition(struct rl_engine *engine, struct rl_handle *handle)
     handle->lock.acquisition = NULL;
 }
 
-static void perform(struct rl_engine *engine, struct rl_handle *handle,
-                    const struct rl_actions *actions, int64_t now_ns)
+void rl_handle_step(struct rl_engine *engine, struct rl_handle *handle, struct rl_event *event)
 {
     struct rl_acquirer *acquirer = rl_acquirer_of(handle);
+    struct rl_lock past = handle->lock;
+    int64_t now_ns = event->now_ns;
+    struct rl_actions actions;
     uint16_t unasked[RL_SENDS_MAX];
 
-    for (uint32_t i = 0; i < actions->send_count; i++)
-        unasked[i] = rl_ask_nodes(engine, handle, &actions->send[i], now_ns);
-    if (actions->done) {
+    /* Randomness only spreads attempts: a lock that is held makes none. */
+    if (acquirer)
+        event->random = engine->random(engine->random_data);
+    event->awaits_sets = engine->awaits_sets;
+    rl_lock_step(&handle->lock, event, &actions);
+    count_step(&engine->stats, handle, &past, event, &actions);
+    for (uint32_t i = 0; i < actions.send_count; i++)
+        unasked[i] = rl_ask_nodes(engine, handle, &actions.send[i], now_ns);
+    if (actions.done) {
         handle->done = true;
-        handle->done_error = (int8_t)(actions->done_error != REDLOCK_OK && handle->prepare_error
+        handle->done_error = (int8_t)(actions.done_error != REDLOCK_OK && handle->prepare_error
                                           ? handle->prepare_error
-                                          : actions->done_error);
+                                          : actions.done_error);
     }
-    handle->lost |= actions->lost;
-    handle->jeopardy |= actions->jeopardy;
-    handle->recovered |= actions->recovered;
-    if (actions->done || actions->lost || actions->jeopardy || actions->recovered)
+    handle->lost |= actions.lost;
+    handle->jeopardy |= actions.jeopardy;
+    handle->recovered |= actions.recovered;
+    if (actions.done || actions.lost || actions.jeopardy || actions.recovered)
         rl_engine_add_ready(engine, handle);
     rl_timers_set(&engine->timers, &handle->timer,
                   acquirer && acquirer->became_head ? now_ns : rl_lock_timer_ns(&handle->lock));
@@ -246,23 +249,9 @@ static void perform(struct rl_engine *engine, struct rl_handle *handle,
         if (handle->lock.state == RL_HELD)
             end_acquisition(engine, handle);
     }
-    for (uint32_t i = 0; i < actions->send_count; i++)
+    for (uint32_t i = 0; i < actions.send_count; i++)
         if (unasked[i])
-            answer_unasked(engine, handle, &actions->send[i], unasked[i], now_ns);
-}
-
-void rl_handle_step(struct rl_engine *engine, struct rl_handle *handle, struct rl_event *event)
-{
-    struct rl_lock past = handle->lock;
-    struct rl_actions actions;
-
-    /* Randomness only spreads attempts: a lock that is held makes none. */
-    if (past.acquisition)
-        event->random = engine->random(engine->random_data);
-    event->awaits_sets = engine->awaits_sets;
-    rl_lock_step(&handle->lock, event, &actions);
-    count_step(&engine->stats, handle, &past, event, &actions);
-    perform(engine, handle, &actions, event->now_ns);
+            answer_unasked(engine, handle, &actions.send[i], unasked[i], now_ns);
 }
 
 /* ---- what the owner asks for ---- */

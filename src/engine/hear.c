@@ -212,7 +212,7 @@ static int receive(struct rl_engine *engine, uint8_t node, size_t size, int64_t 
 
     /* At least so long: with several requests under way it was longer. */
     if (now_ns - at->session.progress_ns > engine->policy.node_timeout_ns &&
-        rl_session_is_waiting(&at->session))
+        at->session.pending.sent_count > 0)
         rl_node_note_delay(engine, node, now_ns - at->session.progress_ns);
     at->session.input_end += size;
     while ((status = rl_session_next(&at->session, &pending, &reply, now_ns)) > 0) {

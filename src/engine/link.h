@@ -46,7 +46,7 @@ static inline int64_t rl_link_due_ns(const struct rl_link *link)
     case RL_LINK_UP:
         break;
     }
-    return !link->is_subscriber && rl_session_is_waiting(link->session)
+    return !link->is_subscriber && link->session->pending.sent_count > 0
                ? link->session->progress_ns + link->engine->stall_ns
                : RL_NEVER_NS;
 }

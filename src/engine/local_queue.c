@@ -7,7 +7,7 @@
 #include "engine/engine.h"
 #include "engine/handle.h"
 
-#define QUEUES_FIRST 16
+#define BUCKETS_FIRST 16
 #define QUEUES_KEPT 1024
 #define YIELD_NS RL_NS_PER_S
 /* Thousands may wait for one name, and every holder that ends moves all of them. */
@@ -29,14 +29,6 @@ static uint64_t hash_of(struct rl_slice key)
     return hash ^ hash >> 32;
 }
 
-static bool has_key(const struct rl_local_queue *queue, uint64_t hash, struct rl_slice key)
-{
-    struct rl_slice other = rl_claim_key(rl_local_queue_head(queue)->claim);
-
-    return queue->hash == hash && other.size == key.size &&
-           memcmp(other.data, key.data, key.size) == 0;
-}
-
 static struct rl_bucket *bucket_of(const struct rl_local_queues *queues, uint64_t hash)
 {
     return &queues->bucket[hash & (queues->bucket_count - 1)];
@@ -49,8 +41,13 @@ static struct rl_local_queue *find(const struct rl_local_queues *queues, uint64_
     struct rl_local_queue *queue;
 
     LIST_FOREACH(queue, bucket_of(queues, hash), bucket)
-    if (has_key(queue, hash, key))
-        return queue;
+    {
+        struct rl_slice other = rl_claim_key(rl_local_queue_head(queue)->claim);
+
+        if (queue->hash == hash && !queue->is_private && other.size == key.size &&
+            memcmp(other.data, key.data, key.size) == 0)
+            return queue;
+    }
     return NULL;
 }
 
@@ -62,70 +59,33 @@ static struct rl_local_queue *find_for(const struct rl_engine *engine,
     return engine->local_queues.count ? find(&engine->local_queues, hash_of(key), key) : NULL;
 }
 
-/* Room for twice as many queues, with as many buckets. */
+/* Twice as many buckets, up to a bound. */
 static bool grow(struct rl_local_queues *queues)
 {
-    uint32_t capacity = queues->capacity ? 2 * queues->capacity : QUEUES_FIRST;
-    struct rl_local_queue **all = realloc(queues->all, capacity * sizeof *all);
-    uint32_t *generation =
-        all ? realloc(queues->generation, capacity * sizeof *generation) : NULL;
-    uint32_t *free_index =
-        generation ? realloc(queues->free_index, capacity * sizeof *free_index) : NULL;
-    struct rl_bucket *bucket = free_index ? malloc(capacity * sizeof *bucket) : NULL;
+    struct rl_local_queues grown = *queues;
 
-    /* What has moved already is kept where it is now, also when the rest fails. */
-    if (all)
-        queues->all = all;
-    if (generation)
-        queues->generation = generation;
-    if (free_index)
-        queues->free_index = free_index;
-    if (!bucket)
+    grown.bucket_count = queues->bucket_count ? 2 * queues->bucket_count : BUCKETS_FIRST;
+    if (grown.bucket_count > RL_BUCKETS_MAX)
+        return true;
+    grown.bucket = malloc(grown.bucket_count * sizeof *grown.bucket);
+    if (!grown.bucket)
         return false;
-    for (uint32_t i = capacity; i-- > queues->capacity;) {
-        queues->all[i] = NULL;
-        queues->generation[i] = 1;
-        queues->free_index[queues->free_count++] = i;
-    }
-    for (uint32_t i = 0; i < capacity; i++)
-        LIST_INIT(&bucket[i]);
-    free(queues->bucket);
-    queues->bucket = bucket;
-    queues->bucket_count = capacity;
-    for (uint32_t i = 0; i < queues->capacity; i++) {
-        struct rl_local_queue *queue = queues->all[i];
+    for (uint32_t i = 0; i < grown.bucket_count; i++)
+        LIST_INIT(&grown.bucket[i]);
+    for (uint32_t i = 0; i < queues->bucket_count; i++) {
+        struct rl_local_queue *queue;
 
-        if (queue && !queue->is_private)
-            LIST_INSERT_HEAD(bucket_of(queues, queue->hash), queue, bucket);
+        while ((queue = LIST_FIRST(&queues->bucket[i])) != NULL) {
+            LIST_REMOVE(queue, bucket);
+            LIST_INSERT_HEAD(bucket_of(&grown, queue->hash), queue, bucket);
+        }
     }
-    queues->capacity = capacity;
+    free(queues->bucket);
+    *queues = grown;
     return true;
 }
 
 /* ---- coming and going ---- */
-
-static struct rl_local_queue *new_queue(struct rl_local_queues *queues, uint64_t hash,
-                                        bool is_private)
-{
-    struct rl_local_queue *queue;
-
-    if (queues->free_count == 0 && !grow(queues))
-        return NULL;
-    queue = rl_pool_take(&queues->pool);
-    if (!queue)
-        queue = malloc(sizeof *queue);
-    if (!queue)
-        return NULL;
-    *queue = (struct rl_local_queue){.hash = hash, .is_private = is_private};
-    TAILQ_INIT(&queue->waiters);
-    queue->index = queues->free_index[--queues->free_count];
-    rl_local_queue_renumber(queues, queue);
-    queues->all[queue->index] = queue;
-    queues->count++;
-    if (!is_private)
-        LIST_INSERT_HEAD(bucket_of(queues, hash), queue, bucket);
-    return queue;
-}
 
 struct rl_local_queue *rl_local_queue_join(struct rl_local_queues *queues,
                                            struct rl_handle *handle, bool is_private)
@@ -137,10 +97,20 @@ struct rl_local_queue *rl_local_queue_join(struct rl_local_queues *queues,
 
     if (queues->count > 0 && !is_private)
         queue = find(queues, hash, key);
-    if (!queue)
-        queue = new_queue(queues, hash, is_private);
-    if (!queue)
-        return NULL;
+    if (!queue) {
+        if (queues->count == queues->bucket_count && !grow(queues))
+            return NULL;
+        queue = rl_pool_take(&queues->pool);
+        if (!queue)
+            queue = malloc(sizeof *queue);
+        if (!queue)
+            return NULL;
+        *queue = (struct rl_local_queue){.hash = hash, .is_private = is_private};
+        TAILQ_INIT(&queue->waiters);
+        rl_local_queue_renumber(queues, queue);
+        LIST_INSERT_HEAD(bucket_of(queues, hash), queue, bucket);
+        queues->count++;
+    }
     acquirer->queue = queue;
     TAILQ_INSERT_TAIL(&queue->waiters, acquirer, in_queue);
     queue->waiter_count++;
@@ -163,10 +133,7 @@ void rl_local_queue_leave(struct rl_engine *engine, struct rl_handle *handle, in
     acquirer->queue = NULL;
     head = TAILQ_FIRST(&queue->waiters);
     if (!head) {
-        if (!queue->is_private)
-            LIST_REMOVE(queue, bucket);
-        queues->all[queue->index] = NULL;
-        queues->free_index[queues->free_count++] = queue->index;
+        LIST_REMOVE(queue, bucket);
         queues->count--;
         rl_pool_give(&queues->pool, queue, QUEUES_KEPT);
         return;
@@ -183,26 +150,32 @@ void rl_local_queue_leave(struct rl_engine *engine, struct rl_handle *handle, in
 
 void rl_local_queue_renumber(struct rl_local_queues *queues, struct rl_local_queue *queue)
 {
-    queue->number = (uint64_t)++queues->generation[queue->index] << 32 | queue->index;
+    queue->number = ++queues->generation * RL_BUCKETS_MAX | queue->hash % RL_BUCKETS_MAX;
 }
 
 struct rl_local_queue *rl_local_queue_by_number(const struct rl_local_queues *queues,
                                                 uint64_t number)
 {
-    uint32_t index = (uint32_t)number;
-    struct rl_local_queue *queue = index < queues->capacity ? queues->all[index] : NULL;
+    struct rl_local_queue *queue = NULL;
 
-    return queue && queue->number == number ? queue : NULL;
+    if (queues->count > 0)
+        LIST_FOREACH(queue, bucket_of(queues, number), bucket)
+    if (queue->number == number)
+        break;
+    return queue;
 }
 
 void rl_local_queues_free(struct rl_local_queues *queues)
 {
-    for (uint32_t i = 0; i < queues->capacity; i++)
-        free(queues->all[i]);
+    for (uint32_t i = 0; i < queues->bucket_count; i++) {
+        struct rl_local_queue *queue;
+
+        while ((queue = LIST_FIRST(&queues->bucket[i])) != NULL) {
+            LIST_REMOVE(queue, bucket);
+            free(queue);
+        }
+    }
     rl_pool_close(&queues->pool);
-    free(queues->all);
-    free(queues->generation);
-    free(queues->free_index);
     free(queues->bucket);
     *queues = (struct rl_local_queues){0};
 }
@@ -276,11 +249,16 @@ void rl_local_queue_wake(struct rl_engine *engine, struct rl_local_queue *queue,
 
 void rl_local_queues_wake(struct rl_engine *engine, uint8_t node, bool sleepers, int64_t now_ns)
 {
-    for (uint32_t i = 0; i < engine->local_queues.capacity; i++) {
-        struct rl_local_queue *queue = engine->local_queues.all[i];
+    for (uint32_t i = 0; i < engine->local_queues.bucket_count; i++) {
+        struct rl_local_queue *queue = LIST_FIRST(&engine->local_queues.bucket[i]);
 
-        if (queue && (sleepers || rl_local_queue_head(queue)->lock.state != RL_QUEUED))
-            rl_local_queue_wake(engine, queue, (uint16_t)(1u << node), 0, now_ns);
+        while (queue) {
+            struct rl_local_queue *next = LIST_NEXT(queue, bucket); /* its step may end it */
+
+            if (sleepers || rl_local_queue_head(queue)->lock.state != RL_QUEUED)
+                rl_local_queue_wake(engine, queue, (uint16_t)(1u << node), 0, now_ns);
+            queue = next;
+        }
     }
 }
 
@@ -294,7 +272,7 @@ void rl_local_queue_hand_over(struct rl_engine *engine, const struct rl_handle *
     struct rl_event event = {
         .type = RL_EVENT_WAKE,
         .now_ns = now_ns,
-        .nodes = (uint16_t)((1u << engine->policy.node_count) - 1),
+        .nodes = engine->policy.all_nodes,
         .slot = released->lock.slot,
         .behind_release = rl_kinds[released->lock.terms.kind].single,
     };

@@ -35,10 +35,8 @@ struct rl_local_queue {
     struct rl_waiters waiters; /* never empty */
     uint64_t hash;             /* of the key */
     LIST_ENTRY(rl_local_queue) bucket;
-    uint64_t
-        number; /* the name of its head in the nodes' queues: generation and index; never 0 */
-    uint32_t index;                 /* in rl_local_queues.all */
-    bool is_private;                /* in no bucket: no other waiter may join */
+    uint64_t number;                /* the name of its head in the nodes' queues; never 0 */
+    bool is_private;                /* no other waiter may join */
     uint16_t nodes_without_waiters; /* where our last release found the nodes' queue empty */
     uint32_t waiter_count;
     int64_t tell_at_ns; /* when all of them may be told their places again */
@@ -46,15 +44,14 @@ struct rl_local_queue {
 
 LIST_HEAD(rl_bucket, rl_local_queue);
 
+#define RL_BUCKETS_MAX 65536u
+
+/* By key; by number too, whose last digits are those of the key's hash that choose the bucket. */
 struct rl_local_queues {
-    struct rl_local_queue **all; /* by index; NULL where free */
-    uint32_t capacity;
-    uint32_t count; /* in use */
-    uint32_t *generation;
-    uint32_t *free_index; /* a stack */
-    uint32_t free_count;
-    struct rl_bucket *bucket; /* a power of two of them */
-    uint32_t bucket_count;
+    struct rl_bucket *bucket;
+    uint32_t bucket_count; /* 0 or a power of two */
+    uint32_t count;        /* queues in them */
+    uint64_t generation;   /* numbers drawn so far */
     struct rl_pool pool;
 };
 

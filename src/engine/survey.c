@@ -13,7 +13,7 @@
 void rl_survey_begin(struct rl_survey *survey, const struct rl_policy *policy, int64_t now_ns)
 {
     survey->policy = policy;
-    survey->due = (uint16_t)((1u << policy->node_count) - 1);
+    survey->due = policy->all_nodes;
     survey->start_ns = now_ns;
     survey->deadline_ns = now_ns + policy->node_timeout_ns;
     for (uint8_t i = 0; i < policy->node_count; i++) {

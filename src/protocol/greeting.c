@@ -127,11 +127,10 @@ int rl_greeting_answer(struct rl_session *session, uint16_t step, const struct r
         learn_native(session, scalar);
     if (session->gated && step <= STEP_SELECT) {
         struct rl_pending_queue *queue = &session->pending;
-        const struct rl_pending *next = &queue->entry[queue->head & (queue->capacity - 1)];
+        const struct rl_pending *next = &queue->entry[queue->first];
 
         /* User and database are confirmed once the next reply is about something else. */
-        session->gated =
-            rl_pending_count(queue) > 0 && !next->subject && next->op <= STEP_SELECT;
+        session->gated = queue->count > 0 && !next->subject && next->op <= STEP_SELECT;
     }
     return 0;
 }

@@ -90,11 +90,6 @@ void rl_buffer_free(struct rl_buffer *buffer)
 
 /* ---- requests without a reply ---- */
 
-uint32_t rl_pending_count(const struct rl_pending_queue *queue)
-{
-    return queue->tail - queue->head;
-}
-
 static bool grow_pending(struct rl_pending_queue *queue)
 {
     uint32_t capacity = queue->capacity ? queue->capacity * 2 : PENDING_FIRST;
@@ -105,28 +100,32 @@ static bool grow_pending(struct rl_pending_queue *queue)
     entry = malloc(capacity * sizeof *entry);
     if (!entry)
         return false;
-    /* The entries keep their indexes: sent_mark is one. */
-    for (uint32_t i = queue->head; i != queue->tail; i++)
-        entry[i & (capacity - 1)] = queue->entry[i & (queue->capacity - 1)];
+    for (uint32_t i = 0; i < queue->count; i++)
+        entry[i] = queue->entry[(queue->first + i) & (queue->capacity - 1)];
     free(queue->entry);
     queue->entry = entry;
     queue->capacity = capacity;
+    queue->first = 0;
     return true;
 }
 
 bool rl_pending_push(struct rl_pending_queue *queue, struct rl_pending entry)
 {
-    if (rl_pending_count(queue) == queue->capacity && !grow_pending(queue))
+    if (queue->count == queue->capacity && !grow_pending(queue))
         return false;
-    queue->entry[queue->tail++ & (queue->capacity - 1)] = entry;
+    queue->entry[(queue->first + queue->count++) & (queue->capacity - 1)] = entry;
     return true;
 }
 
 bool rl_pending_pop(struct rl_pending_queue *queue, struct rl_pending *out)
 {
-    if (queue->head == queue->tail)
+    if (queue->count == 0)
         return false;
-    *out = queue->entry[queue->head++ & (queue->capacity - 1)];
+    *out = queue->entry[queue->first];
+    queue->first = (queue->first + 1) & (queue->capacity - 1);
+    queue->count--;
+    if (queue->sent_count > 0)
+        queue->sent_count--;
     return true;
 }
 
@@ -164,7 +163,7 @@ int rl_session_begin(struct rl_session *session, int64_t now_ns)
     session->clock_asked_ns = 0;
     session->check_asked = session->admission_asked = session->wants_witness = false;
     session->restore_asked = false;
-    session->sent_mark = session->pending.head;
+    session->pending.sent_count = 0;
     session->state = RL_SESSION_GREETING;
     rl_guard_connected(&session->guard);
     if (rl_greeting_write(session, now_ns) == 0)
@@ -207,7 +206,7 @@ bool rl_session_push(struct rl_session *session, const struct rl_command *comman
 
     if (session->state == RL_SESSION_DOWN ||
         (entry.subject && entry.op <= RL_OP_ACQUIRE_AGAIN &&
-         rl_pending_count(&session->pending) >= RL_SESSION_ACQUIRES_MAX))
+         session->pending.count >= RL_SESSION_ACQUIRES_MAX))
         return false;
     /* Room first: an entry without its bytes would shift every later reply. */
     room = rl_buffer_reserve(&session->output, size);
@@ -239,16 +238,11 @@ size_t rl_session_output(struct rl_session *session, const char **bytes)
     return session->gated ? session->gate : session->output.size;
 }
 
-bool rl_session_is_waiting(const struct rl_session *session)
-{
-    return (int32_t)(session->sent_mark - session->pending.head) > 0;
-}
-
 void rl_session_sent(struct rl_session *session, size_t size, int64_t now_ns)
 {
-    if (!rl_session_is_waiting(session)) {
+    if (session->pending.sent_count == 0) {
         session->progress_ns = now_ns;
-        session->sent_mark = session->pending.head + 1;
+        session->pending.sent_count = 1;
     }
     rl_buffer_take(&session->output, size);
     if (session->gated)
@@ -256,7 +250,7 @@ void rl_session_sent(struct rl_session *session, size_t size, int64_t now_ns)
     if (session->gated && session->gate == 0)
         session->output.secret = false;
     if (session->output.size == 0)
-        session->sent_mark = session->pending.tail;
+        session->pending.sent_count = session->pending.count;
 }
 
 size_t rl_session_room(struct rl_session *session, char **bytes)

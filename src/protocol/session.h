@@ -75,11 +75,11 @@ struct rl_pending {
 struct rl_pending_queue {
     struct rl_pending *entry; /* a ring */
     uint32_t capacity;        /* 0 or a power of two */
-    uint32_t head;            /* index of the oldest, counted without wrapping */
-    uint32_t tail;
+    uint32_t first;           /* index of the oldest */
+    uint32_t count;
+    uint32_t sent_count; /* so many of them have left us, the last perhaps in part */
 };
 
-uint32_t rl_pending_count(const struct rl_pending_queue *queue);
 bool rl_pending_push(struct rl_pending_queue *queue, struct rl_pending entry);
 bool rl_pending_pop(struct rl_pending_queue *queue, struct rl_pending *out);
 void rl_pending_free(struct rl_pending_queue *queue);
@@ -106,11 +106,9 @@ struct rl_session {
     size_t input_start;
     size_t input_end;
     /*
-     * Silence begins when something was sent and nothing is answered. sent_mark is the place in
-     * the pending queue up to which requests have left us; what waits here is not the node's
-     * fault.
+     * Silence begins when something was sent and nothing is answered (pending.sent_count): what waits
+     * here is not the node's fault.
      */
-    uint32_t sent_mark;
     int64_t progress_ns; /* the last reply, or the first request sent since the one before */
 
     struct rl_facts facts;  /* what the node says of itself, as far as it has answered */
@@ -155,8 +153,6 @@ bool rl_session_push(struct rl_session *session, const struct rl_command *comman
  */
 size_t rl_session_output(struct rl_session *session, const char **bytes);
 void rl_session_sent(struct rl_session *session, size_t size, int64_t now_ns);
-/* Requests have been sent and are not answered. */
-bool rl_session_is_waiting(const struct rl_session *session);
 
 /*
  * Where received bytes go: input_end is to be moved behind them. Never 0 after rl_session_next()

@@ -31,7 +31,7 @@ struct many {
 static void settle(redlock *client)
 {
     for (uint8_t i = 0; i < client->engine.policy.node_count; i++)
-        while (rl_pending_count(&client->engine.node[i].session.pending) > 0)
+        while (client->engine.node[i].session.pending.count > 0)
             CHECK(redlock_process(client, 100) >= 0);
 }
 

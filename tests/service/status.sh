@@ -83,7 +83,7 @@ that '   together, a few times a second' [ "$moments" -lt "$answers" ]
 # ---- trouble ----
 
 is 'no trouble' "$(jq -c .trouble "$tmp/status")" '[]'
-hold gone '{"ttl_ms":300,"label":"died"}' >/dev/null
+hold gone '{"ttl_ms":1500,"label":"died"}' >/dev/null
 that 'a lease that was never released' eventually has '.trouble | any(.name == "gone" and .state == "expired" and .label == "died")'
 hold evicted '{}' >/dev/null
 mark=$(get http://h/v1/locks/evicted | jq -r '.holders[0].mark')
@@ -115,7 +115,7 @@ wait $stream $feed $waiters 2>/dev/null
 
 # ---- the page ----
 
-curl -sS -m 20 -D "$tmp/head" -o "$tmp/page" "http://127.0.0.1:$tcp/"
+curl -sS -m 60 -D "$tmp/head" -o "$tmp/page" "http://127.0.0.1:$tcp/"
 like 'the page needs no right, having no data' "$(cat "$tmp/head")" '^HTTP/1.1 200'
 like '   it is HTML' "$(cat "$tmp/head")" '^Content-Type: text/html; charset=utf-8'
 policy=$(sed -n 's/^Content-Security-Policy: \(.*\)\r$/\1/p' "$tmp/head")
@@ -128,7 +128,7 @@ for tag in script style; do
 done
 unlike 'the page names no other address' "$(cat "$tmp/page")" "(src|href)=[\"']?(https?:|//)"
 unlike '   and writes no markup' "$(cat "$tmp/page")" 'innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\('
-is 'the page is only read' "$(curl -sS -m 20 -X POST -d '{}' -H 'Content-Type: application/json' "http://127.0.0.1:$tcp/" | jq -r .code)" METHOD_NOT_ALLOWED
+is 'the page is only read' "$(curl -sS -m 60 -X POST -d '{}' -H 'Content-Type: application/json' "http://127.0.0.1:$tcp/" | jq -r .code)" METHOD_NOT_ALLOWED
 
 # ---- the words of `redlock top` ----
 

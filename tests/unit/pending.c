@@ -23,7 +23,7 @@ CASE(requests_come_out_in_order, "Pending requests come out first in, first out.
             CHECK_INT(3, entry.op);
             out++;
         }
-        CHECK_INT(in - out, rl_pending_count(&queue));
+        CHECK_INT(in - out, queue.count);
     }
     rl_pending_free(&queue);
 }
@@ -35,7 +35,7 @@ CASE(requests_are_bounded, "The queue of pending requests refuses one beyond its
     for (int n = 0; n < RL_PENDING_MAX; n++)
         CHECK(rl_pending_push(&queue, entry));
     CHECK(!rl_pending_push(&queue, entry));
-    CHECK_INT(RL_PENDING_MAX, rl_pending_count(&queue));
+    CHECK_INT(RL_PENDING_MAX, queue.count);
     CHECK(rl_pending_pop(&queue, &entry));
     CHECK(rl_pending_push(&queue, entry));
     rl_pending_free(&queue);

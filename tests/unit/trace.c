@@ -312,6 +312,7 @@ void trace_run(const struct trace_options *options, const char *text)
             {
                 .node_count = options->node_count,
                 .quorum = rl_quorum(options->node_count),
+                .all_nodes = rl_all_nodes(options->node_count),
                 .drift_ppm = 10000,
                 .node_timeout_ns = 50 * MS_NS,
                 .retry_min_ns = 10 * MS_NS,
