@@ -170,6 +170,15 @@ soak-planted: ## the same for a minute each with a leak planted in a client: is 
 	@$(call chaos_run,build/soak/descriptors) CHAOS_SECONDS=60 $(CHAOS) soak_leaking_descriptors
 	@$(call chaos_run,build/soak/memory) CHAOS_SECONDS=60 $(CHAOS) soak_leaking_memory
 
+# Of scripts/servers.sh --list; all of them.
+SERVER ?=
+
+.PHONY: matrix
+matrix: ## the release tests on the servers of Debian's other suites: docs/servers.md (7 min each)
+	@scripts/deps.sh test
+	@$(call built,release) >/dev/null
+	@scripts/matrix.sh $(SERVER)
+
 .PHONY: proof
 proof: ## have Spin decide every claim of docs/safety.md (some minutes)
 	@scripts/deps.sh proof
@@ -294,6 +303,23 @@ deb: ## Debian packages of the last commit, and their source package, in build/d
 deb-check: deb ## the same, judged by lintian and built a second time: the same bytes?
 	@scripts/deps.sh deb-test
 	@scripts/check-deb.sh
+
+.PHONY: deb-test
+deb-test: deb ## the packages in a bare Debian and in a booted one: install, use, upgrade, purge (root)
+	@scripts/deps.sh deb-test
+	@scripts/check-packages.sh
+
+.PHONY: static
+static: ## the command as one file that needs no other, build/static/redlock
+	@scripts/deps.sh build
+	@$(call built,static) 2>build/static/link.log || { cat build/static/link.log; false; }
+	@ls -l build/static/redlock
+
+.PHONY: static-check
+static-check: static ## the same, taking locks in an empty root directory, over TLS too
+	@scripts/deps.sh test
+	@$(call built,release,--target redlock) >/dev/null
+	@scripts/check-static.sh build/static/redlock $(RELEASE)/redlock
 
 .PHONY: format
 format: ## format every C file of the tree

@@ -19,6 +19,7 @@ struct balancer_switches {
     _Atomic int pid[REPLICAS];           /* for the kills below; 0: none */
     _Atomic int kill_at_grant[REPLICAS]; /* 1: kill -9 at its next 201, which is dropped */
     _Atomic long requests, dropped, doubled, delayed, hidden, killed;
+    _Atomic long streams, returned; /* straight to a replica: granted, and come back */
 };
 
 struct balancer {

@@ -95,8 +95,8 @@ static bool is_late_kill(const struct checking *c, const struct claim *a, const 
         return false;
     for (size_t i = 0; i < c->stretches.count; i++) {
         const struct stretch *s = &c->stretches.stretch[i];
-        if (s->kind == FAULT_MACHINE && s->to_ns > b->granted_ns - 1000000000 &&
-            s->from_ns < end_ns)
+        if (s->kind == FAULT_MACHINE && s->target == -1 &&
+            s->to_ns > b->granted_ns - 1000000000 && s->from_ns < end_ns)
             late_ns += s->to_ns - s->from_ns;
     }
     return end_ns - b->granted_ns <= late_ns;

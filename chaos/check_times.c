@@ -61,8 +61,9 @@ static int64_t excused_until(const struct checking *c, const struct claim *k, in
     int64_t until_ns = due_ns + c->allowance_ns;
     for (size_t i = 0; i < c->stretches.count; i++) {
         const struct stretch *s = &c->stretches.stretch[i];
-        bool mine =
-            s->kind == FAULT_MACHINE || (fault_hits_client(s->kind) && s->target == k->worker);
+        bool everyone = s->kind == FAULT_MACHINE && s->target == -1;
+        bool mine = everyone || ((s->kind == FAULT_MACHINE || fault_hits_client(s->kind)) &&
+                                 s->target == k->worker);
         if (!mine || s->from_ns > until_ns)
             continue; /* they are in the order of their beginning: later ones may reach it yet */
         if (s->from_ns >= k->asked_ns && s->kind == FAULT_KILL_CLIENT)

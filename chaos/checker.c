@@ -45,8 +45,10 @@ static void count(struct checking *c)
         v->by_lease += (k->flags & (RECORD_LEASE | RECORD_COMMAND)) == RECORD_LEASE;
         v->several += (k->names & (k->names - 1)) != 0;
     }
-    for (size_t i = 0; i < c->stretches.count; i++)
-        v->faults[c->stretches.stretch[i].kind]++;
+    for (size_t i = 0; i < c->stretches.count; i++) {
+        const struct stretch *s = &c->stretches.stretch[i];
+        v->faults[s->kind] += s->kind != FAULT_MACHINE || s->target == -1;
+    }
 }
 
 static void find_phases(struct checking *c)
@@ -69,16 +71,17 @@ static void find_phases(struct checking *c)
 void check_history(struct history *h, struct verdict *out)
 {
     int64_t token_floor[REGISTERS] = {0};
-    check_round(h, token_floor, out);
+    check_round(h, ALLOWANCE_MS, token_floor, out);
 }
 
-void check_round(struct history *h, int64_t token_floor[REGISTERS], struct verdict *out)
+void check_round(struct history *h, int64_t allowance_ms, int64_t token_floor[REGISTERS],
+                 struct verdict *out)
 {
     memset(out, 0, sizeof *out);
     history_sort(h);
     struct checking c = {
         .history = h, .out = out, .last_call_ns = INT64_MAX, .token_floor = token_floor};
-    c.allowance_ns = ALLOWANCE_MS * 1000000LL;
+    c.allowance_ns = allowance_ms * 1000000;
     c.claims = claims_read(h);
     c.stretches = stretches_read(h);
     find_phases(&c);

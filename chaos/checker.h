@@ -79,7 +79,8 @@ struct verdict {
 void check_history(struct history *h, struct verdict *out);
 
 /* The same of one round of several: tokens go on from the largest so far, which is updated. */
-void check_round(struct history *h, int64_t token_floor[REGISTERS], struct verdict *out);
+void check_round(struct history *h, int64_t allowance_ms, int64_t token_floor[REGISTERS],
+                 struct verdict *out);
 
 /* For the parts of the checker. */
 struct checking {

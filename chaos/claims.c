@@ -67,13 +67,15 @@ static bool is_about_claim(const struct record *r)
     return r->what <= RECORD_LOST;
 }
 
-/* `redlock hold` gives the lock back when the process that started it is dead. */
+/* `redlock hold`, and the close of a stream, give the lock back when the worker is dead. */
 static void end_of_worker(struct claims *c, const struct record *r)
 {
     for (size_t i = 0; i < c->count; i++) {
         struct claim *k = &c->claim[i];
         bool by_hold = (k->flags & RECORD_COMMAND) && !(k->flags & RECORD_RUN);
-        if (by_hold && k->worker == r->worker && k->granted_ns != 0 && k->gone_ns == 0)
+        bool by_stream = k->flags & RECORD_STREAM;
+        if ((by_hold || by_stream) && k->worker == r->worker && k->granted_ns != 0 &&
+            k->gone_ns == 0)
             k->gone_ns = r->at_ns;
     }
 }
@@ -115,8 +117,8 @@ struct stretches stretches_read(const struct history *h)
             s.stretch[s.count++] =
                 (struct stretch){r->at_ns, INT64_MAX, r->kind, r->worker, r->value};
         if (r->what == RECORD_LATE)
-            s.stretch[s.count++] =
-                (struct stretch){r->at_ns - r->value, r->at_ns, FAULT_MACHINE, -1, r->value};
+            s.stretch[s.count++] = (struct stretch){r->at_ns - r->value, r->at_ns,
+                                                    FAULT_MACHINE, r->worker - 1, r->value};
         for (size_t k = s.count; r->what == RECORD_HEALED && k > 0; k--) {
             struct stretch *open = &s.stretch[k - 1];
             if (open->kind == r->kind && open->target == r->worker &&

@@ -220,6 +220,32 @@ static enum event listen_for(struct hold *h, int64_t timeout_ms)
 
 /* ---- a hold -------------------------------------------------------------------------------- */
 
+/*
+ * 0 when it is held, else the exit status. A grant that is over before anything could be started (a TTL may be
+ * as short as 300 ms) is asked for anew while the wait lasts.
+ */
+static int take_in_time(struct crew *c, struct hold *h, int64_t end_ns)
+{
+    int64_t wait_ms = h->wait_ms;
+    int status = LOST;
+    while (status == LOST) {
+        enum event event;
+        h->deadline_ns = 0;
+        start(c, h);
+        do
+            event = listen_for(h, LOOK_MS);
+        while (event == NOTHING);
+        status = event == HELD ? 0 : reap(h);
+        if (event != HELD && status == 0)
+            status = LOST;
+        h->wait_ms = (end_ns - now_ns()) / 1000000;
+        if (h->wait_ms <= 0)
+            break;
+    }
+    h->wait_ms = wait_ms;
+    return status;
+}
+
 bool command_take(struct crew *c, struct hold *h)
 {
     h->command.run = random_next(&c->random) % 2;
@@ -227,13 +253,8 @@ bool command_take(struct crew *c, struct hold *h)
     r.at_ns = now_ns();
     r.deadline_ns = h->wait_ms > 0 ? r.at_ns + (h->wait_ms + START_MS) * 1000000 : 0;
     record_append(c->rig->history, r);
-    h->deadline_ns = 0;
-    start(c, h);
-    enum event event;
-    do
-        event = listen_for(h, LOOK_MS);
-    while (event == NOTHING);
-    if (event == HELD) {
+    int status = take_in_time(c, h, r.at_ns + h->wait_ms * 1000000);
+    if (status == 0) {
         /* holder.c has noted its own start. */
         r = hold_record(c, h, RECORD_GRANT);
         r.deadline_ns = h->deadline_ns;
@@ -242,7 +263,6 @@ bool command_take(struct crew *c, struct hold *h)
             record_append(c->rig->history, r);
         return true;
     }
-    int status = reap(h);
     r = hold_record(c, h, RECORD_DENY);
     r.error = status == BUSY ? REDLOCK_TIMEOUT : REDLOCK_NOQUORUM;
     record_append(c->rig->history, r);

@@ -5,6 +5,7 @@
 #include "random.h"
 #include "record.h"
 #include "rig.h"
+#include "stream.h"
 
 #include "clock.h"
 
@@ -19,10 +20,11 @@ struct record hold_record(const struct crew *c, const struct hold *h, int what)
         .hold = h->number,
         .kind = (uint8_t)h->kind,
         .names = (uint8_t)h->names,
-        .flags = (uint8_t)((h->fair ? RECORD_FAIR : 0) | (h->renewed ? RECORD_RENEWED : 0) |
-                           (c->way == WAY_LIBRARY ? 0 : RECORD_LEASE) |
-                           (c->way == WAY_COMMAND ? RECORD_COMMAND : 0) |
-                           (h->command.run ? RECORD_RUN : 0)),
+        .flags =
+            (uint8_t)((h->fair ? RECORD_FAIR : 0) | (h->renewed ? RECORD_RENEWED : 0) |
+                      (c->way == WAY_LIBRARY ? 0 : RECORD_LEASE) |
+                      (c->way == WAY_COMMAND ? RECORD_COMMAND : 0) |
+                      (h->command.run ? RECORD_RUN : 0) | (h->streamed ? RECORD_STREAM : 0)),
     };
 }
 
@@ -57,7 +59,7 @@ bool hold_take(struct crew *c, struct hold *h)
     only_crew = c;
     h->number = atomic_fetch_add(&c->rig->board->holds, 1) + 1;
     if (c->way == WAY_SERVICE)
-        return lease_take(c, h);
+        return h->streamed ? stream_take(c, h) : lease_take(c, h);
     if (c->way == WAY_COMMAND)
         return command_take(c, h);
     const char *name[NAMES];
@@ -107,7 +109,7 @@ static bool look(struct crew *c, struct hold *h)
 void hold_stay(struct crew *c, struct hold *h)
 {
     if (c->way == WAY_SERVICE) {
-        lease_stay(c, h);
+        (h->streamed ? stream_stay : lease_stay)(c, h);
         return;
     }
     if (c->way == WAY_COMMAND) {
@@ -130,7 +132,7 @@ void hold_stay(struct crew *c, struct hold *h)
 void hold_end(struct crew *c, struct hold *h)
 {
     if (c->way == WAY_SERVICE) {
-        lease_end(c, h);
+        (h->streamed ? stream_end : lease_end)(c, h);
         return;
     }
     if (c->way == WAY_COMMAND) {

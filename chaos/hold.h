@@ -36,6 +36,14 @@ struct hold {
     int64_t deadline_ns, fence;
     char id[40], grant[256]; /* by HTTP */
     struct command command;  /* by command */
+    /* By HTTP, with a stream. */
+    bool streamed;
+    bool has_returned;  /* closing leaves it */
+    bool is_unsure;     /* no replica has refused the last request */
+    int stream;         /* connection; -1: none */
+    int64_t called_ns;  /* when the PUT of it was sent */
+    size_t events_size; /* what has come and was not looked at */
+    char events[8192];
 };
 
 struct record hold_record(const struct crew *c, const struct hold *h, int what);

@@ -27,7 +27,7 @@ enum {
 
 /* ---- HTTP ---------------------------------------------------------------------------------- */
 
-static int connect_to(const char *path)
+int lease_connect(const char *path)
 {
     struct sockaddr_un a = {.sun_family = AF_UNIX};
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -65,7 +65,7 @@ static int read_answer(int fd, int64_t end_ms, char *answer)
 static int ask(const char *socket, const char *request, int64_t timeout_ms, char *answer)
 {
     int64_t end_ms = now_ms() + timeout_ms;
-    int fd = connect_to(socket), status = 0;
+    int fd = lease_connect(socket), status = 0;
     answer[0] = '\0';
     if (fd < 0)
         return 0;
@@ -83,8 +83,7 @@ int lease_get(const char *socket, const char *path, int64_t timeout_ms, char *an
     return ask(socket, request, timeout_ms, answer);
 }
 
-/* The number or text behind a key; empty: there is none. */
-static const char *member(const char *answer, const char *key)
+const char *lease_member(const char *answer, const char *key)
 {
     static char text[512];
     char needle[32];
@@ -101,7 +100,7 @@ static const char *member(const char *answer, const char *key)
 
 /* ---- a lease ------------------------------------------------------------------------------- */
 
-static void choose_id(struct hold *h)
+void lease_choose_id(struct hold *h)
 {
     unsigned char bytes[16];
     if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
@@ -110,33 +109,38 @@ static void choose_id(struct hold *h)
         snprintf(h->id + 2 * i, 3, "%02x", bytes[i]);
 }
 
+void lease_write_request(const struct hold *h, const char *method, const char *fields,
+                         const char *body, char *out, size_t size)
+{
+    const char *name = "";
+    for (int i = 0; i < NAMES; i++)
+        if (h->names >> i & 1)
+            name = name_text[i];
+    snprintf(out, size,
+             "%s /v1/locks/%s HTTP/1.1\r\nHost: h\r\nConnection: close\r\nLease-Id: %s\r\n"
+             "%s%s%s%sContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
+             method, name, h->id, fields, h->grant[0] ? "Grant: " : "", h->grant,
+             h->grant[0] ? "\r\n" : "", strlen(body), body);
+}
+
 static int lease_ask(struct crew *c, struct hold *h, const char *method, const char *body,
                      int64_t timeout_ms, char *answer)
 {
-    char request[2048], name[32];
-    for (int i = 0; i < NAMES; i++)
-        if (h->names >> i & 1)
-            snprintf(name, sizeof name, "%s", name_text[i]);
-    snprintf(request, sizeof request,
-             "%s /v1/locks/%s HTTP/1.1\r\nHost: h\r\nConnection: close\r\nLease-Id: %s\r\n"
-             "%s%s%sContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
-             method, name, h->id, h->grant[0] ? "Grant: " : "", h->grant,
-             h->grant[0] ? "\r\n" : "", strlen(body), body);
+    char request[2048];
+    lease_write_request(h, method, "", body, request, sizeof request);
     return ask(c->rig->replicas.balancer.path, request, timeout_ms, answer);
 }
 
-/* Until when the client may act: from when it began to send, never from the answer. */
-static void believe(struct crew *c, struct hold *h, int64_t began_ns, const char *answer)
+void lease_believe(struct crew *c, struct hold *h, int64_t began_ns, const char *answer)
 {
-    int64_t told_ms = atoll(member(answer, "after_ms"));
-    told_ms += atoll(member(answer, "valid_ms"));
+    int64_t told_ms = atoll(lease_member(answer, "after_ms"));
+    told_ms += atoll(lease_member(answer, "valid_ms"));
     if (c->rig->schedule->regime == REGIME_BROKEN_DEADLINE)
         began_ns = now_ns();
     h->deadline_ns = began_ns + told_ms * 1000000;
 }
 
-/* Ends the lease of an id whose outcome is unknown. True: a replica has said that it is ended. */
-static bool end_id(struct crew *c, struct hold *h)
+bool lease_end_id(struct crew *c, struct hold *h)
 {
     char answer[LEASE_ANSWER_MAX];
     for (int i = 0; i < ENDING_TRIES; i++) {
@@ -147,8 +151,8 @@ static bool end_id(struct crew *c, struct hold *h)
     return false;
 }
 
-static void write_terms(const struct crew *c, const struct hold *h, int64_t wait_ms, char *out,
-                        size_t size)
+void lease_write_terms(const struct crew *c, const struct hold *h, int64_t wait_ms, char *out,
+                       size_t size)
 {
     static const char *const kinds[] = {[REDLOCK_MUTEX] = "mutex",
                                         [REDLOCK_SHARED] = "shared",
@@ -170,24 +174,24 @@ enum outcome { GRANTED, REFUSED, UNKNOWN };
 static enum outcome try_to_take(struct crew *c, struct hold *h, int64_t wait_ms)
 {
     char body[256], answer[LEASE_ANSWER_MAX];
-    choose_id(h);
+    lease_choose_id(h);
     h->grant[0] = '\0';
-    write_terms(c, h, wait_ms, body, sizeof body);
+    lease_write_terms(c, h, wait_ms, body, sizeof body);
     int64_t began_ns = now_ns();
     int status = lease_ask(c, h, "PUT", body, wait_ms + ANSWER_MS, answer);
     if (status == 423)
         return REFUSED;
     if (status == 201) {
-        believe(c, h, began_ns, answer);
-        h->fence = atoll(member(answer, "fence"));
-        snprintf(h->grant, sizeof h->grant, "%s", member(answer, "grant"));
+        lease_believe(c, h, began_ns, answer);
+        h->fence = atoll(lease_member(answer, "fence"));
+        snprintf(h->grant, sizeof h->grant, "%s", lease_member(answer, "grant"));
         if (h->deadline_ns > now_ns())
             return GRANTED;
     } else if (status != 0 && status != 409 && status != 410 && status != 503) {
         fprintf(stderr, "worker %d: %s\n", c->index + 1, answer);
         _exit(4);
     }
-    end_id(c, h);
+    lease_end_id(c, h);
     return UNKNOWN;
 }
 
@@ -227,7 +231,7 @@ static bool renew(struct crew *c, struct hold *h)
     int status =
         lease_ask(c, h, "POST", body, left_ms < RENEWAL_MS ? left_ms : RENEWAL_MS, answer);
     if (status == 200) {
-        believe(c, h, began_ns, answer);
+        lease_believe(c, h, began_ns, answer);
     } else if (status == 410) {
         record_append(c->rig->history, hold_record(c, h, RECORD_LOST));
         h->deadline_ns = 0;
@@ -255,7 +259,7 @@ void lease_end(struct crew *c, struct hold *h)
 {
     record_append(c->rig->history, hold_record(c, h, RECORD_RELEASE));
     struct record r = hold_record(c, h, RECORD_RELEASED);
-    r.error = end_id(c, h) ? REDLOCK_OK : REDLOCK_NOQUORUM;
+    r.error = lease_end_id(c, h) ? REDLOCK_OK : REDLOCK_NOQUORUM;
     r.at_ns = now_ns();
     record_append(c->rig->history, r);
     h->deadline_ns = 0;

@@ -16,6 +16,23 @@ bool lease_take(struct crew *c, struct hold *h);
 void lease_stay(struct crew *c, struct hold *h);
 void lease_end(struct crew *c, struct hold *h);
 
+/* ---- for streams --------------------------------------------------------------------------- */
+
+/* A connection to the unix socket at `path`; -1: none. */
+int lease_connect(const char *path);
+void lease_choose_id(struct hold *h);
+/* The body of a PUT, and a whole request with further `fields`. */
+void lease_write_terms(const struct crew *c, const struct hold *h, int64_t wait_ms, char *out,
+                       size_t size);
+void lease_write_request(const struct hold *h, const char *method, const char *fields,
+                         const char *body, char *out, size_t size);
+/* The number or text behind a key; empty: there is none. */
+const char *lease_member(const char *answer, const char *key);
+/* Until when the client may act: from when it began to send, never from the answer. */
+void lease_believe(struct crew *c, struct hold *h, int64_t began_ns, const char *answer);
+/* Ends the lease of an id whose outcome is unknown. True: a replica has said that it is ended. */
+bool lease_end_id(struct crew *c, struct hold *h);
+
 /* GET on the unix socket at `socket`; the status, 0: no answer. */
 int lease_get(const char *socket, const char *path, int64_t timeout_ms, char *answer);
 

@@ -25,10 +25,11 @@
     X(PLAIN, "plain")       /* the register that does not: a write happened */                 \
     X(FAULT, "fault")       /* the nemesis begins fault number `hold` */                       \
     X(HEALED, "healed")     /* and has ended it */                                             \
-    X(LATE, "late")         /* the machine stood still for the `value` ns before */            \
-    X(PHASE, "phase")       /* `value` is the phase that begins */                             \
-    X(BORN, "born")         /* a worker starts */                                              \
-    X(DIED, "died")         /* it has ended; `error` is its status, as wait() has it */
+    X(LATE,                                                                                    \
+      "late") /* it stood still for the `value` ns before: the machine, or `worker` - 1 */     \
+    X(PHASE, "phase") /* `value` is the phase that begins */                                   \
+    X(BORN, "born")   /* a worker starts */                                                    \
+    X(DIED, "died")   /* it has ended; `error` is its status, as wait() has it */
 
 enum record_what {
 #define RECORD_ENUM(name, text) RECORD_##name,
@@ -47,14 +48,16 @@ enum phase {
 
 /*
  * LEASE: held by HTTP, or by COMMAND. Its client knows the deadline; that it is told of a loss in time is
- * not promised. RUN: it claims the lock for as long as it runs.
+ * not promised. RUN: it claims the lock for as long as it runs. STREAM: by an open connection of HTTP, whose
+ * end, also by the death of the worker, releases it.
  */
 enum {
     RECORD_FAIR = 1,
     RECORD_RENEWED = 2,
     RECORD_LEASE = 4,
     RECORD_COMMAND = 8,
-    RECORD_RUN = 16
+    RECORD_RUN = 16,
+    RECORD_STREAM = 32
 };
 
 struct record {

@@ -55,10 +55,11 @@ void report_print(FILE *out, const struct verdict *v, const struct report_about 
     if (about->balancer != NULL)
         row(&p, "balancer",
             "%ld answers, %ld dropped, %ld requests doubled, %ld delayed, %ld ends of clients "
-            "hidden, %ld replicas killed at a grant",
+            "hidden, %ld replicas killed at a grant; %ld streams, %ld times one came back",
             (long)about->balancer->requests, (long)about->balancer->dropped,
             (long)about->balancer->doubled, (long)about->balancer->delayed,
-            (long)about->balancer->hidden, (long)about->balancer->killed);
+            (long)about->balancer->hidden, (long)about->balancer->killed,
+            (long)about->balancer->streams, (long)about->balancer->returned);
     row(&p, "acquisitions",
         "mutex %zu (%zu of two names), shared %zu, semaphore %zu, reentrant %zu",
         v->grants[REDLOCK_MUTEX], v->several, v->grants[REDLOCK_SHARED],

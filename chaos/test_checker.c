@@ -101,6 +101,20 @@ CASE(dead_holder_counts, "A holder that was killed holds until its validity ends
     CHECK_INT(0, broken(BREACH_DOUBLE));
 }
 
+CASE(dead_stream, "What a stream held is free when its holder is killed, and not before.")
+{
+    hold(REDLOCK_MUTEX, NAME_ORDERS, 0, 1, 10, 1000, 0);
+    for (size_t i = 0; i < history.count; i++)
+        made[i].flags |= RECORD_STREAM;
+    fault(FAULT_KILL_CLIENT, 0, 20, 30, 0);
+    hold(REDLOCK_MUTEX, NAME_ORDERS, 1, 2, 18, 3000, 1100);
+    CHECK_INT(1, broken(BREACH_DOUBLE));
+    for (size_t i = 0; i < history.count; i++)
+        if (made[i].what == RECORD_GRANT && made[i].worker == 1)
+            made[i].at_ns = 20 * 1000000LL;
+    CHECK_INT(0, broken(BREACH_DOUBLE));
+}
+
 CASE(lost_holder,
      "A holder that was told of its loss holds no more, whatever its deadline says.")
 {
@@ -191,15 +205,32 @@ CASE(token_of_an_earlier_round,
     int64_t floor[REGISTERS] = {0};
     struct verdict v;
     hold(REDLOCK_MUTEX, NAME_ORDERS, 0, 7, 10, 1000, 20);
-    check_round(&history, floor, &v);
+    check_round(&history, ALLOWANCE_MS, floor, &v);
     CHECK_INT(0, v.breaches[BREACH_TOKEN]);
     int64_t largest = floor[NAME_ORDERS];
     CHECK(largest > 0);
     floor[NAME_ORDERS] = largest - 1;
-    check_round(&history, floor, &v);
+    check_round(&history, ALLOWANCE_MS, floor, &v);
     CHECK_INT(0, v.breaches[BREACH_TOKEN]);
-    check_round(&history, floor, &v);
+    check_round(&history, ALLOWANCE_MS, floor, &v);
     CHECK_INT(1, v.breaches[BREACH_TOKEN]);
+}
+
+CASE(late_worker,
+     "A wait that outlasts its deadline is a breach, but where its own process was late.")
+{
+    hold(REDLOCK_MUTEX, NAME_ORDERS, 1, 7, 10, 3000, 2100);
+    for (size_t i = 0; i < history.count; i++) {
+        if (made[i].what == RECORD_ASK)
+            made[i].deadline_ns = 500 * 1000000LL;
+        if (made[i].what == RECORD_GRANT)
+            made[i].at_ns = 2000 * 1000000LL;
+    }
+    CHECK_INT(1, broken(BREACH_WAIT_LATE));
+    add(RECORD_LATE, 1900, 1, 0)->value = 1500 * 1000000LL; /* of worker 0 */
+    CHECK_INT(1, broken(BREACH_WAIT_LATE));
+    add(RECORD_LATE, 1900, 2, 0)->value = 1500 * 1000000LL;
+    CHECK_INT(0, broken(BREACH_WAIT_LATE));
 }
 
 CASE(late_end_of_a_command,

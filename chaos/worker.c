@@ -9,6 +9,7 @@
 
 #include "clock.h"
 
+#include <pthread.h>
 #include <redlock.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,6 +22,8 @@ enum {
     LAST_WAIT_MS = 30000,  /* a wait under way when the faults end must succeed */
     NODE_TIMEOUT_MS = 150, /* a busy machine is no fault */
     ROUND_POLL_MS = 10,
+    PULSE_MS = 10,
+    LATE_MS = 30,
     LEAK_BYTES = 16384,
 };
 
@@ -92,6 +95,14 @@ static struct hold draw_hold(struct crew *c, int kind, unsigned int names)
         h.renewed = false;
         h.stay_ms = MAX_WAIT_MS;
     }
+    if (c->way == WAY_SERVICE && c->rig->schedule->regime != REGIME_BROKEN_DEADLINE)
+        h.streamed = random_between(&c->random, 0, 2) == 0;
+    if (h.streamed) {
+        h.renewed = true; /* by its replica */
+        if (random_between(&c->random, 0, 5) == 0)
+            h.stay_ms = random_between(&c->random, 200, 3000);
+    }
+    h.stream = -1;
     if (c->rig->board->phase >= PHASE_LAST_CALL) {
         h.wait_ms = LAST_WAIT_MS;
         h.stay_ms = 1;
@@ -234,6 +245,25 @@ static void leak(enum leak kind, enum way way)
         memset(last, 1, LEAK_BYTES);
 }
 
+/*
+ * The machine does not serve all processes alike: a thread that wants to run every few milliseconds notes when this one
+ * did not get the CPU. What the library's own threads do does not delay it.
+ */
+static void *feel_pulse(void *data)
+{
+    const struct crew *c = data;
+    for (;;) {
+        int64_t before_ns = now_ns();
+        sleep_ms(PULSE_MS);
+        int64_t late_ns = now_ns() - before_ns - PULSE_MS * 1000000LL;
+        if (late_ns >= LATE_MS * 1000000LL)
+            record_append(c->rig->history, (struct record){.what = RECORD_LATE,
+                                                           .worker = (uint16_t)(c->index + 1),
+                                                           .value = late_ns});
+    }
+    return NULL;
+}
+
 /* The round is over for this worker. False: it was the last one. */
 static bool await_round(struct crew *c)
 {
@@ -261,7 +291,10 @@ void worker_run(void *data)
     c.registers = register_connect(r->register_path);
     if (c.registers < 0)
         _exit(3);
+    pthread_t pulse;
     c.way = way_of(r->schedule, c.index);
+    if (r->schedule->mixed && pthread_create(&pulse, NULL, feel_pulse, &c) != 0)
+        _exit(3);
     if (c.way == WAY_LIBRARY)
         open_client(&c);
     record_append(r->history, (struct record){.what = RECORD_BORN,

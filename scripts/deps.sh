@@ -249,6 +249,7 @@ package() {
     dnf:promtool) echo golang-github-prometheus ;;
     dnf:npm) echo nodejs-npm ;;
     dnf:clang-runtime | apk:clang-runtime | pacman:clang-runtime) echo compiler-rt ;;
+    apk:ninja) echo samurai ;;
     apk:cc) echo gcc ;;
     apk:c++) echo g++ ;;
     apk:libc) echo musl-dev linux-headers ;;

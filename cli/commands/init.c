@@ -64,10 +64,14 @@ static int succeeded(const struct settings *s, const redlock_report *report)
     return message_flush();
 }
 
-static const char *advice_for(int error)
+static const char *advice_for(int error, const redlock_report *report)
 {
     switch (error) {
     case REDLOCK_NOQUORUM:
+        for (uint32_t i = 0; i < report->node_count; i++) {
+            if (strstr(report->node[i].text, "INFO must be allowed"))
+                return "allow +info for this user on the nodes, and do it again";
+        }
         return "bring back the nodes that failed, or, if they are only slow, give them longer with "
                "--node-timeout, and do it again";
     case REDLOCK_BUSY:
@@ -110,7 +114,7 @@ static int admit(const struct settings *s, redlock *client)
         .error = error,
         .status = exit_status_of(error),
         .text = detail,
-        .advice = advice_for(error),
+        .advice = advice_for(error, &report),
         .report = &report,
     };
     return report_failure(s, &f);

@@ -31,6 +31,12 @@ static const struct {
     const char *advice;
 } remedies[] = {
     {"the same server as another node", "name every server once: one server counts once"},
+    {"INFO is forbidden",
+     "allow +info for this user on the nodes, which `redlock init` needs as well; without it every "
+     "process has to watch them for so long before its first lock (-w TIME)"},
+    {"executing the script can't run",
+     "give this user the rights that libredlock(3) lists, +info among them; `redlock doctor` names what is "
+     "missing"},
     {"belongs to another",
      "give this client the nodes that the others have; `redlock doctor` shows which node belongs "
      "where"},

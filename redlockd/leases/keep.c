@@ -246,7 +246,7 @@ void lease_begin_release(struct leases *leases, struct http_exchange *exchange,
                          const struct access_who *who)
 {
     void *found = NULL;
-    int64_t now_ns = request->received_ns;
+    int64_t now_ns = rl_now_ns();
     enum ids_state state = ids_find(&leases->ids, &terms->tag, now_ns, &found);
     bool had_wait = state == IDS_WAITING;
 

@@ -187,12 +187,14 @@ static int explain_guarded(const redlock_lock *lock, const struct rl_node_vote *
     char of_quorum[RL_OF_QUORUM_MAX];
     const struct rl_node *misplaced = NULL;
     const char *text = "not trusted a moment ago";
+    bool nameless = false;
 
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
         if (votes[i].vote != REDLOCK_VOTE_GUARDED)
             continue;
         if (engine->node[i].session.failure_text[0])
             text = engine->node[i].session.failure_text;
+        nameless |= engine->node[i].session.guard.reason == RL_GUARD_UNKNOWN_REASON;
         if (engine->node[i].session.guard.objection != RL_GUARD_NONE_REASON)
             misplaced = &engine->node[i];
     }
@@ -209,10 +211,11 @@ static int explain_guarded(const redlock_lock *lock, const struct rl_node_vote *
             rl_of_quorum(lock->client, of_quorum), misplaced->address,
             rl_guard_reason_text(misplaced->session.guard.objection));
     return rl_detail(
-        error,
-        "%u of %u nodes%s are in quarantine (%s): wait, or if nothing can be held on "
-        "them let them vote now with `redlock init`",
-        guarded_count, engine->policy.node_count, rl_of_quorum(lock->client, of_quorum), text);
+        error, "%u of %u nodes%s are in quarantine (%s): %s", guarded_count,
+        engine->policy.node_count, rl_of_quorum(lock->client, of_quorum), text,
+        nameless
+            ? "wait, or allow +info for this user"
+            : "wait, or if nothing can be held on them let them vote now with `redlock init`");
 }
 
 static int explain_lost(const redlock_lock *lock, const struct rl_node_vote *votes, int error)

@@ -214,9 +214,9 @@ gone() {
     ! kill -0 "$1" 2>/dev/null
 }
 
-# eventually COMMAND...: until it succeeds, for at most thirty seconds.
+# eventually COMMAND...: until it succeeds, for at most a minute.
 eventually() {
-    local until=$((SECONDS + 30))
+    local until=$((SECONDS + 60))
     exec {never}<> <(:)
     while ! "$@"; do
         [ $SECONDS -lt $until ] || return 1

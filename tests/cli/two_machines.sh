@@ -22,7 +22,7 @@ until (exec 3<>/dev/tcp/127.0.0.1/6379) 2>/dev/null; do
     read -r -t 0.05 <> <(:) || :
 done
 # The server is new, so it is vouched for: otherwise the guard, not the missing nodes, would refuse.
-"$3" init --yes --nodes 127.0.0.1:6379 >/dev/null
+"$3" init --yes --nodes 127.0.0.1:6379 --node-timeout 3s >/dev/null
 env -i HOME="$1.data" PATH=/usr/bin:/bin timeout 60 "$3" run -n nightly -- touch "$1.ran" 2>"$1.err"
 echo $? >"$1.status"
 env -i HOME="$1.data" PATH=/usr/bin:/bin timeout 60 "$3" run -n --nodes 127.0.0.1:6379 \

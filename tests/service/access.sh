@@ -79,14 +79,14 @@ may 'the status without the right admin' 200 secret-of-ci GET /v1/status
 is '   has no nodes' "$(jq -c '[.admin, .nodes]' <<<"$body")" '[false,null]'
 may 'the status for a token that reads nothing' 403 secret-of-blind GET /v1/status
 may '   but acquires nothing' 403 secret-of-viewer PUT /v1/locks/own/b '{}'
-is 'the scheme may be written in small letters' "$(curl -sS -m 20 -o /dev/null -w '%{http_code}' \
+is 'the scheme may be written in small letters' "$(curl -sS -m 60 -o /dev/null -w '%{http_code}' \
     -H 'Authorization: bearer secret-of-viewer' "http://127.0.0.1:$tcp/v1/locks")" 200
 may 'a wrong token' 401 secret-of-nobody PUT /v1/locks/ci/x '{}'
 may 'a token that only begins right' 401 secret-of-c PUT /v1/locks/ci/x '{}'
-is 'no token on TCP' "$(curl -sS -m 20 -o /dev/null -w '%{http_code}' "http://127.0.0.1:$tcp/v1/locks")" 401
-is 'a wrong token on the unix socket is not made up for by the uid' "$(curl -sS -m 20 -o /dev/null \
+is 'no token on TCP' "$(curl -sS -m 60 -o /dev/null -w '%{http_code}' "http://127.0.0.1:$tcp/v1/locks")" 401
+is 'a wrong token on the unix socket is not made up for by the uid' "$(curl -sS -m 60 -o /dev/null \
     -w '%{http_code}' -H 'Authorization: Bearer x' --unix-socket "$socket" http://h/v1/locks)" 401
-is 'health needs no right' "$(curl -sS -m 20 -o /dev/null -w '%{http_code}' \
+is 'health needs no right' "$(curl -sS -m 60 -o /dev/null -w '%{http_code}' \
     "http://127.0.0.1:$tcp/livez")" 200
 
 # ---- who is in the way ----
@@ -115,7 +115,7 @@ unlike 'no secret is in the log' "$(cat "$tmp/log")" 'secret|lease-of'
 start
 may 'without rules this user may do everything on its socket' 201 '' PUT /v1/locks/own '{}'
 may '   and a token is not known' 401 secret-of-ci PUT /v1/locks/ci/x '{}'
-is '   and TCP is nobody' "$(curl -sS -m 20 -o /dev/null -w '%{http_code}' "http://127.0.0.1:$tcp/v1/locks")" 401
+is '   and TCP is nobody' "$(curl -sS -m 60 -o /dev/null -w '%{http_code}' "http://127.0.0.1:$tcp/v1/locks")" 401
 stop
 start --allow "gid:$(id -g) group/ acquire" --allow 'gid:4294967294 * acquire,read'
 may 'a group with a rule acquires' 201 '' PUT /v1/locks/group/a '{}'
@@ -126,7 +126,7 @@ stop
 
 start --tokens "$tmp/tokens" --allow 'token:ci * acquire,read' --host locks.example
 host() { # WHAT STATUS HOST
-    is "$1" "$(curl -sS -m 20 -o "$tmp/body" -w '%{http_code}' -H "Host: $3" \
+    is "$1" "$(curl -sS -m 60 -o "$tmp/body" -w '%{http_code}' -H "Host: $3" \
         -H 'Authorization: Bearer secret-of-ci' "http://127.0.0.1:$tcp/v1/locks")" "$2"
 }
 host 'a request for this machine' 200 "127.0.0.1:$tcp"
@@ -137,7 +137,7 @@ host 'a request for another host' 400 rebound.example
 is '   which is told' "$(jq -r .code "$tmp/body")" HOST
 host '   whatever it begins with' 400 localhost.rebound.example
 host '   or is an address of another machine' 400 192.0.2.1
-is 'a unix socket has no host' "$(curl -sS -m 20 -o /dev/null -w '%{http_code}' --unix-socket "$socket" \
+is 'a unix socket has no host' "$(curl -sS -m 60 -o /dev/null -w '%{http_code}' --unix-socket "$socket" \
     http://rebound.example/livez)" 200
 stop
 
@@ -149,7 +149,7 @@ stop
 pid=$!
 eventually listens
 is 'the mode of a socket' "$(stat -c %a "$tmp/proxy") $(stat -c %a "$socket")" '660 600'
-through() { curl -sS -m 20 -o /dev/null -w '%{http_code}' --unix-socket "$tmp/proxy" "$@" http://h/v1/locks; }
+through() { curl -sS -m 60 -o /dev/null -w '%{http_code}' --unix-socket "$tmp/proxy" "$@" http://h/v1/locks; }
 is 'the uid of a proxy proves nothing' "$(through)" 401
 is '   a token does' "$(through -H 'Authorization: Bearer secret-of-ci')" 200
 stop

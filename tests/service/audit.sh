@@ -33,7 +33,7 @@ new_id() {
 }
 # The file is written by a thread of its own: until it has all lines.
 is_written() {
-    grep -q '^redlockd_audit_queued 0$' <<<"$(curl -sS -m 20 --unix-socket "$socket" http://h/metrics)"
+    grep -q '^redlockd_audit_queued 0$' <<<"$(curl -sS -m 60 --unix-socket "$socket" http://h/metrics)"
 }
 # told FILTER [FILE]: the lines that the filter of jq selects, without their time.
 told() {
@@ -73,11 +73,11 @@ ask POST /v1/locks/broken "$id" -H "Grant: $grant" -d '{}'
 is 'a loss, which the renewal finds' "$code $(told '.event == "lost"')" \
     "410 {\"event\":\"lost\",\"principal\":\"uid:$me\",\"name\":\"broken\",\"label\":\"web 2\",\"fence\":$fence,\"reason\":\"LOST\"}"
 
-curl -sS -m 20 -o /dev/null -X PUT -H 'Authorization: Bearer secret-of-ci' -H 'Lease-Id: lease-of-the-audit-test-ci' \
+curl -sS -m 60 -o /dev/null -X PUT -H 'Authorization: Bearer secret-of-ci' -H 'Lease-Id: lease-of-the-audit-test-ci' \
     -H 'Content-Type: application/json' -d '{}' "http://127.0.0.1:$tcp/v1/locks/not/mine"
 is 'a denial' "$(told '.event == "denied"')" \
     '{"event":"denied","principal":"token:ci","name":"not/mine","label":null,"fence":null,"reason":"FORBIDDEN"}'
-curl -sS -m 20 -o /dev/null -H 'Authorization: Bearer secret-guess' "http://127.0.0.1:$tcp/v1/locks"
+curl -sS -m 60 -o /dev/null -H 'Authorization: Bearer secret-guess' "http://127.0.0.1:$tcp/v1/locks"
 is '   of nobody in particular' "$(told '.reason == "UNAUTHORIZED"')" \
     '{"event":"denied","principal":null,"name":null,"label":null,"fence":null,"reason":"UNAUTHORIZED"}'
 
@@ -189,7 +189,7 @@ began=$EPOCHREALTIME
 is '500 denials are answered' "$(timeout 60 python3 "$tmp/denied.py" "$tcp" 500 2>&1 | tail -1)" fine
 seconds=$(((${EPOCHREALTIME/./} - ${began/./}) / 1000000 + 2))
 between '   by at most ten lines a second' "$(count '.reason == "UNAUTHORIZED"')" 10 $((10 * seconds))
-curl -sS -m 20 -o /dev/null -X PUT -H 'Authorization: Bearer secret-of-ci' -H 'Lease-Id: lease-of-the-audit-test-ci' \
+curl -sS -m 60 -o /dev/null -X PUT -H 'Authorization: Bearer secret-of-ci' -H 'Lease-Id: lease-of-the-audit-test-ci' \
     -H 'Content-Type: application/json' -d '{}' "http://127.0.0.1:$tcp/v1/locks/not/mine"
 is '   another sender has lines of its own' "$(count '.principal == "token:ci"')" 1
 # all: lines, and what they say was left out before them

@@ -14,7 +14,7 @@ start --listen tls:127.0.0.1:0 --tls-cert "$certificate" --tls-key "$key"
 # fetch ARGUMENT...: the status, then the body.
 fetch() {
     : >"$tmp/body"
-    curl -sS -m 20 -o "$tmp/body" -w '%{http_code}' "$@" || return
+    curl -sS -m 60 -o "$tmp/body" -w '%{http_code}' "$@" || return
     printf ' %s' "$(cat "$tmp/body")"
 }
 
@@ -28,7 +28,7 @@ that 'curl with TLS 1.1 is refused' \
     eval "! fetch --cacert '$ca' --tls-max 1.1 'https://127.0.0.1:$tls/livez' >/dev/null 2>&1"
 is 'curl sees the version' "$(fetch "http://127.0.0.1:$tcp/version" | cut -d ' ' -f 2 | jq -r .name)" \
     redlockd
-like 'HEAD has a length and no body' "$(curl -sS -m 20 -I "http://127.0.0.1:$tcp/livez")" \
+like 'HEAD has a length and no body' "$(curl -sS -m 60 -I "http://127.0.0.1:$tcp/livez")" \
     'Content-Length: 19'
 like 'a form is refused' "$(fetch -X PUT -d a=b "http://127.0.0.1:$tcp/livez")" \
     '^415 .*"code":"JSON_EXPECTED"'
@@ -40,11 +40,11 @@ is 'a large body is refused, and curl reads why' "$(fetch -T "$tmp/large" -H 'Ex
 is 'a large body is refused before it is sent' "$(fetch -T "$tmp/large" \
     -H 'Expect: 100-continue' "http://127.0.0.1:$tcp/livez" | cut -c 1-3)" 413
 is 'a missing path' "$(fetch "http://127.0.0.1:$tcp/nothing" | cut -c 1-3)" 404
-is 'curl keeps its connection' "$(curl -sS -m 20 -o /dev/null -o /dev/null -o /dev/null \
+is 'curl keeps its connection' "$(curl -sS -m 60 -o /dev/null -o /dev/null -o /dev/null \
     -w '%{num_connects}' "http://127.0.0.1:$tcp/livez" "http://127.0.0.1:$tcp/version" \
     "http://127.0.0.1:$tcp/livez")" 100
 is 'plain HTTP on the port of TLS ends at once' \
-    "$(curl -s -m 20 "http://127.0.0.1:$tls/livez"; echo $?)" 52
+    "$(curl -s -m 60 "http://127.0.0.1:$tls/livez"; echo $?)" 52
 
 # ---- python ----
 

@@ -23,7 +23,7 @@ start "${rules[@]}" "${secure[@]}"
 # The command knows no nodes.
 unset REDLOCK_NODES
 export REDLOCK_SERVICE=unix:$socket
-serves() { [ "$(curl -s -m 20 -o /dev/null -w '%{http_code}' --unix-socket "$socket" http://h/readyz)" = 200 ]; }
+serves() { [ "$(curl -s -m 60 -o /dev/null -w '%{http_code}' --unix-socket "$socket" http://h/readyz)" = 200 ]; }
 eventually serves
 # again: the daemon anew, on the same socket and port.
 again() {

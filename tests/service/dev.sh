@@ -45,12 +45,12 @@ is 'the socket is in the runtime directory' "$(stat -c '%F %a' "$tmp/run/redlock
 take=$(line 'take a lock') look=$(line 'who holds it') give=$(line 'give it back')
 by_tcp=$(line 'the same by TCP')
 # While too few nodes answer, at first or on a busy machine, there is a 503, which is printed, too.
-is 'the line that takes a lock' "$(bash -c "$take -sS -m 20 --retry 9" | jq -r .name | tail -n1)" demo
-is 'the line that looks at it' "$(bash -c "$look -sS -m 20 --retry 9" | jq -r '.held, .holders[0].label' | tail -n2)" $'true\ntrying it'
-is 'the line that gives it back' "$(bash -c "$give -sS -m 20 -w '%{http_code}'")" 204
+is 'the line that takes a lock' "$(bash -c "$take -sS -m 60 --retry 9" | jq -r .name | tail -n1)" demo
+is 'the line that looks at it' "$(bash -c "$look -sS -m 60 --retry 9" | jq -r '.held, .holders[0].label' | tail -n2)" $'true\ntrying it'
+is 'the line that gives it back' "$(bash -c "$give -sS -m 60 -w '%{http_code}'")" 204
 is 'the line for TCP' "$(bash -c "$by_tcp -sS -m 20" | jq -r '.quorums[0].needed')" 3
 url=$(grep -o 'http://127.0.0.1:[0-9]*' <<<"$by_tcp")
-is '   without its token there is no access' "$(curl -sS -m 20 "$url/v1/status" | jq -r .code)" UNAUTHORIZED
+is '   without its token there is no access' "$(curl -sS -m 60 "$url/v1/status" | jq -r .code)" UNAUTHORIZED
 header=$(sed "s/.*@'\([^']*\)'.*/\1/" <<<"$by_tcp")
 is '   which only this user can read' "$(stat -c %a "$header")" 600
 unlike '   and which is in no command line' "$(cat "$tmp/said" "$tmp/log")" "$(sed 's/.* //' "$header")"
@@ -62,7 +62,7 @@ like 'it says what redlock --service wants' "$(cat "$tmp/said")" \
 try env REDLOCK_DEV="$tmp/t" REDLOCK_NODES=127.0.0.1:1 "$redlockd" --dev
 expect 'a second one does not take the socket' 69 'another process listens on'
 that '   which stays' test -S "$tmp/run/redlockd-dev.sock"
-is '   and is served' "$(curl -sS -m 20 -o /dev/null -w '%{http_code}' --unix-socket \
+is '   and is served' "$(curl -sS -m 60 -o /dev/null -w '%{http_code}' --unix-socket \
     "$tmp/run/redlockd-dev.sock" http://h/livez)" 200
 is '   nothing of its own is left' "$(find "$tmp/t" -maxdepth 1 -type f)" ''
 
@@ -88,7 +88,7 @@ that 'kill -9 of what was started ends everything' eventually all_gone
 
 export REDLOCK_DEV=$tmp/t REDLOCK_NODES=127.0.0.1:1
 begin
-is 'a socket that was left behind is replaced' "$(curl -sS -m 20 -o /dev/null -w '%{http_code}' \
+is 'a socket that was left behind is replaced' "$(curl -sS -m 60 -o /dev/null -w '%{http_code}' \
     --unix-socket "$tmp/run/redlockd-dev.sock" http://h/livez)" 200
 is '   no server is started' "$(children)" ''
 stop

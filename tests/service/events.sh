@@ -19,7 +19,7 @@ allow = token:reader public/ read
 allow = token:other * acquire
 END
 start --config "$tmp/conf" --drain 2
-serves() { [ "$(curl -s -m 20 -o /dev/null -w '%{http_code}' --unix-socket "$socket" http://h/readyz)" = 200 ]; }
+serves() { [ "$(curl -s -m 60 -o /dev/null -w '%{http_code}' --unix-socket "$socket" http://h/readyz)" = 200 ]; }
 eventually serves
 
 # feed FILE QUERY [CURL-ARGUMENT...]: in the background; $begun is its number.
@@ -128,10 +128,10 @@ sed -i '/token:reader/d' "$tmp/conf"
 kill -HUP "$pid"
 that 'a feed without right ends' eventually gone "$few"
 that '   the others go on' kill -0 "$all"
-code() { curl -sS -m 20 -o "$tmp/body" -w '%{http_code}' --unix-socket "$socket" "$@"; }
+code() { curl -sS -m 60 -o "$tmp/body" -w '%{http_code}' --unix-socket "$socket" "$@"; }
 is 'a parameter that does not exist' "$(code 'http://h/v1/events?name=x') $(jq -r .code "$tmp/body")" '400 QUERY'
 is 'HEAD is no way to read a feed' "$(code -I http://h/v1/events)" 405
-is 'no principal, no feed' "$(curl -sS -m 20 "http://127.0.0.1:$tcp/v1/events" | jq -r .code)" UNAUTHORIZED
+is 'no principal, no feed' "$(curl -sS -m 60 "http://127.0.0.1:$tcp/v1/events" | jq -r .code)" UNAUTHORIZED
 
 stop
 is 'TERM ends it' "$status" 0

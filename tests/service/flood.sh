@@ -15,7 +15,7 @@ for name in good greedy busy; do
 done >"$tmp/tokens"
 start --drain 1 --connections 400 --tokens "$tmp/tokens" --allow 'token:good * acquire,read,admin' \
     --allow 'token:greedy greedy/ acquire,read waiters=200' --allow 'token:busy greedy/ read,acquire requests=5'
-ready() { [ "$(curl -s -m 20 -o /dev/null -w '%{http_code}' --unix-socket "$socket" http://h/readyz)" = 200 ]; }
+ready() { [ "$(curl -s -m 60 -o /dev/null -w '%{http_code}' --unix-socket "$socket" http://h/readyz)" = 200 ]; }
 that 'the daemon is ready' eventually ready
 
 cat >"$tmp/flood.py" <<'PY'
@@ -113,7 +113,7 @@ for number in range(200):
     client.sendall(request('PUT', '/v1/locks/greedy/held', 'lease-that-waits-here-%d' % number, who='greedy',
                            body='{"wait_ms":50000}'))
     waiting.append(client)
-until = time.monotonic() + 30
+until = time.monotonic() + 60
 while metric('waiters') < 200:
     assert time.monotonic() < until, metric('waiters')
     time.sleep(0.02)

@@ -16,7 +16,7 @@ export TOKEN=a-token-of-this-test
 printf 'tester %s\n' "$(printf %s "$TOKEN" | sha256sum | cut -d ' ' -f 1)" >"$tmp/tokens"
 start --tokens "$tmp/tokens" --allow 'token:tester * acquire,read'
 url=http://127.0.0.1:$tcp/v1/locks
-ready() { [ "$(curl -s -m 20 -o /dev/null -w '%{http_code}' "http://127.0.0.1:$tcp/readyz")" = 200 ]; }
+ready() { [ "$(curl -s -m 60 -o /dev/null -w '%{http_code}' "http://127.0.0.1:$tcp/readyz")" = 200 ]; }
 that 'the daemon is ready' eventually ready
 
 # Go is big: it is not installed for this test. Where it is, the example is compiled and takes part.

@@ -10,12 +10,12 @@ if [ -z "${REDLOCK_DEV:-}" ]; then
 fi
 unhurried
 start --drain 0
-serves() { [ "$(curl -s -m 20 -o /dev/null -w '%{http_code}' --unix-socket "$socket" http://h/readyz)" = 200 ]; }
+serves() { [ "$(curl -s -m 60 -o /dev/null -w '%{http_code}' --unix-socket "$socket" http://h/readyz)" = 200 ]; }
 eventually serves
 
 # judge EXPRESSION...: as metrics.py; true if all are.
 judge() {
-    verdict=$(curl -sS -m 20 --unix-socket "$socket" http://h/metrics |
+    verdict=$(curl -sS -m 60 --unix-socket "$socket" http://h/metrics |
         python3 "$here/../service/metrics.py" "$@" 2>&1)
     [ "$verdict" = fine ]
 }
@@ -50,8 +50,8 @@ ask PUT secret-name 2 --json '{}' >/dev/null
 ask POST secret-name 1 --json '{"ttl_ms":60000}' -H "Grant: $grant" >/dev/null
 ask GET secret-name 1 >/dev/null
 ask PUT secret-name 1 --json '{}' >/dev/null
-curl -sS -m 20 "http://127.0.0.1:$tcp/v1/status" >/dev/null
-curl -sS -m 20 -X PATCH "http://127.0.0.1:$tcp/" >/dev/null
+curl -sS -m 60 "http://127.0.0.1:$tcp/v1/status" >/dev/null
+curl -sS -m 60 -X PATCH "http://127.0.0.1:$tcp/" >/dev/null
 shows 'requests by operation and status' \
     "value('requests_total', op='acquire', code='201') == 1" \
     "value('requests_total', op='acquire', code='423') == 1" \

@@ -14,7 +14,7 @@ for token in powerless streamer; do
 done >"$tmp/tokens"
 all="uid:$(id -u) * acquire,read,break,admin"
 start --tokens "$tmp/tokens" --allow "$all" --allow 'token:powerless nothing read' --allow 'token:streamer * acquire'
-serves() { [ "$(curl -s -m 20 -o /dev/null -w '%{http_code}' --unix-socket "$1" "http://h/$2")" = 200 ]; }
+serves() { [ "$(curl -s -m 60 -o /dev/null -w '%{http_code}' --unix-socket "$1" "http://h/$2")" = 200 ]; }
 eventually serves "$socket" readyz
 
 # Nodes that want a password, in one process: every line that begins a command gets the same answer.

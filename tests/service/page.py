@@ -127,6 +127,15 @@ def dev(*words):
     redlock('dev', *words)
 
 
+def let_vote():
+    """All nodes are up: they are made the set that they were, and vote."""
+    page.when('[...document.querySelectorAll("#nodes tbody tr")].every(row => row.cells[2].textContent === "up")')
+    for _ in range(5):
+        if redlock('init', '--yes').returncode == 0 and page.when(VERDICT + ' === "5 of 5 vote, 3 needed"', 5):
+            return True
+    return False
+
+
 def on_nodes(*words):
     """A command to every server; what the last one said."""
     said = b''
@@ -256,9 +265,7 @@ def words():
     waiter.terminate()
     waiter.wait()
     dev('start', '5')
-    page.when('[...document.querySelectorAll("#nodes tbody tr")].every(row => row.cells[2].textContent === "up")')
-    redlock('init', '--yes')
-    page.when(VERDICT + ' === "5 of 5 vote, 3 needed"')
+    let_vote()
 
 
 HOSTILE = ['<img src=x onerror="window.hacked=1">', '<script>window.hacked=1</script>', '\x1b[31mred\x1b]0;title\x07',
@@ -317,8 +324,7 @@ def trouble():
           page.evaluate(text_of('#nodes')))
     first = page.evaluate('document.querySelector("#nodes tbody").innerText.match(/in [0-9][^\\n\\t]*s/)[0]')
     check('   which runs', page.when(f'!document.querySelector("#nodes tbody").innerText.includes({json.dumps(first)})'))
-    redlock('init', '--yes')
-    check('they vote again', page.when(VERDICT + ' === "5 of 5 vote, 3 needed"'))
+    check('they vote again', let_vote())
     stream.close()
 
 
@@ -413,7 +419,12 @@ def many():
         new MutationObserver(() => updates++).observe(document.querySelector("#locks tbody"), {subtree: true, childList: true});
         const frame = now => { frames.push(now - last); last = now; if (going) requestAnimationFrame(frame); };
         requestAnimationFrame(frame);
-        setTimeout(() => { going = false; done({tasks, updates, worst: Math.max(...frames.slice(1)), frames: frames.length}); }, 2500);
+        const began = performance.now(), end = () => {
+            if (performance.now() - began < 2500 || (updates < 3 && performance.now() - began < 20000)) return;
+            going = false; clearInterval(timer);
+            done({tasks, updates, worst: Math.max(...frames.slice(1)), frames: frames.length});
+        };
+        const timer = setInterval(end, 100);
     })''', promise=True)
     after, late = spent(), stalled_ms() - stalled
     busy = (after['TaskDuration'] - before['TaskDuration']) / (time.monotonic() - began)
@@ -421,7 +432,7 @@ def many():
     each_ms /= max(1, seen['updates'])
     print(f'# 400 locks: {seen["updates"]} updates, {each_ms:.1f} ms of CPU each, {100 * busy:.0f} % of a core with all frames; '
           f'longest task {max(seen["tasks"], default=0):.0f} ms, longest frame {seen["worst"]:.0f} ms; late by {late} ms', flush=True)
-    check('   and kept fresh', seen['updates'] >= 2, seen)
+    check('   and kept fresh', seen['updates'] >= 3, seen)
     check('   an update costs less than a long task', each_ms < 50, each_ms)
     check('   all frames together take little of a core', busy < 0.3, busy)
     check('   no task is long', max(seen['tasks'], default=0) <= 50 + late, (seen, late))

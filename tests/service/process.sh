@@ -66,7 +66,7 @@ kill -KILL "$pid"
 wait "$pid" 2>/dev/null
 start
 is 'a socket that was left behind is replaced' \
-    "$(curl -sS -m 20 --unix-socket "$socket" http://h/livez)" '{"status":"alive"}'
+    "$(curl -sS -m 60 --unix-socket "$socket" http://h/livez)" '{"status":"alive"}'
 stop
 is 'TERM ends it' "$status" 0
 
@@ -90,7 +90,8 @@ early = socket.create_connection(('127.0.0.1', port), timeout=20)
 early.sendall(b'GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n')
 pid = os.fork()
 if pid == 0:
-    os.dup2(listener.fileno(), 3, inheritable=True)
+    os.dup2(listener.fileno(), 3)
+    os.set_inheritable(3, True)  # also if it was 3 already
     os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS='1', NOTIFY_SOCKET=path,
                       WATCHDOG_USEC='400000', WATCHDOG_PID=str(os.getpid()))
     os.execv(redlockd, [redlockd])
@@ -134,7 +135,7 @@ mkdir "$tmp/certs"
 cp "$tmp/certs/wrong.crt" "$tmp/live.crt"
 cp "$tmp/certs/wrong.key" "$tmp/live.key"
 start --listen tls:127.0.0.1:0 --tls-cert "$tmp/live.crt" --tls-key "$tmp/live.key"
-served() { curl -sS -m 20 --cacert "$tmp/certs/ca.crt" "https://127.0.0.1:$tls/livez" 2>&1; }
+served() { curl -sS -m 60 --cacert "$tmp/certs/ca.crt" "https://127.0.0.1:$tls/livez" 2>&1; }
 like 'a certificate for another name is refused by the client' "$(served)" 'name'
 echo nonsense >"$tmp/live.crt"
 kill -HUP "$pid"
@@ -154,14 +155,14 @@ is '   and TERM ends it' "$status" 0
 start --drain 30
 exec {slow}<>"/dev/tcp/127.0.0.1/$tcp"
 printf 'GET /livez HTTP/1.1\r\nHost: localhost\r\n' >&$slow
-answered() { [ "$(curl -sS -m 20 --unix-socket "$socket" http://h/livez)" = '{"status":"alive"}' ]; }
+answered() { [ "$(curl -sS -m 60 --unix-socket "$socket" http://h/livez)" = '{"status":"alive"}' ]; }
 that 'beside a half-sent request others are served' answered
 kill -TERM "$pid"
 that 'TERM is logged' eventually grep -qs 'ending: renewals and releases go on for at most 30 s' "$tmp/log"
 like '   new connections are served, once each' \
-    "$(curl -sSi -m 20 "http://127.0.0.1:$tcp/livez")" 'Connection: close'
+    "$(curl -sSi -m 60 "http://127.0.0.1:$tcp/livez")" 'Connection: close'
 is '   and told that it is not ready' \
-    "$(curl -s -m 20 -o /dev/null -w '%{http_code}' "http://127.0.0.1:$tcp/readyz")" 503
+    "$(curl -s -m 60 -o /dev/null -w '%{http_code}' "http://127.0.0.1:$tcp/readyz")" 503
 printf '\r\n' >&$slow
 like '   the request that was under way is answered' "$(timeout 60 cat <&$slow)" 'Connection: close'
 exec {slow}>&-

@@ -113,7 +113,7 @@ field() { jq -r ".$1" <<<"$body"; }
 waiters() {
     local port sum=0
     for port in "$first_tcp" "$second_tcp"; do
-        sum=$((sum + $(curl -s -m 20 -H "Authorization: Bearer $token" "http://127.0.0.1:$port/metrics" |
+        sum=$((sum + $(curl -s -m 60 -H "Authorization: Bearer $token" "http://127.0.0.1:$port/metrics" |
             sed -n 's/^redlockd_waiters //p')))
     done
     printf '%s' $sum
@@ -167,7 +167,7 @@ if [[ " ${proxies[*]} " == *' nginx '* ]]; then
         "$at/v1/locks/repeated" >"$tmp/repeated.code" &
     waiter=$!
     that 'nginx: a PUT waits on one of the replicas' eventually waits 1
-    on_first=$(curl -s -m 20 -H "Authorization: Bearer $token" "http://127.0.0.1:$first_tcp/metrics" |
+    on_first=$(curl -s -m 60 -H "Authorization: Bearer $token" "http://127.0.0.1:$first_tcp/metrics" |
         sed -n 's/^redlockd_waiters //p')
     if [ "$on_first" = 1 ]; then
         kill -KILL "$first_pid"
@@ -180,7 +180,7 @@ if [[ " ${proxies[*]} " == *' nginx '* ]]; then
         mv "$first_log" "$tmp/log"
     fi
     here() {
-        [ "$(curl -s -m 20 -H "Authorization: Bearer $token" "http://127.0.0.1:$left/metrics" |
+        [ "$(curl -s -m 60 -H "Authorization: Bearer $token" "http://127.0.0.1:$left/metrics" |
             sed -n 's/^redlockd_waiters //p')" = 1 ]
     }
     that '   nginx repeats it on the other when that one is killed' eventually here

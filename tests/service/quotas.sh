@@ -64,7 +64,7 @@ def metric(name):
     return [float(line.split()[-1]) for line in text.split('\n') if line.startswith('redlockd_' + name)]
 
 def until(what):
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while not what():
         assert time.monotonic() < end
         time.sleep(0.01)

@@ -137,7 +137,7 @@ is 'TERM ends it' "$status" 0
 
 echo "nodes = ${nodes%%,*}" >"$tmp/nodes"
 start --config "$tmp/conf"
-guarded() { [ "$(curl -s -m 20 --unix-socket "$socket" http://h/readyz | jq -r .code)" = GUARDED ]; }
+guarded() { [ "$(curl -s -m 60 --unix-socket "$socket" http://h/readyz | jq -r .code)" = GUARDED ]; }
 that 'a replica with other nodes is not ready' eventually guarded
 is '   and grants nothing' "$(code '' PUT /v1/locks/free -d '{}') $(jq -r .code "$tmp/body")" '503 GUARDED'
 stop

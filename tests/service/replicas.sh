@@ -32,7 +32,7 @@ ask_http() {
 }
 field() { jq -r ".$1" <<<"$body"; }
 second=$socket
-ready() { [ "$(curl -s -m 20 -o /dev/null -w '%{http_code}' --unix-socket "$1" http://h/readyz)" = 200 ]; }
+ready() { [ "$(curl -s -m 60 -o /dev/null -w '%{http_code}' --unix-socket "$1" http://h/readyz)" = 200 ]; }
 that 'the first replica is ready' eventually ready "$first"
 that 'the second replica is ready' eventually ready "$second"
 

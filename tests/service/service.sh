@@ -25,7 +25,7 @@ new_id() {
     lease=$((lease + 1))
     id=$(printf 'lease-%08d-of-the-test-%d' "$lease" $$)
 }
-ready() { [ "$(curl -s -m 20 -o /dev/null -w '%{http_code}' --unix-socket "$socket" http://h/readyz)" = 200 ]; }
+ready() { [ "$(curl -s -m 60 -o /dev/null -w '%{http_code}' --unix-socket "$socket" http://h/readyz)" = 200 ]; }
 that 'readyz says when a majority votes' eventually ready
 
 # ---- a lease, field by field ----
@@ -131,9 +131,9 @@ refused 'a stream through a proxy' 400 PROXIED PUT /v1/locks/a "$id" \
 refused 'a renewal as a stream' 400 NO_STREAM POST /v1/locks/a "$id" \
     -H 'Accept: text/event-stream' -H "Grant: $grant" -d '{}'
 refused 'a parameter that does not exist' 400 QUERY PUT '/v1/locks/a?x=1' "$id" -d '{}'
-is 'TCP has no rights without a token' "$(curl -sS -m 20 -X PUT -H "Lease-Id: $id" -d '{}' \
+is 'TCP has no rights without a token' "$(curl -sS -m 60 -X PUT -H "Lease-Id: $id" -d '{}' \
     -H 'Content-Type: application/json' "http://127.0.0.1:$tcp/v1/locks/a" | jq -r .code)" UNAUTHORIZED
-is '   nor to look' "$(curl -sS -m 20 "http://127.0.0.1:$tcp/metrics" | jq -r .code)" UNAUTHORIZED
+is '   nor to look' "$(curl -sS -m 60 "http://127.0.0.1:$tcp/metrics" | jq -r .code)" UNAUTHORIZED
 ask GET /v1/locks/a ''
 is '   nothing of that is held' "$(field held)" false
 
@@ -226,7 +226,7 @@ def waiters():
     text = client.getresponse().read().decode()
     return int(text.split('\nredlockd_waiters ')[1].split('\n')[0])
 def until(wanted):
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while waiters() != wanted:
         assert time.monotonic() < end, waiters()
 until(1)

@@ -201,7 +201,8 @@ listener.listen(100)
 def start():
     pid = os.fork()
     if pid == 0:
-        os.dup2(listener.fileno(), 3, inheritable=True)
+        os.dup2(listener.fileno(), 3)
+        os.set_inheritable(3, True)  # also if it was 3 already
         os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS='1',
                           NOTIFY_SOCKET=directory + '/notify')
         os.execv(redlockd, [redlockd, '--drain', '5'])
@@ -293,7 +294,8 @@ listener.bind(path)
 listener.listen(10)
 pid = os.fork()
 if pid == 0:
-    os.dup2(listener.fileno(), 3, inheritable=True)
+    os.dup2(listener.fileno(), 3)
+    os.set_inheritable(3, True)  # also if it was 3 already
     os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS='1')
     os.execv(redlockd, [redlockd] + options)
 try:

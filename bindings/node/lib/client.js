@@ -54,12 +54,8 @@ class Client {
   }
 
   async acquire(name, options) {
-    const request = readRequest(name, options);
-    const hold = await this.#core.acquire(request).catch(rethrow);
-    const { signal } = request;
-    if (!signal?.aborted) return new Lock(this, hold);
-    hold.giveUp(); // aborted after the grant and before the caller could see it
-    throw canceled(hold.name, signal);
+    const hold = await this.#core.acquire(readRequest(name, options)).catch(rethrow);
+    return new Lock(this, hold);
   }
 
   async using(name, options, body) {

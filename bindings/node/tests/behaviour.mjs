@@ -125,22 +125,19 @@ test('An abort at any moment of an acquisition leaves no lock behind.', async ()
   await isFree('moment');
 });
 
-test('An abort while the grants of a turn are told gives the lock back.', async () => {
-  // Two grants and a loss in one turn: the listener of the loss aborts the wait whose grant follows.
-  for (let i = 0; i < 30; i++) {
-    const controller = new AbortController();
-    const first = c.acquire('cross-a', { ttl: TTL });
-    const second = c.acquire('cross-b', { ttl: TTL, signal: controller.signal });
-    const outcome = codeOf(second);
-    const lock = await first;
-    controller.abort();
-    const code = await outcome;
-    if (code === 'OK') await (await second).release();
-    else assert.equal(code, 'CANCELED');
-    await lock.release();
-    await until('given back', () => c.stats().held === 0);
-  }
-  await isFree('cross-b');
+test('A grant that crosses with the abort is given back.', async () => {
+  // The cancellation gets lost on its way to the library, as if the grant had come first.
+  const native = createRequire(createRequire(import.meta.url).resolve('redlock-native'))('./native.js');
+  const { cancel } = native;
+  native.cancel = () => {};
+  const controller = new AbortController();
+  const waits = c.acquire('cross', { ttl: TTL, signal: controller.signal });
+  controller.abort();
+  assert.equal(await codeOf(waits), 'CANCELED');
+  native.cancel = cancel;
+  await until('given back', () => c.stats().held === 0);
+  assert.equal(c.stats().lostExpired, 0);
+  await isFree('cross');
 });
 
 test('A wait that its signal ends is an AbortError with the cause, and leaves the queue.', async () => {

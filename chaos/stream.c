@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "stream.h"
+
+#include "lease.h"
+#include "random.h"
+#include "record.h"
+#include "rig.h"
+
+#include "clock.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    LOOK_MS = 20,
+    ANSWER_MS = 1500, /* how long beyond its wait a request may take */
+    RETURN_MS = 300,  /* how long a return may take, before another replica is asked */
+};
+
+/* ---- events -------------------------------------------------------------------------------- */
+
+static void hang_up(struct hold *h)
+{
+    if (h->stream >= 0)
+        close(h->stream);
+    h->stream = -1;
+}
+
+/* Connects to any replica and asks; false: it is not there. */
+static bool call(struct crew *c, struct hold *h, const char *body)
+{
+    const char *path =
+        c->rig->replicas.balancer.replica[random_between(&c->random, 0, REPLICAS - 1)];
+    char request[2048];
+    lease_write_request(h, "PUT", "Accept: text/event-stream\r\n", body, request,
+                        sizeof request);
+    h->events_size = 0;
+    h->called_ns = now_ns();
+    h->stream = lease_connect(path);
+    if (h->stream < 0)
+        return false;
+    if (send(h->stream, request, strlen(request), MSG_NOSIGNAL) == (ssize_t)strlen(request))
+        return true;
+    hang_up(h);
+    return false;
+}
+
+/* Adds what comes within wait_ms; false: the stream has ended. */
+static bool receive(struct hold *h, int64_t wait_ms)
+{
+    struct pollfd poller = {h->stream, POLLIN, 0};
+    if (poll(&poller, 1, wait_ms > 0 ? (int)wait_ms : 0) <= 0)
+        return true;
+    ssize_t got =
+        recv(h->stream, h->events + h->events_size, sizeof h->events - 1 - h->events_size, 0);
+    if (got <= 0)
+        return false;
+    h->events_size += (size_t)got;
+    return true;
+}
+
+/* The text up to an empty line, taken off the front; NULL: there is none yet. */
+static const char *next_event(struct hold *h)
+{
+    static char event[sizeof h->events];
+    h->events[h->events_size] = '\0';
+    bool is_head = strncmp(h->events, "HTTP/", 5) == 0;
+    const char *end = strstr(h->events, is_head ? "\r\n\r\n" : "\n\n");
+    if (end == NULL)
+        return NULL;
+    size_t size = (size_t)(end - h->events) + (is_head ? 4 : 2);
+    memcpy(event, h->events, size);
+    event[size] = '\0';
+    h->events_size -= size;
+    memmove(h->events, h->events + size, h->events_size);
+    return event;
+}
+
+static bool is(const char *event, const char *word)
+{
+    return strncmp(event, "event: ", 7) == 0 && strncmp(event + 7, word, strlen(word)) == 0;
+}
+
+/* What the events have come to. */
+enum news { NOTHING, HELD, AWAY, OVER };
+
+/* Takes one event into account. */
+static enum news hear(struct crew *c, struct hold *h, const char *event)
+{
+    if (strncmp(event, "HTTP/1.1 200", 12) == 0 || event[0] == ':' || is(event, "queued"))
+        return NOTHING;
+    if (strncmp(event, "HTTP/", 5) == 0 || is(event, "lost")) {
+        /* 410 says that it is over, 423 that another has it; the rest that this replica cannot tell. */
+        h->is_unsure = strncmp(event, "HTTP/", 5) == 0 && strncmp(event + 9, "410", 3) != 0 &&
+                       strncmp(event + 9, "423", 3) != 0;
+        return OVER;
+    }
+    if (is(event, "granted") && h->fence == 0)
+        h->fence = atoll(lease_member(event, "fence"));
+    lease_believe(c, h, h->called_ns, event);
+    if (!is(event, "reconnect"))
+        return HELD;
+    snprintf(h->grant, sizeof h->grant, "%s", lease_member(event, "grant"));
+    return AWAY;
+}
+
+/* Until it is held, over, or the time is. */
+static enum news await(struct crew *c, struct hold *h, int64_t end_ns)
+{
+    for (;;) {
+        const char *event;
+        while ((event = next_event(h)) != NULL) {
+            enum news news = hear(c, h, event);
+            if (news != NOTHING)
+                return news;
+        }
+        int64_t left_ms = (end_ns - now_ns()) / 1000000;
+        if (left_ms <= 0)
+            return NOTHING;
+        if (!receive(h, left_ms)) {
+            h->is_unsure = true;
+            return OVER;
+        }
+    }
+}
+
+/* ---- a stream ------------------------------------------------------------------------------ */
+
+static bool try_to_take(struct crew *c, struct hold *h, int64_t wait_ms)
+{
+    char body[256];
+    lease_choose_id(h);
+    h->grant[0] = '\0';
+    h->fence = 0;
+    h->is_unsure = false;
+    lease_write_terms(c, h, wait_ms, body, sizeof body);
+    if (!call(c, h, body)) {
+        h->is_unsure = true;
+        sleep_ms(LOOK_MS);
+        return false;
+    }
+    if (await(c, h, now_ns() + (wait_ms + ANSWER_MS) * 1000000) == HELD &&
+        h->deadline_ns > now_ns())
+        return true;
+    /* Whatever became of it: closing ends it. */
+    hang_up(h);
+    return false;
+}
+
+bool stream_take(struct crew *c, struct hold *h)
+{
+    struct record r = hold_record(c, h, RECORD_ASK);
+    bool is_held;
+    r.at_ns = now_ns();
+    int64_t end_ns = r.at_ns + h->wait_ms * 1000000;
+    r.deadline_ns = h->wait_ms > 0 ? end_ns + ANSWER_MS * 1000000LL : 0;
+    record_append(c->rig->history, r);
+    do {
+        int64_t left_ms = (end_ns - now_ns()) / 1000000;
+        is_held = try_to_take(c, h, left_ms < 0 ? 0 : left_ms);
+    } while (!is_held && now_ns() < end_ns);
+    r = hold_record(c, h, is_held ? RECORD_GRANT : RECORD_DENY);
+    r.at_ns = now_ns();
+    if (is_held) {
+        c->rig->replicas.balancer.switches->streams++;
+        r.deadline_ns = h->deadline_ns;
+        r.token = h->fence;
+    } else {
+        r.error = h->is_unsure ? REDLOCK_NOQUORUM : REDLOCK_TIMEOUT;
+    }
+    record_append(c->rig->history, r);
+    return is_held;
+}
+
+/* Back to any replica with the grant, once. The deadline stands meanwhile. */
+static enum news come_back(struct crew *c, struct hold *h)
+{
+    char body[64];
+    int64_t told_ns = h->deadline_ns;
+    enum news news = NOTHING;
+    snprintf(body, sizeof body, "{\"ttl_ms\":%lld}", (long long)h->ttl_ms);
+    h->is_unsure = false;
+    if (call(c, h, body))
+        news = await(c, h, now_ns() + RETURN_MS * 1000000LL);
+    if (news == HELD) {
+        c->rig->replicas.balancer.switches->returned++;
+        h->has_returned = true;
+        return HELD;
+    }
+    hang_up(h);
+    h->deadline_ns = told_ns;
+    if (news == OVER && !h->is_unsure)
+        return OVER;
+    sleep_ms(LOOK_MS);
+    return NOTHING;
+}
+
+/* Everything that was told meanwhile. */
+static enum news look(struct crew *c, struct hold *h, int64_t wait_ms)
+{
+    const char *event;
+    enum news news = NOTHING;
+    bool goes_on = receive(h, wait_ms);
+    while ((event = next_event(h)) != NULL && news != OVER && news != AWAY)
+        news = hear(c, h, event);
+    return goes_on || news == AWAY ? news : OVER;
+}
+
+void stream_stay(struct crew *c, struct hold *h)
+{
+    int64_t end_ms = now_ms() + h->stay_ms;
+    for (int64_t left_ms; (left_ms = end_ms - now_ms()) > 0;) {
+        enum news news;
+        if (h->stream >= 0) {
+            news = look(c, h, left_ms < LOOK_MS ? left_ms : LOOK_MS);
+            if (news == AWAY)
+                hang_up(h);
+        } else {
+            news = come_back(c, h);
+        }
+        if (news == OVER) {
+            hang_up(h);
+            h->deadline_ns = 0;
+        }
+        bool held = hold_remaining_ms(h) > 0;
+        struct record r = hold_record(c, h, RECORD_SEEN);
+        r.deadline_ns = held ? h->deadline_ns : 0;
+        record_append(c->rig->history, r);
+        if (!held)
+            return;
+    }
+}
+
+void stream_end(struct crew *c, struct hold *h)
+{
+    bool by_closing = h->stream >= 0 && !h->has_returned;
+    record_append(c->rig->history, hold_record(c, h, RECORD_RELEASE));
+    struct record r = hold_record(c, h, RECORD_RELEASED);
+    hang_up(h);
+    r.error = by_closing || lease_end_id(c, h) ? REDLOCK_OK : REDLOCK_NOQUORUM;
+    r.at_ns = now_ns();
+    record_append(c->rig->history, r);
+    h->deadline_ns = 0;
+}
