@@ -70,6 +70,17 @@ test-clients: ## the service's tests with nginx, HAProxy, node, go and promtool,
 	@$(call built,release)
 	@ctest --test-dir $(RELEASE) --tests-regex '^redlockd\.' --parallel $(TEST_JOBS) --output-on-failure
 
+# PICTURES=docs: take the pictures of the documentation instead.
+PICTURES ?=
+
+.PHONY: test-page
+test-page: ## the status page of redlockd in a headless Chromium, which it installs
+	@scripts/deps.sh test browser
+	@$(call configured,release,-DREDLOCK_BROWSER_TESTS=ON)
+	@cmake --build --preset release --parallel $(JOBS) --target redlock redlockd redlock_test_contain
+	@REDLOCK_PICTURES=$(if $(PICTURES),$(abspath $(PICTURES))) ctest --test-dir $(RELEASE) --tests-regex '^redlockd\.page$$' --output-on-failure
+	@$(call configured,release,-DREDLOCK_BROWSER_TESTS=OFF)
+
 .PHONY: node-package
 node-package: ## build/redlock-native-VERSION.tgz for npm install, with the library's source inside
 	@scripts/deps.sh build node
@@ -245,7 +256,10 @@ bench-peers: ## other lock clients, ours and the floor on the same servers (abou
 bench-bindings: ## the library in other languages beside the peers there (about 3 minutes)
 	@scripts/deps.sh run plots
 	@scripts/deps.sh peers || echo "what is missing is left out"
-	@$(call built,release,--target redlock redlock-peer redlock_node) >/dev/null
+	@scripts/deps.sh python || echo "the binding for Python is left out"
+	@$(call configured,release) && for target in redlock redlock-peer redlock_node redlock_python; do \
+	    cmake --build --preset release --parallel $(JOBS) --target $$target >/dev/null || \
+	    echo "$$target: not built"; done
 	@$(RELEASE)/redlock dev -n 5 -- python3 -B bench/peers/run.py --build $(RELEASE) --bindings \
 	    --out build/bench/bindings.json
 
@@ -280,6 +294,23 @@ deb: ## Debian packages of the last commit, and their source package, in build/d
 deb-check: deb ## the same, judged by lintian and built a second time: the same bytes?
 	@scripts/deps.sh deb-test
 	@scripts/check-deb.sh
+
+.PHONY: deb-test
+deb-test: deb ## the packages in a bare Debian and in a booted one: install, use, upgrade, purge (root)
+	@scripts/deps.sh deb-test
+	@scripts/check-packages.sh
+
+.PHONY: static
+static: ## the command as one file that needs no other, build/static/redlock
+	@scripts/deps.sh build
+	@$(call built,static) 2>build/static/link.log || { cat build/static/link.log; false; }
+	@ls -l build/static/redlock
+
+.PHONY: static-check
+static-check: static ## the same, taking locks in an empty root directory, over TLS too
+	@scripts/deps.sh test
+	@$(call built,release,--target redlock) >/dev/null
+	@scripts/check-static.sh build/static/redlock $(RELEASE)/redlock
 
 .PHONY: format
 format: ## format every C file of the tree

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Draws what the benchmarks measured: docs/performance-*.svg, and the tables of the page.
 
-Reads build/bench/bench.json (`make bench`) and build/bench/peers.json (`make bench-peers`). What
-was not measured is not drawn, and stays as it was.
+Reads build/bench/bench.json (`make bench`), build/bench/peers.json (`make bench-peers`) and
+build/bench/bindings.json (`make bench-bindings`). What was not measured is not drawn, and stays as it
+was.
 """
 import argparse
 import json
@@ -122,7 +123,7 @@ def held(bench, path):
     return None
 
 
-PEER_INK = {"floor": 0, "ours": 1, "peer": 2, "single": 5}
+PEER_INK = {"floor": 0, "ours": 1, "peer": 2, "binding": 3, "single": 5}
 PANELS = (("distinct", 1, "One caller, distinct names: cycles/s"),
           ("distinct", 64, "64 callers, distinct names: cycles/s"),
           ("one_name", 16, "16 callers, one name: acquisitions/s; solid: sixteen times the "
@@ -136,29 +137,35 @@ def evenly(row):
     return row["per_s"] if slowest is None else min(row["per_s"], slowest * row["callers"])
 
 
-def peers(measured, path):
+def bindings(measured, path):
+    """Bars: ours in other languages beside the clients there."""
+    return peers(measured, path, "The library in Python and Node beside other clients")
+
+
+def peers(measured, path, title="Other lock clients beside ours"):
     """Bars: other clients beside ours."""
     panels = []
-    for workload, callers, title in PANELS:
+    for workload, callers, words in PANELS:
         rows = [row for row in measured.get("peers", []) if row["workload"] == workload
                 and row["callers"] == callers and row.get("per_s")]
         if rows:
-            panels.append((title, sorted(rows, key=lambda row: -evenly(row))))
+            panels.append((words, sorted(rows, key=lambda row: -evenly(row))))
     if not panels:
         return "no peers were measured"
     height = 92 + sum(PANEL + len(rows) * (BAR + GAP) for _, rows in panels)
-    card = Card(height, "Other lock clients beside ours",
+    card = Card(height, title,
                 f"{machine_words(measured['machine'])}, medians of "
                 f"{measured['machine'].get('rounds', '?')} interleaved rounds")
-    kinds = [("ours", "redlock"), ("peer", "others"), ("floor", "floor"),
+    kinds = [("ours", "redlock"), ("binding", "redlock in another language"), ("peer", "others"),
+             ("floor", "floor"),
              ("single", "one server, no quorum")]
     there = {row["kind"] for _, rows in panels for row in rows}
     card.legend(20, 82, [(words, PEER_INK[kind]) for kind, words in kinds if kind in there],
                 bars=True)
     left = min(340, 26 + max(len(row["client"]) for _, rows in panels for row in rows) * LETTER)
     y = 92
-    for title, rows in panels:
-        card.text(20, y + 28, title, css="faint")
+    for words, rows in panels:
+        card.text(20, y + 28, words, css="faint")
         y += PANEL - 6
         unit = (RIGHT - left - 86) / max(row["per_s"] for row in rows)
         for row in rows:
@@ -187,17 +194,20 @@ def main():
     parser = argparse.ArgumentParser(description="draws what the benchmarks measured")
     parser.add_argument("--bench", default="build/bench/bench.json", type=Path)
     parser.add_argument("--peers", default="build/bench/peers.json", type=Path)
+    parser.add_argument("--bindings", default="build/bench/bindings.json", type=Path)
     parser.add_argument("--docs", default="docs", type=Path)
     options = parser.parse_args()
     bench, measured = load(options.bench), load(options.peers)
+    languages = load(options.bindings)
     for name, data, draw in (("callers", bench, throughput), ("hung", bench, hung),
-                             ("held", bench, held), ("peers", measured, peers)):
+                             ("held", bench, held), ("peers", measured, peers),
+                             ("bindings", languages, bindings)):
         path = options.docs / f"performance-{name}.svg"
         problem = "nothing was measured" if data is None else draw(data, path)
         print(f"skipped {path}: {problem}" if problem else f"wrote {path}")
     page = options.docs / "performance.md"
     if page.exists():
-        changed = tables.rewrite(page, bench, measured)
+        changed = tables.rewrite(page, bench, measured, languages)
         print(f"wrote {page}: {', '.join(changed)}" if changed else f"left {page} as it was")
 
 

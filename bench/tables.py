@@ -141,6 +141,12 @@ def peers_targets(data):
                   for r in data["rows"]])
 
 
+def binding_targets(data):
+    """Of all rows those about a binding: the others are judged by another table."""
+    languages = [r for r in data["rows"] if "node" in r["id"] or "python" in r["id"]]
+    return peers_targets({"rows": languages})
+
+
 # name: (which file, which part of it must be there, how it is written)
 TABLES = {
     "bench": (0, "rows", bench),
@@ -151,10 +157,13 @@ TABLES = {
     "peers-one-name": (1, "peers", peers_one_name),
     "peers-hung": (1, "peers", peers_hung),
     "peers-targets": (1, "rows", peers_targets),
+    "bindings-distinct": (2, "peers", peers_distinct),
+    "bindings-one-name": (2, "peers", peers_one_name),
+    "bindings-targets": (2, "rows", binding_targets),
 }
 
 
-def rewrite(page, bench_data, peers_data):
+def rewrite(page, *measured):
     """Puts what was measured between the markers. Which tables were written."""
     text, written = page.read_text(), []
 
@@ -163,7 +172,7 @@ def rewrite(page, bench_data, peers_data):
         if name not in TABLES:
             raise SystemExit(f"plot.py: {page} wants a table that is not made: {name}")
         which, part, make = TABLES[name]
-        data = (bench_data, peers_data)[which]
+        data = measured[which]
         if not data or not data.get(part):
             return match.group(0)
         written.append(name)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "settings/command.h"
+#include "system/lookup.h"
 #include "system/signals.h"
 #include "system/title.h"
 #include "ui/errors.h"
@@ -147,6 +148,7 @@ int main(int argc, char **argv)
 {
     title_keep(argc, argv);
     open_standard_files();
+    lookup_without_modules();
     signals_ignore_pipe();
     message_setup(NULL, wants_json(argc, argv));
     int leading = move_leading(argc, argv);

@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# deps.sh [build|sim|run|bench|test|fuzz|proof|plots|peers|clients|etcd|deb|deb-test]...
+# deps.sh [build|sim|run|bench|test|fuzz|proof|plots|peers|clients|etcd|browser|node|python|deb|deb-test]...
 #
 # Makes sure that what a purpose needs is installed: `build` the library, the command and the service,
 # `sim` the simulator, `run` a local quorum, `bench` what it is measured against, `test` everything but clang
 # with its fuzzer, which is for `fuzz`, and the model checker, which is for `proof`; `plots` is what
 # draws the results of benchmarks, `peers` what other lock clients run with and are watched by, `clients`
-# what stands before the service and asks it, `node` what makes and checks the package of Node, `etcd` what the service is measured against,
+# what stands before the service and asks it, `node` what makes and checks the package of Node,
+# `etcd` what the service is measured against, `browser` what shows its page in tests,
 # `deb` what builds Debian packages and `deb-test` what judges them and tries them in a bare Debian. Does nothing, quickly and without the network, when all is there. What is missing is installed with
 # apt-get, as root or through sudo, after a line that says so; on other systems, without the rights
 # and with REDLOCK_NO_INSTALL set, the exact command is printed and the status is 1.
@@ -154,6 +155,12 @@ check_etcd() {
     have etcd || miss etcd
 }
 
+# Without a font there is nothing to see.
+check_browser() {
+    have chromium || miss chromium
+    [ -d /usr/share/fonts ] && [ -n "$(find /usr/share/fonts -name '*.ttf' -print -quit)" ] || miss fonts
+}
+
 check_deb() {
     check_build
     have dpkg-buildpackage || miss dpkg-dev
@@ -182,10 +189,12 @@ for purpose in "${@:-test}"; do
     clients) check_clients ;;
     node) check_node ;;
     etcd) check_etcd ;;
+    browser) check_browser ;;
+    python) check_python ;;
     deb) check_deb ;;
     deb-test) check_deb_test ;;
     *)
-        echo "usage: deps.sh [build|sim|run|bench|test|fuzz|proof|plots|peers|clients|etcd|deb|deb-test]..." >&2
+        echo "usage: deps.sh [build|sim|run|bench|test|fuzz|proof|plots|peers|clients|etcd|browser|node|python|deb|deb-test]..." >&2
         exit 64
         ;;
     esac
@@ -212,6 +221,9 @@ package() {
     apt:promtool) echo prometheus ;;
     apt:go) echo golang-go ;;
     apt:etcd) echo etcd-server ;;
+    apt:fonts) echo fonts-dejavu-core ;;
+    dnf:fonts) echo dejavu-sans-fonts ;;
+    apk:fonts | pacman:fonts) echo ttf-dejavu ;;
     apt:server) echo redis-server ;;
     apt:server-cli) echo redis-tools ;;
     dnf:python3-dev) echo python3-devel ;;
@@ -237,6 +249,7 @@ package() {
     dnf:promtool) echo golang-github-prometheus ;;
     dnf:npm) echo nodejs-npm ;;
     dnf:clang-runtime | apk:clang-runtime | pacman:clang-runtime) echo compiler-rt ;;
+    apk:ninja) echo samurai ;;
     apk:cc) echo gcc ;;
     apk:c++) echo g++ ;;
     apk:libc) echo musl-dev linux-headers ;;

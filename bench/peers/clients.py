@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Which clients are measured, with which workloads and settings, and how the others are installed."""
 import json
+import os
 import shutil
 import statistics
 import subprocess
@@ -42,7 +43,8 @@ class Case:
 # Milliseconds between attempts for one_name, found with --tune: what serves the slowest of 16
 # callers best, sharing a client and with a client each. The defaults are measured too; None:
 # nothing was better.
-RETRIES = {"node-redlock": (30, 30), "redis-semaphore": (None, 10), "python": 30, "single": 3}
+RETRIES = {"node-redlock": (30, 30), "redis-semaphore": (None, 10), "python": 30, "single": 3,
+           "python_aio": 30}
 
 
 def ours(build):
@@ -112,6 +114,41 @@ def node_binding(build):
     ], []
 
 
+def python_binding(build):
+    """bindings/python as it stands in the build directory; nothing without it."""
+    package = Path(build).resolve() / "bindings/python"
+    python = next((p for p in ("python3", "/usr/bin/python3") if shutil.which(p) and subprocess.run(
+        [p, "-c", "import redlock"], env={**os.environ, "PYTHONPATH": str(package)},
+        capture_output=True, check=False).returncode == 0), None)
+    if python is None:
+        return [], ["bindings/python: not built"]
+    driver = ["env", f"PYTHONPATH={package}", python, str(HERE / "ours_python.py")]
+    label = "redlock in Python, asyncio"
+    return [
+        Case(label, "binding", driver, "distinct", 1, "python_1"),
+        Case(label, "binding", driver, "distinct", 64, "python_64"),
+        Case(f"{label}, one client", "binding", driver, "one_name", 16, "python_one", each=False),
+        Case(f"{label}, one client, fair", "binding", [*driver, "--fair"], "one_name", 16,
+             "python_one_fair", each=False),
+    ], []
+
+
+def python_aio_peer(python, version):
+    """The Lock of redis-py with asyncio, one per server: all at once, and one after the other."""
+    label = f"Redlock of python3-redis {version}, asyncio"
+    driver = [python, str(HERE / "redis_py_aio.py")]
+    retry_ms = RETRIES["python_aio"]
+    cases = []
+    for words, more in (("", []), (", one by one", ["--one-by-one"])):
+        cases += [
+            Case(label + words, "peer", [*driver, *more], "distinct", 1),
+            Case(label + words, "peer", [*driver, *more], "distinct", 64, "python_aio" + words),
+            Case(label + words, "peer", [*driver, *more, "--retry-ms", str(retry_ms)], "one_name",
+                 16, note=f"retry after up to {retry_ms} ms", each=False),
+        ]
+    return cases
+
+
 def python_peer(python, version):
     label = f"python3-redis {version}"
     quorum = (f"Redlock of {label}", "peer", [python, str(HERE / "redis_py.py")])
@@ -164,7 +201,7 @@ def install(directory):
     return None if done.returncode == 0 else "npm could not install it (no network?)"
 
 
-def all_clients(build, directory):
+def all_clients(build, directory, with_bindings):
     """All cases, and a sentence for each peer that is missing."""
     cases, missing = ours(build), []
     problem = install(directory)
@@ -179,12 +216,15 @@ def all_clients(build, directory):
                            RETRIES["node-redlock"], "its default retry, 200 ms +- 100")
         cases += node_peer(f"redis-semaphore {versions['redis-semaphore']}", "redis-semaphore.mjs",
                            RETRIES["redis-semaphore"], "its default retry, 10 ms")
-    bindings, absent = node_binding(build)
-    cases += bindings
-    missing += absent
+    for binding in (node_binding, python_binding) if with_bindings else ():
+        found, absent = binding(build)
+        cases += found
+        missing += absent
     python, version = python_with_redis()
     if python:
         cases += python_peer(python, version)
+        if with_bindings:
+            cases += python_aio_peer(python, version)
     else:
         missing.append("python3-redis: not installed")
     return cases, missing, versions

@@ -8,6 +8,8 @@ TARGET_ONE_NAME = 3.0
 TARGET_SHARE = 0.9
 TARGET_NODE_64 = 3.0  # times node-redlock with auto-pipelining
 TARGET_NODE_P50 = 1.5  # of the library's
+TARGET_PYTHON_64 = 8.0  # times the Lock of redis-py with asyncio, one per server
+TARGET_PYTHON_P50 = 2.0  # of the library's
 
 
 def ratio(a, b, key):
@@ -58,12 +60,14 @@ def rows(cases, complete):
             TARGET_ONE_NAME)
         row(f"peer_{id}_slowest", id, "slowest_per_s",
             f"16 callers on one name, {shape}: those of the slowest caller", TARGET_ONE_NAME)
-    row("peer_node_one_slowest", "node_one", "slowest_per_s",
-        "16 callers on one name in Node: those of the slowest caller", TARGET_ONE_NAME)
+    for id, language in (("node_one", "Node"), ("python_one", "Python")):
+        row(f"peer_{id}_slowest", id, "slowest_per_s",
+            f"16 callers on one name in {language}: those of the slowest caller", TARGET_ONE_NAME)
     result += binding_rows(by_id, complete)
     for id, shape in (("one_async_fair", "one client, asynchronous"),
                     ("one_client_fair", "one client, threads"),
-                    ("clients_fair", "a client each"), ("node_one_fair", "one client in Node")):
+                    ("clients_fair", "a client each"), ("node_one_fair", "one client in Node"),
+                    ("python_one_fair", "one client in Python")):
         share = by_id[id].median("share") if id in by_id else None
         if share is not None:
             result.append({"id": f"share_{id}", "what": f"slowest over fastest of 16, {shape}, fair",
@@ -89,6 +93,12 @@ def binding_rows(by_id, complete):
         "64 callers in Node over node-redlock with auto-pipelining", TARGET_NODE_64, True)
     row("node_p50", "node_1", "async_1", "p50_us",
         "one caller in Node, p50 of acquire over the library's", TARGET_NODE_P50, False)
+    theirs = [id for id in by_id if id.startswith("python_aio")]
+    row("python_64", "python_64", max(theirs, key=lambda id: by_id[id].median("per_s"), default=""),
+        "per_s", "64 tasks in Python over the better of two Redlocks of redis-py's asyncio Lock",
+        TARGET_PYTHON_64, True)
+    row("python_p50", "python_1", "async_1", "p50_us",
+        "one task in Python, p50 of acquire over the library's", TARGET_PYTHON_P50, False)
     return result
 
 

@@ -205,7 +205,7 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
     servers = Servers(f"{options.build}/redlock")
-    cases, missing, versions = all_clients(options.build, options.peers)
+    cases, missing, versions = all_clients(options.build, options.peers, options.bindings)
     cases = [c for c in cases if options.only in (None, c.workload)]
     if options.bindings:
         cases = [c for c in cases if c.workload != "hung" and c.kind not in ("floor", "single")

@@ -19,15 +19,6 @@ enum { OPTION_WHERE = OPTION_OWN };
 #define LATE_NS (1000 * NS_PER_MS) /* how long silent nodes are asked again */
 #define NAMES_MAX 64
 
-/* How far its clock is from ours. */
-static const char *clock_text(const struct node_view *v, char out[NODE_VIEW_TEXT_MAX])
-{
-    if (v->info.clock_error_us < 0 || v->info.state != REDLOCK_NODE_UP)
-        return "-";
-    snprintf(out, NODE_VIEW_TEXT_MAX, "%+.3f s", (double)v->info.clock_offset_us / 1e6);
-    return out;
-}
-
 static void print_table(const struct settings *s, redlock *client, const redlock_report *report)
 {
     static const char *const heading[] = {"NODE",     "STATE", "VOTES", "VERSION",
@@ -51,7 +42,7 @@ static void print_table(const struct settings *s, redlock *client, const redlock
                   node_view_votes(&v, s, guard));
         table_set(&t, 3, TEXT_PLAIN, v.info.version[0] ? v.info.version : "-");
         table_set(&t, 4, TEXT_PLAIN, rtt);
-        table_set(&t, 5, TEXT_PLAIN, clock_text(&v, clock));
+        table_set(&t, 5, TEXT_PLAIN, node_view_clock(&v, clock));
         table_set(&t, 6, TEXT_PLAIN, v.info.tls ? "yes" : "no");
         table_set(&t, 7, TEXT_PLAIN, v.info.native ? "yes" : "no");
         table_set(&t, 8, TEXT_PLAIN, connects);

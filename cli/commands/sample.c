@@ -62,6 +62,8 @@ static void take_answer(struct sample *s, struct sample_lock *lock, const redloc
         s->out_of_memory = true;
         return;
     }
+    /* A node in quarantine has forgotten what the others know: its row says so. */
+    brief.disagree = brief.disagree && !s->quarantined;
     int64_t now_ns = timer_now_ns();
     lock->changes = lock->asked_ns ? has_changed(&lock->brief, info) : -1;
     lock->span_ms = (now_ns - lock->asked_ns) / NS_PER_MS;
@@ -84,19 +86,6 @@ int64_t sample_rate_tenths(const struct sample_lock *lock)
     return (lock->changes * 10000 + lock->span_ms / 2) / lock->span_ms;
 }
 
-static int compare_busy(const void *a, const void *b)
-{
-    const struct sample_lock *x = a, *y = b;
-    int64_t x_rate = sample_rate_tenths(x), y_rate = sample_rate_tenths(y);
-    if (x->brief.waiter_count != y->brief.waiter_count)
-        return x->brief.waiter_count < y->brief.waiter_count ? 1 : -1;
-    if (x_rate != y_rate)
-        return x_rate < y_rate ? 1 : -1;
-    if (x->brief.holder_count != y->brief.holder_count)
-        return x->brief.holder_count < y->brief.holder_count ? 1 : -1;
-    return strcmp(x->name, y->name);
-}
-
 /* The longest hold of a lock; one that is unknown comes last. */
 static int64_t age_ms(const struct lock_brief *b)
 {
@@ -113,6 +102,18 @@ static int compare_age(const void *a, const void *b)
     int64_t x = age_ms(&((const struct sample_lock *)a)->brief);
     int64_t y = age_ms(&((const struct sample_lock *)b)->brief);
     return x == y ? compare_names(a, b) : x < y ? 1 : -1;
+}
+
+/* The order of the service's page: trouble, then what most wait for, then what is held for longest. */
+static int compare_busy(const void *a, const void *b)
+{
+    const struct lock_brief *x = &((const struct sample_lock *)a)->brief;
+    const struct lock_brief *y = &((const struct sample_lock *)b)->brief;
+    if (x->disagree != y->disagree)
+        return x->disagree ? -1 : 1;
+    if (x->waiter_count != y->waiter_count)
+        return x->waiter_count < y->waiter_count ? 1 : -1;
+    return compare_age(a, b);
 }
 
 static int64_t left_ms(const struct lock_brief *b)
@@ -185,6 +186,7 @@ static bool ping(struct sample *s)
 {
     redlock *member;
     bool any = false;
+    redlock_node_info node = {.size = sizeof node};
     if (!s->pings)
         s->pings = calloc(REDLOCK_QUORUMS_MAX, sizeof *s->pings);
     if (!s->pings) {
@@ -202,6 +204,9 @@ static bool ping(struct sample *s)
         if (error != REDLOCK_OK)
             fail(s, error);
     }
+    s->quarantined = false;
+    for (size_t i = 0; redlock_node(s->client, i, &node) == REDLOCK_OK; i++)
+        s->quarantined = s->quarantined || node.quarantined;
     return any;
 }
 

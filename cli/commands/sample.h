@@ -25,7 +25,7 @@ struct sample_lock {
 
 /* In which order the locks are shown. */
 enum sample_order {
-    SAMPLE_BUSY, /* those for which most wait, then those whose holder changes most often */
+    SAMPLE_BUSY, /* trouble, then those for which most wait, then those held for longest */
     SAMPLE_NAME,
     SAMPLE_AGE,  /* held for longest first */
     SAMPLE_LEFT, /* what ends next first */
@@ -39,6 +39,7 @@ struct sample {
     enum sample_order order;
     redlock_report *pings; /* owned; of each quorum */
     size_t quorum_count;
+    bool quarantined;                    /* some node is */
     bool available[REDLOCK_QUORUMS_MAX]; /* has a majority that answers: its locks are here */
     int error; /* why locks are missing, all or those of some quorum: enum redlock_error */
     char detail[REDLOCK_TEXT_MAX * 2];

@@ -26,25 +26,28 @@ struct view {
     enum text_colour node_colour[REDLOCK_NODES_MAX];
 };
 
-/* "4 of 5 nodes answer, 3 needed", "6 of 6 nodes answer, 2 of 2 quorums" */
+/* "4 of 5 vote, 3 needed", as on the page of redlockd; "6 of 6 vote, 2 of 2 quorums" */
 static int describe_nodes(const struct sample *s, char *out, size_t size)
 {
-    uint32_t nodes = 0, answered = 0;
+    uint32_t nodes = 0, voting = 0;
     size_t available = 0;
     for (size_t quorum = 0; quorum < s->quorum_count; quorum++) {
         const redlock_report *ping = &s->pings[quorum];
         uint32_t here = 0;
-        for (uint32_t i = 0; i < ping->node_count; i++)
-            here += ping->node[i].vote == REDLOCK_VOTE_GRANTED;
+        for (uint32_t i = 0; i < ping->node_count; i++) {
+            struct node_view v;
+            node_view_look(&v, redlock_member(s->client, quorum), ping, i);
+            here += v.answered && !v.info.quarantined;
+        }
         nodes += ping->node_count;
-        answered += here;
+        voting += here;
         available += here >= ping->quorum;
     }
     if (s->quorum_count == 1)
-        return snprintf(out, size, "%u of %u nodes answer, %u needed", answered, nodes,
+        return snprintf(out, size, "%u of %u vote, %u needed", voting, nodes,
                         s->pings[0].quorum);
-    return snprintf(out, size, "%u of %u nodes answer, %zu of %zu quorums", answered, nodes,
-                    available, s->quorum_count);
+    return snprintf(out, size, "%u of %u vote, %zu of %zu quorums", voting, nodes, available,
+                    s->quorum_count);
 }
 
 static void print_title(struct view *w)
@@ -74,7 +77,7 @@ static void print_title(struct view *w)
 static void print_node(struct view *w, struct table *table, size_t quorum, uint32_t index)
 {
     const redlock_report *ping = &w->sample->pings[quorum];
-    char guard[NODE_VIEW_TEXT_MAX], rtt[TEXT_TIME_MAX];
+    char guard[NODE_VIEW_TEXT_MAX], rtt[TEXT_TIME_MAX], clock[NODE_VIEW_TEXT_MAX];
     struct node_view v;
     node_view_look(&v, redlock_member(w->sample->client, quorum), ping, index);
     text_rtt(rtt, v.rtt_us);
@@ -85,7 +88,8 @@ static void print_node(struct view *w, struct table *table, size_t quorum, uint3
     table_set(table, 3, TEXT_PLAIN, node_view_votes(&v, w->settings, guard));
     table_set(table, 4, TEXT_PLAIN, v.info.version[0] ? v.info.version : "-");
     table_set(table, 5, TEXT_PLAIN, rtt);
-    table_set(table, 6, TEXT_PLAIN, v.why);
+    table_set(table, 6, TEXT_PLAIN, node_view_clock(&v, clock));
+    table_set(table, 7, TEXT_PLAIN, v.why);
     w->node_colour[index] = !v.answered          ? TEXT_BAD
                             : v.info.quarantined ? TEXT_WAIT
                                                  : TEXT_PLAIN;
@@ -94,8 +98,8 @@ static void print_node(struct view *w, struct table *table, size_t quorum, uint3
 /* The nodes of one quorum, if there is room for all of them. */
 static void print_quorum(struct view *w, size_t quorum)
 {
-    static const char *const heading[] = {"QUORUM",  "NODE", "STATE", "VOTES",
-                                          "VERSION", "RTT",  "WHY",   NULL};
+    static const char *const heading[] = {"QUORUM", "NODE",  "STATE", "VOTES", "VERSION",
+                                          "RTT",    "CLOCK", "WHY",   NULL};
     uint32_t count = w->sample->pings[quorum].node_count;
     struct table table;
     char *text = NULL;
@@ -105,6 +109,7 @@ static void print_quorum(struct view *w, size_t quorum)
     table_begin(&table, heading);
     table_spare(&table, 4);
     table_spare(&table, 5);
+    table_spare(&table, 6);
     table_cut(&table, w->columns);
     for (uint32_t i = 0; i < count; i++)
         print_node(w, &table, quorum, i);

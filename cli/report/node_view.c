@@ -47,6 +47,14 @@ const char *node_view_votes(const struct node_view *v, const struct settings *s,
     return out;
 }
 
+const char *node_view_clock(const struct node_view *v, char out[NODE_VIEW_TEXT_MAX])
+{
+    if (v->info.clock_error_us < 0 || v->info.state != REDLOCK_NODE_UP)
+        return "-";
+    snprintf(out, NODE_VIEW_TEXT_MAX, "%+.3f s", (double)v->info.clock_offset_us / 1e6);
+    return out;
+}
+
 void node_view_look(struct node_view *v, redlock *client, const redlock_report *report,
                     uint32_t index)
 {

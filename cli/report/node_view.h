@@ -34,6 +34,9 @@ const char *node_view_state(const struct node_view *v);
 const char *node_view_votes(const struct node_view *v, const struct settings *s,
                             char out[NODE_VIEW_TEXT_MAX]);
 
+/* How far its clock is from ours: "+0.001 s"; "-" if that is unknown. */
+const char *node_view_clock(const struct node_view *v, char out[NODE_VIEW_TEXT_MAX]);
+
 /* Its members of the object being written. */
 void node_view_json(const struct node_view *v, struct json *j);
 

@@ -164,7 +164,7 @@ void audit_write(struct audit *audit, const struct audit_line *line)
     audit->count[line->event]++;
     if (audit->observer)
         audit->observer(audit->observer_context, line);
-    if (!audit->is_on || line->event == AUDIT_JEOPARDY ||
+    if (!audit->is_on || line->event == AUDIT_JEOPARDY || line->event == AUDIT_RECOVERED ||
         (line->event == AUDIT_DENIED && !takes_denial(audit, line, &left_out)))
         return;
     if (!write_line(audit, line, left_out))

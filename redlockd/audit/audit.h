@@ -46,7 +46,8 @@
     X(LOST, "lost")                                                                            \
     X(BROKEN, "broken")                                                                        \
     X(DENIED, "denied")                                                                        \
-    X(JEOPARDY, "jeopardy") /* of a stream; for the observer only, no line is written */
+    X(JEOPARDY, "jeopardy")   /* of a stream; for the observer only, no line is written */     \
+    X(RECOVERED, "recovered") /* the same */
 
 enum audit_event {
 #define X(name, word) AUDIT_##name,

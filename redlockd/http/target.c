@@ -192,6 +192,26 @@ int http_query_get(struct rl_span query, const char *name, char *out, size_t siz
     return found;
 }
 
+int http_query_number(struct rl_span query, const char *name, unsigned least, unsigned most,
+                      unsigned *number)
+{
+    char text[8];
+    int size = http_query_get(query, name, text, sizeof text);
+    unsigned value = 0;
+
+    if (size == HTTP_QUERY_ABSENT)
+        return size;
+    for (int i = 0; i < size; i++) {
+        if (!rl_is_digit(text[i]))
+            return HTTP_QUERY_BAD;
+        value = 10 * value + (unsigned)(text[i] - '0');
+    }
+    if (size <= 0 || value < least || value > most)
+        return HTTP_QUERY_BAD;
+    *number = value;
+    return 0;
+}
+
 bool http_query_only(struct rl_span query, const char *const *names)
 {
     struct rl_span key, value;

@@ -42,6 +42,10 @@ const char *http_name_decode(struct rl_span encoded, bool allow_utf8, char *out,
  */
 int http_query_get(struct rl_span query, const char *name, char *out, size_t size);
 
+/* A parameter that is a number from `least` to `most`: 0, or one of the above and *number untouched. */
+int http_query_number(struct rl_span query, const char *name, unsigned least, unsigned most,
+                      unsigned *number);
+
 /* True if every parameter is one of `names`, a list ended by NULL: a misspelt one must not be ignored. */
 bool http_query_only(struct rl_span query, const char *const *names);
 

@@ -169,12 +169,12 @@ void holdings_endangered(struct lease *lease, int error)
         holding_of(lease, redlock_name(lease->lock), redlock_value(lease->lock), label);
 
     audit_write(lease->leases->audit,
-                &(struct audit_line){.event = AUDIT_JEOPARDY,
+                &(struct audit_line){.event = error ? AUDIT_JEOPARDY : AUDIT_RECOVERED,
                                      .principal = holding.who->principal,
                                      .name = holding.name,
                                      .label = holding.label,
                                      .fence = holding.fence,
-                                     .reason = redlock_error_name(error)});
+                                     .reason = error ? redlock_error_name(error) : NULL});
 }
 
 void holdings_denied(struct leases *leases, const struct access_who *who, const char *name,

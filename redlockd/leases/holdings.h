@@ -46,7 +46,7 @@ void holdings_left(struct leases *leases, const struct lease_tag *tag);
 void holdings_ended(struct leases *leases, const struct holding *holding,
                     enum audit_event event, const char *reason);
 
-/* The renewal of a stream has failed. */
+/* The renewal of a stream has failed; 0: it has succeeded after that. */
 void holdings_endangered(struct lease *lease, int error);
 
 /* A request that was refused by rights or quotas; name: NULL if it is not about one. */

@@ -11,7 +11,7 @@
 
 struct ids_entry {
     struct ids_entry *next;          /* in its bucket */
-    struct ids_entry *newer, *older; /* of spent ones */
+    struct ids_entry *newer, *older; /* of spent ones, and of those that wait */
     void *user;                      /* IDS_WAITING and IDS_STREAMING */
     int64_t until_ns;                /* spent ones: forgotten then */
     enum ids_state state;
@@ -86,7 +86,7 @@ static void grow(struct ids *ids)
     *ids = larger;
 }
 
-/* ---- the order of spent ones ------------------------------------------------------------- */
+/* ---- the order of spent ones, and the list of waits --------------------------------------- */
 
 /* A new entry has no state yet. */
 static bool is_spent(const struct ids_entry *entry)
@@ -94,8 +94,13 @@ static bool is_spent(const struct ids_entry *entry)
     return entry->state == IDS_GRANTED || entry->state == IDS_ENDED;
 }
 
-static void unlink_spent(struct ids *ids, struct ids_entry *entry)
+static void unlink_entry(struct ids *ids, struct ids_entry *entry)
 {
+    if (entry->state == IDS_WAITING) {
+        *(entry->older ? &entry->older->newer : &ids->waiting) = entry->newer;
+        if (entry->newer)
+            entry->newer->older = entry->older;
+    }
     if (!is_spent(entry))
         return;
     *(entry->older ? &entry->older->newer : &ids->oldest) = entry->newer;
@@ -112,11 +117,20 @@ static void link_spent(struct ids *ids, struct ids_entry *entry)
     ids->spent_count++;
 }
 
+static void link_waiting(struct ids *ids, struct ids_entry *entry)
+{
+    entry->older = NULL;
+    entry->newer = ids->waiting;
+    if (entry->newer)
+        entry->newer->older = entry;
+    ids->waiting = entry;
+}
+
 static void drop(struct ids *ids, struct ids_entry **place)
 {
     struct ids_entry *entry = *place;
 
-    unlink_spent(ids, entry);
+    unlink_entry(ids, entry);
     *place = entry->next;
     ids->count--;
     free(entry);
@@ -144,14 +158,14 @@ enum ids_state ids_find(struct ids *ids, const struct lease_tag *tag, int64_t no
     return entry->state;
 }
 
-/* The entry of this tag, in no order of time; NULL: out of memory. */
+/* The entry of this tag, in no list; NULL: out of memory. */
 static struct ids_entry *take(struct ids *ids, const struct lease_tag *tag)
 {
     struct ids_entry *entry = *place_of(ids, tag);
     size_t bucket;
 
     if (entry) {
-        unlink_spent(ids, entry);
+        unlink_entry(ids, entry);
         return entry;
     }
     entry = calloc(1, sizeof *entry);
@@ -176,6 +190,8 @@ static int set_user(struct ids *ids, const struct lease_tag *tag, enum ids_state
         return -1;
     entry->state = state;
     entry->user = user;
+    if (state == IDS_WAITING)
+        link_waiting(ids, entry);
     return 0;
 }
 
@@ -213,28 +229,17 @@ void ids_forget(struct ids *ids, const struct lease_tag *tag)
     drop(ids, place);
 }
 
-void ids_each_wait(struct ids *ids, void (*look)(void *wait))
+void ids_each_wait(struct ids *ids, void (*look)(void *wait, void *context), void *context)
 {
-    for (size_t i = 0; i < ids->bucket_count; i++) {
-        struct ids_entry *next;
+    struct ids_entry *next;
 
-        for (struct ids_entry *entry = ids->buckets[i]; entry; entry = next) {
-            next = entry->next;
-            if (entry->state == IDS_WAITING)
-                look(entry->user);
-        }
+    for (struct ids_entry *entry = ids->waiting; entry; entry = next) {
+        next = entry->newer;
+        look(entry->user, context);
     }
 }
 
 void *ids_any_wait(struct ids *ids)
 {
-    for (size_t i = 0; i < ids->bucket_count; i++, ids->cursor++) {
-        struct ids_entry *entry = ids->buckets[ids->cursor & (ids->bucket_count - 1)];
-
-        while (entry && entry->state != IDS_WAITING)
-            entry = entry->next;
-        if (entry)
-            return entry->user;
-    }
-    return NULL;
+    return ids->waiting ? ids->waiting->user : NULL;
 }

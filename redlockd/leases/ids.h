@@ -35,10 +35,10 @@ struct ids {
     size_t bucket_count; /* a power of two */
     size_t count;        /* all entries */
     size_t spent_count;
-    size_t cursor;            /* the bucket in which ids_any_wait() looks first */
     uint64_t key;             /* random and odd: clients choose tags, not buckets */
     struct ids_entry *oldest; /* of the spent ones, in the order of their time */
     struct ids_entry *newest;
+    struct ids_entry *waiting; /* in no order */
 };
 
 /* 0, or -1: out of memory. */
@@ -60,9 +60,9 @@ int ids_set_spent(struct ids *ids, const struct lease_tag *tag, enum ids_state s
 void ids_forget(struct ids *ids, const struct lease_tag *tag);
 
 /* Each wait once; `look` may end the one that it is given, and none else. */
-void ids_each_wait(struct ids *ids, void (*look)(void *wait));
+void ids_each_wait(struct ids *ids, void (*look)(void *wait, void *context), void *context);
 
-/* Any wait; NULL: there is none. To end them all: each call goes on where the last one was. */
+/* Any wait; NULL: there is none. */
 void *ids_any_wait(struct ids *ids);
 
 #endif

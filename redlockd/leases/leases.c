@@ -316,11 +316,12 @@ void leases_drain(struct leases *leases)
     leases_send_streams_away(leases);
 }
 
-static void look_at_right(void *wait)
+static void look_at_right(void *wait, void *context)
 {
     struct lease *lease = wait;
     const char *name = redlock_name(lease->lock);
 
+    (void)context;
     /* The counters of the new rules begin at 0. */
     lease->rule = lease->rule ? access_rule_of(lease->leases->access, &lease->who, name) : NULL;
     if (lease->rule)
@@ -334,6 +335,6 @@ static void look_at_right(void *wait)
 
 void leases_reload(struct leases *leases)
 {
-    ids_each_wait(&leases->ids, look_at_right);
+    ids_each_wait(&leases->ids, look_at_right, NULL);
     holdings_reload(leases);
 }

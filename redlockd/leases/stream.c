@@ -282,6 +282,8 @@ static void tell_renewed(struct lease *lease)
     stream->renew_ns = next_renewal_ns(lease);
     lease->leases->counts.jeopardy -= was_in_jeopardy;
     stream->in_jeopardy = false;
+    if (was_in_jeopardy)
+        holdings_endangered(lease, REDLOCK_OK);
     tell(lease, was_in_jeopardy ? "recovered" : "renewed", NULL, 0, deadline);
 }
 

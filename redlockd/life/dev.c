@@ -245,5 +245,7 @@ void dev_announce(struct dev *dev, const char *address)
     printf("\n# the same by TCP, with the token of this run\n");
     print_word("curl -H @", dev->header);
     printf(" http://%s/v1/status\n", address);
+    printf("\n# the status page, in a browser: http://%s/ with the token in\n# %s\n", address,
+           dev->token);
     fflush(stdout);
 }

@@ -235,6 +235,7 @@ int life_open(struct life *life, const struct settings *settings, char *why, siz
     drain_init(&life->drain, &life->loop, life->server, &life->leases);
     loop_add_part(&life->loop, &life->drain, drain_turn);
     loop_add_part(&life->loop, &life->routes.events, events_turn);
+    loop_add_part(&life->loop, &life->routes.view.survey, survey_turn);
     return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "metrics/ops.h"
 #include "page/page.h"
 #include "redlock.h"
+#include "view/replica.h"
 
 #define READ_ONLY "Allow: GET, HEAD\r\n"
 
@@ -138,12 +139,15 @@ static void begin_allowed(struct routes *routes, struct http_exchange *exchange,
         view_begin_list(&routes->view, exchange, request, who);
     else if (is_path(request, "/v1/events"))
         events_begin(&routes->events, exchange, request, who);
+    else if (is_path(request, "/v1/status") &&
+             access_still_reads(routes->access, who, exchange))
+        view_begin_status(&routes->view, exchange, request, who);
     else if (!may(routes, exchange, who, ACCESS_ADMIN, NULL))
         return;
+    else if (is_path(request, "/v1/status"))
+        view_begin_status(&routes->view, exchange, request, who);
     else if (is_path(request, "/v1/nodes"))
         view_begin_nodes(&routes->view, exchange);
-    else if (is_path(request, "/v1/status"))
-        view_begin_status(&routes->view, exchange);
     else
         answer_metrics(routes, exchange);
 }
@@ -258,12 +262,36 @@ static void observe(void *context, const struct audit_line *line)
     struct routes *routes = context;
 
     metrics_note(&routes->metrics, line);
+    trouble_note(&routes->view.trouble, line, rl_now_ns());
     if (line->event != AUDIT_DENIED && line->name)
         events_tell(&routes->events, &(struct event){.word = audit_word(line->event),
                                                      .name = line->name,
                                                      .label = line->label,
                                                      .reason = line->reason,
                                                      .fence = line->fence});
+}
+
+static void count_for_view(void *context, struct view_counts *counts)
+{
+    struct routes *routes = context;
+    struct leases_view leases = leases_look(routes->leases);
+
+    *counts = (struct view_counts){
+        .leases = leases.lease_held + leases.stream_held + leases.stream_jeopardy,
+        .streams = leases.stream_held + leases.stream_jeopardy,
+        .jeopardy = leases.stream_jeopardy,
+        .lost = routes->leases->audit->count[AUDIT_LOST],
+    };
+}
+
+static void count_wait(void *wait, void *survey)
+{
+    survey_count_wait(survey, redlock_name(((struct lease *)wait)->lock));
+}
+
+static void count_waits(void *context, struct survey *survey)
+{
+    ids_each_wait(&((struct leases *)context)->ids, count_wait, survey);
 }
 
 static void wake(void *context)
@@ -282,6 +310,11 @@ int routes_init(struct routes *routes, struct leases *leases, struct access *acc
     }
     routes->view.wake = wake;
     routes->view.wake_context = leases;
+    routes->view.survey.wake = wake;
+    routes->view.survey.count_waits = count_waits;
+    routes->view.survey.owner_context = leases;
+    routes->view.count = count_for_view;
+    routes->view.count_context = routes;
     routes->view.access = access;
     routes->view.on_broken = on_broken;
     routes->view.broken_context = leases;
@@ -292,7 +325,7 @@ int routes_init(struct routes *routes, struct leases *leases, struct access *acc
 void routes_open(struct routes *routes, struct http_server *server)
 {
     routes->server = server;
-    routes->view.client = routes->leases->client;
+    routes->view.client = routes->view.survey.client = routes->leases->client;
     routes->events.client = routes->leases->client;
     routes->leases->audit->observer = observe;
     routes->leases->audit->observer_context = routes;

@@ -6,7 +6,7 @@
 
 #include "http/target.h"
 #include "http/user.h"
-#include "view/quorums.h"
+#include "io/clock.h"
 
 #define JSON "application/json"
 #define PROBLEM "application/problem+json"
@@ -26,12 +26,19 @@ struct question {
 
 int view_init(struct view *view)
 {
-    *view = (struct view){0};
-    return http_body_init(&view->body);
+    *view = (struct view){.began_ns = rl_now_ns()};
+    survey_init(&view->survey);
+    if (trouble_init(&view->trouble) < 0 || http_body_init(&view->body) < 0) {
+        view_free(view);
+        return -1;
+    }
+    return 0;
 }
 
 void view_free(struct view *view)
 {
+    survey_free(&view->survey);
+    trouble_free(&view->trouble);
     http_body_free(&view->body);
 }
 
@@ -280,23 +287,6 @@ static void on_list(int error, const redlock_answer *answer, void *data)
     http_body_answer(&view->body, question_end(question), 200, JSON, NO_STORE);
 }
 
-/* 0, or -1: not a number from 1 to VIEW_LIST_MAX. */
-static int read_limit(struct rl_span query, unsigned *limit)
-{
-    char text[8], *end;
-    int size = http_query_get(query, "limit", text, sizeof text);
-    unsigned long number;
-
-    *limit = VIEW_LIST_DEFAULT;
-    if (size == HTTP_QUERY_ABSENT)
-        return 0;
-    if (size <= 0 || !rl_is_digit(text[0]))
-        return -1;
-    number = strtoul(text, &end, 10);
-    *limit = (unsigned)number;
-    return *end == '\0' && number >= 1 && number <= VIEW_LIST_MAX ? 0 : -1;
-}
-
 void view_begin_list(struct view *view, struct http_exchange *exchange,
                      const struct http_request *request, const struct access_who *who)
 {
@@ -307,7 +297,10 @@ void view_begin_list(struct view *view, struct http_exchange *exchange,
     if (!question)
         return;
     question->who = *who;
-    if (!http_query_only(query, names) || read_limit(query, &question->limit) < 0 ||
+    question->limit = VIEW_LIST_DEFAULT;
+    if (!http_query_only(query, names) ||
+        http_query_number(query, "limit", 1, VIEW_LIST_MAX, &question->limit) ==
+            HTTP_QUERY_BAD ||
         http_query_get(query, "prefix", question->prefix, sizeof question->prefix) ==
             HTTP_QUERY_BAD ||
         http_query_get(query, "after", question->after, sizeof question->after) ==
@@ -318,109 +311,4 @@ void view_begin_list(struct view *view, struct http_exchange *exchange,
         return;
     }
     asked(question, redlock_start_list(view->client, on_list, question));
-}
-
-/* ---- nodes ------------------------------------------------------------------------------- */
-
-static void write_nodes(struct view *view)
-{
-    struct json *json = &view->body.json;
-    redlock_node_info node = {.size = sizeof node};
-
-    json_array(json, "nodes");
-    for (size_t i = 0; redlock_node(view->client, i, &node) == REDLOCK_OK; i++) {
-        bool has_clock = node.clock_error_us >= 0;
-
-        json_object(json, NULL);
-        json_string(json, "address", node.address);
-        json_string(json, "quorum", node.quorum_name[0] ? node.quorum_name : NULL);
-        json_bool(json, "up", node.state == REDLOCK_NODE_UP);
-        json_bool(json, "votes", quorums_node_votes(&node));
-        json_bool(json, "quarantined", node.quarantined);
-        json_known(json, "quarantine_ms", node.quarantine_ms);
-        json_known(json, "rtt_us", node.rtt_us);
-        if (has_clock)
-            json_integer(json, "clock_offset_us", node.clock_offset_us);
-        else
-            json_string(json, "clock_offset_us", NULL);
-        json_string(json, "version", node.version[0] ? node.version : NULL);
-        json_string(json, "text", node.text);
-        json_end_object(json);
-    }
-    json_end_array(json);
-}
-
-static void write_quorums(struct view *view)
-{
-    struct quorum_view quorums[REDLOCK_QUORUMS_MAX];
-    unsigned count = quorums_look(view->client, quorums);
-    struct json *json = &view->body.json;
-
-    json_array(json, "quorums");
-    for (unsigned i = 0; i < count; i++) {
-        json_object(json, NULL);
-        json_string(json, "name", quorums[i].name[0] ? quorums[i].name : NULL);
-        json_integer(json, "nodes", quorums[i].nodes);
-        json_integer(json, "needed", quorums[i].needed);
-        json_integer(json, "voting", quorums[i].voting);
-        json_end_object(json);
-    }
-    json_end_array(json);
-}
-
-void view_begin_nodes(struct view *view, struct http_exchange *exchange)
-{
-    http_body_begin(&view->body);
-    write_nodes(view);
-    http_body_answer(&view->body, exchange, 200, JSON, NO_STORE);
-}
-
-void view_begin_status(struct view *view, struct http_exchange *exchange)
-{
-    struct json *json = &view->body.json;
-    redlock_stats stats = {.size = sizeof stats};
-
-    redlock_stats_get(view->client, &stats);
-    http_body_begin(&view->body);
-    json_string(json, "version", redlock_version());
-    json_bool(json, "ready", !view->is_draining && quorums_are_ready(view->client));
-    json_bool(json, "draining", view->is_draining);
-    json_integer(json, "waiting", (int64_t)stats.waiting);
-    json_integer(json, "granted", (int64_t)stats.acquired);
-    json_integer(json, "renewed", (int64_t)stats.renewed);
-    write_quorums(view);
-    write_nodes(view);
-    http_body_answer(&view->body, exchange, 200, JSON, NO_STORE);
-}
-
-void view_begin_ready(struct view *view, struct http_exchange *exchange,
-                      const struct http_request *request)
-{
-    static const char *const names[] = {"verbose", NULL};
-    bool is_ready = !view->is_draining && quorums_are_ready(view->client);
-    struct json *json = &view->body.json;
-    bool is_guarded;
-    char verbose[8];
-
-    if (!http_query_only(request->query, names)) {
-        http_answer_problem(exchange, 400, "QUERY", "there is no parameter but verbose", NULL);
-        return;
-    }
-    http_body_begin(&view->body);
-    is_guarded = !is_ready && !view->is_draining && quorums_are_of_another_set(view->client);
-    if (!is_ready)
-        json_string(json, "code",
-                    view->is_draining ? "DRAINING"
-                    : is_guarded      ? "GUARDED"
-                                      : "NOQUORUM");
-    json_string(json, is_ready ? "status" : "detail",
-                is_ready            ? "ready"
-                : view->is_draining ? "this replica is about to end"
-                : is_guarded
-                    ? "nodes belong to another set than this replica is configured with"
-                    : "too few nodes vote");
-    if (http_query_get(request->query, "verbose", verbose, sizeof verbose) >= 0)
-        write_quorums(view);
-    http_body_answer(&view->body, exchange, is_ready ? 200 : 503, is_ready ? JSON : PROBLEM,
-                     is_ready ? NO_STORE : AGAIN NO_STORE);
 }

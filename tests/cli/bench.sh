@@ -113,7 +113,9 @@ try "$redlock" bench -r 40 -n 20 --json
 between '--rate 40 -n 20 takes half a second' "$(number elapsed_ns)" 470000000 10000000000
 try "$redlock" bench -r 1000000 -c 1 -d 300ms --json
 that 'a rate beyond what one caller can do: what was due and not asked for' [ "$(number never_asked)" -gt 1000 ]
-is '   asked and never asked is what was due' "$((($(number asked) + $(number never_asked)) / 30000))" 10
+# One in a microsecond, until the end that was asked for or, on a busy machine, a little later.
+between '   asked and never asked is what was due' $(($(number asked) + $(number never_asked))) \
+    299000 $((1000 + $(number elapsed_ns) / 1000))
 
 # A stall of the servers shows in every lock that was due meanwhile, though there is one caller.
 measures -r 100 -c 1 -d 3s --hold 5ms -t 10s --json

@@ -97,8 +97,11 @@ else
 fi
 
 # Names of locks come from the nodes.
+unhurried
 cat >"$tmp/names" <<END
 . '$root/packaging/completions/redlock'
+timeout() { shift; "\$@"; } # a second is little on a busy machine
+export REDLOCK_CONFIG='$REDLOCK_CONFIG'
 redlock lock -t 60s deploy-web >/dev/null
 COMP_WORDS=(redlock status dep) COMP_CWORD=2
 _redlock

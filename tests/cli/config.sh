@@ -95,7 +95,7 @@ printf 'ttl = 2m\nmax-ttl = 3m\nnodes = 127.0.0.1:1\n' >"$conf"
 try "$redlock" lock -n x
 expect 'unless the file raises that too' 69
 printf 'nodes = 127.0.0.1:1\nwait = 0\n' >"$conf"
-try timeout 10 "$redlock" lock x
+try timeout 60 "$redlock" lock x
 expect 'wait from the file' 69
 rm "$conf"
 

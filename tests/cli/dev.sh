@@ -17,7 +17,7 @@ try "$redlock" dev -n 1 -- no-such-command-anywhere
 expect '   127 when there is none' 127
 is 'standard input gets through' "$(echo text | "$redlock" dev -n 1 -- cat)" text
 for n in 1 3 5 15; do
-    try "$redlock" dev -n $n -- sh -c 'redlock nodes && redlock lock -n x'
+    try "$redlock" dev -n $n -- sh -c 'redlock nodes --node-timeout 3s && redlock lock -n --node-timeout 3s x'
     expect "$n servers" 0
     is '   all up' "$(grep -c ' up ' "$tmp/out")" $n
 done
@@ -29,10 +29,10 @@ done
 that 'no directory is left' [ ! -e "$dir" ]
 try "$redlock" dev -n 1 -- sh -c 'mkdir -p $REDLOCK_DEV/a/b; : >$REDLOCK_DEV/a/b/c; echo $REDLOCK_DEV'
 that '   whatever was put into it' [ ! -e "$out" ]
-try "$redlock" dev -n 3 --no-init -- redlock lock -n x
+try "$redlock" dev -n 3 --no-init -- redlock lock -n --node-timeout 3s x
 expect '--no-init: they are as young as any' 69 'in quarantine'
 is 'other settings are kept out' \
-    "$(REDLOCK_PASSWORD=x REDLOCK_CONFIG=/nonexistent "$redlock" dev -n 1 -- redlock lock -n --label "" x | wc -c)" 41
+    "$(REDLOCK_PASSWORD=x REDLOCK_CONFIG=/nonexistent "$redlock" dev -n 1 -- redlock lock -n --node-timeout 3s --label "" x | wc -c)" 41
 
 # Verbs. A busy machine may take its time to answer.
 echo 'node-timeout = 500ms' >"$tmp/patient"

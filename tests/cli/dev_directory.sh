@@ -49,7 +49,7 @@ planted() {
 }
 planted 'a symbolic link' "ln -s \"\$precious\" node-1.log"
 planted 'a hard link' "ln \"\$precious\" node-1.log"
-try timeout -k 1 20 "$redlock" dev -n 1 -- sh -c 'redlock dev kill 1 && cd "$REDLOCK_DEV" && rm node-1.log && mkfifo node-1.log && redlock dev start 1'
+try timeout -k 1 60 "$redlock" dev -n 1 -- sh -c 'redlock dev kill 1 && cd "$REDLOCK_DEV" && rm node-1.log && mkfifo node-1.log && redlock dev start 1'
 expect 'a FIFO in the place of a log: it does not start, and does not wait' 78 'cannot write the log'
 try "$redlock" dev -n 1 -- sh -c 'redlock dev kill 1; redlock dev start 1; grep -c "Ready to accept" "$REDLOCK_DEV/node-1.log"'
 is 'a server that is started again goes on with its log' "$status:$(tail -n 1 "$tmp/out")" 0:2

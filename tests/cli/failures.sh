@@ -5,6 +5,8 @@
 . "$(dirname "$0")/lib.bash" "$@"
 inside_dev 3 "$@"
 
+echo 'node-timeout = 200ms' >"$tmp/hurried" # for the node that hangs
+export REDLOCK_CONFIG=$tmp/hurried
 secret=sEcReT-0815
 row() {
     like "$1" "$err" "127.0.0.1:$(port "$2") +$3"

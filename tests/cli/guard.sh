@@ -17,7 +17,7 @@ try "$redlock" dev start 3
 is 'one that was up already is not' "$status:$err" 0:
 
 for sub in 'lock -n x' 'run -n x true' 'run -w 300ms x true'; do
-    try timeout 10 "$redlock" $sub
+    try timeout 60 "$redlock" $sub
     expect "$sub: 69" 69 'of 5 nodes are in quarantine'
     for k in 1 2 3; do
         like "   node $k: why and for how long" "$err" \

@@ -55,7 +55,7 @@ like '   and yes is the answer to do it' "$screen" 'may they vote now\? \[y/N\]'
 terminal "stty cols 80; TERM=dumb $redlock top -n 1"
 finish
 unlike 'a dumb terminal: no codes of top' "$screen" $'\033'
-like '   but a frame' "$screen" 'nodes answer'
+like '   but a frame' "$screen" ' vote, '
 terminal "stty cols 80; TERM=dumb $redlock run -w 2 long -- true"
 finish
 unlike '   nor of a wait' "$screen" $'\033'

@@ -7,13 +7,13 @@ inside_dev 3 "$@"
 unhurried
 export redlock
 
-try timeout 20 "$redlock" run a -- redlock run b -- redlock run a -- \
+try timeout 60 "$redlock" run a -- redlock run b -- redlock run a -- \
     sh -c 'redlock status --held -q a b && echo "$REDLOCK_NAME"'
 expect 'a, b and a again' 0
 is '   runs the innermost command' "$out" a
 that '   and all is given back' free a
 that '   b too' free b
-try timeout 20 "$redlock" run -n a -- redlock run -n a -- redlock run -n a -- echo deep
+try timeout 60 "$redlock" run -n a -- redlock run -n a -- redlock run -n a -- echo deep
 is 'as deep as one likes, without waiting' "$status:$out" 0:deep
 
 try "$redlock" run a -- sh -c 'redlock run a -- true; redlock status --held -q a'
@@ -51,7 +51,7 @@ try env REDLOCK_OWNER="$(printf '%065d' 1)" "$redlock" run a -- true
 expect 'a long one' 64 '1 to 64 bytes'
 
 # What one run starts side by side is not one owner of everything.
-try timeout 20 "$redlock" run outer -- sh -c '
+try timeout 60 "$redlock" run outer -- sh -c '
     redlock run x -- sh -c "redlock run outer -- true; mkdir \"$1/in\" && sleep 0.2; rmdir \"$1/in\"" &
     redlock run x -- sh -c "mkdir \"$1/in\" && sleep 0.2; rmdir \"$1/in\"" & first=$!
     wait $first && wait' _ "$tmp"

@@ -9,7 +9,7 @@ unhurried
 # What is typed must not be seen before the mode is set: keys come when the screen is there.
 for end in q '\003'; do
     terminal "stty rows 24 cols 80; stty -g >'$tmp/before'; $redlock top; echo \"left=\$?\"; stty -g >'$tmp/after'"
-    that "on a terminal ($end)" shows 'nodes answer'
+    that "on a terminal ($end)" shows ' vote, '
     printf "$end" >&"$keys"
     finish
     like '   the other screen' "$screen" $'\033\\[\\?1049h'
@@ -18,7 +18,7 @@ for end in q '\003'; do
     is '   the terminal is as it was' "$(cat "$tmp/after")" "$(cat "$tmp/before")"
 done
 terminal "stty -g >'$tmp/before'; sh -c 'echo \$\$ >\"$tmp/pid\"; exec $redlock top'; echo \"left=\$?\"; stty -g >'$tmp/after'"
-shows 'nodes answer'
+shows ' vote, '
 kill -TERM "$(cat "$tmp/pid")"
 finish
 like 'TERM on a terminal: 143' "$screen" 'left=143'

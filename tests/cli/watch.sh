@@ -68,7 +68,7 @@ like 'a reader' "$(tail -n1 "$tmp/lines")" 'd: held by 1 reader \('
 that 'and a second one' eventually grep -q 'held by 2 readers' "$tmp/lines"
 kill $watcher
 wait
-timeout 20 "$redlock" watch -d 50ms a | head -n1 >/dev/null
+timeout 60 "$redlock" watch -d 50ms a | head -n1 >/dev/null
 is 'a reader that goes away ends it, though nothing changes' "${PIPESTATUS[0]}" 141
 
 # A node that is silent for one look: it answers the first when the second is asked for.
@@ -104,7 +104,7 @@ END
 python3 "$tmp/silent.py" "$(port 1)" >"$tmp/silent" 2>/dev/null &
 silent=$!
 eventually [ -s "$tmp/silent" ]
-try timeout 30 "$redlock" watch --nodes "127.0.0.1:$(cat "$tmp/silent")" --node-timeout 2s -d 1h -n 1 silent
+try timeout 60 "$redlock" watch --nodes "127.0.0.1:$(cat "$tmp/silent")" --node-timeout 5s -d 1h -n 1 silent
 is 'one look without an answer is no news, and the next one does not wait' "$status:${out#* * }" '0:silent: free'
 kill $silent
 wait $silent 2>/dev/null

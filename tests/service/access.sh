@@ -14,6 +14,7 @@ cat >"$tmp/tokens" <<END
 # comment
 ci $(digest secret-of-ci)
 viewer $(digest secret-of-viewer)
+blind $(digest secret-of-blind)
 END
 me=$(id -u)
 
@@ -41,7 +42,7 @@ expect 'good ones' 0
 
 start --tokens "$tmp/tokens" --allow "uid:$me own/ acquire,read,break" --allow "uid:$me * read" \
     --allow 'token:ci ci/secret read' --allow 'token:ci ci/ acquire' --allow 'token:ci one acquire' \
-    --allow 'token:viewer * read,admin'
+    --allow 'token:viewer * read,admin' --allow 'token:blind * acquire'
 lease=0
 # may WHAT STATUS TOKEN METHOD PATH [BODY]: without a token on the unix socket, with one on TCP.
 may() {
@@ -72,6 +73,11 @@ is '      which is not there' "$(jq -c .names <<<"$body")" '[]'
 may 'a viewer sees all names' 200 secret-of-viewer GET /v1/locks
 is '   all of them' "$(jq -c .names <<<"$body")" '["ci/build","one","own/a"]'
 may '   and the metrics' 200 secret-of-viewer GET /metrics
+may '   and the nodes in the status' 200 secret-of-viewer GET /v1/status
+is '      as admin' "$(jq -c '[.admin, .principal, (.nodes | length > 0)]' <<<"$body")" '[true,"token:viewer",true]'
+may 'the status without the right admin' 200 secret-of-ci GET /v1/status
+is '   has no nodes' "$(jq -c '[.admin, .nodes]' <<<"$body")" '[false,null]'
+may 'the status for a token that reads nothing' 403 secret-of-blind GET /v1/status
 may '   but acquires nothing' 403 secret-of-viewer PUT /v1/locks/own/b '{}'
 is 'the scheme may be written in small letters' "$(curl -sS -m 20 -o /dev/null -w '%{http_code}' \
     -H 'Authorization: bearer secret-of-viewer' "http://127.0.0.1:$tcp/v1/locks")" 200

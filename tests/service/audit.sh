@@ -196,7 +196,7 @@ is '   another sender has lines of its own' "$(count '.principal == "token:ci"')
 all() { told '.reason == "UNAUTHORIZED"' | jq -s 'map(1 + (.left_out // 0)) | add'; }
 one_more() {
     asked=$((asked + 1))
-    timeout 20 python3 "$tmp/denied.py" "$tcp" 1 >/dev/null
+    timeout 60 python3 "$tmp/denied.py" "$tcp" 1 >/dev/null
     [ "$(all)" = "$asked" ]
 }
 asked=500

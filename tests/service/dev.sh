@@ -44,8 +44,9 @@ is 'the socket is in the runtime directory' "$(stat -c '%F %a' "$tmp/run/redlock
 
 take=$(line 'take a lock') look=$(line 'who holds it') give=$(line 'give it back')
 by_tcp=$(line 'the same by TCP')
-is 'the line that takes a lock' "$(bash -c "$take -sS -m 20 --retry 9" | jq -r .name)" demo
-is 'the line that looks at it' "$(bash -c "$look -sS -m 20" | jq -r '.held, .holders[0].label')" $'true\ntrying it'
+# While too few nodes answer, at first or on a busy machine, there is a 503, which is printed, too.
+is 'the line that takes a lock' "$(bash -c "$take -sS -m 20 --retry 9" | jq -r .name | tail -n1)" demo
+is 'the line that looks at it' "$(bash -c "$look -sS -m 20 --retry 9" | jq -r '.held, .holders[0].label' | tail -n2)" $'true\ntrying it'
 is 'the line that gives it back' "$(bash -c "$give -sS -m 20 -w '%{http_code}'")" 204
 is 'the line for TCP' "$(bash -c "$by_tcp -sS -m 20" | jq -r '.quorums[0].needed')" 3
 url=$(grep -o 'http://127.0.0.1:[0-9]*' <<<"$by_tcp")

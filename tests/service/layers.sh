@@ -22,7 +22,7 @@ allowed() {
     view) echo "(view|audit|access|http|system)/.*|ui/json.h|$library" ;;
     metrics) echo "(metrics|view|audit|access|http|system)/.*|$library" ;;
     events) echo "(events|access|http|system)/.*|ui/json.h|$library" ;;
-    page) echo "(page|http)/.*|openapi.json.inc|$library" ;;
+    page) echo "(page|http)/.*|(openapi.json|page.html).inc|$library" ;;
     life) echo "(life|page|events|metrics|view|leases|audit|access|http|settings|system)/.*|ui/json.h|$library" ;;
     esac
 }

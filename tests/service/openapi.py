@@ -314,8 +314,10 @@ for method, path in [('PUT', LOCK), ('POST', LOCK), ('DELETE', LOCK), ('GET', LO
                      ('GET', '/v1/nodes'), ('GET', '/v1/status'), ('GET', '/metrics')]:
     body = None if method in ('GET', 'DELETE') else '{}'
     ask(port, method, path, 401, new_id(), grant, body)
-    ask(port, method, path, 200 if path == '/v1/locks' else 403, new_id(), grant, body,
+    ask(port, method, path, 200 if path in ('/v1/locks', '/v1/status') else 403, new_id(), grant, body,
         Authorization='Bearer powerless')
+ask(port, 'GET', '/v1/status', 403, Authorization='Bearer streamer')
+ask(good, 'GET', '/v1/status?locks=0', 400)
 
 
 def flood(method, path, lease=None, grant=None, body=None):
@@ -344,8 +346,12 @@ ask(capped, 'DELETE', '/v1/locks/one', 204, lease, held['grant'])
 
 # ---- how it is ----
 
-for path in ('/v1/nodes', '/v1/status', '/metrics', '/readyz', '/readyz?verbose', '/livez', '/version', '/openapi.json'):
+lease = new_id()
+ask(good, 'PUT', LOCK, 201, lease, body='{"label":"x"}')
+for path in ('/v1/nodes', '/v1/status', '/v1/status?locks=5', '/metrics', '/readyz', '/readyz?verbose', '/livez', '/version',
+             '/openapi.json', '/'):
     ask(good, 'GET', path, 200)
+ask(good, 'DELETE', LOCK, 204, lease)
 
 # ---- nodes that refuse the daemon, and nodes that are not there ----
 
@@ -371,6 +377,7 @@ stream.until('lost')
 left = {'node', 'jeopardy', 'lost'}
 while left:
     left.discard(feed.next()[0])
+ask(good, 'GET', '/v1/status?locks=5', 200)
 
 # ---- the other way round ----
 

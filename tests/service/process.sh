@@ -164,7 +164,7 @@ like '   new connections are served, once each' \
 is '   and told that it is not ready' \
     "$(curl -s -m 20 -o /dev/null -w '%{http_code}' "http://127.0.0.1:$tcp/readyz")" 503
 printf '\r\n' >&$slow
-like '   the request that was under way is answered' "$(timeout 20 cat <&$slow)" 'Connection: close'
+like '   the request that was under way is answered' "$(timeout 60 cat <&$slow)" 'Connection: close'
 exec {slow}>&-
 status=0
 wait "$pid" || status=$?

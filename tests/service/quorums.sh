@@ -9,6 +9,7 @@ if [ -z "${REDLOCK_DEV:-}" ]; then
     unset REDLOCK_NODES
     exec "$redlock" dev --quorums 2 -n 3 -- bash "$0" "$@"
 fi
+unhurried
 start
 answer() { curl -sS -m 60 --unix-socket "$socket" "$@"; }
 # take NAME K: the status of a PUT with the K-th lease.

@@ -62,7 +62,7 @@ kept
 after
 PAGE
 plot() {
-    python3 -B "$bench/plot.py" --bench "$tmp/bench.json" --peers "$tmp/peers.json" --docs "$tmp"
+    python3 -B "$bench/plot.py" --bench "$tmp/bench.json" --peers "$tmp/peers.json" --bindings "$tmp/none.json" --docs "$tmp"
 }
 
 plot >"$tmp/said" || fail "plot.py failed"

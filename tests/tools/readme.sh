@@ -14,6 +14,7 @@
 build=$(readlink -f "${2:?}") file=$(readlink -f "${3:?}")
 needs curl openssl "${CC:-cc}" pkg-config
 . "$(dirname "$0")/six.bash"
+unhurried
 
 # ---- the blocks, as files N.LANGUAGE, and N.why of those that are not run ----
 

@@ -18,6 +18,9 @@ PATIENCE_S = 60  # for what must happen, on any machine
 REDLOCK = os.environ.get("REDLOCK_COMMAND", "redlock")
 NODES = [word.removeprefix("redis://") for word in os.environ["REDLOCK_NODES"].split(",")]
 
+# Not -X dev: asyncio would tell how slow a busy machine is.
+PYTHON = [sys.executable, "-B", "-X", "faulthandler", "-W", "always"]
+
 _serial = 0
 
 
@@ -81,7 +84,7 @@ def operations():
 def start(code, *arguments):
     """A program of its own, with what it prints on its standard output."""
     return subprocess.Popen(
-        [sys.executable, "-B", "-X", "dev", "-c", textwrap.dedent(code), *arguments],
+        [*PYTHON, "-c", textwrap.dedent(code), *arguments],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 

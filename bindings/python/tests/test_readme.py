@@ -3,10 +3,9 @@
 import os
 import re
 import subprocess
-import sys
 import unittest
 
-from support import PATIENCE_S
+from support import PATIENCE_S, PYTHON
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 README = os.path.join(HERE, "..", "README.md")
@@ -37,8 +36,8 @@ class Readme(unittest.TestCase):
         self.run_block(blocks[0])
 
     def run_block(self, text):
-        done = subprocess.run([sys.executable, "-B", "-X", "dev", "-c", text], text=True,
-                              capture_output=True, timeout=PATIENCE_S, check=False)
+        done = subprocess.run([*PYTHON, "-c", text], text=True, capture_output=True,
+                              timeout=PATIENCE_S, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         # A loss is logged: that example is about one.
         complaints = [line for line in done.stderr.splitlines() if "is lost" not in line]

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "view/replica.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/time.h"
+#include "http/target.h"
+#include "http/user.h"
+#include "io/clock.h"
+#include "view/quorums.h"
+
+#define JSON "application/json"
+#define PROBLEM "application/problem+json"
+#define NO_STORE "Cache-Control: no-store\r\n"
+#define AGAIN "Retry-After: 1\r\n"
+
+/* ---- nodes ------------------------------------------------------------------------------- */
+
+/* As `redlock top` says it: between two tries what matters is how the last one ended. */
+static const char *state_word(const redlock_node_info *node)
+{
+    if (node->state == REDLOCK_NODE_UP)
+        return "up";
+    return node->text[0] ? "down" : "connecting";
+}
+
+static void write_nodes(struct view *view)
+{
+    struct json *json = &view->body.json;
+    redlock_node_info node = {.size = sizeof node};
+
+    json_array(json, "nodes");
+    for (size_t i = 0; redlock_node(view->client, i, &node) == REDLOCK_OK; i++) {
+        bool has_clock = node.clock_error_us >= 0;
+
+        json_object(json, NULL);
+        json_string(json, "address", node.address);
+        json_string(json, "quorum", node.quorum_name[0] ? node.quorum_name : NULL);
+        json_bool(json, "up", node.state == REDLOCK_NODE_UP);
+        json_string(json, "state", state_word(&node));
+        json_bool(json, "votes", quorums_node_votes(&node));
+        json_bool(json, "quarantined", node.quarantined);
+        json_known(json, "quarantine_ms", node.quarantine_ms);
+        json_known(json, "rtt_us", node.rtt_us);
+        if (has_clock)
+            json_integer(json, "clock_offset_us", node.clock_offset_us);
+        else
+            json_string(json, "clock_offset_us", NULL);
+        json_string(json, "version", node.version[0] ? node.version : NULL);
+        json_string(json, "text", node.text);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+static void write_quorums(struct view *view)
+{
+    struct quorum_view quorums[REDLOCK_QUORUMS_MAX];
+    unsigned count = quorums_look(view->client, quorums);
+    struct json *json = &view->body.json;
+
+    json_array(json, "quorums");
+    for (unsigned i = 0; i < count; i++) {
+        json_object(json, NULL);
+        json_string(json, "name", quorums[i].name[0] ? quorums[i].name : NULL);
+        json_integer(json, "nodes", quorums[i].nodes);
+        json_integer(json, "needed", quorums[i].needed);
+        json_integer(json, "voting", quorums[i].voting);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+void view_begin_nodes(struct view *view, struct http_exchange *exchange)
+{
+    http_body_begin(&view->body);
+    write_nodes(view);
+    http_body_answer(&view->body, exchange, 200, JSON, NO_STORE);
+}
+
+/* ---- status ------------------------------------------------------------------------------ */
+
+/* A request that waits for a survey. */
+struct status_question {
+    struct http_user user; /* first: what http_set_user() is given */
+    struct survey_wait wait;
+    struct view *view;
+    struct http_exchange *exchange;
+    struct access_who who;
+    unsigned limit;
+};
+
+static void write_replica(struct view *view, const struct access_who *who, bool is_admin)
+{
+    redlock_stats stats = {.size = sizeof stats};
+    struct json *json = &view->body.json;
+    struct view_counts counts = {0};
+    char host[256] = "";
+
+    redlock_stats_get(view->client, &stats);
+    view->count(view->count_context, &counts);
+    gethostname(host, sizeof host - 1);
+    json_string(json, "version", redlock_version());
+    json_string(json, "host", host);
+    json_string(json, "principal", who->principal);
+    json_bool(json, "admin", is_admin);
+    json_integer(json, "uptime_ms", (rl_now_ns() - view->began_ns) / RL_NS_PER_MS);
+    json_bool(json, "ready", !view->is_draining && quorums_are_ready(view->client));
+    json_bool(json, "draining", view->is_draining);
+    json_integer(json, "waiting", (int64_t)stats.waiting);
+    json_integer(json, "leases", counts.leases);
+    json_integer(json, "streams", counts.streams);
+    json_integer(json, "jeopardy", counts.jeopardy);
+    json_integer(json, "granted", (int64_t)stats.acquired);
+    json_integer(json, "renewed", (int64_t)stats.renewed);
+    json_integer(json, "lost", (int64_t)counts.lost);
+}
+
+static void write_trouble(struct view *view, const struct access_who *who)
+{
+    struct json *json = &view->body.json;
+    int64_t now_ns = rl_now_ns();
+
+    trouble_age(&view->trouble, now_ns);
+    json_array(json, "trouble");
+    for (unsigned i = 0; i < view->trouble.count; i++) {
+        const struct trouble_entry *entry = &view->trouble.entries[i];
+
+        if (!access_may(view->access, who, ACCESS_READ, entry->name))
+            continue;
+        json_object(json, NULL);
+        json_string(json, "name", entry->name);
+        json_string(json, "label", entry->label[0] ? entry->label : NULL);
+        json_string(json, "state", audit_word(entry->event));
+        json_string(json, "reason", entry->reason[0] ? entry->reason : NULL);
+        json_integer(json, "ago_ms", (now_ns - entry->at_ns) / RL_NS_PER_MS);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+static void write_lock(struct json *json, const struct survey_lock *lock)
+{
+    json_object(json, NULL);
+    json_string(json, "name", lock->name);
+    json_bool(json, "held", lock->held);
+    json_string(json, "kind", lock->kind >= 0 ? redlock_kind_text(lock->kind) : NULL);
+    json_integer(json, "holder_count", lock->holder_count);
+    json_integer(json, "slots", lock->slots);
+    json_array(json, "holders");
+    for (uint32_t i = 0; i < lock->shown; i++) {
+        json_object(json, NULL);
+        json_string(json, "label", lock->label[i][0] ? lock->label[i] : NULL);
+        json_string(json, "mark", lock->mark[i]);
+        json_end_object(json);
+    }
+    json_end_array(json);
+    json_known(json, "held_ms", lock->held_ms);
+    json_bool(json, "held_at_least", lock->held_at_least);
+    json_known(json, "remaining_ms", lock->remaining_ms);
+    json_integer(json, "waiters", survey_waiters(lock));
+    json_bool(json, "disagree", lock->disagree);
+    json_end_object(json);
+}
+
+/* Those that the client may read, in the order of importance. */
+static void write_locks(struct view *view, const struct access_who *who, bool is_admin,
+                        unsigned limit)
+{
+    const struct survey *survey = &view->survey;
+    struct json *json = &view->body.json;
+    unsigned count = 0, more = 0;
+
+    json_array(json, "locks");
+    for (size_t i = 0; i < survey->count; i++) {
+        if (!access_may(view->access, who, ACCESS_READ, survey->locks[i].name))
+            continue;
+        if (count == limit) {
+            more++;
+        } else {
+            write_lock(json, &survey->locks[i]);
+            count++;
+        }
+    }
+    json_end_array(json);
+    json_object(json, "look");
+    json_known(json, "age_ms",
+               survey->looked_ns ? (rl_now_ns() - survey->looked_ns) / RL_NS_PER_MS : -1);
+    json_string(json, "code", survey->error ? redlock_error_name(survey->error) : NULL);
+    json_string(json, "detail", survey->error ? survey->detail : NULL);
+    json_integer(json, "more", more);
+    /* Names that were not asked for may be such as the client must not know of. */
+    json_known(json, "unasked", is_admin ? (int64_t)survey->unasked : -1);
+    json_end_object(json);
+}
+
+static void answer_status(struct view *view, struct http_exchange *exchange,
+                          const struct access_who *who, unsigned limit)
+{
+    bool is_admin = access_may(view->access, who, ACCESS_ADMIN, NULL);
+
+    http_body_begin(&view->body);
+    write_replica(view, who, is_admin);
+    write_quorums(view);
+    if (is_admin)
+        write_nodes(view);
+    else
+        json_string(&view->body.json, "nodes", NULL);
+    write_trouble(view, who);
+    if (limit > 0)
+        write_locks(view, who, is_admin, limit);
+    http_body_answer(&view->body, exchange, 200, JSON, NO_STORE);
+}
+
+static void on_surveyed(struct survey_wait *wait)
+{
+    struct status_question *question =
+        (struct status_question *)(void *)((char *)wait -
+                                           offsetof(struct status_question, wait));
+
+    http_set_user(question->exchange, NULL);
+    answer_status(question->view, question->exchange, &question->who, question->limit);
+    free(question);
+}
+
+static void on_gone(struct http_user *user, enum http_ended how)
+{
+    struct status_question *question = (struct status_question *)(void *)user;
+
+    (void)how;
+    survey_forget(&question->view->survey, &question->wait);
+    free(question);
+}
+
+static void await_survey(struct view *view, struct http_exchange *exchange,
+                         const struct access_who *who, unsigned limit)
+{
+    struct status_question *question = calloc(1, sizeof *question);
+
+    if (!question) {
+        http_answer_problem(exchange, 503, "NOMEM", "out of memory", AGAIN);
+        return;
+    }
+    question->user.ended = on_gone;
+    question->wait.done = on_surveyed;
+    question->view = view;
+    question->exchange = exchange;
+    question->who = *who;
+    question->limit = limit;
+    http_set_user(exchange, &question->user);
+    survey_await(&view->survey, &question->wait, rl_now_ns());
+}
+
+void view_begin_status(struct view *view, struct http_exchange *exchange,
+                       const struct http_request *request, const struct access_who *who)
+{
+    static const char *const names[] = {"locks", NULL};
+    unsigned limit = 0;
+
+    if (!http_query_only(request->query, names) ||
+        http_query_number(request->query, "locks", 1, SURVEY_LOCKS_MAX, &limit) ==
+            HTTP_QUERY_BAD) {
+        http_answer_problem(exchange, 400, "QUERY",
+                            "there is no parameter but locks, a number from 1 to 1000", NULL);
+        return;
+    }
+    if (limit > 0)
+        await_survey(view, exchange, who, limit);
+    else
+        answer_status(view, exchange, who, 0);
+}
+
+/* ---- ready ------------------------------------------------------------------------------- */
+
+void view_begin_ready(struct view *view, struct http_exchange *exchange,
+                      const struct http_request *request)
+{
+    static const char *const names[] = {"verbose", NULL};
+    bool is_ready = !view->is_draining && quorums_are_ready(view->client);
+    struct json *json = &view->body.json;
+    bool is_guarded;
+    char verbose[8];
+
+    if (!http_query_only(request->query, names)) {
+        http_answer_problem(exchange, 400, "QUERY", "there is no parameter but verbose", NULL);
+        return;
+    }
+    http_body_begin(&view->body);
+    is_guarded = !is_ready && !view->is_draining && quorums_are_of_another_set(view->client);
+    if (!is_ready)
+        json_string(json, "code",
+                    view->is_draining ? "DRAINING"
+                    : is_guarded      ? "GUARDED"
+                                      : "NOQUORUM");
+    json_string(json, is_ready ? "status" : "detail",
+                is_ready            ? "ready"
+                : view->is_draining ? "this replica is about to end"
+                : is_guarded
+                    ? "nodes belong to another set than this replica is configured with"
+                    : "too few nodes vote");
+    if (http_query_get(request->query, "verbose", verbose, sizeof verbose) >= 0)
+        write_quorums(view);
+    http_body_answer(&view->body, exchange, is_ready ? 200 : 503, is_ready ? JSON : PROBLEM,
+                     is_ready ? NO_STORE : AGAIN NO_STORE);
+}

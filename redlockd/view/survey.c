@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "view/survey.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/time.h"
+#include "io/clock.h"
+
+static void free_locks(struct survey_lock *locks, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(locks[i].name);
+    free(locks);
+}
+
+static void free_names(struct survey *survey)
+{
+    for (size_t i = 0; i < survey->name_count; i++)
+        free(survey->names[i]);
+    free(survey->names);
+    survey->names = NULL;
+    survey->name_count = survey->name_room = 0;
+}
+
+void survey_init(struct survey *survey)
+{
+    *survey = (struct survey){0};
+}
+
+void survey_free(struct survey *survey)
+{
+    free_locks(survey->locks, survey->count);
+    free_locks(survey->asked, survey->asked_count);
+    free_names(survey);
+    survey_init(survey);
+}
+
+/* ---- waits ------------------------------------------------------------------------------- */
+
+void survey_await(struct survey *survey, struct survey_wait *wait, int64_t now_ns)
+{
+    wait->asked_ns = now_ns;
+    wait->previous = NULL;
+    wait->next = survey->waits;
+    if (wait->next)
+        wait->next->previous = wait;
+    survey->waits = wait;
+}
+
+void survey_forget(struct survey *survey, struct survey_wait *wait)
+{
+    *(wait->previous ? &wait->previous->next : &survey->waits) = wait->next;
+    if (wait->next)
+        wait->next->previous = wait->previous;
+}
+
+/* All that asked at that time or before. */
+static void finish(struct survey *survey, int64_t asked_ns)
+{
+    struct survey_wait *next;
+
+    for (struct survey_wait *wait = survey->waits; wait; wait = next) {
+        next = wait->next;
+        if (wait->asked_ns > asked_ns)
+            continue;
+        survey_forget(survey, wait);
+        wait->done(wait);
+    }
+}
+
+/* ---- the end of a look ------------------------------------------------------------------- */
+
+uint32_t survey_waiters(const struct survey_lock *lock)
+{
+    /* The head of ours stands in the queue of the nodes. */
+    return lock->waiters + lock->waiters_here - (lock->waiters > 0 && lock->waiters_here > 0);
+}
+
+static int compare_lock_names(const void *a, const void *b)
+{
+    return strcmp(((const struct survey_lock *)a)->name, ((const struct survey_lock *)b)->name);
+}
+
+void survey_count_wait(struct survey *survey, const char *name)
+{
+    struct survey_lock wanted = {.name = (char *)name};
+    struct survey_lock *lock =
+        survey->count > 0
+            ? bsearch(&wanted, survey->locks, survey->count, sizeof wanted, compare_lock_names)
+            : NULL;
+
+    if (lock)
+        lock->waiters_here++;
+}
+
+/* The order of `redlock top`: trouble, then what most wait for, then what is held for longest. */
+static int compare(const void *a, const void *b)
+{
+    const struct survey_lock *x = a, *y = b;
+    uint32_t x_waiters = survey_waiters(x), y_waiters = survey_waiters(y);
+
+    if (x->disagree != y->disagree)
+        return x->disagree ? -1 : 1;
+    if (x_waiters != y_waiters)
+        return x_waiters > y_waiters ? -1 : 1;
+    if (x->held_ms != y->held_ms)
+        return x->held_ms > y->held_ms ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+static const struct survey_lock *find_last(const struct survey *survey, const char *name)
+{
+    for (size_t i = 0; i < survey->count; i++)
+        if (strcmp(survey->locks[i].name, name) == 0)
+            return &survey->locks[i];
+    return NULL;
+}
+
+/* A node in quarantine has forgotten what the others know: that is told of the node. */
+static bool has_quarantine(const struct survey *survey)
+{
+    redlock_node_info node = {.size = sizeof node};
+
+    for (size_t i = 0; redlock_node(survey->client, i, &node) == REDLOCK_OK; i++)
+        if (node.quarantined)
+            return true;
+    return false;
+}
+
+/* Drops what could not be asked, and what is free by now. */
+static void sift(struct survey *survey)
+{
+    bool is_explained = has_quarantine(survey);
+    size_t kept = 0;
+
+    for (size_t i = 0; i < survey->asked_count; i++) {
+        struct survey_lock *lock = &survey->asked[i];
+        const struct survey_lock *last;
+
+        if (!lock->answered || (!lock->held && !lock->waiters && !lock->differed)) {
+            free(lock->name);
+            continue;
+        }
+        /* A lock that is being taken or released differs for a moment: that is no trouble. */
+        last = lock->differed ? find_last(survey, lock->name) : NULL;
+        lock->disagree = last && last->differed && !is_explained;
+        survey->asked[kept++] = *lock;
+    }
+    survey->asked_count = kept;
+}
+
+static void arrange(struct survey *survey)
+{
+    if (survey->count == 0)
+        return;
+    qsort(survey->locks, survey->count, sizeof *survey->locks, compare_lock_names);
+    survey->count_waits(survey->owner_context, survey);
+    qsort(survey->locks, survey->count, sizeof *survey->locks, compare);
+}
+
+static void end_look(struct survey *survey)
+{
+    int64_t now_ns = rl_now_ns(), took_ns = now_ns - survey->began_ns;
+    int64_t pause_ns = (SURVEY_PAUSE + 1) * took_ns;
+
+    survey->is_under_way = false;
+    survey->next_ns =
+        survey->began_ns + (pause_ns > SURVEY_EVERY_NS ? pause_ns : SURVEY_EVERY_NS);
+    free_names(survey);
+    /* If no quorum could be asked, what was known is all there is. */
+    if (survey->failed < survey->quorums) {
+        sift(survey);
+        free_locks(survey->locks, survey->count);
+        survey->locks = survey->asked;
+        survey->count = survey->asked_count;
+        arrange(survey);
+        survey->looked_ns = now_ns;
+        survey->asked = NULL;
+        survey->asked_count = 0;
+    }
+    finish(survey, survey->began_ns);
+}
+
+/* ---- locks ------------------------------------------------------------------------------- */
+
+static void take(struct survey_lock *lock, const redlock_info *info)
+{
+    bool has_several = info->kind == REDLOCK_SHARED || info->kind == REDLOCK_SEMAPHORE;
+
+    lock->answered = true;
+    lock->held = info->held;
+    lock->differed = info->disagree;
+    lock->kind = info->kind;
+    lock->holder_count = info->holder_count;
+    lock->slots = info->slots;
+    lock->waiters = info->waiters;
+    lock->held_ms = -1;
+    lock->remaining_ms = info->held ? info->ttl_ms : -1;
+    for (uint32_t i = 0; i < info->shown_holder_count && info->held; i++) {
+        const redlock_holder *holder = &info->shown_holder[i];
+
+        if (holder->held_ms > lock->held_ms) {
+            lock->held_ms = holder->held_ms;
+            lock->held_at_least = holder->held_at_least;
+        }
+        if (has_several && holder->ttl_ms > lock->remaining_ms)
+            lock->remaining_ms = holder->ttl_ms;
+        if (i < SURVEY_SHOWN) {
+            strcpy(lock->label[i], holder->label);
+            strcpy(lock->mark[i], holder->mark);
+            lock->shown = i + 1;
+        }
+    }
+}
+
+static void answered(struct survey *survey)
+{
+    if (--survey->pending == 0)
+        end_look(survey);
+}
+
+static void on_lock(int error, const redlock_answer *answer, void *data)
+{
+    struct survey_lock *lock = data;
+
+    if (!error)
+        take(lock, answer->info);
+    answered(lock->survey);
+}
+
+/* The name becomes the lock's. */
+static void choose(struct survey *survey, size_t index)
+{
+    if (!survey->names[index])
+        return;
+    survey->asked[survey->asked_count++] =
+        (struct survey_lock){.survey = survey, .name = survey->names[index]};
+    survey->names[index] = NULL;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Which of more names than can be asked for: contended ones, and others in turns. */
+static void choose_some(struct survey *survey)
+{
+    size_t contended[SURVEY_LOCKS_MAX / 2], kept = 0, count = survey->name_count;
+
+    if (survey->quorums > 1)
+        qsort(survey->names, count, sizeof *survey->names, compare_names);
+    /* All are found before the first is taken out of the order of the names. */
+    for (size_t i = 0; i < survey->count && kept < SURVEY_LOCKS_MAX / 2; i++) {
+        const struct survey_lock *last = &survey->locks[i];
+        char **found =
+            last->waiters > 0 || last->differed
+                ? bsearch(&last->name, survey->names, count, sizeof *found, compare_names)
+                : NULL;
+
+        if (found)
+            contended[kept++] = (size_t)(found - survey->names);
+    }
+    for (size_t i = 0; i < kept; i++)
+        choose(survey, contended[i]);
+    for (size_t i = 0; i < count && survey->asked_count < SURVEY_LOCKS_MAX; i++) {
+        survey->cursor = (survey->cursor + 1) % count;
+        choose(survey, survey->cursor);
+    }
+}
+
+static void ask_for_locks(struct survey *survey)
+{
+    size_t count = survey->name_count;
+
+    free_locks(survey->asked, survey->asked_count); /* of a look that found no quorum */
+    survey->asked_count = 0;
+    survey->asked = calloc(SURVEY_LOCKS_MAX, sizeof *survey->asked);
+    if (survey->asked && count <= SURVEY_LOCKS_MAX)
+        for (size_t i = 0; i < count; i++)
+            choose(survey, i);
+    else if (survey->asked)
+        choose_some(survey);
+    survey->unasked = survey->unlisted + count - survey->asked_count;
+    /* One more, so that an answer that comes at once does not end the look. */
+    survey->pending = survey->asked_count + 1;
+    for (size_t i = 0; i < survey->asked_count; i++)
+        if (redlock_start_query(survey->client, survey->asked[i].name, on_lock,
+                                &survey->asked[i]) != REDLOCK_OK)
+            survey->pending--;
+    survey->wake(survey->owner_context);
+    answered(survey);
+}
+
+/* ---- names ------------------------------------------------------------------------------- */
+
+static void add_name(struct survey *survey, const char *name)
+{
+    char *copy = NULL;
+
+    if (survey->name_count == survey->name_room && survey->name_room < SURVEY_NAMES_MAX) {
+        size_t room = survey->name_room ? 2 * survey->name_room : 64;
+        char **more = reallocarray(survey->names, room, sizeof *more);
+
+        if (more) {
+            survey->names = more;
+            survey->name_room = room;
+        }
+    }
+    if (survey->name_count < survey->name_room)
+        copy = strdup(name);
+    if (copy)
+        survey->names[survey->name_count++] = copy;
+    else
+        survey->unlisted++;
+}
+
+static void listed(struct survey *survey, int error)
+{
+    if (error) {
+        survey->failed++;
+        survey->error = error;
+        snprintf(survey->detail, sizeof survey->detail, "%s", redlock_detail());
+    }
+    if (--survey->lists == 0)
+        ask_for_locks(survey);
+}
+
+static void on_list(int error, const redlock_answer *answer, void *data)
+{
+    struct survey *survey = data;
+
+    for (size_t i = 0; !error && i < answer->name_count; i++)
+        add_name(survey, answer->names[i]);
+    listed(survey, error);
+}
+
+static void begin_look(struct survey *survey)
+{
+    redlock *member;
+
+    survey->is_under_way = true;
+    survey->began_ns = rl_now_ns();
+    survey->unlisted = 0;
+    survey->failed = survey->quorums = 0;
+    survey->error = REDLOCK_OK;
+    survey->detail[0] = '\0';
+    survey->lists = 1; /* so that an answer that comes at once does not end the look */
+    for (size_t i = 0; (member = redlock_member(survey->client, i)); i++) {
+        int error;
+
+        survey->quorums++;
+        survey->lists++;
+        error = redlock_start_list(member, on_list, survey);
+        if (error)
+            listed(survey, error);
+    }
+    survey->wake(survey->owner_context);
+    listed(survey, REDLOCK_OK);
+}
+
+/* ---- turns ------------------------------------------------------------------------------- */
+
+int64_t survey_turn(void *context, int64_t now_ns)
+{
+    struct survey *survey = context;
+    int64_t next_ns = RL_NEVER_NS;
+
+    finish(survey, now_ns - SURVEY_PATIENCE_NS);
+    if (!survey->waits)
+        return RL_NEVER_NS;
+    if (!survey->is_under_way && now_ns >= survey->next_ns)
+        begin_look(survey);
+    if (!survey->is_under_way)
+        next_ns = survey->next_ns;
+    for (struct survey_wait *wait = survey->waits; wait; wait = wait->next)
+        if (wait->asked_ns + SURVEY_PATIENCE_NS < next_ns)
+            next_ns = wait->asked_ns + SURVEY_PATIENCE_NS;
+    return next_ns;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A survey: the nodes are asked for all locks, for GET /v1/status?locks=N and so for the page. Only while
+ * requests wait for it, however many, one look after another: the next begins SURVEY_PAUSE times as long
+ * after the last one as that took, and not before SURVEY_EVERY_NS. So it takes a small part of the nodes'
+ * time, and of ours, whatever they hold.
+ *
+ *     wait --> a look that begins after it: list the names of every quorum, ask for each lock
+ *          `-> SURVEY_PATIENCE_NS is over first: what the last look found has to do
+ *
+ * Beyond SURVEY_LOCKS_MAX names the locks that were contended in the last look are asked again, and the
+ * others in turns.
+ */
+#ifndef REDLOCKD_VIEW_SURVEY_H
+#define REDLOCKD_VIEW_SURVEY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "redlock.h"
+
+#define SURVEY_LOCKS_MAX 1000
+#define SURVEY_NAMES_MAX 65536 /* remembered during a look: 64 doubled some times */
+#define SURVEY_SHOWN 3         /* holders that are named */
+#define SURVEY_EVERY_NS (250 * INT64_C(1000000))
+#define SURVEY_PATIENCE_NS (400 * INT64_C(1000000))
+#define SURVEY_PAUSE 9
+
+struct survey;
+
+struct survey_lock {
+    struct survey *survey;
+    char *name; /* owned */
+    bool answered;
+    bool held;
+    bool
+        disagree; /* the nodes did not all say the same, in this look and in the one before, and
+                      no quarantine explains it */
+    bool differed; /* in this look */
+    bool held_at_least;
+    int32_t kind; /* -1: unknown */
+    uint32_t holder_count, slots;
+    uint32_t waiters; /* at the nodes: of one client, however many of it wait, one */
+    uint32_t waiters_here;
+    uint32_t shown;  /* holders in label and mark */
+    int64_t held_ms; /* of the one that has held for longest; -1: unknown */
+    int64_t
+        remaining_ms; /* until the last holder's time is over; -1: unknown, or without end */
+    char label[SURVEY_SHOWN][REDLOCK_LABEL_MAX + 1]; /* empty: none */
+    char mark[SURVEY_SHOWN][REDLOCK_MARK_SIZE + 1];
+};
+
+/* Part of what waits. `done` may free it. */
+struct survey_wait {
+    struct survey_wait *previous, *next;
+    int64_t asked_ns;
+    void (*done)(struct survey_wait *wait);
+};
+
+struct survey {
+    redlock *client;
+    void *owner_context;         /* of the next two */
+    void (*wake)(void *context); /* the library was given something to do */
+    /* survey_count_wait() of every request that waits for a lock here */
+    void (*count_waits)(void *context, struct survey *survey);
+    struct survey_wait *waits;
+    /* The last look. */
+    struct survey_lock *locks; /* owned; in the order of importance */
+    size_t count;
+    size_t unasked;    /* names that were not asked for */
+    int64_t looked_ns; /* when it was over; 0: there was none */
+    int error;         /* of a quorum that could not be asked; 0: all could */
+    char detail[2 * REDLOCK_TEXT_MAX];
+    /* The one that is under way. */
+    bool is_under_way;
+    int64_t began_ns;
+    int64_t next_ns; /* not before then */
+    unsigned lists;  /* without an answer */
+    unsigned failed, quorums;
+    char **names; /* owned; in the order of their bytes, quorum by quorum */
+    size_t name_count, name_room;
+    size_t unlisted; /* names beyond these */
+    size_t cursor;   /* of more names than can be asked for: where the next look begins */
+    struct survey_lock *asked; /* owned */
+    size_t asked_count, pending;
+};
+
+/* Fields of the caller: client, owner_context, wake, count_waits. */
+void survey_init(struct survey *survey);
+/* After the client is closed. */
+void survey_free(struct survey *survey);
+
+/* done() is called, not from here, when a look is over that began after this, or patience is. */
+void survey_await(struct survey *survey, struct survey_wait *wait, int64_t now_ns);
+/* It is gone: done() is not called. */
+void survey_forget(struct survey *survey, struct survey_wait *wait);
+
+/* From count_waits(): a request waits here for this lock. */
+void survey_count_wait(struct survey *survey, const char *name);
+/* All that wait for it, as far as this replica and the nodes know. */
+uint32_t survey_waiters(const struct survey_lock *lock);
+
+/* A part of the loop. */
+int64_t survey_turn(void *survey, int64_t now_ns);
+
+#endif

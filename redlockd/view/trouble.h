@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Locks in trouble, as this replica has seen it, for GET /v1/status: the worst first, one entry for a
+ * name and a state.
+ *
+ *     jeopardy  the renewal of a stream failed; until it recovers, ends or is lost
+ *     lost      gone before its time; for TROUBLE_KEPT_NS
+ *     broken    evicted by an operator; for TROUBLE_KEPT_NS
+ *     expired   never released: its client died or forgot it; for TROUBLE_KEPT_NS
+ *
+ * Bounded: when all TROUBLE_MAX are taken, the oldest of the least bad ones is forgotten.
+ */
+#ifndef REDLOCKD_VIEW_TROUBLE_H
+#define REDLOCKD_VIEW_TROUBLE_H
+
+#include <stdint.h>
+
+#include "audit/audit.h"
+#include "redlock.h"
+
+#define TROUBLE_MAX 64
+#define TROUBLE_KEPT_NS (300 * INT64_C(1000000000))
+#define TROUBLE_REASON_MAX 32
+
+struct trouble_entry {
+    enum audit_event event;
+    int64_t at_ns;
+    char name[REDLOCK_NAME_MAX + 1];
+    char label[REDLOCK_LABEL_MAX + 1];   /* empty: none */
+    char reason[TROUBLE_REASON_MAX + 1]; /* empty: none */
+};
+
+struct trouble {
+    struct trouble_entry *entries; /* TROUBLE_MAX of them; the worst first, then the newest */
+    unsigned count;
+};
+
+/* 0, or -1: out of memory. */
+int trouble_init(struct trouble *trouble);
+void trouble_free(struct trouble *trouble);
+
+/* Of every event about a lock; most are no trouble, or end one. */
+void trouble_note(struct trouble *trouble, const struct audit_line *line, int64_t now_ns);
+
+/* Forgets what is old. */
+void trouble_age(struct trouble *trouble, int64_t now_ns);
+
+#endif

@@ -1,0 +1,14 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The status page in a real browser: what it shows, how soon, to whom, and what it must never do.
+# REDLOCK_PICTURES names a folder for the pictures of the documentation.
+. "$(dirname "$0")/lib.bash" "$@"
+needs python3 sha256sum chromium
+if [ -z "${REDLOCK_DEV:-}" ]; then
+    rm -rf "$tmp"
+    unset REDLOCK_NODES
+    exec "$(dirname "$redlockd")/redlock" dev -n 5 -- bash "$0" "$@"
+fi
+python3 -B "$here/../service/page.py" "$redlockd" "$tmp" || failed=1
+unlike 'no sanitizer complains' "$(cat "$tmp/log")" 'Sanitizer|runtime error'
+done_testing
