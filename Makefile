@@ -294,6 +294,14 @@ uninstall: ## remove what the last `make install` of this tree installed
 dist: ## the source tarball of the last commit, in build/dist
 	@scripts/dist.sh
 
+.PHONY: dist-check
+dist-check: dist ## the tarball, unpacked where there is no git, builds and passes the release tests
+	@scripts/deps.sh test
+	@rm -rf build/dist/check && mkdir -p build/dist/check
+	@tar -xf build/dist/redlock-$$(scripts/version.sh).tar.gz -C build/dist/check --strip-components=1
+	@GIT_CEILING_DIRECTORIES=$(CURDIR)/build/dist $(MAKE) -C build/dist/check check
+	@rm -rf build/dist/check
+
 .PHONY: deb
 deb: ## Debian packages of the last commit, and their source package, in build/deb
 	@scripts/deps.sh deb
@@ -320,6 +328,11 @@ static-check: static ## the same, taking locks in an empty root directory, over 
 	@scripts/deps.sh test
 	@$(call built,release,--target redlock) >/dev/null
 	@scripts/check-static.sh build/static/redlock $(RELEASE)/redlock
+
+.PHONY: release
+release: ## make a release, check it, and say what to tag and sign (half an hour, as root)
+	@scripts/deps.sh build abi
+	@scripts/release.sh
 
 .PHONY: format
 format: ## format every C file of the tree

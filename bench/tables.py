@@ -141,6 +141,12 @@ def peers_targets(data):
                   for r in data["rows"]])
 
 
+def bindings_distinct(data):
+    """With the picture, which is drawn from the same run."""
+    return ("![the library in Python and Node beside other clients](performance-bindings.svg)\n\n"
+            + peers_distinct(data))
+
+
 def binding_targets(data):
     """Of all rows those about a binding: the others are judged by another table."""
     languages = [r for r in data["rows"] if "node" in r["id"] or "python" in r["id"]]
@@ -157,7 +163,7 @@ TABLES = {
     "peers-one-name": (1, "peers", peers_one_name),
     "peers-hung": (1, "peers", peers_hung),
     "peers-targets": (1, "rows", peers_targets),
-    "bindings-distinct": (2, "peers", peers_distinct),
+    "bindings-distinct": (2, "peers", bindings_distinct),
     "bindings-one-name": (2, "peers", peers_one_name),
     "bindings-targets": (2, "rows", binding_targets),
 }

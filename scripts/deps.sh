@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# deps.sh [build|sim|run|bench|test|fuzz|proof|plots|peers|clients|etcd|browser|node|python|deb|deb-test]...
+# deps.sh [build|sim|run|bench|test|fuzz|proof|plots|peers|clients|etcd|browser|node|python|deb|deb-test|abi]...
 #
 # Makes sure that what a purpose needs is installed: `build` the library, the command and the service,
 # `sim` the simulator, `run` a local quorum, `bench` what it is measured against, `test` everything but clang
@@ -8,7 +8,10 @@
 # draws the results of benchmarks, `peers` what other lock clients run with and are watched by, `clients`
 # what stands before the service and asks it, `node` what makes and checks the package of Node,
 # `etcd` what the service is measured against, `browser` what shows its page in tests,
-# `deb` what builds Debian packages and `deb-test` what judges them and tries them in a bare Debian. Does nothing, quickly and without the network, when all is there. What is missing is installed with
+# `deb` what builds Debian packages and `deb-test` what judges them and tries them in a bare Debian,
+# `abi` what compares the binary interface with that of the last release.
+#
+# Does nothing, quickly and without the network, when all is there. What is missing is installed with
 # apt-get, as root or through sudo, after a line that says so; on other systems, without the rights
 # and with REDLOCK_NO_INSTALL set, the exact command is printed and the status is 1.
 set -eu
@@ -175,6 +178,11 @@ check_deb_test() {
     have systemd-nspawn || miss systemd-container
 }
 
+check_abi() {
+    have abidw || miss abigail-tools
+    have abidiff || miss abigail-tools
+}
+
 for purpose in "${@:-test}"; do
     case $purpose in
     build) check_build ;;
@@ -193,8 +201,9 @@ for purpose in "${@:-test}"; do
     python) check_python ;;
     deb) check_deb ;;
     deb-test) check_deb_test ;;
+    abi) check_abi ;;
     *)
-        echo "usage: deps.sh [build|sim|run|bench|test|fuzz|proof|plots|peers|clients|etcd|browser|node|python|deb|deb-test]..." >&2
+        echo "usage: deps.sh [build|sim|run|bench|test|fuzz|proof|plots|peers|clients|etcd|browser|node|python|deb|deb-test|abi]..." >&2
         exit 64
         ;;
     esac

@@ -155,20 +155,6 @@ static bool wants_script(struct rl_session *session, const struct rl_pending *pe
 
 /* ---- from the connection ---- */
 
-/* How long the node took. */
-static void note_rtt(struct rl_engine *engine, struct rl_node *node, const struct rl_lock *lock,
-                     int64_t now_ns)
-{
-    int64_t took_ns = now_ns - lock->round_start_ns;
-
-    if (took_ns <= engine->policy.node_timeout_ns)
-        node->late_us = 0;
-    if (node->rtt_us < 0)
-        node->rtt_us = rl_rtt_us(took_ns);
-    else
-        node->rtt_us += (rl_rtt_us(took_ns) - node->rtt_us) / RTT_SMOOTHING;
-}
-
 static void note_error(struct rl_session *session, const struct rl_reply *reply)
 {
     /* A forgotten script is no failure: it is sent again with its text. */
@@ -180,19 +166,27 @@ static void note_error(struct rl_session *session, const struct rl_reply *reply)
 static void hear(struct rl_engine *engine, uint8_t node, const struct rl_pending *pending,
                  const struct rl_reply *reply, int64_t now_ns)
 {
+    struct rl_node *at = &engine->node[node];
     struct rl_claim *claim = pending->subject;
     struct rl_answer answer;
 
-    if (reply->scalar.type == RL_REPLY_ERROR &&
-        wants_script(&engine->node[node].session, pending, reply) &&
+    if (reply->scalar.type == RL_REPLY_ERROR && wants_script(&at->session, pending, reply) &&
         repeat_with_text(engine, node, pending, now_ns)) {
         /* The release is behind the attempt that was to follow it now. */
         rl_local_queue_note_release(engine, node, pending,
                                     &(struct rl_answer){.vote = REDLOCK_VOTE_ERROR});
     } else {
         if (rl_ops[pending->op].times_node && claim->handle &&
-            pending->round == claim->handle->lock.round)
-            note_rtt(engine, &engine->node[node], &claim->handle->lock, now_ns);
+            pending->round == claim->handle->lock.round) {
+            int64_t took_ns = now_ns - claim->handle->lock.round_start_ns;
+
+            if (took_ns <= engine->policy.node_timeout_ns)
+                at->late_us = 0;
+            if (at->rtt_us < 0)
+                at->rtt_us = rl_rtt_us(took_ns);
+            else
+                at->rtt_us += (rl_rtt_us(took_ns) - at->rtt_us) / RTT_SMOOTHING;
+        }
         if (rl_ops[pending->op].lets_live)
             rl_claim_seen(claim, now_ns);
         if (!rl_vote_judge(engine, node, pending, reply, now_ns, &answer))

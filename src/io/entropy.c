@@ -6,39 +6,34 @@
 #include <string.h>
 #include <sys/random.h>
 
-/* As much as the batch before still needed from here on; a larger one doubles what it has read. */
-static int refill(struct rl_entropy *entropy, size_t size)
-{
-    size_t wanted = entropy->expected > entropy->drawn ? entropy->expected - entropy->drawn
-                                                       : entropy->drawn;
-    size_t have = 0;
-
-    if (wanted < size)
-        wanted = size;
-    if (wanted > sizeof entropy->pool)
-        wanted = sizeof entropy->pool;
-    entropy->left = 0;
-    while (have < wanted) {
-        ssize_t got = getrandom(entropy->pool + have, wanted - have, 0);
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return -1;
-        have += (size_t)got;
-    }
-    entropy->left = wanted;
-    return 0;
-}
-
 int rl_entropy_draw(void *data, void *bytes, size_t size)
 {
     struct rl_entropy *entropy = data;
     uint8_t *at;
 
     assert(size <= sizeof entropy->pool);
-    if (entropy->left < size && refill(entropy, size) < 0)
-        return -1;
+    if (entropy->left < size) {
+        /* As much as the batch before still needed from here on; a larger one doubles what it has. */
+        size_t wanted = entropy->expected > entropy->drawn ? entropy->expected - entropy->drawn
+                                                           : entropy->drawn;
+        size_t have = 0;
+
+        if (wanted < size)
+            wanted = size;
+        if (wanted > sizeof entropy->pool)
+            wanted = sizeof entropy->pool;
+        entropy->left = 0;
+        while (have < wanted) {
+            ssize_t got = getrandom(entropy->pool + have, wanted - have, 0);
+
+            if (got < 0 && errno == EINTR)
+                continue;
+            if (got <= 0)
+                return -1;
+            have += (size_t)got;
+        }
+        entropy->left = wanted;
+    }
     entropy->drawn += size;
     entropy->left -= size;
     at = entropy->pool + entropy->left;

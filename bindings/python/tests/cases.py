@@ -142,10 +142,24 @@ async def do_acquire(world, step):
     await judged(step, acquired(world, step), lambda lock: lock and lock.report())
 
 
+def begun(client):
+    """How many acquisitions the library has been asked for."""
+    counters = client.stats().counters
+    return counters["waiting"] + counters["acquired"] + sum(
+        count for name, count in counters.items() if name.startswith("refused_"))
+
+
 async def do_start(world, step):
+    client = world.clients[step["client"]]
     lock = world.locks[step["lock"]] = world.lock(step)
-    world.tasks[step["lock"]] = asyncio.ensure_future(world.call(lock.acquire))
-    await asyncio.sleep(0)
+    before = begun(client)
+    task = world.tasks[step["lock"]] = asyncio.ensure_future(world.call(lock.acquire))
+
+    async def look():
+        return task, task.done() or begun(client) > before
+
+    # The order of two threads is that in which the library has heard of them.
+    await again_until(look, "the call")
 
 
 async def do_outcome(world, step):

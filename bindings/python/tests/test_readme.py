@@ -10,7 +10,7 @@ from support import PATIENCE_S, PYTHON
 HERE = os.path.dirname(os.path.abspath(__file__))
 README = os.path.join(HERE, "..", "README.md")
 PROJECT = os.path.join(HERE, "..", "..", "..", "README.md")
-BLOCK = re.compile(r"(<!-- not run: (?P<why>.+) -->\n)?```(?P<language>[a-z]+)\n(?P<text>.*?)^```$",
+BLOCK = re.compile(r"(<!-- not run: (?P<why>[^\n]+) -->\n)?^```(?P<language>[a-z]+)\n(?P<text>.*?)^```$",
                    re.MULTILINE | re.DOTALL)
 
 

@@ -1,0 +1,74 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# release.sh: makes everything that a release consists of, and says what is left to do by hand: tag, sign,
+# publish. Nothing of that is done here, and the tree that it is called in stays as it is: the commit of the
+# release is made in a clone, build/release-VERSION/tree, and checked there. docs/releasing.md explains.
+#
+# RELEASE_CHECKS: targets of make that must succeed in the clone. ABI_REVIEWED=yes: changes of the binary
+# interface have been looked at.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+version=$(scripts/version.sh)
+into=$PWD/build/release-$version
+checks=${RELEASE_CHECKS-test deb-check deb-test static-check}
+name=libredlock.abi
+baseline=packaging/$name
+
+fail() {
+    echo "release: $*" >&2
+    exit 1
+}
+[ -z "$(git status --porcelain)" ] || fail "the tree has changes that are not committed"
+[ -z "$(git tag --list "v$version")" ] || fail "v$version exists: the next version goes into include/redlock.h"
+grep -q '^## \[Unreleased\]$' CHANGELOG.md || fail "CHANGELOG.md has no section [Unreleased]"
+
+# ---- the commit of the release -----------------------------------------------------------------
+
+rm -rf "$into"
+mkdir -p "$into"
+git clone --quiet . "$into/tree"
+for key in user.name user.email; do
+    git -C "$into/tree" config "$key" "$(git config "$key")"
+done
+cd "$into/tree"
+today=$(date -u +%F)
+sed -i "s/^## \[Unreleased\]$/&\n\n## [$version] - $today/" CHANGELOG.md
+sed -i "/^What $version, .* will have\.$/,+1d" CHANGELOG.md
+sed -i "s/^$version, not released yet\. /$version, of $today. /" README.md
+sed -i "1,/^ -- /s/^\( -- .*>  \).*/\1$(date -uR)/" debian/changelog
+
+cmake --preset release >/dev/null
+cmake --build --preset release --parallel "$(nproc)" --target redlock_shared redlock >"$into/build.log" ||
+    fail "it does not build: $into/build.log"
+if [ -e "$baseline" ]; then
+    scripts/abi.sh compare "$baseline" build/release/libredlock.so include ||
+        [ "${ABI_REVIEWED:-}" = yes ] || fail "the binary interface has changed since the last release, as above;" \
+        "docs/releasing.md says what that means, and ABI_REVIEWED=yes goes on"
+else
+    echo "release: the first one: there is no binary interface to compare with"
+fi
+scripts/abi.sh describe build/release/libredlock.so include "$baseline"
+git add --all
+git commit --quiet --message "release: $version" --message "The changelogs get their date, and $baseline what programs \
+that are built with this version rely on."
+
+# ---- what it consists of -------------------------------------------------------------------------
+
+for check in $checks; do
+    echo "release: make $check"
+    make "$check" >"$into/$check.log" 2>&1 || { tail -n 20 "$into/$check.log" >&2; fail "make $check: $into/$check.log"; }
+done
+scripts/dist.sh "$into" >/dev/null
+[ -d build/deb ] || scripts/deb.sh >/dev/null
+cp build/deb/*.deb build/deb/*.dsc build/deb/*.tar.* "$into"
+[ ! -e build/static/redlock ] || cp build/static/redlock "$into/redlock-$version-static-$(uname -m)"
+cd "$into"
+find . -maxdepth 1 -type f ! -name '*.log' ! -name SHA256SUMS -printf '%P\n' | LC_ALL=C sort | xargs sha256sum >SHA256SUMS
+cat <<END
+release: $version is in $into. What is left:
+    git pull --ff-only $into/tree HEAD
+    git tag --sign v$version --message 'redlock $version'
+    gpg --armor --detach-sign $into/SHA256SUMS
+    git push origin HEAD v$version
+    and publish the files of $into/SHA256SUMS with their signature
+END

@@ -1,0 +1,59 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# A client whose machine vanishes: nothing comes from it any more, not even the end of its connection. Needs
+# root, for a network namespace whose link goes down, and takes two minutes.
+. "$(dirname "$0")/lib.bash" "$@"
+needs curl jq ip sha256sum
+[ "$(id -u)" = 0 ] || { echo '1..0 # SKIP needs root'; exit 77; }
+if [ -z "${REDLOCK_DEV:-}" ]; then
+    rm -rf "$tmp"
+    unset REDLOCK_NODES
+    exec "$(dirname "$redlockd")/redlock" dev -n 3 -- bash "$0" "$@"
+fi
+space=redlockd-$$
+link=rl$$
+clients=()
+leave() {
+    kill "${clients[@]}" ${pid:+"$pid"} 2>/dev/null
+    ip link del "$link" 2>/dev/null # and its other end
+    ip netns del "$space" 2>/dev/null
+    rm -rf "$tmp"
+}
+trap leave EXIT
+ip netns add "$space" && ip link add "$link" type veth peer name far netns "$space" &&
+    ip addr add 198.51.100.1/30 dev "$link" && ip link set "$link" up &&
+    ip -n "$space" addr add 198.51.100.2/30 dev far && ip -n "$space" link set far up ||
+    { echo '1..0 # SKIP there are no network namespaces here'; exit 77; }
+echo "ci $(printf secret-of-ci | sha256sum | cut -d ' ' -f 1)" >"$tmp/tokens"
+start --insecure yes --listen 198.51.100.1:0 --tokens "$tmp/tokens" --allow 'token:ci * acquire' \
+    --allow "uid:$(id -u) * acquire,read,admin"
+port=$(sed -n 's/.*listening on 198.51.100.1:\([0-9]*\)$/\1/p' "$tmp/log")
+metric() { curl -sS -m 20 --unix-socket "$socket" http://h/metrics | sed -n "s/^redlockd_$1 //p"; }
+far() { # FILE BODY [CURL-ARGUMENT...]
+    ip netns exec "$space" curl -sSN -m 300 -X PUT -H 'Authorization: Bearer secret-of-ci' \
+        -H "Lease-Id: lease-of-$(cat /proc/sys/kernel/random/uuid)" -H 'Content-Type: application/json' \
+        "${@:3}" -d "$2" "http://198.51.100.1:$port/v1/locks/far" >"$tmp/$1" 2>&1 &
+    clients+=($!)
+}
+far stream '{"ttl_ms":6000}' -H 'Accept: text/event-stream'
+granted() { grep -qs '^event: granted' "$tmp/stream"; }
+that 'a stream is granted to a client on another machine' eventually granted
+far wait '{"wait_ms":50000}'
+waits() { [ "$(metric waiters)" = 1 ]; }
+that '   and another waits for the lock' eventually waits
+between '   both are connected' "$(metric "connections{listener=\"198.51.100.1:$port\"}")" 2 2
+
+ip -n "$space" link set far down
+began=$SECONDS
+free() { [ "$(curl -sS -m 20 --unix-socket "$socket" http://h/v1/locks/far | jq '.holders | length')" = 0 ]; }
+# The wait may be granted what the stream loses, and is then given back: no client took a byte of it.
+late() { for _ in 1 2 3 4; do eventually "$@" && return; done; return 1; }
+closed() { [ "$(metric "connections{listener=\"198.51.100.1:$port\"}")" = 0 ]; }
+that 'the machine vanishes: its connections are closed' late closed
+between '   in time' $((SECONDS - began)) 0 75
+that '   its stream is not renewed, nor does its wait hold the lock' late free
+stop
+pid=
+is 'TERM ends it' "$status" 0
+unlike 'no sanitizer complains' "$(cat "$tmp/log")" 'Sanitizer|runtime error'
+done_testing
