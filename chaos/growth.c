@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { GAP_SAMPLES = 6 }; /* a busy machine may delay one, but not so many */
+
 /* A line of the file. */
 struct row {
     double at_s;
@@ -113,6 +115,34 @@ static bool has_zombie(const struct row *row, size_t count)
     return false;
 }
 
+static bool is_same(const struct row *a, const struct row *b)
+{
+    return a->pid == b->pid && strcmp(a->words, b->words) == 0;
+}
+
+/* How far samples lie apart: the process with the most of them was there all the time. */
+static double interval_s(const struct rows *r, double end_s)
+{
+    size_t most = 2;
+    for (size_t i = 0, count; i < r->count; i += count) {
+        for (count = 1; i + count < r->count && is_same(&r->row[i], &r->row[i + count]);)
+            count++;
+        most = count > most ? count : most;
+    }
+    return end_s / (double)(most - 1);
+}
+
+/* Rows of one process, from the first on. One that is missing for a while is another that got its number. */
+static size_t count_life(const struct row *row, size_t left, double gap_s)
+{
+    size_t count = 1;
+    while (count < left && is_same(row, &row[count]) &&
+           row[count].at_s - row[count - 1].at_s <= gap_s &&
+           row[count].cpu_ms >= row[count - 1].cpu_ms)
+        count++;
+    return count;
+}
+
 static int by_words(const void *a, const void *b)
 {
     const struct growth *x = a, *y = b;
@@ -126,11 +156,10 @@ bool growths_read(const char *path, struct growths *out)
     *out = (struct growths){.samples = rows.count};
     for (size_t i = 0; i < rows.count; i++)
         end_s = rows.row[i].at_s > end_s ? rows.row[i].at_s : end_s;
+    double gap_s = GAP_SAMPLES * interval_s(&rows, end_s);
     for (size_t i = 0, count; i < rows.count; i += count) {
         const struct row *row = &rows.row[i];
-        for (count = 1; i + count < rows.count && row[count].pid == row->pid &&
-                        strcmp(row[count].words, row->words) == 0;)
-            count++;
+        count = count_life(row, rows.count - i, gap_s);
         out->processes++;
         out->zombies += has_zombie(row, count);
         if (count < 8 || row[count - 1].at_s - row->at_s < end_s / 2 ||

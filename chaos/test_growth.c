@@ -90,6 +90,18 @@ CASE(short_lives, "A process that lived for less than half of the run is not jud
     CHECK_INT(0, g.grew);
 }
 
+CASE(reused_numbers, "Two processes that had one number one after the other are judged apart.")
+{
+    FILE *out = open_samples();
+    put_process(out, 7, "steady", 0, HOUR_S, (long[]){5000, 5000}, (long[]){20, 20}, 'S');
+    put_process(out, 8, "first", 0, 600, (long[]){5000, 5000}, (long[]){20, 20}, 'S');
+    put_process(out, 8, "first", 2400, HOUR_S, (long[]){9000, 9000}, (long[]){20, 20}, 'S');
+    struct growths g = judged(out);
+    CHECK_INT(3, g.processes);
+    CHECK_INT(1, g.count);
+    CHECK_INT(0, g.grew);
+}
+
 CASE(zombies, "A process that is dead and not reaped for half a minute is counted.")
 {
     FILE *out = open_samples();
