@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -77,6 +78,7 @@ static void judge_round(struct soak *s, struct rig *rig, const char *dir, const 
         keep_round(rig, dir, s->rounds, &history, &v);
     fflush(stdout);
     history_free(&history);
+    malloc_trim(0); /* the rig is judged like the others */
 }
 
 static size_t count_cores(const char *dir)

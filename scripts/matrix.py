@@ -5,6 +5,7 @@
 matrix.py RESULTS PAGE        writes the table and the lists below it between their marks
 matrix.py --one RESULTS NAME  says what came of one server
 matrix.py --failed FILE       a regular expression for the tests that failed
+matrix.py --left-out NAME     one for the tests that are left out on a server (scripts/matrix.skips)
 """
 import re
 import sys
@@ -34,8 +35,8 @@ def reason(text):
         match = re.search(r"(?:# )?skip(?:ped)?[: -]+(.*)", line, re.I)
         if match and match.group(1).strip():
             return match.group(1).strip()
-    lines = [line for line in text.splitlines() if line.strip()]
-    return lines[-1].lstrip("# ") if lines else "no reason given"
+    said = [line[2:] for line in text.splitlines() if line.startswith("# ")]
+    return said[0] if said else "no reason given"
 
 
 class Server:
@@ -46,11 +47,25 @@ class Server:
         found = cases(results / f"{name}.xml")
         again = results / f"{name}.again"
         alone = cases(again) if again.exists() else {}
+        self.left_out = rules(name)
+        found = {n: r for n, r in found.items()
+                 if not any(re.search(e, n) for e, _ in self.left_out)}
         self.passed = sorted(n for n, (r, _) in found.items() if r == "passed")
         self.skipped = {n: reason(t) for n, (r, t) in sorted(found.items()) if r == "skipped"}
         failed = sorted(n for n, (r, _) in found.items() if r == "failed")
         self.alone = [n for n in failed if alone.get(n, ("failed",))[0] == "passed"]
         self.failed = [n for n in failed if n not in self.alone]
+
+
+def rules(server):
+    """(regular expression, reason) for what is left out on a server."""
+    found = []
+    for line in Path(__file__).with_name("matrix.skips").read_text().splitlines():
+        if not line.startswith("#"):
+            servers, expression, why = re.fullmatch(r"(.*?) \| (.*) \| (.*)", line).groups()
+            if server in servers.split():
+                found.append((expression, why))
+    return found
 
 
 def version(text):
@@ -83,6 +98,20 @@ def by_reason(servers):
     return lines
 
 
+def left_out(servers):
+    reasons = {}
+    for s in servers:
+        for expression, why in s.left_out:
+            reasons.setdefault((expression, why), []).append(s.name)
+    if not reasons:
+        return []
+    lines = ["", "Left out, because the test needs what the server has not:", ""]
+    for (expression, why), where in reasons.items():
+        words = expression.strip("^$").replace("\\.", ".").replace(".*", "*")
+        lines.append(f"- {', '.join(where)}: {why}: `{words}`")
+    return lines
+
+
 def named(servers, attribute, head):
     lines = []
     for s in servers:
@@ -92,6 +121,9 @@ def named(servers, attribute, head):
 
 
 def main():
+    if sys.argv[1] == "--left-out":
+        print("|".join(expression for expression, _ in rules(sys.argv[2])) or "^$")
+        return
     if sys.argv[1] == "--failed":
         names = [n for n, (r, _) in cases(sys.argv[2]).items() if r == "failed"]
         print("^(" + "|".join(re.escape(n) for n in names) + ")$")
@@ -107,7 +139,7 @@ def main():
     order = Path(__file__).with_name("servers.sh").read_text()
     servers = [Server(results, p.stem) for p in results.glob("*.xml")]
     servers.sort(key=lambda s: order.find(f"\n{s.name} ") % 10**6)
-    lines = [*table(servers), *by_reason(servers),
+    lines = [*table(servers), *left_out(servers), *by_reason(servers),
              *named(servers, "alone", "Failed beside others, and passed alone (a busy machine):"),
              *named(servers, "failed", "Failed:")]
     text = page.read_text()

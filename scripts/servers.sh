@@ -108,7 +108,10 @@ write_wrapper() { # NAME PROGRAM
         printf '#!/bin/sh\nexec %s --argv0 %s --library-path %s %s "$@"\n' \
             "$here/loader/$2" "$2" "$here/lib" "$here/programs/$2"
     else
-        printf '#!/bin/sh\nexport LD_LIBRARY_PATH=%s\nexec %s "$@"\n' "$here/lib" "$here/programs/$2"
+        # Before 6.2 no address can be optional, as it is in the arguments of the tests.
+        printf '#!/bin/sh\nexport LD_LIBRARY_PATH=%s\n' "$here/lib"
+        [ "${here##*/}" != redis-6.0 ] || printf '%s\n' 'for word; do [ "$word" != -::1 ] || word=::1; set -- "$@" "$word"; shift; done'
+        printf 'exec %s "$@"\n' "$here/programs/$2"
     fi >"$here/bin/$1.new"
     chmod +x "$here/bin/$1.new"
     mv "$here/bin/$1.new" "$here/bin/$1"

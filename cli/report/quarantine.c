@@ -21,6 +21,10 @@ static int64_t quorum_wait_ms(int64_t *waits_ms, size_t count, size_t quorum)
     return waits_ms[quorum - 1];
 }
 
+#define LIST_OF_RIGHTS                                                                         \
+    "give this user the rights that libredlock(3) lists, +info among them; `redlock doctor` "  \
+    "names what is missing"
+
 /*
  * Reasons that neither time nor `redlock init` removes: on nodes of another set, init would take them
  * from the clients that are right. The library tells reasons in words, and tests/cli/doctor.sh and
@@ -34,9 +38,8 @@ static const struct {
     {"INFO is forbidden",
      "allow +info for this user on the nodes, which `redlock init` needs as well; without it every "
      "process has to watch them for so long before its first lock (-w TIME)"},
-    {"executing the script can't run",
-     "give this user the rights that libredlock(3) lists, +info among them; `redlock doctor` names what is "
-     "missing"},
+    {"executing the script can't run", LIST_OF_RIGHTS},
+    {"ACL failure in script", LIST_OF_RIGHTS}, /* the same since Redis 8 */
     {"belongs to another",
      "give this client the nodes that the others have; `redlock doctor` shows which node belongs "
      "where"},

@@ -136,6 +136,15 @@ needs() {
     done
 }
 
+# channel_rights: do the servers know rules with `&`? Those before 6.2 do not.
+channel_rights() {
+    local k
+    for k in 1 2 3; do
+        [ "$(ask "$(port $k)" ACL SETUSER of-the-test '&*')" = +OK ] || return 1
+    done
+}
+no_channel_rights='a server has no rights for channels (before 6.2)'
+
 # skip WHY: ends the test; ctest reads 77 as "skipped".
 skip() {
     printf '# skipped: %s\n' "$1"

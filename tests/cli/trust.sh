@@ -4,6 +4,7 @@
 # can read is warned about.
 . "$(dirname "$0")/lib.bash" "$@"
 inside_dev 3 "$@"
+channel_rights || skip "$no_channel_rights"
 unhurried
 secret=sEcReT-0815
 conf=$tmp/test.conf

@@ -6,6 +6,7 @@
 #include "servers.h"
 #include "sim/lua.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,8 +165,9 @@ static const char *shown(const char *const *argv)
 static void check_alike(const char *const *argv, const char *theirs, const char *ours,
                         int64_t slack)
 {
-    bool same = theirs[0] == '-' ? strcmp(first_word(theirs), first_word(ours)) == 0
-                                 : alike(theirs, ours, slack);
+    bool error = theirs[0] == '-' && isalpha((unsigned char)theirs[1]); /* else a number */
+    bool same =
+        error ? strcmp(first_word(theirs), first_word(ours)) == 0 : alike(theirs, ours, slack);
 
     if (!same)
         FAIL("%s\n  real:  %s\n  model: %s", shown(argv), theirs, ours);

@@ -218,7 +218,10 @@ CASE(a_machine_that_slept, "A round trip of an hour is capped, not negative.")
 
 CASE(survey_corners, "A query counts each node once, and does not end before its deadline.")
 {
-    struct rl_policy policy = {.node_count = 3, .quorum = 2, .node_timeout_ns = SECOND_NS};
+    struct rl_policy policy = {.node_count = 3,
+                               .all_nodes = rl_all_nodes(3),
+                               .quorum = 2,
+                               .node_timeout_ns = SECOND_NS};
     struct rl_answer missing = {.vote = REDLOCK_VOTE_MISSING, .key_ttl_ms = -1};
     struct rl_answer held = {.vote = REDLOCK_VOTE_HELD, .key_ttl_ms = -1};
     struct rl_survey survey = {0};
