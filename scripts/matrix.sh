@@ -19,7 +19,7 @@ run_tests() { # NAME OUTPUT CTEST-OPTION...
     shift 2
     env -u REDLOCK_SERVER PATH="$PWD/build/servers/$name/bin:$PATH" ctest --test-dir "$build" --quiet \
         --label-regex servers --label-exclude 'perf|slow' \
-        --exclude-regex "$(python3 -B scripts/matrix.py --left-out "$name")" --output-junit "$PWD/$output" "$@"
+        --exclude-regex "$(python3 -B scripts/matrix.py --left-out "$name" "$build")" --output-junit "$PWD/$output" "$@"
 }
 
 test_server() { # NAME
