@@ -320,7 +320,8 @@ deb-test: deb ## the packages in a bare Debian and in a booted one: install, use
 .PHONY: static
 static: ## the command as one file that needs no other, build/static/redlock
 	@scripts/deps.sh build
-	@$(call built,static) 2>build/static/link.log || { cat build/static/link.log; false; }
+	@mkdir -p build/static
+	@{ $(call built,static); } >build/static/link.log 2>&1 || { cat build/static/link.log >&2; false; }
 	@ls -l build/static/redlock
 
 .PHONY: static-check

@@ -53,7 +53,8 @@ if [ "${REDLOCK_ROOM:-bare}" = bare ]; then
     furnish
     timeout -k 10 600 "${nspawn[@]}" --resolv-conf=copy-host --pipe /bin/bash /check/bare.sh
 fi
-tools=(gcc libc6-dev libssl-dev pkg-config cmake make redis-server curl jq libjansson4)
+tools=(gcc libc6-dev libssl-dev pkg-config cmake make redis-server curl jq libjansson4
+    python3 python3-cffi-backend)
 if [ "${REDLOCK_ROOM:-booted}" = booted ]; then
     echo "# a booted one"
     furnish systemd systemd-sysv dbus procps "${tools[@]}"

@@ -169,6 +169,10 @@ check_deb() {
     have dpkg-buildpackage || miss dpkg-dev
     have dh || miss debhelper
     have fakeroot || miss fakeroot
+    # Debian's own, whatever other Python stands before it.
+    for package in dh-python python3-cffi python3-dev python3-setuptools; do
+        dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed || miss "$package"
+    done
 }
 
 check_deb_test() {

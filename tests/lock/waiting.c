@@ -83,7 +83,7 @@ CASE(short_wait, "A wait shorter than one attempt ends at its deadline.")
     redlock_close(r);
 }
 
-/* A quorum of grants arrives 40 ms after the wait has ended: they must be given back. */
+/* A quorum of grants arrives long after the wait has ended: they must be given back. */
 CASE(never_granted_late, "Grants that arrive after the end of the wait do not count.")
 {
     struct cluster c;
@@ -92,13 +92,13 @@ CASE(never_granted_late, "Grants that arrive after the end of the wait do not co
     proxies_start(p, &c, 3);
     redlock *r = client_open_warm(&c, 0);
     for (int i = 0; i < 3; i++)
-        p[i].switches->down_delay_ms = 140;
+        p[i].switches->down_delay_ms = 500;
     redlock_request q = {.size = sizeof q, .wait_ms = 100};
     redlock_lock *lock = NULL;
     int64_t start_ms = now_ms();
     CHECK_ERR(REDLOCK_NOQUORUM, redlock_acquire(r, "x", 20000, &q, &lock));
     CHECK_BETWEEN(100, 120 + SLACK_MS, now_ms() - start_ms);
-    CHECK(cluster_await_empty(&c, 2000)); /* and rolled back */
+    CHECK(cluster_await_empty(&c, 10000)); /* and rolled back */
     redlock_close(r);
 }
 
