@@ -162,7 +162,7 @@ def peers(measured, path, title="Other lock clients beside ours"):
     there = {row["kind"] for _, rows in panels for row in rows}
     card.legend(20, 82, [(words, PEER_INK[kind]) for kind, words in kinds if kind in there],
                 bars=True)
-    left = min(340, 26 + max(len(row["client"]) for _, rows in panels for row in rows) * LETTER)
+    left = min(390, 26 + max(len(row["client"]) for _, rows in panels for row in rows) * LETTER)
     y = 92
     for words, rows in panels:
         card.text(20, y + 28, words, css="faint")

@@ -24,7 +24,7 @@
  *   state                     answer to           what happens
  *   ACQUIRING                 this attempt        it is a vote, and may decide
  *   ALIGNING                  this attempt        it joins the hold to be
- *   ASKING, BACKOFF, QUEUED   the last attempt    only the report: its rollback is behind it
+ *   ASKING, BACKOFF, QUEUED   the last attempt    at most the report: its rollback is behind it
  *   HELD                      its own acquire     a grant: the margin grows, unless extended
  *                                                 since; a refusal: that queue is left
  *   HELD, extension open      that extension      it is a vote, and may decide
@@ -34,11 +34,13 @@
  *   CHECKING                  the release         only the report
  *   ASKING, CHECKING          an inquiry          who is there now; the last of them ends it
  *   TICKETING                 a ticket            a place; other answers are dropped
- *   any                       another round       dropped; so is all in IDLE, PARKED, ENDED
+ *   any                       anything else       dropped
+ *   IDLE, PARKED, ENDED       anything            dropped
  *
- * A vote that comes after its node was timed out is dropped: a node votes once in a round. A late
- * grant to an owner is given the owner's token (token.c). Answers to an earlier attempt, or to a
- * freed handle, end in the engine (rl_hear_answer()).
+ * A node votes once in a round, so the answer of a node that was timed out is no vote; a grant that
+ * comes when the lock is HELD still adds to the margin. A late grant to an owner is given the owner's
+ * token (token.c). Answers to an earlier attempt, or to a freed handle, end in the engine
+ * (rl_hear_answer()).
  */
 #ifndef RL_CORE_LOCK_H
 #define RL_CORE_LOCK_H

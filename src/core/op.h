@@ -39,7 +39,7 @@ struct rl_op_traits {
     bool lets_live;  /* ... or may let it live for a whole TTL */
     bool times_node; /* the first of its round: how long the reply takes tells of the node */
     bool gives_back; /* after it the node does not carry our key any more */
-    bool tidies_up;  /* it is carried out even if its lock is gone and counts no reply */
+    bool tidies_up;  /* it is carried out even if its lock is gone */
 };
 
 extern const struct rl_op_traits rl_ops[RL_OP_COUNT];

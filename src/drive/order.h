@@ -14,9 +14,9 @@
  *   rl_call_now()   A call that does not block has its order carried out at once, by its own thread
  *                   with the mutex held, and wakes the driver, which writes what came of it.
  *
- * A blocked caller sleeps on a word of its own and learns from it that all went well: it does not
- * queue for the mutex that the driver still holds, which only an error makes it take, to explain it. That is two futex calls an operation, however
- * many threads share the client.
+ * A blocked caller sleeps on a word of its own and learns from it that all went well. It does not
+ * queue for the mutex that the driver still holds, unless there is more to read: an error to explain, a
+ * report, a loss. That is two futex calls an operation, however many threads share the client.
  */
 #ifndef RL_DRIVE_ORDER_H
 #define RL_DRIVE_ORDER_H

@@ -3,8 +3,8 @@
  * What a grant is worth: every check between a reply and the tally that is about the node.
  *
  * A reply is that of the oldest request on its connection (protocol/session.c), and no request is
- * answered before the greeting's checks of the node. A grant is counted by the lock's tally
- * (core/acquire.c) only if it passes these checks, in this order:
+ * answered before the greeting's checks of the node. rl_acquire_answer() (core/acquire.c) counts a
+ * grant (rl_tally_vote(), core/lock.c) only if it passes these checks, in this order:
  *
  *  1. rl_answer_read   it has the shape of a grant for what was asked: +OK to a SET, the array or
  *                      the number of a script. Anything else is no grant.
@@ -18,7 +18,8 @@
  *                      belongs to the set of nodes that is in force (G8; sets.c), and its server
  *                      does not vote by another name already.
  *
- * What they have granted decides once every node has said its set (rl_sets_give_up()).
+ * What nodes without a set have granted decides only when every node has said its set, has failed
+ * or has had its time (G8.3; decide_attempt() in core/acquire.c).
  *
  * After them come the checks that are about the lock: rl_hear_answer() drops the answer to a claim
  * that its lock has given up, rl_acquire_answer() (core/acquire.c) the answer of another round, and
