@@ -239,6 +239,15 @@ static bool renew(struct crew *c, struct hold *h)
     return status == 200;
 }
 
+bool lease_look(struct crew *c, const struct hold *h)
+{
+    bool held = hold_remaining_ms(h) > 0;
+    struct record r = hold_record(c, h, RECORD_SEEN);
+    r.deadline_ns = held ? h->deadline_ns : 0;
+    record_append(c->rig->history, r);
+    return held;
+}
+
 void lease_stay(struct crew *c, struct hold *h)
 {
     int64_t end_ms = now_ms() + h->stay_ms;
@@ -246,11 +255,7 @@ void lease_stay(struct crew *c, struct hold *h)
         sleep_ms(left_ms < LOOK_MS ? left_ms : LOOK_MS);
         if (h->renewed && hold_remaining_ms(h) < h->ttl_ms / 2)
             renew(c, h);
-        bool held = hold_remaining_ms(h) > 0;
-        struct record r = hold_record(c, h, RECORD_SEEN);
-        r.deadline_ns = held ? h->deadline_ns : 0;
-        record_append(c->rig->history, r);
-        if (!held)
+        if (!lease_look(c, h))
             return;
     }
 }

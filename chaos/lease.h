@@ -30,6 +30,8 @@ void lease_write_request(const struct hold *h, const char *method, const char *f
 const char *lease_member(const char *answer, const char *key);
 /* Until when the client may act: from when it began to send, never from the answer. */
 void lease_believe(struct crew *c, struct hold *h, int64_t began_ns, const char *answer);
+/* Writes down whether the client still believes that it holds. */
+bool lease_look(struct crew *c, const struct hold *h);
 /* Ends the lease of an id whose outcome is unknown. True: a replica has said that it is ended. */
 bool lease_end_id(struct crew *c, struct hold *h);
 

@@ -226,11 +226,7 @@ void stream_stay(struct crew *c, struct hold *h)
             hang_up(h);
             h->deadline_ns = 0;
         }
-        bool held = hold_remaining_ms(h) > 0;
-        struct record r = hold_record(c, h, RECORD_SEEN);
-        r.deadline_ns = held ? h->deadline_ns : 0;
-        record_append(c->rig->history, r);
-        if (!held)
+        if (!lease_look(c, h))
             return;
     }
 }
