@@ -193,12 +193,6 @@ static int compare(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Without the mutex: ten thousand names take a while. */
-static void sort(struct listing *l)
-{
-    qsort(l->names, l->name_count, sizeof *l->names, compare);
-}
-
 static int conclude(struct list *list)
 {
     struct listing *l = list->listing;
@@ -227,7 +221,8 @@ static void tell(struct rl_question *question)
     redlock_answer answer = {.size = sizeof answer};
 
     if (!question->error) {
-        sort(l);
+        /* Without the mutex: ten thousand names take a while. */
+        qsort(l->names, l->name_count, sizeof *l->names, compare);
         answer.names = (const char *const *)l->names;
         answer.name_count = l->name_count;
     }
@@ -256,39 +251,12 @@ static const struct rl_question_kind list_kind = {
     .free = free_list,
 };
 
-struct rl_question *rl_list_new(const struct rl_asker *asker)
+struct rl_question *rl_list_new(void)
 {
     struct list *list = calloc(1, sizeof *list);
 
-    if (!list) {
-        rl_detail(REDLOCK_NOMEM, "out of memory");
+    if (!list)
         return NULL;
-    }
     list->question.kind = &list_kind;
-    if (asker)
-        list->question.asker = *asker;
     return &list->question;
-}
-
-int rl_client_list(redlock *client, redlock_name_fn *each, void *data)
-{
-    struct rl_question *question;
-    struct listing *l;
-    int error = rl_client_check(client);
-
-    if (!error && !each)
-        error = rl_detail(REDLOCK_INVAL, "there is no function to tell the names to");
-    if (error)
-        return error;
-    question = rl_list_new(NULL);
-    if (!question)
-        return REDLOCK_NOMEM;
-    error = rl_question_wait(client, question);
-    l = ((struct list *)question)->listing;
-    if (!error)
-        sort(l);
-    for (size_t i = 0; !error && i < l->name_count; i++)
-        each(l->names[i], data);
-    rl_question_free(question);
-    return error;
 }

@@ -69,15 +69,23 @@ int rl_client_check(const redlock *client)
     return REDLOCK_OK;
 }
 
-int rl_client_enter(redlock *client, bool blocking)
+int rl_call_check(const redlock *client, bool blocking)
 {
     int error = rl_client_check(client);
 
+    if (!error && blocking && rl_is_in_callback_of(client))
+        error =
+            rl_detail(REDLOCK_INVAL, "a blocking call inside a callback would never return; "
+                                     "use the redlock_start calls there");
+    return error;
+}
+
+int rl_client_enter(redlock *client, bool blocking)
+{
+    int error = rl_call_check(client, blocking);
+
     if (error)
         return error;
-    if (blocking && rl_is_in_callback_of(client))
-        return rl_detail(REDLOCK_INVAL, "a blocking call inside a callback would never return; "
-                                        "use the redlock_start calls there");
     pthread_mutex_lock(&client->mutex);
     if (!client->closed && !client->closing)
         return REDLOCK_OK;

@@ -40,9 +40,9 @@ uint32_t rl_process_stamp(void);
 /* May this process use the client? Without the mutex. */
 int rl_client_check(const redlock *client);
 bool rl_client_is_forked(const redlock *client);
-
-/* The same, and that it is open; a call that blocks is refused in a callback. On success the mutex
- * is held. */
+/* The same, and a call that blocks is refused in a callback. */
+int rl_call_check(const redlock *client, bool blocking);
+/* The same, and that it is open. On success the mutex is held. */
 int rl_client_enter(redlock *client, bool blocking);
 /*
  * Gives the mutex back, and frees the struct if neither its owner nor a handle needs it any

@@ -16,17 +16,6 @@
 /* A member whose timer could not be set depends on its driver to look at the clock. */
 #define UNARMED_WAIT_MS 10
 
-int rl_front_enter(const redlock *client, bool blocking)
-{
-    if (rl_client_is_forked(client))
-        return rl_detail(REDLOCK_FORKED, "this client was opened by the parent process; a "
-                                         "child must open its own");
-    if (blocking && rl_is_in_callback_of(client))
-        return rl_detail(REDLOCK_INVAL, "a blocking call inside a callback would never "
-                                        "return; use the redlock_start calls there");
-    return REDLOCK_OK;
-}
-
 /* The caller's loop drives all of them. */
 static void note_driven(const struct rl_front *front)
 {
@@ -36,7 +25,7 @@ static void note_driven(const struct rl_front *front)
 
 int rl_front_fd(redlock *client)
 {
-    int error = rl_front_enter(client, false);
+    int error = rl_call_check(client, false);
 
     if (error)
         return error;
@@ -72,7 +61,7 @@ int rl_front_process(redlock *client, int timeout_ms)
 {
     const struct rl_front *front = client->front;
     struct epoll_event events[REDLOCK_QUORUMS_MAX];
-    int total = rl_front_enter(client, true);
+    int total = rl_call_check(client, true);
     uint64_t due;
     int count;
 
