@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ui/kind.h"
 #include "ui/percent.h"
 
 #define LIMIT_MS 10000
@@ -28,12 +29,7 @@ static int32_t read_kind(struct json_value value)
 {
     char word[16];
     json_text(value, word, sizeof word);
-#define SAME_KIND(name, number, text)                                                          \
-    if (strcmp(word, text) == 0)                                                               \
-        return number;
-    REDLOCK_KINDS(SAME_KIND)
-#undef SAME_KIND
-    return -1;
+    return kind_of_word(word, strlen(word));
 }
 
 static int32_t read_vote(struct json_value value)
