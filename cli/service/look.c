@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ui/kind.h"
 #include "ui/percent.h"
 
 #define LIMIT_MS 10000
@@ -29,7 +28,12 @@ static int32_t read_kind(struct json_value value)
 {
     char word[16];
     json_text(value, word, sizeof word);
-    return kind_of_word(word, strlen(word));
+#define SAME_KIND(name, number, text)                                                          \
+    if (strcmp(word, text) == 0)                                                               \
+        return number;
+    REDLOCK_KINDS(SAME_KIND)
+#undef SAME_KIND
+    return -1;
 }
 
 static int32_t read_vote(struct json_value value)
