@@ -6,6 +6,7 @@
  * (client/lock.c, state.c).
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "client/adopt.h"
 #include "client/ask.h"
@@ -15,7 +16,6 @@
 #include "client/options.h"
 #include "client/report.h"
 #include "client/request.h"
-#include "client/stats.h"
 #include "config/config.h"
 #include "drive/detail.h"
 #include "drive/order.h"
@@ -97,7 +97,7 @@ void redlock_close(redlock *client)
     if (is_front(client))
         rl_front_close(client);
     else if (client && !client->group) /* a member ends with its front */
-        rl_client_close(client);
+        rl_clients_close(&client, 1);
 }
 
 int redlock_fd(redlock *client)
@@ -117,6 +117,26 @@ int redlock_node(redlock *client, size_t index, redlock_node_info *out)
                             : rl_client_node(client, index, out);
 }
 
+/* Behind `size` there are only numbers of one type. */
+enum { NUMBERS = (sizeof(redlock_stats) - sizeof(size_t)) / sizeof(uint64_t) };
+
+static int add_stats(redlock *client, redlock_stats *sum)
+{
+    uint64_t mine[NUMBERS];
+    uint64_t all[NUMBERS];
+    int error = rl_client_enter(client, false);
+
+    if (error)
+        return error;
+    memcpy(mine, (char *)&client->engine.stats + sizeof(size_t), sizeof mine);
+    rl_client_leave(client);
+    memcpy(all, (char *)sum + sizeof(size_t), sizeof all);
+    for (size_t i = 0; i < NUMBERS; i++)
+        all[i] += mine[i];
+    memcpy((char *)sum + sizeof(size_t), all, sizeof all);
+    return REDLOCK_OK;
+}
+
 int redlock_stats_get(redlock *client, redlock_stats *out)
 {
     size_t count = is_front(client) ? client->front->count : 1;
@@ -124,7 +144,7 @@ int redlock_stats_get(redlock *client, redlock_stats *out)
     int error = rl_struct_check("redlock_stats", out);
 
     for (size_t i = 0; i < count && !error; i++)
-        error = rl_client_add_stats(is_front(client) ? client->front->member[i] : client, &sum);
+        error = add_stats(is_front(client) ? client->front->member[i] : client, &sum);
     if (!error)
         rl_struct_fill(out, &sum, sizeof sum);
     return error;

@@ -208,30 +208,14 @@ void rl_stop_driving(redlock *client)
         wake_caller(LIST_FIRST(&client->callers), RL_CALL_DRIVES);
 }
 
-static void look_first(redlock *client)
-{
-    if (client->turning || rl_now_ns() - client->turned_ns <= STALE_NS)
-        return;
-    rl_turn(client, 0);
-    rl_stop_driving(client);
-}
-
-int rl_look_first(redlock *client)
-{
-    int error = rl_client_enter(client, true);
-
-    if (error)
-        return error;
-    if (!client->threaded)
-        look_first(client);
-    rl_client_leave(client);
-    return REDLOCK_OK;
-}
-
 /* The mutex is held; afterwards it is not. There is no I/O thread. */
 static int drive_until_finished(redlock *client, struct rl_call *call)
 {
-    look_first(client);
+    /* So that the request does not go into a connection that ended while no thread looked. */
+    if (!client->turning && rl_now_ns() - client->turned_ns > STALE_NS) {
+        rl_turn(client, 0);
+        rl_stop_driving(client);
+    }
     call->is_listed = true;
     LIST_INSERT_HEAD(&client->callers, call, callers);
     rl_order_put(client, &call->order);

@@ -109,12 +109,6 @@ void rl_orders_carry_out(redlock *client);
 /* Would the client's I/O thread take an order of this thread? Not in a callback. */
 bool rl_order_is_for_thread(const redlock *client);
 
-/*
- * So that a request does not go into a connection that ended while no thread looked: makes a turn if
- * the last one was a while ago. For blocking calls; the mutex is not held.
- */
-int rl_look_first(redlock *client);
-
 /* This thread does not drive any more: a blocked caller takes over. The mutex is held. */
 void rl_stop_driving(redlock *client);
 

@@ -11,7 +11,6 @@
 #include "drive/detail.h"
 #include "drive/order.h"
 #include "drive/turn.h"
-#include "io/clock.h"
 
 /* A member whose timer could not be set depends on its driver to look at the clock. */
 #define UNARMED_WAIT_MS 10
@@ -89,38 +88,14 @@ int rl_front_process(redlock *client, int timeout_ms)
     return total;
 }
 
-/* The members are gone, or belong to a parent. */
-static void free_front(struct rl_front *front)
+void rl_front_close(redlock *client)
 {
+    struct rl_front *front = client->front;
+
+    if (!rl_clients_close(front->member, front->count))
+        return;
     if (front->epoll_fd >= 0)
         close(front->epoll_fd);
     free(front->client);
     free(front);
-}
-
-/*
- * All give their locks up before any waits for the answers, and all wait until the same moment:
- * quorums that do not answer cost their time once, however many they are.
- */
-void rl_front_close(redlock *client)
-{
-    struct rl_front *front = client->front;
-    bool forked = rl_client_is_forked(client);
-    int64_t end_ns = 0;
-
-    if (!forked && rl_is_in_callback_of(client))
-        return;
-    for (size_t i = 0; i < front->count && !forked; i++)
-        rl_close_announce(front->member[i]);
-    for (size_t i = 0; i < front->count && !forked; i++)
-        rl_close_begin(front->member[i]);
-    if (front->count > 0)
-        end_ns = rl_now_ns() + front->member[0]->engine.policy.node_timeout_ns;
-    for (size_t i = 0; i < front->count; i++) {
-        if (forked)
-            rl_close_in_child(front->member[i]);
-        else
-            rl_close_end(front->member[i], end_ns);
-    }
-    free_front(front);
 }

@@ -33,7 +33,9 @@ void rl_front_close(redlock *client);
 int rl_front_fd(redlock *client);
 int rl_front_process(redlock *client, int timeout_ms);
 
-/* front_wait.c: redlock.wait of a member: the others are served meanwhile */
+/* front_wait.c: one turn of a member. False: another thread drives it, or it is being closed */
+bool rl_front_serve(redlock *member);
+/* redlock.wait of a member: the others are served meanwhile */
 int rl_front_wait(redlock *member, struct epoll_event *events, int timeout_ms);
 
 /* front_ask.c */

@@ -306,14 +306,12 @@ int rl_joint_wait(struct rl_joint *joint)
 {
     const struct rl_front *front = joint->front;
     struct joint_call j = {.call.order.carry_out = carry_out_joint, .joint = joint};
-    int error = REDLOCK_OK;
+    int error;
 
-    for (size_t i = 0; i < front->count && !error; i++)
-        error = rl_look_first(front->member[i]);
-    if (error) {
-        rl_joint_free(joint);
-        return error;
-    }
+    /* So that no part goes into a connection that ended while no thread looked. */
+    for (size_t i = 0; i < front->count; i++)
+        if (!front->member[i]->threaded)
+            rl_front_serve(front->member[i]);
     error = rl_joint_start(joint);
     return error ? error : rl_call_wait(front->member[0], &j.call);
 }
