@@ -14,7 +14,6 @@
 
 /* A node's fence counters. */
 struct rl_audit_counters {
-    char cursor[24];                /* where its SCAN goes on */
     bool complete;                  /* all keys were looked at */
     uint32_t bad_count;             /* counters that no clock can have reached */
     char example[REDLOCK_TEXT_MAX]; /* the key of one of them */
