@@ -22,8 +22,7 @@ enum rl_delete_style { RL_DELETE_SCRIPT, RL_DELETE_DELIFEQ, RL_DELETE_DELEX };
 
 struct rl_abilities {
     enum rl_delete_style delete_style;
-    bool set_ifeq;       /* SET key value IFEQ value PX ttl */
-    bool script_by_text; /* send EVAL with the text: the server forgot the script */
+    bool set_ifeq; /* SET key value IFEQ value PX ttl */
     uint32_t
         known_scripts; /* a bit each: EVALSHA will do; the others are sent with their text */
 };
