@@ -155,7 +155,6 @@ static const struct command {
     {"GET", 2, 2, 0, sim_command_get},
     {"GETRANGE", 4, 4, 0, sim_command_getrange},
     {"DEL", 2, SIM_WORDS_MAX, WRITES, sim_command_del},
-    {"UNLINK", 2, SIM_WORDS_MAX, WRITES, sim_command_del},
     {"EXISTS", 2, SIM_WORDS_MAX, 0, sim_command_exists},
     {"PEXPIRE", 3, 3, WRITES, sim_command_pexpire},
     {"PEXPIREAT", 3, 3, WRITES, sim_command_pexpireat},

@@ -1,41 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sim/faults.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "protocol/command.h"
+#include "sim/faults_node.h"
 #include "sim/sets.h"
 #include "sim/world.h"
 
 #define MS_NS ((int64_t)1000000)
 
-static struct sim_node *draw_node(struct sim_world *world)
-{
-    return &world->node[sim_below(&world->rng, world->options.node_count)];
-}
-
 static struct sim_client *draw_client(struct sim_world *world)
 {
     return &world->client[sim_below(&world->rng, world->options.client_count)];
-}
-
-static int64_t draw_length_ns(struct sim_world *world, int64_t min_ms, int64_t max_ms)
-{
-    return sim_spread(&world->rng, min_ms, max_ms) * MS_NS;
-}
-
-static void later(struct sim_world *world, int64_t delay_ns, sim_event_fn *run, void *subject,
-                  uint64_t stamp)
-{
-    sim_events_add(&world->events, world->now_ns + delay_ns, run, subject, stamp);
-}
-
-static enum sim_memory draw_memory(struct sim_world *world)
-{
-    if (world->options.regime == SIM_REGIME_PLAIN)
-        return SIM_MEMORY_ALL;
-    return (enum sim_memory)sim_below(&world->rng, 3);
 }
 
 /* ---- the network ---- */
@@ -43,7 +17,7 @@ static enum sim_memory draw_memory(struct sim_world *world)
 static void break_connection(struct sim_world *world)
 {
     struct sim_client *client = draw_client(world);
-    struct sim_node *node = draw_node(world);
+    struct sim_node *node = sim_fault_node(world);
     bool is_subscriber = sim_chance(&world->rng, 250);
     struct sim_peer *peer =
         is_subscriber ? &client->subscriber[node->index] : &client->peer[node->index];
@@ -84,17 +58,17 @@ static void block(struct sim_world *world, struct sim_client *client, struct sim
         if (!(directions & (d + 1)))
             continue;
         sim_net_block(world, client, node, (enum sim_direction)d, true);
-        later(world, length_ns, unblock, NULL,
-              (uint64_t)client->index << 16 | (uint64_t)node->index << 8 | d);
+        sim_fault_later(world, length_ns, unblock, NULL,
+                        (uint64_t)client->index << 16 | (uint64_t)node->index << 8 | d);
     }
 }
 
 static void partition(struct sim_world *world)
 {
     struct sim_client *client = draw_client(world);
-    struct sim_node *node = draw_node(world);
+    struct sim_node *node = sim_fault_node(world);
     uint64_t directions = 1 + sim_below(&world->rng, 3);
-    int64_t length_ns = draw_length_ns(world, 5, 3000);
+    int64_t length_ns = sim_fault_length_ns(world, 5, 3000);
     bool whole_client = sim_chance(&world->rng, 200);
     bool whole_node = sim_chance(&world->rng, 200);
 
@@ -111,170 +85,13 @@ static void partition(struct sim_world *world)
 static void slow_down(struct sim_world *world)
 {
     struct sim_client *client = draw_client(world);
-    struct sim_node *node = draw_node(world);
+    struct sim_node *node = sim_fault_node(world);
     struct sim_link *link = sim_net_link(world, client, node);
 
-    link->slow_until_ns = world->now_ns + draw_length_ns(world, 10, 3000);
-    link->slow_by_ns = draw_length_ns(world, 5, 1000);
+    link->slow_until_ns = world->now_ns + sim_fault_length_ns(world, 10, 3000);
+    link->slow_by_ns = sim_fault_length_ns(world, 5, 1000);
     sim_trace(world, "*** c%u and n%u get slow, up to %lld ms", client->index + 1,
               node->index + 1, (long long)(link->slow_by_ns / MS_NS));
-}
-
-/* ---- nodes ---- */
-
-static void end_pause(struct sim_world *world, void *subject, uint64_t stamp)
-{
-    struct sim_node *node = subject;
-
-    if (stamp == node->stamp)
-        sim_node_resume(world, node);
-}
-
-static void pause_node(struct sim_world *world)
-{
-    struct sim_node *node = draw_node(world);
-
-    if (!node->up || node->paused)
-        return;
-    sim_node_pause(world, node);
-    later(world, draw_length_ns(world, 1, 3000), end_pause, node, ++node->stamp);
-}
-
-static void end_loading(struct sim_world *world, void *subject, uint64_t stamp)
-{
-    struct sim_node *node = subject;
-
-    (void)world;
-    if (stamp == node->stamp)
-        node->server.loading = false;
-}
-
-static void end_outage(struct sim_world *world, void *subject, uint64_t stamp)
-{
-    struct sim_node *node = subject;
-
-    if (stamp != node->stamp || node->up)
-        return;
-    sim_node_start(world, node, draw_memory(world));
-    if (sim_chance(&world->rng, 300)) {
-        node->server.loading = true;
-        later(world, draw_length_ns(world, 1, 500), end_loading, node, node->stamp);
-    }
-}
-
-static void restart_node(struct sim_world *world)
-{
-    struct sim_node *node = draw_node(world);
-
-    if (!node->up)
-        return;
-    sim_node_crash(world, node);
-    later(world, draw_length_ns(world, 1, 1500), end_outage, node, ++node->stamp);
-}
-
-static void flush_scripts(struct sim_world *world)
-{
-    struct sim_node *node = draw_node(world);
-
-    sim_trace(world, "*** n%u forgets its scripts", node->index + 1);
-    node->server.scripts = 0;
-}
-
-static void answer_errors(struct sim_world *world)
-{
-    struct sim_node *node = draw_node(world);
-
-    sim_trace(world, "*** n%u answers errors", node->index + 1);
-    node->errors_until_ns = world->now_ns + draw_length_ns(world, 1, 500);
-}
-
-static void restart_hidden(struct sim_world *world)
-{
-    struct sim_node *node = draw_node(world);
-
-    if (node->up && !node->paused && !node->server.replica)
-        sim_node_replace(world, node, draw_memory(world));
-}
-
-static void flush_all(struct sim_world *world)
-{
-    struct sim_node *node = draw_node(world);
-
-    if (!node->up || node->paused || node->server.replica)
-        return;
-    sim_trace(world, "*** n%u: FLUSHALL", node->index + 1);
-    sim_store_clear(&node->server.store);
-    node->forgot_ns = world->now_ns;
-}
-
-static void end_replica(struct sim_world *world, void *subject, uint64_t stamp)
-{
-    struct sim_node *node = subject;
-
-    if (stamp == node->stamp && node->up && node->server.replica)
-        sim_node_promote(world, node, draw_memory(world));
-}
-
-static void promote(struct sim_world *world)
-{
-    struct sim_node *node = draw_node(world);
-
-    if (!node->up || node->paused || node->server.replica || node->server.loading)
-        return;
-    sim_node_demote(world, node);
-    later(world, draw_length_ns(world, 1, 1000), end_replica, node, ++node->stamp);
-}
-
-static void evict(struct sim_world *world)
-{
-    struct sim_node *node = draw_node(world);
-    struct sim_store *store = &node->server.store;
-
-    if (store->count == 0)
-        return;
-    sim_trace(world, "*** n%u evicts a key", node->index + 1);
-    sim_store_remove(store, &store->key[sim_below(&world->rng, store->count)]);
-}
-
-static void step_node(struct sim_world *world)
-{
-    struct sim_node *node = draw_node(world);
-    int64_t step_ns = draw_length_ns(world, 100, 5000);
-
-    if (world->options.regime == SIM_REGIME_STEPS &&
-        world->now_ns < world->oracle.pardon_until_ns)
-        return;
-    if (sim_chance(&world->rng, 300))
-        step_ns = -step_ns;
-    node->clock.step_ns += step_ns;
-    sim_trace(world, "*** the clock of n%u is set by %lld ms", node->index + 1,
-              (long long)(step_ns / MS_NS));
-    sim_oracle_stepped(world);
-}
-
-/* Over the number of the counter, or over the whole counter. */
-static void overwrite_counter(struct sim_world *world)
-{
-    static const char *const numbers[] = {"9007199254740993", "500000000000000000",
-                                          "4503599627370496", "-7", "nan"};
-    struct sim_node *node = draw_node(world);
-    char name[SIM_NAME_SIZE];
-    char field[SIM_NAME_SIZE] = "x";
-    bool whole = sim_chance(&world->rng, 500);
-    const char *number = numbers[sim_below(&world->rng, sizeof numbers / sizeof numbers[0])];
-    struct sim_key *key;
-
-    snprintf(name, sizeof name, RL_FENCE_HEAD ":job%u",
-             1 + (unsigned)sim_below(&world->rng, world->options.lock_count));
-    key = sim_store_find(&node->server.store, sim_slice(name), sim_node_now_ms(world, node));
-    if (!node->up || node->server.replica || (!key && !whole))
-        return;
-    if (!whole)
-        sim_copy_text(field, sizeof field, sim_slice(key->item[0].field));
-    sim_trace(world, "*** n%u: %s is overwritten with %s", node->index + 1, name, number);
-    key = sim_store_create(&node->server.store, sim_slice(name), SIM_HASH);
-    sim_item_set(sim_key_item(key, sim_slice(field), NULL), sim_slice(number));
-    key->expire_ms = sim_node_now_ms(world, node) + atoll(RL_FENCE_LIFE_MS);
 }
 
 /* ---- clients ---- */
@@ -298,7 +115,8 @@ static void stop_client(struct sim_world *world)
         client->stops_next = true;
     else
         sim_client_pause(world, client);
-    later(world, draw_length_ns(world, 1, 3000), end_stop, client, ++client->fate_stamp);
+    sim_fault_later(world, sim_fault_length_ns(world, 1, 3000), end_stop, client,
+                    ++client->fate_stamp);
 }
 
 static void come_back(struct sim_world *world, void *subject, uint64_t stamp)
@@ -316,13 +134,14 @@ static void crash_client(struct sim_world *world)
     if (!client->alive)
         return;
     sim_client_crash(world, client);
-    later(world, draw_length_ns(world, 1, 1000), come_back, client, ++client->fate_stamp);
+    sim_fault_later(world, sim_fault_length_ns(world, 1, 1000), come_back, client,
+                    ++client->fate_stamp);
 }
 
 static void step_client(struct sim_world *world)
 {
     struct sim_client *client = draw_client(world);
-    int64_t step_ns = draw_length_ns(world, 10, 5000);
+    int64_t step_ns = sim_fault_length_ns(world, 10, 5000);
 
     if (!client->alive)
         return;
@@ -340,19 +159,19 @@ static void (*const apply[SIM_FAULT_COUNT])(struct sim_world *) = {
     [SIM_FAULT_BREAK] = break_connection,
     [SIM_FAULT_PARTITION] = partition,
     [SIM_FAULT_SLOW] = slow_down,
-    [SIM_FAULT_NODE_PAUSE] = pause_node,
-    [SIM_FAULT_NODE_RESTART] = restart_node,
-    [SIM_FAULT_SCRIPT_FLUSH] = flush_scripts,
-    [SIM_FAULT_NODE_ERRORS] = answer_errors,
+    [SIM_FAULT_NODE_PAUSE] = sim_fault_pause_node,
+    [SIM_FAULT_NODE_RESTART] = sim_fault_restart_node,
+    [SIM_FAULT_SCRIPT_FLUSH] = sim_fault_flush_scripts,
+    [SIM_FAULT_NODE_ERRORS] = sim_fault_answer_errors,
     [SIM_FAULT_CLIENT_PAUSE] = stop_client,
     [SIM_FAULT_CLIENT_CRASH] = crash_client,
     [SIM_FAULT_CLIENT_WALL] = step_client,
-    [SIM_FAULT_HIDDEN_RESTART] = restart_hidden,
-    [SIM_FAULT_FLUSHALL] = flush_all,
-    [SIM_FAULT_PROMOTION] = promote,
-    [SIM_FAULT_EVICTION] = evict,
-    [SIM_FAULT_NODE_STEP] = step_node,
-    [SIM_FAULT_COUNTER] = overwrite_counter,
+    [SIM_FAULT_HIDDEN_RESTART] = sim_fault_restart_hidden,
+    [SIM_FAULT_FLUSHALL] = sim_fault_flush_all,
+    [SIM_FAULT_PROMOTION] = sim_fault_promote,
+    [SIM_FAULT_EVICTION] = sim_fault_evict,
+    [SIM_FAULT_NODE_STEP] = sim_fault_step_node,
+    [SIM_FAULT_COUNTER] = sim_fault_overwrite_counter,
     [SIM_FAULT_INIT] = sim_sets_init,
 };
 
@@ -364,15 +183,15 @@ static void strike(struct sim_world *world, void *subject, uint64_t stamp)
     if (world->calm || world->failed)
         return;
     if (sim_chance(&world->rng, 300))
-        sim_node_snapshot(draw_node(world));
+        sim_node_snapshot(sim_fault_node(world));
     apply[stamp](world);
     next(world, (enum sim_fault)stamp);
 }
 
 static void next(struct sim_world *world, enum sim_fault fault)
 {
-    later(world, sim_between(&world->rng, MS_NS, 2 * world->options.every_ns[fault]), strike,
-          NULL, fault);
+    sim_fault_later(world, sim_between(&world->rng, MS_NS, 2 * world->options.every_ns[fault]),
+                    strike, NULL, fault);
 }
 
 void sim_faults_begin(struct sim_world *world)
@@ -389,9 +208,9 @@ void sim_faults_end(struct sim_world *world)
 
         node->stamp++;
         if (!node->up)
-            sim_node_start(world, node, draw_memory(world));
+            sim_node_start(world, node, sim_fault_memory(world));
         if (node->server.replica)
-            sim_node_promote(world, node, draw_memory(world));
+            sim_node_promote(world, node, sim_fault_memory(world));
         node->server.loading = false;
         node->errors_until_ns = 0;
         sim_node_resume(world, node);

@@ -144,15 +144,6 @@ static void report_success(const struct adopted_locks *h, size_t index, bool ren
     }
 }
 
-static bool has_missing(const redlock_report *report)
-{
-    for (uint32_t i = 0; i < report->node_count; i++) {
-        if (report->node[i].vote == REDLOCK_VOTE_MISSING)
-            return true;
-    }
-    return false;
-}
-
 /*
  * A lock that is not ours: who holds it now? Nodes that compared our value with theirs only said that
  * ours is not there, whatever the outcome was. False: it is free, or cannot be asked for.
@@ -186,8 +177,8 @@ static int report_error(const struct adopted_locks *h, size_t index, int error,
         .advice = words->advice,
         .report = &report,
     };
-    if ((words->held || has_missing(&report)) && find_holder(h, index, &report, &info, &lock) &&
-        words->held) {
+    if ((words->held || report_has_vote(&report, REDLOCK_VOTE_MISSING)) &&
+        find_holder(h, index, &report, &info, &lock) && words->held) {
         holders_text(holders, &lock, (struct holders_style){0});
         snprintf(text, sizeof text, "%s: %s", words->held, holders);
         f.text = text;

@@ -143,16 +143,6 @@ static bool has_ended(void *data)
     return input_is_over(data);
 }
 
-static void on_signals(struct hold *h)
-{
-    for (int signal = signals_next(); signal; signal = signals_next()) {
-        if (signals_is_stop(signal))
-            signals_stop_self(signal);
-        else if (signals_is_fatal(signal))
-            h->signal = signal;
-    }
-}
-
 /* Renews the lock until the program that wants it, a signal or the loss of it says otherwise. */
 static void keep(struct hold *h)
 {
@@ -166,7 +156,7 @@ static void keep(struct hold *h)
         if (poll(watched, 4, -1) < 0 && errno != EINTR)
             return;
         if (watched[1].revents)
-            on_signals(h);
+            h->signal = signals_next_fatal();
         if (watched[3].revents)
             watched[3].fd = -1; /* it is told once */
         if (redlock_process(h->held.client, 0) < 0)
@@ -258,10 +248,11 @@ static int begin(struct hold *h)
             "standard input is at its end, and the lock would be given back at once: hold it "
             "open, with a pipe, for as long as the lock is needed");
     h->signal_fd = signals_take();
-    int error = h->signal_fd < 0 ? errno : input_watch(&input);
+    if (h->signal_fd < 0)
+        return EXIT_INTERNAL;
+    int error = input_watch(&input);
     if (error)
-        return message_fail(EXIT_INTERNAL, "cannot wait for input and signals: %s",
-                            strerror(error));
+        return message_fail(EXIT_INTERNAL, "cannot wait for input: %s", strerror(error));
     return client_open(&h->settings, &h->held.client);
 }
 

@@ -9,7 +9,6 @@
 #include "report/report.h"
 #include "settings/command.h"
 #include "settings/open_client.h"
-#include "settings/quorums.h"
 #include "ui/errors.h"
 #include "ui/exit.h"
 #include "ui/json.h"
@@ -68,10 +67,8 @@ static const char *advice_for(int error, const redlock_report *report)
 {
     switch (error) {
     case REDLOCK_NOQUORUM:
-        for (uint32_t i = 0; i < report->node_count; i++) {
-            if (strstr(report->node[i].text, "INFO must be allowed"))
-                return "allow +info for this user on the nodes, and do it again";
-        }
+        if (report_has_word(report, "INFO must be allowed"))
+            return "allow +info for this user on the nodes, and do it again";
         return "bring back the nodes that failed, or, if they are only slow, give them longer with "
                "--node-timeout, and do it again";
     case REDLOCK_BUSY:
@@ -125,9 +122,9 @@ static int admit_all(const struct settings *s, redlock *client, const char *only
     redlock *member;
     int status = 0;
     for (size_t i = 0; (member = redlock_member(client, i)); i++) {
-        char quorum[REDLOCK_QUORUM_MAX + 1];
-        quorums_name(client, i, quorum);
-        int failed = is_wanted(only, quorum) ? admit(s, member) : 0;
+        redlock_node_info info = {.size = sizeof info};
+        redlock_node(member, 0, &info);
+        int failed = is_wanted(only, info.quorum_name) ? admit(s, member) : 0;
         status = status ? status : failed;
     }
     return status;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "commands/inquiry.h"
 
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +45,15 @@ static void on_name(const char *name, void *data)
     }
     names->name = more;
     names->name[names->count++] = copy;
+}
+
+bool names_match(const char *name, char *const *pattern, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (fnmatch(pattern[i], name, 0) == 0)
+            return true;
+    }
+    return count == 0;
 }
 
 static int compare_names(const void *a, const void *b)

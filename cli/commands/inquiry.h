@@ -18,6 +18,9 @@ struct names {
     bool cut;         /* there may be more */
 };
 
+/* Does it match one of the patterns, as names of files do in a shell? True if there are none. */
+bool names_match(const char *name, char *const *pattern, size_t count);
+
 /* Is this one wanted? */
 typedef bool names_want_fn(const char *name, void *data);
 

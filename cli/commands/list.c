@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "commands/list.h"
 
-#include <fnmatch.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -37,11 +36,7 @@ struct list {
 static bool matches(const char *name, void *data)
 {
     const struct list *l = data;
-    for (size_t i = 0; i < l->pattern_count; i++) {
-        if (fnmatch(l->pattern[i], name, 0) == 0)
-            return true;
-    }
-    return l->pattern_count == 0;
+    return names_match(name, l->pattern, l->pattern_count);
 }
 
 static bool keep(struct list *l, const char *name, const redlock_info *info,
@@ -102,11 +97,7 @@ static void print_table(const struct list *l)
     for (size_t i = 0; i < l->count; i++) {
         const struct found *f = &l->found[i];
         lock_rows_line(&rows, &(struct lock_row){f->name, &f->brief, NULL}, line);
-        print_line(line,
-                   f->brief.disagree           ? TEXT_BAD
-                   : f->brief.waiter_count > 0 ? TEXT_WAIT
-                                               : TEXT_PLAIN,
-                   coloured);
+        print_line(line, lock_rows_colour(&f->brief), coloured);
     }
 }
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "lock/held_lock.h"
@@ -90,7 +88,7 @@ static int acquire(struct held_lock *h, struct settings *s, const struct terms *
     int signal = 0;
     int signal_fd = signals_take();
     if (signal_fd < 0)
-        return message_fail(EXIT_INTERNAL, "cannot wait for signals: %s", strerror(errno));
+        return EXIT_INTERNAL;
     int status = client_open(s, &h->client);
     if (status)
         return status;

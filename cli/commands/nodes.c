@@ -2,11 +2,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "report/advice.h"
 #include "report/node_view.h"
 #include "report/report.h"
 #include "settings/command.h"
 #include "settings/open_client.h"
-#include "settings/quorums.h"
 #include "system/timer.h"
 #include "ui/exit.h"
 #include "ui/json.h"
@@ -140,14 +140,14 @@ static int report_answers(const struct settings *s, const struct answer *answers
     int unwritten = message_flush();
     for (size_t i = 0; i < count && !s->json; i++) {
         const struct answer *a = &answers[i];
-        char late[REPORT_ADVICE_MAX];
+        char late[ADVICE_MAX];
         struct failure f = {
             .error = a->error,
             .status = exit_status_of(a->error),
             .text = a->detail,
         };
         if (a->error == REDLOCK_NOQUORUM)
-            f.advice = report_lateness(&a->report, late);
+            f.advice = advice_for_late_nodes(&a->report, late);
         if (a->error == REDLOCK_NOQUORUM && !f.advice)
             f.advice = "bring back enough nodes for a majority, or correct --nodes";
         if (a->error != REDLOCK_OK)
@@ -195,11 +195,10 @@ static void join_addresses(redlock *member, char *out, size_t size)
 {
     redlock_node_info info = {.size = sizeof info};
     char address[REDLOCK_ADDRESS_MAX];
-    size_t used = 0;
     out[0] = '\0';
-    for (size_t i = 0; used < size && redlock_node(member, i, &info) == REDLOCK_OK; i++) {
+    for (size_t i = 0; redlock_node(member, i, &info) == REDLOCK_OK; i++) {
         text_safe(address, sizeof address, info.address);
-        used += (size_t)snprintf(out + used, size - used, "%s%s", i ? "," : "", address);
+        text_add(out, size, "%s%s", i ? "," : "", address);
     }
 }
 
@@ -226,20 +225,20 @@ static int show_homes(const struct settings *s, redlock *client, const char *con
         json_array(&j, "names");
     }
     for (int i = 0; i < count; i++) {
-        char quorum[REDLOCK_QUORUM_MAX + 1], shown[2 * REDLOCK_NAME_MAX];
-        char addresses[REDLOCK_NODES_MAX * REDLOCK_ADDRESS_MAX];
+        char shown[2 * REDLOCK_NAME_MAX], addresses[REDLOCK_NODES_MAX * REDLOCK_ADDRESS_MAX];
+        redlock_node_info info = {.size = sizeof info};
         int home = redlock_quorum_of(client, names[i]);
         if (home < 0)
             return client_fail(home);
         redlock *member = redlock_member(client, (size_t)home);
-        quorums_name(client, (size_t)home, quorum);
+        redlock_node(member, 0, &info);
         join_addresses(member, addresses, sizeof addresses);
         text_safe(shown, sizeof shown, names[i]);
         if (s->json)
-            json_home(member, names[i], quorum, &j);
+            json_home(member, names[i], info.quorum_name, &j);
         else
-            printf("%s: %s%s%s\n", shown, *quorum ? "quorum " : "", quorum,
-                   *quorum ? "" : "all nodes");
+            printf("%s: %s%s\n", shown, info.quorum_name[0] ? "quorum " : "all nodes",
+                   info.quorum_name);
         if (!s->json && s->verbose)
             printf("  %s\n", addresses);
     }

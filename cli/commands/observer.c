@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "report/report.h"
@@ -35,7 +34,7 @@ int observer_open(struct observer *o)
         return status;
     o->signal_fd = signals_take();
     if (o->signal_fd < 0)
-        return message_fail(EXIT_INTERNAL, "cannot wait for signals: %s", strerror(errno));
+        return EXIT_INTERNAL;
     o->expires_ns = TIMER_NEVER;
     return 0;
 }
@@ -52,16 +51,6 @@ void observer_note(struct observer *o, const redlock_info *info, const redlock_r
     int64_t expires_ns = timer_now_ns() + (left_ms + 1) * NS_PER_MS;
     if (left_ms >= 0 && expires_ns < o->expires_ns)
         o->expires_ns = expires_ns;
-}
-
-static void on_signals(struct observer *o)
-{
-    for (int signal = signals_next(); signal; signal = signals_next()) {
-        if (signals_is_stop(signal))
-            signals_stop_self(signal);
-        else if (signals_is_fatal(signal))
-            o->signal = signal;
-    }
 }
 
 bool observer_sleep(struct observer *o, int64_t delay_ms, int64_t end_ns)
@@ -84,7 +73,7 @@ bool observer_sleep(struct observer *o, int64_t delay_ms, int64_t end_ns)
         if (poll(watched, 2, left_ms > 0 ? (int)left_ms : 0) < 0 && errno != EINTR)
             return false;
         if (watched[0].revents)
-            on_signals(o);
+            o->signal = signals_next_fatal();
         if (watched[1].revents & POLLERR)
             o->signal = SIGPIPE;
     } while (!o->signal && timer_now_ns() < wake_ns);

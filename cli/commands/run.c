@@ -324,8 +324,9 @@ static int run_main(const struct command *command, int argc, char **argv)
         goto cleanup;
     r.supervision.signal_fd = signals_take();
     r.supervision.timer_fd = timer_open();
-    status = r.supervision.signal_fd < 0 || r.supervision.timer_fd < 0
-                 ? message_fail(EXIT_INTERNAL, "cannot wait for signals: %s", strerror(errno))
+    status = r.supervision.signal_fd < 0 ? EXIT_INTERNAL
+             : r.supervision.timer_fd < 0
+                 ? message_fail(EXIT_INTERNAL, "cannot make a timer: %s", strerror(errno))
                  : run_rounds(&r);
 cleanup:
     child_close(&r.supervision.child);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "commands/sample.h"
 
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,21 +17,12 @@ static int compare_names(const void *a, const void *b)
     return strcmp(((const struct sample_lock *)a)->name, ((const struct sample_lock *)b)->name);
 }
 
-static bool is_wanted(const struct sample *s, const char *name)
-{
-    for (size_t i = 0; i < s->pattern_count; i++) {
-        if (fnmatch(s->pattern[i], name, 0) == 0)
-            return true;
-    }
-    return s->pattern_count == 0;
-}
-
 /* The first `known_count` locks are in the order of their names while names are listed. */
 static void on_name(const char *name, void *data)
 {
     struct sample *s = data;
     struct sample_lock wanted = {.name = (char *)name};
-    if (!is_wanted(s, name))
+    if (!names_match(name, s->pattern, s->pattern_count))
         return;
     if (s->known_count > 0 &&
         bsearch(&wanted, s->locks, s->known_count, sizeof wanted, compare_names))
@@ -89,12 +79,8 @@ int64_t sample_rate_tenths(const struct sample_lock *lock)
 /* The longest hold of a lock; one that is unknown comes last. */
 static int64_t age_ms(const struct lock_brief *b)
 {
-    int64_t longest = -1;
-    for (uint32_t i = 0; i < b->shown_holders && b->held; i++) {
-        if (b->holder[i].held_ms > longest)
-            longest = b->holder[i].held_ms;
-    }
-    return longest;
+    const redlock_holder *longest = lock_brief_longest(b);
+    return longest ? longest->held_ms : -1;
 }
 
 static int compare_age(const void *a, const void *b)

@@ -169,7 +169,7 @@ static int show(struct top *t)
 {
     t->signal_fd = signals_take();
     if (t->signal_fd < 0)
-        return message_fail(EXIT_INTERNAL, "cannot wait for signals: %s", strerror(errno));
+        return EXIT_INTERNAL;
     if (!t->settings.json)
         screen_open(&t->screen);
     int status = show_frames(t);

@@ -148,11 +148,7 @@ static void print_lock(struct view *w, const struct lock_rows *rows,
     char line[LOCK_ROWS_LINE_MAX], rate[24];
     describe_rate(lock, rate);
     lock_rows_line(rows, &(struct lock_row){lock->name, &lock->brief, rate}, line);
-    screen_line(w->screen,
-                lock->brief.disagree           ? TEXT_BAD
-                : lock->brief.waiter_count > 0 ? TEXT_WAIT
-                                               : TEXT_PLAIN,
-                line);
+    screen_line(w->screen, lock_rows_colour(&lock->brief), line);
 }
 
 /* The waiters of a lock, if the screen has a row for them. */

@@ -5,6 +5,7 @@
 #include "commands/inquiry.h"
 #include "commands/lock_view.h"
 #include "commands/observer.h"
+#include "report/advice.h"
 #include "report/holders.h"
 #include "report/report.h"
 #include "settings/command.h"
@@ -105,9 +106,9 @@ static bool is_final(int error)
 
 static void warn_of_silence(const struct look *l)
 {
-    char late[REPORT_ADVICE_MAX];
+    char late[ADVICE_MAX];
     message_warn("too few nodes answer; asking until they do (-w TIME would limit that)");
-    message_warn("next: %s", report_advice(&l->report, late));
+    message_warn("next: %s", advice_without_quorum(&l->report, late));
 }
 
 static int wait_until_free(struct observer *o)

@@ -8,6 +8,7 @@
 
 #include "commands/inquiry.h"
 #include "commands/observer.h"
+#include "report/advice.h"
 #include "report/holders.h"
 #include "report/lock_brief.h"
 #include "report/report.h"
@@ -97,14 +98,14 @@ static void print_json(const struct inquiry_answer *a)
 static void print_text(const struct inquiry_answer *a)
 {
     char shown[2 * REDLOCK_NAME_MAX], text[HOLDERS_TEXT_MAX], clock[32] = "";
-    char late[REPORT_ADVICE_MAX];
+    char late[ADVICE_MAX];
     time_t now = time(NULL);
     struct tm local;
     if (localtime_r(&now, &local))
         strftime(clock, sizeof clock, "%Y-%m-%d %H:%M:%S", &local);
     text_safe(shown, sizeof shown, a->name);
     if (a->error) {
-        const char *advice = report_lateness(a->report, late);
+        const char *advice = advice_for_late_nodes(a->report, late);
         printf("%s %s: unknown: %s\n", clock, shown,
                advice ? advice : redlock_strerror(a->error));
         return;

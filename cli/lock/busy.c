@@ -23,23 +23,19 @@ static void describe_busy(const struct lock_brief *lock, const struct settings *
                           const struct terms *terms, int error, char out[REPORT_TEXT_MAX])
 {
     char holders[HOLDERS_TEXT_MAX], waited[TEXT_TIME_MAX];
-    size_t used;
     if (lock->held)
         holders_text(holders, lock, (struct holders_style){0});
     else
         snprintf(holders, sizeof holders,
                  lock->waiter_count > 0 ? "others wait for it" : "held by another; free now");
-    used = (size_t)snprintf(out, REPORT_TEXT_MAX, "%s", holders);
+    snprintf(out, REPORT_TEXT_MAX, "%s", holders);
     if (lock->waiter_count > 0)
-        used += (size_t)snprintf(out + used, REPORT_TEXT_MAX - used, "; %u waiting",
-                                 lock->waiter_count);
+        text_add(out, REPORT_TEXT_MAX, "; %u waiting", lock->waiter_count);
     text_time(waited, s->wait_ms);
     if (error == REDLOCK_TIMEOUT)
-        used +=
-            (size_t)snprintf(out + used, REPORT_TEXT_MAX - used, "; gave up after %s", waited);
+        text_add(out, REPORT_TEXT_MAX, "; gave up after %s", waited);
     if (terms->name_count > 1)
-        snprintf(out + used, REPORT_TEXT_MAX - used, "; none of the %zu names was locked",
-                 terms->name_count);
+        text_add(out, REPORT_TEXT_MAX, "; none of the %zu names was locked", terms->name_count);
 }
 
 int busy_report(struct held_lock *h, const struct settings *s, const struct terms *terms,

@@ -10,6 +10,7 @@
 #include "lock/busy.h"
 #include "lock/live.h"
 #include "lock/served_lock.h"
+#include "report/quarantine.h"
 #include "report/report.h"
 #include "settings/open_client.h"
 #include "system/signals.h"
@@ -86,15 +87,11 @@ static int not_started(struct held_lock *h, int error)
 /* Handles the signals that came while waiting. */
 static void on_signals(struct held_lock *h, struct waiting *w)
 {
-    for (int signal = signals_next(); signal; signal = signals_next()) {
-        if (signals_is_stop(signal)) {
-            errors_erase();
-            signals_stop_self(signal);
-        } else if (signals_is_fatal(signal) && w->signal == 0) {
-            w->signal = signal;
-            redlock_cancel(h->lock);
-        }
-    }
+    int signal = signals_next_fatal();
+    if (!signal || w->signal)
+        return;
+    w->signal = signal;
+    redlock_cancel(h->lock);
 }
 
 /* A wait without a limit would hide that too few nodes can vote. Returns true once enough nodes have
@@ -102,11 +99,11 @@ static void on_signals(struct held_lock *h, struct waiting *w)
 static bool warn_without_quorum(struct held_lock *h)
 {
     redlock_report report = {.size = sizeof report};
-    char advice[REPORT_ADVICE_MAX];
+    char advice[ADVICE_MAX];
     int64_t wait_ms;
     if (redlock_lock_report(h->lock, &report) != REDLOCK_OK)
         return true;
-    bool guarded = report_quarantine(h->client, &report, &wait_ms);
+    bool guarded = quarantine_blocks(h->client, &report, &wait_ms);
     uint32_t usable = 0, silent = 0;
     for (uint32_t i = 0; i < report.node_count; i++) {
         usable += report_may_vote(report.node[i].vote);
@@ -118,7 +115,7 @@ static bool warn_without_quorum(struct held_lock *h)
     message_warn("too few nodes can vote; trying until they can (-w TIME would limit that)");
     report_table(&report, errors_stream());
     if (guarded) {
-        report_quarantine_advice(&report, wait_ms, advice);
+        quarantine_advice(&report, wait_ms, advice);
         message_warn("next: %s", advice);
     }
     return true;
@@ -324,7 +321,7 @@ bool held_lock_freshen(struct held_lock *h, int64_t least_ms)
 int held_lock_report_failure(struct held_lock *h, const struct settings *s,
                              const struct terms *terms, int error, int busy_status)
 {
-    char advice[REPORT_ADVICE_MAX];
+    char advice[ADVICE_MAX];
     int64_t wait_ms;
     struct failure f = {
         .name = terms->name[0],
@@ -335,8 +332,8 @@ int held_lock_report_failure(struct held_lock *h, const struct settings *s,
     };
     if (error == REDLOCK_BUSY || error == REDLOCK_TIMEOUT)
         return busy_report(h, s, terms, error, busy_status);
-    if (h->client && report_quarantine(h->client, &h->report, &wait_ms)) {
-        report_quarantine_advice(&h->report, wait_ms, advice);
+    if (h->client && quarantine_blocks(h->client, &h->report, &wait_ms)) {
+        quarantine_advice(&h->report, wait_ms, advice);
         f.advice = advice;
     }
     return report_failure(s, &f);

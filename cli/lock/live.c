@@ -6,6 +6,7 @@
 
 #include "lock/terms.h"
 #include "report/holders.h"
+#include "report/quarantine.h"
 #include "report/report.h"
 #include "settings/settings.h"
 #include "system/timer.h"
@@ -61,7 +62,7 @@ static bool add_quarantine(const struct live *l, char line[LIVE_LINE_MAX])
     char left[TEXT_TIME_MAX];
     int64_t wait_ms;
     if (redlock_lock_report(l->lock, &report) != REDLOCK_OK ||
-        !report_quarantine(l->client, &report, &wait_ms))
+        !quarantine_blocks(l->client, &report, &wait_ms))
         return false;
     text_add(line, LIVE_LINE_MAX, ": the nodes are in quarantine");
     text_time(left, (wait_ms + 999) / 1000 * 1000);

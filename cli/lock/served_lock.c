@@ -66,18 +66,6 @@ static int fail_to_start(struct held_lock *h)
     return REDLOCK_SYSTEM;
 }
 
-/* A signal that would end the process, or 0. */
-static int next_fatal(void)
-{
-    for (int signal = signals_next(); signal; signal = signals_next()) {
-        if (signals_is_stop(signal))
-            signals_stop_self(signal);
-        else if (signals_is_fatal(signal))
-            return signal;
-    }
-    return 0;
-}
-
 static void announce(const struct terms *terms, const struct service_state *state)
 {
     char name[TERMS_TEXT_MAX], safe[SERVICE_DETAIL_MAX];
@@ -103,7 +91,7 @@ static int wait_for_lease(struct held_lock *h, const struct settings *s,
              : left_ns > 0              ? (int)(left_ns / NS_PER_MS) + 1
                                         : 0);
         if (watched[1].revents)
-            signal = next_fatal();
+            signal = signals_next_fatal();
         service_lease_look(h->lease, state);
         if (timer_now_ns() >= announce_ns && state->phase == SERVICE_WAITING) {
             announce(terms, state);

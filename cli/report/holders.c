@@ -1,25 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "report/holders.h"
 
-#include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "ui/kind.h"
 
 #define NAMES_SHOWN 3 /* of several holders or waiters in one line */
-
-static void add(char out[HOLDERS_TEXT_MAX], const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void add(char out[HOLDERS_TEXT_MAX], const char *format, ...)
-{
-    size_t used = strlen(out);
-    va_list list;
-    va_start(list, format);
-    vsnprintf(out + used, HOLDERS_TEXT_MAX - used, format, list);
-    va_end(list);
-}
 
 void holders_name(char out[HOLDERS_NAME_MAX], const char *label, const char *value)
 {
@@ -35,11 +21,11 @@ static void add_name(char out[HOLDERS_TEXT_MAX], const char *label, const char *
     char name[HOLDERS_NAME_MAX], cut[4 * HOLDERS_NAME_MAX + 4];
     holders_name(name, label, value);
     if (columns == 0 || text_width(name) <= columns) {
-        add(out, "%s", name);
+        text_add(out, HOLDERS_TEXT_MAX, "%s", name);
         return;
     }
     text_fit(cut, sizeof cut, name, columns);
-    add(out, "%s", cut);
+    text_add(out, HOLDERS_TEXT_MAX, "%s", cut);
 }
 
 /* "a, b, c and 4 more" */
@@ -47,11 +33,11 @@ static void add_holders(char out[HOLDERS_TEXT_MAX], const struct lock_brief *b, 
 {
     uint32_t shown = b->shown_holders < NAMES_SHOWN ? b->shown_holders : NAMES_SHOWN;
     for (uint32_t i = 0; i < shown; i++) {
-        add(out, "%s", i ? ", " : "");
+        text_add(out, HOLDERS_TEXT_MAX, "%s", i ? ", " : "");
         add_name(out, b->holder[i].label, b->holder[i].value, columns);
     }
     if (b->holder_count > shown && shown > 0)
-        add(out, " and %u more", b->holder_count - shown);
+        text_add(out, HOLDERS_TEXT_MAX, " and %u more", b->holder_count - shown);
 }
 
 void holders_waiters(char out[HOLDERS_TEXT_MAX], const struct lock_brief *b)
@@ -59,11 +45,11 @@ void holders_waiters(char out[HOLDERS_TEXT_MAX], const struct lock_brief *b)
     uint32_t shown = b->shown_waiters < NAMES_SHOWN ? b->shown_waiters : NAMES_SHOWN;
     out[0] = '\0';
     for (uint32_t i = 0; i < shown; i++) {
-        add(out, "%s", i ? ", " : "");
+        text_add(out, HOLDERS_TEXT_MAX, "%s", i ? ", " : "");
         add_name(out, b->waiter[i].label, b->waiter[i].name, 0);
     }
     if (b->waiter_count > shown && shown > 0)
-        add(out, " and %u more", b->waiter_count - shown);
+        text_add(out, HOLDERS_TEXT_MAX, " and %u more", b->waiter_count - shown);
 }
 
 static void add_one(char out[HOLDERS_TEXT_MAX], const struct lock_brief *b, size_t columns)
@@ -79,36 +65,25 @@ static void add_who(char out[HOLDERS_TEXT_MAX], const struct lock_brief *b, size
     const struct kind_words *words = kind_words(b->kind);
     char owner[TEXT_OWNER_MAX];
     if (!words->holders) {
-        add(out, "held by ");
+        text_add(out, HOLDERS_TEXT_MAX, "held by ");
         add_one(out, b, columns);
     } else {
         if (words->has_slots)
-            add(out, "%u of %u slots taken", b->holder_count, b->slots);
+            text_add(out, HOLDERS_TEXT_MAX, "%u of %u slots taken", b->holder_count, b->slots);
         else
-            add(out, "held by %u %s%s", b->holder_count, words->holders,
-                b->holder_count == 1 ? "" : "s");
-        add(out, "%s", b->shown_holders > 0 ? " (" : "");
+            text_add(out, HOLDERS_TEXT_MAX, "held by %u %s%s", b->holder_count, words->holders,
+                     b->holder_count == 1 ? "" : "s");
+        text_add(out, HOLDERS_TEXT_MAX, "%s", b->shown_holders > 0 ? " (" : "");
         add_holders(out, b, columns);
-        add(out, "%s", b->shown_holders > 0 ? ")" : "");
+        text_add(out, HOLDERS_TEXT_MAX, "%s", b->shown_holders > 0 ? ")" : "");
     }
     /* With a label the owner, which is usually made up, says nothing more. */
     if (b->owner[0] && !(b->shown_holders > 0 && b->holder[0].label[0])) {
         text_owner(owner, b->owner);
-        add(out, ", owner %s", owner);
+        text_add(out, HOLDERS_TEXT_MAX, ", owner %s", owner);
     }
     if (b->owner[0] && b->holder_count > 1)
-        add(out, ", %u times", b->holder_count);
-}
-
-/* The one that has held it for longest, of those that are shown; NULL: none. */
-static const redlock_holder *longest_holder(const struct lock_brief *b)
-{
-    const redlock_holder *longest = NULL;
-    for (uint32_t i = 0; i < b->shown_holders && b->held; i++) {
-        if (!longest || b->holder[i].held_ms > longest->held_ms)
-            longest = &b->holder[i];
-    }
-    return longest;
+        text_add(out, HOLDERS_TEXT_MAX, ", %u times", b->holder_count);
 }
 
 void holders_text(char out[HOLDERS_TEXT_MAX], const struct lock_brief *b,
@@ -116,25 +91,25 @@ void holders_text(char out[HOLDERS_TEXT_MAX], const struct lock_brief *b,
 {
     char time[TEXT_TIME_MAX];
     bool several = kind_words(b->kind)->holders && b->holder_count > 1;
-    const redlock_holder *one = kind_words(b->kind)->holders ? longest_holder(b)
+    const redlock_holder *one = kind_words(b->kind)->holders ? lock_brief_longest(b)
                                 : b->shown_holders > 0       ? &b->holder[0]
                                                              : NULL;
     out[0] = '\0';
     if (!b->held) {
-        add(out, "free");
+        text_add(out, HOLDERS_TEXT_MAX, "free");
         return;
     }
     add_who(out, b, style.name_columns);
     if (one && one->held_ms >= 0 && !style.brief) {
         text_time(time, one->held_ms);
-        add(out, ", %sfor %s%s", several ? "the first " : "",
-            one->held_at_least ? "at least " : "", time);
+        text_add(out, HOLDERS_TEXT_MAX, ", %sfor %s%s", several ? "the first " : "",
+                 one->held_at_least ? "at least " : "", time);
     }
     text_time(time, b->left_ms);
     if (b->left_ms >= 0)
-        add(out, ", up to %s more", time);
+        text_add(out, HOLDERS_TEXT_MAX, ", up to %s more", time);
     else if (!style.brief)
-        add(out, ", without expiry");
+        text_add(out, HOLDERS_TEXT_MAX, ", without expiry");
 }
 
 void holders_cell(char out[HOLDERS_TEXT_MAX], const struct lock_brief *b)
@@ -142,23 +117,23 @@ void holders_cell(char out[HOLDERS_TEXT_MAX], const struct lock_brief *b)
     const struct kind_words *words = kind_words(b->kind);
     out[0] = '\0';
     if (!b->held) {
-        add(out, "-");
+        text_add(out, HOLDERS_TEXT_MAX, "-");
     } else if (!words->holders) {
         add_one(out, b, 0);
     } else {
         if (words->has_slots)
-            add(out, "%u of %u", b->holder_count, b->slots);
+            text_add(out, HOLDERS_TEXT_MAX, "%u of %u", b->holder_count, b->slots);
         else
-            add(out, "%u %s%s", b->holder_count, words->holders,
-                b->holder_count == 1 ? "" : "s");
-        add(out, "%s", b->shown_holders > 0 ? ": " : "");
+            text_add(out, HOLDERS_TEXT_MAX, "%u %s%s", b->holder_count, words->holders,
+                     b->holder_count == 1 ? "" : "s");
+        text_add(out, HOLDERS_TEXT_MAX, "%s", b->shown_holders > 0 ? ": " : "");
         add_holders(out, b, 0);
     }
 }
 
 void holders_age(char out[HOLDERS_AGE_MAX], const struct lock_brief *b)
 {
-    const redlock_holder *longest = longest_holder(b);
+    const redlock_holder *longest = lock_brief_longest(b);
     char time[TEXT_TIME_MAX];
     text_time_short(time, longest ? longest->held_ms : -1);
     snprintf(out, HOLDERS_AGE_MAX, "%s%s", time,

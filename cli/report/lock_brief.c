@@ -53,6 +53,16 @@ void lock_brief_free(struct lock_brief *b)
     *b = (struct lock_brief){0};
 }
 
+const redlock_holder *lock_brief_longest(const struct lock_brief *b)
+{
+    const redlock_holder *longest = NULL;
+    for (uint32_t i = 0; i < b->shown_holders && b->held; i++) {
+        if (!longest || b->holder[i].held_ms > longest->held_ms)
+            longest = &b->holder[i];
+    }
+    return longest;
+}
+
 static void json_holders(const struct lock_brief *b, struct json *j)
 {
     json_array(j, "held_by");

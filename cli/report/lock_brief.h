@@ -35,6 +35,9 @@ struct lock_brief lock_brief_of(const redlock_info *info, int64_t left_ms);
 bool lock_brief_copy(struct lock_brief *out, const redlock_info *info, int64_t left_ms);
 void lock_brief_free(struct lock_brief *b);
 
+/* The one that has held it for longest, of those that are shown; NULL: none. */
+const redlock_holder *lock_brief_longest(const struct lock_brief *b);
+
 /* Its members of the object being written: the same for `status`, `list` and `top`. */
 void lock_brief_json(const struct lock_brief *b, struct json *j);
 

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "report/lock_rows.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "report/holders.h"
 #include "ui/kind.h"
-#include "ui/text.h"
 
 #define NAME_LEAST 8
 #define HOLDER_LEAST 12
@@ -21,18 +19,6 @@
 #define WAITERS_COLUMNS 6
 #define CHANGES_COLUMNS 7
 #define MARK_COLUMNS 2 /* behind all others: the nodes disagree */
-
-static void add(char out[LOCK_ROWS_LINE_MAX], const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void add(char out[LOCK_ROWS_LINE_MAX], const char *format, ...)
-{
-    size_t used = strlen(out);
-    va_list list;
-    va_start(list, format);
-    vsnprintf(out + used, LOCK_ROWS_LINE_MAX - used, format, list);
-    va_end(list);
-}
 
 /* A name as it is shown, and so its width. */
 static size_t shown_width(const char *text)
@@ -106,23 +92,23 @@ static void add_cells(const struct lock_rows *rows, const char *name, const char
     char cell[CELL_MAX];
     out[0] = '\0';
     text_fit(cell, sizeof cell, name, rows->name_columns);
-    add(out, "%s  ", cell);
+    text_add(out, LOCK_ROWS_LINE_MAX, "%s  ", cell);
     text_fit(cell, sizeof cell, holder, rows->holder_columns);
-    add(out, "%s", cell);
+    text_add(out, LOCK_ROWS_LINE_MAX, "%s", cell);
 }
 
 void lock_rows_heading(const struct lock_rows *rows, char out[LOCK_ROWS_LINE_MAX])
 {
     add_cells(rows, "NAME", "HOLDER", out);
     if (rows->kind)
-        add(out, "  %-9s", "KIND");
+        text_add(out, LOCK_ROWS_LINE_MAX, "  %-9s", "KIND");
     if (rows->age)
-        add(out, "%*s", AGE_COLUMNS, "FOR");
-    add(out, "%*s", LEFT_COLUMNS, "LEFT");
+        text_add(out, LOCK_ROWS_LINE_MAX, "%*s", AGE_COLUMNS, "FOR");
+    text_add(out, LOCK_ROWS_LINE_MAX, "%*s", LEFT_COLUMNS, "LEFT");
     if (rows->waiters)
-        add(out, "%*s", WAITERS_COLUMNS, "WAIT");
+        text_add(out, LOCK_ROWS_LINE_MAX, "%*s", WAITERS_COLUMNS, "WAIT");
     if (rows->changes)
-        add(out, "%*s", CHANGES_COLUMNS, "CHG/S");
+        text_add(out, LOCK_ROWS_LINE_MAX, "%*s", CHANGES_COLUMNS, "CHG/S");
 }
 
 void lock_rows_line(const struct lock_rows *rows, const struct lock_row *row,
@@ -135,14 +121,21 @@ void lock_rows_line(const struct lock_rows *rows, const struct lock_row *row,
     text_time_short(left, b->held ? b->left_ms : -1);
     add_cells(rows, row->name, holder, out);
     if (rows->kind)
-        add(out, "  %-9s", b->held ? kind_words(b->kind)->shown : "free");
+        text_add(out, LOCK_ROWS_LINE_MAX, "  %-9s",
+                 b->held ? kind_words(b->kind)->shown : "free");
     if (rows->age)
-        add(out, "%*s", AGE_COLUMNS, age);
-    add(out, "%*s", LEFT_COLUMNS, left);
+        text_add(out, LOCK_ROWS_LINE_MAX, "%*s", AGE_COLUMNS, age);
+    text_add(out, LOCK_ROWS_LINE_MAX, "%*s", LEFT_COLUMNS, left);
     if (rows->waiters)
-        add(out, "%*u", WAITERS_COLUMNS, b->waiter_count);
+        text_add(out, LOCK_ROWS_LINE_MAX, "%*u", WAITERS_COLUMNS, b->waiter_count);
     if (rows->changes)
-        add(out, "%*s", CHANGES_COLUMNS, row->changes ? row->changes : "-");
+        text_add(out, LOCK_ROWS_LINE_MAX, "%*s", CHANGES_COLUMNS,
+                 row->changes ? row->changes : "-");
     if (b->disagree)
-        add(out, " !");
+        text_add(out, LOCK_ROWS_LINE_MAX, " !");
+}
+
+enum text_colour lock_rows_colour(const struct lock_brief *b)
+{
+    return b->disagree ? TEXT_BAD : b->waiter_count > 0 ? TEXT_WAIT : TEXT_PLAIN;
 }

@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "report/lock_brief.h"
+#include "ui/text.h"
 
 #define LOCK_ROWS_LINE_MAX 2048
 
@@ -37,5 +38,6 @@ void lock_rows_fit(struct lock_rows *rows, size_t columns);
 void lock_rows_heading(const struct lock_rows *rows, char out[LOCK_ROWS_LINE_MAX]);
 void lock_rows_line(const struct lock_rows *rows, const struct lock_row *row,
                     char out[LOCK_ROWS_LINE_MAX]);
+enum text_colour lock_rows_colour(const struct lock_brief *b);
 
 #endif

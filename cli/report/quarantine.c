@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Nodes that may not vote: which, why, for how long, and what can be done about it. */
+#include "report/quarantine.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,38 +53,35 @@ static const struct {
 static const char *find_remedy(const redlock_report *report)
 {
     for (size_t k = 0; k < sizeof remedies / sizeof remedies[0]; k++) {
-        for (uint32_t i = 0; i < report->node_count; i++) {
-            if (strstr(report->node[i].text, remedies[k].words))
-                return remedies[k].advice;
-        }
+        if (report_has_word(report, remedies[k].words))
+            return remedies[k].advice;
     }
     return NULL;
 }
 
-void report_quarantine_advice(const redlock_report *report, int64_t wait_ms,
-                              char advice[REPORT_ADVICE_MAX])
+void quarantine_advice(const redlock_report *report, int64_t wait_ms, char advice[ADVICE_MAX])
 {
     char left[TEXT_TIME_MAX];
     const char *remedy = find_remedy(report);
     if (remedy) {
-        snprintf(advice, REPORT_ADVICE_MAX, "%s", remedy);
+        snprintf(advice, ADVICE_MAX, "%s", remedy);
         return;
     }
     if (wait_ms < 0) {
         snprintf(
-            advice, REPORT_ADVICE_MAX,
+            advice, ADVICE_MAX,
             "mend what the table says, or, if nothing can be held on these nodes, let them "
             "vote now: `redlock init`");
         return;
     }
     text_time(left, (wait_ms + 999) / 1000 * 1000);
-    snprintf(advice, REPORT_ADVICE_MAX,
+    snprintf(advice, ADVICE_MAX,
              "wait %s (-w TIME does), or, if nothing can be held on these nodes, let them vote "
              "now: `redlock init`",
              left);
 }
 
-bool report_quarantine(redlock *client, redlock_report *report, int64_t *wait_ms)
+bool quarantine_blocks(redlock *client, redlock_report *report, int64_t *wait_ms)
 {
     int64_t waits_ms[REDLOCK_NODES_MAX];
     uint32_t guarded = 0, silent = 0;

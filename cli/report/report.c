@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "report/advice.h"
 #include "report/lock_brief.h"
 #include "ui/errors.h"
 #include "ui/json.h"
@@ -73,17 +74,34 @@ bool report_may_vote(int vote)
     }
 }
 
+bool report_has_word(const redlock_report *report, const char *word)
+{
+    for (uint32_t i = 0; i < report->node_count; i++) {
+        if (strstr(report->node[i].text, word))
+            return true;
+    }
+    return false;
+}
+
+bool report_has_vote(const redlock_report *report, int32_t vote)
+{
+    for (uint32_t i = 0; i < report->node_count; i++) {
+        if (report->node[i].vote == vote)
+            return true;
+    }
+    return false;
+}
+
 void report_failed_nodes(const redlock_report *report, char *out, size_t size)
 {
-    size_t used = 0;
     out[0] = '\0';
-    for (uint32_t i = 0; i < report->node_count && used < size; i++) {
+    for (uint32_t i = 0; i < report->node_count; i++) {
         const redlock_node_report *n = &report->node[i];
         char address[REDLOCK_ADDRESS_MAX];
         text_safe(address, sizeof address, n->address);
         if (n->vote != REDLOCK_VOTE_GRANTED)
-            used += (size_t)snprintf(out + used, size - used, "%s%s %s", used ? ", " : "",
-                                     address, redlock_vote_text(n->vote));
+            text_add(out, size, "%s%s %s", *out ? ", " : "", address,
+                     redlock_vote_text(n->vote));
     }
 }
 
@@ -254,113 +272,15 @@ void report_json_found(const redlock_report *report, struct json *j)
     write_json(report, j, true);
 }
 
-static const char *usual_advice(int error)
-{
-    switch (error) {
-    case REDLOCK_BUSY:
-        return "wait for it with -w TIME, or see who holds it with `redlock status NAME`";
-    case REDLOCK_TIMEOUT:
-        return "wait longer with -w TIME, or see who holds it with `redlock status NAME`";
-    case REDLOCK_NOQUORUM:
-        return "bring back enough nodes for a majority; `redlock nodes` shows their state";
-    case REDLOCK_GUARDED:
-        return "wait as long as the table says, or, if nothing can be held on these nodes, let "
-               "them vote now: `redlock init`";
-    case REDLOCK_AUTH:
-        return "check the user (--user or URL), the password (--password-file, REDLOCK_PASSWORD "
-               "or URL) and the user's rights on the servers";
-    case REDLOCK_PROTO:
-        return "check that these addresses are Redis or Valkey servers, and use rediss:// where "
-               "they speak TLS";
-    case REDLOCK_LOST:
-        return "check what it protected: another may have been at work meanwhile";
-    case REDLOCK_EXPIRED:
-        return "ask for a longer time with -t TTL, or renew it earlier";
-    case REDLOCK_NOMEM:
-    case REDLOCK_SYSTEM:
-        return "free some memory or raise the limit that the message names";
-    default:
-        return NULL;
-    }
-}
-
-/* Where a redlockd was asked: what is different then. NULL: nothing is. */
-static const char *service_advice(int error)
-{
-    switch (error) {
-    case REDLOCK_NOQUORUM:
-    case REDLOCK_GUARDED:
-    case REDLOCK_PROTO:
-        return "is redlockd running, and are its nodes? Its /readyz?verbose says";
-    case REDLOCK_AUTH:
-        return "check the token (--token-file, REDLOCK_TOKEN_FILE), and the rules of the service";
-    default:
-        return NULL;
-    }
-}
-
-const char *report_lateness(const redlock_report *report, char out[REPORT_ADVICE_MAX])
-{
-    int32_t latest_us = -1;
-    for (uint32_t i = 0; i < report->node_count; i++) {
-        const redlock_node_report *n = &report->node[i];
-        if (n->vote == REDLOCK_VOTE_TIMEDOUT && n->rtt_us > latest_us)
-            latest_us = n->rtt_us;
-    }
-    if (latest_us < 0)
-        return NULL;
-    /* Room for jitter, and a round number. */
-    snprintf(out, REPORT_ADVICE_MAX,
-             "the nodes answer, but too late: give them longer, as with --node-timeout %dms",
-             (latest_us / 1000 * 2 / 50 + 1) * 50);
-    return out;
-}
-
-static bool has_word(const redlock_report *report, const char *word)
-{
-    for (uint32_t i = 0; i < report->node_count; i++) {
-        if (strstr(report->node[i].text, word))
-            return true;
-    }
-    return false;
-}
-
-static bool has_vote(const redlock_report *report, int32_t vote)
-{
-    for (uint32_t i = 0; i < report->node_count; i++) {
-        if (report->node[i].vote == vote)
-            return true;
-    }
-    return false;
-}
-
-const char *report_advice(const redlock_report *report, char late[REPORT_ADVICE_MAX])
-{
-    if (report_lateness(report, late))
-        return late;
-    if (has_word(report, "rediss://") || has_word(report, "redis://"))
-        return "write the addresses as the table says: rediss:// is with TLS, redis:// without";
-    if (has_word(report, "certificate"))
-        return "check the certificates of the nodes, and which authority is trusted (--tls-ca)";
-    if (has_vote(report, REDLOCK_VOTE_READONLY))
-        return "a replica grants nothing: name its master, or make it one (REPLICAOF NO ONE)";
-    if (has_vote(report, REDLOCK_VOTE_TIMEDOUT))
-        return "bring back enough nodes for a majority, or, if they are only slow, which `redlock "
-               "nodes` shows, give them longer with --node-timeout";
-    return usual_advice(REDLOCK_NOQUORUM);
-}
-
 int report_failure(const struct settings *s, const struct failure *f)
 {
-    char late[REPORT_ADVICE_MAX];
+    char late[ADVICE_MAX];
     const char *text = f->text && *f->text ? f->text : redlock_strerror(f->error);
     const char *advice = f->advice;
     if (!advice && f->report && f->error == REDLOCK_NOQUORUM && !s->service)
-        advice = report_advice(f->report, late);
-    if (!advice && s->service)
-        advice = service_advice(f->error);
+        advice = advice_without_quorum(f->report, late);
     if (!advice)
-        advice = usual_advice(f->error);
+        advice = advice_usual(f->error, s->service);
     if (s->json) {
         struct json j = {.out = stdout};
         message_json_failure(&j, redlock_error_name(f->error), text, f->status);

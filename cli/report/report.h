@@ -37,29 +37,15 @@ bool report_is_answer(int vote);
 /* The time to its answer, or that of its late answers; -1: unknown. */
 int32_t report_rtt_us(const redlock_node_report *n);
 
+/* Has any node this in its words? Has any answered like this? */
+bool report_has_word(const redlock_report *report, const char *word);
+bool report_has_vote(const redlock_report *report, int32_t vote);
+
 /* Could it still vote for a lock, as far as this answer tells? */
 bool report_may_vote(int vote);
 
 /* "127.0.0.1:1 timed out, 127.0.0.1:2 in quarantine": the nodes that did not do their part. */
 void report_failed_nodes(const redlock_report *report, char *out, size_t size);
-
-/*
- * Marks the nodes that are in quarantine, also those that were not waited for. True when they
- * keep a majority from voting; *wait_ms is then for how long, -1: not by waiting alone.
- */
-bool report_quarantine(redlock *client, redlock_report *report, int64_t *wait_ms);
-
-/* For how long, and the ways out. */
-#define REPORT_ADVICE_MAX 256
-void report_quarantine_advice(const redlock_report *report, int64_t wait_ms,
-                              char advice[REPORT_ADVICE_MAX]);
-
-/* Nodes that answer, but too late for their votes: which --node-timeout would do; NULL: none is
- * known to. */
-const char *report_lateness(const redlock_report *report, char advice[REPORT_ADVICE_MAX]);
-
-/* What to do about too few nodes: bringing them back helps only if they are away. */
-const char *report_advice(const redlock_report *report, char late[REPORT_ADVICE_MAX]);
 
 /*
  * Asks the nodes anew about `name` and completes a report on a lock that is held by another:

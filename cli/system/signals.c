@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "system/signals.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "ui/errors.h"
 #include "ui/exit.h"
+#include "ui/message.h"
 
 /* Faults of this process itself: blocking them would only hide where they happened. */
 static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
@@ -33,12 +37,13 @@ int signals_take(void)
     sigfillset(&all);
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
         sigdelset(&all, faults[i]);
-    if (sigprocmask(SIG_BLOCK, &all, &found.mask) != 0)
-        return -1;
+    sigprocmask(SIG_BLOCK, &all, &found.mask);
     /* An ignored SIGCHLD would be inherited and make the kernel swallow exit statuses. */
     sigaction(SIGCHLD, &standard, &found.on_child);
     found.taken = true;
     found.fd = signalfd(-1, &all, SFD_NONBLOCK | SFD_CLOEXEC);
+    if (found.fd < 0)
+        message_fail(EXIT_INTERNAL, "cannot wait for signals: %s", strerror(errno));
     return found.fd;
 }
 
@@ -51,6 +56,19 @@ int signals_next(void)
             found.typed = true;
         if (from_kernel || info.ssi_pid != (unsigned)getpid())
             return (int)info.ssi_signo;
+    }
+    return 0;
+}
+
+int signals_next_fatal(void)
+{
+    for (int signal = signals_next(); signal; signal = signals_next()) {
+        if (signals_is_fatal(signal))
+            return signal;
+        if (signals_is_stop(signal)) {
+            errors_erase();
+            signals_stop_self(signal);
+        }
     }
     return 0;
 }

@@ -47,7 +47,7 @@ static void draw_command(const char **argv)
     const char *key = draw_key();
     const char *value = draw_value();
 
-    switch (sim_below(&rng, 20)) {
+    switch (sim_below(&rng, 19)) {
     case 0:
         ASK("SET", key, value);
         return;
@@ -73,39 +73,36 @@ static void draw_command(const char **argv)
         ASK("DEL", key, draw_key());
         return;
     case 8:
-        ASK("UNLINK", key);
-        return;
-    case 9:
         ASK("PTTL", key);
         return;
-    case 10:
+    case 9:
         ASK("EXISTS", key, draw_key());
         return;
-    case 11:
+    case 10:
         ASK("PEXPIRE", key, PICK("60000", "900000", "0", "x"));
         return;
-    case 12:
+    case 11:
         ASK("GETRANGE", key, "0", PICK("3", "40", "0"));
         return;
-    case 13:
+    case 12:
         if (value[0] & 1)
             ASK("HSETNX", "redlock.admit", PICK("id", "set"), value);
         else
             ASK("HSET", "redlock.admit", "id", value, "max_ttl", "60000");
         return;
-    case 14:
+    case 13:
         ASK("HGET", key, "id");
         return;
-    case 15:
+    case 14:
         ASK("HMGET", key, "id", "max_ttl", "none");
         return;
-    case 16:
+    case 15:
         ASK("DELIFEQ", key, value);
         return;
-    case 17:
+    case 16:
         ASK("DELEX", key, "IFEQ", value);
         return;
-    case 18:
+    case 17:
         ASK("PING");
         return;
     default:

@@ -9,6 +9,7 @@
 #include <sys/random.h>
 
 #include "lock/terms.h"
+#include "report/quarantine.h"
 #include "report/report.h"
 #include "settings/command.h"
 #include "settings/duration.h"
@@ -148,7 +149,7 @@ static int try_name(struct bench *b, redlock *client, const char *name)
     redlock_report report = {.size = sizeof report};
     redlock_request request = {.size = sizeof request, .report = &report};
     redlock_lock *lock = NULL;
-    char detail[512] = "", advice[REPORT_ADVICE_MAX];
+    char detail[512] = "", advice[ADVICE_MAX];
     int error = redlock_acquire(client, name, b->plan.ttl_ms, &request, &lock);
     if (error == REDLOCK_OK)
         error = redlock_release(lock);
@@ -158,9 +159,9 @@ static int try_name(struct bench *b, redlock *client, const char *name)
     if (error == REDLOCK_OK)
         return 0;
     int64_t wait_ms;
-    bool guarded = report_quarantine(client, &report, &wait_ms);
+    bool guarded = quarantine_blocks(client, &report, &wait_ms);
     if (guarded)
-        report_quarantine_advice(&report, wait_ms, advice);
+        quarantine_advice(&report, wait_ms, advice);
     return report_failure(&b->settings, &(struct failure){.error = error,
                                                           .status = exit_status_of(error),
                                                           .text = detail,
@@ -277,7 +278,7 @@ static int measure(struct bench *b)
         return message_fail(EXIT_INTERNAL, "out of memory");
     b->signal_fd = signals_take();
     if (b->signal_fd < 0)
-        return message_fail(EXIT_INTERNAL, "cannot wait for signals: %s", strerror(errno));
+        return EXIT_INTERNAL;
     int status = connect_all(b);
     if (status)
         return status;

@@ -82,17 +82,13 @@ static void set_alarm(struct load_run *run)
 
 static void on_signals(struct load_run *run)
 {
-    for (int signal = signals_next(); signal; signal = signals_next()) {
-        if (signals_is_stop(signal)) {
-            errors_erase();
-            signals_stop_self(signal);
-        } else if (signals_is_fatal(signal) && run->result->signal) {
+    for (int signal; (signal = signals_next_fatal());) {
+        if (run->result->signal) {
             errors_erase();
             signals_die(signal); /* the user does not want to wait for what is under way */
-        } else if (signals_is_fatal(signal)) {
-            run->result->signal = signal;
-            end(run, timer_now_ns());
         }
+        run->result->signal = signal;
+        end(run, timer_now_ns());
     }
 }
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -199,7 +198,7 @@ static int serve(struct dev *d)
     q->control_fd = -1;
     q->signal_fd = signals_take();
     if (q->signal_fd < 0)
-        return message_fail(EXIT_INTERNAL, "cannot wait for signals: %s", strerror(errno));
+        return EXIT_INTERNAL;
     int status = dev_quorum_open(q, d->directory, (int)d->base_port);
     if (status == 0) {
         dev_quorum_nodes(q, nodes);
