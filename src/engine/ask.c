@@ -122,18 +122,22 @@ static bool push(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
                  uint32_t round, const struct rl_command *command)
 {
     struct rl_session *session = &engine->node[node].session;
+    /* Where no grant of the hold was counted, its renewal is worth no more than a grant (G2, G3). */
+    bool is_unproven_renewal = engine->strict && op == RL_OP_EXTEND &&
+                               !(claim->handle->lock.nodes_proven & (1u << node)) &&
+                               RL_RULE(RENEWAL_WITNESSED);
     struct rl_pending entry = {
         .subject = claim,
         .round = round,
         .op = (uint16_t)op,
         .by_script = command->script != 0,
-        .needs_witness = command->needs_witness,
+        .needs_witness = command->needs_witness || is_unproven_renewal,
     };
 
     if (!rl_session_push(session, command, entry))
         return false;
     session->abilities.known_scripts |= command->script;
-    session->wants_witness |= command->needs_witness;
+    session->wants_witness |= entry.needs_witness;
     if (rl_ops[op].sets_key)
         claim->touched |= (uint16_t)(1u << node);
     if (rl_ops[op].gives_back)
