@@ -108,7 +108,7 @@ static void fill_question(const struct rl_engine *engine, const struct rl_survey
 
     out->set = (struct rl_slice){set, strlen(set)};
     out->set_so_far = (struct rl_slice){so_far, strlen(so_far)};
-    out->cursor = survey->cursor[node];
+    out->cursor = (struct rl_slice){survey->cursor[node], strlen(survey->cursor[node])};
     out->pattern = survey->pattern;
     out->mark = survey->mark;
     out->tag = survey->tag;
@@ -167,7 +167,7 @@ static bool ask_node(struct rl_engine *engine, uint8_t node, struct rl_claim *cl
     if (handle && rl_survey_of(handle))
         fill_question(engine, rl_survey_of(handle), node, &request);
     rl_command_write(&request, abilities, &command);
-    if (abilities->script_by_text && !command.script)
+    if (abilities != &engine->node[node].session.abilities && !command.script)
         return false;
     return push(engine, node, claim, op, round, &command);
 }
@@ -183,8 +183,7 @@ bool rl_ask_node_by_text(struct rl_engine *engine, uint8_t node, struct rl_claim
                          const struct rl_handle *handle, enum rl_op op, uint32_t round,
                          int64_t now_ns)
 {
-    return ask_node(engine, node, claim, handle, op, round,
-                    &(struct rl_abilities){.script_by_text = true}, now_ns);
+    return ask_node(engine, node, claim, handle, op, round, &(struct rl_abilities){0}, now_ns);
 }
 
 /* ---- one step, to all its nodes ---- */

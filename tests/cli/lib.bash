@@ -168,13 +168,14 @@ has_terminal() {
 }
 no_terminal='script(1) is missing, or cannot open a pseudo-terminal'
 
-# inside_dev N "$@": runs the rest of the script inside N servers of `redlock dev`.
+# inside_dev 'N [OPTION...]' "$@": runs the rest of the script inside N servers of `redlock dev`.
 inside_dev() {
-    local count=$1
+    local options
+    read -r -a options <<<"$1"
     shift
     [ -n "${REDLOCK_DEV:-}" ] && return 0
     rm -rf "$tmp"
-    exec "$redlock" dev -n "$count" -- bash "$0" "$@"
+    exec "$redlock" dev -n "${options[@]}" -- bash "$0" "$@"
 }
 
 # unhurried: a busy machine may take its time to answer; for tests in which no node hangs.

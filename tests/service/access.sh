@@ -3,13 +3,8 @@
 # Who may do what: rules, tokens, and what a principal without a right is told.
 . "$(dirname "$0")/lib.bash" "$@"
 needs curl jq sha256sum
-if [ -z "${REDLOCK_DEV:-}" ]; then
-    rm -rf "$tmp"
-    unset REDLOCK_NODES
-    exec "$(dirname "$redlockd")/redlock" dev -n 3 -- bash "$0" "$@"
-fi
+inside_dev 3 "$@"
 unhurried
-digest() { printf '%s' "$1" | sha256sum | cut -d ' ' -f 1; }
 cat >"$tmp/tokens" <<END
 # comment
 ci $(digest secret-of-ci)

@@ -4,24 +4,15 @@
 # clients call things, and never waited for.
 . "$(dirname "$0")/lib.bash" "$@"
 needs curl jq python3 sha256sum
-if [ -z "${REDLOCK_DEV:-}" ]; then
-    rm -rf "$tmp"
-    unset REDLOCK_NODES
-    exec "$(dirname "$redlockd")/redlock" dev -n 3 -- bash "$0" "$@"
-fi
+inside_dev 3 "$@"
 unhurried
-digest() { printf '%s' "$1" | sha256sum | cut -d ' ' -f 1; }
 me=$(id -u)
 echo "ci $(digest secret-of-ci)" >"$tmp/tokens"
 rules=(--tokens "$tmp/tokens" --allow "uid:$me * acquire,read,break,admin" --allow 'token:ci ci/ acquire')
 
-# ask METHOD PATH ID [CURL-ARGUMENT...]: $code and $body, from the replica at $socket.
+# ask METHOD PATH ID [CURL-ARGUMENT...]: http, whose answers are kept.
 ask() {
-    local method=$1 path=$2 id=$3
-    shift 3
-    code=$(curl -sS -m 60 -o "$tmp/body" -w '%{http_code}' --unix-socket "$socket" -X "$method" \
-        ${id:+-H "Lease-Id: $id"} -H 'Content-Type: application/json' "$@" "http://h$path")
-    body=$(cat "$tmp/body")
+    http "$@"
     jq -c 'del(.grant)' <<<"$body" >>"$tmp/bodies" 2>/dev/null || cat "$tmp/body" >>"$tmp/bodies"
     # Metrics are no JSON.
     jq -r '.grant // empty' <<<"$body" >>"$tmp/grants" 2>/dev/null

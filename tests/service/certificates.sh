@@ -3,11 +3,7 @@
 # Client certificates as principals: by their names, until they end, while their authority is trusted.
 . "$(dirname "$0")/lib.bash" "$@"
 needs curl jq python3 openssl sha256sum
-if [ -z "${REDLOCK_DEV:-}" ]; then
-    rm -rf "$tmp"
-    unset REDLOCK_NODES
-    exec "$(dirname "$redlockd")/redlock" dev -n 3 -- bash "$0" "$@"
-fi
+inside_dev 3 "$@"
 unhurried
 me=$(id -u)
 mkdir "$tmp/certs"
@@ -27,7 +23,7 @@ certificate email email:robot@example.org
 certificate disguised 'DNS:robot@example.org'
 certificate odd 'DNS:client.example x acquire'
 cp "$tmp/certs/ca.crt" "$tmp/authority.crt"
-echo "ci $(printf secret-of-ci | sha256sum | cut -d ' ' -f 1)" >"$tmp/tokens"
+echo "ci $(digest secret-of-ci)" >"$tmp/tokens"
 start --listen tls:127.0.0.1:0 --tls-cert "$tmp/certs/good.crt" --tls-key "$tmp/certs/good.key" \
     --tls-client-ca "$tmp/authority.crt" --tokens "$tmp/tokens" --audit "$tmp/audit" \
     --allow 'cert:client.example web/ acquire' --allow 'cert:spiffe://example/web uri/ acquire' \

@@ -3,13 +3,8 @@
 # redlock --service: a host with no rights on the nodes uses locks through redlockd.
 . "$(dirname "$0")/lib.bash" "$@"
 needs curl python3 jq openssl
-if [ -z "${REDLOCK_DEV:-}" ]; then
-    rm -rf "$tmp"
-    unset REDLOCK_NODES
-    exec "$(dirname "$redlockd")/redlock" dev -n 3 -- bash "$0" "$@"
-fi
+inside_dev 3 "$@"
 unhurried
-redlock=$(dirname "$redlockd")/redlock
 nodes=$REDLOCK_NODES
 mkdir "$tmp/certs"
 "$certs" "$tmp/certs" >/dev/null
@@ -23,13 +18,12 @@ start "${rules[@]}" "${secure[@]}"
 # The command knows no nodes.
 unset REDLOCK_NODES
 export REDLOCK_SERVICE=unix:$socket
-serves() { [ "$(curl -s -m 60 -o /dev/null -w '%{http_code}' --unix-socket "$socket" http://h/readyz)" = 200 ]; }
-eventually serves
+eventually ready
 # again: the daemon anew, on the same socket and port.
 again() {
     REDLOCK_NODES=$nodes "$redlockd" "${rules[@]}" --listen "unix:$socket" 2>>"$tmp/log" &
     pid=$!
-    eventually serves
+    eventually ready
 }
 
 # ---- run ----

@@ -3,14 +3,8 @@
 # GET /v1/events: what happens to locks and nodes, for those that may know it; and a reader that is slow.
 . "$(dirname "$0")/lib.bash" "$@"
 needs curl python3 jq sha256sum
-if [ -z "${REDLOCK_DEV:-}" ]; then
-    rm -rf "$tmp"
-    unset REDLOCK_NODES
-    exec "$(dirname "$redlockd")/redlock" dev -n 3 -- bash "$0" "$@"
-fi
+inside_dev 3 "$@"
 unhurried
-redlock=$(dirname "$redlockd")/redlock
-digest() { printf '%s' "$1" | sha256sum | cut -d' ' -f1; }
 printf '%s %s\n' reader "$(digest secret-of-reader)" other "$(digest secret-of-other)" >"$tmp/tokens"
 cat >"$tmp/conf" <<END
 tokens = $tmp/tokens
@@ -19,8 +13,7 @@ allow = token:reader public/ read
 allow = token:other * acquire
 END
 start --config "$tmp/conf" --drain 2
-serves() { [ "$(curl -s -m 60 -o /dev/null -w '%{http_code}' --unix-socket "$socket" http://h/readyz)" = 200 ]; }
-eventually serves
+eventually ready
 
 # feed FILE QUERY [CURL-ARGUMENT...]: in the background; $begun is its number.
 feed() {

@@ -4,18 +4,13 @@
 # stays inside its limits, and renewals and releases of others work all the while.
 . "$(dirname "$0")/lib.bash" "$@"
 needs python3
-if [ -z "${REDLOCK_DEV:-}" ]; then
-    rm -rf "$tmp"
-    unset REDLOCK_NODES
-    exec "$(dirname "$redlockd")/redlock" dev -n 3 -- bash "$0" "$@"
-fi
+inside_dev 3 "$@"
 unhurried
 for name in good greedy busy; do
-    printf '%s %s\n' $name "$(printf %s $name-token | sha256sum | cut -d ' ' -f 1)"
+    printf '%s %s\n' $name "$(digest $name-token)"
 done >"$tmp/tokens"
 start --drain 1 --connections 400 --tokens "$tmp/tokens" --allow 'token:good * acquire,read,admin' \
     --allow 'token:greedy greedy/ acquire,read waiters=200' --allow 'token:busy greedy/ read,acquire requests=5'
-ready() { [ "$(curl -s -m 60 -o /dev/null -w '%{http_code}' --unix-socket "$socket" http://h/readyz)" = 200 ]; }
 that 'the daemon is ready' eventually ready
 
 cat >"$tmp/flood.py" <<'PY'

@@ -4,19 +4,14 @@
 # loss, stops at its deadline when the daemon is silent, and hands on the fence. All of them take turns.
 . "$(dirname "$0")/lib.bash" "$@"
 needs curl jq openssl python3 node
-if [ -z "${REDLOCK_DEV:-}" ]; then
-    rm -rf "$tmp"
-    unset REDLOCK_NODES
-    exec "$(dirname "$redlockd")/redlock" dev -n 3 -- bash "$0" "$@"
-fi
+inside_dev 3 "$@"
 unhurried
 examples=$(readlink -f "$here/../../examples/service")
 command=$(dirname "$redlockd")/redlock
 export TOKEN=a-token-of-this-test
-printf 'tester %s\n' "$(printf %s "$TOKEN" | sha256sum | cut -d ' ' -f 1)" >"$tmp/tokens"
+printf 'tester %s\n' "$(digest "$TOKEN")" >"$tmp/tokens"
 start --tokens "$tmp/tokens" --allow 'token:tester * acquire,read'
 url=http://127.0.0.1:$tcp/v1/locks
-ready() { [ "$(curl -s -m 60 -o /dev/null -w '%{http_code}' "http://127.0.0.1:$tcp/readyz")" = 200 ]; }
 that 'the daemon is ready' eventually ready
 
 # Go is big: it is not installed for this test. Where it is, the example is compiled and takes part.

@@ -3,15 +3,10 @@
 # /metrics: all that the contract lists, in a format that a parser takes, with numbers that are right.
 . "$(dirname "$0")/lib.bash" "$@"
 needs curl python3 jq
-if [ -z "${REDLOCK_DEV:-}" ]; then
-    rm -rf "$tmp"
-    unset REDLOCK_NODES
-    exec "$(dirname "$redlockd")/redlock" dev -n 3 -- bash "$0" "$@"
-fi
+inside_dev 3 "$@"
 unhurried
 start --drain 0
-serves() { [ "$(curl -s -m 60 -o /dev/null -w '%{http_code}' --unix-socket "$socket" http://h/readyz)" = 200 ]; }
-eventually serves
+eventually ready
 
 # judge EXPRESSION...: as metrics.py; true if all are.
 judge() {

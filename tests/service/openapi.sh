@@ -3,14 +3,10 @@
 # /openapi.json says what the daemon answers, no more and no less: each status of the contract's table.
 . "$(dirname "$0")/lib.bash" "$@"
 needs curl python3 jq sha256sum
-if [ -z "${REDLOCK_DEV:-}" ]; then
-    rm -rf "$tmp"
-    unset REDLOCK_NODES
-    exec "$(dirname "$redlockd")/redlock" dev -n 3 -- bash "$0" "$@"
-fi
+inside_dev 3 "$@"
 unhurried
 for token in powerless streamer; do
-    printf '%s %s\n' "$token" "$(printf '%s' "$token" | sha256sum | cut -d' ' -f1)"
+    printf '%s %s\n' "$token" "$(digest "$token")"
 done >"$tmp/tokens"
 all="uid:$(id -u) * acquire,read,break,admin"
 start --tokens "$tmp/tokens" --allow "$all" --allow 'token:powerless nothing read' --allow 'token:streamer * acquire'

@@ -4,11 +4,7 @@
 # REDLOCK_PICTURES names a folder for the pictures of the documentation.
 . "$(dirname "$0")/lib.bash" "$@"
 needs python3 sha256sum chromium
-if [ -z "${REDLOCK_DEV:-}" ]; then
-    rm -rf "$tmp"
-    unset REDLOCK_NODES
-    exec "$(dirname "$redlockd")/redlock" dev -n 5 -- bash "$0" "$@"
-fi
+inside_dev 5 "$@"
 python3 -B "$here/../service/page.py" "$redlockd" "$tmp" || failed=1
 unlike 'no sanitizer complains' "$(cat "$tmp/log")" 'Sanitizer|runtime error'
 done_testing

@@ -15,14 +15,10 @@ for proxy in nginx haproxy; do
 done
 [ ${#proxies[@]} -gt 0 ] || skip 'neither nginx nor haproxy is installed'
 docs=$(readlink -f "$(dirname "$0")/../../docs/service.md")
-if [ -z "${REDLOCK_DEV:-}" ]; then
-    rm -rf "$tmp"
-    unset REDLOCK_NODES
-    exec "$(dirname "$redlockd")/redlock" dev -n 3 -- bash "$0" "$@"
-fi
+inside_dev 3 "$@"
 unhurried
 token=a-token-of-this-test
-printf 'tester %s\n' "$(printf %s "$token" | sha256sum | cut -d ' ' -f 1)" >"$tmp/tokens"
+printf 'tester %s\n' "$(digest "$token")" >"$tmp/tokens"
 options=(--drain 1 --tokens "$tmp/tokens" --allow 'token:tester * acquire,read,admin')
 
 # ---- two replicas and the proxies ----
@@ -107,7 +103,6 @@ ask_http() {
         -H "Authorization: Bearer $token" -H 'Content-Type: application/json' "$@" "$at/v1/locks/$name")
     body=$(cat "$tmp/body")
 }
-field() { jq -r ".$1" <<<"$body"; }
 
 # waiters: how many requests wait on both replicas.
 waiters() {

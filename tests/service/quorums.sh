@@ -3,12 +3,7 @@
 # Several quorums behind one daemon: each lock lives in one, and one that is down takes only its locks.
 . "$(dirname "$0")/lib.bash" "$@"
 needs curl jq
-redlock=$(dirname "$redlockd")/redlock
-if [ -z "${REDLOCK_DEV:-}" ]; then
-    rm -rf "$tmp"
-    unset REDLOCK_NODES
-    exec "$redlock" dev --quorums 2 -n 3 -- bash "$0" "$@"
-fi
+inside_dev "3 --quorums 2" "$@"
 unhurried
 start
 answer() { curl -sS -m 60 --unix-socket "$socket" "$@"; }

@@ -4,13 +4,8 @@
 # work all the same.
 . "$(dirname "$0")/lib.bash" "$@"
 needs curl jq python3 sha256sum
-if [ -z "${REDLOCK_DEV:-}" ]; then
-    rm -rf "$tmp"
-    unset REDLOCK_NODES
-    exec "$(dirname "$redlockd")/redlock" dev -n 3 -- bash "$0" "$@"
-fi
+inside_dev 3 "$@"
 unhurried
-digest() { printf '%s' "$1" | sha256sum | cut -d ' ' -f 1; }
 me=$(id -u)
 printf '%s %s\n' ci "$(digest secret-of-ci)" flood "$(digest secret-of-flood)" >"$tmp/tokens"
 

@@ -4,13 +4,8 @@
 # must not change while the daemon runs does not.
 . "$(dirname "$0")/lib.bash" "$@"
 needs curl jq sha256sum
-if [ -z "${REDLOCK_DEV:-}" ]; then
-    rm -rf "$tmp"
-    unset REDLOCK_NODES
-    exec "$(dirname "$redlockd")/redlock" dev -n 3 -- bash "$0" "$@"
-fi
+inside_dev 3 "$@"
 unhurried
-digest() { printf '%s' "$1" | sha256sum | cut -d ' ' -f 1; }
 me=$(id -u)
 nodes=$REDLOCK_NODES
 echo "nodes = $nodes" >"$tmp/nodes"

@@ -4,14 +4,10 @@
 # waiters that are killed, and clients of four makes that take turns with one lock.
 . "$(dirname "$0")/lib.bash" "$@"
 needs curl python3 jq
-if [ -z "${REDLOCK_DEV:-}" ]; then
-    rm -rf "$tmp"
-    unset REDLOCK_NODES
-    exec "$(dirname "$redlockd")/redlock" dev -n 3 -- bash "$0" "$@"
-fi
+inside_dev 3 "$@"
 unhurried
 export TOKEN=a-token-of-this-test
-printf 'tester %s\n' "$(printf %s "$TOKEN" | sha256sum | cut -d ' ' -f 1)" >"$tmp/tokens"
+printf 'tester %s\n' "$(digest "$TOKEN")" >"$tmp/tokens"
 rules=(--drain 1 --tokens "$tmp/tokens" --allow 'token:tester * acquire,read,admin' --allow "uid:$(id -u) * acquire,read,admin")
 
 # The first replica is the one that lib.bash knows; the second has a socket and a log of its own.
@@ -24,15 +20,9 @@ export FIRST=http://127.0.0.1:$first_tcp SECOND=http://127.0.0.1:$tcp
 
 # ask REPLICA METHOD NAME ID [CURL-ARGUMENT...]: by its unix socket; $code and $body.
 ask_http() {
-    local at=$1 method=$2 name=$3 id=$4
-    shift 4
-    code=$(curl -sS -m 60 -o "$tmp/body" -w '%{http_code}' --unix-socket "$at" -X "$method" \
-        -H "Lease-Id: $id" -H 'Content-Type: application/json' "$@" "http://h/v1/locks/$name")
-    body=$(cat "$tmp/body")
+    socket=$1 http "$2" "/v1/locks/$3" "${@:4}"
 }
-field() { jq -r ".$1" <<<"$body"; }
 second=$socket
-ready() { [ "$(curl -s -m 60 -o /dev/null -w '%{http_code}' --unix-socket "$1" http://h/readyz)" = 200 ]; }
 that 'the first replica is ready' eventually ready "$first"
 that 'the second replica is ready' eventually ready "$second"
 

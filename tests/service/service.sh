@@ -3,35 +3,16 @@
 # Locks over HTTP from clients that were not written for redlockd, on real servers, with two replicas.
 . "$(dirname "$0")/lib.bash" "$@"
 needs curl python3 jq
-if [ -z "${REDLOCK_DEV:-}" ]; then
-    rm -rf "$tmp"
-    unset REDLOCK_NODES
-    exec "$(dirname "$redlockd")/redlock" dev -n 3 -- bash "$0" "$@"
-fi
+inside_dev 3 "$@"
 unhurried
 start
 
-# ask METHOD PATH ID [CURL-ARGUMENT...]: $code and $body.
-ask() {
-    local method=$1 path=$2 id=$3
-    shift 3
-    code=$(curl -sS -m 60 -o "$tmp/body" -w '%{http_code}' --unix-socket "$socket" -X "$method" \
-        ${id:+-H "Lease-Id: $id"} -H 'Content-Type: application/json' "$@" "http://h$path")
-    body=$(cat "$tmp/body")
-}
-field() { jq -r ".$1" <<<"$body"; }
-lease=0
-new_id() {
-    lease=$((lease + 1))
-    id=$(printf 'lease-%08d-of-the-test-%d' "$lease" $$)
-}
-ready() { [ "$(curl -s -m 60 -o /dev/null -w '%{http_code}' --unix-socket "$socket" http://h/readyz)" = 200 ]; }
 that 'readyz says when a majority votes' eventually ready
 
 # ---- a lease, field by field ----
 
 new_id
-ask PUT /v1/locks/billing/nightly "$id" -d '{"ttl_ms":30000,"label":"web3 invoice run"}'
+http PUT /v1/locks/billing/nightly "$id" -d '{"ttl_ms":30000,"label":"web3 invoice run"}'
 is 'PUT grants' "$code" 201
 is '   the fields of the answer' "$(jq -r 'keys | join(" ")' <<<"$body")" \
     'after_ms deadline_boottime_ns fence grant name ttl_ms valid_ms'
@@ -40,67 +21,67 @@ is '   its name' "$(field name)" billing/nightly
 between '   its fence' "$(field fence)" 1 4503599627370496
 between '   its validity' "$(field valid_ms)" 1 29400
 mine=$id
-ask GET /v1/locks/billing/nightly ''
+http GET /v1/locks/billing/nightly ''
 is 'GET tells who holds it' "$code $(field 'holders[0].label') $(field held) $(field kind)" \
     '200 web3 invoice run true mutex'
 mark=$(field 'holders[0].mark')
 unlike '   and neither the lease id nor a value' "$body" "$id|value"
 new_id
-ask PUT /v1/locks/billing/nightly "$id" -d '{}'
+http PUT /v1/locks/billing/nightly "$id" -d '{}'
 is 'another lease is refused' "$code $(field code) $(field holder.label)" '423 BUSY web3 invoice run'
 is '   with what each node said' "$(field 'nodes | length')" 3
 new_id
-ask PUT /v1/locks/billing/nightly "$id" -d '{"wait_ms":50}'
+http PUT /v1/locks/billing/nightly "$id" -d '{"wait_ms":50}'
 is '   after a wait, too' "$code $(field code)" '423 TIMEOUT'
-ask POST /v1/locks/billing/nightly "$mine" -H "Grant: $grant" -d '{"ttl_ms":50000}'
+http POST /v1/locks/billing/nightly "$mine" -H "Grant: $grant" -d '{"ttl_ms":50000}'
 is 'POST renews' "$code $(field ttl_ms)" '200 50000'
-ask GET '/v1/locks?prefix=bill' ''
+http GET '/v1/locks?prefix=bill' ''
 is 'the list has it' "$code $(field 'names | join(",")') $(field more)" '200 billing/nightly false'
-ask GET '/v1/locks?prefix=other' ''
+http GET '/v1/locks?prefix=other' ''
 is '   not under another prefix' "$(field 'names | length')" 0
-ask GET '/v1/locks?after=billing/nightly' ''
+http GET '/v1/locks?after=billing/nightly' ''
 is '   nor behind itself' "$(field 'names | length')" 0
-ask GET '/v1/locks?limit=0' ''
+http GET '/v1/locks?limit=0' ''
 is '   a limit is 1 to 1000' "$code" 400
-ask DELETE "/v1/locks/billing/nightly?break=$(tr 0-9a-f 1-9a-f0 <<<"$mark")" ''
+http DELETE "/v1/locks/billing/nightly?break=$(tr 0-9a-f 1-9a-f0 <<<"$mark")" ''
 is 'a break with the mark of another is 412' "$code" 412
-ask DELETE "/v1/locks/billing/nightly?break=$mark" ''
+http DELETE "/v1/locks/billing/nightly?break=$mark" ''
 is 'a break with its mark evicts it' "$code $(field label)" '200 web3 invoice run'
 between '   and says how long it may still act' "$(field may_act_ms)" 1 50000
-ask POST /v1/locks/billing/nightly "$mine" -H "Grant: $grant"  -d '{}'
+http POST /v1/locks/billing/nightly "$mine" -H "Grant: $grant"  -d '{}'
 is '   its renewal is 410' "$code" 410
-ask DELETE /v1/locks/billing/nightly "$mine"
+http DELETE /v1/locks/billing/nightly "$mine"
 is '   and so is its release' "$code" 410
 
 # ---- kinds ----
 
 new_id
 a=$id
-ask PUT /v1/locks/k "$a" -d '{"kind":"shared"}'
+http PUT /v1/locks/k "$a" -d '{"kind":"shared"}'
 new_id
-ask PUT /v1/locks/k "$id" -d '{"kind":"shared"}'
+http PUT /v1/locks/k "$id" -d '{"kind":"shared"}'
 is 'two readers' "$code $(field fence)" '201 null'
 new_id
-ask PUT /v1/locks/k "$id" -d '{}'
+http PUT /v1/locks/k "$id" -d '{}'
 is '   keep a writer out' "$code" 423
 new_id
-ask PUT /v1/locks/k "$id" -d '{"kind":"shared","fenced":true}'
+http PUT /v1/locks/k "$id" -d '{"kind":"shared","fenced":true}'
 is '   and have no fence' "$code $(field code)" '422 INVAL'
 for slot in 1 2; do
     new_id
-    ask PUT /v1/locks/s "$id" -d '{"kind":"semaphore","slots":2}'
+    http PUT /v1/locks/s "$id" -d '{"kind":"semaphore","slots":2}'
     is "slot $slot of a semaphore" "$code" 201
 done
 new_id
-ask PUT /v1/locks/s "$id" -d '{"kind":"semaphore","slots":2}'
+http PUT /v1/locks/s "$id" -d '{"kind":"semaphore","slots":2}'
 is '   the third is refused' "$code" 423
 for hold in 1 2; do
     new_id
-    ask PUT /v1/locks/r "$id" -d '{"kind":"reentrant","owner":"me"}'
+    http PUT /v1/locks/r "$id" -d '{"kind":"reentrant","owner":"me"}'
     is "hold $hold of an owner" "$code" 201
 done
 new_id
-ask PUT /v1/locks/r "$id" -d '{"kind":"reentrant","owner":"you"}'
+http PUT /v1/locks/r "$id" -d '{"kind":"reentrant","owner":"you"}'
 is '   another owner is refused' "$code" 423
 
 # ---- what is refused ----
@@ -108,7 +89,7 @@ is '   another owner is refused' "$code" 423
 refused() { # WHAT STATUS CODE METHOD PATH ID [CURL-ARGUMENT...]
     local what=$1 status=$2 word=$3
     shift 3
-    ask "$@"
+    http "$@"
     is "$what" "$code $(field code)" "$status $word"
 }
 new_id
@@ -126,6 +107,10 @@ refused 'a TTL of 0' 422 INVALID PUT /v1/locks/a "$id" -d '{"ttl_ms":0}'
 refused 'a TTL that the nodes do not allow' 422 INVAL PUT /v1/locks/a "$id" -d '{"ttl_ms":80000000}'
 refused 'a label that steers terminals' 422 INVAL PUT /v1/locks/a "$id" -d '{"label":"\u001b[2J"}'
 refused 're-entrant without an owner' 422 INVALID PUT /v1/locks/a "$id" -d '{"kind":"reentrant"}'
+for kind in '"rwlock"' '"Mutex"' '""' '"unknown"' 0 null '["mutex"]'; do
+    refused "kind $kind, which does not exist" 422 INVALID PUT /v1/locks/a "$id" -d "{\"kind\":$kind}"
+    like '   and the answer has those that do' "$(field detail)" '^kind is one of( [a-z]+){4,}$'
+done
 refused 'a stream through a proxy' 400 PROXIED PUT /v1/locks/a "$id" \
     -H 'Accept: text/event-stream' -H 'Via: 1.1 proxy' -d '{}'
 refused 'a renewal as a stream' 400 NO_STREAM POST /v1/locks/a "$id" \
@@ -134,22 +119,22 @@ refused 'a parameter that does not exist' 400 QUERY PUT '/v1/locks/a?x=1' "$id" 
 is 'TCP has no rights without a token' "$(curl -sS -m 60 -X PUT -H "Lease-Id: $id" -d '{}' \
     -H 'Content-Type: application/json' "http://127.0.0.1:$tcp/v1/locks/a" | jq -r .code)" UNAUTHORIZED
 is '   nor to look' "$(curl -sS -m 60 "http://127.0.0.1:$tcp/metrics" | jq -r .code)" UNAUTHORIZED
-ask GET /v1/locks/a ''
+http GET /v1/locks/a ''
 is '   nothing of that is held' "$(field held)" false
 
 # ---- how it is ----
 
-ask GET /v1/nodes ''
+http GET /v1/nodes ''
 is 'nodes: there are three' "$code $(field 'nodes | length')" '200 3'
 all_vote() {
-    ask GET /v1/nodes ''
+    http GET /v1/nodes ''
     [ "$(field 'nodes | map(.votes) | all')" = true ]
 }
 that '   and all vote' eventually all_vote
-ask GET /v1/status ''
+http GET /v1/status ''
 is 'status: the verdict of the quorum' "$(field 'quorums[0] | "\(.voting) of \(.nodes), \(.needed) needed"')" \
     '3 of 3, 2 needed'
-ask GET /metrics ''
+http GET /metrics ''
 is 'metrics' "$code" 200
 for metric in build_info waiters yours_total disconnected_waiters_total acquire_wait_seconds_count \
     node_up node_votes node_rtt_seconds node_quarantine_seconds node_clock_offset_seconds quorum_margin; do

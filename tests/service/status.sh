@@ -3,19 +3,13 @@
 # GET /v1/status?locks=N: locks and trouble in the order of importance; and the page at /, without a browser.
 . "$(dirname "$0")/lib.bash" "$@"
 needs curl python3 jq openssl sha256sum
-if [ -z "${REDLOCK_DEV:-}" ]; then
-    rm -rf "$tmp"
-    unset REDLOCK_NODES
-    exec "$(dirname "$redlockd")/redlock" dev -n 3 -- bash "$0" "$@"
-fi
+inside_dev 3 "$@"
 unhurried
-redlock=$(dirname "$redlockd")/redlock
-printf 'reader %s\n' "$(printf secret | sha256sum | cut -d' ' -f1)" >"$tmp/tokens"
+printf 'reader %s\n' "$(digest secret)" >"$tmp/tokens"
 start --tokens "$tmp/tokens" --allow "uid:$(id -u) * acquire,read,break,admin" --allow 'token:reader old read' \
     --allow 'token:reader evicted read'
 get() { curl -sS -m 60 --unix-socket "$socket" "$@"; }
-serves() { [ "$(get -o /dev/null -w '%{http_code}' http://h/readyz)" = 200 ]; }
-eventually serves
+eventually ready
 count=0
 # hold NAME BODY [CURL-ARGUMENT...]. In the background, count is raised by the caller.
 hold() {

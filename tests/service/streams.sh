@@ -3,13 +3,9 @@
 # curl as the holder of a lock: streams on the local socket, the death of their processes, and the drain.
 . "$(dirname "$0")/lib.bash" "$@"
 needs curl python3 jq openssl
-if [ -z "${REDLOCK_DEV:-}" ]; then
-    rm -rf "$tmp"
-    unset REDLOCK_NODES
-    exec "$(dirname "$redlockd")/redlock" dev -n 3 -- bash "$0" "$@"
-fi
+inside_dev 3 "$@"
 unhurried
-printf 'reader %s\n' "$(printf %s reader-token | sha256sum | cut -d ' ' -f 1)" >"$tmp/tokens"
+printf 'reader %s\n' "$(digest reader-token)" >"$tmp/tokens"
 mkdir "$tmp/certs"
 "$certs" "$tmp/certs" || exit 1
 start --drain 30 --listen tls:127.0.0.1:0 --tls-cert "$tmp/certs/good.crt" --tls-key "$tmp/certs/good.key" \
@@ -17,15 +13,8 @@ start --drain 30 --listen tls:127.0.0.1:0 --tls-cert "$tmp/certs/good.crt" --tls
     --allow "uid:$(id -u) * acquire,read,admin"
 
 curls() { curl -sS -m 60 --unix-socket "$socket" -H 'Content-Type: application/json' "$@"; }
-ready() { [ "$(curls -o /dev/null -w '%{http_code}' http://h/readyz)" = 200 ]; }
 that 'the nodes vote' eventually ready
 
-# new_id: $id
-lease=0
-new_id() {
-    lease=$((lease + 1))
-    id=$(printf 'stream-%08d-of-the-test-%d' "$lease" $$)
-}
 # stream FILE BODY [CURL-ARGUMENT...]: a curl that holds or waits; $! is its process.
 stream() {
     local file=$1 body=$2

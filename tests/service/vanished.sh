@@ -5,11 +5,7 @@
 . "$(dirname "$0")/lib.bash" "$@"
 needs curl jq ip sha256sum
 [ "$(id -u)" = 0 ] || { echo '1..0 # SKIP needs root'; exit 77; }
-if [ -z "${REDLOCK_DEV:-}" ]; then
-    rm -rf "$tmp"
-    unset REDLOCK_NODES
-    exec "$(dirname "$redlockd")/redlock" dev -n 3 -- bash "$0" "$@"
-fi
+inside_dev 3 "$@"
 space=redlockd-$$
 link=rl$$
 clients=()
@@ -24,7 +20,7 @@ ip netns add "$space" && ip link add "$link" type veth peer name far netns "$spa
     ip addr add 198.51.100.1/30 dev "$link" && ip link set "$link" up &&
     ip -n "$space" addr add 198.51.100.2/30 dev far && ip -n "$space" link set far up ||
     { echo '1..0 # SKIP there are no network namespaces here'; exit 77; }
-echo "ci $(printf secret-of-ci | sha256sum | cut -d ' ' -f 1)" >"$tmp/tokens"
+echo "ci $(digest secret-of-ci)" >"$tmp/tokens"
 start --insecure yes --listen 198.51.100.1:0 --tokens "$tmp/tokens" --allow 'token:ci * acquire' \
     --allow "uid:$(id -u) * acquire,read,admin"
 port=$(sed -n 's/.*listening on 198.51.100.1:\([0-9]*\)$/\1/p' "$tmp/log")
