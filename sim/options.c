@@ -256,7 +256,7 @@ static void draw_loner(struct sim_options *o, struct sim_rng *rng)
     o->hold_max_ns = 300 * MS_NS;
     o->think_max_ns = 5 * MS_NS;
     o->lock_count = 1;
-    o->use[0] = SIM_USE_MUTEX;
+    o->use[0] = REDLOCK_MUTEX;
     o->several_permille = 0;
     o->duration_ns = 12 * SECOND_NS;
     o->every_ns[SIM_FAULT_NODE_STEP] = 4 * SECOND_NS;
