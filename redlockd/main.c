@@ -49,7 +49,6 @@ int main(int argc, char **argv)
 
     open_standard_files();
     result = settings_read(&settings, argc, argv, why, sizeof why);
-
     if (result > 0)
         return 0;
     if (result < 0 || (settings.check && life_check(&settings, why, sizeof why) < 0)) {
