@@ -190,16 +190,6 @@ bool lease_grant_write(const struct lease_grant *grant, char text[LEASE_GRANT_MA
     return true;
 }
 
-static bool is_kind(int kind)
-{
-#define IS_KIND(name, number, text)                                                            \
-    if (kind == (number))                                                                      \
-        return true;
-    REDLOCK_KINDS(IS_KIND)
-#undef IS_KIND
-    return false;
-}
-
 /* Nodes are sent no control and no NUL that a client made up. */
 static bool is_text(const uint8_t *bytes, size_t size)
 {
@@ -216,7 +206,7 @@ bool lease_grant_read(struct rl_span text, const struct lease_tag *tag,
     int decoded = decode(text, bytes, sizeof bytes);
     size_t owner_size, value_size;
 
-    if (decoded < FIXED_SIZE || !is_kind(bytes[0] & ~STREAM_BIT))
+    if (decoded < FIXED_SIZE || !redlock_kind_traits(bytes[0] & ~STREAM_BIT))
         return false;
     owner_size = bytes[11];
     if ((owner_size != 0 && owner_size != REDLOCK_TAG_SIZE) ||
