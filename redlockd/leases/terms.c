@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "http/accept.h"
 #include "http/json.h"
 
 static bool refuse(struct lease_refusal *refusal, int status, const char *code,
@@ -61,8 +62,7 @@ static bool read_accept(const struct http_request *request, struct lease_terms *
 {
     struct rl_span field;
 
-    if (http_request_field(request, "accept", &field) == 0 ||
-        !memmem(field.at, field.length, "text/event-stream", 17))
+    if (!http_accepts(request->parser, request->head, "text/event-stream"))
         return true;
     if (request->method != HTTP_PUT)
         return refuse(refusal, 400, "NO_STREAM", "only PUT is answered with a stream");
