@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "inject_walk.h"
 
-#include <dirent.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "check.h"
+#include "client.h"
 #include "clock.h"
 
 enum {
@@ -26,18 +26,6 @@ enum {
 #define LEASE_TAG "AZaz09_-AZaz09_-AZaz09"
 
 /* ---- what may and may not come of a failure ---- */
-
-static int count_descriptors(void)
-{
-    DIR *directory = opendir("/proc/self/fd");
-    int count = 0;
-
-    CHECK(directory != NULL);
-    while (readdir(directory))
-        count++;
-    closedir(directory);
-    return count;
-}
 
 /* Too little memory, a failed call, nodes that could not be asked: nothing else has happened. */
 static void check_outcome(const struct walk *w, const char *what, int error)
