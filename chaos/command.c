@@ -73,6 +73,24 @@ static void put_number(struct words *w, const char *option, int64_t number, cons
         (size_t)snprintf(at, sizeof w->text - w->used, "%lld%s", (long long)number, unit) + 1;
 }
 
+static void put_kind(struct words *w, const struct crew *c, const struct hold *h)
+{
+    switch ((enum redlock_kind)h->kind) {
+    case REDLOCK_MUTEX:
+        return;
+    case REDLOCK_SHARED:
+        put(w, "--shared");
+        return;
+    case REDLOCK_SEMAPHORE:
+        put_number(w, "--slots", PRINTERS, "");
+        return;
+    case REDLOCK_REENTRANT:
+        put(w, "--owner");
+        put(w, c->owner);
+        return;
+    }
+}
+
 static void write_words(struct words *w, const struct crew *c, const struct hold *h,
                         const char *nodes)
 {
@@ -94,14 +112,7 @@ static void write_words(struct words *w, const struct crew *c, const struct hold
         put(w, "--fair");
     if (c->rig->schedule->regime == REGIME_STRICT)
         put(w, "--strict");
-    if (h->kind == REDLOCK_SHARED)
-        put(w, "--shared");
-    if (h->kind == REDLOCK_SEMAPHORE)
-        put_number(w, "--slots", PRINTERS, "");
-    if (h->kind == REDLOCK_REENTRANT) {
-        put(w, "--owner");
-        put(w, c->owner);
-    }
+    put_kind(w, c, h);
     for (int i = 0; i < NAMES; i++)
         if (h->names >> i & 1)
             put(w, name_text[i]);

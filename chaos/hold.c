@@ -75,8 +75,8 @@ bool hold_take(struct crew *c, struct hold *h)
         .wait_ms = h->wait_ms,
         .lost = on_lost,
         .data = (void *)(uintptr_t)h->number,
-        .slots = h->kind == REDLOCK_SEMAPHORE ? PRINTERS : 0,
-        .owner = h->kind == REDLOCK_REENTRANT ? c->owner : NULL,
+        .slots = redlock_kind_traits(h->kind) & REDLOCK_KIND_SLOTS ? PRINTERS : 0,
+        .owner = redlock_kind_traits(h->kind) & REDLOCK_KIND_OWNER ? c->owner : NULL,
         .more_names = count > 1 ? name + 1 : NULL,
         .more_name_count = count - 1,
     };

@@ -154,17 +154,13 @@ bool lease_end_id(struct crew *c, struct hold *h)
 void lease_write_terms(const struct crew *c, const struct hold *h, int64_t wait_ms, char *out,
                        size_t size)
 {
-    static const char *const kinds[] = {[REDLOCK_MUTEX] = "mutex",
-                                        [REDLOCK_SHARED] = "shared",
-                                        [REDLOCK_REENTRANT] = "reentrant",
-                                        [REDLOCK_SEMAPHORE] = "semaphore"};
     char more[96] = "";
-    if (h->kind == REDLOCK_REENTRANT)
+    if (redlock_kind_traits(h->kind) & REDLOCK_KIND_OWNER)
         snprintf(more, sizeof more, ",\"owner\":\"%s\"", c->owner);
-    if (h->kind == REDLOCK_SEMAPHORE)
+    if (redlock_kind_traits(h->kind) & REDLOCK_KIND_SLOTS)
         snprintf(more, sizeof more, ",\"slots\":%d", PRINTERS);
     snprintf(out, size, "{\"ttl_ms\":%lld,\"wait_ms\":%lld,\"kind\":\"%s\",\"fair\":%s%s}",
-             (long long)h->ttl_ms, (long long)wait_ms, kinds[h->kind],
+             (long long)h->ttl_ms, (long long)wait_ms, redlock_kind_text(h->kind),
              h->fair ? "true" : "false", more);
 }
 

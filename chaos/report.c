@@ -46,6 +46,16 @@ static void print_faults(const struct page *p, const struct verdict *v)
     row(p, "faults", "%s", text);
 }
 
+static void print_acquisitions(const struct page *p, const struct verdict *v)
+{
+    char text[512];
+    size_t used = (size_t)snprintf(text, sizeof text, "%zu of two names", v->several);
+    for (int kind = 0; kind < KIND_COUNT && used < sizeof text; kind++)
+        used += (size_t)snprintf(text + used, sizeof text - used, ", %s %zu",
+                                 redlock_kind_text(kind), v->grants[kind]);
+    row(p, "acquisitions", "%s", text);
+}
+
 void report_print(FILE *out, const struct verdict *v, const struct report_about *about,
                   bool html)
 {
@@ -60,10 +70,7 @@ void report_print(FILE *out, const struct verdict *v, const struct report_about 
             (long)about->balancer->doubled, (long)about->balancer->delayed,
             (long)about->balancer->hidden, (long)about->balancer->killed,
             (long)about->balancer->streams, (long)about->balancer->returned);
-    row(&p, "acquisitions",
-        "mutex %zu (%zu of two names), shared %zu, semaphore %zu, reentrant %zu",
-        v->grants[REDLOCK_MUTEX], v->several, v->grants[REDLOCK_SHARED],
-        v->grants[REDLOCK_SEMAPHORE], v->grants[REDLOCK_REENTRANT]);
+    print_acquisitions(&p, v);
     row(&p, "refused or in vain", "%zu", v->denied);
     row(&p, "locks lost and told", "%zu", v->lost);
     if (v->told > 0)

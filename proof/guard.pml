@@ -6,7 +6,9 @@
  * it, and the check that comes first on the next (G1): old enough, or watched on this connection
  * for the guard time; grants of quarantined nodes, which exist but do not count (G3); renewals,
  * which count wherever the key is still ours (G3); healing (A8); a proxy that hides a restart;
- * markers and probation (G2). Time is in ticks and not bounded.
+ * markers and probation (G2). With TOLD_LATER, a renewal that finds A's key missing on so many nodes
+ * that no majority can have it is a loss (A7), and the owner of the lock learns of it later: it
+ * believes until then, or until the promised end. Time is in ticks and not bounded.
  *
  * Abstracted: everything that base.pml covers. A client makes one attempt, its value is its
  * name, clocks have one rate (no drift: the validity is the TTL), and a rollback is a deletion
@@ -30,6 +32,8 @@
  *   SHORT_GUARD  the guard time is one tick less than the longest TTL          (G4)
  *   REPLAY       a request goes out again on a new connection before the check (G1)
  *   RENEW_ALL    a renewal counts in quarantine also where the grant did not   (G3)
+ *   TOLD_LATER   the owner of A's lock learns of a loss at any later moment    (A10)
+ *   SWEEP        what is left of a lost lock is deleted at once                (A10)
  *   HEAL_ALL     missing keys are set again on quarantined nodes too           (G3, A8)
  *   WITNESS      the marker is read behind the key, in a step of its own, on the same connection:
  *                what the plain acquire does. Only the marker is compared, not the node's identity
@@ -52,7 +56,7 @@
 #define GUARD TTL /* G4: no TTL is longer */
 #endif
 
-mtype = { IDLE, TRYING, HELD, OVER };   /* a client */
+mtype = { IDLE, TRYING, HELD, LOST, OVER }; /* a client; LOST: its owner has not been told yet */
 mtype = { NOTHING, ASK, GRANTED, RENEW }; /* what is under way between a client and a node */
 
 /* ---- the nodes ---- */
@@ -89,8 +93,17 @@ bool may_heal; /* just proven on a quorum (A8) */
 byte extension_spent;
 bool carries[N]; /* nodes that had A's key while they could vote, not found without it since */
 #endif
+#ifdef TOLD_LATER
+byte missing; /* nodes of this extension that had no key of A */
+#endif
 
-#define BELIEVES(c) (phase[c] == HELD && spent[c] < TTL)
+#define BELIEVES(c) ((phase[c] == HELD || phase[c] == LOST) && spent[c] < TTL)
+/* What is left of a lock that was given up, or that was lost and whose end has come (A10). */
+#ifdef SWEEP
+#define MAY_DELETE(c) (phase[c] == OVER || phase[c] == LOST)
+#else
+#define MAY_DELETE(c) (phase[c] == OVER || (phase[c] == LOST && spent[c] == TTL))
+#endif
 
 inline vote(c)
 {
@@ -219,6 +232,12 @@ inline serve_renew(n)
         fi
     :: else ->
         carries[n] = false;
+#ifdef TOLD_LATER
+        if
+        :: extending -> missing++
+        :: else
+        fi;
+#endif
         printf("node %d: has no key of A to renew\n", n + 1)
     fi
 }
@@ -277,6 +296,9 @@ inline extend()
     may_heal = false;
     extension_spent = 0;
     votes[0] = 0;
+#ifdef TOLD_LATER
+    missing = 0;
+#endif
     request[AT(0, 0)] = RENEW;
     request[AT(0, 1)] = RENEW;
     request[AT(0, 2)] = RENEW;
@@ -294,10 +316,22 @@ inline extended()
     assert(!BELIEVES(1))
 }
 
+#ifdef TOLD_LATER
+inline lose()
+{
+    phase[0] = LOST;
+    extending = false;
+    extension_spent = 0;
+    votes[0] = 0;
+    missing = 0;
+    printf("A: its lock is LOST, %d ticks after t0; its owner does not know yet\n", spent[0])
+}
+#endif
+
 #ifdef HEAL_ALL
-#define MAY_HEAL(n) (may_heal && BELIEVES(0) && owner[n] == 0)
+#define MAY_HEAL(n) (may_heal && phase[0] == HELD && BELIEVES(0) && owner[n] == 0)
 #else
-#define MAY_HEAL(n) (may_heal && BELIEVES(0) && owner[n] == 0 && COUNTS(0, n))
+#define MAY_HEAL(n) (may_heal && phase[0] == HELD && BELIEVES(0) && owner[n] == 0 && COUNTS(0, n))
 #endif
 
 inline heal(n)
@@ -317,8 +351,12 @@ end:
     :: d_step { phase[c] == TRYING && votes[c] == QUORUM && spent[c] < TTL -> win(c) }
     :: d_step { phase[c] == TRYING || phase[c] == HELD -> stop(c) }
 #if EXTENSIONS > 0
-    :: d_step { c == 0 && BELIEVES(0) && !extending && extensions < EXTENSIONS -> extend() }
-    :: d_step { c == 0 && BELIEVES(0) && extending && votes[0] == QUORUM -> extended() }
+    :: d_step { c == 0 && phase[0] == HELD && BELIEVES(0) && !extending && extensions < EXTENSIONS -> extend() }
+    :: d_step { c == 0 && phase[0] == HELD && BELIEVES(0) && extending && votes[0] == QUORUM -> extended() }
+#ifdef TOLD_LATER
+    :: d_step { c == 0 && phase[0] == HELD && extending && missing > N - QUORUM -> lose() }
+    :: d_step { c == 0 && phase[0] == LOST -> stop(0) }
+#endif
     :: d_step { c == 0 && MAY_HEAL(0) -> heal(0) }
     :: d_step { c == 0 && MAY_HEAL(1) -> heal(1) }
     :: d_step { c == 0 && MAY_HEAL(2) -> heal(2) }
@@ -411,7 +449,7 @@ inline break_connection(c, n)
 #define OPEN(c, n) (request[AT(c, n)] == ASK || request[AT(c, n)] == RENEW)
 #define ABOUT(c, n)                                                                             \
     :: d_step { request[AT(c, n)] == ASK && CAN_ACQUIRE(c, n) -> serve_acquire(c, n) }          \
-    :: d_step { phase[c] == OVER && owner[n] == 1 + c -> owner[n] = 0; left[n] = 0;             \
+    :: d_step { MAY_DELETE(c) && owner[n] == 1 + c -> owner[n] = 0; left[n] = 0;                \
                 printf("node %d: the key of %c is deleted\n", n + 1, 65 + c) }                  \
     RENEWALS(c, n) CHECKS(c, n) PROBATIONS(c, n) MARKERS(c, n)
 #if EXTENSIONS > 0
@@ -485,7 +523,7 @@ inline age_wait(c, n)
 inline age_client(c)
 {
     if
-    :: (phase[c] == TRYING || phase[c] == HELD) && spent[c] < TTL -> spent[c]++
+    :: (phase[c] == TRYING || phase[c] == HELD || phase[c] == LOST) && spent[c] < TTL -> spent[c]++
     :: else
     fi;
     age_wait(c, 0);

@@ -5,10 +5,13 @@
  * Modelled: two clients with lists of three nodes that overlap; inits on either list, and on a third
  * that has nodes of both, one after the other or AT_ONCE, in any order of writes and ending after
  * any of them; what a node says of its set, heard from the step on that grants or refuses. What the
- * nodes heard so far say decides what the grants so far are worth. The first list is a set from the beginning. With FORGETS a node forgets its set, one at a
- * time, and keeps its keys (what it forgets of those is in guard.pml); a client whose list has the
- * names of the set counts it, and tells it the set at any moment, also in the middle of an attempt:
- * what the node has granted stays counted.
+ * nodes heard so far say decides what the grants so far are worth. The first list is a set from the
+ * beginning. With FORGETS a node forgets its set, one at a time, and keeps its keys (what it forgets of
+ * those is in guard.pml); a client whose list has the names of the set counts it, and tells it the set
+ * at any moment, also in the middle of an attempt: what the node has granted stays counted. With
+ * EXPELS a client takes the admission of a node of its list back (strict mode: its clock was set, G6); it
+ * grants without counting until any client admits it again. What it has granted stays: what a clock
+ * that is set does to keys is not modelled.
  *
  * Abstracted: time, expiry, restarts: an init is run when nothing is held (the operator's
  * statement, G5), so that it finds the nodes without keys and no attempt under way. All sets have
@@ -31,6 +34,8 @@
  *   NO_MEMORY    a node whose set is pending does not remember the one before
  *   FORGETS      so often a node forgets its set
  *   TELL_ANY     a client counts and tells any node without a set
+ *   EXPELS       so often a client takes the admission of a node back
+ *   EXPEL_ALL    and the node's set with it
  *   ALIAS        the second list has the names of the first: one name means two servers
  *   TWICE        the second client has two names for n1, in one list
  *   COUNT_TWICE  and counts it under both
@@ -53,6 +58,9 @@
 #ifndef FORGETS
 #define FORGETS 0
 #endif
+#ifndef EXPELS
+#define EXPELS 0
+#endif
 #ifdef ALIAS
 #define NAMES(c) ((c) == 1 -> LIST(0) : LIST(c))
 #else
@@ -73,6 +81,8 @@ byte at_work; /* inits under way */
 #define busy (at_work > 0)
 byte forgets;
 byte forgetful = N; /* the node that has forgotten its set; N: none */
+byte expels;
+byte expelled; /* a bit for each node whose admission was taken back */
 
 bool holds[2];
 byte votes[2];
@@ -112,7 +122,8 @@ bool again;      /* TWICE: n1 was asked by its other name */
 #else
 #define NONE_MAY(c) (!ANY_SET(c))
 #endif
-#define COUNTS(c, n) (!pending[n] && SAME(c, n) && (SET(c, n) != 0 || NONE_MAY(c)))
+#define COUNTS(c, n)                                                                            \
+    (!pending[n] && !IN(expelled, n) && SAME(c, n) && (SET(c, n) != 0 || NONE_MAY(c)))
 #endif
 
 /* A majority of nodes without a set decides once no other can say that there is one. */
@@ -224,12 +235,34 @@ inline tell(c, n)
     printf("%c: tells node %d that it is in set %d\n", 65 + c, n + 1, set[n])
 }
 
+/* EXPEL deletes two fields of the marker and leaves the one that names the set. */
+inline expel(c, n)
+{
+    expels++;
+    expelled = expelled | (1 << n);
+#ifdef EXPEL_ALL
+    set[n] = 0;
+    pending[n] = false;
+    before[n] = 0;
+#endif
+    printf("%c: takes the admission of node %d back\n", 65 + c, n + 1)
+}
+
+inline admit(c, n)
+{
+    expelled = expelled & ~(1 << n);
+    printf("%c: admits node %d\n", 65 + c, n + 1)
+}
+
 #define FORGET(n)                                                                               \
     :: d_step {                                                                                 \
         !busy && forgets < FORGETS && forgetful == N && set[n] != 0 && !pending[n] -> forget(n) \
     }
 #define TELL(n)                                                                                 \
     :: d_step { !busy && IN(LIST(c), n) && set[n] == 0 && FORGOTTEN(c) != 0 -> tell(c, n) }
+#define EXPEL(n)                                                                                \
+    :: d_step { !busy && IN(LIST(c), n) && expels < EXPELS && !IN(expelled, n) -> expel(c, n) } \
+    :: d_step { !busy && IN(LIST(c), n) && IN(expelled, n) -> admit(c, n) }
 
 proctype memory()
 {
@@ -258,6 +291,7 @@ end:
     :: d_step { !busy && asked[c] != 0 -> give_up(c) }
     TELL(0) TELL(1) TELL(2) TELL(3) TELL(4)
     SKIP(0) SKIP(1) SKIP(2) SKIP(3) SKIP(4)
+    EXPEL(0) EXPEL(1) EXPEL(2) EXPEL(3) EXPEL(4)
 #ifdef TWICE
     :: d_step { !busy && c == 1 && votes[1] > 0 && owner[0] == 2 && !again -> ask_again() }
 #endif
@@ -338,6 +372,7 @@ inline write_set(n, id)
     set[n] = id;
     pending[n] = false;
     before[n] = 0;
+    expelled = expelled & ~(1 << n);
     printf("init: node %d is in set %d\n", n + 1, id)
 }
 

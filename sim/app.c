@@ -86,26 +86,23 @@ void sim_app_draw_wish(struct sim_world *world, struct sim_worker *worker)
     const struct sim_options *o = &world->options;
     struct sim_rng *rng = &world->rng;
     uint8_t lock = (uint8_t)sim_below(rng, o->lock_count);
-    enum sim_use use = o->use[lock];
+    uint8_t kind = o->use[lock];
 
     worker->names = (uint8_t)(1u << lock);
-    worker->kind = REDLOCK_MUTEX;
     worker->slots = 0;
     worker->owner[0] = '\0';
-    if (use == SIM_USE_ANY)
-        use = (enum sim_use)sim_below(rng, SIM_USE_ANY);
-    if (use == SIM_USE_SHARED && sim_chance(rng, 600)) {
-        worker->kind = REDLOCK_SHARED;
-    } else if (use == SIM_USE_REENTRANT) {
-        worker->kind = REDLOCK_REENTRANT;
+    if (kind == SIM_USE_ANY)
+        kind = (uint8_t)sim_below(rng, RL_KIND_COUNT);
+    if (kind == REDLOCK_SHARED && !sim_chance(rng, 600))
+        kind = REDLOCK_MUTEX;
+    if (rl_kinds[kind].has_owner)
         snprintf(worker->owner, sizeof worker->owner, "o%u",
                  (unsigned)sim_below(rng, o->owner_count) % 10);
-    } else if (use == SIM_USE_SEMAPHORE) {
-        worker->kind = REDLOCK_SEMAPHORE;
+    if (rl_kinds[kind].has_slots)
         worker->slots = o->slots[lock];
-    } else if (o->several_permille && sim_chance(rng, o->several_permille)) {
+    if (rl_kinds[kind].single && o->several_permille && sim_chance(rng, o->several_permille))
         worker->names |= (uint8_t)sim_below(rng, 1u << o->lock_count);
-    }
+    worker->kind = kind;
     worker->fair = sim_chance(rng, o->fair_permille);
 }
 

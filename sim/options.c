@@ -182,7 +182,7 @@ static void draw_relapse(struct sim_options *o, const struct sim_rng *rng)
         return;
     o->node_count = 3;
     o->lock_count = 1;
-    o->use[0] = SIM_USE_MUTEX;
+    o->use[0] = REDLOCK_MUTEX;
     o->several_permille = 0;
     o->fenced_permille = 1000;
     o->try_permille = 500;
@@ -254,7 +254,7 @@ static void draw_strangers(struct sim_options *o, struct sim_rng *rng)
     case 2:
         o->strangers = SIM_STRANGERS_TWICE;
         o->strangers_nodes = o->node_count;
-        o->use[0] = SIM_USE_REENTRANT;
+        o->use[0] = REDLOCK_REENTRANT;
         return;
     default:
         return;
@@ -325,7 +325,7 @@ static void draw_uses(struct sim_options *o, struct sim_rng *rng)
     for (int i = 0; i < SIM_LOCKS_MAX; i++) {
         o->slots[i] = (uint8_t)sim_between(rng, 1, SIM_SLOTS_MAX);
         if (!o->several_permille || sim_chance(rng, 200))
-            o->use[i] = (enum sim_use)sim_below(rng, SIM_USE_ANY + 1);
+            o->use[i] = (uint8_t)sim_below(rng, SIM_USE_ANY + 1);
     }
 }
 

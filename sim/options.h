@@ -12,6 +12,7 @@
 #define SIM_OPTIONS_H
 
 #include "core/guard.h"
+#include "core/kind.h"
 #include "sim/rng.h"
 
 #define SIM_NODES_MAX 7
@@ -24,14 +25,8 @@
 #define SIM_OWNERS_MAX 3
 #define SIM_LEASES_MAX 4
 
-/* What a name is used for. */
-enum sim_use {
-    SIM_USE_MUTEX,
-    SIM_USE_SHARED,
-    SIM_USE_REENTRANT,
-    SIM_USE_SEMAPHORE,
-    SIM_USE_ANY
-};
+/* What a name is used for: locks of one kind (of readers: and of mutexes), or of any. */
+enum { SIM_USE_ANY = RL_KIND_COUNT };
 
 /* One line per regime: name, what a person reads. */
 #define SIM_REGIMES(X)                                                                         \
@@ -99,8 +94,8 @@ struct sim_options {
     int64_t node_timeout_ns;
     int64_t retry_min_ns;
     int64_t retry_max_ns;
-    int64_t duration_ns; /* of the part with faults */
-    enum sim_use use[SIM_LOCKS_MAX];
+    int64_t duration_ns;          /* of the part with faults */
+    uint8_t use[SIM_LOCKS_MAX];   /* a kind, or SIM_USE_ANY */
     uint8_t slots[SIM_LOCKS_MAX]; /* of a semaphore */
     uint8_t owner_count;          /* of re-entrant locks: any client may act for any of them */
     uint32_t several_permille;    /* mutexes that ask for several names at once */

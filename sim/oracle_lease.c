@@ -16,16 +16,11 @@ static bool believes(const struct sim_world *world, const struct sim_lease *leas
 
 static enum sim_type type_of(uint8_t kind)
 {
-    switch ((enum redlock_kind)kind) {
-    case REDLOCK_MUTEX:
-        return SIM_STRING;
-    case REDLOCK_SHARED:
-        return SIM_ZSET;
-    case REDLOCK_REENTRANT:
-    case REDLOCK_SEMAPHORE:
-        return SIM_HASH;
-    }
-    return SIM_STRING;
+    const char *type = rl_kinds[kind].key_type;
+
+    return strcmp(type, "string") == 0 ? SIM_STRING
+           : strcmp(type, "zset") == 0 ? SIM_ZSET
+                                       : SIM_HASH;
 }
 
 /* Has the node this value, and for longer than until now? */

@@ -72,10 +72,10 @@ static void on_lost(redlock_lock *lock, int error, void *data)
 static int kind_of(const json_t *step)
 {
     const char *word = field_text(step, "kind", "mutex");
+    int kind = redlock_kind_number(word);
 
-    for (int kind = REDLOCK_MUTEX; kind <= REDLOCK_SEMAPHORE; kind++)
-        if (strcmp(word, redlock_kind_text(kind)) == 0)
-            return kind;
+    if (kind >= 0)
+        return kind;
     fprintf(stderr, "there is no kind '%s'\n", word);
     exit(2);
 }

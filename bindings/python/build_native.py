@@ -73,6 +73,7 @@ DECLARATIONS = """
     const char *redlock_detail(void);
     const char *redlock_vote_text(int vote);
     const char *redlock_kind_text(int kind);
+    uint32_t redlock_kind_traits(int kind);
     const char *redlock_version(void);
 
     #define RLPY_DONE ...

@@ -26,14 +26,9 @@ static int get(const struct service *s, const char *method, const char *path,
 
 static int32_t read_kind(struct json_value value)
 {
-    char word[16];
+    char word[32];
     json_text(value, word, sizeof word);
-#define SAME_KIND(name, number, text)                                                          \
-    if (strcmp(word, text) == 0)                                                               \
-        return number;
-    REDLOCK_KINDS(SAME_KIND)
-#undef SAME_KIND
-    return -1;
+    return redlock_kind_number(word);
 }
 
 static int32_t read_vote(struct json_value value)

@@ -46,7 +46,10 @@ void json_raw(struct json *j, const char *bytes, size_t size)
 
 static void put(struct json *j, char c)
 {
-    json_raw(j, &c, 1);
+    if (!j->out && j->size < j->capacity)
+        j->text[j->size++] = c;
+    else
+        json_raw(j, &c, 1);
 }
 
 static void put_text(struct json *j, const char *text)
@@ -101,7 +104,8 @@ static void begin(struct json *j, const char *key)
     if (key) {
         put(j, '"');
         put_text(j, key);
-        json_raw(j, "\":", 2);
+        put(j, '"');
+        put(j, ':');
     }
     j->comma = true;
 }

@@ -355,12 +355,14 @@ bool http_is_last(const struct http_parser *parser)
 int http_field(const struct http_parser *parser, const char *bytes, const char *name,
                struct rl_span *value)
 {
+    size_t length = strlen(name);
     int count = 0;
 
     for (unsigned i = 0; i < parser->field_count; i++) {
         const struct http_field *field = &parser->field[i];
 
-        if (!rl_span_is((struct rl_span){bytes + field->name_at, field->name_size}, name))
+        if (field->name_size != length ||
+            !rl_span_is((struct rl_span){bytes + field->name_at, field->name_size}, name))
             continue;
         if (count++ == 0)
             *value = (struct rl_span){bytes + field->value_at, field->value_size};

@@ -109,7 +109,8 @@ static const char *check_segments(const char *name)
     if (name[0] == '\0')
         return "a name is missing";
     for (;;) {
-        size_t length = strcspn(name, "/");
+        const char *slash = strchr(name, '/');
+        size_t length = slash ? (size_t)(slash - name) : strlen(name);
 
         if (length == 0)
             return "a name has no slash at either end and no two in a row";

@@ -47,7 +47,7 @@ void lease_undo(struct lease *lease)
         leases_wake(lease->leases);
 }
 
-static void tell_grant(struct lease *lease)
+static void tell_grant(struct lease *lease, int64_t now_ns)
 {
     struct leases *leases = lease->leases;
     struct lease_told told = {
@@ -56,7 +56,7 @@ static void tell_grant(struct lease *lease)
     char text[LEASE_GRANT_MAX + 1];
 
     told.deadline =
-        lease_deadline_of(lease->received_ns, rl_now_ns(), deadline_ns, leases->drift_ppm);
+        lease_deadline_of(lease->received_ns, now_ns, deadline_ns, leases->drift_ppm);
     if (told.deadline.valid_ms == 0 || !lease_write_grant(lease, text)) {
         lease_reply_refusal(lease_take_exchange(lease), &late);
         lease_undo(lease);
@@ -120,12 +120,12 @@ static bool has_room_now(struct lease *lease)
 }
 
 /* Granted once, never again: from here on the table refuses this id. */
-static int set_granted(struct lease *lease)
+static int set_granted(struct lease *lease, int64_t now_ns)
 {
     struct ids *ids = &lease->leases->ids;
 
     return lease->stream ? ids_set_streaming(ids, &lease->tag, lease)
-                         : ids_set_spent(ids, &lease->tag, IDS_GRANTED, rl_now_ns());
+                         : ids_set_spent(ids, &lease->tag, IDS_GRANTED, now_ns);
 }
 
 /* redlock_start() is done: a majority was asked after the request came, and has said this. */
@@ -133,6 +133,7 @@ static void on_acquired(redlock_lock *lock, int error, void *data)
 {
     struct lease *lease = data;
     struct leases *leases = lease->leases;
+    int64_t now_ns = rl_now_ns();
 
     count_wait_out(lease);
     if (error) {
@@ -142,13 +143,13 @@ static void on_acquired(redlock_lock *lock, int error, void *data)
         return;
     }
     if (!has_room_now(lease)) {
-        ids_set_spent(&leases->ids, &lease->tag, IDS_ENDED, rl_now_ns());
+        ids_set_spent(&leases->ids, &lease->tag, IDS_ENDED, now_ns);
         lease_refuse_quota(leases, lease_take_exchange(lease), &lease->who,
                            redlock_name(lease->lock));
         lease_undo(lease);
         return;
     }
-    if (set_granted(lease) < 0) {
+    if (set_granted(lease, now_ns) < 0) {
         ids_forget(&leases->ids, &lease->tag);
         lease_reply_refusal(lease_take_exchange(lease), &no_memory);
         lease_undo(lease);
@@ -158,7 +159,7 @@ static void on_acquired(redlock_lock *lock, int error, void *data)
     if (lease->stream)
         lease_stream_granted(lease);
     else
-        tell_grant(lease);
+        tell_grant(lease, now_ns);
 }
 
 /* ---- begun ------------------------------------------------------------------------------- */

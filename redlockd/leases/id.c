@@ -2,7 +2,7 @@
 #include "leases/id.h"
 
 #include <assert.h>
-#include <openssl/evp.h>
+#define OPENSSL_SUPPRESS_DEPRECATED /* digest_text() says why */
 #include <openssl/sha.h>
 #include <stdint.h>
 #include <string.h>
@@ -20,20 +20,20 @@ _Static_assert((BYTES_MAX + 2) / 3 * 4 <= LEASE_GRANT_MAX, "a grant has room for
 static const char alphabet[] =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/* The number of each character of the alphabet, and 1; 0: it is none. */
-static const uint8_t numbers[256] = {
-    ['-'] = 63, ['0'] = 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, ['A'] = 1,  2,
-    3,          4,          5,  6,  7,  8,  9,  10, 11, 12, 13, 14,         15,
-    16,         17,         18, 19, 20, 21, 22, 23, 24, 25, 26, ['_'] = 64, ['a'] = 27,
-    28,         29,         30, 31, 32, 33, 34, 35, 36, 37, 38, 39,         40,
-    41,         42,         43, 44, 45, 46, 47, 48, 49, 50, 51, 52,
-};
+#define VALID 64 /* a bit beside the six of a number */
 
-/* The number of a character, or -1. */
-static int number_of(char character)
-{
-    return numbers[(uint8_t)character] - 1;
-}
+/* The number of each character of the alphabet with VALID; 0: it is none. */
+static const uint8_t
+    numbers[256] =
+        {
+            ['-'] = 126, ['0'] = 116, 117, 118, 119, 120, 121, 122,         123,        124,
+            125,         ['A'] = 64,  65,  66,  67,  68,  69,  70,          71,         72,
+            73,          74,          75,  76,  77,  78,  79,  80,          81,         82,
+            83,          84,          85,  86,  87,  88,  89,  ['_'] = 127, ['a'] = 90, 91,
+            92,          93,          94,  95,  96,  97,  98,  99,          100,        101,
+            102,         103,         104, 105, 106, 107, 108, 109,         110,        111,
+            112,         113,         114, 115,
+};
 
 /* ---- base64url, without padding ---------------------------------------------------------- */
 
@@ -59,57 +59,60 @@ static size_t encode(const uint8_t *bytes, size_t size, char *out)
     return (size_t)(at - out);
 }
 
+/* The bits of `count` characters; *valid loses VALID at one that is not of the alphabet. */
+static uint32_t gather(const char *text, size_t count, uint8_t *valid)
+{
+    uint32_t bits = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        uint8_t number = numbers[(uint8_t)text[i]];
+
+        *valid &= number;
+        bits = bits << 6 | (number & 63);
+    }
+    return bits;
+}
+
 /* Bytes in out, or -1. Bits that are left over must be 0: one grant has one form. */
 static int decode(struct rl_span text, uint8_t *out, size_t size)
 {
-    size_t length = 0;
-    uint32_t bits = 0;
-    unsigned count = 0;
+    size_t rest = text.length % 4, length = text.length / 4 * 3 + (rest ? rest - 1 : 0);
+    unsigned spare = rest == 2 ? 4 : 2; /* bits that are left over, if there is a rest */
+    uint8_t valid = VALID;
+    uint32_t bits;
 
-    for (size_t i = 0; i < text.length; i++) {
-        int number = number_of(text.at[i]);
-
-        if (number < 0)
-            return -1;
-        bits = bits << 6 | (uint32_t)number;
-        count += 6;
-        if (count < 8)
-            continue;
-        count -= 8;
-        if (length == size)
-            return -1;
-        out[length++] = (uint8_t)(bits >> count);
+    if (rest == 1 || length > size)
+        return -1;
+    for (; text.length >= 4; rl_span_skip(&text, 4)) {
+        bits = gather(text.at, 4, &valid);
+        *out++ = (uint8_t)(bits >> 16);
+        *out++ = (uint8_t)(bits >> 8);
+        *out++ = (uint8_t)bits;
     }
-    return count < 6 && (bits & ((1u << count) - 1)) == 0 ? (int)length : -1;
+    bits = gather(text.at, rest, &valid);
+    if (rest > 0 && (bits & ((1u << spare) - 1)) != 0)
+        return -1;
+    if (rest == 3)
+        *out++ = (uint8_t)(bits >> 10);
+    if (rest > 0)
+        *out = (uint8_t)(bits >> spare);
+    return valid & VALID ? (int)length : -1;
 }
 
 /* ---- tags -------------------------------------------------------------------------------- */
 
-/* SHA256() looks its algorithm up in every call, which takes longer than the digest: a context that has
- * it is used again. One thread. */
-static bool digest(const char *text, size_t size, uint8_t out[SHA256_DIGEST_LENGTH])
-{
-    static EVP_MD_CTX *context;
-
-    if (!context) {
-        context = EVP_MD_CTX_new();
-        if (!context || EVP_DigestInit_ex2(context, EVP_sha256(), NULL) != 1)
-            return false;
-    }
-    return EVP_DigestInit_ex2(context, NULL, NULL) == 1 &&
-           EVP_DigestUpdate(context, text, size) == 1 &&
-           EVP_DigestFinal_ex(context, out, NULL) == 1;
-}
-
 #define TAG_BYTES ((REDLOCK_TAG_SIZE * 6 + 7) / 8) /* of the digest: those that a tag shows */
 
+/* SHA256() and the calls of EVP allocate for every digest, which takes longer than the digest of an id. */
 static void digest_text(const char *text, size_t size, char out[REDLOCK_TAG_SIZE + 1])
 {
+    SHA256_CTX state;
     uint8_t bytes[SHA256_DIGEST_LENGTH];
     char encoded[(TAG_BYTES + 2) / 3 * 4];
 
-    if (!digest(text, size, bytes))
-        SHA256((const uint8_t *)text, size, bytes);
+    SHA256_Init(&state);
+    SHA256_Update(&state, text, size);
+    SHA256_Final(bytes, &state);
     encode(bytes, TAG_BYTES, encoded);
     memcpy(out, encoded, REDLOCK_TAG_SIZE);
     out[REDLOCK_TAG_SIZE] = '\0';
@@ -117,11 +120,14 @@ static void digest_text(const char *text, size_t size, char out[REDLOCK_TAG_SIZE
 
 bool lease_tag_of(struct rl_span id, struct lease_tag *tag)
 {
+    uint8_t valid = VALID;
+
     if (id.length < LEASE_ID_MIN || id.length > LEASE_ID_MAX)
         return false;
     for (size_t i = 0; i < id.length; i++)
-        if (number_of(id.at[i]) < 0)
-            return false;
+        valid &= numbers[(uint8_t)id.at[i]];
+    if (!valid)
+        return false;
     digest_text(id.at, id.length, tag->text);
     return true;
 }
@@ -186,16 +192,6 @@ bool lease_grant_write(const struct lease_grant *grant, char text[LEASE_GRANT_MA
     return true;
 }
 
-static bool is_kind(int kind)
-{
-#define IS_KIND(name, number, text)                                                            \
-    if (kind == (number))                                                                      \
-        return true;
-    REDLOCK_KINDS(IS_KIND)
-#undef IS_KIND
-    return false;
-}
-
 /* Nodes are sent no control and no NUL that a client made up. */
 static bool is_text(const uint8_t *bytes, size_t size)
 {
@@ -212,7 +208,7 @@ bool lease_grant_read(struct rl_span text, const struct lease_tag *tag,
     int decoded = decode(text, bytes, sizeof bytes);
     size_t owner_size, value_size;
 
-    if (decoded < FIXED_SIZE || !is_kind(bytes[0] & ~STREAM_BIT))
+    if (decoded < FIXED_SIZE || !redlock_kind_traits(bytes[0] & ~STREAM_BIT))
         return false;
     owner_size = bytes[11];
     if ((owner_size != 0 && owner_size != REDLOCK_TAG_SIZE) ||

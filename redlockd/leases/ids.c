@@ -168,14 +168,13 @@ static struct ids_entry *take(struct ids *ids, const struct lease_tag *tag)
         unlink_entry(ids, entry);
         return entry;
     }
-    entry = calloc(1, sizeof *entry);
+    entry = malloc(sizeof *entry);
     if (!entry)
         return NULL;
     if (ids->count >= ids->bucket_count)
         grow(ids);
     bucket = bucket_of(ids, tag);
-    entry->tag = *tag;
-    entry->next = ids->buckets[bucket];
+    *entry = (struct ids_entry){.next = ids->buckets[bucket], .tag = *tag};
     ids->buckets[bucket] = entry;
     ids->count++;
     return entry;

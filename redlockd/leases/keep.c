@@ -246,8 +246,7 @@ void lease_begin_release(struct leases *leases, struct http_exchange *exchange,
                          const struct access_who *who)
 {
     void *found = NULL;
-    int64_t now_ns = rl_now_ns();
-    enum ids_state state = ids_find(&leases->ids, &terms->tag, now_ns, &found);
+    enum ids_state state = ids_find(&leases->ids, &terms->tag, request->received_ns, &found);
     bool had_wait = state == IDS_WAITING;
 
     if (state == IDS_WAITING)
@@ -255,7 +254,7 @@ void lease_begin_release(struct leases *leases, struct http_exchange *exchange,
     else if (state == IDS_STREAMING)
         lease_stream_end(found, &ended, IDS_ENDED);
     /* Spent before the first node is asked: a copy of the PUT that comes meanwhile is refused. */
-    if (ids_set_spent(&leases->ids, &terms->tag, IDS_ENDED, now_ns) < 0) {
+    if (ids_set_spent(&leases->ids, &terms->tag, IDS_ENDED, request->received_ns) < 0) {
         lease_reply_refusal(exchange, &no_memory);
         return;
     }

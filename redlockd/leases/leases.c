@@ -35,12 +35,10 @@ struct lease *lease_new(struct leases *leases, struct http_exchange *exchange,
                         const struct http_request *request, const struct lease_terms *terms,
                         const struct access_who *who, enum lease_state state)
 {
-    struct lease *lease = calloc(1, sizeof *lease);
+    struct lease *lease = malloc(sizeof *lease);
 
-    if (lease) {
-        lease->leases = leases;
-        lease->state = state;
-    }
+    if (lease)
+        *lease = (struct lease){.leases = leases, .state = state};
     if (!lease || (terms->is_stream && lease_stream_attach(lease) < 0)) {
         free(lease);
         http_answer_problem(exchange, 503, "NOMEM", "out of memory", "Retry-After: 1\r\n");

@@ -159,11 +159,10 @@ struct ledger_entry *ledger_add(struct ledger *ledger, const struct lease_tag *t
 
     if (!has_room(ledger))
         return NULL;
-    entry = calloc(1, sizeof *entry + name_size + label_size);
+    entry = malloc(sizeof *entry + name_size + label_size);
     if (!entry)
         return NULL;
-    entry->tag = *tag;
-    entry->due_ns = due_ns;
+    *entry = (struct ledger_entry){.tag = *tag, .due_ns = due_ns};
     memcpy(entry->name, name, name_size);
     memcpy(entry->name + name_size, label, label_size);
     entry->label = entry->name + name_size;

@@ -160,41 +160,34 @@ static bool read_text(const json_t *value, size_t most, const char **out)
     return true;
 }
 
-static bool read_kind(const json_t *value, int *kind)
-{
-    const char *word = value ? json_string_value(value) : "mutex";
-
-#define READ_KIND(name, number, text)                                                          \
-    if (word && strcmp(word, text) == 0) {                                                     \
-        *kind = (number);                                                                      \
-        return true;                                                                           \
-    }
-    REDLOCK_KINDS(READ_KIND)
-#undef READ_KIND
-    return false;
-}
+#define WORD_OF_KIND(name, number, text) " " text
 
 static bool read_kind_fields(const struct fields *fields, const char *principal,
                              struct lease_terms *terms, struct lease_refusal *refusal)
 {
+    const json_t *kind = fields->of[FIELD_KIND];
     const char *owner = NULL;
     int64_t slots = 0;
+    uint32_t traits;
 
-    if (!read_kind(fields->of[FIELD_KIND], &terms->kind))
-        return invalid(refusal, "kind is mutex, shared, reentrant or semaphore");
+    if (kind)
+        terms->kind = redlock_kind_number(json_string_value(kind));
+    traits = redlock_kind_traits(terms->kind);
+    if (!traits)
+        return invalid(refusal, "kind is one of" REDLOCK_KINDS(WORD_OF_KIND));
     if (!read_number(fields->of[FIELD_SLOTS], REDLOCK_SLOTS_MAX, &slots) ||
-        (slots > 0) != (terms->kind == REDLOCK_SEMAPHORE))
+        (slots > 0) != !!(traits & REDLOCK_KIND_SLOTS))
         return invalid(refusal, "slots is 1 to 1024 of a semaphore, and 0 otherwise");
     terms->slots = (uint32_t)slots;
     /* Without an owner all clients of this daemon would be one. */
     if (!read_text(fields->of[FIELD_OWNER], REDLOCK_OWNER_MAX, &owner) ||
-        (owner && owner[0] != '\0') != (terms->kind == REDLOCK_REENTRANT))
+        (owner && owner[0] != '\0') != !!(traits & REDLOCK_KIND_OWNER))
         return invalid(refusal,
                        "reentrant needs an owner of at most 64 bytes, and no other has it");
-    if (terms->kind == REDLOCK_REENTRANT)
+    if (traits & REDLOCK_KIND_OWNER)
         lease_owner_of(principal, owner, terms->owner);
     /* Several hold the other kinds at once: no order of tokens could keep a late one out. */
-    if (terms->kind == REDLOCK_MUTEX || terms->kind == REDLOCK_REENTRANT)
+    if (!(traits & REDLOCK_KIND_SEVERAL))
         terms->flags |= REDLOCK_FENCED;
     if (!read_flag(fields->of[FIELD_FENCED], REDLOCK_FENCED, &terms->flags) ||
         !read_flag(fields->of[FIELD_FAIR], REDLOCK_FAIR, &terms->flags))

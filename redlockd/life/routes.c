@@ -262,7 +262,7 @@ static void observe(void *context, const struct audit_line *line)
     struct routes *routes = context;
 
     metrics_note(&routes->metrics, line);
-    trouble_note(&routes->view.trouble, line, rl_now_ns());
+    trouble_note(&routes->view.trouble, line);
     if (line->event != AUDIT_DENIED && line->name)
         events_tell(&routes->events, &(struct event){.word = audit_word(line->event),
                                                      .name = line->name,

@@ -187,7 +187,7 @@ static void end_look(struct survey *survey)
 
 static void take(struct survey_lock *lock, const redlock_info *info)
 {
-    bool has_several = info->kind == REDLOCK_SHARED || info->kind == REDLOCK_SEMAPHORE;
+    bool has_several = redlock_kind_traits(info->kind) & REDLOCK_KIND_SEVERAL;
 
     lock->answered = true;
     lock->held = info->held;

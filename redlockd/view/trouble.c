@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/clock.h"
+
 int trouble_init(struct trouble *trouble)
 {
     *trouble = (struct trouble){.entries = calloc(TROUBLE_MAX, sizeof *trouble->entries)};
@@ -51,7 +53,7 @@ static void remove_entry(struct trouble *trouble, const char *name, enum audit_e
 }
 
 /* Behind those that are worse, before those that are as bad. */
-static void insert(struct trouble *trouble, const struct audit_line *line, int64_t now_ns)
+static void insert(struct trouble *trouble, const struct audit_line *line)
 {
     struct trouble_entry *entry;
     unsigned at = 0;
@@ -65,13 +67,13 @@ static void insert(struct trouble *trouble, const struct audit_line *line, int64
     entry = &trouble->entries[at];
     memmove(entry + 1, entry, (trouble->count - at) * sizeof *entry);
     trouble->count++;
-    *entry = (struct trouble_entry){.event = line->event, .at_ns = now_ns};
+    *entry = (struct trouble_entry){.event = line->event, .at_ns = rl_now_ns()};
     snprintf(entry->name, sizeof entry->name, "%s", line->name);
     snprintf(entry->label, sizeof entry->label, "%s", line->label ? line->label : "");
     snprintf(entry->reason, sizeof entry->reason, "%s", line->reason ? line->reason : "");
 }
 
-void trouble_note(struct trouble *trouble, const struct audit_line *line, int64_t now_ns)
+void trouble_note(struct trouble *trouble, const struct audit_line *line)
 {
     if (!line->name || line->event == AUDIT_DENIED)
         return;
@@ -80,7 +82,7 @@ void trouble_note(struct trouble *trouble, const struct audit_line *line, int64_
     if (rank(line->event) < 0)
         return;
     remove_entry(trouble, line->name, line->event);
-    insert(trouble, line, now_ns);
+    insert(trouble, line);
 }
 
 void trouble_age(struct trouble *trouble, int64_t now_ns)

@@ -40,7 +40,7 @@ int trouble_init(struct trouble *trouble);
 void trouble_free(struct trouble *trouble);
 
 /* Of every event about a lock; most are no trouble, or end one. */
-void trouble_note(struct trouble *trouble, const struct audit_line *line, int64_t now_ns);
+void trouble_note(struct trouble *trouble, const struct audit_line *line);
 
 /* Forgets what is old. */
 void trouble_age(struct trouble *trouble, int64_t now_ns);

@@ -6,18 +6,16 @@
  * (client/lock.c, state.c).
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "client/adopt.h"
-#include "client/audit.h"
+#include "client/ask.h"
 #include "client/close.h"
-#include "client/list.h"
 #include "client/lock.h"
 #include "client/open.h"
 #include "client/options.h"
-#include "client/query.h"
 #include "client/report.h"
 #include "client/request.h"
-#include "client/stats.h"
 #include "config/config.h"
 #include "drive/detail.h"
 #include "drive/order.h"
@@ -99,7 +97,7 @@ void redlock_close(redlock *client)
     if (is_front(client))
         rl_front_close(client);
     else if (client && !client->group) /* a member ends with its front */
-        rl_client_close(client);
+        rl_clients_close(&client, 1);
 }
 
 int redlock_fd(redlock *client)
@@ -119,6 +117,26 @@ int redlock_node(redlock *client, size_t index, redlock_node_info *out)
                             : rl_client_node(client, index, out);
 }
 
+/* Behind `size` there are only numbers of one type. */
+enum { NUMBERS = (sizeof(redlock_stats) - sizeof(size_t)) / sizeof(uint64_t) };
+
+static int add_stats(redlock *client, redlock_stats *sum)
+{
+    uint64_t mine[NUMBERS];
+    uint64_t all[NUMBERS];
+    int error = rl_client_enter(client, false);
+
+    if (error)
+        return error;
+    memcpy(mine, (char *)&client->engine.stats + sizeof(size_t), sizeof mine);
+    rl_client_leave(client);
+    memcpy(all, (char *)sum + sizeof(size_t), sizeof all);
+    for (size_t i = 0; i < NUMBERS; i++)
+        all[i] += mine[i];
+    memcpy((char *)sum + sizeof(size_t), all, sizeof all);
+    return REDLOCK_OK;
+}
+
 int redlock_stats_get(redlock *client, redlock_stats *out)
 {
     size_t count = is_front(client) ? client->front->count : 1;
@@ -126,7 +144,7 @@ int redlock_stats_get(redlock *client, redlock_stats *out)
     int error = rl_struct_check("redlock_stats", out);
 
     for (size_t i = 0; i < count && !error; i++)
-        error = rl_client_add_stats(is_front(client) ? client->front->member[i] : client, &sum);
+        error = add_stats(is_front(client) ? client->front->member[i] : client, &sum);
     if (!error)
         rl_struct_fill(out, &sum, sizeof sum);
     return error;
@@ -179,137 +197,182 @@ int redlock_adopt_as(redlock *client, const char *name, const char *value,
 
 /* ---- questions ---- */
 
+static int ask(redlock *client, const struct rl_question_terms *terms, bool blocks)
+{
+    int error = terms->ask <= RL_ASK_RELEASE_TAGGED
+                    ? rl_front_route_question(&client, terms->name)
+                    : REDLOCK_OK;
+
+    if (error)
+        return error;
+    return is_front(client) ? rl_front_ask(client, terms, blocks)
+                            : rl_client_ask(client, terms, blocks);
+}
+
+/* Where a blocked caller wants the answer; NULL: it does not want that. */
+struct wanted {
+    redlock_info *info;
+    redlock_report *report;
+};
+
+static void copy_answer(int error, const redlock_answer *answer, void *data)
+{
+    const struct wanted *wanted = data;
+
+    (void)error; /* the call returns it */
+    if (wanted->info && answer->info)
+        rl_struct_fill(wanted->info, answer->info, sizeof *answer->info);
+    if (wanted->report && answer->report)
+        rl_struct_fill(wanted->report, answer->report, sizeof *answer->report);
+}
+
+static int ask_and_copy(redlock *client, struct rl_question_terms terms, redlock_info *info,
+                        redlock_report *report)
+{
+    struct wanted wanted = {info, report};
+    int error = report ? rl_struct_check("redlock_report", report) : REDLOCK_OK;
+
+    terms.asker = (struct rl_asker){.done = copy_answer, .data = &wanted};
+    return error ? error : ask(client, &terms, true);
+}
+
 int redlock_query(redlock *client, const char *name, redlock_info *info, redlock_report *report)
 {
-    int error = rl_front_route_question(&client, name);
+    int error = rl_struct_check("redlock_info", info);
 
-    return error ? error : rl_client_query(client, name, info, report);
+    return error ? error
+                 : ask_and_copy(client,
+                                (struct rl_question_terms){.ask = RL_ASK_QUERY, .name = name},
+                                info, report);
 }
 
 int redlock_break(redlock *client, const char *name, const char *mark, redlock_report *report)
 {
-    int error = rl_front_route_question(&client, name);
-
-    return error ? error : rl_client_break(client, name, mark, report);
+    return ask_and_copy(
+        client, (struct rl_question_terms){.ask = RL_ASK_BREAK, .name = name, .holder = mark},
+        NULL, report);
 }
 
 int redlock_release_tagged(redlock *client, const char *name, const char *tag,
                            redlock_report *report)
 {
-    int error = rl_front_route_question(&client, name);
-
-    return error ? error : rl_client_release_tagged(client, name, tag, report);
+    return ask_and_copy(
+        client,
+        (struct rl_question_terms){.ask = RL_ASK_RELEASE_TAGGED, .name = name, .holder = tag},
+        NULL, report);
 }
 
 int redlock_ping(redlock *client, redlock_report *report)
 {
-    return is_front(client) ? rl_front_poll(client, RL_OP_PING, report)
-                            : rl_client_ping(client, report);
+    return ask_and_copy(client, (struct rl_question_terms){.ask = RL_ASK_PING}, NULL, report);
 }
 
 int redlock_admit(redlock *client, redlock_report *report)
 {
-    return is_front(client) ? rl_front_poll(client, RL_OP_ADMIT, report)
-                            : rl_client_admit(client, report);
+    return ask_and_copy(client, (struct rl_question_terms){.ask = RL_ASK_ADMIT}, NULL, report);
+}
+
+/* What redlock_list() tells its names to. */
+struct name_teller {
+    redlock_name_fn *each;
+    void *data;
+};
+
+static void tell_names(int error, const redlock_answer *answer, void *data)
+{
+    const struct name_teller *teller = data;
+
+    (void)error;
+    for (size_t i = 0; i < answer->name_count; i++)
+        teller->each(answer->names[i], teller->data);
 }
 
 int redlock_list(redlock *client, redlock_name_fn *each, void *data)
 {
-    return is_front(client) ? rl_front_list(client, each, data)
-                            : rl_client_list(client, each, data);
+    struct name_teller teller = {each, data};
+    struct rl_question_terms terms = {
+        .ask = RL_ASK_LIST,
+        .asker = {.done = tell_names, .data = &teller},
+    };
+
+    return each ? ask(client, &terms, true)
+                : rl_detail(REDLOCK_INVAL, "there is no function to tell the names to");
+}
+
+/* A blocked caller has had the checks, and wants nothing more. */
+static void tell_nothing(int error, const redlock_answer *answer, void *data)
+{
+    (void)error;
+    (void)answer;
+    (void)data;
 }
 
 int redlock_audit(redlock *client, int64_t ttl_ms, redlock_check_fn *each, void *data)
 {
-    return is_front(client) ? rl_front_audit(client, ttl_ms, each, data)
-                            : rl_client_audit(client, ttl_ms, each, data);
+    struct rl_question_terms terms = {
+        .ask = RL_ASK_AUDIT,
+        .ttl_ms = ttl_ms,
+        .each = each,
+        .asker = {.done = tell_nothing, .data = data},
+    };
+
+    return ask(client, &terms, true);
 }
 
 /* ---- questions without waiting ---- */
 
+static int start(redlock *client, struct rl_question_terms terms, redlock_answer_fn *done,
+                 void *data)
+{
+    terms.asker = (struct rl_asker){.done = done, .data = data, .key = data};
+    return done ? ask(client, &terms, false)
+                : rl_detail(REDLOCK_INVAL, "a done function is needed");
+}
+
 int redlock_start_query(redlock *client, const char *name, redlock_answer_fn *done, void *data)
 {
-    int error = rl_front_route_question(&client, name);
-
-    return error
-               ? error
-               : rl_client_start_query(
-                     client, name, &(struct rl_asker){.done = done, .data = data, .key = data});
+    return start(client, (struct rl_question_terms){.ask = RL_ASK_QUERY, .name = name}, done,
+                 data);
 }
 
 int redlock_start_break(redlock *client, const char *name, const char *mark,
                         redlock_answer_fn *done, void *data)
 {
-    int error = rl_front_route_question(&client, name);
-
-    return error ? error
-                 : rl_client_start_break(
-                       client, name, mark,
-                       &(struct rl_asker){.done = done, .data = data, .key = data});
+    return start(client,
+                 (struct rl_question_terms){.ask = RL_ASK_BREAK, .name = name, .holder = mark},
+                 done, data);
 }
 
 int redlock_start_release_tagged(redlock *client, const char *name, const char *tag,
                                  redlock_answer_fn *done, void *data)
 {
-    int error = rl_front_route_question(&client, name);
-
-    return error ? error
-                 : rl_client_start_release_tagged(
-                       client, name, tag,
-                       &(struct rl_asker){.done = done, .data = data, .key = data});
-}
-
-/* RL_OP_PING, RL_OP_ADMIT or RL_OP_LIST. */
-static int start(redlock *client, enum rl_op op, redlock_answer_fn *done, void *data)
-{
-    struct rl_asker asker = {.done = done, .data = data, .key = data};
-    struct rl_question *question;
-    int error;
-
-    if (is_front(client))
-        return rl_front_start(client, op, done, data);
-    error = rl_client_check(client);
-    if (!error)
-        error = rl_done_check(done);
-    if (error)
-        return error;
-    question = op == RL_OP_LIST ? rl_list_new(&asker) : rl_poll_new(op, &asker);
-    return question ? rl_question_start(client, question) : REDLOCK_NOMEM;
+    return start(
+        client,
+        (struct rl_question_terms){.ask = RL_ASK_RELEASE_TAGGED, .name = name, .holder = tag},
+        done, data);
 }
 
 int redlock_start_list(redlock *client, redlock_answer_fn *done, void *data)
 {
-    return start(client, RL_OP_LIST, done, data);
+    return start(client, (struct rl_question_terms){.ask = RL_ASK_LIST}, done, data);
 }
 
 int redlock_start_ping(redlock *client, redlock_answer_fn *done, void *data)
 {
-    return start(client, RL_OP_PING, done, data);
+    return start(client, (struct rl_question_terms){.ask = RL_ASK_PING}, done, data);
 }
 
 int redlock_start_admit(redlock *client, redlock_answer_fn *done, void *data)
 {
-    return start(client, RL_OP_ADMIT, done, data);
+    return start(client, (struct rl_question_terms){.ask = RL_ASK_ADMIT}, done, data);
 }
 
 int redlock_start_audit(redlock *client, int64_t ttl_ms, redlock_check_fn *each,
                         redlock_answer_fn *done, void *data)
 {
-    struct rl_asker asker = {.done = done, .data = data, .key = data};
-    struct rl_question *question;
-    int error;
-
-    if (is_front(client))
-        return rl_front_start_audit(client, ttl_ms, each, done, data);
-    error = rl_client_check(client);
-    if (!error)
-        error = rl_audit_check(client, ttl_ms, each);
-    if (!error)
-        error = rl_done_check(done);
-    if (error)
-        return error;
-    question = rl_audit_new(ttl_ms, each, &asker);
-    return question ? rl_question_start(client, question) : REDLOCK_NOMEM;
+    return start(
+        client, (struct rl_question_terms){.ask = RL_ASK_AUDIT, .ttl_ms = ttl_ms, .each = each},
+        done, data);
 }
 
 int redlock_forget(redlock *client, const void *data)

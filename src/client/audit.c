@@ -309,47 +309,14 @@ static const struct rl_question_kind audit_kind = {
     .free = free_audit,
 };
 
-struct rl_question *rl_audit_new(int64_t ttl_ms, redlock_check_fn *each,
-                                 const struct rl_asker *asker)
+struct rl_question *rl_audit_new(int64_t ttl_ms, redlock_check_fn *each)
 {
     struct audit *a = calloc(1, sizeof *a);
 
-    if (!a) {
-        rl_detail(REDLOCK_NOMEM, "out of memory");
+    if (!a)
         return NULL;
-    }
     a->question.kind = &audit_kind;
-    if (asker)
-        a->question.asker = *asker;
     a->ttl_ms = ttl_ms;
     a->each = each;
     return &a->question;
-}
-
-int rl_audit_check(const redlock *client, int64_t ttl_ms, redlock_check_fn *each)
-{
-    int error = rl_ttl_check(client, ttl_ms);
-
-    if (!error && !each)
-        error = rl_detail(REDLOCK_INVAL, "there is no function to tell the checks to");
-    return error;
-}
-
-int rl_client_audit(redlock *client, int64_t ttl_ms, redlock_check_fn *each, void *data)
-{
-    struct rl_question *question;
-    int error = rl_client_check(client);
-
-    if (!error)
-        error = rl_audit_check(client, ttl_ms, each);
-    if (error)
-        return error;
-    question = rl_audit_new(ttl_ms, each, NULL);
-    if (!question)
-        return REDLOCK_NOMEM;
-    error = rl_question_wait(client, question);
-    if (!error)
-        rl_check_list_tell(&((struct audit *)question)->checks, each, data);
-    rl_question_free(question);
-    return error;
 }

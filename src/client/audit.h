@@ -14,7 +14,6 @@
 
 /* A node's fence counters. */
 struct rl_audit_counters {
-    char cursor[24];                /* where its SCAN goes on */
     bool complete;                  /* all keys were looked at */
     uint32_t bad_count;             /* counters that no clock can have reached */
     char example[REDLOCK_TEXT_MAX]; /* the key of one of them */
@@ -47,12 +46,8 @@ struct rl_audit {
     char refusal[REDLOCK_NODES_MAX][REDLOCK_TEXT_MAX]; /* in the node's words, of a right */
 };
 
-int rl_client_audit(redlock *client, int64_t ttl_ms, redlock_check_fn *each, void *data);
-
-/* To be started; `each` gets the checks before the asker. NULL: out of memory. */
-struct rl_question *rl_audit_new(int64_t ttl_ms, redlock_check_fn *each,
-                                 const struct rl_asker *asker);
-int rl_audit_check(const redlock *client, int64_t ttl_ms, redlock_check_fn *each);
+/* NULL: out of memory. */
+struct rl_question *rl_audit_new(int64_t ttl_ms, redlock_check_fn *each);
 
 /* counters.c: looks at every fence counter of every node, `search` by `search`. */
 void rl_audit_begin_counters(struct rl_audit *audit);

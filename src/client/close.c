@@ -88,11 +88,19 @@ static void forget_locks(redlock *client, int64_t now_ns)
     }
 }
 
+static void end(redlock *client)
+{
+    client->closed = true;
+    rl_client_tear_down(client);
+    client->references--;
+    rl_client_leave(client);
+}
+
 /*
  * In a child: the parent's connections and locks are not ours to touch. Memory is freed only
  * if no thread of the parent was changing it at the moment of the fork.
  */
-void rl_close_in_child(redlock *client)
+static void close_in_child(redlock *client)
 {
     if (pthread_mutex_trylock(&client->mutex) != 0)
         return;
@@ -100,20 +108,17 @@ void rl_close_in_child(redlock *client)
     rl_reactor_free(&client->reactor);
     rl_questions_drop(client);
     forget_locks(client, 0);
-    client->closed = true;
-    rl_client_tear_down(client);
-    client->references--;
-    rl_client_leave(client);
+    end(client);
 }
 
-void rl_close_announce(redlock *client)
+static void announce(redlock *client)
 {
     pthread_mutex_lock(&client->mutex);
     client->closing = true;
     pthread_mutex_unlock(&client->mutex);
 }
 
-void rl_close_begin(redlock *client)
+static void begin(redlock *client)
 {
     pthread_mutex_lock(&client->mutex);
     rl_thread_stop(client);
@@ -124,28 +129,35 @@ void rl_close_begin(redlock *client)
     pthread_mutex_unlock(&client->mutex);
 }
 
-void rl_close_end(redlock *client, int64_t end_ns)
+static void finish(redlock *client, int64_t end_ns)
 {
     pthread_mutex_lock(&client->mutex);
     drain(client, end_ns);
     end_operations(client);
     forget_locks(client, rl_now_ns());
-    client->closed = true;
-    rl_client_tear_down(client);
-    client->references--;
-    rl_client_leave(client);
+    end(client);
 }
 
-void rl_client_close(redlock *client)
+bool rl_clients_close(redlock *const *clients, size_t count)
 {
-    if (rl_client_is_forked(client)) {
-        rl_close_in_child(client);
-        return;
+    int64_t end_ns;
+
+    if (count == 0)
+        return true;
+    if (rl_client_is_forked(clients[0])) {
+        for (size_t i = 0; i < count; i++)
+            close_in_child(clients[i]);
+        return true;
     }
-    if (rl_client_enter(client, true) != REDLOCK_OK)
-        return;
-    rl_client_leave(client);
-    rl_close_announce(client);
-    rl_close_begin(client);
-    rl_close_end(client, rl_now_ns() + client->engine.policy.node_timeout_ns);
+    if (rl_client_enter(clients[0], true) != REDLOCK_OK)
+        return false;
+    rl_client_leave(clients[0]);
+    for (size_t i = 0; i < count; i++)
+        announce(clients[i]);
+    for (size_t i = 0; i < count; i++)
+        begin(clients[i]);
+    end_ns = rl_now_ns() + clients[0]->engine.policy.node_timeout_ns;
+    for (size_t i = 0; i < count; i++)
+        finish(clients[i], end_ns);
+    return true;
 }

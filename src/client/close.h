@@ -3,14 +3,15 @@
 #ifndef RL_CLIENT_CLOSE_H
 #define RL_CLIENT_CLOSE_H
 
+#include <stdbool.h>
+
 #include "redlock.h"
 
-void rl_client_close(redlock *client);
-
-/* Its steps, for several at once: nothing new begins; locks are given up; the end, at end_ns. */
-void rl_close_announce(redlock *client);
-void rl_close_begin(redlock *client);
-void rl_close_end(redlock *client, int64_t end_ns);
-void rl_close_in_child(redlock *client);
+/*
+ * One client, or those of several quorums together: all give their locks up before any waits for the
+ * answers, and all wait until the same moment. Quorums that do not answer cost their time once,
+ * however many they are. False: not now, because this thread is in a callback of one of them.
+ */
+bool rl_clients_close(redlock *const *clients, size_t count);
 
 #endif

@@ -15,7 +15,6 @@
 #include "drive/order.h"
 #include "engine/survey.h"
 
-#define CURSOR_MAX 24
 #define PATTERN_MAX (2 * REDLOCK_PREFIX_MAX + 2)
 #define SET_SLOTS 32768 /* a power of two, and never more than a third full */
 /* A server with millions of other keys is not searched for ever. */
@@ -28,8 +27,6 @@ struct listing {
     int round;
     struct rl_survey survey;
     char pattern[PATTERN_MAX];
-    char cursor[REDLOCK_NODES_MAX][CURSOR_MAX];
-    bool finished[REDLOCK_NODES_MAX];            /* has come round */
     uint8_t misses[REDLOCK_NODES_MAX];           /* times in a row that it was too slow */
     struct rl_node_vote vote[REDLOCK_NODES_MAX]; /* of the last time that a node was asked */
     char **names;
@@ -75,34 +72,18 @@ static void add_name(struct listing *l, const char *name, size_t size)
 
 /* ---- asking ---- */
 
-static void add_key(struct listing *l, struct rl_slice key)
+static void add_key(void *data, uint8_t node, struct rl_slice key)
 {
+    struct listing *l = data;
     size_t prefix_size = l->client->prefix_size;
 
+    (void)node; /* a name that any of them has */
     /* What no request could name is no lock. */
     if (key.size <= prefix_size || key.size - prefix_size > REDLOCK_NAME_MAX ||
         memchr(key.data, '\0', key.size) ||
         rl_is_reserved(l->client, key.data + prefix_size, key.size - prefix_size))
         return;
     add_name(l, key.data + prefix_size, key.size - prefix_size);
-}
-
-static void hear(struct rl_survey *survey, uint8_t node, const struct rl_reply *reply)
-{
-    struct listing *l = survey->heard_data;
-    struct rl_slice next = reply->element_count ? reply->element[0].text : (struct rl_slice){0};
-
-    if (reply->element_count == 0 || reply->element[0].type != RL_REPLY_BULK ||
-        next.size == 0 || next.size >= CURSOR_MAX) {
-        survey->node[node].vote = REDLOCK_VOTE_PROTO;
-        return;
-    }
-    memcpy(l->cursor[node], next.data, next.size);
-    survey->cursor[node].size = next.size;
-    l->finished[node] = rl_slice_equals(next, "0");
-    for (uint32_t i = 1; i < reply->element_count; i++)
-        if (reply->element[i].type == RL_REPLY_BULK)
-            add_key(l, reply->element[i].text);
 }
 
 /* The prefix as it is: what SCAN would take for a wildcard is escaped. */
@@ -128,7 +109,8 @@ static bool goes_on(struct listing *l, uint8_t node)
     if (l->vote[node].vote == REDLOCK_VOTE_TIMEDOUT)
         return ++l->misses[node] < MISSES_MAX;
     l->misses[node] = 0;
-    return l->vote[node].vote == REDLOCK_VOTE_GRANTED && !l->finished[node];
+    return l->vote[node].vote == REDLOCK_VOTE_GRANTED &&
+           !rl_survey_has_listed_all(&l->survey, node);
 }
 
 /* After a round: has any node more to list? */
@@ -137,13 +119,13 @@ static bool prepare_next(struct listing *l)
     bool more = false;
 
     for (uint8_t i = 0; i < l->client->engine.policy.node_count; i++) {
-        if (l->survey.cursor[i].size == 0)
+        if (!l->survey.cursor[i][0])
             continue;
         l->vote[i] = l->survey.node[i];
         if (goes_on(l, i))
             more = true;
         else
-            l->survey.cursor[i].size = 0;
+            l->survey.cursor[i][0] = '\0';
     }
     return more && l->name_count < REDLOCK_LIST_MAX && !l->out_of_memory;
 }
@@ -165,12 +147,9 @@ static struct listing *new_listing(redlock *client)
     l->names = malloc(REDLOCK_LIST_MAX * sizeof *l->names);
     l->slots = calloc(SET_SLOTS, sizeof *l->slots);
     l->out_of_memory = !l->names || !l->slots;
-    l->survey.heard = hear;
-    l->survey.heard_data = l;
-    for (uint8_t i = 0; i < client->engine.policy.node_count; i++) {
-        l->cursor[i][0] = '0';
-        l->survey.cursor[i] = (struct rl_slice){l->cursor[i], 1};
-    }
+    l->survey.listed = add_key;
+    l->survey.listed_data = l;
+    rl_survey_set_cursors(&l->survey);
     set_pattern(l);
     return l;
 }
@@ -191,12 +170,6 @@ static bool begin(redlock *client, struct list *list)
 static int compare(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Without the mutex: ten thousand names take a while. */
-static void sort(struct listing *l)
-{
-    qsort(l->names, l->name_count, sizeof *l->names, compare);
 }
 
 static int conclude(struct list *list)
@@ -227,7 +200,8 @@ static void tell(struct rl_question *question)
     redlock_answer answer = {.size = sizeof answer};
 
     if (!question->error) {
-        sort(l);
+        /* Without the mutex: ten thousand names take a while. */
+        qsort(l->names, l->name_count, sizeof *l->names, compare);
         answer.names = (const char *const *)l->names;
         answer.name_count = l->name_count;
     }
@@ -256,39 +230,12 @@ static const struct rl_question_kind list_kind = {
     .free = free_list,
 };
 
-struct rl_question *rl_list_new(const struct rl_asker *asker)
+struct rl_question *rl_list_new(void)
 {
     struct list *list = calloc(1, sizeof *list);
 
-    if (!list) {
-        rl_detail(REDLOCK_NOMEM, "out of memory");
+    if (!list)
         return NULL;
-    }
     list->question.kind = &list_kind;
-    if (asker)
-        list->question.asker = *asker;
     return &list->question;
-}
-
-int rl_client_list(redlock *client, redlock_name_fn *each, void *data)
-{
-    struct rl_question *question;
-    struct listing *l;
-    int error = rl_client_check(client);
-
-    if (!error && !each)
-        error = rl_detail(REDLOCK_INVAL, "there is no function to tell the names to");
-    if (error)
-        return error;
-    question = rl_list_new(NULL);
-    if (!question)
-        return REDLOCK_NOMEM;
-    error = rl_question_wait(client, question);
-    l = ((struct list *)question)->listing;
-    if (!error)
-        sort(l);
-    for (size_t i = 0; !error && i < l->name_count; i++)
-        each(l->names[i], data);
-    rl_question_free(question);
-    return error;
 }

@@ -5,9 +5,7 @@
 
 #include "drive/question.h"
 
-int rl_client_list(redlock *client, redlock_name_fn *each, void *data);
-
-/* To be started. NULL: out of memory. */
-struct rl_question *rl_list_new(const struct rl_asker *asker);
+/* NULL: out of memory. */
+struct rl_question *rl_list_new(void);
 
 #endif

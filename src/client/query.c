@@ -156,20 +156,6 @@ static int judge_break(const struct rl_survey *survey, const char *name)
                      name, name);
 }
 
-static void fill_report(redlock *client, const struct query *q)
-{
-    struct work *work = q->work;
-
-    work->report.size = sizeof work->report;
-    if (q->op == RL_OP_LOOK)
-        rl_report_query(client, &work->survey, q->question.error ? NULL : &work->info,
-                        &work->report);
-    else if (q->op == RL_OP_BREAK)
-        rl_report_break(client, &work->survey, &work->report);
-    else
-        rl_report_survey(client, &work->survey, &work->report);
-}
-
 static void conclude(redlock *client, struct query *q)
 {
     struct work *work = q->work;
@@ -211,17 +197,12 @@ static bool next(redlock *client, struct rl_question *question)
         rl_sets_put_in_force(&client->engine);
         return true;
     }
-    fill_report(client, q);
+    rl_report_survey(client, &q->work->survey, question->error ? NULL : &q->work->info,
+                     &q->work->report);
     return false;
 }
 
 /* ---- telling ---- */
-
-/* NULL: no node was asked. */
-static const redlock_report *report_of(const struct query *q)
-{
-    return q->work && q->work->report.size ? &q->work->report : NULL;
-}
 
 static void tell(struct rl_question *question)
 {
@@ -230,7 +211,8 @@ static void tell(struct rl_question *question)
         .size = sizeof answer,
         .name = q->name_size ? q->name : NULL,
         .info = q->op == RL_OP_LOOK && !question->error ? &q->work->info : NULL,
-        .report = report_of(q),
+        /* Without a size: no node was asked. */
+        .report = q->work && q->work->report.size ? &q->work->report : NULL,
     };
 
     question->asker.done(question->error, &answer, question->asker.data);
@@ -258,191 +240,29 @@ static const struct rl_question_kind admission_kind = {
     .free = free_query,
 };
 
-/* ---- the calls ---- */
-
-static struct query *new_query(enum rl_op op, const char *name, size_t name_size,
-                               const struct rl_asker *asker)
+struct rl_question *rl_query_new(const struct rl_question_terms *terms)
 {
+    static const enum rl_op ops[] = {
+        [RL_ASK_QUERY] = RL_OP_LOOK,           [RL_ASK_BREAK] = RL_OP_BREAK,
+        [RL_ASK_RELEASE_TAGGED] = RL_OP_BREAK, [RL_ASK_PING] = RL_OP_PING,
+        [RL_ASK_ADMIT] = RL_OP_ADMIT,
+    };
+    size_t name_size = terms->name ? strlen(terms->name) : 0;
     struct query *q = calloc(1, sizeof *q + name_size + 1);
 
-    if (!q) {
-        rl_detail(REDLOCK_NOMEM, "out of memory");
+    if (!q)
         return NULL;
-    }
-    q->question.kind = op == RL_OP_ADMIT ? &admission_kind : &query_kind;
-    if (asker)
-        q->question.asker = *asker;
-    q->op = op;
+    q->op = ops[terms->ask];
+    q->question.kind = q->op == RL_OP_ADMIT ? &admission_kind : &query_kind;
     q->name_size = name_size;
-    memcpy(q->name, name, name_size);
-    return q;
-}
-
-struct rl_question *rl_poll_new(enum rl_op op, const struct rl_asker *asker)
-{
-    struct query *q = new_query(op, "", 0, asker);
-
-    return q ? &q->question : NULL;
-}
-
-int rl_done_check(redlock_answer_fn *done)
-{
-    return done ? REDLOCK_OK : rl_detail(REDLOCK_INVAL, "a done function is needed");
-}
-
-/* Asks and waits; the answers go to the caller's structs. */
-static int ask(redlock *client, struct query *q, redlock_info *info, redlock_report *report)
-{
-    const redlock_report *found;
-    int error;
-
-    if (!q)
-        return REDLOCK_NOMEM;
-    error = rl_question_wait(client, &q->question);
-    found = report_of(q);
-    if (info && !error)
-        rl_struct_fill(info, &q->work->info, sizeof q->work->info);
-    if (report && found)
-        rl_struct_fill(report, found, sizeof *found);
-    rl_question_free(&q->question);
-    return error;
-}
-
-static int check_report(const redlock_report *report)
-{
-    return report ? rl_struct_check("redlock_report", report) : REDLOCK_OK;
-}
-
-int rl_client_query(redlock *client, const char *name, redlock_info *info,
-                    redlock_report *report)
-{
-    size_t name_size = 0;
-    int error = rl_client_check(client);
-
-    if (!error)
-        error = rl_name_check(client, name, &name_size);
-    if (!error)
-        error = rl_struct_check("redlock_info", info);
-    if (!error)
-        error = check_report(report);
-    return error ? error
-                 : ask(client, new_query(RL_OP_LOOK, name, name_size, NULL), info, report);
-}
-
-int rl_client_start_query(redlock *client, const char *name, const struct rl_asker *asker)
-{
-    struct query *q;
-    size_t name_size = 0;
-    int error = rl_client_check(client);
-
-    if (!error)
-        error = rl_done_check(asker->done);
-    if (!error)
-        error = rl_name_check(client, name, &name_size);
-    if (error)
-        return error;
-    q = new_query(RL_OP_LOOK, name, name_size, asker);
-    return q ? rl_question_start(client, &q->question) : REDLOCK_NOMEM;
-}
-
-static int check_mark(const char *mark)
-{
-    size_t length = mark ? strnlen(mark, REDLOCK_MARK_SIZE + 1) : 0;
-
-    if (length == REDLOCK_MARK_SIZE && strspn(mark, "0123456789abcdef") == length)
-        return REDLOCK_OK;
-    return rl_detail(REDLOCK_INVAL,
-                     "a mark has %d hex digits; it is what redlock_query() tells of a holder",
-                     REDLOCK_MARK_SIZE);
-}
-
-/* Evicts a holder, which a mark names, or a tag: by_tag. *out: to be asked or started. */
-static int prepare_eviction(redlock *client, const char *name, const char *text, bool by_tag,
-                            const struct rl_asker *asker, struct query **out)
-{
-    size_t name_size = 0;
-    int error = rl_client_check(client);
-    struct query *q;
-
-    if (!error)
-        error = rl_name_check(client, name, &name_size);
-    if (!error)
-        error = by_tag ? rl_tag_check(text) : check_mark(text);
-    if (error)
-        return error;
-    *out = q = new_query(RL_OP_BREAK, name, name_size, asker);
-    if (!q)
-        return REDLOCK_NOMEM;
-    if (by_tag) {
-        memcpy(q->tag, text, REDLOCK_TAG_SIZE);
+    if (name_size)
+        memcpy(q->name, terms->name, name_size);
+    if (terms->ask == RL_ASK_BREAK)
+        memcpy(q->mark, terms->holder, sizeof q->mark);
+    if (terms->ask == RL_ASK_RELEASE_TAGGED) {
+        memcpy(q->tag, terms->holder, REDLOCK_TAG_SIZE);
         q->tag[REDLOCK_TAG_SIZE] = ':';
         q->tag_size = sizeof q->tag;
-    } else {
-        memcpy(q->mark, text, sizeof q->mark);
     }
-    return REDLOCK_OK;
-}
-
-static int evict(redlock *client, const char *name, const char *text, bool by_tag,
-                 redlock_report *report)
-{
-    struct query *q = NULL;
-    int error = check_report(report);
-
-    if (!error)
-        error = prepare_eviction(client, name, text, by_tag, NULL, &q);
-    return error ? error : ask(client, q, NULL, report);
-}
-
-static int start_eviction(redlock *client, const char *name, const char *text, bool by_tag,
-                          const struct rl_asker *asker)
-{
-    struct query *q = NULL;
-    int error = rl_done_check(asker->done);
-
-    if (!error)
-        error = prepare_eviction(client, name, text, by_tag, asker, &q);
-    return error ? error : rl_question_start(client, &q->question);
-}
-
-int rl_client_break(redlock *client, const char *name, const char *mark, redlock_report *report)
-{
-    return evict(client, name, mark, false, report);
-}
-
-int rl_client_start_break(redlock *client, const char *name, const char *mark,
-                          const struct rl_asker *asker)
-{
-    return start_eviction(client, name, mark, false, asker);
-}
-
-int rl_client_release_tagged(redlock *client, const char *name, const char *tag,
-                             redlock_report *report)
-{
-    return evict(client, name, tag, true, report);
-}
-
-int rl_client_start_release_tagged(redlock *client, const char *name, const char *tag,
-                                   const struct rl_asker *asker)
-{
-    return start_eviction(client, name, tag, true, asker);
-}
-
-static int poll(redlock *client, enum rl_op op, redlock_report *report)
-{
-    int error = rl_client_check(client);
-
-    if (!error)
-        error = check_report(report);
-    return error ? error : ask(client, new_query(op, "", 0, NULL), NULL, report);
-}
-
-int rl_client_ping(redlock *client, redlock_report *report)
-{
-    return poll(client, RL_OP_PING, report);
-}
-
-int rl_client_admit(redlock *client, redlock_report *report)
-{
-    return poll(client, RL_OP_ADMIT, report);
+    return &q->question;
 }

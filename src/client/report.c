@@ -71,42 +71,27 @@ void rl_report_lock(const redlock_lock *lock, redlock_report *out)
     rl_struct_fill(out, &report, sizeof report);
 }
 
-void rl_report_survey(redlock *client, const struct rl_survey *survey, redlock_report *out)
+void rl_report_survey(const redlock *client, const struct rl_survey *survey,
+                      const redlock_info *info, redlock_report *out)
 {
-    redlock_report report = {.size = sizeof report};
+    out->size = sizeof *out;
+    describe(client, survey->node, survey->key_ttl_ms, out);
+    for (uint8_t i = 0; survey->sight && i < out->node_count; i++) {
+        const struct rl_sight *sight = &survey->sight[i];
 
-    describe(client, survey->node, survey->key_ttl_ms, &report);
-    rl_struct_fill(out, &report, sizeof report);
-}
-
-void rl_report_query(redlock *client, const struct rl_survey *survey, const redlock_info *info,
-                     redlock_report *out)
-{
-    redlock_report report = {.size = sizeof report};
-
-    describe(client, survey->node, survey->key_ttl_ms, &report);
-    for (uint8_t i = 0; i < report.node_count; i++) {
-        memcpy(report.node[i].holder, survey->sight[i].holder[0].value,
-               sizeof report.node[i].holder);
-        report.node[i].kind = survey->sight[i].kind;
-        report.node[i].holder_count = survey->sight[i].holder_count;
-        report.node[i].waiters = survey->sight[i].waiters;
+        memcpy(out->node[i].holder, sight->holder[0].value, sizeof out->node[i].holder);
+        out->node[i].kind = sight->kind;
+        out->node[i].holder_count = sight->holder_count;
+        out->node[i].waiters = sight->waiters;
     }
     if (info && info->shown_holder_count)
-        report.holder = info->shown_holder[0];
+        out->holder = info->shown_holder[0];
     if (info)
-        report.waiters = info->waiters;
-    rl_struct_fill(out, &report, sizeof report);
-}
-
-void rl_report_break(redlock *client, const struct rl_survey *survey, redlock_report *out)
-{
-    redlock_report report = {.size = sizeof report};
-
-    describe(client, survey->node, survey->key_ttl_ms, &report);
-    report.holder = *survey->evicted;
-    rl_holder_settle(&report.holder, rl_wall_ms(NULL));
-    rl_struct_fill(out, &report, sizeof report);
+        out->waiters = info->waiters;
+    if (survey->evicted->votes) {
+        out->holder = *survey->evicted;
+        rl_holder_settle(&out->holder, rl_wall_ms(NULL));
+    }
 }
 
 int redlock_lock_report(const redlock_lock *lock, redlock_report *out)

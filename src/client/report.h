@@ -7,11 +7,9 @@
 #include "engine/survey.h"
 
 void rl_report_lock(const redlock_lock *lock, redlock_report *out);
-void rl_report_survey(redlock *client, const struct rl_survey *survey, redlock_report *out);
-/* info: what the answers say together; NULL: too few answered. */
-void rl_report_query(redlock *client, const struct rl_survey *survey, const redlock_info *info,
-                     redlock_report *out);
-void rl_report_break(redlock *client, const struct rl_survey *survey, redlock_report *out);
+/* info: what the answers say together; NULL: too few answered, or nothing was looked at. */
+void rl_report_survey(const redlock *client, const struct rl_survey *survey,
+                      const redlock_info *info, redlock_report *out);
 void rl_report_clock(const struct rl_guard *guard, redlock_node_info *out);
 
 /* redlock_node() of one client. */

@@ -179,7 +179,7 @@ static int read_owner(redlock *client, const redlock_request *r, struct rl_names
     size_t length = strnlen(owner, REDLOCK_OWNER_MAX + 1);
 
     if (!rl_kinds[r->kind].has_owner)
-        return rl_detail(REDLOCK_INVAL, "an owner is for REDLOCK_REENTRANT only");
+        return rl_detail(REDLOCK_INVAL, "a %s lock has no owner", redlock_kind_text(r->kind));
     if (length == 0 || length > REDLOCK_OWNER_MAX)
         return rl_detail(REDLOCK_INVAL, "an owner has 1 to %d bytes", REDLOCK_OWNER_MAX);
     out->owner = (struct rl_slice){owner, length};
@@ -231,7 +231,7 @@ static int check_kind(const redlock_request *r)
                          "could keep a late one out",
                          redlock_kind_text(r->kind));
     if (!kind->has_slots && r->slots)
-        return rl_detail(REDLOCK_INVAL, "slots are for REDLOCK_SEMAPHORE only");
+        return rl_detail(REDLOCK_INVAL, "a %s lock has no slots", redlock_kind_text(r->kind));
     if (kind->has_slots && (r->slots == 0 || r->slots > REDLOCK_SLOTS_MAX))
         return rl_detail(REDLOCK_INVAL, "a semaphore has 1 to %d slots, not %u",
                          REDLOCK_SLOTS_MAX, r->slots);

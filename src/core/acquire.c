@@ -58,7 +58,7 @@ void rl_acquire_begin(struct rl_lock *lock, const struct rl_event *event,
          */
         rl_acquire_give_up(lock, out, REDLOCK_TIMEOUT);
     else if (event->parked)
-        rl_queue_park(lock, event);
+        rl_queue_park(lock);
     else if (event->yields)
         rl_queue_begin(lock, event->now_ns, out);
     else

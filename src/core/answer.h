@@ -37,7 +37,7 @@ struct rl_answer {
     struct rl_slice set; /* of nodes that it belongs to (G8); points into the reply */
     bool beyond_max_ttl; /* the node does not allow such a long TTL */
     bool counts_once;    /* a grant of a server that votes by another name already (G8) */
-    bool in_quarantine;  /* a renewal by a node that may not grant */
+    bool in_quarantine;  /* a renewal by a node that may not grant, or is not known to */
 
     /* The queue, from nodes that were asked about it. */
     bool contended; /* given back, and there are waiters */

@@ -211,12 +211,6 @@ void rl_hold_node_out(struct rl_lock *lock, const struct rl_event *event,
         rl_renew_decide(lock, event->now_ns, out);
 }
 
-void rl_hold_our_clock(struct rl_lock *lock, const struct rl_event *event,
-                       struct rl_actions *out)
-{
-    rl_hold_lose(lock, event->now_ns, RL_LOSS_DOUBT, out);
-}
-
 /* ---- giving it back, and telling released, expired and taken by another apart (A6) ---- */
 
 void rl_release_begin(struct rl_lock *lock, const struct rl_event *event,

@@ -17,14 +17,14 @@
 #define RL_WAITER_READS 'r'  /* waits only for those ahead of it that write */
 
 /*
- * One line per kind: name, what look.lua calls its key, letter of its waiters, exclusive, single,
- * has an owner, has slots, the script that takes it.
+ * One line per kind: name, type of its key, letter of its waiters, exclusive, single, has an owner,
+ * has slots, the script that takes it.
  */
 #define RL_KINDS(X)                                                                            \
     X(MUTEX, "string", RL_WAITER_WRITES, true, true, false, false, TAKE_MUTEX)                 \
     X(SHARED, "zset", RL_WAITER_READS, false, false, false, false, TAKE_SHARED)                \
-    X(REENTRANT, "hash", RL_WAITER_WRITES, true, false, true, false, TAKE_OWNER)               \
-    X(SEMAPHORE, "slots", RL_WAITER_WRITES, false, false, false, true, TAKE_SLOTS)
+    X(REENTRANT, "hash:owner", RL_WAITER_WRITES, true, false, true, false, TAKE_OWNER)         \
+    X(SEMAPHORE, "hash:slots", RL_WAITER_WRITES, false, false, false, true, TAKE_SLOTS)
 
 enum {
 #define RL_KIND_COUNT_ONE(name, ...) RL_KIND_INDEX_##name,
@@ -34,7 +34,8 @@ enum {
 };
 
 struct rl_kind {
-    const char *key_type; /* the Redis type, or "slots" for a hash that is a semaphore */
+    const char *key_type; /* as look.lua says it: the Redis type, of a hash with the field that
+                             tells what is held */
     char waiter;          /* the letter of its waiters in the nodes' queues */
     bool
         exclusive; /* one holder or owner at a time. So it may have a fencing token, and a grant

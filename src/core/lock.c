@@ -315,7 +315,7 @@ void rl_lock_step(struct rl_lock *lock, const struct rl_event *event, struct rl_
         return;
     case RL_EVENT_OUR_CLOCK:
         if (lock->state == RL_HELD)
-            rl_hold_our_clock(lock, event, out);
+            rl_hold_lose(lock, event->now_ns, RL_LOSS_DOUBT, out);
         else
             rl_acquire_our_clock(lock, event, out);
         return;

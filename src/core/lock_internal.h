@@ -46,7 +46,7 @@ void rl_token_straggler(struct rl_lock *lock, const struct rl_event *event,
 void rl_token_note_owners(struct rl_lock *lock, uint8_t node, int64_t token);
 
 /* queue.c: waiting for a lock that another holds */
-void rl_queue_park(struct rl_lock *lock, const struct rl_event *event);
+void rl_queue_park(struct rl_lock *lock);
 /* Nothing is tried: the queue is asked for a place. */
 void rl_queue_begin(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out);
 void rl_queue_unpark(struct rl_lock *lock, const struct rl_event *event,
@@ -80,8 +80,6 @@ void rl_hold_answer(struct rl_lock *lock, const struct rl_event *event, struct r
 void rl_hold_timer(struct rl_lock *lock, const struct rl_event *event, struct rl_actions *out);
 void rl_hold_node_out(struct rl_lock *lock, const struct rl_event *event,
                       struct rl_actions *out);
-void rl_hold_our_clock(struct rl_lock *lock, const struct rl_event *event,
-                       struct rl_actions *out);
 /* After a loss: takes back what remains, once the promised end has come. */
 void rl_hold_sweep(struct rl_lock *lock, int64_t now_ns, struct rl_actions *out);
 /* The owner never learnt of the hold: ends it as a failed acquisition, on every node at once. */

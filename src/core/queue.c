@@ -74,9 +74,8 @@ void rl_queue_straggler(struct rl_lock *lock, const struct rl_event *event,
         rl_send(out, RL_OP_LEAVE, bit, event->round);
 }
 
-void rl_queue_park(struct rl_lock *lock, const struct rl_event *event)
+void rl_queue_park(struct rl_lock *lock)
 {
-    (void)event;
     lock->state = RL_PARKED;
     lock->acquisition->retry_at_ns = RL_NEVER_NS;
     /* It is held, or there would be no waiter before us. */

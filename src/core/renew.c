@@ -135,6 +135,8 @@ void rl_renew_decide(struct rl_lock *lock, int64_t now_ns, struct rl_actions *ou
          * quarantine are among them: no other may hold it yet, and what is left keeps it so.
          */
         if (rl_votes_of(lock, REDLOCK_VOTE_MISSING) > tolerated) {
+            if (!RL_RULE(REST_TO_THE_END))
+                lock->deadline_ns = now_ns;
             rl_hold_lose(lock, now_ns, RL_LOSS_MISSING, out);
         } else {
             extension_failed(lock, now_ns, out);

@@ -25,6 +25,7 @@
     X(GRANT_IN_TIME, "a lock is granted after the wait deadline (A9)")                         \
     X(LOSS_TIMER, "no timer for the end of the validity (A10)")                                \
     X(KEPT_TO_THE_END, "what was lost is deleted before its promised end (A10)")               \
+    X(REST_TO_THE_END, "what is left of a lock that a majority misses is deleted (A10)")       \
     X(ROUNDS, "late grants of an earlier round are counted")                                   \
     X(RESTART_GUARD, "a node that restarted votes at once (G1)")                               \
     X(GUARD_TIME, "a quarantine does not last for max_ttl (G1)")                               \
@@ -34,6 +35,7 @@
     X(NODE_SET, "nodes of another set are counted (G8)")                                       \
     X(SETS_HEARD, "nodes without a set decide before the others have said theirs (G8)")        \
     X(SAME_SERVER, "a server that a client has two names for votes twice (G8)")                \
+    X(SET_STAYS, "a node whose admission is taken back loses its set, too (G6, G8)")           \
     X(CLOCK_GUARD, "a node's clock may be set unnoticed (G6)")                                 \
     X(STEADY_CLOCK, "the client goes by its wall clock")                                       \
     X(ALIGN, "no alignment of fence counters")                                                 \
@@ -41,6 +43,7 @@
     X(COUNTER_LIFE, "a fence counter that came back with a snapshot goes on counting")         \
     X(TOKEN_RANGE, "a fence counter of any size is believed")                                  \
     X(RENEWAL_OF_COUNTED, "a renewal counts where the grant did not (G3)")                     \
+    X(RENEWAL_WITNESSED, "strict mode counts a renewal where neither grant nor witness did")   \
     X(QUEUE_ROLLBACK, "a failed round from the queue keeps what it got")                       \
     X(QUEUE_NEEDS_QUORUM, "a waiter that reaches too few nodes keeps its place in the queue")  \
     X(QUEUE_HEAD, "a node grants to any waiter in its queue")                                  \

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Numbers in words. */
+/* Numbers in words, and words in numbers. */
 #include "redlock.h"
+
+#include <string.h>
+
+#include "core/kind.h"
 
 #define TEXT_OF(x) #x
 #define VERSION_TEXT(major, minor, patch) TEXT_OF(major) "." TEXT_OF(minor) "." TEXT_OF(patch)
@@ -55,6 +59,28 @@ const char *redlock_kind_text(int kind)
     default:
         return "unknown";
     }
+}
+
+int redlock_kind_number(const char *text)
+{
+#define SAME(name, number, word)                                                               \
+    if (text && strcmp(text, word) == 0)                                                       \
+        return number;
+    REDLOCK_KINDS(SAME)
+#undef SAME
+    return -1;
+}
+
+uint32_t redlock_kind_traits(int kind)
+{
+    const struct rl_kind *row;
+
+    if (!rl_kind_is_known(kind))
+        return 0;
+    row = &rl_kinds[kind];
+    return (row->exclusive ? 0 : REDLOCK_KIND_SEVERAL) |
+           (row->single ? REDLOCK_KIND_NAMES : 0) | (row->has_owner ? REDLOCK_KIND_OWNER : 0) |
+           (row->has_slots ? REDLOCK_KIND_SLOTS : 0);
 }
 
 const char *redlock_version(void)

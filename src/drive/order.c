@@ -69,15 +69,23 @@ int rl_client_check(const redlock *client)
     return REDLOCK_OK;
 }
 
-int rl_client_enter(redlock *client, bool blocking)
+int rl_call_check(const redlock *client, bool blocking)
 {
     int error = rl_client_check(client);
 
+    if (!error && blocking && rl_is_in_callback_of(client))
+        error =
+            rl_detail(REDLOCK_INVAL, "a blocking call inside a callback would never return; "
+                                     "use the redlock_start calls there");
+    return error;
+}
+
+int rl_client_enter(redlock *client, bool blocking)
+{
+    int error = rl_call_check(client, blocking);
+
     if (error)
         return error;
-    if (blocking && rl_is_in_callback_of(client))
-        return rl_detail(REDLOCK_INVAL, "a blocking call inside a callback would never return; "
-                                        "use the redlock_start calls there");
     pthread_mutex_lock(&client->mutex);
     if (!client->closed && !client->closing)
         return REDLOCK_OK;
@@ -200,30 +208,14 @@ void rl_stop_driving(redlock *client)
         wake_caller(LIST_FIRST(&client->callers), RL_CALL_DRIVES);
 }
 
-static void look_first(redlock *client)
-{
-    if (client->turning || rl_now_ns() - client->turned_ns <= STALE_NS)
-        return;
-    rl_turn(client, 0);
-    rl_stop_driving(client);
-}
-
-int rl_look_first(redlock *client)
-{
-    int error = rl_client_enter(client, true);
-
-    if (error)
-        return error;
-    if (!client->threaded)
-        look_first(client);
-    rl_client_leave(client);
-    return REDLOCK_OK;
-}
-
 /* The mutex is held; afterwards it is not. There is no I/O thread. */
 static int drive_until_finished(redlock *client, struct rl_call *call)
 {
-    look_first(client);
+    /* So that the request does not go into a connection that ended while no thread looked. */
+    if (!client->turning && rl_now_ns() - client->turned_ns > STALE_NS) {
+        rl_turn(client, 0);
+        rl_stop_driving(client);
+    }
     call->is_listed = true;
     LIST_INSERT_HEAD(&client->callers, call, callers);
     rl_order_put(client, &call->order);

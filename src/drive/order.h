@@ -40,9 +40,9 @@ uint32_t rl_process_stamp(void);
 /* May this process use the client? Without the mutex. */
 int rl_client_check(const redlock *client);
 bool rl_client_is_forked(const redlock *client);
-
-/* The same, and that it is open; a call that blocks is refused in a callback. On success the mutex
- * is held. */
+/* The same, and a call that blocks is refused in a callback. */
+int rl_call_check(const redlock *client, bool blocking);
+/* The same, and that it is open. On success the mutex is held. */
 int rl_client_enter(redlock *client, bool blocking);
 /*
  * Gives the mutex back, and frees the struct if neither its owner nor a handle needs it any
@@ -108,12 +108,6 @@ void rl_orders_carry_out(redlock *client);
 
 /* Would the client's I/O thread take an order of this thread? Not in a callback. */
 bool rl_order_is_for_thread(const redlock *client);
-
-/*
- * So that a request does not go into a connection that ended while no thread looked: makes a turn if
- * the last one was a while ago. For blocking calls; the mutex is not held.
- */
-int rl_look_first(redlock *client);
 
 /* This thread does not drive any more: a blocked caller takes over. The mutex is held. */
 void rl_stop_driving(redlock *client);

@@ -197,6 +197,14 @@ static void carry_out_question(redlock *client, struct rl_order *order)
         add(client, c->q);
 }
 
+static void tell_asker(struct rl_question *q)
+{
+    /* The sentence was made by the thread that drives. */
+    if (q->error)
+        rl_detail(q->error, "%s", q->detail ? q->detail : redlock_strerror(q->error));
+    q->kind->tell(q);
+}
+
 int rl_question_wait(redlock *client, struct rl_question *q)
 {
     struct question_call c = {.call.order.carry_out = carry_out_question, .q = q};
@@ -204,12 +212,13 @@ int rl_question_wait(redlock *client, struct rl_question *q)
 
     q->call = &c.call;
     error = rl_call_wait(client, &c.call);
-    if (c.refused)
-        return error == REDLOCK_NOMEM ? refuse()
-                                      : rl_detail(error, "the client has been closed");
-    /* The sentence was made by the thread that drives. */
-    if (q->error)
-        return rl_detail(error, "%s", q->detail ? q->detail : redlock_strerror(error));
+    if (c.refused && error == REDLOCK_NOMEM)
+        refuse();
+    else if (c.refused)
+        rl_detail(error, "the client has been closed");
+    else if (error == q->error) /* else it was never asked, and why is said */
+        tell_asker(q);
+    rl_question_free(q);
     return error;
 }
 
@@ -224,10 +233,8 @@ static void tell(redlock *client, struct rl_question *q)
     questions->telling = q->asker.key;
     leave(client, q);
     pthread_mutex_unlock(&client->mutex);
-    if (q->error)
-        rl_detail(q->error, "%s", q->detail ? q->detail : redlock_strerror(q->error));
     rl_frame_enter(&frame, client);
-    q->kind->tell(q);
+    tell_asker(q);
     rl_frame_leave(&frame);
     rl_question_free(q);
     pthread_mutex_lock(&client->mutex);

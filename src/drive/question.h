@@ -27,9 +27,9 @@
 struct rl_survey;
 struct rl_question;
 
-/* Whom an asynchronous question tells. */
+/* Whom a question tells: the caller of an asynchronous one, or what copies for a blocked one. */
 struct rl_asker {
-    redlock_answer_fn *done; /* NULL: a thread is blocked in the call */
+    redlock_answer_fn *done;
     void *data;
     const void *key; /* what redlock_forget() finds it by: the caller's data */
     /* It was forgotten, `done` will not run; returns whether that is news. NULL: not needed. */
@@ -52,7 +52,7 @@ struct rl_question_kind {
      * has been explained by rl_detail().
      */
     bool (*next)(redlock *client, struct rl_question *q);
-    /* Without the mutex, in a callback: tells q->asker. */
+    /* Without the mutex: tells q->asker. */
     void (*tell)(struct rl_question *q);
     void (*free)(struct rl_question *q);
 };
@@ -64,8 +64,8 @@ struct rl_question {
     struct rl_question_list *list; /* of the client; NULL: in none */
     const struct rl_question_kind *kind;
     struct rl_asker asker;
-    struct rl_call *call;     /* the blocked one, which frees the question; NULL: asker.done */
-    redlock_lock *lock;       /* asks; NULL: its turn has not come, or is over */
+    struct rl_call *call; /* the blocked one, which tells and frees it; NULL: the driver does */
+    redlock_lock *lock;   /* asks; NULL: its turn has not come, or is over */
     struct rl_survey *survey; /* the answers, in memory of the question */
     enum rl_op op;
     int error;
@@ -85,7 +85,7 @@ struct rl_questions {
 
 void rl_questions_init(redlock *client);
 
-/* Asks and waits for the outcome, with which the question is the caller's again. */
+/* Asks, waits for the outcome and tells it to the asker, in this thread. The question is freed. */
 int rl_question_wait(redlock *client, struct rl_question *q);
 /* Starts it; `done` will run. On failure it is freed. */
 int rl_question_start(redlock *client, struct rl_question *q);

@@ -108,7 +108,7 @@ static void fill_question(const struct rl_engine *engine, const struct rl_survey
 
     out->set = (struct rl_slice){set, strlen(set)};
     out->set_so_far = (struct rl_slice){so_far, strlen(so_far)};
-    out->cursor = survey->cursor[node];
+    out->cursor = (struct rl_slice){survey->cursor[node], strlen(survey->cursor[node])};
     out->pattern = survey->pattern;
     out->mark = survey->mark;
     out->tag = survey->tag;
@@ -122,18 +122,22 @@ static bool push(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
                  uint32_t round, const struct rl_command *command)
 {
     struct rl_session *session = &engine->node[node].session;
+    /* Where no grant of the hold was counted, its renewal is worth no more than a grant (G2, G3). */
+    bool is_unproven_renewal = engine->strict && op == RL_OP_EXTEND &&
+                               !(claim->handle->lock.nodes_proven & (1u << node)) &&
+                               RL_RULE(RENEWAL_WITNESSED);
     struct rl_pending entry = {
         .subject = claim,
         .round = round,
         .op = (uint16_t)op,
         .by_script = command->script != 0,
-        .needs_witness = command->needs_witness,
+        .needs_witness = command->needs_witness || is_unproven_renewal,
     };
 
     if (!rl_session_push(session, command, entry))
         return false;
     session->abilities.known_scripts |= command->script;
-    session->wants_witness |= command->needs_witness;
+    session->wants_witness |= entry.needs_witness;
     if (rl_ops[op].sets_key)
         claim->touched |= (uint16_t)(1u << node);
     if (rl_ops[op].gives_back)
@@ -163,7 +167,7 @@ static bool ask_node(struct rl_engine *engine, uint8_t node, struct rl_claim *cl
     if (handle && rl_survey_of(handle))
         fill_question(engine, rl_survey_of(handle), node, &request);
     rl_command_write(&request, abilities, &command);
-    if (abilities->script_by_text && !command.script)
+    if (abilities != &engine->node[node].session.abilities && !command.script)
         return false;
     return push(engine, node, claim, op, round, &command);
 }
@@ -179,8 +183,7 @@ bool rl_ask_node_by_text(struct rl_engine *engine, uint8_t node, struct rl_claim
                          const struct rl_handle *handle, enum rl_op op, uint32_t round,
                          int64_t now_ns)
 {
-    return ask_node(engine, node, claim, handle, op, round,
-                    &(struct rl_abilities){.script_by_text = true}, now_ns);
+    return ask_node(engine, node, claim, handle, op, round, &(struct rl_abilities){0}, now_ns);
 }
 
 /* ---- one step, to all its nodes ---- */

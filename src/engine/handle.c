@@ -40,26 +40,21 @@ static bool is_acquiring(enum rl_state state)
     return state >= RL_ACQUIRING && state < RL_HELD;
 }
 
-static void count_refusal(redlock_stats *stats, int error)
+static uint64_t *refusals_of(redlock_stats *stats, int error)
 {
     switch (error) {
     case REDLOCK_BUSY:
-        stats->refused_busy++;
-        return;
+        return &stats->refused_busy;
     case REDLOCK_TIMEOUT:
-        stats->refused_timeout++;
-        return;
+        return &stats->refused_timeout;
     case REDLOCK_NOQUORUM:
-        stats->refused_noquorum++;
-        return;
+        return &stats->refused_noquorum;
     case REDLOCK_GUARDED:
-        stats->refused_guarded++;
-        return;
+        return &stats->refused_guarded;
     case REDLOCK_CANCELED:
-        stats->refused_canceled++;
-        return;
+        return &stats->refused_canceled;
     default:
-        stats->refused_other++;
+        return &stats->refused_other;
     }
 }
 
@@ -93,8 +88,8 @@ static void count_step(redlock_stats *stats, const struct rl_handle *handle,
             stats->held++;
             measure(&stats->wait, event->now_ns - rl_acquirer_of(handle)->asked_ns);
         } else {
-            count_refusal(stats,
-                          handle->prepare_error ? handle->prepare_error : actions->done_error);
+            ++*refusals_of(stats,
+                           handle->prepare_error ? handle->prepare_error : actions->done_error);
         }
     }
     if (past->state == RL_HELD && lock->state == RL_HELD && past->extending)
@@ -317,7 +312,7 @@ void rl_handle_acquire(struct rl_engine *engine, struct rl_handle *handle, int64
             handle->done = true;
             handle->done_error = REDLOCK_NOMEM;
             rl_engine_add_ready(engine, handle);
-            count_refusal(&engine->stats, REDLOCK_NOMEM);
+            engine->stats.refused_other++;
             return;
         }
         acquirer->waiter = acquirer->queue->number;

@@ -83,7 +83,7 @@ void rl_hear_answer(struct rl_engine *engine, uint8_t node, const struct rl_pend
         return;
     if (survey) {
         /* A late answer to a question that is over says nothing about the next one. */
-        if (pending->round == handle->lock.round && !rl_survey_complete(survey))
+        if (pending->round == handle->lock.round && survey->due)
             rl_survey_hear(engine, handle, node, op, reply, *answer, now_ns);
         return;
     }

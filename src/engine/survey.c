@@ -24,6 +24,34 @@ void rl_survey_begin(struct rl_survey *survey, const struct rl_policy *policy, i
     }
 }
 
+void rl_survey_set_cursors(struct rl_survey *survey)
+{
+    for (uint8_t i = 0; i < REDLOCK_NODES_MAX; i++)
+        memcpy(survey->cursor[i], "0", 2);
+}
+
+bool rl_survey_has_listed_all(const struct rl_survey *survey, uint8_t node)
+{
+    return survey->node[node].vote == REDLOCK_VOTE_GRANTED &&
+           strcmp(survey->cursor[node], "0") == 0;
+}
+
+/* {next cursor, key, key, ...}: list.lua. */
+static void read_list(struct rl_survey *survey, uint8_t node, const struct rl_reply *reply)
+{
+    struct rl_slice next = reply->element[0].text;
+
+    if (reply->element[0].type != RL_REPLY_BULK || next.size == 0 ||
+        next.size >= RL_CURSOR_MAX) {
+        survey->node[node].vote = REDLOCK_VOTE_PROTO;
+        return;
+    }
+    *rl_slice_append(survey->cursor[node], next) = '\0';
+    for (uint32_t i = 1; i < reply->element_count; i++)
+        if (reply->element[i].type == RL_REPLY_BULK)
+            survey->listed(survey->listed_data, node, reply->element[i].text);
+}
+
 void rl_survey_answer(struct rl_survey *survey, uint8_t node, struct rl_answer answer,
                       const struct rl_reply *reply, int64_t now_ns)
 {
@@ -40,8 +68,8 @@ void rl_survey_answer(struct rl_survey *survey, uint8_t node, struct rl_answer a
     if (survey->sight && reply &&
         (answer.vote == REDLOCK_VOTE_HELD || answer.vote == REDLOCK_VOTE_MISSING))
         rl_sight_read(reply, &survey->sight[node]);
-    if (survey->heard && reply && answer.vote == REDLOCK_VOTE_GRANTED)
-        survey->heard(survey, node, reply);
+    if (survey->listed && reply && answer.vote == REDLOCK_VOTE_GRANTED)
+        read_list(survey, node, reply);
 }
 
 void rl_survey_timer(struct rl_survey *survey, uint16_t warming, int64_t warm_at_ns,
@@ -54,11 +82,6 @@ void rl_survey_timer(struct rl_survey *survey, uint16_t warming, int64_t warm_at
             survey->node[i].vote = REDLOCK_VOTE_TIMEDOUT;
     survey->due &= warming;
     survey->deadline_ns = warm_at_ns;
-}
-
-bool rl_survey_complete(const struct rl_survey *survey)
-{
-    return !survey->due;
 }
 
 static uint8_t count_votes(const struct rl_survey *survey, enum redlock_vote vote)
@@ -117,7 +140,7 @@ static void survey_progress(struct rl_engine *engine, struct rl_handle *handle)
 {
     const struct rl_survey *survey = rl_survey_of(handle);
 
-    if (!rl_survey_complete(survey)) {
+    if (survey->due) {
         rl_timers_set(&engine->timers, &handle->timer, survey->deadline_ns);
         return;
     }
@@ -149,7 +172,7 @@ void rl_handle_ask(struct rl_engine *engine, struct rl_handle *handle, enum rl_o
     }
     for (uint8_t i = 0; i < engine->policy.node_count; i++) {
         /* A node that has listed everything is not asked any more. */
-        if (question == RL_OP_LIST && survey->cursor[i].size == 0)
+        if (question == RL_OP_LIST && !survey->cursor[i][0])
             survey->due &= (uint16_t) ~(1u << i);
         else
             ask_node(engine, handle, i, question, now_ns);

@@ -13,13 +13,14 @@
 
 struct rl_engine;
 struct rl_handle;
-struct rl_survey;
-typedef void rl_survey_heard_fn(struct rl_survey *survey, uint8_t node,
-                                const struct rl_reply *reply);
+/* A key that a node has listed. */
+typedef void rl_listed_fn(void *data, uint8_t node, struct rl_slice key);
+
+#define RL_CURSOR_MAX 24
 
 struct rl_survey {
     const struct rl_policy *policy;
-    uint16_t due; /* nodes that have not answered */
+    uint16_t due; /* nodes that have not answered; 0: it is complete */
     int64_t start_ns;
     int64_t deadline_ns;
     struct rl_node_vote node[REDLOCK_NODES_MAX];
@@ -33,10 +34,15 @@ struct rl_survey {
         *evicted; /* BREAK: the holder that had it; of all nodes, the longest ttl_ms */
     struct rl_slice pattern;
     bool bad_counters; /* LIST: only fence counters that no clock can have reached */
-    struct rl_slice cursor[REDLOCK_NODES_MAX]; /* LIST; of size 0: do not ask this node */
-    rl_survey_heard_fn *heard;                 /* LIST: reads the replies */
-    void *heard_data;
+    char cursor[REDLOCK_NODES_MAX][RL_CURSOR_MAX]; /* LIST: of its SCAN; empty: do not ask it */
+    rl_listed_fn *listed;
+    void *listed_data;
 };
+
+/* LIST: from the beginning, on every node. */
+void rl_survey_set_cursors(struct rl_survey *survey);
+/* LIST: after a round, has the node come round? */
+bool rl_survey_has_listed_all(const struct rl_survey *survey, uint8_t node);
 
 void rl_survey_begin(struct rl_survey *survey, const struct rl_policy *policy, int64_t now_ns);
 
@@ -47,8 +53,6 @@ void rl_survey_answer(struct rl_survey *survey, uint8_t node, struct rl_answer a
 /* The deadline has passed: silent nodes have timed out, unless they are warming up. */
 void rl_survey_timer(struct rl_survey *survey, uint16_t warming, int64_t warm_at_ns,
                      int64_t now_ns);
-
-bool rl_survey_complete(const struct rl_survey *survey);
 
 /* OK when a majority answered; else why not. */
 int rl_survey_error(const struct rl_survey *survey);

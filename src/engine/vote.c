@@ -175,8 +175,14 @@ static void check_node(struct rl_engine *engine, uint8_t node, enum rl_op op, in
 
     switch (op) {
     case RL_OP_EXTEND:
-        /* Compare-and-renew may count in quarantine too (G3): core/hold.c knows. */
-        answer->in_quarantine = !rl_guard_check_vote(&session->guard, now_ns);
+        /*
+         * Compare-and-renew may count in quarantine too (G3): core/hold.c knows. Strict: the node may
+         * have forgotten everything since this client last heard of it, unless a witness says that
+         * it has not.
+         */
+        answer->in_quarantine =
+            !rl_guard_check_vote(&session->guard, now_ns) ||
+            (engine->strict && !answer->has_marker && RL_RULE(RENEWAL_WITNESSED));
         /* But not on a node that is in another set now: others may hold the lock there (G8). */
         if (session->guard.objection != RL_GUARD_NONE_REASON &&
             answer->vote == REDLOCK_VOTE_GRANTED)
@@ -252,7 +258,7 @@ static bool is_unconfirmed(const struct rl_node *at, const struct rl_claim *clai
 
 /*
  * True: the answer waits for its witness. So does the renewal of a hold that waits for one: it is
- * worth as much as that.
+ * worth as much as that. And that of a hold whose grant here was not counted.
  */
 static bool await_witness(struct rl_node *at, const struct rl_pending *pending,
                           struct rl_answer *answer)
@@ -275,7 +281,8 @@ static struct rl_answer judge_by_witness(const struct rl_unconfirmed *grant,
     const struct rl_claim *claim = grant->pending.subject;
 
     if (grant->pending.op == RL_OP_EXTEND && witness.vote == REDLOCK_VOTE_GRANTED)
-        return (struct rl_answer){REDLOCK_VOTE_GRANTED, .key_ttl_ms = -1};
+        return (struct rl_answer){REDLOCK_VOTE_GRANTED, .key_ttl_ms = -1,
+                                  .has_marker = witness.has_marker};
     witness.token = grant->token;
     if (witness.has_marker && witness.marker_max_ttl_ms > 0 &&
         claim->ttl_ns / RL_NS_PER_MS > witness.marker_max_ttl_ms) {

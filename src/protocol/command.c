@@ -73,7 +73,7 @@ void rl_add_script(struct rl_command *out, const struct rl_abilities *abilities,
                    unsigned key_count)
 {
     out->script = 1u << script;
-    if (abilities->script_by_text || !(abilities->known_scripts & out->script)) {
+    if (!(abilities->known_scripts & out->script)) {
         ADD_TEXT(out, "EVAL");
         rl_add(out, text);
     } else {

@@ -11,6 +11,7 @@
 #ifndef RL_PROTOCOL_COMMAND_H
 #define RL_PROTOCOL_COMMAND_H
 
+#include "core/kind.h"
 #include "protocol/request.h"
 
 /* The longest takes a lock: script, number of keys, four keys a name, the marker, arguments. */
@@ -21,8 +22,7 @@ enum rl_delete_style { RL_DELETE_SCRIPT, RL_DELETE_DELIFEQ, RL_DELETE_DELEX };
 
 struct rl_abilities {
     enum rl_delete_style delete_style;
-    bool set_ifeq;       /* SET key value IFEQ value PX ttl */
-    bool script_by_text; /* send EVAL with the text: the server forgot the script */
+    bool set_ifeq; /* SET key value IFEQ value PX ttl */
     uint32_t
         known_scripts; /* a bit each: EVALSHA will do; the others are sent with their text */
 };
@@ -31,11 +31,12 @@ enum rl_script {
     RL_SCRIPT_ID_RELEASE,
     RL_SCRIPT_ID_EXTEND,
     RL_SCRIPT_ID_ACQUIRE,
-    RL_SCRIPT_ID_TAKE_MUTEX,
-    RL_SCRIPT_ID_TAKE_SHARED,
-    RL_SCRIPT_ID_TAKE_OWNER,
-    RL_SCRIPT_ID_TAKE_SLOTS,
-    RL_SCRIPT_ID_WAIT,
+#define RL_SCRIPT_ID_OF_KIND(name, key_type, waiter, exclusive, single, has_owner, has_slots,  \
+                             script)                                                           \
+    RL_SCRIPT_ID_##script,
+    RL_KINDS(RL_SCRIPT_ID_OF_KIND)
+#undef RL_SCRIPT_ID_OF_KIND
+        RL_SCRIPT_ID_WAIT,
     RL_SCRIPT_ID_ALIGN,
     RL_SCRIPT_ID_GIVEBACK,
     RL_SCRIPT_ID_LEAVE,
@@ -47,7 +48,10 @@ enum rl_script {
     RL_SCRIPT_ID_LIST,
     RL_SCRIPT_ID_WITNESS,
     RL_SCRIPT_ID_VOUCH,
+    RL_SCRIPT_ID_COUNT,
 };
+
+_Static_assert(RL_SCRIPT_ID_COUNT <= 32, "a bit for every script in known_scripts");
 
 /* Keys beside those of the locks, numbers, the name of a waiter, an incarnation. */
 #define RL_COMMAND_TEXT_MAX                                                                    \

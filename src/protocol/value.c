@@ -57,8 +57,11 @@ static bool steers(const char *character, size_t size)
 /* The size of the printable character that a text begins with; 0: none. */
 static size_t printable_size(struct rl_slice text)
 {
-    size_t size = character_size(text);
+    size_t size;
 
+    if (text.data[0] >= ' ' && text.data[0] < 0x7f) /* as most are */
+        return 1;
+    size = character_size(text);
     return size && !steers(text.data, size) ? size : 0;
 }
 
@@ -119,34 +122,38 @@ struct rl_slice rl_label_of(struct rl_slice text)
 
 /* ---- values ---- */
 
-/* The value of a digit; -1: it is none. In small letters only: a value has one form. */
-static int hex_value(char c)
+/* A set of characters, a bit for each. */
+struct set {
+    uint64_t words[4];
+};
+
+/* 0-9 and a-f: small letters only, a value has one form. */
+static const struct set hex = {{0x03ff000000000000, 0x0000007e00000000, 0, 0}};
+/* 0-9, A-Z, a-z, "_" and "-". */
+static const struct set of_tags = {{0x03ff200000000000, 0x07fffffe87fffffe, 0, 0}};
+
+/* Without a branch for each character: of random digits and letters every other one is guessed wrong. */
+static bool consists_of(struct rl_slice text, const struct set *set)
 {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    uint64_t all = 1;
+
+    for (size_t i = 0; i < text.size; i++) {
+        unsigned char c = (unsigned char)text.data[i];
+
+        all &= set->words[c >> 6] >> (c & 63);
+    }
+    return all & 1;
 }
 
-static bool is_hex(struct rl_slice text)
+/* Of a hexadecimal digit: the letters are 0x61 to 0x66. */
+static int digit_of(char c)
 {
-    for (size_t i = 0; i < text.size; i++)
-        if (hex_value(text.data[i]) < 0)
-            return false;
-    return true;
-}
-
-static bool is_of_tag(char c)
-{
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
-           c == '_' || c == '-';
+    return (c & 15) + (c >> 6) * 9;
 }
 
 bool rl_tag_is_valid(struct rl_slice tag)
 {
-    for (size_t i = 0; i < tag.size; i++)
-        if (!is_of_tag(tag.data[i]))
-            return false;
-    return tag.size == REDLOCK_TAG_SIZE;
+    return tag.size == REDLOCK_TAG_SIZE && consists_of(tag, &of_tags);
 }
 
 size_t rl_value_size(bool has_slots, size_t tag_size, size_t label_size)
@@ -200,7 +207,7 @@ static bool read_label(struct rl_slice text, struct rl_value *out)
 {
     struct rl_slice stamp = {text.data + 1, RL_STAMP_DIGITS};
 
-    if (text.size <= RL_STAMP_SIZE || text.data[0] != '@' || !is_hex(stamp) ||
+    if (text.size <= RL_STAMP_SIZE || text.data[0] != '@' || !consists_of(stamp, &hex) ||
         text.data[RL_STAMP_SIZE - 1] != ' ')
         return false;
     out->label = behind(text, RL_STAMP_SIZE);
@@ -208,7 +215,7 @@ static bool read_label(struct rl_slice text, struct rl_value *out)
         return false;
     out->stamp_ms = 0;
     for (size_t i = 0; i < stamp.size; i++)
-        out->stamp_ms = out->stamp_ms << 4 | hex_value(stamp.data[i]);
+        out->stamp_ms = out->stamp_ms << 4 | digit_of(stamp.data[i]);
     return true;
 }
 
@@ -229,7 +236,7 @@ bool rl_value_read(struct rl_slice text, struct rl_value *out)
     if (rest.size < RL_VALUE_DRAWN)
         return false;
     value.random = (struct rl_slice){rest.data, RL_VALUE_DRAWN};
-    if (!is_hex(value.random))
+    if (!consists_of(value.random, &hex))
         return false;
     rest = read_slot(behind(rest, RL_VALUE_DRAWN), &value.slot);
     if (rest.size > 0 && !read_label(rest, &value))

@@ -11,21 +11,9 @@
 #include "drive/detail.h"
 #include "drive/order.h"
 #include "drive/turn.h"
-#include "io/clock.h"
 
 /* A member whose timer could not be set depends on its driver to look at the clock. */
 #define UNARMED_WAIT_MS 10
-
-int rl_front_enter(const redlock *client, bool blocking)
-{
-    if (rl_client_is_forked(client))
-        return rl_detail(REDLOCK_FORKED, "this client was opened by the parent process; a "
-                                         "child must open its own");
-    if (blocking && rl_is_in_callback_of(client))
-        return rl_detail(REDLOCK_INVAL, "a blocking call inside a callback would never "
-                                        "return; use the redlock_start calls there");
-    return REDLOCK_OK;
-}
 
 /* The caller's loop drives all of them. */
 static void note_driven(const struct rl_front *front)
@@ -36,7 +24,7 @@ static void note_driven(const struct rl_front *front)
 
 int rl_front_fd(redlock *client)
 {
-    int error = rl_front_enter(client, false);
+    int error = rl_call_check(client, false);
 
     if (error)
         return error;
@@ -72,7 +60,7 @@ int rl_front_process(redlock *client, int timeout_ms)
 {
     const struct rl_front *front = client->front;
     struct epoll_event events[REDLOCK_QUORUMS_MAX];
-    int total = rl_front_enter(client, true);
+    int total = rl_call_check(client, true);
     uint64_t due;
     int count;
 
@@ -100,38 +88,14 @@ int rl_front_process(redlock *client, int timeout_ms)
     return total;
 }
 
-/* The members are gone, or belong to a parent. */
-static void free_front(struct rl_front *front)
+void rl_front_close(redlock *client)
 {
+    struct rl_front *front = client->front;
+
+    if (!rl_clients_close(front->member, front->count))
+        return;
     if (front->epoll_fd >= 0)
         close(front->epoll_fd);
     free(front->client);
     free(front);
-}
-
-/*
- * All give their locks up before any waits for the answers, and all wait until the same moment:
- * quorums that do not answer cost their time once, however many they are.
- */
-void rl_front_close(redlock *client)
-{
-    struct rl_front *front = client->front;
-    bool forked = rl_client_is_forked(client);
-    int64_t end_ns = 0;
-
-    if (!forked && rl_is_in_callback_of(client))
-        return;
-    for (size_t i = 0; i < front->count && !forked; i++)
-        rl_close_announce(front->member[i]);
-    for (size_t i = 0; i < front->count && !forked; i++)
-        rl_close_begin(front->member[i]);
-    if (front->count > 0)
-        end_ns = rl_now_ns() + front->member[0]->engine.policy.node_timeout_ns;
-    for (size_t i = 0; i < front->count; i++) {
-        if (forked)
-            rl_close_in_child(front->member[i]);
-        else
-            rl_close_end(front->member[i], end_ns);
-    }
-    free_front(front);
 }

@@ -12,6 +12,7 @@
 #ifndef RL_QUORUMS_FRONT_H
 #define RL_QUORUMS_FRONT_H
 
+#include "client/ask.h"
 #include "drive/client.h"
 
 struct rl_front {
@@ -28,23 +29,19 @@ uint64_t rl_front_fingerprint(const redlock_options *o);
 int rl_front_open(const redlock_options *o, redlock **out);
 
 /* front.c: what a public call does for a front */
-int rl_front_enter(const redlock *client, bool blocking); /* what it checks first */
 void rl_front_close(redlock *client);
 int rl_front_fd(redlock *client);
 int rl_front_process(redlock *client, int timeout_ms);
 
-/* front_wait.c: redlock.wait of a member: the others are served meanwhile */
+/* front_wait.c: one turn of a member. False: another thread drives it, or it is being closed */
+bool rl_front_serve(redlock *member);
+/* redlock.wait of a member: the others are served meanwhile */
 int rl_front_wait(redlock *member, struct epoll_event *events, int timeout_ms);
 
 /* front_ask.c */
 int rl_front_node(redlock *client, size_t index, redlock_node_info *out);
-int rl_front_poll(redlock *client, enum rl_op op, redlock_report *report);
-int rl_front_list(redlock *client, redlock_name_fn *each, void *data);
-int rl_front_audit(redlock *client, int64_t ttl_ms, redlock_check_fn *each, void *data);
-/* Without waiting: RL_OP_PING, RL_OP_ADMIT or RL_OP_LIST. */
-int rl_front_start(redlock *client, enum rl_op op, redlock_answer_fn *done, void *data);
-int rl_front_start_audit(redlock *client, int64_t ttl_ms, redlock_check_fn *each,
-                         redlock_answer_fn *done, void *data);
+/* What is about no name, asked of all quorums at once. */
+int rl_front_ask(redlock *client, const struct rl_question_terms *terms, bool blocks);
 int rl_front_forget(redlock *client, const void *data);
 
 /* home.c: the member where a key lives */

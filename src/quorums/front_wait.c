@@ -13,8 +13,7 @@
 /* A member that another thread drives keeps its descriptor ready: how long until the next look. */
 #define BUSY_MS 10
 
-/* False: another thread drives it, or it is being closed. */
-static bool serve(redlock *member)
+bool rl_front_serve(redlock *member)
 {
     bool is_free;
 
@@ -47,7 +46,7 @@ int rl_front_wait(redlock *member, struct epoll_event *events, int timeout_ms)
             redlock *other = front->member[ready[i].data.u64];
 
             own = own || other == member;
-            busy = (other != member && !serve(other)) || busy;
+            busy = (other != member && !rl_front_serve(other)) || busy;
         }
         if (own)
             return rl_reactor_wait(&member->reactor, events, 0);

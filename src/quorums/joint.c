@@ -5,9 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/audit.h"
-#include "client/list.h"
-#include "client/query.h"
 #include "drive/detail.h"
 #include "drive/order.h"
 #include "drive/turn.h"
@@ -16,9 +13,9 @@
 /* Names that an audit uses for a moment, wherever it is. */
 #define AUDIT_HEAD "doctor."
 
-struct rl_joint *rl_joint_new(redlock *client, enum rl_joint_question question)
+struct rl_joint *rl_joint_new(const struct rl_front *front,
+                              const struct rl_question_terms *terms, bool blocks)
 {
-    const struct rl_front *front = client->front;
     struct rl_joint *joint = calloc(1, sizeof *joint + front->count * sizeof joint->part[0]);
 
     if (!joint) {
@@ -26,7 +23,8 @@ struct rl_joint *rl_joint_new(redlock *client, enum rl_joint_question question)
         return NULL;
     }
     joint->front = front;
-    joint->question = question;
+    joint->terms = *terms;
+    joint->blocks = blocks;
     atomic_init(&joint->left, (unsigned)front->count);
     atomic_init(&joint->forgotten, false);
     for (size_t i = 0; i < front->count; i++) {
@@ -59,7 +57,7 @@ static void end(struct rl_joint *joint)
 
     if (joint->forgotten) {
         rl_joint_free(joint);
-    } else if (joint->done) {
+    } else if (!joint->blocks) {
         rl_joint_tell(joint);
         rl_joint_free(joint);
     } else {
@@ -133,7 +131,7 @@ static struct rl_asker asker_of(struct rl_part *part, redlock_answer_fn *done)
     return (struct rl_asker){
         .done = done,
         .data = part,
-        .key = joint->done ? joint->data : joint,
+        .key = joint->blocks ? joint : joint->terms.asker.key,
         .forgotten = forget_part,
     };
 }
@@ -221,11 +219,11 @@ static void hear_names(int error, const redlock_answer *answer, void *data)
 {
     struct rl_part *part = data;
     redlock *member = part->joint->front->member[part->index];
-    struct rl_asker asker = asker_of(part, hear_stranger);
-    const char *example = "";
+    struct rl_question_terms terms = {.ask = RL_ASK_QUERY,
+                                      .asker = asker_of(part, hear_stranger)};
 
     note_cancellation(part, error);
-    part->stranger_count = error ? 0 : count_strangers(part, answer, &example);
+    part->stranger_count = error ? 0 : count_strangers(part, answer, &terms.name);
     if (member->prefix_size == 0)
         end_audit(part, REDLOCK_CHECK_UNKNOWN,
                   "without a prefix, keys of other programs cannot be told from locks", "");
@@ -233,23 +231,19 @@ static void hear_names(int error, const redlock_answer *answer, void *data)
         end_audit(part, REDLOCK_CHECK_UNKNOWN, "too few nodes list their locks", "");
     else if (part->stranger_count == 0)
         end_audit(part, REDLOCK_CHECK_OK, "every lock on it lives here", "");
-    else if (rl_client_start_query(member, example, &asker) != REDLOCK_OK)
-        hear_stranger(REDLOCK_NOMEM, &(redlock_answer){.name = example}, part);
+    else if (rl_client_ask(member, &terms, false) != REDLOCK_OK)
+        hear_stranger(REDLOCK_NOMEM, &(redlock_answer){.name = terms.name}, part);
 }
 
 static void hear_audit(int error, const redlock_answer *answer, void *data)
 {
     struct rl_part *part = data;
     redlock *member = part->joint->front->member[part->index];
-    struct rl_asker asker = asker_of(part, hear_names);
-    struct rl_question *list;
+    struct rl_question_terms list = {.ask = RL_ASK_LIST, .asker = asker_of(part, hear_names)};
 
-    if (error) {
+    if (error)
         hear_part(error, answer, data);
-        return;
-    }
-    list = member->prefix_size ? rl_list_new(&asker) : NULL;
-    if (!list || rl_question_start(member, list) != REDLOCK_OK)
+    else if (member->prefix_size == 0 || rl_client_ask(member, &list, false) != REDLOCK_OK)
         hear_names(REDLOCK_NOMEM, answer, part);
 }
 
@@ -257,21 +251,11 @@ static void hear_audit(int error, const redlock_answer *answer, void *data)
 
 static struct rl_question *new_question(struct rl_part *part)
 {
-    const struct rl_joint *joint = part->joint;
-    struct rl_asker asker =
-        asker_of(part, joint->question == RL_JOINT_AUDIT ? hear_audit : hear_part);
+    struct rl_question_terms terms = part->joint->terms;
 
-    switch (joint->question) {
-    case RL_JOINT_PING:
-        return rl_poll_new(RL_OP_PING, &asker);
-    case RL_JOINT_ADMIT:
-        return rl_poll_new(RL_OP_ADMIT, &asker);
-    case RL_JOINT_LIST:
-        return rl_list_new(&asker);
-    case RL_JOINT_AUDIT:
-        return rl_audit_new(joint->ttl_ms, keep_check, &asker);
-    }
-    return NULL;
+    terms.asker = asker_of(part, terms.ask == RL_ASK_AUDIT ? hear_audit : hear_part);
+    terms.each = keep_check;
+    return rl_question_new(&terms);
 }
 
 int rl_joint_start(struct rl_joint *joint)
@@ -322,14 +306,12 @@ int rl_joint_wait(struct rl_joint *joint)
 {
     const struct rl_front *front = joint->front;
     struct joint_call j = {.call.order.carry_out = carry_out_joint, .joint = joint};
-    int error = rl_front_enter(front->client, true);
+    int error;
 
-    for (size_t i = 0; i < front->count && !error; i++)
-        error = rl_look_first(front->member[i]);
-    if (error) {
-        rl_joint_free(joint);
-        return error;
-    }
+    /* So that no part goes into a connection that ended while no thread looked. */
+    for (size_t i = 0; i < front->count; i++)
+        if (!front->member[i]->threaded)
+            rl_front_serve(front->member[i]);
     error = rl_joint_start(joint);
     return error ? error : rl_call_wait(front->member[0], &j.call);
 }

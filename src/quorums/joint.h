@@ -26,20 +26,10 @@ struct rl_part {
     size_t stranger_count;       /* AUDIT: locks on its nodes that live in another quorum */
 };
 
-enum rl_joint_question {
-    RL_JOINT_PING,
-    RL_JOINT_ADMIT,
-    RL_JOINT_LIST,
-    RL_JOINT_AUDIT,
-};
-
 struct rl_joint {
     const struct rl_front *front;
-    enum rl_joint_question question;
-    int64_t ttl_ms;          /* AUDIT */
-    redlock_check_fn *each;  /* AUDIT */
-    redlock_answer_fn *done; /* NULL: a thread is blocked in the call, to which it belongs */
-    void *data;
+    struct rl_question_terms terms;
+    bool blocks;      /* a thread is blocked in the call, to which it belongs */
     atomic_uint left; /* parts that are not answered */
     atomic_bool forgotten;
     /* Guarded by the mutex of the first member: */
@@ -49,15 +39,16 @@ struct rl_joint {
 };
 
 /* NULL: out of memory. */
-struct rl_joint *rl_joint_new(redlock *client, enum rl_joint_question question);
+struct rl_joint *rl_joint_new(const struct rl_front *front,
+                              const struct rl_question_terms *terms, bool blocks);
 void rl_joint_free(struct rl_joint *joint);
 
-/* Asks all; `done` will run. On failure it is freed. */
+/* Asks all; the asker will be told. On failure it is freed. */
 int rl_joint_start(struct rl_joint *joint);
 /* Asks all and waits. On failure it is freed; else the answers are in the parts. */
 int rl_joint_wait(struct rl_joint *joint);
 
-/* front_ask.c: tells the caller what the parts say together. */
-void rl_joint_tell(struct rl_joint *joint);
+/* front_ask.c: tells the asker what the parts say together. */
+int rl_joint_tell(struct rl_joint *joint);
 
 #endif

@@ -3,6 +3,7 @@
 -- -> {type, remaining ms, fence, waiters, waiters told, owner or number of slots, holders,
 --     then up to sixteen times: holder, ms it has left, its mark; and for each of the waiters told,
 --     up to sixteen from the head on: its name, ms since it was queued}
+--    The type of a hash has the name of the field behind it that is no hold and no token.
 local call = redis.call
 local key = KEYS[1]
 -- include clock
@@ -17,25 +18,24 @@ elseif type == 'zset' then
   for i = 1, #members, 2 do
     holders[#holders + 1] = {members[i], tonumber(members[i + 1])}
   end
-elseif type ~= 'hash' and type ~= 'none' then
-  -- Not ours, but in the way.
-  holders[1] = {'(' .. type .. ')', now + call('PTTL', key)}
-elseif type == 'hash' and call('HLEN', key) < 2048 then
-  local fields = call('HGETALL', key)
+elseif type == 'hash' then
+  local fields = call('HLEN', key) < 2048 and call('HGETALL', key) or {}
   for i = 1, #fields, 2 do
     local name, content = fields[i], fields[i + 1]
-    if name == 'owner' or name == 'slots' then
-      group = content
-    elseif string.sub(name, 1, 2) == 'h:' then
+    if string.sub(name, 1, 2) == 'h:' then
       holders[#holders + 1] = {string.sub(name, 3), tonumber(content)}
     elseif string.sub(name, 1, 2) == 's:' then
       local ends, holder = string.match(content, '^(%d+):(.*)$')
       holders[#holders + 1] = {holder or '', tonumber(ends)}
+    elseif name ~= 'fence' then
+      type, group = 'hash:' .. string.sub(name, 1, 32), content
     end
   end
-  if call('HEXISTS', key, 'slots') == 1 then
-    type = 'slots'
-  end
+end
+if #holders == 0 and type ~= 'none' and type ~= 'zset' then
+  -- Not ours, but in the way.
+  type, group = string.match(type, '^[^:]+'), ''
+  holders[1] = {'(' .. type .. ')', now + call('PTTL', key)}
 end
 local live = {}
 for i = 1, #holders do

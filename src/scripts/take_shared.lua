@@ -5,7 +5,7 @@
 if life ~= 'heal' then
   local rank, writers = queue_up(KEYS[3], KEYS[4]), false
   for _, other in ipairs(blocked and call('ZRANGE', KEYS[3], 0, math.min(rank, 256) - 1) or {}) do
-    writers = writers or string.sub(other, 1, 1) == 'w'
+    writers = writers or string.sub(other, 1, 1) ~= 'r'
   end
   if not writers then
     blocked, ahead_ms = false, 0

@@ -330,6 +330,41 @@ CASE(renewal_counts_in_quarantine,
     redlock_close(r);
 }
 
+/*
+ * Three nodes, a lock on all of them. The witness behind the grant of the last node is refused, so
+ * that the grant was not counted, and the key of the second is gone: what is the renewal of the last
+ * worth?
+ */
+static int extend_on_uncounted(bool is_forgetful)
+{
+    struct cluster c;
+    redlock *r = client_start(&c, 3, REDLOCK_THREAD | REDLOCK_STRICT);
+    CHECK_OK(client_try(r, "warm", TTL_MS));
+    const struct server *last = &c.node[2];
+    if (is_forgetful)
+        CHECK_STR("OK", server_cmd(last, "FLUSHALL", NULL));
+    CHECK_STR("OK", server_cmd(last, "ACL", "SETUSER", "default", "-eval", "-evalsha", NULL));
+    redlock_lock *lock = client_lock_on(r, &c, 3, "x", TTL_MS);
+    CHECK_STR("OK", server_cmd(last, "ACL", "SETUSER", "default", "+eval", "+evalsha", NULL));
+    CHECK_INT(1, server_int(&c.node[1], "DEL", "redlock:x", NULL));
+    int result = redlock_extend(lock, TTL_MS);
+    redlock_lock_free(lock);
+    redlock_close(r);
+    return result;
+}
+
+CASE(renewal_of_uncounted_strict,
+     "In strict mode a renewal does not count where the node forgot and its witness failed.")
+{
+    CHECK_REFUSED(REDLOCK_GUARDED, extend_on_uncounted(true));
+}
+
+CASE(renewal_is_witnessed_strict,
+     "In strict mode a renewal counts on an uncounted grant if its own witness answers.")
+{
+    CHECK_OK(extend_on_uncounted(false));
+}
+
 /* ---- handing over on a node that has just forgotten ------------------------------------------ */
 
 static struct scene *handed_over; /* by the I/O thread of its client */

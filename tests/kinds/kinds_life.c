@@ -264,10 +264,12 @@ CASE(makes_no_sense, "Combinations that make no sense are refused, each with its
     long_owner[REDLOCK_OWNER_MAX] = '\0';
     CHECK_OK(kind_try(a, "x", TTL_MS, owner_request(long_owner)));
     CHECK_OK(kind_try(a, "x", TTL_MS, slots_request(REDLOCK_SLOTS_MAX)));
-    for (int kind = REDLOCK_SHARED; kind <= REDLOCK_SEMAPHORE; kind++) {
+    for (int kind = 0; redlock_kind_traits(kind); kind++) {
+        if (redlock_kind_traits(kind) & REDLOCK_KIND_NAMES)
+            continue;
         q = (redlock_request){.size = sizeof q, .kind = kind, .more_names = more};
         q.more_name_count = 1;
-        q.slots = kind == REDLOCK_SEMAPHORE ? 2 : 0;
+        q.slots = redlock_kind_traits(kind) & REDLOCK_KIND_SLOTS ? 2 : 0;
         INVALID(ask(q));
         CHECK_HAS(redlock_kind_text(kind), redlock_detail());
     }
@@ -275,10 +277,35 @@ CASE(makes_no_sense, "Combinations that make no sense are refused, each with its
     INVALID(ask(q));
     q = (redlock_request){.size = sizeof q, .more_names = more, .more_name_count = 2};
     INVALID(ask(q)); /* an empty name among them */
-    q = (redlock_request){.size = sizeof q, .kind = 4};
-    INVALID(ask(q));
-    q = (redlock_request){.size = sizeof q, .kind = -1};
-    INVALID(ask(q));
+    CHECK(cluster_await_empty(&c, 1000));
+    end();
+}
+
+CASE(unknown_kinds, "A number or word that is no kind is refused by every call that takes one.")
+{
+    static const char *const words[] = {"", "Mutex", "mutex ", "rwlock", "unknown", NULL};
+    int count = 0;
+    redlock_lock *lock = NULL;
+    begin();
+    for (; redlock_kind_traits(count); count++)
+        CHECK_INT(count, redlock_kind_number(redlock_kind_text(count)));
+    CHECK(count >= 4);
+    const int numbers[] = {-1, count, count + 1, 127, 128, 255, 256, INT32_MAX, INT32_MIN};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        redlock_request q = {.size = sizeof q, .kind = numbers[i]};
+        CHECK_INT(0, redlock_kind_traits(numbers[i]));
+        CHECK_STR("unknown", redlock_kind_text(numbers[i]));
+        INVALID_TOO(ask(q));
+        CHECK_HAS("unknown kind", redlock_detail());
+        CHECK_ERR(REDLOCK_INVAL, redlock_adopt_as(a, "x", "value", &q, &lock));
+        CHECK_HAS("unknown kind", redlock_detail());
+        q.slots = 2;
+        q.owner = "me";
+        INVALID_TOO(ask(q));
+        CHECK_HAS("unknown kind", redlock_detail());
+    }
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        CHECK_INT(-1, redlock_kind_number(words[i]));
     CHECK(cluster_await_empty(&c, 1000));
     pair_end();
 }

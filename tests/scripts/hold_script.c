@@ -301,14 +301,14 @@ CASE(look_at_kinds, "Looking finds the holders of each kind and how long each ha
     GRANTED(.value = "a", .kind = "o", .group = "me", .ttl = "4000");
     GRANTED(.value = "b", .kind = "o", .group = "me", .ttl = "9000");
     reply = call_look(&node, "x");
-    CHECK_STR("hash", part(reply, 0));
+    CHECK_STR("hash:owner", part(reply, 0));
     CHECK_STR("me", part(reply, 5));
     CHECK_INT(2, part_int(reply, 6));
     server_cmd(&node, "DEL", KEY, NULL);
 
     GRANTED(.value = "a#2", .kind = "k", .group = "3", .slot = "2", .ttl = "4000");
     reply = call_look(&node, "x");
-    CHECK_STR("slots", part(reply, 0));
+    CHECK_STR("hash:slots", part(reply, 0));
     CHECK_STR("3", part(reply, 5));
     CHECK_INT(1, part_int(reply, 6));
     CHECK_STR("a#2", part(reply, 7));
@@ -364,6 +364,14 @@ CASE(look_at_strangers, "Looking shows keys of other types as such, and cuts a h
     const char *reply = call_look(&node, "list");
     CHECK_STR("list", part(reply, 0));
     CHECK_STR("(list)", part(reply, 7));
+    /* A hash is a lock only by its holds. */
+    server_cmd(&node, "HSET", "redlock:hash", "slots", "1", "zset", "2", NULL);
+    reply = call_look(&node, "hash");
+    CHECK_STR("hash", part(reply, 0));
+    CHECK_STR("", part(reply, 5));
+    CHECK_INT(1, part_int(reply, 6));
+    CHECK_STR("(hash)", part(reply, 7));
+    CHECK_INT(-1, part_int(reply, 8));
     reply = call_look(&node, "huge");
     CHECK_INT(REDLOCK_VALUE_MAX + 1, strlen(part(reply, 7)));
     CHECK_INT(-1, part_int(reply, 8)); /* no expiry */

@@ -10,6 +10,7 @@
 #include "script_calls.h"
 
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 
 #define QUEUE "redlock.queue:x"
@@ -152,6 +153,18 @@ CASE(readers_behind_a_writer, "A reader waits only for writers that were queued 
     server_cmd(&node, "ZREM", QUEUE, W1, NULL);
     server_cmd(&node, "ZREM", ALIVE, W1, NULL);
     GRANTED(.value = "r2", .kind = "s", .waiter = R2, .ticket = "30"); /* behind readers */
+}
+
+CASE(unknown_waiter, "A waiter of an unknown kind is waited for and woken as a writer is.")
+{
+    begin();
+    char later[32];
+    snprintf(later, sizeof later, "%lld", server_now_ms(&node) + 100000);
+    GRANTED(.value = "r0", .kind = "s", .ttl = "9000");
+    server_cmd(&node, "ZADD", QUEUE, "10", "?strange", NULL);
+    server_cmd(&node, "ZADD", ALIVE, later, "?strange", NULL);
+    REFUSED(.value = "r1", .kind = "s", .waiter = R1, .ticket = "20");
+    REFUSED(.value = "w1", .waiter = W1, .ticket = "30");
 }
 
 CASE(writer_behind_readers, "A writer waits for every waiter that was queued before it.")

@@ -96,7 +96,7 @@ CASE(grants_are_checked,
         CHECK(!lease_grant_read(span(copy), &tag, &back));
     }
     strcpy(copy, text);
-    copy[0] = 'B'; /* kind 4, and more: there is none */
+    copy[0] = 'P'; /* kind 60, and more: there is none */
     CHECK(!lease_grant_read(span(copy), &tag, &back));
     /* A newline in the value: "ab" becomes "a", 0x0a. */
     strcpy(grant.value + REDLOCK_TAG_SIZE + 1, "a\n");

@@ -107,6 +107,10 @@ refused 'a TTL of 0' 422 INVALID PUT /v1/locks/a "$id" -d '{"ttl_ms":0}'
 refused 'a TTL that the nodes do not allow' 422 INVAL PUT /v1/locks/a "$id" -d '{"ttl_ms":80000000}'
 refused 'a label that steers terminals' 422 INVAL PUT /v1/locks/a "$id" -d '{"label":"\u001b[2J"}'
 refused 're-entrant without an owner' 422 INVALID PUT /v1/locks/a "$id" -d '{"kind":"reentrant"}'
+for kind in '"rwlock"' '"Mutex"' '""' '"unknown"' 0 null '["mutex"]'; do
+    refused "kind $kind, which does not exist" 422 INVALID PUT /v1/locks/a "$id" -d "{\"kind\":$kind}"
+    like '   and the answer has those that do' "$(field detail)" '^kind is one of( [a-z]+){4,}$'
+done
 refused 'a stream through a proxy' 400 PROXIED PUT /v1/locks/a "$id" \
     -H 'Accept: text/event-stream' -H 'Via: 1.1 proxy' -d '{}'
 refused 'a renewal as a stream' 400 NO_STREAM POST /v1/locks/a "$id" \

@@ -3,8 +3,9 @@
 // Checking what callers pass, before the library sees it: types and names of options.
 
 const { invalid } = require('./errors.js');
+const native = require('./native.js');
 
-const KINDS = ['mutex', 'shared', 'reentrant', 'semaphore'];
+const KINDS = native.kinds();
 const WAIT_FOREVER = -1;
 const UINT32_MAX = 0xffffffff;
 

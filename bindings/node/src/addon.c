@@ -20,6 +20,18 @@ static napi_value error_name(napi_env env, napi_callback_info info)
     return new_text(env, redlock_error_name((int)value_number(env, argument)));
 }
 
+/* kinds() -> the words of the kinds, by their numbers */
+static napi_value kinds(napi_env env, napi_callback_info info)
+{
+    napi_value words = NULL;
+
+    (void)info;
+    napi_create_array(env, &words);
+    for (int kind = 0; redlock_kind_traits(kind); kind++)
+        napi_set_element(env, words, (uint32_t)kind, new_text(env, redlock_kind_text(kind)));
+    return words;
+}
+
 static napi_value version(napi_env env, napi_callback_info info)
 {
     (void)info;
@@ -48,6 +60,7 @@ NAPI_MODULE_INIT()
         {"quorumOf", ask_quorum},
         {"detail", detail},
         {"errorName", error_name},
+        {"kinds", kinds},
         {"version", version},
     };
 

@@ -5,6 +5,8 @@ import time
 
 import redlock
 from redlock import Kind, State, Vote
+from redlock._model import text
+from redlock._native import lib
 from support import PATIENCE_S, AsyncCase, async_until, fresh, nodes_with
 
 
@@ -119,6 +121,11 @@ class Life(AsyncCase):
 
 
 class Kinds(AsyncCase):
+    def test_the_kinds_are_those_of_the_library(self):
+        for kind in Kind:
+            self.assertEqual(text(lib.redlock_kind_text(kind)), kind.name.lower())
+        self.assertEqual(lib.redlock_kind_traits(len(Kind)), 0)
+
     async def test_shared_excludes_only_the_mutex(self):
         name = fresh()
         async with self.client.shared(name), self.client.shared(name):
@@ -202,7 +209,7 @@ class Questions(AsyncCase):
             self.assertIsInstance(raised.exception, redlock.InvalidRequest)
         for wrong in (lock("x", ttl=0.001), lock("x", ttl=1e6), lock("x" * 600),
                       lock("x", kind=Kind.SEMAPHORE), lock("x", kind=Kind.SHARED, fence=True),
-                      lock("x", label="a\nb"), lock("x", tag="short")):
+                      lock("x", label="a\nb"), lock("x", tag="short"), lock("x", kind=99)):
             with self.assertRaises(redlock.InvalidRequest) as raised:
                 await wrong.acquire()
             self.assertTrue(raised.exception.detail)
