@@ -278,7 +278,7 @@ CASE(makes_no_sense, "Combinations that make no sense are refused, each with its
     q = (redlock_request){.size = sizeof q, .more_names = more, .more_name_count = 2};
     INVALID(ask(q)); /* an empty name among them */
     CHECK(cluster_await_empty(&c, 1000));
-    end();
+    pair_end();
 }
 
 CASE(unknown_kinds, "A number or word that is no kind is refused by every call that takes one.")
@@ -286,7 +286,7 @@ CASE(unknown_kinds, "A number or word that is no kind is refused by every call t
     static const char *const words[] = {"", "Mutex", "mutex ", "rwlock", "unknown", NULL};
     int count = 0;
     redlock_lock *lock = NULL;
-    begin();
+    pair_begin();
     for (; redlock_kind_traits(count); count++)
         CHECK_INT(count, redlock_kind_number(redlock_kind_text(count)));
     CHECK(count >= 4);
