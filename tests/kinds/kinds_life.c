@@ -124,11 +124,11 @@ CASE(released_late, "A release after the end of the validity says so, whatever t
      * All at once, each under a name of its own, because a node has a quarter of the TTL to
      * answer.
      */
-    static const char *const name[SHAPES] = {"mutex", "shared", "owner", "slots", "x"};
     redlock_lock *lock[SHAPES];
     pair_begin();
     FOR_SHAPES(shape)
-    lock[shape] = kind_lock(a, name[shape], LATE_TTL_MS, shape_request(shape));
+    lock[shape] = kind_lock(a, shape == SHAPE_SEVERAL ? "x" : shape_text(shape), LATE_TTL_MS,
+                            shape_request(shape));
     sleep_ms(LATE_TTL_MS + 10);
     FOR_SHAPES(shape)
     {
@@ -212,7 +212,7 @@ CASE(token_of_the_first_call,
     {
         redlock_request q = shape_request(shape);
         q.flags = REDLOCK_FENCED;
-        if (shape == SHAPE_SHARED || shape == SHAPE_SEMAPHORE)
+        if (shape_traits(shape) & REDLOCK_KIND_SEVERAL)
             continue;
         for (int i = 0; i < 5; i++) {
             redlock *r = client_open(&c, 0); /* connects with the request */
