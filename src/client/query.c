@@ -93,7 +93,7 @@ static int plan_set(redlock *client, bool *pending)
     default:
         break;
     }
-    set = engine->node[culprit].said.set;
+    set = engine->node[culprit].set_answer.set;
     return rl_detail(
         REDLOCK_GUARDED,
         "%s belongs to another set, of %u nodes, and most of those are not among "

@@ -59,7 +59,7 @@ void rl_note_answer(struct rl_lock *lock, uint8_t node, const struct rl_answer *
     if (!lock->acquisition)
         return;
     lock->acquisition->key_ttl_ms[node] = answer->key_ttl_ms;
-    lock->acquisition->yours[node] = answer->yours;
+    lock->acquisition->same_tag[node] = answer->same_tag;
     lock->acquisition->token_or_ticket[node] =
         answer->vote == REDLOCK_VOTE_HELD ? answer->ticket : answer->token;
 }

@@ -143,7 +143,7 @@ struct rl_acquisition {
     struct rl_owners_token owners[2];           /* ... and what they said */
     int64_t key_ttl_ms[REDLOCK_NODES_MAX];      /* -1: unknown */
     int64_t token_or_ticket[REDLOCK_NODES_MAX]; /* of a grant, or offered; 0: none */
-    uint32_t yours[REDLOCK_NODES_MAX]; /* which value of our tag was in the way; 0: none */
+    uint32_t same_tag[REDLOCK_NODES_MAX]; /* which value of our tag was in the way; 0: none */
 };
 
 /* By size, not by subject: there may be a hundred thousand of these. */

@@ -37,8 +37,8 @@ int rl_acquire_final_error(const struct rl_lock *lock);
 void rl_acquire_back_off(struct rl_lock *lock, const struct rl_event *event);
 
 /* token.c: which token the grants of a quorum amount to */
-void rl_token_settle(struct rl_lock *lock, const struct rl_event *event, int64_t end_ns,
-                     struct rl_actions *out);
+void rl_token_agree(struct rl_lock *lock, const struct rl_event *event, int64_t end_ns,
+                    struct rl_actions *out);
 void rl_token_aligned(struct rl_lock *lock, const struct rl_event *event,
                       struct rl_actions *out);
 void rl_token_straggler(struct rl_lock *lock, const struct rl_event *event,

@@ -73,7 +73,7 @@ bool rl_lock_holder(const redlock_lock *lock, redlock_holder *out)
     if (!blocker)
         return false;
     rl_holder_read((struct rl_slice){blocker->value, blocker->size}, out);
-    rl_holder_settle(out, rl_wall_ms(NULL));
+    rl_holder_set_age(out, rl_wall_ms(NULL));
     if (out->held_ms < 0) {
         out->held_ms = (now_ns - blocker->since_ns) / RL_NS_PER_MS;
         out->held_at_least = 1;

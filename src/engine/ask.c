@@ -140,7 +140,7 @@ static bool push(struct rl_engine *engine, uint8_t node, struct rl_claim *claim,
     session->wants_witness |= entry.needs_witness;
     if (rl_ops[op].sets_key)
         claim->touched |= (uint16_t)(1u << node);
-    if (rl_ops[op].gives_back)
+    if (rl_ops[op].deletes_key)
         claim->returned |= (uint16_t)(1u << node);
     claim->references++;
     return true;
@@ -246,7 +246,7 @@ uint16_t rl_ask_nodes(struct rl_engine *engine, struct rl_handle *handle,
         if ((!RL_RULE(ROLLBACK_BEHIND) && op == RL_OP_ROLLBACK) ||
             !push(engine, i, handle->claim, op, send->round, &command)) {
             unasked |= (uint16_t)(1u << i);
-            if (rl_ops[op].gives_back)
+            if (rl_ops[op].deletes_key)
                 rl_node_keep_undelivered(engine, i, handle->claim, now_ns);
         } else if (op == RL_OP_RELEASE && rl_command_deletes_natively(&request, abilities)) {
             /* A native delete wakes no waiter: whether there are any is asked behind it. */

@@ -131,7 +131,7 @@ static void check_guard(struct rl_session *session, int64_t now_ns, struct rl_an
     struct rl_guard *guard = &session->guard;
     char text[REDLOCK_TEXT_MAX];
     bool may_vote = answer->has_marker
-                        ? rl_guard_marker(guard, answer->marker, answer->present,
+                        ? rl_guard_marker(guard, answer->marker, answer->identity,
                                           answer->marker_max_ttl_ms, now_ns)
                         : rl_guard_is_voting(guard) || rl_guard_check_vote(guard, now_ns);
 
@@ -316,7 +316,7 @@ void rl_vote_hear_witness(struct rl_engine *engine, uint8_t node, const struct r
     /* Also when no grant waits for it: one that overtook other waiters is renewed like any other. */
     hear_set(engine, node, &witness, now_ns);
     if (witness.has_marker)
-        rl_guard_marker(&at->session.guard, witness.marker, witness.present,
+        rl_guard_marker(&at->session.guard, witness.marker, witness.identity,
                         witness.marker_max_ttl_ms, now_ns);
     for (uint32_t i = 0; i < count; i++) {
         struct rl_unconfirmed grant = at->unconfirmed[i];

@@ -111,13 +111,13 @@ struct rl_session {
      */
     int64_t progress_ns; /* the last reply, or the first request sent since the one before */
 
-    struct rl_facts facts;  /* what the node says of itself, as far as it has answered */
-    struct rl_guard guard;  /* may it vote? */
-    struct rl_said said;    /* the set it belongs to, on whatever connection it told it (G8) */
-    bool said_news;         /* the engine has not looked at that yet */
-    bool restore_asked;     /* it was told its set on this connection */
-    int64_t checked_ns;     /* when it was last asked for the facts */
-    int64_t clock_asked_ns; /* when the clock sample under way was asked for; 0: none is */
+    struct rl_facts facts; /* what the node says of itself, as far as it has answered */
+    struct rl_guard guard; /* may it vote? */
+    struct rl_set_answer set_answer; /* its set (G8), on whatever connection it told it */
+    bool set_news;                   /* the engine has not looked at that yet */
+    bool restore_asked;              /* it was told its set on this connection */
+    int64_t checked_ns;              /* when it was last asked for the facts */
+    int64_t clock_asked_ns;     /* when the clock sample under way was asked for; 0: none is */
     int64_t clock_answered_ns;  /* when the last one came */
     bool check_asked;           /* a check is under way */
     bool wants_witness;         /* acquires were queued that need one behind them (G2) */

@@ -4,23 +4,9 @@
 #include "client.h"
 #include "clock.h"
 #include "kinds.h"
+#include "pair.h"
 
 enum { TTL_MS = 20000 };
-
-static struct cluster c;
-static redlock *a, *b;
-
-static void begin(void)
-{
-    a = client_start(&c, 3, REDLOCK_THREAD);
-    b = client_open_warm(&c, REDLOCK_THREAD);
-}
-
-static void end(void)
-{
-    redlock_close(a);
-    redlock_close(b);
-}
 
 /* Held on all nodes. */
 static redlock_lock *held(redlock *r, enum shape shape)
@@ -38,13 +24,15 @@ static bool is_first(void *data)
 CASE(cancelled,
      "A waiter of any kind that is canceled, freed or timed out leaves nothing on the nodes.")
 {
-    begin();
+    pair_begin();
     FOR_SHAPES(shape)
     {
         for (int how = 0; how < 3; how++) {
             struct kind_waiter w;
             redlock_lock *lock = client_lock(a, "x", TTL_MS);
-            kind_start(b, "x", TTL_MS, shape_request(shape), how == 2 ? 200 : 20000, &w);
+            /* Long enough to be seen in the queue, on a machine that is busy too. */
+            int64_t wait_ms = how == 2 ? 200 + SLACK_MS : 20000;
+            kind_start(b, "x", TTL_MS, shape_request(shape), wait_ms, &w);
             CHECK(cluster_await(&c, "redlock.queue:x", 3, 2000));
             CHECK(wait_until(is_first, w.lock, 1000)); /* the answers may be on their way */
             if (how == 0) {
@@ -60,12 +48,12 @@ CASE(cancelled,
             CHECK(cluster_await_empty(&c, 1000));
         }
     }
-    end();
+    pair_end();
 }
 
 CASE(woken, "A waiter of every kind is woken by the release of every kind that excludes it.")
 {
-    begin();
+    pair_begin();
     FOR_SHAPES(holder)
     {
         for (enum shape waiting = SHAPE_MUTEX; waiting < SHAPES; waiting++) {
@@ -84,12 +72,12 @@ CASE(woken, "A waiter of every kind is woken by the release of every kind that e
             CHECK(cluster_await_empty(&c, 2000));
         }
     }
-    end();
+    pair_end();
 }
 
 CASE(fair, "A fair request never overtakes a waiter; of the others only readers wait as well.")
 {
-    begin();
+    pair_begin();
     FOR_SHAPES(shape)
     {
         static const char *const waiter = "wffffffffffffffff.1";
@@ -114,12 +102,12 @@ CASE(fair, "A fair request never overtakes a waiter; of the others only readers 
         CHECK_OK(kind_try(a, "x", TTL_MS, q));
         CHECK(cluster_await_empty(&c, 2000));
     }
-    end();
+    pair_end();
 }
 
 CASE(first_come, "Waiters of every kind are served in the order in which they came.")
 {
-    begin();
+    pair_begin();
     redlock *third = client_open_warm(&c, REDLOCK_THREAD);
     FOR_SHAPES(shape)
     {
@@ -141,14 +129,14 @@ CASE(first_come, "Waiters of every kind are served in the order in which they ca
         CHECK(cluster_await_empty(&c, 2000));
     }
     redlock_close(third);
-    end();
+    pair_end();
 }
 
 /* ---- looking ------------------------------------------------------------------------------- */
 
 CASE(query, "A query tells the kind, the number of holders, the owner and the waiters.")
 {
-    begin();
+    pair_begin();
     FOR_SHAPES(shape)
     {
         redlock_info info = {.size = sizeof info};
@@ -176,5 +164,5 @@ CASE(query, "A query tells the kind, the number of holders, the owner and the wa
         CHECK_INT(-1, info.kind);
         CHECK_INT(0, info.holder_count);
     }
-    end();
+    pair_end();
 }
