@@ -208,6 +208,9 @@ static void print_rows(void)
                samples_median(&floors.r_cpu), samples_median(&floors.r_rate));
     table_note("CPU of redlockd, 64 in flight", "%.1f us per PUT + DELETE, %.0f/s",
                samples_median(&floors.daemon_cpu), samples_median(&floors.daemon_rate));
+    table_note("CPU of redlockd / (2 E1 + R), by rounds: quartiles", "%.2f and %.2f",
+               samples_quantile(&floors.cpu_ratio, 0.25),
+               samples_quantile(&floors.cpu_ratio, 0.75));
     table_most("CPU of redlockd / (2 E1 + R)", samples_median(&floors.cpu_ratio), 1.25, "");
     table_note("one caller, p50: E1, R, PUT to redlockd", "%.0f us, %.0f us, %.0f us",
                samples_median(&floors.e1_p50), samples_median(&floors.r_p50),

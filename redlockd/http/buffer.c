@@ -67,7 +67,7 @@ static int move(struct http_pool *pool, struct http_buffer *buffer, uint32_t cap
 static uint32_t grown(const struct http_buffer *buffer, size_t needed)
 {
     if (needed <= HTTP_BLOCK_LARGE)
-        return HTTP_BLOCK_LARGE;
+        return needed <= HTTP_BLOCK_SMALL ? HTTP_BLOCK_SMALL : HTTP_BLOCK_LARGE;
     /* Never exactly a size of the pool, which would take it for its own. */
     return (uint32_t)(needed > 2 * (size_t)buffer->capacity ? needed + 1
                                                             : 2 * (size_t)buffer->capacity);
@@ -78,7 +78,7 @@ char *http_buffer_room(struct http_pool *pool, struct http_buffer *buffer, size_
 {
     size_t needed = http_buffer_size(buffer) + size;
 
-    if (buffer->capacity < needed || buffer->capacity == HTTP_BLOCK_SMALL) {
+    if (buffer->capacity < needed) {
         if (move(pool, buffer, grown(buffer, needed)) < 0)
             return NULL;
     } else if (buffer->end + size > buffer->capacity) {
@@ -88,6 +88,13 @@ char *http_buffer_room(struct http_pool *pool, struct http_buffer *buffer, size_
     }
     *room = buffer->capacity - buffer->end;
     return buffer->bytes + buffer->end;
+}
+
+char *http_buffer_room_to_read(struct http_pool *pool, struct http_buffer *buffer, size_t *room)
+{
+    if (buffer->capacity <= HTTP_BLOCK_SMALL && move(pool, buffer, HTTP_BLOCK_LARGE) < 0)
+        return NULL;
+    return http_buffer_room(pool, buffer, 1, room);
 }
 
 void http_buffer_park(struct http_pool *pool, struct http_buffer *buffer)

@@ -4,9 +4,10 @@
  *
  * A connection has memory for bytes only while it has bytes: it takes a block when something arrives or
  * is to be sent, and gives it back when it is empty. The block that was given back last is handed out
- * first, so that a busy server works in a few warm blocks and allocates nothing. What has to stay (half
- * a request, what a slow client does not take) moves to a small block if it fits. Only an answer that is
- * larger than a large block is allocated by itself.
+ * first, so that a busy server works in a few warm blocks and allocates nothing. An answer has a small
+ * block if it fits: those of one turn of the loop wait for each other. What has to stay (half a request,
+ * what a slow client does not take) moves to a small block as well. Only an answer that is larger than a
+ * large block is allocated by itself.
  */
 #ifndef REDLOCKD_HTTP_BUFFER_H
 #define REDLOCKD_HTTP_BUFFER_H
@@ -44,6 +45,10 @@ static inline size_t http_buffer_size(const struct http_buffer *buffer)
 /* Room for at least `size` more bytes at the end, *room of them; NULL when out of memory. */
 char *http_buffer_room(struct http_pool *pool, struct http_buffer *buffer, size_t size,
                        size_t *room);
+
+/* The same for as much as a socket has: in a large block, at least. */
+char *http_buffer_room_to_read(struct http_pool *pool, struct http_buffer *buffer,
+                               size_t *room);
 
 /* Bytes written into the room belong to the buffer. */
 static inline void http_buffer_commit(struct http_buffer *buffer, size_t size)

@@ -71,7 +71,7 @@ enum http_io http_io_read(struct http_connection *connection)
     char *room;
     enum http_io result;
 
-    room = http_buffer_room(&connection->server->pool, &connection->in, 1, &size);
+    room = http_buffer_room_to_read(&connection->server->pool, &connection->in, &size);
     if (!room)
         return HTTP_IO_BROKEN;
     result = receive(connection, room, &size);

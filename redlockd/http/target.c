@@ -16,16 +16,6 @@ void http_target_split(struct rl_span target, struct rl_span *path, struct rl_sp
     *query = (struct rl_span){mark + 1, target.length - path->length - 1};
 }
 
-bool http_path_below(struct rl_span path, const char *prefix, struct rl_span *rest)
-{
-    size_t length = strlen(prefix);
-
-    if (path.length < length || memcmp(path.at, prefix, length) != 0)
-        return false;
-    *rest = (struct rl_span){path.at + length, path.length - length};
-    return true;
-}
-
 /* Decodes %XX once. The length, or -1: broken, or more than size - 1 bytes. NUL-terminated. */
 static int decode(struct rl_span text, char *out, size_t size)
 {

@@ -23,7 +23,16 @@
 void http_target_split(struct rl_span target, struct rl_span *path, struct rl_span *query);
 
 /* True if `path` begins with `prefix`; *rest is what is behind it, untouched otherwise. */
-bool http_path_below(struct rl_span path, const char *prefix, struct rl_span *rest);
+static inline bool http_path_below(struct rl_span path, const char *prefix,
+                                   struct rl_span *rest)
+{
+    size_t length = strlen(prefix);
+
+    if (path.length < length || memcmp(path.at, prefix, length) != 0)
+        return false;
+    *rest = (struct rl_span){path.at + length, path.length - length};
+    return true;
+}
 
 /*
  * Decodes a name into out, with a terminating NUL. Returns NULL, or why it is refused as a sentence

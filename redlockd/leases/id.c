@@ -59,18 +59,13 @@ static size_t encode(const uint8_t *bytes, size_t size, char *out)
     return (size_t)(at - out);
 }
 
-/* The bits of `count` characters; *valid loses VALID at one that is not of the alphabet. */
-static uint32_t gather(const char *text, size_t count, uint8_t *valid)
+/* The bits of a character; *valid loses VALID if it is not of the alphabet. */
+static uint32_t bits_of(char character, uint8_t *valid)
 {
-    uint32_t bits = 0;
+    uint8_t number = numbers[(uint8_t)character];
 
-    for (size_t i = 0; i < count; i++) {
-        uint8_t number = numbers[(uint8_t)text[i]];
-
-        *valid &= number;
-        bits = bits << 6 | (number & 63);
-    }
-    return bits;
+    *valid &= number;
+    return number & 63;
 }
 
 /* Bytes in out, or -1. Bits that are left over must be 0: one grant has one form. */
@@ -78,18 +73,21 @@ static int decode(struct rl_span text, uint8_t *out, size_t size)
 {
     size_t rest = text.length % 4, length = text.length / 4 * 3 + (rest ? rest - 1 : 0);
     unsigned spare = rest == 2 ? 4 : 2; /* bits that are left over, if there is a rest */
+    const char *at = text.at, *end = text.at + text.length - rest;
     uint8_t valid = VALID;
-    uint32_t bits;
+    uint32_t bits = 0;
 
     if (rest == 1 || length > size)
         return -1;
-    for (; text.length >= 4; rl_span_skip(&text, 4)) {
-        bits = gather(text.at, 4, &valid);
+    for (; at < end; at += 4) {
+        bits = bits_of(at[0], &valid) << 18 | bits_of(at[1], &valid) << 12 |
+               bits_of(at[2], &valid) << 6 | bits_of(at[3], &valid);
         *out++ = (uint8_t)(bits >> 16);
         *out++ = (uint8_t)(bits >> 8);
         *out++ = (uint8_t)bits;
     }
-    bits = gather(text.at, rest, &valid);
+    for (bits = 0; at < text.at + text.length; at++)
+        bits = bits << 6 | bits_of(*at, &valid);
     if (rest > 0 && (bits & ((1u << spare) - 1)) != 0)
         return -1;
     if (rest == 3)

@@ -9,13 +9,16 @@
 
 #define BUCKETS_FIRST 256
 
+/* A million of them are kept, and most requests find theirs in no cache: as small as can be. */
 struct ids_entry {
     struct ids_entry *next;          /* in its bucket */
     struct ids_entry *newer, *older; /* of spent ones, and of those that wait */
-    void *user;                      /* IDS_WAITING and IDS_STREAMING */
-    int64_t until_ns;                /* spent ones: forgotten then */
-    enum ids_state state;
+    union {
+        void *user;       /* IDS_WAITING and IDS_STREAMING */
+        int64_t until_ns; /* spent ones: forgotten then */
+    };
     struct lease_tag tag;
+    uint8_t state; /* enum ids_state */
 };
 
 int ids_init(struct ids *ids)
@@ -155,7 +158,7 @@ enum ids_state ids_find(struct ids *ids, const struct lease_tag *tag, int64_t no
         return IDS_UNKNOWN;
     if (!is_spent(entry))
         *user = entry->user;
-    return entry->state;
+    return (enum ids_state)entry->state;
 }
 
 /* The entry of this tag, in no list; NULL: out of memory. */
@@ -187,7 +190,7 @@ static int set_user(struct ids *ids, const struct lease_tag *tag, enum ids_state
 
     if (!entry)
         return -1;
-    entry->state = state;
+    entry->state = (uint8_t)state;
     entry->user = user;
     if (state == IDS_WAITING)
         link_waiting(ids, entry);
@@ -212,8 +215,7 @@ int ids_set_spent(struct ids *ids, const struct lease_tag *tag, enum ids_state s
     assert(state == IDS_GRANTED || state == IDS_ENDED);
     if (!entry)
         return -1;
-    entry->state = state;
-    entry->user = NULL;
+    entry->state = (uint8_t)state;
     entry->until_ns = now_ns + IDS_REMEMBERED_NS;
     link_spent(ids, entry);
     expire(ids, now_ns);

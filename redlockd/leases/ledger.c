@@ -11,7 +11,7 @@ int ledger_init(struct ledger *ledger)
 {
     *ledger = (struct ledger){.bucket_count = FIRST_SIZE, .heap_size = FIRST_SIZE};
     ledger->buckets = calloc(FIRST_SIZE, sizeof(struct ledger_entry *));
-    ledger->heap = calloc(FIRST_SIZE, sizeof(struct ledger_entry *));
+    ledger->heap = calloc(FIRST_SIZE, sizeof *ledger->heap);
     if (!ledger->buckets || !ledger->heap ||
         getrandom(&ledger->key, sizeof ledger->key, 0) != (ssize_t)sizeof ledger->key) {
         ledger_free(ledger);
@@ -24,7 +24,7 @@ int ledger_init(struct ledger *ledger)
 void ledger_free(struct ledger *ledger)
 {
     for (size_t i = 0; i < ledger->count; i++)
-        free(ledger->heap[i]);
+        free(ledger->heap[i].entry);
     free(ledger->buckets);
     free(ledger->heap);
     *ledger = (struct ledger){0};
@@ -59,14 +59,14 @@ struct ledger_entry *ledger_find(const struct ledger *ledger, const struct lease
 
 static void put(struct ledger *ledger, size_t place, struct ledger_entry *entry)
 {
-    ledger->heap[place] = entry;
+    ledger->heap[place] = (struct ledger_place){entry->due_ns, entry};
     entry->place = place;
 }
 
 static void rise(struct ledger *ledger, size_t place, struct ledger_entry *entry)
 {
-    while (place > 0 && ledger->heap[(place - 1) / 2]->due_ns > entry->due_ns) {
-        put(ledger, place, ledger->heap[(place - 1) / 2]);
+    while (place > 0 && ledger->heap[(place - 1) / 2].due_ns > entry->due_ns) {
+        put(ledger, place, ledger->heap[(place - 1) / 2].entry);
         place = (place - 1) / 2;
     }
     put(ledger, place, entry);
@@ -78,11 +78,11 @@ static void sink(struct ledger *ledger, size_t place, struct ledger_entry *entry
         size_t child = 2 * place + 1;
 
         if (child + 1 < ledger->count &&
-            ledger->heap[child + 1]->due_ns < ledger->heap[child]->due_ns)
+            ledger->heap[child + 1].due_ns < ledger->heap[child].due_ns)
             child++;
-        if (child >= ledger->count || ledger->heap[child]->due_ns >= entry->due_ns)
+        if (child >= ledger->count || ledger->heap[child].due_ns >= entry->due_ns)
             break;
-        put(ledger, place, ledger->heap[child]);
+        put(ledger, place, ledger->heap[child].entry);
         place = child;
     }
     put(ledger, place, entry);
@@ -91,7 +91,7 @@ static void sink(struct ledger *ledger, size_t place, struct ledger_entry *entry
 /* `entry` belongs here, or above or below. */
 static void settle(struct ledger *ledger, size_t place, struct ledger_entry *entry)
 {
-    if (place > 0 && ledger->heap[(place - 1) / 2]->due_ns > entry->due_ns)
+    if (place > 0 && ledger->heap[(place - 1) / 2].due_ns > entry->due_ns)
         rise(ledger, place, entry);
     else
         sink(ledger, place, entry);
@@ -105,12 +105,12 @@ void ledger_set_due(struct ledger *ledger, struct ledger_entry *entry, int64_t d
 
 struct ledger_entry *ledger_first(const struct ledger *ledger)
 {
-    return ledger->count > 0 ? ledger->heap[0] : NULL;
+    return ledger->count > 0 ? ledger->heap[0].entry : NULL;
 }
 
 struct ledger_entry *ledger_at(const struct ledger *ledger, size_t index)
 {
-    return ledger->heap[index];
+    return ledger->heap[index].entry;
 }
 
 /* ---- entries ----------------------------------------------------------------------------- */
@@ -127,22 +127,23 @@ static void grow_buckets(struct ledger *ledger)
     ledger->buckets = buckets;
     ledger->bucket_count = count;
     for (size_t i = 0; i < ledger->count; i++) {
-        struct ledger_entry **place = &buckets[bucket_of(ledger, &ledger->heap[i]->tag)];
+        struct ledger_entry *entry = ledger->heap[i].entry;
+        struct ledger_entry **place = &buckets[bucket_of(ledger, &entry->tag)];
 
-        ledger->heap[i]->next = *place;
-        *place = ledger->heap[i];
+        entry->next = *place;
+        *place = entry;
     }
 }
 
 static bool has_room(struct ledger *ledger)
 {
-    struct ledger_entry **heap;
+    struct ledger_place *heap;
 
     if (ledger->count >= LEDGER_MAX)
         return false;
     if (ledger->count < ledger->heap_size)
         return true;
-    heap = realloc(ledger->heap, 2 * ledger->heap_size * sizeof(struct ledger_entry *));
+    heap = realloc(ledger->heap, 2 * ledger->heap_size * sizeof *heap);
     if (!heap)
         return false;
     ledger->heap = heap;
@@ -175,7 +176,7 @@ struct ledger_entry *ledger_add(struct ledger *ledger, const struct lease_tag *t
 
 void ledger_remove(struct ledger *ledger, struct ledger_entry *entry)
 {
-    struct ledger_entry *last = ledger->heap[--ledger->count];
+    struct ledger_entry *last = ledger->heap[--ledger->count].entry;
 
     if (last != entry)
         settle(ledger, entry->place, last);

@@ -36,10 +36,16 @@ struct ledger_entry {
     char name[];
 };
 
+/* In the heap. The time is here as well, so that an order can be found without a look at the entries. */
+struct ledger_place {
+    int64_t due_ns;
+    struct ledger_entry *entry;
+};
+
 struct ledger {
     struct ledger_entry **buckets;
     size_t bucket_count; /* a power of two */
-    struct ledger_entry **heap;
+    struct ledger_place *heap;
     size_t heap_size;
     size_t count;
     uint64_t key; /* random and odd, as in leases/ids.h */
