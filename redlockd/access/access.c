@@ -126,22 +126,30 @@ bool access_still_reads(const struct access *access, const struct access_who *wh
 
 /* ---- for which host ---------------------------------------------------------------------- */
 
-/* Without its port, and the brackets of an IPv6 address. */
+/* Without its port, and the brackets of an IPv6 address. False: it is none that names a host. */
 static bool split_host(struct rl_span field, char *host, size_t size)
 {
-    const char *end = field.at + field.length;
-    const char *colon = memrchr(field.at, ':', field.length);
+    bool is_bracketed = field.length > 0 && field.at[0] == '[';
+    struct rl_span name;
 
-    if (field.length > 0 && field.at[0] == '[') {
-        field.at++;
-        end = memchr(field.at, ']', (size_t)(end - field.at));
-    } else if (colon) {
-        end = colon;
+    if (is_bracketed)
+        rl_span_skip(&field, 1);
+    name = rl_span_until(&field, is_bracketed ? "]" : ":");
+    if (is_bracketed) {
+        if (field.length == 0)
+            return false;
+        rl_span_skip(&field, 1);
     }
-    if (!end || (size_t)(end - field.at) >= size)
+    /* What is left is a port: a name behind the bracket would be another host. */
+    if (field.length > 0 && field.at[0] != ':')
         return false;
-    memcpy(host, field.at, (size_t)(end - field.at));
-    host[end - field.at] = '\0';
+    for (size_t i = 1; i < field.length; i++)
+        if (!rl_is_digit(field.at[i]))
+            return false;
+    if (name.length >= size)
+        return false;
+    memcpy(host, name.at, name.length);
+    host[name.length] = '\0';
     return true;
 }
 

@@ -190,6 +190,9 @@ static void begin(struct http_connection *connection)
     http_target_split((struct rl_span){bytes + parser->target_at, parser->target_size},
                       &request.path, &request.query);
     server->counts.requests++;
+    /* It has arrived: the next one, part of which may be here, has a time of its own. */
+    if (connection->deadline.list == &server->head)
+        http_deadline_remove(&connection->deadline);
     connection->is_last = http_is_last(parser);
     connection->is_head = parser->method == HTTP_HEAD;
     connection->exchange.user = NULL;

@@ -182,6 +182,16 @@ static void take_over(struct lease *lease, struct http_exchange *exchange,
         lease_stream_wait(lease);
 }
 
+/* What would be granted is what this request asks for. A client that asks for a mutex must not be told
+ * 201 for the shared lock that its id waits for. */
+static bool is_same(const struct lease *lease, const struct lease_terms *terms)
+{
+    return strcmp(redlock_name(lease->lock), terms->name) == 0 &&
+           !lease->stream == !terms->is_stream && lease->kind == terms->kind &&
+           lease->slots == terms->slots && strcmp(lease->owner, terms->owner) == 0 &&
+           lease->is_fenced == ((terms->flags & REDLOCK_FENCED) != 0);
+}
+
 /* True: answered, by what this replica remembers of the id. It only refuses. */
 static bool is_known(struct leases *leases, struct http_exchange *exchange,
                      const struct http_request *request, const struct lease_terms *terms,
@@ -195,11 +205,10 @@ static bool is_known(struct leases *leases, struct http_exchange *exchange,
         return false;
     if (state == IDS_ENDED) {
         lease_reply_refusal(exchange, &ended);
-    } else if (state == IDS_WAITING && strcmp(redlock_name(lease->lock), terms->name) == 0 &&
-               !lease->stream == !terms->is_stream) {
+    } else if (state == IDS_WAITING && is_same(lease, terms)) {
         take_over(lease, exchange, request, who);
     } else {
-        /* Granted; or it waits for another name, or another way to hold: one id, one acquisition. */
+        /* Granted; or it waits for something else: one id, one acquisition. */
         leases->counts.yours++;
         lease_reply_refusal(exchange, &yours);
     }

@@ -50,6 +50,7 @@ struct lease *lease_new(struct leases *leases, struct http_exchange *exchange,
     lease->is_local = request->peer->is_unix;
     lease->kind = (int8_t)terms->kind;
     lease->slots = (uint16_t)terms->slots;
+    lease->is_fenced = (terms->flags & REDLOCK_FENCED) != 0;
     lease->tag = terms->tag;
     lease->who = *who;
     strcpy(lease->owner, terms->owner);

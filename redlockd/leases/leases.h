@@ -85,6 +85,7 @@ struct lease {
     struct access_who who;    /* of the request that will be answered */
     struct access_rule *rule; /* whose cap on waiters it counts for; NULL: none */
     bool had_wait;            /* ENDING: a wait of the id was ended on the way */
+    bool is_fenced;           /* PUT: asked for */
     uint16_t slots;
     int8_t kind;
     struct lease_tag tag;

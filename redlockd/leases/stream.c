@@ -127,10 +127,21 @@ static void comment(struct lease_stream *stream, int64_t now_ns)
     stream->comment_ns = now_ns + lease->leases->comment_ns;
 }
 
+static void tell_place(struct lease *lease)
+{
+    begin_events(lease);
+    http_body_begin_event(&lease->leases->body, "queued");
+    json_integer(&lease->leases->body.json, "place", lease->stream->place);
+    http_body_send(&lease->leases->body, lease->exchange);
+}
+
 void lease_stream_wait(struct lease *lease)
 {
     lease->stream->comment_ns = rl_now_ns() + lease->leases->comment_ns;
     set_timer(lease->stream);
+    /* Only the request whose wait it took over was told. */
+    if (lease->stream->place > 0)
+        tell_place(lease);
 }
 
 void lease_stream_queued(redlock_lock *lock, int place, void *data)
@@ -140,10 +151,8 @@ void lease_stream_queued(redlock_lock *lock, int place, void *data)
     (void)lock;
     if (!lease->stream || lease->state != LEASE_WAITING)
         return;
-    begin_events(lease);
-    http_body_begin_event(&lease->leases->body, "queued");
-    json_integer(&lease->leases->body.json, "place", place);
-    http_body_send(&lease->leases->body, lease->exchange);
+    lease->stream->place = place;
+    tell_place(lease);
 }
 
 /* ---- ends -------------------------------------------------------------------------------- */

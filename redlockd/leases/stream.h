@@ -45,6 +45,7 @@ struct lease_stream {
     int64_t renew_ns;      /* STREAMING: the next renewal; RL_NEVER_NS: one is under way */
     uint64_t comment_end;  /* http_written() behind the last comment, or behind `granted` */
     uint64_t granted_mark; /* http_written() before `granted` */
+    int place;             /* in the queue, as told last; 0: not told yet */
     bool has_returned;     /* it came back with its grant: its value is not of this request */
     bool closing_leaves;   /* a close by the client does not release */
     bool is_extending;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "http/accept.h"
 #include "http/json.h"
 
 static bool refuse(struct lease_refusal *refusal, int status, const char *code,
@@ -61,8 +62,7 @@ static bool read_accept(const struct http_request *request, struct lease_terms *
 {
     struct rl_span field;
 
-    if (http_request_field(request, "accept", &field) == 0 ||
-        !memmem(field.at, field.length, "text/event-stream", 17))
+    if (!http_accepts(request->parser, request->head, "text/event-stream"))
         return true;
     if (request->method != HTTP_PUT)
         return refuse(refusal, 400, "NO_STREAM", "only PUT is answered with a stream");
@@ -187,7 +187,7 @@ static bool read_kind_fields(const struct fields *fields, const char *principal,
     if (traits & REDLOCK_KIND_OWNER)
         lease_owner_of(principal, owner, terms->owner);
     /* Several hold the other kinds at once: no order of tokens could keep a late one out. */
-    if (!(traits & REDLOCK_KIND_SEVERAL))
+    if (traits & REDLOCK_KIND_EXCLUSIVE)
         terms->flags |= REDLOCK_FENCED;
     if (!read_flag(fields->of[FIELD_FENCED], REDLOCK_FENCED, &terms->flags) ||
         !read_flag(fields->of[FIELD_FAIR], REDLOCK_FAIR, &terms->flags))

@@ -104,7 +104,6 @@ void rl_renew_decide(struct rl_lock *lock, int64_t now_ns, struct rl_actions *ou
 
 /* lock.c */
 extern const struct rl_answer rl_no_answer;
-uint8_t rl_count_nodes(uint16_t nodes);
 void rl_send(struct rl_actions *out, enum rl_op op, uint16_t nodes, uint32_t round);
 void rl_finish(struct rl_actions *out, int error);
 void rl_round_begin(struct rl_lock *lock, int64_t now_ns, int64_t timeout_ns);

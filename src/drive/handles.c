@@ -10,7 +10,7 @@
 #include "drive/detail.h"
 #include "drive/order.h"
 #include "drive/turn.h"
-#include "engine/piece.h"
+#include "engine/pool.h"
 #include "io/clock.h"
 
 static redlock_lock *allocate(redlock *client, size_t name_size)

@@ -7,7 +7,7 @@
 
 #include "core/rules.h"
 #include "engine/engine.h"
-#include "engine/piece.h"
+#include "engine/pool.h"
 #include "protocol/value.h"
 
 /* Long names, and many at a time, are rare: their memory is given back. */

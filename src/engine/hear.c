@@ -248,7 +248,7 @@ void rl_hear_nothing(struct rl_engine *engine, uint8_t node, bool nothing_was_se
     struct rl_node *at = &engine->node[node];
     struct rl_pending pending;
 
-    while (rl_session_take_pending(&at->session, &pending)) {
+    while (rl_pending_pop(&at->session.pending, &pending)) {
         struct rl_claim *claim = pending.subject;
         struct rl_answer answer = rl_vote_when_unreachable(engine, node);
 

@@ -90,15 +90,6 @@ void rl_engine_connecting(struct rl_engine *engine, uint8_t node, int64_t now_ns
     engine->watch_at_ns = now_ns;
 }
 
-void rl_engine_connected(struct rl_engine *engine, uint8_t node, int64_t now_ns)
-{
-    struct rl_node *at = &engine->node[node];
-
-    at->connected = true;
-    at->connected_ns = now_ns;
-    at->connects++;
-}
-
 void rl_engine_disconnected(struct rl_engine *engine, uint8_t node, enum redlock_vote vote,
                             const char *text, int64_t now_ns)
 {

@@ -51,8 +51,6 @@ struct rl_node {
 
 /* A connection is being made: requests may be queued from now on, behind the greeting. */
 void rl_engine_connecting(struct rl_engine *engine, uint8_t node, int64_t now_ns);
-/* The transport is there: bytes can flow. */
-void rl_engine_connected(struct rl_engine *engine, uint8_t node, int64_t now_ns);
 /* The connection failed or broke: everything without a reply gets `vote`. */
 void rl_engine_disconnected(struct rl_engine *engine, uint8_t node, enum redlock_vote vote,
                             const char *text, int64_t now_ns);

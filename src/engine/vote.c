@@ -4,7 +4,7 @@
  *
  * A reply is that of the oldest request on its connection (protocol/session.c), and no request is
  * answered before the greeting's checks of the node. rl_acquire_answer() (core/acquire.c) counts a
- * grant (rl_tally_vote(), core/lock.c) only if it passes these checks, in this order:
+ * grant (rl_tally_vote(), core/tally.h) only if it passes these checks, in this order:
  *
  *  1. rl_answer_read   it has the shape of a grant for what was asked: +OK to a SET, the array or
  *                      the number of a script. Anything else is no grant.

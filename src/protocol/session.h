@@ -136,9 +136,8 @@ void rl_session_free(struct rl_session *session);
 /* A new connection is being made: writes the greeting. The pending queue must be empty. */
 int rl_session_begin(struct rl_session *session, int64_t now_ns);
 
-/* The connection is gone. Pending requests stay, to be taken by rl_session_take_pending(). */
+/* The connection is gone. Pending requests stay, to be taken by rl_pending_pop(). */
 void rl_session_end(struct rl_session *session);
-bool rl_session_take_pending(struct rl_session *session, struct rl_pending *out);
 
 /* Queues a request of the session's own, a list of words that ends with NULL. */
 int rl_session_say(struct rl_session *session, uint16_t step, const char *const *words);

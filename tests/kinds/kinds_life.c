@@ -136,14 +136,17 @@ CASE(given_up, "Freeing the handle or closing the client releases a held lock of
  * Of locks that are held all at once, because a late machine needs long TTLs: each kind has a name of its
  * own.
  */
-static const char *const name[SHAPES] = {"mutex", "shared", "owner", "slots", "x"};
+static const char *name_of(enum shape shape)
+{
+    return shape == SHAPE_SEVERAL ? "x" : shape_text(shape);
+}
 
 CASE(released_late, "A release after the end of the validity says so, whatever the kind.")
 {
     redlock_lock *lock[SHAPES];
     begin();
     FOR_SHAPES(shape)
-    lock[shape] = kind_lock(a, name[shape], LATE_TTL_MS, shape_request(shape));
+    lock[shape] = kind_lock(a, name_of(shape), LATE_TTL_MS, shape_request(shape));
     sleep_ms(LATE_TTL_MS + 10);
     FOR_SHAPES(shape)
     {
@@ -167,16 +170,16 @@ CASE(renewed_and_lost,
         q.flags = REDLOCK_RENEW;
         q.lost = result_note;
         q.data = &lost[shape];
-        lock[shape] = kind_lock(a, name[shape], LATE_TTL_MS, q);
+        lock[shape] = kind_lock(a, name_of(shape), LATE_TTL_MS, q);
     }
     sleep_ms(LATE_TTL_MS + 100);
     FOR_SHAPES(shape)
     {
         char key[32];
-        snprintf(key, sizeof key, "redlock:%s", name[shape]);
+        snprintf(key, sizeof key, "redlock:%s", name_of(shape));
         CHECK_INT(0, lost[shape].calls);
         CHECK(redlock_remaining_ms(lock[shape]) > 0);
-        CHECK(kind_count_holds(&c, name[shape], redlock_value(lock[shape])) >= 2);
+        CHECK(kind_count_holds(&c, name_of(shape), redlock_value(lock[shape])) >= 2);
         for (int i = 0; i < 2; i++)
             server_cmd(&c.node[i], "DEL", key, NULL);
     }
@@ -235,7 +238,7 @@ CASE(token_of_the_first_call,
     {
         redlock_request q = shape_request(shape);
         q.flags = REDLOCK_FENCED;
-        if (shape == SHAPE_SHARED || shape == SHAPE_SEMAPHORE)
+        if (shape_traits(shape) & REDLOCK_KIND_SEVERAL)
             continue;
         for (int i = 0; i < 5; i++) {
             redlock *r = client_open(&c, 0); /* connects with the request */

@@ -71,7 +71,7 @@ CASE(woken, "A waiter of every kind is woken by the release of every kind that e
         for (enum shape waiting = SHAPE_MUTEX; waiting < SHAPES; waiting++) {
             struct kind_waiter w;
             redlock_request q = shape_request(waiting);
-            if (waiting == holder && waiting != SHAPE_MUTEX && waiting != SHAPE_SEVERAL)
+            if (waiting == holder && shape_may_be_held_twice(waiting))
                 q = shape_rival(waiting);
             redlock_lock *lock = held(a, holder);
             kind_start(b, "x", TTL_MS, q, 20000, &w);
@@ -148,23 +148,21 @@ CASE(first_come, "Waiters of every kind are served in the order in which they ca
 
 CASE(query, "A query tells the kind, the number of holders, the owner and the waiters.")
 {
-    static const int kinds[SHAPES] = {REDLOCK_MUTEX, REDLOCK_SHARED, REDLOCK_REENTRANT,
-                                      REDLOCK_SEMAPHORE, REDLOCK_MUTEX};
     begin();
     FOR_SHAPES(shape)
     {
         redlock_info info = {.size = sizeof info};
         struct kind_waiter w;
-        bool twice = shape != SHAPE_MUTEX && shape != SHAPE_SEVERAL;
+        bool twice = shape_may_be_held_twice(shape);
         redlock_lock *lock = held(a, shape), *second = twice ? held(a, shape) : NULL;
         kind_start(b, "x", TTL_MS, shape_rival(shape), 20000, &w);
         CHECK(cluster_await(&c, "redlock.alive:x", 3, 2000));
         CHECK_OK(redlock_query(a, "x", &info, NULL));
         CHECK_INT(1, info.held);
-        CHECK_INT(kinds[shape], info.kind);
+        CHECK_INT(shape_request(shape).kind, info.kind);
         CHECK_INT(twice ? 2 : 1, info.holder_count);
-        CHECK_INT(shape == SHAPE_SEMAPHORE ? 2 : 0, info.slots);
-        CHECK_STR(shape == SHAPE_REENTRANT ? "owner-a" : "", info.owner);
+        CHECK_INT(shape_request(shape).slots, info.slots);
+        CHECK_STR(shape_request(shape).owner ? "owner-a" : "", info.owner);
         CHECK_INT(1, info.waiters);
         CHECK(info.head[0] == 'w');
         CHECK_BETWEEN(TTL_MS / 2, TTL_MS, info.ttl_ms);

@@ -33,10 +33,10 @@ CASE(every_kind,
     struct cluster c;
     redlock *r = client_start(&c, 3, 0);
     redlock *other = client_open_warm(&c, 0);
-    for (int kind = REDLOCK_MUTEX; kind <= REDLOCK_SEMAPHORE; kind++) {
+    for (int kind = 0; redlock_kind_traits(kind); kind++) {
         redlock_request q = {.size = sizeof q, .kind = kind, .label = LABEL};
         redlock_report report = {.size = sizeof report};
-        q.slots = kind == REDLOCK_SEMAPHORE ? 3 : 0;
+        q.slots = redlock_kind_traits(kind) & REDLOCK_KIND_SLOTS ? 3 : 0;
         redlock_lock *lock = lock_with(r, &q);
         redlock_holder holder = first_holder(other);
         CHECK(redlock_remaining_ms(lock) > 0);
@@ -65,10 +65,10 @@ CASE(never_the_next, "A mark evicts no holder that came after, of any kind.")
 {
     struct cluster c;
     redlock *r = client_start(&c, 3, 0);
-    for (int kind = REDLOCK_MUTEX; kind <= REDLOCK_SEMAPHORE; kind++) {
+    for (int kind = 0; redlock_kind_traits(kind); kind++) {
         redlock_request q = {.size = sizeof q, .kind = kind, .label = LABEL, .owner = NULL};
         redlock_report report = {.size = sizeof report};
-        q.slots = kind == REDLOCK_SEMAPHORE ? 1 : 0;
+        q.slots = redlock_kind_traits(kind) & REDLOCK_KIND_SLOTS ? 1 : 0;
         redlock_lock *lock = lock_with(r, &q);
         redlock_holder holder = first_holder(r);
         client_unlock(lock);
@@ -88,16 +88,18 @@ CASE(beside_others,
 {
     struct cluster c;
     redlock *r = client_start(&c, 3, 0);
-    for (int kind = REDLOCK_SHARED; kind <= REDLOCK_SEMAPHORE; kind++) {
+    for (int kind = 0; redlock_kind_traits(kind); kind++) {
+        if (!(redlock_kind_traits(kind) & (REDLOCK_KIND_SEVERAL | REDLOCK_KIND_OWNER)))
+            continue;
         redlock_request q = {.size = sizeof q, .kind = kind, .label = LABEL};
-        q.slots = kind == REDLOCK_SEMAPHORE ? 3 : 0;
+        q.slots = redlock_kind_traits(kind) & REDLOCK_KIND_SLOTS ? 3 : 0;
         redlock_lock *lock = lock_with(r, &q);
         redlock_holder holder = first_holder(r);
         q.label = "beside it";
         redlock_lock *beside = lock_with(r, &q);
         CHECK_OK(redlock_break(r, "x", holder.mark, NULL));
         CHECK_ERR(REDLOCK_LOST, redlock_extend(lock, TTL_MS));
-        CHECK_ERR(kind == REDLOCK_REENTRANT ? REDLOCK_LOST : REDLOCK_OK,
+        CHECK_ERR(redlock_kind_traits(kind) & REDLOCK_KIND_OWNER ? REDLOCK_LOST : REDLOCK_OK,
                   redlock_extend(beside, TTL_MS));
         redlock_lock_free(lock);
         redlock_lock_free(beside);

@@ -122,10 +122,10 @@ CASE(longest, "The longest tag, slot, label and name fit, for every kind and whi
     memset(label, 'l', REDLOCK_LABEL_MAX);
     memset(name, 'n', REDLOCK_NAME_MAX);
     label[REDLOCK_LABEL_MAX] = name[REDLOCK_NAME_MAX] = '\0';
-    for (int kind = REDLOCK_MUTEX; kind <= REDLOCK_SEMAPHORE; kind++) {
+    for (int kind = 0; redlock_kind_traits(kind); kind++) {
         redlock_request q = {.size = sizeof q, .kind = kind, .label = label, .tag = TAG};
         redlock_lock *lock = NULL, *refused = NULL;
-        q.slots = kind == REDLOCK_SEMAPHORE ? REDLOCK_SLOTS_MAX : 0;
+        q.slots = redlock_kind_traits(kind) & REDLOCK_KIND_SLOTS ? REDLOCK_SLOTS_MAX : 0;
         CHECK_OK(client_acquire(r, name, TTL_MS, &q, &lock));
         redlock_request wait = {.size = sizeof wait, .label = label, .wait_ms = 300};
         CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(other, name, TTL_MS, &wait, &refused));
@@ -170,10 +170,10 @@ CASE(adopt, "A lock with a label is extended and released by another client thro
     struct cluster c;
     redlock *r = client_start(&c, 3, 0);
     redlock *other = client_open_warm(&c, 0);
-    for (int kind = REDLOCK_MUTEX; kind <= REDLOCK_SEMAPHORE; kind++) {
+    for (int kind = 0; redlock_kind_traits(kind); kind++) {
         redlock_request q = {.size = sizeof q, .kind = kind, .label = LABEL};
         redlock_lock *adopted = NULL;
-        q.slots = kind == REDLOCK_SEMAPHORE ? 3 : 0;
+        q.slots = redlock_kind_traits(kind) & REDLOCK_KIND_SLOTS ? 3 : 0;
         redlock_lock *lock = lock_with(r, &q);
         CHECK_OK(redlock_adopt(other, "x", redlock_value(lock), &adopted));
         CHECK_OK(redlock_extend(adopted, TTL_MS));
@@ -255,18 +255,16 @@ static bool has_waiter(void *data)
 
 CASE(waiters, "A waiter knows whom it waits for, and a query tells who waits and how long.")
 {
-    static const int kinds[] = {REDLOCK_MUTEX, REDLOCK_SHARED, REDLOCK_REENTRANT,
-                                REDLOCK_SEMAPHORE};
     struct cluster c;
     redlock *r = client_start(&c, 3, 0);
     redlock *other = client_open_warm(&c, REDLOCK_THREAD);
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+    for (int kind = 0; redlock_kind_traits(kind); kind++) {
         redlock_request q = {.size = sizeof q, .label = LABEL};
         redlock_lock *held = lock_with(r, &q), *first = NULL, *second = NULL;
         struct result result[2] = {{0}, {0}};
         q = (redlock_request){.size = sizeof q,
-                              .kind = kinds[i],
-                              .slots = kinds[i] == REDLOCK_SEMAPHORE ? 1 : 0,
+                              .kind = kind,
+                              .slots = redlock_kind_traits(kind) & REDLOCK_KIND_SLOTS ? 1 : 0,
                               .label = "the waiter #3",
                               .wait_ms = REDLOCK_WAIT_FOREVER,
                               .done = result_note,
@@ -306,9 +304,9 @@ CASE(leaving_with_a_label,
     redlock *r = client_start(&c, 3, 0);
     redlock *other = client_open_warm(&c, 0);
     redlock_lock *held = client_lock(r, "x", TTL_MS), *lock = NULL;
-    for (int kind = REDLOCK_MUTEX; kind <= REDLOCK_SEMAPHORE; kind++) {
+    for (int kind = 0; redlock_kind_traits(kind); kind++) {
         redlock_request q = {.size = sizeof q, .kind = kind, .wait_ms = 200, .label = LABEL};
-        q.slots = kind == REDLOCK_SEMAPHORE ? 2 : 0;
+        q.slots = redlock_kind_traits(kind) & REDLOCK_KIND_SLOTS ? 2 : 0;
         CHECK_ERR(REDLOCK_TIMEOUT, redlock_acquire(other, "x", TTL_MS, &q, &lock));
         CHECK(cluster_await(&c, "redlock.queue:x", 0, 10000));
     }

@@ -132,6 +132,8 @@ host 'a request for another host' 400 rebound.example
 is '   which is told' "$(jq -r .code "$tmp/body")" HOST
 host '   whatever it begins with' 400 localhost.rebound.example
 host '   or is an address of another machine' 400 192.0.2.1
+host '   or has a name behind the address of this one' 400 '[::1].rebound.example'
+host '   or behind its port' 400 localhost:80.rebound.example
 is 'a unix socket has no host' "$(curl -sS -m 60 -o /dev/null -w '%{http_code}' --unix-socket "$socket" \
     http://rebound.example/livez)" 200
 stop

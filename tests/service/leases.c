@@ -303,6 +303,44 @@ CASE(another_name, "An id that waits for one lock is not used for another.")
     end();
 }
 
+CASE(another_kind, "An id that waits for one kind of lock is not granted as another kind.")
+{
+    static const struct {
+        const char *first, *again, *code;
+    } rows[] = {
+        {"\"kind\":\"shared\"", "\"kind\":\"mutex\"", "yours"},
+        {"\"kind\":\"mutex\"", "\"kind\":\"shared\"", "yours"},
+        {"\"kind\":\"semaphore\",\"slots\":2", "\"kind\":\"semaphore\",\"slots\":1", "yours"},
+        {"\"kind\":\"reentrant\",\"owner\":\"x\"", "\"kind\":\"reentrant\",\"owner\":\"y\"",
+         "yours"},
+        {"\"fenced\":false", "\"fenced\":true", "yours"},
+        /* What does not change what is held, or what the answer tells. */
+        {"\"label\":\"x\"", "\"label\":\"y\",\"ttl_ms\":5000", "superseded"},
+    };
+    char body[128];
+
+    begin();
+    take(&one, ID_A);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        int first = rig_connect(&one.rig), again = rig_connect(&one.rig);
+        bool is_refused = strcmp(rows[i].code, "yours") == 0;
+        const char *answer;
+
+        snprintf(body, sizeof body, "{\"wait_ms\":40000,%s}", rows[i].first);
+        rig_send(&one.rig, first, lease_request("PUT", ID_B, NULL, body));
+        CHECK_INT(1, one.leases.counts.waiting);
+        snprintf(body, sizeof body, "{\"wait_ms\":40000,%s}", rows[i].again);
+        rig_send(&one.rig, again, lease_request("PUT", ID_B, NULL, body));
+        answer = rig_read_until(&one.rig, is_refused ? again : first, "}\n");
+        CHECK_STR(rows[i].code, lease_member(answer, "code"));
+        close(first);
+        close(again);
+        rig_settle(&one.rig);
+        CHECK_INT(0, one.leases.counts.waiting);
+    }
+    end();
+}
+
 /* ---- clients that go --------------------------------------------------------------------- */
 
 CASE(gone_while_waiting, "A client that is gone while it waits is out of the queue at once.")

@@ -4,6 +4,7 @@
 #include "rig.h"
 
 #include "core/time.h"
+#include "http/server_internal.h"
 
 #include <malloc.h>
 #include <stdio.h>
@@ -58,6 +59,31 @@ CASE(slow_head, "A head that trickles in is refused with 408 when its time is ov
     CHECK_INT(1, rig_counts(&rig).timed_out);
     CHECK_HAS("\"code\":\"TIMEOUT\"", rig_read_until(&rig, fd, "in time"));
     rig_read_end(&rig, fd);
+    close(fd);
+    rig_close(&rig);
+}
+
+CASE(partial_heads,
+     "Pipelined requests of which a part is always missing have their time each.")
+{
+    const char *request = rig_get("/now");
+    char first[16], rest[256];
+    int64_t due_ns;
+    struct rig rig;
+    int fd;
+
+    rig_open(&rig, NULL);
+    fd = rig_connect(&rig);
+    snprintf(first, sizeof first, "%.10s", request);
+    snprintf(rest, sizeof rest, "%s%s", request + strlen(first), first);
+    rig_send(&rig, fd, first);
+    rig_settle(&rig);
+    CHECK_INT(1, rig.server->head.count);
+    due_ns = rig.server->head.first->due_ns;
+    rig_send(&rig, fd, rest);
+    rig_read_until(&rig, fd, "HTTP/1.1 200 ");
+    CHECK_INT(1, rig.server->head.count);
+    CHECK(rig.server->head.first->due_ns > due_ns);
     close(fd);
     rig_close(&rig);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The parser of requests by traces: bytes, and what becomes of them. */
 #include "check.h"
+#include "http/accept.h"
 #include "parse_trace.h"
 
 #include <stdio.h>
@@ -271,6 +272,41 @@ CASE(bounds, "Heads, targets and fields are taken up to their bounds and refused
     expect_filled("GET / HTTP/1.1\r\nHost: h\r\n", "X: 1\r\n", HTTP_FIELDS_MAX - 1, "\r\n",
                   "GET / fields=64");
     expect_filled("GET / HTTP/1.1\r\nHost: h\r\n", "X: 1\r\n", HTTP_FIELDS_MAX, "\r\n", large);
+}
+
+CASE(accepts, "All Accept fields are one list, and q=0 takes a type off it.")
+{
+    static const struct {
+        const char *fields;
+        bool is_named;
+    } rows[] = {
+        {"", false},
+        {"Accept: text/event-stream\r\n", true},
+        {"Accept: */*\r\n", false},
+        {"Accept: text/*\r\n", false},
+        {"Accept: Text/Event-Stream\r\n", true},
+        {"Accept: application/json\r\nAccept: text/event-stream\r\n", true},
+        {"Accept: text/event-stream\r\nAccept: application/json\r\n", true},
+        {"Accept: application/json, text/event-stream;q=0.5\r\n", true},
+        {"Accept: application/json ,\ttext/event-stream ; q=1\r\n", true},
+        {"Accept: application/json, text/event-stream;q=0\r\n", false},
+        {"Accept: text/event-stream; charset=utf-8; Q=0.000\r\n", false},
+        {"Accept: text/event-stream;q=0.001\r\n", true},
+        {"Accept: text/event-streams\r\n", false},
+        {"Accept: x-text/event-stream\r\n", false},
+        {"Accept: ,,;text/event-stream,\r\n", false},
+        {"Accept-Language: text/event-stream\r\n", false},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct http_parser parser;
+        char text[256];
+
+        snprintf(text, sizeof text, "GET / HTTP/1.1\r\nHost: h\r\n%s\r\n", rows[i].fields);
+        http_parser_reset(&parser);
+        CHECK_INT(HTTP_DONE, http_parse(&parser, text, strlen(text)));
+        CHECK_INT(rows[i].is_named, http_accepts(&parser, text, "text/event-stream"));
+    }
 }
 
 CASE(lookup, "Fields are found by name in any case, and counted.")

@@ -36,14 +36,14 @@ CASE(superseded,
 
     begin_one();
     holder = hold(ID_A);
-    one.leases.comment_ns = 20 * RL_NS_PER_MS;
     first = stream_open(&one, lease_stream_request(ID_B, NULL, "{\"wait_ms\":60000}"));
-    rig_read_until(&one.rig, first, ": alive\n\n");
+    rig_read_until(&one.rig, first, "\"place\":1}\n\n");
     second = stream_open(&one, lease_stream_request(ID_B, NULL, "{\"wait_ms\":60000}"));
     text = stream_event(rig_read_until(&one.rig, first, "event: lost"), "lost");
     CHECK_INT(409, lease_number(text, "status"));
     CHECK_STR("superseded", lease_member(text, "code"));
     close(first);
+    rig_read_until(&one.rig, second, "\"place\":1}\n\n");
     /* Another way to hold is another acquisition. */
     CHECK_HAS("\"code\":\"yours\"", lease_ask(&one, lease_request("PUT", ID_B, NULL, "{}")));
     close(holder);

@@ -459,7 +459,7 @@ class AsyncClient(ClientBase):
         names           one name, or several that are taken together, all or none
         ttl             how long the nodes keep it if this process dies
         wait            None: until it is there. 0: try once (LockBusy). Else so long (LockTimeout)
-        kind            MUTEX, SHARED, REENTRANT (`owner`) or SEMAPHORE (`slots`)
+        kind            a Kind; REENTRANT goes with `owner`, SEMAPHORE with `slots`
         renew           renew it at a third of `ttl` while it is held
         fair            first come, first served
         fence           with a fencing token, `lock.fence`
