@@ -228,6 +228,12 @@ bench-check: ## the same, and status 1 when a target is missed by more than a fi
 	@$(bench_built)
 	@$(bench_run) --check $(BENCH_OPTIONS)
 
+.PHONY: bench-turns
+bench-turns: ## 16 clients on one name, beside the library of another build: BEFORE=DIR (3 min)
+	@$(bench_built)
+	@$(RELEASE)/redlock dev -n 5 -- python3 -B bench/turns.py \
+	    $(or $(BEFORE),$(error name the other build directory: BEFORE=DIR)) $(RELEASE) $(BENCH_OPTIONS)
+
 .PHONY: capacity
 capacity: ## what one lock costs, and what that comes to for a million a second
 	@scripts/deps.sh run
