@@ -78,8 +78,9 @@ test-page: ## the status page of redlockd in a headless Chromium, which it insta
 	@scripts/deps.sh test browser
 	@$(call configured,release,-DREDLOCK_BROWSER_TESTS=ON)
 	@cmake --build --preset release --parallel $(JOBS) --target redlock redlockd redlock_test_contain
-	@REDLOCK_PICTURES=$(if $(PICTURES),$(abspath $(PICTURES))) ctest --test-dir $(RELEASE) --tests-regex '^redlockd\.page$$' --output-on-failure
-	@$(call configured,release,-DREDLOCK_BROWSER_TESTS=OFF)
+	@failed=0; REDLOCK_PICTURES=$(if $(PICTURES),$(abspath $(PICTURES))) \
+	    ctest --test-dir $(RELEASE) --tests-regex '^redlockd\.page$$' --output-on-failure || failed=$$?; \
+	    $(call configured,release,-DREDLOCK_BROWSER_TESTS=OFF); exit $$failed
 
 .PHONY: node-package
 node-package: ## build/redlock-native-VERSION.tgz for npm install, with the library's source inside
