@@ -81,6 +81,8 @@ may 'a token that only begins right' 401 secret-of-c PUT /v1/locks/ci/x '{}'
 is 'no token on TCP' "$(curl -sS -m 60 -o /dev/null -w '%{http_code}' "http://127.0.0.1:$tcp/v1/locks")" 401
 is 'a wrong token on the unix socket is not made up for by the uid' "$(curl -sS -m 60 -o /dev/null \
     -w '%{http_code}' -H 'Authorization: Bearer x' --unix-socket "$socket" http://h/v1/locks)" 401
+is 'two tokens are none' "$(curl -sS -m 60 -o /dev/null -w '%{http_code}' -H 'Authorization: Bearer secret-of-ci' \
+    -H 'Authorization: Bearer secret-of-ci' "http://127.0.0.1:$tcp/v1/locks")" 401
 is 'health needs no right' "$(curl -sS -m 60 -o /dev/null -w '%{http_code}' \
     "http://127.0.0.1:$tcp/livez")" 200
 

@@ -102,6 +102,10 @@ CASE(grants_are_checked,
     strcpy(grant.value + REDLOCK_TAG_SIZE + 1, "a\n");
     CHECK(lease_grant_write(&grant, text));
     CHECK(!lease_grant_read(span(text), &tag, &back));
+    /* An owner is a digest. */
+    grant = (struct lease_grant){.value = "0123456789012345678901:ab", .owner = "short"};
+    CHECK(lease_grant_write(&grant, text));
+    CHECK(!lease_grant_read(span(text), &tag, &back));
     /* A fence is positive. */
     grant = (struct lease_grant){.value = "0123456789012345678901:ab", .fence = -1};
     CHECK(lease_grant_write(&grant, text));

@@ -84,6 +84,20 @@ CASE(delete_is_exact, "A DELETE without a grant leaves the locks of other leases
     end_one();
 }
 
+CASE(two_grants, "A request with two grants is refused, also if they are the same.")
+{
+    char twice[2 * LEASE_GRANT_MAX + 16];
+    const char *grant;
+
+    begin_one();
+    grant = take_lease(&one, ID_A);
+    snprintf(twice, sizeof twice, "%s\r\nGrant: %s", grant, grant);
+    CHECK_HAS("HTTP/1.1 400 ", lease_ask(&one, lease_request("POST", ID_A, twice, "{}")));
+    CHECK_HAS("HTTP/1.1 400 ", lease_ask(&one, lease_request("DELETE", ID_A, twice, NULL)));
+    await_nodes(&one, 3);
+    end_one();
+}
+
 CASE(busy, "A lock that is held is told as 423 with the label of its holder.")
 {
     const char *answer;
